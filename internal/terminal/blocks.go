@@ -14,21 +14,21 @@ import (
 	"molar/internal/markdown"
 )
 
-// A sheet is Markdown as lines, and where its last part begins: the part that more
-// text can still change. Of an open list that is its last item, of open code its last
-// line, so that a long answer is not set anew with every piece.
+// A sheet is Markdown as lines, with the start of its last part: the part that more text can
+// still change. Of an open list that is its last item, of open code its last line, so that a
+// long answer is not re-rendered with every piece.
 type sheet struct {
 	lines []string
 	tail  int           // the first line of the last part
-	cut   int           // where the part begins in the source; 0 when all can still change
-	head  string        // what has to stand before the part to be read the same
-	count int           // the number of the list item that the part is; 0 for none
+	cut   int           // where the part begins in the source; 0 if all can still change
+	head  string        // what must precede the part for it to be parsed the same
+	count int           // the number of the part's list item; 0 for none
 	code  markdown.Code // has read the lines of code before the part
 }
 
-// render turns Markdown into lines of at most columns columns. Code is never
-// wrapped by words: a long line of it is cut into pieces that lose nothing. before is the
-// sheet whose last part the source begins with: a list goes on counting, code is read on.
+// render renders Markdown as lines of at most columns columns. Code is never wrapped by words:
+// a long line of it is cut into pieces that lose nothing. before is the sheet whose last part
+// the source begins with: a list continues its numbers, code its state.
 func render(p parser.Parser, source string, columns int, before sheet) sheet {
 	r := blocks{source: []byte(source)}
 	var s sheet
@@ -57,7 +57,7 @@ func (r blocks) part(n ast.Node, columns int, before sheet) sheet {
 	s, count := sheet{cut: r.lineStart(n)}, before.count
 	switch n := n.(type) {
 	case *tables.Table:
-		s.cut = 0 // its place is not known, and its widths depend on every row
+		s.cut = 0 // its position is unknown, and its widths depend on every row
 	case *ast.List:
 		s.lines, s.tail = r.list(n, columns, cmp.Or(count, n.Start))
 		if items := n.ChildCount(); items > 1 {
@@ -91,8 +91,8 @@ func (r blocks) part(n ast.Node, columns int, before sheet) sheet {
 	return s
 }
 
-// lineStart is where a block begins in the source, if that is the start of a line;
-// else 0.
+// lineStart returns where a block begins in the source, if that is the start of a line; else
+// 0.
 func (r blocks) lineStart(n ast.Node) int {
 	if at := n.Pos(); at > 0 && at < len(r.source) && r.source[at-1] == '\n' {
 		return at
@@ -148,9 +148,9 @@ func (r blocks) block(n ast.Node, columns int) []string {
 	return r.children(n, columns)
 }
 
-// list numbers or marks its items and indents what belongs to them. An empty line
-// stands between two items where the source has one: what comes later changes nothing
-// above it. last is the first line of the last item.
+// list numbers or marks its items and indents their content. Two items have an empty line
+// between them if the source has one: later text changes nothing above it. last is the first
+// line of the last item.
 func (r blocks) list(list *ast.List, columns, number int) (all []string, last int) {
 	for c := list.FirstChild(); c != nil; c = c.NextSibling() {
 		mark := "• "
@@ -172,7 +172,7 @@ func (r blocks) list(list *ast.List, columns, number int) (all []string, last in
 	return all, last
 }
 
-// coloured is code as lines, set in by two columns.
+// coloured returns code as coloured lines, indented by two columns.
 func coloured(reader *markdown.Code, lines []string, columns int) []string {
 	var all []string
 	for _, line := range lines {
@@ -193,7 +193,7 @@ func coloured(reader *markdown.Code, lines []string, columns int) []string {
 	return all
 }
 
-// uncoloured are lines as they are, cut where they are too long.
+// uncoloured returns lines unchanged, cut if they are too long.
 func uncoloured(lines []string, columns int) []string {
 	var all []string
 	for _, line := range lines {
@@ -202,7 +202,7 @@ func uncoloured(lines []string, columns int) []string {
 	return all
 }
 
-// pieces cut a line that is too long. A wide character on a narrow screen stays whole.
+// pieces cuts a line that is too long. A wide character on a narrow screen stays whole.
 func pieces(line []span, columns int) []string {
 	var all []string
 	var b strings.Builder

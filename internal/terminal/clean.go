@@ -6,11 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Clean removes from foreign text what a terminal would obey instead of show:
-// control characters of C0 and C1 but for tab and line feed, the escape sequences
-// that they begin (ECMA-48 section 5.4: CSI, OSC, DCS, SOS, PM, APC), marks that
-// reorder text (Unicode TR9) and broken UTF-8. A sequence that is never ended takes
-// the rest of its line with it, no more.
+// Clean removes from foreign text what a terminal would obey instead of show: control
+// characters of C0 and C1 except tab and line feed, the escape sequences that they begin
+// (ECMA-48 section 5.4: CSI, OSC, DCS, SOS, PM, APC), marks that reorder text (Unicode TR9)
+// and broken UTF-8. A sequence without an end takes only the rest of its line with it.
 func Clean(text string) string {
 	if !dirty(text) {
 		return text
@@ -42,12 +41,12 @@ const (
 	bell   = 0x07
 )
 
-// dirty says whether Clean would change the text.
+// dirty reports whether Clean would change the text.
 func dirty(text string) bool {
 	return !utf8.ValidString(text) || strings.ContainsFunc(text, forbidden)
 }
 
-// forbidden says whether a character may not reach a terminal.
+// forbidden reports whether a character must not reach a terminal.
 func forbidden(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -60,7 +59,7 @@ func forbidden(r rune) bool {
 	return r == 0x2028 || r == 0x2029 || r == 0xfeff
 }
 
-// sequence is the length of what follows an escape and belongs to it.
+// sequence returns the length of the rest of an escape sequence.
 func sequence(rest string) int {
 	if rest == "" {
 		return 0
@@ -83,7 +82,7 @@ func sequence(rest string) int {
 	return len(rest)
 }
 
-// afterC1 is the length of what follows an eight-bit control and belongs to it.
+// afterC1 returns the length of the rest of an eight-bit control sequence.
 func afterC1(r rune, rest string) int {
 	switch r {
 	case 0x9b: // CSI
@@ -94,7 +93,7 @@ func afterC1(r rune, rest string) int {
 	return 0
 }
 
-// parameters is the length of the parameters and the final byte of a CSI sequence.
+// parameters returns the length of the parameters and the final byte of a CSI sequence.
 func parameters(rest string) int {
 	for i := range len(rest) {
 		switch c := rest[i]; {
@@ -107,8 +106,8 @@ func parameters(rest string) int {
 	return len(rest)
 }
 
-// controlString is the length of a control string with its end: BEL, ST, or the end
-// of the line.
+// controlString returns the length of a control string with its end: BEL, ST, or the end of
+// the line.
 func controlString(rest string) int {
 	for i := range len(rest) {
 		switch {

@@ -16,8 +16,8 @@ const (
 	pasteOff = "\x1b[?2004l"
 )
 
-// A Console is a terminal in raw mode: every key arrives at once, and lines end in
-// "\r\n". Close gives it back as it was.
+// A Console is a terminal in raw mode: every key arrives at once, and lines end in "\r\n".
+// Close restores the terminal.
 type Console struct {
 	in, out *os.File
 	was     *term.State
@@ -43,13 +43,13 @@ func OpenConsole(in, out *os.File, colour bool) (*Console, error) {
 // Read reads what is typed.
 func (c *Console) Read(p []byte) (int, error) { return c.in.Read(p) }
 
-// Write writes to the terminal as it is.
+// Write writes to the terminal unchanged.
 func (c *Console) Write(p []byte) (int, error) { return c.w.Write(p) }
 
-// Size is the present size; 80 by 24 when the terminal does not tell.
+// Size returns the current size; 80 by 24 if unknown.
 func (c *Console) Size() (columns, rows int) { return Size(c.out) }
 
-// Size is the present size of a terminal; 80 by 24 when it does not tell.
+// Size returns the current size of a terminal; 80 by 24 if unknown.
 func Size(out *os.File) (columns, rows int) {
 	columns, rows, err := term.GetSize(int(out.Fd()))
 	if err != nil || columns < 1 || rows < 1 {
@@ -95,17 +95,16 @@ func (p plainWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Dim is text that stands back. The text must be clean.
+// Dim returns the text dimmed. The text must be clean.
 func Dim(text string) string { return dim.on(text) }
 
-// Bold is text that stands out. The text must be clean.
+// Bold returns the text in bold. The text must be clean.
 func Bold(text string) string { return bold.on(text) }
 
-// Alarm is text that nobody may overlook. The text must be clean.
+// Alarm returns the text as an alarm. The text must be clean.
 func Alarm(text string) string { return alarm.on(text) }
 
-// Wrap breaks a clean line into rows of less than columns columns, all indented as the
-// line is.
+// Wrap breaks a clean line into rows of less than columns columns, all indented like the line.
 func Wrap(line string, columns int) []string {
 	text := strings.TrimLeft(line, " ")
 	indent := line[:min(len(line)-len(text), max(columns/2, 0))]

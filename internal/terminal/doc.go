@@ -2,6 +2,6 @@
 // that streams, lines that fit a width, and foreign text without its control
 // sequences.
 //
-// It knows nothing of turns, tools or models, and it never decides whether a stream
-// is a terminal: the caller does.
+// It does not know turns, tools or models, and the caller decides whether a stream is a
+// terminal.
 package terminal

@@ -8,14 +8,14 @@ import (
 	"unicode"
 )
 
-// MaxInput is how much an [Editor] takes, in characters.
+// MaxInput is the maximum length of an [Editor]'s text, in characters.
 const MaxInput = 1 << 20
 
-// A Completer proposes what may stand in place of the end of a text: from start, a
-// byte offset, on. It is asked with the text before the cursor.
+// A Completer proposes replacements for the end of a text, from start, a byte offset. before
+// is the text before the cursor.
 type Completer func(before string) (start int, proposals []string)
 
-// An Event says what a key meant to an [Editor].
+// An Event is what a key did in an [Editor].
 type Event int
 
 // The events.
@@ -30,9 +30,9 @@ const (
 	Ended
 )
 
-// An Editor is the line that a person types: one or more lines, with a cursor, a
-// history and completion. Paint shows it; Erase takes it off the screen so that other
-// text can be written above. It is not safe for concurrent use.
+// An Editor is a text input: one or more lines, with a cursor, a history and completion. Paint
+// shows it; Erase removes it from the screen so that other text can be written above. It is
+// not safe for concurrent use.
 type Editor struct {
 	w        io.Writer
 	size     func() (columns, rows int)
@@ -42,10 +42,10 @@ type Editor struct {
 	prompt string
 	text   []rune
 	at     int // the cursor, in text
-	back   int // how far up the history; 0 is the text of now
+	back   int // how far up the history; 0 is the current text
 	draft  string
-	search *search           // nil but while the person searches the history
-	folded map[string]string // long pastes by what stands for them
+	search *search           // nil unless the person searches the history
+	folded map[string]string // long pastes by their marks
 
 	painted bool
 	wide    int   // columns when it was painted
@@ -57,19 +57,19 @@ func NewEditor(w io.Writer, size func() (columns, rows int), history *History, c
 	return &Editor{w: w, size: size, history: history, complete: complete}
 }
 
-// SetPrompt sets what stands before the first line, without control sequences.
+// SetPrompt sets the text before the first line, without control sequences.
 func (e *Editor) SetPrompt(prompt string) { e.prompt = prompt }
 
-// SetText puts a text into the editor, the cursor behind it.
+// SetText sets the editor's text, with the cursor at its end.
 func (e *Editor) SetText(text string) {
 	e.text = []rune(text)
 	e.at, e.back, e.search = len(e.text), 0, nil
 }
 
-// Text is what stands in the editor.
+// Text returns the editor's text.
 func (e *Editor) Text() string { return string(e.text) }
 
-// Take empties the editor and returns what stood in it.
+// Take empties the editor and returns its text.
 func (e *Editor) Take() string {
 	text := e.Text()
 	for mark, paste := range e.folded {
@@ -80,7 +80,7 @@ func (e *Editor) Take() string {
 	return text
 }
 
-// Key does what a key says. It paints nothing but the proposals of a completion.
+// Key applies a key. It paints only the proposals of a completion.
 func (e *Editor) Key(k Key) Event {
 	if e.searched(k) {
 		return Edited
@@ -112,10 +112,10 @@ func (e *Editor) Key(k Key) Event {
 	return Edited
 }
 
-// longPaste is from how many lines on a paste is folded.
+// longPaste is the number of lines from which a paste is folded.
 const longPaste = 12
 
-// fold gives a paste, or a mark that stands for a long one until the text is taken.
+// fold returns a paste, or a mark that represents a long one until the text is taken.
 func (e *Editor) fold(paste string) string {
 	lines := strings.Count(strings.TrimRight(paste, "\n"), "\n") + 1
 	if lines < longPaste {
@@ -129,7 +129,7 @@ func (e *Editor) fold(paste string) string {
 	return mark
 }
 
-// edit does what changes or walks through the text.
+// edit applies keys that change the text or move the cursor.
 func (e *Editor) edit(k Key) {
 	switch k.Code {
 	case KeyRune:
@@ -218,8 +218,8 @@ func (e *Editor) wordRight() int {
 	return at
 }
 
-// vertical moves the cursor to the line above or below, and through the history
-// beyond the first and the last one.
+// vertical moves the cursor one line up or down, and through the history beyond the first and
+// the last line.
 func (e *Editor) vertical(by int) {
 	start, end := e.lineStart(), e.lineEnd()
 	column := e.at - start
@@ -236,7 +236,7 @@ func (e *Editor) vertical(by int) {
 	}
 }
 
-// recall goes up (+1) or down (-1) in the history.
+// recall moves up (+1) or down (-1) in the history.
 func (e *Editor) recall(by int) {
 	if e.history == nil {
 		return
@@ -256,8 +256,8 @@ func (e *Editor) recall(by int) {
 	e.back = to
 }
 
-// proposeHere completes what stands before the cursor: as far as all proposals agree,
-// and by a list of them where that is nowhere.
+// proposeHere completes the text before the cursor as far as all proposals agree, or lists
+// them if they do not.
 func (e *Editor) proposeHere() {
 	if e.complete == nil {
 		return

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// continued stands before every further line of the text.
+// continued precedes every further line of the text.
 const continued = "… "
 
-// Paint shows prompt and text with the cursor in its place, over what was painted
-// before. Of a text higher than the screen it shows the rows around the cursor.
+// Paint shows prompt and text with the cursor, over the previous painting. If a text is higher
+// than the screen it shows the rows around the cursor.
 func (e *Editor) Paint() error {
 	columns, rows := e.size()
 	columns = max(columns, 4)
@@ -40,8 +40,8 @@ func (e *Editor) Paint() error {
 	return err
 }
 
-// Erase takes what was painted off the screen; the cursor then stands at the start of
-// an empty line.
+// Erase removes the painting from the screen; the cursor is then at the start of an empty
+// line.
 func (e *Editor) Erase() {
 	if !e.painted {
 		return
@@ -52,7 +52,7 @@ func (e *Editor) Erase() {
 	_, _ = io.WriteString(e.w, b.String())
 }
 
-// Leave lets the text stand as it is; the cursor goes to the line below it.
+// Leave keeps the text on the screen; the cursor moves to the line below it.
 func (e *Editor) Leave() error {
 	e.at, e.search = len(e.text), nil
 	err := e.Paint()
@@ -63,8 +63,8 @@ func (e *Editor) Leave() error {
 	return err
 }
 
-// toTop goes to the first painted row and clears from there. A terminal that has become
-// narrower has broken the rows that no longer fit.
+// toTop moves to the first painted row and clears from there. A terminal that has become
+// narrower has wrapped the rows that no longer fit.
 func (e *Editor) toTop(b *strings.Builder) {
 	if !e.painted {
 		return
@@ -85,8 +85,8 @@ func (e *Editor) toTop(b *strings.Builder) {
 	b.WriteString("\r\x1b[J")
 }
 
-// layout breaks prompt and text into rows of less than columns columns, and finds the
-// cursor in them.
+// layout breaks prompt and text into rows of less than columns columns, and finds the cursor
+// in them.
 func (e *Editor) layout(columns int) (lines []string, row, column int) {
 	var line strings.Builder
 	prompt := e.prompt

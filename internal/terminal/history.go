@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// Bounds of a [History].
+// Limits of a [History].
 const (
 	// maxHistory is how many entries are kept.
 	maxHistory = 1000
@@ -19,17 +19,17 @@ const (
 	maxEntry = 16 << 10
 )
 
-// A History is what was typed before, oldest first. With a file it outlives the
-// program: one JSON string a line, readable by its owner alone. Several programs may
-// add to one file. It is not safe for concurrent use.
+// A History is the earlier inputs, oldest first. With a file it outlives the program: one JSON
+// string a line, readable by its owner alone. Several programs may append to one file. It is
+// not safe for concurrent use.
 type History struct {
 	path    string
 	entries []string
 }
 
-// OpenHistory reads the file at path, or begins with nothing when there is none. An
-// empty path keeps the history in memory. The error says why the file is of no use;
-// the history then works without it.
+// OpenHistory reads the file at path; a missing file is an empty history. An empty path keeps
+// the history in memory. The error is why the file is unusable; the history then works without
+// it.
 func OpenHistory(path string) (*History, error) {
 	h := &History{path: path}
 	if path == "" {
@@ -94,7 +94,7 @@ func (h *History) keep(text string) {
 	}
 }
 
-// Add appends a text, unless it is empty, too long or the same as the one before.
+// Add appends a text, unless it is empty, too long or the same as the last one.
 func (h *History) Add(text string) error {
 	if text == "" || len(text) > maxEntry || len(h.entries) > 0 && h.Last(1) == text {
 		return nil
@@ -111,11 +111,11 @@ func (h *History) Add(text string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(line, '\n')) // one write, so that two programs do not mix theirs
+	_, err = f.Write(append(line, '\n')) // one write, so that two programs do not mix their lines
 	return errors.Join(err, f.Close())
 }
 
-// Len is how many entries there are.
+// Len returns the number of entries.
 func (h *History) Len() int { return len(h.entries) }
 
 // Last returns the n-th newest entry, counted from 1.

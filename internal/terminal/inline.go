@@ -25,7 +25,7 @@ const (
 	alarm     style = "1;37;41"
 )
 
-// codeStyles are those of the parts of code; what stands between them has none.
+// codeStyles are the styles of the parts of code; text between them has none.
 var codeStyles = map[markdown.Kind]style{
 	markdown.Comment: dim, markdown.String: "32", markdown.Number: "33", markdown.Keyword: "35", markdown.Key: code,
 }
@@ -68,7 +68,7 @@ func inline(n ast.Node, source []byte, in style) []span {
 	switch n := n.(type) {
 	case *ast.Text:
 		spans := []span{{string(n.Segment.Value(source)), in}}
-		if n.HardLineBreak() || n.SoftLineBreak() { // who chats means the line end that they write
+		if n.HardLineBreak() || n.SoftLineBreak() { // the writer of a chat means the line end
 			return append(spans, span{"\n", plain})
 		}
 		return spans
@@ -104,7 +104,7 @@ func inline(n ast.Node, source []byte, in style) []span {
 	return inlines(n, source, in)
 }
 
-// link names its address behind the text, unless the text is the address.
+// link adds its address after the text, unless the text is the address.
 func link(text []span, address string, in style) []span {
 	if address == "" || joined(text) == address {
 		return text
@@ -112,7 +112,7 @@ func link(text []span, address string, in style) []span {
 	return append(text, span{" (" + address + ")", in.and(dim)})
 }
 
-// image is named by its text, since a terminal cannot show it.
+// image returns the image's text, since a terminal cannot show it.
 func image(n *ast.Image, source []byte, in style) []span {
 	name := joined(inlines(n, source, plain))
 	if name == "" {
@@ -121,7 +121,7 @@ func image(n *ast.Image, source []byte, in style) []span {
 	return link([]span{{"[image: " + name + "]", in}}, string(n.Destination), in)
 }
 
-// rawHTML is shown as it is written, but for the line break that models like to use.
+// rawHTML is shown as source, except the line break that models like to use.
 func rawHTML(n *ast.RawHTML, source []byte) string {
 	text := string(n.Segments.Value(source))
 	switch strings.ToLower(strings.Join(strings.Fields(text), "")) {
@@ -139,7 +139,7 @@ func joined(spans []span) string {
 	return b.String()
 }
 
-// lines are the source lines of a block, without their ends.
+// lines returns the source lines of a block, without their ends.
 func lines(n ast.Node, source []byte) []string {
 	var all []string
 	for i := range n.Lines().Len() {

@@ -11,10 +11,10 @@ import (
 // A KeyCode names a key that is not a character.
 type KeyCode int
 
-// The keys that an [Editor] or its owner knows.
+// The keys known to an [Editor] or its owner.
 const (
 	KeyRune  KeyCode = iota // Key.Text is one character
-	KeyPaste                // Key.Text is what was pasted
+	KeyPaste                // Key.Text is the pasted text
 	KeyEnter
 	KeyNewline // Ctrl-J and Alt-Enter
 	KeyTab
@@ -37,7 +37,7 @@ const (
 	KeyInterrupt // Ctrl-C
 	KeyEscape    // Esc by itself
 	KeyEOF       // Ctrl-D
-	KeyNone      // nothing that anybody knows
+	KeyNone      // an unknown key
 )
 
 // A Key is one key press, or one paste.
@@ -46,7 +46,7 @@ type Key struct {
 	Text string
 }
 
-// maxPaste bounds one paste, in bytes; what is longer is dropped.
+// maxPaste limits one paste, in bytes; a longer one is dropped.
 const maxPaste = 4 << 20
 
 // Marks of a bracketed paste (XTerm control sequences, "Bracketed Paste Mode").
@@ -55,13 +55,13 @@ const (
 	pasteEnd   = "\x1b[201~"
 )
 
-// escapeWait is how long the key behind an escape may take: the bytes of one key press come
-// together, and over a slow line nearly so.
+// escapeWait is how long the rest of an escape sequence may take: the bytes of one key press
+// come together, and over a slow line nearly so.
 const escapeWait = 100 * time.Millisecond
 
-// ReadKeys reads a terminal in raw mode and hands each key over until the input ends
-// or key returns false. An escape that nothing follows is a key of its own. A read that is
-// under way when ReadKeys returns ends with the next byte.
+// ReadKeys reads a terminal in raw mode and passes each key to key until the input ends or key
+// returns false. An escape that nothing follows is the Esc key. A pending read ends with the
+// next byte after ReadKeys returns.
 func ReadKeys(r io.Reader, key func(Key) bool) error {
 	done := make(chan struct{})
 	defer close(done)
@@ -97,7 +97,7 @@ func ReadKeys(r io.Reader, key func(Key) bool) error {
 	}
 }
 
-// readChunks reads until the input ends or fails, which failed then tells.
+// readChunks reads until the input ends or fails; failed then returns the error.
 func readChunks(r io.Reader, done <-chan struct{}) (chunks <-chan []byte, failed <-chan error) {
 	out, end := make(chan []byte), make(chan error, 1)
 	go func() {
@@ -124,7 +124,7 @@ func readChunks(r io.Reader, done <-chan struct{}) (chunks <-chan []byte, failed
 	return out, end
 }
 
-// decodeKey takes the first key from the bytes; used is 0 when more must come.
+// decodeKey decodes the first key of the bytes; used is 0 if more must come.
 func decodeKey(b []byte) (k Key, used int) {
 	if len(b) == 0 {
 		return k, 0
@@ -189,7 +189,7 @@ func controlKey(c byte) KeyCode {
 	return KeyNone
 }
 
-// decodeEscape takes a key that begins with an escape.
+// decodeEscape decodes a key that begins with an escape.
 func decodeEscape(b []byte) (k Key, used int) {
 	if len(b) == 1 {
 		return k, 0
@@ -219,7 +219,7 @@ func decodeEscape(b []byte) (k Key, used int) {
 	}
 	end := 2
 	for end < len(b) && (b[end] < 0x40 || b[end] > 0x7e) {
-		if end++; end > 32 { // no key is so long
+		if end++; end > 32 { // no key is that long
 			return Key{Code: KeyNone}, end
 		}
 	}
@@ -229,13 +229,13 @@ func decodeEscape(b []byte) (k Key, used int) {
 	return Key{Code: sequenceKey(string(b[2:end]), b[end])}, end + 1
 }
 
-// decodePaste takes all that stands between the marks of a paste.
+// decodePaste decodes the text between the marks of a paste.
 func decodePaste(b []byte) (k Key, used int) {
 	start := 1 + len(pasteBegin)
 	text := string(b[start:])
 	end := strings.Index(text, pasteEnd)
 	if end < 0 {
-		if len(text) > maxPaste { // do not keep what never ends
+		if len(text) > maxPaste { // do not keep a paste that never ends
 			return Key{Code: KeyPaste, Text: pasted(text[:maxPaste])}, len(b)
 		}
 		return k, 0
@@ -243,7 +243,7 @@ func decodePaste(b []byte) (k Key, used int) {
 	return Key{Code: KeyPaste, Text: pasted(text[:min(end, maxPaste)])}, start + end + len(pasteEnd)
 }
 
-// pasted is pasted text with the line ends of this house.
+// pasted returns pasted text with normalised line ends.
 func pasted(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	return Clean(strings.ReplaceAll(text, "\r", "\n"))
@@ -267,8 +267,7 @@ func cursorKey(final byte) KeyCode {
 	return KeyNone
 }
 
-// sequenceKey is the key of a CSI sequence. Parameters such as "1;5" tell of Ctrl or
-// Alt.
+// sequenceKey returns the key of a CSI sequence. Parameters such as "1;5" mean Ctrl or Alt.
 func sequenceKey(parameters string, final byte) KeyCode {
 	if final != '~' {
 		code := cursorKey(final)

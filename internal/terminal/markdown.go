@@ -12,14 +12,14 @@ import (
 	"molar/internal/markdown"
 )
 
-// longBlock is from where on, in bytes, a part that can still change as a whole, such
-// as a table, is only set anew when it has grown by a thirty-second, or at a Flush:
-// else a long one costs the square of its length.
+// longBlock is the size, in bytes, above which a part that can still change as a whole, such
+// as a table, is re-rendered only when it has grown by a thirty-second, or at a Flush:
+// otherwise the cost of a long one is quadratic.
 const longBlock = 2 << 10
 
-// A Markdown shows Markdown on a terminal while it streams. What can no longer change
-// stays as it is; the open part is set anew with every piece, and only the lines that
-// changed are written again. It is not safe for concurrent use.
+// A Markdown shows Markdown on a terminal while it streams. Finished parts stay unchanged; the
+// open part is re-rendered with every piece, and only changed lines are written again. It is
+// not safe for concurrent use.
 type Markdown struct {
 	w     io.Writer
 	size  func() (columns, rows int)
@@ -34,8 +34,8 @@ type Markdown struct {
 	began  bool     // a block was closed before
 }
 
-// NewMarkdown returns a Markdown that writes to a terminal; size gives its present
-// columns and rows.
+// NewMarkdown returns a Markdown that writes to a terminal; size returns its current columns
+// and rows.
 func NewMarkdown(w io.Writer, size func() (columns, rows int)) *Markdown {
 	return &Markdown{w: w, size: size, parse: markdown.New().Parser()}
 }
@@ -51,7 +51,7 @@ func (m *Markdown) Write(text string) error {
 	return m.Flush()
 }
 
-// wholeCharacters cuts off a last character of which bytes are still to come.
+// wholeCharacters splits off an incomplete last character.
 func wholeCharacters(text string) (whole, torn string) {
 	for i := len(text) - 1; i >= 0 && i > len(text)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(text[i]) {
@@ -64,7 +64,7 @@ func wholeCharacters(text string) (whole, torn string) {
 	return text, ""
 }
 
-// Flush shows what Write held back of a long block.
+// Flush shows the part of a long block that Write held back.
 func (m *Markdown) Flush() error {
 	m.held = 0
 	if !m.began && m.shown == nil {
@@ -97,7 +97,7 @@ func (m *Markdown) Close() error {
 	return err
 }
 
-// SetApart ends the text like Close, and lets what could still change of it stand back.
+// SetApart ends the text like Close, and dims the part that could still change.
 func (m *Markdown) SetApart() error {
 	if err := m.Flush(); err != nil {
 		return err
@@ -119,8 +119,7 @@ func (m *Markdown) SetApart() error {
 	return m.Close()
 }
 
-// paint brings the lines on the screen to those of the source. The whole change is
-// one write.
+// paint updates the lines on the screen to those of the source, in one write.
 func (m *Markdown) paint(source string) (sheet, error) {
 	columns, rows := m.size()
 	if strings.TrimSpace(source) == "" {
@@ -132,7 +131,7 @@ func (m *Markdown) paint(source string) (sheet, error) {
 		if m.shown == nil {
 			return s, nil
 		}
-		lines = []string{""} // what was text has become the start of something else
+		lines = []string{""} // the former text has become the start of something else
 	}
 	same := 0
 	for same < len(lines) && same < len(m.shown) && lines[same] == m.shown[same] {
@@ -142,13 +141,13 @@ func (m *Markdown) paint(source string) (sheet, error) {
 		return s, nil
 	}
 	if last := len(m.shown) - 1; same == last && len(lines) > last && strings.HasPrefix(lines[last], m.shown[last]) {
-		// The usual piece only adds to what stands before the cursor.
+		// The usual piece only appends to the text before the cursor.
 		more := lines[last][len(m.shown[last]):] + strings.Join(append([]string{""}, lines[last+1:]...), "\r\n")
 		m.shown, m.wide = lines, columns
 		_, err := io.WriteString(m.w, more)
 		return s, err
 	}
-	if len(m.shown) > len(lines) { // the cursor must end behind the last line
+	if len(m.shown) > len(lines) { // the cursor must end after the last line
 		same = min(same, len(lines)-1)
 	}
 	var b strings.Builder
@@ -164,10 +163,9 @@ func (m *Markdown) paint(source string) (sheet, error) {
 	return s, err
 }
 
-// rewind moves the cursor from the end of what is shown to the start of the line
-// from which on it changes, and clears from there. It returns that line: those that
-// have left the screen stay as they were. After the window has become narrower, a line
-// takes several rows.
+// rewind moves the cursor from the end of the shown lines to the start of the first changed
+// one, and clears from there. It returns that line: those that have scrolled off stay as they
+// were. After the window has become narrower, a line takes several rows.
 func (m *Markdown) rewind(b *strings.Builder, from, columns, rows int) int {
 	if m.shown == nil {
 		if m.began {

@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// Resizes tells when the window of the terminal changed its size, until stop is called.
+// Resizes returns a channel that is sent on when the terminal's window is resized, until stop
+// is called.
 func Resizes() (changed <-chan os.Signal, stop func()) {
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, syscall.SIGWINCH)

@@ -2,15 +2,15 @@ package terminal
 
 import "strings"
 
-// A search walks back through the history to the texts that hold what is typed.
+// A search finds the texts of the history that contain the query.
 type search struct {
 	query []rune
-	lost  bool   // nothing further back holds the query
-	draft string // what stood in the editor before
+	lost  bool   // no older text contains the query
+	draft string // the editor's text before the search
 }
 
-// searched does what a key says to a search of the history. It is false when the key
-// is none of the search's: then what was found stands in the editor.
+// searched applies a key to a search of the history. It returns false if the key does not
+// belong to the search: then the editor has the text found.
 func (e *Editor) searched(k Key) bool {
 	s := e.search
 	if s == nil {
@@ -40,7 +40,7 @@ func (e *Editor) searched(k Key) bool {
 	return true
 }
 
-// find shows the newest text from the n-th on that holds the query, whatever its case.
+// find shows the newest text from the n-th on that contains the query, ignoring case.
 func (e *Editor) find(n int) {
 	query := strings.ToLower(string(e.search.query))
 	if query == "" {
@@ -55,8 +55,7 @@ func (e *Editor) find(n int) {
 	e.search.lost = true
 }
 
-// show puts the n-th newest text into the editor, the draft for 0, and goes on with the
-// search.
+// show puts the n-th newest text into the editor, the draft for 0, and continues the search.
 func (e *Editor) show(n int) {
 	s, text := e.search, e.search.draft
 	if n > 0 {
@@ -67,7 +66,7 @@ func (e *Editor) show(n int) {
 	s.lost = false
 }
 
-// prompt says what is searched for.
+// prompt returns the prompt with the query.
 func (s *search) prompt(columns int) string {
 	what := "search"
 	if s.lost {

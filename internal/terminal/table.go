@@ -9,8 +9,8 @@ import (
 
 const columnGap = 2
 
-// table sets the cells in columns that fit the width. Where even narrow columns do
-// not fit, each row is written as lines of "heading: cell".
+// table sets the cells in columns that fit the width. If even narrow columns do not fit, each
+// row is written as lines of "heading: cell".
 func (r blocks) table(table *tables.Table, columns int) []string {
 	var rows [][][]span
 	for row := table.FirstChild(); row != nil; row = row.NextSibling() {
@@ -42,8 +42,8 @@ func (r blocks) cells(row ast.Node, in style) [][]span {
 	return cells
 }
 
-// columnWidths takes from the widest column until all fit; false means that a
-// column would be too narrow to read.
+// columnWidths narrows the widest column until all fit; false means that a column would be too
+// narrow to read.
 func columnWidths(rows [][][]span, columns int) ([]int, bool) {
 	const narrowest = 6
 	if len(rows) == 0 {
@@ -131,7 +131,7 @@ func recordLines(rows [][][]span, columns int) []string {
 	return all
 }
 
-// unstyled is a line of ours without the styles that on wrote.
+// unstyled returns one of our lines without the styles that on wrote.
 func unstyled(line string) string {
 	var b strings.Builder
 	for {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Preview is the start of foreign text, on one line and without what a terminal would obey.
+// Preview returns the start of foreign text, on one line and without control sequences.
 func Preview(text string) string {
 	const most = 200
 	text = strings.Join(strings.Fields(Clean(text)), " ")
@@ -15,7 +15,7 @@ func Preview(text string) string {
 	return text
 }
 
-// Counted is a number with its word, in the plural where there is not one.
+// Counted returns a number with its word, in the plural unless it is one.
 func Counted(n int, word string) string {
 	if n == 1 {
 		return "1 " + word

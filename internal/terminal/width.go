@@ -6,8 +6,8 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Width is how many columns a text takes: two for East Asian wide characters and
-// emoji, none for combining marks and joiners, a tab as one.
+// Width returns how many columns a text takes: two for East Asian wide characters and emoji,
+// none for combining marks and joiners, a tab as one.
 func Width(text string) int {
 	n := 0
 	for _, r := range text {
@@ -30,7 +30,7 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// Truncate cuts a text to a number of columns, the last of which shows the cut.
+// Truncate cuts a text to a number of columns, the last of which marks the cut.
 func Truncate(text string, columns int) string {
 	if Width(text) <= columns {
 		return text

@@ -30,7 +30,7 @@ type wrapper struct {
 	used    int    // its columns
 	word    []span // not yet on a line
 	length  int    // the word's columns
-	space   bool   // a space stands between line and word
+	space   bool   // a space separates line and word
 	spaced  style
 }
 
