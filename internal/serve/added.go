@@ -10,7 +10,7 @@ import (
 	"molar/web"
 )
 
-// addServer attaches a remote server and keeps it, beside those of the config file.
+// addServer attaches a remote server and stores it, in addition to those of the config file.
 func (p *port) addServer(ctx context.Context, s web.NewServer) (web.AddedServer, error) {
 	at, err := url.Parse(s.URL)
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil {
@@ -37,7 +37,7 @@ func (p *port) addServer(ctx context.Context, s web.NewServer) (web.AddedServer,
 	return web.AddedServer{Name: a.Name, Offer: p.offer()}, p.files.again(ctx)
 }
 
-// removeServer detaches a server that was added, and forgets it.
+// removeServer detaches an added server, and deletes it.
 func (p *port) removeServer(ctx context.Context, name string) error {
 	p.files.mu.Lock()
 	defer p.files.mu.Unlock()

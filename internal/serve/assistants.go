@@ -17,7 +17,7 @@ import (
 	"molar/schemas"
 )
 
-// openAssistants puts a whole host behind the port, whose tools are its assistants.
+// openAssistants connects a whole host to the port; its assistants are the port's tools.
 func (p *mcpPort) openAssistants(ctx context.Context, m MCPConfig, port *httpserver.Config) error {
 	h, err := host.Open(ctx, m.Config, m.Log, host.Options{AttachWait: serveAttachWait, Summaries: true, Env: m.CLI.Env})
 	if err != nil {
@@ -36,8 +36,8 @@ func (p *mcpPort) openAssistants(ctx context.Context, m MCPConfig, port *httpser
 	return err
 }
 
-// askAssistant runs a turn for a client of MCP. Nobody can be asked there, so that a call
-// which needs approval does not run, and the answer says so.
+// askAssistant runs a turn for an MCP client. There is no one to approve: a call that needs
+// approval does not run, and the answer reports it.
 func askAssistant(ctx context.Context, h *host.Host, q mcpservers.Question) (mcpservers.Answer, error) {
 	turn := agent.Turn{
 		ID: uuid.NewString(), Assistant: q.Assistant,

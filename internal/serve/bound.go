@@ -6,23 +6,23 @@ import (
 	"sync"
 )
 
-// spared are the descriptors for servers, files and the database. Of the others half are for
+// spared are the descriptors for servers, files and the database. Half of the others are for
 // clients: a turn needs one to its model too.
 const spared = 128
 
-// sendBuffer is what the system may hold of an answer that its reader does not read, in bytes.
-// By itself it lets that grow to several MiB before the turn has to wait.
+// sendBuffer is how much of an unread answer the system may buffer, in bytes. By default it
+// lets that grow to several MiB before the turn has to wait.
 const sendBuffer = 64 << 10
 
-// A bounded listener takes no more connections than the process can serve: one too many waits
-// until another one ends. Beyond the limit of descriptors nothing works, probes included.
+// A bounded listener accepts no more connections than the process can serve: the next one
+// waits until another ends. Beyond the limit of descriptors nothing works, probes included.
 type bounded struct {
 	net.Listener
 	room chan struct{}
 	full func()
 }
 
-// bound bounds a listener by the limit of descriptors.
+// bound limits a listener by the limit of descriptors.
 func bound(listener net.Listener, log *slog.Logger) net.Listener {
 	limit := descriptors()
 	return boundTo(listener, max((limit-spared)/2, limit/4, 1), log)
@@ -47,12 +47,12 @@ func (b *bounded) Accept() (net.Conn, error) {
 	case b.room <- struct{}{}:
 	default:
 		b.full()
-		b.room <- struct{}{} // the connections that are open end by their own limits
+		b.room <- struct{}{} // the open connections end by their own limits
 	}
 	return &boundedConn{Conn: conn, leave: sync.OnceFunc(func() { <-b.room })}, nil
 }
 
-// A boundedConn gives its place back when it is closed.
+// A boundedConn releases its place when it is closed.
 type boundedConn struct {
 	net.Conn
 	leave func()

@@ -2,5 +2,5 @@
 
 package serve
 
-// descriptors is a limit that counts for nobody.
+// descriptors returns a limit without effect.
 func descriptors() int { return 1 << 20 }

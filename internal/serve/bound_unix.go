@@ -4,7 +4,7 @@ package serve
 
 import "syscall"
 
-// descriptors is how many the process may have open, as far as that counts.
+// descriptors returns how many the process may have open, up to the useful maximum.
 func descriptors() int {
 	const many = 1 << 20
 	var limit syscall.Rlimit

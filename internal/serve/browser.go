@@ -8,8 +8,8 @@ import (
 	"molar/internal/cli"
 )
 
-// openBrowser shows an address to the person, where there is a browser. That there is
-// none is no fault: the address has been printed.
+// openBrowser opens an address in the person's browser, if there is one. A missing browser is
+// not an error: the address was printed.
 func openBrowser(ctx context.Context, a *cli.CLI, address string) {
 	var program string
 	var args []string
@@ -41,7 +41,7 @@ func hasEnv(a *cli.CLI, name string) bool {
 	return ok && value != ""
 }
 
-// browserEnv is what a browser needs of the environment, without the keys of models.
+// browserEnv returns the environment for a browser, without the keys of models.
 func browserEnv(a *cli.CLI) []string {
 	var env []string
 	for _, name := range []string{

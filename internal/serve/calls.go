@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// soon bounds what a running host answers at once, or not at all.
+	// soon limits requests that a running host answers at once, or not at all.
 	soon = time.Second
-	// changeWait bounds a change, for which the host may read a file.
+	// changeWait limits a change, for which the host may read a file.
 	changeWait = 30 * time.Second
 )
 
@@ -43,8 +43,8 @@ func list[T any](ctx context.Context, h *Host, path string) ([]T, error) {
 	return all.Data, json.Unmarshal(data, &all)
 }
 
-// Reload asks the host to read its config file anew. An answer that tells of faults becomes one
-// error of several lines.
+// Reload asks the host to reread its config file. An answer with faults becomes one error of
+// several lines.
 func (h *Host) Reload(ctx context.Context) (web.Reloaded, error) {
 	res, err := h.call(ctx, http.MethodPost, "/v1/servers/reload", nil, changeWait)
 	if err != nil {
@@ -73,7 +73,7 @@ func (h *Host) Reload(ctx context.Context) (web.Reloaded, error) {
 	return answer.Reloaded, nil
 }
 
-// Approve takes the tools of a pinned server as they were when digest was shown.
+// Approve accepts the tools of a pinned server as they were when digest was shown.
 func (h *Host) Approve(ctx context.Context, server, digest string) ([]string, error) {
 	res, err := h.call(ctx, http.MethodPost, "/v1/servers/"+url.PathEscape(server)+"/approve", map[string]string{"digest": digest}, changeWait)
 	if err != nil {

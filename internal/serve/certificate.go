@@ -13,12 +13,12 @@ import (
 	"molar/internal/config"
 )
 
-// certificateCheck is how often, at most, connections make the files of the certificate
-// be looked at: how long a renewed one waits.
+// certificateCheck is the shortest interval at which connections check the files of the
+// certificate: the delay of a renewed one.
 const certificateCheck = 2 * time.Second
 
-// loadTLS reads the certificate; nil means plain HTTP. A certificate that is renewed in
-// its files is shown to later connections.
+// loadTLS reads the certificate; nil means plain HTTP. A certificate renewed in its files is
+// used for later connections.
 func loadTLS(cfg *config.Config, log *slog.Logger) (*tls.Config, error) {
 	if !cfg.TLS.On() {
 		return nil, nil //nolint:nilnil // no TLS, no settings
@@ -32,7 +32,7 @@ func loadTLS(cfg *config.Config, log *slog.Logger) (*tls.Config, error) {
 	return &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12}, nil
 }
 
-// A certificate is the pair that a port shows, kept at what its files say.
+// A certificate is a port's pair, kept equal to its files.
 type certificate struct {
 	files config.TLS
 	log   *slog.Logger
@@ -54,8 +54,8 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.pair, nil
 }
 
-// refresh reads the files if they have changed. A pair that cannot be used is told once,
-// and the last good one stays.
+// refresh rereads changed files. An unusable pair is logged once, and the last valid one
+// stays.
 func (c *certificate) refresh() {
 	state := statePair(c.files)
 	if sameFile(state[0], c.seen[0]) && sameFile(state[1], c.seen[1]) {
@@ -71,7 +71,7 @@ func (c *certificate) refresh() {
 	c.log.Info("the TLS certificate was read anew", "cert", c.files.Cert, "until", pair.Leaf.NotAfter)
 }
 
-// statePair looks at the two files; nil stands for one that is not there.
+// statePair returns the state of the two files; nil for a missing one.
 func statePair(files config.TLS) (state [2]fs.FileInfo) {
 	for i, path := range []string{files.Cert, files.Key} {
 		if info, err := os.Stat(path); err == nil {

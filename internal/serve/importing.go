@@ -17,8 +17,8 @@ import (
 	"molar/web"
 )
 
-// importServers reads what a person pasted (servers as other hosts write them, a command, or an
-// address) and writes it so that it fits into the config file as that is now.
+// importServers converts pasted text (servers in other hosts' formats, a command, or an
+// address) so that it fits into the config file as it is now.
 func (p *port) importServers(text string) (web.Imported, error) {
 	text = strings.TrimSpace(text)
 	found := web.Imported{File: p.configFile(), Place: web.PlaceNew}
@@ -47,7 +47,7 @@ func (p *port) importServers(text string) (web.Imported, error) {
 		return web.Imported{}, err
 	}
 	found.Servers, found.LeftOut = file.Servers, file.LeftOut
-	if strings.HasPrefix(text, "{") { // else the block is of our own making
+	if strings.HasPrefix(text, "{") { // otherwise the block is our own
 		found.Host = string(file.Host)
 	}
 	for _, v := range file.Variables {
@@ -61,8 +61,8 @@ func (p *port) importServers(text string) (web.Imported, error) {
 	return found, nil
 }
 
-// blockOf is the text as JSON of another host: a command and an address are put into its shape,
-// under a name that is not taken.
+// blockOf returns the text as another host's JSON: a command and an address are converted to
+// its format, under a free name.
 func (p *port) blockOf(text string, taken []string) ([]byte, error) {
 	if text == "" {
 		return nil, errors.New("nothing was pasted: paste the JSON of another host, the command that starts a server, or its address")
@@ -83,7 +83,7 @@ func (p *port) blockOf(text string, taken []string) ([]byte, error) {
 	return nil, fmt.Errorf("an address begins with http:// or https://, not with %s://", at.Scheme)
 }
 
-// A pastedServer is one in the shape of other hosts.
+// A pastedServer is a server in the format of other hosts.
 type pastedServer struct {
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`
@@ -99,13 +99,13 @@ func (s pastedServer) block(name string, taken []string) ([]byte, error) {
 	return json.Marshal(map[string]any{"mcpServers": map[string]pastedServer{free: s}})
 }
 
-// nameOf is a name for the server at an address.
+// nameOf returns a name for the server at an address.
 func nameOf(at *url.URL) string {
 	return strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(at.Hostname()), "-"), "-")
 }
 
-// command reads a command as people paste it from a page: with a prompt, over several lines, with
-// variables before it. It must name a program of this machine, since the host runs it.
+// command parses a command as people paste it from a page: with a prompt, over several lines,
+// with variables before it. It must name a program of this machine, since the host runs it.
 func (p *port) command(text string) (server pastedServer, name string, err error) {
 	line := strings.NewReplacer("\\\r\n", " ", "\\\n", " ").Replace(strings.TrimPrefix(text, "$ "))
 	if strings.Contains(line, "\n") {
@@ -123,7 +123,7 @@ func (p *port) command(text string) (server pastedServer, name string, err error
 		}
 		env[name] = value
 	}
-	for i, word := range words { // what a shell would do, and none runs
+	for i, word := range words { // what a shell would do, but no shell runs
 		if rest, ok := strings.CutPrefix(word, "~/"); ok {
 			home, _ := p.cli.Env("HOME")
 			word = home + "/" + rest
@@ -132,7 +132,7 @@ func (p *port) command(text string) (server pastedServer, name string, err error
 	}
 	program := words[0]
 	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
-		program = filepath.Join(filepath.Dir(p.configFile()), program) // where it will be looked for
+		program = filepath.Join(filepath.Dir(p.configFile()), program) // where the host will look for it
 	}
 	if _, err := exec.LookPath(program); err != nil {
 		return server, "", fmt.Errorf("there is no program %q on this machine: install it, or paste the JSON of another host, or an address that begins with http:// or https://", words[0])
@@ -141,7 +141,7 @@ func (p *port) command(text string) (server pastedServer, name string, err error
 }
 
 // nameOfCommand names a server after the package, image or folder in its command: the first
-// word that speaks of a server, else the first that is no option.
+// word that refers to a server, else the first that is not an option.
 func nameOfCommand(words []string) string {
 	tells, variable := regexp.MustCompile(`(?i)mcp|server`), regexp.MustCompile(`^[A-Z0-9_]+(=|$)`)
 	candidates := slices.DeleteFunc(slices.Clone(words[1:]), func(w string) bool { return strings.HasPrefix(w, "-") || variable.MatchString(w) })
@@ -160,7 +160,7 @@ func nameOfCommand(words []string) string {
 	return "server"
 }
 
-// configFile is where the config file is, or would be.
+// configFile returns the path of the config file, existing or not.
 func (p *port) configFile() string {
 	if p.Config.File != "" {
 		return p.Config.File

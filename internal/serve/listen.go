@@ -13,7 +13,7 @@ import (
 	"molar/internal/config"
 )
 
-// Bounds of the ports. None of them cuts an answer that is on its way.
+// Limits of the ports. None of them cuts a running answer.
 const (
 	readHeaderTimeout = 5 * time.Second
 	maxHeader         = 64 << 10
@@ -24,7 +24,7 @@ const (
 	addressRate, addressBurst = 50, 200
 )
 
-// newServer is the server of a port; requests end with ctx.
+// newServer returns the server of a port; requests end with ctx.
 func newServer(ctx context.Context, handler http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           handler,
@@ -36,7 +36,7 @@ func newServer(ctx context.Context, handler http.Handler, log *slog.Logger) *htt
 	}
 }
 
-// serveOn serves until the server is shut down, over TLS when it is set up.
+// serveOn serves until the server is shut down, over TLS if configured.
 func serveOn(server *http.Server, listener net.Listener) error {
 	if server.TLSConfig != nil {
 		return server.ServeTLS(listener, "", "")
@@ -44,7 +44,7 @@ func serveOn(server *http.Server, listener net.Listener) error {
 	return server.Serve(listener)
 }
 
-// schemeOf is the scheme of the ports' addresses.
+// schemeOf returns the scheme of the ports' addresses.
 func schemeOf(cfg *config.Config) string {
 	if cfg.TLS.On() {
 		return "https"
@@ -52,7 +52,7 @@ func schemeOf(cfg *config.Config) string {
 	return "http"
 }
 
-// warnPlain says what others on the network can read.
+// warnPlain warns of what others on the network can read.
 func warnPlain(cfg *config.Config, listen string, log *slog.Logger) {
 	if !config.Loopback(listen) && !cfg.TLS.On() {
 		log.Warn("listening off loopback without TLS: keys and conversations can be read on the way; set tls.cert and tls.key, "+
@@ -60,7 +60,7 @@ func warnPlain(cfg *config.Config, listen string, log *slog.Logger) {
 	}
 }
 
-// explainPort words the error of a port that cannot be listened on.
+// explainPort returns the error of a port that cannot be opened, with its reason.
 func explainPort(address string, err error) error {
 	if errors.Is(err, os.ErrPermission) {
 		return fmt.Errorf("listen on %s: %w; choose a port above 1023 with --listen", address, err)
@@ -76,7 +76,7 @@ func drain(log *slog.Logger, atMost time.Duration, server *http.Server, cancelCa
 	return closePort(ctx, server, cancelCalls)
 }
 
-// closePort lets what is open end while ctx lasts, and cancels the rest.
+// closePort lets open requests end while ctx lasts, and cancels the rest.
 func closePort(ctx context.Context, server *http.Server, cancelTurns context.CancelFunc) error {
 	err := server.Shutdown(ctx)
 	cancelTurns()

@@ -43,7 +43,7 @@ type loginRun struct {
 	client *oauth.Client
 }
 
-// Run logs in at a server, or out, and keeps what that gave in the host's database.
+// Run logs in at a server, or out, and stores the result in the host's database.
 func Run(ctx context.Context, c *cli.CLI, name, format string, f Flags) error {
 	cfg, err := c.LoadWithServers(nil, f.MCP)
 	if err != nil {
@@ -77,7 +77,7 @@ func Run(ctx context.Context, c *cli.CLI, name, format string, f Flags) error {
 	return run.in(ctx, format)
 }
 
-// loginServer is the server of that name, if one can log in to it.
+// loginServer returns the server with that name, if it supports login.
 func loginServer(cfg *config.Config, name string) (transport.ServerConfig, error) {
 	s, ok := cfg.MCPServers.Get(name)
 	switch {
@@ -100,7 +100,7 @@ func loginServer(cfg *config.Config, name string) (transport.ServerConfig, error
 	return c, nil
 }
 
-// in leads a person through the login and keeps it.
+// in guides a person through the login and stores it.
 func (r *loginRun) in(ctx context.Context, format string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.Wait,
 		fmt.Errorf("nobody came back from the browser within %s; run the command again, or with --no-browser", r.Wait))
@@ -126,10 +126,10 @@ func (r *loginRun) in(ctx context.Context, format string) error {
 	return r.tell(ctx, grant, format)
 }
 
-// ask has the person go through the login, in a browser here or elsewhere.
+// ask lets the person log in, in a browser here or elsewhere.
 func (r *loginRun) ask(ctx context.Context, s oauth.Server, before *oauth.Grant) (oauth.Grant, error) {
 	if r.NoBrowser {
-		const unused = 8765 // nothing listens: the person reads the address there
+		const unused = 8765 // nothing listens: the person copies the address there
 		port := s.RedirectPort
 		if port == 0 {
 			port = unused
@@ -165,7 +165,7 @@ func (r *loginRun) ask(ctx context.Context, s oauth.Server, before *oauth.Grant)
 	return grant, err
 }
 
-// pasted reads the address that the browser ended at.
+// pasted reads the address at which the browser ended.
 func (r *loginRun) pasted(ctx context.Context, login *oauth.Login) (oauth.Grant, error) {
 	r.Note("open this address in any browser, and log in at %s:\n\n%s\n", terminal.Clean(login.Issuer), login.URL)
 	in := bufio.NewReader(io.LimitReader(r.Stdin, 64<<10))
@@ -190,7 +190,7 @@ func (r *loginRun) pasted(ctx context.Context, login *oauth.Login) (oauth.Grant,
 	}
 }
 
-// out forgets the login.
+// out deletes the login.
 func (r *loginRun) out(ctx context.Context, format string) error {
 	s := r.server.LoginServer()
 	grant, _, err := oauth.Get(ctx, r.db, s)
@@ -217,7 +217,7 @@ func (r *loginRun) out(ctx context.Context, format string) error {
 	return nil
 }
 
-// tell prints what became of the login, and whether the server takes it.
+// tell prints the result of the login, and whether the server accepts it.
 func (r *loginRun) tell(ctx context.Context, g oauth.Grant, format string) error {
 	status, err := r.tryOut(ctx)
 	if err != nil {

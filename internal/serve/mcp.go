@@ -18,13 +18,13 @@ import (
 	"molar/mcpservers/httpserver"
 )
 
-// An mcpPort is an MCP server with what stands behind it.
+// An mcpPort is an MCP server with its back end.
 type mcpPort struct {
 	server *httpserver.Server
 	db     *store.DB
 	// keys are nil on standard input and output.
 	keys *access.Access
-	// behind ends what stands behind the server.
+	// behind closes the back end.
 	behind func()
 }
 
@@ -35,8 +35,8 @@ func (p *mcpPort) close() {
 	p.behind()
 }
 
-// open wires what a port serves: memory and search tools, or a whole host whose assistants
-// are tools. A port has a guard, and then keys; standard input and output have neither.
+// open wires what a port serves: memory and search tools, or a whole host whose assistants are
+// tools. A port has a guard, and then keys; standard input and output have neither.
 func (m MCPConfig) open(ctx context.Context, guard func(http.Handler) http.Handler) (_ *mcpPort, err error) {
 	p := &mcpPort{behind: func() {}}
 	defer func() {
@@ -61,7 +61,7 @@ func (m MCPConfig) open(ctx context.Context, guard func(http.Handler) http.Handl
 		port.Keys = p.keys.Ring()
 	}
 	if rate := m.Config.MCP.Rate; rate != nil {
-		port.Rate = cmp.Or(*rate, -1) // 0 is no bound there
+		port.Rate = cmp.Or(*rate, -1) // 0 means no limit there
 	}
 	if port.Clients, err = httpguard.NewAddresses(m.Config.TrustedProxies); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (m MCPConfig) open(ctx context.Context, guard func(http.Handler) http.Handl
 	return p, err
 }
 
-// openMemory puts memory and search tools behind the port.
+// openMemory connects memory and search tools to the port.
 func (p *mcpPort) openMemory(ctx context.Context, m MCPConfig, port *httpserver.Config) (err error) {
 	if p.db, err = store.Open(ctx, store.Config{Path: m.Config.Memory.Store, Logger: m.Log}); err != nil {
 		return err
@@ -87,16 +87,16 @@ func (p *mcpPort) openMemory(ctx context.Context, m MCPConfig, port *httpserver.
 	return err
 }
 
-// An MCPConfig is what "molar mcp" is made of.
+// An MCPConfig configures "molar mcp".
 type MCPConfig struct {
 	CLI    *cli.CLI
 	Config *config.Config
 	Log    *slog.Logger
-	// Assistants offers the assistants as tools, in the place of memory and search.
+	// Assistants offers the assistants as tools, instead of memory and search.
 	Assistants bool
 }
 
-// database is where the port keeps what it keeps.
+// database returns the path of the port's database.
 func (m MCPConfig) database() string {
 	if m.Assistants {
 		return m.Config.Database()
@@ -123,7 +123,7 @@ func MCP(ctx context.Context, m MCPConfig) (err error) {
 	if err != nil {
 		return err
 	}
-	// The port itself refuses a body above its limit, in the words of JSON-RPC.
+	// The port itself refuses a body above its limit, with a JSON-RPC error.
 	guard, err := httpguard.New(httpguard.Config{Hosts: hosts, MaxBody: 2 * httpserver.MaxBody})
 	if err != nil {
 		return err
@@ -137,11 +137,11 @@ func MCP(ctx context.Context, m MCPConfig) (err error) {
 	defer cancelCalls()
 	server := newServer(calls, p.server, log)
 	server.TLSConfig = certificate
-	server.RegisterOnShutdown(p.server.Close) // open streams would hold the drain up
+	server.RegisterOnShutdown(p.server.Close) // open streams would delay the drain
 	ended := make(chan error, 1)
 	go func() { ended <- serveOn(server, bound(listener, log)) }()
-	defer beside(ctx, func(ctx context.Context) { applyRetention(ctx, cfg.Memory.Retention, p.db.DeleteOlder, log) })()
-	defer beside(ctx, func(ctx context.Context) { p.keys.Watch(ctx, func() {}) })()
+	defer background(ctx, func(ctx context.Context) { applyRetention(ctx, cfg.Memory.Retention, p.db.DeleteOlder, log) })()
+	defer background(ctx, func(ctx context.Context) { p.keys.Watch(ctx, func() {}) })()
 	c.Say("molar mcp listens on %s://%s: JSON-RPC on /jsonrpc, MCP on /mcp", schemeOf(cfg), listener.Addr())
 	warnPlain(cfg, cfg.MCP.Listen, log)
 	c.Say("store: %s", p.db.Path())
@@ -159,19 +159,19 @@ func MCP(ctx context.Context, m MCPConfig) (err error) {
 	return nil
 }
 
-// MCPStdio speaks MCP on the standard streams; nothing else goes to standard output.
+// MCPStdio serves MCP on the standard streams; nothing else goes to standard output.
 func MCPStdio(ctx context.Context, m MCPConfig) error {
 	p, err := m.open(context.WithoutCancel(ctx), nil)
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	defer beside(ctx, func(ctx context.Context) { applyRetention(ctx, m.Config.Memory.Retention, p.db.DeleteOlder, m.Log) })()
+	defer background(ctx, func(ctx context.Context) { applyRetention(ctx, m.Config.Memory.Retention, p.db.DeleteOlder, m.Log) })()
 	return p.server.ServeStdio(ctx, m.CLI.Stdin, m.CLI.Stdout)
 }
 
-// beside runs f in the background. The returned func ends it.
-func beside(ctx context.Context, f func(context.Context)) (end func()) {
+// background runs f in the background. The returned func ends it.
+func background(ctx context.Context, f func(context.Context)) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() { f(ctx) })

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// listenMetrics opens the port for scrapers and probes; nil means that there is none.
+// listenMetrics opens the port for scrapers and probes; nil if none is configured.
 func (p *port) listenMetrics(ctx context.Context) (net.Listener, error) {
 	address := p.Config.Metrics.Listen
 	if address == "" {
@@ -31,7 +31,7 @@ func (p *port) serveMetrics(ctx context.Context, listener net.Listener) (stop fu
 		}
 	})
 	return func() {
-		_ = server.Close() // a scrape is asked again
+		_ = server.Close() // a scrape is repeated anyway
 		running.Wait()
 	}
 }

@@ -24,7 +24,7 @@ import (
 	"molar/web"
 )
 
-// operations are what an operator may do with a running host.
+// operations returns what an operator may do with a running host.
 func (p *port) operations() web.Operations {
 	return web.Operations{
 		SwitchTool: func(ctx context.Context, name string, on bool) error {
@@ -55,7 +55,7 @@ func (p *port) operations() web.Operations {
 	}
 }
 
-// lint says what services of models make of a tool, and what can leave by it.
+// lint returns what providers refuse of a tool, and how text can leave through it.
 func (p *port) lint(tool schemas.Tool) web.Lint {
 	found, _ := toolhandler.Tools([]schemas.Tool{tool}, providers.Lowerings(), p.Refusals.Refused, false)
 	l := web.Lint{Sends: toolhandler.Sends(tool)}
@@ -70,7 +70,7 @@ func (p *port) lint(tool schemas.Tool) web.Lint {
 	return l
 }
 
-// refusals are those of a tool by services of models.
+// refusals returns the providers' refusals of a tool.
 func (p *port) refusals(tool schemas.Tool) []schemas.Refusal {
 	var all []schemas.Refusal
 	for _, provider := range providers.WithModels() {
@@ -81,12 +81,12 @@ func (p *port) refusals(tool schemas.Tool) []schemas.Refusal {
 	return all
 }
 
-// settings are those that the host was started with.
+// settings returns the settings that the host was started with.
 func (p *port) settings() web.Settings {
 	return web.Settings{File: p.files.last().File, Settings: p.Config.Settings()}
 }
 
-// hints are what the pages can tell about this host.
+// hints returns what the pages can show about this host.
 func (p *port) hints() web.Hints {
 	return web.Hints{
 		File: func() web.ConfigFile {
@@ -98,7 +98,7 @@ func (p *port) hints() web.Hints {
 	}
 }
 
-// answers tells which model would answer a question.
+// answers returns which model would answer a question.
 func (p *port) answers(ctx context.Context, q web.Asked) (name, model, why string, err error) {
 	if as, ok := p.Config.Assistants.Get(cmp.Or(q.Assistant, p.Config.Default)); ok && q.Provider == "" && q.Model == "" {
 		q.Provider, q.Model = as.Provider, as.Model
@@ -110,12 +110,12 @@ func (p *port) answers(ctx context.Context, q web.Asked) (name, model, why strin
 	return route.Provider.Name(), route.Model, route.Why, nil
 }
 
-// offer names the assistant that may call what is attached now, where the default one may not.
+// offer names the assistant that may call the attached servers, if the default one may not.
 func (p *port) offer() string {
 	return p.Config.Offer(p.files.last(), len(p.AddedNames()) > 0)
 }
 
-// providers tells of each whether it can answer now, and with which models.
+// providers returns for each whether it can answer now, and with which models.
 func (p *port) providers(ctx context.Context) []web.Provider {
 	names := providers.Names()
 	all := make([]web.Provider, len(names))
@@ -134,7 +134,7 @@ func (p *port) providers(ctx context.Context) []web.Provider {
 	return all
 }
 
-// operated speaks of the client manager's refusals in the words of web.
+// operated converts the client manager's refusals to errors of web.
 func operated(err error) error {
 	for _, unknown := range []error{transport.ErrUnknownServer, mcpclients.ErrUnknownTool} {
 		if errors.Is(err, unknown) {
@@ -149,14 +149,14 @@ func operated(err error) error {
 	return err
 }
 
-// byHand is the person who calls a tool: the call is the approval.
+// byHand is the approver of a person's own call: the call is the approval.
 type byHand struct{}
 
 func (byHand) Approve(context.Context, toolhandler.Approval) (toolhandler.Decision, error) {
 	return toolhandler.Decision{Allowed: true}, nil
 }
 
-// callByHand runs one call through the checks of a model's.
+// callByHand runs one call through the same checks as a model's.
 func (p *port) callByHand(ctx context.Context, name string, arguments json.RawMessage) (web.ToolOutcome, error) {
 	tool, ok := p.MCP.Catalogue().Lookup(name)
 	if !ok {
@@ -183,8 +183,7 @@ func (p *port) callByHand(ctx context.Context, name string, arguments json.RawMe
 	return web.ToolOutcome{}, ctx.Err()
 }
 
-// testProvider makes one small call of the provider that is named, without falling
-// over to another.
+// testProvider makes one small call of the named provider, without a fallback to another.
 func (p *port) testProvider(ctx context.Context, name, model string) (web.ProviderTest, error) {
 	known := providers.Names()
 	if !slices.Contains(known, name) {

@@ -9,11 +9,11 @@ import (
 	"molar/schemas"
 )
 
-// mostQuestions is how many questions to begin with are made of servers.
+// mostQuestions is the maximum of first questions made from servers.
 const mostQuestions = 3
 
-// firstQuestions are what a person may ask an assistant first, by language: what its topic
-// brings, else what its servers could be asked.
+// firstQuestions returns suggested first questions for an assistant, by language: its topic's,
+// else questions for its servers.
 func (p *port) firstQuestions(as agent.Assistant) map[string][]string {
 	if all := p.Agent.FirstQuestions(as.Topic); len(all) > 0 {
 		return all

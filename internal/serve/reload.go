@@ -19,40 +19,40 @@ import (
 	"molar/web"
 )
 
-// An applier takes a new list of servers while calls go on; after an error nothing
-// has changed.
+// An applier applies a new list of servers while calls continue; after an error nothing has
+// changed.
 type applier interface {
 	Apply(ctx context.Context, servers []transport.ServerConfig) (mcpclients.Changes, error)
 }
 
-// A reloader brings a changed config file into a running host. Only mcpServers are
-// applied; other keys are named, since they take effect at the next start.
+// A reloader applies a changed config file to a running host. Only mcpServers are applied;
+// other changed keys are reported, since they take effect at the next start.
 type reloader struct {
 	load    func() (*config.Config, error)
 	servers func(*config.Config) []transport.ServerConfig
 	to      applier
-	// keys takes over the API keys of the file; nil leaves them.
+	// keys applies the API keys of the file; nil leaves them.
 	keys func([]config.APIKey) error
 	log  *slog.Logger
 	// running are the settings that the host was started with.
 	running *config.Config
-	// path is where the file is, or would be.
+	// path is the path of the file, existing or not.
 	path string
 	mu   sync.Mutex // one reload at a time
-	// found is what the last reading came to; nil before the first.
+	// found is the result of the last reading; nil before the first.
 	found atomic.Pointer[reading]
 }
 
-// A reading of the config file.
+// A reading is the result of reading the config file.
 type reading struct {
 	// last is the config whose servers are in force.
 	last *config.Config
-	// faults are those of the file as it is now, restart the keys that changed and wait for
-	// the next start.
+	// faults are those of the current file, restart the changed keys that wait for the next
+	// start.
 	faults, restart []string
 }
 
-// read is what the last reading came to.
+// read returns the result of the last reading.
 func (r *reloader) read() reading {
 	if found := r.found.Load(); found != nil {
 		return *found
@@ -60,11 +60,11 @@ func (r *reloader) read() reading {
 	return reading{last: r.running}
 }
 
-// last is the config whose servers are in force.
+// last returns the config whose servers are in force.
 func (r *reloader) last() *config.Config { return r.read().last }
 
-// reload reads the file and applies it. When something is wrong with it the error
-// is a *web.BrokenConfigError, and the last good one stays in force.
+// reload reads the file and applies it. If the file is invalid the error is a
+// *web.BrokenConfigError, and the last valid one stays in force.
 func (r *reloader) reload(ctx context.Context, why string) (web.Reloaded, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +110,7 @@ func (r *reloader) reload(ctx context.Context, why string) (web.Reloaded, error)
 	return done, nil
 }
 
-// again applies the servers anew: others were added or removed. The caller holds the lock.
+// again reapplies the servers: others were added or removed. The caller holds the lock.
 func (r *reloader) again(ctx context.Context) error {
 	_, err := r.to.Apply(ctx, r.servers(r.last()))
 	return err
@@ -132,8 +132,8 @@ func faultsOf(err error) []string {
 	return faults
 }
 
-// watch reloads whenever the file, or that of its variables, is saved with another content,
-// until ctx ends. One that is not there yet is watched for too.
+// watch reloads whenever the file, or that of its variables, is saved with other content,
+// until ctx ends. It also watches for a missing file.
 func (r *reloader) watch(ctx context.Context) {
 	if r.path == "" {
 		return
@@ -155,9 +155,9 @@ func (r *reloader) watch(ctx context.Context) {
 	}
 }
 
-// hangups reloads at every SIGHUP until ctx ends. When the terminal that molar was
-// started from is gone, the signal means that instead, and end is called. A host
-// that was told to ignore the signal (nohup) does.
+// hangups reloads at every SIGHUP until ctx ends. If the terminal that molar was started from
+// is gone, the signal means that instead, and end is called. A host started with the signal
+// ignored (nohup) ignores it.
 func (r *reloader) hangups(ctx context.Context, stdin any, end func()) {
 	if signal.Ignored(syscall.SIGHUP) {
 		return

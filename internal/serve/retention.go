@@ -9,8 +9,8 @@ import (
 // retentionEvery is how often old conversations are looked for.
 const retentionEvery = time.Hour
 
-// applyRetention deletes the conversations that did not change for longer than age,
-// now and then every hour, until ctx ends. An age of zero keeps them for ever.
+// applyRetention deletes the conversations that did not change for longer than age, now and
+// then every hour, until ctx ends. An age of zero keeps them for ever.
 func applyRetention(ctx context.Context, age time.Duration, deleteOlder func(ctx context.Context, before time.Time) (int, error), log *slog.Logger) {
 	if age <= 0 {
 		return

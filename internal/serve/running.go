@@ -23,20 +23,20 @@ import (
 	"molar/internal/host"
 )
 
-// keyVariable holds the API key with which commands ask a running host.
+// keyVariable holds the API key with which commands query a running host.
 const keyVariable = "MOLAR_API_KEY"
 
-// A Host is a running host, as a command that asks it reaches it.
+// A Host is a client of a running host.
 type Host struct {
-	// address is host:port, as the settings or a flag name it.
+	// address is host:port, from the settings or a flag.
 	address string
 	base    string
 	key     string
 	client  *http.Client
 }
 
-// Find returns the host that listens where the flag says, else where the settings
-// do, whatever else may be wrong with them.
+// Find returns the host that listens at the flag's address, else at that of the settings, even
+// if these have other faults.
 func Find(c *cli.CLI, listen string) (*Host, error) {
 	flags := map[string]string{}
 	if listen != "" {
@@ -52,7 +52,7 @@ func Find(c *cli.CLI, listen string) (*Host, error) {
 	return Of(c, door)
 }
 
-// Of makes the client for a host: over TLS when its settings say that it speaks it.
+// Of returns a client for a host: over TLS if its settings turn TLS on.
 func Of(c *cli.CLI, door config.Door) (*Host, error) {
 	address := config.Reachable(door.Listen)
 	far := &Host{address: door.Listen, base: "http://" + address, client: http.DefaultClient}
@@ -73,16 +73,16 @@ func Of(c *cli.CLI, door config.Door) (*Host, error) {
 	return far, nil
 }
 
-// trustOwn trusts the certificate that the host shows, since the settings name its
-// file, also under an address of this machine that it is not made out to. Without the
-// file the authorities alone decide.
+// trustOwn trusts the host's certificate, since the settings name its file, also under an
+// address of this machine that it is not issued for. Without the file only the authorities
+// decide.
 func trustOwn(c *tls.Config, file, address string) {
 	shown := firstCertificate(file)
 	if shown == nil {
 		return
 	}
 	c.RootCAs.AddCert(shown)
-	host, _, _ := net.SplitHostPort(address) // what is not an address is told when it is used
+	host, _, _ := net.SplitHostPort(address) // an invalid address is reported when it is used
 	ip, err := netip.ParseAddr(host)
 	local := host == "localhost" || err == nil && ip.IsLoopback()
 	if local && shown.VerifyHostname(host) != nil {
@@ -90,7 +90,7 @@ func trustOwn(c *tls.Config, file, address string) {
 	}
 }
 
-// firstCertificate reads what a host shows of a PEM file; nil when there is none.
+// firstCertificate reads the first certificate of a PEM file; nil if there is none.
 func firstCertificate(file string) *x509.Certificate {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -98,14 +98,14 @@ func firstCertificate(file string) *x509.Certificate {
 	}
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type == "CERTIFICATE" {
-			cert, _ := x509.ParseCertificate(block.Bytes) // nil when it cannot be read
+			cert, _ := x509.ParseCertificate(block.Bytes) // nil if it cannot be parsed
 			return cert
 		}
 	}
 	return nil
 }
 
-// runningNameOf is a name under which a certificate is good.
+// runningNameOf returns a name for which a certificate is valid.
 func runningNameOf(cert *x509.Certificate) string {
 	switch {
 	case len(cert.DNSNames) > 0:
@@ -123,7 +123,7 @@ type hostAnswer struct {
 	body            []byte
 }
 
-// decode reads the answer, which is JSON of any molar.
+// decode decodes the answer, which any molar sends as JSON.
 func (a hostAnswer) decode(to any) error {
 	if err := json.Unmarshal(a.body, to); err != nil {
 		return fmt.Errorf("the host at %s is no molar: it answered %s", a.address, a.status)
@@ -131,7 +131,7 @@ func (a hostAnswer) decode(to any) error {
 	return nil
 }
 
-// call sends a request with the key of the environment, and a body as JSON if there is one.
+// call sends a request with the key of the environment, and a JSON body if body is not nil.
 func (h *Host) call(ctx context.Context, method, path string, body any, atMost time.Duration) (hostAnswer, error) {
 	ctx, cancel := context.WithTimeout(ctx, atMost)
 	defer cancel()
@@ -166,7 +166,7 @@ func (h *Host) call(ctx context.Context, method, path string, body any, atMost t
 	return hostAnswer{h.address, res.Status, res.StatusCode, data}, nil
 }
 
-// ErrRefused says that a host runs there, and wants another key than it was given.
+// ErrRefused means that a host runs there, and requires another key.
 var ErrRefused = errors.New("it wants an API key")
 
 // ask reads a JSON document from the host.
@@ -182,7 +182,7 @@ func (h *Host) ask(ctx context.Context, path string) (json.RawMessage, error) {
 	return res.body, err
 }
 
-// wantsKey reports whether a molar, and no other program, refused the key or the want of one.
+// wantsKey reports whether a molar, and not another program, refused the key or its absence.
 func (a hostAnswer) wantsKey() bool {
 	var refusal struct{ Error struct{ Code string } }
 	known := []string{"invalid_api_key", "identity_missing", "insufficient_scope"}

@@ -26,16 +26,16 @@ import (
 const (
 	// serveAttachWait is how long a turn waits for servers that are starting.
 	serveAttachWait = 5 * time.Second
-	// saveTime is how long turns that were cut may take to save what they answered.
+	// saveTime is how long cancelled turns may take to save their answers.
 	saveTime = 5 * time.Second
 	// announceWait is how long the printed overview waits for servers.
 	announceWait = 3 * time.Second
 )
 
-// A Config is what a host that listens is made of.
+// A Config configures a host that listens.
 type Config struct {
 	CLI *cli.CLI
-	// Load reads the settings, now and at every reload.
+	// Load reads the settings, at start and at every reload.
 	Load func() (*config.Config, error)
 }
 
@@ -44,9 +44,9 @@ type port struct {
 	*host.Host
 	cli    *cli.CLI
 	access *access.Access
-	// turns run on without their clients; they are drained at the end.
+	// turns continue without their clients; they are drained at the end.
 	turns *turns.Set
-	// sharing shows them to other replicas; nil where there can be none.
+	// sharing shows them to other replicas; nil without a shared database.
 	sharing *turns.Sharing
 	live    *store.Live
 	files   *reloader
@@ -86,7 +86,7 @@ func Serve(ctx context.Context, with Config) (err error) {
 	return p.run(ctx, listener, certificate)
 }
 
-// newPort puts keys, detached turns and the reload of the file beside a host.
+// newPort adds keys, detached turns and the reload of the file to a host.
 func newPort(ctx context.Context, h *host.Host, with Config) (*port, error) {
 	keys, err := access.Open(ctx, access.Config{
 		Store: h.DB, Keys: h.Config.APIKeys, Sessions: true, Logger: h.Log,
@@ -158,19 +158,19 @@ func (p *port) share(ctx context.Context) (stop func()) {
 	if p.sharing == nil {
 		return func() {}
 	}
-	return beside(context.WithoutCancel(ctx), p.sharing.Run)
+	return background(context.WithoutCancel(ctx), p.sharing.Run)
 }
 
-// cut ends what still runs once ctx has ended.
+// cut cancels what still runs once ctx has ended.
 func (p *port) cut(ctx context.Context) {
 	p.sharing.Leave()
 	p.turns.Drain(ctx)
 }
 
-// leave ends the port: first only /ready says so, then no new turn is taken, then what
-// still runs is cut.
+// leave shuts the port down: first /ready reports it, then no new turn is accepted, then
+// running ones are cancelled.
 func (p *port) leave(server *http.Server, cancelTurns context.CancelCauseFunc) error {
-	server.SetKeepAlivesEnabled(false) // whoever asks again is to come by way of the load balancer
+	server.SetKeepAlivesEnabled(false) // the next request must come through the load balancer
 	if delay := p.Config.Shutdown.Delay; delay > 0 {
 		p.Gate.Announce()
 		p.Log.Info("shutting down: not ready, but still taking turns", "for", delay)
@@ -191,7 +191,7 @@ func (p *port) leave(server *http.Server, cancelTurns context.CancelCauseFunc) e
 	})
 }
 
-// announce prints which model answers and why, what is attached, and where to begin.
+// announce prints which model answers and why, what is attached, and where to start.
 func (p *port) announce(ctx context.Context, addr net.Addr) {
 	route, err := p.Chain.Pick(ctx, chain.Want{})
 	if err != nil {
@@ -205,12 +205,12 @@ func (p *port) announce(ctx context.Context, addr net.Addr) {
 	}
 	wait, cancel := context.WithTimeout(ctx, announceWait)
 	defer cancel()
-	_ = p.MCP.Wait(wait, nil) // what is still starting is printed as that
+	_ = p.MCP.Wait(wait, nil) // servers still starting are printed as such
 	p.cli.Say("assistants: %s (default %s)", strings.Join(p.Config.Assistants.Names(), ", "), p.Config.Default)
 	for _, s := range p.MCP.Status() {
 		p.cli.Say("server: %s", host.ServerLine(s))
 	}
-	if !p.access.Ring().On() { // else its link was printed
+	if !p.access.Ring().On() { // otherwise its link was printed
 		p.cli.Say("chat page: %s://%s", schemeOf(p.Config), config.Reachable(addr.String()))
 	}
 }
@@ -222,7 +222,7 @@ func (p *port) sayLink(addr net.Addr) {
 	}
 }
 
-// sayProxied tells an operator who relied on loopback why a key is wanted.
+// sayProxied tells an operator who relied on loopback why a key is required.
 func (p *port) sayProxied() {
 	if proxied := p.Config.Proxied(); proxied != "" && p.Config.Identity.Header == "" {
 		p.cli.Say("%s lets others come through a proxy: each request wants an API key (molar keys create NAME), the session of that link, "+

@@ -7,11 +7,11 @@ import (
 )
 
 // decisionsRefresh is how often the stored switches, pins, refused tools and added servers are
-// read anew: how long another process over the same database goes on as before at most.
+// reread: the longest delay for another process over the same database.
 const decisionsRefresh = 500 * time.Millisecond
 
-// watchDecisions takes over, until ctx ends, what other processes decided about tools and
-// servers, and learnt of tools.
+// watchDecisions applies, until ctx ends, other processes' decisions about tools and servers,
+// and refusals of tools.
 func (p *port) watchDecisions(ctx context.Context) {
 	tick := time.NewTicker(decisionsRefresh)
 	defer tick.Stop()
@@ -33,8 +33,8 @@ func (p *port) watchDecisions(ctx context.Context) {
 	}
 }
 
-// takeAdded attaches and detaches what was added and removed elsewhere. It is behind until that
-// succeeds.
+// takeAdded attaches and detaches servers that were added and removed elsewhere. behind means
+// that an earlier try failed; it reports whether this one did.
 func (p *port) takeAdded(ctx context.Context, behind bool) (bool, error) {
 	changed, err := p.RefreshAdded(ctx)
 	if err != nil || !changed && !behind {

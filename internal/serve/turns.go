@@ -16,8 +16,8 @@ import (
 	"molar/schemas"
 )
 
-// Mark marks an answer: by a running host, whose newest turns may not be on disk yet, else
-// in the store. Without a mark the old one is taken back.
+// Mark marks an answer: through a running host, whose newest turns may not be on disk yet,
+// else in the store. Without a mark the old one is removed.
 func Mark(ctx context.Context, c *cli.CLI, cfg *config.Config, said schemas.Feedback) (schemas.Feedback, error) {
 	if far, err := Of(c, cfg.Door()); err == nil {
 		if stored, err := far.mark(ctx, said); err == nil {
@@ -62,8 +62,8 @@ func openStore(ctx context.Context, cfg *config.Config) (*store.DB, error) {
 	return store.Open(ctx, store.Config{Path: cfg.Database()})
 }
 
-// Trace asks a running host first, whose newest traces may not be on disk yet,
-// then reads the store.
+// Trace asks a running host first, whose newest traces may not be on disk yet, then reads the
+// store.
 func Trace(ctx context.Context, c *cli.CLI, cfg *config.Config, id string) (json.RawMessage, error) {
 	refused := ""
 	if far, err := Of(c, cfg.Door()); err == nil {

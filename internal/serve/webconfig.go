@@ -12,7 +12,7 @@ import (
 	"molar/web"
 )
 
-// handler builds the routes for the address that is listened on.
+// handler builds the routes for the listen address.
 func (p *port) handler(addr net.Addr) (http.Handler, error) {
 	cfg, err := p.webConfig(addr)
 	if err != nil {
@@ -73,8 +73,8 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 	}, nil
 }
 
-// scrapes reports whether a request is for metrics, with a key that will be asked for: a
-// scraper comes to a pod's address, which no configuration knows.
+// scrapes reports whether a request is for metrics, with a key that will be checked: a scraper
+// uses a pod's address, which is in no configuration.
 func (p *port) scrapes(r *http.Request) bool {
 	return r.URL.Path == "/metrics" && p.access.Ring().On() && r.Header.Get("Authorization") != ""
 }
@@ -92,7 +92,7 @@ func (p *port) modelInfos() []web.ModelInfo {
 	return infos
 }
 
-// webAccess says who may use the host's port.
+// webAccess returns who may use the host's port.
 func (p *port) webAccess() (web.Access, error) {
 	clients, err := httpguard.NewAddresses(p.Config.TrustedProxies)
 	if err != nil {
