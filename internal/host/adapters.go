@@ -18,29 +18,29 @@ import (
 	"molar/schemas"
 )
 
-// Small types that fit one package's part to the port of another.
+// Small types that adapt one package to the interface of another.
 
-// Routes fits the chain to the agent.
+// Routes adapts the chain to the agent.
 type Routes struct{ *chain.Chain }
 
-// Pick returns the route that a turn's wishes take.
+// Pick returns the route for a turn's wishes.
 func (m Routes) Pick(ctx context.Context, provider, model, small string) (providers.Route, error) {
 	return m.Chain.Pick(ctx, chain.Want{Provider: provider, Model: model, SmallModel: small})
 }
 
-// Catalogue fits the client manager to the agent and the pages.
+// Catalogue adapts the client manager to the agent and the pages.
 type Catalogue struct{ *mcpclients.Manager }
 
 // Tools returns the tools that may be called now.
 func (c Catalogue) Tools() []schemas.Tool { return c.Catalogue().Tools() }
 
-// offered is the catalogue as turns see it: with the tools of servers that were lost, which
-// are waited for when they are called.
+// offered is the catalogue for turns: with the tools of lost servers, whose calls wait for
+// them.
 type offered struct{ Catalogue }
 
 func (o offered) Tools() []schemas.Tool { return o.Known().Tools() }
 
-// recorder hands traces to the writer.
+// recorder passes traces to the writer.
 type recorder struct {
 	to  *store.TraceWriter
 	log *slog.Logger
@@ -55,16 +55,15 @@ func (r recorder) Record(t answer.Trace) {
 	r.to.Record(store.Trace{TurnID: t.TurnID, ConversationID: t.ConversationID, Owner: t.Owner, Started: t.Started, Body: body})
 }
 
-// TraceStore reads traces; what is still on its way to the database is written
-// first.
+// TraceStore reads traces; queued ones are written first.
 type TraceStore struct {
 	*store.DB
 	Writer *store.TraceWriter // nil when traces are off
-	// Memory knows turns that have no trace; nil means that they are looked for in DB.
+	// Memory finds turns without a trace; nil means to look in DB.
 	Memory *memory.Client
 }
 
-// Trace returns the trace of a turn, if it is one of the owner; no owner sees all. Of a turn
+// Trace returns the trace of a turn, if it is the owner's; no owner sees all. For a turn
 // without a trace it returns what is stored of it.
 func (s TraceStore) Trace(ctx context.Context, owner, turnID string) (json.RawMessage, bool, error) {
 	if err := s.flush(ctx); err != nil {
@@ -85,7 +84,7 @@ func (s TraceStore) Trace(ctx context.Context, owner, turnID string) (json.RawMe
 	return body, err == nil, err
 }
 
-// Turn returns what is stored of a turn, if it is one of the owner.
+// Turn returns what is stored of a turn, if it is the owner's.
 func (s TraceStore) Turn(ctx context.Context, owner, turnID string) (schemas.StoredTurn, bool, error) {
 	if s.Memory != nil {
 		return s.Memory.Turn(ctx, owner, turnID)
@@ -97,7 +96,7 @@ func (s TraceStore) Turn(ctx context.Context, owner, turnID string) (schemas.Sto
 	return t, err == nil, err
 }
 
-// untraced is what is stored of a turn, in the place of its trace.
+// untraced returns what is stored of a turn, as a trace.
 func untraced(t schemas.StoredTurn) answer.Trace {
 	trace := answer.Trace{
 		TurnID: t.TurnID, ConversationID: t.ConversationID, Assistant: t.Assistant, Started: t.BeganAt,
@@ -110,7 +109,7 @@ func untraced(t schemas.StoredTurn) answer.Trace {
 	return trace
 }
 
-// PutFeedback stores what was said of a turn, with the assistant that its trace names.
+// PutFeedback stores feedback on a turn, with the assistant from its trace.
 func (s TraceStore) PutFeedback(ctx context.Context, f schemas.Feedback) (schemas.Feedback, bool, error) {
 	trace, ok, err := s.Trace(ctx, f.Owner, f.TurnID)
 	if err != nil {
@@ -123,7 +122,7 @@ func (s TraceStore) PutFeedback(ctx context.Context, f schemas.Feedback) (schema
 	return s.DB.PutFeedback(ctx, f)
 }
 
-// forget deletes what the host knows of a conversation, also traces on their way.
+// forget deletes the host's data of a conversation, and queued traces.
 func (s TraceStore) forget(ctx context.Context, owner, conversationID string) error {
 	if err := s.flush(ctx); err != nil {
 		return err
@@ -138,9 +137,9 @@ func (s TraceStore) flush(ctx context.Context) error {
 	return s.Writer.Flush(ctx)
 }
 
-// Conversations speaks of unknown conversations in the agent's words. What the host
-// itself knows of a conversation, its traces, goes first: should the memory fail then,
-// the rest can be deleted again.
+// Conversations returns the agent's error for unknown conversations. It deletes the host's own
+// data of a conversation, its traces, first: if the memory fails then, the deletion can be
+// repeated.
 type Conversations struct {
 	*memory.Client
 	Traces TraceStore
@@ -186,8 +185,8 @@ func known(err error) error {
 	return err
 }
 
-// AskNobody cancels the questions that servers ask where no turn brings a person with it. A
-// host that has it tells servers that they may ask.
+// AskNobody cancels servers' questions outside a turn with a person. With it the host tells
+// servers that they may ask.
 func AskNobody(context.Context, schemas.Question) (schemas.Answer, error) {
 	return schemas.Answer{Action: schemas.ActionCancel}, nil
 }

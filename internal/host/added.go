@@ -11,7 +11,7 @@ import (
 	"molar/mcpclients/transport"
 )
 
-// added are the servers that the operator added while a host ran, as they are stored.
+// added are the servers that an operator added while a host ran, as stored.
 type added struct {
 	mu   sync.Mutex
 	list []store.AddedServer
@@ -28,7 +28,7 @@ func (h *Host) loadAdded(ctx context.Context) error {
 	return err
 }
 
-// RefreshAdded reads them anew, and reports whether another replica changed them.
+// RefreshAdded rereads them, and reports whether another replica changed them.
 func (h *Host) RefreshAdded(ctx context.Context) (changed bool, err error) {
 	list, err := h.DB.AddedServers(ctx)
 	if err != nil {
@@ -41,8 +41,8 @@ func (h *Host) RefreshAdded(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// Added names the servers that were added, beside those of a config. One of the config hides
-// an added one of its name.
+// Added returns the names of the added servers that the config does not hide. A server of the
+// config hides an added one with its name.
 func (h *Host) Added(cfg *config.Config) []string {
 	var names []string
 	for _, s := range h.addedConfigs(cfg) {
@@ -51,7 +51,7 @@ func (h *Host) Added(cfg *config.Config) []string {
 	return names
 }
 
-// AddedNames names them too where the config hides one.
+// AddedNames returns them including the hidden ones.
 func (h *Host) AddedNames() []string {
 	h.added.mu.Lock()
 	defer h.added.mu.Unlock()
@@ -84,7 +84,7 @@ func (h *Host) AddServer(ctx context.Context, a store.AddedServer) error {
 	return h.loadAdded(ctx)
 }
 
-// RemoveServer forgets an added server; ok is false when there is none of that name.
+// RemoveServer deletes an added server; ok is false if there is none with that name.
 func (h *Host) RemoveServer(ctx context.Context, name string) (ok bool, err error) {
 	if ok, err = h.DB.RemoveServer(ctx, name); err != nil {
 		return ok, err

@@ -23,7 +23,7 @@ func NewMemoryServer(cfg *config.Config, db *store.DB, log *slog.Logger) (*mcpse
 	})
 }
 
-// NewToolServer builds the search tools, and begins to index the folders of knowledge.
+// NewToolServer builds the search tools, and starts to index the folders of knowledge.
 func NewToolServer(cfg *config.Config, log *slog.Logger) (*mcpservers.Dispatcher, error) {
 	google, err := GoogleSearch(cfg, log)
 	if err != nil {
@@ -61,7 +61,7 @@ func openFolders(cfg *config.Config, log *slog.Logger) ([]*knowledge.Folder, err
 	return folders, nil
 }
 
-// UnreadKnowledge says of each folder of knowledge which files in it are not read.
+// UnreadKnowledge lists for each folder of knowledge the files that are not read.
 func UnreadKnowledge(cfg *config.Config) []string {
 	var notes []string
 	for _, e := range cfg.Knowledge {

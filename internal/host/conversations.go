@@ -11,7 +11,7 @@ import (
 	"molar/schemas"
 )
 
-// Recent are the newest conversations of the memory.
+// Recent returns the newest conversations of the memory.
 func (h *Host) Recent(ctx context.Context, most int) ([]schemas.Conversation, error) {
 	if err := h.awaitMemory(ctx); err != nil {
 		return nil, err
@@ -20,7 +20,8 @@ func (h *Host) Recent(ctx context.Context, most int) ([]schemas.Conversation, er
 	return list, err
 }
 
-// Stored are the messages of a conversation, with what files stand beside them; an unknown one is a usage error.
+// Stored returns the messages of a conversation, with their files; an unknown one is a usage
+// error.
 func (h *Host) Stored(ctx context.Context, id string) ([]schemas.StoredMessage, error) {
 	if err := h.awaitMemory(ctx); err != nil {
 		return nil, err

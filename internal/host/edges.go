@@ -7,7 +7,7 @@ import (
 	"molar/providers/chain"
 )
 
-// overEdges puts a recorder or player between a client and its services.
+// overEdges inserts a recorder or player between a client and its services.
 func overEdges(edges eval.Edges, client *http.Client) *http.Client {
 	if edges == nil {
 		return client
@@ -24,7 +24,7 @@ func overEdges(edges eval.Edges, client *http.Client) *http.Client {
 	return &over
 }
 
-// taped lets the edges know which pass each call of the candidates is for.
+// taped tells the edges which pass each call of the candidates is for.
 func taped(edges eval.Edges, candidates map[string]chain.Candidate) map[string]chain.Candidate {
 	for name, c := range candidates {
 		c.Provider = edges.Provider(c.Provider, false)

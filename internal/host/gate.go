@@ -5,20 +5,19 @@ import (
 	"sync"
 )
 
-// A Gate counts the turns that are being answered. Once the host leaves, /ready turns load
-// balancers away; once the gate is shut no turn comes in, while the port still answers and
-// open answers end in peace.
+// A Gate counts the running turns. Once the host leaves, /ready turns load balancers away;
+// once the gate is shut no turn enters, while the port still answers and open answers finish.
 type Gate struct {
 	mu     sync.Mutex
 	inside int
-	// leaving is set before closed: a load balancer is to notice first.
+	// leaving is set before closed: a load balancer must notice first.
 	leaving, closed bool
-	empty           chan struct{} // closed when nobody is inside and nobody comes any more
+	empty           chan struct{} // closed when the gate is shut and the last turn has left
 }
 
 func newGate() *Gate { return &Gate{empty: make(chan struct{})} }
 
-// Enter reports whether a turn may begin; then it must Leave.
+// Enter reports whether a turn may begin; then the caller must call Leave.
 func (g *Gate) Enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -28,7 +27,7 @@ func (g *Gate) Enter() bool {
 	return !g.closed
 }
 
-// Leave ends the turn that entered.
+// Leave ends a turn that entered.
 func (g *Gate) Leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -38,7 +37,7 @@ func (g *Gate) Leave() {
 	}
 }
 
-// Shut lets nobody in any more and waits until all have left, or ctx ends.
+// Shut refuses new turns and waits until all have left, or ctx ends.
 func (g *Gate) Shut(ctx context.Context) {
 	g.mu.Lock()
 	g.leaving = true
@@ -55,7 +54,7 @@ func (g *Gate) Shut(ctx context.Context) {
 	}
 }
 
-// Announce says that the gate will be shut. Turns still come in.
+// Announce announces that the gate will be shut. Turns still enter.
 func (g *Gate) Announce() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

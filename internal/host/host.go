@@ -35,15 +35,14 @@ type Host struct {
 	Log    *slog.Logger
 	DB     *store.DB
 	Traces *store.TraceWriter
-	// Refusals are the tools that services of models refused.
+	// Refusals are the tools that providers refused.
 	Refusals *wire.Refusals
 	MCP      *mcpclients.Manager
-	// bundled are memory and tools, in this process or elsewhere, under their reserved
-	// names.
+	// bundled are memory and tools, in this process or elsewhere, under their reserved names.
 	bundled []transport.ServerConfig
-	// added are those that the operator added over the API.
+	// added are the servers that an operator added over the API.
 	added added
-	// tools searches; nil when that is elsewhere.
+	// tools searches; nil if that is elsewhere.
 	tools  *mcpservers.Dispatcher
 	Chain  *chain.Chain
 	Memory *memory.Client
@@ -62,32 +61,31 @@ type Host struct {
 // AttachWait is how long a command waits for servers: a "go run" compiles.
 const AttachWait = 60 * time.Second
 
-// Options are what the commands differ in.
+// Options are the differences between the commands.
 type Options struct {
 	// AttachWait is the command's own wait for starting servers.
 	AttachWait time.Duration
-	// Summaries runs the summary worker; a one-shot command leaves it to the next
-	// start.
+	// Summaries runs the summary worker; a one-shot command leaves it to the next start.
 	Summaries bool
-	// Metrics are counted where they can be read; env may hold the OTEL_ variables.
+	// Metrics turns metrics on; env may hold the OTEL_ variables.
 	Metrics bool
 	Env     func(string) (string, bool)
-	// Edges, when set, stand between the host and its models and servers: a recorder
-	// or a player of tapes.
+	// Edges, if set, are between the host and its models and servers: a recorder or a player
+	// of tapes.
 	Edges eval.Edges
-	// DB, when set, is used in the place of the configured store, and is not closed.
+	// DB, if set, replaces the configured store, and is not closed.
 	DB *store.DB
-	// Wrap, when set, watches what passes between the host and its servers.
+	// Wrap, if set, watches the messages between the host and its servers.
 	Wrap func(transport.Dialer) transport.Dialer
-	// Elicit, when set, puts questions of the servers to a person, beside those that a turn
-	// brings with it. Without it servers are told that nobody can be asked.
+	// Elicit, if set, asks a person the servers' questions outside turns that bring a person.
+	// Without it servers are told that no one can be asked.
 	Elicit mcpclients.Elicitor
 }
 
 // Open wires a host and starts its servers. It returns before they are attached.
 func Open(ctx context.Context, cfg *config.Config, log *slog.Logger, opts Options) (*Host, error) {
 	h := &Host{Config: cfg, Log: log, Gate: newGate(), opts: opts}
-	// The servers outlive an interrupt until the open answers have ended.
+	// The servers survive an interrupt until the open answers have ended.
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if err := h.open(ctx); err != nil {
 		h.Close()
@@ -119,7 +117,7 @@ func (h *Host) open(ctx context.Context) (err error) {
 	}
 	h.MCP.Start(ctx)
 	h.Refusals = wire.NewRefusals(h.DB, h.Log)
-	if err := h.Refusals.Refresh(ctx); err != nil { // the services are asked once more
+	if err := h.Refusals.Refresh(ctx); err != nil { // the providers are asked again
 		h.Log.Warn("it is not known which tools were refused", "error", err)
 	}
 	if h.Chain, err = OpenOver(h.opts.Edges, h.Config, h.Refusals, h.Log); err != nil {
@@ -152,7 +150,7 @@ func (h *Host) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// titles names conversations, but not those of a tape: nobody lists them.
+// titles names conversations, except those of a tape: they are not listed.
 func (h *Host) titles(w memory.Writer) func(context.Context, memory.Exchange) (string, error) {
 	if h.opts.Edges != nil {
 		return nil
@@ -160,7 +158,7 @@ func (h *Host) titles(w memory.Writer) func(context.Context, memory.Exchange) (s
 	return w.Title
 }
 
-// Close ends what openHost started: background work, servers, traces, database.
+// Close ends what Open started: background work, servers, traces, database.
 func (h *Host) Close() {
 	h.stop()
 	h.background.Wait()
@@ -185,7 +183,7 @@ func (h *Host) closed(what string, err error) {
 	}
 }
 
-// openServers puts memory and tools beside the configured servers.
+// openServers adds memory and tools to the configured servers.
 func (h *Host) openServers(ctx context.Context) (*mcpclients.Manager, error) {
 	var err error
 	if h.bundled, err = h.bundledServers(); err != nil {
@@ -226,7 +224,7 @@ func (h *Host) openServers(ctx context.Context) (*mcpclients.Manager, error) {
 	})
 }
 
-// bundledServers are memory and tools: in process, or at the address of a molar mcp.
+// bundledServers returns memory and tools: in process, or at the address of a molar mcp.
 func (h *Host) bundledServers() ([]transport.ServerConfig, error) {
 	if url := h.Config.Memory.URL; url != "" {
 		var headers map[string]string
@@ -248,7 +246,7 @@ func (h *Host) bundledServers() ([]transport.ServerConfig, error) {
 	return []transport.ServerConfig{{Name: schemas.MemoryServer, InProcess: mem}, {Name: schemas.ToolServer, InProcess: h.tools}}, nil
 }
 
-// ServerConfigs are the bundled servers, those of cfg, and those that were added.
+// ServerConfigs returns the bundled servers, those of cfg, and the added ones.
 func (h *Host) ServerConfigs(cfg *config.Config) []transport.ServerConfig {
 	servers := slices.Clone(h.bundled)
 	for _, entry := range cfg.MCPServers {
@@ -334,8 +332,8 @@ func (h *Host) models() Models {
 	return Models{Models: Routes{Chain: h.Chain}, Telemetry: h.Telemetry}
 }
 
-// Ready returns why the host cannot answer, if so: the store does not, or a server is
-// neither ready nor failed.
+// Ready returns why the host cannot answer, or nil: the store fails, or a server is neither
+// ready nor failed.
 func (h *Host) Ready(ctx context.Context) error {
 	if h.Gate.isLeaving() {
 		return errors.New("molar is shutting down")
@@ -343,7 +341,7 @@ func (h *Host) Ready(ctx context.Context) error {
 	if err := h.DB.Ping(ctx); err != nil {
 		h.Log.Warn("the database does not answer", "error", err)
 		if fault, ok := errors.AsType[*database.Error](err); ok {
-			return errors.New(fault.Public()) // whoever asks needs no key
+			return errors.New(fault.Public()) // the client needs no key
 		}
 		return err
 	}
@@ -355,7 +353,7 @@ func (h *Host) Ready(ctx context.Context) error {
 	return h.writes.check(ctx)
 }
 
-// Attached waits for the servers, and names the first that is not there.
+// Attached waits for the servers, and returns an error that names the first missing one.
 func (h *Host) Attached(ctx context.Context) error {
 	wait, cancel := context.WithTimeout(ctx, AttachWait)
 	defer cancel()
@@ -370,8 +368,8 @@ func (h *Host) Attached(ctx context.Context) error {
 	return nil
 }
 
-// Warm learns topics of the file and loads a local small model, so that the first
-// question need not wait for either.
+// Warm learns topics of the file and loads a local small model, so that the first question
+// does not wait for either.
 func (h *Host) Warm(ctx context.Context) {
 	if err := h.Agent.Warm(ctx); err != nil && ctx.Err() == nil {
 		h.Log.Info("the small model could not be warmed; the first questions may wait for it", "error", err)

@@ -19,13 +19,13 @@ import (
 	"molar/toolhandler"
 )
 
-// Models watches the model calls of every route.
+// Models observes the model calls of every route.
 type Models struct {
 	agent.Models
 	Telemetry *telemetry.Telemetry
 }
 
-// Pick returns the route, with a provider whose calls are watched.
+// Pick returns the route, with a provider whose calls are observed.
 func (m Models) Pick(ctx context.Context, provider, model, small string) (providers.Route, error) {
 	route, err := m.Models.Pick(ctx, provider, model, small)
 	if err == nil && route.Provider != nil {
@@ -34,8 +34,7 @@ func (m Models) Pick(ctx context.Context, provider, model, small string) (provid
 	return route, err
 }
 
-// A watchedProvider watches the calls of one route. asked are the models that the
-// turn named.
+// A watchedProvider observes the calls of one route. asked are the models that the turn named.
 type watchedProvider struct {
 	providers.Provider
 	to    *telemetry.Telemetry
@@ -94,7 +93,7 @@ func watchChunk(span *telemetry.ModelSpan, chunk providers.Chunk, end *telemetry
 	}
 }
 
-// Caller watches the execution of tool calls.
+// Caller observes the execution of tool calls.
 type Caller struct {
 	toolhandler.Caller
 	Telemetry *telemetry.Telemetry
@@ -112,12 +111,12 @@ func (c Caller) CallFor(ctx context.Context, who *schemas.Person, server, tool s
 	return result, err
 }
 
-// notSentError marks the error of a call that never reached its server, in its own words.
+// notSentError marks the error of a call that never reached its server; the text is unchanged.
 type notSentError struct{ error }
 
 func (e notSentError) Unwrap() []error { return []error{e.error, toolhandler.ErrNotSent} }
 
-// A turnGate counts the turns under way, and lets none begin once it is shut.
+// A turnGate counts the running turns, and lets none begin once it is shut.
 type turnGate interface {
 	Enter() bool
 	Leave()
@@ -128,7 +127,7 @@ type TurnRecorder interface {
 	Turn(ctx context.Context, t agent.Turn, run func(context.Context, agent.Turn) iter.Seq2[answer.Event, error]) iter.Seq2[answer.Event, error]
 }
 
-// Agent watches whole turns.
+// Agent observes whole turns.
 type Agent struct {
 	*agent.Agent
 	Telemetry *telemetry.Telemetry
@@ -161,7 +160,7 @@ func (a Agent) Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, er
 	}
 }
 
-// known is the assistant's name, if it is a configured one: a client may send any.
+// known returns the assistant's name, if it is configured: a client may send any.
 func (a Agent) known(name string) string {
 	for _, as := range a.Assistants() {
 		if as.Name == name {
@@ -171,7 +170,7 @@ func (a Agent) known(name string) string {
 	return ""
 }
 
-// A turnWatch gathers what is told of a turn at its end.
+// A turnWatch collects a turn's data for its end.
 type turnWatch struct {
 	assistant, conversation, outcome string
 	unsaved                          bool
@@ -203,7 +202,7 @@ func (w *turnWatch) end() telemetry.TurnEnd {
 	return end
 }
 
-// turnFault is the class of a turn's error.
+// turnFault returns the class of a turn's error.
 func turnFault(err error) string {
 	for kind, target := range map[string]error{
 		"invalid_request": agent.ErrInvalid, "not_found": agent.ErrNotFound, "unavailable": agent.ErrUnavailable,
@@ -216,7 +215,7 @@ func turnFault(err error) string {
 	return string(providers.KindOf(err))
 }
 
-// Observer counts what the trace of a turn tells.
+// Observer counts the contents of a turn's trace.
 type Observer struct {
 	Telemetry *telemetry.Telemetry
 	// Topics are the assistants' topics.
@@ -225,7 +224,7 @@ type Observer struct {
 	ResultBytes int
 }
 
-// Observe counts what a finished turn did.
+// Observe counts a finished turn.
 func (o Observer) Observe(t answer.Trace) {
 	if v := t.Verdict; v != nil {
 		o.Telemetry.CountVerdict(o.Topics[t.Assistant], verdictWord(v), v.By)
@@ -272,7 +271,7 @@ func verdictWord(v *answer.VerdictTrace) string {
 
 func milliseconds(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
 
-// answer runs a turn, in sight of the recorder if there is one.
+// answer runs a turn, through the recorder if there is one.
 func (a Agent) answer(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] {
 	if a.Recorder == nil {
 		return a.Agent.Run(ctx, t)

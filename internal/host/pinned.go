@@ -12,9 +12,8 @@ import (
 	"molar/schemas"
 )
 
-// PinnedTools are the tools of the configured servers as they were when these were last looked
-// at, with the rules of the config; none is known of a server that was never attached. No server
-// is started.
+// PinnedTools returns the tools of the configured servers as last seen, with the rules of the
+// config; a server that was never attached has none. It starts no server.
 func PinnedTools(ctx context.Context, cfg *config.Config) ([]schemas.Tool, error) {
 	db, err := store.Open(ctx, store.Config{Path: cfg.Database(), MustExist: true, AsIs: true})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"molar/schemas"
 )
 
-// ServerConfig is a configured server as the client manager wants it.
+// ServerConfig converts a configured server for the client manager.
 func ServerConfig(name string, s config.Server) transport.ServerConfig {
 	c := transport.ServerConfig{
 		Name:         name,
@@ -53,7 +53,7 @@ func reveal(secrets map[string]config.Secret) map[string]string {
 	return plain
 }
 
-// loginSettings are the settings of a login as the client manager wants them.
+// loginSettings converts the settings of a login for the client manager.
 func loginSettings(o config.OAuth) oauth.Settings {
 	id := o.Identity
 	return oauth.Settings{
@@ -80,14 +80,14 @@ func ServerLine(s schemas.ServerStatus) string {
 	return line
 }
 
-// WarnExposed logs that the file of secrets beside the config can be read by others.
+// WarnExposed warns if others can read the config's file of secrets.
 func WarnExposed(cfg *config.Config, log *slog.Logger) {
 	if mode, is := config.Exposed(cfg.Variables.File); is {
 		log.Warn("others on this machine can reach the secrets of the config", "file", cfg.Variables.File, "mode", mode.String(), "do", "chmod 600 "+cfg.Variables.File)
 	}
 }
 
-// MissingVariables notes the servers that cannot be attached until a variable is set.
+// MissingVariables lists the servers that cannot be attached until a variable is set.
 func MissingVariables(cfg *config.Config) []string {
 	var notes []string
 	for _, e := range cfg.MCPServers {

@@ -35,7 +35,7 @@ func (h *Host) openTelemetry(ctx context.Context) (err error) {
 	return err
 }
 
-// summariesBehind is nil where a server elsewhere keeps the conversations.
+// summariesBehind is nil if a server elsewhere stores the conversations.
 func (h *Host) summariesBehind() func() int64 {
 	if h.Config.Memory.URL != "" {
 		return nil
@@ -52,7 +52,7 @@ func (h *Host) summariesBehind() func() int64 {
 	}
 }
 
-// configuredModels are the models that the config names.
+// configuredModels returns the models that the config names.
 func configuredModels(cfg *config.Config) []string {
 	var names []string
 	for _, provider := range providers.WithModels() {
@@ -65,7 +65,7 @@ func configuredModels(cfg *config.Config) []string {
 	return names
 }
 
-// Runner answers turns, watched.
+// Runner returns what answers turns, observed.
 func (h *Host) Runner() Agent {
 	rec, _ := h.opts.Edges.(TurnRecorder)
 	return Agent{Agent: h.Agent, Telemetry: h.Telemetry, Gate: h.Gate, Recorder: rec}

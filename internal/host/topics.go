@@ -11,7 +11,7 @@ import (
 	"molar/internal/config"
 )
 
-// openGuards builds the guardrails of the topics that an assistant keeps to.
+// openGuards builds the guardrails of the assistants' topics.
 func openGuards(cfg *config.Config, log *slog.Logger) (map[string]*subject.Guard, error) {
 	guards := make(map[string]*subject.Guard)
 	for _, entry := range cfg.Assistants {
@@ -50,7 +50,7 @@ func OpenGuard(cfg *config.Config, name string, log *slog.Logger) (*subject.Guar
 	return subject.NewGuard(subject.GuardConfig{Topic: t, OnFailure: set.OnFailure, Logger: log})
 }
 
-// ownTopic is a topic of the file. Its version follows from what it holds.
+// ownTopic returns a topic of the file. Its version is derived from its content.
 func ownTopic(name string, set config.Topic) subject.Topic {
 	t := subject.Topic{
 		Name:    name,
@@ -75,7 +75,7 @@ func ownTopic(name string, set config.Topic) subject.Topic {
 	return t
 }
 
-// voice is what a topic says in a language, with what the file sets laid over it.
+// voice returns a topic's texts in a language, overridden by those of the file.
 func voice(v subject.Voice, set config.Topic, lang string) subject.Voice {
 	in := func(texts config.Texts) string { return texts.ByLanguage()[lang] }
 	v.Description = cmp.Or(in(set.Description), v.Description)

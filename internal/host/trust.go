@@ -12,8 +12,8 @@ import (
 	"molar/internal/cli"
 )
 
-// Client is the client for services whose certificates an authority of the
-// operator's own signed. Without a file it is nil: every adapter has a client of its own.
+// Client returns the client for services whose certificates the operator's own authority
+// signed. Without a file it is nil: every adapter uses its default client.
 func Client(file string) (*http.Client, error) {
 	if file == "" {
 		return nil, nil //nolint:nilnil // nil asks for the default
@@ -38,7 +38,7 @@ func Client(file string) (*http.Client, error) {
 	}, nil
 }
 
-// Roots are the authorities of the system, and those of a file, if there is one.
+// Roots returns the authorities of the system, and those of a file, if there is one.
 func Roots(file string) (*x509.CertPool, error) {
 	pool, err := x509.SystemCertPool()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"molar/providers"
 )
 
-// A Wire stands between the host and its MCP servers and prints what passes.
+// A Wire prints the messages between the host and its MCP servers.
 type Wire struct {
 	mu     sync.Mutex
 	Trace  io.Writer
@@ -26,7 +26,7 @@ type Wire struct {
 	next   atomic.Int64
 }
 
-// Dial watches every connection.
+// Dial observes every connection.
 func (w *Wire) Dial(inner transport.Dialer) transport.Dialer {
 	return func(ctx context.Context, cfg transport.ServerConfig, notify transport.Notify) (transport.Conn, error) {
 		conn, err := inner(ctx, cfg, func(method string, params json.RawMessage) {
@@ -69,7 +69,7 @@ func (w *Wire) line(server, direction string, f frame) {
 	_, _ = fmt.Fprintf(w.Trace, "%s %s %s\n", terminal.Clean(server), direction, terminal.Clean(w.Redact.Text(string(data))))
 }
 
-// A tracedConn prints the requests of the host and their answers. The ids are its own.
+// A tracedConn prints the host's requests and their answers. The printed ids are its own.
 type tracedConn struct {
 	transport.Conn
 	w      *Wire
@@ -100,7 +100,7 @@ func (c *tracedConn) Notify(ctx context.Context, method string, params json.RawM
 	return c.Conn.Notify(ctx, method, params)
 }
 
-// Redactor knows the secrets of a config.
+// Redactor returns a redactor for the secrets of a config.
 func Redactor(cfg *config.Config) *tape.Redactor {
 	var secrets []string
 	for _, name := range providers.WithModels() {

@@ -10,8 +10,7 @@ import (
 	"molar/schemas"
 )
 
-// keepWires lets turns keep what models and servers sent, where the settings want it and
-// nothing else stands at the edges.
+// keepWires stores the wire traffic of turns, if the settings want it and the edges are free.
 func (h *Host) keepWires() error {
 	cfg := h.Config
 	wanted := func(name string) bool {
@@ -42,8 +41,8 @@ func (h *Host) keepWires() error {
 	return nil
 }
 
-// keepsWire reports whether an assistant's turns may be kept: one with a topic speaks with
-// people about themselves, and must say so.
+// keepsWire reports whether an assistant's turns may be stored: one with a topic talks with
+// people about themselves, and must permit it explicitly.
 func keepsWire(a config.Assistant) bool {
 	if a.Wire != nil {
 		return *a.Wire

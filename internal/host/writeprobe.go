@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// probeEvery is how long the answer of a probe stands, and how long one may take.
+	// probeEvery is how long a probe's result is valid, and how long one may take.
 	probeEvery = 2 * time.Second
-	// probePrefix begins the name of the conversation whose lease is taken, one for each
-	// process. It never comes into being.
+	// probePrefix is the prefix of the conversation whose lease is taken, one for each
+	// process. The conversation is never created.
 	probePrefix = "molar-ready-probe-"
 )
 
-// A writeProbe tells whether the store takes writes: it takes the lease of a conversation
-// that nobody has, as each turn does first, on the way that turns go. So it sees a full
-// disk, a locked database and a memory server that is away, whatever the store is.
+// A writeProbe checks whether the store takes writes: it takes the lease of an unused
+// conversation, as each turn does first, by the same path. So it detects a full disk, a locked
+// database and an unreachable memory server, with any store.
 type writeProbe struct {
 	begin   func(ctx context.Context, r memory.BeginRequest) (schemas.Opening, error)
 	release func(ctx context.Context, l schemas.Lease) error
@@ -34,17 +34,17 @@ type writeProbe struct {
 	err  error
 }
 
-// errNoWrites is what is told to anybody who asks; the log says why.
+// errNoWrites is the public error; the log has the reason.
 var errNoWrites = errors.New("the store of conversations takes no writes")
 
-// check probes, unless that was done a moment ago.
+// check probes, unless the last probe is recent.
 func (p *writeProbe) check(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.last.IsZero() && time.Since(p.last) < probeEvery {
 		return p.err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeEvery) // who asks may leave
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeEvery) // the client may leave
 	defer cancel()
 	if p.id == "" {
 		p.id = probePrefix + rand.Text()
