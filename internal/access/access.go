@@ -1,5 +1,5 @@
-// Package access decides who may use a port: API keys of the config file and of the
-// store, sessions of browsers, and the one-time links that begin them.
+// Package access decides who may use a port: API keys of the config file and of the store,
+// sessions of browsers, and the one-time links that start them.
 package access
 
 import (
@@ -22,12 +22,12 @@ import (
 
 // Times of keys and sessions.
 const (
-	// keyRefresh is how often the stored keys are read anew: how long a revoked key still
-	// works at most.
+	// keyRefresh is how often the stored keys are reread: the longest time a revoked key still
+	// works.
 	keyRefresh = time.Second
-	// keyUseEvery is how many refreshes pass between two notes of when keys were used.
+	// keyUseEvery is how many refreshes pass between two writes of the keys' last use.
 	keyUseEvery = 10
-	// sessionIdle is how long a browser stays signed in without being used.
+	// sessionIdle is how long an unused browser stays signed in.
 	sessionIdle = 12 * time.Hour
 	// signInLife is how long the printed link works.
 	signInLife = 10 * time.Minute
@@ -36,7 +36,7 @@ const (
 // operatorOwner owns the conversations of all browsers that signed in by a printed link.
 const operatorOwner = "operator"
 
-// A Store keeps keys and sessions.
+// A Store stores keys and sessions.
 type Store interface {
 	AddKey(ctx context.Context, k store.APIKey) error
 	Keys(ctx context.Context) ([]store.APIKey, error)
@@ -44,10 +44,10 @@ type Store interface {
 	DropSessions(ctx context.Context, unusedSince time.Time) error
 }
 
-// Access keeps the keyring of a port at what file and store say.
+// Access keeps the keyring of a port equal to file and store.
 type Access struct {
 	db Store
-	// sessions are taken, as on the port that has pages.
+	// sessions are accepted, as on the port that has pages.
 	sessions bool
 	ring     *httpguard.Keyring
 	log      *slog.Logger
@@ -55,25 +55,25 @@ type Access struct {
 
 	mu       sync.Mutex
 	fromFile []httpguard.Key
-	// link is the hash of the one-time token that was printed last, until when it works.
+	// link is the hash of the last printed one-time token, and its expiry.
 	link      httpguard.Hash
 	linkUntil time.Time
 }
 
-// A Config says where the keys of a port come from.
+// A Config configures the keys of a port.
 type Config struct {
 	Store Store
 	// Keys are those of the config file.
 	Keys []config.APIKey
-	// Sessions of browsers are taken, as on the port that has pages.
+	// Sessions accepts sessions of browsers, as on the port that has pages.
 	Sessions bool
-	// Closed makes the port want a key also while there is none.
+	// Closed makes the port require a key even if there is none.
 	Closed bool
 	Logger *slog.Logger
 }
 
-// Open reads the keys. Without any the ring lets everybody on this machine in, unless the
-// port is closed.
+// Open reads the keys. Without any the ring admits everyone on this machine, unless the port
+// is closed.
 func Open(ctx context.Context, cfg Config) (*Access, error) {
 	a := &Access{db: cfg.Store, sessions: cfg.Sessions, log: cfg.Logger, now: time.Now}
 	a.ring = httpguard.NewKeyring(a.now)
@@ -89,7 +89,7 @@ func Open(ctx context.Context, cfg Config) (*Access, error) {
 	return a, a.refresh(ctx)
 }
 
-// UseFile takes over the keys of a config file; they act from the next refresh on.
+// UseFile applies the keys of a config file; they take effect at the next refresh.
 func (a *Access) UseFile(keys []config.APIKey) error {
 	var ring []httpguard.Key
 	for _, k := range keys {
@@ -109,8 +109,8 @@ func (a *Access) UseFile(keys []config.APIKey) error {
 	return nil
 }
 
-// FileKeyID is the id of a key of the config file: the same after its text was changed,
-// and so are its conversations.
+// FileKeyID returns the id of a key of the config file: it, and so its conversations, stay the
+// same if its text changes.
 func FileKeyID(name string) string { return "cfg_" + name }
 
 // refresh reads the stored keys.
@@ -152,11 +152,11 @@ func ringKey(k store.APIKey) (httpguard.Key, error) {
 	return key, err
 }
 
-// Ring returns the keys as the guards of a port ask for them.
+// Ring returns the keyring for the guards of a port.
 func (a *Access) Ring() *httpguard.Keyring { return a.ring }
 
-// Watch keeps the keys fresh until ctx ends, and then notes the last uses. onFirst is
-// called when the first key comes while the port is open already.
+// Watch keeps the keys current until ctx ends, and then stores the last uses. onFirst is
+// called when the first key appears while the port is already open.
 func (a *Access) Watch(ctx context.Context, onFirst func()) {
 	on := a.ring.On()
 	tick := time.NewTicker(keyRefresh)
@@ -189,7 +189,7 @@ func (a *Access) noteUse(ctx context.Context) {
 	}
 }
 
-// NewLink makes a one-time token; the one before it ends.
+// NewLink makes a one-time token; the previous one becomes invalid.
 func (a *Access) NewLink() string {
 	token := rand.Text()
 	a.mu.Lock()
@@ -220,9 +220,9 @@ func (a *Access) SignIn(ctx context.Context, token string) (session string, ok b
 	return session, true, a.refresh(ctx)
 }
 
-// CheckListen refuses a port that nobody could use, or everybody, while there is no key: one
-// off loopback, and one behind a proxy. The port with the pages (listen) takes people whom
-// the proxy names, and on loopback a link; the MCP port takes keys alone.
+// CheckListen refuses a port that no one, or everyone, could use while there is no key: one
+// off loopback, and one behind a proxy. The port with the pages (listen) also admits people
+// whom the proxy names, and on loopback a link; the MCP port admits keys alone.
 func CheckListen(ctx context.Context, cfg *config.Config, listen, database string) error {
 	pages, loopback := listen == cfg.Listen, config.Loopback(listen)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"molar/internal/httpguard"
 )
 
-// A Key is a key as it is shown once.
+// A Key is a new key as it is shown once.
 type Key struct {
 	ID        string    `json:"id,omitempty"`
 	Name      string    `json:"name"`
