@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// Addresses tells from which address a request came. What X-Forwarded-For says is
-// believed only of proxies that the operator named: everybody can write that header.
+// Addresses finds the address of a request's client. It trusts X-Forwarded-For only from
+// proxies that the operator named: anyone can write that header.
 type Addresses struct{ trusted []netip.Prefix }
 
-// NewAddresses returns an Addresses that believes the proxies, which are addresses or
-// ranges ("10.0.0.0/8").
+// NewAddresses returns an Addresses that trusts the proxies, which are addresses or ranges
+// ("10.0.0.0/8").
 func NewAddresses(proxies []string) (*Addresses, error) {
 	a := &Addresses{}
 	for _, text := range proxies {
@@ -50,7 +50,7 @@ func (a *Addresses) Of(r *http.Request) netip.Addr {
 	for _, hop := range slices.Backward(hops) {
 		hop, err := netip.ParseAddr(strings.TrimSpace(hop))
 		if err != nil {
-			return ip // what stands further left is older than a word that makes no sense
+			return ip // entries further left are older than an invalid one
 		}
 		if ip = hop.Unmap(); !a.trusts(ip) {
 			return ip
@@ -59,10 +59,10 @@ func (a *Addresses) Of(r *http.Request) netip.Addr {
 	return ip
 }
 
-// FromProxy reports whether the connection is that of a trusted proxy.
+// FromProxy reports whether a trusted proxy made the connection.
 func (a *Addresses) FromProxy(r *http.Request) bool { return a != nil && a.trusts(peer(r)) }
 
-// Encrypted reports whether the client's connection is, as far as is known.
+// Encrypted reports whether the client's connection is encrypted, as far as known.
 func (a *Addresses) Encrypted(r *http.Request) bool {
 	return r.TLS != nil || a != nil && a.trusts(peer(r)) && r.Header.Get("X-Forwarded-Proto") == "https"
 }
@@ -81,14 +81,14 @@ func peer(r *http.Request) netip.Addr {
 	if err != nil {
 		return netip.Addr{}
 	}
-	ip, _ := netip.ParseAddr(host) // the zero address says that there is none
+	ip, _ := netip.ParseAddr(host) // the zero address means none
 	return ip.Unmap().WithZone("")
 }
 
-// viaProxy refuses a request that carries a header of a proxy. On a port without keys
-// the loopback address stands for the person at this machine, but a proxy or tunnel
-// brings strangers from the same address. A proxy that adds none of these headers cannot
-// be seen; its setting (trusted_proxies, allowed_hosts) is what closes the port then.
+// viaProxy refuses a request that carries a proxy's header. On a port without keys the
+// loopback address means the person at this machine, but a proxy or tunnel brings strangers
+// from the same address. A proxy that adds none of these headers is invisible; its setting
+// (trusted_proxies, allowed_hosts) then closes the port.
 func viaProxy(r *http.Request) *Refusal {
 	for name, values := range r.Header {
 		if strings.Contains(name, "Forwarded") || slices.Contains([]string{"X-Real-Ip", "Via", "Cdn-Loop"}, name) || namesAddress(name, values) {
@@ -100,9 +100,9 @@ func viaProxy(r *http.Request) *Refusal {
 	return nil
 }
 
-// namesAddress reports whether a header names an address of the network, as those of proxies,
-// tunnels and content networks do that tell whose request they bring, each with a name of its
-// own. A version of four numbers looks the same.
+// namesAddress reports whether a header holds a network address, as the differently named
+// headers of proxies, tunnels and content networks do. A version of four numbers looks the
+// same.
 func namesAddress(name string, values []string) bool {
 	return !strings.Contains(name, "Version") && slices.ContainsFunc(values, func(value string) bool {
 		first, _, _ := strings.Cut(value, ",")
@@ -113,8 +113,8 @@ func namesAddress(name string, values []string) bool {
 	})
 }
 
-// ClientName is the name under which an address is counted. Whoever has one address
-// of IPv6 has a whole network of them, so there the network counts.
+// ClientName returns the name under which an address is counted. An owner of one IPv6 address
+// has a whole network of them, so there the network counts.
 func ClientName(ip netip.Addr) string {
 	const network = 64
 	if ip.Is6() {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Hosts returns the Host values under which a server on the listen address
-// ("host:port") is reached: the names of the loopback and the address itself, each
-// with the port, and every extra name with and without it. Ports 80 and 443 are
-// left out of Host headers by clients, so there the bare names pass as well.
+// Hosts returns the Host values for a server on the listen address ("host:port"): the names of
+// the loopback and the address itself, each with the port, and every extra name with and
+// without it. Clients omit ports 80 and 443 from Host headers, so there the bare names pass as
+// well.
 func Hosts(listen string, extra ...string) ([]string, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -40,7 +40,7 @@ func Hosts(listen string, extra ...string) ([]string, error) {
 	return hosts, nil
 }
 
-// bracketed writes a name as it stands in a Host header without a port.
+// bracketed writes a name as in a Host header without a port.
 func bracketed(name string) string {
 	if strings.Contains(name, ":") {
 		return "[" + name + "]"

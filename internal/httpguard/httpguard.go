@@ -21,7 +21,7 @@ import (
 // none, in bytes.
 const DefaultMaxBody = 4 << 20
 
-// Config is what passes.
+// Config configures what passes.
 type Config struct {
 	// Hosts are the exact values of the Host header that pass, with their port
 	// unless it is the scheme's own; [Hosts] computes them. Upper and lower case
@@ -29,18 +29,17 @@ type Config struct {
 	Hosts []string
 	// Open are the paths that skip the Host check, such as "/health".
 	Open []string
-	// Proven says of a request that no page of a browser can have made it, so that its Host
-	// does not matter; nil knows none such.
+	// Proven reports whether no page of a browser can have made the request, so that its Host
+	// does not matter; nil means never.
 	Proven func(*http.Request) bool
 	// MaxBody is the largest request body in bytes; zero means [DefaultMaxBody].
 	MaxBody int64
-	// Files are the paths whose bodies may hold files: there a body may have eight times
-	// as many bytes, as long as all that are so large have 64 times as many together.
+	// Files are the paths whose bodies may hold files: there a body may have eight times as
+	// many bytes, as long as all such large bodies together have at most 64 times as many.
 	Files []string
 }
 
-// New returns the middleware. It fails when no host is allowed, or one of them is
-// no host.
+// New returns the middleware. It fails if no host is allowed, or one of them is invalid.
 func New(cfg Config) (func(http.Handler) http.Handler, error) {
 	g := &guard{proven: cfg.Proven, hosts: map[string]bool{}, open: map[string]bool{}, files: map[string]bool{}, maxBody: cfg.MaxBody, origin: http.NewCrossOriginProtection()}
 	if len(cfg.Hosts) == 0 {
@@ -99,7 +98,7 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 	})
 }
 
-// limit is how many bytes the body of r may have.
+// limit returns how many bytes the body of r may have.
 func (g *guard) limit(r *http.Request) int64 {
 	if g.files[r.URL.Path] {
 		return withFiles * g.maxBody
@@ -107,8 +106,8 @@ func (g *guard) limit(r *http.Request) int64 {
 	return g.maxBody
 }
 
-// check returns why r is refused, or nil. The cheap and telling checks come first,
-// and none of them reads the body.
+// check returns why r is refused, or nil. The cheap and specific checks come first, and none
+// of them reads the body.
 func (g *guard) check(r *http.Request) *Refusal {
 	open := g.open[r.URL.Path] || g.proven != nil && g.proven(r)
 	if !open {
@@ -147,9 +146,9 @@ func safe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-// foreignOrigin reports whether a page of another origin makes the request with
-// CORS. [http.CrossOriginProtection] lets such a GET pass, but the MCP port answers
-// a GET with a stream, and nobody here needs one.
+// foreignOrigin reports whether a page of another origin makes the request with CORS.
+// [http.CrossOriginProtection] lets such a GET pass, but the MCP port answers a GET with a
+// stream, and no client here needs one.
 func foreignOrigin(r *http.Request) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
@@ -159,8 +158,8 @@ func foreignOrigin(r *http.Request) bool {
 	return len(origins) > 1 || err != nil || !strings.EqualFold(u.Host, r.Host)
 }
 
-// isJSON takes application/json with any parameters, sent once. A page of another
-// site cannot send that type without asking first.
+// isJSON reports whether the type is application/json with any parameters, sent once. A page
+// of another site cannot send that type without a preflight.
 func isJSON(contentTypes []string) bool {
 	if len(contentTypes) != 1 {
 		return false

@@ -14,11 +14,11 @@ import (
 const (
 	// ScopeChat is for turns and for one's own conversations.
 	ScopeChat = "chat"
-	// ScopeAdmin is for whatever changes the host itself.
+	// ScopeAdmin is for all changes of the host itself.
 	ScopeAdmin = "admin"
 	// ScopeMetrics is for reading /metrics.
 	ScopeMetrics = "metrics"
-	// ScopeHost is for a host that keeps its memory here and speaks for many owners.
+	// ScopeHost is for a host that stores its memory here and acts for many owners.
 	ScopeHost = "host"
 )
 
@@ -32,27 +32,27 @@ const (
 	SecureSessionCookie = "__Host-molar_session"
 )
 
-// A Key is what a client may present. Its text is nowhere, only its hash.
+// A Key is a client's key. Only the hash of its text is stored.
 type Key struct {
 	// ID names the key in lists and limits.
 	ID string
-	// Owner is whose conversations it opens: the ID of a key, a name that all
-	// sessions share.
+	// Owner is whose conversations it opens: the ID of a key, or a name that all sessions
+	// share.
 	Owner  string
 	Name   string
 	Hash   Hash
 	Scopes []string
-	// Expires is zero for a key that does not.
+	// Expires is zero for a key that does not expire.
 	Expires time.Time
 	// Session keys come as a cookie only, all others in a header only.
 	Session bool
-	// Idle ends a key that was not used for that long; zero means never.
+	// Idle ends a key after so long without use; zero means never.
 	Idle     time.Duration
 	LastUsed time.Time
 }
 
-// A Principal is who makes a request. The zero Principal is anybody on this machine, on a
-// port without keys: it may do everything and owns what nobody else does.
+// A Principal is the client of a request. The zero Principal is any client on this machine, on
+// a port without keys: it may do everything and owns what has no owner.
 type Principal struct {
 	// Key is the id of the key, Owner whose conversations it opens.
 	Key, Owner, Name string
@@ -64,7 +64,7 @@ func (p Principal) May(scopes ...string) bool {
 	return p.Key == "" || slices.ContainsFunc(scopes, func(s string) bool { return slices.Contains(p.Scopes, s) })
 }
 
-// Need refuses a principal that has none of the scopes.
+// Need refuses a principal without any of the scopes.
 func (p Principal) Need(scopes ...string) *Refusal {
 	if p.May(scopes...) {
 		return nil
@@ -78,21 +78,20 @@ func (p Principal) Need(scopes ...string) *Refusal {
 
 type principalKey struct{}
 
-// WithPrincipal notes who makes the request. It travels in the context as what an
-// MCP library calls back with is all that is left of a request there.
+// WithPrincipal stores the request's principal. It travels in the context because callbacks of
+// an MCP library get nothing else of a request.
 func WithPrincipal(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
 
-// PrincipalOf returns who makes the request, the zero Principal without keys.
+// PrincipalOf returns the request's principal, the zero Principal without keys.
 func PrincipalOf(ctx context.Context) Principal {
 	p, _ := ctx.Value(principalKey{}).(Principal)
 	return p
 }
 
-// A Keyring holds the keys that a port accepts. It is safe for concurrent use. Once
-// it has held a key it never lets everybody in again: that the last key was revoked
-// must not open the port.
+// A Keyring holds the keys that a port accepts. It is safe for concurrent use. Once it has
+// held a key it never admits everyone again: revoking the last key must not open the port.
 type Keyring struct {
 	now  func() time.Time
 	mu   sync.Mutex
@@ -108,8 +107,8 @@ type binding struct {
 	cancel context.CancelFunc
 }
 
-// NewKeyring returns a keyring without keys, which lets everybody on this machine in. A nil clock
-// means time.Now.
+// NewKeyring returns a keyring without keys, which admits everyone on this machine. A nil
+// clock means time.Now.
 func NewKeyring(now func() time.Time) *Keyring {
 	if now == nil {
 		now = time.Now
@@ -117,14 +116,14 @@ func NewKeyring(now func() time.Time) *Keyring {
 	return &Keyring{now: now, used: map[string]time.Time{}, bound: map[*binding]bool{}}
 }
 
-// Close makes the port want a key from now on, also while there is none.
+// Close makes the port require a key from now on, even if there is none.
 func (k *Keyring) Close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.on = true
 }
 
-// Set replaces the keys. Streams of those that are gone end.
+// Set replaces the keys. Streams of removed keys end.
 func (k *Keyring) Set(keys []Key) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -137,7 +136,7 @@ func (k *Keyring) Set(keys []Key) {
 	}
 }
 
-// On reports whether a key is needed.
+// On reports whether a key is required.
 func (k *Keyring) On() bool {
 	if k == nil {
 		return false
@@ -147,7 +146,7 @@ func (k *Keyring) On() bool {
 	return k.on
 }
 
-// over reports whether a key has run out.
+// over reports whether a key has expired.
 func (k *Keyring) over(key Key) bool {
 	now := k.now()
 	if !key.Expires.IsZero() && !now.Before(key.Expires) {
@@ -160,10 +159,10 @@ func (k *Keyring) over(key Key) bool {
 	return key.Idle > 0 && now.Sub(last) > key.Idle
 }
 
-// Identify says who makes a request: by the Authorization header, else x-api-key,
-// else the cookie. The refusal of a key that is unknown is that of one that was
-// revoked or has run out; one that was cut or mistyped is told so. While no key is
-// needed, everybody may come who comes without a proxy.
+// Identify returns the principal of a request: from the Authorization header, else x-api-key,
+// else the cookie. An unknown key gets the same refusal as a revoked or expired one; one that
+// was cut or mistyped gets its own. While no key is required, every client without a proxy is
+// admitted.
 func (k *Keyring) Identify(r *http.Request) (Principal, *Refusal) {
 	if !k.On() {
 		return Principal{}, viaProxy(r)
@@ -184,8 +183,8 @@ func (k *Keyring) Identify(r *http.Request) (Principal, *Refusal) {
 		"this API key is not known here, or no longer; make a new one with: molar keys create NAME")
 }
 
-// find compares with every key in constant time, so that how long it takes tells
-// nothing of how near a guess came.
+// find compares with every key in constant time, so that its duration does not reveal how near
+// a guess came.
 func (k *Keyring) find(hash Hash, session bool) (Principal, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -203,7 +202,7 @@ func (k *Keyring) find(hash Hash, session bool) (Principal, bool) {
 	return Principal{Key: key.ID, Owner: key.Owner, Name: key.Name, Scopes: key.Scopes}, true
 }
 
-// presented is the key that a request carries, and whether it came as a cookie.
+// presented returns the key that a request carries, and whether it came as a cookie.
 func presented(r *http.Request) (text string, session bool) {
 	if scheme, rest, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(rest), false
@@ -219,7 +218,7 @@ func presented(r *http.Request) (text string, session bool) {
 	return "", false
 }
 
-// TakeUsed returns when each key was last used since the call before.
+// TakeUsed returns when each key was last used since the previous call.
 func (k *Keyring) TakeUsed() map[string]time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -228,8 +227,8 @@ func (k *Keyring) TakeUsed() map[string]time.Time {
 	return used
 }
 
-// Bind returns a context that ends when the principal's key is revoked or has run
-// out, for streams that stay open. The caller calls cancel.
+// Bind returns a context that ends when the principal's key is revoked or expires, for streams
+// that stay open. The caller calls cancel.
 func (k *Keyring) Bind(ctx context.Context, p Principal) (bound context.Context, cancel context.CancelFunc) {
 	ctx, end := context.WithCancel(ctx)
 	if k == nil || p.Key == "" {

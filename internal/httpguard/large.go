@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// How many times the largest body there may be with files, in one body and in all.
+// Multiples of the largest body that bodies with files may have, in one body and in all.
 const (
 	withFiles = 8
 	inFlight  = 64
@@ -14,8 +14,7 @@ const (
 // ErrBusy is the error of reading a large body while too many others are in flight.
 var ErrBusy = errors.New("too many large requests are in flight")
 
-// A largeBody takes its share of what large bodies may have together, once it turns out
-// to be one.
+// A largeBody takes its share of the limit for all large bodies, once it proves to be one.
 type largeBody struct {
 	io.ReadCloser
 	guard *guard

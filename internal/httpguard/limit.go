@@ -13,9 +13,9 @@ import (
 // manyClients is how many clients a [Limiter] remembers.
 const manyClients = 4096
 
-// A Limiter holds every client to a number of calls a second. It is safe for
-// concurrent use, and remembers a bounded number of clients: beyond, those that have
-// all their calls again are forgotten, else the one that was not heard of for longest.
+// A Limiter limits every client to a number of calls a second. It is safe for concurrent use,
+// and remembers a limited number of clients: beyond that it drops those with a full allowance,
+// else the least recently seen one.
 type Limiter struct {
 	rate  rate.Limit
 	burst int
@@ -41,9 +41,9 @@ func NewLimiter(perSecond float64, burst int, now func() time.Time) (*Limiter, e
 	return &Limiter{rate: rate.Limit(perSecond), burst: burst, now: now, known: map[string]*client{}}, nil
 }
 
-// Take counts calls of a client. Zero means that they pass, else it says after how
-// long to try again. Several calls at once pass when one does; what they are more
-// than was left, later calls wait for. A nil Limiter lets everything pass.
+// Take counts calls of a client. Zero means that they pass, else it returns how long to wait.
+// Several calls at once pass if one does; the excess is charged to later calls. A nil Limiter
+// lets everything pass.
 func (l *Limiter) Take(name string, calls int) time.Duration {
 	if l == nil {
 		return 0
@@ -69,7 +69,7 @@ func (l *Limiter) Take(name string, calls int) time.Duration {
 	return 0
 }
 
-// makeRoom forgets clients until there is room for one more.
+// makeRoom drops clients until there is room for one more.
 func (l *Limiter) makeRoom(now time.Time) {
 	if len(l.known) < manyClients {
 		return
@@ -87,8 +87,8 @@ func (l *Limiter) makeRoom(now time.Time) {
 	}
 }
 
-// Refuse counts one call of a client and returns the refusal when there were too
-// many; what names the calls in it, such as "turns a minute".
+// Refuse counts one call of a client and returns the refusal if there were too many; what
+// names the calls in it, such as "turns a minute".
 func (l *Limiter) Refuse(name, what string) *Refusal {
 	wait := l.Take(name, 1)
 	if wait == 0 {
@@ -97,7 +97,7 @@ func (l *Limiter) Refuse(name, what string) *Refusal {
 	return TooMany(wait, what)
 }
 
-// TooMany is the refusal of a client that is to wait.
+// TooMany returns the refusal of a client that must wait.
 func TooMany(wait time.Duration, what string) *Refusal {
 	return &Refusal{
 		Status: http.StatusTooManyRequests, Type: "rate_limit_error", Code: "rate_limit_exceeded",
@@ -106,5 +106,5 @@ func TooMany(wait time.Duration, what string) *Refusal {
 	}
 }
 
-// errProxy is the fault of a trusted proxy that is not an address.
+// errProxy is the error of a trusted proxy that is not an address.
 var errProxy = errors.New(`want an address or a range such as "10.0.0.0/8"`)

@@ -19,7 +19,7 @@ const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 const permissionsPolicy = "accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), " +
 	"magnetometer=(), microphone=(), midi=(), payment=(), usb=()"
 
-// strictFor is how long a browser shall use a named host over TLS only, in seconds: a year.
+// strictFor is how long a browser must use a named host over TLS only, in seconds: a year.
 const strictFor = "max-age=31536000"
 
 // setHeaders sets the security headers of every answer to r. A handler of static files
@@ -38,9 +38,9 @@ func setHeaders(h http.Header, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// isLocal tells the names of this machine and bare addresses. Browsers ignore
-// Strict-Transport-Security for the latter, and for localhost it would shut out all
-// other programs of the machine, on every port.
+// isLocal reports whether the host is a name of this machine or a bare address. Browsers
+// ignore Strict-Transport-Security for the latter, and for localhost it would block all other
+// programs of the machine, on every port.
 func isLocal(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -50,15 +50,14 @@ func isLocal(hostport string) bool {
 	return err == nil || strings.EqualFold(host, "localhost")
 }
 
-// A Refusal is a request that was turned away, in the words of an OpenAI error
-// object.
+// A Refusal is a refused request, in the form of an OpenAI error object.
 type Refusal struct {
 	Status int
 	// Type is the error's type; empty means "invalid_request_error".
 	Type    string
 	Code    string
 	Message string
-	// RetryAfter is when trying again makes sense; zero when it does not.
+	// RetryAfter is when a retry makes sense; zero if never.
 	RetryAfter time.Duration
 }
 
@@ -94,6 +93,6 @@ func (f *Refusal) Write(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(f.Status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // the client may be gone; there is nobody else to tell
+		_, _ = w.Write(body) // the client may be gone; no one else can get the error
 	}
 }

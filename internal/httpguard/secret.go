@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// A Hash is the SHA-256 of a key's text. A slow hash is for what people choose: the
-// text here holds 256 random bits, so that nobody can try them all, and the hash is
-// computed for every request.
+// A Hash is the SHA-256 of a key's text. Slow hashes are for passwords: the text here holds
+// 256 random bits, which cannot be guessed, and the hash is computed for every request.
 type Hash [sha256.Size]byte
 
 // hashPrefix comes before a hash that is written out.
@@ -34,12 +33,12 @@ func ParseHash(text string) (Hash, error) {
 	return h, nil
 }
 
-// The parts of a key's text: the prefix, 256 random bits and a checksum, by which
-// scanners that look for leaked secrets know one.
+// The parts of a key's text: the prefix, 256 random bits and a checksum, by which scanners for
+// leaked secrets recognise one.
 const (
 	keyPrefix = "mk_"
 	base62    = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	// bitsLength is how many digits of base 62 hold 256 bits, sumLength 32 bits.
+	// bitsLength is how many base 62 digits hold 256 bits, sumLength 32 bits.
 	bitsLength, sumLength = 43, 6
 )
 
@@ -51,7 +50,7 @@ func NewKeyText() string {
 	return body + checksum(body)
 }
 
-// isCut reports whether a text began as a key and was cut or mistyped since.
+// isCut reports whether a text began as a key and was cut or mistyped.
 func isCut(text string) bool {
 	body := len(keyPrefix) + bitsLength
 	return strings.HasPrefix(text, keyPrefix) && (len(text) != body+sumLength || text[body:] != checksum(text[:body]))
