@@ -11,11 +11,10 @@ import (
 	"molar/schemas"
 )
 
-// A ModelCall is a call of a model that begins.
+// A ModelCall is the start of a model call.
 type ModelCall struct {
 	Provider, Model, Pass string
-	// ClientModel is set when a client named the model, so that the name may be
-	// anything.
+	// ClientModel is set if a client named the model, so that the name may be anything.
 	ClientModel bool
 	MaxTokens   int
 	Temperature *float64
@@ -24,7 +23,7 @@ type ModelCall struct {
 	Messages []schemas.Message
 }
 
-// A ModelSpan is a call of a model under way. It belongs to one goroutine.
+// A ModelSpan is a running model call. It belongs to one goroutine.
 type ModelSpan struct {
 	t       *Telemetry
 	call    ModelCall
@@ -33,7 +32,7 @@ type ModelSpan struct {
 	first   time.Duration
 }
 
-// StartModelCall begins the span chat of a model call. It is nil when nobody counts.
+// StartModelCall begins the span chat of a model call. It returns nil if telemetry is off.
 func (t *Telemetry) StartModelCall(ctx context.Context, c ModelCall) (context.Context, *ModelSpan) {
 	if t == nil || t.metrics == nil && t.traces == nil {
 		return ctx, nil
@@ -62,34 +61,34 @@ func (t *Telemetry) StartModelCall(ctx context.Context, c ModelCall) (context.Co
 	return ctx, s
 }
 
-// FirstOutput notes that something came.
+// FirstOutput records the time of the first output.
 func (s *ModelSpan) FirstOutput() {
 	if s != nil && s.first == 0 {
 		s.first = max(time.Since(s.started), 1)
 	}
 }
 
-// Served notes that another provider answers than the one that was asked.
+// Served records that a provider other than the requested one answers.
 func (s *ModelSpan) Served(provider, model string) {
 	if s != nil {
 		s.call.Provider, s.call.Model, s.call.ClientModel = provider, model, false
 	}
 }
 
-// A ModelEnd is how a model call ended.
+// A ModelEnd is the end of a model call.
 type ModelEnd struct {
 	Usage  schemas.Usage
 	Finish string
-	// Kind is the kind of a provider's error; Err ended the call. Stopped is set when
-	// nobody listened any more.
+	// Kind is the kind of a provider's error; Err ended the call. Stopped is set if the reader
+	// had left.
 	Kind    string
 	Err     error
 	Stopped bool
-	// Output is what the model said, if texts are captured.
+	// Output is the model's text, if texts are captured.
 	Output string
 }
 
-// CapturesText reports whether what models and people say goes into spans.
+// CapturesText reports whether the texts of models and people go into spans.
 func (t *Telemetry) CapturesText() bool { return t.Tracing() && t.traces.content }
 
 // End counts the call and ends the span.
@@ -144,7 +143,7 @@ type ToolSpan struct {
 	span api.Span
 }
 
-// StartTool begins the span execute_tool of a call. It is nil without an export.
+// StartTool begins the span execute_tool of a call. It returns nil without an export.
 func (t *Telemetry) StartTool(ctx context.Context, server, tool string, args json.RawMessage) (context.Context, *ToolSpan) {
 	if !t.Tracing() {
 		return ctx, nil
@@ -173,7 +172,7 @@ func (s *ToolSpan) End(result schemas.ToolResult, err error) {
 	end(s.span, toolFault(result.IsError, err), attrs)
 }
 
-// toolFault is the class of a call's error: the conventions name a tool's own.
+// toolFault returns the class of a call's error: the conventions define one for a tool's own.
 func toolFault(isError bool, err error) string {
 	if err == nil && isError {
 		return "tool_error"
@@ -181,7 +180,7 @@ func toolFault(isError bool, err error) string {
 	return faultOf(err, "")
 }
 
-// An RPC is a request to an MCP server that begins.
+// An RPC is the start of a request to an MCP server.
 type RPC struct {
 	Server, Method string
 	// Tool is set for tools/call.
@@ -190,11 +189,11 @@ type RPC struct {
 	Transport, Protocol string
 }
 
-// An RPCSpan is a request to an MCP server under way.
+// An RPCSpan is a running request to an MCP server.
 type RPCSpan struct{ span api.Span }
 
-// StartRPC begins the span of a request to an MCP server. It is nil without an
-// export, and outside every other span: pings and lists tell nothing.
+// StartRPC begins the span of a request to an MCP server. It returns nil without an export,
+// and outside every other span: pings and lists are of no interest.
 func (t *Telemetry) StartRPC(ctx context.Context, r RPC) (context.Context, *RPCSpan) {
 	if !t.Tracing() || !api.SpanContextFromContext(ctx).IsValid() {
 		return ctx, nil

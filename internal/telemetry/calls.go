@@ -13,16 +13,14 @@ const (
 	longestError = 500
 )
 
-// A Call is a tool call that has ended, for people who look at what happened.
+// A Call is a finished tool call, for inspection.
 type Call struct {
-	// ID is the id of the call, TurnID that of the turn; empty for a call that an
-	// operator made by hand.
+	// ID is the id of the call, TurnID that of the turn; empty for an operator's call.
 	ID     string    `json:"id"`
 	TurnID string    `json:"turn_id,omitempty"`
 	At     time.Time `json:"at"`
 	Server string    `json:"server"`
-	// Tool is the tool's own name; for a tool that does not exist, what the model
-	// called it.
+	// Tool is the tool's own name; for an unknown tool, the name that the model used.
 	Tool string `json:"tool"`
 	// Status is "ok", "tool_error", "unknown_tool", "invalid_arguments",
 	// "not_approved", "refused", "limit", "timeout" or "failed".
@@ -44,7 +42,7 @@ func (t *Telemetry) CountCall(c Call) {
 	if t.metrics == nil {
 		return
 	}
-	// Only what a server listed becomes a label: a model may call what does not exist.
+	// Only listed tools become labels: a model may call tools that do not exist.
 	server, tool := "none", "unknown"
 	if c.Server != "" {
 		server, tool = c.Server, c.Tool
@@ -56,8 +54,8 @@ func (t *Telemetry) CountCall(c Call) {
 	t.metrics.toolTime.WithLabelValues(server).Observe(c.DurationMS / 1000)
 }
 
-// Calls returns the last tool calls, newest first: at most 500 are kept, until the
-// host ends.
+// Calls returns the latest tool calls, newest first: at most 500 are kept, until the host
+// ends.
 func (t *Telemetry) Calls() []Call {
 	if t == nil {
 		return nil

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A Turn is one turn that has ended.
+// A Turn is a finished turn.
 type Turn struct {
-	// Assistant is a configured one; empty for a turn that named none of them.
+	// Assistant is a configured one; empty for a turn that named another.
 	Assistant string
 	// Outcome is done, refused, interrupted or failed.
 	Outcome string
@@ -31,7 +31,7 @@ func (t *Telemetry) CountTurn(turn Turn) {
 	}
 }
 
-// CountStep counts the time that a step kept its turn waiting. name is one of a few.
+// CountStep counts the time that a step delayed its turn. name is one of a few.
 func (t *Telemetry) CountStep(name string, took time.Duration) {
 	if t != nil && t.metrics != nil {
 		t.metrics.stepTime.WithLabelValues(name).Observe(took.Seconds())
@@ -58,7 +58,7 @@ func (t *Telemetry) CountTruncation(what string) {
 	}
 }
 
-// CountReconnect counts a configured server that is attached again.
+// CountReconnect counts a configured server's reconnection.
 func (t *Telemetry) CountReconnect(server string) {
 	if t != nil && t.metrics != nil {
 		t.metrics.reconnects.WithLabelValues(server).Inc()
@@ -74,8 +74,8 @@ func (t *Telemetry) OpenStream() (closed func()) {
 	return t.metrics.openStreams.Dec
 }
 
-// countRequest counts an HTTP request. A route that does not exist is "none", and a
-// method that HTTP does not know is "other".
+// countRequest counts an HTTP request. An unknown route is "none", and an unknown method
+// "other".
 func (t *Telemetry) countRequest(method, route string, status int, took time.Duration) {
 	if t.metrics == nil {
 		return

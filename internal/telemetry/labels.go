@@ -2,12 +2,12 @@ package telemetry
 
 import "sync"
 
-// other stands for every name that may not become a label.
+// other replaces every name that must not become a label.
 const other = "other"
 
-// labels bounds the values of a label: those known from the config, and up to a
-// limit of such as come up while the host runs. A metric whose labels grow without
-// end would cost memory without end, here and where it is stored.
+// labels limits the values of a label: those known from the config, and a limited number that
+// appear while the host runs. A metric whose labels grow without end would cost memory without
+// end, here and where it is stored.
 type labels struct {
 	mu    sync.Mutex
 	known map[string]bool
@@ -24,7 +24,7 @@ func newLabels(limit int, configured ...string) *labels {
 	return l
 }
 
-// of returns the name, or "other". A name that a client chose must be known already.
+// of returns the name, or "other". A name that a client chose must already be known.
 func (l *labels) of(name string, clients bool) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // a test compares the two.
 type metrics struct {
 	registry *prometheus.Registry
-	// list describes what is registered of our own.
+	// list describes our own metrics.
 	list   []Metric
 	models *labels // names of models
 	tools  *labels // server and name of tools
@@ -32,7 +32,7 @@ func newMetrics(cfg Config) *metrics {
 		models:   newLabels(64, cfg.Models...),
 		tools:    newLabels(1000),
 	}
-	// From a turn that code refuses to one that waits for a person.
+	// From a turn that code refuses to one with a pending approval.
 	long := []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}
 	// From a call within the process to the limit of a tool.
 	short := []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
@@ -81,13 +81,13 @@ const (
 	Gauge     = "gauge"
 )
 
-// A Metric describes one of ours, for those who make dashboards and alerts.
+// A Metric describes one of ours, for authors of dashboards and alerts.
 type Metric struct {
 	Name, Help, Kind string
 	Labels           []string
 }
 
-// List describes all metrics that a host may show, beside go_* and process_*.
+// List describes all metrics that a host may show, except go_* and process_*.
 func List() []Metric {
 	return newMetrics(Config{
 		TracesDropped:   func() int64 { return 0 },
@@ -130,7 +130,7 @@ const (
 	serverTools, serverToolsHelp = "molar_server_tools", "Tools of an MCP server."
 )
 
-// serverStates tells at each scrape which servers are ready.
+// serverStates reports at each scrape which servers are ready.
 type serverStates struct{ status func() []schemas.ServerStatus }
 
 // Describe names the two metrics.
@@ -138,8 +138,8 @@ func (s serverStates) Describe(to chan<- *prometheus.Desc) {
 	prometheus.DescribeByCollect(withOne(s), to)
 }
 
-// withOne stands in for the servers, so that the metrics can be described before
-// there are any.
+// withOne adds a placeholder server, so that the metrics can be described before there are
+// any.
 func withOne(serverStates) serverStates {
 	return serverStates{func() []schemas.ServerStatus { return []schemas.ServerStatus{{Name: "any"}} }}
 }

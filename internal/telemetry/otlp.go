@@ -38,12 +38,12 @@ type traces struct {
 	exporter trace.SpanExporter
 	tracer   api.Tracer
 	context  propagation.TraceContext
-	// content puts what people, models and tools said into spans.
+	// content puts the texts of people, models and tools into spans.
 	content bool
 }
 
-// openTraces starts the export if the environment asks for it; else it is nil, and no
-// part of the SDK runs.
+// openTraces starts the export if the environment asks for it; otherwise it returns nil, and
+// no part of the SDK runs.
 func openTraces(ctx context.Context, cfg Config, log *slog.Logger) (*traces, error) {
 	env := func(names ...string) string {
 		for _, name := range names {
@@ -81,7 +81,7 @@ func openTraces(ctx context.Context, cfg Config, log *slog.Logger) (*traces, err
 	}, nil
 }
 
-// tracesEndpoint is the address that spans are sent to, or "" when none are.
+// tracesEndpoint returns the address that spans are sent to, or "" if none.
 func tracesEndpoint(env func(...string) string) (string, error) {
 	if strings.EqualFold(env(envDisabled), "true") || strings.EqualFold(env(envExporter), "none") {
 		return "", nil
@@ -103,7 +103,7 @@ func tracesEndpoint(env func(...string) string) (string, error) {
 	return endpoint, nil
 }
 
-// describe returns which program the spans come from.
+// describe returns the resource: the program that the spans come from.
 func describe(version string, env func(...string) string) (*resource.Resource, error) {
 	given, err := pairs(env(envResource))
 	if err != nil {
@@ -139,9 +139,8 @@ func pairs(text string) (map[string]string, error) {
 	return found, nil
 }
 
-// loud says in the log when spans are lost, since the SDK has only a global handler
-// for it. The exporter's own words may hold what a collector answered: the log gets
-// the kind of fault, and the rest at debug.
+// loud logs lost spans, since the SDK has only a global handler for them. The exporter's error
+// may hold a collector's answer: the log gets the kind of fault, and the rest at debug.
 type loud struct {
 	trace.SpanExporter
 	log *slog.Logger

@@ -12,7 +12,7 @@ import (
 	api "go.opentelemetry.io/otel/trace"
 )
 
-// attributes are gathered before a span starts or ends. Empty values are left out.
+// attributes are collected before a span starts or ends. Empty values are left out.
 type attributes []attribute.KeyValue
 
 func (a *attributes) text(key, value string) { a.add(attribute.Key(key), value) }
@@ -50,7 +50,7 @@ func end(span api.Span, fault string, attrs attributes) {
 	span.End()
 }
 
-// faultOf is the class of an error: few values, and nothing that a person wrote.
+// faultOf returns the class of an error: few values, and no text of a person.
 func faultOf(err error, kind string) string {
 	switch {
 	case err == nil:
@@ -65,7 +65,7 @@ func faultOf(err error, kind string) string {
 	return "_OTHER"
 }
 
-// A RequestSpan is an HTTP request that is being answered.
+// A RequestSpan is a running HTTP request.
 type RequestSpan struct {
 	t             *Telemetry
 	span          api.Span
@@ -73,8 +73,8 @@ type RequestSpan struct {
 	started       time.Time
 }
 
-// StartRequest begins the span of an HTTP request, below the one that its traceparent
-// header names. route is the pattern, not the path.
+// StartRequest begins the span of an HTTP request, as a child of the one in its traceparent
+// header. route is the pattern, not the path.
 func (t *Telemetry) StartRequest(r *http.Request, route, requestID string) (context.Context, *RequestSpan) {
 	ctx := r.Context()
 	if t == nil {
@@ -105,7 +105,7 @@ func (s *RequestSpan) End(status int) {
 	end(s.span, fault, attributes{keyHTTPStatus.Int(status)})
 }
 
-// A TurnSpan is a turn under way.
+// A TurnSpan is a running turn.
 type TurnSpan struct {
 	span api.Span
 	t    *Telemetry
@@ -128,7 +128,7 @@ func (t *Telemetry) StartTurn(ctx context.Context, turnID, assistant string) (co
 	return ctx, &TurnSpan{span, t}
 }
 
-// A TurnEnd is what is known of a turn when it has ended.
+// A TurnEnd is the result of a finished turn.
 type TurnEnd struct {
 	Conversation, Provider, Model string
 	// Outcome is done, refused, interrupted or failed.

@@ -20,9 +20,9 @@ import (
 
 const defaultFlush = 3 * time.Second
 
-// Config is what [New] needs. All fields may be zero.
+// Config configures [New]. All fields may be zero.
 type Config struct {
-	// Version of the program, told to the collector.
+	// Version of the program, sent to the collector.
 	Version string
 	// Metrics turns the Prometheus registry on.
 	Metrics bool
@@ -34,19 +34,20 @@ type Config struct {
 	// ProviderName returns the name of a provider in the words of the conventions; its own
 	// name holds where that is empty, or where this is nil.
 	ProviderName func(name string) string
-	// Servers gives the state of the MCP servers when metrics are read.
+	// Servers returns the state of the MCP servers when metrics are read.
 	Servers func() []schemas.ServerStatus
 	// TracesDropped counts turns' traces that were not stored.
 	TracesDropped func() int64
-	// SummariesBehind counts turns whose summary is not written yet; nil where that is elsewhere.
+	// SummariesBehind counts turns whose summary is not written yet; nil if a server elsewhere
+	// counts.
 	SummariesBehind func() int64
-	// Flush bounds the export of what is left at the end; zero means 3 s.
+	// Flush limits the last export at the end; zero means 3 s.
 	Flush  time.Duration
 	Logger *slog.Logger
 }
 
-// A Telemetry counts, traces and remembers. A nil one does nothing, so that nobody
-// who reports to it needs to ask whether it is there. It is safe for concurrent use.
+// A Telemetry counts, traces and remembers. A nil one does nothing, so that callers need not
+// check. It is safe for concurrent use.
 type Telemetry struct {
 	metrics *metrics // nil when off
 	traces  *traces  // nil when off
@@ -57,9 +58,8 @@ type Telemetry struct {
 	convention func(name string) string
 }
 
-// New builds the telemetry. The exporter's faults are errors here only when its
-// settings make no sense; a collector that cannot be reached is logged and costs
-// spans, never a turn.
+// New builds the telemetry. The exporter's faults are errors here only if its settings make no
+// sense; an unreachable collector is logged and costs spans, never a turn.
 func New(ctx context.Context, cfg Config) (*Telemetry, error) {
 	t := &Telemetry{log: cfg.Logger, flush: cmp.Or(cfg.Flush, defaultFlush), convention: cfg.ProviderName}
 	if t.log == nil {
@@ -76,7 +76,7 @@ func New(ctx context.Context, cfg Config) (*Telemetry, error) {
 	return t, err
 }
 
-// Close exports the spans that wait, for as long as the config allows.
+// Close exports the queued spans, for as long as the config allows.
 func (t *Telemetry) Close() error {
 	if t == nil || t.traces == nil {
 		return nil
@@ -84,7 +84,7 @@ func (t *Telemetry) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), t.flush)
 	defer cancel()
 	if err := t.traces.provider.Shutdown(ctx); err != nil {
-		// The export still tries again in the background: this ends it.
+		// The export may still be retrying in the background: this ends it.
 		_ = t.traces.exporter.Shutdown(context.WithoutCancel(ctx))
 		return errors.New("the last spans could not be exported to the OTLP collector in time")
 	}
