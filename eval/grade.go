@@ -18,7 +18,7 @@ type CheckResult struct {
 	Turn int    `json:"turn"`
 	Name string `json:"name"`
 	OK   bool   `json:"ok"`
-	// Text says what was expected and what came; empty when all is well.
+	// Text is the expected and the actual value; empty if they agree.
 	Text string `json:"text,omitempty"`
 }
 
@@ -92,7 +92,7 @@ func (a *Answer) grade(seen *tape.Seen, turns []tape.Seen) []string {
 	return append(results, "none of these holds: "+strings.Join(misses, "; "))
 }
 
-// look says what is wrong, or nothing.
+// look returns the fault, or "".
 func (c *Check) look(seen *tape.Seen, turns []tape.Seen) string {
 	text := seen.Answer
 	wrong := func(ok bool, format string, args ...any) string {

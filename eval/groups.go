@@ -10,7 +10,7 @@ import (
 // A Group is one cause of drift, with all the cases that drifted for it.
 type Group struct {
 	Cases []string `json:"cases"`
-	// Causes are those of the first case, with their texts in full.
+	// Causes are those of the first case, with their full texts.
 	Causes []FullDrift `json:"causes"`
 }
 

@@ -30,7 +30,7 @@ type Host interface {
 	Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error]
 	// Settle does what follows a turn in the background: summaries.
 	Settle(ctx context.Context) error
-	// Ready says which server that should be there is not.
+	// Ready returns an error that names a missing server.
 	Ready(ctx context.Context) error
 	Close()
 }
@@ -40,7 +40,7 @@ type Host interface {
 // is not as it was.
 type Opener func(ctx context.Context, c *Case, of *tape.Player, edges Edges) (Host, error)
 
-// Mode says what of a run is live.
+// Mode selects what of a run is live.
 type Mode struct {
 	LiveModel, LiveTools bool
 	// FromDrift is live or offline to go on from the first request that a tape does not

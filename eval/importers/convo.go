@@ -22,7 +22,7 @@ const Server = "imported"
 type Imported struct {
 	Case eval.Case
 	Tape []byte
-	// Notes say what could not be carried over.
+	// Notes list what could not be converted.
 	Notes []string
 }
 

@@ -34,7 +34,7 @@ const (
 	kindFrom      kind = "from"
 )
 
-// A Matcher says which values an argument may have. Make one with [ParseMatcher].
+// A Matcher decides which values an argument may have. Make one with [ParseMatcher].
 type Matcher struct {
 	kind     kind
 	literal  any

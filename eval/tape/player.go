@@ -179,8 +179,7 @@ func (p *Player) Provider(inner providers.Provider, local bool) providers.Provid
 	return leaving{passing{inner}, p}
 }
 
-// Missed tells what was asked for and is not on the tape: what the player answered there
-// is no answer of anybody.
+// Missed lists the requests that are not on the tape: the player made their answers up.
 func (p *Player) Missed() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

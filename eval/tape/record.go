@@ -31,7 +31,7 @@ const (
 // They may be served any number of times.
 const PassProbe = "probe"
 
-// A Record is one line of a tape. Type says which of the other fields are set.
+// A Record is one line of a tape. Type decides which of the other fields are set.
 type Record struct {
 	Type string `json:"type"`
 	// Header is set for TypeHeader, which comes first and once.

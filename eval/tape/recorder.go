@@ -95,7 +95,7 @@ func (r *Recorder) begin(ctx context.Context, method, path string, body []byte) 
 	return x
 }
 
-// chunk writes bytes as they arrived. What comes after the end is nobody's any more.
+// chunk writes bytes as they arrived. It drops bytes after the end.
 func (x *exchange) chunk(data []byte) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

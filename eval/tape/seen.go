@@ -113,7 +113,7 @@ func (r *Record) ModelPass() string {
 	return r.Pass
 }
 
-// Lookup reports whether an address tells of models rather than asking one.
+// Lookup reports whether an address is that of a list of models rather than of a call.
 func Lookup(path string) bool {
 	path, _, _ = strings.Cut(path, "?")
 	return slices.ContainsFunc([]string{"/api/show", "/api/tags", "/api/ps", "/api/version", "/models"}, func(end string) bool {
