@@ -3,8 +3,6 @@ package providers_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"molar/providers"
 )
 
@@ -40,13 +38,6 @@ func TestServices(t *testing.T) {
 	names := providers.Names()
 	if last := names[len(names)-1]; last != providers.Offline {
 		t.Errorf("the last service is %s, and auto must end without a model", last)
-	}
-	var adapters []string
-	for _, w := range wires() {
-		adapters = append(adapters, w.name)
-	}
-	if diff := cmp.Diff(providers.WithModels(), adapters); diff != "" {
-		t.Errorf("services, and the adapters that the tests of this folder run over:\n%s", diff)
 	}
 }
 

@@ -14,10 +14,10 @@ import (
 func TestStdio_JunkWithoutEndIsCutOff(t *testing.T) {
 	line := strings.Repeat("junk ", 20<<10) + "\n"
 	for _, tc := range []struct {
-		name      string
-		lasts     time.Duration
-		text      string
-		cut bool
+		name  string
+		lasts time.Duration
+		text  string
+		cut   bool
 	}{
 		{"a burst of lines", 10 * time.Second, line, false},
 		{"lines without end", time.Hour, line, true},

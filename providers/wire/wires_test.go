@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"molar/providers"
 	"molar/providers/gemini"
 	"molar/providers/ollama"
@@ -211,4 +213,16 @@ func beside(req *http.Request) io.Reader {
 		return strings.NewReader(`{"models":[{"name":"models/m"}],"data":[{"id":"m"}]}`)
 	}
 	return nil
+}
+
+// Each service with models has an adapter in these tables.
+func TestWires_CoverTheServices(t *testing.T) {
+	t.Parallel()
+	var adapters []string
+	for _, w := range wires() {
+		adapters = append(adapters, w.name)
+	}
+	if diff := cmp.Diff(providers.WithModels(), adapters); diff != "" {
+		t.Errorf("services, and the adapters that the tests of this folder run over:\n%s", diff)
+	}
 }
