@@ -8,9 +8,9 @@ import (
 	"molar/eval/tape"
 )
 
-// CheckHost is the name of the check that fails where a fault made the host do what no fault
+// checkHost is the name of the check that fails where a fault made the host do what no fault
 // excuses.
-const CheckHost = "host"
+const checkHost = "host"
 
 // underFault looks for what no fault excuses: a turn without an answer and without an error,
 // a call that was made again, an order of a tool that reached the person. Calls are not
@@ -23,7 +23,7 @@ func (r *CaseResult) underFault(t *tape.Tape, asked bool) {
 		}
 	}
 	wrong := func(turn int, format string, args ...any) {
-		r.Checks = append(r.Checks, CheckResult{Turn: turn, Name: CheckHost, Text: fmt.Sprintf(format, args...)})
+		r.Checks = append(r.Checks, CheckResult{Turn: turn, Name: checkHost, Text: fmt.Sprintf(format, args...)})
 	}
 	for i, turn := range r.Turns {
 		if turn.Answer == "" && turn.Error == "" {
@@ -44,7 +44,7 @@ func (r *CaseResult) underFault(t *tape.Tape, asked bool) {
 // Wrong tells what the host did that no fault excuses, or "".
 func (r *CaseResult) Wrong() string {
 	for _, c := range r.Checks {
-		if c.Name == CheckHost && !c.OK {
+		if c.Name == checkHost && !c.OK {
 			return fmt.Sprintf("turn %d %s", c.Turn, c.Text)
 		}
 	}

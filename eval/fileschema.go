@@ -2,9 +2,9 @@ package eval
 
 import "github.com/invopop/jsonschema"
 
-// Of returns the JSON Schema of a file that has one of the forms, which are structs with
+// of returns the JSON Schema of a file that has one of the forms, which are structs with
 // yaml tags.
-func Of(title string, forms ...any) *jsonschema.Schema {
+func of(title string, forms ...any) *jsonschema.Schema {
 	r := &jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true, FieldNameTag: "yaml", RequiredFromJSONSchemaTags: true}
 	s := &jsonschema.Schema{Version: jsonschema.Version, Title: title}
 	for _, form := range forms {
@@ -15,8 +15,8 @@ func Of(title string, forms ...any) *jsonschema.Schema {
 	return s
 }
 
-// Keys returns all keys that a schema knows, at any depth.
-func Keys(s *jsonschema.Schema) []string { return keysOf(s, nil) }
+// keys returns all keys that a schema knows, at any depth.
+func keys(s *jsonschema.Schema) []string { return keysOf(s, nil) }
 
 func keysOf(s *jsonschema.Schema, known []string) []string {
 	if s == nil {

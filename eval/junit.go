@@ -94,7 +94,7 @@ func JUnit(w io.Writer, r *Report) error {
 func (s *junitSuite) add(c CaseResult, ms float64) {
 	j := junitCase{Name: Clean(c.ID), Class: s.Name, Time: seconds(ms)}
 	s.Tests++
-	fault := &junitFault{Type: string(c.Status), Message: Clean(cut(c.Why, 300)), Text: Clean(Failure(&c))}
+	fault := &junitFault{Type: string(c.Status), Message: Clean(cut(c.Why, 300)), Text: Clean(failure(&c))}
 	switch c.Status {
 	case StatusInfra:
 		s.Errors++

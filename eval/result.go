@@ -144,9 +144,9 @@ type Gate struct {
 
 // Exit codes of a run.
 const (
-	ExitOK      = 0
+	exitOK      = 0
 	ExitFailed  = 1
-	ExitInvalid = 2
+	exitInvalid = 2
 	ExitDrift   = 3
 	ExitInfra   = 4
 	ExitNothing = 5
@@ -170,5 +170,5 @@ func (r *Report) ExitCode() int {
 	case failed:
 		return ExitFailed
 	}
-	return ExitOK
+	return exitOK
 }

@@ -20,7 +20,7 @@ func Schema() ([]byte, error) {
 }
 
 func caseSchema() *jsonschema.Schema {
-	return Of("cases of molar eval", &Case{}, &suiteFile{})
+	return of("cases of molar eval", &Case{}, &suiteFile{})
 }
 
 // meant adds to the fault of an unknown key which one may have been meant.
@@ -29,7 +29,7 @@ func meant(fault string) string {
 	if name == nil {
 		return fault
 	}
-	if near := text.Nearest(name[1], Keys(caseSchema())); near != "" {
+	if near := text.Nearest(name[1], keys(caseSchema())); near != "" {
 		return fmt.Sprintf("%s, did you mean %q?", fault, near)
 	}
 	return fault

@@ -44,7 +44,7 @@ func Text(w io.Writer, r *Report, full bool) error {
 	for _, c := range r.Cases {
 		switch {
 		case c.Status != StatusPass && grouped[c.ID] <= 1:
-			b.WriteString("\n" + Failure(&c))
+			b.WriteString("\n" + failure(&c))
 		case c.Status == StatusPass && c.WhatIf != nil && c.WhatIf.Outcome != OutcomeSame:
 			fmt.Fprintf(&b, "\n%s %s\n%s", mark(c.Status), oneLine(c.ID), reportBeside(&c))
 		}
@@ -207,9 +207,9 @@ func took(r *Report, id string) string {
 	return ""
 }
 
-// Failure tells what went wrong in a case: the aligned trace of each turn with a
+// failure tells what went wrong in a case: the aligned trace of each turn with a
 // fault, the failed checks, and the drift with its cause first.
-func Failure(c *CaseResult) string {
+func failure(c *CaseResult) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s (%s:%d)\n", mark(c.Status), oneLine(c.ID), c.File, c.Line)
 	if c.Why != "" && (len(c.Checks) == 0 && len(c.Drift) == 0 || c.Status == StatusNotAsked) {

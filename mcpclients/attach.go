@@ -17,9 +17,9 @@ import (
 const maxInstructions = 1 << 10
 
 // attach dials, shakes hands and lists the tools. Only then is the server ready.
-func (s *Server) attach(ctx context.Context) (transport.Conn, serverInfo, error) {
+func (s *server) attach(ctx context.Context) (transport.Conn, serverInfo, error) {
 	if s.Look().State == schemas.StateBackoff {
-		s.update(func(now *Look) {
+		s.update(func(now *look) {
 			now.State, now.Reason = schemas.StateStarting, "the server is being started again"
 		})
 	}
@@ -37,7 +37,7 @@ func (s *Server) attach(ctx context.Context) (transport.Conn, serverInfo, error)
 }
 
 // open connects as the config asks, or else in the way that the server turns out to understand.
-func (s *Server) open(ctx context.Context) (transport.Conn, serverInfo, error) {
+func (s *server) open(ctx context.Context) (transport.Conn, serverInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.startTimeout())
 	defer cancel()
 	cfg := *s.Config()
@@ -66,7 +66,7 @@ func (s *Server) open(ctx context.Context) (transport.Conn, serverInfo, error) {
 }
 
 // openAs dials and shakes hands according to cfg.
-func (s *Server) openAs(ctx context.Context, cfg transport.ServerConfig) (transport.Conn, serverInfo, error) {
+func (s *server) openAs(ctx context.Context, cfg transport.ServerConfig) (transport.Conn, serverInfo, error) {
 	conn, err := s.dial(ctx, cfg, s.notified)
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
@@ -111,12 +111,12 @@ func refusedHandshake(refused *transport.RPCError) error {
 }
 
 // tooLate returns the text for a method that was not answered in time.
-func (s *Server) tooLate(method string) string {
+func (s *server) tooLate(method string) string {
 	return fmt.Sprintf("%s was not answered within %s: raise %s.start_timeout if it needs longer", method, s.startTimeout(), s.Config().Place())
 }
 
 // greetStateless discovers a server that has no handshake.
-func (s *Server) greetStateless(ctx context.Context, conn transport.Conn) (transport.Conn, serverInfo, error) {
+func (s *server) greetStateless(ctx context.Context, conn transport.Conn) (transport.Conn, serverInfo, error) {
 	wrapped, err := newStateless(conn, &s.settings)
 	if err != nil {
 		return nil, serverInfo{}, s.giveUp(conn, "", err)
@@ -134,10 +134,10 @@ func (s *Server) greetStateless(ctx context.Context, conn transport.Conn) (trans
 
 // giveUp closes a connection that could not be made ready and explains why. late is the text for
 // a timeout.
-func (s *Server) giveUp(conn transport.Conn, late string, err error) error {
+func (s *server) giveUp(conn transport.Conn, late string, err error) error {
 	_ = conn.Close()
 	stderr := stderrOf(conn)
-	s.update(func(now *Look) { now.Stderr = stderr })
+	s.update(func(now *look) { now.Stderr = stderr })
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = &lateError{late}
 	}
@@ -181,14 +181,14 @@ func mayBeTemporary(err error) bool {
 	return status || refusalCode(err) == transport.CodeInternal
 }
 
-func (s *Server) becomeReady(conn transport.Conn, info serverInfo, tools []schemas.ToolInfo, skipped []string, took time.Duration) {
+func (s *server) becomeReady(conn transport.Conn, info serverInfo, tools []schemas.ToolInfo, skipped []string, took time.Duration) {
 	s.shelf.Put(tools)
 	s.prompts.attached(info)
 	s.conn.Store(&liveConn{conn})
 	if s.Look().Protocol != "" { // it was ready before
 		s.settings.Telemetry.CountReconnect(s.Name())
 	}
-	s.update(func(now *Look) {
+	s.update(func(now *look) {
 		now.attempts++
 		now.wasReady = true
 		now.instructions = text.Text(strings.TrimSpace(text.Visible(strings.ToValidUTF8(info.Instructions, "?"))), maxInstructions)
@@ -205,10 +205,10 @@ func (s *Server) becomeReady(conn transport.Conn, info serverInfo, tools []schem
 
 // listTools reads the tool list within one time limit. A server that announces no tools may
 // refuse to list them.
-func (s *Server) listTools(ctx context.Context, conn transport.Conn, info serverInfo) ([]schemas.ToolInfo, []string, error) {
+func (s *server) listTools(ctx context.Context, conn transport.Conn, info serverInfo) ([]schemas.ToolInfo, []string, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.settings.ListTimeout)
 	defer cancel()
-	tools, skipped, err := List(ctx, conn, s.Name())
+	tools, skipped, err := list(ctx, conn, s.Name())
 	if _, refused := errors.AsType[*transport.RPCError](err); refused && info.Capabilities.Tools == nil {
 		return nil, nil, nil
 	}
@@ -221,7 +221,7 @@ func (s *Server) listTools(ctx context.Context, conn transport.Conn, info server
 }
 
 // notified handles each notification of the connection.
-func (s *Server) notified(method string, params json.RawMessage) {
+func (s *server) notified(method string, params json.RawMessage) {
 	switch method {
 	case transport.MethodProgress:
 		s.progress.notified(params)

@@ -23,7 +23,7 @@ func (m *Manager) Call(ctx context.Context, server, tool string, args json.RawMe
 // CallFor is [Manager.Call] for a person, whom the server may ask during the call; nil means no
 // person. While calls for several people are under way on a server, its questions are cancelled.
 func (m *Manager) CallFor(ctx context.Context, person *schemas.Person, server, tool string, args json.RawMessage) (schemas.ToolResult, error) {
-	params, err := NewArgs(tool, args)
+	params, err := newArgs(tool, args)
 	if err != nil {
 		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w", tool, server, err)
 	}

@@ -13,12 +13,12 @@ import (
 
 // Defaults and limits that [Config] may override.
 const (
-	// DefaultStartTimeout covers start and initialize, DefaultListTimeout the whole
+	// defaultStartTimeout covers start and initialize, DefaultListTimeout the whole
 	// tool list.
-	DefaultStartTimeout = 60 * time.Second
+	defaultStartTimeout = 60 * time.Second
 	DefaultListTimeout  = 15 * time.Second
-	// DefaultMaxResult bounds a result's text, in bytes.
-	DefaultMaxResult = 64 << 10
+	// defaultMaxResult bounds a result's text, in bytes.
+	defaultMaxResult = 64 << 10
 )
 
 // Config is what [New] needs. All fields may be zero.

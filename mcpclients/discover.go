@@ -35,7 +35,7 @@ type toolsCapability struct {
 }
 
 // initialize performs the handshake.
-func initialize(ctx context.Context, conn transport.Conn, protocol string, host *Settings) (serverInfo, error) {
+func initialize(ctx context.Context, conn transport.Conn, protocol string, host *settings) (serverInfo, error) {
 	params, err := json.Marshal(map[string]any{
 		"protocolVersion": protocol, "capabilities": host.Elicit.capabilities(), "clientInfo": host.Client,
 	})

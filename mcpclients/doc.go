@@ -2,7 +2,7 @@
 // configured servers, applies a new config, and answers for all of them: their tools,
 // prompts, resources and calls.
 //
-// A [Server] keeps one of them attached: one goroutine starts it, shakes hands, lists its tools,
+// A [server] keeps one of them attached: one goroutine starts it, shakes hands, lists its tools,
 // notices its loss and retries. No call that may have had an effect is retried unless the
 // operator marked its tool as read-only or idempotent. Tools are published as an immutable
 // [Catalogue], so that a turn reads them without a lock and never waits for a slow server;

@@ -20,7 +20,7 @@ const maxQuestion = 4 << 10
 type Elicitor func(ctx context.Context, q schemas.Question) (schemas.Answer, error)
 
 // answer handles a server's requests to the host; without an elicitor only pings.
-func (s *Server) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *transport.WireError) {
+func (s *server) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *transport.WireError) {
 	switch {
 	case method == transport.MethodPing:
 		return json.RawMessage(`{}`), nil
@@ -34,7 +34,7 @@ func (s *Server) answer(ctx context.Context, method string, params json.RawMessa
 
 // elicitor returns the elicitor for the person of the calls under way. It cancels the question if
 // they are for several people.
-func (s *Server) elicitor() Elicitor {
+func (s *server) elicitor() Elicitor {
 	switch person, ok := s.askers.only(); {
 	case !ok:
 		s.log.Warn("a question of an MCP server was cancelled: its calls under way are for several people")

@@ -37,7 +37,7 @@ type Keeper interface {
 	KeepPins(ctx context.Context, server string, pins map[string]string) error
 }
 
-// InForce are the decisions in force, shared by all servers.
+// InForce holds the decisions in force, shared by all servers.
 type InForce struct {
 	keeper  Keeper // nil stores nothing
 	mu      sync.Mutex

@@ -152,9 +152,9 @@ type toolPage struct {
 	NextCursor string            `json:"nextCursor"`
 }
 
-// List reads the whole list, page by page. It skips a malformed tool, with the reason, and keeps
+// list reads the whole list, page by page. It skips a malformed tool, with the reason, and keeps
 // the others.
-func List(ctx context.Context, conn transport.Conn, server string) (tools []schemas.ToolInfo, skipped []string, err error) {
+func list(ctx context.Context, conn transport.Conn, server string) (tools []schemas.ToolInfo, skipped []string, err error) {
 	set := toolSet{server: server, seen: map[string]bool{}}
 	seen := map[string]bool{}
 	cursor := ""

@@ -39,7 +39,7 @@ func FuzzListTools(f *testing.F) {
 	f.Add([]byte(`{"tools":null}`))
 	f.Add([]byte(`{"tools":[{"name":"\u0000","description":"\ud800"}]}`))
 	f.Fuzz(func(t *testing.T, page []byte) {
-		tools, _, err := List(t.Context(), pageConn{page: page}, "s")
+		tools, _, err := list(t.Context(), pageConn{page: page}, "s")
 		if err != nil {
 			return
 		}

@@ -40,7 +40,7 @@ type Manager struct {
 
 // A member is a configured server and its supervisor.
 type member struct {
-	*Server
+	*server
 	stop  context.CancelFunc // ends the supervisor; set when it is launched
 	ended chan struct{}      // closed when the supervisor has ended, or if none runs
 }
@@ -86,14 +86,14 @@ func New(cfg Config) (*Manager, error) {
 		client = transport.NewHTTPClient()
 		m.client = client
 	}
-	shared := Settings{
+	shared := settings{
 		Client: transport.Implementation{
 			Name: cmp.Or(cfg.Client.Name, "molar"), Version: cmp.Or(cfg.Client.Version, "0"),
 		},
 		HTTP:         client,
-		StartTimeout: DefaultStartTimeout,
+		StartTimeout: defaultStartTimeout,
 		ListTimeout:  DefaultListTimeout,
-		MaxResult:    DefaultMaxResult,
+		MaxResult:    defaultMaxResult,
 		Elicit:       cfg.Elicit,
 		Decisions:    m.decisions,
 		Telemetry:    cfg.Telemetry,
@@ -104,7 +104,7 @@ func New(cfg Config) (*Manager, error) {
 		Publish:      m.publish,
 	}
 	m.build = func(sc transport.ServerConfig) *member {
-		return &member{Server: NewServer(copyConfig(sc), shared), ended: make(chan struct{})}
+		return &member{server: newServer(copyConfig(sc), shared), ended: make(chan struct{})}
 	}
 	var list []*member
 	for _, sc := range cfg.Servers {
@@ -184,12 +184,12 @@ func (m *Manager) Known() *Catalogue { return m.known.Load() }
 
 // Starting returns the names of the servers in their first start: they were never ready, and
 // their tools are unknown.
-func (m *Manager) Starting() []string { return m.named((*Look).FirstStart) }
+func (m *Manager) Starting() []string { return m.named((*look).FirstStart) }
 
 // Lost returns the names of the servers that were ready, are not now, and are being retried.
-func (m *Manager) Lost() []string { return m.named((*Look).Lost) }
+func (m *Manager) Lost() []string { return m.named((*look).Lost) }
 
-func (m *Manager) named(is func(*Look) bool) []string {
+func (m *Manager) named(is func(*look) bool) []string {
 	var names []string
 	for _, s := range m.servers.Load().list {
 		if now := s.Look(); is(&now) {
@@ -207,7 +207,7 @@ func (m *Manager) WaitStarting(ctx context.Context, servers []string) error {
 		if servers != nil && !slices.Contains(servers, s.Name()) {
 			continue
 		}
-		if err := s.WaitWhile(ctx, (*Look).FirstStart); err != nil {
+		if err := s.WaitWhile(ctx, (*look).FirstStart); err != nil {
 			return err
 		}
 	}

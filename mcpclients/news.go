@@ -26,7 +26,7 @@ const (
 func newsText(content string) string { return text.Text(text.Visible(content), maxNews) }
 
 // sendNews sends news of a call to its person.
-func (s *Server) sendNews(person *schemas.Person, tool string, n schemas.News) {
+func (s *server) sendNews(person *schemas.Person, tool string, n schemas.News) {
 	if person != nil && person.Hear != nil {
 		n.Server, n.Tool = s.Name(), tool
 		person.Hear(n)
@@ -35,7 +35,7 @@ func (s *Server) sendNews(person *schemas.Person, tool string, n schemas.News) {
 
 // logged handles a line of the server's log. The line does not name its call, so while calls for
 // several people are under way, it reaches none of them.
-func (s *Server) logged(params json.RawMessage) {
+func (s *server) logged(params json.RawMessage) {
 	var line struct {
 		Level  string          `json:"level"`
 		Logger string          `json:"logger"`

@@ -11,9 +11,9 @@ import (
 	"molar/schemas"
 )
 
-// Messages reads the answer to prompts/get, at most maxText bytes of it. The messages are of role
+// messages reads the answer to prompts/get, at most maxText bytes of it. The messages are of role
 // user or assistant and hold text only; any other role becomes user.
-func Messages(raw json.RawMessage, maxText int) ([]schemas.Message, error) {
+func messages(raw json.RawMessage, maxText int) ([]schemas.Message, error) {
 	var answer struct {
 		Messages []struct {
 			Role    string          `json:"role"`

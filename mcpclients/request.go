@@ -27,7 +27,7 @@ func ended(conn transport.Conn) bool {
 
 // request sends one request and waits for the server if needed. With repeat it retries once if
 // the connection was lost under way.
-func (s *Server) request(ctx context.Context, method string, params json.RawMessage, repeat bool) (json.RawMessage, error) {
+func (s *server) request(ctx context.Context, method string, params json.RawMessage, repeat bool) (json.RawMessage, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (s *Server) request(ctx context.Context, method string, params json.RawMess
 
 // afterLoss returns the connection for a request that was lost on conn: conn itself if only that
 // exchange broke off.
-func (s *Server) afterLoss(ctx context.Context, conn transport.Conn) (transport.Conn, error) {
+func (s *server) afterLoss(ctx context.Context, conn transport.Conn) (transport.Conn, error) {
 	if !ended(conn) {
 		probe, cancel := context.WithTimeout(ctx, probeTimeout)
 		_, err := conn.Request(probe, transport.MethodPing, nil)

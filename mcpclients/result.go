@@ -47,7 +47,7 @@ func textOutput(text string, maxText int) json.RawMessage {
 			return out
 		}
 	}
-	return Quoted(withoutDataURLs(text), maxText)
+	return quoted(withoutDataURLs(text), maxText)
 }
 
 // jsonOutput returns strict JSON, compacted and without base64 bytes, or nil if raw is not strict
@@ -62,13 +62,13 @@ func jsonOutput(raw json.RawMessage, maxText int) json.RawMessage {
 	}
 	out := withoutBytes(buf.Bytes())
 	if len(out) > maxText {
-		return Quoted(string(out), maxText)
+		return quoted(string(out), maxText)
 	}
 	return out
 }
 
-// Quoted returns a text as a JSON string of at most maxText bytes of text.
-func Quoted(content string, maxText int) json.RawMessage {
+// quoted returns a text as a JSON string of at most maxText bytes of text.
+func quoted(content string, maxText int) json.RawMessage {
 	if len(content) > maxText {
 		keep := text.Border(content, maxText)
 		content = fmt.Sprintf("%s\n[%d of %d bytes were left out]", content[:keep], len(content)-keep, len(content))

@@ -26,7 +26,7 @@ const (
 
 // A watch is the supervisor's state while a server is ready.
 type watch struct {
-	*Server
+	*server
 	conn      transport.Conn
 	due       <-chan time.Time // of the next refresh
 	refreshed time.Time
@@ -39,9 +39,9 @@ type watch struct {
 }
 
 // serve watches a ready server until it is lost or ctx ends, and closes it.
-func (s *Server) serve(ctx context.Context, conn transport.Conn, info serverInfo) error {
+func (s *server) serve(ctx context.Context, conn transport.Conn, info serverInfo) error {
 	work, cancel := context.WithCancel(ctx)
-	w := &watch{Server: s, conn: conn, attached: time.Now(), pinged: make(chan error, 1)}
+	w := &watch{server: s, conn: conn, attached: time.Now(), pinged: make(chan error, 1)}
 	defer w.work.Wait()
 	defer cancel()
 	if info.Protocol == transport.ProtocolStateless && info.Capabilities.Tools != nil && info.Capabilities.Tools.ListChanged {
@@ -78,8 +78,8 @@ func (w *watch) follow(ctx, work context.Context, tick <-chan time.Time) error {
 		case <-w.conn.Done():
 			return w.lost(w.conn, w.conn.Err())
 		case <-ctx.Done():
-			w.Server.conn.Store(nil)
-			w.update(func(now *Look) {
+			w.server.conn.Store(nil)
+			w.update(func(now *look) {
 				now.State, now.Reason = schemas.StateStopping, w.stopReason()
 			})
 			_ = w.conn.Close()
@@ -139,13 +139,13 @@ func (w *watch) handlePong(err error) error {
 
 func (w *watch) degrade(reason string) {
 	w.log.Warn("MCP server is degraded", "reason", reason)
-	w.update(func(now *Look) { now.State, now.Reason = schemas.StateDegraded, reason })
+	w.update(func(now *look) { now.State, now.Reason = schemas.StateDegraded, reason })
 }
 
 // settle makes a server ready again if nothing is wrong any more.
 func (w *watch) settle() {
 	if !w.stale && w.misses == 0 && w.warning == "" {
-		w.update(func(now *Look) { now.State, now.Reason = schemas.StateReady, "" })
+		w.update(func(now *look) { now.State, now.Reason = schemas.StateReady, "" })
 	}
 }
 
@@ -160,26 +160,26 @@ func (w *watch) refresh(ctx context.Context) {
 	}
 	w.stale = false
 	w.shelf.Put(tools)
-	w.update(func(now *Look) { now.Skipped = skipped })
+	w.update(func(now *look) { now.Skipped = skipped })
 	w.settle()
 }
 
 // lost removes a lost server's tools from the catalogue.
-func (s *Server) lost(conn transport.Conn, err error) error {
+func (s *server) lost(conn transport.Conn, err error) error {
 	s.conn.Store(nil)
 	s.shelf.Leave()
-	s.update(func(now *Look) {
+	s.update(func(now *look) {
 		now.State, now.Reason = schemas.StateBackoff, err.Error()
 	})
 	_ = conn.Close()
 	stderr := stderrOf(conn)
-	s.update(func(now *Look) { now.Stderr = stderr })
+	s.update(func(now *look) { now.Stderr = stderr })
 	return err
 }
 
 // listen keeps open the request on which a stateless server reports changed tools. Each time it
 // ends, changes may have been missed, so it rereads the list.
-func (s *Server) listen(ctx context.Context, conn transport.Conn) {
+func (s *server) listen(ctx context.Context, conn transport.Conn) {
 	params := json.RawMessage(`{"notifications":{"toolsListChanged":true}}`)
 	for failures := 1; ctx.Err() == nil; failures++ {
 		began := time.Now()

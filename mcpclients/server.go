@@ -16,12 +16,12 @@ import (
 	"molar/schemas"
 )
 
-// A Server is one configured server. Its supervisor ([Server.Run]) alone changes its
+// A Server is one configured server. Its supervisor ([server.Run]) alone changes its
 // state; callers read the connection without a lock.
-type Server struct {
+type server struct {
 	serverState
 	door
-	settings Settings
+	settings settings
 	cfg      atomic.Pointer[transport.ServerConfig] // replaced if only rules and filters change
 	shelf    *Shelf
 	dial     transport.Dialer
@@ -42,8 +42,8 @@ type Server struct {
 	warning     string
 }
 
-// Settings are what all servers of a manager share.
-type Settings struct {
+// settings are what all servers of a manager share.
+type settings struct {
 	// Client is how the host introduces itself.
 	Client transport.Implementation
 	// HTTP is shared by all servers over HTTP.
@@ -69,9 +69,9 @@ type Settings struct {
 // A liveConn is a connection that is ready for calls.
 type liveConn struct{ transport.Conn }
 
-// NewServer returns a server that is not started yet.
-func NewServer(cfg transport.ServerConfig, settings Settings) *Server {
-	s := &Server{
+// newServer returns a server that is not started yet.
+func newServer(cfg transport.ServerConfig, settings settings) *server {
+	s := &server{
 		settings: settings, log: settings.Log.With("server", cfg.Name),
 		kick: make(chan struct{}, 1), list: make(chan struct{}, 1), door: door{idle: make(chan struct{})},
 	}
@@ -93,7 +93,7 @@ func NewServer(cfg transport.ServerConfig, settings Settings) *Server {
 
 // openLogin returns the token source of a server that takes a login: one over HTTP whose config
 // has no credentials. Otherwise it returns nil.
-func (s *Settings) openLogin(cfg *transport.ServerConfig) *oauth.Source {
+func (s *settings) openLogin(cfg *transport.ServerConfig) *oauth.Source {
 	kind := cfg.Transport()
 	if s.Logins == nil || cfg.Needed() || kind != transport.TypeHTTP && kind != transport.TypeSSE || cfg.HasAuthorization() {
 		return nil
@@ -102,28 +102,28 @@ func (s *Settings) openLogin(cfg *transport.ServerConfig) *oauth.Source {
 }
 
 // Name is the server's name in the config.
-func (s *Server) Name() string { return s.Config().Name }
+func (s *server) Name() string { return s.Config().Name }
 
 // Config returns the current config.
-func (s *Server) Config() *transport.ServerConfig { return s.cfg.Load() }
+func (s *server) Config() *transport.ServerConfig { return s.cfg.Load() }
 
-// Shelf holds the server's tools.
-func (s *Server) Shelf() *Shelf { return s.shelf }
+// shelf holds the server's tools.
+func (s *server) Shelf() *Shelf { return s.shelf }
 
 // Judge replaces the config by one that reaches the server in the same way.
-func (s *Server) Judge(cfg *transport.ServerConfig) {
+func (s *server) Judge(cfg *transport.ServerConfig) {
 	s.cfg.Store(cfg)
 	s.shelf.Judge()
 }
 
 // startTimeout covers start and initialize.
-func (s *Server) startTimeout() time.Duration {
+func (s *server) startTimeout() time.Duration {
 	return cmp.Or(s.Config().StartTimeout, s.settings.StartTimeout)
 }
 
 // Status describes the server. Skipped also names the tools whose definition changed since they
 // were first listed.
-func (s *Server) Status() schemas.ServerStatus {
+func (s *server) Status() schemas.ServerStatus {
 	st := s.Look().ServerStatus
 	st.Tools = s.shelf.Count()
 	st.Changes, st.Digest = s.shelf.Pending()
@@ -139,7 +139,7 @@ func (s *Server) Status() schemas.ServerStatus {
 
 // ready returns the connection. It waits for a starting server; one in backoff or failed retries
 // at once, and ready waits for that one attempt.
-func (s *Server) ready(ctx context.Context) (transport.Conn, error) {
+func (s *server) ready(ctx context.Context) (transport.Conn, error) {
 	attemptsBefore := -1
 	for {
 		if live := s.conn.Load(); live != nil {
@@ -167,7 +167,7 @@ func (s *Server) ready(ctx context.Context) (transport.Conn, error) {
 }
 
 // readyAfter is ready for a caller whose connection has ended.
-func (s *Server) readyAfter(ctx context.Context, old transport.Conn) (transport.Conn, error) {
+func (s *server) readyAfter(ctx context.Context, old transport.Conn) (transport.Conn, error) {
 	for {
 		now := s.Look()
 		live := s.conn.Load()
@@ -183,7 +183,7 @@ func (s *Server) readyAfter(ctx context.Context, old transport.Conn) (transport.
 }
 
 // unavailable explains why there is no connection.
-func unavailable(now Look, causes ...error) error {
+func unavailable(now look, causes ...error) error {
 	err := fmt.Errorf("%w: %s is %s: %s", transport.ErrUnavailable, now.Name, now.State, now.Reason)
 	for _, cause := range causes {
 		err = fmt.Errorf("%w: %w", err, cause)

@@ -70,7 +70,7 @@ func (c *promptCache) current() (list []schemas.Prompt, stale bool) {
 }
 
 // Prompts returns the prompts of a ready server, and the last list if it cannot be read.
-func (s *Server) Prompts(ctx context.Context) []schemas.Prompt {
+func (s *server) Prompts(ctx context.Context) []schemas.Prompt {
 	live := s.conn.Load()
 	if live == nil {
 		return nil

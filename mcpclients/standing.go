@@ -11,7 +11,7 @@ import (
 )
 
 // A Look is a snapshot of a server's state.
-type Look struct {
+type look struct {
 	schemas.ServerStatus
 	attempts int  // finished attempts to attach
 	wasReady bool // an attempt succeeded
@@ -23,7 +23,7 @@ type Look struct {
 
 // Instructions returns the server's usage instructions, bounded and visible; "" if it gave none
 // or its tools are unknown.
-func (l *Look) Instructions() string {
+func (l *look) Instructions() string {
 	if l.Lost() || l.State == schemas.StateReady || l.State == schemas.StateDegraded {
 		return l.instructions
 	}
@@ -31,29 +31,29 @@ func (l *Look) Instructions() string {
 }
 
 // FirstStart reports whether the server was never ready and is being started.
-func (l *Look) FirstStart() bool { return l.State == schemas.StateStarting && !l.wasReady }
+func (l *look) FirstStart() bool { return l.State == schemas.StateStarting && !l.wasReady }
 
 // Lost reports whether the server was ready, is not now, and is being retried.
-func (l *Look) Lost() bool {
+func (l *look) Lost() bool {
 	return l.wasReady && (l.State == schemas.StateStarting || l.State == schemas.StateBackoff)
 }
 
 // Failing reports whether the server waits for its next attempt, or for a person.
-func (l *Look) Failing() bool {
+func (l *look) Failing() bool {
 	return l.State == schemas.StateBackoff || l.State == schemas.StateFailed
 }
 
 // GaveUp reports whether no attempt follows.
-func (l *Look) GaveUp() bool { return l.final }
+func (l *look) GaveUp() bool { return l.final }
 
 // A serverState is a server's state, with waiting for changes.
 type serverState struct {
 	mu  sync.Mutex
-	now Look
+	now look
 }
 
 func (s *serverState) begin(cfg *transport.ServerConfig) {
-	s.now = Look{changed: make(chan struct{}), ServerStatus: schemas.ServerStatus{
+	s.now = look{changed: make(chan struct{}), ServerStatus: schemas.ServerStatus{
 		Name: cfg.Name, Transport: cfg.Transport(), State: schemas.StateStarting, Since: time.Now(),
 		Reason: "the server is being started",
 	}}
@@ -67,15 +67,15 @@ func (s *serverState) begin(cfg *transport.ServerConfig) {
 	}
 }
 
-// Look returns the current state.
-func (s *serverState) Look() Look {
+// look returns the current state.
+func (s *serverState) Look() look {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.now
 }
 
 // update changes the state and wakes the waiters.
-func (s *serverState) update(change func(*Look)) {
+func (s *serverState) update(change func(*look)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.now.State
@@ -88,7 +88,7 @@ func (s *serverState) update(change func(*Look)) {
 }
 
 // WaitWhile returns when is reports false, or with the cause of ctx.
-func (s *serverState) WaitWhile(ctx context.Context, is func(*Look) bool) error {
+func (s *serverState) WaitWhile(ctx context.Context, is func(*look) bool) error {
 	for now := s.Look(); is(&now); now = s.Look() {
 		select {
 		case <-now.changed:
@@ -103,20 +103,20 @@ func (s *serverState) WaitWhile(ctx context.Context, is func(*Look) bool) error 
 // backoff.
 func (s *serverState) Settle(ctx context.Context, extraPing bool) error {
 	first := s.Look()
-	return s.WaitWhile(ctx, func(now *Look) bool {
+	return s.WaitWhile(ctx, func(now *look) bool {
 		retrying := extraPing && now.State == schemas.StateBackoff && now.attempts == first.attempts && !now.final
 		return now.State == schemas.StateStarting || retrying
 	})
 }
 
 // Wake makes a failing server retry now.
-func (s *Server) Wake() {
+func (s *server) Wake() {
 	if now := s.Look(); now.Failing() {
 		s.wake()
 	}
 }
 
-func (s *Server) wake() {
+func (s *server) wake() {
 	select {
 	case s.kick <- struct{}{}:
 	default:

@@ -22,7 +22,7 @@ type stateless struct {
 	meta map[string]json.RawMessage
 }
 
-func newStateless(conn transport.Conn, host *Settings) (*stateless, error) {
+func newStateless(conn transport.Conn, host *settings) (*stateless, error) {
 	info, err := json.Marshal(host.Client)
 	if err != nil {
 		return nil, err

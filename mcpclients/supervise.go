@@ -69,7 +69,7 @@ func jitter(wait time.Duration) time.Duration {
 
 // Run supervises the server until ctx ends: it attaches it, watches its tools and reattaches it
 // after a crash.
-func (s *Server) Run(ctx context.Context) {
+func (s *server) Run(ctx context.Context) {
 	defer s.end()
 	if s.login != nil {
 		defer s.login.Close()
@@ -101,7 +101,7 @@ func (s *Server) Run(ctx context.Context) {
 			s.shelf.Clear()
 		}
 		s.log.Log(ctx, level, "MCP server is not attached", "error", err, "retries", retries)
-		s.update(func(now *Look) {
+		s.update(func(now *look) {
 			now.State, now.Reason = schemas.StateFailed, s.explain(err, wait, wasReady)
 			if wasReady && retries && !refused {
 				now.State = schemas.StateBackoff
@@ -121,7 +121,7 @@ func (s *Server) Run(ctx context.Context) {
 }
 
 // verdict decides what follows a failure: another attempt after wait, or none.
-func (s *Server) verdict(err error, wasReady bool, down *outage) (wait time.Duration, retries bool) {
+func (s *server) verdict(err error, wasReady bool, down *outage) (wait time.Duration, retries bool) {
 	flood, flooded := errors.AsType[*transport.FloodError](err)
 	if flooded {
 		s.warning = fmt.Sprintf("it was cut off and started again: %v", flood)
@@ -138,7 +138,7 @@ func (s *Server) verdict(err error, wasReady bool, down *outage) (wait time.Dura
 }
 
 // explain returns the text for a person: what happened and what to do.
-func (s *Server) explain(err error, wait time.Duration, wasReady bool) string {
+func (s *server) explain(err error, wait time.Duration, wasReady bool) string {
 	place := s.Config().Place()
 	switch {
 	case transport.IsPermanent(err) && s.Config().Needed():
@@ -156,11 +156,11 @@ func (s *Server) explain(err error, wait time.Duration, wasReady bool) string {
 
 // rest waits for the next attempt. A caller that needs the server ends the wait early, unless the
 // server refused or asked to wait: until then callers get an error at once.
-func (s *Server) rest(ctx context.Context, wait time.Duration, mustWait bool) {
+func (s *server) rest(ctx context.Context, wait time.Duration, mustWait bool) {
 	kick := s.kick
 	if mustWait {
 		kick = nil
-		defer s.update(func(now *Look) { now.final = false })
+		defer s.update(func(now *look) { now.final = false })
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -172,9 +172,9 @@ func (s *Server) rest(ctx context.Context, wait time.Duration, mustWait bool) {
 }
 
 // end puts a server that is no longer supervised into its final state.
-func (s *Server) end() {
+func (s *server) end() {
 	s.shelf.Clear()
-	s.update(func(now *Look) {
+	s.update(func(now *look) {
 		now.final = true
 		if now.State != schemas.StateFailed {
 			now.State, now.Reason = schemas.StateStopping, s.stopReason()
@@ -184,7 +184,7 @@ func (s *Server) end() {
 
 // awaitLogin waits until the store holds a login that the server has not refused; false means
 // that ctx ended.
-func (s *Server) awaitLogin(ctx context.Context) bool {
+func (s *server) awaitLogin(ctx context.Context) bool {
 	ticker := time.NewTicker(loginEvery)
 	defer ticker.Stop()
 	for {
@@ -197,7 +197,7 @@ func (s *Server) awaitLogin(ctx context.Context) bool {
 			continue
 		}
 		s.log.Info("there is a login at the MCP server now")
-		s.update(func(now *Look) {
+		s.update(func(now *look) {
 			now.final = false
 			now.State, now.Reason = schemas.StateStarting, "the server is being started again, with a login"
 		})

@@ -18,7 +18,7 @@ import (
 )
 
 // Call executes one tool of the server for a person, nil for none.
-func (s *Server) Call(ctx context.Context, person *schemas.Person, tool string, params Args) (schemas.ToolResult, error) {
+func (s *server) Call(ctx context.Context, person *schemas.Person, tool string, params Args) (schemas.ToolResult, error) {
 	cfg := s.Config()
 	if !cfg.Includes(tool) {
 		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w: excluded by includeTools or excludeTools", tool, s.Name(), transport.ErrUnavailable)
@@ -45,7 +45,7 @@ func (s *Server) Call(ctx context.Context, person *schemas.Person, tool string, 
 
 // callWithin sends a call. On connections that can report progress, each report restarts the
 // limit.
-func (s *Server) callWithin(ctx context.Context, person *schemas.Person, tool string, limit time.Duration, repeat bool, params Args) (json.RawMessage, error) {
+func (s *server) callWithin(ctx context.Context, person *schemas.Person, tool string, limit time.Duration, repeat bool, params Args) (json.RawMessage, error) {
 	if kind := s.Config().Transport(); kind == transport.TypeInProcess || kind == transport.TypeMessage {
 		ctx, cancel := context.WithTimeoutCause(ctx, limit, errCallTimeout)
 		defer cancel()
@@ -61,8 +61,8 @@ func (s *Server) callWithin(ctx context.Context, person *schemas.Person, tool st
 // Args are the params of tools/call without the closing brace.
 type Args []byte
 
-// NewArgs builds the params of tools/call.
-func NewArgs(tool string, args json.RawMessage) (Args, error) {
+// newArgs builds the params of tools/call.
+func newArgs(tool string, args json.RawMessage) (Args, error) {
 	args = bytes.TrimSpace(args)
 	if transport.IsNull(args) {
 		args = json.RawMessage(`{}`)
@@ -101,7 +101,7 @@ func (a Args) encode(token int64, trace map[string]string) json.RawMessage {
 }
 
 // startRPC starts the span of a request to the server, if tracing is on.
-func (s *Server) startRPC(ctx context.Context, method, tool string) (context.Context, *telemetry.RPCSpan) {
+func (s *server) startRPC(ctx context.Context, method, tool string) (context.Context, *telemetry.RPCSpan) {
 	if !s.settings.Telemetry.Tracing() {
 		return ctx, nil
 	}
@@ -120,10 +120,10 @@ func refusalCode(err error) int {
 }
 
 // resultOf makes a result of an answer or error answer.
-func (s *Server) resultOf(raw json.RawMessage, err error) (schemas.ToolResult, error) {
+func (s *server) resultOf(raw json.RawMessage, err error) (schemas.ToolResult, error) {
 	if refused, ok := errors.AsType[*transport.RPCError](err); ok {
 		text := fmt.Sprintf("The server answered with error %d: %s", refused.Code, refused.Message)
-		return schemas.ToolResult{Output: Quoted(text, s.settings.MaxResult), IsError: true}, nil
+		return schemas.ToolResult{Output: quoted(text, s.settings.MaxResult), IsError: true}, nil
 	}
 	if err != nil {
 		return schemas.ToolResult{}, err
@@ -133,7 +133,7 @@ func (s *Server) resultOf(raw json.RawMessage, err error) (schemas.ToolResult, e
 
 // callError returns what happened to a call and what to do. It includes the time only for a
 // timeout: models read the text, and the same fault should give the same text.
-func (s *Server) callError(ctx context.Context, tool string, took, limit time.Duration, err error) error {
+func (s *server) callError(ctx context.Context, tool string, took, limit time.Duration, err error) error {
 	advice, elapsed := "", ""
 	switch {
 	case errors.Is(err, transport.ErrUnavailable):
@@ -155,7 +155,7 @@ func roundTo(d time.Duration) time.Duration {
 }
 
 // Request sends a request that is not a tool call, within the limit of one call.
-func (s *Server) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+func (s *server) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Config().CallTimeout(), errCallTimeout)
 	defer cancel()
 	ctx, span := s.startRPC(ctx, method, "")

@@ -13,8 +13,8 @@ import (
 	"molar/schemas"
 )
 
-// Name is the server's name.
-const Name = "assistants"
+// name is the server's name.
+const name = "assistants"
 
 // An Assistant is an assistant that clients can ask.
 type Assistant struct{ Name, Description string }
@@ -53,7 +53,7 @@ func NewAssistants(cfg AssistantsConfig) (*Dispatcher, error) {
 	if len(cfg.Assistants) == 0 || cfg.Ask == nil {
 		return nil, errors.New("new assistants' server: an assistant, and what asks it, are needed")
 	}
-	s := server.NewMCPServer(Name, cfg.Version, server.WithToolCapabilities(false))
+	s := server.NewMCPServer(name, cfg.Version, server.WithToolCapabilities(false))
 	seen := make(map[string]string)
 	for _, a := range cfg.Assistants {
 		name := toolName(a.Name)
@@ -63,7 +63,7 @@ func NewAssistants(cfg AssistantsConfig) (*Dispatcher, error) {
 		seen[name] = a.Name
 		s.AddTool(tool(name, a), cfg.handle(a.Name))
 	}
-	return New(Config{Name: Name, Version: cfg.Version, MCP: s, Logger: cfg.Logger})
+	return New(Config{Name: name, Version: cfg.Version, MCP: s, Logger: cfg.Logger})
 }
 
 func tool(name string, a Assistant) mcp.Tool {

@@ -22,7 +22,7 @@ type Method func(ctx context.Context, params json.RawMessage) (any, error)
 
 // Config describes a server to be dispatched to.
 type Config struct {
-	// Name is the server's name, such as "memory-server".
+	// name is the server's name, such as "memory-server".
 	Name    string
 	Version string
 	// MCP answers what Methods does not; the dispatcher takes it over: it announces the methods

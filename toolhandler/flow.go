@@ -15,9 +15,9 @@ import (
 	"molar/schemas"
 )
 
-// RunLength is how many consecutive characters of a read text make an argument count as carrying
+// runLength is how many consecutive characters of a read text make an argument count as carrying
 // that text.
-const RunLength = 16
+const runLength = 16
 
 // A Reading is a text in the prompt that neither the person nor the host wrote.
 type Reading struct {
@@ -104,7 +104,7 @@ func (f Flow) Foreign() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Carried returns the first run of [RunLength] characters in a value that comes from a text of
+// Carried returns the first run of [runLength] characters in a value that comes from a text of
 // another server, and that server. It ignores URL schemes, the person's own words and the
 // server's own texts.
 func (f Flow) Carried(value, server string) (from, run string, carried bool) {
@@ -254,18 +254,18 @@ func letters(s string) string {
 	}, text.Fold(s))
 }
 
-// eachGram yields the runs of [RunLength] characters of a text, until take returns false.
+// eachGram yields the runs of [runLength] characters of a text, until take returns false.
 func eachGram(s string, take func(gram string) bool) {
-	starts := make([]int, 0, RunLength)
+	starts := make([]int, 0, runLength)
 	for i, r := range s {
 		if r == 0 {
 			starts = starts[:0]
 			continue
 		}
-		if len(starts) == RunLength {
+		if len(starts) == runLength {
 			starts = append(starts[:0], starts[1:]...)
 		}
-		if starts = append(starts, i); len(starts) == RunLength && !take(s[starts[0]:i+utf8.RuneLen(r)]) {
+		if starts = append(starts, i); len(starts) == runLength && !take(s[starts[0]:i+utf8.RuneLen(r)]) {
 			return
 		}
 	}

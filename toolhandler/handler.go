@@ -12,10 +12,10 @@ import (
 
 // Defaults of [Config].
 const (
-	DefaultParallel    = 4
-	DefaultCallTimeout = 60 * time.Second
-	// MaxCallTimeout bounds every call, whatever a rule says.
-	MaxCallTimeout = 30 * time.Minute
+	defaultParallel    = 4
+	defaultCallTimeout = 60 * time.Second
+	// maxCallTimeout bounds every call, whatever a rule says.
+	maxCallTimeout = 30 * time.Minute
 	// ApprovalTimeout is how long a person may take to decide, or to answer a server.
 	ApprovalTimeout = 10 * time.Minute
 )
@@ -89,7 +89,7 @@ func New(cfg Config) (*Handler, error) {
 		validators: newValidators(),
 	}
 	if h.parallel == 0 {
-		h.parallel = DefaultParallel
+		h.parallel = defaultParallel
 	}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
@@ -101,7 +101,7 @@ func New(cfg Config) (*Handler, error) {
 func callTimeout(rules schemas.ToolRules) time.Duration {
 	d := rules.Timeout
 	if d <= 0 {
-		d = DefaultCallTimeout
+		d = defaultCallTimeout
 	}
-	return min(d, MaxCallTimeout)
+	return min(d, maxCallTimeout)
 }

@@ -146,7 +146,7 @@ func (s *server) getConversation(c *gin.Context) {
 		s.storeError(c, what, err)
 		return
 	}
-	kept, err := Of(ctx, s.Files, owner, id)
+	kept, err := of(ctx, s.Files, owner, id)
 	if err != nil {
 		s.storeError(c, "conversation", err)
 		return

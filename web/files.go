@@ -35,8 +35,8 @@ type Object struct {
 	URL string `json:"url"`
 }
 
-// Of returns the files of a conversation, by the seq of their questions.
-func Of(ctx context.Context, s Store, owner, id string) (map[int64][]Object, error) {
+// of returns the files of a conversation, by the seq of their questions.
+func of(ctx context.Context, s Store, owner, id string) (map[int64][]Object, error) {
 	if s == nil {
 		return nil, nil
 	}
@@ -49,8 +49,8 @@ func Of(ctx context.Context, s Store, owner, id string) (map[int64][]Object, err
 	return all, err
 }
 
-// Serve answers with one file of a conversation.
-func Serve(s Store, owner func(*http.Request) string, fault func(*gin.Context, string, error)) gin.HandlerFunc {
+// serve answers with one file of a conversation.
+func serve(s Store, owner func(*http.Request) string, fault func(*gin.Context, string, error)) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		before, after, _ := strings.Cut(c.Param("file"), ".")
 		seq, err := strconv.ParseInt(before, 10, 64)

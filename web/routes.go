@@ -67,7 +67,7 @@ func (s *server) routes() (http.Handler, error) {
 	e.GET("/v1/turns/:id/events", chat, s.chat.TurnEvents)
 	e.DELETE("/v1/turns/:id", chat, s.chat.StopTurn)
 	if s.Files != nil {
-		e.GET("/v1/conversations/:id/files/:file", chat, possibleID, Serve(s.Files, s.Owner, s.storeError))
+		e.GET("/v1/conversations/:id/files/:file", chat, possibleID, serve(s.Files, s.Owner, s.storeError))
 	}
 	if s.Feedback != nil {
 		e.POST("/v1/turns/:id/feedback", chat, s.giveFeedback)

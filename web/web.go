@@ -53,11 +53,11 @@ type ModelInfo struct {
 	FirstQuestions map[string][]string
 }
 
-// DefaultKeepAlive is how often a silent stream sends a comment.
-const DefaultKeepAlive = 10 * time.Second
+// defaultKeepAlive is how often a silent stream sends a comment.
+const defaultKeepAlive = 10 * time.Second
 
-// DefaultMaxMessages is how many messages a request may hold.
-const DefaultMaxMessages = 10_000
+// defaultMaxMessages is how many messages a request may hold.
+const defaultMaxMessages = 10_000
 
 // Config configures the HTTP side. Agent, Models, Conversations, Tools, Servers, Traces and
 // Guard are required.
@@ -102,7 +102,7 @@ type Config struct {
 	// Sharing shows this process's turns to other replicas, and theirs here; the caller runs
 	// it. Nil means that turns are known to this process alone.
 	Sharing *turns.Sharing
-	// MaxMessages bounds the messages of one request; zero means [DefaultMaxMessages].
+	// MaxMessages bounds the messages of one request; zero means [defaultMaxMessages].
 	MaxMessages int
 	// MaxBody limits the bytes of a chat request without its files; zero means
 	// [httpguard.DefaultMaxBody]. Guard limits whole bodies.
@@ -121,7 +121,7 @@ type Config struct {
 	Logger *slog.Logger
 	// Now is time.Now when nil.
 	Now func() time.Time
-	// KeepAlive is [DefaultKeepAlive] when zero.
+	// KeepAlive is [defaultKeepAlive] when zero.
 	KeepAlive time.Duration
 	Version   string
 }
@@ -152,13 +152,13 @@ func newServer(cfg Config) (*server, error) {
 		cfg.Now = time.Now
 	}
 	if cfg.KeepAlive == 0 {
-		cfg.KeepAlive = DefaultKeepAlive
+		cfg.KeepAlive = defaultKeepAlive
 	}
 	if cfg.MaxBody == 0 {
 		cfg.MaxBody = httpguard.DefaultMaxBody
 	}
 	if cfg.MaxMessages == 0 {
-		cfg.MaxMessages = DefaultMaxMessages
+		cfg.MaxMessages = defaultMaxMessages
 	}
 	if cfg.Turns == nil {
 		cfg.Turns = turns.NewSet(cfg.Logger, cfg.Now)

@@ -12,7 +12,7 @@ import (
 // it has agreed with the secret for 16 bytes; from there on it is held until it goes
 // another way, or is a leak and replaced. Only word-for-word quotations are seen: a
 // translation or a code is not.
-type Leak struct {
+type leak struct {
 	secret *Secret
 	// instead gives what stands for the text that was left out, once.
 	instead func() string
@@ -28,16 +28,16 @@ type Leak struct {
 	out    clean
 }
 
-// NewLeak returns a filter; without a secret everything passes.
-func NewLeak(secret *Secret, instead func() string) *Leak {
-	return &Leak{secret: secret, instead: instead}
+// newLeak returns a filter; without a secret everything passes.
+func newLeak(secret *Secret, instead func() string) *leak {
+	return &leak{secret: secret, instead: instead}
 }
 
 // Leaked reports whether something was left out.
-func (f *Leak) Leaked() bool { return f != nil && f.leaked }
+func (f *leak) Leaked() bool { return f != nil && f.leaked }
 
 // Pass returns what may be shown of the next piece of text.
-func (f *Leak) Pass(text string) string {
+func (f *leak) Pass(text string) string {
 	if f == nil || f.secret == nil || f.secret.text == "" {
 		return text
 	}
@@ -78,7 +78,7 @@ func (f *Leak) Pass(text string) string {
 
 // hold keeps text up to and with a letter of the quotation. Of a leak nothing need be
 // kept.
-func (f *Leak) hold(text string) {
+func (f *leak) hold(text string) {
 	if f.run < f.limit {
 		f.held.WriteString(f.tail + text)
 	}
@@ -87,11 +87,11 @@ func (f *Leak) hold(text string) {
 
 // Redact takes quotations out of the arguments of a call: tools and those who watch
 // their calls have no business with the prompt either.
-func (f *Leak) Redact(call *schemas.ToolCall) *schemas.ToolCall {
+func (f *leak) Redact(call *schemas.ToolCall) *schemas.ToolCall {
 	if call == nil || f == nil {
 		return call
 	}
-	args := Leak{secret: f.secret, instead: f.instead, out: clean{raw: true}}
+	args := leak{secret: f.secret, instead: f.instead, out: clean{raw: true}}
 	clean := args.Pass(call.Function.Arguments)
 	if clean += args.Rest(); clean == call.Function.Arguments {
 		return call
@@ -102,7 +102,7 @@ func (f *Leak) Redact(call *schemas.ToolCall) *schemas.ToolCall {
 }
 
 // Rest ends the stream and returns what may be shown of what is held.
-func (f *Leak) Rest() string {
+func (f *leak) Rest() string {
 	if f == nil {
 		return ""
 	}
@@ -116,7 +116,7 @@ func (f *Leak) Rest() string {
 
 // step compares one letter with the secret. It says whether a quotation is over, and
 // whether it was a leak.
-func (f *Leak) step(r rune) (over, leak bool) {
+func (f *leak) step(r rune) (over, leak bool) {
 	var buf [utf8.UTFMax]byte
 	letter := utf8.AppendRune(buf[:0], r)
 	for _, b := range letter {
@@ -146,7 +146,7 @@ func (f *Leak) step(r rune) (over, leak bool) {
 
 // letGo decides about a quotation that is over. What stands behind its last letter is
 // no part of it.
-func (f *Leak) letGo(leak bool) {
+func (f *leak) letGo(leak bool) {
 	text, tail := f.held.String(), f.tail
 	f.held.Reset()
 	f.tail = ""

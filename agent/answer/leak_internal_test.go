@@ -22,12 +22,12 @@ func dentalSecret(t testing.TB, own string) *Secret {
 	return NewSecret(prompts.Private(roles...), own)
 }
 
-func filterOf(s *Secret) *Leak {
-	return &Leak{secret: s, instead: func() string { return "[…]" }}
+func filterOf(s *Secret) *leak {
+	return &leak{secret: s, instead: func() string { return "[…]" }}
 }
 
 // through streams text in pieces of random length.
-func through(f *Leak, text string, r *rand.Rand) string {
+func through(f *leak, text string, r *rand.Rand) string {
 	var out strings.Builder
 	for text != "" {
 		n := min(len(text), 1+r.IntN(12))

@@ -23,7 +23,7 @@ type Speaker struct {
 	yield  func(Event, error) bool
 	log    *slog.Logger
 	turnID string
-	leak   *Leak // nil lets all pass
+	leak   *leak // nil lets all pass
 	watch  *Watch
 	links  *Links
 
@@ -262,7 +262,7 @@ func (s *Speaker) Leaked() bool { return s.leak.Leaked() }
 
 // Withhold sets the filter that keeps an assistant's system prompt out of the answer.
 func (s *Speaker) Withhold(secret *Secret) {
-	s.leak = NewLeak(secret, func() string { return prompts.Withheld(s.lang) })
+	s.leak = newLeak(secret, func() string { return prompts.Withheld(s.lang) })
 }
 
 // Emergency notes the kinds of emergency that the question describes.

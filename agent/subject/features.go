@@ -14,14 +14,14 @@ const (
 )
 
 // A Feature is the hash of something in a message and its weight there.
-type Feature struct {
+type feature struct {
 	Hash  uint32
 	Value float32
 }
 
-// AppendRuns adds the character runs of the words. Their squares sum to share, whatever the length
+// appendRuns adds the character runs of the words. Their squares sum to share, whatever the length
 // of the message.
-func AppendRuns(fs []Feature, words []text.Word, share float64) []Feature {
+func appendRuns(fs []feature, words []text.Word, share float64) []feature {
 	line := []byte{' '}
 	for _, w := range words {
 		line = append(append(line, w.Folded...), ' ')
@@ -32,28 +32,28 @@ func AppendRuns(fs []Feature, words []text.Word, share float64) []Feature {
 		for n := 0; n < longestRun && i+n < len(line); n++ {
 			h = hashByte(h, line[i+n])
 			if n+1 >= shortestRun {
-				fs = append(fs, Feature{Hash: h})
+				fs = append(fs, feature{Hash: h})
 			}
 		}
 	}
 	return even(fs, from, share)
 }
 
-// AppendWords adds single words and pairs under a name, folded and, if they have marks, as written.
+// appendWords adds single words and pairs under a name, folded and, if they have marks, as written.
 // Their squares sum to share.
-func AppendWords(fs []Feature, name string, words []text.Word, share float64) []Feature {
+func appendWords(fs []feature, name string, words []text.Word, share float64) []feature {
 	from := len(fs)
 	for i, w := range words {
-		fs = append(fs, Feature{Hash: Hash(name, "", w.Folded)})
+		fs = append(fs, feature{Hash: hash(name, "", w.Folded)})
 		if !w.Bare {
-			fs = append(fs, Feature{Hash: Hash(name, "raw", w.Raw)})
+			fs = append(fs, feature{Hash: hash(name, "raw", w.Raw)})
 		}
 		if i+1 == len(words) {
 			break
 		}
-		fs = append(fs, Feature{Hash: Hash(name, w.Folded, words[i+1].Folded)})
+		fs = append(fs, feature{Hash: hash(name, w.Folded, words[i+1].Folded)})
 		if !w.Bare || !words[i+1].Bare {
-			fs = append(fs, Feature{Hash: Hash(name, w.Raw, words[i+1].Raw)})
+			fs = append(fs, feature{Hash: hash(name, w.Raw, words[i+1].Raw)})
 		}
 	}
 	return even(fs, from, share)
@@ -62,20 +62,20 @@ func AppendWords(fs []Feature, name string, words []text.Word, share float64) []
 // reach is how far apart the words of a near pair may be.
 const reach = 4
 
-// AppendNear adds, under a name, the pairs of words of a sentence that have one to three others
+// appendNear adds, under a name, the pairs of words of a sentence that have one to three others
 // between them. Their squares sum to share.
-func AppendNear(fs []Feature, name string, words []text.Word, share float64) []Feature {
+func appendNear(fs []feature, name string, words []text.Word, share float64) []feature {
 	from := len(fs)
 	for i, w := range words {
 		for k := i + 2; k < len(words) && k <= i+reach && words[k].Pause < text.SentencePause; k++ {
-			fs = append(fs, Feature{Hash: Hash(name, w.Folded, words[k].Folded)})
+			fs = append(fs, feature{Hash: hash(name, w.Folded, words[k].Folded)})
 		}
 	}
 	return even(fs, from, share)
 }
 
 // even sets the features from an index on to the same value, so that their squares sum to share.
-func even(fs []Feature, from int, share float64) []Feature {
+func even(fs []feature, from int, share float64) []feature {
 	n := len(fs) - from
 	value := float32(math.Sqrt(share / float64(max(n, 1))))
 	for i := from; i < len(fs); i++ {
@@ -92,8 +92,8 @@ const (
 
 func hashByte(h uint32, b byte) uint32 { return (h ^ uint32(b)) * hashPrime }
 
-// Hash returns the hash of a feature identified by three strings.
-func Hash(a, b, c string) uint32 {
+// hash returns the hash of a feature identified by three strings.
+func hash(a, b, c string) uint32 {
 	h := uint32(hashOffset)
 	for _, s := range [...]string{a, b, c} {
 		for i := range len(s) {

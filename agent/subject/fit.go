@@ -13,17 +13,17 @@ const (
 )
 
 // A Sample is a training example: its features, whether it is positive, and its weight.
-type Sample struct {
-	Features []Feature
+type sample struct {
+	Features []feature
 	In       bool
 	Weight   float64
 }
 
-// Fit learns a table of 1<<bits buckets from samples: a logistic regression by stochastic gradient
+// fit learns a table of 1<<bits buckets from samples: a logistic regression by stochastic gradient
 // descent with a step size of its own for each bucket. It makes epochs passes, and averages the
 // weights of the last two thirds. decay is how strongly weights are drawn to zero. The same samples
 // give the same table on the same architecture.
-func Fit(all []Sample, bits, epochs int, decay float64) Table {
+func fit(all []sample, bits, epochs int, decay float64) Table {
 	cells, sums, averaged := make([]cell, 1<<bits), make([]float64, 1<<bits), epochs*2/3
 	order := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // the same order every time
 	for epoch := range epochs {
@@ -43,10 +43,10 @@ func Fit(all []Sample, bits, epochs int, decay float64) Table {
 // A cell is a bucket's weight during training, and the sum of its squared slopes.
 type cell struct{ weight, slopes float64 }
 
-func step(cells []cell, s Sample, bits int, decay float64) {
+func step(cells []cell, s sample, bits int, decay float64) {
 	var sum float64
 	for _, f := range s.Features {
-		sum += cells[Bucket(f.Hash, bits)].weight * float64(f.Value)
+		sum += cells[bucket(f.Hash, bits)].weight * float64(f.Value)
 	}
 	want := 0.0
 	if s.In {
@@ -54,7 +54,7 @@ func step(cells []cell, s Sample, bits int, decay float64) {
 	}
 	slope := (1/(1+math.Exp(-sum)) - want) * s.Weight
 	for _, f := range s.Features {
-		c := &cells[Bucket(f.Hash, bits)]
+		c := &cells[bucket(f.Hash, bits)]
 		gradient := slope*float64(f.Value) + decay*c.weight
 		c.slopes += gradient * gradient
 		c.weight -= rate * gradient / (math.Sqrt(c.slopes) + smallest)

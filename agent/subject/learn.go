@@ -131,7 +131,7 @@ func own(e Example) Lesson {
 // learn fits a classifier. It reads every form of every lesson: a follow-up as following an
 // exchange, and also alone if it is off topic even there.
 func learn(lessons []Lesson, bits, epochs int) *model {
-	var all []Sample
+	var all []sample
 	add := func(l Lesson, form string, weight float64) {
 		clean, _, _ := normalise(form)
 		words := wordsOf(clean)
@@ -139,10 +139,10 @@ func learn(lessons []Lesson, bits, epochs int) *model {
 			weight *= favour
 		}
 		if !l.Follows() || !l.InDomain {
-			all = append(all, Sample{Features: alone(words), In: l.InDomain, Weight: weight})
+			all = append(all, sample{Features: alone(words), In: l.InDomain, Weight: weight})
 		}
 		if l.Follows() {
-			all = append(all, Sample{Features: behind(alone(words)), In: l.InDomain, Weight: weight})
+			all = append(all, sample{Features: behind(alone(words)), In: l.InDomain, Weight: weight})
 		}
 	}
 	for _, l := range lessons {
@@ -151,21 +151,21 @@ func learn(lessons []Lesson, bits, epochs int) *model {
 			add(l, form, l.Forms[form])
 		}
 	}
-	return &model{Table: Fit(all, bits, epochs, decay)}
+	return &model{Table: fit(all, bits, epochs, decay)}
 }
 
 // learnAnswers fits the classifier of whether a part of an answer keeps to the topic.
 func learnAnswers(lessons []Lesson) Table {
-	var all []Sample
+	var all []sample
 	for _, l := range lessons {
 		forms := map[string]float64{l.Text: l.Weight}
 		maps.Copy(forms, l.Forms)
 		for _, form := range slices.Sorted(maps.Keys(forms)) {
 			clean, _, _ := normalise(form)
-			all = append(all, Sample{Features: plain(wordsOf(clean)), In: l.InDomain, Weight: forms[form]})
+			all = append(all, sample{Features: plain(wordsOf(clean)), In: l.InDomain, Weight: forms[form]})
 		}
 	}
-	return Fit(all, answerBits, fewEpochs, decay)
+	return fit(all, answerBits, fewEpochs, decay)
 }
 
 const (

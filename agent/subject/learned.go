@@ -42,7 +42,7 @@ type learned struct {
 }
 
 // likeliest returns the kind that a message most likely describes, if it describes one.
-func (l learned) likeliest(fs []Feature) int {
+func (l learned) likeliest(fs []feature) int {
 	best, most := 0, math.Inf(-1)
 	for i, table := range l.kinds {
 		if score := table.Score(fs); score > most {
@@ -55,7 +55,7 @@ func (l learned) likeliest(fs []Feature) int {
 // readLearned decodes the result of [TrainAlarms]: for each table its largest weight and its cells.
 // It returns nil if data is empty or was trained for another number of kinds.
 func readLearned(data string, kinds int) *learned {
-	if len(data) != Size(anyBits)+kinds*Size(kindBits) {
+	if len(data) != size(anyBits)+kinds*size(kindBits) {
 		return nil
 	}
 	l := &learned{kinds: make([]Table, kinds)}
@@ -68,16 +68,16 @@ func readLearned(data string, kinds int) *learned {
 
 // features returns the features of a message: character runs, words, near pairs, numbers by size,
 // signs, and the cues of how it speaks of them.
-func (d *Detector) features(words []text.Word, meant map[string]bool) []Feature {
-	fs := []Feature{{Hash: Hash("bias", "", ""), Value: alarmBias}}
-	fs = AppendRuns(fs, words, alarmRunShare)
-	fs = AppendWords(fs, "w", words, alarmWordShare)
-	fs = AppendNear(fs, "near", words, skipShare)
+func (d *Detector) features(words []text.Word, meant map[string]bool) []feature {
+	fs := []feature{{Hash: hash("bias", "", ""), Value: alarmBias}}
+	fs = appendRuns(fs, words, alarmRunShare)
+	fs = appendWords(fs, "w", words, alarmWordShare)
+	fs = appendNear(fs, "near", words, skipShare)
 	for i, w := range words {
 		if size := sizeOf(w.Raw); size != "" {
-			fs = append(fs, Feature{Hash: Hash("number", size, ""), Value: cueShare})
+			fs = append(fs, feature{Hash: hash("number", size, ""), Value: cueShare})
 			if i+1 < len(words) {
-				fs = append(fs, Feature{Hash: Hash("number", size, words[i+1].Folded), Value: cueShare})
+				fs = append(fs, feature{Hash: hash("number", size, words[i+1].Folded), Value: cueShare})
 			}
 		}
 	}
@@ -86,14 +86,14 @@ func (d *Detector) features(words []text.Word, meant map[string]bool) []Feature 
 			continue
 		}
 		if meant[s.name] {
-			fs = append(fs, Feature{Hash: Hash("sign", "meant", s.name), Value: signShare})
+			fs = append(fs, feature{Hash: hash("sign", "meant", s.name), Value: signShare})
 		} else if s.phrases.In(words) {
-			fs = append(fs, Feature{Hash: Hash("sign", "named", s.name), Value: signShare})
+			fs = append(fs, feature{Hash: hash("sign", "named", s.name), Value: signShare})
 		}
 	}
 	for _, name := range manners() {
 		if cue := d.cues[name]; cue != nil && cue.In(words) {
-			fs = append(fs, Feature{Hash: Hash("cue", name, ""), Value: cueShare})
+			fs = append(fs, feature{Hash: hash("cue", name, ""), Value: cueShare})
 		}
 	}
 	return fs
@@ -144,18 +144,18 @@ type AlarmLesson struct {
 func TrainAlarms(t Topic, lessons []AlarmLesson) string {
 	t.Emergencies.Weights = ""
 	d := NewDetector(t)
-	features := make([][]Feature, len(lessons))
+	features := make([][]feature, len(lessons))
 	for i, l := range lessons {
 		features[i] = d.features(d.read(l.Text))
 	}
 	learn := func(bits int, is, about func(AlarmLesson) bool) Table {
-		var all []Sample
+		var all []sample
 		for i, l := range lessons {
 			if about(l) {
-				all = append(all, Sample{Features: features[i], In: is(l), Weight: l.Weight})
+				all = append(all, sample{Features: features[i], In: is(l), Weight: l.Weight})
 			}
 		}
-		return Fit(all, bits, alarmEpochs, alarmDecay)
+		return fit(all, bits, alarmEpochs, alarmDecay)
 	}
 	isOne := func(l AlarmLesson) bool { return l.Kind != "" }
 	out := learn(anyBits, isOne, func(AlarmLesson) bool { return true }).Append(nil)

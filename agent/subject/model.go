@@ -72,23 +72,23 @@ const (
 )
 
 // plain returns the character runs, words and pairs of words of a text.
-func plain(words []text.Word) []Feature {
-	fs := make([]Feature, 0, 40*len(words))
-	fs = append(fs, Feature{Hash: Hash("bias", "", ""), Value: bias})
-	fs = AppendRuns(fs, words, runShare)
-	return AppendWords(fs, "w", words, wordShare)
+func plain(words []text.Word) []feature {
+	fs := make([]feature, 0, 40*len(words))
+	fs = append(fs, feature{Hash: hash("bias", "", ""), Value: bias})
+	fs = appendRuns(fs, words, runShare)
+	return appendWords(fs, "w", words, wordShare)
 }
 
 // alone returns the features of a message alone: the words of its last part count twice, as people
 // say there what they want.
-func alone(words []text.Word) []Feature {
-	return AppendWords(plain(words), "end", lastPart(words), endShare)
+func alone(words []text.Word) []feature {
+	return appendWords(plain(words), "end", lastPart(words), endShare)
 }
 
 // behind returns the features of a message after an exchange on the topic, where "how much?" has a
 // meaning.
-func behind(alone []Feature) []Feature {
-	return append(alone, Feature{Hash: Hash("bias", "after", ""), Value: bias})
+func behind(alone []feature) []feature {
+	return append(alone, feature{Hash: hash("bias", "after", ""), Value: bias})
 }
 
 // The word limits of a last part, which a sentence start may shorten.

@@ -17,7 +17,7 @@ type Table struct {
 const steps = 7
 
 // Score sums the weights of the features; a positive sum means a match.
-func (t Table) Score(fs []Feature) float64 {
+func (t Table) Score(fs []feature) float64 {
 	var worth [16]float32
 	for i := range worth {
 		n := float32(i - 8)
@@ -25,15 +25,15 @@ func (t Table) Score(fs []Feature) float64 {
 	}
 	var sum float64
 	for _, f := range fs {
-		at := Bucket(f.Hash, t.Bits)
+		at := bucket(f.Hash, t.Bits)
 		nibble := t.Cells[at>>1] >> (4 * (at & 1)) & 15
 		sum += float64(worth[nibble] * f.Value)
 	}
 	return sum * float64(t.Scale)
 }
 
-// Bucket folds the high bits of a hash in, as the low ones of FNV alone are uneven.
-func Bucket(h uint32, bits int) uint32 { return (h ^ h>>bits) & (1<<bits - 1) }
+// bucket folds the high bits of a hash in, as the low ones of FNV alone are uneven.
+func bucket(h uint32, bits int) uint32 { return (h ^ h>>bits) & (1<<bits - 1) }
 
 // Append appends an encoded table: its largest weight, and its cells.
 func (t Table) Append(out []byte) []byte {
@@ -42,13 +42,13 @@ func (t Table) Append(out []byte) []byte {
 
 // Read decodes a table of 1<<bits buckets that [Table.Append] wrote, and returns the rest of data.
 func Read(data string, bits int) (t Table, rest string) {
-	at := Size(bits)
+	at := size(bits)
 	scale := math.Float32frombits(binary.LittleEndian.Uint32([]byte(data[:4])))
 	return Table{Bits: bits, Scale: scale, Cells: data[4:at]}, data[at:]
 }
 
-// Size returns the bytes of an encoded table of 1<<bits buckets.
-func Size(bits int) int { return 4 + 1<<(bits-1) }
+// size returns the bytes of an encoded table of 1<<bits buckets.
+func size(bits int) int { return 4 + 1<<(bits-1) }
 
 // pack rounds weights to four bits.
 func pack(weights []float64, bits int) Table {

@@ -43,13 +43,13 @@ func TrainTalk(lessons []TalkLesson) string {
 	}
 	var out []byte
 	for _, needs := range []Needs{FollowUp, AboutTalk} {
-		var all []Sample
+		var all []sample
 		for _, l := range lessons {
 			clean, _, _ := normalise(l.Text)
 			share := l.Weight * float64(len(lessons)) / total[l.Needs] / float64(len(total))
-			all = append(all, Sample{Features: talkFeatures(wordsOf(clean)), In: l.Needs == needs, Weight: share})
+			all = append(all, sample{Features: talkFeatures(wordsOf(clean)), In: l.Needs == needs, Weight: share})
 		}
-		out = Fit(all, talkBits, talkEpochs, talkDecay).Append(out)
+		out = fit(all, talkBits, talkEpochs, talkDecay).Append(out)
 	}
 	return string(out)
 }
@@ -87,17 +87,17 @@ const (
 
 // talkFeatures returns the words, pairs of words and character runs of a message, its beginning and
 // end, and its length.
-func talkFeatures(words []text.Word) []Feature {
-	fs := []Feature{{Hash: Hash("bias", "talk", ""), Value: bias}}
-	fs = AppendRuns(fs, words, runShare)
-	fs = AppendWords(fs, "talk", words, wordShare)
+func talkFeatures(words []text.Word) []feature {
+	fs := []feature{{Hash: hash("bias", "talk", ""), Value: bias}}
+	fs = appendRuns(fs, words, runShare)
+	fs = appendWords(fs, "talk", words, wordShare)
 	n := len(words)
-	fs = append(fs, Feature{Hash: Hash("talk", "length", strconv.Itoa(min(n, 8+n/4))), Value: lengthShare})
+	fs = append(fs, feature{Hash: hash("talk", "length", strconv.Itoa(min(n, 8+n/4))), Value: lengthShare})
 	if n == 0 {
 		return fs
 	}
 	second, last := words[min(1, n-1)].Folded, words[n-1].Folded
 	return append(fs,
-		Feature{Hash: Hash("first", words[0].Folded, ""), Value: edgeShare}, Feature{Hash: Hash("first", words[0].Folded, second), Value: edgeShare},
-		Feature{Hash: Hash("last", last, ""), Value: edgeShare}, Feature{Hash: Hash("last", words[max(0, n-2)].Folded, last), Value: edgeShare})
+		feature{Hash: hash("first", words[0].Folded, ""), Value: edgeShare}, feature{Hash: hash("first", words[0].Folded, second), Value: edgeShare},
+		feature{Hash: hash("last", last, ""), Value: edgeShare}, feature{Hash: hash("last", words[max(0, n-2)].Folded, last), Value: edgeShare})
 }

@@ -11,10 +11,10 @@ import (
 )
 
 // A Completer proposes how a word of the command line may go on.
-type Completer = func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective)
+type completer = func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective)
 
-// Words completes to those that a function finds.
-func Words(find func(ctx context.Context) []string) Completer {
+// words completes to those that a function finds.
+func words(find func(ctx context.Context) []string) completer {
 	return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
 		defer cancel()
@@ -22,13 +22,13 @@ func Words(find func(ctx context.Context) []string) Completer {
 	}
 }
 
-// Fixed completes to those that it is given.
-func Fixed(all ...string) Completer {
-	return Words(func(context.Context) []string { return all })
+// fixed completes to those that it is given.
+func fixed(all ...string) completer {
+	return words(func(context.Context) []string { return all })
 }
 
-// First completes only the first argument.
-func First(complete Completer) Completer {
+// first completes only the first argument.
+func first(complete completer) completer {
 	return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -38,6 +38,6 @@ func First(complete Completer) Completer {
 }
 
 // Flag completes the value of a flag. It ignores the error that only an unknown flag gives.
-func Flag(cmd *cobra.Command, flag string, complete Completer) {
+func Flag(cmd *cobra.Command, flag string, complete completer) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, complete)
 }

@@ -21,14 +21,14 @@ import (
 // started for them, and what cannot be read completes to nothing.
 
 func completeChat(a *app, cmd *cobra.Command) {
-	Flag(cmd, "assistant", Words(a.assistantNames))
-	Flag(cmd, "provider", Fixed(config.ProviderNames()...))
-	Flag(cmd, "output-format", Fixed(cli.Text, cli.JSON, cli.StreamJSON))
-	Flag(cmd, "conversation", Words(a.conversationIDs))
-	Flag(cmd, "resume", Words(a.conversationIDs))
+	Flag(cmd, "assistant", words(a.assistantNames))
+	Flag(cmd, "provider", fixed(config.ProviderNames()...))
+	Flag(cmd, "output-format", fixed(cli.Text, cli.JSON, cli.StreamJSON))
+	Flag(cmd, "conversation", words(a.conversationIDs))
+	Flag(cmd, "resume", words(a.conversationIDs))
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 		if resume, _ := cmd.Flags().GetString("resume"); resume == session.ResumeChoose && len(args) == 0 {
-			return Words(a.conversationIDs)(cmd, args, start) // "--resume ID"
+			return words(a.conversationIDs)(cmd, args, start) // "--resume ID"
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

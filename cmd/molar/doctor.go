@@ -38,7 +38,7 @@ model is called. It ends with 1 when something failed.`,
 		},
 	}
 	cmd.Flags().StringVar(&format, "output-format", cli.Text, "text or json")
-	Flag(cmd, "output-format", Fixed(cli.Text, cli.JSON))
+	Flag(cmd, "output-format", fixed(cli.Text, cli.JSON))
 	return cmd
 }
 

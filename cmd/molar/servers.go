@@ -50,7 +50,7 @@ on standard error, with the secrets of the config masked.`,
 		},
 	}
 	list.Flags().BoolVar(&trace, "trace", false, "print the JSON-RPC messages on standard error")
-	Flag(cmd, "output-format", Fixed(cli.Text, cli.JSON))
+	Flag(cmd, "output-format", fixed(cli.Text, cli.JSON))
 	reload := &cobra.Command{
 		Use:   "reload",
 		Short: "Let the running host read its config file anew, and say what changed",
@@ -142,7 +142,7 @@ Tools that are new or changed since they were first listed are withheld, unless 
 says trust: true or pin: false of their server. What is new about each is printed here, line
 by line. At a terminal it is taken after a yes; otherwise the command is the yes.`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: First(Words(a.serverNames)),
+		ValidArgsFunction: first(words(a.serverNames)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cli.CheckFormat(*format); err != nil {
 				return err
@@ -258,7 +258,7 @@ failed: wants a login.`,
   molar servers login tickets --logout
   molar servers login maps --mcp maps=https://maps.example.com/mcp`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: First(Words(a.serverNames)),
+		ValidArgsFunction: first(words(a.serverNames)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cli.CheckFormat(*format); err != nil {
 				return err

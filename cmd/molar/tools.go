@@ -43,7 +43,7 @@ func newToolsCmd(a *app) *cobra.Command {
 	flags.StringVar(&f.format, "output-format", cli.Text, "text or json")
 	flags.StringArrayVar(&f.mcp, "mcp", nil, "attach an MCP server: `NAME=\"command line\"` or NAME=https://address; may be repeated")
 	flags.BoolVar(&f.trace, "trace", false, "print the JSON-RPC messages on standard error")
-	Flag(cmd, "output-format", Fixed(cli.Text, cli.JSON))
+	Flag(cmd, "output-format", fixed(cli.Text, cli.JSON))
 	cmd.AddCommand(newToolsListCmd(a, &f), newToolsCallCmd(a, &f), newLintCmd(a, &f))
 	return cmd
 }
@@ -81,7 +81,7 @@ the tool reports an error, 130 when the call was interrupted.`,
 		Example: `  molar tools call family__search_family '{"query":"Nguyen"}' --mcp family="go run ./examples/family/server"
   molar tools call search_family --trace - < arguments.json`,
 		Args:              cobra.RangeArgs(1, 2),
-		ValidArgsFunction: First(Words(a.toolNames)),
+		ValidArgsFunction: first(words(a.toolNames)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cli.CheckFormat(f.format); err != nil {
 				return err

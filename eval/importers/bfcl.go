@@ -246,10 +246,10 @@ func ReadCalls(name string, r io.Reader, f func(Line) error) error {
 	})
 }
 
-// Parse reads the arguments of calls. Arguments that are no JSON object make the
+// parse reads the arguments of calls. Arguments that are no JSON object make the
 // whole answer unreadable, as the official decoder sees it.
-func Parse(raw []RawCall) ([]Call, Verdict) {
-	calls := make([]Call, 0, len(raw))
+func parse(raw []RawCall) ([]call, Verdict) {
+	calls := make([]call, 0, len(raw))
 	for _, r := range raw {
 		text := string(r.Function.Arguments)
 		if strings.TrimSpace(text) == "" {
@@ -263,7 +263,7 @@ func Parse(raw []RawCall) ([]Call, Verdict) {
 		if !ok {
 			return nil, fault("ast_decoder:decoder_wrong_output_format", "the arguments of %q are no object", r.Function.Name)
 		}
-		calls = append(calls, Call{Name: r.Function.Name, Args: args})
+		calls = append(calls, call{Name: r.Function.Name, Args: args})
 	}
 	return calls, valid()
 }
@@ -274,12 +274,12 @@ func (c *Case) Judge(line Line) Verdict {
 	if category == "" {
 		category = c.Category
 	}
-	calls, v := Parse(line.Calls)
+	calls, v := parse(line.Calls)
 	if !v.Valid {
 		if strings.Contains(category, "irrelevance") {
 			return valid() // what cannot be read is no call
 		}
 		return v
 	}
-	return Check(category, c.Functions, c.Answers, calls)
+	return check(category, c.Functions, c.Answers, calls)
 }

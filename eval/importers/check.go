@@ -28,7 +28,7 @@ type Answer struct {
 }
 
 // A Call is a call that a model made.
-type Call struct {
+type call struct {
 	Name string
 	Args map[string]any
 }
@@ -47,10 +47,10 @@ func fault(kind, format string, args ...any) Verdict {
 	return Verdict{Type: kind, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Check judges the calls of one case. category names the group of cases: one with
+// check judges the calls of one case. category names the group of cases: one with
 // "parallel" in its name takes calls in any order, one with "irrelevance" passes
 // without a call, one with "relevance" with any.
-func Check(category string, functions []Function, answers []Answer, calls []Call) Verdict {
+func check(category string, functions []Function, answers []Answer, calls []call) Verdict {
 	switch {
 	case strings.Contains(category, "irrelevance"):
 		if len(calls) > 0 {
@@ -86,7 +86,7 @@ func Check(category string, functions []Function, answers []Answer, calls []Call
 // checkParallel pairs each expected call with the first call that fits it and is
 // still free. That is greedy, as the official checker is: another pairing might have
 // passed.
-func checkParallel(functions []Function, answers []Answer, calls []Call) Verdict {
+func checkParallel(functions []Function, answers []Answer, calls []call) Verdict {
 	if len(calls) != len(answers) {
 		return fault("parallel_function_checker_no_order:wrong_count", "expected %d calls, got %d", len(answers), len(calls))
 	}
@@ -123,7 +123,7 @@ func find(functions []Function, name string) *Function {
 
 // checkCall judges one call: name, required arguments, unknown arguments, then type
 // and value of each, then the arguments that the answer demands.
-func checkCall(f *Function, answer *Answer, call Call) Verdict {
+func checkCall(f *Function, answer *Answer, call call) Verdict {
 	if f == nil {
 		return fault("simple_function_checker:wrong_func_name", "function %q is not among the case's functions", answer.Name)
 	}

@@ -220,7 +220,7 @@ func (noLoader) Load(url string) (any, error) {
 
 // A Fault is one place where a call differs from what was expected.
 type Fault struct {
-	// Pointer is the place in the arguments, a JSON pointer.
+	// pointer is the place in the arguments, a JSON pointer.
 	Pointer string `json:"pointer"`
 	Want    string `json:"want"`
 	Got     string `json:"got"`
@@ -267,7 +267,7 @@ func (m *Matcher) check(s earlier, at string, v any) []Fault {
 		ok = m.schema.Validate(v) == nil
 	case kindFrom:
 		ok = slices.ContainsFunc(s[m.ref], func(result any) bool {
-			value, found := Pointer(result, m.pointer)
+			value, found := pointer(result, m.pointer)
 			return found && Equal(value, v)
 		})
 	}

@@ -160,9 +160,9 @@ func CanonicalJSON(data []byte) string {
 	return Canonical(v)
 }
 
-// Pointer finds the value at a JSON pointer (RFC 6901); the empty pointer is the
+// pointer finds the value at a JSON pointer (RFC 6901); the empty pointer is the
 // value itself.
-func Pointer(v any, pointer string) (any, bool) {
+func pointer(v any, pointer string) (any, bool) {
 	if pointer == "" {
 		return v, true
 	}

@@ -81,7 +81,7 @@ func (a *Commands) recordPrompts(ctx context.Context, f RecordFlags, prompts []s
 	if err != nil {
 		return err
 	}
-	rec, done, err := a.openRecorder(c.TapeFile(), c.ID, cfg, Choice{Assistant: c.Assistant, Provider: f.Provider, Model: f.Model})
+	rec, done, err := a.openRecorder(c.TapeFile(), c.ID, cfg, choice{Assistant: c.Assistant, Provider: f.Provider, Model: f.Model})
 	if err != nil {
 		return err
 	}

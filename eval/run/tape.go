@@ -25,7 +25,7 @@ import (
 
 // openRecorder creates a tape and returns its recorder. done closes the file and says
 // what went wrong with it.
-func (a *Commands) openRecorder(file, caseID string, cfg *config.Config, who Choice) (rec *tape.Recorder, done func() error, err error) {
+func (a *Commands) openRecorder(file, caseID string, cfg *config.Config, who choice) (rec *tape.Recorder, done func() error, err error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
 		return nil, nil, cli.Usage(fmt.Errorf("--record: %w", err))
 	}
@@ -48,10 +48,10 @@ func (a *Commands) openRecorder(file, caseID string, cfg *config.Config, who Cho
 }
 
 // A Choice says whose turns a tape is of: the assistant, and what flags chose for it.
-type Choice struct{ Assistant, Provider, Model string }
+type choice struct{ Assistant, Provider, Model string }
 
 // recordHeader asks the chain which provider a turn would take, and which the rest.
-func (a *Commands) recordHeader(cfg *config.Config, who Choice) (tape.Header, error) {
+func (a *Commands) recordHeader(cfg *config.Config, who choice) (tape.Header, error) {
 	none := tape.Header{}
 	models, err := host.OpenModels(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {

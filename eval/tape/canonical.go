@@ -85,8 +85,8 @@ func (r *Request) Key() string {
 	return fmt.Sprintf("%q %q %q", parts, r.tools, r.config)
 }
 
-// Sha is the first twelve digits of the SHA-256 of a text.
-func Sha(s string) string {
+// sha is the first twelve digits of the SHA-256 of a text.
+func sha(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:6])
 }
@@ -103,9 +103,9 @@ func (c *Canon) Read(body []byte) *Request {
 		first := len(r.parts)
 		c.add(r, p)
 		switch p.Kind {
-		case KindCall:
+		case kindCall:
 			calls = append(calls, p.ID)
-		case KindResult:
+		case kindResult:
 			r.parts[first].call = calls.answer(p.ID)
 		}
 	}
@@ -130,16 +130,16 @@ func (c *Canon) Read(body []byte) *Request {
 func (c *Canon) add(r *Request, p Part) {
 	add := func(class, text string) { r.parts = append(r.parts, part{class: class, at: p.At, text: c.mask(text)}) }
 	switch p.Kind {
-	case KindCall:
+	case kindCall:
 		add(CallName, p.Name)
 		add(CallArgs, match.CanonicalJSON([]byte(p.Text)))
-	case KindResult:
+	case kindResult:
 		add(Result, strings.TrimSpace(p.Name+" "+p.Text))
 	case KindSystem:
 		add(System, p.Text)
-	case KindSignature:
-		add(Signature, p.Text)
-	case KindRole:
+	case kindSignature:
+		add(signature, p.Text)
+	case kindRole:
 		add(Messages, "role "+p.Text)
 	default:
 		last := 0

@@ -20,7 +20,7 @@ func (p *Player) compare(turn int, now *Seen) {
 	p.compareCalls(turn, was, now)
 	p.compareResults(turn, was, now)
 	if now.Sum.Error != "" && was.Answered && was.Sum.Error == "" && !p.drifted(turn) { // it fails before it asks for anything
-		p.drift(turn, was.At.User, Drift{Class: Failed, Where: "turn", Want: "an answer", Got: now.Sum.Error})
+		p.drift(turn, was.At.User, Drift{Class: failed, Where: "turn", Want: "an answer", Got: now.Sum.Error})
 	}
 	if p.cfg.Tape.Header.Imported != "" { // another program may have put its answers together in its own way
 		return
@@ -29,7 +29,7 @@ func (p *Player) compare(turn int, now *Seen) {
 		return
 	}
 	if got := p.cfg.Redactor.Text(now.Answer); got != was.Answer {
-		p.drift(turn, was.At.Answer, Differing(Answer, "answer", was.Answer, got))
+		p.drift(turn, was.At.Answer, differing(Answer, "answer", was.Answer, got))
 	}
 }
 
@@ -37,7 +37,7 @@ func (p *Player) compare(turn int, now *Seen) {
 // with nothing to compare, all else would seem to be as it was.
 func (p *Player) compareLines(turn int, was, now *Seen) {
 	lost := func(class, where, got string) {
-		p.drift(turn, p.cfg.Tape.Records[len(p.cfg.Tape.Records)-1].Line, Drift{Class: class, Where: where, Want: "(the tape has lost its line)", Got: Clip(got)})
+		p.drift(turn, p.cfg.Tape.Records[len(p.cfg.Tape.Records)-1].Line, Drift{Class: class, Where: where, Want: "(the tape has lost its line)", Got: clip(got)})
 	}
 	if was.At.User == 0 {
 		lost(Messages, "user", now.User)
@@ -67,7 +67,7 @@ func hasResults(s *Seen) bool {
 
 func (p *Player) compareGuard(turn int, was, now *Seen) {
 	if was.Guardrail != "" && was.Guardrail != now.Guardrail && (now.Sum.Error == "" || now.Guardrail != "") {
-		p.drift(turn, was.At.Guardrail, Drift{Class: Guardrail, Where: "guardrail", Want: was.Guardrail, Got: now.Guardrail})
+		p.drift(turn, was.At.Guardrail, Drift{Class: guardrail, Where: "guardrail", Want: was.Guardrail, Got: now.Guardrail})
 	}
 }
 
@@ -75,7 +75,7 @@ func (p *Player) compareGuard(turn int, was, now *Seen) {
 // exactly was moved.
 func (p *Player) compareCalls(turn int, was, now *Seen) {
 	if moved(was.Calls, now.Calls) {
-		p.drift(turn, was.Calls[0].Line, Drift{Class: CallOrder, Where: "calls", Want: callList(was.Calls), Got: callList(now.Calls)})
+		p.drift(turn, was.Calls[0].Line, Drift{Class: callOrder, Where: "calls", Want: callList(was.Calls), Got: callList(now.Calls)})
 		return
 	}
 	for i := range max(len(was.Calls), len(now.Calls)) {
@@ -83,14 +83,14 @@ func (p *Player) compareCalls(turn int, was, now *Seen) {
 		switch {
 		case i >= len(now.Calls):
 			if now.Sum.Error == "" { // a turn that broke off made no further call
-				p.drift(turn, was.Calls[i].Line, Drift{Class: CallMissing, Where: where, Want: callText(was.Calls[i]), Got: "(nothing)"})
+				p.drift(turn, was.Calls[i].Line, Drift{Class: callMissing, Where: where, Want: callText(was.Calls[i]), Got: "(nothing)"})
 			}
 		case i >= len(was.Calls):
 			p.drift(turn, afterCalls(was), Drift{Class: CallExtra, Where: where, Want: "(nothing)", Got: callText(now.Calls[i])})
 		case p.nameOf(was.Calls[i]) != p.nameOf(now.Calls[i]):
 			p.drift(turn, was.Calls[i].Line, Drift{Class: CallName, Where: where, Want: callText(was.Calls[i]), Got: callText(now.Calls[i])})
 		case args(was.Calls[i].Call.Function.Arguments) != args(p.cfg.Redactor.Text(now.Calls[i].Call.Function.Arguments)):
-			p.drift(turn, was.Calls[i].Line, Differing(CallArgs, where, callText(was.Calls[i]), callText(now.Calls[i])))
+			p.drift(turn, was.Calls[i].Line, differing(CallArgs, where, callText(was.Calls[i]), callText(now.Calls[i])))
 		}
 	}
 }
@@ -142,7 +142,7 @@ func (p *Player) compareResults(turn int, was, now *Seen) {
 		}
 		want, got := resultText(w.Output, w.IsError), p.cfg.Redactor.Text(resultText(n.Output, n.IsError))
 		if want != got {
-			p.drift(turn, w.DoneLine, Differing(Result, fmt.Sprintf("result %d", i+1), want, got))
+			p.drift(turn, w.DoneLine, differing(Result, fmt.Sprintf("result %d", i+1), want, got))
 		}
 	}
 }
@@ -166,5 +166,5 @@ func callList(list []SeenCall) string {
 	for _, c := range list {
 		text.WriteString(callText(c) + "; ")
 	}
-	return Clip(text.String())
+	return clip(text.String())
 }

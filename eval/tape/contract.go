@@ -13,7 +13,7 @@ func (p *Player) lists(server string, result json.RawMessage) {
 	if p.live[server] == nil {
 		p.live[server] = make(map[string]Tool)
 	}
-	for _, t := range Listed(result) {
+	for _, t := range listed(result) {
 		p.live[server][t.Name] = t
 	}
 }

@@ -19,18 +19,18 @@ const (
 	Annotation  = "tools.annotation"
 	DriftOutput = "tools.output"
 	Config      = "config"
-	// Signature is a signature of a model's thoughts that is not sent back as it came.
-	Signature = "signature"
+	// signature is a signature of a model's thoughts that is not sent back as it came.
+	signature = "signature"
 	// Transport is another address or method: streamed, say, where it was whole.
 	Transport = "transport"
-	// Failed is a turn that fails before it asks for anything.
-	Failed      = "turn.failed"
+	// failed is a turn that fails before it asks for anything.
+	failed      = "turn.failed"
 	CallName    = "call.name"
 	CallArgs    = "call.args"
-	CallMissing = "call.missing"
+	callMissing = "call.missing"
 	CallExtra   = "call.extra"
-	CallOrder   = "call.order"
-	Guardrail   = "guardrail"
+	callOrder   = "call.order"
+	guardrail   = "guardrail"
 	Result      = "result"
 	Answer      = "answer"
 	// ModelExtra is a model call that the tape does not have.
@@ -64,15 +64,15 @@ func (d *Drift) Full() (was, now string) {
 	return d.was, d.now
 }
 
-// Differing is a drift between two texts, which it shows where they differ.
-func Differing(class, where, was, now string) Drift {
+// differing is a drift between two texts, which it shows where they differ.
+func differing(class, where, was, now string) Drift {
 	want, got := match.Excerpt(match.Words(was, now))
 	return Drift{Class: class, Where: where, Want: want, Got: got, was: was, now: now}
 }
 
-// Rank orders drifts; those at the first place are the cause of the others. What nobody
+// rank orders drifts; those at the first place are the cause of the others. What nobody
 // asked for causes nothing while anything else of its turn differs.
-func Rank(drifts []Drift) (causes, follows []Drift) {
+func rank(drifts []Drift) (causes, follows []Drift) {
 	late := func(d Drift) int {
 		if d.Class == Unconsumed {
 			return 1
@@ -94,7 +94,7 @@ func (taped *Request) Diff(made *Request) []Drift {
 	drifts := diffParts(taped.parts, made.parts)
 	drifts = append(drifts, diffTools(taped.tools, made.tools)...)
 	if taped.config != made.config {
-		drifts = append(drifts, Differing(Config, "config", taped.config, made.config))
+		drifts = append(drifts, differing(Config, "config", taped.config, made.config))
 	}
 	return drifts
 }
@@ -114,14 +114,14 @@ func diffParts(want, got []part) []Drift {
 		w, g := want[i], got[i]
 		if w.class != g.class {
 			class := Messages
-			if w.class == Signature || g.class == Signature {
-				class = Signature // one that is lost, or new, moves all that follows
+			if w.class == signature || g.class == signature {
+				class = signature // one that is lost, or new, moves all that follows
 			}
-			add(Drift{Class: class, Where: w.at, Want: w.class + " " + Clip(w.text), Got: g.class + " " + Clip(g.text)})
+			add(Drift{Class: class, Where: w.at, Want: w.class + " " + clip(w.text), Got: g.class + " " + clip(g.text)})
 			return drifts
 		}
 		if w.text != g.text {
-			add(Differing(w.class, w.at, w.text, g.text))
+			add(differing(w.class, w.at, w.text, g.text))
 		}
 		if w.call != g.call && w.call != 0 && g.call != 0 {
 			add(Drift{Class: w.class, Where: w.at, Want: w.callName(), Got: g.callName()})
@@ -131,9 +131,9 @@ func diffParts(want, got []part) []Drift {
 		w, g := "(nothing)", "(nothing)"
 		var where, class string
 		if n < len(want) {
-			w, where, class = Clip(want[n].text), want[n].at, want[n].class
+			w, where, class = clip(want[n].text), want[n].at, want[n].class
 		} else {
-			g, where, class = Clip(got[n].text), got[n].at, got[n].class
+			g, where, class = clip(got[n].text), got[n].at, got[n].class
 		}
 		add(Drift{Class: class, Where: where, Want: w, Got: g})
 	}
@@ -159,12 +159,12 @@ func diffTools(want, got []tool) []Drift {
 		}
 		description, schema := t.description != n.description, t.schema != n.schema
 		if description {
-			d := Differing(Description, "tool "+t.name, t.description, n.description)
+			d := differing(Description, "tool "+t.name, t.description, n.description)
 			d.Rule, d.Tier = "description-changed", TierMinor
 			drifts = append(drifts, d)
 		}
 		if schema {
-			d := Differing(Schema, "tool "+t.name, t.schema, n.schema)
+			d := differing(Schema, "tool "+t.name, t.schema, n.schema)
 			d.Rule, d.Tier = schemaRule(t.schema, n.schema)
 			drifts = append(drifts, d)
 		}
@@ -191,8 +191,8 @@ func toolNames(names []string) string {
 	return fmt.Sprintf("%d tools: %s", len(names), strings.Join(names, ", "))
 }
 
-// Clip cuts a text to what a line can hold.
-func Clip(s string) string {
+// clip cuts a text to what a line can hold.
+func clip(s string) string {
 	const longest = 300
 	if len(s) <= longest {
 		return s

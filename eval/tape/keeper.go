@@ -81,19 +81,19 @@ type listing struct {
 
 // listed remembers a handshake, with which a server begins anew, or a list.
 func (k *Keeper) listed(server, method string, params, result json.RawMessage) {
-	if method != MethodInitialize && !strings.HasSuffix(method, "/list") {
+	if method != methodInitialize && !strings.HasSuffix(method, "/list") {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	asked := method + string(params)
-	known := slices.DeleteFunc(k.lists[server], func(l listing) bool { return l.asked == asked || method == MethodInitialize })
+	known := slices.DeleteFunc(k.lists[server], func(l listing) bool { return l.asked == asked || method == methodInitialize })
 	k.listings++
 	id := -k.listings // no number of a request in a turn
 	k.lists[server] = append(known, listing{
 		asked:   asked,
-		request: frame(server, ToServer, Frame{ID: id, Method: method, Params: params}),
-		answer:  frame(server, FromServer, Frame{ID: id, Result: result}),
+		request: frame(server, toServer, Frame{ID: id, Method: method, Params: params}),
+		answer:  frame(server, fromServer, Frame{ID: id, Result: result}),
 	})
 }
 

@@ -39,7 +39,7 @@ func (c *playedConn) Request(ctx context.Context, method string, params json.Raw
 	if method == "ping" {
 		return json.RawMessage(`{}`), nil
 	}
-	if method == MethodCall {
+	if method == methodCall {
 		if result, fired, err := c.p.toolFault(ctx, c.server, params); fired {
 			return result, err
 		}
@@ -48,9 +48,9 @@ func (c *playedConn) Request(ctx context.Context, method string, params json.Raw
 	if f == nil {
 		return c.missing(ctx, method, params)
 	}
-	if rec := f.answer; rec != nil && rec.Sha != "" && rec.Sha != FrameSha(rec.Frame) {
+	if rec := f.answer; rec != nil && rec.Sha != "" && rec.Sha != frameSha(rec.Frame) {
 		c.p.drift(turnOf(ctx), rec.Line, Drift{
-			Class: Result, Where: "call on server " + c.server, Want: "the result with hash " + rec.Sha, Got: "a changed one, hash " + FrameSha(rec.Frame),
+			Class: Result, Where: "call on server " + c.server, Want: "the result with hash " + rec.Sha, Got: "a changed one, hash " + frameSha(rec.Frame),
 		})
 	}
 	return f.result(c.server)
@@ -84,16 +84,16 @@ func (c *playedConn) missing(ctx context.Context, method string, params json.Raw
 	if method == MethodList {
 		return json.RawMessage(`{"tools":[]}`), nil
 	}
-	if method != MethodCall {
+	if method != methodCall {
 		return nil, &transport.RPCError{Server: c.server, Method: method, Code: -32601, Message: "replay: the tape has no such request"}
 	}
-	_ = c.p.miss("turn %d: the tape has no such call on server %s: %s", turnOf(ctx), c.server, Clip(Params(params)))
+	_ = c.p.miss("turn %d: the tape has no such call on server %s: %s", turnOf(ctx), c.server, clip(Params(params)))
 	c.p.mu.Lock()
 	line := c.p.line + 1
 	c.p.mu.Unlock()
-	d := Drift{Class: CallExtra, Where: "call on server " + c.server, Want: "(nothing)", Got: Clip(Params(params))}
+	d := Drift{Class: CallExtra, Where: "call on server " + c.server, Want: "(nothing)", Got: clip(Params(params))}
 	if near := c.p.nearest(ctx, c.server, params); near != "" {
-		d.Class, d.Want = CallArgs, Clip(near)
+		d.Class, d.Want = CallArgs, clip(near)
 	}
 	if !c.p.cfg.LiveModel && !c.p.hasLeft() {
 		c.p.drift(turnOf(ctx), line, d)
@@ -111,7 +111,7 @@ func (p *Player) findFrame(ctx context.Context, server, method string, params js
 	var first, last, exact *tapedFrame
 	for _, f := range p.frames[server] {
 		switch {
-		case f.frame.Method != method || f.key != key || method == MethodCall && !f.within(turnOf(ctx)):
+		case f.frame.Method != method || f.key != key || method == methodCall && !f.within(turnOf(ctx)):
 			continue
 		case !f.used && first == nil:
 			first = f
@@ -131,7 +131,7 @@ func (p *Player) findFrame(ctx context.Context, server, method string, params js
 		}
 		return first
 	}
-	if method == MethodCall {
+	if method == methodCall {
 		return nil
 	}
 	return last
@@ -149,7 +149,7 @@ func (p *Player) nearest(ctx context.Context, server string, params json.RawMess
 	best, found := -1, ""
 	p.mu.Lock()
 	unused := slices.DeleteFunc(slices.Clone(p.frames[server]), func(f *tapedFrame) bool {
-		return f.used || f.frame.Method != MethodCall || !f.within(turnOf(ctx))
+		return f.used || f.frame.Method != methodCall || !f.within(turnOf(ctx))
 	})
 	p.mu.Unlock()
 	for _, f := range unused {
@@ -204,12 +204,12 @@ type liveConn struct {
 func (c *liveConn) Inner() transport.Conn { return c.Conn }
 
 func (c *liveConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	if method == MethodCall {
+	if method == methodCall {
 		if result, fired, err := c.played.p.toolFault(ctx, c.played.server, params); fired {
 			return result, err
 		}
 	}
-	if method == MethodCall && c.played.p.plays() {
+	if method == methodCall && c.played.p.plays() {
 		if f := c.played.p.findFrame(ctx, c.played.server, method, params); f != nil {
 			return f.result(c.played.server)
 		}
@@ -219,7 +219,7 @@ func (c *liveConn) Request(ctx context.Context, method string, params json.RawMe
 	if method == MethodList && err == nil {
 		p.lists(c.played.server, result)
 	}
-	if method != MethodCall {
+	if method != methodCall {
 		return result, err
 	}
 	f := p.findFrame(ctx, c.played.server, method, params)
@@ -228,7 +228,7 @@ func (c *liveConn) Request(ctx context.Context, method string, params json.RawMe
 	}
 	want, got := shown(f.result(c.played.server)), shown(result, err)
 	if want != got {
-		p.drift(turnOf(ctx), f.request.Line, Differing(Result, "call on server "+c.played.server, want, got))
+		p.drift(turnOf(ctx), f.request.Line, differing(Result, "call on server "+c.played.server, want, got))
 	}
 	return result, err
 }

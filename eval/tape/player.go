@@ -91,11 +91,11 @@ func NewPlayer(cfg PlayerConfig) (*Player, error) {
 		case TypeModelRequest:
 			exchanges[r.Seq] = &taped{request: r, pass: r.ModelPass()}
 			p.models = append(p.models, exchanges[r.Seq])
-		case TypeModelChunk:
+		case typeModelChunk:
 			exchanges[r.Seq].chunks = append(exchanges[r.Seq].chunks, r.Bytes())
-		case TypeModelEnd:
+		case typeModelEnd:
 			exchanges[r.Seq].end = r
-		case TypeMCP:
+		case typeMCP:
 			if err := p.addFrame(r, frames); err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", cfg.Tape.Name, r.Line, err)
 			}
@@ -112,9 +112,9 @@ func (p *Player) addFrame(r *Record, byID map[string]*tapedFrame) error {
 	id := fmt.Sprintf("%s/%d", r.Server, f.ID)
 	known := byID[id]
 	switch {
-	case r.Dir == ToServer && known != nil:
+	case r.Dir == toServer && known != nil:
 		return fmt.Errorf("request %d of server %q begins twice", f.ID, r.Server)
-	case r.Dir == ToServer:
+	case r.Dir == toServer:
 		byID[id] = &tapedFrame{request: r, frame: f, key: Params(f.Params)}
 		p.frames[r.Server] = append(p.frames[r.Server], byID[id])
 	case known != nil && known.answer != nil:
@@ -161,13 +161,13 @@ func (p *Player) drifted(turn int) bool {
 // Differs notes what of the config is not as it was when the tape was made: the cause of
 // all that follows.
 func (p *Player) Differs(where, was, now string) {
-	p.drift(0, 1, Differing(Config, where, was, now))
+	p.drift(0, 1, differing(Config, where, was, now))
 }
 
 // Uses reports whether the tape offers or calls a tool of the server.
 func (p *Player) Uses(server string) bool {
 	return slices.ContainsFunc(p.models, func(x *taped) bool { return bytes.Contains(x.request.Body, []byte(`"`+server+"__")) }) ||
-		slices.ContainsFunc(p.frames[server], func(f *tapedFrame) bool { return f.frame.Method == MethodCall })
+		slices.ContainsFunc(p.frames[server], func(f *tapedFrame) bool { return f.frame.Method == methodCall })
 }
 
 // Provider wraps a provider so that the transport below it knows the pass. One
@@ -210,7 +210,7 @@ func (p *Player) take(s slot, method, path string, body []byte) (*taped, error) 
 	line := p.line
 	p.mu.Unlock()
 	if x == nil {
-		p.drift(s.turn, line+1, Drift{Class: ModelExtra, Where: fmt.Sprintf("%s pass", s.pass), Want: "(nothing)", Got: Clip(string(body))})
+		p.drift(s.turn, line+1, Drift{Class: ModelExtra, Where: fmt.Sprintf("%s pass", s.pass), Want: "(nothing)", Got: clip(string(body))})
 		if p.leave() {
 			return nil, errNoTape("the tape ends here")
 		}
@@ -220,13 +220,13 @@ func (p *Player) take(s slot, method, path string, body []byte) (*taped, error) 
 	if x.end == nil {
 		return nil, fmt.Errorf("%s:%d: the recording of this model call broke off", p.cfg.Tape.Name, x.request.Line)
 	}
-	if x.request.Unkeyed || s.pass == PassProbe {
+	if x.request.Unkeyed || s.pass == passProbe {
 		return x, nil
 	}
 	rec := x.request
 	drifts := p.cfg.Canon.Read(rec.Body).Diff(p.cfg.Canon.Read([]byte(p.cfg.Redactor.Text(string(body)))))
 	if rec.Method+" "+rec.Path != method+" "+path {
-		drifts = append(drifts, Differing(Transport, "request", rec.Method+" "+rec.Path, method+" "+path))
+		drifts = append(drifts, differing(Transport, "request", rec.Method+" "+rec.Path, method+" "+path))
 	}
 	if len(drifts) == 0 {
 		return x, nil
@@ -266,13 +266,13 @@ func (p *Player) NotAsked() bool {
 // find looks for the next exchange of the turn and pass. Summaries that were recorded
 // outside a turn are found by what they ask.
 func (p *Player) find(s slot, method, path string, body []byte) *taped {
-	if s.pass == PassProbe {
+	if s.pass == passProbe {
 		return p.findProbe(method, path, body)
 	}
 	var stray *taped
 	for _, x := range p.models {
 		switch {
-		case x.used || x.pass == PassProbe:
+		case x.used || x.pass == passProbe:
 		case x.request.Turn == s.turn && x.pass == string(s.pass):
 			return x
 		case x.request.Turn == s.turn && x.pass == "" && (s.pass == providers.PassTool || s.pass == providers.PassAnswer):
@@ -289,7 +289,7 @@ func (p *Player) find(s slot, method, path string, body []byte) *taped {
 func (p *Player) findProbe(method, path string, body []byte) *taped {
 	var same, like *taped
 	for _, x := range p.models {
-		if x.pass != PassProbe || x.request.Method != method || x.request.Path != path {
+		if x.pass != passProbe || x.request.Method != method || x.request.Path != path {
 			continue
 		}
 		if like == nil || like.used {
@@ -343,11 +343,11 @@ func (p *Player) Finish() (causes, follows []Drift) {
 	if p.hasLeft() { // what the tape has of the rest is of another story
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return Rank(p.drifts)
+		return rank(p.drifts)
 	}
 	if !p.cfg.LiveModel {
 		for _, x := range p.models {
-			if !x.used && x.pass != PassProbe && !x.spare() {
+			if !x.used && x.pass != passProbe && !x.spare() {
 				p.drift(x.request.Turn, x.request.Line, Drift{Class: Unconsumed, Where: fmt.Sprintf("model call %d, %s pass", x.request.Seq, x.pass), Want: "asked for", Got: "(nothing)"})
 			}
 		}
@@ -358,7 +358,7 @@ func (p *Player) Finish() (causes, follows []Drift) {
 	if !p.cfg.LiveTools && !p.cfg.LiveModel {
 		for server, frames := range p.frames {
 			for _, f := range frames {
-				if !f.used && f.frame.Method == MethodCall {
+				if !f.used && f.frame.Method == methodCall {
 					p.drift(f.request.Turn, f.request.Line, Drift{Class: Unconsumed, Where: "call on server " + server, Want: "asked for", Got: "(nothing)"})
 				}
 			}
@@ -371,7 +371,7 @@ func (p *Player) Finish() (causes, follows []Drift) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Rank(p.drifts)
+	return rank(p.drifts)
 }
 
 // spare reports whether an exchange need not be asked for: a verdict from before the

@@ -30,7 +30,7 @@ func (t playedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	s := slotOf(req.Context(), req.URL.Path)
-	if s.pass == PassProbe {
+	if s.pass == passProbe {
 		return t.probe(req, s, body)
 	}
 	answer := func() (*http.Response, error) {

@@ -91,8 +91,8 @@ func (in *reader) take(r Record) (err error) {
 	switch first := !in.begun; {
 	case first && (r.Type != TypeHeader || r.Header == nil):
 		return errors.New("the first line is no header: this is no tape")
-	case first && r.Header.V > Version:
-		return fmt.Errorf("the tape has version %d, this program reads up to %d: use a newer molar", r.Header.V, Version)
+	case first && r.Header.V > version:
+		return fmt.Errorf("the tape has version %d, this program reads up to %d: use a newer molar", r.Header.V, version)
 	case first && r.Header.V < 1:
 		return errors.New("the header has no version")
 	case first:
@@ -102,11 +102,11 @@ func (in *reader) take(r Record) (err error) {
 	switch r.Type {
 	case TypeHeader:
 		return errors.New("a second header: one file holds one tape")
-	case TypeModelRequest, TypeModelChunk, TypeModelEnd:
+	case TypeModelRequest, typeModelChunk, typeModelEnd:
 		err = in.exchange(&r)
-	case TypeMCP:
+	case typeMCP:
 		in.frame(&r)
-	case TypeUser, TypeGuardrail, TypeToolCall, TypeToolResult, TypeAnswer:
+	case TypeUser, TypeGuardrail, TypeToolCall, typeToolResult, TypeAnswer:
 		err = in.turn(&r)
 	default:
 		err = fmt.Errorf("unknown type of record %q", r.Type)
@@ -131,7 +131,7 @@ func (in *reader) exchange(r *Record) error {
 		return fmt.Errorf("%s of exchange %d, which has not begun", r.Type, r.Seq)
 	case p.ended:
 		return fmt.Errorf("%s of exchange %d, which has ended", r.Type, r.Seq)
-	case r.Type == TypeModelChunk:
+	case r.Type == typeModelChunk:
 		if p.chunks++; r.N != 0 && r.N != p.chunks {
 			return fmt.Errorf("chunk %d of exchange %d stands where chunk %d should", r.N, r.Seq, p.chunks)
 		}
@@ -139,7 +139,7 @@ func (in *reader) exchange(r *Record) error {
 		if p.ended = true; r.N != 0 && r.N != p.chunks {
 			return fmt.Errorf("exchange %d has %d chunks, and ends after %d", r.Seq, p.chunks, r.N)
 		}
-		if p.step.Pass != PassProbe {
+		if p.step.Pass != passProbe {
 			in.t.Steps = append(in.t.Steps, p.step)
 		}
 	}
@@ -198,7 +198,7 @@ func (in *reader) turn(r *Record) error {
 		if r.Call != nil {
 			t.Calls = append(t.Calls, SeenCall{Call: *r.Call, Server: r.Server, Tool: r.Tool, Line: r.Line})
 		}
-	case TypeToolResult:
+	case typeToolResult:
 		if r.Call != nil {
 			t.result(SeenCall{Call: *r.Call, Output: r.Content, IsError: r.IsError, DoneLine: r.Line})
 		}
@@ -219,7 +219,7 @@ func (in *reader) frame(r *Record) {
 		return
 	}
 	key := fmt.Sprintf("%s/%d", r.Server, f.ID)
-	if r.Dir == ToServer {
+	if r.Dir == toServer {
 		in.lists[key] = f.Method == MethodList
 		return
 	}
@@ -232,7 +232,7 @@ func (in *reader) frame(r *Record) {
 		in.t.Servers[r.Server] = to
 	}
 	to.Line = r.Line
-	for _, t := range Listed(f.Result) {
+	for _, t := range listed(f.Result) {
 		to.Tools[t.Name] = t
 	}
 }

@@ -9,27 +9,27 @@ import (
 	"molar/schemas"
 )
 
-// Version is the newest version of the format that this package reads and the one
+// version is the newest version of the format that this package reads and the one
 // that it writes.
-const Version = 2
+const version = 2
 
 // The types of record.
 const (
 	TypeHeader       = "header"
 	TypeUser         = "user"
 	TypeModelRequest = "model_request"
-	TypeModelChunk   = "model_chunk"
-	TypeModelEnd     = "model_end"
+	typeModelChunk   = "model_chunk"
+	typeModelEnd     = "model_end"
 	TypeGuardrail    = "guardrail"
 	TypeToolCall     = "tool_call"
-	TypeToolResult   = "tool_result"
-	TypeMCP          = "mcp"
+	typeToolResult   = "tool_result"
+	typeMCP          = "mcp"
 	TypeAnswer       = "answer"
 )
 
-// PassProbe marks exchanges that no model call made: lists of models and the like.
+// passProbe marks exchanges that no model call made: lists of models and the like.
 // They may be served any number of times.
-const PassProbe = "probe"
+const passProbe = "probe"
 
 // A Record is one line of a tape. Type decides which of the other fields are set.
 type Record struct {
@@ -66,7 +66,7 @@ type Record struct {
 	ContentType string `json:"content_type,omitempty"`
 	Error       string `json:"error,omitempty"`
 
-	// Decision is "pass" or "refuse".
+	// decision is "pass" or "refuse".
 	Decision string `json:"decision,omitempty"`
 
 	// Call is set for TypeToolCall and TypeToolResult; Server and Tool say where the
@@ -83,7 +83,7 @@ type Record struct {
 	// Dir is "c2s" or "s2c", Frame the JSON-RPC message.
 	Dir   string          `json:"dir,omitempty"`
 	Frame json.RawMessage `json:"frame,omitempty"`
-	// Sha is a hash of Frame, in the answer to a tools/call: the host may not look at
+	// sha is a hash of Frame, in the answer to a tools/call: the host may not look at
 	// all of a result, and a change of any of it is drift.
 	Sha string `json:"sha,omitempty"`
 
@@ -113,15 +113,15 @@ func (r *Record) Bytes() []byte {
 
 // The MCP methods that matter to a tape.
 const (
-	MethodInitialize = "initialize"
-	MethodCall       = "tools/call"
+	methodInitialize = "initialize"
+	methodCall       = "tools/call"
 	MethodList       = "tools/list"
 )
 
 // The directions of a frame.
 const (
-	ToServer   = "c2s"
-	FromServer = "s2c"
+	toServer   = "c2s"
+	fromServer = "s2c"
 )
 
 // A Frame is a JSON-RPC message.

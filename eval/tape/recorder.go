@@ -103,7 +103,7 @@ func (x *exchange) chunk(data []byte) {
 		return
 	}
 	x.chunks++
-	rec := &Record{Type: TypeModelChunk, Seq: x.seq, N: x.chunks}
+	rec := &Record{Type: typeModelChunk, Seq: x.seq, N: x.chunks}
 	rec.SetBytes(data)
 	x.r.w.Write(rec)
 }
@@ -118,7 +118,7 @@ func (x *exchange) end(status int, contentType string, err error) {
 	}
 	x.ended = true
 	rec := &Record{
-		Type: TypeModelEnd, Seq: x.seq, N: x.chunks, Status: status, ContentType: contentType,
+		Type: typeModelEnd, Seq: x.seq, N: x.chunks, Status: status, ContentType: contentType,
 	}
 	what := fmt.Sprintf("status %d", status)
 	if err != nil {
@@ -130,7 +130,7 @@ func (x *exchange) end(status int, contentType string, err error) {
 		return
 	default:
 	}
-	if x.slot.pass != PassProbe && (err != nil || status >= http.StatusBadRequest) {
+	if x.slot.pass != passProbe && (err != nil || status >= http.StatusBadRequest) {
 		x.r.failed(fmt.Sprintf("turn %d: the %s call of the model ended in an error: %s", x.slot.turn, x.slot.pass, what))
 	}
 }
@@ -178,13 +178,13 @@ func (w *watch) event(e answer.Event, err error) {
 	}
 	switch e.Kind {
 	case answer.KindStep:
-		if d := Decision(e); d != "" {
+		if d := decision(e); d != "" {
 			w.write(&Record{Type: TypeGuardrail, Decision: d})
 		}
 	case answer.KindToolCall:
 		w.write(&Record{Type: TypeToolCall, Call: e.Call, Server: e.Server, Tool: e.ToolName})
 	case answer.KindToolResult:
-		rec := &Record{Type: TypeToolResult, Call: e.Call, Server: e.Server, Tool: e.ToolName}
+		rec := &Record{Type: typeToolResult, Call: e.Call, Server: e.Server, Tool: e.ToolName}
 		if e.Result != nil {
 			rec.IsError, rec.Content = e.Result.IsError, e.Result.Output
 		}

@@ -13,14 +13,14 @@ import (
 
 // The kinds of [Part].
 const (
-	KindRole    = "role" // begins a message
+	kindRole    = "role" // begins a message
 	KindSystem  = "system"
-	KindText    = "text"
-	KindThought = "thought"
-	KindCall    = "call"
-	KindResult  = "result"
-	// KindSignature is what a service wants back unchanged.
-	KindSignature = "signature"
+	kindText    = "text"
+	kindThought = "thought"
+	kindCall    = "call"
+	kindResult  = "result"
+	// kindSignature is what a service wants back unchanged.
+	kindSignature = "signature"
 )
 
 // A Part is a piece of what a model reads or says.
@@ -128,7 +128,7 @@ func (r *wireReader) texts(kind, at string, v any) {
 func (r *wireReader) message(at string, v any) {
 	m, ok := v.(object)
 	if !ok {
-		r.text(KindText, at, match.Canonical(v))
+		r.text(kindText, at, match.Canonical(v))
 		return
 	}
 	role, _ := m["role"].(string)
@@ -138,24 +138,24 @@ func (r *wireReader) message(at string, v any) {
 		r.texts(KindSystem, at, content)
 		return
 	case m["parts"] == nil && (role == "tool" || role == "function"):
-		p := Part{Kind: KindResult, At: at}
+		p := Part{Kind: kindResult, At: at}
 		p.ID, _ = m["tool_call_id"].(string)
 		if p.Name, _ = m["tool_name"].(string); p.Name == "" {
 			p.Name, _ = m["name"].(string)
 		}
 		var gave wireReader
-		gave.texts(KindResult, at, content)
+		gave.texts(kindResult, at, content)
 		for _, text := range gave {
 			p.Text += text.Text
 		}
 		*r = append(*r, p)
 		return
 	}
-	*r = append(*r, Part{Kind: KindRole, At: at, Text: role})
-	r.texts(KindText, at, content)
-	r.texts(KindThought, at, m["thinking"])
+	*r = append(*r, Part{Kind: kindRole, At: at, Text: role})
+	r.texts(kindText, at, content)
+	r.texts(kindThought, at, m["thinking"])
 	if images, there := m["images"]; there {
-		r.text(KindText, at, match.Canonical(images))
+		r.text(kindText, at, match.Canonical(images))
 	}
 	parts, _ := m["parts"].([]any)
 	for i, p := range parts {
@@ -174,7 +174,7 @@ func (r *wireReader) part(at string, v any) {
 	rest := maps.Clone(p)
 	for _, key := range []string{"thoughtSignature", "thought_signature", "state"} {
 		if signature, there := p[key]; there {
-			r.text(KindSignature, at+"."+key, match.Canonical(signature))
+			r.text(kindSignature, at+"."+key, match.Canonical(signature))
 			delete(rest, key)
 		}
 	}
@@ -188,7 +188,7 @@ func (r *wireReader) part(at string, v any) {
 	case gave:
 		id, _ := result["id"].(string)
 		name, _ := result["name"].(string)
-		*r = append(*r, Part{Kind: KindResult, At: at, ID: id, Name: name, Text: match.Canonical(result["response"])})
+		*r = append(*r, Part{Kind: kindResult, At: at, ID: id, Name: name, Text: match.Canonical(result["response"])})
 	case ours == "call":
 		call, _ := p["call"].(object)
 		r.call(at, call["id"], call["function"])
@@ -196,20 +196,20 @@ func (r *wireReader) part(at string, v any) {
 		result, _ := p["result"].(object)
 		id, _ := result["id"].(string)
 		text, _ := p["text"].(string)
-		*r = append(*r, Part{Kind: KindResult, At: at, ID: id, Text: text})
+		*r = append(*r, Part{Kind: kindResult, At: at, ID: id, Text: text})
 	case p["thought"] == true:
-		r.text(KindThought, at, text)
+		r.text(kindThought, at, text)
 	case isText:
-		r.text(KindText, at, text)
+		r.text(kindText, at, text)
 	default:
-		r.text(KindText, at, match.Canonical(rest))
+		r.text(kindText, at, match.Canonical(rest))
 	}
 }
 
 // call adds {name, arguments} or {name, args}; the arguments are text or an object.
 func (r *wireReader) call(at string, id, function any) {
 	f, _ := function.(object)
-	p := Part{Kind: KindCall, At: at}
+	p := Part{Kind: kindCall, At: at}
 	p.ID, _ = id.(string)
 	p.Name, _ = f["name"].(string)
 	args := f["arguments"]
@@ -242,18 +242,18 @@ func (r *WireRequest) Messages() []Message {
 	}
 	for _, p := range r.Parts {
 		switch p.Kind {
-		case KindRole:
+		case kindRole:
 			all = append(all, Message{Role: p.Text})
 		case KindSystem:
 			m := in(KindSystem)
 			m.Text = strings.TrimSpace(m.Text + "\n" + p.Text)
-		case KindText:
+		case kindText:
 			m := in("")
 			m.Text = strings.TrimSpace(m.Text + "\n" + p.Text)
-		case KindCall:
+		case kindCall:
 			m := in("")
 			m.Calls = append(m.Calls, Call{p.ID, p.Name, p.Text})
-		case KindResult:
+		case kindResult:
 			m := in("")
 			if m.Role != "user" || m.Text != "" {
 				m = in("tool")
@@ -280,8 +280,8 @@ type Annotations struct {
 	schemas.ToolAnnotations
 }
 
-// Listed reads the result of a tools/list; one that cannot be read has no tools.
-func Listed(result json.RawMessage) []Tool {
+// listed reads the result of a tools/list; one that cannot be read has no tools.
+func listed(result json.RawMessage) []Tool {
 	var list struct {
 		Tools []Tool `json:"tools"`
 	}

@@ -51,7 +51,7 @@ func (s *Seen) Event(e answer.Event, err error) {
 	case answer.KindText:
 		s.Answer += e.Text
 	case answer.KindStep:
-		if d := Decision(e); d != "" {
+		if d := decision(e); d != "" {
 			s.Guardrail = d
 		}
 	case answer.KindToolCall:
@@ -107,22 +107,22 @@ type Server struct {
 // ModelPass is the pass of a request. A look-up of models is a probe, whatever it was made
 // in the middle of.
 func (r *Record) ModelPass() string {
-	if Lookup(r.Path) {
-		return PassProbe
+	if lookup(r.Path) {
+		return passProbe
 	}
 	return r.Pass
 }
 
-// Lookup reports whether an address is that of a list of models rather than of a call.
-func Lookup(path string) bool {
+// lookup reports whether an address is that of a list of models rather than of a call.
+func lookup(path string) bool {
 	path, _, _ = strings.Cut(path, "?")
 	return slices.ContainsFunc([]string{"/api/show", "/api/tags", "/api/ps", "/api/version", "/models"}, func(end string) bool {
 		return strings.HasSuffix(path, end)
 	})
 }
 
-// Decision reads the guardrail's verdict out of a step: pass, refuse, or "".
-func Decision(e answer.Event) string {
+// decision reads the guardrail's verdict out of a step: pass, refuse, or "".
+func decision(e answer.Event) string {
 	switch {
 	case e.Step != "2.1":
 		return ""

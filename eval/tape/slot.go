@@ -34,8 +34,8 @@ func turnOf(ctx context.Context) int {
 // middle of a call: that is a probe of its own, and no part of the pass.
 func slotOf(ctx context.Context, path string) slot {
 	req, ok := ctx.Value(passKey{}).(providers.Request)
-	if !ok || Lookup(path) {
-		return slot{turn: turnOf(ctx), pass: PassProbe}
+	if !ok || lookup(path) {
+		return slot{turn: turnOf(ctx), pass: passProbe}
 	}
 	return slot{turn: turnOf(ctx), pass: req.Pass}
 }

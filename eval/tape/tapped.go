@@ -152,7 +152,7 @@ func (c *tappedConn) Request(ctx context.Context, method string, params json.Raw
 		return result, err
 	}
 	id := int(r.rpc.Add(1))
-	asked := frame(c.server, ToServer, Frame{ID: id, Method: method, Params: params})
+	asked := frame(c.server, toServer, Frame{ID: id, Method: method, Params: params})
 	asked.Turn, asked.Slot = turnOf(ctx), toolhandler.Slot(ctx)
 	r.w.Write(asked)
 	result, err := c.Conn.Request(ctx, method, params)
@@ -161,13 +161,13 @@ func (c *tappedConn) Request(ctx context.Context, method string, params json.Raw
 		answer = Frame{ID: id, Error: &FrameError{Code: refused.Code, Message: refused.Message, Data: refused.Data}}
 	} else if err != nil {
 		answer, lost = Frame{ID: id}, err.Error()
-		if ctx.Err() == nil && method == MethodCall {
+		if ctx.Err() == nil && method == methodCall {
 			r.failed(fmt.Sprintf("turn %d: a call on server %s got no answer: %v", turnOf(ctx), c.server, err))
 		}
 	}
-	rec := frame(c.server, FromServer, answer)
+	rec := frame(c.server, fromServer, answer)
 	rec.Turn, rec.Error = turnOf(ctx), lost
-	if method == MethodCall && lost == "" {
+	if method == methodCall && lost == "" {
 		r.w.Seal(rec)
 	}
 	r.w.Write(rec)
@@ -175,5 +175,5 @@ func (c *tappedConn) Request(ctx context.Context, method string, params json.Raw
 }
 
 func frame(server, dir string, f Frame) *Record {
-	return &Record{Type: TypeMCP, Server: server, Dir: dir, Frame: f.Encode()}
+	return &Record{Type: typeMCP, Server: server, Dir: dir, Frame: f.Encode()}
 }

@@ -70,7 +70,7 @@ func diffHints(where string, was, now []hint) []Drift {
 		if w == n {
 			continue
 		}
-		d := Differing(Annotation, where, w.name+": "+w.value, n.name+": "+n.value)
+		d := differing(Annotation, where, w.name+": "+w.value, n.name+": "+n.value)
 		d.Rule, d.Tier = "annotation-changed", hintTier(w.name, w.value, n.value)
 		drifts = append(drifts, d)
 	}
@@ -107,7 +107,7 @@ func diffOutput(where string, was, now json.RawMessage) []Drift {
 	if before == after {
 		return nil
 	}
-	d := Differing(DriftOutput, where, before, after)
+	d := differing(DriftOutput, where, before, after)
 	switch {
 	case len(was) == 0:
 		d.Rule, d.Tier = "output-schema-added", TierMinor

@@ -71,7 +71,7 @@ func (a *WireAnswer) add(event object) error {
 	if call, there := event["call"].(object); there { // of a provider without a wire
 		said.call("", call["id"], call["function"])
 	}
-	said.texts(KindText, "", event["text"])
+	said.texts(kindText, "", event["text"])
 	choices, _ := event["choices"].([]any)
 	for _, c := range choices {
 		choice, _ := c.(object)
@@ -104,11 +104,11 @@ func whole(v any) int {
 func (a *WireAnswer) part(p Part) {
 	last := len(a.Calls) - 1
 	switch {
-	case p.Kind == KindText:
+	case p.Kind == kindText:
 		a.Text += p.Text
-	case p.Kind == KindCall && p.Name == "" && last >= 0:
+	case p.Kind == kindCall && p.Name == "" && last >= 0:
 		a.Calls[last].Arguments += p.Text
-	case p.Kind == KindCall:
+	case p.Kind == kindCall:
 		if p.Text == "null" {
 			p.Text = ""
 		}

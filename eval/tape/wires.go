@@ -10,11 +10,11 @@ import (
 
 // The wires, as [providers.Service] names them.
 const (
-	Gemini = "gemini"
+	gemini = "gemini"
 	OpenAI = "openai"
-	Ollama = "ollama"
-	// Offline is none that goes over a network, see [LocalChunk].
-	Offline = "offline"
+	ollama = "ollama"
+	// offline is none that goes over a network, see [LocalChunk].
+	offline = "offline"
 )
 
 // A wireForm is the form of the traffic of a service.
@@ -38,7 +38,7 @@ type wireForm struct {
 func wireForms() []wireForm {
 	return []wireForm{
 		{
-			name: Gemini, contentType: eventStream, model: geminiModel, write: func(a WireAnswer, _ string) [][]byte { return a.gemini() },
+			name: gemini, contentType: eventStream, model: geminiModel, write: func(a WireAnswer, _ string) [][]byte { return a.gemini() },
 			path: func(model string) string {
 				return "/v1beta/models/" + cmp.Or(model, "model") + ":streamGenerateContent"
 			},
@@ -46,10 +46,10 @@ func wireForms() []wireForm {
 		},
 		{name: OpenAI, contentType: eventStream, model: endsIn(chatPath), path: at(chatPath), write: WireAnswer.openAI},
 		{
-			name: Ollama, contentType: "application/x-ndjson", model: endsIn(ollamaPath), path: at(ollamaPath), write: WireAnswer.ollama,
+			name: ollama, contentType: "application/x-ndjson", model: endsIn(ollamaPath), path: at(ollamaPath), write: WireAnswer.ollama,
 			piece: func(e object) []byte { return append(encode(e), '\n') }, lines: true,
 		},
-		{name: Offline, path: at(""), write: func(a WireAnswer, _ string) [][]byte { return a.local() }},
+		{name: offline, path: at(""), write: func(a WireAnswer, _ string) [][]byte { return a.local() }},
 	}
 }
 

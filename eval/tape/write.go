@@ -17,7 +17,7 @@ type WireAnswer struct {
 	Finish string
 	// Prompt and Completion are tokens.
 	Prompt, Completion int
-	// Signature is put on the first call, by a service that signs its thoughts.
+	// signature is put on the first call, by a service that signs its thoughts.
 	Signature string
 	// Words sends the text word by word.
 	Words bool
@@ -44,8 +44,8 @@ func Refusal(status int, message string) []byte {
 	return encode(object{"error": object{"code": status, "status": "INVALID_ARGUMENT", "type": "invalid_request_error", "message": message}})
 }
 
-// Refused is the message of a [Refusal].
-func Refused(body []byte) string {
+// refused is the message of a [Refusal].
+func refused(body []byte) string {
 	var refusal struct{ Error struct{ Message string } }
 	if json.Unmarshal(body, &refusal) != nil {
 		return string(body)

@@ -24,7 +24,7 @@ type Writer struct {
 // NewWriter begins a tape with its header.
 func NewWriter(to io.Writer, redact *Redactor, h Header) *Writer {
 	w := &Writer{to: to, redact: redact, offered: make(map[string]int)}
-	h.V = Version
+	h.V = version
 	w.Write(&Record{Type: TypeHeader, Header: &h})
 	return w
 }
@@ -43,7 +43,7 @@ func (w *Writer) shorten(r *Record) *Record {
 	if tools == nil {
 		return r
 	}
-	name := Sha(string(tools))
+	name := sha(string(tools))
 	first, known := w.offered[name]
 	if !known {
 		w.offered[name] = r.Seq
@@ -98,11 +98,11 @@ func (w *Writer) Seal(r *Record) {
 	if clean := w.redact.Text(string(r.Frame)); json.Valid([]byte(clean)) {
 		r.Frame = json.RawMessage(clean)
 	}
-	r.Sha = FrameSha(r.Frame)
+	r.Sha = frameSha(r.Frame)
 }
 
-// FrameSha is the hash of a frame.
-func FrameSha(frame json.RawMessage) string { return Sha(match.CanonicalJSON(frame)) }
+// frameSha is the hash of a frame.
+func frameSha(frame json.RawMessage) string { return sha(match.CanonicalJSON(frame)) }
 
 // Reseal puts the right hashes on lines of a tape whose text was changed on purpose. Only
 // the hashes are written anew.
@@ -114,7 +114,7 @@ func Reseal(lines []byte) ([]byte, error) {
 			return nil, fmt.Errorf("reseal a tape: %w", err)
 		}
 		if r.Sha != "" {
-			line = bytes.Replace(line, []byte(`"sha":"`+r.Sha+`"`), []byte(`"sha":"`+FrameSha(r.Frame)+`"`), 1)
+			line = bytes.Replace(line, []byte(`"sha":"`+r.Sha+`"`), []byte(`"sha":"`+frameSha(r.Frame)+`"`), 1)
 		}
 		sealed.Write(line)
 	}

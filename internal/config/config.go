@@ -145,8 +145,8 @@ type Assistant struct {
 
 // The flows of an assistant with tools.
 const (
-	FlowAgentic = "agentic"
-	FlowTwoPass = "two-pass"
+	flowAgentic = "agentic"
+	flowTwoPass = "two-pass"
 )
 
 // Search configures the bundled search tools.

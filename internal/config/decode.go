@@ -19,7 +19,7 @@ const maxAliases = 16
 
 // A Decoder fills a struct from the syntax tree of one YAML file. It knows every
 // key from the yaml tags of the types, and notes where each was set.
-type Decoder struct {
+type decoder struct {
 	// File is the name for messages, Variables that of the file into which a variable can be
 	// put.
 	File, Variables string
@@ -36,18 +36,18 @@ type Decoder struct {
 	Unset []Unset
 
 	anchors map[string]ast.Node
-	faults  Faults
+	faults  faults
 }
 
 // An Unset is a variable that a key lacks.
 type Unset struct {
-	Fault    *Fault
+	Fault    *fault
 	Variable string
 }
 
 // Decode reads data into a struct, given by its pointer, and returns all that is wrong with
 // it.
-func (d *Decoder) Decode(data []byte, to any) Faults {
+func (d *decoder) Decode(data []byte, to any) faults {
 	d.anchors = make(map[string]ast.Node)
 	body, err := parse(data)
 	if err != nil {
@@ -93,7 +93,7 @@ func parse(data []byte) (root ast.Node, err error) {
 }
 
 // value decodes n into v. A null leaves v as it is.
-func (d *Decoder) value(key string, n ast.Node, v reflect.Value) {
+func (d *decoder) value(key string, n ast.Node, v reflect.Value) {
 	n, ok := d.resolve(key, n)
 	if !ok || n.Type() == ast.NullType {
 		return
@@ -101,7 +101,7 @@ func (d *Decoder) value(key string, n ast.Node, v reflect.Value) {
 	if key != "" {
 		d.Origins[key] = d.at(n)
 	}
-	if m, ok := reflect.TypeAssert[Mapping](v.Addr()); ok {
+	if m, ok := reflect.TypeAssert[mapping](v.Addr()); ok {
 		d.mapping(key, n, m)
 		return
 	}
@@ -125,7 +125,7 @@ func (d *Decoder) value(key string, n ast.Node, v reflect.Value) {
 }
 
 // resolve looks through anchors and aliases.
-func (d *Decoder) resolve(key string, n ast.Node) (ast.Node, bool) {
+func (d *decoder) resolve(key string, n ast.Node) (ast.Node, bool) {
 	for range maxAliases {
 		switch node := n.(type) {
 		case *ast.AnchorNode:
@@ -151,7 +151,7 @@ func (d *Decoder) resolve(key string, n ast.Node) (ast.Node, bool) {
 }
 
 // entries returns the key-value pairs of a mapping, and false when n is not one.
-func (d *Decoder) entries(key string, n ast.Node) ([]*ast.MappingValueNode, bool) {
+func (d *decoder) entries(key string, n ast.Node) ([]*ast.MappingValueNode, bool) {
 	m, ok := n.(*ast.MappingNode)
 	if !ok {
 		d.faults.Add(d.at(n), key, "want a mapping (key: value), got %s", nodeKind(n))
@@ -168,31 +168,31 @@ func (d *Decoder) entries(key string, n ast.Node) ([]*ast.MappingValueNode, bool
 	return plain, true
 }
 
-func (d *Decoder) structure(key string, n ast.Node, v reflect.Value) {
+func (d *decoder) structure(key string, n ast.Node, v reflect.Value) {
 	entries, ok := d.entries(key, n)
 	if !ok {
 		return
 	}
-	fields := FieldsOf(v.Type())
+	fields := fieldsOf(v.Type())
 	for _, e := range entries {
 		name := keyText(e.Key)
 		i, ok := fields.Index[name]
 		if !ok {
-			d.faults.Add(d.at(e.Key), Join(key, name), "unknown key %q%s", name, DidYouMean(name, fields.Names))
+			d.faults.Add(d.at(e.Key), join(key, name), "unknown key %q%s", name, didYouMean(name, fields.Names))
 			continue
 		}
-		d.value(Join(key, name), e.Value, v.FieldByIndex(i))
+		d.value(join(key, name), e.Value, v.FieldByIndex(i))
 	}
 }
 
-func (d *Decoder) mapping(key string, n ast.Node, m Mapping) {
+func (d *decoder) mapping(key string, n ast.Node, m mapping) {
 	entries, ok := d.entries(key, n)
 	if !ok {
 		return
 	}
 	m.Reset()
 	for _, e := range entries {
-		at := Join(key, keyText(e.Key))
+		at := join(key, keyText(e.Key))
 		v := m.Add(keyText(e.Key))
 		d.Origins[at] = d.at(e.Key)
 		d.value(at, e.Value, v)
@@ -200,7 +200,7 @@ func (d *Decoder) mapping(key string, n ast.Node, m Mapping) {
 }
 
 // object takes any mapping as it stands.
-func (d *Decoder) object(key string, n ast.Node, v reflect.Value) {
+func (d *decoder) object(key string, n ast.Node, v reflect.Value) {
 	if _, ok := d.entries(key, n); !ok {
 		return
 	}
@@ -209,7 +209,7 @@ func (d *Decoder) object(key string, n ast.Node, v reflect.Value) {
 	}
 }
 
-func (d *Decoder) secrets(key string, n ast.Node, v reflect.Value) {
+func (d *decoder) secrets(key string, n ast.Node, v reflect.Value) {
 	entries, ok := d.entries(key, n)
 	if !ok {
 		return
@@ -217,12 +217,12 @@ func (d *Decoder) secrets(key string, n ast.Node, v reflect.Value) {
 	v.Set(reflect.MakeMap(v.Type()))
 	for _, e := range entries {
 		value := reflect.New(v.Type().Elem()).Elem()
-		d.value(Join(key, keyText(e.Key)), e.Value, value)
+		d.value(join(key, keyText(e.Key)), e.Value, value)
 		v.SetMapIndex(reflect.ValueOf(keyText(e.Key)), value)
 	}
 }
 
-func (d *Decoder) list(key string, n ast.Node, v reflect.Value) {
+func (d *decoder) list(key string, n ast.Node, v reflect.Value) {
 	seq, ok := n.(*ast.SequenceNode)
 	if !ok && v.Type() == reflect.TypeFor[Providers]() {
 		v.Set(reflect.ValueOf(Providers{""}))
@@ -239,7 +239,7 @@ func (d *Decoder) list(key string, n ast.Node, v reflect.Value) {
 	}
 }
 
-func (d *Decoder) scalar(key string, n ast.Node, v reflect.Value) {
+func (d *decoder) scalar(key string, n ast.Node, v reflect.Value) {
 	text, ok := scalarText(n)
 	if !ok {
 		d.faults.Add(d.at(n), key, "%s, got %s", wanted(v.Type()), nodeKind(n))
@@ -249,14 +249,14 @@ func (d *Decoder) scalar(key string, n ast.Node, v reflect.Value) {
 	expanded := text
 	if isString {
 		var err error
-		expanded, err = Expand(text, d.Env)
-		lacking, unset := errors.AsType[UnsetError](err)
+		expanded, err = expand(text, d.Env)
+		lacking, unset := errors.AsType[unsetError](err)
 		if unset {
 			lacking.File = d.Variables
 			err = lacking
 		}
 		if unset && d.Bears(key) {
-			d.Unset = append(d.Unset, Unset{&Fault{Where: d.at(n), Key: key, Message: err.Error()}, lacking.Name})
+			d.Unset = append(d.Unset, Unset{&fault{Where: d.at(n), Key: key, Message: err.Error()}, lacking.Name})
 			if v.Kind() == reflect.String {
 				v.SetString(text) // so that it stays known which kind of server it is
 			}
@@ -282,7 +282,7 @@ func (d *Decoder) scalar(key string, n ast.Node, v reflect.Value) {
 }
 
 // at is the place of a node, for messages.
-func (d *Decoder) at(n ast.Node) string {
+func (d *decoder) at(n ast.Node) string {
 	if tk := n.GetToken(); tk != nil && tk.Position != nil {
 		return fmt.Sprintf("%s:%d", d.File, tk.Position.Line)
 	}
@@ -296,7 +296,7 @@ func keyText(k ast.MapKeyNode) string {
 	return k.GetToken().Value
 }
 
-// Join is the key of a name below another.
-func Join(parent, name string) string {
+// join is the key of a name below another.
+func join(parent, name string) string {
 	return strings.TrimPrefix(parent+"."+name, ".")
 }

@@ -9,13 +9,13 @@ import (
 
 // JSONSchema describes a Map as an object whose keys are the user's.
 func (DecodedMap[V]) JSONSchema() *jsonschema.Schema {
-	value := Reflector(ScalarSchema).Reflect(new(V))
+	value := reflector(scalarSchema).Reflect(new(V))
 	value.Version = ""
 	return &jsonschema.Schema{Type: "object", AdditionalProperties: value}
 }
 
-// Reflector describes structs by their yaml tags; mapper is asked for types first.
-func Reflector(mapper func(reflect.Type) *jsonschema.Schema) *jsonschema.Reflector {
+// reflector describes structs by their yaml tags; mapper is asked for types first.
+func reflector(mapper func(reflect.Type) *jsonschema.Schema) *jsonschema.Reflector {
 	return &jsonschema.Reflector{
 		Anonymous:                  true,
 		DoNotReference:             true,
@@ -26,8 +26,8 @@ func Reflector(mapper func(reflect.Type) *jsonschema.Schema) *jsonschema.Reflect
 	}
 }
 
-// ScalarSchema describes the types that YAML writes otherwise than Go holds them.
-func ScalarSchema(t reflect.Type) *jsonschema.Schema {
+// scalarSchema describes the types that YAML writes otherwise than Go holds them.
+func scalarSchema(t reflect.Type) *jsonschema.Schema {
 	switch t {
 	case reflect.TypeFor[time.Duration]():
 		return &jsonschema.Schema{Type: "string", Examples: []any{"60s", "5m"}}

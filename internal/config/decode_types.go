@@ -47,8 +47,8 @@ func (m *DecodedMap[V]) Add(name string) reflect.Value {
 	return reflect.ValueOf(&(*m)[len(*m)-1].Value).Elem()
 }
 
-// Mapping is what every [Map] is.
-type Mapping interface {
+// mapping is what every [Map] is.
+type mapping interface {
 	Reset()
 	Add(name string) reflect.Value
 }
@@ -56,8 +56,8 @@ type Mapping interface {
 // Providers are texts; one may be written without a list.
 type Providers []string
 
-// Masked is what every print of a secret shows.
-const Masked = "***"
+// masked is what every print of a secret shows.
+const masked = "***"
 
 // A Secret is a value that no print, log or encoding shows. Reveal is the only way
 // to its text.
@@ -67,19 +67,19 @@ type Secret string
 func (s Secret) Reveal() string { return string(s) }
 
 // String hides the text.
-func (s Secret) String() string { return Masked }
+func (s Secret) String() string { return masked }
 
 // Format hides the text from every verb.
-func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Masked) }
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, masked) }
 
 // MarshalJSON hides the text.
-func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + Masked + `"`), nil }
+func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + masked + `"`), nil }
 
 // MarshalText hides the text.
-func (s Secret) MarshalText() ([]byte, error) { return []byte(Masked), nil }
+func (s Secret) MarshalText() ([]byte, error) { return []byte(masked), nil }
 
 // LogValue hides the text.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(Masked) }
+func (s Secret) LogValue() slog.Value { return slog.StringValue(masked) }
 
 // A KeepAlive is a duration, or a number of seconds, as it is written.
 type KeepAlive string

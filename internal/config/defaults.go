@@ -10,16 +10,16 @@ import (
 
 // The names of the built-in assistants.
 const (
-	AssistantDental           = "dental"
-	AssistantDentalDuckDuckGo = "dental-duckduckgo"
+	assistantDental           = "dental"
+	assistantDentalDuckDuckGo = "dental-duckduckgo"
 	AssistantDentalGoogle     = "dental-google"
-	AssistantGeneral          = "general"
+	assistantGeneral          = "general"
 )
 
 // The names of the bundled search tools, as an assistant's search list knows them.
 const (
-	ToolDentalGuide = "dental_guide_search"
-	ToolDuckDuckGo  = "duckduckgo_search"
+	toolDentalGuide = "dental_guide_search"
+	toolDuckDuckGo  = "duckduckgo_search"
 	ToolGoogle      = "google_search" // there only with a Gemini key
 )
 
@@ -32,7 +32,7 @@ func defaultLLM() LLM {
 	for _, s := range providers.Services() {
 		llm.Use(s.Name, s.Model, s.SmallModel, s.BaseURL)
 	}
-	for _, leaf := range Leaves("", reflect.ValueOf(&llm).Elem()) {
+	for _, leaf := range leaves("", reflect.ValueOf(&llm).Elem()) {
 		if strings.HasSuffix(leaf.Key, ".timeout") {
 			leaf.Value.SetInt(int64(180 * time.Second))
 		}
@@ -45,7 +45,7 @@ func Default() *Config {
 	return &Config{
 		Listen:     "127.0.0.1:8000",
 		MCP:        MCP{Listen: "127.0.0.1:8001"},
-		Default:    AssistantDental,
+		Default:    assistantDental,
 		LLM:        defaultLLM(),
 		Assistants: builtInAssistants(),
 		Search:     Search{DuckDuckGo: DuckDuckGo{Timeout: 8 * time.Second}},
@@ -75,22 +75,22 @@ func Default() *Config {
 
 func builtInAssistants() Map[Assistant] {
 	return Map[Assistant]{
-		{Name: AssistantDental, Value: Assistant{
+		{Name: assistantDental, Value: Assistant{
 			Description: "Dental questions, answered from the dental guide, else from DuckDuckGo.",
 			Topic:       TopicDental,
-			Search:      []string{ToolDentalGuide, ToolDuckDuckGo},
+			Search:      []string{toolDentalGuide, toolDuckDuckGo},
 		}},
-		{Name: AssistantDentalDuckDuckGo, Value: Assistant{
+		{Name: assistantDentalDuckDuckGo, Value: Assistant{
 			Description: "Dental questions, answered from DuckDuckGo.",
 			Topic:       TopicDental,
-			Search:      []string{ToolDuckDuckGo},
+			Search:      []string{toolDuckDuckGo},
 		}},
 		{Name: AssistantDentalGoogle, Value: Assistant{
 			Description: "Dental questions, answered from Google Search; needs a Gemini key.",
 			Topic:       TopicDental,
 			Search:      []string{ToolGoogle},
 		}},
-		{Name: AssistantGeneral, Value: Assistant{
+		{Name: assistantGeneral, Value: Assistant{
 			Description: "Any question, with every attached tool.",
 			Tools:       []string{"*", "!tool-server__*"},
 		}},

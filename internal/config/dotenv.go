@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// ReadFile reads a .env file: KEY=VALUE lines, comments after #, an optional
+// readFile reads a .env file: KEY=VALUE lines, comments after #, an optional
 // "export", values plain, in single quotes (as they are) or in double quotes (with
 // \n, \t, \" and \\).
-func ReadFile(path string) (map[string]string, error) {
+func readFile(path string) (map[string]string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the env file: %w", err)
@@ -18,7 +18,7 @@ func ReadFile(path string) (map[string]string, error) {
 	return Parse(path, data)
 }
 
-// Parse reads what [ReadFile] reads, from a text with a name.
+// Parse reads what [readFile] reads, from a text with a name.
 func Parse(name string, data []byte) (map[string]string, error) {
 	vars, err := parseEnvFile(string(data))
 	if err != nil {
@@ -39,7 +39,7 @@ func parseEnvFile(text string) (map[string]string, error) {
 		}
 		name, value, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
 		name = strings.TrimSpace(name)
-		if !found || !IsVariable(name) {
+		if !found || !isVariable(name) {
 			return nil, fmt.Errorf("%d: want KEY=VALUE", n)
 		}
 		value, err := envValue(strings.TrimSpace(value))

@@ -27,9 +27,9 @@ func variable(key string) string {
 }
 
 // applyEnv lets the environment override cfg. An empty variable counts as unset.
-func (cfg *Config) applyEnv(env func(string) (string, bool)) Faults {
-	var bad Faults
-	for _, l := range Leaves("", reflect.ValueOf(cfg).Elem()) {
+func (cfg *Config) applyEnv(env func(string) (string, bool)) faults {
+	var bad faults
+	for _, l := range leaves("", reflect.ValueOf(cfg).Elem()) {
 		names := []string{variable(l.Key)}
 		for _, s := range providers.Services() {
 			if l.Key == "llm."+s.Name+".base_url" {
@@ -54,16 +54,16 @@ func (cfg *Config) applyEnv(env func(string) (string, bool)) Faults {
 
 // applyFlags lets the command line override cfg. The keys of flags are paths of
 // config keys.
-func (cfg *Config) applyFlags(flags map[string]string) Faults {
-	var bad Faults
-	known := map[string]Leaf{}
-	for _, l := range Leaves("", reflect.ValueOf(cfg).Elem()) {
+func (cfg *Config) applyFlags(flags map[string]string) faults {
+	var bad faults
+	known := map[string]leaf{}
+	for _, l := range leaves("", reflect.ValueOf(cfg).Elem()) {
 		known[l.Key] = l
 	}
 	for _, key := range slices.Sorted(maps.Keys(flags)) {
 		l, ok := known[key]
 		if !ok {
-			bad.Add(commandLine, key, "unknown key%s", DidYouMean(key, slices.Sorted(maps.Keys(known))))
+			bad.Add(commandLine, key, "unknown key%s", didYouMean(key, slices.Sorted(maps.Keys(known))))
 			continue
 		}
 		cfg.origins[key] = commandLine

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Expand replaces ${NAME} and ${NAME:-default} with what env knows, and $$ with $.
+// expand replaces ${NAME} and ${NAME:-default} with what env knows, and $$ with $.
 // Any other $ stands for itself. The result is not expanded again.
-func Expand(text string, env func(string) (string, bool)) (string, error) {
+func expand(text string, env func(string) (string, bool)) (string, error) {
 	var b strings.Builder
 	for {
 		before, rest, found := strings.Cut(text, "$")
@@ -41,7 +41,7 @@ func Expand(text string, env func(string) (string, bool)) (string, error) {
 // the place of an empty variable.
 func lookUp(inner string, env func(string) (string, bool)) (string, error) {
 	name, fallback, hasFallback := strings.Cut(inner, ":-")
-	if !IsVariable(name) {
+	if !isVariable(name) {
 		return "", errors.New("${…} wants the name of an environment variable; write $${ for the characters themselves")
 	}
 	value, ok := env(name)
@@ -49,21 +49,21 @@ func lookUp(inner string, env func(string) (string, bool)) (string, error) {
 	case hasFallback && value == "":
 		return fallback, nil
 	case !ok:
-		return "", UnsetError{Name: name}
+		return "", unsetError{Name: name}
 	default:
 		return value, nil
 	}
 }
 
 // An UnsetError names the environment variable that is not set.
-type UnsetError struct {
+type unsetError struct {
 	Name string
 	// File is one that can give its value; empty when there is none.
 	File string
 }
 
 // Error returns the fault with the way out.
-func (e UnsetError) Error() string {
+func (e unsetError) Error() string {
 	put := ""
 	if e.File != "" {
 		put = fmt.Sprintf("put %s=… into %s, ", e.Name, e.File)
@@ -71,8 +71,8 @@ func (e UnsetError) Error() string {
 	return fmt.Sprintf("environment variable %[1]s is not set; %[2]sset it, or write ${%[1]s:-default}", e.Name, put)
 }
 
-// IsVariable reports whether a text can be the name of a variable.
-func IsVariable(name string) bool {
+// isVariable reports whether a text can be the name of a variable.
+func isVariable(name string) bool {
 	for i, r := range name {
 		letter := r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 		if !letter && (i == 0 || r < '0' || r > '9') {

@@ -10,7 +10,7 @@ import (
 )
 
 // A Fault is one thing that is wrong with the settings.
-type Fault struct {
+type fault struct {
 	// Where is the file and line ("molar.yaml:12"), the environment variable or
 	// "command line"; empty for a default.
 	Where string
@@ -23,21 +23,21 @@ type Fault struct {
 }
 
 // Error joins place, key and message.
-func (f *Fault) Error() string {
+func (f *fault) Error() string {
 	parts := []string{f.Where, f.Key, f.Message}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")
 }
 
-// Faults gathers what is wrong, so that a person can mend it in one go.
-type Faults []*Fault
+// faults gathers what is wrong, so that a person can mend it in one go.
+type faults []*fault
 
 // Add notes one.
-func (fs *Faults) Add(where, key, format string, args ...any) {
-	*fs = append(*fs, &Fault{Where: where, Key: key, Message: fmt.Sprintf(format, args...)})
+func (fs *faults) Add(where, key, format string, args ...any) {
+	*fs = append(*fs, &fault{Where: where, Key: key, Message: fmt.Sprintf(format, args...)})
 }
 
-// Join returns all faults as one error, or nil when there are none.
-func (fs Faults) Join() error {
+// join returns all faults as one error, or nil when there are none.
+func (fs faults) Join() error {
 	errs := make([]error, len(fs))
 	for i, f := range fs {
 		errs[i] = f
@@ -47,21 +47,21 @@ func (fs Faults) Join() error {
 
 // Without drops the faults whose key is the same as, above or below the key of
 // one in others: a misspelled key needs no second fault for what is now missing.
-func (fs Faults) Without(others Faults) Faults {
-	return slices.DeleteFunc(slices.Clone(fs), func(f *Fault) bool {
-		return slices.ContainsFunc(others, func(o *Fault) bool { return Within(f.Key, o.Key) || Within(o.Key, f.Key) })
+func (fs faults) Without(others faults) faults {
+	return slices.DeleteFunc(slices.Clone(fs), func(f *fault) bool {
+		return slices.ContainsFunc(others, func(o *fault) bool { return within(f.Key, o.Key) || within(o.Key, f.Key) })
 	})
 }
 
-// Within reports whether a key is the same as another, or below it.
-func Within(key, parent string) bool {
+// within reports whether a key is the same as another, or below it.
+func within(key, parent string) bool {
 	rest, ok := strings.CutPrefix(key, parent)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// DidYouMean returns `, did you mean "x"?` for the nearest known name, or nothing
+// didYouMean returns `, did you mean "x"?` for the nearest known name, or nothing
 // when none is near.
-func DidYouMean(name string, known []string) string {
+func didYouMean(name string, known []string) string {
 	if near := text.Nearest(name, known); near != "" {
 		return fmt.Sprintf(", did you mean %q?", near)
 	}

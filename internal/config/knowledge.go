@@ -14,12 +14,12 @@ type Knowledge struct {
 }
 
 // bundledTools are the search tools that come with the host.
-func bundledTools() []string { return []string{ToolDentalGuide, ToolDuckDuckGo, ToolGoogle} }
+func bundledTools() []string { return []string{toolDentalGuide, toolDuckDuckGo, ToolGoogle} }
 
 func (c *checker) knowledge() {
 	name := regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
 	for _, e := range c.cfg.Knowledge {
-		key := Join("knowledge", e.Name)
+		key := join("knowledge", e.Name)
 		switch {
 		case !name.MatchString(e.Name):
 			c.fault(key, "want a name of small letters, digits and '_', at most 48: the search tool is called so")

@@ -7,17 +7,17 @@ import (
 
 // A Leaf is a key that one value can set: a scalar, or a list of strings written
 // with commas.
-type Leaf struct {
+type leaf struct {
 	Key   string
 	Value reflect.Value
 }
 
-// Leaves returns the keys below a struct that do not pass through a name of the user's.
-func Leaves(parent string, v reflect.Value) []Leaf {
-	var out []Leaf
-	for _, name := range FieldsOf(v.Type()).Names {
-		field, key := v.FieldByIndex(FieldsOf(v.Type()).Index[name]), Join(parent, name)
-		if _, named := reflect.TypeAssert[Mapping](field.Addr()); named {
+// leaves returns the keys below a struct that do not pass through a name of the user's.
+func leaves(parent string, v reflect.Value) []leaf {
+	var out []leaf
+	for _, name := range fieldsOf(v.Type()).Names {
+		field, key := v.FieldByIndex(fieldsOf(v.Type()).Index[name]), join(parent, name)
+		if _, named := reflect.TypeAssert[mapping](field.Addr()); named {
 			continue
 		}
 		if field.Kind() == reflect.Slice && field.Type().Elem().Kind() == reflect.Struct {
@@ -27,16 +27,16 @@ func Leaves(parent string, v reflect.Value) []Leaf {
 			continue
 		}
 		if field.Kind() == reflect.Struct {
-			out = append(out, Leaves(key, field)...)
+			out = append(out, leaves(key, field)...)
 			continue
 		}
-		out = append(out, Leaf{key, field})
+		out = append(out, leaf{key, field})
 	}
 	return out
 }
 
 // Set reads text into the leaf.
-func (l Leaf) Set(text string) error {
+func (l leaf) Set(text string) error {
 	v := l.Value
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))

@@ -67,7 +67,7 @@ func FindDoor(opts Options) (Door, error) {
 		return Door{}, err
 	}
 	for _, fault := range bad {
-		if fault.Key == "" || Within(fault.Key, "listen") {
+		if fault.Key == "" || within(fault.Key, "listen") {
 			return Door{}, fault
 		}
 	}
@@ -75,7 +75,7 @@ func FindDoor(opts Options) (Door, error) {
 }
 
 // load returns what could be read and all that is wrong with it.
-func load(opts Options) (*Config, Faults, error) {
+func load(opts Options) (*Config, faults, error) {
 	env, err := environment(opts)
 	if err != nil {
 		return nil, nil, err
@@ -101,7 +101,7 @@ func environment(opts Options) (func(string) (string, bool), error) {
 	if opts.EnvFile == "" {
 		return env, nil
 	}
-	vars, err := ReadFile(opts.EnvFile)
+	vars, err := readFile(opts.EnvFile)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func Find(path string, env func(string) (string, bool)) (name string, named bool
 
 // readFile finds the file and decodes it into cfg. No file is fine unless one was
 // named.
-func (cfg *Config) readFile(opts Options, env func(string) (string, bool)) (Faults, error) {
+func (cfg *Config) readFile(opts Options, env func(string) (string, bool)) (faults, error) {
 	name, named := Find(opts.Path, env)
 	if opts.Path != "" {
 		named = opts.Explicit
@@ -160,17 +160,17 @@ func (cfg *Config) readFile(opts Options, env func(string) (string, bool)) (Faul
 }
 
 // decode reads a file, or a text with a name, into cfg.
-func (cfg *Config) decode(name string, data []byte, env func(string) (string, bool)) Faults {
-	d := &Decoder{
+func (cfg *Config) decode(name string, data []byte, env func(string) (string, bool)) faults {
+	d := &decoder{
 		File: name, Variables: VariablesFile(name), Env: env, Origins: cfg.origins,
-		Bears:  func(key string) bool { return Within(key, "mcpServers") },
+		Bears:  func(key string) bool { return within(key, "mcpServers") },
 		Refers: refers,
 	}
 	bad := d.Decode(data, cfg)
 	for i := range cfg.MCPServers { // each variable costs its server alone
 		s := &cfg.MCPServers[i]
 		for _, f := range d.Unset {
-			if Within(f.Fault.Key, Join("mcpServers", s.Name)) {
+			if within(f.Fault.Key, join("mcpServers", s.Name)) {
 				s.Value.Unset = strings.TrimPrefix(s.Value.Unset+"; "+f.Fault.Error(), "; ")
 				if !slices.Contains(s.Value.Lacks, f.Variable) {
 					s.Value.Lacks = append(s.Value.Lacks, f.Variable)
@@ -193,8 +193,8 @@ func refers(key string) (instead string, is bool) {
 }
 
 // complete derives what follows from other settings: the default assistant, absolute paths, a whole address of Ollama.
-func (cfg *Config) complete(env func(string) (string, bool)) Faults {
-	var bad Faults
+func (cfg *Config) complete(env func(string) (string, bool)) faults {
+	var bad faults
 	if fault := cfg.chooseDefault(); fault != nil {
 		bad = append(bad, fault)
 	}
@@ -228,16 +228,16 @@ func (cfg *Config) complete(env func(string) (string, bool)) Faults {
 // chooseDefault names the default assistant where nobody did. Who attaches a server wants
 // it asked; yet off loopback others ask too, and that they may call every tool is for
 // the operator to say.
-func (cfg *Config) chooseDefault() *Fault {
+func (cfg *Config) chooseDefault() *fault {
 	switch {
 	case cfg.origins["default"] != "" || len(cfg.Assistants) == 0:
 	case !cfg.builtIn():
 		cfg.Default = cfg.Assistants[0].Name
 	case !cfg.attaches():
 	case Loopback(cfg.Listen):
-		cfg.Default = AssistantGeneral
+		cfg.Default = assistantGeneral
 	default:
-		return &Fault{Where: cfg.where("listen"), Key: "default", Message: "with servers attached, an address off loopback wants the assistant to be named: " +
+		return &fault{Where: cfg.where("listen"), Key: "default", Message: "with servers attached, an address off loopback wants the assistant to be named: " +
 			"set default: general, which lets everybody with a key call every attached tool, or default: dental, or listen on 127.0.0.1"}
 	}
 	return nil

@@ -27,7 +27,7 @@ func (cfg *Config) Models(provider string) (model, small string) {
 // models. Its block is the key of its name.
 func (l LLM) Service(provider string) (h Hosted, ok bool) {
 	v := reflect.ValueOf(l)
-	at, ok := FieldsOf(v.Type()).Index[provider]
+	at, ok := fieldsOf(v.Type()).Index[provider]
 	if !ok {
 		return Hosted{}, false
 	}
@@ -46,7 +46,7 @@ func (l LLM) Service(provider string) (h Hosted, ok bool) {
 // has none to set.
 func (l *LLM) Use(provider, model, small, address string) {
 	wanted := map[string]string{"model": model, "small_model": small, "base_url": address}
-	for _, leaf := range Leaves("", reflect.ValueOf(l).Elem()) {
+	for _, leaf := range leaves("", reflect.ValueOf(l).Elem()) {
 		service, key, _ := strings.Cut(leaf.Key, ".")
 		if text := wanted[key]; service == provider && text != "" {
 			leaf.Value.SetString(text)
@@ -82,7 +82,7 @@ func (cfg *Config) NamedModels() []NamedModel {
 			provider = cfg.LLM.Provider[0]
 		}
 		if model := e.Value.Model; model != "" {
-			key := Join("assistants", e.Name) + ".model"
+			key := join("assistants", e.Name) + ".model"
 			all = append(all, NamedModel{Where: cfg.at(key), Provider: provider, Model: model})
 		}
 	}

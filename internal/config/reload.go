@@ -31,7 +31,7 @@ func (cfg *Config) CheckReload(next *Config) error {
 // "assistants.helper".
 func (cfg *Config) Changed(next *Config) []string {
 	a, b := reflect.ValueOf(cfg).Elem(), reflect.ValueOf(next).Elem()
-	known := FieldsOf(a.Type())
+	known := fieldsOf(a.Type())
 	var keys []string
 	for _, name := range known.Names {
 		if name == "mcpServers" || name == "api_keys" || name == "default" && cfg.derivesDefault() && next.derivesDefault() {
@@ -53,8 +53,8 @@ func (cfg *Config) Changed(next *Config) []string {
 // none; else it is empty.
 func (cfg *Config) Offer(next *Config, added bool) string {
 	derived := cfg.derivesDefault() && next.derivesDefault() && Loopback(cfg.Listen)
-	if derived && (added || next.attaches()) && cfg.Default != AssistantGeneral {
-		return AssistantGeneral
+	if derived && (added || next.attaches()) && cfg.Default != assistantGeneral {
+		return assistantGeneral
 	}
 	return ""
 }
@@ -69,10 +69,10 @@ func changed(key string, a, b reflect.Value) []string {
 	case a.Type() == reflect.TypeFor[Map[Assistant]]():
 		return changedAssistants(key, a.Interface().(Map[Assistant]), b.Interface().(Map[Assistant]))
 	case a.Kind() == reflect.Struct:
-		known := FieldsOf(a.Type())
+		known := fieldsOf(a.Type())
 		for _, name := range known.Names {
 			i := known.Index[name]
-			keys = append(keys, changed(Join(key, name), a.FieldByIndex(i), b.FieldByIndex(i))...)
+			keys = append(keys, changed(join(key, name), a.FieldByIndex(i), b.FieldByIndex(i))...)
 		}
 	case !reflect.DeepEqual(a.Interface(), b.Interface()):
 		keys = append(keys, key)
@@ -84,12 +84,12 @@ func changedAssistants(key string, a, b Map[Assistant]) []string {
 	var keys []string
 	for _, e := range a {
 		if other, kept := b.Get(e.Name); !kept || !reflect.DeepEqual(e.Value, other) {
-			keys = append(keys, Join(key, e.Name))
+			keys = append(keys, join(key, e.Name))
 		}
 	}
 	for _, e := range b {
 		if !slices.Contains(a.Names(), e.Name) {
-			keys = append(keys, Join(key, e.Name))
+			keys = append(keys, join(key, e.Name))
 		}
 	}
 	return keys

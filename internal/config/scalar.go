@@ -10,21 +10,21 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// Fields are the keys of a struct type, from its yaml tags; those of an embedded struct
+// fields are the keys of a struct type, from its yaml tags; those of an embedded struct
 // are its own.
-type Fields struct {
+type fields struct {
 	Names []string
 	Index map[string][]int
 }
 
-// FieldsOf returns the keys of a struct type.
-func FieldsOf(t reflect.Type) Fields {
-	f := Fields{Index: map[string][]int{}}
+// fieldsOf returns the keys of a struct type.
+func fieldsOf(t reflect.Type) fields {
+	f := fields{Index: map[string][]int{}}
 	for i := range t.NumField() {
 		field := t.Field(i)
 		name := field.Tag.Get("yaml")
 		if field.Anonymous {
-			inner := FieldsOf(field.Type)
+			inner := fieldsOf(field.Type)
 			f.Names = append(f.Names, inner.Names...)
 			for name, at := range inner.Index {
 				f.Index[name] = append([]int{i}, at...)

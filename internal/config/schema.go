@@ -18,7 +18,7 @@ func Example() []byte { return []byte(example) }
 
 // Schema returns the JSON Schema (2020-12) of molar.yaml, for editors.
 func Schema() ([]byte, error) {
-	s := Reflector(withProviders).Reflect(&Config{})
+	s := reflector(withProviders).Reflect(&Config{})
 	s.Title = "molar.yaml"
 	nameProviders(s)
 	data, err := json.MarshalIndent(s, "", "  ")
@@ -41,7 +41,7 @@ func nameProviders(s *jsonschema.Schema) {
 // withProviders names the providers where the schema would have any text.
 func withProviders(t reflect.Type) *jsonschema.Schema {
 	if t != reflect.TypeFor[Providers]() {
-		return ScalarSchema(t)
+		return scalarSchema(t)
 	}
 	name := jsonschema.Schema{Type: "string", Enum: toAny(ProviderNames())}
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{&name, {Type: "array", Items: &name}}}

@@ -35,9 +35,9 @@ func (cfg *Config) WithServers(specs []string) (*Config, error) {
 	return &next, nil
 }
 
-// CheckServers returns what is wrong with a YAML text that holds nothing but
+// checkServers returns what is wrong with a YAML text that holds nothing but
 // mcpServers, as Load would of the same text in a file.
-func CheckServers(text []byte, env func(string) (string, bool)) error {
+func checkServers(text []byte, env func(string) (string, bool)) error {
 	cfg := Default()
 	cfg.origins = map[string]string{}
 	bad := cfg.decode("mcpServers", text, env)

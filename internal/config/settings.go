@@ -15,25 +15,25 @@ import (
 // headers, environment and prompts: any of those may hold secrets.
 func (cfg *Config) Settings() []schemas.Setting {
 	v := reflect.ValueOf(cfg).Elem()
-	known := FieldsOf(v.Type())
+	known := fieldsOf(v.Type())
 	var all []schemas.Setting
 	for _, name := range known.Names {
 		switch field := v.FieldByIndex(known.Index[name]); name {
 		case "assistants":
 			for _, e := range cfg.Assistants {
-				all = append(all, cfg.setting(Join(name, e.Name), e.Value.describe()))
+				all = append(all, cfg.setting(join(name, e.Name), e.Value.describe()))
 			}
 		case "topics":
 			for _, e := range cfg.Topics {
-				all = append(all, cfg.setting(Join(name, e.Name), fmt.Sprintf("%d phrases", len(e.Value.Phrases))))
+				all = append(all, cfg.setting(join(name, e.Name), fmt.Sprintf("%d phrases", len(e.Value.Phrases))))
 			}
 		case "knowledge":
 			for _, e := range cfg.Knowledge {
-				all = append(all, cfg.setting(Join(name, e.Name), e.Value.Path))
+				all = append(all, cfg.setting(join(name, e.Name), e.Value.Path))
 			}
 		case "mcpServers":
 			for _, e := range cfg.MCPServers {
-				all = append(all, cfg.setting(Join(name, e.Name), e.Value.describe()))
+				all = append(all, cfg.setting(join(name, e.Name), e.Value.describe()))
 			}
 		case "api_keys":
 			for i, k := range cfg.APIKeys {
@@ -59,7 +59,7 @@ func (cfg *Config) plain(name string, field reflect.Value) []schemas.Setting {
 		return []schemas.Setting{{Key: name, Value: shown(field), Origin: cfg.origins[name]}}
 	}
 	var all []schemas.Setting
-	for _, l := range Leaves(name, field) {
+	for _, l := range leaves(name, field) {
 		// The place of a key above says nothing: llm is in the file, its other keys need not be.
 		s := schemas.Setting{Key: l.Key, Value: shown(l.Value), Origin: cfg.origins[l.Key]}
 		s.Secret = l.Value.Type() == reflect.TypeFor[Secret]() && s.Value != ""
@@ -78,7 +78,7 @@ func fromEnvironment(name string, key Secret) schemas.Setting {
 	if key == "" {
 		return schemas.Setting{Key: name}
 	}
-	return schemas.Setting{Key: name, Value: Masked, Origin: "environment", Secret: true}
+	return schemas.Setting{Key: name, Value: masked, Origin: "environment", Secret: true}
 }
 
 // shown writes a value as a person would.
@@ -113,7 +113,7 @@ func hideAddress(text string) string {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
-		return Masked
+		return masked
 	}
 	return u.Scheme + "://" + u.Host
 }

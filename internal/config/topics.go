@@ -27,7 +27,7 @@ type Topic struct {
 
 // The policies of a topic for a message that could not be judged.
 const (
-	GuardClosed = "closed"
+	guardClosed = "closed"
 	GuardOpen   = "open"
 )
 
@@ -96,12 +96,12 @@ func (cfg *Config) TopicNames() []string {
 func (c *checker) topics() {
 	name := regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 	for _, e := range c.cfg.Topics {
-		key := Join("topics", e.Name)
+		key := join("topics", e.Name)
 		if !name.MatchString(e.Name) {
 			c.fault(key, "want a name of small letters, digits, '.', '_' and '-', at most 64")
 		}
 		if e.Value.OnFailure != "" {
-			c.enum(key+".on_failure", e.Value.OnFailure, []string{GuardClosed, GuardOpen})
+			c.enum(key+".on_failure", e.Value.OnFailure, []string{guardClosed, GuardOpen})
 		}
 		if e.Name == TopicDental {
 			c.builtInTopic(key, e.Value)

@@ -20,7 +20,7 @@ const maxToolTime = 30 * time.Minute
 // key path and, where it is known, the place that set it.
 func (cfg *Config) Validate() error { return cfg.faults().Join() }
 
-func (cfg *Config) faults() Faults {
+func (cfg *Config) faults() faults {
 	c := &checker{cfg: cfg}
 	c.listen("listen", c.cfg.Listen)
 	c.listen("mcp.listen", c.cfg.MCP.Listen)
@@ -58,7 +58,7 @@ func (cfg *Config) where(key string) string {
 // A checker gathers the faults of one config.
 type checker struct {
 	cfg *Config
-	bad Faults
+	bad faults
 }
 
 func (c *checker) fault(key, format string, args ...any) {
@@ -168,7 +168,7 @@ func (c *checker) shutdown() {
 
 func (c *checker) enum(key, value string, allowed []string) {
 	if !slices.Contains(allowed, value) {
-		c.fault(key, "want %s%s", oneOf(allowed), DidYouMean(value, allowed))
+		c.fault(key, "want %s%s", oneOf(allowed), didYouMean(value, allowed))
 	}
 }
 
@@ -209,7 +209,7 @@ func (c *checker) globs(key string, globs []string) {
 func (c *checker) unique(key string, names []string) {
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
-			c.fault(Join(key, name), "is defined twice")
+			c.fault(join(key, name), "is defined twice")
 		}
 	}
 }

@@ -19,10 +19,10 @@ func (c *checker) assistants() {
 		return
 	}
 	if !slices.Contains(names, c.cfg.Default) {
-		c.fault("default", "no assistant is called %q%s; there are: %s", c.cfg.Default, DidYouMean(c.cfg.Default, names), strings.Join(names, ", "))
+		c.fault("default", "no assistant is called %q%s; there are: %s", c.cfg.Default, didYouMean(c.cfg.Default, names), strings.Join(names, ", "))
 	}
 	for _, e := range c.cfg.Assistants {
-		c.assistant(Join("assistants", e.Name), e.Name, e.Value)
+		c.assistant(join("assistants", e.Name), e.Name, e.Value)
 	}
 	c.unique("assistants", names)
 }
@@ -32,13 +32,13 @@ func (c *checker) assistant(key, name string, a Assistant) {
 		c.fault(key, "want a name of letters, digits, '.', '_' and '-', at most 64")
 	}
 	if topics := c.cfg.TopicNames(); a.Topic != "" && !slices.Contains(topics, a.Topic) {
-		c.fault(key+".topic", "want %s, or leave it out for any subject%s", oneOf(topics), DidYouMean(a.Topic, topics))
+		c.fault(key+".topic", "want %s, or leave it out for any subject%s", oneOf(topics), didYouMean(a.Topic, topics))
 	}
 	c.tuning(key, a.Tuning)
 	if a.Flow != "" {
-		c.enum(key+".flow", a.Flow, []string{FlowAgentic, FlowTwoPass})
+		c.enum(key+".flow", a.Flow, []string{flowAgentic, flowTwoPass})
 	}
-	if a.DirectAnswer != nil && a.Flow != FlowTwoPass {
+	if a.DirectAnswer != nil && a.Flow != flowTwoPass {
 		c.fault(key+".direct_answer", "acts only with flow: two-pass; remove it, or set that flow")
 	}
 	if a.Provider != "" {
@@ -58,7 +58,7 @@ func (c *checker) searchList(key string, names []string) {
 			c.fault(index(key, i), "want the name of a search tool, such as %s", oneOf(bundled))
 			continue
 		}
-		if near := DidYouMean(name, bundled); near != "" && !slices.Contains(bundled, name) && !slices.Contains(c.cfg.Knowledge.Names(), name) {
+		if near := didYouMean(name, bundled); near != "" && !slices.Contains(bundled, name) && !slices.Contains(c.cfg.Knowledge.Names(), name) {
 			c.fault(index(key, i), "no search tool is called %q%s", name, near)
 		}
 	}
@@ -70,7 +70,7 @@ func ReservedServers() []string { return []string{schemas.MemoryServer, schemas.
 
 func (c *checker) servers() {
 	for _, e := range c.cfg.MCPServers {
-		c.server(Join("mcpServers", e.Name), e.Name, e.Value)
+		c.server(join("mcpServers", e.Name), e.Name, e.Value)
 	}
 	c.unique("mcpServers", c.cfg.MCPServers.Names())
 }
@@ -124,14 +124,14 @@ func (c *checker) command(key string, s Server) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(s.Env[name].Reveal(), 0) {
-			c.fault(Join(key+".env", name), "is no environment variable")
+			c.fault(join(key+".env", name), "is no environment variable")
 		}
 	}
 }
 
 func (c *checker) remote(key string, s Server) {
 	if kinds := []string{"http", "sse", "message"}; s.Type != "" && !slices.Contains(kinds, s.Type) {
-		c.fault(key+".type", "want %s with a url%s", oneOf(kinds), DidYouMean(s.Type, kinds))
+		c.fault(key+".type", "want %s with a url%s", oneOf(kinds), didYouMean(s.Type, kinds))
 	}
 	if len(s.Args) > 0 || len(s.Env) > 0 || s.Cwd != "" {
 		c.fault(key, "args, env and cwd act only with command")
@@ -147,7 +147,7 @@ func (c *checker) headers(key string, headers map[string]Secret) {
 	token := regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		if !token.MatchString(name) || strings.ContainsAny(headers[name].Reveal(), "\r\n\x00") {
-			c.fault(Join(key, name), "is no HTTP header")
+			c.fault(join(key, name), "is no HTTP header")
 		}
 	}
 }
@@ -178,7 +178,7 @@ func (c *checker) oauth(key string, s Server) {
 // alone checks a login without a person.
 func (c *checker) alone(key string, o OAuth) {
 	if grants := []string{"client_credentials"}; o.Grant != "" && !slices.Contains(grants, o.Grant) {
-		c.fault(key+".grant", "want %s, or leave it out%s", oneOf(grants), DidYouMean(o.Grant, grants))
+		c.fault(key+".grant", "want %s, or leave it out%s", oneOf(grants), didYouMean(o.Grant, grants))
 	}
 	withoutPerson := o.Grant != "" || o.Identity != (Identity{})
 	switch {
@@ -206,13 +206,13 @@ func (c *checker) rules(key string, rules Map[ToolRule]) {
 	policies := []schemas.Policy{schemas.PolicyAuto, schemas.PolicyAllow, schemas.PolicyConfirm, schemas.PolicyDeny}
 	for _, e := range rules {
 		if _, err := path.Match(e.Name, ""); e.Name == "" || err != nil {
-			c.fault(Join(key, e.Name), `want a glob such as "*" or "get_*"`)
+			c.fault(join(key, e.Name), `want a glob such as "*" or "get_*"`)
 		}
 		if e.Value.Policy != "" && !slices.Contains(policies, e.Value.Policy) {
-			c.fault(Join(key, e.Name)+".policy", "want auto, allow, confirm or deny")
+			c.fault(join(key, e.Name)+".policy", "want auto, allow, confirm or deny")
 		}
 		if e.Value.Timeout < 0 || e.Value.Timeout > maxToolTime {
-			c.fault(Join(key, e.Name)+".timeout", "want a time above 0s, at most %s", shortTime(maxToolTime))
+			c.fault(join(key, e.Name)+".timeout", "want a time above 0s, at most %s", shortTime(maxToolTime))
 		}
 	}
 	c.unique(key, rules.Names())

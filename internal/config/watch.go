@@ -17,8 +17,8 @@ import (
 // How long a file must lie still before it is read, and how long a file that is
 // saved over and over can put that off.
 const (
-	Still   = 200 * time.Millisecond
-	Longest = time.Second
+	still   = 200 * time.Millisecond
+	longest = time.Second
 )
 
 // watchLargest bounds what is read of the file, in bytes; a config is far below.
@@ -67,7 +67,7 @@ func settle(ctx context.Context, events <-chan struct{}, f func()) {
 			if first.IsZero() {
 				first = time.Now()
 			}
-			timer.Reset(min(Still, Longest-time.Since(first)))
+			timer.Reset(min(still, longest-time.Since(first)))
 		case <-timer.C:
 			first = time.Time{}
 			f()

@@ -38,7 +38,7 @@ func (r *reader) write(file string, servers []entry) []byte {
 	var body strings.Builder
 	for _, e := range servers {
 		text := e.text()
-		if err := CheckServers([]byte("mcpServers:\n"+text), r.sample); err != nil {
+		if err := checkServers([]byte("mcpServers:\n"+text), r.sample); err != nil {
 			r.leaveOut(&body, e, err)
 			continue
 		}
@@ -68,7 +68,7 @@ func (r *reader) leaveOut(b *strings.Builder, e entry, err error) {
 	r.out.LeftOut = append(r.out.LeftOut, e.was)
 	r.out.Servers = slices.DeleteFunc(r.out.Servers, func(name string) bool { return name == e.name })
 	why := err.Error()
-	if fault, ok := errors.AsType[*Fault](err); ok {
+	if fault, ok := errors.AsType[*fault](err); ok {
 		why = strings.TrimPrefix(strings.TrimPrefix(fault.Key, "mcpServers."+e.name), ".") + ": " + fault.Message
 	}
 	fmt.Fprintf(b, "  # %s is left out: %s\n", quoteComment(e.was), oneLine(strings.TrimPrefix(why, ": ")))

@@ -25,7 +25,7 @@ func NewMemoryServer(cfg *config.Config, db *store.DB, log *slog.Logger) (*mcpse
 
 // NewToolServer builds the search tools, and starts to index the folders of knowledge.
 func NewToolServer(cfg *config.Config, log *slog.Logger) (*mcpservers.Dispatcher, error) {
-	google, err := GoogleSearch(cfg, log)
+	google, err := googleSearch(cfg, log)
 	if err != nil {
 		return nil, err
 	}

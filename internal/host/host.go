@@ -120,7 +120,7 @@ func (h *Host) open(ctx context.Context) (err error) {
 	if err := h.Refusals.Refresh(ctx); err != nil { // the providers are asked again
 		h.Log.Warn("it is not known which tools were refused", "error", err)
 	}
-	if h.Chain, err = OpenOver(h.opts.Edges, h.Config, h.Refusals, h.Log); err != nil {
+	if h.Chain, err = openOver(h.opts.Edges, h.Config, h.Refusals, h.Log); err != nil {
 		return err
 	}
 	if h.Memory, err = memory.New(h.MCP); err != nil {
@@ -281,7 +281,7 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 		Guards:         guards,
 		Rank:           offer.Of,
 		Prompts:        h.MCP,
-		Lacking:        Lacking(h.Config),
+		Lacking:        lacking(h.Config),
 		Summaries:      h.Worker,
 		Logger:         h.Log,
 		Limits: agent.Limits{
@@ -297,13 +297,13 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 			InFlight:      h.Config.Limits.TurnsInFlight,
 		},
 	}
-	cfg.Observer = Observer{Telemetry: h.Telemetry, Topics: topicsOf(h.Config), ResultBytes: h.Config.Limits.ResultTokens * 4}
+	cfg.Observer = observer{Telemetry: h.Telemetry, Topics: topicsOf(h.Config), ResultBytes: h.Config.Limits.ResultTokens * 4}
 	if h.Traces != nil {
 		cfg.Recorder = recorder{h.Traces, h.Log}
 	}
 	for _, entry := range h.Config.Assistants {
 		as := assistant(entry.Name, entry.Value)
-		if as.Settings, err = Settings(entry.Value.Tuning); err != nil {
+		if as.Settings, err = settings(entry.Value.Tuning); err != nil {
 			return nil, fmt.Errorf("assistants.%s.%w", entry.Name, err)
 		}
 		cfg.Assistants = append(cfg.Assistants, as)

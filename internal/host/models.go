@@ -24,12 +24,12 @@ import (
 // OpenModels builds the providers that the config makes possible, and the chain
 // that chooses among them. It contacts none of them.
 func OpenModels(cfg *config.Config, log *slog.Logger) (*chain.Chain, error) {
-	return OpenOver(nil, cfg, nil, log)
+	return openOver(nil, cfg, nil, log)
 }
 
-// OpenOver is Open with a recorder or player between the providers and their services, nil
+// openOver is Open with a recorder or player between the providers and their services, nil
 // for none, and with what services refused before, which a player does without.
-func OpenOver(edges eval.Edges, cfg *config.Config, refusals *wire.Refusals, log *slog.Logger) (*chain.Chain, error) {
+func openOver(edges eval.Edges, cfg *config.Config, refusals *wire.Refusals, log *slog.Logger) (*chain.Chain, error) {
 	none, err := offline.New(offline.Config{Logger: log})
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func openGemini(cfg *config.Config, client *http.Client, refusals *wire.Refusals
 
 func newGemini(cfg *config.Config, client *http.Client, refusals *wire.Refusals, log *slog.Logger) (*gemini.Provider, error) {
 	g := cfg.LLM.Gemini
-	settings, err := Settings(g.Tuning)
+	settings, err := settings(g.Tuning)
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +98,8 @@ func newGemini(cfg *config.Config, client *http.Client, refusals *wire.Refusals,
 	})
 }
 
-// Settings are the settings of the file in the providers' words.
-func Settings(t config.Tuning) (providers.Settings, error) {
+// settings are the settings of the file in the providers' words.
+func settings(t config.Tuning) (providers.Settings, error) {
 	s := providers.Settings{
 		Temperature: t.Temperature, TopP: t.TopP, MaxTokens: t.MaxTokens, Thinking: providers.Thinking(t.Thinking),
 		Headers: make(map[string]string, len(t.Headers)),
@@ -116,9 +116,9 @@ func Settings(t config.Tuning) (providers.Settings, error) {
 	return s, nil
 }
 
-// GoogleSearch is Google Search over Gemini, or nil without a key. Each search is one
+// googleSearch is Google Search over Gemini, or nil without a key. Each search is one
 // model call.
-func GoogleSearch(cfg *config.Config, log *slog.Logger) (func(context.Context, string) ([]search.Result, error), error) {
+func googleSearch(cfg *config.Config, log *slog.Logger) (func(context.Context, string) ([]search.Result, error), error) {
 	if cfg.LLM.Missing(providers.Gemini) != "" {
 		return nil, nil
 	}
@@ -156,9 +156,9 @@ func GoogleSearch(cfg *config.Config, log *slog.Logger) (func(context.Context, s
 	}, nil
 }
 
-// Lacking returns why a bundled search tool is not there. Those of a molar mcp elsewhere
+// lacking returns why a bundled search tool is not there. Those of a molar mcp elsewhere
 // are not known here.
-func Lacking(cfg *config.Config) map[string]string {
+func lacking(cfg *config.Config) map[string]string {
 	if missing := cfg.LLM.Missing(providers.Gemini); missing != "" && cfg.Memory.URL == "" {
 		return map[string]string{config.ToolGoogle: config.ToolGoogle + " searches through Gemini and there is no key for it: " + missing + ", or choose another assistant"}
 	}
@@ -167,7 +167,7 @@ func Lacking(cfg *config.Config) map[string]string {
 
 func openOpenAI(cfg *config.Config, client *http.Client, refusals *wire.Refusals, log *slog.Logger) (chain.Candidate, error) {
 	llm, o := cfg.LLM, cfg.LLM.OpenAI
-	settings, err := Settings(o.Tuning)
+	settings, err := settings(o.Tuning)
 	if err != nil {
 		return chain.Candidate{}, err
 	}
@@ -200,7 +200,7 @@ const otherServerWait = 3 * time.Second
 
 func openOllama(cfg *config.Config, client *http.Client, refusals *wire.Refusals, log *slog.Logger) (chain.Candidate, error) {
 	o := cfg.LLM.Ollama
-	settings, err := Settings(o.Tuning)
+	settings, err := settings(o.Tuning)
 	if err != nil {
 		return chain.Candidate{}, err
 	}

@@ -215,8 +215,8 @@ func turnFault(err error) string {
 	return string(providers.KindOf(err))
 }
 
-// Observer counts the contents of a turn's trace.
-type Observer struct {
+// observer counts the contents of a turn's trace.
+type observer struct {
 	Telemetry *telemetry.Telemetry
 	// Topics are the assistants' topics.
 	Topics map[string]string
@@ -225,7 +225,7 @@ type Observer struct {
 }
 
 // Observe counts a finished turn.
-func (o Observer) Observe(t answer.Trace) {
+func (o observer) Observe(t answer.Trace) {
 	if v := t.Verdict; v != nil {
 		o.Telemetry.CountVerdict(o.Topics[t.Assistant], verdictWord(v), v.By)
 	}
@@ -242,7 +242,7 @@ func (o Observer) Observe(t answer.Trace) {
 	}
 }
 
-func (o Observer) call(turnID, name string, call answer.CallTrace) {
+func (o observer) call(turnID, name string, call answer.CallTrace) {
 	c := telemetry.Call{
 		ID: call.ID, TurnID: turnID, At: call.At, Server: call.Server, Tool: call.Tool,
 		Status: string(call.Status), DurationMS: call.TookMS,

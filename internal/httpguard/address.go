@@ -18,7 +18,7 @@ type Addresses struct{ trusted []netip.Prefix }
 func NewAddresses(proxies []string) (*Addresses, error) {
 	a := &Addresses{}
 	for _, text := range proxies {
-		p, err := ParseProxy(text)
+		p, err := parseProxy(text)
 		if err != nil {
 			return nil, fmt.Errorf("trusted proxy %q: %w", text, err)
 		}
@@ -27,8 +27,8 @@ func NewAddresses(proxies []string) (*Addresses, error) {
 	return a, nil
 }
 
-// ParseProxy reads an address or a range of addresses.
-func ParseProxy(text string) (netip.Prefix, error) {
+// parseProxy reads an address or a range of addresses.
+func parseProxy(text string) (netip.Prefix, error) {
 	if p, err := netip.ParsePrefix(text); err == nil {
 		return p.Masked(), nil
 	}

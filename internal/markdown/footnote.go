@@ -16,11 +16,11 @@ type FootnoteMark struct {
 	Label string
 }
 
-// KindFootnoteMark is the kind of [FootnoteMark].
-var KindFootnoteMark = ast.NewNodeKind("FootnoteMark")
+// kindFootnoteMark is the kind of [FootnoteMark].
+var kindFootnoteMark = ast.NewNodeKind("FootnoteMark")
 
 // Kind implements [ast.Node].
-func (*FootnoteMark) Kind() ast.NodeKind { return KindFootnoteMark }
+func (*FootnoteMark) Kind() ast.NodeKind { return kindFootnoteMark }
 
 // Dump implements [ast.Node].
 func (f *FootnoteMark) Dump(source []byte, level int) {
@@ -33,11 +33,11 @@ type Footnote struct {
 	Label string
 }
 
-// KindFootnote is the kind of [Footnote].
-var KindFootnote = ast.NewNodeKind("Footnote")
+// kindFootnote is the kind of [Footnote].
+var kindFootnote = ast.NewNodeKind("Footnote")
 
 // Kind implements [ast.Node].
-func (*Footnote) Kind() ast.NodeKind { return KindFootnote }
+func (*Footnote) Kind() ast.NodeKind { return kindFootnote }
 
 // Dump implements [ast.Node].
 func (f *Footnote) Dump(source []byte, level int) {

@@ -29,10 +29,10 @@ type writer struct{}
 
 // RegisterFuncs implements [renderer.NodeRenderer].
 func (writer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
-	r.Register(KindMath, onEntering(writeMath))
-	r.Register(KindMathBlock, onEntering(writeMathBlock))
-	r.Register(KindFootnoteMark, onEntering(writeMark))
-	r.Register(KindFootnote, writeFootnote)
+	r.Register(kindMath, onEntering(writeMath))
+	r.Register(kindMathBlock, onEntering(writeMathBlock))
+	r.Register(kindFootnoteMark, onEntering(writeMark))
+	r.Register(kindFootnote, writeFootnote)
 	r.Register(ast.KindFencedCodeBlock, onEntering(writeCode))
 }
 

@@ -15,11 +15,11 @@ type Math struct {
 	Source string
 }
 
-// KindMath is the kind of [Math].
-var KindMath = ast.NewNodeKind("Math")
+// kindMath is the kind of [Math].
+var kindMath = ast.NewNodeKind("Math")
 
 // Kind implements [ast.Node].
-func (*Math) Kind() ast.NodeKind { return KindMath }
+func (*Math) Kind() ast.NodeKind { return kindMath }
 
 // Dump implements [ast.Node].
 func (m *Math) Dump(source []byte, level int) {
@@ -30,11 +30,11 @@ func (m *Math) Dump(source []byte, level int) {
 // marks around it.
 type MathBlock struct{ ast.BaseBlock }
 
-// KindMathBlock is the kind of [MathBlock].
-var KindMathBlock = ast.NewNodeKind("MathBlock")
+// kindMathBlock is the kind of [MathBlock].
+var kindMathBlock = ast.NewNodeKind("MathBlock")
 
 // Kind implements [ast.Node].
-func (*MathBlock) Kind() ast.NodeKind { return KindMathBlock }
+func (*MathBlock) Kind() ast.NodeKind { return kindMathBlock }
 
 // IsRaw implements [ast.Node].
 func (*MathBlock) IsRaw() bool { return true }

@@ -49,11 +49,11 @@ func Find(c *cli.CLI, listen string) (*Host, error) {
 	if listen != "" {
 		door.Listen = listen
 	}
-	return Of(c, door)
+	return of(c, door)
 }
 
-// Of returns a client for a host: over TLS if its settings turn TLS on.
-func Of(c *cli.CLI, door config.Door) (*Host, error) {
+// of returns a client for a host: over TLS if its settings turn TLS on.
+func of(c *cli.CLI, door config.Door) (*Host, error) {
 	address := config.Reachable(door.Listen)
 	far := &Host{address: door.Listen, base: "http://" + address, client: http.DefaultClient}
 	far.key, _ = c.Env(keyVariable)

@@ -35,7 +35,7 @@ type Flags struct {
 	Yes          bool
 	MaxRounds    int
 	Timeout      time.Duration
-	// Files are the paths of the question's files.
+	// files are the paths of the question's files.
 	Files []string
 	// Resume is the ID of a conversation, or [ResumeChoose].
 	Resume string
@@ -82,11 +82,11 @@ func Start(ctx context.Context, a *cli.CLI, f Flags, args []string) error {
 	if f.Resume == ResumeChoose {
 		return cli.Usage(errors.New("--resume needs an ID here; molar chat --list shows them, and --continue takes the latest"))
 	}
-	files, err := Files(f.Files)
+	files, err := files(f.Files)
 	if err != nil {
 		return cli.Usage(err)
 	}
-	asked, err := Read(ctx, a, args)
+	asked, err := read(ctx, a, args)
 	asked.Attached = append(files, asked.Attached...)
 	if ctx.Err() != nil {
 		return ctx.Err()

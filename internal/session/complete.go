@@ -30,7 +30,7 @@ func (s *session) complete(before string) (start int, proposals []string) {
 	case strings.HasPrefix(before, "/"):
 		name, typed, _ := strings.Cut(before[1:], " ")
 		if name == "file" {
-			return start, cli.Having(word, Paths(word))
+			return start, cli.Having(word, paths(word))
 		}
 		if words := s.argumentWords(ctx, name); words != nil {
 			return start, cli.Having(word, words)
@@ -116,7 +116,7 @@ func (s *session) resourceWords(ctx context.Context, word string) []string {
 		for _, name := range s.serverNames() {
 			words = append(words, "@"+name+":")
 		}
-		for _, path := range Paths(word[1:]) {
+		for _, path := range paths(word[1:]) {
 			words = append(words, "@"+path)
 		}
 		return words

@@ -14,8 +14,8 @@ import (
 // maxFile is the maximum size of a question's file, in bytes.
 const maxFile = 24 << 20
 
-// Files reads the files of a question.
-func Files(paths []string) ([]agent.Attachment, error) {
+// files reads the files of a question.
+func files(paths []string) ([]agent.Attachment, error) {
 	var files []agent.Attachment
 	for _, path := range paths {
 		info, err := os.Stat(path)
@@ -54,8 +54,8 @@ func attachment(name string, data []byte) (agent.Attachment, error) {
 	return agent.Attachment{}, fmt.Errorf("%s is %s: models take text, images, sounds and PDF", name, media)
 }
 
-// Paths returns the files whose names begin with a word.
-func Paths(word string) []string {
+// paths returns the files whose names begin with a word.
+func paths(word string) []string {
 	found, _ := filepath.Glob(strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`).Replace(word) + "*")
 	for i, path := range found {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -75,7 +75,7 @@ func (q Question) WithFiles() (Question, error) {
 			paths = append(paths, path)
 		}
 	}
-	files, err := Files(paths)
+	files, err := files(paths)
 	q.Attached = append(q.Attached, files...)
 	return q, err
 }

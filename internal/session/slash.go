@@ -217,7 +217,7 @@ func (s *session) file(_ context.Context, path string) error {
 	if path == "" {
 		return errors.New("name the file: /file FILE")
 	}
-	files, err := Files([]string{path})
+	files, err := files([]string{path})
 	if err != nil {
 		return err
 	}

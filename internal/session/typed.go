@@ -25,9 +25,9 @@ type Question struct {
 	Parent *string
 }
 
-// Read makes a question of the arguments and the piped input. A "-" before the prompt, or
+// read makes a question of the arguments and the piped input. A "-" before the prompt, or
 // alone, waits for standard input. It fails with ctx's error if that ends.
-func Read(ctx context.Context, a *cli.CLI, args []string) (Question, error) {
+func read(ctx context.Context, a *cli.CLI, args []string) (Question, error) {
 	dash := len(args) > 0 && args[0] == "-"
 	if dash {
 		args = args[1:]

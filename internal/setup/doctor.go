@@ -100,7 +100,7 @@ func settings(cfg *config.Config) []Finding {
 	if v := cfg.Variables; v.File != "" {
 		findings = append(findings, Finding{Level: OK, Part: "config", Text: v.File + " is read with it, and has " + orNone(v.Names)})
 	}
-	for _, note := range Notes(cfg) {
+	for _, note := range notes(cfg) {
 		findings = append(findings, Finding{Level: Warn, Part: "config", Text: note})
 	}
 	if cfg.File == "" {

@@ -36,7 +36,7 @@ func Summary(cfg *config.Config) []string {
 	if cfg.Memory.URL != "" {
 		lines = append(lines, "memory:     "+cfg.Memory.URL)
 	}
-	for _, note := range Notes(cfg) {
+	for _, note := range notes(cfg) {
 		lines = append(lines, "note: "+note)
 	}
 	return lines
@@ -49,9 +49,9 @@ func orNone(items []string) string {
 	return strings.Join(items, ", ")
 }
 
-// Notes are what valid settings leave undone: ports that want a key, providers without
+// notes are what valid settings leave undone: ports that want a key, providers without
 // one, servers that lack a variable or a program, files of knowledge that are not read.
-func Notes(cfg *config.Config) []string {
+func notes(cfg *config.Config) []string {
 	return slices.Concat(openPorts(cfg), missingKeys(cfg.LLM), host.MissingVariables(cfg), unusedVariables(cfg.Variables), missingPrograms(cfg), openReaders(cfg), host.UnreadKnowledge(cfg))
 }
 

@@ -45,7 +45,7 @@ func (d *DB) erase(ctx context.Context, op, owner, id string, f func(tx *sql.Tx,
 	err := d.db.Write(ctx, op, func(tx *sql.Tx) error {
 		c, err := findIn(ctx, tx, owner, id)
 		if err == nil {
-			err = DropErasures(ctx, tx, d.db.Now())
+			err = dropErasures(ctx, tx, d.db.Now())
 		}
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func (d *DB) erase(ctx context.Context, op, owner, id string, f func(tx *sql.Tx,
 
 // forget deletes the rows that refer to a conversation by id.
 func (d *DB) forget(ctx context.Context, tx *sql.Tx, id, owner string) error {
-	if err := ForgetIn(ctx, tx, d.db.Now(), owner, id); err != nil {
+	if err := forgetIn(ctx, tx, d.db.Now(), owner, id); err != nil {
 		return err
 	}
 	_, err := tx.ExecContext(ctx, `DELETE FROM leases WHERE id = $1 AND owner = $2`, id, owner)

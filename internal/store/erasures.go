@@ -11,15 +11,15 @@ import (
 // erasureKept is how long an erasure is remembered: longer than any turn runs.
 const erasureKept = 24 * time.Hour
 
-// DropErasures deletes the erasures that no turn can have outlived.
-func DropErasures(ctx context.Context, tx *sql.Tx, now time.Time) error {
+// dropErasures deletes the erasures that no turn can have outlived.
+func dropErasures(ctx context.Context, tx *sql.Tx, now time.Time) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM erasures WHERE at < $1`, database.Millis(now.Add(-erasureKept)))
 	return err
 }
 
-// ForgetIn deletes the host's own data of an owner's conversation, as a part of its deletion,
+// forgetIn deletes the host's own data of an owner's conversation, as a part of its deletion,
 // and records the erasure for the traces of running turns.
-func ForgetIn(ctx context.Context, tx *sql.Tx, now time.Time, owner, id string) error {
+func forgetIn(ctx context.Context, tx *sql.Tx, now time.Time, owner, id string) error {
 	_, err := forget(ctx, tx, now, owner, id, `owner = $2`)
 	return err
 }
@@ -31,7 +31,7 @@ func (s *State) ForgetConversation(ctx context.Context, owner, id string) error 
 	deleted := int64(0)
 	err := s.db.Write(ctx, "forget conversation", func(tx *sql.Tx) (err error) {
 		now := s.db.Now()
-		if err := DropErasures(ctx, tx, now); err != nil {
+		if err := dropErasures(ctx, tx, now); err != nil {
 			return err
 		}
 		deleted, err = forget(ctx, tx, now, owner, id, `($2 = '' OR owner = $2)`)
@@ -60,9 +60,9 @@ func forget(ctx context.Context, tx *sql.Tx, now time.Time, owner, id, whose str
 	return deleted, nil
 }
 
-// DeleteOlderIn deletes the host's data of turns before a time, also of those without a
+// deleteOlderIn deletes the host's data of turns before a time, also of those without a
 // conversation, and returns how many rows that were.
-func DeleteOlderIn(ctx context.Context, tx *sql.Tx, before time.Time) (deleted int64, err error) {
+func deleteOlderIn(ctx context.Context, tx *sql.Tx, before time.Time) (deleted int64, err error) {
 	for _, statement := range []string{
 		`DELETE FROM traces WHERE created_at < $1`,
 		`DELETE FROM feedback WHERE created_at < $1`,

@@ -21,8 +21,8 @@ const (
 // Files keeps files in a database. It is safe for concurrent use.
 type Files struct{ db *database.DB }
 
-// NewFiles returns the store of a database, which the caller closes.
-func NewFiles(db *database.DB) *Files { return &Files{db} }
+// newFiles returns the store of a database, which the caller closes.
+func newFiles(db *database.DB) *Files { return &Files{db} }
 
 // PutFile stores a part of a file of a turn that was recorded under the lease; its first part
 // replaces a file of that number. most is how many bytes the files of the conversation may

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// Stale is how long a replica may be silent about its turn before the others end it.
-	Stale = 8 * time.Second
+	// stale is how long a replica may be silent about its turn before the others end it.
+	stale = 8 * time.Second
 	// kept is how long a turn can be read after its end: longer than it can be followed.
 	kept = 2 * time.Minute
 )
@@ -22,9 +22,9 @@ type Live struct {
 	replica string
 }
 
-// NewLive returns the store for a process of this name, which is unique among the processes on
+// newLive returns the store for a process of this name, which is unique among the processes on
 // a database.
-func NewLive(db *database.DB, replica string) *Live { return &Live{db, replica} }
+func newLive(db *database.DB, replica string) *Live { return &Live{db, replica} }
 
 // write makes a change. Each is one statement: a process that is stopped between two would
 // keep their locks, and block all that share its turns and limits.
@@ -170,6 +170,6 @@ func (s *Live) Reap(ctx context.Context) (lost []string, err error) {
 		)
 		UPDATE live_turns SET ended_at = NOW(), lost = TRUE WHERE id IN (
 			SELECT id FROM live_turns WHERE ended_at = 0 AND beat_at < NOW() - $3 FOR UPDATE SKIP LOCKED)
-		RETURNING id`), s.db.Clock(), kept.Milliseconds(), Stale.Milliseconds())
+		RETURNING id`), s.db.Clock(), kept.Milliseconds(), stale.Milliseconds())
 	return lost, s.db.Fault("reap live turns", err)
 }

@@ -10,16 +10,16 @@ import (
 	"molar/schemas"
 )
 
-// ResponseAge is how long a response is kept, unless the retention of conversations is
+// responseAge is how long a response is kept, unless the retention of conversations is
 // shorter.
-const ResponseAge = 30 * 24 * time.Hour
+const responseAge = 30 * 24 * time.Hour
 
 // PutResponse stores a response in place of an earlier one with its id, and deletes those that
 // are too old. One whose conversation was erased since it began is not stored.
 func (s *State) PutResponse(ctx context.Context, r schemas.KeptResponse) error {
 	now := s.db.Now()
 	return s.db.WriteRelaxed(ctx, "put response", func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM responses WHERE created_at < $1`, database.Millis(now.Add(-ResponseAge))); err != nil {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM responses WHERE created_at < $1`, database.Millis(now.Add(-responseAge))); err != nil {
 			return err
 		}
 		var erased int
@@ -42,7 +42,7 @@ func (s *State) GetResponse(ctx context.Context, owner, id string) (r schemas.Ke
 	var body string
 	var at int64
 	err = s.db.Read.QueryRowContext(ctx, `SELECT conversation_id, created_at, body FROM responses WHERE owner = $1 AND id = $2 AND created_at >= $3`,
-		owner, s.db.SQL.Text(id), database.Millis(s.db.Now().Add(-ResponseAge))).Scan(&r.ConversationID, &at, &body)
+		owner, s.db.SQL.Text(id), database.Millis(s.db.Now().Add(-responseAge))).Scan(&r.ConversationID, &at, &body)
 	r.CreatedAt, r.Body = database.TimeAt(at), json.RawMessage(body)
 	ok, err = s.db.Found("get response", err)
 	return r, ok, err

@@ -34,10 +34,10 @@ func (d *DB) DeleteOlder(ctx context.Context, before time.Time) (int, error) {
 		}
 	}
 	err := d.db.Write(ctx, op, func(tx *sql.Tx) (err error) {
-		if more, err = DeleteOlderIn(ctx, tx, before); err != nil {
+		if more, err = deleteOlderIn(ctx, tx, before); err != nil {
 			return err
 		}
-		return DropErasures(ctx, tx, d.db.Now())
+		return dropErasures(ctx, tx, d.db.Now())
 	})
 	if err == nil && (deleted > 0 || more > 0) {
 		d.db.ScrubLog(ctx)

@@ -35,7 +35,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{State: NewState(db), Files: NewFiles(db), db: db}
+	d := &DB{State: NewState(db), Files: newFiles(db), db: db}
 	if err = d.stmts.prepare(ctx, db); err == nil {
 		err = db.WriteRelaxed(ctx, op, func(tx *sql.Tx) error { return d.reap(ctx, tx) })
 	}
@@ -51,7 +51,7 @@ func (d *DB) Live(replica string) *Live {
 	if !d.db.IsPostgres() {
 		return nil
 	}
-	return NewLive(d.db, replica)
+	return newLive(d.db, replica)
 }
 
 // Path returns the absolute path of the database file, or the URL of the database

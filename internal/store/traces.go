@@ -121,5 +121,5 @@ func (s *State) dropExpired(ctx context.Context, tx *sql.Tx) error {
 	if err := s.pruneWires(ctx, tx); err != nil {
 		return err
 	}
-	return DropErasures(ctx, tx, s.db.Now())
+	return dropErasures(ctx, tx, s.db.Now())
 }

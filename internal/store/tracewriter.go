@@ -11,8 +11,8 @@ import (
 
 // The defaults of [TraceWriterConfig].
 const (
-	DefaultTraceAge   = 7 * 24 * time.Hour
-	DefaultTraceBytes = 256 << 20
+	defaultTraceAge   = 7 * 24 * time.Hour
+	defaultTraceBytes = 256 << 20
 	defaultTraceQueue = 256
 )
 
@@ -67,10 +67,10 @@ func NewTraceWriter(cfg TraceWriterConfig) (*TraceWriter, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if cfg.MaxAge == 0 {
-		cfg.MaxAge = DefaultTraceAge
+		cfg.MaxAge = defaultTraceAge
 	}
 	if cfg.MaxBytes == 0 {
-		cfg.MaxBytes = DefaultTraceBytes
+		cfg.MaxBytes = defaultTraceBytes
 	}
 	if cfg.QueueLen == 0 {
 		cfg.QueueLen = defaultTraceQueue

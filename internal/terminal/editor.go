@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// MaxInput is the maximum length of an [Editor]'s text, in characters.
-const MaxInput = 1 << 20
+// maxInput is the maximum length of an [Editor]'s text, in characters.
+const maxInput = 1 << 20
 
 // A Completer proposes replacements for the end of a text, from start, a byte offset. before
 // is the text before the cursor.
@@ -165,7 +165,7 @@ func (e *Editor) edit(k Key) {
 
 func (e *Editor) insert(text string) {
 	runes := []rune(text)
-	if room := MaxInput - len(e.text); len(runes) > room {
+	if room := maxInput - len(e.text); len(runes) > room {
 		runes = runes[:max(room, 0)]
 	}
 	e.text = slices.Insert(e.text, e.at, runes...)

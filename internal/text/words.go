@@ -63,7 +63,7 @@ func Words(text string) []Word {
 // NewWord reads one word in lower case.
 func NewWord(raw string) Word {
 	folded := Fold(raw)
-	return Word{Raw: raw, Folded: Singular(folded), Bare: folded == strings.ReplaceAll(raw, "đ", "d")}
+	return Word{Raw: raw, Folded: singular(folded), Bare: folded == strings.ReplaceAll(raw, "đ", "d")}
 }
 
 func pauseOf(r rune) Pause {
@@ -82,9 +82,9 @@ func isWordRune(r rune) bool {
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// Singular drops an English plural ending of a folded word. No Vietnamese syllable ends
+// singular drops an English plural ending of a folded word. No Vietnamese syllable ends
 // in s, so theirs are safe.
-func Singular(w string) string {
+func singular(w string) string {
 	switch {
 	case len(w) <= 3, strings.HasSuffix(w, "ss"), strings.HasSuffix(w, "us"), strings.HasSuffix(w, "is"):
 		return w

@@ -120,7 +120,7 @@ func covers(above, raw string) bool {
 }
 
 // A RefusalError is a refusal by an authorization server.
-type RefusalError struct {
+type refusalError struct {
 	// Code is the OAuth error code, such as invalid_grant; it may be empty.
 	Code string
 	// Description is the server's text, made safe to print; it may be empty.
@@ -129,7 +129,7 @@ type RefusalError struct {
 	Status int
 }
 
-func (r *RefusalError) Error() string {
+func (r *refusalError) Error() string {
 	text := "the authorization server refused"
 	if r.Code != "" {
 		text += ": " + r.Code
@@ -144,20 +144,20 @@ func (r *RefusalError) Error() string {
 }
 
 // final reports whether a retry would be refused too.
-func (r *RefusalError) final() bool {
+func (r *refusalError) final() bool {
 	return r.Code != "" && r.Code != "temporarily_unavailable" && r.Code != "server_error" && r.Code != "slow_down" &&
 		r.Status < http.StatusInternalServerError && r.Status != http.StatusTooManyRequests
 }
 
 // newRefusal returns a refusal with safe texts: short, visible, and without the secrets that were
 // sent.
-func newRefusal(status int, code, description string, secrets ...string) *RefusalError {
+func newRefusal(status int, code, description string, secrets ...string) *refusalError {
 	for _, secret := range secrets {
 		if len(secret) > 3 {
 			code, description = strings.ReplaceAll(code, secret, "***"), strings.ReplaceAll(description, secret, "***")
 		}
 	}
-	return &RefusalError{Status: status, Code: printable(code, 60), Description: printable(description, 200)}
+	return &refusalError{Status: status, Code: printable(code, 60), Description: printable(description, 200)}
 }
 
 // printable keeps the printable ASCII characters of a foreign text, at most most bytes.

@@ -120,7 +120,7 @@ func (s *Source) exchange(ctx context.Context, g Grant, revision int64) (string,
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
 	next, err := s.client.renew(ctx, s.server, g)
-	if refusal, ok := errors.AsType[*RefusalError](err); ok && refusal.final() {
+	if refusal, ok := errors.AsType[*refusalError](err); ok && refusal.final() {
 		s.log.Warn("the login at an MCP server has ended", "server", s.server.Name, "error", err, "do", "molar servers login "+s.server.Name)
 		next = g
 		next.Access, next.Refresh = "", "" // so that they are never sent again

@@ -102,7 +102,7 @@ func (g *Grant) expired(now time.Time, early bool) bool {
 	return !now.Before(end)
 }
 
-// renew exchanges the refresh token for new tokens. A *[RefusalError] that is final means that a
+// renew exchanges the refresh token for new tokens. A *[refusalError] that is final means that a
 // person must log in again. The old refresh token stays if there is no new one.
 func (c *Client) renew(ctx context.Context, s Server, g Grant) (Grant, error) {
 	if g.Refresh == "" {

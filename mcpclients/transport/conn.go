@@ -63,26 +63,26 @@ func (e *RPCError) Error() string {
 // RPCCode returns the JSON-RPC error code, for callers that do not import this package.
 func (e *RPCError) RPCCode() int { return e.Code }
 
-// NotSent returns the error of a request made after the connection ended with err. The request
+// notSent returns the error of a request made after the connection ended with err. The request
 // had no effect, whatever err means for others.
-func NotSent(err error) error {
+func notSent(err error) error {
 	return fmt.Errorf("%w: %v", ErrUnavailable, err) //nolint:errorlint // err must not be found
 }
 
 // A PermanentError is an error that retrying does not fix.
-type PermanentError struct{ Err error }
+type permanentError struct{ Err error }
 
-func (e *PermanentError) Error() string { return e.Err.Error() }
-func (e *PermanentError) Unwrap() error { return e.Err }
+func (e *permanentError) Error() string { return e.Err.Error() }
+func (e *permanentError) Unwrap() error { return e.Err }
 
 // Permanent formats an error that a person must fix before a retry makes sense.
 func Permanent(format string, args ...any) error {
-	return &PermanentError{Err: fmt.Errorf(format, args...)}
+	return &permanentError{Err: fmt.Errorf(format, args...)}
 }
 
 // IsPermanent reports whether a retry is useless.
 func IsPermanent(err error) bool {
-	_, is := errors.AsType[*PermanentError](err)
+	_, is := errors.AsType[*permanentError](err)
 	return is
 }
 

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Env returns the environment of a server: the host's variables that any program needs, and the
+// env returns the environment of a server: the host's variables that any program needs, and the
 // configured ones. The Go variables are listed one by one because a prefix would admit
 // GOOGLE_API_KEY.
-func Env(configured map[string]string) []string {
+func env(configured map[string]string) []string {
 	var env []string
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")

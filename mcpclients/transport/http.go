@@ -87,7 +87,7 @@ func (c *httpConn) SetProtocolVersion(version string) { c.wire.SetProtocolVersio
 
 func (c *httpConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	if err := c.Err(); err != nil {
-		return nil, NotSent(err)
+		return nil, notSent(err)
 	}
 	id := c.lastID.Add(1)
 	result, err := c.roundTrip(ctx, id, method, params)
@@ -184,7 +184,7 @@ func (e *LegacyError) Unwrap() error { return e.Status }
 
 func (c *httpConn) sendCancelled(id int64) {
 	c.background(noticeTimeout, func(ctx context.Context) {
-		_ = c.Notify(ctx, MethodCancelled, CancelParams(id, "the caller no longer waits"))
+		_ = c.Notify(ctx, methodCancelled, cancelParams(id, "the caller no longer waits"))
 	})
 }
 

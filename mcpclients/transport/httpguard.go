@@ -144,8 +144,8 @@ func readStatus(r *http.Request, resp *http.Response) *StatusError {
 	if e.Code == http.StatusTooManyRequests || e.Code == http.StatusServiceUnavailable {
 		e.After = retryAfter(resp.Header, time.Now())
 	}
-	if m, ok := ReadMessage(bytes.TrimSpace(body)); ok && !IsNull(m.Error) {
-		e.RPC = RPCErrorOf("", m.Error)
+	if m, ok := readMessage(bytes.TrimSpace(body)); ok && !IsNull(m.Error) {
+		e.RPC = rpcErrorOf("", m.Error)
 		body = []byte(e.RPC.Message)
 	}
 	content := text.Visible(strings.ToValidUTF8(string(bytes.TrimSpace(body)), "?"))

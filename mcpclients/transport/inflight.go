@@ -20,7 +20,7 @@ func (f *inflight) add(method string) (int64, <-chan Reply, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err != nil {
-		return 0, nil, NotSent(f.err)
+		return 0, nil, notSent(f.err)
 	}
 	if f.waiting == nil {
 		f.waiting = map[int64]waiter{}

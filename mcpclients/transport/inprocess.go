@@ -32,12 +32,12 @@ func (c *inProcess) Request(ctx context.Context, method string, params json.RawM
 		return nil, err
 	}
 	id := c.lastID.Add(1)
-	frame, err := EncodeRequest(id, method, params)
+	frame, err := encodeRequest(id, method, params)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.enter(); err != nil {
-		return nil, NotSent(err)
+		return nil, notSent(err)
 	}
 	if ctx.Done() == nil {
 		defer c.calls.Done()
@@ -102,7 +102,7 @@ func (c *inProcess) handle(ctx context.Context, frame []byte) (raw json.RawMessa
 }
 
 func (c *inProcess) Notify(ctx context.Context, method string, params json.RawMessage) error {
-	frame, err := EncodeNotification(method, params)
+	frame, err := encodeNotification(method, params)
 	if err != nil {
 		return err
 	}

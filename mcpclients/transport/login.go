@@ -46,7 +46,7 @@ func (e *LoginError) Error() string {
 }
 
 // permanentLogin makes the error permanent, since a retry is useless.
-func permanentLogin(e *LoginError) error { return &PermanentError{Err: e} }
+func permanentLogin(e *LoginError) error { return &permanentError{Err: e} }
 
 // withLogin returns a client that sends the tokens of login to the server. Without login it
 // returns client itself.

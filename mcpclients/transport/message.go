@@ -67,13 +67,13 @@ func (c *plainConn) checkHealth(ctx context.Context) error {
 
 func (c *plainConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	if err := c.Err(); err != nil {
-		return nil, NotSent(err)
+		return nil, notSent(err)
 	}
 	if method == MethodPing {
 		return json.RawMessage(`{}`), c.checkHealth(ctx)
 	}
 	id := c.lastID.Add(1)
-	frame, err := EncodeRequest(id, method, params)
+	frame, err := encodeRequest(id, method, params)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (c *plainConn) post(ctx context.Context, frame []byte) ([]byte, error) {
 
 // Notify sends a message and ignores a refusal: these servers need not support notifications.
 func (c *plainConn) Notify(ctx context.Context, method string, params json.RawMessage) error {
-	frame, err := EncodeNotification(method, params)
+	frame, err := encodeNotification(method, params)
 	if err != nil {
 		return err
 	}

@@ -17,17 +17,17 @@ const (
 )
 
 // A Process is a child with its three pipes, in its own process group.
-type Process struct {
+type process struct {
 	cmd                   *exec.Cmd
 	Stdin, Stdout, Stderr *os.File
 	// Exited is closed when the process has ended.
 	Exited chan struct{}
 }
 
-// Start starts cmd. A goroutine locked to its thread owns the child until it exits: on Linux the
+// start starts cmd. A goroutine locked to its thread owns the child until it exits: on Linux the
 // child's parent-death signal is tied to the thread that started it.
-func Start(cmd *exec.Cmd) (*Process, error) {
-	p := &Process{cmd: cmd, Exited: make(chan struct{})}
+func start(cmd *exec.Cmd) (*process, error) {
+	p := &process{cmd: cmd, Exited: make(chan struct{})}
 	childEnds, err := p.openPipes()
 	if err != nil {
 		return nil, fmt.Errorf("open pipes: %w", err)
@@ -45,21 +45,21 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 		}
 	}()
 	err = <-started
-	CloseAll(childEnds)
+	closeAll(childEnds)
 	if err != nil {
-		CloseAll([]*os.File{p.Stdin, p.Stdout, p.Stderr})
+		closeAll([]*os.File{p.Stdin, p.Stdout, p.Stderr})
 		return nil, err
 	}
 	return p, nil
 }
 
 // openPipes opens the pipes and returns the child's ends.
-func (p *Process) openPipes() ([]*os.File, error) {
+func (p *process) openPipes() ([]*os.File, error) {
 	var files []*os.File
 	for range 3 {
 		r, w, err := os.Pipe()
 		if err != nil {
-			CloseAll(files)
+			closeAll(files)
 			return nil, err
 		}
 		files = append(files, r, w)
@@ -70,15 +70,15 @@ func (p *Process) openPipes() ([]*os.File, error) {
 	return []*os.File{files[0], files[3], files[5]}, nil
 }
 
-// CloseAll closes files.
-func CloseAll(files []*os.File) {
+// closeAll closes files.
+func closeAll(files []*os.File) {
 	for _, f := range files {
 		_ = f.Close()
 	}
 }
 
 // Stop escalates until the process has ended, then kills the rest of its group.
-func (p *Process) Stop() {
+func (p *process) Stop() {
 	_ = p.Stdin.Close()
 	if !p.goneWithin(stopPolite) {
 		signalGroup(p.cmd.Process, false)
@@ -90,7 +90,7 @@ func (p *Process) Stop() {
 	signalGroup(p.cmd.Process, true)
 }
 
-func (p *Process) goneWithin(d time.Duration) bool {
+func (p *process) goneWithin(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -102,7 +102,7 @@ func (p *Process) goneWithin(d time.Duration) bool {
 }
 
 // Outcome returns how the process ended.
-func (p *Process) Outcome() error {
+func (p *process) Outcome() error {
 	select {
 	case <-p.Exited:
 	default:

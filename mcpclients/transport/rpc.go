@@ -16,7 +16,7 @@ import (
 const (
 	MethodInitialize  = "initialize"
 	MethodInitialized = "notifications/initialized"
-	MethodCancelled   = "notifications/cancelled"
+	methodCancelled   = "notifications/cancelled"
 	MethodListChanged = "notifications/tools/list_changed"
 	MethodProgress    = "notifications/progress"
 	MethodPing        = "ping"
@@ -52,9 +52,9 @@ type Message struct {
 	Error   json.RawMessage `json:"error"`
 }
 
-// ReadMessage reads a message. It rejects anything without a jsonrpc field of 2.0, such as a log
+// readMessage reads a message. It rejects anything without a jsonrpc field of 2.0, such as a log
 // line in JSON.
-func ReadMessage(raw []byte) (*Message, bool) {
+func readMessage(raw []byte) (*Message, bool) {
 	var m Message
 	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &m) != nil || m.JSONRPC != "2.0" {
 		return nil, false
@@ -88,7 +88,7 @@ type Reply struct {
 func (m *Message) Reply(method string) Reply {
 	switch {
 	case !IsNull(m.Error):
-		return Reply{Err: RPCErrorOf(method, m.Error)}
+		return Reply{Err: rpcErrorOf(method, m.Error)}
 	case m.Result == nil:
 		return Reply{Err: &RPCError{Method: method, Code: CodeInternal, Message: "the answer holds neither result nor error"}}
 	default:
@@ -96,8 +96,8 @@ func (m *Message) Reply(method string) Reply {
 	}
 }
 
-// RPCErrorOf reads an error object; anything else becomes the error's message.
-func RPCErrorOf(method string, raw json.RawMessage) *RPCError {
+// rpcErrorOf reads an error object; anything else becomes the error's message.
+func rpcErrorOf(method string, raw json.RawMessage) *RPCError {
 	var e WireError
 	if json.Unmarshal(raw, &e) != nil {
 		e = WireError{Code: CodeInternal, Message: text.Text(string(raw), maxUnreadable)}
@@ -116,16 +116,16 @@ func ParseID(raw json.RawMessage) (int64, bool) {
 	return id, err == nil
 }
 
-// EncodeRequest builds a request on one line, without the line end.
-func EncodeRequest(id int64, method string, params json.RawMessage) ([]byte, error) {
+// encodeRequest builds a request on one line, without the line end.
+func encodeRequest(id int64, method string, params json.RawMessage) ([]byte, error) {
 	b := make([]byte, 0, 64+len(method)+len(params))
 	b = append(b, `{"jsonrpc":"2.0","id":`...)
 	b = strconv.AppendInt(b, id, 10)
 	return appendMethod(append(b, ','), method, params)
 }
 
-// EncodeNotification builds a notification on one line, without the line end.
-func EncodeNotification(method string, params json.RawMessage) ([]byte, error) {
+// encodeNotification builds a notification on one line, without the line end.
+func encodeNotification(method string, params json.RawMessage) ([]byte, error) {
 	return appendMethod([]byte(`{"jsonrpc":"2.0",`), method, params)
 }
 
@@ -162,8 +162,8 @@ func appendLine(b []byte, raw json.RawMessage) ([]byte, error) {
 // An Answerer answers a server's requests to the host.
 type Answerer func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *WireError)
 
-// AnswerServer returns the message that answers a server's request.
-func AnswerServer(ctx context.Context, answer Answerer, m *Message) []byte {
+// answerServer returns the message that answers a server's request.
+func answerServer(ctx context.Context, answer Answerer, m *Message) []byte {
 	out := struct {
 		JSONRPC string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
@@ -180,8 +180,8 @@ func AnswerServer(ctx context.Context, answer Answerer, m *Message) []byte {
 	return b
 }
 
-// CancelParams are the params of notifications/cancelled.
-func CancelParams(id int64, reason string) json.RawMessage {
+// cancelParams are the params of notifications/cancelled.
+func cancelParams(id int64, reason string) json.RawMessage {
 	b, err := json.Marshal(map[string]any{"requestId": id, "reason": reason})
 	if err != nil {
 		return nil

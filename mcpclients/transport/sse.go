@@ -53,7 +53,7 @@ func (c *sseConn) read(ctx context.Context, body io.ReadCloser, events iter.Seq2
 			}
 			continue
 		}
-		if m, ok := ReadMessage(e.Data); ok {
+		if m, ok := readMessage(e.Data); ok {
 			c.handle(ctx, m)
 		}
 	}
@@ -81,7 +81,7 @@ func (c *sseConn) answerRequest(ctx context.Context, m *Message) {
 	}
 	c.spawn(func() {
 		defer func() { <-c.answerSlots }()
-		frame := AnswerServer(ctx, c.answer, m)
+		frame := answerServer(ctx, c.answer, m)
 		ctx, cancel := context.WithTimeout(ctx, noticeTimeout)
 		defer cancel()
 		_ = c.post(ctx, frame)
@@ -100,7 +100,7 @@ func (c *sseConn) Request(ctx context.Context, method string, params json.RawMes
 		return nil, err
 	}
 	defer c.calls.remove(id)
-	frame, err := EncodeRequest(id, method, params)
+	frame, err := encodeRequest(id, method, params)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (c *sseConn) Request(ctx context.Context, method string, params json.RawMes
 	posted := make(chan error, 1)
 	if !c.spawn(func() { defer cancel(); posted <- c.post(postCtx, frame) }) {
 		cancel()
-		return nil, NotSent(ErrClosed)
+		return nil, notSent(ErrClosed)
 	}
 	for {
 		select {
@@ -157,7 +157,7 @@ func (c *sseConn) classify(method string, err error) error {
 }
 
 func (c *sseConn) sendCancelled(id int64) {
-	frame, err := EncodeNotification(MethodCancelled, CancelParams(id, "the caller no longer waits"))
+	frame, err := encodeNotification(methodCancelled, cancelParams(id, "the caller no longer waits"))
 	if err != nil {
 		return
 	}
@@ -182,9 +182,9 @@ func (c *sseConn) post(ctx context.Context, frame []byte) error {
 
 func (c *sseConn) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	if err := c.Err(); err != nil {
-		return NotSent(err)
+		return notSent(err)
 	}
-	frame, err := EncodeNotification(method, params)
+	frame, err := encodeNotification(method, params)
 	if err != nil {
 		return err
 	}

@@ -22,12 +22,12 @@ const (
 // stdio is a connection to a child process. Its goroutines are a reader, a writer, a drain for
 // standard error and a watcher; only the watcher tears it down.
 type stdio struct {
-	proc          *Process
+	proc          *process
 	calls         inflight
 	notify        Notify
 	answer        Answerer
 	questionSlots chan struct{} // room for questions to a person
-	stderr        *Tail
+	stderr        *tail
 
 	queue  chan outgoing
 	budget *semaphore.Weighted
@@ -59,13 +59,13 @@ func dialStdio(cfg *ServerConfig, host Host, notify Notify) (*stdio, error) {
 	}
 	cmd := exec.Command(cfg.Command, cfg.Args...) //nolint:noctx // the shutdown ladder ends it
 	cmd.Dir = cfg.Dir
-	cmd.Env = Env(cfg.Env)
-	proc, err := Start(cmd)
+	cmd.Env = env(cfg.Env)
+	proc, err := start(cmd)
 	if err != nil {
 		return nil, startError(cfg, err)
 	}
 	c := &stdio{
-		proc: proc, notify: notify, answer: host.Answer, questionSlots: make(chan struct{}, maxServerRequests), stderr: NewTail(cfg.Env),
+		proc: proc, notify: notify, answer: host.Answer, questionSlots: make(chan struct{}, maxServerRequests), stderr: newTail(cfg.Env),
 		queue: make(chan outgoing, queueLen), budget: semaphore.NewWeighted(queueBytes),
 		closing: make(chan struct{}), readEnd: make(chan struct{}), done: make(chan struct{}),
 	}
@@ -105,7 +105,7 @@ func (c *stdio) Request(ctx context.Context, method string, params json.RawMessa
 		return nil, err
 	}
 	defer c.calls.remove(id)
-	frame, err := EncodeRequest(id, method, params)
+	frame, err := encodeRequest(id, method, params)
 	if err != nil {
 		return nil, err
 	}
@@ -117,14 +117,14 @@ func (c *stdio) Request(ctx context.Context, method string, params json.RawMessa
 		return r.Result, r.Err
 	case <-ctx.Done():
 		if method != MethodInitialize {
-			c.tryNotify(MethodCancelled, CancelParams(id, "the caller no longer waits"))
+			c.tryNotify(methodCancelled, cancelParams(id, "the caller no longer waits"))
 		}
 		return nil, context.Cause(ctx)
 	}
 }
 
 func (c *stdio) Notify(ctx context.Context, method string, params json.RawMessage) error {
-	frame, err := EncodeNotification(method, params)
+	frame, err := encodeNotification(method, params)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (c *stdio) send(ctx context.Context, out outgoing) error {
 		return context.Cause(ctx)
 	case <-c.done:
 		c.budget.Release(size)
-		return NotSent(c.err)
+		return notSent(c.err)
 	}
 }
 
@@ -165,7 +165,7 @@ func (c *stdio) trySend(frame []byte) {
 }
 
 func (c *stdio) tryNotify(method string, params json.RawMessage) {
-	if frame, err := EncodeNotification(method, params); err == nil {
+	if frame, err := encodeNotification(method, params); err == nil {
 		c.trySend(frame)
 	}
 }

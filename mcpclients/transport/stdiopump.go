@@ -69,7 +69,7 @@ func (c *stdio) handle(ctx context.Context, line []byte) bool {
 	if len(line) == 0 {
 		return false
 	}
-	m, ok := ReadMessage(line)
+	m, ok := readMessage(line)
 	switch {
 	case !ok:
 		c.recordNoise(line)
@@ -87,7 +87,7 @@ func (c *stdio) handle(ctx context.Context, line []byte) bool {
 // dropped if maxServerRequests are open.
 func (c *stdio) answerRequest(ctx context.Context, m *Message) {
 	if m.Method != MethodElicit {
-		c.trySend(AnswerServer(ctx, c.answer, m))
+		c.trySend(answerServer(ctx, c.answer, m))
 		return
 	}
 	select {
@@ -97,7 +97,7 @@ func (c *stdio) answerRequest(ctx context.Context, m *Message) {
 	}
 	c.all.Go(func() {
 		defer func() { <-c.questionSlots }()
-		c.trySend(AnswerServer(ctx, c.answer, m))
+		c.trySend(answerServer(ctx, c.answer, m))
 	})
 }
 
@@ -180,7 +180,7 @@ func (c *stdio) watch(drained <-chan struct{}) {
 	c.proc.Stop()
 	drain(c.readEnd)
 	drain(drained)
-	CloseAll([]*os.File{c.proc.Stdout, c.proc.Stderr})
+	closeAll([]*os.File{c.proc.Stdout, c.proc.Stderr})
 }
 
 // stopDrain bounds the wait for output that is still in the pipes.

@@ -18,21 +18,21 @@ const (
 
 // A Tail keeps the last bytes written to it. Lines masks values whose configured names look
 // secret.
-type Tail struct {
+type tail struct {
 	mu      sync.Mutex
 	buf     []byte
 	secrets *strings.Replacer
 }
 
-// NewTail returns a tail that masks the secret values of env.
-func NewTail(env map[string]string) *Tail {
+// newTail returns a tail that masks the secret values of env.
+func newTail(env map[string]string) *tail {
 	var pairs []string
 	for name, value := range env {
 		if len(value) >= 4 && secretName(name) {
 			pairs = append(pairs, value, "***")
 		}
 	}
-	return &Tail{secrets: strings.NewReplacer(pairs...)}
+	return &tail{secrets: strings.NewReplacer(pairs...)}
 }
 
 // secretName reports whether a variable of this name probably holds a secret.
@@ -47,7 +47,7 @@ func secretName(name string) bool {
 }
 
 // Write implements [io.Writer]; it keeps the last ringSize bytes.
-func (r *Tail) Write(p []byte) (int, error) {
+func (r *tail) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.buf = append(r.buf, p[max(0, len(p)-ringSize):]...)
@@ -58,7 +58,7 @@ func (r *Tail) Write(p []byte) (int, error) {
 }
 
 // Lines returns the last lines, without control characters.
-func (r *Tail) Lines() []string {
+func (r *tail) Lines() []string {
 	r.mu.Lock()
 	content := string(bytes.TrimSpace(r.buf))
 	r.mu.Unlock()

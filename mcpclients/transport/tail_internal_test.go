@@ -6,7 +6,7 @@ import (
 )
 
 func TestRing(t *testing.T) {
-	r := NewTail(map[string]string{"API_KEY": "sesame-open", "MODE": "verbose-mode"})
+	r := newTail(map[string]string{"API_KEY": "sesame-open", "MODE": "verbose-mode"})
 	_, _ = r.Write(bytes.Repeat([]byte("old line\n"), 20000))
 	_, _ = r.Write([]byte("using sesame-open in verbose-mode\x1b[31m\n"))
 	tail := r.Lines()

@@ -20,8 +20,8 @@ import (
 const (
 	// MaxBody bounds a message or batch, in bytes.
 	MaxBody = 4 << 20
-	// DefaultRate is the default limit of one key, in calls a second.
-	DefaultRate = 20
+	// defaultRate is the default limit of one key, in calls a second.
+	defaultRate = 20
 	// sessionTTL is how long an unused session of /mcp lives.
 	sessionTTL = 30 * time.Minute
 	// maxSessions bounds the sessions of one path; beyond it a new one ends the least recently
@@ -42,7 +42,7 @@ type Config struct {
 	// Clients determines a client's address; nil uses the connection's.
 	Clients *httpguard.Addresses
 	// Rate is how many calls a second one key, or without keys one address, may make, with bursts
-	// of five seconds' calls. 0 means [DefaultRate] for keys, and no limit without them; a
+	// of five seconds' calls. 0 means [defaultRate] for keys, and no limit without them; a
 	// negative number no limit at all. A key with scope host has no limit; without keys the paths
 	// of one server, which are for hosts, have 50 times the rate.
 	Rate int
@@ -102,7 +102,7 @@ func New(cfg Config) (*Server, error) {
 		watchers: newSubscriptions(),
 		keys:     cfg.Keys,
 		clients:  cfg.Clients,
-		rate:     cmp.Or(cfg.Rate, DefaultRate),
+		rate:     cmp.Or(cfg.Rate, defaultRate),
 		onlyKeys: cfg.Rate == 0,
 		log:      cfg.Logger,
 	}

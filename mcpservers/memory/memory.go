@@ -19,15 +19,15 @@ import (
 	"molar/schemas"
 )
 
-// ServerName is the server's name for hosts and clients.
-const ServerName = schemas.MemoryServer
+// serverName is the server's name for hosts and clients.
+const serverName = schemas.MemoryServer
 
-// Version is the version of the server's methods.
-const Version = "1.0.0"
+// version is the version of the server's methods.
+const version = "1.0.0"
 
 const (
-	// DefaultKeepRecent bounds the messages of get_context.
-	DefaultKeepRecent = 6
+	// defaultKeepRecent bounds the messages of get_context.
+	defaultKeepRecent = 6
 	// defaultLeaseTTL is how long a lease lasts; a longer turn renews it.
 	defaultLeaseTTL = 15 * time.Second
 	// claimTTL is how long a claimed summary is reserved for its worker.
@@ -131,12 +131,12 @@ func New(cfg Config) (*mcpservers.Dispatcher, error) {
 		m.leaseTTL = defaultLeaseTTL
 	}
 	if m.keep == 0 {
-		m.keep = DefaultKeepRecent
+		m.keep = defaultKeepRecent
 	}
 	return mcpservers.New(mcpservers.Config{
-		Name:    ServerName,
-		Version: Version,
-		MCP: offerPrompts(server.NewMCPServer(ServerName, Version,
+		Name:    serverName,
+		Version: version,
+		MCP: offerPrompts(server.NewMCPServer(serverName, version,
 			server.WithToolCapabilities(false), server.WithResourceCapabilities(false, false), server.WithPromptCapabilities(false))),
 		Methods: m.methods(),
 		Logger:  cfg.Logger,

@@ -14,8 +14,8 @@ import (
 	"molar/schemas"
 )
 
-// Name is the server's name in methods and tools.
-const Name = schemas.ToolServer
+// name is the server's name in methods and tools.
+const name = schemas.ToolServer
 
 const (
 	version    = "1.0.0"
@@ -69,7 +69,7 @@ func New(c Config) (*mcpservers.Dispatcher, error) {
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
 	}
-	s := server.NewMCPServer(Name, version, server.WithToolCapabilities(false))
+	s := server.NewMCPServer(name, version, server.WithToolCapabilities(false))
 	s.AddTool(duckDuckGoTool(), t.searchWeb)
 	if c.Google != nil {
 		s.AddTool(googleTool(), t.searchGoogle)
@@ -77,7 +77,7 @@ func New(c Config) (*mcpservers.Dispatcher, error) {
 	for _, f := range t.folders {
 		s.AddTool(folderTool(f), t.searchFolder(f))
 	}
-	return mcpservers.New(mcpservers.Config{Name: Name, Version: version, MCP: s, Close: t.close, Logger: c.Logger})
+	return mcpservers.New(mcpservers.Config{Name: name, Version: version, MCP: s, Close: t.close, Logger: c.Logger})
 }
 
 func duckDuckGoTool() mcp.Tool {

@@ -24,10 +24,10 @@ const (
 	Offline = providers.Offline
 )
 
-// ProbeTimeout bounds one probe in auto unless the candidate overrides it; reprobe is the least
+// probeTimeout bounds one probe in auto unless the candidate overrides it; reprobe is the least
 // time between two while none is ready.
 const (
-	ProbeTimeout = 300 * time.Millisecond
+	probeTimeout = 300 * time.Millisecond
 	reprobe      = 10 * time.Second
 )
 
@@ -44,7 +44,7 @@ type Candidate struct {
 	// always ready. An error of [providers.KindModelNotFound] means that a model that a person
 	// named does not exist; auto then does not fall back to offline.
 	Ready func(ctx context.Context) (model, small, why string, err error)
-	// Wait bounds Ready if there are fallbacks; zero means [ProbeTimeout].
+	// Wait bounds Ready if there are fallbacks; zero means [probeTimeout].
 	Wait time.Duration
 	// List returns the service's models if that is cheap; may be nil.
 	List func(ctx context.Context) ([]string, error)

@@ -111,7 +111,7 @@ func (c *Chain) at(ctx context.Context, s step, listed bool) (providers.Route, e
 	}
 	timeout := explicitTimeout
 	if listed {
-		timeout = cmp.Or(candidate.Wait, ProbeTimeout)
+		timeout = cmp.Or(candidate.Wait, probeTimeout)
 	}
 	route, err := c.probe(ctx, s.name, timeout, listed)
 	if err == nil && s.auto {

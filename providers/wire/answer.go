@@ -98,7 +98,7 @@ func (a *Answer) release() error {
 
 func (a *Answer) call(f schemas.FunctionCall, state *schemas.ProviderState) error {
 	if a.Forbid {
-		return a.Emit(providers.Chunk{Note: Forbidden(f.Name)})
+		return a.Emit(providers.Chunk{Note: forbidden(f.Name)})
 	}
 	a.Calls++
 	return a.Emit(providers.Chunk{State: state, Call: &schemas.ToolCall{ID: uuid.NewString(), Function: a.Set.Called(f)}})

@@ -43,7 +43,7 @@ func newTransport() *http.Transport {
 	}
 }
 
-// Forbidden returns the note for a call that came though none was allowed.
-func Forbidden(tool string) string {
+// forbidden returns the note for a call that came though none was allowed.
+func forbidden(tool string) string {
 	return fmt.Sprintf("a call to %q was dropped: no call is allowed here", tool)
 }

@@ -21,9 +21,9 @@ import (
 const (
 	// MaxInput is the largest schema, in bytes.
 	MaxInput = 2 << 20
-	// MaxDepth bounds the nesting of schemas. Deeper ones keep their type only, and the
+	// maxDepth bounds the nesting of schemas. Deeper ones keep their type only, and the
 	// description says so.
-	MaxDepth = 20
+	maxDepth = 20
 	// maxNesting bounds the nesting of a schema's JSON.
 	maxNesting = 128
 	// maxNotes bounds Result.Notes.
@@ -71,8 +71,8 @@ func normalise(raw json.RawMessage) (*node, []string, error) {
 		return nil, nil, err
 	}
 	efforts := [...]effort{
-		{unroll: 1, depth: MaxDepth, spend: 64<<10 + 2*len(raw)},
-		{unroll: 0, depth: MaxDepth, spend: 128<<10 + 2*len(raw)},
+		{unroll: 1, depth: maxDepth, spend: 64<<10 + 2*len(raw)},
+		{unroll: 0, depth: maxDepth, spend: 128<<10 + 2*len(raw)},
 		{unroll: 0, depth: 5, spend: 256<<10 + 4*len(raw)},
 	}
 	for _, e := range efforts {

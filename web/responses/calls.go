@@ -13,7 +13,7 @@ const stepTools = "6.3"
 
 // listTools adds the tools of each server that the request names and the chain has not listed
 // yet.
-func (r *Renderer) listTools(tools []schemas.ToolInfo) {
+func (r *renderer) listTools(tools []schemas.ToolInfo) {
 	for len(tools) > 0 {
 		server := tools[0].Server
 		end := slices.IndexFunc(tools, func(t schemas.ToolInfo) bool { return t.Server != server })
@@ -27,7 +27,7 @@ func (r *Renderer) listTools(tools []schemas.ToolInfo) {
 	}
 }
 
-func (r *Renderer) listServer(server string, tools []schemas.ToolInfo) {
+func (r *renderer) listServer(server string, tools []schemas.ToolInfo) {
 	r.Listed = append(r.Listed, server)
 	it := mcpListTools{Type: "mcp_list_tools", ID: r.id("mcpl"), ServerLabel: server, Tools: []mcpTool{}}
 	i := r.add(it)
@@ -40,7 +40,7 @@ func (r *Renderer) listServer(server string, tools []schemas.ToolInfo) {
 }
 
 // call records a call. A call that needs approval gets its item only when it is answered.
-func (r *Renderer) call(ev answer.Event) {
+func (r *renderer) call(ev answer.Event) {
 	if ev.Step != stepTools || ev.Server == "" {
 		return // the assistant's own search, or an unknown tool
 	}
@@ -51,9 +51,9 @@ func (r *Renderer) call(ev answer.Event) {
 	}
 }
 
-func (r *Renderer) openCall(c *serverCall) {
-	r.closeMessage("commentary", StatusCompleted)
-	it := &mcpCall{Type: "mcp_call", ID: r.id("mcp"), ServerLabel: c.server, Name: c.tool, Status: StatusInProgress}
+func (r *renderer) openCall(c *serverCall) {
+	r.closeMessage("commentary", statusCompleted)
+	it := &mcpCall{Type: "mcp_call", ID: r.id("mcp"), ServerLabel: c.server, Name: c.tool, Status: statusInProgress}
 	if c.request != "" {
 		it.ApprovalRequestID = &c.request
 	}
@@ -65,7 +65,7 @@ func (r *Renderer) openCall(c *serverCall) {
 }
 
 // result ends a call.
-func (r *Renderer) result(ev answer.Event) {
+func (r *renderer) result(ev answer.Event) {
 	c := r.calls[ev.Call.ID]
 	if c == nil {
 		return
@@ -77,19 +77,19 @@ func (r *Renderer) result(ev answer.Event) {
 	}
 	it, text := c.open, ev.Result.OutputText()
 	if ev.Result.IsError {
-		it.Status = StatusFailed
+		it.Status = statusFailed
 		it.Error = &mcpError{Type: "mcp_tool_execution_error", Content: []TextPart{{"text", text}}}
 		r.tell(Event{Type: "response.mcp_call.failed", ItemID: it.ID, OutputIndex: &c.index})
 	} else {
-		it.Status, it.Output = StatusCompleted, &text
+		it.Status, it.Output = statusCompleted, &text
 		r.tell(Event{Type: "response.mcp_call.completed", ItemID: it.ID, OutputIndex: &c.index})
 	}
 	r.end(c.index, *it)
 }
 
 // approval ends the response with a pending approval.
-func (r *Renderer) approval(a *answer.Approval) {
-	r.closeMessage("commentary", StatusCompleted)
+func (r *renderer) approval(a *answer.Approval) {
+	r.closeMessage("commentary", statusCompleted)
 	it := mcpApprovalRequest{Type: "mcp_approval_request", ID: r.id("mcpr"), ServerLabel: a.Server, Name: a.Tool, Arguments: string(a.Arguments), Subject: a.Subject, Scopes: a.Scopes}
 	if c := r.calls[a.CallID]; c != nil {
 		it.Name = c.tool
@@ -98,24 +98,24 @@ func (r *Renderer) approval(a *answer.Approval) {
 	r.Waits = a
 	r.closeCalls() // their results are in the response that continues
 	r.end(r.add(it), it)
-	r.close(StatusCompleted)
+	r.close(statusCompleted)
 }
 
 // question ends the response with a server's question.
-func (r *Renderer) question(a *answer.Asked) {
-	r.closeMessage("commentary", StatusCompleted)
+func (r *renderer) question(a *answer.Asked) {
+	r.closeMessage("commentary", statusCompleted)
 	it := questionItem{Type: "molar:question", ID: r.id("molarq"), ServerLabel: a.Server, Message: a.Message, Schema: a.Schema, URL: a.URL, Expires: a.Expires}
 	r.Question = a
 	r.closeCalls()
 	r.end(r.add(it), it)
-	r.close(StatusCompleted)
+	r.close(statusCompleted)
 }
 
 // closeCalls ends the items of running calls.
-func (r *Renderer) closeCalls() {
+func (r *renderer) closeCalls() {
 	for _, c := range r.calls {
 		if c.open != nil {
-			c.open.Status = StatusIncomplete
+			c.open.Status = statusIncomplete
 			r.end(c.index, *c.open)
 			c.open = nil
 		}

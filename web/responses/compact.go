@@ -80,7 +80,7 @@ func (s *Surface) compact(ctx context.Context, owner string, q *Request) (compac
 		return item, err
 	}
 	if len(all.Open) > 0 {
-		return item, Unanswered(all.Open[0].ID)
+		return item, unanswered(all.Open[0].ID)
 	}
 	if len(all.Messages) == 0 {
 		return item, wire.Invalid("input", "there is nothing to compact: send input, or previous_response_id")
@@ -93,8 +93,8 @@ func (s *Surface) compact(ctx context.Context, owner string, q *Request) (compac
 }
 
 // newTalk returns an empty talk of an owner.
-func (s *Surface) newTalk(ctx context.Context, owner string) *Talk {
-	return NewTalk(func(text string, v any) error {
+func (s *Surface) newTalk(ctx context.Context, owner string) *talk {
+	return newTalk(func(text string, v any) error {
 		sealer, err := s.sealer(ctx)
 		if err != nil {
 			return err

@@ -31,7 +31,7 @@ type words struct {
 
 // Compacted returns the talk without calls, results and the content of files, and with only
 // the beginnings of older answers.
-func (t *Talk) Compacted() InputCompaction {
+func (t *talk) Compacted() InputCompaction {
 	t.Settle()
 	c := InputCompaction{System: t.System}
 	for _, m := range t.Messages {
@@ -64,7 +64,7 @@ func (t *Talk) Compacted() InputCompaction {
 }
 
 // addCompaction adds the messages of a compaction.
-func (t *Talk) addCompaction(it Item, at string) error {
+func (t *talk) addCompaction(it Item, at string) error {
 	var c InputCompaction
 	if err := t.unseal(it.EncryptedContent, &c); err != nil {
 		return wire.Invalid(at+".encrypted_content", "this compaction was not made by this host for this client, or was changed")

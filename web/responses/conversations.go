@@ -136,7 +136,7 @@ func (s *Surface) ConversationItems(c *gin.Context) {
 		writeError(c.Writer, err)
 		return
 	}
-	WritePage(c, k.All, k.Whole)
+	writePage(c, k.All, k.Whole)
 }
 
 // ConversationItem answers GET /v1/conversations/{id}/items/{item}.
@@ -146,7 +146,7 @@ func (s *Surface) ConversationItem(c *gin.Context) {
 		writeError(c.Writer, err)
 		return
 	}
-	i := slices.IndexFunc(k.All, func(raw json.RawMessage) bool { return IDOf(raw) == c.Param("item") })
+	i := slices.IndexFunc(k.All, func(raw json.RawMessage) bool { return idOf(raw) == c.Param("item") })
 	if i < 0 {
 		writeError(c.Writer, wire.NotFound("item"))
 		return
@@ -167,7 +167,7 @@ func (s *Surface) AddItems(c *gin.Context) {
 
 // items returns those of the newest branch, the oldest first: from the stored responses, else
 // made of the stored messages.
-func (s *Surface) items(ctx context.Context, owner, id string) (*Kept, error) {
+func (s *Surface) items(ctx context.Context, owner, id string) (*kept, error) {
 	known, err := s.Conversation(ctx, owner, id)
 	if err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func (s *Surface) items(ctx context.Context, owner, id string) (*Kept, error) {
 			return nil, s.storeFailed(id, err)
 		}
 	}
-	k := &Kept{Data: func(f schemas.File) ([]byte, error) {
+	k := &kept{Data: func(f schemas.File) ([]byte, error) {
 		_, data, err := s.Files.File(ctx, owner, id, f.Seq, f.N)
 		if err != nil {
 			return nil, s.storeFailed(id, err)
@@ -207,13 +207,13 @@ func (s *Surface) items(ctx context.Context, owner, id string) (*Kept, error) {
 }
 
 // addItems adds the items of one turn.
-func (s *Surface) addItems(ctx context.Context, owner string, k *Kept, messages []schemas.StoredMessage, files []schemas.File) error {
+func (s *Surface) addItems(ctx context.Context, owner string, k *kept, messages []schemas.StoredMessage, files []schemas.File) error {
 	turn := messages[0].TurnID
 	r, err := s.record(ctx, owner, idPrefix+turn)
 	if err != nil {
 		return err
 	}
-	if r != nil && r.Status != StatusInProgress {
+	if r != nil && r.Status != statusInProgress {
 		output, err := r.output()
 		if err != nil {
 			return err

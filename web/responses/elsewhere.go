@@ -22,7 +22,7 @@ func (s *Surface) seek(ctx context.Context, owner, id string) (*live, error) {
 		return l, nil
 	}
 	r, err := s.record(ctx, owner, id)
-	if err != nil || r == nil || r.Status != StatusInProgress || r.From > 0 {
+	if err != nil || r == nil || r.Status != statusInProgress || r.From > 0 {
 		return nil, err // one that continues after an approval is rendered where that was given
 	}
 	return s.renderMirrored(ctx, owner, id, r)
@@ -32,7 +32,7 @@ func (s *Surface) seek(ctx context.Context, owner, id string) (*live, error) {
 // process has died becomes failed, and is stored so.
 func (s *Surface) current(ctx context.Context, owner, id string) (*record, error) {
 	r, err := s.record(ctx, owner, id)
-	if err != nil || r == nil || r.Status != StatusInProgress || s.find(owner, id) != nil {
+	if err != nil || r == nil || r.Status != statusInProgress || s.find(owner, id) != nil {
 		return r, err
 	}
 	gone, err := s.Turns.IsGone(ctx, owner, r.Turn)
@@ -43,8 +43,8 @@ func (s *Surface) current(ctx context.Context, owner, id string) (*record, error
 	if err := json.Unmarshal(r.Response, &response); err != nil {
 		return nil, err
 	}
-	told := NewRenderer(RenderConfig{
-		Response: response, Unique: strings.TrimPrefix(id, idPrefix), Turn: r.Turn, Listed: r.Listed, Tell: func(Told) {}, Now: s.Turns.Now,
+	told := newRenderer(renderConfig{
+		Response: response, Unique: strings.TrimPrefix(id, idPrefix), Turn: r.Turn, Listed: r.Listed, Tell: func(told) {}, Now: s.Turns.Now,
 	}, nil)
 	conversation := s.renderRemains(ctx, owner, r, told)
 	if r.Conversation == "" {
@@ -61,7 +61,7 @@ func (s *Surface) current(ctx context.Context, owner, id string) (*record, error
 
 // renderRemains renders what is known of a turn whose process has died, and returns its
 // conversation: the items in the ledger, while they are held, else the stored turn.
-func (s *Surface) renderRemains(ctx context.Context, owner string, r *record, told *Renderer) (conversation string) {
+func (s *Surface) renderRemains(ctx context.Context, owner string, r *record, told *renderer) (conversation string) {
 	stored, kept := answer.Trace{}, agent.Kept("")
 	trace, known, err := s.Traces.Trace(ctx, owner, r.Turn)
 	if err == nil && known {

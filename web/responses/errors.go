@@ -6,7 +6,7 @@ import (
 	"molar/web/wire"
 )
 
-func writeError(w http.ResponseWriter, err error) { wire.WriteError(w, Failure(err)) }
+func writeError(w http.ResponseWriter, err error) { wire.WriteError(w, failure(err)) }
 
 // noPrevious is the error for continuing a response that is not stored.
 func noPrevious(id string) *wire.Error {
@@ -17,7 +17,7 @@ func noPrevious(id string) *wire.Error {
 
 func noResponse() *wire.Error {
 	return &wire.Error{
-		Status: http.StatusNotFound, Kind: TypeNotFound, Code: "response_not_found", Param: "response_id",
+		Status: http.StatusNotFound, Kind: typeNotFound, Code: "response_not_found", Param: "response_id",
 		Message: "there is no response of that id: it was not stored, was deleted, or is too old",
 	}
 }

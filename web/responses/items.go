@@ -9,8 +9,8 @@ import (
 	"molar/web/wire"
 )
 
-// AnswerType is the type of the item that answers a question of a server.
-const AnswerType = "molar:answer"
+// answerType is the type of the item that answers a question of a server.
+const answerType = "molar:answer"
 
 // An Item is an item of an input or of an earlier output, with the fields of all types.
 type Item struct {
@@ -37,8 +37,8 @@ type Item struct {
 	Raw json.RawMessage `json:"-"`
 }
 
-// Read reads an input: a text, or a list of items.
-func Read(raw json.RawMessage) ([]Item, error) {
+// read reads an input: a text, or a list of items.
+func read(raw json.RawMessage) ([]Item, error) {
 	if !wire.IsSet(raw) {
 		return nil, nil
 	}
@@ -75,15 +75,15 @@ func newMessage(role schemas.Role, content json.RawMessage) Item {
 	return it
 }
 
-// Decisions returns a person's decisions and answers in the newest items. The paused turn
+// decisions returns a person's decisions and answers in the newest items. The paused turn
 // knows the items before them.
-func Decisions(items []Item) ([]Item, error) {
+func decisions(items []Item) ([]Item, error) {
 	last := len(items)
-	for last > 0 && (items[last-1].Type == "mcp_approval_response" || items[last-1].Type == AnswerType) {
+	for last > 0 && (items[last-1].Type == "mcp_approval_response" || items[last-1].Type == answerType) {
 		last--
 	}
 	for i, it := range items[last:] {
-		if it.Type == AnswerType {
+		if it.Type == answerType {
 			if it.QuestionID == "" {
 				return nil, wire.Invalid(fmt.Sprintf("input[%d]", last+i), "a molar:answer needs question_id and action")
 			}
@@ -96,8 +96,8 @@ func Decisions(items []Item) ([]Item, error) {
 	return items[last:], nil
 }
 
-// Identified gives each item an id, as item lists show it.
-func Identified(items []Item, unique string) []json.RawMessage {
+// identified gives each item an id, as item lists show it.
+func identified(items []Item, unique string) []json.RawMessage {
 	list := make([]json.RawMessage, len(items))
 	for i, it := range items {
 		list[i] = it.Raw

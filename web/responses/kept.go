@@ -6,8 +6,8 @@ import (
 	"molar/schemas"
 )
 
-// Kept is a conversation as items, with the stored files of its questions.
-type Kept struct {
+// kept is a conversation as items, with the stored files of its questions.
+type kept struct {
 	All []json.RawMessage
 	// Data reads a file.
 	Data func(schemas.File) ([]byte, error)
@@ -16,11 +16,11 @@ type Kept struct {
 }
 
 // Add adds a stored message as an item. files are those of the conversation.
-func (k *Kept) Add(id string, m schemas.StoredMessage, files []schemas.File) error {
-	o := Message{Type: "message", ID: id, Status: StatusCompleted, Role: string(m.Role)}
+func (k *kept) Add(id string, m schemas.StoredMessage, files []schemas.File) error {
+	o := Message{Type: "message", ID: id, Status: statusCompleted, Role: string(m.Role)}
 	if m.Role == schemas.RoleAssistant {
-		part := NewText(m.Content)
-		part.Annotations = Citations(m.Content, m.Sources)
+		part := newText(m.Content)
+		part.Annotations = citations(m.Content, m.Sources)
 		o.Phase, o.Content = "final_answer", []any{part}
 	} else {
 		o.Content = []any{TextPart{Type: "input_text", Text: m.Content}}
@@ -39,8 +39,8 @@ func (k *Kept) Add(id string, m schemas.StoredMessage, files []schemas.File) err
 }
 
 // Whole returns an item with its files, as a request would send them.
-func (k *Kept) Whole(raw json.RawMessage) (json.RawMessage, error) {
-	files := k.files[IDOf(raw)]
+func (k *kept) Whole(raw json.RawMessage) (json.RawMessage, error) {
+	files := k.files[idOf(raw)]
 	if len(files) == 0 {
 		return raw, nil
 	}

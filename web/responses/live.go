@@ -30,8 +30,8 @@ type live struct {
 	// from is the number of the turn's last item that belongs to the previous response.
 	from   int
 	record record
-	render *Renderer
-	log    *turns.Log[Told]
+	render *renderer
+	log    *turns.Log[told]
 	// done is closed at its end; final and failure are set by then.
 	done    chan struct{}
 	final   []byte
@@ -98,17 +98,17 @@ func (s *Surface) again(ctx context.Context, owner string, t *turns.Live) (*live
 
 // replay replays a stored response.
 func (s *Surface) replay(l *live, r *record) {
-	for _, t := range Replay(r.Response) {
+	for _, t := range replay(r.Response) {
 		l.log.Add(t)
 	}
 	l.final, l.record = r.Response, *r
 }
 
-func (s *Surface) newLive(owner, unique string, t *turns.Live, rec record, r Response, notes bool, after *Renderer) *live {
-	l := &live{id: idPrefix + unique, owner: owner, turn: t, record: rec, input: rec.Input, log: turns.NewLog(Told.Size), done: make(chan struct{})}
+func (s *Surface) newLive(owner, unique string, t *turns.Live, rec record, r Response, notes bool, after *renderer) *live {
+	l := &live{id: idPrefix + unique, owner: owner, turn: t, record: rec, input: rec.Input, log: turns.NewLog(told.Size), done: make(chan struct{})}
 	l.began = s.Turns.Now()
 	r.ID, r.CreatedAt = l.id, l.began.Unix()
-	l.render = NewRenderer(RenderConfig{
+	l.render = newRenderer(renderConfig{
 		Response: r, Unique: unique, Turn: t.ID, Listed: slices.Clone(rec.Listed), Notes: notes, Tell: l.log.Add, Now: s.Turns.Now,
 	}, after)
 	return l
@@ -119,7 +119,7 @@ func (s *Surface) follow(ctx context.Context, l *live) error {
 	l.begun, _ = json.Marshal(l.render.Response) // as the log holds it
 	l.record.Turn, l.record.From, l.record.Notes = l.turn.ID, l.from, l.render.Notes
 	if l.render.Response.Background && !l.elsewhere {
-		l.record.Status, l.record.Response = StatusInProgress, l.begun
+		l.record.Status, l.record.Response = statusInProgress, l.begun
 		s.keep(ctx, l.owner, l.id, l.began, &l.record)
 	}
 	s.mu.Lock()
@@ -159,7 +159,7 @@ func (s *Surface) replayed(ctx context.Context, l *live, it turns.Item) bool {
 		return false
 	}
 	r, err := s.record(ctx, l.owner, idPrefix+it.Event.Start.TurnID)
-	if err != nil || r == nil || r.Status == StatusInProgress {
+	if err != nil || r == nil || r.Status == statusInProgress {
 		return false
 	}
 	s.replay(l, r)
@@ -260,7 +260,7 @@ func (s *Surface) record(ctx context.Context, owner, id string) (*record, error)
 			}
 			return &l.record, nil
 		default:
-			return &record{Response: l.begun, Input: l.input, Status: StatusInProgress}, nil
+			return &record{Response: l.begun, Input: l.input, Status: statusInProgress}, nil
 		}
 	}
 	stored, ok, err := s.Store.GetResponse(ctx, owner, id)

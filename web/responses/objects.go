@@ -12,12 +12,12 @@ import (
 
 // The states of a response and of its items.
 const (
-	StatusQueued     = "queued"
-	StatusInProgress = "in_progress"
-	StatusCompleted  = "completed"
-	StatusIncomplete = "incomplete"
-	StatusFailed     = "failed"
-	StatusCancelled  = "cancelled"
+	statusQueued     = "queued"
+	statusInProgress = "in_progress"
+	statusCompleted  = "completed"
+	statusIncomplete = "incomplete"
+	statusFailed     = "failed"
+	statusCancelled  = "cancelled"
 )
 
 // A Response is the response object. It repeats the request's parameters.
@@ -74,7 +74,7 @@ type responseError struct {
 
 // Fail marks the response as failed.
 func (r *Response) Fail(e *wire.Error) {
-	r.Status, r.Error = StatusFailed, &responseError{Code: e.Code, Message: wire.Clip(e.Message, wire.MaxMessage)}
+	r.Status, r.Error = statusFailed, &responseError{Code: e.Code, Message: wire.Clip(e.Message, wire.MaxMessage)}
 }
 
 // A TextField is the request's text parameters.
@@ -142,8 +142,8 @@ type OutputText struct {
 	Logprobs    []struct{} `json:"logprobs"`
 }
 
-// NewText returns a part without annotations.
-func NewText(text string) OutputText {
+// newText returns a part without annotations.
+func newText(text string) OutputText {
 	return OutputText{Type: "output_text", Text: text, Annotations: []Citation{}, Logprobs: []struct{}{}}
 }
 
@@ -266,10 +266,10 @@ type EventError struct {
 }
 
 // A Told is an encoded event.
-type Told struct {
+type told struct {
 	Type string
 	Data []byte
 }
 
 // Size returns its approximate size in bytes.
-func (t Told) Size() int { return len(t.Type) + len(t.Data) + 64 }
+func (t told) Size() int { return len(t.Type) + len(t.Data) + 64 }

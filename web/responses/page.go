@@ -25,14 +25,14 @@ type ItemList struct {
 	HasMore bool              `json:"has_more"`
 }
 
-// WritePage answers with the items that ?limit=, ?order= and ?after= select; the newest first
+// writePage answers with the items that ?limit=, ?order= and ?after= select; the newest first
 // unless order is asc. whole completes the selected ones; nil leaves them.
-func WritePage(c *gin.Context, all []json.RawMessage, whole func(json.RawMessage) (json.RawMessage, error)) {
+func writePage(c *gin.Context, all []json.RawMessage, whole func(json.RawMessage) (json.RawMessage, error)) {
 	limit := defaultPage
 	if text := c.Query("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > maxPage {
-			wire.WriteError(c.Writer, Failure(wire.Invalid("limit", "limit must be a number from 1 to %d", maxPage)))
+			wire.WriteError(c.Writer, failure(wire.Invalid("limit", "limit must be a number from 1 to %d", maxPage)))
 			return
 		}
 		limit = n
@@ -43,24 +43,24 @@ func WritePage(c *gin.Context, all []json.RawMessage, whole func(json.RawMessage
 		slices.Reverse(all)
 	case "asc":
 	default:
-		wire.WriteError(c.Writer, Failure(wire.Invalid("order", "order must be asc or desc")))
+		wire.WriteError(c.Writer, failure(wire.Invalid("order", "order must be asc or desc")))
 		return
 	}
 	if after := c.Query("after"); after != "" {
-		at := slices.IndexFunc(all, func(raw json.RawMessage) bool { return IDOf(raw) == after })
+		at := slices.IndexFunc(all, func(raw json.RawMessage) bool { return idOf(raw) == after })
 		if at < 0 {
-			wire.WriteError(c.Writer, Failure(wire.Invalid("after", "after must be the id of an item of the list")))
+			wire.WriteError(c.Writer, failure(wire.Invalid("after", "after must be the id of an item of the list")))
 			return
 		}
 		all = all[at+1:]
 	}
 	page := ItemList{Object: "list", Data: all[:min(limit, len(all))], HasMore: len(all) > limit}
 	if n := len(page.Data); n > 0 {
-		page.FirstID, page.LastID = new(IDOf(page.Data[0])), new(IDOf(page.Data[n-1]))
+		page.FirstID, page.LastID = new(idOf(page.Data[0])), new(idOf(page.Data[n-1]))
 		for i := 0; i < n && whole != nil; i++ {
 			var err error
 			if page.Data[i], err = whole(page.Data[i]); err != nil {
-				wire.WriteError(c.Writer, Failure(err))
+				wire.WriteError(c.Writer, failure(err))
 				return
 			}
 		}
@@ -70,8 +70,8 @@ func WritePage(c *gin.Context, all []json.RawMessage, whole func(json.RawMessage
 	wire.WriteJSON(c.Writer, page)
 }
 
-// IDOf returns the id of an item.
-func IDOf(raw json.RawMessage) string {
+// idOf returns the id of an item.
+func idOf(raw json.RawMessage) string {
 	var it struct {
 		ID string `json:"id"`
 	}

@@ -40,7 +40,7 @@ func (s *Surface) plan(ctx context.Context, owner string, q *Request) (*plan, er
 		return nil, err
 	}
 	p := &plan{request: q, tools: tools}
-	if p.decisions, err = Decisions(items); err != nil || len(p.decisions) > 0 {
+	if p.decisions, err = decisions(items); err != nil || len(p.decisions) > 0 {
 		return p, err
 	}
 	if items, err = s.resolve(ctx, owner, items); err != nil {
@@ -58,7 +58,7 @@ func (s *Surface) plan(ctx context.Context, owner string, q *Request) (*plan, er
 	if err := s.mayChoose(p.turn); err != nil {
 		return nil, err
 	}
-	p.record.Input = Identified(items, p.turn.ID)
+	p.record.Input = identified(items, p.turn.ID)
 	if err := s.address(ctx, p, previous, items); err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (s *Surface) plan(ctx context.Context, owner string, q *Request) (*plan, er
 
 // readInput reads the input of a request.
 func (s *Surface) readInput(q *Request) ([]Item, error) {
-	items, err := Read(q.Input)
+	items, err := read(q.Input)
 	if err == nil && len(items) > s.MaxMessages {
 		err = wire.Invalid("input", "the request holds %d items, and this server takes %d: send the newest, or raise limits.messages", len(items), s.MaxMessages)
 	}
@@ -171,7 +171,7 @@ func (s *Surface) previous(ctx context.Context, owner string, q *Request) (*reco
 		return nil, err
 	case r == nil:
 		return nil, noPrevious(*q.PreviousResponseID)
-	case r.Status == StatusQueued || r.Status == StatusInProgress:
+	case r.Status == statusQueued || r.Status == statusInProgress:
 		return nil, wire.Invalid("previous_response_id", "the response %q is still in progress", *q.PreviousResponseID)
 	case r.Waits:
 		return nil, wire.Invalid("input", "the response %q waits for a decision: answer its mcp_approval_request with an mcp_approval_response, or its molar:question with a molar:answer", *q.PreviousResponseID)
@@ -205,7 +205,7 @@ func (s *Surface) address(ctx context.Context, p *plan, previous *record, items 
 		return err
 	}
 	if len(said.Open) > 0 {
-		return Unanswered(said.Open[0].ID)
+		return unanswered(said.Open[0].ID)
 	}
 	if int64(p.request.size-said.Media) > s.MaxBody {
 		return wire.ErrTooLarge
@@ -249,7 +249,7 @@ func (p *plan) instructions() []string {
 // remember reads what precedes the end of a response: the branch of the conversation that
 // holds it, and the later responses that no conversation holds. The calls left to its client
 // are open.
-func (s *Surface) remember(ctx context.Context, owner string, h *held, r *record, into *Talk) error {
+func (s *Surface) remember(ctx context.Context, owner string, h *held, r *record, into *talk) error {
 	var chain []*record
 	for r != nil && len(chain) <= s.MaxMessages {
 		if !r.Loose && len(r.Calls) == 0 {
@@ -299,7 +299,7 @@ func (s *Surface) remember(ctx context.Context, owner string, h *held, r *record
 
 // addStored adds messages of a conversation, with the names of the files attached to its
 // questions.
-func (s *Surface) addStored(ctx context.Context, owner, conversation string, messages []schemas.StoredMessage, into *Talk) error {
+func (s *Surface) addStored(ctx context.Context, owner, conversation string, messages []schemas.StoredMessage, into *talk) error {
 	var files []schemas.File
 	if s.Files != nil {
 		var err error

@@ -14,8 +14,8 @@ import (
 )
 
 // A Renderer converts the events of a turn to the items and events of one response.
-type Renderer struct {
-	RenderConfig
+type renderer struct {
+	renderConfig
 	// Began is set with the first event.
 	Began bool
 	// Waits is the call that ended the response, Question the server's question that did; Left
@@ -37,8 +37,8 @@ type Renderer struct {
 	first int
 }
 
-// RenderConfig configures a Renderer.
-type RenderConfig struct {
+// renderConfig configures a Renderer.
+type renderConfig struct {
 	// Response is the response so far.
 	Response Response
 	// Unique is the common part of the ids of the response and its items.
@@ -50,14 +50,14 @@ type RenderConfig struct {
 	// Notes adds our own events.
 	Notes bool
 	// Tell receives each event, encoded.
-	Tell func(Told)
+	Tell func(told)
 	Now  func() time.Time
 }
 
-// NewRenderer returns the renderer of a response; with after, of the rest of the turn whose
+// newRenderer returns the renderer of a response; with after, of the rest of the turn whose
 // earlier response ended in a pending call.
-func NewRenderer(cfg RenderConfig, after *Renderer) *Renderer {
-	r := &Renderer{RenderConfig: cfg, calls: make(map[string]*serverCall)}
+func newRenderer(cfg renderConfig, after *renderer) *renderer {
+	r := &renderer{renderConfig: cfg, calls: make(map[string]*serverCall)}
 	if after != nil {
 		r.calls = after.calls
 	}
@@ -65,7 +65,7 @@ func NewRenderer(cfg RenderConfig, after *Renderer) *Renderer {
 }
 
 // Asked reports whether the response ended in that approval or question.
-func (r *Renderer) Asked(id string) bool {
+func (r *renderer) Asked(id string) bool {
 	if r.Waits == nil && r.Question == nil {
 		return false
 	}
@@ -79,19 +79,19 @@ func (r *Renderer) Asked(id string) bool {
 }
 
 // tell numbers an event and sends it.
-func (r *Renderer) tell(ev Event) {
+func (r *renderer) tell(ev Event) {
 	ev.Sequence = r.told
 	r.told++
-	r.Tell(Encode(ev))
+	r.Tell(encode(ev))
 }
 
-// Encode encodes an event.
-func Encode(ev Event) Told {
+// encode encodes an event.
+func encode(ev Event) told {
 	data, err := json.Marshal(ev)
 	if err != nil { // a tool's schema is not JSON
 		data, _ = json.Marshal(Event{Type: ev.Type, Sequence: ev.Sequence, ItemID: ev.ItemID, OutputIndex: ev.OutputIndex})
 	}
-	return Told{ev.Type, data}
+	return told{ev.Type, data}
 }
 
 // A serverCall is a call that the host runs. It gets an item once it is certain to run.
@@ -105,7 +105,7 @@ type serverCall struct {
 }
 
 // Begin sends the first events of the response, once.
-func (r *Renderer) Begin(st *answer.Start) {
+func (r *renderer) Begin(st *answer.Start) {
 	if st != nil {
 		r.Turn = st.TurnID
 		if r.Response.Model == "" {
@@ -119,7 +119,7 @@ func (r *Renderer) Begin(st *answer.Start) {
 	r.Began = true
 	if r.Response.Background {
 		queued := r.Response
-		queued.Status = StatusQueued
+		queued.Status = statusQueued
 		r.tell(Event{Type: "response.queued", Response: &queued})
 	}
 	r.state("response.created")
@@ -127,14 +127,14 @@ func (r *Renderer) Begin(st *answer.Start) {
 }
 
 // state sends the response's current state.
-func (r *Renderer) state(kind string) {
+func (r *renderer) state(kind string) {
 	now := r.Response
 	now.Output = slices.Clone(r.Response.Output)
 	r.tell(Event{Type: kind, Response: &now})
 }
 
 // Take renders an item of the turn, and reports whether the response has ended.
-func (r *Renderer) Take(it turns.Item) bool {
+func (r *renderer) Take(it turns.Item) bool {
 	r.at = it.At
 	if it.Err != nil {
 		r.fail(it.Err)
@@ -150,7 +150,7 @@ func (r *Renderer) Take(it turns.Item) bool {
 	case answer.KindThinking:
 		r.think(ev.Text)
 	case answer.KindCommentary:
-		r.closeMessage("commentary", StatusCompleted)
+		r.closeMessage("commentary", statusCompleted)
 	case answer.KindTools:
 		r.listTools(ev.Tools)
 	case answer.KindToolCall:
@@ -176,7 +176,7 @@ func (r *Renderer) Take(it turns.Item) bool {
 }
 
 // note sends an event of our own, if requested.
-func (r *Renderer) note(ev answer.Event) {
+func (r *renderer) note(ev answer.Event) {
 	if !r.Notes {
 		return
 	}
@@ -208,7 +208,7 @@ func validResult(res *schemas.ToolResult) *schemas.ToolResult {
 }
 
 // add appends an item to the output and sends its begin.
-func (r *Renderer) add(item any) (index int) {
+func (r *renderer) add(item any) (index int) {
 	r.closeThought()
 	r.Response.Output = append(r.Response.Output, item)
 	index = len(r.Response.Output) - 1
@@ -217,25 +217,25 @@ func (r *Renderer) add(item any) (index int) {
 }
 
 // end stores the finished item and sends it.
-func (r *Renderer) end(index int, item any) {
+func (r *renderer) end(index int, item any) {
 	r.Response.Output[index] = item
 	r.tell(Event{Type: "response.output_item.done", OutputIndex: &index, Item: item})
 }
 
 // id returns the id of the next item.
-func (r *Renderer) id(prefix string) string {
+func (r *renderer) id(prefix string) string {
 	return fmt.Sprintf("%s_%s_%d", prefix, r.Unique, len(r.Response.Output))
 }
 
 // clientCalls adds the calls that the client runs; it sends their outputs with its next
 // request.
-func (r *Renderer) clientCalls(calls []schemas.ToolCall) {
-	r.closeMessage("commentary", StatusCompleted)
+func (r *renderer) clientCalls(calls []schemas.ToolCall) {
+	r.closeMessage("commentary", statusCompleted)
 	for _, c := range calls {
 		r.Left = append(r.Left, c.ID)
-		it := functionCall{Type: "function_call", ID: r.id("fc"), CallID: c.ID, Name: c.Function.Name, Status: StatusInProgress}
+		it := functionCall{Type: "function_call", ID: r.id("fc"), CallID: c.ID, Name: c.Function.Name, Status: statusInProgress}
 		i := r.add(it)
-		it.Arguments, it.Status = c.Function.Arguments, StatusCompleted
+		it.Arguments, it.Status = c.Function.Arguments, statusCompleted
 		r.tell(Event{Type: "response.function_call_arguments.delta", ItemID: it.ID, OutputIndex: &i, Delta: &it.Arguments})
 		r.tell(Event{Type: "response.function_call_arguments.done", ItemID: it.ID, OutputIndex: &i, Arguments: &it.Arguments})
 		r.end(i, it)
@@ -243,7 +243,7 @@ func (r *Renderer) clientCalls(calls []schemas.ToolCall) {
 }
 
 // done ends a response whose turn ended well.
-func (r *Renderer) done(d *answer.Done) {
+func (r *renderer) done(d *answer.Done) {
 	if d == nil {
 		d = &answer.Done{}
 	}
@@ -255,48 +255,48 @@ func (r *Renderer) done(d *answer.Done) {
 	}[d.Finish]
 	if reason != "" {
 		r.Response.IncompleteDetails = &incomplete{reason}
-		r.close(StatusIncomplete)
+		r.close(statusIncomplete)
 	} else {
-		r.close(StatusCompleted)
+		r.close(statusCompleted)
 	}
 	r.Response.Molar.Done = *d
 }
 
 // fail ends a response whose turn broke: by a status while nothing was sent, else as an error
 // in the stream.
-func (r *Renderer) fail(err error) {
-	e := Failure(err)
+func (r *renderer) fail(err error) {
+	e := failure(err)
 	if r.effects.Any() {
 		e = e.AfterTurnTool()
 	}
 	r.Refused = e
 	if e.Code == turns.ErrStopped.Code {
-		r.Response.IncompleteDetails = &incomplete{StatusCancelled}
-		r.close(StatusCancelled)
+		r.Response.IncompleteDetails = &incomplete{statusCancelled}
+		r.close(statusCancelled)
 		return
 	}
 	r.Response.Fail(e)
-	r.close(StatusFailed)
+	r.close(statusFailed)
 }
 
 // close ends the open items, and sets the state of the response.
-func (r *Renderer) close(status string) {
-	item := StatusCompleted
-	if status != StatusCompleted {
-		item = StatusIncomplete
+func (r *renderer) close(status string) {
+	item := statusCompleted
+	if status != statusCompleted {
+		item = statusIncomplete
 	}
 	r.closeThought()
 	r.closeMessage("final_answer", item)
 	r.closeCalls()
 	r.Response.Status = status
 	r.Response.Molar = &molarField{TurnID: r.Turn}
-	if status == StatusCompleted {
+	if status == statusCompleted {
 		r.Response.CompletedAt = new(r.Now().Unix())
 	}
 }
 
 // Last sends the response's last event.
-func (r *Renderer) Last() {
+func (r *renderer) Last() {
 	if r.Response.Error != nil {
 		code, param := &r.Response.Error.Code, (*string)(nil)
 		if r.Refused.Param != "" {
@@ -310,7 +310,7 @@ func (r *Renderer) Last() {
 // lastEvent returns the type of the event that ends a response in that state.
 func lastEvent(status string) string {
 	switch status {
-	case StatusCompleted, StatusFailed:
+	case statusCompleted, statusFailed:
 		return "response." + status
 	}
 	return "response.incomplete" // a cancelled one too: the standard has no event for it

@@ -9,28 +9,28 @@ import (
 
 // The types of error that the standard names.
 const (
-	TypeInvalid  = "invalid_request"
-	TypeNotFound = "not_found"
-	TypeTooMany  = "too_many_requests"
-	TypeServer   = "server_error"
-	TypeModel    = "model_error"
+	typeInvalid  = "invalid_request"
+	typeNotFound = "not_found"
+	typeTooMany  = "too_many_requests"
+	typeServer   = "server_error"
+	typeModel    = "model_error"
 )
 
-// Failure returns the client's view of err, with the standard's error types.
-func Failure(err error) *wire.Error {
+// failure returns the client's view of err, with the standard's error types.
+func failure(err error) *wire.Error {
 	e := *wire.Failure(err)
 	switch {
 	case e.Kind == wire.TypePermission:
 	case e.Status == http.StatusNotFound:
-		e.Kind = TypeNotFound
+		e.Kind = typeNotFound
 	case e.Status == http.StatusTooManyRequests:
-		e.Kind = TypeTooMany
+		e.Kind = typeTooMany
 	case e.Status >= 500 && strings.HasPrefix(e.Code, "model_"):
-		e.Kind = TypeModel
+		e.Kind = typeModel
 	case e.Status >= 500:
-		e.Kind = TypeServer
+		e.Kind = typeServer
 	default:
-		e.Kind = TypeInvalid
+		e.Kind = typeInvalid
 	}
 	switch e.Param {
 	case "messages":

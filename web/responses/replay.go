@@ -2,8 +2,8 @@ package responses
 
 import "encoding/json"
 
-// Replay returns a stored response as stream events: each item at once.
-func Replay(response json.RawMessage) []Told {
+// replay returns a stored response as stream events: each item at once.
+func replay(response json.RawMessage) []told {
 	var r Response
 	var raw struct {
 		Output []json.RawMessage `json:"output"`
@@ -11,13 +11,13 @@ func Replay(response json.RawMessage) []Told {
 	if json.Unmarshal(response, &r) != nil || json.Unmarshal(response, &raw) != nil {
 		return nil
 	}
-	var all []Told
+	var all []told
 	tell := func(ev Event) {
 		ev.Sequence = len(all)
-		all = append(all, Encode(ev))
+		all = append(all, encode(ev))
 	}
 	begun := r
-	begun.Status, begun.Output, begun.CompletedAt, begun.Usage, begun.Molar = StatusInProgress, []any{}, nil, nil, nil
+	begun.Status, begun.Output, begun.CompletedAt, begun.Usage, begun.Molar = statusInProgress, []any{}, nil, nil, nil
 	begun.Error, begun.IncompleteDetails = nil, nil
 	tell(Event{Type: "response.created", Response: &begun})
 	tell(Event{Type: "response.in_progress", Response: &begun})
@@ -25,7 +25,7 @@ func Replay(response json.RawMessage) []Told {
 		replayItem(i, it, tell)
 	}
 	if r.Error != nil {
-		tell(Event{Type: "error", Error: &EventError{Type: TypeServer, Code: &r.Error.Code, Message: r.Error.Message}})
+		tell(Event{Type: "error", Error: &EventError{Type: typeServer, Code: &r.Error.Code, Message: r.Error.Message}})
 	}
 	tell(Event{Type: lastEvent(r.Status), Response: &r})
 	return all
@@ -43,7 +43,7 @@ func replayItem(i int, raw json.RawMessage, tell func(Event)) {
 			Content []OutputText `json:"content"`
 		}
 		_ = json.Unmarshal(raw, &m)
-		m.Status, m.Message.Content, m.Phase = StatusInProgress, []any{}, ""
+		m.Status, m.Message.Content, m.Phase = statusInProgress, []any{}, ""
 		tell(Event{Type: "response.output_item.added", OutputIndex: &i, Item: m.Message})
 		for c, part := range m.Content {
 			replayText(i, c, m.ID, part, tell)
@@ -52,7 +52,7 @@ func replayItem(i int, raw json.RawMessage, tell func(Event)) {
 		var f functionCall
 		_ = json.Unmarshal(raw, &f)
 		arguments := f.Arguments
-		f.Arguments, f.Status = "", StatusInProgress
+		f.Arguments, f.Status = "", statusInProgress
 		tell(Event{Type: "response.output_item.added", OutputIndex: &i, Item: f})
 		tell(Event{Type: "response.function_call_arguments.delta", ItemID: f.ID, OutputIndex: &i, Delta: &arguments})
 		tell(Event{Type: "response.function_call_arguments.done", ItemID: f.ID, OutputIndex: &i, Arguments: &arguments})
@@ -64,7 +64,7 @@ func replayItem(i int, raw json.RawMessage, tell func(Event)) {
 
 func replayText(i, c int, id string, part OutputText, tell func(Event)) {
 	none := &[]struct{}{}
-	tell(Event{Type: "response.content_part.added", ItemID: id, OutputIndex: &i, ContentIndex: &c, Part: NewText("")})
+	tell(Event{Type: "response.content_part.added", ItemID: id, OutputIndex: &i, ContentIndex: &c, Part: newText("")})
 	tell(Event{Type: "response.output_text.delta", ItemID: id, OutputIndex: &i, ContentIndex: &c, Delta: &part.Text, Logprobs: none})
 	for a := range part.Annotations {
 		tell(Event{Type: "response.output_text.annotation.added", ItemID: id, OutputIndex: &i, ContentIndex: &c, CitationNo: &a, Annotation: &part.Annotations[a]})

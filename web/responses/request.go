@@ -206,7 +206,7 @@ func (q *Request) conversation() (string, error) {
 // echo returns the response as it is before the turn begins.
 func (q *Request) echo(tools *toolbox) Response {
 	r := Response{
-		Object: "response", Status: StatusInProgress, Model: q.Model, PreviousResponseID: q.PreviousResponseID,
+		Object: "response", Status: statusInProgress, Model: q.Model, PreviousResponseID: q.PreviousResponseID,
 		Instructions: q.Instructions, Output: []any{}, Tools: tools.echo, ToolChoice: q.ToolChoice,
 		Truncation: "auto", ParallelToolCalls: q.ParallelToolCalls == nil || *q.ParallelToolCalls,
 		Text: TextField{Format: TextFormat{Type: "text"}, Verbosity: q.Text.Verbosity},

@@ -79,7 +79,7 @@ func (s *Surface) resume(ctx context.Context, owner string, p *plan) (*live, err
 		l := s.find(owner, responseOf(request))
 		if l == nil || l.render == nil || !l.ended() || !l.render.Asked(request) {
 			return nil, &wire.Error{
-				Status: http.StatusNotFound, Kind: TypeNotFound, Code: "approval_not_found", Param: "input",
+				Status: http.StatusNotFound, Kind: typeNotFound, Code: "approval_not_found", Param: "input",
 				Message: "no call waits under this approval_request_id, and no server under this question_id: the turn has ended, or the host was started anew",
 			}
 		}
@@ -88,12 +88,12 @@ func (s *Surface) resume(ctx context.Context, owner string, p *plan) (*live, err
 		}
 		before = l
 		err := s.decide(ctx, owner, l.render, d)
-		if e := Failure(err); err != nil && e.Status != http.StatusNotFound && e.Status != http.StatusConflict {
+		if e := failure(err); err != nil && e.Status != http.StatusNotFound && e.Status != http.StatusConflict {
 			return nil, err // one that was decided elsewhere continues too
 		}
 	}
 	rec := record{
-		Input: Identified(p.decisions, uuid.NewString()), Previous: before.id, Parent: before.record.Parent,
+		Input: identified(p.decisions, uuid.NewString()), Previous: before.id, Parent: before.record.Parent,
 		Loose: before.record.Loose, System: before.record.System, Listed: before.record.Listed,
 	}
 	echo := p.request.echo(p.tools)
@@ -108,7 +108,7 @@ func (s *Surface) resume(ctx context.Context, owner string, p *plan) (*live, err
 }
 
 // decide passes a person's decision to the pending call, or the answer to the waiting server.
-func (s *Surface) decide(ctx context.Context, owner string, r *Renderer, d Item) error {
+func (s *Surface) decide(ctx context.Context, owner string, r *renderer, d Item) error {
 	if r.Question == nil {
 		if d.Approve == nil {
 			return wire.Invalid("input", "the response waits for an mcp_approval_response")
@@ -265,6 +265,6 @@ func (s *Surface) InputItems(c *gin.Context) {
 	case r == nil:
 		writeError(c.Writer, noResponse())
 	default:
-		WritePage(c, r.Input, nil)
+		writePage(c, r.Input, nil)
 	}
 }

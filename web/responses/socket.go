@@ -22,7 +22,7 @@ type socketError struct {
 }
 
 func encodeError(err error) []byte {
-	e := Failure(err)
+	e := failure(err)
 	o := socketError{Type: "error", Status: e.Status, Error: EventError{Type: e.Kind, Code: &e.Code, Message: e.Message}}
 	if e.Param != "" {
 		o.Error.Param = &e.Param
@@ -36,7 +36,7 @@ func (s *Surface) Socket(c *gin.Context) {
 	if !wire.IsUpgrade(c.Request) {
 		c.Header("Upgrade", "websocket")
 		writeError(c.Writer, &wire.Error{
-			Status: http.StatusUpgradeRequired, Kind: TypeInvalid, Code: "upgrade_required",
+			Status: http.StatusUpgradeRequired, Kind: typeInvalid, Code: "upgrade_required",
 			Message: "GET takes a WebSocket here; POST asks for a response",
 		})
 		return
@@ -45,7 +45,7 @@ func (s *Surface) Socket(c *gin.Context) {
 	socket := wire.Socket{
 		MaxMessage: s.MaxBody, MaxAge: socketAge, Closing: s.Turns.Set.Closing(),
 		Late: encodeError(&wire.Error{
-			Status: http.StatusBadRequest, Kind: TypeInvalid, Code: "websocket_connection_limit_reached",
+			Status: http.StatusBadRequest, Kind: typeInvalid, Code: "websocket_connection_limit_reached",
 			Message: "a connection may be open for 60 minutes; open another one",
 		}),
 		Answer: func(ctx context.Context, message []byte, send func([]byte) error) {

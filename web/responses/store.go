@@ -55,7 +55,7 @@ func (r *record) output() ([]Item, error) {
 	if err := json.Unmarshal(r.Response, &o); err != nil {
 		return nil, err
 	}
-	return Read(o.Output)
+	return read(o.Output)
 }
 
 // input returns the items of its request.
@@ -64,7 +64,7 @@ func (r *record) input() ([]Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Read(list)
+	return read(list)
 }
 
 // maxMemory is how many responses are kept without a store.

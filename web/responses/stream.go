@@ -35,7 +35,7 @@ func (s *Surface) stream(w http.ResponseWriter, r *http.Request, l *live, n int)
 }
 
 // send writes events, now or with those that follow at once.
-func (s *Surface) send(st *wire.Stream, l *live, events []Told) error {
+func (s *Surface) send(st *wire.Stream, l *live, events []told) error {
 	st.Lock()
 	defer st.Unlock()
 	if ended, err := st.Ended(); ended {
@@ -64,7 +64,7 @@ func (s *Surface) send(st *wire.Stream, l *live, events []Told) error {
 
 // missed returns what a client that has n events of an ended response, maybe more than are
 // here, still lacks: its last event, if the replica that ran the turn has died.
-func (l *live) missed(ctx context.Context, n int) []Told {
+func (l *live) missed(ctx context.Context, n int) []told {
 	have, _, _ := l.log.State()
 	if n < have || have == 0 || n == have && !l.turn.IsBroken() {
 		return nil
@@ -73,17 +73,17 @@ func (l *live) missed(ctx context.Context, n int) []Told {
 	if err != nil {
 		return nil
 	}
-	return []Told{renumbered(last[0], n)}
+	return []told{renumbered(last[0], n)}
 }
 
 // renumbered gives an event at least this number, for a client that has those below.
-func renumbered(t Told, number int) Told {
+func renumbered(t told, number int) told {
 	var ev Event
 	if json.Unmarshal(t.Data, &ev) != nil || ev.Sequence >= number {
 		return t
 	}
 	ev.Sequence = number
-	return Encode(ev)
+	return encode(ev)
 }
 
 // isBlankFailure reports whether the response, which has its last events, failed before
@@ -108,11 +108,11 @@ func (s *Surface) endStream(st *wire.Stream, l *live, err error, gone bool) {
 		return
 	}
 	if err != nil || l.failure != nil && !l.render.Began { // no event of a response came before
-		e := Failure(err)
+		e := failure(err)
 		if err == nil {
 			e = l.failure
 		}
-		b := Encode(Event{Type: "error", Error: &EventError{Type: e.Kind, Code: &e.Code, Message: e.Message}})
+		b := encode(Event{Type: "error", Error: &EventError{Type: e.Kind, Code: &e.Code, Message: e.Message}})
 		st.Buf = append(st.Buf, "event: error\n"+wire.EventStart...)
 		st.Buf = append(append(st.Buf, b.Data...), wire.EventEnd...)
 	}
@@ -124,9 +124,9 @@ func (s *Surface) endStream(st *wire.Stream, l *live, err error, gone bool) {
 // streamAgain replays a stored response whose events are no longer held. A client that has
 // some of them gets the last alone, which contains everything.
 func (s *Surface) streamAgain(w http.ResponseWriter, r *record, after int) {
-	all := Replay(r.Response)
+	all := replay(r.Response)
 	if after > 0 && len(all) > 0 {
-		all = []Told{renumbered(all[len(all)-1], after)}
+		all = []told{renumbered(all[len(all)-1], after)}
 	}
 	st := wire.NewStream(w)
 	st.Start(s.KeepAlive, func() {})

@@ -11,7 +11,7 @@ import (
 )
 
 // A Talk is the content of items in the canonical form.
-type Talk struct {
+type talk struct {
 	// unseal reads what the host sealed for this client.
 	unseal   func(text string, v any) error
 	System   []string
@@ -28,11 +28,11 @@ type Talk struct {
 	Open []schemas.ToolCall
 }
 
-// NewTalk returns an empty talk. unseal reads what the host sealed for this client.
-func NewTalk(unseal func(text string, v any) error) *Talk { return &Talk{unseal: unseal} }
+// newTalk returns an empty talk. unseal reads what the host sealed for this client.
+func newTalk(unseal func(text string, v any) error) *talk { return &talk{unseal: unseal} }
 
-// Read adds items. at is their path in errors.
-func (t *Talk) Read(items []Item, at string) error {
+// read adds items. at is their path in errors.
+func (t *talk) Read(items []Item, at string) error {
 	for i, it := range items {
 		if err := t.add(it, fmt.Sprintf("%s[%d]", at, i)); err != nil {
 			return err
@@ -41,14 +41,14 @@ func (t *Talk) Read(items []Item, at string) error {
 	return nil
 }
 
-func (t *Talk) add(it Item, at string) error {
+func (t *talk) add(it Item, at string) error {
 	if it.Type != "function_call_output" {
 		t.Results = nil
 	}
 	switch it.Type {
 	case "message":
 		if len(t.Open) > 0 {
-			return Unanswered(t.Open[0].ID)
+			return unanswered(t.Open[0].ID)
 		}
 		return t.addMessage(it, at)
 	case "function_call":
@@ -63,22 +63,22 @@ func (t *Talk) add(it Item, at string) error {
 		t.addServerCall(it)
 	case "compaction":
 		if len(t.Open) > 0 {
-			return Unanswered(t.Open[0].ID)
+			return unanswered(t.Open[0].ID)
 		}
 		return t.addCompaction(it, at)
-	case "reasoning", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "molar:question", AnswerType: // a model need not see these again
+	case "reasoning", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "molar:question", answerType: // a model need not see these again
 	default:
 		return wire.Unsupported(at+".type", fmt.Sprintf("an item of type %q cannot be read here", wire.Clip(it.Type, 40)))
 	}
 	return nil
 }
 
-// Unanswered is the error for a call without its result.
-func Unanswered(callID string) *wire.Error {
+// unanswered is the error for a call without its result.
+func unanswered(callID string) *wire.Error {
 	return wire.Invalid("input", "no tool output found for function call %s", wire.Clip(callID, 80))
 }
 
-func (t *Talk) addMessage(it Item, at string) error {
+func (t *talk) addMessage(it Item, at string) error {
 	parts, files, err := readContent(it, at+".content")
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (t *Talk) addMessage(it Item, at string) error {
 }
 
 // Settle puts the files of the last message of role user into it: more messages follow.
-func (t *Talk) Settle() {
+func (t *talk) Settle() {
 	wire.Settle(t.Messages, t.Files)
 	t.Files = nil
 }
@@ -122,7 +122,7 @@ func apart(before, parts []schemas.Part) []schemas.Part {
 }
 
 // say adds parts to the assistant's message.
-func (t *Talk) say(parts ...schemas.Part) {
+func (t *talk) say(parts ...schemas.Part) {
 	t.Answered = true
 	if end := len(t.Messages) - 1; end >= 0 && t.Messages[end].Role == schemas.RoleAssistant {
 		t.Messages[end].Parts = append(t.Messages[end].Parts, parts...)
@@ -132,7 +132,7 @@ func (t *Talk) say(parts ...schemas.Part) {
 }
 
 // addText adds a text of either role, and the names of its attached files.
-func (t *Talk) addText(role schemas.Role, text string, files ...string) error {
+func (t *talk) addText(role schemas.Role, text string, files ...string) error {
 	content, err := json.Marshal(text)
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (t *Talk) addText(role schemas.Role, text string, files ...string) error {
 }
 
 // AddStored adds the messages of a conversation.
-func (t *Talk) AddStored(messages []schemas.StoredMessage) error {
+func (t *talk) AddStored(messages []schemas.StoredMessage) error {
 	for _, m := range messages {
 		var files []string
 		for _, f := range m.Files {
@@ -161,7 +161,7 @@ func (t *Talk) AddStored(messages []schemas.StoredMessage) error {
 }
 
 // addOutput pairs a result with its call.
-func (t *Talk) addOutput(it Item, at string) error {
+func (t *talk) addOutput(it Item, at string) error {
 	i := slices.IndexFunc(t.Open, func(c schemas.ToolCall) bool { return c.ID == it.CallID })
 	if i < 0 {
 		return wire.Invalid(at+".call_id", "call_id %q answers no function call of what came before", wire.Clip(it.CallID, 80))
@@ -178,7 +178,7 @@ func (t *Talk) addOutput(it Item, at string) error {
 	return nil
 }
 
-func (t *Talk) give(part schemas.Part) {
+func (t *talk) give(part schemas.Part) {
 	t.Answered = true
 	if end := len(t.Messages) - 1; t.Messages[end].Role == schemas.RoleTool {
 		t.Messages[end].Parts = append(t.Messages[end].Parts, part)
@@ -188,7 +188,7 @@ func (t *Talk) give(part schemas.Part) {
 }
 
 // addServerCall adds a server's call of an earlier response.
-func (t *Talk) addServerCall(it Item) {
+func (t *talk) addServerCall(it Item) {
 	name := it.ServerLabel + "__" + it.Name
 	t.say(schemas.Part{Kind: schemas.PartCall, Call: &schemas.ToolCall{ID: it.ID, Function: schemas.FunctionCall{Name: name, Arguments: it.Arguments}}})
 	var text string

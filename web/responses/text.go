@@ -27,15 +27,15 @@ type openThought struct {
 
 // text sends a piece of a message. A leading blank line only separates a message from what
 // precedes it.
-func (r *Renderer) text(piece string) {
+func (r *renderer) text(piece string) {
 	if r.message == nil {
 		if piece = strings.TrimLeft(piece, "\n"); piece == "" {
 			return
 		}
-		m := &openMessage{Message: Message{Type: "message", ID: r.id("msg"), Status: StatusInProgress, Role: "assistant", Content: []any{}}}
+		m := &openMessage{Message: Message{Type: "message", ID: r.id("msg"), Status: statusInProgress, Role: "assistant", Content: []any{}}}
 		m.index = r.add(m.Message)
 		r.message = m
-		r.tell(Event{Type: "response.content_part.added", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first, Part: NewText("")})
+		r.tell(Event{Type: "response.content_part.added", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first, Part: newText("")})
 	}
 	if piece == "" {
 		return
@@ -48,7 +48,7 @@ func (r *Renderer) text(piece string) {
 
 // delta encodes an event with a piece of the text by hand: there is one for every few letters
 // of every answer.
-func (m *openMessage) delta(sequence int, piece string) Told {
+func (m *openMessage) delta(sequence int, piece string) told {
 	const kind = "response.output_text.delta"
 	b := make([]byte, 0, len(m.ID)+len(piece)+160)
 	b = append(b, `{"type":"`+kind+`","sequence_number":`...)
@@ -56,19 +56,19 @@ func (m *openMessage) delta(sequence int, piece string) Told {
 	b = append(append(b, `,"item_id":"`...), m.ID...) // of our own making
 	b = strconv.AppendInt(append(b, `","output_index":`...), int64(m.index), 10)
 	b = wire.AppendString(append(b, `,"content_index":0,"delta":`...), piece)
-	return Told{kind, append(b, `,"logprobs":[]}`...)}
+	return told{kind, append(b, `,"logprobs":[]}`...)}
 }
 
 // closeMessage ends the message that is open, if one is.
-func (r *Renderer) closeMessage(phase, status string) {
+func (r *renderer) closeMessage(phase, status string) {
 	m := r.message
 	if m == nil {
 		return
 	}
 	r.message = nil
-	part := NewText(m.text.String())
+	part := newText(m.text.String())
 	if phase == "final_answer" {
-		part.Annotations = Citations(part.Text, r.sources)
+		part.Annotations = citations(part.Text, r.sources)
 		for i := range part.Annotations {
 			r.tell(Event{
 				Type: "response.output_text.annotation.added", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first,
@@ -83,15 +83,15 @@ func (r *Renderer) closeMessage(phase, status string) {
 }
 
 // think sends a piece of the model's reasoning.
-func (r *Renderer) think(piece string) {
+func (r *renderer) think(piece string) {
 	if piece == "" {
 		return
 	}
 	t := r.thought
 	if t == nil {
-		r.closeMessage("commentary", StatusCompleted)
+		r.closeMessage("commentary", statusCompleted)
 		t = &openThought{
-			reasoning: reasoning{Type: "reasoning", ID: r.id("rs"), Status: StatusInProgress, Summary: []TextPart{}},
+			reasoning: reasoning{Type: "reasoning", ID: r.id("rs"), Status: statusInProgress, Summary: []TextPart{}},
 			summary:   r.Response.Reasoning.Summary != nil && *r.Response.Reasoning.Summary != "",
 		}
 		t.index = r.add(t.reasoning)
@@ -110,14 +110,14 @@ func (r *Renderer) think(piece string) {
 	r.tell(ev)
 }
 
-func (r *Renderer) closeThought() {
+func (r *renderer) closeThought() {
 	t := r.thought
 	if t == nil {
 		return
 	}
 	r.thought = nil
 	text := t.text.String()
-	t.Status = StatusCompleted
+	t.Status = statusCompleted
 	if t.summary {
 		t.Summary = []TextPart{{"summary_text", text}}
 		r.tell(Event{Type: "response.reasoning_summary_text.done", ItemID: t.ID, OutputIndex: &t.index, SummaryIndex: &r.first, Text: &text})
@@ -130,9 +130,9 @@ func (r *Renderer) closeThought() {
 	r.end(t.index, t.reasoning)
 }
 
-// Citations finds the sources in the text, which lists them as Markdown links at its end.
+// citations finds the sources in the text, which lists them as Markdown links at its end.
 // Offsets count characters.
-func Citations(text string, sources []schemas.Source) []Citation {
+func citations(text string, sources []schemas.Source) []Citation {
 	found := []Citation{}
 	for _, s := range slices.Backward(sources) {
 		link := "](" + s.URL + ")"

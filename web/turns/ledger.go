@@ -57,8 +57,8 @@ var ErrLost = &wire.Error{
 	Message: "the process that ran this turn is gone",
 }
 
-// ErrFollowElsewhere ends the feeds here of turns of other replicas.
-var ErrFollowElsewhere = &wire.Error{
+// errFollowElsewhere ends the feeds here of turns of other replicas.
+var errFollowElsewhere = &wire.Error{
 	Status: http.StatusServiceUnavailable, Kind: wire.TypeServer, Code: "shutting_down", RetryAfter: time.Second,
 	Message: "this replica is shutting down; the turn runs on elsewhere, so follow it again",
 }

@@ -97,7 +97,7 @@ func (s *Sharing) follow(set *Set, t *Live) {
 	}
 	s.mu.Unlock()
 	if left {
-		t.over(ErrFollowElsewhere)
+		t.over(errFollowElsewhere)
 		return
 	}
 	nudge(s.words)
@@ -113,7 +113,7 @@ func (s *Sharing) Leave() {
 	s.theirs, s.left = nil, true
 	s.mu.Unlock()
 	for _, t := range theirs {
-		t.over(ErrFollowElsewhere)
+		t.over(errFollowElsewhere)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // The types of an OpenAI error object.
 const (
 	TypeInvalid   = "invalid_request_error"
-	TypeRateLimit = "rate_limit_error"
+	typeRateLimit = "rate_limit_error"
 	TypeServer    = "server_error"
 	// TypePermission is the type for a key that lacks permission.
 	TypePermission = "permission_error"
@@ -105,7 +105,7 @@ var failures = []struct {
 	{kindIs(providers.KindContextLength), Error{Status: 400, Kind: TypeInvalid, Code: "context_length_exceeded", Param: "messages"}},
 	{kindIs(providers.KindModelNotFound), Error{Status: 404, Kind: TypeInvalid, Code: "model_not_found", Param: "model"}},
 	{kindIs(providers.KindAuth), Error{Status: 502, Kind: TypeServer, Code: "model_auth"}},
-	{kindIs(providers.KindQuota), Error{Status: 429, Kind: TypeRateLimit, Code: "model_quota"}},
+	{kindIs(providers.KindQuota), Error{Status: 429, Kind: typeRateLimit, Code: "model_quota"}},
 	{isUnreachable, Error{Status: 503, Kind: TypeServer, Code: "model_unreachable"}},
 	{isOverloaded, Error{Status: 503, Kind: TypeServer, Code: "model_overloaded"}},
 	{kindIs(providers.KindUnavailable), Error{Status: 502, Kind: TypeServer, Code: "model_failed"}},

@@ -6,8 +6,8 @@ import (
 	"molar/agent/subject"
 )
 
-// Harmless is the kind of a message that describes no emergency; an empty one means the same.
-const Harmless = "harmless"
+// harmless is the kind of a message that describes no emergency; an empty one means the same.
+const harmless = "harmless"
 
 // An EmergencyReport says how many emergencies a turn would find, and how often it would raise
 // the alarm over a harmless message.
@@ -37,10 +37,10 @@ func EvaluateEmergencies(find func(message string) (kinds []string), messages []
 	r := EmergencyReport{Slices: Slices{}, Wrong: []WrongEmergency{}}
 	for i, m := range messages {
 		if m.Kind == "" {
-			m.Kind = Harmless
+			m.Kind = harmless
 		}
 		kinds := find(m.Text)
-		urgent, ok := m.Kind != Harmless, (m.Kind != Harmless) == (len(kinds) > 0)
+		urgent, ok := m.Kind != harmless, (m.Kind != harmless) == (len(kinds) > 0)
 		switch {
 		case urgent && ok:
 			r.Found++

@@ -61,14 +61,14 @@ func Run(ctx context.Context, client *http.Client, target Target, q Question, op
 	if opt.Conns < 1 || (opt.Turns < 1 && opt.Duration <= 0) {
 		return Stats{}, fmt.Errorf("load %s: want at least one connection, and a number of turns or a duration", target.Name)
 	}
-	before, err := ReadProcess(target.PID)
+	before, err := readProcess(target.PID)
 	if err != nil {
 		return Stats{}, err
 	}
 	begin := time.Now()
 	samples := runTurns(ctx, client, target, q, opt)
 	took := time.Since(begin)
-	after, err := ReadProcess(target.PID)
+	after, err := readProcess(target.PID)
 	if err != nil {
 		return Stats{}, err
 	}
@@ -81,12 +81,12 @@ func Run(ctx context.Context, client *http.Client, target Target, q Question, op
 }
 
 // runTurns keeps opt.Conns turns in flight until a bound is reached.
-func runTurns(ctx context.Context, client *http.Client, target Target, q Question, opt Options) []Sample {
+func runTurns(ctx context.Context, client *http.Client, target Target, q Question, opt Options) []sample {
 	var (
 		workers sync.WaitGroup
 		next    atomic.Int64
 		mu      sync.Mutex
-		samples []Sample
+		samples []sample
 		end     time.Time
 	)
 	if opt.Duration > 0 {
@@ -120,7 +120,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-func summarise(samples []Sample, took time.Duration) Stats {
+func summarise(samples []sample, took time.Duration) Stats {
 	s := Stats{Turns: len(samples), Seconds: took.Seconds()}
 	var first, total, gap []time.Duration
 	for _, one := range samples {

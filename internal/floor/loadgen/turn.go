@@ -44,7 +44,7 @@ type Question struct {
 }
 
 // A Sample is one turn as its client saw it.
-type Sample struct {
+type sample struct {
 	// First is the time to the first content, Total the one to the end, Gap the
 	// longest pause between two pieces of content.
 	First, Total, Gap time.Duration
@@ -68,7 +68,7 @@ func (q Question) body(tag string) ([]byte, error) {
 }
 
 // ask runs one turn. The tag must be unlike that of every other turn of the run.
-func ask(ctx context.Context, client *http.Client, target Target, q Question, tag string) Sample {
+func ask(ctx context.Context, client *http.Client, target Target, q Question, tag string) sample {
 	timeout := q.Timeout
 	if timeout == 0 {
 		timeout = time.Minute
@@ -77,11 +77,11 @@ func ask(ctx context.Context, client *http.Client, target Target, q Question, ta
 	defer cancel()
 	body, err := q.body(tag)
 	if err != nil {
-		return Sample{Err: err}
+		return sample{Err: err}
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target.URL, bytes.NewReader(body))
 	if err != nil {
-		return Sample{Err: err}
+		return sample{Err: err}
 	}
 	req.Header.Set("Content-Type", "application/json")
 	if target.Key != "" {
@@ -90,12 +90,12 @@ func ask(ctx context.Context, client *http.Client, target Target, q Question, ta
 	begin := time.Now()
 	resp, err := client.Do(req)
 	if err != nil {
-		return Sample{Err: err}
+		return sample{Err: err}
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		said, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
-		return Sample{Err: fmt.Errorf("status %s: %s", resp.Status, said)}
+		return sample{Err: fmt.Errorf("status %s: %s", resp.Status, said)}
 	}
 	s, text := readStream(resp.Body, begin)
 	good, stray := countTokens(text, tag)
@@ -119,9 +119,9 @@ type event struct {
 }
 
 // readStream reads an OpenAI stream to its end and returns its whole text.
-func readStream(body io.Reader, begin time.Time) (Sample, string) {
+func readStream(body io.Reader, begin time.Time) (sample, string) {
 	var (
-		s              Sample
+		s              sample
 		text           strings.Builder
 		last           time.Time
 		finished, done bool

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// ProviderPath is an identity provider beside the two servers; Person is the ID token of
+// providerPath is an identity provider beside the two servers; Person is the ID token of
 // the only person whom it knows.
 const (
-	ProviderPath = "/idp"
+	providerPath = "/idp"
 	Person       = "canary-person"
 )
 
 // ProviderURL is the identity provider's name.
-func (s *Server) ProviderURL() string { return s.URL + ProviderPath }
+func (s *Server) ProviderURL() string { return s.URL + providerPath }
 
 // AddKey registers a client that signs who it is, with a key on P-256.
 func (s *Server) AddKey(id string, key *ecdsa.PublicKey) {

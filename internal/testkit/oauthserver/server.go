@@ -18,7 +18,7 @@ import (
 // Paths on the port.
 const (
 	MCPPath    = "/mcp"
-	IssuerPath = "/as"
+	issuerPath = "/as"
 )
 
 // Behaviour is what the two servers do. The zero value is as the specification wants it.
@@ -108,7 +108,7 @@ func New() *Server {
 func (s *Server) MCP() string { return s.URL + MCPPath }
 
 // IssuerURL is the authorization server's name.
-func (s *Server) IssuerURL() string { return s.URL + IssuerPath }
+func (s *Server) IssuerURL() string { return s.URL + issuerPath }
 
 // Behave changes how the servers behave.
 func (s *Server) Behave(change func(*Behaviour)) {
@@ -190,19 +190,19 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 			resource = is.Resource
 		}
 		write(w, http.StatusOK, map[string]any{"resource": resource, "authorization_servers": []string{s.IssuerURL()}, "scopes_supported": []string{"read"}})
-	case "/.well-known/oauth-authorization-server" + IssuerPath:
+	case "/.well-known/oauth-authorization-server" + issuerPath:
 		s.serveMetadata(w, r, is)
-	case "/.well-known/openid-configuration" + ProviderPath:
+	case "/.well-known/openid-configuration" + providerPath:
 		write(w, http.StatusOK, map[string]any{"issuer": s.ProviderURL(), "token_endpoint": s.ProviderURL() + "/token"})
-	case ProviderPath + "/token":
+	case providerPath + "/token":
 		s.vouch(w, r)
-	case IssuerPath + "/register":
+	case issuerPath + "/register":
 		s.register(w, r, is)
-	case IssuerPath + "/authorize":
+	case issuerPath + "/authorize":
 		s.authorize(w, r, is)
-	case IssuerPath + "/token":
+	case issuerPath + "/token":
 		s.token(w, r, is)
-	case IssuerPath + "/revoke":
+	case issuerPath + "/revoke":
 		s.mu.Lock()
 		s.counts.Revoked++
 		delete(s.refresh, r.PostFormValue("token"))
