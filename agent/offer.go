@@ -117,7 +117,7 @@ func callsOf(rounds []schemas.Round) []schemas.ToolCall {
 	return calls
 }
 
-// readable returns the results whose rest the model may read.
+// readable returns the results of the conversation that read_result can read on in.
 func (a *Agent) readable(past recalled, earlier []schemas.Round) *offer.Kept {
 	k := offer.NewKept(offer.ResultsConfig{Bytes: a.resultBytes(), Resource: a.cfg.Tools.Resource})
 	for _, x := range past.exchanges {

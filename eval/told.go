@@ -20,7 +20,7 @@ func turnsOf(seen []tape.Seen) []TurnResult {
 	return all
 }
 
-// tell leaves out, unless all is wanted, how it was said: answers, results and errors.
+// tell describes turns in lines. Without all it omits their wording: answers, results and errors.
 func tell(turns []TurnResult, all bool) []string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }

@@ -145,7 +145,7 @@ func (s *server) giveUp(conn transport.Conn, late string, err error) error {
 		err = fmt.Errorf("%w; on standard output it wrote %q, which is no message", err, n.Noise())
 	}
 	if len(stderr) > 0 {
-		err = fmt.Errorf("%w; its last words were %q", err, text.Text(stderr[len(stderr)-1], 200))
+		err = fmt.Errorf("%w; its last words were %q", err, text.Shorten(stderr[len(stderr)-1], 200))
 	}
 	return err
 }
@@ -191,12 +191,12 @@ func (s *server) becomeReady(conn transport.Conn, info serverInfo, tools []schem
 	s.update(func(now *look) {
 		now.attempts++
 		now.wasReady = true
-		now.instructions = text.Text(strings.TrimSpace(text.Visible(strings.ToValidUTF8(info.Instructions, "?"))), maxInstructions)
+		now.instructions = text.Shorten(strings.TrimSpace(text.Visible(strings.ToValidUTF8(info.Instructions, "?"))), maxInstructions)
 		now.State, now.Reason, now.Skipped, now.Stderr = schemas.StateReady, "", skipped, nil
 		if s.warning != "" {
 			now.State, now.Reason = schemas.StateDegraded, s.warning
 		}
-		now.Protocol, now.Version = info.Protocol, text.Text(text.Visible(info.ServerInfo.Version), 80)
+		now.Protocol, now.Version = info.Protocol, text.Shorten(text.Visible(info.ServerInfo.Version), 80)
 		now.Transport, now.StartMS = info.transport, took.Milliseconds()
 	})
 	s.log.Info("MCP server is ready", "tools", len(tools), "skipped", len(skipped), "protocol", info.Protocol,

@@ -67,7 +67,7 @@ func (e Elicitor) ask(ctx context.Context, server string, params json.RawMessage
 	if err := json.Unmarshal(params, &q); err != nil {
 		return nil, &transport.WireError{Code: transport.CodeInvalidParams, Message: "the params of " + transport.MethodElicit + " cannot be read"}
 	}
-	question := schemas.Question{Server: server, Message: text.Text(text.Visible(q.Message), maxQuestion)}
+	question := schemas.Question{Server: server, Message: text.Shorten(text.Visible(q.Message), maxQuestion)}
 	switch cmp.Or(q.Mode, "form") {
 	case "form":
 		question.Schema = q.Schema

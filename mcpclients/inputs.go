@@ -65,7 +65,7 @@ func (c *inputs) withAnswers(ctx context.Context, method string, params json.Raw
 		answer, refused := c.answer(ctx, question.Method, question.Params)
 		if refused != nil {
 			return nil, &transport.RPCError{Method: method, Code: refused.Code, Message: fmt.Sprintf(
-				"the server wants %q answered first, which this host does not do: %s", text.Text(text.Visible(question.Method), 80), refused.Message)}
+				"the server wants %q answered first, which this host does not do: %s", text.Shorten(text.Visible(question.Method), 80), refused.Message)}
 		}
 		answers[id] = answer
 	}

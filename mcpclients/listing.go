@@ -90,7 +90,7 @@ func toolLabel(raw json.RawMessage) string {
 	if named.Name == "" {
 		return "a tool without a name"
 	}
-	return text.Text(text.Visible(named.Name), 80)
+	return text.Shorten(text.Visible(named.Name), 80)
 }
 
 // decodeTool reads one entry of a tool list. It keeps schemas raw, since decoding would lose
@@ -128,8 +128,8 @@ func decodeTool(raw json.RawMessage) (schemas.ToolInfo, error) {
 		return schemas.ToolInfo{}, err
 	}
 	return schemas.ToolInfo{
-		ToolName: tool.Name, Title: text.Text(text.Visible(tool.Title), 200),
-		Description: text.Text(text.Visible(tool.Description), maxDescription),
+		ToolName: tool.Name, Title: text.Shorten(text.Visible(tool.Title), 200),
+		Description: text.Shorten(text.Visible(tool.Description), maxDescription),
 		InputSchema: input, OutputSchema: output, Annotations: tool.Annotations,
 	}, nil
 }
@@ -171,7 +171,7 @@ func list(ctx context.Context, conn transport.Conn, server string) (tools []sche
 			return set.tools, set.reasons(), nil
 		}
 		if seen[cursor] {
-			return nil, nil, fmt.Errorf("tools/list repeats the page cursor %q without end", text.Text(cursor, 60))
+			return nil, nil, fmt.Errorf("tools/list repeats the page cursor %q without end", text.Shorten(cursor, 60))
 		}
 		seen[cursor] = true
 	}

@@ -15,7 +15,7 @@ const maxMedia = 16
 
 // bytes adds a file that some models can be shown, and returns its note for the text.
 func (r *reading) bytes(kind, name, mimeType, encoded string) string {
-	mimeType, _, _ = strings.Cut(strings.ToLower(text.Text(text.Visible(mimeType), 80)), ";")
+	mimeType, _, _ = strings.Cut(strings.ToLower(text.Shorten(text.Visible(mimeType), 80)), ";")
 	part, size := media(name, mimeType, encoded)
 	if part == nil || len(r.media) == maxMedia {
 		if mimeType == "" {

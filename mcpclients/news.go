@@ -23,7 +23,7 @@ const (
 	maxNews = 1 << 10
 )
 
-func newsText(content string) string { return text.Text(text.Visible(content), maxNews) }
+func newsText(content string) string { return text.Shorten(text.Visible(content), maxNews) }
 
 // sendNews sends news of a call to its person.
 func (s *server) sendNews(person *schemas.Person, tool string, n schemas.News) {
@@ -59,9 +59,9 @@ func (s *server) logged(params json.RawMessage) {
 	if content = newsText(content); left > 0 {
 		content += fmt.Sprintf(" (%d lines before it were left out)", left)
 	}
-	s.log.Log(context.Background(), logLevel(line.Level), "MCP server logs", "level", text.Text(text.Visible(line.Level), 20), "text", content)
+	s.log.Log(context.Background(), logLevel(line.Level), "MCP server logs", "level", text.Shorten(text.Visible(line.Level), 20), "text", content)
 	if person, only := s.askers.only(); only {
-		s.sendNews(person, "", schemas.News{Level: text.Text(text.Visible(line.Level), 20), Text: content})
+		s.sendNews(person, "", schemas.News{Level: text.Shorten(text.Visible(line.Level), 20), Text: content})
 	}
 }
 

@@ -26,7 +26,7 @@ func messages(raw json.RawMessage, maxText int) ([]schemas.Message, error) {
 	var messages []schemas.Message
 	for _, wire := range answer.Messages {
 		content, _ := Read(wire.Content)
-		content = text.Text(strings.ToValidUTF8(content, "\uFFFD"), maxText)
+		content = text.Shorten(strings.ToValidUTF8(content, "\uFFFD"), maxText)
 		maxText -= len(content)
 		role := schemas.RoleUser
 		if wire.Role == string(schemas.RoleAssistant) {
@@ -59,7 +59,7 @@ func Resource(raw json.RawMessage, maxText int) (string, []schemas.Part, error) 
 	if !readable {
 		return "", nil, fmt.Errorf("holds no text%s; choose another", kinds)
 	}
-	return text.Text(strings.ToValidUTF8(r.text(), "\uFFFD"), maxText), r.media, nil
+	return text.Shorten(strings.ToValidUTF8(r.text(), "\uFFFD"), maxText), r.media, nil
 }
 
 // A resource is the content of one resource.

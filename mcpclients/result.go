@@ -157,14 +157,14 @@ func (r *reading) add(c *contentItem) {
 	case "resource_link":
 		content = strings.TrimSpace(c.label() + " " + c.URI)
 	default:
-		content = fmt.Sprintf("[content of the unknown kind %q was left out]", text.Text(text.Visible(c.Type), 40))
+		content = fmt.Sprintf("[content of the unknown kind %q was left out]", text.Shorten(text.Visible(c.Type), 40))
 	}
 	r.texts = append(r.texts, content)
 	if link, ok := c.link(); ok {
 		r.links = append(r.links, link)
 	}
 	if c.Type == "resource_link" && c.URI != "" && len(r.resources) < maxResources {
-		r.resources = append(r.resources, schemas.ResourceLink{URI: c.URI, Title: text.Text(text.Visible(c.label()), 200)})
+		r.resources = append(r.resources, schemas.ResourceLink{URI: c.URI, Title: text.Shorten(text.Visible(c.label()), 200)})
 	}
 }
 
@@ -174,7 +174,7 @@ func (r *reading) embedded(res *resource) (content string, ok bool) {
 	if text, ok := res.text(); ok {
 		return text, true
 	}
-	uri, before := text.Text(text.Visible(res.URI), 200), len(r.media)
+	uri, before := text.Shorten(text.Visible(res.URI), 200), len(r.media)
 	content = r.bytes("resource "+uri, uri, res.MIMEType, res.Blob)
 	return content, len(r.media) > before
 }
@@ -199,5 +199,5 @@ func (c *contentItem) link() (schemas.Source, bool) {
 	if title == "" {
 		title = u.Host
 	}
-	return schemas.Source{Title: text.Text(title, 200), URL: c.URI}, true
+	return schemas.Source{Title: text.Shorten(title, 200), URL: c.URI}, true
 }

@@ -136,9 +136,9 @@ func decodePrompt(raw json.RawMessage, server string) (schemas.Prompt, bool) {
 		return schemas.Prompt{}, false
 	}
 	p.Server = server
-	p.Title, p.Description = text.Text(text.Visible(p.Title), maxPromptText), text.Text(text.Visible(p.Description), maxPromptText)
+	p.Title, p.Description = text.Shorten(text.Visible(p.Title), maxPromptText), text.Shorten(text.Visible(p.Description), maxPromptText)
 	for i, a := range p.Arguments {
-		p.Arguments[i].Name, p.Arguments[i].Description = text.Text(text.Visible(a.Name), maxPromptText), text.Text(text.Visible(a.Description), maxPromptText)
+		p.Arguments[i].Name, p.Arguments[i].Description = text.Shorten(text.Visible(a.Name), maxPromptText), text.Shorten(text.Visible(a.Description), maxPromptText)
 	}
 	return p, true
 }

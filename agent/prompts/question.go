@@ -14,9 +14,9 @@ type Looked string
 
 // The results of a search. The zero value means no search.
 const (
-	// LookedFound: it found passages.
+	// LookedFound: a search found passages.
 	LookedFound Looked = "found"
-	// LookedNothing: it found nothing.
+	// LookedNothing: the searches found nothing.
 	LookedNothing Looked = "nothing"
 	// LookedFailed: every search failed.
 	LookedFailed Looked = "failed"

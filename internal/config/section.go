@@ -11,11 +11,11 @@ type Place string
 
 // The places, as seen from the line of a key.
 const (
-	// Below its line, as entries of its mapping.
+	// Below is the place below the line, as entries of the key's mapping.
 	Below Place = "below"
-	// Instead of its line: the key holds nothing.
+	// Instead is the place of the line itself: the key holds nothing.
 	Instead Place = "instead"
-	// Inside the braces that begin on its line.
+	// Inside is the place inside the braces that begin on the line.
 	Inside Place = "inside"
 )
 

@@ -24,7 +24,7 @@ func (additions) Extend(m goldmark.Markdown) {
 	m.Renderer().AddOptions(renderer.WithNodeRenderers(util.Prioritized(writer{}, 100)))
 }
 
-// A writer writes the nodes of the additions as HTML.
+// A writer writes the nodes that goldmark does not know (formulas, footnotes) as HTML.
 type writer struct{}
 
 // RegisterFuncs implements [renderer.NodeRenderer].

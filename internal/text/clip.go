@@ -1,6 +1,13 @@
 package text
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Mark ends a text that was cut.
+const Mark = " […]"
 
 // Clip returns at most so many bytes of a text, with a mark behind them where something is left
 // out. It cuts no character in two.
@@ -9,4 +16,41 @@ func Clip(s string, most int, mark string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:most], "") + mark
+}
+
+// Shorten is [Clip] to at most limit bytes with the [Mark].
+func Shorten(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return Clip(s, max(0, limit-len(Mark)), Mark)
+}
+
+// Border returns the largest border of a rune in s that is at most n.
+func Border(s string, n int) int {
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return n
+}
+
+// Visible drops characters that a terminal or a reader would not show: controls but tab
+// and line end, format characters, and the supplementary variation selectors, all of
+// which can hide text from a person.
+func Visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.In(r, unicode.Cc, unicode.Cf), r >= 0xE0100 && r <= 0xE01EF:
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// Line makes a line to be shown of any bytes: valid, visible and bounded.
+func Line(b []byte, limit int) string {
+	b = b[:min(len(b), 4*limit)]
+	return Shorten(strings.TrimSpace(Visible(strings.ToValidUTF8(string(b), "?"))), limit)
 }

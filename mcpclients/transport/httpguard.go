@@ -150,7 +150,7 @@ func readStatus(r *http.Request, resp *http.Response) *StatusError {
 	}
 	content := text.Visible(strings.ToValidUTF8(string(bytes.TrimSpace(body)), "?"))
 	if content != "" && !strings.HasPrefix(content, "<") {
-		e.text = ": " + text.Text(content, 200)
+		e.text = ": " + text.Shorten(content, 200)
 	}
 	return e
 }

@@ -100,7 +100,7 @@ func (m *Message) Reply(method string) Reply {
 func rpcErrorOf(method string, raw json.RawMessage) *RPCError {
 	var e WireError
 	if json.Unmarshal(raw, &e) != nil {
-		e = WireError{Code: CodeInternal, Message: text.Text(string(raw), maxUnreadable)}
+		e = WireError{Code: CodeInternal, Message: text.Shorten(string(raw), maxUnreadable)}
 	}
 	return &RPCError{Method: method, Code: e.Code, Message: e.Message, Data: e.Data}
 }

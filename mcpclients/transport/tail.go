@@ -68,7 +68,7 @@ func (r *tail) Lines() []string {
 	lines := strings.Split(r.secrets.Replace(strings.ToValidUTF8(content, "?")), "\n")
 	lines = lines[max(0, len(lines)-tailLines):]
 	for i, line := range lines {
-		lines[i] = text.Text(strings.TrimSpace(text.Visible(line)), tailLine)
+		lines[i] = text.Shorten(strings.TrimSpace(text.Visible(line)), tailLine)
 	}
 	return lines
 }

@@ -38,7 +38,7 @@ type vocabulary struct {
 // A word is one spelling of a term.
 type word struct {
 	term uint32
-	// sense is the number of its synonym list, or none.
+	// sense is the number of the word's list of synonyms, or [none].
 	sense uint32
 	idle  bool   // it has no meaning of its own
 	bare  bool   // it is written without marks

@@ -3,8 +3,8 @@ package memory
 import (
 	"encoding/json"
 	"slices"
-	"unicode/utf8"
 
+	"molar/internal/text"
 	"molar/schemas"
 )
 
@@ -61,7 +61,7 @@ func shortened(messages []schemas.StoredMessage) ([]schemas.StoredMessage, bool)
 			messages = messages[(len(messages)+1)/2:]
 		}
 		for i := range messages {
-			messages[i].Content = cut(messages[i].Content, limit)
+			messages[i].Content = text.Clip(messages[i].Content, limit, text.Mark)
 			if len(messages[i].Calls) > limit {
 				messages[i].Calls = nil
 			}
@@ -81,15 +81,4 @@ func fits(messages []schemas.StoredMessage) bool {
 	}
 	data, err := json.Marshal(messages)
 	return err != nil || len(data) <= maxAnswer // invalid JSON fails elsewhere
-}
-
-// cut returns the start of a text, at most so many bytes, with a mark.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + " […]"
 }

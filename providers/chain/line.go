@@ -79,7 +79,7 @@ func (l *line) route(paused []error) providers.Route {
 	return route
 }
 
-// Name returns the name of the route's candidate.
+// Name returns the name of the route's first provider.
 func (l *line) Name() string { return l.steps[0].name }
 
 // LeftOut returns the tools that the route's candidate omits, and why.

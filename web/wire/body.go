@@ -21,7 +21,8 @@ func ReadBody(r *http.Request, v any) error {
 	return DecodeBody(body, v)
 }
 
-// busyTime is when there may be room for large requests again.
+// busyTime is the Retry-After of a request that is refused because too many large bodies are being
+// read.
 const busyTime = 5 * time.Second
 
 // ErrTooLarge is the error for a body with too many bytes.

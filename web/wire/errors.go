@@ -8,10 +8,10 @@ import (
 	"math"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"molar/agent"
+	"molar/internal/text"
 	"molar/providers"
 )
 
@@ -247,10 +247,5 @@ func WriteError(w http.ResponseWriter, e *Error) {
 	WriteBody(w, e.Status, e.Body(RequestID(w)))
 }
 
-// Clip cuts s to at most n bytes, at a character boundary.
-func Clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
-}
+// Clip cuts s to at most n bytes, at a character boundary, for a message.
+func Clip(s string, n int) string { return text.Clip(s, n, "…") }
