@@ -62,7 +62,7 @@ type Config struct {
 	// Default names the assistant of turns that do not choose one.
 	Default string
 	Models  Models
-	// Tools is the catalogue of the attached servers.
+	// tools is the catalogue of the attached servers.
 	Tools   offer.Tools
 	Handler *toolhandler.Handler
 	// Memory is nil without a conversation store.
@@ -109,7 +109,7 @@ type Agent struct {
 	cfg        Config
 	assistants map[string]*Assistant
 	judges     *Judge
-	search     *Search
+	search     *search
 	tools      *offer.Chooser
 	// secrets by assistant, each built on first use.
 	secrets map[string]func() *answer.Secret
@@ -154,7 +154,7 @@ func New(cfg Config) (*Agent, error) {
 	a.tools = offer.New(offer.Config{
 		Tools: cfg.Tools, Rank: cfg.Rank, Most: a.cfg.Limits.Offered, AttachWait: a.cfg.Limits.AttachWait, Log: a.log,
 	})
-	a.search = NewSearch(SearchConfig{Tools: cfg.Tools.Tools, Handler: cfg.Handler, Lacking: cfg.Lacking})
+	a.search = newSearch(searchConfig{Tools: cfg.Tools.Tools, Handler: cfg.Handler, Lacking: cfg.Lacking})
 	return a, nil
 }
 

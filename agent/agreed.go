@@ -30,7 +30,7 @@ func (a *Agent) requestApproval(ctx context.Context, w task, e *ending) error {
 
 // reportDropped tells the person which pending calls their message did not approve, as they may
 // take it for an approval. Calls that are pending again have their own notice.
-func (w task) reportDropped(q question, again Waiting) error {
+func (w task) reportDropped(q question, again waiting) error {
 	var tools []string
 	for _, call := range q.dropped.Without(again).Calls() {
 		tools = append(tools, call.Function.Name)
@@ -53,7 +53,7 @@ func (a *Agent) takeApproval(ctx context.Context, w task, q question, past recal
 	if a.cfg.Pauses == nil || past.last() == nil {
 		return q, nil
 	}
-	pending, agreed, err := Take(ctx, a.cfg.Pauses, w.turn.Owner, q.asked, past.last().Answer)
+	pending, agreed, err := take(ctx, a.cfg.Pauses, w.turn.Owner, q.asked, past.last().Answer)
 	if err != nil {
 		return q, fmt.Errorf("%w: read what waits for a yes: %w", ErrStore, err)
 	}
@@ -81,5 +81,5 @@ func (a *Agent) grants(w task) toolhandler.Grants {
 	if a.cfg.Grants == nil {
 		return nil
 	}
-	return Standing{Grants: a.cfg.Grants, Owner: w.turn.Owner, Conversation: w.turn.ConversationID, Log: a.log}
+	return standing{Grants: a.cfg.Grants, Owner: w.turn.Owner, Conversation: w.turn.ConversationID, Log: a.log}
 }

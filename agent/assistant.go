@@ -30,9 +30,9 @@ type Assistant struct {
 	SystemPrompt string
 	// Topic names the guardrail; empty means none.
 	Topic string
-	// Search lists code-driven tools; the first that answers wins.
+	// search lists code-driven tools; the first that answers wins.
 	Search []string
-	// Tools are globs over offered names that the model may call; "!glob" excludes. Empty means no
+	// tools are globs over offered names that the model may call; "!glob" excludes. Empty means no
 	// tools.
 	Tools []string
 	Flow  Flow

@@ -38,35 +38,35 @@ type ConsentStore interface {
 	TakeKeptTurn(ctx context.Context, owner, id string) (json.RawMessage, bool, error)
 }
 
-// Waiting are calls that wait for a yes, each a part of what the model said, with the
+// waiting are calls that wait for a yes, each a part of what the model said, with the
 // provider's private state.
-type Waiting []schemas.Part
+type waiting []schemas.Part
 
 // With adds a call that is not there yet.
-func (w Waiting) With(part schemas.Part) Waiting {
+func (w waiting) With(part schemas.Part) waiting {
 	if w.has(*part.Call) {
 		return w
 	}
 	return append(w, part)
 }
 
-func (w Waiting) has(call schemas.ToolCall) bool {
+func (w waiting) has(call schemas.ToolCall) bool {
 	return slices.ContainsFunc(w, func(p schemas.Part) bool { return toolhandler.SameCall(*p.Call, call) })
 }
 
 // Without are the calls that do not wait in another set.
-func (w Waiting) Without(again Waiting) Waiting {
+func (w waiting) Without(again waiting) waiting {
 	return slices.DeleteFunc(slices.Clone(w), func(p schemas.Part) bool { return again.has(*p.Call) })
 }
 
 // Calls are the calls alone.
-func (w Waiting) Calls() []schemas.ToolCall { return schemas.Message{Parts: w}.Calls() }
+func (w waiting) Calls() []schemas.ToolCall { return schemas.Message{Parts: w}.Calls() }
 
 // Notice tells the person what was not done, and how to allow it. Where markup in what was shown
 // before may hide it, the yes must name a word that stands in the notice alone: else it may be one
 // to another question. So it must where a call is too long to be shown whole: nobody agrees to that by
 // a word they say anyway.
-func (w Waiting) Notice(lang, before string) string {
+func (w waiting) Notice(lang, before string) string {
 	why := prompts.Plain
 	if markup.MatchString(before) {
 		why = prompts.Hidden
@@ -140,7 +140,7 @@ func shown(arguments string) string {
 
 // Keep stores the calls of an answer that ends in their notice, by which they are found again:
 // it stands in the history, whoever keeps that.
-func (w Waiting) Keep(ctx context.Context, store ConsentStore, owner, conversation, notice string, now time.Time) error {
+func (w waiting) Keep(ctx context.Context, store ConsentStore, owner, conversation, notice string, now time.Time) error {
 	state, err := json.Marshal(w)
 	if err != nil {
 		return err
@@ -150,10 +150,10 @@ func (w Waiting) Keep(ctx context.Context, store ConsentStore, owner, conversati
 	})
 }
 
-// Take returns the calls that wait for a yes in the message after an answer, which ends in their notice, and
+// take returns the calls that wait for a yes in the message after an answer, which ends in their notice, and
 // whether the message is one: plain, and in the words of the notice's language. Any other message drops them, so
 // they wait no more in either case. Each has a new id, for it is a new call.
-func Take(ctx context.Context, store ConsentStore, owner, message, answer string) (w Waiting, agreed bool, err error) {
+func take(ctx context.Context, store ConsentStore, owner, message, answer string) (w waiting, agreed bool, err error) {
 	notice, lang := prompts.FindWaiting(answer)
 	if notice == "" {
 		return nil, false, nil
@@ -177,8 +177,8 @@ func idOf(notice string) string {
 	return "consent_" + hex.EncodeToString(sum[:])
 }
 
-// MayBeYes reports whether a message is a plain yes in some language, and perhaps a word that a notice names.
-func MayBeYes(message string) bool {
+// mayBeYes reports whether a message is a plain yes in some language, and perhaps a word that a notice names.
+func mayBeYes(message string) bool {
 	yes, word := lastWord(message)
 	return IsYes(message, "vi") || len(word) == wordLength && IsYes(yes, "vi")
 }

@@ -109,9 +109,9 @@ func Exchanges(messages []schemas.StoredMessage, pieces, condensed map[int64]str
 	return all
 }
 
-// Sent groups the messages before the question, as a client sent them. Calls and their results
+// sent groups the messages before the question, as a client sent them. Calls and their results
 // are left out of what is shown.
-func Sent(messages []schemas.Message) []Exchange {
+func sent(messages []schemas.Message) []Exchange {
 	last := len(messages) - 1
 	for last >= 0 && messages[last].Role != schemas.RoleUser {
 		last--

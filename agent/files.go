@@ -11,9 +11,9 @@ import (
 	"molar/schemas"
 )
 
-// Files are what a person put beside a question: in its own parts, and as texts. What only an
+// files are what a person put beside a question: in its own parts, and as texts. What only an
 // address names is elsewhere, and so is what a server gave.
-func Files(parts []schemas.Part, attached []Attachment) []memory.File {
+func files(parts []schemas.Part, attached []Attachment) []memory.File {
 	var files []memory.File
 	add := func(name, media string, data []byte) {
 		if name == "" {
@@ -41,11 +41,11 @@ func Files(parts []schemas.Part, attached []Attachment) []memory.File {
 }
 
 // keep stores the files of a question once that is recorded, beside the turn.
-func (j *Journal) keep(ctx context.Context, files []memory.File) {
+func (j *journal) keep(ctx context.Context, files []memory.File) {
 	if len(files) == 0 {
 		return
 	}
-	j.kept = Begin(j.cfg.Group, func() (struct{}, error) {
+	j.kept = begin(j.cfg.Group, func() (struct{}, error) {
 		if _, err := j.recorded.Wait(ctx); err != nil {
 			return struct{}{}, err
 		}
@@ -62,7 +62,7 @@ func (j *Journal) keep(ctx context.Context, files []memory.File) {
 }
 
 // Unkept waits for the files of the question, and says which are not kept.
-func (j *Journal) Unkept(ctx context.Context) error {
+func (j *journal) Unkept(ctx context.Context) error {
 	if j.kept == nil {
 		return nil
 	}

@@ -85,7 +85,7 @@ func (e *ending) record(w task, status string) memory.Record {
 	}
 	var rounds []schemas.Round
 	if (e.answer.toolCalls > 0 || e.answer.hasState()) && !w.out.Leaked() { // the rounds quote the model verbatim
-		rounds = WithoutMedia(e.answer.rounds)
+		rounds = withoutMedia(e.answer.rounds)
 	}
 	return memory.Record{
 		Key: key, User: e.question.typed, Answer: joinParagraphs(e.before, w.out.Answer()), Rounds: rounds,

@@ -6,15 +6,15 @@ import (
 )
 
 // A Future is a value computed concurrently with the turn.
-type Future[T any] struct {
+type future[T any] struct {
 	done  chan struct{}
 	value T
 	err   error
 }
 
-// Begin computes a value in a goroutine of the group, whose owner waits for it.
-func Begin[T any](group *sync.WaitGroup, work func() (T, error)) *Future[T] {
-	f := &Future[T]{done: make(chan struct{})}
+// begin computes a value in a goroutine of the group, whose owner waits for it.
+func begin[T any](group *sync.WaitGroup, work func() (T, error)) *future[T] {
+	f := &future[T]{done: make(chan struct{})}
 	group.Go(func() {
 		defer close(f.done)
 		f.value, f.err = work()
@@ -22,16 +22,16 @@ func Begin[T any](group *sync.WaitGroup, work func() (T, error)) *Future[T] {
 	return f
 }
 
-// Settled returns a future that is done.
-func Settled[T any](value T) *Future[T] {
-	f := &Future[T]{done: make(chan struct{}), value: value}
+// settled returns a future that is done.
+func settled[T any](value T) *future[T] {
+	f := &future[T]{done: make(chan struct{}), value: value}
 	close(f.done)
 	return f
 }
 
 // Wait returns the value once it is done, or the error of a context that ended before. It may be
 // called again.
-func (f *Future[T]) Wait(ctx context.Context) (T, error) {
+func (f *future[T]) Wait(ctx context.Context) (T, error) {
 	select {
 	case <-f.done:
 		return f.value, f.err

@@ -8,9 +8,9 @@ import (
 )
 
 // A RefusedError is the error of a turn whose question did not pass.
-type RefusedError struct{ Verdict subject.Verdict }
+type refusedError struct{ Verdict subject.Verdict }
 
-func (*RefusedError) Error() string { return "refused by the guardrail" }
+func (*refusedError) Error() string { return "refused by the guardrail" }
 
 // A Gate holds a turn until its verdict: nothing is shown and no tool is executed before
 // [Gate.Pass] has returned without an error.
@@ -22,20 +22,20 @@ type Gate struct {
 	Notice    string
 	Emergency subject.Kind
 
-	verdict *Future[subject.Verdict]
+	verdict *future[subject.Verdict]
 	opened  bool
 	known   bool
 	out     *answer.Speaker
 }
 
-// OpenGate returns the gate of a turn without a topic, or of one that was judged before.
-func OpenGate() *Gate {
-	return &Gate{verdict: Settled(subject.Verdict{Pass: true}), opened: true}
+// openGate returns the gate of a turn without a topic, or of one that was judged before.
+func openGate() *Gate {
+	return &Gate{verdict: settled(subject.Verdict{Pass: true}), opened: true}
 }
 
-// Decided returns the gate of a known verdict.
-func Decided(v subject.Verdict, out *answer.Speaker) *Gate {
-	return &Gate{verdict: Settled(v), known: true, out: out}
+// decided returns the gate of a known verdict.
+func decided(v subject.Verdict, out *answer.Speaker) *Gate {
+	return &Gate{verdict: settled(v), known: true, out: out}
 }
 
 // Known reports whether the verdict is known, so that Pass does not wait.
@@ -53,7 +53,7 @@ func (g *Gate) Pass(ctx context.Context) error {
 	g.out.Trace.Verdict(v)
 	if !v.Pass {
 		g.out.Mark("2.1", "Guardrail result: REJECTED", "by", v.By, "reason", v.Reason)
-		return &RefusedError{Verdict: v}
+		return &refusedError{Verdict: v}
 	}
 	g.opened = true
 	g.out.Mark("2.1", "Guardrail result: PASSED", "by", v.By, "reason", v.Reason)

@@ -36,8 +36,8 @@ func (a *Agent) Warm(ctx context.Context) error {
 // does not belong to the topic.
 func (a *Agent) look(ctx context.Context, w task, q question) (First, error) {
 	first := a.judges.Look(w.assistant.Topic, q.asked)
-	if first.Refuses() && q.langSure && !MayBeYes(q.asked) {
-		return first, Decided(first.Verdict, w.out).Pass(ctx)
+	if first.Refuses() && q.langSure && !mayBeYes(q.asked) {
+		return first, decided(first.Verdict, w.out).Pass(ctx)
 	}
 	return first, nil
 }
@@ -50,7 +50,7 @@ func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, fi
 	if w.guard == nil || len(q.approved) > 0 { // the previous question was judged
 		a.armWatch(w, q, past, subject.Verdict{}, false)
 		w.record(ctx, q)
-		return OpenGate(), nil
+		return openGate(), nil
 	}
 	verdict, kinds := a.judges.Decide(ctx, Case{
 		Topic: w.assistant.Topic, First: first, Route: w.route, Out: w.out, Group: w.group,
@@ -234,7 +234,7 @@ func (a *Agent) finishNotice(ctx context.Context, w task, e *ending) error {
 
 // refuse answers a question that did not pass. Nothing of it is saved. After an emergency it
 // repeats the notice: a person who asks which hospital to go to must not get the refusal text.
-func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *RefusedError) error {
+func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *refusedError) error {
 	w.out.Mark("2.3", "Question rejected - NOT saved to memory")
 	if err := w.out.Step("2.1", "Guardrail result: REJECTED"); err != nil {
 		return err
@@ -279,7 +279,7 @@ func (a *Agent) conversation(ctx context.Context, w task, past recalled) recalle
 	switch {
 	case !past.isEmpty():
 	case w.turn.Stateless:
-		past.exchanges = Sent(w.turn.Messages)
+		past.exchanges = sent(w.turn.Messages)
 	case w.journal.Reads() && !w.journal.Fresh():
 		ctx, cancel := context.WithTimeout(ctx, recallTimeout)
 		defer cancel()

@@ -41,8 +41,8 @@ type Memory interface {
 	Discard(ctx context.Context, lease schemas.Lease) error
 }
 
-// JournalConfig says whose journal it is.
-type JournalConfig struct {
+// journalConfig says whose journal it is.
+type journalConfig struct {
 	// Memory is nil for a turn that keeps nothing.
 	Memory Memory
 	// Turn opens its conversation; TurnID is its own id.
@@ -63,13 +63,13 @@ type JournalConfig struct {
 }
 
 // A Journal is the journal of one turn. One that keeps nothing is ready too.
-type Journal struct {
-	cfg     JournalConfig
-	opening *Future[schemas.Opening]
+type journal struct {
+	cfg     journalConfig
+	opening *future[schemas.Opening]
 	// recorded is nil until the question passed.
-	recorded *Future[struct{}]
+	recorded *future[struct{}]
 	// kept is nil where the question has no files.
-	kept *Future[struct{}]
+	kept *future[struct{}]
 
 	mu    sync.Mutex // guards the lease: it is renewed beside the turn
 	lease schemas.Lease
@@ -83,54 +83,54 @@ type Journal struct {
 	saved, waits bool
 }
 
-// OpenJournal begins to read the conversation.
-func OpenJournal(ctx context.Context, cfg JournalConfig) *Journal {
-	j := &Journal{cfg: cfg}
+// openJournal begins to read the conversation.
+func openJournal(ctx context.Context, cfg journalConfig) *journal {
+	j := &journal{cfg: cfg}
 	if cfg.Memory == nil {
 		return j
 	}
 	if cfg.Fresh { // a turn that breaks off is saved too, and needs the lease for that
 		ctx = context.WithoutCancel(ctx)
 	}
-	j.opening = Begin(cfg.Group, func() (schemas.Opening, error) { return j.open(ctx) })
+	j.opening = begin(cfg.Group, func() (schemas.Opening, error) { return j.open(ctx) })
 	return j
 }
 
 // Reads reports whether the turn has a conversation to read.
-func (j *Journal) Reads() bool { return j.opening != nil }
+func (j *journal) Reads() bool { return j.opening != nil }
 
 // Keeps reports whether the turn is to be saved at all.
-func (j *Journal) Keeps() bool { return j.Reads() && !j.cfg.ReadOnly }
+func (j *journal) Keeps() bool { return j.Reads() && !j.cfg.ReadOnly }
 
 // Fresh reports whether the turn itself named the conversation, so that there is nothing to
 // read.
-func (j *Journal) Fresh() bool { return j.cfg.Fresh }
+func (j *journal) Fresh() bool { return j.cfg.Fresh }
 
 // Opening waits for what was read of the conversation, of a turn that has one.
-func (j *Journal) Opening(ctx context.Context) (schemas.Opening, error) { return j.opening.Wait(ctx) }
+func (j *journal) Opening(ctx context.Context) (schemas.Opening, error) { return j.opening.Wait(ctx) }
 
 // GiveUp lets the turn go on without its conversation.
-func (j *Journal) GiveUp() { j.opening = nil }
+func (j *journal) GiveUp() { j.opening = nil }
 
 // Recorded reports whether the question was to be recorded.
-func (j *Journal) Recorded() bool { return j.recorded != nil }
+func (j *journal) Recorded() bool { return j.recorded != nil }
 
 // Saved reports whether the turn is in the store.
-func (j *Journal) Saved() bool { return j.saved }
+func (j *journal) Saved() bool { return j.saved }
 
 // Wait keeps what was recorded, for the part of the turn that comes when its client has run
 // its own tools.
-func (j *Journal) Wait() { j.waits = true }
+func (j *journal) Wait() { j.waits = true }
 
 // Record notes that the question is being answered, beside the turn: what comes next does
 // not wait for it, only a call that writes does. It adds to b what the journal knows. The files
 // beside the question follow it.
-func (j *Journal) Record(ctx context.Context, b schemas.Begun, files []memory.File) {
+func (j *journal) Record(ctx context.Context, b schemas.Begun, files []memory.File) {
 	if !j.Keeps() || j.recorded != nil {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	j.recorded = Begin(j.cfg.Group, func() (struct{}, error) {
+	j.recorded = begin(j.cfg.Group, func() (struct{}, error) {
 		opening, err := j.opening.Wait(ctx)
 		if err != nil || opening.Finished != nil {
 			return struct{}{}, err
@@ -148,7 +148,7 @@ func (j *Journal) Record(ctx context.Context, b schemas.Begun, files []memory.Fi
 
 // RecordCall notes a call that may have an effect, before it is sent. A store that fails
 // then is no reason not to act: the turn was told to begin without it.
-func (j *Journal) RecordCall(ctx context.Context, call schemas.ToolCall) {
+func (j *journal) RecordCall(ctx context.Context, call schemas.ToolCall) {
 	if j.recorded == nil {
 		return
 	}
@@ -164,7 +164,7 @@ func (j *Journal) RecordCall(ctx context.Context, call schemas.ToolCall) {
 
 // Save stores the turn and ends the lease. It outlives its client: what was answered in
 // full must not be undone by who leaves now.
-func (j *Journal) Save(ctx context.Context, r memory.Record) error {
+func (j *journal) Save(ctx context.Context, r memory.Record) error {
 	ctx = context.WithoutCancel(ctx)
 	if j.recorded != nil { // on its way still: the save must come after it
 		_, _ = j.recorded.Wait(ctx) // its own failure is logged, and the save needs no record

@@ -94,22 +94,22 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
 	}
 	switch {
 	case len(kinds) > 0:
-		return Decided(subject.Verdict{
+		return decided(subject.Verdict{
 			Pass: true, Sure: true, By: "emergency", Score: first.Score, Needs: first.Needs,
 			Reason: "it describes an emergency: " + strings.Join(kinds, ", "),
 		}, c.Out), kinds
 	case first.Sure:
-		return Decided(first, c.Out), nil
+		return decided(first, c.Out), nil
 	case len(earlier) > 0: // after an emergency nobody is refused on a guess
-		return Decided(subject.Verdict{
+		return decided(subject.Verdict{
 			Pass: true, Sure: true, By: "emergency", Score: first.Score, Needs: first.Needs, Reason: "it follows an emergency",
 		}, c.Out), nil
 	}
 	if v := j.guards[c.Topic].ByCode(c.Question.Text, c.Question.Last); v.Sure { // as a follow-up, or as the first question
-		return Decided(v, c.Out), nil
+		return decided(v, c.Out), nil
 	}
 	c.Question.Cold = j.cold(c.Route)
-	return &Gate{out: c.Out, verdict: Begin(c.Group, func() (subject.Verdict, error) {
+	return &Gate{out: c.Out, verdict: begin(c.Group, func() (subject.Verdict, error) {
 		return j.guards[c.Topic].Decide(ctx, c.Question, j.model(c)), ctx.Err()
 	})}, nil
 }

@@ -10,7 +10,7 @@ import (
 
 // open takes the lease. A conversation with a running turn is waited for; a store that
 // does not answer is tried again for a moment.
-func (j *Journal) open(ctx context.Context) (schemas.Opening, error) {
+func (j *journal) open(ctx context.Context) (schemas.Opening, error) {
 	began := time.Now()
 	opening, err := j.ask(ctx)
 	j.cfg.Took(time.Since(began))
@@ -28,7 +28,7 @@ func (j *Journal) open(ctx context.Context) (schemas.Opening, error) {
 
 // ask waits for its place among the turns of the conversation, and tries again for a
 // moment when the store does not answer.
-func (j *Journal) ask(ctx context.Context) (schemas.Opening, error) {
+func (j *journal) ask(ctx context.Context) (schemas.Opening, error) {
 	req := j.cfg.Turn
 	req.Wait = turnWait
 	var failing time.Time
@@ -58,7 +58,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // renewLease tells the store that the turn lives, and how far it has come. It runs beside
 // the turn until that ends.
-func (j *Journal) renewLease(ctx context.Context) {
+func (j *journal) renewLease(ctx context.Context) {
 	j.mu.Lock()
 	if j.ended {
 		j.mu.Unlock()
@@ -88,7 +88,7 @@ func (j *Journal) renewLease(ctx context.Context) {
 	}
 }
 
-func (j *Journal) held() schemas.Lease {
+func (j *journal) held() schemas.Lease {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.lease
@@ -97,7 +97,7 @@ func (j *Journal) held() schemas.Lease {
 // Release gives the lease of a turn back that was not saved. What was recorded of one that
 // waits for its client stays; of any other turn that ended well, nothing does. What was
 // begun is over before: the group waits for it.
-func (j *Journal) Release(ctx context.Context, failed bool) {
+func (j *journal) Release(ctx context.Context, failed bool) {
 	if !j.Reads() || j.end() {
 		return
 	}
@@ -118,7 +118,7 @@ func (j *Journal) Release(ctx context.Context, failed bool) {
 
 // end stops the renewals and waits for one under way; it reports whether they had been
 // stopped before.
-func (j *Journal) end() bool {
+func (j *journal) end() bool {
 	j.mu.Lock()
 	was := j.ended
 	j.ended = true

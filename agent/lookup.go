@@ -16,9 +16,9 @@ import (
 	"molar/toolhandler"
 )
 
-// SearchConfig configures a [Search].
-type SearchConfig struct {
-	// Tools returns the current tools of the attached servers.
+// searchConfig configures a [search].
+type searchConfig struct {
+	// tools returns the current tools of the attached servers.
 	Tools   func() []schemas.Tool
 	Handler *toolhandler.Handler
 	// Lacking maps search tools that this host could have but does not to the reason and the
@@ -27,13 +27,13 @@ type SearchConfig struct {
 }
 
 // A Search looks things up. It is safe for concurrent use.
-type Search struct{ cfg SearchConfig }
+type search struct{ cfg searchConfig }
 
-// NewSearch returns a search.
-func NewSearch(cfg SearchConfig) *Search { return &Search{cfg: cfg} }
+// newSearch returns a search.
+func newSearch(cfg searchConfig) *search { return &search{cfg: cfg} }
 
 // Impossible returns why the host lacks all tools of a list, or "" if one may be there.
-func (s *Search) Impossible(list []string) string {
+func (s *search) Impossible(list []string) string {
 	var why []string
 	for _, name := range list {
 		_, there := s.tool(name)
@@ -55,7 +55,7 @@ type Found struct {
 }
 
 // A Query is what to look up.
-type Query struct {
+type query struct {
 	Text string
 	// About is the subject of the conversation, for a follow-up question. If the two together find
 	// nothing, the question is searched for alone.
@@ -71,7 +71,7 @@ type Query struct {
 
 // Ask calls the tools of a list in order until one finds something. It skips one that fails. A
 // passage that no tool has is not reported to the person.
-func (s *Search) Ask(ctx context.Context, out *answer.Speaker, list []string, q Query) (Found, error) {
+func (s *search) Ask(ctx context.Context, out *answer.Speaker, list []string, q query) (Found, error) {
 	if q.Passage != "" {
 		list = slices.DeleteFunc(slices.Clone(list), func(name string) bool {
 			tool, there := s.tool(name)
@@ -88,7 +88,7 @@ func (s *Search) Ask(ctx context.Context, out *answer.Speaker, list []string, q 
 	return found, err
 }
 
-func (s *Search) ask(ctx context.Context, out *answer.Speaker, list []string, q Query) (Found, error) {
+func (s *search) ask(ctx context.Context, out *answer.Speaker, list []string, q query) (Found, error) {
 	found := Found{Looked: prompts.LookedFailed}
 	subjects := []string{q.About}
 	if q.About != "" {
@@ -117,7 +117,7 @@ func (s *Search) ask(ctx context.Context, out *answer.Speaker, list []string, q 
 	return found, nil
 }
 
-func (s *Search) call(ctx context.Context, out *answer.Speaker, name string, q Query) (result schemas.ToolResult, own bool, err error) {
+func (s *search) call(ctx context.Context, out *answer.Speaker, name string, q query) (result schemas.ToolResult, own bool, err error) {
 	tool, ok := s.tool(name)
 	if !ok {
 		return result, false, fmt.Errorf("tool %q is not attached; attach a server that has it, or take it out of the assistant's search list", name)
@@ -146,7 +146,7 @@ func (s *Search) call(ctx context.Context, out *answer.Speaker, name string, q Q
 
 // tool finds a tool of a search list: on the bundled tool server, else the
 // only attached tool of that name.
-func (s *Search) tool(name string) (schemas.Tool, bool) {
+func (s *search) tool(name string) (schemas.Tool, bool) {
 	var found []schemas.Tool
 	for _, tool := range s.cfg.Tools() {
 		if tool.ToolName != name && tool.Name != name {
@@ -187,7 +187,7 @@ func parametersOf(tool schemas.Tool) parameters {
 
 // arguments returns the call's arguments: the query after its subject, and, for a tool that takes
 // them, the subject, the language and the passage separately.
-func arguments(tool schemas.Tool, q Query) map[string]any {
+func arguments(tool schemas.Tool, q query) map[string]any {
 	args := map[string]any{"query": strings.TrimSpace(q.About + " " + q.Text)}
 	takes := parametersOf(tool)
 	switch {

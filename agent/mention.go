@@ -22,16 +22,16 @@ type Attachment struct {
 	Media []schemas.Part
 }
 
-// Tools gives access to the attached servers.
-type Tools interface {
+// tools gives access to the attached servers.
+type tools interface {
 	Status() []schemas.ServerStatus
 	// Resource reads a resource of a server: its text, and the images and the like in it.
 	Resource(ctx context.Context, server, uri string) (string, []schemas.Part, error)
 }
 
-// MentionConfig configures [Read].
-type MentionConfig struct {
-	Tools Tools
+// mentionConfig configures [read].
+type mentionConfig struct {
+	Tools tools
 	// Await waits a moment for a server in its first start.
 	Await func(ctx context.Context, server string)
 	// May reports whether the question may name resources of a server.
@@ -41,9 +41,9 @@ type MentionConfig struct {
 // maxMentions is how many resources one question may name.
 const maxMentions = 8
 
-// Read reads the resources that the "@server:uri" words of a text name. Without an allowed server
+// read reads the resources that the "@server:uri" words of a text name. Without an allowed server
 // it is an ordinary word. On an error, unread is the word that failed.
-func Read(ctx context.Context, cfg MentionConfig, text string) (attached []Attachment, unread string, err error) {
+func read(ctx context.Context, cfg mentionConfig, text string) (attached []Attachment, unread string, err error) {
 	for word := range strings.FieldsSeq(text) {
 		server, uri, ok := split(word)
 		known := func(at Attachment) bool { return at.Server == server && at.Name == uri }

@@ -71,9 +71,9 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 // flowOf returns the texts that the model reads before any call, with their sources, and the
 // person's own words. earlier are the rounds of the turn before its client's tools ran.
 func (a *Agent) flowOf(w task, q question, past recalled, found findings, earlier []schemas.Round) toolhandler.Flow {
-	trusted := Trusted(a.cfg.Tools.Tools())
+	trusted := trusted(a.cfg.Tools.Tools())
 	words := []string{q.typed}
-	texts := Conversation{Exchanges: past.exchanges, Summary: past.summary, Read: past.read, Trusted: trusted}.Readings()
+	texts := conversation{Exchanges: past.exchanges, Summary: past.summary, Read: past.read, Trusted: trusted}.Readings()
 	for _, x := range past.exchanges {
 		words = append(words, x.Question)
 	}
@@ -87,7 +87,7 @@ func (a *Agent) flowOf(w task, q question, past recalled, found findings, earlie
 	if len(found.read) > 0 {
 		texts = append(texts, Results(found.results, trusted)...)
 	}
-	texts = append(texts, ReadingClient(w.turn.Results)...)
+	texts = append(texts, clientReadings(w.turn.Results)...)
 	return toolhandler.Flow{Readings: texts, Words: words}
 }
 

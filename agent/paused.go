@@ -55,7 +55,7 @@ type PausedQuestion struct {
 	Language string          `json:"language"`
 	Notice   string          `json:"notice,omitempty"`
 	Subject  string          `json:"subject,omitempty"`
-	// Read holds the parts of it that others wrote.
+	// read holds the parts of it that others wrote.
 	Read []toolhandler.Reading `json:"read,omitempty"`
 	// Dropped are the calls that it did not approve; the person has not been told yet.
 	Dropped []schemas.Part `json:"dropped,omitempty"`
@@ -85,7 +85,7 @@ type PausedWork struct {
 // Keep stores a turn of the owner under the ids of its calls, for an hour.
 func Keep(ctx context.Context, store PauseStore, owner string, calls []schemas.ToolCall, t PausedTurn, now time.Time) error {
 	if last := len(t.Rounds) - 1; last > 0 { // the messages hold what the model saw of the others
-		t.Rounds = append(WithoutMedia(t.Rounds[:last]), t.Rounds[last])
+		t.Rounds = append(withoutMedia(t.Rounds[:last]), t.Rounds[last])
 	}
 	state, err := json.Marshal(t)
 	if err != nil {
@@ -139,9 +139,9 @@ func (t *PausedTurn) Complete(given []schemas.ToolResult, maxBytes int) error {
 	return nil
 }
 
-// AfterQuestion returns what a client sent after its last question, for a turn that is no longer
+// afterQuestion returns what a client sent after its last question, for a turn that is no longer
 // stored: calls of its own tools, and their results.
-func AfterQuestion(sent []schemas.Message, maxBytes int) []schemas.Message {
+func afterQuestion(sent []schemas.Message, maxBytes int) []schemas.Message {
 	last := len(sent) - 1
 	for last >= 0 && sent[last].Role != schemas.RoleUser {
 		last--

@@ -21,7 +21,7 @@ type prompt struct {
 	// compacted is set when this turn moved exchanges into the summary.
 	compacted *schemas.Compaction
 	// approved are calls that the person has just approved.
-	approved Waiting
+	approved waiting
 }
 
 // prompt builds the context: the system prompt, the summary of older exchanges, the newest
@@ -57,7 +57,7 @@ func (a *Agent) prompt(ctx context.Context, w task, q question, past recalled, f
 	}
 	p.messages = append(p.messages, prompts.Question(in))
 	if len(w.turn.Results) > 0 {
-		p.messages = append(p.messages, AfterQuestion(w.turn.Messages, a.resultBytes())...)
+		p.messages = append(p.messages, afterQuestion(w.turn.Messages, a.resultBytes())...)
 	}
 	w.out.Mark("5.1", "Context built", "summary_length", len(view.Summary), "exchanges", len(view.Exchanges), "compacted", view.Compacted, "results", len(found.results))
 	if view.Summary != "" {

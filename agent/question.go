@@ -35,7 +35,7 @@ type question struct {
 	notice string
 	// approved are the previous answer's pending calls if the question is a plain yes, dropped the
 	// same calls if it is not.
-	approved, dropped Waiting
+	approved, dropped waiting
 	// reply returns the host's own answer in a language: how to use a prompt. It is nil for other
 	// questions.
 	reply func(lang string) string
@@ -71,7 +71,7 @@ func (a *Agent) readMentions(ctx context.Context, w task, q *question) ([]Attach
 	may := func(server string) bool {
 		return w.turn.Owner == "" || offer.Globs(w.assistant.Tools).MayNeed(server)
 	}
-	attached, unread, err := Read(ctx, MentionConfig{Tools: a.cfg.Tools, Await: a.tools.AwaitNamed, May: may}, q.typed)
+	attached, unread, err := read(ctx, mentionConfig{Tools: a.cfg.Tools, Await: a.tools.AwaitNamed, May: may}, q.typed)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -85,7 +85,7 @@ func (a *Agent) readMentions(ctx context.Context, w task, q *question) ([]Attach
 // attach appends the attachments and the message's text files to the question. Others may have
 // written an uploaded file and its name, so both are treated like a server's text.
 func (a *Agent) attach(w task, q question, attached []Attachment) (question, error) {
-	q.read = append(q.read, Pictures(q.message)...)
+	q.read = append(q.read, pictures(q.message)...)
 	parts, files := splitFiles(q.message.Parts)
 	if attached = append(files, attached...); len(attached) == 0 {
 		return q, nil
@@ -94,7 +94,7 @@ func (a *Agent) attach(w task, q question, attached []Attachment) (question, err
 	results := make([]schemas.ToolResult, len(attached))
 	for i, at := range attached {
 		text := schemas.TextOutput(at.Text)
-		results[i] = schemas.ToolResult{ToolName: at.Name, Server: cmp.Or(at.Server, File(at.Name)), Output: text}
+		results[i] = schemas.ToolResult{ToolName: at.Name, Server: cmp.Or(at.Server, file(at.Name)), Output: text}
 		if len(text) > largest {
 			if err := w.out.Warn(fmt.Sprintf("%s is longer than the %d bytes that a model is shown of it; the rest is left out", at.Name, largest)); err != nil {
 				return q, err

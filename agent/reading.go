@@ -10,19 +10,19 @@ import (
 )
 
 // A Conversation is what a model is shown of the earlier turns.
-type Conversation struct {
+type conversation struct {
 	Exchanges []Exchange
 	// Summary replaces all before the exchanges; Read are the servers and files whose text the
 	// conversation has seen.
 	Summary string
 	Read    []string
-	// Trusted are the servers that the operator trusts to give no orders.
+	// trusted are the servers that the operator trusts to give no orders.
 	Trusted map[string]bool
 }
 
 // Readings returns the conversation's texts of servers and files: results, and the answers and the
 // summary, which may repeat them.
-func (c Conversation) Readings() []toolhandler.Reading {
+func (c conversation) Readings() []toolhandler.Reading {
 	var texts []toolhandler.Reading
 	for _, server := range c.Read {
 		texts = append(texts, toolhandler.Reading{Server: server, Trusted: c.Trusted[server]})
@@ -51,8 +51,8 @@ func Results(results []schemas.ToolResult, trusted map[string]bool) []toolhandle
 	return texts
 }
 
-// ReadingClient returns the results of a client's own tools, which count as a server's.
-func ReadingClient(results []schemas.ToolResult) []toolhandler.Reading {
+// clientReadings returns the results of a client's own tools, which count as a server's.
+func clientReadings(results []schemas.ToolResult) []toolhandler.Reading {
 	var texts []toolhandler.Reading
 	for _, r := range results {
 		r.Server = PauseClient
@@ -67,29 +67,29 @@ const fileMark = "file "
 // maxName bounds a file's name in its source, in bytes.
 const maxName = 80
 
-// File returns the source of an uploaded file's text and name: others may have written both.
-func File(name string) string {
+// file returns the source of an uploaded file's text and name: others may have written both.
+func file(name string) string {
 	if name = strings.Join(strings.Fields(name), " "); name == "" {
 		name = "without a name"
 	}
 	return fileMark + text.Clip(text.Seen(name), maxName, "…")
 }
 
-// Pictures returns the images, sounds and other files in a person's message that a model reads
+// pictures returns the images, sounds and other files in a person's message that a model reads
 // directly.
-func Pictures(m schemas.Message) []toolhandler.Reading {
+func pictures(m schemas.Message) []toolhandler.Reading {
 	var read []toolhandler.Reading
 	for _, p := range m.Parts {
 		if p.Kind == schemas.PartImage || p.Kind == schemas.PartFile {
-			read = append(read, toolhandler.Reading{Server: File(p.Name), Text: p.Name})
+			read = append(read, toolhandler.Reading{Server: file(p.Name), Text: p.Name})
 		}
 	}
 	return read
 }
 
-// Uploaded names the files attached to the earlier questions of a client's history. No model is
+// uploaded names the files attached to the earlier questions of a client's history. No model is
 // shown them again, but the answers may repeat them.
-func Uploaded(messages []schemas.Message) []string {
+func uploaded(messages []schemas.Message) []string {
 	var files []string
 	last := len(messages) - 1
 	for last >= 0 && messages[last].Role != schemas.RoleUser {
@@ -98,7 +98,7 @@ func Uploaded(messages []schemas.Message) []string {
 	for _, m := range messages[:max(last, 0)] {
 		for _, p := range m.Parts {
 			if p.IsFile() {
-				files = append(files, File(p.Name))
+				files = append(files, file(p.Name))
 			}
 		}
 	}
@@ -106,8 +106,8 @@ func Uploaded(messages []schemas.Message) []string {
 	return slices.Compact(files)
 }
 
-// Trusted returns the servers of the tools that the operator trusts to give no orders.
-func Trusted(tools []schemas.Tool) map[string]bool {
+// trusted returns the servers of the tools that the operator trusts to give no orders.
+func trusted(tools []schemas.Tool) map[string]bool {
 	servers := make(map[string]bool)
 	for _, tool := range tools {
 		if tool.Rules.Trusted {

@@ -59,7 +59,7 @@ func (a *Agent) recall(ctx context.Context, w task, first First) (recalled, erro
 	switch {
 	case w.turn.Stateless:
 		w.out.Trace.Memory("stateless")
-		return a.judgeHistory(w, recalled{exchanges: Sent(w.turn.Messages), read: Uploaded(w.turn.Messages), foreign: true}), nil
+		return a.judgeHistory(w, recalled{exchanges: sent(w.turn.Messages), read: uploaded(w.turn.Messages), foreign: true}), nil
 	case !w.journal.Reads():
 		w.out.Trace.Memory("none")
 		return recalled{}, nil

@@ -88,9 +88,9 @@ func (r *Reply) KeepOneCall() {
 	})
 }
 
-// WithoutMedia returns the rounds without the files of their results: these last for one turn, a
+// withoutMedia returns the rounds without the files of their results: these last for one turn, a
 // stored conversation is text.
-func WithoutMedia(rounds []schemas.Round) []schemas.Round {
+func withoutMedia(rounds []schemas.Round) []schemas.Round {
 	kept := slices.Clone(rounds)
 	for i, r := range kept {
 		kept[i].Results = slices.Clone(r.Results)

@@ -24,7 +24,7 @@ type task struct {
 	// guard is nil for an assistant without a topic.
 	guard   *subject.Guard
 	out     *answer.Speaker
-	journal *Journal
+	journal *journal
 	// group holds the turn's goroutines.
 	group   *sync.WaitGroup
 	started time.Time
@@ -72,9 +72,9 @@ func (a *Agent) report(w task, out *answer.Speaker, turnID string, err error) {
 }
 
 // open starts reading the conversation; fresh is set if the turn made up its id.
-func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *answer.Speaker, group *sync.WaitGroup) *Journal {
+func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *answer.Speaker, group *sync.WaitGroup) *journal {
 	id := t.ID
-	book := JournalConfig{
+	book := journalConfig{
 		Memory: a.cfg.Memory, TurnID: id, ReadOnly: t.ReadOnly, Group: group, Answer: out.Answer,
 		Turn: memory.BeginRequest{ConversationID: t.ConversationID, Owner: t.Owner, Key: t.Key, Parent: t.Parent},
 		// The key's turn may have been saved in another conversation.
@@ -85,12 +85,12 @@ func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *answer.Speak
 	if t.Stateless || t.ReadOnly && fresh { // there is nothing to read
 		book.Memory = nil
 	}
-	return OpenJournal(ctx, book)
+	return openJournal(ctx, book)
 }
 
 // accept finds the assistant and the route of a turn, and yields its start. A turn that names no
 // assistant uses the conversation's, else the default.
-func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, j *Journal, group *sync.WaitGroup) (task, error) {
+func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, j *journal, group *sync.WaitGroup) (task, error) {
 	name := t.Assistant
 	if name == "" && j.Reads() && !j.Fresh() {
 		if opening, err := j.Opening(ctx); err == nil {
@@ -231,7 +231,7 @@ func (a *Agent) continueTurn(ctx context.Context, w task, p *PausedTurn) (err er
 	a.setWatch(ctx, w, e.question, known)
 	w.out.Watching().Arm()
 	w.record(ctx, e.question)
-	err = a.converse(ctx, w, &e.prompt, &e.offer, OpenGate(), &e.answer)
+	err = a.converse(ctx, w, &e.prompt, &e.offer, openGate(), &e.answer)
 	if e.answer = e.answer.after(p); err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func (a *Agent) continueTurn(ctx context.Context, w task, p *PausedTurn) (err er
 // close finishes a turn that failed: a refused one gets the refusal text, one that left the subject
 // a note, any other is saved as interrupted, as far as it came.
 func (a *Agent) close(ctx context.Context, w task, e *ending, err error) error {
-	if r, ok := errors.AsType[*RefusedError](err); ok {
+	if r, ok := errors.AsType[*refusedError](err); ok {
 		return a.refuse(ctx, w, e, r)
 	}
 	if errors.Is(err, errStrayed) {
@@ -257,7 +257,7 @@ func (a *Agent) close(ctx context.Context, w task, e *ending, err error) error {
 func (w task) record(ctx context.Context, q question) {
 	asked, _ := w.turn.Asked()
 	w.journal.Record(ctx, schemas.Begun{User: q.typed, Assistant: w.assistant.Name, Language: q.lang},
-		Files(asked.Parts, w.turn.Attachments))
+		files(asked.Parts, w.turn.Attachments))
 }
 
 // deliver passes the trace to the observer and the recorder.

@@ -40,7 +40,7 @@ func (a *Agent) lookUp(ctx context.Context, w task, q question, past recalled, v
 	if err := verdict.Pass(ctx); err != nil {
 		return findings{}, err
 	}
-	query := Query{Text: q.asked, Lang: q.lang, Passage: verdict.Emergency.Passage}
+	query := query{Text: q.asked, Lang: q.lang, Passage: verdict.Emergency.Passage}
 	if verdict.Notice == "" {
 		needs := a.needs(w, q.asked, past.isEmpty())
 		if needs == subject.AboutTalk { // it is about the conversation itself

@@ -14,17 +14,17 @@ type Grants interface {
 	Granted(ctx context.Context, owner, conversation, subject string) (bool, error)
 }
 
-// Standing gives access to the lasting approvals of a turn's person.
-type Standing struct {
+// standing gives access to the lasting approvals of a turn's person.
+type standing struct {
 	Grants
 	Owner, Conversation string
 	Log                 *slog.Logger
 }
 
-var _ toolhandler.Grants = Standing{}
+var _ toolhandler.Grants = standing{}
 
 // Granted reports whether a subject has a lasting approval; false if the store fails.
-func (s Standing) Granted(ctx context.Context, subject string) bool {
+func (s standing) Granted(ctx context.Context, subject string) bool {
 	granted, err := s.Grants.Granted(ctx, s.Owner, s.Conversation, subject)
 	if err != nil {
 		s.Log.Warn("what a person allowed cannot be read, so they are asked", "error", err)
@@ -33,7 +33,7 @@ func (s Standing) Granted(ctx context.Context, subject string) bool {
 }
 
 // Grant stores an approval.
-func (s Standing) Grant(ctx context.Context, subject string, scope toolhandler.Scope) error {
+func (s standing) Grant(ctx context.Context, subject string, scope toolhandler.Scope) error {
 	conversation := s.Conversation
 	if scope == toolhandler.Always {
 		conversation = ""

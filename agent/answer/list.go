@@ -45,7 +45,7 @@ func (l *List) Add(sources ...schemas.Source) {
 // link. page is the same for all addresses of one page.
 func webAddress(raw string) (address, page string, ok bool) {
 	u, err := url.Parse(strings.Trim(strings.TrimSpace(raw), "<>"))
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil || len(raw) > sourcesMaxAddress {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil || len(raw) > maxSourceAddress {
 		return "", "", false
 	}
 	u.Host = strings.ToLower(u.Host)
@@ -159,7 +159,7 @@ func markdownLinks(text string) []schemas.Source {
 // of brackets, and a title may follow it.
 func linkTarget(text string) (string, bool) {
 	depth := 0
-	for i, c := range []byte(text[:min(len(text), sourcesMaxAddress)]) {
+	for i, c := range []byte(text[:min(len(text), maxSourceAddress)]) {
 		switch c {
 		case '(':
 			depth++

@@ -14,8 +14,8 @@ const (
 	maxSources = 20
 	// maxTitle bounds a title, in characters.
 	maxTitle = 200
-	// sourcesMaxAddress bounds an address, in bytes.
-	sourcesMaxAddress = 2048
+	// maxSourceAddress bounds an address, in bytes.
+	maxSourceAddress = 2048
 )
 
 // Markdown writes sources as a numbered list of links under a heading.

@@ -11,7 +11,7 @@ import (
 // Of indexes tools once and ranks them for any number of questions, best first. A score of 0 means
 // that no word matches; equal scores keep the order of the tools.
 func Of(tools []schemas.ToolInfo) func(question string) []Ranked {
-	x := rankingNewIndex(tools)
+	x := newWordIndex(tools)
 	return func(question string) []Ranked {
 		wanted := x.thesaurus.read(question)
 		ranked := make([]Ranked, len(tools))
@@ -43,15 +43,15 @@ const saturation = 1.2
 // shortness is how much less a word counts in a field longer than usual.
 const shortness = 0.6
 
-// A rankingIndex holds the words of tools.
-type rankingIndex struct {
+// A wordIndex holds the words of tools.
+type wordIndex struct {
 	thesaurus *thesaurus
 	tools     []map[string]float64 // for each tool, the weight of each word
 	rarity    map[string]float64   // of each word
 }
 
-func rankingNewIndex(tools []schemas.ToolInfo) rankingIndex {
-	x := rankingIndex{thesaurus: words(), rarity: map[string]float64{}}
+func newWordIndex(tools []schemas.ToolInfo) wordIndex {
+	x := wordIndex{thesaurus: words(), rarity: map[string]float64{}}
 	texts := make([][fields][]string, len(tools))
 	var usual [fields]float64
 	for i, t := range tools {
@@ -80,7 +80,7 @@ func rankingNewIndex(tools []schemas.ToolInfo) rankingIndex {
 }
 
 // score sums, for each wanted thing, the score of its best word in a tool.
-func (x rankingIndex) score(tool int, wanted []want) float64 {
+func (x wordIndex) score(tool int, wanted []want) float64 {
 	sum := 0.0
 	for _, w := range wanted {
 		best := 0.0

@@ -47,7 +47,7 @@ func (t Topic) Voice(lang string) Voice {
 		}
 	}
 	v.System = strings.ReplaceAll(v.System, "{language}", AnswerIn(asked))
-	general := topicPlain(lang)
+	general := plainVoice(lang)
 	v.Refusal = cmp.Or(v.Refusal, fmt.Sprintf(general.Refusal, v.Description))
 	v.Unavailable = cmp.Or(v.Unavailable, general.Unavailable)
 	v.Labels = v.Labels.or(general.Labels)
@@ -86,10 +86,10 @@ func (l Labels) or(other Labels) Labels {
 }
 
 // Plain returns the labels of a prompt without a topic.
-func Plain(lang string) Labels { return topicPlain(lang).Labels }
+func Plain(lang string) Labels { return plainVoice(lang).Labels }
 
-// topicPlain returns the texts that fit every topic.
-func topicPlain(lang string) Voice {
+// plainVoice returns the texts that fit every topic.
+func plainVoice(lang string) Voice {
 	if lang == "vi" {
 		return Voice{
 			Refusal:     "Xin lỗi, mình chỉ có thể giúp về chủ đề này: %s Bạn hãy đặt một câu hỏi thuộc chủ đề này nhé.",

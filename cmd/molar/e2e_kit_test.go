@@ -252,8 +252,8 @@ type apiFault struct {
 	Code    string `json:"code"`
 }
 
-// An answer is a turn as a client sees it, whole or streamed.
-type answer struct {
+// A servedAnswer is a turn as a client sees it, whole or streamed.
+type servedAnswer struct {
 	text, conversation, finish string
 	molar                      molarNote
 	fault                      *apiFault
@@ -274,18 +274,18 @@ type chunk struct {
 }
 
 // ask sends a question to an assistant and returns the whole answer.
-func (s *served) ask(t *testing.T, assistant, chat, question string) answer {
+func (s *served) ask(t *testing.T, assistant, chat, question string) servedAnswer {
 	t.Helper()
 	status, body := s.do(t, http.MethodPost, "/v1/chat/completions", questionBody(assistant, chat, question, false))
 	var c chunk
 	if err := json.Unmarshal([]byte(body), &c); err != nil || status != http.StatusOK {
 		t.Fatalf("status %d, %v: %s", status, err, body)
 	}
-	return answer{text: c.Choices[0].Message.Content, conversation: c.Fingerprint, finish: c.Choices[0].FinishReason, molar: *c.Molar}
+	return servedAnswer{text: c.Choices[0].Message.Content, conversation: c.Fingerprint, finish: c.Choices[0].FinishReason, molar: *c.Molar}
 }
 
 // stream sends a question and reads the stream to its end.
-func (s *served) stream(t *testing.T, assistant, chat, question string) answer {
+func (s *served) stream(t *testing.T, assistant, chat, question string) servedAnswer {
 	t.Helper()
 	status, body := s.do(t, http.MethodPost, "/v1/chat/completions", questionBody(assistant, chat, question, true))
 	if status != http.StatusOK {
@@ -305,9 +305,9 @@ func questionBody(assistant, chat, question string, stream bool) string {
 
 // readStream reads a whole event stream and fails on anything that is not an event of
 // an OpenAI stream.
-func readStream(t *testing.T, body string) answer {
+func readStream(t *testing.T, body string) servedAnswer {
 	t.Helper()
-	var a answer
+	var a servedAnswer
 	for event := range strings.SplitSeq(strings.TrimSuffix(body, "\n\n"), "\n\n") {
 		data, isData := strings.CutPrefix(event, "data: ")
 		switch {
@@ -328,7 +328,7 @@ func readStream(t *testing.T, body string) answer {
 	return a
 }
 
-func (a *answer) add(c chunk) {
+func (a *servedAnswer) add(c chunk) {
 	if c.Error != nil {
 		a.fault = c.Error
 	}

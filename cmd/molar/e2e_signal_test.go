@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	agentanswer "molar/agent/answer"
+	"molar/agent/answer"
 	"molar/internal/cli"
 	"molar/internal/store"
 	"molar/internal/testkit"
@@ -330,7 +330,7 @@ func TestSignal_KilledTurnIsTold(t *testing.T) {
 	}
 	<-p.ended
 	s := serveHost(t, config, model)
-	var trace agentanswer.Trace
+	var trace answer.Trace
 	eventually(t, "the turn runs no more", func() bool {
 		s.get(t, "/v1/turns/"+id, &trace)
 		return trace.Status != schemas.StatusRunning

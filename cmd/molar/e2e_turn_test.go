@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	agentanswer "molar/agent/answer"
+	"molar/agent/answer"
 	"molar/internal/floor/stubmcp"
 	"molar/internal/testkit/models"
 )
@@ -263,15 +263,15 @@ func TestTurn_Untraced(t *testing.T) {
 	t.Parallel()
 	s := serveHost(t, plainConfig(t, "telemetry: {trace: off}\n"), startModel(t, models.Config{}))
 	a := s.ask(t, "plain", "chat_untraced", "Who is in the family?")
-	var trace agentanswer.Trace
+	var trace answer.Trace
 	s.get(t, "/v1/turns/"+a.molar.TurnID, &trace)
 	if trace.Started.IsZero() || trace.TookMS < 0 {
 		t.Errorf("begun %v, took %v ms", trace.Started, trace.TookMS)
 	}
-	want := agentanswer.Trace{
+	want := answer.Trace{
 		TurnID: a.molar.TurnID, ConversationID: "chat_untraced", Assistant: "plain", Status: "done", Untraced: true,
 		Question: "Who is in the family?", Answer: a.text, Started: trace.Started, TookMS: trace.TookMS,
-		Tools: []agentanswer.ToolTrace{}, Passes: []agentanswer.PassTrace{},
+		Tools: []answer.ToolTrace{}, Passes: []answer.PassTrace{},
 	}
 	if diff := cmp.Diff(want, trace); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	agentanswer "molar/agent/answer"
+	"molar/agent/answer"
 	"molar/eval/run"
 	"molar/internal/cli"
 	"molar/internal/serve"
@@ -54,7 +54,7 @@ func newTurnsCmd(a *app) *cobra.Command {
 
 // printTrace writes a trace for a person.
 func printTrace(w io.Writer, raw json.RawMessage) error {
-	var t agentanswer.Trace
+	var t answer.Trace
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return fmt.Errorf("read the trace: %w", err)
 	}
@@ -96,7 +96,7 @@ func printTrace(w io.Writer, raw json.RawMessage) error {
 }
 
 // printUntraced tells what is stored of a turn that has no trace.
-func printUntraced(line func(string, ...any), t agentanswer.Trace) {
+func printUntraced(line func(string, ...any), t answer.Trace) {
 	line("assistant %s, conversation %s, begun %s", t.Assistant, t.ConversationID, t.Started.Local().Format(time.DateTime))
 	line("it has no trace: one is written when a turn ends, and kept 7 days; telemetry.trace: off writes none")
 	if t.Question != "" {
@@ -110,7 +110,7 @@ func printUntraced(line func(string, ...any), t agentanswer.Trace) {
 	}
 }
 
-func printTools(line func(string, ...any), tools []agentanswer.ToolTrace) {
+func printTools(line func(string, ...any), tools []answer.ToolTrace) {
 	line("\ntools:")
 	if len(tools) == 0 {
 		line("  none was offered or withheld: the assistant has no tools in this turn")

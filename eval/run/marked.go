@@ -33,7 +33,7 @@ func (f *MarkedFlags) Filter(now time.Time) (schemas.FeedbackFilter, error) {
 	if f.Since == "" {
 		return want, nil
 	}
-	ago, err := config.DecodeParseDuration(f.Since)
+	ago, err := config.ParseDuration(f.Since)
 	if err != nil || ago <= 0 {
 		return want, cli.Usage(fmt.Errorf("--since %q: want a time such as 7d or 12h", f.Since))
 	}

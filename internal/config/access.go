@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 )
 
 // An APIKey is a key that the file itself grants. One of Hash and Key is set.
@@ -38,9 +37,6 @@ func (t TLS) On() bool { return t.Cert != "" }
 
 // leastKey is the length from which on a key that a person made counts as random.
 const leastKey = 32
-
-// ParseDuration reads a duration as the file has it: "60s", "5m", "90d".
-func ParseDuration(text string) (time.Duration, error) { return DecodeParseDuration(text) }
 
 // Loopback reports whether only this machine reaches an address to listen on.
 func Loopback(address string) bool {

@@ -75,7 +75,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-func hostfileRead(t *testing.T, name, text string) *config.HostFile {
+func readHostFile(t *testing.T, name, text string) *config.HostFile {
 	t.Helper()
 	f, err := config.Read(name, []byte(text))
 	if err != nil {
@@ -111,7 +111,7 @@ func TestRead_Refuses(t *testing.T) {
 // Names become ones that the config takes, each once.
 func TestRead_Names(t *testing.T) {
 	x := `{"command": "x"}`
-	f := hostfileRead(t, "x.json", `{"mcpServers": {"a b": `+x+`, "a-b": `+x+`, "": `+x+`, "tool-server": `+x+`, "đọc ghi": `+x+`,
+	f := readHostFile(t, "x.json", `{"mcpServers": {"a b": `+x+`, "a-b": `+x+`, "": `+x+`, "tool-server": `+x+`, "đọc ghi": `+x+`,
 		"`+strings.Repeat("n", 40)+`": `+x+`, "`+strings.Repeat("n", 41)+`": `+x+`}}`)
 	want := []string{"a-b", "a-b-2", "server", "tool-server-2", "c-ghi", strings.Repeat("n", 32), strings.Repeat("n", 30) + "-2"}
 	if diff := cmp.Diff(want, f.Servers); diff != "" {
@@ -121,7 +121,7 @@ func TestRead_Names(t *testing.T) {
 
 // Nothing of the file can end a comment or a string of the text.
 func TestRead_Injection(t *testing.T) {
-	f := hostfileRead(t, "x.json", `{"mcpServers": {
+	f := readHostFile(t, "x.json", `{"mcpServers": {
 		"a\nlisten: 0.0.0.0:1": {"command": "x", "k\n    command: evil": 1, "type": "t\r\n  evil: {}", "envFile": "e\u2028x"},
 		"b": {"command": "x\"\n    cwd: /", "args": ["$HOME ${", "#", "- x", "\u0085", "😀\t", "*a", "$5"], "env": {"A\nB": "1\n2"}}
 	}}`)
@@ -152,7 +152,7 @@ func TestRead_Host(t *testing.T) {
 		{"settings.json", `{"mcp": {"allowed": ["a"]}, ` + remote[1:], config.HostGemini, "sse"},
 	}
 	for _, tt := range tests {
-		f := hostfileRead(t, tt.name, tt.text)
+		f := readHostFile(t, tt.name, tt.text)
 		server, _ := hostfileLoad(t, f).MCPServers.Get("a")
 		if f.Host != tt.host || server.Type != tt.kind || server.Disabled {
 			t.Errorf("%s: host %q, type %q\n%s", tt.name, f.Host, server.Type, f.YAML)
@@ -175,7 +175,7 @@ func TestRead_Secrets(t *testing.T) {
 		`"url": "https://example.com/mcp", "headers": {"X-Odd": "canary!"}`,
 	}
 	for _, text := range secret {
-		f := hostfileRead(t, "x.json", `{"mcpServers": {"a": {`+text+`}}}`)
+		f := readHostFile(t, "x.json", `{"mcpServers": {"a": {`+text+`}}}`)
 		if strings.Contains(string(f.YAML), "canary") || len(f.Variables) != 1 || len(f.Servers) != 1 {
 			t.Errorf("%s became\n%s", text, f.YAML)
 		}
@@ -186,7 +186,7 @@ func TestRead_Secrets(t *testing.T) {
 		`"url": "https://example.com/mcp?profile=dev", "headers": {"X-Tenant": "acme"}`,
 	}
 	for _, text := range open {
-		if f := hostfileRead(t, "x.json", `{"mcpServers": {"a": {`+text+`}}}`); len(f.Variables) != 0 {
+		if f := readHostFile(t, "x.json", `{"mcpServers": {"a": {`+text+`}}}`); len(f.Variables) != 0 {
 			t.Errorf("%s became\n%s", text, f.YAML)
 		}
 	}
@@ -195,7 +195,7 @@ func TestRead_Secrets(t *testing.T) {
 // Two servers with one secret share its variable; two secrets of one name do not,
 // and none takes a variable that the file refers to.
 func TestRead_Variables(t *testing.T) {
-	f := hostfileRead(t, "x.json", `{"mcpServers": {
+	f := readHostFile(t, "x.json", `{"mcpServers": {
 		"a": {"command": "x", "env": {"TOKEN": "one"}},
 		"b": {"command": "x", "env": {"TOKEN": "one"}},
 		"c": {"command": "x", "env": {"TOKEN": "two", "MOLAR_LISTEN": "0.0.0.0:1 x", "KEY": "three"}},
@@ -213,7 +213,7 @@ func TestRead_Variables(t *testing.T) {
 // What a variable stands for is handed out beside the text, but for those that the file
 // refers to itself.
 func TestRead_Values(t *testing.T) {
-	f := hostfileRead(t, "x.json", `{"mcpServers": {"a": {"command": "x", "args": ["--token=canary-1"], "env": {"KEY": "canary 2", "REF": "${env:MINE}"}}}}`)
+	f := readHostFile(t, "x.json", `{"mcpServers": {"a": {"command": "x", "args": ["--token=canary-1"], "env": {"KEY": "canary 2", "REF": "${env:MINE}"}}}}`)
 	got := map[string]string{}
 	for _, v := range f.Variables {
 		got[v.Name] = v.Value.Reveal()
@@ -228,15 +228,15 @@ func TestRead_Values(t *testing.T) {
 
 // Files share a variable only where it stands for the same in both, and in the environment.
 func TestMerge(t *testing.T) {
-	claude := hostfileRead(t, "claude.json", `{"mcpServers": {"a": {"command": "x", "env": {"TOKEN": "1 one"}}, "b": {"command": "x", "env": {"API_KEY": "1 key", "TAKEN": "1 mine"}}}}`)
-	cursor := hostfileRead(t, ".cursor/mcp.json", `{"mcpServers": {
+	claude := readHostFile(t, "claude.json", `{"mcpServers": {"a": {"command": "x", "env": {"TOKEN": "1 one"}}, "b": {"command": "x", "env": {"API_KEY": "1 key", "TAKEN": "1 mine"}}}}`)
+	cursor := readHostFile(t, ".cursor/mcp.json", `{"mcpServers": {
 		"a": {"command": "x", "env": {"TOKEN": "1 one"}},
 		"b": {"command": "x", "env": {"API_KEY": "2 key"}},
 		"c": {"command": "x", "env": {"TOKEN": "2 two", "API_KEY": "1 key"}},
 		"d": {"command": "x", "env": {"X": "${SHARED:-none}"}}
 	}}`)
-	gemini := hostfileRead(t, ".gemini/settings.json", `{"mcpServers": {"e": {"command": "x", "env": {"TOKEN": "2 two", "SHARED": "3 three"}}}}`)
-	again := hostfileRead(t, "again/.cursor/mcp.json", `{"mcpServers": {"c": {"command": "x", "env": {"TOKEN": "2 two", "API_KEY": "1 key"}}}}`)
+	gemini := readHostFile(t, ".gemini/settings.json", `{"mcpServers": {"e": {"command": "x", "env": {"TOKEN": "2 two", "SHARED": "3 three"}}}}`)
+	again := readHostFile(t, "again/.cursor/mcp.json", `{"mcpServers": {"c": {"command": "x", "env": {"TOKEN": "2 two", "API_KEY": "1 key"}}}}`)
 	m := config.Merge([]*config.HostFile{claude, cursor, gemini, again}, func(name string, value config.Secret) bool {
 		return name == "TAKEN" && value != "another"
 	})

@@ -24,7 +24,7 @@ var (
 	bare        = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\$\{([^${}]*)\}|\$([A-Za-z_][A-Za-z0-9_]*)`)
 	})
-	hostfileVariable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
+	variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 )
 
 // cut splits a value at what its host would replace.
@@ -68,11 +68,11 @@ func (r *reader) resolve(inner string) piece {
 		if text := r.inputs[id]; text != "" {
 			use += ", " + quoteComment(text)
 		}
-	case kind == "env" && hostfileVariable().MatchString(id):
+	case kind == "env" && variableName().MatchString(id):
 		name = id
-	case hostfileVariable().MatchString(inner):
+	case variableName().MatchString(inner):
 		name = inner
-	case hasDefault && hostfileVariable().MatchString(plain):
+	case hasDefault && variableName().MatchString(plain):
 		if harmless(plain, fallback) && !strings.ContainsAny(fallback, "${}") {
 			return piece{text: plain, ref: true, fallback: fallback}
 		}

@@ -44,7 +44,7 @@ func fieldsOf(t reflect.Type) fields {
 func setScalar(v reflect.Value, text string) error {
 	switch v.Type() {
 	case reflect.TypeFor[time.Duration]():
-		d, err := DecodeParseDuration(text)
+		d, err := ParseDuration(text)
 		if err != nil {
 			return errors.New(wanted(v.Type()))
 		}
@@ -82,8 +82,8 @@ func setScalar(v reflect.Value, text string) error {
 	return nil
 }
 
-// DecodeParseDuration is time.ParseDuration, and takes whole days such as "90d" too.
-func DecodeParseDuration(text string) (time.Duration, error) {
+// ParseDuration is time.ParseDuration, and takes whole days such as "90d" too.
+func ParseDuration(text string) (time.Duration, error) {
 	days, ok := strings.CutSuffix(text, "d")
 	if !ok {
 		return time.ParseDuration(text)

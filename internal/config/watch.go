@@ -21,8 +21,8 @@ const (
 	longest = time.Second
 )
 
-// watchLargest bounds what is read of the file, in bytes; a config is far below.
-const watchLargest = 4 << 20
+// maxWatched bounds what is read of the file, in bytes; a config is far below.
+const maxWatched = 4 << 20
 
 // WatchedFile calls changed, one call at a time, whenever the content of the named file
 // is not what it was: first in comparison with seen, its SHA-256, then with what it
@@ -81,7 +81,7 @@ func digest(name string) (sum [sha256.Size]byte) {
 	if err != nil || !info.Mode().IsRegular() {
 		return sum
 	}
-	if info.Size() > watchLargest { // not worth reading; the size tells such files apart
+	if info.Size() > maxWatched { // not worth reading; the size tells such files apart
 		return sha256.Sum256(fmt.Append(nil, info.Size(), info.ModTime()))
 	}
 	data, err := os.ReadFile(name)

@@ -86,7 +86,7 @@ func trustOwn(c *tls.Config, file, address string) {
 	ip, err := netip.ParseAddr(host)
 	local := host == "localhost" || err == nil && ip.IsLoopback()
 	if local && shown.VerifyHostname(host) != nil {
-		c.ServerName = runningNameOf(shown)
+		c.ServerName = certificateName(shown)
 	}
 }
 
@@ -105,8 +105,8 @@ func firstCertificate(file string) *x509.Certificate {
 	return nil
 }
 
-// runningNameOf returns a name for which a certificate is valid.
-func runningNameOf(cert *x509.Certificate) string {
+// certificateName returns a name for which a certificate is valid.
+func certificateName(cert *x509.Certificate) string {
 	switch {
 	case len(cert.DNSNames) > 0:
 		return strings.Replace(cert.DNSNames[0], "*.", "molar.", 1)

@@ -10,7 +10,7 @@ import (
 
 // What is taken is there once, for its owner alone, until it expires.
 func TestTakeKeptTurn(t *testing.T) {
-	db := stateOpen(t, filepath.Join(t.TempDir(), "molar.db"))
+	db := openState(t, filepath.Join(t.TempDir(), "molar.db"))
 	ctx := t.Context()
 	if err := db.KeepTurn(ctx, schemas.KeptTurn{Owner: "a", CallIDs: []string{"x"}, State: []byte(`{"n":1}`), Expires: time.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)

@@ -23,8 +23,8 @@ func TestState_Postgres(t *testing.T) {
 	}
 }
 
-// stateOpen opens a file.
-func stateOpen(t testing.TB, path string) *store.DB {
+// openState opens a file.
+func openState(t testing.TB, path string) *store.DB {
 	t.Helper()
 	return openConfig(t, store.Config{Path: path})
 }

@@ -12,7 +12,7 @@ import (
 
 func TestToolDecisions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "molar.db")
-	db := stateOpen(t, path)
+	db := openState(t, path)
 	ctx := t.Context()
 	want := schemas.ToolDecisions{Off: map[schemas.ToolRef]bool{}, Pins: map[string]map[string]string{}}
 	check := func(db *store.DB) {
@@ -45,5 +45,5 @@ func TestToolDecisions(t *testing.T) {
 		Pins: map[string]map[string]string{"a": {"x": "4", "z": "5"}, "b": {"y": "3"}},
 	}
 	check(db)
-	check(stateOpen(t, path)) // another process
+	check(openState(t, path)) // another process
 }

@@ -74,7 +74,7 @@ func testTraces(t *testing.T, open func(now func() time.Time) *store.DB) {
 
 func TestTraceWriter(t *testing.T) {
 	ctx := t.Context()
-	db := stateOpen(t, filepath.Join(t.TempDir(), "m.db"))
+	db := openState(t, filepath.Join(t.TempDir(), "m.db"))
 	if _, err := store.NewTraceWriter(store.TraceWriterConfig{}); err == nil {
 		t.Error("made without a database")
 	}

@@ -36,8 +36,8 @@ const (
 )
 
 const (
-	// peerPersonTimeout bounds how long a server's question waits for a person.
-	peerPersonTimeout = 10 * time.Minute
+	// maxPersonTimeout bounds how long a server's question waits for a person.
+	maxPersonTimeout = 10 * time.Minute
 	// maxUnreadable bounds the quote of an unreadable error, in bytes.
 	maxUnreadable = 400
 )
@@ -170,7 +170,7 @@ func answerServer(ctx context.Context, answer Answerer, m *Message) []byte {
 		Result  json.RawMessage `json:"result,omitempty"`
 		Error   *WireError      `json:"error,omitempty"`
 	}{JSONRPC: "2.0", ID: m.ID}
-	ctx, cancel := context.WithTimeout(ctx, peerPersonTimeout)
+	ctx, cancel := context.WithTimeout(ctx, maxPersonTimeout)
 	defer cancel()
 	out.Result, out.Error = answer(ctx, m.Method, m.Params)
 	b, err := json.Marshal(out)
