@@ -76,8 +76,7 @@ func browser(t *testing.T, language string) context.Context {
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatal(err)
 	}
-	// A net for a test that hangs: each wait has a limit of its own.
-	limited, cancelTest := context.WithTimeout(ctx, 6*time.Minute)
+	limited, cancelTest := context.WithTimeout(ctx, 3*time.Minute)
 	t.Cleanup(cancelTest)
 	return limited
 }

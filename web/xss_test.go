@@ -266,16 +266,18 @@ func besiege(t *testing.T, cfg web.Config, build func(web.Config) (http.Handler,
 func TestPages_XSS(t *testing.T) {
 	t.Parallel()
 	all := payloads(t)
-	ctx, w, base := besiege(t, poisoned(t, all), web.New)
-	t.Logf("%-16s | %8s | %11s | %17s | %16s", "where", "payloads", "scripts run", "foreign in page", "requests away")
 	for _, s := range surfaces(t, all) {
-		a := visit(ctx, t, w, base, s)
-		t.Logf("%-16s | %8d | %11d | %17d | %16d", s.name, s.payloads, len(a.Ran), len(a.Found), len(a.Requests))
-		for _, bad := range [][]string{a.Ran, a.Found, a.Requests} {
-			if len(bad) > 0 {
-				t.Errorf("%s: %d, such as %q", s.name, len(bad), bad[:min(5, len(bad))])
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, w, base := besiege(t, poisoned(t, all), web.New)
+			a := visit(ctx, t, w, base, s)
+			t.Logf("%d payloads, %d scripts run, %d foreign in the page, %d requests away", s.payloads, len(a.Ran), len(a.Found), len(a.Requests))
+			for _, bad := range [][]string{a.Ran, a.Found, a.Requests} {
+				if len(bad) > 0 {
+					t.Errorf("%d, such as %q", len(bad), bad[:min(5, len(bad))])
+				}
 			}
-		}
+		})
 	}
 }
 
