@@ -18,6 +18,7 @@ import (
 	"molar/agent/offer"
 	"molar/agent/prompts"
 	"molar/agent/subject"
+	"molar/schemas"
 	"molar/toolhandler"
 )
 
@@ -58,7 +59,7 @@ func (l Limits) withDefaults() Limits {
 
 // Config configures an [Agent].
 type Config struct {
-	Assistants []Assistant
+	Assistants []schemas.Assistant
 	// Default names the assistant of turns that do not choose one.
 	Default string
 	Models  Models
@@ -107,7 +108,7 @@ type Protections struct {
 // An Agent runs turns. It is safe for concurrent use.
 type Agent struct {
 	cfg        Config
-	assistants map[string]*Assistant
+	assistants map[string]*schemas.Assistant
 	judges     *Judge
 	search     *search
 	tools      *offer.Chooser
@@ -120,13 +121,13 @@ type Agent struct {
 
 // New checks the configuration as a whole and returns an agent.
 func New(cfg Config) (*Agent, error) {
-	a := &Agent{cfg: cfg, assistants: make(map[string]*Assistant), log: cfg.Logger}
+	a := &Agent{cfg: cfg, assistants: make(map[string]*schemas.Assistant), log: cfg.Logger}
 	var faults []error
 	if cfg.Models == nil || cfg.Tools == nil || cfg.Handler == nil || cfg.Rank == nil {
 		faults = append(faults, errors.New("agent needs models, tools, a tool handler and what ranks tools"))
 	}
 	for _, as := range cfg.Assistants {
-		faults = append(faults, as.Validate())
+		faults = append(faults, checkAssistant(as))
 		if as.Topic != "" && cfg.Guards[as.Topic] == nil {
 			faults = append(faults, fmt.Errorf("assistant %q: there is no topic %q", as.Name, as.Topic))
 		}
@@ -158,8 +159,21 @@ func New(cfg Config) (*Agent, error) {
 	return a, nil
 }
 
-// Assistants returns the configured assistants, in their order.
-func (a *Agent) Assistants() []Assistant { return slices.Clone(a.cfg.Assistants) }
+// Assistants returns what clients may know of the assistants, in the order of the configuration.
+func (a *Agent) Assistants() []schemas.AssistantInfo {
+	all := make([]schemas.AssistantInfo, 0, len(a.cfg.Assistants))
+	for _, as := range a.cfg.Assistants {
+		all = append(all, schemas.AssistantInfo{Name: as.Name, Description: as.Description, Topic: as.Topic, FirstQuestions: a.firstQuestions(as)})
+	}
+	return all
+}
+
+// Knows reports whether an assistant is configured: a client may send any name, and a stored one
+// may have been removed from the config.
+func (a *Agent) Knows(assistant string) bool {
+	_, known := a.assistants[assistant]
+	return known
+}
 
 // Run answers one turn and yields its events as they happen. The sequence is used once. A turn that
 // fails yields one error, last: an error of this package, or a providers.Error. Breaking off stops

@@ -14,8 +14,8 @@ import (
 
 const emergencyEN = "My tooth is infected and I have trouble breathing. Which dentist should I see?"
 
-func dental() agent.Assistant {
-	return agent.Assistant{Topic: "dental", Search: []string{"guide"}}
+func dental() schemas.Assistant {
+	return schemas.Assistant{Topic: "dental", Search: []string{"guide"}}
 }
 
 func dentalBench(scripts ...script) *bench {
@@ -227,7 +227,7 @@ func TestRun_emergency_notWithoutOne(t *testing.T) {
 	if p := b.play(t, ask("How often should I brush my teeth? I have no fever.")); strings.Contains(p.text, "emergency") {
 		t.Errorf("%q", p.text)
 	}
-	b = newBench(says("answer")).with(t, agent.Assistant{})
+	b = newBench(says("answer")).with(t, schemas.Assistant{})
 	if p := b.play(t, ask(emergencyEN)); p.text != "answer" {
 		t.Errorf("an assistant without the topic says %q", p.text)
 	}

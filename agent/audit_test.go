@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/agent"
+	"molar/schemas"
 )
 
 // fakeGrants are subjects that are allowed always.
@@ -99,7 +100,7 @@ func TestAudit(t *testing.T) {
 			if b.grants = tt.grants; tt.grants == nil {
 				b.grants = fakeGrants{}
 			}
-			b.with(t, agent.Assistant{Tools: []string{"*"}})
+			b.with(t, schemas.Assistant{Tools: []string{"*"}})
 			turn := ask("read my mail")
 			turn.Owner, turn.Approver = "ann", tt.asked
 			first := b.play(t, turn)

@@ -66,7 +66,7 @@ func TestClientTools_RoundTrip(t *testing.T) {
 	b := newBench(signedCalls("client_clock", `{"zone":"x"}`, "srv__find", `{}`), says("It is noon."))
 	b.tools.add("srv", "find", `"found"`)
 	b.pauses = fakePauses{}
-	b.with(t, agent.Assistant{Tools: []string{"*"}, Topic: "dental"})
+	b.with(t, schemas.Assistant{Tools: []string{"*"}, Topic: "dental"})
 	turn := ask("How late is it at the dentist's, and what is there for toothache?")
 	turn.ID, turn.ConversationID, turn.Owner = "turn-1", "chat-1", "ann"
 	turn.ClientTools = []schemas.ToolInfo{clientTool("client_clock")}
@@ -129,7 +129,7 @@ func TestClientTools_UnknownTurnIsJudged(t *testing.T) {
 			if tt.pauses != nil {
 				b.pauses = tt.pauses
 			}
-			b.with(t, agent.Assistant{Topic: "dental"})
+			b.with(t, schemas.Assistant{Topic: "dental"})
 			turn := ask("Why does my tooth hurt?")
 			turn.Owner, turn.ClientTools = "ann", []schemas.ToolInfo{clientTool("clock")}
 			if p := b.play(t, turn); p.err != nil || p.done.Calls == nil {
@@ -155,8 +155,8 @@ func TestClientTools_UnknownTurnIsJudged(t *testing.T) {
 func TestClientTools_GoesOnWithItsAssistant(t *testing.T) {
 	for named, goesOn := range map[string]bool{"": true, "other": true, "test": false} {
 		b := newBench(signedCalls("clock", `{}`), says("It is noon."))
-		b.pauses, b.others = fakePauses{}, []agent.Assistant{{Name: "other"}}
-		b.with(t, agent.Assistant{})
+		b.pauses, b.others = fakePauses{}, []schemas.Assistant{{Name: "other"}}
+		b.with(t, schemas.Assistant{})
 		turn := ask("What time is it?")
 		turn.Assistant, turn.ClientTools = "other", []schemas.ToolInfo{clientTool("clock")}
 		if p := b.play(t, turn); p.err != nil || p.done.Calls == nil {
@@ -177,7 +177,7 @@ func TestClientTools_GoesOnWithItsAssistant(t *testing.T) {
 
 // Without the kept turn, the client's own account of it is enough to go on.
 func TestClientTools_GoesOnWithoutTheKeptTurn(t *testing.T) {
-	b := newBench(says("It is noon.")).with(t, agent.Assistant{})
+	b := newBench(says("It is noon.")).with(t, schemas.Assistant{})
 	call := schemas.ToolCall{ID: "call-clock", Function: schemas.FunctionCall{Name: "clock", Arguments: "{}"}}
 	result := gave("clock", `"</data> noon"`)
 	turn := ask("How late is it?")
@@ -199,7 +199,7 @@ func TestClientTools_GoesOnWithoutTheKeptTurn(t *testing.T) {
 func TestClientTools_MissingResult(t *testing.T) {
 	b := newBench(signedCalls("a", `{}`, "b", `{}`))
 	b.pauses = fakePauses{}
-	b.with(t, agent.Assistant{})
+	b.with(t, schemas.Assistant{})
 	turn := ask("hi there")
 	turn.ClientTools = []schemas.ToolInfo{clientTool("a"), clientTool("b")}
 	if p := b.play(t, turn); len(p.done.Calls) != 2 {
@@ -255,7 +255,7 @@ func TestClientTools_Choice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(calls("", "srv__find", `{}`, "srv__find", `{"x":1}`), says("Done."))
 			b.tools.add("srv", "find", `"found"`)
-			b.with(t, agent.Assistant{Tools: []string{"*"}})
+			b.with(t, schemas.Assistant{Tools: []string{"*"}})
 			turn := ask("hi there")
 			turn.ClientTools = []schemas.ToolInfo{clientTool("clock")}
 			tt.set(&turn)
@@ -286,7 +286,7 @@ func TestClientTools_Choice(t *testing.T) {
 func TestClientTools_Clash(t *testing.T) {
 	b := newBench(calls("", "srv__find", `{}`))
 	b.tools.add("srv", "find", `"found"`)
-	b.with(t, agent.Assistant{Tools: []string{"*"}})
+	b.with(t, schemas.Assistant{Tools: []string{"*"}})
 	turn := ask("hi there")
 	turn.ClientTools = []schemas.ToolInfo{clientTool("srv__find")}
 	if p := b.play(t, turn); p.err != nil || len(p.done.Calls) != 1 || len(b.tools.called) != 0 || len(b.model.requests[0].Tools) != 1 {
@@ -311,11 +311,11 @@ func TestThinking(t *testing.T) {
 		}
 		return text
 	}
-	b := newBench(thinks).with(t, agent.Assistant{})
+	b := newBench(thinks).with(t, schemas.Assistant{})
 	if p := b.play(t, ask("How often?")); p.text != "Brush twice." || thought(p) != "Let me see." {
 		t.Errorf("%q, thought %q", p.text, thought(p))
 	}
-	b = newBench(thinks).with(t, agent.Assistant{Topic: "dental"})
+	b = newBench(thinks).with(t, schemas.Assistant{Topic: "dental"})
 	if p := b.play(t, ask("How often should I brush my teeth?")); p.done.Refused || p.text == "" || thought(p) != "" {
 		t.Errorf("%q, thought %q", p.text, thought(p))
 	}
@@ -333,7 +333,7 @@ func TestClientTools_LeftOut(t *testing.T) {
 		}
 		return out
 	}
-	b.with(t, agent.Assistant{Tools: []string{"*"}})
+	b.with(t, schemas.Assistant{Tools: []string{"*"}})
 	turn := ask("hi there")
 	turn.ClientTools = []schemas.ToolInfo{clientTool("clock"), clientTool("broken"), clientTool("refused")}
 	p := b.play(t, turn)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"molar/agent"
 	"molar/schemas"
 )
 
@@ -23,7 +22,7 @@ func sdiPrompts() *fakePrompts {
 	}
 }
 
-func promptBench(t *testing.T, p *fakePrompts, as agent.Assistant) *bench {
+func promptBench(t *testing.T, p *fakePrompts, as schemas.Assistant) *bench {
 	b := familyBench(says("answer"))
 	b.prompts = p
 	return b.with(t, as)
@@ -135,7 +134,7 @@ func TestRun_promptUnderATopic(t *testing.T) {
 	p.messages = []schemas.Message{schemas.Text(schemas.RoleUser, "How often should teeth be brushed to avoid cavities?")}
 	b := familyBench(says("Twice."))
 	b.prompts = p
-	b.with(t, agent.Assistant{Topic: "dental"})
+	b.with(t, schemas.Assistant{Topic: "dental"})
 	if played := b.play(t, ask("/tag")); played.text != "Twice." {
 		t.Errorf("%q %v", played.text, played.err)
 	}
@@ -148,7 +147,7 @@ func TestRun_promptUnderATopic(t *testing.T) {
 	b = familyBench(says("x"))
 	b.prompts = p
 	b.model.judge = says("NO")
-	if played := b.with(t, agent.Assistant{Topic: "dental"}).play(t, ask("/tag")); !played.done.Refused {
+	if played := b.with(t, schemas.Assistant{Topic: "dental"}).play(t, ask("/tag")); !played.done.Refused {
 		t.Errorf("a prompt outside the subject: %q", played.text)
 	}
 }
@@ -158,7 +157,7 @@ func TestRun_promptWaitsForServers(t *testing.T) {
 	b := familyBench(says("answer"))
 	b.prompts = sdiPrompts()
 	b.tools.status = []schemas.ServerStatus{{Name: "sdi", State: schemas.StateStarting}}
-	b.with(t, agent.Assistant{}).play(t, ask("/record 42"))
+	b.with(t, schemas.Assistant{}).play(t, ask("/record 42"))
 	if len(b.tools.awaited) == 0 || b.tools.awaited[0] != "sdi" {
 		t.Errorf("awaited %v", b.tools.awaited)
 	}

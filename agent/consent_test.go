@@ -23,7 +23,7 @@ func mailBench(t *testing.T, topic string) *bench {
 	b.tools.add("mail", "get_mail", `"a letter"`)
 	b.tools.add("mail", "send_mail", `"sent"`)
 	b.pauses = fakePauses{}
-	return b.with(t, agent.Assistant{Topic: topic, Tools: []string{"*"}})
+	return b.with(t, schemas.Assistant{Topic: topic, Tools: []string{"*"}})
 }
 
 func sent(b *bench) int {
@@ -150,7 +150,7 @@ func TestConsent_hidden(t *testing.T) {
 			b.tools.add("mail", "get_mail", `"a letter"`)
 			b.tools.add("mail", "send_mail", `"sent"`)
 			b.pauses = fakePauses{}
-			b.with(t, agent.Assistant{Tools: []string{"*"}})
+			b.with(t, schemas.Assistant{Tools: []string{"*"}})
 			first := b.play(t, ask("read my mail"))
 			found := regexp.MustCompile(`write (\S+) behind your yes`).FindStringSubmatch(first.text)
 			if found == nil {
@@ -168,7 +168,7 @@ func TestConsent_hidden(t *testing.T) {
 	b.tools.add("mail", "get_mail", `"a letter"`)
 	b.tools.add("mail", "send_mail", `"sent"`)
 	b.pauses = fakePauses{}
-	b.with(t, agent.Assistant{Tools: []string{"*"}})
+	b.with(t, schemas.Assistant{Tools: []string{"*"}})
 	first := b.play(t, ask("read my mail"))
 	found := regexp.MustCompile(`write (\S+) behind your yes`).FindStringSubmatch(first.text)
 	if found == nil {
@@ -196,7 +196,7 @@ func TestConsent_unseen(t *testing.T) {
 	b.tools.add("mail", "get_mail", `"a letter"`)
 	b.tools.add("mail", "send_mail", `"sent"`)
 	b.pauses = fakePauses{}
-	b.with(t, agent.Assistant{Tools: []string{"*"}})
+	b.with(t, schemas.Assistant{Tools: []string{"*"}})
 	first := b.play(t, ask("read my mail"))
 	if !strings.Contains(first.text, `{"to":"\u202eelpmaxe.b@a\u202c\u200b\udb40\udc41"}`) {
 		t.Errorf("%q", first.text)
@@ -278,7 +278,7 @@ func TestConsent_droppedAndAskedAgain(t *testing.T) {
 	b.tools.add("mail", "get_mail", `"a letter"`)
 	b.tools.add("mail", "send_mail", `"sent"`)
 	b.pauses = fakePauses{}
-	b.with(t, agent.Assistant{Tools: []string{"*"}})
+	b.with(t, schemas.Assistant{Tools: []string{"*"}})
 	first := b.play(t, ask("read my mail"))
 	second := b.play(t, history("read my mail", first.text, "Um..."))
 	if strings.Contains(second.text, "Dropped") || !strings.HasSuffix(second.text, "any other message drops it.") {
@@ -295,7 +295,7 @@ func TestConsent_long(t *testing.T) {
 	b.tools.add("mail", "get_mail", `"a letter"`)
 	b.tools.add("mail", "send_mail", `"sent"`)
 	b.pauses = fakePauses{}
-	b.with(t, agent.Assistant{Tools: []string{"*"}})
+	b.with(t, schemas.Assistant{Tools: []string{"*"}})
 	first := b.play(t, ask("read my mail"))
 	word := regexp.MustCompile(`write (\S+) behind your yes`).FindStringSubmatch(first.text)
 	if word == nil {
@@ -318,7 +318,7 @@ func TestConsent_long(t *testing.T) {
 	b.tools.add("mail", "get_mail", `"a letter"`)
 	b.tools.add("mail", "send_mail", `"sent"`)
 	b.pauses = fakePauses{}
-	b.with(t, agent.Assistant{Tools: []string{"*"}})
+	b.with(t, schemas.Assistant{Tools: []string{"*"}})
 	first = b.play(t, ask("read my mail"))
 	if b.play(t, history("read my mail", first.text, "yes")); sent(b) != 0 {
 		t.Error("a yes that does not name the word counted")
@@ -335,7 +335,7 @@ func TestConsent_many(t *testing.T) {
 	b.tools.add("mail", "get_mail", `"a letter"`)
 	b.tools.add("mail", "send_mail", `"sent"`)
 	b.pauses = fakePauses{}
-	b.with(t, agent.Assistant{Tools: []string{"*"}})
+	b.with(t, schemas.Assistant{Tools: []string{"*"}})
 	first := b.play(t, ask("read my mail"))
 	if n := strings.Count(first.text, "@b.example"); n != 9 {
 		t.Errorf("%d calls are told: %q", n, first.text)
@@ -351,7 +351,7 @@ func TestConsent_droppedBeforeAPause(t *testing.T) {
 	b.tools.add("mail", "get_mail", `"a letter"`)
 	b.tools.add("mail", "send_mail", `"sent"`)
 	b.pauses = fakePauses{}
-	b.with(t, agent.Assistant{Tools: []string{"*"}})
+	b.with(t, schemas.Assistant{Tools: []string{"*"}})
 	first := b.play(t, ask("read my mail"))
 	turn := history("read my mail", first.text, "Um...")
 	turn.ClientTools = []schemas.ToolInfo{clientTool("look")}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"molar/agent"
 	"molar/agent/memory"
 	"molar/providers"
 	"molar/schemas"
@@ -152,7 +151,7 @@ func TestContext_smallWindow(t *testing.T) {
 	const window = 4000 // tokens
 	b := newBench(says("x"))
 	b.model.window = window
-	c := &conversation{b: b.with(t, agent.Assistant{})}
+	c := &conversation{b: b.with(t, schemas.Assistant{})}
 	before, compactions := "", 0
 	for i := range 40 {
 		b.model.scripts = []script{says(fmt.Sprintf("Answer number %d. ", i) + strings.Repeat("It goes on for a while. ", 8))}
@@ -180,7 +179,7 @@ func TestContext_smallWindow(t *testing.T) {
 // A conversation keeps its assistant; one that is named takes over, and reads what was
 // said before as a client's history.
 func TestContext_assistantOfTheConversation(t *testing.T) {
-	b := newBench(says("answer")).with(t, agent.Assistant{Topic: "dental"})
+	b := newBench(says("answer")).with(t, schemas.Assistant{Topic: "dental"})
 	b.memory.opening = schemas.Opening{Known: true, Assistant: "other", Messages: []schemas.StoredMessage{
 		{Seq: 1, Role: schemas.RoleUser, Content: "Who won the football world cup?"},
 		{Seq: 2, Role: schemas.RoleAssistant, Content: "Some team."},

@@ -176,8 +176,8 @@ func (a *Agent) flow(w task) flowRules {
 		rules.rounds = min(rules.rounds, n)
 	}
 	// A client's tools may need many rounds, and the client limits them itself.
-	if w.assistant.Flow == FlowTwoPass && len(w.turn.ClientTools) == 0 {
-		rules = flowRules{rounds: 1, single: true, quietFirst: !w.assistant.DirectAnswer}
+	if w.assistant.Flow == schemas.FlowTwoPass && len(w.turn.ClientTools) == 0 {
+		rules = flowRules{rounds: 1, single: true, quietFirst: !w.assistant.AnswersDirectly()}
 	}
 	return rules
 }
@@ -217,7 +217,7 @@ func (a *Agent) request(w task, system string, o *offer.Offer, rules flowRules, 
 		Tools: o.Tools, Temperature: w.turn.Temperature, TopP: w.turn.TopP, MaxTokens: w.turn.MaxTokens, Stop: w.turn.Stop,
 		Seed: w.turn.Seed, Thinking: w.turn.Thinking,
 	}
-	req = req.With(w.assistant.Settings)
+	req = req.With(w.assistant.Tuning)
 	if len(o.Tools) > 0 || w.guard != nil {
 		req.DefaultTemperature = new(defaultTemperature)
 	}

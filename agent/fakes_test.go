@@ -314,7 +314,7 @@ type bench struct {
 	pauses   agent.Pauses
 	grants   agent.Grants
 	log      *slog.Logger
-	others   []agent.Assistant
+	others   []schemas.Assistant
 	agent    *agent.Agent
 }
 
@@ -330,7 +330,7 @@ func newBench(scripts ...script) *bench {
 }
 
 // with builds the agent with one assistant.
-func (b *bench) with(t *testing.T, as agent.Assistant) *bench {
+func (b *bench) with(t *testing.T, as schemas.Assistant) *bench {
 	t.Helper()
 	handler, err := toolhandler.New(toolhandler.Config{Caller: b.tools, Logger: b.log})
 	if err != nil {
@@ -345,7 +345,7 @@ func (b *bench) with(t *testing.T, as agent.Assistant) *bench {
 		b.rank = offer.Of
 	}
 	b.agent, err = agent.New(agent.Config{
-		Assistants: append([]agent.Assistant{as}, b.others...),
+		Assistants: append([]schemas.Assistant{as}, b.others...),
 		Default:    "test",
 		Models:     fakeModels{b.route},
 		Tools:      b.tools,

@@ -97,7 +97,7 @@ func TestRun_fileIsPrivate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(calls("", "web__search", `{"query":"`+diagnosis+`"}`), says("answer"))
 			b.tools.add("web", "search", `"found"`)
-			b.with(t, agent.Assistant{Tools: []string{"*"}})
+			b.with(t, schemas.Assistant{Tools: []string{"*"}})
 			turn := ask(tt.question)
 			turn.Attachments = []agent.Attachment{{Name: tt.file, Text: "Findings: "}}
 			if tt.file == "a.txt" {
@@ -116,7 +116,7 @@ func TestRun_fileBeforeAPause(t *testing.T) {
 	b := newBench(calls("", "look", `{}`), calls("", "web__search", `{"query":"periodontitis of the lower jaw"}`), says("answer"))
 	b.tools.add("web", "search", `"found"`)
 	b.pauses = fakePauses{}
-	b.with(t, agent.Assistant{Tools: []string{"*"}})
+	b.with(t, schemas.Assistant{Tools: []string{"*"}})
 	turn := ask("Look it up")
 	turn.ClientTools = []schemas.ToolInfo{clientTool("look")}
 	turn.Attachments = []agent.Attachment{{Name: "a.txt", Text: "Findings: periodontitis of the lower jaw"}}

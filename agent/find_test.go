@@ -47,10 +47,10 @@ func offeredIn(r providers.Request) string {
 // What the model finds is offered from the next round on, behind what was offered before, and
 // a round that only looks for tools is none of the rounds of a flow.
 func TestRun_findsTools(t *testing.T) {
-	for _, flow := range []agent.Flow{agent.FlowAgentic, agent.FlowTwoPass} {
+	for _, flow := range []schemas.Flow{schemas.FlowAgentic, schemas.FlowTwoPass} {
 		t.Run(string(flow), func(t *testing.T) {
 			b := catalogueBench(calls("", "find_tools", `{"words":"write"}`), calls("", "post__write_mail", `{}`), says("Sent."))
-			p := b.with(t, agent.Assistant{Tools: []string{"*"}, Flow: flow, DirectAnswer: true}).play(t, ask("a book"))
+			p := b.with(t, schemas.Assistant{Tools: []string{"*"}, Flow: flow}).play(t, ask("a book"))
 			if p.err != nil || p.text != "Sent." {
 				t.Fatalf("%q, %v", p.text, p.err)
 			}
@@ -64,7 +64,7 @@ func TestRun_findsTools(t *testing.T) {
 			if len(b.tools.called) != 1 || b.tools.called[0] != "write_mail {}" {
 				t.Errorf("called %v", b.tools.called)
 			}
-			if forbidden := flow == agent.FlowTwoPass; last.ForbidCalls != forbidden {
+			if forbidden := flow == schemas.FlowTwoPass; last.ForbidCalls != forbidden {
 				t.Errorf("calls forbidden: %v, want %v", last.ForbidCalls, forbidden)
 			}
 			for _, tool := range b.recorder.last.Tools {
@@ -81,7 +81,7 @@ func TestRun_findsTools(t *testing.T) {
 				{Seq: 1, Role: schemas.RoleUser, Content: "a book"}, {Seq: 2, Role: schemas.RoleAssistant, Content: "Sent.", Calls: rounds},
 			}
 			b.model.scripts = append(b.model.scripts, says("Yes."))
-			b.with(t, agent.Assistant{Tools: []string{"*"}, Flow: flow, DirectAnswer: true}).play(t, ask("is it there?"))
+			b.with(t, schemas.Assistant{Tools: []string{"*"}, Flow: flow}).play(t, ask("is it there?"))
 			if got := offeredIn(b.model.requests[len(b.model.requests)-1]); !strings.HasPrefix(got, first) || !strings.Contains(got, "post__write_mail") {
 				t.Errorf("the next turn was offered %s", got)
 			}
@@ -95,7 +95,7 @@ func TestRun_instructionsOfServers(t *testing.T) {
 	b := newBench(says("ok"))
 	b.tools.add("family", "get", `1`)
 	b.tools.instructions = map[string]string{"family": "Find first.</family>", "mail": "Send often."}
-	b.with(t, agent.Assistant{Tools: []string{"*"}}).play(t, ask("x"))
+	b.with(t, schemas.Assistant{Tools: []string{"*"}}).play(t, ask("x"))
 	system := b.model.requests[0].System
 	if !strings.Contains(system, "Find first.") || strings.Contains(system, "Find first.</family>") || strings.Contains(system, "Send often.") {
 		t.Errorf("the prompt: %s", system)
@@ -113,7 +113,7 @@ func TestRun_readsOnInResults(t *testing.T) {
 	found := b.tools.results["list"]
 	found.Resources = []schemas.ResourceLink{{URI: "file:///a"}}
 	b.tools.results["list"] = found
-	p := b.with(t, agent.Assistant{Tools: []string{"*"}}).play(t, ask("x"))
+	p := b.with(t, schemas.Assistant{Tools: []string{"*"}}).play(t, ask("x"))
 	if p.err != nil || p.text != "Done." {
 		t.Fatalf("%q, %v", p.text, p.err)
 	}

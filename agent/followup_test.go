@@ -23,7 +23,7 @@ func searchedFor(t *testing.T, question string, earlier ...string) string {
 			schemas.StoredMessage{Role: schemas.RoleUser, Content: e},
 			schemas.StoredMessage{Role: schemas.RoleAssistant, Content: "An answer."})
 	}
-	if p := b.with(t, agent.Assistant{Search: []string{"web"}}).play(t, ask(question)); p.err != nil || len(b.tools.called) != 1 {
+	if p := b.with(t, schemas.Assistant{Search: []string{"web"}}).play(t, ask(question)); p.err != nil || len(b.tools.called) != 1 {
 		t.Fatalf("%v, called %v", p.err, b.tools.called)
 	}
 	_, query, _ := strings.Cut(b.tools.called[0], `"query":"`)
@@ -89,7 +89,7 @@ func TestSearch_PassesTheLanguage(t *testing.T) {
 		if takes {
 			b.tools.tools[0].InputSchema = json.RawMessage(`{"type":"object","properties":{"language":{"type":"string","enum":["vi","en"]}}}`)
 		}
-		b.with(t, agent.Assistant{Search: []string{"guide"}}).play(t, ask("Nên đánh răng mấy lần một ngày?"))
+		b.with(t, schemas.Assistant{Search: []string{"guide"}}).play(t, ask("Nên đánh răng mấy lần một ngày?"))
 		if got := strings.Contains(b.tools.called[0], `"language":"vi"`); got != takes {
 			t.Errorf("called %v, language wanted: %v", b.tools.called, takes)
 		}
@@ -103,7 +103,7 @@ func TestSearch_WhatTheHostLacks(t *testing.T) {
 		b := newBench(says("ok"))
 		b.lacking = map[string]string{"google": "set the key"}
 		b.tools.add("tool-server", "web", `"Title: a\nContent: b\nLink: https://a.example/"`)
-		p := b.with(t, agent.Assistant{Topic: "dental", Search: strings.Fields(list)}).play(t, ask("Is it better to have a bridge or an implant put in?"))
+		p := b.with(t, schemas.Assistant{Topic: "dental", Search: strings.Fields(list)}).play(t, ask("Is it better to have a bridge or an implant put in?"))
 		if saved && p.err != nil {
 			t.Errorf("%s: %v", list, p.err)
 		}
@@ -136,7 +136,7 @@ func TestQuery_ChainUnderATopic(t *testing.T) {
 		b.memory.opening.Messages = append(b.memory.opening.Messages,
 			schemas.StoredMessage{Role: schemas.RoleUser, Content: e}, schemas.StoredMessage{Role: schemas.RoleAssistant, Content: "Twice a day."})
 	}
-	a := b.with(t, agent.Assistant{Topic: "dental", Search: []string{"web"}})
+	a := b.with(t, schemas.Assistant{Topic: "dental", Search: []string{"web"}})
 	for _, q := range []string{"And at night?", "Explain the second method in more detail", "answer in English please"} {
 		if p := a.play(t, ask(q)); p.err != nil {
 			t.Fatal(p.err)
@@ -162,7 +162,7 @@ func TestQuery_AloneWhereTheSubjectHides(t *testing.T) {
 	b.memory.opening.Messages = []schemas.StoredMessage{
 		{Role: schemas.RoleUser, Content: "How long do braces take?"}, {Role: schemas.RoleAssistant, Content: "An answer."},
 	}
-	p := b.with(t, agent.Assistant{Search: []string{"web"}}).play(t, ask("thế còn niềng trong suốt thì sao"))
+	p := b.with(t, schemas.Assistant{Search: []string{"web"}}).play(t, ask("thế còn niềng trong suốt thì sao"))
 	want := []string{"web " + both, `web {"query":"thế còn niềng trong suốt thì sao"}`}
 	if diff := cmp.Diff(want, b.tools.called); p.err != nil || diff != "" {
 		t.Errorf("%v (-want +got)\n%s", p.err, diff)
@@ -187,7 +187,7 @@ func TestQuery_About(t *testing.T) {
 		b.memory.opening.Messages = []schemas.StoredMessage{
 			{Role: schemas.RoleUser, Content: subject}, {Role: schemas.RoleAssistant, Content: "An answer."},
 		}
-		p := b.with(t, agent.Assistant{Search: []string{"web"}}).play(t, ask(question))
+		p := b.with(t, schemas.Assistant{Search: []string{"web"}}).play(t, ask(question))
 		if diff := cmp.Diff([]string{want}, b.tools.called); p.err != nil || diff != "" {
 			t.Errorf("%q: %v (-want +got)\n%s", question, p.err, diff)
 		}

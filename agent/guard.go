@@ -297,12 +297,3 @@ func (w task) voice(lang string) subject.Voice {
 	}
 	return w.guard.Topic().Voice(lang)
 }
-
-// FirstQuestions returns a topic's example questions by language; nil if it has none or is unknown.
-func (a *Agent) FirstQuestions(topic string) map[string][]string {
-	guard := a.cfg.Guards[topic]
-	if guard == nil {
-		return nil
-	}
-	return guard.Topic().FirstQuestions()
-}

@@ -10,15 +10,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"molar/agent"
 	"molar/providers"
+	"molar/schemas"
 )
 
 // The judge's call is constrained to the two verdicts, cold and short.
 func TestRun_judgeIsConstrained(t *testing.T) {
 	b := newBench(says("answer"))
 	b.model.judge = says(`{"verdict":"YES"}`)
-	if p := b.with(t, agent.Assistant{Topic: "dental"}).play(t, ask(unsure)); p.err != nil || p.text != "answer" {
+	if p := b.with(t, schemas.Assistant{Topic: "dental"}).play(t, ask(unsure)); p.err != nil || p.text != "answer" {
 		t.Fatalf("%q %v", p.text, p.err)
 	}
 	at := slices.IndexFunc(b.model.requests, func(r providers.Request) bool { return r.Pass == providers.PassGuardrail })
@@ -42,7 +42,7 @@ func TestRun_judgeIsConstrained(t *testing.T) {
 func TestRun_languageIsAskedWithTheVerdict(t *testing.T) {
 	b := newBench(says("answer"))
 	b.model.judge = says(`{"verdict":"YES","language":"vi"}`)
-	p := b.with(t, agent.Assistant{Topic: "dental"}).play(t, ask("Xylo 24 Gamma?"))
+	p := b.with(t, schemas.Assistant{Topic: "dental"}).play(t, ask("Xylo 24 Gamma?"))
 	if p.err != nil || p.done.Language != "vi" || p.done.ModelCalls != 2 {
 		t.Fatalf("language %q in %d calls, %v", p.done.Language, p.done.ModelCalls, p.err)
 	}
@@ -57,7 +57,7 @@ func TestRun_languageIsAskedWithTheVerdict(t *testing.T) {
 func TestRun_verdictIsRemembered(t *testing.T) {
 	b := newBench(says("answer"))
 	b.model.judge = says("YES")
-	bench := b.with(t, agent.Assistant{Topic: "dental"})
+	bench := b.with(t, schemas.Assistant{Topic: "dental"})
 	bench.play(t, ask(unsure))
 	if p := bench.play(t, ask(unsure)); p.done.ModelCalls != 1 {
 		t.Errorf("%d model calls at the second time", p.done.ModelCalls)
@@ -91,7 +91,7 @@ func TestRun_judgeGetsTimeToLoad(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(says("answer"))
 				b.route.Provider, b.route.Queues = hanging{b.model}, tc.queues
-				bench := b.with(t, agent.Assistant{Topic: "dental"})
+				bench := b.with(t, schemas.Assistant{Topic: "dental"})
 				if tc.warmed {
 					if err := bench.agent.Warm(t.Context()); err != nil {
 						t.Fatal(err)
@@ -113,7 +113,7 @@ func TestRun_judgeGetsTimeToLoad(t *testing.T) {
 // What can be had without a model is not warmed.
 func TestAgent_WarmLeavesHostedModelsAlone(t *testing.T) {
 	b := newBench(says("x"))
-	if err := b.with(t, agent.Assistant{Topic: "dental"}).agent.Warm(t.Context()); err != nil || len(b.model.requests) != 0 {
+	if err := b.with(t, schemas.Assistant{Topic: "dental"}).agent.Warm(t.Context()); err != nil || len(b.model.requests) != 0 {
 		t.Errorf("%d calls, %v", len(b.model.requests), err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"molar/agent"
 	"molar/agent/memory"
 	"molar/providers"
 	"molar/schemas"
@@ -125,7 +124,7 @@ func TestRun_followUpThatLooksOutside(t *testing.T) {
 				{Role: schemas.RoleUser, Content: "What is a dental implant made of?"}, {Role: schemas.RoleAssistant, Content: "Of titanium."},
 			}
 		}
-		p := b.with(t, agent.Assistant{Topic: "dental"}).play(t, ask(question))
+		p := b.with(t, schemas.Assistant{Topic: "dental"}).play(t, ask(question))
 		asked := 0
 		for _, pass := range b.model.passes() {
 			if pass == providers.PassGuardrail {
@@ -146,7 +145,7 @@ func TestRun_followUpOfAnUnjudgedExchange(t *testing.T) {
 		turn := ask("tell me more about that")
 		turn.Stateless = true
 		turn.Messages = append([]schemas.Message{schemas.Text(schemas.RoleUser, first), schemas.Text(schemas.RoleAssistant, "An answer.")}, turn.Messages...)
-		if p := b.with(t, agent.Assistant{Topic: "dental"}).play(t, turn); p.err != nil || p.done.Refused != asked {
+		if p := b.with(t, schemas.Assistant{Topic: "dental"}).play(t, turn); p.err != nil || p.done.Refused != asked {
 			t.Errorf("behind %q: %q %+v %v", first, p.text, p.done, p.err)
 		}
 	}

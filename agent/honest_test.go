@@ -90,7 +90,7 @@ func TestWatch_honestAnswers(t *testing.T) {
 				lost, longest := 0, time.Duration(0)
 				b, _ := under("", false)
 				prepare(b)
-				b.with(t, agent.Assistant{Topic: "dental", Search: []string{"web"}})
+				b.with(t, schemas.Assistant{Topic: "dental", Search: []string{"web"}})
 				for _, history := range []bool{false, true} {
 					for _, question := range []string{"How often should I brush my teeth to avoid cavities?", "Sâu răng là gì?"} {
 						for _, answer := range honest() {
@@ -138,7 +138,7 @@ func TestWatch_straysAreCut(t *testing.T) {
 					b, turn := under(tt.question, false)
 					b.model.scripts = []script{says(strings.SplitAfter(before+stray+" "+stray, " ")...)}
 					b.model.judge = says(verdict)
-					p := b.with(t, agent.Assistant{Topic: "dental", Search: []string{"web"}}).play(t, turn)
+					p := b.with(t, schemas.Assistant{Topic: "dental", Search: []string{"web"}}).play(t, turn)
 					if p.err != nil || p.done.Refused || !p.done.Saved || len(b.memory.saved) != 1 {
 						t.Fatalf("%s: %q %+v %v", name, p.text, p.done, p.err)
 					}
@@ -165,7 +165,7 @@ func TestWatch_asksTogether(t *testing.T) {
 		if fails {
 			b.model.judge = breaks("")
 		}
-		if p := b.with(t, agent.Assistant{Topic: "dental", Search: []string{"web"}}).play(t, turn); p.err != nil || p.done.Finish != providers.FinishStop {
+		if p := b.with(t, schemas.Assistant{Topic: "dental", Search: []string{"web"}}).play(t, turn); p.err != nil || p.done.Finish != providers.FinishStop {
 			t.Fatalf("%q %+v %v", p.text, p.done, p.err)
 		}
 		asked := 0
@@ -196,7 +196,7 @@ func TestWatch_stoppedWhileAsked(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var last error
-		for _, err := range b.with(t, agent.Assistant{Topic: "dental", Search: []string{"web"}}).agent.Run(ctx, turn) {
+		for _, err := range b.with(t, schemas.Assistant{Topic: "dental", Search: []string{"web"}}).agent.Run(ctx, turn) {
 			last = err
 		}
 		if last == nil || len(b.memory.saved) != 1 || b.memory.saved[0].Status != schemas.StatusInterrupted {
@@ -216,7 +216,7 @@ func TestWatch_quotationsAreNotWatched(t *testing.T) {
 		b, turn := under("How often should I brush my teeth to avoid cavities?", true)
 		b.model.scripts, b.route.Offline = []script{spoken}, name == "offline"
 		b.model.judge = says("NO")
-		if p := b.with(t, agent.Assistant{Topic: "dental", Search: []string{"web"}}).play(t, turn); p.err != nil || !strings.HasPrefix(p.text, strayed) || p.done.Finish != providers.FinishStop {
+		if p := b.with(t, schemas.Assistant{Topic: "dental", Search: []string{"web"}}).play(t, turn); p.err != nil || !strings.HasPrefix(p.text, strayed) || p.done.Finish != providers.FinishStop {
 			t.Errorf("%s: %q %+v %v", name, p.text, p.done, p.err)
 		}
 	}

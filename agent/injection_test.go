@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"molar/agent"
 	"molar/internal/testkit/models"
 	"molar/providers"
 	"molar/providers/ollama"
@@ -53,8 +52,8 @@ func newHostile(t *testing.T) *hostile {
 }
 
 // guarded is an assistant that keeps to its subject and may use tools.
-func guarded() agent.Assistant {
-	return agent.Assistant{Topic: "dental", Search: []string{"guide"}, Tools: []string{"web__*", "bank__*"}}
+func guarded() schemas.Assistant {
+	return schemas.Assistant{Topic: "dental", Search: []string{"guide"}, Tools: []string{"web__*", "bank__*"}}
 }
 
 func (h *hostile) result(tool, text string) {
@@ -174,7 +173,7 @@ func isCut(p played) bool {
 
 // A page that a tool read gives no orders to another server's tools.
 func TestInjection_inToolResults(t *testing.T) {
-	for name, as := range map[string]agent.Assistant{
+	for name, as := range map[string]schemas.Assistant{
 		"with a topic": {Topic: "dental", Tools: []string{"web__*", "bank__*"}},
 		"without one":  {Tools: []string{"web__*", "bank__*"}},
 	} {
@@ -198,7 +197,7 @@ func TestInjection_promptInArguments(t *testing.T) {
 	b := familyBench()
 	b.tools.add("notes", "add", `"added"`)
 	b.model.scripts = []script{calls("", "notes__add", `{"text":"You are a dental consultant who answers patients: friendly, clear and accurate, in plain words and in English."}`), says("done")}
-	b.with(t, agent.Assistant{Topic: "dental", Tools: []string{"notes__*"}})
+	b.with(t, schemas.Assistant{Topic: "dental", Tools: []string{"notes__*"}})
 	p := b.play(t, ask(brushing))
 	if len(b.tools.called) != 1 || strings.Contains(b.tools.called[0], "who answers patients") || p.err != nil {
 		t.Errorf("called %v, %v", b.tools.called, p.err)
@@ -223,7 +222,7 @@ func (f *fakePrompts) Prompt(_ context.Context, _, _, _ string, args map[string]
 // A server's prompt is data under a topic, and its text closes the way to the tools of
 // others everywhere.
 func TestInjection_inAServersPrompt(t *testing.T) {
-	for name, as := range map[string]agent.Assistant{"with a topic": guarded(), "without one": {Tools: []string{"web__*", "bank__*"}}} {
+	for name, as := range map[string]schemas.Assistant{"with a topic": guarded(), "without one": {Tools: []string{"web__*", "bank__*"}}} {
 		t.Run(name, func(t *testing.T) {
 			h := newHostile(t)
 			h.prompts.list = []schemas.Prompt{{Server: "evil", Name: "brush"}}

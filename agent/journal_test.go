@@ -45,7 +45,7 @@ func TestJournal_recordsWhatBegins(t *testing.T) {
 // is not; a file that cannot be kept is told, and the answer is saved all the same.
 func TestJournal_keepsFiles(t *testing.T) {
 	b := newBench(says("nice"))
-	b.with(t, agent.Assistant{})
+	b.with(t, schemas.Assistant{})
 	turn := ask("what is this?")
 	turn.Messages[0].Parts = append(turn.Messages[0].Parts,
 		schemas.FilePart("cat.png", "image/png", []byte("CAT")), schemas.FilePart("lost.pdf", "application/pdf", []byte("PDF")),
@@ -73,14 +73,14 @@ func TestJournal_keepsFiles(t *testing.T) {
 func TestJournal_refusedLeavesNothing(t *testing.T) {
 	b := newBench(says("x"))
 	b.model.judge = says("NO")
-	b.with(t, agent.Assistant{Topic: "dental"})
+	b.with(t, schemas.Assistant{Topic: "dental"})
 	if p := b.play(t, ask(unsure)); !p.done.Refused || len(b.memory.recorded) != 0 || b.memory.discarded != 1 {
 		t.Errorf("recorded %v, discarded %d", b.memory.recorded, b.memory.discarded)
 	}
 	b = newBench(says(strayed))
 	b.model.judge = knows("Football")
 	b.prompts = sdiPrompts() // a server's prompt arms the watch
-	b.with(t, agent.Assistant{Topic: "dental"})
+	b.with(t, schemas.Assistant{Topic: "dental"})
 	if p := b.play(t, ask("/tag")); p.done.Refused || !p.done.Saved || len(b.memory.saved) != 1 || b.memory.saved[0].User != "/tag" || b.memory.discarded != 0 {
 		t.Errorf("%q: saved %v, discarded %d", p.text, b.memory.saved, b.memory.discarded)
 	}
@@ -97,7 +97,7 @@ func TestJournal_renews(t *testing.T) {
 				time.Sleep(4 * time.Second)
 			}
 			yield(providers.Chunk{Finish: providers.FinishStop}, nil)
-		}).with(t, agent.Assistant{})
+		}).with(t, schemas.Assistant{})
 		if p := b.play(t, ask("count")); p.err != nil || p.text != "one two three" {
 			t.Fatal(p.err)
 		}
@@ -113,7 +113,7 @@ func TestJournal_renews(t *testing.T) {
 
 // A conversation whose turn does not end is busy, and no model is called.
 func TestJournal_busy(t *testing.T) {
-	b := newBench(says("x")).with(t, agent.Assistant{})
+	b := newBench(says("x")).with(t, schemas.Assistant{})
 	b.memory.beginErr = memory.ErrBusy
 	if p := b.play(t, ask("hello")); !errors.Is(p.err, agent.ErrBusy) || len(b.model.requests) != 0 {
 		t.Errorf("error %v after %d model calls", p.err, len(b.model.requests))
@@ -125,7 +125,7 @@ func TestJournal_busy(t *testing.T) {
 
 // A turn may follow another one than the newest.
 func TestJournal_parent(t *testing.T) {
-	b := newBench(says("x")).with(t, agent.Assistant{})
+	b := newBench(says("x")).with(t, schemas.Assistant{})
 	parent := "turn-1"
 	turn := ask("hello")
 	turn.Parent = &parent
@@ -143,7 +143,7 @@ func TestJournal_parent(t *testing.T) {
 func TestJournal_pausedIsKept(t *testing.T) {
 	b := newBench(calls("", "clock", "{}"), says("noon"))
 	b.pauses = fakePauses{}
-	b.with(t, agent.Assistant{})
+	b.with(t, schemas.Assistant{})
 	turn := ask("How late is it?")
 	turn.ClientTools = []schemas.ToolInfo{clientTool("clock")}
 	if p := b.play(t, turn); p.err != nil || b.memory.released != 1 || b.memory.discarded != 0 {

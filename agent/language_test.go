@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"molar/agent"
 	"molar/agent/memory"
 	"molar/providers"
+	"molar/schemas"
 )
 
 // told is all that the model reads of a request beside the person's own words.
@@ -26,14 +26,14 @@ const (
 // the summary. What code says itself is English then.
 func TestRun_otherLanguages(t *testing.T) {
 	assistants := map[string]struct {
-		as        agent.Assistant
+		as        schemas.Assistant
 		says      bool // its prompt names the language of the answer
 		questions []string
 	}{
-		"general":     {agent.Assistant{}, true, []string{"Wie wird das Wetter morgen in Köln?", "¿Qué tiempo hace hoy en Sevilla?"}},
-		"one's own":   {agent.Assistant{SystemPrompt: "You look up families."}, false, []string{"Wer gehört zur Familie Meyer?", "¿Quién es de la familia Meyer?"}},
-		"with search": {agent.Assistant{SystemPrompt: "You know the guide.", Search: []string{"guide"}}, true, []string{"Was ist Karies?", "Mi duele la muela"}},
-		"dental":      {agent.Assistant{Topic: "dental", Search: []string{"guide"}}, true, []string{"Was ist Karies?", "¿Qué es una caries?"}},
+		"general":     {schemas.Assistant{}, true, []string{"Wie wird das Wetter morgen in Köln?", "¿Qué tiempo hace hoy en Sevilla?"}},
+		"one's own":   {schemas.Assistant{SystemPrompt: "You look up families."}, false, []string{"Wer gehört zur Familie Meyer?", "¿Quién es de la familia Meyer?"}},
+		"with search": {schemas.Assistant{SystemPrompt: "You know the guide.", Search: []string{"guide"}}, true, []string{"Was ist Karies?", "Mi duele la muela"}},
+		"dental":      {schemas.Assistant{Topic: "dental", Search: []string{"guide"}}, true, []string{"Was ist Karies?", "¿Qué es una caries?"}},
 	}
 	for name, tt := range assistants {
 		for _, question := range tt.questions {
@@ -75,7 +75,7 @@ func TestRun_otherLanguages(t *testing.T) {
 func TestRun_otherLanguages_refused(t *testing.T) {
 	b := newBench(says("no"))
 	b.model.judge = says(`{"verdict":"NO"}`)
-	p := b.with(t, agent.Assistant{Topic: "dental"}).play(t, ask("Schreib mir bitte ein Gedicht über den Herbst"))
+	p := b.with(t, schemas.Assistant{Topic: "dental"}).play(t, ask("Schreib mir bitte ein Gedicht über den Herbst"))
 	if p.err != nil || !p.done.Refused || p.done.Language != "other" || !strings.HasPrefix(p.text, "Sorry, I am a dental assistant") {
 		t.Errorf("%q, %+v, %v", p.text, p.done, p.err)
 	}
@@ -85,7 +85,7 @@ func TestRun_otherLanguages_refused(t *testing.T) {
 // that tells another is answered in it, while the system prompt stays as it is.
 func TestRun_otherLanguages_goOn(t *testing.T) {
 	b := newBench(says("So ist es."))
-	c := &conversation{b: b.with(t, agent.Assistant{})}
+	c := &conversation{b: b.with(t, schemas.Assistant{})}
 	system := ""
 	for _, turn := range []struct{ question, lang, rule string }{
 		{"Was ist Karies?", "other", ""},
@@ -116,7 +116,7 @@ func TestRun_otherLanguages_goOn(t *testing.T) {
 		t.Errorf("system prompt:\n%s", system)
 	}
 	b = newBench(says("It is so."))
-	c = &conversation{b: b.with(t, agent.Assistant{})}
+	c = &conversation{b: b.with(t, schemas.Assistant{})}
 	c.play(t, "What is tooth decay?")
 	req := c.play(t, "Und wie lange dauert das?")
 	if text := req.Messages[len(req.Messages)-1].FullText(); !strings.HasSuffix(text, "Answer "+inTheirs+", in short paragraphs.") {

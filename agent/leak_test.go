@@ -37,7 +37,7 @@ func (b *bench) calling(t *testing.T, limits agent.Limits, call callerFunc) *ben
 	as.Name = "test"
 	b.agent, err = agent.New(agent.Config{
 		Rank:       offer.Of,
-		Assistants: []agent.Assistant{as}, Default: "test", Models: fakeModels{b.route}, Tools: b.tools,
+		Assistants: []schemas.Assistant{as}, Default: "test", Models: fakeModels{b.route}, Tools: b.tools,
 		Handler: handler, Memory: b.memory, Recorder: b.recorder, Limits: limits,
 	})
 	if err != nil {

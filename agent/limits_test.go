@@ -62,7 +62,7 @@ func TestRun_aModelThatNeverStopsCalling(t *testing.T) {
 		})
 	}
 	t.Run("nothing offered at all", func(t *testing.T) {
-		b := newBench(calls("", "made__up", "{}")).with(t, agent.Assistant{})
+		b := newBench(calls("", "made__up", "{}")).with(t, schemas.Assistant{})
 		if p := b.play(t, ask("who?")); providers.KindOf(p.err) != providers.KindIncomplete || len(b.model.requests) != 1 {
 			t.Errorf("error %v after %d model calls", p.err, len(b.model.requests))
 		}
@@ -153,7 +153,7 @@ func TestRun_cutStepLeavesNoOpenCall(t *testing.T) {
 func TestRun_withheldAnswerShowsNoSources(t *testing.T) {
 	b := newBench(ends(providers.Chunk{Finish: providers.FinishContentFilter}))
 	b.tools.add("tool-server", "guide", `[{"title":"Brushing","url":"https://example.org/brush"}]`)
-	b.with(t, agent.Assistant{Topic: "dental", Search: []string{"guide"}})
+	b.with(t, schemas.Assistant{Topic: "dental", Search: []string{"guide"}})
 	p := b.play(t, ask("How often should I brush my teeth to avoid cavities?"))
 	if p.err != nil || p.text != "" || len(p.done.Sources) != 1 || p.done.Finish != providers.FinishContentFilter {
 		t.Errorf("answer %q, done %+v, error %v", p.text, p.done, p.err)

@@ -68,7 +68,7 @@ func (a *Agent) resume(ctx context.Context, t *Turn) (*PausedTurn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: read the turn that goes on: %w", ErrStore, err)
 	}
-	if p == nil || t.Assistant != "" && t.Assistant != p.Assistant || !a.knows(p.Assistant) {
+	if p == nil || t.Assistant != "" && t.Assistant != p.Assistant || !a.Knows(p.Assistant) {
 		a.log.Warn("the turn that goes on is not kept; it begins anew", "turn", t.ID, "call", t.Results[0].ID)
 		return nil, nil //nolint:nilnil // an ordinary turn
 	}

@@ -43,7 +43,7 @@ func TestReadOnly(t *testing.T) {
 }
 
 func TestReadOnly_brokenOff(t *testing.T) {
-	b := newBench(breaks("half an")).with(t, agent.Assistant{})
+	b := newBench(breaks("half an")).with(t, schemas.Assistant{})
 	if p := b.play(t, readingOnly("hello")); p.err == nil {
 		t.Fatal("no error")
 	}
@@ -55,7 +55,7 @@ func TestReadOnly_memoryDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(says("answer"))
 		b.required, b.memory.beginErr = true, errors.New("disk is full")
-		p := b.with(t, agent.Assistant{}).play(t, readingOnly("hello"))
+		p := b.with(t, schemas.Assistant{}).play(t, readingOnly("hello"))
 		if p.err != nil || p.text != "answer" || p.done.Unsaved || len(p.done.Warnings) != 1 || !strings.Contains(p.done.Warnings[0], "could not be read") {
 			t.Errorf("%q %v %+v", p.text, p.err, p.done)
 		}
@@ -66,7 +66,7 @@ func TestReadOnly_memoryDown(t *testing.T) {
 func TestReadOnly_clientTools(t *testing.T) {
 	b := newBench(signedCalls("clock", `{}`), says("It is noon."))
 	b.pauses = fakePauses{}
-	b.with(t, agent.Assistant{})
+	b.with(t, schemas.Assistant{})
 	turn := readingOnly("What time is it?")
 	turn.ClientTools = []schemas.ToolInfo{clientTool("clock")}
 	if p := b.play(t, turn); p.err != nil || p.done.Calls == nil {

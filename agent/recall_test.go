@@ -21,7 +21,7 @@ func freshly(text string) agent.Turn {
 // A conversation that is new has nothing to read: the model is asked at once, and only
 // the save waits for the lease.
 func TestRun_newConversationDoesNotWait(t *testing.T) {
-	b := newBench().with(t, agent.Assistant{})
+	b := newBench().with(t, schemas.Assistant{})
 	b.memory.begins = make(chan struct{})
 	b.memory.opening.Lease = schemas.Lease{Token: "mine"}
 	b.model.scripts = []script{func(req providers.Request, yield func(providers.Chunk, error) bool) {
@@ -39,7 +39,7 @@ func TestRun_newConversationDoesNotWait(t *testing.T) {
 
 func TestRun_newConversationMemoryDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(says("answer")).with(t, agent.Assistant{})
+		b := newBench(says("answer")).with(t, schemas.Assistant{})
 		b.memory.beginErr = errors.New("connection refused")
 		p := b.play(t, freshly("hello"))
 		if p.err != nil || p.text != "answer" || p.done.Saved || !p.done.Unsaved || len(p.done.Warnings) != 1 || len(b.memory.saved) != 0 {
@@ -50,7 +50,7 @@ func TestRun_newConversationMemoryDown(t *testing.T) {
 
 // A client that leaves early, before the lease is there, still finds what was answered.
 func TestRun_newConversationInterrupted(t *testing.T) {
-	b := newBench(says("one ", "two")).with(t, agent.Assistant{})
+	b := newBench(says("one ", "two")).with(t, schemas.Assistant{})
 	b.memory.begins = make(chan struct{})
 	b.memory.opening.Lease = schemas.Lease{Token: "mine"}
 	for e, err := range b.agent.Run(t.Context(), freshly("hello")) {

@@ -19,7 +19,7 @@ import (
 // phase copies it.
 type task struct {
 	turn      *Turn
-	assistant *Assistant
+	assistant *schemas.Assistant
 	route     providers.Route
 	// guard is nil for an assistant without a topic.
 	guard   *subject.Guard
@@ -96,7 +96,7 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, j *jou
 		if opening, err := j.Opening(ctx); err == nil {
 			name = opening.Assistant
 		}
-		if !a.knows(name) {
+		if !a.Knows(name) {
 			name = ""
 		}
 	}
@@ -115,7 +115,7 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, j *jou
 	if err != nil {
 		return task{}, err
 	}
-	leftOut := assistant.Topic != "" && assistant.ClientSystem != ClientSystemBelow && t.System != ""
+	leftOut := assistant.Topic != "" && assistant.ClientSystem != schemas.ClientSystemBelow && t.System != ""
 	if leftOut {
 		t.System = ""
 	}
@@ -268,12 +268,6 @@ func (a *Agent) deliver(t answer.Trace) {
 	if a.cfg.Recorder != nil {
 		a.cfg.Recorder.Record(t)
 	}
-}
-
-// knows reports whether the assistant exists: it may have been removed from the config.
-func (a *Agent) knows(assistant string) bool {
-	_, known := a.assistants[assistant]
-	return known
 }
 
 func (a *Agent) names() string {

@@ -17,7 +17,7 @@ import (
 	"molar/schemas"
 )
 
-func family() agent.Assistant { return agent.Assistant{Tools: []string{"family__*"}} }
+func family() schemas.Assistant { return schemas.Assistant{Tools: []string{"family__*"}} }
 
 func familyBench(scripts ...script) *bench {
 	b := newBench(scripts...)
@@ -72,7 +72,7 @@ func TestRun_noToolWantedCostsOneCall(t *testing.T) {
 
 func TestRun_twoPass(t *testing.T) {
 	as := family()
-	as.Flow, as.DirectAnswer = agent.FlowTwoPass, true
+	as.Flow = schemas.FlowTwoPass
 	t.Run("one tool round, then a pass without tools", func(t *testing.T) {
 		b := familyBench(calls("", "family__get", "{}"), says("done")).with(t, as)
 		p := b.play(t, ask("who?"))
@@ -88,7 +88,7 @@ func TestRun_twoPass(t *testing.T) {
 	})
 	t.Run("unless a chat pass is demanded", func(t *testing.T) {
 		as := as
-		as.DirectAnswer = false
+		as.DirectAnswer = new(false)
 		b := familyBench(says("thinking aloud"), says("answer")).with(t, as)
 		if p := b.play(t, ask("who?")); p.text != "answer" || p.done.ModelCalls != 2 {
 			t.Errorf("answer %q in %d calls", p.text, p.done.ModelCalls)
@@ -125,7 +125,7 @@ func shown(p played) string {
 
 // Each piece of text is shown as it arrives, with tools offered and without.
 func TestRun_showsTextAtOnce(t *testing.T) {
-	for _, as := range []agent.Assistant{{}, family()} {
+	for _, as := range []schemas.Assistant{{}, family()} {
 		pieces := []string{"A", " piece", " without", " a line", " end"}
 		b := familyBench(says(pieces...)).with(t, as)
 		var got []string
@@ -157,7 +157,7 @@ func TestRun_limits(t *testing.T) {
 }
 
 func TestRun_rejectsBadTurns(t *testing.T) {
-	b := newBench(says("x")).with(t, agent.Assistant{})
+	b := newBench(says("x")).with(t, schemas.Assistant{})
 	tests := []struct {
 		name string
 		turn agent.Turn
@@ -202,7 +202,7 @@ func TestRun_memoryDown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBench(says("answer")).with(t, agent.Assistant{})
+				b := newBench(says("answer")).with(t, schemas.Assistant{})
 				b.memory.beginErr = tt.err
 				began := time.Now()
 				p := b.play(t, ask("hello"))
@@ -226,7 +226,7 @@ func TestRun_memoryDown(t *testing.T) {
 // A store that is back within two seconds costs nothing but the wait.
 func TestRun_memoryBackSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(says("answer")).with(t, agent.Assistant{})
+		b := newBench(says("answer")).with(t, schemas.Assistant{})
 		b.memory.beginTry = func(try int) error {
 			if try < 10 {
 				return errors.New("connection refused")
@@ -259,7 +259,7 @@ func TestRun_memoryRequired(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(says("See a dentist."))
 				b.required, b.memory.beginErr = true, errors.New("disk is full")
-				p := b.with(t, agent.Assistant{Topic: tt.topic}).play(t, tt.turn)
+				p := b.with(t, schemas.Assistant{Topic: tt.topic}).play(t, tt.turn)
 				if tt.answered && (p.err != nil || !strings.Contains(p.text, "See a dentist.")) {
 					t.Errorf("%q %v", p.text, p.err)
 				}
@@ -274,7 +274,7 @@ func TestRun_memoryRequired(t *testing.T) {
 func TestRun_saving(t *testing.T) {
 	t.Run("is tried again", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBench(says("answer")).with(t, agent.Assistant{})
+			b := newBench(says("answer")).with(t, schemas.Assistant{})
 			b.memory.saveErr = func(try int) error {
 				if try < 4 {
 					return errors.New("busy")
@@ -288,7 +288,7 @@ func TestRun_saving(t *testing.T) {
 	})
 	t.Run("fails after two seconds, and says so", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBench(says("answer")).with(t, agent.Assistant{})
+			b := newBench(says("answer")).with(t, schemas.Assistant{})
 			b.memory.saveErr = func(int) error { return errors.New("disk full") }
 			start := time.Now()
 			p := b.play(t, ask("hello"))
@@ -301,7 +301,7 @@ func TestRun_saving(t *testing.T) {
 		})
 	})
 	t.Run("is refused at once for a stale lease", func(t *testing.T) {
-		b := newBench(says("answer")).with(t, agent.Assistant{})
+		b := newBench(says("answer")).with(t, schemas.Assistant{})
 		b.memory.saveErr = func(int) error { return memory.ErrStale }
 		if p := b.play(t, ask("hello")); !errors.Is(p.err, agent.ErrNotSaved) || b.memory.tries != 1 {
 			t.Errorf("%v after %d tries", p.err, b.memory.tries)
@@ -318,7 +318,7 @@ func TestRun_consumerBreaksOffAnywhere(t *testing.T) {
 		delete(b.tools.results, "guide") // it fails
 		b.tools.add("tool-server", "web", `{"results":[{"title":"Brushing","url":"https://example.org/brush","snippet":"Twice a day."}]}`)
 		b.tools.add("family", "get", `"x"`)
-		return b.with(t, agent.Assistant{Topic: "dental", Search: []string{"guide", "web"}, Tools: []string{"*"}})
+		return b.with(t, schemas.Assistant{Topic: "dental", Search: []string{"guide", "web"}, Tools: []string{"*"}})
 	}
 	const question = "How often should I brush my teeth?"
 	whole := bench().play(t, ask(question))
@@ -344,7 +344,7 @@ func TestRun_consumerBreaksOffAnywhere(t *testing.T) {
 // What was answered before a turn broke off is saved as interrupted.
 func TestRun_interrupted(t *testing.T) {
 	t.Run("by the model", func(t *testing.T) {
-		b := newBench(breaks("half an")).with(t, agent.Assistant{})
+		b := newBench(breaks("half an")).with(t, schemas.Assistant{})
 		p := b.play(t, ask("hello"))
 		if providers.KindOf(p.err) != providers.KindIncomplete || p.text != "half an" {
 			t.Fatalf("%q %v", p.text, p.err)
@@ -354,7 +354,7 @@ func TestRun_interrupted(t *testing.T) {
 		}
 	})
 	t.Run("by the consumer", func(t *testing.T) {
-		b := newBench(says("one ", "two ", "three")).with(t, agent.Assistant{})
+		b := newBench(says("one ", "two ", "three")).with(t, schemas.Assistant{})
 		for e, err := range b.agent.Run(t.Context(), ask("hello")) {
 			if err != nil {
 				t.Fatal(err)
@@ -374,7 +374,7 @@ func TestRun_interrupted(t *testing.T) {
 		}
 	})
 	t.Run("before any text, the question is kept", func(t *testing.T) {
-		b := newBench(breaks("")).with(t, agent.Assistant{})
+		b := newBench(breaks("")).with(t, schemas.Assistant{})
 		b.play(t, ask("hello"))
 		if len(b.memory.saved) != 1 || b.memory.saved[0].User != "hello" || b.memory.saved[0].Status != schemas.StatusInterrupted {
 			t.Errorf("saved %+v", b.memory.saved)
@@ -397,7 +397,7 @@ func TestRun_saysWhatIsKept(t *testing.T) {
 		"never a turn there": {turn: func(t *agent.Turn) { t.Assistant = "nobody" }, want: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(breaks(c.said)).with(t, agent.Assistant{})
+			b := newBench(breaks(c.said)).with(t, schemas.Assistant{})
 			if c.saveErr != nil {
 				b.memory.saveErr = func(int) error { return c.saveErr }
 			}
@@ -414,7 +414,7 @@ func TestRun_saysWhatIsKept(t *testing.T) {
 }
 
 func TestRun_repeatsAFinishedTurn(t *testing.T) {
-	b := newBench(says("again")).with(t, agent.Assistant{})
+	b := newBench(says("again")).with(t, schemas.Assistant{})
 	b.memory.opening.Finished = &schemas.Finished{TurnID: "t1", Answer: "stored"}
 	turn := ask("hello")
 	turn.Key = "k"
@@ -425,14 +425,14 @@ func TestRun_repeatsAFinishedTurn(t *testing.T) {
 }
 
 func TestRun_emptyAnswerIsAnError(t *testing.T) {
-	b := newBench(says("")).with(t, agent.Assistant{})
+	b := newBench(says("")).with(t, schemas.Assistant{})
 	if p := b.play(t, ask("hello")); providers.KindOf(p.err) != providers.KindIncomplete {
 		t.Errorf("error %v", p.err)
 	}
 }
 
 func TestRun_stateless(t *testing.T) {
-	b := newBench(says("fine")).with(t, agent.Assistant{})
+	b := newBench(says("fine")).with(t, schemas.Assistant{})
 	turn := agent.Turn{Place: agent.Place{Stateless: true}, Messages: []schemas.Message{
 		schemas.Text(schemas.RoleUser, "one"), schemas.Text(schemas.RoleAssistant, "two"), schemas.Text(schemas.RoleUser, "three"),
 	}}
@@ -447,7 +447,7 @@ func TestRun_stateless(t *testing.T) {
 }
 
 func TestRun_cancelled(t *testing.T) {
-	b := newBench(says("x")).with(t, agent.Assistant{})
+	b := newBench(says("x")).with(t, schemas.Assistant{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var last error
@@ -465,13 +465,13 @@ func TestRun_cancelled(t *testing.T) {
 // What a client sets beats the assistant's settings, and those the host's own choice.
 func TestRun_settings(t *testing.T) {
 	as := family()
-	as.Settings = providers.Settings{TopP: new(0.5), MaxTokens: 100, Thinking: providers.ThinkingHigh}
+	as.Tuning = schemas.Tuning{TopP: new(0.5), MaxTokens: 100, Thinking: schemas.ThinkingHigh}
 	b := familyBench(says("ok")).with(t, as)
 	turn := ask("who?")
 	turn.TopP, turn.Seed = new(0.9), new(int64(7))
 	b.play(t, turn)
 	req := b.model.requests[0]
-	if *req.TopP != 0.9 || *req.Seed != 7 || req.MaxTokens != 100 || req.Thinking != providers.ThinkingHigh || req.Temperature != nil || *req.DefaultTemperature != 0.2 {
+	if *req.TopP != 0.9 || *req.Seed != 7 || req.MaxTokens != 100 || req.Thinking != schemas.ThinkingHigh || req.Temperature != nil || *req.DefaultTemperature != 0.2 {
 		t.Errorf("request %+v", req)
 	}
 }

@@ -62,14 +62,14 @@ func TestRun_refusedTraceHoldsNoText(t *testing.T) {
 
 func TestRun_judgePasses(t *testing.T) {
 	b := newBench(says("answer"))
-	p := b.with(t, agent.Assistant{Topic: "dental"}).play(t, ask(unsure))
+	p := b.with(t, schemas.Assistant{Topic: "dental"}).play(t, ask(unsure))
 	if p.text != "answer" || p.done.ModelCalls != 2 {
 		t.Errorf("%q in %d calls, %v", p.text, p.done.ModelCalls, p.err)
 	}
 }
 
 func TestRun_sureInCodeCostsNoCall(t *testing.T) {
-	b := newBench(says("answer")).with(t, agent.Assistant{Topic: "dental"})
+	b := newBench(says("answer")).with(t, schemas.Assistant{Topic: "dental"})
 	if p := b.play(t, ask("How often should I brush my teeth to avoid cavities?")); p.done.ModelCalls != 1 {
 		t.Errorf("%d model calls", p.done.ModelCalls)
 	}
@@ -78,7 +78,7 @@ func TestRun_sureInCodeCostsNoCall(t *testing.T) {
 func TestRun_judgeFails(t *testing.T) {
 	b := newBench(says("answer"))
 	b.model.judge = breaks("")
-	p := b.with(t, agent.Assistant{Topic: "dental"}).play(t, ask(unsure))
+	p := b.with(t, schemas.Assistant{Topic: "dental"}).play(t, ask(unsure))
 	if p.err != nil || !p.done.Refused || !strings.Contains(strings.ToLower(p.text), "try again") {
 		t.Errorf("%q %v", p.text, p.err)
 	}
@@ -91,7 +91,7 @@ func TestRun_followUp(t *testing.T) {
 	b.memory.opening.Messages = []schemas.StoredMessage{
 		{Role: schemas.RoleUser, Content: "How is a dental implant made?"}, {Role: schemas.RoleAssistant, Content: "In steps."},
 	}
-	if p := b.with(t, agent.Assistant{Topic: "dental"}).play(t, ask("And how much does it cost?")); p.text != "answer" {
+	if p := b.with(t, schemas.Assistant{Topic: "dental"}).play(t, ask("And how much does it cost?")); p.text != "answer" {
 		t.Errorf("%q %v", p.text, p.err)
 	}
 }
@@ -124,7 +124,7 @@ func TestRun_search(t *testing.T) {
 					delete(b.tools.results, name)
 				}
 			}
-			p := b.with(t, agent.Assistant{Topic: "dental", Search: []string{"guide", "web"}}).play(t, ask(question))
+			p := b.with(t, schemas.Assistant{Topic: "dental", Search: []string{"guide", "web"}}).play(t, ask(question))
 			if len(b.tools.called) != tt.calls {
 				t.Errorf("%d tools called, want %d", len(b.tools.called), tt.calls)
 			}
@@ -148,7 +148,7 @@ func TestRun_search(t *testing.T) {
 func TestRun_smallTalkSkipsTheSearch(t *testing.T) {
 	b := newBench(says("Hello!"))
 	b.tools.add("tool-server", "web", `"x"`)
-	if p := b.with(t, agent.Assistant{Topic: "dental", Search: []string{"web"}}).play(t, ask("xin chào")); p.text != "Hello!" || len(b.tools.called) != 0 {
+	if p := b.with(t, schemas.Assistant{Topic: "dental", Search: []string{"web"}}).play(t, ask("xin chào")); p.text != "Hello!" || len(b.tools.called) != 0 {
 		t.Errorf("%q, called %v, %v", p.text, b.tools.called, p.err)
 	}
 }
@@ -161,7 +161,7 @@ func TestRun_sources(t *testing.T) {
 	result := b.tools.results["t"]
 	result.Links = []schemas.Source{{Title: "Res [1]", URL: "https://c.example"}}
 	b.tools.results["t"] = result
-	p := b.with(t, agent.Assistant{Tools: []string{"*"}}).play(t, ask("x"))
+	p := b.with(t, schemas.Assistant{Tools: []string{"*"}}).play(t, ask("x"))
 	want := "See [mine](https://invented.example).\n\nSources:\n\n1. [Res \\[1\\]](https://c.example)\n2. [One](https://a.example/%28x%29)\n3. [Two](http://b.example)"
 	if diff := cmp.Diff(want, p.text); diff != "" {
 		t.Error(diff)
@@ -182,7 +182,7 @@ func TestRun_topicPrompt(t *testing.T) {
 	b.memory.opening.Messages = []schemas.StoredMessage{
 		{Role: schemas.RoleUser, Content: "Tôi bị đau răng"}, {Role: schemas.RoleAssistant, Content: "Hãy đi khám."},
 	}
-	b.with(t, agent.Assistant{Topic: "dental"}).play(t, ask("Sâu răng có nguy hiểm không?"))
+	b.with(t, schemas.Assistant{Topic: "dental"}).play(t, ask("Sâu răng có nguy hiểm không?"))
 	var got []string
 	for _, m := range b.model.requests[0].Messages {
 		got = append(got, string(m.Role)+": "+m.FullText())
@@ -277,7 +277,7 @@ func TestRun_offersTheBest(t *testing.T) {
 			return []offer.Ranked{{Name: "s__c", Score: 3}, {Name: "s__a", Score: 2}, {Name: "s__d", Score: 1}}
 		}
 	}
-	b.with(t, agent.Assistant{Tools: []string{"*", "!s__b"}}).play(t, ask("x"))
+	b.with(t, schemas.Assistant{Tools: []string{"*", "!s__b"}}).play(t, ask("x"))
 	var names []string
 	for _, tool := range b.model.requests[0].Tools {
 		names = append(names, tool.Name)

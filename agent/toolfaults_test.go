@@ -96,7 +96,7 @@ func TestRun_usageIsSummedOverTheRounds(t *testing.T) {
 // the stream it came.
 func TestRun_sourcesOfTheProvider(t *testing.T) {
 	page := providers.Chunk{Sources: []schemas.Source{{Title: "Răng", URL: "https://a.example/r"}}}
-	b := newBench(ends(page, providers.Chunk{Text: "Sâu răng."}, page, providers.Chunk{Finish: providers.FinishStop})).with(t, agent.Assistant{})
+	b := newBench(ends(page, providers.Chunk{Text: "Sâu răng."}, page, providers.Chunk{Finish: providers.FinishStop})).with(t, schemas.Assistant{})
 	p := b.play(t, ask("What is tooth decay?"))
 	if want := "Sâu răng.\n\nSources:\n\n1. [Răng](https://a.example/r)"; p.text != want || len(p.done.Sources) != 1 {
 		t.Errorf("answer %q with sources %v", p.text, p.done.Sources)
@@ -132,7 +132,7 @@ func TestRun_callsWithAnEffect(t *testing.T) {
 			if tt.fails {
 				delete(b.tools.results, "do")
 			}
-			p := b.with(t, agent.Assistant{Tools: []string{"*"}}).play(t, ask("q"))
+			p := b.with(t, schemas.Assistant{Tools: []string{"*"}}).play(t, ask("q"))
 			if p.err != nil {
 				t.Fatal(p.err)
 			}

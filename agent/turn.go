@@ -6,7 +6,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -77,7 +76,7 @@ type Sampling struct {
 	MaxTokens   int
 	Stop        []string
 	Seed        *int64
-	Thinking    providers.Thinking
+	Thinking    schemas.Thinking
 }
 
 var (

@@ -36,7 +36,7 @@ func TestRun_foundWithoutRoom(t *testing.T) {
 			b.large("write_mail", 4000).Rules.Policy = schemas.PolicyConfirm
 			turn := ask("a book")
 			turn.Approver = tt.answer
-			p := b.with(t, agent.Assistant{Tools: []string{"*"}}).play(t, turn)
+			p := b.with(t, schemas.Assistant{Tools: []string{"*"}}).play(t, turn)
 			if p.err != nil || p.text != "Done." {
 				t.Fatalf("%q, %v", p.text, p.err)
 			}
@@ -91,7 +91,7 @@ func TestRun_tooLong(t *testing.T) {
 					{Seq: 1, Role: schemas.RoleUser, Content: "a book"}, {Seq: 2, Role: schemas.RoleAssistant, Content: strings.Repeat("It is long. ", 300)},
 				}
 			}
-			p := b.with(t, agent.Assistant{Tools: []string{"*"}}).play(t, ask(tt.question))
+			p := b.with(t, schemas.Assistant{Tools: []string{"*"}}).play(t, ask(tt.question))
 			if providers.KindOf(p.err) != providers.KindContextLength || !strings.Contains(p.err.Error(), "it is too long: ") || !strings.Contains(p.err.Error(), tt.want) {
 				t.Errorf("got %v, want %q", p.err, tt.want)
 			}
@@ -116,7 +116,7 @@ func TestRun_calledInASentHistory(t *testing.T) {
 			schemas.Text(schemas.RoleAssistant, "It is sent."),
 			schemas.Text(schemas.RoleUser, "and the same for the other one please"),
 		}}
-		if p := b.with(t, agent.Assistant{Tools: []string{"*"}}).play(t, turn); p.err != nil {
+		if p := b.with(t, schemas.Assistant{Tools: []string{"*"}}).play(t, turn); p.err != nil {
 			t.Fatal(p.err)
 		}
 		r := b.model.requests[0]

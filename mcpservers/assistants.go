@@ -16,9 +16,6 @@ import (
 // name is the server's name.
 const name = "assistants"
 
-// An Assistant is an assistant that clients can ask.
-type Assistant struct{ Name, Description string }
-
 // A Question is a client's question to an assistant.
 type Question struct {
 	Assistant, Text string
@@ -40,7 +37,7 @@ type Answer struct {
 
 // AssistantsConfig configures the server. Assistants and Ask are required.
 type AssistantsConfig struct {
-	Assistants []Assistant
+	Assistants []schemas.AssistantInfo
 	// Ask runs a turn. The client sees its error.
 	Ask     func(ctx context.Context, q Question) (Answer, error)
 	Version string
@@ -66,7 +63,7 @@ func NewAssistants(cfg AssistantsConfig) (*Dispatcher, error) {
 	return New(Config{Name: name, Version: cfg.Version, MCP: s, Logger: cfg.Logger})
 }
 
-func tool(name string, a Assistant) mcp.Tool {
+func tool(name string, a schemas.AssistantInfo) mcp.Tool {
 	about := a.Description
 	if about == "" {
 		about = "An assistant."

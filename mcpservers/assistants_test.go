@@ -29,7 +29,7 @@ func call(t *testing.T, d *mcpservers.Dispatcher, params string) (text string, s
 func TestServer(t *testing.T) {
 	var asked mcpservers.Question
 	d, err := mcpservers.NewAssistants(mcpservers.AssistantsConfig{
-		Assistants: []mcpservers.Assistant{{"dental", "About teeth."}, {"vườn nhà", ""}},
+		Assistants: []schemas.AssistantInfo{{Name: "dental", Description: "About teeth."}, {Name: "vườn nhà", Description: ""}},
 		Ask: func(_ context.Context, q mcpservers.Question) (mcpservers.Answer, error) {
 			asked = q
 			if q.Text == "fail" {
@@ -63,8 +63,8 @@ func TestNew_RejectsWhatCannotBeCalled(t *testing.T) {
 	ask := func(context.Context, mcpservers.Question) (mcpservers.Answer, error) { return mcpservers.Answer{}, nil }
 	for name, cfg := range map[string]mcpservers.AssistantsConfig{
 		"no assistant": {Ask: ask},
-		"nobody asks":  {Assistants: []mcpservers.Assistant{{Name: "a"}}},
-		"one name":     {Assistants: []mcpservers.Assistant{{Name: "a b"}, {Name: "a_b"}}, Ask: ask},
+		"nobody asks":  {Assistants: []schemas.AssistantInfo{{Name: "a"}}},
+		"one name":     {Assistants: []schemas.AssistantInfo{{Name: "a b"}, {Name: "a_b"}}, Ask: ask},
 	} {
 		if _, err := mcpservers.NewAssistants(cfg); err == nil {
 			t.Errorf("%s: accepted", name)

@@ -87,7 +87,7 @@ type Request struct {
 	Seed      *int64
 	// Thinking is how much the model thinks first; empty leaves it to the provider's own
 	// settings.
-	Thinking Thinking
+	Thinking schemas.Thinking
 	// Headers are further HTTP headers of the request.
 	Headers map[string]string
 	// ExtraBody is a JSON object whose fields are put into the body of the request and
@@ -95,43 +95,22 @@ type Request struct {
 	ExtraBody json.RawMessage
 }
 
-// Settings are how the models of a provider are to answer where a request does not say.
-type Settings struct {
-	Temperature *float64
-	TopP        *float64
-	MaxTokens   int
-	Thinking    Thinking
-	Headers     map[string]string
-	ExtraBody   json.RawMessage
-}
-
-// With returns the request with the settings in the place of what it does not say.
-func (r Request) With(s Settings) Request {
-	r.Temperature = cmp.Or(r.Temperature, s.Temperature, r.DefaultTemperature)
-	r.TopP = cmp.Or(r.TopP, s.TopP)
-	r.MaxTokens = cmp.Or(r.MaxTokens, s.MaxTokens)
-	r.Thinking = cmp.Or(r.Thinking, s.Thinking)
-	if len(s.Headers) > 0 {
-		headers := maps.Clone(s.Headers)
+// With returns the request with the tuning for what it does not set.
+func (r Request) With(t schemas.Tuning) Request {
+	r.Temperature = cmp.Or(r.Temperature, t.Temperature, r.DefaultTemperature)
+	r.TopP = cmp.Or(r.TopP, t.TopP)
+	r.MaxTokens = cmp.Or(r.MaxTokens, t.MaxTokens)
+	r.Thinking = cmp.Or(r.Thinking, t.Thinking)
+	if len(t.Headers) > 0 {
+		headers := schemas.RevealAll(t.Headers)
 		maps.Copy(headers, r.Headers)
 		r.Headers = headers
 	}
 	if len(r.ExtraBody) == 0 {
-		r.ExtraBody = s.ExtraBody
+		r.ExtraBody = t.ExtraBody
 	}
 	return r
 }
-
-// Thinking is how much a model thinks before it answers.
-type Thinking string
-
-// The amounts of thinking.
-const (
-	ThinkingOff    Thinking = "off"
-	ThinkingLow    Thinking = "low"
-	ThinkingMedium Thinking = "medium"
-	ThinkingHigh   Thinking = "high"
-)
 
 // IsSmall reports whether the pass is the small model's, which nobody reads along.
 func (p Pass) IsSmall() bool {

@@ -58,7 +58,7 @@ func keyedServer(t *testing.T, change func(*Config)) (http.Handler, *gin.Engine)
 	}
 	ring.Set(keys)
 	cfg := Config{
-		Agent: empty{}, Models: func() []ModelInfo { return nil }, Conversations: empty{}, Tools: empty{}, Servers: empty{}, Traces: empty{},
+		Agent: empty{}, Models: func() []schemas.AssistantInfo { return nil }, Conversations: empty{}, Tools: empty{}, Servers: empty{}, Traces: empty{},
 		Reload: func(context.Context) (Reloaded, error) { return Reloaded{}, nil },
 		Guard:  func(next http.Handler) http.Handler { return next },
 		Access: Access{Keys: ring},

@@ -40,7 +40,7 @@ func (s *server) models() []modelObject {
 	var models []modelObject
 	for _, m := range s.Models() {
 		models = append(models, modelObject{
-			ID: m.ID, Object: "model", Created: s.started.Unix(),
+			ID: m.Name, Object: "model", Created: s.started.Unix(),
 			OwnedBy: "molar", Description: m.Description,
 		})
 	}

@@ -97,8 +97,8 @@ func (h *chatHost) config(t *testing.T) web.Config {
 	cfg := config(t, script(h.answer))
 	cfg.Now = time.Now
 	cfg.Conversations, cfg.Servers, cfg.Feedback, cfg.Files, cfg.Traces = h, h, h, h, h
-	cfg.Models = func() []web.ModelInfo {
-		return []web.ModelInfo{{ID: "dental", Description: "About teeth.", Topic: "dental", FirstQuestions: map[string][]string{"en": {"Why do gums bleed?", "How often should I floss?"}, "vi": {"Vì sao chảy máu nướu?"}}}, {ID: "home", Description: "About the family."}}
+	cfg.Models = func() []schemas.AssistantInfo {
+		return []schemas.AssistantInfo{{Name: "dental", Description: "About teeth.", Topic: "dental", FirstQuestions: map[string][]string{"en": {"Why do gums bleed?", "How often should I floss?"}, "vi": {"Vì sao chảy máu nướu?"}}}, {Name: "home", Description: "About the family."}}
 	}
 	cfg.Hints = web.Hints{
 		File: func() web.ConfigFile {

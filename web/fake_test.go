@@ -175,7 +175,9 @@ func config(t testing.TB, run turns.Runner) web.Config {
 	store := &fakeStore{}
 	return web.Config{
 		Agent: run, Conversations: store, Tools: store, Servers: store, Traces: store, Guard: guard,
-		Models:  func() []web.ModelInfo { return []web.ModelInfo{{ID: "dental", Description: "About teeth."}} },
+		Models: func() []schemas.AssistantInfo {
+			return []schemas.AssistantInfo{{Name: "dental", Description: "About teeth."}}
+		},
 		Now:     func() time.Time { return created },
 		Version: "1.2.3",
 		MaxBody: maxBody,

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/PuerkitoBio/goquery"
+	"molar/schemas"
 
-	"molar/web"
+	"github.com/PuerkitoBio/goquery"
 )
 
 // The policy of the page forbids inline code, so a page that holds any is broken.
@@ -113,8 +113,8 @@ func TestPage_Packed(t *testing.T) {
 // Names from the config file are text on the page.
 func TestPage_NamesTheAssistants(t *testing.T) {
 	cfg := config(t, play(nil))
-	cfg.Models = func() []web.ModelInfo {
-		return []web.ModelInfo{{ID: `a"><script>x</script>`, Description: `"onload="y`}, {ID: "b"}}
+	cfg.Models = func() []schemas.AssistantInfo {
+		return []schemas.AssistantInfo{{Name: `a"><script>x</script>`, Description: `"onload="y`}, {Name: "b"}}
 	}
 	w := serve(build(t, cfg), request(http.MethodGet, "/", ""))
 	if strings.Contains(w.Body.String(), "<script>x") {

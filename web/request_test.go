@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"molar/agent"
-	"molar/providers"
 	"molar/schemas"
 )
 
@@ -134,7 +133,7 @@ func TestChat_TurnOfARequest(t *testing.T) {
 		{
 			name: "all options", body: `{"model":"dental","n":1,"temperature":0.5,"top_p":0.9,"seed":7,"reasoning_effort":"minimal","max_tokens":7,"stop":"END","response_format":{"type":"json_object"},` + ask + `}`,
 			want: agent.Turn{Assistant: "dental", JSON: true, Messages: asked, Sampling: agent.Sampling{
-				Temperature: new(0.5), TopP: new(0.9), Seed: new(int64(7)), Thinking: providers.ThinkingLow, MaxTokens: 7, Stop: []string{"END"},
+				Temperature: new(0.5), TopP: new(0.9), Seed: new(int64(7)), Thinking: schemas.ThinkingLow, MaxTokens: 7, Stop: []string{"END"},
 			}},
 		},
 		{

@@ -43,16 +43,6 @@ type ToolLister interface{ Tools() []schemas.Tool }
 // A ServerLister returns the state of every configured MCP server.
 type ServerLister interface{ Status() []schemas.ServerStatus }
 
-// ModelInfo is an assistant as clients see it: an OpenAI model.
-type ModelInfo struct {
-	ID          string
-	Description string
-	// Topic is the subject that it is limited to; empty for no limit.
-	Topic string
-	// FirstQuestions are suggested first questions, by language.
-	FirstQuestions map[string][]string
-}
-
 // defaultKeepAlive is how often a silent stream sends a comment.
 const defaultKeepAlive = 10 * time.Second
 
@@ -63,7 +53,7 @@ const defaultMaxMessages = 10_000
 // Guard are required.
 type Config struct {
 	Agent         turns.Runner
-	Models        func() []ModelInfo
+	Models        func() []schemas.AssistantInfo
 	Conversations ConversationStore
 	Tools         ToolLister
 	Servers       ServerLister
@@ -184,7 +174,7 @@ func newServer(cfg Config) (*server, error) {
 		MayChoose: s.mayChoose, Owner: cfg.Owner, MaxMessages: cfg.MaxMessages, MaxBody: cfg.MaxBody, KeepAlive: cfg.KeepAlive,
 	})
 	s.document = sync.OnceValues(func() ([]byte, error) { return wire.Document(s.operations(), s.Version, true) })
-	site, err := pages.New(s.choices, s.unknownRoute)
+	site, err := pages.New(s.Models, s.unknownRoute)
 	s.site = site
 	return s, err
 }
@@ -192,15 +182,6 @@ func newServer(cfg Config) (*server, error) {
 // mayChoose reports whether a client may choose a model; without keys every client may.
 func (s *server) mayChoose(assistant, provider, model string) bool {
 	return s.MayChoose == nil || !s.Access.on() || s.MayChoose(assistant, provider, model)
-}
-
-// choices returns the assistants for the chat page.
-func (s *server) choices() []pages.Choice {
-	var all []pages.Choice
-	for _, m := range s.Models() {
-		all = append(all, pages.Choice{Name: m.ID, Description: m.Description, Topic: m.Topic, Questions: m.FirstQuestions})
-	}
-	return all
 }
 
 func (s *server) handler() (http.Handler, error) {

@@ -190,7 +190,7 @@ func (a *Commands) evalConfig(c *eval.Case, of *tape.Player, mode eval.Mode, con
 	}
 	if h.Imported != "" && c.Config == "" {
 		cfg.Default = importedAssistant
-		cfg.Assistants = config.Map[config.Assistant]{{Name: importedAssistant, Value: config.Assistant{Tools: []string{"*", "!*search"}}}}
+		cfg.Assistants = config.Map[schemas.Assistant]{{Name: importedAssistant, Value: schemas.Assistant{Tools: []string{"*", "!*search"}}}}
 	}
 	if mode.LiveModel {
 		if was, kept := h.Settings[cmp.Or(c.Assistant, cfg.Default)]; mode.FromDrift == "" || !kept || was == modelSettings(cfg, cmp.Or(c.Assistant, cfg.Default), h.Provider) {
@@ -259,11 +259,11 @@ func (a *Commands) loadFor(file string, env func(string) (string, bool)) (*confi
 	return config.Load(opts)
 }
 
-func (a *Commands) geminiKey() config.Secret {
+func (a *Commands) geminiKey() schemas.Secret {
 	gemini, _ := providers.Find(providers.Gemini)
 	for _, name := range gemini.Keys {
 		if key, ok := a.Env(name); ok {
-			return config.Secret(key)
+			return schemas.Secret(key)
 		}
 	}
 	return ""
@@ -323,7 +323,7 @@ func liveModel(cfg *config.Config, c *eval.Case, h tape.Header) {
 
 // playedModel sets the models of a tape, with a key that opens nothing.
 func playedModel(llm *config.LLM, h tape.Route) {
-	llm.Keys = make(map[string]config.Secret)
+	llm.Keys = make(map[string]schemas.Secret)
 	for _, name := range providers.WithModels() {
 		llm.Keys[name] = noKey
 	}

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"molar/schemas"
 )
 
 // An APIKey is a key that the file itself grants. One of Hash and Key is set.
@@ -16,8 +18,8 @@ type APIKey struct {
 	// Hash is "sha256:" and 64 hexadecimal digits.
 	Hash string `yaml:"hash" jsonschema_description:"Hash of the key, as molar keys create --for-config prints it."`
 	// Key is never written out in the file, only referred to.
-	Key    Secret   `yaml:"key" jsonschema_description:"The key itself as a reference to the environment, such as ${CI_KEY}."`
-	Scopes []string `yaml:"scopes" jsonschema:"enum=chat,enum=admin,enum=metrics,enum=host" jsonschema_description:"What the key may do: chat, admin, metrics, host (default chat)."`
+	Key    schemas.Secret `yaml:"key" jsonschema_description:"The key itself as a reference to the environment, such as ${CI_KEY}."`
+	Scopes []string       `yaml:"scopes" jsonschema:"enum=chat,enum=admin,enum=metrics,enum=host" jsonschema_description:"What the key may do: chat, admin, metrics, host (default chat)."`
 }
 
 // People holds how a reverse proxy that signs people in names them.

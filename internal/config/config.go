@@ -16,27 +16,27 @@ import (
 // A Config is everything that a person can set. Its fields carry the keys of
 // molar.yaml in their yaml tags.
 type Config struct {
-	Listen         string         `yaml:"listen" jsonschema_description:"Address of the chat endpoint and the pages; off loopback only with API keys."`
-	MCP            MCP            `yaml:"mcp" jsonschema_description:"The memory and tool server on a port of its own: molar mcp."`
-	Default        string         `yaml:"default" jsonschema_description:"Assistant used when a client names none; the first one defined when left out."`
-	LLM            LLM            `yaml:"llm" jsonschema_description:"The models that answer."`
-	Assistants     Map[Assistant] `yaml:"assistants" jsonschema_description:"Assistants by name, which clients choose as the model. They replace the built-in ones."`
-	Topics         Map[Topic]     `yaml:"topics" jsonschema_description:"Subjects that assistants may keep to, by name, beside the built-in dental."`
-	Knowledge      Map[Knowledge] `yaml:"knowledge" jsonschema_description:"Folders of Markdown, HTML and text files; each is searched by a tool of its name."`
-	Search         Search         `yaml:"search" jsonschema_description:"The bundled search tools."`
-	Memory         Memory         `yaml:"memory" jsonschema_description:"Where conversations are kept, and how they are summarised."`
-	State          string         `yaml:"state" jsonschema_description:"SQLite file for the host's own state when the memory is at memory.url; molar.db in the user's data folder when left out."`
-	MCPServers     Map[Server]    `yaml:"mcpServers" jsonschema_description:"MCP servers by name; their tools are offered to the assistants."`
-	Limits         Limits         `yaml:"limits" jsonschema_description:"Bounds of one turn and of the whole host."`
-	APIKeys        []APIKey       `yaml:"api_keys" jsonschema_description:"API keys beside those of molar keys create. With one of either, both ports want a key."`
-	AllowedHosts   []string       `yaml:"allowed_hosts" jsonschema_description:"Host names, besides the listen address, that requests may carry."`
-	TrustedProxies []string       `yaml:"trusted_proxies" jsonschema_description:"Addresses or ranges of reverse proxies whose X-Forwarded-For is believed."`
-	Identity       People         `yaml:"identity" jsonschema_description:"How a proxy that signs people in names them."`
-	TLS            TLS            `yaml:"tls" jsonschema_description:"Certificate of both ports; plain HTTP when left out."`
-	CAFile         string         `yaml:"ca_file" jsonschema_description:"PEM file of certificate authorities that are trusted beside the system's, for models and servers of one's own."`
-	Telemetry      Telemetry      `yaml:"telemetry" jsonschema_description:"Logs and traces."`
-	Metrics        Metrics        `yaml:"metrics" jsonschema_description:"A port for metrics alone."`
-	Shutdown       Shutdown       `yaml:"shutdown" jsonschema_description:"How serve and mcp end after an interrupt."`
+	Listen         string                 `yaml:"listen" jsonschema_description:"Address of the chat endpoint and the pages; off loopback only with API keys."`
+	MCP            MCP                    `yaml:"mcp" jsonschema_description:"The memory and tool server on a port of its own: molar mcp."`
+	Default        string                 `yaml:"default" jsonschema_description:"Assistant used when a client names none; the first one defined when left out."`
+	LLM            LLM                    `yaml:"llm" jsonschema_description:"The models that answer."`
+	Assistants     Map[schemas.Assistant] `yaml:"assistants" jsonschema_description:"Assistants by name, which clients choose as the model. They replace the built-in ones."`
+	Topics         Map[Topic]             `yaml:"topics" jsonschema_description:"Subjects that assistants may keep to, by name, beside the built-in dental."`
+	Knowledge      Map[Knowledge]         `yaml:"knowledge" jsonschema_description:"Folders of Markdown, HTML and text files; each is searched by a tool of its name."`
+	Search         Search                 `yaml:"search" jsonschema_description:"The bundled search tools."`
+	Memory         Memory                 `yaml:"memory" jsonschema_description:"Where conversations are kept, and how they are summarised."`
+	State          string                 `yaml:"state" jsonschema_description:"SQLite file for the host's own state when the memory is at memory.url; molar.db in the user's data folder when left out."`
+	MCPServers     Map[Server]            `yaml:"mcpServers" jsonschema_description:"MCP servers by name; their tools are offered to the assistants."`
+	Limits         Limits                 `yaml:"limits" jsonschema_description:"Bounds of one turn and of the whole host."`
+	APIKeys        []APIKey               `yaml:"api_keys" jsonschema_description:"API keys beside those of molar keys create. With one of either, both ports want a key."`
+	AllowedHosts   []string               `yaml:"allowed_hosts" jsonschema_description:"Host names, besides the listen address, that requests may carry."`
+	TrustedProxies []string               `yaml:"trusted_proxies" jsonschema_description:"Addresses or ranges of reverse proxies whose X-Forwarded-For is believed."`
+	Identity       People                 `yaml:"identity" jsonschema_description:"How a proxy that signs people in names them."`
+	TLS            TLS                    `yaml:"tls" jsonschema_description:"Certificate of both ports; plain HTTP when left out."`
+	CAFile         string                 `yaml:"ca_file" jsonschema_description:"PEM file of certificate authorities that are trusted beside the system's, for models and servers of one's own."`
+	Telemetry      Telemetry              `yaml:"telemetry" jsonschema_description:"Logs and traces."`
+	Metrics        Metrics                `yaml:"metrics" jsonschema_description:"A port for metrics alone."`
+	Shutdown       Shutdown               `yaml:"shutdown" jsonschema_description:"How serve and mcp end after an interrupt."`
 
 	// File is the file that was read, as an absolute path; empty without one.
 	File string `yaml:"-"`
@@ -67,22 +67,22 @@ type LLM struct {
 
 	// Keys are the keys of the environment, by service. What is sent to a service is its
 	// [LLM.Key].
-	Keys map[string]Secret `yaml:"-"`
+	Keys map[string]schemas.Secret `yaml:"-"`
 }
 
 // Hosted holds how to reach a service over the network, and which of its models to use.
 type Hosted struct {
 	BaseURL string `yaml:"base_url" jsonschema_description:"Address of the service, for a gateway or a server of one's own."`
 	// Key is never written out in the file, only referred to.
-	Key        Secret        `yaml:"key" jsonschema_description:"Key that goes to base_url and nowhere else, as a reference to a variable, such as ${SERVICE_KEY}."`
-	Model      string        `yaml:"model" jsonschema_description:"Model that answers."`
-	SmallModel string        `yaml:"small_model" jsonschema_description:"Model for the guardrail, language and summaries."`
-	Timeout    time.Duration `yaml:"timeout" jsonschema_description:"Longest wait for the first output of a model call."`
+	Key        schemas.Secret `yaml:"key" jsonschema_description:"Key that goes to base_url and nowhere else, as a reference to a variable, such as ${SERVICE_KEY}."`
+	Model      string         `yaml:"model" jsonschema_description:"Model that answers."`
+	SmallModel string         `yaml:"small_model" jsonschema_description:"Model for the guardrail, language and summaries."`
+	Timeout    time.Duration  `yaml:"timeout" jsonschema_description:"Longest wait for the first output of a model call."`
 	// Window zero means that it is not known.
 	Window int `yaml:"window" jsonschema:"minimum=0" jsonschema_description:"Tokens that prompt and answer may have together; not known when left out."`
 	// Allow holds globs.
 	Allow []string `yaml:"allow" jsonschema_description:"Globs over the models that clients with an API key may choose, beside model and small_model."`
-	Tuning
+	schemas.Tuning
 }
 
 // Gemini holds how to reach Google's models, with a key or through Vertex AI.
@@ -93,17 +93,6 @@ type Gemini struct {
 	Location string `yaml:"location" jsonschema_description:"Location of Vertex AI, such as europe-west4 (default global)."`
 	// Safety empty leaves the service's own threshold.
 	Safety string `yaml:"safety" jsonschema:"enum=OFF,enum=BLOCK_NONE,enum=BLOCK_ONLY_HIGH,enum=BLOCK_MEDIUM_AND_ABOVE,enum=BLOCK_LOW_AND_ABOVE" jsonschema_description:"From which likelihood of harm on an answer is blocked, in every category."`
-}
-
-// Tuning is how models answer, and what else requests to them hold. What is left out is
-// the service's own.
-type Tuning struct {
-	Temperature *float64          `yaml:"temperature" jsonschema:"minimum=0,maximum=2" jsonschema_description:"How freely a model chooses words, from 0."`
-	TopP        *float64          `yaml:"top_p" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of the likeliest words that a model chooses among."`
-	MaxTokens   int               `yaml:"max_tokens" jsonschema:"minimum=0" jsonschema_description:"Longest answer of a model call, in tokens."`
-	Thinking    string            `yaml:"thinking" jsonschema:"enum=off,enum=low,enum=medium,enum=high" jsonschema_description:"How much models think before they answer, where they can be told."`
-	Headers     map[string]Secret `yaml:"headers" jsonschema_description:"Further HTTP headers of every request."`
-	ExtraBody   Object            `yaml:"extra_body" jsonschema_description:"Further fields of every request's body; they win."`
 }
 
 // Ollama holds how to reach an Ollama and which of its models to use.
@@ -120,34 +109,8 @@ type Ollama struct {
 	MaxNumCtx int `yaml:"max_num_ctx" jsonschema:"minimum=0" jsonschema_description:"Largest context window that a call may make Ollama load; the model's own when left out."`
 	// Allow holds globs.
 	Allow []string `yaml:"allow" jsonschema_description:"Globs over the models that clients with an API key may choose, beside model and small_model."`
-	Tuning
+	schemas.Tuning
 }
-
-// An Assistant is a named set of instructions, tools and rules.
-type Assistant struct {
-	Description  string   `yaml:"description" jsonschema_description:"One line for people and client menus."`
-	SystemPrompt string   `yaml:"system_prompt" jsonschema_description:"Instructions for the model; the topic's own when left out."`
-	Topic        string   `yaml:"topic" jsonschema_description:"Topic that the guardrail keeps to: dental, or one of topics; none when left out."`
-	Search       []string `yaml:"search" jsonschema_description:"Search tools that run before every answer, in order; the first that answers wins."`
-	Tools        []string `yaml:"tools" jsonschema_description:"Globs over the tools that the model may call."`
-	// ClientSystem empty leaves a client's system text out under a topic.
-	ClientSystem string `yaml:"client_system" jsonschema:"enum=below" jsonschema_description:"below lets a client's system text in below the assistant's own; under a topic it is left out otherwise."`
-	// Flow is FlowAgentic or FlowTwoPass; empty means FlowAgentic.
-	Flow string `yaml:"flow" jsonschema:"enum=agentic,enum=two-pass" jsonschema_description:"agentic: tool rounds until the model answers. two-pass: one tool round, then a pass without tools."`
-	// DirectAnswer nil means true.
-	DirectAnswer *bool  `yaml:"direct_answer" jsonschema_description:"With flow two-pass: whether text of the first pass may be the answer when no tool is called (default true)."`
-	Provider     string `yaml:"provider" jsonschema_description:"Provider for this assistant instead of llm.provider."`
-	Model        string `yaml:"model" jsonschema_description:"Model for this assistant instead of the provider's."`
-	// Wire nil means that an assistant without a topic is kept.
-	Wire *bool `yaml:"wire" jsonschema_description:"Whether its turns keep their wire traffic, where telemetry.wire keeps any; true when left out, but false for an assistant with a topic."`
-	Tuning
-}
-
-// The flows of an assistant with tools.
-const (
-	flowAgentic = "agentic"
-	flowTwoPass = "two-pass"
-)
 
 // Search configures the bundled search tools.
 type Search struct {
@@ -167,13 +130,13 @@ type Memory struct {
 	// Store is an absolute path once loaded.
 	Store string `yaml:"store" jsonschema_description:"SQLite file, or the postgres:// address of a PostgreSQL database; molar.db in the user's data folder when left out."`
 	// URL has no slash at its end once loaded. When it is set, Store is not used.
-	URL                  string `yaml:"url" jsonschema_description:"Address of a molar mcp that keeps the conversations and searches, instead of store."`
-	Key                  Secret `yaml:"key" jsonschema_description:"API key with scope host for url, such as ${MEMORY_KEY}."`
-	Required             bool   `yaml:"required" jsonschema_description:"Whether a turn whose conversation cannot be read is refused with 503, instead of going on without memory."`
-	Context              int    `yaml:"context" jsonschema:"minimum=1" jsonschema_description:"Tokens of a conversation's newest exchanges that a model is shown verbatim, at most half of what its window leaves; 16000 when left out."`
-	KeepRecentMessages   int    `yaml:"keep_recent_messages" jsonschema:"minimum=1" jsonschema_description:"What get_context gives at most (6 when left out). When set, also the most messages that a model is shown verbatim."`
-	SummarizeThreshold   int    `yaml:"summarize_threshold" jsonschema:"minimum=1" jsonschema_description:"Messages not yet summarised from which on a conversation is summarised at once, also by a provider that answers one request at a time."`
-	CompressAfterSummary bool   `yaml:"compress_after_summary" jsonschema_description:"Whether old messages are left out of reads once a summary covers them."`
+	URL                  string         `yaml:"url" jsonschema_description:"Address of a molar mcp that keeps the conversations and searches, instead of store."`
+	Key                  schemas.Secret `yaml:"key" jsonschema_description:"API key with scope host for url, such as ${MEMORY_KEY}."`
+	Required             bool           `yaml:"required" jsonschema_description:"Whether a turn whose conversation cannot be read is refused with 503, instead of going on without memory."`
+	Context              int            `yaml:"context" jsonschema:"minimum=1" jsonschema_description:"Tokens of a conversation's newest exchanges that a model is shown verbatim, at most half of what its window leaves; 16000 when left out."`
+	KeepRecentMessages   int            `yaml:"keep_recent_messages" jsonschema:"minimum=1" jsonschema_description:"What get_context gives at most (6 when left out). When set, also the most messages that a model is shown verbatim."`
+	SummarizeThreshold   int            `yaml:"summarize_threshold" jsonschema:"minimum=1" jsonschema_description:"Messages not yet summarised from which on a conversation is summarised at once, also by a provider that answers one request at a time."`
+	CompressAfterSummary bool           `yaml:"compress_after_summary" jsonschema_description:"Whether old messages are left out of reads once a summary covers them."`
 	// Retention zero keeps conversations for ever.
 	Retention time.Duration `yaml:"retention" jsonschema_description:"Conversations not changed for this long are deleted for good, such as 90d; for ever when left out."`
 }
@@ -194,13 +157,13 @@ func (cfg *Config) ShownDatabase() string { return hideAddress(cfg.Database()) }
 type Server struct {
 	Command string `yaml:"command" jsonschema_description:"Program to start; a relative path with a slash starts at the file's folder."`
 	// Args are passed as they are, without a shell.
-	Args    []string          `yaml:"args" jsonschema_description:"Arguments of the command, one by one; no shell reads them."`
-	Env     map[string]Secret `yaml:"env" jsonschema_description:"Environment variables for the command."`
-	Cwd     string            `yaml:"cwd" jsonschema_description:"Folder in which the command runs; relative to the file's folder."`
-	URL     string            `yaml:"url" jsonschema_description:"Address of a server over HTTP."`
-	Type    string            `yaml:"type" jsonschema:"enum=stdio,enum=http,enum=sse,enum=message" jsonschema_description:"Transport: stdio with command; with url http (streamable HTTP), sse (the older one) or message (plain JSON-RPC, /message below url). When left out, stdio or http."`
-	Headers map[string]Secret `yaml:"headers" jsonschema_description:"HTTP headers of every request to url."`
-	OAuth   OAuth             `yaml:"oauth" jsonschema_description:"The login at a server over HTTP that wants one (molar servers login); works without this for servers that register clients by themselves."`
+	Args    []string                  `yaml:"args" jsonschema_description:"Arguments of the command, one by one; no shell reads them."`
+	Env     map[string]schemas.Secret `yaml:"env" jsonschema_description:"Environment variables for the command."`
+	Cwd     string                    `yaml:"cwd" jsonschema_description:"Folder in which the command runs; relative to the file's folder."`
+	URL     string                    `yaml:"url" jsonschema_description:"Address of a server over HTTP."`
+	Type    string                    `yaml:"type" jsonschema:"enum=stdio,enum=http,enum=sse,enum=message" jsonschema_description:"Transport: stdio with command; with url http (streamable HTTP), sse (the older one) or message (plain JSON-RPC, /message below url). When left out, stdio or http."`
+	Headers map[string]schemas.Secret `yaml:"headers" jsonschema_description:"HTTP headers of every request to url."`
+	OAuth   OAuth                     `yaml:"oauth" jsonschema_description:"The login at a server over HTTP that wants one (molar servers login); works without this for servers that register clients by themselves."`
 	// Timeout of one call; zero leaves the default of 60 s.
 	Timeout time.Duration `yaml:"timeout" jsonschema_description:"Longest time of one tool call, at most 30m (default 60s)."`
 	// StartTimeout zero leaves the default of 60 s.
@@ -225,25 +188,25 @@ type Server struct {
 
 // OAuth is about the login at an MCP server. Left out, Molar registers itself there.
 type OAuth struct {
-	ClientID     string `yaml:"client_id" jsonschema_description:"Client that was registered by hand."`
-	ClientSecret Secret `yaml:"client_secret" jsonschema_description:"Secret of that client, such as ${CLIENT_SECRET}."`
+	ClientID     string         `yaml:"client_id" jsonschema_description:"Client that was registered by hand."`
+	ClientSecret schemas.Secret `yaml:"client_secret" jsonschema_description:"Secret of that client, such as ${CLIENT_SECRET}."`
 	// Scopes empty means those that the server names.
 	Scopes []string `yaml:"scopes" jsonschema_description:"Scopes to ask for instead of those that the server names."`
 	// RedirectPort zero takes a free one.
 	RedirectPort int `yaml:"redirect_port" jsonschema:"minimum=0,maximum=65535" jsonschema_description:"Port on 127.0.0.1 that the browser comes back to: http://127.0.0.1:PORT/callback (default any)."`
 	// Grant empty asks a person.
-	Grant      string   `yaml:"grant" jsonschema:"enum=client_credentials" jsonschema_description:"client_credentials logs in as the client itself, without a person."`
-	PrivateKey Secret   `yaml:"private_key" jsonschema_description:"Private key in PEM that signs who the client is, in place of a secret, such as ${CLIENT_KEY}."`
-	Identity   Identity `yaml:"identity" jsonschema_description:"Identity provider that vouches for a person, where the server's authorization server trusts it (cross-app access)."`
+	Grant      string         `yaml:"grant" jsonschema:"enum=client_credentials" jsonschema_description:"client_credentials logs in as the client itself, without a person."`
+	PrivateKey schemas.Secret `yaml:"private_key" jsonschema_description:"Private key in PEM that signs who the client is, in place of a secret, such as ${CLIENT_KEY}."`
+	Identity   Identity       `yaml:"identity" jsonschema_description:"Identity provider that vouches for a person, where the server's authorization server trusts it (cross-app access)."`
 }
 
 // Identity is who vouches for the person on whose behalf the host logs in.
 type Identity struct {
-	Issuer       string `yaml:"issuer" jsonschema_description:"Address of the identity provider."`
-	ClientID     string `yaml:"client_id" jsonschema_description:"Client of the host at the provider (default the client_id above)."`
-	ClientSecret Secret `yaml:"client_secret" jsonschema_description:"Secret of that client."`
-	Token        Secret `yaml:"token" jsonschema_description:"ID token of the person, such as ${ID_TOKEN}."`
-	TokenFile    string `yaml:"token_file" jsonschema_description:"File that holds the ID token, read each time; relative to the file's folder."`
+	Issuer       string         `yaml:"issuer" jsonschema_description:"Address of the identity provider."`
+	ClientID     string         `yaml:"client_id" jsonschema_description:"Client of the host at the provider (default the client_id above)."`
+	ClientSecret schemas.Secret `yaml:"client_secret" jsonschema_description:"Secret of that client."`
+	Token        schemas.Secret `yaml:"token" jsonschema_description:"ID token of the person, such as ${ID_TOKEN}."`
+	TokenFile    string         `yaml:"token_file" jsonschema_description:"File that holds the ID token, read each time; relative to the file's folder."`
 }
 
 // isSet reports whether anything of it was said.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -105,14 +106,14 @@ func (d *decoder) value(key string, n ast.Node, v reflect.Value) {
 		d.mapping(key, n, m)
 		return
 	}
+	if v.Type() == reflect.TypeFor[json.RawMessage]() {
+		d.object(key, n, v)
+		return
+	}
 	switch v.Kind() {
 	case reflect.Struct:
 		d.structure(key, n, v)
 	case reflect.Map:
-		if v.Type() == reflect.TypeFor[Object]() {
-			d.object(key, n, v)
-			return
-		}
 		d.secrets(key, n, v)
 	case reflect.Slice:
 		d.list(key, n, v)
@@ -204,9 +205,17 @@ func (d *decoder) object(key string, n ast.Node, v reflect.Value) {
 	if _, ok := d.entries(key, n); !ok {
 		return
 	}
-	if err := yaml.NodeToValue(n, v.Addr().Interface()); err != nil {
+	var fields map[string]any
+	if err := yaml.NodeToValue(n, &fields); err != nil {
 		d.faults.Add(d.at(n), key, "cannot be read")
+		return
 	}
+	object, err := json.Marshal(fields)
+	if err != nil {
+		d.faults.Add(d.at(n), key, "cannot be written as JSON: %v", err)
+		return
+	}
+	v.SetBytes(object)
 }
 
 func (d *decoder) secrets(key string, n ast.Node, v reflect.Value) {

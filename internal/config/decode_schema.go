@@ -1,8 +1,11 @@
 package config
 
 import (
+	"encoding/json"
 	"reflect"
 	"time"
+
+	"molar/schemas"
 
 	"github.com/invopop/jsonschema"
 )
@@ -33,11 +36,11 @@ func scalarSchema(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", Examples: []any{"60s", "5m"}}
 	case reflect.TypeFor[Size]():
 		return anyOf("string", "integer")
-	case reflect.TypeFor[Secret]():
+	case reflect.TypeFor[schemas.Secret]():
 		return anyOf("string", "number", "boolean")
 	case reflect.TypeFor[KeepAlive]():
 		return anyOf("string", "integer")
-	case reflect.TypeFor[Object]():
+	case reflect.TypeFor[json.RawMessage]():
 		return &jsonschema.Schema{Type: "object"}
 	default:
 		return nil

@@ -2,8 +2,6 @@ package config
 
 import (
 	"fmt"
-	"io"
-	"log/slog"
 	"reflect"
 	"strconv"
 	"strings"
@@ -56,36 +54,8 @@ type mapping interface {
 // Providers are texts; one may be written without a list.
 type Providers []string
 
-// masked is what every print of a secret shows.
-const masked = "***"
-
-// A Secret is a value that no print, log or encoding shows. Reveal is the only way
-// to its text.
-type Secret string
-
-// Reveal returns the text itself.
-func (s Secret) Reveal() string { return string(s) }
-
-// String hides the text.
-func (s Secret) String() string { return masked }
-
-// Format hides the text from every verb.
-func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, masked) }
-
-// MarshalJSON hides the text.
-func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + masked + `"`), nil }
-
-// MarshalText hides the text.
-func (s Secret) MarshalText() ([]byte, error) { return []byte(masked), nil }
-
-// LogValue hides the text.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(masked) }
-
 // A KeepAlive is a duration, or a number of seconds, as it is written.
 type KeepAlive string
-
-// An Object is a mapping of any keys and values, for services that know them.
-type Object map[string]any
 
 // A Size is a number of bytes, written as "4MiB", "512KiB" or a plain number.
 type Size int64

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"molar/providers"
+	"molar/schemas"
 )
 
 // The names of the built-in assistants.
@@ -73,24 +74,24 @@ func Default() *Config {
 	}
 }
 
-func builtInAssistants() Map[Assistant] {
-	return Map[Assistant]{
-		{Name: assistantDental, Value: Assistant{
+func builtInAssistants() Map[schemas.Assistant] {
+	return Map[schemas.Assistant]{
+		{Name: assistantDental, Value: schemas.Assistant{
 			Description: "Dental questions, answered from the dental guide, else from DuckDuckGo.",
 			Topic:       TopicDental,
 			Search:      []string{toolDentalGuide, toolDuckDuckGo},
 		}},
-		{Name: assistantDentalDuckDuckGo, Value: Assistant{
+		{Name: assistantDentalDuckDuckGo, Value: schemas.Assistant{
 			Description: "Dental questions, answered from DuckDuckGo.",
 			Topic:       TopicDental,
 			Search:      []string{toolDuckDuckGo},
 		}},
-		{Name: AssistantDentalGoogle, Value: Assistant{
+		{Name: AssistantDentalGoogle, Value: schemas.Assistant{
 			Description: "Dental questions, answered from Google Search; needs a Gemini key.",
 			Topic:       TopicDental,
 			Search:      []string{ToolGoogle},
 		}},
-		{Name: assistantGeneral, Value: Assistant{
+		{Name: assistantGeneral, Value: schemas.Assistant{
 			Description: "Any question, with every attached tool.",
 			Tools:       []string{"*", "!tool-server__*"},
 		}},

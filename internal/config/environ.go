@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"molar/providers"
+	"molar/schemas"
 )
 
 // envPrefix comes before the path of a key in the name of its variable.
@@ -75,17 +76,17 @@ func (cfg *Config) applyFlags(flags map[string]string) faults {
 }
 
 // keysOf returns the keys of services that the environment has, by service; nil without any.
-func keysOf(env func(string) (string, bool)) map[string]Secret {
-	var keys map[string]Secret
+func keysOf(env func(string) (string, bool)) map[string]schemas.Secret {
+	var keys map[string]schemas.Secret
 	for _, s := range providers.Services() {
 		_, key := firstSet(env, s.Keys...)
 		if key == "" {
 			continue
 		}
 		if keys == nil {
-			keys = make(map[string]Secret)
+			keys = make(map[string]schemas.Secret)
 		}
-		keys[s.Name] = Secret(key)
+		keys[s.Name] = schemas.Secret(key)
 	}
 	return keys
 }

@@ -64,6 +64,8 @@ func TestLoad_Faults(t *testing.T) {
 		{"an unknown topic", "assistants: {a: {topic: cars}}\n", []string{":1: assistants.a.topic: want dental, or leave it out for any subject"}},
 		{"an unknown flow", "assistants:\n  a:\n    flow: twopass\n", []string{`:3: assistants.a.flow: want agentic or two-pass, did you mean "two-pass"?`}},
 		{"direct_answer in another flow", "assistants: {a: {direct_answer: true}}\n", []string{":1: assistants.a.direct_answer: acts only with flow: two-pass"}},
+		{"a body that JSON cannot hold", "assistants:\n  a:\n    extra_body: {top_k: .nan}\n", []string{":3: assistants.a.extra_body: cannot be written as JSON"}},
+		{"a body that is no object", "assistants:\n  a:\n    extra_body: [1]\n", []string{":3: assistants.a.extra_body: want"}},
 		{"a bad glob", "assistants: {a: {tools: ['[']}}\n", []string{":1: assistants.a.tools[0]: want a glob"}},
 		{"a search tool misspelled", "assistants: {a: {search: [duckduckgo_serch]}}\n", []string{`:1: assistants.a.search[0]: no search tool is called "duckduckgo_serch", did you mean "duckduckgo_search"?`}},
 		{"no assistants", "assistants: {}\n", []string{":1: assistants: want at least one assistant", ""}},

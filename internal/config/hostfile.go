@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"molar/schemas"
 )
 
 // A Host is a program whose file is read.
@@ -45,7 +47,7 @@ type HostFile struct {
 type Variable struct {
 	Name string
 	// Value is what stood in the file; empty where that refers to a variable itself.
-	Value Secret
+	Value schemas.Secret
 	// Use says where its value stood in the file, or what is to be put there.
 	Use string
 	// Address tells that the value must begin like an address: http:// or https://.

@@ -13,6 +13,7 @@ import (
 
 	"molar/internal/config"
 	"molar/internal/testkit"
+	"molar/schemas"
 )
 
 // hostfileLoad reads the text as molar.yaml, with every variable set.
@@ -237,7 +238,7 @@ func TestMerge(t *testing.T) {
 	}}`)
 	gemini := readHostFile(t, ".gemini/settings.json", `{"mcpServers": {"e": {"command": "x", "env": {"TOKEN": "2 two", "SHARED": "3 three"}}}}`)
 	again := readHostFile(t, "again/.cursor/mcp.json", `{"mcpServers": {"c": {"command": "x", "env": {"TOKEN": "2 two", "API_KEY": "1 key"}}}}`)
-	m := config.Merge([]*config.HostFile{claude, cursor, gemini, again}, func(name string, value config.Secret) bool {
+	m := config.Merge([]*config.HostFile{claude, cursor, gemini, again}, func(name string, value schemas.Secret) bool {
 		return name == "TAKEN" && value != "another"
 	})
 	const want = `  # From Claude Desktop:

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 )
@@ -23,7 +24,7 @@ func leaves(parent string, v reflect.Value) []leaf {
 		if field.Kind() == reflect.Slice && field.Type().Elem().Kind() == reflect.Struct {
 			continue
 		}
-		if field.Kind() == reflect.Map {
+		if field.Kind() == reflect.Map || field.Type() == reflect.TypeFor[json.RawMessage]() {
 			continue
 		}
 		if field.Kind() == reflect.Struct {

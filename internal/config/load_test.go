@@ -111,7 +111,7 @@ func TestLoad_Environment(t *testing.T) {
 	want.Default = "general"
 	want.LLM.Provider = config.Providers{"ollama", "offline"}
 	want.LLM.Ollama.SmallModel = "tiny"
-	want.LLM.Keys = map[string]config.Secret{"gemini": "g-key", "openai": "o-key"}
+	want.LLM.Keys = map[string]schemas.Secret{"gemini": "g-key", "openai": "o-key"}
 	want.Limits.Rounds, want.Limits.Body, want.Limits.AttachWait = 3, 1<<20, new(2*time.Second)
 	want.Memory.CompressAfterSummary = false
 	want.Memory.Store = cfg.Memory.Store
@@ -198,7 +198,7 @@ mcpServers:
 		{Name: "zeta", Value: config.Server{
 			Command: filepath.Join(dir, "bin", "zeta"),
 			Args:    []string{"--port", "8080", "a b"},
-			Env:     map[string]config.Secret{"PORT": "8080", "DEBUG": "true", "TOKEN": "none", "PRICE": "$5"},
+			Env:     map[string]schemas.Secret{"PORT": "8080", "DEBUG": "true", "TOKEN": "none", "PRICE": "$5"},
 			Cwd:     filepath.Join(dir, "data"),
 			Timeout: 30 * time.Second, StartTimeout: 2 * time.Minute,
 			Tools: config.Map[config.ToolRule]{
@@ -208,7 +208,7 @@ mcpServers:
 		}},
 		{Name: "alpha", Value: config.Server{
 			URL:      "https://alpha.example/mcp",
-			Headers:  map[string]config.Secret{"Authorization": "Bearer k"},
+			Headers:  map[string]schemas.Secret{"Authorization": "Bearer k"},
 			Disabled: true,
 		}},
 		{Name: "beta", Value: config.Server{
@@ -217,7 +217,7 @@ mcpServers:
 		}},
 		{Name: "tool", Value: config.Server{Command: "npx"}},
 	}
-	if diff := cmp.Diff(want, cfg.MCPServers, cmp.Transformer("reveal", config.Secret.Reveal)); diff != "" {
+	if diff := cmp.Diff(want, cfg.MCPServers, cmp.Transformer("reveal", schemas.Secret.Reveal)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	rule, ok := cfg.MCPServers[0].Value.Rule("get_it")

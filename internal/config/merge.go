@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"molar/schemas"
 )
 
 // A Merged is the servers of several files in one.
@@ -22,7 +24,7 @@ type Merged struct {
 // Merge puts the servers of several files into one. A server keeps the name that it has in
 // the first file. A variable gets another name where its own stands for something else: in
 // another file, or as taken knows, such as in the environment.
-func Merge(files []*HostFile, taken func(name string, value Secret) bool) Merged {
+func Merge(files []*HostFile, taken func(name string, value schemas.Secret) bool) Merged {
 	m := merger{files: files, taken: taken, servers: map[string]string{}}
 	for _, f := range files {
 		m.add(f)
@@ -32,7 +34,7 @@ func Merge(files []*HostFile, taken func(name string, value Secret) bool) Merged
 
 type merger struct {
 	files     []*HostFile
-	taken     func(name string, value Secret) bool
+	taken     func(name string, value schemas.Secret) bool
 	text      strings.Builder
 	variables []Variable
 	servers   map[string]string // their texts with all values, by name
@@ -89,7 +91,7 @@ func (m *merger) free(host Host, v Variable) string {
 	return name
 }
 
-func (m *merger) clashes(name string, value Secret) bool {
+func (m *merger) clashes(name string, value schemas.Secret) bool {
 	return slices.ContainsFunc(m.files, func(f *HostFile) bool { return f.RefersTo(name) }) || m.taken(name, value) ||
 		slices.ContainsFunc(m.variables, func(v Variable) bool { return v.Name == name && v.Value != value })
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"molar/providers"
+	"molar/schemas"
 )
 
 // Digest is the SHA-256 of the file as it was read; zero without a file.
@@ -66,8 +67,8 @@ func (cfg *Config) derivesDefault() bool { return cfg.builtIn() && cfg.origins["
 func changed(key string, a, b reflect.Value) []string {
 	var keys []string
 	switch {
-	case a.Type() == reflect.TypeFor[Map[Assistant]]():
-		return changedAssistants(key, a.Interface().(Map[Assistant]), b.Interface().(Map[Assistant]))
+	case a.Type() == reflect.TypeFor[Map[schemas.Assistant]]():
+		return changedAssistants(key, a.Interface().(Map[schemas.Assistant]), b.Interface().(Map[schemas.Assistant]))
 	case a.Kind() == reflect.Struct:
 		known := fieldsOf(a.Type())
 		for _, name := range known.Names {
@@ -80,7 +81,7 @@ func changed(key string, a, b reflect.Value) []string {
 	return keys
 }
 
-func changedAssistants(key string, a, b Map[Assistant]) []string {
+func changedAssistants(key string, a, b Map[schemas.Assistant]) []string {
 	var keys []string
 	for _, e := range a {
 		if other, kept := b.Get(e.Name); !kept || !reflect.DeepEqual(e.Value, other) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"molar/schemas"
+
 	"github.com/goccy/go-yaml/ast"
 )
 
@@ -122,7 +124,7 @@ func wanted(t reflect.Type) string {
 func accepts(t reflect.Type, n ast.Node) bool {
 	isString := n.Type() == ast.StringType || n.Type() == ast.LiteralType
 	switch {
-	case t == reflect.TypeFor[Secret](), t == reflect.TypeFor[KeepAlive]():
+	case t == reflect.TypeFor[schemas.Secret](), t == reflect.TypeFor[KeepAlive]():
 		return true
 	case t == reflect.TypeFor[Size]():
 		return isString || n.Type() == ast.IntegerType

@@ -21,7 +21,7 @@ func (cfg *Config) Settings() []schemas.Setting {
 		switch field := v.FieldByIndex(known.Index[name]); name {
 		case "assistants":
 			for _, e := range cfg.Assistants {
-				all = append(all, cfg.setting(join(name, e.Name), e.Value.describe()))
+				all = append(all, cfg.setting(join(name, e.Name), describe(e.Value)))
 			}
 		case "topics":
 			for _, e := range cfg.Topics {
@@ -62,7 +62,7 @@ func (cfg *Config) plain(name string, field reflect.Value) []schemas.Setting {
 	for _, l := range leaves(name, field) {
 		// The place of a key above says nothing: llm is in the file, its other keys need not be.
 		s := schemas.Setting{Key: l.Key, Value: shown(l.Value), Origin: cfg.origins[l.Key]}
-		s.Secret = l.Value.Type() == reflect.TypeFor[Secret]() && s.Value != ""
+		s.Secret = l.Value.Type() == reflect.TypeFor[schemas.Secret]() && s.Value != ""
 		all = append(all, s)
 	}
 	return all
@@ -74,11 +74,11 @@ func (cfg *Config) setting(key, value string) schemas.Setting {
 
 // fromEnvironment is a key that no file may hold. Some have a second name, but only
 // the first is told: which one was read is not kept.
-func fromEnvironment(name string, key Secret) schemas.Setting {
+func fromEnvironment(name string, key schemas.Secret) schemas.Setting {
 	if key == "" {
 		return schemas.Setting{Key: name}
 	}
-	return schemas.Setting{Key: name, Value: masked, Origin: "environment", Secret: true}
+	return schemas.Setting{Key: name, Value: schemas.Masked, Origin: "environment", Secret: true}
 }
 
 // shown writes a value as a person would.
@@ -113,7 +113,7 @@ func hideAddress(text string) string {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
-		return masked
+		return schemas.Masked
 	}
 	return u.Scheme + "://" + u.Host
 }
@@ -133,12 +133,12 @@ func (s Server) describe() string {
 	return text.String()
 }
 
-// describe returns what the assistant uses.
-func (a Assistant) describe() string {
+// describe returns what an assistant uses.
+func describe(a schemas.Assistant) string {
 	var parts []string
 	for _, p := range []struct{ name, value string }{
 		{"topic", a.Topic},
-		{"flow", a.Flow},
+		{"flow", string(a.Flow)},
 		{"provider", a.Provider},
 		{"model", a.Model},
 		{"search", strings.Join(a.Search, " ")},

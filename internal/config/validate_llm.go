@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"molar/providers"
+	"molar/schemas"
 )
 
 // ProviderNames are the values that llm.provider may have.
@@ -29,7 +30,7 @@ func (l LLM) Missing(provider string) string {
 // Key is what opens a provider's service: the key that its block names, else that of the
 // environment. OPENAI_API_KEY was made for OpenAI, so no other server is sent it unless the
 // block names it.
-func (l LLM) Key(provider string) Secret {
+func (l LLM) Key(provider string) schemas.Secret {
 	block, _ := l.Service(provider)
 	if l.AtOwn(provider) {
 		return cmp.Or(block.Key, l.Keys[provider])
@@ -109,7 +110,7 @@ func safetyThresholds() []string {
 	return []string{"OFF", "BLOCK_NONE", "BLOCK_ONLY_HIGH", "BLOCK_MEDIUM_AND_ABOVE", "BLOCK_LOW_AND_ABOVE"}
 }
 
-func (c *checker) tuning(key string, t Tuning) {
+func (c *checker) tuning(key string, t schemas.Tuning) {
 	if t.Temperature != nil && (*t.Temperature < 0 || *t.Temperature > 2) {
 		c.fault(key+".temperature", "want a number from 0 to 2")
 	}
@@ -120,7 +121,7 @@ func (c *checker) tuning(key string, t Tuning) {
 		c.fault(key+".max_tokens", "want 0 or more")
 	}
 	if t.Thinking != "" {
-		c.enum(key+".thinking", t.Thinking, []string{"off", "low", "medium", "high"})
+		c.enum(key+".thinking", string(t.Thinking), []string{"off", "low", "medium", "high"})
 	}
 	c.headers(key+".headers", t.Headers)
 }

@@ -27,7 +27,7 @@ func (c *checker) assistants() {
 	c.unique("assistants", names)
 }
 
-func (c *checker) assistant(key, name string, a Assistant) {
+func (c *checker) assistant(key, name string, a schemas.Assistant) {
 	if !IsKeyName(name) {
 		c.fault(key, "want a name of letters, digits, '.', '_' and '-', at most 64")
 	}
@@ -36,9 +36,9 @@ func (c *checker) assistant(key, name string, a Assistant) {
 	}
 	c.tuning(key, a.Tuning)
 	if a.Flow != "" {
-		c.enum(key+".flow", a.Flow, []string{flowAgentic, flowTwoPass})
+		c.enum(key+".flow", string(a.Flow), []string{string(schemas.FlowAgentic), string(schemas.FlowTwoPass)})
 	}
-	if a.DirectAnswer != nil && a.Flow != flowTwoPass {
+	if a.DirectAnswer != nil && a.Flow != schemas.FlowTwoPass {
 		c.fault(key+".direct_answer", "acts only with flow: two-pass; remove it, or set that flow")
 	}
 	if a.Provider != "" {
@@ -143,7 +143,7 @@ func (c *checker) remote(key string, s Server) {
 	}
 }
 
-func (c *checker) headers(key string, headers map[string]Secret) {
+func (c *checker) headers(key string, headers map[string]schemas.Secret) {
 	token := regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		if !token.MatchString(name) || strings.ContainsAny(headers[name].Reveal(), "\r\n\x00") {

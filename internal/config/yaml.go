@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"molar/schemas"
 )
 
 // An entry is one server on its way into the text.
@@ -51,7 +53,7 @@ func (r *reader) write(file string, servers []entry) []byte {
 	}
 	used := slices.DeleteFunc(r.out.Variables, func(v Variable) bool { return !v.in(body.String()) })
 	for i, v := range used {
-		used[i].Value = Secret(r.values[v.Name])
+		used[i].Value = schemas.Secret(r.values[v.Name])
 	}
 	r.out.Variables = used
 	if len(used) > 0 {

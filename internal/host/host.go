@@ -302,29 +302,11 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 		cfg.Recorder = recorder{h.Traces, h.Log}
 	}
 	for _, entry := range h.Config.Assistants {
-		as := assistant(entry.Name, entry.Value)
-		if as.Settings, err = settings(entry.Value.Tuning); err != nil {
-			return nil, fmt.Errorf("assistants.%s.%w", entry.Name, err)
-		}
+		as := entry.Value
+		as.Name = entry.Name
 		cfg.Assistants = append(cfg.Assistants, as)
 	}
 	return agent.New(cfg)
-}
-
-func assistant(name string, a config.Assistant) agent.Assistant {
-	return agent.Assistant{
-		Name:         name,
-		Description:  a.Description,
-		SystemPrompt: a.SystemPrompt,
-		Topic:        a.Topic,
-		Search:       a.Search,
-		Tools:        a.Tools,
-		Flow:         agent.Flow(a.Flow),
-		ClientSystem: a.ClientSystem,
-		DirectAnswer: a.DirectAnswer == nil || *a.DirectAnswer,
-		Provider:     a.Provider,
-		Model:        a.Model,
-	}
 }
 
 // models picks the models of turns and summaries, and watches them.

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -88,32 +87,10 @@ func openGemini(cfg *config.Config, client *http.Client, refusals *wire.Refusals
 
 func newGemini(cfg *config.Config, client *http.Client, refusals *wire.Refusals, log *slog.Logger) (*gemini.Provider, error) {
 	g := cfg.LLM.Gemini
-	settings, err := settings(g.Tuning)
-	if err != nil {
-		return nil, err
-	}
 	return gemini.New(gemini.Config{
 		APIKey: cfg.LLM.Key(providers.Gemini).Reveal(), BaseURL: g.BaseURL, Project: g.Project, Location: g.Location, Safety: g.Safety,
-		HTTPClient: client, FirstByte: g.Timeout, Window: g.Window, Settings: settings, Refusals: refusals, Logger: log,
+		HTTPClient: client, FirstByte: g.Timeout, Window: g.Window, Tuning: g.Tuning, Refusals: refusals, Logger: log,
 	})
-}
-
-// settings are the settings of the file in the providers' words.
-func settings(t config.Tuning) (providers.Settings, error) {
-	s := providers.Settings{
-		Temperature: t.Temperature, TopP: t.TopP, MaxTokens: t.MaxTokens, Thinking: providers.Thinking(t.Thinking),
-		Headers: make(map[string]string, len(t.Headers)),
-	}
-	for name, value := range t.Headers {
-		s.Headers[name] = value.Reveal()
-	}
-	if len(t.ExtraBody) > 0 {
-		var err error
-		if s.ExtraBody, err = json.Marshal(t.ExtraBody); err != nil {
-			return s, fmt.Errorf("extra_body: %w", err)
-		}
-	}
-	return s, nil
 }
 
 // googleSearch is Google Search over Gemini, or nil without a key. Each search is one
@@ -167,16 +144,12 @@ func lacking(cfg *config.Config) map[string]string {
 
 func openOpenAI(cfg *config.Config, client *http.Client, refusals *wire.Refusals, log *slog.Logger) (chain.Candidate, error) {
 	llm, o := cfg.LLM, cfg.LLM.OpenAI
-	settings, err := settings(o.Tuning)
-	if err != nil {
-		return chain.Candidate{}, err
-	}
 	keySetting := "OPENAI_API_KEY"
 	if o.Key != "" || !llm.AtOpenAI() {
 		keySetting = "llm.openai.key"
 	}
 	service, err := openai.New(openai.Config{
-		Settings: settings, APIKey: llm.Key(providers.OpenAI).Reveal(), KeySetting: keySetting, BaseURL: o.BaseURL,
+		Tuning: o.Tuning, APIKey: llm.Key(providers.OpenAI).Reveal(), KeySetting: keySetting, BaseURL: o.BaseURL,
 		HTTPClient: client, FirstByte: o.Timeout, Window: o.Window, Refusals: refusals, Logger: log,
 	})
 	if err != nil {
@@ -200,11 +173,7 @@ const otherServerWait = 3 * time.Second
 
 func openOllama(cfg *config.Config, client *http.Client, refusals *wire.Refusals, log *slog.Logger) (chain.Candidate, error) {
 	o := cfg.LLM.Ollama
-	settings, err := settings(o.Tuning)
-	if err != nil {
-		return chain.Candidate{}, err
-	}
-	local, err := ollama.New(ollama.Config{BaseURL: o.BaseURL, HTTPClient: client, FirstByte: o.Timeout, KeepAlive: string(o.KeepAlive), NumCtx: o.NumCtx, MaxNumCtx: o.MaxNumCtx, Settings: settings, Refusals: refusals, Logger: log})
+	local, err := ollama.New(ollama.Config{BaseURL: o.BaseURL, HTTPClient: client, FirstByte: o.Timeout, KeepAlive: string(o.KeepAlive), NumCtx: o.NumCtx, MaxNumCtx: o.MaxNumCtx, Tuning: o.Tuning, Refusals: refusals, Logger: log})
 	if err != nil {
 		return chain.Candidate{}, err
 	}

@@ -162,12 +162,10 @@ func (a Agent) Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, er
 
 // known returns the assistant's name, if it is configured: a client may send any.
 func (a Agent) known(name string) string {
-	for _, as := range a.Assistants() {
-		if as.Name == name {
-			return name
-		}
+	if !a.Knows(name) {
+		return ""
 	}
-	return ""
+	return name
 }
 
 // A turnWatch collects a turn's data for its end.

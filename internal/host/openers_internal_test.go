@@ -7,6 +7,7 @@ import (
 
 	"molar/internal/config"
 	"molar/providers"
+	"molar/schemas"
 )
 
 // Each service with models has a block of settings and an opener, whose adapter has its name.
@@ -14,7 +15,7 @@ func TestOpeners(t *testing.T) {
 	t.Parallel()
 	for _, name := range providers.WithModels() {
 		cfg := config.Default()
-		cfg.LLM.Keys = map[string]config.Secret{name: "AIza-a-key-for-tests"}
+		cfg.LLM.Keys = map[string]schemas.Secret{name: "AIza-a-key-for-tests"}
 		if _, ok := cfg.LLM.Service(name); !ok {
 			t.Errorf("%s has no block of settings below llm", name)
 		}

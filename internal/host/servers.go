@@ -16,11 +16,11 @@ func ServerConfig(name string, s config.Server) transport.ServerConfig {
 		Name:         name,
 		Command:      s.Command,
 		Args:         s.Args,
-		Env:          reveal(s.Env),
+		Env:          schemas.RevealAll(s.Env),
 		Dir:          s.Cwd,
 		URL:          s.URL,
 		Type:         s.Type,
-		Headers:      reveal(s.Headers),
+		Headers:      schemas.RevealAll(s.Headers),
 		OAuth:        loginSettings(s.OAuth),
 		Timeout:      s.Timeout,
 		StartTimeout: s.StartTimeout,
@@ -40,17 +40,6 @@ func ServerConfig(name string, s config.Server) transport.ServerConfig {
 		c.Rules = append(c.Rules, r)
 	}
 	return c
-}
-
-func reveal(secrets map[string]config.Secret) map[string]string {
-	if secrets == nil {
-		return nil
-	}
-	plain := make(map[string]string, len(secrets))
-	for key, value := range secrets {
-		plain[key] = value.Reveal()
-	}
-	return plain
 }
 
 // loginSettings converts the settings of a login for the client manager.

@@ -18,7 +18,7 @@ func (h *Host) keepWires() error {
 		return keepsWire(a)
 	}
 	if h.opts.Edges != nil || h.Traces == nil || cfg.Telemetry.Wire == 0 ||
-		!slices.ContainsFunc(cfg.Assistants, func(e config.Entry[config.Assistant]) bool { return keepsWire(e.Value) }) {
+		!slices.ContainsFunc(cfg.Assistants, func(e config.Entry[schemas.Assistant]) bool { return keepsWire(e.Value) }) {
 		return nil
 	}
 	keeper, err := tape.NewKeeper(tape.KeeperConfig{
@@ -43,7 +43,7 @@ func (h *Host) keepWires() error {
 
 // keepsWire reports whether an assistant's turns may be stored: one with a topic talks with
 // people about themselves, and must permit it explicitly.
-func keepsWire(a config.Assistant) bool {
+func keepsWire(a schemas.Assistant) bool {
 	if a.Wire != nil {
 		return *a.Wire
 	}

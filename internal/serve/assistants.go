@@ -24,15 +24,11 @@ func (p *mcpPort) openAssistants(ctx context.Context, m MCPConfig, port *httpser
 		return err
 	}
 	p.db, p.behind = h.DB, h.Close
-	var all []mcpservers.Assistant
-	for _, a := range h.Agent.Assistants() {
-		all = append(all, mcpservers.Assistant{Name: a.Name, Description: a.Description})
-	}
 	ask := func(ctx context.Context, q mcpservers.Question) (mcpservers.Answer, error) {
 		return askAssistant(ctx, h, q)
 	}
 	port.ToolsAlone = true
-	port.Tools, err = mcpservers.NewAssistants(mcpservers.AssistantsConfig{Assistants: all, Ask: ask, Version: cli.Version(), Logger: m.Log})
+	port.Tools, err = mcpservers.NewAssistants(mcpservers.AssistantsConfig{Assistants: h.Agent.Assistants(), Ask: ask, Version: cli.Version(), Logger: m.Log})
 	return err
 }
 

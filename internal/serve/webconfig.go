@@ -4,11 +4,13 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"molar/internal/cli"
 	"molar/internal/host"
 	"molar/internal/httpguard"
+	"molar/schemas"
 	"molar/web"
 )
 
@@ -41,7 +43,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 	return web.Config{
 		Agent:         p.Runner(),
 		Notice:        p.Agent.Notice,
-		Models:        p.modelInfos,
+		Models:        p.models,
 		Conversations: host.Conversations{Client: p.Memory, Traces: traces},
 		Files:         host.Conversations{Client: p.Memory},
 		Tools:         host.Catalogue{Manager: p.MCP},
@@ -79,17 +81,11 @@ func (p *port) scrapes(r *http.Request) bool {
 	return r.URL.Path == "/metrics" && p.access.Ring().On() && r.Header.Get("Authorization") != ""
 }
 
-func (p *port) modelInfos() []web.ModelInfo {
-	var infos []web.ModelInfo
-	for _, as := range p.Agent.Assistants() {
-		info := web.ModelInfo{ID: as.Name, Description: as.Description, Topic: as.Topic, FirstQuestions: p.firstQuestions(as)}
-		if as.Name == p.Config.Default { // clients take the first one
-			infos = append([]web.ModelInfo{info}, infos...)
-			continue
-		}
-		infos = append(infos, info)
-	}
-	return infos
+// models returns the assistants, the default one first: clients take the first.
+func (p *port) models() []schemas.AssistantInfo {
+	all := p.Agent.Assistants()
+	at := slices.IndexFunc(all, func(a schemas.AssistantInfo) bool { return a.Name == p.Config.Default })
+	return slices.Concat(all[at:at+1], all[:at], all[at+1:])
 }
 
 // webAccess returns who may use the host's port.

@@ -12,6 +12,7 @@ import (
 	"molar/internal/config"
 	"molar/internal/host"
 	"molar/providers"
+	"molar/schemas"
 )
 
 // lookTime bounds the question to a local Ollama, askTime that to a server which a person
@@ -42,14 +43,14 @@ type Model struct {
 	Local []string
 	Name  string
 	// Key is what a server of one's own is sent, KeyName the variable that holds it.
-	Key     config.Secret
+	Key     schemas.Secret
 	KeyName string
 	// Asks is the question for the address of a server of one's own, and List returns which
 	// models one has.
 	Asks string
 	List func(ctx context.Context, at Model) ([]string, error)
 	// EnvKey is the service's own in the environment, EnvKeyName the variable that holds it.
-	EnvKey     config.Secret
+	EnvKey     schemas.Secret
 	EnvKeyName string
 }
 

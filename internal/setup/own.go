@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"molar/internal/config"
 	"molar/internal/host"
+	"molar/schemas"
 )
 
 // own asks where a server with OpenAI's API is, whether it wants a key, and which of the
@@ -88,7 +88,7 @@ func (d *Dialogue) key(ctx context.Context, m *Model) error {
 	}
 	key, err := d.hidden(ctx, "  Its key, if it wants one (nothing for none):")
 	if key != "" {
-		m.Key, m.KeyName = config.Secret(key), "MODEL_KEY"
+		m.Key, m.KeyName = schemas.Secret(key), "MODEL_KEY"
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"molar/internal/config"
+	"molar/schemas"
 )
 
 // A Keeper writes secrets into the file beside a config that is read with it. What stands
@@ -43,7 +44,7 @@ func NewKeeper(file string, env func(string) (string, bool)) (*Keeper, error) {
 
 // Taken reports whether a name has another value in the environment or in the file, so that
 // it cannot stand for this one.
-func (k *Keeper) Taken(name string, value config.Secret) bool {
+func (k *Keeper) Taken(name string, value schemas.Secret) bool {
 	if there, ok := k.Env(name); ok {
 		return there != value.Reveal()
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"molar/internal/config"
+	"molar/schemas"
 )
 
 // A Draft is what the choices come to.
@@ -118,7 +119,7 @@ func (c Choices) writeServers(d *Draft) {
 		}
 	}
 	b.WriteString("\n# What a tool may do without a person's yes: docs/security.md.\n")
-	merged := config.Merge(c.Files, func(name string, value config.Secret) bool {
+	merged := config.Merge(c.Files, func(name string, value schemas.Secret) bool {
 		return d.keep.Taken(name, value) || slices.ContainsFunc(d.Variables, func(v config.Variable) bool { return v.Name == name && v.Value != value })
 	})
 	file := filepath.Base(d.keep.File)

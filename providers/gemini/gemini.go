@@ -54,8 +54,8 @@ type Config struct {
 	FirstByte time.Duration
 	// Window bounds prompt and answer together, in tokens; zero means unknown.
 	Window int
-	// Settings apply if a request sets nothing.
-	Settings providers.Settings
+	// Tuning applies if a request sets nothing.
+	Tuning schemas.Tuning
 	// Refusals store what the service refuses; nil keeps it in this process only.
 	Refusals *wire.Refusals
 	// Logger logs what was omitted from requests; nil means none.
@@ -64,13 +64,13 @@ type Config struct {
 
 // A Provider is a [providers.Provider] for the Gemini API. It is safe for concurrent use.
 type Provider struct {
-	client   *genai.Client
-	limits   wire.Limits
-	window   int
-	settings providers.Settings
-	safety   []*genai.SafetySetting
-	log      *slog.Logger
-	faults   *wire.Faults
+	client *genai.Client
+	limits wire.Limits
+	window int
+	tuning schemas.Tuning
+	safety []*genai.SafetySetting
+	log    *slog.Logger
+	faults *wire.Faults
 
 	tools    *wire.Tools
 	quirks   wire.Quirks
@@ -102,11 +102,11 @@ func New(cfg Config) (*Provider, error) {
 		return nil, fmt.Errorf("gemini %w", err)
 	}
 	p := &Provider{
-		limits:   limits,
-		window:   cfg.Window,
-		settings: cfg.Settings,
-		safety:   safety(cfg.Safety),
-		log:      cfg.Logger,
+		limits: limits,
+		window: cfg.Window,
+		tuning: cfg.Tuning,
+		safety: safety(cfg.Safety),
+		log:    cfg.Logger,
 		faults: wire.NewFaults(wire.FaultConfig{
 			Provider: name, Setting: "llm.gemini.base_url", Start: "start the gateway", Limits: limits,
 			Base: base, Public: "generativelanguage.googleapis.com", Secrets: []string{key},

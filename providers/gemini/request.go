@@ -12,6 +12,7 @@ import (
 
 	"molar/providers"
 	"molar/providers/wire"
+	"molar/schemas"
 	"molar/schemas/lower"
 )
 
@@ -32,7 +33,7 @@ type query struct {
 	seed              *int32
 	maxTokens         int32
 	stop              []string
-	wish              providers.Thinking
+	wish              schemas.Thinking
 	thinking          *genai.ThinkingConfig
 	safety            []*genai.SafetySetting
 	headers           http.Header
@@ -48,7 +49,7 @@ func (p *Provider) prepare(req providers.Request) (*query, error) {
 	if err := checkModel(req.Model); err != nil {
 		return nil, invalid(err)
 	}
-	req = p.thinkers.Shape(req).With(p.settings)
+	req = p.thinkers.Shape(req).With(p.tuning)
 	q := &query{model: req.Model, choice: req.ToolChoice, forbid: req.ForbidCalls, stop: req.Stop, wish: req.Thinking}
 	if err := p.tune(q, req); err != nil {
 		return nil, invalid(err)

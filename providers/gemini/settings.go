@@ -13,6 +13,7 @@ import (
 
 	"molar/providers"
 	"molar/providers/wire"
+	"molar/schemas"
 )
 
 // Thinking budgets, in tokens, for models that take one.
@@ -25,7 +26,7 @@ const (
 
 // thinking returns the configurations that set how much a model thinks, the best first, since
 // models support different ones; nil to send none.
-func thinking(model string, wish providers.Thinking) []*genai.ThinkingConfig {
+func thinking(model string, wish schemas.Thinking) []*genai.ThinkingConfig {
 	switch {
 	case wish == "", before(model, "gemini-1", "gemini-2.0", "gemini-pro", "gemma"):
 		return nil
@@ -35,31 +36,31 @@ func thinking(model string, wish providers.Thinking) []*genai.ThinkingConfig {
 	return levels(wish)
 }
 
-func budgets(wish providers.Thinking) []*genai.ThinkingConfig {
+func budgets(wish schemas.Thinking) []*genai.ThinkingConfig {
 	budget := func(n int32) *genai.ThinkingConfig {
-		return &genai.ThinkingConfig{ThinkingBudget: &n, IncludeThoughts: wish != providers.ThinkingOff}
+		return &genai.ThinkingConfig{ThinkingBudget: &n, IncludeThoughts: wish != schemas.ThinkingOff}
 	}
 	switch wish {
-	case providers.ThinkingOff:
+	case schemas.ThinkingOff:
 		return []*genai.ThinkingConfig{budget(0), budget(leastBudget)}
-	case providers.ThinkingLow:
+	case schemas.ThinkingLow:
 		return []*genai.ThinkingConfig{budget(lowBudget)}
-	case providers.ThinkingMedium:
+	case schemas.ThinkingMedium:
 		return []*genai.ThinkingConfig{budget(mediumBudget)}
 	}
 	return []*genai.ThinkingConfig{budget(highBudget)}
 }
 
-func levels(wish providers.Thinking) []*genai.ThinkingConfig {
+func levels(wish schemas.Thinking) []*genai.ThinkingConfig {
 	level := func(l genai.ThinkingLevel) *genai.ThinkingConfig {
-		return &genai.ThinkingConfig{ThinkingLevel: l, IncludeThoughts: wish != providers.ThinkingOff}
+		return &genai.ThinkingConfig{ThinkingLevel: l, IncludeThoughts: wish != schemas.ThinkingOff}
 	}
 	switch wish {
-	case providers.ThinkingOff:
+	case schemas.ThinkingOff:
 		return []*genai.ThinkingConfig{level(genai.ThinkingLevelMinimal), level(genai.ThinkingLevelLow)}
-	case providers.ThinkingLow:
+	case schemas.ThinkingLow:
 		return []*genai.ThinkingConfig{level(genai.ThinkingLevelLow)}
-	case providers.ThinkingMedium:
+	case schemas.ThinkingMedium:
 		return []*genai.ThinkingConfig{level(genai.ThinkingLevelMedium), level(genai.ThinkingLevelHigh)}
 	}
 	return []*genai.ThinkingConfig{level(genai.ThinkingLevelHigh)}

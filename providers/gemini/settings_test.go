@@ -23,9 +23,9 @@ import (
 
 func TestStream_settings(t *testing.T) {
 	f := newFake(t, events(ending("STOP", say("ok"))))
-	p := newProvider(t, gemini.Config{BaseURL: f.url, Safety: "BLOCK_ONLY_HIGH", Settings: providers.Settings{
-		Temperature: new(0.5), TopP: new(0.75), MaxTokens: 100, Thinking: providers.ThinkingHigh,
-		Headers: map[string]string{"X-Team": "a"}, ExtraBody: json.RawMessage(`{"generationConfig":{"topK":40},"labels":{"a":"b"}}`),
+	p := newProvider(t, gemini.Config{BaseURL: f.url, Safety: "BLOCK_ONLY_HIGH", Tuning: schemas.Tuning{
+		Temperature: new(0.5), TopP: new(0.75), MaxTokens: 100, Thinking: schemas.ThinkingHigh,
+		Headers: map[string]schemas.Secret{"X-Team": "a"}, ExtraBody: json.RawMessage(`{"generationConfig":{"topK":40},"labels":{"a":"b"}}`),
 	}})
 	req := question("q")
 	req.Temperature, req.Seed, req.Headers = new(0.0), new(int64(7)), map[string]string{"X-Team": "b"}
@@ -63,18 +63,18 @@ func TestStream_thinking(t *testing.T) {
 	good := events(ending("STOP", say("ok")))
 	for _, tt := range []struct {
 		model string
-		wish  providers.Thinking
+		wish  schemas.Thinking
 		pass  providers.Pass
 		steps []http.HandlerFunc
 		want  []string
 	}{
 		{"gemini-2.5-flash", "", providers.PassAnswer, []http.HandlerFunc{good}, []string{""}},
 		{"gemini-2.5-flash", "", providers.PassGuardrail, []http.HandlerFunc{good}, []string{`{"thinkingBudget":0}`}},
-		{"gemini-2.5-flash", providers.ThinkingLow, providers.PassAnswer, []http.HandlerFunc{good}, []string{`{"includeThoughts":true,"thinkingBudget":1024}`}},
-		{"gemini-2.5-pro", providers.ThinkingOff, providers.PassAnswer, []http.HandlerFunc{refused, good}, []string{`{"thinkingBudget":0}`, `{"thinkingBudget":128}`}},
-		{"gemini-3-flash", providers.ThinkingOff, providers.PassAnswer, []http.HandlerFunc{good}, []string{`{"thinkingLevel":"MINIMAL"}`}},
+		{"gemini-2.5-flash", schemas.ThinkingLow, providers.PassAnswer, []http.HandlerFunc{good}, []string{`{"includeThoughts":true,"thinkingBudget":1024}`}},
+		{"gemini-2.5-pro", schemas.ThinkingOff, providers.PassAnswer, []http.HandlerFunc{refused, good}, []string{`{"thinkingBudget":0}`, `{"thinkingBudget":128}`}},
+		{"gemini-3-flash", schemas.ThinkingOff, providers.PassAnswer, []http.HandlerFunc{good}, []string{`{"thinkingLevel":"MINIMAL"}`}},
 		{"gemini-3-pro", "", providers.PassSummary, []http.HandlerFunc{refused, refused, good}, []string{`{"thinkingLevel":"MINIMAL"}`, `{"thinkingLevel":"LOW"}`, ""}},
-		{"gemini-2.0-flash", providers.ThinkingHigh, providers.PassAnswer, []http.HandlerFunc{good}, []string{""}},
+		{"gemini-2.0-flash", schemas.ThinkingHigh, providers.PassAnswer, []http.HandlerFunc{good}, []string{""}},
 		{"gemma-3-27b-it", "", providers.PassGuardrail, []http.HandlerFunc{good}, []string{""}},
 	} {
 		f := newFake(t, tt.steps...)

@@ -56,8 +56,8 @@ type Config struct {
 	// NumCtx is the context window of every call, MaxNumCtx the largest one that a call may make
 	// the server load, in tokens. Zero leaves them to the model and the server.
 	NumCtx, MaxNumCtx int
-	// Settings apply if a request sets nothing. If neither sets thinking, it is switched off.
-	Settings providers.Settings
+	// Tuning applies if a request sets nothing. If neither sets thinking, it is switched off.
+	Tuning schemas.Tuning
 	// Refusals store what the service refuses; nil keeps it in this process only.
 	Refusals *wire.Refusals
 	Logger   *slog.Logger
@@ -70,7 +70,7 @@ type Provider struct {
 	client    *api.Client
 	limits    wire.Limits
 	keepAlive *api.Duration
-	settings  providers.Settings
+	tuning    schemas.Tuning
 	numCtx    int
 	maxNumCtx int
 	log       *slog.Logger
@@ -107,7 +107,7 @@ func New(cfg Config) (*Provider, error) {
 		http:      wire.NewClient(cfg.HTTPClient),
 		limits:    limits,
 		keepAlive: keepAlive,
-		settings:  cfg.Settings,
+		tuning:    cfg.Tuning,
 		numCtx:    cfg.NumCtx,
 		maxNumCtx: cfg.MaxNumCtx,
 		log:       cfg.Logger,

@@ -233,8 +233,8 @@ func TestReal_Thinking(t *testing.T) {
 	s := ollamatest.Start(t)
 	s.Make(t, "m", ollamatest.Spec{Thinking: true, Script: "{{ if .Think }}{{ $say = `<think>Hmm.</think>Yes.` }}{{ else }}{{ $say = `Yes.` }}{{ end }}"})
 	ctx := within(t)
-	for think, want := range map[providers.Thinking]string{providers.ThinkingHigh: "Hmm.", "": ""} {
-		a := ask(ctx, forReal(t, s, ollama.Config{Settings: providers.Settings{Thinking: think}}), providers.Request{Model: "m", Messages: question("?").Messages})
+	for think, want := range map[schemas.Thinking]string{schemas.ThinkingHigh: "Hmm.", "": ""} {
+		a := ask(ctx, forReal(t, s, ollama.Config{Tuning: schemas.Tuning{Thinking: think}}), providers.Request{Model: "m", Messages: question("?").Messages})
 		a.wants(t, "Yes.")
 		if a.thinking != want {
 			t.Errorf("think %v: thinking %q, want %q", think, a.thinking, want)

@@ -41,7 +41,7 @@ func (c *call) prepare(ctx context.Context) (*chatRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	req := p.thinkers.Shape(c.req).With(p.settings)
+	req := p.thinkers.Shape(c.req).With(p.tuning)
 	if !req.ForbidCalls {
 		c.set = p.tools.Set(req.Tools, req.After)
 	}

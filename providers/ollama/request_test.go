@@ -139,7 +139,7 @@ func TestRequest_Options(t *testing.T) {
 	req := question("hi")
 	req.Temperature, req.MaxTokens, req.Stop = new(0.0), 50, []string{"\n"}
 	req.Schema = json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","pattern":"\\d+","minLength":9,"maxLength":3}},"required":["a"]}`)
-	got := request(t, ollama.Config{Settings: providers.Settings{Thinking: providers.ThinkingLow}}, `{"capabilities":["completion","thinking"]}`, req)
+	got := request(t, ollama.Config{Tuning: schemas.Tuning{Thinking: schemas.ThinkingLow}}, `{"capabilities":["completion","thinking"]}`, req)
 	want := map[string]any{"temperature": 0.0, "num_predict": 50.0, "stop": []any{"\n"}}
 	if diff := cmp.Diff(want, got.Options); diff != "" {
 		t.Error(diff)

@@ -13,6 +13,7 @@ import (
 
 	"molar/providers"
 	"molar/providers/wire"
+	"molar/schemas"
 )
 
 // showAnswer is the used part of /api/show, including fields of newer servers that the api
@@ -38,7 +39,7 @@ func (p *Provider) show(ctx context.Context, model string) (*showAnswer, error) 
 	if err != nil {
 		return nil, err
 	}
-	resp, err := p.do(req, p.settings.Headers)
+	resp, err := p.do(req, schemas.RevealAll(p.tuning.Headers))
 	if err != nil {
 		return nil, err
 	}
@@ -81,12 +82,12 @@ func readInfo(show *showAnswer) modelInfo {
 }
 
 // think returns the values that set how much a model thinks, the best first; nil to send none.
-func (i modelInfo) think(wish providers.Thinking) []any {
+func (i modelInfo) think(wish schemas.Thinking) []any {
 	if !i.thinking {
 		return nil
 	}
 	takes := func(v any) bool { return slices.Contains(i.thoughts, v) }
-	if wish == "" || wish == providers.ThinkingOff {
+	if wish == "" || wish == schemas.ThinkingOff {
 		switch {
 		case len(i.thoughts) == 0 && i.leveled:
 			return []any{"low"}

@@ -10,6 +10,7 @@ import (
 
 	"molar/providers"
 	"molar/providers/ollama"
+	"molar/schemas"
 )
 
 // loadedAt is what /api/ps tells of the model, loaded with a window.
@@ -132,18 +133,18 @@ func TestRequest_Think(t *testing.T) {
 	oss := `{"capabilities":["completion","thinking"],"model_info":{"general.architecture":"gptoss"}}`
 	for name, c := range map[string]struct {
 		show string
-		wish providers.Thinking
+		wish schemas.Thinking
 		want any
 	}{
-		"no thinker":             {`{"capabilities":["completion"]}`, providers.ThinkingHigh, nil},
+		"no thinker":             {`{"capabilities":["completion"]}`, schemas.ThinkingHigh, nil},
 		"not told":               {`{"capabilities":["completion","thinking"]}`, "", false},
-		"off":                    {`{"capabilities":["completion","thinking"]}`, providers.ThinkingOff, false},
-		"on":                     {`{"capabilities":["completion","thinking"]}`, providers.ThinkingLow, true},
-		"levels, off":            {`{` + level + `"capabilities":["completion","thinking"]}`, providers.ThinkingOff, "low"},
-		"levels, high":           {`{` + level + `"capabilities":["completion","thinking"]}`, providers.ThinkingHigh, "high"},
-		"values that hold false": {`{"thinking":{"values":[false,true]},"capabilities":["completion","thinking"]}`, providers.ThinkingOff, false},
-		"an older server, off":   {oss, providers.ThinkingOff, "low"},
-		"an older server, low":   {oss, providers.ThinkingMedium, "medium"},
+		"off":                    {`{"capabilities":["completion","thinking"]}`, schemas.ThinkingOff, false},
+		"on":                     {`{"capabilities":["completion","thinking"]}`, schemas.ThinkingLow, true},
+		"levels, off":            {`{` + level + `"capabilities":["completion","thinking"]}`, schemas.ThinkingOff, "low"},
+		"levels, high":           {`{` + level + `"capabilities":["completion","thinking"]}`, schemas.ThinkingHigh, "high"},
+		"values that hold false": {`{"thinking":{"values":[false,true]},"capabilities":["completion","thinking"]}`, schemas.ThinkingOff, false},
+		"an older server, off":   {oss, schemas.ThinkingOff, "low"},
+		"an older server, low":   {oss, schemas.ThinkingMedium, "medium"},
 	} {
 		f := newFake(t, lines(say("a"), end))
 		f.show = c.show
@@ -196,7 +197,7 @@ func TestStream_ASmallAnswerIsNotStarvedByThoughts(t *testing.T) {
 func TestRequest_Settings(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, lines(say("a"), end))
-	p := newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t), Settings: providers.Settings{
+	p := newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t), Tuning: schemas.Tuning{
 		Temperature: new(0.3), TopP: new(0.9), MaxTokens: 100, ExtraBody: []byte(`{"options":{"top_k":40},"keep_alive":"9m"}`),
 	}})
 	req := question("hi")

@@ -14,6 +14,7 @@ import (
 	internaltext "molar/internal/text"
 	"molar/providers"
 	"molar/providers/wire"
+	"molar/schemas"
 )
 
 // modelsTime bounds the listing of models.
@@ -28,7 +29,7 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, p.faults.Fail(providers.KindInvalid, "", err)
 	}
-	resp, err := p.do(req, p.settings.Headers)
+	resp, err := p.do(req, schemas.RevealAll(p.tuning.Headers))
 	if err != nil {
 		return nil, p.faults.Transport(ctx, "", err)
 	}

@@ -45,8 +45,8 @@ type Config struct {
 	FirstByte time.Duration
 	// Window bounds prompt and answer together, in tokens; zero means unknown.
 	Window int
-	// Settings apply if a request sets nothing.
-	Settings providers.Settings
+	// Tuning applies if a request sets nothing.
+	Tuning schemas.Tuning
 	// Refusals store what the service refuses; nil keeps it in this process only.
 	Refusals *wire.Refusals
 	Logger   *slog.Logger
@@ -62,7 +62,7 @@ type Provider struct {
 	http     *http.Client
 	limits   wire.Limits
 	window   int
-	settings providers.Settings
+	tuning   schemas.Tuning
 	log      *slog.Logger
 	faults   *wire.Faults
 
@@ -97,7 +97,7 @@ func New(cfg Config) (*Provider, error) {
 		http:     wire.NewClient(cfg.HTTPClient),
 		limits:   limits,
 		window:   cfg.Window,
-		settings: cfg.Settings,
+		tuning:   cfg.Tuning,
 		log:      cfg.Logger,
 		faults: wire.NewFaults(wire.FaultConfig{
 			Provider: name, Setting: "llm.openai.base_url", Start: "start the server",

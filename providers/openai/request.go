@@ -11,6 +11,7 @@ import (
 
 	"molar/providers"
 	"molar/providers/wire"
+	"molar/schemas"
 	"molar/schemas/lower"
 )
 
@@ -62,8 +63,8 @@ func (p *Provider) prepare(req providers.Request) (*body, wire.ToolSet, error) {
 	if req.Model == "" {
 		return nil, nil, p.faults.Fail(providers.KindInvalid, "", errors.New("no model is named: set llm.openai.model"))
 	}
-	explicit := cmp.Or(req.Thinking, p.settings.Thinking) != ""
-	req = p.thinkers.Shape(req).With(p.settings)
+	explicit := cmp.Or(req.Thinking, p.tuning.Thinking) != ""
+	req = p.thinkers.Shape(req).With(p.tuning)
 	set := p.tools.Set(req.Tools, req.After)
 	b := &body{
 		Model: req.Model, Stream: true, StreamOptions: &streamOptions{IncludeUsage: true},
@@ -158,7 +159,7 @@ func (p *Provider) think(b *body, req providers.Request, explicit bool) {
 		return
 	}
 	refused := p.quirks.Refused(req.Model, "reasoning_effort")
-	if req.Thinking != providers.ThinkingOff {
+	if req.Thinking != schemas.ThinkingOff {
 		if refused == 0 {
 			b.ReasoningEffort = string(req.Thinking)
 		}

@@ -18,9 +18,9 @@ import (
 func TestRequest_Settings(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, stream(say("a"), stop, done))
-	p := newProvider(t, openai.Config{BaseURL: f.url, APIKey: "k", Settings: providers.Settings{
-		Temperature: new(0.3), TopP: new(0.9), MaxTokens: 100, Thinking: providers.ThinkingLow,
-		Headers: map[string]string{"Api-Key": "azure", "X-Team": "a"}, ExtraBody: json.RawMessage(`{"top_k":40,"stream_options":{"chunk":1}}`),
+	p := newProvider(t, openai.Config{BaseURL: f.url, APIKey: "k", Tuning: schemas.Tuning{
+		Temperature: new(0.3), TopP: new(0.9), MaxTokens: 100, Thinking: schemas.ThinkingLow,
+		Headers: map[string]schemas.Secret{"Api-Key": "azure", "X-Team": "a"}, ExtraBody: json.RawMessage(`{"top_k":40,"stream_options":{"chunk":1}}`),
 	}})
 	req := question("hi")
 	req.Temperature, req.Seed, req.Headers = new(0.0), new(int64(7)), map[string]string{"X-Team": "b"}
@@ -47,7 +47,7 @@ func TestRequest_ThinkingOff(t *testing.T) {
 	f := newFake(t, refuse("none"), refuse("minimal"), refuse("low"), stream(say("a"), stop, done))
 	p := at(t, f)
 	req := question("hi")
-	req.Thinking = providers.ThinkingOff
+	req.Thinking = schemas.ThinkingOff
 	for range 2 {
 		if a := askOn(t.Context(), p, req); a.text != "a" {
 			t.Fatalf("%+v", a)
@@ -70,13 +70,13 @@ func TestRequest_NoThinkingBesideTools(t *testing.T) {
 	const newer = "Function tools with reasoning_effort are not supported for gpt-5.6 in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'."
 	for name, c := range map[string]struct {
 		message  string
-		thinking providers.Thinking
+		thinking schemas.Thinking
 		efforts  []any // of two requests with tools and one without
 	}{
 		"unset":      {newer, "", []any{nil, "none", "none", nil}},
-		"low":        {newer, providers.ThinkingLow, []any{"low", "none", "none", "low"}},
-		"off":        {newer, providers.ThinkingOff, []any{"none", "none", "none"}},
-		"older, low": {older, providers.ThinkingLow, []any{"low", "none", "none", "low"}},
+		"low":        {newer, schemas.ThinkingLow, []any{"low", "none", "none", "low"}},
+		"off":        {newer, schemas.ThinkingOff, []any{"none", "none", "none"}},
+		"older, low": {older, schemas.ThinkingLow, []any{"low", "none", "none", "low"}},
 	} {
 		var log strings.Builder
 		f := newFake(t)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/providers"
+	"molar/schemas"
 )
 
 // sent returns the body and the headers of a request on a wire.
@@ -55,7 +56,7 @@ func TestSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	think := func(wish providers.Thinking) func(*providers.Request) {
+	think := func(wish schemas.Thinking) func(*providers.Request) {
 		return func(r *providers.Request) { r.Thinking = wish }
 	}
 	for _, tt := range []struct {
@@ -68,10 +69,10 @@ func TestSettings(t *testing.T) {
 		{"`max_tokens`", func(r *providers.Request) { r.MaxTokens = 77 }, `{"max_completion_tokens":77}`, `{"generationConfig":{"maxOutputTokens":77}}`, `{"options":{"num_predict":77}}`},
 		{"a client's `seed`", func(r *providers.Request) { r.Seed = new(int64(7)) }, `{"seed":7}`, `{"generationConfig":{"seed":7}}`, `{"options":{"seed":7}}`},
 		{"a client's `stop`", func(r *providers.Request) { r.Stop = []string{"END"} }, `{"stop":["END"]}`, `{"generationConfig":{"stopSequences":["END"]}}`, `{"options":{"stop":["END"]}}`},
-		{"`thinking: off`", think(providers.ThinkingOff), `{"reasoning_effort":"none"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"MINIMAL"}}}`, `{}`}, // `think: false` goes always
-		{"`thinking: low`, `medium`, `high`", think(providers.ThinkingLow), `{"reasoning_effort":"low"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"LOW","includeThoughts":true}}}`, `{"think":true}`},
-		{"`thinking: low`, `medium`, `high`", think(providers.ThinkingMedium), `{"reasoning_effort":"medium"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"MEDIUM","includeThoughts":true}}}`, `{"think":true}`},
-		{"`thinking: low`, `medium`, `high`", think(providers.ThinkingHigh), `{"reasoning_effort":"high"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"HIGH","includeThoughts":true}}}`, `{"think":true}`},
+		{"`thinking: off`", think(schemas.ThinkingOff), `{"reasoning_effort":"none"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"MINIMAL"}}}`, `{}`}, // `think: false` goes always
+		{"`thinking: low`, `medium`, `high`", think(schemas.ThinkingLow), `{"reasoning_effort":"low"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"LOW","includeThoughts":true}}}`, `{"think":true}`},
+		{"`thinking: low`, `medium`, `high`", think(schemas.ThinkingMedium), `{"reasoning_effort":"medium"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"MEDIUM","includeThoughts":true}}}`, `{"think":true}`},
+		{"`thinking: low`, `medium`, `high`", think(schemas.ThinkingHigh), `{"reasoning_effort":"high"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"HIGH","includeThoughts":true}}}`, `{"think":true}`},
 		{"`extra_body`", func(r *providers.Request) { r.ExtraBody = json.RawMessage(`{"a":{"b":1}}`) }, `{"a":{"b":1}}`, `{"a":{"b":1}}`, `{"a":{"b":1}}`},
 		{"`headers`", func(r *providers.Request) { r.Headers = map[string]string{"X-Team": "a"} }, `{}`, `{}`, `{}`},
 	} {

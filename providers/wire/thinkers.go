@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"molar/providers"
+	"molar/schemas"
 )
 
 // ErrStarved means that a model spent all tokens of its answer on thoughts.
@@ -47,7 +48,7 @@ func (t *Thinkers) Shape(req providers.Request) providers.Request {
 		return req
 	}
 	if req.Thinking == "" {
-		req.Thinking = providers.ThinkingOff
+		req.Thinking = schemas.ThinkingOff
 	}
 	switch level := t.level(req.Model); {
 	case level >= wantsAll:

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"time"
 
+	"molar/schemas"
+
 	"github.com/gin-gonic/gin"
 )
 
@@ -34,24 +36,17 @@ type page struct {
 	zipped func() []byte
 }
 
-// A Choice is an assistant as the chat page offers it.
-type Choice struct {
-	Name, Description, Topic string
-	// Questions are suggested first questions, by language.
-	Questions map[string][]string
-}
-
 // A Site is the pages of one host.
 type Site struct {
 	pages   map[string]page
-	choices func() []Choice
+	models  func() []schemas.AssistantInfo
 	missing gin.HandlerFunc
 }
 
 // New returns the site. missing answers where there is no page.
-func New(choices func() []Choice, missing gin.HandlerFunc) (*Site, error) {
+func New(models func() []schemas.AssistantInfo, missing gin.HandlerFunc) (*Site, error) {
 	pages, err := load()
-	return &Site{pages: pages, choices: choices, missing: missing}, err
+	return &Site{pages: pages, models: models, missing: missing}, err
 }
 
 // Paths returns the paths of the pages; their assets are below "/static/".
@@ -159,9 +154,9 @@ func (s *Site) write(c *gin.Context, p page) {
 // options returns the assistants as options of the chat page.
 func (s *Site) options() []byte {
 	var b bytes.Buffer
-	for _, m := range s.choices() {
-		questions, err := json.Marshal(m.Questions)
-		if err != nil || m.Questions == nil {
+	for _, m := range s.models() {
+		questions, err := json.Marshal(m.FirstQuestions)
+		if err != nil || m.FirstQuestions == nil {
 			questions = []byte("{}")
 		}
 		fmt.Fprintf(&b, `<option value="%s" title="%s" data-topic="%s" data-questions="%s">%s</option>`, html.EscapeString(m.Name),

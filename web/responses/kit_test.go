@@ -166,7 +166,7 @@ func serveWith(t *testing.T, s script, change func(*web.Config)) *host {
 	}
 	cfg := web.Config{
 		Agent: h.fakeAgent, Conversations: store{}, Tools: store{}, Servers: store{}, Traces: store{}, Guard: guard, Turns: set,
-		Models: func() []web.ModelInfo { return []web.ModelInfo{{ID: "dental"}} },
+		Models: func() []schemas.AssistantInfo { return []schemas.AssistantInfo{{Name: "dental"}} },
 	}
 	if change != nil {
 		change(&cfg)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"molar/providers"
+	"molar/schemas"
 	"molar/web/turns"
 	"molar/web/wire"
 )
@@ -156,7 +156,7 @@ func (q *Request) checkForm() error {
 }
 
 // thinking returns the request's choice of reasoning.
-func (q *Request) thinking() providers.Thinking {
+func (q *Request) thinking() schemas.Thinking {
 	if q.Reasoning.Effort == nil {
 		return ""
 	}

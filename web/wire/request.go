@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"molar/providers"
 	"molar/schemas"
 )
 
@@ -41,16 +40,16 @@ func Image(url, at string) ([]schemas.Part, error) {
 }
 
 // Thinking converts OpenAI's reasoning_effort; an unknown one changes nothing.
-func Thinking(effort string) providers.Thinking {
+func Thinking(effort string) schemas.Thinking {
 	switch effort {
 	case "none":
-		return providers.ThinkingOff
+		return schemas.ThinkingOff
 	case "minimal", "low":
-		return providers.ThinkingLow
+		return schemas.ThinkingLow
 	case "medium":
-		return providers.ThinkingMedium
+		return schemas.ThinkingMedium
 	case "high", "xhigh":
-		return providers.ThinkingHigh
+		return schemas.ThinkingHigh
 	}
 	return ""
 }

@@ -249,16 +249,16 @@ func (w *world) agentOf(t *testing.T, models agent.Models) *agent.Agent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := agent.Assistant{Name: "dental", Topic: "dental", Tools: []string{"*"}}
+	d := schemas.Assistant{Name: "dental", Topic: "dental", Tools: []string{"*"}}
 	if w.Door == "search" {
 		d.Search = []string{"web_lookup"}
 	}
 	if w.below {
-		d.ClientSystem = agent.ClientSystemBelow
+		d.ClientSystem = schemas.ClientSystemBelow
 	}
 	a, err := agent.New(agent.Config{
 		Rank:       offer.Of,
-		Assistants: []agent.Assistant{d, {Name: "general", Tools: []string{"*"}, SystemPrompt: own}}, Default: "general",
+		Assistants: []schemas.Assistant{d, {Name: "general", Tools: []string{"*"}, SystemPrompt: own}}, Default: "general",
 		Models: models, Tools: w, Handler: handler, Memory: w, Prompts: w, Guards: map[string]*subject.Guard{"dental": guard},
 		Off: w.Protections, Pauses: w.pauses,
 	})
@@ -388,7 +388,7 @@ func (w *world) post(t *testing.T, path string, body, into any) {
 	}
 	h, err := web.New(web.Config{
 		Agent: w.agent(t), Conversations: nothing{}, Tools: w, Servers: w, Traces: nothing{}, Guard: guard, MaxBody: 1 << 20,
-		Models: func() []web.ModelInfo { return []web.ModelInfo{{ID: "dental"}, {ID: "general"}} },
+		Models: func() []schemas.AssistantInfo { return []schemas.AssistantInfo{{Name: "dental"}, {Name: "general"}} },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"molar/agent"
+	"molar/schemas"
 	"molar/web"
 )
 
@@ -152,7 +153,7 @@ func (noTraces) Trace(context.Context, string, string) (json.RawMessage, bool, e
 func (c *talk) serve(t *testing.T) string {
 	t.Helper()
 	handler, err := web.New(web.Config{
-		Agent: c.agent, Models: func() []web.ModelInfo { return []web.ModelInfo{{ID: "desk"}} },
+		Agent: c.agent, Models: func() []schemas.AssistantInfo { return []schemas.AssistantInfo{{Name: "desk"}} },
 		Conversations: c.memory, Tools: c.tools, Servers: c.tools, Traces: noTraces{},
 		Guard: func(next http.Handler) http.Handler { return next },
 	})

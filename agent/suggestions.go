@@ -1,11 +1,9 @@
-package serve
+package agent
 
 import (
 	"fmt"
 
-	"molar/agent"
 	"molar/agent/offer"
-	"molar/internal/host"
 	"molar/schemas"
 )
 
@@ -14,12 +12,14 @@ const mostQuestions = 3
 
 // firstQuestions returns suggested first questions for an assistant, by language: its topic's,
 // else questions for its servers.
-func (p *port) firstQuestions(as agent.Assistant) map[string][]string {
-	if all := p.Agent.FirstQuestions(as.Topic); len(all) > 0 {
-		return all
+func (a *Agent) firstQuestions(as schemas.Assistant) map[string][]string {
+	if guard := a.cfg.Guards[as.Topic]; guard != nil {
+		if all := guard.Topic().FirstQuestions(); len(all) > 0 {
+			return all
+		}
 	}
 	all, seen := map[string][]string{}, map[string]bool{schemas.ToolServer: true}
-	for _, tool := range (host.Catalogue{Manager: p.MCP}).Tools() {
+	for _, tool := range a.cfg.Tools.Tools() {
 		if seen[tool.Server] || !offer.Globs(as.Tools).MayCall(tool.ToolInfo) {
 			continue
 		}
