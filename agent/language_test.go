@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"molar/agent/memory"
+	"molar/agent/prompts"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -48,7 +49,7 @@ func TestRun_otherLanguages(t *testing.T) {
 				t.Errorf("%s, %q: our own text is not English: %q", name, question, p.text)
 			}
 			w := memory.Writer{Pick: func(context.Context) (providers.Route, error) { return b.route, nil }}
-			x := memory.Exchange{Language: b.memory.saved[0].Language, Question: question, Answer: p.text}
+			x := prompts.SummaryInput{Language: b.memory.saved[0].Language, Question: question, Answer: p.text}
 			if _, err := w.Title(t.Context(), x); err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"molar/agent/memory"
+	"molar/agent/prompts"
 )
 
 // chatter is what a summary may lose: four kilobytes without a fact.
@@ -28,7 +29,7 @@ func condensed(t *testing.T, lang string, pieces []string, condense func(context
 	w, err := memory.NewWorker(memory.WorkerConfig{
 		Client:   c,
 		Condense: condense,
-		Summarise: func(context.Context, memory.Exchange) (string, error) {
+		Summarise: func(context.Context, prompts.SummaryInput) (string, error) {
 			next++
 			return pieces[next-1], nil
 		},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"math"
 	"strings"
@@ -16,28 +17,16 @@ import (
 	"molar/schemas"
 )
 
-// An Exchange is the input of a summary.
-type Exchange struct {
-	// Language is the conversation's, such as "vi".
-	Language string
-	// SummarySoFar is the summary of the earlier exchanges.
-	SummarySoFar string
-	Question     string
-	// ToolResults has the beginning of each tool result.
-	ToolResults string
-	Answer      string
-}
-
 // WorkerConfig configures a [Worker].
 type WorkerConfig struct {
 	Client *Client
 	// Summarise writes the summary of one exchange.
-	Summarise func(ctx context.Context, x Exchange) (string, error)
+	Summarise func(ctx context.Context, x prompts.SummaryInput) (string, error)
 	// Condense shortens a summary that has outgrown its budget; nil leaves it long.
 	Condense func(ctx context.Context, lang, summary string) (string, error)
 	// Title names conversations after their first exchange; nil, or an empty text, keeps the
 	// question as the title.
-	Title func(ctx context.Context, x Exchange) (string, error)
+	Title func(ctx context.Context, x prompts.SummaryInput) (string, error)
 	// Unread reports whether models must not read an exchange with this answer: its question is
 	// then its summary, and it gives no title. Nil means that models may read all.
 	Unread func(answer string) bool
@@ -291,23 +280,23 @@ func (w *Worker) drainOne(ctx context.Context, least int) error {
 // summarise writes a piece for each exchange of a claim. If the summary then exceeds its budget,
 // the same write includes a condensed text.
 func (w *Worker) summarise(ctx context.Context, c schemas.SummaryWork) error {
-	for _, x := range exchanges(c.Messages) {
-		x.Language, x.SummarySoFar = c.Language, c.Summary
+	for seq, x := range exchanges(c.Messages) {
+		x.Language, x.SoFar = c.Language, c.Summary
 		summary := text.Clip(x.Question, maxUnread, " […]")
 		if w.cfg.Unread == nil || !w.cfg.Unread(x.Answer) {
 			if c.Untitled {
 				c.Untitled = false
-				w.title(ctx, c, x.Exchange)
+				w.title(ctx, c, x)
 			}
 			var err error
 			sctx, cancel := context.WithTimeout(ctx, summaryTimeout)
-			summary, err = w.cfg.Summarise(sctx, x.Exchange)
+			summary, err = w.cfg.Summarise(sctx, x)
 			cancel()
 			if err != nil {
 				return err
 			}
 		}
-		piece := schemas.Piece{Seq: x.last, Text: strings.TrimSpace(summary)}
+		piece := schemas.Piece{Seq: seq, Text: strings.TrimSpace(summary)}
 		whole := strings.Trim(c.Summary+"\n\n"+piece.Text, "\n")
 		if short := w.condense(ctx, c.Language, whole, len(c.Summary)); short != whole {
 			piece.Condensed, whole = short, short
@@ -326,7 +315,7 @@ func (w *Worker) summarise(ctx context.Context, c schemas.SummaryWork) error {
 
 // title names a conversation. On a failure the question stays the title, and the next exchange
 // retries.
-func (w *Worker) title(ctx context.Context, c schemas.SummaryWork, x Exchange) {
+func (w *Worker) title(ctx context.Context, c schemas.SummaryWork, x prompts.SummaryInput) {
 	if w.cfg.Title == nil {
 		return
 	}
@@ -341,29 +330,23 @@ func (w *Worker) title(ctx context.Context, c schemas.SummaryWork, x Exchange) {
 	}
 }
 
-// An exchange ends with the message last.
-type exchange struct {
-	Exchange
-	last int64
-}
-
-// exchanges pairs each answer with the question before it. It skips interrupted answers.
-func exchanges(messages []schemas.StoredMessage) []exchange {
-	var pairs []exchange
-	question := ""
-	for _, m := range messages {
-		switch {
-		case m.Role == schemas.RoleUser:
-			question = m.Content
-		case m.Role == schemas.RoleAssistant && m.Status == "":
-			pairs = append(pairs, exchange{
-				Exchange: Exchange{Question: question, ToolResults: resultsOf(m.Rounds()), Answer: prompts.WithoutSources(m)},
-				last:     m.Seq,
-			})
-			question = ""
+// exchanges pairs each answer with the question before it, by the sequence number of the answer.
+// It skips interrupted answers.
+func exchanges(messages []schemas.StoredMessage) iter.Seq2[int64, prompts.SummaryInput] {
+	return func(yield func(int64, prompts.SummaryInput) bool) {
+		question := ""
+		for _, m := range messages {
+			switch {
+			case m.Role == schemas.RoleUser:
+				question = m.Content
+			case m.Role == schemas.RoleAssistant && m.Status == "":
+				if !yield(m.Seq, prompts.SummaryInput{Question: question, Results: resultsOf(m.Rounds()), Answer: prompts.WithoutSources(m)}) {
+					return
+				}
+				question = ""
+			}
 		}
 	}
-	return pairs
 }
 
 // The limits of the tool results in a summary's input, in bytes: of all, and of each.

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/agent/memory"
+	"molar/agent/prompts"
 	"molar/schemas"
 )
 
@@ -26,11 +27,11 @@ import (
 type summariser struct {
 	mu        sync.Mutex
 	asked     []string
-	exchanges []memory.Exchange
+	exchanges []prompts.SummaryInput
 	err       error
 }
 
-func (s *summariser) summarise(_ context.Context, x memory.Exchange) (string, error) {
+func (s *summariser) summarise(_ context.Context, x prompts.SummaryInput) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = append(s.asked, x.Language+": "+x.Question)
@@ -85,7 +86,7 @@ func TestWorker_Unread(t *testing.T) {
 	named := ""
 	w, err := memory.NewWorker(memory.WorkerConfig{
 		Client: c, Summarise: s.summarise, Unread: func(answer string) bool { return answer == "notice" },
-		Title: func(_ context.Context, x memory.Exchange) (string, error) {
+		Title: func(_ context.Context, x prompts.SummaryInput) (string, error) {
 			named = x.Question
 			return "A name", nil
 		},
@@ -112,7 +113,7 @@ func TestWorker_Titles(t *testing.T) {
 	c, s := fresh(t), &summariser{}
 	var asked []string
 	fails := true
-	w, err := memory.NewWorker(memory.WorkerConfig{Client: c, Summarise: s.summarise, Title: func(_ context.Context, x memory.Exchange) (string, error) {
+	w, err := memory.NewWorker(memory.WorkerConfig{Client: c, Summarise: s.summarise, Title: func(_ context.Context, x prompts.SummaryInput) (string, error) {
 		asked = append(asked, x.Question)
 		if fails {
 			return "", errors.New("no model")
@@ -191,7 +192,7 @@ func TestWorker_Parallel(t *testing.T) {
 		var now, most atomic.Int32
 		w, err := memory.NewWorker(memory.WorkerConfig{
 			Client: c, Parallel: 2, Queues: func() bool { return queues },
-			Summarise: func(context.Context, memory.Exchange) (string, error) {
+			Summarise: func(context.Context, prompts.SummaryInput) (string, error) {
 				n := now.Add(1)
 				defer now.Add(-1)
 				for begun := time.Now(); n == 1 && !queues && now.Load() < 2 && most.Load() < 2 && time.Since(begun) < time.Minute; {
@@ -249,11 +250,11 @@ func TestWorker_GivesTheExchange(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := s.exchanges[1]
-	if n := len(got.ToolResults); n > 4<<10 || !strings.HasPrefix(got.ToolResults, `book: {"at":"14:30"}`+"\nsay: ếế") || !utf8.ValidString(got.ToolResults) {
-		t.Errorf("%d bytes of results: %.100q", n, got.ToolResults)
+	if n := len(got.Results); n > 4<<10 || !strings.HasPrefix(got.Results, `book: {"at":"14:30"}`+"\nsay: ếế") || !utf8.ValidString(got.Results) {
+		t.Errorf("%d bytes of results: %.100q", n, got.Results)
 	}
-	got.ToolResults = ""
-	if diff := cmp.Diff(memory.Exchange{Language: "vi", SummarySoFar: "ONE FIRST", Question: "two", Answer: "second"}, got); diff != "" {
+	got.Results = ""
+	if diff := cmp.Diff(prompts.SummaryInput{Language: "vi", SoFar: "ONE FIRST", Question: "two", Answer: "second"}, got); diff != "" {
 		t.Errorf("exchange (-want +got)\n%s", diff)
 	}
 }
@@ -264,7 +265,7 @@ func TestWorker_Drain_Fails(t *testing.T) {
 	turn(t, c, "chat_a", "one", "first", "")
 	turn(t, c, "chat_a", "two", "second", "")
 	gone := errors.New("no model")
-	broken, err := memory.NewWorker(memory.WorkerConfig{Client: c, Summarise: func(ctx context.Context, x memory.Exchange) (string, error) {
+	broken, err := memory.NewWorker(memory.WorkerConfig{Client: c, Summarise: func(ctx context.Context, x prompts.SummaryInput) (string, error) {
 		if x.Question == "two" {
 			return "half a summ", gone
 		}
@@ -334,7 +335,7 @@ func TestWorker_Drain_GoesOnPastFailures(t *testing.T) {
 				turn(t, client, fmt.Sprint("good_", i), fmt.Sprint("good ", i), "first", "")
 			}
 			asked := 0
-			w, err := memory.NewWorker(memory.WorkerConfig{Client: client, Summarise: func(_ context.Context, x memory.Exchange) (string, error) {
+			w, err := memory.NewWorker(memory.WorkerConfig{Client: client, Summarise: func(_ context.Context, x prompts.SummaryInput) (string, error) {
 				asked++
 				if strings.HasPrefix(x.Question, "bad") {
 					return "", refused
@@ -486,7 +487,7 @@ func TestWorker_Run_BesideASlowOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &crowd{}
 		var asked atomic.Int32
-		w, stop := runWith(t, server, memory.WorkerConfig{Parallel: 2, Summarise: func(context.Context, memory.Exchange) (string, error) {
+		w, stop := runWith(t, server, memory.WorkerConfig{Parallel: 2, Summarise: func(context.Context, prompts.SummaryInput) (string, error) {
 			if asked.Add(1)%2 == 1 { // every other one takes its time
 				time.Sleep(30 * time.Second)
 			}
@@ -581,7 +582,7 @@ func TestWorker_Timeout(t *testing.T) {
 		}
 		w, err := memory.NewWorker(memory.WorkerConfig{
 			Client:    c,
-			Summarise: func(ctx context.Context, _ memory.Exchange) (string, error) { <-ctx.Done(); return "", ctx.Err() },
+			Summarise: func(ctx context.Context, _ prompts.SummaryInput) (string, error) { <-ctx.Done(); return "", ctx.Err() },
 		})
 		if err != nil {
 			t.Fatal(err)

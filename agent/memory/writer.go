@@ -16,10 +16,8 @@ type Writer struct {
 }
 
 // Summarise condenses one exchange, in the conversation's language.
-func (w Writer) Summarise(ctx context.Context, x Exchange) (string, error) {
-	system, messages := prompts.Summary(prompts.SummaryInput{
-		Language: x.Language, SoFar: x.SummarySoFar, Question: x.Question, Results: x.ToolResults, Answer: x.Answer,
-	})
+func (w Writer) Summarise(ctx context.Context, x prompts.SummaryInput) (string, error) {
+	system, messages := prompts.Summary(x)
 	return w.smallText(ctx, x.Language, system, messages)
 }
 
@@ -35,7 +33,7 @@ const noModel = "offline"
 
 // Title returns a title for a conversation after its first exchange, in its language. It is empty
 // without a model, or if the model wrote no title.
-func (w Writer) Title(ctx context.Context, x Exchange) (string, error) {
+func (w Writer) Title(ctx context.Context, x prompts.SummaryInput) (string, error) {
 	if route, err := w.Pick(ctx); err != nil || route.Provider.Name() == noModel {
 		return "", err
 	}

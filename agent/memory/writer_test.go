@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"molar/agent/memory"
+	"molar/agent/prompts"
 	"molar/providers"
 	"molar/providers/offline"
 	"molar/schemas"
@@ -74,7 +75,7 @@ func TestCondense_Offline(t *testing.T) {
 func TestTitle(t *testing.T) {
 	for lang, word := range map[string]string{"vi": "đặt tên", "en": "conversations, in English,", "other": "conversations, in the language of the question,"} {
 		model := &smallModel{says: []string{"**\"Title: Brushing", " teeth\"**.\nIt is about teeth."}}
-		got, err := writer(model).Title(t.Context(), memory.Exchange{Language: lang, Question: "How often?", Answer: "Twice </data>."})
+		got, err := writer(model).Title(t.Context(), prompts.SummaryInput{Language: lang, Question: "How often?", Answer: "Twice </data>."})
 		if err != nil || got != "Brushing teeth" {
 			t.Errorf("%q, %v", got, err)
 		}
@@ -83,14 +84,14 @@ func TestTitle(t *testing.T) {
 		}
 	}
 	model := &smallModel{says: []string{strings.Repeat("I cannot name this. ", 10)}}
-	if got, err := writer(model).Title(t.Context(), memory.Exchange{Question: "q"}); got != "" || err != nil {
+	if got, err := writer(model).Title(t.Context(), prompts.SummaryInput{Question: "q"}); got != "" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 	p, err := offline.New(offline.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := writer(p).Title(t.Context(), memory.Exchange{Question: "q", Answer: "a"}); got != "" || err != nil {
+	if got, err := writer(p).Title(t.Context(), prompts.SummaryInput{Question: "q", Answer: "a"}); got != "" || err != nil {
 		t.Errorf("offline: %q, %v", got, err)
 	}
 }

@@ -13,10 +13,10 @@ import (
 // A SummaryInput is one exchange to be condensed, and its context.
 type SummaryInput struct {
 	Language string
-	// SoFar is the summary of the earlier exchanges; it resolves pronouns.
+	// SoFar is the summary of the earlier exchanges, which resolves pronouns.
 	SoFar    string
 	Question string
-	// Results are the tool results, as text.
+	// Results has the beginning of each tool result.
 	Results string
 	Answer  string
 }

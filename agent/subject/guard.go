@@ -40,14 +40,6 @@ type GuardConfig struct {
 	Logger *slog.Logger
 }
 
-// An Exchange is the last question that passed and its answer.
-type Exchange struct {
-	Question, Answer string
-	// Unjudged is set when a client sent the exchange and code was not sure that its question
-	// belongs to the topic: a follow-up of it is not sure either.
-	Unjudged bool
-}
-
 // A Question is a message to be judged.
 type Question struct {
 	Text string

@@ -48,13 +48,16 @@ type Example struct {
 	// means a message sent after an exchange on the topic.
 	Kind string `json:"kind,omitempty"`
 	// History are the exchanges before it, the newest last.
-	History []TopicExchange `json:"history,omitempty"`
+	History []Exchange `json:"history,omitempty"`
 }
 
-// A TopicExchange is a question of the topic and its answer.
-type TopicExchange struct {
-	User      string `json:"user"`
-	Assistant string `json:"assistant"`
+// An Exchange is a question that passed and its answer.
+type Exchange struct {
+	Question string `json:"user"`
+	Answer   string `json:"assistant"`
+	// Unjudged is set when a client sent the exchange and code was not sure that its question
+	// belongs to the topic: a follow-up of it is not sure either.
+	Unjudged bool `json:"-"`
 }
 
 // Follows reports whether the example was sent after an exchange on the topic.

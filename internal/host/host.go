@@ -12,6 +12,7 @@ import (
 	"molar/agent"
 	"molar/agent/memory"
 	"molar/agent/offer"
+	"molar/agent/prompts"
 	"molar/eval"
 	"molar/internal/cli"
 	"molar/internal/config"
@@ -151,7 +152,7 @@ func (h *Host) open(ctx context.Context) (err error) {
 }
 
 // titles names conversations, except those of a tape: they are not listed.
-func (h *Host) titles(w memory.Writer) func(context.Context, memory.Exchange) (string, error) {
+func (h *Host) titles(w memory.Writer) func(context.Context, prompts.SummaryInput) (string, error) {
 	if h.opts.Edges != nil {
 		return nil
 	}

@@ -123,7 +123,7 @@ func evaluate(ctx context.Context, g *subject.Guard, e subject.Example, judge su
 	q := subject.Question{Text: e.Text, Lang: languageOf(e), Cold: true}
 	switch n := len(e.History); {
 	case n > 0:
-		q.Last = &subject.Exchange{Question: e.History[n-1].User, Answer: e.History[n-1].Assistant}
+		q.Last = &e.History[n-1]
 	case e.Follows():
 		q.Last = sampleExchange(g, q.Lang)
 	}
