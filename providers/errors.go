@@ -36,20 +36,20 @@ type Error struct {
 	Kind     Kind
 	Provider string
 	Model    string
-	// Status is the HTTP status, or zero when there was none.
+	// Status is the HTTP status, or zero if there was no HTTP answer.
 	Status     int
 	RetryAfter time.Duration
-	// Again says, where it is not empty, why the same request may well be answered when
-	// it is made once more at once. Changed is set when it will be another one by what
-	// the provider has learnt, so that it can be made as often as it changes.
+	// Again, if not empty, is why an immediate retry is likely to succeed. Changed is set if the
+	// provider has learnt from the failure, so that its next request will differ: it may be retried
+	// as often as it changes.
 	Again   string
 	Changed bool
-	// Final is set when the service says that asking again is no use.
+	// Final is set if the service reports that a retry cannot succeed.
 	Final bool
 	Err   error
 }
 
-// Error gives the provider, the model and the cause.
+// Error returns a text with the provider, the model and the cause.
 func (e *Error) Error() string {
 	where := e.Provider
 	if e.Model != "" {

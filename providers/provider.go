@@ -1,7 +1,6 @@
-// Package providers declares what the agent asks of a model: one streaming call,
-// the request and chunk types, and the kinds of error that a caller acts on. The
-// adapters live one level below, each with its own SDK: gemini, ollama, openai and
-// offline; chain chooses among them.
+// Package providers declares the agent's interface to models: one streaming call, the request and
+// chunk types, and the kinds of error that a caller acts on. The adapters are packages below it,
+// each with its own SDK: gemini, ollama, openai and offline; chain chooses among them.
 package providers
 
 import (
@@ -15,15 +14,14 @@ import (
 	"molar/schemas"
 )
 
-// A Provider speaks to one model service.
+// A Provider is a client of one model service.
 type Provider interface {
-	// Name is the provider's name in the config: "ollama", "gemini", "openai",
-	// "offline".
+	// Name returns the provider's name in the config: "ollama", "gemini", "openai" or "offline".
 	Name() string
-	// Stream runs one model call and yields its chunks as they arrive. The call is
-	// made when the sequence is ranged over, once. An error is an [*Error], comes
-	// once and last. A sequence that ends without an error has yielded a chunk
-	// with Finish set. Breaking off cancels the call.
+	// Stream runs one model call and yields its chunks as they arrive. The call begins when the
+	// sequence is ranged over, which may be done once. An error is an [*Error] and comes last. A
+	// sequence that ends without an error has yielded a chunk with Finish set. Breaking off cancels
+	// the call.
 	Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 }
 
@@ -39,7 +37,7 @@ const (
 	PassSummary   Pass = "summary"
 )
 
-// A ToolChoice says whether the model must or may call a tool.
+// A ToolChoice determines whether the model must or may call a tool.
 type ToolChoice string
 
 // The tool choices. The zero value is ToolAuto.
@@ -58,27 +56,25 @@ type Request struct {
 	// Tools are offered as function schemas, in this order.
 	Tools      []schemas.ToolInfo
 	ToolChoice ToolChoice
-	// ForbidCalls allows no call. Where the wire can say so the tools stay in the
-	// request, which then begins like those before it, as caches of prompts want it. A
-	// call that comes all the same is dropped with a note.
+	// ForbidCalls forbids tool calls. If the service's API can express that, the tools stay in the
+	// request, so that it begins like earlier ones and hits their prompt cache. A call that the
+	// model makes nevertheless is dropped with a note.
 	ForbidCalls bool
-	// Until is when the first output must have come at the latest; zero means within the
-	// provider's own limit.
+	// Until is the deadline of the first output; zero means the provider's own limit.
 	Until time.Time
-	// After is the error of the try before this one, when the chain makes a call again.
+	// After is the error of the previous try, if the chain retries a call.
 	After error
-	// Schema, when set, constrains the answer to a JSON value of this JSON Schema.
-	// It is never set together with Tools.
+	// Schema, if set, constrains the answer to a JSON value that matches this JSON Schema. It is
+	// never set together with Tools.
 	Schema json.RawMessage
-	// Language is the language that the answer should be in, "vi", "en" or "other"; a hint
-	// for providers without a model of their own.
+	// Language is the language of the answer, "vi", "en" or "other". It is a hint for the offline
+	// provider.
 	Language string
-	// About says in a sentence what the assistant is for; a hint like Language. Empty when
-	// it has nothing to look anything up with.
+	// About describes the purpose of the assistant in a sentence; a hint like Language. It is empty
+	// for an assistant that cannot look anything up.
 	About       string
 	Temperature *float64
-	// DefaultTemperature is used where neither the request nor the provider's own settings
-	// name one.
+	// DefaultTemperature is used if neither the request nor the provider's settings set one.
 	DefaultTemperature *float64
 	TopP               *float64
 	// MaxTokens bounds the answer; zero leaves it to the provider.
@@ -90,8 +86,8 @@ type Request struct {
 	Thinking schemas.Thinking
 	// Headers are further HTTP headers of the request.
 	Headers map[string]string
-	// ExtraBody is a JSON object whose fields are put into the body of the request and
-	// win; objects are merged.
+	// ExtraBody is a JSON object whose fields are merged into the body of the request and take
+	// precedence.
 	ExtraBody json.RawMessage
 }
 
@@ -117,7 +113,7 @@ func (p Pass) IsSmall() bool {
 	return p == PassGuardrail || p == PassLanguage || p == PassSummary
 }
 
-// A FinishReason says why a stream ended, in OpenAI's words.
+// A FinishReason is why a stream ended, in OpenAI's terms.
 type FinishReason string
 
 // The finish reasons.
@@ -134,34 +130,34 @@ type Chunk struct {
 	Text string
 	// Thinking is the model's reasoning; it is never part of the answer.
 	Thinking string
-	// Retract is set when all text of this call before this chunk has turned out to be
-	// reasoning. It stays where it was shown, and is not part of the answer, of what is
-	// remembered, or of what the model is sent later.
+	// Retract is set if all text of this call before this chunk has turned out to be reasoning. That
+	// text stays on the screen, but is not part of the answer, of the stored turn, or of later
+	// prompts.
 	Retract bool
-	// Call is a whole tool call, with a UUID of ours as its id.
+	// Call is a complete tool call. Its id is a UUID that the host made.
 	Call *schemas.ToolCall
 	// State is the provider's private state for this chunk's part.
 	State *schemas.ProviderState
 	// Sources are pages that the provider grounded its answer on.
 	Sources []schemas.Source
-	// Usage is the running total of this call; the last one seen counts.
+	// Usage is the running total of this call; the last one counts.
 	Usage *schemas.Usage
-	// Switched is set on the first chunk of a call that another provider than the
-	// route's answers, because that one could not.
+	// Switched is set on the first chunk of a call that a fallback answers instead of the route's
+	// provider.
 	Switched *Switch
-	// Note explains a decision of the provider's own code, for the trace.
+	// Note explains a decision of the provider's code, for the trace.
 	Note string
 	// Finish is set on the last chunk.
 	Finish FinishReason
 }
 
-// A Switch is a fall-over to another provider, before the first output of a call.
+// A Switch is a fallback to another provider, before the first output of a call.
 type Switch struct {
 	Provider string `json:"provider"`
 	Model    string `json:"model"`
 	// Why names the provider that failed and its fault.
 	Why string `json:"why"`
-	// Quotes is set when no model answers: the provider quotes what was found.
+	// Quotes is set if the fallback has no model and only quotes tool results.
 	Quotes bool `json:"-"`
 }
 
@@ -171,24 +167,23 @@ type Route struct {
 	// Model answers; SmallModel judges, detects and summarises.
 	Model      string
 	SmallModel string
-	// Why says how the route was chosen, for people.
+	// Why explains to people how the route was chosen.
 	Why string
-	// Offline is set when no model can be had and the provider only quotes.
+	// Offline is set if no model is available and the provider only quotes.
 	Offline bool
-	// Queues is set when the provider runs one request after the other, so that two
-	// at once gain nothing.
+	// Queues is set if the provider runs one request at a time, so that concurrent requests gain
+	// nothing.
 	Queues bool
 }
 
-// A Windower is a [Provider] that knows how long the context of a model is.
+// A Windower is a [Provider] that can report the size of a model's context window.
 type Windower interface {
-	// Window returns how many tokens prompt and answer of a call may have together, or
-	// 0 when that is not known. It may ask the service, once for each model.
+	// Window returns how many tokens the prompt and the answer of a call may have together, or 0 if
+	// unknown. It may query the service, once for each model.
 	Window(ctx context.Context, model string) int
 }
 
-// Window returns the window of a model at p, or at the provider that p wraps, and 0
-// when it is not known.
+// Window returns the window of a model at p, or at the provider that p wraps; 0 if unknown.
 func Window(ctx context.Context, p Provider, model string) int {
 	if w, ok := as[Windower](p); ok {
 		return w.Window(ctx, model)
@@ -196,8 +191,8 @@ func Window(ctx context.Context, p Provider, model string) int {
 	return 0
 }
 
-// MaxWindow returns the largest window that a model at p can have, or at the provider that p
-// wraps: where that does not grow, its [Window].
+// MaxWindow returns the largest window that a model can have at p, or at the provider that p wraps.
+// If the window cannot grow, that is its [Window].
 func MaxWindow(ctx context.Context, p Provider, model string) int {
 	if g, ok := as[interface {
 		MaxWindow(ctx context.Context, model string) int
@@ -207,7 +202,7 @@ func MaxWindow(ctx context.Context, p Provider, model string) int {
 	return Window(ctx, p, model)
 }
 
-// as returns p, or the provider that p wraps, as one that can do more.
+// as returns p, or the provider that p wraps, as a T; ok is false if neither is one.
 func as[T any](p Provider) (able T, ok bool) {
 	for p != nil {
 		if able, ok = p.(T); ok {

@@ -2,14 +2,14 @@ package providers
 
 import "molar/schemas"
 
-// A Refuser is a [Provider] that leaves tools out of requests, since one that its service
-// does not take would sink them all.
+// A Refuser is a [Provider] that omits tools which its service rejects: one of them would fail the
+// whole request.
 type Refuser interface {
-	// LeftOut returns the reason for each of the tools that is left out, by its name.
+	// LeftOut returns why tools are omitted, by name.
 	LeftOut(tools []schemas.ToolInfo) map[string]string
 }
 
-// LeftOut returns which of the tools p, or the provider that p wraps, leaves out, and why.
+// LeftOut returns why p, or the provider that p wraps, omits tools, by name.
 func LeftOut(p Provider, tools []schemas.ToolInfo) map[string]string {
 	if r, ok := as[Refuser](p); ok {
 		return r.LeftOut(tools)

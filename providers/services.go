@@ -13,48 +13,48 @@ const (
 	Gemini = "gemini"
 	OpenAI = "openai"
 	Ollama = "ollama"
-	// Offline has no model: it quotes what tools found.
+	// Offline has no model: it quotes tool results.
 	Offline = "offline"
 )
 
-// A Service is what the rest of the program knows of a provider without its adapter.
+// A Service describes a provider to code that does not import its adapter.
 type Service struct {
-	// Name is the provider's in llm.provider, the key of its block below llm, and what
-	// [Provider.Name] returns.
+	// Name is the provider's value of llm.provider, the key of its block below llm, and the result
+	// of [Provider.Name].
 	Name string
-	// Label is what people call it.
+	// Label is its name as shown to people.
 	Label string
-	// About describes it to people, in a few words, by language.
+	// About describes it to people in a few words.
 	About About
-	// Keys are the variables of the environment that may hold its key, the first that is set
-	// counts and messages name the first; none for a service without a key.
+	// Keys are the environment variables that may hold its key: the first one that is set counts.
+	// Messages name the first of the list. It is empty for a service without a key.
 	Keys []string
-	// KeyHost is the host whose key is in Keys, with the hosts below it: another one at
-	// base_url is not sent that key, and may need none. Empty means any host.
+	// KeyHost is the host that the key in Keys belongs to, including its subdomains. If base_url has
+	// another host, the key is not sent to it and is not required. Empty means any host.
 	KeyHost string
-	// Addresses are further variables of the environment that may hold base_url.
+	// Addresses are environment variables that may hold base_url.
 	Addresses []string
-	// Setup says what makes it usable where that is missing, as an order.
+	// Setup tells a person, in the imperative, how to make it usable.
 	Setup string
-	// Fetch is the command that gets a model of a service on this machine; empty elsewhere.
+	// Fetch is the command that downloads a model of a local service; empty for a remote one.
 	Fetch string
-	// BaseURL, Model and SmallModel hold where the settings name no other.
+	// BaseURL, Model and SmallModel are the defaults of the settings.
 	BaseURL, Model, SmallModel string
-	// Lower makes the input schema of a tool fit for the service; nil where there is no model.
+	// Lower converts a tool's input schema to what the service accepts; nil without a model.
 	Lower func(json.RawMessage) (lower.Result, error)
-	// Queues is set when it runs one request after the other.
+	// Queues is set if it runs one request at a time.
 	Queues bool
-	// Wire is the form of its traffic on a tape, one that eval/tape knows.
+	// Wire names the format of its recorded traffic, one of those that eval/tape reads.
 	Wire string
-	// Telemetry is its name in the conventions of OpenTelemetry, gen_ai.provider.name.
+	// Telemetry is its value of OpenTelemetry's gen_ai.provider.name.
 	Telemetry string
 }
 
 // About is a text in the languages of the pages.
 type About struct{ English, Vietnamese string }
 
-// Services returns all that a person can choose. Those with models come first, in the order
-// in which auto asks them; the last one has none.
+// Services returns all services that a person can choose. The services with models come first, in
+// the order in which auto tries them; the last one has no model.
 func Services() []Service {
 	return []Service{
 		{
@@ -85,7 +85,7 @@ func Services() []Service {
 // HasModels reports whether the service has models of its own.
 func (s Service) HasModels() bool { return s.Name != Offline }
 
-// Find returns the service of a name; ok is false where there is none.
+// Find returns the service with the name; ok is false if no service has it.
 func Find(name string) (s Service, ok bool) {
 	all := Services()
 	i := slices.IndexFunc(all, func(s Service) bool { return s.Name == name })
@@ -95,7 +95,7 @@ func Find(name string) (s Service, ok bool) {
 	return all[i], true
 }
 
-// Names are those of all services.
+// Names returns the names of all services.
 func Names() []string {
 	var names []string
 	for _, s := range Services() {
@@ -104,12 +104,12 @@ func Names() []string {
 	return names
 }
 
-// WithModels are the names of the services that have models, in the order of auto.
+// WithModels returns the names of the services that have models, in the order of auto.
 func WithModels() []string {
 	return slices.DeleteFunc(Names(), func(name string) bool { return name == Offline })
 }
 
-// Lowerings returns how each service with models wants the schemas of tools, by name.
+// Lowerings returns the schema conversions of the services with models.
 func Lowerings() []lower.Lowering {
 	var all []lower.Lowering
 	for _, s := range Services() {
@@ -121,7 +121,7 @@ func Lowerings() []lower.Lowering {
 	return all
 }
 
-// Variables are the variables of the environment that hold keys and addresses of services.
+// Variables returns the environment variables that hold keys and addresses of services.
 func Variables() []string {
 	var names []string
 	for _, s := range Services() {
@@ -130,8 +130,8 @@ func Variables() []string {
 	return names
 }
 
-// HowToGetOne tells which keys to set and which services to start to have a model, with
-// the caller's words for that, so that it fits any sentence: "set A or B, or start C".
+// HowToGetOne returns how a person gets a model: "set A or B, or start C". The caller passes the
+// words for set, or and start, so that the text fits into a sentence of any language.
 func HowToGetOne(set, or, start string) string {
 	var keys, local []string
 	for _, s := range Services() {
@@ -145,7 +145,7 @@ func HowToGetOne(set, or, start string) string {
 	return set + " " + List(keys, or) + ", " + or + " " + start + " " + List(local, or)
 }
 
-// List joins names for a sentence: "a, b or c".
+// List joins names as in a sentence: "a, b or c".
 func List(names []string, or string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")

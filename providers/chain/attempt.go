@@ -82,7 +82,7 @@ func (a *attempt) release(yield func(providers.Chunk, error) bool) bool {
 // fail returns the failure if another candidate may avoid it, else it yields it.
 func (a *attempt) fail(ctx context.Context, chunk providers.Chunk, err error, yield func(providers.Chunk, error) bool) *providers.Error {
 	e, ok := errors.AsType[*providers.Error](err)
-	ok = ok && ctx.Err() == nil // cancelling is no failure of the candidate
+	ok = ok && ctx.Err() == nil // a cancelled call does not count as the candidate's failure
 	if ok && a.breaker != nil && isOutage(e.Kind) {
 		a.breaker.failed(ctx, e)
 	}

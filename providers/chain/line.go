@@ -28,13 +28,13 @@ type line struct {
 	failed map[string]error
 }
 
-// A step is one provider of an order. auto marks those that auto expands to.
+// A step is one provider of an order. auto is set if it comes from expanding auto.
 type step struct {
 	name string
 	auto bool
 }
 
-// steps expands an order and the auto in it.
+// steps returns the providers of an order, with auto expanded.
 func (c *Chain) steps(order []string) []step {
 	var steps []step
 	add := func(name string, auto bool) {
@@ -57,9 +57,9 @@ func (c *Chain) steps(order []string) []step {
 	return steps
 }
 
-// lineUp returns the line of a route that was picked for a step. It never falls back to auto's
-// offline mid-turn.
-func (c *Chain) lineUp(chosen step, route providers.Route, steps []step) *line {
+// newLine returns the line of a route that was picked for a step. It never falls back to auto's
+// offline provider in the middle of a turn.
+func (c *Chain) newLine(chosen step, route providers.Route, steps []step) *line {
 	l := &line{chain: c, first: route, steps: []step{chosen}, failed: map[string]error{}}
 	for _, s := range steps {
 		if _, configured := c.candidates[s.name]; s.name != chosen.name && (configured || s.name == Offline && !s.auto) {
@@ -156,8 +156,8 @@ func (l *line) attempt(ctx context.Context, s step, req *providers.Request, miss
 }
 
 // prepare is attempt without the check for earlier failures.
-func (l *line) prepare(ctx context.Context, s step, asked *providers.Request, missed []error) (*attempt, error) {
-	route, req := l.first, *asked
+func (l *line) prepare(ctx context.Context, s step, request *providers.Request, missed []error) (*attempt, error) {
+	route, req := l.first, *request
 	if s.name == Offline && (len(req.Schema) > 0 || req.Pass.IsSmall()) {
 		return nil, errors.New("offline: has no model that could judge or summarise")
 	}

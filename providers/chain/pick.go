@@ -11,13 +11,12 @@ import (
 	"molar/providers"
 )
 
-// Pick chooses the route of a turn. A provider that is asked for by name is used
-// or an error says why it cannot be; only auto, and a list that names it, end in
-// the offline provider. Errors are, or hold, a [*providers.Error].
+// Pick chooses the route of a turn. If a provider that was requested by name cannot be used, it
+// returns an error; only auto, and a list that names it, fall back to the offline provider. Errors
+// are, or wrap, a [*providers.Error].
 //
-// The route's provider goes on to the next one of the order when a call fails
-// before its first output. It is meant for one turn: what failed in it is not asked
-// again by its later calls.
+// If a call fails before its first output, the route's provider falls back to the next one of the
+// order. Use a route for one turn only: its later calls skip a provider that failed.
 func (c *Chain) Pick(ctx context.Context, want Want) (providers.Route, error) {
 	order := c.order
 	if want.Provider != "" {
@@ -35,8 +34,8 @@ func (c *Chain) Pick(ctx context.Context, want Want) (providers.Route, error) {
 	return route, nil
 }
 
-// Warm probes what the configured order needs, so that the first turn need not,
-// and returns the route that a turn would take now.
+// Warm probes the providers of the configured order, so that the first turn need not, and returns
+// the route that a turn would get now.
 func (c *Chain) Warm(ctx context.Context) (providers.Route, error) {
 	route, err := c.Pick(ctx, Want{})
 	if err == nil {
@@ -45,8 +44,8 @@ func (c *Chain) Warm(ctx context.Context) (providers.Route, error) {
 	return route, err
 }
 
-// first returns the first of the steps that is ready and not paused. When all that
-// are ready are paused, it is the one whose pause ends first.
+// first returns the route of the first step that is ready and not paused. If all ready ones are
+// paused, it returns the one whose pause ends first.
 func (c *Chain) first(ctx context.Context, steps []step) (providers.Route, error) {
 	var missed, paused []error
 	var spare *line
@@ -65,7 +64,7 @@ func (c *Chain) first(ctx context.Context, steps []step) (providers.Route, error
 			return route, nil
 		}
 		if err == nil {
-			l := c.lineUp(s, route, steps)
+			l := c.newLine(s, route, steps)
 			if err = c.breakers[s.name].passes(); err == nil {
 				return l.route(paused), nil
 			}
@@ -85,8 +84,8 @@ func (c *Chain) first(ctx context.Context, steps []step) (providers.Route, error
 	return providers.Route{}, errors.Join(missed...)
 }
 
-// missingModel returns the first error that says that a model is not there: the person
-// named it, and would take quotations for its answers.
+// missingModel returns the first error about a model that does not exist. A person named that
+// model, and would mistake the offline provider's quotations for its answers.
 func missingModel(missed []error) error {
 	for _, err := range missed {
 		if providers.KindOf(err) == providers.KindModelNotFound {
@@ -96,8 +95,8 @@ func missingModel(missed []error) error {
 	return nil
 }
 
-// at is the route over the provider of a step, if it is ready. A probe is short
-// when there is something to turn to.
+// at returns the route over a step's provider, or an error if it is not ready. listed is set if the
+// order has other steps: the probe then has a shorter timeout.
 func (c *Chain) at(ctx context.Context, s step, listed bool) (providers.Route, error) {
 	if s.name == Offline {
 		if c.offline == nil {
@@ -120,7 +119,7 @@ func (c *Chain) at(ctx context.Context, s step, listed bool) (providers.Route, e
 	return route, err
 }
 
-// offlineWhy says why nothing better than offline could be had.
+// offlineWhy returns why the offline provider was chosen.
 func offlineWhy(s step, missed []error) string {
 	if s.auto {
 		return Auto + ": " + cmp.Or(reasons(missed), "no provider is configured: "+providers.HowToGetOne("set", "or", "start"))
@@ -128,7 +127,7 @@ func offlineWhy(s step, missed []error) string {
 	return cmp.Or(reasons(missed), "it is asked for")
 }
 
-// errNotConfigured returns an error with the setting that the provider of that name needs.
+// errNotConfigured returns an error that names the setting which the provider needs.
 func errNotConfigured(name string) error {
 	if s, ok := providers.Find(name); ok && s.Setup != "" {
 		return errors.New("not configured: " + s.Setup)
@@ -136,7 +135,7 @@ func errNotConfigured(name string) error {
 	return fmt.Errorf("not configured: give llm.%s in the config", name)
 }
 
-// reasons joins what was missed into one line.
+// reasons joins the texts of errors into one line, without repetitions in a row.
 func reasons(errs []error) string {
 	texts := make([]string, 0, len(errs))
 	for _, err := range errs {

@@ -30,7 +30,7 @@ func (p *Provider) run(ctx context.Context, q *query, req providers.Request, emi
 	c := &call{p: p, q: q, req: req, x: x, grounded: map[string]bool{}}
 	c.answer = wire.Answer{
 		Emit: emit, X: x, Set: q.set, Forbid: q.forbid,
-		Speech: wire.NewSpeech(&p.aloud, req, wire.Printed(q.set)),
+		Speech: wire.NewSpeech(&p.unopened, req, wire.Printed(q.set)),
 	}
 	err := p.tools.Settle(ctx, req.After, c.exchange(ctx))
 	if err == nil || errors.Is(err, wire.ErrStopped) {

@@ -17,7 +17,7 @@ func lowerTool(t *wire.Tool) error {
 	if err != nil {
 		return err
 	}
-	t.Params, t.Says, t.Wrapped = res.Schema, wire.Described(t.Info, res.Hint), res.Wrapped
+	t.Params, t.Description, t.Wrapped = res.Schema, wire.Described(t.Info, res.Hint), res.Wrapped
 	if string(res.Schema) == `{"type":"object"}` {
 		res.Schema = nil // some models reject an object without properties
 	}
@@ -25,6 +25,6 @@ func lowerTool(t *wire.Tool) error {
 		Name        string          `json:"name"`
 		Description string          `json:"description,omitempty"`
 		Parameters  json.RawMessage `json:"parametersJsonSchema,omitempty"`
-	}{t.Info.Name, t.Says, res.Schema})
+	}{t.Info.Name, t.Description, res.Schema})
 	return err
 }

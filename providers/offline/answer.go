@@ -8,7 +8,7 @@ import (
 	"molar/schemas"
 )
 
-// The sentences that say that nobody thought about this answer.
+// closingEnglish, and closingVietnamese, return the sentence that no model wrote the answer.
 func closingEnglish() string {
 	return "(No model is configured: this is quoted from tools. " + providers.HowToGetOne("Set", "or", "run") + ", for real answers.)"
 }
@@ -17,30 +17,31 @@ func closingVietnamese() string {
 	return "(Chưa cấu hình mô hình nào: nội dung trên được trích từ công cụ. " + providers.HowToGetOne("Hãy đặt", "hoặc", "chạy") + ", để có câu trả lời thật.)"
 }
 
-// What a person reads, in both languages.
+// Texts for a person, in both languages.
 const (
-
-	// The same for whoever asks about a subject: nothing of how the host is set up.
+	// The end of a quotation, and the answer without one, for an assistant with a purpose: its users
+	// cannot change the host's setup, so these texts do not mention it.
 	quotedEnglish    = "(This is quoted as it was found. It was not written for your question.)"
 	quotedVietnamese = "(Nội dung trên được trích nguyên văn, không phải viết riêng cho câu hỏi của bạn.)"
 	lostEnglish      = "I found nothing that I could quote for this. Please ask it as a whole question, and I will look again."
 	lostVietnamese   = "Mình chưa tìm được gì để trích cho câu này. Bạn hỏi lại bằng một câu đầy đủ giúp mình nhé."
 
-	// Behind an earlier answer: who was told what to do in an emergency must not take this for its end.
+	// The same after an earlier answer: a person with instructions for an emergency must not think
+	// that they no longer apply.
 	noMoreEnglish    = "I found nothing more on this. What I said before still holds. Ask it as a whole question, and I will look again."
 	noMoreVietnamese = "Mình chưa tìm được gì thêm cho câu này. Những điều mình đã nói ở trên vẫn đúng. Bạn hỏi lại bằng một câu đầy đủ giúp mình nhé."
 
-	// There, to something new: nobody has looked whether the earlier answer fits it.
+	// The same if the question may report something new, which the earlier answer may not fit.
 	newEnglish    = "I found nothing more on this. If something is new or has got worse, what I said before may not be enough: have it looked at now. Ask it as a whole question, and I will look again."
 	newVietnamese = "Mình chưa tìm được gì thêm cho câu này. Nếu có điều gì mới hoặc nặng hơn, những gì mình đã nói có thể chưa đủ: hãy nhờ người có chuyên môn xem ngay. Bạn hỏi lại bằng một câu đầy đủ giúp mình nhé."
 )
 
-// lost says that nothing was found.
+// lost returns the text that nothing was found.
 func lost(t turn) string {
 	switch {
-	case !t.toldSomething():
+	case !t.answeredBefore():
 		return pick(t.vietnamese, lostVietnamese, lostEnglish)
-	case t.tellsNews():
+	case t.mayReportNews():
 		return pick(t.vietnamese, newVietnamese, newEnglish)
 	}
 	return pick(t.vietnamese, noMoreVietnamese, noMoreEnglish)
@@ -53,11 +54,11 @@ func pick(vietnamese bool, vi, en string) string {
 	return en
 }
 
-// answer quotes the results of a turn; without any it says what can be done.
+// answer quotes the results of a turn, or without results explains what the person can do.
 func answer(t turn, tools []schemas.ToolInfo) string {
 	if len(t.results) == 0 {
-		if said, ok := smallTalk(t.question, t.about, t.vietnamese, len(tools) > 0); ok {
-			return said
+		if reply, ok := smallTalk(t.question, t.about, t.vietnamese, len(tools) > 0); ok {
+			return reply
 		}
 		if t.about != "" && len(tools) == 0 {
 			return lost(t)
@@ -67,7 +68,7 @@ func answer(t turn, tools []schemas.ToolInfo) string {
 	var parts []string
 	for _, r := range t.results {
 		if t.called {
-			parts = append(parts, tell(r, t.vietnamese))
+			parts = append(parts, report(r, t.vietnamese))
 		} else if s := t.quoteNews(r); s != "" && !r.IsError {
 			parts = append(parts, s)
 		}
@@ -82,25 +83,25 @@ func answer(t turn, tools []schemas.ToolInfo) string {
 	return strings.Join(append(parts, closing), "\n\n")
 }
 
-// tell introduces the result of a call and quotes it.
-func tell(r schemas.ToolResult, vietnamese bool) string {
-	said := quote(r, vietnamese)
+// report introduces the result of a call and quotes it.
+func report(r schemas.ToolResult, vietnamese bool) string {
+	quoted := quote(r, vietnamese)
 	switch {
-	case r.IsError && said == "":
+	case r.IsError && quoted == "":
 		return pick(vietnamese, "Công cụ "+r.ToolName+" báo lỗi mà không nói lý do.", "The tool "+r.ToolName+" reported an error without a reason.")
 	case r.IsError:
-		return pick(vietnamese, "Công cụ "+r.ToolName+" báo lỗi: ", "The tool "+r.ToolName+" reported an error: ") + said
-	case said == "":
+		return pick(vietnamese, "Công cụ "+r.ToolName+" báo lỗi: ", "The tool "+r.ToolName+" reported an error: ") + quoted
+	case quoted == "":
 		return pick(vietnamese, "Công cụ "+r.ToolName+" không trả về kết quả nào.", "The tool "+r.ToolName+" returned no results.")
 	}
-	return pick(vietnamese, "Kết quả từ "+r.ToolName+":\n", "Result of "+r.ToolName+":\n") + said
+	return pick(vietnamese, "Kết quả từ "+r.ToolName+":\n", "Result of "+r.ToolName+":\n") + quoted
 }
 
-// maxNamed is how many tools are named to a person who asked for none of them.
+// maxNamed is how many tools are named to a person whose question fits none of them.
 const maxNamed = 5
 
-// nothing answers a question for which no tool was called. Whoever reads it has no model, and
-// without tools nothing to ask either: then both are named, with the way to them.
+// nothing answers a question for which no tool was called. The host has no model; without tools it
+// can answer nothing, so the text explains how to add both.
 func nothing(vietnamese bool, tools []schemas.ToolInfo) string {
 	if len(tools) == 0 {
 		return pick(vietnamese,
@@ -121,7 +122,7 @@ func nothing(vietnamese bool, tools []schemas.ToolInfo) string {
 	return said + pick(vietnamese, " Các công cụ đang có: ", " Tools at hand: ") + list + "."
 }
 
-// askFor asks for the arguments that a question did not give, by name.
+// askFor asks for the missing arguments, by name.
 func askFor(vietnamese bool, tool string, missing []field) string {
 	var names []string
 	for _, f := range missing {
@@ -141,11 +142,11 @@ func askFor(vietnamese bool, tool string, missing []field) string {
 		"To use the tool "+tool+" I still need "+list+". What should it be?")
 }
 
-// maxSummary is how long a summary may be, in bytes.
+// maxSummary bounds a summary, in bytes.
 const maxSummary = 600
 
-// summarize gives the question's first sentence and the answer's first two. The answer
-// is the assistant's text after the last question, or a quoted result beside it.
+// summarize returns the question's first sentence and the answer's first two. The answer is the
+// assistant's text after the last question, else the last tool result.
 func summarize(t turn, messages []schemas.Message) string {
 	var reply string
 	for _, r := range t.results {

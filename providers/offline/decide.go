@@ -13,18 +13,18 @@ import (
 	"molar/schemas"
 )
 
-// A turn is what this provider needs of a request.
+// A turn holds the parts of a request that this provider uses.
 type turn struct {
 	question   string
 	vietnamese bool
 	about      string               // what the assistant is for
 	results    []schemas.ToolResult // of this question, in order
-	called     bool                 // some of them are of calls, not of code-driven tools
-	found      bool                 // more tools were looked for
-	answers    []string             // what was answered before, as far as the request holds it
+	called     bool                 // some of them are from calls, not from code-driven tools
+	searched   bool                 // find_tools has been called
+	answers    []string             // earlier answers in the request
 }
 
-// readTurn finds the last question and what tools have given for it since.
+// readTurn finds the last question and the tool results after it.
 func readTurn(req providers.Request) turn {
 	t := turn{about: req.About}
 	last := len(req.Messages) - 1
@@ -46,7 +46,7 @@ func readTurn(req providers.Request) turn {
 			switch {
 			case part.Result == nil, part.Kind != schemas.PartResult && part.Kind != schemas.PartContext:
 			case part.Result.Server == "" && part.Result.ToolName == schemas.FindTools:
-				t.found = true // its tools are among the others now
+				t.searched = true // the tools that it found are now among the others
 			default:
 				t.results = append(t.results, *part.Result)
 				t.called = t.called || part.Kind == schemas.PartResult
@@ -56,13 +56,13 @@ func readTurn(req providers.Request) turn {
 	return t
 }
 
-// opensTurn reports whether a message asks something: it holds a person's words, or a text to work
-// on. Others of role user are rules that code put behind results.
+// opensTurn reports whether a message is a question: it holds a person's words, or a text to work
+// on. Other messages of role user are rules that code added after results.
 func opensTurn(m schemas.Message) bool {
 	return m.Role == schemas.RoleUser && (m.Said() != "" || slices.ContainsFunc(m.Parts, func(p schemas.Part) bool { return p.Result != nil }))
 }
 
-// A decision is what to do with a request: a call, or text. Its note is for the trace.
+// A decision is the answer to a request: a call, or text. Its note is for the trace.
 type decision struct {
 	call       *schemas.ToolCall
 	text, note string
@@ -86,7 +86,7 @@ func decide(req providers.Request) decision {
 	}
 	switch {
 	case len(ranked) > 0 && ranked[0].score >= Threshold:
-	case !t.found && len(tools) < len(req.Tools):
+	case !t.searched && len(tools) < len(req.Tools):
 		words := map[string]any{"words": text.Clip(t.question, 190, "")}
 		return decision{call: call(schemas.FindTools, words), note: note + ": looks for more tools"}
 	default:
@@ -104,6 +104,6 @@ func decide(req providers.Request) decision {
 }
 
 func call(tool string, arguments map[string]any) *schemas.ToolCall {
-	data, _ := json.Marshal(arguments) // texts, finite numbers and JSON of a schema
+	data, _ := json.Marshal(arguments) // cannot fail: texts, finite numbers and JSON of a schema
 	return &schemas.ToolCall{ID: uuid.NewString(), Function: schemas.FunctionCall{Name: tool, Arguments: string(data)}}
 }

@@ -15,8 +15,8 @@ import (
 	"molar/schemas"
 )
 
-// A field is a property of a tool's input schema: the part of JSON Schema that is read here, and what
-// follows from its place.
+// A field is a property of a tool's input schema: the part of JSON Schema that this package reads,
+// and below it the property's name and whether it is required.
 type field struct {
 	Ref              string           `json:"$ref"`
 	Defs             map[string]field `json:"$defs"`
@@ -35,8 +35,8 @@ type field struct {
 	required bool
 }
 
-// UnmarshalJSON never fails: a server's odd property allows everything, and costs only
-// itself.
+// UnmarshalJSON never fails: a property with an unusual schema becomes one without restrictions, so
+// that the other properties stay usable.
 func (f *field) UnmarshalJSON(data []byte) error {
 	type plain field
 	if json.Unmarshal(data, (*plain)(f)) != nil {
@@ -88,7 +88,7 @@ func (f field) resolve(defs map[string]field) field {
 	return f
 }
 
-// kind returns the first type that is not null, "string" where none is given.
+// kind returns the first type that is not null, or "string" without a type.
 func (f field) kind() string {
 	types, several := f.Type.([]any)
 	for _, t := range append(types, f.Type) {
@@ -99,7 +99,7 @@ func (f field) kind() string {
 	return "string"
 }
 
-// precise reports whether a field wants a name that some system gave, never free words.
+// precise reports whether a field takes an identifier or a formatted value, not free text.
 func (f field) precise() bool {
 	return f.Format != "" || len(f.keys) > 0 && slices.Contains(keysOf("id ids key code number path file filename"), f.keys[len(f.keys)-1])
 }
@@ -113,8 +113,9 @@ func (f field) members() []string {
 	return out
 }
 
-// read returns a value as the field wants it, and false where the schema does not allow it. A number
-// or identifier is text only for a field that is precise, or named before it.
+// read returns a value in the field's type, and false if the schema does not allow it. named is set
+// if the question names the field before the value: otherwise only a precise string field takes a
+// number or an identifier.
 func (f field) read(w word, named bool) (any, bool) {
 	switch kind := f.kind(); {
 	case w.kind == "", len(f.Enum) > 0:
@@ -143,15 +144,15 @@ func (f field) read(w word, named bool) (any, bool) {
 	return nil, false
 }
 
-// fill returns the arguments that a question gives a tool, and the required fields that it gives none.
-// It finds what is plain: values by the name before them or, where one field alone can hold them, by
-// their form; members of enums; defaults; and words for the one required string. Which of two fields
-// a value is for is never guessed.
+// fill returns the arguments that a question contains for a tool, and the required fields without a
+// value. It assigns a value by the field's name before it or, if only one field can hold it, by its
+// form. It also uses members of enums, defaults, and the words of the question for the only required
+// string. It never guesses which of two fields a value belongs to.
 func (c candidate) fill(q question) (values map[string]any, missing []field) {
 	values = map[string]any{}
 	used := make([]bool, len(q.words))
-	take := func(i int, named bool, of func(field) bool) {
-		open := slices.DeleteFunc(slices.Clone(c.fields), func(f field) bool { return values[f.name] != nil || !of(f) })
+	take := func(i int, named bool, may func(field) bool) {
+		open := slices.DeleteFunc(slices.Clone(c.fields), func(f field) bool { return values[f.name] != nil || !may(f) })
 		if len(open) == 1 && !used[i] {
 			if v, fits := open[0].read(q.words[i], named); fits {
 				values[open[0].name], used[i] = v, true
@@ -182,12 +183,12 @@ func (c candidate) fill(q question) (values map[string]any, missing []field) {
 	return values, missing
 }
 
-// choose returns the first member of an enum that the question says, else what the schema gives for a
-// required field.
+// choose returns the first member of an enum that the question names, else, for a required field,
+// the only member or the default.
 func (f field) choose(q question) any {
-	unsaid := func(key string) bool { return !q.keys[key] }
+	missing := func(key string) bool { return !q.keys[key] }
 	for i, member := range f.members() {
-		if words := keysOf(member); len(words) > 0 && !slices.ContainsFunc(words, unsaid) {
+		if words := keysOf(member); len(words) > 0 && !slices.ContainsFunc(words, missing) {
 			return f.Enum[i]
 		}
 	}
@@ -201,8 +202,8 @@ func (f field) choose(q question) any {
 	return nil
 }
 
-// rest returns the question without the words at both ends that say nothing, say what to do, or are
-// the tool's or the field's own.
+// rest returns the question without function words, verbs, and words of the tool's and the field's
+// names at both ends.
 func (c candidate) rest(q question, f field) string {
 	start, end := 0, 0
 	for _, w := range q.words {

@@ -8,17 +8,17 @@ import (
 	"molar/schemas"
 )
 
-// near is the share of the first entry's score that another one needs.
+// near is the share of the first entry's score that another entry needs to be quoted instead.
 const near = 0.6
 
-// quoteNews quotes what code looked up. A follow-up is searched with its subject, and often
-// finds what the last answer quoted: that is not told twice, unless it is asked for by name.
-// Of it comes what speaks of the question now, else the first other entry that does, if it was found
-// nearly as surely or is asked for by name.
+// quoteNews quotes the result of a code-driven tool. A follow-up is searched with its subject, and
+// often finds the entry that the last answer quoted. That entry is not quoted again as a whole,
+// unless the question names it: only its sentences about the question are. Without such sentences,
+// the first other entry about the question is quoted, if its score is near or the question names it.
 func (t turn) quoteNews(r schemas.ToolResult) string {
 	found := entriesOf(r.Output)
 	asked := things(t.question)
-	if len(found) == 0 || !t.told(found[0]) || names(asked, found[0].title) {
+	if len(found) == 0 || !t.quotedBefore(found[0]) || names(asked, found[0].title) {
 		return quote(r, t.vietnamese)
 	}
 	again := slices.DeleteFunc(firstSentences(found[0].content, len(found[0].content)), func(s string) bool { return !t.speaksOf(s) })
@@ -26,7 +26,7 @@ func (t turn) quoteNews(r schemas.ToolResult) string {
 		return strings.Join(again, " ")
 	}
 	news := slices.DeleteFunc(found, func(e entry) bool {
-		return t.told(e) || e.score < near*found[0].score && !names(asked, e.title)
+		return t.quotedBefore(e) || e.score < near*found[0].score && !names(asked, e.title)
 	})
 	for i, e := range news {
 		if t.speaksOf(e.title + " " + e.content) {
@@ -36,24 +36,23 @@ func (t turn) quoteNews(r schemas.ToolResult) string {
 	return ""
 }
 
-// told reports whether an earlier answer quoted an entry.
-func (t turn) told(e entry) bool {
+// quotedBefore reports whether an earlier answer quoted an entry.
+func (t turn) quotedBefore(e entry) bool {
 	start := firstSentences(e.content, 1)
 	return len(start) > 0 && slices.ContainsFunc(t.answers, func(answer string) bool {
 		return strings.Contains(answer, e.title) && strings.Contains(answer, start[0])
 	})
 }
 
-// toldSomething reports whether an earlier answer said more than that nothing was found, or a
-// courtesy.
-func (t turn) toldSomething() bool {
+// answeredBefore reports whether an earlier answer was more than a fixed text.
+func (t turn) answeredBefore() bool {
 	return slices.ContainsFunc(t.answers, func(a string) bool { return !slices.Contains(fixedTexts(), strings.TrimSpace(a)) })
 }
 
-// tellsNews reports whether a question may tell of something new: it holds a word other than those that
-// say nothing of what happened. One that was said before is no exception, as it may be said of another
-// day. Nor is what was said before such news said to hold again.
-func (t turn) tellsNews() bool {
+// mayReportNews reports whether a question may report something new: it has a word that is not in
+// plainWords. A word of an earlier message counts too, as it may now be about another day. Once an
+// answer has doubted that the earlier ones still fit, all later questions count.
+func (t turn) mayReportNews() bool {
 	plain := map[string]bool{}
 	for w := range strings.FieldsSeq(plainWords) {
 		plain[text.Stem(w)] = true
@@ -62,30 +61,30 @@ func (t turn) tellsNews() bool {
 		slices.ContainsFunc(t.answers, func(a string) bool { return strings.Contains(a, newVietnamese) || strings.Contains(a, newEnglish) })
 }
 
-// plainWords of both languages, folded, say when or that all is well, and nothing of what happened.
+// plainWords are folded words of both languages about time or well-being; they report no event.
 const plainWords = `
 and so then now yet though however only really very too also else anyway maybe sure yes
 today tomorrow tonight later soon ok okay fine feel good well normal thank think
 vay the roi thoi qua lam vang da a nhi con chua luon
 hom nay ngay mai binh thuong khoe on cam on thay sau truoc`
 
-// things returns the keys of the words of a text that are no verbs.
+// things returns the keys of a text's words, without verbs.
 func things(s string) []string { return slices.DeleteFunc(keysOf(s), isVerb) }
 
-// holdsHalf reports whether at least half of some words are among others.
+// holdsHalf reports whether at least half of the words are among the others.
 func holdsHalf(words, others []string) bool {
 	missing := slices.DeleteFunc(slices.Clone(words), func(key string) bool { return slices.Contains(others, key) })
 	return len(words) >= 2*len(missing)
 }
 
-// names reports whether at least half of the words of a title were asked for; what stands in
-// brackets behind it is where the text is from.
+// names reports whether the question has at least half of the words of a title. The brackets at the
+// end of a title hold the source of the text and are ignored.
 func names(asked []string, title string) bool {
 	title, _, _ = strings.Cut(title, " (")
 	return holdsHalf(things(title), asked)
 }
 
-// speaksOf reports whether a text holds at least half of the words that were asked for.
+// speaksOf reports whether a text has at least half of the question's words.
 func (t turn) speaksOf(s string) bool {
 	asked := things(t.question)
 	return len(asked) > 0 && holdsHalf(asked, things(s))

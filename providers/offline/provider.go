@@ -1,11 +1,10 @@
-// Package offline is a provider with no model behind it. It picks tools by the words
-// that a question shares with them, fills arguments from the schema and the question,
-// answers by quoting tool results, and says so. It exists so that a whole turn runs,
-// and is tested, on any machine.
+// Package offline is a provider without a model. It picks tools by the words that they share with
+// the question, fills arguments from the schema and the question, and answers with quotations of tool
+// results that it marks as such. With it a whole turn can run, and be tested, on any machine.
 //
-// It owns the lexical scorer and the argument filler. It must not reach any network,
-// know any tool set, judge (guardrail, language), read prose into arguments, or call a
-// tool whose score is below [Threshold].
+// It owns the lexical scorer and the argument filler. It must not use the network, depend on any
+// tool set, judge (guardrail, language), interpret prose as arguments, or call a tool whose score is
+// below [Threshold].
 package offline
 
 import (
@@ -40,8 +39,7 @@ type Provider struct {
 
 var _ providers.Provider = (*Provider)(nil)
 
-// New returns a provider. There is no bad Config; the error is there for the shape
-// that all providers share.
+// New returns a provider. Its error is always nil; all providers' New have this signature.
 func New(cfg Config) (*Provider, error) {
 	return &Provider{cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))}, nil
 }
@@ -86,7 +84,8 @@ func (p *Provider) stream(ctx context.Context, req providers.Request, yield func
 	return nil
 }
 
-// chunks gives a call, or a word at a time and at most limit words where that is not 0.
+// chunks returns the chunks of a call, or of a text one word at a time; limit bounds the words, 0
+// means no limit.
 func (d decision) chunks(limit int) ([]providers.Chunk, providers.FinishReason) {
 	if d.call != nil {
 		return []providers.Chunk{{Call: d.call, Note: d.note}}, providers.FinishToolCalls
@@ -102,10 +101,10 @@ func (d decision) chunks(limit int) ([]providers.Chunk, providers.FinishReason) 
 	return out, providers.FinishStop
 }
 
-// spokenForm finds a word with the white space behind it.
+// spokenForm matches a word with the white space after it.
 var spokenForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\S+\s*`) })
 
-// count gives the words of the prompt as its tokens.
+// count returns the usage of a prompt, with each word counted as a token.
 func count(req providers.Request) schemas.Usage {
 	n := len(strings.Fields(req.System))
 	for _, m := range req.Messages {
@@ -114,7 +113,7 @@ func count(req providers.Request) schemas.Usage {
 	return schemas.Usage{PromptTokens: n}
 }
 
-// ended turns the end of ctx into an error of this package's kind.
+// ended returns a [*providers.Error] if ctx has ended.
 func ended(ctx context.Context) error {
 	err := ctx.Err()
 	if err == nil {

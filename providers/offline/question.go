@@ -8,7 +8,7 @@ import (
 	"molar/internal/text"
 )
 
-// A kind says what a value in a question looks like; "" is that of a plain word.
+// A kind is the form of a value in a question; "" means a plain word.
 type kind string
 
 const (
@@ -22,26 +22,26 @@ var (
 	codeForm   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d|/|@|\.\w`) })
 )
 
-// pieceForm finds what stands in quotation marks, and between spaces.
+// pieceForm matches quoted text, and pieces between spaces.
 var pieceForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("[\"“«`]([^\"”»`\\n]+)[\"”»`]|\\B'([^'\\n]+)'\\B|[^\\s\"“«`]+")
 })
 
-// A word of a question is a plain one with the key by which it is compared, or a value.
+// A word of a question is a plain word with its key, by which words are compared, or a value.
 type word struct {
 	kind       kind
 	key, text  string
 	start, end int // bytes in the question
 }
 
-// A question is a person's words, read once for all tools.
+// A question is a person's question, parsed once for all tools.
 type question struct {
 	text  string
 	words []word
-	keys  map[string]bool // of the plain words that say something
+	keys  map[string]bool // of the meaningful plain words
 }
 
-// maxQuestion bounds what is read of a question, in bytes: the rest is rarely about which tool to use.
+// maxQuestion bounds the read part of a question, in bytes: the rest rarely tells which tool to use.
 const maxQuestion = 2000
 
 func readQuestion(s string) question {
@@ -75,8 +75,8 @@ func readQuestion(s string) question {
 	return q
 }
 
-// nameBefore returns the key of the word before a value that may be the name of its field, past those
-// that say nothing: "id 7", "a price of 7".
+// nameBefore returns the key of the word before a value, which may be the name of its field. It skips
+// function words: "id 7", "a price of 7".
 func (q question) nameBefore(i int) string {
 	for j := i - 1; j >= 0 && q.words[j].kind == ""; j-- {
 		if q.words[j].key != "" {

@@ -13,23 +13,22 @@ import (
 	"molar/schemas"
 )
 
-// Limits of what is quoted of one result.
+// Limits of the quotation of one result.
 const (
 	maxQuoted = 2500 // bytes of plain text
 	maxLine   = 400  // bytes of one value
 	maxItems  = 20   // entries of a list
-	maxTitles = 5    // search results that are named below the one that is quoted
+	maxTitles = 5    // search results that are listed below the quoted one
 	maxDepth  = 4
 )
 
-// quote tells a result in lines that a person can read; links are left to whoever
-// lists the sources.
+// quote writes a result as readable lines, without links: the agent lists the sources.
 func quote(r schemas.ToolResult, vietnamese bool) string {
 	if found := entriesOf(r.Output); len(found) > 0 {
 		return bestEntry(found, vietnamese)
 	}
 	var s string
-	if schemas.CheckJSON(r.Output) != nil { // text that is no JSON is quoted as it is
+	if schemas.CheckJSON(r.Output) != nil { // other text is quoted unchanged
 		s = string(r.Output)
 	} else if json.Unmarshal(r.Output, &s) != nil {
 		dec := json.NewDecoder(bytes.NewReader(r.Output))
@@ -40,9 +39,8 @@ func quote(r schemas.ToolResult, vietnamese bool) string {
 	return sentences(strings.TrimSpace(s), maxQuoted)
 }
 
-// linesOf writes a JSON value, which is known to be whole, as lines: in the order of its keys,
-// which a server chose for readers, without links and what is empty. height is how deep lists
-// and objects nest in it.
+// linesOf writes a complete JSON value as lines, without links and empty values. It keeps the order
+// of the keys, which a server chose for readers. height is the depth of nested lists and objects.
 func linesOf(dec *json.Decoder, depth int) (lines []string, height int) {
 	tok, _ := dec.Token()
 	open, nested := tok.(json.Delim)
@@ -74,7 +72,7 @@ func linesOf(dec *json.Decoder, depth int) (lines []string, height int) {
 		}
 		height = max(height, deep+1)
 	}
-	_, _ = dec.Token() // the closing one
+	_, _ = dec.Token() // the closing bracket
 	if open == '[' && n > maxItems {
 		lines = append(lines, fmt.Sprintf("- … (+%d)", n-maxItems))
 	}
@@ -88,19 +86,19 @@ func indent(lines []string) []string {
 	return lines
 }
 
-// An entry is one search result. Its score is 0 where the tool gives none.
+// An entry is one search result. Its score is 0 if the tool returns no scores.
 type entry struct {
 	title, content string
 	score          float64
 }
 
-// blockForm finds a search result that is written as labelled text.
+// blockForm matches a search result that is written as labelled text.
 var blockForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^Title:[ \t]*(\S.*)\nContent:((?s:.*?))(?:^(?:Link|URL|Source):|^---|\z)`)
 })
 
-// entriesOf reads search results: labelled blocks of text, or objects that all have a title and a text,
-// under the name that search tools give their list. Anything else gives none.
+// entriesOf parses search results: labelled blocks of text, or a list "results" of objects that all
+// have a title and a text. For anything else it returns nil.
 func entriesOf(output json.RawMessage) []entry {
 	var found []entry
 	var s string
@@ -131,8 +129,8 @@ func entriesOf(output json.RawMessage) []entry {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// bestEntry tells the first entry whole, since its last sentence may be the one that warns,
-// and the titles of the others: whoever searched has ranked them.
+// bestEntry writes the first entry in full, as its last sentence may be a warning, and the titles of
+// the others. The entries are in the order of the search tool's ranking.
 func bestEntry(found []entry, vietnamese bool) string {
 	best := found[0].title
 	if found[0].content != "" {

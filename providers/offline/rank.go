@@ -12,27 +12,27 @@ import (
 )
 
 // Threshold is the score below which a tool is never called. Scores have no upper limit; a tool
-// whose name and arguments a question fits has 1.5 to 4.
+// whose name and arguments fit a question scores 1.5 to 4.
 const Threshold = 1.0
 
-// minSubject is how much of a tool's subject a question must name: about one word of its name or two
-// of its description. A verb alone ("find", "write") is no reason to call anything; nor is anything
-// else for a tool that makes a change which is not asked for.
+// minSubject is the least score of a tool's subject words in a question: about one word of its name
+// or two of its description. A verb alone ("find", "write") does not justify a call, and a tool that
+// makes changes is called only if the question asks for the change.
 const minSubject = 0.42
 
-// The places where a word of a tool may stand, and what a match there is worth.
+// The places where a word of a tool may occur, and the weight of a match there.
 const (
 	inName        = 1.0
 	inArgument    = 0.6
 	inDescription = 0.4
 )
 
-// A candidate is a tool, and how it suits a question.
+// A candidate is a tool and its score for a question.
 type candidate struct {
 	schemas.ToolInfo
 	fields []field
 	name   []string           // the words of its own name
-	worth  map[string]float64 // of each word: the best place where it stands
+	worth  map[string]float64 // the weight of each word, by the best place where it occurs
 	score  float64
 }
 
@@ -79,10 +79,10 @@ func rank(tools []schemas.ToolInfo, q question) []candidate {
 	return ranked
 }
 
-// suit scores a tool by the words that the question shares with it, and by the share of its name
-// that the question says.
+// suit scores a tool by the words that it shares with the question, and by the share of its name that
+// the question contains.
 func (c *candidate) suit(q question, weigh func(string) float64) {
-	var subject, said, whole float64
+	var subject, named, whole float64
 	for _, w := range slices.Sorted(maps.Keys(q.keys)) { // sums of floats depend on their order
 		worth := c.worth[w] * weigh(w)
 		if c.score += worth; !isVerb(w) {
@@ -92,11 +92,11 @@ func (c *candidate) suit(q question, weigh func(string) float64) {
 	unasked := false
 	for _, w := range c.name {
 		if whole += weigh(w); q.keys[w] {
-			said += weigh(w)
+			named += weigh(w)
 		}
 		unasked = unasked || changes(w) && !q.keys[w]
 	}
-	c.score += 0.9 * said / max(whole, 1e-9)
+	c.score += 0.9 * named / max(whole, 1e-9)
 	if subject < minSubject || unasked {
 		c.score = min(c.score, Threshold/2)
 	}

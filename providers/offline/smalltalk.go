@@ -7,11 +7,11 @@ import (
 	"molar/internal/text"
 )
 
-// A courtesy is a kind of small talk and what is said to it.
+// A courtesy is a kind of small talk, by phrases that "|" separates, and the reply to it.
 type courtesy struct{ phrases, vi, en string }
 
-// courtesies are what people say that asks for no tool, folded. The first that a message
-// holds counts.
+// courtesies returns the small talk that needs no tool, with folded phrases. The first one whose
+// phrase a message contains counts.
 func courtesies() []courtesy {
 	return []courtesy{
 		{
@@ -42,7 +42,7 @@ func courtesies() []courtesy {
 	}
 }
 
-// fixedTexts are what a person reads who asks about a subject, beside what was found.
+// fixedTexts returns the fixed answers that quote nothing.
 func fixedTexts() []string {
 	texts := []string{lostEnglish, lostVietnamese, noMoreEnglish, noMoreVietnamese, newEnglish, newVietnamese}
 	for _, c := range courtesies() {
@@ -51,20 +51,20 @@ func fixedTexts() []string {
 	return texts
 }
 
-// nods are the words of messages that only say that an answer was read: they ask for nothing.
+// nods are the words of messages that only acknowledge an answer and ask for nothing.
 const nods = " ok okay oke oki okie okela alright fine right got it i see understood sure yes no yeah yep da vang u uh um a ah roi duoc hieu nhe nha nhen ban bs em minh ad "
 
-// What a nod is answered with.
+// The reply to a nod.
 const (
 	nodEnglish    = "All right. Ask me whenever something else comes up."
 	nodVietnamese = "Vâng ạ. Bạn cần hỏi thêm gì thì cứ nhắn nhé."
 )
 
-// smallTalkWords is how many words a courtesy has at most: a longer message asks for more.
+// smallTalkWords is the length of the longest courtesy, in words: a longer message asks for more.
 const smallTalkWords = 8
 
-// smallTalk answers a greeting, thanks, a goodbye, or the question what this assistant can
-// do, as a person would. about says what the assistant is for.
+// smallTalk answers a greeting, thanks, a goodbye, or the question what this assistant can do. about
+// describes the assistant's purpose.
 func smallTalk(question, about string, vietnamese, tools bool) (string, bool) {
 	words := wordForm().FindAllString(text.Fold(question), -1)
 	if len(words) == 0 || len(words) > smallTalkWords {

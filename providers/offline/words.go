@@ -13,7 +13,7 @@ var (
 	humps    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`) })
 )
 
-// keysOf returns the words of an identifier or a text that say something of a subject or
+// keysOf returns the keys of the meaningful words of an identifier or a text, those for a subject or
 // an action: "getFamilyDetails", "get_family-details", "Get the details of a family".
 func keysOf(s string) []string {
 	var keys []string
@@ -25,8 +25,7 @@ func keysOf(s string) []string {
 	return keys
 }
 
-// keyOf folds and stems a word. Verbs for one action have one key; a word that says nothing
-// has "".
+// keyOf folds and stems a word. Verbs for one action share a key; the key of a function word is "".
 func keyOf(word string) string {
 	folded := text.Fold(word)
 	if key, ok := special()[folded]; ok {
@@ -35,8 +34,8 @@ func keyOf(word string) string {
 	return text.Stem(folded)
 }
 
-// verbs are those that tools are commonly named by, in both languages: the key of the
-// action, and the words for it. The first three only look.
+// verbs are common in the names of tools, in both languages: each line has the key of an action and
+// the words for it. The first three actions only read.
 const verbs = `
 !find: find search lookup query tim
 !get: get show read fetch view open xem doc
@@ -50,7 +49,7 @@ const verbs = `
 !move: move rename chuyen
 !run: run execute chay`
 
-// functionWords of both languages say nothing of a subject.
+// functionWords are the words of both languages that carry no subject.
 const functionWords = `
 a an the this that these those some any all my your our his her its their i me you he she it we they us them
 is are was were be been am do does did can could will would shall should may might must have has had
@@ -76,7 +75,7 @@ var special = sync.OnceValue(func() map[string]string {
 
 func isVerb(key string) bool { return strings.HasPrefix(key, "!") }
 
-// changes reports whether a verb alters something.
+// changes reports whether the key is a verb that changes something.
 func changes(verb string) bool {
 	return isVerb(verb) && verb != "!find" && verb != "!get" && verb != "!list"
 }

@@ -103,7 +103,7 @@ func formPrompt(set wire.ToolSet, required bool) string {
 	var b strings.Builder
 	b.WriteString("You can call these tools:\n")
 	for _, t := range set {
-		fmt.Fprintf(&b, "- %s: %s\n  arguments: %s\n", t.Info.Name, wire.Harmless(strings.Join(strings.Fields(t.Says), " ")), wire.Harmless(string(t.Params)))
+		fmt.Fprintf(&b, "- %s: %s\n  arguments: %s\n", t.Info.Name, wire.Harmless(strings.Join(strings.Fields(t.Description), " ")), wire.Harmless(string(t.Params)))
 	}
 	b.WriteString("Write one JSON object and nothing else. To call tools, write\n" +
 		`{"tool_calls":[{"function":{"name":"the tool","arguments":{}}}]}` + "\n" +

@@ -172,7 +172,7 @@ func (r *formReader) End(cut bool) ([]schemas.FunctionCall, error) {
 	}
 	calls := wire.ReadPrinted(r.raw.String())
 	for _, call := range calls {
-		if r.form.set.Meant(call.Name) == nil {
+		if r.form.set.Resolve(call.Name) == nil {
 			return nil, fmt.Errorf("%w: it calls %q, which is not offered", errUnreadable, call.Name)
 		}
 	}

@@ -80,7 +80,7 @@ type Provider struct {
 	windows  windows
 	tools    *wire.Tools
 	quirks   wire.Quirks
-	aloud    wire.Aloud
+	unopened wire.UnopenedThoughts
 	thinkers wire.Thinkers
 	salvaged atomic.Int64
 	left     sync.Map // models whose last stream was cut short

@@ -36,7 +36,7 @@ func (p *Provider) Stream(ctx context.Context, req providers.Request) iter.Seq2[
 			return err
 		}
 		c.answer = wire.Answer{
-			Emit: emit, X: x, Set: c.set, Speech: wire.NewSpeech(&p.aloud, req, c.reader()),
+			Emit: emit, X: x, Set: c.set, Speech: wire.NewSpeech(&p.unopened, req, c.reader()),
 			Forbid: req.ForbidCalls, Written: c.form != nil,
 		}
 		if c.form != nil && req.After == nil {

@@ -68,7 +68,7 @@ type Provider struct {
 
 	tools    *wire.Tools
 	quirks   wire.Quirks
-	aloud    wire.Aloud
+	unopened wire.UnopenedThoughts
 	thinkers wire.Thinkers
 }
 

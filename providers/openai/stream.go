@@ -22,7 +22,7 @@ func (p *Provider) Stream(ctx context.Context, req providers.Request) iter.Seq2[
 		ctx, x := wire.Begin(ctx, p.limits, req.Until)
 		defer x.End()
 		c := &call{p: p, req: req, x: x}
-		c.answer = wire.Answer{Emit: emit, X: x, Set: set, Speech: wire.NewSpeech(&p.aloud, req, wire.Printed(set)), Forbid: req.ForbidCalls}
+		c.answer = wire.Answer{Emit: emit, X: x, Set: set, Speech: wire.NewSpeech(&p.unopened, req, wire.Printed(set)), Forbid: req.ForbidCalls}
 		return c.answer.Failed(p.tools.Settle(ctx, req.After, c.exchange(ctx, b)))
 	})
 }

@@ -25,11 +25,11 @@ func lowerTool(t *wire.Tool) error {
 		Description string          `json:"description,omitempty"`
 		Parameters  json.RawMessage `json:"parameters"`
 	}
-	t.Params, t.Says, t.Wrapped = res.Schema, describe(t.Info, res.Hint), res.Wrapped
+	t.Params, t.Description, t.Wrapped = res.Schema, describe(t.Info, res.Hint), res.Wrapped
 	t.Wire, err = json.Marshal(struct {
 		Type     string   `json:"type"`
 		Function function `json:"function"`
-	}{"function", function{t.Info.Name, t.Says, res.Schema}})
+	}{"function", function{t.Info.Name, t.Description, res.Schema}})
 	return err
 }
 

@@ -251,7 +251,7 @@ func (r *printed) End(bool) ([]schemas.FunctionCall, error) {
 	}
 	calls := ReadPrinted(string(r.held))
 	for _, call := range calls {
-		if t := r.set.Meant(call.Name); t == nil || !t.fits(call.Arguments) {
+		if t := r.set.Resolve(call.Name); t == nil || !t.fits(call.Arguments) {
 			return nil, nil
 		}
 	}

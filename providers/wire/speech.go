@@ -24,8 +24,8 @@ type Speech struct {
 }
 
 // NewSpeech returns the reader of a request's answer; fresh makes the reader of calls.
-func NewSpeech(aloud *Aloud, req providers.Request, fresh func() Reader) *Speech {
-	return &Speech{thoughts: aloud.Reader(req), fresh: fresh, reader: fresh()}
+func NewSpeech(memory *UnopenedThoughts, req providers.Request, fresh func() Reader) *Speech {
+	return &Speech{thoughts: memory.Reader(req), fresh: fresh, reader: fresh()}
 }
 
 // Take reads a piece of the text and returns what to show now.

@@ -21,15 +21,15 @@ func blocks() []block {
 	}
 }
 
-// Aloud remembers which models begin with their thoughts and mark only their end, because the
-// prompt template contains the opening mark. The zero value is ready; it is safe for concurrent
-// use.
-type Aloud struct{ models sync.Map }
+// UnopenedThoughts remembers which models begin with their thoughts and mark only their end,
+// because the prompt template contains the opening mark. The zero value is ready; it is safe for
+// concurrent use.
+type UnopenedThoughts struct{ models sync.Map }
 
 // Reader returns the reader of an answer to the request.
-func (a *Aloud) Reader(req providers.Request) *Thoughts {
-	_, known := a.models.Load(req.Model)
-	return &Thoughts{aloud: a, model: req.Model, unopened: known, unread: req.Pass.IsSmall()}
+func (u *UnopenedThoughts) Reader(req providers.Request) *Thoughts {
+	_, known := u.models.Load(req.Model)
+	return &Thoughts{memory: u, model: req.Model, unopened: known, unread: req.Pass.IsSmall()}
 }
 
 // A Piece is the parsed output of a piece of text.
@@ -55,7 +55,7 @@ const (
 // only at the beginning of the text; an end mark without an opening one counts only before a line
 // end, since an answer may discuss such marks.
 type Thoughts struct {
-	aloud    *Aloud
+	memory   *UnopenedThoughts
 	model    string
 	unopened bool // the model omits the opening mark
 	unread   bool // the text may wait for the end of the answer
@@ -104,7 +104,7 @@ func (t *Thoughts) End(cut bool) Piece {
 		}
 	case t.at == inOpening:
 		// The model did not think this time.
-		t.aloud.models.Delete(t.model)
+		t.memory.models.Delete(t.model)
 		p.Text = t.opening.String() + rest
 	case t.at == inAnswer && isShut(strings.TrimRight(rest, blanks)):
 		p = t.retract(Piece{})
@@ -202,7 +202,7 @@ func (t *Thoughts) answer(rest string, p *Piece) string {
 
 // retract turns the text so far into thinking.
 func (t *Thoughts) retract(p Piece) Piece {
-	t.aloud.models.Store(t.model, true)
+	t.memory.models.Store(t.model, true)
 	return Piece{Thinking: p.Thinking + p.Text, Retract: true}
 }
 

@@ -20,10 +20,10 @@ type Tool struct {
 	Info schemas.ToolInfo
 	// Wire is the tool in the service's form.
 	Wire json.RawMessage
-	// Params is the lowered schema of the arguments, Says the description with what the schema
-	// could not express.
-	Params json.RawMessage
-	Says   string
+	// Params is the lowered schema of the arguments, Description the tool's description with what
+	// the schema could not express.
+	Params      json.RawMessage
+	Description string
 	// Wrapped is set if the arguments are offered as a property.
 	Wrapped bool
 
@@ -43,9 +43,9 @@ func (s ToolSet) Find(name string) *Tool {
 	return nil
 }
 
-// Meant returns the offered tool that a model means by a name: the offered name, that name after
-// the service's namespace, or the tool's own name if only one tool has it; nil if there is none.
-func (s ToolSet) Meant(name string) *Tool {
+// Resolve returns the offered tool that a model means by a name: the offered name, that name after
+// the service's namespace, or the tool's own name if only one tool has it; nil if no tool matches.
+func (s ToolSet) Resolve(name string) *Tool {
 	for _, prefix := range []string{"default_api.", "default_api:", "functions."} {
 		name = strings.TrimPrefix(name, prefix)
 	}
@@ -67,7 +67,7 @@ func (s ToolSet) Meant(name string) *Tool {
 
 // Called returns the call with the offered name and unwrapped arguments.
 func (s ToolSet) Called(f schemas.FunctionCall) schemas.FunctionCall {
-	t := s.Meant(f.Name)
+	t := s.Resolve(f.Name)
 	if t == nil {
 		return f
 	}
@@ -95,7 +95,7 @@ func (s ToolSet) Wire() []json.RawMessage {
 	return list
 }
 
-// A Lowering converts a tool to a service's form: it sets Wire, Params, Says and Wrapped.
+// A Lowering converts a tool to a service's form: it sets Wire, Params, Description and Wrapped.
 type Lowering func(t *Tool) error
 
 // Tools caches lowered tools. It is safe for concurrent use.
@@ -202,9 +202,9 @@ func Described(info schemas.ToolInfo, hint string) string {
 	return description
 }
 
-// Arguments returns the canonical string of a call's arguments: the compact object, "{}"
-// when there are none. An object that was quoted is unquoted; what is not JSON stays, for
-// the check of the arguments to answer.
+// Arguments returns the canonical string of a call's arguments: the compact object, or "{}" if
+// there are none. It unquotes an object that was quoted. Invalid JSON stays unchanged: the check of
+// the arguments reports it.
 func Arguments(raw []byte) string {
 	raw = bytes.TrimSpace(raw)
 	var inner string
