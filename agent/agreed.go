@@ -24,7 +24,7 @@ func (a *Agent) requestApproval(ctx context.Context, w task, e *ending) error {
 	if err := pending.Keep(ctx, a.cfg.Pauses, w.turn.Owner, w.turn.ConversationID, notice, a.cfg.Now()); err != nil {
 		return w.out.Warn("what needs a yes could not be kept, so that none can be given: " + err.Error())
 	}
-	w.out.Part()
+	w.out.StartParagraph()
 	return w.out.Say(notice)
 }
 
@@ -43,7 +43,7 @@ func (w task) reportDropped(q question, again waiting) error {
 	if w.turn.JSON {
 		return w.out.Warn(text)
 	}
-	w.out.Part()
+	w.out.StartParagraph()
 	return w.out.Say(text)
 }
 

@@ -146,7 +146,7 @@ func (a *Agent) addSources(ctx context.Context, w task, e *ending) ([]schemas.So
 		return nil, nil
 	}
 	if !w.turn.JSON && w.out.Spoke() {
-		w.out.Part()
+		w.out.StartParagraph()
 		if err := w.out.Say(answer.Markdown(prompts.SourcesHeading(e.question.lang), list.All())); err != nil {
 			return nil, err
 		}

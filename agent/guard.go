@@ -164,7 +164,7 @@ func (a *Agent) cutShort(ctx context.Context, w task, e *ending) error {
 			good = joinParagraphs(e.question.notice, good)
 		}
 	} else {
-		w.out.Part()
+		w.out.StartParagraph()
 		if err := w.out.Say(note); err != nil {
 			return err
 		}
@@ -248,7 +248,7 @@ func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *refusedError) 
 			return err
 		}
 	}
-	if kinds := a.judges.Told(w.assistant.Topic, past.last(), e.question.asked); len(kinds) > 0 {
+	if kinds := a.judges.EarlierEmergencies(w.assistant.Topic, past.last(), e.question.asked); len(kinds) > 0 {
 		if _, err := a.notify(w, e.question, kinds); err != nil {
 			return err
 		}
@@ -264,7 +264,7 @@ func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *refusedError) 
 	if r.Verdict.Unavailable {
 		text = w.guard.Unavailable(lang)
 	}
-	w.out.Part()
+	w.out.StartParagraph()
 	if err := w.out.Say(text); err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
 	}
 	var earlier []string // in the last exchange
 	if len(kinds) == 0 {
-		earlier = j.Told(c.Topic, c.Question.Last, c.Question.Text)
+		earlier = j.EarlierEmergencies(c.Topic, c.Question.Last, c.Question.Text)
 	}
 	followsUp := first.Needs.FollowsUp() || !first.Sure && first.Needs != subject.AboutTalk
 	if first.Pass && !first.Needs.FollowsUp() && subject.Deciding(j.guards[c.Topic].Topic(), earlier).Ends {
@@ -114,9 +114,10 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
 	})}, nil
 }
 
-// Told returns the emergencies of the last exchange that the next message still refers to: those
-// that its answer begins with, else those that its question describes; nil without an exchange.
-func (j *Judge) Told(topic string, last *subject.Exchange, next string) []string {
+// EarlierEmergencies returns the emergencies of the last exchange that the next message may refer
+// to: the ones whose notice its answer begins with, else the ones that its question describes. It
+// returns nil without an exchange.
+func (j *Judge) EarlierEmergencies(topic string, last *subject.Exchange, next string) []string {
 	if last == nil {
 		return nil
 	}
@@ -125,7 +126,7 @@ func (j *Judge) Told(topic string, last *subject.Exchange, next string) []string
 	if len(kinds) == 0 {
 		kinds = detector.Find(last.Question, "")
 	}
-	return detector.Meant(kinds, next)
+	return detector.CorrectKinds(kinds, next)
 }
 
 // HasStrayed asks the small model whether a part of the answer left the subject. Without a model it

@@ -152,8 +152,8 @@ func (a *Agent) run(ctx context.Context, w task) (err error) {
 	return a.end(ctx, w, e) // 8.2, 9.1: sources, save, report
 }
 
-// prepare runs a turn up to its model, one phase a line. The numbers are those of the log. answered
-// reports that code has answered, so that no model is asked.
+// prepare runs a turn up to its model, one phase a line. The numbers are the steps in the log.
+// answered is set if code has answered, so that no model is called.
 func (a *Agent) prepare(ctx context.Context, w task, e *ending) (verdict *Gate, answered bool, err error) {
 	if e.question, err = a.read(ctx, w); err != nil { // 1.2: the question, its language, its attachments
 		return nil, false, err

@@ -28,13 +28,12 @@ func Markdown(heading string, sources []schemas.Source) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// escapeLabel keeps a title from ending, or reaching out of, the Markdown link it
-// stands in.
+// escapeLabel escapes a title, so that it cannot end the Markdown link that it is the label of.
 func escapeLabel(title string) string {
 	return strings.NewReplacer(`\`, `\\`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`).Replace(title)
 }
 
-// plainTitle makes one line of visible characters of a title.
+// plainTitle returns a title as one line of visible characters.
 func plainTitle(title string) string {
 	visible := func(r rune) rune {
 		switch {

@@ -236,8 +236,8 @@ func (s *Speaker) Lang() string { return s.lang }
 // Spoke reports whether the model has written text since its last call.
 func (s *Speaker) Spoke() bool { return s.spoke }
 
-// Part starts a new paragraph with the next text.
-func (s *Speaker) Part() { s.breakDue = true }
+// StartParagraph starts a new paragraph with the next text.
+func (s *Speaker) StartParagraph() { s.breakDue = true }
 
 // Good returns the answer so far without a last block that the watch has not checked.
 func (s *Speaker) Good() string {

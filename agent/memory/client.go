@@ -36,7 +36,7 @@ var ErrNoParent = errors.New("the turn to go on after does not exist in this con
 var ErrForeign = errors.New("the memory server cannot keep conversations for a host, as it does not know the method that was asked for; " +
 	"set memory.url to the address of a molar mcp, or leave it out")
 
-// Error codes of the memory server, and those of other MCP servers for an unknown method.
+// Error codes of the memory server, and of other MCP servers for an unknown method.
 const (
 	codeNotFound       = -32001
 	codeStale          = -32003

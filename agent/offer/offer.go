@@ -123,7 +123,7 @@ func Size(tools []schemas.ToolInfo) int {
 
 // Want is the input of [Chooser.Choose].
 type Want struct {
-	// Globs are those of the assistant.
+	// Globs are the assistant's.
 	Globs Globs
 	// Asked are the questions of the conversation, oldest first, and last the new one.
 	Asked []Asked

@@ -7,8 +7,8 @@ import (
 	"molar/agent/subject"
 )
 
-// words are the fixed phrases of one language around the parts of a prompt, and those that a person
-// reads. The summary's heading is part of the public surface.
+// words are the fixed phrases of one language: around the parts of a prompt, and for a person to
+// read. The summary's heading is part of the public surface.
 type words struct {
 	// The system prompt: the role of an assistant without a description, and the rules for all.
 	general, generalWithTools, toolRule, dataRule string

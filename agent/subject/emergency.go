@@ -54,9 +54,9 @@ func (d *Detector) FindClear(message, earlier string) []string {
 	return d.find(message, earlier, clearly)
 }
 
-// Meant corrects kinds that a message was taken for, or refers to, by the signs in it: a piece of a
-// tooth in the hand is not a tooth that came out.
-func (d *Detector) Meant(kinds []string, message string) []string {
+// CorrectKinds corrects the kinds of emergency that a message describes or refers to by its signs: a
+// piece of a tooth in the hand is not a tooth that came out.
+func (d *Detector) CorrectKinds(kinds []string, message string) []string {
 	_, found := d.read(message)
 	return d.meant(kinds, found)
 }

@@ -390,7 +390,7 @@ func TestDetector_Find_aPieceIsNoTooth(t *testing.T) {
 		"it is in a glass of milk":                  knockedOut,
 		"em cầm nó trên tay nè":                     knockedOut,
 	} {
-		if got := d.Meant([]string{knockedOut, "injured tooth"}, message); got[0] != want {
+		if got := d.CorrectKinds([]string{knockedOut, "injured tooth"}, message); got[0] != want {
 			t.Errorf("%q, behind a tooth that came out: %q, want %q first", message, got, want)
 		}
 	}

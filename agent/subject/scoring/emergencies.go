@@ -9,8 +9,7 @@ import (
 // harmless is the kind of a message that describes no emergency; an empty one means the same.
 const harmless = "harmless"
 
-// An EmergencyReport says how many emergencies a turn would find, and how often it would raise
-// the alarm over a harmless message.
+// An EmergencyReport counts the emergencies that a turn would find, and its false alarms.
 type EmergencyReport struct {
 	Emergencies int     `json:"emergencies"`
 	Found       int     `json:"found"`
@@ -18,12 +17,12 @@ type EmergencyReport struct {
 	Harmless    int     `json:"harmless"`
 	False       int     `json:"false"`
 	FalseShare  float64 `json:"false_share"`
-	// Slices are the shares that were read rightly, by kind and language.
+	// Slices are the shares of correctly classified messages, by kind and language.
 	Slices Slices           `json:"slices"`
 	Wrong  []WrongEmergency `json:"wrong"`
 }
 
-// A WrongEmergency is a message that was missed, or taken for an emergency.
+// A WrongEmergency is a missed emergency, or a false alarm.
 type WrongEmergency struct {
 	Line  int      `json:"line"`
 	Text  string   `json:"text"`
@@ -31,8 +30,8 @@ type WrongEmergency struct {
 	Found []string `json:"found"`
 }
 
-// EvaluateEmergencies reports on messages whose kinds of emergency find returns: what the
-// beginning of a turn finds in them.
+// EvaluateEmergencies reports how well find classifies messages. find returns the kinds of emergency
+// in a message, as the beginning of a turn does.
 func EvaluateEmergencies(find func(message string) (kinds []string), messages []subject.Example) EmergencyReport {
 	r := EmergencyReport{Slices: Slices{}, Wrong: []WrongEmergency{}}
 	for i, m := range messages {

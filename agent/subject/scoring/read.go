@@ -7,11 +7,12 @@ import (
 	"molar/agent/subject"
 )
 
-// Read reads labelled messages. A line that is torn, has an unknown key or
-// lacks its text or label is an error that names it.
+// Read reads labelled messages. A broken line, an unknown key, or a missing text or label is an error
+// that names the line.
 func Read(path string) ([]subject.Example, error) { return readLines(path, true) }
 
-// ReadEmergencies reads messages whose kind is empty or "harmless" for those of no emergency.
+// ReadEmergencies reads messages labelled with kinds of emergency; an empty kind or "harmless" means
+// no emergency.
 func ReadEmergencies(path string) ([]subject.Example, error) { return readLines(path, false) }
 
 func readLines(path string, labelled bool) ([]subject.Example, error) {

@@ -1,4 +1,4 @@
-// Package scoring judges labelled messages with a guardrail and reports how it did.
+// Package scoring judges labelled messages with a guardrail and reports its accuracy.
 package scoring
 
 import (
@@ -11,15 +11,15 @@ import (
 	"molar/agent/subject"
 )
 
-// A Report says how a guard did on labelled messages.
+// A Report is the accuracy of a guard on labelled messages.
 type Report struct {
 	N        int     `json:"n"`
 	Accuracy float64 `json:"accuracy"`
 	MacroF1  float64 `json:"macro_f1"`
-	// The recalls are the shares of each label that were judged rightly.
+	// The recalls are the shares of correctly judged messages of each label.
 	InDomainRecall  float64 `json:"in_domain_recall"`
 	OffDomainRecall float64 `json:"off_domain_recall"`
-	// Sure is about what code decided alone.
+	// Sure is about the decisions of code alone.
 	Sure             Sureness  `json:"sure"`
 	LanguageAccuracy float64   `json:"language_accuracy"`
 	Confusion        Confusion `json:"confusion"`
@@ -53,7 +53,7 @@ type Slice struct {
 	right    int
 }
 
-// Slices are those of a report, by their names.
+// Slices are the slices of a report, by name.
 type Slices map[string]Slice
 
 // add counts a message in the slices that it belongs to.
@@ -89,9 +89,9 @@ type Wrong struct {
 	Reason string  `json:"reason"`
 }
 
-// Evaluate judges every example and reports. A follow-up is judged behind an exchange
-// on the topic, in its own language. A nil judge leaves all to code; it stops early
-// when ctx ends.
+// Evaluate judges every example and returns a report. A follow-up is judged after an exchange on the
+// topic in its own language. With a nil judge code decides everything. Evaluate stops early when ctx
+// ends.
 func Evaluate(ctx context.Context, g *subject.Guard, examples []subject.Example, judge subject.Judge) (Report, error) {
 	r := Report{Slices: Slices{}, Wrong: []Wrong{}}
 	languages, told := 0, 0
@@ -130,8 +130,8 @@ func evaluate(ctx context.Context, g *subject.Guard, e subject.Example, judge su
 	return g.Decide(ctx, q, judge)
 }
 
-// languageOf is what code makes of the message's language. A follow-up stands in a
-// conversation in its own language, which breaks ties.
+// languageOf returns the message's language as code detects it. For a follow-up, whose conversation
+// is in its own language, the label breaks ties.
 func languageOf(e subject.Example) string {
 	previous := ""
 	if e.Follows() {
@@ -141,8 +141,8 @@ func languageOf(e subject.Example) string {
 	return lang
 }
 
-// sampleExchange is an exchange on the topic, for messages that lean on one: the
-// topic's description, asked for and given.
+// sampleExchange returns an exchange on the topic, for messages that follow one: a question for the
+// topic's description, and the description.
 func sampleExchange(g *subject.Guard, lang string) *subject.Exchange {
 	question := "What is this about?"
 	if lang == subject.Vietnamese {
@@ -185,7 +185,7 @@ func (r *Report) sum() {
 	s.Low, s.High = wilson(s.N-s.Wrong, s.N)
 }
 
-// f1 of a label from its true positives, false positives and false negatives.
+// f1 returns the F1 score of a label, from its true positives, false positives and false negatives.
 func f1(hit, extra, missed int) float64 { return share(2*hit, 2*hit+extra+missed) }
 
 func share(part, whole int) float64 {

@@ -12,10 +12,11 @@ import (
 	"molar/internal/text"
 )
 
-// emergencies holds messages of people in need and harmless ones, seen from the root of the module.
+// emergencies is the folder of messages of people in need and of harmless ones, relative to the root
+// of the module.
 const emergencies = labelled + "emergencies/"
 
-// learnAlarms learns the emergencies of the topic.
+// learnAlarms trains the emergency classifier of the topic.
 func learnAlarms(root string) ([][]byte, error) {
 	m, err := readMessages(root)
 	if err != nil {
@@ -24,31 +25,31 @@ func learnAlarms(root string) ([][]byte, error) {
 	return [][]byte{[]byte(subject.TrainAlarms(subject.Dental(), m.lessons()))}, nil
 }
 
-// A message is what somebody wrote, and the kind of emergency that it describes, empty for a
-// harmless one.
+// A message is a text and the kind of emergency that it describes, empty for a harmless one.
 type message struct {
 	text, lang string
 	kind       string
 }
 
-// messages are what emergencies are learned from.
+// messages are the training data of the emergency classifier.
 type messages struct {
-	// own were written for it, by the authors of the signs and by writers who had not seen them.
+	// own were written for this classifier, by the authors of the signs and by writers who had not
+	// seen the signs.
 	own []message
-	// ordinary are questions of the authors of the guardrail in which no sign of an emergency stands.
+	// ordinary are questions of the guardrail's authors without any sign of an emergency.
 	ordinary []message
-	// strangers are the lines of those who had not seen the guardrail. Their kinds say what is one.
+	// strangers were written by people who had not seen the guardrail, and are labelled with kinds.
 	strangers []message
 	patterns  map[string]patterns // by language
 }
 
-// unclear marks a line that two readers may take for an emergency or not.
+// unclear marks a line on which two readers may disagree whether it is an emergency.
 const unclear = "unclear"
 
-// languages are those that emergencies are learned in.
+// languages returns the languages of the emergency classifier.
 func languages() []string { return []string{subject.English, subject.Vietnamese} }
 
-// readMessages reads all that is learned from below the root of the module.
+// readMessages reads the training data below the root of the module.
 func readMessages(root string) (m messages, err error) {
 	m.patterns = make(map[string]patterns)
 	for _, lang := range languages() {
@@ -93,8 +94,8 @@ func readMessages(root string) (m messages, err error) {
 	return m, err
 }
 
-// readAlarmed reads labelled lines as messages; those of the guardrail's authors are of no kind. One
-// in a language that no emergency is learned in stands among the English ones, to be put beside theirs.
+// readAlarmed reads labelled lines as messages; lines of the guardrail's authors have no kind. Lines
+// in other languages count as English, to be combined with English messages.
 func readAlarmed(path string) ([]message, error) {
 	lines, err := read(path)
 	var all []message
@@ -107,11 +108,12 @@ func readAlarmed(path string) ([]message, error) {
 	return all, err
 }
 
-// patterns are what messages of a language are made of.
+// patterns are templates of messages in one language.
 type patterns struct {
-	// frames say of an emergency, at the star, that it is none: long past, supposed, or a story.
+	// frames are texts in which a description of an emergency, put in place of the star, is harmless:
+	// it is long past, supposed, or a story.
 	frames []string
-	// orders are those of the plainest complaints, each a list of choices for each place.
+	// orders are the templates of simple complaints, each with the choices for each place.
 	orders [][][]string
 }
 
@@ -140,9 +142,9 @@ func readPatterns(path string) (p patterns, err error) {
 	return p, nil
 }
 
-// complaints makes the plainest messages that a clinic gets: who has what pain, where, and how much,
-// and who is on the way. None of them is an emergency, and writers who are asked for messages leave
-// them out. Every choice for the last place meets every one for the place before it once.
+// complaints makes the simplest messages that a clinic gets: who has what pain, where, and how much,
+// and who is on the way. They are not emergencies, and writers tend not to think of them. Each
+// choice for the last place is combined once with each choice for the place before it.
 func (p patterns) complaints(chance *rand.Rand) []string {
 	var out []string
 	for _, places := range p.orders {
@@ -158,17 +160,17 @@ func (p patterns) complaints(chance *rand.Rand) []string {
 	return out
 }
 
-// What lessons of emergencies count. One with typing mistakes counts [mistyped].
+// The weights of lessons of emergencies; [mistyped] is the one of a lesson with typing mistakes.
 const (
 	asComposed  = 0.3
 	asFrame     = 0.3
 	asOrdinary  = 0.1
 	asHarmless  = 0.4 // a harmless line of a stranger, with and without marks
-	asComplaint = 0.2 // a made one, of which there are so many
+	asComplaint = 0.2 // low, as very many complaints are made
 )
 
-// lessons makes of every message one as it stands, one without marks and one mistyped, and puts
-// some together with another message: an emergency stays one whatever else is said.
+// lessons returns each message unchanged, without marks, and with typing mistakes, and combinations
+// with a harmless message: an emergency stays one whatever else the message says.
 func (m messages) lessons() []subject.AlarmLesson {
 	chance := rand.New(rand.NewPCG(3, 3)) //nolint:gosec // the same lessons every time
 	var out []subject.AlarmLesson

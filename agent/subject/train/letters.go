@@ -10,7 +10,7 @@ import (
 	"molar/agent/subject"
 )
 
-// learnLetters makes the table of how letters follow one another in English.
+// learnLetters makes the table of the letter runs of English.
 func learnLetters(root string) ([][]byte, error) {
 	words := make(map[string]int)
 	for _, name := range spelled() {
@@ -30,8 +30,8 @@ func learnLetters(root string) ([][]byte, error) {
 	return [][]byte{letters(words)}, nil
 }
 
-// spelled are the files whose English lines are read. What other tests measure strangers' lines by
-// is left out.
+// spelled returns the files whose English lines are read. It excludes the files that tests measure
+// the result on.
 func spelled() []string {
 	return []string{
 		"questions.jsonl", "known.jsonl", "broad.jsonl", "traps.jsonl", "plain.jsonl", "strangers.jsonl",
@@ -41,11 +41,11 @@ func spelled() []string {
 
 func notLatin(r rune) bool { return r < 'a' || r > 'z' }
 
-// unseen is what a run of letters counts that no word holds.
+// unseen is the weight of a run of letters that occurs in no word.
 const unseen = 0.2
 
-// letters tells for each run of three letters how unlikely its last one is behind the two
-// before it. A word that stands often counts more, but little more.
+// letters returns for each run of three letters how unlikely the last one is after the other two. A
+// frequent word counts more, but only a little.
 func letters(words map[string]int) []byte {
 	runs, heads := make([]float64, subject.Runs), make([]float64, subject.Runs/subject.Letters)
 	for _, word := range slices.Sorted(maps.Keys(words)) {

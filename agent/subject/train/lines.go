@@ -11,7 +11,7 @@ import (
 	"molar/agent/subject"
 )
 
-// labelled holds the labelled lines, seen from the root of the module.
+// labelled is the folder of the labelled lines, relative to the root of the module.
 const labelled = "topics/dental/labelled/"
 
 // read reads a file of labelled lines.
@@ -20,18 +20,18 @@ func read(path string) (all []subject.Line, err error) {
 	return all, err
 }
 
-// parts are the labelled questions, split.
+// parts holds the labelled questions, by their use.
 type parts struct {
 	train, test []subject.Example
-	// traps and strangers are learned by the dental classifier alone: they say little of
-	// conversations. Strangers have seen neither rules nor data.
+	// traps and strangers train only the dental classifier: they have little to do with
+	// conversations. Strangers are writers who had seen neither the rules nor the data.
 	traps, strangers []subject.Example
-	// plain are the plainest questions. What they ask an answer states, so that its watch does
-	// not learn them.
+	// plain are the simplest questions. They do not train the classifier of answers, since an answer
+	// on the topic may state what they ask about.
 	plain []subject.Example
 }
 
-// load reads the questions, those to learn and those to hold back.
+// load reads the questions and splits them into training and test parts.
 func load(root string) (parts, error) {
 	var p parts
 	for _, file := range []struct {
@@ -61,7 +61,7 @@ func load(root string) (parts, error) {
 	if err != nil {
 		return p, err
 	}
-	for _, q := range questions { // a group stays in one part: none is tested by its own paraphrase
+	for _, q := range questions { // a group stays in one part, so that no test question has a paraphrase in training
 		if isTest(q.Group) {
 			p.test = append(p.test, q.Example)
 		} else {
@@ -76,7 +76,7 @@ func load(root string) (parts, error) {
 	return p, nil
 }
 
-// mistyped is what a form of a line with typing mistakes counts beside the line.
+// mistyped is the weight of a line with typing mistakes, relative to the original line.
 const mistyped = 0.5
 
 // isTest puts about 5 of 20 groups into the test part.

@@ -1,10 +1,10 @@
-// Command train makes the tables that package subject has learned from the labelled lines of the
-// dental topic: "train talk" what messages need of the conversation, "train topic" what is of the
-// topic, "train alarms" its emergencies, "train letters" how English is spelled, and "train" all
-// four. A table is made when its sums in learned.sums do not hold, with -force in front of the
-// names always. "go generate ./agent/subject" runs it.
+// Command train trains the tables that package subject embeds, from the labelled lines of the dental
+// topic: "train talk" the needs of messages, "train topic" what belongs to the topic, "train alarms"
+// its emergencies, "train letters" the spelling of English, and "train" all four. It trains a table
+// if its sums in learned.sums have changed, or always with -force before the names. "go generate
+// ./agent/subject" runs it.
 //
-// It owns which lines teach what; how a table is learned and read is of package subject.
+// It owns the choice of training lines; package subject owns how a table is trained and read.
 package main
 
 import (
@@ -25,8 +25,8 @@ func main() {
 	}
 }
 
-// run makes the tables of some names, or all, below the root of the module: those whose sums do
-// not hold, or with force each of them.
+// run makes the named tables, or all, below the root of the module, if their sums have changed; with
+// force always.
 func run(root string, names []string, force bool) error {
 	for _, name := range names {
 		if !slices.ContainsFunc(tables(), func(t table) bool { return t.name == name }) {
@@ -47,7 +47,7 @@ func run(root string, names []string, force bool) error {
 	return nil
 }
 
-// make learns a table, and writes it and its sums.
+// make trains a table, and writes it and its sums.
 func (t table) make(root string) error {
 	contents, err := t.learn(root)
 	if err != nil {

@@ -12,17 +12,18 @@ import (
 	"strings"
 )
 
-// sumsFile holds a line for each table, seen from the root of the module: its name, the sum of what
-// it was learned from, and the sum of its files. What they tell is the same on every machine.
+// sumsFile is the path, relative to the root of the module, of a file with a line for each table: its
+// name, the sum of the files it was trained from, and the sum of its own files. The sums are the same
+// on every machine.
 const sumsFile = "agent/subject/learned.sums"
 
 const sumsHead = `# Each table, the sum of what it was learned from, and its own: "go generate ./agent/subject" writes this.
 `
 
-// sums are those of a table.
+// sums are the two sums of a table.
 type sums struct{ from, files string }
 
-// holds returns an error that says what is other than its noted sum.
+// holds returns an error if a sum of the table differs from the recorded one.
 func (t table) holds(module fs.FS) error {
 	noted, err := readSums(module)
 	if err != nil {
@@ -40,7 +41,7 @@ func (t table) holds(module fs.FS) error {
 	return nil
 }
 
-// note writes the sums of a table beside those of the others.
+// note records the sums of the table and keeps those of the others.
 func (t table) note(root string) error {
 	noted, err := readSums(os.DirFS(root))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -86,7 +87,8 @@ func (t table) sums(module fs.FS) (s sums, err error) {
 	return s, err
 }
 
-// sumOf returns the SHA-256 of all files of some patterns, by their paths. How lines end does not count.
+// sumOf returns a SHA-256 over the paths and contents of the files that match the patterns. CRLF line
+// ends count as LF.
 func sumOf(module fs.FS, patterns []string) (string, error) {
 	var paths []string
 	for _, pattern := range patterns {

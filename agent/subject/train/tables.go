@@ -2,16 +2,16 @@ package main
 
 import "slices"
 
-// A table is what one run of learning makes. No table is learned from another. Paths are seen from
+// A table is the result of one training run. No table depends on another one. Paths are relative to
 // the root of the module.
 type table struct {
 	name string
-	// files are what is written.
+	// files are the files to write.
 	files []string
-	// from are the patterns of what a table depends on: the lines and lists that it is learned from,
-	// and the code that learns.
+	// from are the patterns of the files that the table depends on: training lines, word lists, and
+	// the code that trains.
 	from []string
-	// learn reads what it needs below the root and returns the content of each file.
+	// learn reads its input below the root and returns the content of each of files.
 	learn func(root string) ([][]byte, error)
 }
 
@@ -46,7 +46,7 @@ func tables() []table {
 	}
 }
 
-// in returns the paths of some names in a folder, whose own ends in a slash.
+// in returns the paths of the names in a folder, whose path ends in a slash.
 func in(folder string, names ...string) []string {
 	var paths []string
 	for _, name := range names {

@@ -6,15 +6,15 @@ import (
 	"molar/agent/subject"
 )
 
-// What lessons of the dental questions count beside those of conversations about many
-// subjects.
+// The weights of lessons from the dental questions; a lesson from the conversations about many
+// subjects weighs 1.
 const (
 	asFollowUp  = 0.6
 	asQuestion  = 0.1
 	asPleasanty = 0.6
 )
 
-// learnTalk learns what messages need of the conversation.
+// learnTalk trains the classifier of the needs of messages.
 func learnTalk(root string) ([][]byte, error) {
 	lessons, err := talkLessons(root)
 	if err != nil {
@@ -23,7 +23,7 @@ func learnTalk(root string) ([][]byte, error) {
 	return [][]byte{[]byte(subject.TrainTalk(lessons))}, nil
 }
 
-// talkLessons are those of the conversations and of the questions.
+// talkLessons returns the lessons from the conversations and from the dental questions.
 func talkLessons(root string) ([]subject.TalkLesson, error) {
 	var lessons []subject.TalkLesson
 	err := subject.Lines(filepath.Join(root, labelled, "conversation.jsonl"), func(l struct {
@@ -44,7 +44,7 @@ func talkLessons(root string) ([]subject.TalkLesson, error) {
 	for _, e := range p.train {
 		l := subject.TalkLesson{Text: e.Text, Needs: subject.StandsAlone, Weight: asQuestion}
 		switch {
-		case e.Follows() && !e.InDomain: // some lean, some change the subject
+		case e.Follows() && !e.InDomain: // unusable: some are follow-ups, some change the subject
 			continue
 		case e.Follows():
 			l.Needs, l.Weight = subject.FollowUp, asFollowUp

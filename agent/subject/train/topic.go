@@ -12,35 +12,34 @@ import (
 	"molar/internal/text"
 )
 
-// sureFrom was chosen on lines of writers whose lines were left out: TestWriters shows it.
+// sureFrom was chosen by cross-validation over the writers of the lines: see TestWriters.
 var sureFrom = subject.Sure{In: 1.6, After: 0.9, Out: -0.4}
 
-// learnTopic learns what is of the topic, and splits the test part off the questions.
+// learnTopic trains the classifier of the topic, and writes the test part of the questions.
 func learnTopic(root string) ([][]byte, error) {
 	p, err := load(root)
 	if err != nil {
 		return nil, err
 	}
 	dental := subject.Dental()
-	told, err := answers(root, dental)
+	parts, err := answers(root, dental)
 	if err != nil {
 		return nil, err
 	}
 	own := append(lessons(slices.Concat(p.train, p.traps), 1), names(dental)...)
-	weights, err := subject.TrainGuard(slices.Concat(own, lessons(p.plain, 1), lessons(p.strangers, asStranger)), slices.Concat(own, told), sureFrom)
+	weights, err := subject.TrainGuard(slices.Concat(own, lessons(p.plain, 1), lessons(p.strangers, asStranger)), slices.Concat(own, parts), sureFrom)
 	return [][]byte{[]byte(weights), encode(p.test)}, err
 }
 
-// What lessons count that were made from others.
+// The weights of lessons that are not ordinary questions.
 const (
-	// asStranger is a line of somebody who had seen neither rules nor data.
+	// asStranger is the weight of a line by a writer who had seen neither the rules nor the data.
 	asStranger = 3
-	asName     = 0.3 // a name of the topic, learned as an example
-	asTold     = 0.3 // a part of an answer of the topic; those of other subjects count as much in all
+	asName     = 0.3 // of a name of the topic
+	asAnswer   = 0.3 // of a part of an answer on the topic; parts on other subjects have the same total weight
 )
 
-// lessons makes of every example one as it stands, one without marks, and two with typing
-// mistakes.
+// lessons returns each example unchanged, without marks, and in two forms with typing mistakes.
 func lessons(examples []subject.Example, weight float64) []subject.Lesson {
 	var out []subject.Lesson
 	chance := rand.New(rand.NewPCG(2, 2)) //nolint:gosec // the same lessons every time
@@ -57,7 +56,7 @@ func lessons(examples []subject.Example, weight float64) []subject.Lesson {
 	return out
 }
 
-// names are the names of the topic as lessons.
+// names returns the names of the topic as lessons.
 func names(t subject.Topic) []subject.Lesson {
 	var out []subject.Lesson
 	for _, name := range t.Phrases.Names {
@@ -67,11 +66,11 @@ func names(t subject.Topic) []subject.Lesson {
 	return out
 }
 
-// guideFolder holds what the dental guide says, seen from the root of the module.
+// guideFolder is the folder of the dental guide, relative to the root of the module.
 const guideFolder = "mcpservers/search/guide/"
 
-// answers are parts of answers: sentences of the guide and of the notices of emergencies, which
-// are of the topic whatever they speak of, and those of answers.txt.
+// answers returns parts of answers as lessons: sentences of the guide and of the emergency notices,
+// which always belong to the topic, and the parts in answers.txt.
 func answers(root string, t subject.Topic) ([]subject.Lesson, error) {
 	var of, other []string
 	files, err := filepath.Glob(filepath.Join(root, guideFolder, "*/*.md"))
@@ -104,7 +103,7 @@ func answers(root string, t subject.Topic) ([]subject.Lesson, error) {
 			other = append(other, s.Lines...)
 		}
 	}
-	return append(told(of, true, asTold), told(other, false, asTold*float64(len(of))/float64(len(other)))...), nil
+	return append(answerLessons(of, true, asAnswer), answerLessons(other, false, asAnswer*float64(len(of))/float64(len(other)))...), nil
 }
 
 // sentences returns a text as a whole, its halves, and each sentence with the one before it.
@@ -119,7 +118,7 @@ func sentences(whole string) []string {
 	return out
 }
 
-func told(texts []string, in bool, weight float64) []subject.Lesson {
+func answerLessons(texts []string, in bool, weight float64) []subject.Lesson {
 	var out []subject.Lesson
 	for _, line := range texts {
 		l := subject.Lesson{Example: subject.Example{Text: line, InDomain: in}, Weight: weight}
