@@ -163,7 +163,7 @@ func (c *Case) TapeFile() string {
 	if name == "" {
 		name = SafeName(c.ID) + ".tape.jsonl"
 	}
-	return beside(c.File, name)
+	return resolvePath(c.File, name)
 }
 
 // WithFault is the case with one more fault over its tape, to be run once.
@@ -187,7 +187,7 @@ func (c *Case) ConfigFile() string {
 	if c.Config == "" {
 		return ""
 	}
-	return beside(c.File, c.Config)
+	return resolvePath(c.File, c.Config)
 }
 
 // check reads what a decoder cannot judge. The errors join all faults.

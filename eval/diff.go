@@ -20,19 +20,19 @@ type Comparison struct {
 	Better int `json:"better"`
 	Worse  int `json:"worse"`
 	// Turns tell what cases of both do otherwise: calls, answers, verdicts, errors.
-	Turns []Otherwise `json:"turns"`
+	Turns []ChangedCase `json:"turns"`
 	// Same, OtherAnswer and OtherCalls count the cases of both by what they do.
 	Same        int `json:"same_calls_and_answer"`
 	OtherAnswer int `json:"same_calls_other_answer"`
 	OtherCalls  int `json:"other_calls"`
 	// Metrics lists the metrics that moved.
-	Metrics []Moved `json:"metrics"`
+	Metrics []MetricChange `json:"metrics"`
 	// Runs are both runs, with their models and times.
 	Runs [2]RunInfo `json:"runs"`
 }
 
 // Otherwise is a case that does something else now, with the lines of before and now.
-type Otherwise struct {
+type ChangedCase struct {
 	ID      string       `json:"id"`
 	Outcome Outcome      `json:"outcome"`
 	Lines   []string     `json:"lines"`
@@ -40,7 +40,7 @@ type Otherwise struct {
 }
 
 // Moved is a metric before and after.
-type Moved struct {
+type MetricChange struct {
 	Name   string   `json:"name"`
 	Before *float64 `json:"before"`
 	After  *float64 `json:"after"`
@@ -48,7 +48,7 @@ type Moved struct {
 
 // Compare says what changed from one report to the next.
 func Compare(before, after *Report) Comparison {
-	c := Comparison{Changes: []Change{}, Turns: []Otherwise{}, Metrics: []Moved{}, Runs: [2]RunInfo{before.Run, after.Run}}
+	c := Comparison{Changes: []Change{}, Turns: []ChangedCase{}, Metrics: []MetricChange{}, Runs: [2]RunInfo{before.Run, after.Run}}
 	old := make(map[string]CaseResult)
 	for _, r := range before.Cases {
 		old[r.ID] = r
@@ -80,7 +80,7 @@ func Compare(before, after *Report) Comparison {
 	slices.SortFunc(c.Changes, func(a, b Change) int { return strings.Compare(a.ID, b.ID) })
 	for i, m := range after.Metrics.Named() {
 		if was := before.Metrics.Named()[i].Value; show(was) != show(m.Value) {
-			c.Metrics = append(c.Metrics, Moved{Name: m.Name, Before: was, After: m.Value})
+			c.Metrics = append(c.Metrics, MetricChange{Name: m.Name, Before: was, After: m.Value})
 		}
 	}
 	return c
@@ -88,7 +88,7 @@ func Compare(before, after *Report) Comparison {
 
 // compare adds how a case of both reports behaves.
 func (c *Comparison) compare(id string, was, now []TurnResult) {
-	o := Otherwise{ID: id, Lines: Changed(tell(was, true), tell(now, true))}
+	o := ChangedCase{ID: id, Lines: Changed(describe(was, true), describe(now, true))}
 	o.Outcome, _, o.Answers = behaviour(was, now)
 	switch o.Outcome {
 	case OutcomeSame:

@@ -15,7 +15,7 @@ const checkHost = "host"
 // underFault looks for what no fault excuses: a turn without an answer and without an error,
 // a call that was made again, an order of a tool that reached the person. Calls are not
 // counted where a model was asked anew, since it may try again.
-func (r *CaseResult) underFault(t *tape.Tape, asked bool) {
+func (r *CaseResult) checkUnderFault(t *tape.Tape, asked bool) {
 	taped, made := make(map[string]int), make(map[string]int)
 	for _, turn := range t.Turns {
 		for _, c := range turn.Calls {

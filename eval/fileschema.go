@@ -4,7 +4,7 @@ import "github.com/invopop/jsonschema"
 
 // of returns the JSON Schema of a file that has one of the forms, which are structs with
 // yaml tags.
-func of(title string, forms ...any) *jsonschema.Schema {
+func schemaOf(title string, forms ...any) *jsonschema.Schema {
 	r := &jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true, FieldNameTag: "yaml", RequiredFromJSONSchemaTags: true}
 	s := &jsonschema.Schema{Version: jsonschema.Version, Title: title}
 	for _, form := range forms {
@@ -16,19 +16,19 @@ func of(title string, forms ...any) *jsonschema.Schema {
 }
 
 // keys returns all keys that a schema knows, at any depth.
-func keys(s *jsonschema.Schema) []string { return keysOf(s, nil) }
+func schemaKeys(s *jsonschema.Schema) []string { return appendKeys(s, nil) }
 
-func keysOf(s *jsonschema.Schema, known []string) []string {
+func appendKeys(s *jsonschema.Schema, known []string) []string {
 	if s == nil {
 		return known
 	}
 	if s.Properties != nil {
 		for p := s.Properties.Oldest(); p != nil; p = p.Next() {
-			known = keysOf(p.Value, append(known, p.Key))
+			known = appendKeys(p.Value, append(known, p.Key))
 		}
 	}
 	for _, one := range s.AnyOf {
-		known = keysOf(one, known)
+		known = appendKeys(one, known)
 	}
-	return keysOf(s.Items, known)
+	return appendKeys(s.Items, known)
 }

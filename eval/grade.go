@@ -23,7 +23,7 @@ type CheckResult struct {
 }
 
 // grade judges one turn.
-func (c *Case) grade(i int, seen *tape.Seen, earlier []tape.Seen, agreement *match.Agreement) []CheckResult {
+func (c *Case) grade(i int, seen *tape.Turn, earlier []tape.Turn, agreement *match.Agreement) []CheckResult {
 	e := &c.Turns[i].Expect
 	var checks []CheckResult
 	add := func(name string, ok bool, format string, args ...any) {
@@ -70,20 +70,20 @@ func (c *Case) grade(i int, seen *tape.Seen, earlier []tape.Seen, agreement *mat
 func (a *Answer) checks() bool { return a != nil && len(a.All)+len(a.Any) > 0 }
 
 // grade returns one line for each check; an empty line is a check that holds.
-func (a *Answer) grade(seen *tape.Seen, turns []tape.Seen) []string {
+func (a *Answer) grade(seen *tape.Turn, turns []tape.Turn) []string {
 	if a == nil {
 		return nil
 	}
 	var results []string
 	for _, c := range a.All {
-		results = append(results, c.look(seen, turns))
+		results = append(results, c.mismatch(seen, turns))
 	}
 	if len(a.Any) == 0 {
 		return results
 	}
 	var misses []string
 	for _, c := range a.Any {
-		miss := c.look(seen, turns)
+		miss := c.mismatch(seen, turns)
 		if miss == "" {
 			return append(results, "")
 		}
@@ -93,7 +93,7 @@ func (a *Answer) grade(seen *tape.Seen, turns []tape.Seen) []string {
 }
 
 // look returns the fault, or "".
-func (c *Check) look(seen *tape.Seen, turns []tape.Seen) string {
+func (c *Check) mismatch(seen *tape.Turn, turns []tape.Turn) string {
 	text := seen.Answer
 	wrong := func(ok bool, format string, args ...any) string {
 		if ok {
@@ -112,15 +112,15 @@ func (c *Check) look(seen *tape.Seen, turns []tape.Seen) string {
 		re, err := regexp.Compile(c.Regex)
 		return wrong(err == nil && re.MatchString(text), "expected a match of /%s/ in the answer", c.Regex)
 	case c.Number != nil:
-		return wrong(holdsNumber(text, *c.Number, c.Abs, c.Rel), "expected the number %g in the answer", *c.Number)
+		return wrong(containsNumber(text, *c.Number, c.Abs, c.Rel), "expected the number %g in the answer", *c.Number)
 	case c.Citation != "":
-		return c.cited(seen, turns)
+		return c.checkCitation(seen, turns)
 	}
 	return ""
 }
 
 // holdsNumber looks for a number in a text; thousands may be set apart by commas.
-func holdsNumber(text string, want, abs, rel float64) bool {
+func containsNumber(text string, want, abs, rel float64) bool {
 	for _, m := range regexp.MustCompile(`-?\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?`).FindAllString(text, -1) {
 		f, err := strconv.ParseFloat(strings.ReplaceAll(m, ",", ""), 64)
 		if err == nil && math.Abs(f-want) <= max(abs, rel*math.Abs(want), 1e-9*math.Abs(want)) {
@@ -131,7 +131,7 @@ func holdsNumber(text string, want, abs, rel float64) bool {
 }
 
 // cited resolves every address of the answer to a tool result.
-func (c *Check) cited(seen *tape.Seen, turns []tape.Seen) string {
+func (c *Check) checkCitation(seen *tape.Turn, turns []tape.Turn) string {
 	addresses := regexp.MustCompile(`https?://[^\s<>()\[\]"'\x60]+`).FindAllString(seen.Answer, -1)
 	for i, a := range addresses {
 		addresses[i] = strings.TrimRight(a, ".,;:!?*_")
@@ -155,7 +155,7 @@ func (c *Check) cited(seen *tape.Seen, turns []tape.Seen) string {
 	return ""
 }
 
-func inResults(address string, turns []tape.Seen) bool {
+func inResults(address string, turns []tape.Turn) bool {
 	for _, t := range turns {
 		for _, call := range t.Calls {
 			v, err := match.Decode(call.Output)

@@ -103,7 +103,7 @@ func newPage(r *Report) *page {
 	at := make(map[string]int)
 	for i := range r.Cases {
 		c := &r.Cases[i]
-		v := viewOf(c, took(r, c.ID))
+		v := viewOf(c, duration(r, c.ID))
 		if first, grouped := example[c.ID]; grouped {
 			v.Open = first
 		}

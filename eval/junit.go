@@ -115,7 +115,7 @@ func (s *junitSuite) add(c CaseResult, ms float64) {
 		j.Out += o + "\n"
 	}
 	if c.Status == StatusPass {
-		j.Out += Clean(reportBeside(&c))
+		j.Out += Clean(whatIfText(&c))
 	}
 	s.Cases = append(s.Cases, j)
 }

@@ -141,10 +141,10 @@ func loadLines(file string, data []byte) ([]Case, error) {
 		dec.UseNumber()
 		c := Case{File: file, Line: line}
 		if err := dec.Decode(&c); err != nil {
-			return nil, fmt.Errorf("%s:%d: %s", file, line, meant(err.Error()))
+			return nil, fmt.Errorf("%s:%d: %s", file, line, withSuggestion(err.Error()))
 		}
 		if err := c.check(); err != nil {
-			return nil, place(file, line, err)
+			return nil, atLine(file, line, err)
 		}
 		cases = append(cases, c)
 	}
@@ -152,7 +152,7 @@ func loadLines(file string, data []byte) ([]Case, error) {
 }
 
 // place puts file and line before every fault.
-func place(file string, line int, err error) error {
+func atLine(file string, line int, err error) error {
 	var faults []error
 	for text := range strings.Lines(err.Error()) {
 		faults = append(faults, fmt.Errorf("%s:%d: %s", file, line, strings.TrimSpace(text)))
@@ -198,7 +198,7 @@ func loadCase(file string, root ast.Node) ([]Case, error) {
 		return nil, yamlFault(file, err)
 	}
 	if err := c.check(); err != nil {
-		return nil, place(file, c.Line, err)
+		return nil, atLine(file, c.Line, err)
 	}
 	return []Case{c}, nil
 }
@@ -222,7 +222,7 @@ func loadSuite(file string, root *ast.MappingNode) ([]Case, error) {
 		}
 		suite.Defaults.apply(c, file)
 		if err := c.check(); err != nil {
-			return nil, place(file, c.Line, err)
+			return nil, atLine(file, c.Line, err)
 		}
 	}
 	for _, glob := range suite.Files {
@@ -242,7 +242,7 @@ func loadSuite(file string, root *ast.MappingNode) ([]Case, error) {
 			for i := range more {
 				suite.Defaults.apply(&more[i], file)
 				if err := more[i].check(); err != nil {
-					return nil, place(name, more[i].Line, err)
+					return nil, atLine(name, more[i].Line, err)
 				}
 			}
 			cases = append(cases, more...)
@@ -255,7 +255,7 @@ func loadSuite(file string, root *ast.MappingNode) ([]Case, error) {
 // suite's file.
 func (d *defaults) apply(c *Case, suite string) {
 	if c.Config == "" && d.Config != "" {
-		c.Config = relativeTo(c.File, beside(suite, d.Config))
+		c.Config = relativeTo(c.File, resolvePath(suite, d.Config))
 	}
 	c.Assistant, c.Provider, c.Model = cmp.Or(c.Assistant, d.Assistant), cmp.Or(c.Provider, d.Provider), cmp.Or(c.Model, d.Model)
 	c.Policy, c.Trials = cmp.Or(c.Policy, d.Policy), cmp.Or(c.Trials, d.Trials)
@@ -263,7 +263,7 @@ func (d *defaults) apply(c *Case, suite string) {
 		c.Gate = d.Gate
 	}
 	if c.Tape == "" && d.Tapes != "" {
-		c.Tape = relativeTo(c.File, filepath.Join(beside(suite, d.Tapes), SafeName(c.ID)+".tape.jsonl"))
+		c.Tape = relativeTo(c.File, filepath.Join(resolvePath(suite, d.Tapes), SafeName(c.ID)+".tape.jsonl"))
 	}
 	for _, tag := range d.Tags {
 		if !slices.Contains(c.Tags, tag) {
@@ -273,7 +273,7 @@ func (d *defaults) apply(c *Case, suite string) {
 }
 
 // beside is a path that a file names, which is relative to the file's folder.
-func beside(file, path string) string {
+func resolvePath(file, path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
@@ -296,7 +296,7 @@ func decodeNode(n ast.Node, to any) error {
 // yamlFault gives a fault of the parser or decoder its file and line.
 func yamlFault(file string, err error) error {
 	if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
-		return fmt.Errorf("%s:%d: %s", file, ye.GetToken().Position.Line, meant(ye.GetMessage()))
+		return fmt.Errorf("%s:%d: %s", file, ye.GetToken().Position.Line, withSuggestion(ye.GetMessage()))
 	}
 	return fmt.Errorf("%s:1: %w", file, err)
 }

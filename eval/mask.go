@@ -14,10 +14,10 @@ import (
 
 // A rule finds one kind of personal data: the pattern's first group.
 type rule struct {
-	name, puts string
-	pattern    *regexp.Regexp
+	name, replacement string
+	pattern           *regexp.Regexp
 	// as is the n-th stand-in, from 1, in the shape of the value.
-	as func(n int, value string) string
+	mask func(n int, value string) string
 }
 
 func rules() []rule {
@@ -76,21 +76,21 @@ func person(n int, _ string) string {
 }
 
 // Rules tell what is looked for and what is put in its place, a line each.
-func Rules() []string {
+func MaskRules() []string {
 	var lines []string
 	for _, r := range rules() {
-		lines = append(lines, r.name+" → "+r.puts)
+		lines = append(lines, r.name+" → "+r.replacement)
 	}
 	return lines
 }
 
 // A Found is a value that is masked. Equal values have equal masks.
-type Found struct{ Rule, Value, Mask string }
+type MaskedValue struct{ Rule, Value, Mask string }
 
 // A Masker learns values from texts and replaces them.
 type Masker struct {
-	rules []rule
-	found []Found
+	rules  []rule
+	values []MaskedValue
 }
 
 // NewMasker returns a masker that also replaces words.
@@ -98,19 +98,19 @@ func NewMasker(words []string) *Masker {
 	m := &Masker{rules: rules()}
 	for _, word := range words {
 		if word = strings.TrimSpace(word); word != "" {
-			m.add("--mask", word, func(n int, _ string) string { return fmt.Sprintf("masked%d", n) })
+			m.learn("--mask", word, func(n int, _ string) string { return fmt.Sprintf("masked%d", n) })
 		}
 	}
 	return m
 }
 
 // None returns a masker that finds nothing.
-func None() *Masker { return &Masker{} }
+func NoMasker() *Masker { return &Masker{} }
 
 // add notes a value of a rule, once.
-func (m *Masker) add(rule, value string, as func(int, string) string) {
+func (m *Masker) learn(rule, value string, as func(int, string) string) {
 	n := 1
-	for _, f := range m.found {
+	for _, f := range m.values {
 		if f.Value == value || f.Mask == value {
 			return
 		}
@@ -118,22 +118,22 @@ func (m *Masker) add(rule, value string, as func(int, string) string) {
 			n++
 		}
 	}
-	m.found = append(m.found, Found{Rule: rule, Value: value, Mask: as(n, value)})
+	m.values = append(m.values, MaskedValue{Rule: rule, Value: value, Mask: as(n, value)})
 }
 
 // Look learns what is personal in a text.
-func (m *Masker) Look(text string) {
+func (m *Masker) Learn(text string) {
 	for _, r := range m.rules {
 		for _, at := range r.pattern.FindAllStringSubmatchIndex(text, -1) {
-			if !within(text, at[2], at[3]) {
-				m.add(r.name, text[at[2]:at[3]], r.as)
+			if !insideWord(text, at[2], at[3]) {
+				m.learn(r.name, text[at[2]:at[3]], r.mask)
 			}
 		}
 	}
 }
 
 // within reports whether a match is an id, or a piece of one or of a longer word.
-func within(text string, from, to int) bool {
+func insideWord(text string, from, to int) bool {
 	if uuid.Validate(text[from:to]) == nil {
 		return true
 	}
@@ -144,12 +144,12 @@ func within(text string, from, to int) bool {
 }
 
 // Found lists what was learnt.
-func (m *Masker) Found() []Found { return slices.Clone(m.found) }
+func (m *Masker) Values() []MaskedValue { return slices.Clone(m.values) }
 
 // Text replaces what was learnt in a text, which may be JSON.
 func (m *Masker) Text(text string) string {
-	byLength := m.Found()
-	slices.SortStableFunc(byLength, func(a, b Found) int { return len(b.Value) - len(a.Value) })
+	byLength := m.Values()
+	slices.SortStableFunc(byLength, func(a, b MaskedValue) int { return len(b.Value) - len(a.Value) })
 	var pairs []string
 	for _, f := range byLength {
 		pairs = append(pairs, f.Value, f.Mask)

@@ -23,7 +23,7 @@ func TestMasker(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			m := eval.NewMasker([]string{"Tran", " Da Nang ", ""})
-			m.Look(tt.in)
+			m.Learn(tt.in)
 			got := m.Text(tt.in)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)

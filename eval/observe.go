@@ -8,7 +8,7 @@ import (
 )
 
 // Observed writes what happened in a turn as expectations, for a person to look at.
-func Observed(s tape.Seen) Expect {
+func Observed(s tape.Turn) Expect {
 	e := Expect{Guardrail: s.Guardrail}
 	if s.Sum.Error != "" {
 		e.Error = s.Sum.Error
@@ -40,7 +40,7 @@ func ObservedCall(name, arguments string) Call {
 
 // Unlike expects anything but the answer of a turn, which a person marked as bad: until it
 // is said what is wanted instead.
-func Unlike(s tape.Seen) Expect {
+func ExpectOtherAnswer(s tape.Turn) Expect {
 	var e Expect
 	if s.Guardrail == "refuse" {
 		e.Guardrail = "pass"

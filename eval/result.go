@@ -46,7 +46,7 @@ type CaseResult struct {
 	Notes   []string     `json:"notes,omitempty"`
 	TookMS  float64      `json:"-"`
 	trials  []CaseResult // all runs, when there were several
-	by      []string     // who answered, by turn
+	models  []string     // who answered, by turn
 	gate    map[string]float64
 	matched []matched
 }

@@ -49,7 +49,7 @@ type Mode struct {
 }
 
 // Goes reports whether anything leaves this machine in the mode.
-func (m Mode) Goes() bool { return m.LiveModel || m.LiveTools || m.FromDrift == FromDriftLive }
+func (m Mode) IsLive() bool { return m.LiveModel || m.LiveTools || m.FromDrift == FromDriftLive }
 
 // String is the mode's name in reports.
 func (m Mode) String() string {
@@ -149,14 +149,14 @@ func (r *Runner) Run(ctx context.Context, cases []Case) (*Report, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if err := oneOfEach(faults); err != nil {
+	if err := dedupeFaults(faults); err != nil {
 		return nil, err
 	}
 	return r.report(started, results), nil
 }
 
 // oneOfEach joins faults of files, one of those that many cases share.
-func oneOfEach(faults []error) error {
+func dedupeFaults(faults []error) error {
 	var kept []error
 	more := make(map[string]int)
 	for _, err := range faults {
@@ -186,8 +186,8 @@ func (r *Runner) report(started time.Time, results []CaseResult) *Report {
 	}
 	for _, c := range results {
 		rep.Run.CaseMS[c.ID] = c.TookMS
-		for _, by := range c.by {
-			if r.cfg.Mode.Goes() && !slices.Contains(rep.Run.Models, by) {
+		for _, by := range c.models {
+			if r.cfg.Mode.IsLive() && !slices.Contains(rep.Run.Models, by) {
 				rep.Run.Models = append(rep.Run.Models, by)
 			}
 		}

@@ -20,16 +20,16 @@ func Schema() ([]byte, error) {
 }
 
 func caseSchema() *jsonschema.Schema {
-	return of("cases of molar eval", &Case{}, &suiteFile{})
+	return schemaOf("cases of molar eval", &Case{}, &suiteFile{})
 }
 
 // meant adds to the fault of an unknown key which one may have been meant.
-func meant(fault string) string {
+func withSuggestion(fault string) string {
 	name := regexp.MustCompile(`unknown field "(.*)"`).FindStringSubmatch(fault)
 	if name == nil {
 		return fault
 	}
-	if near := text.Nearest(name[1], keys(caseSchema())); near != "" {
+	if near := text.Nearest(name[1], schemaKeys(caseSchema())); near != "" {
 		return fmt.Sprintf("%s, did you mean %q?", fault, near)
 	}
 	return fault

@@ -45,10 +45,10 @@ func call(name, args string) schemas.ToolCall {
 
 func TestScore(t *testing.T) {
 	twoCalls := func(b *tape.Builder) {
-		b.Said("offline", "tool", tape.WireAnswer{Calls: []tape.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}, {ID: "2", Name: "s__f", Arguments: `{"n":2}`}}}, "")
+		b.ModelAnswer("offline", "tool", tape.WireAnswer{Calls: []tape.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}, {ID: "2", Name: "s__f", Arguments: `{"n":2}`}}}, "")
 		b.Call(1, "s", "f", call("s__f", `{"n":1}`), json.RawMessage(`{"url":"https://a.example/1","price":1234.5}`), false)
 		b.Call(2, "s", "f", call("s__f", `{"n":2}`), json.RawMessage(`"nothing"`), true)
-		b.Said("offline", "answer", tape.WireAnswer{Text: "It is 1,234.50 (https://a.example/1)."}, "")
+		b.ModelAnswer("offline", "answer", tape.WireAnswer{Text: "It is 1,234.50 (https://a.example/1)."}, "")
 		b.Answer("It is 1,234.50 (https://a.example/1).")
 	}
 	for _, test := range []struct {
@@ -92,7 +92,7 @@ func TestScore(t *testing.T) {
 // TestScore_inventedCitation: an address that no result holds is a fault.
 func TestScore_inventedCitation(t *testing.T) {
 	rep, err := eval.Score(story(t, `{answer: {all: [{citation: any}]}}`, func(b *tape.Builder) {
-		b.Said("offline", "answer", tape.WireAnswer{Text: "See https://made.example/up"}, "")
+		b.ModelAnswer("offline", "answer", tape.WireAnswer{Text: "See https://made.example/up"}, "")
 		b.Answer("See https://made.example/up")
 	}))
 	if err != nil {
@@ -192,7 +192,7 @@ func TestCompare_turns(t *testing.T) {
 		}}}})
 	}
 	got := eval.Compare(rep(`{"n":1}`, "It is one.", 10), rep(`{"n":2}`, "It is two.", 12))
-	want := []eval.Otherwise{{ID: "a", Outcome: eval.OutcomeOtherCalls, Lines: []string{
+	want := []eval.ChangedCase{{ID: "a", Outcome: eval.OutcomeOtherCalls, Lines: []string{
 		"  turn 1: Which?", `-   call f {"n":1}`, `+   call f {"n":2}`, "-   answer: It is one.", "+   answer: It is two.",
 	}, Answers: []eval.AnswerPair{{Turn: 1, Was: "It is one.", Now: "It is two."}}}}
 	if diff := cmp.Diff(want, got.Turns); diff != "" {

@@ -10,10 +10,10 @@ import (
 )
 
 // A Result is what became of cases when each of their calls failed in each way.
-type Result struct {
+type SweepResult struct {
 	Rows []SweepRow `json:"rows"`
 	// Faults are runs that ended in a way that none should.
-	Faults []Fault `json:"faults,omitempty"`
+	Faults []SweepFault `json:"faults,omitempty"`
 }
 
 // A SweepRow counts the runs with one kind of fault at one edge.
@@ -33,7 +33,7 @@ type SweepRow struct {
 }
 
 // A Fault is a run that went wrong, and why.
-type Fault struct {
+type SweepFault struct {
 	Case  string `json:"case"`
 	Fault string `json:"fault"`
 	Why   string `json:"why"`
@@ -54,13 +54,13 @@ func withFaults(cases []Case) (runs []Case, of []tape.Fault, err error) {
 }
 
 // Count returns how many runs [Run] makes.
-func Count(cases []Case) (int, error) {
+func SweepSize(cases []Case) (int, error) {
 	runs, _, err := withFaults(cases)
 	return len(runs), err
 }
 
 // Run runs each case once with each fault at each of its calls.
-func Run(ctx context.Context, runner *Runner, cases []Case) (*Result, error) {
+func Sweep(ctx context.Context, runner *Runner, cases []Case) (*SweepResult, error) {
 	runs, of, err := withFaults(cases)
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func Run(ctx context.Context, runner *Runner, cases []Case) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &Result{}
+	result := &SweepResult{}
 	for i := range rep.Cases {
 		result.add(&rep.Cases[i], of[i])
 	}
@@ -101,7 +101,7 @@ func faultsFor(taped *tape.Tape) []tape.Fault {
 }
 
 // add counts a run.
-func (s *Result) add(c *CaseResult, f tape.Fault) {
+func (s *SweepResult) add(c *CaseResult, f tape.Fault) {
 	side := f.Edge
 	if side == "model" {
 		side += " " + f.Glob
@@ -118,7 +118,7 @@ func (s *Result) add(c *CaseResult, f tape.Fault) {
 	switch why := c.Wrong(); {
 	case why != "":
 		row.Wrong++
-		s.Faults = append(s.Faults, Fault{Case: c.ID, Fault: fmt.Sprintf("%s:%s=%s#%d", f.Edge, f.Glob, f.Kind, f.Nth), Why: why})
+		s.Faults = append(s.Faults, SweepFault{Case: c.ID, Fault: fmt.Sprintf("%s:%s=%s#%d", f.Edge, f.Glob, f.Kind, f.Nth), Why: why})
 	case c.Status == StatusNotAsked:
 		row.NotAsked++
 	case c.Status == StatusPass:

@@ -28,7 +28,7 @@ func Text(w io.Writer, r *Report, full bool) error {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, c := range r.Cases {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s", mark(c.Status), Clean(oneLine(c.ID)), strings.Join(c.Tags, ","), took(r, c.ID))
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s", mark(c.Status), Clean(oneLine(c.ID)), strings.Join(c.Tags, ","), duration(r, c.ID))
 		if o := outcomes(&c); o != "" {
 			_, _ = fmt.Fprintf(table, "\t%s", o)
 		}
@@ -40,26 +40,26 @@ func Text(w io.Writer, r *Report, full bool) error {
 			b.WriteString("\n" + groupText(g, full))
 		}
 	}
-	grouped := inGroups(r)
+	grouped := groupSizes(r)
 	for _, c := range r.Cases {
 		switch {
 		case c.Status != StatusPass && grouped[c.ID] <= 1:
 			b.WriteString("\n" + failure(&c))
 		case c.Status == StatusPass && c.WhatIf != nil && c.WhatIf.Outcome != OutcomeSame:
-			fmt.Fprintf(&b, "\n%s %s\n%s", mark(c.Status), oneLine(c.ID), reportBeside(&c))
+			fmt.Fprintf(&b, "\n%s %s\n%s", mark(c.Status), oneLine(c.ID), whatIfText(&c))
 		}
 		for _, note := range c.Notes {
 			fmt.Fprintf(&b, "note: %s: %s\n", c.ID, note)
 		}
 	}
 	b.WriteString("\n")
-	numbers(&b, r)
+	writeSummary(&b, r)
 	_, err := io.WriteString(w, Clean(b.String()))
 	return err
 }
 
 // inGroups tells of how many cases the group of a case is.
-func inGroups(r *Report) map[string]int {
+func groupSizes(r *Report) map[string]int {
 	of := make(map[string]int)
 	for _, g := range r.Groups {
 		for _, id := range g.Cases {
@@ -82,11 +82,11 @@ func groupText(g Group, full bool) string {
 	if len(g.Cases) == 1 {
 		what = "1 case"
 	}
-	return fmt.Sprintf("%s %s: %s\n%s", mark(StatusDrift), what, few(g.Cases), Causes(causes))
+	return fmt.Sprintf("%s %s: %s\n%s", mark(StatusDrift), what, listIDs(g.Cases), Causes(causes))
 }
 
 // few names some of many.
-func few(ids []string) string {
+func listIDs(ids []string) string {
 	const most = 5
 	if len(ids) <= most {
 		return oneLine(strings.Join(ids, ", "))
@@ -172,7 +172,7 @@ func outcomes(c *CaseResult) string {
 
 // reportBeside tells what a run that left its tape did otherwise, with both answers of each turn
 // that is answered otherwise; "" for a run that did not leave it.
-func reportBeside(c *CaseResult) string {
+func whatIfText(c *CaseResult) string {
 	w := c.WhatIf
 	if w == nil {
 		return ""
@@ -200,7 +200,7 @@ func answers(pairs []AnswerPair) string {
 	return b.String()
 }
 
-func took(r *Report, id string) string {
+func duration(r *Report, id string) string {
 	if ms, ok := r.Run.CaseMS[id]; ok {
 		return fmt.Sprintf("%.0f ms", ms)
 	}
@@ -226,7 +226,7 @@ func failure(c *CaseResult) string {
 			Trace(&b, i+1, t, &cause)
 		}
 	}
-	b.WriteString(reportBeside(c))
+	b.WriteString(whatIfText(c))
 	b.WriteString(Causes(c.Drift))
 	const most = 3
 	for _, d := range c.Follows[:min(most, len(c.Follows))] {
@@ -277,7 +277,7 @@ func cut(s string, n int) string {
 	return string(runes[:n-1]) + "…"
 }
 
-func numbers(b *strings.Builder, r *Report) {
+func writeSummary(b *strings.Builder, r *Report) {
 	s, m := r.Summary, r.Metrics
 	fmt.Fprintf(b, "%d cases: %d passed", s.Cases, s.Pass)
 	for _, part := range []struct {

@@ -38,7 +38,7 @@ func (scriptedHost) Close()                       {}
 func trial(t *testing.T, mode eval.Mode, trials int) *eval.Report {
 	t.Helper()
 	cases := story(t, `{calls: {items: [{name: f, args: {n: 1}}]}}`, func(b *tape.Builder) {
-		b.Said("offline", "tool", tape.WireAnswer{Calls: []tape.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}}}, "")
+		b.ModelAnswer("offline", "tool", tape.WireAnswer{Calls: []tape.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}}}, "")
 		b.Call(1, "s", "f", call("s__f", `{"n":1}`), json.RawMessage(`1`), false)
 		b.Answer("")
 	})
@@ -85,7 +85,7 @@ func TestMetrics_drift(t *testing.T) {
 // TestRun_faultHitsNothing: a case that drifted before its fault could hit is drift, as any.
 func TestRun_faultHitsNothing(t *testing.T) {
 	cases := story(t, `{no_call: true}`, func(b *tape.Builder) {
-		b.Said("offline", "tool", tape.WireAnswer{Calls: []tape.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}}}, "")
+		b.ModelAnswer("offline", "tool", tape.WireAnswer{Calls: []tape.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}}}, "")
 		b.Answer("")
 	})
 	fault, err := tape.ParseFault("tool:s__f=error")
@@ -115,9 +115,9 @@ func TestRun_faultHitsNothing(t *testing.T) {
 // neither an answer nor an error is a fault of the host.
 func TestSweep(t *testing.T) {
 	cases := story(t, `{calls: {items: [{name: f}]}}`, func(b *tape.Builder) {
-		b.Said("offline", "tool", tape.WireAnswer{Calls: []tape.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}}}, "")
+		b.ModelAnswer("offline", "tool", tape.WireAnswer{Calls: []tape.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}}}, "")
 		b.Call(1, "s", "f", call("s__f", `{"n":1}`), json.RawMessage(`1`), false)
-		b.Said("offline", "answer", tape.WireAnswer{Text: "Done."}, "")
+		b.ModelAnswer("offline", "answer", tape.WireAnswer{Text: "Done."}, "")
 		b.Answer("Done.")
 	})
 	runs := 0
@@ -127,7 +127,7 @@ func TestSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	swept, err := eval.Run(t.Context(), runner, cases)
+	swept, err := eval.Sweep(t.Context(), runner, cases)
 	if err != nil {
 		t.Fatal(err)
 	}

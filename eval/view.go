@@ -19,11 +19,11 @@ type caseView struct {
 	Drifts             []driftView
 	Turns              []turnView
 	// Loose are failed checks of turns that did not happen.
-	Loose []CheckResult
+	UnmatchedChecks []CheckResult
 	// Outcomes tell how the runs compare with the tape, Pairs both answers of the shown one.
 	Outcomes string
 	Changed  []string
-	Pairs    []pairView
+	Answers  []pairView
 }
 
 // A pairView is the answer of a turn on the tape and now.
@@ -46,7 +46,7 @@ type turnView struct {
 	N      int
 	Rows   []rowView
 	Failed []checkView
-	Held   int // checks that hold
+	Passed int // checks that hold
 }
 
 type checkView struct {
@@ -82,7 +82,7 @@ type groupView struct {
 func groupsOf(r *Report) []groupView {
 	var all []groupView
 	for _, g := range r.Groups {
-		v := groupView{Cases: len(g.Cases), Few: Clean(few(g.Cases))}
+		v := groupView{Cases: len(g.Cases), Few: Clean(listIDs(g.Cases))}
 		for _, c := range g.Causes {
 			v.Drifts = append(v.Drifts, driftView{Drift: c.Drift, Pieces: compare(c.Was, c.Now), WhereText: Clean(c.Where)})
 		}
@@ -103,7 +103,7 @@ func viewOf(c *CaseResult, took string) caseView {
 			v.Changed = append(v.Changed, Clean(line))
 		}
 		for _, p := range w.Answers {
-			v.Pairs = append(v.Pairs, pairView{p.Turn, compare(p.Was, p.Now)})
+			v.Answers = append(v.Answers, pairView{p.Turn, compare(p.Was, p.Now)})
 		}
 	}
 	for i, d := range append(append([]tape.Drift(nil), c.Drift...), c.Follows...) {
@@ -116,7 +116,7 @@ func viewOf(c *CaseResult, took string) caseView {
 			switch {
 			case check.Turn != i+1:
 			case check.OK:
-				t.Held++
+				t.Passed++
 			case c.Status == StatusNotAsked: // nobody knows whether it would hold
 			default:
 				t.Failed = append(t.Failed, checkView{check, cause})
@@ -127,7 +127,7 @@ func viewOf(c *CaseResult, took string) caseView {
 	}
 	for _, check := range c.Checks {
 		if !check.OK && check.Turn > len(c.Turns) {
-			v.Loose = append(v.Loose, check)
+			v.UnmatchedChecks = append(v.UnmatchedChecks, check)
 		}
 	}
 	return v

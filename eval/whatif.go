@@ -67,7 +67,7 @@ func behaviour(was, now []TurnResult) (Outcome, []string, []AnswerPair) {
 			answers = append(answers, pair)
 		}
 	}
-	changed := Changed(tell(was, false), tell(now, false))
+	changed := Changed(describe(was, false), describe(now, false))
 	switch {
 	case len(changed) > 0:
 		return OutcomeOtherCalls, changed, answers
@@ -93,7 +93,7 @@ func redacted(turns []TurnResult, redact *tape.Redactor) []TurnResult {
 // not look at: nobody can tell then whether it is as good. A check of the answer looks at all
 // that matters; where other calls were made, what the case expects of them does. A turn that
 // failed is judged as such, and one of which the case expects nothing only leads to others.
-func (r *CaseResult) unjudged(c *Case, was, now []TurnResult) {
+func (r *CaseResult) failUnjudged(c *Case, was, now []TurnResult) {
 	leads := slices.ContainsFunc(c.Turns, func(t Turn) bool { return !t.Expect.nothing() })
 	for i := range min(len(now), len(c.Turns)) {
 		if leads && c.Turns[i].Expect.nothing() {
@@ -104,7 +104,7 @@ func (r *CaseResult) unjudged(c *Case, was, now []TurnResult) {
 			before = was[i]
 		}
 		outcome, _, _ := behaviour([]TurnResult{before}, now[i:i+1])
-		otherCalls := len(Changed(calls(before), calls(now[i]))) > 0
+		otherCalls := len(Changed(callLines(before), callLines(now[i]))) > 0
 		switch {
 		case outcome == OutcomeSame, now[i].Error != "", c.Turns[i].Expect.Answer.checks():
 		case otherCalls && c.plans[i] != nil && before.Guardrail == now[i].Guardrail:

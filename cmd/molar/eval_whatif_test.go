@@ -181,7 +181,7 @@ func TestEval_faultSweep(t *testing.T) {
 		t.Helper()
 		out := filepath.Join(t.TempDir(), "sweep.json")
 		code, stdout, stderr := evalRun(t, model, append([]string{"eval", "run", "--fault-sweep", "--json", out, file}, flags...)...)
-		var swept eval.Result
+		var swept eval.SweepResult
 		if err := json.Unmarshal([]byte(readText(t, out)), &swept); err != nil {
 			t.Fatal(err)
 		}

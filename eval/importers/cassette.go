@@ -21,7 +21,7 @@ func Cassette(name string, data []byte) ([]Imported, error) {
 	var doc map[string]any
 	// Ruby tags bytes with one mark of exclamation, YAML with two.
 	data = regexp.MustCompile(`(?m)([:-] )!binary\b`).ReplaceAll(data, []byte("$1!!binary"))
-	if err := safely(func() error { return yaml.Unmarshal(data, &doc) }); err != nil {
+	if err := recoverPanic(func() error { return yaml.Unmarshal(data, &doc) }); err != nil {
 		if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
 			return nil, fmt.Errorf("%s:%d: %s", name, ye.GetToken().Position.Line, ye.GetMessage())
 		}
@@ -50,11 +50,11 @@ func Cassette(name string, data []byte) ([]Imported, error) {
 		}
 		pairs = append(pairs, p)
 	}
-	return named(name, source, pairs)
+	return importPairs(name, source, pairs)
 }
 
 // safely turns a panic of a parser that is not ours into an error.
-func safely(f func() error) (err error) {
+func recoverPanic(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = errors.New("the parser cannot make sense of it")
@@ -100,13 +100,13 @@ func body(message map[string]any) (string, error) {
 			v = plain
 		}
 	}
-	return unpacked(text(v))
+	return gunzip(text(v))
 }
 
 // maxBody bounds a body when it is unpacked, in bytes.
 const maxBody = 64 << 20
 
-func unpacked(s string) (string, error) {
+func gunzip(s string) (string, error) {
 	if len(s) < 2 || s[0] != 0x1f || s[1] != 0x8b {
 		return s, nil
 	}

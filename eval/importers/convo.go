@@ -27,48 +27,48 @@ type Imported struct {
 }
 
 // A convo is a conversation of another program, taken apart.
-type convo struct {
+type conversation struct {
 	id, source, provider, model string
 	tags                        []string
 	system                      string
 	tools                       []tape.Tool
-	turns                       []convoTurn
+	turns                       []conversationTurn
 	notes                       []string
 }
 
-type convoTurn struct {
+type conversationTurn struct {
 	user  string
-	steps []convoStep
+	steps []conversationStep
 }
 
 // A convoStep is one answer of the model: what was sent, what came, and what the calls
 // gave.
-type convoStep struct {
+type conversationStep struct {
 	method  string
 	request json.RawMessage
 	stream  tape.Stream
 	text    string
-	calls   []convoCall
+	calls   []conversationCall
 }
 
-type convoCall struct {
+type conversationCall struct {
 	tape.Call
 	output json.RawMessage // nil when the recording ends before
 }
 
 // said adds an answer to the last turn.
-func (c *convo) said(a tape.WireAnswer, s tape.Stream) *convoStep {
+func (c *conversation) addAnswer(a tape.WireAnswer, s tape.Stream) *conversationStep {
 	t := &c.turns[len(c.turns)-1]
-	step := convoStep{method: http.MethodPost, stream: s, text: a.Text}
+	step := conversationStep{method: http.MethodPost, stream: s, text: a.Text}
 	for _, call := range a.Calls {
-		step.calls = append(step.calls, convoCall{Call: call})
+		step.calls = append(step.calls, conversationCall{Call: call})
 	}
 	t.steps = append(t.steps, step)
 	return &t.steps[len(t.steps)-1]
 }
 
 // build writes the case and the tape.
-func (c *convo) build() (Imported, error) {
+func (c *conversation) build() (Imported, error) {
 	var b bytes.Buffer
 	w := tape.NewBuilder(&b, tape.Header{
 		TapeID: uuid.NewSHA1(uuid.NameSpaceOID, []byte(c.source+c.id)).String(), Case: c.id, Host: "import",
@@ -118,7 +118,7 @@ func (c *convo) build() (Imported, error) {
 }
 
 // completeTools adds tools that were called and never described.
-func (c *convo) completeTools() []tape.Tool {
+func (c *conversation) completeTools() []tape.Tool {
 	known := make(map[string]bool)
 	for _, t := range c.tools {
 		known[t.Name] = true

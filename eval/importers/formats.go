@@ -13,7 +13,7 @@ import (
 	"molar/eval/match"
 )
 
-func named(name, source string, pairs []pair) ([]Imported, error) {
+func importPairs(name, source string, pairs []pair) ([]Imported, error) {
 	if len(pairs) == 0 {
 		return nil, fmt.Errorf("%s:1: there is no recorded request in it: is it %s?", name, source)
 	}
@@ -51,7 +51,7 @@ func HTTPRR(name string, data []byte) ([]Imported, error) {
 		pairs = append(pairs, p)
 		rest = after[n+m:]
 	}
-	return named(name, "httprr", pairs)
+	return importPairs(name, "httprr", pairs)
 }
 
 // parsePair reads a request and a response as they were on the wire.

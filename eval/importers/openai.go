@@ -14,9 +14,9 @@ import (
 func OpenAI(name string, data []byte) ([]Imported, error) {
 	var all []Imported
 	for v, err := range values(data) {
-		var c *convo
+		var c *conversation
 		if err == nil {
-			c, err = openAIConvo(v.raw)
+			c, err = openAIConversation(v.raw)
 		}
 		var imported Imported
 		if err == nil {
@@ -34,7 +34,7 @@ func OpenAI(name string, data []byte) ([]Imported, error) {
 }
 
 // openAIConvo takes messages apart into turns, with the answer as the last of them.
-func openAIConvo(raw []byte) (*convo, error) {
+func openAIConversation(raw []byte) (*conversation, error) {
 	var line struct {
 		ID       string          `json:"id"`
 		Choices  json.RawMessage `json:"choices"`
@@ -63,7 +63,7 @@ func openAIConvo(raw []byte) (*convo, error) {
 		}
 		messages = append(messages, tape.Message{Role: "assistant", Text: said.Text, Calls: said.Calls})
 	}
-	c := &convo{id: line.ID, source: "openai", provider: tape.OpenAI, model: "imported", tags: []string{"imported", "openai"}, tools: asked.Tools()}
+	c := &conversation{id: line.ID, source: "openai", provider: tape.OpenAI, model: "imported", tags: []string{"imported", "openai"}, tools: asked.Tools()}
 	for i, m := range messages {
 		if err := c.message(m); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i+1, err)
@@ -75,18 +75,18 @@ func openAIConvo(raw []byte) (*convo, error) {
 	return c, nil
 }
 
-func (c *convo) message(m tape.Message) error {
+func (c *conversation) message(m tape.Message) error {
 	switch m.Role {
 	case tape.KindSystem:
 		c.system = strings.TrimSpace(c.system + "\n" + m.Text)
 	case "user":
-		c.turns = append(c.turns, convoTurn{user: m.Text})
+		c.turns = append(c.turns, conversationTurn{user: m.Text})
 	case "assistant":
 		if len(c.turns) == 0 {
 			return errors.New("the assistant speaks before the user")
 		}
 		a := tape.WireAnswer{Text: m.Text, Calls: m.Calls}
-		c.said(a, a.Stream(tape.OpenAI, "")) // as it would have come
+		c.addAnswer(a, a.Stream(tape.OpenAI, "")) // as it would have come
 	case "tool":
 		if left := takeResults(c.lastCalls(), m.Results); len(left) > 0 {
 			return fmt.Errorf("no call has the id %q", left[0].ID)

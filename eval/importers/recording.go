@@ -31,9 +31,9 @@ func baseName(file string) string {
 // recording makes a case of the pairs of one recording. Requests of one conversation
 // follow one another; a request whose last message is the user's begins a turn.
 func recording(id, source string, pairs []pair) (Imported, error) {
-	c := &convo{id: id, source: source, tags: []string{"imported", source}}
+	c := &conversation{id: id, source: source, tags: []string{"imported", source}}
 	for i, p := range pairs {
-		provider, model := tape.Of(p.url)
+		provider, model := tape.ProviderOf(p.url)
 		switch {
 		case provider == "":
 			c.notes = append(c.notes, fmt.Sprintf("interaction %d: %s is no model call and was left out", i+1, match.Cut(p.url, longestQuote)))
@@ -57,7 +57,7 @@ func recording(id, source string, pairs []pair) (Imported, error) {
 }
 
 // add takes one exchange into the conversation.
-func (c *convo) add(p pair, model string) error {
+func (c *conversation) add(p pair, model string) error {
 	asked, err := tape.ReadRequest([]byte(p.request))
 	if err != nil {
 		return fmt.Errorf("request: %w", err)
@@ -87,7 +87,7 @@ func (c *convo) add(p pair, model string) error {
 	case user == "":
 		return errors.New("the request has no text of a user")
 	default:
-		c.turns = append(c.turns, convoTurn{user: user})
+		c.turns = append(c.turns, conversationTurn{user: user})
 	}
 	answer, stream, err := tape.ReadAnswer(c.provider, p.response)
 	if err != nil {
@@ -96,13 +96,13 @@ func (c *convo) add(p pair, model string) error {
 	if u, err := url.Parse(p.url); err == nil {
 		stream.Path = u.Path
 	}
-	step := c.said(answer, stream)
+	step := c.addAnswer(answer, stream)
 	step.method, step.request = p.method, json.RawMessage(match.CanonicalJSON([]byte(p.request)))
 	return nil
 }
 
 // lastCalls are the calls that the last answer of the last turn made.
-func (c *convo) lastCalls() []convoCall {
+func (c *conversation) lastCalls() []conversationCall {
 	if len(c.turns) == 0 || len(c.turns[len(c.turns)-1].steps) == 0 {
 		return nil
 	}
@@ -112,9 +112,9 @@ func (c *convo) lastCalls() []convoCall {
 
 // takeResults gives calls their results, by id where both have one, else by name and in
 // order. left are results of no call.
-func takeResults(calls []convoCall, results []tape.Part) (left []tape.Part) {
+func takeResults(calls []conversationCall, results []tape.Part) (left []tape.Part) {
 	for _, r := range results {
-		i := slices.IndexFunc(calls, func(c convoCall) bool {
+		i := slices.IndexFunc(calls, func(c conversationCall) bool {
 			byID := r.ID != "" && c.ID != ""
 			return c.output == nil && (byID && r.ID == c.ID || !byID && (r.Name == "" || r.Name == c.Name))
 		})

@@ -26,7 +26,7 @@ type Expected struct {
 }
 
 // A Made is a call that was made.
-type Made struct {
+type Call struct {
 	// Name is the name that the model used, Tool the tool's own name on Server; the
 	// last two are empty when no such tool was offered.
 	Name, Tool, Server string
@@ -38,7 +38,7 @@ type Made struct {
 }
 
 // arguments decodes the text; a call without any has none.
-func (m *Made) arguments() (map[string]any, error) {
+func (m *Call) arguments() (map[string]any, error) {
 	if strings.TrimSpace(m.Arguments) == "" {
 		return map[string]any{}, nil
 	}
@@ -54,7 +54,7 @@ func (m *Made) arguments() (map[string]any, error) {
 }
 
 // named reports whether the call is of the expected tool.
-func (e *Expected) named(m *Made) bool {
+func (e *Expected) matches(m *Call) bool {
 	if e.Server != "" && e.Server != m.Server {
 		return false
 	}
@@ -63,20 +63,20 @@ func (e *Expected) named(m *Made) bool {
 
 // A comparison is what one made call is worth as one expected call.
 type comparison struct {
-	named  bool
-	faults []Fault
-	slots  int // arguments compared on either side
-	hits   int // of them, those that agree
-	wants  int // arguments on the expected side
-	gives  int // arguments on the made side
+	sameTool bool
+	faults   []Fault
+	slots    int // arguments compared on either side
+	hits     int // of them, those that agree
+	wanted   int // arguments on the expected side
+	given    int // arguments on the made side
 }
 
-func (c comparison) full() bool { return c.named && len(c.faults) == 0 }
+func (c comparison) full() bool { return c.sameTool && len(c.faults) == 0 }
 
 // score lies between 0 and 1; only a call of the right tool has more than 0.
 func (c comparison) score() float64 {
 	switch {
-	case !c.named:
+	case !c.sameTool:
 		return 0
 	case c.full():
 		return 1
@@ -87,9 +87,9 @@ func (c comparison) score() float64 {
 }
 
 // compare looks at one pair.
-func compare(e *Expected, m *Made, s earlier) comparison {
-	c := comparison{named: e.named(m)}
-	if !c.named {
+func compare(e *Expected, m *Call, s earlier) comparison {
+	c := comparison{sameTool: e.matches(m)}
+	if !c.sameTool {
 		return c
 	}
 	args, err := m.arguments()
@@ -125,9 +125,9 @@ func (c *comparison) count(want map[string]Matcher, got map[string]any) {
 			keys[key] = true
 		}
 	}
-	c.slots, c.gives = len(keys), len(got)
+	c.slots, c.given = len(keys), len(got)
 	if slices.ContainsFunc(c.faults, func(f Fault) bool { return f.Pointer == "" }) {
-		c.wants = len(want)
+		c.wanted = len(want)
 		return // nothing tells which arguments agree
 	}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
@@ -137,12 +137,12 @@ func (c *comparison) count(want map[string]Matcher, got map[string]any) {
 		if !slices.ContainsFunc(c.faults, func(f Fault) bool { return f.Pointer == at || strings.HasPrefix(f.Pointer, at+"/") }) {
 			c.hits++
 			if !given { // a default stands in for it
-				c.gives++
+				c.given++
 			}
 			expected = true
 		}
 		if expected {
-			c.wants++
+			c.wanted++
 		}
 	}
 }

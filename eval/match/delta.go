@@ -116,7 +116,7 @@ func letters(s string) int {
 }
 
 // most bounds the table of a comparison; longer middles are told as a whole.
-const most = 4 << 20
+const maxTable = 4 << 20
 
 // walk calls f with every token in order, removed ones before those in their place.
 func walk(was, now []string, f func(Kind, string)) {
@@ -142,7 +142,7 @@ func middle(was, now []string, f func(Kind, string)) {
 			f(k, token)
 		}
 	}
-	if len(was)*len(now) > most || len(was) == 0 || len(now) == 0 {
+	if len(was)*len(now) > maxTable || len(was) == 0 || len(now) == 0 {
 		rest(Was, was)
 		rest(Now, now)
 		return

@@ -32,9 +32,9 @@ func expected(t *testing.T, text string) match.Expected {
 	return e
 }
 
-func made(text string) match.Made {
+func made(text string) match.Call {
 	name, args, _ := strings.Cut(text, " ")
-	return match.Made{Name: name, Arguments: args}
+	return match.Call{Name: name, Arguments: args}
 }
 
 func TestMatchers(t *testing.T) {
@@ -74,7 +74,7 @@ func TestMatchers(t *testing.T) {
 		{`{"a":{"x":{"regex":"^b"}}}`, `{"a":{"x":"c"}}`, false},
 	} {
 		p := match.Plan{Mode: match.ModeExact, Items: []match.Expected{expected(t, "f "+test.want)}}
-		if a := p.Compare([]match.Made{made("f " + test.got)}); a.Valid != test.ok {
+		if a := p.Compare([]match.Call{made("f " + test.got)}); a.Valid != test.ok {
 			t.Errorf("%s against %s: valid %v, want %v (%v)", test.got, test.want, a.Valid, test.ok, a.Faults)
 		}
 	}
@@ -123,7 +123,7 @@ func TestModes(t *testing.T) {
 			for _, text := range test.want {
 				p.Items = append(p.Items, expected(t, text))
 			}
-			var calls []match.Made
+			var calls []match.Call
 			for _, text := range test.got {
 				calls = append(calls, made(text))
 			}
@@ -140,7 +140,7 @@ func TestAssignment(t *testing.T) {
 		expected(t, `f {"x":{"any_of":[1,2]}}`), expected(t, `f {"x":1}`), expected(t, `f {"x":{"any_of":[2,3]}}`),
 	}}
 	for _, order := range [][]string{{"1", "2", "3"}, {"1", "3", "2"}, {"2", "1", "3"}, {"2", "3", "1"}, {"3", "1", "2"}, {"3", "2", "1"}} {
-		var calls []match.Made
+		var calls []match.Call
 		for _, x := range order {
 			calls = append(calls, made(`f {"x":`+x+`}`))
 		}
@@ -158,15 +158,15 @@ func TestDataFlow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := match.Made{Name: "find", Arguments: "{}", Result: result, Done: true}
+	found := match.Call{Name: "find", Arguments: "{}", Result: result, Done: true}
 	for _, test := range []struct {
 		name  string
-		calls []match.Made
+		calls []match.Call
 		valid bool
 	}{
-		{"from the result", []match.Made{found, made(`read {"id":"a1"}`)}, true},
-		{"made up", []match.Made{found, made(`read {"id":"a2"}`)}, false},
-		{"before the result", []match.Made{made(`read {"id":"a1"}`), found}, false},
+		{"from the result", []match.Call{found, made(`read {"id":"a1"}`)}, true},
+		{"made up", []match.Call{found, made(`read {"id":"a2"}`)}, false},
+		{"before the result", []match.Call{made(`read {"id":"a1"}`), found}, false},
 	} {
 		if a := p.Compare(test.calls); a.Valid != test.valid {
 			t.Errorf("%s: valid %v, want %v: %v", test.name, a.Valid, test.valid, a.Faults)
@@ -177,8 +177,8 @@ func TestDataFlow(t *testing.T) {
 func TestBounds(t *testing.T) {
 	repeat := expected(t, "f")
 	repeat.Min, repeat.Max = 1, 3
-	calls := func(n int) []match.Made {
-		var all []match.Made
+	calls := func(n int) []match.Call {
+		var all []match.Call
 		for range n {
 			all = append(all, made("f {}"))
 		}

@@ -97,7 +97,7 @@ func (p *Plan) slots(made int) []slot {
 }
 
 // Compare judges the made calls of one turn.
-func (p *Plan) Compare(made []Made) Agreement {
+func (p *Plan) Compare(made []Call) Agreement {
 	slots := p.slots(len(made))
 	table := p.table(slots, made)
 	var pairs map[int]int
@@ -114,7 +114,7 @@ func (p *Plan) Compare(made []Made) Agreement {
 }
 
 // table compares every slot with every call.
-func (p *Plan) table(slots []slot, made []Made) [][]comparison {
+func (p *Plan) table(slots []slot, made []Call) [][]comparison {
 	table := make([][]comparison, len(slots))
 	for i, s := range slots {
 		table[i] = make([]comparison, len(made))
@@ -126,7 +126,7 @@ func (p *Plan) table(slots []slot, made []Made) [][]comparison {
 }
 
 // earlier collects, for each ref, the results of the calls that it could be.
-func (p *Plan) earlier(made []Made) earlier {
+func (p *Plan) earlier(made []Call) earlier {
 	results := make(earlier)
 	for i := range p.Items {
 		ref := p.Items[i].Ref
@@ -134,7 +134,7 @@ func (p *Plan) earlier(made []Made) earlier {
 			continue
 		}
 		for j := range made {
-			if made[j].Done && p.Items[i].named(&made[j]) {
+			if made[j].Done && p.Items[i].matches(&made[j]) {
 				results[ref] = append(results[ref], made[j].Result)
 			}
 		}
@@ -186,7 +186,7 @@ func align(slots []slot, made int, table [][]comparison) map[int]int {
 }
 
 // collect turns the pairing into an agreement, with what the mode objects to.
-func (p *Plan) collect(slots []slot, made []Made, table [][]comparison, pairs map[int]int) Agreement {
+func (p *Plan) collect(slots []slot, made []Call, table [][]comparison, pairs map[int]int) Agreement {
 	a := Agreement{Pairs: []Pair{}}
 	taken := make([]bool, len(made))
 	for i, s := range slots {
@@ -206,7 +206,7 @@ func (p *Plan) collect(slots []slot, made []Made, table [][]comparison, pairs ma
 		c := table[i][j]
 		taken[j] = true
 		a.Pairs = append(a.Pairs, Pair{
-			Expected: s.item, Made: j, Score: c.score(), Faults: c.faults, Hits: c.hits, Wants: c.wants, Gives: c.gives,
+			Expected: s.item, Made: j, Score: c.score(), Faults: c.faults, Hits: c.hits, Wants: c.wanted, Gives: c.given,
 		})
 		for _, f := range c.faults {
 			a.Faults = append(a.Faults, fmt.Sprintf("call %d, %s%s: expected %s, got %s", j+1, made[j].Name, f.Pointer, f.Want, f.Got))
@@ -243,7 +243,7 @@ func (p *Plan) checkOrder(a *Agreement, slots []slot, pairs map[int]int) {
 }
 
 // checkBounds looks at how many calls there are, and which must not be.
-func (p *Plan) checkBounds(a *Agreement, made []Made) {
+func (p *Plan) checkBounds(a *Agreement, made []Call) {
 	if p.NoCall && len(made) > 0 {
 		a.Faults = append(a.Faults, fmt.Sprintf("no call was expected, and %s was called", made[0].Name))
 	}

@@ -37,7 +37,7 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 			return err
 		}
 	}
-	if err := a.sayLive(cases, mode); err != nil {
+	if err := a.printLiveCalls(cases, mode); err != nil {
 		return err
 	}
 	runner, err := a.runner(mode, Flags{Quiet: true})
@@ -48,21 +48,21 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 	var list []replacement
 	defer func() {
 		for _, r := range list {
-			_ = os.Remove(r.next) // gone already when it was taken over
+			_ = os.Remove(r.file) // gone already when it was taken over
 		}
 	}()
 	unfit := 0
 	for i := range cases {
-		r, err := a.again(ctx, runner, &cases[i], f)
+		r, err := a.rerecord(ctx, runner, &cases[i], f)
 		list = append(list, r)
 		if err != nil {
 			return evalError(err)
 		}
-		if !r.fit {
+		if !r.accepted {
 			unfit++
 		}
 	}
-	err = a.replace(slices.DeleteFunc(slices.Clone(list), func(r replacement) bool { return !r.fit || r.shown == "" }), f)
+	err = a.replace(slices.DeleteFunc(slices.Clone(list), func(r replacement) bool { return !r.accepted || r.diff == "" }), f)
 	if unfit > 0 {
 		return errors.Join(err, cli.With(eval.ExitInfra, fmt.Errorf("%d cases could not be recorded as they should be, and were left as they are; --allow-failure takes them over all the same", unfit)))
 	}
@@ -71,47 +71,47 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 
 // A replacement is a new tape beside that of a case.
 type replacement struct {
-	c     *eval.Case
-	next  string // the new tape's file
-	seen  []tape.Seen
-	fit   bool
-	shown string // how it differs; empty when it does not
+	c        *eval.Case
+	file     string // the new tape's file
+	turns    []tape.Turn
+	accepted bool
+	diff     string // how it differs; empty when it does not
 }
 
 // again records a case anew beside its tape, and says how it differs.
-func (a *Commands) again(ctx context.Context, runner *eval.Runner, c *eval.Case, f AcceptFlags) (replacement, error) {
+func (a *Commands) rerecord(ctx context.Context, runner *eval.Runner, c *eval.Case, f AcceptFlags) (replacement, error) {
 	r := replacement{c: c}
 	file, err := os.CreateTemp(filepath.Dir(c.TapeFile()), ".accept-*")
 	if err != nil {
 		return r, err
 	}
-	r.next = file.Name()
-	fresh, err := runner.Again(ctx, c, file)
+	r.file = file.Name()
+	fresh, err := runner.Rerecord(ctx, c, file)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return r, err
 	}
-	r.seen = fresh.Now
-	if why := f.unfit(fresh); len(why) > 0 {
-		return r, a.sayUnfit(c.ID, why)
+	r.turns = fresh.Now
+	if why := f.rejected(fresh); len(why) > 0 {
+		return r, a.printRejected(c.ID, why)
 	}
-	r.fit = true
-	changes := eval.Changed(eval.Told(fresh.Was), eval.Told(fresh.Now))
+	r.accepted = true
+	changes := eval.Changed(eval.Describe(fresh.Was), eval.Describe(fresh.Now))
 	if len(fresh.Causes)+len(changes) == 0 && !f.Expect {
 		a.Say("%s: no difference", eval.Clean(c.ID))
 		return r, nil
 	}
-	r.shown = eval.Clean(c.ID + ":\n" + eval.Causes(fresh.Causes) + strings.Join(append(changes, ""), "\n"))
-	_, err = fmt.Fprint(a.Stdout, r.shown)
+	r.diff = eval.Clean(c.ID + ":\n" + eval.Causes(fresh.Causes) + strings.Join(append(changes, ""), "\n"))
+	_, err = fmt.Fprint(a.Stdout, r.diff)
 	return r, err
 }
 
 // unfit says why a recording must not be kept. Checks that are to be rewritten need not
 // hold.
-func (f *AcceptFlags) unfit(fresh *eval.Fresh) []string {
+func (f *AcceptFlags) rejected(fresh *eval.Rerecording) []string {
 	if f.AllowFailure {
 		return nil
 	}
-	why := fresh.Unfit
+	why := fresh.Rejected
 	if !f.Expect {
 		for _, c := range fresh.Failed {
 			why = append(why, fmt.Sprintf("turn %d, %s: %s", c.Turn, c.Name, c.Text))
@@ -121,7 +121,7 @@ func (f *AcceptFlags) unfit(fresh *eval.Fresh) []string {
 }
 
 // sayUnfit says why a recording is not kept.
-func (a *Commands) sayUnfit(id string, why []string) error {
+func (a *Commands) printRejected(id string, why []string) error {
 	var faults []error
 	for _, line := range why {
 		_, err := fmt.Fprintln(a.Stderr, eval.Clean(fmt.Sprintf("%s: not recorded: %s", id, line)))
@@ -131,8 +131,8 @@ func (a *Commands) sayUnfit(id string, why []string) error {
 }
 
 // sayLive says what a live run will call.
-func (a *Commands) sayLive(cases []eval.Case, mode eval.Mode) error {
-	if !mode.Goes() {
+func (a *Commands) printLiveCalls(cases []eval.Case, mode eval.Mode) error {
+	if !mode.IsLive() {
 		return nil
 	}
 	lines, err := eval.LiveCalls(cases, mode)
@@ -153,7 +153,7 @@ func (a *Commands) replace(list []replacement, f AcceptFlags) error {
 	}
 	var shown strings.Builder
 	for _, r := range list {
-		shown.WriteString(r.shown)
+		shown.WriteString(r.diff)
 	}
 	sum := sha256.Sum256([]byte(shown.String()))
 	name := hex.EncodeToString(sum[:4])
@@ -161,7 +161,7 @@ func (a *Commands) replace(list []replacement, f AcceptFlags) error {
 	case f.Yes == name:
 	case f.Yes != "":
 		return cli.With(eval.ExitDrift, fmt.Errorf("--yes %s: the list above is another one, and nothing was replaced; take exactly this over with --yes %s", f.Yes, name))
-	case !a.agrees(fmt.Sprintf("replace %d tapes", len(list))):
+	case !a.confirm(fmt.Sprintf("replace %d tapes", len(list))):
 		return cli.With(eval.ExitDrift, fmt.Errorf("%d cases differ; take exactly this over with --yes %s", len(list), name))
 	}
 	texts := make([][]byte, len(list)) // all that can fail comes first
@@ -170,12 +170,12 @@ func (a *Commands) replace(list []replacement, f AcceptFlags) error {
 			continue
 		}
 		var err error
-		if texts[i], err = rewritten(r.c, r.seen); err != nil {
+		if texts[i], err = rewrittenCase(r.c, r.turns); err != nil {
 			return evalError(err)
 		}
 	}
 	for i, r := range list {
-		if err := os.Rename(r.next, r.c.TapeFile()); err != nil {
+		if err := os.Rename(r.file, r.c.TapeFile()); err != nil {
 			return err
 		}
 		a.Say("%s: the tape was replaced", eval.Clean(r.c.ID))
@@ -191,7 +191,7 @@ func (a *Commands) replace(list []replacement, f AcceptFlags) error {
 }
 
 // agrees asks the person at the terminal, if there is one.
-func (a *Commands) agrees(question string) bool {
+func (a *Commands) confirm(question string) bool {
 	if !cli.IsTerminal(a.Stdin) || !cli.IsTerminal(a.Stderr) || a.mayRecord() != nil {
 		return false
 	}
@@ -201,7 +201,7 @@ func (a *Commands) agrees(question string) bool {
 }
 
 // rewritten is the case's file with what was seen as expectations.
-func rewritten(c *eval.Case, seen []tape.Seen) ([]byte, error) {
+func rewrittenCase(c *eval.Case, seen []tape.Turn) ([]byte, error) {
 	alone, err := eval.Load(c.File)
 	if err != nil {
 		return nil, err
@@ -209,6 +209,6 @@ func rewritten(c *eval.Case, seen []tape.Seen) ([]byte, error) {
 	if len(alone) != 1 || filepath.Ext(c.File) == ".jsonl" {
 		return nil, &eval.InvalidError{Err: fmt.Errorf("%s:%d: --expect: the case is not alone in its file; change its expectations by hand", c.File, c.Line)}
 	}
-	alone[0].Expected(seen)
+	alone[0].ExpectObserved(seen)
 	return caseText(alone[0])
 }

@@ -40,7 +40,7 @@ type Commands struct{ *cli.CLI }
 // evalHost is a host for one case, with a store of its own.
 type evalHost struct {
 	*host.Host
-	put func(*store.DB)
+	release func(*store.DB)
 }
 
 func (h *evalHost) Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] {
@@ -55,11 +55,11 @@ func (h *evalHost) Ready(ctx context.Context) error { return h.Attached(ctx) }
 
 func (h *evalHost) Close() {
 	h.Host.Close()
-	h.put(h.DB)
+	h.release(h.DB)
 }
 
 // openEval opens the host of a case over the given edges.
-func (a *Commands) openEval(mode eval.Mode, log *slog.Logger, from *stores) eval.Opener {
+func (a *Commands) openEval(mode eval.Mode, log *slog.Logger, from *storePool) eval.Opener {
 	configs := a.configs()
 	return func(ctx context.Context, c *eval.Case, of *tape.Player, edges eval.Edges) (eval.Host, error) {
 		h := of.Tape().Header
@@ -71,14 +71,14 @@ func (a *Commands) openEval(mode eval.Mode, log *slog.Logger, from *stores) eval
 			return nil, &eval.InvalidError{Err: fmt.Errorf("%s:%d: case %q: %w", c.File, c.Line, c.ID, err)}
 		}
 		if !mode.LiveTools {
-			onlyOnTape(cfg, of, c.Config != "" || a.ConfigFile != "")
+			useTapedServers(cfg, of, c.Config != "" || a.ConfigFile != "")
 		}
 		if mode.FromDrift != "" {
-			g, err := a.goOn(c, of, mode.FromDrift, configs, log)
+			g, err := a.fallback(c, of, mode.FromDrift, configs, log)
 			if err != nil {
 				return nil, err
 			}
-			of.GoOn(g)
+			of.SetFallback(g)
 		}
 		db, err := from.get(ctx)
 		if err != nil {
@@ -95,7 +95,7 @@ func (a *Commands) openEval(mode eval.Mode, log *slog.Logger, from *stores) eval
 }
 
 // goOn is who answers behind the tape: the model that the config names now, or none.
-func (a *Commands) goOn(c *eval.Case, of *tape.Player, how string, configs loader, log *slog.Logger) (tape.GoOn, error) {
+func (a *Commands) fallback(c *eval.Case, of *tape.Player, how string, configs loader, log *slog.Logger) (tape.Fallback, error) {
 	cfg, err := a.evalConfig(c, of, eval.Mode{LiveModel: true, FromDrift: how}, configs)
 	if err != nil {
 		return nil, &eval.InvalidError{Err: fmt.Errorf("%s:%d: case %q: %w", c.File, c.Line, c.ID, err)}
@@ -117,7 +117,7 @@ func playable() []string { return slices.Sorted(slices.Values(providers.Names())
 
 // stores are databases with nothing in them: to empty one is much faster than to create one
 // for each case.
-type stores struct {
+type storePool struct {
 	log *slog.Logger
 
 	mu   sync.Mutex
@@ -126,7 +126,7 @@ type stores struct {
 }
 
 // get opens a store, if none is free.
-func (s *stores) get(ctx context.Context) (*store.DB, error) {
+func (s *storePool) get(ctx context.Context) (*store.DB, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if last := len(s.free) - 1; last >= 0 {
@@ -134,7 +134,7 @@ func (s *stores) get(ctx context.Context) (*store.DB, error) {
 		s.free = s.free[:last]
 		return db, nil
 	}
-	dir, err := os.MkdirTemp(quickDir(), "molar-eval-")
+	dir, err := os.MkdirTemp(memoryDir(), "molar-eval-")
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (s *stores) get(ctx context.Context) (*store.DB, error) {
 }
 
 // put takes a store back, if it can be emptied.
-func (s *stores) put(db *store.DB) {
+func (s *storePool) put(db *store.DB) {
 	if err := db.Empty(context.Background()); err != nil {
 		_ = db.Close() // another one is opened
 		return
@@ -154,7 +154,7 @@ func (s *stores) put(db *store.DB) {
 }
 
 // close removes all stores.
-func (s *stores) close() {
+func (s *storePool) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, db := range s.free {
@@ -167,7 +167,7 @@ func (s *stores) close() {
 }
 
 // quickDir is where files that live for a case go: in memory, where that is possible.
-func quickDir() string {
+func memoryDir() string {
 	const memory = "/dev/shm"
 	if info, err := os.Stat(memory); err == nil && info.IsDir() {
 		return memory
@@ -198,11 +198,11 @@ func (a *Commands) evalConfig(c *eval.Case, of *tape.Player, mode eval.Mode, con
 		}
 		return cfg, nil
 	}
-	otherModel(cfg, c, of)
+	noteModelChange(cfg, c, of)
 	cfg.CAFile = ""
 	turns, rest := h.Routes()
-	playedModel(&cfg.LLM, rest)
-	playedModel(&cfg.LLM, turns)
+	useTapedModel(&cfg.LLM, rest)
+	useTapedModel(&cfg.LLM, turns)
 	cfg.LLM.Provider = config.Providers{rest.Provider}
 	if mode.LiveTools && turns.Provider != providers.Gemini && rest.Provider != providers.Gemini {
 		cfg.LLM.Keys[providers.Gemini] = a.geminiKey() // a live search needs a real one, or is not there
@@ -271,7 +271,7 @@ func (a *Commands) geminiKey() schemas.Secret {
 
 // otherModel notes where the config, or the case, names another model than it did when
 // the tape was made. A replay serves the tape's in any case.
-func otherModel(cfg *config.Config, c *eval.Case, of *tape.Player) {
+func noteModelChange(cfg *config.Config, c *eval.Case, of *tape.Player) {
 	h := of.Tape().Header
 	name := cmp.Or(c.Assistant, cfg.Default)
 	if was, kept := h.Settings[name]; kept {
@@ -322,7 +322,7 @@ func liveModel(cfg *config.Config, c *eval.Case, h tape.Header) {
 }
 
 // playedModel sets the models of a tape, with a key that opens nothing.
-func playedModel(llm *config.LLM, h tape.Route) {
+func useTapedModel(llm *config.LLM, h tape.Route) {
 	llm.Keys = make(map[string]schemas.Secret)
 	for _, name := range providers.WithModels() {
 		llm.Keys[name] = noKey
@@ -352,7 +352,7 @@ func (a *Commands) replayEnv(name string) (string, bool) {
 
 // onlyOnTape attaches the servers of a tape in name, for the player to answer, and none
 // besides. One that the config of the case had and has no more is left out, and said.
-func onlyOnTape(cfg *config.Config, of *tape.Player, configured bool) {
+func useTapedServers(cfg *config.Config, of *tape.Player, configured bool) {
 	servers, h := of.Servers(), of.Tape().Header
 	for _, name := range servers {
 		_, known := cfg.MCPServers.Get(name)
@@ -363,7 +363,7 @@ func onlyOnTape(cfg *config.Config, of *tape.Player, configured bool) {
 				of.Differs("server "+name, "in the config", "not in the config: removed or renamed; it has "+serverNames(cfg))
 			}
 		default:
-			cfg.MCPServers = append(cfg.MCPServers, config.Entry[config.Server]{Name: name, Value: onTape()})
+			cfg.MCPServers = append(cfg.MCPServers, config.Entry[config.Server]{Name: name, Value: tapedServer()})
 		}
 	}
 	cfg.MCPServers = slices.DeleteFunc(cfg.MCPServers, func(e config.Entry[config.Server]) bool {
@@ -373,7 +373,7 @@ func onlyOnTape(cfg *config.Config, of *tape.Player, configured bool) {
 
 // onTape is a server of a tape of which no config is known: what was called then may be
 // called again.
-func onTape() config.Server {
+func tapedServer() config.Server {
 	allow := config.Entry[config.ToolRule]{Name: "*", Value: config.ToolRule{Policy: schemas.PolicyAllow}}
 	return config.Server{Command: "replay", Trust: true, Tools: config.Map[config.ToolRule]{allow}}
 }

@@ -57,22 +57,22 @@ func (a *Commands) importMarked(ctx context.Context, f ImportFlags) error {
 		return cli.With(eval.ExitInfra, err)
 	}
 	masker := eval.NewMasker(f.Mask)
-	turns, err := a.marked(ctx, h, want, masker)
+	turns, err := a.collectMarked(ctx, h, want, masker)
 	switch {
 	case err != nil:
 		return err
 	case len(turns) == 0:
 		return cli.With(eval.ExitNothing, errors.New("there is no marked answer to import"))
 	}
-	a.sayMasks(masker.Found())
-	if !f.Yes && !a.agrees(fmt.Sprintf("write %d cases into %s", len(turns), f.Out)) {
+	a.printMasks(masker.Values())
+	if !f.Yes && !a.confirm(fmt.Sprintf("write %d cases into %s", len(turns), f.Out)) {
 		return cli.Usage(fmt.Errorf("nothing was written; to write %d cases masked in this way, repeat it with --yes", len(turns)))
 	}
 	if err := os.MkdirAll(f.Out, 0o750); err != nil {
 		return cli.Usage(err)
 	}
 	for _, e := range turns {
-		c := eval.Case{V: eval.CaseVersion, ID: "marked-" + eval.SafeName(e.TurnID[:min(8, len(e.TurnID))]), Tags: []string{"marked", e.said.Mark}}
+		c := eval.Case{V: eval.CaseVersion, ID: "marked-" + eval.SafeName(e.TurnID[:min(8, len(e.TurnID))]), Tags: []string{"marked", e.feedback.Mark}}
 		c.File = filepath.Join(f.Out, c.ID+".yaml")
 		if _, err := os.Stat(c.File); err == nil && !f.Force {
 			a.Say("%s is there already; --force replaces it", c.File)
@@ -89,12 +89,12 @@ func (a *Commands) importMarked(ctx context.Context, f ImportFlags) error {
 }
 
 // marked collects what is kept of marked turns, and what of it is personal.
-func (a *Commands) marked(ctx context.Context, h *host.Host, want schemas.FeedbackFilter, masker *eval.Masker) ([]evidence, error) {
+func (a *Commands) collectMarked(ctx context.Context, h *host.Host, want schemas.FeedbackFilter, masker *eval.Masker) ([]savedTurn, error) {
 	said, err := h.DB.ListFeedback(ctx, "", want)
 	if err != nil {
 		return nil, err
 	}
-	var all []evidence
+	var all []savedTurn
 	for _, f := range said {
 		kept, ok, err := h.DB.GetTrace(ctx, f.TurnID)
 		if err != nil {
@@ -113,9 +113,9 @@ func (a *Commands) marked(ctx context.Context, h *host.Host, want schemas.Feedba
 		if err != nil {
 			return nil, err
 		}
-		e.said = f
+		e.feedback = f
 		for _, text := range e.texts() {
-			masker.Look(text)
+			masker.Learn(text)
 		}
 		all = append(all, e)
 	}
@@ -123,8 +123,8 @@ func (a *Commands) marked(ctx context.Context, h *host.Host, want schemas.Feedba
 }
 
 // texts are what people, models and tools wrote in a turn.
-func (e *evidence) texts() []string {
-	all := []string{e.said.Note, e.Question, e.Answer}
+func (e *savedTurn) texts() []string {
+	all := []string{e.feedback.Note, e.Question, e.Answer}
 	for _, m := range e.earlier {
 		all = append(all, m.Content)
 	}
@@ -134,7 +134,7 @@ func (e *evidence) texts() []string {
 			all = append(all, call.Function.Arguments)
 		}
 	}
-	for _, kept := range e.wires {
+	for _, kept := range e.tapes {
 		for _, r := range kept.Records {
 			all = append(all, r.Text, string(r.Content))
 			if r.Call != nil {
@@ -151,7 +151,7 @@ func (e *evidence) texts() []string {
 }
 
 // mask replaces what is personal wherever it stands.
-func (e *evidence) mask(m *eval.Masker) error {
+func (e *savedTurn) mask(m *eval.Masker) error {
 	raw, err := json.Marshal(e.Trace)
 	if err != nil {
 		return err
@@ -163,14 +163,14 @@ func (e *evidence) mask(m *eval.Masker) error {
 	for i := range e.earlier {
 		e.earlier[i].Content = m.Text(e.earlier[i].Content)
 	}
-	e.said.Note = m.Text(e.said.Note)
+	e.feedback.Note = m.Text(e.feedback.Note)
 	return nil
 }
 
 // sayMasks shows the rules, and what they found.
-func (a *Commands) sayMasks(found []eval.Found) {
+func (a *Commands) printMasks(found []eval.MaskedValue) {
 	a.Say("masked are, in all cases and tapes:")
-	for _, rule := range eval.Rules() {
+	for _, rule := range eval.MaskRules() {
 		a.Say("  %s", rule)
 	}
 	a.Say("found: %d", len(found))

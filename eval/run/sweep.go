@@ -13,13 +13,13 @@ import (
 // evalSweep runs cases under all faults and prints what became of them.
 func (a *Commands) evalSweep(ctx context.Context, runner *eval.Runner, cases []eval.Case, f Flags, live bool) error {
 	if live && !f.Quiet {
-		n, err := eval.Count(cases)
+		n, err := eval.SweepSize(cases)
 		if err != nil {
 			return evalError(err)
 		}
 		a.Note("live: up to %d times as often: each fault at each call is a run", n)
 	}
-	swept, err := eval.Run(ctx, runner, cases)
+	swept, err := eval.Sweep(ctx, runner, cases)
 	if err != nil {
 		return evalError(err)
 	}
@@ -42,7 +42,7 @@ func (a *Commands) evalSweep(ctx context.Context, runner *eval.Runner, cases []e
 	return nil
 }
 
-func printSweep(w io.Writer, s *eval.Result) error {
+func printSweep(w io.Writer, s *eval.SweepResult) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintln(table, "edge\tfault\truns\theld\ttold\totherwise\twrong\tnot asked again\t")
 	line := func(r eval.SweepRow) {

@@ -25,15 +25,15 @@ func (a *Commands) Verify(ctx context.Context, f SelectFlags, paths []string) er
 		return err
 	}
 	defer runner.Close()
-	sum := verified{told: make(map[string]bool), servers: make(map[string]bool), changed: make(map[string]bool)}
+	sum := verified{reported: make(map[string]bool), servers: make(map[string]bool), changed: make(map[string]bool)}
 	for i := range cases {
 		if err := a.verifyCase(ctx, runner, &cases[i], &sum); err != nil {
 			return err
 		}
 	}
-	a.Say("%d servers as taped, %d tools differ", len(sum.servers)-len(sum.changed), len(sum.told))
+	a.Say("%d servers as taped, %d tools differ", len(sum.servers)-len(sum.changed), len(sum.reported))
 	switch {
-	case len(sum.told) > 0:
+	case len(sum.reported) > 0:
 		return cli.Exit(eval.ExitDrift)
 	case len(sum.servers) == 0:
 		return cli.Exit(eval.ExitNothing)
@@ -44,7 +44,7 @@ func (a *Commands) Verify(ctx context.Context, f SelectFlags, paths []string) er
 // verified are the servers that were compared, and those that changed. told are the
 // differences of tools, each told once.
 type verified struct {
-	told, servers, changed map[string]bool
+	reported, servers, changed map[string]bool
 }
 
 // verifyCase attaches the case's servers and compares their tools.
@@ -71,8 +71,8 @@ func (a *Commands) verifyTools(server string, drifts []tape.Drift, sum *verified
 	for _, d := range drifts {
 		sum.changed[server] = true
 		was, now := d.Full()
-		if key := d.Where + d.Rule + was + now; !sum.told[key] {
-			sum.told[key] = true
+		if key := d.Where + d.Rule + was + now; !sum.reported[key] {
+			sum.reported[key] = true
 			a.Say("%s", strings.TrimRight(eval.Clean(eval.ReportedChange(d)), "\n"))
 		}
 	}

@@ -15,7 +15,7 @@ type Builder struct {
 	seq  int
 	rpc  int
 	turn int
-	done Sum
+	sum  Sum
 }
 
 // NewBuilder writes the header.
@@ -59,7 +59,7 @@ func (b *Builder) frames(slot int, server, method string, params, result any) {
 // User begins a turn.
 func (b *Builder) User(text string) {
 	b.turn++
-	b.done = Sum{}
+	b.sum = Sum{}
 	b.w.Write(&Record{Type: TypeUser, Turn: b.turn, Text: text})
 }
 
@@ -81,7 +81,7 @@ func (b *Builder) Exchange(pass, method, path string, body json.RawMessage, stat
 // exchange writes a model call; end tells how it ended.
 func (b *Builder) exchange(pass, method, path string, body json.RawMessage, end Record, chunks ...[]byte) {
 	b.seq++
-	b.done.ModelCalls++
+	b.sum.ModelCalls++
 	b.w.Write(&Record{Type: TypeModelRequest, Seq: b.seq, Turn: b.turn, Pass: pass, Method: method, Path: path, Body: body, Unkeyed: true})
 	for i, data := range chunks {
 		rec := &Record{Type: typeModelChunk, Seq: b.seq, N: i + 1}
@@ -94,7 +94,7 @@ func (b *Builder) exchange(pass, method, path string, body json.RawMessage, end 
 
 // Said writes what a model answered in the wire of the provider, so that a replay takes the
 // same way through the host as the real answer did. failure says how the call failed, or "".
-func (b *Builder) Said(provider, pass string, a WireAnswer, failure string) {
+func (b *Builder) ModelAnswer(provider, pass string, a WireAnswer, failure string) {
 	stream := a.Stream(provider, "")
 	method, end := http.MethodPost, Record{Status: http.StatusOK, ContentType: stream.ContentType, Error: failure}
 	if stream.Path == "" { // a provider without a wire
@@ -136,26 +136,26 @@ func (b *Builder) Call(slot int, server, tool string, call schemas.ToolCall, out
 	if isError {
 		result["isError"] = true
 	}
-	b.called(call, server, tool, output, isError, func() {
+	b.writeCall(call, server, tool, output, isError, func() {
 		b.frames(slot, server, methodCall, map[string]any{"name": tool, "arguments": args}, result)
 	})
 }
 
 // Told writes a call that reached no server, with what the model was told.
-func (b *Builder) Told(call schemas.ToolCall, server, tool string, output json.RawMessage) {
-	b.called(call, server, tool, output, true, func() {})
+func (b *Builder) FailedCall(call schemas.ToolCall, server, tool string, output json.RawMessage) {
+	b.writeCall(call, server, tool, output, true, func() {})
 }
 
-func (b *Builder) called(call schemas.ToolCall, server, tool string, output json.RawMessage, isError bool, frames func()) {
+func (b *Builder) writeCall(call schemas.ToolCall, server, tool string, output json.RawMessage, isError bool, frames func()) {
 	b.w.Write(&Record{Type: TypeToolCall, Turn: b.turn, Call: &call, Server: server, Tool: tool})
 	frames()
 	b.w.Write(&Record{Type: typeToolResult, Turn: b.turn, Call: &call, Server: server, Tool: tool, Content: output, IsError: isError})
-	b.done.ToolCalls++
+	b.sum.ToolCalls++
 }
 
 // Answer ends a turn.
 func (b *Builder) Answer(text string) {
-	done := b.done
+	done := b.sum
 	done.Finish = "stop"
 	b.w.Write(&Record{Type: TypeAnswer, Turn: b.turn, Text: text, Done: &done})
 }

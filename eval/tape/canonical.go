@@ -50,11 +50,11 @@ func (p part) callName() string {
 }
 
 // open are the ids of the calls of a request, "" once one has its result.
-type open []string
+type openCalls []string
 
 // answer finds the first call with an id that has no result yet: services that number their
 // calls begin anew with each answer.
-func (o open) answer(id string) int {
+func (o openCalls) take(id string) int {
 	if id == "" {
 		return 0
 	}
@@ -98,7 +98,7 @@ func (c *Canon) Read(body []byte) *Request {
 		return &Request{parts: []part{{class: Messages, at: "body", text: string(body)}}}
 	}
 	r := &Request{}
-	var calls open
+	var calls openCalls
 	for _, p := range in.Parts {
 		first := len(r.parts)
 		c.add(r, p)
@@ -106,7 +106,7 @@ func (c *Canon) Read(body []byte) *Request {
 		case kindCall:
 			calls = append(calls, p.ID)
 		case kindResult:
-			r.parts[first].call = calls.answer(p.ID)
+			r.parts[first].call = calls.take(p.ID)
 		}
 	}
 	for _, f := range in.Functions {

@@ -10,7 +10,7 @@ import (
 
 // compare names what differs between a turn as it was seen now and as the tape tells it. A
 // live model makes its own turn.
-func (p *Player) compare(turn int, now *Seen) {
+func (p *Player) compare(turn int, now *Turn) {
 	if p.cfg.LiveModel || p.hasLeft() || turn > len(p.cfg.Tape.Turns) {
 		return
 	}
@@ -35,7 +35,7 @@ func (p *Player) compare(turn int, now *Seen) {
 
 // compareLines names the lines that each recording of a turn has and that its tape has lost:
 // with nothing to compare, all else would seem to be as it was.
-func (p *Player) compareLines(turn int, was, now *Seen) {
+func (p *Player) compareLines(turn int, was, now *Turn) {
 	lost := func(class, where, got string) {
 		p.drift(turn, p.cfg.Tape.Records[len(p.cfg.Tape.Records)-1].Line, Drift{Class: class, Where: where, Want: "(the tape has lost its line)", Got: clip(got)})
 	}
@@ -56,7 +56,7 @@ func (p *Player) compareLines(turn int, was, now *Seen) {
 	}
 }
 
-func hasResults(s *Seen) bool {
+func hasResults(s *Turn) bool {
 	for _, c := range s.Calls {
 		if c.Done {
 			return true
@@ -65,7 +65,7 @@ func hasResults(s *Seen) bool {
 	return false
 }
 
-func (p *Player) compareGuard(turn int, was, now *Seen) {
+func (p *Player) compareGuard(turn int, was, now *Turn) {
 	if was.Guardrail != "" && was.Guardrail != now.Guardrail && (now.Sum.Error == "" || now.Guardrail != "") {
 		p.drift(turn, was.At.Guardrail, Drift{Class: guardrail, Where: "guardrail", Want: was.Guardrail, Got: now.Guardrail})
 	}
@@ -73,8 +73,8 @@ func (p *Player) compareGuard(turn int, was, now *Seen) {
 
 // compareCalls pairs the calls by position; a call of a later position that fits
 // exactly was moved.
-func (p *Player) compareCalls(turn int, was, now *Seen) {
-	if moved(was.Calls, now.Calls) {
+func (p *Player) compareCalls(turn int, was, now *Turn) {
+	if reordered(was.Calls, now.Calls) {
 		p.drift(turn, was.Calls[0].Line, Drift{Class: callOrder, Where: "calls", Want: callList(was.Calls), Got: callList(now.Calls)})
 		return
 	}
@@ -97,7 +97,7 @@ func (p *Player) compareCalls(turn int, was, now *Seen) {
 
 // nameOf is the name under which a call is compared: another program's recording knows
 // tools by their own names alone.
-func (p *Player) nameOf(c SeenCall) string {
+func (p *Player) nameOf(c TurnCall) string {
 	if p.cfg.Tape.Header.Imported != "" && c.Server != "" && c.Tool != "" {
 		return c.Tool
 	}
@@ -105,7 +105,7 @@ func (p *Player) nameOf(c SeenCall) string {
 }
 
 // afterCalls is the line behind the last call of the turn.
-func afterCalls(s *Seen) int {
+func afterCalls(s *Turn) int {
 	if n := len(s.Calls); n > 0 {
 		return s.Calls[n-1].Line + 1
 	}
@@ -113,7 +113,7 @@ func afterCalls(s *Seen) int {
 }
 
 // moved reports whether the same calls were made in another order.
-func moved(was, now []SeenCall) bool {
+func reordered(was, now []TurnCall) bool {
 	if len(was) != len(now) || len(was) < 2 {
 		return false
 	}
@@ -134,7 +134,7 @@ func moved(was, now []SeenCall) bool {
 }
 
 // compareResults pairs the results by the position of their calls.
-func (p *Player) compareResults(turn int, was, now *Seen) {
+func (p *Player) compareResults(turn int, was, now *Turn) {
 	for i := range min(len(was.Calls), len(now.Calls)) {
 		w, n := was.Calls[i], now.Calls[i]
 		if !w.Done || !n.Done {
@@ -157,11 +157,11 @@ func resultText(output json.RawMessage, isError bool) string {
 
 func args(text string) string { return match.CanonicalJSON([]byte(text)) }
 
-func callText(c SeenCall) string {
+func callText(c TurnCall) string {
 	return c.Call.Function.Name + " " + args(c.Call.Function.Arguments)
 }
 
-func callList(list []SeenCall) string {
+func callList(list []TurnCall) string {
 	var text strings.Builder
 	for _, c := range list {
 		text.WriteString(callText(c) + "; ")

@@ -7,7 +7,7 @@ import (
 )
 
 // lists notes a page of tools that a real server lists now.
-func (p *Player) lists(server string, result json.RawMessage) {
+func (p *Player) addListed(server string, result json.RawMessage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.live[server] == nil {
@@ -46,11 +46,11 @@ func (p *Player) Contract(server string) []Drift {
 // isBuilt reports whether the tape was made from something else than a recording, such as an
 // import or a trace. It may hold of a tool only what a model reads.
 func (p *Player) isBuilt() bool {
-	return slices.ContainsFunc(p.models, func(x *taped) bool { return x.request.Unkeyed })
+	return slices.ContainsFunc(p.models, func(x *tapedExchange) bool { return x.request.Unkeyed })
 }
 
 // contracts notes what changed at the servers that the tape's turns use.
-func (p *Player) contracts() {
+func (p *Player) compareContracts() {
 	for _, server := range p.Servers() {
 		if p.Uses(server) {
 			for _, d := range p.Contract(server) {

@@ -36,7 +36,7 @@ func TestContract_builtTape(t *testing.T) {
 			built := tape.NewBuilder(&b, tape.Header{TapeID: "t"})
 			built.Server("s", []tape.Tool{{Name: "f", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: test.annotations}})
 			built.User("Which?")
-			built.Said("openai", "answer", tape.WireAnswer{Text: "It."}, "")
+			built.ModelAnswer("openai", "answer", tape.WireAnswer{Text: "It."}, "")
 			built.Answer("It.")
 			p := play(t, b.Bytes(), func(c *tape.PlayerConfig) { c.LiveTools = true })
 			if _, err := connect(t, p.Dial(dialTo(listing{tool: now}))).Request(t.Context(), tape.MethodList, nil); err != nil {

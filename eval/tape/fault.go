@@ -200,7 +200,7 @@ func (p *Player) modelFault(req *http.Request, s slot, answer func() (*http.Resp
 	case FaultTimeout:
 		return nil, true, fmt.Errorf("fault: no answer in time: %w", os.ErrDeadlineExceeded)
 	case FaultEmpty, FaultHuge:
-		provider, model := Of(req.URL.Path)
+		provider, model := ProviderOf(req.URL.Path)
 		answer := WireAnswer{}
 		if f.Kind == FaultHuge {
 			answer.Text = hugeText()

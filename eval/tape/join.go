@@ -21,7 +21,7 @@ func Join(caseID string, turns []*Tape, replace func(string) string) ([]byte, er
 			w.Write(&r)
 		}
 	}
-	j := joiner{w: w, replace: replace, provider: header.Provider, said: make(map[int][]byte)}
+	j := joiner{w: w, replace: replace, provider: header.Provider, answers: make(map[int][]byte)}
 	for i, t := range turns {
 		j.turn, j.seq, j.id = i+1, j.lastSeq, j.lastID
 		for _, r := range t.Records {
@@ -43,7 +43,7 @@ type joiner struct {
 	provider        string
 	turn, seq, id   int // of this turn, and what its numbers begin after
 	lastSeq, lastID int
-	said            map[int][]byte // the bytes of exchanges that are open
+	answers         map[int][]byte // the bytes of exchanges that are open
 }
 
 func (j *joiner) add(r Record) error {
@@ -75,12 +75,12 @@ func (j *joiner) add(r Record) error {
 	}
 	switch r.Type {
 	case typeModelChunk:
-		j.said[r.Seq] = append(j.said[r.Seq], r.Bytes()...)
+		j.answers[r.Seq] = append(j.answers[r.Seq], r.Bytes()...)
 	case typeModelEnd:
-		if text := j.text(j.said[r.Seq]); j.replace(text) != text {
+		if text := j.answerText(j.answers[r.Seq]); j.replace(text) != text {
 			return errors.New("what is masked came in pieces") // an answer streamed it in several
 		}
-		delete(j.said, r.Seq)
+		delete(j.answers, r.Seq)
 	}
 	j.w.Write(&r)
 	return nil
@@ -94,7 +94,7 @@ func (j *joiner) json(raw json.RawMessage) json.RawMessage {
 }
 
 // text is what a model said and called in an exchange, each part on a line.
-func (j *joiner) text(said []byte) string {
+func (j *joiner) answerText(said []byte) string {
 	a, _, _ := ReadAnswer(j.provider, string(said)) // what is no answer says nothing
 	parts := []string{a.Text}
 	for _, c := range a.Calls {

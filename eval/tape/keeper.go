@@ -19,7 +19,7 @@ import (
 )
 
 // A Kept is the tape of one turn, whose only turn it is.
-type Kept struct {
+type TurnTape struct {
 	TurnID, ConversationID, Owner string
 	Started                       time.Time
 	Tape                          []byte
@@ -28,9 +28,9 @@ type Kept struct {
 // KeeperConfig configures a [Keeper]. To, Wants and Route are required.
 type KeeperConfig struct {
 	// To takes the tapes; it must not block.
-	To func(Kept)
+	To func(TurnTape)
 	// Wants reports whether the turns of an assistant are kept.
-	Wants func(assistant string) bool
+	ShouldKeep func(assistant string) bool
 	// Route tells models and address of a provider.
 	Route func(provider string) Route
 	// Host is the version of the program.
@@ -44,7 +44,7 @@ type KeeperConfig struct {
 // A Keeper records each turn of a running host on a tape of its own. What happens outside
 // of turns is not kept, but for the newest lists of tools, which each tape begins with.
 type Keeper struct {
-	tapped
+	tap
 	cfg KeeperConfig
 
 	mu       sync.Mutex
@@ -54,14 +54,14 @@ type Keeper struct {
 
 // NewKeeper checks the config.
 func NewKeeper(cfg KeeperConfig) (*Keeper, error) {
-	if cfg.To == nil || cfg.Wants == nil || cfg.Route == nil {
+	if cfg.To == nil || cfg.ShouldKeep == nil || cfg.Route == nil {
 		return nil, errors.New("keeper needs something to keep to, and to be told what")
 	}
 	if cfg.Redactor == nil {
 		cfg.Redactor = NewRedactor()
 	}
 	k := &Keeper{cfg: cfg, lists: make(map[string][]listing)}
-	k.tapped = tapped{to: recorderOf, skip: cfg.Skip, listed: k.listed}
+	k.tap = tap{recorder: recorderOf, skip: cfg.Skip, onListed: k.listed}
 	return k, nil
 }
 
@@ -110,7 +110,7 @@ func (k *Keeper) Turn(ctx context.Context, t agent.Turn, run Run) iter.Seq2[answ
 		var done answer.Done
 		defer func() {
 			rec.w.Stop() // what still comes belongs to no turn
-			if start.TurnID != "" && k.cfg.Wants(start.Assistant) {
+			if start.TurnID != "" && k.cfg.ShouldKeep(start.Assistant) {
 				_, turn, _ := bytes.Cut(written.Bytes(), []byte("\n")) // without the header
 				k.keep(t.Owner, start, done, turn)
 			}
@@ -146,5 +146,5 @@ func (k *Keeper) keep(owner string, start answer.Start, done answer.Done, turn [
 	}
 	k.mu.Unlock()
 	b.Write(turn)
-	k.cfg.To(Kept{TurnID: start.TurnID, ConversationID: start.ConversationID, Owner: owner, Started: start.Created, Tape: b.Bytes()})
+	k.cfg.To(TurnTape{TurnID: start.TurnID, ConversationID: start.ConversationID, Owner: owner, Started: start.Created, Tape: b.Bytes()})
 }

@@ -39,7 +39,7 @@ func (l local) Stream(ctx context.Context, req providers.Request) iter.Seq2[prov
 				kind = providers.KindUnavailable
 			}
 			why, _ := io.ReadAll(resp.Body) // as far as it can be read
-			yield(providers.Chunk{}, l.fault(kind, errors.New(refused(why))))
+			yield(providers.Chunk{}, l.fault(kind, errors.New(refusalMessage(why))))
 			return
 		}
 		for dec := json.NewDecoder(resp.Body); ; {

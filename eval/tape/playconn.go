@@ -87,7 +87,7 @@ func (c *playedConn) missing(ctx context.Context, method string, params json.Raw
 	if method != methodCall {
 		return nil, &transport.RPCError{Server: c.server, Method: method, Code: -32601, Message: "replay: the tape has no such request"}
 	}
-	_ = c.p.miss("turn %d: the tape has no such call on server %s: %s", turnOf(ctx), c.server, clip(Params(params)))
+	_ = c.p.recordMiss("turn %d: the tape has no such call on server %s: %s", turnOf(ctx), c.server, clip(Params(params)))
 	c.p.mu.Lock()
 	line := c.p.line + 1
 	c.p.mu.Unlock()
@@ -209,7 +209,7 @@ func (c *liveConn) Request(ctx context.Context, method string, params json.RawMe
 			return result, err
 		}
 	}
-	if method == methodCall && c.played.p.plays() {
+	if method == methodCall && c.played.p.hasFallback() {
 		if f := c.played.p.findFrame(ctx, c.played.server, method, params); f != nil {
 			return f.result(c.played.server)
 		}
@@ -217,7 +217,7 @@ func (c *liveConn) Request(ctx context.Context, method string, params json.RawMe
 	result, err := c.Conn.Request(ctx, method, params)
 	p := c.played.p
 	if method == MethodList && err == nil {
-		p.lists(c.played.server, result)
+		p.addListed(c.played.server, result)
 	}
 	if method != methodCall {
 		return result, err
@@ -226,7 +226,7 @@ func (c *liveConn) Request(ctx context.Context, method string, params json.RawMe
 	if f == nil {
 		return result, err
 	}
-	want, got := shown(f.result(c.played.server)), shown(result, err)
+	want, got := comparable(f.result(c.played.server)), comparable(result, err)
 	if want != got {
 		p.drift(turnOf(ctx), f.request.Line, differing(Result, "call on server "+c.played.server, want, got))
 	}
@@ -234,7 +234,7 @@ func (c *liveConn) Request(ctx context.Context, method string, params json.RawMe
 }
 
 // shown is a result in the form in which two are compared.
-func shown(result json.RawMessage, err error) string {
+func comparable(result json.RawMessage, err error) string {
 	if err != nil {
 		return "error: " + err.Error()
 	}

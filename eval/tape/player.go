@@ -40,7 +40,7 @@ type PlayerConfig struct {
 // tape does not have goes to the network. It is used for one case.
 type Player struct {
 	cfg    PlayerConfig
-	models []*taped
+	models []*tapedExchange
 	frames map[string][]*tapedFrame // by server
 
 	mu     sync.Mutex
@@ -50,16 +50,16 @@ type Player struct {
 	fired  map[int]int
 	missed []string
 	// unasked says that the tape answered, or would have had to, what a fault had changed.
-	unasked bool
-	then    GoOn // answers once the tape was left
-	left    bool
-	calls   int
-	usage   schemas.Usage
-	live    map[string]map[string]Tool // what real servers list, by server
+	unasked  bool
+	fallback Fallback // answers once the tape was left
+	left     bool
+	calls    int
+	usage    schemas.Usage
+	live     map[string]map[string]Tool // what real servers list, by server
 }
 
 // taped is one model exchange of the tape.
-type taped struct {
+type tapedExchange struct {
 	request *Record
 	pass    string
 	chunks  [][]byte
@@ -84,12 +84,12 @@ func NewPlayer(cfg PlayerConfig) (*Player, error) {
 		cfg.Redactor = NewRedactor()
 	}
 	p := &Player{cfg: cfg, frames: make(map[string][]*tapedFrame), fired: make(map[int]int), live: make(map[string]map[string]Tool)}
-	exchanges, frames := make(map[int]*taped), make(map[string]*tapedFrame)
+	exchanges, frames := make(map[int]*tapedExchange), make(map[string]*tapedFrame)
 	for i := range cfg.Tape.Records {
 		r := &cfg.Tape.Records[i]
 		switch r.Type {
 		case TypeModelRequest:
-			exchanges[r.Seq] = &taped{request: r, pass: r.ModelPass()}
+			exchanges[r.Seq] = &tapedExchange{request: r, pass: r.ModelPass()}
 			p.models = append(p.models, exchanges[r.Seq])
 		case typeModelChunk:
 			exchanges[r.Seq].chunks = append(exchanges[r.Seq].chunks, r.Bytes())
@@ -136,7 +136,7 @@ func (p *Player) Servers() []string { return slices.Collect(maps.Keys(p.frames))
 func (p *Player) Summarises() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.models, func(x *taped) bool {
+	return slices.ContainsFunc(p.models, func(x *tapedExchange) bool {
 		return x.pass == string(providers.PassSummary) && !x.used && (x.request.Turn == p.turn || x.request.Turn == 0)
 	})
 }
@@ -166,7 +166,7 @@ func (p *Player) Differs(where, was, now string) {
 
 // Uses reports whether the tape offers or calls a tool of the server.
 func (p *Player) Uses(server string) bool {
-	return slices.ContainsFunc(p.models, func(x *taped) bool { return bytes.Contains(x.request.Body, []byte(`"`+server+"__")) }) ||
+	return slices.ContainsFunc(p.models, func(x *tapedExchange) bool { return bytes.Contains(x.request.Body, []byte(`"`+server+"__")) }) ||
 		slices.ContainsFunc(p.frames[server], func(f *tapedFrame) bool { return f.frame.Method == methodCall })
 }
 
@@ -176,7 +176,7 @@ func (p *Player) Provider(inner providers.Provider, local bool) providers.Provid
 	if local && !p.cfg.LiveModel {
 		inner = overTransport(inner, p.Transport)
 	}
-	return leaving{passing{inner}, p}
+	return fallbackProvider{passing{inner}, p}
 }
 
 // Missed lists the requests that are not on the tape: the player made their answers up.
@@ -186,21 +186,21 @@ func (p *Player) Missed() []string {
 	return slices.Clone(p.missed)
 }
 
-func (p *Player) miss(format string, args ...any) error {
+func (p *Player) recordMiss(format string, args ...any) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	what := fmt.Sprintf(format, args...)
 	p.missed = append(p.missed, what)
-	return errNoTape(what)
+	return errNotOnTape(what)
 }
 
 // errNoTape is what a request gets that the tape cannot answer.
-func errNoTape(what string) error {
+func errNotOnTape(what string) error {
 	return fmt.Errorf("replay: %s; nothing goes live", what)
 }
 
 // take finds the exchange for a request and compares the two.
-func (p *Player) take(s slot, method, path string, body []byte) (*taped, error) {
+func (p *Player) take(s slot, method, path string, body []byte) (*tapedExchange, error) {
 	p.mu.Lock()
 	x := p.find(s, method, path, body)
 	if x != nil {
@@ -211,11 +211,11 @@ func (p *Player) take(s slot, method, path string, body []byte) (*taped, error) 
 	p.mu.Unlock()
 	if x == nil {
 		p.drift(s.turn, line+1, Drift{Class: ModelExtra, Where: fmt.Sprintf("%s pass", s.pass), Want: "(nothing)", Got: clip(string(body))})
-		if p.leave() {
-			return nil, errNoTape("the tape ends here")
+		if p.leaveTape() {
+			return nil, errNotOnTape("the tape ends here")
 		}
-		p.answersFault(s)
-		return nil, p.miss("the tape has no further %s call in turn %d", s.pass, s.turn)
+		p.afterFault(s)
+		return nil, p.recordMiss("the tape has no further %s call in turn %d", s.pass, s.turn)
 	}
 	if x.end == nil {
 		return nil, fmt.Errorf("%s:%d: the recording of this model call broke off", p.cfg.Tape.Name, x.request.Line)
@@ -235,8 +235,8 @@ func (p *Player) take(s slot, method, path string, body []byte) (*taped, error) 
 		drifts[i].Where = fmt.Sprintf("%s pass, %s", s.pass, drifts[i].Where)
 	}
 	p.drift(s.turn, x.request.Line, drifts...)
-	if p.leave() || !p.answersFault(s) && !p.cfg.Report {
-		return nil, errNoTape(fmt.Sprintf("the %s request of turn %d differs from the tape: %s", s.pass, s.turn, drifts[0].Class))
+	if p.leaveTape() || !p.afterFault(s) && !p.cfg.Report {
+		return nil, errNotOnTape(fmt.Sprintf("the %s request of turn %d differs from the tape: %s", s.pass, s.turn, drifts[0].Class))
 	}
 	return x, nil
 }
@@ -244,7 +244,7 @@ func (p *Player) take(s slot, method, path string, body []byte) (*taped, error) 
 // answersFault reports whether a fault hit before a request that differs from the tape. The
 // tape's answer is served then, to see what the host does, but no model gave it to this
 // request. A summary behind the last turn changes no answer.
-func (p *Player) answersFault(s slot) bool {
+func (p *Player) afterFault(s slot) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	hit := false
@@ -265,11 +265,11 @@ func (p *Player) NotAsked() bool {
 
 // find looks for the next exchange of the turn and pass. Summaries that were recorded
 // outside a turn are found by what they ask.
-func (p *Player) find(s slot, method, path string, body []byte) *taped {
+func (p *Player) find(s slot, method, path string, body []byte) *tapedExchange {
 	if s.pass == passProbe {
 		return p.findProbe(method, path, body)
 	}
-	var stray *taped
+	var stray *tapedExchange
 	for _, x := range p.models {
 		switch {
 		case x.used || x.pass == passProbe:
@@ -277,7 +277,7 @@ func (p *Player) find(s slot, method, path string, body []byte) *taped {
 			return x
 		case x.request.Turn == s.turn && x.pass == "" && (s.pass == providers.PassTool || s.pass == providers.PassAnswer):
 			return x
-		case x.request.Turn == 0 && x.pass == string(s.pass) && stray == nil && p.asks(x, body):
+		case x.request.Turn == 0 && x.pass == string(s.pass) && stray == nil && p.asksSame(x, body):
 			stray = x
 		}
 	}
@@ -286,8 +286,8 @@ func (p *Player) find(s slot, method, path string, body []byte) *taped {
 
 // findProbe looks for the next probe that asks the same, else for one of the same
 // address; the last one repeats.
-func (p *Player) findProbe(method, path string, body []byte) *taped {
-	var same, like *taped
+func (p *Player) findProbe(method, path string, body []byte) *tapedExchange {
+	var same, like *tapedExchange
 	for _, x := range p.models {
 		if x.pass != passProbe || x.request.Method != method || x.request.Path != path {
 			continue
@@ -295,7 +295,7 @@ func (p *Player) findProbe(method, path string, body []byte) *taped {
 		if like == nil || like.used {
 			like = x
 		}
-		if (same == nil || same.used) && p.asks(x, body) {
+		if (same == nil || same.used) && p.asksSame(x, body) {
 			same = x
 		}
 	}
@@ -306,7 +306,7 @@ func (p *Player) findProbe(method, path string, body []byte) *taped {
 }
 
 // asks reports whether a taped request asks the same.
-func (p *Player) asks(x *taped, body []byte) bool {
+func (p *Player) asksSame(x *tapedExchange, body []byte) bool {
 	return p.cfg.Canon.Read(x.request.Body).Key() == p.cfg.Canon.Read(body).Key()
 }
 
@@ -318,7 +318,7 @@ func (p *Player) Over(run Run) Run {
 			p.turn++
 			turn := p.turn
 			p.mu.Unlock()
-			var seen Seen
+			var seen Turn
 			for event, err := range run(InTurn(ctx, turn), t) {
 				seen.Event(event, err)
 				if !yield(event, err) || err != nil {
@@ -347,13 +347,13 @@ func (p *Player) Finish() (causes, follows []Drift) {
 	}
 	if !p.cfg.LiveModel {
 		for _, x := range p.models {
-			if !x.used && x.pass != passProbe && !x.spare() {
+			if !x.used && x.pass != passProbe && !x.optional() {
 				p.drift(x.request.Turn, x.request.Line, Drift{Class: Unconsumed, Where: fmt.Sprintf("model call %d, %s pass", x.request.Seq, x.pass), Want: "asked for", Got: "(nothing)"})
 			}
 		}
 	}
 	if p.cfg.LiveTools {
-		p.contracts()
+		p.compareContracts()
 	}
 	if !p.cfg.LiveTools && !p.cfg.LiveModel {
 		for server, frames := range p.frames {
@@ -376,7 +376,7 @@ func (p *Player) Finish() (causes, follows []Drift) {
 
 // spare reports whether an exchange need not be asked for: a verdict from before the
 // conversation, which its turns had in memory, if they needed one at all.
-func (x *taped) spare() bool {
+func (x *tapedExchange) optional() bool {
 	return x.request.Turn == 0 && x.pass == string(providers.PassGuardrail)
 }
 

@@ -61,7 +61,7 @@ func response(req *http.Request, status int, contentType string, body io.ReadClo
 }
 
 // serve plays an exchange chunk by chunk.
-func serve(req *http.Request, x *taped) (*http.Response, error) {
+func serve(req *http.Request, x *tapedExchange) (*http.Response, error) {
 	body := &chunkReader{chunks: x.chunks}
 	if x.end.Error != "" {
 		body.failure = errors.New(x.end.Error)
@@ -105,9 +105,9 @@ func (t playedTransport) probe(req *http.Request, s slot, body []byte) (*http.Re
 	if x != nil && x.end != nil {
 		return serve(req, x)
 	}
-	answer := t.p.madeUp(req.URL.Path)
+	answer := t.p.defaultProbe(req.URL.Path)
 	if answer == nil {
-		return refusal(req, errNoTape("the tape has no "+req.Method+" "+req.URL.Path)), nil
+		return refusal(req, errNotOnTape("the tape has no "+req.Method+" "+req.URL.Path)), nil
 	}
 	data, err := json.Marshal(answer)
 	if err != nil {
@@ -117,7 +117,7 @@ func (t playedTransport) probe(req *http.Request, s slot, body []byte) (*http.Re
 }
 
 // madeUp is what a model service would say of its models.
-func (p *Player) madeUp(path string) any {
+func (p *Player) defaultProbe(path string) any {
 	h := p.cfg.Tape.Header
 	names := []string{h.Model}
 	if h.Small != "" && h.Small != h.Model {

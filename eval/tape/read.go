@@ -15,7 +15,7 @@ type Tape struct {
 	Name    string
 	Header  Header
 	Records []Record // but for the header
-	Turns   []Seen
+	Turns   []Turn
 	// Steps are the model calls that ended, in the order in which they began.
 	Steps []Step
 	// Servers are those whose tools were listed.
@@ -29,7 +29,7 @@ type Tape struct {
 // version and an exchange that begins twice are errors that name file and line.
 func Read(name string, data []byte) (*Tape, error) {
 	t := &Tape{Name: name, Servers: make(map[string]*Server)}
-	in := reader{t: t, exchanges: make(map[int]*progress), asked: make(map[int]bool), answered: make(map[int]bool), lists: make(map[string]bool)}
+	in := reader{t: t, exchanges: make(map[int]*exchangeState), asked: make(map[int]bool), answered: make(map[int]bool), lists: make(map[string]bool)}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // the mark with which some editors begin a file
 	n := 0
 	for raw := range bytes.Lines(data) {
@@ -73,13 +73,13 @@ func decodeRecord(raw []byte, to *Record) error {
 type reader struct {
 	t               *Tape
 	begun           bool
-	exchanges       map[int]*progress
+	exchanges       map[int]*exchangeState
 	asked, answered map[int]bool    // turns; those that ran side by side mix
 	lists           map[string]bool // requests for lists of tools
 }
 
 // progress is how far an exchange has come.
-type progress struct {
+type exchangeState struct {
 	step   Step
 	tools  json.RawMessage
 	chunks int
@@ -124,7 +124,7 @@ func (in *reader) exchange(r *Record) error {
 	case r.Type == TypeModelRequest && p != nil:
 		return fmt.Errorf("exchange %d begins twice", r.Seq)
 	case r.Type == TypeModelRequest:
-		p = &progress{step: Step{Turn: r.Turn, Pass: r.ModelPass(), seq: r.Seq}}
+		p = &exchangeState{step: Step{Turn: r.Turn, Pass: r.ModelPass(), seq: r.Seq}}
 		in.exchanges[r.Seq] = p
 		return in.offered(r, p)
 	case p == nil:
@@ -148,7 +148,7 @@ func (in *reader) exchange(r *Record) error {
 
 // offered puts the tools back that a request names by the exchange that had them, see
 // [Writer.shorten].
-func (in *reader) offered(r *Record, p *progress) error {
+func (in *reader) offered(r *Record, p *exchangeState) error {
 	before, rest, named := bytes.Cut(r.Body, []byte(`"tools":{"as_in_exchange":`))
 	if !named {
 		p.tools = toolsOf(r.Body)
@@ -185,7 +185,7 @@ func (in *reader) turn(r *Record) error {
 	case r.Turn < 1 || r.Turn > len(*turns)+1:
 		return fmt.Errorf("%s of turn %d, which has not begun", r.Type, r.Turn)
 	case r.Turn > len(*turns):
-		*turns = append(*turns, Seen{})
+		*turns = append(*turns, Turn{})
 	}
 	t := &(*turns)[r.Turn-1]
 	switch r.Type {
@@ -196,11 +196,11 @@ func (in *reader) turn(r *Record) error {
 		t.Guardrail, t.At.Guardrail = r.Decision, r.Line
 	case TypeToolCall:
 		if r.Call != nil {
-			t.Calls = append(t.Calls, SeenCall{Call: *r.Call, Server: r.Server, Tool: r.Tool, Line: r.Line})
+			t.Calls = append(t.Calls, TurnCall{Call: *r.Call, Server: r.Server, Tool: r.Tool, Line: r.Line})
 		}
 	case typeToolResult:
 		if r.Call != nil {
-			t.result(SeenCall{Call: *r.Call, Output: r.Content, IsError: r.IsError, DoneLine: r.Line})
+			t.result(TurnCall{Call: *r.Call, Output: r.Content, IsError: r.IsError, DoneLine: r.Line})
 		}
 	case TypeAnswer:
 		in.answered[r.Turn] = true

@@ -31,7 +31,7 @@ type RecorderConfig struct {
 // A Recorder writes a tape of what crosses the edges. It is safe for concurrent use,
 // and delays nothing: every chunk is passed on before it is written.
 type Recorder struct {
-	tapped
+	tap
 	w      *Writer
 	redact *Redactor
 	// What was begun so far: model calls, turns, requests to servers.
@@ -50,7 +50,7 @@ func NewRecorder(cfg RecorderConfig) (*Recorder, error) {
 		cfg.Redactor = NewRedactor()
 	}
 	r := &Recorder{w: NewWriter(cfg.To, cfg.Redactor, cfg.Header), redact: cfg.Redactor}
-	r.tapped = tapped{to: func(context.Context) *Recorder { return r }, skip: cfg.Skip}
+	r.tap = tap{recorder: func(context.Context) *Recorder { return r }, skip: cfg.Skip}
 	return r, r.Err()
 }
 
@@ -73,10 +73,10 @@ func (r *Recorder) failed(what string) {
 
 // An exchange is one model call that is being recorded.
 type exchange struct {
-	r      *Recorder
-	slot   slot
-	gaveUp <-chan struct{} // closed when the host wants no answer any more
-	seq    int
+	r        *Recorder
+	slot     slot
+	canceled <-chan struct{} // closed when the host wants no answer any more
+	seq      int
 
 	mu     sync.Mutex // a body may be closed while it is read
 	chunks int
@@ -86,7 +86,7 @@ type exchange struct {
 // begin writes the request of an exchange.
 func (r *Recorder) begin(ctx context.Context, method, path string, body []byte) *exchange {
 	s := slotOf(ctx, path)
-	x := &exchange{r: r, slot: s, gaveUp: ctx.Done(), seq: int(r.seq.Add(1))}
+	x := &exchange{r: r, slot: s, canceled: ctx.Done(), seq: int(r.seq.Add(1))}
 	rec := &Record{Type: TypeModelRequest, Seq: x.seq, Turn: s.turn, Pass: string(s.pass), Method: method, Path: path}
 	if json.Valid(body) {
 		rec.Body = body
@@ -126,7 +126,7 @@ func (x *exchange) end(status int, contentType string, err error) {
 	}
 	x.r.w.Write(rec)
 	select {
-	case <-x.gaveUp:
+	case <-x.canceled:
 		return
 	default:
 	}
@@ -140,7 +140,7 @@ func (r *Recorder) Turn(ctx context.Context, t agent.Turn, run Run) iter.Seq2[an
 	return func(yield func(answer.Event, error) bool) {
 		turn := int(r.turns.Add(1))
 		question, _ := t.Question()
-		w := watch{r: r, turn: turn, user: &Record{Type: TypeUser, Conversation: t.ConversationID, Assistant: t.Assistant, Text: question}}
+		w := turnWatch{r: r, turn: turn, user: &Record{Type: TypeUser, Conversation: t.ConversationID, Assistant: t.Assistant, Text: question}}
 		defer w.end()
 		for event, err := range run(InTurn(ctx, turn), t) {
 			w.event(event, err)
@@ -155,19 +155,19 @@ func (r *Recorder) Turn(ctx context.Context, t agent.Turn, run Run) iter.Seq2[an
 type Run = func(context.Context, agent.Turn) iter.Seq2[answer.Event, error]
 
 // watch turns the events of a turn into records.
-type watch struct {
+type turnWatch struct {
 	r    *Recorder
 	turn int
 	user *Record // until it is written: the first event tells the conversation
-	seen Seen
+	seen Turn
 }
 
-func (w *watch) write(rec *Record) {
+func (w *turnWatch) write(rec *Record) {
 	rec.Turn = w.turn
 	w.r.w.Write(rec)
 }
 
-func (w *watch) event(e answer.Event, err error) {
+func (w *turnWatch) event(e answer.Event, err error) {
 	if e.Start != nil && w.user != nil {
 		w.user.Conversation, w.user.Assistant = e.Start.ConversationID, e.Start.Assistant
 	}
@@ -193,14 +193,14 @@ func (w *watch) event(e answer.Event, err error) {
 }
 
 // begin writes what was asked, once.
-func (w *watch) begin() {
+func (w *turnWatch) begin() {
 	if w.user != nil {
 		w.write(w.user)
 		w.user = nil
 	}
 }
 
-func (w *watch) end() {
+func (w *turnWatch) end() {
 	w.begin()
 	w.write(&Record{Type: TypeAnswer, Text: w.seen.Answer, Done: &w.seen.Sum})
 }

@@ -62,12 +62,12 @@ func (r *Redactor) Text(s string) string {
 }
 
 // worth reports whether a match is possible.
-func (r *rule) worth(s string) bool {
+func (r *rule) mayMatch(s string) bool {
 	return slices.ContainsFunc(r.hints, func(hint string) bool { return strings.Contains(s, hint) })
 }
 
 func (r *rule) replace(s string) string {
-	if !r.worth(s) {
+	if !r.mayMatch(s) {
 		return s
 	}
 	found := r.pattern.FindAllStringSubmatchIndex(s, -1)

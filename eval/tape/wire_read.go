@@ -12,7 +12,7 @@ import (
 )
 
 // Of says which wire an address speaks, and the model that it names; "" for none.
-func Of(address string) (provider, model string) {
+func ProviderOf(address string) (provider, model string) {
 	path := address
 	if u, err := url.Parse(address); err == nil {
 		path = u.Path
@@ -128,13 +128,13 @@ func events(body string) (list []object, chunks [][]byte) {
 				list = append(list, o)
 			}
 		}
-		chunks = append(chunks, sent(e))
+		chunks = append(chunks, encodeEvent(e))
 	}
 	return list, chunks
 }
 
 // sent writes an event. One that is cut stays so.
-func sent(e sse.Event) []byte {
+func encodeEvent(e sse.Event) []byte {
 	text := "data: " + strings.ReplaceAll(string(e.Data), "\n", "\ndata: ")
 	if e.Name != "" {
 		text = "event: " + e.Name + "\n" + text

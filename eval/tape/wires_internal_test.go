@@ -18,7 +18,7 @@ func TestWires(t *testing.T) {
 		said := WireAnswer{Text: "Brush twice.", Calls: []Call{{ID: "1", Name: "find", Arguments: `{"q":"brush"}`}}}
 		stream := said.Stream(s.Name, "m")
 		if s.HasModels() {
-			if wire, _ := Of("http://127.0.0.1" + stream.Path); wire != s.Wire {
+			if wire, _ := ProviderOf("http://127.0.0.1" + stream.Path); wire != s.Wire {
 				t.Errorf("%s: a request to %s is taken for one of %q", s.Name, stream.Path, wire)
 			}
 		}

@@ -45,7 +45,7 @@ func Refusal(status int, message string) []byte {
 }
 
 // refused is the message of a [Refusal].
-func refused(body []byte) string {
+func refusalMessage(body []byte) string {
 	var refusal struct{ Error struct{ Message string } }
 	if json.Unmarshal(body, &refusal) != nil {
 		return string(body)

@@ -22,13 +22,13 @@ func (h *Host) keepWires() error {
 		return nil
 	}
 	keeper, err := tape.NewKeeper(tape.KeeperConfig{
-		To: func(k tape.Kept) {
+		To: func(k tape.TurnTape) {
 			h.Traces.RecordWire(store.Wire{
 				TurnID: k.TurnID, ConversationID: k.ConversationID, Owner: k.Owner, Started: k.Started,
 				Expires: k.Started.Add(cfg.Telemetry.Wire), Tape: k.Tape,
 			})
 		},
-		Wants: wanted, Host: cli.Version(), Redactor: Redactor(cfg), Skip: []string{schemas.MemoryServer},
+		ShouldKeep: wanted, Host: cli.Version(), Redactor: Redactor(cfg), Skip: []string{schemas.MemoryServer},
 		Route: func(provider string) tape.Route {
 			service, _ := cfg.LLM.Service(provider)
 			return tape.Route{Small: service.SmallModel, BaseURL: service.BaseURL}

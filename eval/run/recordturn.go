@@ -50,16 +50,16 @@ func (a *Commands) recordTurn(ctx context.Context, f RecordFlags) error {
 		return cli.Usage(fmt.Errorf("the trace of turn %q holds no text: a refused turn keeps none", f.Turn))
 	}
 	if t.Error != "" && !f.AllowFailure {
-		return a.whole(c.ID, []string{fmt.Sprintf("turn %s ended as %s: %s", f.Turn, t.Status, t.Error)})
+		return a.requireComplete(c.ID, []string{fmt.Sprintf("turn %s ended as %s: %s", f.Turn, t.Status, t.Error)})
 	}
 	if err := h.Attached(ctx); err != nil && !f.AllowFailure {
-		return a.whole(c.ID, []string{err.Error()})
+		return a.requireComplete(c.ID, []string{err.Error()})
 	}
 	e, err := gather(ctx, h, t)
 	if err != nil {
 		return err
 	}
-	return a.writeTurn(ctx, h, c, e, eval.None())
+	return a.writeTurn(ctx, h, c, e, eval.NoMasker())
 }
 
 // openHost opens the host of the person's own config.
@@ -76,38 +76,38 @@ func (a *Commands) openHost(ctx context.Context, servers []string) (*host.Host, 
 }
 
 // Evidence is what is known of a turn that was saved.
-type evidence struct {
+type savedTurn struct {
 	answer.Trace
 	// earlier is what was said before; missing says what of it cannot be had.
-	earlier []eval.Message
-	missing string
-	said    schemas.Feedback
+	earlier  []eval.Message
+	missing  string
+	feedback schemas.Feedback
 	// wires are the tapes of the turns of the conversation, this one last, where they were kept.
-	wires []*tape.Tape
+	tapes []*tape.Tape
 }
 
 // gather collects what is kept of a turn beside its trace.
-func gather(ctx context.Context, h *host.Host, t answer.Trace) (evidence, error) {
-	e := evidence{Trace: t}
+func gather(ctx context.Context, h *host.Host, t answer.Trace) (savedTurn, error) {
+	e := savedTurn{Trace: t}
 	var err error
-	if e.earlier, e.missing, err = before(ctx, h, t); err != nil {
+	if e.earlier, e.missing, err = earlierMessages(ctx, h, t); err != nil {
 		return e, err
 	}
-	e.wires, err = wires(ctx, h, t)
+	e.tapes, err = keptTapes(ctx, h, t)
 	return e, err
 }
 
 // writeTurn writes a case of a turn and its tape, and replays it: from the wire traffic of
 // its conversation, where that was kept and replays as it was, else from the trace.
-func (a *Commands) writeTurn(ctx context.Context, h *host.Host, c eval.Case, e evidence, masker *eval.Masker) error {
+func (a *Commands) writeTurn(ctx context.Context, h *host.Host, c eval.Case, e savedTurn, masker *eval.Masker) error {
 	if err := e.mask(masker); err != nil {
 		return err
 	}
-	c.Note, c.Assistant = e.said.Note, cmp.Or(c.Assistant, e.Assistant)
-	if len(e.wires) > 0 {
-		r, err := a.tryTape(ctx, h, c, e, func() ([]byte, error) { return tape.Join(c.ID, e.wires, masker.Text) })
+	c.Note, c.Assistant = e.feedback.Note, cmp.Or(c.Assistant, e.Assistant)
+	if len(e.tapes) > 0 {
+		r, err := a.tryTape(ctx, h, c, e, func() ([]byte, error) { return tape.Join(c.ID, e.tapes, masker.Text) })
 		if err == nil && r.Status != eval.StatusDrift {
-			return a.sayCase(c, r)
+			return a.printReplay(c, r)
 		}
 		a.Say("%s: the kept wire traffic does not replay as it was, so the tape is made from the trace: %s", c.ID, eval.Clean(errorOr(err, r.Why)))
 	}
@@ -121,11 +121,11 @@ func (a *Commands) writeTurn(ctx context.Context, h *host.Host, c eval.Case, e e
 	if err != nil {
 		return err
 	}
-	return a.sayCase(c, r)
+	return a.printReplay(c, r)
 }
 
 // tryTape writes a tape and the case with what its last turn should do, and replays it.
-func (a *Commands) tryTape(ctx context.Context, h *host.Host, c eval.Case, e evidence, make func() ([]byte, error)) (none eval.CaseResult, err error) {
+func (a *Commands) tryTape(ctx context.Context, h *host.Host, c eval.Case, e savedTurn, make func() ([]byte, error)) (none eval.CaseResult, err error) {
 	data, err := make()
 	if err == nil {
 		err = os.WriteFile(c.TapeFile(), data, 0o600)
@@ -145,8 +145,8 @@ func (a *Commands) tryTape(ctx context.Context, h *host.Host, c eval.Case, e evi
 		return none, errors.New("the trace made no whole tape")
 	}
 	c.Turns[last].Expect = eval.Observed(t.Turns[last])
-	if e.said.Mark == schemas.MarkDown { // anything but what was bad
-		c.Turns[last].Expect = eval.Unlike(t.Turns[last])
+	if e.feedback.Mark == schemas.MarkDown { // anything but what was bad
+		c.Turns[last].Expect = eval.ExpectOtherAnswer(t.Turns[last])
 	}
 	if err := writeCase(c, host.Redactor(h.Config)); err != nil {
 		return none, err
@@ -169,13 +169,13 @@ func (a *Commands) tryTape(ctx context.Context, h *host.Host, c eval.Case, e evi
 
 // sayCase says what was written and how it replays. A difference is no fault of the
 // command: the person decides about it.
-func (a *Commands) sayCase(c eval.Case, r eval.CaseResult) error {
+func (a *Commands) printReplay(c eval.Case, r eval.CaseResult) error {
 	t, err := c.ReadTape()
 	if err != nil {
 		return err
 	}
-	a.sayTold(t.Turns)
-	a.sayWritten(c)
+	a.printTurns(t.Turns)
+	a.printWritten(c)
 	if r.Status == eval.StatusPass {
 		a.Say("replayed: it passes")
 		return nil
@@ -192,10 +192,10 @@ func errorOr(err error, text string) string {
 }
 
 // mostBefore bounds the messages that a case takes over from before its turn.
-const mostBefore = 20
+const maxEarlier = 20
 
 // before reads what was said before the turn. missing says what cannot be had.
-func before(ctx context.Context, h *host.Host, t answer.Trace) (earlier []eval.Message, missing string, err error) {
+func earlierMessages(ctx context.Context, h *host.Host, t answer.Trace) (earlier []eval.Message, missing string, err error) {
 	switch {
 	case t.Memory == "stateless":
 		return nil, "earlier messages that the client sent along, if any: no trace keeps them", nil
@@ -214,7 +214,7 @@ func before(ctx context.Context, h *host.Host, t answer.Trace) (earlier []eval.M
 		}
 		earlier = append(earlier, eval.Message{Role: string(m.Role), Content: m.Content})
 	}
-	if over := len(earlier) - mostBefore; over > 0 {
+	if over := len(earlier) - maxEarlier; over > 0 {
 		earlier, missing = earlier[over:], fmt.Sprintf("%d messages from the beginning of the conversation", over)
 	}
 	return earlier, missing, nil
@@ -222,7 +222,7 @@ func before(ctx context.Context, h *host.Host, t answer.Trace) (earlier []eval.M
 
 // wires are the tapes of the turns of a conversation up to this one; none where one of them
 // was not kept, or a judge's verdict was known from before, which no tape has.
-func wires(ctx context.Context, h *host.Host, t answer.Trace) (all []*tape.Tape, err error) {
+func keptTapes(ctx context.Context, h *host.Host, t answer.Trace) (all []*tape.Tape, err error) {
 	if t.Memory == "stateless" {
 		return nil, nil
 	}

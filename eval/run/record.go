@@ -87,31 +87,31 @@ func (a *Commands) recordPrompts(ctx context.Context, f RecordFlags, prompts []s
 	}
 	seen, err := a.recordTurns(ctx, cfg, log, rec, &c, f)
 	if err == nil && !f.AllowFailure {
-		err = a.whole(c.ID, append(c.Unfit(seen), rec.Failures()...))
+		err = a.requireComplete(c.ID, append(c.UnexpectedFailures(seen), rec.Failures()...))
 	}
 	if err = errors.Join(err, done()); err != nil {
 		return errors.Join(err, os.Remove(c.TapeFile()))
 	}
-	a.sayTold(seen)
-	c.Expected(seen)
+	a.printTurns(seen)
+	c.ExpectObserved(seen)
 	if err := writeCase(c, host.Redactor(cfg)); err != nil {
 		return err
 	}
-	a.sayWritten(c)
+	a.printWritten(c)
 	return nil
 }
 
 // whole refuses a recording in which something failed, and says what.
-func (a *Commands) whole(id string, why []string) error {
+func (a *Commands) requireComplete(id string, why []string) error {
 	if len(why) == 0 {
 		return nil
 	}
 	err := errors.New("nothing was kept: repair what failed, or keep it with --allow-failure")
-	return errors.Join(a.sayUnfit(id, why), cli.With(eval.ExitInfra, err))
+	return errors.Join(a.printRejected(id, why), cli.With(eval.ExitInfra, err))
 }
 
 // recordTurns answers the prompts on a store that is thrown away.
-func (a *Commands) recordTurns(ctx context.Context, cfg *config.Config, log *slog.Logger, rec *tape.Recorder, c *eval.Case, f RecordFlags) ([]tape.Seen, error) {
+func (a *Commands) recordTurns(ctx context.Context, cfg *config.Config, log *slog.Logger, rec *tape.Recorder, c *eval.Case, f RecordFlags) ([]tape.Turn, error) {
 	dir, err := os.MkdirTemp("", "molar-eval-")
 	if err != nil {
 		return nil, err
@@ -125,14 +125,14 @@ func (a *Commands) recordTurns(ctx context.Context, cfg *config.Config, log *slo
 	}
 	defer h.Close()
 	if err := h.Attached(ctx); err != nil && !f.AllowFailure {
-		return nil, a.whole(c.ID, []string{err.Error()})
+		return nil, a.requireComplete(c.ID, []string{err.Error()})
 	}
 	run := func(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] {
 		t.Wanted = agent.Wanted{Provider: f.Provider, Model: f.Model}
 		return h.Agent.Run(ctx, t)
 	}
 	turn := 0
-	return c.Converse(ctx, func(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] { return rec.Turn(ctx, t, run) }, func(s *tape.Seen) error {
+	return c.Converse(ctx, func(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] { return rec.Turn(ctx, t, run) }, func(s *tape.Turn) error {
 		turn++
 		if f.NoSummary || s.Sum.Error != "" || s.Sum.Refused {
 			return nil
@@ -145,12 +145,12 @@ func (a *Commands) recordTurns(ctx context.Context, cfg *config.Config, log *slo
 }
 
 // longestTold bounds a line of what a recording holds, in bytes.
-const longestTold = 300
+const longestLine = 300
 
 // sayTold says what a recording holds.
-func (a *Commands) sayTold(seen []tape.Seen) {
-	for _, line := range eval.Told(seen) {
-		a.Say("%s", eval.Clean(match.Cut(line, longestTold)))
+func (a *Commands) printTurns(seen []tape.Turn) {
+	for _, line := range eval.Describe(seen) {
+		a.Say("%s", eval.Clean(match.Cut(line, longestLine)))
 	}
 }
 
@@ -172,7 +172,7 @@ func caseText(c eval.Case) ([]byte, error) {
 }
 
 // sayWritten says where a case is, and what to do with it.
-func (a *Commands) sayWritten(c eval.Case) {
+func (a *Commands) printWritten(c eval.Case) {
 	a.Say("case %s: %s", c.ID, c.File)
 	a.Say("tape: %s", c.TapeFile())
 	a.Say("look at its expectations, then: molar eval run %s", c.File)

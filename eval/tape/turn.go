@@ -11,10 +11,10 @@ import (
 )
 
 // A Seen is what happened in one turn, live, in a replay, or as a tape tells it.
-type Seen struct {
+type Turn struct {
 	User      string
 	Guardrail string // pass, refuse, or "" without one
-	Calls     []SeenCall
+	Calls     []TurnCall
 	Answer    string
 	// Answered says that the turn came to its end, with or without an error.
 	Answered bool
@@ -31,7 +31,7 @@ type Seen struct {
 type Lines struct{ User, Guardrail, Answer int }
 
 // A SeenCall is a call with its result.
-type SeenCall struct {
+type TurnCall struct {
 	Call         schemas.ToolCall
 	Server, Tool string
 	Output       json.RawMessage
@@ -42,7 +42,7 @@ type SeenCall struct {
 }
 
 // Event notes an event of a turn.
-func (s *Seen) Event(e answer.Event, err error) {
+func (s *Turn) Event(e answer.Event, err error) {
 	if err != nil {
 		s.Err, s.Sum.Error = err, err.Error()
 		return
@@ -55,10 +55,10 @@ func (s *Seen) Event(e answer.Event, err error) {
 			s.Guardrail = d
 		}
 	case answer.KindToolCall:
-		s.Calls = append(s.Calls, SeenCall{Call: *e.Call, Server: e.Server, Tool: e.ToolName})
+		s.Calls = append(s.Calls, TurnCall{Call: *e.Call, Server: e.Server, Tool: e.ToolName})
 	case answer.KindToolResult:
 		if e.Result != nil && e.Call != nil {
-			s.result(SeenCall{Call: *e.Call, Output: e.Result.Output, IsError: e.Result.IsError})
+			s.result(TurnCall{Call: *e.Call, Output: e.Result.Output, IsError: e.Result.IsError})
 		}
 	case answer.KindDone:
 		s.Answered, s.Sum = true, sumOf(e.Done)
@@ -67,7 +67,7 @@ func (s *Seen) Event(e answer.Event, err error) {
 }
 
 // result puts a result to its call.
-func (s *Seen) result(of SeenCall) {
+func (s *Turn) result(of TurnCall) {
 	for i := range s.Calls {
 		c := &s.Calls[i]
 		if c.Call.ID == of.Call.ID && !c.Done {
@@ -78,10 +78,10 @@ func (s *Seen) result(of SeenCall) {
 }
 
 // Made are the calls in the form that package match compares.
-func (s *Seen) Made() []match.Made {
-	made := make([]match.Made, len(s.Calls))
+func (s *Turn) MatchCalls() []match.Call {
+	made := make([]match.Call, len(s.Calls))
 	for i, c := range s.Calls {
-		made[i] = match.Made{Name: c.Call.Function.Name, Tool: c.Tool, Server: c.Server, Arguments: c.Call.Function.Arguments, Done: c.Done}
+		made[i] = match.Call{Name: c.Call.Function.Name, Tool: c.Tool, Server: c.Server, Arguments: c.Call.Function.Arguments, Done: c.Done}
 		if v, err := match.Decode(c.Output); err == nil {
 			made[i].Result = v
 		}

@@ -10,14 +10,14 @@ import (
 
 // A GoOn finds who answers from the first request on that differs from the tape. It is
 // asked at each such request, since most tapes need nobody.
-type GoOn func(ctx context.Context) (providers.Route, error)
+type Fallback func(ctx context.Context) (providers.Route, error)
 
 // GoOn lets the player leave the tape at the first request that differs, for what g finds
 // to answer. What was noted as different by then is reason enough to leave at once.
-func (p *Player) GoOn(g GoOn) {
+func (p *Player) SetFallback(g Fallback) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.then = g
+	p.fallback = g
 	p.left = len(p.drifts) > 0
 }
 
@@ -29,10 +29,10 @@ func (p *Player) Left() (left bool, calls int, usage schemas.Usage) {
 }
 
 // leave notes that the tape does not fit any more; false where nobody would go on.
-func (p *Player) leave() bool {
+func (p *Player) leaveTape() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.left = p.left || p.then != nil
+	p.left = p.left || p.fallback != nil
 	return p.left
 }
 
@@ -43,12 +43,12 @@ func (p *Player) hasLeft() bool {
 }
 
 // leaving asks the provider of the tape while the tape fits, and then the other one.
-type leaving struct {
+type fallbackProvider struct {
 	providers.Provider
 	p *Player
 }
 
-func (l leaving) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
+func (l fallbackProvider) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		if !l.p.hasLeft() {
 			begun := false
@@ -65,7 +65,7 @@ func (l leaving) Stream(ctx context.Context, req providers.Request) iter.Seq2[pr
 				return
 			}
 		}
-		for chunk, err := range l.p.goesOn(ctx, req) {
+		for chunk, err := range l.p.streamFallback(ctx, req) {
 			if !yield(chunk, err) || err != nil {
 				return
 			}
@@ -74,9 +74,9 @@ func (l leaving) Stream(ctx context.Context, req providers.Request) iter.Seq2[pr
 }
 
 // goesOn asks the provider behind the tape, and counts.
-func (p *Player) goesOn(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
+func (p *Player) streamFallback(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
 	p.mu.Lock()
-	then := p.then
+	then := p.fallback
 	p.calls++
 	p.mu.Unlock()
 	return func(yield func(providers.Chunk, error) bool) {
@@ -106,8 +106,8 @@ func (p *Player) goesOn(ctx context.Context, req providers.Request) iter.Seq2[pr
 
 // plays reports whether calls that the tape has are answered by it, though servers are
 // live: where somebody goes on behind the tape.
-func (p *Player) plays() bool {
+func (p *Player) hasFallback() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.then != nil
+	return p.fallback != nil
 }

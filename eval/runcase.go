@@ -27,7 +27,7 @@ func (r *Runner) Case(ctx context.Context, c *Case) (CaseResult, error) {
 	var all []CaseResult
 	for range trials {
 		started := time.Now()
-		result, err := r.once(ctx, c)
+		result, err := r.runOnce(ctx, c)
 		if err != nil {
 			return result, err
 		}
@@ -96,10 +96,10 @@ func (r *Runner) open(ctx context.Context, c *Case, over func(*tape.Player) (Edg
 }
 
 // Converse asks the turns of a case. run runs one, and after is called behind it.
-func (c *Case) Converse(ctx context.Context, run tape.Run, after func(s *tape.Seen) error) ([]tape.Seen, error) {
-	var all []tape.Seen
+func (c *Case) Converse(ctx context.Context, run tape.Run, after func(s *tape.Turn) error) ([]tape.Turn, error) {
+	var all []tape.Turn
 	for i := range c.Turns {
-		s := tape.Seen{User: c.Turns[i].User}
+		s := tape.Turn{User: c.Turns[i].User}
 		for event, err := range run(ctx, c.turn(i)) {
 			s.Event(event, err)
 		}
@@ -126,14 +126,14 @@ func settle(ctx context.Context, host Host, player *tape.Player) error {
 }
 
 // once runs a case one time.
-func (r *Runner) once(ctx context.Context, c *Case) (CaseResult, error) {
+func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 	result := newResult(c)
 	host, player, err := r.Open(ctx, c)
 	if err != nil {
 		return result, err
 	}
 	defer host.Close()
-	result.torn(player.Tape())
+	result.noteTorn(player.Tape())
 	down := func(err error) (CaseResult, error) {
 		result.Status, result.Why = StatusInfra, err.Error()
 		return result, nil
@@ -143,8 +143,8 @@ func (r *Runner) once(ctx context.Context, c *Case) (CaseResult, error) {
 			return down(err)
 		}
 	}
-	seen, err := c.Converse(ctx, player.Over(host.Run), func(s *tape.Seen) error {
-		if r.cfg.Mode.Goes() && isInfra(s.Err) {
+	seen, err := c.Converse(ctx, player.Over(host.Run), func(s *tape.Turn) error {
+		if r.cfg.Mode.IsLive() && isInfra(s.Err) {
 			return s.Err
 		}
 		if err := settle(ctx, host, player); err != nil {
@@ -168,17 +168,17 @@ func (r *Runner) once(ctx context.Context, c *Case) (CaseResult, error) {
 	laid := len(r.cfg.Faults) + len(c.faults)
 	faulted := laid > len(unfired)
 	if laid > 0 {
-		result.underFault(player.Tape(), left || r.cfg.Mode.LiveModel)
+		result.checkUnderFault(player.Tape(), left || r.cfg.Mode.LiveModel)
 	}
 	if left || faulted || r.cfg.Mode.LiveModel {
-		result.unjudged(c, turnsOf(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
+		result.failUnjudged(c, turnResults(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
 	}
 	if left || r.cfg.Mode.LiveModel {
 		w := &WhatIf{ModelCalls: calls, Tokens: usage.TotalTokens}
 		if !left {
 			w.ModelCalls, w.Tokens = result.cost()
 		}
-		w.Outcome, w.Changed, w.Answers = behaviour(turnsOf(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
+		w.Outcome, w.Changed, w.Answers = behaviour(turnResults(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
 		result.WhatIf = w
 	}
 	// Where a fault hit, or the tape was left, drift is what was asked for.
@@ -238,7 +238,7 @@ func newResult(c *Case) CaseResult {
 	return CaseResult{ID: c.ID, Tags: c.Tags, File: c.File, Line: c.Line, Checks: []CheckResult{}, Turns: []TurnResult{}, gate: c.Gate}
 }
 
-func (r *CaseResult) torn(t *tape.Tape) {
+func (r *CaseResult) noteTorn(t *tape.Tape) {
 	if t.Torn != nil {
 		r.Notes = append(r.Notes, t.Torn.Error())
 	}
@@ -261,39 +261,39 @@ func Score(cases []Case) (*Report, error) {
 
 func score(c *Case, t *tape.Tape) CaseResult {
 	result := newResult(c)
-	result.torn(t)
+	result.noteTorn(t)
 	result.judge(c, t.Turns)
 	result.conclude(false)
 	return result
 }
 
 // judge grades the turns of a case by what was seen of them.
-func (r *CaseResult) judge(c *Case, seen []tape.Seen) {
+func (r *CaseResult) judge(c *Case, seen []tape.Turn) {
 	for i := range c.Turns {
 		if i >= len(seen) {
 			r.Checks = append(r.Checks, CheckResult{Turn: i + 1, Name: "turn", Text: fmt.Sprintf("the tape has %d turns", len(seen))})
-			none := &tape.Seen{User: c.Turns[i].User}
-			r.add(c, i, none, c.compare(i, none))
+			none := &tape.Turn{User: c.Turns[i].User}
+			r.addTurn(c, i, none, c.compare(i, none))
 			continue
 		}
 		s := &seen[i]
 		agreement := c.compare(i, s)
 		r.Checks = append(r.Checks, c.grade(i, s, seen[:i], agreement)...)
-		r.add(c, i, s, agreement)
+		r.addTurn(c, i, s, agreement)
 	}
 }
 
 // compare compares the calls of a turn with what is expected; nil where nothing is.
-func (c *Case) compare(i int, s *tape.Seen) *match.Agreement {
+func (c *Case) compare(i int, s *tape.Turn) *match.Agreement {
 	if c.plans[i] == nil {
 		return nil
 	}
-	return new(c.plans[i].Compare(s.Made()))
+	return new(c.plans[i].Compare(s.MatchCalls()))
 }
 
 // add notes what happened in a turn.
-func (r *CaseResult) add(c *Case, i int, s *tape.Seen, a *match.Agreement) {
-	t := turnOf(s)
+func (r *CaseResult) addTurn(c *Case, i int, s *tape.Turn, a *match.Agreement) {
+	t := turnResult(s)
 	t.Expected = c.Turns[i].Expect.Guardrail
 	if plan := c.plans[i]; plan != nil {
 		t.Trace = trace(plan.Items, t.Calls, a)
@@ -302,12 +302,12 @@ func (r *CaseResult) add(c *Case, i int, s *tape.Seen, a *match.Agreement) {
 	}
 	r.Turns = append(r.Turns, t)
 	if s.By != "" {
-		r.by = append(r.by, s.By)
+		r.models = append(r.models, s.By)
 	}
 }
 
 // turnOf is what was seen of a turn, as reports have it.
-func turnOf(s *tape.Seen) TurnResult {
+func turnResult(s *tape.Turn) TurnResult {
 	t := TurnResult{
 		User: s.User, Guardrail: s.Guardrail, Answer: s.Answer,
 		Error: s.Sum.Error, ModelCalls: s.Sum.ModelCalls, Tokens: s.Sum.Usage.TotalTokens, Calls: []CallResult{},

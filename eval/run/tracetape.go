@@ -55,20 +55,20 @@ func tapeOf(h *host.Host, id string, t answer.Trace) ([]byte, error) {
 		for _, call := range tool.Calls {
 			results[call.ID] = tracedCall{tool.Name, call}
 			if !model[call.ID] { // the assistant's own search came first
-				tapeCall(h, w, 0, results[call.ID])
+				writeCall(h, w, 0, results[call.ID])
 			}
 		}
 	}
-	guardOf(w, t)
+	writeVerdict(w, t)
 	for _, p := range t.Passes {
 		said := tape.WireAnswer{Text: p.Output, Thinking: p.Thinking, Finish: string(p.Finish), Prompt: p.Usage.PromptTokens, Completion: p.Usage.CompletionTokens}
 		for _, c := range p.Calls {
 			said.Calls = append(said.Calls, tape.Call{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
 		}
-		w.Said(t.Provider, string(p.Pass), said, p.Error)
+		w.ModelAnswer(t.Provider, string(p.Pass), said, p.Error)
 		for slot, call := range p.Calls {
 			if done, known := results[call.ID]; known {
-				tapeCall(h, w, slot+1, done)
+				writeCall(h, w, slot+1, done)
 			}
 		}
 	}
@@ -78,14 +78,14 @@ func tapeOf(h *host.Host, id string, t answer.Trace) ([]byte, error) {
 
 // guardOf writes the guardrail's decision. A judge that had decided the same before was
 // not asked in this turn; in a replay it is, and says the same.
-func guardOf(w *tape.Builder, t answer.Trace) {
+func writeVerdict(w *tape.Builder, t answer.Trace) {
 	v := t.Verdict
 	if v == nil {
 		return
 	}
 	if v.Cached {
 		answer := map[bool]string{true: "YES", false: "NO"}[v.Pass]
-		w.Said(t.Provider, string(providers.PassGuardrail), tape.WireAnswer{Text: fmt.Sprintf(`{"verdict":%q,"language":%q}`, answer, t.Language)}, "")
+		w.ModelAnswer(t.Provider, string(providers.PassGuardrail), tape.WireAnswer{Text: fmt.Sprintf(`{"verdict":%q,"language":%q}`, answer, t.Language)}, "")
 	}
 	w.Guardrail(v.Pass && (t.Done == nil || !t.Done.Refused))
 }
@@ -96,12 +96,12 @@ type tracedCall struct {
 }
 
 // tapeCall writes a call and what it gave. One that reached no server leaves no frame.
-func tapeCall(h *host.Host, w *tape.Builder, slot int, c tracedCall) {
+func writeCall(h *host.Host, w *tape.Builder, slot int, c tracedCall) {
 	call := schemas.ToolCall{ID: c.ID, Function: schemas.FunctionCall{Name: c.name, Arguments: c.Arguments}}
 	output := tape.Output(c.Output)
 	tool, known := h.MCP.Catalogue().Lookup(c.name)
 	if !known || c.Status != toolhandler.StatusOK && c.Status != toolhandler.StatusToolError {
-		w.Told(call, tool.Server, tool.ToolName, output)
+		w.FailedCall(call, tool.Server, tool.ToolName, output)
 		return
 	}
 	w.Call(slot, tool.Server, tool.ToolName, call, output, c.Status == toolhandler.StatusToolError)

@@ -17,51 +17,51 @@ import (
 )
 
 // A tapped edge lets everything through, to be recorded on the way.
-type tapped struct {
+type tap struct {
 	// to finds the recorder of what happens in ctx; nil for none.
-	to func(ctx context.Context) *Recorder
+	recorder func(ctx context.Context) *Recorder
 	// skip names servers whose frames are not recorded.
 	skip []string
 	// listed is told what servers answer when no recorder wants it.
-	listed func(server, method string, params, result json.RawMessage)
+	onListed func(server, method string, params, result json.RawMessage)
 }
 
 // Provider wraps a provider so that the transport below it knows the pass. One without a
 // transport (local) gets one.
-func (t tapped) Provider(p providers.Provider, local bool) providers.Provider {
+func (t tap) Provider(p providers.Provider, local bool) providers.Provider {
 	if local {
-		return passing{tappedLocal{p, t}}
+		return passing{tapLocal{p, t}}
 	}
 	return passing{p}
 }
 
 // tappedLocal goes over a transport only where something is recorded.
-type tappedLocal struct {
+type tapLocal struct {
 	providers.Provider
-	t tapped
+	tap tap
 }
 
-func (l tappedLocal) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
-	if l.t.to(ctx) == nil {
+func (l tapLocal) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
+	if l.tap.recorder(ctx) == nil {
 		return l.Provider.Stream(ctx, req)
 	}
-	return overTransport(l.Provider, l.t.Transport).Stream(ctx, req)
+	return overTransport(l.Provider, l.tap.Transport).Stream(ctx, req)
 }
 
 // Transport wraps the transport of a model service.
-func (t tapped) Transport(base http.RoundTripper) http.RoundTripper {
-	return tappedTransport{base: base, t: t}
+func (t tap) Transport(base http.RoundTripper) http.RoundTripper {
+	return tapTransport{base: base, tap: t}
 }
 
-type tappedTransport struct {
+type tapTransport struct {
 	base http.RoundTripper
-	t    tapped
+	tap  tap
 }
 
 // RoundTrip records method, path and bodies. Headers are not recorded: the key is in
 // them.
-func (t tappedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	r := t.t.to(req.Context())
+func (t tapTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	r := t.tap.recorder(req.Context())
 	if r == nil {
 		return t.base.RoundTrip(req)
 	}
@@ -75,7 +75,7 @@ func (t tappedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		x.end(0, "", err)
 		return nil, err
 	}
-	resp.Body = &teed{ReadCloser: resp.Body, x: x, status: resp.StatusCode, contentType: resp.Header.Get("Content-Type")}
+	resp.Body = &teeBody{ReadCloser: resp.Body, x: x, status: resp.StatusCode, contentType: resp.Header.Get("Content-Type")}
 	return resp, nil
 }
 
@@ -94,14 +94,14 @@ func takeBody(req *http.Request) ([]byte, error) {
 }
 
 // teed records a body as it is read, chunk by chunk.
-type teed struct {
+type teeBody struct {
 	io.ReadCloser
 	x           *exchange
 	status      int
 	contentType string
 }
 
-func (t *teed) Read(p []byte) (int, error) {
+func (t *teeBody) Read(p []byte) (int, error) {
 	n, err := t.ReadCloser.Read(p)
 	if n > 0 {
 		t.x.chunk(p[:n])
@@ -116,38 +116,38 @@ func (t *teed) Read(p []byte) (int, error) {
 }
 
 // Close ends the exchange where the reader stopped.
-func (t *teed) Close() error {
+func (t *teeBody) Close() error {
 	t.x.end(t.status, t.contentType, nil)
 	return t.ReadCloser.Close()
 }
 
 // Dial wraps the dialer of MCP servers.
-func (t tapped) Dial(inner transport.Dialer) transport.Dialer {
+func (t tap) Dial(inner transport.Dialer) transport.Dialer {
 	return func(ctx context.Context, server transport.ServerConfig, notify transport.Notify) (transport.Conn, error) {
 		conn, err := inner(ctx, server, notify)
 		if err != nil || slices.Contains(t.skip, server.Name) {
 			return conn, err
 		}
-		return &tappedConn{Conn: conn, t: t, server: server.Name}, nil
+		return &tapConn{Conn: conn, tap: t, server: server.Name}, nil
 	}
 }
 
 // tappedConn records the frames of one connection.
-type tappedConn struct {
+type tapConn struct {
 	transport.Conn
-	t      tapped
+	tap    tap
 	server string
 }
 
 // Inner is the connection below.
-func (c *tappedConn) Inner() transport.Conn { return c.Conn }
+func (c *tapConn) Inner() transport.Conn { return c.Conn }
 
-func (c *tappedConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	r := c.t.to(ctx)
+func (c *tapConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	r := c.tap.recorder(ctx)
 	if r == nil {
 		result, err := c.Conn.Request(ctx, method, params)
-		if err == nil && c.t.listed != nil {
-			c.t.listed(c.server, method, params, result)
+		if err == nil && c.tap.onListed != nil {
+			c.tap.onListed(c.server, method, params, result)
 		}
 		return result, err
 	}

@@ -114,7 +114,7 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	if f.FromDrift != "" && (mode.LiveModel || f.FromDrift != eval.FromDriftLive && f.FromDrift != eval.FromDriftOffline) {
 		return cli.Usage(fmt.Errorf("--from-drift %q: choose live or offline, with --live-tools or without", f.FromDrift))
 	}
-	if mode.Goes() {
+	if mode.IsLive() {
 		if err := a.mayRecord(); err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 		return cli.Usage(errors.New("--provider and --model choose who is asked: give --live-model or --from-drift live with them"))
 	}
 	if !f.Quiet {
-		if err := a.sayLive(cases, mode); err != nil {
+		if err := a.printLiveCalls(cases, mode); err != nil {
 			return err
 		}
 	}
@@ -159,7 +159,7 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	defer runner.Close()
 	cli.CollectLess()
 	if f.Sweep {
-		return a.evalSweep(ctx, runner, cases, f, mode.Goes())
+		return a.evalSweep(ctx, runner, cases, f, mode.IsLive())
 	}
 	rep, err := runner.Run(ctx, cases)
 	if err != nil {
@@ -192,13 +192,13 @@ func (a *Commands) runner(mode eval.Mode, f Flags) (*eval.Runner, error) {
 		faults = append(faults, fault)
 	}
 	parallel := f.Parallel
-	if parallel <= 0 && !mode.Goes() {
+	if parallel <= 0 && !mode.IsLive() {
 		parallel = runtime.NumCPU()
 		if f.Sweep { // most of the time is spent in waits before another attempt
 			parallel *= 8
 		}
 	}
-	from := &stores{log: log}
+	from := &storePool{log: log}
 	cfg := eval.Config{
 		Open: a.openEval(mode, log, from), Close: from.close, Mode: mode, Skip: []string{schemas.MemoryServer}, Parallel: parallel,
 		Trials: f.Trials, Faults: faults, Version: cli.Version(),

@@ -10,18 +10,18 @@ import (
 )
 
 // Told tells what happened in turns, the same lines for the same events.
-func Told(seen []tape.Seen) []string { return tell(turnsOf(seen), true) }
+func Describe(seen []tape.Turn) []string { return describe(turnResults(seen), true) }
 
-func turnsOf(seen []tape.Seen) []TurnResult {
+func turnResults(seen []tape.Turn) []TurnResult {
 	var all []TurnResult
 	for i := range seen {
-		all = append(all, turnOf(&seen[i]))
+		all = append(all, turnResult(&seen[i]))
 	}
 	return all
 }
 
 // tell describes turns in lines. Without all it omits their wording: answers, results and errors.
-func tell(turns []TurnResult, all bool) []string {
+func describe(turns []TurnResult, all bool) []string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	for i, t := range turns {
@@ -56,7 +56,7 @@ func tell(turns []TurnResult, all bool) []string {
 }
 
 // calls tells the calls of a turn alone.
-func calls(t TurnResult) []string {
+func callLines(t TurnResult) []string {
 	var lines []string
 	for _, c := range t.Calls {
 		lines = append(lines, "  call "+c.Name+" "+c.Arguments)
@@ -129,12 +129,12 @@ func LiveCalls(cases []Case, mode Mode) ([]string, error) {
 			}
 		}
 	}
-	return append(counted("asks the model of", models), counted("calls", tools)...), nil
+	return append(countLines("asks the model of", models), countLines("calls", tools)...), nil
 }
 
 func isTrue(hint *bool) bool { return hint != nil && *hint }
 
-func counted(what string, counts map[string]int) []string {
+func countLines(what string, counts map[string]int) []string {
 	var lines []string
 	for name, n := range counts {
 		lines = append(lines, fmt.Sprintf("live: %s %s, %d times on the tapes", what, name, n))
