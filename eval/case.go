@@ -14,43 +14,44 @@ import (
 // CaseVersion is the newest version of the case format.
 const CaseVersion = 1
 
-// A Case is what a person writes: what is asked, and what should happen.
+// A Case is one test that a person writes: the question and the expected behaviour.
 type Case struct {
 	V int `yaml:"v" json:"v,omitempty"`
 	// ID names the case; it is unique in a run.
 	ID   string   `yaml:"id" json:"id"`
 	Tags []string `yaml:"tags,omitempty" json:"tags,omitempty"`
-	// Source says where an imported case comes from.
+	// Source is where an imported case comes from.
 	Source string `yaml:"source,omitempty" json:"source,omitempty"`
 
-	// Note is what a person said of the answer that the case is about.
+	// Note is a person's remark on the answer that the case is about.
 	Note string `yaml:"note,omitempty" json:"note,omitempty"`
 
-	// Config is a config file of Molar, relative to the case's file; the built-in
-	// settings when empty. Assistant, Provider and Model override its own.
+	// Config is a config file of Molar, relative to the case's file; empty means the built-in
+	// settings. Assistant, Provider and Model override those of the config.
 	Config    string `yaml:"config,omitempty" json:"config,omitempty"`
 	Assistant string `yaml:"assistant,omitempty" json:"assistant,omitempty"`
 	Provider  string `yaml:"provider,omitempty" json:"provider,omitempty"`
 	Model     string `yaml:"model,omitempty" json:"model,omitempty"`
 
 	Input *Input `yaml:"input,omitempty" json:"input,omitempty"`
-	// Turns are asked in order in one conversation. User and Expect are short for one.
+	// Turns are asked in order in one conversation. User and Expect are a short form for a
+	// single turn.
 	Turns  []Turn  `yaml:"turns,omitempty" json:"turns,omitempty"`
 	User   string  `yaml:"user,omitempty" json:"user,omitempty"`
 	Expect *Expect `yaml:"expect,omitempty" json:"expect,omitempty"`
 
 	Policy Policy `yaml:"policy,omitempty" json:"policy,omitzero"`
-	// Tape is the tape's file, relative to the case's file; the id and ".tape.jsonl"
-	// beside it when empty.
+	// Tape is the tape's file, relative to the case's file. If empty, it is the id with the
+	// extension ".tape.jsonl", in the folder of the case's file.
 	Tape string `yaml:"tape,omitempty" json:"tape,omitempty"`
-	// Trials is how often the case runs; 0 means once.
+	// Trials is the number of runs; 0 means one.
 	Trials int `yaml:"trials,omitempty" json:"trials,omitempty"`
-	// Gate gives least values of metrics, checked over all cases that have the gate.
+	// Gate sets minimum values of metrics, each checked over all cases that have the same gate.
 	Gate map[string]float64 `yaml:"gate,omitempty" json:"gate,omitempty"`
-	// Faults are laid over the tape.
+	// Faults are injected into the replay of the tape, see [tape.ParseFault].
 	Faults []string `yaml:"faults,omitempty" json:"faults,omitempty"`
 
-	// File and Line say where the case stands.
+	// File and Line are the position of the case.
 	File string `yaml:"-" json:"-"`
 	Line int    `yaml:"-" json:"-"`
 
@@ -58,11 +59,11 @@ type Case struct {
 	plans  []*match.Plan
 }
 
-// An Input is what the conversation begins with.
+// An Input is the start of the conversation.
 type Input struct {
-	// System is system text from the client.
+	// System is a system prompt sent by the client.
 	System string `yaml:"system,omitempty" json:"system,omitempty"`
-	// Messages come before the first turn; the turn is then stateless.
+	// Messages precede the first turn, which is then stateless.
 	Messages []Message `yaml:"messages,omitempty" json:"messages,omitempty"`
 }
 
@@ -72,13 +73,13 @@ type Message struct {
 	Content string `yaml:"content" json:"content"`
 }
 
-// A Turn is one user message and what should come of it.
+// A Turn is one user message and its expectations.
 type Turn struct {
 	User   string `yaml:"user" json:"user"`
 	Expect Expect `yaml:"expect,omitempty" json:"expect,omitzero"`
 }
 
-// An Expect lists what should happen in a turn. What it does not name is not judged.
+// An Expect lists the expected behaviour of a turn. What it does not name is not judged.
 type Expect struct {
 	Calls *Calls `yaml:"calls,omitempty" json:"calls,omitempty"`
 	// NoCall is short for calls: {no_call: true}.
@@ -87,16 +88,16 @@ type Expect struct {
 	Guardrail string  `yaml:"guardrail,omitempty" json:"guardrail,omitempty" jsonschema:"enum=pass,enum=refuse"`
 	Answer    *Answer `yaml:"answer,omitempty" json:"answer,omitempty"`
 	Limits    *Limits `yaml:"limits,omitempty" json:"limits,omitempty"`
-	// Error expects that the turn fails, with a text that contains this.
+	// Error is a text that the turn's error must contain; the turn is expected to fail.
 	Error string `yaml:"error,omitempty" json:"error,omitempty"`
 }
 
-// nothing reports whether nothing is expected.
+// nothing reports whether there is no expectation.
 func (e *Expect) nothing() bool {
 	return e.Calls == nil && !e.NoCall && e.Guardrail == "" && !e.Answer.checks() && e.Limits == nil && e.Error == ""
 }
 
-// Calls are the tool calls of a turn.
+// Calls are the expected tool calls of a turn.
 type Calls struct {
 	// Mode is exact, in_order, any_order, dag, subset or superset; any_order when
 	// empty.
@@ -107,7 +108,7 @@ type Calls struct {
 	NoCall bool   `yaml:"no_call,omitempty" json:"no_call,omitempty"`
 }
 
-// A Call is one expected call. Without Args its arguments are not looked at.
+// A Call is one expected call. Without Args its arguments are not checked.
 type Call struct {
 	Ref      string         `yaml:"ref,omitempty" json:"ref,omitempty"`
 	Name     string         `yaml:"name" json:"name"`
@@ -121,43 +122,43 @@ type Call struct {
 	Result   any            `yaml:"result,omitempty" json:"result,omitempty"`
 }
 
-// An Answer lists checks of the text: all of All, and one of Any at least.
+// An Answer lists checks of the text: all of All must pass, and at least one of Any.
 type Answer struct {
 	All []Check `yaml:"all,omitempty" json:"all,omitempty"`
 	Any []Check `yaml:"any,omitempty" json:"any,omitempty"`
 }
 
-// A Check looks at the answer. Exactly one field is set, but for the bounds of
+// A Check tests the answer. Exactly one field is set, apart from the tolerances Abs and Rel of
 // Number.
 type Check struct {
 	Equals      string `yaml:"equals,omitempty" json:"equals,omitempty"`
 	Contains    string `yaml:"contains,omitempty" json:"contains,omitempty"`
 	NotContains string `yaml:"not_contains,omitempty" json:"not_contains,omitempty"`
 	Regex       string `yaml:"regex,omitempty" json:"regex,omitempty"`
-	// Number occurs in the answer, within Abs or Rel.
+	// Number must occur in the answer, within Abs or Rel.
 	Number *float64 `yaml:"number,omitempty" json:"number,omitempty"`
 	Abs    float64  `yaml:"abs,omitempty" json:"abs,omitempty"`
 	Rel    float64  `yaml:"rel,omitempty" json:"rel,omitempty"`
-	// Citation is "any" or an address: it is cited, and everything cited stands in a
-	// tool result of the conversation.
+	// Citation is "any" or an address. The answer must cite it, and every address it cites must
+	// occur in a tool result of the conversation.
 	Citation string `yaml:"citation,omitempty" json:"citation,omitempty"`
 }
 
-// Limits bound what a turn may cost. Zero means no bound.
+// Limits bound the cost of a turn. Zero means no bound.
 type Limits struct {
 	LLMCalls  int `yaml:"llm_calls,omitempty" json:"llm_calls,omitempty"`
 	ToolCalls int `yaml:"tool_calls,omitempty" json:"tool_calls,omitempty"`
 	Tokens    int `yaml:"tokens,omitempty" json:"tokens,omitempty"`
 }
 
-// A Policy says how a case is judged.
+// A Policy controls how a case is judged.
 type Policy struct {
-	// OnMiss is fail (a request that differs ends the turn) or report (the tape's
-	// answer is served in any case).
+	// OnMiss is fail (a request that differs from the tape ends the turn) or report (the tape's
+	// answer is served anyway).
 	OnMiss string `yaml:"on_miss,omitempty" json:"on_miss,omitempty" jsonschema:"enum=fail,enum=report"`
 }
 
-// TapeFile is the path of the case's tape.
+// TapeFile returns the path of the case's tape.
 func (c *Case) TapeFile() string {
 	name := c.Tape
 	if name == "" {
@@ -166,13 +167,13 @@ func (c *Case) TapeFile() string {
 	return resolvePath(c.File, name)
 }
 
-// WithFault is the case with one more fault over its tape, to be run once.
+// WithFault returns a copy of the case with one more fault, to be run once.
 func (c Case) WithFault(f tape.Fault) Case {
 	c.Trials, c.faults = 1, append(slices.Clone(c.faults), f)
 	return c
 }
 
-// SafeName makes a file name of an id.
+// SafeName turns an id into a file name.
 func SafeName(id string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>| `, r) || r < ' ' {
@@ -182,7 +183,7 @@ func SafeName(id string) string {
 	}, id)
 }
 
-// ConfigFile is the path of the case's config, or "".
+// ConfigFile returns the path of the case's config, or "".
 func (c *Case) ConfigFile() string {
 	if c.Config == "" {
 		return ""
@@ -190,7 +191,8 @@ func (c *Case) ConfigFile() string {
 	return resolvePath(c.File, c.Config)
 }
 
-// check reads what a decoder cannot judge. The errors join all faults.
+// check validates a decoded case and compiles its faults and expectations. It returns all errors
+// joined.
 func (c *Case) check() error {
 	var faults []error
 	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -246,7 +248,7 @@ func (c *Case) check() error {
 // maxTrials bounds how often a case runs.
 const maxTrials = 1000
 
-// plan compiles the expected calls; nil when none are judged.
+// plan compiles the expected calls. It returns nil if calls are not judged.
 func (e *Expect) plan() (*match.Plan, error) {
 	if e.Guardrail != "" && e.Guardrail != "pass" && e.Guardrail != "refuse" {
 		return nil, fmt.Errorf("guardrail %q: choose pass or refuse", e.Guardrail)
@@ -320,7 +322,8 @@ func expected(calls []Call) ([]match.Expected, error) {
 	return all, nil
 }
 
-// check compiles the patterns once, to find faults early.
+// check validates the checks and compiles their patterns, so that errors show when the case is
+// loaded.
 func (a *Answer) check() error {
 	if a == nil {
 		return nil

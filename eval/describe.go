@@ -9,7 +9,7 @@ import (
 	"molar/eval/tape"
 )
 
-// Told tells what happened in turns, the same lines for the same events.
+// Describe returns lines that describe turns; equal turns have equal lines.
 func Describe(seen []tape.Turn) []string { return describe(turnResults(seen), true) }
 
 func turnResults(seen []tape.Turn) []TurnResult {
@@ -20,7 +20,8 @@ func turnResults(seen []tape.Turn) []TurnResult {
 	return all
 }
 
-// tell describes turns in lines. Without all it omits their wording: answers, results and errors.
+// describe returns lines that describe turns. Unless all is set it omits wording: answers,
+// results and errors.
 func describe(turns []TurnResult, all bool) []string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
@@ -55,7 +56,7 @@ func describe(turns []TurnResult, all bool) []string {
 	return lines
 }
 
-// calls tells the calls of a turn alone.
+// callLines returns the lines of a turn's calls.
 func callLines(t TurnResult) []string {
 	var lines []string
 	for _, c := range t.Calls {
@@ -66,8 +67,8 @@ func callLines(t TurnResult) []string {
 
 func flat(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", "⏎") }
 
-// Changed tells what happens now and did not before: lines of both, marked by - and +,
-// each cut to what differs, below the line of its turn.
+// Changed returns a diff of two descriptions: removed and added lines, marked by - and +, each
+// cut to what differs, after the line of their turn.
 func Changed(was, now []string) []string {
 	var lines []string
 	turn := ""
@@ -94,16 +95,17 @@ func Changed(was, now []string) []string {
 	return lines
 }
 
-// sameStart reports whether two lines tell of the same kind of thing.
+// sameStart reports whether two lines describe the same kind of event.
 func sameStart(a, b string) bool {
 	x, y := strings.Fields(a), strings.Fields(b)
 	return len(x) > 0 && len(y) > 0 && x[0] == y[0]
 }
 
-// longestLine bounds a line that tells of a turn, in bytes.
+// longestLine is the maximum length of a line in a diff, in bytes.
 const longestLine = 300
 
-// LiveCalls tells what a live run of the cases will call, as far as their tapes know.
+// LiveCalls returns lines that say what a live run of the cases will call, as far as their tapes
+// show.
 func LiveCalls(cases []Case, mode Mode) ([]string, error) {
 	models, tools := make(map[string]int), make(map[string]int)
 	for i := range cases {

@@ -13,25 +13,26 @@ type Change struct {
 	After  Status `json:"after"`  // "" when it is gone
 }
 
-// A Comparison is what changed between two reports.
+// A Comparison is the difference between two reports.
 type Comparison struct {
 	Changes []Change `json:"changes"`
-	// Better and Worse count cases that pass now, or no longer, among those of both.
+	// Better and Worse count the cases in both reports that began or ceased to pass.
 	Better int `json:"better"`
 	Worse  int `json:"worse"`
-	// Turns tell what cases of both do otherwise: calls, answers, verdicts, errors.
+	// Turns lists the cases in both reports that behave differently: calls, answers, verdicts,
+	// errors.
 	Turns []ChangedCase `json:"turns"`
-	// Same, OtherAnswer and OtherCalls count the cases of both by what they do.
+	// Same, OtherAnswer and OtherCalls count the cases in both reports by outcome.
 	Same        int `json:"same_calls_and_answer"`
 	OtherAnswer int `json:"same_calls_other_answer"`
 	OtherCalls  int `json:"other_calls"`
-	// Metrics lists the metrics that moved.
+	// Metrics lists the metrics that changed.
 	Metrics []MetricChange `json:"metrics"`
-	// Runs are both runs, with their models and times.
+	// Runs describes the run of each report.
 	Runs [2]RunInfo `json:"runs"`
 }
 
-// Otherwise is a case that does something else now, with the lines of before and now.
+// A ChangedCase is a case that behaves differently, with a diff of the two runs.
 type ChangedCase struct {
 	ID      string       `json:"id"`
 	Outcome Outcome      `json:"outcome"`
@@ -39,14 +40,14 @@ type ChangedCase struct {
 	Answers []AnswerPair `json:"answers,omitempty"`
 }
 
-// Moved is a metric before and after.
+// A MetricChange is the value of a metric in both reports.
 type MetricChange struct {
 	Name   string   `json:"name"`
 	Before *float64 `json:"before"`
 	After  *float64 `json:"after"`
 }
 
-// Compare says what changed from one report to the next.
+// Compare returns what changed from one report to the next.
 func Compare(before, after *Report) Comparison {
 	c := Comparison{Changes: []Change{}, Turns: []ChangedCase{}, Metrics: []MetricChange{}, Runs: [2]RunInfo{before.Run, after.Run}}
 	old := make(map[string]CaseResult)
@@ -86,7 +87,7 @@ func Compare(before, after *Report) Comparison {
 	return c
 }
 
-// compare adds how a case of both reports behaves.
+// compare adds the behaviour of a case that is in both reports.
 func (c *Comparison) compare(id string, was, now []TurnResult) {
 	o := ChangedCase{ID: id, Lines: Changed(describe(was, true), describe(now, true))}
 	o.Outcome, _, o.Answers = behaviour(was, now)

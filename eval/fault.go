@@ -8,13 +8,12 @@ import (
 	"molar/eval/tape"
 )
 
-// checkHost is the name of the check that fails where a fault made the host do what no fault
-// excuses.
+// checkHost is the name of the check that fails if the host misbehaved under a fault.
 const checkHost = "host"
 
-// underFault looks for what no fault excuses: a turn without an answer and without an error,
-// a call that was made again, an order of a tool that reached the person. Calls are not
-// counted where a model was asked anew, since it may try again.
+// checkUnderFault adds a failed check for each behaviour that no fault excuses: a turn with
+// neither answer nor error, a repeated call, or an answer that repeats an instruction of a tool.
+// With a live model (asked) repeated calls are allowed, since the model may retry.
 func (r *CaseResult) checkUnderFault(t *tape.Tape, asked bool) {
 	taped, made := make(map[string]int), make(map[string]int)
 	for _, turn := range t.Turns {
@@ -33,7 +32,7 @@ func (r *CaseResult) checkUnderFault(t *tape.Tape, asked bool) {
 			wrong(i+1, "repeats the order of a tool")
 		}
 		for _, call := range turn.Calls {
-			name := call.Name + " " + call.Arguments // where one tool failed another may be asked
+			name := call.Name + " " + call.Arguments // after a failed tool the model may call another
 			if made[name]++; !asked && made[name] > max(taped[name], 1) {
 				wrong(i+1, "makes a call again: %s", name)
 			}
@@ -41,7 +40,7 @@ func (r *CaseResult) checkUnderFault(t *tape.Tape, asked bool) {
 	}
 }
 
-// Wrong tells what the host did that no fault excuses, or "".
+// Wrong returns the first failure that [CaseResult.checkUnderFault] found, or "".
 func (r *CaseResult) Wrong() string {
 	for _, c := range r.Checks {
 		if c.Name == checkHost && !c.OK {

@@ -2,8 +2,8 @@ package eval
 
 import "github.com/invopop/jsonschema"
 
-// of returns the JSON Schema of a file that has one of the forms, which are structs with
-// yaml tags.
+// schemaOf returns the JSON Schema of a file that has one of the given forms, which are structs
+// with yaml tags.
 func schemaOf(title string, forms ...any) *jsonschema.Schema {
 	r := &jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true, FieldNameTag: "yaml", RequiredFromJSONSchemaTags: true}
 	s := &jsonschema.Schema{Version: jsonschema.Version, Title: title}
@@ -15,7 +15,7 @@ func schemaOf(title string, forms ...any) *jsonschema.Schema {
 	return s
 }
 
-// keys returns all keys that a schema knows, at any depth.
+// schemaKeys returns all property names in a schema, at any depth.
 func schemaKeys(s *jsonschema.Schema) []string { return appendKeys(s, nil) }
 
 func appendKeys(s *jsonschema.Schema, known []string) []string {

@@ -13,16 +13,16 @@ import (
 	"molar/eval/tape"
 )
 
-// A CheckResult is one verdict about a turn.
+// A CheckResult is the result of one check of a turn.
 type CheckResult struct {
 	Turn int    `json:"turn"`
 	Name string `json:"name"`
 	OK   bool   `json:"ok"`
-	// Text is the expected and the actual value; empty if they agree.
+	// Text describes the expected and the actual value; it is empty if the check passed.
 	Text string `json:"text,omitempty"`
 }
 
-// grade judges one turn.
+// grade runs the checks of one turn.
 func (c *Case) grade(i int, seen *tape.Turn, earlier []tape.Turn, agreement *match.Agreement) []CheckResult {
 	e := &c.Turns[i].Expect
 	var checks []CheckResult
@@ -66,10 +66,10 @@ func (c *Case) grade(i int, seen *tape.Turn, earlier []tape.Turn, agreement *mat
 	return checks
 }
 
-// checks reports whether anything is expected of the answer.
+// checks reports whether there is at least one check.
 func (a *Answer) checks() bool { return a != nil && len(a.All)+len(a.Any) > 0 }
 
-// grade returns one line for each check; an empty line is a check that holds.
+// grade returns one line for each check; an empty line is a passed check.
 func (a *Answer) grade(seen *tape.Turn, turns []tape.Turn) []string {
 	if a == nil {
 		return nil
@@ -92,10 +92,10 @@ func (a *Answer) grade(seen *tape.Turn, turns []tape.Turn) []string {
 	return append(results, "none of these holds: "+strings.Join(misses, "; "))
 }
 
-// look returns the fault, or "".
+// mismatch returns why the check fails, or "".
 func (c *Check) mismatch(seen *tape.Turn, turns []tape.Turn) string {
 	text := seen.Answer
-	wrong := func(ok bool, format string, args ...any) string {
+	failUnless := func(ok bool, format string, args ...any) string {
 		if ok {
 			return ""
 		}
@@ -103,23 +103,23 @@ func (c *Check) mismatch(seen *tape.Turn, turns []tape.Turn) string {
 	}
 	switch {
 	case c.Equals != "":
-		return wrong(strings.TrimSpace(text) == strings.TrimSpace(c.Equals), "expected the answer %q", c.Equals)
+		return failUnless(strings.TrimSpace(text) == strings.TrimSpace(c.Equals), "expected the answer %q", c.Equals)
 	case c.Contains != "":
-		return wrong(strings.Contains(text, c.Contains), "expected %q in the answer", c.Contains)
+		return failUnless(strings.Contains(text, c.Contains), "expected %q in the answer", c.Contains)
 	case c.NotContains != "":
-		return wrong(!strings.Contains(text, c.NotContains), "expected no %q in the answer", c.NotContains)
+		return failUnless(!strings.Contains(text, c.NotContains), "expected no %q in the answer", c.NotContains)
 	case c.Regex != "":
 		re, err := regexp.Compile(c.Regex)
-		return wrong(err == nil && re.MatchString(text), "expected a match of /%s/ in the answer", c.Regex)
+		return failUnless(err == nil && re.MatchString(text), "expected a match of /%s/ in the answer", c.Regex)
 	case c.Number != nil:
-		return wrong(containsNumber(text, *c.Number, c.Abs, c.Rel), "expected the number %g in the answer", *c.Number)
+		return failUnless(containsNumber(text, *c.Number, c.Abs, c.Rel), "expected the number %g in the answer", *c.Number)
 	case c.Citation != "":
 		return c.checkCitation(seen, turns)
 	}
 	return ""
 }
 
-// holdsNumber looks for a number in a text; thousands may be set apart by commas.
+// containsNumber reports whether a text contains a number; commas may separate thousands.
 func containsNumber(text string, want, abs, rel float64) bool {
 	for _, m := range regexp.MustCompile(`-?\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?`).FindAllString(text, -1) {
 		f, err := strconv.ParseFloat(strings.ReplaceAll(m, ",", ""), 64)
@@ -130,7 +130,7 @@ func containsNumber(text string, want, abs, rel float64) bool {
 	return false
 }
 
-// cited resolves every address of the answer to a tool result.
+// checkCitation requires that every address in the answer occurs in a tool result.
 func (c *Check) checkCitation(seen *tape.Turn, turns []tape.Turn) string {
 	addresses := regexp.MustCompile(`https?://[^\s<>()\[\]"'\x60]+`).FindAllString(seen.Answer, -1)
 	for i, a := range addresses {

@@ -7,21 +7,21 @@ import (
 	"molar/eval/tape"
 )
 
-// A Group is one cause of drift, with all the cases that drifted for it.
+// A Group is one cause of drift, with all the cases that drifted because of it.
 type Group struct {
 	Cases []string `json:"cases"`
-	// Causes are those of the first case, with their full texts.
+	// Causes are the drifts of the first case, with their full texts.
 	Causes []FullDrift `json:"causes"`
 }
 
-// A FullDrift is a drift with both sides without a cut.
+// A FullDrift is a drift with both sides uncut.
 type FullDrift struct {
 	tape.Drift
 	Was string `json:"was,omitempty"`
 	Now string `json:"now,omitempty"`
 }
 
-// group puts cases together that drifted for the same change, wherever it stood.
+// group groups the cases that drifted because of the same change, wherever it occurred.
 func group(results []CaseResult) []Group {
 	var all []Group
 	at := make(map[string]int)
@@ -50,7 +50,7 @@ func full(drifts []tape.Drift) []FullDrift {
 	return all
 }
 
-// changeOf writes the causes of a case down: equal for cases with the same cause.
+// changeOf returns a key that is equal for cases with the same causes.
 func changeOf(drifts []tape.Drift) string {
 	var key strings.Builder
 	for _, d := range drifts {

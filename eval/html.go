@@ -21,8 +21,8 @@ var pageStyle string
 //go:embed report.js
 var pageScript string
 
-// HTML writes one file with everything in it: style and script stand inside, and the
-// page's own policy lets nothing else load or run.
+// HTML writes a report as one self-contained file. Style and script are inline, and the page's
+// content security policy lets nothing else load or run.
 func HTML(w io.Writer, r *Report) error {
 	t, err := template.New("report").Funcs(template.FuncMap{
 		"number":  Number,
@@ -37,7 +37,7 @@ func HTML(w io.Writer, r *Report) error {
 	return t.Execute(w, newPage(r))
 }
 
-// A page is what the template shows.
+// A page is the template's data.
 type page struct {
 	*Report
 	Style  template.CSS
@@ -51,14 +51,14 @@ type page struct {
 	Views  []caseView
 }
 
-// A part is one status with its share of the cases.
+// A part is one status with its number of cases.
 type part struct {
 	Status Status
 	Word   string
 	N      int
 }
 
-// A bar is a part where there is one, with where it begins in the row of all cases.
+// A bar is a non-empty part with its start in the row of all cases.
 type bar struct {
 	part
 	From int
@@ -94,7 +94,7 @@ func newPage(r *Report) *page {
 			from += part.N
 		}
 	}
-	example := make(map[string]bool) // of the cases with one cause, the first stands open
+	example := make(map[string]bool) // only the first case of each cause is shown open
 	for _, g := range r.Groups {
 		for i, id := range g.Cases {
 			example[id] = i == 0
@@ -116,7 +116,7 @@ func newPage(r *Report) *page {
 			p.Tags[at[tag]].N++
 		}
 	}
-	// What did not pass is what a person came for.
+	// Cases that did not pass come first.
 	slices.SortStableFunc(p.Views, func(a, b caseView) int { return cmp.Compare(rank(a), rank(b)) })
 	return p
 }
@@ -128,7 +128,7 @@ func rank(v caseView) int {
 	return 0
 }
 
-// hash is the source expression that lets an inline text run.
+// hash returns the CSP source expression that allows an inline text.
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])

@@ -50,10 +50,9 @@ type junitFault struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit writes JUnit XML: one suite for each first tag, with the numbers of its own cases,
-// infrastructure as errors. It
-// keeps to the elements and attributes that the strictest readers know, so file and line
-// of a case stand in the text of its failure.
+// JUnit writes JUnit XML: one suite for each first tag, with the totals of its cases;
+// infrastructure failures are errors. It uses only the elements and attributes that the
+// strictest readers accept, so the file and line of a case are in the text of its failure.
 func JUnit(w io.Writer, r *Report) error {
 	all := junitSuites{Name: "molar eval"}
 	suites := make(map[string]*junitSuite)

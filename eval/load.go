@@ -18,8 +18,8 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// An InvalidError is a fault of a file that a person wrote or named. Its text names
-// file and line.
+// An InvalidError is an error in a file that a person wrote or named. Its text names file and
+// line.
 type InvalidError struct{ Err error }
 
 func (e *InvalidError) Error() string { return e.Err.Error() }
@@ -29,8 +29,7 @@ func invalid(format string, args ...any) error {
 	return &InvalidError{fmt.Errorf(format, args...)}
 }
 
-// A suiteFile is a file of defaults and cases. Cases are written in it, or named by
-// globs of files.
+// A suiteFile holds defaults and cases. The cases are inline or in files matched by globs.
 type suiteFile struct {
 	V        int      `yaml:"v"`
 	Name     string   `yaml:"name"`
@@ -39,7 +38,7 @@ type suiteFile struct {
 	Cases    []Case   `yaml:"cases"`
 }
 
-// defaults hold for each case of a suite that says nothing else.
+// defaults apply to each case of a suite that does not set the value itself.
 type defaults struct {
 	Tags      []string           `yaml:"tags"`
 	Config    string             `yaml:"config"`
@@ -53,9 +52,9 @@ type defaults struct {
 	Tapes string `yaml:"tapes"`
 }
 
-// Load reads cases from files and folders: YAML with one or more documents, each a
-// case or a suite, and JSON Lines. Folders are read as a whole; tapes in them are
-// passed over. An id that is there twice is a fault.
+// Load reads cases from files and folders: YAML with one or more documents, each a case or a
+// suite, and JSON Lines. Folders are read recursively, without the tapes in them. A duplicate id
+// is an error.
 func Load(paths ...string) ([]Case, error) {
 	var cases []Case
 	for _, path := range paths {
@@ -81,8 +80,8 @@ func Load(paths ...string) ([]Case, error) {
 	return cases, nil
 }
 
-// caseFiles lists the files of cases at a path. A folder with a suite.yaml is that
-// suite; else all case files in and below it.
+// caseFiles lists the case files at a path. A folder with a suite.yaml yields only that file,
+// any other folder all case files in it, recursively.
 func caseFiles(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -127,7 +126,7 @@ func loadFile(file string) ([]Case, error) {
 	return loadYAML(file, data)
 }
 
-// loadLines reads one case a line.
+// loadLines reads JSON Lines, one case per line.
 func loadLines(file string, data []byte) ([]Case, error) {
 	var cases []Case
 	in := bufio.NewScanner(bytes.NewReader(data))
@@ -151,7 +150,7 @@ func loadLines(file string, data []byte) ([]Case, error) {
 	return cases, in.Err()
 }
 
-// place puts file and line before every fault.
+// atLine prefixes every line of an error with file and line.
 func atLine(file string, line int, err error) error {
 	var faults []error
 	for text := range strings.Lines(err.Error()) {
@@ -162,7 +161,7 @@ func atLine(file string, line int, err error) error {
 
 func loadYAML(file string, data []byte) (cases []Case, err error) {
 	defer func() {
-		if r := recover(); r != nil { // the parser is not ours
+		if r := recover(); r != nil { // the third-party parser may panic
 			cases, err = nil, fmt.Errorf("%s:1: the YAML parser cannot make sense of it", file)
 		}
 	}()
@@ -203,7 +202,7 @@ func loadCase(file string, root ast.Node) ([]Case, error) {
 	return []Case{c}, nil
 }
 
-// loadSuite reads a suite: its own cases, and those of the files that it names.
+// loadSuite reads a suite: its inline cases and those in the files that it names.
 func loadSuite(file string, root *ast.MappingNode) ([]Case, error) {
 	var suite suiteFile
 	if err := decodeNode(root, &suite); err != nil {
@@ -251,7 +250,7 @@ func loadSuite(file string, root *ast.MappingNode) ([]Case, error) {
 	return cases, nil
 }
 
-// apply fills what a case leaves open. Paths of the defaults are relative to the
+// apply sets the fields that a case leaves empty. Paths in the defaults are relative to the
 // suite's file.
 func (d *defaults) apply(c *Case, suite string) {
 	if c.Config == "" && d.Config != "" {
@@ -272,7 +271,7 @@ func (d *defaults) apply(c *Case, suite string) {
 	}
 }
 
-// beside is a path that a file names, which is relative to the file's folder.
+// resolvePath resolves a path written in a file, which is relative to that file's folder.
 func resolvePath(file, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -280,7 +279,7 @@ func resolvePath(file, path string) string {
 	return filepath.Join(filepath.Dir(file), path)
 }
 
-// relativeTo writes a path relative to the folder of a file.
+// relativeTo returns a path relative to the folder of a file.
 func relativeTo(file, path string) string {
 	rel, err := filepath.Rel(filepath.Dir(file), path)
 	if err != nil {
@@ -293,7 +292,7 @@ func decodeNode(n ast.Node, to any) error {
 	return yaml.NewDecoder(bytes.NewReader(nil), yaml.Strict()).DecodeFromNode(n, to)
 }
 
-// yamlFault gives a fault of the parser or decoder its file and line.
+// yamlFault adds file and line to an error of the parser or decoder.
 func yamlFault(file string, err error) error {
 	if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
 		return fmt.Errorf("%s:%d: %s", file, ye.GetToken().Position.Line, withSuggestion(ye.GetMessage()))
@@ -317,7 +316,7 @@ func value(m *ast.MappingNode, key string) ast.Node {
 	return nil
 }
 
-// caseLines are the lines where the cases of a suite begin.
+// caseLines returns the lines on which the cases of a suite begin.
 func caseLines(root *ast.MappingNode) []int {
 	list, ok := value(root, "cases").(*ast.SequenceNode)
 	if !ok {

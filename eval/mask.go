@@ -12,11 +12,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// A rule finds one kind of personal data: the pattern's first group.
+// A rule finds one kind of personal data: the first group of its pattern.
 type rule struct {
 	name, replacement string
 	pattern           *regexp.Regexp
-	// as is the n-th stand-in, from 1, in the shape of the value.
+	// mask returns the n-th replacement, from 1, in the shape of the value.
 	mask func(n int, value string) string
 }
 
@@ -40,8 +40,8 @@ func birthday(_ int, value string) string {
 	return "01" + sep + "01" + sep + "1970"
 }
 
-// number keeps length, groups and the first two digits, so that what wants a number of that
-// form still takes it.
+// number keeps the length, the grouping and the first two digits, so that a tool that validates
+// the format still accepts it.
 func number(n int, value string) string {
 	count := fmt.Sprint(n)
 	digits := 0
@@ -75,7 +75,7 @@ func person(n int, _ string) string {
 	return "Person " + name
 }
 
-// Rules tell what is looked for and what is put in its place, a line each.
+// MaskRules describes each kind of data and its replacement, one per line.
 func MaskRules() []string {
 	var lines []string
 	for _, r := range rules() {
@@ -84,16 +84,16 @@ func MaskRules() []string {
 	return lines
 }
 
-// A Found is a value that is masked. Equal values have equal masks.
+// A MaskedValue is a value with its replacement. Equal values have equal masks.
 type MaskedValue struct{ Rule, Value, Mask string }
 
-// A Masker learns values from texts and replaces them.
+// A Masker collects personal data from texts and replaces it.
 type Masker struct {
 	rules  []rule
 	values []MaskedValue
 }
 
-// NewMasker returns a masker that also replaces words.
+// NewMasker returns a masker that also replaces the given words.
 func NewMasker(words []string) *Masker {
 	m := &Masker{rules: rules()}
 	for _, word := range words {
@@ -104,10 +104,10 @@ func NewMasker(words []string) *Masker {
 	return m
 }
 
-// None returns a masker that finds nothing.
+// NoMasker returns a masker that replaces nothing.
 func NoMasker() *Masker { return &Masker{} }
 
-// add notes a value of a rule, once.
+// learn adds a value of a rule, once.
 func (m *Masker) learn(rule, value string, as func(int, string) string) {
 	n := 1
 	for _, f := range m.values {
@@ -121,7 +121,7 @@ func (m *Masker) learn(rule, value string, as func(int, string) string) {
 	m.values = append(m.values, MaskedValue{Rule: rule, Value: value, Mask: as(n, value)})
 }
 
-// Look learns what is personal in a text.
+// Learn collects the personal data in a text.
 func (m *Masker) Learn(text string) {
 	for _, r := range m.rules {
 		for _, at := range r.pattern.FindAllStringSubmatchIndex(text, -1) {
@@ -132,7 +132,7 @@ func (m *Masker) Learn(text string) {
 	}
 }
 
-// within reports whether a match is an id, or a piece of one or of a longer word.
+// insideWord reports whether a match is a UUID, or part of an id or a longer word.
 func insideWord(text string, from, to int) bool {
 	if uuid.Validate(text[from:to]) == nil {
 		return true
@@ -143,10 +143,10 @@ func insideWord(text string, from, to int) bool {
 	return from > 0 && part(before) || to < len(text) && part(after)
 }
 
-// Found lists what was learnt.
+// Values returns the collected values.
 func (m *Masker) Values() []MaskedValue { return slices.Clone(m.values) }
 
-// Text replaces what was learnt in a text, which may be JSON.
+// Text replaces the collected values in a text, which may be JSON.
 func (m *Masker) Text(text string) string {
 	byLength := m.Values()
 	slices.SortStableFunc(byLength, func(a, b MaskedValue) int { return len(b.Value) - len(a.Value) })
@@ -160,7 +160,7 @@ func (m *Masker) Text(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// quoted is how a text stands within JSON.
+// quoted returns a text as it is escaped inside a JSON string.
 func quoted(text string) string {
 	data, err := json.Marshal(text)
 	if err != nil {

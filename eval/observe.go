@@ -7,7 +7,7 @@ import (
 	"molar/eval/tape"
 )
 
-// Observed writes what happened in a turn as expectations, for a person to look at.
+// Observed returns what happened in a turn as expectations, for a person to review.
 func Observed(s tape.Turn) Expect {
 	e := Expect{Guardrail: s.Guardrail}
 	if s.Sum.Error != "" {
@@ -27,7 +27,7 @@ func Observed(s tape.Turn) Expect {
 	return e
 }
 
-// ObservedCall writes a call that was made as one that is expected.
+// ObservedCall returns a call that was made as an expected call.
 func ObservedCall(name, arguments string) Call {
 	call := Call{Name: name}
 	v, err := match.Decode([]byte(arguments))
@@ -38,8 +38,8 @@ func ObservedCall(name, arguments string) Call {
 	return call
 }
 
-// Unlike expects anything but the answer of a turn, which a person marked as bad: until it
-// is said what is wanted instead.
+// ExpectOtherAnswer rejects the answer of a turn, which a person marked as bad, until that
+// person writes better expectations.
 func ExpectOtherAnswer(s tape.Turn) Expect {
 	var e Expect
 	if s.Guardrail == "refuse" {

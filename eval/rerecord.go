@@ -15,8 +15,7 @@ import (
 	"molar/providers"
 )
 
-// stacked is a recorder over a player: what the tape answers is recorded anew, with
-// today's requests.
+// A rerecorder records what a player serves: today's requests with the answers of the old tape.
 type rerecorder struct {
 	rec    *tape.Recorder
 	player *tape.Player
@@ -34,24 +33,25 @@ func (s rerecorder) Dial(inner transport.Dialer) transport.Dialer {
 	return s.rec.Dial(s.player.Dial(inner))
 }
 
-// A Fresh is a case that was run once more, and recorded on the way.
+// A Rerecording is the result of [Runner.Rerecord].
 type Rerecording struct {
-	// Causes are what drifted from the tape before, Was and Now what happens.
+	// Causes are the first differences from the old tape, Was and Now its turns and the new
+	// ones.
 	Causes   []tape.Drift
 	Was, Now []tape.Turn
-	// Unfit says why the recording must not take the tape's place; empty when it may.
+	// Rejected lists the reasons not to replace the tape; it is empty if the recording is good.
 	Rejected []string
-	// Failed are the checks of the case that do not hold in the recording.
+	// Failed are the checks of the case that fail in the recording.
 	Failed []CheckResult
 }
 
-// Again runs a case once, serves the tape's answers whatever is asked, and records the
-// run to w.
+// Rerecord runs a case once and records it to w. The tape's answers are served even to requests
+// that differ.
 func (r *Runner) Rerecord(ctx context.Context, c *Case, w io.Writer) (*Rerecording, error) {
-	lenient := *c
-	lenient.Policy.OnMiss = "report"
+	reporting := *c
+	reporting.Policy.OnMiss = "report"
 	var rec *tape.Recorder
-	host, player, err := r.open(ctx, &lenient, func(p *tape.Player) (edges Edges, err error) {
+	host, player, err := r.open(ctx, &reporting, func(p *tape.Player) (edges Edges, err error) {
 		header := p.Tape().Header
 		header.Case, header.Host = c.ID, r.cfg.Version
 		rec, err = tape.NewRecorder(tape.RecorderConfig{To: w, Header: header, Redactor: r.cfg.Redactor, Skip: r.cfg.Skip})
@@ -61,19 +61,19 @@ func (r *Runner) Rerecord(ctx context.Context, c *Case, w io.Writer) (*Rerecordi
 		return nil, err
 	}
 	defer host.Close()
-	fresh := &Rerecording{Was: player.Tape().Turns}
+	again := &Rerecording{Was: player.Tape().Turns}
 	if r.cfg.Mode.LiveTools {
 		if err := host.Ready(ctx); err != nil {
-			fresh.Rejected = append(fresh.Rejected, err.Error())
-			return fresh, nil
+			again.Rejected = append(again.Rejected, err.Error())
+			return again, nil
 		}
 	}
 	run := func(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] {
 		return rec.Turn(ctx, t, player.Over(host.Run))
 	}
-	fresh.Now, err = c.Converse(ctx, run, func(*tape.Turn) error {
+	again.Now, err = c.Converse(ctx, run, func(*tape.Turn) error {
 		if err := settle(ctx, host, player); err != nil {
-			fresh.Rejected = append(fresh.Rejected, err.Error())
+			again.Rejected = append(again.Rejected, err.Error())
 		}
 		return nil
 	})
@@ -81,19 +81,18 @@ func (r *Runner) Rerecord(ctx context.Context, c *Case, w io.Writer) (*Rerecordi
 		return nil, err
 	}
 	result := newResult(c)
-	result.judge(c, fresh.Now)
-	fresh.Failed = slices.DeleteFunc(result.Checks, func(r CheckResult) bool { return r.OK })
-	fresh.Causes, _ = player.Finish()
-	fresh.Rejected = append(fresh.Rejected, c.UnexpectedFailures(fresh.Now)...)
-	if r.cfg.Mode != (Mode{}) && !c.expectsError() { // a tape's own errors were wanted once
-		fresh.Rejected = append(fresh.Rejected, rec.Failures()...)
+	result.judge(c, again.Now)
+	again.Failed = slices.DeleteFunc(result.Checks, func(r CheckResult) bool { return r.OK })
+	again.Causes, _ = player.Finish()
+	again.Rejected = append(again.Rejected, c.UnexpectedFailures(again.Now)...)
+	if r.cfg.Mode != (Mode{}) && !c.expectsError() { // in a pure replay the errors are those on the tape
+		again.Rejected = append(again.Rejected, rec.Failures()...)
 	}
-	fresh.Rejected = append(fresh.Rejected, player.Missed()...)
-	return fresh, rec.Err()
+	again.Rejected = append(again.Rejected, player.Missed()...)
+	return again, rec.Err()
 }
 
-// Unfit names the turns that failed and were not meant to: nothing that should be kept
-// as the truth.
+// UnexpectedFailures describes the turns that failed although no failure is expected.
 func (c *Case) UnexpectedFailures(seen []tape.Turn) []string {
 	var why []string
 	for i, s := range seen {
@@ -104,12 +103,12 @@ func (c *Case) UnexpectedFailures(seen []tape.Turn) []string {
 	return why
 }
 
-// expectsError reports whether a turn is meant to fail.
+// expectsError reports whether the case expects any turn to fail.
 func (c *Case) expectsError() bool {
 	return slices.ContainsFunc(c.Turns, func(t Turn) bool { return t.Expect.Error != "" })
 }
 
-// Expected writes what was seen as the expectations of the case's turns.
+// ExpectObserved replaces the expectations of the case by what happened in its turns.
 func (c *Case) ExpectObserved(seen []tape.Turn) {
 	for i := range min(len(seen), len(c.Turns)) {
 		c.Turns[i].Expect = Observed(seen[i])

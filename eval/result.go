@@ -7,7 +7,7 @@ import (
 	"molar/eval/tape"
 )
 
-// A Status is how a case ended.
+// A Status is the outcome of a case.
 type Status string
 
 // The statuses.
@@ -15,30 +15,30 @@ const (
 	StatusPass  Status = "pass"
 	StatusFail  Status = "fail"
 	StatusDrift Status = "drift"
-	// StatusFlaky is a case of which some trials passed.
+	// StatusFlaky is a case of which only some trials passed.
 	StatusFlaky Status = "flaky"
 	// StatusInfra is a case that could not be judged because a service was down.
 	StatusInfra Status = "infra"
-	// StatusNotAsked is a case with a fault after which the tape answered a request that it
-	// does not fit: no model saw what the fault left.
+	// StatusNotAsked is a case with a fault after which the tape answered a request that differs
+	// from it: no model saw the effect of the fault.
 	StatusNotAsked Status = "not-asked-again"
 )
 
-// A CaseResult is the outcome of a case, the same in every replay.
+// A CaseResult is the result of a case. It is the same in every replay.
 type CaseResult struct {
 	ID     string   `json:"id"`
 	Tags   []string `json:"tags,omitempty"`
 	File   string   `json:"file"`
 	Line   int      `json:"line"`
 	Status Status   `json:"status"`
-	// Why is the first thing that is wrong.
+	// Why is the first problem.
 	Why string `json:"why,omitempty"`
-	// Trials are the statuses of all runs, when there were several.
+	// Trials are the statuses of all runs, if there were several.
 	Trials []Status `json:"trials,omitempty"`
-	// Outcomes are those of the runs that left the tape, when there were several.
+	// Outcomes are the outcomes of the runs that left the tape, if there were several runs.
 	Outcomes []Outcome     `json:"outcomes,omitempty"`
 	Checks   []CheckResult `json:"checks"`
-	// Drift is the first divergence from the tape, Follows what came of it.
+	// Drift is the first divergence from the tape, Follows the later ones that it caused.
 	Drift   []tape.Drift `json:"drift,omitempty"`
 	Follows []tape.Drift `json:"drift_follows,omitempty"`
 	Turns   []TurnResult `json:"turns"`
@@ -46,12 +46,12 @@ type CaseResult struct {
 	Notes   []string     `json:"notes,omitempty"`
 	TookMS  float64      `json:"-"`
 	trials  []CaseResult // all runs, when there were several
-	models  []string     // who answered, by turn
+	models  []string     // the providers and models that answered, by turn
 	gate    map[string]float64
 	matched []matched
 }
 
-// matched keeps what metrics need of a turn with judged calls.
+// matched holds the data of a turn with judged calls that metrics need.
 type matched struct {
 	agreement *match.Agreement
 	made      int
@@ -65,7 +65,7 @@ type TurnResult struct {
 	Guardrail string       `json:"guardrail,omitempty"`
 	Expected  string       `json:"expected_guardrail,omitempty"`
 	Calls     []CallResult `json:"calls"`
-	// Trace aligns what was expected with what was made.
+	// Trace aligns the expected with the made calls.
 	Trace      []Row  `json:"trace,omitempty"`
 	Answer     string `json:"answer"`
 	Error      string `json:"error,omitempty"`
@@ -73,7 +73,7 @@ type TurnResult struct {
 	Tokens     int    `json:"tokens"`
 }
 
-// A CallResult is a call that was made.
+// A CallResult is a call that was made, with its result.
 type CallResult struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
@@ -89,7 +89,7 @@ type Row struct {
 	Faults   []match.Fault `json:"faults,omitempty"`
 }
 
-// A Report is the outcome of a run. All but Run is the same in every replay.
+// A Report is the outcome of a run. Everything but Run is the same in every replay.
 type Report struct {
 	V       int     `json:"v"`
 	Run     RunInfo `json:"run"`
@@ -106,11 +106,11 @@ type Report struct {
 // ReportVersion is the version of the report's JSON form.
 const ReportVersion = 1
 
-// Live reports whether the run asked a model or called a server, so that another one may
-// come out otherwise.
+// Live reports whether the run asked a model or called a server, so that repeating it may give
+// other results.
 func (r *Report) Live() bool { return strings.HasPrefix(r.Run.Mode, "live") }
 
-// RunInfo tells when and how a run was made.
+// RunInfo describes when and how a run was made.
 type RunInfo struct {
 	Started string  `json:"started"`
 	TookMS  float64 `json:"took_ms"`
@@ -118,7 +118,7 @@ type RunInfo struct {
 	Host    string  `json:"host"`
 	// Models are the providers and models that answered in a live run.
 	Models []string `json:"models,omitempty"`
-	// CaseMS are the measured times of the cases, by id.
+	// CaseMS holds the durations of the cases in milliseconds, by id.
 	CaseMS map[string]float64 `json:"case_ms,omitempty"`
 }
 
@@ -130,11 +130,11 @@ type Summary struct {
 	Drift int `json:"drift"`
 	Flaky int `json:"flaky"`
 	Infra int `json:"infra"`
-	// NotAsked are cases without a verdict, see [StatusNotAsked].
+	// NotAsked counts cases without a verdict, see [StatusNotAsked].
 	NotAsked int `json:"not_asked_again"`
 }
 
-// A Gate is a least value of a metric, and whether it was reached.
+// A Gate is a minimum value of a metric, and whether it was reached.
 type Gate struct {
 	Metric string   `json:"metric"`
 	Least  float64  `json:"least"`
@@ -152,9 +152,9 @@ const (
 	ExitNothing = 5
 )
 
-// ExitCode is what a run means to a script: infrastructure before drift before failed
-// checks, and an empty run is never good. A case that no model answered under its fault is
-// drift: nobody knows whether its checks would hold.
+// ExitCode returns the exit code of the run: infrastructure takes precedence over drift, and
+// drift over failed checks. An empty run is an error. StatusNotAsked counts as drift, since it
+// is unknown whether the checks would pass.
 func (r *Report) ExitCode() int {
 	failed := r.Summary.Fail+r.Summary.Flaky > 0
 	for _, g := range r.Gates {

@@ -18,40 +18,40 @@ import (
 	"molar/providers"
 )
 
-// Edges are what stands between the host and the world: a recorder, a player, or both.
+// Edges wrap the host's connections to models and servers: a recorder, a player, or both.
 type Edges interface {
 	Transport(base http.RoundTripper) http.RoundTripper
 	Provider(p providers.Provider, local bool) providers.Provider
 	Dial(inner transport.Dialer) transport.Dialer
 }
 
-// A Host is the product, opened for one case with a fresh store.
+// A Host is the product, opened for one case with an empty store.
 type Host interface {
 	Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error]
-	// Settle does what follows a turn in the background: summaries.
+	// Settle runs the background work that follows a turn: summaries.
 	Settle(ctx context.Context) error
-	// Ready returns an error that names a missing server.
+	// Ready waits for the servers. Its error names a missing one.
 	Ready(ctx context.Context) error
 	Close()
 }
 
-// An Opener opens a host for a case over the edges. The tape tells its servers, which are
-// opened in name only, for the player to answer; the opener tells it what of the config
-// is not as it was.
+// An Opener opens a host for a case over the edges. The player's tape names the servers to
+// declare; the player answers in their place. The opener reports to the player how the config
+// differs from the recording.
 type Opener func(ctx context.Context, c *Case, of *tape.Player, edges Edges) (Host, error)
 
-// Mode selects what of a run is live.
+// Mode selects which parts of a run are live.
 type Mode struct {
 	LiveModel, LiveTools bool
-	// FromDrift is live or offline to go on from the first request that a tape does not
-	// fit; empty to stop there.
+	// FromDrift selects who answers from the first request that differs from the tape:
+	// [FromDriftLive] or [FromDriftOffline]. If empty, the run stops there.
 	FromDrift string
 }
 
-// Goes reports whether anything leaves this machine in the mode.
+// IsLive reports whether the mode contacts real models or servers.
 func (m Mode) IsLive() bool { return m.LiveModel || m.LiveTools || m.FromDrift == FromDriftLive }
 
-// String is the mode's name in reports.
+// String returns the mode's name in reports.
 func (m Mode) String() string {
 	switch {
 	case m.FromDrift == FromDriftLive:
@@ -71,20 +71,20 @@ func (m Mode) String() string {
 // Config configures a [Runner].
 type Config struct {
 	Open Opener
-	// Close, when set, closes what the hosts share.
+	// Close, if set, closes what the hosts share.
 	Close func()
 	Mode  Mode
-	// Skip names servers that run for real in every mode: the bundled memory.
+	// Skip names the servers that are real in every mode: the bundled memory.
 	Skip []string
-	// Parallel is how many cases run at once; 0 means one.
+	// Parallel is the number of cases that run at once; 0 means one.
 	Parallel int
-	// Trials, when positive, beats the cases' own number.
+	// Trials, if positive, overrides the cases' own number.
 	Trials int
-	// Faults are laid over every tape, beside the cases' own.
+	// Faults are injected into every replay, in addition to the cases' own.
 	Faults []tape.Fault
-	// Secrets are redacted like those of the recording.
+	// Redactor must be the one of the recording.
 	Redactor *tape.Redactor
-	// Progress is called after each case, from one goroutine at a time.
+	// Progress is called after each case, never concurrently.
 	Progress func(done, total int, r CaseResult)
 	Version  string
 }
@@ -95,12 +95,12 @@ type Runner struct {
 	canon *tape.Canon
 }
 
-// New checks the config.
+// New validates the config and returns a runner.
 func New(cfg Config) (*Runner, error) {
 	if cfg.Open == nil {
 		return nil, errors.New("runner needs an opener")
 	}
-	if cfg.Redactor == nil { // one for all cases
+	if cfg.Redactor == nil { // shared by all cases
 		cfg.Redactor = tape.NewRedactor()
 	}
 	cfg.Parallel = max(cfg.Parallel, 1)
@@ -114,8 +114,8 @@ func (r *Runner) Close() {
 	}
 }
 
-// Run runs all cases and reports. An [InvalidError] is a fault of a file; it ends the
-// run.
+// Run runs all cases and returns the report. It ends with an [InvalidError] if a file is
+// invalid.
 func (r *Runner) Run(ctx context.Context, cases []Case) (*Report, error) {
 	started := time.Now()
 	results := make([]CaseResult, len(cases))
@@ -155,7 +155,7 @@ func (r *Runner) Run(ctx context.Context, cases []Case) (*Report, error) {
 	return r.report(started, results), nil
 }
 
-// oneOfEach joins faults of files, one of those that many cases share.
+// dedupeFaults joins the errors, with one for all cases that share a cause.
 func dedupeFaults(faults []error) error {
 	var kept []error
 	more := make(map[string]int)
@@ -167,7 +167,7 @@ func dedupeFaults(faults []error) error {
 		if invalid, ok := errors.AsType[*InvalidError](err); ok && errors.Unwrap(invalid.Err) != nil {
 			why = errors.Unwrap(invalid.Err).Error()
 		}
-		if _, told := more[why]; !told {
+		if _, reported := more[why]; !reported {
 			kept = append(kept, err)
 		}
 		more[why]++
@@ -196,7 +196,7 @@ func (r *Runner) report(started time.Time, results []CaseResult) *Report {
 	return rep
 }
 
-// NewReport counts and measures results.
+// NewReport summarizes results.
 func NewReport(results []CaseResult) *Report {
 	rep := &Report{V: ReportVersion, Cases: results, Metrics: measure(results)}
 	if rep.Cases == nil {
@@ -223,7 +223,7 @@ func NewReport(results []CaseResult) *Report {
 	return rep
 }
 
-// gates checks each metric over the cases that ask for it.
+// gates checks each metric over the cases that set a gate for it.
 func gates(results []CaseResult) []Gate {
 	type key struct {
 		metric string

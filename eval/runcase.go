@@ -15,8 +15,8 @@ import (
 	"molar/schemas"
 )
 
-// Case runs one case as often as it asks. The result is of the first run that did not
-// pass, else of the last one.
+// Case runs one case as many times as its trials. It returns the result of the first run that
+// did not pass, else of the last one.
 func (r *Runner) Case(ctx context.Context, c *Case) (CaseResult, error) {
 	trials := max(c.Trials, 1)
 	if r.cfg.Trials > 0 {
@@ -51,7 +51,7 @@ func (r *Runner) Case(ctx context.Context, c *Case) (CaseResult, error) {
 	return kept, nil
 }
 
-// ReadTape reads the case's tape.
+// ReadTape reads and validates the case's tape.
 func (c *Case) ReadTape() (*tape.Tape, error) {
 	name := c.TapeFile()
 	data, err := os.ReadFile(name)
@@ -73,8 +73,8 @@ func (r *Runner) Open(ctx context.Context, c *Case) (Host, *tape.Player, error) 
 	return r.open(ctx, c, func(p *tape.Player) (Edges, error) { return p, nil })
 }
 
-// open opens the host of a case over what over puts around the player of its tape.
-func (r *Runner) open(ctx context.Context, c *Case, over func(*tape.Player) (Edges, error)) (Host, *tape.Player, error) {
+// open opens the host of a case over the edges that wrap returns for the tape's player.
+func (r *Runner) open(ctx context.Context, c *Case, wrap func(*tape.Player) (Edges, error)) (Host, *tape.Player, error) {
 	t, err := c.ReadTape()
 	if err != nil {
 		return nil, nil, err
@@ -87,7 +87,7 @@ func (r *Runner) open(ctx context.Context, c *Case, over func(*tape.Player) (Edg
 	if err != nil {
 		return nil, nil, &InvalidError{err}
 	}
-	edges, err := over(player)
+	edges, err := wrap(player)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -95,7 +95,7 @@ func (r *Runner) open(ctx context.Context, c *Case, over func(*tape.Player) (Edg
 	return host, player, err
 }
 
-// Converse asks the turns of a case. run runs one, and after is called behind it.
+// Converse runs the turns of a case with run, and calls after after each.
 func (c *Case) Converse(ctx context.Context, run tape.Run, after func(s *tape.Turn) error) ([]tape.Turn, error) {
 	var all []tape.Turn
 	for i := range c.Turns {
@@ -114,7 +114,7 @@ func (c *Case) Converse(ctx context.Context, run tape.Run, after func(s *tape.Tu
 	return all, nil
 }
 
-// settle makes the summary that the tape has behind its last turn.
+// settle makes the summary that the tape has after its last turn.
 func settle(ctx context.Context, host Host, player *tape.Player) error {
 	if !player.Summarises() {
 		return nil
@@ -125,7 +125,7 @@ func settle(ctx context.Context, host Host, player *tape.Player) error {
 	return nil
 }
 
-// once runs a case one time.
+// runOnce runs a case once.
 func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 	result := newResult(c)
 	host, player, err := r.Open(ctx, c)
@@ -134,13 +134,13 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 	}
 	defer host.Close()
 	result.noteTorn(player.Tape())
-	down := func(err error) (CaseResult, error) {
+	unavailable := func(err error) (CaseResult, error) {
 		result.Status, result.Why = StatusInfra, err.Error()
 		return result, nil
 	}
 	if r.cfg.Mode.LiveTools {
 		if err := host.Ready(ctx); err != nil {
-			return down(err)
+			return unavailable(err)
 		}
 	}
 	seen, err := c.Converse(ctx, player.Over(host.Run), func(s *tape.Turn) error {
@@ -154,7 +154,7 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 	})
 	switch {
 	case isInfra(err):
-		return down(err)
+		return unavailable(err)
 	case err != nil:
 		return result, err
 	}
@@ -181,7 +181,7 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 		w.Outcome, w.Changed, w.Answers = behaviour(turnResults(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
 		result.WhatIf = w
 	}
-	// Where a fault hit, or the tape was left, drift is what was asked for.
+	// Drift is expected after a fault or once the tape was left.
 	result.conclude(left || faulted)
 	switch {
 	case faulted && player.NotAsked() && result.Wrong() == "":
@@ -192,7 +192,7 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 	return result, nil
 }
 
-// cost sums up what all turns asked of a model.
+// cost returns the totals of all turns.
 func (r *CaseResult) cost() (calls, tokens int) {
 	for _, t := range r.Turns {
 		calls, tokens = calls+t.ModelCalls, tokens+t.Tokens
@@ -200,7 +200,7 @@ func (r *CaseResult) cost() (calls, tokens int) {
 	return calls, tokens
 }
 
-// turn is what the host is asked.
+// turn returns the i-th turn as the host receives it.
 func (c *Case) turn(i int) agent.Turn {
 	t := agent.Turn{
 		ID: turnID(i), Assistant: c.Assistant, Place: agent.Place{ConversationID: "chat_eval"},
@@ -220,10 +220,11 @@ func (c *Case) turn(i int) agent.Turn {
 	return t
 }
 
-// turnID is a UUID that is the same in every replay.
+// turnID returns a UUID that is the same in every replay.
 func turnID(i int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", i+1) }
 
-// isInfra reports whether a service was down, rather than the host wrong.
+// isInfra reports whether an error means that a service was unavailable, rather than that the
+// host misbehaved.
 func isInfra(err error) bool {
 	if e, ok := errors.AsType[*providers.Error](err); ok {
 		switch e.Kind {
@@ -244,7 +245,7 @@ func (r *CaseResult) noteTorn(t *tape.Tape) {
 	}
 }
 
-// Score grades the tapes of cases and runs nothing.
+// Score grades the tapes of cases without running anything.
 func Score(cases []Case) (*Report, error) {
 	var results []CaseResult
 	for i := range cases {
@@ -267,7 +268,7 @@ func score(c *Case, t *tape.Tape) CaseResult {
 	return result
 }
 
-// judge grades the turns of a case by what was seen of them.
+// judge runs the checks of all turns.
 func (r *CaseResult) judge(c *Case, seen []tape.Turn) {
 	for i := range c.Turns {
 		if i >= len(seen) {
@@ -283,7 +284,8 @@ func (r *CaseResult) judge(c *Case, seen []tape.Turn) {
 	}
 }
 
-// compare compares the calls of a turn with what is expected; nil where nothing is.
+// compare compares the calls of a turn with the expected ones. It returns nil if calls are not
+// judged.
 func (c *Case) compare(i int, s *tape.Turn) *match.Agreement {
 	if c.plans[i] == nil {
 		return nil
@@ -291,7 +293,7 @@ func (c *Case) compare(i int, s *tape.Turn) *match.Agreement {
 	return new(c.plans[i].Compare(s.MatchCalls()))
 }
 
-// add notes what happened in a turn.
+// addTurn adds the result of a turn.
 func (r *CaseResult) addTurn(c *Case, i int, s *tape.Turn, a *match.Agreement) {
 	t := turnResult(s)
 	t.Expected = c.Turns[i].Expect.Guardrail
@@ -306,7 +308,7 @@ func (r *CaseResult) addTurn(c *Case, i int, s *tape.Turn, a *match.Agreement) {
 	}
 }
 
-// turnOf is what was seen of a turn, as reports have it.
+// turnResult converts a turn to its form in reports.
 func turnResult(s *tape.Turn) TurnResult {
 	t := TurnResult{
 		User: s.User, Guardrail: s.Guardrail, Answer: s.Answer,
@@ -321,8 +323,8 @@ func turnResult(s *tape.Turn) TurnResult {
 	return t
 }
 
-// trace aligns expected with made calls: in the order in which they were made, with
-// the missing ones where they were expected.
+// trace aligns expected with made calls, in the order in which they were made; missing calls are
+// at their expected place.
 func trace(items []match.Expected, calls []CallResult, a *match.Agreement) []Row {
 	byMade := make(map[int]match.Pair)
 	for _, p := range a.Pairs {
@@ -348,8 +350,8 @@ func trace(items []match.Expected, calls []CallResult, a *match.Agreement) []Row
 	return rows
 }
 
-// conclude finds the status: drift before failed checks, unless it was asked for.
-func (r *CaseResult) conclude(wanted bool) {
+// conclude sets the status: drift takes precedence over failed checks, unless drift is expected.
+func (r *CaseResult) conclude(driftExpected bool) {
 	r.Status = StatusPass
 	for _, c := range r.Checks {
 		if !c.OK {
@@ -357,7 +359,7 @@ func (r *CaseResult) conclude(wanted bool) {
 			break
 		}
 	}
-	if len(r.Drift) > 0 && !wanted {
+	if len(r.Drift) > 0 && !driftExpected {
 		d := r.Drift[0]
 		r.Status, r.Why = StatusDrift, fmt.Sprintf("%s in turn %d, %s: the tape has %s, now %s", d.Class, max(d.Turn, 1), d.Where, d.Want, d.Got)
 	}

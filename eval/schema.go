@@ -10,7 +10,7 @@ import (
 	"molar/internal/text"
 )
 
-// Schema returns the JSON Schema of a file of cases, for editors: a case, or a suite.
+// Schema returns the JSON Schema of case files, for editors: a case, or a suite.
 func Schema() ([]byte, error) {
 	data, err := json.MarshalIndent(caseSchema(), "", "  ")
 	if err != nil {
@@ -23,7 +23,7 @@ func caseSchema() *jsonschema.Schema {
 	return schemaOf("cases of molar eval", &Case{}, &suiteFile{})
 }
 
-// meant adds to the fault of an unknown key which one may have been meant.
+// withSuggestion adds the closest known key to an error about an unknown one.
 func withSuggestion(fault string) string {
 	name := regexp.MustCompile(`unknown field "(.*)"`).FindStringSubmatch(fault)
 	if name == nil {

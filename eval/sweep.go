@@ -9,37 +9,39 @@ import (
 	"molar/eval/tape"
 )
 
-// A Result is what became of cases when each of their calls failed in each way.
+// A SweepResult is the outcome of running cases with each kind of fault at each of their calls.
 type SweepResult struct {
 	Rows []SweepRow `json:"rows"`
-	// Faults are runs that ended in a way that none should.
+	// Faults are the runs in which the host misbehaved.
 	Faults []SweepFault `json:"faults,omitempty"`
 }
 
 // A SweepRow counts the runs with one kind of fault at one edge.
 type SweepRow struct {
-	Edge string `json:"edge"` // tool, or model and its pass
+	Edge string `json:"edge"` // "tool", or "model" and its pass
 	Kind string `json:"kind"`
 	Runs int    `json:"runs"`
-	// Held runs passed all the same; Told ones said that they failed; Otherwise is an
-	// answer that the case does not expect; Wrong are runs with a fault of the host.
+	// Held counts runs that passed despite the fault, Told runs that reported an error,
+	// Otherwise runs that ended with an answer that the case does not expect, and Wrong runs in
+	// which the host misbehaved.
 	Held      int `json:"held"`
-	Told      int `json:"told"`
+	Told      int `json:"reported"`
 	Otherwise int `json:"otherwise"`
 	Wrong     int `json:"wrong"`
-	// NotAsked are runs of which nobody knows what a model would have answered: it was not
-	// asked again after the fault. They show what the host did.
+	// NotAsked counts runs in which no model was asked again after the fault. They show what the
+	// host did, but not what the model would have answered.
 	NotAsked int `json:"not_asked_again"`
 }
 
-// A Fault is a run that went wrong, and why.
+// A SweepFault is a run in which the host misbehaved, and why.
 type SweepFault struct {
 	Case  string `json:"case"`
 	Fault string `json:"fault"`
 	Why   string `json:"why"`
 }
 
-// withFaults are the cases, each once with each fault at each of its calls, and the faults.
+// withFaults returns a copy of the cases for each fault at each of their calls, and those
+// faults.
 func withFaults(cases []Case) (runs []Case, of []tape.Fault, err error) {
 	for i := range cases {
 		taped, err := cases[i].ReadTape()
@@ -53,13 +55,13 @@ func withFaults(cases []Case) (runs []Case, of []tape.Fault, err error) {
 	return runs, of, nil
 }
 
-// Count returns how many runs [Run] makes.
+// SweepSize returns the number of runs that [Sweep] makes.
 func SweepSize(cases []Case) (int, error) {
 	runs, _, err := withFaults(cases)
 	return len(runs), err
 }
 
-// Run runs each case once with each fault at each of its calls.
+// Sweep runs each case once with each fault at each of its calls.
 func Sweep(ctx context.Context, runner *Runner, cases []Case) (*SweepResult, error) {
 	runs, of, err := withFaults(cases)
 	if err != nil {
@@ -76,7 +78,7 @@ func Sweep(ctx context.Context, runner *Runner, cases []Case) (*SweepResult, err
 	return result, nil
 }
 
-// faultsFor are all faults at all calls of a tape.
+// faultsFor returns all faults at all calls of a tape.
 func faultsFor(taped *tape.Tape) []tape.Fault {
 	hits := make(map[[2]string]int)
 	var faults []tape.Fault
@@ -100,7 +102,7 @@ func faultsFor(taped *tape.Tape) []tape.Fault {
 	return faults
 }
 
-// add counts a run.
+// add counts a run with a fault.
 func (s *SweepResult) add(c *CaseResult, f tape.Fault) {
 	side := f.Edge
 	if side == "model" {
@@ -114,7 +116,7 @@ func (s *SweepResult) add(c *CaseResult, f tape.Fault) {
 	}
 	row := &s.Rows[i]
 	row.Runs++
-	told := slices.ContainsFunc(c.Turns, func(t TurnResult) bool { return t.Error != "" })
+	reported := slices.ContainsFunc(c.Turns, func(t TurnResult) bool { return t.Error != "" })
 	switch why := c.Wrong(); {
 	case why != "":
 		row.Wrong++
@@ -123,7 +125,7 @@ func (s *SweepResult) add(c *CaseResult, f tape.Fault) {
 		row.NotAsked++
 	case c.Status == StatusPass:
 		row.Held++
-	case told:
+	case reported:
 		row.Told++
 	default:
 		row.Otherwise++

@@ -13,7 +13,7 @@ import (
 	"molar/eval/tape"
 )
 
-// JSON writes a report, or another outcome, with stable keys and order.
+// JSON writes a report, or another result, with stable keys and order.
 func JSON[T any](w io.Writer, outcome T) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -21,9 +21,9 @@ func JSON[T any](w io.Writer, outcome T) error {
 	return enc.Encode(outcome)
 }
 
-// Text writes one line for each case, then what failed, each cause of drift once, then
-// the numbers; full shows every difference of the causes whole. Whatever tools and models
-// wrote is shown without its control characters.
+// Text writes one line for each case, then the failures, each cause of drift once, then the
+// totals. If full is set, differences are not cut. Control characters from tools and models are
+// removed.
 func Text(w io.Writer, r *Report, full bool) error {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -34,7 +34,7 @@ func Text(w io.Writer, r *Report, full bool) error {
 		}
 		_, _ = fmt.Fprintln(table)
 	}
-	_ = table.Flush() // a strings.Builder takes everything
+	_ = table.Flush() // a strings.Builder never fails
 	for _, g := range r.Groups {
 		if len(g.Cases) > 1 || full {
 			b.WriteString("\n" + groupText(g, full))
@@ -58,7 +58,7 @@ func Text(w io.Writer, r *Report, full bool) error {
 	return err
 }
 
-// inGroups tells of how many cases the group of a case is.
+// groupSizes returns the number of cases in the group of each case.
 func groupSizes(r *Report) map[string]int {
 	of := make(map[string]int)
 	for _, g := range r.Groups {
@@ -69,7 +69,7 @@ func groupSizes(r *Report) map[string]int {
 	return of
 }
 
-// groupText tells a cause with its cases; full shows the whole texts.
+// groupText describes a cause and its cases; full shows the texts uncut.
 func groupText(g Group, full bool) string {
 	var causes []tape.Drift
 	for _, c := range g.Causes {
@@ -85,7 +85,7 @@ func groupText(g Group, full bool) string {
 	return fmt.Sprintf("%s %s: %s\n%s", mark(StatusDrift), what, listIDs(g.Cases), Causes(causes))
 }
 
-// few names some of many.
+// listIDs lists the first ids, and the number of the others.
 func listIDs(ids []string) string {
 	const most = 5
 	if len(ids) <= most {
@@ -94,12 +94,12 @@ func listIDs(ids []string) string {
 	return oneLine(fmt.Sprintf("%s and %d more", strings.Join(ids[:most], ", "), len(ids)-most))
 }
 
-// ReportedChange tells how a tool changed, and what that means for its callers.
+// ReportedChange describes how a tool changed, and what that means for its callers.
 func ReportedChange(d tape.Drift) string {
 	return fmt.Sprintf("%s: %s, %s\n%s", d.Where, d.Rule, d.Tier, marked(oneLine(d.Want), oneLine(d.Got)))
 }
 
-// Causes tells what drifted first, with marks where the texts differ.
+// Causes describes the first drifts, with the differences marked.
 func Causes(drifts []tape.Drift) string {
 	var b strings.Builder
 	for _, d := range drifts {
@@ -112,8 +112,8 @@ func Causes(drifts []tape.Drift) string {
 	return b.String()
 }
 
-// marked shows two texts in one where they share anything, with [-what was-] and {+what
-// is+}; else one below the other.
+// marked shows two texts as one with [-removed-] and {+added+} words. If they share less than
+// half, it shows one below the other.
 func marked(was, now string) string {
 	pieces := match.Words(was, now)
 	shared := 0
@@ -145,8 +145,8 @@ func mark(s Status) string {
 	return strings.ToUpper(string(s))
 }
 
-// outcomes tells how the runs of a case compare with its tape, each outcome with how often it
-// came; "" where no run left the tape.
+// outcomes describes how the runs of a case compare with its tape: each outcome with its count,
+// or "" if no run left the tape.
 func outcomes(c *CaseResult) string {
 	all := c.Outcomes
 	if len(all) == 0 && c.WhatIf != nil {
@@ -170,8 +170,8 @@ func outcomes(c *CaseResult) string {
 	return strings.Join(parts, "; ")
 }
 
-// reportBeside tells what a run that left its tape did otherwise, with both answers of each turn
-// that is answered otherwise; "" for a run that did not leave it.
+// whatIfText describes how a run that left its tape differs from it, with both answers of each
+// turn whose answer differs. It is "" for a run that did not leave its tape.
 func whatIfText(c *CaseResult) string {
 	w := c.WhatIf
 	if w == nil {
@@ -207,8 +207,8 @@ func duration(r *Report, id string) string {
 	return ""
 }
 
-// failure tells what went wrong in a case: the aligned trace of each turn with a
-// fault, the failed checks, and the drift with its cause first.
+// failure describes what went wrong in a case: the failed checks, the aligned trace of each turn
+// with a fault, and the drift with its cause first.
 func failure(c *CaseResult) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s (%s:%d)\n", mark(c.Status), oneLine(c.ID), c.File, c.Line)
@@ -220,7 +220,7 @@ func failure(c *CaseResult) string {
 			fmt.Fprintf(&b, "  turn %d, %s: %s\n", check.Turn, check.Name, oneLine(check.Text))
 		}
 	}
-	cause := len(c.Drift) == 0 // still to be marked
+	cause := len(c.Drift) == 0 // the first cause is not marked yet
 	for i, t := range c.Turns {
 		if faulty(t) && c.Status != StatusDrift && c.Status != StatusNotAsked {
 			Trace(&b, i+1, t, &cause)
@@ -242,8 +242,8 @@ func faulty(t TurnResult) bool {
 	return slices.ContainsFunc(t.Trace, faultyRow)
 }
 
-// Trace writes the expected and the made calls of a turn side by side: = where they
-// agree, ! at the difference that takes the mark of the cause, ~ at every other.
+// Trace writes the expected and the made calls of a turn side by side: = where they match, ! at
+// the first difference of the case if cause is still set, ~ at the others.
 func Trace(b *strings.Builder, turn int, t TurnResult, cause *bool) {
 	const width = 46
 	fmt.Fprintf(b, "  turn %d\n    %-*s   %s\n", turn, width, "expected", "made")
@@ -296,7 +296,7 @@ func writeSummary(b *strings.Builder, r *Report) {
 		fmt.Fprintf(b, "%d runs left their tapes; %s: %d; %s: %d; %s: %d; since then %d model calls, %d tokens\n",
 			w.Left, OutcomeSame, w.Same, OutcomeOtherAnswer, w.OtherAnswer, OutcomeOtherCalls, w.OtherCalls, w.ModelCalls, w.Tokens)
 	}
-	if !r.Live() && s.Fail+s.Flaky == 0 { // the same in every run: nothing to estimate
+	if !r.Live() && s.Fail+s.Flaky == 0 { // a replay is deterministic: there is nothing to estimate
 		fmt.Fprintf(b, "model calls %d, tool calls %d, tokens %d\n", m.ModelCalls, m.ToolCalls, m.Tokens)
 		gateText(b, r)
 		return
@@ -341,7 +341,7 @@ func gateText(b *strings.Builder, r *Report) {
 	}
 }
 
-// Number shows a metric; one that could not be measured is a dash.
+// Number formats a metric; one that could not be measured is a dash.
 func Number(f *float64) string {
 	if f == nil {
 		return "–"
@@ -349,8 +349,8 @@ func Number(f *float64) string {
 	return fmt.Sprintf("%.3f", *f)
 }
 
-// Clean takes control characters out of a text, but for line ends and tabs, so that no
-// tool can steer the terminal; the overrides of writing direction go too.
+// Clean removes control characters except line ends and tabs, so that no tool can control the
+// terminal. It also removes overrides of the writing direction.
 func Clean(s string) string {
 	return strings.Map(func(c rune) rune {
 		switch {

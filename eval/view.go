@@ -10,17 +10,18 @@ import (
 	"molar/eval/tape"
 )
 
-// A caseView is a case as the page shows it. Exactly one thing in a case that did not
-// pass carries the mark of the first cause.
+// A caseView is a case as the page shows it. In a case that did not pass exactly one item is
+// marked as the first cause.
 type caseView struct {
 	*CaseResult
 	Mark, Took, Tagged string
 	Open               bool
 	Drifts             []driftView
 	Turns              []turnView
-	// Loose are failed checks of turns that did not happen.
+	// UnmatchedChecks are failed checks of turns that did not happen.
 	UnmatchedChecks []CheckResult
-	// Outcomes tell how the runs compare with the tape, Pairs both answers of the shown one.
+	// Outcomes describes how the runs compare with the tape. Answers are both answers of the
+	// turns of the shown run whose answer differs.
 	Outcomes string
 	Changed  []string
 	Answers  []pairView
@@ -37,7 +38,7 @@ type driftView struct {
 	Cause     bool
 	Pieces    []match.Piece
 	WhereText string
-	// Shown says that the two sides tell more than the class does.
+	// Shown is set if the two sides say more than the class does.
 	Shown bool
 }
 
@@ -46,7 +47,7 @@ type turnView struct {
 	N      int
 	Rows   []rowView
 	Failed []checkView
-	Passed int // checks that hold
+	Passed int // the number of passed checks
 }
 
 type checkView struct {
@@ -56,7 +57,7 @@ type checkView struct {
 
 // A rowView is one line of the aligned trace.
 type rowView struct {
-	// Kind is same, differs, missing, extra or plain (nothing was expected of it).
+	// Kind is same, differs, missing, extra or plain (no calls are judged).
 	Kind           string
 	Cause          bool
 	Expected, Made callView
@@ -72,7 +73,7 @@ type faultView struct {
 	Pieces  []match.Piece
 }
 
-// A groupView is a cause that several cases share, in full.
+// A groupView is a cause of drift with its number of cases.
 type groupView struct {
 	Cases  int
 	Few    string
@@ -91,7 +92,6 @@ func groupsOf(r *Report) []groupView {
 	return all
 }
 
-// viewOf prepares a case.
 func viewOf(c *CaseResult, took string) caseView {
 	v := caseView{
 		CaseResult: c, Mark: mark(c.Status), Took: took, Tagged: strings.Join(c.Tags, " "),
@@ -109,7 +109,7 @@ func viewOf(c *CaseResult, took string) caseView {
 	for i, d := range append(append([]tape.Drift(nil), c.Drift...), c.Follows...) {
 		v.Drifts = append(v.Drifts, driftView{Drift: d, Cause: i < len(c.Drift), Pieces: compare(d.Want, d.Got), WhereText: Clean(d.Where), Shown: d.Want != "" && d.Class != tape.Unconsumed})
 	}
-	cause := len(v.Drifts) == 0 && v.Open // still to be marked
+	cause := len(v.Drifts) == 0 && v.Open // the first cause is not marked yet
 	for i := range c.Turns {
 		t := turnView{TurnResult: &c.Turns[i], N: i + 1, Rows: rowsOf(&c.Turns[i], &cause)}
 		for _, check := range c.Checks {
@@ -117,7 +117,7 @@ func viewOf(c *CaseResult, took string) caseView {
 			case check.Turn != i+1:
 			case check.OK:
 				t.Passed++
-			case c.Status == StatusNotAsked: // nobody knows whether it would hold
+			case c.Status == StatusNotAsked: // it is unknown whether it would pass
 			default:
 				t.Failed = append(t.Failed, checkView{check, cause})
 				cause = false
@@ -133,7 +133,8 @@ func viewOf(c *CaseResult, took string) caseView {
 	return v
 }
 
-// rowsOf aligns the calls of a turn. cause is taken by the first row that differs.
+// rowsOf returns the rows of a turn. If cause is set, the first row that differs gets the mark
+// and clears it.
 func rowsOf(t *TurnResult, cause *bool) []rowView {
 	trace := t.Trace
 	plain := len(trace) == 0
@@ -178,7 +179,7 @@ func kind(r Row) string {
 
 func faultyRow(r Row) bool { return kind(r) != "same" }
 
-// callOf cuts "name {arguments}" in two.
+// callOf splits "name {arguments}".
 func callOf(s string) callView {
 	name, args, _ := strings.Cut(s, " {")
 	if args != "" {
@@ -187,7 +188,7 @@ func callOf(s string) callView {
 	return callView{Name: Clean(name), Args: args}
 }
 
-// pretty indents JSON, and shows a JSON string as the text that it is.
+// pretty indents long JSON, and decodes a JSON string.
 func pretty(s string) string {
 	var text string
 	if json.Unmarshal([]byte(s), &text) == nil {

@@ -6,14 +6,14 @@ import (
 	"molar/eval/tape"
 )
 
-// The ways to go on from the first request that a tape does not fit.
+// The modes in which a run continues after the first request that differs from the tape.
 const (
 	FromDriftLive    = "live"
 	FromDriftOffline = "offline"
 )
 
-// An Outcome is how what happened compares with what happened before. Calls stand for all
-// that turns do: calls of tools, verdicts of the guardrail, and whether a turn failed.
+// An Outcome compares the behaviour of two runs. "Calls" includes the verdicts of the guardrail
+// and whether a turn failed.
 type Outcome string
 
 // The outcomes.
@@ -26,9 +26,9 @@ const (
 // A WhatIf compares a run that left its tape, or never followed it, with the tape.
 type WhatIf struct {
 	Outcome Outcome `json:"outcome"`
-	// Changed are lines of the calls, verdicts and failures that were and that are.
+	// Changed is a diff of the calls, verdicts and failures.
 	Changed []string `json:"changed,omitempty"`
-	// Answers are those of the turns that are answered otherwise.
+	// Answers are both answers of the turns whose answer differs.
 	Answers []AnswerPair `json:"answers,omitempty"`
 	// ModelCalls and Tokens are the cost since the tape was left.
 	ModelCalls int `json:"model_calls"`
@@ -42,7 +42,7 @@ type AnswerPair struct {
 	Now  string `json:"now"`
 }
 
-// A WhatIfSum counts the runs of a report that left their tapes, by their outcomes.
+// A WhatIfSum counts the runs that left their tapes, by outcome.
 type WhatIfSum struct {
 	Left        int `json:"left_tape"`
 	Same        int `json:"same_calls_and_answer"`
@@ -52,7 +52,7 @@ type WhatIfSum struct {
 	Tokens      int `json:"tokens"`
 }
 
-// behaviour compares turns with those before.
+// behaviour compares turns with earlier ones.
 func behaviour(was, now []TurnResult) (Outcome, []string, []AnswerPair) {
 	var answers []AnswerPair
 	for i := range max(len(was), len(now)) {
@@ -77,7 +77,7 @@ func behaviour(was, now []TurnResult) (Outcome, []string, []AnswerPair) {
 	return OutcomeSame, nil, nil
 }
 
-// redacted are the turns with their texts as redact leaves them on a tape.
+// redacted returns the turns with their texts redacted as on a tape.
 func redacted(turns []TurnResult, redact *tape.Redactor) []TurnResult {
 	now := slices.Clone(turns)
 	for i := range now {
@@ -89,10 +89,10 @@ func redacted(turns []TurnResult, redact *tape.Redactor) []TurnResult {
 	return now
 }
 
-// unjudged lets a check fail for each turn that differs from the tape in what its case does
-// not look at: nobody can tell then whether it is as good. A check of the answer looks at all
-// that matters; where other calls were made, what the case expects of them does. A turn that
-// failed is judged as such, and one of which the case expects nothing only leads to others.
+// failUnjudged adds a failed check for each turn that differs from the tape in something its
+// case does not check, since its quality is unknown. A check of the answer covers everything; if
+// only the calls differ, expectations of the calls suffice. A turn that failed is judged by its
+// error. A turn without expectations is skipped if another turn has some: it only leads there.
 func (r *CaseResult) failUnjudged(c *Case, was, now []TurnResult) {
 	leads := slices.ContainsFunc(c.Turns, func(t Turn) bool { return !t.Expect.nothing() })
 	for i := range min(len(now), len(c.Turns)) {
@@ -117,7 +117,7 @@ func (r *CaseResult) failUnjudged(c *Case, was, now []TurnResult) {
 	}
 }
 
-// whatIfs sums the runs that left their tapes up; nil without any.
+// whatIfs counts the runs that left their tapes; it is nil if none did.
 func whatIfs(results []CaseResult) *WhatIfSum {
 	var sum WhatIfSum
 	for _, c := range everyRun(results) {
