@@ -281,8 +281,8 @@ func (m *Metrics) Named() []Named {
 	}
 }
 
-// Value finds a metric by its name. The value is nil if there was nothing to measure; ok is
-// false if there is no such metric.
+// Value finds a metric by its name. The value is nil if there was nothing to measure. The second
+// result is false if there is no such metric.
 func (m *Metrics) Value(name string) (*float64, bool) {
 	for _, n := range m.Named() {
 		if n.Name == name {

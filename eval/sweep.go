@@ -25,7 +25,7 @@ type SweepRow struct {
 	// Otherwise runs that ended with an answer that the case does not expect, and Wrong runs in
 	// which the host misbehaved.
 	Held      int `json:"held"`
-	Told      int `json:"reported"`
+	Told      int `json:"told"`
 	Otherwise int `json:"otherwise"`
 	Wrong     int `json:"wrong"`
 	// NotAsked counts runs in which no model was asked again after the fault. They show what the

@@ -2,9 +2,9 @@ package match
 
 import "math"
 
-// assign pairs rows with columns so that the sum of the weights is the largest
-// possible (the Hungarian method, cubic in the larger side). Pairs of weight 0 or less
-// are not made. The result maps rows to columns.
+// assign pairs rows with columns so that the sum of the weights is maximal (the Hungarian
+// method, cubic in the larger side). It makes no pairs of weight 0 or less. The result maps rows
+// to columns.
 func assign(rows, columns int, weight func(row, column int) float64) map[int]int {
 	n := max(rows, columns)
 	if rows == 0 || columns == 0 {
@@ -29,8 +29,8 @@ func assign(rows, columns int, weight func(row, column int) float64) map[int]int
 	return pairs
 }
 
-// solve finds the cheapest perfect pairing of a square matrix whose rows and columns
-// count from 1. The result is the row of each column.
+// solve finds the cheapest perfect matching of a square matrix whose rows and columns count from
+// 1. It returns the row of each column.
 func solve(n int, cost [][]float64) []int {
 	rowPrice, columnPrice := make([]float64, n+1), make([]float64, n+1)
 	partner, way := make([]int, n+1), make([]int, n+1)

@@ -9,35 +9,36 @@ import (
 	"molar/schemas"
 )
 
-// An Expected is a call that should be made.
+// An Expected is an expected call.
 type Expected struct {
-	// Ref names the call for After and from.
+	// Ref is the name by which After and the matcher "from" refer to the call.
 	Ref string
-	// Name is the offered name of the tool or its own; Server, when set, must fit too.
+	// Name is the offered name of the tool or the tool's own name. Server, if set, must match
+	// too.
 	Name, Server string
-	// Args are the arguments; nil means that they are not looked at.
+	// Args are the expected arguments; nil means any.
 	Args map[string]Matcher
-	// Min and Max are how often the call is made: once when both are zero.
+	// Min and Max bound the number of such calls: exactly one if both are zero.
 	Min, Max int
 	// After lists the refs of calls that must come before.
 	After []string
-	// Result, when set, must fit what the call gave.
+	// Result, if set, must match the result of the call.
 	Result *Matcher
 }
 
-// A Made is a call that was made.
+// A Call is a call that was made.
 type Call struct {
-	// Name is the name that the model used, Tool the tool's own name on Server; the
-	// last two are empty when no such tool was offered.
+	// Name is the name that the model used, Tool the tool's own name on Server. The last two are
+	// empty if no such tool was offered.
 	Name, Tool, Server string
-	// Arguments is JSON text, as the model wrote it.
+	// Arguments is the JSON text that the model wrote.
 	Arguments string
-	// Result is what the call gave, as [Decode] gives it; Done is false without one.
+	// Result is the result of the call, decoded by [Decode]; Done is false if there is none.
 	Result any
 	Done   bool
 }
 
-// arguments decodes the text; a call without any has none.
+// arguments decodes the arguments; empty text means no arguments.
 func (m *Call) arguments() (map[string]any, error) {
 	if strings.TrimSpace(m.Arguments) == "" {
 		return map[string]any{}, nil
@@ -50,10 +51,10 @@ func (m *Call) arguments() (map[string]any, error) {
 	if !ok {
 		return nil, errors.New("the arguments are no object")
 	}
-	return object, schemas.CheckJSON([]byte(m.Arguments)) // of two equal keys anybody may take either
+	return object, schemas.CheckJSON([]byte(m.Arguments)) // rejects duplicate keys, which parsers resolve differently
 }
 
-// named reports whether the call is of the expected tool.
+// matches reports whether the call is of the expected tool.
 func (e *Expected) matches(m *Call) bool {
 	if e.Server != "" && e.Server != m.Server {
 		return false
@@ -61,19 +62,19 @@ func (e *Expected) matches(m *Call) bool {
 	return e.Name == m.Name || m.Tool != "" && e.Name == m.Tool
 }
 
-// A comparison is what one made call is worth as one expected call.
+// A comparison compares one made call with one expected call.
 type comparison struct {
 	sameTool bool
 	faults   []Fault
-	slots    int // arguments compared on either side
-	hits     int // of them, those that agree
+	slots    int // arguments that either side has
+	hits     int // of those, the equal ones
 	wanted   int // arguments on the expected side
 	given    int // arguments on the made side
 }
 
 func (c comparison) full() bool { return c.sameTool && len(c.faults) == 0 }
 
-// score lies between 0 and 1; only a call of the right tool has more than 0.
+// score returns a value between 0 and 1; it is 0 for a call of another tool.
 func (c comparison) score() float64 {
 	switch {
 	case !c.sameTool:
@@ -86,7 +87,6 @@ func (c comparison) score() float64 {
 	return 0.1 + 0.8*float64(c.hits)/float64(c.slots)
 }
 
-// compare looks at one pair.
 func compare(e *Expected, m *Call, s earlier) comparison {
 	c := comparison{sameTool: e.matches(m)}
 	if !c.sameTool {
@@ -111,7 +111,7 @@ func compare(e *Expected, m *Call, s earlier) comparison {
 	return c
 }
 
-// count finds how many arguments agree: those on either side without a fault.
+// count counts the arguments on either side, and those without a fault.
 func (c *comparison) count(want map[string]Matcher, got map[string]any) {
 	if want == nil {
 		return
@@ -128,7 +128,7 @@ func (c *comparison) count(want map[string]Matcher, got map[string]any) {
 	c.slots, c.given = len(keys), len(got)
 	if slices.ContainsFunc(c.faults, func(f Fault) bool { return f.Pointer == "" }) {
 		c.wanted = len(want)
-		return // nothing tells which arguments agree
+		return // it is unknown which arguments match
 	}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		_, expected := want[key]
@@ -136,7 +136,7 @@ func (c *comparison) count(want map[string]Matcher, got map[string]any) {
 		at := "/" + escape(key)
 		if !slices.ContainsFunc(c.faults, func(f Fault) bool { return f.Pointer == at || strings.HasPrefix(f.Pointer, at+"/") }) {
 			c.hits++
-			if !given { // a default stands in for it
+			if !given { // its default is used
 				c.given++
 			}
 			expected = true

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// A Kind says on which side a piece stands.
+// A Kind says which of two texts contain a piece.
 type Kind byte
 
 // The kinds of piece.
@@ -16,34 +16,34 @@ const (
 	Now  Kind = '+'
 )
 
-// A Piece is a run of text that both sides share, or that only one of them has.
+// A Piece is a run of text that both texts contain, or only one of them.
 type Piece struct {
 	Kind Kind
 	Text string
 }
 
-// InWas reports whether the text before has the piece, InNow whether the one of now does.
+// InWas reports whether the old text contains the piece.
 func (p Piece) InWas() bool { return p.Kind != Now }
 
-// InNow is the other side of [Piece.InWas].
+// InNow reports whether the new text contains the piece.
 func (p Piece) InNow() bool { return p.Kind != Was }
 
-// Differs reports whether only one side has the piece.
+// Differs reports whether only one text contains the piece.
 func (p Piece) Differs() bool { return p.Kind != Same }
 
-// Words compares by words; what stands between words counts as well.
+// Words compares two texts word by word, including the characters between words.
 func Words(was, now string) []Piece {
 	return diff(words(was), words(now))
 }
 
-// Lines compares by lines, each of which is a piece.
+// Lines compares two texts line by line; each piece is one line.
 func Lines(was, now []string) []Piece {
 	var all []Piece
 	walk(was, now, func(k Kind, token string) { all = append(all, Piece{k, token}) })
 	return all
 }
 
-// words cuts a text into words and single other characters.
+// words splits a text into words and single other characters.
 func words(s string) []string {
 	var all []string
 	for s != "" {
@@ -73,8 +73,8 @@ func diff(was, now []string) []Piece {
 			}
 		}
 	}
-	// settle ends a shared run: one that shares hardly a word, between two changes, is
-	// chance, and part of them.
+	// settle ends a shared run. A run of less than three letters between two changes is a
+	// coincidence, and becomes part of them.
 	settle := func(last bool) {
 		same := run[0].String()
 		run[0].Reset()
@@ -115,10 +115,11 @@ func letters(s string) int {
 	return n
 }
 
-// most bounds the table of a comparison; longer middles are told as a whole.
+// maxTable is the maximum number of cells in the table of a comparison. Longer middles count as
+// changed as a whole.
 const maxTable = 4 << 20
 
-// walk calls f with every token in order, removed ones before those in their place.
+// walk calls f with every token in order, removed ones before added ones.
 func walk(was, now []string, f func(Kind, string)) {
 	head := 0
 	for head < len(was) && head < len(now) && was[head] == now[head] {
@@ -135,7 +136,7 @@ func walk(was, now []string, f func(Kind, string)) {
 	}
 }
 
-// middle tells the longest common run of tokens apart from the rest.
+// middle finds the longest common subsequence, and calls f with every token.
 func middle(was, now []string, f func(Kind, string)) {
 	rest := func(k Kind, tokens []string) {
 		for _, token := range tokens {
@@ -176,8 +177,8 @@ func middle(was, now []string, f func(Kind, string)) {
 	rest(Now, now[j:])
 }
 
-// Changes are the pieces that differ, written down: equal for equal changes, wherever
-// they stand.
+// Changes returns the pieces that differ as one text, which is equal for equal changes, wherever
+// they occur.
 func Changes(pieces []Piece) string {
 	var b strings.Builder
 	for _, p := range pieces {
@@ -190,8 +191,8 @@ func Changes(pieces []Piece) string {
 	return b.String()
 }
 
-// Excerpt cuts both sides to the surroundings of what differs. What they share is cut
-// alike, so that a comparison of the two shows the same changes.
+// Excerpt cuts both texts to the surroundings of the differences. Shared text is cut in the same
+// way on both sides, so that comparing the excerpts shows the same changes.
 func Excerpt(pieces []Piece) (was, now string) {
 	const around, longest, total = 60, 240, 600
 	var a, b strings.Builder
@@ -222,7 +223,7 @@ func Excerpt(pieces []Piece) (was, now string) {
 	return a.String(), b.String()
 }
 
-// shorten keeps so many bytes of the head and of the tail of a text.
+// shorten keeps the given numbers of bytes at the start and the end of a text.
 func shorten(s string, head, tail int) string {
 	if len(s) <= head+tail+len("…") {
 		return s
@@ -230,7 +231,7 @@ func shorten(s string, head, tail int) string {
 	return strings.ToValidUTF8(s[:head], "") + "…" + strings.ToValidUTF8(s[len(s)-tail:], "")
 }
 
-// Cut keeps the first n bytes of a text, and says that there was more.
+// Cut keeps the first n bytes of a text, and marks a cut with an ellipsis.
 func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s

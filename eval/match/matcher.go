@@ -13,10 +13,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// kind says which field of a [Matcher] counts.
+// kind says which field of a [Matcher] is used.
 type kind string
 
-// The kinds of matcher, by the key that makes one.
+// The kinds of matcher, named after their keys.
 const (
 	kindLiteral   kind = "literal"
 	kindObject    kind = "object"
@@ -34,7 +34,7 @@ const (
 	kindFrom      kind = "from"
 )
 
-// A Matcher decides which values an argument may have. Make one with [ParseMatcher].
+// A Matcher decides whether an argument has an accepted value. Create one with [ParseMatcher].
 type Matcher struct {
 	kind     kind
 	literal  any
@@ -44,15 +44,15 @@ type Matcher struct {
 	number   float64
 	abs, rel float64
 	schema   *jsonschema.Schema
-	ref      string // of from
+	ref      string // of kindFrom
 	pointer  string
-	raw      any // as it was written
+	raw      any // the source
 }
 
-// String shows the matcher as it was written.
+// String returns the matcher's source.
 func (m *Matcher) String() string { return Show(m.raw) }
 
-// mayBeAbsent reports whether the argument may be left out.
+// mayBeAbsent reports whether the argument may be omitted.
 func (m *Matcher) mayBeAbsent() bool {
 	switch m.kind {
 	case kindOptional, kindAbsent, kindIgnore:
@@ -63,9 +63,9 @@ func (m *Matcher) mayBeAbsent() bool {
 	return false
 }
 
-// ParseMatcher reads a matcher: a literal, or an object with one of the keys any_of,
-// optional, absent, regex, contains, approx (with abs or rel), unordered, subset,
-// schema, ignore, from. Inside literal objects and lists, matchers may stand too.
+// ParseMatcher parses a matcher: a literal, or an object with one of the keys any_of, optional,
+// absent, regex, contains, approx (with abs or rel), unordered, subset, schema, ignore, from.
+// Literal objects and lists may contain matchers.
 func ParseMatcher(v any) (Matcher, error) {
 	v = Normal(v)
 	object, ok := v.(map[string]any)
@@ -92,8 +92,8 @@ func ParseMatcher(v any) (Matcher, error) {
 	return Matcher{kind: kindObject, members: members, raw: v}, nil
 }
 
-// matcherKey finds the key that makes an object a matcher: it stands alone, but for
-// the bounds of approx.
+// matcherKey finds the key that makes an object a matcher. No other key is allowed, except for
+// the tolerances of approx.
 func matcherKey(object map[string]any) (kind, bool) {
 	if _, ok := object[string(kindApprox)]; ok {
 		for key := range object {
@@ -126,7 +126,7 @@ func parseList(list []any) ([]Matcher, error) {
 	return items, nil
 }
 
-// parseKind reads the value under the key of a matcher.
+// parseKind parses the value of a matcher's key.
 func parseKind(which kind, object map[string]any) (m Matcher, err error) {
 	value := object[string(which)]
 	m = Matcher{kind: which}
@@ -202,7 +202,7 @@ func parseApprox(object map[string]any) (Matcher, error) {
 	return m, nil
 }
 
-// compile builds a JSON Schema that may not reach outside itself.
+// compile compiles a JSON Schema whose references must stay inside it.
 func compile(doc any) (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
@@ -218,9 +218,9 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("reference to %q: only references inside the schema are followed", url)
 }
 
-// A Fault is one place where a call differs from what was expected.
+// A Fault is one difference between a call and the expected one.
 type Fault struct {
-	// pointer is the place in the arguments, a JSON pointer.
+	// Pointer is the place in the arguments, a JSON pointer.
 	Pointer string `json:"pointer"`
 	Want    string `json:"want"`
 	Got     string `json:"got"`
@@ -229,11 +229,11 @@ type Fault struct {
 // absent is how a missing value is shown.
 const absent = "(absent)"
 
-// earlier holds the results of calls made before, by the ref of the expected call that
-// they could be.
+// earlier holds the results of earlier calls, by the refs of the expected calls that they may
+// match.
 type earlier map[string][]any
 
-// check compares a value with the matcher and lists what differs.
+// check compares a value with the matcher and returns the differences.
 func (m *Matcher) check(s earlier, at string, v any) []Fault {
 	wrong := func() []Fault { return []Fault{{Pointer: at, Want: m.String(), Got: Show(v)}} }
 	ok := true
@@ -285,8 +285,8 @@ func (m *Matcher) checkObject(s earlier, at string, v any, closed bool) []Fault 
 	return checkMembers(s, at, m.members, object, closed)
 }
 
-// checkMembers compares the members of an object; closed refuses members that nobody
-// expects.
+// checkMembers compares the members of an object; if closed is set, unexpected members are
+// faults.
 func checkMembers(s earlier, at string, want map[string]Matcher, got map[string]any, closed bool) []Fault {
 	var faults []Fault
 	for _, key := range slices.Sorted(maps.Keys(want)) {
@@ -322,7 +322,7 @@ func (m *Matcher) checkList(s earlier, at string, v any) []Fault {
 	return faults
 }
 
-// contained looks for a text in a text, or for an item in a list.
+// contained reports whether a text contains a text, or a list an item.
 func (m *Matcher) contained(s earlier, at string, v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -343,7 +343,7 @@ func (m *Matcher) close(v any) bool {
 	return err == nil && math.Abs(f-m.number) <= max(m.abs, m.rel*math.Abs(m.number))
 }
 
-// unordered pairs the items so that each fits, if any pairing does.
+// unordered reports whether the items can be paired so that each matches.
 func (m *Matcher) unordered(s earlier, at string, list []any) bool {
 	if len(list) != len(m.list) {
 		return false

@@ -1,6 +1,6 @@
 package match
 
-// String shows an expected call in one line: its name and the arguments as they were
+// String returns the name and the arguments of an expected call in one line, as they were
 // written.
 func (e *Expected) String() string {
 	name := e.Name

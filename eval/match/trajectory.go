@@ -5,26 +5,26 @@ import (
 	"slices"
 )
 
-// A Mode says how a list of made calls must agree with the expected ones.
+// A Mode says how a list of made calls must match the expected ones.
 type Mode string
 
 // The modes.
 const (
-	// ModeExact wants the same calls in the same order.
+	// ModeExact requires the same calls in the same order.
 	ModeExact Mode = "exact"
-	// ModeInOrder wants the expected calls in their order; others may come between.
+	// ModeInOrder requires the expected calls in their order; other calls may be between them.
 	ModeInOrder Mode = "in_order"
-	// ModeAnyOrder wants the same calls in any order. ModeDAG is the same and says
-	// that the order which After gives is what matters.
+	// ModeAnyOrder requires the same calls in any order. ModeDAG is equivalent, and documents
+	// that After defines the order.
 	ModeAnyOrder Mode = "any_order"
 	ModeDAG      Mode = "dag"
-	// ModeSubset wants no call that is not expected; expected ones may be missing.
+	// ModeSubset forbids unexpected calls; expected ones may be missing.
 	ModeSubset Mode = "subset"
-	// ModeSuperset wants every expected call; others may be made too.
+	// ModeSuperset requires every expected call; others may be made too.
 	ModeSuperset Mode = "superset"
 )
 
-// ParseMode reads a mode; the empty text is ModeAnyOrder.
+// ParseMode parses a mode; the empty text is ModeAnyOrder.
 func ParseMode(s string) (Mode, error) {
 	switch m := Mode(s); m {
 	case "":
@@ -35,52 +35,52 @@ func ParseMode(s string) (Mode, error) {
 	return "", fmt.Errorf("mode %q: choose exact, in_order, any_order, dag, subset or superset", s)
 }
 
-// A Plan is what is expected of all calls of a turn.
+// A Plan describes the expected calls of a turn.
 type Plan struct {
 	Mode  Mode
 	Items []Expected
 	// Forbid lists calls that must not be made.
 	Forbid []Expected
-	// Max bounds how many calls are made; 0 means no bound.
+	// Max is the maximum number of calls; 0 means no limit.
 	Max int
-	// NoCall wants no call at all.
+	// NoCall forbids all calls.
 	NoCall bool
 }
 
-// A Pair is an expected call with the made call that was taken for it.
+// A Pair is an expected call with the made call that was assigned to it.
 type Pair struct {
 	Expected int     `json:"expected"`
 	Made     int     `json:"made"`
 	Score    float64 `json:"score"`
 	Faults   []Fault `json:"faults,omitempty"`
-	// Hits are the arguments that agree, of Wants expected and Gives made ones.
+	// Hits is the number of equal arguments, of Wants expected and Gives made ones.
 	Hits  int `json:"hits"`
 	Wants int `json:"wants"`
 	Gives int `json:"gives"`
 }
 
-// An Agreement is the outcome of a comparison.
+// An Agreement is the result of comparing the made calls of a turn with a plan.
 type Agreement struct {
 	Valid bool `json:"valid"`
-	// Pairs are sorted by the expected call. Expected counts the calls that had to be
-	// made or were paired, Missing lists the items without a call that had to be made.
+	// Pairs are sorted by expected call. Expected counts the calls that are required or were
+	// paired. Missing lists the items of required calls that were not made.
 	Pairs    []Pair `json:"pairs"`
 	Expected int    `json:"expected"`
 	Missing  []int  `json:"missing,omitempty"`
-	// Faults are sentences, each saying what is wrong.
+	// Faults are sentences, each about one problem.
 	Faults []string `json:"faults,omitempty"`
 }
 
-// A slot is one execution of an expected call.
+// A slot is one repetition of an expected call.
 type slot struct {
 	item     int
 	required bool
 }
 
-// maxRepeats bounds how often one item may be expected.
+// maxRepeats is the maximum number of slots of one item.
 const maxRepeats = 64
 
-// slots unfolds the items: each as often as it must or may be made.
+// slots expands the items into slots: each as often as it must or may be called.
 func (p *Plan) slots(made int) []slot {
 	var all []slot
 	for i := range p.Items {
@@ -96,7 +96,7 @@ func (p *Plan) slots(made int) []slot {
 	return all
 }
 
-// Compare judges the made calls of one turn.
+// Compare compares the made calls of one turn with the plan.
 func (p *Plan) Compare(made []Call) Agreement {
 	slots := p.slots(len(made))
 	table := p.table(slots, made)
@@ -125,7 +125,7 @@ func (p *Plan) table(slots []slot, made []Call) [][]comparison {
 	return table
 }
 
-// earlier collects, for each ref, the results of the calls that it could be.
+// earlier collects, for each ref, the results of the calls that it may match.
 func (p *Plan) earlier(made []Call) earlier {
 	results := make(earlier)
 	for i := range p.Items {
@@ -142,8 +142,8 @@ func (p *Plan) earlier(made []Call) earlier {
 	return results
 }
 
-// weight lets a whole match beat any number of partial ones, and a required call an
-// optional one.
+// weight makes a full match outweigh any number of partial ones, and a required call an optional
+// one.
 func weight(s slot, c comparison) float64 {
 	w := c.score()
 	if c.full() {
@@ -155,7 +155,7 @@ func weight(s slot, c comparison) float64 {
 	return w
 }
 
-// align pairs in order: the best chain of pairs in which both sides go forward.
+// align pairs slots and calls so that both are in order and the sum of the weights is maximal.
 func align(slots []slot, made int, table [][]comparison) map[int]int {
 	best := make([][]float64, len(slots)+1)
 	for i := range best {
@@ -185,7 +185,7 @@ func align(slots []slot, made int, table [][]comparison) map[int]int {
 	return pairs
 }
 
-// collect turns the pairing into an agreement, with what the mode objects to.
+// collect turns the pairing into an agreement, with the faults that the mode does not allow.
 func (p *Plan) collect(slots []slot, made []Call, table [][]comparison, pairs map[int]int) Agreement {
 	a := Agreement{Pairs: []Pair{}}
 	taken := make([]bool, len(made))
@@ -220,7 +220,7 @@ func (p *Plan) collect(slots []slot, made []Call, table [][]comparison, pairs ma
 	return a
 }
 
-// checkOrder looks at the calls that must come after others.
+// checkOrder checks that calls come after those in their After.
 func (p *Plan) checkOrder(a *Agreement, slots []slot, pairs map[int]int) {
 	at := make(map[string]int)
 	for i, s := range slots {
@@ -242,7 +242,7 @@ func (p *Plan) checkOrder(a *Agreement, slots []slot, pairs map[int]int) {
 	}
 }
 
-// checkBounds looks at how many calls there are, and which must not be.
+// checkBounds checks the number of calls and the forbidden ones.
 func (p *Plan) checkBounds(a *Agreement, made []Call) {
 	if p.NoCall && len(made) > 0 {
 		a.Faults = append(a.Faults, fmt.Sprintf("no call was expected, and %s was called", made[0].Name))

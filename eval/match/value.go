@@ -13,8 +13,7 @@ import (
 	"strings"
 )
 
-// Decode reads one JSON value with its numbers as json.Number, so that no digit is
-// lost.
+// Decode decodes one JSON value, with numbers as json.Number, so that no digit is lost.
 func Decode(data []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -28,8 +27,8 @@ func Decode(data []byte) (any, error) {
 	return v, nil
 }
 
-// Normal gives values that came from YAML or Go code the form of [Decode]: numbers as
-// json.Number, objects as map[string]any. Whole floats keep their point.
+// Normal converts values from YAML or Go code to the form of [Decode]: numbers as json.Number,
+// objects as map[string]any. Whole floats keep their decimal point.
 func Normal(v any) any {
 	switch v := v.(type) {
 	case int:
@@ -66,7 +65,7 @@ func Normal(v any) any {
 	return v
 }
 
-// Plain is the reverse of [Normal], for encoders that know only Go's own numbers.
+// Plain is the reverse of [Normal], for encoders that support only Go's number types.
 func Plain(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -93,8 +92,8 @@ func Plain(v any) any {
 	return v
 }
 
-// Equal compares two JSON values: numbers by value (5 equals 5.0), never a number with
-// a truth value, texts byte for byte.
+// Equal compares two JSON values: numbers by value (5 equals 5.0, no number equals a boolean),
+// texts byte for byte.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case json.Number:
@@ -121,8 +120,8 @@ func sameNumber(a, b json.Number) bool {
 	return okX && okY && x.Cmp(y) == 0
 }
 
-// rational reads a number exactly. One with a huge exponent is refused: it would cost
-// as much memory as the exponent says.
+// rational parses a number exactly. It refuses a huge exponent, since the memory use grows with
+// it.
 func rational(n json.Number) (*big.Rat, bool) {
 	const largest = 400
 	if i := strings.IndexAny(string(n), "eE"); i >= 0 {
@@ -133,13 +132,13 @@ func rational(n json.Number) (*big.Rat, bool) {
 	return new(big.Rat).SetString(string(n))
 }
 
-// Show writes a value as compact JSON with sorted keys, cut to what a line can hold.
+// Show returns a value as compact JSON with sorted keys, cut to 200 bytes.
 func Show(v any) string {
 	return Cut(Canonical(v), 200)
 }
 
-// Canonical writes a value as compact JSON with sorted keys; numbers keep their
-// digits, and no character is escaped that need not be.
+// Canonical returns a value as compact JSON with sorted keys. Numbers keep their digits, and
+// only characters that need it are escaped.
 func Canonical(v any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -150,8 +149,7 @@ func Canonical(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// CanonicalJSON rewrites JSON text in the form of [Canonical]; what is no JSON stays
-// as it is.
+// CanonicalJSON returns JSON text in the form of [Canonical], and other text unchanged.
 func CanonicalJSON(data []byte) string {
 	v, err := Decode(data)
 	if err != nil {
@@ -160,8 +158,7 @@ func CanonicalJSON(data []byte) string {
 	return Canonical(v)
 }
 
-// pointer finds the value at a JSON pointer (RFC 6901); the empty pointer is the
-// value itself.
+// pointer finds the value at a JSON pointer (RFC 6901). The empty pointer is the value itself.
 func pointer(v any, pointer string) (any, bool) {
 	if pointer == "" {
 		return v, true
