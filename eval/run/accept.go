@@ -25,7 +25,7 @@ type AcceptFlags struct {
 	Expect, AllowFailure bool
 }
 
-// Accept records cases anew, shows what differs and takes over what the person wants.
+// Accept records cases again, shows the differences and, once confirmed, replaces their tapes.
 func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) error {
 	cases, err := a.loadCases(paths, &f.SelectFlags)
 	if err != nil {
@@ -48,10 +48,10 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 	var list []replacement
 	defer func() {
 		for _, r := range list {
-			_ = os.Remove(r.file) // gone already when it was taken over
+			_ = os.Remove(r.file) // it no longer exists if it was accepted
 		}
 	}()
-	unfit := 0
+	failed := 0
 	for i := range cases {
 		r, err := a.rerecord(ctx, runner, &cases[i], f)
 		list = append(list, r)
@@ -59,26 +59,26 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 			return evalError(err)
 		}
 		if !r.accepted {
-			unfit++
+			failed++
 		}
 	}
 	err = a.replace(slices.DeleteFunc(slices.Clone(list), func(r replacement) bool { return !r.accepted || r.diff == "" }), f)
-	if unfit > 0 {
-		return errors.Join(err, cli.With(eval.ExitInfra, fmt.Errorf("%d cases could not be recorded as they should be, and were left as they are; --allow-failure takes them over all the same", unfit)))
+	if failed > 0 {
+		return errors.Join(err, cli.With(eval.ExitInfra, fmt.Errorf("%d cases could not be recorded as they should be, and were left as they are; --allow-failure takes them over all the same", failed)))
 	}
 	return err
 }
 
-// A replacement is a new tape beside that of a case.
+// A replacement is a new tape in the folder of the old one.
 type replacement struct {
 	c        *eval.Case
 	file     string // the new tape's file
 	turns    []tape.Turn
 	accepted bool
-	diff     string // how it differs; empty when it does not
+	diff     string // from the old tape; empty if there is none
 }
 
-// again records a case anew beside its tape, and says how it differs.
+// rerecord records a case again, next to its tape, and prints the difference.
 func (a *Commands) rerecord(ctx context.Context, runner *eval.Runner, c *eval.Case, f AcceptFlags) (replacement, error) {
 	r := replacement{c: c}
 	file, err := os.CreateTemp(filepath.Dir(c.TapeFile()), ".accept-*")
@@ -86,41 +86,41 @@ func (a *Commands) rerecord(ctx context.Context, runner *eval.Runner, c *eval.Ca
 		return r, err
 	}
 	r.file = file.Name()
-	fresh, err := runner.Rerecord(ctx, c, file)
+	recording, err := runner.Rerecord(ctx, c, file)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return r, err
 	}
-	r.turns = fresh.Now
-	if why := f.rejected(fresh); len(why) > 0 {
+	r.turns = recording.Now
+	if why := f.rejected(recording); len(why) > 0 {
 		return r, a.printRejected(c.ID, why)
 	}
 	r.accepted = true
-	changes := eval.Changed(eval.Describe(fresh.Was), eval.Describe(fresh.Now))
-	if len(fresh.Causes)+len(changes) == 0 && !f.Expect {
+	changes := eval.Changed(eval.Describe(recording.Was), eval.Describe(recording.Now))
+	if len(recording.Causes)+len(changes) == 0 && !f.Expect {
 		a.Say("%s: no difference", eval.Clean(c.ID))
 		return r, nil
 	}
-	r.diff = eval.Clean(c.ID + ":\n" + eval.Causes(fresh.Causes) + strings.Join(append(changes, ""), "\n"))
+	r.diff = eval.Clean(c.ID + ":\n" + eval.Causes(recording.Causes) + strings.Join(append(changes, ""), "\n"))
 	_, err = fmt.Fprint(a.Stdout, r.diff)
 	return r, err
 }
 
-// unfit says why a recording must not be kept. Checks that are to be rewritten need not
-// hold.
-func (f *AcceptFlags) rejected(fresh *eval.Rerecording) []string {
+// rejected lists the reasons not to keep a recording. With --expect the checks of the case are
+// rewritten, so they may fail.
+func (f *AcceptFlags) rejected(recording *eval.Rerecording) []string {
 	if f.AllowFailure {
 		return nil
 	}
-	why := fresh.Rejected
+	why := recording.Rejected
 	if !f.Expect {
-		for _, c := range fresh.Failed {
+		for _, c := range recording.Failed {
 			why = append(why, fmt.Sprintf("turn %d, %s: %s", c.Turn, c.Name, c.Text))
 		}
 	}
 	return why
 }
 
-// sayUnfit says why a recording is not kept.
+// printRejected prints why a recording is not kept.
 func (a *Commands) printRejected(id string, why []string) error {
 	var faults []error
 	for _, line := range why {
@@ -130,7 +130,7 @@ func (a *Commands) printRejected(id string, why []string) error {
 	return errors.Join(faults...)
 }
 
-// sayLive says what a live run will call.
+// printLiveCalls prints what a live run will call.
 func (a *Commands) printLiveCalls(cases []eval.Case, mode eval.Mode) error {
 	if !mode.IsLive() {
 		return nil
@@ -145,8 +145,8 @@ func (a *Commands) printLiveCalls(cases []eval.Case, mode eval.Mode) error {
 	return nil
 }
 
-// replace puts new tapes in the place of the old ones, if the person who saw how they
-// differ wants it.
+// replace replaces the old tapes by new ones, if the person confirms the differences that were
+// shown.
 func (a *Commands) replace(list []replacement, f AcceptFlags) error {
 	if len(list) == 0 {
 		return nil
@@ -164,7 +164,7 @@ func (a *Commands) replace(list []replacement, f AcceptFlags) error {
 	case !a.confirm(fmt.Sprintf("replace %d tapes", len(list))):
 		return cli.With(eval.ExitDrift, fmt.Errorf("%d cases differ; take exactly this over with --yes %s", len(list), name))
 	}
-	texts := make([][]byte, len(list)) // all that can fail comes first
+	texts := make([][]byte, len(list)) // nothing is replaced before all texts exist
 	for i, r := range list {
 		if !f.Expect {
 			continue
@@ -190,17 +190,17 @@ func (a *Commands) replace(list []replacement, f AcceptFlags) error {
 	return nil
 }
 
-// agrees asks the person at the terminal, if there is one.
+// confirm asks the person at the terminal. It returns false if there is no terminal.
 func (a *Commands) confirm(question string) bool {
 	if !cli.IsTerminal(a.Stdin) || !cli.IsTerminal(a.Stderr) || a.mayRecord() != nil {
 		return false
 	}
 	_, _ = fmt.Fprintf(a.Stderr, "%s? [y/N] ", question)
-	answer, _ := bufio.NewReader(a.Stdin).ReadString('\n') // what cannot be read is no yes
+	answer, _ := bufio.NewReader(a.Stdin).ReadString('\n') // on an error the answer is not yes
 	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer)))
 }
 
-// rewritten is the case's file with what was seen as expectations.
+// rewrittenCase returns the case's file with what happened as its expectations.
 func rewrittenCase(c *eval.Case, seen []tape.Turn) ([]byte, error) {
 	alone, err := eval.Load(c.File)
 	if err != nil {

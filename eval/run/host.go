@@ -1,4 +1,4 @@
-// Package run is what the eval commands do: it opens the host of a case over a tape,
+// Package run implements the eval commands: it opens the host of a case over a tape,
 // records, replays and compares.
 package run
 
@@ -28,16 +28,16 @@ import (
 	"molar/schemas"
 )
 
-// noKey stands for a key in replays, where nothing asks for one.
+// noKey is the API key in replays, where no service checks it.
 const noKey = "no-key-in-a-replay"
 
-// importedAssistant answers in cases that were imported and name no config.
+// importedAssistant is the assistant of imported cases that name no config.
 const importedAssistant = "imported"
 
-// Commands are what the eval commands do, with the streams and settings of the program.
+// Commands implements the eval commands with the streams and settings of the program.
 type Commands struct{ *cli.CLI }
 
-// evalHost is a host for one case, with a store of its own.
+// evalHost is a host for one case. Closing it returns its store to the pool.
 type evalHost struct {
 	*host.Host
 	release func(*store.DB)
@@ -50,7 +50,7 @@ func (h *evalHost) Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event
 // Settle makes the summaries that are due.
 func (h *evalHost) Settle(ctx context.Context) error { return h.Worker.Drain(ctx) }
 
-// Ready waits for the servers, and names the first that is not there.
+// Ready waits for the servers. Its error names the first missing one.
 func (h *evalHost) Ready(ctx context.Context) error { return h.Attached(ctx) }
 
 func (h *evalHost) Close() {
@@ -58,8 +58,8 @@ func (h *evalHost) Close() {
 	h.release(h.DB)
 }
 
-// openEval opens the host of a case over the given edges.
-func (a *Commands) openEval(mode eval.Mode, log *slog.Logger, from *storePool) eval.Opener {
+// openEval returns an opener of hosts.
+func (a *Commands) openEval(mode eval.Mode, log *slog.Logger, pool *storePool) eval.Opener {
 	configs := a.configs()
 	return func(ctx context.Context, c *eval.Case, of *tape.Player, edges eval.Edges) (eval.Host, error) {
 		h := of.Tape().Header
@@ -80,21 +80,22 @@ func (a *Commands) openEval(mode eval.Mode, log *slog.Logger, from *storePool) e
 			}
 			of.SetFallback(g)
 		}
-		db, err := from.get(ctx)
+		db, err := pool.get(ctx)
 		if err != nil {
 			return nil, err
 		}
 		cfg.Memory.Store, cfg.Memory.URL, cfg.Telemetry.Trace = db.Path(), "", "off"
 		opened, err := host.Open(ctx, cfg, log, host.Options{AttachWait: host.AttachWait, Env: emptyEnv, Edges: edges, DB: db})
 		if err != nil {
-			from.put(db)
+			pool.put(db)
 			return nil, err
 		}
-		return &evalHost{opened, from.put}, nil
+		return &evalHost{opened, pool.put}, nil
 	}
 }
 
-// goOn is who answers behind the tape: the model that the config names now, or none.
+// fallback returns what answers once the run leaves the tape: the model that the config names
+// now, or the offline provider.
 func (a *Commands) fallback(c *eval.Case, of *tape.Player, how string, configs loader, log *slog.Logger) (tape.Fallback, error) {
 	cfg, err := a.evalConfig(c, of, eval.Mode{LiveModel: true, FromDrift: how}, configs)
 	if err != nil {
@@ -112,11 +113,11 @@ func (a *Commands) fallback(c *eval.Case, of *tape.Player, how string, configs l
 	return func(ctx context.Context) (providers.Route, error) { return models.Pick(ctx, want) }, nil
 }
 
-// playable are the providers whose wire a tape can be replayed through.
+// playable returns the providers whose wire a tape can be replayed through.
 func playable() []string { return slices.Sorted(slices.Values(providers.Names())) }
 
-// stores are databases with nothing in them: to empty one is much faster than to create one
-// for each case.
+// A storePool reuses databases, since emptying one is much faster than creating one for each
+// case.
 type storePool struct {
 	log *slog.Logger
 
@@ -125,7 +126,7 @@ type storePool struct {
 	dirs []string
 }
 
-// get opens a store, if none is free.
+// get returns a free store, or opens one.
 func (s *storePool) get(ctx context.Context) (*store.DB, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,10 +143,10 @@ func (s *storePool) get(ctx context.Context) (*store.DB, error) {
 	return store.Open(ctx, store.Config{Path: filepath.Join(dir, "molar.db"), Logger: s.log})
 }
 
-// put takes a store back, if it can be emptied.
+// put empties a store and keeps it for reuse.
 func (s *storePool) put(db *store.DB) {
 	if err := db.Empty(context.Background()); err != nil {
-		_ = db.Close() // another one is opened
+		_ = db.Close() // get opens another one
 		return
 	}
 	s.mu.Lock()
@@ -158,7 +159,7 @@ func (s *storePool) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, db := range s.free {
-		_ = db.Close() // its folder goes
+		_ = db.Close() // its folder is removed
 	}
 	for _, dir := range s.dirs {
 		_ = os.RemoveAll(dir)
@@ -166,7 +167,7 @@ func (s *storePool) close() {
 	s.free, s.dirs = nil, nil
 }
 
-// quickDir is where files that live for a case go: in memory, where that is possible.
+// memoryDir returns a folder in memory for temporary files, or "" if there is none.
 func memoryDir() string {
 	const memory = "/dev/shm"
 	if info, err := os.Stat(memory); err == nil && info.IsDir() {
@@ -177,15 +178,15 @@ func memoryDir() string {
 
 func emptyEnv(string) (string, bool) { return "", false }
 
-// evalConfig reads the settings of a case. A model that is played is the one of the
-// tape, whatever the settings say.
+// evalConfig loads the settings of a case. If the model is replayed, its settings are those of
+// the tape, whatever the config says.
 func (a *Commands) evalConfig(c *eval.Case, of *tape.Player, mode eval.Mode, configs loader) (*config.Config, error) {
 	h := of.Tape().Header
 	cfg, err := configs(cmp.Or(c.ConfigFile(), a.ConfigFile), mode.LiveModel)
 	if err != nil {
 		return nil, err
 	}
-	if lacking := host.MissingVariables(cfg); len(lacking) > 0 { // a case is not judged without a server of its
+	if lacking := host.MissingVariables(cfg); len(lacking) > 0 { // a case is not judged with a server missing
 		return nil, errors.New(strings.Join(lacking, "; "))
 	}
 	if h.Imported != "" && c.Config == "" {
@@ -205,7 +206,7 @@ func (a *Commands) evalConfig(c *eval.Case, of *tape.Player, mode eval.Mode, con
 	useTapedModel(&cfg.LLM, turns)
 	cfg.LLM.Provider = config.Providers{rest.Provider}
 	if mode.LiveTools && turns.Provider != providers.Gemini && rest.Provider != providers.Gemini {
-		cfg.LLM.Keys[providers.Gemini] = a.geminiKey() // a live search needs a real one, or is not there
+		cfg.LLM.Keys[providers.Gemini] = a.geminiKey() // a live search needs a real key, or is not offered
 	}
 	for i := range cfg.Assistants {
 		cfg.Assistants[i].Value.Provider, cfg.Assistants[i].Value.Model = "", ""
@@ -216,11 +217,11 @@ func (a *Commands) evalConfig(c *eval.Case, of *tape.Player, mode eval.Mode, con
 	return cfg, nil
 }
 
-// A loader gives the settings of a file to a case of its own, with the environment of a
-// live model or of a replay.
+// A loader loads the config of a file, with the environment of a live model or of a replay. Each
+// caller gets its own copy.
 type loader func(file string, live bool) (*config.Config, error)
 
-// configs reads each file once.
+// configs returns a loader that reads each file once.
 func (a *Commands) configs() loader {
 	type key struct {
 		file string
@@ -248,8 +249,8 @@ func (a *Commands) configs() loader {
 	}
 }
 
-// loadFor reads a config as a case sees it: without a file the built-in settings, since
-// the person's own must not change a verdict.
+// loadFor loads a config for a case. Without a file it uses the built-in settings, since the
+// person's own config must not change a verdict.
 func (a *Commands) loadFor(file string, env func(string) (string, bool)) (*config.Config, error) {
 	opts := a.Options(nil)
 	opts.Path, opts.Explicit, opts.Env = file, file != "", env
@@ -269,8 +270,8 @@ func (a *Commands) geminiKey() schemas.Secret {
 	return ""
 }
 
-// otherModel notes where the config, or the case, names another model than it did when
-// the tape was made. A replay serves the tape's in any case.
+// noteModelChange reports to the player that the config, or the case, names another model than
+// at the time of the recording. A replay serves the tape's answers in any case.
 func noteModelChange(cfg *config.Config, c *eval.Case, of *tape.Player) {
 	h := of.Tape().Header
 	name := cmp.Or(c.Assistant, cfg.Default)
@@ -290,8 +291,8 @@ func noteModelChange(cfg *config.Config, c *eval.Case, of *tape.Player) {
 	}
 }
 
-// modelSettings tells which provider a config names for an assistant, and the models that
-// the played provider would use.
+// modelSettings describes which provider a config names for an assistant, and which models the
+// provider of the tape would use.
 func modelSettings(cfg *config.Config, assistant, played string) string {
 	a, _ := cfg.Assistants.Get(assistant)
 	service, _ := cfg.LLM.Service(played)
@@ -307,8 +308,8 @@ func modelSettings(cfg *config.Config, assistant, played string) string {
 		cmp.Or(a.Provider, strings.Join(cfg.LLM.Provider, ", ")), cmp.Or(a.Model, service.Model, "(none)"), cmp.Or(service.SmallModel, "(none)"), window, rest)
 }
 
-// liveModel applies what a case says of provider and model; else the provider of the
-// tape is asked, so that another one never answers in its place.
+// liveModel applies the provider and model of a case. If it names none, it selects the provider
+// of the tape, so that no other one answers.
 func liveModel(cfg *config.Config, c *eval.Case, h tape.Header) {
 	if c.Provider == "" && c.Model == "" {
 		if h.Provider != "" && h.Provider != chain.Auto {
@@ -321,7 +322,7 @@ func liveModel(cfg *config.Config, c *eval.Case, h tape.Header) {
 	}
 }
 
-// playedModel sets the models of a tape, with a key that opens nothing.
+// useTapedModel sets the models of a tape, with a fake key.
 func useTapedModel(llm *config.LLM, h tape.Route) {
 	llm.Keys = make(map[string]schemas.Secret)
 	for _, name := range providers.WithModels() {
@@ -330,12 +331,12 @@ func useTapedModel(llm *config.LLM, h tape.Route) {
 	llm.Use(h.Provider, h.Model, h.Small, h.BaseURL)
 }
 
-// replayEnv is the environment of a replay: no settings of the person who runs it, a key
-// that opens nothing, and a stand-in for what else a config refers to.
+// replayEnv is the environment of a replay. It hides the person's own settings, and gives fake
+// values for keys and for undefined variables of the config.
 func (a *Commands) replayEnv(name string) (string, bool) {
 	for _, s := range providers.Services() {
 		if len(s.Keys) > 0 && name == s.Keys[0] {
-			return noKey, true // a config may name a service that wants one
+			return noKey, true // the config may name a service that requires a key
 		}
 	}
 	kind, _, _ := strings.Cut(name, "_")
@@ -350,8 +351,9 @@ func (a *Commands) replayEnv(name string) (string, bool) {
 	return "replay", true
 }
 
-// onlyOnTape attaches the servers of a tape in name, for the player to answer, and none
-// besides. One that the config of the case had and has no more is left out, and said.
+// useTapedServers makes the servers of the tape the only ones; the player answers for them. A
+// server that was removed from the case's config since is left out, and reported as a difference
+// if the tape uses it.
 func useTapedServers(cfg *config.Config, of *tape.Player, configured bool) {
 	servers, h := of.Servers(), of.Tape().Header
 	for _, name := range servers {
@@ -371,8 +373,8 @@ func useTapedServers(cfg *config.Config, of *tape.Player, configured bool) {
 	})
 }
 
-// onTape is a server of a tape of which no config is known: what was called then may be
-// called again.
+// tapedServer returns the config of a server of which only the tape is known. All calls are
+// allowed, as they were in the recording.
 func tapedServer() config.Server {
 	allow := config.Entry[config.ToolRule]{Name: "*", Value: config.ToolRule{Policy: schemas.PolicyAllow}}
 	return config.Server{Command: "replay", Trust: true, Tools: config.Map[config.ToolRule]{allow}}

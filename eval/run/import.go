@@ -23,7 +23,7 @@ type ImportFlags struct {
 	MarkedFlags
 }
 
-// Import makes cases of recordings and data sets of other programs.
+// Import makes cases from recordings and data sets of other programs, or from marked answers.
 func (a *Commands) Import(ctx context.Context, f ImportFlags, files []string) error {
 	if err := a.mayRecord(); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (a *Commands) Import(ctx context.Context, f ImportFlags, files []string) er
 	return nil
 }
 
-// configFrom is a config's file as seen from a folder, or "".
+// configFrom returns the path of a config's file relative to a folder, or "".
 func configFrom(dir string, cfg *config.Config) (string, error) {
 	if cfg.File == "" {
 		return "", nil
@@ -76,7 +76,7 @@ func configFrom(dir string, cfg *config.Config) (string, error) {
 	return filepath.Rel(from, cfg.File)
 }
 
-// readImports reads what it can, and tells why not for the rest.
+// readImports reads all files. It returns an error for each file that cannot be read.
 func readImports(f ImportFlags, paths []string) (all []importers.Imported, faults []error) {
 	for _, path := range paths {
 		err := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {

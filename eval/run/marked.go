@@ -17,14 +17,14 @@ import (
 	"molar/schemas"
 )
 
-// MarkedFlags are the flags of eval import that choose answers that were marked.
+// MarkedFlags are the flags of eval import that select marked answers.
 type MarkedFlags struct {
 	Marked, Since, Assistant string
 	Mask                     []string
 	Yes                      bool
 }
 
-// Filter reads the flags.
+// Filter converts the flags to a filter.
 func (f *MarkedFlags) Filter(now time.Time) (schemas.FeedbackFilter, error) {
 	want := schemas.FeedbackFilter{Mark: f.Marked, Assistant: f.Assistant}
 	if f.Marked != "" && f.Marked != schemas.MarkUp && f.Marked != schemas.MarkDown {
@@ -41,8 +41,8 @@ func (f *MarkedFlags) Filter(now time.Time) (schemas.FeedbackFilter, error) {
 	return want, nil
 }
 
-// importMarked makes a case of each answer that was marked, from what is kept of its turn.
-// Nothing is written before the person saw what is masked.
+// importMarked makes a case of each marked answer from what was stored of its turn. Nothing is
+// written before the person has confirmed what is masked.
 func (a *Commands) importMarked(ctx context.Context, f ImportFlags) error {
 	want, err := f.Filter(time.Now())
 	if err != nil {
@@ -53,7 +53,7 @@ func (a *Commands) importMarked(ctx context.Context, f ImportFlags) error {
 		return err
 	}
 	defer h.Close()
-	if err := h.Attached(ctx); err != nil { // the cases hold what the tools look like
+	if err := h.Attached(ctx); err != nil { // the tapes contain the tool definitions
 		return cli.With(eval.ExitInfra, err)
 	}
 	masker := eval.NewMasker(f.Mask)
@@ -88,14 +88,14 @@ func (a *Commands) importMarked(ctx context.Context, f ImportFlags) error {
 	return nil
 }
 
-// marked collects what is kept of marked turns, and what of it is personal.
+// collectMarked loads the marked turns, and collects the personal data in them.
 func (a *Commands) collectMarked(ctx context.Context, h *host.Host, want schemas.FeedbackFilter, masker *eval.Masker) ([]savedTurn, error) {
-	said, err := h.DB.ListFeedback(ctx, "", want)
+	marks, err := h.DB.ListFeedback(ctx, "", want)
 	if err != nil {
 		return nil, err
 	}
 	var all []savedTurn
-	for _, f := range said {
+	for _, f := range marks {
 		kept, ok, err := h.DB.GetTrace(ctx, f.TurnID)
 		if err != nil {
 			return nil, err
@@ -122,7 +122,7 @@ func (a *Commands) collectMarked(ctx context.Context, h *host.Host, want schemas
 	return all, nil
 }
 
-// texts are what people, models and tools wrote in a turn.
+// texts returns what people, models and tools wrote in a turn.
 func (e *savedTurn) texts() []string {
 	all := []string{e.feedback.Note, e.Question, e.Answer}
 	for _, m := range e.earlier {
@@ -150,7 +150,7 @@ func (e *savedTurn) texts() []string {
 	return all
 }
 
-// mask replaces what is personal wherever it stands.
+// mask replaces all personal data.
 func (e *savedTurn) mask(m *eval.Masker) error {
 	raw, err := json.Marshal(e.Trace)
 	if err != nil {
@@ -167,7 +167,7 @@ func (e *savedTurn) mask(m *eval.Masker) error {
 	return nil
 }
 
-// sayMasks shows the rules, and what they found.
+// printMasks prints the rules, and the values that are masked.
 func (a *Commands) printMasks(found []eval.MaskedValue) {
 	a.Say("masked are, in all cases and tapes:")
 	for _, rule := range eval.MaskRules() {

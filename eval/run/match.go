@@ -19,7 +19,7 @@ type MatchFlags struct {
 	Gate           float64
 }
 
-// Match judges tool calls that were made elsewhere.
+// Match judges tool calls that another program recorded.
 func (a *Commands) Match(f MatchFlags) error {
 	if f.Policy != "bfcl" {
 		return cli.Usage(fmt.Errorf("--policy %q: calls that were made elsewhere are judged by bfcl alone", f.Policy))
@@ -72,8 +72,7 @@ func (a *Commands) Match(f MatchFlags) error {
 	return a.concludeMatch(f, valid, total)
 }
 
-// concludeMatch says on standard error how many lines are valid, and whether that is
-// enough.
+// concludeMatch prints the number of valid lines to standard error, and checks the gate.
 func (a *Commands) concludeMatch(f MatchFlags, valid, total int) error {
 	if total == 0 {
 		return cli.With(eval.ExitNothing, fmt.Errorf("%s: there is no line to judge", f.Calls))
@@ -85,8 +84,7 @@ func (a *Commands) concludeMatch(f MatchFlags, valid, total int) error {
 	return nil
 }
 
-// readBFCL reads cases and puts their accepted answers into them. An id that two
-// cases have is a fault.
+// readBFCL reads cases with their accepted answers. A duplicate id is an error.
 func readBFCL(caseFiles, answerFiles []string) (map[string]importers.Case, error) {
 	var all []importers.Case
 	for _, name := range caseFiles {

@@ -31,7 +31,7 @@ type RecordFlags struct {
 	NoSummary, AllowFailure                   bool
 }
 
-// draft begins a case from the flags.
+// draft creates a case from the flags.
 func (f *RecordFlags) draft() (eval.Case, error) {
 	c := eval.Case{V: eval.CaseVersion, ID: f.ID, Tags: f.Tags, Assistant: f.Assistant, File: f.Out}
 	if c.ID == "" {
@@ -46,7 +46,7 @@ func (f *RecordFlags) draft() (eval.Case, error) {
 	return c, nil
 }
 
-// Record makes a case of the prompts, or of a saved turn.
+// Record makes a case from prompts, or from a saved turn.
 func (a *Commands) Record(ctx context.Context, f RecordFlags, prompts []string) error {
 	if f.Out == "" || (len(prompts) == 0) == (f.Turn == "") {
 		return cli.Usage(errors.New("give --out CASE.yaml, and either prompts or --turn ID"))
@@ -60,7 +60,7 @@ func (a *Commands) Record(ctx context.Context, f RecordFlags, prompts []string) 
 	return a.recordPrompts(ctx, f, prompts)
 }
 
-// recordPrompts runs the conversation on a fresh store.
+// recordPrompts runs the prompts as one conversation on an empty store.
 func (a *Commands) recordPrompts(ctx context.Context, f RecordFlags, prompts []string) (err error) {
 	c, err := f.draft()
 	if err != nil {
@@ -101,7 +101,7 @@ func (a *Commands) recordPrompts(ctx context.Context, f RecordFlags, prompts []s
 	return nil
 }
 
-// whole refuses a recording in which something failed, and says what.
+// requireComplete returns an error, and prints the reasons, if anything failed in a recording.
 func (a *Commands) requireComplete(id string, why []string) error {
 	if len(why) == 0 {
 		return nil
@@ -110,7 +110,7 @@ func (a *Commands) requireComplete(id string, why []string) error {
 	return errors.Join(a.printRejected(id, why), cli.With(eval.ExitInfra, err))
 }
 
-// recordTurns answers the prompts on a store that is thrown away.
+// recordTurns runs the prompts on a temporary store.
 func (a *Commands) recordTurns(ctx context.Context, cfg *config.Config, log *slog.Logger, rec *tape.Recorder, c *eval.Case, f RecordFlags) ([]tape.Turn, error) {
 	dir, err := os.MkdirTemp("", "molar-eval-")
 	if err != nil {
@@ -144,17 +144,17 @@ func (a *Commands) recordTurns(ctx context.Context, cfg *config.Config, log *slo
 	})
 }
 
-// longestTold bounds a line of what a recording holds, in bytes.
+// longestLine is the maximum length of a line about a recording, in bytes.
 const longestLine = 300
 
-// sayTold says what a recording holds.
+// printTurns prints what happened in turns.
 func (a *Commands) printTurns(seen []tape.Turn) {
 	for _, line := range eval.Describe(seen) {
 		a.Say("%s", eval.Clean(match.Cut(line, longestLine)))
 	}
 }
 
-// writeCase writes the case's file, without the secrets that are not on its tape either.
+// writeCase writes the case's file, with secrets redacted as on the tape.
 func writeCase(c eval.Case, redactor *tape.Redactor) error {
 	data, err := caseText(c)
 	if err != nil {
@@ -166,12 +166,12 @@ func writeCase(c eval.Case, redactor *tape.Redactor) error {
 	return nil
 }
 
-// caseText is a case as it stands in a file of its own.
+// caseText returns a case as YAML.
 func caseText(c eval.Case) ([]byte, error) {
 	return yaml.MarshalWithOptions(c, yaml.UseLiteralStyleIfMultiline(true), yaml.IndentSequence(true))
 }
 
-// sayWritten says where a case is, and what to do with it.
+// printWritten prints where a case was written, and the next step.
 func (a *Commands) printWritten(c eval.Case) {
 	a.Say("case %s: %s", c.ID, c.File)
 	a.Say("tape: %s", c.TapeFile())

@@ -21,7 +21,7 @@ import (
 	"molar/schemas"
 )
 
-// recordTurn makes a case of a saved turn.
+// recordTurn makes a case from a saved turn.
 func (a *Commands) recordTurn(ctx context.Context, f RecordFlags) error {
 	c, err := f.draft()
 	if err != nil {
@@ -62,7 +62,7 @@ func (a *Commands) recordTurn(ctx context.Context, f RecordFlags) error {
 	return a.writeTurn(ctx, h, c, e, eval.NoMasker())
 }
 
-// openHost opens the host of the person's own config.
+// openHost opens a host with the person's own config.
 func (a *Commands) openHost(ctx context.Context, servers []string) (*host.Host, error) {
 	cfg, err := a.LoadWithServers(nil, servers)
 	if err != nil {
@@ -75,18 +75,18 @@ func (a *Commands) openHost(ctx context.Context, servers []string) (*host.Host, 
 	return host.Open(ctx, cfg, log, host.Options{AttachWait: host.AttachWait, Env: a.Env})
 }
 
-// Evidence is what is known of a turn that was saved.
+// A savedTurn is what was stored of a turn.
 type savedTurn struct {
 	answer.Trace
-	// earlier is what was said before; missing says what of it cannot be had.
+	// earlier holds the previous messages; missing describes those that are not available.
 	earlier  []eval.Message
 	missing  string
 	feedback schemas.Feedback
-	// wires are the tapes of the turns of the conversation, this one last, where they were kept.
+	// tapes are those of the conversation's turns up to this one, if all were kept.
 	tapes []*tape.Tape
 }
 
-// gather collects what is kept of a turn beside its trace.
+// gather loads what was stored of a turn in addition to its trace.
 func gather(ctx context.Context, h *host.Host, t answer.Trace) (savedTurn, error) {
 	e := savedTurn{Trace: t}
 	var err error
@@ -97,8 +97,8 @@ func gather(ctx context.Context, h *host.Host, t answer.Trace) (savedTurn, error
 	return e, err
 }
 
-// writeTurn writes a case of a turn and its tape, and replays it: from the wire traffic of
-// its conversation, where that was kept and replays as it was, else from the trace.
+// writeTurn writes a case and a tape from a turn, and replays it. The tape is made from the kept
+// wire traffic of the conversation if that replays without drift, else from the trace.
 func (a *Commands) writeTurn(ctx context.Context, h *host.Host, c eval.Case, e savedTurn, masker *eval.Masker) error {
 	if err := e.mask(masker); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (a *Commands) writeTurn(ctx context.Context, h *host.Host, c eval.Case, e s
 	return a.printReplay(c, r)
 }
 
-// tryTape writes a tape and the case with what its last turn should do, and replays it.
+// tryTape writes a tape and its case, with expectations for the last turn, and replays it.
 func (a *Commands) tryTape(ctx context.Context, h *host.Host, c eval.Case, e savedTurn, make func() ([]byte, error)) (none eval.CaseResult, err error) {
 	data, err := make()
 	if err == nil {
@@ -145,7 +145,7 @@ func (a *Commands) tryTape(ctx context.Context, h *host.Host, c eval.Case, e sav
 		return none, errors.New("the trace made no whole tape")
 	}
 	c.Turns[last].Expect = eval.Observed(t.Turns[last])
-	if e.feedback.Mark == schemas.MarkDown { // anything but what was bad
+	if e.feedback.Mark == schemas.MarkDown { // the person marked this answer as bad
 		c.Turns[last].Expect = eval.ExpectOtherAnswer(t.Turns[last])
 	}
 	if err := writeCase(c, host.Redactor(h.Config)); err != nil {
@@ -167,8 +167,8 @@ func (a *Commands) tryTape(ctx context.Context, h *host.Host, c eval.Case, e sav
 	return r, nil
 }
 
-// sayCase says what was written and how it replays. A difference is no fault of the
-// command: the person decides about it.
+// printReplay prints what was written and the result of the replay. A failed replay is no error
+// of the command: the person decides what to do about it.
 func (a *Commands) printReplay(c eval.Case, r eval.CaseResult) error {
 	t, err := c.ReadTape()
 	if err != nil {
@@ -191,10 +191,11 @@ func errorOr(err error, text string) string {
 	return text
 }
 
-// mostBefore bounds the messages that a case takes over from before its turn.
+// maxEarlier is the maximum number of earlier messages in a case.
 const maxEarlier = 20
 
-// before reads what was said before the turn. missing says what cannot be had.
+// earlierMessages returns the messages before the turn; missing describes those that are not
+// available.
 func earlierMessages(ctx context.Context, h *host.Host, t answer.Trace) (earlier []eval.Message, missing string, err error) {
 	switch {
 	case t.Memory == "stateless":
@@ -220,8 +221,8 @@ func earlierMessages(ctx context.Context, h *host.Host, t answer.Trace) (earlier
 	return earlier, missing, nil
 }
 
-// wires are the tapes of the turns of a conversation up to this one; none where one of them
-// was not kept, or a judge's verdict was known from before, which no tape has.
+// keptTapes returns the tapes of the turns of a conversation up to this one. It returns none if
+// one of them was not kept, or if a verdict was cached, since that judge call is on no tape.
 func keptTapes(ctx context.Context, h *host.Host, t answer.Trace) (all []*tape.Tape, err error) {
 	if t.Memory == "stateless" {
 		return nil, nil

@@ -12,7 +12,7 @@ import (
 	"molar/internal/cli"
 )
 
-// concludeReport prints and writes a report, and finds the exit code.
+// concludeReport prints and writes a report, and returns its exit code as an error.
 func (a *Commands) concludeReport(rep *eval.Report, out *OutFlags, quiet, full bool) error {
 	if !quiet && out.JSON != "-" {
 		if err := eval.Text(a.Stdout, rep, full); err != nil {
@@ -28,7 +28,7 @@ func (a *Commands) concludeReport(rep *eval.Report, out *OutFlags, quiet, full b
 	return nil
 }
 
-// readReport reads a report's JSON.
+// readReport reads a report from a JSON file.
 func readReport(name string) (*eval.Report, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -47,7 +47,7 @@ func readReport(name string) (*eval.Report, error) {
 	return &rep, nil
 }
 
-// evalDiff prints what changed, or writes it as JSON to a file.
+// evalDiff prints a comparison, or writes it as JSON to a file. It fails if a case became worse.
 func (a *Commands) evalDiff(c eval.Comparison, file string) error {
 	var err error
 	if file != "" {
@@ -98,7 +98,7 @@ func printDiff(w io.Writer, c eval.Comparison) error {
 	return errors.Join(errs...)
 }
 
-// Report writes a report that was kept, or what changed between two.
+// Report shows or converts a saved report, or compares two.
 func (a *Commands) Report(files []string, out *OutFlags, full bool) error {
 	rep, err := readReport(files[0])
 	if err != nil {

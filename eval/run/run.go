@@ -32,19 +32,19 @@ type Flags struct {
 	Sweep                   bool
 }
 
-// LiveFlags say what is asked for real.
+// LiveFlags select what is asked for real.
 type LiveFlags struct{ LiveModel, LiveTools, Live bool }
 
 func (f *LiveFlags) mode() eval.Mode {
 	return eval.Mode{LiveModel: f.LiveModel || f.Live, LiveTools: f.LiveTools || f.Live}
 }
 
-// SelectFlags choose among the cases of files.
+// SelectFlags select cases.
 type SelectFlags struct {
 	IDs, Tags []string
 }
 
-// pick keeps the chosen cases.
+// pick returns the selected cases.
 func (f *SelectFlags) pick(cases []eval.Case) ([]eval.Case, error) {
 	for _, glob := range f.IDs {
 		if _, err := path.Match(glob, ""); err != nil {
@@ -65,12 +65,12 @@ func (f *SelectFlags) pick(cases []eval.Case) ([]eval.Case, error) {
 	return kept, nil
 }
 
-// OutFlags are where reports go.
+// OutFlags name the files of reports.
 type OutFlags struct {
 	JSON, JUnit, HTML string
 }
 
-// write writes every report that was asked for.
+// write writes every requested report.
 func (f *OutFlags) write(a *Commands, r *eval.Report) error {
 	for _, out := range []struct {
 		file string
@@ -86,7 +86,7 @@ func (f *OutFlags) write(a *Commands, r *eval.Report) error {
 	return nil
 }
 
-// writeFile writes a file as a whole, or standard output for "-".
+// writeFile writes a file atomically, or to standard output if the name is "-".
 func (a *Commands) writeFile(name string, f func(io.Writer) error) (err error) {
 	if name == "-" {
 		return f(a.Stdout)
@@ -106,8 +106,8 @@ func (a *Commands) writeFile(name string, f func(io.Writer) error) (err error) {
 	return os.Rename(file.Name(), name)
 }
 
-// Run runs cases, or scores their tapes, and reports. The error has the exit code of
-// [eval.Report], or of a fault.
+// Run runs cases, or scores their tapes, and reports. The error carries the exit code of
+// [eval.Report] or of a failure.
 func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	mode := f.mode()
 	mode.FromDrift = f.FromDrift
@@ -168,7 +168,7 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	return a.concludeReport(rep, &f.OutFlags, f.Quiet, f.Full)
 }
 
-// loadCases reads cases and keeps the chosen ones.
+// loadCases loads cases and returns the selected ones.
 func (a *Commands) loadCases(paths []string, chosen *SelectFlags) ([]eval.Case, error) {
 	cases, err := eval.Load(paths...)
 	if err != nil {
@@ -177,7 +177,7 @@ func (a *Commands) loadCases(paths []string, chosen *SelectFlags) ([]eval.Case, 
 	return chosen.pick(cases)
 }
 
-// runner builds a runner over the hosts of this program.
+// runner builds a runner that opens hosts of this program.
 func (a *Commands) runner(mode eval.Mode, f Flags) (*eval.Runner, error) {
 	log, err := a.Logger(config.Telemetry{LogLevel: a.LogLevel, LogFormat: a.LogFormat}, slog.LevelError+4)
 	if err != nil {
@@ -194,13 +194,13 @@ func (a *Commands) runner(mode eval.Mode, f Flags) (*eval.Runner, error) {
 	parallel := f.Parallel
 	if parallel <= 0 && !mode.IsLive() {
 		parallel = runtime.NumCPU()
-		if f.Sweep { // most of the time is spent in waits before another attempt
+		if f.Sweep { // most of the time is spent waiting for retries
 			parallel *= 8
 		}
 	}
-	from := &storePool{log: log}
+	pool := &storePool{log: log}
 	cfg := eval.Config{
-		Open: a.openEval(mode, log, from), Close: from.close, Mode: mode, Skip: []string{schemas.MemoryServer}, Parallel: parallel,
+		Open: a.openEval(mode, log, pool), Close: pool.close, Mode: mode, Skip: []string{schemas.MemoryServer}, Parallel: parallel,
 		Trials: f.Trials, Faults: faults, Version: cli.Version(),
 	}
 	if !f.Quiet && cli.IsTerminal(a.Stderr) {
@@ -215,8 +215,8 @@ func (a *Commands) runner(mode eval.Mode, f Flags) (*eval.Runner, error) {
 	return eval.New(cfg)
 }
 
-// mayRecord refuses where recordings are forbidden: nothing goes live then, and no tape
-// and no case is written.
+// mayRecord returns an error if MOLAR_EVAL_RECORD forbids recording: then nothing may be live,
+// and no case or tape is written.
 func (a *Commands) mayRecord() error {
 	if never, _ := a.Env("MOLAR_EVAL_RECORD"); never == "never" {
 		return cli.Usage(errors.New("MOLAR_EVAL_RECORD=never: nothing may go live here, and no case or tape be written; unset it"))
@@ -224,7 +224,7 @@ func (a *Commands) mayRecord() error {
 	return nil
 }
 
-// evalError finds the exit code of a fault.
+// evalError adds the exit code to an error.
 func evalError(err error) error {
 	if _, ok := errors.AsType[*eval.InvalidError](err); ok {
 		return cli.Usage(err)

@@ -10,7 +10,7 @@ import (
 	"molar/internal/cli"
 )
 
-// evalSweep runs cases under all faults and prints what became of them.
+// evalSweep runs cases with all faults and prints the results.
 func (a *Commands) evalSweep(ctx context.Context, runner *eval.Runner, cases []eval.Case, f Flags, live bool) error {
 	if live && !f.Quiet {
 		n, err := eval.SweepSize(cases)

@@ -23,8 +23,8 @@ import (
 	"molar/schemas"
 )
 
-// openRecorder creates a tape and returns its recorder. done closes the file and says
-// what went wrong with it.
+// openRecorder creates a tape and returns its recorder. done closes the file and returns the
+// first error of the recording.
 func (a *Commands) openRecorder(file, caseID string, cfg *config.Config, who choice) (rec *tape.Recorder, done func() error, err error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
 		return nil, nil, cli.Usage(fmt.Errorf("--record: %w", err))
@@ -47,10 +47,11 @@ func (a *Commands) openRecorder(file, caseID string, cfg *config.Config, who cho
 	return rec, func() error { return errors.Join(rec.Err(), f.Close()) }, nil
 }
 
-// A Choice says whose turns a tape is of: the assistant, and what flags chose for it.
+// A choice is the assistant of a recording, with the provider and model that flags selected.
 type choice struct{ Assistant, Provider, Model string }
 
-// recordHeader asks the chain which provider a turn would take, and which the rest.
+// recordHeader returns the header of a tape. It asks the chain which provider is used for turns,
+// and which for all else.
 func (a *Commands) recordHeader(cfg *config.Config, who choice) (tape.Header, error) {
 	none := tape.Header{}
 	models, err := host.OpenModels(cfg, slog.New(slog.DiscardHandler))
@@ -73,7 +74,7 @@ func (a *Commands) recordHeader(cfg *config.Config, who choice) (tape.Header, er
 	if rest, err := routeOf(models, cfg, chain.Want{}); err == nil && rest.Provider != turns.Provider {
 		h.Rest = &rest
 	}
-	seen, err := a.loadFor(cfg.File, a.replayEnv) // what a replay will see
+	seen, err := a.loadFor(cfg.File, a.replayEnv) // the config as in a replay
 	if err != nil {
 		return none, err
 	}
@@ -88,7 +89,7 @@ func (a *Commands) recordHeader(cfg *config.Config, who choice) (tape.Header, er
 	return h, nil
 }
 
-// routeOf is the route that a wish takes.
+// routeOf returns the route that the chain picks.
 func routeOf(models *chain.Chain, cfg *config.Config, want chain.Want) (tape.Route, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -104,7 +105,7 @@ func routeOf(models *chain.Chain, cfg *config.Config, want chain.Want) (tape.Rou
 	return r, nil
 }
 
-// withoutUser takes user, password and query out of an address.
+// withoutUser removes user, password, query and fragment from a URL.
 func withoutUser(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

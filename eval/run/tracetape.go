@@ -15,7 +15,7 @@ import (
 	"molar/toolhandler"
 )
 
-// tapeOf writes the tape of a traced turn: what the model said, in the wire of its
+// tapeOf makes a tape from the trace of a turn: the model's output in the wire format of its
 // provider, so that a replay parses, judges and repairs it as the turn did.
 func tapeOf(h *host.Host, id string, t answer.Trace) ([]byte, error) {
 	var b bytes.Buffer
@@ -54,18 +54,18 @@ func tapeOf(h *host.Host, id string, t answer.Trace) ([]byte, error) {
 	for _, tool := range t.Tools {
 		for _, call := range tool.Calls {
 			results[call.ID] = tracedCall{tool.Name, call}
-			if !model[call.ID] { // the assistant's own search came first
+			if !model[call.ID] { // a search by code, not called by the model
 				writeCall(h, w, 0, results[call.ID])
 			}
 		}
 	}
 	writeVerdict(w, t)
 	for _, p := range t.Passes {
-		said := tape.WireAnswer{Text: p.Output, Thinking: p.Thinking, Finish: string(p.Finish), Prompt: p.Usage.PromptTokens, Completion: p.Usage.CompletionTokens}
+		output := tape.WireAnswer{Text: p.Output, Thinking: p.Thinking, Finish: string(p.Finish), Prompt: p.Usage.PromptTokens, Completion: p.Usage.CompletionTokens}
 		for _, c := range p.Calls {
-			said.Calls = append(said.Calls, tape.Call{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
+			output.Calls = append(output.Calls, tape.Call{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
 		}
-		w.ModelAnswer(t.Provider, string(p.Pass), said, p.Error)
+		w.ModelAnswer(t.Provider, string(p.Pass), output, p.Error)
 		for slot, call := range p.Calls {
 			if done, known := results[call.ID]; known {
 				writeCall(h, w, slot+1, done)
@@ -76,8 +76,8 @@ func tapeOf(h *host.Host, id string, t answer.Trace) ([]byte, error) {
 	return b.Bytes(), w.Err()
 }
 
-// guardOf writes the guardrail's decision. A judge that had decided the same before was
-// not asked in this turn; in a replay it is, and says the same.
+// writeVerdict writes the guardrail's decision. If the verdict was cached, no judge was called
+// in this turn; a replay calls one, so the tape gets its answer.
 func writeVerdict(w *tape.Builder, t answer.Trace) {
 	v := t.Verdict
 	if v == nil {
@@ -95,7 +95,7 @@ type tracedCall struct {
 	answer.CallTrace
 }
 
-// tapeCall writes a call and what it gave. One that reached no server leaves no frame.
+// writeCall writes a call and its result. A call that reached no server leaves no frame.
 func writeCall(h *host.Host, w *tape.Builder, slot int, c tracedCall) {
 	call := schemas.ToolCall{ID: c.ID, Function: schemas.FunctionCall{Name: c.name, Arguments: c.Arguments}}
 	output := tape.Output(c.Output)

@@ -11,7 +11,7 @@ import (
 	"molar/schemas"
 )
 
-// Verify compares the real servers with the tapes of cases.
+// Verify compares the tools of the real servers with the tapes of cases.
 func (a *Commands) Verify(ctx context.Context, f SelectFlags, paths []string) error {
 	if err := a.mayRecord(); err != nil {
 		return err
@@ -41,13 +41,13 @@ func (a *Commands) Verify(ctx context.Context, f SelectFlags, paths []string) er
 	return nil
 }
 
-// verified are the servers that were compared, and those that changed. told are the
-// differences of tools, each told once.
+// verified collects the servers that were compared, those that changed, and the differences that
+// were already reported.
 type verified struct {
 	reported, servers, changed map[string]bool
 }
 
-// verifyCase attaches the case's servers and compares their tools.
+// verifyCase attaches the case's servers and compares their tools with the tape.
 func (a *Commands) verifyCase(ctx context.Context, runner *eval.Runner, c *eval.Case, sum *verified) error {
 	h, player, err := runner.Open(ctx, c)
 	if err != nil {
@@ -65,7 +65,7 @@ func (a *Commands) verifyCase(ctx context.Context, runner *eval.Runner, c *eval.
 	return nil
 }
 
-// verifyTools tells how the tools of a server differ from the tape, each difference once.
+// verifyTools prints how the tools of a server differ from the tape, each difference once.
 func (a *Commands) verifyTools(server string, drifts []tape.Drift, sum *verified) {
 	sum.servers[server] = true
 	for _, d := range drifts {
