@@ -8,8 +8,8 @@ import (
 	"molar/schemas"
 )
 
-// A Builder writes a tape that nobody recorded: one made from a recording of another
-// program, or by hand.
+// A Builder writes a tape that was not recorded at the edges: one made from another program's
+// recording, from a trace, or by hand.
 type Builder struct {
 	w    *Writer
 	seq  int
@@ -18,15 +18,15 @@ type Builder struct {
 	sum  Sum
 }
 
-// NewBuilder writes the header.
+// NewBuilder writes the header and returns a builder.
 func NewBuilder(to io.Writer, h Header) *Builder {
 	return &Builder{w: NewWriter(to, NewRedactor(), h)}
 }
 
-// Err returns the first fault of writing.
+// Err returns the first write error.
 func (b *Builder) Err() error { return b.w.Err() }
 
-// Server writes the handshake and the list of tools of a server.
+// Server writes the handshake and the tool list of a server.
 func (b *Builder) Server(name string, tools []Tool) {
 	b.frames(0, name, methodInitialize, map[string]any{}, map[string]any{
 		"protocolVersion": "2025-06-18", "capabilities": map[string]any{"tools": map[string]any{}},
@@ -38,7 +38,7 @@ func (b *Builder) Server(name string, tools []Tool) {
 	b.frames(0, name, MethodList, map[string]any{}, map[string]any{"tools": tools})
 }
 
-// frames writes a request and its answer.
+// frames writes a request frame and its answer.
 func (b *Builder) frames(slot int, server, method string, params, result any) {
 	b.rpc++
 	encode := func(v any) json.RawMessage {
@@ -72,13 +72,13 @@ func (b *Builder) Guardrail(pass bool) {
 	b.w.Write(&Record{Type: TypeGuardrail, Turn: b.turn, Decision: decision})
 }
 
-// Exchange writes a model call whose request is another program's. An empty pass fits
-// any call of the turn that answers the person.
+// Exchange writes a model call whose request is not compared, since another program made it. An
+// empty pass matches any tool or answer pass of the turn.
 func (b *Builder) Exchange(pass, method, path string, body json.RawMessage, status int, contentType string, chunks ...[]byte) {
 	b.exchange(pass, method, path, body, Record{Status: status, ContentType: contentType}, chunks...)
 }
 
-// exchange writes a model call; end tells how it ended.
+// exchange writes a model call with the given end record.
 func (b *Builder) exchange(pass, method, path string, body json.RawMessage, end Record, chunks ...[]byte) {
 	b.seq++
 	b.sum.ModelCalls++
@@ -92,8 +92,8 @@ func (b *Builder) exchange(pass, method, path string, body json.RawMessage, end 
 	b.w.Write(&end)
 }
 
-// Said writes what a model answered in the wire of the provider, so that a replay takes the
-// same way through the host as the real answer did. failure says how the call failed, or "".
+// ModelAnswer writes a model's answer in the wire format of the provider, so that a replay
+// handles it like the real answer. failure describes how the call failed, or is "".
 func (b *Builder) ModelAnswer(provider, pass string, a WireAnswer, failure string) {
 	stream := a.Stream(provider, "")
 	method, end := http.MethodPost, Record{Status: http.StatusOK, ContentType: stream.ContentType, Error: failure}
@@ -102,16 +102,17 @@ func (b *Builder) ModelAnswer(provider, pass string, a WireAnswer, failure strin
 	}
 	switch {
 	case failure != "" && a.Text+a.Thinking == "" && len(a.Calls) == 0:
-		// Nothing came: a refusal that no provider tries again.
+		// There was no output: write a refusal that no provider retries.
 		end = Record{Status: http.StatusBadRequest, ContentType: "application/json"}
 		stream.Chunks = [][]byte{Refusal(http.StatusBadRequest, failure)}
 	case failure != "":
-		stream.Chunks = stream.Chunks[:len(stream.Chunks)-1] // it broke off before its end
+		stream.Chunks = stream.Chunks[:len(stream.Chunks)-1] // the stream ended early
 	}
 	b.exchange(pass, method, stream.Path, nil, end, stream.Chunks...)
 }
 
-// Output is what a tool gave, as JSON: the text itself when it is some, else a string.
+// Output returns a tool's output as JSON: the text itself if it is valid JSON, else a JSON
+// string.
 func Output(text string) json.RawMessage {
 	if json.Valid([]byte(text)) {
 		return json.RawMessage(text)
@@ -120,8 +121,8 @@ func Output(text string) json.RawMessage {
 	return data
 }
 
-// Call writes a tool call with its result, which is text or JSON. slot is its place
-// among the calls of one answer, from 1.
+// Call writes a tool call with its result, which is text or JSON. slot is its position among the
+// calls of one answer, from 1.
 func (b *Builder) Call(slot int, server, tool string, call schemas.ToolCall, output json.RawMessage, isError bool) {
 	var args map[string]any
 	if json.Unmarshal([]byte(call.Function.Arguments), &args) != nil {
@@ -141,7 +142,7 @@ func (b *Builder) Call(slot int, server, tool string, call schemas.ToolCall, out
 	})
 }
 
-// Told writes a call that reached no server, with what the model was told.
+// FailedCall writes a call that reached no server, with the output that the model got.
 func (b *Builder) FailedCall(call schemas.ToolCall, server, tool string, output json.RawMessage) {
 	b.writeCall(call, server, tool, output, true, func() {})
 }

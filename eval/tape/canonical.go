@@ -12,9 +12,9 @@ import (
 	"molar/eval/match"
 )
 
-// A Canon gives requests of all wires one form in which they are compared. What
-// changes with every run is taken out by a fixed list: fence marks and ids of calls. Of an
-// id stays which call a result belongs to.
+// A Canon converts requests of all wires to one form in which they are compared. It removes what
+// changes with every run: fence marks and call ids. Of an id it keeps which call a result
+// belongs to.
 type Canon struct {
 	fence *regexp.Regexp
 	mark  *regexp.Regexp
@@ -30,18 +30,18 @@ func NewCanon() *Canon {
 	}
 }
 
-// A part is a piece of what the model reads, with the class of drift that a change of it is.
+// A part is a piece of the model's input, with the class of drift that a change of it is.
 type part struct {
 	class, at, text string
-	// call is the call that a result belongs to, counted from 1, noCall, or 0 where the
-	// wire names none.
+	// call is the number of the call that a result belongs to, from 1; noCall; or 0 if the wire
+	// names none.
 	call int
 }
 
-// noCall is the call of a result whose id no call before it has.
+// noCall marks a result whose id belongs to no earlier call.
 const noCall = -1
 
-// callName names the call of a result.
+// callName describes which call the result belongs to.
 func (p part) callName() string {
 	if p.call == noCall {
 		return "the result of no call"
@@ -49,11 +49,11 @@ func (p part) callName() string {
 	return fmt.Sprintf("the result of call %d", p.call)
 }
 
-// open are the ids of the calls of a request, "" once one has its result.
+// openCalls are the ids of the calls of a request; "" for a call that has its result.
 type openCalls []string
 
-// answer finds the first call with an id that has no result yet: services that number their
-// calls begin anew with each answer.
+// take finds the first call with the id that has no result yet, since some services number their
+// calls anew in each answer.
 func (o openCalls) take(id string) int {
 	if id == "" {
 		return 0
@@ -76,7 +76,7 @@ type Request struct {
 	config string
 }
 
-// Key is equal for requests that ask the same.
+// Key returns a text that is equal for equal requests.
 func (r *Request) Key() string {
 	var parts []string
 	for _, p := range r.parts {
@@ -85,13 +85,13 @@ func (r *Request) Key() string {
 	return fmt.Sprintf("%q %q %q", parts, r.tools, r.config)
 }
 
-// sha is the first twelve digits of the SHA-256 of a text.
+// sha returns the first twelve hex digits of the SHA-256 of a text.
 func sha(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:6])
 }
 
-// Read reads the body of any wire that Molar speaks.
+// Read converts the body of a request of any wire that Molar uses.
 func (c *Canon) Read(body []byte) *Request {
 	in, err := ReadRequest(body)
 	if err != nil {
@@ -120,13 +120,13 @@ func (c *Canon) Read(body []byte) *Request {
 	delete(in.Rest, "user")
 	delete(in.Rest, "session_id")
 	if options, ok := in.Rest["options"].(map[string]any); ok {
-		delete(options, "num_ctx") // the window follows what the server has loaded at the moment
+		delete(options, "num_ctx") // the window depends on what the server has loaded
 	}
 	r.config = c.mask(match.Canonical(in.Rest))
 	return r
 }
 
-// add takes a part in. What stands in fences is a result wherever it is found.
+// add adds a part. Fenced text counts as a result wherever it occurs.
 func (c *Canon) add(r *Request, p Part) {
 	add := func(class, text string) { r.parts = append(r.parts, part{class: class, at: p.At, text: c.mask(text)}) }
 	switch p.Kind {
@@ -156,7 +156,7 @@ func (c *Canon) add(r *Request, p Part) {
 	}
 }
 
-// mask takes the fence marks out: those of data, and those of the guardrail's question.
+// mask replaces the random fence marks: those of data, and those of the guardrail's question.
 func (c *Canon) mask(text string) string {
 	if strings.Contains(text, "data-") {
 		text = c.mark.ReplaceAllString(text, "data-MARK")
@@ -172,8 +172,8 @@ func (c *Canon) mask(text string) string {
 	})
 }
 
-// Params is what an MCP request is found by: its params without what changes
-// from run to run.
+// Params returns the key by which an MCP request is found: its params without what changes from
+// run to run.
 func Params(params json.RawMessage) string {
 	v, err := match.Decode(params)
 	object, ok := v.(map[string]any)

@@ -8,8 +8,8 @@ import (
 	"molar/eval/match"
 )
 
-// compare names what differs between a turn as it was seen now and as the tape tells it. A
-// live model makes its own turn.
+// compare reports the differences between a turn of the replay and the one on the tape. With a
+// live model the turns are not comparable.
 func (p *Player) compare(turn int, now *Turn) {
 	if p.cfg.LiveModel || p.hasLeft() || turn > len(p.cfg.Tape.Turns) {
 		return
@@ -19,10 +19,10 @@ func (p *Player) compare(turn int, now *Turn) {
 	p.compareGuard(turn, was, now)
 	p.compareCalls(turn, was, now)
 	p.compareResults(turn, was, now)
-	if now.Sum.Error != "" && was.Answered && was.Sum.Error == "" && !p.drifted(turn) { // it fails before it asks for anything
+	if now.Sum.Error != "" && was.Answered && was.Sum.Error == "" && !p.drifted(turn) { // it failed before its first request
 		p.drift(turn, was.At.User, Drift{Class: failed, Where: "turn", Want: "an answer", Got: now.Sum.Error})
 	}
-	if p.cfg.Tape.Header.Imported != "" { // another program may have put its answers together in its own way
+	if p.cfg.Tape.Header.Imported != "" { // another program may assemble its answers differently
 		return
 	}
 	if !was.Answered || p.cfg.LiveTools && hasResults(was) {
@@ -33,8 +33,8 @@ func (p *Player) compare(turn int, now *Turn) {
 	}
 }
 
-// compareLines names the lines that each recording of a turn has and that its tape has lost:
-// with nothing to compare, all else would seem to be as it was.
+// compareLines reports lines that every recording of a turn has and that are missing on the
+// tape: without them the missing parts would not be compared.
 func (p *Player) compareLines(turn int, was, now *Turn) {
 	lost := func(class, where, got string) {
 		p.drift(turn, p.cfg.Tape.Records[len(p.cfg.Tape.Records)-1].Line, Drift{Class: class, Where: where, Want: "(the tape has lost its line)", Got: clip(got)})
@@ -42,7 +42,7 @@ func (p *Player) compareLines(turn int, was, now *Turn) {
 	if was.At.User == 0 {
 		lost(Messages, "user", now.User)
 	}
-	if p.cfg.Tape.Torn != nil { // its end is missing, and said to be
+	if p.cfg.Tape.Torn != nil { // the missing end is reported already
 		return
 	}
 	if was.At.Answer == 0 {
@@ -71,8 +71,7 @@ func (p *Player) compareGuard(turn int, was, now *Turn) {
 	}
 }
 
-// compareCalls pairs the calls by position; a call of a later position that fits
-// exactly was moved.
+// compareCalls compares the calls by position, unless only their order changed.
 func (p *Player) compareCalls(turn int, was, now *Turn) {
 	if reordered(was.Calls, now.Calls) {
 		p.drift(turn, was.Calls[0].Line, Drift{Class: callOrder, Where: "calls", Want: callList(was.Calls), Got: callList(now.Calls)})
@@ -82,7 +81,7 @@ func (p *Player) compareCalls(turn int, was, now *Turn) {
 		where := fmt.Sprintf("call %d", i+1)
 		switch {
 		case i >= len(now.Calls):
-			if now.Sum.Error == "" { // a turn that broke off made no further call
+			if now.Sum.Error == "" { // a failed turn makes no further calls
 				p.drift(turn, was.Calls[i].Line, Drift{Class: callMissing, Where: where, Want: callText(was.Calls[i]), Got: "(nothing)"})
 			}
 		case i >= len(was.Calls):
@@ -95,8 +94,8 @@ func (p *Player) compareCalls(turn int, was, now *Turn) {
 	}
 }
 
-// nameOf is the name under which a call is compared: another program's recording knows
-// tools by their own names alone.
+// nameOf returns the name by which a call is compared. Another program's recording has only the
+// tools' own names.
 func (p *Player) nameOf(c TurnCall) string {
 	if p.cfg.Tape.Header.Imported != "" && c.Server != "" && c.Tool != "" {
 		return c.Tool
@@ -104,7 +103,7 @@ func (p *Player) nameOf(c TurnCall) string {
 	return c.Call.Function.Name
 }
 
-// afterCalls is the line behind the last call of the turn.
+// afterCalls returns the line after the last call of the turn.
 func afterCalls(s *Turn) int {
 	if n := len(s.Calls); n > 0 {
 		return s.Calls[n-1].Line + 1
@@ -112,7 +111,7 @@ func afterCalls(s *Turn) int {
 	return s.At.User + 1
 }
 
-// moved reports whether the same calls were made in another order.
+// reordered reports whether the same calls were made in another order.
 func reordered(was, now []TurnCall) bool {
 	if len(was) != len(now) || len(was) < 2 {
 		return false
@@ -133,7 +132,7 @@ func reordered(was, now []TurnCall) bool {
 	return !same
 }
 
-// compareResults pairs the results by the position of their calls.
+// compareResults compares the results by the position of their calls.
 func (p *Player) compareResults(turn int, was, now *Turn) {
 	for i := range min(len(was.Calls), len(now.Calls)) {
 		w, n := was.Calls[i], now.Calls[i]

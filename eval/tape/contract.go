@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// lists notes a page of tools that a real server lists now.
+// addListed stores a page of tools that a real server listed.
 func (p *Player) addListed(server string, result json.RawMessage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -18,7 +18,7 @@ func (p *Player) addListed(server string, result json.RawMessage) {
 	}
 }
 
-// Contract compares what a real server lists with what the tape holds of it.
+// Contract compares the tools that a real server lists with those on the tape.
 func (p *Player) Contract(server string) []Drift {
 	was := p.cfg.Tape.Servers[server]
 	p.mu.Lock()
@@ -43,13 +43,13 @@ func (p *Player) Contract(server string) []Drift {
 	return drifts
 }
 
-// isBuilt reports whether the tape was made from something else than a recording, such as an
-// import or a trace. It may hold of a tool only what a model reads.
+// isBuilt reports whether the tape was not recorded but made from an import or a trace. Its
+// tools may have only the fields that a model sees.
 func (p *Player) isBuilt() bool {
 	return slices.ContainsFunc(p.models, func(x *tapedExchange) bool { return x.request.Unkeyed })
 }
 
-// contracts notes what changed at the servers that the tape's turns use.
+// compareContracts reports the changes of the servers that the tape uses.
 func (p *Player) compareContracts() {
 	for _, server := range p.Servers() {
 		if p.Uses(server) {

@@ -15,15 +15,16 @@ const (
 	Messages    = "messages"
 	Schema      = "tools.schema"
 	Description = "tools.description"
-	// Annotation is a hint or a title of a tool, Output the schema of its results.
+	// Annotation is a hint or a title of a tool, DriftOutput the schema of its results.
 	Annotation  = "tools.annotation"
 	DriftOutput = "tools.output"
 	Config      = "config"
-	// signature is a signature of a model's thoughts that is not sent back as it came.
+	// signature is a thought signature that was not returned unchanged.
 	signature = "signature"
-	// Transport is another address or method: streamed, say, where it was whole.
+	// Transport is another address or method, for example a streamed request instead of a whole
+	// one.
 	Transport = "transport"
-	// failed is a turn that fails before it asks for anything.
+	// failed is a turn that fails before its first request.
 	failed      = "turn.failed"
 	CallName    = "call.name"
 	CallArgs    = "call.args"
@@ -33,9 +34,9 @@ const (
 	guardrail   = "guardrail"
 	Result      = "result"
 	Answer      = "answer"
-	// ModelExtra is a model call that the tape does not have.
+	// ModelExtra is a model call that is not on the tape.
 	ModelExtra = "model.extra"
-	// Unconsumed is a part of the tape that nobody asked for.
+	// Unconsumed is a part of the tape that was not requested.
 	Unconsumed = "unconsumed"
 )
 
@@ -43,20 +44,20 @@ const (
 type Drift struct {
 	Class string `json:"class"`
 	Turn  int    `json:"turn"`
-	// Line is where the tape has its part.
+	// Line is the line of the tape.
 	Line int `json:"line"`
-	// Where names the place, Want what the tape has and Got what the replay had.
+	// Where is the place, Want the text on the tape, and Got the text in the replay.
 	Where string `json:"where"`
 	Want  string `json:"want,omitempty"`
 	Got   string `json:"got,omitempty"`
-	// Rule and Tier tell how a changed tool breaks its callers, where that is known.
+	// Rule and Tier say how a changed tool affects its callers, if known.
 	Rule string `json:"rule,omitempty"`
 	Tier string `json:"tier,omitempty"`
 
-	was, now string // in full
+	was, now string // uncut
 }
 
-// Full are both sides without a cut.
+// Full returns both sides uncut.
 func (d *Drift) Full() (was, now string) {
 	if d.was == "" && d.now == "" {
 		return d.Want, d.Got
@@ -64,14 +65,14 @@ func (d *Drift) Full() (was, now string) {
 	return d.was, d.now
 }
 
-// differing is a drift between two texts, which it shows where they differ.
+// differing returns a drift between two texts, cut to their differences.
 func differing(class, where, was, now string) Drift {
 	want, got := match.Excerpt(match.Words(was, now))
 	return Drift{Class: class, Where: where, Want: want, Got: got, was: was, now: now}
 }
 
-// rank orders drifts; those at the first place are the cause of the others. What nobody
-// asked for causes nothing while anything else of its turn differs.
+// rank sorts drifts. Those at the first place are the cause of the others. An unconsumed part is
+// the cause only if nothing else in its turn differs.
 func rank(drifts []Drift) (causes, follows []Drift) {
 	late := func(d Drift) int {
 		if d.Class == Unconsumed {
@@ -89,7 +90,7 @@ func rank(drifts []Drift) (causes, follows []Drift) {
 	return drifts[:n], drifts[n:]
 }
 
-// Diff names what differs between a taped request and one that was made.
+// Diff returns the differences between a request on the tape and one that was made.
 func (taped *Request) Diff(made *Request) []Drift {
 	drifts := diffParts(taped.parts, made.parts)
 	drifts = append(drifts, diffTools(taped.tools, made.tools)...)
@@ -99,8 +100,7 @@ func (taped *Request) Diff(made *Request) []Drift {
 	return drifts
 }
 
-// diffParts finds the first difference of each class: what comes after it would only
-// repeat it.
+// diffParts returns the first difference of each class; later ones would only repeat it.
 func diffParts(want, got []part) []Drift {
 	var drifts []Drift
 	seen := make(map[string]bool)
@@ -115,7 +115,7 @@ func diffParts(want, got []part) []Drift {
 		if w.class != g.class {
 			class := Messages
 			if w.class == signature || g.class == signature {
-				class = signature // one that is lost, or new, moves all that follows
+				class = signature // a lost or new signature shifts all later parts
 			}
 			add(Drift{Class: class, Where: w.at, Want: w.class + " " + clip(w.text), Got: g.class + " " + clip(g.text)})
 			return drifts
@@ -183,7 +183,7 @@ func diffTools(want, got []tool) []Drift {
 	return drifts
 }
 
-// toolNames tells of one tool or of many in one line.
+// toolNames describes one or more tools in one line.
 func toolNames(names []string) string {
 	if len(names) == 1 {
 		return "tool " + names[0]
@@ -191,7 +191,7 @@ func toolNames(names []string) string {
 	return fmt.Sprintf("%d tools: %s", len(names), strings.Join(names, ", "))
 }
 
-// clip cuts a text to what a line can hold.
+// clip cuts a text to 300 bytes.
 func clip(s string) string {
 	const longest = 300
 	if len(s) <= longest {

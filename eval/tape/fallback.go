@@ -8,27 +8,27 @@ import (
 	"molar/schemas"
 )
 
-// A GoOn finds who answers from the first request on that differs from the tape. It is
-// asked at each such request, since most tapes need nobody.
+// A Fallback returns the route that answers from the first request that differs from the tape.
+// It is called for each such request, since most tapes need none.
 type Fallback func(ctx context.Context) (providers.Route, error)
 
-// GoOn lets the player leave the tape at the first request that differs, for what g finds
-// to answer. What was noted as different by then is reason enough to leave at once.
-func (p *Player) SetFallback(g Fallback) {
+// SetFallback makes the player leave the tape at the first request that differs, and ask the
+// route of f instead. If something differs already, the player leaves the tape at once.
+func (p *Player) SetFallback(f Fallback) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.fallback = g
+	p.fallback = f
 	p.left = len(p.drifts) > 0
 }
 
-// Left reports whether the tape was left, and what was asked since.
+// Left reports whether the tape was left, and the model calls and tokens since.
 func (p *Player) Left() (left bool, calls int, usage schemas.Usage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.left, p.calls, p.usage
 }
 
-// leave notes that the tape does not fit any more; false where nobody would go on.
+// leaveTape leaves the tape if there is a fallback, and reports whether it was left.
 func (p *Player) leaveTape() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,7 +42,7 @@ func (p *Player) hasLeft() bool {
 	return p.left
 }
 
-// leaving asks the provider of the tape while the tape fits, and then the other one.
+// A fallbackProvider asks the provider of the tape while requests match, and then the fallback.
 type fallbackProvider struct {
 	providers.Provider
 	p *Player
@@ -54,7 +54,7 @@ func (l fallbackProvider) Stream(ctx context.Context, req providers.Request) ite
 			begun := false
 			for chunk, err := range l.Provider.Stream(ctx, req) {
 				if err != nil && !begun && l.p.hasLeft() {
-					break // it was this request that did not fit
+					break // this request differs from the tape
 				}
 				begun = true
 				if !yield(chunk, err) || err != nil {
@@ -73,7 +73,7 @@ func (l fallbackProvider) Stream(ctx context.Context, req providers.Request) ite
 	}
 }
 
-// goesOn asks the provider behind the tape, and counts.
+// streamFallback asks the fallback, and counts calls and tokens.
 func (p *Player) streamFallback(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
 	p.mu.Lock()
 	then := p.fallback
@@ -104,8 +104,8 @@ func (p *Player) streamFallback(ctx context.Context, req providers.Request) iter
 	}
 }
 
-// plays reports whether calls that the tape has are answered by it, though servers are
-// live: where somebody goes on behind the tape.
+// hasFallback reports whether there is a fallback. Then calls on the tape are answered from it
+// even if tools are live.
 func (p *Player) hasFallback() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

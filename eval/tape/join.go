@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Join makes the tape of a conversation from those of its turns, with text replaced wherever
-// it stands. Header and lists of tools are those of the last one.
+// Join joins the tapes of a conversation's turns into one, and applies replace to all texts. The
+// header and the tool lists are those of the last one.
 func Join(caseID string, turns []*Tape, replace func(string) string) ([]byte, error) {
 	var b bytes.Buffer
 	last := turns[len(turns)-1]
@@ -36,14 +36,14 @@ func Join(caseID string, turns []*Tape, replace func(string) string) ([]byte, er
 	return b.Bytes(), w.Err()
 }
 
-// A joiner writes records of one turn after the other.
+// A joiner writes the records of turns one after the other.
 type joiner struct {
 	w               *Writer
 	replace         func(string) string
 	provider        string
-	turn, seq, id   int // of this turn, and what its numbers begin after
+	turn, seq, id   int // the current turn, and the offsets of its numbers
 	lastSeq, lastID int
-	answers         map[int][]byte // the bytes of exchanges that are open
+	answers         map[int][]byte // the bytes of unfinished exchanges
 }
 
 func (j *joiner) add(r Record) error {
@@ -78,7 +78,7 @@ func (j *joiner) add(r Record) error {
 		j.answers[r.Seq] = append(j.answers[r.Seq], r.Bytes()...)
 	case typeModelEnd:
 		if text := j.answerText(j.answers[r.Seq]); j.replace(text) != text {
-			return errors.New("what is masked came in pieces") // an answer streamed it in several
+			return errors.New("what is masked came in pieces") // the value is split between chunks
 		}
 		delete(j.answers, r.Seq)
 	}
@@ -93,9 +93,9 @@ func (j *joiner) json(raw json.RawMessage) json.RawMessage {
 	return json.RawMessage(j.replace(string(raw)))
 }
 
-// text is what a model said and called in an exchange, each part on a line.
+// answerText returns the text and the call arguments of an exchange, each on a line.
 func (j *joiner) answerText(said []byte) string {
-	a, _, _ := ReadAnswer(j.provider, string(said)) // what is no answer says nothing
+	a, _, _ := ReadAnswer(j.provider, string(said)) // an unreadable answer has no text
 	parts := []string{a.Text}
 	for _, c := range a.Calls {
 		parts = append(parts, c.Arguments)

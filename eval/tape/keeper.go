@@ -18,31 +18,31 @@ import (
 	"molar/agent/answer"
 )
 
-// A Kept is the tape of one turn, whose only turn it is.
+// A TurnTape is the tape of one turn.
 type TurnTape struct {
 	TurnID, ConversationID, Owner string
 	Started                       time.Time
 	Tape                          []byte
 }
 
-// KeeperConfig configures a [Keeper]. To, Wants and Route are required.
+// KeeperConfig configures a [Keeper]. To, ShouldKeep and Route are required.
 type KeeperConfig struct {
-	// To takes the tapes; it must not block.
+	// To receives the tapes; it must not block.
 	To func(TurnTape)
-	// Wants reports whether the turns of an assistant are kept.
+	// ShouldKeep reports whether the turns of an assistant are kept.
 	ShouldKeep func(assistant string) bool
-	// Route tells models and address of a provider.
+	// Route returns the models and the address of a provider.
 	Route func(provider string) Route
 	// Host is the version of the program.
 	Host string
-	// Redactor replaces secrets; nil knows the general rules only.
+	// Redactor replaces secrets; nil means one with only the general rules.
 	Redactor *Redactor
 	// Skip names servers whose frames are not kept.
 	Skip []string
 }
 
-// A Keeper records each turn of a running host on a tape of its own. What happens outside
-// of turns is not kept, but for the newest lists of tools, which each tape begins with.
+// A Keeper records each turn of a running host on a separate tape. Outside of turns it keeps
+// only the newest tool lists, with which each tape begins.
 type Keeper struct {
 	tap
 	cfg KeeperConfig
@@ -52,7 +52,7 @@ type Keeper struct {
 	listings int
 }
 
-// NewKeeper checks the config.
+// NewKeeper validates the config and returns a keeper.
 func NewKeeper(cfg KeeperConfig) (*Keeper, error) {
 	if cfg.To == nil || cfg.ShouldKeep == nil || cfg.Route == nil {
 		return nil, errors.New("keeper needs something to keep to, and to be told what")
@@ -67,19 +67,19 @@ func NewKeeper(cfg KeeperConfig) (*Keeper, error) {
 
 type recorderKey struct{}
 
-// recorderOf is the recorder of the turn that ctx is part of; nil outside of turns.
+// recorderOf returns the recorder of the turn that ctx belongs to; nil outside of turns.
 func recorderOf(ctx context.Context) *Recorder {
 	rec, _ := ctx.Value(recorderKey{}).(*Recorder)
 	return rec
 }
 
-// A listing is the newest answer of a server to a question that is asked outside of turns.
+// A listing is the newest answer of a server to a request outside of turns.
 type listing struct {
 	asked           string
 	request, answer *Record
 }
 
-// listed remembers a handshake, with which a server begins anew, or a list.
+// listed stores a list, or a handshake, which replaces all earlier listings of the server.
 func (k *Keeper) listed(server, method string, params, result json.RawMessage) {
 	if method != methodInitialize && !strings.HasSuffix(method, "/list") {
 		return
@@ -89,7 +89,7 @@ func (k *Keeper) listed(server, method string, params, result json.RawMessage) {
 	asked := method + string(params)
 	known := slices.DeleteFunc(k.lists[server], func(l listing) bool { return l.asked == asked || method == methodInitialize })
 	k.listings++
-	id := -k.listings // no number of a request in a turn
+	id := -k.listings // distinct from the ids of requests in turns
 	k.lists[server] = append(known, listing{
 		asked:   asked,
 		request: frame(server, toServer, Frame{ID: id, Method: method, Params: params}),
@@ -109,7 +109,7 @@ func (k *Keeper) Turn(ctx context.Context, t agent.Turn, run Run) iter.Seq2[answ
 		var start answer.Start
 		var done answer.Done
 		defer func() {
-			rec.w.Stop() // what still comes belongs to no turn
+			rec.w.Stop() // later records belong to no turn
 			if start.TurnID != "" && k.cfg.ShouldKeep(start.Assistant) {
 				_, turn, _ := bytes.Cut(written.Bytes(), []byte("\n")) // without the header
 				k.keep(t.Owner, start, done, turn)
@@ -129,7 +129,8 @@ func (k *Keeper) Turn(ctx context.Context, t agent.Turn, run Run) iter.Seq2[answ
 	}
 }
 
-// keep writes the tape of a turn: the header comes last, when it is known who answered.
+// keep writes the tape of a turn. The header is written last, since only then it is known who
+// answered.
 func (k *Keeper) keep(owner string, start answer.Start, done answer.Done, turn []byte) {
 	var b bytes.Buffer
 	route := k.cfg.Route(done.Provider)

@@ -13,8 +13,8 @@ import (
 	"molar/providers"
 )
 
-// overTransport lets a provider without a transport speak over one, so that it is recorded
-// and played as the others are.
+// overTransport routes a provider without a transport through one, so that it is recorded and
+// replayed like the others.
 func overTransport(p providers.Provider, edge func(http.RoundTripper) http.RoundTripper) providers.Provider {
 	return local{p, edge(direct{p})}
 }
@@ -57,7 +57,7 @@ func (l local) Stream(ctx context.Context, req providers.Request) iter.Seq2[prov
 	}
 }
 
-// fault is an error of the provider: its own, where it has one.
+// fault returns the provider's own error if there is one, else a new one.
 func (l local) fault(kind providers.Kind, err error) error {
 	if own, ok := errors.AsType[*providers.Error](err); ok {
 		return own
@@ -65,7 +65,7 @@ func (l local) fault(kind providers.Kind, err error) error {
 	return &providers.Error{Kind: kind, Provider: l.Name(), Err: err}
 }
 
-// direct asks the provider itself.
+// direct is the innermost transport: it calls the provider.
 type direct struct{ p providers.Provider }
 
 func (d direct) RoundTrip(ask *http.Request) (*http.Response, error) {
@@ -74,7 +74,7 @@ func (d direct) RoundTrip(ask *http.Request) (*http.Response, error) {
 	return &http.Response{Body: &pulled{next: next, stop: stop}}, nil
 }
 
-// pulled is an answer that is made as it is read.
+// pulled is a response body that is produced while it is read.
 type pulled struct {
 	next func() (providers.Chunk, error, bool)
 	stop func()
