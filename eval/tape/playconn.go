@@ -12,7 +12,7 @@ import (
 	"molar/toolhandler"
 )
 
-// playedConn is a connection whose server is the tape.
+// playedConn is a connection that is answered from the tape.
 type playedConn struct {
 	p      *Player
 	server string
@@ -28,10 +28,10 @@ func (c *playedConn) Close() error {
 	return nil
 }
 
-// Notify drops what has no answer.
+// Notify drops the notification, since it has no answer.
 func (c *playedConn) Notify(context.Context, string, json.RawMessage) error { return nil }
 
-// Request answers with what the tape has.
+// Request answers from the tape.
 func (c *playedConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (c *playedConn) Request(ctx context.Context, method string, params json.Raw
 	return f.result(c.server)
 }
 
-// result is what the tape has for a request.
+// result returns the answer on the tape.
 func (t *tapedFrame) result(server string) (json.RawMessage, error) {
 	rec := t.answer
 	if rec == nil {
@@ -75,10 +75,10 @@ func (t *tapedFrame) result(server string) (json.RawMessage, error) {
 	return f.Result, nil
 }
 
-// missing answers what the tape has not: a call with a fixed tool error, all else with
-// a refusal.
+// missing answers a request that is not on the tape: a call with a fixed tool error, other
+// methods with a protocol error.
 func (c *playedConn) missing(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	if method == "initialize" { // the server is new, or the tape was made by hand: it has no tools
+	if method == "initialize" { // a new server, or a tape made by hand: there are no tools
 		return json.RawMessage(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"replay","version":"1"}}`), nil
 	}
 	if method == MethodList {
@@ -101,9 +101,8 @@ func (c *playedConn) missing(ctx context.Context, method string, params json.Raw
 	return json.RawMessage(`{"content":[{"type":"text","text":"replay: the tape has no such call"}],"isError":true}`), nil
 }
 
-// findFrame takes the next unused request with the same method and params. Calls that
-// are alike and run side by side are told apart by their place in the round; other
-// methods than calls may repeat.
+// findFrame takes the next unused request with the same method and params. Equal parallel calls
+// are distinguished by their slot. Methods other than calls may repeat.
 func (p *Player) findFrame(ctx context.Context, server, method string, params json.RawMessage) *tapedFrame {
 	key := Params(json.RawMessage(p.cfg.Redactor.Text(string(params))))
 	p.mu.Lock()
@@ -137,13 +136,13 @@ func (p *Player) findFrame(ctx context.Context, server, method string, params js
 	return last
 }
 
-// within reports whether the call may be of the turn; 0 is any.
+// within reports whether the call may belong to the turn; 0 is any turn.
 func (t *tapedFrame) within(turn int) bool {
 	return t.request.Turn == turn || t.request.Turn == 0 || turn == 0
 }
 
-// nearest shows the params of the unused call of the same tool that comes closest: in its
-// arguments, then in its place in the round.
+// nearest returns the params of the unused call of the same tool that is most similar: first in
+// its arguments, then in its slot.
 func (p *Player) nearest(ctx context.Context, server string, params json.RawMessage) string {
 	made := paramsOf(params)
 	best, found := -1, ""
@@ -183,7 +182,7 @@ func paramsOf(raw json.RawMessage) callParams {
 	return c
 }
 
-// shared counts the arguments that both have.
+// shared counts the equal arguments.
 func (c callParams) shared(other callParams) int {
 	n := 0
 	for key, value := range c.Arguments {
@@ -226,15 +225,15 @@ func (c *liveConn) Request(ctx context.Context, method string, params json.RawMe
 	if f == nil {
 		return result, err
 	}
-	want, got := comparable(f.result(c.played.server)), comparable(result, err)
+	want, got := comparableText(f.result(c.played.server)), comparableText(result, err)
 	if want != got {
 		p.drift(turnOf(ctx), f.request.Line, differing(Result, "call on server "+c.played.server, want, got))
 	}
 	return result, err
 }
 
-// shown is a result in the form in which two are compared.
-func comparable(result json.RawMessage, err error) string {
+// comparableText returns a result in the form in which two are compared.
+func comparableText(result json.RawMessage, err error) string {
 	if err != nil {
 		return "error: " + err.Error()
 	}

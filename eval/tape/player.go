@@ -20,24 +20,24 @@ import (
 // PlayerConfig configures a [Player].
 type PlayerConfig struct {
 	Tape *Tape
-	// LiveModel lets model calls through to the real service, LiveTools tool calls to
-	// the real servers. What is live is not compared with the tape's requests.
+	// LiveModel lets model calls through to the real service, LiveTools tool calls to the real
+	// servers. Live requests are not compared with the tape.
 	LiveModel, LiveTools bool
-	// Report serves the tape's answer to a request that differs; else the request is
-	// refused, and the turn ends there.
+	// Report makes the player serve the tape's answer even to a request that differs; else it
+	// refuses the request, and the turn ends.
 	Report bool
-	// Skip names servers that are not on the tape and run for real.
+	// Skip names servers that are not on the tape and are real in every mode.
 	Skip []string
-	// Redactor must be the one of the recording; nil knows the general rules only.
+	// Redactor must be the one of the recording; nil means one with only the general rules.
 	Redactor *Redactor
-	// Canon may be shared by players; nil makes one.
+	// Canon may be shared by players; nil means a new one.
 	Canon *Canon
-	// Faults are laid over the tape.
+	// Faults are injected into the replay.
 	Faults []Fault
 }
 
-// A Player serves a tape at both edges and collects what differs. Nothing that the
-// tape does not have goes to the network. It is used for one case.
+// A Player serves a tape at both edges and collects the differences. Unless something is live,
+// it never uses the network. A player is for one case.
 type Player struct {
 	cfg    PlayerConfig
 	models []*tapedExchange
@@ -46,36 +46,36 @@ type Player struct {
 	mu     sync.Mutex
 	drifts []Drift
 	turn   int
-	line   int // the last line that was served
+	line   int // the last served line
 	fired  map[int]int
 	missed []string
-	// unasked says that the tape answered, or would have had to, what a fault had changed.
+	// unasked is set if the tape answered a request that a fault had changed.
 	unasked  bool
-	fallback Fallback // answers once the tape was left
+	fallback Fallback // answers after the tape was left
 	left     bool
 	calls    int
 	usage    schemas.Usage
-	live     map[string]map[string]Tool // what real servers list, by server
+	live     map[string]map[string]Tool // the tools that real servers list, by server
 }
 
-// taped is one model exchange of the tape.
+// A tapedExchange is a model call on the tape.
 type tapedExchange struct {
 	request *Record
 	pass    string
 	chunks  [][]byte
-	end     *Record // nil when the recording broke off
+	end     *Record // nil if the recording ended early
 	used    bool
 }
 
-// tapedFrame is one MCP request of the tape.
+// A tapedFrame is an MCP request on the tape.
 type tapedFrame struct {
-	request, answer *Record // the answer is nil when the recording broke off
+	request, answer *Record // answer is nil if the recording ended early
 	frame           Frame   // of the request
 	key             string  // the canonical params
 	used            bool
 }
 
-// NewPlayer returns a player of a tape.
+// NewPlayer indexes a tape and returns its player.
 func NewPlayer(cfg PlayerConfig) (*Player, error) {
 	if cfg.Canon == nil {
 		cfg.Canon = NewCanon()
@@ -128,11 +128,11 @@ func (p *Player) addFrame(r *Record, byID map[string]*tapedFrame) error {
 // Tape returns the tape.
 func (p *Player) Tape() *Tape { return p.cfg.Tape }
 
-// Servers are the names of the servers on the tape.
+// Servers returns the names of the servers on the tape.
 func (p *Player) Servers() []string { return slices.Collect(maps.Keys(p.frames)) }
 
-// Summarises reports whether a summary followed the last turn, so that a replay makes
-// it too.
+// Summarises reports whether the tape has a summary after the current turn, so that a replay
+// must make one too.
 func (p *Player) Summarises() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,7 +141,7 @@ func (p *Player) Summarises() bool {
 	})
 }
 
-// drift notes differences at a line of the tape.
+// drift adds differences at a line of the tape.
 func (p *Player) drift(turn, line int, drifts ...Drift) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,15 +151,15 @@ func (p *Player) drift(turn, line int, drifts ...Drift) {
 	}
 }
 
-// drifted reports whether anything of a turn, or what comes before all, drifted.
+// drifted reports whether a turn drifted, or anything outside the turns.
 func (p *Player) drifted(turn int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.ContainsFunc(p.drifts, func(d Drift) bool { return d.Turn == turn || d.Turn == 0 })
 }
 
-// Differs notes what of the config is not as it was when the tape was made: the cause of
-// all that follows.
+// Differs reports a difference of the config from the recording, which is the cause of all later
+// ones.
 func (p *Player) Differs(where, was, now string) {
 	p.drift(0, 1, differing(Config, where, was, now))
 }
@@ -170,8 +170,8 @@ func (p *Player) Uses(server string) bool {
 		slices.ContainsFunc(p.frames[server], func(f *tapedFrame) bool { return f.frame.Method == methodCall })
 }
 
-// Provider wraps a provider so that the transport below it knows the pass. One
-// without a transport (local) is served from the tape as if it had one.
+// Provider wraps a provider so that the transport below knows the pass. A provider without a
+// transport (local) is served from the tape through an added one.
 func (p *Player) Provider(inner providers.Provider, local bool) providers.Provider {
 	if local && !p.cfg.LiveModel {
 		inner = overTransport(inner, p.Transport)
@@ -179,7 +179,7 @@ func (p *Player) Provider(inner providers.Provider, local bool) providers.Provid
 	return fallbackProvider{passing{inner}, p}
 }
 
-// Missed lists the requests that are not on the tape: the player made their answers up.
+// Missed describes the requests that are not on the tape and got an invented answer.
 func (p *Player) Missed() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -194,12 +194,12 @@ func (p *Player) recordMiss(format string, args ...any) error {
 	return errNotOnTape(what)
 }
 
-// errNoTape is what a request gets that the tape cannot answer.
+// errNotOnTape returns the error of a request that the tape cannot answer.
 func errNotOnTape(what string) error {
 	return fmt.Errorf("replay: %s; nothing goes live", what)
 }
 
-// take finds the exchange for a request and compares the two.
+// take finds the exchange for a request, marks it as used, and compares the requests.
 func (p *Player) take(s slot, method, path string, body []byte) (*tapedExchange, error) {
 	p.mu.Lock()
 	x := p.find(s, method, path, body)
@@ -241,9 +241,9 @@ func (p *Player) take(s slot, method, path string, body []byte) (*tapedExchange,
 	return x, nil
 }
 
-// answersFault reports whether a fault hit before a request that differs from the tape. The
-// tape's answer is served then, to see what the host does, but no model gave it to this
-// request. A summary behind the last turn changes no answer.
+// afterFault reports whether a fault hit before a request that differs from the tape. The tape's
+// answer is served then, to see what the host does, although no model gave it to this request. A
+// summary after the last turn does not count as unasked, since it changes no answer.
 func (p *Player) afterFault(s slot) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -255,16 +255,16 @@ func (p *Player) afterFault(s slot) bool {
 	return hit
 }
 
-// NotAsked reports whether the tape answered a request in the place of a model that has to see
-// what a fault left.
+// NotAsked reports whether the tape answered a request that a fault had changed, in place of a
+// model.
 func (p *Player) NotAsked() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.unasked
 }
 
-// find looks for the next exchange of the turn and pass. Summaries that were recorded
-// outside a turn are found by what they ask.
+// find returns the next exchange of the turn and pass. A summary recorded outside of turns is
+// found by its request.
 func (p *Player) find(s slot, method, path string, body []byte) *tapedExchange {
 	if s.pass == passProbe {
 		return p.findProbe(method, path, body)
@@ -284,8 +284,8 @@ func (p *Player) find(s slot, method, path string, body []byte) *tapedExchange {
 	return stray
 }
 
-// findProbe looks for the next probe that asks the same, else for one of the same
-// address; the last one repeats.
+// findProbe returns the next equal probe, else the next one of the same address. The last one
+// repeats.
 func (p *Player) findProbe(method, path string, body []byte) *tapedExchange {
 	var same, like *tapedExchange
 	for _, x := range p.models {
@@ -305,12 +305,12 @@ func (p *Player) findProbe(method, path string, body []byte) *tapedExchange {
 	return like
 }
 
-// asks reports whether a taped request asks the same.
+// asksSame reports whether a taped request equals the given one.
 func (p *Player) asksSame(x *tapedExchange, body []byte) bool {
 	return p.cfg.Canon.Read(x.request.Body).Key() == p.cfg.Canon.Read(body).Key()
 }
 
-// Over runs turns over the tape, and compares what happens in them.
+// Over wraps run so that its turns are numbered and compared with the tape.
 func (p *Player) Over(run Run) Run {
 	return func(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] {
 		return func(yield func(answer.Event, error) bool) {
@@ -330,17 +330,17 @@ func (p *Player) Over(run Run) Run {
 	}
 }
 
-// Settle marks ctx for what follows the last turn, such as its summary.
+// Settle marks ctx as part of the last turn, for what follows it, such as its summary.
 func (p *Player) Settle(ctx context.Context) context.Context {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return InTurn(ctx, p.turn)
 }
 
-// Finish returns the drift at the first divergence, which is the cause, and what
-// follows from it. What nobody asked for is drift too.
+// Finish returns the drift at the first divergence, which is the cause, and the drift that
+// follows from it. Unconsumed parts of the tape are drift too.
 func (p *Player) Finish() (causes, follows []Drift) {
-	if p.hasLeft() { // what the tape has of the rest is of another story
+	if p.hasLeft() { // the rest of the tape does not apply
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return rank(p.drifts)
@@ -374,13 +374,13 @@ func (p *Player) Finish() (causes, follows []Drift) {
 	return rank(p.drifts)
 }
 
-// spare reports whether an exchange need not be asked for: a verdict from before the
-// conversation, which its turns had in memory, if they needed one at all.
+// optional reports whether an exchange may remain unused: a verdict recorded outside of turns,
+// which a turn asks for only if it is needed.
 func (x *tapedExchange) optional() bool {
 	return x.request.Turn == 0 && x.pass == string(providers.PassGuardrail)
 }
 
-// Dial serves MCP servers from the tape, or lets them through when tools are live.
+// Dial serves MCP servers from the tape, or connects to them if tools are live.
 func (p *Player) Dial(inner transport.Dialer) transport.Dialer {
 	return func(ctx context.Context, server transport.ServerConfig, notify transport.Notify) (transport.Conn, error) {
 		if slices.Contains(p.cfg.Skip, server.Name) {

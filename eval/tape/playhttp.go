@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// Transport answers model requests from the tape. base is used only when the model is
-// live.
+// Transport answers model requests from the tape. base is used only if the model is live.
 func (p *Player) Transport(base http.RoundTripper) http.RoundTripper {
 	if p.cfg.LiveModel {
 		return base
@@ -22,8 +21,8 @@ func (p *Player) Transport(base http.RoundTripper) http.RoundTripper {
 
 type playedTransport struct{ p *Player }
 
-// RoundTrip finds the exchange by turn and pass. A request that the tape cannot answer
-// gets a refusal that no provider tries again.
+// RoundTrip finds the exchange by turn and pass. A request that the tape cannot answer gets a
+// refusal that no provider retries.
 func (t playedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := takeBody(req)
 	if err != nil {
@@ -46,7 +45,7 @@ func (t playedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return answer()
 }
 
-// refusal answers with an error that every wire understands.
+// refusal returns an error response that every wire understands.
 func refusal(req *http.Request, err error) *http.Response {
 	body := Refusal(http.StatusBadRequest, err.Error())
 	return response(req, http.StatusBadRequest, "application/json", io.NopCloser(bytes.NewReader(body)))
@@ -60,7 +59,7 @@ func response(req *http.Request, status int, contentType string, body io.ReadClo
 	}
 }
 
-// serve plays an exchange chunk by chunk.
+// serve returns the response of an exchange, chunk by chunk.
 func serve(req *http.Request, x *tapedExchange) (*http.Response, error) {
 	body := &chunkReader{chunks: x.chunks}
 	if x.end.Error != "" {
@@ -72,11 +71,11 @@ func serve(req *http.Request, x *tapedExchange) (*http.Response, error) {
 	return response(req, x.end.Status, x.end.ContentType, body), nil
 }
 
-// chunkReader reads the chunks of an exchange, one a read at most.
+// chunkReader returns at most one chunk per read.
 type chunkReader struct {
 	chunks  [][]byte
 	rest    []byte
-	failure error // what the body ends with; nil for a whole one
+	failure error // the error at the end of the body; nil if it is complete
 }
 
 func (c *chunkReader) Read(b []byte) (int, error) {
@@ -93,8 +92,8 @@ func (c *chunkReader) Read(b []byte) (int, error) {
 
 func (c *chunkReader) Close() error { return nil }
 
-// probe answers what is no model call. What the tape has not is made up from its
-// header, so that a tape that was imported needs no probes.
+// probe answers a request that is no model call. Without one on the tape it derives the answer
+// from the header, so that an imported tape needs no probes.
 func (t playedTransport) probe(req *http.Request, s slot, body []byte) (*http.Response, error) {
 	t.p.mu.Lock()
 	x := t.p.find(s, req.Method, t.p.cfg.Redactor.Path(req.URL), body)
@@ -116,7 +115,8 @@ func (t playedTransport) probe(req *http.Request, s slot, body []byte) (*http.Re
 	return response(req, http.StatusOK, "application/json", io.NopCloser(bytes.NewReader(data))), nil
 }
 
-// madeUp is what a model service would say of its models.
+// defaultProbe returns the answer of a model service to a request for its models, derived from
+// the tape's header.
 func (p *Player) defaultProbe(path string) any {
 	h := p.cfg.Tape.Header
 	names := []string{h.Model}

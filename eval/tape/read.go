@@ -10,27 +10,26 @@ import (
 	"strconv"
 )
 
-// A Tape is what was recorded, and what it tells.
+// A Tape is the content of a tape file.
 type Tape struct {
 	Name    string
 	Header  Header
-	Records []Record // but for the header
+	Records []Record // without the header
 	Turns   []Turn
-	// Steps are the model calls that ended, in the order in which they began.
+	// Steps are the finished model calls, in the order in which they began.
 	Steps []Step
-	// Servers are those whose tools were listed.
+	// Servers are the servers whose tools were listed.
 	Servers map[string]*Server
-	// Torn says that the last line was cut off while it was written. All lines before it
-	// were read.
+	// Torn is set if the last line is incomplete. All lines before it were read.
 	Torn error
 }
 
-// Read reads a tape; name is its file, for messages. A broken line, a missing header, a newer
-// version and an exchange that begins twice are errors that name file and line.
+// Read reads a tape; name is its file, for messages. A malformed line, a missing header, a newer
+// version or a repeated exchange is an error that names file and line.
 func Read(name string, data []byte) (*Tape, error) {
 	t := &Tape{Name: name, Servers: make(map[string]*Server)}
 	in := reader{t: t, exchanges: make(map[int]*exchangeState), asked: make(map[int]bool), answered: make(map[int]bool), lists: make(map[string]bool)}
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // the mark with which some editors begin a file
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // the byte order mark
 	n := 0
 	for raw := range bytes.Lines(data) {
 		n++
@@ -69,16 +68,16 @@ func decodeRecord(raw []byte, to *Record) error {
 	return nil
 }
 
-// A reader holds what must be so across lines.
+// A reader holds the state that is validated across lines.
 type reader struct {
 	t               *Tape
 	begun           bool
 	exchanges       map[int]*exchangeState
-	asked, answered map[int]bool    // turns; those that ran side by side mix
-	lists           map[string]bool // requests for lists of tools
+	asked, answered map[int]bool    // by turn; records of parallel turns are interleaved
+	lists           map[string]bool // the requests that list tools
 }
 
-// progress is how far an exchange has come.
+// An exchangeState is the state of a model call while the tape is read.
 type exchangeState struct {
 	step   Step
 	tools  json.RawMessage
@@ -86,7 +85,7 @@ type exchangeState struct {
 	ended  bool
 }
 
-// take checks a record and adds it.
+// take validates a record and adds it.
 func (in *reader) take(r Record) (err error) {
 	switch first := !in.begun; {
 	case first && (r.Type != TypeHeader || r.Header == nil):
@@ -117,7 +116,7 @@ func (in *reader) take(r Record) (err error) {
 	return err
 }
 
-// exchange looks at the parts of a model call: each once, and in order.
+// exchange validates the records of a model call: each once, and in order.
 func (in *reader) exchange(r *Record) error {
 	p := in.exchanges[r.Seq]
 	switch {
@@ -146,7 +145,7 @@ func (in *reader) exchange(r *Record) error {
 	return nil
 }
 
-// offered puts the tools back that a request names by the exchange that had them, see
+// offered restores the tools of a request that names the exchange with the same tools, see
 // [Writer.shorten].
 func (in *reader) offered(r *Record, p *exchangeState) error {
 	before, rest, named := bytes.Cut(r.Body, []byte(`"tools":{"as_in_exchange":`))
@@ -163,7 +162,7 @@ func (in *reader) offered(r *Record, p *exchangeState) error {
 	return nil
 }
 
-// toolsOf is the list of tools in the body of a request, as it stands there; nil without one.
+// toolsOf returns the tools in the body of a request, byte for byte; nil if there are none.
 func toolsOf(body json.RawMessage) json.RawMessage {
 	var members struct {
 		Tools json.RawMessage `json:"tools"`
@@ -174,7 +173,7 @@ func toolsOf(body json.RawMessage) json.RawMessage {
 	return members.Tools
 }
 
-// turn takes in what happened in a turn.
+// turn adds a record of a turn.
 func (in *reader) turn(r *Record) error {
 	turns := &in.t.Turns
 	switch {
@@ -212,7 +211,7 @@ func (in *reader) turn(r *Record) error {
 	return nil
 }
 
-// frame remembers the tools that servers list.
+// frame stores the tools that servers list.
 func (in *reader) frame(r *Record) {
 	var f Frame
 	if json.Unmarshal(r.Frame, &f) != nil {

@@ -9,8 +9,7 @@ import (
 	"molar/schemas"
 )
 
-// version is the newest version of the format that this package reads and the one
-// that it writes.
+// version is the version of the format that this package writes, and the newest that it reads.
 const version = 2
 
 // The types of record.
@@ -27,74 +26,73 @@ const (
 	TypeAnswer       = "answer"
 )
 
-// passProbe marks exchanges that no model call made: lists of models and the like.
-// They may be served any number of times.
+// passProbe marks exchanges that are not model calls, such as lists of models. They may be
+// served any number of times.
 const passProbe = "probe"
 
 // A Record is one line of a tape. Type decides which of the other fields are set.
 type Record struct {
 	Type string `json:"type"`
-	// Header is set for TypeHeader, which comes first and once.
+	// Header is set for TypeHeader, the first record.
 	Header *Header `json:"header,omitempty"`
-	// Seq counts the model exchanges of a tape from 1; chunks and ends carry the Seq
-	// of their request. Turn counts turns from 1; 0 is outside any turn.
+	// Seq numbers the model exchanges of a tape from 1; chunks and ends carry the Seq of their
+	// request. Turn numbers turns from 1; 0 is outside of turns.
 	Seq  int `json:"seq,omitempty"`
 	Turn int `json:"turn,omitempty"`
 
-	// Conversation and Assistant belong to TypeUser, beside Text.
+	// Conversation and Assistant belong to TypeUser, in addition to Text.
 	Conversation string `json:"conversation,omitempty"`
 	Assistant    string `json:"assistant,omitempty"`
-	// Text is what the person wrote or the assistant answered.
+	// Text is the person's question or the assistant's answer.
 	Text string `json:"text,omitempty"`
 
-	// Pass, Method, Path and Body belong to TypeModelRequest. Path holds no host and no
-	// secret. Unkeyed says that Body comes from another program and is not compared.
+	// Pass, Method, Path and Body belong to TypeModelRequest. Path has no host and no secret.
+	// Unkeyed means that Body was written by another program and is not compared.
 	Pass    string          `json:"pass,omitempty"`
 	Method  string          `json:"method,omitempty"`
 	Path    string          `json:"path,omitempty"`
 	Body    json.RawMessage `json:"body,omitempty"`
 	Unkeyed bool            `json:"unkeyed,omitempty"`
 
-	// N counts the chunks of an exchange from 1, each as it arrived: Raw when it is
-	// valid UTF-8, else B64.
+	// N numbers the chunks of an exchange from 1, as they arrived: in Raw if valid UTF-8, else
+	// in B64.
 	N   int    `json:"n,omitempty"`
 	Raw string `json:"raw,omitempty"`
 	B64 []byte `json:"b64,omitempty"`
 
-	// Status and ContentType belong to TypeModelEnd; Error says how the exchange broke.
+	// Status and ContentType belong to typeModelEnd; Error is the error that ended the exchange.
 	Status      int    `json:"status,omitempty"`
 	ContentType string `json:"content_type,omitempty"`
 	Error       string `json:"error,omitempty"`
 
-	// decision is "pass" or "refuse".
+	// Decision is "pass" or "refuse".
 	Decision string `json:"decision,omitempty"`
 
-	// Call is set for TypeToolCall and TypeToolResult; Server and Tool say where the
-	// tool lives.
+	// Call is set for TypeToolCall and typeToolResult; Server and Tool identify the tool.
 	Call    *schemas.ToolCall `json:"call,omitempty"`
 	Server  string            `json:"server,omitempty"`
 	Tool    string            `json:"tool,omitempty"`
 	IsError bool              `json:"is_error,omitempty"`
 	Content json.RawMessage   `json:"content,omitempty"`
 
-	// Slot is the place of a call in its round, from 1, in the request of a tools/call:
-	// it tells two calls apart that are alike.
+	// Slot is the position of a call in its round, from 1, in the request of a tools/call. It
+	// distinguishes equal calls.
 	Slot int `json:"slot,omitempty"`
 	// Dir is "c2s" or "s2c", Frame the JSON-RPC message.
 	Dir   string          `json:"dir,omitempty"`
 	Frame json.RawMessage `json:"frame,omitempty"`
-	// sha is a hash of Frame, in the answer to a tools/call: the host may not look at
-	// all of a result, and a change of any of it is drift.
+	// Sha is a hash of Frame, in the answer to a tools/call. The host may not read all of a
+	// result, but any change of it is drift.
 	Sha string `json:"sha,omitempty"`
 
-	// Done is the sum of the turn, for TypeAnswer.
+	// Done is the summary of the turn, for TypeAnswer.
 	Done *Sum `json:"done,omitempty"`
 
-	// Line is where the record stands on its tape.
+	// Line is the line of the record in its file.
 	Line int `json:"-"`
 }
 
-// SetBytes puts the bytes of a chunk into the field that can hold them.
+// SetBytes stores the bytes of a chunk in Raw or B64.
 func (r *Record) SetBytes(data []byte) {
 	if utf8.Valid(data) {
 		r.Raw = string(data)
@@ -103,7 +101,7 @@ func (r *Record) SetBytes(data []byte) {
 	r.B64 = bytes.Clone(data)
 }
 
-// Bytes are the bytes of a chunk.
+// Bytes returns the bytes of a chunk.
 func (r *Record) Bytes() []byte {
 	if r.B64 != nil {
 		return r.B64
@@ -111,7 +109,7 @@ func (r *Record) Bytes() []byte {
 	return []byte(r.Raw)
 }
 
-// The MCP methods that matter to a tape.
+// The MCP methods that tapes use.
 const (
 	methodInitialize = "initialize"
 	methodCall       = "tools/call"
@@ -141,7 +139,7 @@ type FrameError struct {
 	Data    json.RawMessage `json:"data,omitempty"`
 }
 
-// Encode writes the frame.
+// Encode returns the frame as JSON.
 func (f Frame) Encode() json.RawMessage {
 	f.JSONRPC = "2.0"
 	data, err := json.Marshal(f)
@@ -151,23 +149,23 @@ func (f Frame) Encode() json.RawMessage {
 	return data
 }
 
-// A Header says what the tape is of.
+// A Header describes a tape.
 type Header struct {
 	V int `json:"v"`
-	// TapeID is a UUID. Case is the id of the case that the tape belongs to, if any.
+	// TapeID is a UUID. Case is the id of the tape's case, if any.
 	TapeID string `json:"tape_id"`
 	Case   string `json:"case,omitempty"`
 	// Host is the version of the program that recorded.
 	Host     string `json:"host"`
 	Recorded string `json:"recorded,omitempty"` // RFC 3339, UTC
 	Route
-	// Rest is the route of all that is no turn, such as summaries, where it is another.
+	// Rest is the route of everything outside of turns, such as summaries, if it differs.
 	Rest *Route `json:"rest,omitempty"`
-	// Settings tell, by assistant, which provider and models the config named.
+	// Settings describe, by assistant, the provider and models that the config named.
 	Settings map[string]string `json:"settings,omitempty"`
-	// Attached are servers that a flag named, and no config.
+	// Attached are servers that came from a flag rather than the config.
 	Attached []string `json:"attached,omitempty"`
-	// Imported names the format that the tape was made from, if it was not recorded.
+	// Imported is the format from which the tape was made, if it was not recorded.
 	Imported string `json:"imported,omitempty"`
 }
 
@@ -180,7 +178,7 @@ type Route struct {
 	BaseURL string `json:"base_url,omitempty"`
 }
 
-// Routes are the tape's routes: that of its turns, and that of the rest.
+// Routes returns the route of turns and the route of everything else.
 func (h *Header) Routes() (turns, rest Route) {
 	if h.Rest != nil {
 		return h.Route, *h.Rest
@@ -188,7 +186,7 @@ func (h *Header) Routes() (turns, rest Route) {
 	return h.Route, h.Route
 }
 
-// A Sum closes a turn.
+// A Sum is the summary at the end of a turn.
 type Sum struct {
 	Finish     string           `json:"finish_reason,omitempty"`
 	Refused    bool             `json:"refused,omitempty"`

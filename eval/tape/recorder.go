@@ -18,23 +18,22 @@ import (
 
 // RecorderConfig configures a [Recorder].
 type RecorderConfig struct {
-	// To takes the tape. The recorder does not close it.
+	// To receives the tape. The recorder does not close it.
 	To io.Writer
-	// Header is written first; its version is set.
+	// Header is written first; the recorder sets its version.
 	Header Header
-	// Redactor replaces secrets; nil knows the general rules only.
+	// Redactor replaces secrets; nil means one with only the general rules.
 	Redactor *Redactor
 	// Skip names servers whose frames are not recorded.
 	Skip []string
 }
 
-// A Recorder writes a tape of what crosses the edges. It is safe for concurrent use,
-// and delays nothing: every chunk is passed on before it is written.
+// A Recorder writes a tape of the traffic at the edges. It is safe for concurrent use.
 type Recorder struct {
 	tap
 	w      *Writer
 	redact *Redactor
-	// What was begun so far: model calls, turns, requests to servers.
+	// The numbers of model calls, turns, and requests to servers so far.
 	seq, turns, rpc atomic.Int64
 
 	mu       sync.Mutex
@@ -54,11 +53,11 @@ func NewRecorder(cfg RecorderConfig) (*Recorder, error) {
 	return r, r.Err()
 }
 
-// Err returns the first fault of writing; recording stopped there.
+// Err returns the first write error, at which recording stopped.
 func (r *Recorder) Err() error { return r.w.Err() }
 
-// Failures tells which model calls ended in an error, and which calls lost their server:
-// reasons not to take the recording for what the host should do.
+// Failures describes the model calls that failed and the tool calls that got no answer: reasons
+// not to use the recording as the expected behaviour.
 func (r *Recorder) Failures() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,11 +70,11 @@ func (r *Recorder) failed(what string) {
 	r.failures = append(r.failures, what)
 }
 
-// An exchange is one model call that is being recorded.
+// An exchange is a model call that is being recorded.
 type exchange struct {
 	r        *Recorder
 	slot     slot
-	canceled <-chan struct{} // closed when the host wants no answer any more
+	canceled <-chan struct{} // closed when the host cancels the call
 	seq      int
 
 	mu     sync.Mutex // a body may be closed while it is read
@@ -108,8 +107,7 @@ func (x *exchange) chunk(data []byte) {
 	x.r.w.Write(rec)
 }
 
-// end closes the exchange, once. A model call that failed is noted, unless the host itself
-// gave it up.
+// end finishes the exchange, once. A failure is noted unless the host canceled the call.
 func (x *exchange) end(status int, contentType string, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -135,7 +133,7 @@ func (x *exchange) end(status int, contentType string, err error) {
 	}
 }
 
-// Turn runs a turn and records what happens in it.
+// Turn runs a turn and records it.
 func (r *Recorder) Turn(ctx context.Context, t agent.Turn, run Run) iter.Seq2[answer.Event, error] {
 	return func(yield func(answer.Event, error) bool) {
 		turn := int(r.turns.Add(1))
@@ -154,11 +152,11 @@ func (r *Recorder) Turn(ctx context.Context, t agent.Turn, run Run) iter.Seq2[an
 // A Run runs a turn of the host.
 type Run = func(context.Context, agent.Turn) iter.Seq2[answer.Event, error]
 
-// watch turns the events of a turn into records.
+// turnWatch writes the events of a turn as records.
 type turnWatch struct {
 	r    *Recorder
 	turn int
-	user *Record // until it is written: the first event tells the conversation
+	user *Record // nil once written: the first event names the conversation
 	seen Turn
 }
 
@@ -192,7 +190,7 @@ func (w *turnWatch) event(e answer.Event, err error) {
 	}
 }
 
-// begin writes what was asked, once.
+// begin writes the question, once.
 func (w *turnWatch) begin() {
 	if w.user != nil {
 		w.write(w.user)

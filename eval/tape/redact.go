@@ -9,23 +9,22 @@ import (
 	"strings"
 )
 
-// A rule finds one kind of secret. Its first group, or else the whole match, is the
-// secret.
+// A rule finds one kind of secret: the first group of its pattern, or the whole match.
 type rule struct {
 	name string
-	// hints are pieces of which every match holds one: looking for them is cheap.
+	// hints are texts of which every match contains one: searching for them is cheap.
 	hints   []string
 	pattern *regexp.Regexp
 }
 
-// A Redactor replaces secrets by stable marks, [REDACTED:rule:hash8], so that equal
-// secrets stay equal and a redacted request still finds its recording.
+// A Redactor replaces secrets by stable marks, [REDACTED:rule:hash8]. Equal secrets get equal
+// marks, so that a redacted request still matches its recording.
 type Redactor struct {
 	known []string
 	rules []rule
 }
 
-// NewRedactor returns a redactor that knows the given secrets beside its rules.
+// NewRedactor returns a redactor for the given secrets, in addition to its rules.
 func NewRedactor(secrets ...string) *Redactor {
 	r := &Redactor{rules: []rule{
 		{"google_key", []string{"AIza"}, regexp.MustCompile(`\bAIza[0-9A-Za-z_-]{35}`)},
@@ -40,7 +39,7 @@ func NewRedactor(secrets ...string) *Redactor {
 		{"url_password", []string{"://"}, regexp.MustCompile(`\b[a-z][a-z0-9+.-]*://[^\s:/@"\\]+:([^\s/@"\\\[]{3,})@`)},
 	}}
 	for _, s := range secrets {
-		if len(s) >= 6 { // shorter ones would tear ordinary words apart
+		if len(s) >= 6 { // shorter ones may occur in ordinary words
 			r.known = append(r.known, s)
 		}
 	}
@@ -50,7 +49,7 @@ func NewRedactor(secrets ...string) *Redactor {
 
 // Text replaces all secrets in s.
 func (r *Redactor) Text(s string) string {
-	for _, rule := range r.rules { // first: a replay may not know what was configured
+	for _, rule := range r.rules { // rules first: a replay may not have the configured secrets
 		s = rule.replace(s)
 	}
 	for _, secret := range r.known {
@@ -61,7 +60,7 @@ func (r *Redactor) Text(s string) string {
 	return s
 }
 
-// worth reports whether a match is possible.
+// mayMatch reports whether a text contains a hint.
 func (r *rule) mayMatch(s string) bool {
 	return slices.ContainsFunc(r.hints, func(hint string) bool { return strings.Contains(s, hint) })
 }
@@ -93,7 +92,7 @@ func mark(rule, secret string) string {
 	return "[REDACTED:" + rule + ":" + hex.EncodeToString(sum[:4]) + "]"
 }
 
-// Path is the path of an address with its query, without host, user and secrets.
+// Path returns the path and query of a URL, without secrets.
 func (r *Redactor) Path(u *url.URL) string {
 	query := u.Query()
 	for name := range query {

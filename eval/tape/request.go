@@ -19,30 +19,30 @@ const (
 	kindThought = "thought"
 	kindCall    = "call"
 	kindResult  = "result"
-	// kindSignature is what a service wants back unchanged.
+	// kindSignature is a thought signature, which a service requires back unchanged.
 	kindSignature = "signature"
 )
 
-// A Part is a piece of what a model reads or says.
+// A Part is a piece of a model's input or output.
 type Part struct {
-	Kind, At string // At is where it stands, for people
-	// Text is the text, the role, the arguments of a call, or what it gave.
+	Kind, At string // At is the place, for messages
+	// Text is the text, the role, the arguments of a call, or the result of one.
 	Text string
-	// ID and Name are those of a call, as far as its wire tells them.
+	// ID and Name are those of a call, if the wire has them.
 	ID, Name string
 }
 
-// A WireRequest is the body of a request of any wire, taken apart.
+// A WireRequest is the parsed body of a request of any wire.
 type WireRequest struct {
 	Model string
 	Parts []Part // in order; the system text first
-	// Functions are those that are offered, as the wire has them.
+	// Functions are the offered functions, in the form of the wire.
 	Functions []object
-	// Rest is all else: the model and its settings.
+	// Rest is everything else: the model and its settings.
 	Rest object
 }
 
-// ReadRequest takes a body apart.
+// ReadRequest parses the body of a request.
 func ReadRequest(body []byte) (*WireRequest, error) {
 	v, err := match.Decode(body)
 	if err != nil {
@@ -76,7 +76,7 @@ func ReadRequest(body []byte) (*WireRequest, error) {
 	return r, nil
 }
 
-// offer adds offered functions: in OpenAI's and Ollama's form, Gemini's, or ours.
+// offer adds functions in the form of OpenAI and Ollama, of Gemini, or of offline providers.
 func (r *WireRequest) offer(v any) {
 	t, _ := v.(object)
 	if list, there := t["functionDeclarations"].([]any); there {
@@ -91,17 +91,17 @@ func (r *WireRequest) offer(v any) {
 	r.Functions = append(r.Functions, t)
 }
 
-// A wireReader collects the parts of messages, of a request or of an answer.
+// A wireReader collects the parts of messages.
 type wireReader []Part
 
-// text adds a part that says something.
+// text adds a part unless its text is empty.
 func (r *wireReader) text(kind, at, text string) {
 	if text != "" {
 		*r = append(*r, Part{Kind: kind, At: at, Text: text})
 	}
 }
 
-// texts adds a text, or the texts of a list of parts.
+// texts adds a text, or the texts in a list or object.
 func (r *wireReader) texts(kind, at string, v any) {
 	switch v := v.(type) {
 	case nil:
@@ -124,7 +124,7 @@ func (r *wireReader) texts(kind, at string, v any) {
 	}
 }
 
-// message takes one message of any wire apart.
+// message adds the parts of a message of any wire.
 func (r *wireReader) message(at string, v any) {
 	m, ok := v.(object)
 	if !ok {
@@ -168,7 +168,7 @@ func (r *wireReader) message(at string, v any) {
 	}
 }
 
-// part takes one part of a content of Gemini's, or of a message of ours, apart.
+// part adds a part of a Gemini content, or of a message of an offline provider.
 func (r *wireReader) part(at string, v any) {
 	p, _ := v.(object)
 	rest := maps.Clone(p)
@@ -206,7 +206,8 @@ func (r *wireReader) part(at string, v any) {
 	}
 }
 
-// call adds {name, arguments} or {name, args}; the arguments are text or an object.
+// call adds a call of the form {name, arguments} or {name, args}, with arguments as text or an
+// object.
 func (r *wireReader) call(at string, id, function any) {
 	f, _ := function.(object)
 	p := Part{Kind: kindCall, At: at}
@@ -223,15 +224,15 @@ func (r *wireReader) call(at string, id, function any) {
 	*r = append(*r, p)
 }
 
-// A Message is what a request tells of one message.
+// A Message is one message of a request.
 type Message struct {
 	Role, Text string
 	Calls      []Call
 	Results    []Part
 }
 
-// Messages are the messages of the conversation, the system text in one of its own. Results
-// of calls are in a message of role tool, if they had none.
+// Messages returns the messages of the conversation. The system text is a separate message, and
+// results without a message of their own are in one of role tool.
 func (r *WireRequest) Messages() []Message {
 	var all []Message
 	in := func(role string) *Message {
@@ -264,7 +265,7 @@ func (r *WireRequest) Messages() []Message {
 	return all
 }
 
-// A Tool describes a tool, as MCP does.
+// A Tool is the definition of a tool, in MCP's form.
 type Tool struct {
 	Name         string          `json:"name"`
 	Title        string          `json:"title,omitempty"`
@@ -274,13 +275,13 @@ type Tool struct {
 	Annotations  Annotations     `json:"annotations,omitzero"`
 }
 
-// Annotations are what a server says of its tool beside the description.
+// Annotations are the hints and the title that a server gives its tool.
 type Annotations struct {
 	Title string `json:"title,omitempty"`
 	schemas.ToolAnnotations
 }
 
-// listed reads the result of a tools/list; one that cannot be read has no tools.
+// listed parses the result of a tools/list. It returns nil if the result is malformed.
 func listed(result json.RawMessage) []Tool {
 	var list struct {
 		Tools []Tool `json:"tools"`
@@ -291,7 +292,7 @@ func listed(result json.RawMessage) []Tool {
 	return list.Tools
 }
 
-// Tools are the offered functions in MCP's form.
+// Tools returns the offered functions in MCP's form.
 func (r *WireRequest) Tools() []Tool {
 	var all []Tool
 	for _, f := range r.Functions {
@@ -312,8 +313,8 @@ func (r *WireRequest) Tools() []Tool {
 	return all
 }
 
-// lowerTypes writes Gemini's types in the words of JSON Schema: OBJECT as object. names says
-// that the keys of v are names of properties.
+// lowerTypes converts Gemini's types to those of JSON Schema, such as OBJECT to object. If names
+// is set, the keys of v are names of properties.
 func lowerTypes(v any, names bool) {
 	switch v := v.(type) {
 	case object:

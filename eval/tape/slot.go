@@ -7,9 +7,8 @@ import (
 	"molar/providers"
 )
 
-// A slot says which model call of which turn a request belongs to. It travels in the
-// context between the two ends of this package: the wrapped provider, which knows
-// the pass, and the transport below it, which sees only bytes.
+// A slot identifies the turn and pass of a model call. Context values carry it from the wrapped
+// provider, which knows the pass, to the transport below, which sees only bytes.
 type slot struct {
 	turn int
 	pass providers.Pass
@@ -30,8 +29,8 @@ func turnOf(ctx context.Context) int {
 	return turn
 }
 
-// slotOf is the slot of a request to an address. A provider may look its model up in the
-// middle of a call: that is a probe of its own, and no part of the pass.
+// slotOf returns the slot of a request. A look-up of a model in the middle of a call is a probe,
+// not part of the pass.
 func slotOf(ctx context.Context, path string) slot {
 	req, ok := ctx.Value(passKey{}).(providers.Request)
 	if !ok || lookup(path) {
@@ -40,7 +39,7 @@ func slotOf(ctx context.Context, path string) slot {
 	return slot{turn: turnOf(ctx), pass: req.Pass}
 }
 
-// passing marks each call's context with its request, for the pass and the tools.
+// passing adds each request to the context of its call, for the pass and the tools.
 type passing struct{ providers.Provider }
 
 // Unwrap returns the provider itself.

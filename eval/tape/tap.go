@@ -16,17 +16,17 @@ import (
 	"molar/toolhandler"
 )
 
-// A tapped edge lets everything through, to be recorded on the way.
+// A tap wraps the edges and records their traffic.
 type tap struct {
-	// to finds the recorder of what happens in ctx; nil for none.
+	// recorder returns the recorder for ctx, or nil.
 	recorder func(ctx context.Context) *Recorder
 	// skip names servers whose frames are not recorded.
 	skip []string
-	// listed is told what servers answer when no recorder wants it.
+	// onListed is called with the answers of servers if there is no recorder.
 	onListed func(server, method string, params, result json.RawMessage)
 }
 
-// Provider wraps a provider so that the transport below it knows the pass. One without a
+// Provider wraps a provider so that the transport below knows the pass. A provider without a
 // transport (local) gets one.
 func (t tap) Provider(p providers.Provider, local bool) providers.Provider {
 	if local {
@@ -35,7 +35,7 @@ func (t tap) Provider(p providers.Provider, local bool) providers.Provider {
 	return passing{p}
 }
 
-// tappedLocal goes over a transport only where something is recorded.
+// tapLocal uses a transport only while there is a recorder.
 type tapLocal struct {
 	providers.Provider
 	tap tap
@@ -58,8 +58,7 @@ type tapTransport struct {
 	tap  tap
 }
 
-// RoundTrip records method, path and bodies. Headers are not recorded: the key is in
-// them.
+// RoundTrip records method, path and bodies. It does not record headers, which contain the key.
 func (t tapTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	r := t.tap.recorder(req.Context())
 	if r == nil {
@@ -79,7 +78,7 @@ func (t tapTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// takeBody reads the body of a request and puts it back.
+// takeBody reads the body of a request and replaces it by a copy.
 func takeBody(req *http.Request) ([]byte, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return nil, nil
@@ -93,7 +92,7 @@ func takeBody(req *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// teed records a body as it is read, chunk by chunk.
+// teeBody records a body as it is read, chunk by chunk.
 type teeBody struct {
 	io.ReadCloser
 	x           *exchange
@@ -115,7 +114,7 @@ func (t *teeBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the exchange where the reader stopped.
+// Close ends the exchange, possibly before the end of the body.
 func (t *teeBody) Close() error {
 	t.x.end(t.status, t.contentType, nil)
 	return t.ReadCloser.Close()
@@ -132,7 +131,7 @@ func (t tap) Dial(inner transport.Dialer) transport.Dialer {
 	}
 }
 
-// tappedConn records the frames of one connection.
+// tapConn records the frames of one connection.
 type tapConn struct {
 	transport.Conn
 	tap    tap

@@ -7,15 +7,15 @@ import (
 	"molar/eval/match"
 )
 
-// The tiers of a changed tool, by what it does to callers.
+// The tiers of a changed tool, by the effect on its callers.
 const (
 	TierBreaking  = "breaking"
 	TierDangerous = "dangerous"
 	TierMinor     = "minor"
 )
 
-// schemaRule names the worst change between two schemas, in canonical JSON. A change
-// that no rule knows is breaking.
+// schemaRule returns the rule and tier of the worst change between two schemas in canonical
+// JSON. Unknown changes are breaking.
 func schemaRule(before, after string) (rule, tier string) {
 	a, errA := match.Decode([]byte(before))
 	b, errB := match.Decode([]byte(after))
@@ -48,7 +48,7 @@ func tierOf(rule string) string {
 	return TierBreaking
 }
 
-// parametersOf finds the schema of the arguments in a lowered function.
+// parametersOf returns the schema of a function's arguments.
 func parametersOf(v any) (map[string]any, bool) {
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -62,7 +62,7 @@ func parametersOf(v any) (map[string]any, bool) {
 	return object, true
 }
 
-// compareSchemas walks both schemas and notes each change by its rule.
+// compareSchemas calls note with the rule of each change between two schemas.
 func compareSchemas(a, b map[string]any, note func(string)) {
 	keys := maps.Clone(a)
 	maps.Copy(keys, b)
@@ -97,7 +97,7 @@ func compareSchemas(a, b map[string]any, note func(string)) {
 	}
 }
 
-// compareSets notes what only one of two lists holds.
+// compareSets calls note for each value that only one of two lists contains.
 func compareSets(a, b any, onlyA, onlyB string, note func(string)) {
 	x, _ := a.([]any)
 	y, _ := b.([]any)
@@ -130,7 +130,7 @@ func compareProperties(a, b map[string]any, note func(string)) {
 	}
 	for name := range y {
 		if _, there := x[name]; !there {
-			note("optional-added") // one that is required is noted with the required names
+			note("optional-added") // a required one is noted by "required"
 		}
 	}
 }

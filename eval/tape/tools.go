@@ -10,9 +10,8 @@ import (
 	"molar/eval/match"
 )
 
-// Tools compares what a server lists now with what it listed: tools that were removed,
-// renamed, added, described anew, want other arguments, promise other results, or hint at
-// something else.
+// Tools compares the tools that a server lists now with those it listed before: removed, renamed
+// and added tools, and changes of description, arguments, results and hints.
 func Tools(server string, was, now map[string]Tool) []Drift {
 	was, now = maps.Clone(was), maps.Clone(now)
 	var drifts []Drift
@@ -36,14 +35,14 @@ func Tools(server string, was, now map[string]Tool) []Drift {
 	return drifts
 }
 
-// A hint is what a server says of a tool for people and policies, and no model reads.
+// A hint is metadata of a tool for people and policies that no model reads.
 type hint struct{ name, value string }
 
-// unset is the value of a hint that a server does not give. It differs from each default of
-// the protocol, as policies do not take the one for the other.
+// unset is the value of a missing hint. It differs from the protocol's defaults, since policies
+// distinguish the two.
 const unset = "not set"
 
-// hints are all hints of a tool, always in the same order.
+// hints returns all hints of a tool, always in the same order.
 func hints(t Tool) []hint {
 	given := func(b *bool) string {
 		if b == nil {
@@ -62,7 +61,7 @@ func hints(t Tool) []hint {
 	}
 }
 
-// diffHints names each hint that changed.
+// diffHints returns a drift for each changed hint.
 func diffHints(where string, was, now []hint) []Drift {
 	var drifts []Drift
 	for i, w := range was {
@@ -77,8 +76,8 @@ func diffHints(where string, was, now []hint) []Drift {
 	return drifts
 }
 
-// hintTier is what a changed hint does to callers. A promise that is taken back breaks them:
-// they called the tool without a question, or again after a fault.
+// hintTier returns the tier of a changed hint. Withdrawing a promise is breaking: callers called
+// the tool without asking, or retried it after a fault.
 func hintTier(name, was, now string) string {
 	switch name {
 	case "title", "annotations.title":
@@ -95,7 +94,7 @@ func hintTier(name, was, now string) string {
 	return TierDangerous
 }
 
-// diffOutput names a change of what a tool promises of its results.
+// diffOutput returns the drift of the output schema.
 func diffOutput(where string, was, now json.RawMessage) []Drift {
 	before, after := "(none)", "(none)"
 	if len(was) > 0 {
@@ -122,7 +121,7 @@ func diffOutput(where string, was, now json.RawMessage) []Drift {
 	return []Drift{d}
 }
 
-// renamed finds a new tool that wants the same or is described the same.
+// renamed returns the name of a new tool with the same schema or the same description.
 func renamed(old Tool, was, now map[string]Tool) string {
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		if _, known := was[name]; known {
@@ -137,7 +136,7 @@ func renamed(old Tool, was, now map[string]Tool) string {
 	return ""
 }
 
-// tools writes definitions in the form in which requests are compared.
+// tools converts definitions to the form in which requests are compared.
 func tools(server string, defs map[string]Tool) []tool {
 	var all []tool
 	for _, name := range slices.Sorted(maps.Keys(defs)) {

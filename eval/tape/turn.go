@@ -10,38 +10,38 @@ import (
 	"molar/schemas"
 )
 
-// A Seen is what happened in one turn, live, in a replay, or as a tape tells it.
+// A Turn is what happened in one turn: live, in a replay, or on a tape.
 type Turn struct {
 	User      string
-	Guardrail string // pass, refuse, or "" without one
+	Guardrail string // pass, refuse, or "" without a verdict
 	Calls     []TurnCall
 	Answer    string
-	// Answered says that the turn came to its end, with or without an error.
+	// Answered reports whether the turn ended, with or without an error.
 	Answered bool
 	Sum      Sum
-	// Err is what the turn failed with; a tape has its text alone, in Sum.
+	// Err is the error of the turn; a tape has only its text, in Sum.
 	Err error
-	// By is the provider that answered, and its model; a tape does not tell it.
+	// By is the provider and model that answered; a tape does not have it.
 	By string
-	// At is where a tape tells it.
+	// At holds the lines on the tape.
 	At Lines
 }
 
-// Lines are places on a tape; 0 is none.
+// Lines are line numbers on a tape; 0 means none.
 type Lines struct{ User, Guardrail, Answer int }
 
-// A SeenCall is a call with its result.
+// A TurnCall is a call with its result.
 type TurnCall struct {
 	Call         schemas.ToolCall
 	Server, Tool string
 	Output       json.RawMessage
 	IsError      bool
 	Done         bool
-	// Line and DoneLine are where a tape has call and result.
+	// Line and DoneLine are the lines of call and result on the tape.
 	Line, DoneLine int
 }
 
-// Event notes an event of a turn.
+// Event adds an event of the turn.
 func (s *Turn) Event(e answer.Event, err error) {
 	if err != nil {
 		s.Err, s.Sum.Error = err, err.Error()
@@ -66,7 +66,7 @@ func (s *Turn) Event(e answer.Event, err error) {
 	}
 }
 
-// result puts a result to its call.
+// result adds a result to its call.
 func (s *Turn) result(of TurnCall) {
 	for i := range s.Calls {
 		c := &s.Calls[i]
@@ -77,7 +77,7 @@ func (s *Turn) result(of TurnCall) {
 	}
 }
 
-// Made are the calls in the form that package match compares.
+// MatchCalls returns the calls in the form that package match compares.
 func (s *Turn) MatchCalls() []match.Call {
 	made := make([]match.Call, len(s.Calls))
 	for i, c := range s.Calls {
@@ -97,15 +97,14 @@ type Step struct {
 	seq int
 }
 
-// A Server is what a tape knows of the tools of one.
+// A Server holds the listed tools of a server.
 type Server struct {
 	Tools map[string]Tool
-	// Line is the last line that lists tools.
+	// Line is the last line of the tape that lists tools.
 	Line int
 }
 
-// ModelPass is the pass of a request. A look-up of models is a probe, whatever it was made
-// in the middle of.
+// ModelPass returns the pass of a request. A look-up of models is always a probe.
 func (r *Record) ModelPass() string {
 	if lookup(r.Path) {
 		return passProbe
@@ -113,7 +112,7 @@ func (r *Record) ModelPass() string {
 	return r.Pass
 }
 
-// lookup reports whether an address is that of a list of models rather than of a call.
+// lookup reports whether a path is that of model metadata rather than of a call.
 func lookup(path string) bool {
 	path, _, _ = strings.Cut(path, "?")
 	return slices.ContainsFunc([]string{"/api/show", "/api/tags", "/api/ps", "/api/version", "/models"}, func(end string) bool {
@@ -121,7 +120,7 @@ func lookup(path string) bool {
 	})
 }
 
-// decision reads the guardrail's verdict out of a step: pass, refuse, or "".
+// decision returns the guardrail's verdict in an event: pass, refuse, or "".
 func decision(e answer.Event) string {
 	switch {
 	case e.Step != "2.1":
@@ -132,7 +131,7 @@ func decision(e answer.Event) string {
 	return "refuse"
 }
 
-// sumOf sums a turn up by its last event.
+// sumOf converts the last event of a turn to its summary.
 func sumOf(d *answer.Done) Sum {
 	return Sum{
 		Finish: string(d.Finish), Refused: d.Refused, ModelCalls: d.ModelCalls, ToolCalls: d.ToolCalls,

@@ -7,7 +7,7 @@ import (
 	"molar/schemas"
 )
 
-// A provider without a model has no wire of its own: this is how its calls are written down.
+// A provider without a model has no wire: its calls are written in this form.
 
 type localRequest struct {
 	System      string               `json:"system"`
@@ -23,7 +23,7 @@ type localRequest struct {
 	Stop        []string             `json:"stop,omitempty"`
 }
 
-// LocalRequest writes a request of such a provider.
+// LocalRequest encodes a request of a provider without a model.
 func LocalRequest(req providers.Request) []byte {
 	return encode(localRequest{
 		System: req.System, Messages: req.Messages, Tools: req.Tools, Model: req.Model,
@@ -32,7 +32,7 @@ func LocalRequest(req providers.Request) []byte {
 	})
 }
 
-// A LocalChunk is a chunk of such a provider.
+// A LocalChunk is an encoded chunk of such a provider.
 type LocalChunk struct {
 	Text     string                 `json:"text,omitempty"`
 	Thinking string                 `json:"thinking,omitempty"`
@@ -43,7 +43,7 @@ type LocalChunk struct {
 	Finish   providers.FinishReason `json:"finish,omitempty"`
 }
 
-// Local is the form of a chunk in which it is written down.
+// Local converts a chunk to its encoded form.
 func Local(c providers.Chunk) LocalChunk {
 	return LocalChunk{c.Text, c.Thinking, c.Call, c.Sources, c.Usage, c.Note, c.Finish}
 }

@@ -11,7 +11,8 @@ import (
 	"molar/internal/sse"
 )
 
-// Of says which wire an address speaks, and the model that it names; "" for none.
+// ProviderOf returns the provider whose wire uses an address, and the model in its path; both
+// may be "".
 func ProviderOf(address string) (provider, model string) {
 	path := address
 	if u, err := url.Parse(address); err == nil {
@@ -28,8 +29,8 @@ func ProviderOf(address string) (provider, model string) {
 	return "", ""
 }
 
-// ReadAnswer reads a recorded response: what it says, and its events as a stream, since
-// that is what Molar asks for.
+// ReadAnswer parses a recorded response. It returns the answer, and the response as a stream,
+// since Molar always asks for one.
 func ReadAnswer(provider, body string) (WireAnswer, Stream, error) {
 	list, chunks := events(body)
 	if len(list) == 0 {
@@ -58,7 +59,7 @@ func ReadAnswer(provider, body string) (WireAnswer, Stream, error) {
 	return a, s, nil
 }
 
-// add takes one event of an answer, or a whole one, of any wire.
+// add adds one event of a streamed answer, or a whole answer, of any wire.
 func (a *WireAnswer) add(event object) error {
 	var said wireReader
 	if list, _ := event["candidates"].([]any); len(list) > 0 {
@@ -96,11 +97,11 @@ func (a *WireAnswer) add(event object) error {
 
 func whole(v any) int {
 	n, _ := v.(json.Number)
-	i, _ := n.Int64() // what is no number counts nothing
+	i, _ := n.Int64() // a malformed number counts as 0
 	return int(i)
 }
 
-// part takes what is said or called in. A call without a name goes on with the last one.
+// part adds a text or a call. A call without a name continues the last one.
 func (a *WireAnswer) part(p Part) {
 	last := len(a.Calls) - 1
 	switch {
@@ -116,8 +117,8 @@ func (a *WireAnswer) part(p Part) {
 	}
 }
 
-// events are the objects of a body, and its events as a service sends them: those of a
-// stream, lines, the items of a list, or the body itself.
+// events returns the JSON objects in a body, and its events in encoded form. They are those of
+// an event stream, lines, the items of a list, or the body itself.
 func events(body string) (list []object, chunks [][]byte) {
 	for e, err := range sse.Events(strings.NewReader(strings.TrimLeft(body, " \t\r\n")), sse.Config{Limit: len(body) + 1, Lenient: true}) {
 		if err != nil {
@@ -133,7 +134,7 @@ func events(body string) (list []object, chunks [][]byte) {
 	return list, chunks
 }
 
-// sent writes an event. One that is cut stays so.
+// encodeEvent encodes an event. A cut event stays cut.
 func encodeEvent(e sse.Event) []byte {
 	text := "data: " + strings.ReplaceAll(string(e.Data), "\n", "\ndata: ")
 	if e.Name != "" {

@@ -13,28 +13,29 @@ const (
 	gemini = "gemini"
 	OpenAI = "openai"
 	ollama = "ollama"
-	// offline is none that goes over a network, see [LocalChunk].
+	// offline is the form of providers without a network, see [LocalChunk].
 	offline = "offline"
 )
 
-// A wireForm is the form of the traffic of a service.
+// A wireForm is the format of a service's traffic.
 type wireForm struct {
 	name, contentType string
-	// model reads the path of a request: whether it is of this wire, and the model that it
-	// names, "" where the body does. It is nil for a wire without paths.
+	// model parses the path of a request. It reports whether the path belongs to this wire, and
+	// returns the model in it, or "" if the body names the model. It is nil for a wire without
+	// paths.
 	model func(path string) (model string, ok bool)
-	// path is where a request for a model goes.
+	// path returns the path of a request for a model.
 	path func(model string) string
-	// write returns the pieces of an answer as they are streamed.
+	// write returns the chunks of a streamed answer.
 	write func(a WireAnswer, model string) [][]byte
-	// piece writes an event of an answer as a piece of a stream; nil where a whole answer has
-	// other events than a streamed one.
+	// piece encodes an event of an answer as a chunk; nil if the events of a whole answer differ
+	// from streamed ones.
 	piece func(event object) []byte
-	// lines is set where each event is a line, so that also a recorded stream is cut by them.
+	// lines is set if each event is a line, so that recorded streams are split by lines too.
 	lines bool
 }
 
-// wireForms are all wires that Molar speaks.
+// wireForms returns all wires that Molar uses.
 func wireForms() []wireForm {
 	return []wireForm{
 		{
@@ -66,14 +67,15 @@ func geminiModel(path string) (model string, ok bool) {
 	return m[1], true
 }
 
-// endsIn is the model of a wire whose requests name it in their body.
+// endsIn returns the model function of a wire whose requests name the model in their body.
 func endsIn(end string) func(path string) (model string, ok bool) {
 	return func(path string) (string, bool) { return "", strings.HasSuffix(path, end) }
 }
 
 func at(path string) func(model string) string { return func(string) string { return path } }
 
-// wireOf returns the wire that a provider speaks; Offline's for a provider that is not known.
+// wireOf returns the wire of a provider, or that of offline providers if the provider is
+// unknown.
 func wireOf(provider string) wireForm {
 	s, _ := providers.Find(provider)
 	var none wireForm

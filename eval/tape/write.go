@@ -9,7 +9,7 @@ import (
 // A Call is a tool call. Arguments is JSON text.
 type Call struct{ ID, Name, Arguments string }
 
-// An WireAnswer is what a model said.
+// A WireAnswer is a model's answer.
 type WireAnswer struct {
 	Text, Thinking string
 	Calls          []Call
@@ -17,13 +17,13 @@ type WireAnswer struct {
 	Finish string
 	// Prompt and Completion are tokens.
 	Prompt, Completion int
-	// signature is put on the first call, by a service that signs its thoughts.
+	// Signature is added to the first call, for a service that signs thoughts.
 	Signature string
-	// Words sends the text word by word.
+	// Words splits the text into one chunk per word.
 	Words bool
 }
 
-// A Stream is an answer as it comes over a wire.
+// A Stream is an answer as a service sends it.
 type Stream struct {
 	Path, ContentType string
 	Chunks            [][]byte
@@ -33,18 +33,18 @@ const eventStream = "text/event-stream"
 
 type object = map[string]any
 
-// Stream writes the answer in the wire of a provider.
+// Stream encodes the answer in the wire of a provider.
 func (a WireAnswer) Stream(provider, model string) Stream {
 	w := wireOf(provider)
 	return Stream{Path: w.path(model), ContentType: w.contentType, Chunks: w.write(a, model)}
 }
 
-// Refusal writes an error that every wire understands.
+// Refusal returns the body of an error response that every wire understands.
 func Refusal(status int, message string) []byte {
 	return encode(object{"error": object{"code": status, "status": "INVALID_ARGUMENT", "type": "invalid_request_error", "message": message}})
 }
 
-// refused is the message of a [Refusal].
+// refusalMessage returns the message of a [Refusal].
 func refusalMessage(body []byte) string {
 	var refusal struct{ Error struct{ Message string } }
 	if json.Unmarshal(body, &refusal) != nil {
@@ -53,7 +53,7 @@ func refusalMessage(body []byte) string {
 	return refusal.Error.Message
 }
 
-// encode writes what holds nothing but texts, numbers and checked JSON.
+// encode marshals a value that consists only of texts, numbers and valid JSON.
 func encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -64,7 +64,7 @@ func encode(v any) []byte {
 
 func event(v any) []byte { return append(append([]byte("data: "), encode(v)...), "\n\n"...) }
 
-// texts are the pieces in which the text is sent.
+// texts returns the pieces of the text.
 func (a WireAnswer) texts() []string {
 	switch {
 	case a.Text == "":
@@ -75,7 +75,7 @@ func (a WireAnswer) texts() []string {
 	return []string{a.Text}
 }
 
-// arguments are a call's arguments for a wire that wants an object.
+// arguments returns a call's arguments for a wire that requires an object.
 func (c Call) arguments() json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal([]byte(c.Arguments), &members) != nil || members == nil {
@@ -150,7 +150,7 @@ func (a WireAnswer) openAI(model string) [][]byte {
 	return chunks
 }
 
-// halves cuts arguments in two, as a service that streams them does.
+// halves splits arguments in two, like a service that streams them.
 func halves(s string) []string {
 	if len(s) < 8 {
 		return []string{s}

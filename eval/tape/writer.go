@@ -10,8 +10,7 @@ import (
 	"molar/eval/match"
 )
 
-// A Writer appends records, each in one write, so that a crash tears the last line at
-// most.
+// A Writer appends records, each in one write, so that a crash can damage only the last line.
 type Writer struct {
 	mu     sync.Mutex
 	to     io.Writer
@@ -21,7 +20,7 @@ type Writer struct {
 	offered map[string]int // the first exchange with a list of tools, by its hash
 }
 
-// NewWriter begins a tape with its header.
+// NewWriter writes the header and returns a writer.
 func NewWriter(to io.Writer, redact *Redactor, h Header) *Writer {
 	w := &Writer{to: to, redact: redact, offered: make(map[string]int)}
 	h.V = version
@@ -29,15 +28,15 @@ func NewWriter(to io.Writer, redact *Redactor, h Header) *Writer {
 	return w
 }
 
-// Err returns the first fault of writing; nothing was written since.
+// Err returns the first write error; nothing was written after it.
 func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-// shorten names the tools of a request by the first exchange that offered them: every request
-// of a turn offers the same ones, which are most of its bytes.
+// shorten replaces the tools of a request by the number of the first exchange with the same
+// tools. All requests of a turn offer the same ones, which are most of their bytes.
 func (w *Writer) shorten(r *Record) *Record {
 	tools := toolsOf(r.Body)
 	if tools == nil {
@@ -54,14 +53,14 @@ func (w *Writer) shorten(r *Record) *Record {
 	return &short
 }
 
-// Stop ends the tape: what is written from now on is dropped.
+// Stop discards all later records.
 func (w *Writer) Stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.to = io.Discard
 }
 
-// Write appends a record. The first fault is kept for [Writer.Err].
+// Write appends a record. The first error is kept for [Writer.Err].
 func (w *Writer) Write(r *Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,8 +76,8 @@ func (w *Writer) Write(r *Record) {
 	}
 }
 
-// encode redacts the line as a whole: no field is forgotten. Marks hold nothing that
-// JSON would escape.
+// encode encodes a record and redacts the whole line, so that no field is missed. Marks contain
+// nothing that JSON escapes.
 func (w *Writer) encode(r *Record) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -92,8 +91,7 @@ func (w *Writer) encode(r *Record) ([]byte, error) {
 	return []byte(w.redact.Text(b.String())), nil
 }
 
-// Seal puts the hash of a record's frame beside it: of what will stand on the tape,
-// without secrets.
+// Seal adds the hash of a record's frame, computed after redaction.
 func (w *Writer) Seal(r *Record) {
 	if clean := w.redact.Text(string(r.Frame)); json.Valid([]byte(clean)) {
 		r.Frame = json.RawMessage(clean)
@@ -101,11 +99,11 @@ func (w *Writer) Seal(r *Record) {
 	r.Sha = frameSha(r.Frame)
 }
 
-// frameSha is the hash of a frame.
+// frameSha returns the hash of a frame.
 func frameSha(frame json.RawMessage) string { return sha(match.CanonicalJSON(frame)) }
 
-// Reseal puts the right hashes on lines of a tape whose text was changed on purpose. Only
-// the hashes are written anew.
+// Reseal updates the hashes of a tape whose text was changed on purpose. It changes nothing
+// else.
 func Reseal(lines []byte) ([]byte, error) {
 	var sealed bytes.Buffer
 	for line := range bytes.Lines(lines) {
