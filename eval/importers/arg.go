@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// pythonKind is the type that a declared type demands.
+// pythonKind returns the Python type of a declared type.
 func pythonKind(declared string) (kind, bool) {
 	switch strings.ToLower(declared) {
 	case "string", "any":
@@ -49,8 +49,8 @@ func checkArg(name string, p Param, accepted []any, value any) Verdict {
 	return checkValue(name, value, accepted, want, item, variable)
 }
 
-// checkType reports whether the type fits, and whether the value stands for a
-// variable: it has the type of the accepted values, which is not the declared one.
+// checkType checks the type of a value. variable is set if the value has the type of the
+// accepted values rather than the declared one: then it stands for a variable.
 func checkType(name string, value any, accepted []any, want, item kind) (variable bool, v Verdict) {
 	first, known := firstKind(accepted)
 	variable = known && first != want
@@ -72,8 +72,8 @@ func checkType(name string, value any, accepted []any, want, item kind) (variabl
 	}
 }
 
-// itemsFit looks for an accepted list whose element types the value's elements have.
-// An accepted value that is no list lets every element pass.
+// itemsFit reports whether the elements have the types of an accepted list's elements. An
+// accepted value that is not a list allows any element.
 func itemsFit(name string, value any, accepted []any, item kind) bool {
 	elements, _ := value.([]any)
 	for _, a := range accepted {
@@ -95,7 +95,7 @@ func itemsFit(name string, value any, accepted []any, item kind) bool {
 	return false
 }
 
-// firstKind is the type of the first accepted value that is no mark of an omittable
+// firstKind returns the type of the first accepted value other than the mark of an omittable
 // argument.
 func firstKind(accepted []any) (kind, bool) {
 	for _, a := range accepted {
@@ -144,7 +144,7 @@ func checkList(name string, value any, accepted []any) Verdict {
 	return fault("value_error:list/tuple", "argument %q: %s is not among the accepted values", name, show(value))
 }
 
-// standardItems standardises the strings of a list. Text is taken as the list of its
+// standardItems standardises the strings of a list. It treats text as the list of its
 // characters, so that the mark of an omittable argument equals the empty list.
 func standardItems(v any) any {
 	list, ok := v.([]any)
@@ -187,8 +187,8 @@ func checkDict(name string, value any, accepted []any) Verdict {
 	return v
 }
 
-// dictFits compares one level: each key has its own list of accepted values. A key
-// that is missing is told before a value that is wrong.
+// dictFits compares one level: each key has its own list of accepted values. Missing keys are
+// reported before wrong values.
 func dictFits(name string, got, want map[string]any) Verdict {
 	for _, key := range sorted(want) {
 		if _, ok := got[key]; !ok && !omittableKey(want[key]) {
@@ -208,8 +208,8 @@ func dictFits(name string, got, want map[string]any) Verdict {
 	return valid()
 }
 
-// omittableKey reports whether a key may be left out. An accepted value that is text
-// instead of a list holds the empty text, as all text does.
+// omittableKey reports whether a key may be omitted. An accepted value that is text instead of a
+// list contains the empty text, as in Python.
 func omittableKey(accepted any) bool {
 	if _, isText := accepted.(string); isText {
 		return true
@@ -241,9 +241,8 @@ func checkDicts(name string, value any, accepted []any) Verdict {
 	return v
 }
 
-// standard is the form in which the benchmark compares texts: without spaces and
-// some punctuation, in lower case, with one kind of quote. It makes "1.5" and "15"
-// equal.
+// standard returns the form in which the benchmark compares texts: without spaces and some
+// punctuation, in lower case, with one kind of quote. It makes "1.5" and "15" equal.
 func standard(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" ,./-_*^", r) {

@@ -12,20 +12,19 @@ import (
 	"molar/eval/match"
 )
 
-// A Case is one line of a file of cases.
+// A Case is one case of the benchmark.
 type Case struct {
 	ID        string
 	Category  string
 	Functions []Function
-	// Answers are the expected calls; none for cases that want no call.
+	// Answers are the expected calls; empty for cases that expect no call.
 	Answers []Answer
 }
 
-// maxLine bounds one line of a file, in bytes.
+// maxLine is the maximum length of a line, in bytes.
 const maxLine = 16 << 20
 
-// lines calls f with each line that is not empty and its number; the error names
-// file and line.
+// lines calls f with each non-empty line. Its error names file and line.
 func lines(name string, r io.Reader, f func(line []byte) error) error {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 64<<10), maxLine)
@@ -33,7 +32,7 @@ func lines(name string, r io.Reader, f func(line []byte) error) error {
 	for s.Scan() {
 		n++
 		line := s.Bytes()
-		if n == 1 { // the mark with which some editors begin a file
+		if n == 1 { // the byte order mark
 			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 		}
 		line = bytes.TrimSpace(line)
@@ -56,13 +55,13 @@ func lines(name string, r io.Reader, f func(line []byte) error) error {
 	return nil
 }
 
-// clip is the start of a line, for a message.
+// clip returns the start of a line, for a message.
 func clip(line []byte) string {
 	const longest = 20
 	return strings.ToValidUTF8(string(line[:min(len(line), longest)]), "")
 }
 
-// ReadCases reads a file of cases, one JSON object a line.
+// ReadCases reads a file of cases, one JSON object per line.
 func ReadCases(name string, r io.Reader) ([]Case, error) {
 	var cases []Case
 	err := lines(name, r, func(line []byte) error {
@@ -93,8 +92,8 @@ func ReadCases(name string, r io.Reader) ([]Case, error) {
 	return cases, err
 }
 
-// CategoryOf takes the category out of an id: "parallel_multiple_17" is of
-// "parallel_multiple", "live_simple_0-0-0" of "live_simple".
+// CategoryOf returns the category in an id: "parallel_multiple" for "parallel_multiple_17",
+// "live_simple" for "live_simple_0-0-0".
 func CategoryOf(id string) string {
 	category := strings.TrimRight(id, "0123456789-_")
 	if strings.HasPrefix(id[len(category):], "_") {
@@ -141,8 +140,8 @@ func (c *Case) readFunctions(raw json.RawMessage) error {
 	return nil
 }
 
-// ReadAnswers reads a file of accepted answers and puts them into the cases of the
-// same id. Ids without a case are passed over.
+// ReadAnswers reads a file of accepted answers and adds them to the cases with the same id. It
+// skips ids without a case.
 func ReadAnswers(name string, r io.Reader, cases []Case) error {
 	index := make(map[string]int, len(cases))
 	for i := range cases {
@@ -195,15 +194,15 @@ func answers(id string, list []any) ([]Answer, error) {
 	return out, nil
 }
 
-// A Line is one line of a file of calls to be judged.
+// A Line is one line of a file of calls to judge.
 type Line struct {
 	ID string
-	// Category beats the one in the id when it is not empty.
+	// Category overrides the category in the id, if not empty.
 	Category string
 	Calls    []RawCall
 }
 
-// A RawCall is a call as a model made it.
+// A RawCall is a call in the form in which a model made it.
 type RawCall struct {
 	ID       string `json:"id"`
 	Function struct {
@@ -212,11 +211,10 @@ type RawCall struct {
 	} `json:"function"`
 }
 
-// Arguments are JSON text. A file may also hold the object itself, as some wires write
-// it.
+// Arguments is JSON text. A file may contain the object itself instead, as on some wires.
 type Arguments string
 
-// UnmarshalJSON reads text, or takes anything else as it stands.
+// UnmarshalJSON decodes a string, and keeps any other value as JSON text.
 func (a *Arguments) UnmarshalJSON(raw []byte) error {
 	if string(raw) == "null" {
 		return nil
@@ -228,7 +226,7 @@ func (a *Arguments) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// ReadCalls hands each line of a file of calls to f, in order.
+// ReadCalls calls f with each line of a file of calls, in order.
 func ReadCalls(name string, r io.Reader, f func(Line) error) error {
 	return lines(name, r, func(raw []byte) error {
 		var row struct {
@@ -246,8 +244,8 @@ func ReadCalls(name string, r io.Reader, f func(Line) error) error {
 	})
 }
 
-// parse reads the arguments of calls. Arguments that are no JSON object make the
-// whole answer unreadable, as the official decoder sees it.
+// parse decodes the arguments of calls. Arguments that are not a JSON object make the whole
+// answer unreadable, as in the official decoder.
 func parse(raw []RawCall) ([]call, Verdict) {
 	calls := make([]call, 0, len(raw))
 	for _, r := range raw {
@@ -277,7 +275,7 @@ func (c *Case) Judge(line Line) Verdict {
 	calls, v := parse(line.Calls)
 	if !v.Valid {
 		if strings.Contains(category, "irrelevance") {
-			return valid() // what cannot be read is no call
+			return valid() // an unreadable answer counts as no call
 		}
 		return v
 	}

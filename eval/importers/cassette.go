@@ -15,11 +15,11 @@ import (
 	"molar/eval/match"
 )
 
-// Cassette reads a cassette of go-vcr, of VCR for Ruby or of vcrpy, in YAML or JSON: lists
-// of requests and responses under names that differ little.
+// Cassette reads a cassette of go-vcr, of VCR for Ruby or of vcrpy, in YAML or JSON. Their lists
+// of requests and responses have similar keys.
 func Cassette(name string, data []byte) ([]Imported, error) {
 	var doc map[string]any
-	// Ruby tags bytes with one mark of exclamation, YAML with two.
+	// Ruby writes the tag !binary, YAML requires !!binary.
 	data = regexp.MustCompile(`(?m)([:-] )!binary\b`).ReplaceAll(data, []byte("$1!!binary"))
 	if err := recoverPanic(func() error { return yaml.Unmarshal(data, &doc) }); err != nil {
 		if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
@@ -53,7 +53,7 @@ func Cassette(name string, data []byte) ([]Imported, error) {
 	return importPairs(name, source, pairs)
 }
 
-// safely turns a panic of a parser that is not ours into an error.
+// recoverPanic turns a panic of a third-party parser into an error.
 func recoverPanic(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -63,13 +63,13 @@ func recoverPanic(f func() error) (err error) {
 	return f()
 }
 
-// status is the code of a response, which stands as a number beside the status, or in it.
+// status returns the code of a response, which is next to or inside its status.
 func status(response map[string]any) int {
 	v := response["code"]
 	if inner, ok := response["status"].(map[string]any); ok {
 		v = inner["code"]
 	}
-	n, _ := strconv.Atoi(text(v)) // without one it is none that is taken
+	n, _ := strconv.Atoi(text(v)) // a missing or malformed code is 0
 	return n
 }
 
@@ -83,8 +83,8 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// body is the body of a message: a text, bytes, a text inside with or without base64, or
-// JSON that was parsed; packed or not.
+// body returns the body of a message, unzipped: a text, bytes, a nested text with or without
+// base64, or parsed JSON.
 func body(message map[string]any) (string, error) {
 	if parsed, there := message["parsed_body"]; there {
 		return match.Canonical(match.Normal(parsed)), nil
@@ -103,7 +103,7 @@ func body(message map[string]any) (string, error) {
 	return gunzip(text(v))
 }
 
-// maxBody bounds a body when it is unpacked, in bytes.
+// maxBody is the maximum size of an unzipped body, in bytes.
 const maxBody = 64 << 20
 
 func gunzip(s string) (string, error) {

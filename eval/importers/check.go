@@ -14,26 +14,26 @@ type Function struct {
 	Required []string
 }
 
-// A Param is the declared type of an argument, in the benchmark's words ("integer",
-// "float", "dict"). Item is the declared type of an array's elements, or "".
+// A Param is the declared type of an argument, in the benchmark's terms ("integer", "float",
+// "dict"). Item is the declared type of an array's elements, or "".
 type Param struct {
 	Type, Item string
 }
 
-// An Answer is one expected call. Accepted lists, for each argument, the values that
-// pass; the empty string among them marks the argument as omittable.
+// An Answer is one expected call. Accepted lists the accepted values of each argument; an empty
+// string among them marks the argument as omittable.
 type Answer struct {
 	Name     string
 	Accepted map[string][]any
 }
 
-// A Call is a call that a model made.
+// A call is a call that a model made.
 type call struct {
 	Name string
 	Args map[string]any
 }
 
-// A Verdict says whether calls pass. Type is the checker's own name of the first
+// A Verdict is the result of judging calls. Type is the official checker's name of the first
 // fault, such as "type_error:simple"; Reason is a sentence.
 type Verdict struct {
 	Valid  bool
@@ -47,9 +47,8 @@ func fault(kind, format string, args ...any) Verdict {
 	return Verdict{Type: kind, Reason: fmt.Sprintf(format, args...)}
 }
 
-// check judges the calls of one case. category names the group of cases: one with
-// "parallel" in its name takes calls in any order, one with "irrelevance" passes
-// without a call, one with "relevance" with any.
+// check judges the calls of one case. In a category with "parallel" in its name the order of the
+// calls is free; "irrelevance" requires no call, and "relevance" at least one, whatever it is.
 func check(category string, functions []Function, answers []Answer, calls []call) Verdict {
 	switch {
 	case strings.Contains(category, "irrelevance"):
@@ -83,9 +82,8 @@ func check(category string, functions []Function, answers []Answer, calls []call
 	}
 }
 
-// checkParallel pairs each expected call with the first call that fits it and is
-// still free. That is greedy, as the official checker is: another pairing might have
-// passed.
+// checkParallel pairs each expected call with the first unused call that matches it. That is
+// greedy, like the official checker: another pairing might pass.
 func checkParallel(functions []Function, answers []Answer, calls []call) Verdict {
 	if len(calls) != len(answers) {
 		return fault("parallel_function_checker_no_order:wrong_count", "expected %d calls, got %d", len(answers), len(calls))
@@ -121,8 +119,8 @@ func find(functions []Function, name string) *Function {
 	return nil
 }
 
-// checkCall judges one call: name, required arguments, unknown arguments, then type
-// and value of each, then the arguments that the answer demands.
+// checkCall judges one call: its name, required arguments, unknown arguments, the type and value
+// of each argument, and then the arguments that the answer requires.
 func checkCall(f *Function, answer *Answer, call call) Verdict {
 	if f == nil {
 		return fault("simple_function_checker:wrong_func_name", "function %q is not among the case's functions", answer.Name)
@@ -153,6 +151,6 @@ func checkCall(f *Function, answer *Answer, call call) Verdict {
 	return valid()
 }
 
-// sorted are the keys of a map in the order in which they are judged, so that of several
-// faults the same one is told each time.
+// sorted returns the keys of a map in sorted order, so that of several faults always the same
+// one is reported.
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

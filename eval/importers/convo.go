@@ -15,7 +15,7 @@ import (
 	"molar/schemas"
 )
 
-// Server is the name under which imported tools are attached.
+// Server is the name of the server of imported tools.
 const Server = "imported"
 
 // An Imported is a case with its tape.
@@ -26,7 +26,7 @@ type Imported struct {
 	Notes []string
 }
 
-// A convo is a conversation of another program, taken apart.
+// A conversation is a parsed conversation of another program.
 type conversation struct {
 	id, source, provider, model string
 	tags                        []string
@@ -41,8 +41,8 @@ type conversationTurn struct {
 	steps []conversationStep
 }
 
-// A convoStep is one answer of the model: what was sent, what came, and what the calls
-// gave.
+// A conversationStep is one answer of the model: the request, the response, and the results of
+// the calls.
 type conversationStep struct {
 	method  string
 	request json.RawMessage
@@ -53,10 +53,10 @@ type conversationStep struct {
 
 type conversationCall struct {
 	tape.Call
-	output json.RawMessage // nil when the recording ends before
+	output json.RawMessage // nil if the recording ends before the result
 }
 
-// said adds an answer to the last turn.
+// addAnswer adds an answer to the last turn.
 func (c *conversation) addAnswer(a tape.WireAnswer, s tape.Stream) *conversationStep {
 	t := &c.turns[len(c.turns)-1]
 	step := conversationStep{method: http.MethodPost, stream: s, text: a.Text}
@@ -67,7 +67,7 @@ func (c *conversation) addAnswer(a tape.WireAnswer, s tape.Stream) *conversation
 	return &t.steps[len(t.steps)-1]
 }
 
-// build writes the case and the tape.
+// build returns the case and the tape.
 func (c *conversation) build() (Imported, error) {
 	var b bytes.Buffer
 	w := tape.NewBuilder(&b, tape.Header{
@@ -117,7 +117,7 @@ func (c *conversation) build() (Imported, error) {
 	return Imported{Case: out, Tape: b.Bytes(), Notes: c.notes}, w.Err()
 }
 
-// completeTools adds tools that were called and never described.
+// completeTools returns the tools, including those that were called but not described.
 func (c *conversation) completeTools() []tape.Tool {
 	known := make(map[string]bool)
 	for _, t := range c.tools {
@@ -137,7 +137,7 @@ func (c *conversation) completeTools() []tape.Tool {
 	return all
 }
 
-// firstLine is the first line of an answer that is long enough to know it again.
+// firstLine returns the first line of an answer with at least two bytes, cut to 120.
 func firstLine(s string) string {
 	const longest = 120
 	for line := range strings.Lines(s) {

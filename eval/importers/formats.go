@@ -24,7 +24,7 @@ func importPairs(name, source string, pairs []pair) ([]Imported, error) {
 	return []Imported{imported}, nil
 }
 
-// longestQuote bounds what of a file stands in an error, in bytes.
+// longestQuote is the maximum length of a quotation in an error, in bytes.
 const longestQuote = 120
 
 // HTTPRR reads a recording of httprr: a header line, then the lengths of each request
@@ -54,7 +54,7 @@ func HTTPRR(name string, data []byte) ([]Imported, error) {
 	return importPairs(name, "httprr", pairs)
 }
 
-// parsePair reads a request and a response as they were on the wire.
+// parsePair parses a request and a response in HTTP's wire format.
 func parsePair(request, response []byte) (pair, error) {
 	req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(request)))
 	if err != nil {
@@ -76,8 +76,8 @@ func parsePair(request, response []byte) (pair, error) {
 	return pair{method: req.Method, url: req.URL.String(), request: string(body), status: resp.StatusCode, response: string(answer)}, nil
 }
 
-// Pairs reads request and response pairs, one JSON object after the other: source, method,
-// url, status, request, response. Those of one source are one recording.
+// Pairs reads request and response pairs: consecutive JSON objects with source, method, url,
+// status, request and response. Pairs with the same source are one recording.
 func Pairs(name string, data []byte) ([]Imported, error) {
 	groups := make(map[string][]pair)
 	var order []string
@@ -114,7 +114,7 @@ func Pairs(name string, data []byte) ([]Imported, error) {
 	return all, nil
 }
 
-// plainText is the text of a JSON string, or the JSON itself.
+// plainText returns the text of a JSON string, or other JSON unchanged.
 func plainText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

@@ -9,8 +9,9 @@ import (
 	"molar/eval/tape"
 )
 
-// OpenAI reads conversations in OpenAI's form: messages, or requests with their responses,
-// one after the other or in a list. Several choices have no one truth and are refused.
+// OpenAI reads conversations in OpenAI's format: messages, or requests with their responses,
+// consecutive or in a list. It rejects responses with several choices, since it is unknown which
+// one is right.
 func OpenAI(name string, data []byte) ([]Imported, error) {
 	var all []Imported
 	for v, err := range values(data) {
@@ -33,7 +34,7 @@ func OpenAI(name string, data []byte) ([]Imported, error) {
 	return all, nil
 }
 
-// openAIConvo takes messages apart into turns, with the answer as the last of them.
+// openAIConversation splits messages into turns. A response becomes the last message.
 func openAIConversation(raw []byte) (*conversation, error) {
 	var line struct {
 		ID       string          `json:"id"`
@@ -57,11 +58,11 @@ func openAIConversation(raw []byte) (*conversation, error) {
 	}
 	messages := asked.Messages()
 	if response != nil {
-		said, _, err := tape.ReadAnswer(tape.OpenAI, string(response))
+		answer, _, err := tape.ReadAnswer(tape.OpenAI, string(response))
 		if err != nil {
 			return nil, err
 		}
-		messages = append(messages, tape.Message{Role: "assistant", Text: said.Text, Calls: said.Calls})
+		messages = append(messages, tape.Message{Role: "assistant", Text: answer.Text, Calls: answer.Calls})
 	}
 	c := &conversation{id: line.ID, source: "openai", provider: tape.OpenAI, model: "imported", tags: []string{"imported", "openai"}, tools: asked.Tools()}
 	for i, m := range messages {
@@ -86,7 +87,7 @@ func (c *conversation) message(m tape.Message) error {
 			return errors.New("the assistant speaks before the user")
 		}
 		a := tape.WireAnswer{Text: m.Text, Calls: m.Calls}
-		c.addAnswer(a, a.Stream(tape.OpenAI, "")) // as it would have come
+		c.addAnswer(a, a.Stream(tape.OpenAI, "")) // as a service would stream it
 	case "tool":
 		if left := takeResults(c.lastCalls(), m.Results); len(left) > 0 {
 			return fmt.Errorf("no call has the id %q", left[0].ID)

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// formats are the readers, by the name of the format.
+// formats returns the readers by format.
 func formats() map[string]func(name string, data []byte) ([]Imported, error) {
 	return map[string]func(string, []byte) ([]Imported, error){
 		"cassette": Cassette, "httprr": HTTPRR, "openai": OpenAI, "pairs": Pairs,
 	}
 }
 
-// choices are the names of what [Read] reads.
+// choices lists the formats that [Read] accepts.
 func choices() string { return strings.Join(slices.Sorted(maps.Keys(formats())), ", ") }
 
-// Read makes cases of a file. Without a format, the file's beginning tells it.
+// Read converts a file to cases. Without a format it guesses one from the start of the file.
 func Read(format, name string, data []byte) ([]Imported, error) {
 	if format == "" {
 		if format = guess(data); format == "" {
@@ -33,7 +33,7 @@ func Read(format, name string, data []byte) ([]Imported, error) {
 	return read(name, data)
 }
 
-// guess tells the format of a file by what it begins with.
+// guess returns the format of a file by its start, or "".
 func guess(data []byte) string {
 	if bytes.HasPrefix(data, []byte("httprr trace")) {
 		return "httprr"
@@ -62,18 +62,18 @@ func guess(data []byte) string {
 	return ""
 }
 
-// A value is one JSON value of a file, with the line where it begins.
+// A value is one JSON value of a file, with its first line.
 type value struct {
 	raw  json.RawMessage
 	line int
 }
 
-// values yields the JSON values of a file: one after the other, or those of one list.
+// values yields the JSON values of a file: consecutive ones, or the items of a list.
 func values(data []byte) func(yield func(value, error) bool) {
 	return func(yield func(value, error) bool) {
 		dec := json.NewDecoder(bytes.NewReader(data))
 		if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '[' {
-			_, _ = dec.Token() // the list's beginning
+			_, _ = dec.Token() // the opening bracket
 		}
 		for dec.More() {
 			at := dec.InputOffset()

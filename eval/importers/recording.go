@@ -22,14 +22,14 @@ type pair struct {
 	response    string
 }
 
-// baseName is a file's name without its extension.
+// baseName returns a file's name without its extension.
 func baseName(file string) string {
 	name := filepath.Base(file)
 	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
-// recording makes a case of the pairs of one recording. Requests of one conversation
-// follow one another; a request whose last message is the user's begins a turn.
+// recording makes a case from the pairs of one recording. Requests of a conversation are
+// consecutive, and a request whose last message is the user's begins a turn.
 func recording(id, source string, pairs []pair) (Imported, error) {
 	c := &conversation{id: id, source: source, tags: []string{"imported", source}}
 	for i, p := range pairs {
@@ -56,7 +56,7 @@ func recording(id, source string, pairs []pair) (Imported, error) {
 	return c.build()
 }
 
-// add takes one exchange into the conversation.
+// add adds one exchange to the conversation.
 func (c *conversation) add(p pair, model string) error {
 	asked, err := tape.ReadRequest([]byte(p.request))
 	if err != nil {
@@ -101,7 +101,7 @@ func (c *conversation) add(p pair, model string) error {
 	return nil
 }
 
-// lastCalls are the calls that the last answer of the last turn made.
+// lastCalls returns the calls of the last answer.
 func (c *conversation) lastCalls() []conversationCall {
 	if len(c.turns) == 0 || len(c.turns[len(c.turns)-1].steps) == 0 {
 		return nil
@@ -110,8 +110,8 @@ func (c *conversation) lastCalls() []conversationCall {
 	return steps[len(steps)-1].calls
 }
 
-// takeResults gives calls their results, by id where both have one, else by name and in
-// order. left are results of no call.
+// takeResults assigns results to calls, by id if both have one, else by name and in order. It
+// returns the results without a call.
 func takeResults(calls []conversationCall, results []tape.Part) (left []tape.Part) {
 	for _, r := range results {
 		i := slices.IndexFunc(calls, func(c conversationCall) bool {

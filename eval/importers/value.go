@@ -12,8 +12,8 @@ import (
 	"molar/eval/match"
 )
 
-// A kind is the type that a JSON value has in Python, in which the benchmark's rules
-// are written: 5 and 5.0 differ, and true is no number.
+// A kind is the Python type of a JSON value, since the benchmark's rules are defined by Python:
+// 5 and 5.0 differ, and true is not a number.
 type kind string
 
 const (
@@ -26,8 +26,8 @@ const (
 	kindDict   kind = "dict"
 )
 
-// kindOf says which type a decoded value has. Numbers are json.Number, or float64
-// once they were converted.
+// kindOf returns the type of a decoded value. Numbers are json.Number, or float64 after a
+// conversion.
 func kindOf(v any) kind {
 	switch v := v.(type) {
 	case bool:
@@ -53,15 +53,14 @@ func kindOf(v any) kind {
 	}
 }
 
-// decode reads exactly one JSON value, as [match.Decode] does, with Python's numbers.
+// decode decodes exactly one JSON value, like [match.Decode], and accepts Python's numbers.
 func decode(data []byte) (any, error) { return match.Decode(pythonNumbers(data)) }
 
-// notANumber stands for NaN; no JSON text begins with a zero byte
-// unless somebody means this.
+// notANumber represents NaN. Its zero byte keeps it apart from ordinary texts.
 const notANumber = "\x00NaN"
 
-// pythonNumbers writes what Python takes for JSON and JSON does not know, NaN and the
-// infinities, in a form that decodes.
+// pythonNumbers replaces NaN and the infinities, which Python accepts in JSON, by values that
+// decode.
 func pythonNumbers(data []byte) []byte {
 	if !bytes.Contains(data, []byte("NaN")) && !bytes.Contains(data, []byte("Infinity")) {
 		return data
@@ -89,18 +88,18 @@ func pythonNumbers(data []byte) []byte {
 	return out.Bytes()
 }
 
-// show writes a value for a person, and Python's numbers as Python does.
+// show returns a value for a message, with Python's numbers written as in Python.
 func show(v any) string {
 	return strings.NewReplacer(`"\u0000NaN"`, "NaN", "1e999999", "Infinity").Replace(match.Show(v))
 }
 
-// bare reports whether data begins with the word, and the word ends there.
+// bare reports whether data begins with the word, as a whole.
 func bare(data []byte, word string) bool {
 	rest, ok := bytes.CutPrefix(data, []byte(word))
 	return ok && (len(rest) == 0 || bytes.ContainsAny(rest[:1], " \t\r\n,]}"))
 }
 
-// equal compares as Python does: 5 == 5.0 and true == 1 hold, at any depth.
+// equal compares two values like Python: 5 == 5.0 and true == 1, at any depth.
 func equal(a, b any) bool {
 	x, isX := number(a)
 	y, isY := number(b)
@@ -122,7 +121,7 @@ func equal(a, b any) bool {
 	}
 }
 
-// number reads what Python compares as a number, exactly; NaN is nil, which equals nothing.
+// number returns what Python compares as a number, exactly; NaN is nil, which equals nothing.
 func number(v any) (*big.Float, bool) {
 	switch v := v.(type) {
 	case bool:
@@ -145,7 +144,7 @@ func number(v any) (*big.Float, bool) {
 
 // float converts a number to a float; one out of range becomes infinite.
 func float(n json.Number) float64 {
-	f, _ := strconv.ParseFloat(string(n), 64) // a number of JSON is a number of Go
+	f, _ := strconv.ParseFloat(string(n), 64) // Go parses every JSON number
 	return f
 }
 
@@ -154,5 +153,5 @@ func contains(list []any, v any) bool {
 	return slices.ContainsFunc(list, func(item any) bool { return equal(item, v) })
 }
 
-// omittable reports whether an accepted list says that the argument may be left out.
+// omittable reports whether the accepted values mark the argument as omittable.
 func omittable(accepted []any) bool { return contains(accepted, "") }

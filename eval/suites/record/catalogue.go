@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// serveCatalogue answers as a GeoNetwork 4 does: three records, one of them with orders
-// to the reader in its abstract, and a search that fails when it asks for an outage.
+// serveCatalogue answers like a GeoNetwork 4 with three records, one of which has instructions
+// for the reader in its abstract. A search for "outage" fails.
 func serveCatalogue(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -1,12 +1,12 @@
-// Command record makes the tapes of the suites again: it runs every case for real, with
-// the host's own binary, the real servers of the examples and a model that says what
-// the scripts beside this file tell it to, in the true wire of each provider. Run it
+// Command record records the tapes of the suites again: it runs every case for real, with
+// the host's binary, the real servers of the examples, and a model that follows
+// the scripts in this folder, in the wire format of each provider. Run it
 // from the root of the module after a change of prompts, tools or wires:
 //
 //	go run ./eval/suites/record            # all cases
 //	go run ./eval/suites/record -id 'sdi-*'
 //
-// It writes tapes and never a case: what should happen is for people to say.
+// It writes tapes and never cases, since expectations are for people to write.
 package main
 
 import (
@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string) error {
 	return errors.Join(faults...)
 }
 
-// A stage holds what a case runs against.
+// A stage holds the programs that a case runs against.
 type stage struct {
 	dir, molar, family, sdi string
 	model                   *model
@@ -88,7 +88,7 @@ type stage struct {
 	servers                 []*exec.Cmd
 }
 
-// newStage builds the binaries and starts the model, a catalogue and its server.
+// newStage builds the binaries, and starts the model and the catalogue with its MCP server.
 func newStage(ctx context.Context, molar string) (_ *stage, err error) {
 	s := &stage{molar: molar, model: newModel()}
 	if s.dir, err = os.MkdirTemp("", "molar-suites-"); err != nil {
@@ -116,8 +116,7 @@ func newStage(ctx context.Context, molar string) (_ *stage, err error) {
 	return s, s.startCatalogue(ctx)
 }
 
-// startCatalogue serves recorded answers of a GeoNetwork, and the real server of the
-// example in front of it.
+// startCatalogue serves answers of a GeoNetwork, with the example's real MCP server in front.
 func (s *stage) startCatalogue(ctx context.Context) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -134,7 +133,7 @@ func (s *stage) startCatalogue(ctx context.Context) error {
 	return nil
 }
 
-// sdiAddress is where the example's server listens while tapes are made.
+// sdiAddress is the address of the example's server during recording.
 const sdiAddress = "127.0.0.1:38301"
 
 func (s *stage) Close() {
@@ -149,7 +148,7 @@ func (s *stage) Close() {
 	_ = os.RemoveAll(s.dir)
 }
 
-// play records one case and puts its tape in place.
+// play records one case and stores its tape.
 func (s *stage) play(ctx context.Context, c *eval.Case, script script) error {
 	s.model.set(script)
 	out := filepath.Join(s.dir, eval.SafeName(c.ID)+".yaml")
@@ -187,14 +186,14 @@ func (s *stage) play(ctx context.Context, c *eval.Case, script script) error {
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, text)
 	}
-	// A tape that the script does not fit is kept: it shows what went otherwise.
+	// A tape that does not match the script is kept, to show the difference.
 	if err := errors.Join(s.model.left(), s.keep(filepath.Join(s.dir, eval.SafeName(c.ID)+".tape.jsonl"), c.TapeFile())); err != nil || !slices.ContainsFunc(c.Faults, func(f string) bool { return strings.HasPrefix(f, "tool:") }) {
 		return err
 	}
 	return s.underFaults(ctx, c)
 }
 
-// keep puts a tape in place, with addresses that every machine shares.
+// keep stores a tape, with addresses that are the same on every machine.
 func (s *stage) keep(from, to string) error {
 	data, err := os.ReadFile(from)
 	if err != nil {
@@ -212,7 +211,7 @@ func (s *stage) keep(from, to string) error {
 	return os.WriteFile(to, sealed, 0o644) //nolint:gosec // a file of the repository
 }
 
-// config copies a case's config so that the family server is the built one.
+// config copies a case's config, with the built family server.
 func (s *stage) config(c *eval.Case) (string, error) {
 	data, err := os.ReadFile(c.ConfigFile())
 	if err != nil {
@@ -223,11 +222,11 @@ func (s *stage) config(c *eval.Case) (string, error) {
 	return file, os.WriteFile(file, []byte(text), 0o600) //nolint:gosec // in our own folder
 }
 
-// underFaults takes what the host asks under the faults of a case over into its tape, with the
-// answers of the script: a model that has to see a fault is asked otherwise.
+// underFaults updates a tape to the requests that the host makes under the case's faults, with
+// the answers of the script: a fault that a model sees changes its requests.
 func (s *stage) underFaults(ctx context.Context, c *eval.Case) error {
-	accept := func(more ...string) (string, error) {
-		args := append([]string{"eval", "accept", "--id", c.ID, c.File}, more...)
+	accept := func(extra ...string) (string, error) {
+		args := append([]string{"eval", "accept", "--id", c.ID, c.File}, extra...)
 		cmd := exec.CommandContext(ctx, s.molar, args...) //nolint:gosec // our own binary
 		cmd.Env = []string{"HOME=" + s.dir}
 		text, err := cmd.CombinedOutput()

@@ -18,25 +18,25 @@ import (
 	"molar/internal/testkit/models"
 )
 
-// A script is what the model says in one case.
+// A script is the model's output in one case.
 type script struct {
-	// Judge are the guardrail's answers, YES once they have run out. They need not be
-	// asked for: of most messages the host is sure without a model.
+	// Judge are the guardrail's answers; further ones are YES. They may remain unused, since
+	// code decides most messages.
 	Judge []string `yaml:"judge"`
-	// Steps answer the tool and answer passes, in order.
+	// Steps are the answers to the tool and answer passes, in order.
 	Steps []step `yaml:"steps"`
-	// Summary answers every request for a summary.
+	// Summary is the answer to every request for a summary.
 	Summary string `yaml:"summary"`
 }
 
-// A step is one answer: text, then calls, or a refusal with Status.
+// A step is one answer: text followed by calls, or a refusal with Status.
 type step struct {
 	Text   string `yaml:"text"`
 	Calls  []call `yaml:"calls"`
 	Status int    `yaml:"status"`
 }
 
-// A call has its arguments as a mapping, or byte for byte.
+// A call has its arguments as a mapping, or as raw text.
 type call struct {
 	Name string         `yaml:"name"`
 	Args map[string]any `yaml:"args"`
@@ -75,10 +75,10 @@ func readScripts(dir string) (map[string]script, error) {
 	return all, nil
 }
 
-// A model answers as a script says, in the wires of Ollama, Gemini and OpenAI.
+// A model answers as its script says, in the wires of Ollama, Gemini and OpenAI.
 type model struct {
 	url    string
-	ollama *models.Server // tells of its models
+	ollama *models.Server // answers requests about models
 
 	mu     sync.Mutex
 	script script
@@ -106,7 +106,7 @@ func (m *model) set(s script) {
 	m.script, m.judged, m.step, m.faults = s, 0, 0, nil
 }
 
-// left says what of a script was not asked for, or asked for in excess.
+// left returns an error for unused steps, and for requests beyond the last step.
 func (m *model) left() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -116,8 +116,8 @@ func (m *model) left() error {
 	return errors.Join(m.faults...)
 }
 
-// reply chooses the answer to a request: only the judge's request asks for a verdict,
-// and summaries are the only other thing that a small model is asked for.
+// reply selects the answer to a request. Only the judge's request contains "verdict", and all
+// other requests to a small model are for summaries.
 func (m *model) reply(body string) step {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,10 +138,10 @@ func (m *model) reply(body string) step {
 	return step{Status: http.StatusInternalServerError}
 }
 
-// smallModel is the model of guardrail and summaries in every config here.
+// smallModel is the model of the guardrail and of summaries in all configs of the suites.
 const smallModel = "qwen2.5:3b-instruct"
 
-// answer is the step as a model says it.
+// answer converts a step to a model's answer.
 func (s step) answer() tape.WireAnswer {
 	a := tape.WireAnswer{Text: s.Text, Words: true, Prompt: 100, Completion: 20, Signature: "c2NyaXB0ZWQ="}
 	for i, c := range s.Calls {

@@ -25,8 +25,8 @@ func listen(ctx context.Context, h http.Handler) (string, error) {
 
 type object = map[string]any
 
-// ServeHTTP answers in the wire of a request; what asks no model is answered as Ollama
-// and OpenAI do.
+// ServeHTTP answers in the wire of the request. Requests other than model calls are answered
+// like Ollama and OpenAI.
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	provider, name := tape.ProviderOf(r.URL.Path)
 	if r.URL.Path == "/v1/models" {
@@ -46,7 +46,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		var in struct {
 			Model string `json:"model"`
 		}
-		_ = json.Unmarshal(body, &in) // a request without a model is of none
+		_ = json.Unmarshal(body, &in) // without a model the name is empty
 		name = in.Model
 	}
 	s := m.reply(string(body) + small(name))
@@ -64,7 +64,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// small marks a request of a small model, whatever the service calls it.
+// small returns smallModel if the name is that of a provider's small model.
 func small(name string) string {
 	if strings.Contains(name, "lite") || strings.Contains(name, "nano") {
 		return smallModel
