@@ -13,7 +13,7 @@ import (
 	"molar/eval"
 )
 
-// between cuts what stands between two marks.
+// between returns the text between two marks.
 func between(t *testing.T, text, from, to string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(text, from)
@@ -27,7 +27,7 @@ func between(t *testing.T, text, from, to string) string {
 // TestHTML_policy: the page's policy allows its own style and script by their hashes,
 // byte for byte, and nothing else.
 func TestHTML_policy(t *testing.T) {
-	page := written(t, eval.HTML)
+	page := format(t, eval.HTML)
 	policy := between(t, page, `http-equiv="Content-Security-Policy" content="`, `"`)
 	policy = strings.NewReplacer("&#39;", "'", "&#43;", "+").Replace(policy)
 	for kind, text := range map[string]string{
@@ -49,7 +49,7 @@ func TestHTML_policy(t *testing.T) {
 // TestHTML_firstCause: each case that was judged and did not pass has exactly one mark
 // of its first cause, and a passed one has none.
 func TestHTML_firstCause(t *testing.T) {
-	page := written(t, eval.HTML)
+	page := format(t, eval.HTML)
 	cases := strings.Split(page, `<details class="case"`)[1:]
 	if len(cases) != 4 {
 		t.Fatalf("%d cases", len(cases))
@@ -85,7 +85,7 @@ func TestJUnit_schema(t *testing.T) {
 		"": {"testsuites"}, "testsuites": {"testsuite"}, "testsuite": {"properties", "testcase", "system-out"},
 		"properties": {"property"}, "testcase": {"error", "failure", "system-out"},
 	}
-	dec := xml.NewDecoder(strings.NewReader(written(t, eval.JUnit)))
+	dec := xml.NewDecoder(strings.NewReader(format(t, eval.JUnit)))
 	open, last := []string{""}, []int{0}
 	for {
 		token, err := dec.Token()

@@ -76,7 +76,7 @@ files: ["more/*"]
 	}
 }
 
-// TestLoad_faults: every fault names file and line.
+// TestLoad_faults: every error names file and line.
 func TestLoad_faults(t *testing.T) {
 	for _, test := range []struct{ name, file, text, want string }{
 		{"unknown key", "a.yaml", "id: a\nuser: x\nexpekt: {}\n", `a.yaml:3: unknown field "expekt", did you mean "expect"?`},
@@ -111,7 +111,7 @@ func TestLoad_faults(t *testing.T) {
 	}
 }
 
-// TestSchema: the suites that ship fit the schema, and a key that does not exist does not.
+// TestSchema: the bundled suites match the schema, and an unknown key does not.
 func TestSchema(t *testing.T) {
 	data, err := eval.Schema()
 	if err != nil {

@@ -14,15 +14,15 @@ import (
 	"molar/schemas"
 )
 
-// says is one judged turn, as its tape tells it.
-type says struct {
+// A tapedTurn is one turn on a tape, with its expectations.
+type tapedTurn struct {
 	expect   string
 	calls    []schemas.ToolCall
 	decision string
 }
 
-// measured scores turns, each a case of its own.
-func measured(t *testing.T, turns ...says) *eval.Report {
+// measure scores turns, each as a separate case.
+func measure(t *testing.T, turns ...tapedTurn) *eval.Report {
 	t.Helper()
 	var all []eval.Case
 	for i, s := range turns {
@@ -63,13 +63,13 @@ func measured(t *testing.T, turns ...says) *eval.Report {
 // TestMetrics counts by hand: one call right, one with a wrong argument of two, one
 // missing, one too many, one turn that rightly makes none and one that wrongly does.
 func TestMetrics(t *testing.T) {
-	m := measured(t,
-		says{expect: "calls: {items: [{name: f, args: {a: 1}}]}", calls: []schemas.ToolCall{call("f", `{"a":1}`)}},
-		says{expect: "calls: {items: [{name: f, args: {a: 1, b: 2}}]}", calls: []schemas.ToolCall{call("f", `{"a":1,"b":3}`)}},
-		says{expect: "calls: {items: [{name: f}, {name: g}]}", calls: []schemas.ToolCall{call("f", `{}`), call("h", `{}`)}},
-		says{expect: "no_call: true"},
-		says{expect: "no_call: true", calls: []schemas.ToolCall{call("f", `{}`)}},
-		says{expect: "calls: {items: [{name: f}]}"},
+	m := measure(t,
+		tapedTurn{expect: "calls: {items: [{name: f, args: {a: 1}}]}", calls: []schemas.ToolCall{call("f", `{"a":1}`)}},
+		tapedTurn{expect: "calls: {items: [{name: f, args: {a: 1, b: 2}}]}", calls: []schemas.ToolCall{call("f", `{"a":1,"b":3}`)}},
+		tapedTurn{expect: "calls: {items: [{name: f}, {name: g}]}", calls: []schemas.ToolCall{call("f", `{}`), call("h", `{}`)}},
+		tapedTurn{expect: "no_call: true"},
+		tapedTurn{expect: "no_call: true", calls: []schemas.ToolCall{call("f", `{}`)}},
+		tapedTurn{expect: "calls: {items: [{name: f}]}"},
 	).Metrics
 	// Names: 3 hits of 5 made and 5 expected; whole calls: 2 hits.
 	for _, test := range []struct {
@@ -99,11 +99,11 @@ func TestMetrics(t *testing.T) {
 
 // TestMetrics_guardrail: four verdicts, one in each field, with the intervals of 1 of 2.
 func TestMetrics_guardrail(t *testing.T) {
-	g := measured(t,
-		says{expect: "guardrail: pass", decision: "pass"},
-		says{expect: "guardrail: pass", decision: "refuse"},
-		says{expect: "guardrail: refuse", decision: "pass"},
-		says{expect: "guardrail: refuse", decision: "refuse"},
+	g := measure(t,
+		tapedTurn{expect: "guardrail: pass", decision: "pass"},
+		tapedTurn{expect: "guardrail: pass", decision: "refuse"},
+		tapedTurn{expect: "guardrail: refuse", decision: "pass"},
+		tapedTurn{expect: "guardrail: refuse", decision: "refuse"},
 	).Metrics.Guardrail
 	share := eval.NewShare(1, 2)
 	want := eval.GuardMatrix{PassPass: 1, PassRefuse: 1, RefusePass: 1, RefuseRefuse: 1, Unsafe: share, OverBlock: share}
@@ -114,7 +114,7 @@ func TestMetrics_guardrail(t *testing.T) {
 	near(t, "high", *g.Unsafe.High, 0.905469)
 }
 
-// TestMetrics_nothing: what cannot be measured has no value, rather than 0 or 1.
+// TestMetrics_nothing: a metric that cannot be measured has no value, rather than 0 or 1.
 func TestMetrics_nothing(t *testing.T) {
 	m := eval.NewReport(nil).Metrics
 	for name, v := range map[string]*float64{

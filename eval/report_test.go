@@ -14,7 +14,7 @@ import (
 	"molar/eval/tape"
 )
 
-// hostile is what a tool may write to steer a terminal or a page.
+// hostile is a tool's output that tries to control a terminal or a page.
 const hostile = "\x1b]0;owned\x07\x1b[2J</pre><script>alert(1)</script>\u202eabc ```\n## head"
 
 func sample() *eval.Report {
@@ -41,7 +41,7 @@ func sample() *eval.Report {
 	return rep
 }
 
-func written(t *testing.T, form func(io.Writer, *eval.Report) error) string {
+func format(t *testing.T, form func(io.Writer, *eval.Report) error) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := form(&b, sample()); err != nil {
@@ -52,9 +52,9 @@ func written(t *testing.T, form func(io.Writer, *eval.Report) error) string {
 
 func short(w io.Writer, r *eval.Report) error { return eval.Text(w, r, false) }
 
-// TestText_stripsControls: no byte of a tool reaches the terminal as a command.
+// TestText_stripsControls: no control sequence of a tool reaches the terminal.
 func TestText_stripsControls(t *testing.T) {
-	text := written(t, short)
+	text := format(t, short)
 	if strings.ContainsAny(text, "\x1b\x07") || strings.Contains(text, "\u202e") {
 		t.Errorf("control characters in the table:\n%q", text)
 	}
@@ -66,7 +66,7 @@ func TestText_stripsControls(t *testing.T) {
 }
 
 func TestHTML_escapes(t *testing.T) {
-	page := written(t, eval.HTML)
+	page := format(t, eval.HTML)
 	if strings.Contains(page, "<script>alert") || strings.Contains(page, "\x1b") {
 		t.Error("a tool's text became markup")
 	}
@@ -86,7 +86,7 @@ func TestJUnit(t *testing.T) {
 			Name string `xml:"name,attr"`
 		} `xml:"testsuite"`
 	}
-	if err := xml.Unmarshal([]byte(written(t, eval.JUnit)), &got); err != nil {
+	if err := xml.Unmarshal([]byte(format(t, eval.JUnit)), &got); err != nil {
 		t.Fatal(err)
 	}
 	if got.Tests != 4 || got.Failures != 2 || got.Errors != 1 || len(got.Suites) != 3 || got.Suites[0].Name != "a" {
@@ -96,7 +96,7 @@ func TestJUnit(t *testing.T) {
 
 func TestJSON_reads(t *testing.T) {
 	var back eval.Report
-	if err := json.Unmarshal([]byte(written(t, eval.JSON)), &back); err != nil {
+	if err := json.Unmarshal([]byte(format(t, eval.JSON)), &back); err != nil {
 		t.Fatal(err)
 	}
 	if back.Summary != sample().Summary || back.Cases[2].Drift[0].Class != tape.System {
@@ -104,7 +104,7 @@ func TestJSON_reads(t *testing.T) {
 	}
 }
 
-// drifted are cases that drifted: all but the last for the same changed word.
+// drifted returns cases that drifted, all but the last because of the same changed word.
 func drifted(n int) *eval.Report {
 	var all []eval.CaseResult
 	for i := range n {
@@ -125,7 +125,7 @@ func drifted(n int) *eval.Report {
 	return eval.NewReport(all)
 }
 
-// TestGroups: one cause is told once, however many cases drifted for it, in every form.
+// TestGroups: every format reports a cause once, however many cases drifted because of it.
 func TestGroups(t *testing.T) {
 	rep := drifted(200)
 	if len(rep.Groups) != 2 || len(rep.Groups[0].Cases) != 199 {
@@ -151,7 +151,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestJUnit_totals: each suite has the numbers of its own cases.
+// TestJUnit_totals: each suite has the totals of its cases.
 func TestJUnit_totals(t *testing.T) {
 	var b bytes.Buffer
 	if err := eval.JUnit(&b, drifted(5)); err != nil {

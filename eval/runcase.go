@@ -22,7 +22,7 @@ func (r *Runner) Case(ctx context.Context, c *Case) (CaseResult, error) {
 	if r.cfg.Trials > 0 {
 		trials = r.cfg.Trials
 	}
-	var kept CaseResult
+	var returned CaseResult
 	var statuses []Status
 	var all []CaseResult
 	for range trials {
@@ -32,23 +32,23 @@ func (r *Runner) Case(ctx context.Context, c *Case) (CaseResult, error) {
 			return result, err
 		}
 		result.TookMS = msSince(started)
-		if len(statuses) == 0 || kept.Status == StatusPass {
-			kept = result
+		if len(statuses) == 0 || returned.Status == StatusPass {
+			returned = result
 		}
 		statuses, all = append(statuses, result.Status), append(all, result)
 	}
 	if trials > 1 {
-		kept.Trials, kept.trials = statuses, all
+		returned.Trials, returned.trials = statuses, all
 		for _, run := range all {
 			if run.WhatIf != nil {
-				kept.Outcomes = append(kept.Outcomes, run.WhatIf.Outcome)
+				returned.Outcomes = append(returned.Outcomes, run.WhatIf.Outcome)
 			}
 		}
-		if kept.Status == StatusFail && slices.Contains(statuses, StatusPass) {
-			kept.Status = StatusFlaky
+		if returned.Status == StatusFail && slices.Contains(statuses, StatusPass) {
+			returned.Status = StatusFlaky
 		}
 	}
-	return kept, nil
+	return returned, nil
 }
 
 // ReadTape reads and validates the case's tape.

@@ -14,8 +14,8 @@ import (
 	"molar/schemas"
 )
 
-// story writes a case and a tape of one turn.
-func story(t *testing.T, expect string, build func(*tape.Builder)) []eval.Case {
+// writeCase writes a case and a tape of one turn.
+func writeCase(t *testing.T, expect string, build func(*tape.Builder)) []eval.Case {
 	t.Helper()
 	dir := files(t, map[string]string{"a.yaml": "id: a\nuser: Which?\nexpect: " + expect + "\n"})
 	f, err := os.Create(filepath.Join(dir, "a.tape.jsonl"))
@@ -78,7 +78,7 @@ func TestScore(t *testing.T) {
 		{"guardrail without a verdict", `{guardrail: pass}`, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			rep, err := eval.Score(story(t, test.expect, twoCalls))
+			rep, err := eval.Score(writeCase(t, test.expect, twoCalls))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,9 +89,9 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// TestScore_inventedCitation: an address that no result holds is a fault.
+// TestScore_inventedCitation: citing an address that is in no result is a fault.
 func TestScore_inventedCitation(t *testing.T) {
-	rep, err := eval.Score(story(t, `{answer: {all: [{citation: any}]}}`, func(b *tape.Builder) {
+	rep, err := eval.Score(writeCase(t, `{answer: {all: [{citation: any}]}}`, func(b *tape.Builder) {
 		b.ModelAnswer("offline", "answer", tape.WireAnswer{Text: "See https://made.example/up"}, "")
 		b.Answer("See https://made.example/up")
 	}))
@@ -184,7 +184,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompare_turns: what two runs did otherwise is told, though both passed.
+// TestCompare_turns: differences between two runs are reported, even if both passed.
 func TestCompare_turns(t *testing.T) {
 	rep := func(args, answer string, tokens int) *eval.Report {
 		return eval.NewReport([]eval.CaseResult{{ID: "a", Status: eval.StatusPass, Turns: []eval.TurnResult{{

@@ -13,8 +13,7 @@ import (
 	"molar/schemas"
 )
 
-// A scriptedHost makes the call in every second run that is asked of it, and none in the
-// others.
+// A scriptedHost makes the call in every second run, and none in the others.
 type scriptedHost struct{ runs *int }
 
 func (h scriptedHost) Run(context.Context, agent.Turn) iter.Seq2[answer.Event, error] {
@@ -37,7 +36,7 @@ func (scriptedHost) Close()                       {}
 // trial runs a case that expects one call.
 func trial(t *testing.T, mode eval.Mode, trials int) *eval.Report {
 	t.Helper()
-	cases := story(t, `{calls: {items: [{name: f, args: {n: 1}}]}}`, func(b *tape.Builder) {
+	cases := writeCase(t, `{calls: {items: [{name: f, args: {n: 1}}]}}`, func(b *tape.Builder) {
 		b.ModelAnswer("offline", "tool", tape.WireAnswer{Calls: []tape.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}}}, "")
 		b.Call(1, "s", "f", call("s__f", `{"n":1}`), json.RawMessage(`1`), false)
 		b.Answer("")
@@ -59,7 +58,7 @@ func trial(t *testing.T, mode eval.Mode, trials int) *eval.Report {
 	return rep
 }
 
-// TestMetrics_trials: every trial counts, not the one that is shown.
+// TestMetrics_trials: every trial counts, not only the one that is shown.
 func TestMetrics_trials(t *testing.T) {
 	m := trial(t, eval.Mode{LiveModel: true, LiveTools: true}, 4).Metrics
 	if m.Call.F1 == nil || *m.Call.F1 != 0.666667 || m.ModelCalls != 8 || m.Tokens != 40 || m.ToolCalls != 2 {
@@ -70,8 +69,8 @@ func TestMetrics_trials(t *testing.T) {
 	}
 }
 
-// TestMetrics_drift: where the tape stopped fitting, nobody was asked what to call, and
-// nothing was missed.
+// TestMetrics_drift: after drift the model was not asked what to call, so that no call counts as
+// missed.
 func TestMetrics_drift(t *testing.T) {
 	rep := trial(t, eval.Mode{}, 1)
 	if rep.Cases[0].Status != eval.StatusDrift {
@@ -82,9 +81,9 @@ func TestMetrics_drift(t *testing.T) {
 	}
 }
 
-// TestRun_faultHitsNothing: a case that drifted before its fault could hit is drift, as any.
+// TestRun_faultHitsNothing: a case that drifted before its fault could hit counts as drift.
 func TestRun_faultHitsNothing(t *testing.T) {
-	cases := story(t, `{no_call: true}`, func(b *tape.Builder) {
+	cases := writeCase(t, `{no_call: true}`, func(b *tape.Builder) {
 		b.ModelAnswer("offline", "tool", tape.WireAnswer{Calls: []tape.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}}}, "")
 		b.Answer("")
 	})
@@ -111,10 +110,10 @@ func TestRun_faultHitsNothing(t *testing.T) {
 	}
 }
 
-// TestSweep: each call of the tape fails in each way once, and a turn that ends with
-// neither an answer nor an error is a fault of the host.
+// TestSweep: each call of the tape fails once in each way, and a turn that ends with neither an
+// answer nor an error is a fault of the host.
 func TestSweep(t *testing.T) {
-	cases := story(t, `{calls: {items: [{name: f}]}}`, func(b *tape.Builder) {
+	cases := writeCase(t, `{calls: {items: [{name: f}]}}`, func(b *tape.Builder) {
 		b.ModelAnswer("offline", "tool", tape.WireAnswer{Calls: []tape.Call{{ID: "1", Name: "s__f", Arguments: `{"n":1}`}}}, "")
 		b.Call(1, "s", "f", call("s__f", `{"n":1}`), json.RawMessage(`1`), false)
 		b.ModelAnswer("offline", "answer", tape.WireAnswer{Text: "Done."}, "")
@@ -122,7 +121,7 @@ func TestSweep(t *testing.T) {
 	})
 	runs := 0
 	runner, err := eval.New(eval.Config{Open: func(context.Context, *eval.Case, *tape.Player, eval.Edges) (eval.Host, error) {
-		return scriptedHost{&runs}, nil // it never says anything
+		return scriptedHost{&runs}, nil // it never answers
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"molar/eval/importers"
 )
 
-// TestOfficialVerdicts compares with verdicts of the official checker, where a
-// folder of them is at hand: MOLAR_BFCL names it.
+// TestOfficialVerdicts compares with verdicts of the official checker, if MOLAR_BFCL names a
+// folder of them.
 func TestOfficialVerdicts(t *testing.T) {
 	dir := os.Getenv("MOLAR_BFCL")
 	if dir == "" {

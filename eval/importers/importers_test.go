@@ -15,8 +15,8 @@ import (
 	"molar/eval/tape"
 )
 
-// told reads an imported tape back.
-func told(t *testing.T, i importers.Imported) *tape.Tape {
+// readTape reads an imported tape back.
+func readTape(t *testing.T, i importers.Imported) *tape.Tape {
 	t.Helper()
 	s, err := tape.Read("t", i.Tape)
 	if err != nil {
@@ -43,7 +43,7 @@ func TestOpenAI(t *testing.T) {
 	if !c.Turns[1].Expect.NoCall || c.Turns[1].User != "Thanks" {
 		t.Errorf("second turn %+v", c.Turns[1])
 	}
-	s := told(t, all[0])
+	s := readTape(t, all[0])
 	if s.Header.Provider != "openai" || len(s.Turns) != 2 || string(s.Turns[0].Calls[0].Output) != `{"temp":31}` {
 		t.Errorf("story %+v", s)
 	}
@@ -74,7 +74,7 @@ const (
 
 func wantWeather(t *testing.T, i importers.Imported) {
 	t.Helper()
-	s := told(t, i)
+	s := readTape(t, i)
 	if s.Header.Provider != "gemini" || s.Header.Model != "gemini-2.5-flash" || len(s.Turns) != 1 {
 		t.Fatalf("story %+v", s)
 	}
@@ -138,8 +138,8 @@ func TestGoVCR(t *testing.T) {
 	}
 }
 
-// TestCassette reads what VCR for Ruby and vcrpy write: addresses under uri, bodies inside,
-// packed, as bytes, or as parsed JSON.
+// TestCassette reads the variants of VCR for Ruby and vcrpy: addresses under uri, and bodies
+// that are nested, zipped, bytes or parsed JSON.
 func TestCassette(t *testing.T) {
 	quote := func(s string) string {
 		data, err := json.Marshal(s)
@@ -190,7 +190,7 @@ func TestOpenAI_logs(t *testing.T) {
 	if err != nil || len(all) != 2 {
 		t.Fatalf("%d cases, %v", len(all), err)
 	}
-	if s := told(t, all[0]); len(s.Turns[0].Calls) != 1 || s.Turns[0].Calls[0].Tool != "weather" {
+	if s := readTape(t, all[0]); len(s.Turns[0].Calls) != 1 || s.Turns[0].Calls[0].Tool != "weather" {
 		t.Errorf("story %+v", s.Turns)
 	}
 	if got := all[1].Case.Turns[0].Expect.Answer.All[0].Contains; got != "Good day." {
@@ -198,7 +198,7 @@ func TestOpenAI_logs(t *testing.T) {
 	}
 }
 
-// TestRead_strange: what cannot be read is told with its beginning or its address.
+// TestRead_strange: errors about unreadable files quote their start or an address.
 func TestRead_strange(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"eval_set_id": "x", "eval_cases": []}`: "none of cassette, httprr, openai, pairs",
@@ -210,8 +210,7 @@ func TestRead_strange(t *testing.T) {
 	}
 }
 
-// TestEnding: a recording that ends with a call gets an answer that says so, and a
-// note.
+// TestEnding: a recording that ends with a call gets an answer that says so, and a note.
 func TestEnding(t *testing.T) {
 	line := fmt.Sprintf(`{"source":"s/x.yaml","method":"POST","url":%q,"status":200,"request":%s,"response":%s}`, geminiURL+":generateContent", geminiAsk, geminiCall)
 	all, err := importers.Pairs("p.jsonl", []byte(line))

@@ -52,11 +52,11 @@ func openAIConversation(raw []byte) (*conversation, error) {
 	if response == nil && line.Choices != nil {
 		response = raw
 	}
-	asked, err := tape.ReadRequest(request)
+	parsed, err := tape.ReadRequest(request)
 	if err != nil {
 		return nil, err
 	}
-	messages := asked.Messages()
+	messages := parsed.Messages()
 	if response != nil {
 		answer, _, err := tape.ReadAnswer(tape.OpenAI, string(response))
 		if err != nil {
@@ -64,7 +64,7 @@ func openAIConversation(raw []byte) (*conversation, error) {
 		}
 		messages = append(messages, tape.Message{Role: "assistant", Text: answer.Text, Calls: answer.Calls})
 	}
-	c := &conversation{id: line.ID, source: "openai", provider: tape.OpenAI, model: "imported", tags: []string{"imported", "openai"}, tools: asked.Tools()}
+	c := &conversation{id: line.ID, source: "openai", provider: tape.OpenAI, model: "imported", tags: []string{"imported", "openai"}, tools: parsed.Tools()}
 	for i, m := range messages {
 		if err := c.message(m); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i+1, err)

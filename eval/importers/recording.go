@@ -58,17 +58,17 @@ func recording(id, source string, pairs []pair) (Imported, error) {
 
 // add adds one exchange to the conversation.
 func (c *conversation) add(p pair, model string) error {
-	asked, err := tape.ReadRequest([]byte(p.request))
+	request, err := tape.ReadRequest([]byte(p.request))
 	if err != nil {
 		return fmt.Errorf("request: %w", err)
 	}
-	c.model = cmp.Or(c.model, model, asked.Model)
+	c.model = cmp.Or(c.model, model, request.Model)
 	if len(c.tools) == 0 {
-		c.tools = asked.Tools()
+		c.tools = request.Tools()
 	}
 	user := ""
 	var results []tape.Part // of the calls of the last answer
-	for _, m := range asked.Messages() {
+	for _, m := range request.Messages() {
 		switch m.Role {
 		case tape.KindSystem:
 			c.system = cmp.Or(c.system, m.Text)

@@ -19,7 +19,7 @@ const answers = `{"id":"simple_python_0","ground_truth":[{"trip":{"city":["New Y
 {"id":"multiple_0","ground_truth":[{"add":{"a":[1]}}]}
 `
 
-// TestJudge holds the rules, each with a call of its own.
+// TestJudge tests each rule with a separate call.
 func TestJudge(t *testing.T) {
 	known := load(t)
 	for _, test := range []struct {
@@ -144,7 +144,7 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-// Numbers that Python alone knows are told as Python writes them.
+// Numbers that only Python accepts in JSON are reported as Python writes them.
 func TestJudge_TellsPythonsNumbers(t *testing.T) {
 	c := load(t)["simple_python_0"]
 	for _, number := range []string{"NaN", "-Infinity"} {

@@ -7,8 +7,8 @@ import (
 	"molar/eval/match"
 )
 
-// shown writes pieces as [-was-]{+now+}.
-func shown(pieces []match.Piece) string {
+// render writes pieces as [-was-]{+now+}.
+func render(pieces []match.Piece) string {
 	var b strings.Builder
 	for _, p := range pieces {
 		switch p.Kind {
@@ -33,17 +33,17 @@ func TestWords(t *testing.T) {
 		{"gone soon", "", "[-gone soon-]"},
 		{"Trần Văn", "Trần Vân", "Trần [-Văn-]{+Vân+}"},
 	} {
-		if got := shown(match.Words(test.was, test.now)); got != test.want {
+		if got := render(match.Words(test.was, test.now)); got != test.want {
 			t.Errorf("%q, %q: %s, want %s", test.was, test.now, got, test.want)
 		}
 	}
 }
 
-// TestExcerpt: both sides are cut at the same places, and hold all that differs.
+// TestExcerpt: both sides are cut at the same places, and contain all differences.
 func TestExcerpt(t *testing.T) {
 	long := strings.Repeat("lorem ipsum ", 40)
 	was, now := match.Excerpt(match.Words(long+"first "+long+"second "+long, long+"1st "+long+"2nd "+long))
-	if got := shown(match.Words(was, now)); strings.Count(got, "[-") != 2 || !strings.Contains(got, "[-first-]{+1st+}") || !strings.Contains(got, "[-second-]{+2nd+}") {
+	if got := render(match.Words(was, now)); strings.Count(got, "[-") != 2 || !strings.Contains(got, "[-first-]{+1st+}") || !strings.Contains(got, "[-second-]{+2nd+}") {
 		t.Errorf("marks: %s", got)
 	}
 	if len(was) > 400 {
@@ -51,7 +51,7 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
-// TestChanges: the same change has the same form wherever it stands.
+// TestChanges: equal changes have equal forms, wherever they occur.
 func TestChanges(t *testing.T) {
 	a := match.Changes(match.Words("You answer briefly.", "You answer at length."))
 	b := match.Changes(match.Words("Much before. Answer briefly. More.", "Much before. Answer at length. More."))
@@ -63,7 +63,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestWords_long: texts that share nothing cost no table without bound.
+// TestWords_long: the table has a maximum size even if the texts share nothing.
 func TestWords_long(t *testing.T) {
 	if got := match.Words(strings.Repeat("a ", 20000), strings.Repeat("b ", 20000)); len(got) == 0 {
 		t.Error("nothing differs")

@@ -134,7 +134,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestAssignment has calls that a greedy pairing gets wrong in one of their orders.
+// TestAssignment has calls that a greedy pairing gets wrong in one of two orders.
 func TestAssignment(t *testing.T) {
 	p := match.Plan{Mode: match.ModeAnyOrder, Items: []match.Expected{
 		expected(t, `f {"x":{"any_of":[1,2]}}`), expected(t, `f {"x":1}`), expected(t, `f {"x":{"any_of":[2,3]}}`),
@@ -216,7 +216,7 @@ func TestEqual_hugeExponent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if match.Equal(a, b) { // that they are equal is not worth a gigabyte
+	if match.Equal(a, b) { // comparing them exactly would take a gigabyte
 		t.Error("huge numbers were unfolded")
 	}
 }

@@ -134,8 +134,8 @@ func (e *savedTurn) texts() []string {
 			all = append(all, call.Function.Arguments)
 		}
 	}
-	for _, kept := range e.tapes {
-		for _, r := range kept.Records {
+	for _, t := range e.tapes {
+		for _, r := range t.Records {
 			all = append(all, r.Text, string(r.Content))
 			if r.Call != nil {
 				all = append(all, r.Call.Function.Arguments)

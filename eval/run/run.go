@@ -51,7 +51,7 @@ func (f *SelectFlags) pick(cases []eval.Case) ([]eval.Case, error) {
 			return nil, cli.Usage(fmt.Errorf("--id %q: %w", glob, err))
 		}
 	}
-	kept := slices.DeleteFunc(slices.Clone(cases), func(c eval.Case) bool {
+	selected := slices.DeleteFunc(slices.Clone(cases), func(c eval.Case) bool {
 		id := len(f.IDs) == 0 || slices.ContainsFunc(f.IDs, func(glob string) bool {
 			ok, _ := path.Match(glob, c.ID)
 			return ok
@@ -59,10 +59,10 @@ func (f *SelectFlags) pick(cases []eval.Case) ([]eval.Case, error) {
 		tag := len(f.Tags) == 0 || slices.ContainsFunc(f.Tags, func(t string) bool { return slices.Contains(c.Tags, t) })
 		return !id || !tag
 	})
-	if len(kept) == 0 {
+	if len(selected) == 0 {
 		return nil, cli.With(eval.ExitNothing, fmt.Errorf("nothing was selected: %d cases were read", len(cases)))
 	}
-	return kept, nil
+	return selected, nil
 }
 
 // OutFlags name the files of reports.

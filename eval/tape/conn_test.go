@@ -17,20 +17,20 @@ import (
 	"molar/toolhandler"
 )
 
-// answering is a server that numbers its answers.
-type answering struct {
+// numberingServer is a server that numbers its answers.
+type numberingServer struct {
 	transport.Conn
 	calls chan int
 }
 
-func (a *answering) Request(_ context.Context, method string, _ json.RawMessage) (json.RawMessage, error) {
+func (a *numberingServer) Request(_ context.Context, method string, _ json.RawMessage) (json.RawMessage, error) {
 	if method == "boom" {
 		return nil, &transport.RPCError{Code: -32000, Message: "no"}
 	}
 	return json.RawMessage(fmt.Sprintf(`{"n":%d}`, <-a.calls)), nil
 }
 
-func (a *answering) Close() error { return nil }
+func (a *numberingServer) Close() error { return nil }
 
 func dialTo(c transport.Conn) transport.Dialer {
 	return func(context.Context, transport.ServerConfig, transport.Notify) (transport.Conn, error) {
@@ -55,15 +55,15 @@ func connect(t *testing.T, d transport.Dialer) transport.Conn {
 	return conn
 }
 
-// taped records a server that is called with the given params, in order.
-func taped(t *testing.T, params ...string) []byte {
+// recordCalls records a server that is called with the given params, in order.
+func recordCalls(t *testing.T, params ...string) []byte {
 	t.Helper()
 	rec, b := record(t)
 	calls := make(chan int, len(params))
 	for i := range params {
 		calls <- i + 1
 	}
-	conn := connect(t, rec.Dial(dialTo(&answering{calls: calls})))
+	conn := connect(t, rec.Dial(dialTo(&numberingServer{calls: calls})))
 	for _, p := range params {
 		if _, err := conn.Request(tape.InTurn(t.Context(), 1), "tools/call", json.RawMessage(p)); err != nil {
 			t.Fatal(err)
@@ -74,12 +74,12 @@ func taped(t *testing.T, params ...string) []byte {
 }
 
 func TestConn(t *testing.T) {
-	data := taped(t, `{"name":"f","arguments":{"a":1,"b":2}}`, `{"name":"f","arguments":{"a":1,"b":2}}`, `{"name":"f","arguments":{"a":3}}`)
+	data := recordCalls(t, `{"name":"f","arguments":{"a":1,"b":2}}`, `{"name":"f","arguments":{"a":1,"b":2}}`, `{"name":"f","arguments":{"a":3}}`)
 	p := play(t, data, nil)
 	conn := connect(t, p.Dial(noDial(t)))
 	for _, test := range []struct{ params, want string }{
 		{`{"name":"f","arguments":{"a":3}}`, `{"n":3}`},
-		{`{"name":"f","arguments":{"b":2,"a":1.0},"_meta":{"progressToken":9}}`, `replay`}, // 1.0 is another text than 1
+		{`{"name":"f","arguments":{"b":2,"a":1.0},"_meta":{"progressToken":9}}`, `replay`}, // the texts 1.0 and 1 differ
 		{`{"name":"f","arguments":{"b":2,"a":1},"_meta":{"progressToken":9}}`, `{"n":1}`},
 		{`{"name":"f","arguments":{"a":1,"b":2}}`, `{"n":2}`},
 		{`{"name":"f","arguments":{"a":1,"b":2}}`, `replay`},
@@ -117,8 +117,8 @@ func (c callerOf) CallFor(ctx context.Context, _ *schemas.Person, server, tool s
 	return schemas.ToolResult{Output: out, Server: server, ToolName: tool}, err
 }
 
-// TestEqualCalls makes calls that are alike side by side: in every replay each gets
-// the result that it got in the recording.
+// TestEqualCalls makes equal calls in parallel: in every replay each gets the result that it got
+// in the recording.
 func TestEqualCalls(t *testing.T) {
 	const n = 4
 	execute := func(conn transport.Conn) []string {
@@ -142,7 +142,7 @@ func TestEqualCalls(t *testing.T) {
 	for i := range n {
 		numbers <- i + 1
 	}
-	want := execute(connect(t, rec.Dial(dialTo(&answering{calls: numbers}))))
+	want := execute(connect(t, rec.Dial(dialTo(&numberingServer{calls: numbers}))))
 	for range 20 {
 		p := play(t, b.Bytes(), nil)
 		if diff := cmp.Diff(want, execute(connect(t, p.Dial(noDial(t))))); diff != "" {
@@ -152,11 +152,11 @@ func TestEqualCalls(t *testing.T) {
 }
 
 func TestLiveTools_compares(t *testing.T) {
-	data := taped(t, `{"name":"f","arguments":{}}`)
+	data := recordCalls(t, `{"name":"f","arguments":{}}`)
 	p := play(t, data, func(c *tape.PlayerConfig) { c.LiveTools = true })
 	calls := make(chan int, 1)
 	calls <- 7
-	conn := connect(t, p.Dial(dialTo(&answering{calls: calls})))
+	conn := connect(t, p.Dial(dialTo(&numberingServer{calls: calls})))
 	got, err := conn.Request(tape.InTurn(t.Context(), 1), "tools/call", json.RawMessage(`{"name":"f","arguments":{}}`))
 	if err != nil || string(got) != `{"n":7}` {
 		t.Errorf("gave %s (%v), want the live result", got, err)
@@ -167,10 +167,10 @@ func TestLiveTools_compares(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) {
-	data := taped(t, `{"name":"f","arguments":{}}`, `{"name":"f","arguments":{}}`)
+	data := recordCalls(t, `{"name":"f","arguments":{}}`, `{"name":"f","arguments":{}}`)
 	for _, test := range []struct {
 		fault  string
-		nth    int // request that is hit
+		nth    int // the number of the request that is hit
 		result string
 		err    error
 	}{

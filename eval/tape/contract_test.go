@@ -20,8 +20,9 @@ func (l listing) Request(context.Context, string, json.RawMessage) (json.RawMess
 	return json.RawMessage(`{"tools":[` + l.tool + `]}`), nil
 }
 
-// TestContract_builtTape: a tape that was made from an import or a trace may know of a tool
-// what a model reads and no more, which is no change of the tool. What it has is compared.
+// TestContract_builtTape: a tape that was made from an import or a trace may have only those
+// fields of a tool that a model sees. The others do not count as changed; those that it has are
+// compared.
 func TestContract_builtTape(t *testing.T) {
 	const now = `{"name":"f","inputSchema":{"type":"object"},"outputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`
 	for name, test := range map[string]struct {

@@ -51,8 +51,8 @@ func play(t *testing.T, data []byte, change func(*tape.PlayerConfig)) *tape.Play
 	return p
 }
 
-// said collects the text of one model call.
-func said(ctx context.Context, p providers.Provider, req providers.Request) (text string, calls []schemas.ToolCall, err error) {
+// modelText collects the text of one model call.
+func modelText(ctx context.Context, p providers.Provider, req providers.Request) (text string, calls []schemas.ToolCall, err error) {
 	for chunk, failure := range p.Stream(ctx, req) {
 		if failure != nil {
 			return text, calls, failure
@@ -75,8 +75,7 @@ func request() providers.Request {
 	}
 }
 
-// TestHTTP records a real provider over a real wire, and plays the tape with no
-// server behind it.
+// TestHTTP records a real provider over HTTP, and replays the tape without a server.
 func TestHTTP(t *testing.T) {
 	const key = "sk-secret-of-this-test-0123456789"
 	got := make(chan struct{})
@@ -84,13 +83,13 @@ func TestHTTP(t *testing.T) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for i, text := range []string{"Hel", "lo \u00e9", "!"} {
 			event := `data: {"choices":[{"index":0,"delta":{"content":"` + text + `"}}]}` + "\n\n"
-			cut := len(event) - 8 // inside a character, for one of them
+			cut := len(event) - 8 // splits a character in one of the events
 			_, _ = io.WriteString(w, event[:cut])
 			_ = http.NewResponseController(w).Flush()
 			_, _ = io.WriteString(w, event[cut:])
 			_ = http.NewResponseController(w).Flush()
 			if i == 0 {
-				<-got // the recorder must have passed the first piece on
+				<-got // waits until the recorder has forwarded the first piece
 			}
 		}
 		_, _ = io.WriteString(w, `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
@@ -122,7 +121,7 @@ func TestHTTP(t *testing.T) {
 	server.Close()
 	p := play(t, b.Bytes(), nil)
 	played := open(t, server.URL+"/v1", "another-key", p.Transport(http.DefaultTransport))
-	again, _, err := said(tape.InTurn(t.Context(), 1), p.Provider(played, false), asked)
+	again, _, err := modelText(tape.InTurn(t.Context(), 1), p.Provider(played, false), asked)
 	if err != nil || again != text {
 		t.Errorf("replay said %q (%v), the recording %q", again, err, text)
 	}
@@ -155,7 +154,7 @@ func (s scripted) Stream(context.Context, providers.Request) iter.Seq2[providers
 	}
 }
 
-// never fails the test when the inside of an edge is reached.
+// never fails the test if an edge is called.
 type never struct{ t *testing.T }
 
 func (n never) Name() string { return "offline" }
@@ -169,13 +168,13 @@ func recorded(t *testing.T, req providers.Request) []byte {
 	t.Helper()
 	rec, b := record(t)
 	p := rec.Provider(scripted{[]providers.Chunk{{Text: "Hi"}, {Finish: providers.FinishStop}}}, true)
-	if _, _, err := said(tape.InTurn(t.Context(), 1), p, req); err != nil {
+	if _, _, err := modelText(tape.InTurn(t.Context(), 1), p, req); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
 }
 
-// TestDrift changes one byte at a time: each has its own class and no other.
+// TestDrift makes one small change at a time: each yields its own class and no other.
 func TestDrift(t *testing.T) {
 	fenced := "<data-%s source=\"s\">\n{\"x\":1}\n</data-%s>"
 	base := request()
@@ -203,9 +202,9 @@ func TestDrift(t *testing.T) {
 		{"tool gone", func(r *providers.Request) { r.Tools = nil }, []string{tape.Schema}},
 		{"model", func(r *providers.Request) { r.Model = "n" }, []string{tape.Config}},
 		{"temperature", func(r *providers.Request) { r.Temperature = new(0.5) }, []string{tape.Config}},
-		{"call's name", func(r *providers.Request) { r.Messages[1] = calling("s__g", `{"a":"b"}`) }, []string{tape.CallName}},
-		{"call's arguments", func(r *providers.Request) { r.Messages[1] = calling("s__f", `{"a":"c"}`) }, []string{tape.CallArgs}},
-		{"call's id and blanks", func(r *providers.Request) { r.Messages[1] = calling("s__f", `{ "a": "b" }`) }, nil},
+		{"call's name", func(r *providers.Request) { r.Messages[1] = callMessage("s__g", `{"a":"b"}`) }, []string{tape.CallName}},
+		{"call's arguments", func(r *providers.Request) { r.Messages[1] = callMessage("s__f", `{"a":"c"}`) }, []string{tape.CallArgs}},
+		{"call's id and blanks", func(r *providers.Request) { r.Messages[1] = callMessage("s__f", `{ "a": "b" }`) }, nil},
 		{"result", func(r *providers.Request) {
 			r.Messages[2].Parts[0].Text = strings.Replace(strings.ReplaceAll(fenced, "%s", "0123456789abcdef"), `"x":1`, `"x":2`, 1)
 		}, []string{tape.Result}},
@@ -221,7 +220,7 @@ func TestDrift(t *testing.T) {
 			req.Tools = append([]schemas.ToolInfo(nil), base.Tools...)
 			test.change(&req)
 			p := play(t, data, nil)
-			text, _, err := said(tape.InTurn(t.Context(), 1), p.Provider(never{t}, true), req)
+			text, _, err := modelText(tape.InTurn(t.Context(), 1), p.Provider(never{t}, true), req)
 			if failed := err != nil; failed != (test.want != nil) {
 				t.Errorf("said %q, error %v", text, err)
 			}
@@ -237,8 +236,8 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// TestDrift_pairs: a result that is tied to another call is drift, whatever the ids are. Ids
-// may be others in each run, and begin anew with each answer of a model.
+// TestDrift_pairs: a result that belongs to another call is drift, whatever the ids are. Ids may
+// differ in each run, and may be numbered anew in each answer of a model.
 func TestDrift_pairs(t *testing.T) {
 	const openAI = `{"messages":[{"role":"assistant","tool_calls":[{"id":"%s","function":{"name":"f","arguments":"{}"}},{"id":"%s","function":{"name":"f","arguments":"{}"}}]},` +
 		`{"role":"tool","tool_call_id":"%s","content":"one"},{"role":"tool","tool_call_id":"%s","content":"two"}]}`
@@ -277,7 +276,7 @@ func TestDrift_pairs(t *testing.T) {
 	}
 }
 
-func calling(name, args string) schemas.Message {
+func callMessage(name, args string) schemas.Message {
 	call := schemas.ToolCall{ID: "22222222-2222-4222-8222-222222222222", Function: schemas.FunctionCall{Name: name, Arguments: args}}
 	return schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &call}}}
 }
@@ -286,7 +285,7 @@ func TestReport_servesWhatDrifted(t *testing.T) {
 	p := play(t, recorded(t, request()), func(c *tape.PlayerConfig) { c.Report = true })
 	req := request()
 	req.System = "Other."
-	text, _, err := said(tape.InTurn(t.Context(), 1), p.Provider(never{t}, true), req)
+	text, _, err := modelText(tape.InTurn(t.Context(), 1), p.Provider(never{t}, true), req)
 	if err != nil || text != "Hi" {
 		t.Errorf("said %q, error %v", text, err)
 	}
@@ -304,15 +303,15 @@ func TestLeftovers(t *testing.T) {
 	}
 	p = play(t, data, nil)
 	for range 2 { // one more than the tape has
-		_, _, _ = said(tape.InTurn(t.Context(), 1), p.Provider(never{t}, true), request())
+		_, _, _ = modelText(tape.InTurn(t.Context(), 1), p.Provider(never{t}, true), request())
 	}
 	if causes, _ = p.Finish(); len(causes) != 1 || causes[0].Class != tape.ModelExtra {
 		t.Errorf("a call too many: %+v", causes)
 	}
 }
 
-// TestMiss_neverGoesLive asks for what the tape has not, over a transport that must
-// not be used.
+// TestMiss_neverGoesLive makes requests that are not on the tape, over a transport that must not
+// be used.
 func TestMiss_neverGoesLive(t *testing.T) {
 	rec, b := record(t)
 	_ = rec
@@ -322,7 +321,7 @@ func TestMiss_neverGoesLive(t *testing.T) {
 		return nil, errors.New("no network")
 	})
 	start := time.Now()
-	_, _, err := said(tape.InTurn(t.Context(), 1), p.Provider(open(t, "http://127.0.0.1:9/v1", "k", p.Transport(base)), false), request())
+	_, _, err := modelText(tape.InTurn(t.Context(), 1), p.Provider(open(t, "http://127.0.0.1:9/v1", "k", p.Transport(base)), false), request())
 	if providers.KindOf(err) != providers.KindInvalid {
 		t.Errorf("error %v, want one that nobody tries again", err)
 	}

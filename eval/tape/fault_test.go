@@ -13,7 +13,7 @@ import (
 	"molar/providers"
 )
 
-// overHTTP records an answer of three words over a true wire.
+// overHTTP records an answer of three words over HTTP.
 func overHTTP(t *testing.T) (data []byte, base string) {
 	t.Helper()
 	heard := make(chan struct{}, 3)
@@ -44,8 +44,8 @@ func overHTTP(t *testing.T) (data []byte, base string) {
 	return b.Bytes(), server.URL + "/v1"
 }
 
-// TestFaults_model lays each fault over a model's answer: what the host's own provider
-// makes of it is an error of the right kind, never a whole answer.
+// TestFaults_model applies each fault to a model's answer: the provider returns an error of the
+// right kind, never a complete answer.
 func TestFaults_model(t *testing.T) {
 	data, base := overHTTP(t)
 	for _, test := range []struct {
@@ -74,7 +74,7 @@ func TestFaults_model(t *testing.T) {
 				ctx, cancel := context.WithTimeout(tape.InTurn(t.Context(), 1), 10*time.Minute)
 				defer cancel()
 				began := time.Now()
-				text, _, err := said(ctx, provider, request())
+				text, _, err := modelText(ctx, provider, request())
 				switch {
 				case test.whole && (err != nil || text != "one two three"):
 					t.Errorf("got %q, %v; want the whole answer", text, err)

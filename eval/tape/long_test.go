@@ -10,7 +10,7 @@ import (
 	"molar/eval/tape"
 )
 
-// TestRead_long reads a tape of 50 MB: it takes its own size in memory, and little more.
+// TestRead_long reads a tape of 50 MB: it needs little more memory than the size of the tape.
 func TestRead_long(t *testing.T) {
 	const exchanges = 800
 	heap := func() uint64 {

@@ -8,7 +8,8 @@ import (
 	"molar/eval/tape"
 )
 
-// A recorded stream is served again event by event, as the service named and broke it off.
+// A recorded stream is replayed event by event, with the names of the events and a cut at the
+// same place.
 func TestReadAnswer_ServesTheEventsOfAStream(t *testing.T) {
 	t.Parallel()
 	const one = `{"choices":[{"index":0,"delta":{"content":"a"}}]}`

@@ -81,7 +81,7 @@ func FuzzRead(f *testing.F) {
 }
 
 func TestRedactor(t *testing.T) {
-	// The secrets are put together here, so that no scan finds them in this file.
+	// The secrets are concatenated here, so that no secret scanner finds them in this file.
 	google, openai := "AI"+"za"+strings.Repeat("x", 35), "sk"+"-proj-"+strings.Repeat("A1", 12)
 	r := tape.NewRedactor("hunter2hunter2")
 	for _, test := range []struct{ text, secret, rule string }{
@@ -107,7 +107,8 @@ func TestRedactor(t *testing.T) {
 	}
 }
 
-// TestWriter_tools: a list of tools stands on a tape once, and each request has it whole.
+// TestWriter_tools: a list of tools is written once, and each request is read back with the
+// whole list.
 func TestWriter_tools(t *testing.T) {
 	const tools = `[{"name":"f","inputSchema":{"type":"object"}}]`
 	var b bytes.Buffer

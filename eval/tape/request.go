@@ -143,9 +143,9 @@ func (r *wireReader) message(at string, v any) {
 		if p.Name, _ = m["tool_name"].(string); p.Name == "" {
 			p.Name, _ = m["name"].(string)
 		}
-		var gave wireReader
-		gave.texts(kindResult, at, content)
-		for _, text := range gave {
+		var texts wireReader
+		texts.texts(kindResult, at, content)
+		for _, text := range texts {
 			p.Text += text.Text
 		}
 		*r = append(*r, p)
@@ -179,20 +179,20 @@ func (r *wireReader) part(at string, v any) {
 		}
 	}
 	text, isText := p["text"].(string)
-	call, calls := p["functionCall"].(object)
-	result, gave := p["functionResponse"].(object)
-	ours, _ := p["kind"].(string)
+	call, isCall := p["functionCall"].(object)
+	result, isResult := p["functionResponse"].(object)
+	kind, _ := p["kind"].(string)
 	switch {
-	case calls:
+	case isCall:
 		r.call(at, call["id"], call)
-	case gave:
+	case isResult:
 		id, _ := result["id"].(string)
 		name, _ := result["name"].(string)
 		*r = append(*r, Part{Kind: kindResult, At: at, ID: id, Name: name, Text: match.Canonical(result["response"])})
-	case ours == "call":
+	case kind == "call":
 		call, _ := p["call"].(object)
 		r.call(at, call["id"], call["function"])
-	case ours == "result":
+	case kind == "result":
 		result, _ := p["result"].(object)
 		id, _ := result["id"].(string)
 		text, _ := p["text"].(string)

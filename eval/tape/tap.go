@@ -151,9 +151,9 @@ func (c *tapConn) Request(ctx context.Context, method string, params json.RawMes
 		return result, err
 	}
 	id := int(r.rpc.Add(1))
-	asked := frame(c.server, toServer, Frame{ID: id, Method: method, Params: params})
-	asked.Turn, asked.Slot = turnOf(ctx), toolhandler.Slot(ctx)
-	r.w.Write(asked)
+	request := frame(c.server, toServer, Frame{ID: id, Method: method, Params: params})
+	request.Turn, request.Slot = turnOf(ctx), toolhandler.Slot(ctx)
+	r.w.Write(request)
 	result, err := c.Conn.Request(ctx, method, params)
 	answer, lost := Frame{ID: id, Result: result}, ""
 	if refused, ok := errors.AsType[*transport.RPCError](err); ok {

@@ -9,8 +9,7 @@ import (
 	"molar/eval/tape"
 )
 
-// TestTools: each part of a tool that a server lists is compared, and a promise that is taken
-// back breaks those who relied on it.
+// TestTools: each field of a listed tool is compared, and withdrawing a promise is breaking.
 func TestTools(t *testing.T) {
 	type change struct{ Class, Rule, Tier, Want, Got string }
 	hint := func(tier, want, got string) []change {

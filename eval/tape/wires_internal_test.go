@@ -7,7 +7,7 @@ import (
 	"molar/providers"
 )
 
-// Each service has a wire of its own name in the table, and what is written in it is read back.
+// Each service has a wire of its name, and what is written in it can be read back.
 func TestWires(t *testing.T) {
 	t.Parallel()
 	for _, s := range providers.Services() {
@@ -15,8 +15,8 @@ func TestWires(t *testing.T) {
 			t.Errorf("%s speaks the wire %q, which is not known here", s.Name, s.Wire)
 			continue
 		}
-		said := WireAnswer{Text: "Brush twice.", Calls: []Call{{ID: "1", Name: "find", Arguments: `{"q":"brush"}`}}}
-		stream := said.Stream(s.Name, "m")
+		answer := WireAnswer{Text: "Brush twice.", Calls: []Call{{ID: "1", Name: "find", Arguments: `{"q":"brush"}`}}}
+		stream := answer.Stream(s.Name, "m")
 		if s.HasModels() {
 			if wire, _ := ProviderOf("http://127.0.0.1" + stream.Path); wire != s.Wire {
 				t.Errorf("%s: a request to %s is taken for one of %q", s.Name, stream.Path, wire)
@@ -30,7 +30,7 @@ func TestWires(t *testing.T) {
 			}
 		}
 		got, _, err := ReadAnswer(s.Name, string(body))
-		if err != nil || got.Text != said.Text || len(got.Calls) != 1 || got.Calls[0].Name != "find" || got.Calls[0].Arguments != `{"q":"brush"}` {
+		if err != nil || got.Text != answer.Text || len(got.Calls) != 1 || got.Calls[0].Name != "find" || got.Calls[0].Arguments != `{"q":"brush"}` {
 			t.Errorf("%s: read %+v, %v", s.Name, got, err)
 		}
 	}

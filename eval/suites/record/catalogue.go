@@ -10,23 +10,23 @@ import (
 // serveCatalogue answers like a GeoNetwork 4 with three records, one of which has instructions
 // for the reader in its abstract. A search for "outage" fails.
 func serveCatalogue(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
+	data, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
 	}
-	asked := string(body)
+	body := string(data)
 	w.Header().Set("Content-Type", "application/json")
-	if strings.Contains(asked, `"aggs"`) {
+	if strings.Contains(body, `"aggs"`) {
 		_, _ = io.WriteString(w, `{"aggregations":{"tags":{"buckets":[{"key":"water","doc_count":412},{"key":"air quality","doc_count":208},{"key":"land cover","doc_count":175}]}}}`)
 		return
 	}
-	if strings.Contains(asked, "outage") {
+	if strings.Contains(body, "outage") {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
 	hits := []any{}
 	for _, rec := range records() {
-		if strings.Contains(strings.ToLower(asked), rec.word) || strings.Contains(asked, rec.uuid) {
+		if strings.Contains(strings.ToLower(body), rec.word) || strings.Contains(body, rec.uuid) {
 			hits = append(hits, rec.hit())
 		}
 	}
