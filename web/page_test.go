@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"molar/schemas"
-
 	"github.com/PuerkitoBio/goquery"
+
+	"molar/schemas"
 )
 
 // The policy of the page forbids inline code, so a page that holds any is broken.

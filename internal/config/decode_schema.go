@@ -5,9 +5,9 @@ import (
 	"reflect"
 	"time"
 
-	"molar/schemas"
-
 	"github.com/invopop/jsonschema"
+
+	"molar/schemas"
 )
 
 // JSONSchema describes a Map as an object whose keys are the user's.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"molar/schemas"
-
 	"github.com/goccy/go-yaml/ast"
+
+	"molar/schemas"
 )
 
 // fields are the keys of a struct type, from its yaml tags; those of an embedded struct

@@ -16,9 +16,9 @@ import (
 	"sync"
 	"time"
 
-	"molar/schemas"
-
 	"github.com/gin-gonic/gin"
+
+	"molar/schemas"
 )
 
 //go:embed static
