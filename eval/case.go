@@ -92,8 +92,8 @@ type Expect struct {
 	Error string `yaml:"error,omitempty" json:"error,omitempty"`
 }
 
-// nothing reports whether there is no expectation.
-func (e *Expect) nothing() bool {
+// isEmpty reports whether nothing is expected.
+func (e *Expect) isEmpty() bool {
 	return e.Calls == nil && !e.NoCall && e.Guardrail == "" && !e.Answer.checks() && e.Limits == nil && e.Error == ""
 }
 

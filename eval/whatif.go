@@ -94,9 +94,9 @@ func redacted(turns []TurnResult, redact *tape.Redactor) []TurnResult {
 // only the calls differ, expectations of the calls suffice. A turn that failed is judged by its
 // error. A turn without expectations is skipped if another turn has some: it only leads there.
 func (r *CaseResult) failUnjudged(c *Case, was, now []TurnResult) {
-	leads := slices.ContainsFunc(c.Turns, func(t Turn) bool { return !t.Expect.nothing() })
+	leads := slices.ContainsFunc(c.Turns, func(t Turn) bool { return !t.Expect.isEmpty() })
 	for i := range min(len(now), len(c.Turns)) {
-		if leads && c.Turns[i].Expect.nothing() {
+		if leads && c.Turns[i].Expect.isEmpty() {
 			continue
 		}
 		var before TurnResult

@@ -18,8 +18,8 @@ const maxFile = 1 << 20
 // maxAliases bounds a chain of aliases, so that one that names itself ends.
 const maxAliases = 16
 
-// A Decoder fills a struct from the syntax tree of one YAML file. It knows every
-// key from the yaml tags of the types, and notes where each was set.
+// A decoder fills a struct from the syntax tree of one YAML file. It takes the
+// keys from the yaml tags of the types, and notes where each was set.
 type decoder struct {
 	// File is the name for messages, Variables that of the file into which a variable can be
 	// put.

@@ -10,7 +10,7 @@ import (
 // A DecodedMap is a YAML mapping that keeps the order of the file.
 type DecodedMap[V any] []DecodedEntry[V]
 
-// An DecodedEntry is one key of a [Map] and its value.
+// A DecodedEntry is one key of a [DecodedMap] and its value.
 type DecodedEntry[V any] struct {
 	Name  string
 	Value V
@@ -45,7 +45,7 @@ func (m *DecodedMap[V]) Add(name string) reflect.Value {
 	return reflect.ValueOf(&(*m)[len(*m)-1].Value).Elem()
 }
 
-// mapping is what every [Map] is.
+// mapping is what every [DecodedMap] is.
 type mapping interface {
 	Reset()
 	Add(name string) reflect.Value

@@ -55,7 +55,7 @@ func lookUp(inner string, env func(string) (string, bool)) (string, error) {
 	}
 }
 
-// An UnsetError names the environment variable that is not set.
+// An unsetError names the environment variable that is not set.
 type unsetError struct {
 	Name string
 	// File is one that can give its value; empty when there is none.

@@ -9,7 +9,7 @@ import (
 	"molar/internal/text"
 )
 
-// A Fault is one thing that is wrong with the settings.
+// A fault is one thing that is wrong with the settings.
 type fault struct {
 	// Where is the file and line ("molar.yaml:12"), the environment variable or
 	// "command line"; empty for a default.

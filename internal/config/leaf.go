@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Leaf is a key that one value can set: a scalar, or a list of strings written
+// A leaf is a key that one value can set: a scalar, or a list of strings written
 // with commas.
 type leaf struct {
 	Key   string

@@ -52,7 +52,7 @@ func WatchedFile(ctx context.Context, name string, seen [sha256.Size]byte, chang
 	return w.forward(ctx, moved)
 }
 
-// settle calls f once no event has come for Still, and Longest after the first
+// settle calls f once no event has come for still, and longest after the first
 // event at the latest. It returns when ctx ends.
 func settle(ctx context.Context, events <-chan struct{}, f func()) {
 	var first time.Time // of the events that f has not been called for

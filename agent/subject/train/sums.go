@@ -41,7 +41,7 @@ func (t table) holds(module fs.FS) error {
 	return nil
 }
 
-// note records the sums of the table and keeps those of the others.
+// note writes the sums of the table into the file, and keeps the lines of the other tables.
 func (t table) note(root string) error {
 	noted, err := readSums(os.DirFS(root))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
