@@ -152,15 +152,14 @@ func clientFolder(t *testing.T, modules string) string {
 	return dir
 }
 
-// The client for Go is a module of its own. Its packages are downloaded where they are not.
+// The client for Go is part of bench, a module of its own. Its packages are downloaded where they are not.
 func TestClients_Go(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("no client is built in short tests")
 	}
 	program := filepath.Join(t.TempDir(), "goclient")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
-	build.Dir = "../../internal/testkit/goclient"
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../../bench", "-o", program, "./goclient")
 	if out, err := build.CombinedOutput(); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatalf("%v\n%s", err, out)

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"molar/internal/ollamatest"
+	"molar/internal/testkit/ollamatest"
 )
 
 // The head of a prompt that did not change is not read again by a real Ollama: its time for

@@ -13,10 +13,10 @@ import (
 	"go.uber.org/goleak"
 
 	"molar/internal/cli"
-	"molar/internal/floor/stubmcp"
 	"molar/internal/telemetry"
 	"molar/internal/testkit/models"
 	"molar/internal/testkit/otlpsink"
+	"molar/internal/testkit/stubmcp"
 	"molar/schemas"
 )
 

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/agent/answer"
-	"molar/internal/floor/stubmcp"
 	"molar/internal/testkit/models"
+	"molar/internal/testkit/stubmcp"
 )
 
 // stubServer serves a counting MCP server over streamable HTTP on loopback.

@@ -50,9 +50,6 @@ func layers() []layer {
 		// The servers of others are handed out as configured.
 		{"internal/testkit/npm", []string{"mcpclients", "mcpclients/transport"}},
 		{"internal/testkit/...", testPrograms()},
-		{"internal/floor/...", testPrograms()},
-		{"internal/conformance/...", append(testPrograms(), "mcpclients/...")},
-		{"internal/ollamatest/...", testPrograms()},
 		{"internal/imports", nil},
 		{"internal/ci/...", nil},
 
@@ -73,10 +70,7 @@ func public() []string {
 }
 
 func testPrograms() []string {
-	return []string{
-		"internal/testkit/...", "internal/floor/...", "internal/conformance/...",
-		"internal/ollamatest/...", "internal/sse", "schemas/...",
-	}
+	return []string{"internal/testkit/...", "internal/sse", "schemas/..."}
 }
 
 // A confinement keeps a library inside the folders that adapt it, so that its
@@ -87,13 +81,12 @@ type confinement struct {
 }
 
 func confined() []confinement {
-	tests := []string{"internal/testkit/...", "internal/store/storetest", "internal/conformance/...", "internal/ollamatest/..."}
+	tests := []string{"internal/testkit/...", "internal/store/storetest"}
 	return []confinement{
 		{"google.golang.org/genai", []string{"providers/gemini/..."}},
-		{"github.com/ollama/ollama", []string{"providers/ollama/...", "internal/testkit/...", "internal/ollamatest/..."}},
+		{"github.com/ollama/ollama", []string{"providers/ollama/...", "internal/testkit/..."}},
 		{"github.com/mark3labs/mcp-go", []string{
-			"mcpclients/...", "mcpservers/...", "examples/...",
-			"internal/testkit/...", "internal/conformance/...",
+			"mcpclients/...", "mcpservers/...", "examples/...", "internal/testkit/...",
 		}},
 		{"github.com/gin-gonic/gin", []string{"web/..."}},
 		{"github.com/gin-contrib", []string{"web/..."}},
@@ -130,7 +123,7 @@ func banned() []ban {
 		{"github.com/spf13/viper", "global configuration"},
 		{"charm.land/glamour", "adds 15 ms to every start"},
 		{"github.com/charmbracelet/glamour", "adds 15 ms to every start"},
-		{"github.com/openai/openai-go", "20 MB in the program; its test is a module of its own, internal/testkit/goclient"},
+		{"github.com/openai/openai-go", "20 MB in the program; its client for tests is in the module bench"},
 	}
 }
 

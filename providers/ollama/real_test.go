@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"molar/internal/ollamatest"
+	"molar/internal/testkit/ollamatest"
 	"molar/providers"
 	"molar/providers/ollama"
 	"molar/schemas"
