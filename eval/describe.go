@@ -7,6 +7,7 @@ import (
 
 	"molar/eval/match"
 	"molar/eval/tape"
+	"molar/internal/text"
 )
 
 // Describe returns lines that describe turns; equal turns have equal lines.
@@ -82,7 +83,7 @@ func Changed(was, now []string) []string {
 			continue
 		}
 		if turn != "" {
-			lines, turn = append(lines, "  "+match.Cut(turn, longestLine)), ""
+			lines, turn = append(lines, "  "+text.Clip(turn, longestLine, "…")), ""
 		}
 		if p.Kind == match.Was && i+1 < len(pieces) && pieces[i+1].Kind == match.Now && sameStart(p.Text, pieces[i+1].Text) {
 			a, b := match.Excerpt(match.Words(p.Text, pieces[i+1].Text))
@@ -90,7 +91,7 @@ func Changed(was, now []string) []string {
 			i++
 			continue
 		}
-		lines = append(lines, string(p.Kind)+" "+match.Cut(p.Text, longestLine))
+		lines = append(lines, string(p.Kind)+" "+text.Clip(p.Text, longestLine, "…"))
 	}
 	return lines
 }

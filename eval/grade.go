@@ -11,6 +11,7 @@ import (
 
 	"molar/eval/match"
 	"molar/eval/tape"
+	"molar/internal/text"
 )
 
 // A CheckResult is the result of one check of a turn.
@@ -94,25 +95,25 @@ func (a *Answer) grade(seen *tape.Turn, turns []tape.Turn) []string {
 
 // mismatch returns why the check fails, or "".
 func (c *Check) mismatch(seen *tape.Turn, turns []tape.Turn) string {
-	text := seen.Answer
+	answer := seen.Answer
 	failUnless := func(ok bool, format string, args ...any) string {
 		if ok {
 			return ""
 		}
-		return fmt.Sprintf(format, args...) + ", got " + strconv.Quote(match.Cut(text, 240))
+		return fmt.Sprintf(format, args...) + ", got " + strconv.Quote(text.Clip(answer, 240, "…"))
 	}
 	switch {
 	case c.Equals != "":
-		return failUnless(strings.TrimSpace(text) == strings.TrimSpace(c.Equals), "expected the answer %q", c.Equals)
+		return failUnless(strings.TrimSpace(answer) == strings.TrimSpace(c.Equals), "expected the answer %q", c.Equals)
 	case c.Contains != "":
-		return failUnless(strings.Contains(text, c.Contains), "expected %q in the answer", c.Contains)
+		return failUnless(strings.Contains(answer, c.Contains), "expected %q in the answer", c.Contains)
 	case c.NotContains != "":
-		return failUnless(!strings.Contains(text, c.NotContains), "expected no %q in the answer", c.NotContains)
+		return failUnless(!strings.Contains(answer, c.NotContains), "expected no %q in the answer", c.NotContains)
 	case c.Regex != "":
 		re, err := regexp.Compile(c.Regex)
-		return failUnless(err == nil && re.MatchString(text), "expected a match of /%s/ in the answer", c.Regex)
+		return failUnless(err == nil && re.MatchString(answer), "expected a match of /%s/ in the answer", c.Regex)
 	case c.Number != nil:
-		return failUnless(containsNumber(text, *c.Number, c.Abs, c.Rel), "expected the number %g in the answer", *c.Number)
+		return failUnless(containsNumber(answer, *c.Number, c.Abs, c.Rel), "expected the number %g in the answer", *c.Number)
 	case c.Citation != "":
 		return c.checkCitation(seen, turns)
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"molar/internal/text"
 )
 
 type junitSuites struct {
@@ -93,7 +95,7 @@ func JUnit(w io.Writer, r *Report) error {
 func (s *junitSuite) add(c CaseResult, ms float64) {
 	j := junitCase{Name: Clean(c.ID), Class: s.Name, Time: seconds(ms)}
 	s.Tests++
-	fault := &junitFault{Type: string(c.Status), Message: Clean(cut(c.Why, 300)), Text: Clean(failure(&c))}
+	fault := &junitFault{Type: string(c.Status), Message: Clean(text.Truncate(c.Why, 300)), Text: Clean(failure(&c))}
 	switch c.Status {
 	case StatusInfra:
 		s.Errors++

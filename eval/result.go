@@ -144,9 +144,9 @@ type Gate struct {
 
 // Exit codes of a run.
 const (
-	exitOK      = 0
+	ExitOK      = 0
 	ExitFailed  = 1
-	exitInvalid = 2
+	ExitInvalid = 2
 	ExitDrift   = 3
 	ExitInfra   = 4
 	ExitNothing = 5
@@ -170,5 +170,5 @@ func (r *Report) ExitCode() int {
 	case failed:
 		return ExitFailed
 	}
-	return exitOK
+	return ExitOK
 }

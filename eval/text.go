@@ -11,6 +11,7 @@ import (
 
 	"molar/eval/match"
 	"molar/eval/tape"
+	"molar/internal/text"
 )
 
 // JSON writes a report, or another result, with stable keys and order.
@@ -255,26 +256,17 @@ func Trace(b *strings.Builder, turn int, t TurnResult, cause *bool) {
 				sign, *cause = "!", false
 			}
 		}
-		fmt.Fprintf(b, "  %s %-*s | %s\n", sign, width, cut(cmp.Or(row.Expected, "(nothing)"), width), cut(cmp.Or(row.Made, "(nothing)"), 2*width))
+		fmt.Fprintf(b, "  %s %-*s | %s\n", sign, width, text.Truncate(cmp.Or(row.Expected, "(nothing)"), width), text.Truncate(cmp.Or(row.Made, "(nothing)"), 2*width))
 		for _, f := range row.Faults {
 			fmt.Fprintf(b, "      %s: %s → %s\n", cmp.Or(f.Pointer, "call"), faultText(f.Want), faultText(f.Got))
 		}
 	}
 }
 
-func faultText(s string) string { return cut(oneLine(s), 200) }
+func faultText(s string) string { return text.Truncate(oneLine(s), 200) }
 
 func oneLine(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\n", "⏎"), "\r", "")
-}
-
-// cut shortens a text to n characters.
-func cut(s string, n int) string {
-	runes := []rune(s)
-	if len(runes) <= n {
-		return s
-	}
-	return string(runes[:n-1]) + "…"
 }
 
 func writeSummary(b *strings.Builder, r *Report) {

@@ -13,12 +13,12 @@ import (
 
 // Defaults and limits that [Config] may override.
 const (
-	// defaultStartTimeout covers start and initialize, DefaultListTimeout the whole
+	// DefaultStartTimeout covers start and initialize, DefaultListTimeout the whole
 	// tool list.
-	defaultStartTimeout = 60 * time.Second
+	DefaultStartTimeout = 60 * time.Second
 	DefaultListTimeout  = 15 * time.Second
-	// defaultMaxResult bounds a result's text, in bytes.
-	defaultMaxResult = 64 << 10
+	// DefaultMaxResult bounds a result's text, in bytes.
+	DefaultMaxResult = 64 << 10
 )
 
 // Config is what [New] needs. All fields may be zero.

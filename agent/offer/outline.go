@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"molar/schemas"
-	schemaslower "molar/schemas/lower"
+	"molar/schemas/lower"
 )
 
 // maxDepth is how deep an outline shows optional arguments.
@@ -16,7 +16,7 @@ const maxDepth = 4
 // and the least deep of the others. It is empty if even that does not fit.
 func outline(t schemas.ToolInfo, most int) string {
 	heading := "Arguments of " + t.Name + ":\n"
-	lowered, err := schemaslower.ForOpenAI(t.InputSchema) // resolves its references
+	lowered, err := lower.ForOpenAI(t.InputSchema) // resolves its references
 	if err != nil {
 		return ""
 	}

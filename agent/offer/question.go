@@ -16,9 +16,9 @@ func (t *thesaurus) read(question string) []want {
 	question = text.Clip(question, maxQuestion, "")
 	wanted := valuesIn(question)
 	vietnamese, _ := subject.Detect(question, "")
-	words, known := wordForm().FindAllString(lower(question), -1), map[string]want(nil)
+	words, known := wordForm().FindAllString(lowercase(question), -1), map[string]want(nil)
 	if vietnamese == subject.Vietnamese {
-		if known = t.marked; text.Fold(question) == lower(question) {
+		if known = t.marked; text.Fold(question) == lowercase(question) {
 			known = t.plain
 		}
 	}

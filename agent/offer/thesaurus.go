@@ -68,7 +68,7 @@ func (t *thesaurus) add(phrase string, same want) {
 		return
 	}
 	for _, w := range same {
-		t.marked[lower(phrase)] = t.marked[lower(phrase)].with(w.stem, w.weight)
+		t.marked[lowercase(phrase)] = t.marked[lowercase(phrase)].with(w.stem, w.weight)
 		t.plain[text.Fold(phrase)] = t.plain[text.Fold(phrase)].with(w.stem, w.weight)
 	}
 	t.longest = max(t.longest, len(strings.Fields(phrase)))
@@ -101,4 +101,4 @@ func (t *thesaurus) of(words []string, known map[string]want) (want, int) {
 	return append(want{{stem, 1}}, t.english[stem]...), 1
 }
 
-func lower(s string) string { return strings.ToLower(norm.NFC.String(s)) }
+func lowercase(s string) string { return strings.ToLower(norm.NFC.String(s)) }

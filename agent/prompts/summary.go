@@ -84,7 +84,7 @@ func Title(lang, question, answer string) (system string, messages []schemas.Mes
 // bounds the title, in characters.
 const titleOf, longestTitle = 2000, 80
 
-func clip(s string) string { return text.Clip(s, titleOf, " […]") }
+func clip(s string) string { return text.Clip(s, titleOf, text.Mark) }
 
 // ReadTitle returns the title in a model's text; empty if it has none.
 func ReadTitle(written string) string {

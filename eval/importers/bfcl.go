@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"molar/eval/match"
+	"molar/internal/text"
 )
 
 // A Case is one case of the benchmark.
@@ -40,7 +41,7 @@ func lines(name string, r io.Reader, f func(line []byte) error) error {
 			continue
 		}
 		if line[0] != '{' {
-			return fmt.Errorf("%s:%d: a line must be one JSON object, and this one begins with %q", name, n, clip(line))
+			return fmt.Errorf("%s:%d: a line must be one JSON object, and this one begins with %q", name, n, text.Clip(string(line), 20, ""))
 		}
 		if err := f(line); err != nil {
 			return fmt.Errorf("%s:%d: %w", name, n, err)
@@ -53,12 +54,6 @@ func lines(name string, r io.Reader, f func(line []byte) error) error {
 		return fmt.Errorf("%s:%d: %w", name, n+1, err)
 	}
 	return nil
-}
-
-// clip returns the start of a line, for a message.
-func clip(line []byte) string {
-	const longest = 20
-	return strings.ToValidUTF8(string(line[:min(len(line), longest)]), "")
 }
 
 // ReadCases reads a file of cases, one JSON object per line.

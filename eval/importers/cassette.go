@@ -37,9 +37,9 @@ func Cassette(name string, data []byte) ([]Imported, error) {
 		interaction, _ := item.(map[string]any)
 		request, _ := interaction["request"].(map[string]any)
 		response, _ := interaction["response"].(map[string]any)
-		p := pair{method: text(request["method"]), url: text(request["url"]), status: status(response)}
+		p := pair{method: textOf(request["method"]), url: textOf(request["url"]), status: status(response)}
 		if p.url == "" {
-			p.url = text(request["uri"])
+			p.url = textOf(request["uri"])
 		}
 		var err error
 		if p.request, err = body(request); err == nil {
@@ -69,11 +69,11 @@ func status(response map[string]any) int {
 	if inner, ok := response["status"].(map[string]any); ok {
 		v = inner["code"]
 	}
-	n, _ := strconv.Atoi(text(v)) // a missing or malformed code is 0
+	n, _ := strconv.Atoi(textOf(v)) // a missing or malformed code is 0
 	return n
 }
 
-func text(v any) string {
+func textOf(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""
@@ -93,14 +93,14 @@ func body(message map[string]any) (string, error) {
 	if inner, ok := v.(map[string]any); ok {
 		v = inner["string"]
 		if coded, there := inner["base64_string"]; there {
-			plain, err := base64.StdEncoding.DecodeString(text(coded))
+			plain, err := base64.StdEncoding.DecodeString(textOf(coded))
 			if err != nil {
 				return "", fmt.Errorf("base64_string: %w", err)
 			}
 			v = plain
 		}
 	}
-	return gunzip(text(v))
+	return gunzip(textOf(v))
 }
 
 // maxBody is the maximum size of an unzipped body, in bytes.

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"molar/eval/match"
+	"molar/internal/text"
 )
 
 func importPairs(name, source string, pairs []pair) ([]Imported, error) {
@@ -32,7 +32,7 @@ const longestQuote = 120
 func HTTPRR(name string, data []byte) ([]Imported, error) {
 	header, rest, ok := bytes.Cut(data, []byte("\n"))
 	if !ok || !strings.HasPrefix(string(header), "httprr trace v1") {
-		return nil, fmt.Errorf("%s:1: no recording of httprr: it begins with %q", name, match.Cut(string(header), longestQuote))
+		return nil, fmt.Errorf("%s:1: no recording of httprr: it begins with %q", name, text.Clip(string(header), longestQuote, "…"))
 	}
 	var pairs []pair
 	for len(bytes.TrimSpace(rest)) > 0 {
@@ -42,7 +42,7 @@ func HTTPRR(name string, data []byte) ([]Imported, error) {
 		n, err1 := strconv.Atoi(a)
 		m, err2 := strconv.Atoi(strings.TrimSpace(b))
 		if !ok || !found || err1 != nil || err2 != nil || n < 0 || m < 0 || n > len(after) || m > len(after)-n {
-			return nil, fmt.Errorf("%s:%d: want the lengths of a request and a response, got %q", name, at, match.Cut(string(lengths), longestQuote))
+			return nil, fmt.Errorf("%s:%d: want the lengths of a request and a response, got %q", name, at, text.Clip(string(lengths), longestQuote, "…"))
 		}
 		p, err := parsePair(after[:n], after[n:n+m])
 		if err != nil {

@@ -230,11 +230,3 @@ func shorten(s string, head, tail int) string {
 	}
 	return strings.ToValidUTF8(s[:head], "") + "…" + strings.ToValidUTF8(s[len(s)-tail:], "")
 }
-
-// Cut keeps the first n bytes of a text, and marks a cut with an ellipsis.
-func Cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
-}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"molar/internal/text"
 )
 
 // Decode decodes one JSON value, with numbers as json.Number, so that no digit is lost.
@@ -134,7 +136,7 @@ func rational(n json.Number) (*big.Rat, bool) {
 
 // Show returns a value as compact JSON with sorted keys, cut to 200 bytes.
 func Show(v any) string {
-	return Cut(Canonical(v), 200)
+	return text.Clip(Canonical(v), 200, "…")
 }
 
 // Canonical returns a value as compact JSON with sorted keys. Numbers keep their digits, and

@@ -16,11 +16,11 @@ import (
 	"molar/agent"
 	"molar/agent/answer"
 	"molar/eval"
-	"molar/eval/match"
 	"molar/eval/tape"
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
+	"molar/internal/text"
 )
 
 // RecordFlags are the flags of eval record.
@@ -150,7 +150,7 @@ const longestLine = 300
 // printTurns prints what happened in turns.
 func (a *Commands) printTurns(seen []tape.Turn) {
 	for _, line := range eval.Describe(seen) {
-		a.Say("%s", eval.Clean(match.Cut(line, longestLine)))
+		a.Say("%s", eval.Clean(text.Clip(line, longestLine, "…")))
 	}
 }
 

@@ -28,7 +28,7 @@ func (b *Builder) Err() error { return b.w.Err() }
 
 // Server writes the handshake and the tool list of a server.
 func (b *Builder) Server(name string, tools []Tool) {
-	b.frames(0, name, methodInitialize, map[string]any{}, map[string]any{
+	b.frames(0, name, MethodInitialize, map[string]any{}, map[string]any{
 		"protocolVersion": "2025-06-18", "capabilities": map[string]any{"tools": map[string]any{}},
 		"serverInfo": map[string]any{"name": name, "version": "1"},
 	})
@@ -48,9 +48,9 @@ func (b *Builder) frames(slot int, server, method string, params, result any) {
 		}
 		return data
 	}
-	b.w.Write(&Record{Type: typeMCP, Turn: b.turn, Server: server, Dir: toServer, Slot: slot, Frame: Frame{ID: b.rpc, Method: method, Params: encode(params)}.Encode()})
-	rec := &Record{Type: typeMCP, Turn: b.turn, Server: server, Dir: fromServer, Frame: Frame{ID: b.rpc, Result: encode(result)}.Encode()}
-	if method == methodCall {
+	b.w.Write(&Record{Type: TypeMCP, Turn: b.turn, Server: server, Dir: toServer, Slot: slot, Frame: Frame{ID: b.rpc, Method: method, Params: encode(params)}.Encode()})
+	rec := &Record{Type: TypeMCP, Turn: b.turn, Server: server, Dir: fromServer, Frame: Frame{ID: b.rpc, Result: encode(result)}.Encode()}
+	if method == MethodCall {
 		b.w.Seal(rec)
 	}
 	b.w.Write(rec)
@@ -84,11 +84,11 @@ func (b *Builder) exchange(pass, method, path string, body json.RawMessage, end 
 	b.sum.ModelCalls++
 	b.w.Write(&Record{Type: TypeModelRequest, Seq: b.seq, Turn: b.turn, Pass: pass, Method: method, Path: path, Body: body, Unkeyed: true})
 	for i, data := range chunks {
-		rec := &Record{Type: typeModelChunk, Seq: b.seq, N: i + 1}
+		rec := &Record{Type: TypeModelChunk, Seq: b.seq, N: i + 1}
 		rec.SetBytes(data)
 		b.w.Write(rec)
 	}
-	end.Type, end.Seq, end.N = typeModelEnd, b.seq, len(chunks)
+	end.Type, end.Seq, end.N = TypeModelEnd, b.seq, len(chunks)
 	b.w.Write(&end)
 }
 
@@ -138,7 +138,7 @@ func (b *Builder) Call(slot int, server, tool string, call schemas.ToolCall, out
 		result["isError"] = true
 	}
 	b.writeCall(call, server, tool, output, isError, func() {
-		b.frames(slot, server, methodCall, map[string]any{"name": tool, "arguments": args}, result)
+		b.frames(slot, server, MethodCall, map[string]any{"name": tool, "arguments": args}, result)
 	})
 }
 
@@ -150,7 +150,7 @@ func (b *Builder) FailedCall(call schemas.ToolCall, server, tool string, output 
 func (b *Builder) writeCall(call schemas.ToolCall, server, tool string, output json.RawMessage, isError bool, frames func()) {
 	b.w.Write(&Record{Type: TypeToolCall, Turn: b.turn, Call: &call, Server: server, Tool: tool})
 	frames()
-	b.w.Write(&Record{Type: typeToolResult, Turn: b.turn, Call: &call, Server: server, Tool: tool, Content: output, IsError: isError})
+	b.w.Write(&Record{Type: TypeToolResult, Turn: b.turn, Call: &call, Server: server, Tool: tool, Content: output, IsError: isError})
 	b.sum.ToolCalls++
 }
 

@@ -103,9 +103,9 @@ func (c *Canon) Read(body []byte) *Request {
 		first := len(r.parts)
 		c.add(r, p)
 		switch p.Kind {
-		case kindCall:
+		case KindCall:
 			calls = append(calls, p.ID)
-		case kindResult:
+		case KindResult:
 			r.parts[first].call = calls.take(p.ID)
 		}
 	}
@@ -130,16 +130,16 @@ func (c *Canon) Read(body []byte) *Request {
 func (c *Canon) add(r *Request, p Part) {
 	add := func(class, text string) { r.parts = append(r.parts, part{class: class, at: p.At, text: c.mask(text)}) }
 	switch p.Kind {
-	case kindCall:
+	case KindCall:
 		add(CallName, p.Name)
 		add(CallArgs, match.CanonicalJSON([]byte(p.Text)))
-	case kindResult:
+	case KindResult:
 		add(Result, strings.TrimSpace(p.Name+" "+p.Text))
 	case KindSystem:
 		add(System, p.Text)
-	case kindSignature:
-		add(signature, p.Text)
-	case kindRole:
+	case KindSignature:
+		add(Signature, p.Text)
+	case KindRole:
 		add(Messages, "role "+p.Text)
 	default:
 		last := 0

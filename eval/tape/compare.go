@@ -20,7 +20,7 @@ func (p *Player) compare(turn int, now *Turn) {
 	p.compareCalls(turn, was, now)
 	p.compareResults(turn, was, now)
 	if now.Sum.Error != "" && was.Answered && was.Sum.Error == "" && !p.drifted(turn) { // it failed before its first request
-		p.drift(turn, was.At.User, Drift{Class: failed, Where: "turn", Want: "an answer", Got: now.Sum.Error})
+		p.drift(turn, was.At.User, Drift{Class: TurnFailed, Where: "turn", Want: "an answer", Got: now.Sum.Error})
 	}
 	if p.cfg.Tape.Header.Imported != "" { // another program may assemble its answers differently
 		return
@@ -67,14 +67,14 @@ func hasResults(s *Turn) bool {
 
 func (p *Player) compareGuard(turn int, was, now *Turn) {
 	if was.Guardrail != "" && was.Guardrail != now.Guardrail && (now.Sum.Error == "" || now.Guardrail != "") {
-		p.drift(turn, was.At.Guardrail, Drift{Class: guardrail, Where: "guardrail", Want: was.Guardrail, Got: now.Guardrail})
+		p.drift(turn, was.At.Guardrail, Drift{Class: Guardrail, Where: "guardrail", Want: was.Guardrail, Got: now.Guardrail})
 	}
 }
 
 // compareCalls compares the calls by position, unless only their order changed.
 func (p *Player) compareCalls(turn int, was, now *Turn) {
 	if reordered(was.Calls, now.Calls) {
-		p.drift(turn, was.Calls[0].Line, Drift{Class: callOrder, Where: "calls", Want: callList(was.Calls), Got: callList(now.Calls)})
+		p.drift(turn, was.Calls[0].Line, Drift{Class: CallOrder, Where: "calls", Want: callList(was.Calls), Got: callList(now.Calls)})
 		return
 	}
 	for i := range max(len(was.Calls), len(now.Calls)) {
@@ -82,7 +82,7 @@ func (p *Player) compareCalls(turn int, was, now *Turn) {
 		switch {
 		case i >= len(now.Calls):
 			if now.Sum.Error == "" { // a failed turn makes no further calls
-				p.drift(turn, was.Calls[i].Line, Drift{Class: callMissing, Where: where, Want: callText(was.Calls[i]), Got: "(nothing)"})
+				p.drift(turn, was.Calls[i].Line, Drift{Class: CallMissing, Where: where, Want: callText(was.Calls[i]), Got: "(nothing)"})
 			}
 		case i >= len(was.Calls):
 			p.drift(turn, afterCalls(was), Drift{Class: CallExtra, Where: where, Want: "(nothing)", Got: callText(now.Calls[i])})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"molar/eval/match"
+	"molar/internal/text"
 )
 
 // The classes of drift.
@@ -19,19 +20,19 @@ const (
 	Annotation  = "tools.annotation"
 	DriftOutput = "tools.output"
 	Config      = "config"
-	// signature is a thought signature that was not returned unchanged.
-	signature = "signature"
+	// Signature is a thought signature that was not returned unchanged.
+	Signature = "signature"
 	// Transport is another address or method, for example a streamed request instead of a whole
 	// one.
 	Transport = "transport"
-	// failed is a turn that fails before its first request.
-	failed      = "turn.failed"
+	// TurnFailed is a turn that fails before its first request.
+	TurnFailed  = "turn.failed"
 	CallName    = "call.name"
 	CallArgs    = "call.args"
-	callMissing = "call.missing"
+	CallMissing = "call.missing"
 	CallExtra   = "call.extra"
-	callOrder   = "call.order"
-	guardrail   = "guardrail"
+	CallOrder   = "call.order"
+	Guardrail   = "guardrail"
 	Result      = "result"
 	Answer      = "answer"
 	// ModelExtra is a model call that is not on the tape.
@@ -114,8 +115,8 @@ func diffParts(want, got []part) []Drift {
 		w, g := want[i], got[i]
 		if w.class != g.class {
 			class := Messages
-			if w.class == signature || g.class == signature {
-				class = signature // a lost or new signature shifts all later parts
+			if w.class == Signature || g.class == Signature {
+				class = Signature // a lost or new signature shifts all later parts
 			}
 			add(Drift{Class: class, Where: w.at, Want: w.class + " " + clip(w.text), Got: g.class + " " + clip(g.text)})
 			return drifts
@@ -192,10 +193,4 @@ func toolNames(names []string) string {
 }
 
 // clip cuts a text to 300 bytes.
-func clip(s string) string {
-	const longest = 300
-	if len(s) <= longest {
-		return s
-	}
-	return strings.ToValidUTF8(s[:longest], "") + fmt.Sprintf("… (%d bytes)", len(s))
-}
+func clip(s string) string { return text.Clip(s, 300, fmt.Sprintf("… (%d bytes)", len(s))) }

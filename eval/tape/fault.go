@@ -20,11 +20,11 @@ import (
 
 // The kinds of [Fault].
 const (
-	faultDrop       = "drop"       // no answer ever comes
+	FaultDrop       = "drop"       // no answer ever comes
 	FaultDelay      = "delay"      // the answer comes late
-	faultGarble     = "garble"     // the answer is no JSON
+	FaultGarble     = "garble"     // the answer is no JSON
 	FaultError      = "error"      // the answer is an error
-	faultDisconnect = "disconnect" // the connection breaks
+	FaultDisconnect = "disconnect" // the connection breaks
 	FaultTimeout    = "timeout"    // the wait for the answer times out at once
 	FaultEmpty      = "empty"      // the answer is empty
 	FaultHuge       = "huge"       // the answer is megabytes long
@@ -74,11 +74,11 @@ func ParseFault(s string) (Fault, error) {
 	kind, wait, timed := strings.Cut(right, ":")
 	f.Kind = kind
 	switch kind {
-	case faultDrop, faultGarble, FaultError, faultDisconnect, FaultTimeout, FaultEmpty, FaultHuge, FaultInject:
+	case FaultDrop, FaultGarble, FaultError, FaultDisconnect, FaultTimeout, FaultEmpty, FaultHuge, FaultInject:
 		if kind == FaultInject && edge != "tool" {
 			return Fault{}, bad
 		}
-		f.Half = kind == faultDisconnect && edge == "model" && wait == "half"
+		f.Half = kind == FaultDisconnect && edge == "model" && wait == "half"
 		if timed && !f.Half {
 			return Fault{}, bad
 		}
@@ -149,12 +149,12 @@ func (p *Player) toolFault(ctx context.Context, server string, params json.RawMe
 		return nil, false, nil
 	}
 	switch f.Kind {
-	case faultDrop:
+	case FaultDrop:
 		return nil, true, wait(ctx, -1)
 	case FaultDelay:
 		err := wait(ctx, f.Delay)
 		return nil, err != nil, err
-	case faultGarble:
+	case FaultGarble:
 		return json.RawMessage(`{"content": "garbled`), true, nil
 	case FaultError:
 		return json.RawMessage(`{"content":[{"type":"text","text":"fault: the tool failed"}],"isError":true}`), true, nil
@@ -187,12 +187,12 @@ func (p *Player) modelFault(req *http.Request, s slot, answer func() (*http.Resp
 		return nil, false, nil
 	}
 	switch f.Kind {
-	case faultDrop:
+	case FaultDrop:
 		return nil, true, wait(req.Context(), -1)
 	case FaultDelay:
 		err := wait(req.Context(), f.Delay)
 		return nil, err != nil, err
-	case faultGarble:
+	case FaultGarble:
 		return response(req, http.StatusOK, "text/event-stream", io.NopCloser(bytes.NewReader([]byte("data: {garbled\n\n")))), true, nil
 	case FaultError:
 		body := []byte(`{"error":{"code":500,"status":"INTERNAL","message":"fault: the model service failed"}}`)

@@ -17,7 +17,7 @@ func Join(caseID string, turns []*Tape, replace func(string) string) ([]byte, er
 	header.Case = caseID
 	w := NewWriter(&b, NewRedactor(), header)
 	for _, r := range last.Records {
-		if r.Type == typeMCP && r.Turn == 0 {
+		if r.Type == TypeMCP && r.Turn == 0 {
 			w.Write(&r)
 		}
 	}
@@ -25,7 +25,7 @@ func Join(caseID string, turns []*Tape, replace func(string) string) ([]byte, er
 	for i, t := range turns {
 		j.turn, j.seq, j.id = i+1, j.lastSeq, j.lastID
 		for _, r := range t.Records {
-			if r.Type == typeMCP && r.Turn == 0 {
+			if r.Type == TypeMCP && r.Turn == 0 {
 				continue
 			}
 			if err := j.add(r); err != nil {
@@ -74,9 +74,9 @@ func (j *joiner) add(r Record) error {
 		}
 	}
 	switch r.Type {
-	case typeModelChunk:
+	case TypeModelChunk:
 		j.answers[r.Seq] = append(j.answers[r.Seq], r.Bytes()...)
-	case typeModelEnd:
+	case TypeModelEnd:
 		if text := j.answerText(j.answers[r.Seq]); j.replace(text) != text {
 			return errors.New("what is masked came in pieces") // the value is split between chunks
 		}

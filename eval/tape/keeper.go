@@ -81,13 +81,13 @@ type listing struct {
 
 // listed stores a list, or a handshake, which replaces all earlier listings of the server.
 func (k *Keeper) listed(server, method string, params, result json.RawMessage) {
-	if method != methodInitialize && !strings.HasSuffix(method, "/list") {
+	if method != MethodInitialize && !strings.HasSuffix(method, "/list") {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	asked := method + string(params)
-	known := slices.DeleteFunc(k.lists[server], func(l listing) bool { return l.asked == asked || method == methodInitialize })
+	known := slices.DeleteFunc(k.lists[server], func(l listing) bool { return l.asked == asked || method == MethodInitialize })
 	k.listings++
 	id := -k.listings // distinct from the ids of requests in turns
 	k.lists[server] = append(known, listing{

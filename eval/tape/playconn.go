@@ -39,7 +39,7 @@ func (c *playedConn) Request(ctx context.Context, method string, params json.Raw
 	if method == "ping" {
 		return json.RawMessage(`{}`), nil
 	}
-	if method == methodCall {
+	if method == MethodCall {
 		if result, fired, err := c.p.toolFault(ctx, c.server, params); fired {
 			return result, err
 		}
@@ -84,7 +84,7 @@ func (c *playedConn) missing(ctx context.Context, method string, params json.Raw
 	if method == MethodList {
 		return json.RawMessage(`{"tools":[]}`), nil
 	}
-	if method != methodCall {
+	if method != MethodCall {
 		return nil, &transport.RPCError{Server: c.server, Method: method, Code: -32601, Message: "replay: the tape has no such request"}
 	}
 	_ = c.p.recordMiss("turn %d: the tape has no such call on server %s: %s", turnOf(ctx), c.server, clip(Params(params)))
@@ -110,7 +110,7 @@ func (p *Player) findFrame(ctx context.Context, server, method string, params js
 	var first, last, exact *tapedFrame
 	for _, f := range p.frames[server] {
 		switch {
-		case f.frame.Method != method || f.key != key || method == methodCall && !f.within(turnOf(ctx)):
+		case f.frame.Method != method || f.key != key || method == MethodCall && !f.within(turnOf(ctx)):
 			continue
 		case !f.used && first == nil:
 			first = f
@@ -130,7 +130,7 @@ func (p *Player) findFrame(ctx context.Context, server, method string, params js
 		}
 		return first
 	}
-	if method == methodCall {
+	if method == MethodCall {
 		return nil
 	}
 	return last
@@ -148,7 +148,7 @@ func (p *Player) nearest(ctx context.Context, server string, params json.RawMess
 	best, found := -1, ""
 	p.mu.Lock()
 	unused := slices.DeleteFunc(slices.Clone(p.frames[server]), func(f *tapedFrame) bool {
-		return f.used || f.frame.Method != methodCall || !f.within(turnOf(ctx))
+		return f.used || f.frame.Method != MethodCall || !f.within(turnOf(ctx))
 	})
 	p.mu.Unlock()
 	for _, f := range unused {
@@ -203,12 +203,12 @@ type liveConn struct {
 func (c *liveConn) Inner() transport.Conn { return c.Conn }
 
 func (c *liveConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	if method == methodCall {
+	if method == MethodCall {
 		if result, fired, err := c.played.p.toolFault(ctx, c.played.server, params); fired {
 			return result, err
 		}
 	}
-	if method == methodCall && c.played.p.hasFallback() {
+	if method == MethodCall && c.played.p.hasFallback() {
 		if f := c.played.p.findFrame(ctx, c.played.server, method, params); f != nil {
 			return f.result(c.played.server)
 		}
@@ -218,7 +218,7 @@ func (c *liveConn) Request(ctx context.Context, method string, params json.RawMe
 	if method == MethodList && err == nil {
 		p.addListed(c.played.server, result)
 	}
-	if method != methodCall {
+	if method != MethodCall {
 		return result, err
 	}
 	f := p.findFrame(ctx, c.played.server, method, params)

@@ -91,11 +91,11 @@ func NewPlayer(cfg PlayerConfig) (*Player, error) {
 		case TypeModelRequest:
 			exchanges[r.Seq] = &tapedExchange{request: r, pass: r.ModelPass()}
 			p.models = append(p.models, exchanges[r.Seq])
-		case typeModelChunk:
+		case TypeModelChunk:
 			exchanges[r.Seq].chunks = append(exchanges[r.Seq].chunks, r.Bytes())
-		case typeModelEnd:
+		case TypeModelEnd:
 			exchanges[r.Seq].end = r
-		case typeMCP:
+		case TypeMCP:
 			if err := p.addFrame(r, frames); err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", cfg.Tape.Name, r.Line, err)
 			}
@@ -167,7 +167,7 @@ func (p *Player) Differs(where, was, now string) {
 // Uses reports whether the tape offers or calls a tool of the server.
 func (p *Player) Uses(server string) bool {
 	return slices.ContainsFunc(p.models, func(x *tapedExchange) bool { return bytes.Contains(x.request.Body, []byte(`"`+server+"__")) }) ||
-		slices.ContainsFunc(p.frames[server], func(f *tapedFrame) bool { return f.frame.Method == methodCall })
+		slices.ContainsFunc(p.frames[server], func(f *tapedFrame) bool { return f.frame.Method == MethodCall })
 }
 
 // Provider wraps a provider so that the transport below knows the pass. A provider without a
@@ -358,7 +358,7 @@ func (p *Player) Finish() (causes, follows []Drift) {
 	if !p.cfg.LiveTools && !p.cfg.LiveModel {
 		for server, frames := range p.frames {
 			for _, f := range frames {
-				if !f.used && f.frame.Method == methodCall {
+				if !f.used && f.frame.Method == MethodCall {
 					p.drift(f.request.Turn, f.request.Line, Drift{Class: Unconsumed, Where: "call on server " + server, Want: "asked for", Got: "(nothing)"})
 				}
 			}

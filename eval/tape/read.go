@@ -101,11 +101,11 @@ func (in *reader) take(r Record) (err error) {
 	switch r.Type {
 	case TypeHeader:
 		return errors.New("a second header: one file holds one tape")
-	case TypeModelRequest, typeModelChunk, typeModelEnd:
+	case TypeModelRequest, TypeModelChunk, TypeModelEnd:
 		err = in.exchange(&r)
-	case typeMCP:
+	case TypeMCP:
 		in.frame(&r)
-	case TypeUser, TypeGuardrail, TypeToolCall, typeToolResult, TypeAnswer:
+	case TypeUser, TypeGuardrail, TypeToolCall, TypeToolResult, TypeAnswer:
 		err = in.turn(&r)
 	default:
 		err = fmt.Errorf("unknown type of record %q", r.Type)
@@ -130,7 +130,7 @@ func (in *reader) exchange(r *Record) error {
 		return fmt.Errorf("%s of exchange %d, which has not begun", r.Type, r.Seq)
 	case p.ended:
 		return fmt.Errorf("%s of exchange %d, which has ended", r.Type, r.Seq)
-	case r.Type == typeModelChunk:
+	case r.Type == TypeModelChunk:
 		if p.chunks++; r.N != 0 && r.N != p.chunks {
 			return fmt.Errorf("chunk %d of exchange %d stands where chunk %d should", r.N, r.Seq, p.chunks)
 		}
@@ -197,7 +197,7 @@ func (in *reader) turn(r *Record) error {
 		if r.Call != nil {
 			t.Calls = append(t.Calls, TurnCall{Call: *r.Call, Server: r.Server, Tool: r.Tool, Line: r.Line})
 		}
-	case typeToolResult:
+	case TypeToolResult:
 		if r.Call != nil {
 			t.result(TurnCall{Call: *r.Call, Output: r.Content, IsError: r.IsError, DoneLine: r.Line})
 		}

@@ -17,12 +17,12 @@ const (
 	TypeHeader       = "header"
 	TypeUser         = "user"
 	TypeModelRequest = "model_request"
-	typeModelChunk   = "model_chunk"
-	typeModelEnd     = "model_end"
+	TypeModelChunk   = "model_chunk"
+	TypeModelEnd     = "model_end"
 	TypeGuardrail    = "guardrail"
 	TypeToolCall     = "tool_call"
-	typeToolResult   = "tool_result"
-	typeMCP          = "mcp"
+	TypeToolResult   = "tool_result"
+	TypeMCP          = "mcp"
 	TypeAnswer       = "answer"
 )
 
@@ -60,7 +60,7 @@ type Record struct {
 	Raw string `json:"raw,omitempty"`
 	B64 []byte `json:"b64,omitempty"`
 
-	// Status and ContentType belong to typeModelEnd; Error is the error that ended the exchange.
+	// Status and ContentType belong to TypeModelEnd; Error is the error that ended the exchange.
 	Status      int    `json:"status,omitempty"`
 	ContentType string `json:"content_type,omitempty"`
 	Error       string `json:"error,omitempty"`
@@ -68,7 +68,7 @@ type Record struct {
 	// Decision is "pass" or "refuse".
 	Decision string `json:"decision,omitempty"`
 
-	// Call is set for TypeToolCall and typeToolResult; Server and Tool identify the tool.
+	// Call is set for TypeToolCall and TypeToolResult; Server and Tool identify the tool.
 	Call    *schemas.ToolCall `json:"call,omitempty"`
 	Server  string            `json:"server,omitempty"`
 	Tool    string            `json:"tool,omitempty"`
@@ -111,8 +111,8 @@ func (r *Record) Bytes() []byte {
 
 // The MCP methods that tapes use.
 const (
-	methodInitialize = "initialize"
-	methodCall       = "tools/call"
+	MethodInitialize = "initialize"
+	MethodCall       = "tools/call"
 	MethodList       = "tools/list"
 )
 

@@ -102,7 +102,7 @@ func (x *exchange) chunk(data []byte) {
 		return
 	}
 	x.chunks++
-	rec := &Record{Type: typeModelChunk, Seq: x.seq, N: x.chunks}
+	rec := &Record{Type: TypeModelChunk, Seq: x.seq, N: x.chunks}
 	rec.SetBytes(data)
 	x.r.w.Write(rec)
 }
@@ -116,7 +116,7 @@ func (x *exchange) end(status int, contentType string, err error) {
 	}
 	x.ended = true
 	rec := &Record{
-		Type: typeModelEnd, Seq: x.seq, N: x.chunks, Status: status, ContentType: contentType,
+		Type: TypeModelEnd, Seq: x.seq, N: x.chunks, Status: status, ContentType: contentType,
 	}
 	what := fmt.Sprintf("status %d", status)
 	if err != nil {
@@ -182,7 +182,7 @@ func (w *turnWatch) event(e answer.Event, err error) {
 	case answer.KindToolCall:
 		w.write(&Record{Type: TypeToolCall, Call: e.Call, Server: e.Server, Tool: e.ToolName})
 	case answer.KindToolResult:
-		rec := &Record{Type: typeToolResult, Call: e.Call, Server: e.Server, Tool: e.ToolName}
+		rec := &Record{Type: TypeToolResult, Call: e.Call, Server: e.Server, Tool: e.ToolName}
 		if e.Result != nil {
 			rec.IsError, rec.Content = e.Result.IsError, e.Result.Output
 		}

@@ -13,14 +13,14 @@ import (
 
 // The kinds of [Part].
 const (
-	kindRole    = "role" // begins a message
+	KindRole    = "role" // begins a message
 	KindSystem  = "system"
-	kindText    = "text"
-	kindThought = "thought"
-	kindCall    = "call"
-	kindResult  = "result"
-	// kindSignature is a thought signature, which a service requires back unchanged.
-	kindSignature = "signature"
+	KindText    = "text"
+	KindThought = "thought"
+	KindCall    = "call"
+	KindResult  = "result"
+	// KindSignature is a thought signature, which a service requires back unchanged.
+	KindSignature = "signature"
 )
 
 // A Part is a piece of a model's input or output.
@@ -128,7 +128,7 @@ func (r *wireReader) texts(kind, at string, v any) {
 func (r *wireReader) message(at string, v any) {
 	m, ok := v.(object)
 	if !ok {
-		r.text(kindText, at, match.Canonical(v))
+		r.text(KindText, at, match.Canonical(v))
 		return
 	}
 	role, _ := m["role"].(string)
@@ -138,24 +138,24 @@ func (r *wireReader) message(at string, v any) {
 		r.texts(KindSystem, at, content)
 		return
 	case m["parts"] == nil && (role == "tool" || role == "function"):
-		p := Part{Kind: kindResult, At: at}
+		p := Part{Kind: KindResult, At: at}
 		p.ID, _ = m["tool_call_id"].(string)
 		if p.Name, _ = m["tool_name"].(string); p.Name == "" {
 			p.Name, _ = m["name"].(string)
 		}
 		var texts wireReader
-		texts.texts(kindResult, at, content)
+		texts.texts(KindResult, at, content)
 		for _, text := range texts {
 			p.Text += text.Text
 		}
 		*r = append(*r, p)
 		return
 	}
-	*r = append(*r, Part{Kind: kindRole, At: at, Text: role})
-	r.texts(kindText, at, content)
-	r.texts(kindThought, at, m["thinking"])
+	*r = append(*r, Part{Kind: KindRole, At: at, Text: role})
+	r.texts(KindText, at, content)
+	r.texts(KindThought, at, m["thinking"])
 	if images, there := m["images"]; there {
-		r.text(kindText, at, match.Canonical(images))
+		r.text(KindText, at, match.Canonical(images))
 	}
 	parts, _ := m["parts"].([]any)
 	for i, p := range parts {
@@ -174,7 +174,7 @@ func (r *wireReader) part(at string, v any) {
 	rest := maps.Clone(p)
 	for _, key := range []string{"thoughtSignature", "thought_signature", "state"} {
 		if signature, there := p[key]; there {
-			r.text(kindSignature, at+"."+key, match.Canonical(signature))
+			r.text(KindSignature, at+"."+key, match.Canonical(signature))
 			delete(rest, key)
 		}
 	}
@@ -188,7 +188,7 @@ func (r *wireReader) part(at string, v any) {
 	case isResult:
 		id, _ := result["id"].(string)
 		name, _ := result["name"].(string)
-		*r = append(*r, Part{Kind: kindResult, At: at, ID: id, Name: name, Text: match.Canonical(result["response"])})
+		*r = append(*r, Part{Kind: KindResult, At: at, ID: id, Name: name, Text: match.Canonical(result["response"])})
 	case kind == "call":
 		call, _ := p["call"].(object)
 		r.call(at, call["id"], call["function"])
@@ -196,13 +196,13 @@ func (r *wireReader) part(at string, v any) {
 		result, _ := p["result"].(object)
 		id, _ := result["id"].(string)
 		text, _ := p["text"].(string)
-		*r = append(*r, Part{Kind: kindResult, At: at, ID: id, Text: text})
+		*r = append(*r, Part{Kind: KindResult, At: at, ID: id, Text: text})
 	case p["thought"] == true:
-		r.text(kindThought, at, text)
+		r.text(KindThought, at, text)
 	case isText:
-		r.text(kindText, at, text)
+		r.text(KindText, at, text)
 	default:
-		r.text(kindText, at, match.Canonical(rest))
+		r.text(KindText, at, match.Canonical(rest))
 	}
 }
 
@@ -210,7 +210,7 @@ func (r *wireReader) part(at string, v any) {
 // object.
 func (r *wireReader) call(at string, id, function any) {
 	f, _ := function.(object)
-	p := Part{Kind: kindCall, At: at}
+	p := Part{Kind: KindCall, At: at}
 	p.ID, _ = id.(string)
 	p.Name, _ = f["name"].(string)
 	args := f["arguments"]
@@ -243,18 +243,18 @@ func (r *WireRequest) Messages() []Message {
 	}
 	for _, p := range r.Parts {
 		switch p.Kind {
-		case kindRole:
+		case KindRole:
 			all = append(all, Message{Role: p.Text})
 		case KindSystem:
 			m := in(KindSystem)
 			m.Text = strings.TrimSpace(m.Text + "\n" + p.Text)
-		case kindText:
+		case KindText:
 			m := in("")
 			m.Text = strings.TrimSpace(m.Text + "\n" + p.Text)
-		case kindCall:
+		case KindCall:
 			m := in("")
 			m.Calls = append(m.Calls, Call{p.ID, p.Name, p.Text})
-		case kindResult:
+		case KindResult:
 			m := in("")
 			if m.Role != "user" || m.Text != "" {
 				m = in("tool")

@@ -160,13 +160,13 @@ func (c *tapConn) Request(ctx context.Context, method string, params json.RawMes
 		answer = Frame{ID: id, Error: &FrameError{Code: refused.Code, Message: refused.Message, Data: refused.Data}}
 	} else if err != nil {
 		answer, lost = Frame{ID: id}, err.Error()
-		if ctx.Err() == nil && method == methodCall {
+		if ctx.Err() == nil && method == MethodCall {
 			r.failed(fmt.Sprintf("turn %d: a call on server %s got no answer: %v", turnOf(ctx), c.server, err))
 		}
 	}
 	rec := frame(c.server, fromServer, answer)
 	rec.Turn, rec.Error = turnOf(ctx), lost
-	if method == methodCall && lost == "" {
+	if method == MethodCall && lost == "" {
 		r.w.Seal(rec)
 	}
 	r.w.Write(rec)
@@ -174,5 +174,5 @@ func (c *tapConn) Request(ctx context.Context, method string, params json.RawMes
 }
 
 func frame(server, dir string, f Frame) *Record {
-	return &Record{Type: typeMCP, Server: server, Dir: dir, Frame: f.Encode()}
+	return &Record{Type: TypeMCP, Server: server, Dir: dir, Frame: f.Encode()}
 }

@@ -72,7 +72,7 @@ func (a *WireAnswer) add(event object) error {
 	if call, there := event["call"].(object); there { // of a provider without a wire
 		said.call("", call["id"], call["function"])
 	}
-	said.texts(kindText, "", event["text"])
+	said.texts(KindText, "", event["text"])
 	choices, _ := event["choices"].([]any)
 	for _, c := range choices {
 		choice, _ := c.(object)
@@ -105,11 +105,11 @@ func whole(v any) int {
 func (a *WireAnswer) part(p Part) {
 	last := len(a.Calls) - 1
 	switch {
-	case p.Kind == kindText:
+	case p.Kind == KindText:
 		a.Text += p.Text
-	case p.Kind == kindCall && p.Name == "" && last >= 0:
+	case p.Kind == KindCall && p.Name == "" && last >= 0:
 		a.Calls[last].Arguments += p.Text
-	case p.Kind == kindCall:
+	case p.Kind == KindCall:
 		if p.Text == "null" {
 			p.Text = ""
 		}

@@ -10,11 +10,11 @@ import (
 
 // The wires, as [providers.Service] names them.
 const (
-	gemini = "gemini"
+	Gemini = "gemini"
 	OpenAI = "openai"
-	ollama = "ollama"
-	// offline is the form of providers without a network, see [LocalChunk].
-	offline = "offline"
+	Ollama = "ollama"
+	// Offline is the form of providers without a network, see [LocalChunk].
+	Offline = "offline"
 )
 
 // A wireForm is the format of a service's traffic.
@@ -39,7 +39,7 @@ type wireForm struct {
 func wireForms() []wireForm {
 	return []wireForm{
 		{
-			name: gemini, contentType: eventStream, model: geminiModel, write: func(a WireAnswer, _ string) [][]byte { return a.gemini() },
+			name: Gemini, contentType: eventStream, model: geminiModel, write: func(a WireAnswer, _ string) [][]byte { return a.gemini() },
 			path: func(model string) string {
 				return "/v1beta/models/" + cmp.Or(model, "model") + ":streamGenerateContent"
 			},
@@ -47,10 +47,10 @@ func wireForms() []wireForm {
 		},
 		{name: OpenAI, contentType: eventStream, model: endsIn(chatPath), path: at(chatPath), write: WireAnswer.openAI},
 		{
-			name: ollama, contentType: "application/x-ndjson", model: endsIn(ollamaPath), path: at(ollamaPath), write: WireAnswer.ollama,
+			name: Ollama, contentType: "application/x-ndjson", model: endsIn(ollamaPath), path: at(ollamaPath), write: WireAnswer.ollama,
 			piece: func(e object) []byte { return append(encode(e), '\n') }, lines: true,
 		},
-		{name: offline, path: at(""), write: func(a WireAnswer, _ string) [][]byte { return a.local() }},
+		{name: Offline, path: at(""), write: func(a WireAnswer, _ string) [][]byte { return a.local() }},
 	}
 }
 

@@ -11,16 +11,16 @@ import (
 
 // The names of the built-in assistants.
 const (
-	assistantDental           = "dental"
-	assistantDentalDuckDuckGo = "dental-duckduckgo"
+	AssistantDental           = "dental"
+	AssistantDentalDuckDuckGo = "dental-duckduckgo"
 	AssistantDentalGoogle     = "dental-google"
-	assistantGeneral          = "general"
+	AssistantGeneral          = "general"
 )
 
 // The names of the bundled search tools, as an assistant's search list knows them.
 const (
-	toolDentalGuide = "dental_guide_search"
-	toolDuckDuckGo  = "duckduckgo_search"
+	ToolDentalGuide = "dental_guide_search"
+	ToolDuckDuckGo  = "duckduckgo_search"
 	ToolGoogle      = "google_search" // there only with a Gemini key
 )
 
@@ -46,7 +46,7 @@ func Default() *Config {
 	return &Config{
 		Listen:     "127.0.0.1:8000",
 		MCP:        MCP{Listen: "127.0.0.1:8001"},
-		Default:    assistantDental,
+		Default:    AssistantDental,
 		LLM:        defaultLLM(),
 		Assistants: builtInAssistants(),
 		Search:     Search{DuckDuckGo: DuckDuckGo{Timeout: 8 * time.Second}},
@@ -76,22 +76,22 @@ func Default() *Config {
 
 func builtInAssistants() Map[schemas.Assistant] {
 	return Map[schemas.Assistant]{
-		{Name: assistantDental, Value: schemas.Assistant{
+		{Name: AssistantDental, Value: schemas.Assistant{
 			Description: "Dental questions, answered from the dental guide, else from DuckDuckGo.",
 			Topic:       TopicDental,
-			Search:      []string{toolDentalGuide, toolDuckDuckGo},
+			Search:      []string{ToolDentalGuide, ToolDuckDuckGo},
 		}},
-		{Name: assistantDentalDuckDuckGo, Value: schemas.Assistant{
+		{Name: AssistantDentalDuckDuckGo, Value: schemas.Assistant{
 			Description: "Dental questions, answered from DuckDuckGo.",
 			Topic:       TopicDental,
-			Search:      []string{toolDuckDuckGo},
+			Search:      []string{ToolDuckDuckGo},
 		}},
 		{Name: AssistantDentalGoogle, Value: schemas.Assistant{
 			Description: "Dental questions, answered from Google Search; needs a Gemini key.",
 			Topic:       TopicDental,
 			Search:      []string{ToolGoogle},
 		}},
-		{Name: assistantGeneral, Value: schemas.Assistant{
+		{Name: AssistantGeneral, Value: schemas.Assistant{
 			Description: "Any question, with every attached tool.",
 			Tools:       []string{"*", "!tool-server__*"},
 		}},

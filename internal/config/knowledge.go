@@ -14,7 +14,7 @@ type Knowledge struct {
 }
 
 // bundledTools are the search tools that come with the host.
-func bundledTools() []string { return []string{toolDentalGuide, toolDuckDuckGo, ToolGoogle} }
+func bundledTools() []string { return []string{ToolDentalGuide, ToolDuckDuckGo, ToolGoogle} }
 
 func (c *checker) knowledge() {
 	name := regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)

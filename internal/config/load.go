@@ -235,7 +235,7 @@ func (cfg *Config) chooseDefault() *fault {
 		cfg.Default = cfg.Assistants[0].Name
 	case !cfg.attaches():
 	case Loopback(cfg.Listen):
-		cfg.Default = assistantGeneral
+		cfg.Default = AssistantGeneral
 	default:
 		return &fault{Where: cfg.where("listen"), Key: "default", Message: "with servers attached, an address off loopback wants the assistant to be named: " +
 			"set default: general, which lets everybody with a key call every attached tool, or default: dental, or listen on 127.0.0.1"}

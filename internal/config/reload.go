@@ -54,8 +54,8 @@ func (cfg *Config) Changed(next *Config) []string {
 // none; else it is empty.
 func (cfg *Config) Offer(next *Config, added bool) string {
 	derived := cfg.derivesDefault() && next.derivesDefault() && Loopback(cfg.Listen)
-	if derived && (added || next.attaches()) && cfg.Default != assistantGeneral {
-		return assistantGeneral
+	if derived && (added || next.attaches()) && cfg.Default != AssistantGeneral {
+		return AssistantGeneral
 	}
 	return ""
 }

@@ -1,10 +1,11 @@
 package config
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"molar/internal/text"
 )
 
 // A Topic is a subject that assistants may keep to. Under the name of the built-in
@@ -27,7 +28,7 @@ type Topic struct {
 
 // The policies of a topic for a message that could not be judged.
 const (
-	guardClosed = "closed"
+	GuardClosed = "closed"
 	GuardOpen   = "open"
 )
 
@@ -101,7 +102,7 @@ func (c *checker) topics() {
 			c.fault(key, "want a name of small letters, digits, '.', '_' and '-', at most 64")
 		}
 		if e.Value.OnFailure != "" {
-			c.enum(key+".on_failure", e.Value.OnFailure, []string{guardClosed, GuardOpen})
+			c.enum(key+".on_failure", e.Value.OnFailure, []string{GuardClosed, GuardOpen})
 		}
 		if e.Name == TopicDental {
 			c.builtInTopic(key, e.Value)
@@ -118,6 +119,9 @@ func (c *checker) builtInTopic(key string, t Topic) {
 	}
 }
 
+// maxQuote bounds what a fault quotes of a topic's texts, in characters.
+const maxQuote = 40
+
 func (c *checker) ownTopic(key string, t Topic) {
 	if len(t.Description.ByLanguage()) < 2 {
 		c.fault(key+".description", "want a sentence on what belongs to the topic in both languages, vi and en")
@@ -133,9 +137,9 @@ func (c *checker) ownTopic(key string, t Topic) {
 		}
 	}
 	c.emergencies(key+".emergencies", t.Emergencies)
-	for i, text := range t.Examples.Out {
-		if slices.Contains(t.Examples.In, text) {
-			c.fault(index(key+".examples.out", i), "%q has both labels", clipText(text))
+	for i, example := range t.Examples.Out {
+		if slices.Contains(t.Examples.In, example) {
+			c.fault(index(key+".examples.out", i), "%q has both labels", text.Truncate(example, maxQuote))
 		}
 	}
 }
@@ -147,7 +151,7 @@ func (c *checker) emergencies(key string, emergencies []TopicEmergency) {
 		if strings.TrimSpace(e.Kind) == "" {
 			c.fault(key+".kind", "want a name for the kind of emergency")
 		} else if slices.Contains(kinds, e.Kind) {
-			c.fault(key+".kind", "%q is listed twice: put its phrases together", clipText(e.Kind))
+			c.fault(key+".kind", "%q is listed twice: put its phrases together", text.Truncate(e.Kind, maxQuote))
 		}
 		kinds = append(kinds, e.Kind)
 		if len(e.Phrases) == 0 || slices.ContainsFunc(append(slices.Clone(e.Phrases), e.Unless...), func(p string) bool { return strings.Trim(p, " *|=") == "" }) {
@@ -160,13 +164,4 @@ func (c *checker) emergencies(key string, emergencies []TopicEmergency) {
 			c.fault(key+".passage", "never follows, as only_notice ends the answer with the notice: take one of them out")
 		}
 	}
-}
-
-// clipText shortens a text for a message.
-func clipText(text string) string {
-	const most = 40
-	if r := []rune(text); len(r) > most {
-		return fmt.Sprintf("%s...", string(r[:most]))
-	}
-	return text
 }

@@ -26,7 +26,7 @@ func layers() []layer {
 		// The eval commands open whole hosts.
 		{"eval/run", []string{
 			"eval/...", "agent", "agent/answer", "mcpclients/...", "providers/...", "schemas/...", "toolhandler", "internal/cli", "internal/config",
-			"internal/host", "internal/serve", "internal/store", "internal/terminal",
+			"internal/host", "internal/serve", "internal/store", "internal/terminal", "internal/text",
 		}},
 		{"eval/...", []string{"eval/...", "agent/...", "toolhandler", "mcpclients/...", "providers/...", "schemas/...", "internal/sse", "internal/telemetry", "internal/text"}},
 		{"web/...", []string{"web/...", "agent", "agent/answer", "providers", "schemas/...", "internal/httpguard", "internal/markdown", "internal/telemetry", "internal/text"}},

@@ -62,13 +62,13 @@ func newMetrics(cfg Config) *metrics {
 	}
 	if cfg.SummariesBehind != nil {
 		const name, help = "molar_summaries_behind", "Turns whose summary is not written yet, over all replicas."
-		m.note(gauge, name, help)
+		m.note(Gauge, name, help)
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
 			func() float64 { return float64(cfg.SummariesBehind()) }))
 	}
 	if cfg.Servers != nil {
-		m.note(gauge, serverReady, serverReadyHelp, "server")
-		m.note(gauge, serverTools, serverToolsHelp, "server")
+		m.note(Gauge, serverReady, serverReadyHelp, "server")
+		m.note(Gauge, serverTools, serverToolsHelp, "server")
 		m.registry.MustRegister(serverStates{cfg.Servers})
 	}
 	return m
@@ -78,7 +78,7 @@ func newMetrics(cfg Config) *metrics {
 const (
 	Counter   = "counter"
 	Histogram = "histogram"
-	gauge     = "gauge"
+	Gauge     = "gauge"
 )
 
 // A Metric describes one of ours, for authors of dashboards and alerts.
@@ -115,7 +115,7 @@ func (m *metrics) histogram(name, help string, buckets []float64, names ...strin
 }
 
 func (m *metrics) gauge(name, help string) prometheus.Gauge {
-	m.note(gauge, name, help)
+	m.note(Gauge, name, help)
 	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 	m.registry.MustRegister(g)
 	return g

@@ -9,8 +9,8 @@ import (
 // Mark ends a text that was cut.
 const Mark = " […]"
 
-// Clip returns at most so many bytes of a text, with a mark behind them where something is left
-// out. It cuts no character in two.
+// Clip returns s, or its first most bytes and the mark if it is longer. It cuts no character in
+// two.
 func Clip(s string, most int, mark string) string {
 	if len(s) <= most {
 		return s
@@ -24,6 +24,15 @@ func Shorten(s string, limit int) string {
 		return s
 	}
 	return Clip(s, max(0, limit-len(Mark)), Mark)
+}
+
+// Truncate returns s, or its first limit-1 characters and an ellipsis if it is longer than limit
+// characters.
+func Truncate(s string, limit int) string {
+	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	return string([]rune(s)[:limit-1]) + "…"
 }
 
 // Border returns the largest border of a rune in s that is at most n.

@@ -13,7 +13,7 @@ import (
 
 // The transports that a [ServerConfig] may name.
 const (
-	typeStdio     = "stdio"
+	TypeStdio     = "stdio"
 	TypeHTTP      = "http"
 	TypeSSE       = "sse"
 	TypeMessage   = "message"
@@ -117,7 +117,7 @@ func (s *ServerConfig) Transport() string {
 	case s.URL != "":
 		return TypeHTTP
 	default:
-		return typeStdio
+		return TypeStdio
 	}
 }
 

@@ -184,7 +184,7 @@ func (e *LegacyError) Unwrap() error { return e.Status }
 
 func (c *httpConn) sendCancelled(id int64) {
 	c.background(noticeTimeout, func(ctx context.Context) {
-		_ = c.Notify(ctx, methodCancelled, cancelParams(id, "the caller no longer waits"))
+		_ = c.Notify(ctx, MethodCancelled, cancelParams(id, "the caller no longer waits"))
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 const (
 	MethodInitialize  = "initialize"
 	MethodInitialized = "notifications/initialized"
-	methodCancelled   = "notifications/cancelled"
+	MethodCancelled   = "notifications/cancelled"
 	MethodListChanged = "notifications/tools/list_changed"
 	MethodProgress    = "notifications/progress"
 	MethodPing        = "ping"

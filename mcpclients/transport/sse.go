@@ -157,7 +157,7 @@ func (c *sseConn) classify(method string, err error) error {
 }
 
 func (c *sseConn) sendCancelled(id int64) {
-	frame, err := encodeNotification(methodCancelled, cancelParams(id, "the caller no longer waits"))
+	frame, err := encodeNotification(MethodCancelled, cancelParams(id, "the caller no longer waits"))
 	if err != nil {
 		return
 	}

@@ -41,9 +41,6 @@ func ValidateServers(servers []ServerConfig) error {
 		if s.Unset != "" {
 			continue
 		}
-		if s.Unset != "" {
-			continue
-		}
 		for _, err := range s.faults() {
 			errs = append(errs, fmt.Errorf("mcpServers.%s: %w", s.Name, err))
 		}
@@ -112,18 +109,18 @@ func (s *ServerConfig) transportFault() error {
 		return errors.New("needs exactly one of command and url")
 	}
 	switch kind := s.Transport(); {
-	case kind == typeStdio && s.Command != "":
+	case kind == TypeStdio && s.Command != "":
 		return s.processFault()
 	case OverWeb(kind) && s.URL != "":
 		return s.urlFault()
 	case kind == TypeInProcess && s.InProcess != nil:
 		return nil
-	case kind == typeStdio:
+	case kind == TypeStdio:
 		return errors.New(`type "stdio" needs a command`)
 	case OverWeb(kind):
 		return fmt.Errorf("type %q needs a url", kind)
 	default:
-		return fmt.Errorf("type %q is unknown: use %q with a command, or %q, %q or %q with a url", kind, typeStdio, TypeHTTP, TypeSSE, TypeMessage)
+		return fmt.Errorf("type %q is unknown: use %q with a command, or %q, %q or %q with a url", kind, TypeStdio, TypeHTTP, TypeSSE, TypeMessage)
 	}
 }
 

@@ -89,7 +89,7 @@ func (p *Provider) Usable(ctx context.Context, model, small string) (chosen, cho
 	if model == "" && chosen != DefaultModel {
 		p.log.Warn("another model stands in for the default; to have the default, run: ollama pull "+DefaultModel, "model", chosen)
 	}
-	if small = cmp.Or(small, defaultSmallModel); !has(models, small) {
+	if small = cmp.Or(small, DefaultSmallModel); !has(models, small) {
 		small = chosen
 	}
 	return chosen, small, why, nil

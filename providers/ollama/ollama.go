@@ -30,9 +30,9 @@ import (
 
 // Defaults of [Config] and of the configuration file.
 const (
-	defaultBaseURL    = "http://127.0.0.1:11434"
+	DefaultBaseURL    = "http://127.0.0.1:11434"
 	DefaultModel      = "qwen2.5:7b-instruct"
-	defaultSmallModel = "qwen2.5:3b-instruct"
+	DefaultSmallModel = "qwen2.5:3b-instruct"
 )
 
 // name is the provider's name.
@@ -41,7 +41,7 @@ const name = "ollama"
 // A Config configures the server and the time limits.
 type Config struct {
 	// BaseURL is the server's address; "host", "host:port" and a path prefix are accepted too.
-	// Empty means [defaultBaseURL].
+	// Empty means [DefaultBaseURL].
 	BaseURL string
 	// HTTPClient is copied; the copy has no overall timeout and follows no redirects. Nil means a
 	// new client.
@@ -143,7 +143,7 @@ func parseBase(s string) (*url.URL, error) {
 		}
 		s = "http://" + host + "/" + path
 	}
-	u, err := wire.ParseBase(name, s, defaultBaseURL, "/chat", "/api", "/v1")
+	u, err := wire.ParseBase(name, s, DefaultBaseURL, "/chat", "/api", "/v1")
 	if err != nil {
 		return nil, err
 	}

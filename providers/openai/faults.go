@@ -129,15 +129,15 @@ func readFault(data []byte) fault {
 		data = list[0]
 	}
 	type object struct {
-		Message text `json:"message"`
-		Type    text `json:"type"`
-		Code    text `json:"code"`
-		Param   text `json:"param"`
-		Detail  text `json:"detail"`
+		Message anyText `json:"message"`
+		Type    anyText `json:"type"`
+		Code    anyText `json:"code"`
+		Param   anyText `json:"param"`
+		Detail  anyText `json:"detail"`
 
-		Generation text `json:"failed_generation"`
+		Generation anyText `json:"failed_generation"`
 		Metadata   struct {
-			Raw text `json:"raw"`
+			Raw anyText `json:"raw"`
 		} `json:"metadata"`
 	}
 	var outer struct {
@@ -159,7 +159,7 @@ func readFault(data []byte) fault {
 		inner.Message = inner.Detail
 	}
 	if raw := string(inner.Metadata.Raw); raw != "" && strings.EqualFold(string(inner.Message), "Provider returned error") {
-		inner.Message += text(": " + cmp.Or(readFault([]byte(raw)).message, raw))
+		inner.Message += anyText(": " + cmp.Or(readFault([]byte(raw)).message, raw))
 	}
 	return fault{
 		message:    strings.TrimSpace(string(inner.Message)),

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	internaltext "molar/internal/text"
+	"molar/internal/text"
 	"molar/providers"
 	"molar/providers/wire"
 	"molar/schemas"
@@ -118,11 +118,11 @@ func (p *Provider) Has(ctx context.Context, model string) error {
 
 // unknownModel returns the error of a model that the service does not list.
 func (p *Provider) unknownModel(model string, ids []string) *providers.Error {
-	text := "the server has no such model" + didYouMean(model, ids)
+	message := "the server has no such model" + didYouMean(model, ids)
 	if !p.original {
-		text += " (it has: " + p.faults.Clean(strings.Join(ids, ", ")) + ")"
+		message += " (it has: " + p.faults.Clean(strings.Join(ids, ", ")) + ")"
 	}
-	return p.faults.Fail(providers.KindModelNotFound, model, errors.New(text))
+	return p.faults.Fail(providers.KindModelNotFound, model, errors.New(message))
 }
 
 // suggestTime bounds the listing of models for an error.
@@ -142,7 +142,7 @@ func (p *Provider) suggest(ctx context.Context, e *providers.Error) *providers.E
 }
 
 func didYouMean(model string, ids []string) string {
-	if near := internaltext.Nearest(model, ids); near != "" && near != model {
+	if near := text.Nearest(model, ids); near != "" && near != model {
 		return ", did you mean " + near + "?"
 	}
 	return ""

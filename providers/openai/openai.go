@@ -21,7 +21,7 @@ import (
 
 // Defaults of [Config].
 const (
-	defaultBaseURL    = "https://api.openai.com/v1"
+	DefaultBaseURL    = "https://api.openai.com/v1"
 	DefaultModel      = "gpt-4.1-mini"
 	DefaultSmallModel = "gpt-4.1-nano"
 )
@@ -36,7 +36,7 @@ type Config struct {
 	// KeySetting names the key's setting in messages; empty means OPENAI_API_KEY.
 	KeySetting string
 	// BaseURL is the URL above chat/completions, including a path and a query. Empty means
-	// [defaultBaseURL].
+	// [DefaultBaseURL].
 	BaseURL string
 	// HTTPClient is copied; the copy has no overall timeout and follows no redirects. Nil means a
 	// new client.
@@ -76,7 +76,7 @@ var _ providers.Provider = (*Provider)(nil)
 
 // New checks cfg and returns a provider. It does not contact the service.
 func New(cfg Config) (*Provider, error) {
-	base, err := wire.ParseBase(name, cfg.BaseURL, defaultBaseURL, "/chat/completions")
+	base, err := wire.ParseBase(name, cfg.BaseURL, DefaultBaseURL, "/chat/completions")
 	if err != nil {
 		return nil, err
 	}

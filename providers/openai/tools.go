@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"molar/internal/text"
 	"molar/providers/wire"
 	"molar/schemas"
 	"molar/schemas/lower"
@@ -36,21 +37,13 @@ func lowerTool(t *wire.Tool) error {
 // describe joins a tool's description and what its schema could not express. If they are too long
 // together, it cuts the description first.
 func describe(info schemas.ToolInfo, hint string) string {
-	text := wire.Described(info, "")
-	if hint == "" || strings.Contains(text, hint) {
-		return cut(text, maxDescription)
+	described := wire.Described(info, "")
+	if hint == "" || strings.Contains(described, hint) {
+		return text.Truncate(described, maxDescription)
 	}
-	hint = cut(hint, maxDescription/2)
-	if text == "" {
+	hint = text.Truncate(hint, maxDescription/2)
+	if described == "" {
 		return hint
 	}
-	return cut(text, maxDescription-utf8.RuneCountInString(hint)-1) + "\n" + hint
-}
-
-// cut shortens s to at most limit characters and marks the cut.
-func cut(s string, limit int) string {
-	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	return string([]rune(s)[:limit-1]) + "…"
+	return text.Truncate(described, maxDescription-utf8.RuneCountInString(hint)-1) + "\n" + hint
 }

@@ -17,17 +17,17 @@ type frame struct {
 }
 
 type choice struct {
-	Index        int   `json:"index"`
-	Delta        delta `json:"delta"`
-	Message      delta `json:"message"` // in unstreamed answers
-	FinishReason text  `json:"finish_reason"`
+	Index        int     `json:"index"`
+	Delta        delta   `json:"delta"`
+	Message      delta   `json:"message"` // in unstreamed answers
+	FinishReason anyText `json:"finish_reason"`
 }
 
 type delta struct {
-	Content          text `json:"content"`
-	Refusal          text `json:"refusal"`
-	ReasoningContent text `json:"reasoning_content"`
-	Reasoning        text `json:"reasoning"`
+	Content          anyText `json:"content"`
+	Refusal          anyText `json:"refusal"`
+	ReasoningContent anyText `json:"reasoning_content"`
+	Reasoning        anyText `json:"reasoning"`
 	// ReasoningDetails must be sent back to gateways verbatim.
 	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
 	ToolCalls        pieces            `json:"tool_calls"`
@@ -57,15 +57,15 @@ func (p *pieces) UnmarshalJSON(data []byte) error {
 // A piece is a part of a tool call.
 type piece struct {
 	Index    *int     `json:"index"`
-	ID       text     `json:"id"`
+	ID       anyText  `json:"id"`
 	Function function `json:"function"`
 	// Extra is a gateway's data of a call, to be sent back with it.
 	Extra json.RawMessage `json:"extra_content"`
 }
 
 type function struct {
-	Name      text `json:"name"`
-	Arguments text `json:"arguments"`
+	Name      anyText `json:"name"`
+	Arguments anyText `json:"arguments"`
 }
 
 type usage struct {
@@ -90,34 +90,34 @@ func (u usage) schema() *schemas.Usage {
 	}
 }
 
-// text is a string. It decodes null to "", a list of content parts or of refusals to their texts,
+// anyText is a string. It decodes null to "", a list of content parts or of refusals to their texts,
 // and any other value to its JSON.
-type text string
+type anyText string
 
-func (t *text) UnmarshalJSON(data []byte) error {
+func (t *anyText) UnmarshalJSON(data []byte) error {
 	switch {
 	case len(data) == 0, string(data) == "null":
 		*t = ""
 	case data[0] == '"' && bytes.IndexByte(data, '\\') < 0:
-		*t = text(strings.ToValidUTF8(string(data[1:len(data)-1]), "�"))
+		*t = anyText(strings.ToValidUTF8(string(data[1:len(data)-1]), "�"))
 	case data[0] == '"':
 		return json.Unmarshal(data, (*string)(t))
 	case data[0] == '[':
 		var parts []struct {
-			Text text `json:"text"`
-			Msg  text `json:"msg"`
+			Text anyText `json:"text"`
+			Msg  anyText `json:"msg"`
 		}
 		if json.Unmarshal(data, &parts) != nil {
-			*t = text(data)
+			*t = anyText(data)
 			return nil
 		}
 		var b strings.Builder
 		for _, p := range parts {
 			b.WriteString(string(p.Text + p.Msg))
 		}
-		*t = text(b.String())
+		*t = anyText(b.String())
 	default:
-		*t = text(data)
+		*t = anyText(data)
 	}
 	return nil
 }

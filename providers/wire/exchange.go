@@ -10,7 +10,7 @@ import (
 // Defaults of [Limits].
 const (
 	DefaultFirst = 180 * time.Second
-	defaultIdle  = 20 * time.Second
+	DefaultIdle  = 20 * time.Second
 )
 
 const (
@@ -42,7 +42,7 @@ func (l Limits) Complete() (Limits, error) {
 		l.First = DefaultFirst
 	}
 	if l.Idle == 0 {
-		l.Idle = defaultIdle
+		l.Idle = DefaultIdle
 	}
 	return l, nil
 }
