@@ -25,8 +25,8 @@ func dentalBench(scripts ...script) *bench {
 	return b
 }
 
-// The notice is the first text of the answer: behind the verdict, before the search,
-// and a part of what is saved.
+// The notice is the first text of the answer: it is sent after the verdict and before the search,
+// and is saved with the answer.
 func TestRun_emergency(t *testing.T) {
 	b := dentalBench(says("See one today.")).with(t, dental())
 	p := b.play(t, ask(emergencyEN))
@@ -51,7 +51,7 @@ func TestRun_emergency(t *testing.T) {
 	}
 }
 
-// An assistant that cannot search, or whose search fails, still answers an emergency.
+// An assistant without a search, or whose search fails, still answers an emergency.
 func TestRun_emergency_withoutASearch(t *testing.T) {
 	for name, spoil := range map[string]func(*bench){
 		"it fails":          func(b *bench) { delete(b.tools.results, "guide") },
@@ -76,7 +76,7 @@ func TestRun_emergency_inTheLanguageOfThePerson(t *testing.T) {
 	}
 }
 
-// Whatever fails after the notice, it was shown, and it is kept as interrupted.
+// If a later step fails, the notice has been shown, and the answer is stored as interrupted.
 func TestRun_emergency_survivesWhatFails(t *testing.T) {
 	tests := map[string]struct {
 		b *bench
@@ -105,8 +105,8 @@ func TestRun_emergency_survivesWhatFails(t *testing.T) {
 	}
 }
 
-// An emergency passes the guardrail whatever else the message says: no list of words and
-// no judge may turn someone away who needs help, and what they told is kept.
+// An emergency passes the guardrail whatever else the message contains: no word list and no judge
+// may refuse a person who needs help. The message is stored.
 func TestRun_emergency_alwaysPasses(t *testing.T) {
 	for name, question := range map[string]string{
 		"an everyday word that code refuses": "I fell off a horse and my front tooth is in my hand",
@@ -131,8 +131,8 @@ func TestRun_emergency_alwaysPasses(t *testing.T) {
 
 const strayed = "Football has eleven players on each side. Goals are scored by kicking the ball between the posts. The world cup is played every four years, and the next match of the league begins on Sunday in the big stadium."
 
-// The watch over the answer stays: what the judge says has left the subject is cut. No refusal
-// follows the notice, which is kept.
+// The answer is still watched: the part that the judge finds off the subject is cut. No refusal
+// follows the notice, which is stored.
 func TestRun_emergency_watched(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
 		b := dentalBench(says(strayed)).with(t, dental())
@@ -152,7 +152,8 @@ func TestRun_emergency_watched(t *testing.T) {
 	}
 }
 
-// A turn that goes on with the results of the client's tools is still that emergency.
+// A turn that continues with the results of the client's tools is still treated as that
+// emergency.
 func TestRun_emergency_watchedAfterAPause(t *testing.T) {
 	b := dentalBench(calls("", "lookup", "{}"), says(strayed))
 	b.model.judge = says("NO")
@@ -173,8 +174,8 @@ func TestRun_emergency_watchedAfterAPause(t *testing.T) {
 	}
 }
 
-// The next message after an emergency is judged for itself. One that is refused, at sight or by a
-// judge, is not told that only teeth are spoken of here, but again what to do.
+// The message after an emergency is judged on its own. If it is refused, by code or by a judge,
+// the answer is not the usual refusal but the emergency advice again.
 func TestRun_emergency_isToldAgainInsteadOfARefusal(t *testing.T) {
 	for _, question := range []string{"which hospital", "Who won the football world cup?"} {
 		for _, sent := range []bool{false, true} {
@@ -199,7 +200,7 @@ func TestRun_emergency_isToldAgainInsteadOfARefusal(t *testing.T) {
 	}
 }
 
-// What leans on an emergency is not refused at sight, since nobody has read both.
+// Code alone does not refuse a follow-up of an emergency, as only the judge reads both messages.
 func TestRun_emergency_isFollowed(t *testing.T) {
 	b := dentalBench(says("At the next clinic."))
 	b.model.judge = says("NO")
@@ -233,7 +234,7 @@ func TestRun_emergency_notWithoutOne(t *testing.T) {
 	}
 }
 
-// The fever of this question and the swelling of the last one belong together.
+// The fever in this question and the swelling in the previous one count together.
 func TestRun_emergency_withTheQuestionBefore(t *testing.T) {
 	b := dentalBench(says("answer"))
 	b.memory.opening.Messages = []schemas.StoredMessage{
@@ -244,7 +245,7 @@ func TestRun_emergency_withTheQuestionBefore(t *testing.T) {
 	}
 }
 
-// A client that wants JSON gets JSON, and the notice beside it.
+// A client that asks for JSON gets JSON, and the notice separately.
 func TestRun_emergency_JSON(t *testing.T) {
 	b := dentalBench(says(`{"advice":"See a dentist today about the infected tooth."}`)).with(t, dental())
 	turn := ask(emergencyEN)
@@ -255,8 +256,8 @@ func TestRun_emergency_JSON(t *testing.T) {
 	}
 }
 
-// Whoever has just told of an emergency is not turned away on a guess; what is surely about
-// another subject is.
+// After an emergency, a message is not refused on a guess; one that is clearly about another
+// subject is.
 func TestRun_afterAnEmergency(t *testing.T) {
 	for question, refused := range map[string]bool{"I feel fine though": false, "Who won the football world cup in 2014?": true} {
 		b := dentalBench(says("Go there all the same.")).with(t, dental())
@@ -271,7 +272,7 @@ func TestRun_afterAnEmergency(t *testing.T) {
 	}
 }
 
-// What is told again instead of a refusal is what the message shows to be meant: a piece stays a piece.
+// The advice that replaces a refusal fits the latest message: a broken piece is still a piece.
 func TestRun_emergency_toldAgainIsWhatIsMeant(t *testing.T) {
 	b := dentalBench(says("x"))
 	b.model.judge = says("NO")
@@ -285,10 +286,10 @@ func TestRun_emergency_toldAgainIsWhatIsMeant(t *testing.T) {
 	}
 }
 
-// What a model then makes of a question that code would have refused is looked at.
+// The model's answer to a question that code would have refused is watched.
 func TestRun_afterAnEmergency_theAnswerIsWatched(t *testing.T) {
 	b := dentalBench(says(strayed))
-	b.tools.tools[0].Annotations.OpenWorldHint = new(false) // what it finds is the host's own, and no reason to look
+	b.tools.tools[0].Annotations.OpenWorldHint = new(false) // its results are the host's own, and no reason to watch
 	b.with(t, dental())
 	b.model.judge = says("NO")
 	b.memory.opening.Messages = []schemas.StoredMessage{
@@ -300,8 +301,8 @@ func TestRun_afterAnEmergency_theAnswerIsWatched(t *testing.T) {
 	}
 }
 
-// What helps in an emergency is often no dentistry: an answer that code would only guess to have
-// left the subject is shown.
+// Help in an emergency is often not dentistry: an answer that code only guesses to be off the
+// subject is shown.
 func TestRun_emergency_answerIsNotWithheld(t *testing.T) {
 	for question, answer := range map[string]string{
 		"My lips are swelling after the amoxicillin from the dentist":       "Call an ambulance now. Use an adrenaline pen in the outer thigh if you have one, lie down with the legs raised, and do not eat or drink.",
@@ -316,9 +317,9 @@ func TestRun_emergency_answerIsNotWithheld(t *testing.T) {
 	}
 }
 
-// Without a model nobody can say what was told at once for the next message: what leans on it has
-// it told again, however far back it began. Thanks do not. What is refused does too: code cannot tell
-// another subject from "which hospital".
+// Without a model nothing can relate the next message to the notice. A follow-up therefore gets
+// the notice again, however long ago the emergency began; thanks do not. A refused question gets
+// it too: code cannot tell another subject from "which hospital".
 func TestRun_afterAnEmergency_offline(t *testing.T) {
 	const notice = "**This may be an emergency."
 	first := dentalBench(says("Go now.")).with(t, dental()).play(t, ask("I took 16 paracetamol today because of my tooth"))
@@ -337,8 +338,8 @@ func TestRun_afterAnEmergency_offline(t *testing.T) {
 	}
 }
 
-// The notice of self-harm is the whole answer, in any form: nothing is searched, no model is asked and no
-// tool is called, and it is kept like any answer.
+// The notice of self-harm is the whole answer, in any form: no search, model or tool is called,
+// and it is stored like any answer.
 func TestRun_emergency_endsWithItsNotice(t *testing.T) {
 	const harm = "tooth pain so bad I want to kill myself"
 	for name, change := range map[string]func(*bench, *agent.Turn){
@@ -377,8 +378,8 @@ func TestRun_emergency_endsWithItsNotice(t *testing.T) {
 	}
 }
 
-// The kind that was found decides what is looked up: the passage that the topic names for it, from a tool that
-// gives passages, or nothing.
+// The kind of emergency decides what is looked up: the passage that the topic names for it, from
+// a tool that returns passages, or nothing.
 func TestRun_emergency_looksUpItsPassage(t *testing.T) {
 	for _, tt := range []struct{ question, passage string }{
 		{"I took 20 paracetamol today because of my toothache", "overdose"},
@@ -402,8 +403,8 @@ func TestRun_emergency_looksUpItsPassage(t *testing.T) {
 	}
 }
 
-// A search that only knows words is not asked in an emergency, and without a model the notice then stands
-// alone: no "I found nothing" follows it.
+// A search by words alone is not called in an emergency. Without a model the answer is then the
+// notice alone, with no "I found nothing" after it.
 func TestRun_emergency_withoutAPassage(t *testing.T) {
 	for name, question := range map[string]string{
 		"of a kind without one":      "chest pain going into my jaw and left arm, is it my wisdom tooth?",

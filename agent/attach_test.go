@@ -9,8 +9,8 @@ import (
 	"molar/schemas"
 )
 
-// An attachment stands behind the question as fenced data, is not saved with it, and
-// counts as text of its server.
+// An attachment follows the question as fenced data, is not saved with it, and counts as text of
+// its server.
 func TestRun_attachment(t *testing.T) {
 	b := familyBench(says("answer")).with(t, family())
 	turn := ask("What does the note say?")
@@ -42,8 +42,8 @@ func TestRun_attachment(t *testing.T) {
 	}
 }
 
-// A question on any surface may name resources, which stand behind it like other
-// attachments. A client with a key gets no further than the tools of its assistant do.
+// A question from any client may name resources, which follow it like other attachments. A client
+// with a key reaches no more servers than the tools of its assistant do.
 func TestRun_resourceInAQuestion(t *testing.T) {
 	ready := []schemas.ServerStatus{{Name: "family", State: schemas.StateReady}, {Name: "notes", State: schemas.StateReady}, {Name: schemas.MemoryServer, State: schemas.StateReady}}
 	for name, c := range map[string]struct {
@@ -93,7 +93,7 @@ func TestRun_resourceInAQuestion(t *testing.T) {
 	}
 }
 
-// An image that a question names goes to the model as one.
+// An image that a question names is sent to the model as an image.
 func TestRun_imageInAQuestion(t *testing.T) {
 	b := newBench(says("answer"))
 	b.tools.status = []schemas.ServerStatus{{Name: "notes", State: schemas.StateReady}}
@@ -105,8 +105,9 @@ func TestRun_imageInAQuestion(t *testing.T) {
 	}
 }
 
-// What a resource says must not drive the tools of another server: without a person to
-// ask, a call that adds is not executed. Beside a resource of its own server the same call is free.
+// The text of a resource must not drive the tools of another server: if nobody can approve it, a
+// call that adds data is not executed. After a resource of its own server the same call needs no
+// approval.
 func TestRun_attachmentNeedsApproval(t *testing.T) {
 	for _, server := range []string{"notes", "family"} {
 		b := newBench(calls("", "family__add", `{"id":1}`), says("answer"))

@@ -17,7 +17,7 @@ import (
 	"molar/schemas"
 )
 
-// fakeGrants are subjects that are allowed always.
+// fakeGrants are the subjects that are always allowed.
 type fakeGrants map[string]bool
 
 func (f fakeGrants) PutGrant(_ context.Context, owner, _, subject string) error {
@@ -29,7 +29,7 @@ func (f fakeGrants) Granted(_ context.Context, owner, _, subject string) (bool, 
 	return f[owner+"/"+subject], nil
 }
 
-// answersWith is a person who is asked about a call.
+// answersWith is an approver with fixed answers.
 type answersWith struct {
 	agent.Decision
 	err error
@@ -39,7 +39,7 @@ func (a answersWith) Approve(context.Context, agent.Ask) (agent.Decision, error)
 	return a.Decision, a.err
 }
 
-// audited are the lines of the log about decisions.
+// audited returns the log lines about decisions.
 func audited(t *testing.T, log *bytes.Buffer) []map[string]any {
 	t.Helper()
 	var all []map[string]any
@@ -61,8 +61,8 @@ func audited(t *testing.T, log *bytes.Buffer) []map[string]any {
 	return all
 }
 
-// Every decision about a call leaves a line in the log with who decided by which way, the tool, and the hash of the
-// arguments; so does a call that nobody could be asked about.
+// Every decision about a call is logged with the person, the way of the decision, the tool, and
+// the hash of the arguments. So is a call that nobody could approve.
 func TestAudit(t *testing.T) {
 	const sends, edited = `{"to":"a@b.example","url":"https://b.example/?q=1"}`, `{"to":"c@d.example"}`
 	line := func(person bool, how string, allowed bool, scope, arguments string) map[string]any {

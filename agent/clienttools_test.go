@@ -15,7 +15,7 @@ import (
 	"molar/schemas"
 )
 
-// fakePauses keeps paused turns, as JSON.
+// fakePauses stores paused turns as JSON.
 type fakePauses map[string]json.RawMessage
 
 func (f fakePauses) KeepTurn(_ context.Context, p schemas.KeptTurn) error {
@@ -36,7 +36,7 @@ func (f fakePauses) GetKeptTurn(_ context.Context, owner, id string) (json.RawMe
 	return state, ok, nil
 }
 
-// signedCalls calls a tool with the provider's private state beside it.
+// signedCalls calls a tool and sends the provider's private state with the call.
 func signedCalls(pairs ...string) script {
 	return func(req providers.Request, yield func(providers.Chunk, error) bool) {
 		n := 0
@@ -54,14 +54,14 @@ func clientTool(name string) schemas.ToolInfo {
 	return schemas.ToolInfo{Name: name, ToolName: name, InputSchema: json.RawMessage(`{"type":"object"}`)}
 }
 
-// gave is what the client's tool gave to a call of the scripts above.
+// gave is the result of the client's tool for a call of the scripts above.
 func gave(name, output string) schemas.ToolResult {
 	return schemas.ToolResult{ID: "call-" + name, ToolName: name, Output: json.RawMessage(output)}
 }
 
-// A turn with calls of both kinds runs the servers' tools, hands the client's calls
-// out, and goes on with all results in call order and the provider's state in place.
-// It is judged once and saved once.
+// A turn with calls of both kinds runs the servers' tools, returns the client's calls to it, and
+// continues with all results in call order and with the provider's state. It is judged once and
+// saved once.
 func TestClientTools_RoundTrip(t *testing.T) {
 	b := newBench(signedCalls("client_clock", `{"zone":"x"}`, "srv__find", `{}`), says("It is noon."))
 	b.tools.add("srv", "find", `"found"`)
@@ -115,7 +115,7 @@ func TestClientTools_RoundTrip(t *testing.T) {
 	}
 }
 
-// What another owner, another assistant or nobody kept is a new turn, which is judged.
+// Results for a turn that another owner or nobody stored begin a new turn, which is judged.
 func TestClientTools_UnknownTurnIsJudged(t *testing.T) {
 	tests := map[string]struct {
 		owner  string
@@ -150,8 +150,8 @@ func TestClientTools_UnknownTurnIsJudged(t *testing.T) {
 	}
 }
 
-// The next part of a turn that names no assistant is the same one's, also where that is not the
-// default; one that names another begins anew.
+// The next part of a turn that names no assistant has the same assistant, even if that is not the
+// default; a part that names another one begins a new turn.
 func TestClientTools_GoesOnWithItsAssistant(t *testing.T) {
 	for named, goesOn := range map[string]bool{"": true, "other": true, "test": false} {
 		b := newBench(signedCalls("clock", `{}`), says("It is noon."))
@@ -175,7 +175,7 @@ func TestClientTools_GoesOnWithItsAssistant(t *testing.T) {
 	}
 }
 
-// Without the kept turn, the client's own account of it is enough to go on.
+// Without the stored turn, the messages that the client sends suffice to continue.
 func TestClientTools_GoesOnWithoutTheKeptTurn(t *testing.T) {
 	b := newBench(says("It is noon.")).with(t, schemas.Assistant{})
 	call := schemas.ToolCall{ID: "call-clock", Function: schemas.FunctionCall{Name: "clock", Arguments: "{}"}}
@@ -211,7 +211,7 @@ func TestClientTools_MissingResult(t *testing.T) {
 	}
 }
 
-// tool_choice and parallel_tool_calls.
+// The tests of tool_choice and parallel_tool_calls.
 func TestClientTools_Choice(t *testing.T) {
 	tests := map[string]struct {
 		set     func(*agent.Turn)
@@ -294,8 +294,7 @@ func TestClientTools_Clash(t *testing.T) {
 	}
 }
 
-// Reasoning is shown beside the answer, never in it; an assistant with a topic shows
-// none.
+// Reasoning is shown apart from the answer, never in it; an assistant with a topic shows none.
 func TestThinking(t *testing.T) {
 	thinks := func(_ providers.Request, yield func(providers.Chunk, error) bool) {
 		yield(providers.Chunk{Thinking: "Let me "}, nil)
@@ -321,8 +320,8 @@ func TestThinking(t *testing.T) {
 	}
 }
 
-// A client is told of each of its tools that the model is not offered: of one that cannot be
-// offered, and of one that the service refuses during the turn.
+// The client is told which of its tools the model is not offered: those that cannot be offered,
+// and those that the service refuses during the turn.
 func TestClientTools_LeftOut(t *testing.T) {
 	b := newBench(calls("", "srv__find", `{}`), says("It is noon."))
 	b.tools.add("srv", "find", `"found"`)

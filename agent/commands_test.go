@@ -28,7 +28,7 @@ func promptBench(t *testing.T, p *fakePrompts, as schemas.Assistant) *bench {
 	return b.with(t, as)
 }
 
-// "/name arguments" becomes the prompt's text; what was typed is what is saved.
+// "/name arguments" is replaced by the prompt's text; the typed text is saved.
 func TestRun_prompt(t *testing.T) {
 	p := sdiPrompts()
 	b := promptBench(t, p, family())
@@ -72,7 +72,7 @@ func TestRun_promptArguments(t *testing.T) {
 	}
 }
 
-// A prompt without arguments leaves what stands behind it to the model.
+// After a prompt without arguments, the text that follows it is left to the model.
 func TestRun_promptWithoutArguments(t *testing.T) {
 	b := promptBench(t, sdiPrompts(), family())
 	b.play(t, ask("/tag about water"))
@@ -81,8 +81,8 @@ func TestRun_promptWithoutArguments(t *testing.T) {
 	}
 }
 
-// What cannot be used as it was typed is answered in words, without the model, and
-// nothing of it is saved.
+// A command that cannot be used as typed is answered with an explanation, without the model, and
+// nothing is saved.
 func TestRun_promptUnusable(t *testing.T) {
 	tests := []struct {
 		name, text string
@@ -116,7 +116,7 @@ func TestRun_promptUnusable(t *testing.T) {
 	}
 }
 
-// A slash alone makes no prompt.
+// A lone slash is not a prompt.
 func TestRun_noPrompt(t *testing.T) {
 	for _, text := range []string{"/", "/etc/passwd is what?", "/unknown word", "12/05/2026", "and/or", "/sdi:unknown", "/record/42", "use /record 42"} {
 		p := sdiPrompts()
@@ -127,8 +127,8 @@ func TestRun_noPrompt(t *testing.T) {
 	}
 }
 
-// Under a topic the prompt's text is fenced data, and the guardrail judges it with
-// what was typed.
+// Under a topic the prompt's text is fenced data, and the guardrail judges it together with the
+// typed text.
 func TestRun_promptUnderATopic(t *testing.T) {
 	p := sdiPrompts()
 	p.messages = []schemas.Message{schemas.Text(schemas.RoleUser, "How often should teeth be brushed to avoid cavities?")}
@@ -152,7 +152,7 @@ func TestRun_promptUnderATopic(t *testing.T) {
 	}
 }
 
-// A turn waits for servers that are still starting: their prompts are not known before.
+// A turn waits for servers that are still starting, as their prompts are unknown before.
 func TestRun_promptWaitsForServers(t *testing.T) {
 	b := familyBench(says("answer"))
 	b.prompts = sdiPrompts()

@@ -13,7 +13,7 @@ import (
 	"molar/schemas"
 )
 
-// mailBench is an agent that reads a mail, then wants to send one.
+// mailBench is an agent that reads a mail and then wants to send one.
 func mailBench(t *testing.T, topic string) *bench {
 	t.Helper()
 	b := newBench(
@@ -36,7 +36,7 @@ func sent(b *bench) int {
 	return n
 }
 
-// history is a turn of a client that sends what was said before.
+// history is a turn of a client that sends the earlier messages.
 func history(texts ...string) agent.Turn {
 	turn := agent.Turn{Place: agent.Place{ConversationID: "c1", Stateless: true}}
 	for i, text := range texts {
@@ -49,8 +49,8 @@ func history(texts ...string) agent.Turn {
 	return turn
 }
 
-// Where nobody can be asked, the answer says what was not done, and a plain yes in the next
-// message runs exactly that, once.
+// If nobody can be asked, the answer lists the calls that were not run, and a plain yes in the
+// next message runs exactly these, once.
 func TestConsent(t *testing.T) {
 	for _, yes := range []string{"yes", "Yes, please!", "đồng ý", "OK", "👍"} {
 		b := mailBench(t, "")
@@ -75,7 +75,7 @@ func TestConsent(t *testing.T) {
 	}
 }
 
-// What is no plain yes, or is said elsewhere, runs nothing.
+// A message that is not a plain yes, or comes in another conversation, runs nothing.
 func TestConsent_not(t *testing.T) {
 	for name, tt := range map[string]func(first string) []string{
 		"another answer": func(first string) []string {
@@ -107,7 +107,7 @@ func TestConsent_not(t *testing.T) {
 	}
 }
 
-// Under a topic a yes needs no judge, and no search.
+// Under a topic a yes needs neither a judge nor a search.
 func TestConsent_underATopic(t *testing.T) {
 	b := mailBench(t, "dental")
 	b.model.judge = says("NO")
@@ -121,7 +121,7 @@ func TestConsent_underATopic(t *testing.T) {
 	}
 }
 
-// Where a person is there to ask, nothing is kept for later.
+// If a person could be asked, no call is stored for later.
 func TestConsent_whereSomebodyWasAsked(t *testing.T) {
 	b := mailBench(t, "")
 	turn := ask("read my mail")
@@ -131,15 +131,15 @@ func TestConsent_whereSomebodyWasAsked(t *testing.T) {
 	}
 }
 
-// decides is a person who says the same to every call.
+// decides is a person who gives the same decision on every call.
 type decides bool
 
 func (d decides) Approve(context.Context, agent.Ask) (agent.Decision, error) {
 	return agent.Decision{Allowed: bool(d)}, nil
 }
 
-// Where the model's text holds markup that may hide the notice, a plain yes may be one to
-// something else: it must name what stands in the notice.
+// If the model's text contains markup that may hide the notice, a plain yes may answer something
+// else: it must repeat the code of the notice.
 func TestConsent_hidden(t *testing.T) {
 	for name, texts := range map[string][2]string{
 		"a comment in the answer": {"", "Shall I read on? <!--"}, "what can be folded": {"", "Shall I read on? <details>"}, "a tag that is not closed": {"", `Shall I read on? <a title="`},
@@ -179,8 +179,8 @@ func TestConsent_hidden(t *testing.T) {
 	}
 }
 
-// Another message drops the call: a later answer that says the same notice once more cannot have
-// it approved.
+// Another message drops the call, and repeating the notice in a later answer does not make it
+// approvable again.
 func TestConsent_dropped(t *testing.T) {
 	b := mailBench(t, "")
 	first := b.play(t, ask("read my mail"))
@@ -190,7 +190,8 @@ func TestConsent_dropped(t *testing.T) {
 	}
 }
 
-// What of a call's arguments would not be seen, or would turn what is, is written out.
+// Characters of a call's arguments that are invisible, or that change the direction of text, are
+// escaped.
 func TestConsent_unseen(t *testing.T) {
 	b := newBench(calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", "{\"to\":\"\u202eelpmaxe.b@a\u202c\u200b\U000e0041\"}"), says("I read it."), says("It is sent."))
 	b.tools.add("mail", "get_mail", `"a letter"`)
@@ -203,8 +204,9 @@ func TestConsent_unseen(t *testing.T) {
 	}
 }
 
-// A yes is plain, and in words that are one in the language of the notice; what may be a hesitation, or
-// another word when its marks are read, approves nothing, and the person is told that the call was dropped.
+// A yes must be plain, in words that mean yes in the language of the notice. A word that may be a
+// hesitation, or another word once its marks are read, approves nothing, and the person is told
+// that the call was dropped.
 func TestConsent_whatIsAYes(t *testing.T) {
 	for question, answers := range map[string]map[bool][]string{
 		"read my mail": {
@@ -233,7 +235,7 @@ func TestConsent_whatIsAYes(t *testing.T) {
 	}
 }
 
-// A refused message drops the call too, and says so.
+// A refused message drops the call too, and the answer reports it.
 func TestConsent_droppedByWhatIsRefused(t *testing.T) {
 	b := mailBench(t, "dental")
 	b.model.judge = says("NO")
@@ -244,7 +246,8 @@ func TestConsent_droppedByWhatIsRefused(t *testing.T) {
 	}
 }
 
-// So does one that is refused at sight, before the conversation was read: a yes behind the refusal runs nothing.
+// So does a message that code refuses before the conversation is read: a yes after the refusal
+// runs nothing.
 func TestConsent_droppedByWhatIsRefusedAtSight(t *testing.T) {
 	b := mailBench(t, "dental")
 	first := b.play(t, ask(brushing))
@@ -257,7 +260,7 @@ func TestConsent_droppedByWhatIsRefusedAtSight(t *testing.T) {
 	}
 }
 
-// Behind an emergency, whose notice stands in the place of a refusal, it is told too.
+// A dropped call is also reported with an emergency, whose notice replaces a refusal.
 func TestConsent_droppedBehindAnEmergency(t *testing.T) {
 	const knockedOut = "My front tooth was knocked out ten minutes ago, what do I do?"
 	b := mailBench(t, "dental")
@@ -271,7 +274,7 @@ func TestConsent_droppedBehindAnEmergency(t *testing.T) {
 	}
 }
 
-// A call that waits again is not told as dropped beside its new notice.
+// A call that becomes pending again is not reported as dropped next to its new notice.
 func TestConsent_droppedAndAskedAgain(t *testing.T) {
 	b := newBench(calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", `{}`), says("I read it."),
 		calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", `{}`), says("Once more."))
@@ -286,8 +289,8 @@ func TestConsent_droppedAndAskedAgain(t *testing.T) {
 	}
 }
 
-// A call whose arguments are too long for a notice is told by their beginnings, length and hash; a yes
-// that names the word of the notice runs it whole.
+// The notice shows the beginning of arguments that are too long, with their length and hash; a
+// yes with the word of the notice runs the call with all of them.
 func TestConsent_long(t *testing.T) {
 	letter := strings.Repeat("Dear Ms Tran, ", 700)
 	arguments := `{"text":"` + letter + `","to":"a@b.example"}`
@@ -325,7 +328,7 @@ func TestConsent_long(t *testing.T) {
 	}
 }
 
-// Of many calls none is left out.
+// If many calls are pending, none is left out.
 func TestConsent_many(t *testing.T) {
 	var pairs []string
 	for i := range 9 {
@@ -345,7 +348,7 @@ func TestConsent_many(t *testing.T) {
 	}
 }
 
-// It is told at the end of a turn that waited for its client's tools, too.
+// A dropped call is also reported at the end of a turn that waited for its client's tools.
 func TestConsent_droppedBeforeAPause(t *testing.T) {
 	b := newBench(calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", `{}`), says("I read it."), calls("", "look", `{}`), says("I looked."))
 	b.tools.add("mail", "get_mail", `"a letter"`)

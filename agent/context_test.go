@@ -13,7 +13,7 @@ import (
 	"molar/schemas"
 )
 
-// rendered is a request as a chat template orders it: system, tools, messages.
+// rendered is a request as a chat template arranges it: system, tools, messages.
 func rendered(t *testing.T, req providers.Request) string {
 	t.Helper()
 	tools, err := json.Marshal(req.Tools)
@@ -43,8 +43,8 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// A conversation plays turns against a memory that works like the store: what was saved
-// is read by the next turn.
+// conversation runs turns against a memory that works like the store: a turn reads the turns that
+// were saved before it.
 type conversation struct {
 	b    *bench
 	last memory.Record
@@ -87,8 +87,8 @@ func thirtyTools(b *bench) {
 	}
 }
 
-// Over 20 turns with 30 tools, some of which call a tool, each prompt repeats the one
-// before up to its question, and at least 95 % of it.
+// Over 20 turns with 30 tools, some of them with calls, each prompt repeats the previous one up
+// to its question, and at least 95 % of it.
 func TestContext_promptsRepeat(t *testing.T) {
 	b := newBench(says("x"))
 	thirtyTools(b)
@@ -112,8 +112,8 @@ func TestContext_promptsRepeat(t *testing.T) {
 	}
 }
 
-// The second turn's request, whether the summary of the first is written yet or not: the
-// exchange stands there verbatim, calls and results included.
+// The second turn's request contains the first exchange verbatim, calls and results included,
+// whether or not its summary is written.
 func TestContext_secondTurn(t *testing.T) {
 	for _, piece := range []string{"", "The person asked who it is."} {
 		b := familyBench(calls("", "family__get", `{"id":7}`), says("It is Nguyen."))
@@ -145,8 +145,8 @@ func TestContext_secondTurn(t *testing.T) {
 	}
 }
 
-// Forty turns on a small window: every prompt fits, a compaction moves the older half
-// behind a summary that is kept as it was, and between compactions prompts only grow.
+// Forty turns in a small window: every prompt fits, a compaction replaces the older half by a
+// summary that stays unchanged, and between compactions prompts only grow.
 func TestContext_smallWindow(t *testing.T) {
 	const window = 4000 // tokens
 	b := newBench(says("x"))
@@ -176,8 +176,8 @@ func TestContext_smallWindow(t *testing.T) {
 	}
 }
 
-// A conversation keeps its assistant; one that is named takes over, and reads what was
-// said before as a client's history.
+// A conversation keeps its assistant. If a turn names another one, that one takes over and reads
+// the earlier exchanges as a client's history.
 func TestContext_assistantOfTheConversation(t *testing.T) {
 	b := newBench(says("answer")).with(t, schemas.Assistant{Topic: "dental"})
 	b.memory.opening = schemas.Opening{Known: true, Assistant: "other", Messages: []schemas.StoredMessage{

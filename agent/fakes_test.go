@@ -24,8 +24,8 @@ import (
 // A script answers one model call.
 type script func(req providers.Request, yield func(providers.Chunk, error) bool)
 
-// fakeModel answers its calls with one script after the other, the last one for
-// ever, and keeps the requests. Guardrail calls have a script of their own.
+// fakeModel answers each call with the next script, repeating the last one, and stores the
+// requests. Guardrail calls have their own script.
 type fakeModel struct {
 	mu       sync.Mutex
 	scripts  []script
@@ -33,7 +33,7 @@ type fakeModel struct {
 	requests []providers.Request
 	stopped  int
 	window   int
-	leftOut  func(requests int) map[string]string // after so many requests; may be nil
+	leftOut  func(requests int) map[string]string // by the number of requests so far; may be nil
 }
 
 func (m *fakeModel) LeftOut([]schemas.ToolInfo) map[string]string {
@@ -73,7 +73,7 @@ func (m *fakeModel) Stream(_ context.Context, req providers.Request) iter.Seq2[p
 	}
 }
 
-// passes lists the passes of the calls so far.
+// passes returns the passes of the calls so far.
 func (m *fakeModel) passes() []providers.Pass {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -84,7 +84,7 @@ func (m *fakeModel) passes() []providers.Pass {
 	return all
 }
 
-// says streams the pieces and stops.
+// says streams the pieces and ends the answer.
 func says(pieces ...string) script {
 	return func(_ providers.Request, yield func(providers.Chunk, error) bool) {
 		for _, p := range pieces {
@@ -96,7 +96,7 @@ func says(pieces ...string) script {
 	}
 }
 
-// knows is a judge who says no to what holds one of the words, and yes to all else.
+// knows is a judge that says no to texts that contain one of the words, and yes to all others.
 func knows(words ...string) script {
 	return func(req providers.Request, yield func(providers.Chunk, error) bool) {
 		verdict := "YES"
@@ -109,7 +109,7 @@ func knows(words ...string) script {
 	}
 }
 
-// calls says some text, then calls tools ("name", "arguments" pairs).
+// calls streams a text, then calls tools ("name", "arguments" pairs).
 func calls(text string, pairs ...string) script {
 	return func(_ providers.Request, yield func(providers.Chunk, error) bool) {
 		if text != "" && !yield(providers.Chunk{Text: text}, nil) {
@@ -125,7 +125,7 @@ func calls(text string, pairs ...string) script {
 	}
 }
 
-// breaks streams a piece and fails.
+// breaks streams a piece of text and fails.
 func breaks(text string) script {
 	return func(_ providers.Request, yield func(providers.Chunk, error) bool) {
 		if yield(providers.Chunk{Text: text}, nil) {
@@ -141,13 +141,13 @@ func (f fakeModels) Pick(context.Context, string, string, string) (providers.Rou
 	return f.route, nil
 }
 
-// fakeTools are attached tools whose calls give fixed results by their own name.
+// fakeTools are attached tools whose calls return fixed results.
 type fakeTools struct {
 	tools  []schemas.Tool
 	status []schemas.ServerStatus
 	// results are by tool, or by tool and arguments.
 	results map[string]schemas.ToolResult
-	// instructions are those of servers by name.
+	// instructions are the servers' instructions, by server name.
 	instructions map[string]string
 	mu           sync.Mutex
 	called       []string
@@ -196,12 +196,12 @@ func (f *fakeTools) add(server, name string, output string) {
 	f.results[name] = schemas.ToolResult{Output: json.RawMessage(output)}
 }
 
-// fakeMemory keeps what was recorded and saved.
+// fakeMemory stores what was recorded and saved.
 type fakeMemory struct {
 	mu                  sync.Mutex
 	opening             schemas.Opening
 	beginErr            error
-	beginTry            func(try int) error // beginErr, by the try
+	beginTry            func(try int) error // the error of a Begin, by its try
 	begins              chan struct{}       // when set, Begin waits until it is closed
 	begun               []memory.BeginRequest
 	saveErr             func(try int) error
@@ -294,7 +294,7 @@ func (f *fakeMemory) Save(_ context.Context, r memory.Record) error {
 	return nil
 }
 
-// fakeRecorder keeps the last trace.
+// fakeRecorder stores the last trace.
 type fakeRecorder struct{ last answer.Trace }
 
 func (f *fakeRecorder) Record(t answer.Trace) { f.last = t }
@@ -369,11 +369,11 @@ func (b *bench) with(t *testing.T, as schemas.Assistant) *bench {
 	return b
 }
 
-// A played turn.
+// played is the outcome of a turn.
 type played struct {
 	events []answer.Event
 	text   string
-	// commentary is what was said before calls.
+	// commentary is the text before calls.
 	commentary []string
 	done       *answer.Done
 	err        error
@@ -408,7 +408,7 @@ func (b *bench) play(t *testing.T, turn agent.Turn) played {
 	return p
 }
 
-// ask is a question in a conversation of the client's.
+// ask is a question in a conversation that the client names.
 func ask(text string) agent.Turn {
 	return agent.Turn{Place: agent.Place{ConversationID: "c1"}, Messages: []schemas.Message{schemas.Text(schemas.RoleUser, text)}}
 }

@@ -9,16 +9,16 @@ import (
 	"molar/schemas"
 )
 
-// said is an exchange in a stateless turn, before the question.
+// said puts an exchange before the question, in a stateless turn.
 func said(turn agent.Turn, parts ...schemas.Part) agent.Turn {
 	turn.Stateless = true
 	turn.Messages = append([]schemas.Message{{Role: schemas.RoleUser, Parts: parts}, schemas.Text(schemas.RoleAssistant, "It is a letter.")}, turn.Messages...)
 	return turn
 }
 
-// What a person uploads is a text that somebody else wrote, whichever way it comes: with it in the
-// prompt, or in what an earlier answer may retell, a tool with an effect asks. What they typed is
-// their word.
+// An uploaded file was written by somebody else, however it is sent: while it is in the prompt,
+// or in an earlier exchange whose answer may repeat it, a tool with an effect needs approval.
+// Typed text counts as the person's own.
 func TestRun_fileNeedsApproval(t *testing.T) {
 	asked := schemas.Part{Kind: schemas.PartText, Text: "What does it say?"}
 	image := schemas.FilePart("scan.png", "image/png", []byte("\x89PNG\r\n\x1a\n"))
@@ -26,7 +26,7 @@ func TestRun_fileNeedsApproval(t *testing.T) {
 	for name, tt := range map[string]struct {
 		turn    func(agent.Turn) agent.Turn
 		opening schemas.Opening
-		file    string // the source that is saved; empty where the call is free
+		file    string // the source that is saved; empty if the call needs no approval
 	}{
 		"nothing but words": {turn: func(turn agent.Turn) agent.Turn { return turn }},
 		"words before":      {turn: func(turn agent.Turn) agent.Turn { return said(turn, asked) }},
@@ -83,7 +83,8 @@ func TestRun_fileNeedsApproval(t *testing.T) {
 	}
 }
 
-// Nor does a reader take the text of a file, or its name, to a server; what the person typed themselves it does.
+// A tool that only reads may not send the text or the name of a file to a server either; it may
+// send what the person typed.
 func TestRun_fileIsPrivate(t *testing.T) {
 	const diagnosis = "periodontitis of the lower jaw"
 	for name, tt := range map[string]struct {
@@ -111,7 +112,7 @@ func TestRun_fileIsPrivate(t *testing.T) {
 	}
 }
 
-// A turn that waits for its client's tools still knows of the file when it goes on.
+// A turn that waited for its client's tools still counts the file when it continues.
 func TestRun_fileBeforeAPause(t *testing.T) {
 	b := newBench(calls("", "look", `{}`), calls("", "web__search", `{"query":"periodontitis of the lower jaw"}`), says("answer"))
 	b.tools.add("web", "search", `"found"`)

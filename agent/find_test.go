@@ -12,7 +12,7 @@ import (
 	"molar/schemas"
 )
 
-// catalogueBench has thirty tools of a shelf's server and one that writes mail.
+// catalogueBench has thirty tools of a server "shelf" and one that sends mail.
 func catalogueBench(scripts ...script) *bench {
 	b := newBench(scripts...)
 	for i := range 30 {
@@ -44,8 +44,8 @@ func offeredIn(r providers.Request) string {
 	return strings.Join(names, " ")
 }
 
-// What the model finds is offered from the next round on, behind what was offered before, and
-// a round that only looks for tools is none of the rounds of a flow.
+// Tools that the model finds are offered from the next round on, after those offered before, and
+// a round that only looks for tools does not count as a round of a flow.
 func TestRun_findsTools(t *testing.T) {
 	for _, flow := range []schemas.Flow{schemas.FlowAgentic, schemas.FlowTwoPass} {
 		t.Run(string(flow), func(t *testing.T) {
@@ -72,7 +72,8 @@ func TestRun_findsTools(t *testing.T) {
 					t.Errorf("the trace of %s: offered %v, %s", tool.Name, tool.Offered, tool.Reason)
 				}
 			}
-			// The next question is offered the same tools in the same order, the called one among them.
+			// The next question is offered the same tools in the same order, including the called
+			// one.
 			rounds, err := json.Marshal(b.memory.saved[0].Rounds)
 			if err != nil {
 				t.Fatal(err)
@@ -89,8 +90,7 @@ func TestRun_findsTools(t *testing.T) {
 	}
 }
 
-// What a server says of its tools stands in the prompt while one of them is offered, within
-// its fence.
+// A server's instructions are in the prompt, fenced, while one of its tools is offered.
 func TestRun_instructionsOfServers(t *testing.T) {
 	b := newBench(says("ok"))
 	b.tools.add("family", "get", `1`)
@@ -102,7 +102,7 @@ func TestRun_instructionsOfServers(t *testing.T) {
 	}
 }
 
-// A result that was cut, or that points to a resource, brings the tool that reads on, in the
+// A result that was cut, or that links to a resource, adds the tool that reads the rest, in the
 // same turn and in the next.
 func TestRun_readsOnInResults(t *testing.T) {
 	long := strings.Repeat("0123456789", 30)

@@ -14,7 +14,7 @@ import (
 	"molar/schemas"
 )
 
-// exchange is one of size bytes or a little more.
+// exchange returns an exchange of at least size bytes, and little more.
 func exchange(i, size int) agent.Exchange {
 	return agent.Exchange{
 		Question: fmt.Sprintf("question %d", i), Last: int64(2 * i),
@@ -30,8 +30,8 @@ func texts(messages []schemas.Message) []string {
 	return all
 }
 
-// A conversation that fits is shown as it is, and one that does not moves its older half
-// behind the summary, each exchange by its piece or by what code keeps of it.
+// A conversation that fits is shown unchanged. If it does not fit, its older half is replaced by
+// the summary, each exchange by its piece or by an excerpt that code makes.
 func TestFit(t *testing.T) {
 	exchanges := []agent.Exchange{exchange(1, 100), exchange(2, 100), exchange(3, 100), exchange(4, 100)}
 	whole := agent.Fit(agent.Input{Summary: "before", Exchanges: exchanges, Budget: 10_000})
@@ -66,7 +66,7 @@ func TestFit_ceiling(t *testing.T) {
 	}
 }
 
-// The last exchange stays, however large: its results are cut, then its texts.
+// The last exchange stays, however large: first its results are cut, then its texts.
 func TestFit_lastExchangeStays(t *testing.T) {
 	call := schemas.ToolCall{ID: "1", Function: schemas.FunctionCall{Name: "s__t", Arguments: "{}"}}
 	rounds, err := json.Marshal([]schemas.Round{{
@@ -90,8 +90,8 @@ func TestFit_lastExchangeStays(t *testing.T) {
 	}
 }
 
-// Whatever a conversation holds, nothing overflows, nothing vanishes between verbatim and
-// summary, and each view repeats the one before until a compaction.
+// Whatever a conversation contains, nothing exceeds the window, every exchange is either verbatim
+// or in the summary, and each view repeats the previous one until a compaction.
 func TestFit_conversations(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for range 200 {
@@ -129,7 +129,7 @@ func TestFit_conversations(t *testing.T) {
 	}
 }
 
-// An exchange without an answer is not shown: the model would answer it now.
+// An exchange without an answer is not shown: the model would answer its question now.
 func TestExchange_withoutAnswer(t *testing.T) {
 	stored := []schemas.StoredMessage{
 		{Seq: 1, Role: schemas.RoleUser, Content: "never answered"},

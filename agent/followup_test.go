@@ -13,7 +13,7 @@ import (
 	"molar/schemas"
 )
 
-// asked is what the search tool was called with after the earlier questions.
+// searchedFor returns the query that the search tool got after the earlier questions.
 func searchedFor(t *testing.T, question string, earlier ...string) string {
 	t.Helper()
 	b := newBench(says("ok"))
@@ -81,7 +81,7 @@ func TestQuery_StandAloneQuestionsStay(t *testing.T) {
 	}
 }
 
-// A tool that takes a language gets the turn's; others get the query alone.
+// A tool with a language parameter gets the turn's language; others get the query alone.
 func TestSearch_PassesTheLanguage(t *testing.T) {
 	for _, takes := range []bool{true, false} {
 		b := newBench(says("ok"))
@@ -96,8 +96,8 @@ func TestSearch_PassesTheLanguage(t *testing.T) {
 	}
 }
 
-// What the host lacks is told before any model or tool is asked; another entry of
-// the list saves the turn.
+// If the host lacks the tool, the turn reports it before any model or tool is called; another
+// entry of the list rescues the turn.
 func TestSearch_WhatTheHostLacks(t *testing.T) {
 	for list, saved := range map[string]bool{"google": false, "google web": true} {
 		b := newBench(says("ok"))
@@ -113,7 +113,7 @@ func TestSearch_WhatTheHostLacks(t *testing.T) {
 	}
 }
 
-// The subject is the last question that has one, not the follow-up between.
+// The subject is that of the last question that has one, not the follow-up in between.
 func TestQuery_SubjectOfAChainOfFollowUps(t *testing.T) {
 	const first = "How long does a dental implant last?"
 	if got, want := searchedFor(t, "what about smokers?", first, "is it painful?", "why?"), first+" what about smokers?"; got != want {
@@ -127,8 +127,8 @@ func TestQuery_SubjectOfAChainOfFollowUps(t *testing.T) {
 	}
 }
 
-// A topic's assistant searches for follow-ups with the subject, and not at all for what
-// is asked about the conversation.
+// A topic's assistant searches for follow-ups together with the subject, and not at all for
+// questions about the conversation itself.
 func TestQuery_ChainUnderATopic(t *testing.T) {
 	b := newBench(says("ok"))
 	b.tools.add("tool-server", "web", `"Title: a\nContent: b\nLink: https://a.example/"`)
@@ -152,8 +152,8 @@ func TestQuery_ChainUnderATopic(t *testing.T) {
 	}
 }
 
-// A follow-up that finds nothing together with its subject, which may be in another language, is
-// asked alone.
+// If a follow-up finds nothing together with its subject, which may be in another language, it is
+// searched alone.
 func TestQuery_AloneWhereTheSubjectHides(t *testing.T) {
 	b := newBench(says("ok"))
 	b.tools.add("tool-server", "web", `"Title: Clear aligners\nContent: b\nLink: https://a.example/"`)
@@ -172,8 +172,8 @@ func TestQuery_AloneWhereTheSubjectHides(t *testing.T) {
 	}
 }
 
-// A tool that takes what the conversation is about apart from the question gets it so; where the
-// question brings a thing of its own, that is it.
+// A tool with a parameter for the subject of the conversation gets the subject separately from
+// the question; if the question names a subject itself, that one is used.
 func TestQuery_About(t *testing.T) {
 	const subject = "What is a root canal treatment?"
 	for question, want := range map[string]string{

@@ -14,7 +14,7 @@ import (
 	"molar/schemas"
 )
 
-// The judge's call is constrained to the two verdicts, cold and short.
+// The judge's call is limited to the two verdicts, short, and at temperature 0.
 func TestRun_judgeIsConstrained(t *testing.T) {
 	b := newBench(says("answer"))
 	b.model.judge = says(`{"verdict":"YES"}`)
@@ -37,8 +37,8 @@ func TestRun_judgeIsConstrained(t *testing.T) {
 	}
 }
 
-// A question whose language code cannot tell is judged, and its language told, in one
-// call before the answer.
+// If code cannot detect the language of a question, one call before the answer returns both the
+// verdict and the language.
 func TestRun_languageIsAskedWithTheVerdict(t *testing.T) {
 	b := newBench(says("answer"))
 	b.model.judge = says(`{"verdict":"YES","language":"vi"}`)
@@ -53,7 +53,7 @@ func TestRun_languageIsAskedWithTheVerdict(t *testing.T) {
 	}
 }
 
-// The same question again costs no second judge.
+// The same question again does not call the judge a second time.
 func TestRun_verdictIsRemembered(t *testing.T) {
 	b := newBench(says("answer"))
 	b.model.judge = says("YES")
@@ -64,7 +64,7 @@ func TestRun_verdictIsRemembered(t *testing.T) {
 	}
 }
 
-// hanging is a model that gives no verdict, and answers all else.
+// hanging is a model that never returns a verdict, and answers all other calls.
 type hanging struct{ *fakeModel }
 
 func (h hanging) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
@@ -77,7 +77,7 @@ func (h hanging) Stream(ctx context.Context, req providers.Request) iter.Seq2[pr
 	}
 }
 
-// A local small model gets 15 s while it may be loading, and 3 s once it answered.
+// A local small model gets 15 s while it may be loading, and 3 s after its first answer.
 func TestRun_judgeGetsTimeToLoad(t *testing.T) {
 	for name, tc := range map[string]struct {
 		queues, warmed bool
@@ -110,7 +110,7 @@ func TestRun_judgeGetsTimeToLoad(t *testing.T) {
 	}
 }
 
-// What can be had without a model is not warmed.
+// Hosted models are not warmed up.
 func TestAgent_WarmLeavesHostedModelsAlone(t *testing.T) {
 	b := newBench(says("x"))
 	if err := b.with(t, schemas.Assistant{Topic: "dental"}).agent.Warm(t.Context()); err != nil || len(b.model.requests) != 0 {

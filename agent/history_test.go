@@ -36,8 +36,8 @@ func answered(_ providers.Request, yield func(providers.Chunk, error) bool) {
 	}
 }
 
-// What a provider keeps privately returns on exactly the part it came with: in the
-// next round, and in the next turn as the store gives it back.
+// A provider's private state is sent back with exactly the part that it came with: in the next
+// round, and in the next turn as the store returns it.
 func TestRun_providerStateReturns(t *testing.T) {
 	b := familyBench(signed, answered).with(t, family())
 	if p := b.play(t, ask("who?")); p.err != nil || p.text != "It is Nguyen." {
@@ -70,7 +70,7 @@ func TestRun_providerStateReturns(t *testing.T) {
 	}
 }
 
-// Rounds that cannot be paired leave the text of the answer.
+// If stored rounds cannot be paired, only the answer's text is sent.
 func TestRun_brokenRoundsLeaveTheText(t *testing.T) {
 	b := familyBench(says("fine")).with(t, family())
 	for _, calls := range []string{`{"not":"rounds"}`, `[{"said":{"role":"assistant","parts":[{"kind":"call","call":{"id":"1","function":{"name":"a","arguments":"{}"}}}]},"results":[{"toolName":"a","output":1},{"toolName":"b","output":2}]}]`} {
@@ -97,7 +97,7 @@ func states(m schemas.Message) []string {
 	return all
 }
 
-// reopened is the conversation as the store gives it back.
+// reopened is the conversation as the store returns it.
 func reopened(t *testing.T, r memory.Record) schemas.Opening {
 	t.Helper()
 	rounds, err := json.Marshal(r.Rounds)
@@ -110,8 +110,8 @@ func reopened(t *testing.T, r memory.Record) schemas.Opening {
 	}}
 }
 
-// A follow-up that alone would be of another subject is judged with the exchange before it, also where
-// code refuses it as the first of a conversation.
+// A follow-up that is off the subject on its own is judged together with the previous exchange,
+// even if code would refuse it as the first message of a conversation.
 func TestRun_followUpThatLooksOutside(t *testing.T) {
 	const question = "and what about an MRI"
 	for _, tt := range []struct {
@@ -137,7 +137,7 @@ func TestRun_followUpThatLooksOutside(t *testing.T) {
 	}
 }
 
-// What leans on an exchange of a client's history of which code is not sure is not sure either.
+// If code is not sure of an exchange in a client's history, it is not sure of a follow-up either.
 func TestRun_followUpOfAnUnjudgedExchange(t *testing.T) {
 	for first, asked := range map[string]bool{unsure: true, "What is a dental implant made of?": false} {
 		b := newBench(says("answer"))

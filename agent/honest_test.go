@@ -12,7 +12,8 @@ import (
 	"molar/schemas"
 )
 
-// honest are short answers that name nothing of teeth: what is not known, comfort, numbers, questions.
+// honest returns short answers that mention no teeth: a lack of knowledge, comfort, numbers,
+// questions.
 func honest() []string {
 	return []string{
 		"I couldn't find anything reliable about that in the pages I was given.",
@@ -58,8 +59,8 @@ func honest() []string {
 	}
 }
 
-// under is a turn whose answer is watched: what was found is not the host's own, and with a history
-// of the client's there is reason for doubt too.
+// under returns a turn whose answer is watched, because the search results are not the host's
+// own; with history, a history sent by the client is a further reason.
 func under(question string, history bool) (*bench, agent.Turn) {
 	b := newBench()
 	b.tools.add("tool-server", "web", `"Title: Teeth\nContent: Brush twice a day.\nLink: https://a.example/"`)
@@ -73,8 +74,8 @@ func under(question string, history bool) (*bench, agent.Turn) {
 	return b, turn
 }
 
-// No honest answer is cut or replaced: where a judge reads it together with its question, where that
-// one fails or does not answer, and where there is none.
+// No honest answer is cut or replaced: with a judge that reads it together with its question,
+// with one that fails or does not answer, and without one.
 func TestWatch_honestAnswers(t *testing.T) {
 	judges := map[string]func(*bench){
 		"a judge":                      func(*bench) {},
@@ -118,8 +119,8 @@ func TestWatch_honestAnswers(t *testing.T) {
 	}
 }
 
-// What turns to something else is cut once the judge says so, in the language of the question: the
-// question and what was shown before stay. With a judge who says yes it is shown to its end.
+// An answer that turns to another subject is cut once the judge rejects it, in the language of
+// the question; the text before it stays. If the judge accepts it, it is shown to its end.
 func TestWatch_straysAreCut(t *testing.T) {
 	const good = "Brush your teeth twice a day with fluoride toothpaste and clean between them each evening with floss or a small brush. See your dentist once a year, and sooner when a tooth hurts, is loose, or when the gum around it bleeds. "
 	for name, stray := range map[string]string{
@@ -156,8 +157,8 @@ func TestWatch_straysAreCut(t *testing.T) {
 	}
 }
 
-// The judge reads the question and the doubtful part together, fenced as data, and is asked once where
-// it gives no answer.
+// The judge reads the question and the doubtful part together, fenced as data. If it gives no
+// answer it is not called again.
 func TestWatch_asksTogether(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		b, turn := under("How often should I brush my teeth to avoid cavities?", true)
@@ -187,7 +188,7 @@ func TestWatch_asksTogether(t *testing.T) {
 	}
 }
 
-// A turn that is stopped while the judge is asked ends as stopped.
+// A turn that is stopped during the judge's call ends as stopped.
 func TestWatch_stoppedWhileAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, turn := under("How often should I brush my teeth to avoid cavities?", false)
@@ -205,8 +206,8 @@ func TestWatch_stoppedWhileAsked(t *testing.T) {
 	})
 }
 
-// What is quoted is not watched: where no model can be had, and where a provider that quotes answers
-// instead of one.
+// Quotations are not watched: neither without a model, nor when a quoting provider answers in
+// place of a model.
 func TestWatch_quotationsAreNotWatched(t *testing.T) {
 	instead := func(_ providers.Request, yield func(providers.Chunk, error) bool) {
 		_ = yield(providers.Chunk{Switched: &providers.Switch{Provider: "offline", Why: "the model is gone", Quotes: true}}, nil) &&

@@ -15,8 +15,8 @@ import (
 	"molar/schemas"
 )
 
-// The question is recorded once the verdict is a pass, and a call that may have an effect
-// before it is sent; readers need no record.
+// The question is recorded once the guardrail passes it, and a call that may have an effect
+// before it is sent; calls that only read are not recorded.
 func TestJournal_recordsWhatBegins(t *testing.T) {
 	b := familyBench(calls("Let me.", "family__get", "{}", "family__put", `{"a":1}`), says("done"))
 	yes := true
@@ -41,8 +41,9 @@ func TestJournal_recordsWhatBegins(t *testing.T) {
 	}
 }
 
-// What a person put beside a question is kept with it, what a server gave or an address names
-// is not; a file that cannot be kept is told, and the answer is saved all the same.
+// Files that a person attached to a question are stored with it; resources of servers and images
+// by address are not. If a file cannot be stored the person is warned, and the answer is saved
+// nevertheless.
 func TestJournal_keepsFiles(t *testing.T) {
 	b := newBench(says("nice"))
 	b.with(t, schemas.Assistant{})
@@ -68,8 +69,8 @@ func TestJournal_keepsFiles(t *testing.T) {
 	}
 }
 
-// A refused question leaves nothing: not recorded, its lease given back. One whose answer
-// strays was none, and is kept.
+// A refused question leaves nothing: it is not recorded, and its lease is returned. A question
+// whose answer strays was not refused, and is stored.
 func TestJournal_refusedLeavesNothing(t *testing.T) {
 	b := newBench(says("x"))
 	b.model.judge = says("NO")
@@ -104,14 +105,15 @@ func TestJournal_renews(t *testing.T) {
 		if diff := cmp.Diff([]string{"one two ", "one two three"}, b.memory.renewed); diff != "" {
 			t.Error(diff)
 		}
-		time.Sleep(time.Minute) // nothing is renewed after the end
+		time.Sleep(time.Minute) // no renewal after the end
 		if len(b.memory.renewed) != 2 {
 			t.Errorf("renewed %d times", len(b.memory.renewed))
 		}
 	})
 }
 
-// A conversation whose turn does not end is busy, and no model is called.
+// If another turn of the conversation does not end, the new one fails as busy without a model
+// call.
 func TestJournal_busy(t *testing.T) {
 	b := newBench(says("x")).with(t, schemas.Assistant{})
 	b.memory.beginErr = memory.ErrBusy
@@ -123,7 +125,7 @@ func TestJournal_busy(t *testing.T) {
 	}
 }
 
-// A turn may follow another one than the newest.
+// A turn may follow a turn that is not the newest.
 func TestJournal_parent(t *testing.T) {
 	b := newBench(says("x")).with(t, schemas.Assistant{})
 	parent := "turn-1"
@@ -139,7 +141,7 @@ func TestJournal_parent(t *testing.T) {
 	}
 }
 
-// What was said before the client's tools ran, and after, is one answer under one key.
+// The text before and after the client's tools is stored as one answer under one key.
 func TestJournal_pausedIsKept(t *testing.T) {
 	b := newBench(calls("", "clock", "{}"), says("noon"))
 	b.pauses = fakePauses{}

@@ -11,7 +11,7 @@ import (
 	"molar/schemas"
 )
 
-// told is all that the model reads of a request beside the person's own words.
+// told returns the text of a request without the person's own words.
 func told(t *testing.T, req providers.Request, question string) string {
 	t.Helper()
 	return strings.ReplaceAll(rendered(t, req), question, "")
@@ -22,9 +22,9 @@ const (
 	inEnglish = "nglish"
 )
 
-// Whoever writes neither Vietnamese nor English is answered in their own language, whatever
-// assistant they ask: nothing that a model reads names another one, of the answer, the title or
-// the summary. What code says itself is English then.
+// A person who writes neither Vietnamese nor English is answered in their own language by every
+// assistant: no prompt, of the answer, the title or the summary, names another language. Texts of
+// the code itself are then in English.
 func TestRun_otherLanguages(t *testing.T) {
 	assistants := map[string]struct {
 		as        schemas.Assistant
@@ -72,7 +72,7 @@ func TestRun_otherLanguages(t *testing.T) {
 	}
 }
 
-// A question of another language that does not belong is refused, in English.
+// An off-topic question in another language is refused in English.
 func TestRun_otherLanguages_refused(t *testing.T) {
 	b := newBench(says("no"))
 	b.model.judge = says(`{"verdict":"NO"}`)
@@ -82,8 +82,9 @@ func TestRun_otherLanguages_refused(t *testing.T) {
 	}
 }
 
-// What tells no language goes on in that of the conversation, however many such turns there are; one
-// that tells another is answered in it, while the system prompt stays as it is.
+// A message without a recognisable language keeps the language of the conversation, through any
+// number of such turns; a message in another language is answered in that one, while the system
+// prompt stays unchanged.
 func TestRun_otherLanguages_goOn(t *testing.T) {
 	b := newBench(says("So ist es."))
 	c := &conversation{b: b.with(t, schemas.Assistant{})}

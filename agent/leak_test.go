@@ -25,8 +25,7 @@ func (f callerFunc) CallFor(ctx context.Context, _ *schemas.Person, _, tool stri
 	return f(ctx, tool)
 }
 
-// calling builds the agent of the bench with the family assistant and a caller of
-// its own.
+// calling builds the bench's agent with the family assistant and the given caller.
 func (b *bench) calling(t *testing.T, limits agent.Limits, call callerFunc) *bench {
 	t.Helper()
 	handler, err := toolhandler.New(toolhandler.Config{Caller: call})
@@ -46,8 +45,8 @@ func (b *bench) calling(t *testing.T, limits agent.Limits, call callerFunc) *ben
 	return b
 }
 
-// A client that leaves while tools run ends them, and the turn with them: nothing
-// goes on, and no further model call is made.
+// A client that disconnects while tools run cancels them and the turn: no goroutine stays, and no
+// further model call is made.
 func TestRun_leavingEndsTheToolsThatRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := 0

@@ -13,7 +13,7 @@ import (
 	"molar/schemas"
 )
 
-// ends streams chunks as they are.
+// ends streams the chunks unchanged.
 func ends(chunks ...providers.Chunk) script {
 	return func(_ providers.Request, yield func(providers.Chunk, error) bool) {
 		for _, c := range chunks {
@@ -28,8 +28,8 @@ func familyCall(id string) *schemas.ToolCall {
 	return &schemas.ToolCall{ID: id, Function: schemas.FunctionCall{Name: "family__get", Arguments: "{}"}}
 }
 
-// A model that never stops calling, even where nothing is offered to it, gets as many
-// rounds as the limit says and one pass without tools, in which nothing is executed.
+// A model that never stops calling tools, even if none is offered, gets as many rounds as the
+// limit allows and one pass without tools, in which no call is executed.
 func TestRun_aModelThatNeverStopsCalling(t *testing.T) {
 	tests := []struct {
 		name          string
@@ -69,8 +69,8 @@ func TestRun_aModelThatNeverStopsCalling(t *testing.T) {
 	})
 }
 
-// The time for tools is a limit too: what is over it gets no answer, and the model
-// says what it knows.
+// The time for tools is limited too: a call beyond it gets no result, and the model answers with
+// what it has.
 func TestRun_timeForTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := familyBench(calls("", "family__get", "{}"), says("known so far"))
@@ -86,8 +86,8 @@ func TestRun_timeForTools(t *testing.T) {
 	})
 }
 
-// An answer that was cut or withheld runs no tool of its own; what it said stands,
-// and the reason reaches the client.
+// A cut or withheld answer runs none of its tool calls; its text stays, and the client gets the
+// reason.
 func TestRun_cutAnswers(t *testing.T) {
 	call := providers.Chunk{Call: familyCall("1")}
 	text := func(s string) providers.Chunk { return providers.Chunk{Text: s} }
@@ -110,7 +110,7 @@ func TestRun_cutAnswers(t *testing.T) {
 				if p.err != nil || p.text != tt.text || p.done.Finish != reason || len(b.tools.called) != 0 {
 					t.Fatalf("answer %q, done %+v, error %v, called %v", p.text, p.done, p.err, b.tools.called)
 				}
-				// An answer of nothing is told of, and leaves nothing behind.
+				// An empty answer is reported and not saved.
 				if silent := tt.text == ""; p.done.Saved == silent || len(p.done.Warnings) == 0 == silent {
 					t.Errorf("saved %v, warnings %v", p.done.Saved, p.done.Warnings)
 				}
@@ -119,7 +119,7 @@ func TestRun_cutAnswers(t *testing.T) {
 	}
 }
 
-// A step that was not executed leaves no call without a result in the history.
+// Calls that were not executed leave no call without a result in the history.
 func TestRun_cutStepLeavesNoOpenCall(t *testing.T) {
 	b := familyBench(
 		calls("", "family__get", "{}"),
@@ -148,8 +148,7 @@ func TestRun_cutStepLeavesNoOpenCall(t *testing.T) {
 	}
 }
 
-// Sources found by code are data, not text, where there is no answer for them to
-// stand below.
+// Sources found by code are data, not text, if there is no answer that they could follow.
 func TestRun_withheldAnswerShowsNoSources(t *testing.T) {
 	b := newBench(ends(providers.Chunk{Finish: providers.FinishContentFilter}))
 	b.tools.add("tool-server", "guide", `[{"title":"Brushing","url":"https://example.org/brush"}]`)
@@ -160,8 +159,8 @@ func TestRun_withheldAnswerShowsNoSources(t *testing.T) {
 	}
 }
 
-// A failure of the model after a tool has run ends the turn with the model's own
-// error; the tool is not run again, and what it gave is kept.
+// If the model fails after a tool has run, the turn ends with the model's own error; the tool is
+// not run again, and its result is stored.
 func TestRun_modelFailsAfterATool(t *testing.T) {
 	b := familyBench(calls("", "family__get", "{}"), breaks("")).with(t, family())
 	p := b.play(t, ask("who?"))

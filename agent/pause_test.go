@@ -14,7 +14,7 @@ import (
 	"molar/schemas"
 )
 
-// shelf is a store that may fail.
+// shelf is a store that can fail.
 type shelf struct {
 	kept schemas.KeptTurn
 	err  error
@@ -76,8 +76,8 @@ func TestKeep_bounded(t *testing.T) {
 	}
 }
 
-// A picture is kept once: of earlier rounds it stands in what the model saw, of the last one
-// in its results.
+// A picture is stored once: those of earlier rounds in the messages, those of the last round in
+// its results.
 func TestKeep_picturesOnce(t *testing.T) {
 	picture := func(letter string) []schemas.Part {
 		return []schemas.Part{{Kind: schemas.PartImage, Text: "data:image/png;base64," + strings.Repeat(letter, 100)}}
@@ -112,7 +112,7 @@ func TestFind_nothing(t *testing.T) {
 	}
 }
 
-// All results stand in call order, those of the client under its name.
+// All results are in call order, the client's under the client's name.
 func TestComplete(t *testing.T) {
 	turn := waiting()
 	given := []schemas.ToolResult{{ID: "c", ToolName: "f", Output: json.RawMessage(`3`)}, {ID: "a", ToolName: "f", Output: json.RawMessage(`1`)}}

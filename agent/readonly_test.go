@@ -10,14 +10,14 @@ import (
 	"molar/schemas"
 )
 
-// readingOnly asks in a conversation that is to be read alone.
+// readingOnly returns a turn that only reads its conversation.
 func readingOnly(text string) agent.Turn {
 	turn := ask(text)
 	turn.ReadOnly = true
 	return turn
 }
 
-// nothingKept fails if anything of a turn reached the store.
+// nothingKept fails if the turn stored anything.
 func nothingKept(t *testing.T, m *fakeMemory) {
 	t.Helper()
 	if len(m.recorded)+len(m.calls)+len(m.saved) != 0 || m.released+m.discarded != 1 {
@@ -25,7 +25,7 @@ func nothingKept(t *testing.T, m *fakeMemory) {
 	}
 }
 
-// A turn that only reads its conversation sees what was said there, and leaves nothing behind.
+// A turn that only reads its conversation sees the earlier messages, and stores nothing.
 func TestReadOnly(t *testing.T) {
 	b := familyBench(calls("", "family__get", "{}"), says("Nguyen, as I said.")).with(t, family())
 	b.memory.opening = schemas.Opening{Known: true, Messages: []schemas.StoredMessage{
@@ -50,7 +50,7 @@ func TestReadOnly_brokenOff(t *testing.T) {
 	nothingKept(t, b.memory)
 }
 
-// A store that fails loses nothing of such a turn, so it is no reason to refuse it.
+// If the store fails, such a turn loses nothing and is therefore not refused.
 func TestReadOnly_memoryDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(says("answer"))
@@ -62,7 +62,7 @@ func TestReadOnly_memoryDown(t *testing.T) {
 	})
 }
 
-// The next part of such a turn leaves nothing behind either.
+// The next part of such a turn stores nothing either.
 func TestReadOnly_clientTools(t *testing.T) {
 	b := newBench(signedCalls("clock", `{}`), says("It is noon."))
 	b.pauses = fakePauses{}

@@ -11,21 +11,21 @@ import (
 	"molar/schemas"
 )
 
-// freshly asks in a conversation that the turn names itself.
+// freshly asks in a new conversation that the turn names.
 func freshly(text string) agent.Turn {
 	turn := ask(text)
 	turn.ConversationID = ""
 	return turn
 }
 
-// A conversation that is new has nothing to read: the model is asked at once, and only
-// the save waits for the lease.
+// A new conversation has nothing to read: the model is called at once, and only the save waits
+// for the lease.
 func TestRun_newConversationDoesNotWait(t *testing.T) {
 	b := newBench().with(t, schemas.Assistant{})
 	b.memory.begins = make(chan struct{})
 	b.memory.opening.Lease = schemas.Lease{Token: "mine"}
 	b.model.scripts = []script{func(req providers.Request, yield func(providers.Chunk, error) bool) {
-		close(b.memory.begins) // a turn that waits for the lease first waits for ever, and ends without it
+		close(b.memory.begins) // a turn that waits for the lease first would block, and end without it
 		says("answer")(req, yield)
 	}}
 	p := b.play(t, freshly("hello"))
@@ -48,7 +48,7 @@ func TestRun_newConversationMemoryDown(t *testing.T) {
 	})
 }
 
-// A client that leaves early, before the lease is there, still finds what was answered.
+// If a client leaves before the lease is granted, the answer is still stored.
 func TestRun_newConversationInterrupted(t *testing.T) {
 	b := newBench(says("one ", "two")).with(t, schemas.Assistant{})
 	b.memory.begins = make(chan struct{})

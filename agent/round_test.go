@@ -23,7 +23,7 @@ func reply(chunks ...providers.Chunk) *agent.Reply {
 	return r
 }
 
-// Pieces of text become one part, but for those with provider state, which stay as they came.
+// Pieces of text become one part, except those with provider state, which stay separate.
 func TestReply_Message(t *testing.T) {
 	state := &schemas.ProviderState{Provider: "fake", Data: json.RawMessage(`1`)}
 	r := reply(
@@ -44,7 +44,7 @@ func TestReply_Message(t *testing.T) {
 	}
 }
 
-// A cut answer runs no call: half of what it meant is missing.
+// A cut answer executes no calls, as part of it is missing.
 func TestReply_CutAnswersCallNothing(t *testing.T) {
 	for finish, want := range map[providers.FinishReason]int{
 		providers.FinishStop: 2, providers.FinishToolCalls: 2, providers.FinishLength: 0, providers.FinishContentFilter: 0,
@@ -63,7 +63,7 @@ func TestReply_KeepOneCall(t *testing.T) {
 	}
 }
 
-// What turns out to be reasoning is forgotten; the calls stay.
+// Text that turns out to be reasoning is dropped; the calls stay.
 func TestReply_Retract(t *testing.T) {
 	r := reply(providers.Chunk{Text: "Hm. "}, providers.Chunk{Call: call("1")}, providers.Chunk{Text: "So"})
 	r.Retract()

@@ -25,8 +25,8 @@ func familyBench(scripts ...script) *bench {
 	return b
 }
 
-// One tool round costs two model calls, and its result reaches the model fenced and
-// paired with the call.
+// One tool round costs two model calls, and its result is sent to the model fenced and paired
+// with the call.
 func TestRun_oneToolRound(t *testing.T) {
 	b := familyBench(calls("Let me look.", "family__get", `{"id":1}`), says("Family ", "Nguyen")).with(t, family())
 	p := b.play(t, ask("who?"))
@@ -96,8 +96,8 @@ func TestRun_twoPass(t *testing.T) {
 	})
 }
 
-// Text before a call was shown and stays so, as commentary: what follows is set apart by
-// a blank line, and it is not part of the answer, nor of what is saved as such.
+// Text before a call stays visible, as commentary: a blank line separates it from the rest, and
+// it is not part of the answer, nor of the saved one.
 func TestRun_commentary(t *testing.T) {
 	b := familyBench(calls("Let me look.", "family__get", "{}"), calls("Once more.", "family__get", "{}"), says("An", "swer")).with(t, family())
 	p := b.play(t, ask("who?"))
@@ -112,7 +112,7 @@ func TestRun_commentary(t *testing.T) {
 	}
 }
 
-// shown is what a client reads that knows no commentary.
+// shown returns the text that a client reads that does not distinguish commentary.
 func shown(p played) string {
 	var b strings.Builder
 	for _, e := range p.events {
@@ -182,14 +182,14 @@ func TestRun_rejectsBadTurns(t *testing.T) {
 	}
 }
 
-// refusal is an error answer of the memory server.
+// refusal is an error response of the memory server.
 type refusal int
 
 func (r refusal) Error() string { return "refused" }
 func (r refusal) RPCCode() int  { return int(r) }
 
-// A store that does not answer is tried for two seconds. Then the turn goes on without
-// it, and says so; a fault that cannot pass is told at once.
+// A store that does not answer is tried for two seconds. Then the turn continues without it, with
+// a warning; a permanent error is reported at once.
 func TestRun_memoryDown(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err  error
@@ -223,7 +223,7 @@ func TestRun_memoryDown(t *testing.T) {
 	}
 }
 
-// A store that is back within two seconds costs nothing but the wait.
+// If a store is back within two seconds, the turn only waits.
 func TestRun_memoryBackSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(says("answer")).with(t, schemas.Assistant{})
@@ -239,8 +239,8 @@ func TestRun_memoryBackSoon(t *testing.T) {
 	})
 }
 
-// Where memory is required a turn without it is refused before any model is asked, but
-// for an emergency and for what saves nothing.
+// If memory is required, a turn without it is refused before any model call, except for an
+// emergency and for turns that save nothing.
 func TestRun_memoryRequired(t *testing.T) {
 	stateless := ask("hello")
 	stateless.Stateless, stateless.ConversationID = true, ""
@@ -309,8 +309,8 @@ func TestRun_saving(t *testing.T) {
 	})
 }
 
-// Whatever event a consumer breaks off at, the turn ends there: no event follows, and no other
-// tool is called.
+// At whatever event a consumer stops reading, the turn ends: no event follows, and no other tool
+// is called.
 func TestRun_consumerBreaksOffAnywhere(t *testing.T) {
 	bench := func() *bench {
 		b := newBench(calls("Let me see.", "family__get", "{}"), says("Twice ", "a day."))
@@ -341,7 +341,7 @@ func TestRun_consumerBreaksOffAnywhere(t *testing.T) {
 	}
 }
 
-// What was answered before a turn broke off is saved as interrupted.
+// The text of a turn that broke off is saved as interrupted.
 func TestRun_interrupted(t *testing.T) {
 	t.Run("by the model", func(t *testing.T) {
 		b := newBench(breaks("half an")).with(t, schemas.Assistant{})
@@ -382,7 +382,7 @@ func TestRun_interrupted(t *testing.T) {
 	})
 }
 
-// The error of a turn that broke off says what of it is in the store.
+// The error of a turn that broke off reports which part of it is stored.
 func TestRun_saysWhatIsKept(t *testing.T) {
 	for name, c := range map[string]struct {
 		said    string
@@ -457,12 +457,12 @@ func TestRun_cancelled(t *testing.T) {
 	if !errors.Is(last, context.Canceled) {
 		t.Errorf("error %v", last)
 	}
-	if got := b.recorder.last; got.Status != "interrupted" || got.Error != "" { // a person stopped it: nothing failed
+	if got := b.recorder.last; got.Status != "interrupted" || got.Error != "" { // a person stopped it: not a failure
 		t.Errorf("the trace says %q, %q", got.Status, got.Error)
 	}
 }
 
-// What a client sets beats the assistant's settings, and those the host's own choice.
+// The client's settings override the assistant's, which override the host's.
 func TestRun_settings(t *testing.T) {
 	as := family()
 	as.Tuning = schemas.Tuning{TopP: new(0.5), MaxTokens: 100, Thinking: schemas.ThinkingHigh}

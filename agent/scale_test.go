@@ -11,7 +11,7 @@ func TestScale(t *testing.T) {
 	if got := s.BytesOf("m"); got != agent.BytesPerToken {
 		t.Errorf("%v bytes before anything was learnt", got)
 	}
-	s.Learn("m", 900, 100) // a prompt of a few words says little
+	s.Learn("m", 900, 100) // a short prompt gives no reliable ratio
 	if got := s.BytesOf("m"); got != agent.BytesPerToken {
 		t.Errorf("%v bytes after a short prompt", got)
 	}

@@ -11,7 +11,7 @@ import (
 	"molar/schemas"
 )
 
-// Each form in which a result may name a page, and each in which it must not.
+// The forms in which a result may name a page, and those in which it must not.
 func TestRun_sourceForms(t *testing.T) {
 	text := func(s string) string {
 		b, err := json.Marshal(s)
@@ -65,7 +65,7 @@ func TestRun_sourceForms(t *testing.T) {
 	}
 }
 
-// A hostile title or address cannot leave the line and the link that it stands in.
+// A hostile title or address cannot escape from its line and link.
 func TestRun_hostileSources(t *testing.T) {
 	output, err := json.Marshal([]map[string]string{
 		{"title": "x](https://evil.example) [y", "url": "https://a.example/1"},

@@ -17,8 +17,8 @@ import (
 
 const unsure = "tell me about the one that my aunt had"
 
-// The question is unclear to code, so the judge is asked; nothing is executed and
-// nothing shown before it has answered.
+// Code cannot decide the question, so the judge is called; nothing is executed and nothing shown
+// before it has answered.
 func TestRun_refused(t *testing.T) {
 	b := familyBench(calls("", "family__get", "{}"))
 	b.model.judge = says("NO")
@@ -41,8 +41,8 @@ func TestRun_refused(t *testing.T) {
 	}
 }
 
-// The tool pass runs beside the verdict, and what it said may quote the question: of
-// that too, nothing stays in the trace of a refused turn.
+// The tool pass runs during the judge's call, and its text may quote the question: none of it
+// stays in the trace of a refused turn.
 func TestRun_refusedTraceHoldsNoText(t *testing.T) {
 	b := familyBench(calls("You asked of my aunt", "family__get", `{"q":"my aunt"}`))
 	b.model.judge = says("NO, my aunt is no dentist")
@@ -84,7 +84,8 @@ func TestRun_judgeFails(t *testing.T) {
 	}
 }
 
-// The last exchange lets a follow-up pass although the message alone says nothing.
+// A follow-up passes because of the previous exchange, although the message alone is not
+// recognisable.
 func TestRun_followUp(t *testing.T) {
 	b := newBench(says("answer"))
 	b.model.judge = says("NO")
@@ -153,8 +154,8 @@ func TestRun_smallTalkSkipsTheSearch(t *testing.T) {
 	}
 }
 
-// Sources come out of results in every form, once each, http and https only; the
-// model's own links are not listed.
+// Sources are read from results in every form, once each, http and https only; links in the
+// model's text are not listed.
 func TestRun_sources(t *testing.T) {
 	b := newBench(calls("", "s__t", "{}"), says("See [mine](https://invented.example)."))
 	b.tools.add("s", "t", `{"items":[{"title":"One","url":"https://a.example/(x)"},{"name":"Two","link":"http://b.example"},{"title":"Again","url":"https://a.example/(x)"},{"title":"Bad","url":"javascript:alert(1)"}],"md":"y"}`)
@@ -174,8 +175,8 @@ func TestRun_sources(t *testing.T) {
 	}
 }
 
-// The prompt of a topic holds the summary under its heading, what it does not cover as
-// messages of their own roles, and the question last.
+// A topic's prompt contains the summary under its heading, the exchanges that it does not cover
+// as messages with their roles, and the question last.
 func TestRun_topicPrompt(t *testing.T) {
 	b := newBench(says("answer"))
 	b.memory.opening.Compaction = schemas.Compaction{Covers: 4, Text: "An dị ứng penicillin."}
@@ -196,7 +197,7 @@ func TestRun_topicPrompt(t *testing.T) {
 	}
 }
 
-// The trace says of each tool whether it was offered, called, or why not.
+// The trace records for each tool whether it was offered or called, or why it was not.
 func TestRun_trace(t *testing.T) {
 	b := familyBench(calls("", "family__get", `{"id":1}`), says("ok"))
 	b.tools.add("other", "x", `1`)
@@ -238,8 +239,8 @@ func TestRun_failedServerIsToldAndTraced(t *testing.T) {
 	}
 }
 
-// A turn waits for a server that it needs in its first start. One that was lost is not
-// waited for before it is called, and one that it does not need is left alone.
+// A turn waits for a required server during its first start. A server that was lost is not waited
+// for until it is called, and one that is not required is not waited for at all.
 func TestRun_waitsForTheServersItNeeds(t *testing.T) {
 	b := familyBench(says("ok"))
 	b.tools.status = []schemas.ServerStatus{
@@ -265,7 +266,7 @@ func TestTrace_EncodeFits(t *testing.T) {
 	}
 }
 
-// At most so many tools are offered, those that fit best, in their own order.
+// The number of offered tools is limited to those that fit best, in their own order.
 func TestRun_offersTheBest(t *testing.T) {
 	b := newBench(says("ok"))
 	b.limits = agent.Limits{Offered: 3}

@@ -9,8 +9,8 @@ import (
 	"molar/schemas"
 )
 
-// Questions to begin with are the topic's; without a topic they name the servers whose tools
-// the assistant may call, three at most.
+// The suggested first questions are the topic's; without a topic they name the servers whose
+// tools the assistant may call, three at most.
 func TestAssistants_FirstQuestions(t *testing.T) {
 	b := newBench()
 	for _, server := range []string{schemas.ToolServer, "books", "books", "post", "maps", "clock", "notes"} {

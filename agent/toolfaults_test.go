@@ -16,8 +16,8 @@ import (
 	"molar/schemas"
 )
 
-// Whatever goes wrong with calls, each gets one result in call order under its own
-// id, the others still run, and the model goes on with what there is.
+// Whatever goes wrong with calls, each gets one result in call order under its own id, the others
+// still run, and the model continues with the results that exist.
 func TestRun_faultsOfToolsKeepThePairing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(calls("", "family__get", `{}`, "family__hangs", `{}`, "family__fails", `{}`, "family__dies", `{}`,
@@ -70,8 +70,8 @@ func TestRun_faultsOfToolsKeepThePairing(t *testing.T) {
 	})
 }
 
-// The usage of a turn is the sum over its model calls, the guardrail's among them;
-// within one call the last total counts.
+// The usage of a turn is the sum over its model calls, including the guardrail's; within one call
+// the last total counts.
 func TestRun_usageIsSummedOverTheRounds(t *testing.T) {
 	used := func(prompt, completion int) providers.Chunk {
 		return providers.Chunk{Usage: &schemas.Usage{PromptTokens: prompt, CompletionTokens: completion, TotalTokens: prompt + completion}}
@@ -92,8 +92,8 @@ func TestRun_usageIsSummedOverTheRounds(t *testing.T) {
 	}
 }
 
-// What a provider grounded its answer on stands in the list of sources, wherever in
-// the stream it came.
+// The pages that a provider's answer is grounded on are in the list of sources, wherever in the
+// stream they came.
 func TestRun_sourcesOfTheProvider(t *testing.T) {
 	page := providers.Chunk{Sources: []schemas.Source{{Title: "Răng", URL: "https://a.example/r"}}}
 	b := newBench(ends(page, providers.Chunk{Text: "Sâu răng."}, page, providers.Chunk{Finish: providers.FinishStop})).with(t, schemas.Assistant{})
@@ -103,8 +103,8 @@ func TestRun_sourcesOfTheProvider(t *testing.T) {
 	}
 }
 
-// A call counts as one that may have acted only where it was sent, and where neither the
-// operator nor the server says that it reads or may be repeated.
+// A call counts as possibly effective only if it was sent and neither the operator nor the server
+// marks the tool as read-only or idempotent.
 func TestRun_callsWithAnEffect(t *testing.T) {
 	yes := true
 	tests := map[string]struct {

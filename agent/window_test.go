@@ -11,7 +11,7 @@ import (
 	"molar/schemas"
 )
 
-// large makes a tool of the bench as large as some tokens.
+// large enlarges a tool of the bench by a number of tokens.
 func (b *bench) large(name string, tokens int) *schemas.Tool {
 	for i, t := range b.tools.tools {
 		if t.ToolName == name {
@@ -23,8 +23,8 @@ func (b *bench) large(name string, tokens int) *schemas.Tool {
 	return nil
 }
 
-// A tool that was found and has no room is called by its name, with its arguments checked and
-// its policy kept, and the person is told of the window.
+// A found tool without room is called by its name, with its arguments checked and its policy
+// applied, and a warning mentions the window.
 func TestRun_foundWithoutRoom(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer decides
@@ -60,7 +60,7 @@ func TestRun_foundWithoutRoom(t *testing.T) {
 	}
 }
 
-// What helps against a prompt that is too long depends on what takes the most of it.
+// The advice about a prompt that is too long depends on its largest part.
 func TestRun_tooLong(t *testing.T) {
 	refuses := func(_ providers.Request, yield func(providers.Chunk, error) bool) {
 		yield(providers.Chunk{}, &providers.Error{Kind: providers.KindContextLength, Provider: "fake", Err: errors.New("it is too long")})
@@ -102,7 +102,7 @@ func TestRun_tooLong(t *testing.T) {
 	}
 }
 
-// A client that sends its history along is offered what was called in it, however large; the
+// If a client sends its history, the tools that were called in it are offered, however large; the
 // calls themselves are not shown.
 func TestRun_calledInASentHistory(t *testing.T) {
 	for _, name := range []string{"post__write_mail", "shelf__book_01"} {

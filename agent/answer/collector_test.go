@@ -8,7 +8,7 @@ import (
 	"molar/agent/answer"
 )
 
-// Text that was followed by a call is not part of the answer, nor is the blank line behind it.
+// Text before a call is not part of the answer, nor is the blank line after it.
 func TestCollector(t *testing.T) {
 	var c answer.Collector
 	for _, e := range []answer.Event{

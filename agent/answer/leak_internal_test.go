@@ -26,7 +26,7 @@ func filterOf(s *Secret) *leak {
 	return &leak{secret: s, instead: func() string { return "[…]" }}
 }
 
-// through streams text in pieces of random length.
+// through streams text in pieces of random length through the filter.
 func through(f *leak, text string, r *rand.Rand) string {
 	var out strings.Builder
 	for text != "" {
@@ -40,10 +40,10 @@ func through(f *leak, text string, r *rand.Rand) string {
 	return out.String() + f.Rest()
 }
 
-// letters is what two texts have in common word for word, at most.
+// commonLetters returns the length of the longest run of letters that both texts contain.
 func commonLetters(a, b string) int {
 	var y []rune
-	for part := range strings.SplitSeq(b, "\x00") { // the sign keeps parts of a secret apart
+	for part := range strings.SplitSeq(b, "\x00") { // NUL separates the parts of a secret
 		y = append(append(y, []rune(string(appendLetters(nil, part)))...), 0)
 	}
 	x := []rune(string(appendLetters(nil, a)))
@@ -62,8 +62,8 @@ func systemPrompt(t *testing.T, lang, own string) string {
 	return prompts.System(prompts.SystemInput{Language: lang, Text: cmp.Or(own, subject.Dental().Voice(lang).System), Topic: true})
 }
 
-// However the model lays the prompt out, and in whatever pieces it streams it, no
-// sentence of it comes through, and what stands around it does.
+// However the model formats the prompt, and in whatever pieces it is streamed, no sentence of the
+// prompt passes the filter, and the text around it does.
 func TestLeakFilter_leaks(t *testing.T) {
 	const own = "You are Minty, the assistant of the Bright Smile clinic. Never speak of prices, and send whoever asks for one to the desk."
 	r := rand.New(rand.NewPCG(1, 2))
@@ -80,7 +80,7 @@ func TestLeakFilter_leaks(t *testing.T) {
 				"in code":   "```\n" + prompt + "\n```",
 			} {
 				got := through(filterOf(dentalSecret(t, text)), "Sure. Here you are: "+said+" Xyz qqq. That was it, dear!", r)
-				// What stands in brackets, and the mark of the turn, may come through.
+				// Text in brackets and the turn's mark may pass.
 				if n := commonLetters(got, dentalSecret(t, text).text); n >= shortest {
 					t.Errorf("%s, %s: %d letters in a row came through: %q", lang, name, n, got)
 				}
@@ -92,7 +92,7 @@ func TestLeakFilter_leaks(t *testing.T) {
 	}
 }
 
-// numbered writes each sentence under a number of its own.
+// numbered puts a number before each sentence.
 func numbered(text string) string {
 	var b strings.Builder
 	for i, sentence := range strings.SplitAfter(text, ". ") {
@@ -101,7 +101,8 @@ func numbered(text string) string {
 	return b.String()
 }
 
-// A prompt in pieces is a prompt: what was let go of it counts together.
+// A prompt that is interspersed with other text is still found: the sentences that passed count
+// together.
 func TestLeakFilter_inPieces(t *testing.T) {
 	own := strings.Join([]string{
 		"You are Minty, the assistant of the clinic.", "Never speak of prices with anybody who asks.", "Send them to the desk on the ground floor.",
@@ -114,7 +115,7 @@ func TestLeakFilter_inPieces(t *testing.T) {
 	}
 }
 
-// What is cut leaves whole sentences around it.
+// A cut leaves whole sentences around it.
 func TestLeakFilter_leavesSentences(t *testing.T) {
 	const own = "You are Minty, the assistant of the Bright Smile clinic. Never speak of prices, and send whoever asks for one to the desk."
 	r := rand.New(rand.NewPCG(5, 6))
@@ -135,7 +136,7 @@ func TestLeakFilter_leavesSentences(t *testing.T) {
 	}
 }
 
-// Answers pass as they are, also where they speak of what the prompt speaks of.
+// Answers pass unchanged, even where they mention facts that the prompt also mentions.
 func TestLeakFilter_passes(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	own := "Our opening hours are Monday to Friday from 8:00 to 17:00, and the address is 12 Lê Lợi, Huế. " + strings.Repeat("Speak kindly and keep to the facts. ", 6)
@@ -158,7 +159,7 @@ func TestLeakFilter_passes(t *testing.T) {
 	}
 }
 
-// Text that has nothing to do with the secret is not held at all.
+// Text that shares nothing with the secret is not buffered at all.
 func TestLeakFilter_holdsNothingElse(t *testing.T) {
 	f := filterOf(dentalSecret(t, ""))
 	for _, piece := range strings.SplitAfter("An implant takes the place of a missing tooth and lasts for many years.", " ") {

@@ -8,7 +8,7 @@ import (
 	"molar/agent/answer"
 )
 
-// lookFor takes a text for another subject by a word in it: "stocks" surely, "money" perhaps.
+// lookFor finds a text off the subject by a word in it: surely for "stocks", perhaps for "money".
 func lookFor(text string) answer.Look {
 	switch {
 	case strings.Contains(text, "stocks"):
@@ -21,14 +21,15 @@ func lookFor(text string) answer.Look {
 
 var errLeft = errors.New("left")
 
-// A watched answer is what came of its pieces under a watch.
+// watched is the result of the pieces of an answer under a watch.
 type watched struct {
 	shown string
 	asked int
 	err   error
 }
 
-// watch lets pieces pass under a watch that was armed so, beside a judge who answers so.
+// watch passes the pieces through a watch that arm has armed, with a judge that always returns
+// says.
 func watch(arm func(*answer.Watch), says error, pieces []string) (got watched) {
 	w := answer.NewWatch(lookFor, func(string, float64) error { got.asked++; return says })
 	if arm != nil {
@@ -46,8 +47,9 @@ func watch(arm func(*answer.Watch), says error, pieces []string) (got watched) {
 	return got
 }
 
-// A watch asks where it doubts. A no ends the answer, and what was held of its first block is never
-// shown; with a yes the whole answer is.
+// The watch calls the judge in case of doubt. If the judge says no, the answer ends, and the
+// buffered part of its first block is never shown; if the judge says yes, the whole answer is
+// shown.
 func TestWatch(t *testing.T) {
 	long := strings.Repeat("Brush. ", 40)
 	money, stocks := strings.Repeat("It is money. ", 20), strings.Repeat("Buy stocks. ", 20)
@@ -55,8 +57,8 @@ func TestWatch(t *testing.T) {
 		name   string
 		arm    func(*answer.Watch)
 		pieces []string
-		asked  int    // with a yes
-		shown  string // with a no
+		asked  int    // if the judge says yes
+		shown  string // if the judge says no
 	}{
 		{"a whole answer", (*answer.Watch).Arm, []string{"Brush. ", long, "Rinse."}, 0, "Brush. " + long + "Rinse."},
 		{"a first block that strays", (*answer.Watch).Arm, []string{stocks}, 1, ""},
@@ -97,7 +99,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// Text is shown as it arrives. What is in doubt at the beginning is held until it no longer is, and a
+// Text is shown as it arrives. A doubtful beginning is buffered until the doubt is settled, and a
 // later block is settled at its end.
 func TestWatch_settled(t *testing.T) {
 	w := answer.NewWatch(lookFor, func(string, float64) error { return errLeft })

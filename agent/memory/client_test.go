@@ -59,7 +59,7 @@ func fresh(t *testing.T) *memory.Client {
 	return newClient(t, filepath.Join(t.TempDir(), "molar.db"))
 }
 
-// begin opens a turn that must open.
+// begin opens a turn, and fails the test if it does not open.
 func begin(t *testing.T, c *memory.Client, id, key string) schemas.Opening {
 	t.Helper()
 	o, err := c.Begin(t.Context(), memory.BeginRequest{ConversationID: id, Key: key})
@@ -69,7 +69,7 @@ func begin(t *testing.T, c *memory.Client, id, key string) schemas.Opening {
 	return o
 }
 
-// look opens a turn and gives the conversation free again.
+// look opens a turn and releases the conversation again.
 func look(t *testing.T, c *memory.Client, id, key string) schemas.Opening {
 	t.Helper()
 	o := begin(t, c, id, key)
@@ -88,7 +88,7 @@ func save(t *testing.T, c *memory.Client, r memory.Record) {
 	}
 }
 
-// turn saves a whole turn.
+// turn opens and saves a turn.
 func turn(t *testing.T, c *memory.Client, id, question, answer, status string) {
 	t.Helper()
 	o := begin(t, c, id, "")
@@ -100,7 +100,7 @@ func turn(t *testing.T, c *memory.Client, id, question, answer, status string) {
 	}
 }
 
-// brief is what of a stored message does not depend on the clock.
+// brief holds the fields of a stored message that do not depend on the clock.
 type brief struct {
 	Seq                   int64
 	Role, Content, Status string
@@ -120,8 +120,7 @@ func TestNew_WantsARequester(t *testing.T) {
 	}
 }
 
-// A turn is opened, saved and found again, with all that belongs to it. Opening alone
-// leaves nothing behind.
+// A turn is opened, saved and read again, with all its fields. Opening alone stores nothing.
 func TestClient_Turn(t *testing.T) {
 	c := fresh(t)
 	o := begin(t, c, "chat_a", "")
@@ -167,7 +166,7 @@ func TestClient_Turn(t *testing.T) {
 	}
 }
 
-// The same key stores once, and gives the stored answer when a turn begins with it.
+// The same key is stored once, and a turn that begins with it gets the stored answer.
 func TestClient_Save_Twice(t *testing.T) {
 	c := fresh(t)
 	o := begin(t, c, "chat_a", "key")
@@ -189,8 +188,8 @@ func TestClient_Save_Twice(t *testing.T) {
 	}
 }
 
-// A turn that was not recorded, and that gave its lease away, or whose conversation was
-// cleared or deleted meanwhile, is not saved.
+// A turn is not saved if it was not recorded and has released its lease, or if its conversation
+// was cleared or deleted meanwhile.
 func TestClient_Save_Stale(t *testing.T) {
 	tests := map[string]func(*memory.Client, schemas.Lease) error{
 		"a later turn": func(c *memory.Client, l schemas.Lease) error {
@@ -294,7 +293,7 @@ type requester struct{ err error }
 
 func (r requester) Request(context.Context, string, string, any, any) error { return r.err }
 
-// An error that is none of the server's own passes as it is.
+// An error that is not the server's own is returned unchanged.
 func TestClient_ServerGone(t *testing.T) {
 	gone := errors.New("gone")
 	c, err := memory.New(requester{gone})

@@ -11,7 +11,7 @@ import (
 	"molar/agent/prompts"
 )
 
-// chatter is what a summary may lose: four kilobytes without a fact.
+// chatter returns four kilobytes without a fact, which a summary may lose.
 func chatter(lang string) string {
 	line := "The patient asked about brushing and was advised to be gentle. "
 	if lang == "vi" {
@@ -20,8 +20,8 @@ func chatter(lang string) string {
 	return strings.TrimSpace(strings.Repeat(line, 4<<10/len(line)))
 }
 
-// condensed is the summary of a conversation whose exchanges were summarised as the
-// pieces say, by a model that condenses as told.
+// condensed returns the summary of a conversation whose exchanges have the given pieces, with the
+// given function as the condensing model.
 func condensed(t *testing.T, lang string, pieces []string, condense func(context.Context, string, string) (string, error)) string {
 	t.Helper()
 	c := fresh(t)
@@ -54,7 +54,7 @@ func condensed(t *testing.T, lang string, pieces []string, condense func(context
 	return o.Summary
 }
 
-// A model that drops what must be kept loses nothing: it is put back in the old words.
+// If a model drops facts that must be kept, they are added again in their old words.
 func TestWorker_CondenseKeepsFacts(t *testing.T) {
 	facts := map[string][]string{
 		"en": {
@@ -108,7 +108,7 @@ func TestWorker_CondenseKeepsFacts(t *testing.T) {
 	}
 }
 
-// onlyKnown leaves the numbers out that the old text lacks: this model invents nothing.
+// onlyKnown drops the numbers that the old text lacks, so that the model invents nothing.
 func onlyKnown(short, old string) string {
 	var kept []string
 	for word := range strings.FieldsSeq(short) {
@@ -119,7 +119,7 @@ func onlyKnown(short, old string) string {
 	return strings.Join(kept, " ")
 }
 
-// What a model words itself is taken when the facts are in it.
+// A model's own words are accepted if they contain the facts.
 func TestWorker_CondenseTakesOtherWords(t *testing.T) {
 	short := "Nguyen Van An, 34 years, was told how to brush. The patient is allergic to penicillin."
 	old := []string{"Nguyen Van An is 34 years old. The patient is allergic to penicillin.", chatter("en"), chatter("en")}
@@ -129,8 +129,8 @@ func TestWorker_CondenseTakesOtherWords(t *testing.T) {
 	}
 }
 
-// A condensed text that is worse than the long one is not taken; the turn is
-// summarised all the same.
+// A condensed text that is worse than the long one is rejected; the turn is summarised
+// nevertheless.
 func TestWorker_CondenseRejects(t *testing.T) {
 	old := []string{chatter("en"), chatter("en")}
 	long := strings.Join(old, "\n\n")
@@ -148,8 +148,8 @@ func TestWorker_CondenseRejects(t *testing.T) {
 	}
 }
 
-// A summary within its budget is left alone; one that could not be condensed is tried
-// again only when it has grown a good deal.
+// A summary within its budget is left unchanged; one that could not be condensed is tried again
+// only when it has grown considerably.
 func TestWorker_CondensesNowAndThen(t *testing.T) {
 	asked := 0
 	count := func(_ context.Context, _, s string) (string, error) { asked++; return s, nil }

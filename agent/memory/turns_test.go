@@ -19,15 +19,15 @@ import (
 	"molar/schemas"
 )
 
-// busyServer stands for a memory server with one conversation, so that the clock of a test
-// governs all that waits.
+// busyServer is a memory server with one conversation, so that the test's fake clock governs
+// every wait.
 type busyServer struct {
 	mu    sync.Mutex
 	held  bool
 	asked int
 }
 
-// busyError is how the server says so.
+// busyError is the server's error for a busy conversation.
 type busyError struct{}
 
 func (busyError) Error() string { return "busy" }
@@ -49,8 +49,7 @@ func (b *busyServer) Request(_ context.Context, _, method string, _, result any)
 	return nil
 }
 
-// Turns of one conversation wait for one another, in the order in which they came, and
-// nobody asks without end.
+// Turns of one conversation wait in the order in which they came, and retries are limited.
 func TestClient_Begin_WaitsInLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &busyServer{held: true} // by another process, for 5 s
@@ -116,8 +115,8 @@ func TestClient_Begin_GivesUp(t *testing.T) {
 	})
 }
 
-// Two and three turns at once in one conversation, through two replicas: all are kept, each
-// whole, in the order of their leases.
+// Two and three turns at once in one conversation, through two replicas: all are stored whole, in
+// the order of their leases.
 func TestClient_TurnsAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "molar.db")
 	replicas := []*memory.Client{newClient(t, path), newClient(t, path)}
@@ -160,7 +159,7 @@ func wantTexts(t *testing.T, c *memory.Client, id string, want ...string) {
 	}
 }
 
-// A turn is stopped, and the next one asked at once, a hundred times: both are kept.
+// A turn is stopped and the next one begun at once, a hundred times: both are stored.
 func TestClient_StopThenAsk(t *testing.T) {
 	c := fresh(t)
 	var want []string
@@ -189,8 +188,8 @@ func TestClient_StopThenAsk(t *testing.T) {
 	wantTexts(t, c, "c", want...)
 }
 
-// What a turn learns of a branch: who answered, what it was about, the compaction as it was
-// written, byte by byte, and the pieces of what follows.
+// An opening contains the branch's assistant, its subject, its compaction byte by byte as it was
+// written, and the pieces after the compaction.
 func TestClient_Opening(t *testing.T) {
 	c := fresh(t)
 	compaction := schemas.Compaction{Covers: 2, Text: "  Frozen,\nas it was. "}
@@ -237,7 +236,8 @@ func TestClient_Opening(t *testing.T) {
 	check(o, "dental", "t2", "P1\n\nP2", 4, []schemas.Piece{second}, "two", "second")
 }
 
-// An earlier version answers the question for a turn with an error of its own.
+// earlier is an earlier version of the server, which answers the request for a turn with its own
+// error.
 type earlier struct{}
 
 func (earlier) Request(context.Context, string, string, any, any) error { return unknownMethodError{} }
@@ -247,7 +247,8 @@ type unknownMethodError struct{}
 func (unknownMethodError) Error() string { return "Method not found" }
 func (unknownMethodError) RPCCode() int  { return -32601 }
 
-// A turn is known by its id from its question on; where it is not, that is no fault.
+// A turn is found by its id once its question is recorded; before, the result is empty without an
+// error.
 func TestClient_TurnByItsID(t *testing.T) {
 	c := fresh(t)
 	o := begin(t, c, "c", "")

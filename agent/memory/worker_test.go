@@ -22,8 +22,8 @@ import (
 	"molar/schemas"
 )
 
-// A summariser stands for the model: it quotes what it was asked for, and fails when
-// told to.
+// summariser is a model that writes the exchange in capitals, records the requests, and fails if
+// it is set to fail.
 type summariser struct {
 	mu        sync.Mutex
 	asked     []string
@@ -60,7 +60,7 @@ func newWorker(t *testing.T, c *memory.Client, s *summariser) *memory.Worker {
 	return w
 }
 
-// wantSummary compares the summary and how far it reaches.
+// wantSummary compares the summary and the last message that it covers.
 func wantSummary(t *testing.T, c *memory.Client, id, summary string, covers int64) {
 	t.Helper()
 	o := look(t, c, id, "")
@@ -79,8 +79,8 @@ func TestNewWorker_WantsItsParts(t *testing.T) {
 	}
 }
 
-// An exchange that no model is to read is kept in the words of its question, and the next one names the
-// conversation.
+// For an exchange that no model may read, the piece is its question verbatim, and the
+// conversation is named after the next one.
 func TestWorker_Unread(t *testing.T) {
 	c, s := fresh(t), &summariser{}
 	named := ""
@@ -106,9 +106,9 @@ func TestWorker_Unread(t *testing.T) {
 	wantSummary(t, c, "chat_a", "in need\n\nLATER ANSWER", 4)
 }
 
-// A conversation is named once, after its first answer. Where that fails, its question stays
-// as its name, the summary is written all the same, and the next answer is another chance. What
-// a person calls it stays.
+// A conversation is named once, after its first answer. If that fails, its question remains its
+// name, the summary is written nevertheless, and the next answer tries again. A name given by a
+// person is not replaced.
 func TestWorker_Titles(t *testing.T) {
 	c, s := fresh(t), &summariser{}
 	var asked []string
@@ -154,8 +154,8 @@ func TestWorker_Titles(t *testing.T) {
 	wantSummary(t, c, "chat_b", "FOUR ANSWER\n\nFIVE ANSWER", 4)
 }
 
-// Each answer is appended to the one text after a blank line, and Drain ends when
-// nothing is behind.
+// Each answer is appended to the one text after a blank line, and Drain returns when nothing is
+// left to summarise.
 func TestWorker_Appends(t *testing.T) {
 	c, s := fresh(t), &summariser{}
 	w := newWorker(t, c, s)
@@ -167,7 +167,7 @@ func TestWorker_Appends(t *testing.T) {
 	turn(t, c, "chat_a", "two", "second", "")
 	turn(t, c, "chat_a", "three", "third", "")
 	turn(t, c, "chat_b", "other", "else", "")
-	for range 2 { // the second time there is nothing to do
+	for range 2 { // the second time, nothing is left
 		if err := w.Drain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestWorker_Appends(t *testing.T) {
 	}
 }
 
-// Summaries of several conversations are made at a time, but one where requests queue.
+// Several conversations are summarised at a time, but only one if the model queues its requests.
 func TestWorker_Parallel(t *testing.T) {
 	c := fresh(t)
 	for _, queues := range []bool{false, true} {
@@ -196,7 +196,7 @@ func TestWorker_Parallel(t *testing.T) {
 				n := now.Add(1)
 				defer now.Add(-1)
 				for begun := time.Now(); n == 1 && !queues && now.Load() < 2 && most.Load() < 2 && time.Since(begun) < time.Minute; {
-					time.Sleep(time.Millisecond) // for the other one
+					time.Sleep(time.Millisecond) // wait for the other one
 				}
 				most.Store(max(most.Load(), now.Load()))
 				return "x", nil
@@ -214,7 +214,7 @@ func TestWorker_Parallel(t *testing.T) {
 	}
 }
 
-// An interrupted answer is not summarised, and passed over when a whole one follows.
+// An interrupted answer is not summarised, and is skipped when a whole one follows.
 func TestWorker_PassesOverInterrupted(t *testing.T) {
 	c, s := fresh(t), &summariser{}
 	w := newWorker(t, c, s)
@@ -233,7 +233,7 @@ func TestWorker_PassesOverInterrupted(t *testing.T) {
 	}
 }
 
-// A summary is made of what was said before, what the tools gave, and the answer without its
+// A summary is made from the earlier text, the tools' results, and the answer without its
 // sources.
 func TestWorker_GivesTheExchange(t *testing.T) {
 	c, s := fresh(t), &summariser{}
@@ -259,7 +259,7 @@ func TestWorker_GivesTheExchange(t *testing.T) {
 	}
 }
 
-// What fails stays as it was for a later time; what was done before it stays done.
+// A summary that fails is left for a later attempt; those made before it stay.
 func TestWorker_Drain_Fails(t *testing.T) {
 	c, s := fresh(t), &summariser{}
 	turn(t, c, "chat_a", "one", "first", "")
@@ -283,7 +283,7 @@ func TestWorker_Drain_Fails(t *testing.T) {
 	}
 }
 
-// Each branch has its own summary; what the branches share is asked for once.
+// Each branch has its own summary; their common part is summarised once.
 func TestWorker_Branches(t *testing.T) {
 	c, s := fresh(t), &summariser{}
 	w := newWorker(t, c, s)
@@ -315,8 +315,8 @@ func TestWorker_Branches(t *testing.T) {
 	}
 }
 
-// A conversation that cannot be summarised, such as one that the model refuses, keeps
-// no other one waiting; a model that is away is not asked for all of them.
+// A conversation that cannot be summarised, for example because the model refuses, does not block
+// the others; an unavailable model is not called for all of them.
 func TestWorker_Drain_GoesOnPastFailures(t *testing.T) {
 	refused := errors.New("the model refused")
 	for name, c := range map[string]struct {
@@ -358,7 +358,7 @@ func TestWorker_Drain_GoesOnPastFailures(t *testing.T) {
 	}
 }
 
-// What an earlier process left behind is made up for at the next start.
+// A process summarises at its start what an earlier one left unsummarised.
 func TestWorker_SecondStartCatchesUp(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "molar.db")
 	t.Run("the first process", func(t *testing.T) {
@@ -371,13 +371,13 @@ func TestWorker_SecondStartCatchesUp(t *testing.T) {
 	wantSummary(t, c, "chat_a", "ONE FIRST", 2)
 }
 
-// fakeServer stands for the memory server with one conversation, so that the clock of
-// a test governs all that waits. A claim holds for a minute.
+// fakeServer is a memory server with one conversation, so that the test's fake clock governs
+// every wait. A claim lasts a minute.
 type fakeServer struct {
 	mu      sync.Mutex
 	behind  int
-	held    time.Time // until then the claim of somebody holds
-	claimed int       // how often claims were asked for
+	held    time.Time // the end of the current claim
+	claimed int       // how often claims were requested
 }
 
 func (f *fakeServer) Request(_ context.Context, _, method string, params, result any) error {
@@ -432,10 +432,10 @@ func runWith(t *testing.T, server memory.Requester, cfg memory.WorkerConfig) (w 
 	return w, func() { cancel(); running.Wait() }
 }
 
-// pass lets the time pass.
+// pass advances the clock.
 func pass(d time.Duration) { time.Sleep(d); synctest.Wait() }
 
-// Run makes up for what is behind at its start and then sleeps until a turn nudges it.
+// Run summarises what is left at its start, and then sleeps until a turn nudges it.
 func TestWorker_Run(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, s := &fakeServer{behind: 1}, &summariser{}
@@ -462,7 +462,7 @@ func TestWorker_Run(t *testing.T) {
 	})
 }
 
-// A crowd is a server with many conversations, each of which is claimed once.
+// crowd is a server with many conversations, each of which is claimed once.
 type crowd struct {
 	mu           sync.Mutex
 	behind, done int
@@ -481,14 +481,14 @@ func (c *crowd) Request(_ context.Context, _, method string, _, result any) erro
 	return nil
 }
 
-// A slow summary keeps no other conversation waiting as long as there is room for both. A
-// conversation that comes while there is no room has its turn later.
+// A slow summary delays no other conversation as long as two can be made at a time. A
+// conversation that comes when no place is free is summarised later.
 func TestWorker_Run_BesideASlowOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &crowd{}
 		var asked atomic.Int32
 		w, stop := runWith(t, server, memory.WorkerConfig{Parallel: 2, Summarise: func(context.Context, prompts.SummaryInput) (string, error) {
-			if asked.Add(1)%2 == 1 { // every other one takes its time
+			if asked.Add(1)%2 == 1 { // every other one is slow
 				time.Sleep(30 * time.Second)
 			}
 			return "x", nil
@@ -517,7 +517,7 @@ func TestWorker_Run_BesideASlowOne(t *testing.T) {
 	})
 }
 
-// What failed is tried again after a minute, also when other turns nudge meanwhile.
+// A failed summary is tried again after a minute, even if other turns nudge the worker meanwhile.
 func TestWorker_Run_TriesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, s := &fakeServer{}, &summariser{}
@@ -541,7 +541,8 @@ func TestWorker_Run_TriesAgain(t *testing.T) {
 	})
 }
 
-// What a model always refuses is not paid for every minute, and not given up either.
+// A summary that the model always refuses is not requested every minute, but is not given up
+// either.
 func TestWorker_Run_RestsLongerEachTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, s := &fakeServer{behind: 1}, &summariser{}
@@ -560,7 +561,7 @@ func TestWorker_Run_RestsLongerEachTime(t *testing.T) {
 	})
 }
 
-// A claim of a process that died does not keep the next one from catching up.
+// The claim of a process that died is taken over when it ends.
 func TestWorker_Run_TakesOverClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, s := &fakeServer{behind: 1, held: time.Now().Add(50 * time.Second)}, &summariser{}
@@ -573,7 +574,7 @@ func TestWorker_Run_TakesOverClaims(t *testing.T) {
 	})
 }
 
-// A summary that takes too long is given up.
+// A summary that exceeds its deadline is abandoned.
 func TestWorker_Timeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := memory.New(&fakeServer{behind: 1})
@@ -594,8 +595,8 @@ func TestWorker_Timeout(t *testing.T) {
 	})
 }
 
-// Where requests queue, a summary waits until there was no turn for a while, unless one is
-// due, or too many messages have none.
+// If the model queues requests, a summary waits until there was no turn for a while, unless it is
+// due or too many messages are unsummarised.
 func TestWorker_Run_WaitsForQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, s := &fakeServer{behind: 1}, &summariser{}
@@ -644,6 +645,6 @@ func TestWorker_Run_WaitsForQuiet(t *testing.T) {
 		server.add()
 		w.Nudge(false)
 		pass(time.Second)
-		want("with six messages", 5) // a claim of this server brings one exchange
+		want("with six messages", 5) // a claim of this server returns one exchange
 	})
 }

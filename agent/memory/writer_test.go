@@ -13,14 +13,14 @@ import (
 	"molar/schemas"
 )
 
-// writer returns a writer that knows one provider.
+// writer returns a writer with the given provider.
 func writer(p providers.Provider) memory.Writer {
 	return memory.Writer{Pick: func(context.Context) (providers.Route, error) {
 		return providers.Route{Provider: p, Model: "big", SmallModel: "small"}, nil
 	}}
 }
 
-// smallModel says its text in pieces, and keeps what it was asked.
+// smallModel streams its text in pieces, and records the requests.
 type smallModel struct {
 	says  []string
 	asked providers.Request
@@ -39,7 +39,7 @@ func (m *smallModel) Stream(_ context.Context, req providers.Request) iter.Seq2[
 	}
 }
 
-// The small model is asked in the conversation's language, with the summary fenced.
+// The small model is called in the conversation's language, with the summary fenced.
 func TestCondense_AsksTheSmallModel(t *testing.T) {
 	for lang, word := range map[string]string{"vi": "rút gọn", "en": "a third, in English.", "other": "a third, in the language that it is written in."} {
 		model := &smallModel{says: []string{"short", " text"}}
@@ -57,8 +57,8 @@ func TestCondense_AsksTheSmallModel(t *testing.T) {
 	}
 }
 
-// Without a model the beginning of the summary is quoted; what else must stay is the
-// worker's to put back.
+// Without a model the result quotes the beginning of the summary; the worker adds the other facts
+// that must stay.
 func TestCondense_Offline(t *testing.T) {
 	p, err := offline.New(offline.Config{})
 	if err != nil {
@@ -70,8 +70,8 @@ func TestCondense_Offline(t *testing.T) {
 	}
 }
 
-// A conversation is named in its language, in one line without decoration; what is no name
-// is none, and without a model there is none.
+// A title is in the conversation's language, in one line without decoration. If the model writes
+// no title, or without a model, there is none.
 func TestTitle(t *testing.T) {
 	for lang, word := range map[string]string{"vi": "đặt tên", "en": "conversations, in English,", "other": "conversations, in the language of the question,"} {
 		model := &smallModel{says: []string{"**\"Title: Brushing", " teeth\"**.\nIt is about teeth."}}

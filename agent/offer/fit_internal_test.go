@@ -13,7 +13,7 @@ import (
 	"molar/schemas"
 )
 
-// byWords scores a tool by the words of the question that stand in its name.
+// byWords scores a tool by the words of the question that its name contains.
 func byWords(tools []schemas.ToolInfo) func(string) []Ranked {
 	return func(question string) []Ranked {
 		var ranked []Ranked
@@ -31,7 +31,7 @@ func byWords(tools []schemas.ToolInfo) func(string) []Ranked {
 	}
 }
 
-// catalogue makes tools of 100 bytes each.
+// catalogue returns tools of 100 bytes each.
 func catalogue(names ...string) []schemas.Tool {
 	var tools []schemas.Tool
 	for _, n := range names {
@@ -58,7 +58,7 @@ func names(tools []schemas.Tool) []string {
 	return out
 }
 
-// room for so many tools of the catalogue beside the finder.
+// room returns the room for n tools of the catalogue and the finder.
 func room(n int) int { return 100*n + Size([]schemas.ToolInfo{findTools(catalogue("a"))}) }
 
 func called(question string, tools ...string) Asked {
@@ -102,7 +102,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// sized makes a tool of the catalogue as large as a number of them.
+// sized makes a tool of the catalogue n times as large.
 func sized(tools []schemas.Tool, name string, n int) {
 	for i := range tools {
 		if tools[i].ToolName == name {
@@ -111,9 +111,9 @@ func sized(tools []schemas.Tool, name string, n int) {
 	}
 }
 
-// What was called is offered whatever its size, as long as the window has it, and the list is the
-// same from turn to turn where nothing new was called. A tool that nothing makes room for does
-// not cost the others their place.
+// A called tool is offered whatever its size, as long as it fits the window, and the list stays
+// the same from turn to turn if no new tool is called. A tool that cannot be given room does not
+// take the others' place.
 func TestFit_large(t *testing.T) {
 	c := New(Config{Rank: byWords, Most: 128})
 	tools := catalogue(strings.Split("abcdefghijklmnopqrst", "")...)
@@ -152,9 +152,9 @@ func TestFit_large(t *testing.T) {
 	}
 }
 
-// Over conversations at random the offer of a turn begins with that of the turn before, or
-// is made anew because it was full. What was called is in it, and it is never larger than the
-// window, or than its room and what was called.
+// In random conversations, the offer of a turn begins with that of the previous turn, or is made
+// anew because it was full. It contains the called tools, and it is never larger than the window,
+// nor than its room and the called tools together.
 func TestFit_growsThroughAConversation(t *testing.T) {
 	c := New(Config{Rank: byWords, Most: 40})
 	tools := catalogue(numbered(150)...)
@@ -190,7 +190,7 @@ func TestFit_growsThroughAConversation(t *testing.T) {
 			}
 			before = got.Offered
 			calls := got.Offered[chance.IntN(len(got.Offered))]
-			if chance.IntN(4) == 0 { // one that it knows the name of
+			if chance.IntN(4) == 0 { // a tool that it calls by its known name
 				calls = tools[chance.IntN(len(tools))]
 			}
 			if conversation = append(conversation, called(question, calls.Name)); !Has(used, calls.Name) {
@@ -204,8 +204,8 @@ func TestFit_growsThroughAConversation(t *testing.T) {
 	}
 }
 
-// Services refuse a request with more than 128 tools: the client's, the finder, what was found and
-// what reads on in results count together.
+// Services refuse a request with more than 128 tools: the client's tools, the finder, the found
+// tools and the tools that read results count together.
 func TestOffer_neverMoreThanServicesTake(t *testing.T) {
 	tools := catalogue(numbered(300)...)
 	c := New(Config{Rank: byWords, Most: 128})
@@ -263,8 +263,8 @@ func TestFinder(t *testing.T) {
 	}
 }
 
-// What is found is added best first as far as there is room: the best one may take all of it,
-// another a half. The others are named apart, the first two with their arguments.
+// Found tools are added best first while there is room: the best one may take all of it, another
+// one half. The others are listed by name, the first two with their arguments.
 func TestFinder_room(t *testing.T) {
 	tools := catalogue(strings.Split("abcdefghijklmnopqrst", "")...)
 	deep := json.RawMessage(`{"type":"object","required":["id"],"properties":{"id":{"type":"string"},"more":{"$ref":"#/$defs/more"}},
@@ -275,7 +275,7 @@ func TestFinder_room(t *testing.T) {
 	size := func(name string) int {
 		return Size(Infos(slices.DeleteFunc(slices.Clone(tools), func(t schemas.Tool) bool { return t.ToolName != name })))
 	}
-	const lines = 400 // what the lines of the finds take at most
+	const lines = 400 // limit for the lines of the found tools
 	for name, tc := range map[string]struct {
 		words        string
 		bytes, tools int

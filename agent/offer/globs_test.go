@@ -16,7 +16,7 @@ func TestGlobs(t *testing.T) {
 		{nil, false, false},
 		{offer.Globs{"*"}, true, true},
 		{offer.Globs{"family__*"}, true, true},
-		{offer.Globs{"get"}, true, true}, // the tool's own name; its server is not known before
+		{offer.Globs{"get"}, true, true}, // the tool's own name, without its server's
 		{offer.Globs{"bank__*"}, false, false},
 		{offer.Globs{"*", "!get"}, false, true},
 		{offer.Globs{"*", "!family__*"}, false, false},

@@ -61,7 +61,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// Digits and the names of servers tell tools apart that are alike in all else.
+// Digits and the names of servers distinguish tools that are alike in everything else.
 func TestOf_digitsAndServers(t *testing.T) {
 	var all []schemas.ToolInfo
 	for s := range 9 {
@@ -74,7 +74,7 @@ func TestOf_digitsAndServers(t *testing.T) {
 	}
 }
 
-// What says nothing of any tool leaves their order and scores nothing, whatever it is.
+// A question that matches no tool leaves their order unchanged and scores nothing.
 func TestOf_nothingToSay(t *testing.T) {
 	rank := offer.Of(tools())
 	for _, question := range []string{"", "what is the", "là gì vậy", "\xff\xfe", strings.Repeat("ừ ", 5000)} {
@@ -89,7 +89,7 @@ func TestOf_nothingToSay(t *testing.T) {
 	}
 }
 
-// A Vietnamese phrase stands for the English words of its line, and these for one another.
+// A Vietnamese phrase matches the English words of its line, and these match one another.
 func TestOf_vietnameseStandsForEnglish(t *testing.T) {
 	rank := offer.Of([]schemas.ToolInfo{tool("a", "elevation", ""), tool("a", "balance", ""), tool("a", "screenshot", "")})
 	for question, want := range map[string]string{"độ cao": "a__elevation", "do cao cua nui nay la bao nhieu": "a__elevation", "số dư": "a__balance", "height": "a__elevation"} {

@@ -45,7 +45,8 @@ func wanted(k *offer.Kept) string {
 	return strings.Join(names, " ")
 }
 
-// A model that goes on where the cut says, and then where each piece ends, has read all.
+// A model that continues at the offset of the cut, and then at the end of each piece, reads the
+// whole.
 func TestReadResult_givesTheWhole(t *testing.T) {
 	const bytes = 300
 	k, call := kept(t, bytes)
@@ -96,7 +97,7 @@ func TestReadResult_givesTheWhole(t *testing.T) {
 	}
 }
 
-// Only what a result named is read, and from the server that named it first.
+// Only a resource that a result named is read, and from the server that named it first.
 func TestReadResource(t *testing.T) {
 	k, call := kept(t, 300)
 	link := func(uri string) []schemas.ResourceLink { return []schemas.ResourceLink{{URI: uri}} }

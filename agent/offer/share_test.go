@@ -18,9 +18,10 @@ import (
 	"molar/schemas"
 )
 
-// The share of questions whose right tool a model can call, over the tools of fifteen servers of
-// others: because it is offered, or because find_tools gives it for the question itself (what
-// offline looks for) or for words that a model would choose. The table is in docs/architecture.md.
+// TestShare measures the share of questions whose right tool a model can call, over the tools of
+// fifteen third-party servers: because it is offered, or because find_tools returns it for the
+// question itself (the offline provider's search) or for words that a model would choose. The
+// table is in docs/architecture.md.
 func TestShare(t *testing.T) {
 	c := offer.New(offer.Config{Tools: attach(t), Rank: offer.Of, Most: 128, Log: slog.New(slog.DiscardHandler)})
 	for _, file := range []string{"questions.txt", "heldout.txt"} {
@@ -36,7 +37,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// A share counts the questions whose right tool is offered, or offered or found.
+// share counts the questions whose right tool is offered, or offered or found.
 type share struct {
 	all, offered, byQuestion, byWords int
 	tools                             int // offered, over all questions
@@ -73,13 +74,13 @@ func count(n *int, is bool) {
 	}
 }
 
-// A question, the tools of which one serves, and the words by which a model looks for it.
+// asks is a question, the tools of which one suits, and the words by which a model looks for it.
 type asks struct {
 	question, words string
 	right           []string
 }
 
-// found reports whether the finder gives one of the right tools for some words.
+// found reports whether the finder returns one of the right tools for the words.
 func (q asks) found(t *testing.T, f *offer.Finder, words string) bool {
 	t.Helper()
 	args, err := json.Marshal(map[string]string{"words": words})
@@ -114,7 +115,7 @@ func questions(t *testing.T, file string) []asks {
 	return all
 }
 
-// attached are the tools of servers that were asked for them once.
+// attached are the tools of servers whose tools were listed once.
 type attached []schemas.Tool
 
 func (a attached) Tools() []schemas.Tool        { return a }

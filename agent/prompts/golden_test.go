@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// What a dental model reads as a whole, in both languages: role and rules, summary,
-// passages, question, the notice that was shown, and the rules of this answer.
+// The golden files are whole prompts of the dental assistant, in both languages: role and rules,
+// summary, passages, question, the notice that was shown, and the rules of this answer.
 func TestGolden(t *testing.T) {
 	for lang, question := range map[string]string{
 		"en": "My cheek is swollen and I have a fever. What can I do?",

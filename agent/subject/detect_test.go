@@ -52,8 +52,8 @@ func TestDetect_Lines(t *testing.T) {
 	}
 }
 
-// Short lines as people of thirty languages, of Vietnamese and of English type them, with marks and
-// without. The lists of words were written without every second one.
+// Short lines as people write them in thirty languages, in Vietnamese and in English, with and
+// without diacritics. Every second line was held back when the word lists were written.
 func TestDetect_Tongues(t *testing.T) {
 	type part struct {
 		want string
@@ -88,7 +88,7 @@ func TestDetect_Tongues(t *testing.T) {
 	}
 }
 
-// The plainest questions of other languages, among them those whose syllables could be Vietnamese.
+// The simplest questions of other languages, among them some whose syllables could be Vietnamese.
 func TestDetect_PlainestQuestions(t *testing.T) {
 	for _, question := range []string{
 		"¿Qué es una caries?", "Mi duele la muela", "O que é cárie?", "Qu'est-ce que la carie ?", "Merci, et la fille?",
@@ -136,7 +136,7 @@ func TestDetect_Sure(t *testing.T) {
 }
 
 func TestDetect_DecomposedLettersCountTheSame(t *testing.T) {
-	// The same sentence with its marks as characters of their own.
+	// The same sentence with its diacritics as combining characters.
 	got, sure := subject.Detect("Ra\u0306ng to\u0302i bi\u0323 \u0111au", "en")
 	if got != "vi" || !sure {
 		t.Errorf("got %s, sure %v; want vi, sure", got, sure)

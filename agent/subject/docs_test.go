@@ -9,7 +9,7 @@ import (
 	"molar/agent/subject"
 )
 
-// The page that reviewers read holds the texts as they are shown.
+// The page for reviewers contains the texts as they are shown.
 func TestDental_TextsStandInTheDocs(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/texts.md")
 	if err != nil {

@@ -19,7 +19,7 @@ const (
 
 func dentalDetector() *subject.Detector { return subject.NewDetector(subject.Dental()) }
 
-// now are messages of people who need help at once, by the kind that must be seen.
+// now returns messages of people who need help at once, by the kind that must be detected.
 func now() map[string][]string {
 	return map[string][]string{
 		infection: {
@@ -148,8 +148,8 @@ func now() map[string][]string {
 	}
 }
 
-// notNow are ordinary questions, and messages that deny an emergency, suppose one,
-// ask about one in general or tell of one that is over.
+// notNow returns ordinary questions, and messages that deny an emergency, assume one
+// hypothetically, ask about one in general or describe one that is over.
 func notNow() []string {
 	return []string{
 		// Ordinary questions.
@@ -176,7 +176,7 @@ func notNow() []string {
 		"Uống 2 viên panadol được không", "my root canal tooth died", "I chipped my tooth on a nut", "em hay bị khô miệng khó nuốt bánh mì",
 		"Em vừa làm rớt cái mão ra ngoài luôn rồi", "Nuốt kem đánh răng có sao không?", "bạn tư vấn được gì", "ban tu van duoc nhung gi vay",
 		"an keo keo rot luon mieng tram", "Uống 15 viên kháng sinh theo đơn trong 5 ngày có hại không", "Can I swallow mouthwash by accident?",
-		// Other senses, and what is long past.
+		// Other senses of the words, and events long past.
 		"I can't swallow the price of implants", "That quote knocked my teeth out lol, any payment plan?", "The price fell and my tooth can finally come out",
 		"Swollen gums around braces, is a high temperature wash ok for my mouthguard?", "Is a knocked-out tooth worth saving in general?",
 		"Năm ngoái em té xe gãy răng cửa, giờ muốn trồng lại", "năm ngoái té xe gãy răng cửa giờ muốn trồng lại",
@@ -186,7 +186,7 @@ func notNow() []string {
 		"My cheek is swollen but I have no fever", "Swelling after extraction, no fever and no trouble breathing", "swollen gums without fever",
 		"I don't have a fever or swelling, just pain", "No heavy bleeding, just some pink saliva", "The jaw is not broken, only sore",
 		"I have a swollen gum but never had any fever", "no difficulty swallowing, only a sore tongue",
-		// Suppositions and general questions.
+		// Hypothetical cases and general questions.
 		"Nhổ răng khôn có bị sốt không, có sưng không?", "Nếu răng bị bật ra khỏi ổ thì phải làm gì?", "Sâu răng có gây sưng và sốt không?",
 		"Làm sao để phòng tránh gãy xương hàm khi chơi thể thao?", "Khi nào sưng kèm sốt là nguy hiểm?", "Nhổ răng có thể gây khó thở không?",
 		"Dấu hiệu của nhiễm trùng răng là gì, có phải sưng và sốt?", "Giả sử chảy máu không cầm sau nhổ răng thì xử lý ra sao?", "Gây tê có khó thở không ạ?",
@@ -235,7 +235,7 @@ func TestDetector_Find_notNow(t *testing.T) {
 	}
 }
 
-// Two signs may come in two messages, but a message without any sign raises nothing.
+// Two signs may come in two messages, but a message without a sign finds nothing.
 func TestDetector_Find_withTheQuestionBefore(t *testing.T) {
 	d := dentalDetector()
 	for _, tt := range []struct {
@@ -301,7 +301,7 @@ func TestNotice(t *testing.T) {
 	}
 }
 
-// A very long message costs little, and what stands at its ends is still seen.
+// A very long message is handled fast, and signs at its beginning and end are still detected.
 func TestDetector_Find_long(t *testing.T) {
 	long := strings.Repeat("đánh răng ", 20_000) + ". Tôi khó thở"
 	if got := dentalDetector().Find(long, ""); len(got) == 0 {
@@ -335,7 +335,7 @@ func BenchmarkDetector_Find(b *testing.B) {
 	}
 }
 
-// A topic of one's own brings its signs and texts.
+// A custom topic brings its signs and texts.
 func TestNew_OwnTopic(t *testing.T) {
 	own := subject.Topic{
 		Name:        "gardening",
@@ -353,8 +353,8 @@ func TestNew_OwnTopic(t *testing.T) {
 	}
 }
 
-// A piece of a tooth is no tooth that came out: it never goes back into the socket. A whole one is, whatever
-// it is wrapped in.
+// A broken piece is not a knocked-out tooth: it never goes back into the socket. A whole tooth
+// counts as knocked out, whatever it is wrapped in.
 func TestDetector_Find_aPieceIsNoTooth(t *testing.T) {
 	d := subject.NewDetector(subject.Dental())
 	for _, tt := range []struct{ message, earlier, want string }{
@@ -396,7 +396,7 @@ func TestDetector_Find_aPieceIsNoTooth(t *testing.T) {
 	}
 }
 
-// Whoever has to call now does not read below it that being seen today is enough.
+// A person who has to call now does not also read that a visit today is enough.
 func TestDetector_Find_noLesserHaste(t *testing.T) {
 	d := subject.NewDetector(subject.Dental())
 	for _, message := range []string{
@@ -412,7 +412,8 @@ func TestDetector_Find_noLesserHaste(t *testing.T) {
 	}
 }
 
-// Who is faint with diabetes needs sugar, and neither an adrenaline pen nor the advice on the heart.
+// A diabetic who feels faint needs sugar, and neither an adrenaline pen nor the advice for the
+// heart.
 func TestDetector_Find_lowBloodSugar(t *testing.T) {
 	d := subject.NewDetector(subject.Dental())
 	for message, want := range map[string]string{
@@ -431,7 +432,7 @@ func TestDetector_Find_lowBloodSugar(t *testing.T) {
 	}
 }
 
-// A denture is no supposition, though "giả" may be one.
+// A denture is not a hypothetical case, although "giả" can introduce one.
 func TestDetector_Find_aDenture(t *testing.T) {
 	d := subject.NewDetector(subject.Dental())
 	for message, want := range map[string]bool{
@@ -443,8 +444,8 @@ func TestDetector_Find_aDenture(t *testing.T) {
 	}
 }
 
-// One kind of several decides what follows the notice: one that ends the turn, else the most pressing one,
-// with the passage that fits the others too.
+// One of several kinds decides what follows the notice: a kind that ends the turn, else the most
+// urgent one, with the passage that also fits the others.
 func TestDeciding(t *testing.T) {
 	dental := subject.Dental()
 	for _, tt := range []struct {

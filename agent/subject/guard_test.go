@@ -34,7 +34,7 @@ func question(text, lang string) subject.Question {
 	return subject.Question{Text: text, Lang: lang}
 }
 
-// after puts a question behind an exchange on the topic.
+// after puts an exchange on the topic before a question.
 func after(q subject.Question) subject.Question {
 	q.Last = &subject.Exchange{Question: "Are braces worth it?", Answer: "Braces straighten teeth and make them easier to clean."}
 	if q.Lang == "vi" {
@@ -49,7 +49,7 @@ func described(en string) map[string]subject.Voice {
 	return map[string]subject.Voice{"en": {Description: en}}
 }
 
-// doubtful is a message that code cannot be sure of.
+// doubtful is a message that code cannot decide.
 const doubtful = "Which doctor should look at this lump?"
 
 func TestNew_RejectsBadInput(t *testing.T) {
@@ -99,7 +99,7 @@ func TestGuard_JudgeAnswers(t *testing.T) {
 		{"<think>YES YES YES", false, true},
 	} {
 		t.Run(tc.answer, func(t *testing.T) {
-			g := dental(t) // each has a cache of its own
+			g := dental(t) // each has its own cache
 			v := g.Decide(t.Context(), question(doubtful, "en"), says(tc.answer))
 			if v.Pass != tc.pass || v.Unavailable != tc.unavailable {
 				t.Errorf("got %+v, want pass %v, unavailable %v", v, tc.pass, tc.unavailable)
@@ -152,8 +152,8 @@ func TestGuard_JudgeThatFails(t *testing.T) {
 	}
 }
 
-// Where the judge fails, what clearly goes on with an exchange on the topic passes: thanks must not
-// be told to try again. What does not is told so, as is a sign of injection.
+// If the judge fails, a clear continuation of an exchange on the topic passes: thanks must not be
+// answered with "try again". Other messages, and signs of injection, are answered so.
 func TestGuard_JudgeThatFailsBehindAnExchange(t *testing.T) {
 	fails := subject.Judge(func(context.Context, subject.Ask) (string, error) { return "", errors.New("connection refused") })
 	g := dental(t)
@@ -252,8 +252,8 @@ func TestGuard_FollowUpNeedsAnExchange(t *testing.T) {
 	}
 }
 
-// Of other languages code knows a few words: it never decides, and guesses that a
-// question is of the topic when it names the topic and nothing else.
+// Code knows a few words of other languages: it never decides, and guesses that a question is on
+// the topic if it names the topic and nothing else.
 func TestGuard_OtherLanguagesAreLeftToTheJudge(t *testing.T) {
 	g := dental(t)
 	for text, pass := range map[string]bool{
@@ -289,7 +289,7 @@ func TestGuard_OtherLanguagesAreLeftToTheJudge(t *testing.T) {
 	}
 }
 
-// A story's score is a guess: one that names the topic goes to the judge.
+// The score of a story is a guess: a story that names the topic goes to the judge.
 func TestGuard_IsNeverSureOfAStory(t *testing.T) {
 	text := "My dentist retired. The bank refused my loan again, the landlord raised the rent, the car broke down on the " +
 		"highway, and my boss wants the spreadsheet before the flight to Tokyo tomorrow morning."
@@ -327,7 +327,7 @@ func TestGuard_OwnTopic(t *testing.T) {
 	for text, want := range map[string]bool{
 		"Explain the offside rule": true, "luat bong da moi": true, "my tooth hurts": false, "hello": true,
 	} {
-		if v := g.Quick(text); v.Pass != want || v.Sure != want { // no name of the topic: the judge's
+		if v := g.Quick(text); v.Pass != want || v.Sure != want { // without a name of the topic, the judge decides
 			t.Errorf("%q: got %+v, want pass and sure %v", text, v, want)
 		}
 	}

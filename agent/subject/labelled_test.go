@@ -30,7 +30,7 @@ func readLines(t testing.TB, name string) []subject.Example {
 	return examples
 }
 
-// evaluate reports on a part, in code alone.
+// evaluate reports on one part, decided by code alone.
 func evaluate(t *testing.T, name string) scoring.Report {
 	t.Helper()
 	r, err := scoring.Evaluate(t.Context(), dental(t), readLines(t, name), nil)
@@ -56,15 +56,15 @@ func mustJSON(t *testing.T, v any) string {
 	return string(data)
 }
 
-// The test part, which nothing was trained on, and the probes, which are learned by now, in code
-// alone. What is to be expected of new lines is measured in train, writer by writer.
+// The test part, which nothing was trained on, and the probes, which are trained on by now,
+// decided by code alone. The expected quality on new lines is measured in train, by writer.
 func TestGuard_LabelledLinesInCodeAlone(t *testing.T) {
 	for _, part := range []struct {
 		name             string
 		fewest           int
 		accuracy, recall float64
 	}{
-		{"test.jsonl", 400, 0.9, 0.93}, // many of its lines were written to be hard
+		{"test.jsonl", 400, 0.9, 0.93}, // many of its lines were written to be difficult
 		{"probe.jsonl", 130, 0.97, 0.97},
 		{"probe2.jsonl", 180, 0.93, 0.97},
 		{"probe3.jsonl", 500, 0.95, 0.95},
@@ -107,7 +107,7 @@ func TestGuard_LabelledLinesInCodeAlone(t *testing.T) {
 	}
 }
 
-// Every Vietnamese line is judged with its marks and without them.
+// Every Vietnamese line is judged with and without its diacritics.
 func TestGuard_MarksMakeNoDifference(t *testing.T) {
 	g := dental(t)
 	var with, without []subject.Example
@@ -135,8 +135,8 @@ func TestGuard_MarksMakeNoDifference(t *testing.T) {
 	}
 }
 
-// The lines of three writers who had seen neither rules nor data, and which nothing learns: they are
-// held to what the guardrail promises for new lines. Nothing is chosen by them.
+// The lines of three writers who had seen neither rules nor data, and which are not trained on:
+// they must meet what the guardrail promises for new lines. They do not influence any choice.
 func TestGuard_UnseenLines(t *testing.T) {
 	r := evaluate(t, "unseen.jsonl")
 	if r.N < 1100 {

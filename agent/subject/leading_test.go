@@ -12,7 +12,7 @@ func TestLeading(t *testing.T) {
 	for _, k := range dental.Emergencies.Kinds {
 		for _, lang := range []string{"en", "vi"} {
 			kinds := []string{k.Name, dental.Emergencies.Kinds[0].Name}
-			if k.Ends { // nothing stands beside it
+			if k.Ends { // the notice is the whole answer
 				kinds[1] = k.Name
 			}
 			notice := subject.Notice(dental, kinds, lang)

@@ -1,7 +1,7 @@
 package subject_test
 
-// laterNow and laterNotNow were written after the rules, to see how far they carry;
-// what they showed is in the rules now.
+// laterNow and laterNotNow were written after the rules, to measure how well they generalise; the
+// rules have been corrected for them since.
 func laterNow() []string {
 	return []string{
 		"Bác sĩ ơi cứu với, con em ngã gãy răng văng ra ngoài rồi",

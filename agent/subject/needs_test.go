@@ -9,7 +9,7 @@ import (
 	"molar/agent/subject"
 )
 
-// followUps lean on the conversation, whatever it is about.
+// followUps depend on the conversation, whatever its subject.
 func followUps() []string {
 	return []string{
 		"And for children?", "What about old people?", "And at night?", "Còn trẻ em thì sao?", "Vậy còn người già?",
@@ -47,8 +47,8 @@ func TestNeeds_FromGeneralSignsAlone(t *testing.T) {
 	}
 }
 
-// People begin with a word or two of what they look for: only greetings, and what is certain not to
-// be looked for, are read as talk there.
+// Conversations often begin with one or two words to search for: at the beginning only greetings,
+// and texts that are certainly no search, count as small talk.
 func TestNeeds_AtTheBeginning(t *testing.T) {
 	for text, want := range map[string]subject.Needs{
 		"sick leave": subject.StandsAlone, "expense form": subject.StandsAlone, "tomato blight": subject.StandsAlone,
@@ -62,7 +62,7 @@ func TestNeeds_AtTheBeginning(t *testing.T) {
 	}
 }
 
-// The same holds for what names a thing of a topic.
+// The same applies to names of the topic.
 func TestNeeds_ATopicAtTheBeginning(t *testing.T) {
 	g := guard(t, subject.GuardConfig{Topic: subject.Topic{
 		Name: "plants", Voices: described("plants"), Phrases: subject.Phrases{Names: []string{"tree", "blight", "rệp"}},
@@ -96,7 +96,7 @@ func TestNeeds_OfATopic(t *testing.T) {
 	}
 }
 
-// What is asked about the talk itself passes behind an exchange, without a judge.
+// A question about the conversation itself passes after an exchange, without a judge.
 func TestNeeds_TalkPassesBehindAnExchange(t *testing.T) {
 	for _, text := range aboutTheTalk() {
 		if v := dental(t).Decide(t.Context(), after(question(text, "en")), says("NO")); !v.Pass || !v.Sure {
@@ -130,8 +130,8 @@ func TestNeeds_SubjectAndQuery(t *testing.T) {
 	}
 }
 
-// Follow-ups and messages about the talk that a stranger wrote behind dental questions, in
-// both languages. None of them was trained on. Questions of the topic stand alone.
+// Follow-ups and messages about the conversation, written by an independent writer after dental
+// questions, in both languages. None of them was trained on. Questions on the topic stand alone.
 func TestNeeds_LinesOfAStranger(t *testing.T) {
 	data, err := os.ReadFile("../../topics/dental/labelled/followups.jsonl")
 	if err != nil {

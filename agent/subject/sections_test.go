@@ -8,7 +8,7 @@ import (
 	"molar/agent/subject"
 )
 
-// Every text of the built-in topic is there in both languages.
+// Every text of the built-in topic exists in both languages.
 func TestDental(t *testing.T) {
 	dental := subject.Dental()
 	if err := dental.Check(); err != nil {
@@ -43,7 +43,7 @@ func TestDental(t *testing.T) {
 	}
 }
 
-// A topic of one's own speaks in general words, of nobody's patients.
+// A custom topic has general default texts, without mention of patients.
 func TestVoice_Defaults(t *testing.T) {
 	own := subject.Topic{Name: "gardening", Voices: map[string]subject.Voice{
 		"vi": {Description: "làm vườn.", Labels: subject.Labels{Person: "Người làm vườn"}}, "en": {Description: "gardens."},
@@ -69,7 +69,7 @@ func TestCheck_UnknownSign(t *testing.T) {
 	}
 }
 
-// What follows a notice has to be there, and may not contradict itself.
+// The references of a kind, to what follows its notice, must exist and be consistent.
 func TestCheck_WhatFollowsANotice(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kind subject.Kind

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// guideTexts are what the dental guide says, by language and title.
+// guideTexts returns the texts of the dental guide, by language and title.
 func guideTexts(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("../../mcpservers/search/guide/*/*.md")
@@ -28,8 +28,8 @@ func guideTexts(t *testing.T) map[string]string {
 	return texts
 }
 
-// Nothing that the guide says is off its subject: neither its opening, nor the whole, nor any
-// part of it that the watch over an answer looks at.
+// No text of the guide is off its subject: neither its opening, nor the whole, nor any part of it
+// that the watch over an answer checks.
 func TestGuard_Strays_neverTheGuide(t *testing.T) {
 	g := dental(t)
 	texts := guideTexts(t)

@@ -9,8 +9,8 @@ import (
 	"molar/agent/subject"
 )
 
-// gardening builds examples of a topic of one's own out of parts, so that the
-// questions asked below are none of them.
+// gardening builds the examples of a custom topic from parts; the questions of the tests below
+// are not among them.
 func gardening() []subject.Example {
 	var examples []subject.Example
 	for _, plant := range []string{"tomatoes", "roses", "orchids", "basil", "cây chanh", "hoa lan", "rau muống", "cây hồng"} {
@@ -66,7 +66,7 @@ func TestGuard_FewExamplesLeaveItToTheJudge(t *testing.T) {
 	}
 }
 
-// A phrase of a mark alone matches nothing, and breaks nothing.
+// A phrase that consists of a punctuation mark matches nothing, and breaks nothing.
 func TestGuard_PhraseOfAMarkAlone(t *testing.T) {
 	g := guard(t, subject.GuardConfig{Topic: subject.Topic{
 		Name: "x", Voices: described("x"), Phrases: subject.Phrases{Names: []string{"\u0301*", "\u0301", "offside"}},

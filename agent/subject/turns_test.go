@@ -10,7 +10,7 @@ import (
 	"molar/agent/subject"
 )
 
-// A turned is an exchange of a topic, and what people asked next: on about it, and off it.
+// turned is an exchange on a topic, and possible next messages: on the topic, and off it.
 type turned struct {
 	Topic, Question, Answer string
 	On, Off                 []string
@@ -33,7 +33,7 @@ func readTurns(t *testing.T) []turned {
 	return all
 }
 
-// turnGuards are the guards of a learned topic, of one of phrases and of one of examples.
+// turnGuards returns the guards of a learned topic, of one with phrases and of one with examples.
 func turnGuards(t *testing.T) map[string]*subject.Guard {
 	return map[string]*subject.Guard{
 		"dental": dental(t),
@@ -45,8 +45,9 @@ func turnGuards(t *testing.T) map[string]*subject.Guard {
 	}
 }
 
-// What people say next, in their own words: what turns to something else never passes surely,
-// and is refused where a judge says so; what goes on is answered, with a judge and without.
+// The next messages, in people's own words: one that turns to another subject never passes as
+// sure, and is refused if the judge rejects it; one that continues is answered, with and without
+// a judge.
 func TestGuard_TurnsOfATalk(t *testing.T) {
 	guards := turnGuards(t)
 	on, off, answered, guessed, let, sure, passed := 0, 0, 0, 0, 0, 0, 0
@@ -96,7 +97,7 @@ func TestGuard_TurnsOfATalk(t *testing.T) {
 	}
 }
 
-// A judge sees the last exchange beside what leans on it.
+// The judge sees the last exchange with a follow-up.
 func TestGuard_JudgeSeesTheExchange(t *testing.T) {
 	asked := ""
 	q := question("and what would it cost to insure my van?", "en")

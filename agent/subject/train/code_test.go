@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// Every file with code that a table is learned by is among those that its sum is of. Three have only
-// types and names of what learning reads.
+// Every file of code that the learning of a table depends on is counted in the table's sum,
+// except three that contribute only types and names.
 func TestTables_NameTheCodeThatLearns(t *testing.T) {
 	code := &source{
 		packages: make(map[string]*types.Package), declared: make(map[types.Object]ast.Node), files: token.NewFileSet(),
@@ -39,7 +39,8 @@ func TestTables_NameTheCodeThatLearns(t *testing.T) {
 	}
 }
 
-// source is the code of this module that learning uses. What it imports of others is left empty.
+// source is the code of this module that learning uses. Imports from other modules are empty
+// packages.
 type source struct {
 	packages map[string]*types.Package
 	declared map[types.Object]ast.Node
@@ -47,7 +48,7 @@ type source struct {
 	info     *types.Info
 }
 
-// Import reads a package, as [types.Importer] says.
+// Import reads a package, see [types.Importer].
 func (s *source) Import(name string) (*types.Package, error) {
 	if known := s.packages[name]; known != nil {
 		return known, nil
@@ -77,7 +78,7 @@ func (s *source) Import(name string) (*types.Package, error) {
 		}
 		files = append(files, file)
 	}
-	check := types.Config{Importer: s, Error: func(error) {}} // what others declare is unknown
+	check := types.Config{Importer: s, Error: func(error) {}} // names of other modules are unknown
 	s.packages[name], _ = check.Check(name, s.files, files, s.info)
 	for _, file := range files {
 		ast.Inspect(file, func(n ast.Node) bool {
@@ -97,7 +98,7 @@ func (s *source) Import(name string) (*types.Package, error) {
 	return s.packages[name], nil
 }
 
-// reach returns the files that declare what a function uses, itself and by what it calls.
+// reach returns the files that declare what a function uses, directly or through its calls.
 func (s *source) reach(from types.Object) []string {
 	var files []string
 	seen, next := make(map[types.Object]bool), []types.Object{from}

@@ -10,10 +10,10 @@ import (
 	"molar/agent/subject/scoring"
 )
 
-// root is that of the module.
+// root is the root of the module.
 const root = "../../.."
 
-// No question is tested by its own paraphrase, and the parts have their sizes.
+// No question is tested by its own paraphrase, and the parts have the expected sizes.
 func TestLoad_SplitsByGroup(t *testing.T) {
 	p, err := load(root)
 	if err != nil {
@@ -45,7 +45,7 @@ func TestRead_NamesTheLine(t *testing.T) {
 	}
 }
 
-// No line of a question lacks its text, its label or a language that is known.
+// Every line of a question has a text, a label and a known language.
 func TestRead_QuestionsAreLabelled(t *testing.T) {
 	for _, name := range spelled() {
 		if _, err := scoring.Read(filepath.Join(root, labelled, name)); err != nil {

@@ -13,8 +13,8 @@ import (
 	"molar/agent/subject/scoring"
 )
 
-// The tables of the repository are what is learned now. Floating point may round otherwise on
-// another architecture.
+// The tables in the repository equal those learned now. On another architecture floating point
+// may round differently.
 func TestTables_AreWhatIsLearned(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the tables were learned on amd64")
@@ -38,8 +38,8 @@ func TestTables_AreWhatIsLearned(t *testing.T) {
 	}
 }
 
-// Each line of a stranger is judged by what was learned without its writer. This is what choices
-// are made by.
+// Each line of the independent writers is judged by tables learned without its writer. Choices
+// are made by these figures.
 func TestWriters(t *testing.T) {
 	p, err := load(root)
 	if err != nil {
@@ -95,10 +95,10 @@ func TestWriters(t *testing.T) {
 	}
 }
 
-// Writers who had seen neither the signs nor the messages that are learned, each left out once: how
-// much is found of what the others do not say. It flatters a little, as messages were added
-// after theirs were read. The seventh, of whose messages a fourth is self-harm that few others speak
-// of, counts in the sum alone.
+// Each writer who had seen neither the signs nor the training messages is left out once, to
+// measure how much of their messages is found through those of the others. The figure is slightly
+// optimistic, as messages were added after theirs were read. The seventh writer, a quarter of
+// whose messages is about self-harm, which few others mention, counts only in the total.
 func TestLessons_withoutEachWriter(t *testing.T) {
 	m, err := readMessages(root)
 	if err != nil {

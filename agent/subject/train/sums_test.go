@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What was learned is of the lines and the code that stand beside it.
+// The tables were learned from the lines and the code in the repository.
 func TestTables_HoldInTheRepository(t *testing.T) {
 	for _, table := range tables() {
 		if err := table.holds(os.DirFS(root)); err != nil {
@@ -22,7 +22,7 @@ func TestTables_HoldInTheRepository(t *testing.T) {
 	}
 }
 
-// A change of what a table depends on shows, at that table alone.
+// A change of a file that a table depends on is reported, for that table alone.
 func TestTable_Holds(t *testing.T) {
 	all := []string{"talk", "topic", "alarms", "letters"}
 	for name, test := range map[string]struct {
@@ -70,7 +70,8 @@ func TestTable_Holds(t *testing.T) {
 	}
 }
 
-// What holds is left as it is, and what does not is learned and noted.
+// A table whose sums match is left unchanged; one whose sums differ is learned and its sums are
+// recorded.
 func TestRun_LearnsWhatChanged(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.CopyFS(folder, inputs(t)); err != nil {
@@ -121,7 +122,7 @@ func TestRun_NamesTheTables(t *testing.T) {
 	}
 }
 
-// inputs returns a copy of all that tables depend on, and of the tables and their sums.
+// inputs returns a copy of all files that tables depend on, and of the tables and their sums.
 func inputs(t *testing.T) fstest.MapFS {
 	t.Helper()
 	module, copied := os.DirFS(root), make(fstest.MapFS)
@@ -164,7 +165,7 @@ func remove(path string) func(fstest.MapFS) {
 	return func(copied fstest.MapFS) { delete(copied, path) }
 }
 
-// modified returns when each file below a folder was written.
+// modified returns the time of modification of each file below a folder.
 func modified(t *testing.T, folder string) map[string]int64 {
 	t.Helper()
 	times := make(map[string]int64)
