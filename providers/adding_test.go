@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The page that tells how to add a provider is built as it stands: each block of Go in its
-// place in the code of today.
+// The page that explains how to add a provider compiles: each block of Go is inserted at its
+// place in the current code.
 func TestAddingAProvider(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -25,7 +25,7 @@ func TestAddingAProvider(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := map[string]string{} // by path, as the page leaves them
+	files := map[string]string{} // by path, as changed by the page
 	blocks := regexp.MustCompile("(?s)```go\n// ([^\n,]+)(?:, after: ([^\n]+))?\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	if len(blocks) != strings.Count(string(page), "```go") {
 		t.Fatalf("%d of the blocks do not begin with the file that they belong to", strings.Count(string(page), "```go")-len(blocks))
@@ -67,7 +67,7 @@ func TestAddingAProvider(t *testing.T) {
 	}
 }
 
-// insert puts code below the one line of a file that begins so, spaces apart.
+// insert puts code below the one line of a file that begins with after, whatever its spaces.
 func insert(t *testing.T, file, text, after, code string) string {
 	t.Helper()
 	var out strings.Builder

@@ -6,7 +6,7 @@ import (
 	"molar/providers"
 )
 
-// Each line of the table says all that others ask of it.
+// Each line of the table has all fields that other packages need.
 func TestServices(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

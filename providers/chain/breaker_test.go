@@ -16,7 +16,7 @@ import (
 	"molar/providers/chain"
 )
 
-// broken makes turns until gemini's breaker is open, and returns the chain.
+// broken runs turns until gemini's breaker is open, and returns the chain.
 func broken(t *testing.T, cfg chain.Config) *chain.Chain {
 	t.Helper()
 	c := newChain(t, cfg)
@@ -49,7 +49,7 @@ func TestBreaker_OpensAndCloses(t *testing.T) {
 		time.Sleep(29 * time.Second)
 		turn("ollama", "passed over for 1s", 5)
 		time.Sleep(time.Second)
-		turn("gemini", "", 6) // the trial fails and falls over
+		turn("gemini", "", 6) // the trial fails, and ollama answers instead
 		turn("ollama", "passed over for 30s", 6)
 		time.Sleep(30 * time.Second)
 		gemini.replies = []reply{says("from gemini")}
@@ -127,7 +127,7 @@ func TestBreaker_PausesAsLongAsTheServiceSays(t *testing.T) {
 	}
 }
 
-// A shorter pause does not cut a longer one short.
+// A shorter pause does not shorten a longer one.
 func TestBreaker_KeepsTheLongerPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -146,8 +146,8 @@ func TestBreaker_KeepsTheLongerPause(t *testing.T) {
 	})
 }
 
-// With every breaker open the one is asked whose pause ends first, and an answer
-// closes its breaker at once.
+// If every breaker is open, the provider whose pause ends first is called, and an answer closes
+// its breaker at once.
 func TestBreaker_TheLeastBad(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestBreaker_TheLeastBad(t *testing.T) {
 	})
 }
 
-// A provider without a substitute is asked in spite of its breaker.
+// A provider without a substitute is called even if its breaker is open.
 func TestBreaker_OfTheOnlyProvider(t *testing.T) {
 	t.Parallel()
 	gemini := script("gemini", fails(providers.KindUnavailable))
@@ -182,7 +182,7 @@ func TestBreaker_OfTheOnlyProvider(t *testing.T) {
 	}
 }
 
-// gated answers once its gate opens.
+// gated answers once its gate is open.
 type gated struct{ gate chan struct{} }
 
 func (gated) Name() string { return "gemini" }
@@ -198,8 +198,8 @@ func (g gated) Stream(ctx context.Context, _ providers.Request) iter.Seq2[provid
 	}
 }
 
-// While one call tries a half-open breaker the others go elsewhere; a trial that is
-// cancelled leaves its place to the next.
+// While one call tries a half-open breaker the others use other providers; if the trial is
+// cancelled, the next call makes it.
 func TestBreaker_OneTrialAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -123,7 +123,7 @@ func TestNew_Refuses(t *testing.T) {
 	}
 }
 
-// A candidate may be waited for longer than the others where there are some.
+// A candidate's own wait may be longer than the others', if it is not the only one.
 func TestChain_WaitsAsLongAsACandidateSays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -216,7 +216,7 @@ func TestChain_OneProbeAtATime(t *testing.T) {
 				all.Add(1)
 				most.Store(max(most.Load(), running.Add(1)))
 				defer running.Add(-1)
-				<-ctx.Done() // a host that swallows packets
+				<-ctx.Done() // a host that drops packets
 				return "", "", "", ctx.Err()
 			},
 		}}})

@@ -17,23 +17,23 @@ import (
 	"molar/schemas"
 )
 
-// A reply is what a scripted provider streams in one call.
+// reply is the stream of a scripted provider in one call.
 type reply struct {
 	chunks []providers.Chunk
 	err    error
 }
 
-// says is a reply that ends well.
+// says returns a reply that ends without an error.
 func says(text string) reply {
 	return reply{chunks: []providers.Chunk{{Text: text}, {Finish: providers.FinishStop}}}
 }
 
-// fails is a reply that ends in an error, after some chunks.
+// fails returns a reply that ends in an error, after some chunks.
 func fails(kind providers.Kind, before ...providers.Chunk) reply {
 	return reply{before, &providers.Error{Kind: kind, Err: errors.New("it " + string(kind))}}
 }
 
-// scripted is a provider that gives its replies one by one, the last one for ever.
+// scripted is a provider that gives its replies one by one, repeating the last one.
 type scripted struct {
 	name    string
 	mu      sync.Mutex
@@ -69,7 +69,7 @@ func (s *scripted) models() []string {
 	return s.asked
 }
 
-// candidates are gemini, openai and ollama, as far as they are scripted.
+// candidates returns gemini, openai and ollama, as far as they have scripts.
 func candidates(scripts ...*scripted) map[string]chain.Candidate {
 	all := map[string]chain.Candidate{}
 	for _, s := range scripts {
@@ -80,7 +80,7 @@ func candidates(scripts ...*scripted) map[string]chain.Candidate {
 
 func script(name string, replies ...reply) *scripted { return &scripted{name: name, replies: replies} }
 
-// heard is all that a call yielded.
+// heard is the outcome of a call.
 type heard struct {
 	text     string
 	switched []providers.Switch
@@ -163,7 +163,7 @@ func TestLine_FallsOverOnlyWhereItMay(t *testing.T) {
 	}
 }
 
-// windowed is a provider whose window grows.
+// windowed is a provider with the given windows.
 type windowed struct {
 	*scripted
 	window, most int
@@ -172,7 +172,7 @@ type windowed struct {
 func (w windowed) Window(context.Context, string) int    { return w.window }
 func (w windowed) MaxWindow(context.Context, string) int { return w.most }
 
-// The windows are those of the candidate that is asked next.
+// The windows are those of the candidate that the next call goes to.
 func TestLine_Windows(t *testing.T) {
 	t.Parallel()
 	all := map[string]chain.Candidate{
@@ -267,7 +267,7 @@ func TestLine_SkipsWhatIsNotReady(t *testing.T) {
 	}
 }
 
-// Offline cannot judge: such a call keeps the error of the provider that could.
+// The offline provider cannot judge: such a call returns the error of the provider that could.
 func TestLine_OfflineTakesNoSmallPass(t *testing.T) {
 	t.Parallel()
 	gemini := script("gemini", fails(providers.KindAuth))
@@ -278,7 +278,7 @@ func TestLine_OfflineTakesNoSmallPass(t *testing.T) {
 	}
 }
 
-// The error of a substitute says why it was asked at all.
+// The error of a substitute includes the reason why it was called.
 func TestLine_ASubstitutesErrorNamesTheFirst(t *testing.T) {
 	t.Parallel()
 	gemini, ollama := script("gemini", fails(providers.KindQuota)), script("ollama", fails(providers.KindInvalid))
@@ -289,7 +289,7 @@ func TestLine_ASubstitutesErrorNamesTheFirst(t *testing.T) {
 	}
 }
 
-// A cancelled call is nobody's failure: no other provider is asked.
+// A cancelled call is not a failure of the provider: no other one is called.
 func TestLine_Cancelled(t *testing.T) {
 	t.Parallel()
 	gemini, ollama := script("gemini", fails(providers.KindUnavailable)), script("ollama", says("hi"))
@@ -301,7 +301,8 @@ func TestLine_Cancelled(t *testing.T) {
 	}
 }
 
-// Later calls of a turn go where the first one ended; the next turn starts anew.
+// Later calls of a turn go to the provider that answered the first one; the next turn starts
+// anew.
 func TestLine_RemembersWithinATurn(t *testing.T) {
 	t.Parallel()
 	gemini, ollama := script("gemini", fails(providers.KindTimeout), says("from gemini")), script("ollama", says("from ollama"))
@@ -322,7 +323,7 @@ func TestLine_RemembersWithinATurn(t *testing.T) {
 	}
 }
 
-// A small model that is missing costs the turn nothing but its own calls.
+// A missing small model affects only its own calls.
 func TestLine_AMissingModelIsNotTheProvider(t *testing.T) {
 	t.Parallel()
 	gemini, ollama := script("gemini", fails(providers.KindModelNotFound), says("from gemini")), script("ollama", says("from ollama"))
@@ -333,7 +334,7 @@ func TestLine_AMissingModelIsNotTheProvider(t *testing.T) {
 	}
 }
 
-// When all failed in a turn, its next call still asks somebody.
+// If all providers failed in a turn, its next call still goes to one.
 func TestLine_AsksSomebodyAfterAllFailed(t *testing.T) {
 	t.Parallel()
 	gemini, ollama := script("gemini", fails(providers.KindTimeout), says("from gemini")), script("ollama", fails(providers.KindQuota))

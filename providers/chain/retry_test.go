@@ -13,14 +13,14 @@ import (
 	"molar/schemas"
 )
 
-// A try is what a provider does with one call.
+// try is the outcome of one call of a provider.
 type try struct {
 	chunks []providers.Chunk
 	err    *providers.Error
 	takes  time.Duration
 }
 
-// tried is a provider whose calls go by a script, the last try for ever.
+// tried is a provider whose calls follow a script, repeating the last try.
 type tried struct {
 	script []try
 	calls  []providers.Request
@@ -44,7 +44,7 @@ func (p *tried) Stream(_ context.Context, req providers.Request) iter.Seq2[provi
 	}
 }
 
-// One policy decides what is asked again, how often, and after what wait.
+// One policy decides which calls are retried, how often, and after which wait.
 func TestAgain(t *testing.T) {
 	t.Parallel()
 	well := try{chunks: []providers.Chunk{{Text: "well"}, {Usage: &schemas.Usage{TotalTokens: 1}, Finish: providers.FinishStop}}}

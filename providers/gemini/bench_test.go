@@ -11,15 +11,15 @@ import (
 	"molar/providers/gemini"
 )
 
-// whole is a service without a network, whose every answer is this body.
+// whole is a service without a network whose every answer has this body.
 type whole string
 
 func (w whole) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(w))), Request: req}, nil
 }
 
-// The cost of a streamed chunk of text, ours beside that of the SDK alone over the
-// same bytes. Both report it for each chunk.
+// BenchmarkStream_chunk compares the cost of a streamed chunk of text with that of the SDK alone
+// over the same bytes. Both are reported per chunk.
 func BenchmarkStream_chunk(b *testing.B) {
 	const chunks = 1000
 	body := sse(parts(say("a few words of an answer "))) // one event

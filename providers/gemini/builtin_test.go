@@ -7,9 +7,9 @@ import (
 	"molar/schemas"
 )
 
-// Calls that the service made and answered itself are not ours: they are neither
-// handed out to be executed nor text. And since grounding and functions never go in
-// one request, the service is never asked to make any beside ours.
+// Calls that the service made and answered itself are neither returned for execution nor text. As
+// grounding and functions are never sent in one request, the service has no reason to make them
+// along with ours.
 func TestStream_callsOfTheServiceItself(t *testing.T) {
 	f := newFake(t, events(
 		parts(`{"toolCall":{"id":"s1","toolType":"GOOGLE_SEARCH_WEB","args":{"queries":["q"]}}}`),

@@ -22,8 +22,8 @@ const (
 	model   = "gemini-3-flash"
 )
 
-// A fake speaks Gemini's wire. It answers with the steps in turn, the last one for
-// ever.
+// A fake is a service that speaks Gemini's wire format. It answers with the steps in turn,
+// repeating the last one.
 type fake struct {
 	url string
 
@@ -32,7 +32,7 @@ type fake struct {
 	sent  []request
 }
 
-// A request is what the tests look at.
+// request holds the parts of a request that the tests check.
 type request struct {
 	Path   string
 	Query  string
@@ -62,7 +62,7 @@ type wireContent struct {
 	Parts []json.RawMessage
 }
 
-// shape writes contents one a line, each with its parts, to be compared.
+// shape returns the contents with their parts, one per line, for comparison.
 func (r request) shape() []string {
 	var out []string
 	for _, c := range r.Contents {
@@ -110,7 +110,7 @@ func (f *fake) requests() []request {
 // events answers with a stream of these events, each flushed.
 func events(list ...string) http.HandlerFunc { return raw(sse(list...)) }
 
-// sse puts events into the form that the service sends.
+// sse formats events as the service does.
 func sse(list ...string) string {
 	var b strings.Builder
 	for _, e := range list {
@@ -119,7 +119,7 @@ func sse(list ...string) string {
 	return b.String()
 }
 
-// raw answers 200 with these bytes.
+// raw answers 200 with this body.
 func raw(body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -130,7 +130,7 @@ func raw(body string) http.HandlerFunc {
 	}
 }
 
-// status answers with a status and a body.
+// status answers with a status, a body, and pairs of header and value.
 func status(code int, body string, header ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		for i := 0; i+1 < len(header); i += 2 {
@@ -148,7 +148,7 @@ func fault(code int, grpc, message, details string) string {
 	return fmt.Sprintf(`{"error":{"code":%d,"message":%q,"status":%q,"details":%s}}`, code, message, grpc, details)
 }
 
-// parts is an event with these parts; ending adds a finish reason and usage.
+// parts returns an event with these parts; ending adds a finish reason and usage.
 func parts(list ...string) string {
 	return `{"candidates":[{"content":{"role":"model","parts":[` + strings.Join(list, ",") + `]},"index":0}],"modelVersion":"m","responseId":"r"}`
 }
@@ -175,13 +175,13 @@ func newProvider(t testing.TB, cfg gemini.Config) *gemini.Provider {
 	return p
 }
 
-// at is a provider of a fake service.
+// at returns a provider for a fake service.
 func at(t testing.TB, f *fake) *gemini.Provider {
 	t.Helper()
 	return newProvider(t, gemini.Config{BaseURL: f.url})
 }
 
-// An answer is a stream put together as the agent does: one message.
+// answer is a stream joined to one message, as the agent does.
 type answer struct {
 	text, thinking string
 	message        schemas.Message
@@ -199,7 +199,7 @@ func ask(ctx context.Context, p *gemini.Provider, req providers.Request) answer 
 	return once(ctx, chain.Again(p, 0), req)
 }
 
-// once makes a call in one request.
+// once makes a call with a single request.
 func once(ctx context.Context, p providers.Provider, req providers.Request) answer {
 	a := answer{message: schemas.Message{Role: schemas.RoleAssistant}}
 	for chunk, err := range p.Stream(ctx, req) {
@@ -243,7 +243,7 @@ func weather() schemas.ToolInfo {
 	}
 }
 
-// results answers calls, each with its text.
+// results returns the results of calls, each with its text.
 func results(calls []schemas.ToolCall, texts ...string) schemas.Message {
 	m := schemas.Message{Role: schemas.RoleTool}
 	for i, c := range calls {

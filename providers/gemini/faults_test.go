@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// What only this service says of a refusal, and how long it asks to wait.
+// The refusals that are specific to this service, and how long it asks to wait.
 func TestStream_refusals(t *testing.T) {
 	info := func(delay string) string {
 		return `{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"` + delay + `"}`
@@ -54,7 +54,7 @@ func TestStream_refusals(t *testing.T) {
 	}
 }
 
-// A consumer's panic is its own, also while the SDK's are caught.
+// A panic of the consumer is passed on, although panics of the SDK are caught.
 func TestStream_consumerPanics(t *testing.T) {
 	f := newFake(t, events(parts(say("a")), ending("STOP", say("b"))))
 	p := at(t, f)
@@ -69,7 +69,7 @@ func TestStream_consumerPanics(t *testing.T) {
 	}
 }
 
-// A refusal of a declaration costs that tool; what is said of a call costs none.
+// A tool whose declaration is refused is left out; an error about a call leaves out none.
 func TestStream_aRefusedTool(t *testing.T) {
 	other := weather()
 	other.Name = "w__deep"
@@ -77,7 +77,7 @@ func TestStream_aRefusedTool(t *testing.T) {
 	for _, tt := range []struct {
 		message string
 		kind    providers.Kind
-		again   int // how many tools the next request offers
+		again   int // the number of tools that the next request offers
 	}{
 		{"* GenerateContentRequest.tools[0].function_declarations[1].parameters.properties[a].items: missing field.", "", 1},
 		{`Invalid JSON payload received. Unknown name "const" at 'tools[0].functionDeclarations[1].parameters': Cannot find field.`, "", 1},

@@ -11,8 +11,8 @@ import (
 	"molar/schemas"
 )
 
-// The real service: a tool round with its signatures, a foreign history, an answer
-// under a schema.
+// The real service: a tool round with its signatures, a history of another model, an answer with
+// a schema.
 func TestLive(t *testing.T) {
 	key := os.Getenv("GEMINI_API_KEY")
 	if key == "" {

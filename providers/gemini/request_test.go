@@ -13,9 +13,9 @@ import (
 	"molar/schemas"
 )
 
-// 2, 3, 4, 5: three steps, the first with parallel calls spread over two chunks.
-// Every signature comes back on its own part, byte for byte; ids come back where
-// they were given; a signature on an empty text is not lost.
+// Three steps, the first with parallel calls spread over two chunks. Every signature is sent back
+// on its own part, byte for byte; ids are sent back where the service gave them; a signature on
+// an empty text is not lost.
 func TestStream_signaturesOverSteps(t *testing.T) {
 	f := newFake(t,
 		events(
@@ -35,7 +35,7 @@ func TestStream_signaturesOverSteps(t *testing.T) {
 	two := ask(t.Context(), p, req)
 	req.Messages = append(req.Messages, two.message, results(two.calls, ""))
 	three := ask(t.Context(), p, req)
-	// A restart: the history goes through its JSON form.
+	// As after a restart, the history is encoded as JSON and decoded.
 	stored, err := json.Marshal(append(req.Messages, three.message, schemas.Text(schemas.RoleUser, "thanks")))
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func result(id, text string, isError bool) schemas.Part {
 	return schemas.Part{Kind: schemas.PartResult, Text: text, Result: &schemas.ToolResult{ID: id, ToolName: "t", IsError: isError}}
 }
 
-// The lowering of histories that Gemini did not make, or that are out of shape.
+// How histories that Gemini did not make, or that are malformed, are lowered.
 func TestStream_history(t *testing.T) {
 	user := schemas.Text(schemas.RoleUser, "q")
 	assistant := func(parts ...schemas.Part) schemas.Message {
@@ -178,8 +178,8 @@ func TestStream_history(t *testing.T) {
 	}
 }
 
-// What cannot succeed is refused here, without a request: 8 and the SDK's own
-// silence over what it cannot marshal.
+// A request that cannot succeed is refused locally, including values that the SDK would silently
+// fail to marshal.
 func TestStream_refused(t *testing.T) {
 	nan := math.NaN()
 	image := func(address string) []schemas.Message {
@@ -209,7 +209,7 @@ func TestStream_refused(t *testing.T) {
 	}
 }
 
-// A tool that cannot be offered costs that tool only; numbers and order survive.
+// Only a tool that cannot be offered is left out; numbers and order are preserved.
 func TestStream_tools(t *testing.T) {
 	f := newFake(t, events(ending("STOP", say("ok"))))
 	req := question("q")
@@ -237,7 +237,6 @@ func TestStream_tools(t *testing.T) {
 	}
 }
 
-// 21 and 22.
 func TestStream_toolChoice(t *testing.T) {
 	other := weather()
 	other.Name = "w__other"
@@ -297,7 +296,7 @@ func TestStream_generation(t *testing.T) {
 	}
 }
 
-// No variable of the environment moves a request or its key.
+// No environment variable changes the address of a request or its key.
 func TestNew_environment(t *testing.T) {
 	trap := newFake(t, events(ending("STOP", say("trap"))))
 	for k, v := range map[string]string{

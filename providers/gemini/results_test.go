@@ -8,7 +8,7 @@ import (
 	"molar/schemas"
 )
 
-// A result without a text of its own is a value in the response, its digits untouched.
+// A result without text is a value in the response, with all its digits.
 func TestStream_plainResults(t *testing.T) {
 	for output, want := range map[string]string{
 		`{"n":12345678901234567890}`: `{"output":{"n":12345678901234567890}}`,
@@ -27,7 +27,7 @@ func TestStream_plainResults(t *testing.T) {
 		if err := json.Unmarshal(contents[len(contents)-1].Parts[0], &sent); err != nil {
 			t.Fatal(err)
 		}
-		// The SDK escapes what HTML would read.
+		// The SDK escapes characters of HTML.
 		got := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(string(sent.FunctionResponse.Response))
 		if got != want {
 			t.Errorf("got %s, want %s", got, want)

@@ -57,7 +57,7 @@ func TestStream_settings(t *testing.T) {
 	}
 }
 
-// What a model is told of thinking depends on its family, and on what it refused.
+// The thinking settings depend on the model's family, and on the values that it refused.
 func TestStream_thinking(t *testing.T) {
 	refused := status(400, fault(400, "INVALID_ARGUMENT", "Budget 0 is invalid. This model only works in thinking mode.", ""))
 	good := events(ending("STOP", say("ok")))
@@ -81,7 +81,7 @@ func TestStream_thinking(t *testing.T) {
 		p := at(t, f)
 		req := question("q")
 		req.Model, req.Thinking, req.Pass = tt.model, tt.wish, tt.pass
-		for range 2 { // what was refused once is not sent again
+		for range 2 { // a refused value is not sent again
 			if a := ask(t.Context(), p, req); a.err != nil {
 				t.Fatal(a.err)
 			}
@@ -96,7 +96,7 @@ func TestStream_thinking(t *testing.T) {
 	}
 }
 
-// A judge that thinks all the same is given more tokens.
+// A judge that thinks nevertheless gets more tokens.
 func TestStream_smallAnswerNotStarved(t *testing.T) {
 	starved := `{"candidates":[{"content":{"role":"model"},"finishReason":"MAX_TOKENS"}],"usageMetadata":{"promptTokenCount":5,"thoughtsTokenCount":21,"totalTokenCount":26}}`
 	f := newFake(t, events(starved), events(starved), events(ending("STOP", say("YES"))))
@@ -115,7 +115,7 @@ func TestStream_smallAnswerNotStarved(t *testing.T) {
 	}
 }
 
-// Signatures that a gateway encoded anew, and a list in the place of events.
+// Signatures that a gateway encoded again, and a list in place of events.
 func TestStream_oddForms(t *testing.T) {
 	req := question("q")
 	req.Tools = []schemas.ToolInfo{weather()}
@@ -141,8 +141,8 @@ func TestStream_oddForms(t *testing.T) {
 	})
 }
 
-// Vertex AI is asked with a token of the application default credentials, under the
-// project's path, and never with a key.
+// Requests to Vertex AI carry a token of the application default credentials, use the project's
+// path, and never carry a key.
 func TestVertex(t *testing.T) {
 	tokens := 0
 	login := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -24,14 +24,14 @@ func TestStream_text(t *testing.T) {
 	if a.err != nil || a.text != "Xin chào." || a.finish != providers.FinishStop || a.afterEnd {
 		t.Fatalf("got %+v", a)
 	}
-	// 17: thoughts are not text, usage counts them, and the last usage wins.
+	// Thoughts are not text, usage includes them, and the last usage counts.
 	if a.thinking != "let me think" {
 		t.Errorf("thinking = %q", a.thinking)
 	}
 	if diff := cmp.Diff(schemas.Usage{PromptTokens: 6, CompletionTokens: 9, TotalTokens: 15, ReasoningTokens: 7}, a.usage); diff != "" {
 		t.Error(diff)
 	}
-	// 1: a path prefix is kept, and the key is in the header only.
+	// A path prefix is kept, and the key is in the header only.
 	sent := f.requests()[0]
 	if want := "/gateway/v1beta/models/" + model + ":streamGenerateContent"; sent.Path != want || sent.Query != "alt=sse" {
 		t.Errorf("asked %s?%s, want %s", sent.Path, sent.Query, want)
@@ -44,7 +44,7 @@ func TestStream_text(t *testing.T) {
 	}
 }
 
-// The end of an answer: 9, 10, 12 to 16, and the table of finish reasons.
+// The ends of an answer, with the table of finish reasons.
 func TestStream_finish(t *testing.T) {
 	call := `{"functionCall":{"name":"w__get_weather","args":{"city":"Hà Nội"}}}`
 	tests := []struct {
@@ -101,8 +101,8 @@ func TestStream_finish(t *testing.T) {
 	}
 }
 
-// 15: a call that the service could not read is asked for twice more, and then is
-// an error that gives the service's words.
+// If the service could not parse a call, the request is repeated twice; then the error quotes the
+// service.
 func TestStream_unreadableCall(t *testing.T) {
 	bad := `{"candidates":[{"content":{"parts":[]},"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: print(x)"}],` +
 		`"usageMetadata":{"promptTokenCount":5,"totalTokenCount":5}}`
@@ -132,8 +132,8 @@ func TestStream_unreadableCall(t *testing.T) {
 	})
 }
 
-// An empty end is asked about again, also after tool results, where the service gave
-// it and answered properly the next time.
+// An empty answer is requested again, even after tool results; the service has been seen to
+// answer properly the next time.
 func TestStream_emptyStop(t *testing.T) {
 	for name, odd := range map[string]string{
 		"empty":             ending("STOP"),
@@ -159,8 +159,7 @@ func TestStream_emptyStop(t *testing.T) {
 	}
 }
 
-// 7, 25 and 64: calls have our ids, whole arguments with their digits and order,
-// and the offered name.
+// Calls have our ids, whole arguments with their digits and order, and the offered name.
 func TestStream_calls(t *testing.T) {
 	tests := []struct{ name, written, wantName, wantArgs string }{
 		{"no args", `{"name":"w__get_weather"}`, "w__get_weather", `{}`},
@@ -189,7 +188,7 @@ func TestStream_calls(t *testing.T) {
 	}
 }
 
-// 24: sources arrive from chunks with and without text, once each.
+// Sources arrive from chunks with and without text, once each.
 func TestSearch(t *testing.T) {
 	ground := func(list string) string {
 		return `{"candidates":[{"groundingMetadata":{"webSearchQueries":["q"],"groundingChunks":[` + list + `],` +

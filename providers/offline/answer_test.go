@@ -27,7 +27,7 @@ const (
 	newsVI   = "có thể chưa đủ"
 )
 
-// A said is a message, what code looked up for it, and what was answered before.
+// said is a message, the result that code looked up for it, and the previous answer.
 type said struct {
 	lang, about, question, before, found string
 	failed                               bool
@@ -48,7 +48,7 @@ func (s said) request() providers.Request {
 	return req
 }
 
-// output is JSON as it stands, and other text as a JSON string.
+// output returns JSON unchanged, and other text as a JSON string.
 func output(s string) json.RawMessage {
 	if strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[") {
 		return json.RawMessage(s)
@@ -56,8 +56,9 @@ func output(s string) json.RawMessage {
 	return schemas.TextOutput(s)
 }
 
-// Whoever asks about a subject reads what was found, or a courtesy, and nothing of providers and keys;
-// what was quoted is not quoted again, unless it is asked for by name.
+// For a question about a subject the answer quotes what was found, or is a courtesy, and mentions
+// no providers and keys; text that was quoted before is not quoted again, unless it is requested
+// by name.
 func TestAnswer_aboutASubject(t *testing.T) {
 	setup := []string{"KEY", "Ollama", "guide", "no route", "model"}
 	for _, s := range []said{
@@ -72,16 +73,18 @@ func TestAnswer_aboutASubject(t *testing.T) {
 		{"en", about, "Is the cold bad?", toldCold, cold, false, "Short pain comes with cold drinks.", []string{"See a dentist"}},
 		{"en", about, "And tomorrow?", toldCold, cold, false, hold, []string{"Bleach"}},
 		{"en", about, "Tell me about sensitive teeth once more", toldCold, cold, false, sensitive, []string{"still holds"}},
-		// A word that both use leads to another subject, unless that was found nearly as surely.
+		// A shared word leads to another subject, unless that passage was found with nearly the
+		// same score.
 		{"en", about, "does it hurt?", "Braces: Braces take two years.", strings.Replace(braces, "SCORE", "0.9", 1), false, "It hurts little", nil},
 		{"en", about, "does it hurt?", "Braces: Braces take two years.", strings.Replace(braces, "SCORE", "0.3", 1), false, "I found nothing more on this.", []string{"hurts little"}},
 
-		// Who was told what to do in an emergency must not read that there is nothing.
+		// After advice for an emergency the answer must not be that nothing was found.
 		{"en", about, "i feel ok though", "Call 115 now.", "", false, hold, nil},
 		{"vi", about, "vậy thì sao ạ", "Gọi 115 ngay.", "", false, holdVI, nil},
 		{"en", about, "and then?", teething, "", false, hold, nil},
 		{"en", about, "ok, what now?", teething, "", false, hold, nil},
-		// Nor that what was said before holds for what is new: nobody has looked whether it does.
+		// Nor may the answer claim that the earlier advice still applies to new symptoms, which
+		// nothing has checked.
 		{"en", about, "she is also very sleepy and not drinking", teething, "", false, news, []string{hold}},
 		{"en", about, "and now his eye is swollen, is that normal?", teething, "", false, news, []string{hold}},
 		{"en", about, "it is getting worse", teething, "", false, news, []string{hold}},
@@ -92,7 +95,7 @@ func TestAnswer_aboutASubject(t *testing.T) {
 		{"vi", about, "bé vẫn còn sốt", "Mọc răng không gây sốt cao.", "", false, newsVI, []string{holdVI}},
 		{"vi", about, "bé sốt lại rồi", "Mọc răng không gây sốt cao.", "", false, newsVI, []string{holdVI}},
 		{"en", about, "what should I do?", "I found nothing more on this. If something is new or has got worse, what I said before may not be enough: have it looked at now. Ask it as a whole question, and I will look again.\n\nSources:", "", false, news, []string{hold}},
-		// Where nothing was said before, nothing of it holds.
+		// If nothing was answered before, no answer refers to it.
 		{"en", about, "what can I eat meanwhile", "Hello! How can I help you?", "", false, none, nil},
 		{"en", about, "what can I eat meanwhile", none + " for this. Please ask it as a whole question, and I will look again.", "", false, none, nil},
 
@@ -125,7 +128,7 @@ func TestAnswer_aboutASubject(t *testing.T) {
 	}
 }
 
-// Whoever asks what is no subject's hears that no model answers, and how to get one.
+// A question without a subject gets the answer that there is no model, and how to get one.
 func TestAnswer_saysThatItIsNoModel(t *testing.T) {
 	found := said{question: "What helps against plaque?", found: "Title: Plaque\nContent: Floss daily.", before: "An older answer"}
 	for _, tt := range []struct {
@@ -151,7 +154,7 @@ func TestAnswer_saysThatItIsNoModel(t *testing.T) {
 	}
 }
 
-// after is a request in which a tool was called and gave a result.
+// after returns a request in which a tool was called and returned a result.
 func after(result schemas.ToolResult) providers.Request {
 	req := ask("How do I brush?", nil)
 	req.Pass = providers.PassAnswer
@@ -161,7 +164,7 @@ func after(result schemas.ToolResult) providers.Request {
 	return req
 }
 
-// Results of calls are quoted in lines that people can read, up to a bound that ends with a sentence.
+// Results of calls are quoted in readable lines, up to a limit, at the end of a sentence.
 func TestAnswer_quotesCalls(t *testing.T) {
 	family := `{"familyId":"` + idA + `","name":"Nguyen","address":"","page":"https://a.example","members":[
 		{"id":"m1","name":"Nguyen Van A","dob":"1970-01-01","parents":[]},
@@ -205,7 +208,7 @@ func TestAnswer_quotesCalls(t *testing.T) {
 	}
 }
 
-// A summary is the question's first sentence and the answer's first two.
+// A summary consists of the question's first sentence and the answer's first two.
 func TestAnswer_summary(t *testing.T) {
 	const closing = "\n\n(No model is configured: this is quoted from tools. Set GEMINI_API_KEY or OPENAI_API_KEY, or run Ollama, for real answers.)"
 	const question = "How do I brush? I am new to it."
@@ -221,7 +224,7 @@ func TestAnswer_summary(t *testing.T) {
 	}
 }
 
-// Whoever reviews what patients read finds all of it on one page.
+// All fixed texts for patients are on one page, for review.
 func TestFixedTexts_StandInTheDocs(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/texts.md")
 	if err != nil {

@@ -2,13 +2,13 @@ package offline
 
 import "molar/schemas"
 
-// A Score says how well a tool suits a question.
+// A Score rates how well a tool suits a question.
 type Score struct {
 	Tool  string
 	Score float64
 }
 
-// Rank scores tools by the words that a question shares with them, best first.
+// Rank scores tools by the words that they share with a question, best first.
 func Rank(tools []schemas.ToolInfo, question string) []Score {
 	var scores []Score
 	for _, t := range rank(tools, readQuestion(question)) {
@@ -17,7 +17,8 @@ func Rank(tools []schemas.ToolInfo, question string) []Score {
 	return scores
 }
 
-// FixedTexts are what a person reads who asks about a subject, beside what was found.
+// FixedTexts returns the texts that an answer about a subject may contain in addition to
+// quotations.
 func FixedTexts() []string {
 	return append(fixedTexts(), quotedEnglish, quotedVietnamese, nodEnglish, nodVietnamese)
 }

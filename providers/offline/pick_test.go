@@ -15,10 +15,11 @@ import (
 	"molar/schemas"
 )
 
-// tool makes a tool from lines of its fields: "name! type description", where ! marks
-// a required one, and the type may be string, integer, number, boolean, strings, a
-// format ("uuid", "date", "date-time", "email", "uri"), an enum ("a|b|c"), or a type
-// with a default ("integer=10").
+// tool returns a tool with fields in the form "name! type description". The ! marks a required
+// field; the type may be string, integer, number, boolean, strings, a format ("uuid", "date",
+// "date-time", "email", "uri"), an enum ("a
+// b
+// c"), or a type with a default ("integer=10").
 func tool(server, name, description string, fields ...string) schemas.ToolInfo {
 	properties := map[string]any{}
 	required := []string{}
@@ -58,7 +59,7 @@ func tool(server, name, description string, fields ...string) schemas.ToolInfo {
 	}
 }
 
-// tuningTools are the made-up servers that the scorer was tuned on.
+// tuningTools returns the tools of the invented servers that the scorer was tuned on.
 func tuningTools() []schemas.ToolInfo {
 	return []schemas.ToolInfo{
 		tool("files", "read_file", "Read the complete contents of a file as text.", "path! string Path of the file", "head integer Return only the first N lines"),
@@ -115,9 +116,9 @@ func tuningTools() []schemas.ToolInfo {
 	}
 }
 
-// A question with the tool that it should call and arguments that the call must
-// have. An empty tool means that nothing may be called; "?" before the tool that a
-// missing argument must be asked for: args then holds its name.
+// question is a question with the tool that it should call and arguments that the call must have.
+// If tool is empty, no tool may be called; if it begins with "?", a missing argument must be
+// asked for, and args contains its name.
 type question struct {
 	text string
 	tool string
@@ -126,7 +127,8 @@ type question struct {
 
 type args = map[string]any
 
-// tuningQuestions were used to tune the scorer; they prove little about others.
+// tuningQuestions returns the questions that the scorer was tuned on; they say little about other
+// questions.
 func tuningQuestions() []question {
 	return []question{
 		{"Read the file /etc/hosts", "files__read_file", args{"path": "/etc/hosts"}},
@@ -194,9 +196,9 @@ func tuningQuestions() []question {
 	}
 }
 
-// heldOutTools and heldOutQuestions were never used to tune the scorer, and must not
-// be: they are the honest figure. Half of them need what no comparison of words can give:
-// another language than the tools', days, names of places.
+// heldOutTools and heldOutQuestions were never used to tune the scorer, and must not be: they
+// give the unbiased accuracy. Half of them need more than a comparison of words: another language
+// than the tools', days, names of places.
 func heldOutTools() []schemas.ToolInfo {
 	return []schemas.ToolInfo{
 		tool("stay", "search_hotels", "Search hotels in a city for the given dates.", "city! string City", "check_in date Arrival day", "check_out date Departure day", "guests integer=2 Number of guests", "max_price number Highest price per night"),
@@ -263,7 +265,7 @@ func heldOutQuestions() []question {
 	}
 }
 
-// fault says what is wrong with an outcome; "" when nothing is.
+// fault returns what is wrong with an outcome, or "".
 func fault(q question, o outcome) string {
 	want, asks := strings.CutPrefix(q.tool, "?")
 	switch {
@@ -302,7 +304,7 @@ func fault(q question, o outcome) string {
 	return ""
 }
 
-// measure returns how many questions came out right, and logs the others.
+// measure returns the number of questions with the right outcome, and logs the others.
 func measure(t *testing.T, questions []question, tools []schemas.ToolInfo) int {
 	t.Helper()
 	right := 0
@@ -318,7 +320,7 @@ func measure(t *testing.T, questions []question, tools []schemas.ToolInfo) int {
 	return right
 }
 
-// The right tool is called, or asked about, or none.
+// The right tool is called, its missing argument is asked for, or no tool is called.
 func TestAccuracy(t *testing.T) {
 	if questions := tuningQuestions(); measure(t, questions, tuningTools())*100 < 90*len(questions) {
 		t.Error("tuning set: want 90 %")
@@ -328,8 +330,8 @@ func TestAccuracy(t *testing.T) {
 	}
 }
 
-// TestStream_neverCallsBelowThreshold throws random words of both languages and random
-// values at the tools.
+// TestStream_neverCallsBelowThreshold tries random words of both languages and random values on
+// the tools.
 func TestStream_neverCallsBelowThreshold(t *testing.T) {
 	var pool []string
 	for _, q := range slices.Concat(tuningQuestions(), heldOutQuestions()) {
@@ -399,7 +401,7 @@ func fits(schema, arguments []byte) error {
 	return nil
 }
 
-// fill is what a tool that records widgets is called with; nil where it is not called.
+// fill returns the arguments of the call of a tool that records widgets; nil if it is not called.
 func fill(t *testing.T, text, schema string, fields ...string) (args, outcome) {
 	t.Helper()
 	info := tool("lab", "record_widget", "Record a widget.", fields...)
@@ -471,7 +473,7 @@ func TestFill_schemaForms(t *testing.T) {
 	}
 }
 
-// What a question does not give is asked for, by name.
+// If a question lacks a value, the answer asks for it, by name.
 func TestFill_neverInvents(t *testing.T) {
 	for _, tt := range []struct{ text, field, kind string }{
 		{"", "amount", "number"},
@@ -492,7 +494,7 @@ func TestFill_neverInvents(t *testing.T) {
 			t.Errorf("%q with a %s: %v, text %q", tt.text, tt.kind, got, o.text)
 		}
 	}
-	// Nor which of two fields a value is for.
+	// It does not guess which of two fields a value belongs to either.
 	if got, _ := fill(t, "record widget 7", "", "width! number", "height! number=3"); got != nil {
 		t.Errorf("guessed %v", got)
 	}

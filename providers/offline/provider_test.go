@@ -29,7 +29,7 @@ func newProvider(t testing.TB) *offline.Provider {
 	return p
 }
 
-// outcome is all that a stream gave.
+// outcome is the content of a stream.
 type outcome struct {
 	text   string
 	calls  []schemas.ToolCall
@@ -122,7 +122,7 @@ func TestStream_requiredNeverForcesACall(t *testing.T) {
 	}
 }
 
-// A tool that changes something is not called for a question that does not say so.
+// A tool that changes data is not called for a question that does not ask for it.
 func TestStream_changesNothingUnasked(t *testing.T) {
 	tools := []schemas.ToolInfo{tool("files", "delete_file", "Delete a file.", "path! string Path of the file")}
 	for question, calls := range map[string]int{"What is in the file old.log?": 0, "Delete the file old.log": 1, "xoa file old.log": 1} {
@@ -132,8 +132,8 @@ func TestStream_changesNothingUnasked(t *testing.T) {
 	}
 }
 
-// What no offered tool fits is looked for among the others, once; what code looked up beside the
-// question keeps no tool from being called.
+// If no offered tool fits, the provider searches the others, once; a result that code looked up
+// for the question does not prevent tool calls.
 func TestStream_looksForMoreTools(t *testing.T) {
 	finder := schemas.ToolInfo{Name: schemas.FindTools, ToolName: schemas.FindTools}
 	req := ask("What's the weather in Paris?", append(tuningTools()[:3], finder))

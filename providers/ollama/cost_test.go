@@ -18,7 +18,7 @@ import (
 
 const benchChunks = 1000
 
-// benchProvider reads a stream of as many pieces of text.
+// benchProvider returns a provider whose streams have benchChunks pieces of text.
 func benchProvider(t testing.TB) *ollama.Provider {
 	t.Helper()
 	stream := strings.Repeat(say(" tooth")+"\n", benchChunks) + end + "\n"
@@ -36,7 +36,7 @@ func drain(t testing.TB, p *ollama.Provider, req providers.Request) {
 	}
 }
 
-// decode is what the api package's own client does with each line.
+// decode does what the api package's own client does with each line.
 func decode(t testing.TB, line []byte) {
 	t.Helper()
 	var r api.ChatResponse
@@ -50,8 +50,8 @@ func perChunk(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchChunks, "ns/chunk")
 }
 
-// BenchmarkStream measures what a streamed chunk costs; BenchmarkDecode, what the
-// decoding of its JSON alone costs in the api package.
+// BenchmarkStream measures the cost of a streamed chunk; BenchmarkDecode, the cost of decoding
+// its JSON alone in the api package.
 func BenchmarkStream(b *testing.B) {
 	p := benchProvider(b)
 	for name, req := range map[string]providers.Request{"plain": question("hi"), "tools": withTools("m", "hi")} {
@@ -132,7 +132,7 @@ func TestCost_MemoryOfOpenStreams(t *testing.T) {
 	}
 }
 
-// inUse is the memory of heap and stacks, in bytes.
+// inUse returns the memory of heap and stacks, in bytes.
 func inUse() int64 {
 	runtime.GC()
 	runtime.GC()

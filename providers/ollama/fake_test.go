@@ -17,8 +17,8 @@ import (
 	"molar/schemas"
 )
 
-// A fake is a server that speaks Ollama's wire. It answers /api/chat with the
-// steps in turn, the last one for ever.
+// A fake is a server that speaks Ollama's wire format. It answers /api/chat with the steps in
+// turn, repeating the last one.
 type fake struct {
 	url string
 
@@ -32,7 +32,7 @@ type fake struct {
 	ps       string
 }
 
-// chatBody is what the tests look at in a request.
+// chatBody holds the parts of a request that the tests check.
 type chatBody struct {
 	Model     string
 	Messages  []wireMessage
@@ -134,7 +134,7 @@ func lines(list ...string) http.HandlerFunc {
 	}
 }
 
-// status answers with a status and a body.
+// status answers with a status, a body, and pairs of header and value.
 func status(code int, body string, header ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		for i := 0; i+1 < len(header); i += 2 {
@@ -169,7 +169,7 @@ func newProvider(t testing.TB, cfg ollama.Config) *ollama.Provider {
 	return p
 }
 
-// client uses a transport of its own that the test closes.
+// client returns a client with its own transport, which the test closes.
 func client(t testing.TB) *http.Client {
 	t.Helper()
 	tr := &http.Transport{MaxIdleConnsPerHost: 64}
@@ -177,13 +177,13 @@ func client(t testing.TB) *http.Client {
 	return &http.Client{Transport: tr}
 }
 
-// at is a provider of a fake server.
+// at returns a provider for a fake server.
 func at(t testing.TB, f *fake) *ollama.Provider {
 	t.Helper()
 	return newProvider(t, ollama.Config{BaseURL: f.url, HTTPClient: client(t)})
 }
 
-// An answer is a stream put together.
+// answer is a joined stream.
 type answer struct {
 	text, thinking string
 	calls          []schemas.ToolCall
@@ -195,12 +195,12 @@ type answer struct {
 	afterError     bool
 }
 
-// ask makes a call as a turn does, which goes on asking while that may help.
+// ask makes a call as a turn does, with retries.
 func ask(ctx context.Context, p *ollama.Provider, req providers.Request) answer {
 	return once(ctx, chain.Again(p, 0), req)
 }
 
-// once makes a call in one request.
+// once makes a call with a single request.
 func once(ctx context.Context, p providers.Provider, req providers.Request) answer {
 	var a answer
 	var text strings.Builder
@@ -241,10 +241,10 @@ func weather() []schemas.ToolInfo {
 	}}
 }
 
-// body is a response's body.
+// body returns a response's body.
 func body(text string) io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }
 
-// A stepper is a body that gives one line at each read, and breaks off.
+// stepper is a body that returns one line per read, and then breaks off.
 type stepper struct {
 	lines []string
 	next  int
@@ -263,7 +263,7 @@ func (s *stepper) Read(b []byte) (int, error) {
 
 func (s *stepper) Close() error { return nil }
 
-// wire is a transport whose answers to /api/chat a function makes.
+// wire is a transport whose answers to /api/chat come from the function.
 type wire func(*http.Request) *http.Response
 
 func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -271,7 +271,7 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = r.Body.Close()
 	}
 	if !strings.HasSuffix(r.URL.Path, "/api/chat") {
-		return ok(io.NopCloser(strings.NewReader(toolModel))), nil // no models in it for /api/ps
+		return ok(io.NopCloser(strings.NewReader(toolModel))), nil // it lists no models, as needed for /api/ps
 	}
 	resp := w(r)
 	if resp == nil {

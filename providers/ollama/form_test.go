@@ -82,7 +82,7 @@ func TestForm_Required(t *testing.T) {
 	if diff := cmp.Diff([]string{"tools were offered through the answer's format"}, a.notes); diff != "" || p.Salvaged() != 0 {
 		t.Errorf("%d calls counted as salvaged, notes %s", p.Salvaged(), diff)
 	}
-	// The calls of a model that knows tools go back as calls.
+	// The calls of a model with tool support are sent back as calls.
 	ask(t.Context(), p, executed(req, a, "42"))
 	if back := f.sent()[1].Messages; len(back[2].ToolCalls) != 1 || back[3].Role != "tool" {
 		t.Errorf("the history went back as %+v", back)
@@ -184,7 +184,7 @@ func TestForm_AModelThatLostItsTools(t *testing.T) {
 	ask(t.Context(), p, withTools("m", "hi")).wants(t, "ok")
 }
 
-// However an answer is cut into pieces, its text is that of the whole.
+// However an answer is split into pieces, its text is the same.
 func FuzzForm(f *testing.F) {
 	for _, seed := range []string{`a\u00e9\ud83d\ude42"}`, `\ud83d\ud83d\ude42`, `\ud83d\u00e9`, `\\\"`, `x`, `\`, `\u12`, `"} more`, `\q`} {
 		f.Add(seed, uint8(1))

@@ -33,7 +33,7 @@ func TestNew_ReadsAddresses(t *testing.T) {
 	}
 }
 
-// seen is a transport that shows requests and answers none.
+// seen is a transport that passes requests to the function and answers none.
 type seen func(*http.Request)
 
 func (s seen) RoundTrip(r *http.Request) (*http.Response, error) {

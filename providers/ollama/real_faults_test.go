@@ -104,7 +104,7 @@ func TestReal_Faults(t *testing.T) {
 			t.Errorf("got %+v", a)
 		}
 	})
-	// ended waits until the server has let go of the request.
+	// ended waits until the server has finished the request.
 	ended := func(t *testing.T, before int) {
 		t.Helper()
 		ctx := within(t)
@@ -113,7 +113,7 @@ func TestReal_Faults(t *testing.T) {
 				t.Fatal("the server goes on")
 			}
 		}
-		// A server of this version may hang when it is left between two tokens.
+		// This version of the server may hang if the client disconnects between two tokens.
 		s.KillRunners(t)
 		fine(t)
 	}
@@ -187,7 +187,7 @@ func TestReal_Busy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The other model waits for this answer to end, and the queue holds one.
+		// The other model waits for the end of this answer, and the queue has one place.
 		errs := make(chan error, 4)
 		for range cap(errs) {
 			go func() { errs <- once(ctx, p, providers.Request{Model: "other", Messages: question("?").Messages}).err }()

@@ -26,7 +26,7 @@ func forReal(t *testing.T, s *ollamatest.Server, cfg ollama.Config) *ollama.Prov
 	return newProvider(t, cfg)
 }
 
-// within is the context of the exchanges of one test.
+// within returns the context for the exchanges of one test.
 func within(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), realTime)
@@ -34,7 +34,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// lookup is a tool that takes a number.
+// lookup returns a tool that takes a number.
 func lookup() []schemas.ToolInfo {
 	return []schemas.ToolInfo{{
 		Name: "f__lookup", Server: "f", ToolName: "lookup", Description: "Looks a family up.",
@@ -42,7 +42,7 @@ func lookup() []schemas.ToolInfo {
 	}}
 }
 
-// withTools asks with the tool offered.
+// withTools returns a request that offers the tool.
 func withTools(model, text string) providers.Request {
 	return providers.Request{Model: model, Tools: lookup(), Messages: question(text).Messages}
 }
@@ -67,7 +67,7 @@ func arguments(a answer) []string {
 	return list
 }
 
-// wants fails unless the answer has these calls and this text.
+// wants fails the test unless the answer has these calls and this text.
 func (a answer) wants(t *testing.T, text string, calls ...string) {
 	t.Helper()
 	finish := providers.FinishStop
@@ -82,12 +82,12 @@ func (a answer) wants(t *testing.T, text string, calls ...string) {
 	}
 }
 
-// printed writes a call as the made models print it.
+// printed returns a call as the test models print it.
 func printed(id string) string {
 	return `<tool_call>{"name": "f__lookup", "arguments": {"id": ` + id + `}}</tool_call>`
 }
 
-// script says one thing for each question and state of the conversation.
+// script returns a fixed answer for each question and state of the conversation.
 func script(lines ...string) string {
 	var b strings.Builder
 	for i := 0; i < len(lines); i += 3 {
@@ -200,8 +200,8 @@ func TestReal_ModelsWithoutTools(t *testing.T) {
 			req := withTools("noise", "call")
 			req.Tools = []schemas.ToolInfo{{Name: "t__x", InputSchema: json.RawMessage(schema)}}
 			req.ToolChoice, req.MaxTokens = providers.ToolRequired, 400
-			// Noise may say one token thirty times, which ends the server's stream; a
-			// crash or a hang would not heal by itself.
+			// A noise model may repeat one token thirty times, which ends the server's stream; a
+			// crash or a hang would not recover.
 			a := ask(ctx, p, req)
 			for try := 0; try < 5 && providers.KindOf(a.err) == providers.KindIncomplete; try++ {
 				a = ask(ctx, p, req)
@@ -242,8 +242,8 @@ func TestReal_Thinking(t *testing.T) {
 	}
 }
 
-// What a parser of the server cannot read loads the model anew: it would hang for every
-// client from then on.
+// If a parser of the server fails, the model is loaded again: it would hang for every client from
+// then on.
 func TestReal_ParserFault(t *testing.T) {
 	s := ollamatest.Start(t)
 	for parser, call := range map[string]string{

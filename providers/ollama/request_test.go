@@ -14,7 +14,7 @@ import (
 	"molar/schemas"
 )
 
-// request sends req to a fake and returns what went over the wire.
+// request sends req to a fake server and returns the body that it received.
 func request(t *testing.T, cfg ollama.Config, show string, req providers.Request) chatBody {
 	t.Helper()
 	f := newFake(t, lines(say("ok"), end))

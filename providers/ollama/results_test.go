@@ -7,8 +7,7 @@ import (
 	"molar/schemas"
 )
 
-// A result without a text of its own is read as it is, with the marks of templates
-// broken up.
+// A result without text is sent unchanged, except that marks of templates are broken up.
 func TestRequest_PlainResults(t *testing.T) {
 	t.Parallel()
 	for output, want := range map[string]string{

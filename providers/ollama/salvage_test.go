@@ -15,7 +15,7 @@ import (
 	"molar/schemas"
 )
 
-// salvageTools takes arguments of all types.
+// salvageTools returns a tool with arguments of all types.
 func salvageTools() []schemas.ToolInfo {
 	return append(lookup(),
 		schemas.ToolInfo{Name: "f__any", InputSchema: json.RawMessage(`{"type":"object","properties":{
@@ -141,8 +141,8 @@ func TestSalvage_IsCountedAndLogged(t *testing.T) {
 	}
 }
 
-// What cannot become a call is shown at once, and what could is shown when it is
-// too long or the stream breaks.
+// Text that cannot become a call is shown at once; text that could is shown once it is too long
+// or the stream breaks.
 func TestSalvage_HoldsNoMoreThanItMust(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -78,7 +78,7 @@ func TestStream_ThinkingIsNoText(t *testing.T) {
 	}
 }
 
-// What only this server says.
+// The errors that are specific to this server.
 func TestStream_Faults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -171,7 +171,7 @@ func TestStream_NobodyListens(t *testing.T) {
 	}
 }
 
-// refused is a network in which nobody listens.
+// refused is a network in which no server listens.
 type refused struct{}
 
 func (refused) RoundTrip(*http.Request) (*http.Response, error) {

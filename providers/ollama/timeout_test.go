@@ -13,7 +13,7 @@ import (
 	"molar/providers/ollama"
 )
 
-// While a call may be on its way the server is silent: it gathers one before it sends it.
+// While the server collects a call it is silent: it sends a call whole.
 func TestStream_WaitsForACall(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -54,8 +54,8 @@ func TestStream_WaitsForACall(t *testing.T) {
 	}
 }
 
-// A server that hangs after a client has left is made to load the model anew; one
-// that is slow without such a cause is left alone.
+// A server that hangs after a client disconnected is made to load the model again; one that is
+// slow without such a cause is not.
 func TestStream_UnloadsAModelThatHangs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -100,7 +100,7 @@ func (h *hanging) RoundTrip(r *http.Request) (*http.Response, error) {
 	case strings.HasSuffix(r.URL.Path, "/show"):
 		return ok(body(toolModel)), nil
 	case strings.HasSuffix(r.URL.Path, "/ps"):
-		if slices.Contains(h.seen, "unload") { // before that it only asks for the window
+		if slices.Contains(h.seen, "unload") { // earlier ones only ask for the window
 			h.seen = append(h.seen, "ps")
 		}
 		return ok(body(`{"models":[]}`)), nil

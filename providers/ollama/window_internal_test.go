@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// What a host is told of a model's window stays the same while calls of ours make the window
-// grow and shrink; it follows other clients, as each change would load the model anew.
+// The window that the host is told stays the same while our own calls make the window grow and
+// shrink. It follows other clients, as each change would load the model again.
 func TestWindows_base(t *testing.T) {
 	t.Parallel()
 	const most = 128 << 10
 	type step struct {
-		ps   int // with which window the server has it, when that is looked up
-		need int // of the call; 0 for none
+		ps   int // the loaded window, if it is looked up
+		need int // of the call; 0 for no call
 		want int // num_ctx of the call
-		base int // what the host is told then
+		base int // the window that the host is told then
 	}
 	for name, steps := range map[string][]step{
 		"the server's default":            {{ps: 0, base: 8192}, {need: 3000, want: 0, base: 8192}, {ps: 4096, need: 3000, want: 4096, base: 8192}, {ps: 4096, need: 6000, want: 8192, base: 8192}},
@@ -46,8 +46,8 @@ func TestWindows_base(t *testing.T) {
 	}
 }
 
-// A window that was grown is given back after some calls that fit the base, however much of
-// that they take.
+// A grown window shrinks again after some calls that fit the base, however much of the base they
+// use.
 func TestWindows_shrink(t *testing.T) {
 	t.Parallel()
 	var w windows

@@ -13,13 +13,13 @@ import (
 	"molar/schemas"
 )
 
-// loadedAt is what /api/ps tells of the model, loaded with a window.
+// loadedAt returns the answer of /api/ps for the model, loaded with a window.
 func loadedAt(size int) string {
 	return fmt.Sprintf(`{"models":[{"name":"m:latest","model":"m:latest","context_length":%d}]}`, size)
 }
 
-// The window of a call: what the operator fixed, what is loaded, what the Modelfile sets,
-// the server's own, and no more than a prompt needs.
+// The window of a call: fixed by the operator, loaded, set by the Modelfile or the server's
+// default, and no larger than the prompt needs.
 func TestRequest_Window(t *testing.T) {
 	t.Parallel()
 	const small, large, huge = 100, 60_000, 400_000 // bytes
@@ -29,8 +29,8 @@ func TestRequest_Window(t *testing.T) {
 		params string
 		prompt int
 		want   any // num_ctx of the request; nil for none
-		window int // what the host is told
-		most   int // what it is told that it may become
+		window int // the window that the host is told
+		most   int // the largest window that the host is told
 	}{
 		"a short prompt is the server's affair": {prompt: small, want: nil, window: 8192, most: 131072},
 		"a long one needs a window":             {prompt: large, want: 32768.0, window: 8192, most: 131072},
@@ -59,7 +59,7 @@ func TestRequest_Window(t *testing.T) {
 			}
 			req := question(strings.Repeat("a", c.prompt))
 			if c.params == "num_ctx 2048" {
-				req.MaxTokens = 3000 // more than the Modelfile's window holds
+				req.MaxTokens = 3000 // more than the Modelfile's window
 			}
 			if a := ask(t.Context(), p, req); a.err != nil {
 				t.Fatal(a.err)
@@ -71,8 +71,8 @@ func TestRequest_Window(t *testing.T) {
 	}
 }
 
-// A prompt that does not fit after all is asked about with the next larger windows, and a
-// window that is fixed is not touched.
+// If a prompt turns out not to fit, the call is repeated with the next larger windows; a fixed
+// window is not changed.
 func TestRequest_WindowAfterAnOverflow(t *testing.T) {
 	t.Parallel()
 	overflow := status(400, `{"error":"the input length exceeds the context length"}`)
@@ -98,8 +98,8 @@ func TestRequest_WindowAfterAnOverflow(t *testing.T) {
 	}
 }
 
-// A window that one long prompt made grow is given back when it has not been needed for
-// some calls; one that another client made is not.
+// A window that grew for one long prompt shrinks after some calls that do not need it; one that
+// another client set does not.
 func TestRequest_WindowShrinks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -126,7 +126,7 @@ func TestRequest_WindowShrinks(t *testing.T) {
 	}
 }
 
-// Each model is told how much to think in the words that it takes.
+// Each model gets the thinking setting in the values that it accepts.
 func TestRequest_Think(t *testing.T) {
 	t.Parallel()
 	level := `"thinking":{"values":["low","medium","high"],"default":"medium"},`
@@ -177,7 +177,7 @@ func TestRequest_LearnsWhatThinkTakes(t *testing.T) {
 	}
 }
 
-// A judge that spends its few tokens on thoughts is given more.
+// A judge that spends its few tokens on thoughts gets more.
 func TestStream_ASmallAnswerIsNotStarvedByThoughts(t *testing.T) {
 	t.Parallel()
 	thought := `{"model":"m","message":{"role":"assistant","content":"","thinking":"Hm."},"done":false}`

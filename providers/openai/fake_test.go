@@ -17,8 +17,8 @@ import (
 	"molar/schemas"
 )
 
-// A fake is a server that speaks OpenAI's wire below /v1. It answers
-// chat/completions with the steps in turn, the last one for ever.
+// A fake is a server that speaks OpenAI's wire format below /v1. It answers chat/completions with
+// the steps in turn, repeating the last one.
 type fake struct {
 	url string
 
@@ -57,7 +57,7 @@ func (f *fake) requests() []map[string]any {
 	return append([]map[string]any(nil), f.sent...)
 }
 
-// header is what the server got with its first request, path where that went.
+// header returns the headers of the server's first request, path its method and path.
 func (f *fake) header() http.Header {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -81,7 +81,7 @@ func stream(events ...string) http.HandlerFunc {
 	}
 }
 
-// raw answers with these bytes.
+// raw answers with this body.
 func raw(contentType, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
@@ -89,7 +89,7 @@ func raw(contentType, body string) http.HandlerFunc {
 	}
 }
 
-// status answers with a status, a body and pairs of header and value.
+// status answers with a status, a body, and pairs of header and value.
 func status(code int, body string, header ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		for i := 0; i+1 < len(header); i += 2 {
@@ -115,12 +115,12 @@ func say(text string) string {
 	return head + `"delta":{"content":` + string(content) + `},"finish_reason":null` + tail
 }
 
-// tool is a chunk with these pieces of tool calls.
+// tool returns a chunk with these pieces of tool calls.
 func tool(pieces string) string {
 	return head + `"delta":{"tool_calls":[` + pieces + `]},"finish_reason":null` + tail
 }
 
-// begin is the first piece of a call in OpenAI's form, more a later one.
+// begin returns the first piece of a call in OpenAI's form, more a later one.
 func begin(index int, id, name string) string {
 	return tool(fmt.Sprintf(`{"index":%d,"id":%q,"type":"function","function":{"name":%q,"arguments":""}}`, index, id, name))
 }
@@ -143,13 +143,13 @@ func newProvider(t testing.TB, cfg openai.Config) *openai.Provider {
 	return p
 }
 
-// at is a provider of a fake server.
+// at returns a provider for a fake server.
 func at(t testing.TB, f *fake) *openai.Provider {
 	t.Helper()
 	return newProvider(t, openai.Config{BaseURL: f.url})
 }
 
-// An answer is a stream put together.
+// answer is a joined stream.
 type answer struct {
 	text, thinking string
 	calls          []schemas.ToolCall
@@ -190,12 +190,12 @@ func ask(ctx context.Context, p providers.Provider, req providers.Request) answe
 	return a
 }
 
-// askOn is ask as a turn does it, which goes on asking.
+// askOn makes a call as a turn does, with retries.
 func askOn(ctx context.Context, p providers.Provider, req providers.Request) answer {
 	return ask(ctx, chain.Again(p, 0), req)
 }
 
-// functions are the calls of an answer without their ids.
+// functions returns the calls of an answer without their ids.
 func (a answer) functions() []schemas.FunctionCall {
 	var out []schemas.FunctionCall
 	for _, c := range a.calls {
@@ -215,7 +215,7 @@ func weather() []schemas.ToolInfo {
 	}}
 }
 
-// wire is a transport whose answers a function makes; nil is none at all.
+// wire is a transport whose answers come from the function; nil fails the request.
 type wire func(*http.Request) *http.Response
 
 func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -233,7 +233,7 @@ func ok(body io.Reader) *http.Response {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(body)}
 }
 
-// over is a provider whose every answer is this body.
+// over returns a provider whose every answer has this body.
 func over(t testing.TB, body func() io.Reader) *openai.Provider {
 	t.Helper()
 	return newProvider(t, openai.Config{HTTPClient: &http.Client{Transport: wire(func(*http.Request) *http.Response {
@@ -241,7 +241,7 @@ func over(t testing.TB, body func() io.Reader) *openai.Provider {
 	})}})
 }
 
-// events is the text of a stream.
+// events returns the text of a stream.
 func events(list ...string) string {
 	var b strings.Builder
 	for _, e := range list {

@@ -13,7 +13,7 @@ import (
 	"molar/providers/openai"
 )
 
-// What is said of a refusal in the forms and the codes of the servers that speak this wire.
+// Refusals in the forms and with the codes of the servers that speak this wire format.
 func TestStream_Refusals(t *testing.T) {
 	t.Parallel()
 	overflow := `{"error":{"message":"This model's maximum context length is 8192 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`
@@ -57,14 +57,14 @@ func TestStream_Refusals(t *testing.T) {
 	}
 }
 
-// good is an answer that is whole, says a refusal with a body.
+// good returns a whole answer, says a refusal with a body.
 func good() *http.Response { return ok(strings.NewReader(events(say("a"), stop, done))) }
 
 func says(code int, body string) *http.Response {
 	return &http.Response{StatusCode: code, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-// A role is no output, and the mark of the end may be missing behind a reason.
+// A role is not output, and the end marker may be missing after a finish reason.
 func TestStream_Waits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

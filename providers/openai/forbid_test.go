@@ -21,7 +21,7 @@ func TestStream_CountsCachedAndReasoningTokens(t *testing.T) {
 	}
 }
 
-// A call that comes though none is allowed is not handed on.
+// A call that comes although none is allowed is dropped.
 func TestStream_DropsAForbiddenCall(t *testing.T) {
 	t.Parallel()
 	req := question("hi")
@@ -32,8 +32,8 @@ func TestStream_DropsAForbiddenCall(t *testing.T) {
 	}
 }
 
-// A server that does not take tool_choice is asked without the tools, as then no call
-// can come.
+// A server that does not accept tool_choice is called without the tools, so that no call can
+// come.
 func TestRequest_AServerWithoutToolChoice(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, status(400, `{"error":{"message":"tool_choice is not supported"}}`), stream(say("Hi."), stop, done))
@@ -45,8 +45,8 @@ func TestRequest_AServerWithoutToolChoice(t *testing.T) {
 	}
 }
 
-// A result without a text of its own is read as it is, with the marks of templates
-// broken up for servers that would read them.
+// A result without text is sent unchanged, except that marks of templates are broken up for
+// servers that would interpret them.
 func TestRequest_PlainResults(t *testing.T) {
 	t.Parallel()
 	for output, want := range map[string]string{
@@ -68,7 +68,7 @@ func TestRequest_PlainResults(t *testing.T) {
 	}
 }
 
-// A wrapped provider still tells its window.
+// A wrapped provider still reports its window.
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	inner := newProvider(t, openai.Config{Window: 4096})

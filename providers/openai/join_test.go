@@ -9,7 +9,7 @@ import (
 	"molar/schemas"
 )
 
-// Messages of one role in a row are joined in time that grows with their length.
+// Consecutive messages of one role are joined in time linear in their length.
 func TestRequest_JoinsManyMessagesOnce(t *testing.T) {
 	const count, limit = 5000, 64 << 20
 	req := question("")

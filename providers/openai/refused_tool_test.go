@@ -16,14 +16,14 @@ import (
 	"molar/schemas"
 )
 
-// deep is a question with two tools, the second of which services may refuse.
+// deep returns a question with two tools, the second of which services may refuse.
 func deep() providers.Request {
 	req := question("?")
 	req.Tools = append(weather(), schemas.ToolInfo{Name: "w__get_weather_deep", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)})
 	return req
 }
 
-// offered are the tools of each request so far.
+// offered returns the tools of each request so far.
 func offered(f *fake) []string {
 	var all []string
 	for _, sent := range f.requests() {
@@ -41,7 +41,7 @@ func offered(f *fake) []string {
 
 const both = "w__get_weather w__get_weather_deep"
 
-// A refusal of a tool's declaration costs that tool alone, until it changes.
+// If a tool's declaration is refused, only that tool is left out, until it changes.
 func TestRequest_ARefusedToolIsTakenOut(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
@@ -67,8 +67,8 @@ func TestRequest_ARefusedToolIsTakenOut(t *testing.T) {
 	}
 }
 
-// What a service says of a call, of the conversation or of anything else costs no tool,
-// though it names one.
+// An error about a call, the conversation or anything else leaves out no tool, even if it names
+// one.
 func TestRequest_OtherRefusalsCostNoTool(t *testing.T) {
 	t.Parallel()
 	for _, message := range []string{
@@ -92,7 +92,7 @@ func TestRequest_OtherRefusalsCostNoTool(t *testing.T) {
 	}
 }
 
-// A tool is known to be refused only when the request was answered without it.
+// A tool counts as refused only once the request was answered without it.
 func TestRequest_ADoubtedToolIsNotRefused(t *testing.T) {
 	t.Parallel()
 	refuses := status(400, `{"error":{"message":"tools.1: JSON schema is invalid"}}`)
@@ -103,7 +103,8 @@ func TestRequest_ADoubtedToolIsNotRefused(t *testing.T) {
 	if a := askOn(t.Context(), p, deep()); providers.KindOf(a.err) != providers.KindInvalid || len(p.LeftOut(deep().Tools)) != 0 {
 		t.Errorf("%+v, left out %v", a, p.LeftOut(deep().Tools))
 	}
-	// In doubt it stays, while the same request is asked again for another reason.
+	// While this is uncertain, because the same request is repeated for another reason, the tool
+	// stays.
 	for range 2 {
 		if a := askOn(t.Context(), p, deep()); a.text != "a" {
 			t.Errorf("%+v", a)
@@ -141,7 +142,7 @@ func TestRequest_ARefusalLastsADay(t *testing.T) {
 	})
 }
 
-// reading is a transport whose answers a function makes of the request's body.
+// reading is a transport whose answers come from a function of the request's body.
 type reading func(body string) *http.Response
 
 func (r reading) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -150,8 +151,8 @@ func (r reading) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r(string(body)), err
 }
 
-// A call that the service itself refuses is answered like any call with bad arguments; what
-// cannot be read is asked for once more. No tool is taken away.
+// A call that the service itself refuses is answered like any call with bad arguments; one that
+// cannot be parsed is requested once more. No tool is left out.
 func TestStream_ARefusedCall(t *testing.T) {
 	t.Parallel()
 	refuses := func(message, generation string) string {
@@ -202,7 +203,7 @@ func TestStream_ARefusedCall(t *testing.T) {
 	}
 }
 
-// Where no call is allowed, none is read.
+// If no call is allowed, none is read.
 func TestStream_ARefusedCallThatIsForbidden(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, status(400, `{"error":{"message":"Tool choice is none, but model called a tool","code":"tool_use_failed","failed_generation":"{\"name\":\"w__get_weather\",\"arguments\":{}}"}}`), stream(say("a"), stop, done))

@@ -20,7 +20,7 @@ import (
 	"molar/schemas"
 )
 
-// sent asks once and returns the body that the server got, as indented JSON.
+// sent makes a call and returns the body that the server received.
 func sent(t *testing.T, req providers.Request) map[string]any {
 	t.Helper()
 	f := newFake(t, stream(say("a"), stop, done))
@@ -240,7 +240,7 @@ func TestRequest_Tools(t *testing.T) {
 	if utf8.RuneCountInString(text) != 1024 || !strings.HasSuffix(text, "…\nat least 1 properties") {
 		t.Errorf("a description of %d characters, ends with %q", utf8.RuneCountInString(text), text[len(text)-40:])
 	}
-	// A description that changed is lowered anew.
+	// A changed description is lowered again.
 	req.Tools[1].Title = "Another"
 	if a := ask(t.Context(), p, req); a.err != nil {
 		t.Fatal(a.err)
@@ -292,7 +292,7 @@ func TestRequest_GivesUpWhatTheModelDoesNotTake(t *testing.T) {
 	if len(requests) != 4 || last["temperature"] != nil || last["max_tokens"] != nil || last["max_completion_tokens"] != 5.0 || last["stop"] == nil {
 		t.Errorf("%d requests, the last %v", len(requests), last)
 	}
-	// A server that refuses in circles gets its answer passed on.
+	// The answer of a server that refuses in circles is returned.
 	always := newFake(t, refuse(`"max_tokens"`, "no"), refuse(`"max_completion_tokens"`, "no"), refuse(`"max_tokens"`, "no"), refuse(`"max_completion_tokens"`, "no"), refuse(`"max_tokens"`, "no"))
 	if a := askOn(t.Context(), at(t, always), req); providers.KindOf(a.err) != providers.KindInvalid || len(always.requests()) > 6 {
 		t.Errorf("got %v after %d requests", a.err, len(always.requests()))

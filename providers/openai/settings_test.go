@@ -14,7 +14,7 @@ import (
 	"molar/schemas"
 )
 
-// What a request says wins over what the provider's settings say.
+// Settings of a request override those of the provider.
 func TestRequest_Settings(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, stream(say("a"), stop, done))
@@ -38,7 +38,7 @@ func TestRequest_Settings(t *testing.T) {
 	}
 }
 
-// Thinking is switched off in the first of the ways that the model takes.
+// Thinking is switched off in the first way that the model accepts.
 func TestRequest_ThinkingOff(t *testing.T) {
 	t.Parallel()
 	refuse := func(value string) http.HandlerFunc {
@@ -62,8 +62,8 @@ func TestRequest_ThinkingOff(t *testing.T) {
 	}
 }
 
-// A model that takes tools only without thinking is told so in requests with tools, whether
-// an effort was sent or not; others keep theirs.
+// A model that accepts tools only without thinking gets requests with tools without thinking,
+// whether an effort was sent or not; other requests keep theirs.
 func TestRequest_NoThinkingBesideTools(t *testing.T) {
 	t.Parallel()
 	const older = "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions. Please use /v1/responses instead."
@@ -112,7 +112,8 @@ func TestRequest_NoThinkingBesideTools(t *testing.T) {
 	}
 }
 
-// A judge that spends its few tokens on thoughts is told not to think, and given more.
+// A judge that spends its few tokens on thoughts is called without thinking, and with more
+// tokens.
 func TestStream_ASmallAnswerIsNotStarvedByThoughts(t *testing.T) {
 	t.Parallel()
 	thought := head + `"delta":{"reasoning_content":"Is it about teeth?"}` + tail
@@ -136,7 +137,7 @@ func TestStream_ASmallAnswerIsNotStarvedByThoughts(t *testing.T) {
 	if diff := cmp.Diff([]any{nil, "none", "none", "none"}, effort); diff != "" {
 		t.Error(diff)
 	}
-	// The bound of an answer that a person reads is the person's.
+	// The limit of an answer to a person is not raised.
 	req.Pass, req.Model = providers.PassAnswer, "other"
 	f.steps = []http.HandlerFunc{stream(thought, length, done)}
 	if a := askOn(t.Context(), p, req); a.finish != providers.FinishLength {
@@ -144,8 +145,8 @@ func TestStream_ASmallAnswerIsNotStarvedByThoughts(t *testing.T) {
 	}
 }
 
-// Reasoning goes back with the calls that it led to, under the names that the server gave
-// it, and in its own turn only.
+// Reasoning is sent back with the calls that it led to, under the server's own names, and only in
+// the same turn.
 func TestRequest_ReasoningGoesBackWithinTheTurn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -201,7 +202,7 @@ func TestRequest_ReasoningGoesBackWithinTheTurn(t *testing.T) {
 	}
 }
 
-// A native call by the tool's own name is one to the offered tool.
+// A native call by the tool's own name is a call of the offered tool.
 func TestStream_ANativeCallByItsOwnName(t *testing.T) {
 	t.Parallel()
 	req := question("Weather?")

@@ -127,11 +127,11 @@ func TestStream_HugeArgumentsAreRefused(t *testing.T) {
 	}
 }
 
-// benchChunks is how many pieces of text a benchmarked stream has.
+// benchChunks is the number of pieces of text in a benchmarked stream.
 const benchChunks = 1000
 
-// BenchmarkStream measures what a streamed chunk costs; BenchmarkDecode, how much
-// of it is the decoding of its JSON.
+// BenchmarkStream measures the cost of a streamed chunk; BenchmarkDecode, the part of it that is
+// the decoding of its JSON.
 func BenchmarkStream(b *testing.B) {
 	body := events(role) + strings.Repeat(events(say(" tooth")), benchChunks) + events(stop, done)
 	p := newProvider(b, openai.Config{HTTPClient: &http.Client{Transport: wire(func(*http.Request) *http.Response {

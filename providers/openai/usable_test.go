@@ -9,8 +9,8 @@ import (
 	"molar/providers/openai"
 )
 
-// A server of one's own has models of its own: a default that it lacks is replaced, a
-// model that is named is not.
+// An operator's own server has its own models: a missing default is replaced, a missing
+// configured model is not.
 func TestUsable(t *testing.T) {
 	t.Parallel()
 	const big, small = openai.DefaultModel, openai.DefaultSmallModel
@@ -44,8 +44,8 @@ func TestUsable(t *testing.T) {
 	}
 }
 
-// A gateway without a list is believed where the file names the model; without a name its
-// answer shows that the address is wrong.
+// A gateway without a list is accepted if the configuration names the model; without a name its
+// answer counts as a sign of a wrong address.
 func TestUsable_NoList(t *testing.T) {
 	t.Parallel()
 	for _, step := range []http.HandlerFunc{status(404, "404 page not found"), status(404, `{"error":{"message":"Unknown endpoint"}}`), status(405, ""), status(501, "")} {
@@ -64,7 +64,7 @@ func TestUsable_NoList(t *testing.T) {
 	}
 }
 
-// A refusal for want of a key says which setting holds it.
+// A refusal because of a missing key names the setting of the key.
 func TestRefusal_NamesTheKey(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ key, setting, want string }{

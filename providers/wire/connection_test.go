@@ -18,18 +18,18 @@ import (
 	"molar/providers"
 )
 
-// late is a time that is up in the network.
+// late is a timeout of the network.
 type late struct{}
 
 func (late) Error() string   { return "i/o timeout" }
 func (late) Timeout() bool   { return true }
 func (late) Temporary() bool { return true }
 
-// What a network does in the place of a connection.
+// Faults of the network in place of a connection.
 func TestNoConnection(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		fault error // of dialling; nil means a peer that says something else than HTTP
+		fault error // of dialling; nil means a peer that does not speak HTTP
 		kind  providers.Kind
 		says  string
 	}{
@@ -76,13 +76,13 @@ func TestNoConnection(t *testing.T) {
 	}
 }
 
-// A lister tells which models there are.
+// lister reports which models exist.
 type lister interface {
 	Has(ctx context.Context, model string) error
 }
 
-// The client that adapters make for themselves trusts nobody whom the system does not, and
-// follows no redirect, since prompts and keys stay where they were meant to go.
+// The client that adapters make for themselves trusts only certificates that the system trusts,
+// and follows no redirect, so that prompts and keys go nowhere else.
 func TestOwnClient(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

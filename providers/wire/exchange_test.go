@@ -11,8 +11,7 @@ import (
 	"molar/providers/wire"
 )
 
-// script is a body that gives a byte after each pause, and then nothing until its
-// context ends.
+// script is a body that returns a byte after each pause, and then nothing until its context ends.
 type script struct {
 	ctx    context.Context //nolint:containedctx // of the request
 	pauses []time.Duration
@@ -35,15 +34,15 @@ func (s *script) Read(p []byte) (int, error) {
 
 func (s *script) Close() error { return nil }
 
-// The clock of an exchange: the first output, then each wait for more, never the
+// The deadlines of an exchange: for the first output, then for each wait for more, without the
 // consumer's time.
 func TestExchange_Limits(t *testing.T) {
 	t.Parallel()
 	const first, idle = 180 * time.Second, 20 * time.Second
 	for name, c := range map[string]struct {
 		pauses []time.Duration
-		until  time.Duration // 0: none
-		output bool          // each byte is output, else bytes alone come
+		until  time.Duration // 0: no deadline
+		output bool          // each byte counts as output
 		works  time.Duration // of the consumer, after each byte
 		cause  error
 		took   time.Duration
@@ -85,7 +84,7 @@ func TestExchange_Limits(t *testing.T) {
 	}
 }
 
-// What comes without output does not put off the end of a wait.
+// Bytes without output do not extend the deadline.
 func TestExchange_TrickleIsNoOutput(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,34 +16,34 @@ import (
 	"molar/providers/chain"
 )
 
-// An outcome is what comes of a call that goes on asking while that may help.
+// An outcome is the result of a call with retries.
 type outcome struct {
 	kind   providers.Kind
-	says   string // a part of the error; {key} and {address} are the names of the settings
+	says   string // a part of the error; {key} and {address} are replaced by the names of the settings
 	status int
 	after  time.Duration // how long the service asks to wait
 
-	text   string // what came before
+	text   string // the text before the error
 	calls  int
 	finish providers.FinishReason
-	asked  int           // requests; 0 means one
-	took   time.Duration // at least, and a quarter more at most where a wait is spread
+	asked  int           // number of requests; 0 means one
+	took   time.Duration // at least, and at most a quarter more if a wait is randomised
 }
 
-// An unlike outcome is that of one wire, and why it is another.
+// unlike is an outcome that differs on one wire, with the reason.
 type unlike struct {
 	wire, why string
 	outcome
 }
 
-// A fault is what a service does, and what comes of it.
+// fault is an action of a service, and its outcome.
 type fault struct {
 	does answering
 	outcome
 	but []unlike
 }
 
-// of returns the outcome on a wire, and why it is unlike the others' if it is.
+// of returns the outcome on a wire, and the reason if it differs from the others'.
 func (f fault) of(w adapter) (want outcome, why string) {
 	want, why = f.outcome, "it is like the others"
 	for _, u := range f.but {
@@ -56,12 +56,12 @@ func (f fault) of(w adapter) (want outcome, why string) {
 	return want, why
 }
 
-// The waits for a service that is busy, and for one that had too much of this client.
+// The waits for a service that is busy, and for one that limits this client.
 const busy, limit = 3 * time.Second, 6 * time.Second
 
 const overflow = "This model's maximum context length is 8192 tokens."
 
-// refusals are answers with a status of failure.
+// refusals returns answers with a status of failure.
 func refusals() map[string]fault {
 	is := func(kind providers.Kind, status int, says string) outcome {
 		return outcome{kind: kind, status: status, says: says}
@@ -117,7 +117,7 @@ func refusals() map[string]fault {
 	}
 }
 
-// streams are answers with status 200.
+// streams returns answers with status 200.
 func streams() map[string]fault {
 	is := func(kind providers.Kind, text, says string) outcome {
 		return outcome{kind: kind, text: text, says: says}
@@ -130,7 +130,7 @@ func streams() map[string]fault {
 		o.says = says
 		return unlike{"gemini", "nothing but a reason marks its end", o}
 	}
-	// statused is an error that says its status, and so may be worth another request.
+	// statused is an error with a status, and may therefore be retried.
 	statused := func(o outcome, status, asked int, took time.Duration) unlike {
 		o.status, o.asked, o.took = status, asked, took
 		return unlike{"gemini", "its events have a status", o}
@@ -174,7 +174,7 @@ func streams() map[string]fault {
 	}
 }
 
-// waits are answers that take their time.
+// waits returns answers that are slow.
 func waits() map[string]fault {
 	late := func(text, says string, took time.Duration) outcome {
 		return outcome{kind: providers.KindTimeout, text: text, says: says, took: took}
@@ -218,7 +218,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// check has a wire meet the fault.
+// check runs the fault on a wire.
 func (f fault) check(t *testing.T, w adapter) {
 	want, why := f.of(w)
 	n, p := w.serve(t, f.does)
@@ -246,7 +246,7 @@ func (f fault) check(t *testing.T, w adapter) {
 	n.letGo(t)
 }
 
-// The wait for the first output is the one that a provider is given.
+// The wait for the first output is the configured one.
 func TestFirstOutput(t *testing.T) {
 	t.Parallel()
 	for _, w := range wires() {
@@ -268,8 +268,8 @@ func TestFirstOutput(t *testing.T) {
 	}
 }
 
-// tellsNoSecret checks that an error can be shown: it is short, one line, and says nothing of
-// where the service is and of its keys.
+// tellsNoSecret checks that an error may be shown: it is short, one line, and reveals neither the
+// address of the service nor its keys.
 func tellsNoSecret(t *testing.T, says string) {
 	t.Helper()
 	if len(says) > 800 || strings.ContainsAny(says, "\n\r") || strings.Contains(says, "<h") {

@@ -8,7 +8,7 @@ import (
 	"molar/schemas"
 )
 
-// A file goes over each wire as that wire takes it, and what it does not take is refused
+// A file is sent on each wire in the form that the wire supports; an unsupported one is refused
 // before anything is sent, with the file's name.
 func TestFiles(t *testing.T) {
 	t.Parallel()
@@ -18,7 +18,7 @@ func TestFiles(t *testing.T) {
 	image := schemas.Part{Kind: schemas.PartImage, Text: "data:image/png;base64,QUJD"}
 	for _, tt := range []struct {
 		part                   schemas.Part
-		openai, gemini, ollama string // what the body holds; "!" and a part of the error
+		openai, gemini, ollama string // part of the body, or "!" and a part of the error
 	}{
 		{image, `{"type":"image_url","image_url":{"url":"data:image/png;base64,QUJD"}}`, `{"inlineData":{"mimeType":"image/png","data":"QUJD"}}`, `"images":["QUJD"]`},
 		{file("a.pdf", "application/pdf"), `{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,QUJD"}}`, `{"inlineData":{"mimeType":"application/pdf","data":"QUJD"}}`, `!"a.pdf" is application/pdf`},

@@ -11,8 +11,8 @@ import (
 	"molar/providers/chain"
 )
 
-// A service is let go at once when its client leaves, at any time and in any way, and the
-// error tells a person who left from a time that is up.
+// If the client leaves, at any time and in any way, the request to the service ends at once, and
+// the error distinguishes a person who left from a deadline.
 func TestLeaving(t *testing.T) {
 	t.Parallel()
 	soon := errors.New("the host stops")
@@ -64,7 +64,7 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
-// A consumer that breaks off ends the request, and one that takes its time is waited for.
+// A consumer that stops reading ends the request, and a slow consumer is waited for.
 func TestConsumer(t *testing.T) {
 	t.Parallel()
 	for _, w := range wires() {

@@ -15,7 +15,7 @@ import (
 	"molar/schemas"
 )
 
-// withFiles is a request behind a call whose result holds files.
+// withFiles returns a request with a call whose result contains files.
 func withFiles(model string, files ...schemas.Part) providers.Request {
 	call := func(id string) schemas.Part {
 		return schemas.Part{Kind: schemas.PartCall, Call: &schemas.ToolCall{ID: id, Function: schemas.FunctionCall{Name: "cam__look", Arguments: "{}"}}}
@@ -34,9 +34,8 @@ func picture(media string, data []byte) schemas.Part {
 	return schemas.Part{Kind: schemas.PartImage, Text: "data:" + media + ";base64," + base64.StdEncoding.EncodeToString(data)}
 }
 
-// The files of a tool's result go over each wire where it has a place for them: whole, and
-// behind the results of all calls of the round. A model is told of those that it cannot be
-// shown.
+// The files of a tool's result are sent on each wire that supports them: whole, and after the
+// results of all calls of the round. A model is informed of files that it cannot be shown.
 func TestResultFiles(t *testing.T) {
 	t.Parallel()
 	megabyte := bytes.Repeat([]byte("picture!"), 1<<17)
@@ -45,7 +44,7 @@ func TestResultFiles(t *testing.T) {
 	unseen := quoted("seen\n" + wire.Unseen)
 	for name, tt := range map[string]struct {
 		file                            schemas.Part
-		openai, gemini2, gemini, ollama string // what the body holds
+		openai, gemini2, gemini, ollama string // parts of the body
 	}{
 		"a picture of a megabyte": {
 			picture("image/png", megabyte),
@@ -80,7 +79,7 @@ func TestResultFiles(t *testing.T) {
 	}
 }
 
-// refusing answers 400 with a text for as long as a body holds a string.
+// refusing answers 400 with a text while a body contains a string.
 type refusing struct {
 	service
 	holds, says string
@@ -96,8 +95,8 @@ func (r *refusing) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// A model that refuses files of results is asked again in another form, at last without
-// them, and is not sent them a second time.
+// If a model refuses files of results, the request is repeated in another form, at last without
+// them, and later requests do not contain them.
 func TestResultFiles_Refused(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -9,7 +9,7 @@ import (
 	"molar/providers"
 )
 
-// A library is a service that has one model, and refuses calls to others.
+// library is a service that has one model, and refuses calls to others.
 type library struct{}
 
 func (library) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -39,8 +39,8 @@ func (down) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusInternalServerError, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
 }
 
-// A model that is not there is an error that names the nearest one, in a call and where
-// the settings are checked.
+// The error of a missing model names the nearest one, both in a call and in the check of the
+// settings.
 func TestMissingModel(t *testing.T) {
 	t.Parallel()
 	for _, w := range wires() {

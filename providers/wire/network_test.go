@@ -18,15 +18,15 @@ import (
 	"molar/schemas"
 )
 
-// host is where the service of a [network] is.
+// host is the address of the service of a [network].
 const host = "llm.internal.example:8080"
 
-// A network is a server of HTTP that is reached through pipes, so that in a bubble its
-// time is the bubble's.
+// A network is an HTTP server that is reached through pipes, so that in a synctest bubble it uses
+// the bubble's clock.
 type network struct {
 	client *http.Client
 	asked  atomic.Int32 // calls of a model
-	busy   atomic.Int32 // those of them that are being answered
+	busy   atomic.Int32 // calls of a model that are being answered
 	answer http.HandlerFunc
 
 	conns  chan net.Conn
@@ -34,7 +34,7 @@ type network struct {
 	close  func()
 }
 
-// connect starts a service that answers each call of a model so.
+// connect starts a service that answers each call of a model with answer.
 func connect(t testing.TB, answer http.HandlerFunc) *network {
 	t.Helper()
 	n := &network{answer: answer, conns: make(chan net.Conn), closed: make(chan struct{})}
@@ -52,7 +52,7 @@ func connect(t testing.TB, answer http.HandlerFunc) *network {
 	return n
 }
 
-// serve starts the service of a wire, and returns the provider that speaks to it.
+// serve starts the service of a wire, and returns a provider for it.
 func (w adapter) serve(t testing.TB, does answering) (*network, providers.Provider) {
 	t.Helper()
 	n := connect(t, does(w))
@@ -63,7 +63,7 @@ func (w adapter) serve(t testing.TB, does answering) (*network, providers.Provid
 	return n, p
 }
 
-// letGo checks in a bubble that no call is being answered.
+// letGo checks in a synctest bubble that no call is still being answered.
 func (n *network) letGo(t testing.TB) {
 	t.Helper()
 	synctest.Wait()
@@ -107,18 +107,18 @@ func (n *network) Accept() (net.Conn, error) {
 // Close ends Accept.
 func (n *network) Close() error { n.close(); return nil }
 
-// Addr returns an address that says nothing.
+// Addr returns an address without meaning.
 func (n *network) Addr() net.Addr { return &net.UnixAddr{Net: "pipe"} }
 
-// question asks a model something.
+// question returns a simple request.
 func question() providers.Request {
 	return providers.Request{Model: "m", Pass: providers.PassAnswer, Messages: []schemas.Message{schemas.Text(schemas.RoleUser, "q")}}
 }
 
-// An answering answers a call in the form of a wire.
+// answering answers a call in the form of a wire.
 type answering func(w adapter) http.HandlerFunc
 
-// status answers with a status and what is said of it, pairs of header and value beside it.
+// status answers with a status, a message, and pairs of header and value.
 func status(code int, message string, header ...string) answering {
 	return func(a adapter) http.HandlerFunc {
 		body := ""
@@ -129,7 +129,7 @@ func status(code int, message string, header ...string) answering {
 	}
 }
 
-// page answers with these bytes on every wire.
+// page answers with this body on every wire.
 func page(code int, body string, header ...string) answering {
 	return func(adapter) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -142,7 +142,7 @@ func page(code int, body string, header ...string) answering {
 	}
 }
 
-// inTurn answers one call after the other, the last way for ever.
+// inTurn answers one call after the other, repeating the last answer.
 func inTurn(ways ...answering) answering {
 	return func(a adapter) http.HandlerFunc {
 		asked := 0
@@ -163,7 +163,7 @@ func mute(adapter) http.HandlerFunc {
 	return func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 }
 
-// A part is one of a stream.
+// A part is a piece of a stream.
 type part func(a adapter) string
 
 func say(text string) part  { return func(a adapter) string { return a.piece(text) } }
@@ -188,7 +188,7 @@ func silent(parts ...part) answering { return paced(0, mute, parts...) }
 // abort sends the parts and breaks the connection.
 func abort(parts ...part) answering { return paced(0, hangUp, parts...) }
 
-// paced sends each part after a pause, and then does what is last.
+// paced sends each part after a pause, and then runs last.
 func paced(pause time.Duration, last answering, parts ...part) answering {
 	return func(a adapter) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -210,7 +210,7 @@ func paced(pause time.Duration, last answering, parts ...part) answering {
 	}
 }
 
-// zipped compresses an answer, of which the last bytes are lost.
+// zipped compresses an answer and drops its last bytes.
 func zipped(way answering, lost int) answering {
 	return func(a adapter) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {

@@ -12,8 +12,8 @@ import (
 	"molar/schemas"
 )
 
-// A call that a model prints is a call on every wire, by the offered name of the tool or
-// by its own, however it is printed; nothing of it is shown.
+// A call that a model prints as text is a call on every wire, by the offered or the own name of
+// the tool, in any printed form; none of its text is shown.
 func TestPrintedCalls(t *testing.T) {
 	t.Parallel()
 	tool := schemas.ToolInfo{
@@ -48,13 +48,12 @@ func TestPrintedCalls(t *testing.T) {
 	}
 }
 
-// An answer that is none is asked for again on every wire, and told as an error when none
-// comes.
+// An empty answer is requested again on every wire, and is an error if the answers stay empty.
 func TestEmptyAnswers(t *testing.T) {
 	t.Parallel()
 	for _, w := range wires() {
 		for name, nothing := range map[string]string{"empty": w.end, "thoughts alone": w.thought("Let me see.") + w.end, "thoughts in the text": w.piece("<think>Let me see.</think>") + w.end} {
-			for _, answers := range []int{2, 9} { // the answer that comes at last
+			for _, answers := range []int{2, 9} { // the number of the first answer with content
 				asked := 0
 				s := &service{}
 				s.body = func() io.Reader {

@@ -15,7 +15,7 @@ import (
 	"molar/schemas"
 )
 
-// chunkings give a body whole, byte by byte, and in random pieces.
+// chunkings returns ways to read a body: whole, byte by byte, and in random pieces.
 func chunkings() map[string]func(string) io.Reader {
 	return map[string]func(string) io.Reader{
 		"whole":  func(s string) io.Reader { return strings.NewReader(s) },
@@ -28,7 +28,7 @@ type random struct{ src io.Reader }
 
 func (r *random) Read(p []byte) (int, error) { return r.src.Read(p[:min(len(p), 1+rand.N(37))]) }
 
-// read takes an answer in as the host does.
+// read receives an answer as the host does.
 func read(t *testing.T, p providers.Provider, req providers.Request) (reading, schemas.Message, error) {
 	t.Helper()
 	var got reading
@@ -61,8 +61,8 @@ func read(t *testing.T, p providers.Provider, req providers.Request) (reading, s
 	return got, said, failed
 }
 
-// Recorded answers of real services, in three chunkings: what is read of them, and what of
-// them goes back with the next request. MOLAR_TRANSCRIPTS names the folder that holds them.
+// Recorded answers of real services, in three chunkings: what is read from them, and what the
+// next request sends back. MOLAR_TRANSCRIPTS names their folder.
 func TestRecorded(t *testing.T) {
 	folder := os.Getenv("MOLAR_TRANSCRIPTS")
 	if folder == "" {
@@ -105,8 +105,8 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// goesBack checks that the calls of an answer are in the next request as they came, each
-// with its id or signature, and their results behind them in order.
+// goesBack checks that the next request contains the calls of an answer unchanged, each with its
+// id or signature, and then their results in order.
 func (r recording) goesBack(t *testing.T, adapter providers.Provider, s *service, req providers.Request, said schemas.Message, want reading) {
 	t.Helper()
 	results := schemas.Message{Role: schemas.RoleTool}
@@ -129,7 +129,7 @@ func (r recording) goesBack(t *testing.T, adapter providers.Provider, s *service
 		answered = len(list(contents[len(contents)-1].(object)["parts"]))
 		for i, id := range want.IDs {
 			if id == "" && i == 0 {
-				want.IDs[i] = got.IDs[i] // a stand-in may be there
+				want.IDs[i] = got.IDs[i] // a placeholder may be there
 			}
 		}
 	case "ollama":

@@ -12,14 +12,14 @@ import (
 	"testing"
 )
 
-// A recording is an answer of a service that somebody recorded.
+// A recording is a recorded answer of a service.
 type recording struct {
 	Source, URL string
 	I, Status   int
 	Response    json.RawMessage
 }
 
-// wire returns the adapter's wire; false for one that Molar does not speak.
+// wire returns the adapter of the recording's wire; false for one that Molar does not speak.
 func (r recording) wire() (adapter, bool) {
 	for i, path := range []string{"enerateContent", "/chat/completions", "/api/chat"} {
 		if strings.Contains(r.URL, path) {
@@ -29,8 +29,8 @@ func (r recording) wire() (adapter, bool) {
 	return adapter{}, false
 }
 
-// body is the answer as it came; one that was no stream is one event for Gemini, which is
-// always asked for a stream.
+// body returns the recorded answer; an answer that was not streamed is one event for Gemini,
+// whose answers are always streamed.
 func (r recording) body(t *testing.T) string {
 	t.Helper()
 	var text string
@@ -47,9 +47,8 @@ func (r recording) body(t *testing.T) string {
 	return compact.String() + "\n"
 }
 
-// recordings reads what a folder holds: http_pairs.jsonl, a line for each answer with url,
-// status and response, and below raw the documented examples of Ollama and what a client of
-// Gemini keeps of its own.
+// recordings reads a folder: http_pairs.jsonl, a line for each answer with url, status and
+// response, and in raw the documented examples of Ollama and the recordings of a Gemini client.
 func recordings(t *testing.T, folder string) []recording {
 	t.Helper()
 	var all []recording
@@ -115,7 +114,7 @@ func each(t *testing.T, path string, do func(line []byte) error) {
 	}
 }
 
-// A reading is what an answer says.
+// A reading is the content of an answer.
 type reading struct {
 	Text, Thinking string
 	Calls          []string // name and arguments
@@ -168,14 +167,14 @@ func canonical(args string) string {
 
 func list(v any) []any { l, _ := v.([]any); return l }
 
-// first is the list without all but its first element, which alone counts.
+// first returns the first element of a list, the only one that counts.
 func first(v any) []any { l := list(v); return l[:min(1, len(l))] }
 
 func text(v any) string { s, _ := v.(string); return s }
 
 func number(v any) int { n, _ := v.(float64); return int(n) }
 
-// finished takes in why an answer ended, in the words of the wires.
+// finished records why an answer ended, in the words of any wire.
 func (r *reading) finished(why any) {
 	switch s := strings.ToLower(text(why)); s {
 	case "":

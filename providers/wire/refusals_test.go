@@ -14,7 +14,7 @@ import (
 	"molar/schemas"
 )
 
-// A shelf keeps refusals for several processes.
+// shelf stores refusals for several processes.
 type shelf struct {
 	kept map[string]schemas.Refusal
 	err  error
@@ -71,7 +71,7 @@ func TestRefusals(t *testing.T) {
 		refresh(there)
 		holds(there, "gemini", tool, true)
 
-		// What one process forgets, the other learns.
+		// If one process forgets a refusal, the other does too.
 		stood, err := there.Forget(t.Context(), "a__x")
 		if diff := cmp.Diff([]schemas.Refusal{{Provider: "gemini", Tool: "a__x", Digest: stood[0].Digest, Reason: "too deep", At: time.Now()}}, stood); diff != "" || err != nil {
 			t.Errorf("%v %s", err, diff)
@@ -88,7 +88,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%v, %v; kept %v", stood, err, kept.kept)
 		}
 
-		// A store that fails takes nothing away.
+		// If the store fails, the refusals in memory remain.
 		here.Refuse(t.Context(), "gemini", tool, "too deep")
 		kept.err = errors.New("no store")
 		here.Refuse(t.Context(), "gemini", other, "too deep")

@@ -30,7 +30,7 @@ func (w adapter) sent(t *testing.T, req providers.Request) (object, http.Header)
 	return body, s.header
 }
 
-// added returns what a body has that another has not, or has otherwise.
+// added returns the fields of a body that another one lacks or has with other values.
 func added(before, after object) object {
 	more := object{}
 	for key, value := range after {
@@ -48,8 +48,8 @@ func added(before, after object) object {
 	return more
 }
 
-// Each setting is sent on each wire as the table of docs/configuration.md says: the test
-// reads the bodies, and the table for the names in them.
+// Each setting is sent on each wire as the table of docs/configuration.md describes: the test
+// compares the bodies, and checks that the table names the fields.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	docs, err := os.ReadFile("../../docs/configuration.md")
@@ -62,14 +62,14 @@ func TestSettings(t *testing.T) {
 	for _, tt := range []struct {
 		row                    string // of the table
 		set                    func(*providers.Request)
-		openai, gemini, ollama string // what it adds to the body
+		openai, gemini, ollama string // fields that the setting adds to the body
 	}{
 		{"`temperature`", func(r *providers.Request) { r.Temperature = new(0.25) }, `{"temperature":0.25}`, `{"generationConfig":{"temperature":0.25}}`, `{"options":{"temperature":0.25}}`},
 		{"`top_p`", func(r *providers.Request) { r.TopP = new(0.5) }, `{"top_p":0.5}`, `{"generationConfig":{"topP":0.5}}`, `{"options":{"top_p":0.5}}`},
 		{"`max_tokens`", func(r *providers.Request) { r.MaxTokens = 77 }, `{"max_completion_tokens":77}`, `{"generationConfig":{"maxOutputTokens":77}}`, `{"options":{"num_predict":77}}`},
 		{"a client's `seed`", func(r *providers.Request) { r.Seed = new(int64(7)) }, `{"seed":7}`, `{"generationConfig":{"seed":7}}`, `{"options":{"seed":7}}`},
 		{"a client's `stop`", func(r *providers.Request) { r.Stop = []string{"END"} }, `{"stop":["END"]}`, `{"generationConfig":{"stopSequences":["END"]}}`, `{"options":{"stop":["END"]}}`},
-		{"`thinking: off`", think(schemas.ThinkingOff), `{"reasoning_effort":"none"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"MINIMAL"}}}`, `{}`}, // `think: false` goes always
+		{"`thinking: off`", think(schemas.ThinkingOff), `{"reasoning_effort":"none"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"MINIMAL"}}}`, `{}`}, // `think: false` is always sent
 		{"`thinking: low`, `medium`, `high`", think(schemas.ThinkingLow), `{"reasoning_effort":"low"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"LOW","includeThoughts":true}}}`, `{"think":true}`},
 		{"`thinking: low`, `medium`, `high`", think(schemas.ThinkingMedium), `{"reasoning_effort":"medium"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"MEDIUM","includeThoughts":true}}}`, `{"think":true}`},
 		{"`thinking: low`, `medium`, `high`", think(schemas.ThinkingHigh), `{"reasoning_effort":"high"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"HIGH","includeThoughts":true}}}`, `{"think":true}`},
@@ -112,7 +112,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// names are the innermost keys of an object, but those that go along.
+// names returns the innermost keys of an object, except those that are always sent together with
+// others.
 func names(o object) map[string]bool {
 	all := map[string]bool{}
 	for key, value := range o {

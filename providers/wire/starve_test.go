@@ -13,8 +13,8 @@ import (
 	"molar/providers/chain"
 )
 
-// A small model that thinks is never left without tokens for the answer of the judge, the
-// language check or the summary, in whatever form it thinks.
+// A small model that thinks always has enough tokens for the answer of the judge, the language
+// check or the summary, in whatever form it thinks.
 func TestSmallAnswer_NotStarved(t *testing.T) {
 	t.Parallel()
 	const plan = "Is it about teeth? "
@@ -47,7 +47,8 @@ func TestSmallAnswer_NotStarved(t *testing.T) {
 							t.Fatalf("%+v, %v", got, err)
 						}
 					}
-					// Few tokens, then room for thoughts, then no bound; from then on none.
+					// First few tokens, then room for thoughts, then no limit; after that never a
+					// limit.
 					if diff := cmp.Diff([]string{"24", "1048", "", ""}, bounds); diff != "" {
 						t.Error(diff)
 					}

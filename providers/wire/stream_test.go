@@ -21,16 +21,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// all is a stream with all that streams hold; enough is how much of it says that the answer
-// is complete.
+// all returns a stream with all kinds of events; enough is the length after which the answer is
+// complete.
 func (w adapter) all() (stream string, enough int) {
 	said := w.piece("Hello, ") + w.idle + w.call("w__get_weather", `{"city":"a \" b"}`) + w.piece("wörld")
 	last, _, _ := strings.Cut(w.end, "\n")
 	return said + w.end, len(said) + len(strings.TrimRight(last, "\r"))
 }
 
-// A stream that is cut after any byte is an error after what had come, unless the answer was
-// whole already; calls come whole or not at all.
+// A stream that is cut after any byte is an error after the text so far, unless the answer was
+// already complete; calls are whole or missing.
 func TestStream_CutAnywhere(t *testing.T) {
 	t.Parallel()
 	const said, called = "Hello, wörld", `w__get_weather {"city":"a \" b"}`
@@ -52,7 +52,7 @@ func TestStream_CutAnywhere(t *testing.T) {
 	}
 }
 
-// However a stream is cut into pieces, and whatever ends its lines, it says the same.
+// However a stream is split, and whatever ends its lines, it reads the same.
 func TestStream_AnyChunking(t *testing.T) {
 	t.Parallel()
 	for _, w := range wires() {
@@ -79,7 +79,7 @@ func TestStream_AnyChunking(t *testing.T) {
 	}
 }
 
-// endless gives a text again and again.
+// endless repeats a text for ever.
 type endless struct {
 	text string
 	left int
@@ -96,7 +96,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A long answer passes in little memory.
+// A long answer needs little memory.
 func TestStream_LongAnswer(t *testing.T) {
 	const size, most = 12 << 20, 4 << 20
 	for _, w := range wires() {
@@ -125,7 +125,7 @@ func TestStream_LongAnswer(t *testing.T) {
 	}
 }
 
-// What a service repeats of a request shows no secret, wherever it does so.
+// If a service quotes the request, no secret in it is shown, wherever it is quoted.
 func TestFaults_TellNoSecret(t *testing.T) {
 	t.Parallel()
 	leak := func(r *http.Request) string {
@@ -161,8 +161,8 @@ func TestFaults_TellNoSecret(t *testing.T) {
 	}
 }
 
-// Whatever a service sends, on whatever wire, an answer ends once: with a reason or with one
-// error that has a kind; and it is the same in any pieces.
+// Whatever a service sends, on any wire, an answer ends once: with a finish reason or with one
+// error of a known kind; and in any chunking it is the same.
 func FuzzStream(f *testing.F) {
 	for _, w := range wires() {
 		whole, _ := w.all()

@@ -10,8 +10,8 @@ import (
 	"molar/schemas"
 )
 
-// What a model thinks aloud in its answer is thinking on every wire, in the passes that
-// people read along and in those that nobody does, however the answer is cut.
+// Thoughts that a model writes into its answer are thinking on every wire, in passes with and
+// without a reader, in any chunking.
 func TestThinkingAloud(t *testing.T) {
 	t.Parallel()
 	const plan, answer = "Be brief; 1 < 2.", "Brush twice, not < once."
@@ -45,9 +45,9 @@ func TestThinkingAloud(t *testing.T) {
 	}
 }
 
-// A model whose template opens the block itself ends it without having begun it. The first
-// time this shows only at the end of the thoughts; after that it is known, until the model
-// answers without a thought.
+// A model whose template opens the block ends it without having begun it. The first time this is
+// known only at the end of the thoughts; later it is remembered, until the model answers without
+// a thought.
 func TestThinkingAloud_OnlyEnds(t *testing.T) {
 	t.Parallel()
 	for _, w := range wires() {

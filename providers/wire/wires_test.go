@@ -18,41 +18,41 @@ import (
 	"molar/providers/openai"
 )
 
-// An adapter speaks to a service, whose form of answers is beside it.
+// An adapter describes a provider's wire and the form of its service's answers.
 type adapter struct {
 	name string
 	at   func(place) (providers.Provider, error)
-	// key and address are how errors name the settings that hold these.
+	// key and address are the names of these settings in errors.
 	key, address string
-	// piece is one event with a piece of text, thought one with reasoning, call one with a
-	// call; end follows the last, and cut where the model ran into its limit.
+	// piece is an event with a piece of text, thought one with reasoning, call one with a call;
+	// end follows the last one, and cut replaces it if the model reached its limit.
 	piece, thought func(text string) string
 	call           func(name, arguments string) string
 	end, cut       string
-	// because ends an answer that holds nothing, for a reason that nobody knows.
+	// because returns the end of an empty answer with an unknown reason.
 	because func(reason string) string
-	// refusal is the body beside a status of failure, broken an error inside a stream.
+	// refusal is the body of a failed request, broken an error inside a stream.
 	refusal, broken func(status int, message string) string
-	// idle is what keeps a stream alive and says nothing.
+	// idle keeps a stream alive without content.
 	idle string
 }
 
-// A place is where an adapter finds its service; without a host that is the default.
+// A place describes where an adapter finds its service; without a host it is the default.
 type place struct {
-	host   string // with its port, and https:// before it where it speaks TLS
+	host   string // with its port, and with https:// before it if it speaks TLS
 	client *http.Client
 	first  time.Duration // the wait for the first output
 	log    *slog.Logger
 }
 
-// Secrets of a place, each of which adapters know from their settings.
+// The secrets of a place, all of which adapters know from their settings.
 const (
 	secretKey = "sk-secret-1234"
 	password  = "hunter2"
 	signature = "hunter2hunter2"
 )
 
-// base is the address of a place, with what may stand before and behind the host.
+// base returns the address of a place, with an optional user and path.
 func (p place) base(user, path string) string {
 	if p.host == "" {
 		return ""
@@ -64,7 +64,7 @@ func (p place) base(user, path string) string {
 	return scheme + user + host + path
 }
 
-// on returns the provider of a wire on a transport, over one whose every answer is this body.
+// on returns the provider of a wire with the given transport.
 func (w adapter) on(t testing.TB, transport http.RoundTripper) providers.Provider {
 	t.Helper()
 	p, err := w.at(place{client: &http.Client{Transport: transport}})
@@ -79,12 +79,12 @@ func (w adapter) over(t testing.TB, body func() io.Reader) providers.Provider {
 	return w.on(t, &service{body: body})
 }
 
-// named puts the names of the wire's settings into a text.
+// named replaces the placeholders in a text by the names of the wire's settings.
 func (w adapter) named(text string) string {
 	return strings.NewReplacer("{key}", w.key, "{address}", w.address).Replace(text)
 }
 
-// says is an answer in pieces of n bytes.
+// says returns an answer in pieces of n bytes.
 func (w adapter) says(text string, n int) string {
 	var b strings.Builder
 	for ; text != ""; text = text[min(n, len(text)):] {
@@ -95,7 +95,7 @@ func (w adapter) says(text string, n int) string {
 
 func quoted(s string) string { data, _ := json.Marshal(s); return string(data) }
 
-// wires are the adapters that speak to a service.
+// wires returns the adapters that speak to a service.
 func wires() []adapter { return []adapter{geminis(), openais(), ollamas()} }
 
 func geminis() adapter {
@@ -183,7 +183,7 @@ func ollamas() adapter {
 	}
 }
 
-// A service answers every call with the same body; it keeps the last request that was one.
+// A service answers every call with the same body and stores the last request.
 type service struct {
 	body   func() io.Reader
 	sent   []byte
@@ -202,7 +202,7 @@ func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(body), Request: req}, nil
 }
 
-// beside answers what adapters ask beside the calls of a model; it returns nil for those.
+// beside answers the other requests of adapters; for calls of models it returns nil.
 func beside(req *http.Request) io.Reader {
 	switch path := req.URL.Path; {
 	case strings.HasSuffix(path, "/api/show"):
@@ -215,7 +215,7 @@ func beside(req *http.Request) io.Reader {
 	return nil
 }
 
-// Each service with models has an adapter in these tables.
+// These tables have an adapter for each service with models.
 func TestWires_CoverTheServices(t *testing.T) {
 	t.Parallel()
 	var adapters []string
