@@ -19,7 +19,7 @@ import (
 	"molar/schemas"
 )
 
-// configs returns servers of these names, reached in one way.
+// configs returns servers with these names and the same command.
 func configs(names ...string) []transport.ServerConfig {
 	var list []transport.ServerConfig
 	for _, name := range names {
@@ -28,8 +28,8 @@ func configs(names ...string) []transport.ServerConfig {
 	return list
 }
 
-// dialLog counts the dialings of each server; its tool answers with the server's
-// first argument, or hangs until its ctx or its connection ends.
+// dialLog counts the dialings of each server. A server's tool answers with its first argument, or
+// hangs until its context or its connection ends.
 type dialLog struct {
 	mu     sync.Mutex
 	dialed map[string]int
@@ -211,7 +211,7 @@ func TestApply_CallsUnderWayMayEnd(t *testing.T) {
 				if took := time.Since(began); took != 0 {
 					t.Errorf("apply took %s", took)
 				}
-				result, err := m.Call(t.Context(), "s", "a", nil) // waits for the successor
+				result, err := m.Call(t.Context(), "s", "a", nil) // waits for the new server
 				if err != nil || string(result.Output) != `"second"` || time.Since(began) != tc.took {
 					t.Errorf("%s, %v after %s", result.Output, err, time.Since(began))
 				}
@@ -296,7 +296,7 @@ func (h *countingHandler) Handle(ctx context.Context, session string, msg json.R
 	return handler(func(context.Context, string, string, json.RawMessage) string { return `{}` }).Handle(ctx, session, msg)
 }
 
-// Whoever reloads has perhaps repaired a server that waits for its next try.
+// A reload may follow the repair of a server that waits for its next try.
 func TestApply_TriesAFailedServerAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &fakeDialer{next: func(attempt int) (*fakeConn, error) {
@@ -307,7 +307,7 @@ func TestApply_TriesAFailedServerAtOnce(t *testing.T) {
 		}}
 		m := d.manager(t)
 		defer func() { _ = m.Close() }()
-		time.Sleep(3 * time.Minute) // now the waits are a minute long
+		time.Sleep(3 * time.Minute) // by now the waits are a minute long
 		for before := d.count(); before < 10; before++ {
 			if _, err := m.Apply(t.Context(), []transport.ServerConfig{{Name: "s", Command: "x"}}); err != nil {
 				t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"molar/schemas"
 )
 
-// captured keeps the connections that a manager dials, so that a benchmark can
-// compare a call with the raw request below it.
+// captured stores the connection that a manager dials, so that a benchmark can compare a call
+// with the raw request.
 type captured struct{ conn transport.Conn }
 
 func (c *captured) wrap(dial transport.Dialer) transport.Dialer {
@@ -44,8 +44,8 @@ func attached(b *testing.B, cfg mcpclients.Config) *mcpclients.Manager {
 	return m
 }
 
-// BenchmarkCall compares a call through the manager with the raw request: the
-// difference is what the manager adds.
+// BenchmarkCall compares a call through the manager with the raw request; the difference is the
+// manager's cost.
 func BenchmarkCall(b *testing.B) {
 	h := handler(func(context.Context, string, string, json.RawMessage) string {
 		return `{"content":[{"type":"text","text":"{\"a\":1}"}]}`
@@ -84,7 +84,7 @@ func BenchmarkCatalogue_Snapshot(b *testing.B) {
 	}
 }
 
-// twenty configures stub servers that wait before they answer.
+// twenty returns stub servers that wait before they answer.
 func twenty(wait time.Duration) []transport.ServerConfig {
 	var list []transport.ServerConfig
 	for i := range 20 {
@@ -93,8 +93,8 @@ func twenty(wait time.Duration) []transport.ServerConfig {
 	return list
 }
 
-// BenchmarkApply_OneOfTwenty changes one server among twenty and waits until it is
-// ready again; its own start is the benchmark beside it.
+// BenchmarkApply_OneOfTwenty changes one server of twenty and waits until it is ready again; the
+// second benchmark measures that server's start alone.
 func BenchmarkApply_OneOfTwenty(b *testing.B) {
 	list := twenty(0)
 	m := attached(b, servers(list...))
@@ -136,7 +136,7 @@ func TestManager_TwentyServersAttachTogether(t *testing.T) {
 		}
 	}
 	t.Logf("20 servers that wait 300 ms attached in %s", took)
-	if took > 1500*time.Millisecond { // one after the other they would take 6 s
+	if took > 1500*time.Millisecond { // one after the other takes 6 s
 		t.Errorf("attached only after %s", took)
 	}
 }

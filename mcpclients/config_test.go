@@ -51,7 +51,8 @@ func TestNew_RejectsBadConfig(t *testing.T) {
 	})
 }
 
-// A server whose variables are not set is listed with what to set, and starts once they are.
+// A server with missing variables is listed with the variables to set, and starts once they are
+// set.
 func TestNew_UnsetVariable(t *testing.T) {
 	const why = "molar.yaml:2: mcpServers.s.url: environment variable KEY is not set; set it"
 	lacking := transport.ServerConfig{Name: "s", Unset: why}

@@ -16,7 +16,7 @@ import (
 	"molar/schemas"
 )
 
-// troublemakers are 26 servers of which each fails in a way of its own kind, for ever.
+// troublemakers returns 26 servers, each of which fails for ever in its own way.
 func troublemakers(t *testing.T) []transport.ServerConfig {
 	t.Helper()
 	answers := func(h http.HandlerFunc) string { return serveHTTP(t, h).URL }
@@ -26,7 +26,7 @@ func troublemakers(t *testing.T) []transport.ServerConfig {
 		"broken":  answers(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }),
 		"page":    answers(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello</html>") }),
 		"hangs": answers(func(_ http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // else the server does not see that the caller left
+			_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that the caller left
 			<-r.Context().Done()
 		}),
 	}
@@ -40,12 +40,12 @@ func troublemakers(t *testing.T) []transport.ServerConfig {
 		}
 	}
 	for i := range all {
-		all[i].StartTimeout = time.Second // so that each fails, and is tried again, a few times
+		all[i].StartTimeout = time.Second // short enough for each to fail, and be tried again, a few times
 	}
 	return all
 }
 
-// latency makes calls one after the other and returns how long the slowest of a hundred takes.
+// latency makes calls one after the other and returns the 99th percentile of their durations.
 func latency(t *testing.T, m *mcpclients.Manager, calls int) time.Duration {
 	t.Helper()
 	took := make([]time.Duration, calls)
@@ -55,15 +55,15 @@ func latency(t *testing.T, m *mcpclients.Manager, calls int) time.Duration {
 			t.Fatalf("%s, %v", result.Output, err)
 		}
 		took[i] = time.Since(began)
-		time.Sleep(5 * time.Millisecond) // spread over the tries of the others
+		time.Sleep(5 * time.Millisecond) // spread the calls over the tries of the other servers
 	}
 	slices.Sort(took)
 	t.Logf("%d calls: median %s, p99 %s", calls, took[calls/2].Round(time.Microsecond), took[calls*99/100].Round(time.Microsecond))
 	return took[calls*99/100]
 }
 
-// A good server is called as fast beside 26 bad ones as alone, give or take what their
-// processes cost the machine.
+// A call of a good server is as fast among 26 bad ones as alone, apart from the load of their
+// processes.
 func TestManager_GoodBesideBad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("calls are made for some seconds")

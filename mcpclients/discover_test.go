@@ -106,7 +106,7 @@ func TestManager_AttachesInParallel(t *testing.T) {
 		}
 	}
 	t.Logf("10 servers that wait 700 ms attached in %s", took)
-	if took > 6*time.Second { // one after the other they would take 7 s
+	if took > 6*time.Second { // one after the other takes 7 s
 		t.Errorf("attached only after %s", took)
 	}
 }

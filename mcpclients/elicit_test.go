@@ -20,7 +20,7 @@ import (
 	"molar/schemas"
 )
 
-// booking is the form that the servers of these tests want filled in.
+// booking returns the form that the servers of these tests request.
 func booking() mcp.ElicitationParams {
 	return mcp.ElicitationParams{
 		Mode: mcp.ElicitationModeForm, Message: "When should the dentist see you?",
@@ -32,7 +32,7 @@ func booking() mcp.ElicitationParams {
 	}
 }
 
-// askingServer asks in the middle of a call.
+// askingServer returns a server that asks during a call.
 func askingServer() http.Handler {
 	s := server.NewMCPServer("asking", "1", server.WithToolCapabilities(true), server.WithElicitation())
 	s.AddTool(mcp.NewTool("book"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -46,7 +46,7 @@ func askingServer() http.Handler {
 	return server.NewStreamableHTTPServer(s, server.WithStateful(true))
 }
 
-// answering attaches to one server with a person who answers so.
+// answering attaches one server, with elicit as the person who answers.
 func answering(t *testing.T, cfg transport.ServerConfig, elicit mcpclients.Elicitor) *mcpclients.Manager {
 	t.Helper()
 	all := servers(cfg)
@@ -104,7 +104,8 @@ func TestManager_AnswersAServersQuestion(t *testing.T) {
 	})
 }
 
-// statelessServer answers a call with a question, and wants the call again.
+// statelessServer returns a server that answers a call with a question, and expects the call
+// again.
 func statelessServer(calls *atomic.Int32) http.Handler {
 	s := server.NewMCPServer("stateless", "1", server.WithToolCapabilities(true), server.WithElicitation())
 	ask := func() (*mcp.CallToolResult, error) {
@@ -166,8 +167,7 @@ func TestManager_CloseEndsAQuestion(t *testing.T) {
 	closeWhileAsking(t, overHTTP(web.URL), "book")
 }
 
-// closeWhileAsking closes the manager while a person thinks about the question that
-// the tool asks.
+// closeWhileAsking closes the manager while the person has not answered the tool's question yet.
 func closeWhileAsking(t *testing.T, cfg transport.ServerConfig, tool string) {
 	t.Helper()
 	asked := make(chan struct{}, 1)
@@ -189,12 +189,12 @@ func closeWhileAsking(t *testing.T, cfg transport.ServerConfig, tool string) {
 	if err := <-ended; err == nil {
 		t.Error("the call was answered")
 	}
-	if took := time.Since(began); took > 8*time.Second { // a process has 5 s to end
+	if took := time.Since(began); took > 8*time.Second { // a process has 5 s to exit
 		t.Errorf("closing took %s", took)
 	}
 }
 
-// A fork of the asking server, whose calls wait until all have come.
+// gatheringServer returns a variant of the asking server whose calls wait until all have come.
 func gatheringServer(calls int) http.Handler {
 	var come, answered sync.WaitGroup
 	come.Add(calls)
@@ -215,8 +215,8 @@ func gatheringServer(calls int) http.Handler {
 	return server.NewStreamableHTTPServer(s, server.WithStateful(true))
 }
 
-// A question in a call goes to the person of the call, and to nobody when the calls of
-// several people are under way.
+// A question during a call goes to the person of the call, and to nobody while calls of several
+// people are running.
 func TestManager_AsksThePersonOfTheCall(t *testing.T) {
 	person := func(day string) *schemas.Person {
 		return &schemas.Person{Ask: accept(map[string]json.RawMessage{"day": json.RawMessage(`"` + day + `"`)})}
@@ -252,7 +252,7 @@ func TestManager_AsksThePersonOfTheCall(t *testing.T) {
 	}
 }
 
-// While a person thinks, the time of the call stands still.
+// While the person thinks, the timeout of the call is paused.
 func TestManager_AQuestionTakesNoTimeOfTheCall(t *testing.T) {
 	t.Parallel()
 	web := serveHTTP(t, askingServer())
@@ -270,7 +270,7 @@ func TestManager_AQuestionTakesNoTimeOfTheCall(t *testing.T) {
 	}
 }
 
-// A server may send a person to an address, which must be one that a browser opens.
+// A server may ask a person to open an address, which must be one for a browser.
 func TestManager_AsksToOpenAnAddress(t *testing.T) {
 	for _, tc := range []struct{ address, want string }{
 		{"https://bank.example/confirm?id=1", `accept null`},

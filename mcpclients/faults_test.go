@@ -27,7 +27,7 @@ import (
 	"molar/schemas"
 )
 
-// memoryLimit is how much the heap may grow through any fault.
+// memoryLimit bounds the growth of the heap in any fault, in bytes.
 const memoryLimit = 32 << 20
 
 func TestFault_FloodsCostLittleMemory(t *testing.T) {
@@ -44,7 +44,7 @@ func TestFault_FloodsCostLittleMemory(t *testing.T) {
 			began := time.Now()
 			result, err := m.Call(t.Context(), "s", tc.tool, nil)
 			took := time.Since(began)
-			runtime.ReadMemStats(&after) // HeapSys only grows, so it shows the highest point
+			runtime.ReadMemStats(&after) // HeapSys only grows, so it is the maximum
 			grown := int64(after.HeapSys) - int64(before.HeapSys)
 			t.Logf("%s: %s, heap grown by %d KiB", tc.tool, took.Round(time.Millisecond), grown>>10)
 			if err != nil || string(result.Output) != tc.want {
@@ -57,8 +57,8 @@ func TestFault_FloodsCostLittleMemory(t *testing.T) {
 	}
 }
 
-// backIn returns how long it takes until the only server has been away and is ready
-// again, without any call.
+// backIn returns the time until the only server has been lost and is ready again, without any
+// call.
 func backIn(t *testing.T, m *mcpclients.Manager, since time.Time) time.Duration {
 	t.Helper()
 	waitFor(t, "the server is ready again", func() bool {
@@ -121,8 +121,7 @@ func TestFault_StoppedInMidCall(t *testing.T) {
 	waitFor(t, "the stopped process is gone", func() bool { return !alive(pid) })
 }
 
-// A restartable is a server on an address of its own that can be killed and started
-// again.
+// restartable is a server on a fixed address that can be killed and started again.
 type restartable struct {
 	addr    string
 	handler func() http.Handler
@@ -175,12 +174,12 @@ func TestFault_WebServerKilledInMidCall(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			took := time.Since(killed)
-			// Until the loss is noticed everywhere, a call may still be sent and lost.
+			// Until every part has noticed the loss, a call may still be sent and lost.
 			_, err := m.Call(t.Context(), "web", "add", nil)
 			if !errors.Is(err, transport.ErrUnavailable) && !errors.Is(err, transport.ErrLost) || errors.Is(err, context.Canceled) {
 				t.Errorf("while it is down: %v", err)
 			}
-			time.Sleep(1500 * time.Millisecond) // a real outage, which no fake clock can bring
+			time.Sleep(1500 * time.Millisecond) // a real outage, which a fake clock cannot simulate
 			again := time.Now()
 			web.start(t)
 			defer func() { _ = web.server.Close() }()
@@ -206,7 +205,7 @@ func TestFault_LateAnswerIsDropped(t *testing.T) {
 	if _, err := m.Call(t.Context(), "s", "late", nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
-	for range 3 { // the late answer comes during these
+	for range 3 { // the late answer comes during these calls
 		if result, err := m.Call(t.Context(), "s", "slow", nil); err != nil || string(result.Output) != `"slept"` {
 			t.Errorf("%s, %v", result.Output, err)
 		}
@@ -216,7 +215,7 @@ func TestFault_LateAnswerIsDropped(t *testing.T) {
 func TestFault_ProgressOverStdio(t *testing.T) {
 	t.Parallel()
 	server := bad("s")
-	server.Timeout = 400 * time.Millisecond // the call takes 600 ms
+	server.Timeout = 400 * time.Millisecond // less than the 600 ms of the call
 	m := start(t, servers(server))
 	if result, err := m.Call(t.Context(), "s", "progress", nil); err != nil || string(result.Output) != `"done"` {
 		t.Errorf("%s, %v", result.Output, err)

@@ -11,8 +11,8 @@ import (
 	"molar/schemas"
 )
 
-// A server that was cut off because it writes without end is started again ever more
-// seldom, and its status says so until it is quiet.
+// A server that was cut off because it writes without end is restarted at growing intervals, and
+// its status shows the reason until it stops.
 func TestSupervise_ACutOffServerIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		flood := fmt.Errorf("%w: %w", transport.ErrLost, &transport.FloodError{})

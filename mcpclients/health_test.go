@@ -49,7 +49,7 @@ func TestSupervise_APingAnsweredInTimeForgetsTheMiss(t *testing.T) {
 						time.Sleep(5 * time.Second)
 						return nil, context.DeadlineExceeded
 					}
-					return nil, &transport.RPCError{Code: -32601, Message: "no ping"} // an answer all the same
+					return nil, &transport.RPCError{Code: -32601, Message: "no ping"} // an answer nevertheless
 				}
 				return answerTools(method, p)
 			}}, nil
@@ -159,7 +159,7 @@ func TestSupervise_AServerThatAlwaysChangesIsReadOnceASecond(t *testing.T) {
 func TestCall_ProgressExtendsTheLimit(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
-		signs int // of progress, one every 40 s
+		signs int // progress notifications, one every 40 s
 		token string
 		want  time.Duration // after which the call times out
 	}{
@@ -200,7 +200,7 @@ func TestCall_RepeatsAMarkedToolOnce(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		rules schemas.ToolRules
-		lost  int // how many calls are lost
+		lost  int // the number of lost calls
 		calls int
 		ok    bool
 	}{

@@ -14,7 +14,7 @@ import (
 	"molar/schemas"
 )
 
-// A handler answers in process: the handshake itself, the rest by its function.
+// handler answers in process: the handshake itself, other requests by the function.
 type handler func(ctx context.Context, session, method string, params json.RawMessage) (result string)
 
 func (h handler) Handle(ctx context.Context, session string, msg json.RawMessage) json.RawMessage {
@@ -70,8 +70,8 @@ func TestInProcess(t *testing.T) {
 	}
 }
 
-// A server of the host itself is told whose conversations a prompt may read; others are told
-// nothing of people.
+// A server of the host itself is informed whose conversations a prompt may read; other servers
+// get no data about people.
 func TestInProcess_PromptOfAnOwner(t *testing.T) {
 	asked := ""
 	m := start(t, servers(inProcess(func(_ context.Context, _, _ string, params json.RawMessage) string {
@@ -95,8 +95,8 @@ func TestInProcess_BlockedHandler(t *testing.T) {
 	}
 }
 
-// BenchmarkInProcess_Request shows what the manager adds to the handler's own
-// cost, with an answer of 2 KiB.
+// BenchmarkInProcess_Request shows the manager's cost in addition to the handler's, with an
+// answer of 2 KiB.
 func BenchmarkInProcess_Request(b *testing.B) {
 	answer := `{"text":"` + strings.Repeat("x", 2<<10) + `"}`
 	h := handler(func(context.Context, string, string, json.RawMessage) string { return answer })

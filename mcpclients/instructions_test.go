@@ -13,7 +13,7 @@ import (
 	"molar/mcpclients/transport"
 )
 
-// The instructions of a server are kept while its tools are known, in bounds.
+// A server's instructions are stored as long as its tools are known, up to a maximum length.
 func TestManager_Instructions(t *testing.T) {
 	hello, err := json.Marshal(map[string]any{
 		"protocolVersion": "2025-11-25", "capabilities": map[string]any{},

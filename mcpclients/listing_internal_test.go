@@ -23,7 +23,7 @@ func TestDecodeTool_CleansTexts(t *testing.T) {
 	}
 }
 
-// A pageConn answers tools/list with one page.
+// pageConn answers tools/list with one page.
 type pageConn struct {
 	transport.Conn
 	page json.RawMessage

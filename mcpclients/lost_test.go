@@ -14,8 +14,8 @@ import (
 	"molar/mcpclients/transport"
 )
 
-// A lost server's tools stay known, nobody but their callers waits for it, and a call
-// brings it back.
+// The tools of a lost server stay known, only their callers wait for it, and a call reconnects
+// it.
 func TestManager_ALostServerIsWaitedForByItsCallersAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		crash := fmt.Errorf("%w: it fell over", transport.ErrLost)
@@ -59,7 +59,7 @@ func TestManager_ALostServerIsWaitedForByItsCallersAlone(t *testing.T) {
 	})
 }
 
-// A first start is waited for; one that failed is over, and its server is not lost.
+// A first start is waited for; after a failed one the server is neither starting nor lost.
 func TestManager_WaitStarting(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

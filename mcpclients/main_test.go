@@ -17,8 +17,8 @@ import (
 	"molar/schemas"
 )
 
-// serveVar makes the test binary itself a well-behaved MCP server, built with
-// another implementation than the client's.
+// serveVar makes the test binary a well-behaved MCP server, built with another implementation
+// than the client's.
 const serveVar = "MOLAR_TEST_SERVE"
 
 // badServer is the path of the misbehaving server, built once for all tests.
@@ -37,8 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(testMain(m))
 }
 
-// hostVar makes the test binary a host of the server with this path, until it is
-// killed.
+// hostVar makes the test binary a host of the server at this path, until it is killed.
 const hostVar = "MOLAR_TEST_HOST"
 
 func hostUntilKilled() {
@@ -62,7 +61,7 @@ func testMain(m *testing.M) int {
 	if code := m.Run(); code != 0 {
 		return code
 	}
-	// All tests have cleaned up.
+	// All tests have cleaned up by now.
 	if err := goleak.Find(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -70,7 +69,7 @@ func testMain(m *testing.M) int {
 	return 0
 }
 
-// goodServer is a real server with a few tools.
+// goodServer returns a real server with a few tools.
 func goodServer() *server.MCPServer {
 	s := server.NewMCPServer("good", "2.0.0", server.WithToolCapabilities(true), server.WithRecovery(), server.WithPaginationLimit(2))
 	s.AddTool(mcp.NewTool("add", mcp.WithNumber("a"), mcp.WithNumber("b")),
@@ -91,13 +90,13 @@ func goodServer() *server.MCPServer {
 	return s
 }
 
-// bad configures the misbehaving server.
+// bad returns the configuration of the misbehaving server.
 func bad(name string, flags ...string) transport.ServerConfig {
 	return transport.ServerConfig{Name: name, Command: badServer, Args: flags}
 }
 
-// start starts a manager and waits until no server is starting. What it leaves
-// running after Close fails the test.
+// start starts a manager and waits until no server is starting. Processes and goroutines that
+// remain after Close fail the test.
 func start(t *testing.T, cfg mcpclients.Config) *mcpclients.Manager {
 	t.Helper()
 	m, err := mcpclients.New(cfg)
@@ -132,8 +131,8 @@ func status(t *testing.T, m *mcpclients.Manager) schemas.ServerStatus {
 	return all[0]
 }
 
-// waitFor polls until ok, for at most 10 s. It watches other processes, which no
-// fake clock can drive.
+// waitFor polls until ok, for at most 10 s. It waits for other processes, which a fake clock
+// cannot drive.
 func waitFor(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(5 * time.Millisecond)

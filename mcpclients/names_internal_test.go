@@ -22,7 +22,7 @@ func TestOfferNames(t *testing.T) {
 		got[tool.Server+"/"+tool.ToolName] = regexp.MustCompile(`_[0-9a-f]{8}$`).ReplaceAllString(tool.Name, "_HASH")
 	}
 	want := map[string]string{
-		"a/b__c": "a__b__c_HASH", "a__b/c": "a__b__c_HASH", // neither has the better claim
+		"a/b__c": "a__b__c_HASH", "a__b/c": "a__b__c_HASH", // neither has precedence
 		"a/x.y": "a__x_y_HASH", "a/x_y": "a__x_y",
 		"máy chủ/tìm": "m_y_ch___t_m", "s/" + long: "s__" + long[:52] + "_HASH",
 		"9/nine": "_9__nine", "ok/fine-name": "ok__fine-name",

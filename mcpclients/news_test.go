@@ -19,7 +19,7 @@ import (
 	"molar/schemas"
 )
 
-// newsManager attaches to a server whose tools say what say does, by the name of the tool.
+// newsManager attaches a server each of whose tools calls say with the tool's name.
 func newsManager(t *testing.T, log *slog.Logger, say func(notify transport.Notify, tool string, token json.RawMessage)) *mcpclients.Manager {
 	t.Helper()
 	m, err := mcpclients.New(mcpclients.Config{
@@ -53,7 +53,7 @@ func newsManager(t *testing.T, log *slog.Logger, say func(notify transport.Notif
 	return m
 }
 
-// ears are a person who only listens.
+// ears records a person's news.
 type ears struct {
 	mu    sync.Mutex
 	heard []schemas.News
@@ -67,8 +67,8 @@ func (e *ears) person() *schemas.Person {
 	}}
 }
 
-// What a server says of its progress reaches the person of the call, with the tool; a line of
-// its log reaches the only one, and the host's log.
+// Progress that a server reports is sent to the person of the call, with the tool; a line of its
+// log goes to the person if there is only one, and to the host's log.
 func TestManager_News(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -106,7 +106,8 @@ func TestManager_News(t *testing.T) {
 	})
 }
 
-// A server that says a thousand things a second is heard a few times, and its end is told.
+// Of a server that sends a thousand messages a second only a few are passed on, including the
+// last one.
 func TestManager_NewsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newsManager(t, nil, func(notify transport.Notify, _ string, token json.RawMessage) {
@@ -139,7 +140,7 @@ func TestManager_NewsAreBounded(t *testing.T) {
 	})
 }
 
-// With calls of two people under way a line of the log reaches neither.
+// While calls of two people are running, a line of the log goes to neither.
 func TestManager_NewsReachNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newsManager(t, nil, func(notify transport.Notify, tool string, token json.RawMessage) {

@@ -20,10 +20,10 @@ import (
 	"molar/schemas"
 )
 
-// The tests of this file attach to servers of others, which .ci/npm installs.
+// The tests of this file attach third-party servers, which .ci/npm installs.
 
-// fromNPM returns what starts a server of the official collection under node,
-// writing its process id into pidFile first.
+// fromNPM returns the command of a server of the official collection under node, which first
+// writes its process id into pidFile.
 func fromNPM(t *testing.T, server, pidFile string, args ...string) []string {
 	t.Helper()
 	script := npm.Installed(t, "npm", "node_modules", "@modelcontextprotocol", server, "dist", "index.js")
@@ -59,8 +59,7 @@ func (h *heard) count(method string) int {
 	return h.counts[method]
 }
 
-// listening attaches to one server, hears its notifications and answers what it
-// asks.
+// listening attaches one server, counts its notifications and answers its questions.
 func listening(t *testing.T, cfg transport.ServerConfig) (*mcpclients.Manager, *heard) {
 	t.Helper()
 	ears := &heard{counts: map[string]int{}}
@@ -74,13 +73,13 @@ func listening(t *testing.T, cfg transport.ServerConfig) (*mcpclients.Manager, *
 	return m, ears
 }
 
-// want calls a tool of the server "real" and looks for a text in its answer.
+// want calls a tool of the server "real" and expects a text in its result.
 func want(t *testing.T, m *mcpclients.Manager, tool, args, text string) {
 	t.Helper()
 	wantOf(t, m, "real", tool, args, text)
 }
 
-// wantOf does so with a tool of any server.
+// wantOf calls a tool of any server and expects a text in its result.
 func wantOf(t *testing.T, m *mcpclients.Manager, server, tool, args, text string) {
 	t.Helper()
 	result, err := m.Call(t.Context(), server, tool, json.RawMessage(args))
@@ -89,7 +88,7 @@ func wantOf(t *testing.T, m *mcpclients.Manager, server, tool, args, text string
 	}
 }
 
-// wantRefused calls a tool that must report an error with this text.
+// wantRefused calls a tool that must return an error with this text.
 func wantRefused(t *testing.T, m *mcpclients.Manager, tool, args, text string) {
 	t.Helper()
 	result, err := m.Call(t.Context(), "real", tool, json.RawMessage(args))
@@ -108,7 +107,7 @@ func TestNPM_EverythingOverStdio(t *testing.T) {
 	closeWhileAsking(t, cfg, "trigger-elicitation-request")
 }
 
-// everything does what a user of server-everything would, over any transport.
+// everything runs the tools of server-everything, over any transport.
 func everything(t *testing.T, m *mcpclients.Manager, ears *heard) {
 	t.Helper()
 	if st := status(t, m); st.Tools < 12 || st.Protocol != transport.DefaultProtocol || st.Version == "" {
@@ -123,7 +122,7 @@ func everything(t *testing.T, m *mcpclients.Manager, ears *heard) {
 	want(t, m, "get-structured-content", `{"location":"Chicago"}`, `"temperature":36`)
 	want(t, m, "get-tiny-image", `null`, "image/png")
 	want(t, m, "get-resource-links", `{"count":2}`, "demo://")
-	want(t, m, "trigger-elicitation-request", `{}`, "It was a dark and stormy night.") // a default
+	want(t, m, "trigger-elicitation-request", `{}`, "It was a dark and stormy night.") // a default value
 	wantRefused(t, m, "get-sum", `{"a":"forty"}`, "expected number")
 	wantRefused(t, m, "no-such-tool", `{}`, "no-such-tool")
 	progress(t, m, ears)
@@ -131,8 +130,8 @@ func everything(t *testing.T, m *mcpclients.Manager, ears *heard) {
 	abandonedCall(t, m)
 }
 
-// changes waits for the news that the server's list changed when it was told that
-// the client is ready.
+// changes waits for the notification that the server sends once the client is ready: its list has
+// changed.
 func changes(t *testing.T, ears *heard) {
 	t.Helper()
 	waitFor(t, "the server says that its list changed", func() bool {
@@ -140,7 +139,7 @@ func changes(t *testing.T, ears *heard) {
 	})
 }
 
-// progress asks for news of a long operation.
+// progress requests progress notifications of a long operation.
 func progress(t *testing.T, m *mcpclients.Manager, ears *heard) {
 	t.Helper()
 	before := ears.count("notifications/progress")
@@ -154,7 +153,7 @@ func progress(t *testing.T, m *mcpclients.Manager, ears *heard) {
 	waitFor(t, "three steps were reported", func() bool { return ears.count("notifications/progress") == before+3 })
 }
 
-// manyCalls checks that answers find their callers.
+// manyCalls checks that each answer goes to its caller.
 func manyCalls(t *testing.T, m *mcpclients.Manager) {
 	t.Helper()
 	var calls sync.WaitGroup
@@ -170,8 +169,7 @@ func manyCalls(t *testing.T, m *mcpclients.Manager) {
 	calls.Wait()
 }
 
-// abandonedCall checks that a caller who goes away is let go at once and costs the
-// others nothing.
+// abandonedCall checks that a cancelled call returns at once and does not affect the others.
 func abandonedCall(t *testing.T, m *mcpclients.Manager) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -184,9 +182,9 @@ func abandonedCall(t *testing.T, m *mcpclients.Manager) {
 	want(t, m, "echo", `{"message":"still here"}`, "still here")
 }
 
-// killInMidCall ends the server under a call, and starts it again where the
-// manager does not do so itself. The call must fail soon and say that nobody knows
-// its effect; later ones must work again.
+// killInMidCall stops the server during a call, and starts it again if the manager does not do so
+// itself. The call must fail soon with an error that its effect is unknown; later calls must work
+// again.
 func killInMidCall(t *testing.T, m *mcpclients.Manager, stop, again func()) {
 	t.Helper()
 	failed := make(chan error, 1)
@@ -194,7 +192,7 @@ func killInMidCall(t *testing.T, m *mcpclients.Manager, stop, again func()) {
 		_, err := m.Call(t.Context(), "real", "trigger-long-running-operation", json.RawMessage(`{"duration":30,"steps":1}`))
 		failed <- err
 	}()
-	// The call has been sent when one that was made later is answered.
+	// Once a later call is answered, the first one has been sent.
 	want(t, m, "echo", `{"message":"first"}`, "first")
 	stop()
 	select {

@@ -15,9 +15,8 @@ import (
 	"molar/schemas/lower"
 )
 
-// One manager attaches to all the servers of others at once: each becomes ready and lists its
-// tools, whatever the services make of a schema there is one for each of them, and calls find
-// their server.
+// One manager attaches all third-party servers at once: each becomes ready and lists its tools,
+// each tool has a schema for every model service, and calls reach their server.
 func TestNPM_ManyServers(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -51,7 +50,7 @@ func TestNPM_ManyServers(t *testing.T) {
 	}
 }
 
-// startMany starts servers and gives them the time that they take on a busy machine.
+// startMany starts servers and waits as long as they may need on a busy machine.
 func startMany(t *testing.T, all []npm.Server) *mcpclients.Manager {
 	t.Helper()
 	var cfg mcpclients.Config

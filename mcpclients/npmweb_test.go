@@ -17,7 +17,7 @@ import (
 	"molar/mcpclients/transport"
 )
 
-// A webServer is a server of others in a process of its own.
+// webServer is a third-party server in a separate process.
 type webServer struct {
 	addr    string
 	command func(ctx context.Context, addr string) *exec.Cmd
@@ -79,7 +79,7 @@ func TestNPM_EverythingOverTheWeb(t *testing.T) {
 			})
 			tc.cfg.Name, tc.cfg.URL = "real", "http://"+web.addr+tc.cfg.URL
 			m, ears := listening(t, tc.cfg)
-			if tc.mode == "sse" { // over the other, the news can come before the stream for it is open
+			if tc.mode == "sse" { // in the other mode the notification can come before its stream is open
 				changes(t, ears)
 			}
 			everything(t, m, ears)
@@ -89,8 +89,8 @@ func TestNPM_EverythingOverTheWeb(t *testing.T) {
 	}
 }
 
-// The Go SDK's own test server is the second opinion: another implementation of
-// the protocol than that of the official collection, and than ours.
+// The Go SDK's own test server is a second implementation of the protocol, different from that of
+// the official collection and from ours.
 func TestGoSDK_Everything(t *testing.T) {
 	program := npm.Installed(t, "bin", "everything-server")
 	web := serve(t, func(ctx context.Context, addr string) *exec.Cmd {
@@ -133,7 +133,7 @@ func TestGoSDK_WithoutHandshake(t *testing.T) {
 			wantRefused(t, m, "test_input_required_result_sampling", `{}`, "sampling")
 			polls := 0
 			waitFor(t, "the server says that its list changed", func() bool {
-				if polls++; polls%40 == 1 { // again and again: its first news may come before the stream is open
+				if polls++; polls%40 == 1 { // repeatedly: its first notification may come before the stream is open
 					want(t, m, "test_trigger_tool_change", `{}`, "")
 				}
 				return ears.count("notifications/tools/list_changed") > 0

@@ -24,7 +24,7 @@ import (
 	"molar/schemas"
 )
 
-// logins keeps logins in memory; leases are always to be had.
+// logins stores logins in memory; leases are always granted.
 type logins struct {
 	mu     sync.Mutex
 	states map[string]json.RawMessage
@@ -55,7 +55,7 @@ func (l *logins) LeaseLogin(context.Context, string, int64, time.Duration) (bool
 	return true, nil
 }
 
-// logIn goes through a login as a person would, and keeps it.
+// logIn logs in as a person would, and stores the login.
 func logIn(t *testing.T, store oauth.Store, cfg transport.ServerConfig) {
 	t.Helper()
 	c, err := oauth.NewClient(nil, nil)
@@ -93,7 +93,7 @@ func logIn(t *testing.T, store oauth.Store, cfg transport.ServerConfig) {
 	}
 }
 
-// wanting starts a manager with a server that wants a login.
+// wanting starts a manager with a server that requires a login.
 func wanting(t *testing.T, store oauth.Store, log *bytes.Buffer) (*oauthserver.Server, *mcpclients.Manager, transport.ServerConfig) {
 	t.Helper()
 	s := oauthserver.New()
@@ -125,7 +125,7 @@ func TestLogin_TakenUpAndLost(t *testing.T) {
 	}
 	logIn(t, store, cfg)
 	waitFor(t, "the login is taken up", func() bool { return state(t, m) == schemas.StateReady })
-	s.Expire() // the tokens of this moment are refused; the login can be renewed
+	s.Expire() // the current tokens are refused; the login can be renewed
 	result, err := m.Call(t.Context(), "s", "add", nil)
 	if err != nil || result.IsError || s.Counts().Calls != 1 || s.Counts().Renewals != 1 {
 		t.Fatalf("%v, %+v", err, s.Counts())
@@ -153,8 +153,8 @@ func TestLogin_TakenUpAndLost(t *testing.T) {
 	}
 }
 
-// While the authorization server is away nothing reaches the server, and the error says
-// so; the login lives on.
+// While the authorization server is unavailable no request reaches the server, and the error
+// names the cause; the login stays stored.
 func TestLogin_RenewalFails(t *testing.T) {
 	t.Parallel()
 	store := &logins{}
@@ -178,7 +178,8 @@ func TestLogin_RenewalFails(t *testing.T) {
 	})
 }
 
-// A login without the scope of one call ends no connection; the next login asks for it.
+// If a login lacks the scope of one call, the connection stays; the next login requests the
+// scope.
 func TestLogin_LacksScope(t *testing.T) {
 	t.Parallel()
 	store := &logins{}
@@ -207,7 +208,7 @@ func TestLogin_LacksScope(t *testing.T) {
 	})
 }
 
-// A login that was deleted is not used any more.
+// A deleted login is not used any more.
 func TestLogin_LoggedOut(t *testing.T) {
 	t.Parallel()
 	store := &logins{}
@@ -224,8 +225,8 @@ func TestLogin_LoggedOut(t *testing.T) {
 	})
 }
 
-// The token goes to the server of its login and to no other place: not to another port,
-// not with a redirect, not beside a header of the config, not from another entry.
+// The token is sent only to the server of its login: not to another port, not after a redirect,
+// not together with a header of the configuration, not for another entry.
 func TestLogin_TokenStaysHome(t *testing.T) {
 	store := &logins{}
 	s := oauthserver.New()
@@ -269,7 +270,7 @@ func TestLogin_TokenStaysHome(t *testing.T) {
 	}
 }
 
-// The older transport: the stream and every message carry the token.
+// With the older transport, the stream and every message carry the token.
 func TestLogin_SSE(t *testing.T) {
 	t.Parallel()
 	store := &logins{}
@@ -310,7 +311,7 @@ func TestLogin_SSE(t *testing.T) {
 	waitFor(t, "the server failed", func() bool { return state(t, m) == schemas.StateFailed })
 }
 
-// With credentials of its own a server is not logged in to.
+// A server with configured credentials needs no login.
 func TestLogin_HeaderOfTheConfig(t *testing.T) {
 	store := &logins{}
 	s := oauthserver.New()

@@ -13,14 +13,14 @@ import (
 	"molar/schemas"
 )
 
-// A refusingConn speaks a revision of its own, which no other try can change.
+// refusingConn speaks an unknown protocol revision, so that a retry cannot help.
 type refusingConn struct{ *fakeConn }
 
 func (refusingConn) Request(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 	return json.RawMessage(`{"protocolVersion":"1999-01-01"}`), nil
 }
 
-// A refuser refuses so many handshakes and then takes the next ones.
+// refuser refuses the first handshakes and accepts the later ones.
 type refuser struct {
 	fakeDialer
 	attempts int
@@ -45,8 +45,8 @@ func (r *refuser) wrap(transport.Dialer) transport.Dialer {
 	}
 }
 
-// A persistent server that refuses is asked every 10 s, no more often, however many
-// callers want it, and is used once it takes us.
+// A persistent server that refuses is tried every 10 s, no more often whatever the number of
+// callers, and is used once it accepts.
 func TestSupervise_PersistentServerIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &refuser{attempts: 2}
@@ -60,7 +60,7 @@ func TestSupervise_PersistentServerIsAskedAgain(t *testing.T) {
 		m.Start(t.Context())
 		defer func() { _ = m.Close() }()
 		synctest.Wait()
-		for range 15 { // callers are told at once, and hasten nothing
+		for range 15 { // callers get the error at once, and do not cause earlier tries
 			began := time.Now()
 			if err := m.Request(t.Context(), "s", "memory/begin_turn", nil, new(json.RawMessage)); err == nil {
 				t.Fatal("answered by a server that refused")
@@ -84,7 +84,7 @@ func TestSupervise_PersistentServerIsAskedAgain(t *testing.T) {
 	})
 }
 
-// Any other server that refuses is left alone.
+// Any other server that refuses is not tried again.
 func TestSupervise_RefusalIsFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &refuser{attempts: 1}

@@ -18,7 +18,7 @@ import (
 	"molar/schemas"
 )
 
-// prompting answers as a server with prompts; listed counts how often it was asked.
+// prompting answers like a server with prompts; listed counts the requests for the list.
 type prompting struct {
 	tells  bool
 	listed atomic.Int32
@@ -88,7 +88,7 @@ func TestManager_Prompts(t *testing.T) {
 	})
 }
 
-// A server that tells nothing is asked again after a while.
+// The list of a server that sends no change notifications is read again after a while.
 func TestManager_Prompts_ofASilentServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &prompting{pages: []string{`{"prompts":[{"name":"one"}]}`, `{"prompts":[{"name":"two"}]}`}}

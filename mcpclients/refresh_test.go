@@ -14,15 +14,15 @@ import (
 	"molar/schemas"
 )
 
-// kept is what a process reads that shares the keeper.
+// kept returns the decisions that another process with the same keeper reads.
 func (k *keeper) kept(context.Context) (schemas.ToolDecisions, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return schemas.ToolDecisions{Off: maps.Clone(k.now.Off), Pins: maps.Clone(k.now.Pins)}, k.err
 }
 
-// Two replicas over one database: what is decided at the first acts at the second after
-// its next refresh.
+// Two replicas use one database: a decision on the first applies on the second after its next
+// refresh.
 func TestRefresh(t *testing.T) {
 	real, kept := goodServer(), newKeeper()
 	web := serveHTTP(t, server.NewStreamableHTTPServer(real, server.WithStateful(true)))
@@ -48,7 +48,7 @@ func TestRefresh(t *testing.T) {
 			t.Errorf("switched to %v: the second replica has %+v", on, got)
 		}
 	}
-	// A read that is under way when somebody decides here must not undo that.
+	// A refresh that is running during a local decision must not undo it.
 	err := there.Refresh(t.Context(), func(ctx context.Context) (schemas.ToolDecisions, error) {
 		old, err := kept.kept(ctx)
 		return old, errors.Join(err, there.Switch(ctx, "add", true), there.Switch(ctx, "weather", false))
@@ -59,7 +59,7 @@ func TestRefresh(t *testing.T) {
 	if add, weather := tool(t, there, "add"), tool(t, there, "weather"); add.Off || !weather.Off {
 		t.Errorf("add off: %v, weather off: %v", add.Off, weather.Off)
 	}
-	// An approval travels too.
+	// Approvals are shared too.
 	real.AddTool(mcp.NewTool("new"), saying("new"))
 	pends := func(m *mcpclients.Manager) bool { return len(status(t, m).Pending) == 1 }
 	waitFor(t, "both see the new tool", func() bool { return pends(here) && pends(there) })

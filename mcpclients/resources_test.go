@@ -11,8 +11,8 @@ import (
 	"molar/mcpclients"
 )
 
-// A resource is its text, whatever way the server sends it, and never more than a
-// tool's result may be.
+// A resource is returned as text, in whatever form the server sends it, with the same limit as a
+// tool's result.
 func TestResource(t *testing.T) {
 	asked := ""
 	m := start(t, servers(inProcess(func(_ context.Context, _, method string, params json.RawMessage) string {

@@ -61,7 +61,7 @@ func TestDecodeResult(t *testing.T) {
 	})
 }
 
-// Images, sounds and PDF come as parts beside the text, which names them; other bytes are
+// Images, sounds and PDF become parts in addition to the text, which names them; other bytes are
 // only named.
 func TestResult_Media(t *testing.T) {
 	got, err := mcpclients.Result(json.RawMessage(`{"structuredContent":{"n":1},"content":[
@@ -87,7 +87,7 @@ func TestResult_Media(t *testing.T) {
 	}
 }
 
-// Bytes cost a model much and tell it nothing, wherever they stand.
+// Bytes are expensive for a model and without use, so they are left out wherever they occur.
 func TestResult_WithoutBytes(t *testing.T) {
 	raw := make([]byte, 1500)
 	for i := range raw {

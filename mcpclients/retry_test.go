@@ -23,15 +23,15 @@ import (
 	"molar/schemas"
 )
 
-// A gatedServer is a real server behind something that answers in its place at times. It
-// is reached without a network, so that the clock of a test may be a false one.
+// gatedServer is a real server with a handler that sometimes answers in its place. It is reached
+// without a network, so that a test can use a fake clock.
 type gatedServer struct {
 	real http.Handler
 	mu   sync.Mutex
-	down []http.HandlerFunc // the next answers, one each
-	came []time.Time        // of each request for a handshake
+	down []http.HandlerFunc // the next answers, one each; nil refuses the connection
+	came []time.Time        // the times of the handshake requests
 
-	gate    http.HandlerFunc // answers everything up to opensAt
+	gate    http.HandlerFunc // answers every request until opensAt
 	opensAt time.Time
 }
 
@@ -55,7 +55,7 @@ func (w *gatedServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return out.Result(), nil
 }
 
-// answers is what meets the next request; a nil answer refuses the connection.
+// answers returns the handler of the next request; refused means that the connection is refused.
 func (w *gatedServer) answers(method string, handshake bool) (answer http.Handler, refused bool) {
 	if method == http.MethodGet {
 		return answers(http.StatusMethodNotAllowed, ""), false
@@ -82,7 +82,7 @@ func (w *gatedServer) handshakes() []time.Time {
 	return slices.Clone(w.came)
 }
 
-// shut lets gate answer everything for so long.
+// shut makes gate answer every request for the given time.
 func (w *gatedServer) shut(gate http.HandlerFunc, away time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -102,7 +102,7 @@ func (w *gatedServer) start(t *testing.T) *mcpclients.Manager {
 	return m
 }
 
-// answers gives one answer; headers are names and values in turn.
+// answers returns a handler with a fixed answer; headers are alternating names and values.
 func answers(code int, body string, headers ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		for i := 0; i < len(headers); i += 2 {
@@ -113,8 +113,8 @@ func answers(code int, body string, headers ...string) http.HandlerFunc {
 	}
 }
 
-// What a gateway answers in place of a server that is being deployed is not a word of the
-// server's: it is asked again soon, by itself.
+// The answer of a gateway in place of a server that is being deployed is not the server's own:
+// the server is soon tried again, without a call.
 func TestSupervise_ARefusalOnceIsTriedAgain(t *testing.T) {
 	const gateway = `{"error":"upstream not ready"}`
 	for _, tc := range []struct {
@@ -155,7 +155,7 @@ func TestSupervise_ARefusalOnceIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A ready server behind an ingress that knows no route for two seconds.
+// A ready server behind an ingress that has no route for two seconds.
 func TestSupervise_AnIngressWithoutRouteIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := newGated()
@@ -173,7 +173,7 @@ func TestSupervise_AnIngressWithoutRouteIsTriedAgain(t *testing.T) {
 	})
 }
 
-// A server that says when to come back is left alone until then, also by callers.
+// A server that sends Retry-After is not tried before that time, not even for callers.
 func TestSupervise_RetryAfterIsObeyed(t *testing.T) {
 	for _, code := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		synctest.Test(t, func(t *testing.T) {
@@ -200,8 +200,8 @@ func TestSupervise_RetryAfterIsObeyed(t *testing.T) {
 	}
 }
 
-// A command that ends as it starts is started again, after waits that double: each try
-// may cost a person's machine a whole package manager.
+// A command that exits at its start is started again, after waits that double: each try may run a
+// whole package manager on a person's machine.
 func TestSupervise_ACommandThatFailsOnceIsStartedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &fakeDialer{next: func(attempt int) (*fakeConn, error) {
@@ -223,7 +223,7 @@ func TestSupervise_ACommandThatFailsOnceIsStartedAgain(t *testing.T) {
 	})
 }
 
-// A server may need longer than any usual one: a cold npx, a compiler, a container.
+// A server may start slowly, like a cold npx, a compiler or a container.
 func TestSupervise_ASlowStartIsWaitedFor(t *testing.T) {
 	for _, tc := range []struct {
 		name        string
@@ -257,7 +257,7 @@ func TestSupervise_ASlowStartIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A slowStart takes its time over the handshake.
+// slowStart delays the handshake.
 type slowStart struct {
 	*fakeConn
 	takes time.Duration

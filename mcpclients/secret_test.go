@@ -16,8 +16,8 @@ import (
 	"molar/mcpclients/transport"
 )
 
-// A header of the config, and the query of an address, stay out of every error,
-// status and log line, whatever the server answers.
+// Headers of the configuration and the query of an address are in no error, status or log line,
+// whatever the server answers.
 func TestManager_KeepsSecrets(t *testing.T) {
 	const secret = "canary-4711"
 	for _, code := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusInternalServerError} {
@@ -42,7 +42,7 @@ func TestManager_KeepsSecrets(t *testing.T) {
 			m.Start(t.Context())
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
-			_ = m.Wait(ctx, nil) // it fails, or goes on trying
+			_ = m.Wait(ctx, nil) // it fails, or is retried
 			_, callErr := m.Call(ctx, "s", "t", json.RawMessage(`{}`))
 			status := fmt.Sprintf("%+v", m.Status())
 			if err := m.Close(); err != nil {

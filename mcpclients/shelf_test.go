@@ -10,7 +10,7 @@ import (
 	"molar/schemas"
 )
 
-// From the moment at which a changed definition can be seen it cannot be called.
+// A changed definition cannot be called from the moment it is visible.
 func TestShelf_ChangesAreWithheldAtOnce(t *testing.T) {
 	cfg := &transport.ServerConfig{Name: "s", Pin: true}
 	tool := func(description string) []schemas.ToolInfo {

@@ -18,7 +18,7 @@ import (
 	"molar/schemas"
 )
 
-// overSSE attaches to a server that speaks the older transport only.
+// overSSE returns the configuration of a server that speaks only the older transport.
 func overSSE(url string) transport.ServerConfig {
 	return transport.ServerConfig{Name: "web", URL: url + "/sse", Type: transport.TypeSSE}
 }
@@ -154,7 +154,7 @@ func TestSSE_AHugeAnswerCostsOnlyItsCall(t *testing.T) {
 	}
 }
 
-// plainServer speaks JSON-RPC over POST /message, without a handshake.
+// plainServer returns a server that speaks JSON-RPC over POST /message, without a handshake.
 func plainServer(t *testing.T, health int) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/health", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(health) })

@@ -23,7 +23,7 @@ func TestProtocol_OverHTTP(t *testing.T) {
 	for _, tc := range []struct {
 		name, protocol string
 		handler        http.Handler
-		want           string // the agreed revision, or a part of the reason
+		want           string // the agreed revision, or a part of the error
 	}{
 		{"default", "", modern, "2025-11-25"},
 		{"asked for by name", "2026-07-28", modern, "2026-07-28"},
@@ -51,7 +51,7 @@ func TestProtocol_OverHTTP(t *testing.T) {
 	}
 }
 
-// nodding answers server/discover with an empty object, and knows the handshake.
+// nodding answers server/discover with an empty object, and supports the handshake.
 func nodding(s *server.MCPServer) http.Handler {
 	inner := server.NewStreamableHTTPServer(s, server.WithStateful(true))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -106,7 +106,7 @@ func TestStateless_HeadersAndChanges(t *testing.T) {
 	})
 	polls := 0
 	waitFor(t, "the new tool is there", func() bool {
-		if polls++; polls%50 == 1 { // the server may not know of the subscription yet
+		if polls++; polls%50 == 1 { // the server may not have the subscription yet
 			real.AddTool(mcp.NewTool("late"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 				return mcp.NewToolResultText("hello"), nil
 			})

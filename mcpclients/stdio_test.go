@@ -228,7 +228,7 @@ func TestStdio_DeafServerCannotBlockCallers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 30 { // more than the pipe and the queue can hold
+	for range 30 { // more than the pipe and the queue can buffer
 		began := time.Now()
 		if _, err := m.Call(t.Context(), "s", "echo", big); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("got %v", err)
@@ -293,7 +293,7 @@ func TestStdio_GrandchildHoldingThePipes(t *testing.T) {
 	waitFor(t, "the grandchild is gone", func() bool { return !alive(pid) })
 }
 
-// What a server itself started ends with the host, when that ends in order.
+// A process that the server started ends when the host closes the manager.
 func TestStdio_GrandchildEndsWithTheHost(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	m := start(t, servers(bad("s", "-fork="+pidFile)))
@@ -307,7 +307,7 @@ func TestStdio_GrandchildEndsWithTheHost(t *testing.T) {
 	waitFor(t, "the grandchild is gone", func() bool { return !alive(pid) })
 }
 
-// readPID waits until the file holds a process id.
+// readPID waits until the file contains a process id.
 func readPID(t *testing.T, file string) int {
 	t.Helper()
 	pid := 0
@@ -345,8 +345,8 @@ func TestStdio_ChildDiesWithItsHost(t *testing.T) {
 	waitFor(t, "the server is gone", func() bool { return !alive(pid) })
 }
 
-// alive reports whether a process runs; one that ended but was not reaped by its
-// new parent does not count.
+// alive reports whether a process runs; a process that ended but was not reaped by its new parent
+// does not count.
 func alive(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false

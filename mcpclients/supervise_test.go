@@ -56,7 +56,7 @@ func (c *fakeConn) lose(err error) {
 	})
 }
 
-// dialing gives connections by the server's name.
+// dialing returns connections by the server's name.
 func dialing(dial func(name string) (transport.Conn, error)) func(transport.Dialer) transport.Dialer {
 	return func(transport.Dialer) transport.Dialer {
 		return func(_ context.Context, cfg transport.ServerConfig, _ transport.Notify) (transport.Conn, error) {
@@ -65,7 +65,7 @@ func dialing(dial func(name string) (transport.Conn, error)) func(transport.Dial
 	}
 }
 
-// A withAnswer gives one method an answer of its own.
+// withAnswer overrides the answer of one method.
 type withAnswer struct {
 	transport.Conn
 	method string
@@ -79,7 +79,7 @@ func (c withAnswer) Request(ctx context.Context, method string, params json.RawM
 	return c.Conn.Request(ctx, method, params)
 }
 
-// A fakeDialer gives connections or errors and keeps the times of its dialings.
+// fakeDialer returns connections or errors and records the times of its dialings.
 type fakeDialer struct {
 	mu     sync.Mutex
 	dialed []time.Time
@@ -115,7 +115,7 @@ func (d *fakeDialer) count() int {
 	return len(d.dialed)
 }
 
-// manager starts a manager over the dialer inside a bubble.
+// manager starts a manager over the dialer inside a synctest bubble.
 func (d *fakeDialer) manager(t *testing.T) *mcpclients.Manager {
 	t.Helper()
 	m, err := mcpclients.New(mcpclients.Config{
@@ -197,7 +197,7 @@ func TestSupervise_ACallEndsTheBackoff(t *testing.T) {
 		m := d.manager(t)
 		defer func() { _ = m.Close() }()
 		d.conn().lose(down)
-		time.Sleep(5 * time.Minute) // now the waits are a minute long
+		time.Sleep(5 * time.Minute) // by now the waits are a minute long
 		before := time.Now()
 		if _, err := m.Call(t.Context(), "s", "a", nil); !errors.Is(err, transport.ErrUnavailable) || !strings.Contains(err.Error(), "it fell over") {
 			t.Errorf("call while down: %v", err)
@@ -214,8 +214,8 @@ func TestSupervise_ACallEndsTheBackoff(t *testing.T) {
 	})
 }
 
-// Somebody who names a server in backoff gets one attempt at once, and its outcome:
-// the server with its tools when it is back, no delay when it is not.
+// A turn that names a server in backoff causes one attempt at once, and gets its outcome: the
+// server with its tools if it is back, and no delay if it is not.
 func TestManager_WaitEndsTheBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := fmt.Errorf("%w: it fell over", transport.ErrLost)
@@ -256,7 +256,8 @@ func answerTools(method string, _ json.RawMessage) (json.RawMessage, error) {
 	return json.RawMessage(`{"content":[{"type":"text","text":"fine"}]}`), nil
 }
 
-// A command that never comes up costs few starts, and a caller gets one at once.
+// A command that never comes up is started at growing intervals, and a caller causes one start at
+// once.
 func TestSupervise_FailureAtTheFirstStartIsRepeatedEverMoreSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &fakeDialer{next: func(int) (*fakeConn, error) { return nil, errors.New("no good") }}

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newServer has tools and methods that behave in every way a handler can.
+// newServer returns a dispatcher whose tools and methods cover everything that a handler can do.
 func newServer(t testing.TB) *mcpservers.Dispatcher {
 	t.Helper()
 	s := server.NewMCPServer("test-server", "1.2.3", server.WithToolCapabilities(false))
@@ -62,13 +62,13 @@ func newServer(t testing.TB) *mcpservers.Dispatcher {
 	return d
 }
 
-// hidden is an error that clients must not read whole.
+// hidden is an error whose text clients must not see.
 type hidden struct{}
 
 func (hidden) Error() string  { return "postgres://inner@host is away" }
 func (hidden) Public() string { return "it is away" }
 
-// sameJSON compares two JSON texts by value, with numbers as they are written.
+// sameJSON compares two JSON texts by value, with numbers as written.
 func sameJSON(t *testing.T, got json.RawMessage, want string) {
 	t.Helper()
 	if want == "" {
@@ -219,7 +219,7 @@ func TestDispatcher_AnnouncesItsMethods(t *testing.T) {
 		"capabilities":{"tools":{},"experimental":{"x/echo":{},"x/own":{},"x/fail":{},"x/hide":{},"x/panic":{},"x/odd":{}}}}}`)
 }
 
-// A cancelled notice must reach the request of the same session, and no other's.
+// A cancel notification must reach the request of the same session, and no other's.
 func TestDispatcher_CancelsWithinASession(t *testing.T) {
 	d := newServer(t)
 	call := json.RawMessage(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"wait"}}`)
@@ -277,7 +277,7 @@ func FuzzDispatcher_Handle(f *testing.F) {
 	d := newServer(f)
 	f.Fuzz(func(t *testing.T, msg []byte) {
 		if strings.Contains(string(msg), "wait") {
-			return // the waiting tool would wait
+			return // the waiting tool would block
 		}
 		answer := d.Handle(t.Context(), "fuzz", msg)
 		if answer == nil {

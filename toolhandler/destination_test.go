@@ -6,7 +6,7 @@ import (
 	"molar/toolhandler"
 )
 
-// What a person allows beyond a call ends where the call would go elsewhere.
+// A permission beyond one call does not apply to a call with another destination.
 func TestApproval_Subject(t *testing.T) {
 	for args, want := range map[string]string{
 		`{"to":["B@b.example","a@b.example"],"text":"hi"}`:           "mail__send to a@b.example, b@b.example",

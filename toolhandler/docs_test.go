@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The docs list the verbs that count.
+// The documentation lists the verbs by which tools are classified.
 func TestClassify_docs(t *testing.T) {
 	page, err := os.ReadFile("../docs/trust.md")
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A call that fails at once, panics or is not possible takes nothing from the ones
-// beside it: they run to their end, and all outcomes keep the order of the calls.
+// A call that fails at once, panics or is impossible does not affect the others: they run to
+// their end, and all outcomes keep the order of the calls.
 func TestTurn_Execute_oneFaultStopsNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHandler(t, func(ctx context.Context, _, name string, _ json.RawMessage) (schemas.ToolResult, error) {
@@ -50,7 +50,7 @@ func TestTurn_Execute_oneFaultStopsNoOther(t *testing.T) {
 	})
 }
 
-// A call counts as sent unless its caller says that nothing was, or a check stopped it.
+// A call counts as sent unless its caller reports that nothing was sent, or a check stopped it.
 func TestTurn_Execute_sent(t *testing.T) {
 	h := newHandler(t, func(_ context.Context, _, name string, _ json.RawMessage) (schemas.ToolResult, error) {
 		switch name {
@@ -87,7 +87,7 @@ func TestTurn_Execute_sent(t *testing.T) {
 	}
 }
 
-// Breaking off in the middle ends what still runs and waits for it.
+// If the consumer stops reading, running calls are cancelled and waited for.
 func TestTurn_Execute_breakingOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := 0
@@ -96,7 +96,7 @@ func TestTurn_Execute_breakingOff(t *testing.T) {
 				return schemas.ToolResult{Output: args}, nil
 			}
 			<-ctx.Done()
-			time.Sleep(time.Second) // it takes its time to clean up
+			time.Sleep(time.Second) // a slow cleanup
 			ended++
 			return schemas.ToolResult{}, ctx.Err()
 		})
@@ -111,8 +111,8 @@ func TestTurn_Execute_breakingOff(t *testing.T) {
 	})
 }
 
-// Arguments are checked against the tool's own schema, with the digits of numbers,
-// also where a model service would have been shown less of it.
+// Arguments are checked against the tool's own schema, with the digits of numbers, even if a
+// model service would have been shown less of it.
 func TestTurn_Execute_checksTheOriginalSchema(t *testing.T) {
 	const schema = `{"type":"object","$defs":{"N":{"type":"object","properties":{"next":{"$ref":"#/$defs/N"},"id":{"type":"integer","maximum":9007199254740993}},"required":["id"]}},
 		"properties":{"n":{"$ref":"#/$defs/N"},"kind":{"const":"a"},"name":{"type":"string","pattern":"^[a-z]+$","minLength":2},

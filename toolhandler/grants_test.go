@@ -17,8 +17,8 @@ func (g grants) Grant(_ context.Context, subject string, scope toolhandler.Scope
 	return nil
 }
 
-// A yes beyond the call frees the same tool for the same place, in this turn and in later
-// ones, and nothing else.
+// A permission beyond one call applies to the same tool and destination, in this turn and in
+// later ones, and to nothing else.
 func TestTurn_grants(t *testing.T) {
 	asked := 0
 	given := grants{}
@@ -57,7 +57,7 @@ func TestTurn_grants(t *testing.T) {
 	}
 }
 
-// What a person edited is what is allowed, not what the model wanted.
+// A permission applies to the arguments as the person edited them, not to the model's.
 func TestTurn_grantsWhatWasEdited(t *testing.T) {
 	given := grants{}
 	edits := approverFunc(func(context.Context, toolhandler.Approval) (toolhandler.Decision, error) {
@@ -71,7 +71,7 @@ func TestTurn_grantsWhatWasEdited(t *testing.T) {
 	}
 }
 
-// What announces itself as destructive asks each time, whoever allows more.
+// A tool that is annotated as destructive needs approval for each call, whatever was permitted.
 func TestTurn_theDestructiveAlwaysAsks(t *testing.T) {
 	asked, given := 0, grants{}
 	always := approverFunc(func(_ context.Context, a toolhandler.Approval) (toolhandler.Decision, error) {

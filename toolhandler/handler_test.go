@@ -16,7 +16,7 @@ import (
 	"molar/toolhandler"
 )
 
-// callerFunc is a Caller made of a function.
+// callerFunc is a Caller made from a function.
 type callerFunc func(ctx context.Context, server, tool string, args json.RawMessage) (schemas.ToolResult, error)
 
 func (f callerFunc) CallFor(ctx context.Context, _ *schemas.Person, server, tool string, args json.RawMessage) (schemas.ToolResult, error) {
@@ -68,8 +68,7 @@ func TestHandler_New(t *testing.T) {
 	}
 }
 
-// Every failure becomes a result of its own call, with a text that the model can
-// act on.
+// Every failure becomes the result of its own call, with a text that the model can act on.
 func TestTurn_Execute_failures(t *testing.T) {
 	family := tool("family", "get_family_details", familySchema)
 	denied := tool("family", "drop", `{"type":"object"}`)
@@ -138,7 +137,7 @@ func TestTurn_Execute_keepsDigitsAndFindsNames(t *testing.T) {
 	}
 }
 
-// Four calls of 300 ms run side by side; outcomes come in call order.
+// Four calls of 300 ms run concurrently; outcomes come in call order.
 func TestTurn_Execute_parallelInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running, most atomic.Int64

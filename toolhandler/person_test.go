@@ -14,10 +14,10 @@ import (
 	"molar/toolhandler"
 )
 
-// A patient person thinks for a while, tries some answers and hears what is said.
+// patient is a person who thinks for a while, tries some answers and records the news.
 type patient struct {
 	thinks time.Duration
-	tries  []string // contents of answers; the first that fits is given
+	tries  []string // contents of answers; the first valid one is given
 	faults []string
 	heard  []schemas.News
 }
@@ -44,14 +44,14 @@ func (p *patient) Answer(ctx context.Context, q toolhandler.Question) (schemas.A
 
 func (p *patient) Hear(n schemas.News) { p.heard = append(p.heard, n) }
 
-// personCaller is a server that reaches the person of a call.
+// personCaller is a server that can reach the person of a call.
 type personCaller func(ctx context.Context, who *schemas.Person) (schemas.ToolResult, error)
 
 func (f personCaller) CallFor(ctx context.Context, who *schemas.Person, _, _ string, _ json.RawMessage) (schemas.ToolResult, error) {
 	return f(ctx, who)
 }
 
-// execute runs one call of a turn for a person; nil for nobody.
+// execute runs one call of a turn for a person; nil means no person.
 func execute(t *testing.T, caller toolhandler.Caller, p toolhandler.Person) (toolhandler.Outcome, *toolhandler.Turn) {
 	t.Helper()
 	h, err := toolhandler.New(toolhandler.Config{Caller: caller})
@@ -69,8 +69,8 @@ func execute(t *testing.T, caller toolhandler.Caller, p toolhandler.Person) (too
 	return toolhandler.Outcome{}, nil
 }
 
-// A person may think for longer than a call, and all calls of a turn, may take; what they say
-// must fit the form.
+// A person may think for longer than the timeouts of a call and of all calls of a turn; the
+// answer must fit the form.
 func TestTurn_APersonAnswersInTheMiddleOfACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &patient{thinks: 9 * time.Minute, tries: []string{`{"amount":"many"}`, `{}`, `{"amount":3}`}}
@@ -114,8 +114,8 @@ func TestTurn_NobodyAnswersInTime(t *testing.T) {
 	})
 }
 
-// A server that says how far it is may take longer, but no longer than all calls of the turn;
-// lines of its log prove nothing.
+// A server that reports progress may take longer, but no longer than all calls of the turn; lines
+// of its log do not extend the time.
 func TestTurn_ProgressExtendsACall(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

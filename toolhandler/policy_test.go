@@ -19,7 +19,7 @@ func (f approverFunc) Approve(ctx context.Context, a toolhandler.Approval) (tool
 	return f(ctx, a)
 }
 
-// readFrom is what a model has read of some servers.
+// readFrom returns a flow in which a model has read text of some servers.
 func readFrom(servers ...string) toolhandler.Flow {
 	var f toolhandler.Flow
 	for _, server := range servers {
@@ -28,8 +28,8 @@ func readFrom(servers ...string) toolhandler.Flow {
 	return f
 }
 
-// Once the model has read what a server returned, only readers are free, and on its own
-// server what only adds.
+// Once the model has read results of a server, only tools that read need no approval, and on the
+// same server tools that only add.
 func TestTurn_policy(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -67,7 +67,7 @@ func TestTurn_policy(t *testing.T) {
 	}
 }
 
-// A result of one server closes the way to others for the rest of the turn.
+// A result of one server requires approval for calls of others for the rest of the turn.
 func TestTurn_policy_afterARead(t *testing.T) {
 	one, two := tool("a", "add_one", ""), tool("b", "add_two", "")
 	turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{one, two}})
@@ -107,7 +107,7 @@ func TestTurn_approval(t *testing.T) {
 	}
 }
 
-// Deleting what a text of the tool's own server named is not free either.
+// Deleting something that a text of the tool's own server named needs approval too.
 func TestTurn_policy_unannotated(t *testing.T) {
 	turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool("mail", "read_mail", ""), tool("mail", "delete_all", "")}})
 	if o := collect(t.Context(), turn, call("1", "read_mail", ""))[0]; o.Status != toolhandler.StatusOK {
@@ -122,7 +122,7 @@ func TestTurn_policy_unannotated(t *testing.T) {
 	}
 }
 
-// The time that a person takes is no tool time.
+// The time that a person takes to decide does not count as tool time.
 func TestTurn_approval_doesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := tool("s", "act", "")
@@ -142,8 +142,8 @@ func TestTurn_approval_doesNotCount(t *testing.T) {
 	})
 }
 
-// A tool of the host's own runs where one of a server would need a person, and what it gives
-// makes no other call need one.
+// A host tool runs in situations in which a server's tool needs approval, and its result makes no
+// other call need approval.
 func TestTurn_hostTools(t *testing.T) {
 	reached := 0
 	h := newHandler(t, func(context.Context, string, string, json.RawMessage) (schemas.ToolResult, error) {

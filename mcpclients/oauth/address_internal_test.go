@@ -54,8 +54,8 @@ func TestCheckAddress(t *testing.T) {
 	}
 }
 
-// The address that is connected to decides, not the name: a public name may lead to
-// this machine.
+// The address that is connected to decides, not the name: a public name may resolve to this
+// machine.
 func TestCaller_JudgesWhatItConnectsTo(t *testing.T) {
 	touched := false
 	here := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { touched = true }))
@@ -67,9 +67,9 @@ func TestCaller_JudgesWhatItConnectsTo(t *testing.T) {
 	ask := func(inside zone) error {
 		ask := c.restrictedClient(inside)
 		u, _ := url.Parse(here.URL)
-		u.Host = "example.com:" + u.Port() // what the certificate is for
+		u.Host = "example.com:" + u.Port() // the certificate's name
 		dial := ask.direct.DialContext
-		// As if the name were resolved to this machine.
+		// As if the name resolved to this machine.
 		ask.direct.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return dial(ctx, network, here.Listener.Addr().String())
 		}

@@ -16,14 +16,14 @@ import (
 	"molar/mcpclients/oauth"
 )
 
-// memory keeps logins in memory, by the rules of the real store.
+// memory stores logins in memory, with the rules of the real store.
 type memory struct {
 	mu       sync.Mutex
 	state    json.RawMessage
 	revision int64
 	serial   int64
 	leased   bool
-	broken   error // what writes answer
+	broken   error // the error of writes
 }
 
 func (m *memory) GetLogin(context.Context, string) (json.RawMessage, int64, error) {
@@ -62,7 +62,7 @@ func (m *memory) breakWrites(err error) {
 	m.broken = err
 }
 
-// clock is moved by hand.
+// clock is a clock that tests advance.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -103,8 +103,8 @@ const redirect = "http://127.0.0.1:1/callback"
 
 func at(s *oauthserver.Server) oauth.Server { return oauth.Server{Name: "s", URL: s.MCP()} }
 
-// walk opens the address of a login as a browser would, and returns the query that it
-// was sent back with.
+// walk opens the address of a login as a browser would, and returns the query of the redirect
+// back.
 func walk(t *testing.T, login *oauth.Login) url.Values {
 	t.Helper()
 	browser := http.Client{
@@ -124,7 +124,7 @@ func walk(t *testing.T, login *oauth.Login) url.Values {
 	return back.Query()
 }
 
-// loggedIn goes through a whole login and keeps it.
+// loggedIn completes a login and stores it.
 func loggedIn(t *testing.T, c *oauth.Client, s *oauthserver.Server, store oauth.Store) oauth.Grant {
 	t.Helper()
 	before, _, err := oauth.Get(t.Context(), store, at(s))
@@ -152,7 +152,7 @@ func source(t *testing.T, s *oauthserver.Server, store oauth.Store, c *oauth.Cli
 	return src
 }
 
-// wantFault checks that an error names what it should, and no secret.
+// wantFault checks that an error contains the expected text, and no secret.
 func wantFault(t *testing.T, err error, want string, secrets ...string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), want) {

@@ -73,7 +73,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// What the first revision of MCP says: no documents at all, endpoints at the root.
+// The first revision of MCP: no metadata documents, endpoints at the root.
 func TestLogin_FirstRevision(t *testing.T) {
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -147,7 +147,7 @@ func TestLogin_Scopes(t *testing.T) {
 	}
 }
 
-// Each of these is refused before anything secret is sent.
+// Each of these cases is refused before a secret is sent.
 func TestLogin_Refuses(t *testing.T) {
 	hostile := func(metadata map[string]any) func(*oauthserver.Behaviour) {
 		return func(b *oauthserver.Behaviour) { b.Metadata = metadata }
@@ -235,7 +235,7 @@ func TestLogin_OpenServer(t *testing.T) {
 	}
 }
 
-// The answer of the browser is believed only if it is of this login.
+// The browser's answer is accepted only if it belongs to this login.
 func TestFinish(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*oauthserver.Behaviour)
@@ -281,7 +281,7 @@ func TestFinish_Replay(t *testing.T) {
 	}
 	_, err = login.Finish(t.Context(), query)
 	wantFault(t, err, "used already")
-	// A stolen code is of no use in another login: the verifier is another.
+	// A stolen code is useless in another login, which has another verifier.
 	second, err := c.Begin(t.Context(), at(s), redirect, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 	"molar/mcpclients/oauth"
 )
 
-// keyPair returns a key in PEM and its public half.
+// keyPair returns a key in PEM and its public key.
 func keyPair(t *testing.T) (string, *ecdsa.PublicKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -41,8 +41,8 @@ func alone(t *testing.T, s *oauthserver.Server, c *oauth.Client, settings oauth.
 	return src
 }
 
-// A host that nobody sits at logs in as itself, or with what an identity provider says of
-// a person, and again when its token ends or is refused.
+// A host without a user logs in as itself, or with the ID token of a person from an identity
+// provider, and logs in again when its token expires or is refused.
 func TestAlone(t *testing.T) {
 	key, public := keyPair(t)
 	file := filepath.Join(t.TempDir(), "id-token")
@@ -133,7 +133,7 @@ func TestAlone_Refused(t *testing.T) {
 	}
 }
 
-// What a call lacked is asked for with the next token.
+// A scope that a call lacked is requested with the next token.
 func TestAlone_MissingScope(t *testing.T) {
 	s := guarded(t)
 	s.AddClient("robot", "canary-secret")

@@ -42,7 +42,7 @@ func TestSource_Renews(t *testing.T) {
 	if token(t, src) != g.Access || s.Counts().Renewals != 0 {
 		t.Error("renewed too early")
 	}
-	now.pass(30*time.Minute - 20*time.Second) // its end is near
+	now.pass(30*time.Minute - 20*time.Second) // its expiry is near
 	second := token(t, src)
 	if second == g.Access || second == "" || s.Counts().Renewals != 1 {
 		t.Errorf("not renewed: %+v", s.Counts())
@@ -56,7 +56,7 @@ func TestSource_Renews(t *testing.T) {
 	}
 }
 
-// Many requests, many processes: one renewal.
+// Many requests in several processes cause one renewal.
 func TestSource_RenewsOnce(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s, store := oauthserver.New(), &memory{}
@@ -94,7 +94,7 @@ func TestSource_RenewsOnce(t *testing.T) {
 	}
 }
 
-// A caller that goes away does not take the renewal with it.
+// A caller that is cancelled does not cancel the renewal.
 func TestSource_CallerGoesAway(t *testing.T) {
 	s, store := guarded(t), &memory{}
 	c := client(t, nil)
@@ -144,7 +144,8 @@ func TestSource_RefusedForGood(t *testing.T) {
 	}
 }
 
-// A fault on the way ends nothing: the old login stays, and is not asked for in a storm.
+// A temporary fault ends no login: the old one stays, and renewals are not repeated without
+// pauses.
 func TestSource_FaultOnTheWay(t *testing.T) {
 	s, store, now := guarded(t), &memory{}, newClock()
 	s.Behave(func(b *oauthserver.Behaviour) { b.Life, b.RenewalFault = time.Hour, "503" })
@@ -171,7 +172,7 @@ func TestSource_FaultOnTheWay(t *testing.T) {
 	}
 }
 
-// A renewed login that the store does not take is not lost.
+// A renewed login that cannot be stored is not lost.
 func TestSource_StoreFails(t *testing.T) {
 	s, store, now := guarded(t), &memory{}, newClock()
 	c := client(t, now.now)
@@ -197,7 +198,7 @@ func TestSource_StoreFails(t *testing.T) {
 	}
 }
 
-// Logging out, or in again, while a renewal is under way wins over it.
+// A logout or a new login during a renewal overrides it.
 func TestSource_PersonWins(t *testing.T) {
 	for _, out := range []bool{true, false} {
 		s, store := guarded(t), &memory{}
@@ -233,7 +234,7 @@ func TestSource_PersonWins(t *testing.T) {
 	}
 }
 
-// holdRenewals keeps renewals waiting until open; arrived is closed by the first.
+// holdRenewals blocks renewals until open is called; the first one closes arrived.
 func holdRenewals(s *oauthserver.Server) (arrived <-chan struct{}, open func()) {
 	first, gate := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -246,7 +247,7 @@ func holdRenewals(s *oauthserver.Server) (arrived <-chan struct{}, open func()) 
 	return first, func() { close(gate) }
 }
 
-// A login of another address, or of another client, is none.
+// A login for another address, or of another client, is not returned.
 func TestGet_Binds(t *testing.T) {
 	s, store := guarded(t), &memory{}
 	loggedIn(t, client(t, nil), s, store)

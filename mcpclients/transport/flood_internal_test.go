@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Output that is not a message is let pass in any amount, but not for ever.
+// Output that is not a message is accepted in bursts of any size, but not without end.
 func TestStdio_JunkWithoutEndIsCutOff(t *testing.T) {
 	line := strings.Repeat("junk ", 20<<10) + "\n"
 	for _, tc := range []struct {

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 )
 
-// A caller that is refused sees the connection ended, so that it knows to ask for a new
+// When a request is refused, its caller sees the connection as ended, and therefore dials a new
 // one.
 func TestStdio_RefusedOnlyAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

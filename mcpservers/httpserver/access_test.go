@@ -18,7 +18,7 @@ import (
 	"molar/mcpservers/httpserver"
 )
 
-// keys are ann and bob, who chat, a host, and one who only reads metrics.
+// keys returns the keys of ann and bob, who chat, of a host, and of a reader of metrics.
 func keys() (*httpguard.Keyring, []httpguard.Key) {
 	all := []httpguard.Key{
 		{ID: "k_ann", Owner: "k_ann", Hash: httpguard.HashOf("ann"), Scopes: []string{"chat"}},
@@ -31,7 +31,7 @@ func keys() (*httpguard.Keyring, []httpguard.Key) {
 	return ring, all
 }
 
-// as posts a method to /jsonrpc with a key and returns the answer.
+// as calls a method at /jsonrpc with a key and returns the answer.
 func as(t testing.TB, url, key, method, params string) string {
 	t.Helper()
 	body := `{"jsonrpc":"2.0","id":1,"method":"memory-server/` + method + `","params":` + params + `}`
@@ -64,8 +64,8 @@ func TestKeys_AreNeeded(t *testing.T) {
 	}
 }
 
-// Every method that names a conversation means one of the key's own: what another
-// key has under that id is as unknown as an id that nobody has.
+// Every method that names a conversation applies to the key's own conversations: another key's
+// conversation is as unknown as an id that does not exist.
 func TestKeys_SeeTheirOwnConversations(t *testing.T) {
 	ring, _ := keys()
 	url := start(t, httpserver.Config{Keys: ring})
@@ -97,7 +97,7 @@ func TestKeys_SeeTheirOwnConversations(t *testing.T) {
 			t.Errorf("%s: the id of another key answers %s, an unknown one %s", try[0], foreign, unknown)
 		}
 	}
-	// Using the id makes a conversation of bob's own beside ann's.
+	// Using the same id creates a second conversation, which is bob's.
 	as(t, url, "bob", "memory/get_or_create", `{"conversation_id":"theirs"}`)
 	begun := as(t, url, "bob", "memory/begin_turn", `{"conversation_id":"theirs"}`)
 	if strings.Contains(begun, "SECRET") {
@@ -131,7 +131,7 @@ func TestKeys_OnlyAHostNamesOwners(t *testing.T) {
 	if got := as(t, url, "bob", "memory/get_all_messages", `{"conversation_id":"c","owner":"k_ann"}`); !strings.Contains(got, "-32602") || !strings.Contains(got, "scope host") {
 		t.Errorf("bob for ann: %s", got)
 	}
-	for _, owner := range []string{"k_bob", ""} { // a host that was given a plain key sends none
+	for _, owner := range []string{"k_bob", ""} { // a host that uses a plain key sends no owner
 		if got := as(t, url, "bob", "memory/get_all_messages", `{"conversation_id":"c","owner":"`+owner+`"}`); !strings.Contains(got, `"messages":[]`) {
 			t.Errorf("bob for %q: %s", owner, got)
 		}
@@ -172,7 +172,8 @@ func read(t *testing.T, c *client.Client, uri string) (string, error) {
 	return fmt.Sprint(got), err
 }
 
-// The prompts of the memory server are there over plain JSON-RPC, and read what their caller may.
+// The prompts of the memory server are available over plain JSON-RPC, and read what their caller
+// may read.
 func TestKeys_PromptsOverJSONRPC(t *testing.T) {
 	ring, _ := keys()
 	url := start(t, httpserver.Config{Keys: ring})
@@ -192,7 +193,7 @@ func TestKeys_PromptsOverJSONRPC(t *testing.T) {
 	}
 }
 
-// Over standard MCP the same holds, also for prompts, subscriptions and sessions.
+// The same applies to standard MCP, including prompts, subscriptions and sessions.
 func TestKeys_OverMCP(t *testing.T) {
 	ring, all := keys()
 	url := start(t, httpserver.Config{Keys: ring})
@@ -231,7 +232,7 @@ func TestKeys_OverMCP(t *testing.T) {
 		t.Errorf("bob heard of ann's conversation (%d), %v", len(bobHeard), err)
 	}
 
-	// A session is its key's: to others it is unknown, whatever they ask of it.
+	// A session belongs to its key: for other keys it is unknown, whatever the request.
 	session := ann.GetSessionId()
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
 		body := ""
@@ -309,7 +310,7 @@ func TestLimit_IsForEachKeyOnEveryPath(t *testing.T) {
 	}
 }
 
-// Without keys a host calls from one address for all its clients, yet not without bound.
+// Without keys a host calls from one address for all its clients, but not without limit.
 func TestLimit_OfAHostWithoutKeys(t *testing.T) {
 	handler := open(t, httpserver.Config{Rate: 2, Now: func() time.Time { return noon }})
 	calls := 0

@@ -9,7 +9,7 @@ import (
 	"molar/mcpservers/httpserver"
 )
 
-// A context read as a host makes it: over loopback, in a session.
+// BenchmarkContextOverHTTP reads a context as a host does: over loopback, in a session.
 func BenchmarkContextOverHTTP(b *testing.B) {
 	url := start(b, httpserver.Config{})
 	_, header, _ := send(b, http.MethodPost, url+"/mcp/memory-server", initialize)

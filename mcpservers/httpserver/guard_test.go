@@ -22,8 +22,8 @@ func serveOne(t testing.TB, handler http.Handler, body string) *httptest.Respons
 	return w
 }
 
-// A page of a stranger, by its own name or by one that it lets point here, reaches
-// no route.
+// A third-party web page reaches no route, neither under its own name nor under a name that
+// resolves to this machine.
 func TestGuard_StrangersAreRefused(t *testing.T) {
 	url := start(t, httpserver.Config{})
 	host := strings.TrimPrefix(url, "http://")
@@ -68,8 +68,8 @@ func TestBody_LargerThanTheLimitIsRefused(t *testing.T) {
 	}
 }
 
-// Only this machine reaches a port without keys, and a client of it makes several calls in
-// every turn.
+// A port without keys is reachable only from this machine, where a client makes several calls per
+// turn.
 func TestLimit_NoneWithoutKeys(t *testing.T) {
 	handler := open(t, httpserver.Config{Now: func() time.Time { return noon }})
 	for path, method := range map[string]string{"/jsonrpc": "POST", "/mcp": "POST", "/mcp/memory-server": "POST", "/servers": "GET"} {
@@ -83,7 +83,7 @@ func TestLimit_NoneWithoutKeys(t *testing.T) {
 	}
 }
 
-// A rate that is asked for holds without keys too.
+// A configured rate applies without keys too.
 func TestLimit_HoldsEachAddressToItsRate(t *testing.T) {
 	now := noon
 	handler := open(t, httpserver.Config{Rate: 20, Now: func() time.Time { return now }})
@@ -126,7 +126,7 @@ func TestLimit_HoldsEachAddressToItsRate(t *testing.T) {
 	}
 }
 
-// The lines of the documentation answer as printed, run by a shell.
+// The commands of the documentation, run by a shell, give the printed answers.
 func TestCurl(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not on this machine")

@@ -9,8 +9,8 @@ import (
 	"molar/mcpservers/httpserver"
 )
 
-// Each step is a request and its answer, in one story: a conversation of eight
-// messages from its beginning to its end.
+// Each step is a request and its answer, in one sequence: a conversation of eight messages from
+// its beginning to its end.
 func TestJSONRPC_MemoryMethods(t *testing.T) {
 	url := start(t, httpserver.Config{})
 	for i, s := range []struct{ method, params, result string }{
@@ -72,7 +72,7 @@ func TestJSONRPC_Tools(t *testing.T) {
 		"text":"Title: Sâu răng\nContent: Vi khuẩn và đường.\nLink: https://tooth.example/decay"}]}}`)
 }
 
-// Every code of the protocol and of the servers, in its place.
+// Every error code of the protocol and of the servers.
 func TestJSONRPC_Errors(t *testing.T) {
 	url := start(t, httpserver.Config{})
 	for name, c := range map[string]struct {
@@ -170,7 +170,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// Whatever comes in, an answer of JSON-RPC goes out.
+// Every request is answered with JSON-RPC.
 func FuzzJSONRPC(f *testing.F) {
 	handler := open(f, httpserver.Config{})
 	for _, seed := range []string{

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// engine is a search page that finds one entry, or fails for the word "broken".
+// engine returns the URL of a search page that finds one entry, or fails for the word "broken".
 func engine(t testing.TB) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,7 +42,7 @@ func engine(t testing.TB) string {
 	return s.URL
 }
 
-// dispatchers are a memory server over a fresh store and the tool server.
+// dispatchers returns a memory server over a new store and the tool server.
 func dispatchers(t testing.TB) (mem, tools *mcpservers.Dispatcher) {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Config{
@@ -65,7 +65,7 @@ func dispatchers(t testing.TB) (mem, tools *mcpservers.Dispatcher) {
 	return mem, tools
 }
 
-// open builds a server; zero fields of cfg are filled in.
+// open builds a server, with defaults for zero fields of cfg.
 func open(t testing.TB, cfg httpserver.Config) *httpserver.Server {
 	t.Helper()
 	cfg.Memory, cfg.Tools = dispatchers(t)
@@ -78,7 +78,7 @@ func open(t testing.TB, cfg httpserver.Config) *httpserver.Server {
 	return s
 }
 
-// start serves on a port of its own, behind the guard, and returns "http://host:port".
+// start serves on a free port, behind the guard, and returns "http://host:port".
 func start(t testing.TB, cfg httpserver.Config) string {
 	t.Helper()
 	port := httptest.NewUnstartedServer(nil)
@@ -127,8 +127,7 @@ func send(t testing.TB, method, url, body string, header ...string) (int, http.H
 	return res.StatusCode, res.Header, string(data)
 }
 
-// rpc posts to /jsonrpc, where every answer has status 200 or, when there is
-// nothing to say, 204.
+// rpc posts to /jsonrpc, where every answer has status 200 or, if it is empty, 204.
 func rpc(t testing.TB, url, body string) string {
 	t.Helper()
 	status, _, answer := send(t, http.MethodPost, url+"/jsonrpc", body)
@@ -138,7 +137,7 @@ func rpc(t testing.TB, url, body string) string {
 	return answer
 }
 
-// same compares two JSON texts. The word "ANY" in want stands for any value.
+// same compares two JSON texts. The word "ANY" in want matches any value.
 func same(t testing.TB, got, want string) {
 	t.Helper()
 	var g, w any
@@ -153,7 +152,7 @@ func same(t testing.TB, got, want string) {
 	}
 }
 
-// fill replaces in got what want leaves open.
+// fill replaces the values of got that want leaves open.
 func fill(got, want any) any {
 	switch w := want.(type) {
 	case string:
@@ -195,7 +194,7 @@ func raw(t *testing.T, url, request string) string {
 	return first
 }
 
-// plainPort serves a handler on a port of its own and returns "http://host:port".
+// plainPort serves a handler on a free port and returns "http://host:port".
 func plainPort(t testing.TB, handler *httpserver.Server) string {
 	t.Helper()
 	port := httptest.NewServer(handler)

@@ -20,8 +20,8 @@ import (
 	"molar/mcpservers/httpserver"
 )
 
-// attach connects a stock client, which speaks the revision, and hears notices on
-// the returned channel.
+// attach connects a client of mcp-go with the given revision, and sends its notifications to the
+// returned channel.
 func attach(t *testing.T, wire transport.Interface, revision string) (*client.Client, chan mcp.JSONRPCNotification) {
 	t.Helper()
 	c := client.NewClient(wire, client.WithProtocolVersion(revision))
@@ -50,7 +50,7 @@ func attach(t *testing.T, wire transport.Interface, revision string) (*client.Cl
 // patience bounds every wait for a stream.
 const patience = 10 * time.Second
 
-// hear waits for the next notice.
+// hear waits for the next notification.
 func hear(t *testing.T, heard <-chan mcp.JSONRPCNotification) mcp.JSONRPCNotification {
 	t.Helper()
 	select {
@@ -62,11 +62,11 @@ func hear(t *testing.T, heard <-chan mcp.JSONRPCNotification) mcp.JSONRPCNotific
 	}
 }
 
-// custom sends one of the methods of its own over the client's connection.
+// custom calls a method of the server's own over the client's connection.
 func custom(t *testing.T, c *client.Client, revision, method, params string) json.RawMessage {
 	t.Helper()
-	// The client forgets an id only after it has handed over its answer, so one that is
-	// used again at once may never be answered.
+	// The client forgets an id only after it has returned the answer, so a request that reuses
+	// the id at once may never be answered.
 	req := transport.JSONRPCRequest{JSONRPC: "2.0", ID: mcp.NewRequestId(rand.Text()), Method: method, Params: json.RawMessage(params)}
 	if mcp.IsModernProtocol(revision) {
 		var fields map[string]any
@@ -92,7 +92,7 @@ func custom(t *testing.T, c *client.Client, revision, method, params string) jso
 	return res.Result
 }
 
-// use is what every client can do on every transport.
+// use runs what every client can do on every transport.
 func use(t *testing.T, c *client.Client, revision string) {
 	t.Helper()
 	ctx := t.Context()
@@ -216,7 +216,7 @@ func TestMCP_StatelessClient(t *testing.T) {
 	same(t, string(got), `{"summary":"","resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"molar","version":"1.0.0"}}}`)
 }
 
-// A stateless client hears of changes on a stream that it keeps open.
+// A stateless client receives notifications on a stream that it keeps open.
 func TestMCP_ListeningStream(t *testing.T) {
 	url := start(t, httpserver.Config{})
 	meta := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"}}`
@@ -244,7 +244,7 @@ func TestMCP_ListeningStream(t *testing.T) {
 	readUntil(t, res.Body, "notifications/resources/updated")
 }
 
-// A subscription to nothing that can change is acknowledged first and then ends.
+// A subscription to something that cannot change is acknowledged first and then ends.
 func TestListen_Nothing(t *testing.T) {
 	url := start(t, httpserver.Config{})
 	for range 20 {
@@ -275,7 +275,7 @@ func TestListen_Nothing(t *testing.T) {
 	}
 }
 
-// readUntil reads a stream until it has shown text.
+// readUntil reads a stream until it has contained text.
 func readUntil(t *testing.T, stream io.Reader, text string) {
 	t.Helper()
 	var seen strings.Builder
@@ -289,8 +289,7 @@ func readUntil(t *testing.T, stream io.Reader, text string) {
 	}
 }
 
-// Methods of its own need a session like all others, and batches are not part of
-// MCP.
+// The server's own methods need a session like all others, and batches are not part of MCP.
 func TestMCP_Refusals(t *testing.T) {
 	url := start(t, httpserver.Config{})
 	method := `{"jsonrpc":"2.0","id":1,"method":"memory/get_context","params":{"conversation_id":"c"}}`
@@ -367,7 +366,7 @@ func TestClose_EndsOpenStreams(t *testing.T) {
 	}
 }
 
-// A session that nobody uses ends by itself; one that is used does not.
+// An unused session ends by itself; a used one does not.
 func TestSessions_IdleOnesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var servers [2]*mcpservers.Dispatcher

@@ -54,8 +54,8 @@ func TestStdio_StockClient(t *testing.T) {
 	}
 }
 
-// A script that writes its requests and closes the input gets every answer, each on
-// a line of its own and nothing else.
+// A script that writes its requests and closes the input gets every answer on its own line, and
+// nothing else.
 func TestStdio_LinesOfAScript(t *testing.T) {
 	server := open(t, httpserver.Config{})
 	script := strings.Join([]string{

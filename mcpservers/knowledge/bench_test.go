@@ -8,7 +8,7 @@ import (
 	"testing/fstest"
 )
 
-// plainText returns files of a size, in words whose frequency falls as in a language.
+// plainText returns files of a size, with words whose frequencies resemble those of a language.
 func plainText(files, bytes int) fstest.MapFS {
 	chance := rand.New(rand.NewPCG(1, 2))
 	zipf := rand.NewZipf(chance, 1.1, 4, 60_000)
@@ -50,7 +50,7 @@ func filled(b *testing.B, files, bytes int) *index {
 	return ix
 }
 
-// A question over 10,000 files and 50 MB.
+// BenchmarkSearch searches 10,000 files of 50 MB.
 func BenchmarkSearch(b *testing.B) {
 	if testing.Short() {
 		b.Skip("the folder takes some seconds")

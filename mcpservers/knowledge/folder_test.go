@@ -55,7 +55,7 @@ func TestFolder_Search(t *testing.T) {
 		{"la chanh bi vang", "Cây chanh", "https://garden.example/vi/chanh.md#c%C3%A2y-chanh", "vi/chanh.md:3"},
 		{"how deep do potatoes go", "potato", "https://garden.example/notes/potato.txt", "notes/potato.txt:1"},
 		{"Who won the world cup?", "", "", ""},
-		{"đọc báo ở đâu", "", "", ""}, // no storm
+		{"đọc báo ở đâu", "", "", ""}, // does not match the word for storm
 		{"", "", "", ""},
 		{"?!", "", "", ""},
 	} {
@@ -72,7 +72,7 @@ func TestFolder_Search_WithoutAnAddressNamesTheFile(t *testing.T) {
 	}
 }
 
-// onDisk writes files into a folder of their own and opens it.
+// onDisk writes files into a temporary folder and opens it.
 func onDisk(t *testing.T, files fstest.MapFS) (*knowledge.Folder, string) {
 	t.Helper()
 	root := t.TempDir()
@@ -96,7 +96,7 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// Files that change, come and go are seen while the folder answers.
+// Changed, added and removed files are noticed while the folder answers.
 func TestFolder_ReadsWhatChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, root := onDisk(t, garden())
@@ -126,7 +126,7 @@ func TestFolder_ReadsWhatChanged(t *testing.T) {
 	})
 }
 
-// Synonyms that are new or changed are heeded for all passages.
+// New and changed synonyms apply to all passages.
 func TestFolder_SynonymsThatChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, root := onDisk(t, garden())
@@ -144,7 +144,7 @@ func TestFolder_SynonymsThatChange(t *testing.T) {
 	})
 }
 
-// What was replaced over and over does not pile up.
+// Replaced passages do not accumulate.
 func TestFolder_ManyChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := make(fstest.MapFS)

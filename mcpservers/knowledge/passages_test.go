@@ -71,7 +71,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// Long texts become passages of a size that can be read at once, and no character is torn.
+// Long texts become passages of a readable size, and no character is split.
 func TestCut_LongTexts(t *testing.T) {
 	for name, text := range map[string]string{
 		"paragraphs":  strings.Repeat(strings.Repeat("Một câu về cây. ", 20)+"\n\n", 30),

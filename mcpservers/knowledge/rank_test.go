@@ -24,8 +24,8 @@ func anchors(t *testing.T, f *knowledge.Folder, q knowledge.Query) (all []string
 	return all
 }
 
-// Words that differ in nothing but their marks meet, and the one that agrees in its
-// marks too comes first.
+// Words that differ only in their diacritics match, and the word with equal diacritics comes
+// first.
 func TestFolder_ExactMarksComeFirst(t *testing.T) {
 	text := "## cầu {#bridge}\nx\n## câu {#wish}\nx\n## đinh {#nail}\nx\n"
 	for i := range 20 {
@@ -35,8 +35,8 @@ func TestFolder_ExactMarksComeFirst(t *testing.T) {
 	for query, want := range map[string]string{
 		"cầu": "bridge wish", "câu": "wish bridge", "cau": "bridge wish", "dinh": "nail", "CẦU": "bridge wish", "ca\u0302\u0300u": "bridge wish",
 	} {
-		// A hit in the marks too is worth more than twice the other: that one may fall
-		// below the share of the best.
+		// A match with equal diacritics scores more than twice the other, which may fall below
+		// the share of the best.
 		got := anchors(t, f, knowledge.Query{Text: query})
 		if len(got) == 0 || got[0] != strings.Fields(want)[0] || !strings.HasPrefix(want, strings.Join(got, " ")) {
 			t.Errorf("%q: got %v, want %s", query, got, want)
@@ -44,8 +44,8 @@ func TestFolder_ExactMarksComeFirst(t *testing.T) {
 	}
 }
 
-// One passage speaks of dentures, another of mouthwash: a slip and a split word find
-// them, and a word of the same sense does.
+// One passage is about dentures, another about mouthwash: a misspelling and a split word find
+// them, and so does a synonym.
 func TestFolder_MeetsSlipsAndSynonyms(t *testing.T) {
 	f := open(t, fstest.MapFS{
 		"a.md":         md("## Dentures {#plates}\nkeywords: denture, plate\nx\n## Mouthwash {#rinse}\nkeywords: mouthwash, rinse\nx\n## Loose teeth {#loose}\nkeywords: loose, moving\nx\n"),
@@ -61,8 +61,8 @@ func TestFolder_MeetsSlipsAndSynonyms(t *testing.T) {
 	}
 }
 
-// A passage that holds all of a question comes before one that holds a part, and what holds too
-// little of it is none.
+// A passage that contains all words of a question comes before one that contains a part, and a
+// passage that contains too few is no result.
 func TestFolder_HoldsEnough(t *testing.T) {
 	f := open(t, fstest.MapFS{"a.md": md("## One\nDogs bark at night in the yard.\n## Two\nCats sleep at night, dogs too.\n## Three\nBirds sing.\n## Four\nFish swim.\n## Five\nHorses run.\n")}, "")
 	for query, want := range map[string]string{
@@ -74,8 +74,8 @@ func TestFolder_HoldsEnough(t *testing.T) {
 	}
 }
 
-// Files below a folder that is named like a language answer questions in it; which one it is may
-// be told by the question alone.
+// Files below a folder that is named like a language answer questions in it; the language may be
+// detected from the question alone.
 func TestFolder_Languages(t *testing.T) {
 	f := open(t, fstest.MapFS{
 		"en/a.md": md("## Bonsai {#en}\nA bonsai wants water each day.\n"),
@@ -100,8 +100,8 @@ func TestFolder_Languages(t *testing.T) {
 	}
 }
 
-// A passage that is asked for by its heading comes alone, whatever words stand beside it: in the language
-// of the question where it is there, and not at all in a folder without it.
+// A passage that is requested by its heading comes alone, whatever the other words: in the
+// language of the question if it exists there, and not at all in a folder without it.
 func TestFolder_Passage(t *testing.T) {
 	f := open(t, fstest.MapFS{
 		"en/roses.md": md("## Roses\nPrune roses in spring.\n## Poison {#poison}\nAfter eating berries do not vomit.\n"),
@@ -125,8 +125,8 @@ func TestFolder_Passage(t *testing.T) {
 	}
 }
 
-// A question that leans on the conversation finds what the conversation is about, though another
-// passage holds more of its own words; what speaks of both follows.
+// A follow-up finds the subject of the conversation, even if another passage contains more of its
+// own words; a passage about both follows.
 func TestFolder_About(t *testing.T) {
 	text := "## Moving teeth {#braces}\nBraces take two years. After each visit teeth are sore.\n" +
 		"## Extraction {#extraction}\nkeywords: does it hurt, hurt, pain, numb\nIt does not hurt to have a tooth out.\n"
@@ -145,8 +145,8 @@ func TestFolder_About(t *testing.T) {
 	}
 }
 
-// What a question turns to comes before what the conversation was about; for one that only leans on
-// that, it stays the other way round.
+// A new subject in the question comes before the subject of the conversation; for a mere
+// follow-up it is the other way round.
 func TestFolder_TurnsToSomethingElse(t *testing.T) {
 	f := open(t, fstest.MapFS{"a.md": md("# Leave\n## Sick leave {#sick}\nTell your manager before nine.\n## Holidays {#holidays}\nEveryone has 25 days.\n" +
 		"# Travel\n## Hotels {#hotels}\nA night may cost 120 euros, and your manager books it.\n## Meals {#meals}\n28 euros a day.\n")}, "")

@@ -12,7 +12,8 @@ import (
 	"molar/mcpservers/knowledge"
 )
 
-// What is not read is named, one of each kind first, and why; what nobody looks for there is not.
+// Unread files are named with the reason, one of each kind first; files that nobody expects to be
+// read are not named.
 func TestUnread(t *testing.T) {
 	file := &fstest.MapFile{Data: []byte("x")}
 	const read = "; what is read is Markdown, HTML and plain text (.md, .markdown, .mdx, .html, .htm, .txt, .text)"
@@ -50,7 +51,7 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// A buffer is written and read at once.
+// buffer can be written and read concurrently.
 type buffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -68,7 +69,7 @@ func (b *buffer) String() string {
 	return b.text.String()
 }
 
-// The log says once what is not read.
+// The log names the unread files once.
 func TestFolder_LogsWhatIsNotRead(t *testing.T) {
 	var log buffer
 	files := garden()

@@ -9,11 +9,11 @@ import (
 	"molar/mcpservers"
 )
 
-// mostAnswer is what a client over HTTP takes as one answer.
+// mostAnswer is the largest answer that a client over HTTP accepts, in bytes.
 const mostAnswer = 4 << 20
 
-// Whatever a conversation holds, a turn can begin, its summary can be claimed, and its
-// history can be read page by page: no answer is longer than clients take.
+// Whatever a conversation contains, a turn can begin, its summary can be claimed, and its history
+// can be read page by page: no answer is larger than clients accept.
 func TestAnswers_FitIntoOne(t *testing.T) {
 	for name, content := range map[string]string{
 		"long": strings.Repeat("\x01<răng>\n", 120<<10), "short": "hello", // 1.2 MB, and 2 MB as JSON
@@ -53,7 +53,7 @@ func TestAnswers_FitIntoOne(t *testing.T) {
 	}
 }
 
-// What JSON puts around many short messages counts too.
+// The JSON around many short messages counts too.
 func TestAnswers_ManyShortMessages(t *testing.T) {
 	d := fresh(t)
 	for range 480 {
@@ -76,7 +76,7 @@ func TestSetSummary_RefusesABook(t *testing.T) {
 	}
 }
 
-// fitting calls a method and fails when the answer is too long.
+// fitting calls a method and fails if the answer is too long.
 func fitting(t *testing.T, d *mcpservers.Dispatcher, method, params string) json.RawMessage {
 	t.Helper()
 	answer := d.Handle(t.Context(), "s", json.RawMessage(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)))

@@ -22,8 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// serve returns a memory server over the database at path, whose clock stands at
-// noon.
+// serve returns a memory server over the database at path, whose clock always shows noon.
 func serve(t testing.TB, path string) *mcpservers.Dispatcher {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Config{Path: path, Now: func() time.Time { return noon }})
@@ -52,7 +51,7 @@ type rpcError struct {
 	Message string `json:"message"`
 }
 
-// call sends a request and returns result and error of the answer.
+// call sends a request and returns the result and the error of the answer.
 func call(t testing.TB, d *mcpservers.Dispatcher, method, params string) (json.RawMessage, *rpcError) {
 	t.Helper()
 	msg := fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s,"id":1}`, method, params)
@@ -67,7 +66,7 @@ func call(t testing.TB, d *mcpservers.Dispatcher, method, params string) (json.R
 	return answer.Result, answer.Error
 }
 
-// must is call for requests that succeed; into may be nil.
+// must is call for requests that must succeed; into may be nil.
 func must(t testing.TB, d *mcpservers.Dispatcher, method, params string, into any) json.RawMessage {
 	t.Helper()
 	result, failed := call(t, d, method, params)
@@ -96,8 +95,8 @@ func wantJSON(t *testing.T, got json.RawMessage, want string) {
 	}
 }
 
-// Each step is a request as a client sends it and the result that it gets, in one
-// story: a conversation of eight messages from its beginning to its end.
+// Each step is a request as a client sends it and its result, in one sequence: a conversation of
+// eight messages from its beginning to its end.
 func TestDocumentedMethods(t *testing.T) {
 	d := fresh(t)
 	for _, s := range []struct{ method, params, want string }{
@@ -238,7 +237,8 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
-	// Reads of what is unknown, or another's, are empty; and nothing above created anything.
+	// Reads of unknown or another owner's conversations are empty; none of the reads above
+	// created one.
 	for _, id := range []string{"c", "anns"} {
 		params := fmt.Sprintf(`{"conversation_id":%q,"owner":"bob"}`, id)
 		wantJSON(t, must(t, d, "memory/get_context", params, nil), `{"messages":[]}`)

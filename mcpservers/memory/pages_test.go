@@ -15,7 +15,7 @@ type page struct {
 	Next     int64
 }
 
-// pages reads a whole history with a limit, and how long each page was.
+// pages reads a whole history with a limit, and returns the length of each page.
 func pages(t *testing.T, d *mcpservers.Dispatcher, id string, limit int) (contents []string, lengths []int) {
 	t.Helper()
 	for after := int64(0); ; {
@@ -44,8 +44,8 @@ func add(t *testing.T, d *mcpservers.Dispatcher, id, content string) {
 	must(t, d, "memory/add_message", string(params), nil)
 }
 
-// Pages hold every message once, also after a clear; a page ends early when its texts
-// grow too long together.
+// The pages contain every message once, even after a clear; a page ends early if its texts are
+// too long together.
 func TestGetAllMessages_Pages(t *testing.T) {
 	d := fresh(t)
 	var want []string
@@ -81,8 +81,9 @@ func TestGetAllMessages_Pages(t *testing.T) {
 	}
 }
 
-// A turn is given no more of what the summary does not cover than an answer can hold,
-// from a question on, and it is told so; a summary is claimed exchange by exchange.
+// If the messages that the summary does not cover exceed an answer, a turn gets the newest ones,
+// beginning with a question, and a mark that some are missing; a summary is claimed exchange by
+// exchange.
 func TestLongUncoveredMessages(t *testing.T) {
 	d := fresh(t)
 	for i := range 5 {

@@ -51,7 +51,7 @@ func TestTurn_IsReadBackAfterARestart(t *testing.T) {
 	}), nil)
 	wantJSON(t, saved, `{"turn_id":"turn_1","saved_at":"2026-03-01T12:00:00Z"}`)
 
-	d = serve(t, path) // a second one: what is saved is in the file
+	d = serve(t, path) // a second server reads the saved turn from the file
 	raw = must(t, d, "memory/begin_turn", `{"conversation_id":"c","owner":"ann"}`, nil)
 	if err := json.Unmarshal(raw, &start); err != nil {
 		t.Fatal(err)
@@ -89,15 +89,15 @@ func TestTurn_RepeatsAreFound(t *testing.T) {
 	}
 }
 
-// A conversation has one turn at a time: others are told to wait, and for how long at most.
-// A lease that ended is worth nothing.
+// A conversation has one turn at a time: others get the error that it is busy, with the longest
+// time to wait. An ended lease is invalid.
 func TestTurn_OneAtATime(t *testing.T) {
 	d := fresh(t)
 	old := begin(t, d, `{"conversation_id":"c"}`).Lease
 	answer := d.Handle(t.Context(), "test", json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"memory/begin_turn","params":{"conversation_id":"c"}}`))
 	wantJSON(t, answer, `{"jsonrpc":"2.0","id":1,"error":{"code":-32004,
 		"message":"begin turn: another turn of the conversation is running","data":{"retry_after_ms":15000}}}`)
-	for range 2 { // the second time it is another one's, or nobody's
+	for range 2 { // the second time another turn has the lease, or none
 		must(t, d, "memory/end_turn", params(t, object{"lease": old}), nil)
 	}
 	newer := begin(t, d, `{"conversation_id":"c"}`).Lease
@@ -110,8 +110,8 @@ func TestTurn_OneAtATime(t *testing.T) {
 	must(t, d, "memory/save_turn", params(t, object{"lease": newer, "user": "q", "answer": "new"}), nil)
 }
 
-// A turn that is recorded can be read while it runs, with what it calls and has said so far.
-// The documented methods show the question alone.
+// A recorded turn can be read while it runs, with its calls and its text so far. The documented
+// methods show the question alone.
 func TestTurn_IsSeenWhileItRuns(t *testing.T) {
 	d := fresh(t)
 	lease := begin(t, d, `{"conversation_id":"c"}`).Lease
@@ -146,8 +146,8 @@ func TestTurn_IsSeenWhileItRuns(t *testing.T) {
 	}
 }
 
-// An earlier turn is asked again: the newest branch is what the documented methods show, the
-// others can be chosen.
+// If an earlier turn is asked again, the documented methods show the newest branch, and the
+// others can be selected.
 func TestTurn_Branches(t *testing.T) {
 	d := fresh(t)
 	save := func(id, parent string) {
@@ -223,8 +223,8 @@ func TestClaimSummaries(t *testing.T) {
 	}
 }
 
-// bench is a server over a real file with one conversation of ten turns, the
-// last of which is not summarised.
+// bench returns a server over a real file with one conversation of ten turns, the last of which
+// is not summarised.
 func bench(b *testing.B) *mcpservers.Dispatcher {
 	b.Helper()
 	db, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), "m.db")})
@@ -268,7 +268,7 @@ func BenchmarkBeginTurn(b *testing.B) {
 	}
 }
 
-// BenchmarkBeginAndSaveTurn waits for the disk: each save is synced.
+// BenchmarkBeginAndSaveTurn includes the disk: each save is synced.
 func BenchmarkBeginAndSaveTurn(b *testing.B) {
 	d := bench(b)
 	n := 0

@@ -12,12 +12,12 @@ import (
 	"molar/mcpservers/knowledge"
 )
 
-// An entry is a section of the guide as its files have it.
+// entry is a section of the guide's files.
 type entry struct {
 	id, title, source, link, checked, keywords, text string
 }
 
-// entries reads the sections of a language, and fails where one lacks a part.
+// entries reads the sections of a language, and fails if a section is incomplete.
 func entries(t *testing.T, lang string) (all []entry) {
 	t.Helper()
 	names, err := fs.Glob(guideFiles, "guide/"+lang+"/*.md")
@@ -57,7 +57,7 @@ func TestGuide_EveryTopicStandsInBothLanguages(t *testing.T) {
 	}
 }
 
-// checkEntry holds an entry to what every answer from it needs.
+// checkEntry checks that an entry has the parts that answers need.
 func checkEntry(t *testing.T, lang string, e entry) {
 	t.Helper()
 	if n := len(strings.Fields(e.text)); n < 80 || n > 160 {
@@ -82,7 +82,7 @@ func checkEntry(t *testing.T, lang string, e entry) {
 	}
 }
 
-// At most one source in ten may stand without its address having been looked up.
+// At most one source in ten may have an address that was not checked.
 func TestGuide_SourcesWereLookedUp(t *testing.T) {
 	for _, lang := range []string{"vi", "en"} {
 		var open []string
@@ -98,7 +98,7 @@ func TestGuide_SourcesWereLookedUp(t *testing.T) {
 	}
 }
 
-// Each entry is one passage: its whole text, under its own title and source.
+// Each entry is one passage: its whole text, with its own title and source.
 func TestGuide_AnEntryIsAPassage(t *testing.T) {
 	guide := openTestGuide(t)
 	for _, lang := range []string{"vi", "en"} {
@@ -157,7 +157,7 @@ func BenchmarkGuideIndex(b *testing.B) {
 	}
 }
 
-// A question that names an entry brings it first, however often others use its words.
+// A question that names an entry finds it first, however often others use its words.
 func TestGuide_named(t *testing.T) {
 	guide := openTestGuide(t)
 	for question, want := range map[string]string{"Sâu răng là gì?": "caries", "Một ngày nên đánh răng bao nhiêu lần?": "brushing", "gãy răng": "chipped", "How often should I brush my teeth?": "brushing"} {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A burst goes at once, the next searches a second apart, and one whose turn is too
-// far off is refused without a wait.
+// A burst is sent at once, the next searches a second apart, and a search with too long a wait is
+// refused at once.
 func TestDuckDuckGo_TakesTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, err := newDuckDuckGo(DuckDuckGoConfig{})
@@ -37,7 +37,7 @@ func TestDuckDuckGo_TakesTurns(t *testing.T) {
 	})
 }
 
-// A search that is given up leaves its turn to the next.
+// A cancelled search leaves its place to the next.
 func TestDuckDuckGo_GivesItsTurnBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, err := newDuckDuckGo(DuckDuckGoConfig{})

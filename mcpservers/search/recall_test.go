@@ -42,7 +42,8 @@ func testLines(t testing.TB, name string) []string {
 	return strings.Split(strings.TrimSpace(string(data)), "\n")
 }
 
-// ask returns what a folder finds; a question stands alone, so its language is not said.
+// ask returns the results of a folder; each question is independent, and its language is not
+// given.
 func ask(t testing.TB, f *knowledge.Folder, q knowledge.Query, limit int) []knowledge.Result {
 	t.Helper()
 	results, err := f.Search(t.Context(), q, limit)
@@ -52,8 +53,8 @@ func ask(t testing.TB, f *knowledge.Folder, q knowledge.Query, limit int) []know
 	return results
 }
 
-// Every folder is measured in one way: how many questions bring the right passage of their
-// language among the first three. How each file came about is in testdata/README.md.
+// All folders are measured by the same figure: the share of questions that find the right passage
+// of their language among the first three. testdata/README.md describes the origin of each file.
 func TestRecall(t *testing.T) {
 	guide, notes := openTestGuide(t), openNotes(t)
 	for _, tt := range []struct {
@@ -66,7 +67,7 @@ func TestRecall(t *testing.T) {
 		{"questions.tsv", guide, 100, 0.9},
 		{"unseen.tsv", guide, 30, 0.9},
 		{"fresh.tsv", guide, 100, 0.85},
-		{"fresh2.tsv", guide, 50, 0.85}, // roundabout and slang
+		{"fresh2.tsv", guide, 50, 0.85}, // indirect wording and slang
 		{"fresh5.tsv", guide, 30, 0.9},
 		{"fresh6.tsv", guide, 30, 0.9},
 		{"gardening.tsv", notes, 10, 0.9},
@@ -97,7 +98,7 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// found says whether one of the wanted passages, named by heading or its anchor, is among the
+// found reports whether one of the wanted passages, named by its heading or anchor, is among the
 // first three.
 func found(t *testing.T, f *knowledge.Folder, lang, wanted, question string) bool {
 	t.Helper()
@@ -115,14 +116,14 @@ func found(t *testing.T, f *knowledge.Folder, lang, wanted, question string) boo
 	return false
 }
 
-// Most questions that a folder says nothing of find nothing, with no list of what it is not about.
+// Most questions that a folder does not cover find nothing, without a list of foreign subjects.
 func TestRejection(t *testing.T) {
 	guide, notes := openTestGuide(t), openNotes(t)
 	for _, tt := range []struct {
 		what   string
 		files  []string
 		folder *knowledge.Folder
-		most   float64 // the share that is answered
+		most   float64 // the share that finds a passage
 	}{
 		{"of other things", []string{"outside.txt", "fresh3_outside.txt"}, guide, 0.2},
 		{"of teeth, but not covered", []string{"uncovered.txt", "fresh_outside.txt", "fresh2_outside.txt", "fresh4_outside.txt", "fresh5_outside.txt", "fresh6_outside.txt"}, guide, 0.35},
@@ -148,8 +149,8 @@ func TestRejection(t *testing.T) {
 	}
 }
 
-// What a person meets: the guardrail refuses before the guide is asked, here by its code alone. Of
-// questions that the guide says nothing of few come back with passages of it.
+// The figure for a person: the guardrail, here by its code alone, refuses before the guide is
+// searched. Of the questions that the guide does not cover, few find passages.
 func TestRejection_BehindTheGuardrail(t *testing.T) {
 	guide := openTestGuide(t)
 	guard, err := subject.NewGuard(subject.GuardConfig{Topic: subject.Dental()})

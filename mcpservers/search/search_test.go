@@ -19,7 +19,8 @@ import (
 	"molar/mcpservers/search"
 )
 
-// engine answers like DuckDuckGo's HTML page and remembers what was asked.
+// engine returns a tool server whose searches are answered by the handler, in the form of
+// DuckDuckGo's HTML page.
 func engine(t *testing.T, answer http.HandlerFunc) *mcpservers.Dispatcher {
 	t.Helper()
 	upstream := httptest.NewServer(answer)
@@ -27,7 +28,7 @@ func engine(t *testing.T, answer http.HandlerFunc) *mcpservers.Dispatcher {
 	return newServer(t, search.DuckDuckGoConfig{BaseURL: upstream.URL + "/html/", HTTPClient: upstream.Client()})
 }
 
-// withGoogle has the tool google_search, answered by f.
+// withGoogle returns a tool server with the tool google_search, answered by f.
 func withGoogle(t *testing.T, f func(context.Context, string) ([]search.Result, error)) *mcpservers.Dispatcher {
 	t.Helper()
 	d, err := search.New(search.Config{Google: f})

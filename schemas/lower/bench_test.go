@@ -9,8 +9,8 @@ import (
 	"molar/schemas/lower"
 )
 
-// realistic makes a schema of the kind that servers publish: a dozen described
-// properties, a nested object, a list, a shared definition and a union.
+// realistic returns a schema as servers publish: a dozen described properties, a nested object, a
+// list, a shared definition and a union.
 func realistic(i int) json.RawMessage {
 	var b strings.Builder
 	b.WriteString(`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{`)

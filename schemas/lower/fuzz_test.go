@@ -47,7 +47,7 @@ func FuzzForOllama(f *testing.F) {
 	})
 }
 
-// What goes to a grammar holds nothing that the server does not survive.
+// The schema for a grammar contains nothing that makes the server crash.
 func FuzzForFormatObject(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `true`, `{"type":"string","pattern":"(?:a)","minLength":3,"maxLength":2}`,
@@ -70,7 +70,7 @@ func FuzzForFormatObject(f *testing.F) {
 	})
 }
 
-// safe looks at the keywords of a schema, not at the names of its properties.
+// safe checks the keywords of a schema, not the names of its properties.
 func safe(t *testing.T, schema map[string]any) {
 	t.Helper()
 	for key, value := range schema {

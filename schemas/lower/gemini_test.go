@@ -10,7 +10,7 @@ import (
 	"molar/schemas/lower"
 )
 
-// Each construct that Gemini refuses or does not know, below a property.
+// Each construct that Gemini refuses or does not know, as a property.
 func TestForGemini_LowersEachConstruct(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"meta keys go", `{"$schema":"x","$id":"y","$comment":"z","type":"string"}`, `{"type":"string"}`},
@@ -89,7 +89,7 @@ func TestForGemini_MakesTheRootAnObject(t *testing.T) {
 	}
 }
 
-// 66: what recurs, nests or grows without end comes out bounded, and the same each time.
+// Recursive, deeply nested and large schemas are bounded, and lowering is deterministic.
 func TestForGemini_Bounds(t *testing.T) {
 	deep := strings.Repeat(`{"type":"object","properties":{"a":`, 30) + `{"type":"string"}` + strings.Repeat(`}}`, 30)
 	for name, in := range map[string]string{
@@ -127,9 +127,8 @@ func TestForGeminiAnswer(t *testing.T) {
 	}
 }
 
-// checkGemini fails for what the service is known to refuse: keywords beyond its
-// list, unions that do not stand alone, required names without a property, lists
-// of mixed values.
+// checkGemini fails for what the service is known to refuse: keywords beyond its list, unions
+// with siblings, required names without a property, lists of mixed values.
 func checkGemini(t *testing.T, raw json.RawMessage) {
 	t.Helper()
 	var schema map[string]json.RawMessage

@@ -225,8 +225,8 @@ func TestUnwrap(t *testing.T) {
 	}
 }
 
-// checkRoundTrip decodes a lowered schema as Ollama's server does and checks that
-// nothing is lost.
+// checkRoundTrip decodes a lowered schema as Ollama's server does and checks that nothing is
+// lost.
 func checkRoundTrip(t *testing.T, schema json.RawMessage) {
 	t.Helper()
 	var params api.ToolFunctionParameters

@@ -10,8 +10,8 @@ import (
 	"molar/schemas/lower"
 )
 
-// constructs are the forms that some service refuses or drops, each below a
-// property, an array, a map and an alternative, where a schema may stand.
+// constructs returns the forms that some service refuses or drops, each as a property, an array
+// item, a map value and an alternative, where a schema is allowed.
 func constructs() map[string]string {
 	list := map[string]string{
 		"meta keys":            `{"$schema":"x","$id":"y","$anchor":"z","type":"string"}`,
@@ -69,8 +69,8 @@ func constructs() map[string]string {
 const definitions = `"$defs":{"A":{"type":"integer","description":"an A"},"N":{"type":"object","properties":{"next":{"$ref":"#/$defs/N"},"all":{"type":"array","items":{"$ref":"#/$defs/N"}}},"required":["next"]}},` +
 	`"definitions":{"B/ c":{"type":["boolean","null"]}}`
 
-// No construct, wherever it stands, makes a service refuse the request or lose a
-// part of it, and lowering is the same each time.
+// No construct, at any place, makes a service refuse the request or lose a part of it, and
+// lowering is deterministic.
 func TestLower_NoConstructCostsTheRequest(t *testing.T) {
 	t.Parallel()
 	for name, in := range constructs() {
@@ -108,8 +108,8 @@ var services = map[string]func(json.RawMessage) (lower.Result, error){
 	"gemini": lower.ForGemini, "ollama": lower.ForOllama, "openai": lower.ForOpenAI,
 }
 
-// checkParameters checks what every service asks of a function's parameters: an
-// object, nothing left to resolve, and nothing required that is not there.
+// checkParameters checks the requirements of every service for a function's parameters: an
+// object, no references, and no required property that is missing.
 func checkParameters(t *testing.T, raw json.RawMessage) {
 	t.Helper()
 	var out struct {
@@ -127,7 +127,7 @@ func checkParameters(t *testing.T, raw json.RawMessage) {
 	}
 }
 
-// checkSaid fails for a property of which the model would learn nothing.
+// checkSaid fails for a property without any information for the model.
 func checkSaid(t *testing.T, raw json.RawMessage) {
 	t.Helper()
 	var schema struct {
@@ -148,7 +148,7 @@ func checkSaid(t *testing.T, raw json.RawMessage) {
 	}
 }
 
-// What recurs, nests or grows comes out bounded for every service.
+// Recursive, deeply nested and large schemas are bounded for every service.
 func TestLower_Bounds(t *testing.T) {
 	t.Parallel()
 	var wide, mutual strings.Builder
@@ -178,7 +178,7 @@ func TestLower_Bounds(t *testing.T) {
 				t.Parallel()
 				got, err := to(json.RawMessage(in))
 				if errors.Is(err, lower.ErrTooLarge) && name == "mutual" {
-					return // refused, which costs this tool only
+					return // refused, which affects this tool only
 				}
 				if err != nil {
 					t.Fatal(err)
