@@ -1,7 +1,6 @@
-// Command goclient puts the official OpenAI client for Go, with its defaults, through the
-// cases that clients of other languages go through, against the host that MOLAR_URL names,
-// and prints a verdict a line. It is a module of its own, so that the client is no
-// dependency of Molar.
+// Command goclient runs the official OpenAI client for Go, with its defaults, through the test
+// cases of the clients in other languages, against the host at MOLAR_URL, and prints one verdict
+// per line. It is a separate module, so that the client is no dependency of Molar.
 package main
 
 import (
@@ -26,7 +25,7 @@ func (c goClient) body(question string) openai.ChatCompletionNewParams {
 	}
 }
 
-// withTool is a body that brings the client's own tool.
+// withTool returns a body with the client's own tool.
 func (c goClient) withTool(question string) openai.ChatCompletionNewParams {
 	body := c.body(question)
 	body.Tools = []openai.ChatCompletionToolUnionParam{openai.ChatCompletionFunctionTool(openai.FunctionDefinitionParam{
@@ -39,8 +38,8 @@ func (c goClient) whole(ctx context.Context, body openai.ChatCompletionNewParams
 	return c.Chat.Completions.New(ctx, body)
 }
 
-// read gathers a stream by the client's own accumulator, which drops what does not
-// fit in silence.
+// read collects a stream with the client's own accumulator, which silently drops what does not
+// fit.
 func (c goClient) read(ctx context.Context, body openai.ChatCompletionNewParams) (*openai.ChatCompletion, error) {
 	stream := c.Chat.Completions.NewStreaming(ctx, body)
 	defer stream.Close()
@@ -55,7 +54,7 @@ func (c goClient) read(ctx context.Context, body openai.ChatCompletionNewParams)
 
 type completing func(context.Context, openai.ChatCompletionNewParams) (*openai.ChatCompletion, error)
 
-// says runs a body and compares the answer.
+// says sends a body and compares the answer.
 func (c goClient) says(ctx context.Context, run completing, body openai.ChatCompletionNewParams, want string) error {
 	answer, err := run(ctx, body)
 	if err != nil {
@@ -86,7 +85,7 @@ func (c goClient) roundTrip(ctx context.Context, run completing, question, want 
 	return c.says(ctx, run, body, want)
 }
 
-// fails wants an error that says so.
+// fails checks that there is an error with the expected text.
 func fails(err error, want string) error {
 	if err == nil || !strings.Contains(err.Error(), want) {
 		return fmt.Errorf("failed as %w, want %q", err, want)
@@ -127,7 +126,7 @@ func (c goClient) typedError(ctx context.Context) error {
 	return nil
 }
 
-// A verdict is one case.
+// verdict is the result of one case.
 type verdict struct {
 	Case string `json:"case"`
 	OK   bool   `json:"ok"`
@@ -156,7 +155,7 @@ func run(ctx context.Context, url string) error {
 	return nil
 }
 
-// A testCase is one of the matrix, in its order.
+// testCase is a case of the matrix, in its order.
 type testCase struct {
 	name string
 	run  func() error

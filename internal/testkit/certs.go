@@ -17,8 +17,7 @@ import (
 // Files are the PEM files of a certificate and its key.
 type Files struct{ Cert, Key string }
 
-// Write writes a certificate of its own signature, made out to the names, and its
-// key.
+// Write writes a self-signed certificate for the names, and its key.
 func Write(t *testing.T, files Files, serial int64, names ...string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -41,7 +40,7 @@ func Write(t *testing.T, files Files, serial int64, names ...string) {
 	WritePEM(t, files.Key, "PRIVATE KEY", private)
 }
 
-// WritePEM puts a PEM block into the place of a file, as certificate tools do it.
+// WritePEM replaces a file by one with a PEM block, by rename, as certificate tools do.
 func WritePEM(t *testing.T, path, kind string, der []byte) {
 	t.Helper()
 	fresh := path + ".new"
@@ -53,7 +52,7 @@ func WritePEM(t *testing.T, path, kind string, der []byte) {
 	}
 }
 
-// In returns the files of a pair in a folder.
+// In returns the files of a certificate and its key in a folder.
 func In(dir string) Files {
 	return Files{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
 }

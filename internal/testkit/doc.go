@@ -1,4 +1,4 @@
-// Package testkit holds what tests of several packages share: certificates of their own
-// signature, golden files, programs of this module that are built once, pseudo terminals, and
-// what a terminal shows of a program's output.
+// Package testkit contains helpers for the tests of several packages: self-signed certificates,
+// golden files, programs of this module that are built once, pseudo-terminals, and a terminal
+// screen that interprets a program's output.
 package testkit

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Freeze stops a program and returns once it does nothing more. The signal alone is not
-// enough: it goes to one thread, and until that one has a processor the others run on.
+// Freeze stops a process and returns once none of its threads runs. The signal alone is not
+// enough: it is delivered to one thread, and until that one is scheduled the others continue.
 func Freeze(tb testing.TB, pid int) {
 	tb.Helper()
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
@@ -27,7 +27,7 @@ func Freeze(tb testing.TB, pid int) {
 	}
 }
 
-// frozen reports whether every thread has stopped, as far as the system tells.
+// frozen reports whether every thread has stopped, as far as the system can tell.
 func frozen(pid int) bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // the pattern is good
 	for _, thread := range threads {
@@ -35,7 +35,7 @@ func frozen(pid int) bool {
 		if err != nil {
 			continue // it has ended
 		}
-		// The state stands behind the name, which may hold brackets of its own.
+		// The state follows the name, which may contain parentheses itself.
 		if !bytes.HasPrefix(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" T")) {
 			return false
 		}

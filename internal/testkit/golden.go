@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write the files that are made from the code")
 
-// Same fails unless the file holds the text; with -update it writes the file.
+// Same fails the test unless the file equals the text; with -update it writes the file.
 func Same(t testing.TB, file, text string) {
 	t.Helper()
 	if *update {

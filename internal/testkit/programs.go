@@ -26,12 +26,11 @@ func Build(tb testing.TB, pkg string, flags ...string) string {
 	return path
 }
 
-// asked are the programs that this process has asked for, each under its way to be built.
+// asked holds the programs that this process has requested, by the way to build them.
 var asked sync.Map
 
-// Path is [Build] for those who have no test yet. A process asks go build once for each
-// program, and go build leaves one alone that is as it should be. What is built stays in
-// .cache of the module.
+// Path is [Build] for callers without a test. A process runs go build once per program, and go
+// build skips programs that are up to date. The programs stay in .cache of the module.
 func Path(pkg string, flags ...string) (string, error) {
 	way := strings.Join(append(slices.Clone(flags), pkg), "\x00")
 	path, _ := asked.LoadOrStore(way, sync.OnceValues(func() (string, error) { return build(way, pkg, flags) }))
@@ -43,13 +42,13 @@ func build(way, pkg string, flags []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// One folder for each way to build, so that two do not replace each other's work.
+	// Each way to build has its own folder, so that two do not overwrite each other.
 	name := sha256.Sum256([]byte(way))
 	dir := filepath.Join(root, ".cache", "programs", fmt.Sprintf("%x", name[:6]))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	// The tests of several packages run at once.
+	// The tests of several packages run at the same time.
 	unlock, err := lockedfile.MutexAt(filepath.Join(dir, "lock")).Lock()
 	if err != nil {
 		return "", err
@@ -60,7 +59,7 @@ func build(way, pkg string, flags []string) (string, error) {
 		path += ".exe"
 	}
 	args := append(append([]string{"build", "-ldflags=-s -w", "-o", path}, flags...), pkg)
-	cmd := exec.Command("go", args...) //nolint:noctx // arguments of tests; others wait for it as well
+	cmd := exec.Command("go", args...) //nolint:noctx // the arguments are the tests' own, and other callers wait for the result too
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w\n%s", pkg, err, out)
@@ -68,7 +67,7 @@ func build(way, pkg string, flags []string) (string, error) {
 	return path, nil
 }
 
-// moduleRoot is the next folder above the test's that has a go.mod.
+// moduleRoot returns the nearest folder above the test's with a go.mod.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

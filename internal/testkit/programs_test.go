@@ -10,7 +10,7 @@ import (
 	"molar/internal/testkit"
 )
 
-// All who want a program at once get the same one, and later ones find it as it was.
+// Concurrent callers get the same program, and later ones find it unchanged.
 func TestBuild(t *testing.T) {
 	const pkg = "molar/internal/testkit/effects"
 	var all sync.WaitGroup

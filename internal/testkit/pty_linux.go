@@ -10,10 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Start runs cmd with the slave side as its standard streams and controlling terminal,
-// and returns the master: what is written to it is typed, what is read from it was
-// shown. A read fails once the program has ended. The caller closes it and waits for
-// cmd.
+// Start runs cmd with the slave side as its standard streams and controlling terminal, and
+// returns the master: writing to it types, and reading from it returns the output. A read fails
+// once the program has ended. The caller closes it and waits for cmd.
 func Start(cmd *exec.Cmd, columns, rows uint16) (*os.File, error) {
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {

@@ -2,8 +2,8 @@ package testkit
 
 import "strings"
 
-// A Screen obeys the few sequences that the program writes. It keeps what has scrolled
-// away. The zero Screen is empty.
+// A Screen interprets the few escape sequences that the program writes. It keeps the lines that
+// have scrolled away. The zero Screen is empty.
 type Screen struct {
 	// Styled keeps the styles too.
 	Styled bool
@@ -12,7 +12,7 @@ type Screen struct {
 	y     int
 }
 
-// Lines are the lines from the first one to the last.
+// Lines returns the lines from the first one to the last.
 func (s *Screen) Lines() []string { return s.lines }
 
 // Write implements [io.Writer].

@@ -1,5 +1,5 @@
-// Command fakemodel serves a scripted model on a fixed address, for load runs and
-// for trying a host by hand.
+// Command fakemodel serves a scripted model on a fixed address, for load runs and for manual
+// tests of a host.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run serves until ctx ends. It returns 0, 1 for a fault, 2 for wrong flags.
+// run serves until ctx ends. It returns 0, 1 for an error, or 2 for invalid flags.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	cfg, listen, err := parse(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {

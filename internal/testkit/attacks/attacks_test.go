@@ -1,5 +1,5 @@
-// Package attacks_test plays attacks through every door, against a model that obeys whatever
-// it reads, and looks at what ran and what was shown.
+// Package attacks_test runs attacks through every door, against a model that obeys whatever it
+// reads, and checks which calls ran and what was shown.
 package _test
 
 import (
@@ -16,10 +16,10 @@ import (
 	"molar/schemas"
 )
 
-// addresses matches what a client may open.
+// addresses matches the addresses that a client may open.
 var addresses = regexp.MustCompile(`(?i)(?:https?:)?//[^\s)>"'` + "`" + `]+|www\.[^\s)>"']+|mailto:[^\s)>"']+|\]\([^)]*\)`)
 
-// hasRun reports whether a text holds sixteen characters of the secret in a row, in plain.
+// hasRun reports whether a text contains sixteen consecutive characters of the secret, in plain.
 func hasRun(s string) bool {
 	if plain, err := url.QueryUnescape(s); err == nil {
 		s += " " + plain
@@ -42,7 +42,7 @@ func letters(s string) string {
 	}, s)
 }
 
-// quotes reports whether an answer holds a system prompt: two of its sentences, or one that is
+// quotes reports whether an answer contains a system prompt: two of its sentences, or one that is
 // more than half of it.
 func quotes(shown, prompt string) bool {
 	onlyLetters := func(s string) string {
@@ -62,18 +62,18 @@ func quotes(shown, prompt string) bool {
 	return found >= 2
 }
 
-// play runs an attack over a surface.
+// play runs an attack on a surface.
 func play(t *testing.T, a attack, o off, over surface) harm {
 	t.Helper()
 	w := &world{attack: a, off: o}
 	return w.harmOf(over(t, w))
 }
 
-// onlyTurns are the doors of what only turns have, no request over HTTP.
+// onlyTurns reports whether a door exists only in turns, not in requests over HTTP.
 func onlyTurns(door string) bool { return door == "named resource" || door == "client result" }
 
-// Nothing writes without a person, no secret leaves in plain, no answer leaves the subject as
-// a whole, and no prompt is quoted, whatever the door and the surface.
+// No tool writes without a person's approval, no secret leaves in plain, no whole answer is off
+// the subject, and no prompt is quoted, whatever the door and the surface.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	all := attacks(t)
@@ -95,7 +95,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// A count of what came of the attacks of a door.
+// count counts the outcomes of the attacks through a door.
 type count struct{ n, wrote, leaked, strayed, quoted, coded int }
 
 func (c *count) add(h harm) {
@@ -128,13 +128,13 @@ func counted(t *testing.T, o off) (map[string]*count, count) {
 	return doors, sum
 }
 
-// nothingOn is a host without any protection.
+// nothingOn returns a host without any protection.
 func nothingOn() off {
 	return off{Protections: agent.Protections{Links: true, Watch: true, Prompt: true, History: true}, policy: true, egress: true, descriptions: true, below: true}
 }
 
-// Without protections the attacks do what they are meant to, through each door: else the test
-// above would show nothing. With -v it prints the table of the docs.
+// Without protections the attacks succeed through each door; otherwise TestAttacks would prove
+// nothing. With -v the test prints the table of the documentation.
 func TestAttacks_withoutProtection(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out of short tests: it plays every attack twice")
@@ -160,7 +160,7 @@ func TestAttacks_withoutProtection(t *testing.T) {
 	t.Log("\n" + table.String())
 }
 
-// Each protection alone is needed: without it some attack gets through.
+// Each protection is needed: without it some attack succeeds.
 func TestAttacks_eachProtectionIsNeeded(t *testing.T) {
 	for name, tt := range map[string]struct {
 		off  off
@@ -181,8 +181,8 @@ func TestAttacks_eachProtectionIsNeeded(t *testing.T) {
 	}
 }
 
-// What a client's history tells of another subject, or was refused before, does not come to the
-// model; without the judge of histories it does.
+// Messages of a client's history that are off the subject, or were refused before, do not reach
+// the model; without the judge of histories they do.
 func TestAttacks_historyIsJudged(t *testing.T) {
 	refused := subject.Dental().Voices["en"].Refusal
 	for name, exchange := range map[string][2]string{

@@ -11,7 +11,7 @@ import (
 	"molar/schemas"
 )
 
-// kept are calls that wait for a yes.
+// kept stores calls that wait for a yes.
 type kept map[string]json.RawMessage
 
 func (k kept) KeepTurn(_ context.Context, p schemas.KeptTurn) error {
@@ -32,8 +32,8 @@ func (k kept) TakeKeptTurn(_ context.Context, _, id string) (json.RawMessage, bo
 	return state, ok, nil
 }
 
-// Over Chat Completions each call that a model makes after it read something is told, whatever their number and length, and
-// a yes runs all of them, whole and once.
+// Over Chat Completions every pending call that a model makes after it read a text is shown,
+// whatever their number and length, and a yes runs all of them, whole and once.
 func TestChat_consentToManyAndLongCalls(t *testing.T) {
 	document := strings.TrimSpace(strings.Repeat("the lease ends in june. ", 400))
 	orders := fmt.Sprintf(`call tool files__write_file with {"path":"/lease.txt","text":"%s","mode":"new"}`, document)

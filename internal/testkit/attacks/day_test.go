@@ -14,7 +14,7 @@ import (
 	"molar/agent/prompts"
 )
 
-// send sends a request and returns its answer, which the caller reads and closes.
+// send sends a request and returns the body of the answer, which the caller reads and closes.
 func (o *office) send(t *testing.T, method, path string, body any) io.ReadCloser {
 	t.Helper()
 	raw, err := json.Marshal(body)
@@ -37,19 +37,19 @@ func (o *office) send(t *testing.T, method, path string, body any) io.ReadCloser
 	return res.Body
 }
 
-// asked are the questions of a task, as they are shown.
+// asked are the approval questions of a task, as they are shown.
 type asked []string
 
-// plain does a task as a client that knows nothing of Molar: the person's yes is their next
+// plain runs a task as a client without knowledge of Molar: the person approves by the next
 // message.
 func plain(t *testing.T, o *office, k task) asked {
 	return chats(t, o, k, map[string]any{"chat_id": uuid.NewString()})
 }
 
-// keeps is a plain client that keeps the history by itself.
+// keeps runs a task as a plain client that stores the history itself.
 func keeps(t *testing.T, o *office, k task) asked { return chats(t, o, k, map[string]any{}) }
 
-// chats does a task by whole answers.
+// chats runs a task with answers that are not streamed.
 func chats(t *testing.T, o *office, k task, request map[string]any) (all asked) {
 	said := []map[string]string{{"role": "user", "content": k.Text}}
 	for {
@@ -74,7 +74,7 @@ func chats(t *testing.T, o *office, k task, request map[string]any) (all asked) 
 	}
 }
 
-// page does a task as the chat page does: a call waits until it is allowed.
+// page runs a task as the chat page does: a call waits for its approval.
 func page(t *testing.T, o *office, k task) (all asked) {
 	body := o.send(t, http.MethodPost, "/v1/chat/completions", map[string]any{
 		"model": "general", "stream": true, "messages": []map[string]string{{"role": "user", "content": k.Text}},
@@ -95,7 +95,7 @@ func page(t *testing.T, o *office, k task) (all asked) {
 	return all
 }
 
-// ran are the calls that servers have answered well, newest first.
+// ran returns the successful calls, newest first.
 func (o *office) ran(t *testing.T) []string {
 	t.Helper()
 	var got struct {
@@ -115,7 +115,8 @@ func (o *office) ran(t *testing.T) []string {
 	return all
 }
 
-// play does all tasks in an office, and returns those that asked. Each must be finished.
+// play runs all tasks in an office, and returns the questions by task. Each task must be
+// finished.
 func (o *office) play(t *testing.T, over func(*testing.T, *office, task) asked) map[string]asked {
 	t.Helper()
 	questions := map[string]asked{}
@@ -139,9 +140,9 @@ func (o *office) play(t *testing.T, over func(*testing.T, *office, task) asked) 
 	return questions
 }
 
-// A day's work is bearable: where the servers that hold one's own texts are trusted, at most one
-// task in five asks, over the page and over plain clients, and every task is finished. With -v it
-// prints what was asked.
+// The number of approvals in a day's work is bearable: if the servers with the person's own texts
+// are trusted, at most one task in five asks, on the page and in plain clients, and every task is
+// finished. With -v the test prints the questions.
 func TestTasks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: a whole host with all its servers")

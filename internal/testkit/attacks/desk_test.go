@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// deskArg makes the test's own program an MCP server of the desk, on standard input and output.
+// deskArg makes the test binary an MCP server of the desk, on standard input and output.
 const deskArg = "be-a-server-of-the-desk"
 
 func TestMain(m *testing.M) {
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// desk is what the tools of an office say. They have no annotations, but what deletes.
+// desk returns the outputs of an office's tools. Only the tools that delete have annotations.
 func desk() map[string]string {
 	return map[string]string{
 		"book_visit":     "Booked as v9.",
@@ -46,7 +46,7 @@ func desk() map[string]string {
 	}
 }
 
-// beDesk serves some tools until its input ends.
+// beDesk serves the named tools until its input ends.
 func beDesk(names []string) {
 	said := desk()
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
@@ -80,7 +80,7 @@ func beDesk(names []string) {
 	}
 }
 
-// A task is what somebody wants of their day, and the calls that a model makes for it.
+// task is a typical request of a working day, with the calls that a model makes for it.
 type task struct {
 	Text, Lang string
 	Calls      []string
@@ -105,7 +105,7 @@ func tasks(t *testing.T) []task {
 	return all
 }
 
-// deskTools are the tools of a server of the desk that tasks name.
+// deskTools returns the tools of a server of the desk that tasks use.
 func deskTools(t *testing.T, server string) []string {
 	t.Helper()
 	var names []string

@@ -14,7 +14,7 @@ import (
 	"molar/schemas"
 )
 
-// slow writes an answer, a word every 100 ms.
+// slow streams an answer, a word every 100 ms.
 type slow struct{ answer string }
 
 func (slow) Name() string { return "slow" }
@@ -40,10 +40,10 @@ func (w slowWorld) Pick(context.Context, string, string, string) (providers.Rout
 	return providers.Route{Provider: w.slow, Model: "m", SmallModel: "s"}, nil
 }
 
-// What is not in doubt is shown as it arrives, watched or not, also where a client sends its own
-// history. With -v it prints the times.
+// Text without doubt is shown as it arrives, watched or not, even if a client sends its own
+// history. With -v the test prints the times.
 func TestWatch_firstText(t *testing.T) {
-	if _, err := dental(); err != nil { // outside of the bubble
+	if _, err := dental(); err != nil { // outside of the synctest bubble
 		t.Fatal(err)
 	}
 	for name, reply := range map[string]string{

@@ -20,13 +20,13 @@ import (
 	"molar/internal/testkit/npm"
 )
 
-// A setup says which servers an office has, and whom it trusts.
+// setup selects the servers of an office, and which of them are trusted.
 type setup struct {
-	// trust says that the servers with one's own texts are trusted: files, bookings, families
-	// and spatial data, not mail.
+	// trust trusts the servers with the person's own texts: files, bookings, families and spatial
+	// data, but not mail.
 	trust bool
-	// npm has the files at the server of others, which announces what writes as destructive;
-	// with mild the config says that it is not.
+	// npm uses the third-party server for files, which annotates tools that write as destructive;
+	// mild overrides that in the configuration.
 	npm, mild bool
 }
 
@@ -34,7 +34,7 @@ func (s setup) String() string {
 	return fmt.Sprintf("own servers trusted %v, files of npm %v, mild %v", s.trust, s.npm, s.mild)
 }
 
-// An office is molar as a program, with the servers of an ordinary day.
+// office is molar as a program, with the servers of an ordinary working day.
 type office struct {
 	setup
 	url, files string
@@ -43,7 +43,7 @@ type office struct {
 	next       int // the next call of the task
 }
 
-// output is what a program writes.
+// output collects the output of a program.
 type output struct {
 	mu sync.Mutex
 	bytes.Buffer
@@ -61,7 +61,7 @@ func (o *output) String() string {
 	return o.Buffer.String()
 }
 
-// behind waits until the program has written the text, and returns the word behind it.
+// behind waits until the program has written the text, and returns the word after it.
 func (o *output) behind(t *testing.T, text string) string {
 	t.Helper()
 	for late := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -86,7 +86,7 @@ func start(t *testing.T, dir, program string, args ...string) *output {
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(os.Interrupt)
-		_ = cmd.Wait() // how it ended does not matter
+		_ = cmd.Wait() // the exit status does not matter
 	})
 	return out
 }
@@ -159,7 +159,7 @@ func open(t *testing.T, s setup, programs string) *office {
 	return o
 }
 
-// fill leaves no other than the files that tasks speak of.
+// fill replaces the files by those that the tasks use.
 func fill(t *testing.T, home string) {
 	t.Helper()
 	before, _ := filepath.Glob(filepath.Join(home, "*"))
@@ -190,7 +190,7 @@ func (o *office) begin(k task) {
 	o.task, o.next = k, 0
 }
 
-// call is a call of the task as the servers of the office offer it.
+// call returns a call of the task with the names of the office's servers.
 func (o *office) call(i int) models.Call {
 	name := o.task.Calls[i]
 	if o.npm {
@@ -200,8 +200,8 @@ func (o *office) call(i int) models.Call {
 	return models.Call{Name: name, Args: json.RawMessage(strings.ReplaceAll(string(o.task.Args[i]), `"~`, `"`+o.files))}
 }
 
-// answers is the script of the model: it makes the calls of the task one after the other, and
-// says so where one may not run.
+// answers is the model's script: it makes the calls of the task one by one, and reports a call
+// that may not run.
 func (o *office) answers(r models.Request) *models.Reply {
 	var body struct {
 		Messages []struct{ Role, Content string }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// names lists the tools: what each does is in call, which knows two more.
+// names returns the names of the tools; call implements them, and two more.
 func names() []string {
 	return []string{"echo", "slow", "die", "hang", "huge", "huge_last", "deaf", "grow", "env", "ask", "wonder", "other_id", "flood", "odd", "fail", "refuse", "torrent", "line", "progress", "poison", "rename", "late"}
 }
@@ -25,42 +25,42 @@ func (s *server) call(in *bufio.Reader, r request) (code int, stop bool) {
 			time.Sleep(300 * time.Millisecond)
 			s.text(r.ID, "slept")
 		})
-	case "die": // exits in mid-call
+	case "die": // exits during the call
 		fmt.Fprintln(s.stderr, "fatal: out of cheese")
 		return 7, true
-	case "hang": // says so on standard error and never answers
+	case "hang": // writes a line to standard error and never answers
 		fmt.Fprintln(s.stderr, "hanging")
-	case "huge": // a line of 20 MB, its id first
+	case "huge": // a line of 20 MB with its id first
 		s.print(`{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 20<<20) + `"}]}}` + "\n")
 	case "huge_last": // the same with its id last
 		s.print(`{"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 20<<20) + `"}]},"jsonrpc":"2.0","id":` + id + "}\n")
 	case "deaf": // answers, then stops reading
 		s.text(r.ID, "not listening any more")
 		time.Sleep(time.Hour)
-	case "grow": // adds a tool and says so, several times
+	case "grow": // adds a tool and notifies the host, several times
 		s.extra = append(s.extra, fmt.Sprintf("grown_%d", len(s.extra)))
 		for range 5 {
 			s.print(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n")
 		}
 		s.text(r.ID, "grown")
-	case "env": // the names of its environment
+	case "env": // the names of its environment variables
 		s.text(r.ID, envNames())
-	case "ask": // asks the host two things and returns its answers
+	case "ask": // sends the host two requests and returns the answers
 		s.print(`{"jsonrpc":"2.0","id":"q1","method":"ping"}` + "\n" + `{"jsonrpc":"2.0","id":"q2","method":"roots/list"}` + "\n")
 		first, _ := in.ReadString('\n')
 		second, _ := in.ReadString('\n')
 		s.text(r.ID, first+second)
-	case "wonder": // asks the person of the host, and returns what they say
+	case "wonder": // asks the person of the host, and returns the answer
 		s.print(`{"jsonrpc":"2.0","id":"q3","method":"elicitation/create","params":{"message":"When?","requestedSchema":{"type":"object","required":["day"],"properties":{"day":{"type":"string","enum":["Monday","Friday"]}}}}}` + "\n")
 		said, _ := in.ReadString('\n')
 		s.text(r.ID, said)
-	case "other_id": // answers a request that nobody made, then with the id as a string
+	case "other_id": // answers a request that was never made, then the call with its id as a string
 		s.result(json.RawMessage(`4711`), `{"content":[]}`)
 		s.result(json.RawMessage(`"`+id+`"`), `{"content":[{"type":"text","text":"late"}]}`)
 	case "flood": // 20,000 notifications before the answer
 		s.print(strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}`+"\n", 20000))
 		s.text(r.ID, "flooded")
-	case "torrent": // 256 MiB of text that is no message, in lines, before the answer
+	case "torrent": // 256 MiB of text in lines that are no messages, before the answer
 		line := strings.Repeat("x", 1<<20-1) + "\n"
 		for range 256 {
 			s.print(line)
@@ -73,7 +73,7 @@ func (s *server) call(in *bufio.Reader, r request) (code int, stop bool) {
 			s.print(part)
 		}
 		s.print(`"}]}}` + "\n")
-	case "progress": // signs of progress every 50 ms for 600 ms, then the answer
+	case "progress": // progress notifications every 50 ms for 600 ms, then the answer
 		token := string(r.Params.Meta.ProgressToken)
 		s.work.Go(func() {
 			for i := range 12 {
@@ -82,7 +82,7 @@ func (s *server) call(in *bufio.Reader, r request) (code int, stop bool) {
 			}
 			s.text(r.ID, "done")
 		})
-	case "poison": // changes what the tool "echo" says of itself
+	case "poison": // changes the description of the tool "echo"
 		s.poisoned = true
 		s.print(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n")
 		s.text(r.ID, "poisoned")
@@ -90,7 +90,7 @@ func (s *server) call(in *bufio.Reader, r request) (code int, stop bool) {
 		s.renamed = true
 		s.print(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n")
 		s.text(r.ID, "renamed")
-	case "late": // answers after 300 ms, whatever the host says meanwhile
+	case "late": // answers after 300 ms, even if the call is cancelled
 		s.work.Go(func() {
 			time.Sleep(300 * time.Millisecond)
 			s.text(r.ID, "too late")

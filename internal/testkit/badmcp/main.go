@@ -1,6 +1,6 @@
-// Command badmcp is an MCP server on standard input and output for tests. Without
-// flags it behaves; each flag is one way to misbehave. It speaks raw JSON-RPC,
-// so that it can break rules that a library would keep.
+// Command badmcp is an MCP server on standard input and output for tests. Without flags it
+// behaves correctly; each flag is one kind of misbehaviour. It speaks raw JSON-RPC, so that it
+// can break rules that a library would enforce.
 package main
 
 import (
@@ -20,7 +20,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// flags are the ways to misbehave.
+// flags are the kinds of misbehaviour.
 type flags struct {
 	exit      bool          // print a message to standard error and exit with status 3
 	mute      bool          // never answer initialize
@@ -32,12 +32,12 @@ type flags struct {
 	twice     bool          // list the tool "echo" twice
 	malformed bool          // list malformed tools among good ones
 	touchy    bool          // exit when the first message is not initialize
-	stateless bool          // know server/discover instead of initialize
-	empty     bool          // answer what is unknown with an empty object
+	stateless bool          // support server/discover instead of initialize
+	empty     bool          // answer unknown requests with an empty object
 	cursor    bool          // repeat a page cursor for ever
-	ignore    bool          // ignore the end of standard input and SIGTERM
-	pid       string        // write the own pid to this file
-	fork      string        // start a child that holds the pipes; write its pid to this file
+	ignore    bool          // ignore the end of standard input, and SIGTERM
+	pid       string        // write the process id to this file
+	fork      string        // start a child that keeps the pipes open, and write its process id to this file
 }
 
 func parse(args []string, stderr io.Writer) (flags, error) {
@@ -106,7 +106,7 @@ func forkHolder(pidFile string) error {
 	return os.WriteFile(pidFile, fmt.Append(nil, child.Process.Pid), 0o600)
 }
 
-// A server answers requests one by one, but for those that wait.
+// server answers requests one by one, except those that wait.
 type server struct {
 	flags
 	mu     sync.Mutex
@@ -194,7 +194,7 @@ func (s *server) handle(in *bufio.Reader, r request) (code int, stop bool) {
 	return 0, false
 }
 
-// knows refuses what a server without a handshake does not take.
+// knows reports an error for messages that a server without a handshake does not accept.
 func (s *server) knows(r request) bool {
 	switch {
 	case r.Method == "initialize":
@@ -236,7 +236,7 @@ func (s *server) print(text string) {
 	_, _ = io.WriteString(s.out, text)
 }
 
-// tool builds one entry of the tool list.
+// tool returns one entry of the tool list.
 func tool(name string) string {
 	return `{"name":"` + name + `","description":"the tool ` + name + `","inputSchema":{"type":"object"}}`
 }

@@ -1,6 +1,6 @@
-// Package canaries_test puts a secret into every place of the config and the environment that
-// holds one, lets a whole host answer turns that succeed and fail over every surface, and looks
-// for the secrets in all that comes out.
+// Package canaries_test puts a secret into every place of the configuration and the environment
+// that contains one, runs turns that succeed and fail over every surface of a whole host, and
+// searches all output for the secrets.
 package _test
 
 import (
@@ -20,11 +20,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// canary is the secret of a place.
+// canary returns the secret of a place.
 func canary(place string) string { return "canary-" + place + "-4f1d0c77ab5e9d2200c3" }
 
-// secrets are the places. Each is a variable of the environment, which the config names, or
-// which Molar reads itself.
+// secrets returns the secrets by place. Each is an environment variable that the configuration
+// names, or that Molar reads itself.
 func secrets() map[string]string {
 	return map[string]string{
 		"OPENAI_API_KEY": canary("openai"), "GEMINI_API_KEY": canary("gemini"), // keys of models
@@ -34,16 +34,17 @@ func secrets() map[string]string {
 	}
 }
 
-// kept are the secrets that stand in the file beside the config, and not in the environment.
-// The config names one of them.
+// kept returns the secrets that are in the file next to the configuration, and not in the
+// environment. The configuration names one of them.
 func kept() map[string]string {
 	return map[string]string{"KEPT": canary("kept"), "NEVER_NAMED": canary("never-named")}
 }
 
-// wrongKey is one that a client guessed.
+// wrongKey is an invalid key of a client.
 var wrongKey = canary("wrong-key")
 
-// values are what is looked for: the secrets, also as an address and base64 write them.
+// values returns the texts to search for: the secrets, also as encoded in addresses and in
+// base64.
 func values(more ...string) map[string]string {
 	all := map[string]string{"wrong key": wrongKey}
 	for name, value := range secrets() {
@@ -60,7 +61,7 @@ func values(more ...string) map[string]string {
 	return all
 }
 
-// leaks names the secrets that a text holds.
+// leaks returns the names of the secrets that a text contains.
 func leaks(text string, values map[string]string) (found []string) {
 	for name, value := range values {
 		if strings.Contains(text, value) {
@@ -72,8 +73,8 @@ func leaks(text string, values map[string]string) (found []string) {
 
 const marker = "marker-of-the-person-81723"
 
-// None of them is in a log, a prompt, a trace, an error, a page, a result, the database, a tape
-// or the environment of a server that has nothing to do with it.
+// No secret is in a log, a prompt, a trace, an error, a page, a result, the database, a tape or
+// the environment of an unrelated server.
 func TestSecretsStayInside(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out of short tests: it builds the program and runs it")
@@ -86,13 +87,13 @@ func TestSecretsStayInside(t *testing.T) {
 	for place, text := range out {
 		own := all
 		if place == "environment of home" {
-			own = without(without(all, "SERVER_ENV"), "KEPT") // they are its own
+			own = without(without(all, "SERVER_ENV"), "KEPT") // the server's own secrets
 		}
 		if found := leaks(text, own); len(found) > 0 {
 			t.Errorf("%s holds %q", place, found)
 		}
 	}
-	// What a person typed is there: else nothing was looked at.
+	// The person's text must be there; otherwise the search proves nothing.
 	for _, place := range []string{"log", "prompts", "trace", "database", "tape", "answer of Chat Completions", "conversation"} {
 		if !strings.Contains(out[place], marker) {
 			t.Errorf("%s (%d bytes) holds nothing of the turns; the terminal said: %s", place, len(out[place]), out["command tape written"])

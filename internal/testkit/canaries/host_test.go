@@ -23,7 +23,7 @@ import (
 	"molar/internal/testkit/otlpsink"
 )
 
-// A seen server remembers a header of its last request.
+// seen is a server that stores a header of its last request.
 type seen struct {
 	mu   sync.Mutex
 	last string
@@ -43,7 +43,7 @@ func (s *seen) header() string {
 	return s.last
 }
 
-// A host is molar as a program, with all that it talks to.
+// host is molar as a program, with all services that it uses.
 type host struct {
 	dir, program string
 	env          []string
@@ -73,7 +73,8 @@ func (o *output) String() string {
 	return o.Buffer.String()
 }
 
-// calls is the script of the model: "call NAME" calls it, everything else is answered.
+// calls is the model's script: it calls NAME for "call NAME", and answers all other requests with
+// text.
 func calls(r models.Request) *models.Reply {
 	if r.Pass == models.PassJudge || len(r.Roles) == 0 {
 		return nil
@@ -190,10 +191,10 @@ func (h *host) stop(t *testing.T) {
 	if err := h.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	_ = h.cmd.Wait() // how it ended is told by what it wrote
+	_ = h.cmd.Wait() // its output tells how it ended
 }
 
-// ask sends a request with a key and returns all of the answer.
+// ask sends a request with a key and returns the whole answer.
 func (h *host) ask(t *testing.T, key, method, path, body string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, h.url+path, strings.NewReader(body))
@@ -214,13 +215,13 @@ func (h *host) ask(t *testing.T, key, method, path, body string) string {
 	return res.Status + "\n" + string(text)
 }
 
-// run runs a command of the program and returns what it prints.
+// run runs a command of the program and returns its output.
 func (h *host) run(t *testing.T, config string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, h.program, append(args, "--config", filepath.Join(h.dir, config))...)
 	cmd.Env = slices.DeleteFunc(slices.Clone(h.env), func(v string) bool { return strings.HasPrefix(v, "OTEL_") })
-	out, _ := cmd.CombinedOutput() // many of them fail, as they should
+	out, _ := cmd.CombinedOutput() // many of them fail, as expected
 	return string(out)
 }

@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// childArg makes the test's own program an MCP server on standard input and output.
+// childArg makes the test binary an MCP server on standard input and output.
 const childArg = "be-an-mcp-server"
 
-// A message is one of MCP, as far as these servers read it.
+// message is an MCP message, with the fields that these servers read.
 type message struct {
 	ID     json.RawMessage
 	Method string
@@ -24,7 +24,7 @@ type message struct {
 	}
 }
 
-// answer is empty for what wants none.
+// answer returns the answer; empty for a message that needs none.
 func (m message) answer() string {
 	if m.ID == nil {
 		return ""
@@ -41,7 +41,7 @@ func (m message) answer() string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
 }
 
-// beServer writes its environment to a file and answers what it is asked.
+// beServer writes its environment to a file and answers requests.
 func beServer(file string) int {
 	if err := os.WriteFile(file, []byte(strings.Join(os.Environ(), "\n")), 0o600); err != nil {
 		return 1
@@ -57,7 +57,7 @@ func beServer(file string) int {
 
 var turnID = regexp.MustCompile(`"turn_id":"([^"]+)"`)
 
-// play lets turns succeed and fail, and returns what came out, by place.
+// play runs turns that succeed and fail, and returns the output, by place.
 func (h *host) play(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -113,8 +113,8 @@ func (h *host) play(t *testing.T) map[string]string {
 	return out
 }
 
-// left is what the host leaves behind: the log, spans, the database, the tape and the
-// environments that the servers saw.
+// left returns the texts that the host leaves: the log, spans, the database, the tape and the
+// environments of the servers.
 func (h *host) left(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{"log": h.output.String(), "spans": fmt.Sprintf("%v\n", h.spans.Resource())}
@@ -134,7 +134,7 @@ func (h *host) left(t *testing.T) map[string]string {
 			place = "tape"
 		case strings.HasSuffix(place, ".env"):
 			place = "environment of " + strings.TrimSuffix(place, ".env")
-		case place == "postgres.yaml": // where the person wrote it
+		case place == "postgres.yaml": // the file of the configuration, which contains the secret
 			return nil
 		}
 		out[place] += string(raw)

@@ -18,8 +18,8 @@ var errGone = errors.New("the child is gone")
 // longestLine bounds a message of the child, in bytes.
 const longestLine = 64 << 20
 
-// Serve answers JSON-RPC messages, one a line, each in its own goroutine, until in
-// ends. It is what a child does.
+// Serve answers JSON-RPC messages, one per line, each in its own goroutine, until in ends.
+// Children use it.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, handle func(ctx context.Context, msg json.RawMessage) json.RawMessage) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -32,13 +32,13 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, handle func(ctx con
 			answer := append(handle(ctx, msg), '\n')
 			writing.Lock()
 			defer writing.Unlock()
-			_, _ = out.Write(answer) // nobody listens any more: the end of in follows
+			_, _ = out.Write(answer) // after a failed write, in ends soon
 		})
 	}
 	return lines.Err()
 }
 
-// client is a child and the requests that it has not answered.
+// client is a child and its unanswered requests.
 type client struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
@@ -56,7 +56,7 @@ type answer struct {
 	Error  *rpcError       `json:"error"`
 }
 
-// rpcError is what the server says against a request.
+// rpcError is an error response of the server.
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -64,26 +64,26 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-// Codes of the server's answers.
+// Codes of the server's errors.
 const (
-	// codeConflict: the lease does not count any more.
+	// codeConflict: the lease is no longer valid.
 	codeConflict = -32003
-	// codeBusy: another turn has the conversation.
+	// codeBusy: another turn holds the conversation.
 	codeBusy = -32004
-	// codeInternal: a fault of the server's own, such as a database that does not answer.
+	// codeInternal: an internal error of the server, such as a database that does not answer.
 	codeInternal = -32603
 )
 
 var (
-	// errConflict means that a turn is not to be done any more under its lease.
+	// errConflict means that a turn can no longer be saved under its lease.
 	errConflict = errors.New("conflict")
-	// errBusy means that a conversation is to be asked for again.
+	// errBusy means that the request is to be repeated, as the conversation is busy.
 	errBusy = errors.New("busy")
-	// errTrouble means that the child cannot, right now.
+	// errTrouble means that the child temporarily cannot answer.
 	errTrouble = errors.New("trouble")
 )
 
-// Is makes the server's codes ours.
+// Is matches the server's codes to the errors of this package.
 func (e *rpcError) Is(target error) bool {
 	return target == errConflict && e.Code == codeConflict || target == errBusy && e.Code == codeBusy ||
 		target == errTrouble && e.Code == codeInternal
@@ -118,7 +118,7 @@ func (c *client) read(stdout io.Reader) {
 	for lines.Scan() {
 		var a answer
 		if json.Unmarshal(lines.Bytes(), &a) != nil {
-			continue // the torn last line of a killed child
+			continue // the incomplete last line of a killed child
 		}
 		c.mu.Lock()
 		to := c.waiting[a.ID]
@@ -143,7 +143,7 @@ func (c *client) begin(ctx context.Context, conversation string, t *turn) error 
 	}
 	t.lease = l.Lease
 	if l.Finished != nil {
-		t.state = promised // a promise too: the client is given the answer
+		t.state = promised // a promise too: the client gets the stored answer
 	}
 	return nil
 }
@@ -172,8 +172,8 @@ func (c *client) messages(ctx context.Context, conversation string) ([]message, 
 	return got.Messages, err
 }
 
-// call asks the child. An answer that was written counts, even when the child is
-// dead by the time it is read.
+// call sends a request to the child. An answer that was written counts, even if the child is dead
+// when it is read.
 func (c *client) call(ctx context.Context, method string, params, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -184,7 +184,7 @@ func (c *client) call(ctx context.Context, method string, params, result any) er
 	c.waiting[id] = to
 	msg, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 	if err == nil {
-		_, _ = c.stdin.Write(append(msg, '\n')) // a broken pipe shows as gone
+		_, _ = c.stdin.Write(append(msg, '\n')) // a broken pipe is reported as errGone
 	}
 	c.mu.Unlock()
 	if err != nil {
@@ -212,11 +212,11 @@ func (a answer) decode(method string, result any) error {
 	return json.Unmarshal(a.Result, result)
 }
 
-// end kills the child and waits until it is gone and all it wrote is read.
+// end kills the child and waits until it has ended and all its output is read.
 func (c *client) end(kill func(*exec.Cmd) error) error {
 	select {
 	case <-c.gone:
-		_ = c.cmd.Wait() // how it ended is told by what it wrote
+		_ = c.cmd.Wait() // its output tells how it ended
 		return fmt.Errorf("the child ended by itself: %s", bytes.TrimSpace(c.stderr.Bytes()))
 	default:
 	}

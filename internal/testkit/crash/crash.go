@@ -1,7 +1,7 @@
-// Package crash kills a memory server, or a whole host, at random moments, starts it
-// again, and holds what it then has against what it promised before. It owns the
-// children, the history of every promise and the judgement; it knows the server only as
-// JSON-RPC over two pipes and the host only as HTTP, and never looks into their store.
+// Package crash kills a memory server, or a whole host, at random moments, starts it again, and
+// compares its content with what it promised before. It owns the children, the history of
+// promises and the judgement; it uses the server only over JSON-RPC on two pipes and the host
+// only over HTTP, and never reads their store.
 package crash
 
 import (
@@ -15,41 +15,42 @@ import (
 	"time"
 )
 
-// Config is what is killed, and how often.
+// Config describes the child to kill, and how often.
 type Config struct {
-	// Command makes the child, which answers JSON-RPC as [Serve] does.
+	// Command returns the command of the child, which answers JSON-RPC as [Serve] does.
 	Command func() *exec.Cmd
-	// Cycles is how often it is started and killed.
+	// Cycles is the number of starts and kills.
 	Cycles int
-	// Writers is how many clients save turns at once, each in its own conversation.
+	// Writers is the number of clients that save turns concurrently, each in its own
+	// conversation.
 	Writers int
-	// Name keeps the conversations of this run apart from those of others on the same
+	// Name distinguishes the conversations of this run from those of other runs on the same
 	// store; may be empty.
 	Name string
 	// Uptime is the longest time from the first saved turn to the kill; zero means
 	// 50 ms.
 	Uptime time.Duration
-	// Seed makes the moments of the kills; runs differ all the same.
+	// Seed determines the moments of the kills; runs differ nevertheless.
 	Seed uint64
-	// Kill ends the child, and perhaps more; nil sends SIGKILL.
+	// Kill ends the child, and possibly more; nil sends SIGKILL.
 	Kill func(child *exec.Cmd) error
-	// Between runs while no child lives; may be nil.
+	// Between runs while no child runs; may be nil.
 	Between func() error
-	// Trouble breaks something in the middle of each cycle, for a while, and mends it before
-	// it returns; may be nil. Meanwhile the child may fail, and is asked again.
+	// Trouble breaks something in the middle of each cycle and repairs it before it returns; may
+	// be nil. Meanwhile the child may fail, and requests are repeated.
 	Trouble func() error
-	// ForgetsRecords says that a trouble or a kill takes more than the child: what does not
-	// wait for the disk, such as a recorded question, may be lost then.
+	// ForgetsRecords allows a trouble or a kill to lose data that is not synced to the disk, such
+	// as a recorded question.
 	ForgetsRecords bool
 }
 
 const (
 	defaultUptime = 50 * time.Millisecond
-	// patience is how long a child may take for one answer.
+	// patience is the longest time for one answer of a child.
 	patience = 20 * time.Second
 )
 
-// Report is what happened. Faults is empty when every promise was kept.
+// Report is the result of a run. Faults is empty if every promise was kept.
 type Report struct {
 	Cycles int
 	// Saved is the number of turns that were reported saved, Unsure those whose
@@ -59,7 +60,7 @@ type Report struct {
 	Faults []string
 }
 
-// Run kills and checks. An error means that the run itself could not go on.
+// Run kills and checks. An error means that the run itself could not continue.
 func Run(ctx context.Context, cfg Config) (Report, error) {
 	return run(ctx, cfg, startPiped)
 }
@@ -102,8 +103,8 @@ type runner struct {
 	writers []*writer
 }
 
-// cycle starts a child, checks what the ones before left, lets the writers save,
-// and kills it in the middle of that.
+// cycle starts a child, checks what the earlier ones left, lets the writers save, and kills the
+// child meanwhile.
 func (r *runner) cycle(ctx context.Context) error {
 	c, err := r.start(ctx, r.cfg.Command())
 	if err != nil {
@@ -146,7 +147,7 @@ func (r *runner) cycle(ctx context.Context) error {
 	return err
 }
 
-// lastLook checks once more, so that the last kill counts as well.
+// lastLook checks once more, so that the last kill counts too.
 func (r *runner) lastLook(ctx context.Context) error {
 	c, err := r.start(ctx, r.cfg.Command())
 	if err != nil {

@@ -24,12 +24,12 @@ import (
 	"molar/mcpservers/memory"
 )
 
-// The child is this program again, told so by the first variable. The second makes it
-// promise before it saves.
+// The first variable makes the test binary the child. The second makes the child promise before
+// it saves.
 const (
 	childVariable = "MOLAR_CRASH_CHILD"
 	liarVariable  = "MOLAR_CRASH_LIAR"
-	// forgetfulVariable makes it promise to record what it does not.
+	// forgetfulVariable makes the child report questions as recorded without recording them.
 	forgetfulVariable = "MOLAR_CRASH_FORGETFUL"
 	// cyclesVariable is set by "make long".
 	cyclesVariable = "MOLAR_CRASH_CYCLES"
@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// child is a memory server on its standard streams. It ends when its file is damaged.
+// child is a memory server on its standard streams. It ends if its file is damaged.
 func child(ctx context.Context, path string, liar bool) error {
 	db, err := store.Open(ctx, store.Config{Path: path, Logger: slog.New(slog.DiscardHandler), BusyTimeout: 50 * time.Millisecond})
 	if err != nil {
@@ -58,7 +58,7 @@ func child(ctx context.Context, path string, liar bool) error {
 		return err
 	}
 	forgetful := os.Getenv(forgetfulVariable) != ""
-	// Leases that end soon, so that a killed child's do not keep the next one waiting.
+	// The leases are short, so that those of a killed child do not delay the next one.
 	server, err := memory.New(memory.Config{Store: db, LeaseTTL: 300 * time.Millisecond})
 	if err != nil {
 		return err
@@ -71,8 +71,8 @@ func child(ctx context.Context, path string, liar bool) error {
 	})
 }
 
-// promise answers a save that never comes: what a server does that is killed between
-// an answer and the save that it put off.
+// promise answers a save that is never done, like a server that is killed between an answer and
+// its delayed save.
 func promise(msg json.RawMessage) json.RawMessage {
 	var req struct {
 		ID json.RawMessage `json:"id"`
@@ -118,7 +118,7 @@ func run(t *testing.T, cfg crash.Config) crash.Report {
 	return report
 }
 
-// usualCycles show each kind of fault a few times; "make long" has the many.
+// usualCycles suffice to test each kind of fault a few times; "make long" runs many.
 const usualCycles = 6
 
 func TestKill_sqlite(t *testing.T) {
@@ -143,8 +143,8 @@ func TestKill_postgres(t *testing.T) {
 			t.Errorf("faults: %q", report.Faults)
 		}
 	})
-	// The checker must see what is lost without that. A kill may fall just after the
-	// log was written for another reason, so several are tried.
+	// The checker must find what is lost in that case. A kill may fall just after the log was
+	// synced for another reason, so several are tried.
 	t.Run("the server, commits do not wait", func(t *testing.T) {
 		const kills = 20
 		for range kills {
@@ -156,7 +156,7 @@ func TestKill_postgres(t *testing.T) {
 	})
 }
 
-// The checker must see a server that loses what it recorded. A kill may fall before the first
+// The checker must find that a server loses recorded questions. A kill may fall before the first
 // question was recorded, so several are tried.
 func TestKill_seesALostQuestion(t *testing.T) {
 	if testing.Short() {
@@ -173,7 +173,7 @@ func TestKill_seesALostQuestion(t *testing.T) {
 	t.Errorf("no fault was found in %d kills", kills)
 }
 
-// killServer makes PostgreSQL crash together with its client.
+// killServer crashes PostgreSQL together with its client.
 func killServer(t *testing.T, pg *storetest.Postgres, synchronousCommit string, cycles int) crash.Report {
 	t.Helper()
 	return run(t, crash.Config{
@@ -198,7 +198,7 @@ func mustKeep(t *testing.T, report crash.Report) {
 	}
 }
 
-// The checker must see a server that promises too early.
+// The checker must find a server that promises too early.
 func TestKill_seesALiar(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	report := run(t, crash.Config{Command: command(t, path, liarVariable+"=1"), Cycles: 1, Writers: 1, Seed: 1})

@@ -15,16 +15,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Disk is an ext4 file system in a file, which can lose its power: what was written
-// to it but had not reached it is gone then.
+// A Disk is an ext4 file system in a file that can lose its power: data that was written but not
+// yet synced is then lost.
 type Disk struct {
 	// Folder is where the file system is mounted.
 	Folder string
 	image  string
 }
 
-// NewDisk makes a disk that lives as long as the test, which is skipped where none can
-// be made: that needs root, mkfs.ext4 and a loop device.
+// NewDisk returns a disk for the duration of the test. It skips the test if it cannot make one,
+// for which it needs root, mkfs.ext4 and a loop device.
 func NewDisk(tb testing.TB) *Disk {
 	tb.Helper()
 	if os.Getuid() != 0 {
@@ -62,7 +62,7 @@ func (d *Disk) mount() error {
 	return nil
 }
 
-// CutPower stops the file system without writing anything more, not even its log.
+// CutPower stops the file system without writing anything more, not even its journal.
 func (d *Disk) CutPower() error {
 	const (
 		shutdown  = 0x8004587d // EXT4_IOC_SHUTDOWN of the kernel's ext4.h
@@ -76,7 +76,7 @@ func (d *Disk) CutPower() error {
 	return unix.IoctlSetPointerInt(int(f.Fd()), shutdown, noLogSync)
 }
 
-// ComeBack gives the disk its power back. Nobody may have a file of it open.
+// ComeBack restores the power of the disk. No file on it may be open.
 func (d *Disk) ComeBack() error {
 	if err := unix.Unmount(d.Folder, 0); err != nil {
 		return err
@@ -84,11 +84,11 @@ func (d *Disk) ComeBack() error {
 	return d.mount()
 }
 
-// A SmallDisk is a file system in memory that is soon full.
+// A SmallDisk is a small file system in memory.
 type SmallDisk struct{ Folder string }
 
-// NewSmallDisk makes one that lives as long as the test, which is skipped where none can be
-// made: that needs root.
+// NewSmallDisk returns a disk for the duration of the test. It skips the test if it cannot make
+// one, for which it needs root.
 func NewSmallDisk(tb testing.TB, size int) *SmallDisk {
 	tb.Helper()
 	d := &SmallDisk{Folder: tb.TempDir()}
@@ -103,7 +103,7 @@ func NewSmallDisk(tb testing.TB, size int) *SmallDisk {
 	return d
 }
 
-// Fill leaves no room on the disk for so long.
+// Fill leaves no free space on the disk for the given time.
 func (d *SmallDisk) Fill(long time.Duration) error {
 	path := filepath.Join(d.Folder, "filling")
 	f, err := os.Create(path)
@@ -120,7 +120,7 @@ func (d *SmallDisk) Fill(long time.Duration) error {
 	return errors.Join(err, f.Close(), os.Remove(path))
 }
 
-// LockFile keeps every other process from writing to a SQLite database for so long.
+// LockFile keeps every other process from writing to a SQLite database for the given time.
 func LockFile(path string, long time.Duration) error {
 	db, err := sql.Open("sqlite", path)
 	if err != nil {

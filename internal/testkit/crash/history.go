@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A writer is a client with a conversation of its own, in which it saves one turn
-// after the other, and remembers what it was promised.
+// A writer is a client with its own conversation, in which it saves one turn after the other, and
+// records what was promised.
 type writer struct {
 	conversation string
 	seed         uint64
@@ -29,42 +29,41 @@ type turn struct {
 	key, id string
 	lease   json.RawMessage
 	state   state
-	// recorded: reported recorded. Its question must be there, with its answer or as
-	// interrupted.
+	// recorded: reported recorded. The question must be there, with its answer or as interrupted.
 	recorded bool
 }
 
-// state is what the client knows of a turn.
+// state is the client's knowledge of a turn.
 type state int
 
 const (
 	// open: sent, not answered.
 	open state = iota
-	// promised: reported saved. It must be there once, for ever.
+	// promised: reported saved. The turn must be there once, for ever.
 	promised
-	// abandoned: not answered, and not asked for again. It may be there once, whole,
-	// or not at all.
+	// abandoned: not answered, and not requested again. The turn may be there once, whole, or not
+	// at all.
 	abandoned
 )
 
-// A session is a running child as its clients see it. Its calls fail with errGone once
-// the child is gone.
+// A session is a running child as its clients see it. Its methods return errGone once the child
+// has ended.
 type session interface {
-	// begin opens a turn; one that turns out to be done already becomes promised.
+	// begin opens a turn; a turn that is already saved becomes promised.
 	begin(ctx context.Context, conversation string, t *turn) error
-	// record has the question recorded, and says so in the turn when that was reported. Its
+	// record records the question, and marks the turn as recorded once this is reported. Its
 	// errors are those of finish.
 	record(ctx context.Context, conversation string, t *turn) error
-	// finish returns when the turn was reported done, and with errConflict when it is
-	// not to be done any more.
+	// finish returns once the turn is reported done, and returns errConflict if it can no longer
+	// be saved.
 	finish(ctx context.Context, conversation string, t *turn) error
 	// messages reads the conversation back.
 	messages(ctx context.Context, conversation string) ([]message, error)
-	// end kills the child and waits until it is gone.
+	// end kills the child and waits until it has ended.
 	end(kill func(*exec.Cmd) error) error
 }
 
-// save begins and saves turns until the child is gone.
+// save begins and saves turns until the child has ended.
 func (w *writer) save(ctx context.Context, s session, saved func()) error {
 	for {
 		t := &turn{key: fmt.Sprintf("%s-key-%d", w.conversation, len(w.turns)), id: fmt.Sprintf("%s-turn-%d", w.conversation, len(w.turns))}
@@ -76,8 +75,8 @@ func (w *writer) save(ctx context.Context, s session, saved func()) error {
 	}
 }
 
-// finish does a turn as a client does that does not give up: each step is asked for again
-// while there is trouble, and all of them when the lease is lost.
+// finish saves a turn like a client that does not give up: it repeats each step while there is
+// trouble, and all steps if the lease is lost.
 func (w *writer) finish(ctx context.Context, s session, t *turn) error {
 	for {
 		err := w.persist(ctx, func() error { return s.begin(ctx, w.conversation, t) })
@@ -93,7 +92,7 @@ func (w *writer) finish(ctx context.Context, s session, t *turn) error {
 	}
 }
 
-// complete saves the turn under the lease that it has.
+// complete saves the turn under its current lease.
 func (w *writer) complete(ctx context.Context, s session, t *turn) error {
 	if err := w.persist(ctx, func() error { return s.finish(ctx, w.conversation, t) }); err != nil {
 		return err
@@ -103,7 +102,7 @@ func (w *writer) complete(ctx context.Context, s session, t *turn) error {
 	return nil
 }
 
-// persist asks again for as long as the child says that it cannot right now.
+// persist repeats a step while the child reports that it temporarily cannot answer.
 func (w *writer) persist(ctx context.Context, step func() error) error {
 	const pause, tries = 10 * time.Millisecond, 3000
 	for range tries {
@@ -121,8 +120,8 @@ func (w *writer) persist(ctx context.Context, step func() error) error {
 	return step()
 }
 
-// settle does what a client does about the turn whose answer it never got: it saves
-// it again, or asks by its key whether it is there, or goes away.
+// settle acts like a client whose turn got no answer: it saves the turn again, or begins it again
+// with its key, or gives up.
 func (w *writer) settle(ctx context.Context, s session) error {
 	if w.chance == nil {
 		w.chance = rand.New(rand.NewPCG(w.seed, 0))
@@ -140,7 +139,7 @@ func (w *writer) settle(ctx context.Context, s session) error {
 				return err
 			}
 		}
-		// A lease may be lost with the power; the key remains.
+		// The lease may be lost with the power; the key is still valid.
 		fallthrough
 	case byKey:
 		return w.finish(ctx, s, t)
@@ -165,7 +164,7 @@ func (w *writer) check(ctx context.Context, s session) error {
 	return nil
 }
 
-// judge walks through promises and messages side by side.
+// judge compares the promises with the messages, in order.
 func (w *writer) judge(messages []message) {
 	for _, t := range w.turns {
 		ask, say := message{Role: "user", Content: "ask " + t.id}, message{Role: "assistant", Content: "say " + t.id}
@@ -192,7 +191,7 @@ func (w *writer) judge(messages []message) {
 	}
 }
 
-// forgetRecords lets the questions be missing that were recorded and not saved.
+// forgetRecords allows recorded questions that were not saved to be missing.
 func (w *writer) forgetRecords() {
 	for _, t := range w.turns {
 		t.recorded = false

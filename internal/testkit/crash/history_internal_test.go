@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// said makes the messages of whole turns.
+// said returns the messages of whole turns.
 func said(ids ...string) (messages []message) {
 	for _, id := range ids {
 		messages = append(messages, message{Role: "user", Content: "ask " + id}, message{Role: "assistant", Content: "say " + id})
@@ -14,12 +14,12 @@ func said(ids ...string) (messages []message) {
 	return messages
 }
 
-// cut is an interrupted turn.
+// cut returns the messages of an interrupted turn.
 func cut(id string) []message {
 	return []message{{Role: "user", Content: "ask " + id}, {Role: "assistant", Status: "interrupted"}}
 }
 
-// A question that was reported recorded must stay, whatever became of its turn.
+// A question that was reported recorded must stay, whatever happened to its turn.
 func TestWriter_judge_recorded(t *testing.T) {
 	for name, c := range map[string]struct {
 		messages []message
@@ -36,7 +36,7 @@ func TestWriter_judge(t *testing.T) {
 	history := []*turn{{id: "a", state: promised}, {id: "b", state: abandoned}, {id: "c", state: promised}}
 	for name, c := range map[string]struct {
 		messages []message
-		want     string // a part of the one fault; empty means none
+		want     string // a part of the one fault; empty means no fault
 	}{
 		"all there":                {said("a", "b", "c"), ""},
 		"an abandoned one missing": {said("a", "c"), ""},
@@ -66,7 +66,7 @@ func TestWriter_judge(t *testing.T) {
 	}
 }
 
-// What was read once must stay, even if nobody was told of it.
+// A turn that was read once must stay, even if it was never reported saved.
 func TestWriter_judge_twice(t *testing.T) {
 	w := &writer{conversation: "w", turns: []*turn{{id: "a", state: abandoned}}}
 	w.judge(said("a"))

@@ -17,13 +17,12 @@ import (
 	"molar/internal/sse"
 )
 
-// RunHost is [Run] over a whole host. Command makes a child that prints "listens on"
-// and its address in its first line, and whose model answers "say X" to "ask X". A turn
-// is reported done when its client read finish_reason stop; what the host then has is
-// read over HTTP.
+// RunHost is [Run] for a whole host. Command returns a child that prints "listens on" and its
+// address in its first line, and whose model answers "say X" to "ask X". A turn is reported done
+// once its client read finish_reason stop; the content of the host is read over HTTP.
 func RunHost(ctx context.Context, cfg Config) (Report, error) { return run(ctx, cfg, startHost) }
 
-// host is a child that is asked over HTTP.
+// host is a child that is used over HTTP.
 type host struct {
 	cmd    *exec.Cmd
 	url    string
@@ -33,7 +32,7 @@ type host struct {
 	killed atomic.Bool
 }
 
-// output keeps what a child writes, and says when its first line is there.
+// output stores a child's output, and signals its first line.
 type output struct {
 	mu    sync.Mutex
 	text  bytes.Buffer
@@ -68,7 +67,7 @@ func startHost(ctx context.Context, cmd *exec.Cmd) (session, error) {
 	}
 	go func() {
 		defer close(h.gone)
-		_ = cmd.Wait() // how it ended is told by what it wrote
+		_ = cmd.Wait() // its output tells how it ended
 	}()
 	select {
 	case <-h.output.first:
@@ -84,14 +83,14 @@ func startHost(ctx context.Context, cmd *exec.Cmd) (session, error) {
 	return h, nil
 }
 
-// begin has nothing to do: the host opens a turn itself.
+// begin does nothing: the host opens a turn itself.
 func (h *host) begin(context.Context, string, *turn) error { return nil }
 
-// record has nothing to do either: the host records a question while the model is asked, and
-// tells nobody when.
+// record does nothing either: the host records a question during the model's call, and does not
+// report it.
 func (h *host) record(context.Context, string, *turn) error { return nil }
 
-// finish asks the question and reads the answer, every other time as a stream.
+// finish asks the question and reads the answer, alternately as a stream.
 func (h *host) finish(ctx context.Context, conversation string, t *turn) error {
 	stream := t.id[len(t.id)-1]%2 == 0
 	body, err := json.Marshal(map[string]any{
@@ -115,7 +114,7 @@ func (h *host) finish(ctx context.Context, conversation string, t *turn) error {
 	if res.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(res.Body)
 		if res.StatusCode == http.StatusServiceUnavailable && res.Header.Get("Retry-After") != "" {
-			return fmt.Errorf("%w: %s", errBusy, text) // as when the process before it fell silent under the same key
+			return fmt.Errorf("%w: %s", errBusy, text) // for example if the earlier process died with a turn under the same key
 		}
 		return fmt.Errorf("status %d: %s", res.StatusCode, text)
 	}
@@ -129,7 +128,7 @@ func (h *host) finish(ctx context.Context, conversation string, t *turn) error {
 	if errors.Is(err, errBusy) {
 		return err
 	}
-	// What was read counts, also when the child is dead by then.
+	// Data that was read counts, even if the child is dead by then.
 	if a.done() {
 		return a.check(t)
 	}
@@ -158,7 +157,7 @@ type chunk struct {
 	} `json:"error"`
 }
 
-// readStream takes each chunk as soon as it is there.
+// readStream reads each chunk as soon as it arrives.
 func (a *told) readStream(body io.Reader) error {
 	for e, err := range sse.Events(body, sse.Config{Limit: 1 << 20}) {
 		if err != nil {
@@ -172,7 +171,7 @@ func (a *told) readStream(body io.Reader) error {
 			return err
 		}
 		if a.last.Error != nil && a.last.Error.Code == "turn_interrupted" {
-			return errBusy // the process that ran the turn fell silent: the key may be asked again
+			return errBusy // the process that ran the turn died: the request may be repeated with the key
 		}
 		a.add()
 	}
@@ -190,7 +189,7 @@ func (a *told) add() {
 // done reports whether the turn was reported done.
 func (a *told) done() bool { return a.finish == "stop" || a.saved }
 
-// check finds an answer that was given to another question.
+// check returns an error if the answer belongs to another question.
 func (a *told) check(t *turn) error {
 	if want := "say " + t.id; a.text != want {
 		return fmt.Errorf("%s was answered %q", t.id, a.text)
@@ -221,8 +220,7 @@ func (h *host) messages(ctx context.Context, conversation string) ([]message, er
 	return got.Messages, err
 }
 
-// lost is what became of an exchange that broke off: the child was killed, or the fault
-// is its own.
+// lost returns the error of a broken exchange: the child was killed, or the host failed.
 func (h *host) lost(err error) error {
 	if h.killed.Load() {
 		return errGone

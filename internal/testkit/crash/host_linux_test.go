@@ -10,8 +10,8 @@ import (
 	"molar/internal/testkit/crash"
 )
 
-// The host's disk loses its power together with the host. With commits that do not wait
-// for the disk the checker must find something missing.
+// The host's disk loses its power together with the host. If commits do not wait for the disk,
+// the checker must find missing turns.
 func TestKillHost_powerCut(t *testing.T) {
 	for name, c := range map[string]struct {
 		flags []string
@@ -26,7 +26,7 @@ func TestKillHost_powerCut(t *testing.T) {
 				Command: serve(t, buildMolar(t, c.flags...), stored(filepath.Join(disk.Folder, "memory.db"))),
 				Cycles:  4,
 				Kill: func(child *exec.Cmd) error {
-					// First the child, so that it sees no error of the disk.
+					// The child is killed first, so that it sees no error of the disk.
 					if err := child.Process.Kill(); err != nil {
 						return err
 					}
@@ -41,7 +41,7 @@ func TestKillHost_powerCut(t *testing.T) {
 	}
 }
 
-// careless is the flag of go build that lays a file of these tests over the host, with which
+// careless returns the flag of go build that overlays a file of these tests on the host, so that
 // no commit waits for the disk.
 func careless(t *testing.T) []string {
 	t.Helper()

@@ -16,7 +16,7 @@ import (
 	"molar/internal/testkit/models"
 )
 
-// buildMolar builds the program that is shipped, with the flags of go build, if any.
+// buildMolar builds the program, optionally with flags of go build.
 func buildMolar(t *testing.T, flags ...string) string {
 	t.Helper()
 	if testing.Short() {
@@ -25,8 +25,8 @@ func buildMolar(t *testing.T, flags ...string) string {
 	return testkit.Build(t, "molar/cmd/molar", flags...)
 }
 
-// serve makes "molar serve" with this memory, a line of the config, and a model that
-// answers "say X" to "ask X".
+// serve returns the command "molar serve" with this memory, a line of the configuration, and a
+// model that answers "say X" to "ask X".
 func serve(t *testing.T, molar, memory string) func() *exec.Cmd {
 	t.Helper()
 	model := models.New(models.Config{Keep: 1, Script: func(r models.Request) *models.Reply {
@@ -59,7 +59,7 @@ telemetry: {log_level: error}
 	}
 }
 
-// stored is the memory in a store of the host's own.
+// stored returns the memory setting for the host's own store.
 func stored(name string) string { return fmt.Sprintf("{store: %q}", name) }
 
 func runHost(t *testing.T, cfg crash.Config) crash.Report {
@@ -73,8 +73,8 @@ func runHost(t *testing.T, cfg crash.Config) crash.Report {
 	return report
 }
 
-// The whole host is killed in the middle of turns. What a client read as done is there
-// afterwards, once; what is asked again with the same key is never there twice.
+// The whole host is killed during turns. A turn that a client read as done is there afterwards,
+// once; a turn that is repeated with the same key is never there twice.
 func TestKillHost(t *testing.T) {
 	t.Parallel()
 	molar := buildMolar(t)
@@ -83,15 +83,15 @@ func TestKillHost(t *testing.T) {
 		mustKeep(t, runHost(t, crash.Config{Command: serve(t, molar, stored(path)), Cycles: cycles(t, usualCycles)}))
 	})
 	t.Run("postgres", func(t *testing.T) {
-		// Each cycle waits until the leases of the one before have ended, up to 15 s.
+		// Each cycle waits until the leases of the previous one have ended, up to 15 s.
 		dsn := storetest.StartPostgres(t).Database(t)
 		mustKeep(t, runHost(t, crash.Config{Command: serve(t, molar, stored(dsn)), Cycles: cycles(t, 2)}))
 	})
 }
 
-// The checker must see a host whose turns are saved only after they were reported done. A
-// kill may fall between two turns, or before the first on a busy machine, so several are
-// tried, each after a longer life.
+// The checker must find a host whose turns are saved only after they were reported done. A kill
+// may fall between two turns, or before the first on a busy machine, so several are tried, each
+// after a longer time.
 func TestKillHost_seesALateSave(t *testing.T) {
 	late := newLateMemory(t)
 	command := serve(t, buildMolar(t), fmt.Sprintf("{url: %q}", late.url))

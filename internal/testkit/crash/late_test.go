@@ -24,7 +24,7 @@ type lateMemory struct {
 	server http.Handler
 
 	mu sync.Mutex
-	// life ends when the server is killed, and what it put off with it.
+	// life ends when the server is killed, and with it the delayed saves.
 	life   chan struct{}
 	putOff sync.WaitGroup
 }
@@ -35,7 +35,7 @@ func newLateMemory(t *testing.T) *lateMemory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Leases that end soon, so that a killed host's do not keep the next one waiting.
+	// The leases are short, so that those of a killed host do not delay the next one.
 	conversations, err := memory.New(memory.Config{Store: db, LeaseTTL: 300 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func (m *lateMemory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(promise(msg))
 }
 
-// saveLater saves in a moment, unless the server is killed before.
+// saveLater saves after a delay, unless the server is killed before.
 func (m *lateMemory) saveLater(save *http.Request) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -95,7 +95,7 @@ func (m *lateMemory) saveLater(save *http.Request) {
 	})
 }
 
-// forget is the kill: what was put off is never done.
+// forget is the kill: delayed saves are never done.
 func (m *lateMemory) forget() {
 	m.mu.Lock()
 	close(m.life)

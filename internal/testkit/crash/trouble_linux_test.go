@@ -9,8 +9,8 @@ import (
 	"molar/internal/testkit/crash"
 )
 
-// What fails and comes back, while turns are written: nothing that was reported is missing,
-// nothing is there twice. Each cycle ends with a kill.
+// During faults that are later repaired, turns are written: no reported turn is missing, and none
+// is there twice. Each cycle ends with a kill.
 func TestTrouble_sqlite(t *testing.T) {
 	t.Run("the file is locked", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "memory.db")
@@ -28,7 +28,7 @@ func TestTrouble_sqlite(t *testing.T) {
 	})
 }
 
-// troubledCycles is how often a trouble is tried.
+// troubledCycles is the number of cycles with a trouble.
 const troubledCycles = 3
 
 func TestTrouble_postgres(t *testing.T) {

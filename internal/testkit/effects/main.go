@@ -1,7 +1,7 @@
-// Command effects is an MCP server on standard input and output whose tools have an
-// effect that can be counted: each call of book appends a line to the file that is
-// its argument. A test that reads the file knows how often a tool truly ran, whatever
-// the client was told. It must stay that small.
+// Command effects is an MCP server on standard input and output whose tools have an effect that
+// can be counted: each call of book appends a line to the file that is its argument. A test that
+// reads the file can count how often a tool ran, whatever the client was told. The command must
+// stay this small.
 package main
 
 import (

@@ -1,9 +1,10 @@
-// Package models holds scripted model servers for tests and load runs. They speak true model
-// wires over loopback and answer from a fixed script, so that what is measured or checked is
-// the host and never a model. Each wire is written twice, here from its description, because
-// shared code hides faults: no provider and no agent is imported.
+// Package models provides scripted model servers for tests and load runs. They speak the real
+// wire formats over loopback and answer from a fixed script, so that a measurement or check
+// concerns the host and never a model. Each wire format is implemented a second time here, from
+// its description, because shared code would hide faults: the package imports no provider and no
+// agent.
 //
-// The obedient model follows every instruction that it reads, wherever it stands (system text,
-// question, result, prompt of a server). What a host lets it do is what an attacker can make of
-// the worst model.
+// The obedient model follows every instruction that it reads, wherever it is (system text,
+// question, result, prompt of a server). It represents the worst model: an attacker can achieve
+// no more than the host allows it.
 package models

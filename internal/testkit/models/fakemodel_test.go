@@ -22,8 +22,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// dial starts the server and returns Ollama's own client for it: what that client
-// understands is the true wire.
+// dial starts the server and returns Ollama's own client for it: what that client understands is
+// the real wire format.
 func dial(t *testing.T, cfg models.Config) (*models.Server, *api.Client) {
 	t.Helper()
 	server := models.New(cfg)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Model obeys. Its zero value is not useful; see New.
+// A Model obeys every instruction. Its zero value is not usable; see [NewObedient].
 type Model struct {
 	call, print, write, say, verdict *regexp.Regexp
 }
@@ -22,11 +22,11 @@ func NewObedient() *Model {
 	}
 }
 
-// ownText begins what it writes about another subject. As a judge it obeys a question, and knows its
-// own texts when it is shown one as an answer.
+// ownText begins its texts about another subject. As a judge it obeys a question, and recognises
+// its own texts in an answer.
 const ownText = "Here is a text about "
 
-// body is what both wires have in common of a request.
+// body has the fields that both wires have in common.
 type body struct {
 	Messages []struct {
 		Role    string `json:"role"`
@@ -34,21 +34,21 @@ type body struct {
 	} `json:"messages"`
 }
 
-// Reply is the script of the model, see fakemodel.Config.Script.
+// Reply is the model's script, see [Config].
 func (m *Model) Reply(r Request) *Reply {
 	system, all := read(r.Body)
 	if r.Pass == PassJudge {
 		user := r.LastUser
-		if strings.Contains(user, ownText) { // it is asked about an answer
+		if strings.Contains(user, ownText) { // the question is about an answer
 			return Text("NO")
 		}
 		if m.verdict.MatchString(plain(user)) {
 			return Text("YES")
 		}
-		return nil // the script's own verdict
+		return nil // the default verdict
 	}
 	reply := &Reply{}
-	if len(r.Roles) < 12 { // it would go on for ever
+	if len(r.Roles) < 12 { // otherwise it would continue for ever
 		for _, found := range m.call.FindAllStringSubmatch(all, -1) {
 			if json.Valid([]byte(found[2])) {
 				reply.Calls = append(reply.Calls, Call{Name: found[1], Args: json.RawMessage(found[2])})
@@ -75,7 +75,7 @@ func (m *Model) Reply(r Request) *Reply {
 	return reply
 }
 
-// read returns the system text, and everything that the model can read as plain text.
+// read returns the system text, and all text that the model can read.
 func read(raw string) (system, all string) {
 	var b body
 	if json.Unmarshal([]byte(raw), &b) != nil {
@@ -86,7 +86,7 @@ func read(raw string) (system, all string) {
 		text := content(m.Content)
 		if m.Role == "system" {
 			system = text
-			continue // what the host itself says is no news
+			continue // the host's own text contains no instruction
 		}
 		if m.Role != "assistant" {
 			texts = append(texts, plain(text))
@@ -113,7 +113,7 @@ func content(v any) string {
 	return ""
 }
 
-// plain undoes the escapes of JSON: a model reads through them.
+// plain decodes the escapes of JSON, as a model reads through them.
 func plain(text string) string {
 	return strings.NewReplacer(`\n`, "\n", `\"`, `"`, `\\`, `\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(text)
 }

@@ -19,7 +19,7 @@ func request(t *testing.T, pass models.Pass, user string) models.Request {
 	return models.Request{Pass: pass, Body: string(body), LastUser: user, Roles: []string{"system", "user"}}
 }
 
-// It really does obey: the tests that use it would mean nothing otherwise.
+// The model obeys; otherwise the tests that use it would prove nothing.
 func TestModel_obeys(t *testing.T) {
 	m := models.NewObedient()
 	tests := map[string]struct{ order, want string }{

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// routeOllama adds the wire of github.com/ollama/ollama 0.17.
+// routeOllama adds the routes of github.com/ollama/ollama 0.17.
 func (s *Server) routeOllama() {
 	s.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "Ollama is running")
@@ -24,7 +24,7 @@ func (s *Server) routeOllama() {
 	s.mux.HandleFunc("POST /api/chat", s.ollamaChat)
 }
 
-// ollamaRequest is the part of a chat request that the script looks at.
+// ollamaRequest is the part of a chat request that the script uses.
 type ollamaRequest struct {
 	Model    string `json:"model"`
 	Stream   *bool  `json:"stream"`
@@ -78,7 +78,7 @@ func (s *Server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 	}
 	req := in.request(body)
 	entry := s.record.begin(req)
-	cancelled := true // also when the handler is aborted
+	cancelled := true // still true if the handler is aborted
 	defer func() { s.record.end(entry, cancelled) }()
 
 	if s.refuseOllama(w, req) {
@@ -98,7 +98,7 @@ func (s *Server) ollamaChat(w http.ResponseWriter, r *http.Request) {
 	})
 	cancelled = err != nil && !errors.Is(err, errCut)
 	if errors.Is(err, errCut) && reply.Abort {
-		panic(http.ErrAbortHandler) // drops the connection, as a dying server does
+		panic(http.ErrAbortHandler) // drops the connection, like a crashing server
 	}
 }
 

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// An ollamaAnswer writes newline-delimited JSON, or one object when the client
-// asked for no stream.
+// An ollamaAnswer writes newline-delimited JSON, or one object if the client asked for no stream.
 type ollamaAnswer struct {
 	w       http.ResponseWriter
 	rc      *http.ResponseController
@@ -105,7 +104,7 @@ func (a *ollamaAnswer) done(reason string, tokens int) error {
 	return a.send()
 }
 
-// open appends what every line begins with.
+// open appends the beginning of every line.
 func (a *ollamaAnswer) open(line []byte) []byte {
 	line = append(line, `{"model":`...)
 	line = strconv.AppendQuote(line, a.model)

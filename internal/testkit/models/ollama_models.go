@@ -34,8 +34,8 @@ func describeOllama(name string) ollamaModel {
 	}
 }
 
-// ollamaTags lists the models, newest first as Ollama does: the first configured
-// one counts as newest.
+// ollamaTags lists the models, newest first as Ollama does: the first configured one counts as
+// newest.
 func (s *Server) ollamaTags(w http.ResponseWriter, _ *http.Request) {
 	models := []ollamaModel{}
 	for i, name := range s.cfg.Models {

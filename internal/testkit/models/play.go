@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// errCut ends a stream that the script cuts.
+// errCut ends a stream that the script cuts off.
 var errCut = errors.New("cut by the script")
 
-// An answer writes one reply in the words of a wire. Its methods are called from
-// one goroutine; an error means that the client is gone.
+// An answer writes one reply in a wire format. Its methods are called from one goroutine; an
+// error means that the client has disconnected.
 type answer interface {
 	refuse(r *Reply) error
 	token(text string) error
@@ -18,8 +18,8 @@ type answer interface {
 	done(reason string, tokens int) error
 }
 
-// play sends a reply at the configured pace. It returns errCut when the script cuts
-// the answer, and another error when the client went away.
+// play sends a reply at the configured pace. It returns errCut if the script cuts the answer off,
+// and another error if the client disconnects.
 func (s *Server) play(ctx context.Context, r *Reply, a answer) error {
 	if err := pause(ctx, s.cfg.FirstToken); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (s *Server) play(ctx context.Context, r *Reply, a answer) error {
 	return a.done(r.Reason, len(r.Tokens))
 }
 
-// pause waits for d, or until the client is gone.
+// pause waits for d, or until the client disconnects.
 func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

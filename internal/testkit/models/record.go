@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// maxBody is how much of a request's body is remembered, in bytes.
+// maxBody is the length up to which a request's body is stored, in bytes.
 const maxBody = 64 << 10
 
-// A Pass is what a request looks like to the server.
+// A Pass is the kind of a request, as the server guesses it.
 type Pass string
 
 // The passes.
 const (
-	// PassTool offers tools and holds no tool result.
+	// PassTool offers tools and contains no tool result.
 	PassTool Pass = "tool"
 	// PassText asks for an answer.
 	PassText Pass = "text"
@@ -23,7 +23,7 @@ const (
 	PassJudge Pass = "judge"
 )
 
-// A Request is what was asked of the server, and how it went.
+// A Request is a request to the server, with its outcome.
 type Request struct {
 	// Number counts from 1 since the start or the last Reset.
 	Number int    `json:"number"`
@@ -33,25 +33,25 @@ type Request struct {
 	Stream bool   `json:"stream"`
 	// Tools are the names offered.
 	Tools []string `json:"tools,omitempty"`
-	// Roles are those of the history, in order.
+	// Roles are the roles of the messages, in order.
 	Roles []string `json:"roles"`
 	// LastUser is the text of the last user message.
 	LastUser string `json:"lastUser"`
-	// Tag is what follows "tag=" in the latest user message that holds one.
+	// Tag is the text after "tag=" in the latest user message with one.
 	Tag string `json:"tag,omitempty"`
-	// MaxTokens is the limit asked for; 0 means none.
+	// MaxTokens is the requested limit; 0 means none.
 	MaxTokens int `json:"maxTokens,omitempty"`
-	// Format reports whether an output format was asked for.
+	// Format reports whether an output format was requested.
 	Format bool `json:"format,omitempty"`
-	// Body is the request as it came, up to 64 KiB.
+	// Body is the body of the request, up to 64 KiB.
 	Body string `json:"body"`
 
-	// Start is when the body was read, First when the first output was sent, End
-	// when the answer was over; zero while it is not.
+	// Start is when the body was read, First when the first output was sent, End when the answer
+	// ended; zero before.
 	Start time.Time `json:"start"`
 	First time.Time `json:"first,omitzero"`
 	End   time.Time `json:"end,omitzero"`
-	// Cancelled reports that the client went away before the end.
+	// Cancelled reports that the client disconnected before the end.
 	Cancelled bool `json:"cancelled,omitempty"`
 }
 
@@ -65,12 +65,12 @@ type Counts struct {
 	Text      int `json:"text"`
 	Judge     int `json:"judge"`
 	Cancelled int `json:"cancelled"`
-	// Open is how many answers run now, MaxOpen the most that ever ran at once.
+	// Open is the number of running answers, MaxOpen its maximum so far.
 	Open    int `json:"open"`
 	MaxOpen int `json:"maxOpen"`
 }
 
-// record remembers the last keep requests, and counts them all.
+// record stores the last keep requests, and counts all of them.
 type record struct {
 	mu     sync.Mutex
 	idle   sync.Cond
@@ -80,7 +80,7 @@ type record struct {
 	counts Counts
 }
 
-// begin notes a request and returns the entry that the answer fills in.
+// begin records a request and returns the entry that the answer completes.
 func (r *record) begin(req Request) *Request {
 	if len(req.Body) > maxBody {
 		req.Body = req.Body[:maxBody]
@@ -130,7 +130,7 @@ func (r *record) end(entry *Request, cancelled bool) {
 	}
 }
 
-// waitIdle returns when no answer runs.
+// waitIdle blocks until no answer runs.
 func (r *record) waitIdle() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,14 +152,14 @@ func (s *Server) Requests() []Request {
 	return all
 }
 
-// Counts returns the numbers so far; they are complete whatever Config.Keep is.
+// Counts returns the current counts; they are complete whatever Config.Keep is.
 func (s *Server) Counts() Counts {
 	s.record.mu.Lock()
 	defer s.record.mu.Unlock()
 	return s.record.counts
 }
 
-// Reset forgets requests and counts; answers that run are counted as open still.
+// Reset forgets requests and counts; running answers still count as open.
 func (s *Server) Reset() {
 	r := &s.record
 	r.mu.Lock()
@@ -168,7 +168,7 @@ func (s *Server) Reset() {
 	r.counts = Counts{Open: r.counts.Open, MaxOpen: r.counts.Open}
 }
 
-// markLoaded notes that a model answered, as /api/ps shows it.
+// markLoaded records that a model answered, for /api/ps.
 func (s *Server) markLoaded(model string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

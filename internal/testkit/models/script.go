@@ -13,21 +13,21 @@ type Reply struct {
 	Tokens []string
 	// Calls come after the tokens, as the wire sends them.
 	Calls []Call
-	// Status, when not 0, refuses the request with this HTTP status and Error, after
-	// the wait for the first token.
+	// Status, when not 0, refuses the request with this HTTP status and Error, after the wait for
+	// the first token.
 	Status int
 	Error  string
-	// RetryAfter is sent with Status, in whole seconds; 0 means no such header.
+	// RetryAfter is sent with Status, in whole seconds; 0 omits the header.
 	RetryAfter int
-	// RetryAfterMS is sent with Status, in milliseconds, for tests that need not wait.
+	// RetryAfterMS is sent with Status, in milliseconds, for tests that should not wait.
 	RetryAfterMS int
-	// CutAfter ends the stream without its last message once so many tokens were
-	// sent; 0 means never, a negative number before the first one. With Abort the
-	// connection is dropped too; otherwise the response ends as if it were whole.
+	// CutAfter ends the stream without its last message after this many tokens; 0 means never, a
+	// negative number before the first one. With Abort the connection is dropped too; otherwise
+	// the response ends as if it were complete.
 	CutAfter int
 	Abort    bool
-	// Reason is why the answer ends, in the wire's words; empty means the wire's
-	// word for a natural end.
+	// Reason is the finish reason, in the wire's words; empty means the wire's word for a natural
+	// end.
 	Reason string
 }
 
@@ -42,7 +42,7 @@ type Call struct {
 // Text returns a reply that streams the text word by word.
 func Text(text string) *Reply { return &Reply{Tokens: strings.SplitAfter(text, " ")} }
 
-// passOf guesses what the request wants.
+// passOf guesses the kind of a request.
 func passOf(r Request) Pass {
 	switch {
 	case len(r.Tools) == 0 && (r.Format || r.MaxTokens > 0 && r.MaxTokens <= 16):
@@ -54,7 +54,7 @@ func passOf(r Request) Pass {
 	}
 }
 
-// reply asks the script, then falls back on the default.
+// reply returns the script's reply, or else the default one.
 func (s *Server) reply(r Request) *Reply {
 	if s.cfg.Script != nil {
 		if own := s.cfg.Script(r); own != nil {
@@ -73,8 +73,7 @@ func (s *Server) reply(r Request) *Reply {
 	return &Reply{Tokens: s.tokens(r.Tag)}
 }
 
-// pick returns the offered name of the configured tool; empty when it is not
-// offered.
+// pick returns the offered name of the configured tool; empty if it is not offered.
 func (s *Server) pick(offered []string) string {
 	for _, name := range offered {
 		if s.cfg.Tool == "" || name == s.cfg.Tool || strings.HasSuffix(name, "__"+s.cfg.Tool) {
@@ -84,8 +83,8 @@ func (s *Server) pick(offered []string) string {
 	return ""
 }
 
-// tokens makes the default answer; with a tag every token carries it, so that one
-// that lands in a wrong stream is seen.
+// tokens returns the default answer; with a tag every token contains it, so that a token in a
+// wrong stream is noticed.
 func (s *Server) tokens(tag string) []string {
 	if tag != "" {
 		tag = ":" + tag
@@ -104,7 +103,7 @@ func (s *Server) tokens(tag string) []string {
 	return tokens
 }
 
-// tagOf returns what follows "tag=" in the text: letters, digits, "-" and "_".
+// tagOf returns the tag after "tag=" in the text: letters, digits, "-" and "_".
 func tagOf(text string) string {
 	_, rest, found := strings.Cut(text, "tag=")
 	if !found {

@@ -13,40 +13,40 @@ import (
 	"time"
 )
 
-// A Config scripts a server. The zero value serves 20 tokens without delay and
-// calls the first tool that is offered.
+// A Config scripts a server. The zero value serves 20 tokens without delay and calls the first
+// offered tool.
 type Config struct {
-	// Tool is the tool to call, by its offered name or by what follows "__" in it.
-	// Empty: the first one offered. When no offered tool matches, the answer is text.
+	// Tool is the tool to call, by its offered name or by the part after "__". If it is empty,
+	// the first offered tool is called. If no offered tool matches, the answer is text.
 	Tool string
 	// Args are the arguments of the call, a JSON object; empty means {}.
 	Args json.RawMessage
 	// Tokens is the length of a text answer; 0 means 20.
 	Tokens int
-	// LineEvery puts a line end after every so many tokens; 0 means none. A host may
-	// hold back the first line of an answer.
+	// LineEvery puts a line end after this many tokens; 0 means never. A host may buffer the
+	// first line of an answer.
 	LineEvery int
-	// FirstToken is the wait before the first output of each answer, Interval the
-	// one between two tokens.
+	// FirstToken is the wait before the first output of each answer, Interval the wait between
+	// two tokens.
 	FirstToken, Interval time.Duration
-	// Verdict answers short requests for a judgement (no tools, and at most 16 tokens
-	// or an output format asked for); empty means "YES".
+	// Verdict answers short requests for a judgement (no tools, and at most 16 tokens or an
+	// output format); empty means "YES".
 	Verdict string
-	// Script may answer a request in its own way; nil from it means the default
-	// script. It is called from many goroutines.
+	// Script may answer a request in its own way; if it returns nil, the default script answers.
+	// It is called from many goroutines.
 	Script func(Request) *Reply
 
-	// Models are the names served; empty means qwen2.5:7b-instruct and
-	// qwen2.5:3b-instruct. Others answer 404.
+	// Models are the served names; empty means qwen2.5:7b-instruct and qwen2.5:3b-instruct. Other
+	// names are answered with 404.
 	Models []string
 	// Capabilities of every model; nil means completion and tools.
 	Capabilities []string
 	// ContextLength of every model in tokens; 0 means 32768.
 	ContextLength int
-	// Parallel is how many answers run at once; others wait without a byte, as they
-	// do at an Ollama with OLLAMA_NUM_PARALLEL set. 0 means no limit.
+	// Parallel is the number of answers at a time; other requests wait without a byte, as with
+	// OLLAMA_NUM_PARALLEL in Ollama. 0 means no limit.
 	Parallel int
-	// Keep is how many requests are remembered; 0 means 1000.
+	// Keep is the number of stored requests; 0 means 1000.
 	Keep int
 }
 
@@ -65,8 +65,7 @@ type Server struct {
 	served sync.WaitGroup
 }
 
-// New returns a server for the script. It serves as a handler at once; Start makes
-// it listen.
+// New returns a server for the script, usable as a handler; Start makes it listen.
 func New(cfg Config) *Server {
 	cfg.Tokens = cmp.Or(cfg.Tokens, 20)
 	cfg.Verdict = cmp.Or(cfg.Verdict, "YES")
@@ -96,8 +95,8 @@ func New(cfg Config) *Server {
 // ServeHTTP answers one request of any wire.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// Start listens on the address (empty: a free loopback port) and serves until
-// Close; ctx only bounds the start. It returns the base URL.
+// Start listens on the address (empty: a free loopback port) and serves until Close; ctx bounds
+// only the start. It returns the base URL.
 func (s *Server) Start(ctx context.Context, listen string) (string, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", cmp.Or(listen, "127.0.0.1:0"))
@@ -122,7 +121,7 @@ func (s *Server) URL() string {
 	return s.url
 }
 
-// Close ends every open answer and waits until nothing is served any more.
+// Close ends every open answer and waits until no request is being served.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	srv := s.http
@@ -136,7 +135,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-// acquire waits for a free slot and returns what gives it back.
+// acquire waits for a free slot and returns the function that releases it.
 func (s *Server) acquire(ctx context.Context) (func(), error) {
 	if s.slots == nil {
 		return func() {}, nil

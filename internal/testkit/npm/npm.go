@@ -1,6 +1,6 @@
-// Package npm holds the MCP servers of others that tests attach to, as package.json beside it
-// pins them and .ci/npm installs them. None of them needs a key that works, a network or a
-// browser to say what tools it has.
+// Package npm describes the third-party MCP servers that tests attach, as package.json in this
+// folder pins them and .ci/npm installs them. None of them needs a valid key, a network or a
+// browser to list its tools.
 package npm
 
 import (
@@ -12,8 +12,8 @@ import (
 	"molar/mcpclients/transport"
 )
 
-// Installed returns the path of what .ci/npm installed, below .cache at the root of the module.
-// Without it the test is skipped, except in CI, where nothing may be missing.
+// Installed returns the path of a file that .ci/npm installed, below .cache at the root of the
+// module. If it is missing, the test is skipped, except in CI, where it fails.
 func Installed(t testing.TB, name ...string) string {
 	t.Helper()
 	if testing.Short() {
@@ -29,7 +29,7 @@ func Installed(t testing.TB, name ...string) string {
 	return path
 }
 
-// root is the folder of go.mod, above the one where the test runs.
+// root returns the folder of go.mod, above the folder of the running test.
 func root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -48,15 +48,15 @@ func root(t testing.TB) string {
 	}
 }
 
-// A Server is an MCP server of others over stdio.
+// A Server is a third-party MCP server over stdio.
 type Server struct {
 	Config transport.ServerConfig
-	// Tools is how many tools it has at least.
+	// Tools is the least number of its tools.
 	Tools int
 }
 
-// Servers returns all servers that stdio reaches. What they write goes below dir, which is also
-// the only folder that the server of files lets anybody see.
+// Servers returns all servers that use stdio. They write their files below dir, the only folder
+// to which the file server gives access.
 func Servers(t testing.TB, dir string) []Server {
 	t.Helper()
 	modules := Installed(t, "npm", "node_modules")
@@ -71,7 +71,7 @@ func Servers(t testing.TB, dir string) []Server {
 	return all
 }
 
-// A script is what node runs. The keys in its environment fit their form, and open nothing.
+// script is a script for node. The keys in its environment are well-formed, but not valid.
 type script struct {
 	name, script string
 	tools        int

@@ -10,31 +10,31 @@ import (
 	"strings"
 )
 
-// providerPath is an identity provider beside the two servers; Person is the ID token of
-// the only person whom it knows.
+// providerPath is the path of an identity provider; Person is the ID token of the only person
+// that it knows.
 const (
 	providerPath = "/idp"
 	Person       = "canary-person"
 )
 
-// ProviderURL is the identity provider's name.
+// ProviderURL returns the URL of the identity provider.
 func (s *Server) ProviderURL() string { return s.URL + providerPath }
 
-// AddKey registers a client that signs who it is, with a key on P-256.
+// AddKey registers a client that authenticates with a signature, with a key on P-256.
 func (s *Server) AddKey(id string, key *ecdsa.PublicKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clients[id] = client{key: key}
 }
 
-// ScopesOf returns what a token is good for.
+// ScopesOf returns the scopes of a token.
 func (s *Server) ScopesOf(token string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.access[token]
 }
 
-// isClient checks who asks for a token. s.mu is held.
+// isClient checks the client of a token request. s.mu is held.
 func (s *Server) isClient(id, secret string, r *http.Request) bool {
 	c, known := s.clients[id]
 	if !known || c.key == nil {
@@ -68,9 +68,8 @@ func decode(part string, into any) bool {
 	return err == nil && json.Unmarshal(raw, into) == nil
 }
 
-// giveAlone answers a client that comes without a person: with its secret, which was
-// checked, and, for another's sake, with an assertion of the identity provider. s.mu is
-// held.
+// giveAlone answers a client without a person: a client with its secret, which was checked, or,
+// on behalf of a person, with an assertion of the identity provider. s.mu is held.
 func (s *Server) giveAlone(w http.ResponseWriter, r *http.Request, is Behaviour) {
 	if assertion := r.PostFormValue("assertion"); r.PostFormValue("grant_type") != "client_credentials" && !s.assertions[assertion] {
 		write(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant", "error_description": "not the provider's: " + assertion})
@@ -87,7 +86,7 @@ func (s *Server) giveAlone(w http.ResponseWriter, r *http.Request, is Behaviour)
 	write(w, http.StatusOK, answer)
 }
 
-// vouch is the token endpoint of an identity provider, which knows one person.
+// vouch is the token endpoint of the identity provider.
 func (s *Server) vouch(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// fault notes a rule that the client broke, and refuses. s.mu is held.
+// fault records a rule that the client broke, and refuses the request. s.mu is held.
 func (s *Server) fault(w http.ResponseWriter, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	s.faults = append(s.faults, text)
 	write(w, http.StatusBadRequest, map[string]string{"error": "invalid_request", "error_description": text})
 }
 
-// name makes a new text; all of them can be found in what a client prints.
+// name returns a new unique text, which tests can search for in a client's output.
 func (s *Server) name(kind string) string {
 	s.serial++
 	return fmt.Sprintf("canary-%s-%d", kind, s.serial)
@@ -39,7 +39,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request, is Behaviour) 
 		return
 	}
 	s.serial++
-	id := fmt.Sprintf("client-%d", s.serial) // no secret
+	id := fmt.Sprintf("client-%d", s.serial) // not a secret
 	made := client{redirects: asked.Redirects}
 	answer := map[string]any{"client_id": id, "token_endpoint_auth_method": "none", "redirect_uris": asked.Redirects}
 	if is.Secret {
@@ -134,7 +134,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request, is Behaviour) {
 func (s *Server) exchange(w http.ResponseWriter, r *http.Request, is Behaviour, id string) {
 	name := r.PostFormValue("code")
 	c, known := s.codes[name]
-	delete(s.codes, name) // good for one use
+	delete(s.codes, name) // valid for one use
 	sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
 	if !known || c.client != id || c.redirect != r.PostFormValue("redirect_uri") || c.resource != r.PostFormValue("resource") ||
 		c.challenge != base64.RawURLEncoding.EncodeToString(sum[:]) {
@@ -159,7 +159,7 @@ func (s *Server) renew(w http.ResponseWriter, r *http.Request, is Behaviour) {
 	spent, known := s.refresh[old]
 	if spent {
 		s.faults = append(s.faults, "a refresh token was used twice")
-		clear(s.refresh) // as if it was stolen
+		clear(s.refresh) // a reused refresh token counts as stolen
 		clear(s.access)
 	}
 	if !known || spent || is.RenewalFault != "" {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// serveMCP is a server over streamable HTTP with one tool, add, behind tokens.
+// serveMCP is a server over streamable HTTP with one tool, add, which requires a token.
 func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request, is Behaviour) {
 	scopes, ok := s.admit(r)
 	if !ok {
@@ -74,7 +74,7 @@ func result(method, version string) any {
 	}
 }
 
-// Admit reports whether the token of a request is good, for handlers of a test's own.
+// Admit reports whether the token of a request is valid, for handlers of tests.
 func (s *Server) Admit(r *http.Request) bool {
 	_, ok := s.admit(r)
 	return ok

@@ -1,7 +1,6 @@
-// Package oauthserver is an MCP server that wants a login, and the authorization
-// server that gives it, on one loopback port, for tests. It checks what a client
-// sends as strictly as the specifications allow, and can be told to misbehave. It is
-// no part of the product.
+// Package oauthserver is an MCP server that requires a login, and its authorization server, on
+// one loopback port, for tests. It checks a client's requests as strictly as the specifications
+// allow, and can be made to misbehave. It is not part of the product.
 package oauthserver
 
 import (
@@ -21,51 +20,52 @@ const (
 	issuerPath = "/as"
 )
 
-// Behaviour is what the two servers do. The zero value is as the specification wants it.
+// Behaviour changes the behaviour of the two servers. The zero value conforms to the
+// specification.
 type Behaviour struct {
 	// Challenge replaces the WWW-Authenticate of a refusal; "-" sends none.
 	Challenge string
-	// NoResource and NoMetadata leave out the documents of the two servers.
+	// NoResource and NoMetadata omit the metadata documents of the two servers.
 	NoResource, NoMetadata bool
-	// Resource, Issuer and Metadata replace what the documents say; Metadata by key.
+	// Resource, Issuer and Metadata replace values of the documents; Metadata by key.
 	Resource string
 	Issuer   string
 	Metadata map[string]any
-	// RedirectIssuer replaces iss of the redirect; "-" leaves it out. State replaces state.
+	// RedirectIssuer replaces iss of the redirect; "-" omits it. State replaces state.
 	RedirectIssuer, State string
-	// Denies sends the person back with an error.
+	// Denies redirects the person back with an error.
 	Denies bool
-	// Scopes are those that a call needs; with Unnamed its refusal does not name them.
+	// Scopes are the scopes that a call needs; with Unnamed its refusal does not list them.
 	Scopes  []string
 	Unnamed bool
-	// Life of an access token; 0 says nothing of an end.
+	// Life is the lifetime of an access token; 0 sends none.
 	Life time.Duration
-	// RenewalFault answers renewals: an error code, or a number for a bare status.
+	// RenewalFault is the answer to renewals: an error code, or a number for a bare status.
 	RenewalFault string
-	// OnRenewal is called before a renewal is looked at, and may hold it up.
+	// OnRenewal is called at the beginning of a renewal, and may block it.
 	OnRenewal func()
-	// Echo puts what the client sent into error descriptions.
+	// Echo quotes the client's request in error descriptions.
 	Echo bool
 	// Secret makes registered clients confidential.
 	Secret bool
-	// Handler, when it returns true, has answered a request itself.
+	// Handler returns true if it has answered a request itself.
 	Handler func(w http.ResponseWriter, r *http.Request) bool
 }
 
-// Counts are what the servers have seen.
+// Counts are the counts of requests so far.
 type Counts struct {
-	// Refused requests had no valid token; Calls are tool calls that were made.
+	// Refused counts requests without a valid token, Calls tool calls.
 	Refused, Calls int
-	// Registered clients, Codes that were exchanged, Renewals that were asked for.
+	// Registered counts clients, Codes exchanged codes, Renewals requested renewals.
 	Registered, Codes, Renewals int
 	Revoked                     int
-	// Alone are tokens that were given without a person.
+	// Alone counts tokens that were issued without a person.
 	Alone int
-	// Tokens that came to another place than the MCP server.
+	// Strays counts tokens that were sent to another place than the MCP server.
 	Strays int
 }
 
-// A Server is both servers. Behave and the counters may be used at any time.
+// A Server is both servers. Behave and the counters may be used concurrently.
 type Server struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -85,7 +85,7 @@ type Server struct {
 
 type client struct {
 	secret    string
-	key       *ecdsa.PublicKey // instead of a secret
+	key       *ecdsa.PublicKey // in place of a secret
 	redirects []string
 }
 
@@ -104,48 +104,48 @@ func New() *Server {
 	return s
 }
 
-// MCP is the address of the MCP server.
+// MCP returns the URL of the MCP server.
 func (s *Server) MCP() string { return s.URL + MCPPath }
 
-// IssuerURL is the authorization server's name.
+// IssuerURL returns the issuer of the authorization server.
 func (s *Server) IssuerURL() string { return s.URL + issuerPath }
 
-// Behave changes how the servers behave.
+// Behave changes the behaviour of the servers.
 func (s *Server) Behave(change func(*Behaviour)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(&s.is)
 }
 
-// Counts returns what has been seen so far.
+// Counts returns the counts so far.
 func (s *Server) Counts() Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.counts
 }
 
-// Faults are the rules that clients broke.
+// Faults returns the rules that clients broke.
 func (s *Server) Faults() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.faults)
 }
 
-// AddClient registers a client by hand.
+// AddClient registers a client without a request.
 func (s *Server) AddClient(id, secret string, redirects ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clients[id] = client{secret: secret, redirects: redirects}
 }
 
-// Expire makes the MCP server forget all access tokens.
+// Expire invalidates all access tokens.
 func (s *Server) Expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.access)
 }
 
-// Revoke makes both servers forget all tokens.
+// Revoke invalidates all tokens.
 func (s *Server) Revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *Server) Revoke() {
 	clear(s.refresh)
 }
 
-// Secrets are all tokens that were given out.
+// Secrets returns all issued tokens and codes.
 func (s *Server) Secrets() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package otlpsink is an OpenTelemetry collector for tests: it takes spans over
-// OTLP/HTTP in protobuf, as a real one does, and prints them as a tree. It keeps
-// everything in memory and must not be used outside tests.
+// Package otlpsink is an OpenTelemetry collector for tests: it receives spans over OTLP/HTTP in
+// protobuf, like a real one, and prints them as a tree. It keeps everything in memory and must
+// not be used outside tests.
 package otlpsink
 
 import (
@@ -23,7 +23,7 @@ import (
 
 // A Sink is a running collector.
 type Sink struct {
-	// URL is what OTEL_EXPORTER_OTLP_ENDPOINT is set to.
+	// URL is the value for OTEL_EXPORTER_OTLP_ENDPOINT.
 	URL string
 
 	server *httptest.Server
@@ -43,10 +43,10 @@ func Start() *Sink {
 	return s
 }
 
-// Close ends it.
+// Close stops the collector.
 func (s *Sink) Close() { s.server.Close() }
 
-// Answer makes every later export be answered with this status.
+// Answer sets the status of the answers to later exports.
 func (s *Sink) Answer(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,17 +91,17 @@ func (s *Sink) take(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-protobuf")
 }
 
-// A Span is a span as it was received.
+// A Span is a received span.
 type Span struct {
 	TraceID, ID, Parent string
 	Name                string
 	Kind                string
-	// Error is the description of its status when that is an error.
+	// Error is the description of its status if that is an error.
 	Error      string
 	Attributes map[string]string
 }
 
-// Spans returns what came so far, by start time.
+// Spans returns the spans so far, by start time.
 func (s *Sink) Spans() []Span {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,22 +124,22 @@ func (s *Sink) Spans() []Span {
 	return all
 }
 
-// Resource and Headers return those of the last export.
+// Resource returns the resource attributes of the last export.
 func (s *Sink) Resource() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.resource
 }
 
-// Headers are the HTTP headers of the last export.
+// Headers returns the HTTP headers of the last export.
 func (s *Sink) Headers() http.Header {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.headers
 }
 
-// Tree prints the spans of one trace, children below their parents in the order of
-// their start, each with the attributes that are named.
+// Tree prints the spans of one trace, children below their parents in the order of their start,
+// each with the named attributes.
 func (s *Sink) Tree(traceID string, show ...string) string {
 	spans := s.Spans()
 	var b strings.Builder
@@ -166,7 +166,7 @@ func (s *Sink) Tree(traceID string, show ...string) string {
 	return b.String()
 }
 
-// known reports whether a parent was received too; a root's parent may be elsewhere.
+// known reports whether a span with this id was received; a root's parent may be elsewhere.
 func known(spans []Span, id string) bool {
 	return slices.ContainsFunc(spans, func(s Span) bool { return s.ID == id })
 }

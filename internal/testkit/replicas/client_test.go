@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// askFor bounds one attempt of a client, who then asks again with the same key: while a replica
-// is frozen, and after the others took it for gone.
+// askFor bounds one attempt of a client, which then repeats the request with the same key: first
+// while a replica is frozen, and then after the others have given it up.
 const askFor = 9 * time.Second
 
-// A writer asks one question after the other in a conversation that it shares with another
-// one, each with a key under which it asks again until it has an answer that stands.
+// writer asks one question after the other in a conversation that it shares with another writer,
+// each with a key that it repeats until it has a final answer.
 type writer struct {
 	name, conversation string
 	url                string
@@ -29,14 +29,14 @@ type writer struct {
 	tries  int
 }
 
-// A turn is a question, and what came of it.
+// turn is a question with its outcome.
 type turn struct {
 	id, writer string
 	number     int
 	books      bool
-	// tries is how often it was asked, and found how often it stands in the conversation.
+	// tries counts the attempts, found the occurrences in the conversation.
 	tries, found int
-	// done: reported saved. failed: told so for ever, after its tool had run, with this code.
+	// done: reported saved. failed: finally refused with this code, after its tool had run.
 	done   bool
 	failed string
 }
@@ -48,7 +48,7 @@ func (t *turn) question() string {
 	return "ask " + t.id + " plain"
 }
 
-// run asks until ctx ends, and then has its last question answered.
+// run asks until ctx ends, and then waits for the answer to its last question.
 func (w *writer) run(ctx context.Context) {
 	for n := 0; ctx.Err() == nil; n++ {
 		t := &turn{id: fmt.Sprintf("%s-%d", w.name, n), writer: w.name, number: n, books: n%4 > 0}
@@ -57,7 +57,7 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
-// insist asks until there is an answer.
+// insist repeats the question until there is an answer.
 func (w *writer) insist(ctx context.Context, t *turn) {
 	const most = 200
 	for range most {
@@ -75,7 +75,7 @@ func (w *writer) insist(ctx context.Context, t *turn) {
 	w.faults = append(w.faults, t.id+" was never answered")
 }
 
-// ask makes one attempt, and says whether another one makes sense.
+// ask makes one attempt, and reports whether another one is useful.
 func (w *writer) ask(ctx context.Context, t *turn) (again bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
@@ -112,7 +112,7 @@ func (w *writer) ask(ctx context.Context, t *turn) (again bool, err error) {
 			return false, fmt.Errorf("was answered %q", got)
 		}
 		return false, nil
-	case res.StatusCode == http.StatusBadRequest: // the fate of a turn that acted
+	case res.StatusCode == http.StatusBadRequest: // the outcome of a turn that had an effect
 		t.failed = a.Error.Code
 		if a.Error.Code == "invalid_request" || a.Error.Code == "invalid_value" {
 			err = fmt.Errorf("%s: %s", a.Error.Code, a.Error.Message)
@@ -122,20 +122,20 @@ func (w *writer) ask(ctx context.Context, t *turn) (again bool, err error) {
 	return true, fmt.Errorf("status %d, %s: %s", res.StatusCode, a.Error.Code, a.Error.Message)
 }
 
-// A message is one of a conversation.
+// message is a message of a conversation.
 type message struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 	Status  string `json:"status"`
 }
 
-// saidIn is the turn that an answer is about; empty for half an answer.
+// saidIn returns the turn that an answer belongs to; empty for an incomplete answer.
 func saidIn(answer string) string {
 	id, _ := parts(answer)
 	return id
 }
 
-// parts are the turn of an answer, and the one before it that its model saw.
+// parts returns the turn of an answer, and the previous one that the model saw.
 func parts(answer string) (id, after string) {
 	rest, ok := strings.CutPrefix(answer, "say ")
 	id, after, both := strings.Cut(rest, " after ")
@@ -146,8 +146,8 @@ func parts(answer string) (id, after string) {
 	return id, after
 }
 
-// judge holds the promises of all writers of a conversation against its messages. A question
-// may stand there as interrupted, before its key was asked again.
+// judge compares the promises to all writers of a conversation with its messages. A question may
+// also be there as interrupted, from before its key was repeated.
 func judge(writers []*writer, messages []message) (faults []string) {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	turns, reached, before := make(map[string]*turn), make(map[string]int), []string{"none"}
@@ -175,7 +175,7 @@ func judge(writers []*writer, messages []message) (faults []string) {
 				fault("%s was answered after %s, but stands after %v", t.id, after, before)
 			}
 			if t.tries == 1 {
-				before = nil // one that was asked again may have come back to its place later
+				before = nil // a turn that was repeated may have been moved to its later place
 			}
 			before = append(before, id)
 		}
@@ -207,14 +207,14 @@ func history(ctx context.Context, client *http.Client, url, conversation string)
 	return got.Messages, err
 }
 
-// A follower reads the events of a detached turn through the balancer, over as many
-// connections as it takes.
+// follower reads the events of a detached turn through the balancer, over as many connections as
+// needed.
 type follower struct {
 	url    string
 	client *http.Client
-	// id names the turn; text is what it said so far, and last the number of the last event.
+	// id is the turn, text its text so far, and last the number of the last event.
 	id, text, last string
-	// code is the error that the turn ended with; empty for one that is done.
+	// code is the error that the turn ended with; empty if it is done.
 	code    string
 	endedAt time.Time
 }
@@ -237,7 +237,7 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// read reads one connection's worth.
+// read reads events from one connection.
 func (f *follower) read(ctx context.Context) error {
 	res, err := get(ctx, f.client, f.url+"/v1/turns/"+f.id+"/events", "Last-Event-ID", f.last)
 	if err != nil {
@@ -270,7 +270,7 @@ func (f *follower) read(ctx context.Context) error {
 		for _, choice := range c.Choices {
 			f.text += choice.Delta.Content
 		}
-		if f.code = c.Error.Code; f.code != "" && f.code != "shutting_down" { // that is about this replica alone
+		if f.code = c.Error.Code; f.code != "" && f.code != "shutting_down" { // which concerns only this replica
 			return nil
 		}
 	}

@@ -1,6 +1,6 @@
 // Package replicas_test runs several hosts on one PostgreSQL behind a balancer, kills, freezes
-// and cuts them while clients ask, and holds what the clients were told against what is
-// there afterwards. It knows the hosts as programs and over HTTP alone.
+// and disconnects them while clients ask, and compares the answers to the clients with the final
+// state. It uses the hosts only as programs and over HTTP.
 package _test
 
 import (
@@ -19,18 +19,18 @@ import (
 )
 
 const (
-	// startFor is how long a host may take until it listens.
+	// startFor is the longest time until a host listens.
 	startFor = 30 * time.Second
-	// probeEvery is how often the balancer asks a host whether it is ready, probeFor how long
-	// it waits for the answer.
+	// probeEvery is the interval in which the balancer probes the readiness of a host, probeFor
+	// the timeout of a probe.
 	probeEvery, probeFor = 200 * time.Millisecond, 2 * time.Second
 )
 
-// Name is the Host under which the replicas are asked; their config allows it. As a name of this
-// machine it needs no key.
+// Name is the Host header of requests to the replicas; their configuration allows it. As a name
+// of this machine it needs no key.
 const Name = "molar.localhost"
 
-// A Host is one replica: a program that prints "listens on" and its address in its first line.
+// A Host is a replica: a program that prints "listens on" and its address in its first line.
 type Host struct {
 	command func() *exec.Cmd
 
@@ -38,11 +38,11 @@ type Host struct {
 	cmd  *exec.Cmd
 	addr string
 	gone chan struct{}
-	// ready is what the balancer last saw.
+	// ready is the result of the balancer's last probe.
 	ready atomic.Bool
 }
 
-// NewHost returns a host that runs what command makes.
+// NewHost returns a host that runs the command.
 func NewHost(command func() *exec.Cmd) *Host { return &Host{command: command} }
 
 // Start runs the program and returns once it listens.
@@ -62,7 +62,7 @@ func (h *Host) Start() error {
 		line, _ := lines.ReadString('\n')
 		first <- line
 		_, _ = io.Copy(io.Discard, lines)
-		_ = cmd.Wait() // how it ended is the caller's doing
+		_ = cmd.Wait() // the caller ends it
 	}()
 	select {
 	case line := <-first:
@@ -80,21 +80,21 @@ func (h *Host) Start() error {
 	}
 }
 
-// Addr is where the host listens; empty while it does not run.
+// Addr returns the host's address; empty while it does not run.
 func (h *Host) Addr() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.addr
 }
 
-// Process is the program that runs now.
+// Process returns the running program.
 func (h *Host) Process() *exec.Cmd {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.cmd
 }
 
-// Ended waits until the program is gone.
+// Ended blocks until the program has ended.
 func (h *Host) Ended() {
 	h.mu.Lock()
 	gone := h.gone
@@ -110,8 +110,7 @@ func (h *Host) Kill() error {
 	return err
 }
 
-// A Balancer is a TCP port in front of the hosts: each connection goes to the next one that
-// is ready.
+// A Balancer is a TCP port in front of the hosts: each connection goes to the next ready one.
 type Balancer struct {
 	hosts    []*Host
 	listener net.Listener
@@ -119,7 +118,7 @@ type Balancer struct {
 	tasks    sync.WaitGroup
 
 	mu sync.Mutex
-	// open are the connections, with the host that each goes to; nil before it is chosen.
+	// open holds the connections with their hosts; nil before a host is chosen.
 	open map[net.Conn]*Host
 }
 
@@ -137,17 +136,17 @@ func Balance(ctx context.Context, hosts []*Host) (*Balancer, error) {
 	return b, nil
 }
 
-// URL is the address of the balancer.
+// URL returns the address of the balancer.
 func (b *Balancer) URL() string { return "http://" + b.listener.Addr().String() }
 
-// Close ends the balancer, whose context has ended.
+// Close waits for the end of the balancer, whose context has ended.
 func (b *Balancer) Close() {
 	_ = b.listener.Close()
 	b.Cut(nil)
 	b.tasks.Wait()
 }
 
-// Cut breaks the connections that are open to a host, or with nil all.
+// Cut closes the open connections to a host, or all if it is nil.
 func (b *Balancer) Cut(to *Host) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -158,7 +157,7 @@ func (b *Balancer) Cut(to *Host) {
 	}
 }
 
-// probe keeps a host's readiness.
+// probe updates a host's readiness.
 func probe(ctx context.Context, h *Host) {
 	client := &http.Client{Timeout: probeFor, Transport: &http.Transport{DisableKeepAlives: true}}
 	for ctx.Err() == nil {
@@ -200,7 +199,7 @@ func (b *Balancer) accept() {
 	}
 }
 
-// carry connects a client with a host, or with none.
+// carry connects a client to a host, or closes the connection if no host is ready.
 func (b *Balancer) carry(client net.Conn) {
 	b.keep(client, nil)
 	defer b.end(client)
@@ -226,9 +225,9 @@ func (b *Balancer) carry(client net.Conn) {
 	}
 }
 
-// pass copies until one side ends, and then ends both.
+// pass copies until one side ends, and then closes both.
 func pass(to, from net.Conn) {
-	_, _ = io.Copy(to, from) // a broken connection is what is tested
+	_, _ = io.Copy(to, from) // broken connections are part of the test
 	_ = to.Close()
 	_ = from.Close()
 }

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// A Loss is a host that was killed or frozen in the middle of a turn, as another one saw it.
+// Loss is the outcome of a host's death or freeze during a turn, as another host reports it.
 type Loss struct {
-	// Told is after how long a follower of the turn was told, Free after how long the next
+	// Told is the time until a follower of the turn got its end, Free the time until the next
 	// question of its conversation was answered.
 	Told, Free time.Duration
 }
 
-// Lose kills or freezes a host in the middle of a turn of a conversation that is new, asks
-// another one about it, and mends the host.
+// Lose kills or freezes a host during a turn of a new conversation, measures how another host
+// handles it, and restores the host.
 func Lose(ctx context.Context, harm Harm, owner, other *Host, conversation string) (l Loss, err error) {
-	const into = time.Second // of a turn that takes three
+	const into = time.Second // within a turn of three seconds
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	url := "http://" + other.Addr()
 	f := detach(ctx, client, owner, conversation, url)

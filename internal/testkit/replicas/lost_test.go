@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// What docs/operations.md promises where a replica is gone.
+// The promises of docs/operations.md for a lost replica.
 const toldFor, freeFor = 15 * time.Second, 20 * time.Second
 
-// Whoever follows a turn whose replica is gone is told so in time, and its conversation is free
-// again, also while another replica is frozen, and where the others have only just begun.
+// A follower of a turn whose replica is lost gets its end in time, and the conversation becomes
+// free again, even while another replica is frozen, and even if the others have just started.
 func TestReplicas_Lost(t *testing.T) {
 	inLongRuns(t)
 	c := trial{}.start(t, "")

@@ -23,7 +23,7 @@ import (
 	"molar/internal/testkit/models"
 )
 
-// measured starts hosts for a measurement, which is no part of any run of the tests.
+// measured starts hosts for a measurement; measurements are not part of any test run.
 func measured(t *testing.T, n int, model models.Config) []*Host {
 	t.Helper()
 	if os.Getenv("MOLAR_REPLICAS_MEASURE") == "" {
@@ -68,7 +68,7 @@ func load(t *testing.T) string {
 	return strings.Join(strings.Fields(string(text))[:3], " ")
 }
 
-// send asks a host and returns its answer.
+// send sends a request to a host and returns the response.
 func send(ctx context.Context, host *Host, method, path, body, key string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+host.Addr()+path, strings.NewReader(body))
 	if err != nil {
@@ -81,11 +81,11 @@ func send(ctx context.Context, host *Host, method, path, body, key string) (*htt
 	return http.DefaultClient.Do(req)
 }
 
-// How much later a follower elsewhere sees an event than one at the replica that runs the
-// turn.
+// TestMeasure_FollowerDelay measures how much later a follower on another replica gets an event
+// than one on the replica that runs the turn.
 func TestMeasure_FollowerDelay(t *testing.T) {
 	const streams, tokens = 500, 25
-	// What was told before both followers had come in says nothing of the way.
+	// Events from before both followers were connected do not count.
 	const settled = 10 * time.Second
 	hosts := measured(t, 2, models.Config{Keep: 1, Tool: "none", Tokens: tokens, LineEvery: 1, Interval: time.Second})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -129,7 +129,7 @@ func TestMeasure_FollowerDelay(t *testing.T) {
 	t.Logf("%d streams, %d events: p50 %v, p90 %v, p99 %v, most %v; load %s", streams, len(delays), at(.5), at(.9), at(.99), at(1), load(t))
 }
 
-// arrivals are the times of the numbered events of a turn.
+// arrivals returns the arrival times of the numbered events of a turn.
 func arrivals(ctx context.Context, host *Host, id string) map[string]time.Time {
 	seen := make(map[string]time.Time)
 	res, err := send(ctx, host, http.MethodGet, "/v1/turns/"+id+"/events", "", "")
@@ -146,8 +146,8 @@ func arrivals(ctx context.Context, host *Host, id string) map[string]time.Time {
 	return seen
 }
 
-// What one, two and three replicas answer on one PostgreSQL, and what CPU a turn takes: of
-// turns that end with their client, and of those with a key.
+// TestMeasure_Throughput measures the answers of one, two and three replicas on one PostgreSQL,
+// and the CPU time of a turn: for turns that end with their client, and for turns with a key.
 func TestMeasure_Throughput(t *testing.T) {
 	const clients, long = 24, 10 * time.Second
 	for n := 1; n <= 3; n++ {
@@ -185,7 +185,7 @@ func TestMeasure_Throughput(t *testing.T) {
 	}
 }
 
-// cpu is the time that the hosts have used.
+// cpu returns the CPU time that the hosts have used.
 func cpu(t *testing.T, hosts []*Host) time.Duration {
 	t.Helper()
 	const tick = 10 * time.Millisecond

@@ -21,10 +21,10 @@ import (
 	"molar/internal/testkit/models"
 )
 
-// words is how far the model counts, and with it how long a detached turn runs.
+// words is how far the model counts, which determines how long a detached turn runs.
 const words = 60
 
-// script is the model's part.
+// script is the model's script.
 func script(r models.Request) *models.Reply {
 	at := strings.LastIndex(r.LastUser, "ask ")
 	switch {
@@ -35,7 +35,7 @@ func script(r models.Request) *models.Reply {
 	}
 	id, rest, _ := strings.Cut(r.LastUser[at+len("ask "):], " ")
 	if strings.HasPrefix(rest, "book") && r.Roles[len(r.Roles)-1] != "tool" {
-		if !slices.Contains(r.Tools, "effects__book") { // a host that does not have its server yet
+		if !slices.Contains(r.Tools, "effects__book") { // the host has not attached the server yet
 			return models.Text("nothing to book " + id + " with")
 		}
 		return &models.Reply{Calls: []models.Call{{Name: "effects__book", Args: json.RawMessage(fmt.Sprintf(`{"room":%q}`, id))}}}
@@ -49,7 +49,7 @@ func script(r models.Request) *models.Reply {
 
 func answered() *regexp.Regexp { return regexp.MustCompile(`say (w\d+-\d+-\d+) after [^ ."]+\.`) }
 
-// counted is what the model says to all else.
+// counted returns the model's answer to all other requests.
 func counted() string {
 	all := make([]string, words)
 	for i := range all {
@@ -58,17 +58,17 @@ func counted() string {
 	return strings.Join(all, " ")
 }
 
-// A trial is one run of the checker.
+// trial is one run of the checker.
 type trial struct {
 	harms []Harm
-	// without takes a protection out; pooled puts PgBouncer before PostgreSQL.
+	// without disables a protection; pooled puts PgBouncer in front of PostgreSQL.
 	without Protection
 	pooled  bool
 	// pace is the time between two words of the model; 0 means 50 ms.
 	pace time.Duration
 }
 
-// cluster is what the hosts of a trial have in common.
+// cluster is the environment that the hosts of a trial share.
 type cluster struct {
 	postgres *storetest.Postgres
 	bookings string
@@ -124,7 +124,7 @@ telemetry: {log_level: warn, trace: off}
 	return c
 }
 
-// run harms a cluster of hosts.
+// run runs the trial's harms on a cluster of hosts.
 func (tr trial) run(t *testing.T) Report {
 	t.Helper()
 	c := tr.start(t, "shutdown: {drain: 20s}\n")
@@ -154,7 +154,7 @@ func (tr trial) run(t *testing.T) Report {
 // cyclesVariable is set by "make long".
 const cyclesVariable = "MOLAR_REPLICAS_CYCLES"
 
-// inLongRuns skips what takes minutes elsewhere.
+// inLongRuns skips a test that takes minutes, except in long runs.
 func inLongRuns(t *testing.T) {
 	t.Helper()
 	if os.Getenv(cyclesVariable) == "" {
@@ -162,7 +162,7 @@ func inLongRuns(t *testing.T) {
 	}
 }
 
-// long repeats harms for as many cycles as the variable says.
+// long repeats harms for as many cycles as the variable specifies.
 func long(harms ...Harm) []Harm {
 	n, err := strconv.Atoi(os.Getenv(cyclesVariable))
 	if err != nil {
@@ -175,10 +175,10 @@ func long(harms ...Harm) []Harm {
 	return all
 }
 
-// Three replicas are killed, frozen, cut and restarted while clients ask under keys, book
-// rooms and follow detached turns. What was reported done is there once, no room is booked
-// twice, a turn knows all that was done before it, and every follower is told how its turn
-// ended.
+// Three replicas are killed, frozen, disconnected and restarted while clients ask with keys, book
+// rooms and follow detached turns. A turn that was reported done is there once, no room is booked
+// twice, a turn sees all turns that were done before it, and every follower gets the end of its
+// turn.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
 	report := trial{harms: long(Kill, Cut, Freeze, Restart, Blink, Kill)}.run(t)
@@ -190,7 +190,7 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// The same while PostgreSQL itself ends, and comes back.
+// The same while PostgreSQL itself is stopped and started.
 func TestReplicas_Outage(t *testing.T) {
 	inLongRuns(t)
 	report := trial{harms: long(Outage, Kill, Outage)}.run(t)
@@ -199,7 +199,7 @@ func TestReplicas_Outage(t *testing.T) {
 	}
 }
 
-// The same behind a pooler, through which no replica hears another one.
+// The same with a pooler, through which no replica receives notifications of another one.
 func TestReplicas_Pooled(t *testing.T) {
 	t.Parallel()
 	report := trial{pooled: true, harms: long(Kill, Cut)}.run(t)
@@ -208,7 +208,7 @@ func TestReplicas_Pooled(t *testing.T) {
 	}
 }
 
-// The checker finds what the fence and the queue prevent.
+// The checker finds the faults that the fence and the queue prevent.
 func TestReplicas_Without(t *testing.T) {
 	inLongRuns(t)
 	for name, tr := range map[string]trial{

@@ -25,8 +25,8 @@ import (
 	"molar/internal/testkit/models"
 )
 
-// Three replicas end in order and are started anew, one after the other, under 200 streams
-// that are open all the while: each is told to its end.
+// Three replicas are stopped gracefully and restarted, one after the other, with 200 open
+// streams: each stream is complete.
 func TestRollingRestart(t *testing.T) {
 	inLongRuns(t)
 	const streams = 200
@@ -46,7 +46,7 @@ func TestRollingRestart(t *testing.T) {
 	}
 	defer balancer.Close()
 	defer stop()
-	time.Sleep(time.Second) // the balancer has seen who is ready
+	time.Sleep(time.Second) // until the balancer has probed the hosts
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	var all sync.WaitGroup
 	var whole atomic.Int64
@@ -84,7 +84,7 @@ func TestRollingRestart(t *testing.T) {
 	t.Logf("%d streams, each told whole; load %s", whole.Load(), load(t))
 }
 
-// countOut has a model count, and says what is missing of it.
+// countOut makes a model count, and returns an error if part of the answer is missing.
 func countOut(ctx context.Context, client *http.Client, url string) error {
 	body := `{"stream":true,"messages":[{"role":"user","content":"count"}]}`
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions", strings.NewReader(body))
@@ -119,8 +119,8 @@ func countOut(ctx context.Context, client *http.Client, url string) error {
 	return nil
 }
 
-// A reader that does not read keeps its turn waiting: less than a mebibyte of an answer of 15
-// is on its way to it.
+// A client that does not read slows its turn down: less than a mebibyte of an answer of 15 MiB is
+// sent ahead.
 func TestSilentReaders(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the program is left out of short tests")
@@ -169,17 +169,17 @@ func TestSilentReaders(t *testing.T) {
 		fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", Name, len(body), body)
 	}
 	highest := 0
-	for range 15 { // less than the 30 s after which such a reader is given up
+	for range 15 { // less than the 30 s after which such a client is disconnected
 		time.Sleep(time.Second)
 		highest = max(highest, resident(t, host)-before)
 	}
-	// Nothing more is sent by a host that is stopped: what comes now was on its way.
+	// A stopped host sends nothing more: what arrives now was sent before.
 	testkit.Freeze(t, host.Process().Process.Pid)
 	var all sync.WaitGroup
 	each := make([]int64, readers)
 	for i, conn := range conns {
 		_ = conn.SetReadDeadline(time.Now().Add(2 * time.Second))
-		all.Go(func() { each[i], _ = io.Copy(io.Discard, conn) }) // to the deadline
+		all.Go(func() { each[i], _ = io.Copy(io.Discard, conn) }) // until the deadline
 	}
 	all.Wait()
 	sent := slices.Max(each)
@@ -187,12 +187,12 @@ func TestSilentReaders(t *testing.T) {
 	if sent > most || sent == 0 {
 		t.Errorf("%d KiB of an answer were sent to a reader that does not read", sent>>10)
 	}
-	if highest > readers*8*most { // the answer so far is in the turn, in several forms
+	if highest > readers*8*most { // the turn holds the answer so far in several forms
 		t.Errorf("%d readers that do not read keep %d MiB", readers, highest>>20)
 	}
 }
 
-// resident is the memory of a host, in bytes.
+// resident returns the resident memory of a host, in bytes.
 func resident(t *testing.T, h *Host) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.Process().Process.Pid))

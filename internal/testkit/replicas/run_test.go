@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// Config says what is run, and how often it is harmed.
+// Config describes the run and its harms.
 type Config struct {
-	// Command makes a host. Its model answers "say X after Y." to "ask X plain", where Y is the
-	// turn of the last such answer that it sees, or none; it books X before it says so to "ask X
-	// book", and counts to Words to "count".
+	// Command returns the command of a host. Its model answers "say X after Y." to "ask X plain",
+	// where Y is the turn of the last such answer that it sees, or none; for "ask X book" it
+	// first books X; and to "count" it counts to Words.
 	Command func() *exec.Cmd
-	// Replicas is how many hosts, Writers how many clients.
+	// Replicas is the number of hosts, Writers the number of clients.
 	Replicas, Writers int
-	// Harms are done one after the other, each to a host of its own choice.
+	// Harms are done one after the other, each to one host.
 	Harms []Harm
 	// Bookings is the file to which each call of the tool adds a line.
 	Bookings string
@@ -33,43 +33,43 @@ type Config struct {
 	Database func() error
 }
 
-// A Harm is what is done to a host.
+// A Harm is a fault that is caused on a host.
 type Harm string
 
 // The harms.
 const (
-	// Kill ends the host at once, and starts another.
+	// Kill kills the host, and starts it again.
 	Kill Harm = "kill"
-	// Blink stops it for a second; Freeze for so long that the others take it for gone.
+	// Blink stops it for a second; Freeze until the others have given it up.
 	Blink  Harm = "blink"
 	Freeze Harm = "freeze"
-	// Cut breaks all connections of clients.
+	// Cut closes all connections of clients.
 	Cut Harm = "cut"
-	// Restart ends it in order, and starts another.
+	// Restart stops it gracefully, and starts it again.
 	Restart Harm = "restart"
 	// Peace does nothing for a while.
 	Peace Harm = "peace"
-	// Outage ends PostgreSQL at once, and starts it.
+	// Outage kills PostgreSQL, and starts it.
 	Outage Harm = "outage"
 )
 
 const (
-	blinkFor, freezeFor, peaceFor = time.Second, 20 * time.Second, 5 * time.Second // a lease holds for 15 s
-	// between is about how long clients are left in peace between two harms.
+	blinkFor, freezeFor, peaceFor = time.Second, 20 * time.Second, 5 * time.Second // a lease lasts 15 s
+	// between is the approximate time between two harms.
 	between = time.Second
-	// followFor is how long the end of a turn may take to reach a follower.
+	// followFor is the longest time until the end of a turn reaches a follower.
 	followFor = 60 * time.Second
 )
 
-// A Report says what happened. Faults is empty when every promise was kept.
+// A Report is the result of a run. Faults is empty if every promise was kept.
 type Report struct {
 	Harms                map[Harm]int
 	Done, Failed, Tries  int
 	Followed, Interrupts int
-	// Codes are how the failed ones ended, by code.
+	// Codes counts the failed turns, by error code.
 	Codes map[string]int
-	// Told is the longest time from the death of a replica, or from when it was frozen, until a
-	// follower of its turn was told. One at a time is harmed, so that two live who can tell.
+	// Told is the longest time from the death or freeze of a replica until a follower of its turn
+	// got its end. Only one replica is harmed at a time, so that two others can report the end.
 	Told   time.Duration
 	Faults []string
 }
@@ -85,7 +85,7 @@ type run struct {
 	report Report
 }
 
-// Run starts the hosts, lets clients ask while harm is done, and judges.
+// Run starts the hosts, lets clients ask during the harms, and judges the result.
 func Run(ctx context.Context, cfg Config) (Report, error) {
 	r := &run{Config: cfg, chance: rand.New(rand.NewPCG(cfg.Seed, 0)), client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 	r.report.Harms, r.report.Codes = make(map[Harm]int), make(map[string]int)
@@ -94,7 +94,7 @@ func Run(ctx context.Context, cfg Config) (Report, error) {
 		if err := h.Start(); err != nil {
 			return r.report, err
 		}
-		defer h.Kill() //nolint:errcheck // it may be gone
+		defer h.Kill() //nolint:errcheck // it may have ended
 		r.hosts = append(r.hosts, h)
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -136,7 +136,7 @@ func (r *run) run(ctx context.Context) error {
 	return errors.Join(err, r.judge(ctx, writers))
 }
 
-// harm does it, and mends it.
+// harm causes the harm, and restores the host.
 func (r *run) harm(harm Harm, h *Host) error {
 	p := h.Process()
 	switch harm {
@@ -174,8 +174,8 @@ func (r *run) harm(harm Harm, h *Host) error {
 	return fmt.Errorf("unknown harm %q", harm)
 }
 
-// detach begins a turn on a host, in a conversation or one of its own, and leaves it. What
-// comes back follows it at url; nothing does where the host still mends from the last harm.
+// detach begins a turn on a host, in the given conversation, and disconnects. The result follows
+// the turn at url; it is nil if the host is not restored yet from the last harm.
 func detach(ctx context.Context, client *http.Client, on *Host, conversation, url string) *follower {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
@@ -198,7 +198,7 @@ func detach(ctx context.Context, client *http.Client, on *Host, conversation, ur
 	return &follower{url: url, client: client, id: id, last: "0"}
 }
 
-// follow holds what a follower is told against what the turn says.
+// follow compares the events of a follower with the final turn.
 func (r *run) follow(ctx context.Context, f *follower, harm Harm, harmed time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, followFor)
 	defer cancel()
@@ -226,7 +226,7 @@ func (r *run) follow(ctx context.Context, f *follower, harm Harm, harmed time.Ti
 	}
 }
 
-// judge reads every conversation, and the bookings.
+// judge checks every conversation, and the bookings.
 func (r *run) judge(ctx context.Context, writers []*writer) error {
 	bookings, err := os.ReadFile(r.Bookings)
 	if err != nil {

@@ -12,12 +12,13 @@ import (
 	"sync/atomic"
 )
 
-// A Protection is what keeps a promise over replicas, by the words of the statements that do
-// it and those that would not. A checker that finds no fault without it proves nothing.
+// A Protection is a mechanism that keeps a promise over replicas, as pairs of the text of a
+// statement and the text that disables it. If the checker finds no fault without it, the checker
+// proves nothing.
 type Protection []string
 
-// Fence keeps a replica that comes back late from what others have taken over: conversations,
-// keys, and turns that others ended.
+// Fence keeps a replica that comes back late from changing what others have taken over:
+// conversations, keys, and turns that others ended.
 func Fence() Protection {
 	return Protection{
 		"token = $2 AND fence = $3", "$2 <> '' AND $3 > 0",
@@ -27,7 +28,7 @@ func Fence() Protection {
 	}
 }
 
-// Queue lets the turns of a conversation run one after the other.
+// Queue makes the turns of a conversation run one after the other.
 func Queue() Protection {
 	return Protection{
 		"WHERE leases.expires <= ", "WHERE 0 <= ",
@@ -36,8 +37,8 @@ func Queue() Protection {
 	}
 }
 
-// A Wire stands between the hosts and PostgreSQL, and takes a protection out of what they
-// say: the programs are as they are shipped.
+// A Wire is a proxy between the hosts and PostgreSQL that disables a protection by changing
+// statements, so that the programs need no change.
 type Wire struct {
 	listener net.Listener
 	to       string
@@ -57,13 +58,13 @@ func Without(ctx context.Context, p Protection, to string) (*Wire, error) {
 	return w, nil
 }
 
-// Addr is where the wire listens.
+// Addr returns the address of the wire.
 func (w *Wire) Addr() string { return w.listener.Addr().String() }
 
-// Changed is how many statements were changed.
+// Changed returns the number of changed statements.
 func (w *Wire) Changed() int64 { return w.changed.Load() }
 
-// Close ends it, once the hosts are gone.
+// Close ends the wire, once the hosts have ended.
 func (w *Wire) Close() {
 	_ = w.listener.Close()
 	w.tasks.Wait()
@@ -91,8 +92,8 @@ func (w *Wire) accept(ctx context.Context) {
 	}
 }
 
-// talk passes a client's messages on: some without a type, of which the last begins the
-// session, and then those with one.
+// talk forwards a client's messages: first those without a type, the last of which begins the
+// session, then those with one.
 func (w *Wire) talk(server io.Writer, client io.Reader) error {
 	const begins = 3 << 16 // the version of the protocol
 	for {

@@ -19,7 +19,7 @@ func question(text string) providers.Request {
 	return providers.Request{Model: "gemini-3-flash", Messages: []schemas.Message{schemas.Text(schemas.RoleUser, text)}}
 }
 
-// Whoever cancels a stream or breaks it off ends the request at the service.
+// A client that cancels a stream or stops reading it ends the request at the service.
 func TestConnection_leavingEndsTheRequest(t *testing.T) {
 	onEachWire(t, func(t *testing.T, w wire) {
 		for _, how := range []string{"cancel", "break"} {
@@ -59,7 +59,7 @@ func TestConnection_leavingEndsTheRequest(t *testing.T) {
 	})
 }
 
-// Calls in a row share one connection.
+// Consecutive calls share one connection.
 func TestConnection_isUsedAgain(t *testing.T) {
 	onEachWire(t, func(t *testing.T, w wire) {
 		m := startModel(t, w)
@@ -88,7 +88,7 @@ func TestConnection_isUsedAgain(t *testing.T) {
 	})
 }
 
-// Many calls at once share one provider; each gets its own answer.
+// Concurrent calls share one provider; each gets its own answer.
 func TestConnection_manyAtOnce(t *testing.T) {
 	onEachWire(t, func(t *testing.T, w wire) {
 		m := startModel(t, w)

@@ -8,7 +8,7 @@ import (
 	"molar/agent"
 )
 
-// found is what the tool gives: its id must come back as it is.
+// found is the tool's result: its id must be sent back unchanged.
 const found = `{"id":"P-00471-ñ/8","name":"Lan"}`
 
 const findArgs = `{"name":"Lan"}`
@@ -20,9 +20,9 @@ func same(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// The requests of the second and third turn hold what was said before verbatim, calls,
-// results and private state included: asked at once or when the summary is written, in the
-// same process or after a restart.
+// The requests of the second and third turn contain the earlier messages verbatim, including
+// calls, results and private state: whether or not the summary is written, in the same process or
+// after a restart.
 func TestWire_nextTurns(t *testing.T) {
 	onEachWire(t, func(t *testing.T, w wire) {
 		for _, between := range []struct {

@@ -1,5 +1,5 @@
-// Package wires_test plays turns of the whole agent over the real adapters, against model
-// servers on loopback that speak the true wire, and the memory server over SQLite.
+// Package wires_test runs turns of the whole agent over the real adapters, against model servers
+// on loopback that speak the real wire formats, and the memory server over SQLite.
 package _test
 
 import (
@@ -35,16 +35,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A reply is what the model answers to one request: text in pieces, then a call.
+// reply is the model's answer to one request: text in pieces, then a call.
 type reply struct {
 	pieces     []string
 	tool, args string
-	// pause stands before each piece.
+	// pause is the wait before each piece.
 	pause time.Duration
-	// read, when set, must give a value before each piece but the first: the client has read
-	// the one before.
+	// read, when set, must deliver a value before each piece but the first: the client has read
+	// the previous one.
 	read chan struct{}
-	// endless answers go on in silence until the client is gone.
+	// endless answers continue silently until the client disconnects.
 	endless bool
 }
 
@@ -52,13 +52,13 @@ func says(pieces ...string) reply { return reply{pieces: pieces} }
 
 func calls(tool, args string) reply { return reply{tool: tool, args: args} }
 
-// A model is a model server. It answers with its replies in turn, and then as answer says.
+// model is a model server. It answers with its replies in turn, and then with those of answer.
 type model struct {
 	wire wire
 	url  string
 
 	mu      sync.Mutex
-	answer  func(b string) reply // of when replies are at an end
+	answer  func(b string) reply // used after the last reply
 	replies []reply
 	bodies  []string
 	called  int
@@ -121,7 +121,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	write(m.wire.end(next.tool != ""))
 }
 
-// next takes a body in and returns what is answered.
+// next records a body and returns the reply.
 func (m *model) next(b string) (reply, int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -142,21 +142,21 @@ func (m *model) note() {
 	m.wrote = append(m.wrote, time.Now())
 }
 
-// will sets what comes next.
+// will sets the next replies.
 func (m *model) will(replies ...reply) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.replies, m.wrote = replies, nil
 }
 
-// written tells when each piece was.
+// written returns the time of each piece.
 func (m *model) written() []time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return append([]time.Time(nil), m.wrote...)
 }
 
-// always sets how it answers from now on.
+// always sets the function for all later replies.
 func (m *model) always(answer func(b string) reply) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -179,7 +179,8 @@ func read(t *testing.T, b string) body {
 	return read
 }
 
-// messages are those of a body, one a line, with keys in order and our own ids numbered.
+// messages returns the messages of a body, one per line, with keys in order and Molar's ids
+// numbered.
 func (m *model) messages(t *testing.T, b string) []string {
 	t.Helper()
 	_, _, raw := m.wire.split(read(t, b))
@@ -200,7 +201,7 @@ func (m *model) messages(t *testing.T, b string) []string {
 	return numbered(lines)
 }
 
-// numbered writes the n-th UUID as "<id n>".
+// numbered replaces the n-th UUID by "<id n>".
 func numbered(lines []string) []string {
 	seen := map[string]string{}
 	uuid := regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
@@ -215,13 +216,13 @@ func numbered(lines []string) []string {
 	return lines
 }
 
-// attached are tools and what calls them.
+// attached are tools with their caller.
 type attached interface {
 	offer.Tools
 	toolhandler.Caller
 }
 
-// desk are the attached tools, all readers, with one result for all.
+// desk is a set of tools that only read and all return the same result.
 type desk struct {
 	tools  []schemas.Tool
 	result string
@@ -251,39 +252,39 @@ func (d desk) CallFor(context.Context, *schemas.Person, string, string, json.Raw
 	return schemas.ToolResult{Output: json.RawMessage(d.result)}, nil
 }
 
-// route is the one way to the model.
+// route always picks the same model.
 type route struct{ providers.Route }
 
 func (r route) Pick(context.Context, string, string, string) (providers.Route, error) {
 	return r.Route, nil
 }
 
-// A doorway is the memory of a host, which tells of each turn that comes to it.
+// doorway is the memory of a host, which announces each turn that arrives.
 type doorway struct {
 	*memory.Client
 	came chan string
 }
 
-// Begin tells that the turn is about to stand in line.
+// Begin announces that the turn is about to queue.
 func (d doorway) Begin(ctx context.Context, r memory.BeginRequest) (schemas.Opening, error) {
 	select {
 	case d.came <- r.Key:
-	default: // nobody looks, and it is full
+	default: // nobody listens, and the channel is full
 	}
 	return d.Client.Begin(ctx, r)
 }
 
-// A host is an agent, its store and its memory server, as one process has them.
+// host is an agent, its store and its memory server, as in one process.
 type host struct {
 	agent  *agent.Agent
 	worker *memory.Worker
 	memory *memory.Client
-	// came tells of the turns that come to the memory, to whoever waits for that.
+	// came announces the turns that arrive at the memory.
 	came  chan string
 	close func()
 }
 
-// openHost opens the store at path and an agent over it that asks the model.
+// openHost opens the store at path and an agent over it that uses the model.
 func openHost(t *testing.T, m *model, path string, tools attached, limits agent.Limits) *host {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Config{Path: path})
@@ -327,7 +328,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// A talk is a conversation with a host that may be opened anew.
+// talk is a conversation with a host that can be restarted.
 type talk struct {
 	*host
 	model  *model
@@ -343,21 +344,21 @@ func newTalk(t *testing.T, w wire, tools attached, limits agent.Limits) *talk {
 	return c
 }
 
-// restart opens the agent and the store anew on the same file.
+// restart opens the agent and the store again on the same file.
 func (c *talk) restart(t *testing.T) {
 	t.Helper()
 	c.close()
 	c.host = openHost(t, c.model, c.path, c.tools, c.limits)
 }
 
-// summarise writes the summary of what has none.
+// summarise writes the missing summaries.
 func (c *talk) summarise(t *testing.T, text string) {
 	t.Helper()
 	c.model.always(func(string) reply { return says(text) })
 	must(t, c.worker.Drain(t.Context()))
 }
 
-// ask plays a turn and returns the bodies of its model calls.
+// ask runs a turn and returns the bodies of its model calls.
 func (c *talk) ask(t *testing.T, question string, replies ...reply) []string {
 	t.Helper()
 	c.model.will(replies...)

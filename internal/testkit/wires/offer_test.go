@@ -14,8 +14,8 @@ import (
 	"molar/schemas"
 )
 
-// A register is a desk of two hundred tools, two of them with schemas as large as those of real
-// servers are, which writes down what is called.
+// register is a desk of two hundred tools, two of them with schemas as large as some real ones,
+// which records the calls.
 type register struct {
 	desk
 	mu     sync.Mutex
@@ -51,8 +51,8 @@ func (r *register) CallFor(_ context.Context, _ *schemas.Person, _, tool string,
 	return schemas.ToolResult{Output: json.RawMessage(r.result)}, nil
 }
 
-// deepSchema makes a schema of about so many bytes: two arguments that are required, and below
-// one of them many that are not.
+// deepSchema returns a schema of about size bytes: two required arguments, and many optional ones
+// below one of them.
 func deepSchema(size int) json.RawMessage {
 	var parts []string
 	for n := 0; n < size-300; n += len(parts[len(parts)-1]) + 1 {
@@ -69,9 +69,9 @@ func offers(t *testing.T, w wire, b, tool string) bool {
 	return strings.Contains(tools, `"name":"`+tool+`"`)
 }
 
-// What is found is offered as far as the window has room for it. What has none can be called all
-// the same, with its arguments checked, and stays offered from then on, in a list that repeats
-// from turn to turn and in a host that was started anew.
+// Found tools are offered as far as the window has room. A tool without room can still be called,
+// with its arguments checked, and is offered from then on, in a list that repeats from turn to
+// turn and after a restart of the host.
 func TestOffer_largeTools(t *testing.T) {
 	const put = "desk__put_collection"
 	right := `{"collectionId":"c1","collection":{"name":"Tests"}}`
@@ -121,8 +121,8 @@ func TestOffer_largeTools(t *testing.T) {
 	})
 }
 
-// The tools take a quarter of what the model can have, or eight thousand tokens. A window that
-// grows follows them: Ollama loads the model once, and the conversation keeps its room.
+// The tools take a quarter of the model's largest window, or eight thousand tokens. A growing
+// window follows them: Ollama loads the model once, and the conversation keeps its room.
 func TestOffer_roomFollowsTheModel(t *testing.T) {
 	onEachWire(t, func(t *testing.T, w wire) {
 		t.Parallel()
@@ -149,8 +149,8 @@ func TestOffer_roomFollowsTheModel(t *testing.T) {
 	})
 }
 
-// Where the window is not known, what is found may take as much beyond the room for tools as the
-// conversation may: one of the two large tools, here.
+// If the window is unknown, found tools may exceed the room for tools by as much as the
+// conversation may take: here, one of the two large tools.
 func TestOffer_unknownWindow(t *testing.T) {
 	for _, w := range []wire{geminiWire(), openaiWire()} {
 		c := newTalk(t, w, newRegister(), agent.Limits{})
@@ -166,7 +166,7 @@ func TestOffer_unknownWindow(t *testing.T) {
 	}
 }
 
-// numCtx is the window that a request to Ollama asks for, 0 for the server's own.
+// numCtx returns the window that a request to Ollama asks for, 0 for the server's default.
 func numCtx(t *testing.T, b string) int {
 	t.Helper()
 	m := regexp.MustCompile(`"num_ctx":(\d+)`).FindStringSubmatch(b)

@@ -15,7 +15,7 @@ import (
 	"molar/schemas"
 )
 
-// newest is the question that a body ends with, of those that fit the pattern.
+// newest returns the last question in a body that matches the pattern.
 func newest(pattern, b string) string {
 	all := regexp.MustCompile(pattern).FindAllString(b, -1)
 	if len(all) == 0 {
@@ -24,7 +24,7 @@ func newest(pattern, b string) string {
 	return all[len(all)-1]
 }
 
-// stored are the messages of the newest branch, a line each.
+// stored returns the messages of the newest branch, one per line.
 func (c *talk) stored(t *testing.T) []string {
 	t.Helper()
 	messages, err := c.memory.Branch(t.Context(), "", "c", "")
@@ -40,8 +40,8 @@ func (c *talk) stored(t *testing.T) []string {
 	return lines
 }
 
-// Two and three turns at once in one conversation are all answered and kept, in the order in
-// which they came, and each sees those before it.
+// Two and three concurrent turns in one conversation are all answered and stored, in the order in
+// which they came, and each sees the previous ones.
 func TestOrder_turnsAtOnce(t *testing.T) {
 	onEachWire(t, func(t *testing.T, w wire) {
 		for _, n := range []int{2, 3} {
@@ -62,8 +62,8 @@ func TestOrder_turnsAtOnce(t *testing.T) {
 								t.Errorf("%s: %q %v", question, text, err)
 							}
 						})
-						<-c.came                          // the order in which they come
-						time.Sleep(20 * time.Millisecond) // for the few steps from there into the line
+						<-c.came                          // the order of their arrival
+						time.Sleep(20 * time.Millisecond) // for the few steps from there into the queue
 					}
 					group.Wait()
 				}
@@ -79,7 +79,7 @@ func TestOrder_turnsAtOnce(t *testing.T) {
 	})
 }
 
-// listen plays a turn. It breaks off after the text until, if that is not empty.
+// listen runs a turn. It stops reading after the text until, if that is not empty.
 func (c *talk) listen(ctx context.Context, question, until string) (text string, err error) {
 	for event, err := range c.agent.Run(ctx, turn(question)) {
 		if err != nil {
@@ -95,9 +95,9 @@ func (c *talk) listen(ctx context.Context, question, until string) (text string,
 	return text, nil
 }
 
-// A hundred times a person stops an answer after its first text and asks the next at once,
-// by breaking off or by hanging up without a wait for the end: each stopped question is kept
-// with its text so far, each next one is answered, in order.
+// A hundred times a person stops an answer after its first text and asks the next question at
+// once, by breaking off or by disconnecting without waiting for the end: each stopped question is
+// stored with its text so far, each next one is answered, in order.
 func TestOrder_stopThenAsk(t *testing.T) {
 	times := 100
 	if testing.Short() {
@@ -134,7 +134,7 @@ func TestOrder_stopThenAsk(t *testing.T) {
 	})
 }
 
-// hangUp plays a turn whose client goes away after its first text; it does not wait for the
+// hangUp runs a turn whose client disconnects after its first text; it does not wait for the
 // turn's end.
 func (c *talk) hangUp(t *testing.T, question string, group *sync.WaitGroup) {
 	t.Helper()

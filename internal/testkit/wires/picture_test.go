@@ -23,7 +23,7 @@ type catalogue struct{ *mcpclients.Manager }
 
 func (c catalogue) Tools() []schemas.Tool { return c.Catalogue().Tools() }
 
-// noise is a picture of more than a megabyte.
+// noise returns a picture of more than a megabyte.
 func noise(t *testing.T) []byte {
 	t.Helper()
 	picture := image.NewNRGBA(image.Rect(0, 0, 600, 600))
@@ -38,8 +38,8 @@ func noise(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// A picture of more than a megabyte that a real server reads from a file reaches the model
-// whole, once, and is not part of any text; later turns know of it by its name alone.
+// A picture of more than a megabyte that a real server reads from a file is sent to the model
+// whole, once, and is not part of any text; later turns contain only its name.
 func TestWire_pictureOfARealServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server under node")

@@ -11,9 +11,9 @@ import (
 
 const heading = "Summary of the previous conversation:\n"
 
-// A compaction moves the older exchanges behind a summary at the head of the first that is
-// still shown: by their summaries, or by what code keeps. The next turn repeats it, in the
-// same process and after a restart.
+// A compaction replaces the older exchanges by a summary at the beginning of the first one that
+// is still shown: by their summaries, or by excerpts that code makes. The next turn repeats it,
+// in the same process and after a restart.
 func TestWire_compaction(t *testing.T) {
 	long := strings.Repeat(" It goes on.", 30)
 	asked := func(i int) string { return fmt.Sprintf("What is thing %d?", i) }
@@ -50,8 +50,8 @@ func TestWire_compaction(t *testing.T) {
 	})
 }
 
-// Where the limit of rounds forbids calls, the tools stay in the request, with a choice of
-// none; Ollama, which knows no such choice, is sent none.
+// If the limit of rounds forbids calls, the tools stay in the request, with a tool choice of
+// none; Ollama, which has no such choice, is sent no tools.
 func TestWire_forbiddenCalls(t *testing.T) {
 	onEachWire(t, func(t *testing.T, w wire) {
 		c := newTalk(t, w, newDesk(3, found), agent.Limits{Rounds: 1})
@@ -78,9 +78,8 @@ func TestWire_forbiddenCalls(t *testing.T) {
 	})
 }
 
-// Over 20 turns with 30 tools, every third of which calls one, each body repeats at least
-// 95 % of the one before, in the order in which a service renders them: instructions, tools,
-// messages.
+// Over 20 turns with 30 tools, every third with a call, each body repeats at least 95 % of the
+// previous one, in the order in which a service renders them: instructions, tools, messages.
 func TestWire_bodiesRepeat(t *testing.T) {
 	onEachWire(t, func(t *testing.T, w wire) {
 		c := newTalk(t, w, newDesk(30, found), agent.Limits{})
@@ -105,7 +104,7 @@ func TestWire_bodiesRepeat(t *testing.T) {
 	})
 }
 
-// rendered is a body in the order of a prompt.
+// rendered returns a body in the order of a prompt.
 func (m *model) rendered(t *testing.T, b string) string {
 	t.Helper()
 	system, tools, messages := m.wire.split(read(t, b))
@@ -117,7 +116,7 @@ func (m *model) rendered(t *testing.T, b string) string {
 	return text.String()
 }
 
-// prefix is how many bytes two texts begin with in common.
+// prefix returns the length of the common beginning of two texts, in bytes.
 func prefix(a, b string) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {

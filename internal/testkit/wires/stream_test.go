@@ -17,17 +17,16 @@ import (
 	"molar/web"
 )
 
-// Tokens of an answer without a line end, and the pause before each.
+// tokens is the number of tokens of an answer without a line end, and pause the wait before each.
 const tokens, pause = 20, 100 * time.Millisecond
 
-// soon is how long a token may take from the model server to the client on a machine that
-// has nothing else to do, hops how many programs and goroutines have to be woken for that,
-// and never is when it is given up.
+// soon is the longest time for a token from the model server to the client on an idle machine,
+// hops the number of programs and goroutines that have to be woken for that, and never the
+// timeout of the test.
 const soon, hops, never = 50 * time.Millisecond, 10, time.Minute
 
 // Over the web endpoint a client reads each token before the model server writes the next one,
-// and right after it was written, from the first on, with a round of tools before it and
-// without.
+// and right after it was written, from the first on, with and without a round of tools before it.
 func TestStream_tokensComeAtOnce(t *testing.T) {
 	onEachWire(t, func(t *testing.T, w wire) {
 		for _, tool := range []bool{false, true} {
@@ -44,7 +43,7 @@ func TestStream_tokensComeAtOnce(t *testing.T) {
 				for i := range turns {
 					n := tokens
 					if i > 0 {
-						n = 2 // of the others only the beginning is looked at
+						n = 2 // of the others only the beginning is measured
 					}
 					took := c.delays(t, url, n, tool)
 					first, later = append(first, took[0]), append(later, took[1:]...)
@@ -60,8 +59,8 @@ func TestStream_tokensComeAtOnce(t *testing.T) {
 	})
 }
 
-// watchTimers begins to look how late the timers of this machine are, which is how long
-// whatever is ready waits for a processor. The returned func ends that and tells the median.
+// watchTimers measures how late the timers of this machine fire, which is how long a runnable
+// goroutine waits for a processor. The returned func ends the measurement and returns the median.
 func watchTimers() (lateness func() time.Duration) {
 	var late []time.Duration
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -89,7 +88,7 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2].Round(10 * time.Microsecond)
 }
 
-// delays plays a turn of n tokens, and tells how long each took to the client.
+// delays runs a turn of n tokens, and returns how long each took to the client.
 func (c *talk) delays(t *testing.T, url string, n int, tool bool) []time.Duration {
 	t.Helper()
 	answer := reply{pause: pause, read: make(chan struct{}, n)}
@@ -142,7 +141,7 @@ func (c *talk) delays(t *testing.T, url string, n int, tool bool) []time.Duratio
 	return took
 }
 
-// noTraces are those of a host that keeps none.
+// noTraces is an empty store of traces.
 type noTraces struct{}
 
 func (noTraces) Trace(context.Context, string, string) (json.RawMessage, bool, error) {

@@ -15,7 +15,7 @@ import (
 	"molar/schemas"
 )
 
-// A node is a turn in the model of the tree.
+// node is a turn in the test's own tree.
 type node struct {
 	before   *node
 	id       string
@@ -23,7 +23,7 @@ type node struct {
 	answer   string
 }
 
-// branch are the turns up to one, oldest first.
+// branch returns the turns up to this one, oldest first.
 func (n *node) branch() []*node {
 	if n == nil {
 		return nil
@@ -31,7 +31,7 @@ func (n *node) branch() []*node {
 	return append(n.before.branch(), n)
 }
 
-// A tree plays turns, and knows what should come of them.
+// tree runs turns, and computes their expected results.
 type tree struct {
 	*talk
 	turns []*node
@@ -41,7 +41,7 @@ type tree struct {
 func newTree(t *testing.T, w wire, limits agent.Limits) *tree {
 	t.Helper()
 	tr := &tree{talk: newTalk(t, w, desk{}, limits)}
-	tr.model.always(func(b string) reply { // of a summary as of a turn
+	tr.model.always(func(b string) reply { // for a summary as for a turn
 		q := newest(`thing \d+`, b)
 		return says("Of "+q+".", " More of "+q+".")
 	})
@@ -60,7 +60,7 @@ func (tr *tree) parent(chance *rand.Rand) (*node, *string) {
 	return n, &n.id
 }
 
-// step plays one turn, whole or stopped after its first text, and returns its body.
+// step runs one turn, whole or stopped after its first text, and returns its body.
 func (tr *tree) step(t *testing.T, i int, chance *rand.Rand) (*node, string) {
 	t.Helper()
 	before, parent := tr.parent(chance)
@@ -85,7 +85,7 @@ func (tr *tree) step(t *testing.T, i int, chance *rand.Rand) (*node, string) {
 	return n, sent[0]
 }
 
-// disturb restarts the host now and then, or writes the summaries.
+// disturb sometimes restarts the host, or writes the summaries.
 func (tr *tree) disturb(t *testing.T, chance *rand.Rand) {
 	t.Helper()
 	switch chance.IntN(20) {
@@ -96,7 +96,7 @@ func (tr *tree) disturb(t *testing.T, chance *rand.Rand) {
 	}
 }
 
-// treeSteps is how many turns a tree gets: 200, and with -short 40.
+// treeSteps returns the number of turns of a tree: 200, and with -short 40.
 func treeSteps() int {
 	if testing.Short() {
 		return 40
@@ -104,9 +104,9 @@ func treeSteps() int {
 	return 200
 }
 
-// After any of 200 random edits and continuations of older turns, with stopped answers,
-// summaries and restarts between them, the model is shown the branch of its turn and nothing
-// else, and the store gives the same.
+// After any of 200 random edits and continuations of older turns, with stopped answers, summaries
+// and restarts between them, the model is shown the branch of its turn and nothing else, and the
+// store returns the same.
 func TestTree_shownIsTheBranch(t *testing.T) {
 	onEachWire(t, func(t *testing.T, w wire) {
 		t.Parallel()
@@ -134,8 +134,8 @@ func TestTree_shownIsTheBranch(t *testing.T) {
 	})
 }
 
-// On a small window, where branches are compacted, the model is shown of each branch its own
-// turns only, verbatim or in the summary, and the newest of them verbatim.
+// In a small window, where branches are compacted, the model is shown only the turns of its own
+// branch, verbatim or in the summary, and the newest of them verbatim.
 func TestTree_smallWindow(t *testing.T) {
 	onEachWire(t, func(t *testing.T, w wire) {
 		t.Parallel()
@@ -164,7 +164,7 @@ func TestTree_smallWindow(t *testing.T) {
 	})
 }
 
-// told is an answer as it is sent again: one that was stopped has no signature.
+// told returns an answer as it is sent again: a stopped one has no signature.
 func (w wire) told(answer string) string {
 	if strings.Contains(answer, "More") {
 		return w.said(answer)

@@ -13,31 +13,31 @@ import (
 	"molar/providers/openai"
 )
 
-// A wire is the form in which one service is spoken to: how it answers, what it is sent,
-// and how a test writes down what it should be sent.
+// wire is the protocol of one service: its answers, the requests to it, and the form in which a
+// test writes the expected requests.
 type wire struct {
 	name string
-	// window is the model's window in tokens of four bytes, beyond which it refuses a prompt;
-	// 0 for one that takes all.
+	// window is the model's window in tokens of four bytes, beyond which it refuses a prompt; 0
+	// for no limit.
 	window int
 	open   func(url string, window int) (providers.Provider, error)
-	// tooLong is how it refuses one.
+	// tooLong is the text of the refusal.
 	tooLong string
-	// form is the content type, event what stands around an answer's pieces; text, call and
-	// end are those pieces. call n is the n-th of its server.
+	// form is the content type, event the frame of an answer's pieces; text, call and end are
+	// those pieces. call n is the server's n-th.
 	form, event string
 	text        func(piece string) string
 	call        func(n int, name, args string) string
 	end         func(called bool) string
-	// split takes a body apart: the instructions, the tools and the messages.
+	// split returns the instructions, the tools and the messages of a body.
 	split func(b body) (system, tools string, messages []json.RawMessage)
-	// What is expected of a message, as JSON with its keys in order. parts are the texts of
-	// one message, id is that of the call.
+	// The expected messages, as JSON with its keys in order. parts are the texts of one message,
+	// id is the id of the call.
 	user, said       func(parts ...string) string
 	called, returned func(id, name, args, result string) string
 }
 
-// A body is a request of any wire.
+// body is a request of any wire.
 type body struct {
 	Messages          []json.RawMessage
 	Contents          []json.RawMessage
@@ -57,7 +57,7 @@ func quote(text string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// chat is what Ollama and OpenAI have in common.
+// chat fills in what Ollama and OpenAI have in common.
 func chat(w wire) wire {
 	w.split = func(b body) (string, string, []json.RawMessage) {
 		return string(b.Messages[0]), string(b.Tools), b.Messages[1:]

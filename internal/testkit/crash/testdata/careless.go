@@ -1,5 +1,5 @@
-// The crash test lays this file over the host, to see that it would find what a loss of
-// power takes.
+// The crash test overlays this file on the host, to check that it would find what a loss of power
+// destroys.
 package main
 
 import (
@@ -9,7 +9,7 @@ import (
 	"modernc.org/sqlite"
 )
 
-// init lets commits return before they are on the disk.
+// init makes commits return before they are on the disk.
 func init() {
 	sqlite.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, _ string) error {
 		_, err := conn.ExecContext(context.Background(), "PRAGMA synchronous = OFF", []driver.NamedValue{})
