@@ -10,12 +10,11 @@ import (
 	"strings"
 )
 
-// providerPath is the path of an identity provider; Person is the ID token of the only person
-// that it knows.
-const (
-	providerPath = "/idp"
-	Person       = "canary-person"
-)
+// providerPath is the path of an identity provider.
+const providerPath = "/idp"
+
+// Person is the ID token of the only person that the identity provider knows.
+const Person = "canary-person"
 
 // ProviderURL returns the URL of the identity provider.
 func (s *Server) ProviderURL() string { return s.URL + providerPath }

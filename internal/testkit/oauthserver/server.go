@@ -17,7 +17,7 @@ import (
 // Paths on the port.
 const (
 	MCPPath    = "/mcp"
-	issuerPath = "/as"
+	IssuerPath = "/as"
 )
 
 // Behaviour changes the behaviour of the two servers. The zero value conforms to the
@@ -108,7 +108,7 @@ func New() *Server {
 func (s *Server) MCP() string { return s.URL + MCPPath }
 
 // IssuerURL returns the issuer of the authorization server.
-func (s *Server) IssuerURL() string { return s.URL + issuerPath }
+func (s *Server) IssuerURL() string { return s.URL + IssuerPath }
 
 // Behave changes the behaviour of the servers.
 func (s *Server) Behave(change func(*Behaviour)) {
@@ -153,7 +153,7 @@ func (s *Server) Revoke() {
 	clear(s.refresh)
 }
 
-// Secrets returns all issued tokens and codes.
+// Secrets returns all issued tokens.
 func (s *Server) Secrets() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,19 +190,19 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 			resource = is.Resource
 		}
 		write(w, http.StatusOK, map[string]any{"resource": resource, "authorization_servers": []string{s.IssuerURL()}, "scopes_supported": []string{"read"}})
-	case "/.well-known/oauth-authorization-server" + issuerPath:
+	case "/.well-known/oauth-authorization-server" + IssuerPath:
 		s.serveMetadata(w, r, is)
 	case "/.well-known/openid-configuration" + providerPath:
 		write(w, http.StatusOK, map[string]any{"issuer": s.ProviderURL(), "token_endpoint": s.ProviderURL() + "/token"})
 	case providerPath + "/token":
 		s.vouch(w, r)
-	case issuerPath + "/register":
+	case IssuerPath + "/register":
 		s.register(w, r, is)
-	case issuerPath + "/authorize":
+	case IssuerPath + "/authorize":
 		s.authorize(w, r, is)
-	case issuerPath + "/token":
+	case IssuerPath + "/token":
 		s.token(w, r, is)
-	case issuerPath + "/revoke":
+	case IssuerPath + "/revoke":
 		s.mu.Lock()
 		s.counts.Revoked++
 		delete(s.refresh, r.PostFormValue("token"))

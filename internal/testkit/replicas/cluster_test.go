@@ -139,7 +139,8 @@ func Balance(ctx context.Context, hosts []*Host) (*Balancer, error) {
 // URL returns the address of the balancer.
 func (b *Balancer) URL() string { return "http://" + b.listener.Addr().String() }
 
-// Close waits for the end of the balancer, whose context has ended.
+// Close closes the listener and the connections, and waits for the balancer, whose context has
+// ended.
 func (b *Balancer) Close() {
 	_ = b.listener.Close()
 	b.Cut(nil)
