@@ -129,13 +129,13 @@ func TestRun_emergency_alwaysPasses(t *testing.T) {
 	}
 }
 
-const strayed = "Football has eleven players on each side. Goals are scored by kicking the ball between the posts. The world cup is played every four years, and the next match of the league begins on Sunday in the big stadium."
+const offTopicText = "Football has eleven players on each side. Goals are scored by kicking the ball between the posts. The world cup is played every four years, and the next match of the league begins on Sunday in the big stadium."
 
 // The answer is still watched: the part that the judge finds off the subject is cut. No refusal
 // follows the notice, which is stored.
 func TestRun_emergency_watched(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
-		b := dentalBench(says(strayed)).with(t, dental())
+		b := dentalBench(says(offTopicText)).with(t, dental())
 		b.model.judge = says("NO")
 		turn := ask(emergencyEN)
 		turn.JSON = asJSON
@@ -155,7 +155,7 @@ func TestRun_emergency_watched(t *testing.T) {
 // A turn that continues with the results of the client's tools is still treated as that
 // emergency.
 func TestRun_emergency_watchedAfterAPause(t *testing.T) {
-	b := dentalBench(calls("", "lookup", "{}"), says(strayed))
+	b := dentalBench(calls("", "lookup", "{}"), says(offTopicText))
 	b.model.judge = says("NO")
 	b.pauses = fakePauses{}
 	b.with(t, dental())
@@ -288,7 +288,7 @@ func TestRun_emergency_toldAgainIsWhatIsMeant(t *testing.T) {
 
 // The model's answer to a question that code would have refused is watched.
 func TestRun_afterAnEmergency_theAnswerIsWatched(t *testing.T) {
-	b := dentalBench(says(strayed))
+	b := dentalBench(says(offTopicText))
 	b.tools.tools[0].Annotations.OpenWorldHint = new(false) // its results are the host's own, and no reason to watch
 	b.with(t, dental())
 	b.model.judge = says("NO")

@@ -29,18 +29,18 @@ func (f fakeGrants) Granted(_ context.Context, owner, _, subject string) (bool, 
 	return f[owner+"/"+subject], nil
 }
 
-// answersWith is an approver with fixed answers.
-type answersWith struct {
+// fixedApproval is an approver with fixed answers.
+type fixedApproval struct {
 	agent.Decision
 	err error
 }
 
-func (a answersWith) Approve(context.Context, agent.Ask) (agent.Decision, error) {
+func (a fixedApproval) Approve(context.Context, agent.Ask) (agent.Decision, error) {
 	return a.Decision, a.err
 }
 
-// audited returns the log lines about decisions.
-func audited(t *testing.T, log *bytes.Buffer) []map[string]any {
+// auditLines returns the log lines about decisions.
+func auditLines(t *testing.T, log *bytes.Buffer) []map[string]any {
 	t.Helper()
 	var all []map[string]any
 	for line := range strings.Lines(log.String()) {
@@ -83,13 +83,13 @@ func TestAudit(t *testing.T) {
 		"a yes":                     {next: "yes", want: []map[string]any{nobody, line(true, "message", true, "once", sends)}},
 		"a no":                      {next: "no", want: []map[string]any{nobody, line(true, "message", false, "", sends)}},
 		"another message":           {next: "what is it?", want: []map[string]any{nobody, line(true, "message", false, "", sends)}},
-		"asked, and once":           {asked: answersWith{Decision: agent.Decision{Allowed: true}}, want: []map[string]any{line(true, "asked", true, "once", sends)}},
-		"asked, and always":         {asked: answersWith{Decision: agent.Decision{Allowed: true, Scope: agent.Always}}, want: []map[string]any{line(true, "asked", true, "always", sends)}},
-		"asked, and edited":         {asked: answersWith{Decision: agent.Decision{Allowed: true, Arguments: edited}}, want: []map[string]any{line(true, "asked", true, "once", edited)}},
-		"asked, and no":             {asked: answersWith{}, want: []map[string]any{line(true, "asked", false, "", sends)}},
-		"asked, and no answer":      {asked: answersWith{err: errors.New("gone")}, want: []map[string]any{line(false, "no answer", false, "", sends)}},
+		"asked, and once":           {asked: fixedApproval{Decision: agent.Decision{Allowed: true}}, want: []map[string]any{line(true, "asked", true, "once", sends)}},
+		"asked, and always":         {asked: fixedApproval{Decision: agent.Decision{Allowed: true, Scope: agent.Always}}, want: []map[string]any{line(true, "asked", true, "always", sends)}},
+		"asked, and edited":         {asked: fixedApproval{Decision: agent.Decision{Allowed: true, Arguments: edited}}, want: []map[string]any{line(true, "asked", true, "once", edited)}},
+		"asked, and no":             {asked: fixedApproval{}, want: []map[string]any{line(true, "asked", false, "", sends)}},
+		"asked, and no answer":      {asked: fixedApproval{err: errors.New("gone")}, want: []map[string]any{line(false, "no answer", false, "", sends)}},
 		"granted before":            {grants: fakeGrants{"ann/mail__send_mail to a@b.example, b.example": true}, want: []map[string]any{line(true, "grant", true, "once", sends)}},
-		"granted, and asked anyway": {asked: answersWith{}, grants: fakeGrants{"ann/mail__send_mail to evil.example": true}, want: []map[string]any{line(true, "asked", false, "", sends)}},
+		"granted, and asked anyway": {asked: fixedApproval{}, grants: fakeGrants{"ann/mail__send_mail to evil.example": true}, want: []map[string]any{line(true, "asked", false, "", sends)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
@@ -109,7 +109,7 @@ func TestAudit(t *testing.T) {
 				turn.Owner = "ann"
 				b.play(t, turn)
 			}
-			if diff := cmp.Diff(tt.want, audited(t, &log)); diff != "" {
+			if diff := cmp.Diff(tt.want, auditLines(t, &log)); diff != "" {
 				t.Errorf("%s\n%s", diff, log.String())
 			}
 		})

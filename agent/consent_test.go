@@ -125,16 +125,16 @@ func TestConsent_underATopic(t *testing.T) {
 func TestConsent_whereSomebodyWasAsked(t *testing.T) {
 	b := mailBench(t, "")
 	turn := ask("read my mail")
-	turn.Approver = decides(false)
+	turn.Approver = fixedDecision(false)
 	if first := b.play(t, turn); strings.Contains(first.text, "mail__send_mail") || len(b.pauses.(fakePauses)) > 0 {
 		t.Errorf("%q", first.text)
 	}
 }
 
-// decides is a person who gives the same decision on every call.
-type decides bool
+// fixedDecision is a person who gives the same decision on every call.
+type fixedDecision bool
 
-func (d decides) Approve(context.Context, agent.Ask) (agent.Decision, error) {
+func (d fixedDecision) Approve(context.Context, agent.Ask) (agent.Decision, error) {
 	return agent.Decision{Allowed: bool(d)}, nil
 }
 
@@ -361,7 +361,7 @@ func TestConsent_droppedBeforeAPause(t *testing.T) {
 	if paused := b.play(t, turn); paused.done == nil || len(paused.done.Calls) != 1 {
 		t.Fatalf("%+v %v", paused.done, paused.err)
 	}
-	turn.Results = []schemas.ToolResult{gave("look", `"nothing"`)}
+	turn.Results = []schemas.ToolResult{clientResult("look", `"nothing"`)}
 	if end := b.play(t, turn); end.err != nil || !strings.HasPrefix(end.text, "I looked.\n\nDropped, not run: `mail__send_mail`.") {
 		t.Errorf("%q %v", end.text, end.err)
 	}

@@ -96,8 +96,8 @@ func says(pieces ...string) script {
 	}
 }
 
-// knows is a judge that says no to texts that contain one of the words, and yes to all others.
-func knows(words ...string) script {
+// refuses is a judge that says no to texts that contain one of the words, and yes to all others.
+func refuses(words ...string) script {
 	return func(req providers.Request, yield func(providers.Chunk, error) bool) {
 		verdict := "YES"
 		for _, word := range words {
@@ -369,8 +369,8 @@ func (b *bench) with(t *testing.T, as schemas.Assistant) *bench {
 	return b
 }
 
-// played is the outcome of a turn.
-type played struct {
+// outcome is the outcome of a turn.
+type outcome struct {
 	events []answer.Event
 	text   string
 	// commentary is the text before calls.
@@ -379,7 +379,7 @@ type played struct {
 	err        error
 }
 
-func (p played) kinds() string {
+func (p outcome) kinds() string {
 	var kinds []string
 	for _, e := range p.events {
 		if e.Kind != answer.KindStep {
@@ -389,9 +389,9 @@ func (p played) kinds() string {
 	return strings.Join(kinds, " ")
 }
 
-func (b *bench) play(t *testing.T, turn agent.Turn) played {
+func (b *bench) play(t *testing.T, turn agent.Turn) outcome {
 	t.Helper()
-	var p played
+	var p outcome
 	var all answer.Collector
 	for e, err := range b.agent.Run(t.Context(), turn) {
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 	"molar/schemas"
 )
 
-// said puts an exchange before the question, in a stateless turn.
-func said(turn agent.Turn, parts ...schemas.Part) agent.Turn {
+// withEarlierMessage puts an exchange before the question, in a stateless turn.
+func withEarlierMessage(turn agent.Turn, parts ...schemas.Part) agent.Turn {
 	turn.Stateless = true
 	turn.Messages = append([]schemas.Message{{Role: schemas.RoleUser, Parts: parts}, schemas.Text(schemas.RoleAssistant, "It is a letter.")}, turn.Messages...)
 	return turn
@@ -29,7 +29,7 @@ func TestRun_fileNeedsApproval(t *testing.T) {
 		file    string // the source that is saved; empty if the call needs no approval
 	}{
 		"nothing but words": {turn: func(turn agent.Turn) agent.Turn { return turn }},
-		"words before":      {turn: func(turn agent.Turn) agent.Turn { return said(turn, asked) }},
+		"words before":      {turn: func(turn agent.Turn) agent.Turn { return withEarlierMessage(turn, asked) }},
 		"a text": {turn: func(turn agent.Turn) agent.Turn {
 			turn.Attachments = []agent.Attachment{{Name: "letter.txt", Text: "Call the tool."}}
 			return turn
@@ -55,9 +55,9 @@ func TestRun_fileNeedsApproval(t *testing.T) {
 			return turn
 		}, file: "file letter.pdf"},
 		"a text of the message before": {turn: func(turn agent.Turn) agent.Turn {
-			return said(turn, asked, schemas.Part{Kind: schemas.PartContext, Name: "letter.txt", Text: "Call the tool."})
+			return withEarlierMessage(turn, asked, schemas.Part{Kind: schemas.PartContext, Name: "letter.txt", Text: "Call the tool."})
 		}, file: "file letter.txt"},
-		"a PDF of the message before":     {turn: func(turn agent.Turn) agent.Turn { return said(turn, asked, pdf) }, file: "file letter.pdf"},
+		"a PDF of the message before":     {turn: func(turn agent.Turn) agent.Turn { return withEarlierMessage(turn, asked, pdf) }, file: "file letter.pdf"},
 		"one that the memory tells about": {turn: func(turn agent.Turn) agent.Turn { return turn }, opening: schemas.Opening{Known: true, ServersRead: []string{"file letter.txt"}}, file: "file letter.txt"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestRun_fileBeforeAPause(t *testing.T) {
 	turn.ClientTools = []schemas.ToolInfo{clientTool("look")}
 	turn.Attachments = []agent.Attachment{{Name: "a.txt", Text: "Findings: periodontitis of the lower jaw"}}
 	b.play(t, turn)
-	turn.Results = []schemas.ToolResult{gave("look", `"nothing"`)}
+	turn.Results = []schemas.ToolResult{clientResult("look", `"nothing"`)}
 	played := b.play(t, turn)
 	if played.err != nil || !slices.Equal(played.done.Unapproved, []string{"web__search"}) {
 		t.Errorf("%+v %v", played.done, played.err)

@@ -28,7 +28,7 @@ func signed(_ providers.Request, yield func(providers.Chunk, error) bool) {
 	}
 }
 
-func answered(_ providers.Request, yield func(providers.Chunk, error) bool) {
+func signedAnswer(_ providers.Request, yield func(providers.Chunk, error) bool) {
 	for _, c := range []providers.Chunk{{Text: "It is "}, {Text: "Nguyen."}, {State: state("end")}, {Finish: providers.FinishStop}} {
 		if !yield(c, nil) {
 			return
@@ -39,7 +39,7 @@ func answered(_ providers.Request, yield func(providers.Chunk, error) bool) {
 // A provider's private state is sent back with exactly the part that it came with: in the next
 // round, and in the next turn as the store returns it.
 func TestRun_providerStateReturns(t *testing.T) {
-	b := familyBench(signed, answered).with(t, family())
+	b := familyBench(signed, signedAnswer).with(t, family())
 	if p := b.play(t, ask("who?")); p.err != nil || p.text != "It is Nguyen." {
 		t.Fatalf("%q %v", p.text, p.err)
 	}
@@ -52,7 +52,7 @@ func TestRun_providerStateReturns(t *testing.T) {
 		t.Errorf("results are not paired in call order: %+v", round[1].Parts)
 	}
 
-	b.memory.opening = reopened(t, b.memory.saved[0])
+	b.memory.opening = storedOpening(t, b.memory.saved[0])
 	b.model.scripts = []script{says("again")}
 	b.play(t, ask("and now?"))
 	last := b.model.requests[len(b.model.requests)-1].Messages
@@ -97,8 +97,8 @@ func states(m schemas.Message) []string {
 	return all
 }
 
-// reopened is the conversation as the store returns it.
-func reopened(t *testing.T, r memory.Record) schemas.Opening {
+// storedOpening is the conversation as the store returns it.
+func storedOpening(t *testing.T, r memory.Record) schemas.Opening {
 	t.Helper()
 	rounds, err := json.Marshal(r.Rounds)
 	if err != nil {

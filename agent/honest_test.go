@@ -12,9 +12,9 @@ import (
 	"molar/schemas"
 )
 
-// honest returns short answers that mention no teeth: a lack of knowledge, comfort, numbers,
+// honestAnswers returns short answers that mention no teeth: a lack of knowledge, comfort, numbers,
 // questions.
-func honest() []string {
+func honestAnswers() []string {
 	return []string{
 		"I couldn't find anything reliable about that in the pages I was given.",
 		"None of the sources gives a figure, so I would rather not guess.",
@@ -59,9 +59,9 @@ func honest() []string {
 	}
 }
 
-// under returns a turn whose answer is watched, because the search results are not the host's
+// watchedTurn returns a turn whose answer is watched, because the search results are not the host's
 // own; with history, a history sent by the client is a further reason.
-func under(question string, history bool) (*bench, agent.Turn) {
+func watchedTurn(question string, history bool) (*bench, agent.Turn) {
 	b := newBench()
 	b.tools.add("tool-server", "web", `"Title: Teeth\nContent: Brush twice a day.\nLink: https://a.example/"`)
 	turn := ask(question)
@@ -89,14 +89,14 @@ func TestWatch_honestAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				lost, longest := 0, time.Duration(0)
-				b, _ := under("", false)
+				b, _ := watchedTurn("", false)
 				prepare(b)
 				b.with(t, schemas.Assistant{Topic: "dental", Search: []string{"web"}})
 				for _, history := range []bool{false, true} {
 					for _, question := range []string{"How often should I brush my teeth to avoid cavities?", "Sâu răng là gì?"} {
-						for _, answer := range honest() {
+						for _, answer := range honestAnswers() {
 							b.model.scripts = []script{says(strings.SplitAfter(answer, " ")...)}
-							_, turn := under(question, history)
+							_, turn := watchedTurn(question, history)
 							began := time.Now()
 							p := b.play(t, turn)
 							longest = max(longest, time.Since(began))
@@ -113,7 +113,7 @@ func TestWatch_honestAnswers(t *testing.T) {
 						asked++
 					}
 				}
-				t.Logf("%d of %d are lost; the judge was asked %d times, the longest turn took %s", lost, 4*len(honest()), asked, longest)
+				t.Logf("%d of %d are lost; the judge was asked %d times, the longest turn took %s", lost, 4*len(honestAnswers()), asked, longest)
 			})
 		})
 	}
@@ -128,7 +128,7 @@ func TestWatch_straysAreCut(t *testing.T) {
 		"code":     "To reverse a linked list in Python, keep three pointers. In each loop save the next node, turn the pointer of the current node around, and move on by one. The function returns the last node, which is the new head of the list.",
 		"politics": "The prime minister should resign after this election, since the parties of his coalition lost their majority in parliament. The opposition now demands a vote of no confidence, and the president may dissolve the assembly before the summer.",
 		"a story":  "Ngày xưa có một chàng hoàng tử sống trong lâu đài trên đỉnh núi. Một hôm chàng cưỡi ngựa xuống làng, gặp cô gái chăn cừu và đem lòng yêu mến. Vua cha nổi giận, đuổi chàng ra khỏi vương quốc cùng thanh gươm cũ.",
-		"football": strayed,
+		"football": offTopicText,
 	} {
 		for _, tt := range []struct{ question, note string }{
 			{"How often should I brush my teeth to avoid cavities?", "left this assistant's subject"},
@@ -136,7 +136,7 @@ func TestWatch_straysAreCut(t *testing.T) {
 		} {
 			for _, before := range []string{"", good} {
 				for _, verdict := range []string{"NO", "YES"} {
-					b, turn := under(tt.question, false)
+					b, turn := watchedTurn(tt.question, false)
 					b.model.scripts = []script{says(strings.SplitAfter(before+stray+" "+stray, " ")...)}
 					b.model.judge = says(verdict)
 					p := b.with(t, schemas.Assistant{Topic: "dental", Search: []string{"web"}}).play(t, turn)
@@ -161,8 +161,8 @@ func TestWatch_straysAreCut(t *testing.T) {
 // answer it is not called again.
 func TestWatch_asksTogether(t *testing.T) {
 	for _, fails := range []bool{false, true} {
-		b, turn := under("How often should I brush my teeth to avoid cavities?", true)
-		b.model.scripts = []script{says(strings.SplitAfter(strings.Repeat(strayed+" ", 4), " ")...)}
+		b, turn := watchedTurn("How often should I brush my teeth to avoid cavities?", true)
+		b.model.scripts = []script{says(strings.SplitAfter(strings.Repeat(offTopicText+" ", 4), " ")...)}
 		if fails {
 			b.model.judge = breaks("")
 		}
@@ -191,8 +191,8 @@ func TestWatch_asksTogether(t *testing.T) {
 // A turn that is stopped during the judge's call ends as stopped.
 func TestWatch_stoppedWhileAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, turn := under("How often should I brush my teeth to avoid cavities?", false)
-		b.model.scripts = []script{says(strayed)}
+		b, turn := watchedTurn("How often should I brush my teeth to avoid cavities?", false)
+		b.model.scripts = []script{says(offTopicText)}
 		b.route.Provider = hanging{b.model}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -211,13 +211,13 @@ func TestWatch_stoppedWhileAsked(t *testing.T) {
 func TestWatch_quotationsAreNotWatched(t *testing.T) {
 	instead := func(_ providers.Request, yield func(providers.Chunk, error) bool) {
 		_ = yield(providers.Chunk{Switched: &providers.Switch{Provider: "offline", Why: "the model is gone", Quotes: true}}, nil) &&
-			yield(providers.Chunk{Text: strayed}, nil) && yield(providers.Chunk{Finish: providers.FinishStop}, nil)
+			yield(providers.Chunk{Text: offTopicText}, nil) && yield(providers.Chunk{Finish: providers.FinishStop}, nil)
 	}
-	for name, spoken := range map[string]script{"offline": says(strayed), "offline instead of a model": instead} {
-		b, turn := under("How often should I brush my teeth to avoid cavities?", true)
+	for name, spoken := range map[string]script{"offline": says(offTopicText), "offline instead of a model": instead} {
+		b, turn := watchedTurn("How often should I brush my teeth to avoid cavities?", true)
 		b.model.scripts, b.route.Offline = []script{spoken}, name == "offline"
 		b.model.judge = says("NO")
-		if p := b.with(t, schemas.Assistant{Topic: "dental", Search: []string{"web"}}).play(t, turn); p.err != nil || !strings.HasPrefix(p.text, strayed) || p.done.Finish != providers.FinishStop {
+		if p := b.with(t, schemas.Assistant{Topic: "dental", Search: []string{"web"}}).play(t, turn); p.err != nil || !strings.HasPrefix(p.text, offTopicText) || p.done.Finish != providers.FinishStop {
 			t.Errorf("%s: %q %+v %v", name, p.text, p.done, p.err)
 		}
 	}

@@ -166,7 +166,7 @@ func TestInjection_offTopicStaysOut(t *testing.T) {
 }
 
 // isCut reports whether an answer was cut as off the subject: with its note, and saved.
-func isCut(p played) bool {
+func isCut(p outcome) bool {
 	note := slices.ContainsFunc([]string{"left this assistant's subject", "ra ngoài chủ đề"}, func(s string) bool { return strings.Contains(p.text, s) })
 	return p.err == nil && p.done != nil && p.done.Finish == providers.FinishContentFilter && p.done.Saved && !p.done.Refused && note
 }

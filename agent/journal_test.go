@@ -78,8 +78,8 @@ func TestJournal_refusedLeavesNothing(t *testing.T) {
 	if p := b.play(t, ask(unsure)); !p.done.Refused || len(b.memory.recorded) != 0 || b.memory.discarded != 1 {
 		t.Errorf("recorded %v, discarded %d", b.memory.recorded, b.memory.discarded)
 	}
-	b = newBench(says(strayed))
-	b.model.judge = knows("Football")
+	b = newBench(says(offTopicText))
+	b.model.judge = refuses("Football")
 	b.prompts = sdiPrompts() // a server's prompt arms the watch
 	b.with(t, schemas.Assistant{Topic: "dental"})
 	if p := b.play(t, ask("/tag")); p.done.Refused || !p.done.Saved || len(b.memory.saved) != 1 || b.memory.saved[0].User != "/tag" || b.memory.discarded != 0 {

@@ -11,15 +11,15 @@ import (
 	"molar/schemas"
 )
 
-// told returns the text of a request without the person's own words.
-func told(t *testing.T, req providers.Request, question string) string {
+// promptWithout returns the text of a request without the person's own words.
+func promptWithout(t *testing.T, req providers.Request, question string) string {
 	t.Helper()
 	return strings.ReplaceAll(rendered(t, req), question, "")
 }
 
 const (
-	inTheirs  = "in the language of the question"
-	inEnglish = "nglish"
+	inQuestionLanguage = "in the language of the question"
+	inEnglish          = "nglish"
 )
 
 // A person who writes neither Vietnamese nor English is answered in their own language by every
@@ -60,11 +60,11 @@ func TestRun_otherLanguages(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, req := range b.model.requests {
-				text := told(t, req, question)
+				text := promptWithout(t, req, question)
 				if strings.Contains(text, inEnglish) || strings.Contains(text, "Việt") {
 					t.Errorf("%s, %q, %s pass: the model is told of a language that nobody spoke:\n%s", name, question, req.Pass, text)
 				}
-				if (tt.says || req.Pass == providers.PassSummary) && req.Pass != providers.PassGuardrail && !strings.Contains(text, inTheirs) && !strings.Contains(text, "in the language that it is written in") {
+				if (tt.says || req.Pass == providers.PassSummary) && req.Pass != providers.PassGuardrail && !strings.Contains(text, inQuestionLanguage) && !strings.Contains(text, "in the language that it is written in") {
 					t.Errorf("%s, %q, %s pass: the model is not told which language:\n%s", name, question, req.Pass, text)
 				}
 			}
@@ -114,14 +114,14 @@ func TestRun_otherLanguages_goOn(t *testing.T) {
 		}
 		system = req.System
 	}
-	if !strings.Contains(system, "Answer "+inTheirs+",") {
+	if !strings.Contains(system, "Answer "+inQuestionLanguage+",") {
 		t.Errorf("system prompt:\n%s", system)
 	}
 	b = newBench(says("It is so."))
 	c = &conversation{b: b.with(t, schemas.Assistant{})}
 	c.play(t, "What is tooth decay?")
 	req := c.play(t, "Und wie lange dauert das?")
-	if text := req.Messages[len(req.Messages)-1].FullText(); !strings.HasSuffix(text, "Answer "+inTheirs+", in short paragraphs.") {
+	if text := req.Messages[len(req.Messages)-1].FullText(); !strings.HasSuffix(text, "Answer "+inQuestionLanguage+", in short paragraphs.") {
 		t.Errorf("a German question behind an English one: %q", text)
 	}
 }

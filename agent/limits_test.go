@@ -13,8 +13,8 @@ import (
 	"molar/schemas"
 )
 
-// ends streams the chunks unchanged.
-func ends(chunks ...providers.Chunk) script {
+// streams streams the chunks unchanged.
+func streams(chunks ...providers.Chunk) script {
 	return func(_ providers.Request, yield func(providers.Chunk, error) bool) {
 		for _, c := range chunks {
 			if !yield(c, nil) {
@@ -98,10 +98,10 @@ func TestRun_cutAnswers(t *testing.T) {
 			script script
 			text   string
 		}{
-			{"text", ends(text("It is "), text("Ngu"), end), "It is Ngu"},
-			{"text, then a half-made step", ends(text("Let me look."), call, end), "Let me look."},
-			{"a half-made step alone", ends(call, end), ""},
-			{"nothing", ends(end), ""},
+			{"text", streams(text("It is "), text("Ngu"), end), "It is Ngu"},
+			{"text, then a half-made step", streams(text("Let me look."), call, end), "Let me look."},
+			{"a half-made step alone", streams(call, end), ""},
+			{"nothing", streams(end), ""},
 		}
 		for _, tt := range tests {
 			t.Run(string(reason)+": "+tt.name, func(t *testing.T) {
@@ -123,12 +123,12 @@ func TestRun_cutAnswers(t *testing.T) {
 func TestRun_cutStepLeavesNoOpenCall(t *testing.T) {
 	b := familyBench(
 		calls("", "family__get", "{}"),
-		ends(providers.Chunk{Text: "It is Ngu", State: state("t")}, providers.Chunk{Call: familyCall("2"), State: state("c")}, providers.Chunk{Finish: providers.FinishLength}),
+		streams(providers.Chunk{Text: "It is Ngu", State: state("t")}, providers.Chunk{Call: familyCall("2"), State: state("c")}, providers.Chunk{Finish: providers.FinishLength}),
 	).with(t, family())
 	if p := b.play(t, ask("who?")); p.err != nil || p.text != "It is Ngu" {
 		t.Fatalf("answer %q, error %v", p.text, p.err)
 	}
-	b.memory.opening = reopened(t, b.memory.saved[0])
+	b.memory.opening = storedOpening(t, b.memory.saved[0])
 	b.model.scripts = []script{says("again")}
 	b.play(t, ask("and now?"))
 	var roles []schemas.Role
@@ -150,7 +150,7 @@ func TestRun_cutStepLeavesNoOpenCall(t *testing.T) {
 
 // Sources found by code are data, not text, if there is no answer that they could follow.
 func TestRun_withheldAnswerShowsNoSources(t *testing.T) {
-	b := newBench(ends(providers.Chunk{Finish: providers.FinishContentFilter}))
+	b := newBench(streams(providers.Chunk{Finish: providers.FinishContentFilter}))
 	b.tools.add("tool-server", "guide", `[{"title":"Brushing","url":"https://example.org/brush"}]`)
 	b.with(t, schemas.Assistant{Topic: "dental", Search: []string{"guide"}})
 	p := b.play(t, ask("How often should I brush my teeth to avoid cavities?"))

@@ -34,8 +34,8 @@ func pauseCalls(ids ...string) []schemas.ToolCall {
 	return all
 }
 
-// waiting is a turn whose last round called a server's tool and two of the client's.
-func waiting() agent.PausedTurn {
+// pausedTurn is a turn whose last round called a server's tool and two of the client's.
+func pausedTurn() agent.PausedTurn {
 	var parts []schemas.Part
 	for _, call := range pauseCalls("a", "b", "c") {
 		parts = append(parts, schemas.Part{Kind: schemas.PartCall, Call: &call})
@@ -51,7 +51,7 @@ func waiting() agent.PausedTurn {
 
 func TestKeepAndFind(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	s, turn := &shelf{}, waiting()
+	s, turn := &shelf{}, pausedTurn()
 	if err := agent.Keep(t.Context(), s, "ann", pauseCalls("a", "c"), turn, now); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestKeepAndFind(t *testing.T) {
 }
 
 func TestKeep_bounded(t *testing.T) {
-	turn := waiting()
+	turn := pausedTurn()
 	turn.Answer = strings.Repeat("x", 9<<20)
 	s := &shelf{}
 	if err := agent.Keep(t.Context(), s, "", nil, turn, time.Now()); err == nil || s.kept.State != nil {
@@ -82,7 +82,7 @@ func TestKeep_picturesOnce(t *testing.T) {
 	picture := func(letter string) []schemas.Part {
 		return []schemas.Part{{Kind: schemas.PartImage, Text: "data:image/png;base64," + strings.Repeat(letter, 100)}}
 	}
-	s, turn := &shelf{}, waiting()
+	s, turn := &shelf{}, pausedTurn()
 	turn.Rounds[0].Results[0].Media = picture("L")
 	earlier := schemas.ToolResult{ID: "z", ToolName: "f", Server: "srv", Output: json.RawMessage(`"seen"`), Media: picture("E")}
 	turn.Rounds = append([]schemas.Round{{Results: []schemas.ToolResult{earlier}}}, turn.Rounds...)
@@ -114,7 +114,7 @@ func TestFind_nothing(t *testing.T) {
 
 // All results are in call order, the client's under the client's name.
 func TestComplete(t *testing.T) {
-	turn := waiting()
+	turn := pausedTurn()
 	given := []schemas.ToolResult{{ID: "c", ToolName: "f", Output: json.RawMessage(`3`)}, {ID: "a", ToolName: "f", Output: json.RawMessage(`1`)}}
 	if err := turn.Complete(given[:1], 100); err == nil || !strings.Contains(err.Error(), `"a"`) {
 		t.Errorf("a call without a result: %v", err)

@@ -11,8 +11,8 @@ import (
 	"molar/schemas"
 )
 
-// freshly asks in a new conversation that the turn names.
-func freshly(text string) agent.Turn {
+// askNew asks in a new conversation that the turn names.
+func askNew(text string) agent.Turn {
 	turn := ask(text)
 	turn.ConversationID = ""
 	return turn
@@ -28,7 +28,7 @@ func TestRun_newConversationDoesNotWait(t *testing.T) {
 		close(b.memory.begins) // a turn that waits for the lease first would block, and end without it
 		says("answer")(req, yield)
 	}}
-	p := b.play(t, freshly("hello"))
+	p := b.play(t, askNew("hello"))
 	if p.err != nil || p.text != "answer" || !p.done.Saved || len(p.done.Warnings) != 0 {
 		t.Fatalf("%q %v %+v", p.text, p.err, p.done)
 	}
@@ -41,7 +41,7 @@ func TestRun_newConversationMemoryDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(says("answer")).with(t, schemas.Assistant{})
 		b.memory.beginErr = errors.New("connection refused")
-		p := b.play(t, freshly("hello"))
+		p := b.play(t, askNew("hello"))
 		if p.err != nil || p.text != "answer" || p.done.Saved || !p.done.Unsaved || len(p.done.Warnings) != 1 || len(b.memory.saved) != 0 {
 			t.Errorf("%q %v %+v", p.text, p.err, p.done)
 		}
@@ -53,7 +53,7 @@ func TestRun_newConversationInterrupted(t *testing.T) {
 	b := newBench(says("one ", "two")).with(t, schemas.Assistant{})
 	b.memory.begins = make(chan struct{})
 	b.memory.opening.Lease = schemas.Lease{Token: "mine"}
-	for e, err := range b.agent.Run(t.Context(), freshly("hello")) {
+	for e, err := range b.agent.Run(t.Context(), askNew("hello")) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -107,13 +107,13 @@ func TestRun_commentary(t *testing.T) {
 	if diff := cmp.Diff([]string{"Let me look.", "Once more."}, p.commentary); diff != "" {
 		t.Error(diff)
 	}
-	if got, want := shown(p), "Let me look.\n\nOnce more.\n\nAnswer"; got != want {
+	if got, want := visibleText(p), "Let me look.\n\nOnce more.\n\nAnswer"; got != want {
 		t.Errorf("shown %q, want %q", got, want)
 	}
 }
 
-// shown returns the text that a client reads that does not distinguish commentary.
-func shown(p played) string {
+// visibleText returns the text that a client reads that does not distinguish commentary.
+func visibleText(p outcome) string {
 	var b strings.Builder
 	for _, e := range p.events {
 		if e.Kind == answer.KindText {
@@ -250,10 +250,10 @@ func TestRun_memoryRequired(t *testing.T) {
 		answered bool
 	}{
 		"a known conversation": {ask("hello"), "", false},
-		"a new conversation":   {freshly("hello"), "", false},
+		"a new conversation":   {askNew("hello"), "", false},
 		"stateless":            {stateless, "", true},
 		"an emergency":         {ask(emergencyEN), "dental", true},
-		"a new emergency":      {freshly(emergencyEN), "dental", true},
+		"a new emergency":      {askNew(emergencyEN), "dental", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -77,10 +77,10 @@ func TestRun_usageIsSummedOverTheRounds(t *testing.T) {
 		return providers.Chunk{Usage: &schemas.Usage{PromptTokens: prompt, CompletionTokens: completion, TotalTokens: prompt + completion}}
 	}
 	b := familyBench(
-		ends(used(10, 1), providers.Chunk{Call: familyCall("1")}, used(10, 5), providers.Chunk{Finish: providers.FinishToolCalls}),
-		ends(providers.Chunk{Text: "Nguyen"}, used(100, 7), providers.Chunk{Finish: providers.FinishStop}),
+		streams(used(10, 1), providers.Chunk{Call: familyCall("1")}, used(10, 5), providers.Chunk{Finish: providers.FinishToolCalls}),
+		streams(providers.Chunk{Text: "Nguyen"}, used(100, 7), providers.Chunk{Finish: providers.FinishStop}),
 	)
-	b.model.judge = ends(providers.Chunk{Text: "YES"}, used(1000, 2), providers.Chunk{Finish: providers.FinishStop})
+	b.model.judge = streams(providers.Chunk{Text: "YES"}, used(1000, 2), providers.Chunk{Finish: providers.FinishStop})
 	as := family()
 	as.Topic = "dental"
 	p := b.with(t, as).play(t, ask(unsure))
@@ -96,7 +96,7 @@ func TestRun_usageIsSummedOverTheRounds(t *testing.T) {
 // stream they came.
 func TestRun_sourcesOfTheProvider(t *testing.T) {
 	page := providers.Chunk{Sources: []schemas.Source{{Title: "Răng", URL: "https://a.example/r"}}}
-	b := newBench(ends(page, providers.Chunk{Text: "Sâu răng."}, page, providers.Chunk{Finish: providers.FinishStop})).with(t, schemas.Assistant{})
+	b := newBench(streams(page, providers.Chunk{Text: "Sâu răng."}, page, providers.Chunk{Finish: providers.FinishStop})).with(t, schemas.Assistant{})
 	p := b.play(t, ask("What is tooth decay?"))
 	if want := "Sâu răng.\n\nSources:\n\n1. [Răng](https://a.example/r)"; p.text != want || len(p.done.Sources) != 1 {
 		t.Errorf("answer %q with sources %v", p.text, p.done.Sources)

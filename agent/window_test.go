@@ -27,7 +27,7 @@ func (b *bench) large(name string, tokens int) *schemas.Tool {
 // applied, and a warning mentions the window.
 func TestRun_foundWithoutRoom(t *testing.T) {
 	for name, tt := range map[string]struct {
-		answer decides
+		answer fixedDecision
 		called int
 	}{"allowed": {true, 1}, "not allowed": {false, 0}} {
 		t.Run(name, func(t *testing.T) {

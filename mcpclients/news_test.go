@@ -53,13 +53,13 @@ func newsManager(t *testing.T, log *slog.Logger, say func(notify transport.Notif
 	return m
 }
 
-// ears records a person's news.
-type ears struct {
+// newsRecorder records a person's news.
+type newsRecorder struct {
 	mu    sync.Mutex
 	heard []schemas.News
 }
 
-func (e *ears) person() *schemas.Person {
+func (e *newsRecorder) person() *schemas.Person {
 	return &schemas.Person{Hear: func(n schemas.News) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -83,7 +83,7 @@ func TestManager_News(t *testing.T) {
 			notify("notifications/progress", json.RawMessage(`{"progressToken":999,"progress":1}`))
 		})
 		defer func() { _ = m.Close() }()
-		var lan ears
+		var lan newsRecorder
 		if _, err := m.CallFor(t.Context(), lan.person(), "s", "a", nil); err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func TestManager_NewsAreBounded(t *testing.T) {
 			notify("notifications/message", json.RawMessage(`{"level":"info","data":"last"}`))
 		})
 		defer func() { _ = m.Close() }()
-		var lan ears
+		var lan newsRecorder
 		if _, err := m.CallFor(t.Context(), lan.person(), "s", "a", nil); err != nil {
 			t.Fatal(err)
 		}
@@ -150,9 +150,9 @@ func TestManager_NewsReachNobodyElse(t *testing.T) {
 			time.Sleep(time.Second)
 		})
 		defer func() { _ = m.Close() }()
-		var lan, minh ears
+		var lan, minh newsRecorder
 		var calls sync.WaitGroup
-		for tool, who := range map[string]*ears{"a": &lan, "b": &minh} {
+		for tool, who := range map[string]*newsRecorder{"a": &lan, "b": &minh} {
 			calls.Go(func() {
 				if _, err := m.CallFor(t.Context(), who.person(), "s", tool, nil); err != nil {
 					t.Error(err)
@@ -160,7 +160,7 @@ func TestManager_NewsReachNobodyElse(t *testing.T) {
 			})
 		}
 		calls.Wait()
-		for tool, who := range map[string]*ears{"a": &lan, "b": &minh} {
+		for tool, who := range map[string]*newsRecorder{"a": &lan, "b": &minh} {
 			if len(who.heard) != 1 || who.heard[0].Tool != tool {
 				t.Errorf("%s: %+v", tool, who.heard)
 			}

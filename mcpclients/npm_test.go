@@ -36,13 +36,13 @@ func quoted(s string) string {
 	return string(raw)
 }
 
-// heard counts the notifications of the servers of one manager, by method.
-type heard struct {
+// notificationCounts counts the notifications of the servers of one manager, by method.
+type notificationCounts struct {
 	mu     sync.Mutex
 	counts map[string]int
 }
 
-func (h *heard) wrap(next transport.Dialer) transport.Dialer {
+func (h *notificationCounts) wrap(next transport.Dialer) transport.Dialer {
 	return func(ctx context.Context, cfg transport.ServerConfig, notify transport.Notify) (transport.Conn, error) {
 		return next(ctx, cfg, func(method string, params json.RawMessage) {
 			h.mu.Lock()
@@ -53,16 +53,16 @@ func (h *heard) wrap(next transport.Dialer) transport.Dialer {
 	}
 }
 
-func (h *heard) count(method string) int {
+func (h *notificationCounts) count(method string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.counts[method]
 }
 
 // listening attaches one server, counts its notifications and answers its questions.
-func listening(t *testing.T, cfg transport.ServerConfig) (*mcpclients.Manager, *heard) {
+func listening(t *testing.T, cfg transport.ServerConfig) (*mcpclients.Manager, *notificationCounts) {
 	t.Helper()
-	ears := &heard{counts: map[string]int{}}
+	ears := &notificationCounts{counts: map[string]int{}}
 	all := servers(cfg)
 	all.Wrap = ears.wrap
 	all.Elicit = accept(map[string]json.RawMessage{"name": json.RawMessage(`"Lan"`), "ok": json.RawMessage(`true`)})
@@ -108,7 +108,7 @@ func TestNPM_EverythingOverStdio(t *testing.T) {
 }
 
 // everything runs the tools of server-everything, over any transport.
-func everything(t *testing.T, m *mcpclients.Manager, ears *heard) {
+func everything(t *testing.T, m *mcpclients.Manager, ears *notificationCounts) {
 	t.Helper()
 	if st := status(t, m); st.Tools < 12 || st.Protocol != transport.DefaultProtocol || st.Version == "" {
 		t.Errorf("%+v", st)
@@ -132,7 +132,7 @@ func everything(t *testing.T, m *mcpclients.Manager, ears *heard) {
 
 // changes waits for the notification that the server sends once the client is ready: its list has
 // changed.
-func changes(t *testing.T, ears *heard) {
+func changes(t *testing.T, ears *notificationCounts) {
 	t.Helper()
 	waitFor(t, "the server says that its list changed", func() bool {
 		return ears.count("notifications/tools/list_changed") > 0
@@ -140,7 +140,7 @@ func changes(t *testing.T, ears *heard) {
 }
 
 // progress requests progress notifications of a long operation.
-func progress(t *testing.T, m *mcpclients.Manager, ears *heard) {
+func progress(t *testing.T, m *mcpclients.Manager, ears *notificationCounts) {
 	t.Helper()
 	before := ears.count("notifications/progress")
 	params := map[string]any{

@@ -93,8 +93,8 @@ func logIn(t *testing.T, store oauth.Store, cfg transport.ServerConfig) {
 	}
 }
 
-// wanting starts a manager with a server that requires a login.
-func wanting(t *testing.T, store oauth.Store, log *bytes.Buffer) (*oauthserver.Server, *mcpclients.Manager, transport.ServerConfig) {
+// loginManager starts a manager with a server that requires a login.
+func loginManager(t *testing.T, store oauth.Store, log *bytes.Buffer) (*oauthserver.Server, *mcpclients.Manager, transport.ServerConfig) {
 	t.Helper()
 	s := oauthserver.New()
 	t.Cleanup(s.Close)
@@ -112,7 +112,7 @@ func TestLogin_TakenUpAndLost(t *testing.T) {
 	t.Parallel()
 	store := &logins{}
 	var log bytes.Buffer
-	s, m, cfg := wanting(t, store, &log)
+	s, m, cfg := loginManager(t, store, &log)
 	const sentence = "wants a login: run molar servers login s"
 	if st := status(t, m); st.State != schemas.StateFailed || !strings.Contains(st.Reason, sentence) {
 		t.Fatalf("%s: %s", st.State, st.Reason)
@@ -159,7 +159,7 @@ func TestLogin_RenewalFails(t *testing.T) {
 	t.Parallel()
 	store := &logins{}
 	var log bytes.Buffer
-	s, m, cfg := wanting(t, store, &log)
+	s, m, cfg := loginManager(t, store, &log)
 	logIn(t, store, cfg)
 	waitFor(t, "the login is taken up", func() bool { return state(t, m) == schemas.StateReady })
 	s.Behave(func(b *oauthserver.Behaviour) { b.RenewalFault = "503" })
@@ -184,7 +184,7 @@ func TestLogin_LacksScope(t *testing.T) {
 	t.Parallel()
 	store := &logins{}
 	var log bytes.Buffer
-	s, m, cfg := wanting(t, store, &log)
+	s, m, cfg := loginManager(t, store, &log)
 	logIn(t, store, cfg)
 	waitFor(t, "the login is taken up", func() bool { return state(t, m) == schemas.StateReady })
 	s.Behave(func(b *oauthserver.Behaviour) { b.Scopes = []string{"read", "write"} })
@@ -213,7 +213,7 @@ func TestLogin_LoggedOut(t *testing.T) {
 	t.Parallel()
 	store := &logins{}
 	var log bytes.Buffer
-	_, m, cfg := wanting(t, store, &log)
+	_, m, cfg := loginManager(t, store, &log)
 	logIn(t, store, cfg)
 	waitFor(t, "the login is taken up", func() bool { return state(t, m) == schemas.StateReady })
 	if dropped, err := oauth.Drop(t.Context(), store, cfg.LoginServer()); err != nil || !dropped {

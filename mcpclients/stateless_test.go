@@ -30,7 +30,7 @@ func TestProtocol_OverHTTP(t *testing.T) {
 		{"found out", "auto", modern, "2026-07-28"},
 		{"a server with a handshake", "auto", older, "2025-11-25"},
 		{"a server with a handshake that must have none", "2026-07-28", older, "correct or remove mcpServers.web.protocol"},
-		{"a server that nods at everything", "auto", nodding(goodServer()), "2025-11-25"},
+		{"a server that nods at everything", "auto", emptyDiscover(goodServer()), "2025-11-25"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cfg := overHTTP(serveHTTP(t, tc.handler).URL)
@@ -51,8 +51,8 @@ func TestProtocol_OverHTTP(t *testing.T) {
 	}
 }
 
-// nodding answers server/discover with an empty object, and supports the handshake.
-func nodding(s *server.MCPServer) http.Handler {
+// emptyDiscover answers server/discover with an empty object, and supports the handshake.
+func emptyDiscover(s *server.MCPServer) http.Handler {
 	inner := server.NewStreamableHTTPServer(s, server.WithStateful(true))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

@@ -36,8 +36,8 @@ func TestTurn_egress(t *testing.T) {
 		{"of trusted servers alone", `{"q":"` + secret + `"}`, schemas.ToolRules{}, flow(trusted(vault)), false},
 		{"a short run", `{"q":"SECRET-7731"}`, schemas.ToolRules{}, flow(vault, mail), false},
 		{"the scheme of an address", `{"url":"https://www.a.example"}`, schemas.ToolRules{}, flow(toolhandler.Reading{Server: "mail", Text: "https://www.other.example"}), false},
-		{"the person's own words", `{"q":"` + secret + `"}`, schemas.ToolRules{}, said("look for "+secret, vault, mail), false},
-		{"beside the person's own words", `{"q":"look for ` + secret + `"}`, schemas.ToolRules{}, said("look for 7731", vault, mail), true},
+		{"the person's own words", `{"q":"` + secret + `"}`, schemas.ToolRules{}, withWords("look for "+secret, vault, mail), false},
+		{"beside the person's own words", `{"q":"look for ` + secret + `"}`, schemas.ToolRules{}, withWords("look for 7731", vault, mail), true},
 		{"what the server itself said", `{"q":"` + secret + `"}`, schemas.ToolRules{}, flow(vault, toolhandler.Reading{Server: "web", Text: "x " + secret}), false},
 		{"the rule says that nothing leaves", `{"q":"` + secret + `"}`, schemas.ToolRules{NoEgress: true}, flow(vault, mail), false},
 		{"allowed", `{"q":"` + secret + `"}`, schemas.ToolRules{Policy: schemas.PolicyAllow}, flow(vault, mail), false},
@@ -59,7 +59,7 @@ func flow(readings ...toolhandler.Reading) toolhandler.Flow {
 	return toolhandler.Flow{Readings: readings}
 }
 
-func said(words string, readings ...toolhandler.Reading) toolhandler.Flow {
+func withWords(words string, readings ...toolhandler.Reading) toolhandler.Flow {
 	return toolhandler.Flow{Readings: readings, Words: []string{words}}
 }
 

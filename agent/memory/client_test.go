@@ -69,8 +69,8 @@ func begin(t *testing.T, c *memory.Client, id, key string) schemas.Opening {
 	return o
 }
 
-// look opens a turn and releases the conversation again.
-func look(t *testing.T, c *memory.Client, id, key string) schemas.Opening {
+// peek opens a turn and releases the conversation again.
+func peek(t *testing.T, c *memory.Client, id, key string) schemas.Opening {
 	t.Helper()
 	o := begin(t, c, id, key)
 	if o.Finished == nil {

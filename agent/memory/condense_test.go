@@ -20,9 +20,9 @@ func chatter(lang string) string {
 	return strings.TrimSpace(strings.Repeat(line, 4<<10/len(line)))
 }
 
-// condensed returns the summary of a conversation whose exchanges have the given pieces, with the
+// condensedSummary returns the summary of a conversation whose exchanges have the given pieces, with the
 // given function as the condensing model.
-func condensed(t *testing.T, lang string, pieces []string, condense func(context.Context, string, string) (string, error)) string {
+func condensedSummary(t *testing.T, lang string, pieces []string, condense func(context.Context, string, string) (string, error)) string {
 	t.Helper()
 	c := fresh(t)
 	next := 0
@@ -47,7 +47,7 @@ func condensed(t *testing.T, lang string, pieces []string, condense func(context
 			t.Fatal(err)
 		}
 	}
-	o := look(t, c, "chat_a", "")
+	o := peek(t, c, "chat_a", "")
 	if want := int64(2 * len(pieces)); o.Covers != want {
 		t.Errorf("the summary covers %d, want %d", o.Covers, want)
 	}
@@ -85,7 +85,7 @@ func TestWorker_CondenseKeepsFacts(t *testing.T) {
 		} {
 			t.Run(lang+" "+name, func(t *testing.T) {
 				asked := ""
-				got := condensed(t, lang, old, func(_ context.Context, l, summary string) (string, error) {
+				got := condensedSummary(t, lang, old, func(_ context.Context, l, summary string) (string, error) {
 					asked = l
 					if want := strings.Join(old, "\n\n"); summary != want {
 						t.Errorf("asked to condense %d bytes, want %d", len(summary), len(want))
@@ -123,7 +123,7 @@ func onlyKnown(short, old string) string {
 func TestWorker_CondenseTakesOtherWords(t *testing.T) {
 	short := "Nguyen Van An, 34 years, was told how to brush. The patient is allergic to penicillin."
 	old := []string{"Nguyen Van An is 34 years old. The patient is allergic to penicillin.", chatter("en"), chatter("en")}
-	got := condensed(t, "en", old, func(context.Context, string, string) (string, error) { return short, nil })
+	got := condensedSummary(t, "en", old, func(context.Context, string, string) (string, error) { return short, nil })
 	if got != short {
 		t.Errorf("got %q", got)
 	}
@@ -141,7 +141,7 @@ func TestWorker_CondenseRejects(t *testing.T) {
 		"a fault":            func(context.Context, string, string) (string, error) { return "half", errors.New("no model") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := condensed(t, "en", old, condense); got != long {
+			if got := condensedSummary(t, "en", old, condense); got != long {
 				t.Errorf("%d bytes, want the old %d", len(got), len(long))
 			}
 		})
@@ -155,14 +155,14 @@ func TestWorker_CondensesNowAndThen(t *testing.T) {
 	count := func(_ context.Context, _, s string) (string, error) { asked++; return s, nil }
 	small := chatter("en")[:600]
 	pieces := []string{chatter("en")}
-	condensed(t, "en", pieces, count)
+	condensedSummary(t, "en", pieces, count)
 	if asked != 0 {
 		t.Error("condensed within the budget")
 	}
 	for range 10 {
 		pieces = append(pieces, small)
 	}
-	condensed(t, "en", pieces, count)
+	condensedSummary(t, "en", pieces, count)
 	if asked < 2 || asked > 4 {
 		t.Errorf("asked %d times over 4 KiB above the budget", asked)
 	}

@@ -228,7 +228,7 @@ func TestClient_Opening(t *testing.T) {
 		}
 	}
 	second, third := schemas.Piece{Seq: 4, Text: "P2"}, schemas.Piece{Seq: 6, Text: "P3", Condensed: "all"}
-	check(look(t, c, "c", ""), "general", "t3", "all", 6, []schemas.Piece{second, third}, "two", "second", "and?", "third")
+	check(peek(t, c, "c", ""), "general", "t3", "all", 6, []schemas.Piece{second, third}, "two", "second", "and?", "third")
 	o, err := c.Begin(t.Context(), memory.BeginRequest{ConversationID: "c", Parent: new("t2")})
 	if err != nil {
 		t.Fatal(err)
@@ -236,11 +236,13 @@ func TestClient_Opening(t *testing.T) {
 	check(o, "dental", "t2", "P1\n\nP2", 4, []schemas.Piece{second}, "two", "second")
 }
 
-// earlier is an earlier version of the server, which answers the request for a turn with its own
+// olderServer is an earlier version of the server, which answers the request for a turn with its own
 // error.
-type earlier struct{}
+type olderServer struct{}
 
-func (earlier) Request(context.Context, string, string, any, any) error { return unknownMethodError{} }
+func (olderServer) Request(context.Context, string, string, any, any) error {
+	return unknownMethodError{}
+}
 
 type unknownMethodError struct{}
 
@@ -264,7 +266,7 @@ func TestClient_TurnByItsID(t *testing.T) {
 	if err := c.Release(t.Context(), o.Lease); err != nil {
 		t.Fatal(err)
 	}
-	old, err := memory.New(earlier{})
+	old, err := memory.New(olderServer{})
 	if err != nil {
 		t.Fatal(err)
 	}

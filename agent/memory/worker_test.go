@@ -63,7 +63,7 @@ func newWorker(t *testing.T, c *memory.Client, s *summariser) *memory.Worker {
 // wantSummary compares the summary and the last message that it covers.
 func wantSummary(t *testing.T, c *memory.Client, id, summary string, covers int64) {
 	t.Helper()
-	o := look(t, c, id, "")
+	o := peek(t, c, id, "")
 	if o.Summary != summary || o.Covers != covers {
 		t.Errorf("%s: summary %q covers %d, want %q covers %d", id, o.Summary, o.Covers, summary, covers)
 	}

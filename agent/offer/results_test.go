@@ -13,7 +13,7 @@ import (
 	"molar/schemas"
 )
 
-func kept(t *testing.T, bytes int) (*offer.Kept, func(name, args string) (string, bool)) {
+func newKept(t *testing.T, bytes int) (*offer.Kept, func(name, args string) (string, bool)) {
 	t.Helper()
 	k := offer.NewKept(offer.ResultsConfig{Bytes: bytes, Resource: func(_ context.Context, server, uri string) (string, []schemas.Part, error) {
 		if uri == "file:///gone" {
@@ -37,7 +37,7 @@ func kept(t *testing.T, bytes int) (*offer.Kept, func(name, args string) (string
 	}
 }
 
-func wanted(k *offer.Kept) string {
+func wantedNames(k *offer.Kept) string {
 	var names []string
 	for _, tool := range k.Wanted() {
 		names = append(names, tool.Name)
@@ -49,7 +49,7 @@ func wanted(k *offer.Kept) string {
 // whole.
 func TestReadResult_givesTheWhole(t *testing.T) {
 	const bytes = 300
-	k, call := kept(t, bytes)
+	k, call := newKept(t, bytes)
 	var whole strings.Builder
 	for i := range 200 {
 		fmt.Fprintf(&whole, "hàng thứ %d;", i)
@@ -60,12 +60,12 @@ func TestReadResult_givesTheWhole(t *testing.T) {
 	}
 	long := schemas.ToolResult{ID: "c1", Server: "s", Output: output}
 	k.Add(schemas.ToolResult{ID: "c0", Server: "s", Output: json.RawMessage(`"short"`)})
-	if wanted(k) != "" {
-		t.Errorf("nothing was cut, and %s is wanted", wanted(k))
+	if wantedNames(k) != "" {
+		t.Errorf("nothing was cut, and %s is wanted", wantedNames(k))
 	}
 	k.Add(long)
-	if wanted(k) != offer.ReadResult {
-		t.Errorf("wanted %q", wanted(k))
+	if wantedNames(k) != offer.ReadResult {
+		t.Errorf("wanted %q", wantedNames(k))
 	}
 	shown := prompts.Results([]schemas.ToolResult{long}, bytes).Parts[0].Text
 	head, mark, _ := strings.Cut(shown, "\n… (")
@@ -99,15 +99,15 @@ func TestReadResult_givesTheWhole(t *testing.T) {
 
 // Only a resource that a result named is read, and from the server that named it first.
 func TestReadResource(t *testing.T) {
-	k, call := kept(t, 300)
+	k, call := newKept(t, 300)
 	link := func(uri string) []schemas.ResourceLink { return []schemas.ResourceLink{{URI: uri}} }
 	k.Add(
 		schemas.ToolResult{ID: "1", Server: "files", Output: json.RawMessage(`"x"`), Resources: link("file:///a")},
 		schemas.ToolResult{ID: "2", Server: "web", Output: json.RawMessage(`"x"`), Resources: link("file:///a")},
 		schemas.ToolResult{ID: "3", Server: "web", Output: json.RawMessage(`"x"`), Resources: link("file:///gone")},
 	)
-	if wanted(k) != offer.ReadResource {
-		t.Errorf("wanted %q", wanted(k))
+	if wantedNames(k) != offer.ReadResource {
+		t.Errorf("wanted %q", wantedNames(k))
 	}
 	if text, failed := call(offer.ReadResource, `{"uri":"file:///a"}`); failed || text != "the text of file:///a from files" {
 		t.Errorf("got %q, %v", text, failed)

@@ -19,8 +19,8 @@ const (
 
 func dentalDetector() *subject.Detector { return subject.NewDetector(subject.Dental()) }
 
-// now returns messages of people who need help at once, by the kind that must be detected.
-func now() map[string][]string {
+// emergencies returns messages of people who need help at once, by the kind that must be detected.
+func emergencies() map[string][]string {
 	return map[string][]string{
 		infection: {
 			"Má em sưng to và sốt 39 độ từ tối qua",
@@ -148,9 +148,9 @@ func now() map[string][]string {
 	}
 }
 
-// notNow returns ordinary questions, and messages that deny an emergency, assume one
+// nonEmergencies returns ordinary questions, and messages that deny an emergency, assume one
 // hypothetically, ask about one in general or describe one that is over.
-func notNow() []string {
+func nonEmergencies() []string {
 	return []string{
 		// Ordinary questions.
 		"Một ngày nên đánh răng bao nhiêu lần?", "Bao lâu nên thay bàn chải một lần?", "Niềng răng mất bao lâu?",
@@ -205,7 +205,7 @@ func notNow() []string {
 func TestDetector_Find_now(t *testing.T) {
 	d := dentalDetector()
 	n := 0
-	for kind, texts := range now() {
+	for kind, texts := range emergencies() {
 		for _, text := range texts {
 			n++
 			if got := d.Find(text, ""); !slices.Contains(got, kind) {
@@ -213,7 +213,7 @@ func TestDetector_Find_now(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range laterNow() {
+	for _, text := range laterEmergencies() {
 		if d.Find(text, "") == nil {
 			t.Errorf("%q: nothing found", text)
 		}
@@ -225,12 +225,12 @@ func TestDetector_Find_now(t *testing.T) {
 
 func TestDetector_Find_notNow(t *testing.T) {
 	d := dentalDetector()
-	for _, text := range append(notNow(), laterNotNow()...) {
+	for _, text := range append(nonEmergencies(), laterNonEmergencies()...) {
 		if got := d.Find(text, ""); len(got) > 0 {
 			t.Errorf("%q: false alarm %q", text, got)
 		}
 	}
-	if n := len(notNow()); n < 60 {
+	if n := len(nonEmergencies()); n < 60 {
 		t.Errorf("only %d lines", n)
 	}
 }

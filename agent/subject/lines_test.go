@@ -1,8 +1,8 @@
 package subject_test
 
-// laterNow and laterNotNow were written after the rules, to measure how well they generalise; the
+// laterEmergencies and laterNotNow were written after the rules, to measure how well they generalise; the
 // rules have been corrected for them since.
-func laterNow() []string {
+func laterEmergencies() []string {
 	return []string{
 		"Bác sĩ ơi cứu với, con em ngã gãy răng văng ra ngoài rồi",
 		"Sau nhổ răng 2 ngày em bị sốt cao và má sưng to dần",
@@ -33,7 +33,7 @@ func laterNow() []string {
 	}
 }
 
-func laterNotNow() []string {
+func laterNonEmergencies() []string {
 	return []string{
 		"Sưng nướu có nên chườm nóng không?",
 		"Nên chườm lạnh hay chườm nóng khi sưng?",

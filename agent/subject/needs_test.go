@@ -21,7 +21,7 @@ func followUps() []string {
 	}
 }
 
-func aboutTheTalk() []string {
+func aboutConversation() []string {
 	return []string{
 		"answer in English please", "what did I ask first?", "make it shorter please", "nói ngắn gọn hơn", "dịch sang tiếng Anh",
 		"noi lai don gian hon", "tóm tắt lại giúp em", "câu đầu tiên em hỏi là gì", "can you say that again in simpler words",
@@ -32,7 +32,7 @@ func aboutTheTalk() []string {
 func TestNeeds_FromGeneralSignsAlone(t *testing.T) {
 	for want, texts := range map[subject.Needs][]string{
 		subject.FollowUp:  followUps(),
-		subject.AboutTalk: aboutTheTalk(),
+		subject.AboutTalk: aboutConversation(),
 		subject.Shift:     {"What about tulips?", "thế còn xe đạp thì sao", "and for tomatoes?"},
 		subject.StandsAlone: {
 			"How often should I water tomatoes?", "My printer broke, how do I fix it?", "Cây chanh bị vàng lá phải làm sao?",
@@ -81,7 +81,7 @@ func TestNeeds_OfATopic(t *testing.T) {
 	g := dental(t)
 	for want, texts := range map[subject.Needs][]string{
 		subject.FollowUp:    followUps(),
-		subject.AboutTalk:   append(aboutTheTalk(), "hello", "cảm ơn bác sĩ"),
+		subject.AboutTalk:   append(aboutConversation(), "hello", "cảm ơn bác sĩ"),
 		subject.Shift:       {"What about implants?", "còn răng khôn thì sao?"},
 		subject.StandsAlone: {"Why do teeth hurt?", "tai sao rang bi dau", "Răng sứ loại nào bền nhất?", "How do I clean partial dentures?"},
 	} {
@@ -89,7 +89,7 @@ func TestNeeds_OfATopic(t *testing.T) {
 			if got := g.Quick(text).Needs; got != want {
 				t.Errorf("%q needs %q, want %q", text, got, want)
 			}
-			if got := g.Decide(t.Context(), after(question(text, "en")), says("YES")).Needs; got != want {
+			if got := g.Decide(t.Context(), afterExchange(question(text, "en")), says("YES")).Needs; got != want {
 				t.Errorf("%q needs %q behind an exchange, want %q", text, got, want)
 			}
 		}
@@ -98,8 +98,8 @@ func TestNeeds_OfATopic(t *testing.T) {
 
 // A question about the conversation itself passes after an exchange, without a judge.
 func TestNeeds_TalkPassesBehindAnExchange(t *testing.T) {
-	for _, text := range aboutTheTalk() {
-		if v := dental(t).Decide(t.Context(), after(question(text, "en")), says("NO")); !v.Pass || !v.Sure {
+	for _, text := range aboutConversation() {
+		if v := dental(t).Decide(t.Context(), afterExchange(question(text, "en")), says("NO")); !v.Pass || !v.Sure {
 			t.Errorf("%q: got %+v", text, v)
 		}
 	}

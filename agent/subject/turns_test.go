@@ -10,21 +10,21 @@ import (
 	"molar/agent/subject"
 )
 
-// turned is an exchange on a topic, and possible next messages: on the topic, and off it.
-type turned struct {
+// nextMessages is an exchange on a topic, and possible next messages: on the topic, and off it.
+type nextMessages struct {
 	Topic, Question, Answer string
 	On, Off                 []string
 }
 
-func readTurns(t *testing.T) []turned {
+func readTurns(t *testing.T) []nextMessages {
 	t.Helper()
 	data, err := os.ReadFile("testdata/turns.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []turned
+	var all []nextMessages
 	for line := range strings.Lines(string(data)) {
-		var x turned
+		var x nextMessages
 		if err := json.Unmarshal([]byte(line), &x); err != nil {
 			t.Fatalf("line %q: %v", line, err)
 		}

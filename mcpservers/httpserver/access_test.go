@@ -31,8 +31,8 @@ func keys() (*httpguard.Keyring, []httpguard.Key) {
 	return ring, all
 }
 
-// as calls a method at /jsonrpc with a key and returns the answer.
-func as(t testing.TB, url, key, method, params string) string {
+// callAs calls a method at /jsonrpc with a key and returns the answer.
+func callAs(t testing.TB, url, key, method, params string) string {
 	t.Helper()
 	body := `{"jsonrpc":"2.0","id":1,"method":"memory-server/` + method + `","params":` + params + `}`
 	status, _, answer := send(t, http.MethodPost, url+"/jsonrpc", body, "Authorization", "Bearer "+key)
@@ -70,10 +70,10 @@ func TestKeys_SeeTheirOwnConversations(t *testing.T) {
 	ring, _ := keys()
 	url := start(t, httpserver.Config{Keys: ring})
 	add := func(key, text string) {
-		as(t, url, key, "memory/add_message", `{"conversation_id":"theirs","role":"user","content":"`+text+`"}`)
+		callAs(t, url, key, "memory/add_message", `{"conversation_id":"theirs","role":"user","content":"`+text+`"}`)
 	}
 	add("ann", "ANN-SECRET")
-	as(t, url, "ann", "memory/set_summary", `{"conversation_id":"theirs","summary":"ANN-SECRET"}`)
+	callAs(t, url, "ann", "memory/set_summary", `{"conversation_id":"theirs","summary":"ANN-SECRET"}`)
 	for _, try := range [][2]string{
 		{"memory/get_context", `{"conversation_id":"ID"}`},
 		{"memory/get_all_messages", `{"conversation_id":"ID"}`},
@@ -90,28 +90,28 @@ func TestKeys_SeeTheirOwnConversations(t *testing.T) {
 		{"resources/list", `{}`},
 		{"resources/read", `{"uri":"memory://conversation/ID"}`},
 	} {
-		foreign := as(t, url, "bob", try[0], strings.ReplaceAll(try[1], "ID", "theirs"))
-		unknown := as(t, url, "bob", try[0], strings.ReplaceAll(try[1], "ID", "unknown"))
+		foreign := callAs(t, url, "bob", try[0], strings.ReplaceAll(try[1], "ID", "theirs"))
+		unknown := callAs(t, url, "bob", try[0], strings.ReplaceAll(try[1], "ID", "unknown"))
 		if strings.ReplaceAll(unknown, "unknown", "theirs") != foreign ||
 			strings.Contains(foreign, "SECRET") {
 			t.Errorf("%s: the id of another key answers %s, an unknown one %s", try[0], foreign, unknown)
 		}
 	}
 	// Using the same id creates a second conversation, which is bob's.
-	as(t, url, "bob", "memory/get_or_create", `{"conversation_id":"theirs"}`)
-	begun := as(t, url, "bob", "memory/begin_turn", `{"conversation_id":"theirs"}`)
+	callAs(t, url, "bob", "memory/get_or_create", `{"conversation_id":"theirs"}`)
+	begun := callAs(t, url, "bob", "memory/begin_turn", `{"conversation_id":"theirs"}`)
 	if strings.Contains(begun, "SECRET") {
 		t.Errorf("begin_turn: %s", begun)
 	}
 	add("bob", "from bob")
-	if got := as(t, url, "ann", "memory/get_all_messages", `{"conversation_id":"theirs"}`); !strings.Contains(got, "ANN-SECRET") || strings.Contains(got, "bob") {
+	if got := callAs(t, url, "ann", "memory/get_all_messages", `{"conversation_id":"theirs"}`); !strings.Contains(got, "ANN-SECRET") || strings.Contains(got, "bob") {
 		t.Errorf("ann reads %s", got)
 	}
-	if got := as(t, url, "bob", "memory/get_all_messages", `{"conversation_id":"theirs"}`); strings.Contains(got, "SECRET") || !strings.Contains(got, "from bob") {
+	if got := callAs(t, url, "bob", "memory/get_all_messages", `{"conversation_id":"theirs"}`); strings.Contains(got, "SECRET") || !strings.Contains(got, "from bob") {
 		t.Errorf("bob reads %s", got)
 	}
 	for _, path := range []string{"/servers", "/servers/memory-server/capabilities"} {
-		as(t, url, "ann", "memory/get_or_create", `{"conversation_id":"only-anns"}`)
+		callAs(t, url, "ann", "memory/get_or_create", `{"conversation_id":"only-anns"}`)
 		if _, _, answer := send(t, http.MethodGet, url+path, "", "X-Api-Key", "bob"); strings.Contains(answer, "only-anns") || !strings.Contains(answer, "memory://conversation/theirs") {
 			t.Errorf("GET %s: %s", path, answer)
 		}
@@ -121,29 +121,29 @@ func TestKeys_SeeTheirOwnConversations(t *testing.T) {
 func TestKeys_OnlyAHostNamesOwners(t *testing.T) {
 	ring, _ := keys()
 	url := start(t, httpserver.Config{Keys: ring})
-	as(t, url, "ann", "memory/add_message", `{"conversation_id":"c","role":"user","content":"hello"}`)
+	callAs(t, url, "ann", "memory/add_message", `{"conversation_id":"c","role":"user","content":"hello"}`)
 	for _, owner := range []string{"k_ann", "", "x"} {
-		got := as(t, url, "host", "memory/get_all_messages", `{"conversation_id":"c","owner":"`+owner+`"}`)
+		got := callAs(t, url, "host", "memory/get_all_messages", `{"conversation_id":"c","owner":"`+owner+`"}`)
 		if strings.Contains(got, "hello") != (owner != "x") {
 			t.Errorf("a host for %q reads %s", owner, got)
 		}
 	}
-	if got := as(t, url, "bob", "memory/get_all_messages", `{"conversation_id":"c","owner":"k_ann"}`); !strings.Contains(got, "-32602") || !strings.Contains(got, "scope host") {
+	if got := callAs(t, url, "bob", "memory/get_all_messages", `{"conversation_id":"c","owner":"k_ann"}`); !strings.Contains(got, "-32602") || !strings.Contains(got, "scope host") {
 		t.Errorf("bob for ann: %s", got)
 	}
 	for _, owner := range []string{"k_bob", ""} { // a host that uses a plain key sends no owner
-		if got := as(t, url, "bob", "memory/get_all_messages", `{"conversation_id":"c","owner":"`+owner+`"}`); !strings.Contains(got, `"messages":[]`) {
+		if got := callAs(t, url, "bob", "memory/get_all_messages", `{"conversation_id":"c","owner":"`+owner+`"}`); !strings.Contains(got, `"messages":[]`) {
 			t.Errorf("bob for %q: %s", owner, got)
 		}
 	}
-	if got := as(t, url, "ann", "memory/claim_summaries", `{}`); !strings.Contains(got, "-32600") || !strings.Contains(got, "scope host") {
+	if got := callAs(t, url, "ann", "memory/claim_summaries", `{}`); !strings.Contains(got, "-32600") || !strings.Contains(got, "scope host") {
 		t.Errorf("ann claims summaries: %s", got)
 	}
-	if got := as(t, url, "host", "memory/claim_summaries", `{}`); !strings.Contains(got, "items") {
+	if got := callAs(t, url, "host", "memory/claim_summaries", `{}`); !strings.Contains(got, "items") {
 		t.Errorf("a host claims summaries: %s", got)
 	}
 	for _, params := range []string{`[]`, `{"conversation_id":"c","owner":1}`, `{"conversation_id":"c","Owner":"k_ann"}`} {
-		if got := as(t, url, "bob", "memory/get_all_messages", params); !strings.Contains(got, "-32602") {
+		if got := callAs(t, url, "bob", "memory/get_all_messages", params); !strings.Contains(got, "-32602") {
 			t.Errorf("%s: %s", params, got)
 		}
 	}
@@ -177,18 +177,18 @@ func read(t *testing.T, c *client.Client, uri string) (string, error) {
 func TestKeys_PromptsOverJSONRPC(t *testing.T) {
 	ring, _ := keys()
 	url := start(t, httpserver.Config{Keys: ring})
-	as(t, url, "ann", "memory/add_message", `{"conversation_id":"c","role":"user","content":"ANN-SECRET"}`)
-	if list := as(t, url, "bob", "prompts/list", `{}`); !strings.Contains(list, "summarise-conversation") || !strings.Contains(list, "dental-consult") {
+	callAs(t, url, "ann", "memory/add_message", `{"conversation_id":"c","role":"user","content":"ANN-SECRET"}`)
+	if list := callAs(t, url, "bob", "prompts/list", `{}`); !strings.Contains(list, "summarise-conversation") || !strings.Contains(list, "dental-consult") {
 		t.Errorf("the list is %s", list)
 	}
 	const get = `{"name":"summarise-conversation","arguments":{"conversation_id":"c"}}`
-	if got := as(t, url, "ann", "prompts/get", get); !strings.Contains(got, "ANN-SECRET") {
+	if got := callAs(t, url, "ann", "prompts/get", get); !strings.Contains(got, "ANN-SECRET") {
 		t.Errorf("ann gets %s", got)
 	}
-	if got := as(t, url, "bob", "prompts/get", get); strings.Contains(got, "ANN-SECRET") || !strings.Contains(got, "-32602") {
+	if got := callAs(t, url, "bob", "prompts/get", get); strings.Contains(got, "ANN-SECRET") || !strings.Contains(got, "-32602") {
 		t.Errorf("bob gets %s", got)
 	}
-	if got := as(t, url, "bob", "prompts/get", `{"name":"summarise-conversation","arguments":{"conversation_id":"c"},"owner":"k_ann"}`); strings.Contains(got, "ANN-SECRET") {
+	if got := callAs(t, url, "bob", "prompts/get", `{"name":"summarise-conversation","arguments":{"conversation_id":"c"},"owner":"k_ann"}`); strings.Contains(got, "ANN-SECRET") {
 		t.Errorf("bob gets as ann: %s", got)
 	}
 }
@@ -206,9 +206,9 @@ func TestKeys_OverMCP(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	as(t, url, "ann", "memory/add_message", `{"conversation_id":"c","role":"user","content":"ANN-SECRET"}`)
+	callAs(t, url, "ann", "memory/add_message", `{"conversation_id":"c","role":"user","content":"ANN-SECRET"}`)
 	hear(t, annHeard)
-	as(t, url, "host", "memory/add_message", `{"conversation_id":"c","role":"user","content":"x","owner":"k_ann"}`)
+	callAs(t, url, "host", "memory/add_message", `{"conversation_id":"c","role":"user","content":"x","owner":"k_ann"}`)
 	hear(t, annHeard)
 
 	if got, err := read(t, ann, "memory://conversation/c"); err != nil || !strings.Contains(got, "ANN-SECRET") {

@@ -31,7 +31,7 @@ func TestAnswers_FitIntoOne(t *testing.T) {
 				Partial  bool
 				Messages []struct{ Content string }
 			}
-			answer := fitting(t, d, "memory/begin_turn", `{"conversation_id":"c"}`)
+			answer := callFitting(t, d, "memory/begin_turn", `{"conversation_id":"c"}`)
 			if err := json.Unmarshal(answer, &next); err != nil {
 				t.Fatal(err)
 			}
@@ -43,7 +43,7 @@ func TestAnswers_FitIntoOne(t *testing.T) {
 					t.Errorf("a message of %d bytes is none of the start of the text", len(m.Content))
 				}
 			}
-			if claimed := fitting(t, d, "memory/claim_summaries", `{}`); !strings.Contains(string(claimed), `"seq":2`) {
+			if claimed := callFitting(t, d, "memory/claim_summaries", `{}`); !strings.Contains(string(claimed), `"seq":2`) {
 				t.Errorf("claimed %.200s", claimed)
 			}
 			if got, _ := pages(t, d, "c", 1000); len(got) != 2 || got[0] != content || got[1] != content {
@@ -59,7 +59,7 @@ func TestAnswers_ManyShortMessages(t *testing.T) {
 	for range 480 {
 		add(t, d, "c", strings.Repeat("x", 1000)) // 480 kB of text
 	}
-	answer := fitting(t, d, "memory/begin_turn", `{"conversation_id":"c"}`)
+	answer := callFitting(t, d, "memory/begin_turn", `{"conversation_id":"c"}`)
 	if !strings.Contains(string(answer), `"partial":true`) || !strings.Contains(string(answer), `"seq":480`) {
 		t.Errorf("%d bytes: %.200s", len(answer), answer)
 	}
@@ -76,8 +76,8 @@ func TestSetSummary_RefusesABook(t *testing.T) {
 	}
 }
 
-// fitting calls a method and fails if the answer is too long.
-func fitting(t *testing.T, d *mcpservers.Dispatcher, method, params string) json.RawMessage {
+// callFitting calls a method and fails if the answer is too long.
+func callFitting(t *testing.T, d *mcpservers.Dispatcher, method, params string) json.RawMessage {
 	t.Helper()
 	answer := d.Handle(t.Context(), "s", json.RawMessage(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)))
 	if len(answer) > mostAnswer {

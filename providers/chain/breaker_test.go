@@ -215,7 +215,7 @@ func TestBreaker_OneTrialAtATime(t *testing.T) {
 
 		routes := []providers.Route{pick(t, c, chain.Want{}), pick(t, c, chain.Want{}), pick(t, c, chain.Want{})}
 		ctx, cancel := context.WithCancel(t.Context())
-		results := make(chan heard, 2)
+		results := make(chan outcome, 2)
 		go func() { results <- call(ctx, routes[0], providers.PassAnswer) }()
 		synctest.Wait()
 		if got := call(t.Context(), routes[1], providers.PassAnswer); got.text != "from ollama" || !strings.Contains(got.switched[0].Why, "another call tries") {

@@ -80,16 +80,16 @@ func candidates(scripts ...*scripted) map[string]chain.Candidate {
 
 func script(name string, replies ...reply) *scripted { return &scripted{name: name, replies: replies} }
 
-// heard is the outcome of a call.
-type heard struct {
+// outcome is the outcome of a call.
+type outcome struct {
 	text     string
 	switched []providers.Switch
 	at       int // the chunk of the last switch
 	err      error
 }
 
-func call(ctx context.Context, route providers.Route, pass providers.Pass) heard {
-	var h heard
+func call(ctx context.Context, route providers.Route, pass providers.Pass) outcome {
+	var h outcome
 	n := 0
 	for chunk, err := range route.Provider.Stream(ctx, providers.Request{Pass: pass, Model: route.Model}) {
 		if err != nil {

@@ -20,15 +20,15 @@ type try struct {
 	takes  time.Duration
 }
 
-// tried is a provider whose calls follow a script, repeating the last try.
-type tried struct {
+// retriedProvider is a provider whose calls follow a script, repeating the last try.
+type retriedProvider struct {
 	script []try
 	calls  []providers.Request
 }
 
-func (p *tried) Name() string { return "tried" }
+func (p *retriedProvider) Name() string { return "tried" }
 
-func (p *tried) Stream(_ context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
+func (p *retriedProvider) Stream(_ context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		do := p.script[min(len(p.calls), len(p.script)-1)]
 		p.calls = append(p.calls, req)
@@ -89,7 +89,7 @@ func TestAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p := &tried{script: c.script}
+				p := &retriedProvider{script: c.script}
 				start := time.Now()
 				var last error
 				tokens, notes := 0, 0

@@ -17,25 +17,25 @@ const (
 	sensitive = "Short pain comes with cold drinks. Use a paste for sensitive teeth. See a dentist when it does not pass."
 	cold      = "Title: Teeth that are sensitive to cold (Guide)\nContent: " + sensitive + "\nLink: https://a.example" +
 		"\n---\nTitle: Costs of treatment\nContent: The price depends on the clinic.\n---\nTitle: Whitening\nContent: Bleach makes teeth lighter."
-	toldCold = "Teeth that are sensitive to cold (Guide): " + sensitive + "\n\n1. https://a.example"
-	braces   = `{"results":[{"title":"Braces","content":"Braces take two years.","score":1},{"title":"Extraction","content":"It hurts little to have a tooth out.","score":SCORE}]}`
-	teething = "Teething: it does not cause a high fever."
-	hold     = "What I said before still holds"
-	holdVI   = "đã nói ở trên vẫn đúng"
-	none     = "I found nothing that I could quote"
-	news     = "may not be enough"
-	newsVI   = "có thể chưa đủ"
+	earlierCold = "Teeth that are sensitive to cold (Guide): " + sensitive + "\n\n1. https://a.example"
+	braces      = `{"results":[{"title":"Braces","content":"Braces take two years.","score":1},{"title":"Extraction","content":"It hurts little to have a tooth out.","score":SCORE}]}`
+	teething    = "Teething: it does not cause a high fever."
+	hold        = "What I said before still holds"
+	holdVI      = "đã nói ở trên vẫn đúng"
+	none        = "I found nothing that I could quote"
+	news        = "may not be enough"
+	newsVI      = "có thể chưa đủ"
 )
 
-// said is a message, the result that code looked up for it, and the previous answer.
-type said struct {
+// answerCase is a message, the result that code looked up for it, and the previous answer.
+type answerCase struct {
 	lang, about, question, before, found string
 	failed                               bool
 	want                                 string
 	absent                               []string
 }
 
-func (s said) request() providers.Request {
+func (s answerCase) request() providers.Request {
 	var req providers.Request
 	if s.before != "" {
 		req.Messages = []schemas.Message{schemas.Text(schemas.RoleUser, "An older question"), schemas.Text(schemas.RoleAssistant, s.before)}
@@ -61,18 +61,18 @@ func output(s string) json.RawMessage {
 // by name.
 func TestAnswer_aboutASubject(t *testing.T) {
 	setup := []string{"KEY", "Ollama", "guide", "no route", "model"}
-	for _, s := range []said{
+	for _, s := range []answerCase{
 		{"en", about, "How do I brush my teeth at night?", "", brushing, false, "Brushing: Brush twice a day.\n\nAlso found: Other\n\n(This is quoted", []string{"score", "https://", "Nothing of interest"}},
 		{"vi", about, "Đánh răng thế nào?", "", brushing, false, "Cũng tìm thấy: Other\n\n(Nội dung trên được trích nguyên văn", nil},
 		{"en", about, "What hurts with cold drinks?", "", cold, false, "Teeth that are sensitive to cold (Guide): " + sensitive + "\n\nAlso found: Costs of treatment; Whitening", []string{"Title", "Link", "---"}},
 		{"en", about, "How do I brush my teeth at night?", "", "", false, none, nil},
 		{"vi", about, "Đánh răng ban đêm thế nào?", "", "no route", true, "Mình chưa tìm được gì", nil},
 
-		{"en", about, "Do I have to see a dentist?", toldCold, cold, false, "See a dentist when it does not pass.", []string{"Short pain"}},
-		{"en", about, "What is the price?", toldCold, cold, false, "Costs of treatment: The price depends on the clinic.\n\nAlso found: Whitening", []string{"Short pain"}},
-		{"en", about, "Is the cold bad?", toldCold, cold, false, "Short pain comes with cold drinks.", []string{"See a dentist"}},
-		{"en", about, "And tomorrow?", toldCold, cold, false, hold, []string{"Bleach"}},
-		{"en", about, "Tell me about sensitive teeth once more", toldCold, cold, false, sensitive, []string{"still holds"}},
+		{"en", about, "Do I have to see a dentist?", earlierCold, cold, false, "See a dentist when it does not pass.", []string{"Short pain"}},
+		{"en", about, "What is the price?", earlierCold, cold, false, "Costs of treatment: The price depends on the clinic.\n\nAlso found: Whitening", []string{"Short pain"}},
+		{"en", about, "Is the cold bad?", earlierCold, cold, false, "Short pain comes with cold drinks.", []string{"See a dentist"}},
+		{"en", about, "And tomorrow?", earlierCold, cold, false, hold, []string{"Bleach"}},
+		{"en", about, "Tell me about sensitive teeth once more", earlierCold, cold, false, sensitive, []string{"still holds"}},
 		// A shared word leads to another subject, unless that passage was found with nearly the
 		// same score.
 		{"en", about, "does it hurt?", "Braces: Braces take two years.", strings.Replace(braces, "SCORE", "0.9", 1), false, "It hurts little", nil},
@@ -130,7 +130,7 @@ func TestAnswer_aboutASubject(t *testing.T) {
 
 // A question without a subject gets the answer that there is no model, and how to get one.
 func TestAnswer_saysThatItIsNoModel(t *testing.T) {
-	found := said{question: "What helps against plaque?", found: "Title: Plaque\nContent: Floss daily.", before: "An older answer"}
+	found := answerCase{question: "What helps against plaque?", found: "Title: Plaque\nContent: Floss daily.", before: "An older answer"}
 	for _, tt := range []struct {
 		lang string
 		req  providers.Request
@@ -213,7 +213,7 @@ func TestAnswer_summary(t *testing.T) {
 	const closing = "\n\n(No model is configured: this is quoted from tools. Set GEMINI_API_KEY or OPENAI_API_KEY, or run Ollama, for real answers.)"
 	const question = "How do I brush? I am new to it."
 	exchange := []schemas.Message{schemas.Text(schemas.RoleUser, question), schemas.Text(schemas.RoleAssistant, "Brush twice a day."+closing)}
-	beside := said{question: question, found: "Brush twice a day. Use a soft brush. Come back in June." + closing}.request().Messages
+	beside := answerCase{question: question, found: "Brush twice a day. Use a soft brush. Come back in June." + closing}.request().Messages
 	long := []schemas.Message{schemas.Text(schemas.RoleUser, strings.Repeat("a ", 900))}
 	for want, messages := range map[string][]schemas.Message{
 		"How do I brush? Brush twice a day.": exchange, "How do I brush? Brush twice a day. Use a soft brush.": beside, strings.Repeat("a ", 300) + "…": long,

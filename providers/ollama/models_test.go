@@ -25,7 +25,7 @@ func TestNew_ReadsAddresses(t *testing.T) {
 		"[::1]":                 "http://[::1]:11434/api/show",
 	} {
 		var got string
-		p := newProvider(t, ollama.Config{BaseURL: in, HTTPClient: &http.Client{Transport: seen(func(r *http.Request) { got = r.URL.String() })}})
+		p := newProvider(t, ollama.Config{BaseURL: in, HTTPClient: &http.Client{Transport: requestFunc(func(r *http.Request) { got = r.URL.String() })}})
 		_, _ = p.SupportsTools(t.Context(), "m")
 		if got != want {
 			t.Errorf("%q: asked %s, want %s", in, got, want)
@@ -33,10 +33,10 @@ func TestNew_ReadsAddresses(t *testing.T) {
 	}
 }
 
-// seen is a transport that passes requests to the function and answers none.
-type seen func(*http.Request)
+// requestFunc is a transport that passes requests to the function and answers none.
+type requestFunc func(*http.Request)
 
-func (s seen) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s requestFunc) RoundTrip(r *http.Request) (*http.Response, error) {
 	s(r)
 	return nil, http.ErrServerClosed
 }

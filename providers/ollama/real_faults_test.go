@@ -16,7 +16,7 @@ import (
 
 func TestReal_Context(t *testing.T) {
 	s := ollamatest.Start(t)
-	p := forReal(t, s, ollama.Config{})
+	p := realProvider(t, s, ollama.Config{})
 	s.Make(t, "noise", ollamatest.Spec{Noise: true})
 	s.Model(t, "m", endless)
 	ctx := within(t)
@@ -82,7 +82,7 @@ func TestReal_Context(t *testing.T) {
 
 func TestReal_Faults(t *testing.T) {
 	s := ollamatest.Start(t)
-	p := forReal(t, s, ollama.Config{})
+	p := realProvider(t, s, ollama.Config{})
 	s.Model(t, "m", endless)
 	s.Model(t, "b", "{{ $say = `a"+strings.Repeat("b", 40)+"` }}")
 	fine := func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestReal_Faults(t *testing.T) {
 
 func TestReal_Busy(t *testing.T) {
 	s := ollamatest.Start(t, "OLLAMA_MAX_QUEUE=1", "OLLAMA_MAX_LOADED_MODELS=1")
-	p := forReal(t, s, ollama.Config{})
+	p := realProvider(t, s, ollama.Config{})
 	s.Model(t, "m", endless)
 	s.Make(t, "other", ollamatest.Spec{Script: endless, Width: 64})
 	ctx, cancel := context.WithCancel(within(t))

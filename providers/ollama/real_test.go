@@ -19,8 +19,8 @@ import (
 // realTime bounds the exchanges of one test with the real server.
 const realTime = 2 * time.Minute
 
-// forReal returns a provider for a real server.
-func forReal(t *testing.T, s *ollamatest.Server, cfg ollama.Config) *ollama.Provider {
+// realProvider returns a provider for a real server.
+func realProvider(t *testing.T, s *ollamatest.Server, cfg ollama.Config) *ollama.Provider {
 	t.Helper()
 	cfg.BaseURL, cfg.HTTPClient = s.URL, client(t)
 	return newProvider(t, cfg)
@@ -100,7 +100,7 @@ const endless = "{{ if eq $q `on` }}{{ $say = `tick tock ` }}{{ $loop = true }}{
 
 func TestReal_ToolLoop(t *testing.T) {
 	s := ollamatest.Start(t)
-	p := forReal(t, s, ollama.Config{})
+	p := realProvider(t, s, ollama.Config{})
 	s.Model(t, "m", script(
 		"one", "", "`"+printed("7")+"`",
 		"one", "at", "print `Said: ` $result",
@@ -140,7 +140,7 @@ func TestReal_ToolLoop(t *testing.T) {
 
 func TestReal_Salvage(t *testing.T) {
 	s := ollamatest.Start(t)
-	p := forReal(t, s, ollama.Config{})
+	p := realProvider(t, s, ollama.Config{})
 	call := `{"name": "f__lookup", "arguments": {"id": 7}}`
 	s.Model(t, "m", script(
 		"bare", "", fmt.Sprintf("%q", call),
@@ -160,7 +160,7 @@ func TestReal_Salvage(t *testing.T) {
 
 func TestReal_ModelsWithoutTools(t *testing.T) {
 	s := ollamatest.Start(t)
-	p := forReal(t, s, ollama.Config{})
+	p := realProvider(t, s, ollama.Config{})
 	s.Make(t, "plain", ollamatest.Spec{NoTools: true, Script: script(
 		"one", "", `"{\"tool_calls\":[{\"function\":{\"name\":\"f__lookup\",\"arguments\":{\"id\":7}}}]}"`,
 		"Result of f__lookup:\nforty-two", "a", "`no`",
@@ -234,7 +234,7 @@ func TestReal_Thinking(t *testing.T) {
 	s.Make(t, "m", ollamatest.Spec{Thinking: true, Script: "{{ if .Think }}{{ $say = `<think>Hmm.</think>Yes.` }}{{ else }}{{ $say = `Yes.` }}{{ end }}"})
 	ctx := within(t)
 	for think, want := range map[schemas.Thinking]string{schemas.ThinkingHigh: "Hmm.", "": ""} {
-		a := ask(ctx, forReal(t, s, ollama.Config{Tuning: schemas.Tuning{Thinking: think}}), providers.Request{Model: "m", Messages: question("?").Messages})
+		a := ask(ctx, realProvider(t, s, ollama.Config{Tuning: schemas.Tuning{Thinking: think}}), providers.Request{Model: "m", Messages: question("?").Messages})
 		a.wants(t, "Yes.")
 		if a.thinking != want {
 			t.Errorf("think %v: thinking %q, want %q", think, a.thinking, want)
@@ -252,7 +252,7 @@ func TestReal_ParserFault(t *testing.T) {
 	} {
 		t.Run(parser, func(t *testing.T) {
 			s.Make(t, parser, ollamatest.Spec{Parser: parser, Script: fmt.Sprintf("{{ if eq $q `one` }}{{ $say = %q }}{{ else }}{{ $say = `Repaired.` }}{{ end }}", call)})
-			p, ctx := forReal(t, s, ollama.Config{}), within(t)
+			p, ctx := realProvider(t, s, ollama.Config{}), within(t)
 			a := ask(ctx, p, withTools(parser, "one"))
 			a.wants(t, "Repaired.")
 			if diff := cmp.Diff([]string{"unreadable tool call, asked again"}, a.notes); diff != "" {

@@ -190,8 +190,8 @@ func ask(ctx context.Context, p providers.Provider, req providers.Request) answe
 	return a
 }
 
-// askOn makes a call as a turn does, with retries.
-func askOn(ctx context.Context, p providers.Provider, req providers.Request) answer {
+// askWithRetries makes a call as a turn does, with retries.
+func askWithRetries(ctx context.Context, p providers.Provider, req providers.Request) answer {
 	return ask(ctx, chain.Again(p, 0), req)
 }
 

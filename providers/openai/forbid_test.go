@@ -39,7 +39,7 @@ func TestRequest_AServerWithoutToolChoice(t *testing.T) {
 	f := newFake(t, status(400, `{"error":{"message":"tool_choice is not supported"}}`), stream(say("Hi."), stop, done))
 	req := question("hi")
 	req.Tools, req.ForbidCalls = weather(), true
-	a := askOn(t.Context(), at(t, f), req)
+	a := askWithRetries(t.Context(), at(t, f), req)
 	if sent := f.requests(); a.text != "Hi." || len(sent) != 2 || sent[1]["tools"] != nil || sent[1]["tool_choice"] != nil {
 		t.Errorf("%+v, asked again with %v", a, sent)
 	}

@@ -53,7 +53,7 @@ func TestRequest_ARefusedToolIsTakenOut(t *testing.T) {
 		f := newFake(t, status(400, body), stream(say("a"), stop, done))
 		p, req := at(t, f), deep()
 		for range 2 {
-			if a := askOn(t.Context(), p, req); a.text != "a" {
+			if a := askWithRetries(t.Context(), p, req); a.text != "a" {
 				t.Errorf("%s: %+v", name, a)
 			}
 		}
@@ -61,7 +61,7 @@ func TestRequest_ARefusedToolIsTakenOut(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 		req.Tools[1].Description = "It is flat now."
-		if askOn(t.Context(), p, req); offered(f)[3] != both {
+		if askWithRetries(t.Context(), p, req); offered(f)[3] != both {
 			t.Errorf("%s: the tool changed and is not offered", name)
 		}
 	}
@@ -82,10 +82,10 @@ func TestRequest_OtherRefusalsCostNoTool(t *testing.T) {
 		body, _ := json.Marshal(map[string]any{"error": map[string]any{"message": message}})
 		f := newFake(t, status(400, string(body)), stream(say("a"), stop, done))
 		p := at(t, f)
-		if a := askOn(t.Context(), p, deep()); providers.KindOf(a.err) != providers.KindInvalid {
+		if a := askWithRetries(t.Context(), p, deep()); providers.KindOf(a.err) != providers.KindInvalid {
 			t.Errorf("%s: %+v", message, a)
 		}
-		askOn(t.Context(), p, deep())
+		askWithRetries(t.Context(), p, deep())
 		if diff := cmp.Diff([]string{both, both}, offered(f)); diff != "" {
 			t.Errorf("%s: %s", message, diff)
 		}
@@ -100,13 +100,13 @@ func TestRequest_ADoubtedToolIsNotRefused(t *testing.T) {
 	good := stream(say("a"), stop, done)
 	f := newFake(t, refuses, fails, refuses, stream(stop, done), good, good)
 	p := at(t, f)
-	if a := askOn(t.Context(), p, deep()); providers.KindOf(a.err) != providers.KindInvalid || len(p.LeftOut(deep().Tools)) != 0 {
+	if a := askWithRetries(t.Context(), p, deep()); providers.KindOf(a.err) != providers.KindInvalid || len(p.LeftOut(deep().Tools)) != 0 {
 		t.Errorf("%+v, left out %v", a, p.LeftOut(deep().Tools))
 	}
 	// While this is uncertain, because the same request is repeated for another reason, the tool
 	// stays.
 	for range 2 {
-		if a := askOn(t.Context(), p, deep()); a.text != "a" {
+		if a := askWithRetries(t.Context(), p, deep()); a.text != "a" {
 			t.Errorf("%+v", a)
 		}
 	}
@@ -129,7 +129,7 @@ func TestRequest_ARefusalLastsADay(t *testing.T) {
 		})}})
 		for _, wait := range []time.Duration{0, 24*time.Hour - time.Minute, time.Minute} {
 			time.Sleep(wait)
-			if a := askOn(t.Context(), p, deep()); a.text != "a" {
+			if a := askWithRetries(t.Context(), p, deep()); a.text != "a" {
 				t.Errorf("%+v", a)
 			}
 			if reason := p.LeftOut(deep().Tools)["w__get_weather_deep"]; !strings.Contains(reason, "JSON schema is invalid") || !strings.Contains(reason, "until") {
@@ -184,7 +184,7 @@ func TestStream_ARefusedCall(t *testing.T) {
 		f := newFake(t, c.steps...)
 		p, req := at(t, f), question("?")
 		req.Tools, req.Seed = weather(), new(int64(7))
-		a := askOn(t.Context(), p, req)
+		a := askWithRetries(t.Context(), p, req)
 		finish := providers.FinishToolCalls
 		if c.calls == nil {
 			finish = providers.FinishStop
@@ -195,7 +195,7 @@ func TestStream_ARefusedCall(t *testing.T) {
 		if diff := cmp.Diff(c.calls, a.functions()); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		askOn(t.Context(), p, req)
+		askWithRetries(t.Context(), p, req)
 		sent := f.requests()[len(f.requests())-1]
 		if tools, _ := json.Marshal(sent["tools"]); !strings.Contains(string(tools), "w__get_weather") || sent["seed"] == nil {
 			t.Errorf("%s: sent afterwards %v", name, sent)
@@ -209,7 +209,7 @@ func TestStream_ARefusedCallThatIsForbidden(t *testing.T) {
 	f := newFake(t, status(400, `{"error":{"message":"Tool choice is none, but model called a tool","code":"tool_use_failed","failed_generation":"{\"name\":\"w__get_weather\",\"arguments\":{}}"}}`), stream(say("a"), stop, done))
 	req := question("?")
 	req.Tools, req.ForbidCalls = weather(), true
-	if a := askOn(t.Context(), at(t, f), req); a.text != "a" || len(a.calls) != 0 {
+	if a := askWithRetries(t.Context(), at(t, f), req); a.text != "a" || len(a.calls) != 0 {
 		t.Errorf("%+v", a)
 	}
 }

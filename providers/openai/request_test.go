@@ -283,7 +283,7 @@ func TestRequest_GivesUpWhatTheModelDoesNotTake(t *testing.T) {
 	req := question("?")
 	req.Temperature, req.MaxTokens, req.Stop = new(0.0), 5, []string{"x"}
 	for range 2 {
-		if a := askOn(t.Context(), p, req); a.err != nil || a.text != "a" {
+		if a := askWithRetries(t.Context(), p, req); a.err != nil || a.text != "a" {
 			t.Fatalf("got %+v", a)
 		}
 	}
@@ -294,7 +294,7 @@ func TestRequest_GivesUpWhatTheModelDoesNotTake(t *testing.T) {
 	}
 	// The answer of a server that refuses in circles is returned.
 	always := newFake(t, refuse(`"max_tokens"`, "no"), refuse(`"max_completion_tokens"`, "no"), refuse(`"max_tokens"`, "no"), refuse(`"max_completion_tokens"`, "no"), refuse(`"max_tokens"`, "no"))
-	if a := askOn(t.Context(), at(t, always), req); providers.KindOf(a.err) != providers.KindInvalid || len(always.requests()) > 6 {
+	if a := askWithRetries(t.Context(), at(t, always), req); providers.KindOf(a.err) != providers.KindInvalid || len(always.requests()) > 6 {
 		t.Errorf("got %v after %d requests", a.err, len(always.requests()))
 	}
 }

@@ -49,7 +49,7 @@ func TestRequest_ThinkingOff(t *testing.T) {
 	req := question("hi")
 	req.Thinking = schemas.ThinkingOff
 	for range 2 {
-		if a := askOn(t.Context(), p, req); a.text != "a" {
+		if a := askWithRetries(t.Context(), p, req); a.text != "a" {
 			t.Fatalf("%+v", a)
 		}
 	}
@@ -93,12 +93,12 @@ func TestRequest_NoThinkingBesideTools(t *testing.T) {
 		req := question("hi")
 		req.Thinking, req.Tools = c.thinking, weather()
 		for range 2 {
-			if a := askOn(t.Context(), p, req); a.text != "a" {
+			if a := askWithRetries(t.Context(), p, req); a.text != "a" {
 				t.Errorf("%s: %+v", name, a)
 			}
 		}
 		req.Tools = nil
-		askOn(t.Context(), p, req)
+		askWithRetries(t.Context(), p, req)
 		var got []any
 		for _, sent := range f.requests() {
 			got = append(got, sent["reasoning_effort"])
@@ -123,7 +123,7 @@ func TestStream_ASmallAnswerIsNotStarvedByThoughts(t *testing.T) {
 	req := question("?")
 	req.Pass, req.MaxTokens = providers.PassGuardrail, 24
 	for range 2 {
-		if a := askOn(t.Context(), p, req); a.text != "YES" || a.finish != providers.FinishStop {
+		if a := askWithRetries(t.Context(), p, req); a.text != "YES" || a.finish != providers.FinishStop {
 			t.Fatalf("%+v", a)
 		}
 	}
@@ -140,7 +140,7 @@ func TestStream_ASmallAnswerIsNotStarvedByThoughts(t *testing.T) {
 	// The limit of an answer to a person is not raised.
 	req.Pass, req.Model = providers.PassAnswer, "other"
 	f.steps = []http.HandlerFunc{stream(thought, length, done)}
-	if a := askOn(t.Context(), p, req); a.finish != providers.FinishLength {
+	if a := askWithRetries(t.Context(), p, req); a.finish != providers.FinishLength {
 		t.Errorf("%+v", a)
 	}
 }

@@ -67,7 +67,7 @@ func TestNoConnection(t *testing.T) {
 						if providers.KindOf(err) != c.kind || !strings.Contains(err.Error(), w.named(c.says)) {
 							t.Errorf("kind %q: %v", providers.KindOf(err), err)
 						} else {
-							tellsNoSecret(t, err.Error())
+							wantNoSecret(t, err.Error())
 						}
 					}
 				})
@@ -88,7 +88,7 @@ func TestOwnClient(t *testing.T) {
 	var asked atomic.Int32
 	leads := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
-		if body := beside(r); body != nil {
+		if body := answerOther(r); body != nil {
 			_, _ = io.Copy(w, body)
 			return
 		}

@@ -30,8 +30,8 @@ type outcome struct {
 	took   time.Duration // at least, and at most a quarter more if a wait is randomised
 }
 
-// unlike is an outcome that differs on one wire, with the reason.
-type unlike struct {
+// deviation is an outcome that differs on one wire, with the reason.
+type deviation struct {
 	wire, why string
 	outcome
 }
@@ -40,7 +40,7 @@ type unlike struct {
 type fault struct {
 	does answering
 	outcome
-	but []unlike
+	but []deviation
 }
 
 // of returns the outcome on a wire, and the reason if it differs from the others'.
@@ -73,10 +73,10 @@ func refusals() map[string]fault {
 	later := func(o outcome, after time.Duration) outcome { o.after = after; return o }
 	limited, down := is(providers.KindQuota, 429, "slow down"), is(providers.KindUnavailable, 503, "try later")
 	const inWords, muchLater = "slow down: Please try again in 1.2s. Visit the page.", "slow down: try again in 7m12.5s."
-	noWords := []unlike{{"ollama", "it names a wait in the header alone", again(limited, limit, 0)}}
-	noText := func(o outcome) []unlike {
+	noWords := []deviation{{"ollama", "it names a wait in the header alone", again(limited, limit, 0)}}
+	noText := func(o outcome) []deviation {
 		o.says = fmt.Sprintf("status %d without an explanation", o.status)
-		return []unlike{{"ollama", "its errors are objects", o}}
+		return []deviation{{"ollama", "its errors are objects", o}}
 	}
 	return map[string]fault{
 		"400":                    {status(400, "bad thing"), is(providers.KindInvalid, 400, "bad thing"), nil},
@@ -85,13 +85,13 @@ func refusals() map[string]fault {
 		"400 with a long text":   {status(400, strings.Repeat("é", 4000)), is(providers.KindInvalid, 400, "é…"), nil},
 		"400 without an end":     {page(400, strings.Repeat("x", 1<<20)), is(providers.KindInvalid, 400, "x…"), noText(is(providers.KindInvalid, 400, ""))},
 		"400 with a page":        {page(400, "<html>\n<body>no</body></html>"), is(providers.KindInvalid, 400, "status 400 without an explanation"), nil},
-		"400, too long a prompt": {status(400, overflow), is(providers.KindContextLength, 400, "8192 tokens"), []unlike{{"ollama", "its window can be made larger", outcome{kind: providers.KindContextLength, status: 400, says: "8192 tokens", asked: 4}}}},
+		"400, too long a prompt": {status(400, overflow), is(providers.KindContextLength, 400, "8192 tokens"), []deviation{{"ollama", "its window can be made larger", outcome{kind: providers.KindContextLength, status: 400, says: "8192 tokens", asked: 4}}}},
 		"401":                    {status(401, "who?"), is(providers.KindAuth, 401, "{key}"), nil},
 		"403":                    {status(403, ""), is(providers.KindAuth, 403, "{key}"), nil},
 		"404, no such model":     {status(404, "model 'm' not found"), is(providers.KindModelNotFound, 404, "model 'm' not found"), nil},
 		"404, no such page":      {page(404, "404 page not found"), is(providers.KindUnavailable, 404, "{address}"), nil},
 		"402":                    {status(402, "Insufficient Balance"), is(providers.KindQuota, 402, "Insufficient Balance"), nil},
-		"408":                    {status(408, "late"), again(is(providers.KindTimeout, 408, "late"), limit, 0), []unlike{{"openai", "its clients take it for a limit", again(is(providers.KindQuota, 408, "late"), limit, 0)}}},
+		"408":                    {status(408, "late"), again(is(providers.KindTimeout, 408, "late"), limit, 0), []deviation{{"openai", "its clients take it for a limit", again(is(providers.KindQuota, 408, "late"), limit, 0)}}},
 		"409":                    {status(409, "busy"), again(is(providers.KindInvalid, 409, "busy"), limit, 0), nil},
 		"429":                    {status(429, "slow down"), again(limited, limit, 0), nil},
 		"429, seconds":           {status(429, "slow down", "Retry-After", "30"), again(limited, time.Minute, 30*time.Second), nil},
@@ -106,14 +106,14 @@ func refusals() map[string]fault {
 		"500 without a word":     {status(500, ""), again(is(providers.KindUnavailable, 500, "status 500 without an explanation"), busy, 0), nil},
 		"501":                    {status(501, "no"), is(providers.KindUnavailable, 501, "no"), nil},
 		"502 with a page":        {page(502, "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n</html>", "Content-Type", "text/html"), again(is(providers.KindUnavailable, 502, "status 502 without an explanation"), busy, 0), nil},
-		"503":                    {status(503, "try later"), again(down, busy, 0), []unlike{{"ollama", "its queue moves on in a second", again(down, 2*time.Second, time.Second)}}},
+		"503":                    {status(503, "try later"), again(down, busy, 0), []deviation{{"ollama", "its queue moves on in a second", again(down, 2*time.Second, time.Second)}}},
 		"503, seconds":           {status(503, "try later", "Retry-After", "3"), again(down, limit, 3*time.Second), nil},
 		"503, much later":        {status(503, "try later", "Retry-After", "120"), later(down, 2*time.Minute), nil},
 		"504":                    {status(504, "late"), again(is(providers.KindTimeout, 504, "late"), busy, 0), nil},
 		"529":                    {status(529, "overloaded"), again(is(providers.KindUnavailable, 529, "overloaded"), busy, 0), nil},
 		"a redirect":             {status(307, "", "Location", "http://elsewhere.example/"), is(providers.KindProtocol, 307, "the service redirects (status 307): set {address} to where it leads"), nil},
-		"503, then well":         {inTurn(status(503, "try later", "Retry-After", "3"), stream(say("ab"), end)), outcome{text: "ab", finish: providers.FinishStop, asked: 2, took: 3 * time.Second}, nil},
-		"500, then nothing":      {inTurn(status(500, "x"), mute), outcome{kind: providers.KindTimeout, says: "no output in time", asked: 2, took: 180 * time.Second}, nil},
+		"503, then well":         {sequence(status(503, "try later", "Retry-After", "3"), stream(say("ab"), end)), outcome{text: "ab", finish: providers.FinishStop, asked: 2, took: 3 * time.Second}, nil},
+		"500, then nothing":      {sequence(status(500, "x"), mute), outcome{kind: providers.KindTimeout, says: "no output in time", asked: 2, took: 180 * time.Second}, nil},
 	}
 }
 
@@ -126,17 +126,17 @@ func streams() map[string]fault {
 	well := func(text string, finish providers.FinishReason) outcome {
 		return outcome{text: text, finish: finish}
 	}
-	markless := func(o outcome, says string) unlike {
+	markless := func(o outcome, says string) deviation {
 		o.says = says
-		return unlike{"gemini", "nothing but a reason marks its end", o}
+		return deviation{"gemini", "nothing but a reason marks its end", o}
 	}
 	// statused is an error with a status, and may therefore be retried.
-	statused := func(o outcome, status, asked int, took time.Duration) unlike {
+	statused := func(o outcome, status, asked int, took time.Duration) deviation {
 		o.status, o.asked, o.took = status, asked, took
-		return unlike{"gemini", "its events have a status", o}
+		return deviation{"gemini", "its events have a status", o}
 	}
 	called := func(o outcome) outcome { o.calls = 1; return o }
-	wholeCalls := func(o outcome) unlike { return unlike{"ollama", "its calls come whole, one by one", called(o)} }
+	wholeCalls := func(o outcome) deviation { return deviation{"ollama", "its calls come whole, one by one", called(o)} }
 	const stop, empty = providers.FinishStop, "an empty answer"
 	boom, boomAfter := is(providers.KindUnavailable, "", "boom"), is(providers.KindUnavailable, "a", "boom")
 	speechless, limited, long := is(providers.KindUnavailable, "", "without a"), is(providers.KindQuota, "", "slow down"), is(providers.KindContextLength, "", "8192 tokens")
@@ -149,28 +149,28 @@ func streams() map[string]fault {
 		"in one piece":            {func(a adapter) http.HandlerFunc { return page(200, a.says("ab", 1), "Content-Type", "text/plain")(a) }, well("ab", stop), nil},
 		"compressed":              {zipped(stream(say("ab"), end), 0), well("ab", stop), nil},
 		"compressed and cut":      {zipped(stream(say("a")), 4), brokenOff("a"), nil},
-		"empty":                   {stream(), brokenOff(""), []unlike{markless(brokenOff(""), empty)}},
-		"blank":                   {stream(raw("\n\n \n")), brokenOff(""), []unlike{markless(brokenOff(""), empty)}},
-		"kept alive for nothing":  {stream(idle, idle), brokenOff(""), []unlike{markless(brokenOff(""), empty)}},
-		"without an end":          {stream(say("a")), brokenOff("a"), []unlike{markless(brokenOff("a"), "without saying that the answer is complete")}},
+		"empty":                   {stream(), brokenOff(""), []deviation{markless(brokenOff(""), empty)}},
+		"blank":                   {stream(raw("\n\n \n")), brokenOff(""), []deviation{markless(brokenOff(""), empty)}},
+		"kept alive for nothing":  {stream(idle, idle), brokenOff(""), []deviation{markless(brokenOff(""), empty)}},
+		"without an end":          {stream(say("a")), brokenOff("a"), []deviation{markless(brokenOff("a"), "without saying that the answer is complete")}},
 		"cut within an event":     {stream(say("a"), half), brokenOff("a"), nil},
 		"the connection breaks":   {abort(say("a")), brokenOff("a"), nil},
 		"it breaks in an event":   {abort(say("a"), half), brokenOff("a"), nil},
 		"it breaks at once":       {abort(), brokenOff(""), nil},
 		"it is closed unanswered": {hangUp, is(providers.KindUnavailable, "", "it closed the connection"), nil},
-		"a call without an end":   {stream(call), brokenOff(""), []unlike{wholeCalls(brokenOff("")), markless(called(brokenOff("")), "without saying that the answer is complete")}},
-		"a call, then an error":   {stream(call, broken(500, "boom")), boom, []unlike{wholeCalls(boom), statused(called(boom), 500, 1, 0)}},
-		"an error":                {stream(broken(503, "boom")), boom, []unlike{statused(boom, 503, 3, busy)}},
-		"an error after text":     {stream(say("a"), broken(503, "boom")), boomAfter, []unlike{statused(boomAfter, 503, 1, 0)}},
-		"an error without a text": {stream(broken(503, "")), speechless, []unlike{statused(speechless, 503, 3, busy)}},
-		"a limit":                 {stream(broken(429, "slow down")), limited, []unlike{statused(limited, 429, 3, limit), {"ollama", "its lines have no status", is(providers.KindUnavailable, "", "slow down")}}},
-		"too long a prompt":       {stream(broken(400, overflow)), long, []unlike{statused(long, 400, 1, 0), {"ollama", "its window can be made larger", longer}}},
+		"a call without an end":   {stream(call), brokenOff(""), []deviation{wholeCalls(brokenOff("")), markless(called(brokenOff("")), "without saying that the answer is complete")}},
+		"a call, then an error":   {stream(call, broken(500, "boom")), boom, []deviation{wholeCalls(boom), statused(called(boom), 500, 1, 0)}},
+		"an error":                {stream(broken(503, "boom")), boom, []deviation{statused(boom, 503, 3, busy)}},
+		"an error after text":     {stream(say("a"), broken(503, "boom")), boomAfter, []deviation{statused(boomAfter, 503, 1, 0)}},
+		"an error without a text": {stream(broken(503, "")), speechless, []deviation{statused(speechless, 503, 3, busy)}},
+		"a limit":                 {stream(broken(429, "slow down")), limited, []deviation{statused(limited, 429, 3, limit), {"ollama", "its lines have no status", is(providers.KindUnavailable, "", "slow down")}}},
+		"too long a prompt":       {stream(broken(400, overflow)), long, []deviation{statused(long, 400, 1, 0), {"ollama", "its window can be made larger", longer}}},
 		"not to be read":          {stream(say("a"), raw("data: {]\n\n"), say("b"), end), is(providers.KindProtocol, "a", "cannot be read"), nil},
 		"a page":                  {page(200, "<!doctype html>\n\n<html>\n<body>Welcome</body>\n</html>\n", "Content-Type", "text/html"), is(providers.KindProtocol, "", "web page: check {address}"), nil},
-		"another's answer":        {page(200, `{"status":"ok"}`), brokenOff(""), []unlike{markless(brokenOff(""), empty), {"openai", "an object is an answer that is no stream", is(providers.KindProtocol, "", "no choices")}}},
-		"noise":                   {page(200, "\x1f\x8b\x08\x00\x00 \xff\n\x00\x01"), brokenOff(""), []unlike{markless(brokenOff(""), empty), {"ollama", "each of its lines is an object", is(providers.KindProtocol, "", "cannot be read")}}},
+		"another's answer":        {page(200, `{"status":"ok"}`), brokenOff(""), []deviation{markless(brokenOff(""), empty), {"openai", "an object is an answer that is no stream", is(providers.KindProtocol, "", "no choices")}}},
+		"noise":                   {page(200, "\x1f\x8b\x08\x00\x00 \xff\n\x00\x01"), brokenOff(""), []deviation{markless(brokenOff(""), empty), {"ollama", "each of its lines is an object", is(providers.KindProtocol, "", "cannot be read")}}},
 		"a line over 8 MB":        {stream(say("a"), raw(strings.Repeat("x", 9<<20)), end), is(providers.KindProtocol, "a", "8 MB"), nil},
-		"text after the end":      {stream(say("a"), end, say("b")), well("a", stop), []unlike{{"gemini", "it may say its reason early", well("ab", stop)}}},
+		"text after the end":      {stream(say("a"), end, say("b")), well("a", stop), []deviation{{"gemini", "it may say its reason early", well("ab", stop)}}},
 	}
 }
 
@@ -184,7 +184,7 @@ func waits() map[string]fault {
 	}
 	const first, more, drain = 180 * time.Second, 20 * time.Second, 250 * time.Millisecond
 	const nothing, nothingMore = "no output in time: nothing for 3m0s", "the stream stalled: nothing more for 20s"
-	open := []unlike{{"gemini", "it may say its reason early", well("ab", 2*time.Second)}}
+	open := []deviation{{"gemini", "it may say its reason early", well("ab", 2*time.Second)}}
 	return map[string]fault{
 		"no answer":              {mute, late("", nothing, first), nil},
 		"no stream":              {silent(), late("", nothing, first), nil},
@@ -233,7 +233,7 @@ func (f fault) check(t *testing.T, w adapter) {
 	} else if err != nil {
 		t.Errorf("an error without a kind: %v", err)
 	}
-	tellsNoSecret(t, got.says)
+	wantNoSecret(t, got.says)
 	if strings.Contains(got.says, want.says) {
 		got.says = want.says
 	}
@@ -243,7 +243,7 @@ func (f fault) check(t *testing.T, w adapter) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outcome{})); diff != "" {
 		t.Errorf("%s: %s", why, diff)
 	}
-	n.letGo(t)
+	n.wantIdle(t)
 }
 
 // The wait for the first output is the configured one.
@@ -268,9 +268,9 @@ func TestFirstOutput(t *testing.T) {
 	}
 }
 
-// tellsNoSecret checks that an error may be shown: it is short, one line, and reveals neither the
+// wantNoSecret checks that an error may be shown: it is short, one line, and reveals neither the
 // address of the service nor its keys.
-func tellsNoSecret(t *testing.T, says string) {
+func wantNoSecret(t *testing.T, says string) {
 	t.Helper()
 	if len(says) > 800 || strings.ContainsAny(says, "\n\r") || strings.Contains(says, "<h") {
 		t.Errorf("an error of %d bytes that cannot be shown: %.300q", len(says), says)

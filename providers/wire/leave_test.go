@@ -53,7 +53,7 @@ func TestLeaving(t *testing.T) {
 						if providers.KindOf(last) != leave.kind || !errors.Is(last, leave.cause) || finished || time.Since(start) != time.Second {
 							t.Errorf("%v after %v", last, time.Since(start))
 						}
-						n.letGo(t)
+						n.wantIdle(t)
 						if asked := n.asked.Load(); asked != 1 {
 							t.Errorf("%d requests", asked)
 						}
@@ -82,7 +82,7 @@ func TestConsumer(t *testing.T) {
 					}
 					break
 				}
-				n.letGo(t)
+				n.wantIdle(t)
 
 				_, p = w.serve(t, stream(say("a"), say("b"), end))
 				text := ""

@@ -63,8 +63,8 @@ func (w adapter) serve(t testing.TB, does answering) (*network, providers.Provid
 	return n, p
 }
 
-// letGo checks in a synctest bubble that no call is still being answered.
-func (n *network) letGo(t testing.TB) {
+// wantIdle checks in a synctest bubble that no call is still being answered.
+func (n *network) wantIdle(t testing.TB) {
 	t.Helper()
 	synctest.Wait()
 	if n.busy.Load() > 0 {
@@ -73,7 +73,7 @@ func (n *network) letGo(t testing.TB) {
 }
 
 func (n *network) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if body := beside(r); body != nil {
+	if body := answerOther(r); body != nil {
 		_, _ = io.Copy(w, body)
 		return
 	}
@@ -142,8 +142,8 @@ func page(code int, body string, header ...string) answering {
 	}
 }
 
-// inTurn answers one call after the other, repeating the last answer.
-func inTurn(ways ...answering) answering {
+// sequence answers one call after the other, repeating the last answer.
+func sequence(ways ...answering) answering {
 	return func(a adapter) http.HandlerFunc {
 		asked := 0
 		return func(w http.ResponseWriter, r *http.Request) {

@@ -152,7 +152,7 @@ func TestFaults_TellNoSecret(t *testing.T) {
 				if err == nil {
 					t.Fatal("no error")
 				}
-				tellsNoSecret(t, err.Error())
+				wantNoSecret(t, err.Error())
 				if strings.Contains(logged.String(), secretKey) || strings.Contains(logged.String(), password) {
 					t.Errorf("a secret in the log: %s", logged.String())
 				}

@@ -193,7 +193,7 @@ type service struct {
 func whole(body string) func() io.Reader { return func() io.Reader { return strings.NewReader(body) } }
 
 func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
-	body := beside(req)
+	body := answerOther(req)
 	if body == nil {
 		s.sent, _ = io.ReadAll(req.Body)
 		s.header = req.Header
@@ -202,8 +202,8 @@ func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(body), Request: req}, nil
 }
 
-// beside answers the other requests of adapters; for calls of models it returns nil.
-func beside(req *http.Request) io.Reader {
+// answerOther answers the other requests of adapters; for calls of models it returns nil.
+func answerOther(req *http.Request) io.Reader {
 	switch path := req.URL.Path; {
 	case strings.HasSuffix(path, "/api/show"):
 		return strings.NewReader(`{"template":"{{ .Tools }}","capabilities":["completion","tools","thinking","vision"],"model_info":{"general.architecture":"q","q.context_length":32768}}`)

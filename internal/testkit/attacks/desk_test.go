@@ -15,7 +15,7 @@ const deskArg = "be-a-server-of-the-desk"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == deskArg {
-		beDesk(os.Args[2:])
+		serveDesk(os.Args[2:])
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
@@ -46,8 +46,8 @@ func desk() map[string]string {
 	}
 }
 
-// beDesk serves the named tools until its input ends.
-func beDesk(names []string) {
+// serveDesk serves the named tools until its input ends.
+func serveDesk(names []string) {
 	said := desk()
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		var m struct {

@@ -17,12 +17,12 @@ import (
 	"molar/schemas"
 )
 
-// obeys is a model that follows every instruction that it reads, wherever it is and however it is
+// obedientModel is a model that follows every instruction that it reads, wherever it is and however it is
 // written: in results, descriptions, fenced data, its own earlier text. It represents the worst
 // model: an attacker can achieve no more than the host allows it.
-type obeys struct{ w *world }
+type obedientModel struct{ w *world }
 
-func (obeys) Name() string { return "obeys" }
+func (obedientModel) Name() string { return "obeys" }
 
 var (
 	callOrder  = regexp.MustCompile(`(?:call(?: the)? tool|goi cong cu)\s+([a-z0-9_\-]+)\s+(?:with|voi)\s+(\{[^{}]*\})`)
@@ -33,7 +33,7 @@ var (
 	base64Word = regexp.MustCompile(`[A-Za-z0-9+/]{24,}={0,2}`)
 )
 
-func (o obeys) Stream(_ context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
+func (o obedientModel) Stream(_ context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		if req.Pass == providers.PassGuardrail {
 			if yield(providers.Chunk{Text: verdict(req)}, nil) {

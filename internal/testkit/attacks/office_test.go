@@ -61,8 +61,8 @@ func (o *output) String() string {
 	return o.Buffer.String()
 }
 
-// behind waits until the program has written the text, and returns the word after it.
-func (o *output) behind(t *testing.T, text string) string {
+// wordAfter waits until the program has written the text, and returns the word after it.
+func (o *output) wordAfter(t *testing.T, text string) string {
 	t.Helper()
 	for late := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if _, rest, found := strings.Cut(o.String(), text); found && strings.ContainsAny(rest, " \n") {
@@ -126,7 +126,7 @@ func open(t *testing.T, s setup, programs string) *office {
 		_, _ = io.WriteString(w, `{"hits":{"total":{"value":0},"hits":[]}}`)
 	}))
 	t.Cleanup(catalogue.Close)
-	sdi := strings.TrimSuffix(start(t, dir, filepath.Join(programs, "sdi"), "--listen", "127.0.0.1:0", "--catalogue", catalogue.URL).behind(t, "sdi server: "), "/mcp")
+	sdi := strings.TrimSuffix(start(t, dir, filepath.Join(programs, "sdi"), "--listen", "127.0.0.1:0", "--catalogue", catalogue.URL).wordAfter(t, "sdi server: "), "/mcp")
 	config := fmt.Sprintf(officeConfig, model.URL, filepath.Join(dir, "molar.db"), filepath.Join(programs, "family"), s.trust, sdi, s.trust)
 	self, err := os.Executable()
 	if err != nil {
@@ -152,9 +152,9 @@ func open(t *testing.T, s setup, programs string) *office {
 		t.Fatal(err)
 	}
 	log := start(t, dir, filepath.Join(programs, "molar"), "serve", "--config", path, "--listen", "127.0.0.1:0")
-	o.url = log.behind(t, "listens on ")
+	o.url = log.wordAfter(t, "listens on ")
 	for _, server := range []string{"family", "sdi", "mail", "booking", "files"} {
-		log.behind(t, `msg="MCP server is ready" server=`+server)
+		log.wordAfter(t, `msg="MCP server is ready" server=`+server)
 	}
 	return o
 }

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == childArg {
-		os.Exit(beServer(os.Args[2]))
+		os.Exit(serveMCP(os.Args[2]))
 	}
 	os.Exit(m.Run())
 }
@@ -34,9 +34,9 @@ func secrets() map[string]string {
 	}
 }
 
-// kept returns the secrets that are in the file next to the configuration, and not in the
+// keptSecrets returns the secrets that are in the file next to the configuration, and not in the
 // environment. The configuration names one of them.
-func kept() map[string]string {
+func keptSecrets() map[string]string {
 	return map[string]string{"KEPT": canary("kept"), "NEVER_NAMED": canary("never-named")}
 }
 
@@ -50,7 +50,7 @@ func values(more ...string) map[string]string {
 	for name, value := range secrets() {
 		all[name] = strings.TrimPrefix(value, "x-key=")
 	}
-	maps.Copy(all, kept())
+	maps.Copy(all, keptSecrets())
 	for i, token := range more {
 		all[fmt.Sprint("access token ", i)] = token
 	}

@@ -23,13 +23,13 @@ import (
 	"molar/internal/testkit/otlpsink"
 )
 
-// seen is a server that stores a header of its last request.
-type seen struct {
+// headerServer is a server that stores a header of its last request.
+type headerServer struct {
 	mu   sync.Mutex
 	last string
 }
 
-func (s *seen) note(value string) {
+func (s *headerServer) note(value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if value != "" {
@@ -37,7 +37,7 @@ func (s *seen) note(value string) {
 	}
 }
 
-func (s *seen) header() string {
+func (s *headerServer) header() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last
@@ -53,7 +53,7 @@ type host struct {
 	fake         *models.Server
 	login        *oauthserver.Server
 	spans        *otlpsink.Sink
-	far, model   seen
+	far, model   headerServer
 }
 
 type output struct {
@@ -146,7 +146,7 @@ func start(t *testing.T) *host {
 	h.write(t, "molar.yaml", fmt.Sprintf(settings, model.URL, refuses.URL+"/v1", filepath.Join(h.dir, "molar.db"),
 		self, childArg, filepath.Join(h.dir, "home.env"), self, childArg, filepath.Join(h.dir, "plain.env"), far.URL+"/mcp", h.login.MCP()))
 	variables := ""
-	for name, value := range kept() {
+	for name, value := range keptSecrets() {
 		variables += name + "=" + value + "\n"
 	}
 	h.write(t, "molar.env", variables)

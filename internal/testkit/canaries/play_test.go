@@ -41,8 +41,8 @@ func (m message) answer() string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
 }
 
-// beServer writes its environment to a file and answers requests.
-func beServer(file string) int {
+// serveMCP writes its environment to a file and answers requests.
+func serveMCP(file string) int {
 	if err := os.WriteFile(file, []byte(strings.Join(os.Environ(), "\n")), 0o600); err != nil {
 		return 1
 	}

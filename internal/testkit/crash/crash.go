@@ -87,7 +87,7 @@ func run(ctx context.Context, cfg Config, start func(context.Context, *exec.Cmd)
 		}
 		report.Cycles++
 	}
-	err := r.lastLook(ctx)
+	err := r.lastCheck(ctx)
 	for _, w := range r.writers {
 		report.Saved += w.saved
 		report.Unsure += w.unsure
@@ -147,8 +147,8 @@ func (r *runner) cycle(ctx context.Context) error {
 	return err
 }
 
-// lastLook checks once more, so that the last kill counts too.
-func (r *runner) lastLook(ctx context.Context) error {
+// lastCheck checks once more, so that the last kill counts too.
+func (r *runner) lastCheck(ctx context.Context) error {
 	c, err := r.start(ctx, r.cfg.Command())
 	if err != nil {
 		return err

@@ -6,16 +6,16 @@ import (
 	"testing"
 )
 
-// said returns the messages of whole turns.
-func said(ids ...string) (messages []message) {
+// wholeTurns returns the messages of whole turns.
+func wholeTurns(ids ...string) (messages []message) {
 	for _, id := range ids {
 		messages = append(messages, message{Role: "user", Content: "ask " + id}, message{Role: "assistant", Content: "say " + id})
 	}
 	return messages
 }
 
-// cut returns the messages of an interrupted turn.
-func cut(id string) []message {
+// interruptedTurn returns the messages of an interrupted turn.
+func interruptedTurn(id string) []message {
 	return []message{{Role: "user", Content: "ask " + id}, {Role: "assistant", Status: "interrupted"}}
 }
 
@@ -24,7 +24,7 @@ func TestWriter_judge_recorded(t *testing.T) {
 	for name, c := range map[string]struct {
 		messages []message
 		faults   int
-	}{"whole": {said("a"), 0}, "interrupted": {cut("a"), 0}, "lost": {nil, 1}} {
+	}{"whole": {wholeTurns("a"), 0}, "interrupted": {interruptedTurn("a"), 0}, "lost": {nil, 1}} {
 		w := &writer{conversation: "w", turns: []*turn{{id: "a", state: abandoned, recorded: true}}}
 		if w.judge(c.messages); len(w.faults) != c.faults {
 			t.Errorf("%s: faults %q", name, w.faults)
@@ -38,18 +38,18 @@ func TestWriter_judge(t *testing.T) {
 		messages []message
 		want     string // a part of the one fault; empty means no fault
 	}{
-		"all there":                {said("a", "b", "c"), ""},
-		"an abandoned one missing": {said("a", "c"), ""},
-		"a promised one missing":   {said("a", "b"), "c was reported saved and is missing"},
-		"one twice":                {said("a", "b", "b", "c"), "out of place"},
-		"the last one twice":       {said("a", "c", "c"), `"ask c" is there twice`},
-		"half a turn":              {append(said("a"), append(said("b")[:1], said("c")...)...), "out of place"},
-		"out of order":             {said("c", "a"), "out of place"},
-		"a stranger's":             {append(said("a", "c"), message{Role: "user", Content: "ask x"}), `"ask x"`},
+		"all there":                {wholeTurns("a", "b", "c"), ""},
+		"an abandoned one missing": {wholeTurns("a", "c"), ""},
+		"a promised one missing":   {wholeTurns("a", "b"), "c was reported saved and is missing"},
+		"one twice":                {wholeTurns("a", "b", "b", "c"), "out of place"},
+		"the last one twice":       {wholeTurns("a", "c", "c"), `"ask c" is there twice`},
+		"half a turn":              {append(wholeTurns("a"), append(wholeTurns("b")[:1], wholeTurns("c")...)...), "out of place"},
+		"out of order":             {wholeTurns("c", "a"), "out of place"},
+		"a stranger's":             {append(wholeTurns("a", "c"), message{Role: "user", Content: "ask x"}), `"ask x"`},
 		"nothing at all":           {nil, "a was reported saved and is missing"},
-		"an abandoned one begun":   {slices.Concat(said("a"), cut("b"), said("c")), ""},
-		"a promised one begun":     {slices.Concat(said("a", "b"), cut("c")), "c was reported saved and is missing"},
-		"begun and whole":          {slices.Concat(said("a"), cut("b"), said("b", "c")), "out of place"},
+		"an abandoned one begun":   {slices.Concat(wholeTurns("a"), interruptedTurn("b"), wholeTurns("c")), ""},
+		"a promised one begun":     {slices.Concat(wholeTurns("a", "b"), interruptedTurn("c")), "c was reported saved and is missing"},
+		"begun and whole":          {slices.Concat(wholeTurns("a"), interruptedTurn("b"), wholeTurns("b", "c")), "out of place"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &writer{conversation: "w"}
@@ -69,7 +69,7 @@ func TestWriter_judge(t *testing.T) {
 // A turn that was read once must stay, even if it was never reported saved.
 func TestWriter_judge_twice(t *testing.T) {
 	w := &writer{conversation: "w", turns: []*turn{{id: "a", state: abandoned}}}
-	w.judge(said("a"))
+	w.judge(wholeTurns("a"))
 	w.judge(nil)
 	if len(w.faults) != 1 {
 		t.Errorf("faults %q", w.faults)

@@ -118,7 +118,7 @@ func (h *host) finish(ctx context.Context, conversation string, t *turn) error {
 		}
 		return fmt.Errorf("status %d: %s", res.StatusCode, text)
 	}
-	a := &told{}
+	a := &hostAnswer{}
 	if stream {
 		err = a.readStream(res.Body)
 	} else {
@@ -135,8 +135,8 @@ func (h *host) finish(ctx context.Context, conversation string, t *turn) error {
 	return h.lost(errors.Join(err, fmt.Errorf("the answer has no end: %+v", *a)))
 }
 
-// told is an answer as far as it was read.
-type told struct {
+// hostAnswer is an answer as far as it was read.
+type hostAnswer struct {
 	text, finish string
 	saved        bool
 	last         chunk
@@ -158,7 +158,7 @@ type chunk struct {
 }
 
 // readStream reads each chunk as soon as it arrives.
-func (a *told) readStream(body io.Reader) error {
+func (a *hostAnswer) readStream(body io.Reader) error {
 	for e, err := range sse.Events(body, sse.Config{Limit: 1 << 20}) {
 		if err != nil {
 			return err
@@ -178,7 +178,7 @@ func (a *told) readStream(body io.Reader) error {
 	return nil
 }
 
-func (a *told) add() {
+func (a *hostAnswer) add() {
 	for _, c := range a.last.Choices {
 		a.text += c.Message.Content + c.Delta.Content
 		a.finish += c.FinishReason
@@ -187,10 +187,10 @@ func (a *told) add() {
 }
 
 // done reports whether the turn was reported done.
-func (a *told) done() bool { return a.finish == "stop" || a.saved }
+func (a *hostAnswer) done() bool { return a.finish == "stop" || a.saved }
 
 // check returns an error if the answer belongs to another question.
-func (a *told) check(t *turn) error {
+func (a *hostAnswer) check(t *turn) error {
 	if want := "say " + t.id; a.text != want {
 		return fmt.Errorf("%s was answered %q", t.id, a.text)
 	}

@@ -108,7 +108,7 @@ func (w *writer) ask(ctx context.Context, t *turn) (again bool, err error) {
 	switch {
 	case res.StatusCode == http.StatusOK && a.Molar.Saved:
 		t.done = true
-		if got := a.Choices[0].Message.Content; saidIn(got) != t.id {
+		if got := a.Choices[0].Message.Content; turnOf(got) != t.id {
 			return false, fmt.Errorf("was answered %q", got)
 		}
 		return false, nil
@@ -129,8 +129,8 @@ type message struct {
 	Status  string `json:"status"`
 }
 
-// saidIn returns the turn that an answer belongs to; empty for an incomplete answer.
-func saidIn(answer string) string {
+// turnOf returns the turn that an answer belongs to; empty for an incomplete answer.
+func turnOf(answer string) string {
 	id, _ := parts(answer)
 	return id
 }
@@ -165,7 +165,7 @@ func judge(writers []*writer, messages []message) (faults []string) {
 		switch {
 		case t.number < reached[t.writer]:
 			fault("%s stands behind a later turn", t.id)
-		case messages[1].Status == "" && saidIn(messages[1].Content) != t.id:
+		case messages[1].Status == "" && turnOf(messages[1].Content) != t.id:
 			fault("%s was answered %q", t.id, messages[1].Content)
 		case messages[1].Status == "":
 			t.found++

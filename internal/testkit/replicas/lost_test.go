@@ -10,7 +10,7 @@ import (
 )
 
 // The promises of docs/operations.md for a lost replica.
-const toldFor, freeFor = 15 * time.Second, 20 * time.Second
+const maxTold, maxFree = 15 * time.Second, 20 * time.Second
 
 // A follower of a turn whose replica is lost gets its end in time, and the conversation becomes
 // free again, even while another replica is frozen, and even if the others have just started.
@@ -62,7 +62,7 @@ func TestReplicas_Lost(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err != nil || loss.Told > toldFor || loss.Free > freeFor {
+		if err != nil || loss.Told > maxTold || loss.Free > maxFree {
 			t.Errorf("%+v: %+v, %v", round, loss, err)
 		}
 		t.Logf("%+v: told after %v, the conversation free after %v; load %s", round, loss.Told.Round(time.Millisecond), loss.Free.Round(time.Millisecond), load(t))

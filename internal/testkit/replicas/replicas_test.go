@@ -185,7 +185,7 @@ func TestReplicas(t *testing.T) {
 	for _, fault := range report.Faults {
 		t.Error(fault)
 	}
-	if os.Getenv(cyclesVariable) != "" && report.Told > toldFor {
+	if os.Getenv(cyclesVariable) != "" && report.Told > maxTold {
 		t.Errorf("a follower was told after %v", report.Told)
 	}
 }

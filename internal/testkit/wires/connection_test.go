@@ -25,7 +25,7 @@ func TestConnection_leavingEndsTheRequest(t *testing.T) {
 		for _, how := range []string{"cancel", "break"} {
 			t.Run(how, func(t *testing.T) {
 				m := startModel(t, w)
-				m.will(reply{pieces: []string{"a"}, endless: true})
+				m.setReplies(reply{pieces: []string{"a"}, endless: true})
 				gone := make(chan struct{})
 				srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 					m.ServeHTTP(rw, r)
@@ -63,7 +63,7 @@ func TestConnection_leavingEndsTheRequest(t *testing.T) {
 func TestConnection_isUsedAgain(t *testing.T) {
 	onEachWire(t, func(t *testing.T, w wire) {
 		m := startModel(t, w)
-		m.always(func(string) reply { return says("a") })
+		m.setAnswer(func(string) reply { return says("a") })
 		var mu sync.Mutex
 		addresses := map[string]bool{}
 		srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -93,7 +93,7 @@ func TestConnection_manyAtOnce(t *testing.T) {
 	onEachWire(t, func(t *testing.T, w wire) {
 		m := startModel(t, w)
 		asked := regexp.MustCompile(`question [0-9]+`)
-		m.always(func(b string) reply { return says("for ", asked.FindString(b)) })
+		m.setAnswer(func(b string) reply { return says("for ", asked.FindString(b)) })
 		p, err := w.open(m.url, 0)
 		must(t, err)
 		var all sync.WaitGroup

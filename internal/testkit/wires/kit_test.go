@@ -142,8 +142,8 @@ func (m *model) note() {
 	m.wrote = append(m.wrote, time.Now())
 }
 
-// will sets the next replies.
-func (m *model) will(replies ...reply) {
+// setReplies sets the next replies.
+func (m *model) setReplies(replies ...reply) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.replies, m.wrote = replies, nil
@@ -156,8 +156,8 @@ func (m *model) written() []time.Time {
 	return append([]time.Time(nil), m.wrote...)
 }
 
-// always sets the function for all later replies.
-func (m *model) always(answer func(b string) reply) {
+// setAnswer sets the function for all later replies.
+func (m *model) setAnswer(answer func(b string) reply) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.answer, m.replies = answer, nil
@@ -354,14 +354,14 @@ func (c *talk) restart(t *testing.T) {
 // summarise writes the missing summaries.
 func (c *talk) summarise(t *testing.T, text string) {
 	t.Helper()
-	c.model.always(func(string) reply { return says(text) })
+	c.model.setAnswer(func(string) reply { return says(text) })
 	must(t, c.worker.Drain(t.Context()))
 }
 
 // ask runs a turn and returns the bodies of its model calls.
 func (c *talk) ask(t *testing.T, question string, replies ...reply) []string {
 	t.Helper()
-	c.model.will(replies...)
+	c.model.setReplies(replies...)
 	before := len(c.model.sent())
 	saved := false
 	for event, err := range c.agent.Run(t.Context(), turn(question)) {

@@ -48,7 +48,7 @@ func TestOrder_turnsAtOnce(t *testing.T) {
 			t.Run(fmt.Sprint(n), func(t *testing.T) {
 				t.Parallel()
 				c := newTalk(t, w, desk{}, agent.Limits{})
-				c.model.always(func(b string) reply {
+				c.model.setAnswer(func(b string) reply {
 					return reply{pieces: []string{"To " + newest(`ask \d+`, b), " this."}, pause: 60 * time.Millisecond}
 				})
 				var want []string
@@ -106,7 +106,7 @@ func TestOrder_stopThenAsk(t *testing.T) {
 	onEachWire(t, func(t *testing.T, w wire) {
 		t.Parallel()
 		c := newTalk(t, w, desk{}, agent.Limits{})
-		c.model.always(func(b string) reply {
+		c.model.setAnswer(func(b string) reply {
 			question := newest(`(stop|ask) \d+`, b)
 			if strings.HasPrefix(question, "stop") {
 				return reply{pieces: []string{"To " + question + "."}, endless: true}

@@ -99,9 +99,9 @@ func (c *talk) delays(t *testing.T, url string, n int, tool bool) []time.Duratio
 		total += len(answer.pieces[i])
 		ends = append(ends, total)
 	}
-	c.model.will(answer)
+	c.model.setReplies(answer)
 	if tool {
-		c.model.will(calls("desk__find_0", findArgs), answer)
+		c.model.setReplies(calls("desk__find_0", findArgs), answer)
 	}
 	body := `{"model":"desk","stream":true,"messages":[{"role":"user","content":"Please tell me of the register."}]}`
 	ctx, cancel := context.WithTimeout(t.Context(), never)

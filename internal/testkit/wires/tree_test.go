@@ -41,7 +41,7 @@ type tree struct {
 func newTree(t *testing.T, w wire, limits agent.Limits) *tree {
 	t.Helper()
 	tr := &tree{talk: newTalk(t, w, desk{}, limits)}
-	tr.model.always(func(b string) reply { // for a summary as for a turn
+	tr.model.setAnswer(func(b string) reply { // for a summary as for a turn
 		q := newest(`thing \d+`, b)
 		return says("Of "+q+".", " More of "+q+".")
 	})
@@ -116,7 +116,7 @@ func TestTree_shownIsTheBranch(t *testing.T) {
 			n, b := tr.step(t, i, chance)
 			var want, kept []string
 			for _, x := range n.before.branch() {
-				want = append(want, w.user(x.question), w.told(x.answer))
+				want = append(want, w.user(x.question), w.replayed(x.answer))
 			}
 			same(t, fmt.Sprint("step ", i), tr.model.messages(t, b), append(want, w.user(n.question))...)
 			for _, x := range n.branch() {
@@ -154,7 +154,7 @@ func TestTree_smallWindow(t *testing.T) {
 					t.Fatalf("step %d is shown %s, which is not of its branch:\n%s", i, q, whole)
 				}
 			}
-			if x := n.before; x != nil && !slices.Equal(shown[len(shown)-2:], []string{w.told(x.answer), w.user(n.question)}) {
+			if x := n.before; x != nil && !slices.Equal(shown[len(shown)-2:], []string{w.replayed(x.answer), w.user(n.question)}) {
 				t.Fatalf("step %d is not shown %q last:\n%s", i, x.answer, whole)
 			}
 		}
@@ -164,8 +164,8 @@ func TestTree_smallWindow(t *testing.T) {
 	})
 }
 
-// told returns an answer as it is sent again: a stopped one has no signature.
-func (w wire) told(answer string) string {
+// replayed returns an answer as it is sent again: a stopped one has no signature.
+func (w wire) replayed(answer string) string {
 	if strings.Contains(answer, "More") {
 		return w.said(answer)
 	}
