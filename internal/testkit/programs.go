@@ -26,14 +26,14 @@ func Build(tb testing.TB, pkg string, flags ...string) string {
 	return path
 }
 
-// asked holds the programs that this process has requested, by the way to build them.
-var asked sync.Map
+// requested holds the programs that this process has requested, by the way to build them.
+var requested sync.Map
 
 // Path is [Build] for callers without a test. A process runs go build once per program, and go
 // build skips programs that are up to date. The programs stay in .cache of the module.
 func Path(pkg string, flags ...string) (string, error) {
 	way := strings.Join(append(slices.Clone(flags), pkg), "\x00")
-	path, _ := asked.LoadOrStore(way, sync.OnceValues(func() (string, error) { return build(way, pkg, flags) }))
+	path, _ := requested.LoadOrStore(way, sync.OnceValues(func() (string, error) { return build(way, pkg, flags) }))
 	return path.(func() (string, error))()
 }
 
