@@ -22,27 +22,28 @@ import (
 
 const (
 	keepFor = 24 * time.Hour
-	// maxShown is how many bytes of a call's arguments are shown whole, and maxValue how many of a text
-	// in longer ones: of those each begins, so that none hides behind another.
+	// maxShown is the length up to which a call's arguments are shown whole, in bytes; in longer
+	// arguments each text is shown up to maxValue bytes, so that none hides another.
 	maxShown = 8000
 	maxValue = 400
-	// wordLength is that of a word that a yes must name, hashLength that of the part of a hash that is shown.
+	// wordLength is the length of the word that a yes must repeat, hashLength that of the shown
+	// part of a hash.
 	wordLength = 5
 	hashLength = 12
 )
 
-// ConsentStore keeps the calls.
+// ConsentStore stores calls that are pending approval.
 type ConsentStore interface {
 	KeepTurn(ctx context.Context, p schemas.KeptTurn) error
-	// TakeKeptTurn returns what was kept under an id of the owner, once.
+	// TakeKeptTurn returns and deletes what is stored under an id of the owner.
 	TakeKeptTurn(ctx context.Context, owner, id string) (json.RawMessage, bool, error)
 }
 
-// waiting are calls that wait for a yes, each a part of what the model said, with the
+// waiting are calls that are pending approval, each as a part of the model's message, with the
 // provider's private state.
 type waiting []schemas.Part
 
-// With adds a call that is not there yet.
+// With adds a call, unless it is already in the set.
 func (w waiting) With(part schemas.Part) waiting {
 	if w.has(*part.Call) {
 		return w
@@ -54,18 +55,18 @@ func (w waiting) has(call schemas.ToolCall) bool {
 	return slices.ContainsFunc(w, func(p schemas.Part) bool { return toolhandler.SameCall(*p.Call, call) })
 }
 
-// Without are the calls that do not wait in another set.
+// Without returns the calls that are not in another set.
 func (w waiting) Without(again waiting) waiting {
 	return slices.DeleteFunc(slices.Clone(w), func(p schemas.Part) bool { return again.has(*p.Call) })
 }
 
-// Calls are the calls alone.
+// Calls returns the calls without the provider's state.
 func (w waiting) Calls() []schemas.ToolCall { return schemas.Message{Parts: w}.Calls() }
 
-// Notice tells the person what was not done, and how to allow it. Where markup in what was shown
-// before may hide it, the yes must name a word that stands in the notice alone: else it may be one
-// to another question. So it must where a call is too long to be shown whole: nobody agrees to that by
-// a word they say anyway.
+// Notice returns the notice of the calls that were not run, and how to approve them. If markup in
+// the text before may hide the notice, the yes must repeat a word that only the notice contains:
+// it may otherwise answer another question. The same applies to a call that is too long to be
+// shown whole, which a casual yes must not approve.
 func (w waiting) Notice(lang, before string) string {
 	why := prompts.Plain
 	if markup.MatchString(before) {
@@ -85,8 +86,8 @@ func (w waiting) Notice(lang, before string) string {
 	return prompts.Waiting(lang, lines, why, word)
 }
 
-// shownCall is a call as a notice shows it, and whether that is all of it. What is not shown is told by its
-// length and hash.
+// shownCall returns a call as a notice shows it, and reports whether that is all of it. If it is
+// not, the length and the hash of the arguments are shown too.
 func shownCall(lang string, f schemas.FunctionCall) (line string, whole bool) {
 	if len(f.Arguments) <= maxShown {
 		return fmt.Sprintf("- `%s` `%s`", f.Name, shown(f.Arguments)), true
@@ -95,7 +96,7 @@ func shownCall(lang string, f schemas.FunctionCall) (line string, whole bool) {
 	return line + " " + prompts.Length(lang, len(f.Arguments), toolhandler.Hash(f.Arguments)[:hashLength]), false
 }
 
-// begun is long arguments with the beginning of each long text.
+// begun returns long arguments with each long text cut to its beginning.
 func begun(arguments string) string {
 	dec := json.NewDecoder(strings.NewReader(arguments))
 	dec.UseNumber()
@@ -128,18 +129,18 @@ func clipped(value any) any {
 	return value
 }
 
-// markup is what Markdown passes on as HTML.
+// markup matches what Markdown passes through as HTML.
 var markup = regexp.MustCompile(`<[!?/a-zA-Z]`)
 
-// shown writes arguments on one line, in which no client finds an address to open, and nothing
-// stands that is not seen or turns the order of what is.
+// shown returns arguments on one line, without addresses that a client would make clickable, and
+// with invisible characters and those that change the direction of text escaped.
 func shown(arguments string) string {
 	arguments = text.Seen(strings.Join(strings.Fields(arguments), " "))
 	return strings.ReplaceAll(strings.ReplaceAll(arguments, "://", `:\/\/`), "`", `\u0060`)
 }
 
-// Keep stores the calls of an answer that ends in their notice, by which they are found again:
-// it stands in the history, whoever keeps that.
+// Keep stores the calls of an answer that ends in their notice. They are found by the notice,
+// which is in every copy of the history.
 func (w waiting) Keep(ctx context.Context, store ConsentStore, owner, conversation, notice string, now time.Time) error {
 	state, err := json.Marshal(w)
 	if err != nil {
@@ -150,9 +151,9 @@ func (w waiting) Keep(ctx context.Context, store ConsentStore, owner, conversati
 	})
 }
 
-// take returns the calls that wait for a yes in the message after an answer, which ends in their notice, and
-// whether the message is one: plain, and in the words of the notice's language. Any other message drops them, so
-// they wait no more in either case. Each has a new id, for it is a new call.
+// take returns the calls that are pending approval after an answer that ends in their notice, and
+// reports whether the message approves them: a plain yes in the notice's language. In either case
+// they are no longer pending afterwards. Each has a new id, as it becomes a new call.
 func take(ctx context.Context, store ConsentStore, owner, message, answer string) (w waiting, agreed bool, err error) {
 	notice, lang := prompts.FindWaiting(answer)
 	if notice == "" {
@@ -171,19 +172,20 @@ func take(ctx context.Context, store ConsentStore, owner, message, answer string
 	return w, approves(message, prompts.NamedIn(notice), lang), nil
 }
 
-// idOf is the same however a client writes the spaces of an answer.
+// idOf returns the id of a notice, whatever spaces a client puts into it.
 func idOf(notice string) string {
 	sum := sha256.Sum256([]byte(strings.Join(strings.Fields(notice), "")))
 	return "consent_" + hex.EncodeToString(sum[:])
 }
 
-// mayBeYes reports whether a message is a plain yes in some language, and perhaps a word that a notice names.
+// mayBeYes reports whether a message is a plain yes in some language, perhaps with the word of a
+// notice.
 func mayBeYes(message string) bool {
 	yes, word := lastWord(message)
 	return IsYes(message, "vi") || len(word) == wordLength && IsYes(yes, "vi")
 }
 
-// approves reports whether a message is a plain yes that names the word, if there is one.
+// approves reports whether a message is a plain yes that repeats the word, if there is one.
 func approves(message, word, lang string) bool {
 	if word == "" {
 		return IsYes(message, lang)
@@ -192,7 +194,7 @@ func approves(message, word, lang string) bool {
 	return strings.EqualFold(named, word) && IsYes(yes, lang)
 }
 
-// lastWord parts a message from its last word.
+// lastWord splits a message before its last word.
 func lastWord(message string) (before, word string) {
 	message = strings.TrimRight(message, " .,!\r\n")
 	at := strings.LastIndexAny(message, " \n") + 1

@@ -11,8 +11,8 @@ import (
 	"molar/schemas"
 )
 
-// files are what a person put beside a question: in its own parts, and as texts. What only an
-// address names is elsewhere, and so is what a server gave.
+// files returns the files that a person attached to a question: parts of the message, and texts.
+// Files that are only addresses, and those of servers, are not included.
 func files(parts []schemas.Part, attached []Attachment) []memory.File {
 	var files []memory.File
 	add := func(name, media string, data []byte) {
@@ -40,7 +40,7 @@ func files(parts []schemas.Part, attached []Attachment) []memory.File {
 	return files
 }
 
-// keep stores the files of a question once that is recorded, beside the turn.
+// keep stores the files of a question after the question is recorded, concurrently with the turn.
 func (j *journal) keep(ctx context.Context, files []memory.File) {
 	if len(files) == 0 {
 		return
@@ -61,7 +61,8 @@ func (j *journal) keep(ctx context.Context, files []memory.File) {
 	})
 }
 
-// Unkept waits for the files of the question, and says which are not kept.
+// Unkept waits for the files of the question, and returns an error that names those that were not
+// stored.
 func (j *journal) Unkept(ctx context.Context) error {
 	if j.kept == nil {
 		return nil

@@ -11,10 +11,10 @@ import (
 	"molar/schemas"
 )
 
-// Times of the journal.
+// Time limits of the journal.
 const (
-	// storeWait is how long a store that does not answer is tried again, at the begin
-	// and at the end of a turn.
+	// storeWait is how long requests to a store that does not answer are repeated, at the
+	// beginning and at the end of a turn.
 	storeWait = 2 * time.Second
 	// storeAgain is the pause between two tries.
 	storeAgain = 100 * time.Millisecond
@@ -26,10 +26,10 @@ const (
 	renewEvery = 5 * time.Second
 )
 
-// ErrNotSaved says that the turn could not be stored, however often it was tried.
+// ErrNotSaved means that the turn could not be stored, even by repeated attempts.
 var ErrNotSaved = errors.New("answer not saved")
 
-// Memory keeps conversations; [memory.Client] fits.
+// Memory stores conversations; [memory.Client] implements it.
 type Memory interface {
 	Begin(ctx context.Context, r memory.BeginRequest) (schemas.Opening, error)
 	RecordTurn(ctx context.Context, b schemas.Begun) error
@@ -41,55 +41,55 @@ type Memory interface {
 	Discard(ctx context.Context, lease schemas.Lease) error
 }
 
-// journalConfig says whose journal it is.
+// journalConfig is the configuration of a turn's journal.
 type journalConfig struct {
-	// Memory is nil for a turn that keeps nothing.
+	// Memory is nil for a turn that stores nothing.
 	Memory Memory
 	// Turn opens its conversation; TurnID is its own id.
 	Turn   memory.BeginRequest
 	TurnID string
-	// Fresh says that the conversation is one that the turn itself named: there is nothing
-	// to read, and nobody waits for the lease.
+	// Fresh means that the turn itself named the conversation: there is nothing to read, and the
+	// turn does not wait for the lease.
 	Fresh bool
-	// ReadOnly keeps nothing of the turn: its conversation is read, under a lease.
+	// ReadOnly stores nothing of the turn: its conversation is only read, under a lease.
 	ReadOnly bool
 	// Group is waited for at the end of the turn.
 	Group *sync.WaitGroup
-	// Answer gives the text of the answer so far. It is called beside the turn.
+	// Answer returns the text of the answer so far. It is called concurrently with the turn.
 	Answer func() string
-	// Log takes what nobody else is told, Took how long the read took.
+	// Log logs failures that are reported nowhere else; Took gets the duration of the read.
 	Log  func(msg string, err error)
 	Took func(time.Duration)
 }
 
-// A Journal is the journal of one turn. One that keeps nothing is ready too.
+// A journal records the progress of one turn. It can also be used for a turn that stores nothing.
 type journal struct {
 	cfg     journalConfig
 	opening *future[schemas.Opening]
-	// recorded is nil until the question passed.
+	// recorded is nil until the question has passed the guardrail.
 	recorded *future[struct{}]
-	// kept is nil where the question has no files.
+	// kept is nil if the question has no files.
 	kept *future[struct{}]
 
-	mu    sync.Mutex // guards the lease: it is renewed beside the turn
+	mu    sync.Mutex // guards the lease, which is renewed concurrently with the turn
 	lease schemas.Lease
 	renew *time.Timer
 	ended bool
 	// renewing is waited for at the end.
 	renewing sync.WaitGroup
 
-	// saved is set once the turn is in the store, waits for one that goes on when its
-	// client has run its own tools.
+	// saved is set once the turn is in the store, waits for a turn that continues when its client
+	// has run its own tools.
 	saved, waits bool
 }
 
-// openJournal begins to read the conversation.
+// openJournal starts reading the conversation.
 func openJournal(ctx context.Context, cfg journalConfig) *journal {
 	j := &journal{cfg: cfg}
 	if cfg.Memory == nil {
 		return j
 	}
-	if cfg.Fresh { // a turn that breaks off is saved too, and needs the lease for that
+	if cfg.Fresh { // an interrupted turn is saved too, and needs the lease for that
 		ctx = context.WithoutCancel(ctx)
 	}
 	j.opening = begin(cfg.Group, func() (schemas.Opening, error) { return j.open(ctx) })
@@ -99,17 +99,17 @@ func openJournal(ctx context.Context, cfg journalConfig) *journal {
 // Reads reports whether the turn has a conversation to read.
 func (j *journal) Reads() bool { return j.opening != nil }
 
-// Keeps reports whether the turn is to be saved at all.
+// Keeps reports whether the turn is to be saved.
 func (j *journal) Keeps() bool { return j.Reads() && !j.cfg.ReadOnly }
 
 // Fresh reports whether the turn itself named the conversation, so that there is nothing to
 // read.
 func (j *journal) Fresh() bool { return j.cfg.Fresh }
 
-// Opening waits for what was read of the conversation, of a turn that has one.
+// Opening waits for the opening of the conversation. It must not be called unless Reads.
 func (j *journal) Opening(ctx context.Context) (schemas.Opening, error) { return j.opening.Wait(ctx) }
 
-// GiveUp lets the turn go on without its conversation.
+// GiveUp lets the turn continue without its conversation.
 func (j *journal) GiveUp() { j.opening = nil }
 
 // Recorded reports whether the question was to be recorded.
@@ -118,13 +118,12 @@ func (j *journal) Recorded() bool { return j.recorded != nil }
 // Saved reports whether the turn is in the store.
 func (j *journal) Saved() bool { return j.saved }
 
-// Wait keeps what was recorded, for the part of the turn that comes when its client has run
-// its own tools.
+// Wait keeps the record for the next part of the turn, after its client has run its own tools.
 func (j *journal) Wait() { j.waits = true }
 
-// Record notes that the question is being answered, beside the turn: what comes next does
-// not wait for it, only a call that writes does. It adds to b what the journal knows. The files
-// beside the question follow it.
+// Record records that the question is being answered, concurrently with the turn: only a call
+// that writes waits for it. It fills in the journal's fields of b. The question's files are
+// stored afterwards.
 func (j *journal) Record(ctx context.Context, b schemas.Begun, files []memory.File) {
 	if !j.Keeps() || j.recorded != nil {
 		return
@@ -146,8 +145,8 @@ func (j *journal) Record(ctx context.Context, b schemas.Begun, files []memory.Fi
 	j.keep(ctx, files)
 }
 
-// RecordCall notes a call that may have an effect, before it is sent. A store that fails
-// then is no reason not to act: the turn was told to begin without it.
+// RecordCall records a call that may have an effect, before it is sent. If the store fails, the
+// call is sent nevertheless, as the turn was allowed to begin.
 func (j *journal) RecordCall(ctx context.Context, call schemas.ToolCall) {
 	if j.recorded == nil {
 		return
@@ -162,13 +161,13 @@ func (j *journal) RecordCall(ctx context.Context, call schemas.ToolCall) {
 	}
 }
 
-// Save stores the turn and ends the lease. It outlives its client: what was answered in
-// full must not be undone by who leaves now.
+// Save stores the turn and ends the lease. It ignores cancellation: a complete answer must not be
+// lost because the client leaves now.
 func (j *journal) Save(ctx context.Context, r memory.Record) error {
 	ctx = context.WithoutCancel(ctx)
-	if j.recorded != nil { // on its way still: the save must come after it
+	if j.recorded != nil { // possibly still running: the save must come after it
 		_, _ = j.recorded.Wait(ctx) // its own failure is logged, and the save needs no record
-		_ = j.Unkept(ctx)           // told when the turn is saved
+		_ = j.Unkept(ctx)           // reported when the turn is saved
 	}
 	opening, err := j.opening.Wait(ctx)
 	if err != nil {

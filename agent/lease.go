@@ -8,8 +8,8 @@ import (
 	"molar/schemas"
 )
 
-// open takes the lease. A conversation with a running turn is waited for; a store that
-// does not answer is tried again for a moment.
+// open takes the lease. It waits for a running turn of the conversation, and repeats the request
+// for a moment if the store does not answer.
 func (j *journal) open(ctx context.Context) (schemas.Opening, error) {
 	began := time.Now()
 	opening, err := j.ask(ctx)
@@ -26,8 +26,8 @@ func (j *journal) open(ctx context.Context) (schemas.Opening, error) {
 	return opening, nil
 }
 
-// ask waits for its place among the turns of the conversation, and tries again for a
-// moment when the store does not answer.
+// ask waits for its place among the turns of the conversation, and repeats the request for a
+// moment if the store does not answer.
 func (j *journal) ask(ctx context.Context) (schemas.Opening, error) {
 	req := j.cfg.Turn
 	req.Wait = turnWait
@@ -56,8 +56,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// renewLease tells the store that the turn lives, and how far it has come. It runs beside
-// the turn until that ends.
+// renewLease renews the lease in the store, with the text so far. It runs concurrently with the
+// turn until that ends.
 func (j *journal) renewLease(ctx context.Context) {
 	j.mu.Lock()
 	if j.ended {
@@ -71,7 +71,7 @@ func (j *journal) renewLease(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, renewEvery)
 	defer cancel()
 	text := ""
-	if !j.cfg.ReadOnly { // Keeps asks for what the turn itself may still change
+	if !j.cfg.ReadOnly { // not Keeps, which depends on fields that the turn may still change
 		text = j.cfg.Answer()
 	}
 	renewed, err := j.cfg.Memory.Renew(ctx, lease, text)
@@ -94,9 +94,9 @@ func (j *journal) held() schemas.Lease {
 	return j.lease
 }
 
-// Release gives the lease of a turn back that was not saved. What was recorded of one that
-// waits for its client stays; of any other turn that ended well, nothing does. What was
-// begun is over before: the group waits for it.
+// Release returns the lease of a turn that was not saved. If the turn waits for its client, its
+// record stays; after any other turn that ended without failure, the record is deleted. Work that
+// the turn started has ended before, as the group waits for it.
 func (j *journal) Release(ctx context.Context, failed bool) {
 	if !j.Reads() || j.end() {
 		return
@@ -116,8 +116,8 @@ func (j *journal) Release(ctx context.Context, failed bool) {
 	}
 }
 
-// end stops the renewals and waits for one under way; it reports whether they had been
-// stopped before.
+// end stops the renewals and waits for a running one; it reports whether they had been stopped
+// before.
 func (j *journal) end() bool {
 	j.mu.Lock()
 	was := j.ended

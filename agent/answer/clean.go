@@ -2,33 +2,33 @@ package answer
 
 import "strings"
 
-// clean is a text out of which parts were cut, so that no stumps are left: the sentence of the
-// first cut ends where it was cut, and later ones with a cut are left out. Before the first cut
-// text passes at once, after it sentence by sentence.
+// clean collects a text with cuts, so that no fragments remain: the sentence of the first cut
+// ends there, and later sentences with a cut are left out. Before the first cut text passes at
+// once, afterwards sentence by sentence.
 type clean struct {
 	out strings.Builder
-	// raw leaves out nothing but what is cut: the text is not prose.
+	// raw leaves out only the cut parts: the text is not prose.
 	raw bool
-	// last is what was shown last.
+	// last is the text shown last.
 	last string
-	// cuts is set after the first cut; skips while its sentence has not ended.
+	// cuts is set after the first cut; skips until the sentence of that cut has ended.
 	cuts, skips bool
-	// sentence is held until it ends; spoilt is one with a cut.
+	// sentence is buffered until it ends; spoilt is set if it contains a cut.
 	sentence strings.Builder
 	spoilt   bool
 }
 
-// idle reports whether text passes as it is.
+// idle reports whether text passes unchanged.
 func (c *clean) idle() bool { return !c.cuts && c.out.Len() == 0 }
 
-// take returns what may be shown by now.
+// take returns the text that may be shown now.
 func (c *clean) take() string {
 	text := c.out.String()
 	c.out.Reset()
 	return text
 }
 
-// rest ends the text.
+// rest ends the text and returns its last sentence.
 func (c *clean) rest() string {
 	text := c.sentence.String()
 	c.sentence.Reset()
@@ -72,7 +72,7 @@ func (c *clean) show(text string) {
 	}
 }
 
-// cut leaves something out; instead stands for the first part that is.
+// cut marks a place where text is left out; instead replaces the first cut.
 func (c *clean) cut(instead string) {
 	switch {
 	case c.raw:
@@ -90,8 +90,8 @@ func (c *clean) cut(instead string) {
 	c.cuts, c.skips = true, true
 }
 
-// sentenceEnd is where the sentence ends that goes on in a text, its space included, and
-// whether it does.
+// sentenceEnd returns the length of the rest of a sentence in a text, including the following
+// space, and reports whether the sentence ends in the text.
 func sentenceEnd(before, text string) (n int, ends bool) {
 	last := byte(' ')
 	if before != "" {

@@ -8,23 +8,22 @@ import (
 	"molar/schemas"
 )
 
-// A Leak keeps quotations of a secret out of a stream of text. Text passes at once until
-// it has agreed with the secret for 16 bytes; from there on it is held until it goes
-// another way, or is a leak and replaced. Only word-for-word quotations are seen: a
-// translation or a code is not.
+// leak removes quotations of a secret from a stream of text. Text passes at once until 16 of its
+// bytes agree with the secret; then it is buffered until it differs, or counts as a leak and is
+// replaced. Only verbatim quotations are detected: a translation or an encoding is not.
 type leak struct {
 	secret *Secret
-	// instead gives what stands for the text that was left out, once.
+	// instead returns the text that replaces the first leak.
 	instead func() string
 	leaked  bool
 
 	recent window
-	at     int // the next byte of the secret, while one is being quoted
-	run    int // letters quoted so far, 0 when none
+	at     int // the next byte of the secret, while it is being quoted
+	run    int // letters quoted so far, or 0
 	limit  int
 	held   strings.Builder
-	tail   string // what stands behind its last letter
-	quoted int    // letters quoted so far in runs that were let go
+	tail   string // the text after the last letter of held
+	quoted int    // letters quoted so far in runs that were released
 	out    clean
 }
 
@@ -33,17 +32,17 @@ func newLeak(secret *Secret, instead func() string) *leak {
 	return &leak{secret: secret, instead: instead}
 }
 
-// Leaked reports whether something was left out.
+// Leaked reports whether text was removed.
 func (f *leak) Leaked() bool { return f != nil && f.leaked }
 
-// Pass returns what may be shown of the next piece of text.
+// Pass returns the text that may be shown after the next piece.
 func (f *leak) Pass(text string) string {
 	if f == nil || f.secret == nil || f.secret.text == "" {
 		return text
 	}
-	kept, whole := 0, f.run == 0 // text[kept:i] is written nowhere yet
+	kept, whole := 0, f.run == 0 // text[kept:i] is not written anywhere yet
 	for i, r := range text {
-		if !unicode.IsLetter(r) { // a number hides nothing: it may count the sentences
+		if !unicode.IsLetter(r) { // digits hide no quotation, for example in a numbered list
 			continue
 		}
 		quoting := f.run > 0
@@ -57,7 +56,7 @@ func (f *leak) Pass(text string) string {
 			f.hold(text[kept : i+utf8.RuneLen(r)])
 			kept = i + utf8.RuneLen(r)
 		}
-		if f.run > 0 && (over || !quoting) { // held from this letter on
+		if f.run > 0 && (over || !quoting) { // buffered from this letter on
 			f.out.show(text[kept:i])
 			f.hold(text[i : i+utf8.RuneLen(r)])
 			kept, whole = i+utf8.RuneLen(r), false
@@ -76,8 +75,8 @@ func (f *leak) Pass(text string) string {
 	return f.out.take()
 }
 
-// hold keeps text up to and with a letter of the quotation. Of a leak nothing need be
-// kept.
+// hold buffers text that ends with a letter of the quotation. Text that is certainly a leak is
+// dropped.
 func (f *leak) hold(text string) {
 	if f.run < f.limit {
 		f.held.WriteString(f.tail + text)
@@ -85,8 +84,8 @@ func (f *leak) hold(text string) {
 	f.tail = ""
 }
 
-// Redact takes quotations out of the arguments of a call: tools and those who watch
-// their calls have no business with the prompt either.
+// Redact removes quotations from the arguments of a call: tools and the viewers of calls must not
+// get the prompt either.
 func (f *leak) Redact(call *schemas.ToolCall) *schemas.ToolCall {
 	if call == nil || f == nil {
 		return call
@@ -101,7 +100,7 @@ func (f *leak) Redact(call *schemas.ToolCall) *schemas.ToolCall {
 	return &redacted
 }
 
-// Rest ends the stream and returns what may be shown of what is held.
+// Rest ends the stream and returns the buffered text that may be shown.
 func (f *leak) Rest() string {
 	if f == nil {
 		return ""
@@ -114,8 +113,8 @@ func (f *leak) Rest() string {
 	return f.out.take() + f.out.rest()
 }
 
-// step compares one letter with the secret. It says whether a quotation is over, and
-// whether it was a leak.
+// step compares one letter with the secret. It reports whether a quotation has ended, and whether
+// it was a leak.
 func (f *leak) step(r rune) (over, leak bool) {
 	var buf [utf8.UTFMax]byte
 	letter := utf8.AppendRune(buf[:0], r)
@@ -129,7 +128,7 @@ func (f *leak) step(r rune) (over, leak bool) {
 			return false, false
 		}
 		over, leak = true, f.run >= f.limit
-		if f.run >= shortest { // a prompt in pieces is a prompt
+		if f.run >= shortest { // quotations in pieces are added up
 			f.quoted += f.run
 		}
 		f.run = 0
@@ -144,8 +143,8 @@ func (f *leak) step(r rune) (over, leak bool) {
 	return over, leak
 }
 
-// letGo decides about a quotation that is over. What stands behind its last letter is
-// no part of it.
+// letGo shows or cuts a quotation that has ended. The text after its last letter is not part of
+// it.
 func (f *leak) letGo(leak bool) {
 	text, tail := f.held.String(), f.tail
 	f.held.Reset()

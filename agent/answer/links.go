@@ -8,30 +8,31 @@ import (
 	"molar/toolhandler"
 )
 
-// Bounds of what is held of a text, in bytes.
+// Limits for buffered parts of a text, in bytes.
 const (
 	maxAddress = 4096
 	maxAlt     = 300
 	maxTag     = 2048
 )
 
-// Links takes out of a stream of Markdown what would carry text away by itself or by one
-// click: the tail of an address in which text stands that was read, and images that a client
-// would load from elsewhere. Text passes at once, but for an address, which is held to its end.
+// Links changes the parts of a stream of Markdown that would send text to a server by themselves
+// or by one click: the end of an address that contains text which the model has read, and images
+// that a client would load from elsewhere. Text passes at once, except for an address, which is
+// buffered to its end.
 type Links struct {
 	flow func() toolhandler.Flow
 	held string
-	// referred is set once there may be an image whose address stands elsewhere, defined once
-	// there is such an address.
+	// referred is set once there may be an image with its address in a definition, defined once
+	// there is such a definition.
 	referred, defined bool
 }
 
-// NewLinks returns a filter. flow gives what the model has read by now.
+// NewLinks returns a filter. flow returns the texts that the model has read so far.
 func NewLinks(flow func() toolhandler.Flow) *Links {
 	return &Links{flow: flow}
 }
 
-// Pass returns what may be shown of the next piece of text. A nil filter lets all pass.
+// Pass returns the text that may be shown after the next piece. A nil filter passes everything.
 func (l *Links) Pass(text string) string {
 	if l == nil {
 		return text
@@ -40,7 +41,7 @@ func (l *Links) Pass(text string) string {
 	return l.release(false)
 }
 
-// Rest ends the stream and returns what is held of it.
+// Rest ends the stream and returns the buffered text.
 func (l *Links) Rest() string {
 	if l == nil {
 		return ""
@@ -48,12 +49,12 @@ func (l *Links) Rest() string {
 	return l.release(true)
 }
 
-// A find is something in a text that has to be looked at whole.
+// find is a kind of element that must be checked as a whole.
 type find struct {
 	begin string
-	// end returns the length of the thing behind its begin, -1 while that is not known.
+	// end returns the length of the element after its beginning, or -1 while that is unknown.
 	end func(rest string) int
-	// clean returns what is shown of it.
+	// clean returns the text to show instead.
 	clean func(l *Links, whole string) string
 }
 
@@ -109,7 +110,7 @@ func earliest(all []find, text string) (at int, first find) {
 	return at, first
 }
 
-// partial is the length of the end of a text that may be the begin of something.
+// partial returns the length of the end of a text that may be the beginning of an element.
 func partial(all []find, text string) int {
 	longest := 0
 	for _, f := range all {
@@ -122,7 +123,8 @@ func partial(all []find, text string) int {
 	return longest
 }
 
-// endAt returns where one of some characters stands, or the bound where none does.
+// endAt returns the index of the first of some characters, the bound if it comes first, or -1 if
+// neither is reached.
 func endAt(rest, chars string, bound int) int {
 	if i := strings.IndexAny(rest, chars); i >= 0 && i <= bound {
 		return i
@@ -133,7 +135,8 @@ func endAt(rest, chars string, bound int) int {
 	return -1
 }
 
-// endOfImage ends before the bracket that closes an image's text, or its label.
+// endOfImage returns the index of the bracket that closes an image's address, its text or its
+// label.
 func endOfImage(rest string) int {
 	n := endAt(rest, "]\n", maxAlt)
 	switch {
@@ -157,8 +160,8 @@ func endOfImage(rest string) int {
 	return n + 2 + end
 }
 
-// endOfLink ends before the bracket that closes an address; one in angle brackets may hold
-// spaces.
+// endOfLink returns the index of the bracket that closes an address; an address in angle brackets
+// may contain spaces.
 func endOfLink(rest string) int {
 	if strings.HasPrefix(strings.TrimLeft(rest, " "), "<") {
 		return endAt(rest, ">\n", maxAddress)
@@ -166,11 +169,11 @@ func endOfLink(rest string) int {
 	return endAt(rest, ")\n", maxAddress)
 }
 
-// endOfDefinition ends behind the address that a label is given, at once where there is no such thing.
+// endOfDefinition returns the end of the address of a label, or 0 if the label has none.
 func endOfDefinition(rest string) int {
 	address := strings.TrimLeft(rest, " \t\n")
 	for _, begin := range []string{"http", "<", "//", "www."} {
-		if strings.HasPrefix(begin, address) { // it may become one
+		if strings.HasPrefix(begin, address) { // it may become an address
 			return -1
 		}
 		if strings.HasPrefix(address, begin) {
@@ -194,7 +197,7 @@ func endOfAddress(rest string) int {
 	return n
 }
 
-// endOfTag ends behind the bracket of an HTML tag, at once where there is no such thing.
+// endOfTag returns the end of an HTML tag, or 0 if it is not a tag.
 func endOfTag(rest string) int {
 	if rest == "" {
 		return -1
@@ -209,7 +212,7 @@ func endOfTag(rest string) int {
 	return n + 1
 }
 
-// image shows one that comes from elsewhere as a link.
+// image turns a remote image into a link.
 func (l *Links) image(whole string) string {
 	alt, address, inline := strings.Cut(whole[2:], "](")
 	switch {
@@ -218,20 +221,20 @@ func (l *Links) image(whole string) string {
 	case inline:
 		return whole
 	}
-	if l.defined { // perhaps this one
+	if l.defined { // it may be the address of this image
 		return whole[1:]
 	}
 	l.referred = true
 	return whole
 }
 
-// isRemote reports whether a client has to ask somebody for an address.
+// isRemote reports whether a client needs a server for an address.
 func isRemote(address string) bool {
 	address = strings.TrimLeft(address, " <")
 	return strings.Contains(address, "://") || strings.HasPrefix(address, "//") || strings.Contains(address, `:\/\/`) || strings.Contains(address, "&")
 }
 
-// link shows an address that would carry something away as text.
+// link turns an address that would carry read text into plain text.
 func (l *Links) link(whole string) string {
 	address := strings.TrimLeft(whole[2:], " <")
 	if clean, changed := l.cleaned(address); changed {
@@ -240,13 +243,14 @@ func (l *Links) link(whole string) string {
 	return whole
 }
 
-// definition takes a label out of the reach of images, and looks at its address.
+// definition breaks the definition of a remote address that images may use, and cleans its
+// address.
 func (l *Links) definition(whole string) string {
 	if clean, changed := l.cleaned(strings.TrimSpace(whole[2:])); changed {
 		return "] : `" + clean + "`"
 	}
 	if isRemote(whole[2:]) && l.referred {
-		return "] :" + whole[2:] // no definition any more
+		return "] :" + whole[2:] // no longer a definition
 	}
 	l.defined = l.defined || isRemote(whole[2:])
 	return whole
@@ -259,13 +263,13 @@ func (l *Links) bare(whole string) string {
 	return whole
 }
 
-// loading matches the tags for which clients fetch something by themselves.
+// loading matches the tags for which clients load something by themselves.
 var loading = regexp.MustCompile(`(?i)^</?(img|image|picture|source|video|audio|track|iframe|frame|embed|object|applet|link|style|script|svg|use|base|meta|body|table|td|input|form)\b`)
 
 // autolink matches an address in angle brackets.
 var autolink = regexp.MustCompile(`^<[a-zA-Z][a-zA-Z0-9+.\-]*:`)
 
-// tag shows what would fetch something, or carry something away, as text.
+// tag turns a tag that would load something, or carry read text, into plain text.
 func (l *Links) tag(whole string) string {
 	remote := isRemote(whole) && (loading.MatchString(whole) || strings.Contains(strings.ToLower(whole), "style"))
 	clean, changed := l.cleaned(whole)
@@ -280,12 +284,12 @@ func (l *Links) tag(whole string) string {
 	return whole
 }
 
-// addressLeftOut stands for an address, or a part of it, that would carry something away.
+// addressLeftOut replaces an address, or a part of it, that would carry read text.
 const addressLeftOut = "[…]"
 
-// cleaned returns an address without what it carries of texts that were read, and whether it
-// is another one than before. The address of a page as it stands in such a text carries
-// nothing; its query is another matter, as it may hold anything.
+// cleaned returns an address without the read text that it carries, and reports whether it
+// changed. A page's address that the read text itself contains carries nothing, but its query may
+// hold anything.
 func (l *Links) cleaned(address string) (string, bool) {
 	flow := l.flow()
 	if !flow.Carries(address) {

@@ -8,12 +8,12 @@ import (
 	"molar/internal/text"
 )
 
-// leftOut stands for a sentence that was taken out of a result.
+// leftOut replaces a sentence that was removed from a result.
 const leftOut = "[…]"
 
-// Disarm returns a JSON value without the sentences in its strings that speak to a model
-// instead of informing a reader, and how many it took out. The fence around every result is
-// the first wall, and this a second one, for models that obey what they read.
+// Disarm returns a JSON value without the sentences in its strings that instruct a model instead
+// of informing a reader, and the number of removed sentences. The fence around every result is
+// the first defence, and this is a second one, for models that obey what they read.
 func Disarm(raw json.RawMessage) (json.RawMessage, int) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -51,10 +51,10 @@ func disarmValue(value any, n *int) any {
 	return value
 }
 
-// disarm takes the sentences that give orders out of a text. Addresses stay, so that
-// sources do.
+// disarm removes the sentences with instructions from a text. It keeps addresses, which are
+// sources.
 func disarm(text string) (string, int) {
-	if !isOrder(text) { // the usual case: one look at the whole
+	if !isOrder(text) { // the usual case: one check of the whole
 		return text, 0
 	}
 	var b strings.Builder
@@ -79,8 +79,8 @@ func disarm(text string) (string, int) {
 	return b.String(), found
 }
 
-// sentences cuts a text behind each line end, and behind each full stop, question mark
-// or exclamation mark that a space follows.
+// sentences splits a text after each line end, and after each full stop, question mark or
+// exclamation mark that a space follows.
 func sentences(text string) []string {
 	var all []string
 	for last := ""; text != ""; {
@@ -91,7 +91,7 @@ func sentences(text string) []string {
 	return all
 }
 
-// isOrder reports whether a sentence tells a model what to do.
+// isOrder reports whether a sentence instructs a model.
 func isOrder(sentence string) bool {
 	words := strings.FieldsFunc(text.Fold(sentence), func(r rune) bool {
 		return r == ' ' || strings.ContainsRune(`.,!?"'()*_`, r)
@@ -116,9 +116,9 @@ func isOrder(sentence string) bool {
 	return false
 }
 
-// dropsRules reports whether rules stand among the next words behind a verb of
-// dropping: the model's own, not those of somebody whose advice a page may well tell its
-// readers to keep ("your surgeon's instructions", "huong dan cua bac si").
+// dropsRules reports whether rules are among the next words after a verb such as "ignore": the
+// model's own rules, not the advice of a person that a page may tell its readers to follow ("your
+// surgeon's instructions", "huong dan cua bac si").
 func dropsRules(rest string) bool {
 	const reach = 60 // bytes
 	rest = " " + rest[:min(len(rest), reach)]
@@ -142,7 +142,7 @@ func dropSigns() []string {
 	return []string{"ignore", "disregard", "forget", "override", "bypass", "bo qua", "quen het", "quen moi", "phot lo", "ghi de"}
 }
 
-// orderSigns are phrases, folded, with which pages speak to models.
+// orderSigns returns phrases, folded, with which pages address models.
 func orderSigns() []string {
 	return []string{
 		"system prompt", "system prompts", "your prompt", "your instructions", "your system", "new instruction", "new instructions", "you are now", "you must now", "from now on you",

@@ -7,19 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// Numbers of the filter, in letters.
+// Thresholds of the filter, in letters.
 const (
-	// builtInRun is how much of a built-in prompt may stand in an answer: less than a
-	// whole sentence of it.
+	// builtInRun is the longest quotation of a built-in prompt that an answer may contain: less
+	// than a whole sentence.
 	builtInRun = 48
-	// ownRun is the same for the operator's own text, which may hold facts that the
-	// assistant is meant to quote; of a shorter one four fifths count.
+	// ownRun is the same for the operator's own text, which may contain facts that the assistant
+	// is meant to quote; for a shorter text the limit is four fifths of it.
 	ownRun = 120
-	// shortest is the least that counts; after a first leak it is the limit for all.
+	// shortest is the smallest limit; after a first leak it applies to all.
 	shortest = 24
-	// gramBytes is how much has to agree before text is held back.
+	// gramBytes is the length of the agreement after which text is buffered.
 	gramBytes = 16
-	// hashBits is the size of the table of what the secret holds.
+	// hashBits is the size of the hash table of the secret's grams.
 	hashBits = 16
 )
 
@@ -32,10 +32,10 @@ type Secret struct {
 	seen  [1 << hashBits / 64]uint64 // hashes of all grams
 }
 
-// A secretPart ends before end; limit letters of it in a row are a leak.
+// secretPart is a part of the secret before end; limit consecutive letters of it are a leak.
 type secretPart struct{ end, limit int }
 
-// NewSecret returns the secret made of built-in texts and the operator's own.
+// NewSecret returns the secret of the built-in texts and the operator's own text.
 func NewSecret(builtIn []string, own string) *Secret {
 	s := &Secret{}
 	for _, text := range builtIn {
@@ -61,7 +61,7 @@ func (s *Secret) add(text string, limit int) {
 	}
 }
 
-// find returns where the window stands in the secret, -1 when nowhere.
+// find returns the offset of the window in the secret, or -1.
 func (s *Secret) find(w window) int {
 	slot := w.slot()
 	if s.seen[slot/64]&(1<<(slot%64)) == 0 || w.hi>>56 == 0 {
