@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Mark ends a text that was cut.
+// Mark ends a clipped text.
 const Mark = " […]"
 
 // Clip returns s, or its first most bytes and the mark if it is longer. It cuts no character in
@@ -35,7 +35,7 @@ func Truncate(s string, limit int) string {
 	return string([]rune(s)[:limit-1]) + "…"
 }
 
-// Border returns the largest border of a rune in s that is at most n.
+// Border returns the largest rune boundary in s that is at most n.
 func Border(s string, n int) int {
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
@@ -43,9 +43,9 @@ func Border(s string, n int) int {
 	return n
 }
 
-// Visible drops characters that a terminal or a reader would not show: controls but tab
-// and line end, format characters, and the supplementary variation selectors, all of
-// which can hide text from a person.
+// Visible drops characters that a terminal or a reader would not show: control characters except
+// tab and line end, format characters, and the supplementary variation selectors, all of which
+// can hide text from a person.
 func Visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -58,7 +58,7 @@ func Visible(s string) string {
 	}, s)
 }
 
-// Line makes a line to be shown of any bytes: valid, visible and bounded.
+// Line returns bytes as one line for display: valid, visible and at most limit bytes.
 func Line(b []byte, limit int) string {
 	b = b[:min(len(b), 4*limit)]
 	return Shorten(strings.TrimSpace(Visible(strings.ToValidUTF8(string(b), "?"))), limit)

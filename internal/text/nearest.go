@@ -2,11 +2,11 @@ package text
 
 import "strings"
 
-// leastStem is how long a name must be to stand for those that begin with it.
+// leastStem is the least length of a name that matches longer names by their beginning.
 const leastStem = 3
 
-// Nearest returns the known name that is nearest to name, or "" when none is near: one that
-// differs in a few letters, else one of which name is the beginning.
+// Nearest returns the known name that is nearest to name, or "" if none is near: a name that
+// differs in a few letters, else one that begins with name.
 func Nearest(name string, known []string) string {
 	name = strings.ToLower(name)
 	best, distance := "", max(2, len(name)/3)+1
@@ -23,8 +23,7 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// editDistance counts the single-letter changes from a to b; two letters that
-// changed places count once.
+// editDistance counts the single-letter changes from a to b; a swap of two letters counts once.
 func editDistance(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	rows := make([][]int, len(s)+1)

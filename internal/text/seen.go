@@ -7,8 +7,8 @@ import (
 	"unicode/utf16"
 )
 
-// Seen writes out, as JSON does, what of a text is not seen or turns the order of what is: who
-// agrees to a text must see it as it is.
+// Seen escapes, as JSON does, the characters of a text that are invisible or change the direction
+// of the text: a person must see the text that they approve.
 func Seen(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -2,8 +2,8 @@ package text
 
 import "strings"
 
-// Stem cuts the commonest English endings of a folded word. It is for English alone: a
-// Vietnamese syllable would lose its sense.
+// Stem removes the most common English endings of a folded word. It must not be used for
+// Vietnamese, whose syllables would lose their meaning.
 func Stem(w string) string {
 	for _, ending := range []string{"ies", "ing", "ed", "es", "s", "e", "y"} {
 		base, ok := strings.CutSuffix(w, ending)
