@@ -66,7 +66,7 @@ func TestGuard_FewExamplesLeaveItToTheJudge(t *testing.T) {
 	}
 }
 
-// A phrase that consists of a punctuation mark matches nothing, and breaks nothing.
+// A phrase that consists of a combining mark matches nothing, and breaks nothing.
 func TestGuard_PhraseOfAMarkAlone(t *testing.T) {
 	g := guard(t, subject.GuardConfig{Topic: subject.Topic{
 		Name: "x", Voices: described("x"), Phrases: subject.Phrases{Names: []string{"\u0301*", "\u0301", "offside"}},

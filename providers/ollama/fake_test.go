@@ -263,7 +263,8 @@ func (s *stepper) Read(b []byte) (int, error) {
 
 func (s *stepper) Close() error { return nil }
 
-// wire is a transport whose answers to /api/chat come from the function.
+// wire is a transport whose answers to /api/chat come from the function; after nil the request blocks
+// until it is cancelled.
 type wire func(*http.Request) *http.Response
 
 func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -215,7 +215,8 @@ func weather() []schemas.ToolInfo {
 	}}
 }
 
-// wire is a transport whose answers come from the function; nil fails the request.
+// wire is a transport whose answers come from the function; after nil the request blocks until it is
+// cancelled.
 type wire func(*http.Request) *http.Response
 
 func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {

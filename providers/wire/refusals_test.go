@@ -71,7 +71,7 @@ func TestRefusals(t *testing.T) {
 		refresh(there)
 		holds(there, "gemini", tool, true)
 
-		// If one process forgets a refusal, the other does too.
+		// If one process forgets a refusal, the other does too, after its next refresh.
 		stood, err := there.Forget(t.Context(), "a__x")
 		if diff := cmp.Diff([]schemas.Refusal{{Provider: "gemini", Tool: "a__x", Digest: stood[0].Digest, Reason: "too deep", At: time.Now()}}, stood); diff != "" || err != nil {
 			t.Errorf("%v %s", err, diff)
