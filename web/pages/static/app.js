@@ -1,13 +1,13 @@
-// What all pages share: the reader's language, the theme, talking to the server, and the
-// one place where HTML enters a page.
+// Code that all pages share: the reader's language, the theme, requests to the server, and the
+// only function that inserts HTML into a page.
 
-// --- language: words stand in pairs, English and Vietnamese, where they are used ---------
+// --- language: texts are written as pairs, English and Vietnamese, where they are used ----
 
 export const language = (navigator.language || "en").toLowerCase().startsWith("vi") ? "vi" : "en";
 export const t = (en, vi) => (language === "vi" ? vi : en);
 
-// translate puts Vietnamese in the place of a page's English. An element says its words in
-// data-vi, and those of an attribute in data-vi-label, data-vi-title and data-vi-placeholder.
+// translate replaces a page's English by Vietnamese. The text of an element is in its attribute
+// data-vi; the texts of its attributes are in data-vi-label, data-vi-title and data-vi-placeholder.
 export function translate(root = document) {
   document.documentElement.lang = language;
   if (language !== "vi") return;
@@ -26,8 +26,9 @@ export const when = (time) =>
 
 export const $ = (id) => document.getElementById(id);
 
-// el makes an element. props are properties, or attributes when they hold a dash or are
-// "role" or "for"; children are nodes or texts, never HTML. What is null or false is left out.
+// el makes an element. props are its properties; names with a dash, "role" and "for" are set as
+// attributes, and "on" holds event handlers. children are nodes or texts, never HTML. Values and
+// children that are null, undefined or false are skipped.
 export function el(tag, props = {}, ...children) {
   const e = document.createElement(tag);
   for (const [name, value] of Object.entries(props)) {
@@ -40,7 +41,7 @@ export function el(tag, props = {}, ...children) {
   return e;
 }
 
-// files are the images and sounds of a tool's result.
+// files returns elements for the images and sounds of a tool's result.
 export function files(result) {
   return (result.media ?? []).map((file) => {
     if (/^data:image\//.test(file.text)) return el("img", { className: "file", src: file.text, alt: file.name || t("Image of the result", "Hình trong kết quả") });
@@ -60,25 +61,26 @@ export function icon(name) {
   return svg;
 }
 
-// The policy takes HTML as it is: only what the server has sanitised may come here.
+// The policy passes HTML unchanged: only HTML that the server has sanitised may be given to it.
 const policy = globalThis.trustedTypes?.createPolicy("molar", { createHTML: (html) => html });
 
-// showSanitised puts HTML that the server has sanitised into an element.
+// showSanitised sets the content of an element to HTML that the server has sanitised.
 export function showSanitised(element, html) {
   element.innerHTML = policy ? policy.createHTML(html) : html;
 }
 
-// --- what is kept in this browser -------------------------------------------------------------
+// --- values stored in this browser ------------------------------------------------------------
 
-// keep remembers a value under "molar." and name; null forgets it.
+// keep stores a value under "molar." and name; null or "" removes it.
 export function keep(name, value) {
   try {
     if (value === null || value === "") localStorage.removeItem(`molar.${name}`);
     else localStorage.setItem(`molar.${name}`, value);
-  } catch { /* storage is off or full: the page works without */ }
+  } catch { /* storage is off or full: the page works without it */ }
 }
 
-export function kept(name) {
+// storedValue returns the value that keep stored, or "".
+export function storedValue(name) {
   try {
     return localStorage.getItem(`molar.${name}`) ?? "";
   } catch {
@@ -86,39 +88,39 @@ export function kept(name) {
   }
 }
 
-// settings are the choices of the settings page that go with each question: provider, model
-// and guardrail_model, all optional.
+// settings returns the choices of the settings page, which are sent with each question: provider,
+// model and guardrail_model, all optional.
 export function settings() {
   try {
-    return JSON.parse(kept("settings") || "{}") ?? {};
+    return JSON.parse(storedValue("settings") || "{}") ?? {};
   } catch {
     return {};
   }
 }
 
-// setupPath is where the host says how it is: who would answer a question of this browser, also
-// to an assistant.
-export function setupPath(assistant = kept("assistant")) {
+// setupPath returns the path of the host's state. Its answer includes the model that would answer
+// a question from this browser to an assistant.
+export function setupPath(assistant = storedValue("assistant")) {
   const { provider = "", model = "" } = settings();
   return `/v1/setup?${new URLSearchParams({ assistant, provider, model })}`;
 }
 
-// --- the theme: the system's, unless the reader chose -----------------------------------------
+// --- the theme: the system's, unless the reader chose one -------------------------------------
 
-export function applyTheme(theme = kept("theme")) {
+export function applyTheme(theme = storedValue("theme")) {
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
   else delete document.documentElement.dataset.theme;
 }
 
-// themeWords say which colours the page has.
-export const themeWords = () => ({ light: t("Colours: light", "Màu: sáng"), dark: t("Colours: dark", "Màu: tối") })[kept("theme")] ?? t("Colours: as the system", "Màu: theo hệ thống");
+// themeWords returns a text that names the page's colours.
+export const themeWords = () => ({ light: t("Colours: light", "Màu: sáng"), dark: t("Colours: dark", "Màu: tối") })[storedValue("theme")] ?? t("Colours: as the system", "Màu: theo hệ thống");
 
-// toggleTheme goes from the system's colours to the others, to the same by choice, and back
-// to the system's.
+// toggleTheme changes the theme in a cycle of three: the system's, the opposite of the system's,
+// and the system's fixed by choice.
 export function toggleTheme(event) {
   const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   const other = system === "dark" ? "light" : "dark";
-  const theme = { "": other, [other]: system, [system]: "" }[kept("theme")] ?? "";
+  const theme = { "": other, [other]: system, [system]: "" }[storedValue("theme")] ?? "";
   keep("theme", theme);
   applyTheme(theme);
   if (event?.currentTarget) event.currentTarget.title = themeWords();
@@ -126,8 +128,8 @@ export function toggleTheme(event) {
 
 // --- the server ---------------------------------------------------------------------------------
 
-// A Problem is a request that failed. advice is a sentence for the reader, detail what the
-// server said; the message holds both.
+// A Problem is the error of a failed request. advice is a sentence for the reader, detail the
+// server's own message; the message of the error contains both.
 export class Problem extends Error {
   constructor(advice, status = 0, code = "", detail = "") {
     super(detail ? `${advice} (${detail})` : advice);
@@ -138,7 +140,7 @@ export class Problem extends Error {
   }
 }
 
-// What the reader can do about a failure, by the code of the server's error.
+// advice is what the reader can do about a failure, by the code of the server's error.
 const advice = {
   invalid_api_key: () => t("This browser may not use the server. Open the link that “molar serve” printed when it started, or ask for a new one by starting it again.", "Trình duyệt này chưa được phép dùng máy chủ. Hãy mở đường dẫn mà “molar serve” đã in khi khởi động, hoặc khởi động lại để có đường dẫn mới."),
   insufficient_scope: () => t("The key of this browser does not allow that. Use one with the right scope.", "Khóa của trình duyệt này không cho phép việc đó. Hãy dùng khóa có quyền phù hợp."),
@@ -167,15 +169,15 @@ export const unreachable = () => navigator.onLine === false
   ? t("You are offline. Your text is kept; send it again when the connection is back.", "Bạn đang ngoại tuyến. Nội dung được giữ lại; hãy gửi lại khi có kết nối.")
   : t("The server cannot be reached. Start “molar serve”, then try again. Nothing you typed is lost.", "Không kết nối được với máy chủ. Hãy chạy “molar serve” rồi thử lại. Nội dung bạn gõ không bị mất.");
 
-// problemOf turns the server's error object into what the page says. The server's own
-// words follow, for whoever has to repair it.
+// problemOf converts the server's error object to a Problem. The server's own message becomes its
+// detail, for the person who repairs the server.
 export function problemOf(error, status = 0) {
   const code = error?.code ?? "";
-  const say = advice[code]?.() ?? t("That did not work.", "Không thực hiện được.");
-  return new Problem(say, status, code, error?.message ?? "");
+  const sentence = advice[code]?.() ?? t("That did not work.", "Không thực hiện được.");
+  return new Problem(sentence, status, code, error?.message ?? "");
 }
 
-// send makes a request and returns the response, or throws a [Problem]. body is sent as JSON.
+// send makes a request and returns the response, or throws a Problem. body is sent as JSON.
 export async function send(path, { method = "GET", body, signal, headers = {} } = {}) {
   const init = { method, signal, headers: { ...headers } };
   if (body !== undefined) {
@@ -190,14 +192,15 @@ export async function send(path, { method = "GET", body, signal, headers = {} } 
     throw new Problem(unreachable(), 0, "unreachable");
   }
   if (response.ok) return response;
-  const found = await response.json().catch(() => ({}));
-  throw Object.assign(problemOf(found.error ?? { message: `${response.status} ${response.statusText}` }, response.status), { body: found });
+  const failure = await response.json().catch(() => ({}));
+  throw Object.assign(problemOf(failure.error ?? { message: `${response.status} ${response.statusText}` }, response.status), { body: failure });
 }
 
-// api is send for routes that answer with JSON.
+// api is send for routes that answer with JSON; it returns the parsed answer.
 export const api = async (path, options) => (await send(path, options)).json();
 
-// linesOf gives the JSON lines of an answer, and lets the page breathe between them.
+// linesOf yields the JSON lines of an answer. After every 8 ms of work it lets the browser run
+// other tasks, so that the page stays responsive.
 export async function* linesOf(response) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let busy = performance.now();
@@ -219,16 +222,16 @@ export async function* linesOf(response) {
   }
 }
 
-// sleep waits for some milliseconds, or until the network comes back.
+// sleep waits for ms milliseconds, or until the browser is online again.
 export const sleep = (ms) => new Promise((done) => {
   setTimeout(done, ms);
   addEventListener("online", done, { once: true });
 });
 
-const silence = 45_000; // ms; the server says something every 10 s, or the connection is dead
+const silence = 45_000; // ms without data after which a connection is dead: the server sends every 10 s
 
-// eventsOf gives the events of a stream, each with its data and its id, until the stream is
-// over or cut.
+// eventsOf yields the events of a stream, each with its data and its id, until the stream ends or
+// is cut.
 export async function* eventsOf(response) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let rest = ""; ;) {

@@ -1,6 +1,6 @@
-// Attaching a server with the page's help: what was pasted becomes the text for molar.yaml;
-// once that is saved there, the page shows what the server brings. The page loads this when
-// the first block is sent.
+// The form that attaches a server: the pasted text is converted to a text for molar.yaml; when that
+// file is saved, the page shows the server's tools. The tools page loads this module when the first
+// block is sent.
 
 import { $, api, el, t } from "/static/app.js";
 import { askButton, badge, code, fileState, lookNow, note, words } from "/static/pages.js";
@@ -8,8 +8,8 @@ import { reason } from "/static/reasons.js";
 
 let watch = 0;
 
-// placed says where in the config file a text belongs.
-const placed = ({ file, place, line }) => ({
+// placeText returns a sentence about where in the config file the text belongs.
+const placeText = ({ file, place, line }) => ({
   new: () => t(`Save this as ${file}.`, `Hãy lưu phần này thành ${file}.`),
   end: () => t(`Add this to the end of ${file}, and save it.`, `Hãy thêm phần này vào cuối ${file} rồi lưu.`),
   below: () => t(`Put this into ${file}, right below line ${line} with “mcpServers:”, and save it.`, `Hãy chèn phần này vào ${file}, ngay dưới dòng ${line} có “mcpServers:”, rồi lưu.`),
@@ -17,32 +17,32 @@ const placed = ({ file, place, line }) => ({
   inside: () => t(`Put this into ${file}, right behind the “{” of mcpServers in line ${line}, and save it.`, `Hãy chèn phần này vào ${file}, ngay sau dấu “{” của mcpServers ở dòng ${line}, rồi lưu.`),
 })[place]();
 
-// attach shows the text for what was pasted, and waits for its servers. changed is called
-// when they are there.
+// attach shows the text for molar.yaml, and waits for its servers. changed is called when they have
+// started or failed.
 export async function attach(text, changed) {
   clearTimeout(watch);
   const box = $("attaching");
   try {
-    const found = await api("/v1/servers/import", { method: "POST", body: { text } });
-    const servers = found.servers ?? [];
+    const result = await api("/v1/servers/import", { method: "POST", body: { text } });
+    const servers = result.servers ?? [];
     const waiting = el("div", {}, note(t("The page waits for it: the file is watched.", "Trang đang chờ: tệp được theo dõi.")), fileState());
     const copy = el("button", { type: "button", on: { click: async () => {
-      await navigator.clipboard.writeText(found.yaml).catch(() => null);
+      await navigator.clipboard.writeText(result.yaml).catch(() => null);
       copy.textContent = t("Copied", "Đã sao chép");
     } } }, t("Copy", "Sao chép"));
     box.replaceChildren(el("div", {},
-      found.variables?.length ? note(t(`Secrets stay out of the file. Put a line NAME=VALUE into ${found.variables_file} for each of: ${found.variables.join(", ")}`, `Bí mật không nằm trong tệp. Hãy ghi một dòng TÊN=GIÁ_TRỊ vào ${found.variables_file} cho mỗi biến: ${found.variables.join(", ")}`), "warn") : "",
-      found.left_out?.length ? note(t(`Left out, with the reason in a comment: ${found.left_out.join(", ")}`, `Bị bỏ qua, lý do ghi trong chú thích: ${found.left_out.join(", ")}`), "warn") : "",
-      servers.length > 0 && el("p", { className: "placed" }, placed(found)),
-      code(found.yaml, "molar.yaml"), el("div", { className: "row" }, copy, /^https?:\/\/\S+$/.test(text.trim()) && addNow(text.trim(), box, changed)), servers.length > 0 && waiting));
+      result.variables?.length ? note(t(`Secrets stay out of the file. Put a line NAME=VALUE into ${result.variables_file} for each of: ${result.variables.join(", ")}`, `Bí mật không nằm trong tệp. Hãy ghi một dòng TÊN=GIÁ_TRỊ vào ${result.variables_file} cho mỗi biến: ${result.variables.join(", ")}`), "warn") : "",
+      result.left_out?.length ? note(t(`Left out, with the reason in a comment: ${result.left_out.join(", ")}`, `Bị bỏ qua, lý do ghi trong chú thích: ${result.left_out.join(", ")}`), "warn") : "",
+      servers.length > 0 && el("p", { className: "placed" }, placeText(result)),
+      code(result.yaml, "molar.yaml"), el("div", { className: "row" }, copy, /^https?:\/\/\S+$/.test(text.trim()) && addNow(text.trim(), box, changed)), servers.length > 0 && waiting));
     if (servers.length) look(servers, box, waiting, changed);
   } catch (err) {
     box.replaceChildren(note(words(err), "bad", { role: "alert" }));
   }
 }
 
-// addNow is the button that attaches a server by its address, and keeps it with the host. A
-// host without keys refuses.
+// addNow returns a button that attaches a server by its address without the config file; the host
+// stores it. A host without keys refuses.
 function addNow(url, box, changed) {
   const button = el("button", { type: "button", on: { click: async () => {
     button.disabled = true;
@@ -62,7 +62,7 @@ function addNow(url, box, changed) {
 
 const lookAgain = 2000; // ms
 
-// look waits for servers.
+// look polls the servers with these names until each has started or failed, then shows them.
 async function look(names, box, waiting, changed) {
   const servers = (await api("/v1/servers").catch(() => ({ data: [] }))).data.filter((s) => names.includes(s.name));
   if (!box.contains(waiting)) return;
@@ -72,26 +72,26 @@ async function look(names, box, waiting, changed) {
   }
   const { offer } = await lookNow();
   const tools = (await api("/v1/tools?lint=true").catch(() => ({ data: [] }))).data;
-  waiting.replaceWith(...servers.map((s) => brought(s, tools.filter((tool) => tool.server === s.name))), el("p", { className: "row" }, askButton(offer)));
+  waiting.replaceWith(...servers.map((s) => serverSummary(s, tools.filter((tool) => tool.server === s.name))), el("p", { className: "row" }, askButton(offer)));
   changed();
 }
 
 const classes = { reads: t("reads", "chỉ đọc"), "only adds": t("only adds", "chỉ thêm"), writes: t("writes", "có thể ghi") };
 
-// brought says what a server brings, what each tool is taken for, and why.
-function brought(s, tools) {
+// serverSummary lists the tools of a server, each with its class and the reason for it.
+function serverSummary(s, tools) {
   return el("div", {}, el("h3", {}, s.name, " ", badge(s.state === "ready" ? t("ready", "sẵn sàng") : s.state, s.state === "ready" ? "good" : "warn")),
     s.reason ? note(reason(s.reason), "warn") : "",
     el("ul", { className: "brought" }, tools.map((tool) => el("li", {}, el("a", { href: `#tool-${tool.name}` }, tool.toolName || tool.name), " ",
       badge(classes[tool.class] ?? tool.class ?? "", tool.class === "writes" ? "warn" : ""), " ", el("span", { className: "quiet" }, reason(tool.class_why ?? "")), " ",
-      el("a", { className: "try", href: `#tool-${tool.name}`, "aria-label": t(`Try ${tool.toolName || tool.name}`, `Thử ${tool.toolName || tool.name}`) }, t("Try it", "Thử")), linted(tool.lint)))));
+      el("a", { className: "try", href: `#tool-${tool.name}`, "aria-label": t(`Try ${tool.toolName || tool.name}`, `Thử ${tool.toolName || tool.name}`) }, t("Try it", "Thử")), remarks(tool.lint)))));
 }
 
-// linted says what is to be known of a tool before it is used.
-function linted(lint) {
-  const said = [
+// remarks shows what the lint of a tool found, or nothing.
+function remarks(lint) {
+  const texts = [
     ...(lint?.sends ?? []).map((name) => t(`Text can leave by the argument ${name}.`, `Văn bản có thể rời đi qua tham số ${name}.`)),
     ...(lint?.notes ?? []).map(reason),
   ];
-  return said.length ? el("details", {}, el("summary", {}, t(said.length === 1 ? "1 remark" : `${said.length} remarks`, `${said.length} lưu ý`)), el("ul", {}, said.map((text) => el("li", {}, text)))) : null;
+  return texts.length ? el("details", {}, el("summary", {}, t(texts.length === 1 ? "1 remark" : `${texts.length} remarks`, `${texts.length} lưu ý`)), el("ul", {}, texts.map((text) => el("li", {}, text)))) : null;
 }

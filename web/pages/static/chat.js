@@ -1,28 +1,28 @@
-// The chat page: it sends questions, follows their turns, also over a cut connection or a
-// reload, and keeps the list of conversations and what is typed.
+// The chat page: it sends questions and follows their turns, also after a cut connection or a
+// reload.
 
-import { $, Problem, api, el, eventsOf, keep, kept, linesOf, problemOf, send, settings, sleep, t, translate, unreachable } from "/static/app.js";
+import { $, Problem, api, el, eventsOf, keep, storedValue, linesOf, problemOf, send, settings, sleep, t, translate, unreachable } from "/static/app.js";
 import { draftOf, drawer, filesNow, keepDraft, loadList, look, markHere, setInput, setUpFrame, showAssistant, showMissing, showModel, withFiles } from "/static/frame.js";
 import { Answer, Tree, announce, loadProse, question as questionBox, setVersions, showMark, showSome, stopTurn, storedAnswer, toEnd } from "/static/view.js";
 
 const input = $("question");
 const model = $("model");
 const log = $("log");
-const tabs = new BroadcastChannel("molar"); // tells other tabs what changed
+const tabs = new BroadcastChannel("molar"); // notifies the other tabs of changed conversations
 
 let conversation = "";
-let next = newID(); // what the conversation is called that the next question begins
-let chosen = true; // whether the list of assistants shows who is to be asked here
-let branch = ""; // the turn after which the next question goes; "" means the newest one
-let view = 0; // counts the conversations shown, so that what comes late finds its own
-let running = null; // the Answer that is being written here
-const runs = new Set(); // all that are being written, also in conversations not shown
-let noted = notedTurns(); // those that a reload left, until they are shown again
-let queue = []; // what was typed while an answer is written, to be asked behind it
-let editing = null; // the turn whose question is being edited, and what was typed before
+let next = newID(); // the id of the conversation that the next question begins
+let chosen = true; // whether the selected assistant is that of this conversation, and is sent with a question
+let branch = ""; // the turn that the next question follows; "" means the newest one
+let view = 0; // counts the conversations shown, so that a late answer to a request for an earlier one is ignored
+let running = null; // the Answer that is being written in the conversation shown
+const runs = new Set(); // all Answers that are being written, also in conversations not shown
+let earlierTurns = loadTurns(); // the turns that were running before a reload, until they are shown again
+let queue = []; // the questions typed while an answer is written; they are sent after it
+let editing = null; // the turn whose question is being edited, and the text that was in the box before
 
-// newID names a conversation before its first question is sent: whatever becomes of that, the
-// next one goes into the same conversation.
+// newID returns the id of a conversation before its first question is sent: even if that question
+// fails, the next one goes into the same conversation.
 function newID() {
   return `chat_${[...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("")}`;
 }
@@ -32,15 +32,15 @@ const hint = (words = "") => { $("hint").textContent = words; };
 
 // --- a turn ------------------------------------------------------------------------------------
 
-// The running turns are noted in this tab, so that a reload finds them again.
-function noteTurns() {
+// saveTurns stores the running turns in this tab, so that a reload can show them again.
+function saveTurns() {
   const now = [...runs].filter((a) => a.turn).map((a) => ({ turn: a.turn, content: a.content, conversation: a.conversation, replaces: a.replaces, here: a === running }));
   try {
-    sessionStorage.setItem("molar.turns", JSON.stringify([...noted, ...now]));
-  } catch { /* storage is off: a reload then shows what is stored */ }
+    sessionStorage.setItem("molar.turns", JSON.stringify([...earlierTurns, ...now]));
+  } catch { /* storage is off: after a reload the page shows only what the server has stored */ }
 }
 
-function notedTurns() {
+function loadTurns() {
   try {
     return JSON.parse(sessionStorage.getItem("molar.turns")) ?? [];
   } catch {
@@ -51,21 +51,21 @@ function notedTurns() {
 // begin puts a question and an empty answer on the page.
 function begin(content, files = []) {
   $("welcome").hidden = true;
-  const asked = questionBox(content, edit, files, useAgain);
+  const question = questionBox(content, edit, files, useAgain);
   const answer = new Answer((a) => again(a));
-  Object.assign(answer, { asked, content, files, conversation, home: conversation, sent: conversation || next, parent: branch, replaces: [], goesOn });
+  Object.assign(answer, { question, content, files, conversation, home: conversation, sent: conversation || next, parent: branch, replaces: [], continueAnswer });
   runs.add(answer);
-  log.append(asked, answer.box);
+  log.append(question, answer.box);
   toEnd();
   setRunning(answer);
   return answer;
 }
 
-// ask sends a question. replaces are the turns of which it is a new version, if it is one: the
-// newest of them that is kept counts, and with what came after it stays in a branch beside.
+// ask sends a question. replaces are the turns of which it is a new version, if any: it becomes
+// another version of the newest of them that is stored, whose own branch stays.
 async function ask(content, replaces = [], files = []) {
-  const covered = cover(replaces);
-  const answer = Object.assign(begin(content, files), { replaces, covered });
+  const hiddenMessages = hideFrom(replaces);
+  const answer = Object.assign(begin(content, files), { replaces, hiddenMessages });
   const body = {
     model: chosen ? model.value : undefined, stream: true, messages: [{ role: "user", content }], chat_id: answer.sent,
     molar: { ...settings(), events: true, html: true, detach: true },
@@ -74,52 +74,52 @@ async function ask(content, replaces = [], files = []) {
     if (files.length) body.messages[0].content = await withFiles((f) => f.partsOf(content, files));
     body.molar.parent = await parentFor(answer);
     const response = await send("/v1/chat/completions", { method: "POST", body, signal: answer.abort.signal });
-    taken(answer, response.headers.get("X-Turn-Id"));
+    accept(answer, response.headers.get("X-Turn-Id"));
     if (!await read(response, answer)) await follow(answer);
   });
 }
 
-// cover hides the messages from the first question of these turns on, and returns them.
-function cover(turns) {
+// hideFrom hides the messages from the first question of these turns on, and returns them.
+function hideFrom(turns) {
   const all = [...log.querySelectorAll(".message:not([hidden])")];
   const first = all.findIndex((m) => turns.includes(m.dataset.turn));
-  const covered = first < 0 ? [] : all.slice(first);
-  for (const m of covered) m.hidden = true;
-  return covered;
+  const messages = first < 0 ? [] : all.slice(first);
+  for (const m of messages) m.hidden = true;
+  return messages;
 }
 
-// parentFor is the turn that a question goes after; undefined lets the server take the newest.
+// parentFor returns the turn that a question follows; undefined means the newest one.
 async function parentFor(answer) {
   if (!answer.replaces.length) return answer.parent || undefined;
-  const beside = await versionsOf(answer.sent, answer.replaces);
-  if (!beside.length) return answer.parent || undefined; // the turn was not kept
-  answer.versions = { at: beside.length + 1, of: beside.length + 1 };
-  return beside[0].parent_turn ?? "";
+  const versions = await versionsOf(answer.sent, answer.replaces);
+  if (!versions.length) return answer.parent || undefined; // the turn was not stored
+  answer.versions = { at: versions.length + 1, of: versions.length + 1 };
+  return versions[0].parent_turn ?? "";
 }
 
-// versionsOf are the kept versions of the newest of these turns that is kept.
+// versionsOf returns the stored versions of the newest of these turns that is stored.
 async function versionsOf(id, turns) {
   try {
     const { tree } = await treeOf(id);
-    const beside = await tree.beside(turns);
+    const versions = await tree.versionsOf(turns);
     tree.close();
-    return beside;
+    return versions;
   } catch (err) {
-    if (err.status === 404) return []; // the conversation was not kept either
+    if (err.status === 404) return []; // the conversation was not stored either
     throw err;
   }
 }
 
-// taken says that the server has the question: now it need not be kept here.
-function taken(answer, turn) {
+// accept is called when the server has the question: its draft is removed.
+function accept(answer, turn) {
   answer.turn = turn ?? "";
-  noteTurns();
+  saveTurns();
   if (draftOf(answer.home).trim() === answer.content) keep(`draft.${answer.home}`, null);
   if (answer === running && input.value) keepDraft();
   if (answer.stopped) stopTurn(answer.turn);
 }
 
-// settle reads a turn to its end, whatever that is, and says what went wrong.
+// settle runs a turn until it ends or fails, shows why it failed, and cleans up after it.
 async function settle(answer, run) {
   answer.abort = new AbortController();
   answer.paused = false;
@@ -127,29 +127,29 @@ async function settle(answer, run) {
     await loadProse();
     await run();
   } catch (err) {
-    if (answer.paused) return; // goes on when its conversation is shown again
+    if (answer.paused) return; // it is resumed when its conversation is shown again
     answer.turn ||= err.body?.molar?.turn_id ?? "";
     if (answer.stopped || err.code === "stopped") answer.note(t("Stopped.", "Đã dừng."));
-    else failed(answer, err instanceof Problem ? err : new Problem(String(err.message)));
-    if (answer.source && answer === running) isKept(answer); // what there is of it
+    else showFailure(answer, err instanceof Problem ? err : new Problem(String(err.message)));
+    if (answer.source && answer === running) onSaved(answer); // the part that was received
     answer.cut = Boolean(answer.source);
     if (answer === running) unqueue();
-    if (!answer.home && !answer.source) isBegun(answer.sent);
+    if (!answer.home && !answer.source) adoptConversation(answer.sent);
   }
   runs.delete(answer);
-  noteTurns();
-  answer.asked.dataset.turn = answer.box.dataset.turn = answer.turn;
+  saveTurns();
+  answer.question.dataset.turn = answer.box.dataset.turn = answer.turn;
   answer.end();
   const here = running === answer;
   if (here) setRunning(null);
   tabs.postMessage({ changed: answer.conversation });
   loadList();
-  if (!answer.home) for (const seconds of [3, 12, 45]) setTimeout(loadList, seconds * 1000); // its name comes by and by
+  if (!answer.home) for (const seconds of [3, 12, 45]) setTimeout(loadList, seconds * 1000); // its title is made later
   if (here && queue.length) askQueued();
 }
 
-// goesOn asks for the rest of an answer that was cut short.
-const goesOn = () => { if (!running) ask(t("Go on where you stopped.", "Hãy viết tiếp từ chỗ đã dừng.")); };
+// continueAnswer asks for the rest of an answer that was cut short.
+const continueAnswer = () => { if (!running) ask(t("Go on where you stopped.", "Hãy viết tiếp từ chỗ đã dừng.")); };
 
 function askQueued() {
   const [next] = queue.splice(0, 1);
@@ -157,7 +157,7 @@ function askQueued() {
   ask(next);
 }
 
-// unqueue puts what waits back into the box: its turn does not come any more.
+// unqueue puts the waiting questions back into the box: they will not be sent.
 function unqueue() {
   if (!queue.length) return;
   setInput([...queue, input.value].filter(Boolean).join("\n\n"));
@@ -171,35 +171,35 @@ function drawQueue() {
     el("button", { type: "button", className: "plain small", on: { click: () => { queue.splice(i, 1); drawQueue(); input.focus(); } } }, t("Do not ask", "Không gửi")))));
 }
 
-// isBegun goes on with a conversation whose first question found no answer, where it is kept
-// all the same, so that a reload finds it.
-async function isBegun(id) {
-  const begun = await api(pathOf(id)).then(() => true, () => false);
-  if (!begun || conversation || next !== id) return;
+// adoptConversation makes a conversation the current one if the server has stored it although its
+// first question found no answer, so that a reload finds it.
+async function adoptConversation(id) {
+  const exists = await api(pathOf(id)).then(() => true, () => false);
+  if (!exists || conversation || next !== id) return;
   if (draftOf("") === input.value) keep("draft.", null);
   remember(id);
   keepDraft();
 }
 
-// isKept says that an answer is in the store: what comes next goes after it.
-function isKept(answer) {
+// onSaved is called when an answer is stored: the next question follows it.
+function onSaved(answer) {
   remember(answer.conversation);
   branch = "";
-  if (answer.versions) setVersions(answer.asked, answer.versions, switchVersion);
+  if (answer.versions) setVersions(answer.question, answer.versions, switchVersion);
 }
 
-// failed says why there is no answer, and gives back what was typed.
-function failed(answer, problem) {
+// showFailure shows why there is no answer, and puts the question back into the box.
+function showFailure(answer, problem) {
   answer.note(problem.advice, "bad", problem.detail);
   if (answer.source) return;
   if (answer.files?.length && answer === running) withFiles((f) => f.setFiles(answer.files));
-  for (const m of answer.covered ?? []) m.hidden = false;
+  for (const m of answer.hiddenMessages ?? []) m.hidden = false;
   if (answer !== running) hint(t("A question of another conversation found no answer. It is kept in the box there.", "Một câu hỏi ở cuộc trò chuyện khác không có câu trả lời. Nội dung được giữ trong ô nhập ở đó."));
   else if (input.value === "") setInput(answer.content);
   if (!draftOf(answer.home)) keep(`draft.${answer.home}`, answer.content);
 }
 
-// read shows a stream, and says whether it came to its end.
+// read shows a stream, and reports whether it was complete.
 async function read(response, answer) {
   for await (const { id, data } of eventsOf(response)) {
     if (data === "[DONE]") return true;
@@ -213,7 +213,7 @@ function show(chunk, answer) {
   if (chunk.error) throw problemOf(chunk.error);
   if (chunk.system_fingerprint && !answer.conversation) {
     answer.conversation = chunk.system_fingerprint;
-    noteTurns();
+    saveTurns();
     loadList();
     tabs.postMessage({ changed: "" }); // other tabs have it in their lists at once
   }
@@ -221,57 +221,57 @@ function show(chunk, answer) {
   if (piece) answer.text(piece);
   if (!chunk.molar) return;
   answer.molar(chunk.molar);
-  if (answer === running) tellMissing(answer, chunk.molar);
+  if (answer === running) reportMissing(answer, chunk.molar);
   if (chunk.molar.type !== "done") return;
   if (answer === running && (chunk.molar.model || chunk.molar.provider === "offline")) showModel(chunk.molar);
   if (chunk.molar.provider === "offline") answer.note(t("No model is attached, so this only quotes what the tools found.", "Chưa có mô hình nên đây chỉ là trích dẫn từ công cụ."), "warn");
-  if (chunk.molar.saved && answer === running) isKept(answer);
+  if (chunk.molar.saved && answer === running) onSaved(answer);
   else if (!chunk.molar.refused && !chunk.molar.saved && !chunk.molar.warnings?.length) answer.note(t("This answer is not saved.", "Câu trả lời này chưa được lưu."));
 }
 
-// tellMissing says which servers are missing, once in a conversation: as soon as a turn does, and
-// until one comes to its end without them.
-function tellMissing(answer, { type, code, refused }) {
+// reportMissing shows which servers are missing: a warning of a turn adds one, and the end of a
+// turn leaves those of that turn alone. Servers that are new in the conversation are announced.
+function reportMissing(answer, { type, code, refused }) {
   if (code !== "server_missing" && (type !== "done" || refused)) return;
   const news = showMissing(answer.missing, type !== "done");
   if (news.length) announce(t(`Servers are missing: ${news.join(", ")}.`, `Thiếu máy chủ: ${news.join(", ")}.`));
 }
 
-// follow goes on with a turn whose stream was cut, after the last event that came, since
-// the turn runs on at the server. It throws when that is out of reach for good.
+// follow resumes the stream of a turn after the last event that was received; the turn keeps
+// running at the server meanwhile. It throws when the server stays unreachable.
 async function follow(answer) {
   const { signal } = answer.abort;
-  const tell = (words) => { if (answer === running) hint(words); };
+  const report = (words) => { if (answer === running) hint(words); };
   for (let wait = 500; wait <= 16000; wait *= 2) {
-    tell(t("The connection was cut. Reconnecting…", "Mất kết nối. Đang kết nối lại…"));
+    report(t("The connection was cut. Reconnecting…", "Mất kết nối. Đang kết nối lại…"));
     try {
       const response = await send(`/v1/turns/${encodeURIComponent(answer.turn)}/events?html=true`,
         { signal, headers: answer.last ? { "Last-Event-ID": answer.last } : {} });
-      tell();
+      report();
       if (response.status === 204) return;
       const before = answer.last;
-      answer.goOn();
+      answer.resume();
       if (await read(response, answer)) return;
-      if (answer.last !== before) wait = 250; // it got further: patience begins anew
+      if (answer.last !== before) wait = 250; // it made progress: the waiting time starts over
     } catch (err) {
       if (err.code !== "unreachable") {
-        tell();
-        if (err.status === 404 || err.status === 410) return missing(answer, err);
+        report();
+        if (err.status === 404 || err.status === 410) return showLostTurn(answer, err);
         throw err;
       }
     }
     await sleep(wait);
   }
-  tell();
+  report();
   throw new Problem(`${unreachable()} ${t("The answer may be finished there: reload the page later.", "Câu trả lời có thể vẫn hoàn tất ở đó: hãy tải lại trang sau.")}`);
 }
 
-// missing shows what is known of a turn that cannot be followed any more.
-function missing(answer, err) {
-  const { status, answer: said, sources } = err.body ?? {};
-  if (said) {
-    answer.body.textContent = answer.source = said;
-    answer.cited = sources;
+// showLostTurn shows what the server reported about a turn that cannot be followed any more.
+function showLostTurn(answer, err) {
+  const { status, answer: text, sources } = err.body ?? {};
+  if (text) {
+    answer.body.textContent = answer.source = text;
+    answer.sources = sources;
   }
   if (status === "running") {
     answer.note(t("This question is being answered elsewhere. Reload the page when that is done.", "Câu hỏi này đang được trả lời ở nơi khác. Hãy tải lại trang khi xong."));
@@ -285,27 +285,27 @@ function missing(answer, err) {
   answer.note(t("The answer broke off before its end. Ask again.", "Câu trả lời bị ngắt giữa chừng. Vui lòng hỏi lại."), "bad");
 }
 
-// rejoin shows the answer that this conversation waits for: one that went on unseen, one
-// that a reload left, or one that was asked for elsewhere. going is its question as the
-// store has it, if it has.
-function rejoin(going) {
+// rejoin shows the answer that is being written in this conversation: one that ran in the
+// background, one from before a reload, or one that was requested elsewhere. pendingQuestion is its
+// question from the store, if it is stored.
+function rejoin(pendingQuestion) {
   if (running) return;
-  const unseen = [...runs].find((a) => a.conversation === conversation && a.turn);
-  const left = noted.find((n) => n.conversation === conversation) ?? (going && { turn: going.turn_id, content: going.content });
-  if (unseen && !isDrawn(unseen.turn)) {
+  const background = [...runs].find((a) => a.conversation === conversation && a.turn);
+  const earlier = earlierTurns.find((n) => n.conversation === conversation) ?? (pendingQuestion && { turn: pendingQuestion.turn_id, content: pendingQuestion.content });
+  if (background && !isDrawn(background.turn)) {
     $("welcome").hidden = true;
-    if (!going) unseen.covered = cover(unseen.replaces);
-    log.append(unseen.asked, unseen.box);
+    if (!pendingQuestion) background.hiddenMessages = hideFrom(background.replaces);
+    log.append(background.question, background.box);
     toEnd();
-    setRunning(unseen);
-    showMissing(unseen.missing);
-    if (unseen.paused) settle(unseen, () => follow(unseen));
-  } else if (left) {
-    noted = noted.filter((n) => n !== left);
-    if (isDrawn(left.turn)) return noteTurns();
-    const covered = going ? [] : cover(left.replaces ?? []);
-    const answer = Object.assign(begin(left.content), { turn: left.turn, replaces: left.replaces, covered, versions: going?.versions });
-    noteTurns();
+    setRunning(background);
+    showMissing(background.missing);
+    if (background.paused) settle(background, () => follow(background));
+  } else if (earlier) {
+    earlierTurns = earlierTurns.filter((n) => n !== earlier);
+    if (isDrawn(earlier.turn)) return saveTurns();
+    const hiddenMessages = pendingQuestion ? [] : hideFrom(earlier.replaces ?? []);
+    const answer = Object.assign(begin(earlier.content), { turn: earlier.turn, replaces: earlier.replaces, hiddenMessages, versions: pendingQuestion?.versions });
+    saveTurns();
     settle(answer, () => follow(answer));
   }
 }
@@ -326,18 +326,18 @@ function setRunning(answer) {
   markHere();
 }
 
-const unseenStreams = 3; // a browser has six connections to a server, for all of its tabs
+const backgroundStreams = 3; // a browser has six connections to a server, for all of its tabs
 
-// leave lets a running turn go on unseen, for another conversation is shown. Only the
-// latest are read on; the others are followed when they are shown again.
+// leave clears the page for another conversation. A running turn continues in the background; only
+// the streams of the latest turns stay open, the others are resumed when they are shown again.
 function leave() {
   if (running) {
     setRunning(null);
-    for (const a of [...runs].filter((r) => r.turn && r.conversation && !r.paused).slice(0, -unseenStreams)) {
+    for (const a of [...runs].filter((r) => r.turn && r.conversation && !r.paused).slice(0, -backgroundStreams)) {
       a.paused = true;
       a.abort.abort();
     }
-    noteTurns();
+    saveTurns();
     loadList();
   }
   view++;
@@ -346,26 +346,27 @@ function leave() {
   log.querySelectorAll(".batch, .message, .problem").forEach((m) => m.remove());
 }
 
-// leaveConversation keeps what is typed, but not over the draft of a question on its way.
+// leaveConversation saves the typed text as the conversation's draft; an empty box does not replace
+// the draft of a question that is being sent.
 function leaveConversation() {
   unqueue();
   if (input.value !== "") keepDraft();
   cancelEdit();
 }
 
-// again asks a question once more: its old answer is then a version beside it, and one that
-// said nothing is not shown any more.
+// again sends a question once more. The old answer stays as another version; one without any text
+// is removed from the page.
 function again(answer) {
   if (running) return;
   if (!answer.source && input.value.trim() === answer.content) setInput("");
   ask(answer.content, [answer.turn, ...answer.source ? [] : answer.replaces].filter(Boolean), answer.files);
   if (answer.source) return;
-  answer.asked.remove();
+  answer.question.remove();
   answer.box.remove();
 }
 
-// unanswered asks the last question again, where it found no answer and was typed anew: then
-// it came back into the box. It returns null where it was another.
+// unanswered returns the function that asks the last question again if that question has no answer
+// and content is the same text, which the failure had put back into the box; else null.
 function unanswered(content) {
   const last = [...log.querySelectorAll(".message:not([hidden])")].at(-1);
   return last?.previousElementSibling?.source === content ? last.askAgain : null;
@@ -380,7 +381,7 @@ function edit(content, box) {
     "Sửa câu hỏi rồi gửi. Bản cũ vẫn được giữ: dùng ‹ và › để chuyển qua lại. Phím Esc để giữ nguyên."));
 }
 
-// editLast puts the last question into the box, and says whether there is one.
+// editLast puts the last question into the box, and reports whether it did.
 function editLast() {
   const last = [...log.querySelectorAll(".user:not([hidden])")].at(-1);
   if (running || !last) return false;
@@ -388,7 +389,7 @@ function editLast() {
   return true;
 }
 
-// cancelEdit says whether there was anything to cancel.
+// cancelEdit restores the text from before an edit, and reports whether there was an edit.
 function cancelEdit() {
   if (!editing) return false;
   setInput(editing.before);
@@ -398,7 +399,8 @@ function cancelEdit() {
   return true;
 }
 
-// submit takes what was typed, and returns what stays in the box; null when it takes nothing.
+// submit sends or queues a question, and returns the text that stays in the box; null means that
+// the question was not accepted.
 function submit(content) {
   if (running) {
     if (editing) {
@@ -431,84 +433,85 @@ function remember(id) {
   markHere();
 }
 
-function fresh() {
+function startNew() {
   leaveConversation();
   leave();
   remember("");
   next = newID();
   chosen = true;
-  choose(kept("assistant") || model.options[0]?.value);
+  choose(storedValue("assistant") || model.options[0]?.value);
   $("welcome").hidden = false;
   setInput(draftOf(""));
 }
 
-// openConversation shows what is stored: the end at once, the rest when there is time.
+// openConversation shows a stored conversation: its end at once, the rest when the browser is idle.
 async function openConversation(id) {
-  const moved = id !== conversation; // else another tab changed it, and what is typed stays
-  if (moved) {
+  const isOther = id !== conversation; // otherwise another tab changed it, and the typed text stays
+  if (isOther) {
     leaveConversation();
     chosen = false;
   }
-  if (moved) leave(); // else what is on the screen stays until there is something newer
+  if (isOther) leave(); // otherwise the screen stays until the newer messages have come
   let here = view;
   $("welcome").hidden = true;
   remember(id);
-  if (moved) setInput(draftOf(id));
+  if (isOther) setInput(draftOf(id));
   try {
     const [{ tree, assistant }] = await Promise.all([treeOf(id, "&html=true"), loadProse()]);
     const leaf = await tree.newest();
-    if (here !== view || (!moved && running)) return tree.close();
-    if (!moved) leave();
+    if (here !== view || (!isOther && running)) return tree.close();
+    if (!isOther) leave();
     here = view;
-    if (moved) {
+    if (isOther) {
       choose(assistant);
       chosen = true;
     }
-    const going = await showBranch(tree, leaf);
+    const pendingQuestion = await showBranch(tree, leaf);
     if (here !== view) return;
-    rejoin(going);
+    rejoin(pendingQuestion);
     await loadMarks(id);
   } catch (err) {
     if (here !== view) return;
-    if (!moved && err.status !== 404) return hint(err.advice);
+    if (!isOther && err.status !== 404) return hint(err.advice);
     if (err.status === 404) {
       rejoin(); // its first turn may still be running
       if (running) return;
-      fresh();
+      startNew();
       hint(t("That conversation no longer exists. A new one has begun.", "Cuộc trò chuyện đó không còn nữa. Một cuộc mới đã bắt đầu."));
       return;
     }
-    broken(err, id);
+    showBroken(err, id);
   }
 }
 
-// broken says that a conversation cannot be shown, and offers to try again.
-const broken = (err, id) => log.append(el("div", { className: "problem note bad", role: "alert" },
+// showBroken shows why a conversation cannot be shown, and offers to try again.
+const showBroken = (err, id) => log.append(el("div", { className: "problem note bad", role: "alert" },
   el("p", {}, err.advice, el("small", {}, err.detail)),
   el("button", { type: "button", on: { click: () => openConversation(id) } }, t("Try again", "Thử lại"))));
 
-// treeOf begins to read a conversation, and tells whose it is.
+// treeOf begins to read a conversation. It returns the tree and the fields of the first line, such
+// as the assistant.
 async function treeOf(id, more = "") {
   const lines = linesOf(await send(`${pathOf(id)}?lines=true${more}`));
   return { ...(await lines.next()).value, tree: new Tree(lines) };
 }
 
-// showBranch draws the end of the branch that leads to a message, at least back to the question
-// of a turn, and the rest when there is time. It returns the question that is still being
-// answered on it, undrawn.
+// showBranch draws the end of the branch that leads to a message, at least back to the question of
+// turn, and the rest when the browser is idle. If the last question is still being answered, it is
+// returned and not drawn.
 async function showBranch(tree, leaf, turn = "") {
   const here = view;
   const older = leaf && leaf !== await tree.newest();
   if (here !== view) return tree.close();
   branch = older ? leaf.turn_id ?? "" : "";
   const exchanges = tree.branch(leaf);
-  const going = leaf?.status === "running" ? (await exchanges.next()).value?.[0] : undefined;
-  const some = () => showSome(exchanges, stored, () => here === view);
+  const pendingQuestion = leaf?.status === "running" ? (await exchanges.next()).value?.[0] : undefined;
+  const some = () => showSome(exchanges, messageBox, () => here === view);
   let more = true;
   do more = await some();
   while (more && turn && !isDrawn(turn));
   showRest(tree, some, more);
-  return going;
+  return pendingQuestion;
 }
 
 async function showRest(tree, some, more) {
@@ -527,17 +530,18 @@ async function showRest(tree, some, more) {
 
 const isDrawn = (turn) => [...log.querySelectorAll(".message")].some((m) => m.dataset.turn === turn);
 
-let given = new Map(); // the thumbs of the conversation, by turn
+let thumbs = new Map(); // the thumbs given in the conversation, by turn
 
 async function loadMarks(id) {
   const here = view;
   const { data } = await api(`/v1/feedback?conversation=${encodeURIComponent(id)}&limit=1000`).catch(() => ({ data: [] }));
   if (here !== view) return;
-  given = new Map(data.map((m) => [m.turn_id, m]));
-  for (const box of log.querySelectorAll(".assistant")) if (given.has(box.dataset.turn)) showMark(box, given.get(box.dataset.turn));
+  thumbs = new Map(data.map((m) => [m.turn_id, m]));
+  for (const box of log.querySelectorAll(".assistant")) if (thumbs.has(box.dataset.turn)) showMark(box, thumbs.get(box.dataset.turn));
 }
 
-// switchVersion shows another version of a question, with what came after it.
+// switchVersion shows another version of a question, with the messages that follow it. by is the
+// number of versions to move, 1 or -1.
 async function switchVersion(box, by) {
   if (running) {
     hint(t("Wait for the answer, or stop it, then look at another version.", "Hãy chờ câu trả lời, hoặc dừng nó, rồi xem bản khác."));
@@ -547,39 +551,41 @@ async function switchVersion(box, by) {
   const here = view;
   try {
     const { tree } = await treeOf(conversation, "&html=true");
-    const beside = await tree.beside([box.dataset.turn]);
-    const version = beside[beside.findIndex((m) => m.turn_id === box.dataset.turn) + by];
+    const versions = await tree.versionsOf([box.dataset.turn]);
+    const version = versions[versions.findIndex((m) => m.turn_id === box.dataset.turn) + by];
     if (here !== view) return tree.close();
-    const going = await showBranch(tree, version ? tree.leaf(version.seq) : await tree.newest(), version?.turn_id);
+    const pendingQuestion = await showBranch(tree, version ? tree.leaf(version.seq) : await tree.newest(), version?.turn_id);
     if (here !== view) return;
-    rejoin(going);
-    const shown = [...log.querySelectorAll(".user")].find((m) => m.dataset.turn === version?.turn_id);
-    shown?.scrollIntoView({ block: "nearest" });
-    shown?.querySelector(".versions button:enabled")?.focus({ preventScroll: true });
+    rejoin(pendingQuestion);
+    const target = [...log.querySelectorAll(".user")].find((m) => m.dataset.turn === version?.turn_id);
+    target?.scrollIntoView({ block: "nearest" });
+    target?.querySelector(".versions button:enabled")?.focus({ preventScroll: true });
   } catch (err) {
-    if (here === view) broken(err, conversation);
+    if (here === view) showBroken(err, conversation);
   }
 }
 
-// keptFiles are the files of a stored question, as the box holds files.
-const keptFiles = (m) => (m.files ?? []).map(({ name, media, size, url }) => ({ name, type: media, size, url }));
+// storedFiles returns the files of a stored question in the form of attached files.
+const storedFiles = (m) => (m.files ?? []).map(({ name, media, size, url }) => ({ name, type: media, size, url }));
 
-// useAgain lets files go with the next question too: a model sees them with their own alone.
+// useAgain attaches files to the next question too: a model receives files only with the question
+// that they are attached to.
 const useAgain = (files) => withFiles((f) => f.useAgain(files));
 
-function stored(m, asked) {
-  const box = m.role === "user" ? questionBox(m.content, edit, keptFiles(m), useAgain)
-    : storedAnswer(m, (a) => asked && again(Object.assign(a, { asked: a.box.previousElementSibling, content: asked.content, files: [...keptFiles(asked), ...a.files] })), goesOn);
+// messageBox makes the article of a stored message; question is the message that it answers.
+function messageBox(m, question) {
+  const box = m.role === "user" ? questionBox(m.content, edit, storedFiles(m), useAgain)
+    : storedAnswer(m, (a) => question && again(Object.assign(a, { question: a.box.previousElementSibling, content: question.content, files: [...storedFiles(question), ...a.files] })), continueAnswer);
   box.classList.add("stored");
   box.dataset.turn = m.turn_id ?? "";
   if (m.versions) setVersions(box, m.versions, switchVersion);
-  if (m.role !== "user" && given.has(m.turn_id)) showMark(box, given.get(m.turn_id));
+  if (m.role !== "user" && thumbs.has(m.turn_id)) showMark(box, thumbs.get(m.turn_id));
   return box;
 }
 
 // --- controls ------------------------------------------------------------------------------------------
 
-// takeShortcut runs what keys with Ctrl stand for, and says whether they stand for anything.
+// takeShortcut runs the command of a key with Ctrl, and reports whether there is one.
 function takeShortcut(key, shift) {
   if (key === "k" && !shift) {
     drawer(true);
@@ -594,7 +600,7 @@ function takeShortcut(key, shift) {
 
 function setUpControls() {
   $("stop").addEventListener("click", stop);
-  $("new").addEventListener("click", () => { fresh(); drawer(false); input.focus(); });
+  $("new").addEventListener("click", () => { startNew(); drawer(false); input.focus(); });
   document.addEventListener("keydown", (event) => {
     if ((event.ctrlKey || event.metaKey) && !event.altKey && takeShortcut(event.key.toLowerCase(), event.shiftKey)) return event.preventDefault();
     if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open], :popover-open")) return;
@@ -602,11 +608,11 @@ function setUpControls() {
     else if (!cancelEdit()) stop();
   });
   model.addEventListener("change", () => { keep("assistant", model.value); chosen = true; showAssistant(); look(); });
-  addEventListener("focus", () => look()); // what was done in another window shows
+  addEventListener("focus", () => look()); // shows changes that were made in another window
   document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
   addEventListener("hashchange", () => {
-    const id = hashed();
-    if (id !== conversation) (id ? openConversation(id) : fresh());
+    const id = idInAddress();
+    if (id !== conversation) (id ? openConversation(id) : startNew());
   });
   addEventListener("offline", () => hint(unreachable()));
   addEventListener("online", () => { hint(); loadList(); });
@@ -616,7 +622,7 @@ function setUpControls() {
   });
 }
 
-// choose selects an assistant, if there is one of that name.
+// choose selects the assistant with a name, if there is one.
 function choose(name) {
   const before = model.value;
   if ([...model.options].some((o) => o.value === name)) model.value = name;
@@ -624,7 +630,8 @@ function choose(name) {
   if (model.value !== before) look();
 }
 
-function hashed() {
+// idInAddress returns the conversation that the page's address names, or "".
+function idInAddress() {
   try {
     return decodeURIComponent(location.hash.slice(1));
   } catch {
@@ -637,14 +644,14 @@ async function start() {
   setUpControls();
   setUpFrame({
     submit,
-    answering: () => [...runs],
+    answers: () => [...runs],
     here: () => conversation,
-    fresh,
+    startNew,
     changed: () => tabs.postMessage({ changed: "" }),
     editLast,
   });
-  choose(kept("assistant"));
-  const id = hashed() || noted.find((n) => n.here)?.conversation || kept("conversation");
+  choose(storedValue("assistant"));
+  const id = idInAddress() || earlierTurns.find((n) => n.here)?.conversation || storedValue("conversation");
   if (id) await openConversation(id);
   else setInput(draftOf(""));
   if (matchMedia("(pointer: fine)").matches) input.focus();

@@ -1,8 +1,8 @@
-// The settings page: the models of this browser, tests of the connections, and what is
-// configured where.
+// The settings page: the models of this browser, tests of the connections, and the server's
+// settings with their origins.
 
 import { $, api, el, keep, settings, t } from "/static/app.js";
-import { badge, facts, fileState, fill, frame, lookNow, note, say, table, took, watchHost, words } from "/static/pages.js";
+import { badge, duration, facts, fileState, fill, frame, lookNow, note, say, table, watchHost, words } from "/static/pages.js";
 import { reason } from "/static/reasons.js";
 
 const names = ["gemini", "openai", "ollama", "offline"];
@@ -14,9 +14,9 @@ const about = {
 };
 const secretOf = { gemini: "GEMINI_API_KEY", openai: "OPENAI_API_KEY" };
 
-let config = null; // what the server is configured with, once it told
-let providers = []; // what it found of each of them
-let answering = ""; // the provider that would answer this browser
+let config = null; // the server's settings, once they are loaded
+let providers = []; // the providers with their state, once they are loaded
+let activeProvider = ""; // the provider that would answer this browser
 
 const valueOf = (key) => config?.data.find((s) => s.key === key) ?? { value: "" };
 
@@ -31,36 +31,36 @@ function offerProviders() {
 }
 
 function read() {
-  const chosen = {};
+  const choices = {};
   for (const [name, input] of Object.entries(form)) {
-    if (input.value.trim()) chosen[name] = input.value.trim();
+    if (input.value.trim()) choices[name] = input.value.trim();
   }
-  return chosen;
+  return choices;
 }
 
-function showChosen() {
-  const chosen = settings();
-  for (const [name, input] of Object.entries(form)) input.value = chosen[name] ?? "";
+function showChoices() {
+  const choices = settings();
+  for (const [name, input] of Object.entries(form)) input.value = choices[name] ?? "";
   hint();
 }
 
-// hint shows what the server uses where a field is left empty, and what is sent.
+// hint shows the models that the server uses for empty fields, and the settings that are sent.
 function hint() {
   const provider = form.provider.value;
-  const own = providers.find((p) => p.name === provider);
-  form.model.placeholder = own?.model || t("the server’s", "của máy chủ");
-  form.guardrail_model.placeholder = own?.small_model || t("the server’s", "của máy chủ");
+  const state = providers.find((p) => p.name === provider);
+  form.model.placeholder = state?.model || t("the server’s", "của máy chủ");
+  form.guardrail_model.placeholder = state?.small_model || t("the server’s", "của máy chủ");
   for (const input of [form.model, form.guardrail_model]) input.disabled = provider === "offline";
-  const kept = settings();
-  $("sent").textContent = Object.keys(kept).length === 0
+  const choices = settings();
+  $("sent").textContent = Object.keys(choices).length === 0
     ? t("Questions from this browser follow the server’s settings.", "Câu hỏi từ trình duyệt này theo thiết lập của máy chủ.")
-    : t("Each question carries: ", "Mỗi câu hỏi mang theo: ") + Object.entries(kept).map(([k, v]) => `${k} = ${v}`).join(", ");
+    : t("Each question carries: ", "Mỗi câu hỏi mang theo: ") + Object.entries(choices).map(([k, v]) => `${k} = ${v}`).join(", ");
 }
 
-function save(chosen) {
-  if (chosen.provider === "offline") chosen = { provider: "offline" };
-  keep("settings", Object.keys(chosen).length ? JSON.stringify(chosen) : null);
-  showChosen();
+function save(choices) {
+  if (choices.provider === "offline") choices = { provider: "offline" };
+  keep("settings", Object.keys(choices).length ? JSON.stringify(choices) : null);
+  showChoices();
   lookNow();
   say(t("Saved in this browser.", "Đã lưu trong trình duyệt này."));
 }
@@ -71,14 +71,14 @@ function offerModels(models) {
 
 // --- connections -----------------------------------------------------------------------------
 
-// states say how a provider is: the one that answers, one that could, and why another cannot.
+// stateOf returns a badge with the state of a provider: no key, no answer, answering or ready.
 function stateOf(p) {
   if (p.missing) return badge(t("no key", "chưa có khóa"), "warn");
   if (!p.ready) return badge(t("does not answer", "không trả lời"), "warn");
-  return p.name === answering ? badge(t("answers now", "đang trả lời"), "good") : badge(t("ready", "sẵn sàng"));
+  return p.name === activeProvider ? badge(t("answers now", "đang trả lời"), "good") : badge(t("ready", "sẵn sàng"));
 }
 
-// keyOf says what is to be known of a provider's key: whether one is set, missing or not needed.
+// keyOf returns a text about a provider's key: whether one is sent, or which one is missing.
 function keyOf(p) {
   const secret = secretOf[p.name];
   if (!secret) return "";
@@ -104,14 +104,14 @@ function connection(p) {
     el("div", { className: "row" }, test), result);
 }
 
-// showAnswering says which model answers this browser, and marks its card.
+// showAnswering shows which model answers this browser, and marks its card.
 function showAnswering({ provider = "", model = "", why = "" }) {
   const words = provider === "offline" ? t("No model answers now: Molar quotes what its tools find.", "Hiện không có mô hình trả lời: Molar trích kết quả của công cụ.")
     : provider ? t(`Now answering: ${model} (${provider})`, `Đang trả lời: ${model} (${provider})`)
       : t(`Nothing can answer now: ${why}`, `Hiện không gì trả lời được: ${reason(why)}`);
   if ($("answers").textContent !== words) $("answers").textContent = words;
-  if (answering === provider) return;
-  answering = provider;
+  if (activeProvider === provider) return;
+  activeProvider = provider;
   for (const p of providers) $(`provider-${p.name}`)?.querySelector(".badge")?.replaceWith(stateOf(p));
 }
 
@@ -119,8 +119,8 @@ async function tryProvider(name, button, result) {
   button.disabled = true;
   result.replaceChildren(note(t("Asking… a local model may have to be loaded first.", "Đang hỏi… mô hình trên máy có thể phải nạp trước.")));
   try {
-    const chosen = read();
-    const body = chosen.provider === name && chosen.model ? { model: chosen.model } : {};
+    const choices = read();
+    const body = choices.provider === name && choices.model ? { model: choices.model } : {};
     const test = await api(`/v1/providers/${name}/test`, { method: "POST", body });
     result.replaceChildren(...outcome(name, test));
   } catch (err) {
@@ -131,7 +131,7 @@ async function tryProvider(name, button, result) {
   }
 }
 
-// What to do when a test fails, by the kind of failure.
+// remedy is what to do when a test fails, by the code of the error.
 const remedy = {
   auth: (name) => t(`The key was refused. Check ${secretOf[name] ?? "it"} and restart molar.`, `Khóa bị từ chối. Hãy kiểm tra ${secretOf[name] ?? "khóa"} rồi khởi động lại molar.`),
   model_not_found: (name) => (name === "ollama"
@@ -147,8 +147,8 @@ function outcome(name, test) {
   const parts = [];
   if (test.ok) {
     const times = test.first_output_ms
-      ? t(`first word after ${took(test.first_output_ms)}, whole after ${took(test.took_ms)}`, `từ đầu tiên sau ${took(test.first_output_ms)}, xong sau ${took(test.took_ms)}`)
-      : took(test.took_ms);
+      ? t(`first word after ${duration(test.first_output_ms)}, whole after ${duration(test.took_ms)}`, `từ đầu tiên sau ${duration(test.first_output_ms)}, xong sau ${duration(test.took_ms)}`)
+      : duration(test.took_ms);
     parts.push(note(`✓ ${test.model ? `${test.model}: ` : ""}${times}`, "good"));
   } else {
     const advice = remedy[test.error.code]?.(name) ?? t("That did not work.", "Không thực hiện được.");
@@ -170,7 +170,7 @@ function use(provider, model) {
   form.model.focus();
 }
 
-// --- what is configured where -----------------------------------------------------------------
+// --- the server's settings --------------------------------------------------------------------
 
 function origin(setting) {
   if (!setting.origin) return el("span", { className: "quiet" }, t("default", "mặc định"));
@@ -181,18 +181,18 @@ function origin(setting) {
 }
 
 function showSettings() {
-  const wanted = $("find").value.trim().toLowerCase();
-  const found = config.data.filter((s) => (s.origin || $("all").checked || wanted) &&
-    `${s.key} ${s.value} ${s.origin ?? ""}`.toLowerCase().includes(wanted));
-  if (found.length === 0) {
-    $("settings").replaceChildren(el("p", { className: "none" }, wanted
+  const filter = $("find").value.trim().toLowerCase();
+  const matches = config.data.filter((s) => (s.origin || $("all").checked || filter) &&
+    `${s.key} ${s.value} ${s.origin ?? ""}`.toLowerCase().includes(filter));
+  if (matches.length === 0) {
+    $("settings").replaceChildren(el("p", { className: "none" }, filter
       ? t("No setting fits the filter.", "Không có thiết lập nào khớp.")
       : t("Everything is at its default. “molar config init” writes a commented file to start from.", "Mọi thứ đang ở mặc định. “molar config init” tạo một tệp có chú thích để bắt đầu.")));
     return;
   }
   $("settings").replaceChildren(table(t("Settings", "Thiết lập"),
     [t("Key", "Khóa"), t("Value", "Giá trị"), t("Set in", "Đặt ở")],
-    found.map((s) => [el("code", {}, s.key), s.secret ? t("set, not shown", "đã đặt, không hiển thị") : s.value || "–", origin(s)])));
+    matches.map((s) => [el("code", {}, s.key), s.secret ? t("set, not shown", "đã đặt, không hiển thị") : s.value || "–", origin(s)])));
 }
 
 async function load() {
@@ -207,7 +207,7 @@ offerProviders();
 frame(t("Settings", "Cài đặt"));
 fileState($("file-state"));
 watchHost(showAnswering);
-showChosen();
+showChoices();
 form.provider.addEventListener("change", hint);
 $("models").addEventListener("submit", (event) => {
   event.preventDefault();

@@ -1,20 +1,20 @@
-// Files and pictures that go with a question: chosen, dropped or pasted. The page loads this
-// with the first of them.
+// Files and pictures that are attached to a question: chosen, dropped or pasted. The page loads
+// this module when the first one is attached.
 
 import { $, el, icon, number, send, t } from "/static/app.js";
 
-const most = 20 * 1024 * 1024; // bytes in one question
-let held = []; // name, type, size and data (a data URL) of each
+const maxBytes = 20 * 1024 * 1024; // of all files of one question
+let attached = []; // objects with name, type and size, and data (a data URL) or url (of a stored file)
 
-// take reads files into the box.
+// take reads files and attaches them to the question.
 export async function take(files) {
   for (const file of files) {
-    if (held.reduce((sum, f) => sum + f.size, file.size) > most) {
-      $("hint").textContent = t(`${file.name} is too large: a question takes ${number(most / 1024 / 1024)} MB of files.`, `${file.name} quá lớn: một câu hỏi nhận tối đa ${number(most / 1024 / 1024)} MB tệp.`);
+    if (attached.reduce((sum, f) => sum + f.size, file.size) > maxBytes) {
+      $("hint").textContent = t(`${file.name} is too large: a question takes ${number(maxBytes / 1024 / 1024)} MB of files.`, `${file.name} quá lớn: một câu hỏi nhận tối đa ${number(maxBytes / 1024 / 1024)} MB tệp.`);
       continue;
     }
     const data = await dataOf(file).catch(() => null);
-    if (data) held.push({ name: file.name || t("pasted picture", "hình đã dán"), type: file.type, size: file.size, data });
+    if (data) attached.push({ name: file.name || t("pasted picture", "hình đã dán"), type: file.type, size: file.size, data });
     else $("hint").textContent = t(`${file.name} cannot be read.`, `Không đọc được ${file.name}.`);
   }
   draw();
@@ -28,34 +28,34 @@ export const dataOf = (blob) => new Promise((done, fail) => {
   reader.readAsDataURL(blob);
 });
 
-// setFiles replaces what is held, as for a question that is edited.
+// setFiles replaces the attached files, for example when a question is edited.
 export function setFiles(files) {
-  held = [...files];
+  attached = [...files];
   draw();
 }
 
-// useAgain puts kept files beside what is typed.
+// useAgain attaches files of an earlier question too.
 export function useAgain(files) {
-  held = [...held, ...files.filter((f) => !held.includes(f))];
+  attached = [...attached, ...files.filter((f) => !attached.includes(f))];
   draw();
   $("question").focus();
 }
 
-// takeFiles returns what is held, and holds nothing any more.
+// takeFiles returns the attached files and removes them from the box.
 export function takeFiles() {
-  const files = held;
-  held = [];
+  const files = attached;
+  attached = [];
   draw();
   return files;
 }
 
 function draw() {
-  $("attached").replaceChildren(...held.map((f, i) => el("li", {},
+  $("attached").replaceChildren(...attached.map((f, i) => el("li", {},
     f.type.startsWith("image/") ? el("img", { src: f.data ?? f.url, alt: "" }) : null, el("span", {}, f.name),
-    el("button", { type: "button", className: "plain small square", "aria-label": t(`Leave out ${f.name}`, `Bỏ ${f.name}`), on: { click: () => { held.splice(i, 1); draw(); $("question").focus(); } } }, icon("close")))));
+    el("button", { type: "button", className: "plain small square", "aria-label": t(`Leave out ${f.name}`, `Bỏ ${f.name}`), on: { click: () => { attached.splice(i, 1); draw(); $("question").focus(); } } }, icon("close")))));
 }
 
-// partsOf is the content of a message with files, of which those that are kept are read first.
+// partsOf returns the content of a message with files. Stored files are downloaded first.
 export async function partsOf(text, files) {
   const parts = await Promise.all(files.map(async (f) => {
     const data = f.data ?? (await dataOf(await (await send(f.url)).blob())).replace(/^data:[^;,]*/, `data:${f.type}`);

@@ -1,27 +1,27 @@
-// What stands around the conversation: the box where questions are typed, with drafts; the
-// list of conversations; who is asked; the first run's steps.
+// The parts of the chat page around the conversation: the box where questions are typed, with
+// drafts; the list of conversations; the choice of the assistant; the steps of the first run.
 
-import { $, api, el, icon, keep, kept, language, number, setupPath, t, themeWords, toggleTheme, when } from "/static/app.js";
+import { $, api, el, icon, keep, storedValue, language, number, setupPath, t, themeWords, toggleTheme, when } from "/static/app.js";
 
 const form = $("form");
 const input = $("question");
 const choices = $("choices");
 
-// hooks are what the conversation does: submit takes a question and returns what is left in
-// the box, or null; here gives the id that is shown, answering the answers that are being
-// written; fresh begins a new one, changed tells the other tabs; editLast puts the last
-// question into the box.
+// hooks are functions of the conversation: submit takes a question and returns the text that stays
+// in the box, or null; here returns the id of the conversation shown, answers the answers that are
+// being written; startNew begins a new conversation, changed notifies the other tabs; editLast puts
+// the last question into the box.
 let hooks = null;
 
-export function setUpFrame(what) {
-  hooks = what;
+export function setUpFrame(functions) {
+  hooks = functions;
   setUpComposer();
   setUpSide();
 }
 
 // --- text and drafts ---------------------------------------------------------------------------
 
-const manyLetters = 20000; // from here on the box has its full height, unmeasured
+const manyLetters = 20000; // a longer text gets the full height of the box without being measured
 
 function grow() {
   const many = input.value.length > manyLetters;
@@ -36,16 +36,17 @@ export function setInput(text) {
 
 let timer = 0;
 
-// keepDraft keeps what is typed in the conversation that is shown.
+// keepDraft stores the typed text as the draft of the conversation that is shown.
 export function keepDraft() {
   clearTimeout(timer);
   timer = 0;
   keep(`draft.${hooks.here()}`, input.value);
 }
 
-export const draftOf = (id) => kept(`draft.${id}`);
+export const draftOf = (id) => storedValue(`draft.${id}`);
 
-// clearInput leaves rest in the box. The draft stays until the server has the question.
+// clearInput replaces the text in the box by rest. The draft stays stored until the server has the
+// question.
 function clearInput(rest) {
   clearTimeout(timer);
   timer = 0;
@@ -54,15 +55,15 @@ function clearInput(rest) {
 
 // --- keys ------------------------------------------------------------------------------------------
 
-let fileBox = null; // the module, once there was a file
+let fileBox = null; // the module of files, once it is loaded
 
-// withFiles runs something with the module of files.
+// withFiles loads the module of files and calls run with it.
 export async function withFiles(run) {
   fileBox ??= await import("/static/files.js");
   return run(fileBox);
 }
 
-// filesNow are the files that go with the question that is sent now.
+// filesNow returns the attached files and removes them from the box.
 export const filesNow = () => fileBox?.takeFiles() ?? [];
 
 function setUpFiles() {
@@ -89,7 +90,7 @@ function setUpFiles() {
   }
 }
 
-let prompts = null; // the module, once there was a slash
+let prompts = null; // the module of prompts, once it is loaded
 
 async function slash(run) {
   prompts ??= await import("/static/prompts.js");
@@ -117,8 +118,8 @@ function setUpComposer() {
   setUpFiles();
   addEventListener("pagehide", () => { if (timer) keepDraft(); });
   input.addEventListener("blur", () => { choices.hidden = true; });
-  // Enter sends and Shift+Enter breaks the line. The line break is what is caught, not the
-  // key: an input method may use Enter for itself.
+  // Enter sends and Shift+Enter breaks the line. The page handles the insertion of the line break,
+  // not the key, because an input method may use Enter for itself.
   let shift = false;
   input.addEventListener("keydown", (event) => {
     shift = event.shiftKey;
@@ -135,7 +136,7 @@ function setUpComposer() {
 
 // --- the list of conversations -----------------------------------------------------------------------
 
-// drawer shows or hides the list where there is no room for it beside the conversation.
+// drawer opens or closes the list on screens that have no room for it next to the conversation.
 export function drawer(open) {
   $("chat").classList.toggle("drawer", open);
   $("menu").setAttribute("aria-expanded", String(open));
@@ -152,43 +153,43 @@ function setUpSide() {
   $("theme").addEventListener("click", toggleTheme);
   $("theme").title = themeWords();
   $("assistants").addEventListener("beforetoggle", (event) => { if (event.newState === "open") listAssistants(); });
-  if (matchMedia("(pointer: coarse)").matches) $("search").placeholder = t("Search", "Tìm kiếm"); // no key to name
+  if (matchMedia("(pointer: coarse)").matches) $("search").placeholder = t("Search", "Tìm kiếm"); // a touch screen has no Ctrl key
   let typing = 0;
   $("search").addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(loadList, 200); });
   $("list").addEventListener("click", (event) => { if (event.target.closest("a")) drawer(false); });
 }
 
-let listed = ""; // the conversations as they are drawn
-let asked = 0; // counts the requests for them, so that the latest is drawn last
+let listState = ""; // the list as it is drawn, as JSON
+let listRequests = 0; // counts the requests for the list, so that only the latest is drawn
 
-// loadList shows the conversations that fit the search, and returns how many; -1 when it
-// cannot.
+// loadList shows the conversations that match the search, and returns their number, or -1 when the
+// request failed.
 export async function loadList() {
   const list = $("list");
-  const mine = ++asked;
+  const mine = ++listRequests;
   try {
     const { data, has_more: more } = await api(`/v1/conversations?limit=100&q=${encodeURIComponent($("search").value.trim())}`);
-    const found = [...unsaved(data), ...data.filter((c) => isPinned(c.id)), ...data.filter((c) => !isPinned(c.id))];
-    if (mine !== asked) return found.length;
-    const now = JSON.stringify([found.map((c) => [c.id, c.title, c.unsaved, c.running, c.snippet, isPinned(c.id)]), more, $("search").value]);
+    const conversations = [...unsavedConversations(data), ...data.filter((c) => isPinned(c.id)), ...data.filter((c) => !isPinned(c.id))];
+    if (mine !== listRequests) return conversations.length;
+    const now = JSON.stringify([conversations.map((c) => [c.id, c.title, c.unsaved, c.running, c.snippet, isPinned(c.id)]), more, $("search").value]);
     list.querySelector(".problem")?.remove();
-    if (now !== listed) drawList(list, found, more);
-    listed = now; // what is the same stays, and with it where the reader is
+    if (now !== listState) drawList(list, conversations, more); // an unchanged list keeps its scroll position and focus
+    listState = now;
     markHere();
-    return found.length;
+    return conversations.length;
   } catch (err) {
-    if (mine !== asked) return -1;
+    if (mine !== listRequests) return -1;
     const problem = el("div", { className: "problem" }, el("p", { className: "note bad", title: err.detail }, err.advice),
       el("button", { type: "button", className: "small", on: { click: loadList } }, t("Try again", "Thử lại")));
     list.querySelector(".problem")?.remove();
-    if (listed) list.prepend(problem); // what was loaded stays of use
+    if (listState) list.prepend(problem); // the list loaded before stays usable
     else list.replaceChildren(problem);
     return -1;
   }
 }
 
-function drawList(list, found, more) {
-  const items = found.map((c) => el("li", { "data-running": c.running ? "" : null },
+function drawList(list, conversations, more) {
+  const items = conversations.map((c) => el("li", { "data-running": c.running ? "" : null },
     el("a", { href: `#${encodeURIComponent(c.id)}`, title: [c.title, c.assistant, c.updated_at && when(c.updated_at)].filter(Boolean).join(" · ") },
       isPinned(c.id) && icon("pin"), el("span", {}, c.title || t("Untitled", "Chưa đặt tên")), c.snippet && el("small", {}, c.snippet)),
     !c.unsaved && el("button", { type: "button", className: "plain square", title: t("More", "Thêm"), "aria-haspopup": "true", "aria-label": t(`More on ${c.title}`, `Thêm về ${c.title}`), on: { click: (event) => openMenu(c, event.currentTarget) } }, icon("more"))));
@@ -197,17 +198,18 @@ function drawList(list, found, more) {
     ...(more ? [el("p", { className: "note" }, t("Search to find older ones.", "Hãy tìm kiếm để xem các cuộc cũ hơn."))] : []));
 }
 
-// unsaved are the conversations whose first answer is still being written.
-function unsaved(saved) {
+// unsavedConversations returns the conversations that are not in the list yet because their first
+// answer is still being written.
+function unsavedConversations(saved) {
   if ($("search").value) return [];
-  return hooks.answering().filter((a) => a.conversation && !saved.some((c) => c.id === a.conversation))
+  return hooks.answers().filter((a) => a.conversation && !saved.some((c) => c.id === a.conversation))
     .map((a) => ({ id: a.conversation, title: a.content.slice(0, 60), unsaved: true }));
 }
 
-// markHere marks the conversation that is shown, and those that wait for an answer.
+// markHere marks the conversation that is shown, and the conversations with a running answer.
 export function markHere() {
   document.title = "Molar";
-  const waiting = new Set(hooks.answering().map((a) => `#${encodeURIComponent(a.conversation)}`));
+  const waiting = new Set(hooks.answers().map((a) => `#${encodeURIComponent(a.conversation)}`));
   for (const a of $("list").querySelectorAll("a")) {
     const here = a.hash === `#${encodeURIComponent(hooks.here())}`;
     a.parentElement.toggleAttribute("data-here", here);
@@ -219,9 +221,9 @@ export function markHere() {
   }
 }
 
-// --- pins are kept in this browser ------------------------------------------------------------------
+// --- pins, stored in this browser --------------------------------------------------------------------
 
-const pins = () => kept("pins").split("\n").filter(Boolean);
+const pins = () => storedValue("pins").split("\n").filter(Boolean);
 const isPinned = (id) => pins().includes(id);
 
 async function openMenu(c, button) {
@@ -234,7 +236,7 @@ async function openMenu(c, button) {
       loadList();
     },
     removed: (id) => {
-      if (id === hooks.here()) hooks.fresh();
+      if (id === hooks.here()) hooks.startNew();
       keep("pins", pins().filter((p) => p !== id).join("\n"));
     },
     changed: () => { hooks.changed(); return loadList(); },
@@ -245,7 +247,7 @@ async function openMenu(c, button) {
 
 const model = $("model");
 
-// showAssistant draws who is asked, what that is for, and with which questions to begin.
+// showAssistant shows the selected assistant, its description and its first questions.
 export function showAssistant() {
   const chosen = model.selectedOptions[0];
   $("who").textContent = chosen?.value ?? "";
@@ -255,7 +257,7 @@ export function showAssistant() {
   $("questions").replaceChildren(...questions.slice(0, 4).map((q) => el("li", {}, el("button", { type: "button", on: { click: () => hooks.submit(q) } }, q))));
 }
 
-// showModel says who answers here.
+// showModel shows the model that answers here.
 export function showModel({ provider = "", model: name = "", why = "" }) {
   const none = !provider || provider === "offline";
   $("by").textContent = none ? t("no model", "chưa có mô hình") : [name, provider].filter(Boolean).join(" · ");
@@ -279,52 +281,53 @@ async function listAssistants() {
 
 // --- servers that are missing ----------------------------------------------------------------------
 
-let missing = new Map(); // what was said of each, by name
+let missingServers = new Map(); // the text about each, by name
 
-// showMissing says in the bar which servers are missing in this conversation, more of them or
-// these alone, and returns the names that are new.
+// showMissing shows in the bar the servers that are missing in this conversation: now alone, or in
+// addition to those shown before if more is true. It returns the new names.
 export function showMissing(now, more = false) {
-  const news = [...now.keys()].filter((name) => !missing.has(name));
-  missing = new Map(more ? [...missing, ...now] : now);
-  const [first] = missing.keys();
-  $("missing").hidden = missing.size === 0;
-  if (!missing.size) return [];
-  $("missing").lastElementChild.textContent = missing.size === 1 ? t(`${first} is missing`, `thiếu ${first}`) : t(`${number(missing.size)} servers are missing`, `thiếu ${number(missing.size)} máy chủ`);
-  $("missing-why").replaceChildren(...[...missing.values()].map((text) => el("p", {}, text)),
+  const news = [...now.keys()].filter((name) => !missingServers.has(name));
+  missingServers = new Map(more ? [...missingServers, ...now] : now);
+  const [first] = missingServers.keys();
+  $("missing").hidden = missingServers.size === 0;
+  if (!missingServers.size) return [];
+  $("missing").lastElementChild.textContent = missingServers.size === 1 ? t(`${first} is missing`, `thiếu ${first}`) : t(`${number(missingServers.size)} servers are missing`, `thiếu ${number(missingServers.size)} máy chủ`);
+  $("missing-why").replaceChildren(...[...missingServers.values()].map((text) => el("p", {}, text)),
     el("a", { href: "/tools" }, t("See the tools page", "Xem trang công cụ")));
   return news;
 }
 
-// --- how the host is: who answers, what there is to do -----------------------------------------------
+// --- the state of the host: the answering model, what the reader can do --------------------------------
 
-let looked = 0; // counts the questions to the host, so that the latest is shown
-let first = false; // whether nothing was asked here yet
+let setupRequests = 0; // counts the requests for the host's state, so that only the latest is shown
+let first = false; // whether there is no conversation yet
 
-// look asks the host how it is, and shows who answers, an offer and the steps of the first run.
+// look requests the host's state, and shows the answering model, an offer and the steps of the
+// first run.
 export async function look(isFirst = first) {
   first = isFirst;
-  const mine = ++looked;
+  const mine = ++setupRequests;
   const setup = await api(setupPath(model.value)).catch(() => null);
-  if (!setup || mine !== looked) return;
+  if (!setup || mine !== setupRequests) return;
   showModel(setup);
   showOffer(setup.offer ?? "");
   if (first) welcome(setup);
 }
 
-// showOffer offers the assistant that may call what is attached, as long as another one is asked
-// and nobody has declined.
+// showOffer offers the assistant that may call the tools of the attached servers, while another one
+// is selected and the reader has not declined the offer.
 function showOffer(name) {
-  const open = [...model.options].some((o) => o.value === name) && model.value !== name && kept("declined") !== name;
+  const open = [...model.options].some((o) => o.value === name) && model.value !== name && storedValue("declined") !== name;
   const box = $("offer");
   const now = open ? `${model.value} ${name}` : "";
-  if (box.dataset.said === now) return;
-  box.dataset.said = now;
+  if (box.dataset.state === now) return;
+  box.dataset.state = now;
   box.replaceChildren(...open ? [
     el("p", {}, t(`Servers are attached. The assistant ${model.value} may not call their tools; ${name} may.`, `Đã gắn máy chủ. Trợ lý ${model.value} không gọi được công cụ của chúng; ${name} thì được.`)),
     el("div", { className: "row" },
       el("button", { type: "button", className: "primary", on: { click: () => {
         keep("assistant", name);
-        hooks.fresh();
+        hooks.startNew();
         input.focus();
       } } }, t(`Ask ${name}`, `Hỏi ${name}`)),
       el("button", { type: "button", className: "plain", on: { click: () => {
@@ -344,8 +347,8 @@ const step = (title, text, code) => el("li", { className: "card" }, el("strong",
 const lookAgain = 4000; // ms
 let looking = 0; // the timer
 
-// welcome says in three steps what to do while no model or no server is attached, and looks again
-// whether it is done.
+// welcome shows three steps for the reader while no model or no server is attached, and polls until
+// both are.
 function welcome(setup) {
   const bare = !setup.provider || setup.provider === "offline";
   const state = bare || setup.servers === 0 ? `${bare} ${setup.model} ${setup.servers}` : "";

@@ -1,10 +1,11 @@
-// What a person allowed beyond one call: shown, and taken back.
+// The list of calls that a person has allowed permanently or in a conversation, and its buttons to
+// take a permission back.
 
 import { api, el, t } from "/static/app.js";
 
 const reach = (g) => (g.conversation_id ? t("in one conversation", "trong một cuộc trò chuyện") : t("always", "luôn luôn"));
 
-// takeBack is a button that lets what was allowed ask again; done gets what to say of it.
+// takeBack returns a button that takes a permission back. done is called with the text to show.
 export function takeBack(g, done) {
   const button = el("button", { type: "button", className: "small", "aria-label": t(`Take back: ${g.subject}`, `Rút lại: ${g.subject}`), on: { click: async () => {
     button.disabled = true;
@@ -19,7 +20,7 @@ export function takeBack(g, done) {
   return button;
 }
 
-// listGrants fills a box with all that stands.
+// listGrants fills a box with all permissions that are in force.
 export async function listGrants(box, say) {
   const { data } = await api("/v1/grants");
   box.replaceChildren(...data.map((g) => el("p", { className: "grant" }, `${g.subject} (${reach(g)}) `,
@@ -27,9 +28,9 @@ export async function listGrants(box, say) {
   if (!data.length) box.append(el("p", { className: "note" }, t("Nothing is allowed beyond a single call.", "Chưa cho phép gì ngoài từng lần gọi.")));
 }
 
-// given adds to what was said of a decision how it is taken back.
-export async function given(said, subject) {
+// addTakeBack adds the button that takes a permission back to the text about a decision.
+export async function addTakeBack(text, subject) {
   const { data } = await api("/v1/grants");
   const g = data.find((one) => one.subject === subject);
-  if (g) said.append(" ", takeBack(g, (words) => { said.textContent = words; }));
+  if (g) text.append(" ", takeBack(g, (words) => { text.textContent = words; }));
 }

@@ -1,22 +1,23 @@
-// What a person does with a conversation of the list: name it, pin it, take it along as a
-// file, delete it. The page loads this when the first menu is opened.
+// The menu of a conversation in the list: rename, pin, export as a file, delete. The page loads
+// this module when the first menu is opened.
 
 import { $, api, el, keep, send, showSanitised, t, when } from "/static/app.js";
 import { label, setLevels } from "/static/prose.js";
 
 const pathOf = (id) => `/v1/conversations/${encodeURIComponent(id)}`;
 
-// menu opens the menu of a conversation below its button. hooks are pinned and pin, changed
-// and removed, which tell what is done.
+// menu opens the menu of a conversation below its button. hooks are functions of the list: pinned
+// reports whether a conversation is pinned, pin pins or unpins it, and changed and removed are
+// called after a change and before a deletion.
 export function menu(c, button, hooks) {
   const box = $("more");
   const item = (words, run, className = "plain") => el("button", { type: "button", className, on: { click: () => { box.hidePopover(); run(); } } }, words);
   box.replaceChildren(
     item(t("Rename", "Đổi tên"), () => rename(c, button, hooks)),
     item(hooks.pinned(c.id) ? t("Unpin", "Bỏ ghim") : t("Pin", "Ghim"), () => { hooks.pin(c.id); }),
-    item(t("Share as a page", "Chia sẻ thành trang"), () => exported(c, "html")),
-    item(t("Export as Markdown", "Xuất ra Markdown"), () => exported(c, "md")),
-    item(t("Export as JSON", "Xuất ra JSON"), () => exported(c, "json")),
+    item(t("Share as a page", "Chia sẻ thành trang"), () => exportFile(c, "html")),
+    item(t("Export as Markdown", "Xuất ra Markdown"), () => exportFile(c, "md")),
+    item(t("Export as JSON", "Xuất ra JSON"), () => exportFile(c, "json")),
     item(t("Delete", "Xóa"), () => remove(c, button, hooks), "plain danger"));
   const at = button.getBoundingClientRect();
   box.showPopover({ source: button });
@@ -25,7 +26,7 @@ export function menu(c, button, hooks) {
   box.firstChild.focus();
 }
 
-// confirm shows the dialog, and resolves to what was typed, or to null.
+// confirm shows the dialog, and resolves to the typed text, or to null when it is cancelled.
 function confirm(button, title, yes, { text = "", value = null, danger = false }) {
   $("ask-title").textContent = title;
   $("ask-text").textContent = text;
@@ -58,23 +59,22 @@ async function rename(c, button, hooks) {
 }
 
 async function remove(c, button, hooks) {
-  const sure = await confirm(button, t("Delete the conversation?", "Xóa cuộc trò chuyện?"), t("Delete", "Xóa"),
+  const answer = await confirm(button, t("Delete the conversation?", "Xóa cuộc trò chuyện?"), t("Delete", "Xóa"),
     { text: t(`“${c.title}” will be gone for good.`, `“${c.title}” sẽ bị xóa vĩnh viễn.`), danger: true });
-  if (sure === null) return;
+  if (answer === null) return;
   hooks.removed(c.id);
   keep(`draft.${c.id}`, null);
   await change(c.id, { method: "DELETE" }, hooks);
 }
 
-const asksAndSays = (m) => `${m.role === "user" ? t("Question", "Câu hỏi") : t("Answer", "Trả lời")} · ${when(m.timestamp)}`;
+const headingOf = (m) => `${m.role === "user" ? t("Question", "Câu hỏi") : t("Answer", "Trả lời")} · ${when(m.timestamp)}`;
 
-// asMarkdown writes the branch that is newest: what was asked and answered, with files and
-// sources.
+// asMarkdown returns the newest branch as Markdown: questions and answers with files and sources.
 function asMarkdown(c, all) {
-  const escaped = (text) => text.replaceAll("]", "\\]");
-  const sources = (m) => (m.sources ?? []).map((s) => `- [${escaped(s.title || s.url)}](${s.url})`).join("\n");
-  const files = (m) => (m.files ?? []).map((f) => `- ${escaped(f.name)}`).join("\n");
-  const part = (m) => [`## ${asksAndSays(m)}`, m.content, files(m), m.sources?.length && `${t("Sources:", "Nguồn:")}\n\n${sources(m)}`].filter(Boolean).join("\n\n");
+  const escape = (text) => text.replaceAll("]", "\\]");
+  const sources = (m) => (m.sources ?? []).map((s) => `- [${escape(s.title || s.url)}](${s.url})`).join("\n");
+  const files = (m) => (m.files ?? []).map((f) => `- ${escape(f.name)}`).join("\n");
+  const part = (m) => [`## ${headingOf(m)}`, m.content, files(m), m.sources?.length && `${t("Sources:", "Nguồn:")}\n\n${sources(m)}`].filter(Boolean).join("\n\n");
   return [`# ${c.title}`, ...all.messages.map(part)].join("\n\n") + "\n";
 }
 
@@ -86,7 +86,7 @@ pre{overflow:auto;padding:.8rem;border-radius:.5rem;background:light-dark(#f3f2e
 img{max-width:100%;max-height:20rem}a{color:light-dark(#3f4fae,#a5b2ff)}
 :root{color-scheme:light dark;background:light-dark(#fff,#121617);color:light-dark(#1b2021,#e6eaea)}`;
 
-// asPage writes the same as a page that stands alone: nothing in it runs or loads anything.
+// asPage returns the same as one HTML page without scripts that loads nothing from the network.
 function asPage(c, all) {
   const page = document.implementation.createHTMLDocument(c.title);
   page.documentElement.lang = document.documentElement.lang;
@@ -97,19 +97,19 @@ function asPage(c, all) {
   const body = (m) => {
     const box = el("div", { className: m.role }, m.content);
     if (!m.html) return box;
-    showSanitised(box, m.html); // which the server has sanitised
+    showSanitised(box, m.html);
     setLevels(box);
     label(box);
-    for (const pre of box.querySelectorAll("pre")) pre.tabIndex = 0; // it scrolls
+    for (const pre of box.querySelectorAll("pre")) pre.tabIndex = 0; // so that the keyboard can scroll it
     return box;
   };
   const file = (f) => (/^data:image\/(png|jpeg|gif|webp);/.test(f.data ?? "") ? el("img", { src: f.data, alt: f.name }) : el("p", {}, f.name));
   const sources = (m) => m.sources?.length && el("ul", {}, m.sources.map((s) => el("li", {}, /^https?:/.test(s.url) ? el("a", { href: s.url, rel: "noopener noreferrer nofollow" }, s.title || s.url) : s.title || s.url)));
-  page.body.append(el("main", {}, el("h1", {}, c.title), ...all.messages.map((m) => el("section", {}, el("h2", {}, asksAndSays(m)), ...(m.files ?? []).map(file), body(m), sources(m)))));
+  page.body.append(el("main", {}, el("h1", {}, c.title), ...all.messages.map((m) => el("section", {}, el("h2", {}, headingOf(m)), ...(m.files ?? []).map(file), body(m), sources(m)))));
   return `<!doctype html>\n${page.documentElement.outerHTML}\n`;
 }
 
-// withData reads the files of messages, which a file of the browser cannot point to.
+// withData downloads the files of messages, since an exported file cannot link to the server.
 async function withData(all) {
   const { dataOf } = await import("/static/files.js");
   for (const f of all.messages.flatMap((m) => m.files ?? [])) {
@@ -117,8 +117,8 @@ async function withData(all) {
   }
 }
 
-// exported gives a conversation to the browser as a file.
-async function exported(c, kind) {
+// exportFile lets the browser save a conversation as a file.
+async function exportFile(c, kind) {
   const media = { html: "text/html", json: "application/json", md: "text/markdown" }[kind];
   try {
     const all = await api(pathOf(c.id) + { html: "?html=true", json: "?tree=true", md: "" }[kind]);

@@ -1,4 +1,4 @@
-// The page for addresses where there is nothing.
+// The page for unknown addresses.
 
 import { t } from "/static/app.js";
 import { frame } from "/static/pages.js";

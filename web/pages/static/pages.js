@@ -1,9 +1,10 @@
-// What the pages for engineers share: frame, states of loading and failing, small parts.
+// Code that the pages for engineers share: the frame, the states of loading and failure, small
+// elements.
 
-import { $, api, el, kept, keep, number, setupPath, t, themeWords, toggleTheme, translate } from "/static/app.js";
+import { $, api, el, storedValue, keep, number, setupPath, t, themeWords, toggleTheme, translate } from "/static/app.js";
 import { reason } from "/static/reasons.js";
 
-// frame makes the page ready: language, theme, and which link is this page's.
+// frame prepares the page: its language, its theme and the mark of its link.
 export function frame(title) {
   translate();
   document.title = `${title} · Molar`;
@@ -14,13 +15,13 @@ export function frame(title) {
   }
 }
 
-// say tells people who listen what has happened.
-export function say(words) {
-  $("said").textContent = words;
+// say sets the status text that screen readers announce.
+export function say(text) {
+  $("said").textContent = text;
 }
 
-// fill loads a part of the page: it says that it loads, then shows what came, or what to
-// do about the failure.
+// fill loads a part of the page. The box shows that it is loading, then the result or the failure
+// with a button to try again. fill reports whether it succeeded.
 export async function fill(box, load, render) {
   if (!box.hasChildNodes()) box.replaceChildren(el("p", { className: "quiet" }, t("Loading…", "Đang tải…")));
   try {
@@ -33,23 +34,23 @@ export async function fill(box, load, render) {
   }
 }
 
-// words say what to do about an error; below it stand the server's own words and the faults
-// that it found.
+// words returns the text of an error: what the reader can do, then the server's own message, then
+// the faults that the server found, each on a line.
 export function words(err) {
-  const say = err.code === "internal_error"
+  const advice = err.code === "internal_error"
     ? t("Something failed inside the server; its store may be down. Read the log of “molar serve”, then try again.", "Có lỗi bên trong máy chủ; kho dữ liệu có thể đã ngừng. Hãy đọc nhật ký của “molar serve” rồi thử lại.")
     : err.advice ?? err.message;
-  return [say, err.detail && reason(err.detail), ...(err.body?.error?.faults ?? []).map(reason)].filter(Boolean).join("\n");
+  return [advice, err.detail && reason(err.detail), ...(err.body?.error?.faults ?? []).map(reason)].filter(Boolean).join("\n");
 }
 
-// --- what the host says of itself, for as long as the page is open ------------------------------
+// --- the state of the host, polled while the page is open ---------------------------------------
 
 const lookAgain = 3000; // ms
-const watchers = []; // are told how the host is
-let host = null; // as it was last
+const watchers = []; // functions that are called with the host's state
+let host = null; // the latest state
 
-// watchHost calls a function with how the host is (see GET /v1/setup), now and as often as that is
-// asked for.
+// watchHost calls a function with the host's state (see GET /v1/setup): now if it is known, and
+// after each request for it.
 export function watchHost(run) {
   watchers.push(run);
   if (host) run(host);
@@ -61,9 +62,9 @@ async function look() {
   setTimeout(look, lookAgain);
 }
 
-// lookNow asks how the host is, and returns it.
+// lookNow requests the host's state, and returns it.
 export async function lookNow() {
-  const now = await api(setupPath()).catch(() => null); // a page says elsewhere that nothing answers
+  const now = await api(setupPath()).catch(() => null); // other parts of the page show that the server is unreachable
   if (now) {
     host = now;
     for (const run of watchers) run(host);
@@ -71,15 +72,15 @@ export async function lookNow() {
   return host ?? {};
 }
 
-// fileState is a box that says what is wrong with the config file and what of it waits for a
-// restart, as long as that is so.
+// fileState returns a box with the faults of the config file and the keys that need a restart; it
+// is empty while there are none.
 export function fileState(box = el("div", { className: "file-state" })) {
-  let said = "";
+  let last = "";
   box.setAttribute("aria-live", "polite");
   watchHost(({ file = "", faults = [], needs_restart: restart = [] }) => {
     const now = JSON.stringify([faults, restart]);
-    if (now === said) return;
-    said = now;
+    if (now === last) return;
+    last = now;
     box.replaceChildren(...[
       faults.length && el("div", { className: "note bad" },
         el("p", {}, t(`There is a fault in ${file}. What was good before stays in force until it is mended:`, `Tệp ${file} có lỗi. Cấu hình đúng trước đó vẫn được dùng cho đến khi sửa xong:`)),
@@ -90,22 +91,22 @@ export function fileState(box = el("div", { className: "file-state" })) {
   return box;
 }
 
-// offerBox is a box that offers the assistant which may call what is attached, as long as another
-// one is asked.
+// offerBox shows in a box the assistant that may call the tools of the attached servers, while
+// another one is selected.
 export function offerBox(box) {
-  let said = "";
+  let last = "";
   watchHost(({ offer = "" }) => {
-    const now = kept("assistant") === offer ? "" : offer;
-    if (now === said) return;
-    said = now;
+    const now = storedValue("assistant") === offer ? "" : offer;
+    if (now === last) return;
+    last = now;
     box.replaceChildren(...now ? [el("div", { className: "note offer" },
       el("p", {}, t(`The assistant that answers now may not call the tools of the attached servers; ${now} may.`, `Trợ lý đang trả lời không gọi được công cụ của các máy chủ đã gắn; ${now} thì được.`)),
       askButton(now))] : []);
   });
 }
 
-// askButton leads to a new conversation with an assistant; without a name, with the one that is
-// chosen already.
+// askButton returns a button that opens a new conversation with an assistant; without a name it
+// opens the chat as it is.
 export const askButton = (assistant) => el("button", { type: "button", className: "primary", on: { click: () => {
   if (assistant) {
     keep("assistant", assistant);
@@ -118,8 +119,8 @@ export const badge = (text, kind = "") => el("span", { className: `badge ${kind}
 
 export const note = (text, kind = "", props = {}) => el("p", { className: `note ${kind}`, ...props }, text);
 
-// took writes milliseconds as a person reads them.
-export function took(ms) {
+// duration formats milliseconds for people.
+export function duration(ms) {
   if (ms === undefined || ms === null) return "";
   if (ms < 1) return "<1 ms";
   if (ms < 1000) return `${number(ms)} ms`;
@@ -133,37 +134,37 @@ const outcomes = {
   limit: t("over a limit", "vượt giới hạn"), failed: t("failed", "thất bại"), client: t("run by the client", "ứng dụng khách chạy"),
 };
 
-// outcome gives the words for how a call ended, and how a badge shows them.
+// outcome returns the text for the status of a call, and the kind of its badge.
 export const outcome = (status) => [outcomes[status] ?? status.replaceAll("_", " "), status === "ok" ? "good" : "bad"];
 
-// code shows text as it is, in a box that can be scrolled with the keyboard.
+// code shows text unchanged, in a box that the keyboard can scroll.
 export const code = (text, label) =>
   el("pre", { className: "code", tabIndex: 0, role: "group", "aria-label": label }, text);
 
-// pretty indents JSON, and leaves other text alone.
+// pretty indents JSON, and returns other text unchanged.
 export function pretty(value) {
   if (typeof value !== "string") return JSON.stringify(value, null, 2);
   try {
-    const read = JSON.parse(value);
-    return typeof read === "string" ? read : JSON.stringify(read, null, 2);
+    const data = JSON.parse(value);
+    return typeof data === "string" ? data : JSON.stringify(data, null, 2);
   } catch {
     return value;
   }
 }
 
-// fold hides something below a line that opens it.
+// fold returns elements that are hidden until their summary line is opened.
 export const fold = (summary, ...children) =>
   el("details", { className: "fold" }, el("summary", {}, summary), el("div", { className: "inside" }, ...children));
 
-// facts is a list of names and values; empty values are left out.
+// facts returns a list of names and values; empty values are skipped.
 export function facts(pairs) {
-  const kept = pairs.filter(([, value]) => value !== undefined && value !== null && value !== "");
-  return el("dl", { className: "facts" }, kept.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
+  const filled = pairs.filter(([, value]) => value !== undefined && value !== null && value !== "");
+  return el("dl", { className: "facts" }, filled.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
 }
 
-// table makes a table whose rows become cards on a phone. Columns are names; cells are
-// nodes or texts. The roles keep it a table for screen readers there, where its parts are
-// laid out as something else.
+// table makes a table whose rows become cards on a phone. columns are names; cells are nodes or
+// texts. The roles keep it a table for screen readers where the style sheet lays its parts out as
+// cards.
 export function table(caption, columns, rows) {
   return el("div", { className: "scroll", tabIndex: 0, role: "group", "aria-label": caption },
     el("table", { role: "table" }, el("caption", { className: "hidden" }, caption),

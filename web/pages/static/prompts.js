@@ -1,32 +1,33 @@
-// The prompts of servers behind a slash. The page loads this when the first slash is typed.
+// The list of the servers' prompts, which a slash opens. The page loads this module when the first
+// slash is typed.
 
 import { $, api, el, t } from "/static/app.js";
 
 const input = $("question");
 const choices = $("choices");
-let prompts = null; // the list, or the promise of it
+let prompts = null; // the promise of the list
 
 async function listPrompts() {
   try {
     return (await api("/v1/prompts")).data;
   } catch {
-    prompts = null; // asked again at the next slash
+    prompts = null; // requested again at the next slash
     return [];
   }
 }
 
-// suggest shows the prompts that begin with what is typed. chosen is called with the text
-// that one puts into the box.
-export async function suggest(chosen) {
+// suggest shows the prompts whose names begin with the typed text. insert is called with the text
+// of the chosen one for the box.
+export async function suggest(insert) {
   const word = /^\/(\S*)$/.exec(input.value)?.[1];
   if (word === undefined) return close();
   prompts ??= listPrompts();
-  const found = (await prompts).filter((p) => p.name.toLowerCase().startsWith(word.toLowerCase())).slice(0, 20);
-  if (!found.length || !input.value.startsWith("/")) return close();
-  choices.replaceChildren(...found.map((p, i) => el("li", { id: `choice-${i}`, role: "option", "aria-selected": "false", on: { mousedown: (event) => { event.preventDefault(); choose(p, chosen); } } },
+  const matches = (await prompts).filter((p) => p.name.toLowerCase().startsWith(word.toLowerCase())).slice(0, 20);
+  if (!matches.length || !input.value.startsWith("/")) return close();
+  choices.replaceChildren(...matches.map((p, i) => el("li", { id: `choice-${i}`, role: "option", "aria-selected": "false", on: { mousedown: (event) => { event.preventDefault(); choose(p, insert); } } },
     `/${p.name} `, (p.arguments ?? []).map((a) => (a.required ? `‹${a.name}› ` : `[${a.name}] `)),
     el("small", {}, [p.title || p.description, p.server].filter(Boolean).join(" · ")))));
-  found.forEach((p, i) => { choices.children[i].choose = () => choose(p, chosen); });
+  matches.forEach((p, i) => { choices.children[i].choose = () => choose(p, insert); });
   choices.hidden = false;
   mark(0);
 }
@@ -42,14 +43,14 @@ function mark(i) {
   choices.children[i].scrollIntoView({ block: "nearest" });
 }
 
-function choose(prompt, chosen) {
-  chosen(`/${prompt.name} `);
+function choose(prompt, insert) {
+  insert(`/${prompt.name} `);
   close();
   const names = (prompt.arguments ?? []).map((a) => a.name).join(", ");
   $("hint").textContent = names ? t(`Now type: ${names}`, `Nhập tiếp: ${names}`) : "";
 }
 
-// takeKey takes a key for the open list, and says whether it did.
+// takeKey handles a key while the list is open, and reports whether it did.
 export function takeKey(key) {
   const all = [...choices.children];
   const now = all.findIndex((c) => c.getAttribute("aria-selected") === "true");

@@ -1,6 +1,6 @@
-// How the sanitised Markdown of answers is dressed: code with its language and a button to
-// copy it, tables that scroll by themselves, notes that are found from their marks, pictures
-// that are loaded when the reader asks for them.
+// Additions to the sanitised HTML of answers: code gets its language and a button to copy it,
+// tables get a box to scroll in, footnote marks become buttons that lead to the notes, and pictures
+// are loaded only when the reader asks for them.
 
 import { el, showSanitised, t } from "/static/app.js";
 
@@ -15,7 +15,7 @@ export async function copy(text, button) {
   setTimeout(() => { button.textContent = words; }, 2000);
 }
 
-// names are what the languages of code are called, where that is not what stands in the answer.
+// names are the display names of code languages that differ from the name in the answer.
 const names = { json: "JSON", yaml: "YAML", html: "HTML", css: "CSS", sql: "SQL", go: "Go", rust: "Rust", javascript: "JavaScript", typescript: "TypeScript", python: "Python", java: "Java", math: t("formula (TeX)", "công thức (TeX)"), js: "JavaScript", ts: "TypeScript", py: "Python", sh: "Shell", bash: "Shell", yml: "YAML", mermaid: t("Mermaid diagram", "sơ đồ Mermaid") };
 
 function dressCode(pre) {
@@ -28,16 +28,16 @@ function dressCode(pre) {
   box.append(pre);
 }
 
-// A table that may be wider than the page scrolls in a box, which leaves it a table for
-// screen readers.
+// dressTable puts a table into a box that scrolls, since it may be wider than the page. The table
+// stays a table for screen readers.
 function dressTable(table) {
   const wide = el("div", { className: "wide", tabIndex: 0, role: "group", "aria-label": t("Table", "Bảng") });
   table.replaceWith(wide);
   wide.append(table);
 }
 
-// dressPicture puts the address of a picture beside its words, and a button that loads it: in
-// a frame that may load from that host and do nothing else.
+// dressPicture adds to the text of a picture its address and a button that loads the picture, in a
+// frame that may load only images of that host and the page's own style sheet.
 function dressPicture(link) {
   const words = link.textContent || t("Picture", "Hình");
   link.textContent = link.href;
@@ -50,7 +50,7 @@ function dressPicture(link) {
   box.append(link, show);
 }
 
-// showProse shows sanitised HTML.
+// showProse sets the content of box to sanitised HTML, with the additions.
 export function showProse(box, html) {
   showSanitised(box, html);
   for (const pre of box.querySelectorAll("pre")) dressCode(pre);
@@ -59,22 +59,23 @@ export function showProse(box, html) {
   for (const link of box.querySelectorAll("a.image")) dressPicture(link);
 }
 
-// finish sees to what the parts of an answer have in common once all are there. A heading says
-// its level to screen readers where it leaves one out; what it looks like stays.
+// finish corrects the heading levels and links the footnotes of a complete answer.
 export function finish(answer) {
   setLevels(answer);
   linkNotes(answer);
 }
 
+// setLevels sets the levels of headings for screen readers so that none is skipped. Their look
+// stays.
 export function setLevels(answer) {
-  let above = 2; // that of the answer itself
+  let above = 2; // the level of the answer's own heading
   for (const heading of answer.querySelectorAll("h3, h4, h5, h6")) {
     above = Math.min(Number(heading.tagName[1]), above + 1);
     heading.setAttribute("aria-level", above);
   }
 }
 
-// label says in the reader's language what tasks and the notice of an emergency are.
+// label names tasks and emergency notices for screen readers, in the reader's language.
 export const label = (box) => {
   for (const notice of box.querySelectorAll(".emergency")) {
     notice.setAttribute("role", "note");
@@ -83,8 +84,8 @@ export const label = (box) => {
   for (const task of box.querySelectorAll("input")) task.setAttribute("aria-label", task.checked ? t("done", "xong") : t("open", "chưa xong"));
 };
 
-// linkNotes makes numbered buttons of the marks of notes that an answer has: they may stand in
-// another part of it, and come after their marks.
+// linkNotes turns the footnote marks of an answer into numbered buttons. It needs the complete
+// answer, since a note may be in another block than its mark, and after it.
 function linkNotes(answer) {
   const notes = new Map([...answer.querySelectorAll(".footnote > sup")].map((sup) => [sup.textContent, sup.parentElement]));
   const numbers = new Map();

@@ -1,23 +1,23 @@
-// What servers ask and say while a tool runs.
+// The questions, progress and log lines of servers while a tool runs.
 
 import { api, el, language, t } from "/static/app.js";
 import { formFor } from "/static/toolform.js";
 
-// questionCard puts a server's question before the person, once. Its words are the server's, and
-// stand there as text.
+// questionCard returns a form with a server's question, which can be answered once. The server's
+// message is set as text.
 export function questionCard(ask) {
   const until = new Date(ask.expires).toLocaleTimeString(language, { timeStyle: "short" });
   const fault = el("p", { className: "note bad", hidden: true, role: "alert" });
   const form = ask.url ? null : formFor(ask.schema ?? {}, ask.id, t("Nothing is to be filled in.", "Không cần điền gì."), true);
   const buttons = () => card.querySelectorAll("button");
   const settle = (words) => {
-    const said = el("p", { className: "note", tabIndex: -1 }, words);
-    card.replaceWith(said);
-    said.focus({ preventScroll: true });
+    const text = el("p", { className: "note", tabIndex: -1 }, words);
+    card.replaceWith(text);
+    text.focus({ preventScroll: true });
   };
   const answer = async (action, content) => {
     for (const b of buttons()) b.disabled = true;
-    card.dataset.answered = ""; // the answer is told in its place, also when its call ends first
+    card.dataset.answered = ""; // keeps the card until the outcome replaces it, even if its call ends first
     try {
       await api(`/v1/questions/${encodeURIComponent(ask.id)}`, { method: "POST", body: { action, content } });
       settle(action === "accept" ? t(`You answered “${ask.server}”.`, `Bạn đã trả lời “${ask.server}”.`) : t(`You did not answer “${ask.server}”.`, `Bạn không trả lời “${ask.server}”.`));
@@ -52,11 +52,11 @@ export function questionCard(ask) {
   return card;
 }
 
-// showNews shows on the card of a call what its server says: how far it is, or a line of its log.
+// showNews shows the progress or a log line of a server on the card of its call.
 export function showNews(card, news) {
   if (news.type === "progress") {
-    const far = news.total ? `${Math.round((100 * news.progress) / news.total)} %` : String(news.progress);
-    card.querySelector(".time").textContent = [far, news.text].filter(Boolean).join(" ");
+    const progress = news.total ? `${Math.round((100 * news.progress) / news.total)} %` : String(news.progress);
+    card.querySelector(".time").textContent = [progress, news.text].filter(Boolean).join(" ");
     return;
   }
   const lines = card.querySelector(".lines") ?? card.querySelector(".body").appendChild(el("pre", { className: "code lines", tabIndex: 0, "aria-label": t("What the server says", "Máy chủ cho biết") }));

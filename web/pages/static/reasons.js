@@ -1,10 +1,11 @@
-// The host's own sentences about servers and turns, in Vietnamese. What they name (servers,
-// tools, errors of programs) stays as it is, and so does every sentence not listed here.
+// The host's own sentences about servers and turns, in Vietnamese. Names of servers and tools and
+// the errors of programs in them stay unchanged, and so does every sentence that is not listed
+// here.
 
 import { language } from "/static/app.js";
 
 const sentences = [
-  // Why a tool was called, offered, or not.
+  // Why a tool was called, offered or withheld.
   ["the model called it, and the client runs it", "mô hình đã gọi, và ứng dụng khách sẽ chạy nó"],
   ["offered, and the model did not call it", "đã đưa cho mô hình, nhưng mô hình không gọi"],
   ["(the model called it in round .+) and (\\d+)", "$1 và $2"],
@@ -60,7 +61,7 @@ const sentences = [
   ["environment variable (\\S+) is not set; set it, or write (\\S+)", "biến môi trường $1 chưa được đặt; hãy đặt, hoặc viết $2"],
   ["no such config file: (.+); bring it back, or restart the host to run without it", "không còn tệp cấu hình $1; hãy khôi phục, hoặc khởi động lại molar để chạy không có tệp"],
   ["(\\S+) holds nothing; write it again, or restart the host to run with the built-in settings", "$1 trống rỗng; hãy ghi lại, hoặc khởi động lại molar để dùng thiết lập sẵn có"],
-  // What was pasted.
+  // The pasted text of a server to attach.
   ["nothing was pasted: paste the JSON of another host, the command that starts a server, or its address", "chưa dán gì: hãy dán JSON của ứng dụng khác, lệnh chạy máy chủ, hoặc địa chỉ của nó"],
   ["these are several lines: paste one command, the JSON of another host, or one address", "có nhiều dòng: hãy dán một lệnh, JSON của ứng dụng khác, hoặc một địa chỉ"],
   ['there is no program "(.+?)" on this machine: install it, or paste the JSON of another host, or an address that begins with (\\S+) or (\\S+)', 'máy này không có chương trình "$1": hãy cài đặt, hoặc dán JSON của ứng dụng khác, hoặc một địa chỉ bắt đầu bằng $2 hay $3'],
@@ -108,9 +109,9 @@ const sentences = [
 
 let patterns = null;
 
-// reason gives a sentence of the host in the reader's language.
+// reason translates a sentence of the host to the reader's language.
 export function reason(text) {
   if (language !== "vi" || !text) return text;
   patterns ??= sentences.map(([en, vi]) => [new RegExp(en, "g"), vi]);
-  return patterns.reduce((said, [en, vi]) => said.replace(en, vi), text);
+  return patterns.reduce((sentence, [en, vi]) => sentence.replace(en, vi), text);
 }

@@ -1,16 +1,17 @@
-// A form made from a JSON schema: to try a tool by hand, or to answer what a server asks.
+// A form made from a JSON schema, to try a tool by hand or to answer a server's question.
 
 import { el, t } from "/static/app.js";
 
-// choices are the values of which one may be chosen, each with what it is called.
+// choices returns the values of an enumeration, each with its title; it is empty for other schemas.
 function choices(schema) {
   if (Array.isArray(schema.enum)) return schema.enum.map((value, i) => ({ value, title: schema.enumNames?.[i] }));
-  const named = schema.oneOf ?? schema.anyOf;
-  if (!Array.isArray(named) || !named.every((one) => one && typeof one === "object" && "const" in one)) return [];
-  return named.map((one) => ({ value: one.const, title: one.title }));
+  const options = schema.oneOf ?? schema.anyOf;
+  if (!Array.isArray(options) || !options.every((one) => one && typeof one === "object" && "const" in one)) return [];
+  return options.map((one) => ({ value: one.const, title: one.title }));
 }
 
-// kind says how a property is asked for. What has no simple control is JSON.
+// kind returns the kind of control for a property. A property without a simple control is entered
+// as JSON.
 function kind(schema) {
   if (choices(schema).length > 0) return "enum";
   const types = [schema.type].flat().filter((type) => type && type !== "null");
@@ -39,6 +40,7 @@ function control(schema, id) {
   }
 }
 
+// start fills a control with the default of its property.
 function start(input, schema) {
   if (schema.default === undefined || schema.default === null) return;
   switch (kind(schema)) {
@@ -55,7 +57,7 @@ function start(input, schema) {
   }
 }
 
-// value reads a control; undefined means that it was left empty.
+// value returns the value of a control; undefined means that it is empty.
 function value(input, schema) {
   const text = input.value;
   if (text === "") return undefined;
@@ -82,7 +84,7 @@ function value(input, schema) {
   }
 }
 
-// limits are the bounds of a property in words.
+// limits returns the bounds of a property as text.
 function limits(schema) {
   const parts = [];
   for (const [key, words] of [["minimum", "≥"], ["exclusiveMinimum", ">"], ["maximum", "≤"], ["exclusiveMaximum", "<"]]) {
@@ -100,8 +102,8 @@ function field(name, schema, id, required, plain) {
   if (required) input.setAttribute("aria-required", "true");
   const type = kind(schema) === "json" ? [schema.type].flat().filter(Boolean).join(" | ") || "JSON" : kind(schema);
   const wrong = el("p", { className: "wrong", id: `${id}-wrong`, role: "alert" });
-  const listed = schema.items ? choices(schema.items).map(({ value: v }) => JSON.stringify(v)).join(", ") : "";
-  const why = [schema.description, limits(schema), listed].filter(Boolean).join(" · ");
+  const itemValues = schema.items ? choices(schema.items).map(({ value: v }) => JSON.stringify(v)).join(", ") : "";
+  const why = [schema.description, limits(schema), itemValues].filter(Boolean).join(" · ");
   const box = el("div", { className: "field" },
     el("label", { for: id }, schema.title ? `${schema.title} ` : "", plain ? schema.title ? "" : name : el("code", {}, name), required ? el("span", { className: "required" }, t(" (required)", " (bắt buộc)")) : "",
       plain ? "" : el("span", { className: "quiet" }, ` ${type}`)),
@@ -110,9 +112,9 @@ function field(name, schema, id, required, plain) {
   return { box, input, wrong, schema, name, required, plain };
 }
 
-// formFor returns the elements of a form for an input schema, and read, which gives the
-// arguments, or null after it has shown what is wrong. none is said where there is nothing to
-// fill in; plain is for a question to a person: it leaves out what only programmers read.
+// formFor returns the elements of a form for an input schema, and read, which returns the
+// arguments, or null after it has shown what is wrong. none is the text of a form without fields.
+// plain is for questions to people: property names and types are not shown.
 export function formFor(schema, prefix, none = t("This tool takes no arguments.", "Công cụ này không cần tham số."), plain = false) {
   const properties = Object.entries(schema?.properties ?? {});
   const required = new Set(schema?.required ?? []);
@@ -123,7 +125,8 @@ export function formFor(schema, prefix, none = t("This tool takes no arguments."
   return { elements: fields.map((f) => f.box), read: () => readAll(fields) };
 }
 
-// whole asks for the arguments as one JSON object where the schema names none but allows them.
+// whole returns a form for all arguments as one JSON object, for a schema that names none but
+// allows some.
 function whole(schema, prefix, none) {
   if (schema?.additionalProperties === false || !(schema?.additionalProperties || schema?.anyOf || schema?.oneOf || schema?.allOf || schema?.$ref)) {
     return { elements: [el("p", { className: "quiet" }, none)], read: () => ({}) };
@@ -132,8 +135,8 @@ function whole(schema, prefix, none) {
   return {
     elements: [f.box],
     read: () => {
-      const found = readAll([f]);
-      return found && (Object.values(found)[0] ?? {});
+      const args = readAll([f]);
+      return args && (Object.values(args)[0] ?? {});
     },
   };
 }
@@ -141,17 +144,17 @@ function whole(schema, prefix, none) {
 const required = () => t("This is required.", "Mục này bắt buộc.");
 
 function readAll(fields) {
-  const found = {};
+  const args = {};
   let first = null;
   for (const f of fields) {
     f.wrong.textContent = "";
     f.input.removeAttribute("aria-invalid");
     try {
       const v = value(f.input, f.schema);
-      // An empty text is an argument of a tool; a person who has to say something says it.
+      // A required text may be empty as an argument of a tool, but not as a person's answer.
       if (f.required && f.plain && typeof v === "string" && v.trim() === "") throw new Error(required());
-      if (v !== undefined) found[f.name] = v;
-      else if (f.required && !f.plain && kind(f.schema) === "string") found[f.name] = "";
+      if (v !== undefined) args[f.name] = v;
+      else if (f.required && !f.plain && kind(f.schema) === "string") args[f.name] = "";
       else if (f.required) throw new Error(required());
     } catch (err) {
       f.wrong.textContent = err.message;
@@ -160,5 +163,5 @@ function readAll(fields) {
     }
   }
   first?.focus();
-  return first ? null : found;
+  return first ? null : args;
 }

@@ -1,8 +1,8 @@
-// The tools page: the servers, their tools as a model sees them, and the last calls.
+// The tools page: the servers, their tools as a model receives them, and the latest calls.
 
 import { $, api, el, files, number, t, when } from "/static/app.js";
 import { listGrants } from "/static/grants.js";
-import { badge, code, facts, fileState, fill, fold, frame, lookNow, note, offerBox, outcome, pretty, say, table, took, words } from "/static/pages.js";
+import { badge, code, duration, facts, fileState, fill, fold, frame, lookNow, note, offerBox, outcome, pretty, say, table, words } from "/static/pages.js";
 import { reason } from "/static/reasons.js";
 import { formFor } from "/static/toolform.js";
 
@@ -18,26 +18,26 @@ const states = {
 
 let tools = [];
 let calls = [];
-const opened = new Set(); // the tools whose details are open, by name
+const openTools = new Set(); // the names of the tools whose details are open
 
 // --- servers -----------------------------------------------------------------------------------
 
 function latency(server) {
   const times = calls.filter((c) => c.server === server && c.status === "ok").map((c) => c.duration_ms).sort((a, b) => a - b);
   if (times.length === 0) return "";
-  return t(`${took(times[times.length >> 1])}, the median of ${times.length}`, `${took(times[times.length >> 1])}, trung vị của ${times.length}`);
+  return t(`${duration(times[times.length >> 1])}, the median of ${times.length}`, `${duration(times[times.length >> 1])}, trung vị của ${times.length}`);
 }
 
-// serverCard is a line with what matters daily; it opens to the rest.
+// serverCard shows a server: its state, and details that can be opened.
 function serverCard(s) {
   const [kind, state] = states[s.state] ?? ["", s.state];
   return el("article", { className: "card server" },
     el("header", {}, el("h3", {}, s.name), badge(state, kind), s.added ? badge(t("added here", "thêm từ trang")) : ""),
     s.reason ? note(reason(s.reason), s.state === "failed" ? "bad" : "warn") : "",
-    s.pending?.length ? pending(s) : "",
+    s.pending?.length ? pendingTools(s) : "",
     fold([t(s.tools === 1 ? "1 tool" : `${number(s.tools)} tools`, `${number(s.tools)} công cụ`), s.transport, latency(s.name)].filter(Boolean).join(" · "), facts([
       [t("Version", "Phiên bản"), [s.version, s.protocol && `MCP ${s.protocol}`].filter(Boolean).join(" · ")],
-      [t("Started in", "Khởi động trong"), s.start_ms ? took(s.start_ms) : ""],
+      [t("Started in", "Khởi động trong"), s.start_ms ? duration(s.start_ms) : ""],
       [t("Since", "Từ"), when(s.since)],
     ])),
     s.skipped?.length ? fold(t(`${s.skipped.length} left out`, `${s.skipped.length} bị bỏ qua`), el("ul", {}, s.skipped.map((text) => el("li", {}, text)))) : "",
@@ -45,9 +45,9 @@ function serverCard(s) {
     s.stderr?.length ? fold(t("Standard error", "Luồng lỗi chuẩn"), code(s.stderr.join("\n"), t(`Standard error of ${s.name}`, `Luồng lỗi chuẩn của ${s.name}`))) : "");
 }
 
-// removal takes a server away that was added over the page.
+// removal returns a button that removes a server that was added on this page.
 function removal(s) {
-  const said = el("div", { "aria-live": "polite" });
+  const result = el("div", { "aria-live": "polite" });
   return el("div", {}, el("button", { type: "button", className: "small", on: { click: async (event) => {
     event.currentTarget.disabled = true;
     try {
@@ -55,14 +55,14 @@ function removal(s) {
       say(t(`${s.name} is removed.`, `Đã gỡ ${s.name}.`));
       await refresh();
     } catch (err) {
-      said.replaceChildren(note(words(err), "bad"));
+      result.replaceChildren(note(words(err), "bad"));
     }
-  } } }, t(`Remove ${s.name}`, `Gỡ ${s.name}`)), said);
+  } } }, t(`Remove ${s.name}`, `Gỡ ${s.name}`)), result);
 }
 
-// pending asks for approval of tools that changed since a person last looked.
-function pending(s) {
-  const said = el("div", { "aria-live": "polite" });
+// pendingTools asks for the approval of tools that are new or changed since the last approval.
+function pendingTools(s) {
+  const result = el("div", { "aria-live": "polite" });
   const approve = el("button", { type: "button", on: { click: async () => {
     approve.disabled = true;
     try {
@@ -71,13 +71,13 @@ function pending(s) {
       await refresh();
     } catch (err) {
       approve.disabled = false;
-      said.replaceChildren(note(words(err), "bad"));
+      result.replaceChildren(note(words(err), "bad"));
     }
   } } }, t("Approve them as they are now", "Chấp thuận như hiện tại"));
   return el("div", { className: "note warn" },
     el("p", {}, t(`New or changed, and withheld until you approve: ${s.pending.join(", ")}. Read what is new about each first.`, `Mới hoặc đã thay đổi, bị giữ lại đến khi bạn chấp thuận: ${s.pending.join(", ")}. Hãy đọc phần thay đổi của từng công cụ trước.`)),
     (s.changes ?? []).map((c) => fold(c.tool, code(c.diff.join("\n"), t(`What is new about ${c.tool}`, `Thay đổi của ${c.tool}`)))),
-    approve, said);
+    approve, result);
 }
 
 function noServers() {
@@ -91,22 +91,22 @@ function toolCard(tool) {
   const id = `tool-${tool.name}`;
   const body = el("div", { className: "body", id: `${id}-body`, hidden: true });
   const open = el("button", { type: "button", className: "open", "aria-expanded": "false", "aria-controls": body.id },
-    el("span", { className: "name" }, tool.toolName || tool.name), ...marks(tool),
+    el("span", { className: "name" }, tool.toolName || tool.name), ...badges(tool),
     el("span", { className: "what" }, (tool.description ?? "").split("\n")[0]));
   const show = (on) => {
     open.setAttribute("aria-expanded", String(on));
     body.hidden = !on;
     if (on && !body.hasChildNodes()) body.append(...details(tool, id));
-    if (on) opened.add(tool.name);
-    else opened.delete(tool.name);
+    if (on) openTools.add(tool.name);
+    else openTools.delete(tool.name);
   };
   open.addEventListener("click", () => show(body.hidden));
-  if (opened.has(tool.name)) show(true);
+  if (openTools.has(tool.name)) show(true);
   return el("article", { className: `card tool${tool.withheld ? " off" : ""}`, id },
     el("div", { className: "head" }, open, toggle(tool)), body);
 }
 
-function marks(tool) {
+function badges(tool) {
   const list = [];
   if (tool.withheld) list.push(badge(t("withheld", "bị giữ lại"), "warn"));
   if (tool.policy === "confirm") list.push(badge(t("asks first", "hỏi trước")));
@@ -130,7 +130,7 @@ function toggle(tool) {
       say(now.enabled ? t(`${tool.name} is on.`, `${tool.name} đã bật.`) : t(`${tool.name} is off.`, `${tool.name} đã tắt.`));
       const fresh = { ...tool, ...now, withheld: now.withheld };
       tools = tools.map((other) => (other.name === tool.name ? fresh : other));
-      const card = toolCard(fresh); // the other cards may hold arguments half typed
+      const card = toolCard(fresh); // only this card is drawn again: the others may hold arguments that are being typed
       input.closest(".tool").replaceWith(card);
       card.querySelector('[role="switch"]').focus();
     } catch (err) {
@@ -146,7 +146,7 @@ function details(tool, id) {
   return [
     el("p", { className: "says" }, tool.description || t("The server gives no description.", "Máy chủ không mô tả công cụ này.")),
     tool.withheld ? note(t(`No model is offered it: ${tool.withheld}`, `Không mô hình nào được dùng: ${reason(tool.withheld)}`), "warn") : "",
-    refused(tool),
+    refusals(tool),
     facts([
       [t("Offered as", "Tên với mô hình"), el("code", {}, tool.name)],
       [t("Server", "Máy chủ"), tool.server],
@@ -158,10 +158,11 @@ function details(tool, id) {
   ].filter(Boolean);
 }
 
-// refused says which services do not take a tool and until when, and offers it again.
-function refused(tool) {
+// refusals shows the services that refused a tool, with a button that offers the tool to them
+// again.
+function refusals(tool) {
   if (!tool.refused?.length) return "";
-  const said = el("div", { "aria-live": "polite" });
+  const result = el("div", { "aria-live": "polite" });
   const again = el("button", { type: "button", className: "small", on: { click: async () => {
     again.disabled = true;
     try {
@@ -170,13 +171,13 @@ function refused(tool) {
       await loadTools();
     } catch (err) {
       again.disabled = false;
-      said.replaceChildren(note(words(err), "bad"));
+      result.replaceChildren(note(words(err), "bad"));
     }
   } } }, t("Offer it again now", "Đưa lại ngay"));
   return el("div", { className: "note warn" },
     tool.refused.map((r) => el("p", {}, t("The service of ", "Dịch vụ của "), r.provider,
       t(" refused it; it stays out until ", " đã từ chối công cụ này, nên nó không được đưa ra cho đến "), when(r.until), t(", or until it changes: ", ", hoặc đến khi công cụ thay đổi: "), r.reason)),
-    again, said);
+    again, result);
 }
 
 const schemaTitle = (tool) => (tool.lowered
@@ -208,7 +209,7 @@ function tryForm(tool, id) {
     try {
       const out = await api(`/v1/tools/${encodeURIComponent(tool.name)}/call`, { method: "POST", body: { arguments: args } });
       result.replaceChildren(
-        el("div", { className: "row" }, badge(...outcome(out.status)), el("span", { className: "quiet" }, took(out.duration_ms))),
+        el("div", { className: "row" }, badge(...outcome(out.status)), el("span", { className: "quiet" }, duration(out.duration_ms))),
         code(pretty(out.result.output), t("Result", "Kết quả")), ...files(out.result));
     } catch (err) {
       result.replaceChildren(note(words(err), "bad"));
@@ -221,14 +222,14 @@ function tryForm(tool, id) {
 }
 
 function showTools() {
-  const wanted = $("find").value.trim().toLowerCase();
-  const found = tools.filter((tool) => `${tool.name} ${tool.description ?? ""}`.toLowerCase().includes(wanted));
-  if (found.length === 0) {
+  const filter = $("find").value.trim().toLowerCase();
+  const matches = tools.filter((tool) => `${tool.name} ${tool.description ?? ""}`.toLowerCase().includes(filter));
+  if (matches.length === 0) {
     return [el("p", { className: "none" }, tools.length
       ? t("No tool fits the filter.", "Không có công cụ nào khớp.")
       : t("There are no tools: attach a server that has some.", "Chưa có công cụ: hãy gắn một máy chủ có công cụ."))];
   }
-  const groups = Map.groupBy(found, (tool) => tool.server || t("built in", "có sẵn"));
+  const groups = Map.groupBy(matches, (tool) => tool.server || t("built in", "có sẵn"));
   return [...groups].flatMap(([server, list]) => [el("h3", { className: "group" }, server), ...list.map(toolCard)]);
 }
 
@@ -247,7 +248,7 @@ function showCalls() {
       return [
         when(c.at), c.server, el("code", {}, c.tool),
         el("div", {}, badge(...outcome(c.status)), c.error ? fold(t("why", "vì sao"), el("p", {}, reason(c.error))) : ""),
-        el("div", {}, took(c.duration_ms), bar),
+        el("div", {}, duration(c.duration_ms), bar),
         c.turn_id ? el("a", { href: `/turn?id=${encodeURIComponent(c.turn_id)}` }, t("trace", "dấu vết")) : t("by hand", "gọi tay"),
       ];
     }));
@@ -264,15 +265,15 @@ const loadTools = () => fill($("tools"), async () => {
 
 const moving = new Set(["starting", "stopping", "backoff"]);
 let again = 0;
-let seen = ""; // the servers as they were shown last
+let lastStates = ""; // the states of the servers that were shown last
 
 const loadServers = () => fill($("servers"), async () => (await api("/v1/servers")).data, (servers) => {
   clearTimeout(again);
-  // Servers on their way are looked at again, so that nobody has to reload the page.
+  // The page polls servers that are starting, stopping or retrying.
   if (servers.some((s) => moving.has(s.state))) again = setTimeout(loadServers, 3000);
   const now = servers.map((s) => `${s.name} ${s.state} ${s.tools}`).join("\n");
-  if (seen && seen !== now) loadTools();
-  seen = now;
+  if (lastStates && lastStates !== now) loadTools();
+  lastStates = now;
   return servers.length ? servers.map(serverCard) : noServers();
 });
 
@@ -285,10 +286,10 @@ async function refresh() {
 async function reload() {
   $("reload").disabled = true;
   try {
-    const done = await api("/v1/servers/reload", { method: "POST" });
-    const changed = [...(done.added ?? []), ...(done.removed ?? []), ...(done.restarted ?? []), ...(done.updated ?? [])];
-    const more = done.needs_restart?.length
-      ? t(` These need a restart of molar: ${done.needs_restart.join(", ")}.`, ` Những mục này cần khởi động lại molar: ${done.needs_restart.join(", ")}.`) : "";
+    const report = await api("/v1/servers/reload", { method: "POST" });
+    const changed = [...(report.added ?? []), ...(report.removed ?? []), ...(report.restarted ?? []), ...(report.updated ?? [])];
+    const more = report.needs_restart?.length
+      ? t(` These need a restart of molar: ${report.needs_restart.join(", ")}.`, ` Những mục này cần khởi động lại molar: ${report.needs_restart.join(", ")}.`) : "";
     const text = (changed.length ? t(`Taken over: ${changed.join(", ")}.`, `Đã cập nhật: ${changed.join(", ")}.`) : t("No server changed.", "Không có máy chủ nào thay đổi.")) + more;
     $("reloaded").replaceChildren(note(text, "", { role: "status" }));
     await Promise.all([lookNow(), refresh()]);

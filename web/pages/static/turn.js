@@ -1,9 +1,9 @@
-// The trace page: what happened in one turn, and why each tool was called or was not.
+// The trace page: the steps of one turn, and why each tool was called or not.
 
 import { $, api, el, number, t, when } from "/static/app.js";
 import { reason } from "/static/reasons.js";
-import { callsOf, offer, statuses, timesOf, tokens, untraced } from "/static/trace.js";
-import { badge, code, facts, fill, fold, frame, note, outcome, pretty, table, took } from "/static/pages.js";
+import { callsOf, offer, statuses, timesOf, tokens, untracedText } from "/static/trace.js";
+import { badge, code, duration, facts, fill, fold, frame, note, outcome, pretty, table } from "/static/pages.js";
 
 const steps = {
   guardrail: t("Guardrail", "Kiểm tra chủ đề"), memory: t("Memory", "Bộ nhớ"), search: t("Search", "Tìm kiếm"),
@@ -22,10 +22,10 @@ function summary(trace) {
   const model = [trace.done?.provider || trace.provider, trace.done?.model || trace.model].filter(Boolean).join(" · ");
   return el("section", { className: "card summary", "aria-label": t("Summary", "Tóm tắt") },
     el("p", { className: "asked" }, trace.question || t("The question is not kept.", "Câu hỏi không được lưu.")),
-    el("div", { className: "row" }, badge(words, kind), trace.took_ms ? badge(took(trace.took_ms)) : "",
+    el("div", { className: "row" }, badge(words, kind), trace.took_ms ? badge(duration(trace.took_ms)) : "",
       trace.conversation_id ? el("a", { href: `/#${encodeURIComponent(trace.conversation_id)}` }, t("Open the conversation", "Mở cuộc trò chuyện")) : ""),
     trace.error ? note(reason(trace.error), "bad") : "",
-    trace.untraced ? note(untraced(trace)) : "",
+    trace.untraced ? note(untracedText(trace)) : "",
     facts([
       [t("Assistant", "Trợ lý"), trace.assistant],
       [t("Model", "Mô hình"), model],
@@ -40,7 +40,7 @@ function summary(trace) {
     el("ul", { className: "gist" }, gist(trace).map((line) => el("li", {}, line))));
 }
 
-// gist tells the turn in a few sentences.
+// gist summarises the turn in a few sentences.
 function gist(trace) {
   const lines = [];
   const list = trace.tools ?? [];
@@ -57,7 +57,7 @@ function gist(trace) {
 
 // --- time -------------------------------------------------------------------------------------
 
-// spans are what took time, in the order in which it began.
+// spans returns the steps, the model passes and the calls of a turn, by the time of their start.
 function spans(trace) {
   const began = Date.parse(trace.started);
   const list = [
@@ -80,7 +80,7 @@ function waterfall(trace) {
     return el("li", { className: `${s.kind}${s.bad ? " wrong" : ""}` },
       el("span", { className: `what${s.kind === "for-step" ? "" : " nested"}`, title: s.name }, s.name),
       el("span", { className: "lane", "aria-hidden": "true" }, bar),
-      el("span", { className: "time" }, took(s.of)));
+      el("span", { className: "time" }, duration(s.of)));
   });
   return section(t("Where the time went", "Thời gian đi đâu"),
     el("ul", { className: "key" },
@@ -110,7 +110,7 @@ function whyTools(trace) {
 }
 
 function callDetails(call) {
-  const head = [call.status === "ok" ? t("Call", "Lần gọi") : t(`Call: ${outcome(call.status)[0]}`, `Lần gọi: ${outcome(call.status)[0]}`), call.server, took(call.took_ms), call.waited_ms && t(`${took(call.waited_ms)} waiting for a person`, `${took(call.waited_ms)} chờ người duyệt`)];
+  const head = [call.status === "ok" ? t("Call", "Lần gọi") : t(`Call: ${outcome(call.status)[0]}`, `Lần gọi: ${outcome(call.status)[0]}`), call.server, duration(call.took_ms), call.waited_ms && t(`${duration(call.waited_ms)} waiting for a person`, `${duration(call.waited_ms)} chờ người duyệt`)];
   return fold(head.filter(Boolean).join(" · "),
     el("p", { className: "quiet" }, t("Arguments", "Tham số")), code(pretty(call.arguments || "{}"), t("Arguments", "Tham số")),
     el("p", { className: "quiet" }, t("Output", "Kết quả")), code(pretty(call.output || ""), t("Output", "Kết quả")));
@@ -124,7 +124,7 @@ function verdict(trace) {
   const by = { code: t("rules in code", "luật trong mã"), model: t("the guardrail’s model", "mô hình kiểm tra"), policy: t("the policy for failures", "chính sách khi lỗi") };
   return section(t("The guardrail’s verdict", "Phán quyết của bộ kiểm tra"),
     el("div", { className: "card pad" },
-      el("div", { className: "row" }, v.pass ? badge(t("passed", "cho qua"), "good") : badge(t("refused", "từ chối"), "warn"), badge(took(v.took_ms)), v.cached ? badge(t("remembered", "đã nhớ")) : ""),
+      el("div", { className: "row" }, v.pass ? badge(t("passed", "cho qua"), "good") : badge(t("refused", "từ chối"), "warn"), badge(duration(v.took_ms)), v.cached ? badge(t("remembered", "đã nhớ")) : ""),
       facts([
         [t("Decided by", "Quyết định bởi"), by[v.by] ?? v.by],
         [t("Reason", "Lý do"), reason(v.reason)],
@@ -136,9 +136,9 @@ function model(trace) {
   if (!trace.passes?.length) return "";
   return section(t("What the model was told, and said", "Mô hình được bảo gì và nói gì"), ...trace.passes.map((p) =>
     el("article", { className: "card pass" },
-      el("div", { className: "row" }, el("h3", {}, passes[p.pass] ?? p.pass), p.model ? el("code", {}, p.model) : "", badge(took(p.took_ms)), p.error ? badge(t("failed", "thất bại"), "bad") : ""),
+      el("div", { className: "row" }, el("h3", {}, passes[p.pass] ?? p.pass), p.model ? el("code", {}, p.model) : "", badge(duration(p.took_ms)), p.error ? badge(t("failed", "thất bại"), "bad") : ""),
       facts([
-        [t("First output", "Đầu ra đầu tiên"), p.first_output_ms ? took(p.first_output_ms) : ""],
+        [t("First output", "Đầu ra đầu tiên"), p.first_output_ms ? duration(p.first_output_ms) : ""],
         [t("Tools offered", "Công cụ được đưa"), number(p.tools_offered)],
         [t("Tokens", "Token"), p.usage?.total_tokens ? tokens(p.usage) : ""],
         [t("Ended with", "Kết thúc vì"), p.finish_reason],
@@ -157,7 +157,7 @@ function answer(trace) {
   if (!trace.answer && !trace.commentary) return "";
   const sources = trace.done?.sources ?? [];
   return section(t("The answer, as text", "Câu trả lời, dạng chữ"),
-    ...(trace.commentary ?? []).map((said) => el("div", { className: "commentary", role: "note", "aria-label": t("Said on the way", "Nói trong lúc làm") }, said)),
+    ...(trace.commentary ?? []).map((text) => el("div", { className: "commentary", role: "note", "aria-label": t("Said on the way", "Nói trong lúc làm") }, text)),
     trace.answer ? el("div", { className: "card pad answer" }, trace.answer) : "",
     sources.length ? fold(t("Sources", "Nguồn"), el("ul", {}, sources.map((s) => el("li", {}, `${s.title ?? ""} ${s.url ?? ""}`)))) : "");
 }
@@ -176,7 +176,7 @@ function show(trace) {
   ].filter(Boolean);
 }
 
-// choose asks for a turn when the address names none.
+// choose returns a form to select a turn, for an address without one.
 async function choose() {
   const calls = (await api("/v1/calls?limit=200").catch(() => ({ data: [] }))).data.filter((c) => c.turn_id);
   const turns = [...Map.groupBy(calls, (c) => c.turn_id)].slice(0, 20);

@@ -1,15 +1,13 @@
-// How a conversation looks: questions, answers that grow, calls, approvals, sources.
-// Text from the server is set as text; only HTML that the server has sanitised is set as
-// HTML.
+// The display of a conversation: questions, growing answers, calls, approvals, sources. Text from
+// the server is set as text; only HTML that the server has sanitised is set as HTML.
 
 import { $, Problem, api, el, files, icon, language, number, send, t, unreachable } from "/static/app.js";
 
 const log = $("log");
 
-// The module that dresses answers is loaded with the first of them.
-let prose = null;
+let prose = null; // the module that shows HTML; it is loaded with the first answer
 
-let tries = 0; // a browser remembers the address of a module that it could not load
+let tries = 0; // failed loads; a browser does not load the address of a failed module again
 
 export async function loadProse() {
   prose ??= await import(`/static/prose.js${tries ? `?${tries}` : ""}`).catch(() => {
@@ -19,7 +17,7 @@ export async function loadProse() {
 }
 const longQuestion = 4000; // characters of a question that are shown at first
 
-// --- the scroll: the end stays in view while the reader is there -----------------------------
+// --- scrolling: the end stays in view while the reader is at the end ---------------------------
 
 let atEnd = true;
 
@@ -33,12 +31,12 @@ function follow() {
   if (atEnd && $("welcome").hidden) log.scrollTop = log.scrollHeight;
 }
 
-let looking = false;
+let measuring = false;
 log.addEventListener("scroll", () => {
-  if (looking) return;
-  looking = true;
-  requestAnimationFrame(() => { // measured once for each frame
-    looking = false;
+  if (measuring) return;
+  measuring = true;
+  requestAnimationFrame(() => { // measures once in each frame
+    measuring = false;
     atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 80;
     $("down").hidden = atEnd;
   });
@@ -46,11 +44,11 @@ log.addEventListener("scroll", () => {
 new ResizeObserver(follow).observe(log);
 $("down").addEventListener("click", toEnd);
 
-// --- what a screen reader hears: each block of an answer once it is whole ---------------------
+// --- announcements for screen readers: each block of an answer once it is complete --------------
 
 export function announce(text) {
-  const said = text.trim();
-  if (said) $("live").append(el("p", {}, said.slice(0, 2000)));
+  const words = text.trim();
+  if (words) $("live").append(el("p", {}, words.slice(0, 2000)));
   while ($("live").children.length > 30) $("live").firstChild.remove();
 }
 
@@ -62,15 +60,15 @@ const action = (label, click, props = {}) =>
 const copyAction = (text) =>
   action(t("Copy", "Sao chép"), (event) => prose.copy(text(), event.currentTarget));
 
-// versionSwitch goes from one version of a question to the others. at is the number of this
-// one, go is called with how far to go.
+// versionSwitch returns the buttons that switch between the versions of a question. at is the
+// number of the version shown, of the number of versions; go is called with the distance, 1 or -1.
 function versionSwitch({ at, of }, go) {
   const step = (by, label, sign) => action(sign, () => go(by), { "aria-label": label, title: label, disabled: at + by < 1 || at + by > of });
   return el("span", { className: "versions", role: "group", "aria-label": t("Versions of this question", "Các bản của câu hỏi này") },
     step(-1, t("The version before", "Bản trước"), "‹"), el("span", {}, `${at}/${of}`), step(1, t("The next version", "Bản sau"), "›"));
 }
 
-// setVersions puts the switch beside a question, if it has more versions than one.
+// setVersions adds the switch to a question with more than one version.
 export function setVersions(box, versions, go) {
   box.querySelector(".versions")?.remove();
   if (versions.of > 1) box.querySelector(".actions").prepend(versionSwitch(versions, (by) => go(box, by)));
@@ -81,8 +79,8 @@ function sentFile(f) {
   return f.url ? el("a", { className: "badge", href: f.url, download: f.name }, f.name) : el("span", { className: "badge" }, f.name);
 }
 
-// question makes the article of a question. edit is called with its text and the article,
-// useAgain with its files.
+// question makes the article of a question. edit is called with its text and the article, useAgain
+// with its files.
 export function question(content, edit, files = [], useAgain = null) {
   const text = el("div", { className: "text" }, content.slice(0, longQuestion));
   const box = Object.assign(el("article", { className: "message user", "aria-label": t("You", "Bạn") }), { source: content, files });
@@ -98,21 +96,21 @@ export function question(content, edit, files = [], useAgain = null) {
 
 // --- calls ---------------------------------------------------------------------------------------
 
-// escaped writes characters that nobody sees (of no width, or of direction) as JSON escapes.
-const escaped = (text) => text.replace(/[\p{Cf}\p{DI}\u2028\u2029]/gu, (c) =>
+// escapeInvisible replaces invisible characters (of no width, or of direction) by JSON escapes.
+const escapeInvisible = (text) => text.replace(/[\p{Cf}\p{DI}\u2028\u2029]/gu, (c) =>
   c.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join(""));
 
 function pretty(value) {
   try {
-    return escaped(JSON.stringify(typeof value === "string" ? JSON.parse(value) : value, null, 2));
+    return escapeInvisible(JSON.stringify(typeof value === "string" ? JSON.parse(value) : value, null, 2));
   } catch {
-    return escaped(String(value));
+    return escapeInvisible(String(value));
   }
 }
 
-const shown = (value) => (typeof value === "string" ? value : pretty(value));
+const outputText = (value) => (typeof value === "string" ? value : pretty(value));
 
-// nameOf writes the offered name of a tool, "server__tool", for people.
+// nameOf formats the offered name of a tool, "server__tool", for people.
 const nameOf = (tool) => tool.replace("__", " · ");
 
 function callCard(call) {
@@ -132,18 +130,18 @@ function showResult(card, result, milliseconds) {
   const took = !milliseconds ? t("done", "xong") : milliseconds < 1000 ? `${number(milliseconds)} ms` : t(`${seconds()} s`, `${seconds()} giây`);
   card.querySelector(".time").textContent = result.isError ? t("could not help", "không giúp được") : took;
   card.querySelector(".body").append(el("h3", {}, t("Answered", "Kết quả")),
-    el("pre", { className: "code", tabIndex: 0 }, shown(result.output)), ...files(result));
+    el("pre", { className: "code", tabIndex: 0 }, outputText(result.output)), ...files(result));
 }
 
-// waitsForYou says on a call's line that a person is to decide it.
-function waitsForYou(card) {
+// markWaiting shows on the line of a call that it waits for a person.
+function markWaiting(card) {
   card?.classList.add("asks");
   const time = card?.querySelector(".time");
   if (time) time.textContent = t("waits for you", "chờ bạn");
 }
 
-// runsOn says that a call goes on once the person has decided.
-function runsOn(card) {
+// markRunning shows that a call that waited for a person runs again.
+function markRunning(card) {
   if (!card?.classList.contains("asks")) return;
   card.classList.remove("asks");
   card.querySelector(".time").textContent = t("running…", "đang chạy…");
@@ -151,7 +149,7 @@ function runsOn(card) {
 
 // --- marks ---------------------------------------------------------------------------------------
 
-// marks are the thumbs below an answer. A mark is kept at once, a note when it is sent.
+// marks returns the thumbs below an answer. A mark is stored at once, a note when it is sent.
 function marks(answer) {
   const button = (mark, label) => el("button", { type: "button", className: "plain small square", "aria-label": label, title: label, "aria-pressed": String(answer.mark === mark), on: { click: () => give(answer.mark === mark ? "none" : mark, "") } }, icon(mark === "up" ? "good" : "poor"));
   const good = button("up", t("Good answer", "Câu trả lời tốt"));
@@ -182,31 +180,32 @@ function marks(answer) {
   return [good, poor];
 }
 
-// showMark presses the thumb that was given to an answer before.
+// showMark shows the stored mark of an answer.
 export const showMark = (box, { mark, note }) => box.dispatchEvent(new CustomEvent("marked", { detail: { mark, note } }));
 
 // --- approvals -------------------------------------------------------------------------------------
 
-// inWords is a sentence of the host. Its Vietnamese is fetched when it is needed, which is
-// seldom.
+// inWords returns a text node with a sentence of the host. The Vietnamese translations are loaded
+// only when they are needed, which is rare.
 function inWords(text) {
-  const said = document.createTextNode(text);
-  if (language === "vi") import("/static/reasons.js").then(({ reason }) => { said.data = reason(text); }, () => null);
-  return said;
+  const node = document.createTextNode(text);
+  if (language === "vi") import("/static/reasons.js").then(({ reason }) => { node.data = reason(text); }, () => null);
+  return node;
 }
 
-// approvalCard asks a person about a call, once. Fault and decision show in its place.
+// approvalCard returns a form in which a person decides about a call, once. A fault is shown in it;
+// the decision replaces it.
 function approvalCard(ask) {
   const label = t("Arguments", "Tham số");
   const tool = nameOf(ask.tool);
   const until = new Date(ask.expires).toLocaleTimeString(language, { timeStyle: "short" });
-  const edited = el("textarea", { value: pretty(ask.arguments), rows: Math.min(14, pretty(ask.arguments).split("\n").length), spellcheck: false, "aria-label": label });
+  const editor = el("textarea", { value: pretty(ask.arguments), rows: Math.min(14, pretty(ask.arguments).split("\n").length), spellcheck: false, "aria-label": label });
   const fault = el("p", { className: "note bad", hidden: true, role: "alert" });
   const decide = async (decision, scope = "once") => {
     const body = decision === "approve" ? { token: ask.token, decision, scope } : { token: ask.token, decision };
-    if (decision === "approve" && edited.value !== pretty(ask.arguments)) {
+    if (decision === "approve" && editor.value !== pretty(ask.arguments)) {
       try {
-        body.arguments = JSON.parse(edited.value);
+        body.arguments = JSON.parse(editor.value);
       } catch {
         fault.textContent = t("The arguments are no valid JSON. Correct them, then approve.", "Tham số không phải JSON hợp lệ. Hãy sửa rồi chấp thuận.");
         fault.hidden = false;
@@ -214,15 +213,15 @@ function approvalCard(ask) {
       }
     }
     for (const b of card.querySelectorAll("button")) b.disabled = true;
-    card.dataset.answered = "here"; // the call's result may come before the answer to this
+    card.dataset.answered = "here"; // keeps the card: the call's result may come before the answer to this request
     try {
       await api(`/v1/approvals/${encodeURIComponent(ask.id)}`, { method: "POST", body });
       if (body.arguments) card.dispatchEvent(new CustomEvent("changed", { detail: body.arguments }));
-      const said = settle(decision !== "approve" ? t(`You refused ${tool}.`, `Bạn đã từ chối ${tool}.`)
+      const note = settle(decision !== "approve" ? t(`You refused ${tool}.`, `Bạn đã từ chối ${tool}.`)
         : scope === "once" ? t(`You approved ${tool} once.`, `Bạn đã chấp thuận ${tool} một lần.`)
           : scope === "always" ? t(`Always allowed: ${ask.subject}.`, `Luôn cho phép: ${ask.subject}.`)
             : t(`Allowed in this conversation: ${ask.subject}.`, `Cho phép trong cuộc trò chuyện này: ${ask.subject}.`));
-      if (scope !== "once") import("/static/grants.js").then(({ given }) => given(said, ask.subject)).catch(() => null);
+      if (scope !== "once") import("/static/grants.js").then(({ addTakeBack }) => addTakeBack(note, ask.subject)).catch(() => null);
     } catch (err) {
       if ([404, 409, 410].includes(err.status)) return settle(err.message);
       fault.textContent = err.message;
@@ -232,21 +231,21 @@ function approvalCard(ask) {
     }
   };
   const settle = (words) => {
-    const said = el("p", { className: "note", tabIndex: -1 }, words);
+    const note = el("p", { className: "note", tabIndex: -1 }, words);
     card.dispatchEvent(new CustomEvent("decided"));
-    card.replaceWith(said);
-    said.focus({ preventScroll: true });
-    return said;
+    card.replaceWith(note);
+    note.focus({ preventScroll: true });
+    return note;
   };
   const beyond = (ask.scopes?.length ?? 0) > 1 && [
     el("button", { type: "button", title: ask.subject, on: { click: () => decide("approve", "conversation") } }, t("In this conversation", "Trong cuộc trò chuyện này")),
     ask.scopes.includes("always") && el("button", { type: "button", title: ask.subject, on: { click: () => decide("approve", "always") } }, t("Always", "Luôn luôn"))].filter(Boolean);
-  if (beyond) edited.addEventListener("input", () => beyond.forEach((b) => { b.hidden = edited.value !== pretty(ask.arguments); }));
+  if (beyond) editor.addEventListener("input", () => beyond.forEach((b) => { b.hidden = editor.value !== pretty(ask.arguments); }));
   const card = el("section", { className: "approval", "aria-label": t("Approval", "Chấp thuận") },
     el("h3", {}, t(`May ${tool} run?`, `Cho phép chạy ${tool}?`)),
     el("p", {}, t(`It belongs to ${ask.server}. You are asked because `, `Thuộc ${ask.server}. Lý do hỏi: `), inWords(ask.why),
       t(`. Without an answer until ${until} it counts as refused.`, `. Không trả lời trước ${until} nghĩa là từ chối.`)),
-    edited, fault,
+    editor, fault,
     beyond && el("p", {}, t("Beyond this call you would allow: ", "Ngoài lần gọi này, bạn sẽ cho phép: "), el("strong", {}, ask.subject), "."),
     el("div", { className: "row" },
       el("button", { type: "button", className: "primary", on: { click: () => decide("approve") } }, t("Approve once", "Chấp thuận một lần")), beyond,
@@ -257,7 +256,7 @@ function approvalCard(ask) {
 
 // --- an answer ---------------------------------------------------------------------------------------
 
-// commentary is what was said on the way to a call.
+// commentary returns a box with text that the model wrote before a call.
 function commentary(text, html) {
   const box = el("div", { className: "commentary prose", role: "note", "aria-label": t("Said on the way", "Nói trong lúc làm") });
   if (html) prose.showProse(box, html);
@@ -265,7 +264,7 @@ function commentary(text, html) {
   return box;
 }
 
-// An Answer is the article of one answer. again asks its question once more.
+// An Answer is the article of one answer. again is called to ask its question once more.
 export class Answer {
   constructor(again) {
     this.again = again;
@@ -273,7 +272,7 @@ export class Answer {
     this.turn = "";
     this.files = [];
     this.replaces = []; // the turns of which its question is a new version
-    this.missing = new Map(); // the servers whose tools are not there, with what was said of each
+    this.missing = new Map(); // the names of missing servers, with the text about each
     this.blocks = new Map();
     this.cards = new Map();
     this.body = el("div", { className: "text prose" });
@@ -283,9 +282,9 @@ export class Answer {
       el("h2", { className: "hidden" }, t("Answer", "Trả lời")), this.calls, this.body, this.after);
   }
 
-  // text appends a piece as it is; html soon puts its form in its place.
+  // text appends a piece as plain text, which html replaces soon.
   text(piece) {
-    if (!this.source) piece = piece.trimStart(); // a blank line only parts it from commentary
+    if (!this.source) piece = piece.trimStart(); // a blank line at the beginning only separates it from commentary
     this.source += piece;
     if (!this.tail?.isConnected) {
       this.tail = el("span");
@@ -295,20 +294,20 @@ export class Answer {
     follow();
   }
 
-  // goOn is called before the stream of a cut answer continues: the next HTML holds all of
-  // the text so far.
-  goOn() {
-    this.anew = true;
+  // resume is called before the stream of a cut answer is resumed: the next HTML contains the whole
+  // text so far and replaces the blocks.
+  resume() {
+    this.replaceBlocks = true;
   }
 
-  // setApart takes what was shown since the last call out of the answer: it was said on the
-  // way to a call, and stands before that.
+  // setApart moves the text since the last call out of the answer: it is commentary, which is shown
+  // before the call that follows.
   setApart({ text, html }) {
     if (this.source.endsWith(text)) this.source = this.source.slice(0, -text.length).trimEnd();
     if (this.open) announce(this.open.textContent);
     this.blocks.clear();
     this.open = this.tail = null;
-    this.anew = false;
+    this.replaceBlocks = false;
     this.body.replaceChildren(...(this.source ? [this.source] : []));
     this.calls.append(commentary(text, html));
   }
@@ -323,7 +322,7 @@ export class Answer {
     for (const plain of [...this.body.childNodes]) if (plain.nodeType === Node.TEXT_NODE || plain === this.tail) plain.remove();
     prose.showProse(box, html);
     this.open = closed ? null : box;
-    if (closed && !this.anew) announce(box.textContent);
+    if (closed && !this.replaceBlocks) announce(box.textContent);
     follow();
   }
 
@@ -332,23 +331,23 @@ export class Answer {
     const id = call?.id || note.result?.id || "";
     switch (note.type) {
       case "html":
-        if (this.anew) {
+        if (this.replaceBlocks) {
           this.blocks.clear();
           this.body.replaceChildren();
         }
         note.blocks.forEach((b) => this.html(b));
-        this.anew = false;
+        this.replaceBlocks = false;
         break;
       case "commentary": this.setApart(note); break;
-      case "tool_call": this.called(id, call); break;
+      case "tool_call": this.addCall(id, call); break;
       case "tool_result":
-        if (!this.cards.has(id) && call) this.called(id, call);
+        if (!this.cards.has(id) && call) this.addCall(id, call);
         if (this.cards.has(id)) showResult(this.cards.get(id), note.result, note.duration_ms);
         for (const ask of this.calls.querySelectorAll(".approval:not([data-answered])")) if (ask.dataset.call === id || ask.dataset.server && ask.dataset.server === (note.server ?? note.result?.server)) ask.remove(); // decided elsewhere
         break;
       case "approval":
-        waitsForYou(this.cards.get(note.call_id));
-        this.asks(note);
+        markWaiting(this.cards.get(note.call_id));
+        this.addApproval(note);
         announce(t(`Your approval is needed for ${note.tool}.`, `Cần bạn chấp thuận ${note.tool}.`));
         break;
       case "question":
@@ -357,12 +356,12 @@ export class Answer {
           this.calls.append(questionCard(note));
           follow();
         }, () => this.note(t("A server asks something, and this page could not load its form.", "Một máy chủ đang hỏi, nhưng trang không tải được biểu mẫu."), "bad"));
-        for (const card of this.calls.querySelectorAll(".call.running")) if (card.dataset.tool.startsWith(`${note.server}__`)) waitsForYou(card);
+        for (const card of this.calls.querySelectorAll(".call.running")) if (card.dataset.tool.startsWith(`${note.server}__`)) markWaiting(card);
         announce(t(`“${note.server}” asks you something.`, `“${note.server}” hỏi bạn.`));
         break;
       case "progress":
-      case "log": this.heard(note); break;
-      case "sources": this.cited = note.sources; break;
+      case "log": this.showServerNews(note); break;
+      case "sources": this.sources = note.sources; break;
       case "warning":
         if (note.code === "server_missing") this.missing.set(note.server, inWords(note.text));
         else this.note(inWords(note.text), "warn");
@@ -371,25 +370,27 @@ export class Answer {
     follow();
   }
 
-  // heard shows what a server says on the call that it belongs to: that of its tool, else the
-  // only one that runs.
-  heard(note) {
+  // showServerNews shows the progress or log line of a server on its call: the running call of the
+  // tool that it names, else the only running call.
+  showServerNews(note) {
     const running = [...this.calls.querySelectorAll(".call.running")];
     const own = running.filter((card) => note.toolName && card.dataset.tool.endsWith(note.toolName));
     const card = own[0] ?? (running.length === 1 ? running[0] : null);
     if (card) import("/static/questions.js").then(({ showNews }) => card.classList.contains("running") && showNews(card, note), () => null);
   }
 
-  // asks puts a call before the person. Arguments that are changed show on the call too.
-  asks(note) {
+  // addApproval asks the person about a call. Changed arguments are shown on the card of the call
+  // too.
+  addApproval(note) {
     const ask = approvalCard(note);
     const card = this.cards.get(note.call_id);
-    ask.addEventListener("decided", () => runsOn(card));
+    ask.addEventListener("decided", () => markRunning(card));
     ask.addEventListener("changed", ({ detail }) => { if (card) card.querySelector("pre").textContent = pretty(detail); });
     this.calls.append(ask);
   }
 
-  called(id, call) {
+  // addCall adds the card of a call.
+  addCall(id, call) {
     const card = callCard(call);
     card.dataset.tool = call.function.name;
     this.cards.set(id, card);
@@ -401,13 +402,12 @@ export class Answer {
   showSources() {
     this.after.querySelector(".sources")?.remove();
     const linked = new Set([...this.body.querySelectorAll("a")].map((a) => a.getAttribute("href")));
-    const links = (this.cited ?? []).filter((s) => /^https?:\/\//.test(s.url) && !linked.has(s.url)).map((s) => el("li", {},
+    const links = (this.sources ?? []).filter((s) => /^https?:\/\//.test(s.url) && !linked.has(s.url)).map((s) => el("li", {},
       el("a", { href: s.url, target: "_blank", rel: "noopener noreferrer nofollow", title: s.url }, s.title || s.url)));
     if (links.length) this.after.prepend(el("ul", { className: "sources", "aria-label": t("Sources", "Nguồn") }, links));
   }
 
-  // note says something below the answer, and a detail for experts; kind is "", "warn" or
-  // "bad".
+  // note adds a text below the answer, with a detail for experts; kind is "", "warn" or "bad".
   note(words, kind = "", detail = "") {
     const p = el("p", { className: `note ${kind}`, role: kind === "bad" ? "alert" : null }, words, detail && el("small", {}, detail));
     this.after.append(p);
@@ -415,7 +415,7 @@ export class Answer {
     return p;
   }
 
-  // end closes the answer and offers what can be done with it.
+  // end completes the answer and adds its actions.
   end() {
     this.ended = true;
     this.box.classList.remove("waiting");
@@ -432,7 +432,7 @@ export class Answer {
     const thumbs = this.turn && this.source ? marks(this) : [];
     this.after.append(el("div", { className: "actions" },
       this.source && copyAction(() => this.source),
-      this.cut && this.goesOn && action(t("Continue", "Tiếp tục"), () => this.goesOn(this)),
+      this.cut && this.continueAnswer && action(t("Continue", "Tiếp tục"), () => this.continueAnswer(this)),
       this.again && action(t("Ask again", "Hỏi lại"), () => this.again(this)),
       this.turn && el("a", { className: "button plain small", href: `/turn?id=${encodeURIComponent(this.turn)}`, on: { click: (event) => explain(event, this.turn) } }, t("Why this answer?", "Vì sao trả lời vậy?")),
       ...thumbs));
@@ -447,7 +447,8 @@ export class Answer {
   }
 }
 
-// explain opens the panel of a turn beside the conversation, unless its page is wanted.
+// explain opens the panel of a turn next to the conversation, unless a modifier key asks for its
+// page.
 async function explain(event, turn) {
   if (event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
@@ -457,9 +458,9 @@ async function explain(event, turn) {
   else location.assign(link.href);
 }
 
-// storedAnswer makes the article of an answer that was kept.
-export function storedAnswer(m, again, goesOn) {
-  const answer = Object.assign(new Answer(again), { goesOn, cut: m.status === "interrupted" });
+// storedAnswer makes the article of a stored answer.
+export function storedAnswer(m, again, continueAnswer) {
+  const answer = Object.assign(new Answer(again), { continueAnswer, cut: m.status === "interrupted" });
   answer.source = m.content;
   answer.turn = m.turn_id ?? "";
   if (m.html) prose.showProse(answer.body, m.html);
@@ -467,42 +468,43 @@ export function storedAnswer(m, again, goesOn) {
   for (const round of m.calls ?? []) {
     for (const part of round.said?.parts ?? []) {
       if (!part.call) continue;
-      const said = m.commentary?.find((c) => c.call === part.call.id);
-      if (said) answer.calls.append(commentary(said.text, said.html));
+      const before = m.commentary?.find((c) => c.call === part.call.id);
+      if (before) answer.calls.append(commentary(before.text, before.html));
       const card = callCard(part.call);
       const result = round.results?.find((r) => r.id === part.call.id);
       if (result) showResult(card, result, 0);
       answer.calls.append(card);
     }
   }
-  answer.cited = m.sources;
+  answer.sources = m.sources;
   if (m.status === "interrupted") whyCut(answer);
   answer.end();
   return answer.box;
 }
 
-// whyCut says that an answer broke off, and why, as far as the trace of its turn knows.
+// whyCut shows that an answer is incomplete, and the error of its turn if the trace has one.
 async function whyCut(answer) {
-  const said = answer.note(answer.source ? t("This answer was cut short.", "Câu trả lời này bị ngắt giữa chừng.")
+  const note = answer.note(answer.source ? t("This answer was cut short.", "Câu trả lời này bị ngắt giữa chừng.")
     : t("This question found no answer.", "Câu hỏi này không có câu trả lời."));
   if (!answer.turn) return;
   const { error } = await api(`/v1/turns/${encodeURIComponent(answer.turn)}`).catch(() => ({}));
-  if (error) said.append(el("small", {}, inWords(error)));
+  if (error) note.append(el("small", {}, inWords(error)));
 }
 
-// How many messages are drawn at once, and for how many milliseconds, which keeps the page
-// answering; and how long more of them are waited for.
+// Limits of one batch of drawing, which keep the page responsive: it has at least least messages
+// and about batch at most, draws for slice ms, and waits for more messages until patience ms have
+// passed.
 const least = 6, batch = 40, slice = 12, patience = 60;
 
-// showSome draws the next exchanges of a branch above those that are drawn, until it took long
-// enough, and says whether there may be more. draw makes one message, given the one before it.
-// Nothing is drawn once the branch is no longer the one that is shown.
+// showSome draws the next batch of exchanges of a branch above those that are drawn, and reports
+// whether there may be more. draw makes one message, given the one before it. Nothing is drawn when
+// isShown reports that the branch is no longer the one on the page.
 export async function showSome(exchanges, draw, isShown) {
   const some = [];
   let ended = false;
   for (let spent = 0, began = 0; some.length < batch && (some.length < least || spent < slice && performance.now() - began < patience);) {
     const { value: exchange, done } = await exchanges.next();
-    began ||= performance.now(); // the first is waited for
+    began ||= performance.now(); // waiting for the first exchange does not count
     ended = done;
     if (done) break;
     const before = performance.now();
@@ -511,15 +513,15 @@ export async function showSome(exchanges, draw, isShown) {
   }
   if (!isShown()) return false;
   if (!some.length) return !ended;
-  // Each batch stands in a box of its own, so that one that changes lays out few; the
-  // nearest is laid out at once, which makes the end the end.
+  // Each batch has its own box, so that a change causes the layout of few messages. The last batch
+  // of the branch is laid out at once, so that scrolling to the end reaches the end.
   const before = log.querySelector(".batch");
-  const drawn = el("div", { className: before ? "batch" : "batch near" }, some);
-  drawn.style.containIntrinsicSize = `auto ${17 * some.length}rem`;
+  const box = el("div", { className: before ? "batch" : "batch near" }, some);
+  box.style.containIntrinsicSize = `auto ${17 * some.length}rem`;
   const height = log.scrollHeight;
   const top = log.scrollTop;
-  if (before) before.before(drawn);
-  else $("welcome").after(drawn); // a question may have been asked meanwhile
+  if (before) before.before(box);
+  else $("welcome").after(box); // a question may have been asked meanwhile
   if (before) log.scrollTop = top + log.scrollHeight - height;
   else toEnd();
   return !ended;
@@ -527,9 +529,9 @@ export async function showSome(exchanges, draw, isShown) {
 
 // --- branches -------------------------------------------------------------------------------------
 
-// A Tree is a conversation as its lines come: each message says by seq which one it follows,
-// and the newest come first. Questions that follow the same message are versions of one
-// another; those of a message are known once that has come.
+// A Tree is a conversation that is read line by line, the newest message first. The field parent of
+// a message is the seq of the message that it follows. Questions that follow the same message are
+// versions of one another; all of them are known once that message has been read.
 export class Tree {
   constructor(lines) {
     this.lines = lines;
@@ -537,7 +539,7 @@ export class Tree {
     this.versions = new Map(); // the questions after each message
   }
 
-  // read takes one more message; null when there is none.
+  // read reads one more message, and returns it, or null at the end.
   async read() {
     const { value: m } = await this.lines.next();
     this.oldest = m?.seq ?? -1;
@@ -549,31 +551,32 @@ export class Tree {
     return m;
   }
 
-  // find reads on until a message is there; 0 stands before the first.
+  // find reads until the message with this seq is read, and returns it; 0 means the beginning of
+  // the conversation, which has no message.
   async find(seq = 0) {
     while (!(this.oldest <= seq)) if (!await this.read()) break;
     return this.all.get(seq);
   }
 
-  // newest is the message that came last, where there is one.
+  // newest returns the newest message, if there is one.
   async newest() {
     if (!this.all.size) await this.read();
     return this.all.values().next().value;
   }
 
-  // beside are the versions of the question of the newest of these turns, in their order.
-  async beside(turns) {
-    let asked = null;
-    while (!asked) {
+  // versionsOf returns the versions of the question of the newest of these turns, oldest first.
+  async versionsOf(turns) {
+    let match = null;
+    while (!match) {
       const m = await this.read();
       if (!m) return [];
-      if (m.role === "user" && turns.includes(m.turn_id)) asked = m;
+      if (m.role === "user" && turns.includes(m.turn_id)) match = m;
     }
-    await this.find(asked.parent);
-    return this.versions.get(asked.parent ?? 0);
+    await this.find(match.parent);
+    return this.versions.get(match.parent ?? 0);
   }
 
-  // leaf is the newest message of all that come after one.
+  // leaf returns the newest message of the branches that begin with the message seq.
   leaf(seq) {
     const under = new Set([seq]);
     let leaf = null;
@@ -585,16 +588,17 @@ export class Tree {
     return leaf;
   }
 
-  // branch gives the exchanges that lead to a message, the newest first, each as soon as the
-  // versions of its question are known: how many there are, and which one it is.
+  // branch yields the exchanges that lead to a message, the newest first, each as soon as the
+  // versions of its question are known. The question gets their number and its own number among
+  // them.
   async* branch(leaf) {
     let exchange = [];
     for (let m = leaf; m;) {
       exchange.unshift(m);
       const before = await this.find(m.parent);
       if (m.role === "user" || !before) {
-        const beside = this.versions.get(m.parent ?? 0) ?? [];
-        if (m.role === "user") m.versions = { at: beside.indexOf(m) + 1, of: beside.length };
+        const versions = this.versions.get(m.parent ?? 0) ?? [];
+        if (m.role === "user") m.versions = { at: versions.indexOf(m) + 1, of: versions.length };
         yield exchange;
         exchange = [];
       }

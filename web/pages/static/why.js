@@ -1,14 +1,14 @@
-// The panel beside an answer: why each tool was called, or not. The page loads this when the
+// The panel next to an answer: why each tool was called or not. The page loads this module when the
 // first panel is opened.
 
 import { $, api, el, icon, t } from "/static/app.js";
-import { badge, outcome, pretty, took } from "/static/pages.js";
+import { badge, duration, outcome, pretty } from "/static/pages.js";
 import { reason } from "/static/reasons.js";
-import { kindOf, offer, statuses, timesOf, tokens, untraced } from "/static/trace.js";
+import { kindOf, offer, statuses, timesOf, tokens, untracedText } from "/static/trace.js";
 
-let close = () => null; // closes the panel that is open
+let close = () => null; // closes the open panel
 
-// explain opens the panel of a turn; from is what the focus goes back to.
+// explain opens the panel of a turn; from is the element that gets the focus back.
 export async function explain(turn, from) {
   close();
   const body = el("div", { className: "inside" }, el("p", { className: "quiet" }, t("Loading…", "Đang tải…")));
@@ -42,13 +42,13 @@ function parts(trace, turn) {
   const model = [trace.done?.model || trace.model, trace.done?.provider || trace.provider].filter(Boolean).join(" · ");
   const command = `molar eval record --turn ${trace.turn_id ?? turn} --out turn.jsonl`;
   return [
-    el("div", { className: "row" }, badge(words, kind), trace.took_ms ? badge(took(trace.took_ms)) : ""),
+    el("div", { className: "row" }, badge(words, kind), trace.took_ms ? badge(duration(trace.took_ms)) : ""),
     el("dl", {}, ...[
       [t("Assistant", "Trợ lý"), trace.assistant], [t("Model", "Mô hình"), model], [t("Time", "Thời gian"), timesOf(trace)],
       [t("Tokens", "Token"), trace.done ? tokens(trace.done.usage) : ""],
       [t("Guardrail", "Kiểm tra"), trace.verdict && `${trace.verdict.pass ? t("passed", "cho qua") : t("refused", "từ chối")}: ${reason(trace.verdict.reason)}`],
     ].filter(([, value]) => value).flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])),
-    ...(trace.untraced ? [el("p", { className: "note" }, untraced(trace))] : [tools(trace.tools ?? []), recipe(command)]),
+    ...(trace.untraced ? [el("p", { className: "note" }, untracedText(trace))] : [tools(trace.tools ?? []), recipe(command)]),
     el("p", {}, el("a", { href: `/turn?id=${encodeURIComponent(turn)}` }, t("The whole trace", "Toàn bộ dấu vết"))),
   ];
 }
@@ -59,7 +59,7 @@ const recipe = (command) => el("details", {}, el("summary", {}, t("Make a test o
 
 const filters = [["all", t("All", "Tất cả")], ["called", t("Called", "Đã gọi")], ["offered", t("Offered", "Được đưa")], ["withheld", t("Not offered", "Không đưa")]];
 
-// tools are listed with a filter: what was called stands first.
+// tools lists the tools of a turn with a filter, the called ones first.
 function tools(all) {
   if (!all.length) return el("p", { className: "note" }, t("No tool was there for this turn.", "Lượt này không có công cụ nào."));
   const rank = { called: 0, offered: 1, withheld: 2 };
@@ -74,7 +74,7 @@ function tools(all) {
 
 function call(c) {
   const [words] = outcome(c.status);
-  const waited = c.waited_ms ? t(`, ${took(c.waited_ms)} waiting for a person`, `, ${took(c.waited_ms)} chờ người duyệt`) : "";
-  return el("details", {}, el("summary", {}, `${words} · ${took(c.took_ms)}${waited}`),
+  const waited = c.waited_ms ? t(`, ${duration(c.waited_ms)} waiting for a person`, `, ${duration(c.waited_ms)} chờ người duyệt`) : "";
+  return el("details", {}, el("summary", {}, `${words} · ${duration(c.took_ms)}${waited}`),
     el("pre", { className: "code", tabIndex: 0 }, pretty(c.arguments || "{}")), el("pre", { className: "code", tabIndex: 0 }, pretty(c.output || "")));
 }
