@@ -27,9 +27,9 @@ func newsText(content string) string { return text.Shorten(text.Visible(content)
 
 // sendNews sends news of a call to its person.
 func (s *server) sendNews(person *schemas.Person, tool string, n schemas.News) {
-	if person != nil && person.Hear != nil {
+	if person != nil && person.OnNews != nil {
 		n.Server, n.Tool = s.Name(), tool
-		person.Hear(n)
+		person.OnNews(n)
 	}
 }
 

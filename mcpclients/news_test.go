@@ -60,7 +60,7 @@ type newsRecorder struct {
 }
 
 func (e *newsRecorder) person() *schemas.Person {
-	return &schemas.Person{Hear: func(n schemas.News) {
+	return &schemas.Person{OnNews: func(n schemas.News) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		e.heard = append(e.heard, n)

@@ -23,8 +23,8 @@ type LiveRow struct {
 	Body        string
 }
 
-// LiveTold is the result of reading a turn.
-type LiveTold struct {
+// LiveUpdate is the result of reading a turn: the rows after a number, and its state.
+type LiveUpdate struct {
 	Rows []LiveRow
 	// Ended is set if the rows are the last; Lost, if the replica disappeared or the turn is
 	// unknown.

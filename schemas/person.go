@@ -11,8 +11,8 @@ type Person struct {
 	// Ask asks a server's question. It must be safe for concurrent use and return soon after ctx
 	// ends; an error counts as [ActionCancel].
 	Ask func(ctx context.Context, q Question) (Answer, error)
-	// Hear receives a server's news and must not block; nil ignores them.
-	Hear func(n News)
+	// OnNews receives a server's news and must not block; nil ignores them.
+	OnNews func(n News)
 }
 
 // A Question is a server's question to a person. Its text is the server's and untrusted.

@@ -18,8 +18,8 @@ type Person interface {
 	// Answer returns the person's answer to a server's question. An error means that there is
 	// none.
 	Answer(ctx context.Context, q Question) (schemas.Answer, error)
-	// Hear receives a server's news of a running call. It must not block.
-	Hear(n schemas.News)
+	// OnNews receives a server's news of a running call. It must not block.
+	OnNews(n schemas.News)
 }
 
 // A Question is a server's question to a person during a call.
@@ -35,12 +35,12 @@ type Question struct {
 // personForServer wraps the person for servers: clocks pause while the person answers a question,
 // and a sign of progress restarts the idle time of its call.
 func (t *Turn) personForServer(p Person) *schemas.Person {
-	who := &schemas.Person{Hear: func(n schemas.News) {
+	who := &schemas.Person{OnNews: func(n schemas.News) {
 		if n.Level == "" {
 			t.clocks.touch(n.Server, n.Tool)
 		}
 		if p != nil {
-			p.Hear(n)
+			p.OnNews(n)
 		}
 	}}
 	if p != nil {

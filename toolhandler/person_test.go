@@ -42,7 +42,7 @@ func (p *patient) Answer(ctx context.Context, q toolhandler.Question) (schemas.A
 	return schemas.Answer{}, errors.New("no answer")
 }
 
-func (p *patient) Hear(n schemas.News) { p.heard = append(p.heard, n) }
+func (p *patient) OnNews(n schemas.News) { p.heard = append(p.heard, n) }
 
 // personCaller is a server that can reach the person of a call.
 type personCaller func(ctx context.Context, who *schemas.Person) (schemas.ToolResult, error)
@@ -136,7 +136,7 @@ func TestTurn_ProgressExtendsACall(t *testing.T) {
 					for time.Since(began) < tc.takes {
 						select {
 						case <-time.After(10 * time.Second):
-							who.Hear(tc.news)
+							who.OnNews(tc.news)
 						case <-ctx.Done():
 							return schemas.ToolResult{}, ctx.Err()
 						}
@@ -156,7 +156,7 @@ func TestTurn_ProgressExtendsACall(t *testing.T) {
 
 func TestTurn_NobodyToReach(t *testing.T) {
 	out, _ := execute(t, personCaller(func(_ context.Context, who *schemas.Person) (schemas.ToolResult, error) {
-		who.Hear(schemas.News{Text: "hello"})
+		who.OnNews(schemas.News{Text: "hello"})
 		if who.Ask != nil {
 			t.Error("somebody can be asked")
 		}

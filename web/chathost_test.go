@@ -370,8 +370,8 @@ func (h *chatHost) Trace(ctx context.Context, owner, id string) (json.RawMessage
 // wonder is a tool whose server says how far it is and then asks: for an address to be opened
 // where the question speaks of one, else in a form.
 func (h *chatHost) wonder(ctx context.Context, turn agent.Turn, asked string, yield func(answer.Event) bool) (string, error) {
-	turn.Person.Hear(schemas.News{Server: "family", Tool: "search", Progress: 2, Total: 5, Text: "<b>looking</b>"})
-	turn.Person.Hear(schemas.News{Server: "family", Level: "warning", Text: "the calendar is slow"})
+	turn.Person.OnNews(schemas.News{Server: "family", Tool: "search", Progress: 2, Total: 5, Text: "<b>looking</b>"})
+	turn.Person.OnNews(schemas.News{Server: "family", Level: "warning", Text: "the calendar is slow"})
 	select {
 	case <-h.gate:
 	case <-ctx.Done():

@@ -25,8 +25,8 @@ func wondering(answered chan<- schemas.Answer) script {
 			return nil
 		}
 		yield(toolCall())
-		turn.Person.Hear(schemas.News{Server: "family", Tool: "search", Progress: 1, Total: 2, Text: "half"})
-		turn.Person.Hear(schemas.News{Server: "family", Level: "warning", Text: "slow"})
+		turn.Person.OnNews(schemas.News{Server: "family", Tool: "search", Progress: 1, Total: 2, Text: "half"})
+		turn.Person.OnNews(schemas.News{Server: "family", Level: "warning", Text: "slow"})
 		a, err := turn.Person.Answer(ctx, agent.Question{
 			Question: schemas.Question{Server: "family", Message: "Which year?", Schema: json.RawMessage(`{"type":"object","properties":{"year":{"type":"integer"}}}`)},
 			Expires:  time.Now().Add(time.Minute),

@@ -19,10 +19,10 @@ func (lostTurn) Find(_ context.Context, owner, id string) (schemas.LiveTurn, boo
 	return schemas.LiveTurn{ID: id, Owner: owner, Ended: true, Lost: true}, true, nil
 }
 
-func (lostTurn) Read(_ context.Context, after map[string]int) (map[string]schemas.LiveTold, bool, error) {
-	told := make(map[string]schemas.LiveTold)
+func (lostTurn) Read(_ context.Context, after map[string]int) (map[string]schemas.LiveUpdate, bool, error) {
+	told := make(map[string]schemas.LiveUpdate)
 	for id := range after {
-		told[id] = schemas.LiveTold{Rows: []schemas.LiveRow{{First: 1, Last: 1, Body: `["one "]`}}, Ended: true, Lost: true}
+		told[id] = schemas.LiveUpdate{Rows: []schemas.LiveRow{{First: 1, Last: 1, Body: `["one "]`}}, Ended: true, Lost: true}
 	}
 	return told, false, nil
 }

@@ -44,8 +44,8 @@ func (r *reader) Answer(ctx context.Context, q agent.Question) (schemas.Answer, 
 	return r.questions.Ask(ctx, q.Question)
 }
 
-// Hear shows a server's message, in the format that shows all events.
-func (r *reader) Hear(n schemas.News) {
+// OnNews shows a server's message, in the format that shows all events.
+func (r *reader) OnNews(n schemas.News) {
 	kind := answer.KindProgress
 	if n.Level != "" {
 		kind = answer.KindLog
@@ -70,8 +70,8 @@ func (p sessionPerson) Answer(ctx context.Context, q agent.Question) (schemas.An
 	return handOver(ctx, p.wants, questionAsk{q, answer}, answer)
 }
 
-// Hear passes a server's message to the loop; it drops the message if the buffer is full.
-func (p sessionPerson) Hear(n schemas.News) {
+// OnNews passes a server's message to the loop; it drops the message if the buffer is full.
+func (p sessionPerson) OnNews(n schemas.News) {
 	select {
 	case p.notes <- newsLine(n):
 	default:

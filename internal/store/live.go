@@ -103,13 +103,13 @@ const maxRead = 1000
 
 // Read returns the items of the turns after these numbers; more means that there is more to
 // read at once.
-func (s *Live) Read(ctx context.Context, after map[string]int) (told map[string]schemas.LiveTold, more bool, err error) {
+func (s *Live) Read(ctx context.Context, after map[string]int) (told map[string]schemas.LiveUpdate, more bool, err error) {
 	const op = "read live turns"
 	ids, numbers := make([]string, 0, len(after)), make([]int64, 0, len(after))
-	told = make(map[string]schemas.LiveTold, len(after))
+	told = make(map[string]schemas.LiveUpdate, len(after))
 	for id, n := range after {
 		ids, numbers = append(ids, id), append(numbers, int64(n))
-		told[id] = schemas.LiveTold{Ended: true, Lost: true}
+		told[id] = schemas.LiveUpdate{Ended: true, Lost: true}
 	}
 	// The states first: with the end of a turn all its rows are there.
 	if err := s.readStates(ctx, ids, told); err != nil {
@@ -143,7 +143,7 @@ func (s *Live) Read(ctx context.Context, after map[string]int) (told map[string]
 	return told, more, s.db.Fault(op, rows.Err())
 }
 
-func (s *Live) readStates(ctx context.Context, ids []string, told map[string]schemas.LiveTold) error {
+func (s *Live) readStates(ctx context.Context, ids []string, told map[string]schemas.LiveUpdate) error {
 	rows, err := s.db.Read.QueryContext(ctx, `SELECT id, ended_at > 0, lost FROM live_turns WHERE id = ANY($1)`, ids)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (s *Live) readStates(ctx context.Context, ids []string, told map[string]sch
 		if err := rows.Scan(&id, &ended, &lost); err != nil {
 			return err
 		}
-		told[id] = schemas.LiveTold{Ended: ended, Lost: lost}
+		told[id] = schemas.LiveUpdate{Ended: ended, Lost: lost}
 	}
 	return rows.Err()
 }

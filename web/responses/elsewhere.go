@@ -93,7 +93,7 @@ func (s *Surface) renderRemains(ctx context.Context, owner string, r *record, to
 			return stored.ConversationID
 		}
 	}
-	told.Take(turns.Item{Err: turns.Keeping(turns.ErrLost, kept)})
+	told.Take(turns.Item{Err: turns.WithKept(turns.ErrLost, kept)})
 	return stored.ConversationID
 }
 

@@ -21,11 +21,11 @@ func (dying) Find(_ context.Context, owner, id string) (schemas.LiveTurn, bool, 
 	return schemas.LiveTurn{ID: id, Owner: owner, Lost: true}, true, nil
 }
 
-func (dying) Read(_ context.Context, after map[string]int) (map[string]schemas.LiveTold, bool, error) {
-	told := make(map[string]schemas.LiveTold)
+func (dying) Read(_ context.Context, after map[string]int) (map[string]schemas.LiveUpdate, bool, error) {
+	told := make(map[string]schemas.LiveUpdate)
 	for id := range after {
 		rows := []schemas.LiveRow{{First: 1, Last: 2, Body: `[{"event":{"Kind":"start","Start":{"TurnID":"` + id + `"}}},"one "]`}}
-		told[id] = schemas.LiveTold{Rows: rows, Ended: true, Lost: true}
+		told[id] = schemas.LiveUpdate{Rows: rows, Ended: true, Lost: true}
 	}
 	return told, false, nil
 }

@@ -22,7 +22,7 @@ func wonderer(heard chan<- schemas.Answer) script {
 			return nil
 		}
 		say(answer.Event{Kind: answer.KindToolCall, Step: "6.3", Call: &eraseCall, Server: "family", ToolName: "erase"})
-		turn.Person.Hear(schemas.News{Server: "family", Tool: "erase", Progress: 1, Total: 2})
+		turn.Person.OnNews(schemas.News{Server: "family", Tool: "erase", Progress: 1, Total: 2})
 		a, err := turn.Person.Answer(ctx, agent.Question{
 			Question: schemas.Question{Server: "family", Message: "Which?", Schema: json.RawMessage(`{"type":"object"}`)}, Expires: time.Now().Add(time.Minute),
 			Check: func(content map[string]json.RawMessage) error {

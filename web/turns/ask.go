@@ -98,8 +98,8 @@ func (k asker) Answer(ctx context.Context, q agent.Question) (schemas.Answer, er
 	return await(ctx, k.h.Waits, p, answered, k.sharing, func() { k.tell(answer.Event{Kind: answer.KindQuestion, Asked: &asked}) })
 }
 
-// Hear passes on a server's progress and log messages.
-func (k asker) Hear(n schemas.News) {
+// OnNews passes on a server's progress and log messages.
+func (k asker) OnNews(n schemas.News) {
 	kind := answer.KindProgress
 	if n.Level != "" {
 		kind = answer.KindLog

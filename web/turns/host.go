@@ -167,13 +167,13 @@ func (h *Host) run(ctx context.Context, t *Live, turn agent.Turn, before func(an
 func CauseOf(cause, err error) error {
 	stopped, ok := errors.AsType[*wire.Error](cause)
 	if ok && (errors.Is(err, stopped) || errors.Is(err, context.Canceled) || errors.Is(err, ErrCut)) {
-		return Keeping(stopped, agent.KeptOf(err))
+		return WithKept(stopped, agent.KeptOf(err))
 	}
 	return err
 }
 
-// Keeping adds to the error of a turn that ended early how much of it is stored.
-func Keeping(e *wire.Error, kept agent.Kept) *wire.Error {
+// WithKept adds to the error of a turn that ended early how much of it is stored.
+func WithKept(e *wire.Error, kept agent.Kept) *wire.Error {
 	told := *e
 	switch kept {
 	case agent.KeptAnswer:

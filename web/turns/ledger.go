@@ -24,7 +24,7 @@ type Ledger interface {
 	Tell(ctx context.Context, news []schemas.LiveNews) (held map[string]bool, err error)
 	// Read returns the items of turns after these numbers, and whether there are more to read
 	// at once.
-	Read(ctx context.Context, after map[string]int) (told map[string]schemas.LiveTold, more bool, err error)
+	Read(ctx context.Context, after map[string]int) (told map[string]schemas.LiveUpdate, more bool, err error)
 	// Stop asks the process that runs the turn to stop it.
 	Stop(ctx context.Context, id string) error
 	// Reap ends turns whose process was silent for too long, and returns their ids.

@@ -198,7 +198,7 @@ func (s *Sharing) wanted(all bool) map[string]int {
 }
 
 // take adds the news of a turn.
-func (s *Sharing) take(id string, n int, news schemas.LiveTold) {
+func (s *Sharing) take(id string, n int, news schemas.LiveUpdate) {
 	s.mu.Lock()
 	t := s.theirs[id]
 	if t != nil && news.Ended {
@@ -223,7 +223,7 @@ func (s *Sharing) take(id string, n int, news schemas.LiveTold) {
 	}
 	switch {
 	case news.Ended && news.Lost:
-		t.over(Keeping(ErrLost, "")) // its text is stored periodically, so its followers may have seen more
+		t.over(WithKept(ErrLost, "")) // its text is stored periodically, so its followers may have seen more
 	case news.Ended:
 		t.over(nil)
 	}

@@ -62,12 +62,12 @@ func (l *oddLedger) Tell(_ context.Context, news []schemas.LiveNews) (map[string
 	return held, nil
 }
 
-func (l *oddLedger) Read(_ context.Context, after map[string]int) (map[string]schemas.LiveTold, bool, error) {
+func (l *oddLedger) Read(_ context.Context, after map[string]int) (map[string]schemas.LiveUpdate, bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	told := map[string]schemas.LiveTold{}
+	told := map[string]schemas.LiveUpdate{}
 	for id, n := range after {
-		one := schemas.LiveTold{Ended: l.ended}
+		one := schemas.LiveUpdate{Ended: l.ended}
 		for _, r := range l.rows {
 			if r.First > n {
 				one.Rows = append(one.Rows, r)

@@ -73,13 +73,13 @@ func (s *seen) Tell(_ context.Context, news []schemas.LiveNews) (map[string]bool
 	return held, err
 }
 
-func (s *seen) Read(_ context.Context, after map[string]int) (map[string]schemas.LiveTold, bool, error) {
+func (s *seen) Read(_ context.Context, after map[string]int) (map[string]schemas.LiveUpdate, bool, error) {
 	leave, err := s.enter()
 	defer leave()
-	told := map[string]schemas.LiveTold{}
+	told := map[string]schemas.LiveUpdate{}
 	for id, n := range after {
 		t := s.turns[id]
-		one := schemas.LiveTold{Ended: t.ended, Lost: t.lost}
+		one := schemas.LiveUpdate{Ended: t.ended, Lost: t.lost}
 		for _, r := range t.rows {
 			if r.First > n {
 				one.Rows = append(one.Rows, r)
