@@ -17,12 +17,12 @@ import (
 	"molar/web/wire"
 )
 
-// An asker reaches the person behind one turn by events of that turn.
+// An asker asks the person of one turn, by events of that turn.
 type asker struct {
 	h             *Host
 	owner, turnID string
-	// tell sends an event, and may wait for its reader; news sends one that nobody waits for.
-	tell, news func(answer.Event)
+	// send sends an event, and may block until it is read; news sends one without blocking.
+	send, news func(answer.Event)
 	// sharing is nil for a turn that other replicas do not know.
 	sharing *Sharing
 }
@@ -47,7 +47,7 @@ func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, erro
 	}
 	a.Token = w.sign(k.owner, a)
 	decided := make(chan agent.Decision, 1)
-	p := &wait{id: a.ID, turnID: k.turnID, owner: k.owner, shown: a}
+	p := &wait{id: a.ID, turnID: k.turnID, owner: k.owner, content: a}
 	p.allow = func() { decided <- agent.Decision{Allowed: true} }
 	p.read = func(reply []byte) (func(), error) {
 		d, err := decodeDecision[decision](reply)
@@ -71,14 +71,14 @@ func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, erro
 			}
 		}, nil
 	}
-	return await(ctx, w, p, decided, k.sharing, func() { k.tell(answer.Event{Kind: answer.KindApproval, Approval: &a}) })
+	return await(ctx, w, p, decided, k.sharing, func() { k.send(answer.Event{Kind: answer.KindApproval, Approval: &a}) })
 }
 
 // Answer waits for the answer to a server's question. Without one it fails when ctx ends.
 func (k asker) Answer(ctx context.Context, q agent.Question) (schemas.Answer, error) {
 	asked := answer.Asked{ID: questionKind.newID(), TurnID: k.turnID, Question: q.Question, Expires: q.Expires.UTC()}
 	answered := make(chan schemas.Answer, 1)
-	p := &wait{id: asked.ID, turnID: k.turnID, owner: k.owner, shown: asked}
+	p := &wait{id: asked.ID, turnID: k.turnID, owner: k.owner, content: asked}
 	p.read = func(reply []byte) (func(), error) {
 		a, err := decodeDecision[schemas.Answer](reply)
 		switch {
@@ -95,10 +95,10 @@ func (k asker) Answer(ctx context.Context, q agent.Question) (schemas.Answer, er
 		}
 		return func() { answered <- a }, nil
 	}
-	return await(ctx, k.h.Waits, p, answered, k.sharing, func() { k.tell(answer.Event{Kind: answer.KindQuestion, Asked: &asked}) })
+	return await(ctx, k.h.Waits, p, answered, k.sharing, func() { k.send(answer.Event{Kind: answer.KindQuestion, Asked: &asked}) })
 }
 
-// OnNews passes on a server's progress and log messages.
+// OnNews sends a server's progress or log message as an event.
 func (k asker) OnNews(n schemas.News) {
 	kind := answer.KindProgress
 	if n.Level != "" {
@@ -128,8 +128,8 @@ func (w *Waits) sign(owner string, a answer.Approval) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// argumentsOf returns a call's arguments as JSON, also if the model wrote none or invalid
-// ones.
+// argumentsOf returns a call's arguments as JSON: an empty object if the model wrote none, and a
+// string if they are not valid JSON.
 func argumentsOf(text string) json.RawMessage {
 	if text == "" {
 		return json.RawMessage("{}")

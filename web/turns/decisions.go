@@ -20,7 +20,7 @@ const (
 	answerEvery = 50 * time.Millisecond
 )
 
-// ackOK means that the replica accepted the decision.
+// ackOK is the outcome of a decision that the replica of the turn accepted.
 const ackOK = "ok"
 
 // Approvals lists an owner's pending approvals, the oldest expiry first.
@@ -33,24 +33,25 @@ func (h *Host) Questions(ctx context.Context, owner string) ([]answer.Asked, err
 	return pending(ctx, h, questionKind, owner, func(q answer.Asked) (string, time.Time) { return q.ID, q.Expires })
 }
 
-// Decide passes a decision to the pending call, wherever its turn runs. A token is valid once.
+// Decide passes a decision to the pending call, on whichever replica its turn runs. A token is
+// valid once.
 func (h *Host) Decide(ctx context.Context, owner, id, token string, d agent.Decision) error {
 	return h.decide(ctx, callKind, owner, id, decision{token, d})
 }
 
-// Answer passes an answer to the server that waits for it, wherever its turn runs. It counts
-// once.
+// Answer passes an answer to the server that waits for it, on whichever replica its turn runs.
+// Only the first answer counts.
 func (h *Host) Answer(ctx context.Context, owner, id string, a schemas.Answer) error {
 	return h.decide(ctx, questionKind, owner, id, a)
 }
 
-// pending lists what is pending here and on other replicas.
+// pending lists the approvals or questions that are pending here and on other replicas.
 func pending[T any](ctx context.Context, h *Host, kind *waitKind, owner string, of func(T) (id string, expires time.Time)) ([]T, error) {
 	all := waiting[T](h.Waits, owner)
 	if h.Sharing != nil {
 		asks, err := h.Sharing.ledger.Waiting(ctx, owner)
 		if err != nil {
-			h.Logger.Error("list what waits on other replicas", "error", err)
+			h.Logger.Error("list the approvals and questions of other replicas", "error", err)
 			return nil, wire.ErrStore
 		}
 		for _, ask := range asks {
@@ -88,7 +89,7 @@ func (h *Host) decide(ctx context.Context, kind *waitKind, owner, id string, rep
 	}
 	err = h.decideRemotely(ctx, kind, owner, id, string(body))
 	if _, known := err.(*wire.Error); err != nil && !known { //nolint:errorlint // made here, as it is
-		h.Logger.Error("speak to a turn of another replica", "id", id, "error", err)
+		h.Logger.Error("pass a decision to a turn of another replica", "id", id, "error", err)
 		return wire.ErrStore
 	}
 	return err
@@ -111,16 +112,16 @@ func (h *Host) decideRemotely(ctx context.Context, kind *waitKind, owner, id, re
 	if !first {
 		return kind.errLate()
 	}
-	_ = ledger.Wake(ctx, asks[i].TurnID) // else its replica looks by itself
+	_ = ledger.Wake(ctx, asks[i].TurnID) // otherwise its replica reads the decision at its next poll
 	return h.outcome(ctx, id)
 }
 
-// outcome waits for the reply of the replica that asked.
+// outcome waits until the replica that asked has replied to the decision.
 func (h *Host) outcome(ctx context.Context, id string) error {
 	late := time.NewTimer(answerFor)
 	defer late.Stop()
-	look := time.NewTicker(answerEvery)
-	defer look.Stop()
+	poll := time.NewTicker(answerEvery)
+	defer poll.Stop()
 	for {
 		outcome, err := h.Sharing.ledger.Outcome(ctx, id)
 		switch {
@@ -133,7 +134,7 @@ func (h *Host) outcome(ctx context.Context, id string) error {
 			if err := json.Unmarshal([]byte(outcome), e); err != nil {
 				return err
 			}
-			if e.Status == http.StatusBadRequest || e.Status == http.StatusForbidden { // it waits on
+			if e.Status == http.StatusBadRequest || e.Status == http.StatusForbidden { // it stays pending
 				err = h.Sharing.ledger.Reopen(ctx, id)
 			}
 			if err != nil {
@@ -142,11 +143,11 @@ func (h *Host) outcome(ctx context.Context, id string) error {
 			return e
 		}
 		select {
-		case <-look.C:
+		case <-poll.C:
 		case <-late.C:
 			return &wire.Error{
 				Status: http.StatusGatewayTimeout, Kind: wire.TypeServer, Code: "replica_silent",
-				Message: "this was left for the replica that runs the turn, which did not answer yet; see the turn for what came of it",
+				Message: "the decision is stored for the replica that runs the turn, which did not answer yet; read the turn for the outcome",
 			}
 		case <-ctx.Done():
 			return ctx.Err()
@@ -154,15 +155,16 @@ func (h *Host) outcome(ctx context.Context, id string) error {
 	}
 }
 
-// applyRemote applies decisions made on other replicas to what is pending here.
+// applyRemote applies decisions made on other replicas to the approvals and questions of this
+// process.
 func (s *Sharing) applyRemote(ctx context.Context) {
 	if s.asking.Load() == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, ledgerFor)
 	defer cancel()
-	left, err := s.ledger.Decided(ctx)
-	for _, a := range left {
+	decided, err := s.ledger.Decided(ctx)
+	for _, a := range decided {
 		kind, outcome := callKind, ackOK
 		if questionKind.names(a.ID) {
 			kind = questionKind
@@ -174,7 +176,7 @@ func (s *Sharing) applyRemote(ctx context.Context) {
 		err = s.ledger.Answer(ctx, a.ID, outcome)
 	}
 	if err != nil && ctx.Err() == nil {
-		s.log.Warn("what people said on other replicas cannot be read; it is tried again", "error", err)
+		s.log.Warn("decisions made on other replicas cannot be read; retrying", "error", err)
 	}
 }
 
@@ -184,17 +186,17 @@ func (s *Sharing) ask(ctx context.Context, p *wait) (settled func()) {
 	whole := context.WithoutCancel(ctx)
 	ctx, cancel := context.WithTimeout(whole, ledgerFor)
 	defer cancel()
-	body, err := json.Marshal(p.shown)
+	body, err := json.Marshal(p.content)
 	if err == nil {
 		err = s.ledger.Ask(ctx, schemas.LiveAsk{ID: p.id, TurnID: p.turnID, Owner: p.owner, Body: string(body)})
 	}
 	if err != nil {
-		s.log.Error("what waits for a person is shown by this replica alone", "turn_id", p.turnID, "error", err)
+		s.log.Error("an approval or question is visible on this replica only", "turn_id", p.turnID, "error", err)
 	}
 	return func() {
 		s.asking.Add(-1)
 		ctx, cancel := context.WithTimeout(whole, ledgerFor)
 		defer cancel()
-		_ = s.ledger.Settle(ctx, p.id) // else it goes with its turn
+		_ = s.ledger.Settle(ctx, p.id) // otherwise it is deleted together with its turn
 	}
 }

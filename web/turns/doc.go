@@ -1,4 +1,4 @@
-// Package turns holds what every surface of the HTTP side does with a turn: it runs it to its
-// client's end or beyond, logs its events for any number of readers, repeats the answer of an
-// Idempotency-Key, and asks a person about calls. Surfaces render the answer.
+// Package turns runs turns for all surfaces of the HTTP side: until the client leaves or beyond,
+// with a log of their events for any number of readers, with the replay of the answer of an
+// Idempotency-Key, and with approvals and questions for a person. Surfaces render the answer.
 package turns

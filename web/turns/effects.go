@@ -9,11 +9,11 @@ func Acts(ev answer.Event) bool { return ev.Kind == answer.KindToolCall && ev.Ef
 // without calls.
 type Effects struct {
 	had bool
-	// open are calls that have begun; their end may never be reported.
+	// open has the ids of calls that have begun; their end may never be reported.
 	open map[string]bool
 }
 
-// Add records an event.
+// Add records an event of the turn.
 func (e *Effects) Add(ev answer.Event) {
 	switch {
 	case Acts(ev):

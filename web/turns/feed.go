@@ -18,19 +18,19 @@ type Item struct {
 	Err   error
 	// Number counts the items of a logged turn, from 1.
 	Number int
-	// At is the time of the event after the turn's begin; zero for text, and for items read
-	// from a store.
+	// At is the time of the event since the beginning of the turn; zero for text, and for items
+	// read from a store.
 	At time.Duration
 }
 
-// A Feed is what one request reads of a turn. Its owner calls End.
+// A Feed delivers the items of a turn to one request. Its owner calls End.
 type Feed struct {
 	// Run passes the items to send, one after the other, until send returns false or the turn
-	// has ended. If the turn is the feed's own, a slow reader slows it down.
+	// has ended. If the turn is not detached, a slow reader slows it down.
 	Run func(send func(Item) bool)
 	// OnSideEvent receives approval and question events; nil before it runs.
 	OnSideEvent func(answer.Event)
-	// Stop ends the feed, and the turn if it is the feed's own; Cause then returns why.
+	// Stop ends the feed, and the turn unless it is detached; Cause then returns why.
 	Stop  context.CancelFunc
 	Cause func() error
 	// End stops the feed and releases what belongs to the request.
@@ -43,9 +43,9 @@ func newFeed(ctx context.Context) (*Feed, context.Context) {
 	return &Feed{Stop: cancel, End: cancel, Cause: func() error { return context.Cause(ctx) }}, ctx
 }
 
-// Each runs the feed to its end in a goroutine: on top of the frames of handler and router,
-// those of a turn would need a stack of twice the size for as long as the answer takes. A
-// panic of take is raised in the handler.
+// Each runs the feed in a goroutine and waits for its end. On the handler's own goroutine, the
+// frames of the handler and the router together with those of the turn would need a stack of
+// twice the size while the turn runs. Each repeats a panic of take on the caller's goroutine.
 func (f *Feed) Each(take func(Item) bool) {
 	var caught any
 	var turn sync.WaitGroup

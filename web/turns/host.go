@@ -40,18 +40,18 @@ type Request struct {
 	Turn agent.Turn
 	// Hash is the result of [RequestHash], for a turn with a key.
 	Hash string
-	// Detach lets the turn continue when its client leaves, as one with a key does.
+	// Detach lets the turn continue when its client leaves. A turn with a key always continues.
 	Detach bool
-	// Shared lets every replica follow, stop and approve the turn, if replicas share; so does
-	// a detached turn started with Begin.
+	// Shared lets every replica follow, stop and approve the turn, if replicas share turns. Begin
+	// sets it for a turn that is detached or has a key.
 	Shared bool
-	// Asks means that the client receives approval events, and Answers that it receives
-	// servers' questions and messages.
+	// Asks means that the client can decide about approvals, and Answers that it can answer
+	// servers' questions, and receives their progress and log messages too.
 	Asks, Answers bool
 }
 
-// Begin starts a turn and returns its feed. A turn that is detached or has a key continues
-// when the client leaves, since its client means to come back. All others end with ctx.
+// Begin starts a turn and returns its feed. A turn that is detached or has a key continues when
+// the client leaves, since the client may come back. All others end with ctx.
 func (h *Host) Begin(ctx context.Context, q Request) (*Feed, error) {
 	if q.Detach || q.Turn.Key != "" {
 		q.Shared = true
@@ -87,7 +87,7 @@ func (h *Host) Begin(ctx context.Context, q Request) (*Feed, error) {
 	return f, nil
 }
 
-// Detach runs a turn that does not end with ctx, or finds the one that its key started.
+// Detach starts a turn that does not end with ctx, or returns the one that its key has started.
 func (h *Host) Detach(ctx context.Context, q Request) (*Live, error) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	turn := q.Turn
@@ -98,17 +98,17 @@ func (h *Host) Detach(ctx context.Context, q Request) (*Live, error) {
 		sharing = nil
 	}
 	if q.Asks {
-		tell := func(ev answer.Event) { t.add(Item{Event: ev}) }
-		who := asker{h, turn.Owner, turn.ID, tell, tell, sharing}
+		send := func(ev answer.Event) { t.add(Item{Event: ev}) }
+		who := asker{h, turn.Owner, turn.ID, send, send, sharing}
 		turn.Approver = who
 		if q.Answers {
 			turn.Person = who
 		}
 	}
-	shown := make(chan struct{}) // closed once any replica finds the turn
+	shared := make(chan struct{}) // closed once every replica can find the turn
 	found, mine, err := h.Set.detach(t, func() {
 		err := sharing.begin(ctx, t)
-		close(shown)
+		close(shared)
 		if err != nil && !h.continuesUnshared(t, err) {
 			return
 		}
@@ -119,7 +119,7 @@ func (h *Host) Detach(ctx context.Context, q Request) (*Live, error) {
 		h.runKeyed(ctx, t, turn)
 	})
 	if mine {
-		<-shown
+		<-shared
 	} else {
 		cancel(nil)
 	}
@@ -129,10 +129,10 @@ func (h *Host) Detach(ctx context.Context, q Request) (*Live, error) {
 	return found, err
 }
 
-// continuesUnshared reports whether a turn that cannot be shared runs all the same. One with a
-// key does not: another replica would take its key for that of a dead turn.
+// continuesUnshared reports whether a turn that could not be shared because of err runs anyway. A
+// turn with a key does not: other replicas would treat it as dead and reuse its key.
 func (h *Host) continuesUnshared(t *Live, err error) bool {
-	h.Logger.Error("a turn cannot be shown to other replicas", "turn_id", t.ID, "error", err)
+	h.Logger.Error("a turn cannot be shared with other replicas", "turn_id", t.ID, "error", err)
 	if t.key == "" {
 		return true
 	}
@@ -162,8 +162,8 @@ func (h *Host) run(ctx context.Context, t *Live, turn agent.Turn, before func(an
 	return last
 }
 
-// CauseOf returns why a turn ended: the cause if a person stopped it, with what was stored of
-// it, else the error.
+// CauseOf returns why a turn ended: the cause, with how much of the turn is stored, if a person
+// stopped it, else the error.
 func CauseOf(cause, err error) error {
 	stopped, ok := errors.AsType[*wire.Error](cause)
 	if ok && (errors.Is(err, stopped) || errors.Is(err, context.Canceled) || errors.Is(err, ErrCut)) {
@@ -172,18 +172,19 @@ func CauseOf(cause, err error) error {
 	return err
 }
 
-// WithKept adds to the error of a turn that ended early how much of it is stored.
+// WithKept returns the error of a turn that ended early, with a text about how much of the turn is
+// stored.
 func WithKept(e *wire.Error, kept agent.Kept) *wire.Error {
-	told := *e
+	full := *e
 	switch kept {
 	case agent.KeptAnswer:
-		told.Message += "; its conversation keeps what it had answered, as interrupted"
+		full.Message += "; its conversation keeps what it had answered, as interrupted"
 	case agent.KeptQuestion:
-		told.Message += "; its conversation keeps the question, and nothing of the answer"
+		full.Message += "; its conversation keeps the question, and nothing of the answer"
 	case agent.KeptNothing:
-		told.Message += "; its conversation keeps nothing of it"
+		full.Message += "; its conversation keeps nothing of it"
 	default:
-		told.Message += "; its conversation keeps what was stored until then, as interrupted"
+		full.Message += "; its conversation keeps what was stored until then, as interrupted"
 	}
-	return &told
+	return &full
 }

@@ -16,8 +16,8 @@ import (
 
 // A KeyStore stores the outcome of turns with an Idempotency-Key, across restarts.
 type KeyStore interface {
-	// ClaimKey records the key for the turn. For a known key it changes nothing and returns
-	// the stored record, and false.
+	// ClaimKey records the key for the turn. For a known key it changes nothing, and returns
+	// the stored record and false.
 	ClaimKey(ctx context.Context, k schemas.KeyRecord) (schemas.KeyRecord, bool, error)
 	// TakeKey moves the key of a dead turn whose tools did not run to another turn, and
 	// reports whether before still had it.
@@ -28,7 +28,7 @@ type KeyStore interface {
 	ReleaseKey(ctx context.Context, owner, key, turnID string) error
 }
 
-// An outcome is a finished turn as it is replayed.
+// An outcome is a finished turn in the form that can be replayed.
 type outcome struct {
 	Start      *answer.Start      `json:"start,omitempty"`
 	Thought    string             `json:"thought,omitempty"`
@@ -39,7 +39,7 @@ type outcome struct {
 	Failure    *storedFailure     `json:"failure,omitempty"`
 }
 
-// A storedFailure is an error that is final, since a tool had run.
+// A storedFailure is the error of a turn that failed after a tool had run. It is final.
 type storedFailure struct {
 	Status  int    `json:"status"`
 	Kind    string `json:"kind"`
@@ -58,7 +58,8 @@ var (
 	}
 )
 
-// RequestHash identifies the request of a key: the body, and what a header adds.
+// RequestHash returns a hash that identifies the request of a key: of its body, and of the header
+// X-Conversation-Id.
 func RequestHash(body []byte, h http.Header) string {
 	sum := sha256.New()
 	sum.Write(body)
@@ -84,9 +85,9 @@ func (h *Host) runKeyed(ctx context.Context, t *Live, turn agent.Turn) {
 	if err != nil || !claimed {
 		return
 	}
-	kept, done := &answer.Collector{}, Effects{}
+	seen, done := &answer.Collector{}, Effects{}
 	err = h.run(ctx, t, turn, func(ev answer.Event) error {
-		kept.Add(ev)
+		seen.Add(ev)
 		if ev.Kind == answer.KindStart && ev.Start != nil {
 			k.ConversationID = ev.Start.ConversationID
 		}
@@ -96,13 +97,13 @@ func (h *Host) runKeyed(ctx context.Context, t *Live, turn agent.Turn) {
 		}
 		k.Acted = true // stored before the tool runs, since nothing can store it after a crash
 		if err := h.Keys.SetKey(ctx, k); err != nil {
-			h.Logger.Error("a call of the turn of an Idempotency-Key could not be noted, so it is not made", "turn_id", t.ID, "error", err)
+			h.Logger.Error("a call of the turn of an Idempotency-Key could not be recorded, so it is not made", "turn_id", t.ID, "error", err)
 			return wire.ErrStore
 		}
 		return nil
 	})
 	k.Acted = done.Any() // a recorded call may not have been sent after all
-	h.settle(context.WithoutCancel(ctx), t, k, kept, err)
+	h.settle(context.WithoutCancel(ctx), t, k, seen, err)
 }
 
 // claim records the key for the turn. If the key belongs to another turn, which has ended or
@@ -127,8 +128,8 @@ func (h *Host) claim(ctx context.Context, t *Live, k schemas.KeyRecord) (bool, e
 			}
 			return false, nil
 		}
-		told, err := h.mirrorKeyed(ctx, t, known)
-		if told || err != nil {
+		mirrored, err := h.mirrorKeyed(ctx, t, known)
+		if mirrored || err != nil {
 			return false, err
 		}
 		if known.Acted {
@@ -146,11 +147,11 @@ func (h *Host) claim(ctx context.Context, t *Live, k schemas.KeyRecord) (bool, e
 
 // replay adds the outcome of a known key to the log.
 func replay(t *Live, k schemas.KeyRecord) error {
-	var kept outcome
-	if err := json.Unmarshal(k.Outcome, &kept); err != nil {
+	var o outcome
+	if err := json.Unmarshal(k.Outcome, &o); err != nil {
 		return err
 	}
-	for _, it := range kept.items() {
+	for _, it := range o.items() {
 		t.add(it)
 	}
 	return nil
@@ -158,12 +159,12 @@ func replay(t *Live, k schemas.KeyRecord) error {
 
 // mirrorKeyed replays the turn of a key that runs on another replica; it returns false if no
 // replica runs it.
-func (h *Host) mirrorKeyed(ctx context.Context, t *Live, k schemas.KeyRecord) (told bool, err error) {
+func (h *Host) mirrorKeyed(ctx context.Context, t *Live, k schemas.KeyRecord) (ok bool, err error) {
 	if h.Sharing == nil {
 		return false, nil
 	}
-	now, ok, err := h.Sharing.ledger.Find(ctx, t.owner, k.TurnID)
-	if err != nil || !ok || now.Ended { // one that ended well had stored its outcome before
+	turn, ok, err := h.Sharing.ledger.Find(ctx, t.owner, k.TurnID)
+	if err != nil || !ok || turn.Ended { // a turn that ended well stored its outcome before its end
 		return false, err
 	}
 	other, ok, err := h.Find(ctx, t.owner, k.TurnID)
@@ -193,22 +194,22 @@ func (h *Host) mirrorKeyed(ctx context.Context, t *Live, k schemas.KeyRecord) (t
 	return true, nil
 }
 
-// settle stores how the turn of a key ended. A turn that failed before any tool ran leaves
-// nothing: the same request may be sent again.
-func (h *Host) settle(ctx context.Context, t *Live, k schemas.KeyRecord, kept *answer.Collector, failed error) {
+// settle stores the outcome of the turn of a key. For a turn that failed before any tool ran it
+// releases the key instead, so that the same request can be sent again.
+func (h *Host) settle(ctx context.Context, t *Live, k schemas.KeyRecord, seen *answer.Collector, failed error) {
 	const settleFor = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, settleFor)
 	defer cancel()
 	var err error
 	switch {
-	case !k.Acted && (failed != nil || kept.Done == nil):
+	case !k.Acted && (failed != nil || seen.Done == nil):
 		h.Set.forgetKey(t)
 		err = h.Keys.ReleaseKey(ctx, k.Owner, k.Key, k.TurnID)
 	default:
-		if failed == nil && kept.Done == nil {
+		if failed == nil && seen.Done == nil {
 			failed = ErrCut
 		}
-		if k.Outcome, err = json.Marshal(outcomeOf(kept, failed)); err == nil {
+		if k.Outcome, err = json.Marshal(outcomeOf(seen, failed)); err == nil {
 			err = h.Keys.SetKey(ctx, k)
 		}
 	}
@@ -217,7 +218,7 @@ func (h *Host) settle(ctx context.Context, t *Live, k schemas.KeyRecord, kept *a
 	}
 }
 
-// outcomeOf returns what is stored of a turn, and of its failure.
+// outcomeOf returns the outcome to store for a turn, with its failure if it failed.
 func outcomeOf(seen *answer.Collector, failed error) outcome {
 	o := outcome{
 		Start: seen.Start, Thought: seen.Thinking(), Commentary: seen.Commentary, Text: seen.Answer(),

@@ -12,41 +12,42 @@ import (
 	"molar/web/wire"
 )
 
-// A Ledger is where replicas share running turns: their events, who runs them, and requests to
-// them from other replicas.
+// A Ledger is the store through which replicas share running turns: their events, the process that
+// runs each, and requests of other replicas to that process.
 type Ledger interface {
 	// Begin records a turn of this process.
 	Begin(ctx context.Context, t schemas.LiveTurn) error
 	// Find returns a turn of any process; ok is false if the owner has no such turn.
 	Find(ctx context.Context, owner, id string) (t schemas.LiveTurn, ok bool, err error)
-	// Tell writes news of turns of this process. held has the turns that are still its own,
-	// and whether a stop was requested; nothing was written of the others.
-	Tell(ctx context.Context, news []schemas.LiveNews) (held map[string]bool, err error)
-	// Read returns the items of turns after these numbers, and whether there are more to read
-	// at once.
-	Read(ctx context.Context, after map[string]int) (told map[string]schemas.LiveUpdate, more bool, err error)
+	// Tell writes news of turns of this process. stops has an entry for each turn that is still
+	// owned by this process: whether a stop of it was requested. For other turns nothing was
+	// written.
+	Tell(ctx context.Context, news []schemas.LiveNews) (stops map[string]bool, err error)
+	// Read returns the items of turns after these numbers, and whether more can be read
+	// immediately.
+	Read(ctx context.Context, after map[string]int) (updates map[string]schemas.LiveUpdate, more bool, err error)
 	// Stop asks the process that runs the turn to stop it.
 	Stop(ctx context.Context, id string) error
 	// Reap ends turns whose process was silent for too long, and returns their ids.
 	Reap(ctx context.Context) ([]string, error)
-	// Wake notifies the others of news of these turns.
+	// Wake notifies the other processes of news of these turns.
 	Wake(ctx context.Context, ids ...string) error
-	// Listen passes on the notifications of others until it fails or ctx ends. deaf receives
-	// whether notifications fail to arrive.
+	// Listen calls woken with the notifications of other processes until it fails or ctx ends.
+	// It calls deaf with true when notifications do not arrive, and with false when they do.
 	Listen(ctx context.Context, woken func(ids []string), deaf func(bool)) error
 
-	// Ask records a pending approval or question, Settle that it is no longer pending.
+	// Ask records a pending approval or question; Settle removes it.
 	Ask(ctx context.Context, a schemas.LiveAsk) error
 	Settle(ctx context.Context, id string) error
 	// Waiting lists an owner's pending approvals and questions.
 	Waiting(ctx context.Context, owner string) ([]schemas.LiveAsk, error)
-	// Decide stores a decision for the process that asked, and reports whether it is the
-	// first. Outcome is that process's reply, empty until it replies; Reopen makes it pending
-	// again after a rejected decision.
+	// Decide stores a decision for the process that asked, and reports whether it is the first.
+	// Outcome returns that process's reply, empty until it replies. Reopen makes the approval or
+	// question pending again after a rejected decision.
 	Decide(ctx context.Context, id, decision string) (bool, error)
 	Outcome(ctx context.Context, id string) (string, error)
 	Reopen(ctx context.Context, id string) error
-	// Decided lists the decisions of others for this process, to be replied to with Answer.
+	// Decided lists the decisions of other processes for this one, which replies with Answer.
 	Decided(ctx context.Context) ([]schemas.LiveAsk, error)
 	Answer(ctx context.Context, id, outcome string) error
 }
@@ -57,7 +58,7 @@ var ErrLost = &wire.Error{
 	Message: "the process that ran this turn is gone",
 }
 
-// errFollowElsewhere ends the feeds here of turns of other replicas.
+// errFollowElsewhere ends the feeds of turns of other replicas when this process shuts down.
 var errFollowElsewhere = &wire.Error{
 	Status: http.StatusServiceUnavailable, Kind: wire.TypeServer, Code: "shutting_down", RetryAfter: time.Second,
 	Message: "this replica is shutting down; the turn runs on elsewhere, so follow it again",
@@ -66,14 +67,14 @@ var errFollowElsewhere = &wire.Error{
 // rowSize is the approximate maximum of a row, in bytes.
 const rowSize = 64 << 10
 
-// An entry is an item in a row. Plain text is written as a string.
+// An entry is an item in a row. An item with text alone is written as a string instead.
 type entry struct {
 	Event *answer.Event `json:"event,omitempty"`
 	At    time.Duration `json:"at,omitempty"`
 	Err   *wire.Error   `json:"error,omitempty"`
 }
 
-// rowsOf encodes items, the first of which has the number first.
+// rowsOf encodes items; first is the number of the first one.
 func rowsOf(items []Item, first int) ([]schemas.LiveRow, error) {
 	var rows []schemas.LiveRow
 	begin, body := first, []byte(nil)

@@ -10,7 +10,7 @@ import (
 	"molar/schemas"
 )
 
-// The states of a turn, as routes name them.
+// The states of a turn in the answers of routes.
 const (
 	Running  = "running"
 	Over     = "ended"
@@ -32,23 +32,23 @@ func (t *Live) mark(it Item) Item {
 	case answer.KindText, answer.KindThinking:
 		return it
 	case answer.KindStart:
-		t.told.Store(it.Event.Start)
+		t.start.Store(it.Event.Start)
 	}
 	it.At = t.now().Sub(t.began)
 	return it
 }
 
-// SoFar returns what is known of a running turn, as the begin of its trace: who answers where,
-// and the answer of a turn that can be followed. The rest is recorded at its end. For an ended
-// turn it is all that is known here.
+// SoFar returns the beginning of the trace of a running turn: its assistant and conversation, and
+// the answer so far of a turn that can be followed. The rest is recorded at its end. For an ended
+// turn, SoFar returns everything that this process knows about it.
 func (t *Live) SoFar(now time.Time) answer.Trace {
 	trace := answer.Trace{
 		TurnID: t.ID, Status: Running, Assistant: t.assistant, ConversationID: t.conversation,
 		Started: t.began, TookMS: float64(now.Sub(t.began).Microseconds()) / 1000,
-		Tools: []answer.ToolTrace{}, Passes: []answer.PassTrace{}, // not null: clients range over them
+		Tools: []answer.ToolTrace{}, Passes: []answer.PassTrace{}, // not null: clients iterate over them
 	}
-	if told := t.told.Load(); told != nil {
-		trace.Assistant, trace.ConversationID = told.Assistant, told.ConversationID
+	if start := t.start.Load(); start != nil {
+		trace.Assistant, trace.ConversationID = start.Assistant, start.ConversationID
 	}
 	if t.Log != nil {
 		seen, _ := t.SeenUntil(math.MaxInt)

@@ -9,7 +9,7 @@ import (
 	"molar/web/wire"
 )
 
-// maxLog limits what is held of one turn, in bytes as its log counts them.
+// maxLog is the largest size of the entries that a log holds, in bytes as its sizeOf counts them.
 const maxLog = 8 << 20
 
 // ErrEventsLost is the error for events that are no longer held.
@@ -18,18 +18,19 @@ var ErrEventsLost = &wire.Error{
 	Message: "the turn has more events than are held, and these are gone; read its conversation for the answer",
 }
 
-// A Log holds entries, counted from 1, for any number of readers. Beyond 8 MiB it drops the
-// oldest.
+// A Log holds entries, numbered from 1, for any number of readers. Beyond 8 MiB it drops the
+// oldest ones.
 type Log[T any] struct {
 	sizeOf func(T) int
 
 	mu      sync.Mutex
 	entries []T
-	// gone is how many entries were dropped.
+	// gone is the number of dropped entries.
 	gone  int
 	size  int
 	ended bool
-	// more is closed when there is news, nil if no reader waits; watched is called then.
+	// more is closed when there are new entries or the log ends; it is nil if no reader waits.
+	// watched is called at the same time.
 	more    chan struct{}
 	watched func()
 }
@@ -72,7 +73,8 @@ func (l *Log[T]) wake() {
 	}
 }
 
-// watch sets f to be called on news; f must not block or use the log.
+// watch sets the function that is called when there are new entries or the log ends; it must not
+// block or use the log.
 func (l *Log[T]) watch(f func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,8 +90,8 @@ func (l *Log[T]) since(n int) (entries []T, first int, ended bool) {
 	return l.entries[n-l.gone:], n + 1, l.ended
 }
 
-// After waits for entries with numbers above n and returns them; empty when the log or ctx has
-// ended.
+// After blocks until there are entries with numbers above n and returns them. It returns none when
+// the log or ctx has ended.
 func (l *Log[T]) After(ctx context.Context, n int) ([]T, error) {
 	for {
 		l.mu.Lock()
@@ -119,7 +121,7 @@ func (l *Log[T]) After(ctx context.Context, n int) ([]T, error) {
 	}
 }
 
-// State returns how many entries there were, how many of them were dropped, and whether the
+// State returns the number of all entries so far, how many of them were dropped, and whether the
 // log has ended.
 func (l *Log[T]) State() (have, gone int, ended bool) {
 	l.mu.Lock()
@@ -127,7 +129,8 @@ func (l *Log[T]) State() (have, gone int, ended bool) {
 	return l.gone + len(l.entries), l.gone, l.ended
 }
 
-// until returns the entries up to number n, and whether none of them was dropped.
+// until returns the entries up to number n, and whether they are complete. It returns none if any
+// was dropped.
 func (l *Log[T]) until(n int) (entries []T, whole bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,8 +181,8 @@ func (t *Live) SeenUntil(n int) (seen answer.Collector, whole bool) {
 	return seen, whole
 }
 
-// Follow returns the items after number n as a feed that does not slow the turn. If the turn
-// broke, every follower gets that error, also one who has seen more items than are here.
+// Follow returns the items after number n as a feed that does not slow down the turn. If the turn
+// broke, every follower gets that error, even if it has received more items than are here.
 func (t *Live) Follow(ctx context.Context, n int) *Feed {
 	f, ctx := newFeed(ctx)
 	f.Run = func(send func(Item) bool) {

@@ -6,8 +6,8 @@ import (
 	"molar/agent/answer"
 )
 
-// A mailbox buffers events until they are passed on. put never blocks; it drops the event if
-// the buffer is full.
+// A mailbox buffers events between their sender and a reader. put never blocks; it drops the event
+// if the buffer is full.
 type mailbox chan *answer.Event
 
 func (m mailbox) put(ev answer.Event) {
@@ -17,7 +17,7 @@ func (m mailbox) put(ev answer.Event) {
 	}
 }
 
-// empty passes events on in a goroutine, until the returned function is called.
+// empty passes the events to take, in a goroutine, until the returned function is called.
 func (m mailbox) empty(take func(answer.Event)) (stop func()) {
 	stopped := make(chan struct{})
 	var reader sync.WaitGroup

@@ -23,8 +23,8 @@ func (h *Host) Find(ctx context.Context, owner, id string) (*Live, bool, error) 
 	return t, t != nil, nil
 }
 
-// IsGone reports whether the process of an owner's turn has died, as far as can be known: no
-// process runs it, and it is not known to have ended well.
+// IsGone reports whether the process of an owner's turn seems to have died: no process runs the
+// turn, and the ledger has no normal end of it.
 func (h *Host) IsGone(ctx context.Context, owner, id string) (bool, error) {
 	t, here := h.Set.Find(owner, id)
 	if here = here && t.over == nil; here || h.Sharing == nil {
@@ -67,7 +67,8 @@ func (h *Host) mirror(ctx context.Context, owner, id string) (*Live, error) {
 	return t, nil
 }
 
-// stopElsewhere passes on a person's request to stop; other causes concern this process alone.
+// stopElsewhere passes a person's request to stop to the process that runs the turn. It ignores
+// other causes, which concern this process alone.
 func (s *Sharing) stopElsewhere(id string, cause error) {
 	if !errors.Is(cause, ErrStopped) {
 		return
@@ -78,7 +79,7 @@ func (s *Sharing) stopElsewhere(id string, cause error) {
 		s.log.Error("a turn of another replica could not be stopped", "turn_id", id, "error", err)
 		return
 	}
-	_ = s.ledger.Wake(ctx, id) // else its replica reads it with its next beat
+	_ = s.ledger.Wake(ctx, id) // otherwise its replica reads the request with its next beat
 }
 
 // follow starts to read a turn of another process.
@@ -91,12 +92,12 @@ func (s *Sharing) follow(set *Set, t *Live) {
 		set.end(t)
 	}
 	s.mu.Lock()
-	left := s.left
-	if !left {
+	closed := s.closed
+	if !closed {
 		s.theirs[t.ID], s.woken[t.ID] = t, true
 	}
 	s.mu.Unlock()
-	if left {
+	if closed {
 		t.over(errFollowElsewhere)
 		return
 	}
@@ -110,15 +111,14 @@ func (s *Sharing) Leave() {
 	}
 	s.mu.Lock()
 	theirs := s.theirs
-	s.theirs, s.left = nil, true
+	s.theirs, s.closed = nil, true
 	s.mu.Unlock()
 	for _, t := range theirs {
 		t.over(errFollowElsewhere)
 	}
 }
 
-// read reads the news of the mirrored turns: those it was woken for, and all of them
-// periodically.
+// read reads the news of the mirrored turns: of those that were notified, and of all periodically.
 func (s *Sharing) read(ctx context.Context) {
 	net := time.NewTimer(netEvery)
 	defer net.Stop()
@@ -137,7 +137,7 @@ func (s *Sharing) read(ctx context.Context) {
 		err := s.readOnce(round, all)
 		cancel()
 		if err != nil && ctx.Err() == nil && !failed {
-			s.log.Warn("turns of other replicas cannot be read; it is tried again", "error", err)
+			s.log.Warn("turns of other replicas cannot be read; retrying", "error", err)
 		}
 		failed = err != nil
 		if every := netEvery; s.deaf.Load() || failed {
@@ -148,14 +148,14 @@ func (s *Sharing) read(ctx context.Context) {
 	}
 }
 
-// readOnce reads until there is no more.
+// readOnce reads until there is nothing more to read.
 func (s *Sharing) readOnce(ctx context.Context, all bool) error {
 	for {
-		after := s.wanted(all)
+		after := s.toRead(all)
 		if len(after) == 0 {
 			return nil
 		}
-		told, more, err := s.ledger.Read(ctx, after)
+		updates, more, err := s.ledger.Read(ctx, after)
 		if err != nil {
 			s.mu.Lock()
 			for id := range after {
@@ -164,7 +164,7 @@ func (s *Sharing) readOnce(ctx context.Context, all bool) error {
 			s.mu.Unlock()
 			return err
 		}
-		for id, news := range told {
+		for id, news := range updates {
 			s.take(id, after[id], news)
 		}
 		if !more {
@@ -183,8 +183,8 @@ func keysOf(after map[string]int) []string {
 	return ids
 }
 
-// wanted returns the turns to read, with the number of the last item held here.
-func (s *Sharing) wanted(all bool) map[string]int {
+// toRead returns the ids of the turns to read, with the number of the last item of each here.
+func (s *Sharing) toRead(all bool) map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	after := make(map[string]int, len(s.woken))
@@ -197,7 +197,7 @@ func (s *Sharing) wanted(all bool) map[string]int {
 	return after
 }
 
-// take adds the news of a turn.
+// take adds the news of a turn, which follow item n.
 func (s *Sharing) take(id string, n int, news schemas.LiveUpdate) {
 	s.mu.Lock()
 	t := s.theirs[id]

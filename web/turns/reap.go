@@ -6,19 +6,22 @@ import (
 )
 
 const (
-	// reapEvery is how often turns of silent processes are looked for.
+	// reapEvery is the interval at which turns of silent processes are searched for.
 	reapEvery = time.Second
-	// healthyFor is how long this process itself must have heard the ledger, without a gap of
-	// gapFor: after an outage, or after all were suspended, every process seems silent.
+	// healthyFor is how long this process must have reached the ledger without a gap of gapFor
+	// before it ends turns of others: after an outage of the ledger, or when all processes were
+	// suspended, every process seems silent.
 	healthyFor, gapFor = 8 * time.Second, 4 * time.Second
 )
 
-// A pulse measures how long a process has looked without a gap. The zero value has not looked.
+// A pulse measures for how long a process has reached the ledger without a gap. The zero value is
+// that of a process that never did.
 type pulse struct{ since, last time.Time }
 
-// beat records a look and reports whether there were enough.
+// beat records that the ledger is used now, and reports whether it was reached long enough
+// before.
 func (p *pulse) beat(now time.Time) bool {
-	now = now.Round(0) // the other clock stands still while a machine sleeps
+	now = now.Round(0) // the monotonic clock stops while a machine sleeps
 	if gap := now.Sub(p.last); gap > gapFor || gap < 0 {
 		p.since = now
 	}
@@ -26,7 +29,8 @@ func (p *pulse) beat(now time.Time) bool {
 	return now.Sub(p.since) >= healthyFor
 }
 
-// reap ends turns of silent processes. Every replica does that.
+// reap ends turns of silent processes, on every replica. It also applies decisions made on other
+// replicas.
 func (s *Sharing) reap(ctx context.Context) {
 	tick := time.NewTicker(reapEvery)
 	defer tick.Stop()
@@ -45,7 +49,8 @@ func (s *Sharing) reap(ctx context.Context) {
 	}
 }
 
-// reapOnce asks the ledger; it ends turns only if may is set.
+// reapOnce ends turns of silent processes if may is set; else it only checks that the ledger can be
+// reached.
 func (s *Sharing) reapOnce(ctx context.Context, may bool) error {
 	round, cancel := context.WithTimeout(ctx, ledgerFor)
 	defer cancel()
@@ -58,7 +63,7 @@ func (s *Sharing) reapOnce(ctx context.Context, may bool) error {
 		return err
 	}
 	s.log.Warn("turns whose replica is gone were ended", "turns", len(lost))
-	_ = s.ledger.Wake(round, lost...) // else followers read them at netEvery
+	_ = s.ledger.Wake(round, lost...) // otherwise followers read them within netEvery
 	s.wake(lost)
 	return nil
 }

@@ -2,27 +2,27 @@ package turns
 
 import "context"
 
-// reconcile reads what the ledger holds of the turns of this process, after a write of unknown
-// outcome: what is stored is not written again.
+// reconcile reads which items of the turns of this process the ledger holds, after a write of
+// unknown outcome, so that stored items are not written again.
 func (s *Sharing) reconcile(ctx context.Context) error {
-	held, turns := make(map[string]int), make(map[string]*Live)
+	stored, turns := make(map[string]int), make(map[string]*Live)
 	s.mu.Lock()
 	for t, n := range s.mine {
-		held[t.ID], turns[t.ID] = n, t
+		stored[t.ID], turns[t.ID] = n, t
 	}
 	s.mu.Unlock()
-	if len(held) == 0 {
+	if len(stored) == 0 {
 		return nil
 	}
 	ended := make(map[string]bool)
 	for more := true; more; {
-		told, again, err := s.ledger.Read(ctx, held)
+		updates, again, err := s.ledger.Read(ctx, stored)
 		if err != nil {
 			return err
 		}
-		for id, news := range told {
+		for id, news := range updates {
 			for _, r := range news.Rows {
-				held[id] = r.Last
+				stored[id] = r.Last
 			}
 			ended[id] = news.Ended && !news.Lost
 		}
@@ -34,7 +34,7 @@ func (s *Sharing) reconcile(ctx context.Context) error {
 		if _, mine := s.mine[t]; !mine {
 			continue
 		}
-		if s.mine[t] = held[id]; ended[id] {
+		if s.mine[t] = stored[id]; ended[id] {
 			delete(s.mine, t)
 		}
 	}

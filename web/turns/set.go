@@ -31,9 +31,9 @@ var ErrShuttingDown = &wire.Error{
 	Message: "the server is shutting down", RetryAfter: time.Second,
 }
 
-// A Set holds the turns that run in this process, and ended ones that can still be followed. A
-// turn belongs to its client's connection unless it is detached: then it continues here, and
-// the owner of the Set calls Drain before it exits.
+// A Set holds the turns that run in this process, and ended turns that can still be followed. A
+// turn ends with its client's connection unless it is detached; the owner of the Set calls Drain
+// before the process exits, to let detached turns end.
 type Set struct {
 	log *slog.Logger
 	now func() time.Time
@@ -56,16 +56,16 @@ type ownedKey struct{ owner, key string }
 type Live struct {
 	ID    string
 	owner string
-	// assistant and conversation are as in the request, and may be empty; told is the turn's
-	// start event, once received.
+	// assistant and conversation are as in the request, and may be empty. start is the turn's
+	// start event, nil until it was received.
 	assistant, conversation string
-	told                    atomic.Pointer[answer.Start]
+	start                   atomic.Pointer[answer.Start]
 	began                   time.Time
 	now                     func() time.Time
 	cancel                  context.CancelCauseFunc
 	// Log is nil for a turn that only its own client reads.
 	Log *Log[Item]
-	// key and hash are set for a turn with an Idempotency-Key: hash is the body's.
+	// key and hash are set for a turn with an Idempotency-Key; hash is the result of [RequestHash].
 	key  string
 	hash string
 	// done is closed when the turn has ended.
@@ -73,11 +73,11 @@ type Live struct {
 	endedAt time.Time
 	// over ends the mirror of a turn that another process runs.
 	over func(error)
-	// broken is the last item's error, if the turn itself never sent it.
+	// broken is the error of the last item, if the turn itself did not send it.
 	broken atomic.Pointer[error]
 }
 
-// NewSet returns an empty set. A nil logger discards, a nil clock is time.Now.
+// NewSet returns an empty set. A nil log discards; a nil now means time.Now.
 func NewSet(log *slog.Logger, now func() time.Time) *Set {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -221,10 +221,10 @@ func (ts *Set) Drain(ctx context.Context) {
 	<-ended
 }
 
-// Closing is closed when Drain begins.
+// Closing returns a channel that is closed when Drain begins.
 func (ts *Set) Closing() <-chan struct{} { return ts.closing }
 
-// Go runs f as one of the turns: Drain waits for it. It fails once Drain was called.
+// Go runs f in a goroutine that Drain waits for. It fails once Drain was called.
 func (ts *Set) Go(f func()) error {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -238,13 +238,13 @@ func (ts *Set) Go(f func()) error {
 // add appends an item to the turn's log.
 func (t *Live) add(it Item) {
 	if it.Event.Kind == answer.KindStart {
-		t.told.Store(it.Event.Start)
+		t.start.Store(it.Event.Start)
 	}
 	t.Log.Add(it)
 }
 
 // Start returns the turn's start event; nil until it was received.
-func (t *Live) Start() *answer.Start { return t.told.Load() }
+func (t *Live) Start() *answer.Start { return t.start.Load() }
 
 // Abandon ends a turn whose client is gone.
 func (t *Live) Abandon() { t.cancel(nil) }
@@ -252,11 +252,11 @@ func (t *Live) Abandon() { t.cancel(nil) }
 // Stop ends the turn at a person's request.
 func (t *Live) Stop() { t.cancel(ErrStopped) }
 
-// Ended is closed when the turn has ended.
+// Ended returns a channel that is closed when the turn has ended.
 func (t *Live) Ended() <-chan struct{} { return t.done }
 
-// IsBroken reports whether the items held here stop, with an error that has the reason, before
-// the turn ended. The replica that ran it may have sent more.
+// IsBroken reports whether the items here stop before the end of the turn, with an error as the
+// last item. The replica that ran the turn may have sent more.
 func (t *Live) IsBroken() bool { return t.broken.Load() != nil }
 
 // IsOver reports whether the turn has ended.

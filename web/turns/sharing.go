@@ -12,40 +12,41 @@ import (
 
 // Times of a [Sharing].
 const (
-	// tellEvery is how long news waits for more, so that many tokens of many turns are one
-	// transaction and one notification.
+	// tellEvery is the least time between two writes of news, so that many tokens of many turns
+	// are written in one transaction with one notification.
 	tellEvery = 50 * time.Millisecond
 	// beatEvery is how often a process renews the leases of its turns.
 	beatEvery = 2 * time.Second
-	// netEvery is how often followers read without a notification, deafEvery while no
-	// notifications arrive.
+	// netEvery is how often followers read without a notification, as a safety net; deafEvery is
+	// how often while no notifications arrive.
 	netEvery, deafEvery = 5 * time.Second, 500 * time.Millisecond
-	// ledgerFor bounds one exchange with the ledger.
+	// ledgerFor is the time limit of one exchange with the ledger.
 	ledgerFor = 5 * time.Second
 )
 
-// A Sharing shows the turns of this process to other replicas, and theirs to the followers
-// here. Its owner calls Run.
+// A Sharing writes the turns of this process to the ledger for other replicas, and mirrors turns of
+// other replicas for followers here. Its owner calls Run.
 type Sharing struct {
 	ledger Ledger
 	log    *slog.Logger
 
 	mu sync.Mutex
-	// mine are turns of this process, with how many of their items the ledger holds; theirs
-	// are turns of other processes that are followed here.
+	// mine are the turns of this process, with the number of their items that the ledger holds;
+	// theirs are the mirrors of turns of other processes, by id.
 	mine   map[*Live]int
 	theirs map[string]*Live
-	// woken are turns that may have news.
+	// woken are the ids of mirrored turns that may have news.
 	woken map[string]bool
-	// left is set when turns of other processes can no longer be followed here.
-	left bool
+	// closed is set when turns of other processes can no longer be followed here.
+	closed bool
 
-	// news, words and calls wake the loops.
+	// news wakes the loop that writes, words the one that reads, and calls the one that applies
+	// decisions. deaf is set while no notifications arrive.
 	news, words, calls chan struct{}
 	deaf               atomic.Bool
 	// asking counts the pending approvals and questions of this process.
 	asking atomic.Int32
-	// waits holds them.
+	// waits has the pending approvals and questions.
 	waits *Waits
 }
 
@@ -57,11 +58,12 @@ func NewSharing(ledger Ledger, log *slog.Logger) *Sharing {
 	}
 }
 
-// Takes has decisions made on other replicas applied to the waits of w. Call it before Run.
+// Takes sets the approvals and questions that decisions made on other replicas are applied to. It
+// must be called before Run.
 func (s *Sharing) Takes(w *Waits) { s.waits = w }
 
-// Run shares until ctx ends; by then the turns of this process must have ended. It writes
-// their last news.
+// Run shares turns until ctx ends, and then writes the last news of the turns of this process,
+// which must have ended by then.
 func (s *Sharing) Run(ctx context.Context) {
 	var loops sync.WaitGroup
 	defer loops.Wait()
@@ -79,8 +81,8 @@ func nudge(loop chan struct{}) {
 	}
 }
 
-// begin shows a turn of this process to the others; its items follow without further calls. A
-// nil sharing shows nothing.
+// begin records a turn of this process in the ledger; from then on its items are written. A nil
+// sharing does nothing.
 func (s *Sharing) begin(ctx context.Context, t *Live) error {
 	if s == nil {
 		return nil
@@ -128,11 +130,11 @@ func (s *Sharing) tell(ctx context.Context) {
 		if err != nil {
 			nudge(s.news)
 			if !failed {
-				s.log.Warn("turns cannot be shown to other replicas; it is tried again", "error", err)
+				s.log.Warn("turns cannot be shared with other replicas; retrying", "error", err)
 			}
 		}
 		failed = err != nil
-		pause(ctx, max(tellEvery-time.Since(began), tellEvery/4)) // the time that the write took has joined news too
+		pause(ctx, max(tellEvery-time.Since(began), tellEvery/4)) // news was collected during the write too
 	}
 }
 
@@ -145,19 +147,19 @@ func pause(ctx context.Context, long time.Duration) {
 	}
 }
 
-// tellOnce writes the news; with all set, also for turns that have none.
+// tellOnce writes the news, and renews the leases; with all set, also of turns without news.
 func (s *Sharing) tellOnce(ctx context.Context, all bool) error {
 	news, of, reached := s.gather(all)
 	if len(news) == 0 {
 		return nil
 	}
-	held, err := s.ledger.Tell(ctx, news)
+	stops, err := s.ledger.Tell(ctx, news)
 	if err != nil {
 		return err
 	}
 	var written []string
 	for i, n := range news {
-		stop, ours := held[n.TurnID]
+		stop, ours := stops[n.TurnID]
 		switch {
 		case !ours:
 			s.log.Warn("a turn was ended by another replica, as this one was silent for too long", "turn_id", n.TurnID)
@@ -180,7 +182,7 @@ func (s *Sharing) tellOnce(ctx context.Context, all bool) error {
 		return nil
 	}
 	if err := s.ledger.Wake(ctx, written...); err != nil {
-		s.log.Debug("other replicas could not be woken; they read by themselves", "error", err)
+		s.log.Debug("other replicas could not be notified; they read the news at their next poll", "error", err)
 	}
 	return nil
 }
@@ -195,8 +197,8 @@ func (s *Sharing) gather(all bool) (news []schemas.LiveNews, of []*Live, reached
 			continue
 		}
 		rows, err := rowsOf(items, first)
-		if err != nil { // an event that JSON cannot hold: followers see the gap
-			s.log.Error("an event of a turn cannot be shown to other replicas", "turn_id", t.ID, "error", err)
+		if err != nil { // an event cannot be encoded as JSON: followers notice the gap
+			s.log.Error("an event of a turn cannot be shared with other replicas", "turn_id", t.ID, "error", err)
 		}
 		one := schemas.LiveNews{TurnID: t.ID, Rows: rows, Ended: ended}
 		if start := t.Start(); start != nil {
@@ -207,12 +209,12 @@ func (s *Sharing) gather(all bool) (news []schemas.LiveNews, of []*Live, reached
 	return news, of, reached
 }
 
-// listen receives the notifications of others, and logs when they fail to arrive.
+// listen receives the notifications of other replicas, and logs when they do not arrive.
 func (s *Sharing) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := s.ledger.Listen(ctx, s.wake, func(deaf bool) {
 			if s.deaf.Swap(deaf) != deaf {
-				s.heard(deaf)
+				s.logDeaf(deaf)
 			}
 		})
 		if ctx.Err() != nil {
@@ -226,7 +228,8 @@ func (s *Sharing) listen(ctx context.Context) {
 	}
 }
 
-func (s *Sharing) heard(deaf bool) {
+// logDeaf logs whether notifications arrive, and wakes the loop that reads.
+func (s *Sharing) logDeaf(deaf bool) {
 	if deaf {
 		s.log.Warn("no notification of PostgreSQL comes through, as behind a pooler of transactions; turns of other replicas are polled")
 	} else {
@@ -235,8 +238,7 @@ func (s *Sharing) heard(deaf bool) {
 	nudge(s.words)
 }
 
-// wake marks what may have news: turns followed here, or decisions about calls of this
-// process.
+// wake marks the mirrored turns among ids as having news, and wakes the loops.
 func (s *Sharing) wake(ids []string) {
 	s.mu.Lock()
 	for _, id := range ids {

@@ -15,9 +15,8 @@ import (
 	"molar/web/wire"
 )
 
-// Waits are the pending approvals and questions of turns. Each is held by the process that
-// runs its turn, so the key of the tokens is the process's own: after a restart nothing is
-// pending.
+// Waits are the pending approvals and questions of the turns of this process. The key of the
+// tokens is random and ends with the process, since after a restart nothing is pending.
 type Waits struct {
 	key [32]byte
 	now func() time.Time
@@ -36,18 +35,20 @@ func NewWaits(now func() time.Time) *Waits {
 // A wait is a pending approval or question.
 type wait struct {
 	id, turnID, owner string
-	// shown is what its owner sees: an [answer.Approval] or an [answer.Asked].
-	shown any
+	// content is sent to its owner: an [answer.Approval] or an [answer.Asked].
+	content any
 	// read checks a person's decision, and returns the func that applies it.
 	read func(reply []byte) (apply func(), err error)
-	// allow lets a call run, together with another of the same subject.
+	// allow approves a pending call when a permission for the same subject was given for
+	// another call. It is nil for a question.
 	allow func()
 }
 
-// A waitKind distinguishes the two by their ids.
+// A waitKind distinguishes approvals from questions, by their ids.
 type waitKind struct {
 	prefix, noun string
-	// gone and late are the error texts of one that is no longer pending.
+	// gone and late are error texts: for an id that is not pending, and for a decision that is not
+	// the first. code is the error code of the latter.
 	gone, code, late string
 }
 
@@ -75,9 +76,9 @@ func (k *waitKind) errLate() error {
 	return &wire.Error{Status: http.StatusConflict, Kind: wire.TypeInvalid, Code: k.code, NoRetry: true, Message: k.late}
 }
 
-// await publishes a wait, to other replicas too unless sharing is nil, and waits for a value
-// from reply. Without one it fails when ctx ends.
-func await[T any](ctx context.Context, w *Waits, p *wait, reply <-chan T, sharing *Sharing, tell func()) (T, error) {
+// await publishes a wait, to other replicas too unless sharing is nil, and blocks until it receives
+// a value from reply. It fails if ctx ends first. send sends the event for the client.
+func await[T any](ctx context.Context, w *Waits, p *wait, reply <-chan T, sharing *Sharing, send func()) (T, error) {
 	w.mu.Lock()
 	w.open[p.id] = p
 	w.mu.Unlock()
@@ -89,7 +90,7 @@ func await[T any](ctx context.Context, w *Waits, p *wait, reply <-chan T, sharin
 	if sharing != nil {
 		defer sharing.ask(ctx, p)()
 	}
-	tell()
+	send()
 	select {
 	case s := <-reply:
 		return s, nil
@@ -103,23 +104,24 @@ func await[T any](ctx context.Context, w *Waits, p *wait, reply <-chan T, sharin
 func waiting[T any](w *Waits, owner string) []T {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	found := []T{}
+	all := []T{}
 	for _, p := range w.open {
-		if shown, ok := p.shown.(T); ok && p.owner == owner {
-			found = append(found, shown)
+		if v, ok := p.content.(T); ok && p.owner == owner {
+			all = append(all, v)
 		}
 	}
-	return found
+	return all
 }
 
-// has reports whether one is pending here under the id.
+// has reports whether an approval or question with the id is pending in this process.
 func (w *Waits) has(id string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.open[id] != nil
 }
 
-// take applies a person's decision, as JSON, to the wait it is for. Only the first counts.
+// take applies a person's decision, as JSON, to the wait with the id. Only the first decision
+// counts.
 func (w *Waits) take(kind *waitKind, owner, id string, reply []byte) error {
 	w.mu.Lock()
 	p := w.open[id]
@@ -141,11 +143,11 @@ func (w *Waits) take(kind *waitKind, owner, id string, reply []byte) error {
 	return nil
 }
 
-// allowAlike allows the turn's other pending calls that the permission just given covers. w.mu
-// is held.
+// allowAlike approves the turn's other pending calls that the permission just given covers. The
+// caller holds w.mu.
 func (w *Waits) allowAlike(as *wait, subject string) {
 	for id, p := range w.open {
-		if a, ok := p.shown.(answer.Approval); ok && p.owner == as.owner && p.turnID == as.turnID && a.Subject == subject {
+		if a, ok := p.content.(answer.Approval); ok && p.owner == as.owner && p.turnID == as.turnID && a.Subject == subject {
 			delete(w.open, id)
 			p.allow()
 		}
