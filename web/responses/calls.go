@@ -7,12 +7,12 @@ import (
 	"molar/schemas"
 )
 
-// stepTools is the step of a turn in which the model's calls run. Searches by the assistant
-// itself are not among them: their results are sources.
+// stepTools is the step of a turn in which the model's calls run. The assistant's own searches run
+// in another step: their results are sources.
 const stepTools = "6.3"
 
-// listTools adds the tools of each server that the request names and the chain has not listed
-// yet.
+// listTools adds an item with the tools of each server that the request names and that the chain
+// of responses has not listed yet.
 func (r *renderer) listTools(tools []schemas.ToolInfo) {
 	for len(tools) > 0 {
 		server := tools[0].Server
@@ -31,15 +31,15 @@ func (r *renderer) listServer(server string, tools []schemas.ToolInfo) {
 	r.Listed = append(r.Listed, server)
 	it := mcpListTools{Type: "mcp_list_tools", ID: r.id("mcpl"), ServerLabel: server, Tools: []mcpTool{}}
 	i := r.add(it)
-	r.tell(Event{Type: "response.mcp_list_tools.in_progress", ItemID: it.ID, OutputIndex: &i})
+	r.emit(Event{Type: "response.mcp_list_tools.in_progress", ItemID: it.ID, OutputIndex: &i})
 	for _, t := range tools {
 		it.Tools = append(it.Tools, mcpTool{Name: t.ToolName, Description: t.Description, InputSchema: t.InputSchema})
 	}
-	r.tell(Event{Type: "response.mcp_list_tools.completed", ItemID: it.ID, OutputIndex: &i})
+	r.emit(Event{Type: "response.mcp_list_tools.completed", ItemID: it.ID, OutputIndex: &i})
 	r.end(i, it)
 }
 
-// call records a call. A call that needs approval gets its item only when it is answered.
+// call records a call. A call that needs approval gets its item only when its result comes.
 func (r *renderer) call(ev answer.Event) {
 	if ev.Step != stepTools || ev.Server == "" {
 		return // the assistant's own search, or an unknown tool
@@ -58,13 +58,13 @@ func (r *renderer) openCall(c *serverCall) {
 		it.ApprovalRequestID = &c.request
 	}
 	c.open, c.index = it, r.add(*it)
-	r.tell(Event{Type: "response.mcp_call.in_progress", ItemID: it.ID, OutputIndex: &c.index})
+	r.emit(Event{Type: "response.mcp_call.in_progress", ItemID: it.ID, OutputIndex: &c.index})
 	it.Arguments = c.arguments
-	r.tell(Event{Type: "response.mcp_call_arguments.delta", ItemID: it.ID, OutputIndex: &c.index, Delta: &it.Arguments})
-	r.tell(Event{Type: "response.mcp_call_arguments.done", ItemID: it.ID, OutputIndex: &c.index, Arguments: &it.Arguments})
+	r.emit(Event{Type: "response.mcp_call_arguments.delta", ItemID: it.ID, OutputIndex: &c.index, Delta: &it.Arguments})
+	r.emit(Event{Type: "response.mcp_call_arguments.done", ItemID: it.ID, OutputIndex: &c.index, Arguments: &it.Arguments})
 }
 
-// result ends a call.
+// result ends a call with its result.
 func (r *renderer) result(ev answer.Event) {
 	c := r.calls[ev.Call.ID]
 	if c == nil {
@@ -79,10 +79,10 @@ func (r *renderer) result(ev answer.Event) {
 	if ev.Result.IsError {
 		it.Status = statusFailed
 		it.Error = &mcpError{Type: "mcp_tool_execution_error", Content: []TextPart{{"text", text}}}
-		r.tell(Event{Type: "response.mcp_call.failed", ItemID: it.ID, OutputIndex: &c.index})
+		r.emit(Event{Type: "response.mcp_call.failed", ItemID: it.ID, OutputIndex: &c.index})
 	} else {
 		it.Status, it.Output = statusCompleted, &text
-		r.tell(Event{Type: "response.mcp_call.completed", ItemID: it.ID, OutputIndex: &c.index})
+		r.emit(Event{Type: "response.mcp_call.completed", ItemID: it.ID, OutputIndex: &c.index})
 	}
 	r.end(c.index, *it)
 }
@@ -95,7 +95,7 @@ func (r *renderer) approval(a *answer.Approval) {
 		it.Name = c.tool
 		c.request = it.ID
 	}
-	r.Waits = a
+	r.Approval = a
 	r.closeCalls() // their results are in the response that continues
 	r.end(r.add(it), it)
 	r.close(statusCompleted)
@@ -111,7 +111,7 @@ func (r *renderer) question(a *answer.Asked) {
 	r.close(statusCompleted)
 }
 
-// closeCalls ends the items of running calls.
+// closeCalls ends the items of running calls as incomplete.
 func (r *renderer) closeCalls() {
 	for _, c := range r.calls {
 		if c.open != nil {

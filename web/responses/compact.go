@@ -11,15 +11,15 @@ import (
 	"molar/web/wire"
 )
 
-// A CompactRequest is the body of POST /v1/responses/compact: what to compact, as input, as
-// everything up to a response, or both. Instructions are not carried over.
+// A CompactRequest is the body of POST /v1/responses/compact: the items to compact, given as
+// input, as the chain that ends with a response, or both. Instructions are not included.
 type CompactRequest struct {
 	Model              string          `json:"model"`
 	Input              json.RawMessage `json:"input"`
 	PreviousResponseID *string         `json:"previous_response_id"`
 }
 
-// A Compaction is a conversation in an item that only this host can read.
+// A Compaction is the answer: a conversation in one item that only this host can read.
 type Compaction struct {
 	ID        string           `json:"id"`
 	Object    string           `json:"object"`
@@ -34,8 +34,8 @@ type compactionItem struct {
 	EncryptedContent string `json:"encrypted_content"`
 }
 
-// Compact answers POST /v1/responses/compact. It calls no model: people's messages stay, and
-// the beginnings of older answers.
+// Compact answers POST /v1/responses/compact. It calls no model: it keeps people's messages, the
+// newest answer and the beginnings of older answers, each up to a limit.
 func (s *Surface) Compact(c *gin.Context) {
 	var q CompactRequest
 	err := wire.ReadBody(c.Request, &q)
@@ -71,7 +71,7 @@ func (s *Surface) compact(ctx context.Context, owner string, q *Request) (compac
 	}
 	all := s.newTalk(ctx, owner)
 	if previous != nil {
-		if err := s.remember(ctx, owner, q.held, previous, all); err != nil {
+		if err := s.remember(ctx, owner, q.chain, previous, all); err != nil {
 			return item, err
 		}
 		all.System = previous.System
@@ -92,7 +92,7 @@ func (s *Surface) compact(ctx context.Context, owner string, q *Request) (compac
 	return item, err
 }
 
-// newTalk returns an empty talk of an owner.
+// newTalk returns an empty talk that can read compactions of the owner.
 func (s *Surface) newTalk(ctx context.Context, owner string) *talk {
 	return newTalk(func(text string, v any) error {
 		sealer, err := s.sealer(ctx)
@@ -115,13 +115,13 @@ func (s *Surface) sealer(ctx context.Context) (*Sealer, error) {
 		s.seal, err = NewSealer(secret)
 	}
 	if err != nil {
-		s.Turns.Logger.Error("the secret that seals compactions", "error", err)
+		s.Turns.Logger.Error("read the secret that seals compactions", "error", err)
 		return nil, wire.ErrStore
 	}
 	return s.seal, nil
 }
 
-// processSecret returns a secret that ends with the process.
+// processSecret returns a random secret that ends with the process.
 func processSecret() func(context.Context) ([]byte, error) {
 	key := make([]byte, KeySize)
 	_, _ = rand.Read(key) // never fails

@@ -7,22 +7,22 @@ import (
 	"molar/web/wire"
 )
 
-// How many bytes a compaction keeps of a person's messages, of the newest answer, and of each
-// older one.
+// The most bytes that a compaction keeps of each message of a person, of the newest answer, and of
+// each older answer.
 const (
-	keptSaid   = 4 << 10
-	keptNewest = 16 << 10
-	keptAnswer = 500
+	maxQuestion = 4 << 10
+	maxNewest   = 16 << 10
+	maxOlder    = 500
 )
 
-// An InputCompaction is the content of a compaction: the messages, without calls and their
-// results.
+// An InputCompaction is the content of a compaction: the messages without calls and their results.
 type InputCompaction struct {
-	System   []string `json:"system,omitempty"`
-	Messages []words  `json:"messages"`
+	System   []string         `json:"system,omitempty"`
+	Messages []compactMessage `json:"messages"`
 }
 
-type words struct {
+// A compactMessage is a message of a compaction.
+type compactMessage struct {
 	Role schemas.Role `json:"role"`
 	Text string       `json:"text"`
 	// Files are the names of the attached files.
@@ -39,7 +39,7 @@ func (t *talk) Compacted() InputCompaction {
 		if text == "" {
 			continue
 		}
-		w := words{Role: m.Role, Text: text}
+		w := compactMessage{Role: m.Role, Text: text}
 		for _, p := range m.Parts {
 			if p.IsFile() {
 				w.Files = append(w.Files, p.Name)
@@ -52,12 +52,12 @@ func (t *talk) Compacted() InputCompaction {
 		w := &c.Messages[i]
 		switch {
 		case w.Role == schemas.RoleUser:
-			w.Text = wire.Clip(w.Text, keptSaid)
+			w.Text = wire.Clip(w.Text, maxQuestion)
 		case newest:
-			w.Text, newest = wire.Clip(w.Text, keptNewest), false
+			w.Text, newest = wire.Clip(w.Text, maxNewest), false
 		default:
 			first, _, _ := strings.Cut(w.Text, "\n\n")
-			w.Text = wire.Clip(first, keptAnswer)
+			w.Text = wire.Clip(first, maxOlder)
 		}
 	}
 	return c

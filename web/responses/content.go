@@ -21,7 +21,7 @@ type wirePart struct {
 	Audio wire.Audio `json:"input_audio"`
 }
 
-// readContent reads a message's content: a text, or a list of parts.
+// readContent reads a message's content, a text or a list of parts. files are the text files in it.
 func readContent(it Item, at string) (parts []schemas.Part, files []agent.Attachment, err error) {
 	if !wire.IsSet(it.Content) {
 		return nil, nil, nil
@@ -79,7 +79,8 @@ func readContent(it Item, at string) (parts []schemas.Part, files []agent.Attach
 	return wire.Attach(parts, at)
 }
 
-// readResult reads a result: a text, or a list of parts.
+// readResult reads the output of a call, a text or a list of parts, as text and media. The text
+// includes that of text files.
 func readResult(raw json.RawMessage, at string) (string, []schemas.Part, error) {
 	parts, files, err := readContent(Item{Role: "user", Content: raw}, at)
 	if err != nil {

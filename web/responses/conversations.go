@@ -16,8 +16,8 @@ import (
 	"molar/web/wire"
 )
 
-// A ConversationHead is a conversation as OpenAI's clients see it. Only turns add messages to
-// it.
+// A ConversationHead is a conversation in OpenAI's form, without its messages, which only turns
+// add.
 type ConversationHead struct {
 	ID        string            `json:"id"`
 	Object    string            `json:"object"`
@@ -25,7 +25,8 @@ type ConversationHead struct {
 	Metadata  map[string]string `json:"metadata"`
 }
 
-// A ConversationRequest makes a conversation, or changes its metadata.
+// A ConversationRequest is the body of a request that creates a conversation or changes its
+// metadata.
 type ConversationRequest struct {
 	Metadata map[string]string `json:"metadata"`
 	Items    json.RawMessage   `json:"items"`
@@ -83,11 +84,11 @@ func (s *Surface) keepConversation(c *gin.Context, o ConversationHead) {
 // Conversation returns the head of an owner's conversation; nil if there is none.
 func (s *Surface) Conversation(ctx context.Context, owner, id string) (*ConversationHead, error) {
 	o := &ConversationHead{ID: id, Object: "conversation", Metadata: map[string]string{}}
-	stored, kept, err := s.Store.GetResponse(ctx, owner, id)
+	stored, ok, err := s.Store.GetResponse(ctx, owner, id)
 	if err != nil {
 		return nil, s.storeFailed(id, err)
 	}
-	if kept {
+	if ok {
 		return o, json.Unmarshal(stored.Body, o)
 	}
 	messages, _, known, err := s.Conversations.Messages(ctx, owner, id)
@@ -103,7 +104,7 @@ func (s *Surface) Conversation(ctx context.Context, owner, id string) (*Conversa
 	return o, nil
 }
 
-// Forget drops the responses of a conversation that can still be followed.
+// Forget drops the ended responses of a conversation, which could otherwise still be followed.
 func (s *Surface) Forget(owner, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,8 +115,8 @@ func (s *Surface) Forget(owner, id string) {
 	}
 }
 
-// DeleteConversation deletes the head of a conversation, and reports whether there was one: a
-// conversation without a turn exists here alone.
+// DeleteConversation deletes the head of a conversation, and reports whether there was one. A
+// conversation without a turn has only a head.
 func (s *Surface) DeleteConversation(ctx context.Context, owner, id string) (known bool, err error) {
 	s.Forget(owner, id)
 	if known, err = s.Store.DeleteResponse(ctx, owner, id); err != nil {
@@ -159,15 +160,14 @@ func (s *Surface) ConversationItem(c *gin.Context) {
 	wire.WriteBody(c.Writer, http.StatusOK, item)
 }
 
-// AddItems answers POST /v1/conversations/{id}/items with an error that says what to do
-// instead.
+// AddItems answers POST /v1/conversations/{id}/items with an error that names the alternative.
 func (s *Surface) AddItems(c *gin.Context) {
 	writeError(c.Writer, wire.Unsupported("items", "a conversation here holds what its turns said: send items as the input of a response"))
 }
 
-// items returns those of the newest branch, the oldest first: from the stored responses, else
-// made of the stored messages.
-func (s *Surface) items(ctx context.Context, owner, id string) (*kept, error) {
+// items returns the items of the newest branch of a conversation, oldest first: those of stored
+// responses, and for other turns items made from the stored messages.
+func (s *Surface) items(ctx context.Context, owner, id string) (*conversationItems, error) {
 	known, err := s.Conversation(ctx, owner, id)
 	if err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func (s *Surface) items(ctx context.Context, owner, id string) (*kept, error) {
 			return nil, s.storeFailed(id, err)
 		}
 	}
-	k := &kept{Data: func(f schemas.File) ([]byte, error) {
+	k := &conversationItems{Data: func(f schemas.File) ([]byte, error) {
 		_, data, err := s.Files.File(ctx, owner, id, f.Seq, f.N)
 		if err != nil {
 			return nil, s.storeFailed(id, err)
@@ -206,8 +206,8 @@ func (s *Surface) items(ctx context.Context, owner, id string) (*kept, error) {
 	return k, nil
 }
 
-// addItems adds the items of one turn.
-func (s *Surface) addItems(ctx context.Context, owner string, k *kept, messages []schemas.StoredMessage, files []schemas.File) error {
+// addItems adds the items of one turn, which has these messages.
+func (s *Surface) addItems(ctx context.Context, owner string, k *conversationItems, messages []schemas.StoredMessage, files []schemas.File) error {
 	turn := messages[0].TurnID
 	r, err := s.record(ctx, owner, idPrefix+turn)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"molar/web/turns"
 )
 
-// outlives reports whether the response continues without its client, which may then return to
-// any replica.
+// outlives reports whether the response continues without its client. The client may then return
+// to any replica.
 func (q *Request) outlives() bool { return q.Background || q.Molar.Detach || q.key != "" }
 
 // seek returns a response that is being rendered, here or on another replica; nil if there is
@@ -23,13 +23,13 @@ func (s *Surface) seek(ctx context.Context, owner, id string) (*live, error) {
 	}
 	r, err := s.record(ctx, owner, id)
 	if err != nil || r == nil || r.Status != statusInProgress || r.From > 0 {
-		return nil, err // one that continues after an approval is rendered where that was given
+		return nil, err // a response that continues after an approval is rendered on the replica that received the approval
 	}
 	return s.renderMirrored(ctx, owner, id, r)
 }
 
-// current returns the record of a response for its readers. A background response whose
-// process has died becomes failed, and is stored so.
+// current returns the record of a response. A background response whose process has died becomes
+// failed, and is stored as failed.
 func (s *Surface) current(ctx context.Context, owner, id string) (*record, error) {
 	r, err := s.record(ctx, owner, id)
 	if err != nil || r == nil || r.Status != statusInProgress || s.find(owner, id) != nil {
@@ -43,25 +43,25 @@ func (s *Surface) current(ctx context.Context, owner, id string) (*record, error
 	if err := json.Unmarshal(r.Response, &response); err != nil {
 		return nil, err
 	}
-	told := newRenderer(renderConfig{
-		Response: response, Unique: strings.TrimPrefix(id, idPrefix), Turn: r.Turn, Listed: r.Listed, Tell: func(told) {}, Now: s.Turns.Now,
+	render := newRenderer(renderConfig{
+		Response: response, Unique: strings.TrimPrefix(id, idPrefix), Turn: r.Turn, Listed: r.Listed, Emit: func(encodedEvent) {}, Now: s.Turns.Now,
 	}, nil)
-	conversation := s.renderRemains(ctx, owner, r, told)
+	conversation := s.renderRemains(ctx, owner, r, render)
 	if r.Conversation == "" {
 		r.Conversation = conversation
 	}
-	told.Response.Molar.ConversationID = r.Conversation
-	r.Status = told.Response.Status
-	if r.Response, err = json.Marshal(told.Response); err != nil {
+	render.Response.Molar.ConversationID = r.Conversation
+	r.Status = render.Response.Status
+	if r.Response, err = json.Marshal(render.Response); err != nil {
 		return nil, err
 	}
 	s.keep(ctx, owner, id, time.Unix(response.CreatedAt, 0), r)
 	return r, nil
 }
 
-// renderRemains renders what is known of a turn whose process has died, and returns its
-// conversation: the items in the ledger, while they are held, else the stored turn.
-func (s *Surface) renderRemains(ctx context.Context, owner string, r *record, told *renderer) (conversation string) {
+// renderRemains renders a turn whose process has died: from its items in the ledger while they are
+// there, else from the stored turn. It returns the conversation of the turn.
+func (s *Surface) renderRemains(ctx context.Context, owner string, r *record, render *renderer) (conversation string) {
 	stored, kept := answer.Trace{}, agent.Kept("")
 	trace, known, err := s.Traces.Trace(ctx, owner, r.Turn)
 	if err == nil && known {
@@ -69,7 +69,7 @@ func (s *Surface) renderRemains(ctx context.Context, owner string, r *record, to
 	}
 	switch {
 	case err != nil:
-		s.Turns.Logger.Error("read what is stored of a turn", "turn_id", r.Turn, "error", err)
+		s.Turns.Logger.Error("read a stored turn", "turn_id", r.Turn, "error", err)
 	case !known:
 		kept = agent.KeptNothing
 	case stored.Answer == "":
@@ -89,16 +89,16 @@ func (s *Surface) renderRemains(ctx context.Context, owner string, r *record, to
 		if it.Err != nil {
 			break
 		}
-		if told.Take(it) {
+		if render.Take(it) {
 			return stored.ConversationID
 		}
 	}
-	told.Take(turns.Item{Err: turns.WithKept(turns.ErrLost, kept)})
+	render.Take(turns.Item{Err: turns.WithKept(turns.ErrLost, kept)})
 	return stored.ConversationID
 }
 
-// renderMirrored renders a response from the items of its turn, as the replica that runs it
-// does: the same items make the same events.
+// renderMirrored renders a response from the items of its turn, which another replica runs: the
+// same items result in the same events there and here.
 func (s *Surface) renderMirrored(ctx context.Context, owner, id string, r *record) (*live, error) {
 	t, ok, err := s.Turns.Find(ctx, owner, r.Turn)
 	if err != nil || !ok {

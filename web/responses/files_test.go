@@ -10,8 +10,8 @@ import (
 // withFile is a message of a person with a text file beside it.
 const withFile = `{"role":"user","content":[{"type":"input_text","text":"Read it."},{"type":"input_file","filename":"letter.txt","file_data":"data:text/plain;base64,eA=="}]}`
 
-// files are the names of the files beside the messages of a turn, the newest last; "@" stands before those
-// of the question.
+// files are the names of the files beside the messages of a turn, the newest last; "@" stands
+// before those of the question.
 func (h *host) files(i int) string {
 	var all []string
 	for _, m := range h.turn(i).Messages {

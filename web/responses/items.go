@@ -33,7 +33,7 @@ type Item struct {
 	Action           string      `json:"action"`
 	EncryptedContent string      `json:"encrypted_content"`
 
-	// Raw is the item as received.
+	// Raw is the JSON of the item as it was received.
 	Raw json.RawMessage `json:"-"`
 }
 
@@ -75,8 +75,8 @@ func newMessage(role schemas.Role, content json.RawMessage) Item {
 	return it
 }
 
-// decisions returns a person's decisions and answers in the newest items. The paused turn
-// knows the items before them.
+// decisions returns the decisions and answers of a person at the end of the items. The items before
+// them are not needed, since the paused turn has them.
 func decisions(items []Item) ([]Item, error) {
 	last := len(items)
 	for last > 0 && (items[last-1].Type == "mcp_approval_response" || items[last-1].Type == answerType) {
@@ -96,7 +96,7 @@ func decisions(items []Item) ([]Item, error) {
 	return items[last:], nil
 }
 
-// identified gives each item an id, as item lists show it.
+// identified returns the items as JSON, each with an id, as they are listed.
 func identified(items []Item, unique string) []json.RawMessage {
 	list := make([]json.RawMessage, len(items))
 	for i, it := range items {

@@ -12,7 +12,8 @@ import (
 	"molar/web/wire"
 )
 
-// How long, and how many, ended responses can be followed, and how long storing one may take.
+// Limits of the ended responses that can be followed: their age, number and size; and the time
+// limit for storing one.
 const (
 	followFor   = 60 * time.Second
 	maxEnded    = 256
@@ -20,29 +21,30 @@ const (
 	storeFor    = 5 * time.Second
 )
 
-// A live response is being rendered, or was recently.
+// A live is a response that is being rendered, or was rendered recently.
 type live struct {
 	id, owner string
 	turn      *turns.Live
-	// begun is the response as it began, and input are the items of its request.
+	// begun is the response in its first state, as JSON; input are the items of its request.
 	begun []byte
 	input []json.RawMessage
 	// from is the number of the turn's last item that belongs to the previous response.
 	from   int
 	record record
 	render *renderer
-	log    *turns.Log[told]
-	// done is closed at its end; final and failure are set by then.
+	log    *turns.Log[encodedEvent]
+	// done is closed at the end of the response; final and failure are set before.
 	done    chan struct{}
 	final   []byte
 	failure *wire.Error
 	// elsewhere means that another replica runs the turn, and stores the response.
 	elsewhere bool
-	// blank means that it failed before its first event.
+	// blank means that it failed before its first item.
 	blank   bool
 	began   time.Time
 	endedAt time.Time
-	// next is where the response that continues after an approval begins.
+	// next is the number of its last item of the turn, after which the response that continues
+	// this one begins.
 	next int
 }
 
@@ -61,9 +63,9 @@ func (s *Surface) begin(ctx context.Context, p *plan) (*live, error) {
 	return l, s.follow(ctx, l)
 }
 
-// register starts the turn and records its response at once, so that a known key always has
-// one. The turn may be an earlier one of the key; then the response is that turn's, if it is
-// held.
+// register starts the turn and records its response immediately, so that a known key always has
+// one. If the key belongs to an earlier turn, register returns that turn, and its response if it is
+// still in memory.
 func (s *Surface) register(ctx context.Context, p *plan) (*live, *turns.Live, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,14 +82,14 @@ func (s *Surface) register(ctx context.Context, p *plan) (*live, *turns.Live, er
 	return l, t, nil
 }
 
-// again replays the stored response of a turn.
+// again returns a response that replays the stored response of a turn.
 func (s *Surface) again(ctx context.Context, owner string, t *turns.Live) (*live, error) {
 	r, err := s.record(ctx, owner, idPrefix+t.ID)
 	if err != nil {
 		return nil, err
 	}
 	if r == nil {
-		return nil, wire.Invalid("", "this Idempotency-Key belongs to a turn that is no response, or whose response is not kept")
+		return nil, wire.Invalid("", "this Idempotency-Key belongs to a turn that is no response, or whose response is not stored")
 	}
 	l := s.newLive(owner, t.ID, t, *r, Response{}, false, nil)
 	s.replay(l, r)
@@ -96,7 +98,7 @@ func (s *Surface) again(ctx context.Context, owner string, t *turns.Live) (*live
 	return l, nil
 }
 
-// replay replays a stored response.
+// replay adds the events of a stored response to l.
 func (s *Surface) replay(l *live, r *record) {
 	for _, t := range replay(r.Response) {
 		l.log.Add(t)
@@ -105,18 +107,18 @@ func (s *Surface) replay(l *live, r *record) {
 }
 
 func (s *Surface) newLive(owner, unique string, t *turns.Live, rec record, r Response, notes bool, after *renderer) *live {
-	l := &live{id: idPrefix + unique, owner: owner, turn: t, record: rec, input: rec.Input, log: turns.NewLog(told.Size), done: make(chan struct{})}
+	l := &live{id: idPrefix + unique, owner: owner, turn: t, record: rec, input: rec.Input, log: turns.NewLog(encodedEvent.Size), done: make(chan struct{})}
 	l.began = s.Turns.Now()
 	r.ID, r.CreatedAt = l.id, l.began.Unix()
 	l.render = newRenderer(renderConfig{
-		Response: r, Unique: unique, Turn: t.ID, Listed: slices.Clone(rec.Listed), Notes: notes, Tell: l.log.Add, Now: s.Turns.Now,
+		Response: r, Unique: unique, Turn: t.ID, Listed: slices.Clone(rec.Listed), Notes: notes, Emit: l.log.Add, Now: s.Turns.Now,
 	}, after)
 	return l
 }
 
-// follow renders the response, in parallel with the turn, until it ends.
+// follow starts to render the response in parallel with its turn.
 func (s *Surface) follow(ctx context.Context, l *live) error {
-	l.begun, _ = json.Marshal(l.render.Response) // as the log holds it
+	l.begun, _ = json.Marshal(l.render.Response) // it consists of values that marshal
 	l.record.Turn, l.record.From, l.record.Notes = l.turn.ID, l.from, l.render.Notes
 	if l.render.Response.Background && !l.elsewhere {
 		l.record.Status, l.record.Response = statusInProgress, l.begun
@@ -175,11 +177,11 @@ func (s *Surface) finish(ctx context.Context, l *live) {
 		l.record.Conversation = start.ConversationID
 		r.Response.Molar.ConversationID = start.ConversationID
 	}
-	if r.Refused != nil {
-		l.failure, l.blank = r.Refused, len(r.Response.Output) == 0
+	if r.Failure != nil {
+		l.failure, l.blank = r.Failure, len(r.Response.Output) == 0
 	}
 	l.record.Turn, l.record.Listed, l.record.Status = r.Turn, r.Listed, r.Response.Status
-	l.record.Waits, l.record.Calls = r.Waits != nil || r.Question != nil, r.Left
+	l.record.Waits, l.record.Calls = r.Approval != nil || r.Question != nil, r.ClientCalls
 	if r.Response.Molar.Refused || r.Response.Molar.Unsaved { // no conversation holds the turn
 		l.record.Loose = true
 	}
@@ -216,7 +218,7 @@ func (s *Surface) keep(ctx context.Context, owner, id string, began time.Time, r
 	}
 }
 
-// find returns a response that is being rendered, or was recently.
+// find returns a response that is being rendered, or was rendered recently; nil if there is none.
 func (s *Surface) find(owner, id string) *live {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +229,7 @@ func (s *Surface) find(owner, id string) *live {
 	return nil
 }
 
-// forgetOld drops ended responses that are too old or too many. One whose turn waits for a
+// forgetOld drops ended responses that are too old or too many. A response whose turn waits for a
 // person stays.
 func (s *Surface) forgetOld() {
 	now := s.Turns.Now()

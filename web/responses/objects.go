@@ -20,7 +20,7 @@ const (
 	statusCancelled  = "cancelled"
 )
 
-// A Response is the response object. It repeats the request's parameters.
+// A Response is the response object. It repeats the parameters of the request.
 type Response struct {
 	ID                 string            `json:"id"`
 	Object             string            `json:"object"`
@@ -54,7 +54,7 @@ type Response struct {
 	Metadata           map[string]string `json:"metadata"`
 	SafetyIdentifier   *string           `json:"safety_identifier"`
 	PromptCacheKey     *string           `json:"prompt_cache_key"`
-	// Molar is our own: the turn's summary, once it ended.
+	// Molar is our own addition: the summary of the turn, once it has ended.
 	Molar *molarField `json:"molar,omitempty"`
 }
 
@@ -83,7 +83,7 @@ type TextField struct {
 	Verbosity string     `json:"verbosity,omitempty"`
 }
 
-// A TextFormat is the requested format of the text. The standard repeats no schema.
+// A TextFormat is the requested format of the text. The standard does not repeat the schema.
 type TextFormat struct {
 	Type        string           `json:"type"`
 	Name        string           `json:"name,omitempty"`
@@ -147,7 +147,7 @@ func newText(text string) OutputText {
 	return OutputText{Type: "output_text", Text: text, Annotations: []Citation{}, Logprobs: []struct{}{}}
 }
 
-// A Citation is a source, with the characters of the text that name it.
+// A Citation is a source, with the range of characters of the text that names it.
 type Citation struct {
 	Type       string `json:"type"`
 	URL        string `json:"url"`
@@ -175,7 +175,7 @@ type reasoning struct {
 	Content []TextPart `json:"content,omitempty"`
 }
 
-// A TextPart is a text part of another type.
+// A TextPart is a text part of a type other than output_text.
 type TextPart struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
@@ -230,7 +230,7 @@ type mcpApprovalRequest struct {
 	ServerLabel string `json:"server_label"`
 	Name        string `json:"name"`
 	Arguments   string `json:"arguments"`
-	// Subject is what a permission beyond the call is about, Scopes how far it may reach.
+	// Subject is the subject of a permission beyond this call, Scopes are its possible scopes.
 	Subject string        `json:"subject,omitempty"`
 	Scopes  []agent.Scope `json:"scopes,omitempty"`
 }
@@ -265,11 +265,11 @@ type EventError struct {
 	Param   *string `json:"param"`
 }
 
-// A Told is an encoded event.
-type told struct {
+// An encodedEvent is an event as JSON.
+type encodedEvent struct {
 	Type string
 	Data []byte
 }
 
-// Size returns its approximate size in bytes.
-func (t told) Size() int { return len(t.Type) + len(t.Data) + 64 }
+// Size returns the approximate size in bytes.
+func (t encodedEvent) Size() int { return len(t.Type) + len(t.Data) + 64 }

@@ -25,8 +25,8 @@ type ItemList struct {
 	HasMore bool              `json:"has_more"`
 }
 
-// writePage answers with the items that ?limit=, ?order= and ?after= select; the newest first
-// unless order is asc. whole completes the selected ones; nil leaves them.
+// writePage answers with the items that ?limit=, ?order= and ?after= select, newest first unless
+// order is asc. whole, unless nil, completes each selected item.
 func writePage(c *gin.Context, all []json.RawMessage, whole func(json.RawMessage) (json.RawMessage, error)) {
 	limit := defaultPage
 	if text := c.Query("limit"); text != "" {
@@ -75,6 +75,6 @@ func idOf(raw json.RawMessage) string {
 	var it struct {
 		ID string `json:"id"`
 	}
-	_ = json.Unmarshal(raw, &it) // items of our own making
+	_ = json.Unmarshal(raw, &it) // items that this package made
 	return it.ID
 }

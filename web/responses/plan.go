@@ -15,21 +15,21 @@ import (
 	"molar/web/wire"
 )
 
-// idPrefix precedes the unique part of a response's id: the id of its turn, or a new one if it
-// continues a paused turn.
+// idPrefix precedes the unique part of a response's id: the id of its turn, or a new id if the
+// response continues a paused turn.
 const idPrefix = "resp_"
 
-// A plan is the meaning of a request: a turn, or decisions about pending calls.
+// A plan is what a request asks for: a turn, or decisions about pending calls and questions.
 type plan struct {
 	request *Request
 	tools   *toolbox
 	turn    agent.Turn
-	// decisions are about pending calls; there is no turn then.
+	// decisions are about pending calls or questions. If there are any, turn is empty.
 	decisions []Item
 	record    record
 }
 
-// plan reads a request and finds what it continues.
+// plan reads a request, and finds the response or conversation that it continues.
 func (s *Surface) plan(ctx context.Context, owner string, q *Request) (*plan, error) {
 	tools, err := s.readTools(q)
 	if err != nil {
@@ -146,8 +146,8 @@ func (s *Surface) resolve(ctx context.Context, owner string, items []Item) ([]It
 	return items, nil
 }
 
-// responseOf returns the id of the response that an item belongs to: ids of items hold it
-// between a prefix and a number.
+// responseOf returns the id of the response that an item belongs to. The id of an item contains its
+// unique part between a prefix and a number.
 func responseOf(itemID string) string {
 	_, rest, _ := strings.Cut(itemID, "_")
 	end := strings.LastIndex(rest, "_")
@@ -162,7 +162,7 @@ func (s *Surface) previous(ctx context.Context, owner string, q *Request) (*reco
 	if q.PreviousResponseID == nil || *q.PreviousResponseID == "" {
 		return nil, nil //nolint:nilnil // a new chain
 	}
-	r, err := q.held.tip(*q.PreviousResponseID), error(nil)
+	r, err := q.chain.tip(*q.PreviousResponseID), error(nil)
 	if r == nil {
 		r, err = s.current(ctx, owner, *q.PreviousResponseID)
 	}
@@ -179,61 +179,61 @@ func (s *Surface) previous(ctx context.Context, owner string, q *Request) (*reco
 	return r, nil
 }
 
-// address sets the turn's place: the branch that it continues, or a history that the client,
-// or the chain of stored responses, provides.
+// address sets the place of the turn: the branch that it continues, or the history that the request
+// or the chain of earlier responses provides.
 func (s *Surface) address(ctx context.Context, p *plan, previous *record, items []Item) error {
 	conversation, err := p.request.conversation()
 	if err != nil {
 		return err
 	}
-	before, said := s.newTalk(ctx, p.turn.Owner), s.newTalk(ctx, p.turn.Owner)
+	before, input := s.newTalk(ctx, p.turn.Owner), s.newTalk(ctx, p.turn.Owner)
 	if previous != nil {
-		if q := p.request; q.stored() && q.held.tip(*q.PreviousResponseID) != nil {
+		if q := p.request; q.stored() && q.chain.tip(*q.PreviousResponseID) != nil {
 			return wire.Invalid("store", "the response %q was not stored, so what continues it cannot be: send store false, or all items", *q.PreviousResponseID)
 		}
-		if err := s.remember(ctx, p.turn.Owner, p.request.held, previous, before); err != nil {
+		if err := s.remember(ctx, p.turn.Owner, p.request.chain, previous, before); err != nil {
 			return err
 		}
 		before.Settle()
 		p.record.System, p.record.Listed, p.record.Previous = previous.System, slices.Clone(previous.Listed), *p.request.PreviousResponseID
 	}
-	said.Open = slices.Clone(before.Open)
-	if len(said.Open) > 0 {
-		said.Messages = slices.Clone(before.Messages)
+	input.Open = slices.Clone(before.Open)
+	if len(input.Open) > 0 {
+		input.Messages = slices.Clone(before.Messages)
 	}
-	if err := said.Read(items, "input"); err != nil {
+	if err := input.Read(items, "input"); err != nil {
 		return err
 	}
-	if len(said.Open) > 0 {
-		return unanswered(said.Open[0].ID)
+	if len(input.Open) > 0 {
+		return unanswered(input.Open[0].ID)
 	}
-	if int64(p.request.size-said.Media) > s.MaxBody {
+	if int64(p.request.size-input.Media) > s.MaxBody {
 		return wire.ErrTooLarge
 	}
 	continues := len(before.Open) > 0
-	p.record.System = append(slices.Clone(p.record.System), said.System...)
+	p.record.System = append(slices.Clone(p.record.System), input.System...)
 	p.turn.System = strings.Join(slices.Concat(p.instructions(), p.record.System), "\n\n")
 	p.turn.Form = strings.Join(p.request.form(), "\n\n")
-	p.turn.Attachments, p.turn.Results = said.Files, said.Results
+	p.turn.Attachments, p.turn.Results = input.Files, input.Results
 	switch {
 	case continues: // continues after the client's own tools
-		p.turn.Messages, p.turn.ConversationID, p.turn.Parent = said.Messages, previous.Conversation, previous.Parent
+		p.turn.Messages, p.turn.ConversationID, p.turn.Parent = input.Messages, previous.Conversation, previous.Parent
 		p.turn.Stateless = previous.Loose
-	case previous != nil && !previous.Loose && !said.Answered:
-		p.turn.Messages, p.turn.ConversationID, p.turn.Parent = said.Messages, previous.Conversation, &previous.Turn
+	case previous != nil && !previous.Loose && !input.Answered:
+		p.turn.Messages, p.turn.ConversationID, p.turn.Parent = input.Messages, previous.Conversation, &previous.Turn
 		p.turn.ReadOnly = !p.request.stored()
 	case previous != nil:
-		p.turn.Messages, p.turn.Stateless = slices.Concat(before.Messages, said.Messages), true
-	case conversation != "" && said.Answered && len(said.Results) == 0:
+		p.turn.Messages, p.turn.Stateless = slices.Concat(before.Messages, input.Messages), true
+	case conversation != "" && input.Answered && len(input.Results) == 0:
 		return wire.Unsupported("input", "what an assistant said cannot be added to a conversation of this host: send what the person says, or leave conversation out")
 	case conversation != "":
-		p.turn.Messages, p.turn.ConversationID = said.Messages, conversation
+		p.turn.Messages, p.turn.ConversationID = input.Messages, conversation
 		if p.turn.ReadOnly = !p.request.stored(); p.turn.ReadOnly {
 			p.record.Reads = conversation
 		}
 	default:
-		p.turn.Messages = said.Messages
-		p.turn.Stateless = said.Answered || !p.request.stored()
+		p.turn.Messages = input.Messages
+		p.turn.Stateless = input.Answered || !p.request.stored()
 	}
 	p.record.Loose, p.record.Parent = p.turn.Stateless || p.turn.ReadOnly, p.turn.Parent
 	return nil
@@ -246,10 +246,10 @@ func (p *plan) instructions() []string {
 	return []string{*p.request.Instructions}
 }
 
-// remember reads what precedes the end of a response: the branch of the conversation that
-// holds it, and the later responses that no conversation holds. The calls left to its client
-// are open.
-func (s *Surface) remember(ctx context.Context, owner string, h *held, r *record, into *talk) error {
+// remember reads the history up to the end of a response: the stored branch of the conversation,
+// and the later responses of the chain that are not part of a conversation. The calls that its
+// client has to run are open afterwards.
+func (s *Surface) remember(ctx context.Context, owner string, h *socketChain, r *record, into *talk) error {
 	var chain []*record
 	for r != nil && len(chain) <= s.MaxMessages {
 		if !r.Loose && len(r.Calls) == 0 {
@@ -278,7 +278,7 @@ func (s *Surface) remember(ctx context.Context, owner string, h *held, r *record
 		if err != nil {
 			return err
 		}
-		r = before // nil if it was deleted: the model sees only what is left
+		r = before // nil if it was deleted: the history begins after it
 	}
 	for _, r := range slices.Backward(chain) {
 		in, err := r.input()
@@ -293,7 +293,7 @@ func (s *Surface) remember(ctx context.Context, owner string, h *held, r *record
 			return err
 		}
 	}
-	into.System = nil // kept with the record
+	into.System = nil // the record has the system text
 	return nil
 }
 
@@ -318,7 +318,7 @@ func (s *Surface) addStored(ctx context.Context, owner, conversation string, mes
 	return into.AddStored(messages)
 }
 
-// checkQuestion refuses a request without a message of a person.
+// checkQuestion refuses a request whose last message of a person has no text.
 func (p *plan) checkQuestion() error {
 	if len(p.turn.Results) > 0 {
 		return nil

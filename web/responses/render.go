@@ -13,49 +13,50 @@ import (
 	"molar/web/wire"
 )
 
-// A Renderer converts the events of a turn to the items and events of one response.
+// A renderer converts the events of a turn to the items and events of one response.
 type renderer struct {
 	renderConfig
 	// Began is set with the first event.
 	Began bool
-	// Waits is the call that ended the response, Question the server's question that did; Left
-	// are the calls the client runs, and Refused is why the turn failed.
-	Waits    *answer.Approval
-	Question *answer.Asked
-	Left     []string
-	Refused  *wire.Error
+	// Approval or Question is the pending approval or question that ended the response.
+	// ClientCalls are the ids of the calls that the client runs. Failure is the error of a turn
+	// that failed.
+	Approval    *answer.Approval
+	Question    *answer.Asked
+	ClientCalls []string
+	Failure     *wire.Error
 
 	message *openMessage
 	thought *openThought
-	// calls are those of servers, by call id.
-	calls   map[string]*serverCall
-	effects turns.Effects
-	sources []schemas.Source
-	at      time.Duration
-	told    int
-	// first is the index of the only part of an item.
+	// calls are the calls of servers' tools, by call id.
+	calls    map[string]*serverCall
+	effects  turns.Effects
+	sources  []schemas.Source
+	at       time.Duration
+	sequence int
+	// first is always 0, the index of the only part of an item; events point to it.
 	first int
 }
 
-// renderConfig configures a Renderer.
+// renderConfig configures a renderer.
 type renderConfig struct {
 	// Response is the response so far.
 	Response Response
-	// Unique is the common part of the ids of the response and its items.
+	// Unique is the part that the ids of the response and of its items have in common.
 	Unique string
 	// Turn is the id of the turn.
 	Turn string
-	// Listed are the servers whose tools the chain has listed.
+	// Listed are the servers whose tools the chain of responses has listed.
 	Listed []string
 	// Notes adds our own events.
 	Notes bool
-	// Tell receives each event, encoded.
-	Tell func(told)
+	// Emit is called with each encoded event.
+	Emit func(encodedEvent)
 	Now  func() time.Time
 }
 
-// newRenderer returns the renderer of a response; with after, of the rest of the turn whose
-// earlier response ended in a pending call.
+// newRenderer returns the renderer of a response. after, unless nil, is that of the response
+// before, which ended with a pending approval or question of the same turn.
 func newRenderer(cfg renderConfig, after *renderer) *renderer {
 	r := &renderer{renderConfig: cfg, calls: make(map[string]*serverCall)}
 	if after != nil {
@@ -64,9 +65,9 @@ func newRenderer(cfg renderConfig, after *renderer) *renderer {
 	return r
 }
 
-// Asked reports whether the response ended in that approval or question.
-func (r *renderer) Asked(id string) bool {
-	if r.Waits == nil && r.Question == nil {
+// EndedIn reports whether the response ended with the approval request or question of this id.
+func (r *renderer) EndedIn(id string) bool {
+	if r.Approval == nil && r.Question == nil {
 		return false
 	}
 	switch it := r.Response.Output[len(r.Response.Output)-1].(type) {
@@ -78,23 +79,23 @@ func (r *renderer) Asked(id string) bool {
 	return false
 }
 
-// tell numbers an event and sends it.
-func (r *renderer) tell(ev Event) {
-	ev.Sequence = r.told
-	r.told++
-	r.Tell(encode(ev))
+// emit numbers an event and passes it on.
+func (r *renderer) emit(ev Event) {
+	ev.Sequence = r.sequence
+	r.sequence++
+	r.Emit(encode(ev))
 }
 
 // encode encodes an event.
-func encode(ev Event) told {
+func encode(ev Event) encodedEvent {
 	data, err := json.Marshal(ev)
 	if err != nil { // a tool's schema is not JSON
 		data, _ = json.Marshal(Event{Type: ev.Type, Sequence: ev.Sequence, ItemID: ev.ItemID, OutputIndex: ev.OutputIndex})
 	}
-	return told{ev.Type, data}
+	return encodedEvent{ev.Type, data}
 }
 
-// A serverCall is a call that the host runs. It gets an item once it is certain to run.
+// A serverCall is a call that the host runs. It gets its item only when it is certain to run.
 type serverCall struct {
 	server, tool, arguments string
 	asks                    bool
@@ -104,7 +105,7 @@ type serverCall struct {
 	open    *mcpCall
 }
 
-// Begin sends the first events of the response, once.
+// Begin emits the first events of the response, once. st may be nil.
 func (r *renderer) Begin(st *answer.Start) {
 	if st != nil {
 		r.Turn = st.TurnID
@@ -120,20 +121,20 @@ func (r *renderer) Begin(st *answer.Start) {
 	if r.Response.Background {
 		queued := r.Response
 		queued.Status = statusQueued
-		r.tell(Event{Type: "response.queued", Response: &queued})
+		r.emit(Event{Type: "response.queued", Response: &queued})
 	}
 	r.state("response.created")
 	r.state("response.in_progress")
 }
 
-// state sends the response's current state.
+// state emits an event with the current state of the response.
 func (r *renderer) state(kind string) {
 	now := r.Response
 	now.Output = slices.Clone(r.Response.Output)
-	r.tell(Event{Type: kind, Response: &now})
+	r.emit(Event{Type: kind, Response: &now})
 }
 
-// Take renders an item of the turn, and reports whether the response has ended.
+// Take renders an item of the turn, and reports whether the response has ended with it.
 func (r *renderer) Take(it turns.Item) bool {
 	r.at = it.At
 	if it.Err != nil {
@@ -175,7 +176,7 @@ func (r *renderer) Take(it turns.Item) bool {
 	return false
 }
 
-// note sends an event of our own, if requested.
+// note emits an event of our own, if they are requested.
 func (r *renderer) note(ev answer.Event) {
 	if !r.Notes {
 		return
@@ -183,15 +184,15 @@ func (r *renderer) note(ev answer.Event) {
 	at := r.at.Milliseconds()
 	switch ev.Kind {
 	case answer.KindStep, answer.KindWarning:
-		said := map[string]any{"step": ev.Step, "text": ev.Text, "at_ms": at}
+		note := map[string]any{"step": ev.Step, "text": ev.Text, "at_ms": at}
 		if ev.Code != "" {
-			said["code"], said["server"] = ev.Code, ev.Server
+			note["code"], note["server"] = ev.Code, ev.Server
 		}
-		r.tell(Event{Type: "molar:" + string(ev.Kind), Molar: said})
+		r.emit(Event{Type: "molar:" + string(ev.Kind), Molar: note})
 	case answer.KindProgress, answer.KindLog:
-		r.tell(Event{Type: "molar:" + string(ev.Kind), Molar: ev.News})
+		r.emit(Event{Type: "molar:" + string(ev.Kind), Molar: ev.News})
 	case answer.KindToolCall, answer.KindToolResult:
-		r.tell(Event{Type: "molar:" + string(ev.Kind), Molar: map[string]any{
+		r.emit(Event{Type: "molar:" + string(ev.Kind), Molar: map[string]any{
 			"step": ev.Step, "call": ev.Call, "server": ev.Server, "toolName": ev.ToolName, "result": validResult(ev.Result), "at_ms": at,
 		}})
 	}
@@ -207,19 +208,19 @@ func validResult(res *schemas.ToolResult) *schemas.ToolResult {
 	return &valid
 }
 
-// add appends an item to the output and sends its begin.
+// add appends an item to the output and emits its first event.
 func (r *renderer) add(item any) (index int) {
 	r.closeThought()
 	r.Response.Output = append(r.Response.Output, item)
 	index = len(r.Response.Output) - 1
-	r.tell(Event{Type: "response.output_item.added", OutputIndex: &index, Item: item})
+	r.emit(Event{Type: "response.output_item.added", OutputIndex: &index, Item: item})
 	return index
 }
 
-// end stores the finished item and sends it.
+// end stores the finished item in the output and emits its last event.
 func (r *renderer) end(index int, item any) {
 	r.Response.Output[index] = item
-	r.tell(Event{Type: "response.output_item.done", OutputIndex: &index, Item: item})
+	r.emit(Event{Type: "response.output_item.done", OutputIndex: &index, Item: item})
 }
 
 // id returns the id of the next item.
@@ -227,17 +228,17 @@ func (r *renderer) id(prefix string) string {
 	return fmt.Sprintf("%s_%s_%d", prefix, r.Unique, len(r.Response.Output))
 }
 
-// clientCalls adds the calls that the client runs; it sends their outputs with its next
-// request.
+// clientCalls adds items for the calls that the client runs. The client sends their outputs with
+// its next request.
 func (r *renderer) clientCalls(calls []schemas.ToolCall) {
 	r.closeMessage("commentary", statusCompleted)
 	for _, c := range calls {
-		r.Left = append(r.Left, c.ID)
+		r.ClientCalls = append(r.ClientCalls, c.ID)
 		it := functionCall{Type: "function_call", ID: r.id("fc"), CallID: c.ID, Name: c.Function.Name, Status: statusInProgress}
 		i := r.add(it)
 		it.Arguments, it.Status = c.Function.Arguments, statusCompleted
-		r.tell(Event{Type: "response.function_call_arguments.delta", ItemID: it.ID, OutputIndex: &i, Delta: &it.Arguments})
-		r.tell(Event{Type: "response.function_call_arguments.done", ItemID: it.ID, OutputIndex: &i, Arguments: &it.Arguments})
+		r.emit(Event{Type: "response.function_call_arguments.delta", ItemID: it.ID, OutputIndex: &i, Delta: &it.Arguments})
+		r.emit(Event{Type: "response.function_call_arguments.done", ItemID: it.ID, OutputIndex: &i, Arguments: &it.Arguments})
 		r.end(i, it)
 	}
 }
@@ -262,14 +263,13 @@ func (r *renderer) done(d *answer.Done) {
 	r.Response.Molar.Done = *d
 }
 
-// fail ends a response whose turn broke: by a status while nothing was sent, else as an error
-// in the stream.
+// fail ends a response whose turn failed, as cancelled if a person stopped it.
 func (r *renderer) fail(err error) {
 	e := failure(err)
 	if r.effects.Any() {
 		e = e.AfterTurnTool()
 	}
-	r.Refused = e
+	r.Failure = e
 	if e.Code == turns.ErrStopped.Code {
 		r.Response.IncompleteDetails = &incomplete{statusCancelled}
 		r.close(statusCancelled)
@@ -295,19 +295,19 @@ func (r *renderer) close(status string) {
 	}
 }
 
-// Last sends the response's last event.
+// Last emits the last events of the response.
 func (r *renderer) Last() {
 	if r.Response.Error != nil {
 		code, param := &r.Response.Error.Code, (*string)(nil)
-		if r.Refused.Param != "" {
-			param = &r.Refused.Param
+		if r.Failure.Param != "" {
+			param = &r.Failure.Param
 		}
-		r.tell(Event{Type: "error", Error: &EventError{Type: r.Refused.Kind, Code: code, Message: r.Response.Error.Message, Param: param}})
+		r.emit(Event{Type: "error", Error: &EventError{Type: r.Failure.Kind, Code: code, Message: r.Response.Error.Message, Param: param}})
 	}
 	r.state(lastEvent(r.Response.Status))
 }
 
-// lastEvent returns the type of the event that ends a response in that state.
+// lastEvent returns the type of the last event of a response with this status.
 func lastEvent(status string) string {
 	switch status {
 	case statusCompleted, statusFailed:

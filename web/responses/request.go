@@ -45,7 +45,7 @@ type Request struct {
 	PromptCacheKey   *string           `json:"prompt_cache_key"`
 	Prompt           json.RawMessage   `json:"prompt"`
 	Molar            struct {
-		// Events adds our own events to a stream: steps, warnings, searches.
+		// Events adds our own events to a stream, such as steps and warnings.
 		Events         bool   `json:"events"`
 		Detach         bool   `json:"detach"`
 		Provider       string `json:"provider"`
@@ -56,10 +56,10 @@ type Request struct {
 	// hash identifies the request for its Idempotency-Key.
 	hash string
 	key  string
-	// size is how many bytes the body has.
+	// size is the size of the body in bytes.
 	size int
-	// held is the chain of a WebSocket connection.
-	held *held
+	// chain has the unstored responses of a WebSocket connection; nil without one.
+	chain *socketChain
 }
 
 // A format is the requested format of the answer.
@@ -92,7 +92,8 @@ func readRequest(r *http.Request) (*Request, error) {
 
 func (q *Request) stored() bool { return q.Store == nil || *q.Store }
 
-// check refuses fields that this server could only ignore at the price of a wrong answer.
+// check refuses invalid fields, and fields that this server does not support if ignoring them would
+// make the answer wrong.
 func (q *Request) check() error {
 	switch {
 	case q.PreviousResponseID != nil && wire.IsSet(q.Conversation):
@@ -155,7 +156,7 @@ func (q *Request) checkForm() error {
 	return nil
 }
 
-// thinking returns the request's choice of reasoning.
+// thinking returns the requested reasoning; empty if the request has none.
 func (q *Request) thinking() schemas.Thinking {
 	if q.Reasoning.Effort == nil {
 		return ""
@@ -168,7 +169,7 @@ func (q *Request) json() bool {
 	return q.Text.Format != nil && strings.HasPrefix(q.Text.Format.Type, "json")
 }
 
-// form describes the requested format in words.
+// form returns instructions for the model about the requested format.
 func (q *Request) form() []string {
 	var words []string
 	if f := q.Text.Format; f != nil && f.Type == "json_schema" {
@@ -203,7 +204,8 @@ func (q *Request) conversation() (string, error) {
 	return id, nil
 }
 
-// echo returns the response as it is before the turn begins.
+// echo returns the response in its state before the turn begins, with the parameters of the
+// request.
 func (q *Request) echo(tools *toolbox) Response {
 	r := Response{
 		Object: "response", Status: statusInProgress, Model: q.Model, PreviousResponseID: q.PreviousResponseID,

@@ -19,7 +19,7 @@ import (
 // turnIDHeader names the turn for clients that follow or stop it.
 const turnIDHeader = "X-Turn-Id"
 
-// stopWait is how long a request to cancel waits for the end.
+// stopWait is how long a request to cancel a response waits for its end.
 const stopWait = 5 * time.Second
 
 // Create answers POST /v1/responses, as a stream or whole.
@@ -60,7 +60,7 @@ func (s *Surface) start(r *http.Request, q *Request) (*live, error) {
 	return s.begin(r.Context(), p)
 }
 
-// leave ends the turn if its client left before the response ended.
+// leave ends the turn if its client has disconnected before the response ended.
 func (s *Surface) leave(ctx context.Context, l *live) {
 	select {
 	case <-l.done:
@@ -71,16 +71,17 @@ func (s *Surface) leave(ctx context.Context, l *live) {
 	}
 }
 
-// resume decides about pending calls, and renders the rest of their turn as a new response.
+// resume passes decisions to the pending calls or questions, and renders the rest of their turn as
+// a new response.
 func (s *Surface) resume(ctx context.Context, owner string, p *plan) (*live, error) {
 	var before *live
 	for _, d := range p.decisions {
 		request := cmp.Or(d.ApprovalRequestID, d.QuestionID)
 		l := s.find(owner, responseOf(request))
-		if l == nil || l.render == nil || !l.ended() || !l.render.Asked(request) {
+		if l == nil || l.render == nil || !l.ended() || !l.render.EndedIn(request) {
 			return nil, &wire.Error{
 				Status: http.StatusNotFound, Kind: typeNotFound, Code: "approval_not_found", Param: "input",
-				Message: "no call waits under this approval_request_id, and no server under this question_id: the turn has ended, or the host was started anew",
+				Message: "no call waits under this approval_request_id, and no server under this question_id: the turn has ended, or the host was restarted",
 			}
 		}
 		if before != nil && before != l {
@@ -89,7 +90,7 @@ func (s *Surface) resume(ctx context.Context, owner string, p *plan) (*live, err
 		before = l
 		err := s.decide(ctx, owner, l.render, d)
 		if e := failure(err); err != nil && e.Status != http.StatusNotFound && e.Status != http.StatusConflict {
-			return nil, err // one that was decided elsewhere continues too
+			return nil, err // a call that was decided elsewhere continues too
 		}
 	}
 	rec := record{
@@ -113,7 +114,7 @@ func (s *Surface) decide(ctx context.Context, owner string, r *renderer, d Item)
 		if d.Approve == nil {
 			return wire.Invalid("input", "the response waits for an mcp_approval_response")
 		}
-		return s.Turns.Decide(ctx, owner, r.Waits.ID, r.Waits.Token, agent.Decision{Allowed: *d.Approve, Scope: d.Scope})
+		return s.Turns.Decide(ctx, owner, r.Approval.ID, r.Approval.Token, agent.Decision{Allowed: *d.Approve, Scope: d.Scope})
 	}
 	answer := schemas.Answer{Action: d.Action}
 	if wire.IsSet(d.Content) {
@@ -164,7 +165,7 @@ func (s *Surface) Retrieve(c *gin.Context) {
 		wire.WriteBody(c.Writer, http.StatusOK, r.Response)
 		return
 	}
-	after := 0 // events are numbered from 0, and the log counts from 1
+	after := 0 // events are numbered from 0, log entries from 1
 	if text := c.Query("starting_after"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
@@ -218,7 +219,8 @@ type DeletedObject struct {
 	Deleted bool   `json:"deleted"`
 }
 
-// await waits up to stopWait for the end of a response.
+// await waits for the end of a response, up to stopWait. It returns false if the client has
+// disconnected.
 func (s *Surface) await(c *gin.Context, l *live) bool {
 	late := time.NewTimer(stopWait)
 	defer late.Stop()

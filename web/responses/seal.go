@@ -9,13 +9,13 @@ import (
 	"fmt"
 )
 
-// KeySize is the size of a key in bytes.
+// KeySize is the size of a sealer's key in bytes.
 const KeySize = 32
 
-// ErrForeign is the error of opening a text not sealed with this key for this owner.
+// ErrForeign is the error of opening a text that was not sealed with this key for this owner.
 var ErrForeign = errors.New("not sealed by this host for this owner")
 
-// A Sealer seals values. It is safe for concurrent use.
+// A Sealer encrypts values that clients keep for the host. It is safe for concurrent use.
 type Sealer struct{ aead cipher.AEAD }
 
 // NewSealer returns a sealer with the key.
@@ -37,7 +37,7 @@ func (s *Sealer) Seal(owner string, v any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, data, []byte(owner))), nil //nolint:gosec // it makes its own nonce
+	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, data, []byte(owner))), nil //nolint:gosec // the cipher makes the nonce itself
 }
 
 // Open reads a sealed text into v.

@@ -11,7 +11,7 @@ import (
 	"molar/web/wire"
 )
 
-// socketAge is how long a WebSocket may stay open.
+// socketAge is the longest time that a WebSocket may be open.
 const socketAge = time.Hour
 
 // A socketError reports a failed request over a WebSocket.
@@ -27,11 +27,11 @@ func encodeError(err error) []byte {
 	if e.Param != "" {
 		o.Error.Param = &e.Param
 	}
-	data, _ := json.Marshal(o) // texts
+	data, _ := json.Marshal(o) // strings and a number
 	return data
 }
 
-// Socket answers GET /v1/responses: responses over a WebSocket, one after the other.
+// Socket answers GET /v1/responses: it serves a WebSocket that sends one response after the other.
 func (s *Surface) Socket(c *gin.Context) {
 	if !wire.IsUpgrade(c.Request) {
 		c.Header("Upgrade", "websocket")
@@ -41,7 +41,7 @@ func (s *Surface) Socket(c *gin.Context) {
 		})
 		return
 	}
-	chain, ended := &held{}, make(chan struct{})
+	chain, ended := &socketChain{}, make(chan struct{})
 	socket := wire.Socket{
 		MaxMessage: s.MaxBody, MaxAge: socketAge, Closing: s.Turns.Set.Closing(),
 		Late: encodeError(&wire.Error{
@@ -52,7 +52,7 @@ func (s *Surface) Socket(c *gin.Context) {
 			s.answerMessage(c.Request.WithContext(ctx), chain, message, send)
 		},
 	}
-	err := s.Turns.Set.Go(func() { // a drain waits for it
+	err := s.Turns.Set.Go(func() { // so that a drain waits for it
 		defer close(ended)
 		socket.Serve(c.Writer, c.Request)
 	})
@@ -63,16 +63,16 @@ func (s *Surface) Socket(c *gin.Context) {
 	<-ended
 }
 
-// answerMessage answers a message of a WebSocket with the events of its response, or with an
-// error. A failed response ends the connection's chain if it continued it.
-func (s *Surface) answerMessage(r *http.Request, chain *held, message []byte, send func([]byte) error) {
+// answerMessage answers a message of a WebSocket with the events of its response, or with an error.
+// A failed response that continued the connection's chain empties the chain.
+func (s *Surface) answerMessage(r *http.Request, chain *socketChain, message []byte, send func([]byte) error) {
 	q, err := readMessage(message)
 	if err == nil {
 		err = s.Admit(r)
 	}
 	var l *live
 	if err == nil {
-		q.held = chain
+		q.chain = chain
 		l, err = s.start(r, q)
 	}
 	if err == nil {
@@ -92,7 +92,7 @@ func (s *Surface) answerMessage(r *http.Request, chain *held, message []byte, se
 	}
 }
 
-// readMessage reads a message that asks for a response.
+// readMessage reads a message that requests a response.
 func readMessage(message []byte) (*Request, error) {
 	q := &Request{size: len(message)}
 	var head struct {
@@ -121,8 +121,8 @@ func readMessage(message []byte) (*Request, error) {
 	return q, q.check()
 }
 
-// sendAll sends the events of a response until its end. It returns a failure that the events
-// do not contain.
+// sendAll sends the events of a response until its end. It returns a failure that the events do not
+// contain.
 func (s *Surface) sendAll(ctx context.Context, l *live, send func([]byte) error) error {
 	for n := 0; ctx.Err() == nil; {
 		events, err := l.log.After(ctx, n)
@@ -134,11 +134,11 @@ func (s *Surface) sendAll(ctx context.Context, l *live, send func([]byte) error)
 		}
 		n += len(events)
 		for _, ev := range events {
-			if ev.Type == "error" { // the response's last event has it
+			if ev.Type == "error" { // the last event of the response contains it
 				continue
 			}
 			if send(ev.Data) != nil {
-				return nil // the client is gone, and ctx ends
+				return nil // the client has disconnected, and ctx ends
 			}
 		}
 	}

@@ -17,33 +17,34 @@ type Store interface {
 	DeleteResponse(ctx context.Context, owner, id string) (bool, error)
 }
 
-// A record is a response with what is needed to read it again and to continue it.
+// A record is a response as it is stored, with everything that reading and continuing it needs.
 type record struct {
 	Response json.RawMessage `json:"response"`
 	// Input are the items of its request, each with an id.
 	Input []json.RawMessage `json:"input"`
-	// Turn is the agent's turn, Conversation where it is stored, and Parent the turn before it
-	// there.
+	// Turn is the id of the agent's turn, Conversation that of the conversation in which it is
+	// stored, and Parent that of the turn before it there.
 	Turn         string  `json:"turn"`
 	Conversation string  `json:"conversation"`
 	Parent       *string `json:"parent,omitempty"`
 	Previous     string  `json:"previous,omitempty"`
-	// From is the number of the turn's last item before the response, and Notes means that its
-	// client asked for events: both let another replica render it.
+	// From is the number of the turn's last item before the response, and Notes means that the
+	// request asked for our own events: another replica needs both to render the response.
 	From  int  `json:"from,omitempty"`
 	Notes bool `json:"notes,omitempty"`
-	// Loose is set if no conversation holds the turn: its history is the chain of records.
+	// Loose is set if the turn is not stored in a conversation: its history is the chain of
+	// records.
 	Loose bool `json:"loose,omitempty"`
-	// Reads is the conversation that precedes a loose one without an earlier response.
+	// Reads is the conversation that a loose turn without an earlier response reads as its history.
 	Reads string `json:"reads,omitempty"`
 	// System is the system text of all inputs so far, without instructions.
 	System []string `json:"system,omitempty"`
 	// Listed are the servers whose tools were listed so far.
 	Listed []string `json:"listed,omitempty"`
 	Status string   `json:"status"`
-	// Waits is set if it ended in a pending call.
+	// Waits is set if the response ended with a pending approval or question.
 	Waits bool `json:"waits,omitempty"`
-	// Calls are the calls left to the client, by call id.
+	// Calls are the ids of the calls that the client runs.
 	Calls []string `json:"calls,omitempty"`
 }
 
@@ -67,10 +68,10 @@ func (r *record) input() ([]Item, error) {
 	return read(list)
 }
 
-// maxMemory is how many responses are kept without a store.
+// maxMemory is the number of responses that a memory keeps.
 const maxMemory = 256
 
-// A memory keeps the newest responses of a host without a store.
+// A memory is a Store that keeps the newest responses in memory, for a host without a store.
 type memory struct {
 	mu    sync.Mutex
 	all   map[[2]string]schemas.KeptResponse
@@ -103,7 +104,7 @@ func (m *memory) GetResponse(_ context.Context, owner, id string) (schemas.KeptR
 	return r, ok, nil
 }
 
-// DeleteResponse implements [Store]. A deleted conversation takes its responses along.
+// DeleteResponse implements [Store]. With the id of a conversation it deletes all its responses.
 func (m *memory) DeleteResponse(_ context.Context, owner, id string) (known bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"molar/web/wire"
 )
 
-// stream sends the events after number n, counted from 1. A failure still gets its status
-// until the first event is sent.
+// stream sends the events after number n; they are numbered from 1 here. A failure is answered with
+// its HTTP status until the first event is sent.
 func (s *Surface) stream(w http.ResponseWriter, r *http.Request, l *live, n int) {
 	st := wire.NewStream(w)
 	st.Open = func(h http.Header) { h.Set(turnIDHeader, l.turn.ID) }
@@ -18,10 +18,10 @@ func (s *Surface) stream(w http.ResponseWriter, r *http.Request, l *live, n int)
 	defer gone()
 	st.Start(s.KeepAlive, gone)
 	defer st.Close()
-	for told := false; ctx.Err() == nil; told = true {
+	for began := false; ctx.Err() == nil; began = true {
 		events, err := l.log.After(ctx, n)
-		if err == nil && len(events) == 0 && !told && ctx.Err() == nil {
-			events = l.missed(ctx, n)
+		if err == nil && len(events) == 0 && !began && ctx.Err() == nil {
+			events = l.lastOf(ctx, n)
 		}
 		if err != nil || len(events) == 0 {
 			s.endStream(st, l, err, ctx.Err() != nil)
@@ -34,8 +34,8 @@ func (s *Surface) stream(w http.ResponseWriter, r *http.Request, l *live, n int)
 	}
 }
 
-// send writes events, now or with those that follow at once.
-func (s *Surface) send(st *wire.Stream, l *live, events []told) error {
+// send writes events, immediately or together with events that follow within milliseconds.
+func (s *Surface) send(st *wire.Stream, l *live, events []encodedEvent) error {
 	st.Lock()
 	defer st.Unlock()
 	if ended, err := st.Ended(); ended {
@@ -62,22 +62,23 @@ func (s *Surface) send(st *wire.Stream, l *live, events []told) error {
 	return st.Write()
 }
 
-// missed returns what a client that has n events of an ended response, maybe more than are
-// here, still lacks: its last event, if the replica that ran the turn has died.
-func (l *live) missed(ctx context.Context, n int) []told {
+// lastOf returns the last event of an ended response whose replica has died, for a client that has
+// received n events from that replica, possibly more than are here. It returns nothing if the
+// client needs no event.
+func (l *live) lastOf(ctx context.Context, n int) []encodedEvent {
 	have, _, _ := l.log.State()
 	if n < have || have == 0 || n == have && !l.turn.IsBroken() {
 		return nil
 	}
-	last, err := l.log.After(ctx, have-1) // is there
+	last, err := l.log.After(ctx, have-1) // it exists, so this does not block
 	if err != nil {
 		return nil
 	}
-	return []told{renumbered(last[0], n)}
+	return []encodedEvent{renumbered(last[0], n)}
 }
 
-// renumbered gives an event at least this number, for a client that has those below.
-func renumbered(t told, number int) told {
+// renumbered returns an event with at least this number, for a client that has the events below it.
+func renumbered(t encodedEvent, number int) encodedEvent {
 	var ev Event
 	if json.Unmarshal(t.Data, &ev) != nil || ev.Sequence >= number {
 		return t
@@ -86,10 +87,10 @@ func renumbered(t told, number int) told {
 	return encode(ev)
 }
 
-// isBlankFailure reports whether the response, which has its last events, failed before
-// anything else was sent.
+// isBlankFailure reports whether the response, whose last events are in the log, failed before its
+// first item.
 func (l *live) isBlankFailure() bool {
-	<-l.done // at once
+	<-l.done // it is closed soon after the last events
 	return l.failure != nil && l.blank
 }
 
@@ -107,7 +108,7 @@ func (s *Surface) endStream(st *wire.Stream, l *live, err error, gone bool) {
 		writeError(st.Writer(), err)
 		return
 	}
-	if err != nil || l.failure != nil && !l.render.Began { // no event of a response came before
+	if err != nil || l.failure != nil && !l.render.Began { // the client has not received an event of a response
 		e := failure(err)
 		if err == nil {
 			e = l.failure
@@ -121,12 +122,12 @@ func (s *Surface) endStream(st *wire.Stream, l *live, err error, gone bool) {
 	_ = st.Write() // the reader may be gone
 }
 
-// streamAgain replays a stored response whose events are no longer held. A client that has
-// some of them gets the last alone, which contains everything.
+// streamAgain replays a stored response whose events are no longer in memory. A client that has
+// some of them receives only the last one, which contains the whole response.
 func (s *Surface) streamAgain(w http.ResponseWriter, r *record, after int) {
 	all := replay(r.Response)
 	if after > 0 && len(all) > 0 {
-		all = []told{renumbered(all[len(all)-1], after)}
+		all = []encodedEvent{renumbered(all[len(all)-1], after)}
 	}
 	st := wire.NewStream(w)
 	st.Start(s.KeepAlive, func() {})

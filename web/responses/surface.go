@@ -11,7 +11,7 @@ import (
 	"molar/web/turns"
 )
 
-// Conversations reads what continuing a response needs from the store of conversations.
+// Conversations reads messages from the store of conversations, to continue a response.
 type Conversations interface {
 	// Messages returns the messages of the newest branch in order.
 	Messages(ctx context.Context, owner, id string) ([]schemas.StoredMessage, string, bool, error)
@@ -25,7 +25,7 @@ type Files interface {
 	File(ctx context.Context, owner, id string, seq int64, n int) (schemas.File, []byte, error)
 }
 
-// Traces returns the trace of a turn as JSON, and whether anything is known of it.
+// Traces returns the trace of a turn as JSON, and whether the turn is known.
 type Traces interface {
 	Trace(ctx context.Context, owner, turnID string) (json.RawMessage, bool, error)
 }
@@ -34,22 +34,23 @@ type Traces interface {
 type Config struct {
 	Turns         *turns.Host
 	Conversations Conversations
-	// Traces returns the trace of a turn, or what is stored of one without a trace.
+	// Traces returns the trace of a turn, or a trace made from the stored messages of a turn
+	// without one.
 	Traces Traces
-	// Store keeps responses; nil keeps the newest in memory alone.
+	// Store stores responses; with nil, the newest are kept in memory only.
 	Store Store
-	// Files are stored with conversations; nil means that none are.
+	// Files reads the files of conversations; nil means that no files are stored.
 	Files   Files
 	Tools   func() []schemas.Tool
 	Servers func() []schemas.ServerStatus
 	// MayChoose reports whether this client may choose the model of a provider.
 	MayChoose func(assistant, provider, model string) bool
-	// Owner names whose responses a request may see.
+	// Owner returns the owner whose responses a request may see.
 	Owner func(*http.Request) string
 	// Admit returns why the client of a WebSocket may not start another turn.
 	Admit func(*http.Request) error
-	// Secret returns the 32 bytes that seal what clients keep for the host; nil means a random
-	// key that ends with the process.
+	// Secret returns the key of 32 bytes that seals compactions, which clients keep; nil means a
+	// random key that ends with the process.
 	Secret func(context.Context) ([]byte, error)
 	// MaxMessages limits the items of a request, MaxBody its bytes without files.
 	MaxMessages int
@@ -65,7 +66,8 @@ type Surface struct {
 	mu sync.Mutex
 	// live are the responses being rendered, and ended ones that can still be followed, by id.
 	live map[string]*live
-	// ended are the ended ones, in their order; endedLog is how many bytes they hold.
+	// ended are the ended ones, in the order of their end; endedLog is the size of their logs in
+	// bytes.
 	ended    []*live
 	endedLog int
 

@@ -10,17 +10,17 @@ import (
 	"molar/web/wire"
 )
 
-// A Talk is the content of items in the canonical form.
+// A talk is a list of items, converted to messages in the canonical form.
 type talk struct {
-	// unseal reads what the host sealed for this client.
+	// unseal decrypts a text that the host sealed for this client.
 	unseal   func(text string, v any) error
 	System   []string
 	Messages []schemas.Message
-	// Files are those of the last message of role user.
+	// Files are the text files of the last message of role user.
 	Files []agent.Attachment
 	// Media is approximately how many bytes of the body are files.
 	Media int
-	// Answered is set if it holds more than messages of a person and the client's developer.
+	// Answered is set if there are items other than system, developer and user messages.
 	Answered bool
 	// Results are the results of the client's own tools in the last items.
 	Results []schemas.ToolResult
@@ -28,10 +28,10 @@ type talk struct {
 	Open []schemas.ToolCall
 }
 
-// newTalk returns an empty talk. unseal reads what the host sealed for this client.
+// newTalk returns an empty talk. unseal decrypts a text that the host sealed for this client.
 func newTalk(unseal func(text string, v any) error) *talk { return &talk{unseal: unseal} }
 
-// read adds items. at is their path in errors.
+// Read adds items. at is their path in errors.
 func (t *talk) Read(items []Item, at string) error {
 	for i, it := range items {
 		if err := t.add(it, fmt.Sprintf("%s[%d]", at, i)); err != nil {
@@ -66,7 +66,7 @@ func (t *talk) add(it Item, at string) error {
 			return unanswered(t.Open[0].ID)
 		}
 		return t.addCompaction(it, at)
-	case "reasoning", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "molar:question", answerType: // a model need not see these again
+	case "reasoning", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "molar:question", answerType: // the model does not need these
 	default:
 		return wire.Unsupported(at+".type", fmt.Sprintf("an item of type %q cannot be read here", wire.Clip(it.Type, 40)))
 	}
@@ -105,13 +105,14 @@ func (t *talk) addMessage(it Item, at string) error {
 	return nil
 }
 
-// Settle puts the files of the last message of role user into it: more messages follow.
+// Settle adds the text files of the last message of role user to its parts, because more messages
+// follow it.
 func (t *talk) Settle() {
 	wire.Settle(t.Messages, t.Files)
 	t.Files = nil
 }
 
-// apart puts a blank line between a person's earlier and new parts.
+// apart returns parts with a blank line before the first text if there is text in the parts before.
 func apart(before, parts []schemas.Part) []schemas.Part {
 	if len(parts) == 0 || parts[0].Kind != schemas.PartText || !slices.ContainsFunc(before, func(p schemas.Part) bool { return p.Kind == schemas.PartText }) {
 		return parts
@@ -131,7 +132,7 @@ func (t *talk) say(parts ...schemas.Part) {
 	t.Messages = append(t.Messages, schemas.Message{Role: schemas.RoleAssistant, Parts: parts})
 }
 
-// addText adds a text of either role, and the names of its attached files.
+// addText adds a message with a text and the names of its attached files.
 func (t *talk) addText(role schemas.Role, text string, files ...string) error {
 	content, err := json.Marshal(text)
 	if err != nil {

@@ -25,8 +25,8 @@ type openThought struct {
 	text    strings.Builder
 }
 
-// text sends a piece of a message. A leading blank line only separates a message from what
-// precedes it.
+// text emits a piece of a message. Leading blank lines of a message are dropped: they only separate
+// it from the output before.
 func (r *renderer) text(piece string) {
 	if r.message == nil {
 		if piece = strings.TrimLeft(piece, "\n"); piece == "" {
@@ -35,31 +35,31 @@ func (r *renderer) text(piece string) {
 		m := &openMessage{Message: Message{Type: "message", ID: r.id("msg"), Status: statusInProgress, Role: "assistant", Content: []any{}}}
 		m.index = r.add(m.Message)
 		r.message = m
-		r.tell(Event{Type: "response.content_part.added", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first, Part: newText("")})
+		r.emit(Event{Type: "response.content_part.added", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first, Part: newText("")})
 	}
 	if piece == "" {
 		return
 	}
 	m := r.message
 	m.text.WriteString(piece)
-	r.Tell(m.delta(r.told, piece))
-	r.told++
+	r.Emit(m.delta(r.sequence, piece))
+	r.sequence++
 }
 
-// delta encodes an event with a piece of the text by hand: there is one for every few letters
-// of every answer.
-func (m *openMessage) delta(sequence int, piece string) told {
+// delta encodes an event with a piece of the text by hand, for speed: there is one for every few
+// letters of every answer.
+func (m *openMessage) delta(sequence int, piece string) encodedEvent {
 	const kind = "response.output_text.delta"
 	b := make([]byte, 0, len(m.ID)+len(piece)+160)
 	b = append(b, `{"type":"`+kind+`","sequence_number":`...)
 	b = strconv.AppendInt(b, int64(sequence), 10)
-	b = append(append(b, `,"item_id":"`...), m.ID...) // of our own making
+	b = append(append(b, `,"item_id":"`...), m.ID...) // needs no escapes
 	b = strconv.AppendInt(append(b, `","output_index":`...), int64(m.index), 10)
 	b = wire.AppendString(append(b, `,"content_index":0,"delta":`...), piece)
-	return told{kind, append(b, `,"logprobs":[]}`...)}
+	return encodedEvent{kind, append(b, `,"logprobs":[]}`...)}
 }
 
-// closeMessage ends the message that is open, if one is.
+// closeMessage ends the open message, if there is one.
 func (r *renderer) closeMessage(phase, status string) {
 	m := r.message
 	if m == nil {
@@ -70,19 +70,19 @@ func (r *renderer) closeMessage(phase, status string) {
 	if phase == "final_answer" {
 		part.Annotations = citations(part.Text, r.sources)
 		for i := range part.Annotations {
-			r.tell(Event{
+			r.emit(Event{
 				Type: "response.output_text.annotation.added", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first,
 				CitationNo: &i, Annotation: &part.Annotations[i],
 			})
 		}
 	}
-	r.tell(Event{Type: "response.output_text.done", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first, Text: &part.Text, Logprobs: &[]struct{}{}})
-	r.tell(Event{Type: "response.content_part.done", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first, Part: part})
+	r.emit(Event{Type: "response.output_text.done", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first, Text: &part.Text, Logprobs: &[]struct{}{}})
+	r.emit(Event{Type: "response.content_part.done", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first, Part: part})
 	m.Phase, m.Status, m.Content = phase, status, []any{part}
 	r.end(m.index, m.Message)
 }
 
-// think sends a piece of the model's reasoning.
+// think emits a piece of the model's reasoning.
 func (r *renderer) think(piece string) {
 	if piece == "" {
 		return
@@ -97,9 +97,9 @@ func (r *renderer) think(piece string) {
 		t.index = r.add(t.reasoning)
 		r.thought = t
 		if t.summary {
-			r.tell(Event{Type: "response.reasoning_summary_part.added", ItemID: t.ID, OutputIndex: &t.index, SummaryIndex: &r.first, Part: TextPart{Type: "summary_text"}})
+			r.emit(Event{Type: "response.reasoning_summary_part.added", ItemID: t.ID, OutputIndex: &t.index, SummaryIndex: &r.first, Part: TextPart{Type: "summary_text"}})
 		} else {
-			r.tell(Event{Type: "response.content_part.added", ItemID: t.ID, OutputIndex: &t.index, ContentIndex: &r.first, Part: TextPart{Type: "reasoning_text"}})
+			r.emit(Event{Type: "response.content_part.added", ItemID: t.ID, OutputIndex: &t.index, ContentIndex: &r.first, Part: TextPart{Type: "reasoning_text"}})
 		}
 	}
 	t.text.WriteString(piece)
@@ -107,7 +107,7 @@ func (r *renderer) think(piece string) {
 	if t.summary {
 		ev.Type, ev.ContentIndex, ev.SummaryIndex = "response.reasoning_summary_text.delta", nil, &r.first
 	}
-	r.tell(ev)
+	r.emit(ev)
 }
 
 func (r *renderer) closeThought() {
@@ -120,20 +120,20 @@ func (r *renderer) closeThought() {
 	t.Status = statusCompleted
 	if t.summary {
 		t.Summary = []TextPart{{"summary_text", text}}
-		r.tell(Event{Type: "response.reasoning_summary_text.done", ItemID: t.ID, OutputIndex: &t.index, SummaryIndex: &r.first, Text: &text})
-		r.tell(Event{Type: "response.reasoning_summary_part.done", ItemID: t.ID, OutputIndex: &t.index, SummaryIndex: &r.first, Part: t.Summary[0]})
+		r.emit(Event{Type: "response.reasoning_summary_text.done", ItemID: t.ID, OutputIndex: &t.index, SummaryIndex: &r.first, Text: &text})
+		r.emit(Event{Type: "response.reasoning_summary_part.done", ItemID: t.ID, OutputIndex: &t.index, SummaryIndex: &r.first, Part: t.Summary[0]})
 	} else {
 		t.Content = []TextPart{{"reasoning_text", text}}
-		r.tell(Event{Type: "response.reasoning.done", ItemID: t.ID, OutputIndex: &t.index, ContentIndex: &r.first, Text: &text})
-		r.tell(Event{Type: "response.content_part.done", ItemID: t.ID, OutputIndex: &t.index, ContentIndex: &r.first, Part: t.Content[0]})
+		r.emit(Event{Type: "response.reasoning.done", ItemID: t.ID, OutputIndex: &t.index, ContentIndex: &r.first, Text: &text})
+		r.emit(Event{Type: "response.content_part.done", ItemID: t.ID, OutputIndex: &t.index, ContentIndex: &r.first, Part: t.Content[0]})
 	}
 	r.end(t.index, t.reasoning)
 }
 
-// citations finds the sources in the text, which lists them as Markdown links at its end.
-// Offsets count characters.
+// citations returns the sources that the text lists as Markdown links at its end. Offsets are in
+// characters.
 func citations(text string, sources []schemas.Source) []Citation {
-	found := []Citation{}
+	all := []Citation{}
 	for _, s := range slices.Backward(sources) {
 		link := "](" + s.URL + ")"
 		i := strings.LastIndex(text, link)
@@ -141,17 +141,17 @@ func citations(text string, sources []schemas.Source) []Citation {
 			continue
 		}
 		start := linkStart(text, i)
-		found = append(found, Citation{
+		all = append(all, Citation{
 			Type: "url_citation", URL: s.URL, Title: s.Title,
 			StartIndex: utf8.RuneCountInString(text[:start]), EndIndex: utf8.RuneCountInString(text[:i+len(link)]),
 		})
 	}
-	slices.Reverse(found)
-	return found
+	slices.Reverse(all)
+	return all
 }
 
-// linkStart returns where the label of the link that ends at i begins: brackets in it are
-// escaped.
+// linkStart returns the start of the label of the link whose label ends at i. Brackets in the label
+// are escaped.
 func linkStart(text string, i int) int {
 	for at := i - 1; at >= 0 && text[at] != '\n'; at-- {
 		if text[at] == '[' && (at == 0 || text[at-1] != '\\') {

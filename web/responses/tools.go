@@ -31,20 +31,20 @@ type wireTool struct {
 type toolbox struct {
 	// own are the client's tools.
 	own []schemas.ToolInfo
-	// servers limit the tools of servers to those named; empty allows all.
+	// servers limits the tools to those of the named servers; empty allows the tools of all.
 	servers map[string]serverChoice
-	// allowed is the hard limit of tool_choice; nil for none.
+	// allowed are the tools that tool_choice allows; nil allows all.
 	allowed []choice
-	// none offers no tool, must makes the model call one, and name is which.
+	// none means that no tool is offered, must that the model has to call one: name, if set.
 	none, must bool
 	name       string
-	// echo are the tools as the response repeats them, and choice is its tool_choice, if it
-	// differs from the request's.
+	// echo are the tools as the response repeats them. choice is the tool_choice of the response
+	// if it differs from that of the request.
 	echo   []any
 	choice json.RawMessage
 }
 
-// A serverChoice limits the tools of one server, and has which of them need approval.
+// A serverChoice selects the allowed tools of one server, and those of them that need approval.
 type serverChoice struct {
 	allowed, asking toolFilter
 }
@@ -77,7 +77,8 @@ func (c choice) names(t schemas.Tool) bool {
 	return c.Name == t.Name
 }
 
-// readTools reads tools and tool_choice. Servers are those that the operator attached.
+// readTools reads tools and tool_choice. A request can name only servers that the operator has
+// attached.
 func (s *Surface) readTools(q *Request) (*toolbox, error) {
 	b := &toolbox{servers: map[string]serverChoice{}, echo: []any{}}
 	if len(q.Tools) > wire.MaxTools {
@@ -137,15 +138,15 @@ func (b *toolbox) addFunction(t wireTool, at string) error {
 	return nil
 }
 
-// addServer adds an attached server as a choice among the host's own: a client never decides
-// where the host connects.
+// addServer adds a choice of an attached server. It refuses fields with an address or credentials:
+// a client never decides where the host connects.
 func (s *Surface) addServer(b *toolbox, t wireTool, at string) error {
 	for field, given := range map[string]bool{
 		"server_url": t.ServerURL != "", "connector_id": t.ConnectorID != "",
 		"authorization": t.Authorization != "", "headers": wire.IsSet(t.Headers),
 	} {
 		if given {
-			return wire.Unsupported(at+"."+field, "a request cannot say where this host connects, nor with what; name an attached server by server_label alone")
+			return wire.Unsupported(at+"."+field, "a request cannot choose where this host connects or with which credentials; name an attached server by server_label alone")
 		}
 	}
 	if !slices.ContainsFunc(s.Servers(), func(st schemas.ServerStatus) bool { return st.Name == t.ServerLabel }) {
@@ -209,7 +210,7 @@ func readApproval(raw json.RawMessage, at string) (toolFilter, error) {
 	return readFilter(o.Always, at+".always")
 }
 
-// readChoice reads tool_choice: a word, a tool, or the tools that are allowed.
+// readChoice reads tool_choice: a word, a tool, or a list of allowed tools.
 func (s *Surface) readChoice(b *toolbox, raw json.RawMessage) error {
 	if !wire.IsSet(raw) {
 		return nil
@@ -247,7 +248,7 @@ func (s *Surface) readChoice(b *toolbox, raw json.RawMessage) error {
 		b.allowed = o.Tools
 		if o.Mode == "" {
 			o.Mode = "auto"
-			b.choice, _ = json.Marshal(map[string]any{"type": o.Type, "mode": o.Mode, "tools": o.Tools}) // names
+			b.choice, _ = json.Marshal(map[string]any{"type": o.Type, "mode": o.Mode, "tools": o.Tools}) // strings
 		}
 		return b.choose(o.Mode, "tool_choice.mode")
 	}
@@ -267,7 +268,7 @@ func (b *toolbox) choose(word, at string) error {
 	return nil
 }
 
-// chooseServer makes the model call a tool of a server, one that is named or any.
+// chooseServer makes the model call a tool of a server: the named one, or any.
 func (s *Surface) chooseServer(b *toolbox, c choice) error {
 	b.must = true
 	if c.Name == "" {
@@ -283,7 +284,8 @@ func (s *Surface) chooseServer(b *toolbox, c choice) error {
 	return nil
 }
 
-// narrow returns a server's tool as this request may use it.
+// narrow returns a server's tool with the policy for this request, and whether the request may use
+// it.
 func (b *toolbox) narrow(t schemas.Tool) (schemas.Tool, bool) {
 	if len(b.servers) > 0 {
 		chosen, named := b.servers[t.Server]
@@ -300,5 +302,5 @@ func (b *toolbox) narrow(t schemas.Tool) (schemas.Tool, bool) {
 	return t, true
 }
 
-// narrows reports whether it restricts any tool.
+// narrows reports whether the request restricts servers' tools.
 func (b *toolbox) narrows() bool { return len(b.servers) > 0 || b.allowed != nil }

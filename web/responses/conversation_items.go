@@ -6,17 +6,17 @@ import (
 	"molar/schemas"
 )
 
-// kept is a conversation as items, with the stored files of its questions.
-type kept struct {
+// conversationItems are the items of a conversation, with the stored files of its questions.
+type conversationItems struct {
 	All []json.RawMessage
 	// Data reads a file.
 	Data func(schemas.File) ([]byte, error)
-	// files are those of the added messages, by the item's id.
+	// files are the files of the added messages, by the id of the item.
 	files map[string][]schemas.File
 }
 
-// Add adds a stored message as an item. files are those of the conversation.
-func (k *kept) Add(id string, m schemas.StoredMessage, files []schemas.File) error {
+// Add adds a stored message as an item. files are all files of the conversation.
+func (k *conversationItems) Add(id string, m schemas.StoredMessage, files []schemas.File) error {
 	o := Message{Type: "message", ID: id, Status: statusCompleted, Role: string(m.Role)}
 	if m.Role == schemas.RoleAssistant {
 		part := newText(m.Content)
@@ -38,8 +38,8 @@ func (k *kept) Add(id string, m schemas.StoredMessage, files []schemas.File) err
 	return err
 }
 
-// Whole returns an item with its files, as a request would send them.
-func (k *kept) Whole(raw json.RawMessage) (json.RawMessage, error) {
+// Whole returns an item with the content of its files, in the form in which a request sends them.
+func (k *conversationItems) Whole(raw json.RawMessage) (json.RawMessage, error) {
 	files := k.files[idOf(raw)]
 	if len(files) == 0 {
 		return raw, nil
