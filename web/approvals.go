@@ -17,11 +17,11 @@ type decisionRequest struct {
 	Decision string `json:"decision"`
 	// Scope is how far the approval reaches: once, conversation or always.
 	Scope agent.Scope `json:"scope"`
-	// Arguments replace the call's own: an object, or a string that holds one.
+	// Arguments replace the arguments of the call: an object, or a string that contains one.
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// read returns the decision that the request means.
+// read returns the decision of the request.
 func (q decisionRequest) read() (agent.Decision, error) {
 	var d agent.Decision
 	switch q.Decision {
@@ -77,7 +77,8 @@ func (s *server) decideApproval(c *gin.Context) {
 	wire.WriteJSON(c.Writer, changedObject{ID: c.Param("id"), Object: "approval", Decision: req.Decision, Scope: string(d.Scope)})
 }
 
-// A GrantStore keeps standing permissions. An empty owner means every owner.
+// A GrantStore stores grants, which are permissions beyond a single call. An empty owner means
+// every owner.
 type GrantStore interface {
 	ListGrants(ctx context.Context, owner string) ([]schemas.Grant, error)
 	DeleteGrant(ctx context.Context, owner, id string) (ok bool, err error)

@@ -14,27 +14,29 @@ import (
 	"molar/web/wire"
 )
 
-// Access decides who may use the port. The zero Access admits every client that comes without
-// a proxy, to every route.
+// Access decides which clients may use the port. The zero Access admits every client to every
+// route, unless its request came through a proxy.
 type Access struct {
-	// Keys are what clients present. Nil, or a ring that requires none, admits every client
-	// that comes without a proxy.
+	// Keys are the keys of clients. Nil, or a ring that requires none, admits every client whose
+	// request did not come through a proxy.
 	Keys *httpguard.Keyring
-	// SignIn trades a one-time token for the text of a session's cookie. ok is false for a
-	// token that is unknown, used or too old. Nil turns sign-in off.
+	// SignIn exchanges a one-time token for the value of a session cookie. ok is false for a
+	// token that is unknown, used or too old. Nil disables sign-in.
 	SignIn func(ctx context.Context, token string) (session string, ok bool, err error)
-	// Person is the header in which a trusted proxy, one of Clients, names the person who
-	// makes a request; empty for none. If set, a request without person and key is refused.
+	// Person is the header in which a trusted proxy, one of Clients, names the person who makes a
+	// request; empty means that there is none. If it is set, a request with neither a person nor
+	// a key is refused.
 	Person string
-	// Clients finds the address of a client; nil trusts the connection's.
+	// Clients determines the address of a client; nil means the address of the connection.
 	Clients *httpguard.Addresses
-	// PerAddress limits the requests of one address when keys are on, and from loopback
-	// addresses only those whose key is refused; nil for no limit.
+	// PerAddress limits the requests of one address while clients have to identify themselves.
+	// From a loopback address only refused requests count. Nil means no limit.
 	PerAddress *httpguard.Limiter
-	// Turns limits the turns of one key or person; nil for no limit.
+	// Turns limits the turns of one key or person; nil means no limit.
 	Turns *httpguard.Limiter
-	// SharedTurns does the same over all replicas: it counts a turn and returns how long to
-	// wait, zero when the turn may begin. If it fails, Turns counts. Nil in a single process.
+	// SharedTurns is the same limit over all replicas: it counts a turn and returns the time to
+	// wait, zero if the turn may begin. If it fails, Turns is used. It is nil for a single
+	// process.
 	SharedTurns func(ctx context.Context, key string) (wait time.Duration, err error)
 }
 
@@ -61,8 +63,8 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 	})
 }
 
-// identify returns the request with its principal, or answers it and returns nil. It is a
-// function of its own so that its frame is off the stack while the request is answered.
+// identify returns the request with its principal, or answers it and returns nil. It is a separate
+// function so that its frame is not on the stack while the request is answered.
 func (s *server) identify(w http.ResponseWriter, r *http.Request) *http.Request {
 	from := s.Access.Clients.Of(r)
 	local := from.IsLoopback()
@@ -89,7 +91,8 @@ func (s *server) identify(w http.ResponseWriter, r *http.Request) *http.Request 
 	return r.WithContext(httpguard.WithPrincipal(r.Context(), who))
 }
 
-// tooMany counts a request of an address, and answers it if there were too many.
+// tooMany counts a request of an address, and refuses it if there were too many. It reports whether
+// it refused it.
 func (s *server) tooMany(w http.ResponseWriter, r *http.Request, client string) bool {
 	refusal := s.Access.PerAddress.Refuse(client, "one address may make only so many requests")
 	if refusal != nil {
@@ -98,7 +101,7 @@ func (s *server) tooMany(w http.ResponseWriter, r *http.Request, client string) 
 	return refusal != nil
 }
 
-// reject answers a request without a valid key; a person in a browser gets instructions.
+// reject answers a request without a valid key. A browser gets instructions as plain text.
 func (s *server) reject(w http.ResponseWriter, r *http.Request, refusal *httpguard.Refusal) {
 	if r.Method != http.MethodGet || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		refusal.Write(w, r)
@@ -108,15 +111,15 @@ func (s *server) reject(w http.ResponseWriter, r *http.Request, refusal *httpgua
 	w.Header().Set("WWW-Authenticate", "Bearer")
 	w.WriteHeader(refusal.Status)
 	text := "You are not signed in: " + refusal.Message
-	if s.Access.Keys.On() { // so a link was printed
+	if s.Access.Keys.On() { // then molar serve has printed a link
 		text = "You are not signed in. Open the link that molar serve printed at its start; " +
 			"it works once and for ten minutes. Start molar serve again for a new one."
 	}
 	_, _ = w.Write([]byte(text + "\n")) //nolint:gosec // plain text, and sent as that
 }
 
-// scope admits a request whose key has one of the scopes, and every request while no key is
-// required.
+// scope returns a handler that refuses requests whose key has none of the scopes. While no key is
+// required, it refuses none.
 func (s *server) scope(scopes ...string) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if refusal := httpguard.PrincipalOf(c.Request.Context()).Need(scopes...); refusal != nil {
@@ -139,22 +142,22 @@ func (s *server) refuseTurn(r *http.Request) *httpguard.Refusal {
 	if who.Key == "" {
 		return nil
 	}
-	const what = "this key may begin only so many turns a minute (limits.turns_per_minute)"
+	const message = "this key may begin only so many turns a minute (limits.turns_per_minute)"
 	if s.Access.SharedTurns != nil {
 		wait, err := s.Access.SharedTurns(r.Context(), who.Key)
 		if err == nil && wait == 0 {
 			return nil
 		}
 		if err == nil {
-			return httpguard.TooMany(wait, what)
+			return httpguard.TooMany(wait, message)
 		}
-		s.Logger.Warn("turns are counted by this replica alone, as the database does not answer", "error", err)
+		s.Logger.Warn("turns are counted by this replica alone, because the database does not answer", "error", err)
 	}
-	return s.Access.Turns.Refuse(who.Key, what)
+	return s.Access.Turns.Refuse(who.Key, message)
 }
 
-// admit counts a turn that came over an open connection, and checks that its key is still
-// valid.
+// admit counts a turn that was requested over an open WebSocket, and checks that the key of the
+// connection is still valid.
 func (s *server) admit(r *http.Request) error {
 	var refusal *httpguard.Refusal
 	if _, ok, _ := s.Access.person(r); !ok && s.Access.Keys.On() {
@@ -169,11 +172,13 @@ func (s *server) admit(r *http.Request) error {
 	return &wire.Error{Status: refusal.Status, Kind: wire.TypeInvalid, Code: refusal.Code, Message: refusal.Message, RetryAfter: refusal.RetryAfter}
 }
 
-// ownerOf returns whose conversations a request may see; without keys, everybody's.
+// ownerOf returns the owner whose conversations a request may see; without keys "", which means
+// all.
 func ownerOf(r *http.Request) string { return httpguard.PrincipalOf(r.Context()).Owner }
 
-// signIn answers a visit with a one-time token: it sets the cookie and redirects to the page,
-// so that no address bar keeps the token. It reports whether it answered.
+// signIn answers a request with a one-time token in its address: it sets the session cookie and
+// redirects to the page, so that the token does not stay in the address bar. It reports whether it
+// answered.
 func (s *server) signIn(w http.ResponseWriter, r *http.Request) bool {
 	if s.Access.SignIn == nil || r.Method != http.MethodGet || r.URL.Path != "/" || !r.URL.Query().Has("token") {
 		return false
@@ -202,8 +207,7 @@ func (s *server) signedIn(r *http.Request) bool {
 	return refusal == nil
 }
 
-// sessionLife is how long a browser keeps the cookie; the server ends an unused
-// session earlier.
+// sessionLife is how long a browser keeps the cookie. The server ends an unused session earlier.
 const sessionLife = 30 * 24 * time.Hour
 
 func (s *server) sessionCookie(r *http.Request, session string) *http.Cookie {
@@ -217,14 +221,14 @@ func (s *server) sessionCookie(r *http.Request, session string) *http.Cookie {
 	return c
 }
 
-// maxPerson is the greatest length of a person's name, in bytes.
+// maxPerson is the maximum length of a person's name, in bytes.
 const maxPerson = 256
 
-// on reports whether a request has to identify its client.
+// on reports whether clients have to identify themselves.
 func (a Access) on() bool { return a.Person != "" || a.Keys.On() }
 
-// person returns the person that a trusted proxy names. ok is false if it names none, and if
-// the client presents its own key, which then counts.
+// person returns the person that a trusted proxy names. ok is false if it names none, and if the
+// client presents a key, which takes precedence.
 func (a Access) person(r *http.Request) (who httpguard.Principal, ok bool, refusal *httpguard.Refusal) {
 	names := r.Header.Values(a.Person)
 	if a.Person == "" || len(names) == 0 || r.Header.Get("Authorization") != "" || !a.Clients.FromProxy(r) {
@@ -234,7 +238,7 @@ func (a Access) person(r *http.Request) (who httpguard.Principal, ok bool, refus
 	if len(names) > 1 || name == "" || len(name) > maxPerson || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
 		return who, false, &httpguard.Refusal{
 			Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_identity",
-			Message: "the header " + a.Person + " does not name one person; the proxy in front must set it, and take away what clients send",
+			Message: "the header " + a.Person + " does not name one person; the proxy in front must set it, and remove it from the requests of clients",
 		}
 	}
 	id := "person:" + name
@@ -245,6 +249,6 @@ func (a Access) person(r *http.Request) (who httpguard.Principal, ok bool, refus
 func unidentified() *httpguard.Refusal {
 	return &httpguard.Refusal{
 		Status: http.StatusUnauthorized, Type: "invalid_request_error", Code: "identity_missing",
-		Message: "nobody says who makes this request: come by way of the proxy that signs people in, or send an API key",
+		Message: "this request identifies neither a person nor a key: use the proxy that signs people in, or send an API key",
 	}
 }

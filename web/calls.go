@@ -22,7 +22,7 @@ type callBody struct {
 // A calledObject is the result of an operator's call.
 type calledObject struct {
 	Object string `json:"object"`
-	// Name is the offered name.
+	// Name is the offered name of the tool.
 	Name string `json:"name"`
 	// Status is "ok" or "tool_error".
 	Status string             `json:"status"`
@@ -31,8 +31,8 @@ type calledObject struct {
 	DurationMS float64 `json:"duration_ms"`
 }
 
-// callTool runs a tool for an operator. The tool's own failure is a result; what prevented the
-// call is an error.
+// callTool runs a tool for an operator. A failure of the tool itself is a result; a failure to call
+// it is an error.
 func (s *server) callTool(c *gin.Context) {
 	var body callBody
 	if err := wire.ReadBody(c.Request, &body); err != nil {
@@ -76,8 +76,8 @@ func (s *server) callTool(c *gin.Context) {
 	})
 }
 
-// callFault returns the error of a call that did not complete, or nil. Once the tool may have
-// begun, no status may invite a client to repeat the call.
+// callFault returns the error of a call that did not complete, or nil. If the tool may have begun,
+// the status is one on which clients do not repeat the call.
 func callFault(out ToolOutcome) *wire.Error {
 	e := &wire.Error{Kind: wire.TypeServer, Code: "tool_" + out.Status, Param: "arguments", Message: out.Result.OutputText()}
 	switch out.Status {
@@ -106,15 +106,15 @@ func (s *server) listCalls(c *gin.Context) {
 		}
 		limit = n
 	}
-	var found []telemetry.Call
+	var calls []telemetry.Call
 	for _, call := range s.Telemetry.Calls() {
 		fits := func(key, value string) bool { return c.Query(key) == "" || c.Query(key) == value }
 		if fits("server", call.Server) && fits("tool", call.Tool) && fits("turn", call.TurnID) {
-			found = append(found, call)
+			calls = append(calls, call)
 		}
-		if len(found) == limit {
+		if len(calls) == limit {
 			break
 		}
 	}
-	wire.WriteJSON(c.Writer, listOf(found))
+	wire.WriteJSON(c.Writer, listOf(calls))
 }

@@ -12,7 +12,7 @@ import (
 	"molar/web/wire"
 )
 
-// readyLimit is how long the readiness check may take.
+// readyLimit is the time limit of the readiness check.
 const readyLimit = 5 * time.Second
 
 // A list is OpenAI's form of a list.
@@ -23,7 +23,7 @@ type list[T any] struct {
 
 func listOf[T any](data []T) list[T] {
 	if data == nil {
-		data = []T{} // clients range over it
+		data = []T{} // clients iterate over it
 	}
 	return list[T]{Object: "list", Data: data}
 }
@@ -64,8 +64,8 @@ func (s *server) getModel(c *gin.Context) {
 	})
 }
 
-// getTurn returns the recorded trace of a turn, or what is known of one that still runs or
-// left no trace.
+// getTurn answers with the trace of a turn: the recorded one, or the beginning of one for a turn
+// that still runs or has no trace.
 func (s *server) getTurn(c *gin.Context) {
 	owner, id := s.Owner(c.Request), strings.TrimPrefix(c.Param("id"), chat.IDPrefix)
 	t, runs, err := s.turns.Find(c.Request.Context(), owner, id)
@@ -78,7 +78,7 @@ func (s *server) getTurn(c *gin.Context) {
 		s.storeError(c, "turn", err)
 		return
 	}
-	if !found && runs { // it has ended, and can still be followed
+	if !found && runs { // it has ended without a trace, and can still be followed
 		wire.WriteJSON(c.Writer, t.SoFar(s.Now()))
 		return
 	}

@@ -53,18 +53,18 @@ func (s *server) listConversations(c *gin.Context) {
 		wire.WriteError(c.Writer, wire.Invalid("after", "after must be the cursor that an earlier answer gave as next; leave it out for the first page"))
 		return
 	}
-	found, next, err := s.Conversations.List(c.Request.Context(), s.Owner(c.Request), q, limit, after)
+	conversations, next, err := s.Conversations.List(c.Request.Context(), s.Owner(c.Request), q, limit, after)
 	if err != nil {
 		s.storeError(c, "conversation", err)
 		return
 	}
-	wire.WriteJSON(c.Writer, conversationPage{list: listOf(found), HasMore: next != "", Next: next})
+	wire.WriteJSON(c.Writer, conversationPage{list: listOf(conversations), HasMore: next != "", Next: next})
 }
 
 // isCursor reports whether s has the form of a memory server's cursor: two numbers.
 func isCursor(s string) bool {
-	at, id, both := strings.Cut(s, "-")
-	return both && isNumber(at) && isNumber(id)
+	at, id, ok := strings.Cut(s, "-")
+	return ok && isNumber(at) && isNumber(id)
 }
 
 func isNumber(s string) bool {
@@ -74,14 +74,14 @@ func isNumber(s string) bool {
 
 type conversationObject struct {
 	responses.ConversationHead
-	// Assistant answered last in the messages shown; empty when unknown.
+	// Assistant is the assistant of the last answer among Messages; empty if unknown.
 	Assistant string `json:"assistant,omitempty"`
-	// Summary is that of the newest branch, empty if another one is requested.
+	// Summary is the summary of the newest branch; empty if another branch is requested.
 	Summary  string          `json:"summary"`
 	Messages []messageObject `json:"messages"`
 }
 
-// A messageObject is a stored message, and with ?html=true the HTML of an answer and of the
+// A messageObject is a stored message. With ?html=true it includes the HTML of an answer and of the
 // commentary before its calls.
 type messageObject struct {
 	schemas.StoredMessage
@@ -111,8 +111,8 @@ func commentaryOf(m schemas.StoredMessage) []commentaryObject {
 	return all
 }
 
-// possibleID answers a request whose conversation id is impossible: a memory server takes 256
-// bytes of UTF-8 without control characters.
+// possibleID answers a request whose conversation id is not valid with 404. A memory server accepts
+// at most 256 bytes of UTF-8 without control characters.
 func possibleID(c *gin.Context) {
 	const maxID = 256
 	if id := c.Param("id"); len(id) > maxID || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
@@ -146,12 +146,12 @@ func (s *server) getConversation(c *gin.Context) {
 		s.storeError(c, what, err)
 		return
 	}
-	kept, err := of(ctx, s.Files, owner, id)
+	files, err := of(ctx, s.Files, owner, id)
 	if err != nil {
 		s.storeError(c, "conversation", err)
 		return
 	}
-	head, err := s.responses.Conversation(ctx, owner, id) // a created conversation may have no turn yet
+	head, err := s.responses.Conversation(ctx, owner, id) // a new conversation may have no turn yet
 	switch {
 	case err != nil:
 		s.storeError(c, "conversation", err)
@@ -160,7 +160,7 @@ func (s *server) getConversation(c *gin.Context) {
 		wire.WriteError(c.Writer, wire.NotFound("conversation"))
 		return
 	}
-	o := conversationObject{ConversationHead: *head, Summary: summary, Messages: []messageObject{}} // never nil: clients range over it
+	o := conversationObject{ConversationHead: *head, Summary: summary, Messages: []messageObject{}} // never nil: clients iterate over it
 	for _, m := range messages {
 		if m.Assistant != "" {
 			o.Assistant = m.Assistant
@@ -168,7 +168,7 @@ func (s *server) getConversation(c *gin.Context) {
 	}
 	object := func(m schemas.StoredMessage) messageObject {
 		o := s.messageObject(m, c.Query("html") == "true")
-		o.Files = kept[m.Seq]
+		o.Files = files[m.Seq]
 		return o
 	}
 	if c.Query("lines") == "true" {
@@ -181,8 +181,8 @@ func (s *server) getConversation(c *gin.Context) {
 	wire.WriteJSON(c.Writer, o)
 }
 
-// writeLines answers with a line of JSON for the conversation and one for each message, the
-// newest first, so that a reader can show those first while the rest loads.
+// writeLines answers with a line of JSON for the conversation and one for each message, newest
+// first, so that a client can show the newest messages while the rest loads.
 func (s *server) writeLines(c *gin.Context, o conversationObject, messages []schemas.StoredMessage, object func(schemas.StoredMessage) messageObject) {
 	c.Header("Content-Type", "application/x-ndjson")
 	c.Status(http.StatusOK)
@@ -190,7 +190,7 @@ func (s *server) writeLines(c *gin.Context, o conversationObject, messages []sch
 	err := write.Encode(o)
 	for _, m := range slices.Backward(messages) {
 		if err != nil {
-			return // the client is gone
+			return // the client has disconnected
 		}
 		_ = limits.SetWriteDeadline(time.Now().Add(wire.WriteLimit)) // a writer without deadlines has none
 		err = write.Encode(object(m))
@@ -208,7 +208,7 @@ func (s *server) messageObject(m schemas.StoredMessage, html bool) messageObject
 	}
 	render := func(text string) string {
 		html, err := s.markdown().Of(text)
-		if err != nil { // the page then shows the plain text
+		if err != nil { // the page then shows plain text
 			s.Logger.Warn("show an answer as HTML", "turn_id", m.TurnID, "error", err)
 		}
 		return html
@@ -264,7 +264,7 @@ func (s *server) deleteConversation(c *gin.Context) {
 	wire.WriteJSON(c.Writer, map[string]any{"id": id, "object": "conversation.deleted", "deleted": true})
 }
 
-// storeError answers a store's failure; what names the requested thing.
+// storeError answers with the error of a store. what is the kind of the requested thing.
 func (s *server) storeError(c *gin.Context, what string, err error) {
 	if errors.Is(err, agent.ErrNotFound) {
 		wire.WriteError(c.Writer, wire.NotFound(what))

@@ -14,21 +14,21 @@ import (
 	"molar/web/wire"
 )
 
-// A FeedbackStore keeps people's marks of answers. An empty owner means every owner's turns.
+// A FeedbackStore stores people's marks of answers. An empty owner means the turns of all owners.
 type FeedbackStore interface {
-	// PutFeedback stores it in place of earlier feedback; without a mark it deletes that. ok
-	// is false if the owner has no such turn.
+	// PutFeedback replaces the feedback on a turn, or deletes it if f has no mark. ok is false if
+	// the owner has no such turn.
 	PutFeedback(ctx context.Context, f schemas.Feedback) (stored schemas.Feedback, ok bool, err error)
-	// ListFeedback returns the newest first.
-	ListFeedback(ctx context.Context, owner string, want schemas.FeedbackFilter) ([]schemas.Feedback, error)
+	// ListFeedback returns the feedback that matches the filter, newest first.
+	ListFeedback(ctx context.Context, owner string, filter schemas.FeedbackFilter) ([]schemas.Feedback, error)
 }
 
-// noMark removes a mark.
+// noMark is the value of mark that removes a mark.
 const noMark = "none"
 
 // feedbackBody is the body of POST /v1/turns/{id}/feedback.
 type feedbackBody struct {
-	// Mark is "up", "down", or "none", which removes mark and note.
+	// Mark is "up", "down", or "none", which removes the mark and the note.
 	Mark string `json:"mark"`
 	// Note is the person's comment on the answer.
 	Note string `json:"note,omitempty"`
@@ -39,7 +39,7 @@ type feedbackObject struct {
 	schemas.Feedback
 }
 
-// giveFeedback marks an answer.
+// giveFeedback answers POST /v1/turns/{id}/feedback: it marks an answer.
 func (s *server) giveFeedback(c *gin.Context) {
 	var body feedbackBody
 	if err := wire.ReadBody(c.Request, &body); err != nil {
@@ -55,10 +55,10 @@ func (s *server) giveFeedback(c *gin.Context) {
 		wire.WriteError(c.Writer, wire.Invalid("note", "note must have at most %d characters", schemas.MaxNote))
 		return
 	}
-	said := schemas.Feedback{
+	feedback := schemas.Feedback{
 		TurnID: strings.TrimPrefix(c.Param("id"), chat.IDPrefix), Owner: s.Owner(c.Request), Mark: strings.TrimSuffix(body.Mark, noMark), Note: note,
 	}
-	stored, ok, err := s.Feedback.PutFeedback(c.Request.Context(), said)
+	stored, ok, err := s.Feedback.PutFeedback(c.Request.Context(), feedback)
 	switch {
 	case err != nil:
 		s.storeError(c, "feedback", err)
@@ -98,10 +98,10 @@ func (s *server) listFeedback(c *gin.Context) {
 		}
 		want.Since = at
 	}
-	found, err := s.Feedback.ListFeedback(c.Request.Context(), s.Owner(c.Request), want)
+	all, err := s.Feedback.ListFeedback(c.Request.Context(), s.Owner(c.Request), want)
 	if err != nil {
 		s.storeError(c, "feedback", err)
 		return
 	}
-	wire.WriteJSON(c.Writer, listOf(found))
+	wire.WriteJSON(c.Writer, listOf(all))
 }

@@ -18,24 +18,24 @@ import (
 	"molar/web/wire"
 )
 
-// A Store reads the files of conversations. An unknown file or conversation gives an error
-// that is [agent.ErrNotFound].
+// A Store reads the files of conversations. For an unknown file or conversation, the error is
+// [agent.ErrNotFound].
 type Store interface {
 	Files(ctx context.Context, owner, id string) ([]schemas.File, error)
 	File(ctx context.Context, owner, id string, seq int64, n int) (schemas.File, []byte, error)
 }
 
-// An Object is a file of a message, as clients see it.
+// An Object is the JSON of a file of a message.
 type Object struct {
 	Name  string `json:"name"`
 	Media string `json:"media"`
 	// Size is in bytes.
 	Size int64 `json:"size"`
-	// URL is where the file is.
+	// URL is the path of the file's content.
 	URL string `json:"url"`
 }
 
-// of returns the files of a conversation, by the seq of their questions.
+// of returns the files of a conversation, by the seq of the question that they are attached to.
 func of(ctx context.Context, s Store, owner, id string) (map[int64][]Object, error) {
 	if s == nil {
 		return nil, nil
@@ -49,7 +49,8 @@ func of(ctx context.Context, s Store, owner, id string) (map[int64][]Object, err
 	return all, err
 }
 
-// serve answers with one file of a conversation.
+// serve returns the handler that answers with one file of a conversation. fault answers with the
+// error of a store.
 func serve(s Store, owner func(*http.Request) string, fault func(*gin.Context, string, error)) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		before, after, _ := strings.Cut(c.Param("file"), ".")
@@ -77,8 +78,8 @@ func serve(s Store, owner func(*http.Request) string, fault func(*gin.Context, s
 		head.Set("Content-Disposition", mime.FormatMediaType(how, map[string]string{"filename": file.Name}))
 		head.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 		head.Set("X-Content-Type-Options", "nosniff")
-		head.Set("Cache-Control", "private, no-cache") // it may be deleted
+		head.Set("Cache-Control", "private, no-cache") // the file may be deleted
 		c.Writer.WriteHeader(http.StatusOK)
-		_, _ = c.Writer.Write(data) // a client that is gone needs no answer
+		_, _ = c.Writer.Write(data) // the error means that the client has disconnected
 	}
 }

@@ -9,25 +9,27 @@ import (
 	"molar/web/wire"
 )
 
-// Imported is another host's config block, or the command or address of a server, in the form
-// of the config file.
+// Imported is a text for the config file, made from another host's config block or from the command
+// or address of a server.
 type Imported struct {
-	// Host is the program whose format the block has, such as "Claude Desktop"; empty if the
-	// text is not a host's.
+	// Host is the program whose format the pasted block has, such as "Claude Desktop"; empty for
+	// a command or an address.
 	Host string `json:"host,omitempty"`
-	// File is where the text belongs, and Place how to insert it: new is the whole file, end
-	// is after its last line. Below, instead and inside refer to Line, which has the key
-	// mcpServers: below that line, instead of it, or inside the braces that begin there.
+	// File is the path of the config file, and Place where in it the text belongs: "new" means
+	// that it is the whole file, "end" after the last line. "below", "instead" and "inside"
+	// refer to Line, which has the key mcpServers: below that line, in place of it, or inside
+	// the braces that begin there.
 	File  string `json:"file"`
 	Place string `json:"place"`
 	Line  int    `json:"line,omitempty"`
-	// YAML is the text; its secrets are references to variables.
+	// YAML is the text. It has references to variables in place of secrets.
 	YAML string `json:"yaml"`
-	// Servers names the servers in it, LeftOut those that could not be converted.
+	// Servers are the names of the servers in the text, LeftOut of those that could not be
+	// converted.
 	Servers []string `json:"servers"`
 	LeftOut []string `json:"left_out,omitempty"`
-	// Variables are those in the text without a value; VariablesFile is where to set them, as
-	// NAME=VALUE lines, if not in the environment.
+	// Variables are the variables in the text that have no value yet. VariablesFile is the file
+	// in which to set them, as NAME=VALUE lines, if not in the environment.
 	Variables     []string `json:"variables,omitempty"`
 	VariablesFile string   `json:"variables_file,omitempty"`
 }
@@ -48,19 +50,19 @@ type importedObject struct {
 	Imported
 }
 
-// importServers answers POST /v1/servers/import: it writes nothing and starts nothing.
+// importServers answers POST /v1/servers/import. It neither writes a file nor starts a program.
 func (s *server) importServers(c *gin.Context) {
 	var body importBody
 	if err := wire.ReadBody(c.Request, &body); err != nil {
 		wire.WriteError(c.Writer, wire.Failure(err))
 		return
 	}
-	found, err := s.Operations.ImportServers(body.Text)
+	imported, err := s.Operations.ImportServers(body.Text)
 	if err != nil {
 		wire.WriteError(c.Writer, &wire.Error{Status: http.StatusBadRequest, Kind: wire.TypeInvalid, Code: "invalid_request", Param: "text", Message: err.Error()})
 		return
 	}
-	wire.WriteJSON(c.Writer, importedObject{Object: "server.import", Imported: found})
+	wire.WriteJSON(c.Writer, importedObject{Object: "server.import", Imported: imported})
 }
 
 // NewServer is a remote server to attach.
@@ -68,24 +70,26 @@ type NewServer struct {
 	// Name is derived from the address when empty.
 	Name string `json:"name,omitempty"`
 	URL  string `json:"url"`
-	// Type is http, sse or message; if empty it is detected.
+	// Type is http, sse or message; it is detected if empty.
 	Type string `json:"type,omitempty"`
-	// Headers are sent with every request; they are stored, and never shown.
+	// Headers are sent with every request to the server. They are stored, and no answer contains
+	// them.
 	Headers map[string]string `json:"headers,omitempty"`
 }
 
-// AddedServer is the attached server, and which assistant may call it if the default one may
-// not.
+// AddedServer is a server that was attached.
 type AddedServer struct {
-	Name  string `json:"name"`
+	Name string `json:"name"`
+	// Offer names an assistant that may call it, if the default one may not.
 	Offer string `json:"offer,omitempty"`
 }
 
-// Lint is what to know about a tool before using it.
+// Lint has remarks about a tool for the person who decides whether to use it.
 type Lint struct {
-	// Sends names the arguments through which a read-only tool can carry text to its server.
+	// Sends are the names of the arguments through which text can leave to the server although
+	// the tool only reads.
 	Sends []string `json:"sends,omitempty"`
-	// Notes are the parts of its schema that providers do not accept.
+	// Notes describe the parts of its schema that providers do not accept.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -95,7 +99,7 @@ type addedObject struct {
 }
 
 // addServer answers POST /v1/servers. It requires an operator's key, since any process of the
-// machine reaches a port without keys, and no request starts a program.
+// machine can use a port without keys, and refuses commands, since no request starts a program.
 func (s *server) addServer(c *gin.Context) {
 	var body struct {
 		NewServer
@@ -117,12 +121,12 @@ func (s *server) addServer(c *gin.Context) {
 		wire.WriteError(c.Writer, wire.Failure(err))
 		return
 	}
-	done, err := s.Operations.AddServer(context.WithoutCancel(c.Request.Context()), body.NewServer)
+	added, err := s.Operations.AddServer(context.WithoutCancel(c.Request.Context()), body.NewServer)
 	if err != nil {
 		s.operationError(c, "add a server", err)
 		return
 	}
-	wire.WriteJSON(c.Writer, addedObject{Object: "server", AddedServer: done})
+	wire.WriteJSON(c.Writer, addedObject{Object: "server", AddedServer: added})
 }
 
 // removeServer answers DELETE /v1/servers/{name}, for servers added over HTTP.

@@ -14,8 +14,8 @@ import (
 	"molar/web/wire"
 )
 
-// withRequestID gives every request an id, the client's own if that is a valid one, and sets
-// it in the answer's header, where handlers find it.
+// withRequestID sets the id of every request in the header of its answer, from which handlers read
+// it: the id that the client sent if it is valid, else a new one.
 func withRequestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(wire.RequestIDHeader)
@@ -27,16 +27,16 @@ func withRequestID(next http.Handler) http.Handler {
 	})
 }
 
-// logRequest writes one line for each request, without query or body, which hold what people
-// wrote.
+// logRequest logs one line for each request, without its query and body, which contain texts of
+// people.
 func (s *server) logRequest(c *gin.Context) {
 	start := time.Now()
 	c.Next()
 	s.logAnswered(c, time.Since(start))
 }
 
-// logAnswered is the end of logRequest, split off so that its record takes no room on the
-// stack while a request is answered.
+// logAnswered is the second half of logRequest. It is a separate function so that the log record is
+// not on the stack while the request is answered.
 func (s *server) logAnswered(c *gin.Context, took time.Duration) {
 	level := slog.LevelDebug
 	if c.Writer.Status() >= http.StatusInternalServerError {
@@ -48,8 +48,8 @@ func (s *server) logAnswered(c *gin.Context, took time.Duration) {
 		slog.String("request_id", wire.RequestID(c.Writer)))
 }
 
-// recoverPanic turns a handler's panic into a typed 500, or cuts the connection if an answer
-// has begun, so that it is not taken for complete.
+// recoverPanic answers a handler's panic with a 500 error object, or cuts the connection if the
+// answer has begun, so that clients do not take it for complete.
 func (s *server) recoverPanic(c *gin.Context) {
 	defer func() {
 		p := recover()
@@ -70,7 +70,7 @@ func (s *server) recoverPanic(c *gin.Context) {
 	c.Next()
 }
 
-// noRoute answers a browser with a page, and a program with an error.
+// noRoute answers an unknown path: browsers get a page, other clients an error.
 func (s *server) noRoute(c *gin.Context) {
 	if strings.Contains(c.GetHeader("Accept"), "text/html") {
 		s.site.Missing(c)
@@ -93,7 +93,7 @@ func (s *server) noMethod(c *gin.Context) {
 	})
 }
 
-// observe counts a request and traces it under the pattern of its route.
+// observe counts and traces a request under the pattern of its route.
 func (s *server) observe(c *gin.Context) {
 	ctx, span := s.Telemetry.StartRequest(c.Request, c.FullPath(), wire.RequestID(c.Writer))
 	defer func() { span.End(c.Writer.Status()) }()

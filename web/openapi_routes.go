@@ -194,8 +194,7 @@ func (s *server) probeOperations() []wire.Operation {
 	return all
 }
 
-// openAPI answers with the document. It is built at the first request: most processes never
-// need it.
+// openAPI answers with the OpenAPI document, which is built at the first request.
 func (s *server) openAPI(c *gin.Context) {
 	body, err := s.document()
 	if err != nil {

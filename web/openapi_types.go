@@ -5,13 +5,13 @@ import (
 	"molar/schemas"
 )
 
-// Answer types for the OpenAPI document that no handler needs to name.
+// Types of requests and answers that only the OpenAPI document uses.
 
 type titleBody struct {
 	Title string `json:"title"`
 }
 
-// A changedObject reports a change of the thing with that id.
+// A changedObject reports that the object with the id was changed, with the fields that apply.
 type changedObject struct {
 	ID       string `json:"id"`
 	Object   string `json:"object"`
@@ -33,7 +33,7 @@ type probeObject struct {
 	Version string `json:"version,omitempty"`
 }
 
-// The lists, by what they hold.
+// The types of lists.
 type (
 	modelList    = list[modelObject]
 	toolList     = list[toolObject]

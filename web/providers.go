@@ -10,12 +10,11 @@ import (
 	"molar/web/wire"
 )
 
-// providerTestLimit bounds the test of a provider. A local model may have to be
+// providerTestLimit is the time limit of the test of a provider. A local model may have to be
 // loaded first.
 const providerTestLimit = 60 * time.Second
 
-// providerListLimit bounds how long the providers that are asked for their models are waited
-// for.
+// providerListLimit is the time limit for asking the providers for their models.
 const providerListLimit = 6 * time.Second
 
 // A ProviderTest is the result of one small call of a model.
@@ -25,14 +24,14 @@ type ProviderTest struct {
 	Text string
 	// First and Took are the times to the first output and to the end.
 	First, Took time.Duration
-	// Models are those the provider lists; nil if it was not asked.
+	// Models are the models that the provider lists; nil if it was not asked.
 	Models []string
-	// Err is why the call failed, a [*providers.Error] or another.
+	// Err is the error of a failed call, usually a [*providers.Error].
 	Err error
 }
 
-// A providerTestObject is the result of a test. A provider that does not work is not an error
-// of the request: ok is false, and error has the reason.
+// A providerTestObject is the result of a test. If the provider fails, the request still succeeds:
+// ok is false, and error has the reason.
 type providerTestObject struct {
 	Object        string         `json:"object"`
 	Provider      string         `json:"provider"`
@@ -55,31 +54,32 @@ type providerFault struct {
 // A Provider is the state of a provider.
 type Provider struct {
 	Name string
-	// Missing is how to make it usable, if a key or an address is missing.
+	// Missing describes how to make it usable, if its key or address is missing.
 	Missing string
 	// HasKey reports whether requests carry a key.
 	HasKey bool
-	// Model and SmallModel would answer; empty if nothing would.
+	// Model and SmallModel are the models that would answer; empty if none would.
 	Model, SmallModel string
-	// Err is why it cannot answer, although nothing is missing.
+	// Err is the reason why it cannot answer, if neither key nor address is missing.
 	Err error
 }
 
 // A providerObject is the current state of a provider.
 type providerObject struct {
 	Name string `json:"name"`
-	// Ready reports whether it would answer, with these models.
+	// Ready reports whether it would answer, with the models below.
 	Ready      bool   `json:"ready"`
 	Model      string `json:"model,omitempty"`
 	SmallModel string `json:"small_model,omitempty"`
 	// Key reports whether requests carry a key.
 	Key bool `json:"key,omitempty"`
-	// Missing is how to make it usable.
+	// Missing describes how to make it usable.
 	Missing string         `json:"missing,omitempty"`
 	Error   *providerFault `json:"error,omitempty"`
 }
 
-// listProviders lists the providers, and asks those that answer for free for their models.
+// listProviders lists the providers with their models. It asks only those that list models without
+// charge.
 func (s *server) listProviders(c *gin.Context) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), providerListLimit)
 	defer cancel()

@@ -17,7 +17,7 @@ func (s *server) listQuestions(c *gin.Context) {
 	wire.WriteJSON(c.Writer, listOf(waiting))
 }
 
-// An answeredObject says that a question was answered.
+// An answeredObject reports that a question was answered.
 type answeredObject struct {
 	ID     string `json:"id"`
 	Object string `json:"object"`

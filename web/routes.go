@@ -9,7 +9,7 @@ import (
 	"molar/internal/httpguard"
 )
 
-// routeWaits routes pending approvals and questions.
+// routeWaits adds the routes of pending approvals and questions, and of grants.
 func (s *server) routeWaits(e *gin.Engine, chat gin.HandlerFunc) {
 	e.GET("/v1/approvals", chat, s.listApprovals)
 	e.POST("/v1/approvals/:id", chat, s.decideApproval)
@@ -21,7 +21,7 @@ func (s *server) routeWaits(e *gin.Engine, chat gin.HandlerFunc) {
 	e.POST("/v1/questions/:id", chat, s.answerQuestion)
 }
 
-// routeConversations routes stored conversations.
+// routeConversations adds the routes of stored conversations.
 func (s *server) routeConversations(e *gin.Engine, chat gin.HandlerFunc) {
 	e.GET("/v1/conversations", chat, s.listConversations)
 	e.GET("/v1/conversations/:id", chat, possibleID, s.getConversation)
@@ -36,7 +36,7 @@ func (s *server) routeConversations(e *gin.Engine, chat gin.HandlerFunc) {
 }
 
 func (s *server) routes() (http.Handler, error) {
-	gin.SetMode(gin.ReleaseMode) // gin has no setting of its own for one engine
+	gin.SetMode(gin.ReleaseMode) // gin has no such setting for a single engine
 	e := gin.New()
 	e.HandleMethodNotAllowed = true
 	e.RedirectTrailingSlash = false
@@ -48,8 +48,8 @@ func (s *server) routes() (http.Handler, error) {
 	e.NoRoute(s.noRoute)
 	e.NoMethod(s.noMethod)
 
-	// A key needs one of the scopes; routes that change more than the key's own conversations
-	// require admin. New routes state theirs here too.
+	// Each route names the scopes of which a key needs one. Routes that change more than the
+	// conversations of the key's owner require admin.
 	chat, read, admin := s.scope(httpguard.ScopeChat), s.scope(httpguard.ScopeChat, httpguard.ScopeAdmin), s.scope(httpguard.ScopeAdmin)
 	e.POST("/v1/chat/completions", chat, s.limitTurns, s.countStream, s.chat.Chat)
 	e.POST("/chat", chat, s.limitTurns, s.countStream, s.chat.Chat)

@@ -22,19 +22,19 @@ func (s *server) listServers(c *gin.Context) {
 
 // approveBody is the body of POST /v1/servers/{name}/approve.
 type approveBody struct {
-	// Digest is the one in the server's status; with it, tools that changed since are not
-	// approved unseen.
+	// Digest is the digest in the server's status. If it is set, the request is refused when the
+	// tools have changed since the status was read.
 	Digest string `json:"digest,omitempty"`
 }
 
-// An approvedObject lists the tools that were withheld until now.
+// An approvedObject lists the approved tools, which were withheld before.
 type approvedObject struct {
 	Object   string   `json:"object"`
 	Server   string   `json:"server"`
 	Approved []string `json:"approved"`
 }
 
-// approveServer accepts the current tools of a pinned server.
+// approveServer approves the current tools of a pinned server.
 func (s *server) approveServer(c *gin.Context) {
 	var body approveBody
 	if c.Request.ContentLength != 0 {
@@ -49,7 +49,7 @@ func (s *server) approveServer(c *gin.Context) {
 		return
 	}
 	if approved == nil {
-		approved = []string{} // clients range over it
+		approved = []string{} // clients iterate over it
 	}
 	wire.WriteJSON(c.Writer, approvedObject{Object: "server.approved", Server: c.Param("name"), Approved: approved})
 }

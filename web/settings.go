@@ -7,9 +7,9 @@ import (
 	"molar/web/wire"
 )
 
-// Settings are the settings a running host was started with.
+// Settings are the settings with which the running host was started.
 type Settings struct {
-	// File is the config file; empty without one.
+	// File is the path of the config file; empty if there is none.
 	File     string
 	Settings []schemas.Setting
 }

@@ -11,28 +11,29 @@ import (
 	"molar/web/wire"
 )
 
-// Hints is what the pages show to help a person.
+// Hints are functions whose results the pages show to help a person.
 type Hints struct {
-	// Prompts lists what a question may name after a slash; nil means nothing.
+	// Prompts lists the prompts that a question may name after a slash; nil means none.
 	Prompts func(ctx context.Context) []schemas.Prompt
-	// Provider returns what would answer a question now and why, or an error if nothing can;
-	// nil means unknown.
+	// Provider returns the provider and the model that would answer a question now, and the
+	// reason, or an error if none can; nil means that they are unknown.
 	Provider func(ctx context.Context, q Asked) (name, model, why string, err error)
-	// File returns the state of the config file; nil means that there cannot be one.
+	// File returns the state of the config file; nil means that the host has none.
 	File func() ConfigFile
 }
 
-// Asked holds the fields of a question that decide who answers it. Empty fields leave it to
-// the host.
+// Asked holds the fields of a question that choose who answers it. The host chooses for empty
+// fields.
 type Asked struct {
 	Assistant, Provider, Model string
 }
 
 // A ConfigFile is the config file as last read.
 type ConfigFile struct {
-	// Path is where it is, or would be.
+	// Path is the path of the file, even if it does not exist.
 	Path string
-	// Faults are those of the file as it is now; the last valid one is in force.
+	// Faults are the faults of the file's current text; while there are any, the last valid text
+	// is in force.
 	Faults []string
 	// NeedsRestart names the changed keys that take effect at a restart.
 	NeedsRestart []string
@@ -55,21 +56,18 @@ func (s *server) listPrompts(c *gin.Context) {
 // A setupObject is the state of the host's setup.
 type setupObject struct {
 	Object string `json:"object"`
-	// Provider would answer the next question: "offline" without a model, and empty if not
-	// even that can.
+	// Provider is the provider that would answer the next question: "offline" if no model can
+	// answer, and empty if no provider can.
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
 	Why      string `json:"why,omitempty"`
 	// Servers counts the attached MCP servers other than Molar's own.
 	Servers int `json:"servers"`
-	// Only operators get the fields below. File is where the config file is, or would be,
-	// Faults are the errors in its current text, and NeedsRestart are its changes that wait
-	// for a restart.
+	// The fields below are for operators only; they are those of [ConfigFile].
 	File         string   `json:"file,omitempty"`
 	Faults       []string `json:"faults,omitempty"`
 	NeedsRestart []string `json:"needs_restart,omitempty"`
-	// Offer names the assistant that may call the servers, if the default one may not.
-	Offer string `json:"offer,omitempty"`
+	Offer        string   `json:"offer,omitempty"`
 }
 
 // getSetup answers GET /v1/setup.

@@ -16,18 +16,18 @@ import (
 	"molar/web/wire"
 )
 
-// Operations are what an operator may do over HTTP. A nil one has no route. Their errors are
-// those below; others go to the log only.
+// Operations are the operations of an operator over HTTP. A nil one has no route. Clients see the
+// text of an error only if it is one of [ErrUnknown], [ErrConflict] and [ErrInvalid].
 type Operations struct {
-	// SwitchTool turns a tool off or on, and stores that.
+	// SwitchTool turns a tool off or on, and stores the switch.
 	SwitchTool func(ctx context.Context, name string, on bool) error
 	// CallTool runs a tool as an operator, through all checks of a model's call except a
 	// person's approval.
 	CallTool func(ctx context.Context, name string, arguments json.RawMessage) (ToolOutcome, error)
-	// ApproveServer accepts the current tools of a pinned server, if digest is empty or still
-	// theirs, and returns the withheld ones.
+	// ApproveServer approves the current tools of a pinned server, unless digest is set and no
+	// longer theirs, and returns the names of those that were withheld.
 	ApproveServer func(ctx context.Context, server, digest string) ([]string, error)
-	// TestProvider makes one small call.
+	// TestProvider makes one small call of a model.
 	TestProvider func(ctx context.Context, provider, model string) (ProviderTest, error)
 	// Providers lists the providers and whether each can answer now.
 	Providers func(ctx context.Context) []Provider
@@ -35,17 +35,18 @@ type Operations struct {
 	Settings func() Settings
 	// ImportServers converts pasted text to the form of the config file.
 	ImportServers func(text string) (Imported, error)
-	// AddServer attaches a remote server by its address and stores it, RemoveServer detaches
-	// it, AddedServers names the servers added so. None of them runs a program.
+	// AddServer attaches a remote server by its address and stores it, RemoveServer removes it,
+	// and AddedServers lists the names of the servers added this way. None of them runs a
+	// program.
 	AddServer    func(ctx context.Context, s NewServer) (AddedServer, error)
 	RemoveServer func(ctx context.Context, name string) error
 	AddedServers func() []string
-	// Lint returns what to know about a tool before using it.
+	// Lint returns remarks about a tool for the person who decides whether to use it.
 	Lint func(schemas.Tool) Lint
-	// Refusals returns the refusals of a tool in force, ForgetRefusals drops them.
+	// Refusals returns the refusals of a tool that are in force; ForgetRefusals deletes them.
 	Refusals       func(schemas.Tool) []schemas.Refusal
 	ForgetRefusals func(ctx context.Context, name string) error
-	// Classify returns what a call of a tool may do, and the reason.
+	// Classify returns the class of a tool, which is what a call of it may do, and the reason.
 	Classify func(schemas.Tool) (class, why string)
 }
 
@@ -90,14 +91,14 @@ var (
 	ErrUnknown = errors.New("not found")
 	// ErrConflict means that the current state does not allow it.
 	ErrConflict = errors.New("conflict")
-	// ErrInvalid means that the request makes no sense.
+	// ErrInvalid means that the request is invalid.
 	ErrInvalid = errors.New("invalid")
 )
 
 // A ToolOutcome is the result of an operator's call.
 type ToolOutcome struct {
-	// Status is "ok" or "tool_error", or why the tool did not complete: "invalid_arguments",
-	// "refused", "timeout", "failed".
+	// Status is "ok" or "tool_error", or the reason why the call did not complete:
+	// "invalid_arguments", "refused", "timeout" or "failed".
 	Status string
 	Result schemas.ToolResult
 	Took   time.Duration
@@ -109,9 +110,9 @@ type toolObject struct {
 	Policy     schemas.Policy `json:"policy,omitempty"`
 	ReadOnly   bool           `json:"readOnly,omitempty"`
 	Idempotent bool           `json:"idempotent,omitempty"`
-	// Enabled is the switch. It can only restrict what the config allows.
+	// Enabled is the operator's switch. It can only restrict what the config allows.
 	Enabled bool `json:"enabled"`
-	// Withheld is why the tool is not offered to models; empty if it is.
+	// Withheld is the reason why the tool is not offered to models; empty if it is offered.
 	Withheld string `json:"withheld,omitempty"`
 	// Class is what a call may do ("reads", "only adds", "writes"), ClassWhy the reason.
 	Class    string `json:"class,omitempty"`
@@ -120,25 +121,27 @@ type toolObject struct {
 	Refused []refusedObject `json:"refused,omitempty"`
 	// Lint is set if requested.
 	Lint *Lint `json:"lint,omitempty"`
-	// Lowered is what the requested provider is sent.
+	// Lowered is the schema as it is sent to the requested provider.
 	Lowered *loweredObject `json:"lowered,omitempty"`
 }
 
 // A refusedObject is a provider's refusal of a tool.
 type refusedObject struct {
 	schemas.Refusal
-	// Until is when the tool is offered to it again, unless it changes earlier.
+	// Until is the time at which the tool is offered to the provider again, unless the tool
+	// changes earlier.
 	Until time.Time `json:"until"`
 }
 
-// A loweredObject is a tool's input schema as a provider gets it.
+// A loweredObject is a tool's input schema as it is sent to a provider.
 type loweredObject struct {
 	Provider string          `json:"provider"`
 	Schema   json.RawMessage `json:"schema,omitempty"`
-	// Hint is added to the description for what the provider has no keyword for.
+	// Hint is added to the description. It describes constraints that the provider has no
+	// keywords for.
 	Hint  string   `json:"hint,omitempty"`
 	Notes []string `json:"notes,omitempty"`
-	// Refused is why the tool cannot be offered to that provider.
+	// Refused is the reason why the tool cannot be offered to the provider.
 	Refused string `json:"refused,omitempty"`
 }
 
@@ -161,20 +164,20 @@ func (s *server) toolOf(t schemas.Tool) toolObject {
 	return o
 }
 
-// lowering returns the func that adapts schemas to a provider. ok is false for an unknown
-// provider, and the func is nil for one that accepts schemas unchanged.
+// lowering returns the function that adapts schemas to a provider; it is nil for a provider that
+// accepts schemas unchanged. ok is false for an unknown provider.
 func lowering(provider string) (low func(json.RawMessage) (lower.Result, error), ok bool) {
 	s, ok := providers.Find(provider)
 	return s.Lower, ok || provider == ""
 }
 
-// providerNames are those whose schemas can be asked for, as a text.
+// providerNames returns the names of the providers whose schemas can be requested, as a text.
 func providerNames() string {
 	names := slices.Sorted(slices.Values(providers.WithModels()))
 	return providers.List(append(names, providers.Offline), "or")
 }
 
-// listTools lists the tools, with ?provider= also as that provider gets them.
+// listTools lists the tools; with ?provider= also the schemas as they are sent to that provider.
 func (s *server) listTools(c *gin.Context) {
 	provider := c.Query("provider")
 	low, ok := lowering(provider)
@@ -235,8 +238,8 @@ func (s *server) switchTool(c *gin.Context) {
 	wire.WriteJSON(c.Writer, s.toolOf(tool))
 }
 
-// forgetRefusals lets a tool be offered again to the providers that refused it, and answers
-// with the tool's new state.
+// forgetRefusals deletes the refusals of a tool, so that it is offered to all providers again, and
+// answers with the tool's new state.
 func (s *server) forgetRefusals(c *gin.Context) {
 	tool, found := s.findTool(c.Param("name"))
 	if !found {
@@ -256,11 +259,11 @@ func (s *server) findTool(name string) (schemas.Tool, bool) {
 	if i := slices.IndexFunc(tools, func(t schemas.Tool) bool { return t.Name == name }); i >= 0 {
 		return tools[i], true
 	}
-	own := slices.DeleteFunc(slices.Clone(tools), func(t schemas.Tool) bool { return t.ToolName != name })
-	if len(own) != 1 {
+	matches := slices.DeleteFunc(slices.Clone(tools), func(t schemas.Tool) bool { return t.ToolName != name })
+	if len(matches) != 1 {
 		return schemas.Tool{}, false
 	}
-	return own[0], true
+	return matches[0], true
 }
 
 func noTool() *wire.Error {

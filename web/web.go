@@ -19,17 +19,17 @@ import (
 	"molar/web/wire"
 )
 
-// A ConversationStore reads and changes the conversations of one owner. An unknown id gives an
-// error that is [agent.ErrNotFound].
+// A ConversationStore reads and changes the conversations of one owner. For an unknown id, the
+// error is [agent.ErrNotFound].
 type ConversationStore interface {
-	// List returns at most limit conversations that match q, the newest first, and the cursor
-	// to pass as after for the next page, empty on the last one.
+	// List returns at most limit conversations that match q, newest first, and the cursor to pass
+	// as after for the next page, which is empty on the last page.
 	List(ctx context.Context, owner, q string, limit int, after string) ([]schemas.Conversation, string, error)
 	// Messages returns the messages of the newest branch in order, the summary, and
 	// whether the conversation exists.
 	Messages(ctx context.Context, owner, id string) ([]schemas.StoredMessage, string, bool, error)
-	// Branch returns the messages of the branch that ends with the turn tip, Tree those of all
-	// branches, each with the number of its predecessor.
+	// Branch returns the messages of the branch that ends with the turn tip; Tree returns those of
+	// all branches, each with the number of its predecessor.
 	Branch(ctx context.Context, owner, id, tip string) ([]schemas.StoredMessage, error)
 	Tree(ctx context.Context, owner, id string) ([]schemas.StoredMessage, error)
 	Rename(ctx context.Context, owner, id, title string) error
@@ -43,10 +43,10 @@ type ToolLister interface{ Tools() []schemas.Tool }
 // A ServerLister returns the state of every configured MCP server.
 type ServerLister interface{ Status() []schemas.ServerStatus }
 
-// defaultKeepAlive is how often a silent stream sends a comment.
+// defaultKeepAlive is the interval at which a silent stream sends a comment.
 const defaultKeepAlive = 10 * time.Second
 
-// defaultMaxMessages is how many messages a request may hold.
+// defaultMaxMessages is the maximum number of messages of a request.
 const defaultMaxMessages = 10_000
 
 // Config configures the HTTP side. Agent, Models, Conversations, Tools, Servers, Traces and
@@ -58,60 +58,64 @@ type Config struct {
 	Tools         ToolLister
 	Servers       ServerLister
 	Traces        chat.TraceStore
-	// Notice finds the emergency notice that an answer begins with, which the pages show
-	// apart; nil finds none.
+	// Notice returns the emergency notice that an answer begins with, or ""; the pages show it in
+	// its own box. Nil means that answers have none.
 	Notice func(answer string) string
 	// Files reads the files attached to questions; nil means that none are stored.
 	Files Store
-	// Feedback stores marks of answers; nil leaves its routes out.
+	// Feedback stores marks of answers; with nil, its routes do not exist.
 	Feedback FeedbackStore
-	// Grants stores standing permissions; nil leaves its routes out.
+	// Grants stores grants; with nil, their routes do not exist.
 	Grants GrantStore
-	// Reload rereads the config file and applies it; an error that is a [*BrokenConfigError]
-	// left everything unchanged. Nil leaves its route out.
+	// Reload rereads the config file and applies it. After a [*BrokenConfigError] nothing has
+	// changed. With nil, its route does not exist.
 	Reload func(ctx context.Context) (Reloaded, error)
-	// Operations are what an operator may do; nil ones have no route.
+	// Operations are the operations of an operator; nil ones have no route.
 	Operations Operations
-	// Hints help on the chat page.
+	// Hints are shown on the pages.
 	Hints Hints
-	// Telemetry counts and traces requests; nil does neither.
+	// Telemetry counts and traces requests; nil means neither.
 	Telemetry *telemetry.Telemetry
-	// Ready returns why the host is not ready to answer; nil means that it always is.
+	// Ready returns the reason why the host is not ready to answer, or nil. A nil func means that
+	// it is always ready.
 	Ready func(ctx context.Context) error
-	// Keys remembers the turns of Idempotency-Keys; nil means that they are forgotten a
-	// minute after the turn's end, and at a restart.
+	// Keys stores the turns of Idempotency-Keys; nil means that they are forgotten a minute after
+	// the turn's end, and at a restart.
 	Keys turns.KeyStore
-	// Responses keeps responses; nil keeps the newest in memory alone.
+	// Responses stores responses; with nil, the newest are kept in memory only.
 	Responses responses.Store
-	// Secret returns the 32 bytes that seal what clients keep for the host; nil means a random
-	// key that ends with the process.
+	// Secret returns the key of 32 bytes that seals texts which clients keep for the host; nil
+	// means a random key that ends with the process.
 	Secret func(context.Context) ([]byte, error)
-	// Turns holds the turns that outlive their client. The caller drains it; nil means a set
-	// of the handler's own, which is never drained.
+	// Turns holds the running turns. The caller drains it. Nil means a new set, which is never
+	// drained.
 	Turns *turns.Set
-	// Sharing shows this process's turns to other replicas, and theirs here; the caller runs
-	// it. Nil means that turns are known to this process alone.
+	// Sharing shares turns with other replicas; the caller runs it. Nil means that only this
+	// process has access to its turns.
 	Sharing *turns.Sharing
-	// MaxMessages bounds the messages of one request; zero means [defaultMaxMessages].
+	// MaxMessages is the maximum number of messages of a request; zero means
+	// [defaultMaxMessages].
 	MaxMessages int
-	// MaxBody limits the bytes of a chat request without its files; zero means
+	// MaxBody is the maximum size of a chat request without its files, in bytes; zero means
 	// [httpguard.DefaultMaxBody]. Guard limits whole bodies.
 	MaxBody int64
-	// Guard wraps every route: Host, origin, body size, headers.
+	// Guard wraps the handler of all routes: it checks Host, Origin and body size, and sets
+	// headers.
 	Guard func(http.Handler) http.Handler
-	// MayChoose reports whether a client with a key may choose this model of the provider for
-	// the assistant; provider may be empty. Nil allows all, as without keys.
+	// MayChoose reports whether a client with a key may choose this model of the provider for the
+	// assistant; provider may be empty. Nil allows all models. Without keys it is not called.
 	MayChoose func(assistant, provider, model string) bool
-	// Access decides who may use the port, and how often.
+	// Access decides which clients may use the port, and how often.
 	Access Access
-	// Owner returns whose conversations a request may see; nil means the owner of its key, and
-	// without keys "", which sees all.
+	// Owner returns the owner whose conversations a request may see; "" means all. Nil means the
+	// owner of the request's key, and "" without keys.
 	Owner func(*http.Request) string
-	// Logger is discarded when nil.
+	// Logger may be nil; then nothing is logged.
 	Logger *slog.Logger
-	// Now is time.Now when nil.
+	// Now returns the time; nil means time.Now.
 	Now func() time.Time
-	// KeepAlive is [defaultKeepAlive] when zero.
+	// KeepAlive is the interval at which a silent stream sends a comment; zero means
+	// [defaultKeepAlive].
 	KeepAlive time.Duration
 	Version   string
 }
@@ -179,7 +183,7 @@ func newServer(cfg Config) (*server, error) {
 	return s, err
 }
 
-// mayChoose reports whether a client may choose a model; without keys every client may.
+// mayChoose reports whether a client may choose a model. Without keys every client may.
 func (s *server) mayChoose(assistant, provider, model string) bool {
 	return s.MayChoose == nil || !s.Access.on() || s.MayChoose(assistant, provider, model)
 }
@@ -208,7 +212,7 @@ func (c Config) check() error {
 	return errors.Join(errs...)
 }
 
-// A server holds what the handlers share. It does not change after New.
+// A server holds the data that the handlers share. It does not change after New.
 type server struct {
 	Config
 	site *pages.Site
