@@ -78,8 +78,7 @@ type providerObject struct {
 	Error   *providerFault `json:"error,omitempty"`
 }
 
-// listProviders lists the providers with their models. It asks only those that list models without
-// charge.
+// listProviders lists the providers, and whether each can answer now and with which models.
 func (s *server) listProviders(c *gin.Context) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), providerListLimit)
 	defer cancel()

@@ -44,7 +44,7 @@ func TestSetup(t *testing.T) {
 			c.Hints.Provider = func(context.Context, web.Asked) (name, model, why string, err error) {
 				return "", "", "", errors.New("secret detail")
 			}
-		}, "/v1/setup", `{"object":"setup","why":"something went wrong inside the server; its log says what","servers":1}`},
+		}, "/v1/setup", `{"object":"setup","why":"something went wrong inside the server; see its log for the cause","servers":1}`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -47,15 +47,15 @@ func completionOf(id *identity, req *chatRequest) *completion {
 
 func (s *Surface) streamerOf(w http.ResponseWriter, id *identity, req *chatRequest) *streamer {
 	st := newStreamer(w, *id, req.StreamOptions.IncludeUsage, req.Molar.Events)
-	st.numbered = req.Molar.Events && req.Molar.Detach // it may come back for the rest
+	st.numbered = req.Molar.Events && req.Molar.Detach // such a client may reconnect for the rest
 	if req.Molar.HTML {
 		st.html = pages.NewFeed(s.HTML(), answer.Collector{})
 	}
 	return st
 }
 
-// begin starts the requested turn. It is apart from Chat, which lasts as long as the answer,
-// because a turn is large and the stack of a stream should be small.
+// begin starts the requested turn. It is a separate function because a turn is large, and should
+// not be on the stack of Chat, which runs as long as the answer.
 func (s *Surface) begin(r *http.Request, req *chatRequest) (*turns.Feed, *identity, error) {
 	if len(req.Messages) > s.MaxMessages {
 		return nil, nil, wire.Invalid("messages", "the request holds %d messages, and this server takes %d: send the newest, or raise limits.messages", len(req.Messages), s.MaxMessages)
@@ -78,8 +78,8 @@ func (s *Surface) begin(r *http.Request, req *chatRequest) (*turns.Feed, *identi
 	return f, &identity{turn: turn.ID, model: turn.Assistant, conversation: turn.ConversationID, created: s.Turns.Now().Unix()}, err
 }
 
-// mayChoose refuses a model that the config does not allow to clients with a key: somebody
-// else would pay for it. It returns nil if allowed.
+// mayChoose returns an error for a model that the config does not allow to clients with a key,
+// since the operator pays for it; it returns nil if the model is allowed.
 func (s *Surface) mayChoose(t agent.Turn) *wire.Error {
 	for _, c := range []struct{ param, model string }{{"molar.model", t.Model}, {"molar.guardrail_model", t.GuardrailModel}} {
 		if c.model != "" && !s.MayChoose(t.Assistant, t.Provider, c.model) {
@@ -107,7 +107,7 @@ func (s *Surface) logTurn(r *http.Request, turnID, requestID string, err error) 
 	s.Turns.Logger.LogAttrs(r.Context(), level, msg, attrs...)
 }
 
-// identity is what all parts of an answer share.
+// An identity has the values that all parts of an answer share.
 type identity struct {
 	turn         string
 	model        string
@@ -117,13 +117,14 @@ type identity struct {
 }
 
 const (
-	// IDPrefix and the id of a turn make the id of its completion.
+	// IDPrefix followed by the id of a turn is the id of its completion.
 	IDPrefix = "chatcmpl-"
-	// turnIDHeader names the turn for clients that follow or stop it, conversationHeader the
-	// conversation to continue, also when the turn fails.
+	// turnIDHeader has the id of the turn, for clients that follow or stop it. conversationHeader
+	// has the id of the conversation, for clients that continue it; it is set even if the turn
+	// fails.
 	turnIDHeader       = "X-Turn-Id"
 	conversationHeader = "X-Conversation-Id"
-	// savedHeader is "false" if the store failed, so that the turn is not stored.
+	// savedHeader has the value "false" if the turn is not stored because the store failed.
 	savedHeader = "X-Molar-Saved"
 )
 
@@ -137,8 +138,8 @@ func (id identity) headers(h http.Header) {
 	}
 }
 
-// failure returns the client's view of the error that ended the turn. acted means that a tool
-// may have had its effect.
+// failure returns the error object for the error that ended the turn. acted means that a tool may
+// have had its effect.
 func (id identity) failure(err error, acted bool) *wire.Error {
 	e := wire.Failure(err)
 	if acted {
@@ -147,7 +148,7 @@ func (id identity) failure(err error, acted bool) *wire.Error {
 	return e.OfTurn(wire.TurnRef{ConversationID: id.conversation, TurnID: id.turn})
 }
 
-// start takes over the values from the turn's start event.
+// start sets the values that the start event of the turn has.
 func (id *identity) start(st *answer.Start) {
 	if st == nil {
 		return
@@ -166,8 +167,8 @@ func (id *identity) start(st *answer.Start) {
 	}
 }
 
-// finishOf returns OpenAI's finish reason for a turn. Tools that the host ran itself are no
-// reason.
+// finishOf returns OpenAI's finish reason for a turn. It is "tool_calls" only for calls that the
+// client has to run.
 func finishOf(d *answer.Done) string {
 	if d.Finish == "" || d.Finish == providers.FinishToolCalls && len(d.Calls) == 0 {
 		return string(providers.FinishStop)

@@ -7,10 +7,10 @@ import (
 	"molar/web/wire"
 )
 
-// A chunker writes the chunks of one stream. They share id, time, model and conversation; the
-// rest is written by hand for each, since this code runs once for every few letters of every
-// answer.
+// A chunker encodes the chunks of one stream, by hand for speed: there is one for every few letters
+// of every answer.
 type chunker struct {
+	// head is the start of every chunk, with id, time, model and conversation.
 	head []byte
 }
 
@@ -42,8 +42,8 @@ func (c chunker) text(b []byte, text string) []byte {
 	return append(b, `},"finish_reason":null}]}`+wire.EventEnd...)
 }
 
-// reasoning appends a chunk with a piece of the model's reasoning, in the field that most
-// clients know.
+// reasoning appends a chunk with a piece of the model's reasoning, in the field that most clients
+// read.
 func (c chunker) reasoning(b []byte, text string) []byte {
 	b = append(b, c.head...)
 	b = append(b, `{"index":0,"delta":{"reasoning_content":`...)
@@ -69,8 +69,7 @@ func (c chunker) call(b []byte, index int, call schemas.ToolCall) []byte {
 	return append(b, `}}]},"finish_reason":null}]}`+wire.EventEnd...)
 }
 
-// note appends a chunk that is empty to a stock client and carries a molar object, which is
-// JSON already.
+// note appends a chunk with a molar object, which is JSON, and an empty delta for other clients.
 func (c chunker) note(b, molar []byte) []byte {
 	b = append(b, c.head...)
 	b = append(b, `{"index":0,"delta":{},"finish_reason":null}],"molar":`...)
@@ -78,8 +77,8 @@ func (c chunker) note(b, molar []byte) []byte {
 	return append(b, `}`+wire.EventEnd...)
 }
 
-// finish appends the last chunk with a choice, its object left open: last closes it if the
-// chunk is the last of the stream, else next.
+// finish appends the last chunk with a choice, without the end of its object: last must close it if
+// it is the last chunk of the stream, else next.
 func (c chunker) finish(b []byte, reason string) []byte {
 	b = append(b, c.head...)
 	b = append(b, `{"index":0,"delta":{},"finish_reason":`...)
@@ -90,7 +89,7 @@ func (c chunker) finish(b []byte, reason string) []byte {
 // next closes an open chunk.
 func (c chunker) next(b []byte) []byte { return append(b, `}`+wire.EventEnd...) }
 
-// last closes the chunk at the end of a stream: it tells every client whether the turn is
+// last closes the last chunk of a stream, with a molar object that reports whether the turn is
 // stored.
 func (c chunker) last(b []byte, saved bool) []byte {
 	b = append(b, `,"molar":{"saved":`...)
@@ -98,7 +97,7 @@ func (c chunker) last(b []byte, saved bool) []byte {
 	return append(b, `}}`+wire.EventEnd...)
 }
 
-// usage appends the chunk with the token counts, which has no choice and is left open too.
+// usage appends the chunk with the token counts. It has no choice, and last must close it.
 func (c chunker) usage(b []byte, u schemas.Usage) []byte {
 	b = append(b, c.head...)
 	b = append(b, `],"usage":{"prompt_tokens":`...)

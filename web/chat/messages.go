@@ -11,8 +11,7 @@ import (
 	"molar/web/wire"
 )
 
-// A wireMessage is a message as OpenAI clients send it. Content is a string, null
-// or a list of parts.
+// A wireMessage is a message in OpenAI's form. Content is a string, null or a list of parts.
 type wireMessage struct {
 	Role       string          `json:"role"`
 	Content    json.RawMessage `json:"content"`
@@ -40,11 +39,11 @@ type wirePart struct {
 	Audio wire.Audio `json:"input_audio"`
 }
 
-// A messageList is a request's messages, decoded.
+// A messageList is the decoded messages of a request.
 type messageList struct {
 	system   []string
 	messages []schemas.Message
-	// history is set if there is more than a single question.
+	// history is set if there are messages other than system texts and one question.
 	history bool
 	// results are the results of the client's own tools in the last messages.
 	results []schemas.ToolResult
@@ -52,7 +51,7 @@ type messageList struct {
 	attached []agent.Attachment
 	// files is approximately how many bytes of the body are files.
 	files int
-	// open holds the calls whose results have not come yet, in call order.
+	// open are the calls so far without results, in their order.
 	open []schemas.ToolCall
 }
 
@@ -60,7 +59,7 @@ type messageList struct {
 // results of one message's calls are consecutive.
 func readMessages(raw []json.RawMessage) (*messageList, error) {
 	l := &messageList{}
-	asked, last := -1, ""
+	question, last := -1, ""
 	for i, r := range raw {
 		at := fmt.Sprintf("messages[%d]", i)
 		var m wireMessage
@@ -71,8 +70,8 @@ func readMessages(raw []json.RawMessage) (*messageList, error) {
 			return nil, err
 		}
 		if m.Role == "user" {
-			l.history = l.history || asked >= 0
-			asked = i
+			l.history = l.history || question >= 0
+			question = i
 		}
 		last = m.Role
 	}
@@ -84,17 +83,19 @@ func readMessages(raw []json.RawMessage) (*messageList, error) {
 			l.results = append(l.results, *p.Result)
 		}
 	}
-	return l, l.checkQuestion(asked)
+	return l, l.checkQuestion(question)
 }
 
-func (l *messageList) checkQuestion(asked int) error {
-	if asked < 0 {
+// checkQuestion refuses messages without a question, or whose last question has no text. question
+// is the index of the last message of role user, or -1.
+func (l *messageList) checkQuestion(question int) error {
+	if question < 0 {
 		return wire.Invalid("messages", "messages must hold a message of role user")
 	}
 	for _, m := range slices.Backward(l.messages) {
 		if m.Role == schemas.RoleUser {
 			if strings.TrimSpace(m.Said()) == "" {
-				return wire.Invalid(fmt.Sprintf("messages[%d].content", asked), "the last message of role user has no text")
+				return wire.Invalid(fmt.Sprintf("messages[%d].content", question), "the last message of role user has no text")
 			}
 			break
 		}
@@ -168,7 +169,7 @@ func (l *messageList) addResult(m wireMessage, parts []schemas.Part, at string) 
 	return nil
 }
 
-// unanswered refuses a tool call without its result, as models do.
+// unanswered returns an error if a call has no result, which models do not accept.
 func (l *messageList) unanswered(at string) error {
 	if len(l.open) == 0 {
 		return nil

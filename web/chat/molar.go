@@ -9,11 +9,11 @@ import (
 	"molar/web/wire"
 )
 
-// The molar object is data that accompanies the answer. In a stream every note has a type and
-// is for clients that ask for events; a whole answer has one object with all of them. at_ms is
-// the time of the event, in milliseconds after the turn's begin.
+// The molar object is our addition to OpenAI's objects. In a stream, each note is one molar object
+// with a type, sent to clients that ask for events. A whole answer has one molar object for all.
+// at_ms is the time of the event in milliseconds since the beginning of the turn.
 
-// A textNote is a step or a warning. Code and Server identify it for clients.
+// A textNote is a step, a warning or commentary. Code and Server let clients identify a warning.
 type textNote struct {
 	Type   string `json:"type,omitempty"`
 	Code   string `json:"code,omitempty"`
@@ -21,11 +21,11 @@ type textNote struct {
 	AtMS   int64  `json:"at_ms,omitempty"`
 	Step   string `json:"step,omitempty"`
 	Text   string `json:"text"`
-	// HTML is the commentary's HTML, for clients that ask for it.
+	// HTML is the HTML of commentary, for clients that ask for HTML.
 	HTML string `json:"html,omitempty"`
 }
 
-// A toolNote is a tool call that starts, or its result.
+// A toolNote is the start of a tool call, or its result.
 type toolNote struct {
 	Type     string              `json:"type,omitempty"`
 	AtMS     int64               `json:"at_ms,omitempty"`
@@ -43,13 +43,13 @@ type approvalNote struct {
 	*answer.Approval
 }
 
-// A questionNote is a server's pending question, a newsNote a server's message while a tool
-// runs.
+// A questionNote is a server's pending question.
 type questionNote struct {
 	Type string `json:"type"`
 	*answer.Asked
 }
 
+// A newsNote is a server's message during a tool call.
 type newsNote struct {
 	Type string `json:"type"`
 	*schemas.News
@@ -68,7 +68,7 @@ type molarObject struct {
 	AtMS           int64  `json:"at_ms,omitempty"`
 	ConversationID string `json:"conversation_id"`
 	TurnID         string `json:"turn_id"`
-	// Commentary are the texts before calls.
+	// Commentary are the texts that the model wrote before calls.
 	Commentary []string   `json:"commentary,omitempty"`
 	Calls      []toolNote `json:"calls,omitempty"`
 	Results    []toolNote `json:"results,omitempty"`
@@ -81,14 +81,14 @@ func toolNoteOf(ev answer.Event, at int64) toolNote {
 		n.DurationMS = ev.Result.Duration.Milliseconds()
 		if len(ev.Result.Output) > 0 && !json.Valid(ev.Result.Output) {
 			r := *ev.Result
-			r.Output = wire.AppendString(nil, string(r.Output)) // one invalid output must not cost the answer
+			r.Output = wire.AppendString(nil, string(r.Output)) // invalid JSON would make the whole answer fail
 			n.Result = &r
 		}
 	}
 	return n
 }
 
-// noteOf returns the molar object of a stream event, or nil if it has none. html is the HTML
+// noteOf returns the molar object of a stream event, or nil if the event has none. html is the HTML
 // of its text.
 func noteOf(ev answer.Event, id identity, after time.Duration, html string) []byte {
 	var note any
@@ -115,7 +115,7 @@ func noteOf(ev answer.Event, id identity, after time.Duration, html string) []by
 	}
 	b, err := json.Marshal(note)
 	if err != nil {
-		return nil // the answer matters more than the note
+		return nil // the answer is complete without the note
 	}
 	return b
 }

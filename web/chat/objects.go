@@ -9,7 +9,7 @@ type Chunk struct {
 	Fingerprint string        `json:"system_fingerprint,omitempty"`
 	Choices     []chunkChoice `json:"choices"`
 	Usage       *usageObject  `json:"usage,omitempty"`
-	// Molar has a type, and its data.
+	// Molar has a type, and the fields of that type.
 	Molar map[string]any `json:"molar,omitempty"`
 }
 
@@ -34,7 +34,7 @@ type chunkToolCall struct {
 	} `json:"function"`
 }
 
-// A Body is a chatRequest with typed messages.
+// A Body is the request for the OpenAPI document: a chatRequest with typed messages.
 type Body struct {
 	chatRequest
 	Messages []wireMessage `json:"messages"`

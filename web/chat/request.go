@@ -45,8 +45,8 @@ type chatRequest struct {
 		// HTML adds the answer as sanitised HTML to the events, block by block.
 		HTML   bool `json:"html"`
 		Detach bool `json:"detach"`
-		// Parent is the turn to continue after, "" the begin of the conversation; absent, it
-		// is the newest one.
+		// Parent is the id of the turn that this one follows; "" means that it is the first of
+		// a new branch. Absent means the newest turn.
 		Parent         *string `json:"parent"`
 		Provider       string  `json:"provider"`
 		Model          string  `json:"model"`
@@ -57,7 +57,7 @@ type chatRequest struct {
 
 	// hash identifies the request for its Idempotency-Key.
 	hash string
-	// size is the bytes of the body, text approximately those that are not files.
+	// size is the size of the body in bytes, text approximately that without the files.
 	size, text int
 }
 
@@ -68,8 +68,7 @@ type responseFormat struct {
 	} `json:"json_schema"`
 }
 
-// readChat reads and checks the body. Every fault is the client's, so the error is a
-// [*wire.Error] with a 4xx status.
+// readChat reads and decodes the body. Its errors are of type [*wire.Error].
 func readChat(r *http.Request) (*chatRequest, error) {
 	req := &chatRequest{}
 	body, err := wire.ReadAll(r)
@@ -83,7 +82,7 @@ func readChat(r *http.Request) (*chatRequest, error) {
 	return req, wire.DecodeBody(body, req)
 }
 
-// turn returns the turn that the request asks for.
+// turn returns the requested turn.
 func (q *chatRequest) turn(h http.Header) (agent.Turn, error) {
 	var t agent.Turn
 	if err := q.checkSupported(); err != nil {
@@ -140,8 +139,8 @@ func (q *chatRequest) turn(h http.Header) (agent.Turn, error) {
 	return t, nil
 }
 
-// checkSupported refuses fields that this server could only ignore at the price of a wrong
-// answer.
+// checkSupported refuses invalid fields, and fields that this server does not support if ignoring
+// them would make the answer wrong.
 func (q *chatRequest) checkSupported() error {
 	switch {
 	case len(q.Messages) == 0:
@@ -174,8 +173,8 @@ func (f responseFormat) hasSchema() bool {
 	return len(schema) == 0 || string(schema) == "null" || schema[0] == '{'
 }
 
-// conversation returns the id of the conversation to continue, from any of the three fields
-// that can name it.
+// conversation returns the id of the conversation to continue, from the three fields that can name
+// it, or "".
 func (q *chatRequest) conversation(h http.Header) (string, error) {
 	id := ""
 	for _, from := range []struct{ param, id string }{
@@ -196,8 +195,8 @@ func (q *chatRequest) conversation(h http.Header) (string, error) {
 	return id, nil
 }
 
-// parent returns the turn to continue after. It requires that the request names a
-// conversation.
+// parent returns the turn that this one follows; nil means the newest. A parent other than ""
+// requires a conversation.
 func (q *chatRequest) parent(conversation string) (*string, error) {
 	parent := q.Molar.Parent
 	switch {
@@ -211,8 +210,8 @@ func (q *chatRequest) parent(conversation string) (*string, error) {
 	return parent, nil
 }
 
-// setRoute sets the overrides of provider and models. The two top-level fields are an older
-// form that names Ollama's models.
+// setRoute sets the requested provider and models. The two top-level fields with Ollama's models
+// are an older form.
 func (q *chatRequest) setRoute(t *agent.Turn) {
 	t.Provider, t.Model, t.GuardrailModel = q.Molar.Provider, q.Molar.Model, q.Molar.GuardrailModel
 	ollama := q.OllamaModel != "" || q.OllamaGuardrailModel != ""
@@ -230,7 +229,7 @@ func firstOf(a, b string) string {
 	return b
 }
 
-// readStop takes a string, a list of strings, or nothing.
+// readStop reads stop: a string, a list of strings, or nothing.
 func readStop(raw json.RawMessage) ([]string, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
@@ -248,8 +247,8 @@ func readStop(raw json.RawMessage) ([]string, error) {
 	return stop, nil
 }
 
-// instructions describes the requested format in words, since a turn only knows that the
-// answer must be JSON.
+// instructions describes the requested schema to the model, since a turn itself has only the
+// condition that the answer must be JSON.
 func (f responseFormat) instructions() []string {
 	if f.Type != "json_schema" || len(f.JSONSchema.Schema) == 0 || string(f.JSONSchema.Schema) == "null" {
 		return nil

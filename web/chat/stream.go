@@ -14,8 +14,8 @@ import (
 	"molar/web/wire"
 )
 
-// stream renders a turn as server-sent events. The error is for the log; the client already
-// has it.
+// stream renders a turn as server-sent events. The error is for the log; it was already sent to the
+// client.
 func (s *Surface) stream(f *turns.Feed, st *streamer) (err error) {
 	st.Start(s.KeepAlive, f.Stop)
 	defer st.Close()
@@ -34,23 +34,24 @@ func (s *Surface) stream(f *turns.Feed, st *streamer) (err error) {
 	return err
 }
 
-// A streamer writes one stream, for the turn and for its approval and question events.
+// A streamer writes the events of one turn to a stream.
 type streamer struct {
 	*wire.Stream
 	id     identity
 	chunks chunker
 	// usage and events are set if the client asked for them.
 	usage, events bool
-	// numbered puts an id before each event, for a client that may resume.
+	// numbered writes an id with each event, for a client that may resume the stream.
 	numbered bool
-	// html also renders the answer as HTML, with events; nil for none.
+	// html renders the answer as HTML, which is sent in events; nil if HTML is not requested.
 	html *pages.Feed
 
 	// at is the time of the event that is being encoded.
-	at      time.Duration
+	at time.Duration
+	// spoke is set once the assistant's message has begun.
 	spoke   bool
 	effects turns.Effects
-	// unsaved is set once the store is known to have failed.
+	// unsaved is set when the turn has reported that the store failed.
 	unsaved bool
 }
 
@@ -67,7 +68,8 @@ func (st *streamer) headers(h http.Header) {
 	}
 }
 
-// send writes an event, now or soon. HTML is made of what is sent, and never by the clock.
+// send writes an event, or buffers it if more text may follow within milliseconds. HTML is rendered
+// here, from the text that is written, and not when the stream's clock writes.
 func (st *streamer) send(it turns.Item) error {
 	st.Lock()
 	defer st.Unlock()
@@ -84,8 +86,8 @@ func (st *streamer) send(it turns.Item) error {
 	return st.Write()
 }
 
-// takeNumbered encodes an event. Its number is on its last chunk: a client that has the number
-// has all of the event.
+// takeNumbered encodes an event. Its number is written with its last chunk, so that a client that
+// has received the number has received the whole event.
 func (st *streamer) takeNumbered(it turns.Item) {
 	begin := len(st.Buf)
 	st.at = it.At
@@ -104,7 +106,7 @@ func (st *streamer) takeNumbered(it turns.Item) {
 	st.Buf = slices.Insert(st.Buf, last, []byte("id: "+strconv.Itoa(it.Number)+"\n")...)
 }
 
-// take encodes an event. Nothing follows the end of a stream.
+// take encodes an event. It ignores events after the end of the answer.
 func (st *streamer) take(ev answer.Event) {
 	if st.Done {
 		return
@@ -137,8 +139,8 @@ func (st *streamer) take(ev answer.Event) {
 		st.Committed = true
 		st.finish(ev.Done)
 	default:
-		// A stream is open before the first tool with an effect runs: no status may invite a
-		// retry. A client that asks for events sees each call at once.
+		// The stream is opened before the first tool with an effect runs, because after that no
+		// status may invite a retry. A client that asks for events gets each call at once.
 		st.effects.Add(ev)
 		st.unsaved = st.unsaved || ev.Unsaved
 		st.Committed = st.Committed || turns.Acts(ev) || st.events && ev.Kind == answer.KindToolCall
@@ -146,7 +148,7 @@ func (st *streamer) take(ev answer.Event) {
 	}
 }
 
-// speak begins the assistant's message, once.
+// speak writes the first chunk of the assistant's message, once.
 func (st *streamer) speak() {
 	if st.spoke {
 		return
@@ -170,7 +172,7 @@ func (st *streamer) note(ev answer.Event) {
 	}
 }
 
-// render adds the HTML of the text since its last call. Text that is written at once is
+// render adds the HTML of the text since its last call, so that text that is written together is
 // rendered once. last means that no text will follow.
 func (st *streamer) render(last bool) {
 	if st.html == nil || !st.events {
@@ -199,8 +201,8 @@ func (st *streamer) finish(d *answer.Done) {
 	st.Buf = append(st.Buf, wire.EventLast...)
 }
 
-// fail reports that the turn broke: by status while nothing is sent, else as an event, after
-// which nothing follows, so that the answer is not taken for complete.
+// fail sends the error of the turn: as an HTTP status if nothing was sent before, else as the last
+// event, without the closing line, so that clients do not take the answer for complete.
 func (st *streamer) fail(err error) error {
 	st.Lock()
 	defer st.Unlock()
@@ -220,7 +222,7 @@ func (st *streamer) fail(err error) error {
 	return errors.Join(err, st.Write())
 }
 
-// end is called when no more events come; cut is the reason, if the turn is not done.
+// end is called after the last event; it sends the error cut if the turn has no normal end.
 func (st *streamer) end(cut error) error {
 	st.Lock()
 	done := st.Done

@@ -1,5 +1,5 @@
-// Package chat is the Chat Completions API over the turns of a host: it reads its requests,
-// and writes a turn's events as chunks or as one completion.
+// Package chat is OpenAI's Chat Completions API over the turns of a host: it reads requests, and
+// writes the events of a turn as chunks or as one completion.
 package chat
 
 import (
@@ -28,16 +28,17 @@ type Config struct {
 	Turns         *turns.Host
 	Conversations Branches
 	Traces        TraceStore
-	// HTML renders answers for pages.
+	// HTML returns the renderer of answers for pages.
 	HTML func() *pages.HTML
 	// MayChoose reports whether this client may choose the model of a provider.
 	MayChoose func(assistant, provider, model string) bool
-	// Owner returns whose conversations a request may see.
+	// Owner returns the owner whose conversations a request may see.
 	Owner func(*http.Request) string
-	// MaxMessages limits the messages of a request, MaxBody its bytes without files.
+	// MaxMessages is the maximum number of messages of a request, MaxBody its maximum size in
+	// bytes without files.
 	MaxMessages int
 	MaxBody     int64
-	// KeepAlive is how often a silent stream sends a comment.
+	// KeepAlive is the interval at which a silent stream sends a comment.
 	KeepAlive time.Duration
 }
 

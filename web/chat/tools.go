@@ -21,12 +21,12 @@ type wireTool struct {
 // A toolChoice is a request's choice among the tools.
 type toolChoice struct {
 	tools []schemas.ToolInfo
-	// none offers no tool at all, must makes the model call one; name is which.
+	// none means that no tool is offered, must that the model has to call one: name, if set.
 	none, must bool
 	name       string
 }
 
-// tools reads the client's tools, and the choice among them and the servers' tools.
+// tools reads the client's tools and tool_choice.
 func (q *chatRequest) tools() (toolChoice, error) {
 	var c toolChoice
 	if err := c.readChoice(q.ToolChoice); err != nil || c.none {

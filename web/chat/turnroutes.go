@@ -15,14 +15,14 @@ import (
 	"molar/web/wire"
 )
 
-// stopWait is how long a request to stop a turn waits for its end.
+// stopWait is how long a request to stop a turn waits for the end of the turn.
 const stopWait = 5 * time.Second
 
-// idOf returns the turn that a request names, by its id or that of its completion.
+// idOf returns the id of the turn that a request names by its id or by that of its completion.
 func idOf(c *gin.Context) string { return strings.TrimPrefix(c.Param("id"), IDPrefix) }
 
-// TurnEvents answers GET /v1/turns/{id}/events: the turn's stream, from its begin or after
-// Last-Event-ID, with everything that molar.events adds.
+// TurnEvents answers GET /v1/turns/{id}/events with the stream of a turn, from its beginning or
+// after Last-Event-ID, including everything that molar.events adds.
 func (s *Surface) TurnEvents(c *gin.Context) {
 	w, r := http.ResponseWriter(c.Writer), c.Request
 	t, ok, err := s.Turns.Find(r.Context(), s.Owner(r), idOf(c))
@@ -62,7 +62,7 @@ func (s *Surface) TurnEvents(c *gin.Context) {
 	s.logTurn(r, t.ID, wire.RequestID(w), s.stream(f, st))
 }
 
-// lastEvent reads the number of the client's last event.
+// lastEvent returns the number of the last event that the client has received.
 func lastEvent(r *http.Request) (int, error) {
 	text := r.Header.Get("Last-Event-ID")
 	if text == "" {
@@ -75,19 +75,19 @@ func lastEvent(r *http.Request) (int, error) {
 	return n, nil
 }
 
-// turnElsewhere answers for a turn whose events are not here: it ran with its client's
-// connection, on another replica, or too long ago.
+// turnElsewhere answers for a turn whose events are not in this process: the turn is not detached,
+// runs on a replica that does not share it, or ended too long ago.
 func (s *Surface) turnElsewhere(c *gin.Context, running bool) {
 	owner, id := s.Owner(c.Request), idOf(c)
 	e := *wire.NotFound("turn")
 	e.Message = "the events of this turn are not here; a turn can be followed with molar.detach, until 60 s after its end: at every replica on PostgreSQL, else at the host that runs it"
-	found := turnState{Status: "unknown"}
+	state := turnState{Status: "unknown"}
 	if running {
-		found.Status = turns.Running
-	} else if trace, ok, err := s.Traces.Trace(c.Request.Context(), owner, id); err == nil && ok && json.Unmarshal(trace, &found) == nil {
-		s.savedAnswer(c, owner, id, &found)
+		state.Status = turns.Running
+	} else if trace, ok, err := s.Traces.Trace(c.Request.Context(), owner, id); err == nil && ok && json.Unmarshal(trace, &state) == nil {
+		s.savedAnswer(c, owner, id, &state)
 	}
-	body, err := json.Marshal(MissingTurn{ErrorObject: e.Object(""), turnState: found})
+	body, err := json.Marshal(MissingTurn{ErrorObject: e.Object(""), turnState: state})
 	if err != nil {
 		wire.WriteError(c.Writer, &e)
 		return
@@ -95,7 +95,7 @@ func (s *Surface) turnElsewhere(c *gin.Context, running bool) {
 	wire.WriteBody(c.Writer, e.Status, body)
 }
 
-// A MissingTurn is the error for a turn that is not here, and the turn's state.
+// A MissingTurn is the error for a turn whose events are not in this process, with its state.
 type MissingTurn struct {
 	wire.ErrorObject
 	turnState
@@ -108,15 +108,15 @@ type turnState struct {
 	Sources        []schemas.Source `json:"sources,omitempty"`
 }
 
-// savedAnswer replaces the trace's answer with the stored one, which is complete.
-func (s *Surface) savedAnswer(c *gin.Context, owner, turnID string, found *turnState) {
-	messages, err := s.Conversations.Branch(c.Request.Context(), owner, found.ConversationID, turnID)
+// savedAnswer sets the stored answer of a turn, which is complete, in place of that of the trace.
+func (s *Surface) savedAnswer(c *gin.Context, owner, turnID string, state *turnState) {
+	messages, err := s.Conversations.Branch(c.Request.Context(), owner, state.ConversationID, turnID)
 	if err != nil {
 		return
 	}
 	for _, m := range messages {
 		if m.TurnID == turnID && m.Role == schemas.RoleAssistant {
-			found.Answer, found.Sources = m.Content, m.Sources
+			state.Answer, state.Sources = m.Content, m.Sources
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"molar/web/wire"
 )
 
-// whole answers with one chat.completion once the turn has ended. The error is for the log;
-// the client already has it.
+// whole answers with one chat.completion when the turn has ended. The error is for the log; it was
+// already sent to the client.
 func (s *Surface) whole(w http.ResponseWriter, f *turns.Feed, a *completion) error {
 	err := error(nil)
 	f.Each(func(it turns.Item) bool {
@@ -39,11 +39,11 @@ func (s *Surface) whole(w http.ResponseWriter, f *turns.Feed, a *completion) err
 	return nil
 }
 
-// A completion collects a turn into one answer.
+// A completion collects the events of a turn into one answer.
 type completion struct {
 	identity
 	events bool
-	// at is the time of the last event, in milliseconds after the turn's begin.
+	// at is the time of the last event, in milliseconds since the beginning of the turn.
 	at      int64
 	seen    answer.Collector
 	calls   []toolNote
@@ -73,7 +73,7 @@ func (a *completion) take(ev answer.Event) {
 	}
 }
 
-// A Completion is a complete answer.
+// A Completion is OpenAI's object of a whole answer.
 type Completion struct {
 	ID          string         `json:"id"`
 	Object      string         `json:"object"`
@@ -117,7 +117,7 @@ type choiceObject struct {
 	Index   int `json:"index"`
 	Message struct {
 		Role string `json:"role"`
-		// Content is null if the message is calls only.
+		// Content is null if the message has only calls.
 		Content   *string      `json:"content"`
 		Refusal   *string      `json:"refusal"`
 		Reasoning string       `json:"reasoning_content,omitempty"`
@@ -150,8 +150,8 @@ func (a *completion) object() Completion {
 	}
 }
 
-// molar returns the object of a whole answer: what a stream sends in notes. The calls are for
-// clients that ask for events.
+// molar returns the molar object of a whole answer, with the data that a stream sends in notes. The
+// calls are included for clients that ask for events.
 func (a *completion) molar() *molarObject {
 	m := &molarObject{ConversationID: a.conversation, TurnID: a.turn, Commentary: a.seen.Commentary, Done: *a.done}
 	if a.events {

@@ -17,13 +17,14 @@ import (
 	"molar/internal/markdown"
 )
 
-// An HTML converts the Markdown of models and people to HTML that a page may insert: goldmark
-// leaves out raw HTML, and the sanitiser lets through only what it names. It is safe for
-// concurrent use.
+// An HTML converts the Markdown of models and people to HTML that a page may insert: goldmark drops
+// raw HTML, and the sanitiser allows only listed elements and attributes. It is safe for concurrent
+// use.
 type HTML struct {
 	Markdown goldmark.Markdown
 	Policy   *bluemonday.Policy
-	// Notice finds the emergency notice that an answer begins with; nil finds none.
+	// Notice returns the emergency notice that an answer begins with, or ""; nil means that
+	// answers have none.
 	Notice func(answer string) string
 }
 
@@ -56,7 +57,7 @@ func NewHTML() *HTML {
 }
 
 // imagesAsLinks replaces every image by a link, so that a page loads nothing from other hosts
-// before its reader asks for it.
+// unless the reader asks for it.
 type imagesAsLinks struct{}
 
 // Transform implements [parser.ASTTransformer].
@@ -92,7 +93,7 @@ func (lowerHeadings) Transform(doc *ast.Document, _ text.Reader, _ parser.Contex
 	})
 }
 
-// Of renders one text. An emergency notice at its head gets its own box.
+// Of renders one text. An emergency notice at its beginning gets its own box.
 func (m *HTML) Of(source string) (string, error) {
 	notice := m.notice(source)
 	if notice == "" {
@@ -121,22 +122,22 @@ func (m *HTML) plain(source string) (string, error) {
 	return m.Policy.SanitizeReader(&b).String(), nil
 }
 
-// An htmlBlock is the HTML of one block of an answer. The last block is open: a later one with
-// its number replaces it.
+// An htmlBlock is the HTML of one block of an answer. A block that is not closed is replaced by a
+// later one with the same number.
 type htmlBlock struct {
 	Block  int    `json:"block"`
 	HTML   string `json:"html"`
 	Closed bool   `json:"closed,omitempty"`
 }
 
-// A Feed cuts a stream into blocks. It belongs to one stream; nil ignores everything.
+// A Feed splits the answer of one stream into blocks of HTML. A nil Feed does nothing.
 type Feed struct {
 	write *HTML
-	// seen is the turn so far: text taken for the answer may turn out to be commentary.
+	// seen is the turn so far: text of the answer may turn out to be commentary.
 	seen  answer.Collector
 	block int
 	open  string
-	// pending is the text since the last note.
+	// pending is the text that no note has rendered yet.
 	pending string
 }
 
@@ -153,7 +154,8 @@ func (f *Feed) Add(ev answer.Event) {
 	}
 }
 
-// SetApart returns the HTML of commentary. The blocks restart with the rest of the answer.
+// SetApart returns the HTML of commentary, which was text of the answer before. The blocks start
+// again with the rest of the answer.
 func (f *Feed) SetApart(ev answer.Event) string {
 	if f == nil {
 		return ""
@@ -162,7 +164,7 @@ func (f *Feed) SetApart(ev answer.Event) string {
 	f.block, f.open, f.pending = 0, "", f.seen.Answer()
 	html, err := f.write.Of(ev.Text)
 	if err != nil {
-		return "" // the plain text is sent anyway
+		return "" // the client has the plain text
 	}
 	return html
 }
@@ -173,13 +175,13 @@ type htmlNote struct {
 	Blocks []htmlBlock `json:"blocks"`
 }
 
-// longBlock is the size, in bytes, above which an open block is rendered again only when it
-// has grown by a sixteenth, so that the cost of a long listing is not quadratic. The client
-// has the plain text all the time.
+// longBlock is the size in bytes above which an open block is rendered again only when it has grown
+// by a sixteenth, so that the cost of a long listing is not quadratic. Until then the client shows
+// the plain text.
 const longBlock = 4 << 10
 
-// Note returns the molar object of the added text, or nil if there is nothing to show yet.
-// last renders all of it.
+// Note returns the molar object with the HTML of the added text, or nil if there is nothing to
+// render yet. last means that no text will follow.
 func (f *Feed) Note(last bool) []byte {
 	if f.pending == "" || !last && len(f.open) > longBlock && len(f.pending) < len(f.open)/16 {
 		return nil
@@ -187,7 +189,7 @@ func (f *Feed) Note(last bool) []byte {
 	blocks, err := f.add(f.pending)
 	f.pending = ""
 	if err != nil {
-		return nil // the plain text was sent; it is readable without HTML
+		return nil // the client has the plain text
 	}
 	b, err := json.Marshal(htmlNote{Type: "html", Blocks: blocks})
 	if err != nil {
@@ -196,10 +198,10 @@ func (f *Feed) Note(last bool) []byte {
 	return b
 }
 
-// add adds a piece of the answer and returns the changed blocks.
+// add adds text to the answer and returns the changed blocks.
 func (f *Feed) add(text string) ([]htmlBlock, error) {
 	var blocks []htmlBlock
-	if notice := f.write.notice(text); notice != "" && f.block == 0 && f.open == "" { // it comes in one piece
+	if notice := f.write.notice(text); notice != "" && f.block == 0 && f.open == "" { // a notice comes in one piece
 		html, err := f.write.Of(notice)
 		if err != nil {
 			return nil, err

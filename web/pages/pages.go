@@ -24,11 +24,11 @@ import (
 //go:embed static
 var static embed.FS
 
-// modelsMark is replaced in the chat page by the list of assistants, which saves the page a
-// request.
+// modelsMark is replaced in the chat page by the list of assistants, so that the page does not have
+// to request it.
 const modelsMark = "<!--models-->"
 
-// A page is an embedded file with its caching headers.
+// A page is an embedded file.
 type page struct {
 	content     []byte
 	contentType string
@@ -36,20 +36,20 @@ type page struct {
 	zipped func() []byte
 }
 
-// A Site is the pages of one host.
+// A Site serves the pages of one host.
 type Site struct {
 	pages   map[string]page
 	models  func() []schemas.AssistantInfo
 	missing gin.HandlerFunc
 }
 
-// New returns the site. missing answers where there is no page.
+// New returns the site. missing answers requests for unknown pages.
 func New(models func() []schemas.AssistantInfo, missing gin.HandlerFunc) (*Site, error) {
 	pages, err := load()
 	return &Site{pages: pages, models: models, missing: missing}, err
 }
 
-// Paths returns the paths of the pages; their assets are below "/static/".
+// Paths returns the paths of the pages, without those of their assets below "/static/".
 func (s *Site) Paths() []string {
 	var paths []string
 	for path := range s.pages {
@@ -70,8 +70,8 @@ func zip(content []byte) []byte {
 	return b.Bytes()
 }
 
-// pageTypes are the types of embedded files. They are fixed here, since the machine's own
-// table may differ.
+// pageTypes are the content types of embedded files. The types of package mime depend on the
+// machine.
 var pageTypes = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".js":   "text/javascript; charset=utf-8",
@@ -80,8 +80,8 @@ var pageTypes = map[string]string{
 	".json": "application/manifest+json",
 }
 
-// load returns the files by the path that they are served under: index.html is "/", tools.html
-// is "/tools", and all others are below "/static/".
+// load returns the files by the path under which they are served: index.html under "/", tools.html
+// under "/tools", and files other than pages below "/static/".
 func load() (map[string]page, error) {
 	files, err := static.ReadDir("static")
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *Site) write(c *gin.Context, p page) {
 	h.Set("Content-Type", p.contentType)
 	h.Set("Cache-Control", "no-cache")
 	h.Set("ETag", fmt.Sprintf(`"%x"`, sum[:12]))
-	// The pages add one policy through which HTML reaches them, and frames of their own.
+	// The pages allow one Trusted Types policy, their own frames and the manifest.
 	h.Set("Content-Security-Policy", h.Get("Content-Security-Policy")+"; frame-src 'self'; manifest-src 'self'; trusted-types molar")
 	http.ServeContent(c.Writer, c.Request, "", time.Time{}, bytes.NewReader(content))
 }
@@ -165,8 +165,7 @@ func (s *Site) options() []byte {
 	return b.Bytes()
 }
 
-// takesGzip reports whether the client accepts gzip. Browsers do; "gzip;q=0" is not used in
-// practice and not parsed.
+// takesGzip reports whether the client accepts gzip, as browsers do. Quality values are not parsed.
 func takesGzip(r *http.Request) bool {
 	for form := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		if strings.TrimSpace(form) == "gzip" {

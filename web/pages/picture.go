@@ -15,8 +15,8 @@ var pictureHost = regexp.MustCompile(`^[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?$`)
 var picturePage = template.Must(template.New("").Parse(
 	`<!doctype html><html lang="en"><meta charset="utf-8"><title>Picture</title><link rel="stylesheet" href="/static/picture.css"><img src="{{.}}" alt="">`))
 
-// Picture serves a page that shows one picture of another host, for a frame of the chat. Its
-// policy allows that host alone, so that the chat's policy need not.
+// Picture serves a page that shows one picture of another host, for a frame of the chat page. The
+// policy of this page allows that host, so that the policy of the chat page does not have to.
 func (s *Site) Picture(c *gin.Context) {
 	address, err := url.Parse(c.Query("of"))
 	if err != nil || address.Scheme != "https" && address.Scheme != "http" || !pictureHost.MatchString(address.Host) {
@@ -28,5 +28,5 @@ func (s *Site) Picture(c *gin.Context) {
 	h.Set("X-Frame-Options", "SAMEORIGIN")
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	c.Writer.WriteHeader(http.StatusOK)
-	_ = picturePage.Execute(c.Writer, address.String()) // the error means that the client is gone
+	_ = picturePage.Execute(c.Writer, address.String()) // the error means that the client has disconnected
 }

@@ -12,7 +12,7 @@ import (
 	"molar/schemas"
 )
 
-// ReadBody reads the body of r, strict JSON, into v.
+// ReadBody reads the body of r, which must be strict JSON, into v.
 func ReadBody(r *http.Request, v any) error {
 	body, err := ReadAll(r)
 	if err != nil {
@@ -49,7 +49,7 @@ func ReadAll(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// DecodeBody reads a whole body of strict JSON into v.
+// DecodeBody decodes a whole body, which must be strict JSON, into v.
 func DecodeBody(body []byte, v any) error {
 	if err := schemas.CheckJSON(body); err != nil {
 		return Invalid("", "the body is %v", err)
@@ -57,8 +57,8 @@ func DecodeBody(body []byte, v any) error {
 	return Decode(body, v, "")
 }
 
-// Decode reads a value of an already checked body into v. at is the path of the value, for
-// errors.
+// Decode decodes a value of a body that was already checked into v. at is the path of the value,
+// for errors.
 func Decode(value []byte, v any, at string) error {
 	err := json.Unmarshal(value, v)
 	if err == nil {

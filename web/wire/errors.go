@@ -24,11 +24,12 @@ const (
 	TypePermission = "permission_error"
 )
 
-// MaxMessage limits the text of an error in bytes, so that an upstream body inside it is not
-// passed on whole.
+// MaxMessage is the maximum size of the text of an error in bytes, so that a long upstream body in
+// it is not sent whole.
 const MaxMessage = 1000
 
-// An Error is the answer to a failed request: an HTTP status and an OpenAI error object.
+// An Error is the answer to a failed request: an HTTP status and the fields of an OpenAI error
+// object.
 type Error struct {
 	Status  int
 	Kind    string
@@ -36,23 +37,23 @@ type Error struct {
 	// Param names the request's invalid field, or is empty.
 	Param string
 	Code  string
-	// RetryAfter is when a retry makes sense; zero if unknown.
+	// RetryAfter is the time after which the client may retry; zero if unknown.
 	RetryAfter time.Duration
 	// NoRetry tells clients with automatic retries not to retry.
 	NoRetry bool
-	// Faults lists the faults one by one, if there may be several.
+	// Faults lists the faults one by one, for errors that can have several.
 	Faults []string
 	// Turn is the failed turn, if one had begun.
 	Turn *TurnRef
 }
 
-// A TurnRef names a turn, and the conversation to continue.
+// A TurnRef has the ids of a turn and of its conversation.
 type TurnRef struct {
 	ConversationID string `json:"conversation_id"`
 	TurnID         string `json:"turn_id"`
 }
 
-// OfTurn returns the error with the failed turn's name.
+// OfTurn returns a copy of the error that names the failed turn.
 func (e *Error) OfTurn(t TurnRef) *Error {
 	named := *e
 	named.Turn = &t
@@ -61,10 +62,10 @@ func (e *Error) OfTurn(t TurnRef) *Error {
 
 func (e *Error) Error() string { return e.Message }
 
-// ErrInternal is the error whose cause only the log may hold.
+// ErrInternal is the error for causes that only the log may contain.
 var ErrInternal = &Error{
 	Status: http.StatusInternalServerError, Kind: TypeServer, Code: "internal_error",
-	Message: "something went wrong inside the server; its log says what",
+	Message: "something went wrong inside the server; see its log for the cause",
 }
 
 // ErrStore is the error of a failed store.
@@ -73,7 +74,7 @@ var ErrStore = &Error{
 	Message: "the store does not answer; ask again in a moment, and see the server's log for why",
 }
 
-// Invalid is a 400 that names the invalid field.
+// Invalid returns a 400 that names the invalid field.
 func Invalid(param, format string, args ...any) *Error {
 	return &Error{
 		Status: http.StatusBadRequest, Kind: TypeInvalid, Code: "invalid_value",
@@ -81,14 +82,14 @@ func Invalid(param, format string, args ...any) *Error {
 	}
 }
 
-// Unsupported is a 400 that names a field which is not supported here.
+// Unsupported returns a 400 that names a field that is not supported here.
 func Unsupported(param, message string) *Error {
 	e := Invalid(param, "%s", message)
 	e.Code = "unsupported_parameter"
 	return e
 }
 
-// NotFound is a 404 for a thing requested by its id.
+// NotFound returns a 404 for a thing that was requested by its id. what is its kind.
 func NotFound(what string) *Error {
 	return &Error{
 		Status: http.StatusNotFound, Kind: TypeInvalid, Code: what + "_not_found",
@@ -96,7 +97,7 @@ func NotFound(what string) *Error {
 	}
 }
 
-// failures maps the kinds of error that end a turn. The first match counts.
+// failures maps errors that end a turn to answers. The first match counts.
 var failures = []struct {
 	is   func(error) bool
 	want Error
@@ -129,14 +130,14 @@ func kindIs(k providers.Kind) func(error) bool {
 	return func(err error) bool { return providers.KindOf(err) == k }
 }
 
-// isUnreachable reports whether a service is down, or not at its address, as opposed to one
-// that answered with a fault.
+// isUnreachable reports whether err is that of a service that is down, or not at its address, as
+// opposed to a service that answered with an error.
 func isUnreachable(err error) bool {
 	e, ok := errors.AsType[*providers.Error](err)
 	return ok && e.Kind == providers.KindUnavailable && (e.Status == 0 || e.Status == http.StatusNotFound)
 }
 
-// isOverloaded reports whether a service is overloaded; some use 529 for it.
+// isOverloaded reports whether err is that of an overloaded service. Some services answer with 529.
 func isOverloaded(err error) bool {
 	const overloaded = 529
 	e, ok := errors.AsType[*providers.Error](err)
@@ -147,8 +148,8 @@ func errIs(target error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, target) }
 }
 
-// Failure returns the client's view of err. The texts of known kinds are written for people;
-// any other error is for the log alone.
+// Failure returns the answer for err. The text of an error of a known kind is sent to the client;
+// for any other error it returns [ErrInternal], since its text is for the log only.
 func Failure(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -167,8 +168,8 @@ func Failure(err error) *Error {
 	return ErrInternal
 }
 
-// AfterTool rewrites a failure whose tools may have had their effect: clients retry 408, 409,
-// 429 and 5xx automatically, and this request must not run twice.
+// AfterTool returns the error for a request whose tools may have had their effect, which must not
+// be repeated: it has none of the statuses that clients retry automatically, 408, 409, 429 and 5xx.
 func (e *Error) AfterTool() *Error {
 	safe := *e
 	safe.NoRetry = true
@@ -181,12 +182,12 @@ func (e *Error) AfterTool() *Error {
 	return &safe
 }
 
-// StatusActed answers a turn that failed after a tool ran. 424 would fit best, but of the
-// common clients LangChain retries on any status that it does not know; none retries on this
-// one.
+// StatusActed is the status of a turn that failed after a tool ran. 424 would fit best, but
+// LangChain retries on every status that it does not know. No common client retries on this one.
 const StatusActed = http.StatusBadRequest
 
-// AfterTurnTool is AfterTool for a turn, which clients repeat whole.
+// AfterTurnTool is like AfterTool, for the failure of a turn: its status is [StatusActed] in place
+// of 424.
 func (e *Error) AfterTurnTool() *Error {
 	safe := e.AfterTool()
 	if safe.Status == http.StatusFailedDependency {
@@ -202,15 +203,15 @@ type ErrorObject struct {
 		Type    string  `json:"type"`
 		Param   *string `json:"param"`
 		Code    *string `json:"code"`
-		// Faults is set if there may be several. It is an addition to OpenAI's object.
+		// Faults is set for errors that can have several. It is an addition to OpenAI's object.
 		Faults []string `json:"faults,omitempty"`
 	} `json:"error"`
 	// Molar is set if a turn had begun.
 	Molar *TurnRef `json:"molar,omitempty"`
 }
 
-// Object returns the error's body. Server faults carry the request id, by which the log can be
-// searched.
+// Object returns the body of the error. The message of a server's fault includes the request id, by
+// which the log can be searched.
 func (e *Error) Object(requestID string) ErrorObject {
 	var o ErrorObject
 	o.Error.Message, o.Error.Type, o.Error.Faults, o.Molar = Clip(e.Message, MaxMessage), e.Kind, e.Faults, e.Turn
@@ -235,7 +236,7 @@ func (e *Error) Body(requestID string) []byte {
 	return b
 }
 
-// WriteError answers with e; nothing may have been written before.
+// WriteError answers with e. Nothing may have been written before.
 func WriteError(w http.ResponseWriter, e *Error) {
 	h := w.Header()
 	if e.RetryAfter > 0 {
@@ -247,5 +248,5 @@ func WriteError(w http.ResponseWriter, e *Error) {
 	WriteBody(w, e.Status, e.Body(RequestID(w)))
 }
 
-// Clip cuts s to at most n bytes, at a character boundary, for a message.
+// Clip shortens s to at most n bytes, at a character boundary, for use in a message.
 func Clip(s string, n int) string { return text.Clip(s, n, "…") }

@@ -12,13 +12,13 @@ import (
 )
 
 type (
-	// A File is a file as clients send it.
+	// A File is a file in a message of a client.
 	File struct {
 		ID   string `json:"file_id"`
 		Name string `json:"filename"`
 		Data string `json:"file_data"`
 	}
-	// An Audio is a sound as clients send it.
+	// An Audio is a sound in a message of a client.
 	Audio struct {
 		Data   string `json:"data"`
 		Format string `json:"format"`
@@ -28,7 +28,7 @@ type (
 // unnamed is the name of a file without one.
 const unnamed = "file"
 
-// Parts reads a file sent as a data URL or as plain base64; an image is a file like any other.
+// Parts reads a file, which is a data URL or base64. It may be an image.
 func (f File) Parts(at string) ([]schemas.Part, error) {
 	if f.Data == "" {
 		if f.ID != "" {
@@ -62,8 +62,8 @@ func (a Audio) Parts(at string) ([]schemas.Part, error) {
 	return []schemas.Part{{Kind: schemas.PartFile, Name: "audio." + a.Format, Text: address}}, nil
 }
 
-// Attach removes the text files from the parts of a message: the model reads them fenced, next
-// to the question.
+// Attach separates the text files from the other parts of a message: they are attached to the
+// question, and the model reads them fenced. at is the path of the parts, for errors.
 func Attach(parts []schemas.Part, at string) (rest []schemas.Part, texts []agent.Attachment, err error) {
 	for _, p := range parts {
 		media, data, dataErr := schemas.DataOf(p.Text)
@@ -79,8 +79,9 @@ func Attach(parts []schemas.Part, at string) (rest []schemas.Part, texts []agent
 	return rest, texts, nil
 }
 
-// Settle puts text files back into the last message of role user, which they belong to, since
-// it is no longer the question. No model reads them there, but answers may refer to them.
+// Settle adds the text files that [Attach] separated to the last message of role user, which they
+// were attached to, when that message is no longer the question. No model reads them there, but
+// answers may refer to them.
 func Settle(messages []schemas.Message, files []agent.Attachment) {
 	for i, m := range slices.Backward(messages) {
 		if m.Role != schemas.RoleUser {
@@ -93,8 +94,8 @@ func Settle(messages []schemas.Message, files []agent.Attachment) {
 	}
 }
 
-// FileBytes returns approximately how many bytes of a body the files of a message had, as
-// split by [Attach]: base64 writes three bytes in four.
+// FileBytes returns the approximate size in a body, in bytes, of the files of a message. rest and
+// texts are the results of [Attach].
 func FileBytes(rest []schemas.Part, texts []agent.Attachment) int {
 	n := 0
 	for _, p := range rest {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// RequestIDHeader is the header for the id of a request, in its answer too.
+// RequestIDHeader is the header with the id of a request, in the request and in its answer.
 const RequestIDHeader = "X-Request-Id"
 
 // IsID reports whether s is an id that clients may choose for conversations and requests: 1 to

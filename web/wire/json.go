@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// WriteJSON answers with v.
+// WriteJSON answers with v as JSON.
 func WriteJSON(w http.ResponseWriter, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -16,11 +16,11 @@ func WriteJSON(w http.ResponseWriter, v any) {
 	WriteBody(w, http.StatusOK, body)
 }
 
-// WriteBody answers with JSON.
+// WriteBody answers with a status and a body of JSON.
 func WriteBody(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the client may be gone; no one else can get the error
+	_, _ = w.Write(body) // the error means that the client has disconnected
 }
 
 // AsJSON returns a tool's text as JSON: unchanged if it is JSON, else a string.

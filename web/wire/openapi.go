@@ -16,17 +16,17 @@ import (
 type Operation struct {
 	Method, Path string // the path in OpenAPI's form
 	Tag, Summary string
-	Scope        string // what a key needs; empty for none
+	Scope        string // the scope that a key needs; empty for none
 	Query        []Parameter
 	Request      any
 	Needs        []string // fields that the request must have
 	Status       int      // of success; 0 means 200
 	Answer       any
-	Event        any // what each event of a text/event-stream holds, when it can answer so
+	Event        any // the data of each event, if the route can answer with a text/event-stream
 	Text         bool
 	Binary       bool // the answer is a file
 	Errors       []int
-	Failure      any // of the errors, if more than an error object
+	Failure      any // the body of the errors, if it is more than an error object
 }
 
 // A Parameter is a query parameter or a header: its name, and its meaning.
@@ -35,8 +35,8 @@ type Parameter [2]string
 // object is a JSON object under construction.
 type object = map[string]any
 
-// Document writes the document. open means that objects may gain fields, as the document
-// promises; a test writes it closed, to find fields that it does not name.
+// Document returns the document. open means that objects may have further fields, as the document
+// promises. A test sets it to false, to find fields that the document does not name.
 func Document(operations []Operation, version string, open bool) ([]byte, error) {
 	types := newTypeSchemas(open)
 	paths := object{}
@@ -157,7 +157,7 @@ func parameters(op Operation) []object {
 	return list
 }
 
-// request reflects the body of a request: only the needed fields are required.
+// request returns the schema of the body of a request. Only the fields that it needs are required.
 func (t *typeSchemas) request(op Operation) (any, error) {
 	schema, err := t.reflect(op.Request, true)
 	if err != nil || len(op.Needs) == 0 {
@@ -166,8 +166,8 @@ func (t *typeSchemas) request(op Operation) (any, error) {
 	return object{"allOf": []any{schema, object{"required": op.Needs}}}, nil
 }
 
-// reflect returns a reference to the schema of a value's type, which becomes a component
-// together with the types it refers to.
+// reflect returns a reference to the schema of a value's type. The type and the types that it
+// refers to become components.
 func (t *typeSchemas) reflect(value any, request bool) (object, error) {
 	root := reflect.TypeOf(value)
 	r := &jsonschema.Reflector{
@@ -200,7 +200,7 @@ func (t *typeSchemas) reflect(value any, request bool) (object, error) {
 	return encodeSchema(schema)
 }
 
-// encodeSchema writes a schema with its references pointing to the components.
+// encodeSchema returns a schema as an object, with its references pointing to the components.
 func encodeSchema(s *jsonschema.Schema) (object, error) {
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -214,7 +214,7 @@ func encodeSchema(s *jsonschema.Schema) (object, error) {
 	return o, err
 }
 
-// componentName returns the name of a type without its package, also inside brackets.
+// componentName returns the name of a type without packages, also those of its type arguments.
 func componentName(t reflect.Type) string {
 	name := regexp.MustCompile(`[A-Za-z0-9_./]*[./]`).ReplaceAllString(t.Name(), "")
 	words := regexp.MustCompile(`[A-Za-z0-9_]+`).FindAllString(name, -1)
@@ -224,7 +224,7 @@ func componentName(t reflect.Type) string {
 	return strings.Join(words, "Of")
 }
 
-// allowNull lets pointers without omitempty be null, which the reflector leaves out.
+// allowNull allows null for pointers without omitempty, which the reflector does not.
 func allowNull(s *jsonschema.Schema, t reflect.Type) {
 	if s == nil || s.Properties == nil || t == nil || t.Kind() != reflect.Struct {
 		return

@@ -29,7 +29,7 @@ func IsToolName(s string) bool {
 	return true
 }
 
-// Image reads an image by its address, as OpenAI clients send it.
+// Image returns the part for an image with this address, as OpenAI's clients send it.
 func Image(url, at string) ([]schemas.Part, error) {
 	for _, scheme := range []string{"data:image/", "https://", "http://"} {
 		if len(url) > len(scheme) && strings.EqualFold(url[:len(scheme)], scheme) {
@@ -39,7 +39,7 @@ func Image(url, at string) ([]schemas.Part, error) {
 	return nil, Invalid(at, "an image must be a data:image URL or an http(s) address")
 }
 
-// Thinking converts OpenAI's reasoning_effort; an unknown one changes nothing.
+// Thinking converts OpenAI's reasoning_effort. It returns "" for an unknown value.
 func Thinking(effort string) schemas.Thinking {
 	switch effort {
 	case "none":
@@ -54,8 +54,7 @@ func Thinking(effort string) schemas.Thinking {
 	return ""
 }
 
-// AnswerWith describes the requested format in words, since a turn only knows that the answer
-// must be JSON.
+// AnswerWith returns an instruction for the model to answer according to a schema.
 func AnswerWith(schema json.RawMessage) string {
 	return "Answer with one JSON value that matches this JSON Schema:\n" + string(schema)
 }

@@ -10,19 +10,21 @@ import (
 	"github.com/coder/websocket"
 )
 
-// waitingMessages is how many messages of a socket may queue.
+// waitingMessages is how many messages of a client are buffered.
 const waitingMessages = 8
 
 // A Socket configures how a WebSocket is served.
 type Socket struct {
-	// MaxMessage limits a message of the client, in bytes; a longer one ends the connection.
+	// MaxMessage is the maximum size of a client's message in bytes. A larger one ends the
+	// connection.
 	MaxMessage int64
-	// Answer answers one message. ctx ends when the client is gone.
+	// Answer answers one message. ctx ends when the client has disconnected.
 	Answer func(ctx context.Context, message []byte, send func([]byte) error)
-	// MaxAge ends the connection between two messages, after sending Late.
+	// MaxAge is the age after which the connection is closed between two messages. Late is sent
+	// before.
 	MaxAge time.Duration
 	Late   []byte
-	// Closing ends it too, once the current message is answered.
+	// Closing, when it is closed, ends the connection after the current message is answered.
 	Closing <-chan struct{}
 }
 
@@ -31,8 +33,8 @@ func IsUpgrade(r *http.Request) bool {
 	return strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 }
 
-// Serve upgrades the request to a WebSocket and answers its messages, one after the other,
-// until it ends. The caller has checked Host and Origin.
+// Serve upgrades the request to a WebSocket and answers its messages, one after the other, until
+// the connection ends. The caller must have checked Host and Origin.
 func (s Socket) Serve(w http.ResponseWriter, r *http.Request) {
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
@@ -80,7 +82,7 @@ func (s Socket) answer(ctx context.Context, conn *websocket.Conn, messages <-cha
 		case <-ctx.Done():
 			return
 		case <-late.C:
-			_ = send(s.Late) // the client may be gone
+			_ = send(s.Late) // the error means that the client has disconnected
 			_ = conn.Close(websocket.StatusPolicyViolation, "open for too long")
 			return
 		case <-s.Closing:

@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// maxHold is how long a stream waits for output before its headers go out. Until then a
-	// failure still gets a proper HTTP status.
+	// maxHold is how long a stream waits for output before its headers are sent. Until then a
+	// failure is answered with its HTTP status.
 	maxHold = time.Second
-	// joinFor is how long a piece of text may wait for the next one, if the one before was
-	// sent as recently: a model faster than that would otherwise cost a write, and a packet,
-	// for every few letters.
+	// joinFor is how long a piece of text may wait for the next one, if the one before was sent
+	// within that time. Without it, a fast model would cost a write, and a packet, for every few
+	// letters.
 	joinFor = 2 * time.Millisecond
-	// flushSize is the most that is collected then, in bytes.
+	// flushSize is the maximum size of the text that waits, in bytes.
 	flushSize = 16 << 10
-	// WriteLimit is how long one write may take before the reader is dropped.
+	// WriteLimit is the time limit of one write, after which the connection is dropped.
 	WriteLimit = 30 * time.Second
 )
 
@@ -28,42 +28,43 @@ const (
 	EventLast = EventStart + "[DONE]" + EventEnd
 )
 
-// A Stream writes server-sent events: it opens the answer as late as it may, so that a failure
-// still gets its status, joins fast text, and keeps a silent connection alive. Callers that
-// use its fields, or a method below [Stream.MayWait], hold the lock.
+// A Stream writes server-sent events. It sends the headers as late as possible, so that a failure
+// can be answered with its HTTP status, joins pieces of text that come fast, and keeps a silent
+// connection alive. Callers must hold the lock to use its fields and the methods Ended, MayWait and
+// Write.
 type Stream struct {
 	sync.Mutex
-	// Buf holds the unsent events, each whole.
+	// Buf has the unsent events; each is complete.
 	Buf []byte
-	// Committed is set once the answer is certain to be a stream; nothing is sent before.
+	// Committed is set when the answer is certain to be a stream. Nothing is sent before.
 	Committed bool
-	// Done is set with the last event: nothing is written after the contents of Buf.
+	// Done is set with the last event: nothing is written after the content of Buf.
 	Done bool
-	// Open adds to the headers that go out first.
+	// Open sets additional headers.
 	Open func(http.Header)
 
 	w  http.ResponseWriter
 	rc *http.ResponseController
-	// clock writes delayed text, and keeps the stream alive.
+	// clock is the timer that writes delayed text and keeps the stream alive.
 	clock     *time.Timer
 	keepAlive time.Duration
 	giveUp    func()
-	// broken is the error of a write; nothing is written after it, or once closed.
+	// broken is the error of a failed write. Nothing is written after it, nor when closed is set.
 	broken error
 	closed bool
 	opened bool
-	// joined is set while text waits for the clock; wroteAt is when something was last sent.
+	// joined is set while text waits for the clock; wroteAt is the time of the last write.
 	joined  bool
 	wroteAt time.Time
 	// deadline is the write deadline as last set.
 	deadline time.Time
 }
 
-// NewStream returns a stream that has not begun.
+// NewStream returns a stream that has not sent anything.
 func NewStream(w http.ResponseWriter) *Stream { return &Stream{w: w, rc: controller(w)} }
 
-// controller looks below gin's writer, whose Flush swallows the error of a client that is
-// gone.
+// controller returns a controller of the writer that gin's writer wraps, because gin's Flush drops
+// the error for a client that has disconnected.
 func controller(w http.ResponseWriter) *http.ResponseController {
 	if wrapper, ok := w.(interface{ Unwrap() http.ResponseWriter }); ok {
 		w = wrapper.Unwrap()
@@ -74,7 +75,7 @@ func controller(w http.ResponseWriter) *http.ResponseController {
 // Writer returns the writer of the stream.
 func (s *Stream) Writer() http.ResponseWriter { return s.w }
 
-// Start starts the clock of the stream. giveUp is called when the client is gone.
+// Start starts the clock of the stream. giveUp is called when a write by the clock fails.
 func (s *Stream) Start(keepAlive time.Duration, giveUp func()) {
 	s.Lock()
 	defer s.Unlock()
@@ -82,7 +83,7 @@ func (s *Stream) Start(keepAlive time.Duration, giveUp func()) {
 	s.clock = time.AfterFunc(maxHold, s.tick)
 }
 
-// Close closes the stream: nothing is written any more.
+// Close closes the stream. Nothing is written afterwards.
 func (s *Stream) Close() {
 	s.Lock()
 	defer s.Unlock()
@@ -90,7 +91,8 @@ func (s *Stream) Close() {
 	s.clock.Stop()
 }
 
-// tick sends delayed text, or a comment that keeps the stream alive. The first one opens it.
+// tick sends delayed text, or a comment that keeps the stream alive. The first comment opens the
+// stream.
 func (s *Stream) tick() {
 	s.Lock()
 	defer s.Unlock()
@@ -113,11 +115,11 @@ func (s *Stream) comment() {
 	}
 }
 
-// Ended reports whether nothing more is written, with the error of a failed write.
+// Ended reports whether the stream accepts no more events, with the error of a failed write.
 func (s *Stream) Ended() (bool, error) { return s.broken != nil || s.closed, s.broken }
 
-// MayWait reports whether a piece of text in Buf may wait for the next one, or for the clock;
-// else the caller calls Write.
+// MayWait reports whether the text in Buf may wait for the next piece or the clock. If not, the
+// caller calls Write.
 func (s *Stream) MayWait() bool {
 	if !s.opened || len(s.Buf) >= flushSize || !s.joined && time.Since(s.wroteAt) >= joinFor {
 		return false
@@ -129,7 +131,7 @@ func (s *Stream) MayWait() bool {
 	return true
 }
 
-// Write sends the buffer, if the stream may begin, and resets the clock.
+// Write sends the buffer, if Committed is set, and resets the clock.
 func (s *Stream) Write() error {
 	if s.broken != nil || !s.Committed || s.opened && len(s.Buf) == 0 {
 		return s.broken
@@ -168,9 +170,9 @@ func (s *Stream) open() {
 	s.Buf = append([]byte(": ok"+EventEnd), s.Buf...)
 }
 
-// extendDeadline keeps the limit of the next write between five sixths of
-// WriteLimit and all of it; setting it for every token would cost more than the
-// token. A writer without deadlines has none.
+// extendDeadline keeps the time limit of the next write between five sixths of WriteLimit and all
+// of it, since setting the deadline for every token would cost more than the token. It does nothing
+// for a writer without deadlines.
 func (s *Stream) extendDeadline(now time.Time) {
 	if s.deadline.Sub(now) < WriteLimit*5/6 {
 		s.deadline = now.Add(WriteLimit)
