@@ -20,8 +20,8 @@ import (
 	"molar/web/turns"
 )
 
-// asking is a turn with one call that waits for a person.
-func asking(ended chan<- agent.Decision, wait time.Duration) script {
+// askingTurn plays a turn with one call that waits for approval.
+func askingTurn(ended chan<- agent.Decision, wait time.Duration) script {
 	return func(ctx context.Context, turn agent.Turn, yield func(answer.Event) bool) error {
 		yield(start())
 		if turn.Approver == nil {
@@ -51,8 +51,8 @@ func asking(ended chan<- agent.Decision, wait time.Duration) script {
 	}
 }
 
-// waiting reads a stream up to the approval that it asks for.
-func waiting(t *testing.T, lines *bufio.Scanner) answer.Approval {
+// readApproval reads a stream up to its approval note, and returns the approval.
+func readApproval(t *testing.T, lines *bufio.Scanner) answer.Approval {
 	t.Helper()
 	for lines.Scan() {
 		data, ok := strings.CutPrefix(lines.Text(), "data: ")
@@ -106,13 +106,13 @@ func TestApprovals_Decide(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			ended := make(chan agent.Decision, 1)
-			cfg := config(t, asking(ended, time.Minute))
+			cfg := config(t, askingTurn(ended, time.Minute))
 			cfg.Now = time.Now
 			cfg.Owner = func(r *http.Request) string { return r.Header.Get("X-Who") }
 			ts := live(t, cfg)
 			defer ts.Client().CloseIdleConnections()
 			resp := send(t.Context(), t, ts.Client(), ts.URL, `{"stream":true,"molar":{"events":true},`+question+`}`, "X-Who", "ann")
-			a := waiting(t, bufio.NewScanner(resp.Body))
+			a := readApproval(t, bufio.NewScanner(resp.Body))
 			if a.Tool != call.Function.Name || a.Server != "family" || string(a.Arguments) != call.Function.Arguments || a.Why == "" || !strings.HasPrefix(a.Subject, a.Tool) || len(a.Scopes) != 2 || time.Until(a.Expires) < 50*time.Second {
 				t.Errorf("asked %+v", a)
 			}
@@ -154,10 +154,10 @@ func TestApprovals_Decide(t *testing.T) {
 	}
 }
 
-// The token of one call decides no other.
+// The token of one call is not valid for another call.
 func TestApprovals_TokenIsOfOneCall(t *testing.T) {
 	ended := make(chan agent.Decision, 2)
-	cfg := config(t, asking(ended, time.Minute))
+	cfg := config(t, askingTurn(ended, time.Minute))
 	cfg.Now = time.Now
 	ts := live(t, cfg)
 	defer ts.Client().CloseIdleConnections()
@@ -165,7 +165,7 @@ func TestApprovals_TokenIsOfOneCall(t *testing.T) {
 	var open []*http.Response
 	for range 2 {
 		resp := send(t.Context(), t, ts.Client(), ts.URL, `{"stream":true,"molar":{"events":true},`+question+`}`)
-		open, asked = append(open, resp), append(asked, waiting(t, bufio.NewScanner(resp.Body)))
+		open, asked = append(open, resp), append(asked, readApproval(t, bufio.NewScanner(resp.Body)))
 	}
 	if status, code := decide(t, ts.URL, ts.Client(), asked[0].ID, fmt.Sprintf(`{"token":%q,"decision":"approve"}`, asked[1].Token)); status != 403 || code != "invalid_token" {
 		t.Errorf("%d %s", status, code)
@@ -176,10 +176,11 @@ func TestApprovals_TokenIsOfOneCall(t *testing.T) {
 	}
 }
 
-// Nobody decides: comments keep the stream alive, and the turn goes on.
+// When nobody decides, comments keep the stream alive until the approval expires, and the turn
+// continues.
 func TestApprovals_Timeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg := config(t, asking(make(chan agent.Decision, 1), 10*time.Minute))
+		cfg := config(t, askingTurn(make(chan agent.Decision, 1), 10*time.Minute))
 		cfg.Now = time.Now
 		h := build(t, cfg)
 		w := post(h, `{"stream":true,"molar":{"events":true},`+question+`}`)
@@ -192,7 +193,7 @@ func TestApprovals_Timeout(t *testing.T) {
 	})
 }
 
-// A client that could not see the question is not asked.
+// A client that does not receive approval notes is not asked for approval.
 func TestApprovals_OnlyWhereTheyAreSeen(t *testing.T) {
 	for body, asked := range map[string]bool{
 		`{"stream":true,`:           false,
@@ -213,8 +214,8 @@ func TestApprovals_OnlyWhereTheyAreSeen(t *testing.T) {
 	}
 }
 
-// twice asks about two calls that go to the same place.
-func twice(ended chan<- agent.Decision) script {
+// twoCalls plays a turn with two calls that need a permission for the same subject.
+func twoCalls(ended chan<- agent.Decision) script {
 	return func(ctx context.Context, turn agent.Turn, yield func(answer.Event) bool) error {
 		yield(start())
 		var both sync.WaitGroup
@@ -233,17 +234,17 @@ func twice(ended chan<- agent.Decision) script {
 	}
 }
 
-// Who allows something beyond the call is not asked about it a second time.
+// A permission beyond one call is applied to the turn's other pending calls of the same subject.
 func TestApprovals_AlikeAreDecidedTogether(t *testing.T) {
 	ended := make(chan agent.Decision, 2)
-	cfg := config(t, twice(ended))
+	cfg := config(t, twoCalls(ended))
 	cfg.Now = time.Now
 	ts := live(t, cfg)
 	defer ts.Client().CloseIdleConnections()
 	resp := send(t.Context(), t, ts.Client(), ts.URL, `{"stream":true,"molar":{"events":true},`+question+`}`)
 	lines := bufio.NewScanner(resp.Body)
-	waiting(t, lines)
-	a := waiting(t, lines)
+	readApproval(t, lines)
+	a := readApproval(t, lines)
 	if status, code := decide(t, ts.URL, ts.Client(), a.ID, fmt.Sprintf(`{"token":%q,"decision":"approve","scope":"always"}`, a.Token)); status != 200 {
 		t.Fatalf("%d %s", status, code)
 	}
@@ -265,7 +266,7 @@ func (g *someGrants) DeleteGrant(_ context.Context, owner, id string) (bool, err
 	return len(*g) < before, nil
 }
 
-// What stands is listed for its owner, who takes it back.
+// Grants are listed for their owner, who can revoke them.
 func TestGrants(t *testing.T) {
 	cfg := config(t, script(nil))
 	cfg.Grants = &someGrants{{ID: "g1", Owner: "ann", Subject: "mail__send to bob"}, {ID: "g2", Owner: "bob", Subject: "mail__send to ann"}}

@@ -18,7 +18,7 @@ import (
 	"molar/schemas"
 )
 
-// empty answers every port of the package with nothing.
+// empty implements every interface of the config without data.
 type empty struct{}
 
 func (empty) Run(context.Context, agent.Turn) iter.Seq2[answer.Event, error] {
@@ -48,7 +48,7 @@ func (empty) Trace(context.Context, string, string) (json.RawMessage, bool, erro
 	return nil, false, nil
 }
 
-// keyedServer is a server whose keys are named after their one scope.
+// keyedServer returns a server with one key for each scope, named after the scope.
 func keyedServer(t *testing.T, change func(*Config)) (http.Handler, *gin.Engine) {
 	t.Helper()
 	ring := httpguard.NewKeyring(nil)
@@ -95,12 +95,12 @@ func knock(h http.Handler, method, path, key, from string) *httptest.ResponseRec
 
 const loopback = "127.0.0.1:1"
 
-// Every route is here with the scopes that open it, so that a new one cannot be
-// forgotten: what is not listed must want admin when it changes something.
+// Every route is checked with the scopes that open it, so that a new one is not forgotten: a route
+// that is not listed here and changes something must require the scope admin.
 func TestRoutes_Scopes(t *testing.T) {
 	handler, engine := keyedServer(t, nil)
 	const probe = ""
-	own := map[string]string{ // routes on one's own conversations and turns
+	own := map[string]string{ // routes for the conversations and turns of the key's owner
 		"POST /v1/chat/completions": "chat", "POST /chat": "chat",
 		"POST /v1/conversations": "chat", "POST /v1/conversations/:id": "chat", "POST /v1/conversations/:id/items": "chat",
 		"GET /v1/conversations/:id/items": "chat", "GET /v1/conversations/:id/items/:item": "chat",

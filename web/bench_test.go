@@ -12,8 +12,8 @@ import (
 	"molar/agent/answer"
 )
 
-// BenchmarkStream_Event is the cost of one text event: encoding and flushing into
-// a writer that costs nothing, and over a loopback connection.
+// BenchmarkStream_Event measures the cost of one text event: encoding and flushing it into a writer
+// without cost, and over a loopback connection.
 func BenchmarkStream_Event(b *testing.B) {
 	answer := func(n int) script {
 		return func(_ context.Context, _ agent.Turn, yield func(answer.Event) bool) error {
@@ -51,8 +51,8 @@ func BenchmarkStream_Event(b *testing.B) {
 	})
 }
 
-// BenchmarkChat_Short is a whole short turn without a connection: what the endpoint
-// adds to it.
+// BenchmarkChat_Short measures a whole short turn without a connection, which is the cost of the
+// endpoint itself.
 func BenchmarkChat_Short(b *testing.B) {
 	h := handler(b, play(nil, start(), text("Hello"), done()))
 	b.ReportAllocs()

@@ -8,7 +8,8 @@ import (
 	"molar/agent"
 )
 
-// molar.parent names the turn to go on after; absent, it is the newest.
+// molar.parent names the turn that the new one follows; without it, the new turn follows the
+// newest.
 func TestChat_Parent(t *testing.T) {
 	for molar, want := range map[string]*string{
 		``: nil, `"molar":{},`: nil,
@@ -28,7 +29,7 @@ func TestChat_Parent(t *testing.T) {
 	}
 }
 
-// A parent that cannot be is named.
+// The error for an invalid parent names the field.
 func TestChat_UnknownParent(t *testing.T) {
 	unknown := play(agent.ErrParent, start())
 	for body, want := range map[string]string{
@@ -43,7 +44,7 @@ func TestChat_UnknownParent(t *testing.T) {
 	}
 }
 
-// A request that names a conversation and no assistant leaves the choice to the turn.
+// For a request with a conversation and without an assistant, the turn chooses the assistant.
 func TestChat_ConversationsAssistant(t *testing.T) {
 	run := &keep{}
 	w := post(handler(t, run), `{"chat_id":"c1","messages":[{"role":"user","content":"hi"}]}`)
@@ -52,7 +53,7 @@ func TestChat_ConversationsAssistant(t *testing.T) {
 	}
 }
 
-// A conversation is read by branches, too.
+// A conversation can also be read by branch.
 func TestConversations_Branches(t *testing.T) {
 	for query, want := range map[string]struct {
 		status int
@@ -74,8 +75,8 @@ func TestConversations_Branches(t *testing.T) {
 	}
 }
 
-// A conversation that another turn keeps busy is a conflict that may be tried again, as
-// long as the answer has not begun; then it is an error event.
+// If another turn is running in the conversation, the answer is a conflict that may be retried; if
+// the answer has already begun, it is an error event.
 func TestChat_Busy(t *testing.T) {
 	for _, stream := range []string{"", `"stream":true,`} {
 		w := post(handler(t, play(agent.ErrBusy)), `{`+stream+question+`}`)

@@ -9,17 +9,17 @@ import (
 	"molar/schemas"
 )
 
-// read is what the page shows of questions, with their switches.
+// read is a script that returns the questions on the page, each with its version number.
 const read = `[...document.querySelectorAll(".user:not([hidden])")].map((m) => m.querySelector(".text").textContent +
 	(m.querySelector(".versions") ? " " + m.querySelector(".versions span").textContent : "")).join(", ")`
 
-// press clicks a button of a question by its label.
+// press returns a script that clicks a button of a question by its label.
 func press(question, label string) string {
 	return `[...document.querySelectorAll(".user:not([hidden])")].find((m) => m.querySelector(".text").textContent === "` + question + `")
 		.querySelectorAll(".actions button").forEach((b) => { if (b.textContent === "` + label + `") b.click(); })`
 }
 
-// parents are those that the turns asked for, "newest" where they left it to the server.
+// parents returns the parents that the turns named, "newest" for a turn that named none.
 func (h *chatHost) parents() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -36,8 +36,8 @@ func (h *chatHost) parents() []string {
 	return all
 }
 
-// The first of three questions is edited: both versions are there, each with what came
-// after it, and either can be continued.
+// The first of three questions is edited: both versions stay, each with the messages that follow
+// it, and each can be continued.
 func TestChatPage_Branches(t *testing.T) {
 	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
@@ -67,7 +67,7 @@ func TestChatPage_Branches(t *testing.T) {
 	if diff := cmp.Diff([]string{"newest", "newest", "newest", "begin", "three", "one anew", "newest"}, j.host.parents()); diff != "" {
 		t.Error(diff)
 	}
-	// A third version, in the middle, while its conversation is left and opened again.
+	// A third version, in the middle, is made while the conversation is closed and opened again.
 	eval[any](j, press("five", "Edit"))
 	j.sees(`document.getElementById("question").value === "five"`)
 	j.ask(" hold")
@@ -80,7 +80,8 @@ func TestChatPage_Branches(t *testing.T) {
 	j.sees(idle, read+` === "one anew 2/2, five hold 2/2"`)
 }
 
-// Asking again keeps the old answer beside; one that fails leaves it as it was.
+// Asking again keeps the old answer as another version; if it fails, the old answer stays the only
+// one.
 func TestChatPage_EditAndAskAgain(t *testing.T) {
 	t.Parallel()
 	const askAgain = `[...[...document.querySelectorAll(".assistant:not([hidden])")].at(-1).querySelectorAll(".actions button")].find((b) => b.textContent === "Ask again").click()`
@@ -101,7 +102,7 @@ func TestChatPage_EditAndAskAgain(t *testing.T) {
 	j.sees(idle, read+` === "first again 3/3"`)
 	j.do(chromedp.Reload())
 	j.sees(read+` === "first again 3/3"`, `document.getElementById("question").value === "half a thought"`)
-	if diff := cmp.Diff([]string{"first", "first again", "first again"}, j.host.asked()); diff != "" {
+	if diff := cmp.Diff([]string{"first", "first again", "first again"}, j.host.questions()); diff != "" {
 		t.Error(diff)
 	}
 	if a := j.host.turns[1]; a.Assistant != "home" || a.ConversationID != j.host.first() {
@@ -111,12 +112,12 @@ func TestChatPage_EditAndAskAgain(t *testing.T) {
 	eval[any](j, press("first again", "Edit"))
 	j.ask(" fail")
 	j.sees(idle, `document.querySelector(".note.bad")`, read+` === "first again 3/3, first again fail"`, `document.getElementById("question").value === "first again fail"`)
-	// What is deleted leaves nothing in the browser.
+	// A deleted conversation leaves no data in the browser.
 	j.remove()
 	j.sees(`document.querySelectorAll("#list li").length === 0`, `!Object.keys(localStorage).some((key) => key.includes(".`+j.host.first()+`"))`)
 }
 
-// A conversation goes on with its assistant, a new one with the person's last choice.
+// A conversation continues with its assistant; a new one begins with the person's last choice.
 func TestChatPage_AssistantOfAConversation(t *testing.T) {
 	t.Parallel()
 	host := newChatHost()
@@ -141,7 +142,7 @@ func TestChatPage_AssistantOfAConversation(t *testing.T) {
 	}
 }
 
-// What is said on the way to a call is set apart from the answer, at once and after a reload.
+// Commentary before a call is shown apart from the answer, while it streams and after a reload.
 func TestChatPage_Commentary(t *testing.T) {
 	t.Parallel()
 	const parts = `[...document.querySelector(".assistant").children].slice(1, 3).map((part) => [...part.children].map((e) =>
@@ -152,7 +153,7 @@ func TestChatPage_Commentary(t *testing.T) {
 	j.ask("look slowly")
 	j.sees(`document.querySelector(".waiting .prose strong")`, `!document.querySelector(".commentary")`)
 	j.host.gate <- struct{}{}
-	j.sees(parts + ` === ` + want + `"`) // the answer is empty still
+	j.sees(parts + ` === ` + want + `"`) // the answer is still empty
 	j.shot("commentary")
 	j.do(chromedp.Reload())
 	j.sees(`document.querySelector(".assistant .call")`, parts+` === `+want+`"`)
@@ -163,7 +164,7 @@ func TestChatPage_Commentary(t *testing.T) {
 	j.shot("stored")
 }
 
-// A question that the store knows as being answered is followed, not shown as answered.
+// A stored question that is still being answered is followed, not shown as answered.
 func TestChatPage_RunningElsewhere(t *testing.T) {
 	t.Parallel()
 	host := newChatHost()
@@ -178,10 +179,10 @@ func TestChatPage_RunningElsewhere(t *testing.T) {
 	j.sees(idle, `[...document.querySelectorAll(".note.bad")].at(-1)?.textContent.includes("đang được trả lời ở nơi khác")`)
 }
 
-// The turn page tells what the service had in its cache, and what was said on the way.
+// The trace page shows the cached tokens and the commentary of a turn.
 func TestTurnPage_CacheAndCommentary(t *testing.T) {
 	t.Parallel()
-	cfg, _ := fullConfig(t, asked())
+	cfg, _ := fullConfig(t, toolTurn())
 	ts := live(t, cfg)
 	if err := chromedp.Do(browser(t, "en"), chromedp.Navigate(ts.URL+"/turn?id=t1"),
 		until(`document.querySelector(".summary").textContent.includes("1,457 in (1,012 from the cache), 80 out")`),

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The looks: every state of the page, at both sizes, in both languages and themes.
+// Every state of the page is shown in both sizes, languages and themes.
 func TestChatPage_Looks(t *testing.T) {
 	t.Parallel()
 	type size struct {
@@ -62,7 +62,8 @@ func TestChatPage_Looks(t *testing.T) {
 	}
 }
 
-// look keeps pictures of the page in both themes, and fails when it does not fit in one.
+// look stores pictures of the page in both themes, and fails the test if the page is wider than its
+// window in one of them.
 func (j *journey) look(name string) {
 	j.t.Helper()
 	for _, theme := range []string{"light", "dark"} {
@@ -72,8 +73,8 @@ func (j *journey) look(name string) {
 	}
 }
 
-// The first run leads to the form that attaches a server and to molar init, says what is done
-// already, and sees by itself when the rest is.
+// The steps of the first run lead to the form that attaches a server and to molar init, show which
+// of them are done, and update themselves.
 func TestChatPage_FirstRun(t *testing.T) {
 	t.Parallel()
 	host := newChatHost()
@@ -94,7 +95,7 @@ func TestChatPage_FirstRun(t *testing.T) {
 	j.sees(`document.getElementById("who").textContent === "home"`, `document.getElementById("offer").hidden`, `document.activeElement.id === "question"`)
 }
 
-// fits fails when the page is wider than its window.
+// fits fails the test if the page is wider than its window.
 func (j *journey) fits() {
 	j.t.Helper()
 	if over := eval[int](j, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
@@ -102,7 +103,7 @@ func (j *journey) fits() {
 	}
 }
 
-// What streams is readable at every moment: the open block already has its form.
+// A streaming answer is readable all the time: the open block is already rendered as HTML.
 func TestChatPage_Streams(t *testing.T) {
 	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
@@ -143,7 +144,7 @@ func TestChatPage_Stop(t *testing.T) {
 	if got := j.host.all[j.host.first()]; len(got) != 2 || got[1].Status != "interrupted" {
 		t.Errorf("stored: %+v", got)
 	}
-	j.sees(`location.hash === "#` + j.host.first() + `"`) // what comes next belongs to it
+	j.sees(`location.hash === "#` + j.host.first() + `"`) // the next question belongs to it
 	j.ask("tiếp tục")
 	j.sees(idle, `document.querySelectorAll(".assistant").length === 2`)
 	if got := j.host.turns[1].ConversationID; got != j.host.first() {
@@ -151,7 +152,8 @@ func TestChatPage_Stop(t *testing.T) {
 	}
 }
 
-// A reload in the middle of an answer goes on with it: nothing is asked twice.
+// After a reload in the middle of an answer, the page follows the same turn: the question is not
+// sent twice.
 func TestChatPage_ReloadInTheMiddle(t *testing.T) {
 	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
@@ -167,7 +169,7 @@ func TestChatPage_ReloadInTheMiddle(t *testing.T) {
 	j.sees(idle, `document.querySelector(".prose").textContent.includes("seven.")`)
 	j.do(chromedp.Reload())
 	j.sees(`document.querySelectorAll(".message").length === 2`, `document.querySelector(".prose code")?.textContent === "six"`)
-	if diff := cmp.Diff([]string{"slow"}, j.host.asked()); diff != "" {
+	if diff := cmp.Diff([]string{"slow"}, j.host.questions()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -212,7 +214,7 @@ func TestChatPage_Conversations(t *testing.T) {
 	j.sees(`document.querySelectorAll("#list li").length === 1`, `location.hash === ""`, `!document.getElementById("welcome").hidden`)
 }
 
-// What is still to be drawn of a conversation when it is left is not drawn into the next.
+// Messages that were not drawn yet when a conversation is left are not drawn into the next one.
 func TestChatPage_LeftWhileItIsDrawn(t *testing.T) {
 	t.Parallel()
 	host := newChatHost()
@@ -252,7 +254,7 @@ func TestChatPage_LeftWhileItIsDrawn(t *testing.T) {
 	}
 }
 
-// The settings page keeps its choices in the browser; each question carries them.
+// The settings page stores its choices in the browser, and each question sends them.
 func TestChatPage_SendsTheSettings(t *testing.T) {
 	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
@@ -277,7 +279,7 @@ func TestChatPage_Prompts(t *testing.T) {
 	j.sees(idle, `document.querySelector(".user .text").textContent === "/record 42"`)
 }
 
-// Everything is reached and used by keyboard alone.
+// Everything can be reached and used with the keyboard alone.
 func TestChatPage_Keyboard(t *testing.T) {
 	t.Parallel()
 	host := newChatHost()
@@ -313,7 +315,7 @@ func TestChatPage_Keyboard(t *testing.T) {
 	j.sees(idle, `document.getElementById("log").getAttribute("aria-busy") === "false"`)
 }
 
-// A picture that a tool gave stands in the card of its call.
+// A picture in the result of a tool is shown in the card of the call.
 func TestChatPage_ShowsPicturesOfTools(t *testing.T) {
 	t.Parallel()
 	j := newJourney(t, "en", newChatHost())

@@ -7,16 +7,18 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// lastNote is the note of the first answer that is shown.
+// firstNote is a script that returns the note of the first answer on the page.
 const firstNote = `document.querySelector(".assistant .note")?.textContent`
 
-// A first question that found no answer and the next one are one conversation: on the page, in
-// the list, at the host and after a reload, which also says why the first failed.
+// A first question without an answer and the question after it are in one conversation: on the
+// page, in the list, at the host, and after a reload, which also shows why the first question
+// failed.
 func TestChatPage_FailedFirstQuestion(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		asked string
-		// before breaks what lies between the page and the host, after mends it.
+		// before is a script that breaks the connection between the page and the host; after
+		// repairs it.
 		before, after string
 		why           string
 	}{
@@ -64,8 +66,8 @@ func TestChatPage_FailedFirstQuestion(t *testing.T) {
 	}
 }
 
-// A question that came back into the box and is sent as it is, is the same question: it stands
-// there once, and its two turns are versions of one another. So it is after a reload.
+// A failed question that is back in the box and is sent unchanged is the same question: it is shown
+// once, and its two turns are versions of one another, also after a reload.
 func TestChatPage_FailedQuestionIsNotDoubled(t *testing.T) {
 	t.Parallel()
 	for _, reloaded := range []bool{false, true} {
@@ -85,14 +87,14 @@ func TestChatPage_FailedQuestionIsNotDoubled(t *testing.T) {
 		j.do(chromedp.Reload())
 		j.sees(`document.querySelectorAll(".user").length === 1`, `document.querySelector(".versions")?.textContent.includes("2/2")`, `document.querySelector(".assistant table")`,
 			`document.getElementById("question").value === ""`)
-		if got := strings.Join(host.asked(), "|"); got != "fail, status 500|fail, status 500" {
+		if got := strings.Join(host.questions(), "|"); got != "fail, status 500|fail, status 500" {
 			t.Errorf("the host was asked %q", got)
 		}
 	}
 }
 
-// A question that was never kept leaves no conversation behind: a reload begins a new one, with
-// what was typed.
+// A question that was never stored leaves no conversation: a reload begins a new one with the typed
+// text.
 func TestChatPage_FailedQuestionThatIsNotKept(t *testing.T) {
 	t.Parallel()
 	j := newJourney(t, "en", newChatHost())

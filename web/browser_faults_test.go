@@ -10,7 +10,8 @@ import (
 	"molar/agent"
 )
 
-// Whatever fails, a sentence says what to do, and the question is back where it was typed.
+// After each failure, the page shows a sentence about what to do, and the question is back in the
+// box.
 func TestChatPage_Faults(t *testing.T) {
 	t.Parallel()
 	host := newChatHost()
@@ -31,7 +32,7 @@ func TestChatPage_Faults(t *testing.T) {
 		j.sees(idle, `document.querySelector(".assistant .note.bad")?.textContent.includes(`+quoted(want)+`)`,
 			`document.querySelector(".note.bad").getAttribute("role") === "alert"`, `document.getElementById("question").value === `+quoted(asked))
 	}
-	// What came back outlives a reload too.
+	// The returned question is still in the box after a reload.
 	j.do(chromedp.Reload())
 	j.sees(`document.getElementById("question").value !== ""`)
 }
@@ -57,8 +58,8 @@ func TestChatPage_StoreDown(t *testing.T) {
 		`!document.querySelector(".problem")`, `document.getElementById("question").value === "still here"`)
 }
 
-// Losing the network and sending keeps the list that is there, under a sentence and a
-// button that can be read; both go when the network is back.
+// When the network is lost, sending keeps the list as it is, below a sentence and a button that are
+// readable. Both disappear when the network is back.
 func TestChatPage_ListStaysOffline(t *testing.T) {
 	t.Parallel()
 	host := newChatHost()
@@ -92,7 +93,7 @@ func TestChatPage_ServerGone(t *testing.T) {
 	j.shot("server-gone")
 }
 
-// A cut stream goes on where it was, however often it is cut: the turn runs at the server.
+// A cut stream is resumed where it was cut, however often, because the turn runs at the server.
 func TestChatPage_StreamCut(t *testing.T) {
 	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
@@ -118,7 +119,7 @@ func TestChatPage_StreamCut(t *testing.T) {
 	if got := eval[string](j, `document.querySelector(".prose").textContent.replace(/\s+/g, " ").trim()`); got != "One two three. Four five six seven." {
 		t.Errorf("the answer reads %q", got)
 	}
-	if got := j.host.asked(); len(got) != 1 {
+	if got := j.host.questions(); len(got) != 1 {
 		t.Errorf("asked %q", got)
 	}
 	if !eval[bool](j, `asked.every((id, i) => id > 0 && (i === 0 || id >= asked[i - 1]))`) {
@@ -146,14 +147,14 @@ func TestChatPage_Megabyte(t *testing.T) {
 	j.sees(`document.getElementById("question").value.length === 1000000`)
 	eval[any](j, `document.getElementById("form").requestSubmit()`)
 	j.sees(idle, `document.querySelector(".assistant table")`, `document.querySelector(".user .text").textContent.length < 5000`)
-	if got := j.host.asked(); len(got) != 1 || len(got[0]) < 1_000_000 {
+	if got := j.host.questions(); len(got) != 1 || len(got[0]) < 1_000_000 {
 		t.Errorf("%d questions arrived", len(got))
 	}
 	eval[any](j, `[...document.querySelectorAll(".user button")].find((b) => b.textContent === "Show all").click()`)
 	j.sees(`document.querySelector(".user .text").textContent.length > 900000`)
 }
 
-// Two tabs: what one hears, the other shows.
+// A conversation that changes in one tab changes in the other tab too.
 func TestChatPage_TwoTabs(t *testing.T) {
 	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
@@ -175,7 +176,8 @@ func TestChatPage_TwoTabs(t *testing.T) {
 	other.sees(`document.querySelectorAll(".message").length === 6`, `document.getElementById("question").value === "unsent"`)
 }
 
-// HTML reaches the page through one policy only, and nothing inline runs.
+// HTML can be inserted into the page only through one Trusted Types policy, and inline code does
+// not run.
 func TestChatPage_TrustedTypes(t *testing.T) {
 	t.Parallel()
 	j := newJourney(t, "en", newChatHost())

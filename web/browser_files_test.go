@@ -11,7 +11,7 @@ import (
 	"molar/schemas"
 )
 
-// give hands files to the page as a choice, a drop and a paste do.
+// give is a script that gives files to the page in three ways: chosen, dropped and pasted.
 const give = `(() => {
 	const bytes = Uint8Array.from(atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="), (c) => c.charCodeAt(0));
 	const held = (...files) => { const d = new DataTransfer(); for (const f of files) d.items.add(f); return d; };
@@ -24,8 +24,8 @@ const give = `(() => {
 	document.getElementById("question").dispatchEvent(new ClipboardEvent("paste", { clipboardData: held(new File([bytes], "pasted.png", { type: "image/png" })), bubbles: true, cancelable: true }));
 })()`
 
-// Files go with a question, show beside it, and can be left out; a question that fails gives
-// them back.
+// Files are sent with a question, are shown with it, and can be removed before; a question that
+// fails returns them to the box.
 func TestChatPage_Files(t *testing.T) {
 	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
@@ -53,8 +53,8 @@ func TestChatPage_Files(t *testing.T) {
 	}
 }
 
-// Kept files show again when the conversation is opened, and can go with another question, also
-// by another version of their own.
+// Stored files are shown when the conversation is opened again, and can be sent with another
+// question, including another version of their own question.
 func TestChatPage_KeptFiles(t *testing.T) {
 	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
@@ -84,8 +84,8 @@ func TestChatPage_KeptFiles(t *testing.T) {
 	}
 }
 
-// sharesAPage takes the conversation along as a page, which holds the picture, stands alone, and
-// has nothing that runs or is loaded.
+// sharesAPage exports the conversation as a page, and checks that the page contains the picture and
+// neither runs nor loads anything.
 func (j *journey) sharesAPage() {
 	j.t.Helper()
 	eval[any](j, `window.files = []; const made = URL.createObjectURL; URL.createObjectURL = (b) => { b.text().then((x) => files.push(x)); return made(b); };
@@ -104,10 +104,11 @@ func (j *journey) sharesAPage() {
 	}
 }
 
-// What was pasted becomes the text for the config file, and its servers show once it is saved.
+// The pasted text is converted to a text for the config file, and its servers are shown when that
+// is saved.
 func TestToolsPage_Attach(t *testing.T) {
 	t.Parallel()
-	cfg, store := fullConfig(t, asked())
+	cfg, store := fullConfig(t, toolTurn())
 	ts := live(t, cfg)
 	j := &journey{t: t, ctx: browser(t, "en"), url: ts.URL, server: ts}
 	j.do(chromedp.EmulateViewport(1280, 1400), chromedp.Navigate(j.url+"/tools"))

@@ -14,7 +14,7 @@ import (
 	"molar/toolhandler"
 )
 
-// grantsOf keeps what was allowed beyond one call.
+// grantsOf is a store of grants in memory.
 type grantsOf struct {
 	mu  sync.Mutex
 	all []schemas.Grant
@@ -46,8 +46,8 @@ func (g *grantsOf) DeleteGrant(_ context.Context, _, id string) (bool, error) {
 	return true, nil
 }
 
-// What is allowed beyond one call is named before, said after, listed, and taken back in
-// either place.
+// A permission beyond one call is named before it is given, reported afterwards and listed, and can
+// be revoked in both places.
 func TestChatPage_Grants(t *testing.T) {
 	t.Parallel()
 	host, grants := newChatHost(), &grantsOf{}
@@ -73,7 +73,7 @@ func TestChatPage_Grants(t *testing.T) {
 		yield(answer.Event{Kind: answer.KindDone, Done: &answer.Done{}})
 		return nil
 	})
-	ctx := browser(t, "en") // first, so that it ends before the server
+	ctx := browser(t, "en") // first, so that the browser ends before the server
 	server := live(t, cfg)
 	t.Cleanup(server.CloseClientConnections)
 	j := &journey{t: t, ctx: ctx, host: host, url: server.URL, server: server}

@@ -13,8 +13,8 @@ import (
 	"molar/schemas"
 )
 
-// A new conversation says who is asked, and begins with a question that is offered; the
-// other assistant is chosen from the list, and its colours are its topic's.
+// A new conversation shows the selected assistant and offers its first questions; another assistant
+// is selected from the list, and the page has the colours of its topic.
 func TestChatPage_Begins(t *testing.T) {
 	t.Parallel()
 	host := newChatHost()
@@ -37,7 +37,8 @@ func TestChatPage_Begins(t *testing.T) {
 	j.sees(idle, `document.querySelector(".user .text").textContent === "Why do gums bleed?"`)
 }
 
-// What is typed while an answer is written waits for it, and is not lost when that is stopped.
+// A question that is typed while an answer is written waits for the answer, and is not lost when
+// the answer is stopped.
 func TestChatPage_Queue(t *testing.T) {
 	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
@@ -56,14 +57,14 @@ func TestChatPage_Queue(t *testing.T) {
 	j.ask("not lost")
 	j.do(chromedp.KeyEvent(kb.Escape))
 	j.sees(idle, `document.getElementById("question").value === "not lost"`)
-	if diff := cmp.Diff([]string{"hold one", "and two", "hold again"}, j.host.asked()); diff != "" {
+	if diff := cmp.Diff([]string{"hold one", "and two", "hold again"}, j.host.questions()); diff != "" {
 		t.Error(diff)
 	}
 	eval[any](j, `document.getElementById("question").value = ""; [...document.querySelectorAll(".actions button")].find((b) => b.textContent === "Continue").click()`)
 	j.sees(idle, `document.querySelectorAll(".assistant").length === 4`, `[...document.querySelectorAll(".user .text")].at(-1).textContent === "Go on where you stopped."`)
 }
 
-// Keys do what people are used to.
+// The usual keyboard shortcuts work.
 func TestChatPage_Shortcuts(t *testing.T) {
 	t.Parallel()
 	host := newChatHost()
@@ -81,7 +82,7 @@ func TestChatPage_Shortcuts(t *testing.T) {
 	j.sees(`location.hash === ""`, `document.activeElement.id === "question"`, `document.title === "Molar"`)
 }
 
-// Thumbs are kept at once, the note when it is sent, and both are there after a reload.
+// A thumb is stored at once and its note when it is sent; both are there after a reload.
 func TestChatPage_Marks(t *testing.T) {
 	t.Parallel()
 	host := newChatHost()
@@ -102,7 +103,7 @@ func TestChatPage_Marks(t *testing.T) {
 	j.sees(poor+`.getAttribute("aria-pressed") === "true"`, poor+`.title === "sai liều"`)
 }
 
-// A conversation is pinned, found by what was said in it, and taken along as a file.
+// A conversation can be pinned, found by its text, and exported as a file.
 func TestChatPage_ListTools(t *testing.T) {
 	t.Parallel()
 	host := newChatHost()
@@ -133,7 +134,7 @@ func TestChatPage_ListTools(t *testing.T) {
 	}
 }
 
-// A lost network takes nothing from the screen.
+// When the network is lost, everything on the screen stays.
 func TestChatPage_LosesNothing(t *testing.T) {
 	t.Parallel()
 	host := newChatHost()
@@ -149,7 +150,7 @@ func TestChatPage_LosesNothing(t *testing.T) {
 	j.sees(idle, `document.querySelector(".note.bad")`, `document.querySelectorAll(".message").length === 4`, `document.getElementById("question").value === "still here?"`)
 }
 
-// At an address that is none, people see a page and programs an error.
+// For an unknown address, browsers get a page and programs an error.
 func TestMissingPage(t *testing.T) {
 	h := handler(t, play(nil))
 	for accept, want := range map[string]string{"text/html,*/*": "There is nothing at this address", "*/*": "unknown_route", "": "unknown_route"} {

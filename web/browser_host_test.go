@@ -12,8 +12,8 @@ import (
 	"molar/web"
 )
 
-// A server that is missing is said once in a conversation, in the bar, however many turns find
-// it so, and no longer once a turn does not.
+// A missing server is reported in the bar, once in a conversation however many turns miss it, until
+// a turn does not miss it.
 func TestChatPage_MissingServers(t *testing.T) {
 	t.Parallel()
 	for language, words := range map[string]struct{ one, two, why string }{
@@ -64,8 +64,8 @@ func TestChatPage_MissingServers(t *testing.T) {
 	}
 }
 
-// The bar says who would answer, also for the models of this browser and another assistant, and
-// who has answered.
+// The bar shows the model that would answer, for this browser's settings and for another assistant
+// too, and then the model that has answered.
 func TestChatPage_WhoAnswers(t *testing.T) {
 	t.Parallel()
 	host := newChatHost()
@@ -90,7 +90,7 @@ func TestChatPage_WhoAnswers(t *testing.T) {
 	eval[any](j, `const m = document.getElementById("model"); m.value = "home"; m.dispatchEvent(new Event("change"))`)
 	j.sees(`document.getElementById("by").textContent === "scripted · openai"`)
 	j.ask("please look")
-	j.sees(idle, `document.getElementById("by").textContent === "qwen · ollama"`) // it fell over
+	j.sees(idle, `document.getElementById("by").textContent === "qwen · ollama"`) // the fallback has answered
 	j.shot("bar")
 	eval[any](j, `localStorage.setItem("molar.settings", '{"provider":"gemini","model":"g"}'); dispatchEvent(new Event("focus"))`)
 	j.sees(`document.getElementById("by").textContent === "scripted · openai"`)
@@ -101,8 +101,9 @@ func TestChatPage_WhoAnswers(t *testing.T) {
 	}
 }
 
-// A server that comes while the host runs leads to the assistant that may call it: by one click
-// above the box, in the next conversation. Who declines is not asked again.
+// When a server is attached while the host runs, the page offers the assistant that may call it:
+// one click begins a conversation with that assistant. The offer is not repeated after the person
+// has declined.
 func TestChatPage_Offer(t *testing.T) {
 	t.Parallel()
 	for language, words := range map[string]struct{ says, ask, stay string }{
@@ -142,8 +143,8 @@ func TestChatPage_Offer(t *testing.T) {
 	}
 }
 
-// The settings page says who answers and names no model that would not; what needs no key is not
-// said to lack one.
+// The settings page shows the provider that answers, and no model for a provider that cannot
+// answer. A provider that needs no key is not shown as missing one.
 func TestConfigPage_WhoAnswers(t *testing.T) {
 	t.Parallel()
 	for language, words := range map[string]struct{ now, answers, none, missing, key, down string }{
@@ -192,8 +193,8 @@ func TestConfigPage_WhoAnswers(t *testing.T) {
 	}
 }
 
-// What is wrong with the config file stands on the pages of whoever may change it, with its line,
-// as long as it is so.
+// Faults of the config file are shown, with their line, on the pages of people who may change it,
+// as long as they exist.
 func TestPages_FaultsOfTheFile(t *testing.T) {
 	t.Parallel()
 	const fault = `/etc/molar/molar.yaml:7: not readable as YAML: mapping key "mcpServers" already defined at [3:1]`
@@ -243,7 +244,7 @@ func TestPages_FaultsOfTheFile(t *testing.T) {
 	}
 }
 
-// The page says where in the file its text belongs.
+// The page shows where in the file its text belongs.
 func TestToolsPage_Places(t *testing.T) {
 	t.Parallel()
 	for language, want := range map[string]map[string]string{

@@ -19,8 +19,8 @@ import (
 	"molar/agent/answer"
 )
 
-// A bare page has as many files as the page of the chat and does nothing. What it takes
-// to load is what the machine takes, with all that it does beside.
+// barePage returns the address of a page with as many files as the chat page, and without code. The
+// time that it takes to load is that of the machine, with everything else that runs on it.
 func barePage(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,8 +40,7 @@ func barePage(t *testing.T) string {
 	return server.URL + "/"
 }
 
-// usable loads a page in a tab of its own and returns the milliseconds until it could be
-// used.
+// usable loads a page in a new tab and returns the milliseconds until it can be used.
 func (j *journey) usable(url string) float64 {
 	j.t.Helper()
 	ctx, cancel := chromedp.NewContext(j.ctx)
@@ -52,8 +51,8 @@ func (j *journey) usable(url string) float64 {
 	return eval[float64](tab, `performance.getEntriesByName("usable")[0].startTime`)
 }
 
-// The page is soon usable. Other tests beside it slow a browser more than a page does, so
-// that what the clock says is measured alone.
+// The page can be used soon. Other tests slow a browser down more than a page does, so times by the
+// clock are measured in tests that do not run in parallel.
 func TestChatPage_Usable(t *testing.T) {
 	host := newChatHost()
 	host.fill("k1", "Toothpaste", 2)
@@ -65,18 +64,17 @@ func TestChatPage_Usable(t *testing.T) {
 		best = min(best, j.usable(j.url+"/"))
 	}
 	t.Logf("usable after %.0f ms, a bare page after %.0f ms", best, bare)
-	// On a quiet machine the bare page takes about 50 ms, so that 300 ms is the limit.
+	// On an idle machine the bare page takes about 50 ms, so the limit is 300 ms there.
 	if limit := max(300, 4*bare); best > limit {
 		t.Errorf("the page is usable too late: want %.0f ms", limit)
 	}
 }
 
-// A task is what the main thread of a page was busy with at a stretch, in milliseconds: by the
-// clock, which also counts what the machine did meanwhile, and by the processor.
+// A task is a period in which the main thread of a page was busy, in milliseconds: by the clock,
+// which includes other work of the machine, and by processor time.
 type task struct{ wall, cpu float64 }
 
-// longest runs something and returns the longest of the tasks that the page had, each of the
-// two figures by itself.
+// longest calls run, and returns the longest task of the page by each of the two measures.
 func (j *journey) longest(run func()) task {
 	j.t.Helper()
 	var all []struct {
@@ -117,7 +115,7 @@ func (j *journey) longest(run func()) task {
 			}
 		}
 	}))
-	pages := map[[2]int]bool{} // the others of the browser are idle
+	pages := map[[2]int]bool{} // the other processes of the browser are idle
 	for _, e := range all {
 		if e.Name == "thread_name" && string(e.Args.Name) == `"CrRendererMain"` {
 			pages[[2]int{e.Pid, e.Tid}] = true
@@ -135,20 +133,20 @@ func (j *journey) longest(run func()) task {
 	return most
 }
 
-// A scroll is how a conversation was drawn and scrolled; frames are in milliseconds.
+// A scroll has the times of drawing and scrolling a conversation; frames are in milliseconds.
 type scroll struct {
 	draw, task   task
 	frame, worst float64
 }
 
-// scrolled opens a conversation, waits until all of it is drawn, and scrolls up.
-func (j *journey) scrolled(id string, messages int) scroll {
+// scrollUp opens a conversation, waits until all of it is drawn, and scrolls up.
+func (j *journey) scrollUp(id string, messages int) scroll {
 	j.t.Helper()
 	j.do(chromedp.Navigate(j.url + "/"))
 	j.sees(`performance.getEntriesByName("usable").length === 1`)
 	var s scroll
 	eval[any](j, `window.took = []`)
-	s.draw = j.longest(func() { j.drawn(id, messages) })
+	s.draw = j.longest(func() { j.openAll(id, messages) })
 	s.task = j.longest(func() {
 		eval[any](j, `(() => {
 			const log = document.getElementById("log");
@@ -168,16 +166,16 @@ func (j *journey) scrolled(id string, messages int) scroll {
 	return s
 }
 
-// 2,000 messages are drawn and scrolled like 200, and neither keeps the page from answering:
-// by the clock that depends on the machine and on what else it does, by the processor less so.
+// 2,000 messages are drawn and scrolled like 200, and neither blocks the page for long. Times by
+// the clock depend on the machine and its other work, processor times less so.
 func TestChatPage_Scrolling(t *testing.T) {
 	host := newChatHost()
 	host.fill("k1", "Short", 200)
 	host.fill("k2", "Long", 2000)
 	j := newJourney(t, "en", host)
-	for range 3 { // a machine that is busy otherwise may stall either
-		short := j.scrolled("k1", 200)
-		long := j.scrolled("k2", 2000)
+	for range 3 { // other work of the machine may slow down each of them
+		short := j.scrollUp("k1", 200)
+		long := j.scrollUp("k2", 2000)
 		for name, s := range map[string]scroll{"200 messages": short, "2,000 messages": long} {
 			t.Logf("%s: longest task while drawing %.0f ms (%.0f ms of the processor), while scrolling %.0f ms (%.0f ms); frames p95 %.0f ms, worst %.0f ms",
 				name, s.draw.wall, s.draw.cpu, s.task.wall, s.task.cpu, s.frame, s.worst)
@@ -190,8 +188,8 @@ func TestChatPage_Scrolling(t *testing.T) {
 	t.Error("the long conversation stalls")
 }
 
-// A piece of an answer is on the page within 50 ms of leaving the model. Each piece is
-// the time at which it left.
+// A piece of an answer is on the page within 50 ms after the model has sent it. Each piece is the
+// time at which it was sent.
 func TestChatPage_TokenToScreen(t *testing.T) {
 	host := newChatHost()
 	cfg := host.config(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The page is small. The list of conversations comes after.
+// The page is small. The list of conversations is loaded after it.
 func TestChatPage_Load(t *testing.T) {
 	host := newChatHost()
 	host.fill("k1", "Toothpaste", 2)
@@ -25,18 +25,18 @@ func TestChatPage_Load(t *testing.T) {
 	}
 }
 
-// A long conversation is drawn to its first message, and its end is what is seen.
+// A long conversation is drawn up to its first message, and its end is in view.
 func TestChatPage_LongConversation(t *testing.T) {
 	host := newChatHost()
 	host.fill("k1", "Long", 2000)
 	j := newJourney(t, "en", host)
 	j.do(chromedp.Navigate(j.url + "/"))
 	j.sees(`performance.getEntriesByName("usable").length === 1`)
-	j.drawn("k1", 2000)
+	j.openAll("k1", 2000)
 }
 
-// drawn opens a conversation and waits until all of it is drawn.
-func (j *journey) drawn(id string, messages int) {
+// openAll opens a conversation and waits until all of it is drawn.
+func (j *journey) openAll(id string, messages int) {
 	j.t.Helper()
 	eval[any](j, `location.hash = "#`+id+`"`)
 	all := chromedp.Poll[bool](`document.querySelectorAll(".message").length === `+strconv.Itoa(messages),

@@ -11,7 +11,7 @@ import (
 	"molar/schemas"
 )
 
-// ownServer is a host to which the person's server comes once it is wanted.
+// ownServer is a host whose server can be attached during the test.
 type ownServer struct {
 	*chatHost
 	attached bool
@@ -26,8 +26,8 @@ func (o *ownServer) Status() []schemas.ServerStatus {
 	return []schemas.ServerStatus{{Name: "notes", State: schemas.StateReady, Tools: 1, Since: created}}
 }
 
-// A person attaches a server, asks, approves a call with arguments corrected, corrects the
-// question, and takes the conversation along. The log tells how long the page took.
+// A person attaches a server, asks, corrects the arguments of a call and approves it, corrects the
+// question, and exports the conversation. The log has the time that the page took.
 func TestPages_APersonsPath(t *testing.T) {
 	t.Parallel()
 	host := &ownServer{chatHost: newChatHost()}

@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// What an answer says keeps its meaning on the page: columns, boxes, notes, formulas, code.
+// The Markdown of an answer keeps its meaning on the page: columns, boxes, notes, formulas, code.
 func TestChatPage_Prose(t *testing.T) {
 	t.Parallel()
 	host := newChatHost()
@@ -38,7 +38,7 @@ func TestChatPage_Prose(t *testing.T) {
 	j.shot("prose")
 }
 
-// A picture of another host is loaded when the reader asks for it, and nothing but it.
+// A picture of another host is loaded only when the reader asks for it, and nothing else is loaded.
 func TestChatPage_PictureOnRequest(t *testing.T) {
 	t.Parallel()
 	var loaded atomic.Int32
@@ -74,7 +74,7 @@ func TestChatPage_PictureOnRequest(t *testing.T) {
 	}
 }
 
-// The frame of a picture may load from one host, and what is not an address of one has none.
+// The frame of a picture may load from one host only. There is no frame for an invalid address.
 func TestPicture(t *testing.T) {
 	h := handler(t, play(nil))
 	get := func(of string) *httptest.ResponseRecorder {

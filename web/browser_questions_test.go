@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A server that asks in the middle of a call is answered on the page: what it says meanwhile
-// stands on the call, its words stay text, and an answer that does not fit is asked for again.
+// A server's question in the middle of a call is answered on the page. The server's messages are
+// shown on the call, its texts stay text, and an invalid answer has to be corrected.
 func TestChatPage_Questions(t *testing.T) {
 	for language, words := range map[string]struct{ asks, answered, declined, required string }{
 		"en": {"“family” asks", "You answered “family”.", "You did not answer “family”.", "This is required."},
@@ -24,7 +24,7 @@ func TestChatPage_Questions(t *testing.T) {
 			j.shot("question")
 			j.fits()
 			j.do(chromedp.Click(".question .primary"))
-			// Wrong are the day and the name.
+			// The day and the name are invalid.
 			j.sees(`[...document.querySelectorAll(".question .wrong")].filter((e) => e.textContent === "` + words.required + `").length === 2`)
 			eval[any](j, `document.querySelector(".question select").value = "1"; document.querySelector(".question [inputmode=decimal]").value = "3"; document.querySelector(".question input").value = " "`)
 			j.do(chromedp.Click(".question .primary"))
@@ -52,7 +52,7 @@ func TestChatPage_Questions(t *testing.T) {
 			if opened := eval[string](j, `window.opened`); opened != "https://clinic.example/confirm?id=1 _blank noopener,noreferrer" {
 				t.Errorf("opened %q", opened)
 			}
-			if asked := strings.Join(j.host.asked(), "|"); asked != "appointment|appointment at an address|appointment at an address" {
+			if asked := strings.Join(j.host.questions(), "|"); asked != "appointment|appointment at an address|appointment at an address" {
 				t.Errorf("asked %s", asked)
 			}
 		})

@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// An answer that is left goes on, and is shown again as it streams.
+// An answer continues when the reader opens another conversation, and is shown again while it
+// streams.
 func TestChatPage_ComesBackToAnAnswer(t *testing.T) {
 	t.Parallel()
 	host := newChatHost()
@@ -28,18 +29,18 @@ func TestChatPage_ComesBackToAnAnswer(t *testing.T) {
 	eval[any](j, running+`.click()`)
 	j.sees(`document.querySelectorAll(".message").length === 2`, `document.querySelector(".user .text")?.textContent === "slow"`,
 		`document.querySelector(".prose")?.textContent.includes("three.")`, `!document.getElementById("stop").hidden`)
-	j.do(chromedp.Reload()) // and a reload finds it as well
+	j.do(chromedp.Reload()) // a reload finds it too
 	j.sees(`document.querySelector(".user .text")?.textContent === "slow"`, `document.querySelector(".prose")?.textContent.includes("three.")`)
 	for range 3 {
 		host.gate <- struct{}{}
 	}
 	j.sees(idle, `document.querySelector(".prose").textContent.includes("seven.")`, `!document.querySelector("#list .dot")`, `location.hash === "#`+host.first()+`"`)
-	if diff := cmp.Diff([]string{"slow"}, host.asked()); diff != "" {
+	if diff := cmp.Diff([]string{"slow"}, host.questions()); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// A question that is asked before its conversation is drawn stands below it.
+// A question that is sent before its conversation is drawn is shown at its end.
 func TestChatPage_AsksBeforeItIsDrawn(t *testing.T) {
 	t.Parallel()
 	host := newChatHost()
@@ -59,7 +60,7 @@ func TestChatPage_AsksBeforeItIsDrawn(t *testing.T) {
 	j.sees(idle, `document.querySelectorAll(".message").length === 4`)
 }
 
-// Many answers can be left at once: the browser's few connections are not used up.
+// Many answers can run in the background: they do not use up the browser's few connections.
 func TestChatPage_LeavesManyAnswers(t *testing.T) {
 	t.Parallel()
 	host := newChatHost()
@@ -80,7 +81,7 @@ func TestChatPage_LeavesManyAnswers(t *testing.T) {
 	j.sees(idle, `document.querySelector(".prose").textContent.includes("seven.")`, `document.querySelectorAll(".message").length === 2`)
 }
 
-// A call that was decided elsewhere is not asked about any more, also after a reload.
+// A call that was decided elsewhere does not wait for a decision any more, also after a reload.
 func TestChatPage_ApprovalElsewhere(t *testing.T) {
 	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
@@ -99,7 +100,7 @@ func TestChatPage_ApprovalElsewhere(t *testing.T) {
 	j.sees(idle, `document.querySelector(".prose").textContent.includes("Paid: true")`)
 }
 
-// The trace of a turn that still runs says so, and looks again by itself.
+// The trace page shows that a turn is still running, and updates itself.
 func TestChatPage_TraceOfARunningTurn(t *testing.T) {
 	t.Parallel()
 	j := newJourney(t, "en", newChatHost())
@@ -109,6 +110,6 @@ func TestChatPage_TraceOfARunningTurn(t *testing.T) {
 	j.do(chromedp.Navigate(j.url + "/turn?id=" + eval[string](j, `JSON.parse(sessionStorage.getItem("molar.turns"))[0].turn`)))
 	j.sees(`document.getElementById("trace")?.textContent.includes("still running")`)
 	j.host.gate <- struct{}{}
-	j.sees(`document.querySelector("#trace .note")?.textContent.includes("This turn has no trace")`, // this host keeps none
+	j.sees(`document.querySelector("#trace .note")?.textContent.includes("This turn has no trace")`, // this host has no traces
 		`document.querySelector("#trace .answer")?.textContent.includes("One")`, `!document.querySelector("#trace .why")`)
 }

@@ -19,21 +19,21 @@ import (
 	"molar/toolhandler"
 )
 
-// A scene is a state of the chat that people meet, and how it is reached.
+// A scene is a state of the chat page, with the steps that lead to it.
 type scene struct {
 	name string
 	play func(j *journey)
-	// height is that of the window, where the usual one cuts off what is to be seen.
+	// height is the height of the window, if the usual one is too small for the content.
 	height int64
 }
 
-// open shows the page at an address below that of the chat.
+// open opens the chat page with a path or fragment.
 func (j *journey) open(at string) {
 	j.t.Helper()
 	j.do(chromedp.Navigate(j.url+at), until(`performance.getEntriesByName("usable").length === 1`))
 }
 
-// asks opens a new conversation and asks there.
+// asks begins a new conversation and sends a question.
 func (j *journey) asks(question string) {
 	j.t.Helper()
 	j.open("/")
@@ -41,8 +41,8 @@ func (j *journey) asks(question string) {
 	j.ask(question)
 }
 
-// answered asks, and waits for the answer.
-func answered(question string) func(j *journey) {
+// askAndWait returns a step that sends a question and waits for its answer.
+func askAndWait(question string) func(j *journey) {
 	return func(j *journey) {
 		j.asks(question)
 		j.sees(idle, `document.querySelector(".assistant .actions")`)
@@ -64,7 +64,7 @@ func openMenu(j *journey, item string) {
 	}
 }
 
-// clips fails where something stands beyond the window and cannot be scrolled to.
+// clips fails the test if an element is outside the window and cannot be scrolled into view.
 func (j *journey) clips() {
 	j.t.Helper()
 	if what := eval[string](j, `(() => {
@@ -98,14 +98,14 @@ func scenes() []scene {
 			j.sees(`document.querySelector(".prose")?.textContent.includes("One")`)
 			stop(j)
 		}},
-		{name: "answer", height: 2900, play: answered("What is a molar?")},
-		{name: "commentary", play: answered("Please look it up")},
+		{name: "answer", height: 2900, play: askAndWait("What is a molar?")},
+		{name: "commentary", play: askAndWait("Please look it up")},
 		{name: "picture-of-tool", play: func(j *journey) {
-			answered("Show me a picture")(j)
+			askAndWait("Show me a picture")(j)
 			eval[any](j, `document.querySelector(".call").open = true`)
 		}},
 		{name: "branches", height: 1400, play: func(j *journey) {
-			answered("Please look it up")(j)
+			askAndWait("Please look it up")(j)
 			eval[any](j, `[...document.querySelectorAll(".assistant .actions button")][1].click()`)
 			j.sees(idle, `document.querySelector(".versions")`)
 			eval[any](j, `[...document.querySelectorAll(".user:not([hidden]) .actions button")].at(-1).click()`)
@@ -190,18 +190,18 @@ func scenes() []scene {
 			j.sees(`document.querySelectorAll("#choices li").length === 2`)
 		}},
 		{name: "thumbs", play: func(j *journey) {
-			answered("Please look it up")(j)
+			askAndWait("Please look it up")(j)
 			eval[any](j, `document.querySelectorAll(".assistant .actions [aria-pressed]")[1].click()`)
 			j.sees(`document.querySelector(".said input")`)
 		}},
 		{name: "emergency", play: func(j *journey) {
-			answered("emergency")(j)
+			askAndWait("emergency")(j)
 			j.sees(`document.querySelector(".emergency[role=note][aria-label]")?.textContent.includes("Sit upright")`,
 				`!document.querySelector(".emergency").textContent.includes("swelling")`)
 		}},
-		{name: "refused", play: answered("gold")},
-		{name: "unsaved", play: answered("unsaved")},
-		{name: "long-words", play: answered("wide")},
+		{name: "refused", play: askAndWait("gold")},
+		{name: "unsaved", play: askAndWait("unsaved")},
+		{name: "long-words", play: askAndWait("wide")},
 		{name: "long-question", play: func(j *journey) {
 			j.open("/")
 			eval[any](j, `document.getElementById("new").click()`)
@@ -209,7 +209,7 @@ func scenes() []scene {
 			j.sees(idle, `document.querySelector(".assistant .actions")`)
 		}},
 		{name: "editing", play: func(j *journey) {
-			answered("Please look it up")(j)
+			askAndWait("Please look it up")(j)
 			j.do(chromedp.Focus("#question"), chromedp.KeyEvent(kb.ArrowUp))
 			j.sees(`document.getElementById("question").value !== ""`)
 		}},
@@ -228,12 +228,12 @@ func scenes() []scene {
 		}},
 		{name: "offer", play: func(j *journey) {
 			j.host.offers("home")
-			answered("Please look it up")(j)
+			askAndWait("Please look it up")(j)
 			j.sees(`!document.getElementById("offer").hidden`)
 		}},
 		{name: "missing-server", play: func(j *journey) {
 			j.host.loses("notes", "calendar")
-			answered("Please look it up")(j)
+			askAndWait("Please look it up")(j)
 			eval[any](j, `document.getElementById("missing").click()`)
 			j.sees(`document.querySelector("#missing-why:popover-open")`)
 		}},
@@ -259,8 +259,8 @@ func scenes() []scene {
 	}
 }
 
-// says answers what no chat host does by itself: an emergency, a refusal, an answer that could
-// not be saved, a call that may be allowed for longer.
+// says plays turns that a chatHost does not: an emergency, a refusal, an answer that could not be
+// saved, and a call that can be allowed beyond itself.
 func says(host *chatHost) script {
 	return func(ctx context.Context, turn agent.Turn, yield func(answer.Event) bool) error {
 		asked, _ := turn.Question()
@@ -291,9 +291,9 @@ func says(host *chatHost) script {
 	}
 }
 
-// TestChatPage_Scenes shows the chat in all states that people meet, each judged by axe-core
-// and kept as a picture: each in one of two ways by turns, with -artifacts in all eight.
-func TestChatPage_Scenes(t *testing.T) { //nolint:tparallel // the browsers are started one after the other
+// TestChatPage_Scenes shows the chat page in all scenes, checks each with axe-core and stores a
+// picture of it. Each scene is shown in one of two alternating ways, with -artifacts in all eight.
+func TestChatPage_Scenes(t *testing.T) { //nolint:tparallel // the browsers start one after the other
 	axe := axeSource(t)
 	kept := flag.Lookup("test.artifacts")
 	every := kept != nil && kept.Value.String() == "true"
@@ -321,7 +321,7 @@ func TestChatPage_Scenes(t *testing.T) { //nolint:tparallel // the browsers are 
 						}
 						return ""
 					}
-					ctx := browser(t, language) // first, so that it ends before the server
+					ctx := browser(t, language) // first, so that the browser ends before the server
 					server := live(t, cfg)
 					t.Cleanup(server.CloseClientConnections)
 					j := &journey{t: t, ctx: ctx, host: host, url: server.URL, server: server}

@@ -14,8 +14,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// browsers are the Chromium of each language, started by the first test that wants it and
-// ended by TestMain. Each test has a context of its own in it, which shares nothing.
+// browsers holds one Chromium for each language, started by the first test that needs it and ended
+// by TestMain. Each test has its own browser context, which shares nothing with others.
 type browsers struct {
 	mu      sync.Mutex
 	running map[string]context.Context
@@ -25,7 +25,7 @@ type browsers struct {
 //nolint:gochecknoglobals // a browser takes a second to start, and tests share nothing else
 var chromium browsers
 
-// start returns the browser of a language.
+// start returns the browser of a language, and starts it if necessary.
 func (b *browsers) start(path, language string) (context.Context, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -43,7 +43,7 @@ func (b *browsers) start(path, language string) (context.Context, error) {
 	if b.running == nil {
 		b.running = map[string]context.Context{}
 	}
-	b.running[language] = tab //nolint:fatcontext // one for each language, no chain
+	b.running[language] = tab //nolint:fatcontext // one for each language, not nested
 	return tab, nil
 }
 
@@ -69,8 +69,8 @@ func findBrowser() string {
 	return ""
 }
 
-// browser returns a context of its own in a Chromium of that language, or skips the test
-// where there is none.
+// browser returns a new browser context in the Chromium of a language. It skips the test if there
+// is no Chromium.
 func browser(t *testing.T, language string) context.Context {
 	t.Helper()
 	if testing.Short() {
@@ -94,7 +94,7 @@ func browser(t *testing.T, language string) context.Context {
 	return limited
 }
 
-// await waits until a script's condition holds.
+// await waits until a script's condition is true.
 func await(condition string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
 		_, err := chromedp.Run(ctx, chromedp.Poll[bool](condition, chromedp.WithPollingTimeout(20*time.Second)))
@@ -102,25 +102,25 @@ func await(condition string) chromedp.Action[chromedp.Void] {
 	})
 }
 
-// A journey is a browser on a chat page.
+// A journey is a test of a chat page in a browser.
 type journey struct {
 	t    *testing.T
 	ctx  context.Context //nolint:containedctx // chromedp keeps the browser in it
 	host *chatHost
 	url  string
-	// server is what the page talks to.
+	// server is the HTTP server of the page.
 	server *httptest.Server
 }
 
 func newJourney(t *testing.T, language string, host *chatHost) *journey {
 	t.Helper()
-	ctx := browser(t, language) // first, so that it ends before the server
+	ctx := browser(t, language) // first, so that the browser ends before the server
 	server := live(t, host.config(t))
-	t.Cleanup(server.CloseClientConnections) // a test that ends in the middle of an answer does not wait for it
+	t.Cleanup(server.CloseClientConnections) // so that a test that ends in the middle of an answer does not wait for it
 	return &journey{t: t, ctx: ctx, host: host, url: server.URL, server: server}
 }
 
-// do runs actions, or ends the test.
+// do runs actions, and ends the test if one fails.
 func (j *journey) do(actions ...chromedp.Action[chromedp.Void]) {
 	j.t.Helper()
 	if err := chromedp.Do(j.ctx, actions...); err != nil {
@@ -129,11 +129,11 @@ func (j *journey) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// sees waits for the conditions, one by one.
+// sees waits until the conditions are true, one after the other.
 func (j *journey) sees(conditions ...string) {
 	j.t.Helper()
 	for _, c := range conditions {
-		// What a condition looks at may not be drawn yet.
+		// The elements of a condition may not be drawn yet.
 		if err := chromedp.Do(j.ctx, await("(() => { try { return Boolean("+c+"); } catch { return false; } })()")); err != nil {
 			j.shot("failed")
 			j.t.Fatalf("waiting for %s: %v", c, err)
@@ -146,7 +146,7 @@ func (j *journey) ask(question string) {
 	j.do(chromedp.SendKeys("#question", question+"\r"))
 }
 
-// paste asks what nobody types.
+// paste sends a question that is too long to be typed.
 func (j *journey) paste(question string) {
 	j.t.Helper()
 	j.do(chromedp.Focus("#question"), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
@@ -166,7 +166,7 @@ func eval[T any](j *journey, script string) T {
 	return v
 }
 
-// shot keeps a picture of the page with the test's artefacts.
+// shot stores a picture of the page as an artefact of the test.
 func (j *journey) shot(name string) {
 	j.t.Helper()
 	if !keepsPictures() {
@@ -182,8 +182,8 @@ func (j *journey) shot(name string) {
 	}
 }
 
-// keepsPictures reports whether the pictures of this run stay: without -artifacts they would
-// be taken, which costs more than the rest of most tests, only to be deleted.
+// keepsPictures reports whether this run stores pictures. Without -artifacts they would be deleted
+// at once, and taking them costs more than the rest of most tests.
 func keepsPictures() bool { return flag.Lookup("test.artifacts").Value.String() == "true" }
 
 // remove deletes the conversation that is shown.

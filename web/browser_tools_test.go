@@ -6,8 +6,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Where the default assistant may not call what a reload attached, one click asks the one
-// that may.
+// If the default assistant may not call the servers that a reload has attached, one click begins a
+// conversation with the assistant that may.
 func TestToolsPage_OffersTheAssistant(t *testing.T) {
 	t.Parallel()
 	j := newJourney(t, "en", newChatHost())

@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// The panel beside an answer says why each tool was called or not, and closes to where the
-// reader was. It is seen at four sizes.
+// The panel next to an answer shows why each tool was called or not, and returns the focus when it
+// closes. It is checked at four sizes.
 func TestChatPage_Why(t *testing.T) {
 	const shown = `[...document.querySelectorAll("#why li:not([hidden])")].map((li) => li.dataset.kind).join()`
 	t.Parallel()
@@ -16,7 +16,7 @@ func TestChatPage_Why(t *testing.T) {
 	for _, language := range []string{"en", "vi"} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			cfg, _ := fullConfig(t, asked())
+			cfg, _ := fullConfig(t, toolTurn())
 			ts := live(t, cfg)
 			j := &journey{t: t, ctx: browser(t, language), url: ts.URL, server: ts}
 			for _, width := range []int64{320, 768, 1280, 1600} {

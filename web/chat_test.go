@@ -30,7 +30,7 @@ func TestChat_StreamBytes(t *testing.T) {
 	role := head + `{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}` + "\n\n"
 	content := head + `{"index":0,"delta":{"content":"Xin \"chào\"\n"},"finish_reason":null}]}` + "\n\n" +
 		head + `{"index":0,"delta":{"content":"\u0001\ufffd\\bạn` + "\u2028" + `"},"finish_reason":null}]}` + "\n\n"
-	const saved = `,"molar":{"saved":true}}` + "\n\n" // on the last chunk, for everybody
+	const saved = `,"molar":{"saved":true}}` + "\n\n" // on the last chunk, for all clients
 	finish := head + `{"index":0,"delta":{},"finish_reason":"stop"}]`
 	usage := "}\n\n" + head + `],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}`
 	end := "data: [DONE]\n\n"
@@ -116,7 +116,7 @@ func TestChat_WholeAnswer(t *testing.T) {
 	}
 }
 
-// chunk is a chunk as a stock client reads it.
+// chunk is a chunk with the fields that a stock client reads.
 type chunk struct {
 	ID, Model string
 	Created   int64
@@ -131,7 +131,7 @@ type chunk struct {
 	Error *json.RawMessage
 }
 
-// readStream reads a stream and checks what every stream must keep.
+// readStream reads a stream and checks what is required of every stream.
 func readStream(t *testing.T, body string) (content, finish, id string) {
 	t.Helper()
 	if !strings.HasSuffix(body, "data: [DONE]\n\n") {

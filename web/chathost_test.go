@@ -22,7 +22,7 @@ import (
 	"molar/web/turns"
 )
 
-// lesson is an answer with everything that Markdown has.
+// lesson is an answer with every element of Markdown.
 const lesson = `A **molar** is one of the broad teeth at the back of the mouth. Its crown has three to five *cusps*.
 
 ## When it hurts
@@ -58,7 +58,7 @@ $$
 
 More on [the NHS page](https://www.nhs.uk/conditions/toothache/).`
 
-// A chatHost answers as a real host would, and keeps conversations in memory.
+// A chatHost answers as a real host would, and stores conversations in memory.
 type chatHost struct {
 	fakeStore
 	mu       sync.Mutex
@@ -69,23 +69,23 @@ type chatHost struct {
 	provider string
 	// bare means that no server is attached.
 	bare bool
-	// gone are servers that no turn finds.
+	// gone are the names of servers that turns report as missing.
 	gone []string
-	// file is the config file as it is now.
+	// file is the current state of the config file.
 	file web.ConfigFile
-	// calls are the stored rounds of turns, by their id.
+	// calls are the stored rounds of turns, by the id of the turn.
 	calls map[string]json.RawMessage
 	marks map[string]schemas.Feedback
-	// traces are those of the turns that failed, by their id.
+	// traces are the traces of failed turns, by the id of the turn.
 	traces map[string]string
-	// heals lets a question that failed be answered when it is asked again.
+	// heals means that a failed question is answered when it is sent again.
 	heals bool
-	// snippet is what a search shows of each conversation.
+	// snippet is the snippet of each conversation in the results of a search.
 	snippet string
-	// files are those of questions, as data URLs, by conversation, seq and number.
+	// files are the files of questions, as data URLs, by conversation, seq and number.
 	files    map[string][]schemas.Part
 	fileSeqs []int64
-	// gate lets the words of a slow answer out one by one.
+	// gate releases the words of a slow answer one by one.
 	gate chan struct{}
 }
 
@@ -129,7 +129,7 @@ func (h *chatHost) config(t *testing.T) web.Config {
 	return cfg
 }
 
-// offers sets the assistant that may call what was attached.
+// offers sets the assistant that may call the attached servers.
 func (h *chatHost) offers(assistant string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -160,7 +160,7 @@ func (h *chatHost) answer(ctx context.Context, turn agent.Turn, yield func(answe
 		yield(answer.Event{Kind: answer.KindWarning, Code: answer.CodeServerMissing, Server: name, Text: fmt.Sprintf("tools are missing: server %q is failed: connection refused", name)})
 	}
 	said, err := h.say(ctx, turn, asked, yield)
-	if errors.Is(err, agent.ErrBusy) || errors.Is(err, agent.ErrSearch) { // those end a turn before its question is recorded
+	if errors.Is(err, agent.ErrBusy) || errors.Is(err, agent.ErrSearch) { // these errors end a turn before its question is recorded
 		return err
 	}
 	status := ""
@@ -185,7 +185,7 @@ func (h *chatHost) answer(ctx context.Context, turn agent.Turn, yield func(answe
 	return nil
 }
 
-// pass waits at the gate with an answer that is asked for slowly.
+// pass waits at the gate, for an answer to a question that asks for a slow one.
 func (h *chatHost) pass(ctx context.Context, asked string) error {
 	if !strings.Contains(asked, "slowly") {
 		return nil
@@ -197,7 +197,7 @@ func (h *chatHost) pass(ctx context.Context, asked string) error {
 	return ctx.Err()
 }
 
-// store adds a turn after the one that it follows.
+// store stores a turn after its parent.
 func (h *chatHost) store(id string, turn agent.Turn, asked string, answer schemas.StoredMessage) {
 	list := h.all[id]
 	question := schemas.StoredMessage{
@@ -351,9 +351,10 @@ func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield
 	return lesson, nil
 }
 
-// mayFail reports whether a question fails that is to: where the host heals, only at first.
+// mayFail reports whether a question that asks for a failure fails: always, or only the first time
+// if the host heals.
 func (h *chatHost) mayFail(asked string) bool {
-	all := h.asked()
+	all := h.questions()
 	return !h.heals || slices.Index(all, asked) == len(all)-1
 }
 
@@ -367,8 +368,8 @@ func (h *chatHost) Trace(ctx context.Context, owner, id string) (json.RawMessage
 	return h.fakeStore.Trace(ctx, owner, id)
 }
 
-// wonder is a tool whose server says how far it is and then asks: for an address to be opened
-// where the question speaks of one, else in a form.
+// wonder plays a tool whose server sends its progress and then a question: with an address to open
+// if the person's question asks for that, else with a form.
 func (h *chatHost) wonder(ctx context.Context, turn agent.Turn, asked string, yield func(answer.Event) bool) (string, error) {
 	turn.Person.OnNews(schemas.News{Server: "family", Tool: "search", Progress: 2, Total: 5, Text: "<b>looking</b>"})
 	turn.Person.OnNews(schemas.News{Server: "family", Level: "warning", Text: "the calendar is slow"})
@@ -464,7 +465,7 @@ func (h *chatHost) Status() []schemas.ServerStatus {
 	return h.fakeStore.Status()
 }
 
-// first is the conversation of the first question.
+// first returns the conversation of the first question.
 func (h *chatHost) first() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -474,8 +475,8 @@ func (h *chatHost) first() string {
 	return h.turns[0].ConversationID
 }
 
-// asked is what the host was asked, in order.
-func (h *chatHost) asked() []string {
+// questions returns the questions that the host received, in order.
+func (h *chatHost) questions() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var all []string
@@ -508,7 +509,7 @@ func roundOf(i int) json.RawMessage {
 	return rounds("", c)
 }
 
-// rounds are those of a turn that said something and called a tool.
+// rounds returns the rounds of a turn with commentary and a call.
 func rounds(before string, c schemas.ToolCall) json.RawMessage {
 	b, err := json.Marshal([]schemas.Round{{
 		Said: schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{

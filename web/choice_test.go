@@ -7,7 +7,7 @@ import (
 	"molar/internal/httpguard"
 )
 
-// With keys on a client chooses only among the models that the config allows it.
+// With keys on, a client can choose only among the models that the config allows.
 func TestChat_ModelsThatAClientMayChoose(t *testing.T) {
 	key := httpguard.NewKeyText()
 	ring := httpguard.NewKeyring(nil)

@@ -16,20 +16,20 @@ import (
 
 func commentary(s string) answer.Event { return answer.Event{Kind: answer.KindCommentary, Text: s} }
 
-// looked is a turn that says something on the way to a call, behind a notice.
-func looked(more ...answer.Event) []answer.Event {
+// commentaryTurn returns the events of a turn with commentary before a call, which begin with more.
+func commentaryTurn(more ...answer.Event) []answer.Event {
 	events := append([]answer.Event{start()}, more...)
 	return append(events, text("Let me "), text("look."), commentary("Let me look."), toolCall(), toolResult(), text("\n\nIt is **there**."), done())
 }
 
-// A whole answer is the answer alone; what was said on the way stands beside it.
+// A whole answer contains only the answer; commentary is in the molar object.
 func TestCommentary_OfWholeAnswers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		events []answer.Event
 		want   string
 	}{
-		"alone":           {looked(), "It is **there**."},
-		"behind a notice": {looked(text("Call 112."), text("\n\n")), "Call 112.\n\nIt is **there**."},
+		"alone":           {commentaryTurn(), "It is **there**."},
+		"behind a notice": {commentaryTurn(text("Call 112."), text("\n\n")), "Call 112.\n\nIt is **there**."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got struct {
@@ -47,10 +47,10 @@ func TestCommentary_OfWholeAnswers(t *testing.T) {
 	}
 }
 
-// In a stream the note of commentary has its HTML, and the blocks begin anew.
+// In a stream, the note of commentary has its HTML, and the numbers of blocks start again.
 func TestCommentary_InAStream(t *testing.T) {
 	began := answer.Event{Kind: answer.KindStart, Start: &answer.Start{ConversationID: "c1"}}
-	cfg := config(t, play(nil, append([]answer.Event{began}, looked(text("**Call 112.**\n\n"))[1:]...)...))
+	cfg := config(t, play(nil, append([]answer.Event{began}, commentaryTurn(text("**Call 112.**\n\n"))[1:]...)...))
 	cfg.Turns = turns.NewSet(nil, nil)
 	h := build(t, cfg)
 	w := post(h, `{"stream":true,"molar":{"events":true,"html":true,"detach":true},`+question+`}`)
@@ -61,12 +61,12 @@ func TestCommentary_InAStream(t *testing.T) {
 	if html != answer || said != "\n\nIt is **there**." {
 		t.Errorf("after the note: %q, the text %q, in %s", html, said, w.Body)
 	}
-	// One who comes back in the middle gets the same answer.
+	// A client that reconnects in the middle gets the same answer.
 	for last := range 6 {
 		r := request(http.MethodGet, "/v1/turns/"+w.Header().Get("X-Turn-Id")+"/events?html=true", "")
 		r.Header.Set("Last-Event-ID", string(rune('0'+last)))
 		stream := serve(h, r).Body.String()
-		if last < 5 { // the note is still to come
+		if last < 5 { // the note has not been sent before
 			stream = after(stream, note)
 		}
 		if html, _ := htmlOf(t, stream); html != answer {
@@ -75,20 +75,20 @@ func TestCommentary_InAStream(t *testing.T) {
 	}
 }
 
-// after is what follows a mark, from the next chunk on; nothing when it is not there.
+// after returns the stream from the chunk after a mark on; empty if the mark is missing.
 func after(stream, mark string) string {
 	_, rest, _ := strings.Cut(stream, mark)
 	_, rest, _ = strings.Cut(rest, "\n\n")
 	return rest
 }
 
-// A repeated answer tells commentary apart, also after a restart.
+// A replayed answer has its commentary apart, also after a restart.
 func TestCommentary_OfARepeatedAnswer(t *testing.T) {
 	keys := &memoryKeys{}
 	var ran atomic.Int64
 	var answers []string
-	for range 2 { // each time another host
-		h, turns := keyed(t, keys, counted(&ran, nil, looked()...))
+	for range 2 { // each time on a new host
+		h, turns := keyed(t, keys, counting(&ran, nil, commentaryTurn()...))
 		_, body := postKey(h, "", "k", `{`+question+`}`)
 		answers = append(answers, body)
 		turns.Drain(t.Context())
@@ -96,11 +96,11 @@ func TestCommentary_OfARepeatedAnswer(t *testing.T) {
 	if ran.Load() != 1 || answers[0] != answers[1] || !strings.Contains(answers[1], `"commentary":["Let me look."]`) {
 		t.Errorf("%d turns: %s", ran.Load(), strings.Join(answers, "\n"))
 	}
-	h, turns := keyed(t, keys, counted(&ran, nil, looked()...))
+	h, turns := keyed(t, keys, counting(&ran, nil, commentaryTurn()...))
 	body := `{"stream":true,"molar":{"events":true},` + question + `}`
 	postKey(h, "", "s", body)
 	turns.Drain(t.Context())
-	h, turns = keyed(t, keys, counted(&ran, nil))
+	h, turns = keyed(t, keys, counting(&ran, nil))
 	_, again := postKey(h, "", "s", body)
 	turns.Drain(t.Context())
 	said, _, _ := readStream(t, again)
@@ -109,7 +109,7 @@ func TestCommentary_OfARepeatedAnswer(t *testing.T) {
 	}
 }
 
-// A stored turn gives its commentary with the call that it led to.
+// A stored turn has its commentary together with the call after it.
 func TestCommentary_OfStoredTurns(t *testing.T) {
 	host := newChatHost()
 	host.all["c1"] = []schemas.StoredMessage{

@@ -19,7 +19,7 @@ func fault(k providers.Kind) error {
 	return fmt.Errorf("answer: %w", &providers.Error{Kind: k, Provider: "ollama", Model: "qwen", RetryAfter: 1500 * time.Millisecond, Err: errors.New("the cause")})
 }
 
-// withStatus is the fault of a service that answered.
+// withStatus returns the error of a service that answered with a status.
 func withStatus(status int) error {
 	return &providers.Error{Kind: providers.KindUnavailable, Provider: "openai", Status: status, Err: errors.New("it says why")}
 }
@@ -95,8 +95,8 @@ func TestChat_FailureAfterATool(t *testing.T) {
 	}
 }
 
-// Only what may have changed something is told as run: a search, a reader and a call
-// that never reached its server are not.
+// A failure reports that a tool has run only if a call may have had an effect: not after a search,
+// a tool that only reads, or a call that did not reach its server.
 func TestChat_FailureAfterACallWithoutEffect(t *testing.T) {
 	plain := func(ev answer.Event) answer.Event { ev.Effect = false; return ev }
 	for name, seen := range map[string][]answer.Event{
@@ -106,7 +106,7 @@ func TestChat_FailureAfterACallWithoutEffect(t *testing.T) {
 	} {
 		for _, stream := range []string{"true", "false"} {
 			w := post(handler(t, play(withStatus(500), append([]answer.Event{start()}, seen...)...)), `{"stream":`+stream+`,`+question+`}`)
-			if name == "a call that was stuck" && stream == "true" { // the stream was open before it was known
+			if name == "a call that was stuck" && stream == "true" { // the stream was already open
 				if body := w.Body.String(); w.Code != 200 || strings.Contains(body, "a tool had already run") || !strings.Contains(body, `"model_failed"`) {
 					t.Errorf("%s, stream: %d %s", name, w.Code, body)
 				}
@@ -162,9 +162,9 @@ func TestChat_Panic(t *testing.T) {
 	}
 }
 
-// A failure names the turn and its conversation, by header and in its body, so that a client
-// goes on where the question stands: also one that began the conversation, and one whose
-// stream had begun.
+// A failure names the turn and its conversation, in headers and in the body, so that a client can
+// continue where the question is stored: also if the turn began the conversation, and if the stream
+// had begun.
 func TestChat_FailureNamesItsConversation(t *testing.T) {
 	for name, tt := range map[string]struct {
 		body   string
@@ -199,7 +199,7 @@ func TestChat_FailureNamesItsConversation(t *testing.T) {
 	}
 }
 
-// What was refused before any turn began names none.
+// An error from before a turn began names no turn.
 func TestChat_RefusedRequestNamesNoTurn(t *testing.T) {
 	w := post(handler(t, play(nil, start(), done())), `{"messages":[]}`)
 	if w.Code != http.StatusBadRequest || w.Header().Get("X-Turn-Id") != "" || strings.Contains(w.Body.String(), "turn_id") {

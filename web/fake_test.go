@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(closingBrowsers{m}) }
 
-// closingBrowsers runs the tests and ends the browsers that they shared.
+// closingBrowsers runs the tests and closes their shared browsers.
 type closingBrowsers struct{ *testing.M }
 
 func (c closingBrowsers) Run() int {
@@ -33,8 +33,7 @@ func (c closingBrowsers) Run() int {
 
 var created = time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 
-// script plays a turn. It returns the error that ends it, and stops when yield
-// says false.
+// script plays a turn. It returns the error that ends the turn, and stops when yield returns false.
 type script func(ctx context.Context, t agent.Turn, yield func(answer.Event) bool) error
 
 func (s script) Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] {
@@ -50,7 +49,7 @@ func (s script) Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, e
 	}
 }
 
-// play yields the events and then the error, if there is one.
+// play returns a script that yields the events and then the error, if there is one.
 func play(err error, events ...answer.Event) script {
 	return func(_ context.Context, _ agent.Turn, yield func(answer.Event) bool) error {
 		for _, ev := range events {
@@ -62,7 +61,7 @@ func play(err error, events ...answer.Event) script {
 	}
 }
 
-// keep records the turns that it is asked to run.
+// keep records the last turn that it runs.
 type keep struct{ turn agent.Turn }
 
 func (k *keep) Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] {
@@ -98,7 +97,7 @@ func toolResult() answer.Event {
 	}
 }
 
-// fakeStore answers all stores from fixed data; the id "c1" exists.
+// fakeStore implements all stores with fixed data; the id "c1" exists.
 type fakeStore struct {
 	err   error
 	calls []string
@@ -163,7 +162,7 @@ func (f *fakeStore) Status() []schemas.ServerStatus {
 	return []schemas.ServerStatus{{Name: "family", State: schemas.StateReady, Transport: "stdio", Tools: 1, Since: created}}
 }
 
-// maxBody is the largest body of these tests.
+// maxBody is the largest body in these tests, in bytes.
 const maxBody = 64 << 10
 
 func config(t testing.TB, run turns.Runner) web.Config {
@@ -198,7 +197,7 @@ func build(t testing.TB, cfg web.Config) http.Handler {
 	return h
 }
 
-// live starts a real server on the handler and allows its host.
+// live starts a real server with the handler of cfg, and allows its host.
 func live(t testing.TB, cfg web.Config) *httptest.Server {
 	t.Helper()
 	var h http.Handler
@@ -245,7 +244,7 @@ type wireError struct {
 	} `json:"error"`
 }
 
-// errorOf reads an OpenAI error object.
+// errorOf decodes an OpenAI error object.
 func errorOf(t *testing.T, body []byte) (code, param, message string) {
 	t.Helper()
 	var e wireError

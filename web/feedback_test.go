@@ -12,7 +12,7 @@ import (
 	"molar/schemas"
 )
 
-// fakeFeedback knows the turn t1.
+// fakeFeedback is a store of feedback in which only the turn t1 exists.
 type fakeFeedback map[string]schemas.Feedback
 
 func (f fakeFeedback) PutFeedback(_ context.Context, said schemas.Feedback) (schemas.Feedback, bool, error) {

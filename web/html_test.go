@@ -14,7 +14,7 @@ import (
 	"molar/web/turns"
 )
 
-// htmlOf puts the blocks of a stream together, and returns the text beside them.
+// htmlOf returns the HTML of a stream, joined from its blocks, and its text.
 func htmlOf(t *testing.T, stream string) (html, text string) {
 	t.Helper()
 	blocks := map[int]string{}
@@ -89,7 +89,7 @@ func TestHTML_InAStream(t *testing.T) {
 	}
 }
 
-// An answer that breaks off is shown as far as it came.
+// The HTML of an answer that ends with an error contains all of its text.
 func TestHTML_BeforeAnError(t *testing.T) {
 	w := post(handler(t, play(agent.ErrUnavailable, start(), text("**so far**"))), `{"stream":true,"molar":{"events":true,"html":true},`+question+`}`)
 	html, _ := htmlOf(t, w.Body.String())
@@ -98,7 +98,7 @@ func TestHTML_BeforeAnError(t *testing.T) {
 	}
 }
 
-// A long listing is not rendered anew for every few letters of it.
+// A long listing is not rendered again for every few letters of it.
 func TestHTML_LongBlock(t *testing.T) {
 	const lines = 2000
 	events := []answer.Event{start(), text("```\n")}
@@ -137,7 +137,7 @@ func TestHTML_OfStoredAnswers(t *testing.T) {
 	}
 }
 
-// Line by line, the newest message comes first, and the conversation itself before all.
+// With lines, the conversation is in the first line, and the messages follow, newest first.
 func TestConversation_Lines(t *testing.T) {
 	host := newChatHost()
 	host.fill("c1", "Teeth", 4)

@@ -60,8 +60,8 @@ func (m *memoryKeys) ReleaseKey(_ context.Context, owner, key, _ string) error {
 	return nil
 }
 
-// counted counts the turns that run.
-func counted(n *atomic.Int64, err error, events ...answer.Event) script {
+// counting returns a script that counts the turns that it plays.
+func counting(n *atomic.Int64, err error, events ...answer.Event) script {
 	return func(ctx context.Context, t agent.Turn, yield func(answer.Event) bool) error {
 		n.Add(1)
 		return play(err, events...)(ctx, t, yield)
@@ -84,13 +84,13 @@ func keyed(t *testing.T, keys turns.KeyStore, run turns.Runner) (http.Handler, *
 	return build(t, cfg), cfg.Turns
 }
 
-// A key repeats the finished answer: in the same process, after a restart, as a
-// stream or whole; never for another body, never for another owner.
+// A key replays the finished answer: in the same process, after a restart, as a stream or whole,
+// and never for another body or another owner.
 func TestIdempotency_RepeatsTheAnswer(t *testing.T) {
 	for name, keys := range map[string]turns.KeyStore{"with a store": &memoryKeys{}, "without": nil} {
 		t.Run(name, func(t *testing.T) {
 			var ran atomic.Int64
-			h, turns := keyed(t, keys, counted(&ran, nil, start(), toolCall(), toolResult(), text("a"), done()))
+			h, turns := keyed(t, keys, counting(&ran, nil, start(), toolCall(), toolResult(), text("a"), done()))
 			whole, stream := `{`+question+`}`, `{"stream":true,`+question+`}`
 			status, first := postKey(h, "ann", "k", whole)
 			if status != 200 || ran.Load() != 1 {
@@ -109,7 +109,7 @@ func TestIdempotency_RepeatsTheAnswer(t *testing.T) {
 			if keys == nil {
 				return
 			}
-			h, turns = keyed(t, keys, counted(&ran, nil, start(), text("other"), done()))
+			h, turns = keyed(t, keys, counting(&ran, nil, start(), text("other"), done()))
 			if status, body := postKey(h, "ann", "k", stream); status != 422 {
 				t.Errorf("another body after a restart: %d %s", status, body)
 			}
@@ -156,24 +156,24 @@ func TestIdempotency_FollowsTheRunningTurn(t *testing.T) {
 	})
 }
 
-// A turn that failed before any tool ran may be asked for again; one whose tool ran
-// is told as failed for ever.
+// After a turn that failed before any tool ran, the request may be sent again; the failure of one
+// whose tool ran is replayed for ever.
 func TestIdempotency_Failures(t *testing.T) {
 	keys := &memoryKeys{}
 	down := fault(providers.KindUnavailable)
 	var ran atomic.Int64
-	h, turns := keyed(t, keys, counted(&ran, down, start()))
+	h, turns := keyed(t, keys, counting(&ran, down, start()))
 	for want := int64(1); want < 3; want++ {
 		if status, body := postKey(h, "", "early", `{`+question+`}`); status != 503 || ran.Load() != want {
 			t.Errorf("try %d: %d %s, %d turns", want, status, body, ran.Load())
 		}
 		turns.Drain(t.Context())
-		h, turns = keyed(t, keys, counted(&ran, down, start()))
+		h, turns = keyed(t, keys, counting(&ran, down, start()))
 	}
 	turns.Drain(t.Context())
 	ran.Store(0)
 	for range 3 { // each time after a restart
-		h, turns = keyed(t, keys, counted(&ran, down, start(), toolCall()))
+		h, turns = keyed(t, keys, counting(&ran, down, start(), toolCall()))
 		if status, body := postKey(h, "", "late", `{`+question+`}`); status != http.StatusBadRequest {
 			t.Errorf("%d %s", status, body)
 		}
@@ -184,21 +184,21 @@ func TestIdempotency_Failures(t *testing.T) {
 	}
 }
 
-// A host that died after a tool ran leaves a key under which nothing runs again.
+// After a crash of the host when a tool had run, the key runs no further turn.
 func TestIdempotency_LostTurn(t *testing.T) {
 	keys := &memoryKeys{}
 	var ran atomic.Int64
-	h, turns := keyed(t, lostStore{keys}, counted(&ran, nil, start(), toolCall(), text("a"), done()))
+	h, turns := keyed(t, lostStore{keys}, counting(&ran, nil, start(), toolCall(), text("a"), done()))
 	postKey(h, "", "k", `{`+question+`}`)
 	turns.Drain(t.Context())
-	h, turns = keyed(t, keys, counted(&ran, nil, start(), done()))
+	h, turns = keyed(t, keys, counting(&ran, nil, start(), done()))
 	if status, body := postKey(h, "", "k", `{`+question+`}`); status != http.StatusBadRequest || !strings.Contains(body, "turn_lost") || ran.Load() != 1 {
 		t.Errorf("%d %s, %d turns", status, body, ran.Load())
 	}
 	turns.Drain(t.Context())
 }
 
-// lostStore dies before it can store an outcome.
+// lostStore is a store that fails to store outcomes, as if the host had crashed before.
 type lostStore struct{ *memoryKeys }
 
 func (l lostStore) SetKey(ctx context.Context, k schemas.KeyRecord) error {

@@ -16,7 +16,7 @@ import (
 	"molar/agent/answer"
 )
 
-// writes notes when how many chunks of text were written at once.
+// writes records the time and the number of chunks of each write.
 type writes struct {
 	discard
 	mu    sync.Mutex
@@ -33,9 +33,8 @@ func (w *writes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// The first piece of an answer is written at once. Of those that come too fast after
-// another several are written together, and none waits longer than a moment, also when
-// the turn falls silent behind it.
+// The first piece of an answer is written at once. Of pieces that follow too fast, several are
+// written together, and none waits longer than a moment, even if the turn sends nothing after it.
 func TestStream_JoinsFastText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		run := script(func(_ context.Context, _ agent.Turn, yield func(answer.Event) bool) error {

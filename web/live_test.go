@@ -17,7 +17,7 @@ import (
 	"molar/agent/answer"
 )
 
-// stamped notes when each flush happened and what had been written by then.
+// stamped records the time of each flush and the text written before it.
 type stamped struct {
 	*httptest.ResponseRecorder
 	begun time.Time
@@ -39,7 +39,7 @@ func TestChat_KeepAlive(t *testing.T) {
 			yield(text("a"))
 			time.Sleep(12 * time.Second)
 			yield(done())
-			time.Sleep(30 * time.Second) // what a turn does after its end must add nothing to the stream
+			time.Sleep(30 * time.Second) // events of a turn after its end must not be added to the stream
 			return nil
 		}))
 		w := &stamped{ResponseRecorder: httptest.NewRecorder(), begun: time.Now()}
@@ -109,7 +109,7 @@ func TestChat_ClientLeaves(t *testing.T) {
 	}
 }
 
-// The text must leave at once, not when the answer is whole.
+// Text is sent at once, not when the answer is complete.
 func TestChat_TextLeavesAsItComes(t *testing.T) {
 	next := make(chan struct{})
 	ts := live(t, config(t, script(func(ctx context.Context, _ agent.Turn, yield func(answer.Event) bool) error {

@@ -8,8 +8,8 @@ import (
 	"molar/web/wire"
 )
 
-// RoutesAndDocument returns the routes of a handler that New built, as "GET /path",
-// and its OpenAPI document, in which objects hold nothing that is not named.
+// RoutesAndDocument returns the routes of the handler of New, as "GET /path", and its OpenAPI
+// document, which allows no fields that it does not name.
 func RoutesAndDocument(cfg Config) (routes []string, document []byte, err error) {
 	cfg.Guard = func(next http.Handler) http.Handler { return next }
 	s, err := newServer(cfg)

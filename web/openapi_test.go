@@ -22,7 +22,7 @@ import (
 	"molar/web/turns"
 )
 
-// operated is a config with everything that an operator may do, over fixed data.
+// operated returns a config with all operations of an operator, with fixed data.
 func operated(t *testing.T, run turns.Runner) web.Config {
 	t.Helper()
 	cfg := config(t, run)
@@ -100,7 +100,7 @@ func operated(t *testing.T, run turns.Runner) web.Config {
 	return cfg
 }
 
-// pages answer people, not programs.
+// pages are the routes that answer people, not programs.
 var pages = []string{"/", "/static/*file", "/tools", "/config", "/turn", "/picture"}
 
 func TestOpenAPI_NamesEveryRoute(t *testing.T) {
@@ -136,7 +136,7 @@ func TestOpenAPI_NamesEveryRoute(t *testing.T) {
 	}
 }
 
-// checkedDocument compiles schemas of the closed document by JSON pointer.
+// checkedDocument compiles schemas of the OpenAPI document by JSON pointer.
 type checkedDocument struct {
 	compiler *jsonschema.Compiler
 	doc      map[string]any
@@ -159,7 +159,7 @@ func openDocument(t *testing.T, cfg web.Config) checkedDocument {
 	return checkedDocument{c, value.(map[string]any)}
 }
 
-// check validates a body against what the document says of the answer.
+// check validates a body against the schema of an answer in the document.
 func (d checkedDocument) check(t *testing.T, method, path, status, media string, body []byte) {
 	t.Helper()
 	pointer := "/paths/" + strings.ReplaceAll(path, "/", "~1") + "/" + strings.ToLower(method) +
@@ -265,7 +265,7 @@ func TestOpenAPI_AnswersMatch(t *testing.T) {
 	}
 }
 
-// The document describes the fields of a request, and real ones fit it.
+// The document describes the fields of a request, and real requests match it.
 func TestOpenAPI_Requests(t *testing.T) {
 	doc := openDocument(t, operated(t, play(nil)))
 	schema, err := doc.compiler.Compile("doc.json#/paths/~1v1~1chat~1completions/post/requestBody/content/application~1json/schema")
@@ -291,7 +291,7 @@ func TestOpenAPI_Requests(t *testing.T) {
 	}
 }
 
-// fullTrace gives a trace with every part set.
+// fullTrace returns a trace in which every field is set.
 type fullTrace struct{}
 
 func (fullTrace) Trace(_ context.Context, _, id string) (json.RawMessage, bool, error) {

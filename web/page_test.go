@@ -13,7 +13,7 @@ import (
 	"molar/schemas"
 )
 
-// The policy of the page forbids inline code, so a page that holds any is broken.
+// The policy of the pages forbids inline code, so a page with inline code would be broken.
 func TestPage_HoldsNoInlineCode(t *testing.T) {
 	h := handler(t, play(nil))
 	for _, path := range []string{"/", "/tools", "/config", "/turn"} {
@@ -55,7 +55,8 @@ func TestPage_HoldsNoInlineCode(t *testing.T) {
 	}
 }
 
-// HTML enters a page in one place, which takes what the server has sanitised.
+// HTML is inserted into a page by one function only, which is given HTML that the server has
+// sanitised.
 func TestPage_Scripts(t *testing.T) {
 	h := handler(t, play(nil))
 	sinks := 0
@@ -110,7 +111,7 @@ func TestPage_Packed(t *testing.T) {
 	}
 }
 
-// Names from the config file are text on the page.
+// Names from the config file are inserted into the page as text.
 func TestPage_NamesTheAssistants(t *testing.T) {
 	cfg := config(t, play(nil))
 	cfg.Models = func() []schemas.AssistantInfo {

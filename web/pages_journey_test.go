@@ -31,7 +31,7 @@ func TestPages_ModelsOfThisBrowser(t *testing.T) {
 		chromedp.Navigate(ts.URL+"/config"),
 		until(`document.querySelectorAll(".connection").length === 4`),
 		until(`document.body.textContent.includes("follow the server’s settings")`),
-		// A test lists the models; one of them is chosen, and the form is sent by keyboard.
+		// A test lists the models; one of them is selected, and the form is sent with the keyboard.
 		chromedp.Click("#provider-ollama .row button"),
 		until(`document.querySelector("#provider-ollama .chips button")`),
 		chromedp.Click("#provider-ollama .chips button"),
@@ -59,7 +59,7 @@ func TestPages_ModelsOfThisBrowser(t *testing.T) {
 
 func TestPages_OperatesTools(t *testing.T) {
 	t.Parallel()
-	cfg, store := fullConfig(t, asked())
+	cfg, store := fullConfig(t, toolTurn())
 	store.refused = "family__get_family_details"
 	ts := live(t, cfg)
 	const tool = `document.getElementById("tool-family__search_family")`
@@ -67,13 +67,14 @@ func TestPages_OperatesTools(t *testing.T) {
 	err := chromedp.Do(browser(t, "en"),
 		chromedp.Navigate(ts.URL+"/tools"),
 		until(tool),
-		// The schema as a provider gets it.
+		// The schema is shown as a provider gets it.
 		js(`document.querySelector(".tool").dataset.old = "1"`),
 		js(`const p = document.getElementById("provider"); p.value = "gemini"; p.dispatchEvent(new Event("change"))`),
 		until(`document.querySelector("#tools .tool:not([data-old])") && !document.querySelector("[data-old]")`),
 		js(tool+`.querySelector(".open").focus()`), chromedp.KeyEvent(kb.Enter),
 		until(tool+`.querySelector("h4 ~ .code") && `+tool+`.textContent.includes("Schema as gemini sees it")`),
-		// What is wrong is said beside its field, which gets the focus; nothing is sent.
+		// Faults are shown next to their fields, the first of which gets the focus; nothing is
+		// sent.
 		chromedp.SetValue("#tool-family__search_family-1", "many"),
 		chromedp.SetValue("#tool-family__search_family-5", "[1,"),
 		js(tool+`.querySelector("form").requestSubmit()`),
@@ -86,7 +87,7 @@ func TestPages_OperatesTools(t *testing.T) {
 		js(tool+`.querySelector("form").requestSubmit()`),
 		until(`JSON.stringify(JSON.parse(`+tool+`.querySelector(".result .code").textContent)) ===
 			'{"asked":{"query":"Hoa","limit":7,"kin":"child","living":true,"tags":["a"]}}'`),
-		// The switch, by keyboard.
+		// The switch works with the keyboard.
 		js(tool+`.querySelector("[role=switch]").focus()`), chromedp.KeyEvent(" "),
 		until(tool+`.textContent.includes("withheld") && !`+tool+`.querySelector("[role=switch]").checked`),
 		until(`document.activeElement.getAttribute("role") === "switch" && document.getElementById("said").textContent === "family__search_family is off."`),
@@ -100,7 +101,7 @@ func TestPages_OperatesTools(t *testing.T) {
 		until(`document.querySelectorAll(".server")[1].textContent.includes("book_visit")`),
 		js(`document.querySelectorAll(".server")[1].querySelector("button").click()`),
 		until(`!document.querySelectorAll(".server")[1].textContent.includes("book_visit")`),
-		// From a call to its trace.
+		// A call has a link to the trace of its turn.
 		js(`document.querySelector('#calls a').click()`),
 		until(`location.pathname === "/turn" && document.querySelector(".fall")`),
 	)
@@ -109,11 +110,11 @@ func TestPages_OperatesTools(t *testing.T) {
 	}
 }
 
-// A table that is laid out as cards stays one for a screen reader: by its roles where the
-// browser judges by the layout, which Chromium does not.
+// A table that is laid out as cards stays a table for screen readers. Its roles ensure that in
+// browsers that derive the role from the layout, which Chromium does not.
 func TestPages_TablesOnAPhone(t *testing.T) {
 	t.Parallel()
-	cfg, _ := fullConfig(t, asked())
+	cfg, _ := fullConfig(t, toolTurn())
 	ts := live(t, cfg)
 	roles := map[string]int{}
 	err := chromedp.Do(browser(t, "en"), looks()[0].see(), chromedp.Navigate(ts.URL+"/tools"),
@@ -144,10 +145,10 @@ func TestPages_TablesOnAPhone(t *testing.T) {
 	}
 }
 
-// Each failure is a sentence that says what to do, and a way to try again.
+// For each failure the page shows a sentence about what to do, and a button to try again.
 func TestPages_SayWhatToDo(t *testing.T) {
 	t.Parallel()
-	cfg, store := fullConfig(t, asked())
+	cfg, store := fullConfig(t, toolTurn())
 	ts := live(t, cfg)
 	err := chromedp.Do(browser(t, "vi"),
 		chromedp.Navigate(ts.URL+"/turn?id=none"),
@@ -155,11 +156,11 @@ func TestPages_SayWhatToDo(t *testing.T) {
 		store.turn(true),
 		chromedp.Navigate(ts.URL+"/turn?id=t1"),
 		until(`document.querySelector("[role=alert] button")`),
-		until(`!document.body.textContent.includes("connection refused")`), // the cause is for the log alone
+		until(`!document.body.textContent.includes("connection refused")`), // only the log contains the cause
 		store.turn(false),
 		chromedp.Click("[role=alert] button"),
 		until(`document.querySelector(".fall")`),
-		// The host's own reasons are in the reader's language; names stay.
+		// The host's own reasons are in the reader's language; names stay unchanged.
 		until(`document.body.textContent.includes("đã đưa cho mô hình, nhưng mô hình không gọi")`),
 		until(`document.body.textContent.includes('"implant" chỉ có thể thuộc chủ đề')`),
 		chromedp.Navigate(ts.URL+"/tools"),
@@ -178,11 +179,11 @@ func TestPages_SayWhatToDo(t *testing.T) {
 	}
 }
 
-// With keys on, the one-time link opens all pages, and nothing else does; no page holds
-// the token, and no script reads the cookie.
+// With keys on, only the one-time link opens the pages. No page contains the token, and no script
+// can read the cookie.
 func TestPages_OneTimeLink(t *testing.T) {
 	t.Parallel()
-	cfg, _ := fullConfig(t, asked())
+	cfg, _ := fullConfig(t, toolTurn())
 	ring := httpguard.NewKeyring(nil)
 	const session, token = "canary-session", "canary-token"
 	cfg.Access.Keys = ring
@@ -227,9 +228,9 @@ func TestPages_OneTimeLink(t *testing.T) {
 	}
 }
 
-// Every page carries the headers that keep foreign code out of it.
+// Every page has the headers that keep foreign code out of it.
 func TestPages_Headers(t *testing.T) {
-	cfg, _ := fullConfig(t, asked())
+	cfg, _ := fullConfig(t, toolTurn())
 	ts := live(t, cfg)
 	for _, path := range []string{"/", "/config", "/tools", "/turn", "/static/tools.js", "/static/pages.css", "/v1/config"} {
 		res, err := http.Get(ts.URL + path)

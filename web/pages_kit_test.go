@@ -20,7 +20,7 @@ import (
 	"molar/web/turns"
 )
 
-// A fullStore has servers, tools and a trace of every kind that a page shows.
+// A fullStore has servers, tools and a trace with everything that a page can show.
 type fullStore struct {
 	*fakeStore
 	mu      sync.Mutex
@@ -52,7 +52,7 @@ func (f *fullStore) Trace(_ context.Context, _, id string) (json.RawMessage, boo
 	return f.trace, id == "t1", nil
 }
 
-// turn takes the store down, or up again.
+// turn sets whether the store is down.
 func (f *fullStore) turn(down bool) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(context.Context, *chromedp.Target) error {
 		f.mu.Lock()
@@ -118,7 +118,7 @@ func fullTools() []schemas.Tool {
 	}
 }
 
-// turnTrace is a turn that called one tool twice, once without success.
+// turnTrace is the trace of a turn that called one tool twice, once without success.
 const turnTrace = `{"turn_id":"t1","conversation_id":"c1","assistant":"dental","provider":"ollama","model":"qwen2.5:7b-instruct",
 "route":"llm.provider lists it first, and it answers","started":"2026-05-04T03:02:01Z","took_ms":4210,"status":"done","language":"en",
 "question":"Does my grandmother's implant need another check this year?","question_sha256":"9f86","answer":"Yes: the last check was **14 months ago**, so one is due.","commentary":["Let me look for her."],
@@ -138,7 +138,8 @@ const turnTrace = `{"turn_id":"t1","conversation_id":"c1","assistant":"dental","
  {"pass":"answer","model":"qwen2.5:7b-instruct","prompt":"You help with teeth.","tools_offered":2,"output":"Yes: the last check was **14 months ago**, so one is due.","usage":{"prompt_tokens":590,"completion_tokens":40,"total_tokens":630},"start_ms":2402,"first_output_ms":380,"took_ms":1760,"finish_reason":"stop"}],
 "done":{"finish_reason":"stop","provider":"ollama","model":"qwen2.5:7b-instruct","language":"en","saved":true,"usage":{"cached_tokens":1012,"prompt_tokens":1457,"completion_tokens":80,"total_tokens":1537},"model_calls":3,"tool_calls":2,"warnings":["clinic is degraded: one tool is withheld"]}}`
 
-// fullConfig is a host that has everything to show; the store can be broken later.
+// fullConfig returns a config with everything that the pages can show, and its store, which a test
+// can take down.
 func fullConfig(t *testing.T, run turns.Runner) (web.Config, *fullStore) {
 	t.Helper()
 	cfg := operated(t, run)
@@ -209,14 +210,14 @@ func fullConfig(t *testing.T, run turns.Runner) (web.Config, *fullStore) {
 	return cfg, store
 }
 
-// A look is how a page is seen.
+// A look is a window size and a colour scheme.
 type look struct {
 	name          string
 	width, height int64
 	scheme        string
 }
 
-// looks are four sizes, each in light and dark.
+// looks returns four sizes, each in light and dark.
 func looks() []look {
 	var all []look
 	for _, width := range []int64{320, 768, 1280, 1920} {
@@ -227,8 +228,8 @@ func looks() []look {
 	return all
 }
 
-// see sets the size of the window and the colours that the reader prefers. Nothing moves, so that
-// nothing is judged half-way.
+// see sets the size of the window and the preferred colour scheme. It disables animations, so that
+// no check happens in the middle of one.
 func (l look) see() chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		if err := chromedp.Do(ctx, chromedp.EmulateViewport(l.width, l.height)); err != nil {
@@ -241,7 +242,7 @@ func (l look) see() chromedp.Action[chromedp.Void] {
 	})
 }
 
-// shoot keeps a picture of the page as an artefact of the test.
+// shoot stores a picture of the page as an artefact of the test.
 func shoot(t *testing.T, name string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
 		if !keepsPictures() {
@@ -255,12 +256,12 @@ func shoot(t *testing.T, name string) chromedp.Action[chromedp.Void] {
 	})
 }
 
-// script runs JavaScript for its effect.
+// js runs JavaScript and ignores its value.
 func js(code string) chromedp.Action[chromedp.Void] {
 	return chromedp.Evaluate[chromedp.Void](code)
 }
 
-// fitsWidth fails when a page has to be scrolled sideways.
+// fitsWidth fails the test if a page is wider than its window.
 func fitsWidth(name string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
 		wide, err := chromedp.Run(ctx, chromedp.Evaluate[string](`(() => {
@@ -276,16 +277,16 @@ func fitsWidth(name string) chromedp.Action[chromedp.Void] {
 	})
 }
 
-// asked is a turn with a tool call, for the pages that show what it left.
-func asked() script { return play(nil, start(), toolCall(), toolResult(), text("Hello"), done()) }
+// toolTurn plays a turn with a tool call, for pages that show its results.
+func toolTurn() script { return play(nil, start(), toolCall(), toolResult(), text("Hello"), done()) }
 
-// until waits until a script's condition holds, of any type; what is not there yet is
-// waited for too.
+// until waits until a script's condition, of any type, is true. An error of the script counts as
+// false, for elements that do not exist yet.
 func until(condition string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
 		wait := await("(() => { try { return Boolean(" + condition + "); } catch { return false; } })()")
 		err := chromedp.Do(ctx, wait)
-		for range 3 { // a page that is being left takes the wait with it
+		for range 3 { // a wait ends with an error when the page is replaced by another
 			if err == nil || !strings.Contains(err.Error(), "context") && !strings.Contains(err.Error(), "navigated") {
 				break
 			}

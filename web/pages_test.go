@@ -12,12 +12,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A state is a page in one of the states that people meet.
+// A state is a page, with the steps that lead to one of its states.
 type state struct {
 	name, path string
 	steps      []chromedp.Action[chromedp.Void]
-	// anew is set where scripts lay out by the size of the window, so that the page has to
-	// be loaded for each look; the others are loaded once, and styles alone change them.
+	// anew is set if scripts use the size of the window, so that the page has to be loaded again
+	// for each look. Other pages are loaded once, since only styles change them.
 	anew bool
 }
 
@@ -77,21 +77,21 @@ func states(store *fullStore) []state {
 	}
 }
 
-// TestPages_Look shows each page in each state, size, colour and language, keeps the
-// pictures as artefacts, and has axe-core judge each.
+// TestPages_Look shows each page in each state, size, colour scheme and language, stores the
+// pictures as artefacts, and checks each with axe-core.
 func TestPages_Look(t *testing.T) {
 	t.Parallel()
 	axe := axeSource(t)
 	for at, language := range []string{"en", "vi"} {
 		var seen []look
 		for i, l := range looks() {
-			if i%2 == (i/2+at)%2 { // each size in each language, in one colour; the other has it in the other
+			if i%2 == (i/2+at)%2 { // each size in each language in one colour scheme, which the other language has in the other
 				seen = append(seen, l)
 			}
 		}
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			cfg, store := fullConfig(t, asked())
+			cfg, store := fullConfig(t, toolTurn())
 			ts := live(t, cfg)
 			ctx := browser(t, language)
 			for _, s := range states(store) {
@@ -114,7 +114,7 @@ func TestPages_Look(t *testing.T) {
 	}
 }
 
-// axeSource is axe-core's program; empty when it is not installed.
+// axeSource returns the script of axe-core; empty if it is not installed.
 func axeSource(t *testing.T) string {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join("..", ".cache", "npm", "node_modules", "axe-core", "axe.min.js"))
@@ -127,8 +127,8 @@ func axeSource(t *testing.T) string {
 	return string(source)
 }
 
-// loaded runs axe-core's program in a page that does not have it yet.
-func loaded(axe string) chromedp.Action[chromedp.Void] {
+// loadAxe runs the script of axe-core in a page that does not have it yet.
+func loadAxe(axe string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
 		has, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`"axe" in window`))
 		if err != nil || has {
@@ -138,7 +138,7 @@ func loaded(axe string) chromedp.Action[chromedp.Void] {
 	})
 }
 
-// judge has axe-core look at the page, and fails for each finding.
+// judge checks the page with axe-core, and fails the test for each finding.
 func judge(ctx context.Context, t *testing.T, axe, name string) {
 	t.Helper()
 	if axe == "" {
@@ -148,7 +148,7 @@ func judge(ctx context.Context, t *testing.T, axe, name string) {
 		passes: r.passes.length,
 		found: r.violations.map((v) => ({id: v.id, impact: v.impact, nodes: v.nodes.map((n) => n.target.join(" ") + " " + (n.any[0]?.message ?? ""))})),
 	}))`
-	if err := chromedp.Do(ctx, loaded(axe)); err != nil {
+	if err := chromedp.Do(ctx, loadAxe(axe)); err != nil {
 		t.Fatalf("%s: load axe-core: %v", name, err)
 	}
 	report, err := chromedp.Run(ctx, chromedp.Evaluate[string](ask, chromedp.EvalAwaitPromise))

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What a page says of providers is what the host found: no model is named that would not answer,
-// and a key is missing only where the provider needs one.
+// A page shows the state of providers as the host found it: no model for a provider that would not
+// answer, and a missing key only for a provider that needs one.
 func TestProviders(t *testing.T) {
 	const want = `{"object":"list","data":[{"name":"gemini","ready":false,"missing":"set GEMINI_API_KEY"},` +
 		`{"name":"openai","ready":true,"model":"scripted","small_model":"scripted-small"},` +

@@ -15,8 +15,9 @@ import (
 	"molar/schemas"
 )
 
-// wondering is a turn in which a server asks, after it said how far it is.
-func wondering(answered chan<- schemas.Answer) script {
+// questionTurn plays a turn in which a server sends its progress and a log line and then asks a
+// question.
+func questionTurn(answered chan<- schemas.Answer) script {
 	return func(ctx context.Context, turn agent.Turn, yield func(answer.Event) bool) error {
 		yield(start())
 		if turn.Person == nil {
@@ -46,7 +47,7 @@ func wondering(answered chan<- schemas.Answer) script {
 	}
 }
 
-// molarNote is what a chunk says beside the answer.
+// molarNote has the fields of the molar object of a chunk.
 type molarNote struct {
 	Type string `json:"type"`
 	ID   string `json:"id"`
@@ -56,7 +57,7 @@ type molarNote struct {
 	Progress float64 `json:"progress"`
 }
 
-// notesUntil reads a stream up to a note of the kind.
+// notesUntil reads a stream up to a note of the kind, and returns the notes.
 func notesUntil(t *testing.T, lines *bufio.Scanner, kind string) (notes []molarNote) {
 	t.Helper()
 	for lines.Scan() {
@@ -89,13 +90,13 @@ func answerAs(t *testing.T, client *http.Client, url, who, id, body string) (int
 	return resp.StatusCode, readAll(t, resp)
 }
 
-// A server's question reaches the client of its turn alone, and its answer the server, whether
-// the turn is bound to its client or detached.
+// A server's question reaches only the client of its turn, and the answer reaches the server,
+// whether the turn is bound to its client or detached.
 func TestQuestions(t *testing.T) {
 	for name, detach := range map[string]string{"bound": "", "detached": `,"detach":true`} {
 		t.Run(name, func(t *testing.T) {
 			answered := make(chan schemas.Answer, 1)
-			cfg := config(t, wondering(answered))
+			cfg := config(t, questionTurn(answered))
 			cfg.Now = time.Now
 			cfg.Owner = func(r *http.Request) string { return r.Header.Get("X-Who") }
 			ts := live(t, cfg)
@@ -104,7 +105,7 @@ func TestQuestions(t *testing.T) {
 			lines := bufio.NewScanner(resp.Body)
 			var q molarNote
 			kinds := map[string]molarNote{}
-			for q.Type == "" || kinds["log"].Type == "" { // what is said comes beside what is asked
+			for q.Type == "" || kinds["log"].Type == "" { // messages and questions are sent independently of each other
 				for _, n := range notesUntil(t, lines, map[bool]string{true: "question", false: "log"}[q.Type == ""]) {
 					if kinds[n.Type] = n; n.Type == "question" {
 						q = n
@@ -144,9 +145,9 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// Who does not ask for events could not be asked.
+// A client that does not ask for events gets no questions.
 func TestQuestions_NobodyWithoutEvents(t *testing.T) {
-	if answer := post(handler(t, wondering(nil)), `{`+question+`}`); !strings.Contains(answer.Body.String(), "nobody to ask") {
+	if answer := post(handler(t, questionTurn(nil)), `{`+question+`}`); !strings.Contains(answer.Body.String(), "nobody to ask") {
 		t.Error(answer.Body)
 	}
 }

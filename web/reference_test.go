@@ -12,7 +12,7 @@ import (
 	"molar/internal/testkit"
 )
 
-// The reference of the routes is made from the OpenAPI document of a host with all of them.
+// The reference of the routes is generated from the OpenAPI document of a host with all of them.
 func TestReference(t *testing.T) {
 	w := serve(build(t, operated(t, play(nil))), request(http.MethodGet, "/openapi.json", ""))
 	var doc struct {

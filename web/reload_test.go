@@ -60,7 +60,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// A page of another origin must not make the host read its file.
+// A page of another origin must not make the host reread its file.
 func TestReload_CrossOrigin(t *testing.T) {
 	called := false
 	cfg := config(t, play(nil))
@@ -72,7 +72,7 @@ func TestReload_CrossOrigin(t *testing.T) {
 	}
 }
 
-// Without a reload there is no such route.
+// A host without Reload has no such route.
 func TestReload_Absent(t *testing.T) {
 	w := serve(handler(t, play(nil)), request(http.MethodPost, "/v1/servers/reload", ""))
 	if w.Code != http.StatusNotFound || !json.Valid(w.Body.Bytes()) {

@@ -247,7 +247,7 @@ func TestChat_TurnOfARequest(t *testing.T) {
 	}
 }
 
-// FuzzChat holds that no body makes the endpoint answer with a server error.
+// FuzzChat checks that no body makes the endpoint answer with a server error.
 func FuzzChat(f *testing.F) {
 	f.Add(`{` + question + `}`)
 	f.Add(`{"messages":[{"role":"tool","tool_call_id":"x","content":[{"type":"text"}]}]}`)
@@ -261,7 +261,7 @@ func FuzzChat(f *testing.F) {
 	})
 }
 
-// A body may be larger by its files, and by nothing else.
+// A body may be larger than the limit only by its files.
 func TestRequest_LargeFiles(t *testing.T) {
 	h := handler(t, play(nil, start(), done()))
 	for path, form := range map[string]string{

@@ -22,9 +22,9 @@ import (
 	"molar/providers"
 )
 
-// A retrier is a client as the common libraries are by default: three requests in
-// all when the connection breaks or the status is 408, 409, 429 or 5xx. Some obey
-// the header that asks them to leave it, others do not.
+// A retrier is a client with the defaults of the common libraries: up to three requests if the
+// connection breaks or the status is 408, 409, 429 or 5xx. If obeys is set, it obeys the header
+// that tells clients not to retry, as some do.
 type retrier struct {
 	client *http.Client
 	obeys  bool
@@ -54,8 +54,8 @@ func (r retrier) post(ctx context.Context, url, body string) (status, tries int,
 	}
 }
 
-// A turn whose tool has run is never asked for again by a client's own retries,
-// however it fails; one that failed before is.
+// A client's automatic retries never repeat a turn whose tool has run, however it fails. They
+// repeat one that failed before.
 func TestChat_RetriesRunNoToolTwice(t *testing.T) {
 	faults := map[string]error{
 		"busy": agent.ErrBusy, "quota": fault(providers.KindQuota), "model down": fault(providers.KindUnavailable),
@@ -93,8 +93,7 @@ func TestChat_RetriesRunNoToolTwice(t *testing.T) {
 	}
 }
 
-// A stream is open from the moment on in which its first tool starts, not when the
-// tool has ended.
+// A stream is opened when its first tool starts, not when the tool has ended.
 func TestChat_OpensBeforeTheFirstToolEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := handler(t, script(func(_ context.Context, _ agent.Turn, yield func(answer.Event) bool) error {
@@ -115,7 +114,7 @@ func TestChat_OpensBeforeTheFirstToolEnds(t *testing.T) {
 	})
 }
 
-// A proxy that is told by the headers not to buffer hands each word on at once.
+// A proxy that obeys the headers against buffering sends each word at once.
 func TestChat_TextPassesAProxyAsItComes(t *testing.T) {
 	next := make(chan struct{})
 	ts := live(t, config(t, script(func(ctx context.Context, _ agent.Turn, yield func(answer.Event) bool) error {
@@ -135,7 +134,7 @@ func TestChat_TextPassesAProxyAsItComes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := &http.Transport{} // the shared one's connections are closed by every server that ends
+	own := &http.Transport{} // not the default one, whose connections every closing server closes
 	defer own.CloseIdleConnections()
 	proxy := httptest.NewServer(&httputil.ReverseProxy{Transport: own, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }})
 	defer proxy.Close()
@@ -157,7 +156,7 @@ func TestChat_TextPassesAProxyAsItComes(t *testing.T) {
 	}
 }
 
-// A busy model service is passed on with the time after which to come back.
+// The error for a busy model service has the Retry-After of that service.
 func TestChat_BusyNamesItsWait(t *testing.T) {
 	for kind, status := range map[providers.Kind]int{providers.KindUnavailable: 503, providers.KindQuota: 429} {
 		w := post(handler(t, play(fault(kind), start())), `{`+question+`}`)
@@ -167,8 +166,8 @@ func TestChat_BusyNamesItsWait(t *testing.T) {
 	}
 }
 
-// An answer that was withheld before its first word is a whole answer with its
-// reason, in both forms.
+// An answer that was withheld before its first word is a complete answer with the finish reason, in
+// both forms.
 func TestChat_WithheldAnswer(t *testing.T) {
 	h := handler(t, play(nil, start(), answer.Event{Kind: answer.KindDone, Done: &answer.Done{Finish: providers.FinishContentFilter}}))
 	content, finish, _ := readStream(t, post(h, `{"stream":true,`+question+`}`).Body.String())

@@ -76,7 +76,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// What services refused is shown with each tool, and forgotten by the tool's full name.
+// Refusals of services are shown with each tool, and deleted by the tool's full name.
 func TestRoutes_RefusedTools(t *testing.T) {
 	cfg := operated(t, play(nil))
 	forgotten := ""
@@ -148,7 +148,7 @@ func TestNew_RejectsBadConfig(t *testing.T) {
 	}
 }
 
-// A store is not asked for a conversation that it cannot have, and so does not fail.
+// A request for an invalid conversation id does not reach the store, and so does not fail.
 func TestRoutes_ImpossibleConversations(t *testing.T) {
 	cfg := config(t, play(nil))
 	cfg.Conversations = &fakeStore{err: errors.New("the store was asked")}

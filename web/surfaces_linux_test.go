@@ -12,8 +12,8 @@ import (
 	"molar/agent/answer"
 )
 
-// BenchmarkSurfaces streams one turn of 200 pieces over either surface: the processor time and
-// the bytes that each needs for it.
+// BenchmarkSurfaces streams one turn of 200 pieces over each surface, and measures its processor
+// time and its size in bytes.
 func BenchmarkSurfaces(b *testing.B) {
 	const pieces = 200
 	begun := start()
@@ -42,8 +42,7 @@ func BenchmarkSurfaces(b *testing.B) {
 	}
 }
 
-// processorTime is what the process took of the processor so far. Other programs do not
-// change it.
+// processorTime returns the processor time of the process so far. Other programs do not change it.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

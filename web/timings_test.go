@@ -11,7 +11,7 @@ import (
 	"molar/agent/answer"
 )
 
-// What is told beside an answer says when it was said; text alone does not.
+// Every event other than text has its time; text has none.
 func TestChat_Timings(t *testing.T) {
 	at := regexp.MustCompile(`"at_ms":(\d+)`)
 	step := answer.Event{Kind: answer.KindStep, Step: "2.1", Text: "passed"}

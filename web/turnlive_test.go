@@ -13,12 +13,12 @@ import (
 	"molar/web/turns"
 )
 
-// A turn that runs is told as running, with what is known of it: of a detached one its
-// answer so far too. Only its owner is told.
+// The route shows a running turn to its owner only, as running, with what is known of it; for a
+// detached turn, that includes the answer so far.
 func TestGetTurn_WhileItRuns(t *testing.T) {
 	for _, tt := range []struct {
 		name, molar, answer string
-		ended               int // what is answered at its end, where no trace is kept
+		ended               int // the status after its end, on a host without traces
 	}{
 		{"with its client's connection", `{}`, "", http.StatusNotFound},
 		{"detached", `{"detach":true}`, "one ", http.StatusOK},
@@ -52,7 +52,7 @@ func TestGetTurn_WhileItRuns(t *testing.T) {
 				t.Errorf("to another owner: %d %s", other.StatusCode, readAll(t, other))
 			}
 			gate <- struct{}{}
-			for lines.Scan() { // to its end
+			for lines.Scan() { // until the end of the stream
 			}
 			ctx, done := context.WithTimeout(t.Context(), 10*time.Second)
 			defer done()

@@ -12,7 +12,7 @@ import (
 	"molar/web/turns"
 )
 
-// lostTurn is a ledger in which the replica of each turn is gone after its first text.
+// lostTurn is a ledger in which the replica of each turn has died after the first text of the turn.
 type lostTurn struct{ turns.Ledger }
 
 func (lostTurn) Find(_ context.Context, owner, id string) (schemas.LiveTurn, bool, error) {
@@ -34,8 +34,8 @@ func (lostTurn) Listen(ctx context.Context, _ func([]string), _ func(bool)) erro
 
 func (lostTurn) Reap(context.Context) ([]string, error) { return nil, nil }
 
-// What a replica that is gone told of a turn is what is known of it, also for one who asks first,
-// and no more than that is said.
+// For a turn whose replica has died, the route shows exactly the events that the replica has
+// written, also to the first client that asks.
 func TestTurns_KnownOfOneThatIsLost(t *testing.T) {
 	cfg := config(t, play(nil, start(), done()))
 	cfg.Turns = turns.NewSet(nil, nil)
@@ -56,9 +56,9 @@ func TestTurns_KnownOfOneThatIsLost(t *testing.T) {
 	}
 }
 
-// Whoever follows a turn whose replica is gone is told so, also one who has seen more of it
-// than that replica left behind, and one who came before it was known. The word has no number:
-// it is no event of the turn's.
+// Every follower of a turn whose replica has died gets an error, even if it has received more
+// events than the replica wrote, or connected before the death was known. The error has no number,
+// because it is not an event of the turn.
 func TestTurns_ReplicaGone(t *testing.T) {
 	for _, last := range []string{"0", "1", "2", "50"} {
 		t.Run("after "+last, func(t *testing.T) {

@@ -35,7 +35,7 @@ func gated(gate <-chan struct{}, cancelled chan<- error, words ...string) script
 	}
 }
 
-// send posts a chat request and leaves the body to the caller.
+// send posts a chat request; the caller closes the body of the response.
 func send(ctx context.Context, t *testing.T, client *http.Client, url, body string, header ...string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/chat/completions", strings.NewReader(body))
@@ -79,8 +79,8 @@ func readAll(t *testing.T, resp *http.Response) string {
 	return string(body)
 }
 
-// A detached turn runs on when its client leaves, and can be followed from any of
-// its events; what was seen before and after makes the whole answer.
+// A detached turn continues when its client leaves, and can be followed from any of its events; the
+// events before and after make up the whole answer.
 func TestTurns_Detached(t *testing.T) {
 	gate := make(chan struct{}, 3)
 	cfg := config(t, gated(gate, nil, "one ", "two ", "three"))
@@ -131,7 +131,7 @@ func TestTurns_Detached(t *testing.T) {
 	cfg.Turns.Drain(t.Context())
 }
 
-// withoutIDs takes the event numbers out of a stream.
+// withoutIDs removes the event numbers from a stream.
 func withoutIDs(body string) string {
 	var kept []string
 	for line := range strings.SplitSeq(body, "\n") {
@@ -142,7 +142,7 @@ func withoutIDs(body string) string {
 	return strings.Join(kept, "\n")
 }
 
-// A turn can be followed for 60 s after its end, and not for ever.
+// A turn can be followed until 60 s after its end.
 func TestTurns_FollowedForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var id string
@@ -168,7 +168,7 @@ func TestTurns_FollowedForAWhile(t *testing.T) {
 	})
 }
 
-// Elsewhere the route says how the turn ended, and gives its answer.
+// For a turn that is not in this process, the route answers with its status and its stored answer.
 func TestTurns_Elsewhere(t *testing.T) {
 	cfg := config(t, play(nil))
 	cfg.Traces = traces{"t9": `{"turn_id":"t9","status":"done","conversation_id":"c9","answer":"cut…"}`}
@@ -187,7 +187,7 @@ func (m traces) Trace(_ context.Context, _, id string) (json.RawMessage, bool, e
 	return json.RawMessage(body), ok, nil
 }
 
-// A turn is stopped by its id, whether a client holds it or not.
+// A turn is stopped by its id, whether it is detached or not.
 func TestTurns_Stop(t *testing.T) {
 	for _, detach := range []bool{false, true} {
 		t.Run(fmt.Sprint("detached ", detach), func(t *testing.T) {
@@ -223,7 +223,7 @@ func TestTurns_Stop(t *testing.T) {
 	}
 }
 
-// Nobody sees or stops the turn of another.
+// Only its owner can follow or stop a turn.
 func TestTurns_BelongToTheirOwner(t *testing.T) {
 	gate := make(chan struct{})
 	cfg := config(t, gated(gate, make(chan error, 1), "one"))
@@ -248,7 +248,7 @@ func TestTurns_BelongToTheirOwner(t *testing.T) {
 	cfg.Turns.Drain(t.Context())
 }
 
-// Drain lets a turn end while there is time, and then cuts it.
+// Drain waits for a turn until its time limit, and then cuts it.
 func TestTurns_Drain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cut := make(chan time.Duration, 1)
@@ -275,8 +275,8 @@ func TestTurns_Drain(t *testing.T) {
 	})
 }
 
-// A turn that says more than is held costs its late follower an error, and the host
-// no more memory.
+// If a turn has more events than its log holds, a late follower gets an error, and the memory of
+// the host stays limited.
 func TestTurns_HoldABound(t *testing.T) {
 	big, id := strings.Repeat("x", 1<<20), ""
 	cfg := config(t, script(func(_ context.Context, turn agent.Turn, yield func(answer.Event) bool) error {
@@ -290,7 +290,7 @@ func TestTurns_HoldABound(t *testing.T) {
 	cfg.Turns = turns.NewSet(nil, nil)
 	h := build(t, cfg)
 	ctx, leave := context.WithCancel(t.Context())
-	leave() // the client is gone before the first word
+	leave() // the client leaves before the first word
 	serve(h, request(http.MethodPost, "/v1/chat/completions", `{"stream":true,"molar":{"detach":true},`+question+`}`).WithContext(ctx))
 	cfg.Turns.Drain(t.Context())
 	w := serve(h, request(http.MethodGet, "/v1/turns/"+id+"/events", ""))

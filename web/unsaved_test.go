@@ -13,14 +13,14 @@ import (
 	"molar/agent/answer"
 )
 
-// unsaved are the last events of a turn whose store failed: known is the warning.
+// unsaved returns the last events of a turn whose store failed; known is the warning.
 func unsaved() (known, end answer.Event) {
 	end = done()
 	end.Done.Saved, end.Done.Unsaved, end.Done.Warnings = false, true, []string{"not saved: disk full"}
 	return answer.Event{Kind: answer.KindWarning, Text: "not saved: disk full", Unsaved: true}, end
 }
 
-// lastMolar is the molar object of the last chunk of a stream.
+// lastMolar returns the molar object of the last chunk of a stream.
 func lastMolar(t *testing.T, body string) map[string]any {
 	t.Helper()
 	chunks := strings.Split(strings.TrimSuffix(body, "data: [DONE]\n\n"), "\n\n")
@@ -31,8 +31,8 @@ func lastMolar(t *testing.T, body string) map[string]any {
 	return last.Molar
 }
 
-// A client that asked for nothing is told that the turn is not in the store: by a header,
-// if it is known in time, and in what ends the answer.
+// Every client can see that the turn is not stored: in a header, if the failure is known in time,
+// and at the end of the answer.
 func TestChat_StoreFailed(t *testing.T) {
 	known, end := unsaved()
 	early, late := []answer.Event{start(), known, text("a"), end}, []answer.Event{start(), text("a"), known, end}
@@ -74,7 +74,7 @@ func TestChat_StoreFailed(t *testing.T) {
 	}
 }
 
-// The header says something of the store alone: a turn that is not to be saved has none.
+// The header is set only if the store failed, not for a turn that should not be stored.
 func TestChat_SavedHeaderOnlyWhereTheStoreFailed(t *testing.T) {
 	stateless := done()
 	stateless.Done.Saved = false
@@ -91,7 +91,8 @@ func TestChat_SavedHeaderOnlyWhereTheStoreFailed(t *testing.T) {
 	}
 }
 
-// Headers that went out to keep a stream alive cannot tell; its end does.
+// If the headers were sent before, to keep a stream alive, only the end of the stream reports the
+// failure.
 func TestChat_StoreFailedAfterTheHeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		known, end := unsaved()
@@ -109,8 +110,8 @@ func TestChat_StoreFailedAfterTheHeaders(t *testing.T) {
 	})
 }
 
-// A lone question that is not to be stored is a turn without memory; one in a conversation
-// reads that, and leaves nothing in it.
+// With store false, a single question is a turn without memory; in a conversation, the turn reads
+// its messages and stores nothing.
 func TestChat_StoreFalse(t *testing.T) {
 	for body, want := range map[string]struct{ stateless, readOnly bool }{
 		`{` + question + `}`:                              {},

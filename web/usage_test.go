@@ -8,7 +8,7 @@ import (
 	"molar/schemas"
 )
 
-// Cached and reasoning tokens stand where OpenAI's clients look for them.
+// Cached and reasoning tokens are in the fields that OpenAI's clients read.
 func TestChat_UsageDetails(t *testing.T) {
 	end := done()
 	end.Done.Usage = schemas.Usage{PromptTokens: 30, CompletionTokens: 20, TotalTokens: 50, CachedTokens: 24, ReasoningTokens: 16}

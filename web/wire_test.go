@@ -12,7 +12,7 @@ import (
 	"molar/schemas"
 )
 
-// deltas are the choices of a stream, one JSON each, without what all chunks share.
+// deltas returns the choices of a stream as JSON, without the fields that all chunks share.
 func deltas(t *testing.T, body string) []string {
 	t.Helper()
 	var all []string
@@ -34,7 +34,7 @@ func deltas(t *testing.T, body string) []string {
 	return all
 }
 
-// The calls that a client has to run, in the exact shape of a stream and whole.
+// Calls that the client has to run have the exact form of OpenAI's API, in a stream and whole.
 func TestChat_ClientCalls(t *testing.T) {
 	calls := []schemas.ToolCall{
 		{ID: "a", Function: schemas.FunctionCall{Name: "f", Arguments: `{"q":"Lê \"x\""}`}},
@@ -60,7 +60,7 @@ func TestChat_ClientCalls(t *testing.T) {
 	}
 }
 
-// Reasoning has a field of its own, and none when there is none.
+// Reasoning is in its own field, which is absent if there is none.
 func TestChat_Reasoning(t *testing.T) {
 	h := handler(t, play(nil, start(), answer.Event{Kind: answer.KindThinking, Text: "hm\n"}, text("a"), done()))
 	want := []string{
@@ -77,7 +77,7 @@ func TestChat_Reasoning(t *testing.T) {
 	}
 }
 
-// A request that ends in tool messages gives the turn their results.
+// The results in the last messages of a request are given to the turn.
 func TestChat_Results(t *testing.T) {
 	k := &keep{}
 	post(handler(t, k), `{"tools":[{"type":"function","function":{"name":"f"}}],"messages":[{"role":"user","content":"a"},

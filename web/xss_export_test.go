@@ -13,8 +13,8 @@ import (
 	"molar/web/pages"
 )
 
-// NewUnsanitised is New with a Markdown writer that lets all HTML through: what the
-// page would be without the sanitiser.
+// NewUnsanitised is like New, with a Markdown writer that allows all HTML, as if there were no
+// sanitiser.
 func NewUnsanitised(cfg Config) (http.Handler, error) {
 	s, err := newServer(cfg)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"molar/web"
 )
 
-// poisoned is a host all of whose texts are payloads.
-func poisoned(t *testing.T, all []string) web.Config {
+// poisonedConfig returns a config of a host whose texts are all payloads.
+func poisonedConfig(t *testing.T, all []string) web.Config {
 	t.Helper()
 	cfg := operated(t, echoing())
 	store := &poisonedStore{fakeStore: &fakeStore{}, all: all}
@@ -73,7 +73,7 @@ func (p *poisonedStore) Tree(ctx context.Context, owner, id string) ([]schemas.S
 func (p *poisonedStore) Tools() []schemas.Tool {
 	var list []schemas.Tool
 	for i, x := range p.all {
-		x = strings.ReplaceAll(x, "\x00", "") // no key of strict JSON
+		x = strings.ReplaceAll(x, "\x00", "") // strict JSON does not allow it in a key
 		schema, _ := json.Marshal(map[string]any{"type": "object", "description": x, "properties": map[string]any{
 			x: map[string]any{"type": "string", "description": x, "default": x}, "kind": map[string]any{"enum": []string{x}, "default": x},
 		}})

@@ -24,8 +24,8 @@ import (
 	"molar/web"
 )
 
-// payloads reads the corpus. In it "\n" is a new line, and each canary is told which
-// payload it belongs to.
+// payloads reads the corpus. It replaces "\n" by a new line, and adds the number of the payload to
+// the call of each canary.
 func payloads(t *testing.T) []string {
 	t.Helper()
 	file, err := os.Open("testdata/xss.txt")
@@ -46,7 +46,7 @@ func payloads(t *testing.T) []string {
 	return all
 }
 
-// echoing answers each question with itself, as text in small pieces, arguments, output,
+// echoing answers each question with its own text: as an answer in small pieces, arguments, output,
 // warning and source.
 func echoing() script {
 	return func(_ context.Context, turn agent.Turn, yield func(answer.Event) bool) error {
@@ -71,10 +71,10 @@ func echoing() script {
 	}
 }
 
-// canary is there before any script of a page: what a payload may call.
+// canary is a script that runs before those of a page. It defines the functions that payloads call.
 const canary = `window.__ran = []; window.pwn = window.alert = (n) => { window.__ran.push(String(n)); };`
 
-// foreign finds what only a payload can have put into a page.
+// foreign is a script that finds elements that only a payload can have inserted into a page.
 const foreign = `(() => {
 	const found = [];
 	const note = (why, e) => found.push(why + ": " + e.outerHTML.slice(0, 120));
@@ -94,7 +94,8 @@ const foreign = `(() => {
 	return JSON.stringify({ran: window.__ran, found});
 })()`
 
-// poke is what a careless reader does: the pointer is everywhere, everything is opened.
+// poke is a script that behaves like a careless reader: it opens everything and moves the pointer
+// over everything.
 const poke = `(async () => {
 	for (const d of document.querySelectorAll("details")) d.open = true;
 	for (const e of document.querySelectorAll("main *")) for (const kind of ["mouseover", "focus", "toggle", "animationstart"]) e.dispatchEvent(new Event(kind));
@@ -102,7 +103,7 @@ const poke = `(async () => {
 	return true;
 })()`
 
-// A surface is a place where payloads show.
+// A surface is a place where payloads are shown.
 type surface struct {
 	name, path, act string
 	payloads        int
@@ -110,7 +111,7 @@ type surface struct {
 
 func surfaces(t *testing.T, all []string) []surface {
 	t.Helper()
-	return append(streamed(t, all), []surface{
+	return append(streamedSurfaces(t, all), []surface{
 		{"chat, stored", "/#c1", `(async () => {
 			for (let i = 0; i < 500 && document.querySelectorAll(".assistant").length < ` + fmt.Sprint(len(all)) + `; i++) await new Promise((next) => setTimeout(next, 10));
 			return document.querySelectorAll(".assistant").length >= ` + fmt.Sprint(len(all)) + `;
@@ -137,8 +138,9 @@ func surfaces(t *testing.T, all []string) []surface {
 	}...)
 }
 
-// streamed are conversations that are asked payload by payload, none so long that the page is slow.
-func streamed(t *testing.T, all []string) []surface {
+// streamedSurfaces returns surfaces that are conversations in which payloads are asked one by one, each
+// short enough for the page to stay fast.
+func streamedSurfaces(t *testing.T, all []string) []surface {
 	t.Helper()
 	var list []surface
 	for part := range slices.Chunk(all, 43) {
@@ -164,13 +166,13 @@ func streamed(t *testing.T, all []string) []surface {
 	return list
 }
 
-// An attack is what payloads did in a browser.
+// An attack is the effect of payloads in a browser.
 type attack struct {
 	Ran, Found []string
 	Requests   []string `json:"-"`
 }
 
-// A watcher notes the requests that a browser makes to other hosts.
+// A watcher records the requests that a browser makes to other hosts.
 type watcher struct {
 	mu   sync.Mutex
 	own  string
@@ -198,8 +200,8 @@ func (w *watcher) event(ev any) {
 	w.away = append(w.away, sent.Request.URL)
 }
 
-// takeAway returns what was noted since the last time.
-func (w *watcher) takeAway() []string {
+// take returns the requests recorded since the last call.
+func (w *watcher) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	away := w.away
@@ -207,7 +209,7 @@ func (w *watcher) takeAway() []string {
 	return away
 }
 
-// visit opens a surface and says what the payloads did there.
+// visit opens a surface and returns the effect of its payloads.
 func visit(ctx context.Context, t *testing.T, w *watcher, base string, s surface) attack {
 	t.Helper()
 	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank"), chromedp.Navigate(base+s.path)); err != nil {
@@ -228,12 +230,13 @@ func visit(ctx context.Context, t *testing.T, w *watcher, base string, s surface
 	if err := json.Unmarshal([]byte(report), &a); err != nil {
 		t.Fatal(err)
 	}
-	a.Requests = w.takeAway()
+	a.Requests = w.take()
 	return a
 }
 
-// besiege starts a server of h and a browser that watches it.
-func besiege(t *testing.T, cfg web.Config, build func(web.Config) (http.Handler, error)) (context.Context, *watcher, string) {
+// startWatched starts a server with the handler that build returns, and a browser whose requests are
+// watched.
+func startWatched(t *testing.T, cfg web.Config, build func(web.Config) (http.Handler, error)) (context.Context, *watcher, string) {
 	t.Helper()
 	var h http.Handler
 	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, r) }))
@@ -261,15 +264,15 @@ func besiege(t *testing.T, cfg web.Config, build func(web.Config) (http.Handler,
 	return ctx, w, ts.URL
 }
 
-// TestPages_XSS shows the corpus as text of people, models, tools, servers and settings
-// on every page: no script runs, nothing foreign is in the page, no request leaves.
+// TestPages_XSS shows the corpus as text of people, models, tools, servers and settings on every
+// page. No script runs, no foreign element is in the page, and no request is sent to another host.
 func TestPages_XSS(t *testing.T) {
 	t.Parallel()
 	all := payloads(t)
 	for _, s := range surfaces(t, all) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			ctx, w, base := besiege(t, poisoned(t, all), web.New)
+			ctx, w, base := startWatched(t, poisonedConfig(t, all), web.New)
 			a := visit(ctx, t, w, base, s)
 			t.Logf("%d payloads, %d scripts run, %d foreign in the page, %d requests away", s.payloads, len(a.Ran), len(a.Found), len(a.Requests))
 			for _, bad := range [][]string{a.Ran, a.Found, a.Requests} {
@@ -281,13 +284,13 @@ func TestPages_XSS(t *testing.T) {
 	}
 }
 
-// The test above must be able to fail: without the sanitiser foreign elements are in the
-// page, and without the policy of the headers too, scripts run and requests leave.
+// This checks that TestPages_XSS can fail: without the sanitiser, foreign elements are in the page;
+// without the policy of the headers too, scripts run and requests are sent.
 func TestPages_XSSWithoutProtection(t *testing.T) {
 	t.Parallel()
 	var all []string
 	for _, p := range payloads(t) {
-		if strings.HasPrefix(p, "<img") { // others would lead the page away
+		if strings.HasPrefix(p, "<img") { // others would navigate the page away
 			all = append(all, p)
 		}
 	}
@@ -295,7 +298,7 @@ func TestPages_XSSWithoutProtection(t *testing.T) {
 	stored := list[slices.IndexFunc(list, func(s surface) bool { return s.name == "chat, stored" })]
 	t.Run("without the sanitiser", func(t *testing.T) {
 		t.Parallel()
-		ctx, w, base := besiege(t, poisoned(t, all), web.NewUnsanitised)
+		ctx, w, base := startWatched(t, poisonedConfig(t, all), web.NewUnsanitised)
 		a := visit(ctx, t, w, base, stored)
 		t.Logf("scripts run %d, foreign in page %d, requests away %d", len(a.Ran), len(a.Found), len(a.Requests))
 		if len(a.Found) == 0 {
@@ -307,7 +310,7 @@ func TestPages_XSSWithoutProtection(t *testing.T) {
 	})
 	t.Run("without sanitiser and policy", func(t *testing.T) {
 		t.Parallel()
-		ctx, w, base := besiege(t, poisoned(t, all), func(cfg web.Config) (http.Handler, error) {
+		ctx, w, base := startWatched(t, poisonedConfig(t, all), func(cfg web.Config) (http.Handler, error) {
 			h, err := web.NewUnsanitised(cfg)
 			return withoutPolicy(h), err
 		})
@@ -319,7 +322,7 @@ func TestPages_XSSWithoutProtection(t *testing.T) {
 	})
 }
 
-// withoutPolicy takes the Content-Security-Policy off the pages.
+// withoutPolicy removes the Content-Security-Policy from the pages.
 func withoutPolicy(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		kept := httptest.NewRecorder()
