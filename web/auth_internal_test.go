@@ -115,8 +115,8 @@ func TestRoutes_Scopes(t *testing.T) {
 	for _, route := range engine.Routes() {
 		name := route.Method + " " + route.Path
 		path := strings.NewReplacer(":id", "x", ":name", "x", "*file", "none.js").Replace(route.Path)
-		wanted, listed := own[name]
-		if listed && wanted == probe {
+		required, listed := own[name]
+		if listed && required == probe {
 			if w := knock(handler, route.Method, path, "", loopback); w.Code == http.StatusUnauthorized {
 				t.Errorf("%s wants a key", name)
 			}
@@ -129,7 +129,7 @@ func TestRoutes_Scopes(t *testing.T) {
 			open := knock(handler, route.Method, path, scope, loopback).Code != http.StatusForbidden
 			changes := route.Method != http.MethodGet && route.Method != http.MethodHead
 			switch {
-			case listed && open != (scope == wanted):
+			case listed && open != (scope == required):
 				t.Errorf("%s with scope %s: open %v", name, scope, open)
 			case !listed && changes && open != (scope == httpguard.ScopeAdmin):
 				t.Errorf("%s, which changes something, with scope %s: open %v", name, scope, open)

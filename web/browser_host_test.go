@@ -38,11 +38,11 @@ func TestChatPage_MissingServers(t *testing.T) {
 			j.sees(idle, `document.querySelectorAll(".assistant .actions").length === 2`)
 			j.fits()
 			j.clips()
-			if said := eval[string](j, `document.getElementById("log").textContent`); strings.Contains(said, "notes") {
-				t.Errorf("the answers speak of the server: %s", said)
+			if shown := eval[string](j, `document.getElementById("log").textContent`); strings.Contains(shown, "notes") {
+				t.Errorf("the answers speak of the server: %s", shown)
 			}
-			if said := eval[int](j, `document.getElementById("live").textContent.split("notes").length - 1`); said != 1 {
-				t.Errorf("it is announced %d times", said)
+			if shown := eval[int](j, `document.getElementById("live").textContent.split("notes").length - 1`); shown != 1 {
+				t.Errorf("it is announced %d times", shown)
 			}
 			j.do(chromedp.Click("#missing"))
 			j.sees(`document.querySelector("#missing-why:popover-open p").textContent === '` + words.why + `'`)

@@ -295,8 +295,8 @@ func says(host *chatHost) script {
 // picture of it. Each scene is shown in one of two alternating ways, with -artifacts in all eight.
 func TestChatPage_Scenes(t *testing.T) { //nolint:tparallel // the browsers start one after the other
 	axe := axeSource(t)
-	kept := flag.Lookup("test.artifacts")
-	every := kept != nil && kept.Value.String() == "true"
+	artifacts := flag.Lookup("test.artifacts")
+	every := artifacts != nil && artifacts.Value.String() == "true"
 	for at, language := range []string{"en", "vi"} {
 		for i, l := range looks() {
 			if i%2 != (i/2+at)%2 || !every && l.name != [2]string{"320-light", "1280-dark"}[at] {

@@ -159,7 +159,7 @@ func (h *chatHost) answer(ctx context.Context, turn agent.Turn, yield func(answe
 	for _, name := range gone {
 		yield(answer.Event{Kind: answer.KindWarning, Code: answer.CodeServerMissing, Server: name, Text: fmt.Sprintf("tools are missing: server %q is failed: connection refused", name)})
 	}
-	said, err := h.say(ctx, turn, asked, yield)
+	reply, err := h.say(ctx, turn, asked, yield)
 	if errors.Is(err, agent.ErrBusy) || errors.Is(err, agent.ErrSearch) { // these errors end a turn before its question is recorded
 		return err
 	}
@@ -175,7 +175,7 @@ func (h *chatHost) answer(ctx context.Context, turn agent.Turn, yield func(answe
 	if err != nil && ctx.Err() == nil {
 		h.traces[turn.ID] = fmt.Sprintf(`{"turn_id":%q,"status":"failed","error":%q}`, turn.ID, err)
 	}
-	h.store(id, turn, asked, schemas.StoredMessage{Content: said, Status: status, Sources: sources, Calls: h.calls[turn.ID]})
+	h.store(id, turn, asked, schemas.StoredMessage{Content: reply, Status: status, Sources: sources, Calls: h.calls[turn.ID]})
 	h.mu.Unlock()
 	if err != nil {
 		return err
@@ -267,10 +267,10 @@ func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield
 		wide := call
 		wide.Function.Arguments = `{"word":"` + strings.Repeat("Donaudampfschiff", 40) + `","list":[` + strings.Repeat(`"răng khôn mọc lệch",`, 60) + `1]}`
 		yield(answer.Event{Kind: answer.KindToolCall, Call: &wide, Server: "family", ToolName: "search"})
-		said := strings.Repeat("khôn", 200) + "\n\n| " + strings.Repeat("a rather long head of a column | ", 8) + "\n|" + strings.Repeat("-|", 8) + "\n| " + strings.Repeat("1 | ", 8) +
+		reply := strings.Repeat("khôn", 200) + "\n\n| " + strings.Repeat("a rather long head of a column | ", 8) + "\n|" + strings.Repeat("-|", 8) + "\n| " + strings.Repeat("1 | ", 8) +
 			"\n\n```\n" + strings.Repeat("a long line of code; ", 30) + "\n```\n\nName: Nguyễn\nBorn: 1961\n"
-		yield(text(said))
-		return said, nil
+		yield(text(reply))
+		return reply, nil
 	case strings.Contains(asked, "picture"):
 		seen := toolResult()
 		seen.Result = &schemas.ToolResult{ToolName: "search", ID: call.ID, Output: json.RawMessage(`"[image, image/png, 70 bytes]"`), Media: []schemas.Part{
@@ -308,17 +308,17 @@ func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield
 		yield(text("seven."))
 		return "One seven.", nil
 	case strings.Contains(asked, "slow"):
-		said := ""
+		reply := ""
 		for _, word := range strings.SplitAfter("One **two** three.\n\nFour five `six` seven.", " ") {
 			select {
 			case <-h.gate:
 			case <-ctx.Done():
-				return said, ctx.Err()
+				return reply, ctx.Err()
 			}
-			said += word
+			reply += word
 			yield(text(word))
 		}
-		return said, nil
+		return reply, nil
 	case strings.Contains(asked, "appointment"):
 		yield(toolCall())
 		return h.wonder(ctx, turn, asked, yield)
@@ -339,9 +339,9 @@ func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield
 				return "", ctx.Err()
 			}
 		}
-		said := fmt.Sprintf("Paid: %v %s", d.Allowed, d.Arguments)
-		yield(text(said))
-		return said, nil
+		reply := fmt.Sprintf("Paid: %v %s", d.Allowed, d.Arguments)
+		yield(text(reply))
+		return reply, nil
 	}
 	yield(toolCall())
 	yield(toolResult())
@@ -400,9 +400,9 @@ func (h *chatHost) wonder(ctx context.Context, turn agent.Turn, asked string, yi
 	}
 	yield(toolResult())
 	content, err := json.Marshal(a.Content)
-	said := fmt.Sprintf("Server heard: %s %s", a.Action, content)
-	yield(text(said))
-	return said, err
+	reply := fmt.Sprintf("Server heard: %s %s", a.Action, content)
+	yield(text(reply))
+	return reply, err
 }
 
 func (h *chatHost) List(_ context.Context, _, q string, _ int, _ string) ([]schemas.Conversation, string, error) {
@@ -431,11 +431,11 @@ func (h *chatHost) Tree(_ context.Context, _, id string) ([]schemas.StoredMessag
 	return slices.Clone(h.all[id]), h.down
 }
 
-func (h *chatHost) PutFeedback(_ context.Context, said schemas.Feedback) (schemas.Feedback, bool, error) {
+func (h *chatHost) PutFeedback(_ context.Context, f schemas.Feedback) (schemas.Feedback, bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.marks[said.TurnID] = said
-	return said, true, nil
+	h.marks[f.TurnID] = f
+	return f, true, nil
 }
 
 func (h *chatHost) ListFeedback(context.Context, string, schemas.FeedbackFilter) ([]schemas.Feedback, error) {

@@ -15,22 +15,22 @@ import (
 // fakeFeedback is a store of feedback in which only the turn t1 exists.
 type fakeFeedback map[string]schemas.Feedback
 
-func (f fakeFeedback) PutFeedback(_ context.Context, said schemas.Feedback) (schemas.Feedback, bool, error) {
-	if said.TurnID != "t1" {
-		return said, false, nil
+func (f fakeFeedback) PutFeedback(_ context.Context, feedback schemas.Feedback) (schemas.Feedback, bool, error) {
+	if feedback.TurnID != "t1" {
+		return feedback, false, nil
 	}
-	said.ConversationID, said.MarkedAt = "c1", created
+	feedback.ConversationID, feedback.MarkedAt = "c1", created
 	if f != nil {
-		f[said.TurnID] = said
+		f[feedback.TurnID] = feedback
 	}
-	return said, true, nil
+	return feedback, true, nil
 }
 
 func (f fakeFeedback) ListFeedback(_ context.Context, _ string, want schemas.FeedbackFilter) ([]schemas.Feedback, error) {
 	var all []schemas.Feedback
-	for _, said := range f {
-		if want.Mark == "" || want.Mark == said.Mark {
-			all = append(all, said)
+	for _, feedback := range f {
+		if want.Mark == "" || want.Mark == feedback.Mark {
+			all = append(all, feedback)
 		}
 	}
 	return all, nil

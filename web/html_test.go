@@ -65,12 +65,12 @@ func TestHTML_InAStream(t *testing.T) {
 		cfg.Turns = turns.NewSet(nil, nil)
 		h := build(t, cfg)
 		w := post(h, body+question+`}`)
-		html, said := htmlOf(t, w.Body.String())
+		html, plain := htmlOf(t, w.Body.String())
 		if diff := cmp.Diff(wanted, html); diff != "" {
 			t.Errorf("%s: %s", body, diff)
 		}
-		if said != "**ab**\n\n<script>x</script>\n\n[c](javascript:d)" {
-			t.Errorf("%s: the text is %q", body, said)
+		if plain != "**ab**\n\n<script>x</script>\n\n[c](javascript:d)" {
+			t.Errorf("%s: the text is %q", body, plain)
 		}
 		if strings.Contains(body, "detach") {
 			cfg.Turns.Drain(t.Context())
@@ -82,8 +82,8 @@ func TestHTML_InAStream(t *testing.T) {
 			rest := request(http.MethodGet, "/v1/turns/"+id+"/events?html=true", "")
 			rest.Header.Set("Last-Event-ID", "2")
 			w := serve(h, rest)
-			if html, said := htmlOf(t, w.Body.String()); html != want || said != "b**\n\n<script>x</script>\n\n[c](javascript:d)" {
-				t.Errorf("followed after the second event: %q, the text %q", html, said)
+			if html, plain := htmlOf(t, w.Body.String()); html != want || plain != "b**\n\n<script>x</script>\n\n[c](javascript:d)" {
+				t.Errorf("followed after the second event: %q, the text %q", html, plain)
 			}
 		}
 	}
@@ -106,12 +106,12 @@ func TestHTML_LongBlock(t *testing.T) {
 		events = append(events, text("a line of some length\n"))
 	}
 	w := post(handler(t, play(nil, append(events, text("```"), done())...)), `{"stream":true,"molar":{"events":true,"html":true},`+question+`}`)
-	html, said := htmlOf(t, w.Body.String())
+	html, plain := htmlOf(t, w.Body.String())
 	if got := strings.Count(html, "a line"); got != lines {
 		t.Errorf("%d lines are shown", got)
 	}
-	if sent := w.Body.Len(); sent > 60*len(said) {
-		t.Errorf("%d bytes were sent for %d", sent, len(said))
+	if sent := w.Body.Len(); sent > 60*len(plain) {
+		t.Errorf("%d bytes were sent for %d", sent, len(plain))
 	}
 }
 

@@ -132,8 +132,8 @@ func TestQuestions(t *testing.T) {
 				{"ann", `{"action":"accept","content":{"year":1990}}`, http.StatusOK},
 				{"ann", `{"action":"decline"}`, http.StatusNotFound},
 			} {
-				if status, said := answerAs(t, ts.Client(), ts.URL, tc.who, q.ID, tc.body); status != tc.status {
-					t.Errorf("%s %s: %d %s", tc.who, tc.body, status, said)
+				if status, body := answerAs(t, ts.Client(), ts.URL, tc.who, q.ID, tc.body); status != tc.status {
+					t.Errorf("%s %s: %d %s", tc.who, tc.body, status, body)
 				}
 			}
 			if a := <-answered; a.Action != schemas.ActionAccept || string(a.Content["year"]) != "1990" {

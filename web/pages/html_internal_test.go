@@ -52,7 +52,7 @@ func TestMarkdownWriter(t *testing.T) {
 
 func TestHTMLFeed(t *testing.T) {
 	feed := Feed{write: NewHTML()}
-	shown := map[int]string{}
+	latest := map[int]string{} // the HTML of each block
 	text := "# Title\n\nSome **bo" + "ld** text\n\n- a\n- b\n\nEnd"
 	for i := range len(text) {
 		blocks, err := feed.add(text[i : i+1])
@@ -60,12 +60,12 @@ func TestHTMLFeed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, b := range blocks {
-			shown[b.Block] = b.HTML
+			latest[b.Block] = b.HTML
 		}
 	}
 	var all strings.Builder
-	for i := range len(shown) {
-		all.WriteString(shown[i])
+	for i := range len(latest) {
+		all.WriteString(latest[i])
 	}
 	whole, err := NewHTML().Of(text)
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 
 func id(r object) string { return r["id"].(string) }
 
-// turnOf is the turn that answered.
+// turnOf returns the id of the turn of a response.
 func turnOf(r object) string { return at(r, "molar", "turn_id").(string) }
 
-// A response is continued in its conversation, behind its own turn: an older one as a
-// branch beside what came after it.
+// A response is continued in its conversation, after its own turn; an older response is continued
+// on a new branch.
 func TestContinue_Branches(t *testing.T) {
 	h := serve(t, play(text("ok"), done()))
 	first := h.create(`{"input":[{"role":"system","content":"Stay calm."},{"role":"user","content":"one"}],"instructions":"Only now."}`)
@@ -43,7 +43,7 @@ func TestContinue_Branches(t *testing.T) {
 	}
 }
 
-// What is not stored leaves nothing behind; its history is what the conversation holds.
+// A response that is not stored leaves nothing behind; its history is that of the conversation.
 func TestContinue_NotStored(t *testing.T) {
 	h := serve(t, play(text("ok"), done()))
 	first := h.create(`{"input":"one"}`)
@@ -60,7 +60,7 @@ func TestContinue_NotStored(t *testing.T) {
 	}
 }
 
-// A history that the client brings is kept with the response, and continued from there.
+// A history that the client sends is stored with the response, which can be continued.
 func TestContinue_ClientHistory(t *testing.T) {
 	h := serve(t, play(text("ok"), done()))
 	first := h.create(`{"input":[{"role":"user","content":"a"},{"type":"message","role":"assistant","phase":"final_answer","content":[{"type":"output_text","text":"b","annotations":[]}]},{"role":"user","content":"c"}]}`)
@@ -68,11 +68,11 @@ func TestContinue_ClientHistory(t *testing.T) {
 		t.Error("a turn with a history of the client was saved")
 	}
 	h.create(`{"input":"d","previous_response_id":"` + id(first) + `"}`)
-	var said []string
+	var messages []string
 	for _, m := range h.turn(1).Messages {
-		said = append(said, string(m.Role)+" "+m.Said())
+		messages = append(messages, string(m.Role)+" "+m.Said())
 	}
-	if got := strings.Join(said, ", "); got != "user a, assistant b, user c, assistant ok, user d" {
+	if got := strings.Join(messages, ", "); got != "user a, assistant b, user c, assistant ok, user d" {
 		t.Errorf("the model would see %s", got)
 	}
 }
@@ -97,8 +97,8 @@ func TestCreate_Conversation(t *testing.T) {
 	}
 }
 
-// A conversation of OpenAI's clients: it is made empty, has metadata, and its items are
-// those of its responses.
+// A conversation of OpenAI's clients is created empty and has metadata; its items are those of its
+// responses.
 func TestConversations(t *testing.T) {
 	h := serve(t, play(text("ok"), done()))
 	status, data := h.do(http.MethodPost, "/v1/conversations", `{"metadata":{"a":"b"}}`)
@@ -137,7 +137,7 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// files are kept with the question of a conversation.
+// files is a store with the files of one question.
 type files struct{}
 
 func (files) Files(_ context.Context, _, id string) ([]schemas.File, error) {
@@ -151,8 +151,8 @@ func (files) File(_ context.Context, _, _ string, _ int64, n int) (schemas.File,
 	return schemas.File{}, []byte([]string{"png", "note"}[n]), nil
 }
 
-// The items of a conversation give its files back, in the form in which a request sends them;
-// and so do the input items of a response.
+// The items of a conversation, and the input items of a response, contain the files in the form in
+// which a request sends them.
 func TestItems_GiveFilesBack(t *testing.T) {
 	h := serveWith(t, play(text("ok"), done()), func(cfg *web.Config) { cfg.Files = files{} })
 	_, data := h.do(http.MethodGet, "/v1/conversations/known/items?order=asc", "")
@@ -180,7 +180,7 @@ func TestItems_GiveFilesBack(t *testing.T) {
 	}
 }
 
-// With a conversation go its responses, also those that could still be followed.
+// Deleting a conversation deletes its responses, also those that could still be followed.
 func TestConversations_Delete(t *testing.T) {
 	h := serve(t, play(text("ok"), done()))
 	of, beside := h.create(`{"input":"one","conversation":"c1"}`), h.create(`{"input":"one"}`)
@@ -195,7 +195,7 @@ func TestConversations_Delete(t *testing.T) {
 	h.get(id(beside))
 }
 
-// weather calls the client's tool, and answers once it has the result.
+// weather plays a turn that calls the client's tool, and answers when it has the result.
 func weather(_ context.Context, t agent.Turn, say func(answer.Event) bool) error {
 	if len(t.Results) > 0 {
 		say(text("It is " + t.Results[0].OutputText() + "."))
@@ -241,8 +241,8 @@ func TestClientTools(t *testing.T) {
 	}
 }
 
-// A request chooses among the attached servers' tools; nothing of it widens what the
-// operator allows.
+// A request can choose among the tools of the attached servers, but not use more than the operator
+// allows.
 func TestTools_Narrow(t *testing.T) {
 	h := serve(t, play(text("ok"), done()))
 	find := schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "family__find", Server: "family", ToolName: "find"}, Rules: schemas.ToolRules{Policy: schemas.PolicyAllow}}
@@ -283,7 +283,7 @@ func TestTools_Narrow(t *testing.T) {
 	}
 }
 
-// The tools of servers that a request names are listed once in a chain.
+// The tools of the servers that requests name are listed once in a chain.
 func TestTools_List(t *testing.T) {
 	h := serve(t, func(_ context.Context, turn agent.Turn, say func(answer.Event) bool) error {
 		if turn.ListTools {

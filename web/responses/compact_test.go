@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// compact posts a request for a compaction and returns its item as text.
+// compact posts a request for a compaction, and returns the compaction and its item as text.
 func (h *host) compact(body string) (object, string) {
 	h.t.Helper()
 	status, data := h.do(http.MethodPost, "/v1/responses/compact", body)
@@ -27,8 +27,8 @@ const toldCode = `{"role":"system","content":"Stay calm."},{"role":"user","conte
 	`{"type":"function_call","call_id":"k","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"k","output":"a long result"},` +
 	`{"role":"assistant","content":"All right.\n\nTuesday it is."}`
 
-// A compaction stands for what was said: it can be read by this host for its owner alone,
-// and what follows it is continued like any other history.
+// A compaction replaces the messages in it: only this host can read it, for its owner only, and it
+// is continued like any other history.
 func TestCompact(t *testing.T) {
 	h := serve(t, play(text("ok"), done()))
 	c, item := h.compact(`{"model":"dental","prompt_cache_key":"k","input":[` + toldCode + `]}`)
@@ -37,22 +37,22 @@ func TestCompact(t *testing.T) {
 	}
 	first := h.create(`{"input":[` + item + `,{"role":"user","content":"Which code?"}]}`)
 	want := "user The code is slate., assistant Noted., user And the day is Tuesday., assistant All right.\n\nTuesday it is., user Which code?"
-	if got := h.seen(0); got != want || h.turn(0).System != "Stay calm." || !h.turn(0).Stateless {
+	if got := h.prompt(0); got != want || h.turn(0).System != "Stay calm." || !h.turn(0).Stateless {
 		t.Errorf("the model would see %q, system %q", got, h.turn(0).System)
 	}
 	h.create(`{"input":"And the day?","previous_response_id":"` + id(first) + `"}`)
-	if got := h.seen(1); got != want+", assistant ok, user And the day?" {
+	if got := h.prompt(1); got != want+", assistant ok, user And the day?" {
 		t.Errorf("the model would see %q", got)
 	}
 	_, item = h.compact(`{"model":"dental","previous_response_id":"` + id(first) + `","input":"More."}`)
 	h.create(`{"input":[` + item + `,{"role":"user","content":"Now?"}]}`)
-	if got := h.seen(2); !strings.Contains(got, "slate") || !strings.Contains(got, "assistant ok, user More.") || !strings.HasSuffix(got, "Now?") {
+	if got := h.prompt(2); !strings.Contains(got, "slate") || !strings.Contains(got, "assistant ok, user More.") || !strings.HasSuffix(got, "Now?") {
 		t.Errorf("the model would see %q", got)
 	}
 }
 
-// seen is what a turn shows to the model.
-func (h *host) seen(i int) string {
+// prompt returns the messages of a turn as text.
+func (h *host) prompt(i int) string {
 	var all []string
 	for _, m := range h.turn(i).Messages {
 		all = append(all, string(m.Role)+" "+m.Said())

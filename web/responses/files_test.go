@@ -7,11 +7,11 @@ import (
 	"molar/web"
 )
 
-// withFile is a message of a person with a text file beside it.
+// withFile is a message of a person with a text file.
 const withFile = `{"role":"user","content":[{"type":"input_text","text":"Read it."},{"type":"input_file","filename":"letter.txt","file_data":"data:text/plain;base64,eA=="}]}`
 
-// files are the names of the files beside the messages of a turn, the newest last; "@" stands
-// before those of the question.
+// files returns the names of the files of a turn's messages, the newest last, with "@" before those
+// of the question.
 func (h *host) files(i int) string {
 	var all []string
 	for _, m := range h.turn(i).Messages {
@@ -27,15 +27,15 @@ func (h *host) files(i int) string {
 	return strings.Join(all, ", ")
 }
 
-// A turn is told of the files that stood beside earlier messages, however the history comes: sent
-// whole, continued from what is stored or not, or compacted.
+// A turn has the names of the files of earlier messages, whether the history is sent whole,
+// continued from stored or unstored responses, or compacted.
 func TestFiles_OfEarlierMessages(t *testing.T) {
 	h := serve(t, play(text("ok"), done()))
 	first := h.create(`{"input":[{"role":"user","content":"Hello"},{"role":"assistant","content":"Hello!"},` + withFile + `]}`)
 	if got := h.files(0); got != "@letter.txt" {
 		t.Errorf("the question: %q", got)
 	}
-	const told = "user letter.txt"
+	const want = "user letter.txt"
 	h.create(`{"input":[` + withFile + `,{"role":"assistant","content":"It is a letter."},{"role":"user","content":"And now?"}]}`)
 	second := h.create(`{"input":"And now?","previous_response_id":"` + id(first) + `"}`)
 	_, item := h.compact(`{"model":"dental","input":"More.","previous_response_id":"` + id(second) + `"}`)
@@ -43,7 +43,7 @@ func TestFiles_OfEarlierMessages(t *testing.T) {
 	_, item = h.compact(`{"model":"dental","input":[` + item + `,{"role":"assistant","content":"Yes."}]}`)
 	h.create(`{"input":[` + item + `,{"role":"user","content":"Now?"}]}`)
 	for i := 1; i <= 4; i++ {
-		if got := h.files(i); got != told {
+		if got := h.files(i); got != want {
 			t.Errorf("turn %d: %q", i, got)
 		}
 	}

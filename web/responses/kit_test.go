@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(counting{m}) }
 
-// counting says how much the tests held against the document of the standard.
+// counting reports how many answers the tests have checked against the document of the standard.
 type counting struct{ *testing.M }
 
 func (c counting) Run() int {
@@ -37,10 +37,10 @@ func (c counting) Run() int {
 	return code
 }
 
-// A script plays the events of a turn; say reports false when nobody listens any more.
+// A script plays the events of a turn; say returns false when nobody reads them any more.
 type script func(ctx context.Context, t agent.Turn, say func(answer.Event) bool) error
 
-// A fakeAgent runs a script, and keeps the turns that it was asked for.
+// A fakeAgent runs a script, and records the turns that it runs.
 type fakeAgent struct {
 	script script
 	mu     sync.Mutex
@@ -95,7 +95,7 @@ func ended(d answer.Done) answer.Event {
 	return answer.Event{Kind: answer.KindDone, Done: &d}
 }
 
-// A store answers every port of the host from fixed data. A branch holds one exchange.
+// A store implements all stores of the host with fixed data. A branch has one exchange.
 type store struct{}
 
 func (store) List(context.Context, string, string, int, string) ([]schemas.Conversation, string, error) {
@@ -137,7 +137,7 @@ func (store) Status() []schemas.ServerStatus {
 	return []schemas.ServerStatus{{Name: "family", State: schemas.StateReady}}
 }
 
-// A host is the HTTP side over a fake agent.
+// A host is the HTTP side with a fake agent.
 type host struct {
 	*fakeAgent
 	t   *testing.T
@@ -178,13 +178,13 @@ func serveWith(t *testing.T, s script, change func(*web.Config)) *host {
 	return h
 }
 
-// do sends a request and returns status and body.
+// do sends a request and returns the status and the body of its answer.
 func (h *host) do(method, path, body string) (int, []byte) {
 	h.t.Helper()
 	return h.doWith(method, path, body, "", "")
 }
 
-// doWith is do with another header, if it has a name.
+// doWith is like do, with another header unless its name is empty.
 func (h *host) doWith(method, path, body, header, value string) (int, []byte) {
 	h.t.Helper()
 	req, err := http.NewRequestWithContext(h.t.Context(), method, h.url+path, strings.NewReader(body))
@@ -209,7 +209,7 @@ func (h *host) doWith(method, path, body, header, value string) (int, []byte) {
 
 type object = map[string]any
 
-// create posts a request and returns the response, checked against the schema.
+// create posts a request and returns the response, which it checks against the schema.
 func (h *host) create(body string) object {
 	h.t.Helper()
 	status, data := h.do(http.MethodPost, "/v1/responses", body)
@@ -219,7 +219,7 @@ func (h *host) create(body string) object {
 	return checkResponse(h.t, data)
 }
 
-// get reads a response, checked against the schema.
+// get reads a response, which it checks against the schema.
 func (h *host) get(id string) object {
 	h.t.Helper()
 	status, data := h.do(http.MethodGet, "/v1/responses/"+id, "")
@@ -229,7 +229,7 @@ func (h *host) get(id string) object {
 	return checkResponse(h.t, data)
 }
 
-// refused posts a request that must fail, and returns status, code and param.
+// refused posts a request that must fail, and returns status, code and param of the error.
 func (h *host) refused(body string) (int, string, string) {
 	h.t.Helper()
 	status, data := h.do(http.MethodPost, "/v1/responses", body)
@@ -242,8 +242,8 @@ func (h *host) refused(body string) (int, string, string) {
 	return status, e.Error.Code, e.Error.Param
 }
 
-// stream posts a request and returns its events, each checked against the schema and in
-// its order.
+// stream posts a request and returns its events. It checks each against the schema, and their
+// order.
 func (h *host) stream(body string) []object {
 	h.t.Helper()
 	return h.events(http.MethodPost, "/v1/responses", body)
@@ -300,7 +300,7 @@ func types(events []object) []string {
 	return list
 }
 
-// at reads a value by its path: names and numbers.
+// at returns the value at a path of names and numbers.
 func at(v any, path ...any) any {
 	for _, p := range path {
 		switch p := p.(type) {

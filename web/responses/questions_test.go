@@ -13,8 +13,8 @@ import (
 	"molar/schemas"
 )
 
-// wonderer is a turn in which a server asks in the middle of a call.
-func wonderer(heard chan<- schemas.Answer) script {
+// questionTurn plays a turn in which a server asks in the middle of a call.
+func questionTurn(heard chan<- schemas.Answer) script {
 	return func(ctx context.Context, turn agent.Turn, say func(answer.Event) bool) error {
 		if turn.Person == nil {
 			say(text("Nobody to ask."))
@@ -43,11 +43,11 @@ func wonderer(heard chan<- schemas.Answer) script {
 	}
 }
 
-// A question of a server ends the response, for a client that asks for events of our own; the
-// answer of the person brings another one, in which the call goes on.
+// A server's question ends the response, for a client that asks for our own events. The person's
+// answer leads to another response, in which the call continues.
 func TestQuestion(t *testing.T) {
 	heard := make(chan schemas.Answer, 1)
-	h := serve(t, wonderer(heard))
+	h := serve(t, questionTurn(heard))
 	first := h.create(`{"input":"Erase.","molar":{"events":true}}`)
 	last := at(first, "output", -1)
 	if first["status"] != "completed" || at(last, "type") != "molar:question" || at(last, "message") != "Which?" || at(last, "server_label") != "family" || at(last, "schema", "type") != "object" {
@@ -76,9 +76,9 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-// A client that knows nothing of our own items is never left with one that it cannot answer.
+// A client that does not ask for our own events gets no question that it could not answer.
 func TestQuestion_NobodyWithoutEvents(t *testing.T) {
-	h := serve(t, wonderer(nil))
+	h := serve(t, questionTurn(nil))
 	if r := h.create(`{"input":"Erase."}`); at(r, "output", 0, "content", 0, "text") != "Nobody to ask." {
 		t.Errorf("response %v", r)
 	}

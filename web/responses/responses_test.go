@@ -53,7 +53,7 @@ func TestCreate_Stream(t *testing.T) {
 	}
 }
 
-// What is said before a call, and what is thought, are items of their own.
+// Commentary before a call and reasoning are separate items.
 func TestCreate_CommentaryReasoningAndCalls(t *testing.T) {
 	call := schemas.ToolCall{ID: "k1", Function: schemas.FunctionCall{Name: "family__find", Arguments: `{"q":"Lê"}`}}
 	h := serve(t, play(
@@ -142,8 +142,8 @@ func TestCreate_Endings(t *testing.T) {
 	}
 }
 
-// A failure has a status while nothing is told; later it is an event, and the response is
-// failed.
+// A failure is answered with a status while nothing was sent; later it is an event, and the
+// response has failed.
 func TestCreate_Failures(t *testing.T) {
 	broken := &providers.Error{Kind: providers.KindUnavailable, Provider: "ollama", Status: 500, Err: errors.New("out of order")}
 	h := serve(t, func(_ context.Context, turn agent.Turn, say func(answer.Event) bool) error {

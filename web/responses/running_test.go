@@ -21,7 +21,7 @@ import (
 	"molar/web"
 )
 
-// slow says a word, and the rest when it is let.
+// slow plays a turn that sends a word, and the rest when let is closed.
 func slow(let <-chan struct{}) script {
 	return func(ctx context.Context, _ agent.Turn, say func(answer.Event) bool) error {
 		say(text("One "))
@@ -48,8 +48,8 @@ func (h *host) until(id, status string) object {
 	return nil
 }
 
-// A response in the background answers at once, runs on without its client, and can be
-// followed from any event on.
+// A background response is answered at once, continues without its client, and can be followed from
+// any event.
 func TestBackground(t *testing.T) {
 	let := make(chan struct{})
 	h := serve(t, slow(let))
@@ -76,7 +76,7 @@ func TestBackground(t *testing.T) {
 	}
 }
 
-// A key brings the response that it began, also while that is told, and no other.
+// A key returns the response that it started, also while that is running, and no other response.
 func TestIdempotencyKey(t *testing.T) {
 	let := make(chan struct{})
 	h := serve(t, slow(let))
@@ -106,8 +106,8 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 }
 
-// What can be followed after its end is bounded, also within the minute for which it can be:
-// a host without a store then has it no more.
+// The number of ended responses that can be followed is limited, also within the minute in which
+// they can be. A host without a store has no others.
 func TestFollow_Bounded(t *testing.T) {
 	h := serve(t, play(text("ok"), done()))
 	first := h.create(`{"input":"x"}`)
@@ -133,7 +133,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A client that leaves ends its turn, unless the response is in the background.
+// If a client leaves, its turn ends, unless the response is in the background.
 func TestCreate_ClientLeaves(t *testing.T) {
 	ended := make(chan error, 1)
 	h := serve(t, func(ctx context.Context, _ agent.Turn, say func(answer.Event) bool) error {
@@ -209,8 +209,8 @@ func eraser(effects chan<- string) script {
 	}
 }
 
-// A call that needs a person ends the response; the answer of the person brings another
-// one, in which the call runs, once.
+// A call that needs approval ends the response. The person's decision leads to another response, in
+// which the call runs once.
 func TestApproval(t *testing.T) {
 	for _, allow := range []bool{true, false} {
 		t.Run(strconv.FormatBool(allow), func(t *testing.T) {
@@ -255,15 +255,15 @@ func TestApproval_Unknown(t *testing.T) {
 	}
 }
 
-// kept is a store that outlives the hosts over it.
-type kept struct{ sync.Map }
+// sharedStore is a store that outlives the hosts that use it.
+type sharedStore struct{ sync.Map }
 
-func (k *kept) PutResponse(_ context.Context, r schemas.KeptResponse) error {
+func (k *sharedStore) PutResponse(_ context.Context, r schemas.KeptResponse) error {
 	k.Store(r.ID, r)
 	return nil
 }
 
-func (k *kept) GetResponse(_ context.Context, _, id string) (schemas.KeptResponse, bool, error) {
+func (k *sharedStore) GetResponse(_ context.Context, _, id string) (schemas.KeptResponse, bool, error) {
 	r, ok := k.Load(id)
 	if !ok {
 		return schemas.KeptResponse{}, false, nil
@@ -271,24 +271,24 @@ func (k *kept) GetResponse(_ context.Context, _, id string) (schemas.KeptRespons
 	return r.(schemas.KeptResponse), true, nil //nolint:forcetypeassert // only Put stores
 }
 
-func (k *kept) DeleteResponse(_ context.Context, _, id string) (bool, error) {
+func (k *sharedStore) DeleteResponse(_ context.Context, _, id string) (bool, error) {
 	_, known := k.LoadAndDelete(id)
 	return known, nil
 }
 
-// stored gives every turn the same trace, or what is stored of one that has none; empty, none is
+// storedTrace is the trace of every turn, or what is stored of a turn without one; if empty, no turn is
 // known.
-type stored string
+type storedTrace string
 
-func (s stored) Trace(context.Context, string, string) (json.RawMessage, bool, error) {
+func (s storedTrace) Trace(context.Context, string, string) (json.RawMessage, bool, error) {
 	return json.RawMessage(s), s != "", nil
 }
 
-// A response in the background whose process is gone has failed, for all who read it then. It
-// holds what is stored of its turn, and says no more of that than is so.
+// A background response whose process has died has failed for everyone who reads it afterwards. It
+// contains what is stored of its turn, and reports no more than that as stored.
 func TestBackground_ProcessGone(t *testing.T) {
 	for name, c := range map[string]struct {
-		stored                stored
+		stored                storedTrace
 		status, text, message string
 	}{
 		"nothing is stored": {"", "failed", "", "the process that ran this turn is gone; its conversation keeps nothing of it"},
@@ -303,14 +303,14 @@ func TestBackground_ProcessGone(t *testing.T) {
 		"its answer, but not the response": {`{"status":"done","conversation_id":"c7","answer":"one two three"}`, "completed", "one two three", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := &kept{}
+			all := &sharedStore{}
 			before := serveWith(t, slow(nil), func(cfg *web.Config) { cfg.Responses = all })
 			r := before.create(`{"input":"x","background":true}`)
 			if now := before.get(id(r)); now["status"] != "in_progress" {
 				t.Fatalf("status %v", now["status"])
 			}
 			after := serveWith(t, slow(nil), func(cfg *web.Config) { cfg.Responses, cfg.Traces = all, c.stored })
-			for range 2 { // it is stored like that
+			for range 2 { // the second time, it is read from the store
 				now := after.get(id(r))
 				message, _ := at(now, "error", "message").(string)
 				text, _ := at(now, "output", 0, "content", 0, "text").(string)
@@ -318,8 +318,8 @@ func TestBackground_ProcessGone(t *testing.T) {
 					t.Errorf("after its process was gone: %v", now)
 				}
 			}
-			if told := types(after.events(http.MethodGet, "/v1/responses/"+id(r)+"?stream=true", "")); !slices.Contains(told, "response."+c.status) {
-				t.Errorf("its events are %v", told)
+			if events := types(after.events(http.MethodGet, "/v1/responses/"+id(r)+"?stream=true", "")); !slices.Contains(events, "response."+c.status) {
+				t.Errorf("its events are %v", events)
 			}
 		})
 	}

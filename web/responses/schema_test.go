@@ -14,11 +14,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// The document of Open Responses, by whose schemas all answers of these tests are checked.
-// MOLAR_OPENRESPONSES names its folder.
+// schemaFile is the name of the document of Open Responses, against whose schemas these tests check
+// all answers. Its folder is in the variable MOLAR_OPENRESPONSES.
 const schemaFile = "openapi-2026-04-24.json"
 
-// checked counts what was held against it.
+// checked is the number of answers that were checked against it.
 var checked atomic.Int64
 
 var standard = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
@@ -47,7 +47,7 @@ var standard = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
 			return nil, err
 		}
 		all[name] = compiled
-		// Events are found by their type.
+		// Schemas of events are looked up by the type of the event.
 		if properties, ok := schema.(map[string]any)["properties"].(map[string]any); ok && strings.HasSuffix(name, "StreamingEvent") {
 			if kinds, ok := properties["type"].(map[string]any)["enum"].([]any); ok {
 				all[kinds[0].(string)] = compiled
@@ -57,7 +57,7 @@ var standard = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
 	return all, nil
 })
 
-// TestSchema reports whether the other tests check by the document.
+// TestSchema is skipped if the other tests do not check answers against the document.
 func TestSchema(t *testing.T) {
 	all, err := standard()
 	if err != nil {
@@ -87,7 +87,7 @@ func read(t *testing.T, data []byte) object {
 	return o
 }
 
-// plain turns numbers into those of encoding/json.
+// plain converts the numbers in v to the type that encoding/json uses.
 func plain(v any) any {
 	b, _ := json.Marshal(v)
 	_ = json.Unmarshal(b, &v)
@@ -114,23 +114,23 @@ func conforms(t *testing.T, name string, v any) {
 	}
 }
 
-// beyond reports whether the standard's core does not know an item or a tool: those of
-// servers, and our own.
+// beyond reports whether an item or a tool is not part of the standard's core: those of servers,
+// and our own.
 func beyond(kind string) bool {
 	return strings.HasPrefix(kind, "mcp") || strings.HasPrefix(kind, "molar:")
 }
 
-// core is a response without what the standard does not know.
+// core returns a response without the items and tools that the standard does not define.
 func core(r object) object {
 	c := maps.Clone(r)
 	for _, list := range []string{"output", "tools"} {
-		kept := []any{}
+		known := []any{}
 		for _, it := range r[list].([]any) {
 			if kind, _ := it.(object)["type"].(string); !beyond(kind) {
-				kept = append(kept, it)
+				known = append(known, it)
 			}
 		}
-		c[list] = kept
+		c[list] = known
 	}
 	if choice, ok := r["tool_choice"].(object); ok {
 		tools, _ := choice["tools"].([]any)

@@ -40,8 +40,7 @@ func (s *socket) send(body string) {
 	}
 }
 
-// receive returns the messages up to the one that ends an answer, each checked against the
-// schema.
+// receive returns the messages up to the last one of an answer. It checks each against the schema.
 func (s *socket) receive() []object {
 	s.t.Helper()
 	var events []object
@@ -63,7 +62,7 @@ func (s *socket) receive() []object {
 	}
 }
 
-// ask sends the fields of a message and returns the response that its answer ends with.
+// ask sends the fields of a message and returns the response in the last message of its answer.
 func (s *socket) ask(fields string) object {
 	s.t.Helper()
 	s.send(`{"type":"response.create",` + fields + `}`)
@@ -75,7 +74,7 @@ func (s *socket) ask(fields string) object {
 	return r
 }
 
-// fails sends the fields of a message that must fail, and returns status, code and param.
+// fails sends a message that must fail, and returns status, code and param of the error.
 func (s *socket) fails(message string) (status float64, code, param string) {
 	s.t.Helper()
 	s.send(message)
@@ -107,18 +106,18 @@ func TestSocket_Turns(t *testing.T) {
 	}
 }
 
-// What is not stored is continued on its connection alone, and only from its end.
+// An unstored response can be continued only on its connection, and only if it is the newest.
 func TestSocket_Chain(t *testing.T) {
 	h := serve(t, play(text("ok"), done()))
 	s := h.dial()
 	first := s.ask(`"input":"one","store":false`)
 	second := s.ask(`"input":"two","store":false,"previous_response_id":"` + id(first) + `"`)
 	s.ask(`"input":"three","store":false,"previous_response_id":"` + id(second) + `"`)
-	var said []string
+	var messages []string
 	for _, m := range h.turn(2).Messages {
-		said = append(said, m.Said())
+		messages = append(messages, m.Said())
 	}
-	if got := strings.Join(said, ","); got != "one,ok,two,ok,three" || !h.turn(2).Stateless {
+	if got := strings.Join(messages, ","); got != "one,ok,two,ok,three" || !h.turn(2).Stateless {
 		t.Errorf("the model would see %s", got)
 	}
 	gone := `{"type":"response.create","input":"x","store":false,"previous_response_id":"` + id(first) + `"}`
@@ -140,7 +139,7 @@ func TestSocket_StoredAfterUnstored(t *testing.T) {
 	}
 }
 
-// A continuation that fails takes what it continues with it.
+// A failed continuation removes the response that it continues.
 func TestSocket_Evicts(t *testing.T) {
 	for name, fails := range map[string]string{
 		"in the request": `"input":[{"type":"function_call_output","call_id":"none","output":"x"}]`, "in the turn": `"input":"break"`,
@@ -170,7 +169,7 @@ func TestSocket_Evicts(t *testing.T) {
 	}
 }
 
-// A conversation that is only read stands before what the connection continues.
+// A conversation that a response only reads precedes the chain of the connection.
 func TestSocket_ReadsConversation(t *testing.T) {
 	h := serve(t, play(text("ok"), done()))
 	s := h.dial()
@@ -210,7 +209,7 @@ func TestSocket_Refuses(t *testing.T) {
 	}
 }
 
-// The guard stands before the handshake too.
+// The guard also checks the handshake.
 func TestSocket_Guarded(t *testing.T) {
 	h := serve(t, play(done()))
 	for name, options := range map[string]*websocket.DialOptions{
@@ -226,7 +225,7 @@ func TestSocket_Guarded(t *testing.T) {
 	}
 }
 
-// Each message counts as a turn of its key, and needs that the key is still good.
+// Each message counts as a turn of the connection's key, and requires that the key is still valid.
 func TestSocket_Keys(t *testing.T) {
 	ring := httpguard.NewKeyring(nil)
 	ring.Set([]httpguard.Key{{ID: "k", Owner: "k", Hash: httpguard.HashOf("text"), Scopes: []string{httpguard.ScopeChat}}})
@@ -260,7 +259,7 @@ func TestSocket_Keys(t *testing.T) {
 	}
 }
 
-// A client that leaves ends its turn.
+// If a client leaves, its turn ends.
 func TestSocket_ClientLeaves(t *testing.T) {
 	ended := make(chan struct{})
 	h := serve(t, func(ctx context.Context, _ agent.Turn, say func(answer.Event) bool) error {
@@ -271,12 +270,12 @@ func TestSocket_ClientLeaves(t *testing.T) {
 	})
 	s := h.dial()
 	s.send(`{"type":"response.create","input":"x"}`)
-	for said := ""; !strings.Contains(said, "One "); { // the first events come before the turn runs
+	for message := ""; !strings.Contains(message, "One "); { // the first events come before the turn runs
 		_, data, err := s.conn.Read(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		said = string(data)
+		message = string(data)
 	}
 	_ = s.conn.CloseNow()
 	select {
@@ -286,7 +285,7 @@ func TestSocket_ClientLeaves(t *testing.T) {
 	}
 }
 
-// A message that is too long, and a host that shuts down, end the connection.
+// A message that is too long ends the connection, and so does the shutdown of the host.
 func TestSocket_Ends(t *testing.T) {
 	var cfg web.Config
 	h := serveWith(t, play(text("ok"), done()), func(c *web.Config) { c.MaxBody = 1000; cfg = *c })

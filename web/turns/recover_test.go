@@ -15,7 +15,8 @@ import (
 	"molar/schemas"
 )
 
-// oddLedger writes what it is told, and now and then loses the answer on its way back.
+// oddLedger writes the news that it receives, and sometimes returns an error although it has
+// written them.
 type oddLedger struct {
 	Ledger
 	mu    sync.Mutex
@@ -37,11 +38,11 @@ func (l *oddLedger) Listen(ctx context.Context, _ func([]string), _ func(bool)) 
 	return ctx.Err()
 }
 
-// Tell refuses a row that is there already, as a primary key does.
+// Tell refuses a row that exists already, as a primary key does.
 func (l *oddLedger) Tell(_ context.Context, news []schemas.LiveNews) (map[string]bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	held := map[string]bool{}
+	stops := map[string]bool{}
 	for _, n := range news {
 		if l.ended {
 			continue
@@ -51,7 +52,7 @@ func (l *oddLedger) Tell(_ context.Context, news []schemas.LiveNews) (map[string
 				return nil, errors.New("duplicate key")
 			}
 		}
-		held[n.TurnID] = false
+		stops[n.TurnID] = false
 		l.rows, l.ended = append(l.rows, n.Rows...), n.Ended
 		if len(n.Rows) > 0 || n.Ended {
 			if l.lose++; l.lose%2 == 1 {
@@ -59,13 +60,13 @@ func (l *oddLedger) Tell(_ context.Context, news []schemas.LiveNews) (map[string
 			}
 		}
 	}
-	return held, nil
+	return stops, nil
 }
 
 func (l *oddLedger) Read(_ context.Context, after map[string]int) (map[string]schemas.LiveUpdate, bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	told := map[string]schemas.LiveUpdate{}
+	updates := map[string]schemas.LiveUpdate{}
 	for id, n := range after {
 		one := schemas.LiveUpdate{Ended: l.ended}
 		for _, r := range l.rows {
@@ -73,13 +74,13 @@ func (l *oddLedger) Read(_ context.Context, after map[string]int) (map[string]sc
 				one.Rows = append(one.Rows, r)
 			}
 		}
-		told[id] = one
+		updates[id] = one
 	}
-	return told, false, nil
+	return updates, false, nil
 }
 
-// What was written although the answer to it was lost is not told again: the ledger refuses
-// it, and nothing of any turn of this process would get through from then on.
+// News that was written although the write returned an error is not written again: the ledger would
+// refuse it, and from then on all news of this process.
 func TestSharing_LearnsWhatWasWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ledger := &oddLedger{}

@@ -13,34 +13,34 @@ import (
 	"molar/schemas"
 )
 
-// A common ledger is one of several processes: what they see of it ends when they do, or while
-// it is away.
-type common struct {
-	mu    sync.Mutex
-	turns map[string]*commonTurn
-	ears  []func([]string)
-	// away is an outage; mute loses what processes wake one another with.
+// A sharedLedger is the ledger of several processes. A process has access to it until the process
+// ends, except during an outage.
+type sharedLedger struct {
+	mu        sync.Mutex
+	turns     map[string]*sharedTurn
+	listeners []func([]string)
+	// away is an outage; mute drops the notifications between processes.
 	away, mute bool
 }
 
-type commonTurn struct {
-	of          *seen
+type sharedTurn struct {
+	of          *processLedger
 	beat        time.Time
 	rows        []schemas.LiveRow
 	ended, lost bool
 }
 
-// seen is the ledger of one process.
-type seen struct {
+// processLedger is the ledger as one process uses it.
+type processLedger struct {
 	Ledger
-	*common
+	*sharedLedger
 	dead bool
 }
 
 var errAway = errors.New("the ledger does not answer")
 
-// enter begins an exchange; the returned func ends it.
-func (s *seen) enter() (leave func(), err error) {
+// enter begins an exchange with the ledger; the returned func ends it.
+func (s *processLedger) enter() (leave func(), err error) {
 	s.mu.Lock()
 	if s.dead || s.away {
 		err = errAway
@@ -48,35 +48,35 @@ func (s *seen) enter() (leave func(), err error) {
 	return s.mu.Unlock, err
 }
 
-func (s *seen) Begin(_ context.Context, t schemas.LiveTurn) error {
+func (s *processLedger) Begin(_ context.Context, t schemas.LiveTurn) error {
 	leave, err := s.enter()
 	defer leave()
-	s.turns[t.ID] = &commonTurn{of: s, beat: time.Now()}
+	s.turns[t.ID] = &sharedTurn{of: s, beat: time.Now()}
 	return err
 }
 
-func (s *seen) Find(_ context.Context, _, id string) (schemas.LiveTurn, bool, error) {
+func (s *processLedger) Find(_ context.Context, _, id string) (schemas.LiveTurn, bool, error) {
 	leave, err := s.enter()
 	defer leave()
 	return schemas.LiveTurn{ID: id}, s.turns[id] != nil, err
 }
 
-func (s *seen) Tell(_ context.Context, news []schemas.LiveNews) (map[string]bool, error) {
+func (s *processLedger) Tell(_ context.Context, news []schemas.LiveNews) (map[string]bool, error) {
 	leave, err := s.enter()
 	defer leave()
-	held := map[string]bool{}
+	stops := map[string]bool{}
 	for _, n := range news {
 		if t := s.turns[n.TurnID]; err == nil && !t.ended {
-			held[n.TurnID], t.beat, t.ended, t.rows = false, time.Now(), n.Ended, append(t.rows, n.Rows...)
+			stops[n.TurnID], t.beat, t.ended, t.rows = false, time.Now(), n.Ended, append(t.rows, n.Rows...)
 		}
 	}
-	return held, err
+	return stops, err
 }
 
-func (s *seen) Read(_ context.Context, after map[string]int) (map[string]schemas.LiveUpdate, bool, error) {
+func (s *processLedger) Read(_ context.Context, after map[string]int) (map[string]schemas.LiveUpdate, bool, error) {
 	leave, err := s.enter()
 	defer leave()
-	told := map[string]schemas.LiveUpdate{}
+	updates := map[string]schemas.LiveUpdate{}
 	for id, n := range after {
 		t := s.turns[id]
 		one := schemas.LiveUpdate{Ended: t.ended, Lost: t.lost}
@@ -85,12 +85,12 @@ func (s *seen) Read(_ context.Context, after map[string]int) (map[string]schemas
 				one.Rows = append(one.Rows, r)
 			}
 		}
-		told[id] = one
+		updates[id] = one
 	}
-	return told, false, err
+	return updates, false, err
 }
 
-func (s *seen) Reap(context.Context) (lost []string, err error) {
+func (s *processLedger) Reap(context.Context) (lost []string, err error) {
 	leave, err := s.enter()
 	defer leave()
 	if err != nil {
@@ -105,31 +105,31 @@ func (s *seen) Reap(context.Context) (lost []string, err error) {
 	return lost, nil
 }
 
-func (s *seen) Wake(_ context.Context, ids ...string) error {
+func (s *processLedger) Wake(_ context.Context, ids ...string) error {
 	leave, err := s.enter()
 	defer leave()
 	if err == nil && !s.mute {
-		for _, ear := range s.ears {
-			ear(ids)
+		for _, listen := range s.listeners {
+			listen(ids)
 		}
 	}
 	return err
 }
 
-func (s *seen) Listen(ctx context.Context, woken func([]string), _ func(bool)) error {
+func (s *processLedger) Listen(ctx context.Context, woken func([]string), _ func(bool)) error {
 	s.mu.Lock()
-	s.ears = append(s.ears, func(ids []string) { go woken(ids) })
+	s.listeners = append(s.listeners, func(ids []string) { go woken(ids) })
 	s.mu.Unlock()
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-func (s *seen) Decided(context.Context) ([]schemas.LiveAsk, error) { return nil, nil }
+func (s *processLedger) Decided(context.Context) ([]schemas.LiveAsk, error) { return nil, nil }
 
-// A process shares until the test ends.
-func process(t *testing.T, c *common) (*Sharing, *seen) {
+// process starts a process that shares turns until the test ends.
+func process(t *testing.T, c *sharedLedger) (*Sharing, *processLedger) {
 	t.Helper()
-	ledger := &seen{common: c}
+	ledger := &processLedger{sharedLedger: c}
 	s := NewSharing(ledger, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
@@ -149,8 +149,8 @@ func begun(t *testing.T, s *Sharing, id string) *Live {
 	return turn
 }
 
-// Whoever follows a turn whose process dies is told so within 15 s, in whatever phase of the
-// clocks that is: also where no word comes through, and by processes that are new themselves.
+// A follower of a turn whose process dies gets the error within 15 s, whatever the phase of the
+// timers: also if no notifications arrive, and if the other processes have just started.
 func TestSharing_TellsOfTheDead(t *testing.T) {
 	const most = 15 * time.Second
 	for name, c := range map[string]struct{ mute, young bool }{
@@ -159,7 +159,7 @@ func TestSharing_TellsOfTheDead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for phase := range 20 {
 				synctest.Test(t, func(t *testing.T) {
-					shared := &common{turns: map[string]*commonTurn{}, mute: c.mute}
+					shared := &sharedLedger{turns: map[string]*sharedTurn{}, mute: c.mute}
 					owner, dies := process(t, shared)
 					var follower *Sharing
 					others := func() { follower, _ = process(t, shared); process(t, shared) }
@@ -189,11 +189,11 @@ func TestSharing_TellsOfTheDead(t *testing.T) {
 	}
 }
 
-// A ledger that was away for longer than a process may be silent is no reason to take anyone
-// for gone.
+// After an outage of the ledger that is longer than the time for which a process may be silent, no
+// process counts as dead.
 func TestSharing_OutlivesAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shared := &common{turns: map[string]*commonTurn{}}
+		shared := &sharedLedger{turns: map[string]*sharedTurn{}}
 		for _, id := range []string{"a", "b", "c"} {
 			s, _ := process(t, shared)
 			begun(t, s, id)
@@ -217,7 +217,8 @@ func TestSharing_OutlivesAnOutage(t *testing.T) {
 	})
 }
 
-// A process that was suspended, maybe with all the others, first looks for a while.
+// A process that was suspended, perhaps together with all others, first observes the ledger for a
+// while.
 func TestPulse(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var p pulse
