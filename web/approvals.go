@@ -35,7 +35,7 @@ func (q decisionRequest) read() (agent.Decision, error) {
 		return d, nil
 	}
 	if !d.Allowed {
-		return d, wire.Invalid("arguments", "a call that is refused takes no arguments")
+		return d, wire.Invalid("arguments", "a refused call cannot have arguments")
 	}
 	d.Arguments = string(q.Arguments)
 	if q.Arguments[0] == '"' {

@@ -82,14 +82,14 @@ func (s *server) noRoute(c *gin.Context) {
 func (s *server) unknownRoute(c *gin.Context) {
 	wire.WriteError(c.Writer, &wire.Error{
 		Status: http.StatusNotFound, Kind: wire.TypeInvalid, Code: "unknown_route",
-		Message: "there is nothing at this path; the chat endpoint is POST /v1/chat/completions",
+		Message: "this path is unknown; the chat endpoint is POST /v1/chat/completions",
 	})
 }
 
 func (s *server) noMethod(c *gin.Context) {
 	wire.WriteError(c.Writer, &wire.Error{
 		Status: http.StatusMethodNotAllowed, Kind: wire.TypeInvalid, Code: "method_not_allowed",
-		Message: "this path does not take " + c.Request.Method + "; it takes " + c.Writer.Header().Get("Allow"),
+		Message: "this path does not accept " + c.Request.Method + "; it accepts " + c.Writer.Header().Get("Allow"),
 	})
 }
 

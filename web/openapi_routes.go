@@ -44,30 +44,30 @@ func (s *server) chatOperations() []wire.Operation {
 		Request: chat.Body{}, Needs: []string{"messages"}, Answer: chat.Completion{}, Event: chat.Chunk{},
 		Query: []wire.Parameter{
 			{"X-Conversation-Id", "the conversation to continue"},
-			{"Idempotency-Key", "repeats the finished answer, or follows the running turn, instead of asking twice"},
+			{"Idempotency-Key", "repeats the finished answer, or follows the running turn, instead of starting a second one"},
 		},
 		Errors: []int{400, 401, 403, 404, 409, 413, 422, 424, 429, 500, 502, 503, 504},
 	}
 	alias := completions
-	alias.Path, alias.Summary = "/chat", "The same under its older name"
+	alias.Path, alias.Summary = "/chat", "The same route under its older name"
 	return []wire.Operation{
 		completions, alias,
 		{Method: "GET", Path: "/v1/models", Tag: tagChat, Scope: "chat or admin", Summary: "List the assistants, as OpenAI models", Answer: modelList{}},
 		{Method: "GET", Path: "/v1/models/{id}", Tag: tagChat, Scope: "chat or admin", Summary: "Describe an assistant", Answer: modelObject{}, Errors: []int{404}},
-		{Method: "GET", Path: "/v1/turns/{id}", Tag: tagTurns, Scope: "chat", Summary: "The trace of a turn: why each tool was called, or not; while it runs, what is known of it, and where it has none, what is stored", Answer: answer.Trace{}, Errors: []int{404, 500}},
+		{Method: "GET", Path: "/v1/turns/{id}", Tag: tagTurns, Scope: "chat", Summary: "The trace of a turn: why each tool was called, or not. For a running turn, the trace so far; for a turn without a trace, its stored messages", Answer: answer.Trace{}, Errors: []int{404, 500}},
 		{
 			Method: "GET", Path: "/v1/turns/{id}/events", Tag: tagTurns, Scope: "chat", Summary: "Follow a detached turn",
-			Event: chat.Chunk{}, Query: []wire.Parameter{{"Last-Event-ID", "the number of the last event that the client has"}, {"html", "true: also the HTML of the answer, from the first event that is asked for"}}, Errors: []int{400, 404, 410}, Failure: chat.MissingTurn{},
+			Event: chat.Chunk{}, Query: []wire.Parameter{{"Last-Event-ID", "the number of the last event that the client has received"}, {"html", "true: also the HTML of the answer, from the first requested event on"}}, Errors: []int{400, 404, 410}, Failure: chat.MissingTurn{},
 		},
 		{Method: "DELETE", Path: "/v1/turns/{id}", Tag: tagTurns, Scope: "chat", Summary: "Stop a turn", Answer: changedObject{}, Errors: []int{404}, Failure: chat.MissingTurn{}},
-		{Method: "GET", Path: "/v1/approvals", Tag: tagTurns, Scope: "chat", Summary: "List the calls that wait for a person", Answer: approvalList{}},
+		{Method: "GET", Path: "/v1/approvals", Tag: tagTurns, Scope: "chat", Summary: "List the pending approvals", Answer: approvalList{}},
 		{
-			Method: "POST", Path: "/v1/approvals/{id}", Tag: tagTurns, Scope: "chat", Summary: "Allow or refuse a call that waits",
+			Method: "POST", Path: "/v1/approvals/{id}", Tag: tagTurns, Scope: "chat", Summary: "Approve or refuse a pending call",
 			Request: decisionRequest{}, Needs: []string{"token", "decision"}, Answer: changedObject{}, Errors: []int{400, 403, 404, 409, 410},
 		},
-		{Method: "GET", Path: "/v1/questions", Tag: tagTurns, Scope: "chat", Summary: "List the questions of servers that wait for a person", Answer: list[answer.Asked]{}},
+		{Method: "GET", Path: "/v1/questions", Tag: tagTurns, Scope: "chat", Summary: "List the servers' pending questions", Answer: list[answer.Asked]{}},
 		{
-			Method: "POST", Path: "/v1/questions/{id}", Tag: tagTurns, Scope: "chat", Summary: "Answer a server that waits: accept with what the form asks for, decline or cancel",
+			Method: "POST", Path: "/v1/questions/{id}", Tag: tagTurns, Scope: "chat", Summary: "Answer a server's question: accept with the content of its form, decline or cancel",
 			Request: schemas.Answer{}, Needs: []string{"action"}, Answer: answeredObject{}, Errors: []int{400, 404, 409},
 		},
 	}
@@ -78,8 +78,8 @@ func (s *server) grantOperations() []wire.Operation {
 		return nil
 	}
 	return []wire.Operation{
-		{Method: "GET", Path: "/v1/grants", Tag: tagTurns, Scope: "chat", Summary: "List what was allowed in a conversation, or always", Answer: list[schemas.Grant]{}, Errors: []int{503}},
-		{Method: "DELETE", Path: "/v1/grants/{id}", Tag: tagTurns, Scope: "chat", Summary: "Take back what was allowed: it asks again", Answer: changedObject{}, Errors: []int{404, 503}},
+		{Method: "GET", Path: "/v1/grants", Tag: tagTurns, Scope: "chat", Summary: "List the permissions for a conversation or for always", Answer: list[schemas.Grant]{}, Errors: []int{503}},
+		{Method: "DELETE", Path: "/v1/grants/{id}", Tag: tagTurns, Scope: "chat", Summary: "Revoke a permission: its calls need approval again", Answer: changedObject{}, Errors: []int{404, 503}},
 	}
 }
 
@@ -89,7 +89,7 @@ func (s *server) feedbackOperations() []wire.Operation {
 	}
 	return []wire.Operation{
 		{
-			Method: "POST", Path: "/v1/turns/{id}/feedback", Tag: tagTurns, Scope: "chat", Summary: "Mark an answer up or down, with a note; none takes the mark back",
+			Method: "POST", Path: "/v1/turns/{id}/feedback", Tag: tagTurns, Scope: "chat", Summary: "Mark an answer up or down, with a note; none removes the mark",
 			Request: feedbackBody{}, Needs: []string{"mark"}, Answer: feedbackObject{}, Errors: []int{400, 404, 503},
 		},
 		{
@@ -99,7 +99,7 @@ func (s *server) feedbackOperations() []wire.Operation {
 				{"assistant", ""},
 				{"conversation", "the id of a conversation"},
 				{"since", "a time, such as 2026-01-31T00:00:00Z"},
-				{"limit", "1 to 1000; 50 when left out"},
+				{"limit", "1 to 1000; default 50"},
 			},
 			Errors: []int{400, 503},
 		},
@@ -111,7 +111,7 @@ func (s *server) conversationOperations() []wire.Operation {
 	return []wire.Operation{
 		{
 			Method: "GET", Path: path, Tag: tagConversations, Scope: "chat", Summary: "List conversations, newest first", Answer: conversationPage{},
-			Query:  []wire.Parameter{{"q", "text in title or messages"}, {"limit", "1 to 200"}, {"after", "the cursor next of the page before"}},
+			Query:  []wire.Parameter{{"q", "text in title or messages"}, {"limit", "1 to 200"}, {"after", "the cursor next of the previous page"}},
 			Errors: []int{400, 500},
 		},
 		{Method: "GET", Path: path + "/{id}", Tag: tagConversations, Scope: "chat", Summary: "Read a conversation", Answer: conversationObject{}, Query: []wire.Parameter{
@@ -130,17 +130,17 @@ func (s *server) toolOperations() []wire.Operation {
 	all := []wire.Operation{
 		{
 			Method: "GET", Path: "/v1/tools", Tag: tagTools, Scope: "chat or admin", Summary: "List the tools, their switches and why some are withheld", Answer: toolList{},
-			Query: []wire.Parameter{{"provider", providerNames() + ": also the schemas as that provider gets them"}, {"lint", "true: also what is to be known of each tool before it is used"}}, Errors: []int{400},
+			Query: []wire.Parameter{{"provider", providerNames() + ": also the schemas as they are sent to that provider"}, {"lint", "true: also remarks about each tool"}}, Errors: []int{400},
 		},
 		{
 			Method: "GET", Path: "/v1/calls", Tag: tagTools, Scope: "admin", Summary: "List the last tool calls, newest first", Answer: list[telemetry.Call]{},
 			Query:  []wire.Parameter{{"server", ""}, {"tool", "the tool's own name"}, {"turn", "the id of a turn"}, {"limit", "1 to 500"}},
 			Errors: []int{400},
 		},
-		{Method: "GET", Path: "/v1/servers", Tag: tagServers, Scope: "chat or admin", Summary: "List the MCP servers with state and reason", Answer: serverList{}},
-		{Method: "GET", Path: "/v1/prompts", Tag: tagServers, Scope: "chat or admin", Summary: "List the prompts of the servers, which a question names behind a slash", Answer: promptList{}},
-		{Method: "GET", Path: "/v1/setup", Tag: tagProbes, Scope: "chat or admin", Summary: "Which model would answer a question, how many servers are attached and, for operators, how the config file is", Answer: setupObject{}, Query: []wire.Parameter{
-			{"assistant", "the assistant that is asked"}, {"provider", "the provider that the question asks for"}, {"model", "the model that the question asks for"},
+		{Method: "GET", Path: "/v1/servers", Tag: tagServers, Scope: "chat or admin", Summary: "List the MCP servers with their state and its reason", Answer: serverList{}},
+		{Method: "GET", Path: "/v1/prompts", Tag: tagServers, Scope: "chat or admin", Summary: "List the servers' prompts, which a question can name after a slash", Answer: promptList{}},
+		{Method: "GET", Path: "/v1/setup", Tag: tagProbes, Scope: "chat or admin", Summary: "Which model would answer a question, how many servers are attached and, for operators, the state of the config file", Answer: setupObject{}, Query: []wire.Parameter{
+			{"assistant", "the assistant of the question"}, {"provider", "the provider that the question names"}, {"model", "the model that the question names"},
 		}},
 	}
 	if s.Operations.SwitchTool != nil {
@@ -153,27 +153,27 @@ func (s *server) toolOperations() []wire.Operation {
 		all = append(all, wire.Operation{Method: "POST", Path: "/v1/tools/{name}/call", Tag: tagTools, Scope: "admin", Summary: "Call a tool by hand", Request: callBody{}, Answer: calledObject{}, Errors: []int{400, 403, 404, 409, 424}})
 	}
 	if s.Operations.ApproveServer != nil {
-		all = append(all, wire.Operation{Method: "POST", Path: "/v1/servers/{name}/approve", Tag: tagServers, Scope: "admin", Summary: "Take the tools of a pinned server as they are now", Request: approveBody{}, Answer: approvedObject{}, Errors: []int{400, 404, 409, 500}})
+		all = append(all, wire.Operation{Method: "POST", Path: "/v1/servers/{name}/approve", Tag: tagServers, Scope: "admin", Summary: "Approve the current tools of a pinned server", Request: approveBody{}, Answer: approvedObject{}, Errors: []int{400, 404, 409, 500}})
 	}
 	if s.Operations.ImportServers != nil {
-		all = append(all, wire.Operation{Method: "POST", Path: "/v1/servers/import", Tag: tagServers, Scope: "admin", Summary: "Write pasted servers of another host, a command or an address so that it fits into the config file; nothing is started", Request: importBody{}, Answer: importedObject{}, Errors: []int{400}})
+		all = append(all, wire.Operation{Method: "POST", Path: "/v1/servers/import", Tag: tagServers, Scope: "admin", Summary: "Convert pasted servers of another host, a command or an address to the form of the config file; nothing is started", Request: importBody{}, Answer: importedObject{}, Errors: []int{400}})
 	}
 	if s.Operations.AddServer != nil {
 		all = append(all,
-			wire.Operation{Method: "POST", Path: "/v1/servers", Tag: tagServers, Scope: "admin", Summary: "Attach a remote server by its address and keep it; only on a host with keys, and never a command", Request: NewServer{}, Needs: []string{"url"}, Answer: addedObject{}, Errors: []int{400, 403, 409, 500}},
-			wire.Operation{Method: "DELETE", Path: "/v1/servers/{name}", Tag: tagServers, Scope: "admin", Summary: "Remove a server that was added so", Answer: changedObject{}, Errors: []int{404, 409, 500}})
+			wire.Operation{Method: "POST", Path: "/v1/servers", Tag: tagServers, Scope: "admin", Summary: "Attach a remote server by its address and store it; only on a host with keys, and never with a command", Request: NewServer{}, Needs: []string{"url"}, Answer: addedObject{}, Errors: []int{400, 403, 409, 500}},
+			wire.Operation{Method: "DELETE", Path: "/v1/servers/{name}", Tag: tagServers, Scope: "admin", Summary: "Remove a server that was added with POST /v1/servers", Answer: changedObject{}, Errors: []int{404, 409, 500}})
 	}
 	if s.Operations.TestProvider != nil {
 		all = append(all, wire.Operation{Method: "POST", Path: "/v1/providers/{name}/test", Tag: tagProbes, Scope: "admin", Summary: "Make one small call to a provider", Request: testBody{}, Answer: providerTestObject{}, Errors: []int{400, 404, 500}})
 	}
 	if s.Operations.Providers != nil {
-		all = append(all, wire.Operation{Method: "GET", Path: "/v1/providers", Tag: tagProbes, Scope: "admin", Summary: "List the providers: which could answer now, with which models, and what the others lack", Answer: list[providerObject]{}})
+		all = append(all, wire.Operation{Method: "GET", Path: "/v1/providers", Tag: tagProbes, Scope: "admin", Summary: "List the providers: which can answer now, with which models, and why the others cannot", Answer: list[providerObject]{}})
 	}
 	if s.Operations.Settings != nil {
 		all = append(all, wire.Operation{Method: "GET", Path: "/v1/config", Tag: tagProbes, Scope: "admin", Summary: "List the settings and where each was set, without secrets", Answer: settingsObject{}})
 	}
 	if s.Reload != nil {
-		all = append(all, wire.Operation{Method: "POST", Path: "/v1/servers/reload", Tag: tagServers, Scope: "admin", Summary: "Read the config file anew", Answer: reloadedObject{}, Errors: []int{400, 500}})
+		all = append(all, wire.Operation{Method: "POST", Path: "/v1/servers/reload", Tag: tagServers, Scope: "admin", Summary: "Reread the config file", Answer: reloadedObject{}, Errors: []int{400, 500}})
 	}
 	return all
 }

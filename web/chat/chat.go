@@ -58,7 +58,7 @@ func (s *Surface) streamerOf(w http.ResponseWriter, id *identity, req *chatReque
 // not be on the stack of Chat, which runs as long as the answer.
 func (s *Surface) begin(r *http.Request, req *chatRequest) (*turns.Feed, *identity, error) {
 	if len(req.Messages) > s.MaxMessages {
-		return nil, nil, wire.Invalid("messages", "the request holds %d messages, and this server takes %d: send the newest, or raise limits.messages", len(req.Messages), s.MaxMessages)
+		return nil, nil, wire.Invalid("messages", "the request has %d messages, and this server accepts %d: send the newest, or raise limits.messages", len(req.Messages), s.MaxMessages)
 	}
 	turn, err := req.turn(r.Header)
 	if err != nil {

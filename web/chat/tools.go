@@ -33,7 +33,7 @@ func (q *chatRequest) tools() (toolChoice, error) {
 		return c, err
 	}
 	if len(q.Functions) > 0 {
-		return c, wire.Unsupported("functions", "functions is an older form that is not taken; declare them as tools")
+		return c, wire.Unsupported("functions", "functions is an older form that is not supported; declare them as tools")
 	}
 	if len(q.Tools) > wire.MaxTools {
 		return c, wire.Invalid("tools", "%d tools are more than the %d that a request may bring", len(q.Tools), wire.MaxTools)

@@ -60,7 +60,7 @@ func (s *Surface) keepConversation(c *gin.Context, o ConversationHead) {
 		}
 	}
 	if wire.IsSet(q.Items) && string(q.Items) != "[]" {
-		writeError(c.Writer, wire.Unsupported("items", "a conversation here holds what its turns said: send items as the input of a response"))
+		writeError(c.Writer, wire.Unsupported("items", "items cannot be added to a conversation directly: send them as the input of a response"))
 		return
 	}
 	o.Object, o.Metadata = "conversation", q.Metadata
@@ -162,7 +162,7 @@ func (s *Surface) ConversationItem(c *gin.Context) {
 
 // AddItems answers POST /v1/conversations/{id}/items with an error that names the alternative.
 func (s *Surface) AddItems(c *gin.Context) {
-	writeError(c.Writer, wire.Unsupported("items", "a conversation here holds what its turns said: send items as the input of a response"))
+	writeError(c.Writer, wire.Unsupported("items", "items cannot be added to a conversation directly: send them as the input of a response"))
 }
 
 // items returns the items of the newest branch of a conversation, oldest first: those of stored

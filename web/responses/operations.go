@@ -11,7 +11,7 @@ func Operations() []wire.Operation {
 			Method: "POST", Path: path, Tag: tag, Scope: scope,
 			Summary: "Answer a question, as a response of Open Responses: whole, as a stream, or in the background",
 			Request: Request{}, Needs: []string{"input"}, Answer: Response{}, Event: Event{},
-			Query:  []wire.Parameter{{"Idempotency-Key", "repeats the finished response, or follows the running one, instead of asking twice"}},
+			Query:  []wire.Parameter{{"Idempotency-Key", "repeats the finished response, or follows the running one, instead of starting a second one"}},
 			Errors: []int{400, 401, 403, 404, 409, 413, 422, 429, 500, 502, 503, 504},
 		},
 		{
@@ -19,29 +19,29 @@ func Operations() []wire.Operation {
 			Summary: "Open a WebSocket: each message is the body of a POST with \"type\": \"response.create\", and its events come back",
 		},
 		{
-			Method: "POST", Path: path + "/compact", Tag: tag, Scope: scope, Summary: "Put a conversation into an item that stands for it",
+			Method: "POST", Path: path + "/compact", Tag: tag, Scope: scope, Summary: "Compact a conversation into one item that replaces it",
 			Request: CompactRequest{}, Needs: []string{"model"}, Answer: Compaction{}, Errors: []int{400, 401, 403, 413, 503},
 		},
 		{
-			Method: "GET", Path: path + "/{id}", Tag: tag, Scope: scope, Summary: "Read a response, also as a stream", Answer: Response{}, Event: Event{},
-			Query:  []wire.Parameter{{"stream", "true: its events"}, {"starting_after", "the sequence_number of the last event that the client has"}},
+			Method: "GET", Path: path + "/{id}", Tag: tag, Scope: scope, Summary: "Read a response, whole or as a stream", Answer: Response{}, Event: Event{},
+			Query:  []wire.Parameter{{"stream", "true: its events"}, {"starting_after", "the sequence_number of the last event that the client has received"}},
 			Errors: []int{400, 404, 503},
 		},
 		{Method: "DELETE", Path: path + "/{id}", Tag: tag, Scope: scope, Summary: "Delete a response; its conversation stays", Answer: DeletedObject{}, Errors: []int{404, 503}},
 		{Method: "POST", Path: path + "/{id}/cancel", Tag: tag, Scope: scope, Summary: "Stop a response", Answer: Response{}, Errors: []int{404, 503}},
 		{
-			Method: "GET", Path: path + "/{id}/input_items", Tag: tag, Scope: scope, Summary: "List the items that a response was asked with", Answer: ItemList{},
+			Method: "GET", Path: path + "/{id}/input_items", Tag: tag, Scope: scope, Summary: "List the input items of a response", Answer: ItemList{},
 			Query:  []wire.Parameter{{"limit", "1 to 100"}, {"order", "asc or desc"}, {"after", "the id of an item"}},
 			Errors: []int{400, 404, 503},
 		},
-		{Method: "POST", Path: conversations, Tag: "conversations", Scope: scope, Summary: "Make an empty conversation", Request: ConversationRequest{}, Answer: ConversationHead{}, Errors: []int{400, 503}},
+		{Method: "POST", Path: conversations, Tag: "conversations", Scope: scope, Summary: "Create an empty conversation", Request: ConversationRequest{}, Answer: ConversationHead{}, Errors: []int{400, 503}},
 		{Method: "POST", Path: conversation, Tag: "conversations", Scope: scope, Summary: "Change the metadata of a conversation", Request: ConversationRequest{}, Answer: ConversationHead{}, Errors: []int{400, 404, 503}},
 		{
 			Method: "GET", Path: conversation + "/items", Tag: "conversations", Scope: scope, Summary: "List the items of the newest branch", Answer: ItemList{},
 			Query:  []wire.Parameter{{"limit", "1 to 100"}, {"order", "asc or desc"}, {"after", "the id of an item"}},
 			Errors: []int{400, 404, 503},
 		},
-		{Method: "POST", Path: conversation + "/items", Tag: "conversations", Scope: scope, Summary: "Always refused: turns alone add items", Request: ConversationRequest{}, Errors: []int{400}},
+		{Method: "POST", Path: conversation + "/items", Tag: "conversations", Scope: scope, Summary: "Always refused: only turns add items", Request: ConversationRequest{}, Errors: []int{400}},
 		{Method: "GET", Path: conversation + "/items/{item}", Tag: "conversations", Scope: scope, Summary: "Read an item", Answer: map[string]any{}, Errors: []int{404, 503}},
 	}
 }

@@ -69,7 +69,7 @@ func (s *Surface) plan(ctx context.Context, owner string, q *Request) (*plan, er
 func (s *Surface) readInput(q *Request) ([]Item, error) {
 	items, err := read(q.Input)
 	if err == nil && len(items) > s.MaxMessages {
-		err = wire.Invalid("input", "the request holds %d items, and this server takes %d: send the newest, or raise limits.messages", len(items), s.MaxMessages)
+		err = wire.Invalid("input", "the request has %d items, and this server accepts %d: send the newest, or raise limits.messages", len(items), s.MaxMessages)
 	}
 	return items, err
 }
@@ -225,7 +225,7 @@ func (s *Surface) address(ctx context.Context, p *plan, previous *record, items 
 	case previous != nil:
 		p.turn.Messages, p.turn.Stateless = slices.Concat(before.Messages, input.Messages), true
 	case conversation != "" && input.Answered && len(input.Results) == 0:
-		return wire.Unsupported("input", "what an assistant said cannot be added to a conversation of this host: send what the person says, or leave conversation out")
+		return wire.Unsupported("input", "messages of an assistant cannot be added to a conversation of this host: send only those of the person, or leave conversation out")
 	case conversation != "":
 		p.turn.Messages, p.turn.ConversationID = input.Messages, conversation
 		if p.turn.ReadOnly = !p.request.stored(); p.turn.ReadOnly {

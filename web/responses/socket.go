@@ -112,7 +112,7 @@ func readMessage(message []byte) (*Request, error) {
 		"stream": head.Stream, "stream_options": head.StreamOptions, "background": head.Background, "generate": head.Generate,
 	} {
 		if wire.IsSet(given) {
-			return q, wire.Unsupported(field, field+" has no place in a message of a WebSocket; leave it out")
+			return q, wire.Unsupported(field, field+" is not allowed in a message of a WebSocket; leave it out")
 		}
 	}
 	if err := wire.Decode(message, q, ""); err != nil {

@@ -28,7 +28,7 @@ const busyTime = 5 * time.Second
 // ErrTooLarge is the error for a body with too many bytes.
 var ErrTooLarge = &Error{
 	Status: http.StatusRequestEntityTooLarge, Kind: TypeInvalid,
-	Code: "request_too_large", Message: "the body is larger than this server takes",
+	Code: "request_too_large", Message: "the body is larger than this server accepts",
 }
 
 // ReadAll reads the body of r, up to its limit.

@@ -57,7 +57,7 @@ func Document(operations []Operation, version string, open bool) ([]byte, error)
 		"jsonSchemaDialect": jsonschema.Version,
 		"info": object{
 			"title": "Molar", "version": version,
-			"description": "The host's HTTP side: an OpenAI-compatible chat endpoint, and what an operator needs beside it.",
+			"description": "The host's HTTP side: an OpenAI-compatible chat endpoint, and the routes of an operator.",
 		},
 		"paths": paths,
 		"components": object{
