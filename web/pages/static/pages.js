@@ -83,7 +83,7 @@ export function fileState(box = el("div", { className: "file-state" })) {
     last = now;
     box.replaceChildren(...[
       faults.length && el("div", { className: "note bad" },
-        el("p", {}, t(`There is a fault in ${file}. What was good before stays in force until it is mended:`, `Tệp ${file} có lỗi. Cấu hình đúng trước đó vẫn được dùng cho đến khi sửa xong:`)),
+        el("p", {}, t(`There is a fault in ${file}. The last valid configuration stays in force until it is fixed:`, `Tệp ${file} có lỗi. Cấu hình đúng trước đó vẫn được dùng cho đến khi sửa xong:`)),
         el("ul", { className: "faults" }, faults.map((fault) => el("li", {}, el("code", {}, reason(fault)))))),
       restart.length && note(t(`These keys of ${file} take effect when molar is started again: ${restart.join(", ")}`, `Các khóa này trong ${file} có hiệu lực khi khởi động lại molar: ${restart.join(", ")}`), "warn"),
     ].filter(Boolean));
