@@ -15,7 +15,7 @@ func newBackupCmd(a *app) *cobra.Command {
 		Use:   "backup FILE",
 		Short: "Check the database and copy it to a new file, while molar runs",
 		Long: "Checks the whole database and copies it, compact, to a new file; then the copy is checked too.\n" +
-			"A running molar goes on meanwhile. To restore, stop molar and put the copy in the place of memory.store.",
+			"Molar may keep running. To restore, stop molar and replace the file of memory.store with the copy.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if check {
 				return cobra.NoArgs(cmd, args)
@@ -32,7 +32,7 @@ func newBackupCmd(a *app) *cobra.Command {
 				return err
 			}
 			if url := cfg.Memory.URL; url != "" {
-				a.Note("the conversations are kept by %s (memory.url): run this command there for them; here is the host's own database", url)
+				a.Note("%s stores the conversations (memory.url): run this command there to copy them; this command works on the host's own database", url)
 			}
 			if check {
 				if err := errors.Join(db.Check(cmd.Context()), db.Close()); err != nil {
@@ -52,7 +52,7 @@ func newBackupCmd(a *app) *cobra.Command {
 	return cmd
 }
 
-// openExisting opens a database for a command that has no use for a new one.
+// openExisting opens a database that must exist already.
 func openExisting(cmd *cobra.Command, path string) (*store.DB, error) {
 	return store.Open(cmd.Context(), store.Config{Path: path, MustExist: true})
 }

@@ -9,18 +9,17 @@ import (
 	"molar/internal/session"
 )
 
-const chatHelp = `Answer one question, or talk: without a prompt, in a terminal, chat is a session.
+const chatHelp = `Answer one question, or start a session: in a terminal, chat without a prompt is a session.
 
 One question. The answer goes to standard output; notes on tools and warnings go to
-standard error. Text that is piped in beside a prompt is context for it; without a
-prompt, or with "-" alone, it is the prompt. With a prompt, and nobody at a terminal,
-chat waits 5 s for the first byte of a pipe; "-" before the prompt makes it wait for as
-long as it takes.
+standard error. Text from a pipe is context for the prompt; without a prompt, or with
+"-" alone, it is the prompt. With a prompt and without a terminal, chat waits 5 s for
+the first byte of a pipe; "-" before the prompt makes it wait without a limit.
 
 A session. /help lists its commands; Tab completes commands, prompts of servers and
 @server:uri, which puts a resource into the question. A line that ends in "\", or
-Ctrl-J, goes on in the next line. Ctrl-R searches what was typed before, Ctrl-C stops
-an answer, Ctrl-D ends the session.
+Ctrl-J, continues in the next line. Ctrl-R searches earlier input, Ctrl-C stops an
+answer, Ctrl-D ends the session.
 
 Output formats: text; json, one object at the end; stream-json, one object a line for
 each event. Both carry "version": 1.
@@ -62,7 +61,7 @@ func newChatCmd(a *app) *cobra.Command {
 	flags.StringArrayVar(&f.Files, "file", nil, "send this `file` with the question: an image, a sound, a PDF or a text; may be repeated")
 	flags.BoolVar(&f.Yes, "yes", false, "approve every tool call without asking")
 	flags.BoolVar(&f.NoTools, "no-tools", false, "offer no tools to the model")
-	flags.IntVar(&f.MaxRounds, "max-rounds", 0, "at most so `many` rounds of tool calls")
+	flags.IntVar(&f.MaxRounds, "max-rounds", 0, "largest `number` of rounds of tool calls")
 	flags.DurationVar(&f.Timeout, "timeout", 0, "give up on an answer after this `duration`, such as 90s")
 	completeChat(a, cmd)
 	return cmd

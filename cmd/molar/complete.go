@@ -10,10 +10,10 @@ import (
 	"molar/internal/cli"
 )
 
-// A Completer proposes how a word of the command line may go on.
+// A completer proposes completions of a word of the command line.
 type completer = func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective)
 
-// words completes to those that a function finds.
+// words completes to the words that find returns.
 func words(find func(ctx context.Context) []string) completer {
 	return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
@@ -22,7 +22,7 @@ func words(find func(ctx context.Context) []string) completer {
 	}
 }
 
-// fixed completes to those that it is given.
+// fixed completes to the given words.
 func fixed(all ...string) completer {
 	return words(func(context.Context) []string { return all })
 }
@@ -37,7 +37,7 @@ func first(complete completer) completer {
 	}
 }
 
-// Flag completes the value of a flag. It ignores the error that only an unknown flag gives.
-func Flag(cmd *cobra.Command, flag string, complete completer) {
+// completeFlag completes the value of a flag. It ignores the error, which only an unknown flag causes.
+func completeFlag(cmd *cobra.Command, flag string, complete completer) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, complete)
 }

@@ -17,15 +17,15 @@ import (
 	"molar/internal/terminal"
 )
 
-// Completions come from the config, the store and a running host; no server is
-// started for them, and what cannot be read completes to nothing.
+// Completions come from the config, the store and a running host. They start no server, and
+// a source that cannot be read gives none.
 
 func completeChat(a *app, cmd *cobra.Command) {
-	Flag(cmd, "assistant", words(a.assistantNames))
-	Flag(cmd, "provider", fixed(config.ProviderNames()...))
-	Flag(cmd, "output-format", fixed(cli.Text, cli.JSON, cli.StreamJSON))
-	Flag(cmd, "conversation", words(a.conversationIDs))
-	Flag(cmd, "resume", words(a.conversationIDs))
+	completeFlag(cmd, "assistant", words(a.assistantNames))
+	completeFlag(cmd, "provider", fixed(config.ProviderNames()...))
+	completeFlag(cmd, "output-format", fixed(cli.Text, cli.JSON, cli.StreamJSON))
+	completeFlag(cmd, "conversation", words(a.conversationIDs))
+	completeFlag(cmd, "resume", words(a.conversationIDs))
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 		if resume, _ := cmd.Flags().GetString("resume"); resume == session.ResumeChoose && len(args) == 0 {
 			return words(a.conversationIDs)(cmd, args, start) // "--resume ID"
@@ -50,8 +50,8 @@ func (a *app) serverNames(context.Context) []string {
 	return append(config.ReservedServers(), cfg.MCPServers.Names()...)
 }
 
-// toolNames asks a running host. Without one, a server's name and "__" is all that is
-// known.
+// toolNames asks a running host. Without one, it returns only the prefixes of the names: each
+// server's name and "__".
 func (a *app) toolNames(ctx context.Context) []string {
 	if far, err := serve.Find(a.CLI, ""); err == nil {
 		if tools, err := far.Tools(ctx); err == nil {
@@ -69,8 +69,8 @@ func (a *app) toolNames(ctx context.Context) []string {
 	return names
 }
 
-// conversationIDs reads the store, if there is one already. A title stands behind each,
-// as shells show it.
+// conversationIDs reads the store, if it exists already. A tab and the title follow each ID,
+// which shells show as its description.
 func (a *app) conversationIDs(ctx context.Context) []string {
 	cfg, err := a.Load(nil)
 	if err != nil || cfg.Memory.URL != "" {

@@ -34,7 +34,7 @@ func newConfigInitCmd(a *app) *cobra.Command {
 		Use:   "init [FILE]",
 		Short: "Write a commented molar.yaml that holds the defaults",
 		Long: "Write a commented molar.yaml that holds the defaults.\n\n" +
-			"Without FILE it goes where molar looks for it by itself: the file of --config or\n" +
+			"Without FILE it is written where molar looks for it by default: the file of --config or\n" +
 			"MOLAR_CONFIG, else molar.yaml in the user's config folder.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -56,7 +56,7 @@ func newConfigInitCmd(a *app) *cobra.Command {
 func newConfigCheckCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check [FILE]",
-		Short: "Say what the settings come to, or all that is wrong with them",
+		Short: "Print the effective settings, or everything that is wrong with them",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -94,7 +94,7 @@ func newConfigSchemaCmd(a *app) *cobra.Command {
 	}
 }
 
-// configName is the file that a command is about: the argument, else the one that
+// configName returns the file that a command works on: the argument, else the file that
 // molar would read.
 func (a *app) configName(args []string) (string, error) {
 	if len(args) == 1 {
@@ -131,7 +131,7 @@ func writeConfig(name string, text []byte, force bool) error {
 	return nil
 }
 
-// summarise prints what the settings come to.
+// summarise prints the effective settings.
 func (a *app) summarise(cfg *config.Config) error {
 	_, err := fmt.Fprintln(a.Stdout, terminal.Clean(strings.Join(setup.Summary(cfg), "\n")))
 	return err
@@ -145,8 +145,9 @@ func newConfigImportCmd(a *app) *cobra.Command {
 		Long: `Write the MCP servers of another host's file as mcpServers of molar.yaml.
 
 It reads the JSON of Claude Desktop, VS Code, Cursor and Gemini CLI. What cannot be
-carried over becomes a comment, and what looks secret a variable. With --output its value
-goes into a file beside that one which only you can read: servers.env beside servers.yaml.`,
+carried over becomes a comment, and a value that looks secret becomes a variable. With
+--output, its value goes into a second file that only you can read: servers.env for
+servers.yaml.`,
 		Example: `  molar config import ~/.cursor/mcp.json
   molar config import .vscode/mcp.json --output servers.yaml`,
 		Args: cobra.ExactArgs(1),
@@ -155,7 +156,7 @@ goes into a file beside that one which only you can read: servers.env beside ser
 			if err != nil {
 				return cli.Usage(fmt.Errorf("read the other host's file: %w", err))
 			}
-			// The folder tells whose file it is, also when it is not in the name.
+			// The folder may show which host the file belongs to when its name does not.
 			name := args[0]
 			if path, err := filepath.Abs(name); err == nil {
 				name = path
@@ -183,7 +184,7 @@ func (a *app) writeImport(file *config.HostFile, output string) error {
 	}
 	f, err := os.OpenFile(output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists already; name another file, and copy what it gets into molar.yaml", output)
+		return fmt.Errorf("%s exists already; name another file, and copy its servers into molar.yaml", output)
 	}
 	if err != nil {
 		return fmt.Errorf("write the servers: %w", err)
@@ -200,23 +201,23 @@ func (a *app) writeImport(file *config.HostFile, output string) error {
 	return a.keepVariables(keep, file.Variables)
 }
 
-// tellImport says on standard error what a person has to do. kept tells that the values of
-// variables are in a file already, as far as they are known.
+// tellImport writes on standard error what the person has to do. kept reports that the known
+// values of variables are stored in a file already.
 func (a *app) tellImport(file *config.HostFile, kept bool) {
-	tell := func(format string, args ...any) {
+	note := func(format string, args ...any) {
 		_, _ = fmt.Fprintln(a.Stderr, terminal.Clean(fmt.Sprintf("note: "+format, args...)))
 	}
-	tell("%s: %d servers carried over", file.Host, len(file.Servers))
+	note("%s: %d servers carried over", file.Host, len(file.Servers))
 	if len(file.LeftOut) > 0 {
-		tell("left out, each with its reason in a comment: %q", file.LeftOut)
+		note("left out, each with its reason in a comment: %q", file.LeftOut)
 	}
-	var wanting []string
+	var unset []string
 	for _, v := range file.Variables {
 		if !kept || v.Value == "" {
-			wanting = append(wanting, v.Name)
+			unset = append(unset, v.Name)
 		}
 	}
-	if len(wanting) > 0 {
-		tell("put values of these variables into molar.env beside molar.yaml, or set them in the environment: %s", strings.Join(wanting, ", "))
+	if len(unset) > 0 {
+		note("put the values of these variables into molar.env next to molar.yaml, or set them in the environment: %s", strings.Join(unset, ", "))
 	}
 }

@@ -87,11 +87,12 @@ func newDeleteCmd(a *app) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&owner, "owner", "", "the conversation of this `owner`, where several have one of that ID")
+	cmd.Flags().StringVar(&owner, "owner", "", "the `owner` of the conversation, when several have one of that ID")
 	return cmd
 }
 
-// deleteConversation refuses to guess whose conversation is meant.
+// deleteConversation deletes a conversation. It fails when several owners have one of that ID
+// and none is named.
 func deleteConversation(cmd *cobra.Command, db *store.DB, owner, id string) error {
 	if owner == "" {
 		owners, err := db.Owners(cmd.Context(), id)
@@ -111,7 +112,7 @@ func deleteConversation(cmd *cobra.Command, db *store.DB, owner, id string) erro
 }
 
 func noConversation(id string) error {
-	return fmt.Errorf("there is no conversation %q; molar conversations export --all shows what there is", id)
+	return fmt.Errorf("there is no conversation %q; molar conversations export --all lists all", id)
 }
 
 // openConversations opens the database that holds the conversations.
@@ -121,7 +122,7 @@ func (a *app) openConversations(cmd *cobra.Command) (*store.DB, error) {
 		return nil, err
 	}
 	if cfg.Memory.URL != "" {
-		return nil, cli.Usage(fmt.Errorf("the conversations are kept by %s (memory.url); run this command there", cfg.Memory.URL))
+		return nil, cli.Usage(fmt.Errorf("%s stores the conversations (memory.url); run this command there", cfg.Memory.URL))
 	}
 	return openExisting(cmd, cfg.Memory.Store)
 }

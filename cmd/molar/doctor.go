@@ -13,11 +13,11 @@ func newDoctorCmd(a *app) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look at settings, model, servers, store, ports and permissions, with the way out of each fault",
-		Long: `Look at settings, model, servers, store, ports and permissions, with the way out of each fault.
+		Short: "Check settings, model, servers, store, ports and permissions, and show the remedy for each fault",
+		Long: `Check settings, model, servers, store, ports and permissions, and show the remedy for each fault.
 
-Servers are started and stopped again, unless a running host can be asked for them. No
-model is called. It ends with 1 when something failed.`,
+Servers are started and stopped again, unless a running host can report on them. No
+model is called. The exit code is 1 when a check failed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cli.CheckFormat(format); err != nil {
@@ -28,7 +28,7 @@ model is called. It ends with 1 when something failed.`,
 			for _, f := range findings {
 				failed = failed || f.Level == setup.Fail
 			}
-			if err := a.tellFindings(findings, format); err != nil {
+			if err := a.printChecks(findings, format); err != nil {
 				return err
 			}
 			if failed {
@@ -38,11 +38,11 @@ model is called. It ends with 1 when something failed.`,
 		},
 	}
 	cmd.Flags().StringVar(&format, "output-format", cli.Text, "text or json")
-	Flag(cmd, "output-format", fixed(cli.Text, cli.JSON))
+	completeFlag(cmd, "output-format", fixed(cli.Text, cli.JSON))
 	return cmd
 }
 
-func (a *app) tellFindings(findings []setup.Finding, format string) error {
+func (a *app) printChecks(findings []setup.Finding, format string) error {
 	if format == cli.JSON {
 		return a.PrintJSON(findings)
 	}

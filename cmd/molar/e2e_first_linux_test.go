@@ -121,7 +121,7 @@ func TestFirstMinutes(t *testing.T) {
 	p.keys("\r")
 	p.see("A subject of your own, and nothing else\r\n  [1]")
 	p.keys("\r")
-	p.see("molar.env, which is read with it and is for you alone: MODEL_KEY, VAULT_TOKEN")
+	p.see("molar.env, which is read together with it and which only you can read: MODEL_KEY, VAULT_TOKEN")
 	p.see("Start it now? [Y/n]")
 	p.keys("\r")
 	p.see("molar listens on http://127.0.0.1:")

@@ -34,7 +34,7 @@ func newGuardrailCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "guardrail", Short: "Try the guardrail of a topic", Args: onlyCommands, RunE: showHelp}
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&f.topic, "topic", config.TopicDental, "`name` of the topic")
-	flags.BoolVar(&f.noModel, "no-model", false, "let code alone decide")
+	flags.BoolVar(&f.noModel, "no-model", false, "let code alone decide, without a model")
 	flags.StringVar(&f.format, "output-format", cli.Text, "text or json")
 	cmd.AddCommand(newGuardrailEvalCmd(a, &f), newGuardrailCheckCmd(a, &f))
 	return cmd
@@ -50,13 +50,13 @@ func newGuardrailEvalCmd(a *app, f *guardFlags) *cobra.Command {
   {"text": "How much is a filling?", "lang": "en", "in_domain": true, "kind": "plain"}
 
 lang is vi, en or other, kind a name of your own. A line whose kind begins with "follow" is
-judged as if it came after an exchange on the topic, in its own language; one with a
-"history" of {"user": "...", "assistant": "..."} after that. With --no-model code decides
-all; otherwise the small model judges what code is not sure of.
+judged as if it followed an exchange on the topic, in its own language; a line with a
+"history" of {"user": "...", "assistant": "..."} as if it followed that exchange. With
+--no-model code alone decides; otherwise the small model judges the unclear messages.
 
 With --emergencies the lines need no in_domain. A kind that is empty or "harmless" marks a
-message that describes no emergency, any other one that does; the report counts those
-that are found, and the false alarms.`,
+message that describes no emergency, any other kind one that does; the report counts the
+detected emergencies and the false alarms.`,
 		Example: `  molar guardrail eval questions.jsonl --no-model
   molar guardrail eval messages.jsonl --emergencies
   molar guardrail eval questions.jsonl --topic gardening --config molar.yaml --output-format json`,
@@ -83,11 +83,12 @@ that are found, and the false alarms.`,
 			return printReport(a.Stdout, report)
 		},
 	}
-	cmd.Flags().BoolVar(&emergencies, "emergencies", false, "count the emergencies that are found, and the false alarms")
+	cmd.Flags().BoolVar(&emergencies, "emergencies", false, "count the detected emergencies and the false alarms")
 	return cmd
 }
 
-// evalEmergencies reports on messages of people in need and harmless ones.
+// evalEmergencies reports how many emergencies of the labelled messages are detected, and the
+// false alarms.
 func (a *app) evalEmergencies(ctx context.Context, f guardFlags, path string) error {
 	messages, err := scoring.ReadEmergencies(path)
 	if err != nil {
@@ -170,7 +171,7 @@ func (a *app) openTrial(ctx context.Context, f *guardFlags) (*subject.Guard, sub
 	return guard, judge, err
 }
 
-// openJudge picks the small model that a turn would ask.
+// openJudge returns the small model that a turn would ask.
 func (a *app) openJudge(ctx context.Context, cfg *config.Config, log *slog.Logger) (subject.Judge, error) {
 	models, err := host.OpenModels(cfg, log)
 	if err != nil {

@@ -25,10 +25,10 @@ func newInitCmd(a *app) *cobra.Command {
 		Long: `Ask three questions, write a first config file, and start.
 
 It looks for a model (Ollama, keys in the environment, a server of your own) and for the
-MCP servers that Claude Desktop, VS Code, Cursor and Gemini CLI have, and asks what to
-take. Secrets of their files become variables, whose values go into a file beside FILE that
-only you can read: molar.env beside molar.yaml. Without FILE the answers go to where molar
-looks for its settings by itself.`,
+MCP servers of Claude Desktop, VS Code, Cursor and Gemini CLI, and asks which to use.
+Secrets in their files become variables, whose values go into a file next to FILE that
+only you can read: molar.env for molar.yaml. Without FILE the settings are written where
+molar looks for them by default.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := a.configName(args)
@@ -39,9 +39,9 @@ looks for its settings by itself.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&yes, "yes", false, "ask nothing: the first model that is ready, and all servers that are found")
+	flags.BoolVar(&yes, "yes", false, "ask nothing: use the first model that is ready, and all servers")
 	flags.BoolVar(&force, "force", false, "overwrite the file when it exists")
-	flags.BoolVar(&start, "start", true, "offer to start the host in the end")
+	flags.BoolVar(&start, "start", true, "offer to start the host at the end")
 	return cmd
 }
 
@@ -52,7 +52,7 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 		return err
 	}
 	settings := a.Options(nil)
-	settings.Path = os.DevNull // what the file says does not matter yet; the environment does
+	settings.Path = os.DevNull // only the environment counts: the file is about to be written
 	before, err := config.Load(settings)
 	if err != nil {
 		return cli.Usage(err)
@@ -82,7 +82,7 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 	}
 	a.ConfigFile = name
 	cfg, err := a.Load(nil)
-	if err != nil { // a key that is still to be set
+	if err != nil { // such as a missing key
 		a.Say("before it starts: %v", err)
 		start = false
 	} else if err := a.summarise(cfg); err != nil {
@@ -98,23 +98,23 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 		if usual, _ := config.Find("", a.Env); usual == name {
 			named = ""
 		}
-		a.Say("start it with: molar serve%s; if something is amiss: molar doctor%[1]s", named)
+		a.Say("start it with: molar serve%s; if something is wrong: molar doctor%[1]s", named)
 		return nil
 	}
 	return serve.Serve(cmd.Context(), serve.Config{CLI: a.CLI, Load: func() (*config.Config, error) { return a.Load(nil) }})
 }
 
-// keepVariables writes the secrets that were found beside the config, and says where they are.
+// keepVariables writes the imported secrets into a file next to the config, and names that file.
 func (a *app) keepVariables(keep *setup.Keeper, variables []config.Variable) error {
 	has, other, err := keep.Add(variables)
 	if err != nil {
 		return err
 	}
 	if len(has) > 0 {
-		a.Say("wrote %s, which is read with it and is for you alone: %s", keep.File, strings.Join(has, ", "))
+		a.Say("wrote %s, which is read together with it and which only you can read: %s", keep.File, strings.Join(has, ", "))
 	}
 	if len(other) > 0 {
-		a.Say("left alone, as %s or the environment has other values: %s", keep.File, strings.Join(other, ", "))
+		a.Say("unchanged, because %s or the environment has other values: %s", keep.File, strings.Join(other, ", "))
 	}
 	if mode, is := config.Exposed(keep.File); is {
 		a.Say("others on this machine can reach %s (%s): chmod 600 %[1]s", keep.File, mode)

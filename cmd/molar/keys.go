@@ -20,14 +20,14 @@ func newKeysCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
 		Short: "Make, list or revoke API keys",
-		Long: `Make, list or revoke API keys, which are kept in the host's own database.
+		Long: `Make, list or revoke API keys, which are stored in the host's own database.
 
-With a key in it, serve and mcp want one with every request: Authorization: Bearer KEY,
-or x-api-key: KEY. A running one takes changes over within seconds. Each key sees its
-own conversations only.
+When there is a key, serve and mcp require one with every request: Authorization: Bearer
+KEY, or x-api-key: KEY. A running molar applies changes within seconds. Each key sees only
+its own conversations.
 
-Scopes: chat for turns and one's own conversations; admin for what changes the host;
-metrics for /metrics; host for a molar serve that keeps its memory at this molar mcp.`,
+Scopes: chat for turns and the key's own conversations; admin for changes of the host;
+metrics for /metrics; host for a molar serve that stores its memory at this molar mcp.`,
 		Args: onlyCommands,
 		RunE: showHelp,
 	}
@@ -76,8 +76,8 @@ func newKeysCreateCmd(a *app, format *string) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringSliceVar(&scopes, "scope", []string{httpguard.ScopeChat}, "chat, admin, metrics or `host`; may be repeated")
-	cmd.Flags().StringVar(&expires, "expires", "", "`time` after which the key ends, such as 90d or 12h; never when left out")
-	cmd.Flags().BoolVar(&forConfig, "for-config", false, "store nothing, print what goes under api_keys in molar.yaml")
+	cmd.Flags().StringVar(&expires, "expires", "", "`time` after which the key expires, such as 90d or 12h (default: never)")
+	cmd.Flags().BoolVar(&forConfig, "for-config", false, "store nothing; print the entry for api_keys in molar.yaml")
 	return cmd
 }
 
@@ -95,7 +95,7 @@ func (a *app) showForConfig(key access.Key, format string) error {
 		return a.PrintJSON(key)
 	}
 	if !key.ExpiresAt.IsZero() {
-		return cli.Usage(errors.New("--expires does not go with --for-config: a key of the file lasts until it is taken out"))
+		return cli.Usage(errors.New("--expires cannot be used with --for-config: a key of the file is valid until it is removed"))
 	}
 	a.Say("%s", key.Key)
 	a.Note("nothing was stored; put this into molar.yaml:\napi_keys:\n  - name: %s\n    hash: %q\n    scopes: [%s]",
@@ -103,7 +103,7 @@ func (a *app) showForConfig(key access.Key, format string) error {
 	return nil
 }
 
-// A listedKey is a key as lists show it.
+// A listedKey is an entry of the list of keys.
 type listedKey struct {
 	store.APIKey
 	// From is "store" or "file".
@@ -150,7 +150,7 @@ func (a *app) listKeys(keys []listedKey, format string) error {
 		return a.PrintJSON(keys)
 	}
 	if len(keys) == 0 {
-		a.Say("there are no API keys: on this machine everybody may use molar, and it listens nowhere else")
+		a.Say("there are no API keys: everybody on this machine may use molar, and it accepts no connection from elsewhere")
 	}
 	for _, k := range keys {
 		line := fmt.Sprintf("%s (%s), scope %s", k.Name, k.ID, strings.Join(k.Scopes, ", "))
@@ -190,7 +190,7 @@ finds them.`,
 			}
 			err := a.withKeys(cmd.Context(), func(ctx context.Context, db *store.DB) error { return db.RevokeKey(ctx, args[0]) })
 			if errors.Is(err, store.ErrNoKey) {
-				return fmt.Errorf("there is no key %q in the store; molar keys list shows them, and those of the config file are taken out there", args[0])
+				return fmt.Errorf("there is no key %q in the store; molar keys list shows them; remove a key of the config file from that file", args[0])
 			}
 			if err != nil {
 				return err
@@ -204,7 +204,7 @@ finds them.`,
 	}
 }
 
-// withKeys opens the host's database for f.
+// withKeys calls f with the host's database.
 func (a *app) withKeys(ctx context.Context, f func(context.Context, *store.DB) error) error {
 	cfg, err := a.Load(nil)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command molar is the host itself: it serves assistants, answers on the command
-// line, and looks after its own settings. This package wires the others together,
-// one file a subcommand; what they do lives in their own packages.
+// Command molar is the host itself: it serves assistants, answers on the command line, and
+// manages its settings. This package connects the other packages to the command line, with
+// one file for each subcommand.
 package main
 
 import (

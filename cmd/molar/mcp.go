@@ -53,7 +53,7 @@ answer with its sources comes out. A call that needs a person's approval does no
 	}
 	cmd.Flags().StringVar(&address, "listen", "", "`address` to listen on (default 127.0.0.1:8001)")
 	cmd.Flags().BoolVar(&stdio, "stdio", false, "speak MCP on standard input and output instead")
-	cmd.Flags().BoolVar(&asTools, "assistants", false, "offer each assistant as a tool, in the place of memory and search")
+	cmd.Flags().BoolVar(&asTools, "assistants", false, "offer each assistant as a tool, instead of memory and search")
 	cmd.MarkFlagsMutuallyExclusive("listen", "stdio")
 	return cmd
 }

@@ -11,8 +11,8 @@ import (
 func newMigrateCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "migrate",
-		Short: "Bring the database to the schema of this version, and end",
-		Long: "Creates the database's tables, or brings them to this version, as serve and mcp do when they start.\n" +
+		Short: "Migrate the database to the schema of this version, and exit",
+		Long: "Creates the database's tables or migrates them to this version, as serve and mcp do when they start.\n" +
 			"Run it before a new version is rolled out over several replicas, so that none of them waits for it.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -38,13 +38,14 @@ func commands() []func(*app) *cobra.Command {
 	}
 }
 
-// An app is what every command gets, and whether its arguments have been understood.
+// An app is the command line that every command works with. started is true once the
+// arguments have been parsed.
 type app struct {
 	*cli.CLI
 	started bool
 }
 
-// execute is the program: it reads args, does what they say and returns the exit code.
+// execute runs the command that args name, and returns the exit code.
 func execute(ctx context.Context, args []string, env func(string) (string, bool), stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{CLI: &cli.CLI{Env: env, Stdin: stdin, Stdout: stdout, Stderr: stderr}}
 	root := newRootCmd(a)
@@ -56,8 +57,8 @@ func execute(ctx context.Context, args []string, env func(string) (string, bool)
 	return a.report(ctx, err)
 }
 
-// newRootCmd builds the command tree. No subcommand may set a PersistentPreRun of
-// its own: the one here tells a usage error from a failure.
+// newRootCmd builds the command tree. No subcommand may set a PersistentPreRun, because it
+// would replace the one here, which distinguishes a usage error from a failure.
 func newRootCmd(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:              "molar",
@@ -84,7 +85,7 @@ func newRootCmd(a *app) *cobra.Command {
 	return root
 }
 
-// showHelp is what a command does that only groups others.
+// showHelp runs a command that only groups others.
 func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 // welcome prints what to do next to a person who typed the program's name alone.
@@ -92,14 +93,14 @@ func (a *app) welcome() error {
 	name, _ := config.Find(a.ConfigFile, a.Env)
 	if _, err := os.Stat(name); err == nil {
 		a.Say("Settings: %s\n", name)
-		a.Say("  molar config check        whether they are valid, and what they come to")
+		a.Say("  molar config check        whether they are valid, and the effective settings")
 	} else {
 		a.Say("There is no config file yet.\n")
 		a.Say("  molar init                a model, your MCP servers, a subject: three questions, then it starts")
 	}
 	_, err := fmt.Fprint(a.Stdout, `  molar serve               the chat page and the OpenAI endpoint, on http://127.0.0.1:8000
   molar chat "a question"   an answer on the command line
-  molar doctor              when something is amiss: what, and the way out
+  molar doctor              when something is wrong: the fault and its remedy
 
 All commands: molar --help
 `)

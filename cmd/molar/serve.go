@@ -17,9 +17,9 @@ func newServeCmd(a *app) *cobra.Command {
 		Short: "Serve the chat page and the OpenAI-compatible endpoint",
 		Long: `Serve the chat page on / and the OpenAI-compatible endpoint on /v1/chat/completions.
 
-Without a config file the built-in assistants answer, with the provider that can be
-had: Gemini or OpenAI with a key, else an Ollama with a usable model, else offline,
-which quotes tools and says so.`,
+Without a config file the built-in assistants answer, with the first available provider:
+Gemini or OpenAI with a key, else an Ollama with a usable model, else offline, which
+quotes tools and says so.`,
 		Example: `  molar serve
   molar serve --config molar.yaml --listen 127.0.0.1:8080
   molar serve --mcp family="go run ./examples/family/server"`,

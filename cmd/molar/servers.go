@@ -18,7 +18,7 @@ import (
 )
 
 func newServersCmd(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "servers", Short: "Look at the attached MCP servers, or reload them", Args: onlyCommands, RunE: showHelp}
+	cmd := &cobra.Command{Use: "servers", Short: "List, reload, approve and log in to the attached MCP servers", Args: onlyCommands, RunE: showHelp}
 	var format, listen string
 	var trace bool
 	flags := cmd.PersistentFlags()
@@ -26,11 +26,11 @@ func newServersCmd(a *app) *cobra.Command {
 	flags.StringVar(&listen, "listen", "", "`address` of the running host (default the config's)")
 	list := &cobra.Command{
 		Use:   "list",
-		Short: "List the servers with state and reason, of a running host or by attaching them",
-		Long: `List the servers with state and reason, of a running host or by attaching them.
+		Short: "List the servers with their state and its reason, of a running host or by attaching them",
+		Long: `List the servers with their state and its reason, of a running host or by attaching them.
 
-With --trace they are attached here in any case, and each JSON-RPC message is printed
-on standard error, with the secrets of the config masked.`,
+With --trace this command always attaches them itself, and prints each JSON-RPC message on
+standard error, with the secrets of the config masked.`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -50,14 +50,14 @@ on standard error, with the secrets of the config masked.`,
 		},
 	}
 	list.Flags().BoolVar(&trace, "trace", false, "print the JSON-RPC messages on standard error")
-	Flag(cmd, "output-format", fixed(cli.Text, cli.JSON))
+	completeFlag(cmd, "output-format", fixed(cli.Text, cli.JSON))
 	reload := &cobra.Command{
 		Use:   "reload",
-		Short: "Let the running host read its config file anew, and say what changed",
-		Long: `Let the running host read its config file anew, and say what changed.
+		Short: "Let the running host read its config file again, and report what changed",
+		Long: `Let the running host read its config file again, and report what changed.
 
-Servers that did not change go on undisturbed. When something is wrong with the file,
-the last good one stays in force. Saving the file does the same by itself.`,
+Servers that did not change keep running. When the file is invalid, the last valid one
+stays in force. The host also does this by itself when the file is saved.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cli.CheckFormat(format); err != nil {
@@ -70,7 +70,7 @@ the last good one stays in force. Saving the file does the same by itself.`,
 	return cmd
 }
 
-// noteRefused says that a host runs, but was not asked.
+// noteRefused notes that a host runs but refused the request.
 func (a *app) noteRefused(err error) {
 	if errors.Is(err, serve.ErrRefused) {
 		a.Note("molar: %s; without it the servers are attached by this command", terminal.Clean(err.Error()))
@@ -94,7 +94,7 @@ func (a *app) listServers(status []schemas.ServerStatus, format string) error {
 	return nil
 }
 
-// reloadServers asks the running host and prints what it answers.
+// reloadServers asks the running host to reload, and prints its answer.
 func (a *app) reloadServers(ctx context.Context, listen, format string) error {
 	far, err := serve.Find(a.CLI, listen)
 	if err != nil {
@@ -135,12 +135,12 @@ func (a *app) reloadServers(ctx context.Context, listen, format string) error {
 func newApproveCmd(a *app, listen, format *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "approve NAME",
-		Short: "Take the tools of a pinned server as they are now",
-		Long: `Take the tools of a pinned server as they are now.
+		Short: "Approve the current tools of a pinned server",
+		Long: `Approve the current tools of a pinned server.
 
 Tools that are new or changed since they were first listed are withheld, unless the config
-says trust: true or pin: false of their server. What is new about each is printed here, line
-by line. At a terminal it is taken after a yes; otherwise the command is the yes.`,
+has trust: true or pin: false for their server. This command prints the changes of each,
+line by line. At a terminal it asks before it approves; otherwise it approves at once.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: first(words(a.serverNames)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -161,7 +161,7 @@ by line. At a terminal it is taken after a yes; otherwise the command is the yes
 	}
 }
 
-// A pinHolder approves the tools of a pinned server, and shows what it would.
+// A pinHolder lists the tools of pinned servers, and approves them.
 type pinHolder interface {
 	Tools(ctx context.Context) ([]schemas.ToolInfo, error)
 	Approve(ctx context.Context, server, digest string) ([]string, error)
@@ -181,7 +181,7 @@ func (a *app) approve(ctx context.Context, format, name string, all []schemas.Se
 		a.sayChanges(all[i].Changes)
 	}
 	if len(all[i].Pending) > 0 && cli.IsTerminal(a.Stdin) && !a.confirms("Take them as they are now?") {
-		a.Say("nothing was taken; they stay withheld")
+		a.Say("nothing was approved; they stay withheld")
 		return nil
 	}
 	approved, err := from.Approve(ctx, name, all[i].Digest)
@@ -202,12 +202,12 @@ func (a *app) approve(ctx context.Context, format, name string, all []schemas.Se
 	return nil
 }
 
-// sayChanges prints what is new about withheld tools.
+// sayChanges prints the changes of withheld tools.
 func (a *app) sayChanges(changes []schemas.ToolChange) {
 	for _, c := range changes {
 		a.Say("%s", terminal.Clean(c.Tool+":"))
 		if c.Unknown {
-			a.Say("  it was approved before, in another form that was not kept; now it is")
+			a.Say("  it was approved before, in another form that was not stored; now it is")
 		}
 		for _, line := range c.Diff {
 			a.Say("%s", terminal.Clean("  "+line))
@@ -215,7 +215,7 @@ func (a *app) sayChanges(changes []schemas.ToolChange) {
 	}
 }
 
-// confirms asks a person at the terminal. No answer is a no.
+// confirms asks the person at the terminal. It returns false without an answer.
 func (a *app) confirms(question string) bool {
 	_, _ = fmt.Fprint(a.Stderr, question+" [y/N] ")
 	line, err := bufio.NewReader(a.Stdin).ReadString('\n')
@@ -223,7 +223,7 @@ func (a *app) confirms(question string) bool {
 	return (err == nil || answer != "") && (answer == "y" || answer == "yes")
 }
 
-// ownHost approves in this process, for a host that does not run.
+// ownHost approves in this process, when no host runs.
 type ownHost struct{ *host.Host }
 
 func (h ownHost) Tools(context.Context) ([]schemas.ToolInfo, error) {
@@ -242,17 +242,17 @@ func newLoginCmd(a *app, format *string) *cobra.Command {
 	var f serve.Flags
 	cmd := &cobra.Command{
 		Use:   "login NAME",
-		Short: "Log in at a server over HTTP that wants it, or log out",
-		Long: `Log in at a server over HTTP that wants it (OAuth 2.1), or log out.
+		Short: "Log in to a server over HTTP that requires it, or log out",
+		Long: `Log in to a server over HTTP that requires it (OAuth 2.1), or log out.
 
 The address to open in a browser is printed on standard error, and opened if there is
 one. The browser comes back to a port of this machine. On a machine without a browser
 use --no-browser: open the address elsewhere, and paste the address that the browser
 ends at, which begins with http://127.0.0.1, even if the page cannot be shown.
 
-The login is kept in the host's own database. A running molar takes it up within
-seconds and renews it by itself; when it cannot any more, the server is shown as
-failed: wants a login.`,
+The login is stored in the host's own database. A running molar uses it within seconds
+and renews it by itself; when it can no longer do so, the server is shown as failed:
+wants a login.`,
 		Example: `  molar servers login tickets
   molar servers login tickets --no-browser
   molar servers login tickets --logout
@@ -267,8 +267,8 @@ failed: wants a login.`,
 		},
 	}
 	cmd.Flags().BoolVar(&f.NoBrowser, "no-browser", false, "open no browser and no port: paste the address that yours ends at")
-	cmd.Flags().BoolVar(&f.Logout, "logout", false, "forget the login, and tell the authorization server")
+	cmd.Flags().BoolVar(&f.Logout, "logout", false, "forget the login, and revoke it at the authorization server")
 	cmd.Flags().DurationVar(&f.Wait, "wait", serve.Wait, "`time` to wait for the browser")
-	cmd.Flags().StringArrayVar(&f.MCP, "mcp", nil, "a server that is not in the config, as the other commands take it: `NAME=https://address`")
+	cmd.Flags().StringArrayVar(&f.MCP, "mcp", nil, "a server that is not in the config: `NAME=https://address`")
 	return cmd
 }

@@ -28,7 +28,7 @@ type toolsFlags struct {
 	mcp     []string
 	trace   bool
 	timeout time.Duration
-	elicit  mcpclients.Elicitor // puts questions of the servers to a person
+	elicit  mcpclients.Elicitor // shows the servers' questions to a person
 }
 
 const toolsHelp = `List, call and check the tools of the attached MCP servers, those of the config and
@@ -43,7 +43,7 @@ func newToolsCmd(a *app) *cobra.Command {
 	flags.StringVar(&f.format, "output-format", cli.Text, "text or json")
 	flags.StringArrayVar(&f.mcp, "mcp", nil, "attach an MCP server: `NAME=\"command line\"` or NAME=https://address; may be repeated")
 	flags.BoolVar(&f.trace, "trace", false, "print the JSON-RPC messages on standard error")
-	Flag(cmd, "output-format", fixed(cli.Text, cli.JSON))
+	completeFlag(cmd, "output-format", fixed(cli.Text, cli.JSON))
 	cmd.AddCommand(newToolsListCmd(a, &f), newToolsCallCmd(a, &f), newLintCmd(a, &f))
 	return cmd
 }
@@ -73,8 +73,8 @@ func newToolsCallCmd(a *app, f *toolsFlags) *cobra.Command {
 		Short: "Call a tool with arguments as a JSON object",
 		Long: `Call a tool by its offered name, or by its own where only one server has it. The
 arguments are a JSON object, or "-" to read it from standard input. They are checked
-like a model's; you stand for the approval, and answer at the terminal what the server
-asks you in the middle of the call.
+like a model's; running the command is the approval, and you answer at the terminal what
+the server asks during the call.
 
 The result is printed as JSON, the time on standard error. The exit code is 1 when
 the tool reports an error, 130 when the call was interrupted.`,
@@ -161,8 +161,8 @@ func (a *app) listTools(h *host.Host, format string) error {
 	return w.Flush()
 }
 
-// callTool runs one call through the same checks as a model's. The person at the
-// keyboard stands for the approval.
+// callTool runs one call through the same checks as a model's. It needs no approval, because
+// the person has typed it.
 func (a *app) callTool(ctx context.Context, h *host.Host, name, arguments string) error {
 	tool, ok := h.MCP.Catalogue().Lookup(name)
 	if !ok {
@@ -177,7 +177,7 @@ func (a *app) callTool(ctx context.Context, h *host.Host, name, arguments string
 	call := schemas.ToolCall{ID: uuid.NewString(), Function: schemas.FunctionCall{Name: tool.Name, Arguments: arguments}}
 	for out := range turn.Execute(ctx, []schemas.ToolCall{call}) {
 		if errors.Is(ctx.Err(), context.Canceled) {
-			return ctx.Err() // whoever interrupted the call wants no result of it
+			return ctx.Err() // an interrupted call has no result to print
 		}
 		if err := a.PrintJSON(out.Result); err != nil {
 			return err
@@ -194,15 +194,15 @@ func newLintCmd(a *app, f *toolsFlags) *cobra.Command {
 	var schemasToo, forget bool
 	cmd := &cobra.Command{
 		Use:   "lint [--forget [NAME...]]",
-		Short: "Show what each tool counts as, and what schema rules of providers change of it",
-		Long: `Show, for each attached tool, whether the policy auto takes it for one that reads, only
-adds or writes, and why. For each provider, show what was changed to make its input
-schema fit, and which tools are refused, by these rules or, in an earlier turn, by the
-provider's service. A model's arguments are always checked
-against the tool's own schema. The exit code is 1 when a tool is refused.
+		Short: "Show how each tool is classified, and what providers' schema rules change in it",
+		Long: `Show, for each attached tool, whether the policy auto classifies it as reading, only
+adding or writing, and why. For each provider, show what was changed in its input schema
+to make it fit, and which tools are refused, by these rules or, in an earlier turn, by the
+provider's service. A model's arguments are always checked against the tool's own schema.
+The exit code is 1 when a tool is refused.
 
-What a service refused is not offered to it for a day, or until the tool changes. With
---forget it is offered again at once, by a host that runs too: all tools, or those named.`,
+A tool that a service refused is not offered to that service for a day, or until the tool
+changes. --forget offers the named tools, or all, again at once, also in a running host.`,
 		Example: `  molar tools lint --mcp mine="./my-server"
   molar tools lint --schemas --output-format json > findings.json
   molar tools lint --forget family__search_family`,
@@ -227,12 +227,12 @@ What a service refused is not offered to it for a day, or until the tool changes
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&forget, "forget", false, "offer tools again that services refused")
+	cmd.Flags().BoolVar(&forget, "forget", false, "offer the tools again that services refused")
 	cmd.Flags().BoolVar(&schemasToo, "schemas", false, "print each schema before and after")
 	return cmd
 }
 
-// forgetRefusals drops what services refused: the tools that are named, or all.
+// forgetRefusals forgets the refusals of services: of the named tools, or all.
 func (a *app) forgetRefusals(ctx context.Context, h *host.Host, names []string) error {
 	if len(names) == 0 {
 		names = []string{""}
@@ -273,7 +273,7 @@ func (a *app) printFindings(findings []toolhandler.Finding, format string) error
 		if i == 0 || findings[i-1].Tool != f.Tool {
 			a.Say("%s %s: %s", terminal.Clean(f.Tool), f.Class, terminal.Clean(f.Why))
 			if len(f.Sends) > 0 {
-				a.Say("  can send: text in %s; what other servers said asks first", terminal.Clean(strings.Join(f.Sends, ", ")))
+				a.Say("  can send: text in %s; text from other servers needs approval first", terminal.Clean(strings.Join(f.Sends, ", ")))
 			}
 		}
 		verdict := "unchanged"

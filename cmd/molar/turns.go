@@ -20,13 +20,13 @@ import (
 )
 
 func newTurnsCmd(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "turns", Short: "Look at what happened in a turn, and mark answers", Args: onlyCommands, RunE: showHelp}
+	cmd := &cobra.Command{Use: "turns", Short: "Show what happened in a turn, and mark answers", Args: onlyCommands, RunE: showHelp}
 	var format string
 	show := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show the trace of a turn: why each tool was called, or not",
-		Long: `Show the trace of a turn: why each tool was called, or not. Of a turn without a trace
-(its process was killed, the 7 days are over, telemetry.trace is off) it shows what is stored.`,
+		Long: `Show the trace of a turn: why each tool was called, or not. For a turn without a trace
+(its process was killed, the 7 days are over, telemetry.trace is off) it shows the stored messages.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cli.CheckFormat(format); err != nil {
@@ -95,7 +95,7 @@ func printTrace(w io.Writer, raw json.RawMessage) error {
 	return err
 }
 
-// printUntraced tells what is stored of a turn that has no trace.
+// printUntraced prints the stored messages of a turn that has no trace.
 func printUntraced(line func(string, ...any), t answer.Trace) {
 	line("assistant %s, conversation %s, begun %s", t.Assistant, t.ConversationID, t.Started.Local().Format(time.DateTime))
 	line("it has no trace: one is written when a turn ends, and kept 7 days; telemetry.trace: off writes none")
@@ -128,9 +128,9 @@ func newTurnsMarkCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mark ID up|down|none [--note TEXT]",
 		Short: "Mark an answer, for molar turns list and molar eval import --marked",
-		Long: `Mark an answer up or down, with a note; the next mark replaces it, none takes it back.
-The id of a turn stands in the answer's header X-Turn-Id, behind chatcmpl- in the id of an
-answer, and in molar chat --output-format json.`,
+		Long: `Mark an answer up or down, with a note; the next mark replaces it, none removes it.
+The id of a turn is in the answer's header X-Turn-Id, after chatcmpl- in the answer's id,
+and in the output of molar chat --output-format json.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			said := schemas.Feedback{TurnID: strings.TrimPrefix(args[0], "chatcmpl-"), Mark: args[1], Note: strings.TrimSpace(note)}
@@ -154,7 +154,7 @@ answer, and in molar chat --output-format json.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&note, "note", "", "what is wrong with the answer, or good")
+	cmd.Flags().StringVar(&note, "note", "", "why the answer is bad or good")
 	return cmd
 }
 
@@ -163,7 +163,7 @@ func newTurnsListCmd(a *app) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the answers that were marked, newest first",
+		Short: "List the marked answers, newest first",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cli.CheckFormat(format); err != nil {
@@ -192,9 +192,9 @@ func newTurnsListCmd(a *app) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.Marked, "marked", "", "only those marked `up or down`")
-	flags.StringVar(&f.Since, "since", "", "only those marked in this `time`, such as 7d")
-	flags.StringVar(&f.Assistant, "assistant", "", "only those of this assistant, by `name`")
+	flags.StringVar(&f.Marked, "marked", "", "only answers marked `up or down`")
+	flags.StringVar(&f.Since, "since", "", "only answers marked in this `time`, such as 7d")
+	flags.StringVar(&f.Assistant, "assistant", "", "only answers of this assistant, by `name`")
 	flags.StringVar(&format, "output-format", cli.Text, "text or json")
 	return cmd
 }
