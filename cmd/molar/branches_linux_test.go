@@ -13,8 +13,8 @@ import (
 	"molar/schemas"
 )
 
-// told is a model that says which questions it is shown.
-func told(t *testing.T) *models.Server {
+// recordingModel is a model that answers each question with "Said." and records its requests.
+func recordingModel(t *testing.T) *models.Server {
 	t.Helper()
 	return startModel(t, models.Config{Script: func(r models.Request) *models.Reply {
 		if isSummary(r) {
@@ -37,7 +37,7 @@ memory: {store: ./molar.db}
 // can be read and continued. A turn that is not there is named.
 func TestBranches_OverHTTP(t *testing.T) {
 	t.Parallel()
-	s := serveHost(t, writeFile(t, "molar.yaml", twoAssistants), told(t))
+	s := serveHost(t, writeFile(t, "molar.yaml", twoAssistants), recordingModel(t))
 	ask := func(question, molar string) (int, string) {
 		t.Helper()
 		body := `{"model":"other","chat_id":"c1",` + molar + `"messages":[{"role":"user","content":"` + question + `"}]}`
@@ -93,11 +93,11 @@ func TestBranches_OverHTTP(t *testing.T) {
 	}
 }
 
-// What is amiss with a server is told a person once, in one line, and no log line stands beside
-// it; an assistant that was chosen and not asked yet goes with what to continue with.
+// A server's fault is shown once, in one line, and no log line repeats it. After an assistant was
+// chosen and before it is asked, the exit message names the command to continue with.
 func TestChat_WarnsOnce(t *testing.T) {
 	t.Parallel()
-	env, config := homeEnv(t, told(t)), writeFile(t, "molar.yaml", twoAssistants)
+	env, config := homeEnv(t, recordingModel(t)), writeFile(t, "molar.yaml", twoAssistants)
 	p := sitAt(t, env, "chat", "--mcp", "gone=/nonexistent/program", "--assistant", "general", "What is it?")
 	p.see("Said.")
 	p.exit(cli.OK)
@@ -114,11 +114,12 @@ func TestChat_WarnsOnce(t *testing.T) {
 	p.exit(cli.OK)
 }
 
-// Commentary stands back in a session; --resume goes on with the assistant of the
-// conversation, the list names it, and what to continue with repeats the config.
+// A session shows commentary less prominently than the answer. --resume continues with the
+// assistant of the conversation, the list names it, and the command to continue with repeats
+// --config.
 func TestSession_AssistantAndRetry(t *testing.T) {
 	t.Parallel()
-	model := told(t)
+	model := recordingModel(t)
 	env, config := homeEnv(t, model), writeFile(t, "molar.yaml", twoAssistants)
 	p := sitDown(t, env, "chat", "--config", config, "--assistant", "other", "--conversation", "chat_x")
 	p.keys("What is it?\r")

@@ -12,8 +12,8 @@ import (
 	"molar/internal/cli"
 )
 
-// Files stand beside the question: images, sounds and PDF as they are, text as text, also
-// where they are piped in; what no model takes is refused before anything is sent.
+// Files are sent with the question: images, sounds and PDF unchanged, text as text, also from a
+// pipe. A type that no model accepts is refused before anything is sent.
 func TestChat_Files(t *testing.T) {
 	t.Parallel()
 	var sent string

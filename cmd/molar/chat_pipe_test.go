@@ -9,7 +9,7 @@ import (
 	"molar/internal/cli"
 )
 
-// TestChat_InterruptedPipe: Ctrl-C while the pipe is waited for is no usage error.
+// TestChat_InterruptedPipe: Ctrl-C while chat waits for the pipe is not a usage error.
 func TestChat_InterruptedPipe(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"-"}, {"-", "Summarise"}, {"Summarise"}} {

@@ -34,7 +34,8 @@ type clientHost struct {
 	effects string
 }
 
-// serveClients starts one. The questions say what the model does.
+// serveClients starts a host for the clients. The text of each question decides what the model
+// does.
 func serveClients(t *testing.T) *clientHost {
 	t.Helper()
 	h := &clientHost{effects: filepath.Join(t.TempDir(), "effects.txt")}
@@ -95,8 +96,8 @@ type verdict struct {
 	Note string `json:"note"`
 }
 
-// verify checks what a client reported, and what it did to the world: no tool ran
-// twice, and the model's work ended with the client that left.
+// verify checks what a client reported and its effects: no tool ran twice, and the model stopped
+// when the client disconnected.
 func (h *clientHost) verify(t *testing.T, verdicts []verdict) {
 	t.Helper()
 	var row strings.Builder
@@ -139,7 +140,8 @@ func TestClients_Node(t *testing.T) {
 	}
 }
 
-// clientFolder holds the programs of the clients, beside the modules that they need.
+// clientFolder returns a folder with the programs of the clients and a link to the modules that
+// they need.
 func clientFolder(t *testing.T, modules string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -152,7 +154,8 @@ func clientFolder(t *testing.T, modules string) string {
 	return dir
 }
 
-// The client for Go is part of bench, a module of its own. Its packages are downloaded where they are not.
+// The client for Go is part of bench, a separate module. The go command downloads its packages
+// where they are missing.
 func TestClients_Go(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

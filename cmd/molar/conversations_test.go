@@ -35,7 +35,7 @@ func TestReference_Conversations(t *testing.T) {
 	testkit.Same(t, "../../docs/reference/conversations.md", page.String())
 }
 
-// answer says a message in a conversation with the dental assistant, and returns what it reads.
+// answer sends a message in a conversation with the dental assistant, and returns the answer.
 func (s *served) answer(t *testing.T, chat, message string) string {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"model": "dental", "chat_id": chat, "messages": []map[string]string{{"role": "user", "content": message}}})

@@ -19,9 +19,9 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// block finds the shell blocks of a page. What stands behind "sh" says how one is run:
-// nothing means to its end, "serve" that it goes on until it is stopped, and "by-hand"
-// that it wants a person, a container engine, a key or another machine.
+// block matches the shell blocks of a page. The word after "sh" decides how a block is run: none,
+// until it ends; "serve", until the test stops it; "by-hand", not at all, because it needs a
+// person, a container engine, a key or another machine.
 var block = regexp.MustCompile("(?ms)^```sh ?(.*?)\n(.*?)^```")
 
 // Every command of the docs runs as it stands there, in a checkout, with nothing but the
@@ -68,7 +68,8 @@ func runBlock(t *testing.T, checkout, how, script string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what the shell started ends with it
-	// A shell whose command was interrupted goes on with the next; one that is told to end does not.
+	// A shell whose command was interrupted continues with the next one; a shell that gets SIGTERM
+	// ends.
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Dir = checkout
@@ -82,7 +83,7 @@ func runBlock(t *testing.T, checkout, how, script string) {
 	}
 }
 
-// startFor starts a host or a memory server that nobody shares, and returns its address.
+// startFor starts a host or a memory server for one test, and returns its address.
 func startFor(t *testing.T, command string) string {
 	t.Helper()
 	address := freePort(t)
@@ -106,7 +107,7 @@ func startFor(t *testing.T, command string) string {
 	return address
 }
 
-// offlineEnv is the environment with a home of its own and no model within reach.
+// offlineEnv returns an environment with a separate home folder and no reachable model.
 func offlineEnv(home string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "GEMINI_") || strings.HasPrefix(v, "GOOGLE_") || strings.HasPrefix(v, "OPENAI_") || strings.HasPrefix(v, "XDG_")
@@ -115,7 +116,7 @@ func offlineEnv(home string) []string {
 		"MOLAR_LISTEN=127.0.0.1:0", "MOLAR_MCP_LISTEN=127.0.0.1:0")
 }
 
-// freePort returns an address of this machine where nobody listens yet.
+// freePort returns a local address that is not in use.
 func freePort(t *testing.T) string {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -134,8 +135,8 @@ func goEnv(name string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// newCheckout copies the files of the module, without what git and the build keep. The folder
-// is the same each time, so that go finds what it has built there before.
+// newCheckout copies the module without the files of git and of the build. The folder is the same
+// each time, so that the go command finds its earlier builds.
 func newCheckout(t *testing.T) (dir string) {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))

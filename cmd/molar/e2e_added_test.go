@@ -36,9 +36,9 @@ func (s *served) request(t *testing.T, key, method, path, body string) (int, str
 	return res.StatusCode, string(data)
 }
 
-// A remote server that the operator adds by its address is attached at once, survives a
-// restart and a reload, is listed apart, and is gone when it is removed. Without keys nobody
-// adds one, and a command is never taken.
+// A remote server that the operator adds by its address is attached at once, survives a restart
+// and a reload, is listed separately, and disappears when it is removed. Without keys no one can
+// add a server, and a command is never accepted.
 func TestAddedServers(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

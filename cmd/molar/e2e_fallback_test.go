@@ -102,7 +102,8 @@ func TestFallback_ADeadGeminiIsReplacedByOllama(t *testing.T) {
 	}
 }
 
-// Auto does not sink to quoting in the middle of a turn: the person is told.
+// The provider auto never falls back to quoting in the middle of a turn: the turn fails, and the
+// person is told why.
 func TestFallback_WithoutASubstituteTheTurnFails(t *testing.T) {
 	t.Parallel()
 	url, _ := dead(t)

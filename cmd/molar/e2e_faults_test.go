@@ -80,8 +80,8 @@ func TestFault_Start(t *testing.T) {
 	}
 }
 
-// oneSentence returns the only line that molar printed beside its log; empty when
-// there is more or none.
+// oneSentence returns the only line of molar's output that is not a log line; empty if there are
+// none or several.
 func oneSentence(stderr string) string {
 	found := ""
 	for line := range strings.Lines(stderr) {

@@ -10,9 +10,9 @@ import (
 	"molar/internal/testkit/models"
 )
 
-// Files beside a question are kept with its conversation, in the host's own database or
-// elsewhere: they are listed and read, exported, and gone with the conversation. The model
-// sees them with their own question alone.
+// The files of a question are stored with its conversation, in the host's own database or
+// elsewhere: they are listed and read, exported, and deleted with the conversation. The model gets
+// them only with their own question.
 func TestFilesAreKept(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{"here", "elsewhere"} {

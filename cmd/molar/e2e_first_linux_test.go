@@ -23,8 +23,8 @@ import (
 // modelKey opens the server of a lockedModel.
 const modelKey = "mk-77ab5e9d22"
 
-// A lockedModel is a server of one's own with OpenAI's API, several models and a key. It
-// asks for the vault's word once, and then tells it.
+// A lockedModel is a self-hosted server with OpenAI's API, several models and a key. It calls the
+// vault's tool once, and then answers with the tool's word.
 type lockedModel struct {
 	mu     sync.Mutex
 	keys   []string // all that it was sent
@@ -78,9 +78,9 @@ func (m *lockedModel) sent() (keys, models []string) {
 	return once(m.keys), once(m.models)
 }
 
-// The first minutes of a person who has a server with a token in Claude Desktop and a model
-// server with a key: three questions at a terminal lead to answers on both doors, and no file
-// was edited. No secret is shown, or reaches what it was not meant for.
+// The first minutes of a person who has a server with a token in Claude Desktop and a model server
+// with a key: three questions at a terminal lead to answers on both endpoints, without editing a
+// file. No secret is shown, or reaches a program that does not need it.
 func TestFirstMinutes(t *testing.T) {
 	t.Parallel()
 	model := &lockedModel{}

@@ -16,7 +16,7 @@ import (
 	"molar/schemas"
 )
 
-// molarCmd runs a command to its end, and returns its exit code and what it printed.
+// molarCmd runs a command until it ends, and returns its exit code and output.
 func molarCmd(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -199,7 +199,7 @@ func TestKeys_OfTheFile(t *testing.T) {
 	c.want(401, "invalid_api_key", http.MethodGet, "/v1/models", "")
 }
 
-// The printed link signs a browser in, once; the session is a key with an owner of its own.
+// The printed link signs a browser in, once; the session is a key that owns its conversations.
 func TestKeys_SignIn(t *testing.T) {
 	t.Parallel()
 	config := keyedConfig(t, "")

@@ -48,7 +48,7 @@ func (l *lines) String() string {
 	return text
 }
 
-// wait returns what was written once it holds want; ended tells that nothing more
+// wait returns the output as soon as it contains want. A closed ended means that no more output
 // will come.
 func (l *lines) wait(t *testing.T, want string, ended <-chan struct{}) string {
 	t.Helper()
@@ -96,8 +96,8 @@ type served struct {
 	stop func() int
 }
 
-// serveHost starts "molar serve" and returns once it listens. Without a model the
-// address of Ollama is one where nobody listens.
+// serveHost starts "molar serve" and returns when it listens. Without a model, the address of
+// Ollama is unreachable.
 func serveHost(t *testing.T, config string, model *models.Server, args ...string) *served {
 	t.Helper()
 	return serveIn(t, homeEnv(t, model), config, args...)
@@ -162,17 +162,16 @@ func startModel(t *testing.T, cfg models.Config) *models.Server {
 	return s
 }
 
-// isSummary tells the calls of the background worker from those of a turn.
+// isSummary reports whether a call comes from the summary worker, not from a turn.
 func isSummary(r models.Request) bool {
 	return strings.Contains(r.Body, "Summarise the last exchange") || strings.Contains(r.Body, "Hãy tóm tắt lượt trao đổi") ||
 		strings.Contains(r.Body, "Name the conversation below") || strings.Contains(r.Body, "Hãy đặt tên cho cuộc trò chuyện")
 }
 
-// isWarmUp tells the call of one token with which serve loads the small model.
+// isWarmUp reports whether a call is the one of one token with which serve loads the small model.
 func isWarmUp(r models.Request) bool { return r.MaxTokens == 1 }
 
-// asked returns the model calls of turns, without those of the summary worker and the
-// warm-up.
+// asked returns the model calls of turns, without those of the summary worker and the warm-up.
 func asked(s *models.Server) []models.Request {
 	var calls []models.Request
 	for _, r := range s.Requests() {

@@ -61,8 +61,8 @@ func (s *aloneServer) rpc(t *testing.T, method, params string, result any) {
 	}
 }
 
-// A host whose memory and tools are elsewhere does what it does with its own, goes
-// on while they are away, and uses them again when they are back.
+// A host with remote memory and tools works like one with its own, continues while they are
+// unreachable, and uses them again when they return.
 func TestMemoryElsewhere_UsedLostAndUsedAgain(t *testing.T) {
 	long(t, "a turn waits for its memory for two seconds")
 	t.Parallel()

@@ -85,8 +85,8 @@ assistants: {helper: {tools: ["*"]}}
 	}
 }
 
-// A history longer than one answer of a server may be is read whole, and what the host
-// itself knows of a conversation goes with it.
+// A history that is longer than one answer of a server is read completely, together with the
+// host's own facts about the conversation.
 func TestMemoryElsewhere_LongHistory(t *testing.T) {
 	long(t, "a long conversation is written first")
 	t.Parallel()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A scraper comes to an address that no configuration knows: with a key it is let in there,
-// and on the port of the metrics without one, where nothing else is answered.
+// A scraper uses an address that no configuration names: it is accepted with a key, and without
+// one on the port of the metrics, which serves nothing else.
 func TestServe_Scrape(t *testing.T) {
 	t.Parallel()
 	config := plainConfig(t, "metrics: {listen: \"127.0.0.1:0\"}\n")

@@ -22,8 +22,8 @@ import (
 
 var updateDocs = flag.Bool("update-trace", false, "write the trace into docs/operations.md")
 
-// One question with one tool call, as an OTLP collector receives it: one trace, which
-// goes on where the client's began and is passed on to the MCP server. The docs show it.
+// One question with one tool call, as an OTLP collector receives it: one trace, which continues
+// the client's trace and is passed on to the MCP server. The docs show it.
 func TestServe_Traces(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	sink := otlpsink.Start()

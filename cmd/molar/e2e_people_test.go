@@ -30,8 +30,8 @@ func (s *served) behindProxy(t *testing.T, method, path, text string, people ...
 	return res.StatusCode, body(t, res)
 }
 
-// A proxy names people: each has conversations and limits of their own and none of an
-// operator's rights, and who is named by nobody is refused.
+// A proxy names people: each person has separate conversations and limits and none of an
+// operator's rights, and a request without a name is refused.
 func TestServe_People(t *testing.T) {
 	t.Parallel()
 	model := startModel(t, models.Config{Tool: "none"})
@@ -113,8 +113,8 @@ func TestReplicas_Limit(t *testing.T) {
 	}
 }
 
-// An address on loopback is the operator only as long as nobody comes through a proxy: not
-// behind a setting that names one or the host name of one, and not with a header of one.
+// A loopback address is the operator's only without a proxy: not when a setting or the host name
+// shows one, and not for a request with a header of one.
 func TestServe_StrangersBehindAProxy(t *testing.T) {
 	t.Parallel()
 	const (
@@ -186,7 +186,8 @@ func (p proxied) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.RoundTripper.RoundTrip(r)
 }
 
-// The MCP port has neither pages nor people, so behind a proxy it wants a key before it listens.
+// The MCP port has neither pages nor people, so behind a proxy it requires a key before it
+// listens.
 func TestMCP_StrangersBehindAProxy(t *testing.T) {
 	t.Parallel()
 	config := keyedConfig(t, "trusted_proxies: [127.0.0.1]\n")

@@ -93,7 +93,7 @@ func (p *typist) see(text string) string {
 	return p.screen.wait(p.t, text, p.ended)
 }
 
-// seeAfter waits for a text behind what was on the screen before.
+// seeAfter waits for a text after an earlier text on the screen.
 func (p *typist) seeAfter(before, text string) {
 	p.t.Helper()
 	eventually(p.t, text, func() bool { return strings.Contains(p.screen.String()[len(before):], text) })
@@ -123,8 +123,8 @@ memory: {store: ./molar.db}
 `+servers)
 }
 
-// TestSession_Interrupt: Ctrl-C stops the answer, not the session, and what was answered
-// is kept. It tells how long that takes.
+// TestSession_Interrupt: Ctrl-C stops the answer, not the session, and the partial answer is
+// stored. The test logs how long that takes.
 func TestSession_Interrupt(t *testing.T) {
 	model := startModel(t, models.Config{Tool: "none", Tokens: 4000, LineEvery: 5, Interval: 10 * time.Millisecond})
 	config := plainConfig(t, "")
@@ -284,8 +284,8 @@ func TestSession_Resource(t *testing.T) {
 	p.exit(cli.OK)
 }
 
-// TestSession_Completes: Tab goes on with a template of a server's resources, and with the
-// arguments of its prompts, which the server proposes by what stands before them.
+// TestSession_Completes: Tab completes a template of a server's resources, and the arguments of
+// its prompts, which the server proposes for the preceding text.
 func TestSession_Completes(t *testing.T) {
 	long(t, "starts a server under node")
 	t.Parallel()
@@ -314,8 +314,7 @@ func TestSession_Completes(t *testing.T) {
 	p.exit(cli.OK)
 }
 
-// TestSession_Progress: what a tool says of its progress is shown while it runs, and
-// gone when it has ended.
+// TestSession_Progress: the progress of a tool is shown while it runs, and removed when it ends.
 func TestSession_Progress(t *testing.T) {
 	long(t, "a person waits for a slow tool")
 	t.Parallel()

@@ -51,9 +51,9 @@ func (s *served) keyed(t *testing.T, key, text string) (status int, answer strin
 	return res.StatusCode, body(t, res)
 }
 
-// A host keeps over a restart what it was told and has promised: conversations and their
-// summaries, the answer to a key, a turn that waits for a client's tool, and what is switched
-// off. Effects are counted at the server.
+// A host keeps its state over a restart: conversations and their summaries, the answer to an
+// idempotency key, a turn that waits for a client's tool, and the tools that are switched off. The
+// server counts the effects.
 func TestServe_Restart(t *testing.T) {
 	t.Parallel()
 	effects := filepath.Join(t.TempDir(), "effects.txt")
@@ -144,7 +144,7 @@ func TestServe_Restart(t *testing.T) {
 	}
 }
 
-// clientTools are what a client offers of its own.
+// clientTools are the tools that a client offers in its request.
 const clientTools = `"tools":[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object"}}}]`
 
 // heldCalls are calls that a client has to answer.
@@ -171,8 +171,8 @@ func (s *served) callsOfClient(t *testing.T) heldCalls {
 	return heldCalls{called.Choices[0].Message.ToolCalls, calls[0].ID}
 }
 
-// A tool whose policy is confirm waits for a person, who may change its arguments, and is not
-// asked again where they allow it for the conversation, until they take that back.
+// A tool with the policy confirm waits for a person, who may change its arguments. It is not asked
+// about again when the person allows it for the conversation, until that permission is revoked.
 func TestServe_Approvals(t *testing.T) {
 	t.Parallel()
 	effects := filepath.Join(t.TempDir(), "effects.txt")

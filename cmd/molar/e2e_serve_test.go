@@ -48,8 +48,8 @@ func familyModel(t *testing.T) *models.Server {
 	})
 }
 
-// "molar serve" says what it serves, on which a server that does not start costs its own tools
-// alone, and a stream and a whole answer of the same question carry the same text.
+// "molar serve" prints its addresses. A server that does not start costs only its own tools. A
+// stream and a whole answer of the same question carry the same text.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	family, model := buildFamily(t), familyModel(t)

@@ -14,9 +14,9 @@ import (
 	"molar/schemas"
 )
 
-// While shutdown.delay lasts the host is not ready and still takes turns; what outlasts
-// shutdown.drain is cut, kept as interrupted, and told the reason, as are those who follow a
-// detached turn.
+// During shutdown.delay the host is not ready and still accepts turns. A turn that exceeds
+// shutdown.drain is cut and stored as interrupted; its client gets the reason, and so do the
+// followers of a detached turn.
 func TestShutdown(t *testing.T) {
 	long(t, "a whole process is started and drained")
 	t.Parallel()

@@ -27,7 +27,7 @@ import (
 	"molar/schemas"
 )
 
-// A program is the built molar in a process of its own.
+// A program is the built molar in a separate process.
 type program struct {
 	cmd            *exec.Cmd
 	stdout, stderr *lines
@@ -130,8 +130,8 @@ func processes(t *testing.T, config string) []int {
 	return pids
 }
 
-// alive reports whether a process runs. One that ended and was not waited for (its
-// parent is gone, and who inherits it is slow) has an empty command line.
+// alive reports whether a process runs. An ended process that its parent has not waited for (the
+// parent has ended, and its heir is slow) has an empty command line.
 func alive(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return false
@@ -140,9 +140,9 @@ func alive(pid int) bool {
 	return err != nil || len(line) > 0
 }
 
-// closedCleanly checks that the servers had ended when molar did, that what they
-// started ends too, and that the database was closed: SQLite removes its log when the
-// last connection closes.
+// closedCleanly checks that the servers ended before molar did, that the processes that they
+// started end too, and that the database was closed: SQLite removes its log when the last
+// connection closes.
 func closedCleanly(t *testing.T, config string, pids []int) {
 	t.Helper()
 	if slices.ContainsFunc(pids[:2], alive) {
@@ -292,8 +292,8 @@ func TestSignal_ToolsCall(t *testing.T) {
 	}
 }
 
-// An interrupted chat ends with 130 in good time, keeps what was answered as
-// interrupted and leaves no server behind.
+// An interrupted chat ends with 130 in good time, stores the partial answer as interrupted, and
+// leaves no server running.
 func TestSignal_Chat(t *testing.T) {
 	t.Parallel()
 	model, config := slowModel(t), pidConfig(t)
@@ -314,7 +314,7 @@ func TestSignal_Chat(t *testing.T) {
 	}
 }
 
-// What is told of a turn whose process was killed is what it is, and what is stored of it.
+// A turn whose process was killed is reported as interrupted, with its stored part.
 func TestSignal_KilledTurnIsTold(t *testing.T) {
 	long(t, "a whole process is started and killed")
 	t.Parallel()

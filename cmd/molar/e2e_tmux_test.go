@@ -15,7 +15,7 @@ import (
 	"molar/internal/testkit/models"
 )
 
-// A tmux is a real terminal of its own server.
+// A tmux is a real terminal with its own tmux server.
 type tmux struct {
 	t      *testing.T
 	socket string
@@ -77,8 +77,8 @@ func (m *tmux) screen(texts ...string) string {
 const table = "# Care\n\nBrush **twice** a day, see [NHS](https://nhs.uk/teeth).\n\n" +
 	"| tool | what it does |\n|---|---|\n| floss | cleans between the teeth, once a day, in the evening |\n\n```sh\nls -l\n```\n\n- one\n- two\n\nThe end."
 
-// TestSession_Windows: an answer is the same in a wide and a narrow window, but for its
-// line breaks, and the conversation goes on in another session.
+// TestSession_Windows: an answer is the same in a wide and a narrow window, except for its line
+// breaks, and the conversation can be continued in another session.
 func TestSession_Windows(t *testing.T) {
 	t.Parallel()
 	model := startModel(t, models.Config{Script: func(r models.Request) *models.Reply {
@@ -122,8 +122,8 @@ func TestSession_Windows(t *testing.T) {
 	m.screen("--resume chat_200", "ended with 0")
 }
 
-// TestSession_TwoAtOnce: two sessions on one store do not disturb one another; in one
-// conversation the earlier of two questions may be told that it was not saved.
+// TestSession_TwoAtOnce: two sessions on one store do not disturb each other; in the same
+// conversation, the earlier of two questions may be reported as not saved.
 func TestSession_TwoAtOnce(t *testing.T) {
 	long(t, "four sessions are typed into")
 	t.Parallel()

@@ -225,7 +225,7 @@ memory: {store: ./molar.db}
 	}
 }
 
-// Search results stand in the prompt as fenced data, and their links below the answer.
+// The prompt holds search results as fenced data, and the answer ends with their links.
 func TestTurn_SearchGivesSources(t *testing.T) {
 	t.Parallel()
 	url, _ := webSearch(t)
@@ -258,7 +258,7 @@ memory: {store: ./molar.db}
 	}
 }
 
-// A turn that has no trace is told as what is stored of it, to its owner alone.
+// A turn without a trace is shown with its stored messages, and only to its owner.
 func TestTurn_Untraced(t *testing.T) {
 	t.Parallel()
 	s := serveHost(t, plainConfig(t, "telemetry: {trace: off}\n"), startModel(t, models.Config{}))
@@ -287,7 +287,7 @@ func TestTurn_Untraced(t *testing.T) {
 	}
 }
 
-// Whoever stops a turn is told what is kept of it, and no more than that.
+// The client that stops a turn is told exactly what is stored of it.
 func TestTurn_StoppedSaysWhatIsKept(t *testing.T) {
 	t.Parallel()
 	model := startModel(t, models.Config{Tool: "none", Tokens: 4000, LineEvery: 1, Interval: 20 * time.Millisecond})

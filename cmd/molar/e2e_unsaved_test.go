@@ -20,7 +20,7 @@ func plainBody(stream string) string {
 	return `{"model":"plain","chat_id":"chat_x","stream":` + stream + `,"messages":[{"role":"user","content":"Hello there"}]}`
 }
 
-// A store that takes no writes costs two seconds and memory, and everybody is told: the
+// A store that accepts no writes costs two seconds and memory, and is reported everywhere: to the
 // plain client, the person, the probe and the metrics.
 func TestUnsaved_DatabaseLocked(t *testing.T) {
 	long(t, "a turn tries to save for two seconds")

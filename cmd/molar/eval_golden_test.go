@@ -13,8 +13,8 @@ import (
 	"molar/internal/testkit/models"
 )
 
-// goldenModel serves a model that looks the family Nguyen up. With failsAfter it answers
-// an error once it has been told what the tool found.
+// goldenModel serves a model that looks up the family Nguyen. With failsAfter it answers with an
+// error after the tool's result.
 func goldenModel(t *testing.T, failsAfter bool) string {
 	t.Helper()
 	model := models.New(looksUp("Nguyen", failsAfter))
@@ -55,8 +55,8 @@ func sameFolder(t *testing.T, dir string, before map[string]string) {
 	}
 }
 
-// TestEval_acceptRefusesFailures: what failed never takes the place of what was recorded,
-// live or replayed, with the expectations or without.
+// TestEval_acceptRefusesFailures: a failed run never replaces a recording, live or replayed, with
+// the expectations or without.
 func TestEval_acceptRefusesFailures(t *testing.T) {
 	long(t, "each failure is waited out as a turn does")
 	t.Parallel()
@@ -139,8 +139,8 @@ func TestEval_recordRefusesFailures(t *testing.T) {
 	}
 }
 
-// TestEval_namedProviders: a config that names a service which wants a key is replayed
-// without one, however it names it.
+// TestEval_namedProviders: a config that names a service which requires a key is replayed without
+// the key, however the config names the service.
 func TestEval_namedProviders(t *testing.T) {
 	long(t, "every way to name a provider is recorded and replayed")
 	t.Parallel()
@@ -284,8 +284,8 @@ func TestEval_liveTools(t *testing.T) {
 	}
 }
 
-// TestEval_acceptShows: what a live model does otherwise is shown, old against new, and
-// only the list that was seen is taken over.
+// TestEval_acceptShows: the differences of a live model are shown, old against new, and only the
+// list that was shown can be accepted.
 func TestEval_acceptShows(t *testing.T) {
 	long(t, "a case is run four times against a model")
 	t.Parallel()
@@ -328,8 +328,8 @@ func TestEval_acceptShows(t *testing.T) {
 	}
 }
 
-// TestEval_verifyContract: a tool that a server removed, renamed, described anew, that wants
-// other arguments, promises other results or hints at something else is named before anybody calls it, by verify and by a live run.
+// TestEval_verifyContract: verify and a live run name a tool that a server removed, renamed or
+// described anew, or whose arguments, results or hints changed, before it is called.
 func TestEval_verifyContract(t *testing.T) {
 	long(t, "each change is seen by servers that are started")
 	t.Parallel()
@@ -423,7 +423,8 @@ func TestEval_recordNamesConfig(t *testing.T) {
 	}
 }
 
-// TestEval_liveSaysWho: the report of a live run names who answered, a replay's nobody.
+// TestEval_liveSaysWho: the report of a live run names the model that answered; the report of a
+// replay names none.
 func TestEval_liveSaysWho(t *testing.T) {
 	t.Parallel()
 	file := recordedCase(t)
@@ -440,8 +441,8 @@ func TestEval_liveSaysWho(t *testing.T) {
 	}
 }
 
-// A fault of a search makes the assistant ask the next of its list: that is no call made
-// again.
+// A fault of a search makes the assistant ask the next search of its list, which does not count as
+// a repeated call.
 func TestEval_faultSweepNextSearch(t *testing.T) {
 	long(t, "each fault is waited out as a turn does")
 	t.Parallel()

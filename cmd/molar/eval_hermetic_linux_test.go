@@ -11,8 +11,7 @@ import (
 )
 
 // TestEval_opensNoSocket watches a replay from outside: strace sees every system call of the
-// network. Where it cannot be used, the program has nothing to reach in a network namespace
-// of its own.
+// network. Where strace cannot be used, the program runs in an empty network namespace.
 func TestEval_opensNoSocket(t *testing.T) {
 	long(t, "the program is built and traced")
 	t.Parallel()

@@ -88,8 +88,8 @@ func (h *markedHost) ask(args ...string) string {
 	return answer.ID
 }
 
-// TestEval_markedAnswer: an answer that was marked down becomes a case without personal
-// data that is red, and green once the assistant was mended and the case says what is wanted.
+// TestEval_markedAnswer: an answer that was marked down becomes a case without personal data. The
+// case fails, and passes once the assistant is fixed and the case has the new expectation.
 func TestEval_markedAnswer(t *testing.T) {
 	t.Parallel()
 	h := newMarkedHost(t, "")
@@ -142,8 +142,8 @@ func TestEval_markedAnswer(t *testing.T) {
 	h.run(0, "eval", "run", file)
 }
 
-// An answer that was marked up is expected as it was; what was marked long ago, or of another
-// assistant, or not at all, is not imported.
+// The case of an answer that was marked up expects that answer. Answers that were marked long ago,
+// of another assistant, or not marked are not imported.
 func TestEval_markedUp(t *testing.T) {
 	long(t, "seven commands open a host each")
 	t.Parallel()
@@ -187,8 +187,8 @@ func TestEval_markedWire(t *testing.T) {
 	h.run(eval.ExitDrift, "eval", "run", file)
 	h.run(1, "eval", "run", "--from-drift", "live", file)
 
-	// A case that is red on its tape is green by its own checks, once what comes of a change
-	// is what it wants.
+	// A case that fails on its tape passes by its own checks, once the result of a change is what
+	// it expects.
 	text := regexp.MustCompile(`(?s)    expect:\n.*`).ReplaceAllString(readText(t, file), "    expect: {no_call: true}\n")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

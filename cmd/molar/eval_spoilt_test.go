@@ -12,13 +12,13 @@ import (
 	"molar/internal/cli"
 )
 
-// A spoiling is one way to spoil the suites that ship: an edit of a file, in the first line
-// that holds both texts, and what a replay must say of it.
+// A spoiling is one way to spoil the shipped suites: an edit of a file, in the first line that
+// contains both texts, and the failure that a replay must report.
 type spoiling struct {
 	name, id, file  string
 	line, old, with string
-	// class is the first drift, and code the exit code; why stands in the cause or in what
-	// is said on standard error.
+	// class is the first drift, code the exit code, and why a part of the cause or of the output
+	// on standard error.
 	class string
 	code  int
 	why   string

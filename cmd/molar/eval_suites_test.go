@@ -36,8 +36,8 @@ func TestEval_suites(t *testing.T) {
 	}
 }
 
-// TestEval_suitesCover: the suites hold what they promise: three assistants, the
-// wires of all providers, and each kind of case.
+// TestEval_suitesCover: the suites cover three assistants, the wires of all providers, and each
+// kind of case.
 func TestEval_suitesCover(t *testing.T) {
 	t.Parallel()
 	cases, err := eval.Load(suites)
@@ -81,8 +81,8 @@ func readText(t *testing.T, file string) string {
 	return string(data)
 }
 
-// BenchmarkEval replays a case with one tool call, as often as it is asked: the time of
-// one is that of a host with a store of its own.
+// BenchmarkEval replays a case with one tool call; one iteration includes the start of a host with
+// its own store.
 func BenchmarkEval(b *testing.B) {
 	var out, errs bytes.Buffer
 	env := func(name string) (string, bool) { return b.TempDir(), name == "HOME" }

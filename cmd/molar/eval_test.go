@@ -40,8 +40,8 @@ func evalRun(t *testing.T, ollama string, args ...string) (code int, stdout, std
 	return code, out.String(), errs.String()
 }
 
-// looksUp is a model that looks a family up at every question, also where earlier calls
-// stand in the history. With fails it answers an error once it was told what there is.
+// looksUp is a model that looks up a family at every question, whatever calls the history has.
+// With fails it answers with an error after the tool's result.
 func looksUp(query string, fails bool) models.Config {
 	return models.Config{Script: func(r models.Request) *models.Reply {
 		switch last := r.Roles[len(r.Roles)-1]; {
@@ -108,7 +108,7 @@ func record() (files map[string][]byte, err error) {
 	return files, nil
 }
 
-// nowhere is an address where nobody listens.
+// nowhere is an unreachable address.
 const nowhere = "http://127.0.0.1:9"
 
 // reportOf replays a case and returns its report, with the run block apart.

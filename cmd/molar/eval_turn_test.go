@@ -19,8 +19,8 @@ type saidAnswer struct {
 	calls [][2]string // name and arguments
 }
 
-// sayTo is what a model would say to a request: a verdict to the judge, two calls where
-// tools are offered, and text that says how often it was asked.
+// sayTo returns a model's answer to a request: a verdict for the judge, three calls when the tools
+// of the family server are offered and have no result yet, else a text.
 func sayTo(body string) saidAnswer {
 	switch {
 	case strings.Contains(body, "topic filter"):

@@ -11,7 +11,7 @@ import (
 	"molar/internal/testkit/models"
 )
 
-// ruin is an answer that has nothing to do with what was asked.
+// ruin is an answer that does not fit any question of the cases.
 const ruin = "I hate families. Go away."
 
 // ruinedModel makes the calls of the tape and answers something else.
@@ -44,9 +44,9 @@ func edit(t *testing.T, file, old, with string) {
 	}
 }
 
-// TestEval_otherAnswer: a run that makes the calls of the tape and answers otherwise is told
-// apart from one that answers the same and from one that makes other calls, in every form of
-// the report. It passes only if the case checks its answers.
+// TestEval_otherAnswer: every form of the report distinguishes a run with the calls of the tape
+// and another answer from one with the same answer and from one with other calls. Such a run
+// passes only if the case checks its answers.
 func TestEval_otherAnswer(t *testing.T) {
 	long(t, "a case is run in nine ways")
 	t.Parallel()
@@ -117,7 +117,7 @@ func TestEval_otherAnswer(t *testing.T) {
 	}
 }
 
-// TestEval_reportOutcomes: what changed between two reports is told in the same words.
+// TestEval_reportOutcomes: a comparison of two reports describes the changes in the same words.
 func TestEval_reportOutcomes(t *testing.T) {
 	t.Parallel()
 	file := recordedCase(t)
@@ -136,8 +136,8 @@ func TestEval_reportOutcomes(t *testing.T) {
 	}
 }
 
-// TestEval_faultNotAsked: where a fault of a tool changed what the model has to read, the
-// answer of the tape is no answer to it. It is judged once a model is asked.
+// TestEval_faultNotAsked: when a fault of a tool changes the model's input, the answer of the tape
+// does not count. The case is judged once a model is asked.
 func TestEval_faultNotAsked(t *testing.T) {
 	t.Parallel()
 	file := recordedCase(t)

@@ -13,7 +13,7 @@ import (
 	"molar/internal/config"
 )
 
-// A geminiStub speaks Gemini's streaming wire and keeps what it was asked.
+// A geminiStub speaks Gemini's streaming wire and records its requests.
 type geminiStub struct {
 	url   string
 	mu    sync.Mutex
@@ -56,8 +56,7 @@ func (g *geminiStub) serve(w http.ResponseWriter, r *http.Request) {
 	g.mu.Unlock()
 }
 
-// runMolar runs a command with a home of its own and, when there is a stub, a key
-// for Gemini.
+// runMolar runs a command with a separate home folder and, when there is a stub, a key for Gemini.
 func runMolar(t *testing.T, g *geminiStub, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	env := homeEnv(t, nil)

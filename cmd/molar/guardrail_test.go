@@ -30,7 +30,7 @@ func molar(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-// The numbers of the documentation are those of the command.
+// The documentation shows the numbers that the command computes.
 func TestGuardrail_DocumentationShowsTheTestPart(t *testing.T) {
 	t.Parallel()
 	code, out, errs := molar(t, "guardrail", "eval", "../../topics/dental/labelled/test.jsonl", "--no-model")
@@ -47,7 +47,7 @@ func TestGuardrail_DocumentationShowsTheTestPart(t *testing.T) {
 	}
 }
 
-// Lines of emergencies need no label of the topic, and harmless ones are told by their kind.
+// Lines of emergencies need no label of the topic; their kind marks the harmless ones.
 func TestGuardrail_EvalEmergencies(t *testing.T) {
 	t.Parallel()
 	file := t.TempDir() + "/lines.jsonl"
@@ -131,7 +131,7 @@ func TestChat_EmergencyOfAnOwnTopic(t *testing.T) {
 	}
 }
 
-// Another topic names what follows its notices, too: a passage of its own folder, or nothing at all.
+// Another topic also configures the text after its notices: a passage of its folder, or nothing.
 func TestChat_WhatFollowsTheNoticeOfAnOwnTopic(t *testing.T) {
 	t.Parallel()
 	notes := writeFile(t, "notes.md", "## Frost\nA berry bush that my son planted stands the cold.\n\n## Poisoned by a plant {#poisoned}\nRinse the mouth and keep the plant.\n")

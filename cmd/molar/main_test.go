@@ -53,12 +53,12 @@ func long(t *testing.T, why string) {
 	}
 }
 
-// TestScripts runs the conversations in testdata/script, each in a process of its own, with a
-// home folder of its own and no settings of the person who runs them. "exec molar" starts the
-// program, without the race detector, and stands once for each command, or where standard input
-// or a signal matters; "call molar" runs it in the script's process, which costs a small part.
-// $FAMILY is the built MCP server of the family example, $BADMCP one that misbehaves, vault one
-// that wants a token, and $FREE an address of this machine where nobody listens yet.
+// TestScripts runs the conversations in testdata/script, each with a separate home folder and
+// without the settings of the person who runs the tests. "exec molar" starts the program, without
+// the race detector, once for each command, and where standard input or a signal matters; "call
+// molar" runs it in the script's process, which is much cheaper. $FAMILY is the built MCP server
+// of the family example, $BADMCP one that misbehaves, vault one that requires a token, and $FREE a
+// local address that is not in use.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	if file := os.Getenv(scriptVar); file != "" {

@@ -95,7 +95,7 @@ default: plain
 	if s.ask(t, "plain", "c3", "and again"); offers.Load() != 3 {
 		t.Errorf("the tool was offered %d times, want three times", offers.Load())
 	}
-	// A client is told of its own tool.
+	// A client is told when its own tool is refused.
 	_, body := s.do(t, http.MethodPost, "/v1/chat/completions", `{"model":"plain","messages":[{"role":"user","content":"hello"}],
 		"tools":[{"type":"function","function":{"name":"deep__nested","description":"It nests.","parameters":{"type":"object"}}}]}`)
 	if want := "the client's tool deep__nested is not offered to openai: the service refused it"; !strings.Contains(body, want) || offers.Load() != 4 {
@@ -129,8 +129,8 @@ func messageServer(t *testing.T, list func() string) string {
 	return s.URL
 }
 
-// A call that the service refuses itself is answered with what is wrong with it: the model
-// tries again, within the limits of a turn, and keeps the tool.
+// When the service refuses a call, the model gets the reason and tries again, within the limits of
+// a turn; the tool stays offered.
 func TestRefusedCall(t *testing.T) {
 	t.Parallel()
 	tools := messageServer(t, func() string {

@@ -24,7 +24,7 @@ import (
 	"molar/web"
 )
 
-// reload asks the host to read its file; faults are those of a refusal.
+// reload asks the host to read its file; faults are the reasons of a refusal.
 func (s *served) reload(t *testing.T) (done web.Reloaded, faults []string) {
 	t.Helper()
 	status, body := s.do(t, http.MethodPost, "/v1/servers/reload", "")
@@ -41,7 +41,7 @@ func (s *served) reload(t *testing.T) (done web.Reloaded, faults []string) {
 	return answer.Reloaded, answer.Error.Faults
 }
 
-// server returns the status of a server, and false when there is none.
+// server returns the status of a server, and false if it does not exist.
 func (s *served) server(t *testing.T, name string) (schemas.ServerStatus, bool) {
 	t.Helper()
 	var list struct{ Data []schemas.ServerStatus }
@@ -128,8 +128,8 @@ func full(r web.Reloaded) web.Reloaded {
 	return r
 }
 
-// Saving alone is enough. A broken file is told in the log, and the next good one
-// is taken.
+// Saving the file is enough. A broken file is reported in the log, and the next valid one takes
+// effect.
 func TestReload_WatchesTheFile(t *testing.T) {
 	t.Parallel()
 	family := buildFamily(t)
@@ -149,7 +149,7 @@ func TestReload_WatchesTheFile(t *testing.T) {
 	s.waitReady(t, "kin")
 }
 
-// A hostSetup is what the pages ask a host for.
+// A hostSetup is the state of the host that the pages read.
 type hostSetup struct {
 	Provider, Model, Why, Offer string
 	Faults                      []string
@@ -162,8 +162,8 @@ func (s *served) setup(t *testing.T) (now hostSetup) {
 	return now
 }
 
-// A file that comes where none was, in a folder that comes with it, is taken over as it is saved,
-// and the pages learn who may call its servers and what is wrong with it, until that is mended.
+// A new file in a new folder takes effect when it is saved. The pages show which assistants may
+// call its servers, and its faults until they are fixed.
 func TestReload_WatchesForANewFile(t *testing.T) {
 	t.Parallel()
 	family, env := buildFamily(t), homeEnv(t, nil)
@@ -201,8 +201,8 @@ func TestReload_WatchesForANewFile(t *testing.T) {
 	s.waitReady(t, "kin")
 }
 
-// A variable that a server lacks may come while the host runs: the file beside the config is
-// watched too, also one that was not there.
+// A server's missing variable may be set while the host runs: the file of variables next to the
+// config is watched too, even before it exists.
 func TestReload_WatchesTheVariables(t *testing.T) {
 	t.Parallel()
 	config := familyConfig(t, buildFamily(t))
@@ -254,8 +254,8 @@ func mutations(good string) []func(i int) string {
 	}
 }
 
-// However many broken files are saved while the host works: the last good one stays
-// in force, no call fails, and the answer says what is wrong.
+// However many broken files are saved while the host works: the last valid one stays in force, no
+// call fails, and the answer names the fault.
 func TestReload_BrokenSavesUnderLoad(t *testing.T) {
 	long(t, "a config is saved dozens of times")
 	t.Parallel()

@@ -12,10 +12,10 @@ import (
 	"molar/internal/cli"
 )
 
-// SIGHUP reads the file anew, and the host goes on.
+// SIGHUP makes the host read the file again and keep running.
 func TestSignal_HangupReloads(t *testing.T) {
-	// A program that was told to ignore the signal hands that on to the host, which
-	// then does so too. One that listens for it does not.
+	// A program that ignores the signal passes that on to the host, which then ignores it too. A
+	// program that listens for it does not.
 	heard := make(chan os.Signal, 1)
 	signal.Notify(heard, syscall.SIGHUP)
 	t.Cleanup(func() { signal.Stop(heard) })

@@ -11,7 +11,8 @@ import (
 	"molar/internal/testkit/models"
 )
 
-// A client that leaves stops the model, and is no fault of the host: nobody is to be woken by it.
+// A client that disconnects stops the model, and is not an error of the host: the log has no line
+// that would alarm an operator.
 func TestServe_LeavingIsNoError(t *testing.T) {
 	t.Parallel()
 	model := startModel(t, models.Config{Tokens: 100_000, LineEvery: 2, Interval: time.Millisecond})

@@ -85,7 +85,8 @@ func browse(t *testing.T, address string, follow bool) (status int, location, pa
 	return resp.StatusCode, resp.Header.Get("Location"), string(body)
 }
 
-// guardedHost is a server that wants a login, a config that names it, and a home.
+// guardedHost starts a server that requires a login, and returns it with a config that names it
+// and a home folder.
 func guardedHost(t *testing.T) (s *oauthserver.Server, env map[string]string, file string) {
 	t.Helper()
 	s = oauthserver.New()

@@ -30,8 +30,8 @@ func (p *typist) resize(columns, rows uint16) {
 	}
 }
 
-// TestSession_Resize: a new size of the window is seen without a key, and what is said
-// fits it.
+// TestSession_Resize: a new window size is noticed without a key press, and the next output fits
+// it.
 func TestSession_Resize(t *testing.T) {
 	t.Parallel()
 	model := startModel(t, models.Config{Tool: "none", Tokens: 2})
@@ -69,7 +69,7 @@ func TestSession_Search(t *testing.T) {
 	p.exit(cli.OK)
 }
 
-// TestSession_GoesBack: Ctrl-C leaves what was asked for, not the session.
+// TestSession_GoesBack: Ctrl-C leaves the current prompt, not the session.
 func TestSession_GoesBack(t *testing.T) {
 	long(t, "a person types, with pauses")
 	t.Parallel()
@@ -129,8 +129,8 @@ func TestSession_WaitsForServer(t *testing.T) {
 	p.exit(cli.OK)
 }
 
-// TestChat_WaitsForPipe: who sits at a terminal is told that a silent pipe is waited for,
-// and what it says after all is context.
+// TestChat_WaitsForPipe: a person at a terminal is told that chat waits for a silent pipe, and the
+// late text of the pipe is context.
 func TestChat_WaitsForPipe(t *testing.T) {
 	long(t, "a silent pipe is waited for, for five seconds")
 	t.Parallel()
@@ -145,8 +145,8 @@ func TestChat_WaitsForPipe(t *testing.T) {
 	}
 }
 
-// TestSession_Habits: the session says at once what answers and which server failed, a slash
-// shows a menu, a word that is nearly a command is told which, and Esc stops the answer.
+// TestSession_Habits: the session shows at once which model answers and which server failed. A
+// slash shows a menu, a misspelt command gets a suggestion, and Esc stops the answer.
 func TestSession_Habits(t *testing.T) {
 	t.Parallel()
 	model := startModel(t, models.Config{Tool: "none", Tokens: 4000, LineEvery: 5, Interval: 10 * time.Millisecond})

@@ -11,8 +11,8 @@ import (
 // vaultToken opens the vault.
 const vaultToken = "vt-4f1d0c77ab5e9d22"
 
-// vault is an MCP server on standard input and output that starts only with its token. Its
-// one tool tells a word, and the names of the variables that the server was given.
+// vault is an MCP server on standard input and output that starts only with its token. Its one
+// tool returns a word, and the names of the server's variables.
 func vault() {
 	if os.Getenv("VAULT_TOKEN") != vaultToken {
 		fmt.Fprintln(os.Stderr, "the vault stays shut: VAULT_TOKEN is not the one that opens it")
