@@ -1,6 +1,6 @@
-// Package deploy_test checks the files that people deploy with: none of them runs here, so
-// they are decoded strictly, and what they say is held against the settings and metrics of
-// the program.
+// Package deploy_test checks the files that people deploy with. None of them runs here, so
+// the tests decode them strictly and compare them with the settings and metrics of the
+// program.
 package _test
 
 import (
@@ -16,7 +16,7 @@ import (
 	"molar/internal/config"
 )
 
-// endMargin is what a host needs after delay and drain, to save and to close.
+// endMargin is the time that a host needs after delay and drain, to save and to close.
 const endMargin = 10 * time.Second
 
 func read(t *testing.T, name string) string {
@@ -28,7 +28,7 @@ func read(t *testing.T, name string) string {
 	return string(data)
 }
 
-// decode reads YAML without unknown and double keys.
+// decode reads YAML, and fails on an unknown or a repeated key.
 func decode(t *testing.T, name, text string, into any) {
 	t.Helper()
 	if err := yaml.NewDecoder(strings.NewReader(text), yaml.Strict()).Decode(into); err != nil {
@@ -53,7 +53,7 @@ func settings(t *testing.T, text string, env map[string]string) *config.Config {
 	return cfg
 }
 
-// ends checks that whoever stops a host waits for its drain.
+// ends checks that the time to stop a host is longer than its drain.
 func ends(t *testing.T, what string, grace time.Duration, cfg *config.Config) {
 	t.Helper()
 	if least := cfg.Shutdown.Delay + cfg.Shutdown.Drain + endMargin; grace < least {
@@ -61,7 +61,7 @@ func ends(t *testing.T, what string, grace time.Duration, cfg *config.Config) {
 	}
 }
 
-// A composeFile is what we use of one.
+// A composeFile has the fields of a compose file that deploy/compose.yaml uses.
 type composeFile struct {
 	Name     string
 	Services map[string]struct {
@@ -134,8 +134,8 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// The unit waits for the drain, runs as a user of its own, and keeps its data in a folder
-// that it may write.
+// The unit waits for the drain, runs as a separate user, and stores its data in a folder
+// that this user may write.
 func TestUnit(t *testing.T) {
 	values := map[string]string{}
 	for line := range strings.Lines(read(t, "molar.service")) {

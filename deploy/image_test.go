@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// The image holds a program that needs nothing beside it, and runs it as nobody: each build
-// step of the Dockerfile is run here as it stands, for both architectures.
+// The image contains a program that needs no other file, and runs it as the user nobody. The
+// test runs each build step of the Dockerfile unchanged, for both architectures.
 func TestImage(t *testing.T) {
 	text := read(t, "Dockerfile")
 	_, final, ok := strings.Cut(text, "FROM scratch\n")

@@ -14,7 +14,7 @@ import (
 
 type labels map[string]string
 
-// What is used of Kubernetes' objects: a name that it does not know fails the decoder.
+// The fields of Kubernetes' objects that the file uses. An unknown field fails the decoder.
 type (
 	object struct {
 		APIVersion string `yaml:"apiVersion"`
@@ -201,7 +201,7 @@ func TestKubernetes(t *testing.T) {
 	}
 }
 
-// checkPorts holds the ports of a container against those of the config.
+// checkPorts compares the ports of a container with those of the config.
 func checkPorts(t *testing.T, c container, cfg *config.Config, scraped string) {
 	t.Helper()
 	listens := map[string]string{"http": cfg.Listen, "metrics": cfg.Metrics.Listen}
@@ -215,7 +215,7 @@ func checkPorts(t *testing.T, c container, cfg *config.Config, scraped string) {
 	}
 }
 
-// checkPod looks at rights, mounts, and where its secrets come from.
+// checkPod checks the rights, the mounts, and the source of the secrets.
 func checkPod(t *testing.T, kind string, p pod, config string) {
 	t.Helper()
 	if s := p.SecurityContext; !s.RunAsNonRoot || s.RunAsUser != 65532 || s.SeccompProfile.Type != "RuntimeDefault" {

@@ -35,7 +35,7 @@ func TestDashboard(t *testing.T) {
 	namesExist(t, file)
 }
 
-// Every name and label in the alerts exists, and each alert says where its answer stands.
+// Every name and label in the alerts exists, and each alert names the section with its remedy.
 func TestAlerts(t *testing.T) {
 	var file struct {
 		Groups []struct {

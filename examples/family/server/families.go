@@ -35,8 +35,8 @@ func loadFamilies() ([]family, error) {
 	return families, nil
 }
 
-// search returns the families of which the name, or a member's name, holds every
-// word of the query. Marks and case do not count.
+// search returns the families whose name, or a member's name, contains every word of
+// the query. Marks and case are ignored.
 func search(families []family, query string) []family {
 	words := strings.Fields(fold(query))
 	var found []family
@@ -66,7 +66,7 @@ func anyLineHolds(lines string, words []string) bool {
 	return false
 }
 
-// byID returns the family of an id in lower case.
+// byID returns the family with an id, which is in lower case.
 func byID(families []family, id string) (family, bool) {
 	for _, f := range families {
 		if f.FamilyID == id {

@@ -1,7 +1,7 @@
 // Command server is a small MCP server over stdio that finds families and their
 // members in an embedded data set. It shows what a tool needs to be used well by a
 // model: typed arguments, a description on each, structured results and errors that
-// say what to do next. It knows nothing of the host.
+// say what to do next. It does not depend on the host.
 package main
 
 import (

@@ -10,7 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// maxFound bounds the answer of search_family.
+// maxFound is the largest number of families in an answer of search_family.
 const maxFound = 10
 
 // searchArgs and detailsArgs are the arguments of the tools.
@@ -22,7 +22,7 @@ type detailsArgs struct {
 	FamilyID string `json:"familyId"`
 }
 
-// A match is one line of what search_family found.
+// A match is one result of search_family.
 type match struct {
 	FamilyID string `json:"familyId"`
 	Name     string `json:"name"`
@@ -55,7 +55,7 @@ func addTools(s *server.MCPServer, families []family) {
 	), mcp.NewTypedToolHandler(h.details))
 }
 
-// readOnly says that a tool changes nothing and looks at nothing outside.
+// readOnly annotates a tool that changes nothing and reads only its own data.
 func readOnly() mcp.ToolOption {
 	yes, no := true, false
 	return mcp.WithToolAnnotation(mcp.ToolAnnotation{

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// maxAnswer is the longest answer of the catalogue that is read, in bytes.
+// maxAnswer is the longest answer that is read from the catalogue, in bytes.
 const maxAnswer = 4 << 20
 
 // A catalogue asks the search API of a GeoNetwork 4: one POST to /srv/api/search/
@@ -36,7 +36,7 @@ func newCatalogue(base string, timeout time.Duration, client *http.Client) (*cat
 	return &catalogue{strings.TrimRight(u.String(), "/"), timeout, client}, nil
 }
 
-// A page is a part of what a search found.
+// A page is a part of the results of a search.
 type page struct {
 	Total   int      `json:"total"`
 	Records []record `json:"records"`
@@ -52,7 +52,7 @@ func (c *catalogue) search(ctx context.Context, words string, size int) (page, e
 	}}, size)
 }
 
-// get returns the record of an id, and false when there is none.
+// get returns the record with an id, and false if it does not exist.
 func (c *catalogue) get(ctx context.Context, id string) (record, bool, error) {
 	found, err := c.records(ctx, map[string]any{"terms": map[string]any{"uuid": []string{id}}}, 1)
 	if err != nil || len(found.Records) == 0 {
@@ -112,7 +112,7 @@ func (c *catalogue) tags(ctx context.Context, size int) ([]tagCount, error) {
 	return tags, nil
 }
 
-// post sends a search and reads its answer. Its errors tell a person what happened.
+// post sends a search and reads its answer. Its errors are sentences for people.
 func (c *catalogue) post(ctx context.Context, body map[string]any, answer any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("the catalogue did not answer within %s; try again later", c.timeout))
 	defer cancel()
@@ -138,7 +138,7 @@ func (c *catalogue) post(ctx context.Context, body map[string]any, answer any) e
 	return readAnswer(resp, text, answer)
 }
 
-// explain words a failed exchange without the machinery's own phrases.
+// explain describes a failed exchange in words for people.
 func (c *catalogue) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -149,8 +149,8 @@ func (c *catalogue) explain(ctx context.Context, err error) error {
 	return fmt.Errorf("the catalogue at %s cannot be reached: %w", c.base, err)
 }
 
-// readAnswer takes JSON only: a catalogue that is down for maintenance likes to answer
-// with a page, and status 200.
+// readAnswer accepts only JSON: during maintenance, a catalogue may answer with a web page
+// and status 200.
 func readAnswer(resp *http.Response, text []byte, answer any) error {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	isPage := err == nil && kind == "text/html" || bytes.HasPrefix(bytes.TrimSpace(text), []byte("<"))
@@ -180,7 +180,7 @@ func advice(status int) string {
 	return "ask in simpler words"
 }
 
-// escapeQuery takes the meaning from the signs of the query language: people write
+// escapeQuery escapes the operators of the query language, because people write plain
 // words.
 func escapeQuery(words string) string {
 	var b strings.Builder

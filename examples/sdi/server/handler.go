@@ -11,10 +11,10 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// maxRequest is the longest message that is taken, in bytes.
+// maxRequest is the longest accepted message, in bytes.
 const maxRequest = 1 << 20
 
-// newHandler serves the catalogue as an MCP server, in all three ways.
+// newHandler serves the catalogue as an MCP server over its three transports.
 func newHandler(c *catalogue) http.Handler {
 	s := server.NewMCPServer("sdi", "1.0.0",
 		server.WithToolCapabilities(false),
@@ -68,8 +68,8 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 	_, _ = w.Write(append(data, '\n')) // the client may have gone
 }
 
-// local turns away web pages that reach for this machine: requests over loopback must
-// name it, and carry no foreign Origin.
+// local refuses requests from web pages of other sites: a request over loopback must name
+// this machine as its host, and must not have a foreign Origin.
 func local(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if overLoopback(r) && (!isLoopback(r.Host) || !ownOrigin(r.Header.Get("Origin"))) {

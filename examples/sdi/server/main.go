@@ -1,7 +1,7 @@
 // Command server is an MCP server for a GeoNetwork catalogue of spatial data, by default
 // that of the European Environment Agency. It searches records and shows one, over
 // streamable HTTP (/mcp), over HTTP with server-sent events (/sse) and as plain JSON-RPC
-// (/message). It only reads, and knows nothing of the host.
+// (/message). It only reads, and does not depend on the host.
 package main
 
 import (

@@ -10,7 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// addPrompts adds /tag and /record: questions that people ask often.
+// addPrompts adds /tag and /record, two frequent questions.
 func addPrompts(s *server.MCPServer) {
 	s.AddPrompt(mcp.NewPrompt("tag",
 		mcp.WithPromptDescription("Show the most used tags of the catalogue, or the records of one tag"),
@@ -25,10 +25,10 @@ func addPrompts(s *server.MCPServer) {
 func tagPrompt(_ context.Context, req mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	tag := strings.TrimSpace(req.Params.Arguments["tag"])
 	if tag == "" {
-		return asked("Tags of the catalogue",
+		return questionPrompt("Tags of the catalogue",
 			"Which tags does the SDI catalogue use most? List them with list_tags, with the number of records of each."), nil
 	}
-	return asked("Records of a tag", fmt.Sprintf(
+	return questionPrompt("Records of a tag", fmt.Sprintf(
 		"Which records of the SDI catalogue have the tag %q? Find them with search_catalogue and show title, a sentence on each, and its UUID.", tag)), nil
 }
 
@@ -37,12 +37,12 @@ func recordPrompt(_ context.Context, req mcp.GetPromptRequest) (*mcp.GetPromptRe
 	if id == "" {
 		return nil, errors.New("uuid is missing: give the record's UUID, as search_catalogue returns it")
 	}
-	return asked("A record of the catalogue", fmt.Sprintf(
+	return questionPrompt("A record of the catalogue", fmt.Sprintf(
 		"Show the record with the uuid %q of the SDI catalogue. Read it with get_record and give its title, abstract, tags and the links to its data.", id)), nil
 }
 
-// asked is a prompt of one question.
-func asked(description, question string) *mcp.GetPromptResult {
+// questionPrompt returns a prompt with one question.
+func questionPrompt(description, question string) *mcp.GetPromptResult {
 	return mcp.NewGetPromptResult(description, []mcp.PromptMessage{
 		mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent(question)),
 	})

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Bounds of what is shown of a record.
+// Limits of a shown record.
 const (
 	maxAbstract = 600 // characters, in a list of records
 	maxTags     = 20
@@ -34,7 +34,7 @@ type link struct {
 	Protocol string `json:"protocol,omitempty"`
 }
 
-// recordFields are the fields of the index that a record is made of.
+// recordFields are the fields of the index that make a record.
 func recordFields() []string {
 	return []string{
 		"uuid", "resourceTitleObject", "resourceAbstractObject", "resourceType", "tag", "link",
@@ -42,7 +42,7 @@ func recordFields() []string {
 	}
 }
 
-// A searchAnswer is what Elasticsearch gives back.
+// A searchAnswer is an answer of Elasticsearch.
 type searchAnswer struct {
 	Hits struct {
 		Total struct {
@@ -91,7 +91,7 @@ func (t *text) UnmarshalJSON(data []byte) error {
 	return nil // a field of another form is as good as absent
 }
 
-// plain is a string; a field of another form is as good as absent.
+// plain is a string; a field of another type counts as absent.
 type plain string
 
 func (p *plain) UnmarshalJSON(data []byte) error {
@@ -144,7 +144,7 @@ func (h hit) record(base string) record {
 	return r
 }
 
-// short is the record as it stands in a list.
+// short is the record as lists show it.
 func (r record) short() record {
 	if runes := []rune(r.Abstract); len(runes) > maxAbstract {
 		r.Abstract = strings.TrimSpace(string(runes[:maxAbstract])) + "…"
@@ -153,7 +153,7 @@ func (r record) short() record {
 	return r
 }
 
-// describe is the record for those who read no structured results.
+// describe is the record as text, for clients that do not read structured results.
 func (r record) describe() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nUUID: %s", or(r.Title, "(no title)"), r.UUID)

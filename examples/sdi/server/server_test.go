@@ -20,7 +20,7 @@ import (
 	"molar/schemas"
 )
 
-// A geoNetwork answers searches as the real one does, and keeps what it was asked.
+// A geoNetwork answers searches like a real one, and records its requests.
 type geoNetwork struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -151,7 +151,7 @@ func TestServer_transports(t *testing.T) {
 	}
 }
 
-// What the catalogue is asked, and what its answer becomes.
+// The requests to the catalogue, and the results made from its answers.
 func TestTools(t *testing.T) {
 	g := catalogueOf(t, nil)
 	m := attached(t, transport.ServerConfig{URL: started(t, g, time.Second) + "/mcp"})
@@ -197,7 +197,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// Whatever the catalogue does, the tool's result says what happened.
+// Whatever fault the catalogue has, the tool's result describes it.
 func TestTools_faults(t *testing.T) {
 	html := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -245,7 +245,7 @@ func TestTools_noAnswer(t *testing.T) {
 	}
 }
 
-// The two requests that people try by hand, and those that must not get through.
+// The two requests that people try by hand, and the requests that must be refused.
 func TestServer_byHand(t *testing.T) {
 	url := started(t, catalogueOf(t, nil), time.Second)
 	do := func(method, path, body string, header ...string) (int, string) {

@@ -9,7 +9,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// Numbers of records and tags that a call may ask for.
+// Limits of the records and tags of a call.
 const (
 	defaultSize = 5
 	maxSize     = 50
@@ -58,7 +58,7 @@ func addTools(s *server.MCPServer, h handlers) {
 	), mcp.NewTypedToolHandler(h.tags))
 }
 
-// readOnly says that a tool changes nothing, and looks at the world outside.
+// readOnly annotates a tool that changes nothing and reads data outside.
 func readOnly() mcp.ToolOption {
 	yes, no := true, false
 	return mcp.WithToolAnnotation(mcp.ToolAnnotation{
@@ -109,7 +109,7 @@ func (h handlers) tags(ctx context.Context, _ mcp.CallToolRequest, args tagArgs)
 	return mcp.NewToolResultStructured(tagList{tags}, b.String()), nil
 }
 
-// within is the wanted number, or the usual one, inside the limits.
+// within returns the requested number, or the default, inside the limits.
 func within(wanted *int, usual int) int {
 	if wanted == nil {
 		return usual
