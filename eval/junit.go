@@ -73,7 +73,7 @@ func JUnit(w io.Writer, r *Report) error {
 		times[name], cases[name] = times[name]+r.Run.CaseMS[c.ID], append(cases[name], c)
 	}
 	for name, s := range suites {
-		s.Properties = properties(NewReport(cases[name]))
+		s.Properties = properties(newReport(cases[name]))
 		s.Time = seconds(times[name])
 		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
 		all.Suites = append(all.Suites, *s)

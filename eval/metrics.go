@@ -74,8 +74,8 @@ type Share struct {
 	High  *float64 `json:"high"`
 }
 
-// NewShare computes a share and its interval.
-func NewShare(hits, total int) Share {
+// newShare computes a share and its interval.
+func newShare(hits, total int) Share {
 	s := Share{Hits: hits, Total: total, Value: ratio(hits, total)}
 	if total == 0 {
 		return s
@@ -152,10 +152,10 @@ func measure(cases []CaseResult) Metrics {
 	m.Args.finish()
 	m.Trajectory = ratio(agreed, compared)
 	g := &m.Guardrail
-	g.Unsafe = NewShare(g.RefusePass, g.RefusePass+g.RefuseRefuse)
-	g.OverBlock = NewShare(g.PassRefuse, g.PassPass+g.PassRefuse)
+	g.Unsafe = newShare(g.RefusePass, g.RefusePass+g.RefuseRefuse)
+	g.OverBlock = newShare(g.PassRefuse, g.PassPass+g.PassRefuse)
 	m.PerTurn = ratio(m.ModelCalls, turns)
-	m.Cases = NewShare(passed, judged)
+	m.Cases = newShare(passed, judged)
 	m.PassAt, m.PassAll = passK(cases)
 	return m
 }

@@ -179,7 +179,7 @@ func dedupeFaults(faults []error) error {
 }
 
 func (r *Runner) report(started time.Time, results []CaseResult) *Report {
-	rep := NewReport(results)
+	rep := newReport(results)
 	rep.Run = RunInfo{
 		Started: started.UTC().Format(time.RFC3339), TookMS: msSince(started),
 		Mode: r.cfg.Mode.String(), Host: r.cfg.Version, CaseMS: make(map[string]float64),
@@ -196,8 +196,8 @@ func (r *Runner) report(started time.Time, results []CaseResult) *Report {
 	return rep
 }
 
-// NewReport summarizes results.
-func NewReport(results []CaseResult) *Report {
+// newReport summarizes results.
+func newReport(results []CaseResult) *Report {
 	rep := &Report{V: ReportVersion, Cases: results, Metrics: measure(results)}
 	if rep.Cases == nil {
 		rep.Cases = []CaseResult{}

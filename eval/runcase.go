@@ -255,7 +255,7 @@ func Score(cases []Case) (*Report, error) {
 		}
 		results = append(results, score(&cases[i], t))
 	}
-	rep := NewReport(results)
+	rep := newReport(results)
 	rep.Run.Mode = "score"
 	return rep, nil
 }

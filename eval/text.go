@@ -224,7 +224,7 @@ func failure(c *CaseResult) string {
 	cause := len(c.Drift) == 0 // the first cause is not marked yet
 	for i, t := range c.Turns {
 		if faulty(t) && c.Status != StatusDrift && c.Status != StatusNotAsked {
-			Trace(&b, i+1, t, &cause)
+			writeTrace(&b, i+1, t, &cause)
 		}
 	}
 	b.WriteString(whatIfText(c))
@@ -243,9 +243,9 @@ func faulty(t TurnResult) bool {
 	return slices.ContainsFunc(t.Trace, faultyRow)
 }
 
-// Trace writes the expected and the made calls of a turn side by side: = where they match, ! at
+// writeTrace writes the expected and the made calls of a turn side by side: = where they match, ! at
 // the first difference of the case if cause is still set, ~ at the others.
-func Trace(b *strings.Builder, turn int, t TurnResult, cause *bool) {
+func writeTrace(b *strings.Builder, turn int, t TurnResult, cause *bool) {
 	const width = 46
 	fmt.Fprintf(b, "  turn %d\n    %-*s   %s\n", turn, width, "expected", "made")
 	for _, row := range t.Trace {

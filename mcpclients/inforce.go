@@ -46,8 +46,8 @@ type InForce struct {
 	decided int // counts the decisions of this process
 }
 
-// NewInForce returns the stored decisions; with a nil keeper new ones are not stored.
-func NewInForce(stored schemas.ToolDecisions, keeper Keeper) *InForce {
+// newInForce returns the stored decisions; with a nil keeper new ones are not stored.
+func newInForce(stored schemas.ToolDecisions, keeper Keeper) *InForce {
 	d := &InForce{keeper: keeper, off: maps.Clone(stored.Off), pins: maps.Clone(stored.Pins)}
 	if d.off == nil {
 		d.off = map[schemas.ToolRef]bool{}

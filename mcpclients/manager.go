@@ -77,7 +77,7 @@ func New(cfg Config) (*Manager, error) {
 			return nil, err
 		}
 	}
-	m := &Manager{log: cfg.Logger, decisions: NewInForce(cfg.Decisions, cfg.Keeper)}
+	m := &Manager{log: cfg.Logger, decisions: newInForce(cfg.Decisions, cfg.Keeper)}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}

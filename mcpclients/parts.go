@@ -25,7 +25,7 @@ func messages(raw json.RawMessage, maxText int) ([]schemas.Message, error) {
 	}
 	var messages []schemas.Message
 	for _, wire := range answer.Messages {
-		content, _ := Read(wire.Content)
+		content, _ := readContent(wire.Content)
 		content = text.Shorten(strings.ToValidUTF8(content, "\uFFFD"), maxText)
 		maxText -= len(content)
 		role := schemas.RoleUser
@@ -39,9 +39,9 @@ func messages(raw json.RawMessage, maxText int) ([]schemas.Message, error) {
 	return messages, nil
 }
 
-// Resource reads the answer to resources/read: its text, cut at maxText bytes, and the files that
+// readResource reads the answer to resources/read: its text, cut at maxText bytes, and the files that
 // some models can be shown. It is an error if there is neither.
-func Resource(raw json.RawMessage, maxText int) (string, []schemas.Part, error) {
+func readResource(raw json.RawMessage, maxText int) (string, []schemas.Part, error) {
 	var answer struct {
 		Contents []resource `json:"contents"`
 	}

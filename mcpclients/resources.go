@@ -17,7 +17,7 @@ func (m *Manager) Resource(ctx context.Context, server, uri string) (string, []s
 	if err := m.Request(ctx, server, methodReadResource, map[string]string{"uri": uri}, &answer); err != nil {
 		return "", nil, fmt.Errorf("resource %q: %w", uri, err)
 	}
-	text, media, err := Resource(answer, DefaultMaxResult)
+	text, media, err := readResource(answer, DefaultMaxResult)
 	if err != nil {
 		return "", nil, fmt.Errorf("resource %q of server %q %w", uri, server, err)
 	}

@@ -12,9 +12,9 @@ import (
 	"molar/schemas"
 )
 
-// Result reads the result of tools/call. It decodes the raw JSON itself, so that large integers
+// readResult reads the result of tools/call. It decodes the raw JSON itself, so that large integers
 // stay exact and an item of an unknown kind affects no other.
-func Result(raw json.RawMessage, maxText int) (schemas.ToolResult, error) {
+func readResult(raw json.RawMessage, maxText int) (schemas.ToolResult, error) {
 	var wire struct {
 		Content    json.RawMessage `json:"content"`
 		Structured json.RawMessage `json:"structuredContent"`
@@ -94,8 +94,8 @@ type contentItem struct {
 	Resource resource `json:"resource"`
 }
 
-// Read returns the text of a content list and the links that a person can open.
-func Read(raw json.RawMessage) (string, []schemas.Source) {
+// readContent returns the text of a content list and the links that a person can open.
+func readContent(raw json.RawMessage) (string, []schemas.Source) {
 	r := read(raw)
 	return r.text(), r.links
 }

@@ -76,7 +76,7 @@ func newServer(cfg transport.ServerConfig, settings settings) *server {
 		kick: make(chan struct{}, 1), list: make(chan struct{}, 1), door: door{idle: make(chan struct{})},
 	}
 	s.cfg.Store(&cfg)
-	s.shelf = NewShelf(ShelfConfig{
+	s.shelf = newShelf(ShelfConfig{
 		Server: cfg.Name, Config: s.Config, Decisions: settings.Decisions, Log: s.log, Publish: settings.Publish,
 	})
 	s.login = settings.openLogin(&cfg)

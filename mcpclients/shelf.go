@@ -22,7 +22,7 @@ type Shelf struct {
 	lost    bool
 }
 
-// A ShelfConfig is what [NewShelf] needs.
+// A ShelfConfig is what [newShelf] needs.
 type ShelfConfig struct {
 	Server string
 	// Config returns the server's current config.
@@ -33,8 +33,8 @@ type ShelfConfig struct {
 	Publish func()
 }
 
-// NewShelf returns an empty shelf.
-func NewShelf(cfg ShelfConfig) *Shelf { return &Shelf{ShelfConfig: cfg} }
+// newShelf returns an empty shelf.
+func newShelf(cfg ShelfConfig) *Shelf { return &Shelf{ShelfConfig: cfg} }
 
 // Put replaces the tools by those of an attached server.
 func (s *Shelf) Put(infos []schemas.ToolInfo) {

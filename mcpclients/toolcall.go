@@ -18,7 +18,7 @@ import (
 )
 
 // Call executes one tool of the server for a person, nil for none.
-func (s *server) Call(ctx context.Context, person *schemas.Person, tool string, params Args) (schemas.ToolResult, error) {
+func (s *server) Call(ctx context.Context, person *schemas.Person, tool string, params callArgs) (schemas.ToolResult, error) {
 	cfg := s.Config()
 	if !cfg.Includes(tool) {
 		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w: excluded by includeTools or excludeTools", tool, s.Name(), transport.ErrUnavailable)
@@ -45,7 +45,7 @@ func (s *server) Call(ctx context.Context, person *schemas.Person, tool string, 
 
 // callWithin sends a call. On connections that can report progress, each report restarts the
 // limit.
-func (s *server) callWithin(ctx context.Context, person *schemas.Person, tool string, limit time.Duration, repeat bool, params Args) (json.RawMessage, error) {
+func (s *server) callWithin(ctx context.Context, person *schemas.Person, tool string, limit time.Duration, repeat bool, params callArgs) (json.RawMessage, error) {
 	if kind := s.Config().Transport(); kind == transport.TypeInProcess || kind == transport.TypeMessage {
 		ctx, cancel := context.WithTimeoutCause(ctx, limit, errCallTimeout)
 		defer cancel()
@@ -58,11 +58,11 @@ func (s *server) callWithin(ctx context.Context, person *schemas.Person, tool st
 	return s.request(ctx, transport.MethodCallTool, params.encode(token, telemetry.Meta(ctx)), repeat)
 }
 
-// Args are the params of tools/call without the closing brace.
-type Args []byte
+// callArgs are the params of tools/call without the closing brace.
+type callArgs []byte
 
 // newArgs builds the params of tools/call.
-func newArgs(tool string, args json.RawMessage) (Args, error) {
+func newArgs(tool string, args json.RawMessage) (callArgs, error) {
 	args = bytes.TrimSpace(args)
 	if transport.IsNull(args) {
 		args = json.RawMessage(`{}`)
@@ -77,12 +77,12 @@ func newArgs(tool string, args json.RawMessage) (Args, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the arguments are not a JSON object: %w", err)
 	}
-	return Args(params[:len(params)-1]), nil
+	return callArgs(params[:len(params)-1]), nil
 }
 
 // encode completes the params with a progress token, unless it is 0, and the trace context, if
 // any: traceparent and tracestate, which need no JSON escapes.
-func (a Args) encode(token int64, trace map[string]string) json.RawMessage {
+func (a callArgs) encode(token int64, trace map[string]string) json.RawMessage {
 	params := append(make([]byte, 0, len(a)+48), a...)
 	opening := `,"_meta":{`
 	if token != 0 {
@@ -128,7 +128,7 @@ func (s *server) resultOf(raw json.RawMessage, err error) (schemas.ToolResult, e
 	if err != nil {
 		return schemas.ToolResult{}, err
 	}
-	return Result(raw, s.settings.MaxResult)
+	return readResult(raw, s.settings.MaxResult)
 }
 
 // callError returns what happened to a call and what to do. It includes the time only for a

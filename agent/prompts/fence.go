@@ -9,10 +9,10 @@ import (
 	"molar/schemas"
 )
 
-// Fence puts a text that the person did not write between two fixed lines. <, > and & in it are
+// fence puts a text that the person did not write between two fixed lines. <, > and & in it are
 // escaped, so that no text can close the fence or forge a control token of a chat template. The
 // lines are the same in every turn, so that prompts can be cached.
-func Fence(source, text string) string {
+func fence(source, text string) string {
 	return fmt.Sprintf("<data source=%q>\n%s\n</data>", escape(source), escape(text))
 }
 
@@ -37,7 +37,7 @@ func Results(results []schemas.ToolResult, maxBytes int) schemas.Message {
 
 // Result fences a result for a user message, bounded like [Results].
 func Result(r schemas.ToolResult, maxBytes int) string {
-	return Fence(r.Server, bounded(r, maxBytes))
+	return fence(r.Server, bounded(r, maxBytes))
 }
 
 // bounded returns the text of a result. A long one keeps its head and tail.

@@ -14,7 +14,7 @@ func Prepared(labels subject.Labels, p schemas.Prompt, messages []schemas.Messag
 	for _, m := range messages {
 		lines = append(lines, string(m.Role)+": "+m.Said())
 	}
-	return beside(labels.Prepared + "\n" + Fence(p.Server+"/"+p.Name, strings.Join(lines, "\n")))
+	return beside(labels.Prepared + "\n" + fence(p.Server+"/"+p.Name, strings.Join(lines, "\n")))
 }
 
 // Usage returns how to type a prompt: required arguments in angle brackets, others in square ones.

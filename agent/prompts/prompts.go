@@ -49,10 +49,10 @@ func System(in SystemInput) string {
 	}
 	sections = append(sections, w.dataRule)
 	for _, s := range in.Servers {
-		sections = append(sections, Fence(s.Server, s.Text))
+		sections = append(sections, fence(s.Server, s.Text))
 	}
 	if in.Client != "" && in.Topic {
-		sections = append(sections, Fence("client", in.Client))
+		sections = append(sections, fence("client", in.Client))
 	} else if in.Client != "" {
 		sections = append(sections, in.Client)
 	}

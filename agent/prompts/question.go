@@ -91,7 +91,7 @@ func passages(in QuestionInput, w words) []schemas.Part {
 	for _, r := range in.Found {
 		parts = append(parts, schemas.Part{
 			Kind:   schemas.PartContext,
-			Text:   in.Labels.Search + "\n" + Fence(r.Server, numbered(r, in.MaxBytes)),
+			Text:   in.Labels.Search + "\n" + fence(r.Server, numbered(r, in.MaxBytes)),
 			Result: &r,
 		})
 	}

@@ -33,11 +33,11 @@ func Summary(in SummaryInput) (system string, messages []schemas.Message) {
 	}
 	var parts []schemas.Part
 	if in.SoFar != "" {
-		parts = append(parts, beside(before+"\n"+Fence("summary", in.SoFar)))
+		parts = append(parts, beside(before+"\n"+fence("summary", in.SoFar)))
 	}
 	parts = append(parts, schemas.Part{Kind: schemas.PartText, Text: in.Question})
 	if in.Results != "" {
-		parts = append(parts, beside(results+"\n"+Fence("tools", in.Results)))
+		parts = append(parts, beside(results+"\n"+fence("tools", in.Results)))
 	}
 	return system, []schemas.Message{{Role: schemas.RoleUser, Parts: append(parts, quoted("answer", in.Answer))}}
 }
@@ -63,7 +63,7 @@ func Condense(lang, summary string) (system string, messages []schemas.Message) 
 // quoted returns a text as fenced data, and as a result for a provider that quotes.
 func quoted(name, text string) schemas.Part {
 	return schemas.Part{
-		Kind: schemas.PartContext, Text: Fence(name, text),
+		Kind: schemas.PartContext, Text: fence(name, text),
 		Result: &schemas.ToolResult{ToolName: name, Output: schemas.TextOutput(text)},
 	}
 }

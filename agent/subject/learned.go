@@ -59,9 +59,9 @@ func readLearned(data string, kinds int) *learned {
 		return nil
 	}
 	l := &learned{kinds: make([]Table, kinds)}
-	l.any, data = Read(data, anyBits)
+	l.any, data = readTable(data, anyBits)
 	for i := range l.kinds {
-		l.kinds[i], data = Read(data, kindBits)
+		l.kinds[i], data = readTable(data, kindBits)
 	}
 	return l
 }

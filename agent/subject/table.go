@@ -40,8 +40,8 @@ func (t Table) Append(out []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(out, math.Float32bits(t.Scale)), t.Cells...)
 }
 
-// Read decodes a table of 1<<bits buckets that [Table.Append] wrote, and returns the rest of data.
-func Read(data string, bits int) (t Table, rest string) {
+// readTable decodes a table of 1<<bits buckets that [Table.Append] wrote, and returns the rest of data.
+func readTable(data string, bits int) (t Table, rest string) {
 	at := size(bits)
 	scale := math.Float32frombits(binary.LittleEndian.Uint32([]byte(data[:4])))
 	return Table{Bits: bits, Scale: scale, Cells: data[4:at]}, data[at:]

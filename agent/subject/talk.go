@@ -56,8 +56,8 @@ func TrainTalk(lessons []TalkLesson) string {
 
 // readTalk decodes the result of [TrainTalk].
 func readTalk(data string) (m talkModel) {
-	m.leans, data = Read(data, talkBits)
-	m.talk, _ = Read(data, talkBits)
+	m.leans, data = readTable(data, talkBits)
+	m.talk, _ = readTable(data, talkBits)
 	return m
 }
 

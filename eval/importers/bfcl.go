@@ -74,7 +74,7 @@ func ReadCases(name string, r io.Reader) ([]Case, error) {
 		case row.InitialConfig != nil:
 			return fmt.Errorf("case %q has several turns over simulated services, which this checker cannot judge: leave it out", row.ID)
 		}
-		c := Case{ID: row.ID, Category: CategoryOf(row.ID)}
+		c := Case{ID: row.ID, Category: categoryOf(row.ID)}
 		if strings.Contains(c.Category, "java") {
 			return fmt.Errorf("case %q wants Java or JavaScript, and this checker judges Python's categories: leave it out", row.ID)
 		}
@@ -87,9 +87,9 @@ func ReadCases(name string, r io.Reader) ([]Case, error) {
 	return cases, err
 }
 
-// CategoryOf returns the category in an id: "parallel_multiple" for "parallel_multiple_17",
+// categoryOf returns the category in an id: "parallel_multiple" for "parallel_multiple_17",
 // "live_simple" for "live_simple_0-0-0".
-func CategoryOf(id string) string {
+func categoryOf(id string) string {
 	category := strings.TrimRight(id, "0123456789-_")
 	if strings.HasPrefix(id[len(category):], "_") {
 		return category

@@ -15,9 +15,9 @@ import (
 	"molar/eval/match"
 )
 
-// Cassette reads a cassette of go-vcr, of VCR for Ruby or of vcrpy, in YAML or JSON. Their lists
+// readCassette reads a cassette of go-vcr, of VCR for Ruby or of vcrpy, in YAML or JSON. Their lists
 // of requests and responses have similar keys.
-func Cassette(name string, data []byte) ([]Imported, error) {
+func readCassette(name string, data []byte) ([]Imported, error) {
 	var doc map[string]any
 	// Ruby writes the tag !binary, YAML requires !!binary.
 	data = regexp.MustCompile(`(?m)([:-] )!binary\b`).ReplaceAll(data, []byte("$1!!binary"))

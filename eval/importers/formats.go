@@ -27,9 +27,9 @@ func importPairs(name, source string, pairs []pair) ([]Imported, error) {
 // longestQuote is the maximum length of a quotation in an error, in bytes.
 const longestQuote = 120
 
-// HTTPRR reads a recording of httprr: a header line, then the lengths of each request
+// readHTTPRR reads a recording of httprr: a header line, then the lengths of each request
 // and response, and their bytes.
-func HTTPRR(name string, data []byte) ([]Imported, error) {
+func readHTTPRR(name string, data []byte) ([]Imported, error) {
 	header, rest, ok := bytes.Cut(data, []byte("\n"))
 	if !ok || !strings.HasPrefix(string(header), "httprr trace v1") {
 		return nil, fmt.Errorf("%s:1: no recording of httprr: it begins with %q", name, text.Clip(string(header), longestQuote, "…"))
@@ -76,9 +76,9 @@ func parsePair(request, response []byte) (pair, error) {
 	return pair{method: req.Method, url: req.URL.String(), request: string(body), status: resp.StatusCode, response: string(answer)}, nil
 }
 
-// Pairs reads request and response pairs: consecutive JSON objects with source, method, url,
+// readPairs reads request and response pairs: consecutive JSON objects with source, method, url,
 // status, request and response. Pairs with the same source are one recording.
-func Pairs(name string, data []byte) ([]Imported, error) {
+func readPairs(name string, data []byte) ([]Imported, error) {
 	groups := make(map[string][]pair)
 	var order []string
 	for v, err := range values(data) {

@@ -9,10 +9,10 @@ import (
 	"molar/eval/tape"
 )
 
-// OpenAI reads conversations in OpenAI's format: messages, or requests with their responses,
+// readOpenAI reads conversations in OpenAI's format: messages, or requests with their responses,
 // consecutive or in a list. It rejects responses with several choices, since it is unknown which
 // one is right.
-func OpenAI(name string, data []byte) ([]Imported, error) {
+func readOpenAI(name string, data []byte) ([]Imported, error) {
 	var all []Imported
 	for v, err := range values(data) {
 		var c *conversation

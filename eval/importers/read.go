@@ -12,7 +12,7 @@ import (
 // formats returns the readers by format.
 func formats() map[string]func(name string, data []byte) ([]Imported, error) {
 	return map[string]func(string, []byte) ([]Imported, error){
-		"cassette": Cassette, "httprr": HTTPRR, "openai": OpenAI, "pairs": Pairs,
+		"cassette": readCassette, "httprr": readHTTPRR, "openai": readOpenAI, "pairs": readPairs,
 	}
 }
 

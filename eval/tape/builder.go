@@ -20,7 +20,7 @@ type Builder struct {
 
 // NewBuilder writes the header and returns a builder.
 func NewBuilder(to io.Writer, h Header) *Builder {
-	return &Builder{w: NewWriter(to, NewRedactor(), h)}
+	return &Builder{w: newWriter(to, NewRedactor(), h)}
 }
 
 // Err returns the first write error.
@@ -48,8 +48,8 @@ func (b *Builder) frames(slot int, server, method string, params, result any) {
 		}
 		return data
 	}
-	b.w.Write(&Record{Type: TypeMCP, Turn: b.turn, Server: server, Dir: toServer, Slot: slot, Frame: Frame{ID: b.rpc, Method: method, Params: encode(params)}.Encode()})
-	rec := &Record{Type: TypeMCP, Turn: b.turn, Server: server, Dir: fromServer, Frame: Frame{ID: b.rpc, Result: encode(result)}.Encode()}
+	b.w.Write(&Record{Type: TypeMCP, Turn: b.turn, Server: server, Dir: toServer, Slot: slot, Frame: rpcFrame{ID: b.rpc, Method: method, Params: encode(params)}.Encode()})
+	rec := &Record{Type: TypeMCP, Turn: b.turn, Server: server, Dir: fromServer, Frame: rpcFrame{ID: b.rpc, Result: encode(result)}.Encode()}
 	if method == MethodCall {
 		b.w.Seal(rec)
 	}

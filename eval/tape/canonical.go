@@ -172,9 +172,9 @@ func (c *Canon) mask(text string) string {
 	})
 }
 
-// Params returns the key by which an MCP request is found: its params without what changes from
+// canonicalParams returns the key by which an MCP request is found: its params without what changes from
 // run to run.
-func Params(params json.RawMessage) string {
+func canonicalParams(params json.RawMessage) string {
 	v, err := match.Decode(params)
 	object, ok := v.(map[string]any)
 	if err != nil || !ok {

@@ -36,7 +36,7 @@ func (p *Player) Contract(server string) []Drift {
 			}
 		}
 	}
-	drifts := Tools(server, was.Tools, now)
+	drifts := compareTools(server, was.Tools, now)
 	for i := range drifts {
 		drifts[i].Line = was.Line
 	}

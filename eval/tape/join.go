@@ -15,7 +15,7 @@ func Join(caseID string, turns []*Tape, replace func(string) string) ([]byte, er
 	last := turns[len(turns)-1]
 	header := last.Header
 	header.Case = caseID
-	w := NewWriter(&b, NewRedactor(), header)
+	w := newWriter(&b, NewRedactor(), header)
 	for _, r := range last.Records {
 		if r.Type == TypeMCP && r.Turn == 0 {
 			w.Write(&r)
@@ -62,7 +62,7 @@ func (j *joiner) add(r Record) error {
 		r.Call = &call
 	}
 	if len(r.Frame) > 0 {
-		var f Frame
+		var f rpcFrame
 		if err := json.Unmarshal(j.json(r.Frame), &f); err != nil {
 			return fmt.Errorf("read a frame: %w", err)
 		}

@@ -92,8 +92,8 @@ func (k *Keeper) listed(server, method string, params, result json.RawMessage) {
 	id := -k.listings // distinct from the ids of requests in turns
 	k.lists[server] = append(known, listing{
 		asked:   asked,
-		request: frame(server, toServer, Frame{ID: id, Method: method, Params: params}),
-		answer:  frame(server, fromServer, Frame{ID: id, Result: result}),
+		request: frame(server, toServer, rpcFrame{ID: id, Method: method, Params: params}),
+		answer:  frame(server, fromServer, rpcFrame{ID: id, Result: result}),
 	})
 }
 
@@ -135,7 +135,7 @@ func (k *Keeper) keep(owner string, start answer.Start, done answer.Done, turn [
 	var b bytes.Buffer
 	route := k.cfg.Route(done.Provider)
 	route.Provider, route.Model = done.Provider, done.Model
-	w := NewWriter(&b, k.cfg.Redactor, Header{
+	w := newWriter(&b, k.cfg.Redactor, Header{
 		TapeID: uuid.NewString(), Host: k.cfg.Host, Recorded: start.Created.UTC().Format(time.RFC3339), Route: route,
 	})
 	k.mu.Lock()

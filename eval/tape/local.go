@@ -26,7 +26,7 @@ type local struct {
 
 func (l local) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
-		ask := &http.Request{URL: &url.URL{}, Body: io.NopCloser(bytes.NewReader(LocalRequest(req)))}
+		ask := &http.Request{URL: &url.URL{}, Body: io.NopCloser(bytes.NewReader(encodeLocalRequest(req)))}
 		resp, err := l.via.RoundTrip(ask.WithContext(ctx))
 		if err != nil {
 			yield(providers.Chunk{}, l.fault(providers.KindUnavailable, err))
@@ -90,7 +90,7 @@ func (p *pulled) Read(b []byte) (n int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if p.rest, err = json.Marshal(Local(c)); err != nil {
+		if p.rest, err = json.Marshal(localChunk(c)); err != nil {
 			return 0, err
 		}
 	}

@@ -65,7 +65,7 @@ func (t *tapedFrame) result(server string) (json.RawMessage, error) {
 	if rec.Error != "" {
 		return nil, fmt.Errorf("%w: %s", transport.ErrLost, rec.Error)
 	}
-	var f Frame
+	var f rpcFrame
 	if err := json.Unmarshal(rec.Frame, &f); err != nil {
 		return nil, fmt.Errorf("frame: %w", err)
 	}
@@ -87,11 +87,11 @@ func (c *playedConn) missing(ctx context.Context, method string, params json.Raw
 	if method != MethodCall {
 		return nil, &transport.RPCError{Server: c.server, Method: method, Code: -32601, Message: "replay: the tape has no such request"}
 	}
-	_ = c.p.recordMiss("turn %d: the tape has no such call on server %s: %s", turnOf(ctx), c.server, clip(Params(params)))
+	_ = c.p.recordMiss("turn %d: the tape has no such call on server %s: %s", turnOf(ctx), c.server, clip(canonicalParams(params)))
 	c.p.mu.Lock()
 	line := c.p.line + 1
 	c.p.mu.Unlock()
-	d := Drift{Class: CallExtra, Where: "call on server " + c.server, Want: "(nothing)", Got: clip(Params(params))}
+	d := Drift{Class: CallExtra, Where: "call on server " + c.server, Want: "(nothing)", Got: clip(canonicalParams(params))}
 	if near := c.p.nearest(ctx, c.server, params); near != "" {
 		d.Class, d.Want = CallArgs, clip(near)
 	}
@@ -104,7 +104,7 @@ func (c *playedConn) missing(ctx context.Context, method string, params json.Raw
 // findFrame takes the next unused request with the same method and params. Equal parallel calls
 // are distinguished by their slot. Methods other than calls may repeat.
 func (p *Player) findFrame(ctx context.Context, server, method string, params json.RawMessage) *tapedFrame {
-	key := Params(json.RawMessage(p.cfg.Redactor.Text(string(params))))
+	key := canonicalParams(json.RawMessage(p.cfg.Redactor.Text(string(params))))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var first, last, exact *tapedFrame
@@ -161,7 +161,7 @@ func (p *Player) nearest(ctx context.Context, server string, params json.RawMess
 			same++
 		}
 		if same > best {
-			best, found = same, Params(f.frame.Params)
+			best, found = same, canonicalParams(f.frame.Params)
 		}
 	}
 	return found

@@ -69,9 +69,9 @@ type tapedExchange struct {
 
 // A tapedFrame is an MCP request on the tape.
 type tapedFrame struct {
-	request, answer *Record // answer is nil if the recording ended early
-	frame           Frame   // of the request
-	key             string  // the canonical params
+	request, answer *Record  // answer is nil if the recording ended early
+	frame           rpcFrame // of the request
+	key             string   // the canonical params
 	used            bool
 }
 
@@ -105,7 +105,7 @@ func NewPlayer(cfg PlayerConfig) (*Player, error) {
 }
 
 func (p *Player) addFrame(r *Record, byID map[string]*tapedFrame) error {
-	var f Frame
+	var f rpcFrame
 	if err := json.Unmarshal(r.Frame, &f); err != nil {
 		return fmt.Errorf("frame: %w", err)
 	}
@@ -115,7 +115,7 @@ func (p *Player) addFrame(r *Record, byID map[string]*tapedFrame) error {
 	case r.Dir == toServer && known != nil:
 		return fmt.Errorf("request %d of server %q begins twice", f.ID, r.Server)
 	case r.Dir == toServer:
-		byID[id] = &tapedFrame{request: r, frame: f, key: Params(f.Params)}
+		byID[id] = &tapedFrame{request: r, frame: f, key: canonicalParams(f.Params)}
 		p.frames[r.Server] = append(p.frames[r.Server], byID[id])
 	case known != nil && known.answer != nil:
 		return fmt.Errorf("request %d of server %q is answered twice", f.ID, r.Server)

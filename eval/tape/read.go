@@ -213,7 +213,7 @@ func (in *reader) turn(r *Record) error {
 
 // frame stores the tools that servers list.
 func (in *reader) frame(r *Record) {
-	var f Frame
+	var f rpcFrame
 	if json.Unmarshal(r.Frame, &f) != nil {
 		return
 	}

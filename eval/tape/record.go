@@ -122,8 +122,8 @@ const (
 	fromServer = "s2c"
 )
 
-// A Frame is a JSON-RPC message.
-type Frame struct {
+// An rpcFrame is a JSON-RPC message.
+type rpcFrame struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      int             `json:"id,omitempty"`
 	Method  string          `json:"method,omitempty"`
@@ -140,11 +140,11 @@ type FrameError struct {
 }
 
 // Encode returns the frame as JSON.
-func (f Frame) Encode() json.RawMessage {
+func (f rpcFrame) Encode() json.RawMessage {
 	f.JSONRPC = "2.0"
 	data, err := json.Marshal(f)
 	if err != nil {
-		data, _ = json.Marshal(Frame{JSONRPC: "2.0", ID: f.ID, Error: &FrameError{Code: -32603, Message: fmt.Sprintf("unreadable frame: %v", err)}})
+		data, _ = json.Marshal(rpcFrame{JSONRPC: "2.0", ID: f.ID, Error: &FrameError{Code: -32603, Message: fmt.Sprintf("unreadable frame: %v", err)}})
 	}
 	return data
 }

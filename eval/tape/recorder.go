@@ -48,7 +48,7 @@ func NewRecorder(cfg RecorderConfig) (*Recorder, error) {
 	if cfg.Redactor == nil {
 		cfg.Redactor = NewRedactor()
 	}
-	r := &Recorder{w: NewWriter(cfg.To, cfg.Redactor, cfg.Header), redact: cfg.Redactor}
+	r := &Recorder{w: newWriter(cfg.To, cfg.Redactor, cfg.Header), redact: cfg.Redactor}
 	r.tap = tap{recorder: func(context.Context) *Recorder { return r }, skip: cfg.Skip}
 	return r, r.Err()
 }

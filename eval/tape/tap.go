@@ -151,15 +151,15 @@ func (c *tapConn) Request(ctx context.Context, method string, params json.RawMes
 		return result, err
 	}
 	id := int(r.rpc.Add(1))
-	request := frame(c.server, toServer, Frame{ID: id, Method: method, Params: params})
+	request := frame(c.server, toServer, rpcFrame{ID: id, Method: method, Params: params})
 	request.Turn, request.Slot = turnOf(ctx), toolhandler.Slot(ctx)
 	r.w.Write(request)
 	result, err := c.Conn.Request(ctx, method, params)
-	answer, lost := Frame{ID: id, Result: result}, ""
+	answer, lost := rpcFrame{ID: id, Result: result}, ""
 	if refused, ok := errors.AsType[*transport.RPCError](err); ok {
-		answer = Frame{ID: id, Error: &FrameError{Code: refused.Code, Message: refused.Message, Data: refused.Data}}
+		answer = rpcFrame{ID: id, Error: &FrameError{Code: refused.Code, Message: refused.Message, Data: refused.Data}}
 	} else if err != nil {
-		answer, lost = Frame{ID: id}, err.Error()
+		answer, lost = rpcFrame{ID: id}, err.Error()
 		if ctx.Err() == nil && method == MethodCall {
 			r.failed(fmt.Sprintf("turn %d: a call on server %s got no answer: %v", turnOf(ctx), c.server, err))
 		}
@@ -173,6 +173,6 @@ func (c *tapConn) Request(ctx context.Context, method string, params json.RawMes
 	return result, err
 }
 
-func frame(server, dir string, f Frame) *Record {
+func frame(server, dir string, f rpcFrame) *Record {
 	return &Record{Type: TypeMCP, Server: server, Dir: dir, Frame: f.Encode()}
 }

@@ -10,9 +10,9 @@ import (
 	"molar/eval/match"
 )
 
-// Tools compares the tools that a server lists now with those it listed before: removed, renamed
+// compareTools compares the tools that a server lists now with those it listed before: removed, renamed
 // and added tools, and changes of description, arguments, results and hints.
-func Tools(server string, was, now map[string]Tool) []Drift {
+func compareTools(server string, was, now map[string]Tool) []Drift {
 	was, now = maps.Clone(was), maps.Clone(now)
 	var drifts []Drift
 	for _, old := range slices.Sorted(maps.Keys(was)) {

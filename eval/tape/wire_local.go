@@ -23,8 +23,8 @@ type localRequest struct {
 	Stop        []string             `json:"stop,omitempty"`
 }
 
-// LocalRequest encodes a request of a provider without a model.
-func LocalRequest(req providers.Request) []byte {
+// encodeLocalRequest encodes a request of a provider without a model.
+func encodeLocalRequest(req providers.Request) []byte {
 	return encode(localRequest{
 		System: req.System, Messages: req.Messages, Tools: req.Tools, Model: req.Model,
 		ToolChoice: req.ToolChoice, ForbidCalls: req.ForbidCalls, Schema: req.Schema, Language: req.Language,
@@ -43,12 +43,12 @@ type LocalChunk struct {
 	Finish   providers.FinishReason `json:"finish,omitempty"`
 }
 
-// Local converts a chunk to its encoded form.
-func Local(c providers.Chunk) LocalChunk {
+// localChunk converts a chunk to its encoded form.
+func localChunk(c providers.Chunk) LocalChunk {
 	return LocalChunk{c.Text, c.Thinking, c.Call, c.Sources, c.Usage, c.Note, c.Finish}
 }
 
-// Chunk is the reverse of [Local].
+// Chunk is the reverse of [localChunk].
 func (c LocalChunk) Chunk() providers.Chunk {
 	return providers.Chunk{Text: c.Text, Thinking: c.Thinking, Call: c.Call, Sources: c.Sources, Usage: c.Usage, Note: c.Note, Finish: c.Finish}
 }

@@ -20,8 +20,8 @@ type Writer struct {
 	offered map[string]int // the first exchange with a list of tools, by its hash
 }
 
-// NewWriter writes the header and returns a writer.
-func NewWriter(to io.Writer, redact *Redactor, h Header) *Writer {
+// newWriter writes the header and returns a writer.
+func newWriter(to io.Writer, redact *Redactor, h Header) *Writer {
 	w := &Writer{to: to, redact: redact, offered: make(map[string]int)}
 	h.V = version
 	w.Write(&Record{Type: TypeHeader, Header: &h})

@@ -104,15 +104,15 @@ const maxScopes = 100
 func scopesOf(text string) []string {
 	var scopes []string
 	for scope := range strings.FieldsSeq(text) {
-		if IsScope(scope) && len(scopes) < maxScopes {
+		if isScope(scope) && len(scopes) < maxScopes {
 			scopes = append(scopes, scope)
 		}
 	}
 	return scopes
 }
 
-// IsScope reports whether a text is one valid scope of at most 200 bytes.
-func IsScope(text string) bool {
+// isScope reports whether a text is one valid scope of at most 200 bytes.
+func isScope(text string) bool {
 	return text != "" && len(text) <= 200 && !strings.ContainsFunc(text, func(r rune) bool {
 		return r <= ' ' || r > '~' || r == '"' || r == '\\'
 	})

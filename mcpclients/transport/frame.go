@@ -34,12 +34,12 @@ func cutID(head, tail []byte) (json.RawMessage, bool) {
 func frames() sse.Config { return sse.Config{Limit: maxFrame, Keep: frameEnds} }
 
 // cutAnswer returns the error answer for a request whose answer was too long to keep.
-func cutAnswer(ends *sse.Ends) (*Message, bool) {
+func cutAnswer(ends *sse.Ends) (*rpcMessage, bool) {
 	id, ok := cutID(ends.Head, ends.Tail)
 	if !ok {
 		return nil, false
 	}
-	return &Message{ID: id, Error: WireError{
+	return &rpcMessage{ID: id, Error: WireError{
 		Code:    CodeInternal,
 		Message: fmt.Sprintf("the answer is longer than %d MiB and was dropped: ask for less", maxFrame>>20),
 	}.Encode()}, true

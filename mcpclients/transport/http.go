@@ -128,7 +128,7 @@ func (c *httpConn) roundTrip(ctx context.Context, id int64, method string, param
 		}
 	}
 	if answer.Error == nil {
-		m := Message{Result: answer.Result}
+		m := rpcMessage{Result: answer.Result}
 		r := m.Reply(method)
 		return r.Result, r.Err
 	}

@@ -40,7 +40,7 @@ func (f *inflight) remove(id int64) {
 
 // resolve passes a response to its request. An error without an id goes to the only request under
 // way, if there is just one.
-func (f *inflight) resolve(m *Message) {
+func (f *inflight) resolve(m *rpcMessage) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	id, ok := ParseID(m.ID)

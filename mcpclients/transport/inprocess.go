@@ -69,7 +69,7 @@ func (c *inProcess) answer(ctx context.Context, id int64, method string, frame [
 	if result, ok := plainResult(raw, id); ok {
 		return result, nil
 	}
-	var m Message
+	var m rpcMessage
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return nil, fmt.Errorf("answer to %s: %w", method, err)
 	}

@@ -92,7 +92,7 @@ func (c *plainConn) Request(ctx context.Context, method string, params json.RawM
 
 // plainAnswer reads the body of a successful POST.
 func plainAnswer(body []byte, id int64, method string) (json.RawMessage, error) {
-	var m Message
+	var m rpcMessage
 	if err := json.Unmarshal(body, &m); err != nil {
 		return nil, fmt.Errorf("answer to %s: %w", method, err)
 	}

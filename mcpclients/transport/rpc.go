@@ -42,8 +42,8 @@ const (
 	maxUnreadable = 400
 )
 
-// A Message is any incoming JSON-RPC message.
-type Message struct {
+// An rpcMessage is any incoming JSON-RPC message.
+type rpcMessage struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
 	Method  string          `json:"method"`
@@ -54,8 +54,8 @@ type Message struct {
 
 // readMessage reads a message. It rejects anything without a jsonrpc field of 2.0, such as a log
 // line in JSON.
-func readMessage(raw []byte) (*Message, bool) {
-	var m Message
+func readMessage(raw []byte) (*rpcMessage, bool) {
+	var m rpcMessage
 	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &m) != nil || m.JSONRPC != "2.0" {
 		return nil, false
 	}
@@ -85,7 +85,7 @@ type Reply struct {
 }
 
 // Reply returns the outcome in a response message.
-func (m *Message) Reply(method string) Reply {
+func (m *rpcMessage) Reply(method string) Reply {
 	switch {
 	case !IsNull(m.Error):
 		return Reply{Err: rpcErrorOf(method, m.Error)}
@@ -163,7 +163,7 @@ func appendLine(b []byte, raw json.RawMessage) ([]byte, error) {
 type Answerer func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, *WireError)
 
 // answerServer returns the message that answers a server's request.
-func answerServer(ctx context.Context, answer Answerer, m *Message) []byte {
+func answerServer(ctx context.Context, answer Answerer, m *rpcMessage) []byte {
 	out := struct {
 		JSONRPC string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`

@@ -60,7 +60,7 @@ func (c *sseConn) read(ctx context.Context, body io.ReadCloser, events iter.Seq2
 	c.end(fmt.Errorf("%w: the event stream ended", ErrLost))
 }
 
-func (c *sseConn) handle(ctx context.Context, m *Message) {
+func (c *sseConn) handle(ctx context.Context, m *rpcMessage) {
 	switch {
 	case m.Method != "" && !IsNull(m.ID):
 		c.answerRequest(ctx, m)
@@ -73,7 +73,7 @@ func (c *sseConn) handle(ctx context.Context, m *Message) {
 
 // answerRequest answers a server's request in the background, and drops it if maxServerRequests are under
 // way. ctx is the stream's.
-func (c *sseConn) answerRequest(ctx context.Context, m *Message) {
+func (c *sseConn) answerRequest(ctx context.Context, m *rpcMessage) {
 	select {
 	case c.answerSlots <- struct{}{}:
 	default:

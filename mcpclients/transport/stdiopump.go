@@ -85,7 +85,7 @@ func (c *stdio) handle(ctx context.Context, line []byte) bool {
 
 // answerRequest answers a server's request. Questions to a person are answered in the background, and
 // dropped if maxServerRequests are open.
-func (c *stdio) answerRequest(ctx context.Context, m *Message) {
+func (c *stdio) answerRequest(ctx context.Context, m *rpcMessage) {
 	if m.Method != MethodElicit {
 		c.trySend(answerServer(ctx, c.answer, m))
 		return

@@ -112,7 +112,7 @@ func (s *Surface) sealer(ctx context.Context) (*Sealer, error) {
 	}
 	secret, err := s.Secret(ctx)
 	if err == nil {
-		s.seal, err = NewSealer(secret)
+		s.seal, err = newSealer(secret)
 	}
 	if err != nil {
 		s.Turns.Logger.Error("read the secret that seals compactions", "error", err)
@@ -123,7 +123,7 @@ func (s *Surface) sealer(ctx context.Context) (*Sealer, error) {
 
 // processSecret returns a random secret that ends with the process.
 func processSecret() func(context.Context) ([]byte, error) {
-	key := make([]byte, KeySize)
+	key := make([]byte, keySize)
 	_, _ = rand.Read(key) // never fails
 	return func(context.Context) ([]byte, error) { return key, nil }
 }

@@ -9,19 +9,19 @@ import (
 	"fmt"
 )
 
-// KeySize is the size of a sealer's key in bytes.
-const KeySize = 32
+// keySize is the size of a sealer's key in bytes.
+const keySize = 32
 
-// ErrForeign is the error of opening a text that was not sealed with this key for this owner.
-var ErrForeign = errors.New("not sealed by this host for this owner")
+// errForeign is the error of opening a text that was not sealed with this key for this owner.
+var errForeign = errors.New("not sealed by this host for this owner")
 
 // A Sealer encrypts values that clients keep for the host. It is safe for concurrent use.
 type Sealer struct{ aead cipher.AEAD }
 
-// NewSealer returns a sealer with the key.
-func NewSealer(key []byte) (*Sealer, error) {
-	if len(key) != KeySize {
-		return nil, fmt.Errorf("the key has %d bytes, want %d", len(key), KeySize)
+// newSealer returns a sealer with the key.
+func newSealer(key []byte) (*Sealer, error) {
+	if len(key) != keySize {
+		return nil, fmt.Errorf("the key has %d bytes, want %d", len(key), keySize)
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {
@@ -44,11 +44,11 @@ func (s *Sealer) Seal(owner string, v any) (string, error) {
 func (s *Sealer) Open(owner, text string, v any) error {
 	sealed, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
-		return ErrForeign
+		return errForeign
 	}
 	data, err := s.aead.Open(nil, nil, sealed, []byte(owner))
 	if err != nil {
-		return ErrForeign
+		return errForeign
 	}
 	return json.Unmarshal(data, v)
 }

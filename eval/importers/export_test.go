@@ -1,0 +1,18 @@
+package importers
+
+// The readers of the formats, for black-box tests; programs call [Read].
+
+// OpenAI reads conversations as OpenAI messages.
+func OpenAI(name string, data []byte) ([]Imported, error) { return readOpenAI(name, data) }
+
+// Cassette reads a cassette of a VCR.
+func Cassette(name string, data []byte) ([]Imported, error) { return readCassette(name, data) }
+
+// HTTPRR reads a recording of httprr.
+func HTTPRR(name string, data []byte) ([]Imported, error) { return readHTTPRR(name, data) }
+
+// Pairs reads request and response pairs.
+func Pairs(name string, data []byte) ([]Imported, error) { return readPairs(name, data) }
+
+// CategoryOf returns the category in an id.
+func CategoryOf(id string) string { return categoryOf(id) }
