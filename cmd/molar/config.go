@@ -100,7 +100,7 @@ func (a *app) configName(args []string) (string, error) {
 	if len(args) == 1 {
 		return args[0], nil
 	}
-	name, _ := config.Find(a.ConfigFile, a.Env)
+	name, _ := config.FindFile(a.ConfigFile, a.Env)
 	if name == "" {
 		return "", cli.Usage(errors.New("no home folder is known; name the file: molar config init FILE"))
 	}
@@ -161,7 +161,7 @@ servers.yaml.`,
 			if path, err := filepath.Abs(name); err == nil {
 				name = path
 			}
-			file, err := config.Read(name, data)
+			file, err := config.ReadHostFile(name, data)
 			if err != nil {
 				return err
 			}
@@ -194,7 +194,7 @@ func (a *app) writeImport(file *config.HostFile, output string) error {
 		return fmt.Errorf("write %s: %w", output, err)
 	}
 	a.Say("wrote %s; check it with: molar config check %[1]s", output)
-	keep, err := setup.NewKeeper(config.VariablesFile(output), a.Env)
+	keep, err := setup.OpenSecretsFile(config.VariablesFile(output), a.Env)
 	if err != nil {
 		return err
 	}

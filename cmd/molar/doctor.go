@@ -23,7 +23,7 @@ model is called. The exit code is 1 when a check failed.`,
 			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			findings := setup.Examine(cmd.Context(), setup.Config{CLI: a.CLI, Attach: host.AttachWait})
+			findings := setup.Examine(cmd.Context(), setup.ExamineOptions{CLI: a.CLI, Attach: host.AttachWait})
 			failed := false
 			for _, f := range findings {
 				failed = failed || f.Level == setup.Fail
@@ -48,8 +48,8 @@ func (a *app) printChecks(findings []setup.Finding, format string) error {
 	}
 	for _, f := range findings {
 		a.Say("%-4s  %-11s  %s", f.Level, f.Part, terminal.Clean(f.Text))
-		if f.Do != "" {
-			a.Say("%-4s  %-11s  -> %s", "", "", terminal.Clean(f.Do))
+		if f.Remedy != "" {
+			a.Say("%-4s  %-11s  -> %s", "", "", terminal.Clean(f.Remedy))
 		}
 	}
 	return nil

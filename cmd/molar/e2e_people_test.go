@@ -82,7 +82,7 @@ func TestServe_PeopleOfStrangers(t *testing.T) {
 		t.Errorf("a stranger who says ann: %d %s", code, text)
 	}
 	code, _, errs := molarCmd(t, "serve", "--listen", "127.0.0.1:0", "--config", plainConfig(t, "identity: {header: X-Forwarded-User}\n"))
-	if code == 0 || !strings.Contains(errs, "identity.header: want trusted_proxies beside it") {
+	if code == 0 || !strings.Contains(errs, "identity.header: requires trusted_proxies") {
 		t.Errorf("without a proxy: %d %s", code, errs)
 	}
 }

@@ -57,7 +57,7 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 	if err != nil {
 		return cli.Usage(err)
 	}
-	keep, err := setup.NewKeeper(config.VariablesFile(name), a.Env)
+	keep, err := setup.OpenSecretsFile(config.VariablesFile(name), a.Env)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 	if keyboard, ok := a.Stdin.(*os.File); ok && cli.IsTerminal(keyboard) {
 		talk.Hidden = func(ctx context.Context) (string, error) { return cli.ReadHidden(ctx, keyboard) }
 	}
-	choices, err := talk.Ask(cmd.Context(), setup.Look(cmd.Context(), before, config.Here(a.Env)))
+	choices, err := talk.Ask(cmd.Context(), setup.Detect(cmd.Context(), before, config.HostFilePaths(a.Env)))
 	if err != nil {
 		return err
 	}
@@ -77,8 +77,8 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 	if err := a.keepVariables(keep, draft.Variables); err != nil {
 		return err
 	}
-	if len(draft.Doubled) > 0 {
-		a.Say("left out, as the name is taken: %s", strings.Join(draft.Doubled, ", "))
+	if len(draft.Duplicates) > 0 {
+		a.Say("left out, as the name is taken: %s", strings.Join(draft.Duplicates, ", "))
 	}
 	a.ConfigFile = name
 	cfg, err := a.Load(nil)
@@ -95,7 +95,7 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 	}
 	if !start || yes {
 		named := " --config " + name
-		if usual, _ := config.Find("", a.Env); usual == name {
+		if usual, _ := config.FindFile("", a.Env); usual == name {
 			named = ""
 		}
 		a.Say("start it with: molar serve%s; if something is wrong: molar doctor%[1]s", named)
@@ -105,7 +105,7 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 }
 
 // keepVariables writes the imported secrets into a file next to the config, and names that file.
-func (a *app) keepVariables(keep *setup.Keeper, variables []config.Variable) error {
+func (a *app) keepVariables(keep *setup.SecretsFile, variables []config.Variable) error {
 	has, other, err := keep.Add(variables)
 	if err != nil {
 		return err

@@ -90,7 +90,7 @@ func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 // welcome prints what to do next to a person who typed the program's name alone.
 func (a *app) welcome() error {
-	name, _ := config.Find(a.ConfigFile, a.Env)
+	name, _ := config.FindFile(a.ConfigFile, a.Env)
 	if _, err := os.Stat(name); err == nil {
 		a.Say("Settings: %s\n", name)
 		a.Say("  molar config check        whether they are valid, and the effective settings")

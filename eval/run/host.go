@@ -328,7 +328,7 @@ func useTapedModel(llm *config.LLM, h tape.Route) {
 	for _, name := range providers.WithModels() {
 		llm.Keys[name] = noKey
 	}
-	llm.Use(h.Provider, h.Model, h.Small, h.BaseURL)
+	llm.SetService(h.Provider, h.Model, h.Small, h.BaseURL)
 }
 
 // replayEnv is the environment of a replay. It hides the person's own settings, and gives fake

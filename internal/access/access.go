@@ -228,7 +228,7 @@ func CheckListen(ctx context.Context, cfg *config.Config, listen, database strin
 	switch {
 	case len(cfg.APIKeys) > 0 || pages && cfg.Identity.Header != "":
 		return nil
-	case loopback && (pages || cfg.Proxied() == ""):
+	case loopback && (pages || cfg.ProxySetting() == ""):
 		return nil
 	}
 	db, err := store.Open(ctx, store.Config{Path: database})
@@ -244,7 +244,7 @@ func CheckListen(ctx context.Context, cfg *config.Config, listen, database strin
 	}
 	if loopback {
 		return cli.Usage(fmt.Errorf("refusing to listen on %s without API keys, since %s lets others come through a proxy: "+
-			"make one with molar keys create NAME", listen, cfg.Proxied()))
+			"make one with molar keys create NAME", listen, cfg.ProxySetting()))
 	}
 	return cli.Usage(fmt.Errorf("refusing to listen on %s without API keys: make one with molar keys create NAME, "+
 		"or listen on loopback, such as 127.0.0.1:%s", listen, portOf(listen)))

@@ -12,35 +12,35 @@ import (
 	"molar/schemas"
 )
 
-// An APIKey is a key that the file itself grants. One of Hash and Key is set.
+// An APIKey is a key defined in the config file. Either Hash or Key is set.
 type APIKey struct {
-	Name string `yaml:"name" jsonschema_description:"Name of the key; its conversations belong to that name."`
+	Name string `yaml:"name" jsonschema_description:"Name of the key, which owns its conversations."`
 	// Hash is "sha256:" and 64 hexadecimal digits.
 	Hash string `yaml:"hash" jsonschema_description:"Hash of the key, as molar keys create --for-config prints it."`
-	// Key is never written out in the file, only referred to.
+	// Key is a reference in the file, never the key itself.
 	Key    schemas.Secret `yaml:"key" jsonschema_description:"The key itself as a reference to the environment, such as ${CI_KEY}."`
 	Scopes []string       `yaml:"scopes" jsonschema:"enum=chat,enum=admin,enum=metrics,enum=host" jsonschema_description:"What the key may do: chat, admin, metrics, host (default chat)."`
 }
 
-// People holds how a reverse proxy that signs people in names them.
-type People struct {
-	Header string `yaml:"header" jsonschema_description:"Header in which one of trusted_proxies names the person, such as X-Forwarded-User; each person has conversations, approvals and limits of their own. The proxy must take away what clients send in it."`
+// ProxyIdentity configures how a reverse proxy that signs people in passes on their names.
+type ProxyIdentity struct {
+	Header string `yaml:"header" jsonschema_description:"Header in which one of trusted_proxies names the person, such as X-Forwarded-User; each person has separate conversations, approvals and limits. The proxy must remove this header from the requests of clients."`
 }
 
-// TLS names the files of the certificate that both ports show.
+// TLS names the files of the certificate of both ports.
 type TLS struct {
-	// Cert and Key are absolute paths once loaded, or as given on the command line.
+	// Cert and Key are absolute after loading if they come from the config file.
 	Cert string `yaml:"cert" jsonschema_description:"PEM file of the certificate, with the intermediate ones after it."`
 	Key  string `yaml:"key" jsonschema_description:"PEM file of its private key."`
 }
 
-// On reports whether the ports speak TLS.
+// On reports whether the ports use TLS.
 func (t TLS) On() bool { return t.Cert != "" }
 
-// leastKey is the length from which on a key that a person made counts as random.
-const leastKey = 32
+// minKeyLength is the length of the shortest valid API key, in bytes.
+const minKeyLength = 32
 
-// Loopback reports whether only this machine reaches an address to listen on.
+// Loopback reports whether an address to listen on can be reached only from this machine.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -50,24 +50,24 @@ func Loopback(address string) bool {
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-// Proxied returns the setting by which requests of others reach a port on loopback:
-// trusted_proxies, or a name in allowed_hosts that is not this machine's; "" without one.
-// Then an address on loopback proves nothing, and every request needs a key, a session or
-// a person whom the proxy names.
-func (cfg *Config) Proxied() string {
+// ProxySetting returns the setting that indicates that a proxy forwards requests of other machines to
+// loopback: trusted_proxies, or a name in allowed_hosts that is not a local one. It returns "" if there
+// is none. With a proxy, a client address on loopback proves nothing, and every request needs a key, a
+// session or a person whom the proxy names.
+func (cfg *Config) ProxySetting() string {
 	if len(cfg.TrustedProxies) > 0 {
 		return "trusted_proxies"
 	}
 	for _, name := range cfg.AllowedHosts {
-		if !ownName(name) {
+		if !isLocalName(name) {
 			return fmt.Sprintf("allowed_hosts %q", name)
 		}
 	}
 	return ""
 }
 
-// ownName reports whether a Host value always means the machine of whoever sends it.
-func ownName(host string) bool {
+// isLocalName reports whether a Host value always means the machine of the client.
+func isLocalName(host string) bool {
 	name := host
 	if bare, _, err := net.SplitHostPort(host); err == nil {
 		name = bare
@@ -77,8 +77,8 @@ func ownName(host string) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
-// IsKeyName reports whether a key may be called that: 1 to 64 letters, digits, '.',
-// '_' and '-', the first a letter or digit.
+// IsKeyName reports whether name is valid for a key: 1 to 64 letters, digits, '.', '_' and '-', the
+// first of them a letter or digit.
 func IsKeyName(name string) bool {
 	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`).MatchString(name)
 }
@@ -86,8 +86,8 @@ func IsKeyName(name string) bool {
 // KeyScopes returns the scopes that a key may have.
 func KeyScopes() []string { return []string{"chat", "admin", "metrics", "host"} }
 
-// completeAccess fills in what follows: the scope of a key without any, paths that
-// are relative to the file.
+// completeAccess sets the default scope of keys without scopes, and resolves the paths of the config
+// file.
 func (cfg *Config) completeAccess() {
 	for i := range cfg.APIKeys {
 		if k := &cfg.APIKeys[i]; len(k.Scopes) == 0 {
@@ -95,8 +95,8 @@ func (cfg *Config) completeAccess() {
 		}
 	}
 	for key, path := range map[string]*string{"tls.cert": &cfg.TLS.Cert, "tls.key": &cfg.TLS.Key, "ca_file": &cfg.CAFile} {
-		if origin := cfg.origins[key]; origin != commandLine && origin != variable(key) {
-			*path = cfg.beside(*path, false)
+		if origin := cfg.origins[key]; origin != commandLine && origin != envVariable(key) {
+			*path = cfg.resolvePath(*path, false)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func (c *checker) access() {
 	}
 }
 
-// identity checks that only a proxy can name a person.
+// identity checks the header of the proxy. Without trusted proxies, every client could name any person.
 func (c *checker) identity() {
 	header := c.cfg.Identity.Header
 	switch {
@@ -124,7 +124,7 @@ func (c *checker) identity() {
 		[]string{"Authorization", "Cookie", "Host", "Origin", "X-Forwarded-For", "X-Forwarded-Proto"}, func(name string) bool { return strings.EqualFold(name, header) }):
 		c.fault("identity.header", "want the name of a header that only the proxy sets, such as X-Forwarded-User")
 	case len(c.cfg.TrustedProxies) == 0:
-		c.fault("identity.header", "want trusted_proxies beside it: else everybody could name any person")
+		c.fault("identity.header", "requires trusted_proxies: without it every client could name any person")
 	}
 }
 
@@ -146,8 +146,8 @@ func (c *checker) apiKeys() {
 			c.fault(key, `want either hash: "sha256:…" or key: ${NAME}`)
 		case k.Hash != "" && (!ok || err != nil || len(sum) != 32):
 			c.fault(key+".hash", `want "sha256:" and 64 hexadecimal digits, as molar keys create --for-config prints it`)
-		case k.Key != "" && len(k.Key.Reveal()) < leastKey:
-			c.fault(key+".key", "want a key of at least %d characters; molar keys create --for-config makes one", leastKey)
+		case k.Key != "" && len(k.Key.Reveal()) < minKeyLength:
+			c.fault(key+".key", "want a key of at least %d characters; molar keys create --for-config makes one", minKeyLength)
 		}
 		for j, scope := range k.Scopes {
 			c.enum(index(key+".scopes", j), scope, KeyScopes())
@@ -155,14 +155,14 @@ func (c *checker) apiKeys() {
 	}
 }
 
-// Reachable is an address of this machine under which a listener on address answers.
-func Reachable(address string) string {
+// LocalAddress returns an address through which this machine reaches a listener on address.
+func LocalAddress(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return address
 	}
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
-		host = "127.0.0.1" // "::" takes IPv4 too
+		host = "127.0.0.1" // a listener on "::" accepts IPv4 too
 	}
 	return net.JoinHostPort(host, port)
 }

@@ -13,102 +13,103 @@ import (
 	"molar/schemas"
 )
 
-// A Config is everything that a person can set. Its fields carry the keys of
-// molar.yaml in their yaml tags.
+// A Config holds all settings. The yaml tags of its fields are the keys of molar.yaml.
 type Config struct {
 	Listen         string                 `yaml:"listen" jsonschema_description:"Address of the chat endpoint and the pages; off loopback only with API keys."`
-	MCP            MCP                    `yaml:"mcp" jsonschema_description:"The memory and tool server on a port of its own: molar mcp."`
+	MCP            MCP                    `yaml:"mcp" jsonschema_description:"The memory and tool server, which molar mcp runs on a separate port."`
 	Default        string                 `yaml:"default" jsonschema_description:"Assistant used when a client names none; the first one defined when left out."`
 	LLM            LLM                    `yaml:"llm" jsonschema_description:"The models that answer."`
 	Assistants     Map[schemas.Assistant] `yaml:"assistants" jsonschema_description:"Assistants by name, which clients choose as the model. They replace the built-in ones."`
-	Topics         Map[Topic]             `yaml:"topics" jsonschema_description:"Subjects that assistants may keep to, by name, beside the built-in dental."`
-	Knowledge      Map[Knowledge]         `yaml:"knowledge" jsonschema_description:"Folders of Markdown, HTML and text files; each is searched by a tool of its name."`
+	Topics         Map[Topic]             `yaml:"topics" jsonschema_description:"Topics to which assistants can be limited, by name, in addition to the built-in dental."`
+	Knowledge      Map[Knowledge]         `yaml:"knowledge" jsonschema_description:"Folders of Markdown, HTML and text files; each gets a search tool with its name."`
 	Search         Search                 `yaml:"search" jsonschema_description:"The bundled search tools."`
 	Memory         Memory                 `yaml:"memory" jsonschema_description:"Where conversations are kept, and how they are summarised."`
 	State          string                 `yaml:"state" jsonschema_description:"SQLite file for the host's own state when the memory is at memory.url; molar.db in the user's data folder when left out."`
 	MCPServers     Map[Server]            `yaml:"mcpServers" jsonschema_description:"MCP servers by name; their tools are offered to the assistants."`
-	Limits         Limits                 `yaml:"limits" jsonschema_description:"Bounds of one turn and of the whole host."`
-	APIKeys        []APIKey               `yaml:"api_keys" jsonschema_description:"API keys beside those of molar keys create. With one of either, both ports want a key."`
-	AllowedHosts   []string               `yaml:"allowed_hosts" jsonschema_description:"Host names, besides the listen address, that requests may carry."`
-	TrustedProxies []string               `yaml:"trusted_proxies" jsonschema_description:"Addresses or ranges of reverse proxies whose X-Forwarded-For is believed."`
-	Identity       People                 `yaml:"identity" jsonschema_description:"How a proxy that signs people in names them."`
+	Limits         Limits                 `yaml:"limits" jsonschema_description:"Limits of one turn and of the whole host."`
+	APIKeys        []APIKey               `yaml:"api_keys" jsonschema_description:"API keys, in addition to those of molar keys create. With a key of either kind, both ports require one."`
+	AllowedHosts   []string               `yaml:"allowed_hosts" jsonschema_description:"Host names that requests may name in their Host header, in addition to the listen address."`
+	TrustedProxies []string               `yaml:"trusted_proxies" jsonschema_description:"Addresses or ranges of reverse proxies whose X-Forwarded-For is trusted."`
+	Identity       ProxyIdentity          `yaml:"identity" jsonschema_description:"How a reverse proxy that signs people in passes on their names."`
 	TLS            TLS                    `yaml:"tls" jsonschema_description:"Certificate of both ports; plain HTTP when left out."`
-	CAFile         string                 `yaml:"ca_file" jsonschema_description:"PEM file of certificate authorities that are trusted beside the system's, for models and servers of one's own."`
+	CAFile         string                 `yaml:"ca_file" jsonschema_description:"PEM file of certificate authorities that are trusted in addition to the system's, for models and servers of your own."`
 	Telemetry      Telemetry              `yaml:"telemetry" jsonschema_description:"Logs and traces."`
-	Metrics        Metrics                `yaml:"metrics" jsonschema_description:"A port for metrics alone."`
-	Shutdown       Shutdown               `yaml:"shutdown" jsonschema_description:"How serve and mcp end after an interrupt."`
+	Metrics        Metrics                `yaml:"metrics" jsonschema_description:"A separate port for metrics."`
+	Shutdown       Shutdown               `yaml:"shutdown" jsonschema_description:"How serve and mcp shut down after an interrupt."`
 
-	// File is the file that was read, as an absolute path; empty without one.
+	// File is the absolute path of the config file; empty if there is none.
 	File string `yaml:"-"`
-	// Variables is the file beside it that was read with it.
+	// Variables describes the variables file of the config file, such as molar.env.
 	Variables Variables `yaml:"-"`
 
-	// origins says where a key was set ("molar.yaml:12", "MOLAR_LISTEN"), so that a
-	// fault can point at it.
+	// origins maps a key to the place that set it ("molar.yaml:12", "MOLAR_LISTEN"), for
+	// faults.
 	origins map[string]string
-	// digest is of the file's bytes; blank tells that it holds nothing at all.
+	// digest is the SHA-256 of the file, and blank is set if the file holds only white space.
 	digest [sha256.Size]byte
 	blank  bool
 }
 
-// MCP says where "molar mcp" listens, and how often a client may call.
+// MCP holds the address on which "molar mcp" listens, and the rate limit of its clients.
 type MCP struct {
 	Listen string `yaml:"listen" jsonschema_description:"Address of the memory and tool server; off loopback only with API keys."`
-	// Rate nil means 20 for each key, and no bound without keys; zero means no bound.
-	Rate *int `yaml:"rate" jsonschema:"minimum=0" jsonschema_description:"Calls a second that one key, or without keys one address, may make, five times as many at once; 0 for no bound (default 20 for a key, no bound without keys)."`
+	// Rate nil means 20 for each key, and no limit if there are no keys; zero means no limit.
+	Rate *int `yaml:"rate" jsonschema:"minimum=0" jsonschema_description:"Calls per second that one key may make, or one address if there are no keys; bursts may be five times as large. 0 for no limit (default 20 for a key, no limit without keys)."`
 }
 
 // LLM names the models and where they run.
 type LLM struct {
 	Provider Providers `yaml:"provider"`
 	Gemini   Gemini    `yaml:"gemini" jsonschema_description:"Google's Gemini; its key is GEMINI_API_KEY or GOOGLE_API_KEY in the environment, or key below."`
-	OpenAI   Hosted    `yaml:"openai" jsonschema_description:"OpenAI, whose key is OPENAI_API_KEY in the environment, or another server with its API, which is sent no key but the one below."`
+	OpenAI   Hosted    `yaml:"openai" jsonschema_description:"OpenAI, whose key is OPENAI_API_KEY in the environment, or another server with its API, which receives no key except the one below."`
 	Ollama   Ollama    `yaml:"ollama" jsonschema_description:"A local Ollama."`
 
-	// Keys are the keys of the environment, by service. What is sent to a service is its
-	// [LLM.Key].
+	// Keys are the API keys in the environment, by service. [LLM.Key] returns the key that is
+	// sent to a service.
 	Keys map[string]schemas.Secret `yaml:"-"`
 }
 
-// Hosted holds how to reach a service over the network, and which of its models to use.
+// Hosted holds the address, the key and the models of a service.
 type Hosted struct {
-	BaseURL string `yaml:"base_url" jsonschema_description:"Address of the service, for a gateway or a server of one's own."`
-	// Key is never written out in the file, only referred to.
-	Key        schemas.Secret `yaml:"key" jsonschema_description:"Key that goes to base_url and nowhere else, as a reference to a variable, such as ${SERVICE_KEY}."`
+	BaseURL string `yaml:"base_url" jsonschema_description:"Address of the service; another one for a gateway or a server of your own."`
+	// Key is a reference in the file, never the key itself.
+	Key        schemas.Secret `yaml:"key" jsonschema_description:"Key that is sent to base_url only, as a reference to a variable, such as ${SERVICE_KEY}."`
 	Model      string         `yaml:"model" jsonschema_description:"Model that answers."`
 	SmallModel string         `yaml:"small_model" jsonschema_description:"Model for the guardrail, language and summaries."`
 	Timeout    time.Duration  `yaml:"timeout" jsonschema_description:"Longest wait for the first output of a model call."`
-	// Window zero means that it is not known.
-	Window int `yaml:"window" jsonschema:"minimum=0" jsonschema_description:"Tokens that prompt and answer may have together; not known when left out."`
+	// Window zero means unknown.
+	Window int `yaml:"window" jsonschema:"minimum=0" jsonschema_description:"Tokens that prompt and answer may have together; unknown when left out."`
 	// Allow holds globs.
-	Allow []string `yaml:"allow" jsonschema_description:"Globs over the models that clients with an API key may choose, beside model and small_model."`
+	Allow []string `yaml:"allow" jsonschema_description:"Globs over the models that clients with an API key may choose, in addition to model and small_model."`
 	schemas.Tuning
 }
 
-// Gemini holds how to reach Google's models, with a key or through Vertex AI.
+// Gemini holds the settings of Google's models, reached with a key or through Vertex AI.
 type Gemini struct {
 	Hosted
-	// Project makes requests go to Vertex AI, with application default credentials.
+	// Project sends requests to Vertex AI, with application default credentials.
 	Project  string `yaml:"project" jsonschema_description:"Google Cloud project: Vertex AI answers, with application default credentials, and no key is needed."`
 	Location string `yaml:"location" jsonschema_description:"Location of Vertex AI, such as europe-west4 (default global)."`
-	// Safety empty leaves the service's own threshold.
-	Safety string `yaml:"safety" jsonschema:"enum=OFF,enum=BLOCK_NONE,enum=BLOCK_ONLY_HIGH,enum=BLOCK_MEDIUM_AND_ABOVE,enum=BLOCK_LOW_AND_ABOVE" jsonschema_description:"From which likelihood of harm on an answer is blocked, in every category."`
+	// Safety empty keeps the service's default threshold.
+	Safety string `yaml:"safety" jsonschema:"enum=OFF,enum=BLOCK_NONE,enum=BLOCK_ONLY_HIGH,enum=BLOCK_MEDIUM_AND_ABOVE,enum=BLOCK_LOW_AND_ABOVE" jsonschema_description:"Lowest likelihood of harm at which an answer is blocked, in every category; the service's default when left out."`
 }
 
-// Ollama holds how to reach an Ollama and which of its models to use.
+// Ollama holds the address, the models and the context window of an Ollama server.
 type Ollama struct {
-	// BaseURL has a scheme and no slash at its end once loaded.
+	// BaseURL has a scheme and no trailing slash after loading.
 	BaseURL    string        `yaml:"base_url" jsonschema_description:"Address of Ollama, such as http://127.0.0.1:11434."`
 	Model      string        `yaml:"model" jsonschema_description:"Model that answers."`
 	SmallModel string        `yaml:"small_model" jsonschema_description:"Model for the guardrail, language and summaries."`
 	Timeout    time.Duration `yaml:"timeout" jsonschema_description:"Longest wait for the first output of a model call."`
-	// KeepAlive is a duration or a number of seconds; negative means for ever, empty leaves it to Ollama.
+	// KeepAlive is a duration or a number of seconds; negative means for ever, empty means
+	// Ollama's default.
 	KeepAlive KeepAlive `yaml:"keep_alive" jsonschema_description:"How long Ollama keeps a model loaded, such as 5m, or seconds; -1 for ever."`
-	// NumCtx zero means as much as a call needs.
-	NumCtx    int `yaml:"num_ctx" jsonschema:"minimum=0" jsonschema_description:"Context window of every call, in tokens; as the model is loaded, growing when needed, when left out."`
+	// NumCtx zero means the window with which a model is loaded, or a larger one if a call
+	// needs it.
+	NumCtx    int `yaml:"num_ctx" jsonschema:"minimum=0" jsonschema_description:"Context window of every call, in tokens. When left out, a model keeps the window with which it is loaded, which grows when a prompt needs it."`
 	MaxNumCtx int `yaml:"max_num_ctx" jsonschema:"minimum=0" jsonschema_description:"Largest context window that a call may make Ollama load; the model's own when left out."`
 	// Allow holds globs.
-	Allow []string `yaml:"allow" jsonschema_description:"Globs over the models that clients with an API key may choose, beside model and small_model."`
+	Allow []string `yaml:"allow" jsonschema_description:"Globs over the models that clients with an API key may choose, in addition to model and small_model."`
 	schemas.Tuning
 }
 
@@ -117,32 +118,31 @@ type Search struct {
 	DuckDuckGo DuckDuckGo `yaml:"duckduckgo" jsonschema_description:"The duckduckgo_search tool."`
 }
 
-// DuckDuckGo configures the duckduckgo_search tool. Empty fields leave the tool's
-// own defaults.
+// DuckDuckGo configures the duckduckgo_search tool. Empty fields keep the tool's defaults.
 type DuckDuckGo struct {
 	BaseURL string        `yaml:"base_url" jsonschema_description:"Address of the HTML search page, for a mirror or a proxy."`
 	Region  string        `yaml:"region" jsonschema_description:"Region code, such as vn-vi or us-en."`
 	Timeout time.Duration `yaml:"timeout" jsonschema_description:"Longest wait for one search."`
 }
 
-// Memory says where conversations live and when they are summarised.
+// Memory configures where conversations are stored and when they are summarised.
 type Memory struct {
-	// Store is an absolute path once loaded.
+	// Store is an absolute path or the address of a PostgreSQL database after loading.
 	Store string `yaml:"store" jsonschema_description:"SQLite file, or the postgres:// address of a PostgreSQL database; molar.db in the user's data folder when left out."`
-	// URL has no slash at its end once loaded. When it is set, Store is not used.
+	// URL has no trailing slash after loading. If it is set, Store is ignored.
 	URL                  string         `yaml:"url" jsonschema_description:"Address of a molar mcp that keeps the conversations and searches, instead of store."`
 	Key                  schemas.Secret `yaml:"key" jsonschema_description:"API key with scope host for url, such as ${MEMORY_KEY}."`
-	Required             bool           `yaml:"required" jsonschema_description:"Whether a turn whose conversation cannot be read is refused with 503, instead of going on without memory."`
-	Context              int            `yaml:"context" jsonschema:"minimum=1" jsonschema_description:"Tokens of a conversation's newest exchanges that a model is shown verbatim, at most half of what its window leaves; 16000 when left out."`
-	KeepRecentMessages   int            `yaml:"keep_recent_messages" jsonschema:"minimum=1" jsonschema_description:"What get_context gives at most (6 when left out). When set, also the most messages that a model is shown verbatim."`
-	SummarizeThreshold   int            `yaml:"summarize_threshold" jsonschema:"minimum=1" jsonschema_description:"Messages not yet summarised from which on a conversation is summarised at once, also by a provider that answers one request at a time."`
+	Required             bool           `yaml:"required" jsonschema_description:"Whether a turn whose conversation cannot be read is refused with 503, instead of being answered without memory."`
+	Context              int            `yaml:"context" jsonschema:"minimum=1" jsonschema_description:"Tokens of a conversation's newest exchanges that a model receives verbatim, at most half of what its window leaves; 16000 when left out."`
+	KeepRecentMessages   int            `yaml:"keep_recent_messages" jsonschema:"minimum=1" jsonschema_description:"Most messages that get_context returns (6 when left out). When set, also the most messages that a model receives verbatim."`
+	SummarizeThreshold   int            `yaml:"summarize_threshold" jsonschema:"minimum=1" jsonschema_description:"Number of messages without a summary from which on a conversation is summarised at once, even by a provider that answers one request at a time."`
 	CompressAfterSummary bool           `yaml:"compress_after_summary" jsonschema_description:"Whether old messages are left out of reads once a summary covers them."`
 	// Retention zero keeps conversations for ever.
 	Retention time.Duration `yaml:"retention" jsonschema_description:"Conversations not changed for this long are deleted for good, such as 90d; for ever when left out."`
 }
 
-// Database is the absolute path of the host's own database: memory.store, or state
-// when the conversations are kept elsewhere.
+// Database returns the absolute path or the address of the host's own database: memory.store,
+// or state if memory.url is set.
 func (cfg *Config) Database() string {
 	if cfg.Memory.URL != "" {
 		return cfg.State
@@ -150,10 +150,11 @@ func (cfg *Config) Database() string {
 	return cfg.Memory.Store
 }
 
-// ShownDatabase is [Config.Database] as it may be shown: of an address scheme and host alone.
-func (cfg *Config) ShownDatabase() string { return hideAddress(cfg.Database()) }
+// DatabaseLabel returns [Config.Database] for output; of an address, it returns only scheme and
+// host.
+func (cfg *Config) DatabaseLabel() string { return hideAddress(cfg.Database()) }
 
-// A Server is an MCP server: a command that speaks over stdio, or an address.
+// A Server is an MCP server: a command that is served over stdio, or an address.
 type Server struct {
 	Command string `yaml:"command" jsonschema_description:"Program to start; a relative path with a slash starts at the file's folder."`
 	// Args are passed as they are, without a shell.
@@ -163,71 +164,73 @@ type Server struct {
 	URL     string                    `yaml:"url" jsonschema_description:"Address of a server over HTTP."`
 	Type    string                    `yaml:"type" jsonschema:"enum=stdio,enum=http,enum=sse,enum=message" jsonschema_description:"Transport: stdio with command; with url http (streamable HTTP), sse (the older one) or message (plain JSON-RPC, /message below url). When left out, stdio or http."`
 	Headers map[string]schemas.Secret `yaml:"headers" jsonschema_description:"HTTP headers of every request to url."`
-	OAuth   OAuth                     `yaml:"oauth" jsonschema_description:"The login at a server over HTTP that wants one (molar servers login); works without this for servers that register clients by themselves."`
-	// Timeout of one call; zero leaves the default of 60 s.
+	OAuth   OAuth                     `yaml:"oauth" jsonschema_description:"The login at a server over HTTP that requires one (molar servers login); not needed for servers that let clients register themselves."`
+	// Timeout is the time limit of one call; zero means the default of 60 s.
 	Timeout time.Duration `yaml:"timeout" jsonschema_description:"Longest time of one tool call, at most 30m (default 60s)."`
-	// StartTimeout zero leaves the default of 60 s.
+	// StartTimeout zero means the default of 60 s.
 	StartTimeout time.Duration `yaml:"start_timeout" jsonschema_description:"Longest time from the start of the server to its answer, at most 30m (default 60s)."`
 	Protocol     string        `yaml:"protocol" jsonschema_description:"MCP revision to offer, such as 2025-11-25, or auto to ask the server."`
-	IncludeTools []string      `yaml:"includeTools" jsonschema_description:"Globs over the tools to take; all when left out."`
+	IncludeTools []string      `yaml:"includeTools" jsonschema_description:"Globs over the tools to offer; all when left out."`
 	ExcludeTools []string      `yaml:"excludeTools" jsonschema_description:"Globs over the tools to leave out."`
-	// Trust is the operator's word that the server's texts give no orders.
-	Trust bool `yaml:"trust" jsonschema_description:"Take the server's texts for ones that give no orders: no call asks because they were read."`
-	// Pin withholds tools that changed since they were first listed, until approved; nil
-	// means so, unless the server is trusted.
-	Pin      *bool `yaml:"pin" jsonschema_description:"Withhold tools whose definition is not the one of their first listing, until it is approved: molar servers approve. Default true, unless trust is set; false for a server that is being written."`
+	// Trust declares that the server's texts contain no instructions to the model.
+	Trust bool `yaml:"trust" jsonschema_description:"Assume that the server's texts contain no instructions to the model: no call asks a person because such a text was read."`
+	// Pin withholds tools that changed since their first listing until they are approved. Nil
+	// means true, unless Trust is set.
+	Pin      *bool `yaml:"pin" jsonschema_description:"Withhold tools whose definition differs from their first listing, until they are approved with molar servers approve. Default true, unless trust is set; false for a server under development."`
 	Disabled bool  `yaml:"disabled" jsonschema_description:"Keep the entry, but do not attach the server."`
-	// Unset says which environment variables the entry names that are not set. Such a
-	// server cannot be attached, and its other fields do not count.
-	Unset string `yaml:"-"`
-	// Lacks are the names of those variables.
-	Lacks []string `yaml:"-"`
-	// Tools are in the order of the file: the first glob that matches wins.
+	// UnsetFault describes the environment variables that the entry refers to and that are not
+	// set; empty if all are set. A server with such a fault is not attached, and its other
+	// fields are not validated.
+	UnsetFault string `yaml:"-"`
+	// UnsetVariables are the names of those variables.
+	UnsetVariables []string `yaml:"-"`
+	// Tools holds rules by glob, in the order of the file; the first glob that matches wins.
 	Tools Map[ToolRule] `yaml:"tools" jsonschema_description:"Rules by glob over the server's tool names; the first match wins."`
 }
 
-// OAuth is about the login at an MCP server. Left out, Molar registers itself there.
+// OAuth configures the login at an MCP server. If it is left out, Molar registers itself there.
 type OAuth struct {
-	ClientID     string         `yaml:"client_id" jsonschema_description:"Client that was registered by hand."`
+	ClientID     string         `yaml:"client_id" jsonschema_description:"ID of a client that was registered by hand."`
 	ClientSecret schemas.Secret `yaml:"client_secret" jsonschema_description:"Secret of that client, such as ${CLIENT_SECRET}."`
-	// Scopes empty means those that the server names.
+	// Scopes empty means the scopes that the server names.
 	Scopes []string `yaml:"scopes" jsonschema_description:"Scopes to ask for instead of those that the server names."`
-	// RedirectPort zero takes a free one.
+	// RedirectPort zero means any free port.
 	RedirectPort int `yaml:"redirect_port" jsonschema:"minimum=0,maximum=65535" jsonschema_description:"Port on 127.0.0.1 that the browser comes back to: http://127.0.0.1:PORT/callback (default any)."`
-	// Grant empty asks a person.
+	// Grant empty means that a person logs in.
 	Grant      string         `yaml:"grant" jsonschema:"enum=client_credentials" jsonschema_description:"client_credentials logs in as the client itself, without a person."`
-	PrivateKey schemas.Secret `yaml:"private_key" jsonschema_description:"Private key in PEM that signs who the client is, in place of a secret, such as ${CLIENT_KEY}."`
+	PrivateKey schemas.Secret `yaml:"private_key" jsonschema_description:"Private key in PEM with which the client proves its identity, instead of a secret, such as ${CLIENT_KEY}."`
 	Identity   Identity       `yaml:"identity" jsonschema_description:"Identity provider that vouches for a person, where the server's authorization server trusts it (cross-app access)."`
 }
 
-// Identity is who vouches for the person on whose behalf the host logs in.
+// Identity configures the identity provider that vouches for the person on whose behalf the host
+// logs in.
 type Identity struct {
 	Issuer       string         `yaml:"issuer" jsonschema_description:"Address of the identity provider."`
-	ClientID     string         `yaml:"client_id" jsonschema_description:"Client of the host at the provider (default the client_id above)."`
+	ClientID     string         `yaml:"client_id" jsonschema_description:"Client ID of the host at the provider (default the client_id above)."`
 	ClientSecret schemas.Secret `yaml:"client_secret" jsonschema_description:"Secret of that client."`
 	Token        schemas.Secret `yaml:"token" jsonschema_description:"ID token of the person, such as ${ID_TOKEN}."`
 	TokenFile    string         `yaml:"token_file" jsonschema_description:"File that holds the ID token, read each time; relative to the file's folder."`
 }
 
-// isSet reports whether anything of it was said.
+// isSet reports whether any field is set.
 func (o OAuth) isSet() bool {
 	return o.ClientID != "" || o.ClientSecret != "" || len(o.Scopes) > 0 || o.RedirectPort != 0 || o.Grant != "" || o.PrivateKey != "" || o.Identity != (Identity{})
 }
 
-// A ToolRule is what the operator decides about some tools of a server.
+// A ToolRule holds the operator's settings for the tools of a server that match a glob.
 type ToolRule struct {
 	// Policy empty means the host's default.
-	Policy     schemas.Policy `yaml:"policy" jsonschema:"enum=auto,enum=allow,enum=confirm,enum=deny" jsonschema_description:"Whether a call passes, asks a person first, or is never offered."`
+	Policy     schemas.Policy `yaml:"policy" jsonschema:"enum=auto,enum=allow,enum=confirm,enum=deny" jsonschema_description:"Whether a call runs without a question, asks a person first, or is never offered."`
 	ReadOnly   bool           `yaml:"readOnly" jsonschema_description:"The tool changes nothing, so a call may be repeated."`
 	Idempotent bool           `yaml:"idempotent" jsonschema_description:"Calling the tool twice does no more than once, so a call may be repeated."`
 	// Egress nil means true.
-	Egress *bool `yaml:"egress" jsonschema_description:"Whether what the tool is called with may leave to where others read it; false frees a reader from the question about text of other servers in its arguments."`
-	// Destructive nil leaves it to what the tool announces.
-	Destructive *bool         `yaml:"destructive" jsonschema_description:"False says that the tool destroys nothing of worth although it announces so: it asks as any other tool that writes, not each time."`
+	Egress *bool `yaml:"egress" jsonschema_description:"Whether the tool's arguments may reach a place where others can read them; with false, a tool that only reads asks no person about text of other servers in its arguments."`
+	// Destructive nil means the tool's own annotation.
+	Destructive *bool         `yaml:"destructive" jsonschema_description:"false overrides a tool that declares itself destructive: it asks like any other tool that writes, not at each call."`
 	Timeout     time.Duration `yaml:"timeout" jsonschema_description:"Longest time of one call, at most 30m."`
 }
 
-// Pinned reports whether tools that change are withheld.
+// Pinned reports whether changed tools are withheld.
 func (s Server) Pinned() bool {
 	if s.Pin != nil {
 		return *s.Pin
@@ -235,7 +238,7 @@ func (s Server) Pinned() bool {
 	return !s.Trust
 }
 
-// Limits bounds what one turn and the whole host may use.
+// Limits holds the limits of one turn and of the whole host.
 type Limits struct {
 	Rounds       int           `yaml:"rounds" jsonschema:"minimum=1" jsonschema_description:"Tool rounds in one turn."`
 	Calls        int           `yaml:"calls" jsonschema:"minimum=1" jsonschema_description:"Tool calls in one turn."`
@@ -245,47 +248,48 @@ type Limits struct {
 	ResultTokens int           `yaml:"result_tokens" jsonschema:"minimum=1" jsonschema_description:"Longest tool result that a model sees, in tokens of about four bytes."`
 	Messages     int           `yaml:"messages" jsonschema:"minimum=1" jsonschema_description:"Messages that one request may hold."`
 	Body         Size          `yaml:"body" jsonschema_description:"Largest request body."`
-	// Files zero keeps none.
-	Files Size `yaml:"files" jsonschema_description:"Bytes that the files beside the questions of one conversation may have together, to be kept with it; 0 keeps none."`
-	// TurnsInFlight zero means no bound.
-	TurnsInFlight int `yaml:"turns_in_flight" jsonschema:"minimum=0" jsonschema_description:"Turns at a time; 0 for no bound."`
-	// AttachWait nil leaves the command's own: 5 s in serve, 60 s in chat.
+	// Files zero means that no files are stored.
+	Files Size `yaml:"files" jsonschema_description:"Total size of the files that are attached to the questions of one conversation and stored with it; 0 stores none."`
+	// TurnsInFlight zero means no limit.
+	TurnsInFlight int `yaml:"turns_in_flight" jsonschema:"minimum=0" jsonschema_description:"Turns at a time; 0 for no limit."`
+	// AttachWait nil means the command's default: 5 s in serve, 60 s in chat.
 	AttachWait *time.Duration `yaml:"attach_wait" jsonschema_description:"How long a turn waits for servers that are still starting (default 5s in serve, 60s in chat)."`
 	Tools      int            `yaml:"tools" jsonschema:"minimum=1,maximum=128" jsonschema_description:"Tools offered to a model at once; find_tools reaches the others."`
-	// ToolTokens zero means 8000, or a quarter of what the model can have.
-	ToolTokens int `yaml:"tool_tokens" jsonschema:"minimum=0" jsonschema_description:"Tokens that the offered tools may take, of about four bytes; 0 for 8000 or a quarter of the largest window that the model can have, whichever is less. A tool that was called stays offered beyond them."`
-	// TurnsPerMinute zero means no bound.
-	TurnsPerMinute int `yaml:"turns_per_minute" jsonschema:"minimum=0" jsonschema_description:"Turns that one API key may begin in a minute; 0 for no bound."`
+	// ToolTokens zero means 8000, or a quarter of the model's largest window if that is less.
+	ToolTokens int `yaml:"tool_tokens" jsonschema:"minimum=0" jsonschema_description:"Tokens, of about four bytes, that the offered tools may take; 0 for 8000 or a quarter of the largest window that the model can have, whichever is less. A tool that was called stays offered beyond this limit."`
+	// TurnsPerMinute zero means no limit.
+	TurnsPerMinute int `yaml:"turns_per_minute" jsonschema:"minimum=0" jsonschema_description:"Turns that one API key may begin in a minute; 0 for no limit."`
 }
 
-// Telemetry holds what is logged and traced.
+// Telemetry configures logs, traces and recorded traffic.
 type Telemetry struct {
-	// LogLevel empty leaves the command's own: info in serve, warn elsewhere.
-	LogLevel  string `yaml:"log_level" jsonschema:"enum=debug,enum=info,enum=warn,enum=error" jsonschema_description:"Least level that is logged."`
+	// LogLevel empty means the command's default: info in serve, warn elsewhere.
+	LogLevel  string `yaml:"log_level" jsonschema:"enum=debug,enum=info,enum=warn,enum=error" jsonschema_description:"Lowest level that is logged."`
 	LogFormat string `yaml:"log_format" jsonschema:"enum=text,enum=json" jsonschema_description:"Form of the log lines."`
 	Trace     string `yaml:"trace" jsonschema:"enum=on,enum=off" jsonschema_description:"Whether every turn leaves a trace in the store."`
-	// Wire zero keeps none.
-	Wire time.Duration `yaml:"wire" jsonschema_description:"How long turns keep what models and servers sent, such as 7d, so that a marked answer becomes a test with its whole tape; none when left out. It needs trace."`
+	// Wire zero means that no traffic is recorded.
+	Wire time.Duration `yaml:"wire" jsonschema_description:"How long the traffic of models and servers is kept with each turn, such as 7d, so that a marked answer can become a test with its complete tape; none is kept when left out. Requires trace."`
 }
 
-// Metrics says where a scraper reads, besides /metrics of the host's own port.
+// Metrics configures a port for scrapers, in addition to /metrics of the host's own port.
 type Metrics struct {
 	// Listen empty means that there is no such port.
-	Listen string `yaml:"listen" jsonschema_description:"Address on which serve answers /metrics, /health and /ready alone, without keys and whatever the Host, such as 0.0.0.0:9464; for a network of one's own."`
+	Listen string `yaml:"listen" jsonschema_description:"Address on which serve answers only /metrics, /health and /ready, without keys and for any Host header, such as 0.0.0.0:9464; for a private network."`
 }
 
-// Shutdown holds how long a host takes to end.
+// Shutdown holds the times that a host takes to shut down.
 type Shutdown struct {
-	Delay time.Duration `yaml:"delay" jsonschema_description:"How long new turns are still taken after an interrupt, while /ready answers 503, so that load balancers notice."`
-	Drain time.Duration `yaml:"drain" jsonschema_description:"How long answers that have begun may then go on, of any length; what still runs is cut and kept as interrupted."`
+	Delay time.Duration `yaml:"delay" jsonschema_description:"How long new turns are still accepted after an interrupt, while /ready answers 503, so that load balancers notice."`
+	Drain time.Duration `yaml:"drain" jsonschema_description:"How long answers that have begun may then continue; any duration is allowed. Answers that still run after it are cut off and stored as interrupted."`
 }
 
-// Label returns what the server is in one word or two, without arguments, headers,
-// environment, or anything of the address but its host: those may hold secrets.
+// Label describes the server for output: "command" and the name of its program, or the scheme and
+// host of its address. It leaves out all that may hold secrets: arguments, headers, environment
+// and the rest of the address.
 func (s Server) Label() string {
 	switch {
-	case s.Unset != "":
-		return "lacks a variable"
+	case s.UnsetFault != "":
+		return "a variable is not set"
 	case s.URL == "":
 		return "command " + filepath.Base(s.Command)
 	}
@@ -296,19 +300,19 @@ func (s Server) Label() string {
 	return u.Scheme + "://" + u.Host
 }
 
-// Format prints the label for every verb, so that no log shows what ${VAR} put
-// into the arguments or the address.
+// Format prints the label for every verb, so that no log shows the value of a variable in the
+// arguments or the address.
 func (s Server) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.Label()) }
 
-// MarshalText gives the label, for encoding/json.
+// MarshalText returns the label, for encoding/json.
 func (s Server) MarshalText() ([]byte, error) { return []byte(s.Label()), nil }
 
-// LogValue gives the label, for log/slog.
+// LogValue returns the label, for log/slog.
 func (s Server) LogValue() slog.Value { return slog.StringValue(s.Label()) }
 
-// Rule returns the first rule whose glob matches a tool's own name, and false when
-// none does.
-func (s Server) Rule(tool string) (ToolRule, bool) {
+// Rule returns the first rule whose glob matches the tool's name without the server's prefix; ok
+// is false if none matches.
+func (s Server) Rule(tool string) (rule ToolRule, ok bool) {
 	for _, e := range s.Tools {
 		if ok, _ := path.Match(e.Name, tool); ok {
 			return e.Value, true

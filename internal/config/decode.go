@@ -12,49 +12,44 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// maxFile bounds the file, in bytes: it is read by people.
+// maxFile is the size of the largest config file, in bytes. People write such files by hand.
 const maxFile = 1 << 20
 
-// maxAliases bounds a chain of aliases, so that one that names itself ends.
+// maxAliases is the length of the longest chain of anchors and aliases, so that resolving an alias
+// that refers to itself ends.
 const maxAliases = 16
 
-// A decoder fills a struct from the syntax tree of one YAML file. It takes the
-// keys from the yaml tags of the types, and notes where each was set.
+// A decoder fills a struct from the syntax tree of one YAML file. The keys are the yaml tags of
+// the struct types. It records the line that sets each key.
 type decoder struct {
-	// File is the name for messages, Variables that of the file into which a variable can be
-	// put.
-	File, Variables string
-	Env             func(string) (string, bool)
-	// Origins takes the place of each key.
-	Origins map[string]string
-	// Bears reports whether a variable that is not set is no fault below a key; it is one of
-	// Unset then.
-	Bears func(key string) bool
-	// Refers reports whether a key wants a reference to a variable, as it holds a secret, and
-	// what else would do.
-	Refers func(key string) (instead string, is bool)
-	// Unset are the variables that those keys lack.
-	Unset []Unset
+	// file is the name of the file in messages, and variablesFile the one to which their
+	// remedies add variables.
+	file, variablesFile string
+	env                 func(string) (string, bool)
+	// origins receives the place of each key.
+	origins map[string]string
+	// unset are the unset variables of servers. They are no faults: only their server is not
+	// attached.
+	unset []unsetVariable
 
 	anchors map[string]ast.Node
 	faults  faults
 }
 
-// An Unset is a variable that a key lacks.
-type Unset struct {
+// An unsetVariable is a variable that a key refers to and that is not set.
+type unsetVariable struct {
 	Fault    *fault
 	Variable string
 }
 
-// Decode reads data into a struct, given by its pointer, and returns all that is wrong with
-// it.
-func (d *decoder) Decode(data []byte, to any) faults {
+// decode reads data into the struct that to points to, and returns all faults.
+func (d *decoder) decode(data []byte, to any) faults {
 	d.anchors = make(map[string]ast.Node)
 	body, err := parse(data)
 	if err != nil {
-		where := d.File
+		where := d.file
 		if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
-			where = fmt.Sprintf("%s:%d", d.File, ye.GetToken().Position.Line)
+			where = fmt.Sprintf("%s:%d", d.file, ye.GetToken().Position.Line)
 			err = errors.New(ye.GetMessage())
 		}
 		d.faults.Add(where, "", "not readable as YAML: %v", err)
@@ -66,12 +61,12 @@ func (d *decoder) Decode(data []byte, to any) faults {
 	return d.faults
 }
 
-// parse returns the root of the only document in data, or nil when it is empty.
-// The parser is not ours: a panic in it is an error here.
+// parse returns the root of the only document in data, or nil if it is empty. It turns a panic of
+// the YAML library into an error.
 func parse(data []byte) (root ast.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = errors.New("the parser cannot make sense of it")
+			err = errors.New("the parser failed")
 		}
 	}()
 	if len(data) > maxFile {
@@ -93,14 +88,14 @@ func parse(data []byte) (root ast.Node, err error) {
 	return root, nil
 }
 
-// value decodes n into v. A null leaves v as it is.
+// value decodes n into v. A null leaves v unchanged.
 func (d *decoder) value(key string, n ast.Node, v reflect.Value) {
 	n, ok := d.resolve(key, n)
 	if !ok || n.Type() == ast.NullType {
 		return
 	}
 	if key != "" {
-		d.Origins[key] = d.at(n)
+		d.origins[key] = d.at(n)
 	}
 	if m, ok := reflect.TypeAssert[mapping](v.Addr()); ok {
 		d.mapping(key, n, m)
@@ -125,7 +120,7 @@ func (d *decoder) value(key string, n ast.Node, v reflect.Value) {
 	}
 }
 
-// resolve looks through anchors and aliases.
+// resolve returns the node behind anchors and aliases.
 func (d *decoder) resolve(key string, n ast.Node) (ast.Node, bool) {
 	for range maxAliases {
 		switch node := n.(type) {
@@ -147,11 +142,11 @@ func (d *decoder) resolve(key string, n ast.Node) (ast.Node, bool) {
 			return n, n != nil
 		}
 	}
-	d.faults.Add(d.File, key, "the alias names itself")
+	d.faults.Add(d.file, key, "the alias refers to itself")
 	return nil, false
 }
 
-// entries returns the key-value pairs of a mapping, and false when n is not one.
+// entries returns the key-value pairs of a mapping, and false if n is not a mapping.
 func (d *decoder) entries(key string, n ast.Node) ([]*ast.MappingValueNode, bool) {
 	m, ok := n.(*ast.MappingNode)
 	if !ok {
@@ -195,12 +190,12 @@ func (d *decoder) mapping(key string, n ast.Node, m mapping) {
 	for _, e := range entries {
 		at := join(key, keyText(e.Key))
 		v := m.Add(keyText(e.Key))
-		d.Origins[at] = d.at(e.Key)
+		d.origins[at] = d.at(e.Key)
 		d.value(at, e.Value, v)
 	}
 }
 
-// object takes any mapping as it stands.
+// object stores a mapping with arbitrary keys as JSON.
 func (d *decoder) object(key string, n ast.Node, v reflect.Value) {
 	if _, ok := d.entries(key, n); !ok {
 		return
@@ -251,23 +246,23 @@ func (d *decoder) list(key string, n ast.Node, v reflect.Value) {
 func (d *decoder) scalar(key string, n ast.Node, v reflect.Value) {
 	text, ok := scalarText(n)
 	if !ok {
-		d.faults.Add(d.at(n), key, "%s, got %s", wanted(v.Type()), nodeKind(n))
+		d.faults.Add(d.at(n), key, "%s, got %s", expectation(v.Type()), nodeKind(n))
 		return
 	}
 	isString := n.Type() == ast.StringType || n.Type() == ast.LiteralType
 	expanded := text
 	if isString {
 		var err error
-		expanded, err = expand(text, d.Env)
-		lacking, unset := errors.AsType[unsetError](err)
+		expanded, err = expand(text, d.env)
+		missing, unset := errors.AsType[unsetError](err)
 		if unset {
-			lacking.File = d.Variables
-			err = lacking
+			missing.File = d.variablesFile
+			err = missing
 		}
-		if unset && d.Bears(key) {
-			d.Unset = append(d.Unset, Unset{&fault{Where: d.at(n), Key: key, Message: err.Error()}, lacking.Name})
+		if unset && within(key, "mcpServers") {
+			d.unset = append(d.unset, unsetVariable{&fault{Where: d.at(n), Key: key, Message: err.Error()}, missing.Name})
 			if v.Kind() == reflect.String {
-				v.SetString(text) // so that it stays known which kind of server it is
+				v.SetString(text) // a non-empty command or url still tells the kind of server
 			}
 			return
 		}
@@ -276,13 +271,13 @@ func (d *decoder) scalar(key string, n ast.Node, v reflect.Value) {
 			return
 		}
 	}
-	if instead, is := d.Refers(key); is && expanded == text {
-		d.faults.Add(d.at(n), key, "keys do not belong in this file; write ${NAME}, and put NAME=… into %s or set that variable%s", d.Variables, instead)
+	if alternative, needed := needsReference(key); needed && expanded == text {
+		d.faults.Add(d.at(n), key, "keys do not belong in this file; write ${NAME}, and put NAME=… into %s or set that variable%s", d.variablesFile, alternative)
 		return
 	}
-	// "${ROUNDS}" is a string in the file, and what it stands for need not be one.
+	// "${ROUNDS}" is a string in the file, but the value of the variable may be a number.
 	if !accepts(v.Type(), n) && expanded == text {
-		d.faults.Add(d.at(n), key, "%s, got %s", wanted(v.Type()), nodeKind(n))
+		d.faults.Add(d.at(n), key, "%s, got %s", expectation(v.Type()), nodeKind(n))
 		return
 	}
 	if err := setScalar(v, expanded); err != nil {
@@ -290,12 +285,12 @@ func (d *decoder) scalar(key string, n ast.Node, v reflect.Value) {
 	}
 }
 
-// at is the place of a node, for messages.
+// at returns the file and line of a node, for messages.
 func (d *decoder) at(n ast.Node) string {
 	if tk := n.GetToken(); tk != nil && tk.Position != nil {
-		return fmt.Sprintf("%s:%d", d.File, tk.Position.Line)
+		return fmt.Sprintf("%s:%d", d.file, tk.Position.Line)
 	}
-	return d.File
+	return d.file
 }
 
 func keyText(k ast.MapKeyNode) string {
@@ -305,7 +300,7 @@ func keyText(k ast.MapKeyNode) string {
 	return k.GetToken().Value
 }
 
-// join is the key of a name below another.
+// join returns the key path of name below parent.
 func join(parent, name string) string {
 	return strings.TrimPrefix(parent+"."+name, ".")
 }

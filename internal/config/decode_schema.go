@@ -10,14 +10,15 @@ import (
 	"molar/schemas"
 )
 
-// JSONSchema describes a Map as an object whose keys are the user's.
-func (DecodedMap[V]) JSONSchema() *jsonschema.Schema {
+// JSONSchema describes a Map as an object with arbitrary keys.
+func (Map[V]) JSONSchema() *jsonschema.Schema {
 	value := reflector(scalarSchema).Reflect(new(V))
 	value.Version = ""
 	return &jsonschema.Schema{Type: "object", AdditionalProperties: value}
 }
 
-// reflector describes structs by their yaml tags; mapper is asked for types first.
+// reflector returns a reflector that names properties by the yaml tags. The schemas that mapper
+// returns take precedence.
 func reflector(mapper func(reflect.Type) *jsonschema.Schema) *jsonschema.Reflector {
 	return &jsonschema.Reflector{
 		Anonymous:                  true,
@@ -29,7 +30,8 @@ func reflector(mapper func(reflect.Type) *jsonschema.Schema) *jsonschema.Reflect
 	}
 }
 
-// scalarSchema describes the types that YAML writes otherwise than Go holds them.
+// scalarSchema returns the schema of the types whose form in YAML differs from their Go type, and
+// nil for all others.
 func scalarSchema(t reflect.Type) *jsonschema.Schema {
 	switch t {
 	case reflect.TypeFor[time.Duration]():

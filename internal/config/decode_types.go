@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// A DecodedMap is a YAML mapping that keeps the order of the file.
-type DecodedMap[V any] []DecodedEntry[V]
+// A Map is a YAML mapping in the order of the file.
+type Map[V any] []Entry[V]
 
-// A DecodedEntry is one key of a [DecodedMap] and its value.
-type DecodedEntry[V any] struct {
+// A Entry is one key of a [Map] and its value.
+type Entry[V any] struct {
 	Name  string
 	Value V
 }
 
-// Get returns the value of a name, and false when there is none.
-func (m DecodedMap[V]) Get(name string) (V, bool) {
+// Get returns the value of a name, and false if there is none.
+func (m Map[V]) Get(name string) (V, bool) {
 	for _, e := range m {
 		if e.Name == name {
 			return e.Value, true
@@ -28,7 +28,7 @@ func (m DecodedMap[V]) Get(name string) (V, bool) {
 }
 
 // Names returns the names in order.
-func (m DecodedMap[V]) Names() []string {
+func (m Map[V]) Names() []string {
 	names := make([]string, 0, len(m))
 	for _, e := range m {
 		names = append(names, e.Name)
@@ -36,25 +36,25 @@ func (m DecodedMap[V]) Names() []string {
 	return names
 }
 
-// Reset empties the map. It and Add let the decoder fill a Map without knowing its type.
-func (m *DecodedMap[V]) Reset() { *m = nil }
+// Reset empties the map. The decoder fills maps of all value types through Reset and Add.
+func (m *Map[V]) Reset() { *m = nil }
 
-// Add returns the place of a new entry's value.
-func (m *DecodedMap[V]) Add(name string) reflect.Value {
-	*m = append(*m, DecodedEntry[V]{Name: name})
+// Add appends an entry and returns its settable value.
+func (m *Map[V]) Add(name string) reflect.Value {
+	*m = append(*m, Entry[V]{Name: name})
 	return reflect.ValueOf(&(*m)[len(*m)-1].Value).Elem()
 }
 
-// mapping is what every [DecodedMap] is.
+// mapping is implemented by every [Map].
 type mapping interface {
 	Reset()
 	Add(name string) reflect.Value
 }
 
-// Providers are texts; one may be written without a list.
+// Providers is a list of provider names. In the file, a single name needs no brackets.
 type Providers []string
 
-// A KeepAlive is a duration, or a number of seconds, as it is written.
+// A KeepAlive is a duration or a number of seconds, as written in the file.
 type KeepAlive string
 
 // A Size is a number of bytes, written as "4MiB", "512KiB" or a plain number.

@@ -17,21 +17,21 @@ const (
 	AssistantGeneral          = "general"
 )
 
-// The names of the bundled search tools, as an assistant's search list knows them.
+// The names of the bundled search tools in an assistant's search list.
 const (
 	ToolDentalGuide = "dental_guide_search"
 	ToolDuckDuckGo  = "duckduckgo_search"
-	ToolGoogle      = "google_search" // there only with a Gemini key
+	ToolGoogle      = "google_search" // available only with a Gemini key
 )
 
 // TopicDental is the built-in topic.
 const TopicDental = "dental"
 
-// defaultLLM is each service as its line in the table has it.
+// defaultLLM returns the defaults of all services, from the table of the providers package.
 func defaultLLM() LLM {
 	llm := LLM{Provider: Providers{"auto"}}
 	for _, s := range providers.Services() {
-		llm.Use(s.Name, s.Model, s.SmallModel, s.BaseURL)
+		llm.SetService(s.Name, s.Model, s.SmallModel, s.BaseURL)
 	}
 	for _, leaf := range leaves("", reflect.ValueOf(&llm).Elem()) {
 		if strings.HasSuffix(leaf.Key, ".timeout") {
@@ -41,7 +41,7 @@ func defaultLLM() LLM {
 	return llm
 }
 
-// Default returns the settings that hold when nothing is set. They are valid.
+// Default returns the default settings, which are valid.
 func Default() *Config {
 	return &Config{
 		Listen:     "127.0.0.1:8000",
@@ -60,7 +60,7 @@ func Default() *Config {
 			Parallel:  4,
 			Summaries: 4,
 			ToolTime:  120 * time.Second,
-			// What 64 KiB of English come to.
+			// About 64 KiB of English text.
 			ResultTokens:   16_000,
 			Messages:       10_000,
 			Body:           4 << 20,

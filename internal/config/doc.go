@@ -1,11 +1,12 @@
-// Package config owns the settings of Molar: their types, their defaults, how they
-// are read (flags over environment over file over defaults) and what is wrong with
-// them. It starts nothing, opens no connection and writes no file; the commands
-// hand each part its own few settings and never the whole tree.
+// Package config defines the settings of Molar with their defaults, loads them (flags override
+// the environment, which overrides the file, which overrides the defaults) and validates them.
+// It starts no program, opens no connection and writes no file. The commands pass each part
+// only the settings that it needs.
 //
-// YAML is read strictly: all faults of a file are gathered, with their lines. .env files,
-// variables in texts, and the files of other hosts (Claude Desktop, VS Code, Cursor, Gemini
-// CLI) are read here too; nothing that those name is started, and their secrets become
-// references to variables. A [WatchedFile] reports when the content of a file changes: it
-// watches the folder, because editors save by replacing the file, and compares contents.
+// YAML is read strictly: all faults of a file are collected, with their lines. The package also
+// reads .env files, ${NAME} references in values, and the files in which other hosts (Claude
+// Desktop, VS Code, Cursor, Gemini CLI) configure MCP servers. It starts none of those servers,
+// and replaces their secrets by references to variables. [WatchFile] reports when the content of
+// a file changes: it watches the folder, because editors save by replacing the file, and
+// compares contents.
 package config

@@ -7,28 +7,29 @@ import (
 	"strings"
 )
 
-// readFile reads a .env file: KEY=VALUE lines, comments after #, an optional
-// "export", values plain, in single quotes (as they are) or in double quotes (with
-// \n, \t, \" and \\).
-func readFile(path string) (map[string]string, error) {
+// readEnvFile reads a .env file: KEY=VALUE lines with an optional "export", and comments after #.
+// Values are plain, in single quotes (verbatim) or in double quotes (with the escapes \n, \t, \",
+// \$ and \\).
+func readEnvFile(path string) (map[string]string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the env file: %w", err)
 	}
-	return Parse(path, data)
+	return ParseEnvFile(path, data)
 }
 
-// Parse reads what [readFile] reads, from a text with a name.
-func Parse(name string, data []byte) (map[string]string, error) {
-	vars, err := parseEnvFile(string(data))
+// ParseEnvFile parses the content of a .env file. Its errors begin with name.
+func ParseEnvFile(name string, data []byte) (map[string]string, error) {
+	vars, err := parseEnvLines(string(data))
 	if err != nil {
 		return nil, fmt.Errorf("%s:%w", name, err)
 	}
 	return vars, nil
 }
 
-// parseEnvFile reports faults with their line and never with a value.
-func parseEnvFile(text string) (map[string]string, error) {
+// parseEnvLines parses the lines of a .env file. Its errors begin with the number of the line and
+// never contain a value.
+func parseEnvLines(text string) (map[string]string, error) {
 	vars := map[string]string{}
 	n := 0
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
@@ -96,8 +97,9 @@ func cutDoubleQuoted(s string) (value, rest string, closed bool) {
 	return "", "", false
 }
 
-// Line writes a variable so that [Parse] reads it back, without the line's end.
-func Line(name, value string) string {
+// EnvLine returns the line of a variable, in the form that [ParseEnvFile] reads, without the line
+// end.
+func EnvLine(name, value string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+=,"
 	switch {
 	case strings.Trim(value, plain) == "":

@@ -18,20 +18,19 @@ import (
 // envPrefix comes before the path of a key in the name of its variable.
 const envPrefix = "MOLAR_"
 
-// commandLine is the origin of what flags set.
+// commandLine is the origin of the keys that flags set.
 const commandLine = "command line"
 
-// variable is the environment variable of a key: MOLAR_LLM_PROVIDER for
-// llm.provider.
-func variable(key string) string {
+// envVariable returns the environment variable of a key: MOLAR_LLM_PROVIDER for llm.provider.
+func envVariable(key string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
-// applyEnv lets the environment override cfg. An empty variable counts as unset.
+// applyEnv overrides cfg by the environment. An empty variable counts as unset.
 func (cfg *Config) applyEnv(env func(string) (string, bool)) faults {
 	var bad faults
 	for _, l := range leaves("", reflect.ValueOf(cfg).Elem()) {
-		names := []string{variable(l.Key)}
+		names := []string{envVariable(l.Key)}
 		for _, s := range providers.Services() {
 			if l.Key == "llm."+s.Name+".base_url" {
 				names = append(names, s.Addresses...)
@@ -49,12 +48,11 @@ func (cfg *Config) applyEnv(env func(string) (string, bool)) faults {
 			bad.Add(name, l.Key, "%v", err)
 		}
 	}
-	cfg.LLM.Keys = keysOf(env)
+	cfg.LLM.Keys = envKeys(env)
 	return bad
 }
 
-// applyFlags lets the command line override cfg. The keys of flags are paths of
-// config keys.
+// applyFlags overrides cfg by the command line. The keys of flags are key paths.
 func (cfg *Config) applyFlags(flags map[string]string) faults {
 	var bad faults
 	known := map[string]leaf{}
@@ -75,8 +73,8 @@ func (cfg *Config) applyFlags(flags map[string]string) faults {
 	return bad
 }
 
-// keysOf returns the keys of services that the environment has, by service; nil without any.
-func keysOf(env func(string) (string, bool)) map[string]schemas.Secret {
+// envKeys returns the API keys in the environment, by service; nil if there are none.
+func envKeys(env func(string) (string, bool)) map[string]schemas.Secret {
 	var keys map[string]schemas.Secret
 	for _, s := range providers.Services() {
 		_, key := firstSet(env, s.Keys...)
@@ -102,9 +100,8 @@ func firstSet(env func(string) (string, bool), names ...string) (name, value str
 
 const keyOllamaURL = "llm.ollama.base_url"
 
-// ollamaURL completes an address as Ollama's own variables write it: the scheme
-// and the port may be missing, and an address to listen on (0.0.0.0) means this
-// machine.
+// ollamaURL completes an address in the form of Ollama's own variables: the scheme and the port may
+// be missing, and an address to listen on (0.0.0.0) means this machine.
 func ollamaURL(text string) (string, error) {
 	hasScheme := strings.Contains(text, "://")
 	if !hasScheme {

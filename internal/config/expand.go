@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// expand replaces ${NAME} and ${NAME:-default} with what env knows, and $$ with $.
-// Any other $ stands for itself. The result is not expanded again.
+// expand replaces ${NAME} and ${NAME:-default} by values of env, and $$ by $. Any other $ stays.
+// The result is not expanded again.
 func expand(text string, env func(string) (string, bool)) (string, error) {
 	var b strings.Builder
 	for {
@@ -37,12 +37,12 @@ func expand(text string, env func(string) (string, bool)) (string, error) {
 	}
 }
 
-// lookUp resolves what stands between ${ and }. As in a shell, a default also takes
-// the place of an empty variable.
+// lookUp returns the value of the reference ${inner}. As in a shell, a default also replaces an
+// empty variable.
 func lookUp(inner string, env func(string) (string, bool)) (string, error) {
 	name, fallback, hasFallback := strings.Cut(inner, ":-")
 	if !isVariable(name) {
-		return "", errors.New("${…} wants the name of an environment variable; write $${ for the characters themselves")
+		return "", errors.New("${…} requires the name of an environment variable; write $${ for the characters themselves")
 	}
 	value, ok := env(name)
 	switch {
@@ -55,14 +55,14 @@ func lookUp(inner string, env func(string) (string, bool)) (string, error) {
 	}
 }
 
-// An unsetError names the environment variable that is not set.
+// An unsetError reports an environment variable that is not set.
 type unsetError struct {
 	Name string
-	// File is one that can give its value; empty when there is none.
+	// File is a file in which it can be set; empty if there is none.
 	File string
 }
 
-// Error returns the fault with the way out.
+// Error names the variable and the remedies.
 func (e unsetError) Error() string {
 	put := ""
 	if e.File != "" {

@@ -11,81 +11,79 @@ import (
 	"molar/schemas"
 )
 
-// A Host is a program whose file is read.
+// A Host is a program whose config file can be imported.
 type Host string
 
-// The hosts whose files differ.
+// The hosts, whose files differ in form.
 const (
-	Claude     Host = "Claude Desktop"
-	VSCode     Host = "VS Code"
-	Cursor     Host = "Cursor"
+	HostClaude Host = "Claude Desktop"
+	HostVSCode Host = "VS Code"
+	HostCursor Host = "Cursor"
 	HostGemini Host = "Gemini CLI"
 )
 
-// A HostFile is what was read.
+// A HostFile is a converted file of another host.
 type HostFile struct {
-	// Host is whose shape the file has.
+	// Host is the host whose form the file has.
 	Host Host
-	// YAML is a text of its own that holds mcpServers, with a comment for everything
-	// that could not be carried over. The config accepts it once the Variables are
-	// set.
+	// YAML is a config file with the key mcpServers, with a comment for everything that was not
+	// converted. It is valid if the Variables are set.
 	YAML []byte
-	// Servers are the names under which servers were carried over, LeftOut those of
-	// the file that were not.
+	// Servers are the new names of the converted servers. LeftOut are the original names of the
+	// others.
 	Servers, LeftOut []string
-	// Variables are those that the YAML refers to, in the order of their use.
+	// Variables are the variables that the YAML refers to, in the order of their use.
 	Variables []Variable
 	// parts are the servers' texts, in the order of Servers.
 	parts []string
-	// head are the comments above the servers, entries the servers with theirs.
+	// head holds the comments above the servers, entries the servers with their comments.
 	head, entries string
-	// asWritten are the variables that the file itself refers to.
-	asWritten map[string]bool
+	// references are the variables that the original file refers to.
+	references map[string]bool
 }
 
-// A Variable is what the YAML refers to in the place of a value.
+// A Variable takes the place of a value in the YAML.
 type Variable struct {
 	Name string
-	// Value is what stood in the file; empty where that refers to a variable itself.
+	// Value is the value in the original file; empty if that file refers to a variable too.
 	Value schemas.Secret
-	// Use says where its value stood in the file, or what is to be put there.
+	// Use describes where the value was in the file, or which value the variable needs.
 	Use string
-	// Address tells that the value must begin like an address: http:// or https://.
+	// Address reports whether the value must begin with http:// or https://.
 	Address bool
 }
 
-// A reader gathers what becomes of one file.
+// A reader converts one file.
 type reader struct {
 	host   Host
-	inputs map[string]string // what VS Code asks for, by id
-	values map[string]string // literal values by the variable that stands for them
+	inputs map[string]string // descriptions of the inputs of VS Code, by id
+	values map[string]string // literal values by the variable that replaces them
 	taken  []string          // names that no server may get
 	out    *HostFile
-	notes  []string // for the head of the text
+	notes  []string // comments at the head of the text
 }
 
-// Read converts the file. name is what it is called, which helps to tell whose it
-// is. JSON with comments and trailing commas is read. No server gets one of the names that are
-// taken.
-func Read(name string, data []byte, taken ...string) (*HostFile, error) {
+// ReadHostFile converts the content of a file. Its name helps to recognise the host. Comments and
+// trailing commas in the JSON are ignored. No server gets one of the taken names.
+func ReadHostFile(name string, data []byte, taken ...string) (*HostFile, error) {
 	root, err := parseFile(data)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	found, notes, err := sections(root)
+	section, notes, err := findServers(root)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	r := &reader{
-		host: hostOf(name, root, found), out: &HostFile{asWritten: referred(data)}, notes: notes,
-		inputs: found.inputs, values: map[string]string{},
+		host: hostOf(name, root, section), out: &HostFile{references: referencedNames(data)}, notes: notes,
+		inputs: section.inputs, values: map[string]string{},
 		taken: slices.Concat(ReservedServers(), taken),
 	}
 	r.out.Host = r.host
 	var servers []entry
-	for _, m := range found.servers {
+	for _, m := range section.servers {
 		e := r.server(m, r.newName(m.name))
-		if found.switchedOff(m.name) && !e.disabled {
+		if section.switchedOff(m.name) && !e.disabled {
 			e.add("disabled", true)
 			e.note("mcp.excluded or mcp.allowed switched it off")
 		}
@@ -95,22 +93,22 @@ func Read(name string, data []byte, taken ...string) (*HostFile, error) {
 	return r.out, nil
 }
 
-// found is what a file says about servers.
-type found struct {
+// A serverSection holds the settings of a file that concern servers.
+type serverSection struct {
 	key               string
 	servers           object
 	inputs            map[string]string
 	allowed, excluded []string
 }
 
-func (f found) switchedOff(name string) bool {
+func (f serverSection) switchedOff(name string) bool {
 	return slices.Contains(f.excluded, name) || f.allowed != nil && !slices.Contains(f.allowed, name)
 }
 
-// sections finds the servers: mcpServers, VS Code's servers, or those below mcp in
-// its settings. Notes name what else the file holds.
-func sections(root object) (found, []string, error) {
-	f := found{inputs: map[string]string{}}
+// findServers returns the servers of a file, which are below mcpServers, below servers (VS Code) or
+// below mcp.servers (VS Code's settings), and notes that list the keys which were not read.
+func findServers(root object) (serverSection, []string, error) {
+	f := serverSection{inputs: map[string]string{}}
 	var notes, others []string
 	if mcp, ok := asObject(root.get("mcp")); ok {
 		if root.get("mcpServers") == nil && mcp.get("servers") != nil {
@@ -149,9 +147,8 @@ func sections(root object) (found, []string, error) {
 	return f, notes, nil
 }
 
-// hostOf tells the hosts apart by where the file lies and by the keys that only one
-// of them knows.
-func hostOf(name string, root object, f found) Host {
+// hostOf recognises the host by the folder of the file and by keys that only one host has.
+func hostOf(name string, root object, f serverSection) Host {
 	folder := filepath.Base(filepath.Dir(name))
 	uses := func(keys ...string) bool {
 		return slices.ContainsFunc(f.servers, func(m member) bool {
@@ -161,27 +158,28 @@ func hostOf(name string, root object, f found) Host {
 	}
 	switch {
 	case f.key == "servers" || folder == ".vscode":
-		return VSCode
+		return HostVSCode
 	case folder == ".cursor":
-		return Cursor
+		return HostCursor
 	case folder == ".gemini" || f.allowed != nil || f.excluded != nil || root.get("selectedAuthType") != nil ||
 		uses("httpUrl", "trust", "includeTools", "excludeTools"):
 		return HostGemini
 	case uses("url", "envFile"):
-		return Cursor
+		return HostCursor
 	default:
-		return Claude
+		return HostClaude
 	}
 }
 
-// longestName is what the config takes.
-const longestName = 32
+// maxServerName is the length of the longest valid server name, in bytes.
+const maxServerName = 32
 
-// newName makes a name that the config takes out of any.
+// newName returns a valid and unique server name that resembles name, and adds it to the converted
+// servers.
 func (r *reader) newName(name string) string {
 	plain := regexp.MustCompile(`[^A-Za-z0-9_-]+`).ReplaceAllString(strings.TrimSpace(name), "-")
-	if len(plain) > longestName {
-		plain = plain[:longestName]
+	if len(plain) > maxServerName {
+		plain = plain[:maxServerName]
 	}
 	if strings.Trim(plain, "-_") == "" {
 		plain = "server"
@@ -192,7 +190,7 @@ func (r *reader) newName(name string) string {
 	unique := plain
 	for n := 2; slices.Contains(r.out.Servers, unique) || slices.Contains(r.taken, unique); n++ {
 		suffix := fmt.Sprintf("-%d", n)
-		unique = plain[:min(len(plain), longestName-len(suffix))] + suffix
+		unique = plain[:min(len(plain), maxServerName-len(suffix))] + suffix
 	}
 	r.out.Servers = append(r.out.Servers, unique)
 	return unique

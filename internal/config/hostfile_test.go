@@ -47,9 +47,9 @@ func TestRead(t *testing.T) {
 		host    config.Host
 		leftOut []string
 	}{
-		{"claude_desktop_config.json", config.Claude, []string{"broken"}},
-		{"vscode.json", config.VSCode, []string{"socket"}},
-		{"cursor.json", config.Cursor, nil},
+		{"claude_desktop_config.json", config.HostClaude, []string{"broken"}},
+		{"vscode.json", config.HostVSCode, []string{"socket"}},
+		{"cursor.json", config.HostCursor, nil},
 		{"gemini.json", config.HostGemini, nil},
 	}
 	for _, tt := range tests {
@@ -58,7 +58,7 @@ func TestRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, err := config.Read(tt.file, data)
+			f, err := config.ReadHostFile(tt.file, data)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +78,7 @@ func TestRead(t *testing.T) {
 
 func readHostFile(t *testing.T, name, text string) *config.HostFile {
 	t.Helper()
-	f, err := config.Read(name, []byte(text))
+	f, err := config.ReadHostFile(name, []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,14 +94,14 @@ func TestRead_Refuses(t *testing.T) {
 		{"a list", "[]", "want a JSON object"},
 		{"another file", `{"name": "x"}`, `neither "mcpServers" nor "servers"`},
 		{"servers that are a list", `{"mcpServers": []}`, "mcpServers: want an object"},
-		{"a key twice", `{"mcpServers": {}, "mcpServers": {}}`, `"mcpServers" stands twice`},
+		{"a key twice", `{"mcpServers": {}, "mcpServers": {}}`, `"mcpServers" occurs twice`},
 		{"an open comment", `{"mcpServers": {} /* }`, "not readable as JSON"},
 		{"more than one document", `{"mcpServers": {}} {}`, "not readable as JSON"},
 		{"too much", `{"mcpServers": {}}` + strings.Repeat(" ", 1<<20), "larger than"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := config.Read("x.json", []byte(tt.text))
+			_, err := config.ReadHostFile("x.json", []byte(tt.text))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "canary") {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
@@ -145,11 +145,11 @@ func TestRead_Host(t *testing.T) {
 		host       config.Host
 		kind       string
 	}{
-		{"mcp.json", remote, config.Cursor, ""},
-		{".cursor/mcp.json", `{"mcpServers": {"a": {"command": "x"}}}`, config.Cursor, ""},
+		{"mcp.json", remote, config.HostCursor, ""},
+		{".cursor/mcp.json", `{"mcpServers": {"a": {"command": "x"}}}`, config.HostCursor, ""},
 		{"/home/me/.gemini/settings.json", remote, config.HostGemini, "sse"},
-		{".vscode/mcp.json", `{"servers": {"a": {"url": "https://example.com/x"}}}`, config.VSCode, ""},
-		{"settings.json", `{"editor.tabSize": 2, "mcp": {"servers": {"a": {"url": "https://example.com/x", "type": "sse"}}}}`, config.VSCode, "sse"},
+		{".vscode/mcp.json", `{"servers": {"a": {"url": "https://example.com/x"}}}`, config.HostVSCode, ""},
+		{"settings.json", `{"editor.tabSize": 2, "mcp": {"servers": {"a": {"url": "https://example.com/x", "type": "sse"}}}}`, config.HostVSCode, "sse"},
 		{"settings.json", `{"mcp": {"allowed": ["a"]}, ` + remote[1:], config.HostGemini, "sse"},
 	}
 	for _, tt := range tests {
@@ -280,7 +280,7 @@ func TestMerge(t *testing.T) {
 	}, values); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"b"}, m.Doubled); diff != "" {
+	if diff := cmp.Diff([]string{"b"}, m.Duplicates); diff != "" {
 		t.Errorf("doubled (-want +got):\n%s", diff)
 	}
 }
@@ -306,7 +306,7 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, err := config.Read("mcp.json", data)
+		file, err := config.ReadHostFile("mcp.json", data)
 		if err != nil {
 			if strings.ContainsAny(err.Error(), "\n") {
 				t.Errorf("an error of several lines: %q", err)

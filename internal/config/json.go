@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// largest bounds a file, in bytes: people write them.
-const largest = 1 << 20
+// maxHostFile is the size of the largest file, in bytes. People write such files by hand.
+const maxHostFile = 1 << 20
 
 // An object is a JSON object in the order of the file.
 type object []member
@@ -18,7 +18,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// get returns a member's value, nil when there is none or it is null.
+// get returns a member's value; nil if it is missing or null.
 func (o object) get(name string) json.RawMessage {
 	for _, m := range o {
 		if m.name == name && string(m.value) != "null" {
@@ -28,13 +28,13 @@ func (o object) get(name string) json.RawMessage {
 	return nil
 }
 
-// text returns a member that is a string, else "".
+// text returns the value of a member that is a string, else "".
 func (o object) text(name string) string {
 	text, _ := asText(o.get(name))
 	return text
 }
 
-// strings returns the strings of a member that is a list; nil when it is not one.
+// strings returns the strings of a member that is a list of scalars, else nil.
 func (o object) strings(name string) []string {
 	list, _ := asTexts(o.get(name))
 	return list
@@ -42,8 +42,8 @@ func (o object) strings(name string) []string {
 
 // parseFile reads a file that is one JSON object.
 func parseFile(data []byte) (object, error) {
-	if len(data) > largest {
-		return nil, fmt.Errorf("it is larger than %d bytes", largest)
+	if len(data) > maxHostFile {
+		return nil, fmt.Errorf("it is larger than %d bytes", maxHostFile)
 	}
 	data = plainJSON(data)
 	if !json.Valid(data) {
@@ -51,7 +51,7 @@ func parseFile(data []byte) (object, error) {
 		err := json.Unmarshal(data, &v)
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			line := 1 + bytes.Count(data[:min(int(syntax.Offset), len(data))], []byte("\n"))
-			return nil, fmt.Errorf("line %d: it is not readable as JSON", line) // its own words quote the file
+			return nil, fmt.Errorf("line %d: it is not readable as JSON", line) // the message of the library quotes the file
 		}
 		return nil, errors.New("it is not readable as JSON")
 	}
@@ -62,8 +62,8 @@ func parseFile(data []byte) (object, error) {
 	return o, nil
 }
 
-// UnmarshalJSON keeps the order and refuses a name that stands twice: hosts differ
-// in which of the two they take.
+// UnmarshalJSON keeps the order of the members. It returns an error for a name that occurs twice,
+// because hosts differ in which of the two they use.
 func (o *object) UnmarshalJSON(data []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
@@ -81,7 +81,7 @@ func (o *object) UnmarshalJSON(data []byte) error {
 			return err
 		}
 		if seen[m.name] {
-			return fmt.Errorf("the key %q stands twice in one object; remove one of the two", m.name)
+			return fmt.Errorf("the key %q occurs twice in one object; remove one of the two", m.name)
 		}
 		seen[m.name] = true
 		*o = append(*o, m)
@@ -89,7 +89,7 @@ func (o *object) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// asObject reads an object; false when it is not one.
+// asObject parses an object, and returns false if raw is none.
 func asObject(raw json.RawMessage) (object, bool) {
 	var o object
 	if raw == nil || json.Unmarshal(raw, &o) != nil {
@@ -100,7 +100,7 @@ func asObject(raw json.RawMessage) (object, bool) {
 
 func asObjects(raw json.RawMessage) []object {
 	var list []json.RawMessage
-	_ = json.Unmarshal(raw, &list) // what is not a list has no objects
+	_ = json.Unmarshal(raw, &list) // anything but a list has no objects
 	var objects []object
 	for _, item := range list {
 		if o, ok := asObject(item); ok {
@@ -118,8 +118,8 @@ func asText(raw json.RawMessage) (string, bool) {
 	return *text, true
 }
 
-// asScalar reads a string, a number or true and false as text, as people write them
-// into environments.
+// asScalar returns a string, a number, true or false as text, because people write all of them as
+// values of environment variables. Null is "".
 func asScalar(raw json.RawMessage) (string, bool) {
 	if text, ok := asText(raw); ok {
 		return text, true
@@ -150,11 +150,11 @@ func asTexts(raw json.RawMessage) ([]string, bool) {
 	return texts, true
 }
 
-// plainJSON blanks out comments, commas before a closing bracket and a byte order
-// mark. Lines stay where they are.
+// plainJSON replaces comments and trailing commas by blanks, and removes a byte order mark. Line
+// numbers do not change.
 func plainJSON(data []byte) []byte {
 	out := bytes.Clone(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
-	comma := -1 // the last one, as long as only blanks follow
+	comma := -1 // index of the last comma if only blanks follow it, else -1
 	for i := 0; i < len(out); i++ {
 		switch c := out[i]; {
 		case c == '"':
@@ -172,7 +172,7 @@ func plainJSON(data []byte) []byte {
 	return out
 }
 
-// endOfString returns the place of the quote that closes the string at i.
+// endOfString returns the index of the quote that closes the string at i.
 func endOfString(data []byte, i int) int {
 	for i++; i < len(data) && data[i] != '"'; i++ {
 		if data[i] == '\\' {
@@ -182,7 +182,7 @@ func endOfString(data []byte, i int) int {
 	return i
 }
 
-// blankComment overwrites the comment at i and returns the place of its last byte.
+// blankComment overwrites the comment at i with blanks and returns the index of its last byte.
 func blankComment(data []byte, i int) int {
 	end := len(data)
 	if data[i+1] == '/' {

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Knowledge is a folder that a search tool reads.
+// Knowledge is a folder that a search tool searches.
 type Knowledge struct {
-	Path      string   `yaml:"path" jsonschema_description:"Folder of Markdown, HTML and text files, with those below it; relative to the file's folder."`
+	Path      string   `yaml:"path" jsonschema_description:"Folder of Markdown, HTML and text files, including its subfolders; relative to the file's folder."`
 	Languages []string `yaml:"languages" jsonschema:"enum=vi,enum=en" jsonschema_description:"Languages of the files: vi, en or both; both when left out."`
-	Link      string   `yaml:"link" jsonschema_description:"Web address under which the files can be opened, such as https://docs.example.com/; their paths are put behind it, and answers name them as sources."`
+	Link      string   `yaml:"link" jsonschema_description:"Web address under which the files can be opened, such as https://docs.example.com/; their paths are appended to it, and answers name them as sources."`
 }
 
-// bundledTools are the search tools that come with the host.
+// bundledTools returns the names of the search tools that are part of the host.
 func bundledTools() []string { return []string{ToolDentalGuide, ToolDuckDuckGo, ToolGoogle} }
 
 func (c *checker) knowledge() {
@@ -22,7 +22,7 @@ func (c *checker) knowledge() {
 		key := join("knowledge", e.Name)
 		switch {
 		case !name.MatchString(e.Name):
-			c.fault(key, "want a name of small letters, digits and '_', at most 48: the search tool is called so")
+			c.fault(key, "want a name of small letters, digits and '_', at most 48: it becomes the name of the search tool")
 		case slices.Contains(bundledTools(), e.Name):
 			c.fault(key, "%q is a bundled search tool; choose another name", e.Name)
 		}

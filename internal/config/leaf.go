@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// A leaf is a key that one value can set: a scalar, or a list of strings written
-// with commas.
+// A leaf is a key with a single value: a scalar, or a list of strings, which a variable or a flag
+// separates by commas.
 type leaf struct {
 	Key   string
 	Value reflect.Value
 }
 
-// leaves returns the keys below a struct that do not pass through a name of the user's.
+// leaves returns the leaves of a struct, except those below names that a person chooses, such as
+// those of servers.
 func leaves(parent string, v reflect.Value) []leaf {
 	var out []leaf
 	for _, name := range fieldsOf(v.Type()).Names {
@@ -36,7 +37,7 @@ func leaves(parent string, v reflect.Value) []leaf {
 	return out
 }
 
-// Set reads text into the leaf.
+// Set parses text into the leaf.
 func (l leaf) Set(text string) error {
 	v := l.Value
 	if v.Kind() == reflect.Pointer {

@@ -14,27 +14,26 @@ import (
 	"molar/providers"
 )
 
-// Options say where the settings come from.
+// Options are the sources of the settings.
 type Options struct {
-	// Path names the config file; empty looks at MOLAR_CONFIG, then at molar.yaml in
-	// the user's config folder. The working directory is never searched.
+	// Path is the config file. If it is empty, the file is MOLAR_CONFIG, else molar.yaml in the
+	// user's config folder. The working directory is never searched.
 	Path string
-	// Explicit is set when a person named Path, so that it must exist.
+	// Explicit is set if a person named Path, so that the file must exist.
 	Explicit bool
 	// Env looks up an environment variable, as os.LookupEnv does. Nil means none.
 	Env func(string) (string, bool)
-	// EnvFile names a .env file. Variables of the environment itself win over it.
+	// EnvFile names a .env file. Variables of the environment override it.
 	EnvFile string
 	// Flags are values from the command line by key path, such as "llm.provider".
 	Flags map[string]string
 }
 
-// ErrNoFile is the kind of the error for a config file that was named and does not
-// exist.
+// ErrNoFile reports a config file that was named and does not exist.
 var ErrNoFile = errors.New("no such config file")
 
-// Load reads the settings: flags over environment over file over defaults. An
-// error names everything that is wrong, each with its place and key path.
+// Load returns the settings: flags override the environment, which overrides the file, which
+// overrides the defaults. Its error lists all faults, each with its place and key path.
 func Load(opts Options) (*Config, error) {
 	cfg, bad, err := load(opts)
 	if err == nil {
@@ -46,35 +45,37 @@ func Load(opts Options) (*Config, error) {
 	return cfg, nil
 }
 
-// A Door is where a host listens, and how it shows who it is.
-type Door struct {
+// An Endpoint holds the address and the certificate of a host.
+type Endpoint struct {
 	// Listen is host:port.
 	Listen string
 	TLS    TLS
-	// CAFile names authorities that are trusted beside the system's; empty for none.
+	// CAFile names authorities that are trusted in addition to the system's; empty for none.
 	CAFile string
 }
 
-// Door returns how to reach the host that these settings are for.
-func (cfg *Config) Door() Door { return Door{Listen: cfg.Listen, TLS: cfg.TLS, CAFile: cfg.CAFile} }
+// Endpoint returns the endpoint of the host that runs with these settings.
+func (cfg *Config) Endpoint() Endpoint {
+	return Endpoint{Listen: cfg.Listen, TLS: cfg.TLS, CAFile: cfg.CAFile}
+}
 
-// FindDoor returns how to reach the host that these settings are for, whatever else
-// is wrong with them: a command that only asks a running host need not know the
-// secrets that the file names.
-func FindDoor(opts Options) (Door, error) {
+// LoadEndpoint returns the endpoint of the host that runs with these settings. It ignores faults
+// of other keys: a command that only queries a running host does not need the variables that the
+// file refers to.
+func LoadEndpoint(opts Options) (Endpoint, error) {
 	cfg, bad, err := load(opts)
 	if err != nil {
-		return Door{}, err
+		return Endpoint{}, err
 	}
 	for _, fault := range bad {
 		if fault.Key == "" || within(fault.Key, "listen") {
-			return Door{}, fault
+			return Endpoint{}, fault
 		}
 	}
-	return cfg.Door(), nil
+	return cfg.Endpoint(), nil
 }
 
-// load returns what could be read and all that is wrong with it.
+// load returns the settings and all their faults.
 func load(opts Options) (*Config, faults, error) {
 	env, err := environment(opts)
 	if err != nil {
@@ -92,7 +93,7 @@ func load(opts Options) (*Config, faults, error) {
 	return cfg, append(bad, cfg.faults().Without(bad)...), nil
 }
 
-// environment is opts.Env with the .env file below it.
+// environment returns a lookup in opts.Env, with the .env file as fallback.
 func environment(opts Options) (func(string) (string, bool), error) {
 	env := opts.Env
 	if env == nil {
@@ -101,7 +102,7 @@ func environment(opts Options) (func(string) (string, bool), error) {
 	if opts.EnvFile == "" {
 		return env, nil
 	}
-	vars, err := readFile(opts.EnvFile)
+	vars, err := readEnvFile(opts.EnvFile)
 	if err != nil {
 		return nil, err
 	}
@@ -114,10 +115,10 @@ func environment(opts Options) (func(string) (string, bool), error) {
 	}, nil
 }
 
-// Find returns the config file that Load reads and whether somebody named it: path,
-// else MOLAR_CONFIG, else molar.yaml in the user's config folder. The name is empty
-// when there is no such folder.
-func Find(path string, env func(string) (string, bool)) (name string, named bool) {
+// FindFile returns the config file that Load reads: path, else MOLAR_CONFIG, else molar.yaml in
+// the user's config folder. named reports whether path or MOLAR_CONFIG named it. The name is empty
+// if there is no such folder.
+func FindFile(path string, env func(string) (string, bool)) (name string, named bool) {
 	if path != "" {
 		return path, true
 	}
@@ -127,10 +128,10 @@ func Find(path string, env func(string) (string, bool)) (name string, named bool
 	return userFile(env), false
 }
 
-// readFile finds the file and decodes it into cfg. No file is fine unless one was
-// named.
+// readFile finds the config file and decodes it into cfg. A missing file is an error only if it
+// was named.
 func (cfg *Config) readFile(opts Options, env func(string) (string, bool)) (faults, error) {
-	name, named := Find(opts.Path, env)
+	name, named := FindFile(opts.Path, env)
 	if opts.Path != "" {
 		named = opts.Explicit
 	}
@@ -151,29 +152,25 @@ func (cfg *Config) readFile(opts Options, env func(string) (string, bool)) (faul
 		return nil, fmt.Errorf("find the config file %s: %w", name, err)
 	}
 	cfg.digest, cfg.blank = sha256.Sum256(data), len(bytes.TrimSpace(data)) == 0
-	env, note, err := cfg.readVariables(VariablesFile(name), env)
+	env, noteUnused, err := cfg.readVariables(VariablesFile(name), env)
 	if err != nil {
 		return nil, err
 	}
-	defer note()
+	defer noteUnused()
 	return cfg.decode(name, data, env), nil
 }
 
 // decode reads a file, or a text with a name, into cfg.
 func (cfg *Config) decode(name string, data []byte, env func(string) (string, bool)) faults {
-	d := &decoder{
-		File: name, Variables: VariablesFile(name), Env: env, Origins: cfg.origins,
-		Bears:  func(key string) bool { return within(key, "mcpServers") },
-		Refers: refers,
-	}
-	bad := d.Decode(data, cfg)
-	for i := range cfg.MCPServers { // each variable costs its server alone
+	d := &decoder{file: name, variablesFile: VariablesFile(name), env: env, origins: cfg.origins}
+	bad := d.decode(data, cfg)
+	for i := range cfg.MCPServers { // an unset variable is a fault only of its server
 		s := &cfg.MCPServers[i]
-		for _, f := range d.Unset {
+		for _, f := range d.unset {
 			if within(f.Fault.Key, join("mcpServers", s.Name)) {
-				s.Value.Unset = strings.TrimPrefix(s.Value.Unset+"; "+f.Fault.Error(), "; ")
-				if !slices.Contains(s.Value.Lacks, f.Variable) {
-					s.Value.Lacks = append(s.Value.Lacks, f.Variable)
+				s.Value.UnsetFault = strings.TrimPrefix(s.Value.UnsetFault+"; "+f.Fault.Error(), "; ")
+				if !slices.Contains(s.Value.UnsetVariables, f.Variable) {
+					s.Value.UnsetVariables = append(s.Value.UnsetVariables, f.Variable)
 				}
 			}
 		}
@@ -181,9 +178,9 @@ func (cfg *Config) decode(name string, data []byte, env func(string) (string, bo
 	return bad
 }
 
-// refers reports whether a key holds a secret that must not be written out, and what else
-// may stand there than a reference.
-func refers(key string) (instead string, is bool) {
+// needsReference reports whether a key holds a secret, which the file must not contain but only
+// refer to. alternative completes the message of the fault with another remedy.
+func needsReference(key string) (alternative string, needed bool) {
 	if strings.HasPrefix(key, "api_keys[") && strings.HasSuffix(key, "].key") {
 		return ", or give the hash of the key", true
 	}
@@ -192,32 +189,32 @@ func refers(key string) (instead string, is bool) {
 	return "", ofModel && isKey && slices.Contains(providers.WithModels(), service)
 }
 
-// complete derives what follows from other settings: the default assistant, absolute paths, a whole address of Ollama.
+// complete derives the default assistant, absolute paths and the complete address of Ollama.
 func (cfg *Config) complete(env func(string) (string, bool)) faults {
 	var bad faults
 	if fault := cfg.chooseDefault(); fault != nil {
 		bad = append(bad, fault)
 	}
 	if base, err := ollamaURL(cfg.LLM.Ollama.BaseURL); err != nil {
-		bad.Add(cfg.where(keyOllamaURL), keyOllamaURL, "%v", err)
+		bad.Add(cfg.originOf(keyOllamaURL), keyOllamaURL, "%v", err)
 	} else {
 		cfg.LLM.Ollama.BaseURL = base
 	}
 	for i := range cfg.MCPServers {
 		s := &cfg.MCPServers[i].Value
-		s.Command = cfg.beside(s.Command, true)
-		s.Cwd = cfg.beside(s.Cwd, false)
-		s.OAuth.Identity.TokenFile = cfg.beside(s.OAuth.Identity.TokenFile, false)
+		s.Command = cfg.resolvePath(s.Command, true)
+		s.Cwd = cfg.resolvePath(s.Cwd, false)
+		s.OAuth.Identity.TokenFile = cfg.resolvePath(s.OAuth.Identity.TokenFile, false)
 	}
 	for i := range cfg.Knowledge {
-		cfg.Knowledge[i].Value.Path = cfg.beside(cfg.Knowledge[i].Value.Path, false)
+		cfg.Knowledge[i].Value.Path = cfg.resolvePath(cfg.Knowledge[i].Value.Path, false)
 	}
 	if err := cfg.completeDatabase(keyStore, &cfg.Memory.Store, env); err != nil {
-		bad.Add(cfg.where(keyStore), keyStore, "%v", err)
+		bad.Add(cfg.originOf(keyStore), keyStore, "%v", err)
 	}
 	if cfg.Memory.URL != "" || cfg.State != "" {
 		if err := cfg.completeDatabase(keyState, &cfg.State, env); err != nil {
-			bad.Add(cfg.where(keyState), keyState, "%v", err)
+			bad.Add(cfg.originOf(keyState), keyState, "%v", err)
 		}
 	}
 	cfg.Memory.URL = strings.TrimRight(cfg.Memory.URL, "/")
@@ -225,28 +222,28 @@ func (cfg *Config) complete(env func(string) (string, bool)) faults {
 	return bad
 }
 
-// chooseDefault names the default assistant where nobody did. Who attaches a server wants
-// it asked; yet off loopback others ask too, and that they may call every tool is for
-// the operator to say.
+// chooseDefault sets the default assistant if no setting names it. With servers attached, it is the
+// general one, which may call all their tools. Off loopback that is a fault instead: other people
+// could then call every tool, which the operator must choose explicitly.
 func (cfg *Config) chooseDefault() *fault {
 	switch {
 	case cfg.origins["default"] != "" || len(cfg.Assistants) == 0:
-	case !cfg.builtIn():
+	case !cfg.hasBuiltInAssistants():
 		cfg.Default = cfg.Assistants[0].Name
-	case !cfg.attaches():
+	case !cfg.hasServers():
 	case Loopback(cfg.Listen):
 		cfg.Default = AssistantGeneral
 	default:
-		return &fault{Where: cfg.where("listen"), Key: "default", Message: "with servers attached, an address off loopback wants the assistant to be named: " +
+		return &fault{Where: cfg.originOf("listen"), Key: "default", Message: "with servers attached, an address off loopback requires a default assistant: " +
 			"set default: general, which lets everybody with a key call every attached tool, or default: dental, or listen on 127.0.0.1"}
 	}
 	return nil
 }
 
-// attaches reports whether there is a server that is not switched off.
-func (cfg *Config) attaches() bool {
+// hasServers reports whether a server is configured and not disabled.
+func (cfg *Config) hasServers() bool {
 	return slices.ContainsFunc(cfg.MCPServers, func(e Entry[Server]) bool { return !e.Value.Disabled })
 }
 
-// builtIn reports whether the assistants are the built-in ones.
-func (cfg *Config) builtIn() bool { return cfg.origins["assistants"] == "" }
+// hasBuiltInAssistants reports whether the assistants are the built-in ones.
+func (cfg *Config) hasBuiltInAssistants() bool { return cfg.origins["assistants"] == "" }

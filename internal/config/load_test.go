@@ -233,10 +233,10 @@ mcpServers:
   whole: {command: x, env: {A: "${SET}"}}
   lacking: {url: "${ADDRESS}", headers: {Authorization: "Bearer ${KEY}"}, timeout: "${TIME}"}
 `, "SET", "a")
-	if whole := cfg.MCPServers[0].Value; whole.Unset != "" || whole.Env["A"].Reveal() != "a" {
-		t.Errorf("whole: %q, %v", whole.Unset, whole.Env)
+	if whole := cfg.MCPServers[0].Value; whole.UnsetFault != "" || whole.Env["A"].Reveal() != "a" {
+		t.Errorf("whole: %q, %v", whole.UnsetFault, whole.Env)
 	}
-	got := cfg.MCPServers[1].Value.Unset
+	got := cfg.MCPServers[1].Value.UnsetFault
 	for _, want := range []string{
 		":4: mcpServers.lacking.url: environment variable ADDRESS is not set; put ADDRESS=… into ",
 		"environment variable KEY is not set", "environment variable TIME is not set",

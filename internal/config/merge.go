@@ -11,76 +11,78 @@ import (
 	"molar/schemas"
 )
 
-// A Merged is the servers of several files in one.
+// Merged holds the servers of several files as one text.
 type Merged struct {
-	// Text stands below mcpServers, without that line.
+	// Text holds the entries of mcpServers, without that line.
 	Text string
-	// Variables are those that it refers to.
+	// Variables are the variables that Text refers to.
 	Variables []Variable
-	// Doubled are the servers that were left out, since another one has their name.
-	Doubled []string
+	// Duplicates are the names of the servers that were left out because an earlier file has a
+	// different server with the same name.
+	Duplicates []string
 }
 
-// Merge puts the servers of several files into one. A server keeps the name that it has in
-// the first file. A variable gets another name where its own stands for something else: in
-// another file, or as taken knows, such as in the environment.
+// Merge merges the servers of several files. Of two servers with one name, it takes that of the
+// first file. It renames a variable whose name another file uses for another value, or for whose
+// name and value taken reports a conflict, such as with the environment.
 func Merge(files []*HostFile, taken func(name string, value schemas.Secret) bool) Merged {
 	m := merger{files: files, taken: taken, servers: map[string]string{}}
 	for _, f := range files {
 		m.add(f)
 	}
-	return Merged{Text: m.text.String(), Variables: m.variables, Doubled: m.doubled}
+	return Merged{Text: m.text.String(), Variables: m.variables, Duplicates: m.duplicates}
 }
 
+// A merger builds a [Merged].
 type merger struct {
-	files     []*HostFile
-	taken     func(name string, value schemas.Secret) bool
-	text      strings.Builder
-	variables []Variable
-	servers   map[string]string // their texts with all values, by name
-	doubled   []string
+	files      []*HostFile
+	taken      func(name string, value schemas.Secret) bool
+	text       strings.Builder
+	variables  []Variable
+	servers    map[string]string // texts by name, with values in place of references
+	duplicates []string
 }
 
-// add writes the servers of a file whose names are free. One that is there already, with
-// the same values, is no second one.
+// add adds the servers of a file whose names are free. A server whose name is taken is a duplicate
+// only if its text or its values differ.
 func (m *merger) add(f *HostFile) {
 	names, values := make([]string, 0, 2*len(f.Variables)), make([]string, 0, 2*len(f.Variables))
-	var kept strings.Builder
+	var added strings.Builder
 	for _, v := range f.Variables {
 		if v.Value != "" {
 			values = append(values, v.reference(), v.Value.Reveal())
 		}
 	}
-	whole := strings.NewReplacer(values...)
+	insertValues := strings.NewReplacer(values...)
 	for i, name := range f.Servers {
-		before, there := m.servers[name]
-		switch now := whole.Replace(f.parts[i]); {
-		case !there:
-			m.servers[name] = now
-			kept.WriteString(f.parts[i])
-		case before != now:
-			m.doubled = append(m.doubled, name)
+		first, taken := m.servers[name]
+		switch text := insertValues.Replace(f.parts[i]); {
+		case !taken:
+			m.servers[name] = text
+			added.WriteString(f.parts[i])
+		case first != text:
+			m.duplicates = append(m.duplicates, name)
 		}
 	}
-	if kept.Len() == 0 {
+	if added.Len() == 0 {
 		return
 	}
 	for _, v := range f.Variables {
-		if !v.in(kept.String()) {
+		if !v.in(added.String()) {
 			continue
 		}
 		old := v.reference()
-		v.Name = m.free(f.Host, v)
+		v.Name = m.uniqueName(f.Host, v)
 		names = append(names, old, v.reference())
 		if !slices.ContainsFunc(m.variables, func(other Variable) bool { return other.Name == v.Name }) {
 			m.variables = append(m.variables, v)
 		}
 	}
-	fmt.Fprintf(&m.text, "  # From %s:\n%s", f.Host, strings.NewReplacer(names...).Replace(kept.String()))
+	fmt.Fprintf(&m.text, "  # From %s:\n%s", f.Host, strings.NewReplacer(names...).Replace(added.String()))
 }
 
-// free is the name of a variable, with the host before it where that is not its own.
-func (m *merger) free(host Host, v Variable) string {
+// uniqueName returns the name of a variable, with the host and a number added if it clashes.
+func (m *merger) uniqueName(host Host, v Variable) string {
 	name := v.Name
 	for n := 1; v.Value != "" && m.clashes(name, v.Value); n++ {
 		name = varName(string(host) + " " + v.Name)
@@ -96,18 +98,18 @@ func (m *merger) clashes(name string, value schemas.Secret) bool {
 		slices.ContainsFunc(m.variables, func(v Variable) bool { return v.Name == name && v.Value != value })
 }
 
-// RefersTo reports whether the file itself refers to a variable of that name, so that the
-// name must not stand for anything else.
-func (f *HostFile) RefersTo(name string) bool { return f.asWritten[name] }
+// RefersTo reports whether the file itself refers to a variable of that name, so that the name
+// cannot be used for another value.
+func (f *HostFile) RefersTo(name string) bool { return f.references[name] }
 
-// reference is how a text refers to the variable.
+// reference returns the placeholder of the variable.
 func (v Variable) reference() string { return "${" + v.Name + "}" }
 
 func (v Variable) in(text string) bool { return strings.Contains(text, v.reference()) }
 
-// Here returns where the hosts of this user keep their servers, and those of the project in
-// the working folder.
-func Here(env func(string) (string, bool)) []string {
+// HostFilePaths returns the files in which other hosts configure MCP servers for this user and for
+// the project in the working folder. They need not exist.
+func HostFilePaths(env func(string) (string, bool)) []string {
 	get := func(name string) string {
 		value, _ := env(name)
 		return value
@@ -122,12 +124,11 @@ func Here(env func(string) (string, bool)) []string {
 		configuration = filepath.Join(home, ".config")
 	}
 	work, _ := os.Getwd() // without it the project's own files are not found
-	return places(home, configuration, work)
+	return hostFilePaths(home, configuration, work)
 }
 
-// places leaves out what lies in folders without a name. Whether a file is there is not
-// looked at.
-func places(home, configuration, project string) []string {
+// hostFilePaths returns the files below those of the folders whose path is known.
+func hostFilePaths(home, configuration, project string) []string {
 	var all []string
 	add := func(folder string, names ...string) {
 		if folder != "" {

@@ -10,8 +10,8 @@ import (
 	"molar/providers"
 )
 
-// Models returns the models that a file, a flag or a variable names for a provider;
-// "" stands for a default.
+// Models returns the models of a provider that the file, a flag or a variable sets; "" if it is the
+// default.
 func (cfg *Config) Models(provider string) (model, small string) {
 	named := func(key, value string) string {
 		if cfg.origins["llm."+provider+"."+key] == "" {
@@ -23,8 +23,8 @@ func (cfg *Config) Models(provider string) (model, small string) {
 	return named("model", b.Model), named("small_model", b.SmallModel)
 }
 
-// Service returns what is set of a provider as of any other; ok is false for one that has no
-// models. Its block is the key of its name.
+// Service returns the settings that all providers have in common, from the section with the
+// provider's name; ok is false if the provider has no models.
 func (l LLM) Service(provider string) (h Hosted, ok bool) {
 	v := reflect.ValueOf(l)
 	at, ok := fieldsOf(v.Type()).Index[provider]
@@ -42,33 +42,33 @@ func (l LLM) Service(provider string) (h Hosted, ok bool) {
 	return Hosted{}, false
 }
 
-// Use sets the models and the address of a provider that are not empty; one without models
-// has none to set.
-func (l *LLM) Use(provider, model, small, address string) {
-	wanted := map[string]string{"model": model, "small_model": small, "base_url": address}
+// SetService sets the models and the address of a provider, as far as they are not empty. It does
+// nothing for a provider without models.
+func (l *LLM) SetService(provider, model, small, address string) {
+	values := map[string]string{"model": model, "small_model": small, "base_url": address}
 	for _, leaf := range leaves("", reflect.ValueOf(l).Elem()) {
 		service, key, _ := strings.Cut(leaf.Key, ".")
-		if text := wanted[key]; service == provider && text != "" {
+		if text := values[key]; service == provider && text != "" {
 			leaf.Value.SetString(text)
 		}
 	}
 }
 
-// A NamedModel is a model that the settings name at a provider.
+// A NamedModel is a model that the settings name for a provider.
 type NamedModel struct {
-	// Where is the place and the key that name it, such as
+	// Where is the place and the key that set it, such as
 	// "molar.yaml:4: llm.ollama.model".
 	Where           string
 	Provider, Model string
 }
 
-// NamedModels lists the models that the settings name at providers which may answer.
+// NamedModels returns the models that the settings name for the providers in use.
 func (cfg *Config) NamedModels() []NamedModel {
 	var all []NamedModel
 	add := func(key, provider, model string) {
 		used := slices.Contains(cfg.LLM.Provider, provider) || slices.Contains(cfg.LLM.Provider, "auto")
 		if model != "" && used {
-			all = append(all, NamedModel{Where: cfg.at(key), Provider: provider, Model: model})
+			all = append(all, NamedModel{Where: cfg.keyWithOrigin(key), Provider: provider, Model: model})
 		}
 	}
 	for _, provider := range providers.WithModels() {
@@ -83,23 +83,23 @@ func (cfg *Config) NamedModels() []NamedModel {
 		}
 		if model := e.Value.Model; model != "" {
 			key := join("assistants", e.Name) + ".model"
-			all = append(all, NamedModel{Where: cfg.at(key), Provider: provider, Model: model})
+			all = append(all, NamedModel{Where: cfg.keyWithOrigin(key), Provider: provider, Model: model})
 		}
 	}
 	return all
 }
 
-// at names a key and the place that set it.
-func (cfg *Config) at(key string) string {
-	if where := cfg.where(key); where != "" {
+// keyWithOrigin returns a key, after the place that set it.
+func (cfg *Config) keyWithOrigin(key string) string {
+	if where := cfg.originOf(key); where != "" {
 		return where + ": " + key
 	}
 	return key
 }
 
-// MayChoose reports whether a client with an API key may choose the model of the
-// provider: it is one that the file names there, or its allow list takes it. Where the
-// request leaves the provider open (empty or auto), each one that may answer must have it.
+// MayChoose reports whether a client with an API key may choose the model: it is the model or the
+// small model of the provider, or the provider's allow list matches it. If the request names no
+// provider (empty or auto), this must hold for every provider that may answer.
 func (cfg *Config) MayChoose(assistant, provider, model string) bool {
 	if as, ok := cfg.Assistants.Get(cmp.Or(assistant, cfg.Default)); ok && provider == "" {
 		provider = as.Provider
@@ -113,8 +113,8 @@ func (cfg *Config) MayChoose(assistant, provider, model string) bool {
 	}
 	known := false
 	for _, name := range candidates {
-		if name == providers.Offline || cfg.LLM.Missing(name) != "" {
-			continue // has no model to choose, or cannot answer
+		if name == providers.Offline || cfg.LLM.MissingKey(name) != "" {
+			continue // it has no models, or cannot answer
 		}
 		if !cfg.LLM.allows(name, model) {
 			return false
@@ -129,7 +129,7 @@ func (l LLM) allows(provider, model string) bool {
 	if !ok {
 		return false
 	}
-	// A star takes a slash too: it is a common part of a model's name.
+	// A star also matches a slash, which is common in names of models.
 	plain := strings.NewReplacer("/", "|")
 	return model == b.Model || model == b.SmallModel || slices.ContainsFunc(b.Allow, func(glob string) bool {
 		ok, _ := path.Match(plain.Replace(glob), plain.Replace(model)) // checked when the file was read

@@ -14,8 +14,8 @@ const (
 	keyMemoryURL = "memory.url"
 )
 
-// DataDir returns the folder for Molar's own data: $XDG_DATA_HOME/molar, else the
-// place that the operating system gives programs. It creates nothing.
+// DataDir returns the folder for Molar's own data: $XDG_DATA_HOME/molar, else the usual folder of
+// the operating system. It does not create the folder.
 func DataDir(env func(string) (string, bool)) (string, error) {
 	if dir, ok := absolute(env, "XDG_DATA_HOME"); ok {
 		return filepath.Join(dir, "molar"), nil
@@ -38,8 +38,7 @@ func DataDir(env func(string) (string, bool)) (string, error) {
 	return "", errors.New("no home folder is known; set HOME or XDG_DATA_HOME, or name a file")
 }
 
-// userFile is the config file that is read when none is named; empty when there is
-// no home folder.
+// userFile returns the config file that is read if none is named; empty if there is no home folder.
 func userFile(env func(string) (string, bool)) string {
 	if dir, ok := absolute(env, "XDG_CONFIG_HOME"); ok {
 		return filepath.Join(dir, "molar", "molar.yaml")
@@ -60,15 +59,16 @@ func homeDir(env func(string) (string, bool)) (string, bool) {
 	return absolute(env, "HOME")
 }
 
-// absolute looks up a folder. Relative values do not count, as the XDG rules say.
-func absolute(env func(string) (string, bool), name string) (string, bool) {
-	dir, _ := env(name)
+// absolute looks up the path of a folder. ok is false for a relative path, which the XDG Base
+// Directory specification declares invalid.
+func absolute(env func(string) (string, bool), name string) (dir string, ok bool) {
+	dir, _ = env(name)
 	return dir, filepath.IsAbs(dir)
 }
 
-// beside resolves a path of the file against the file's folder. A program without
-// a slash in its name is looked up in PATH and stays as it is.
-func (cfg *Config) beside(path string, program bool) string {
+// resolvePath resolves a relative path against the folder of the config file. A program without a
+// slash in its name is looked up in PATH, so its name stays unchanged.
+func (cfg *Config) resolvePath(path string, program bool) string {
 	if path == "" || cfg.File == "" || filepath.IsAbs(path) {
 		return path
 	}
@@ -78,9 +78,9 @@ func (cfg *Config) beside(path string, program bool) string {
 	return filepath.Join(filepath.Dir(cfg.File), path)
 }
 
-// completeDatabase makes the path of a database absolute: relative to the file when
-// the file says it, else to the working directory. "~/" is the home folder. The
-// address of a PostgreSQL database stays as it is.
+// completeDatabase makes the path of a database absolute. It is relative to the folder of the config
+// file if it comes from that file, else to the working directory. "~/" is the home folder. The
+// address of a PostgreSQL database stays unchanged.
 func (cfg *Config) completeDatabase(key string, store *string, env func(string) (string, bool)) error {
 	if strings.HasPrefix(*store, "postgres://") || strings.HasPrefix(*store, "postgresql://") {
 		return nil
@@ -96,12 +96,12 @@ func (cfg *Config) completeDatabase(key string, store *string, env func(string) 
 	if rest, ok := strings.CutPrefix(*store, "~/"); ok {
 		home, found := homeDir(env)
 		if !found {
-			return errors.New(`"~" wants HOME to be set`)
+			return errors.New(`"~" requires HOME to be set`)
 		}
 		*store = filepath.Join(home, rest)
 	}
-	if origin := cfg.origins[key]; origin != commandLine && origin != variable(key) {
-		*store = cfg.beside(*store, false)
+	if origin := cfg.origins[key]; origin != commandLine && origin != envVariable(key) {
+		*store = cfg.resolvePath(*store, false)
 	}
 	path, err := filepath.Abs(*store)
 	if err != nil {

@@ -10,28 +10,28 @@ import (
 	"molar/providers"
 )
 
-// A piece of a value is literal text or, as ref, the name of a variable, with what
-// takes its place when it is not set.
+// A piece is a part of a value: literal text or, if ref is set, the name of a variable with its
+// default.
 type piece struct {
 	text     string
 	ref      bool
 	fallback string
 }
 
-// placeholder matches ${...}, bare also $NAME, which some hosts read too.
+// bracedReference matches ${...}. anyReference also matches $NAME, which Gemini CLI replaces too.
 var (
-	placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([^${}]*)\}`) })
-	bare        = sync.OnceValue(func() *regexp.Regexp {
+	bracedReference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([^${}]*)\}`) })
+	anyReference    = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\$\{([^${}]*)\}|\$([A-Za-z_][A-Za-z0-9_]*)`)
 	})
 	variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 )
 
-// cut splits a value at what its host would replace.
-func (r *reader) cut(value string) []piece {
-	form := placeholder()
+// split splits a value into literal text and the references that its host would replace.
+func (r *reader) split(value string) []piece {
+	form := bracedReference()
 	if r.host == HostGemini {
-		form = bare()
+		form = anyReference()
 	}
 	var out []piece
 	rest := 0
@@ -40,9 +40,9 @@ func (r *reader) cut(value string) []piece {
 			out = append(out, piece{text: value[rest:at[0]]})
 		}
 		if at[2] >= 0 {
-			out = append(out, r.resolve(value[at[2]:at[3]]))
+			out = append(out, r.parseReference(value[at[2]:at[3]]))
 		} else {
-			out = append(out, r.resolve(value[at[4]:at[5]]))
+			out = append(out, r.parseReference(value[at[4]:at[5]]))
 		}
 		rest = at[1]
 	}
@@ -52,8 +52,8 @@ func (r *reader) cut(value string) []piece {
 	return out
 }
 
-// resolve returns what stands for ${inner}.
-func (r *reader) resolve(inner string) piece {
+// parseReference returns the piece for the reference ${inner}.
+func (r *reader) parseReference(inner string) piece {
 	kind, id, _ := strings.Cut(inner, ":")
 	use, name := "the file refers to it", ""
 	switch plain, fallback, hasDefault := strings.Cut(inner, ":-"); {
@@ -80,12 +80,12 @@ func (r *reader) resolve(inner string) piece {
 	default:
 		name, use = varName(inner), "in the place of "+quoteComment("${"+inner+"}")
 	}
-	r.declare(name, use)
+	r.addVariable(name, use)
 	return piece{text: name, ref: true}
 }
 
-// join writes pieces for molar.yaml, where $ has a meaning of its own.
-func (r *reader) join(pieces []piece) string {
+// render writes pieces for molar.yaml, where a literal $ is written as $$.
+func (r *reader) render(pieces []piece) string {
 	var b strings.Builder
 	for _, p := range pieces {
 		switch {
@@ -100,42 +100,41 @@ func (r *reader) join(pieces []piece) string {
 	return b.String()
 }
 
-// variable returns the variable that stands for a value: base, with the server's
-// name before it where base means something else.
+// variable returns the name of the variable that replaces a value: base or, if base is not free, base
+// after the server's name.
 func (r *reader) variable(server, base, value, use string) string {
 	name := base
-	for n := 1; !r.free(name, value); n++ {
+	for n := 1; !r.isFree(name, value); n++ {
 		name = varName(server + "_" + base)
 		if n > 1 {
 			name = fmt.Sprintf("%s_%d", name, n)
 		}
 	}
 	r.values[name] = value
-	r.declare(name, use)
+	r.addVariable(name, use)
 	return name
 }
 
-// free reports whether a name may stand for a value: none that the file itself
-// refers to, none that stands for another, and none that programs read from the
-// environment anyway, Molar above all.
-func (r *reader) free(name, value string) bool {
+// isFree reports whether a variable may hold a value: the file does not refer to it, no other value
+// uses it, and neither Molar nor common programs read it from the environment.
+func (r *reader) isFree(name, value string) bool {
 	known := append(providers.Variables(),
 		"PATH", "HOME", "USER", "USERNAME", "USERPROFILE", "LANG", "SHELL", "PWD", "TMPDIR", "TEMP", "TMP", "TERM", "MCP_SERVER_URL")
 	before, taken := r.values[name]
-	return !r.out.asWritten[name] && !slices.Contains(known, name) && !strings.HasPrefix(name, "MOLAR_") && (!taken || before == value)
+	return !r.out.references[name] && !slices.Contains(known, name) && !strings.HasPrefix(name, "MOLAR_") && (!taken || before == value)
 }
 
-func (r *reader) declare(name, use string) {
+func (r *reader) addVariable(name, use string) {
 	if name == "HOME" || slices.ContainsFunc(r.out.Variables, func(v Variable) bool { return v.Name == name }) {
 		return
 	}
 	r.out.Variables = append(r.out.Variables, Variable{Name: name, Use: use})
 }
 
-// referred finds the variables that the file refers to, before anything is named.
-func referred(data []byte) map[string]bool {
+// referencedNames returns the variables that the file refers to.
+func referencedNames(data []byte) map[string]bool {
 	names := map[string]bool{}
-	for _, m := range bare().FindAllSubmatch(data, -1) {
+	for _, m := range anyReference().FindAllSubmatch(data, -1) {
 		inner, _, _ := strings.Cut(strings.TrimPrefix(string(m[1])+string(m[2]), "env:"), ":-")
 		if id, input := strings.CutPrefix(inner, "input:"); input {
 			inner = varName(id)
@@ -146,7 +145,7 @@ func referred(data []byte) map[string]bool {
 	return names
 }
 
-// varName makes the name of an environment variable out of any text.
+// varName turns a text into the name of an environment variable.
 func varName(text string) string {
 	name := strings.Trim(regexp.MustCompile(`[^A-Z0-9]+`).ReplaceAllString(strings.ToUpper(text), "_"), "_")
 	if name == "" || isDigit(rune(name[0])) {

@@ -10,12 +10,12 @@ import (
 	"molar/schemas"
 )
 
-// Digest is the SHA-256 of the file as it was read; zero without a file.
+// Digest returns the SHA-256 of the config file; zero without a file.
 func (cfg *Config) Digest() [sha256.Size]byte { return cfg.digest }
 
-// CheckReload returns why next must not replace the settings of a running host
-// although nothing is wrong with it in itself. A file that is gone or holds nothing
-// at all would detach every server; it is what a save leaves that was cut off.
+// CheckReload returns an error if valid settings must not replace those of a running host: next has
+// no file, or an empty one, which would detach every server. An interrupted save leaves such a
+// file.
 func (cfg *Config) CheckReload(next *Config) error {
 	switch {
 	case cfg.File != "" && next.File == "":
@@ -27,8 +27,8 @@ func (cfg *Config) CheckReload(next *Config) error {
 	}
 }
 
-// Changed returns the keys in which next differs from cfg, without mcpServers and
-// api_keys, which a running host takes over, in the order of the example file. Named things appear with their name, such as
+// Changed returns the keys in which next differs from cfg, in the order of the example file, except
+// mcpServers and api_keys, which a running host applies. Assistants appear with their name, such as
 // "assistants.helper".
 func (cfg *Config) Changed(next *Config) []string {
 	a, b := reflect.ValueOf(cfg).Elem(), reflect.ValueOf(next).Elem()
@@ -39,7 +39,7 @@ func (cfg *Config) Changed(next *Config) []string {
 			continue
 		}
 		i := known.Index[name]
-		keys = append(keys, changed(name, a.FieldByIndex(i), b.FieldByIndex(i))...)
+		keys = append(keys, changedKeys(name, a.FieldByIndex(i), b.FieldByIndex(i))...)
 	}
 	for _, s := range providers.Services() {
 		if cfg.LLM.Keys[s.Name] != next.LLM.Keys[s.Name] {
@@ -49,22 +49,24 @@ func (cfg *Config) Changed(next *Config) []string {
 	return keys
 }
 
-// Offer names the assistant that may call what is attached now, the servers of next and those
-// that were added beside it, where these settings answer as one that may not because they had
-// none; else it is empty.
-func (cfg *Config) Offer(next *Config, added bool) string {
+// SuggestedDefault returns the assistant that may call the attached servers if the default one may
+// not because no server was configured when cfg was loaded; else "". The attached servers are those
+// of next and, if added is set, others in addition to it.
+func (cfg *Config) SuggestedDefault(next *Config, added bool) string {
 	derived := cfg.derivesDefault() && next.derivesDefault() && Loopback(cfg.Listen)
-	if derived && (added || next.attaches()) && cfg.Default != AssistantGeneral {
+	if derived && (added || next.hasServers()) && cfg.Default != AssistantGeneral {
 		return AssistantGeneral
 	}
 	return ""
 }
 
-// derivesDefault reports whether the default assistant follows from the servers alone.
-func (cfg *Config) derivesDefault() bool { return cfg.builtIn() && cfg.origins["default"] == "" }
+// derivesDefault reports whether the default assistant depends only on the servers.
+func (cfg *Config) derivesDefault() bool {
+	return cfg.hasBuiltInAssistants() && cfg.origins["default"] == ""
+}
 
-// changed compares one key and what is below it.
-func changed(key string, a, b reflect.Value) []string {
+// changedKeys returns the keys at or below key whose values differ.
+func changedKeys(key string, a, b reflect.Value) []string {
 	var keys []string
 	switch {
 	case a.Type() == reflect.TypeFor[Map[schemas.Assistant]]():
@@ -73,7 +75,7 @@ func changed(key string, a, b reflect.Value) []string {
 		known := fieldsOf(a.Type())
 		for _, name := range known.Names {
 			i := known.Index[name]
-			keys = append(keys, changed(join(key, name), a.FieldByIndex(i), b.FieldByIndex(i))...)
+			keys = append(keys, changedKeys(join(key, name), a.FieldByIndex(i), b.FieldByIndex(i))...)
 		}
 	case !reflect.DeepEqual(a.Interface(), b.Interface()):
 		keys = append(keys, key)

@@ -59,7 +59,7 @@ func TestConfig_Offer(t *testing.T) {
 		{"off loopback, and one was added", "listen: 0.0.0.0:8000\n", "listen: 0.0.0.0:8000\n", true, ""},
 	} {
 		running, next := mustLoad(t, tt.before, env...), mustLoad(t, tt.after, env...)
-		if got := running.Offer(next, tt.added); got != tt.want {
+		if got := running.SuggestedDefault(next, tt.added); got != tt.want {
 			t.Errorf("%s: offered %q, want %q", tt.name, got, tt.want)
 		}
 		if changed := running.Changed(next); len(changed) > 0 {
@@ -125,16 +125,16 @@ func TestFindDoor(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			door, err := config.FindDoor(config.Options{Path: write(t, tt.text), Explicit: true, Env: environ(t)})
+			door, err := config.LoadEndpoint(config.Options{Path: write(t, tt.text), Explicit: true, Env: environ(t)})
 			if got := door.Listen; got != tt.want || (err != nil) != (tt.fault != "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
 				t.Errorf("%q, %v", got, err)
 			}
 		})
 	}
 	path := write(t, "tls: {cert: c.pem, key: k.pem}\nca_file: ca.pem\n")
-	door, err := config.FindDoor(config.Options{Path: path, Explicit: true, Env: environ(t)})
+	door, err := config.LoadEndpoint(config.Options{Path: path, Explicit: true, Env: environ(t)})
 	beside := func(name string) string { return filepath.Join(filepath.Dir(path), name) }
-	want := config.Door{Listen: "127.0.0.1:8000", TLS: config.TLS{Cert: beside("c.pem"), Key: beside("k.pem")}, CAFile: beside("ca.pem")}
+	want := config.Endpoint{Listen: "127.0.0.1:8000", TLS: config.TLS{Cert: beside("c.pem"), Key: beside("k.pem")}, CAFile: beside("ca.pem")}
 	if diff := cmp.Diff(want, door); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}

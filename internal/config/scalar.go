@@ -12,8 +12,8 @@ import (
 	"molar/schemas"
 )
 
-// fields are the keys of a struct type, from its yaml tags; those of an embedded struct
-// are its own.
+// fields holds the keys of a struct type, which are the yaml tags of its fields, including those of
+// embedded structs. Index holds the index of each field, for [reflect.Value.FieldByIndex].
 type fields struct {
 	Names []string
 	Index map[string][]int
@@ -42,13 +42,13 @@ func fieldsOf(t reflect.Type) fields {
 	return f
 }
 
-// setScalar reads text into v, whose type is one of those that wanted names.
+// setScalar parses text into v, whose type is one of those of expectation.
 func setScalar(v reflect.Value, text string) error {
 	switch v.Type() {
 	case reflect.TypeFor[time.Duration]():
 		d, err := ParseDuration(text)
 		if err != nil {
-			return errors.New(wanted(v.Type()))
+			return errors.New(expectation(v.Type()))
 		}
 		v.SetInt(int64(d))
 		return nil
@@ -66,25 +66,25 @@ func setScalar(v reflect.Value, text string) error {
 	case reflect.Int:
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return errors.New(wanted(v.Type()))
+			return errors.New(expectation(v.Type()))
 		}
 		v.SetInt(int64(n))
 	case reflect.Float64:
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return errors.New(wanted(v.Type()))
+			return errors.New(expectation(v.Type()))
 		}
 		v.SetFloat(f)
 	case reflect.Bool:
 		if text != "true" && text != "false" {
-			return errors.New(wanted(v.Type()))
+			return errors.New(expectation(v.Type()))
 		}
 		v.SetBool(text == "true")
 	}
 	return nil
 }
 
-// ParseDuration is time.ParseDuration, and takes whole days such as "90d" too.
+// ParseDuration parses a duration like [time.ParseDuration], or a number of days such as "90d".
 func ParseDuration(text string) (time.Duration, error) {
 	days, ok := strings.CutSuffix(text, "d")
 	if !ok {
@@ -98,8 +98,8 @@ func ParseDuration(text string) (time.Duration, error) {
 	return time.Duration(n) * day, nil
 }
 
-// wanted returns what a value of a type looks like.
-func wanted(t reflect.Type) string {
+// expectation returns the part of a fault that describes the values of a type.
+func expectation(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[time.Duration]():
 		return `want a duration such as "60s" or "5m"`
@@ -118,9 +118,8 @@ func wanted(t reflect.Type) string {
 	}
 }
 
-// accepts reports whether a scalar of the file may stand for a value of type t.
-// Secrets, which are environment variables and headers, take any scalar as it is
-// written: people write PORT: 8080 there.
+// accepts reports whether a scalar of the file has the right YAML type for a value of type t. Secrets
+// are environment variables and headers, where people write PORT: 8080, so they accept any scalar.
 func accepts(t reflect.Type, n ast.Node) bool {
 	isString := n.Type() == ast.StringType || n.Type() == ast.LiteralType
 	switch {
@@ -129,7 +128,7 @@ func accepts(t reflect.Type, n ast.Node) bool {
 	case t == reflect.TypeFor[Size]():
 		return isString || n.Type() == ast.IntegerType
 	case t == reflect.TypeFor[time.Duration]():
-		return isString || n.GetToken().Value == "0" // no unit makes a difference
+		return isString || n.GetToken().Value == "0" // zero needs no unit
 	case t.Kind() == reflect.Int:
 		return n.Type() == ast.IntegerType
 	case t.Kind() == reflect.Float64:
@@ -141,7 +140,7 @@ func accepts(t reflect.Type, n ast.Node) bool {
 	}
 }
 
-// scalarText returns a scalar as it is written, and false for lists and mappings.
+// scalarText returns the text of a scalar, and false for lists and mappings.
 func scalarText(n ast.Node) (string, bool) {
 	switch node := n.(type) {
 	case *ast.StringNode:

@@ -12,8 +12,8 @@ import (
 //go:embed example.yaml
 var example string
 
-// Example returns the commented molar.yaml that "config init" writes. It loads as
-// it is and changes no default.
+// Example returns the commented molar.yaml that "config init" writes. It is valid and changes no
+// default.
 func Example() []byte { return []byte(example) }
 
 // Schema returns the JSON Schema (2020-12) of molar.yaml, for editors.
@@ -28,7 +28,7 @@ func Schema() ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// nameProviders writes the names of the services where a tag cannot have them.
+// nameProviders adds the names of the providers to the schema, where struct tags cannot contain them.
 func nameProviders(s *jsonschema.Schema) {
 	llm, _ := s.Properties.Get("llm")
 	order, _ := llm.Properties.Get("provider")
@@ -38,7 +38,8 @@ func nameProviders(s *jsonschema.Schema) {
 	one.Enum = toAny(ProviderNames())
 }
 
-// withProviders names the providers where the schema would have any text.
+// withProviders returns the schema of [Providers], with their names as an enum, and [scalarSchema] for
+// all other types.
 func withProviders(t reflect.Type) *jsonschema.Schema {
 	if t != reflect.TypeFor[Providers]() {
 		return scalarSchema(t)

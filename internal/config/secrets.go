@@ -7,21 +7,20 @@ import (
 	"sync"
 )
 
-// The patterns are compiled when first used, as other commands need none of them.
+// The patterns are compiled at their first use, because most commands do not need them.
 
 // secretName matches the names of settings that hold secrets.
 var secretName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)key|token|secret|pass|pwd|auth|cred|cookie|private|session|signature|bearer|dsn|conn|webhook|salt|jwt|license`)
 })
 
-// knownToken matches the forms that services give their keys.
+// knownToken matches API keys and tokens in the formats of known services.
 var knownToken = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b((sk|pk|rk|glpat|xox[a-z]|pypi|shpat)[-_]|(gh[opsur]|github_pat|hf|npm)_|ya29\.|AKIA|ASIA|AIza|eyJ)[A-Za-z0-9_.-]{8,}`)
 })
 
-// harmless reports whether a value may be shown. Whatever is not plainly harmless
-// counts as secret: a variable too many costs a person a line, a secret in a file
-// that gets shared costs more.
+// harmless reports whether a value is no secret. When in doubt it returns false: an unnecessary
+// variable costs a person one line, a secret in a shared file costs more.
 func harmless(name, value string) bool {
 	switch {
 	case value == "" || value == "true" || value == "false":
@@ -34,14 +33,14 @@ func harmless(name, value string) bool {
 	return plain.MatchString(value) || address.MatchString(value) || isPath(value)
 }
 
-// isPath matches one path or a list of them, absolute or from the home folder.
+// isPath reports whether a value is a path or a list of paths: absolute, relative to the home folder,
+// or beginning with ./ or ../.
 func isPath(value string) bool {
 	return regexp.MustCompile(`^(~?/|\./|\.\./|[A-Za-z]:[\\/])[^\s@?&=]*$`).MatchString(value)
 }
 
-// hasToken reports whether some word of the text looks like a key: by its form, or
-// since it is long and holds both letters and several digits, which nobody writes by
-// hand.
+// hasToken reports whether a word of the text looks like a key: it has a known format, or it has at
+// least 20 characters with letters and at least three digits.
 func hasToken(text string) bool {
 	if knownToken().MatchString(text) {
 		return true
@@ -55,12 +54,13 @@ func hasToken(text string) bool {
 
 func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
-// envValue is the value of an environment variable of a server.
+// envValue returns the converted value of an environment variable of a server.
 func (r *reader) envValue(server, name, value string) string {
-	return r.whole(server, name, value, varName(name), "env "+quoteComment(name)+" of "+server)
+	return r.maskValue(server, name, value, varName(name), "env "+quoteComment(name)+" of "+server)
 }
 
-// header is the value of an HTTP header. A scheme before the secret stays.
+// header returns the converted value of an HTTP header. A scheme such as Bearer stays before the
+// variable.
 func (r *reader) header(server, name, value string) string {
 	base := varName(server + "_" + name)
 	scheme := regexp.MustCompile(`^(?i)(Bearer|Basic|Token|ApiKey) +`).FindString(value)
@@ -69,43 +69,46 @@ func (r *reader) header(server, name, value string) string {
 	}
 	use := "header " + quoteComment(name) + " of " + server
 	if scheme != "" {
-		use += ", what follows " + strings.TrimSpace(scheme)
+		use += ", the part after " + strings.TrimSpace(scheme)
 	}
 	if name := strings.ToLower(name); name == "accept" || name == "content-type" || name == "user-agent" {
-		return r.masked(server, value)
+		return r.maskString(server, value)
 	}
-	return scheme + r.whole(server, name, value[len(scheme):], base, use)
+	return scheme + r.maskValue(server, name, value[len(scheme):], base, use)
 }
 
-// whole shows a harmless value, keeps the references of one that has some, and
-// else puts a variable in its place.
-func (r *reader) whole(server, name, value, base, use string) string {
-	pieces := r.cut(value)
+// maskValue returns a harmless value unchanged. In a value with references, it keeps them and masks
+// the literal parts. It replaces any other value as a whole by a variable.
+func (r *reader) maskValue(server, name, value, base, use string) string {
+	pieces := r.split(value)
 	if slices.ContainsFunc(pieces, func(p piece) bool { return p.ref }) {
-		return r.join(r.mask(server, pieces))
+		return r.render(r.maskPieces(server, pieces))
 	}
 	if harmless(name, value) {
-		return r.join(pieces)
+		return r.render(pieces)
 	}
 	return "${" + r.variable(server, base, value, use) + "}"
 }
 
-// masked shows a value, with variables in the place of what looks secret in it.
-func (r *reader) masked(server, value string) string { return r.join(r.mask(server, r.cut(value))) }
+// maskString returns a value in which variables replace the parts that look secret.
+func (r *reader) maskString(server, value string) string {
+	return r.render(r.maskPieces(server, r.split(value)))
+}
 
-// address is a masked address; one that begins with a variable is noted as such,
-// so that it is checked with one.
+// address returns a masked address. If it begins with a variable, the variable is marked as an
+// address, so that validation substitutes an address for it.
 func (r *reader) address(server, value string) string {
-	pieces := r.mask(server, r.cut(value))
+	pieces := r.maskPieces(server, r.split(value))
 	if len(pieces) > 0 && pieces[0].ref {
 		for i, v := range r.out.Variables {
 			r.out.Variables[i].Address = v.Address || v.Name == pieces[0].text
 		}
 	}
-	return r.join(pieces)
+	return r.render(pieces)
 }
 
-// args masks a command line: also the word after an option with a telling name.
+// args masks the arguments of a command. It also replaces the argument after an option whose name
+// suggests a secret.
 func (r *reader) args(server string, args []string) []string {
 	out := make([]string, len(args))
 	for i, arg := range args {
@@ -113,24 +116,24 @@ func (r *reader) args(server string, args []string) []string {
 		if i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.Contains(args[i-1], "=") {
 			option = strings.TrimLeft(args[i-1], "-")
 		}
-		if secretName().MatchString(option) && !strings.HasPrefix(arg, "-") && !isPath(arg) && !assigned().MatchString(arg) {
-			out[i] = r.whole(server, option, arg, varName(server+"_"+option), "argument --"+quoteComment(option)+" of "+server)
+		if secretName().MatchString(option) && !strings.HasPrefix(arg, "-") && !isPath(arg) && !assignment().MatchString(arg) {
+			out[i] = r.maskValue(server, option, arg, varName(server+"_"+option), "argument --"+quoteComment(option)+" of "+server)
 			continue
 		}
-		out[i] = r.masked(server, arg)
+		out[i] = r.maskString(server, arg)
 	}
 	return out
 }
 
-// assigned matches NAME=VALUE, --name=VALUE, ?name=VALUE and "Name: VALUE" with a
-// telling name, and the password in an address. The value is the last group but
-// one.
-var assigned = sync.OnceValue(func() *regexp.Regexp {
+// assignment matches NAME=VALUE, --name=VALUE, ?name=VALUE and "Name: VALUE" whose name suggests a
+// secret, with the name in group 1 and the value in group 2, and the password of an address, in
+// group 3.
+var assignment = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)([A-Za-z0-9_.-]*(?:key|token|secret|pass|pwd|auth|cred|cookie|private|session|signature|dsn|jwt)[A-Za-z0-9_.-]*)(?:=|: *(?:(?:Bearer|Basic|Token) +)?)([^\s"'&;,]+)|://[^\s/@:]*:([^\s/@]+)@`)
 })
 
-// mask puts variables in the place of what looks secret in the literal pieces.
-func (r *reader) mask(server string, pieces []piece) []piece {
+// maskPieces replaces the parts of literal pieces that look secret by variables.
+func (r *reader) maskPieces(server string, pieces []piece) []piece {
 	var out []piece
 	for _, p := range pieces {
 		if p.ref {
@@ -145,7 +148,7 @@ func (r *reader) mask(server string, pieces []piece) []piece {
 func (r *reader) maskText(server, text string) []piece {
 	var out []piece
 	for {
-		at := assigned().FindStringSubmatchIndex(text)
+		at := assignment().FindStringSubmatchIndex(text)
 		if at == nil {
 			break
 		}
@@ -153,7 +156,7 @@ func (r *reader) maskText(server, text string) []piece {
 		if at[4] >= 0 {
 			name, from, to = text[at[2]:at[3]], at[4], at[5]
 		}
-		out = append(out, r.tokens(server, text[:from])...)
+		out = append(out, r.maskTokens(server, text[:from])...)
 		if value := text[from:to]; at[4] >= 0 && (isPath(value) || value == "true" || value == "false") {
 			out = append(out, piece{text: value})
 		} else {
@@ -165,11 +168,11 @@ func (r *reader) maskText(server, text string) []piece {
 		}
 		text = text[to:]
 	}
-	return append(out, r.tokens(server, text)...)
+	return append(out, r.maskTokens(server, text)...)
 }
 
-// tokens replaces the words that look like keys by themselves.
-func (r *reader) tokens(server, text string) []piece {
+// maskTokens replaces the words that look like keys, whatever precedes them, by variables.
+func (r *reader) maskTokens(server, text string) []piece {
 	var out []piece
 	words := regexp.MustCompile(`[^\s/\\:,;@=&?'"]+`)
 	rest := 0

@@ -6,32 +6,32 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// A Place says how a text gets into a file that a person edits.
+// A Place is where to insert a text into a file, relative to the line of a key.
 type Place string
 
-// The places, as seen from the line of a key.
+// The places.
 const (
-	// Below is the place below the line, as entries of the key's mapping.
+	// Below inserts the text after the line, as entries of the key's mapping.
 	Below Place = "below"
-	// Instead is the place of the line itself: the key holds nothing.
+	// Instead replaces the line, because the key has no value.
 	Instead Place = "instead"
-	// Inside is the place inside the braces that begin on the line.
+	// Inside inserts the text inside the braces that begin on the line.
 	Inside Place = "inside"
 )
 
-// A Section is what a file holds below one of its own keys, and how that takes one more entry.
+// A Section is a top-level key of a file with its entries, and where to insert another entry.
 type Section struct {
-	// Line is the key's, from 1.
+	// Line is the line of the key, from 1.
 	Line  int
 	Place Place
-	// Indent is how many blanks stand before an entry, where it stands below the key.
+	// Indent is the number of blanks before an entry, for the place Below.
 	Indent int
-	// Names are those of the entries.
+	// Names are the names of the entries.
 	Names []string
 }
 
-// FindSection returns the section of a key; ok is false where the file has none, or where
-// nothing can be added to it.
+// FindSection returns the section of a key; ok is false if the file has no such key, or if no entry
+// can be added to its value.
 func FindSection(data []byte, key string) (s Section, ok bool) {
 	root, err := parse(data)
 	if err != nil {
@@ -48,14 +48,14 @@ func FindSection(data []byte, key string) (s Section, ok bool) {
 		at := e.Key.GetToken().Position
 		s.Line, s.Indent = at.Line, at.Column+1
 		plain, _, _ := strings.Cut(strings.Split(string(data), "\n")[at.Line-1], " #")
-		return s, s.open(e.Value, strings.TrimSpace(plain))
+		return s, s.findPlace(e.Value, strings.TrimSpace(plain))
 	}
 	return s, false
 }
 
-// open finds out how the value of the key takes one more entry. line is that of the key,
-// without a comment.
-func (s *Section) open(value ast.Node, line string) bool {
+// findPlace sets the place for another entry, and reports whether one can be added. line is the line
+// of the key, without a comment.
+func (s *Section) findPlace(value ast.Node, line string) bool {
 	if anchor, ok := value.(*ast.AnchorNode); ok {
 		value = anchor.Value
 	}

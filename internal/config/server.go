@@ -7,39 +7,39 @@ import (
 	"time"
 )
 
-// server carries one server over.
+// server converts one server.
 func (r *reader) server(m member, name string) entry {
-	e := entry{name: name, was: m.name}
-	there, ok := asObject(m.value)
+	e := entry{name: name, original: m.name}
+	source, ok := asObject(m.value)
 	if !ok {
 		e.note("want an object with a command or an address")
 		return e
 	}
-	r.transport(&e, there)
-	for _, m := range there {
-		r.key(&e, there, m)
+	r.transport(&e, source)
+	for _, m := range source {
+		r.key(&e, source, m)
 	}
 	return e
 }
 
-// transport writes what depends on more than one key: the address and its type.
-func (r *reader) transport(e *entry, there object) {
-	address, kind := there.text("url"), ""
-	switch there.text("type") {
+// transport converts the address and the type of a server, which depend on several keys.
+func (r *reader) transport(e *entry, source object) {
+	address, kind := source.text("url"), ""
+	switch source.text("type") {
 	case "sse":
 		kind = "sse"
 	case "", "stdio", "local", "http", "streamable-http", "streamableHttp", "streamable_http":
-		if r.host == HostGemini && there.text("type") == "" && address != "" {
-			kind = "sse" // what url means there; streamable HTTP is httpUrl
+		if r.host == HostGemini && source.text("type") == "" && address != "" {
+			kind = "sse" // Gemini CLI uses url for SSE and httpUrl for streamable HTTP
 		}
 	default:
-		e.note("type: %s is unknown to molar; the server is taken for what its other keys say", quoteComment(there.text("type")))
+		e.note("type: %s is unknown to molar; the other keys decide", quoteComment(source.text("type")))
 	}
-	if there.text("httpUrl") != "" {
+	if source.text("httpUrl") != "" {
 		if address != "" {
-			e.note("url: left out, as httpUrl wins over it")
+			e.note("url: left out, because httpUrl overrides it")
 		}
-		address, kind = there.text("httpUrl"), ""
+		address, kind = source.text("httpUrl"), ""
 	}
 	if address == "" {
 		return
@@ -50,8 +50,8 @@ func (r *reader) transport(e *entry, there object) {
 	}
 }
 
-// key carries one key over, or notes that it was not.
-func (r *reader) key(e *entry, there object, m member) {
+// key converts one key, or notes why it is left out.
+func (r *reader) key(e *entry, source object, m member) {
 	if string(m.value) == "null" {
 		return
 	}
@@ -72,7 +72,7 @@ func (r *reader) key(e *entry, there object, m member) {
 	case "env", "headers":
 		r.variables(e, m)
 	case "envFile":
-		e.note("envFile: %s is not read for one server; name it with --env-file, and each variable under env", quoteComment(there.text("envFile")))
+		e.note("envFile: %s is not read for one server; name it with --env-file, and each variable under env", quoteComment(source.text("envFile")))
 	case "timeout":
 		r.timeout(e, m.value)
 	case "includeTools", "excludeTools":
@@ -89,41 +89,41 @@ func (r *reader) key(e *entry, there object, m member) {
 	}
 }
 
-// withoutCounterpart returns what to do about a key that has none in molar.yaml.
+// withoutCounterpart returns the note for a key without a counterpart in molar.yaml.
 func withoutCounterpart(key string) string {
 	switch key {
 	case "trust", "autoApprove", "alwaysAllow":
-		return key + ": not carried over; to free the tools of questions write tools: {\"*\": {policy: allow}}"
+		return key + ": not converted; to let the tools run without a question write tools: {\"*\": {policy: allow}}"
 	case "oauth", "auth", "authProviderType":
-		return key + ": not carried over; log in with molar servers login, or send a token in headers"
+		return key + ": not converted; log in with molar servers login, or send a token in headers"
 	default:
 		return quoteComment(key) + ": has no counterpart in molar.yaml"
 	}
 }
 
-// path carries a program or a folder over. A relative one starts elsewhere now.
+// path converts a program or a folder, and notes that a relative path now has another base.
 func (r *reader) path(e *entry, m member) {
 	text, ok := asText(m.value)
 	if !ok {
 		e.note("%s: want a string", m.name)
 		return
 	}
-	value := r.masked(e.name, text)
+	value := r.maskString(e.name, text)
 	if strings.ContainsAny(text, `/\`) && !filepath.IsAbs(text) && !strings.HasPrefix(text, "$") && !strings.Contains(text, ":") {
-		e.note("%s: the path is relative, and starts at the folder of molar.yaml now", m.name)
+		e.note("%s: the path is relative, now to the folder of molar.yaml", m.name)
 	}
 	e.add(m.name, value)
 }
 
-// variables carries an environment or headers over.
+// variables converts an environment or headers.
 func (r *reader) variables(e *entry, m member) {
-	there, ok := asObject(m.value)
+	source, ok := asObject(m.value)
 	if !ok {
 		e.note("%s: want an object of strings", m.name)
 		return
 	}
 	var fields []field
-	for _, v := range there {
+	for _, v := range source {
 		text, ok := asScalar(v.value)
 		if !ok {
 			e.note("%s.%s: want a string", m.name, quoteComment(v.name))
@@ -141,7 +141,7 @@ func (r *reader) variables(e *entry, m member) {
 	}
 }
 
-// timeout reads milliseconds, which is what these hosts count in.
+// timeout converts a timeout, which these hosts write in milliseconds.
 func (r *reader) timeout(e *entry, raw json.RawMessage) {
 	const most = 30 * time.Minute
 	var ms float64
@@ -172,7 +172,7 @@ func (r *reader) disabled(e *entry, m member) {
 	}
 }
 
-// globs writes tools' names so that they match only themselves, each once.
+// globs returns globs that match exactly the named tools, without duplicates.
 func globs(names []string) []string {
 	escape := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 	seen := map[string]bool{}

@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// WithServers returns a copy of cfg with the servers of --mcp added. They count for the
-// default assistant as those of the file do.
+// WithServers returns a copy of cfg with the servers of --mcp added. The default assistant follows
+// from them as from the servers of the file.
 func (cfg *Config) WithServers(specs []string) (*Config, error) {
 	next := *cfg
 	next.MCPServers = slices.Clone(cfg.MCPServers)
@@ -26,7 +26,7 @@ func (cfg *Config) WithServers(specs []string) (*Config, error) {
 		if err := c.bad.Join(); err != nil {
 			return nil, err
 		}
-		server.Pin = new(bool) // the next one of this name may be another program
+		server.Pin = new(bool) // false: the next server of this name may be another program
 		next.MCPServers = append(next.MCPServers, Entry[Server]{Name: name, Value: server})
 	}
 	if fault := next.chooseDefault(); fault != nil {
@@ -35,8 +35,8 @@ func (cfg *Config) WithServers(specs []string) (*Config, error) {
 	return &next, nil
 }
 
-// checkServers returns what is wrong with a YAML text that holds nothing but
-// mcpServers, as Load would of the same text in a file.
+// checkServers returns the faults that Load would report for a YAML text that contains only
+// mcpServers.
 func checkServers(text []byte, env func(string) (string, bool)) error {
 	cfg := Default()
 	cfg.origins = map[string]string{}
@@ -46,9 +46,8 @@ func checkServers(text []byte, env func(string) (string, bool)) error {
 	return append(bad, c.bad.Without(bad)...).Join()
 }
 
-// ParseServer reads one --mcp value: NAME="command line" or NAME=https://address.
-// The command line is split into words as a shell would, but no shell runs: there
-// are no variables, no globs and no pipes.
+// ParseServer parses a --mcp value: NAME="command line" or NAME=https://address. The command line is
+// split into words as by a shell, but variables, globs and pipes are not supported.
 func ParseServer(spec string) (string, Server, error) {
 	name, rest, found := strings.Cut(spec, "=")
 	name, rest = strings.TrimSpace(name), strings.TrimSpace(rest)
@@ -65,9 +64,8 @@ func ParseServer(spec string) (string, Server, error) {
 	return name, Server{Command: words[0], Args: words[1:]}, nil
 }
 
-// SplitWords splits a command line at spaces. Single quotes keep everything, double
-// quotes all but a backslash before " or \, and a backslash outside quotes keeps
-// the next character.
+// SplitWords splits a command line at spaces. Everything in single quotes is literal. In double
+// quotes, a backslash escapes only " and \; outside of quotes, it escapes any character.
 func SplitWords(line string) ([]string, error) {
 	var (
 		words  []string

@@ -10,9 +10,9 @@ import (
 	"molar/schemas"
 )
 
-// Settings lists all keys in the order of the example file. Of addresses it gives
-// scheme and host alone, of servers and assistants what they are, without arguments,
-// headers, environment and prompts: any of those may hold secrets.
+// Settings returns all keys in the order of the example file. As their values may hold secrets, it
+// shortens addresses to scheme and host, and describes servers and assistants without arguments,
+// headers, environment and prompts.
 func (cfg *Config) Settings() []schemas.Setting {
 	v := reflect.ValueOf(cfg).Elem()
 	known := fieldsOf(v.Type())
@@ -40,12 +40,12 @@ func (cfg *Config) Settings() []schemas.Setting {
 				all = append(all, cfg.setting(index(name, i), k.Name+" ("+strings.Join(k.Scopes, ", ")+")"))
 			}
 		default:
-			all = append(all, cfg.plain(name, field)...)
+			all = append(all, cfg.plainSettings(name, field)...)
 		}
 		if name == "llm" {
 			for _, s := range providers.Services() {
 				if len(s.Keys) > 0 {
-					all = append(all, fromEnvironment(s.Keys[0], cfg.LLM.Keys[s.Name]))
+					all = append(all, envKeySetting(s.Keys[0], cfg.LLM.Keys[s.Name]))
 				}
 			}
 		}
@@ -53,15 +53,15 @@ func (cfg *Config) Settings() []schemas.Setting {
 	return all
 }
 
-// plain lists a key that holds no names of the user's, or those below it.
-func (cfg *Config) plain(name string, field reflect.Value) []schemas.Setting {
+// plainSettings returns the setting of a key, or the settings below it if the key is a section.
+func (cfg *Config) plainSettings(name string, field reflect.Value) []schemas.Setting {
 	if field.Kind() != reflect.Struct {
-		return []schemas.Setting{{Key: name, Value: shown(field), Origin: cfg.origins[name]}}
+		return []schemas.Setting{{Key: name, Value: display(field), Origin: cfg.origins[name]}}
 	}
 	var all []schemas.Setting
 	for _, l := range leaves(name, field) {
-		// The place of a key above says nothing: llm is in the file, its other keys need not be.
-		s := schemas.Setting{Key: l.Key, Value: shown(l.Value), Origin: cfg.origins[l.Key]}
+		// The origin of a key above does not count: other keys of its section may be defaults.
+		s := schemas.Setting{Key: l.Key, Value: display(l.Value), Origin: cfg.origins[l.Key]}
 		s.Secret = l.Value.Type() == reflect.TypeFor[schemas.Secret]() && s.Value != ""
 		all = append(all, s)
 	}
@@ -69,20 +69,20 @@ func (cfg *Config) plain(name string, field reflect.Value) []schemas.Setting {
 }
 
 func (cfg *Config) setting(key, value string) schemas.Setting {
-	return schemas.Setting{Key: key, Value: value, Origin: cfg.where(key)}
+	return schemas.Setting{Key: key, Value: value, Origin: cfg.originOf(key)}
 }
 
-// fromEnvironment is a key that no file may hold. Some have a second name, but only
-// the first is told: which one was read is not kept.
-func fromEnvironment(name string, key schemas.Secret) schemas.Setting {
+// envKeySetting returns the setting of an API key in the environment. Where a service has several
+// variables for its key, name is the first one, even if the key came from another.
+func envKeySetting(name string, key schemas.Secret) schemas.Setting {
 	if key == "" {
 		return schemas.Setting{Key: name}
 	}
 	return schemas.Setting{Key: name, Value: schemas.Masked, Origin: "environment", Secret: true}
 }
 
-// shown writes a value as a person would.
-func shown(v reflect.Value) string {
+// display formats a value for output.
+func display(v reflect.Value) string {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			return ""
@@ -93,7 +93,7 @@ func shown(v reflect.Value) string {
 	case reflect.Slice:
 		items := make([]string, v.Len())
 		for i := range items {
-			items[i] = shown(v.Index(i))
+			items[i] = display(v.Index(i))
 		}
 		return strings.Join(items, ", ")
 	case reflect.String:
@@ -106,7 +106,7 @@ func shown(v reflect.Value) string {
 	}
 }
 
-// hideAddress leaves scheme and host of an address; other text stays as it is.
+// hideAddress shortens an address to scheme and host, and returns other text unchanged.
 func hideAddress(text string) string {
 	if !strings.Contains(text, "://") {
 		return text
@@ -118,7 +118,7 @@ func hideAddress(text string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// describe returns what the server is, and which switches of its entry are on.
+// describe returns the label of the server and its switches that are set.
 func (s Server) describe() string {
 	var text strings.Builder
 	text.WriteString(s.Label())
@@ -133,7 +133,7 @@ func (s Server) describe() string {
 	return text.String()
 }
 
-// describe returns what an assistant uses.
+// describe lists the settings of an assistant that are not empty, except its texts.
 func describe(a schemas.Assistant) string {
 	var parts []string
 	for _, p := range []struct{ name, value string }{

@@ -8,18 +8,18 @@ import (
 	"molar/internal/text"
 )
 
-// A Topic is a subject that assistants may keep to. Under the name of the built-in
-// one, only its refusals and its policy can be set.
+// A Topic is a subject to which assistants can be limited. Of the built-in topic, only the fixed texts,
+// the emergency number and the policy can be set.
 type Topic struct {
-	Description Texts         `yaml:"description" jsonschema_description:"What belongs to the topic, in a sentence. The model that judges reads it."`
+	Description Texts         `yaml:"description" jsonschema_description:"A sentence on what belongs to the topic, for the model that judges messages."`
 	Examples    TopicExamples `yaml:"examples" jsonschema_description:"Labelled messages that code learns from: about 60 of each label, 20 at least."`
 	Phrases     []string      `yaml:"phrases" jsonschema_description:"Phrases that can only belong to the topic. A star at the end matches any ending."`
 	Refusal     Texts         `yaml:"refusal" jsonschema_description:"Answer to a message outside the topic; made from the description when left out."`
-	Unavailable Texts         `yaml:"unavailable" jsonschema_description:"Answer when the check cannot be made now."`
-	Labels      TopicLabels   `yaml:"labels" jsonschema_description:"Words around the parts of a prompt; general ones when left out."`
-	// FirstQuestions are shown to a person who has not asked anything yet.
+	Unavailable Texts         `yaml:"unavailable" jsonschema_description:"Answer to a message that cannot be judged at the moment."`
+	Labels      TopicLabels   `yaml:"labels" jsonschema_description:"Names and headings in prompts; general ones when left out."`
+	// FirstQuestions are suggestions for the beginning of a conversation.
 	FirstQuestions TextLists `yaml:"first_questions" jsonschema_description:"Questions to begin with."`
-	// EmergencyNumber replaces what a notice says to call.
+	// EmergencyNumber replaces the number in emergency notices.
 	EmergencyNumber string           `yaml:"emergency_number" jsonschema_description:"What to call in an emergency; 115 in Vietnam and the local number elsewhere when left out."`
 	Emergencies     []TopicEmergency `yaml:"emergencies" jsonschema_description:"Situations in which a person needs help at once, the most pressing first."`
 	// OnFailure is GuardClosed or GuardOpen; empty means GuardClosed.
@@ -32,7 +32,7 @@ const (
 	GuardOpen   = "open"
 )
 
-// Texts is a text in both languages.
+// Texts holds a text in both languages.
 type Texts struct {
 	VI string `yaml:"vi" jsonschema_description:"In Vietnamese."`
 	EN string `yaml:"en" jsonschema_description:"In English."`
@@ -52,7 +52,7 @@ func (t Texts) ByLanguage() map[string]string {
 // TopicExamples are labelled messages.
 type TopicExamples struct {
 	In  []string `yaml:"in" jsonschema_description:"Messages of the topic, in both languages."`
-	Out []string `yaml:"out" jsonschema_description:"Messages of other subjects, near ones among them."`
+	Out []string `yaml:"out" jsonschema_description:"Messages of other subjects, including related ones."`
 }
 
 // TextLists are texts in both languages.
@@ -61,28 +61,27 @@ type TextLists struct {
 	EN []string `yaml:"en" jsonschema_description:"In English."`
 }
 
-// TopicLabels are the words around the parts of a prompt.
+// TopicLabels are the names and headings in prompts.
 type TopicLabels struct {
-	Person    Texts `yaml:"person" jsonschema_description:"What the person is to the assistant, such as Gardener."`
-	Assistant Texts `yaml:"assistant" jsonschema_description:"What the assistant is to the person."`
-	Question  Texts `yaml:"question" jsonschema_description:"Stands above the question."`
-	Summary   Texts `yaml:"summary" jsonschema_description:"Stands above the summary of the conversation."`
-	Search    Texts `yaml:"search" jsonschema_description:"Stands above what was found."`
+	Person    Texts `yaml:"person" jsonschema_description:"Role of the person, such as Gardener."`
+	Assistant Texts `yaml:"assistant" jsonschema_description:"Role of the assistant."`
+	Question  Texts `yaml:"question" jsonschema_description:"Heading of the question."`
+	Summary   Texts `yaml:"summary" jsonschema_description:"Heading of the summary of the conversation."`
+	Search    Texts `yaml:"search" jsonschema_description:"Heading of the search results."`
 }
 
-// A TopicEmergency is recognised in code by its phrases, before any model is asked.
+// A TopicEmergency is an emergency that code recognises by phrases, before it calls a model.
 type TopicEmergency struct {
 	Kind    string   `yaml:"kind" jsonschema_description:"Name of the kind, for logs, traces and clients."`
-	Phrases []string `yaml:"phrases" jsonschema_description:"What people say: a|b is either word, * up to four words. A word with marks also matches itself typed without."`
+	Phrases []string `yaml:"phrases" jsonschema_description:"What people say: a|b is either word, * up to four words. A word with diacritics also matches the word without them."`
 	Unless  []string `yaml:"unless" jsonschema_description:"Phrases that give it another sense in the same sentence."`
-	Notice  Texts    `yaml:"notice" jsonschema_description:"What to do first. Where to call stands above it."`
-	// Passage and OnlyNotice say what follows the notice.
-	Passage    string `yaml:"passage" jsonschema_description:"What follows the notice: the heading, as addresses name it, of a passage of a knowledge folder in the assistant's search list. Left out, nothing is searched."`
+	Notice  Texts    `yaml:"notice" jsonschema_description:"What to do first. The number to call precedes it in the answer."`
+	// Passage and OnlyNotice determine what follows the notice.
+	Passage    string `yaml:"passage" jsonschema_description:"The passage that follows the notice, by its heading as in addresses; it is in a knowledge folder of the assistant's search list. When left out, nothing is searched."`
 	OnlyNotice bool   `yaml:"only_notice" jsonschema_description:"The notice is the whole answer: nothing is searched, and no model is asked."`
 }
 
-// TopicNames returns the names that an assistant's topic may have: the built-in one
-// and those of the file.
+// TopicNames returns the names of all topics: the built-in one and those of the config.
 func (cfg *Config) TopicNames() []string {
 	names := []string{TopicDental}
 	for _, name := range cfg.Topics.Names() {
@@ -93,7 +92,7 @@ func (cfg *Config) TopicNames() []string {
 	return names
 }
 
-// topics checks what the file defines.
+// topics checks the topics of the config.
 func (c *checker) topics() {
 	name := regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 	for _, e := range c.cfg.Topics {
@@ -119,7 +118,7 @@ func (c *checker) builtInTopic(key string, t Topic) {
 	}
 }
 
-// maxQuote bounds what a fault quotes of a topic's texts, in characters.
+// maxQuote is the length of the longest quote of a topic's text in a fault, in characters.
 const maxQuote = 40
 
 func (c *checker) ownTopic(key string, t Topic) {
@@ -161,7 +160,7 @@ func (c *checker) emergencies(key string, emergencies []TopicEmergency) {
 			c.fault(key+".notice", "want what to do first in both languages, vi and en")
 		}
 		if e.OnlyNotice && e.Passage != "" {
-			c.fault(key+".passage", "never follows, as only_notice ends the answer with the notice: take one of them out")
+			c.fault(key+".passage", "never follows, because only_notice ends the answer with the notice: remove one of them")
 		}
 	}
 }

@@ -13,11 +13,11 @@ import (
 	"molar/providers"
 )
 
-// maxToolTime is the longest time that a tool call may be given.
+// maxToolTime is the longest time limit of a tool call.
 const maxToolTime = 30 * time.Minute
 
-// Validate reports everything that is wrong with the settings, each fault with the
-// key path and, where it is known, the place that set it.
+// Validate returns all faults of the settings as one error, each with its key path and, if known,
+// the place that set the key.
 func (cfg *Config) Validate() error { return cfg.faults().Join() }
 
 func (cfg *Config) faults() faults {
@@ -44,8 +44,8 @@ func (cfg *Config) faults() faults {
 	return c.bad
 }
 
-// where is the place that set a key, or the nearest key above it.
-func (cfg *Config) where(key string) string {
+// originOf returns the place that set a key, or the nearest key above it.
+func (cfg *Config) originOf(key string) string {
 	for key != "" {
 		if origin := cfg.origins[key]; origin != "" {
 			return origin
@@ -55,18 +55,18 @@ func (cfg *Config) where(key string) string {
 	return ""
 }
 
-// A checker gathers the faults of one config.
+// A checker collects the faults of one config.
 type checker struct {
 	cfg *Config
 	bad faults
 }
 
 func (c *checker) fault(key, format string, args ...any) {
-	c.bad.Add(c.cfg.where(key), key, format, args...)
+	c.bad.Add(c.cfg.originOf(key), key, format, args...)
 }
 
-// listen checks the form. Whether an address off loopback has an API key before it is
-// known only to the commands: most keys are in the store.
+// listen checks the form of an address. The commands check that an address off loopback is protected
+// by an API key, because most keys are in the store.
 func (c *checker) listen(key, address string) {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -97,8 +97,8 @@ func (c *checker) search() {
 	c.positive("search.duckduckgo.timeout", ddg.Timeout, 10*time.Minute)
 }
 
-// mostTools is how many tools model services take in a request.
-const mostTools = 128
+// maxTools is the number of tools that model services accept in a request.
+const maxTools = 128
 
 func (c *checker) limits() {
 	l, m := c.cfg.Limits, c.cfg.Memory
@@ -129,8 +129,8 @@ func (c *checker) limits() {
 		c.fault("memory.retention", `want an hour or more, such as "90d"; 0s keeps conversations for ever`)
 	}
 	c.positive("limits.tool_time", l.ToolTime, 24*time.Hour)
-	if l.Tools > mostTools {
-		c.fault("limits.tools", "want at most %d: model services take no more", mostTools)
+	if l.Tools > maxTools {
+		c.fault("limits.tools", "want at most %d: model services accept no more", maxTools)
 	}
 	if l.Body < 1<<10 {
 		c.fault("limits.body", "want 1KiB or more")
@@ -154,7 +154,7 @@ func (c *checker) telemetry() {
 	case t.Wire < 0 || t.Wire > 0 && t.Wire < time.Hour:
 		c.fault("telemetry.wire", `want an hour or more, such as "7d"; 0s keeps none`)
 	case t.Wire > 0 && t.Trace == "off":
-		c.fault("telemetry.wire", "wire traffic is kept beside traces: switch telemetry.trace on")
+		c.fault("telemetry.wire", "wire traffic is stored with traces: switch telemetry.trace on")
 	}
 }
 
@@ -172,7 +172,7 @@ func (c *checker) enum(key, value string, allowed []string) {
 	}
 }
 
-func (c *checker) filled(key, value string) {
+func (c *checker) required(key, value string) {
 	if strings.TrimSpace(value) == "" {
 		c.fault(key, "want a value; leave the key out for the default")
 	}
@@ -184,7 +184,8 @@ func (c *checker) positive(key string, d, most time.Duration) {
 	}
 }
 
-// address checks an http(s) address without quoting it, as it may hold a secret.
+// address checks an http(s) address. Its faults do not quote the address, which may contain a
+// secret.
 func (c *checker) address(key, text string) {
 	u, err := url.Parse(text)
 	switch {
@@ -204,8 +205,8 @@ func (c *checker) globs(key string, globs []string) {
 	c.uniqueList(key, globs)
 }
 
-// unique finds names that a mapping holds twice. YAML refuses equal keys, but not
-// the same key written in two ways.
+// unique reports names that a mapping contains twice. The YAML parser reports equal keys itself, but
+// not the same key in two notations.
 func (c *checker) unique(key string, names []string) {
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {

@@ -11,38 +11,37 @@ import (
 	"molar/schemas"
 )
 
-// ProviderNames are the values that llm.provider may have.
+// ProviderNames returns the valid values of llm.provider.
 func ProviderNames() []string {
 	return append([]string{"auto"}, providers.Names()...)
 }
 
-// Missing returns how to make a provider usable that lacks its key, and "" for every
-// other one. An OpenAI-compatible server elsewhere may need no key.
-func (l LLM) Missing(provider string) string {
+// MissingKey returns how to set the key of a provider that has none, and "" if no key is missing. An
+// OpenAI-compatible server at another address counts as needing none.
+func (l LLM) MissingKey(provider string) string {
 	s, _ := providers.Find(provider)
-	vertex := provider == providers.Gemini && l.Gemini.Project != "" // has credentials of its own
-	if len(s.Keys) == 0 || vertex || l.Key(provider) != "" || !l.AtOwn(provider) {
+	vertex := provider == providers.Gemini && l.Gemini.Project != "" // it uses application default credentials
+	if len(s.Keys) == 0 || vertex || l.Key(provider) != "" || !l.envKeyApplies(provider) {
 		return ""
 	}
 	return s.Setup
 }
 
-// Key is what opens a provider's service: the key that its block names, else that of the
-// environment. OPENAI_API_KEY was made for OpenAI, so no other server is sent it unless the
-// block names it.
+// Key returns the key that is sent to a provider: that of its section, else that of the environment.
+// OPENAI_API_KEY is not sent to a server other than OpenAI's, unless the section refers to it.
 func (l LLM) Key(provider string) schemas.Secret {
 	block, _ := l.Service(provider)
-	if l.AtOwn(provider) {
+	if l.envKeyApplies(provider) {
 		return cmp.Or(block.Key, l.Keys[provider])
 	}
 	return block.Key
 }
 
 // AtOpenAI reports whether llm.openai is OpenAI's own service, not another one with its API.
-func (l LLM) AtOpenAI() bool { return l.AtOwn(providers.OpenAI) }
+func (l LLM) AtOpenAI() bool { return l.envKeyApplies(providers.OpenAI) }
 
-// AtOwn reports whether a provider's address is one that the key of the environment is for.
-func (l LLM) AtOwn(provider string) bool {
+// envKeyApplies reports whether the key in the environment is meant for the provider's address.
+func (l LLM) envKeyApplies(provider string) bool {
 	s, _ := providers.Find(provider)
 	if s.KeyHost == "" {
 		return true
@@ -65,7 +64,7 @@ func (c *checker) llm() {
 		c.enum("llm.provider", name, ProviderNames())
 	}
 	c.uniqueList("llm.provider", llm.Provider)
-	if len(llm.Provider) == 1 { // a list passes over what has no key
+	if len(llm.Provider) == 1 { // in a list, a provider without a key is skipped
 		c.hasKey("llm.provider", llm.Provider[0])
 	}
 	for _, provider := range providers.WithModels() {
@@ -76,11 +75,11 @@ func (c *checker) llm() {
 		c.enum("llm.gemini.safety", llm.Gemini.Safety, safetyThresholds())
 	}
 	if llm.Gemini.Location != "" && llm.Gemini.Project == "" {
-		c.fault("llm.gemini.location", "is Vertex AI's: set llm.gemini.project too")
+		c.fault("llm.gemini.location", "applies only to Vertex AI: set llm.gemini.project too")
 	}
 	for key, n := range map[string]int{"num_ctx": llm.Ollama.NumCtx, "max_num_ctx": llm.Ollama.MaxNumCtx} {
-		if n != 0 && n < leastContext {
-			c.fault("llm.ollama."+key, "want %d or more", leastContext)
+		if n != 0 && n < minContext {
+			c.fault("llm.ollama."+key, "want %d or more", minContext)
 		}
 	}
 	if m := llm.Ollama.MaxNumCtx; m > 0 && llm.Ollama.NumCtx > m {
@@ -93,8 +92,8 @@ func (c *checker) llm() {
 
 func (c *checker) service(key string, h Hosted) {
 	c.address(key+".base_url", h.BaseURL)
-	c.filled(key+".model", h.Model)
-	c.filled(key+".small_model", h.SmallModel)
+	c.required(key+".model", h.Model)
+	c.required(key+".small_model", h.SmallModel)
 	c.positive(key+".timeout", h.Timeout, 24*time.Hour)
 	if h.Window < 0 {
 		c.fault(key+".window", "want 0 or more")
@@ -104,7 +103,7 @@ func (c *checker) service(key string, h Hosted) {
 }
 
 // leastContext is the smallest context window that makes sense, in tokens.
-const leastContext = 256
+const minContext = 256
 
 func safetyThresholds() []string {
 	return []string{"OFF", "BLOCK_NONE", "BLOCK_ONLY_HIGH", "BLOCK_MEDIUM_AND_ABOVE", "BLOCK_LOW_AND_ABOVE"}
@@ -126,14 +125,15 @@ func (c *checker) tuning(key string, t schemas.Tuning) {
 	c.headers(key+".headers", t.Headers)
 }
 
-// hasKey refuses a provider that can never answer.
+// hasKey reports a provider whose key is missing.
 func (c *checker) hasKey(key, provider string) {
-	if missing := c.cfg.LLM.Missing(provider); missing != "" {
+	if missing := c.cfg.LLM.MissingKey(provider); missing != "" {
 		c.fault(key, "%s has no API key: %s", provider, missing)
 	}
 }
 
-// isKeepAlive takes the forms that Ollama knows: a duration, or seconds.
+// isKeepAlive reports whether text is empty or has a form that Ollama accepts: a duration, or a
+// number of seconds.
 func isKeepAlive(text string) bool {
 	_, notDuration := time.ParseDuration(text)
 	_, notSeconds := strconv.Atoi(text)

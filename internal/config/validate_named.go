@@ -11,7 +11,7 @@ import (
 	"molar/schemas"
 )
 
-// assistants checks what a file or the defaults define, and the choice among them.
+// assistants checks the assistants and the name of the default one.
 func (c *checker) assistants() {
 	names := c.cfg.Assistants.Names()
 	if len(names) == 0 {
@@ -39,7 +39,7 @@ func (c *checker) assistant(key, name string, a schemas.Assistant) {
 		c.enum(key+".flow", string(a.Flow), []string{string(schemas.FlowAgentic), string(schemas.FlowTwoPass)})
 	}
 	if a.DirectAnswer != nil && a.Flow != schemas.FlowTwoPass {
-		c.fault(key+".direct_answer", "acts only with flow: two-pass; remove it, or set that flow")
+		c.fault(key+".direct_answer", "applies only with flow: two-pass; remove it, or set that flow")
 	}
 	if a.Provider != "" {
 		c.enum(key+".provider", a.Provider, ProviderNames())
@@ -49,8 +49,8 @@ func (c *checker) assistant(key, name string, a schemas.Assistant) {
 	c.searchList(key+".search", a.Search)
 }
 
-// searchList cannot know the tools of servers that are not attached yet, so it
-// refuses only names that are no names, and near misses of the bundled ones.
+// searchList checks the names of search tools. The tools of servers are unknown until they are
+// attached, so it reports only invalid names and misspelled names of bundled tools.
 func (c *checker) searchList(key string, names []string) {
 	bundled := bundledTools()
 	for i, name := range names {
@@ -65,7 +65,7 @@ func (c *checker) searchList(key string, names []string) {
 	c.uniqueList(key, names)
 }
 
-// ReservedServers returns the names of the bundled servers, which no other may have.
+// ReservedServers returns the names of the bundled servers, which no other server may have.
 func ReservedServers() []string { return []string{schemas.MemoryServer, schemas.ToolServer} }
 
 func (c *checker) servers() {
@@ -82,7 +82,7 @@ func (c *checker) server(key, name string, s Server) {
 	if !regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`).MatchString(name) {
 		c.fault(key, "want a name of letters, digits, '_' and '-', at most 32")
 	}
-	if s.Unset != "" {
+	if s.UnsetFault != "" {
 		return
 	}
 	switch {
@@ -114,17 +114,17 @@ func (c *checker) command(key string, s Server) {
 		c.fault(key+".type", "want stdio with a command")
 	}
 	if len(s.Headers) > 0 {
-		c.fault(key+".headers", "act only with url")
+		c.fault(key+".headers", "apply only with url")
 	}
 	if s.OAuth.isSet() {
-		c.fault(key+".oauth", "acts only with url")
+		c.fault(key+".oauth", "applies only with url")
 	}
 	if strings.Contains(s.Command, " ") && len(s.Args) == 0 && !strings.ContainsAny(s.Command, `/\`) {
 		c.fault(key+".command", "want the program alone; its arguments go into args")
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(s.Env[name].Reveal(), 0) {
-			c.fault(join(key+".env", name), "is no environment variable")
+			c.fault(join(key+".env", name), "is not a valid environment variable")
 		}
 	}
 }
@@ -134,7 +134,7 @@ func (c *checker) remote(key string, s Server) {
 		c.fault(key+".type", "want %s with a url%s", oneOf(kinds), didYouMean(s.Type, kinds))
 	}
 	if len(s.Args) > 0 || len(s.Env) > 0 || s.Cwd != "" {
-		c.fault(key, "args, env and cwd act only with command")
+		c.fault(key, "args, env and cwd apply only with command")
 	}
 	c.address(key+".url", s.URL)
 	c.headers(key+".headers", s.Headers)
@@ -147,24 +147,24 @@ func (c *checker) headers(key string, headers map[string]schemas.Secret) {
 	token := regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		if !token.MatchString(name) || strings.ContainsAny(headers[name].Reveal(), "\r\n\x00") {
-			c.fault(join(key, name), "is no HTTP header")
+			c.fault(join(key, name), "is not a valid HTTP header")
 		}
 	}
 }
 
 func (c *checker) oauth(key string, s Server) {
 	if s.Type == "message" {
-		c.fault(key+".oauth", "acts only with the types http and sse")
+		c.fault(key+".oauth", "applies only with the types http and sse")
 	}
 	for name := range s.Headers {
 		if strings.EqualFold(name, "Authorization") {
-			c.fault(key+".oauth", "does not act beside the header Authorization; remove one of them")
+			c.fault(key+".oauth", "cannot be combined with the header Authorization; remove one of them")
 		}
 	}
 	if s.OAuth.ClientSecret != "" && s.OAuth.ClientID == "" {
-		c.fault(key+".oauth.client_secret", "acts only with client_id")
+		c.fault(key+".oauth.client_secret", "applies only with client_id")
 	}
-	c.alone(key+".oauth", s.OAuth)
+	c.unattended(key+".oauth", s.OAuth)
 	if s.OAuth.RedirectPort < 0 || s.OAuth.RedirectPort > 65535 {
 		c.fault(key+".oauth.redirect_port", "want a port, or 0 for any")
 	}
@@ -175,8 +175,8 @@ func (c *checker) oauth(key string, s Server) {
 	}
 }
 
-// alone checks a login without a person.
-func (c *checker) alone(key string, o OAuth) {
+// unattended checks the settings of a login without a person.
+func (c *checker) unattended(key string, o OAuth) {
 	if grants := []string{"client_credentials"}; o.Grant != "" && !slices.Contains(grants, o.Grant) {
 		c.fault(key+".grant", "want %s, or leave it out%s", oneOf(grants), didYouMean(o.Grant, grants))
 	}
@@ -185,16 +185,16 @@ func (c *checker) alone(key string, o OAuth) {
 	case withoutPerson && o.ClientID == "":
 		c.fault(key+".client_id", "is needed for a login without a person")
 	case o.PrivateKey != "" && o.ClientID == "":
-		c.fault(key+".private_key", "acts only with client_id")
+		c.fault(key+".private_key", "applies only with client_id")
 	case o.PrivateKey != "" && o.ClientSecret != "":
-		c.fault(key+".private_key", "does not act beside client_secret; remove one of them")
+		c.fault(key+".private_key", "cannot be combined with client_secret; remove one of them")
 	case o.Grant != "" && o.ClientSecret == "" && o.PrivateKey == "":
 		c.fault(key+".grant", "needs client_secret or private_key")
 	}
 	if id := o.Identity; id != (Identity{}) {
 		c.address(key+".identity.issuer", id.Issuer)
 		if o.Grant != "" {
-			c.fault(key+".grant", "does not act beside identity; remove one of them")
+			c.fault(key+".grant", "cannot be combined with identity; remove one of them")
 		}
 		if (id.Token == "") == (id.TokenFile == "") {
 			c.fault(key+".identity", "want either token or token_file")

@@ -13,25 +13,25 @@ import (
 	"strings"
 )
 
-// Variables is the file beside the config file that gives values to the variables which
-// that one names. They reach nothing else: neither the keys that Molar looks for in the
-// environment by itself, nor the environment of a server.
+// Variables describes the variables file: it lies next to the config file and holds the values of
+// the variables to which that file refers. They are used for nothing else: neither for the API keys
+// that Molar reads from the environment, nor for the environment of a server.
 type Variables struct {
-	// File is its absolute path; empty when there is none.
+	// File is its absolute path; empty if there is none.
 	File string
-	// Names are the variables that it holds, Unused those that neither the config file names
-	// nor the environment has.
+	// Names are the variables in the file. Unused are those of them to which the config file does
+	// not refer and which are not set in the environment.
 	Names, Unused []string
 
-	// digest is of the file's bytes; zero without one.
+	// digest is the SHA-256 of the file; zero without one.
 	digest [sha256.Size]byte
 }
 
-// Digest is the SHA-256 of the file as it was read; zero without one.
+// Digest returns the SHA-256 of the file; zero without one.
 func (v Variables) Digest() [sha256.Size]byte { return v.digest }
 
-// VariablesFile is where the values of a config file's variables may stand: molar.env for
-// molar.yaml. It is never a plain .env, which belongs to other programs too.
+// VariablesFile returns the name of a config file's variables file: molar.env for molar.yaml. It is
+// never a plain .env, which other programs read too.
 func VariablesFile(config string) string {
 	ext := filepath.Ext(config)
 	if (ext == ".yaml" || ext == ".yml") && filepath.Base(config) != ext {
@@ -40,9 +40,9 @@ func VariablesFile(config string) string {
 	return config + ".env"
 }
 
-// readVariables puts the values of the file below env, for the references of a config file.
-// Once those are resolved, note keeps which values were not asked for.
-func (cfg *Config) readVariables(name string, env func(string) (string, bool)) (below func(string) (string, bool), note func(), err error) {
+// readVariables reads the variables file. lookUp looks up a variable in env, then in the file. Call
+// noteUnused after all references are resolved: it records which variables were not looked up.
+func (cfg *Config) readVariables(name string, env func(string) (string, bool)) (lookUp func(string) (string, bool), noteUnused func(), err error) {
 	data, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return env, func() {}, nil
@@ -50,7 +50,7 @@ func (cfg *Config) readVariables(name string, env func(string) (string, bool)) (
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the variables of the config file: %w", err)
 	}
-	values, err := Parse(name, data)
+	values, err := ParseEnvFile(name, data)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -59,7 +59,7 @@ func (cfg *Config) readVariables(name string, env func(string) (string, bool)) (
 	}
 	cfg.Variables.Names, cfg.Variables.digest = slices.Sorted(maps.Keys(values)), sha256.Sum256(data)
 	used := map[string]bool{}
-	below = func(name string) (string, bool) {
+	lookUp = func(name string) (string, bool) {
 		used[name] = true
 		if value, ok := env(name); ok {
 			return value, true
@@ -67,17 +67,18 @@ func (cfg *Config) readVariables(name string, env func(string) (string, bool)) (
 		value, ok := values[name]
 		return value, ok
 	}
-	return below, func() {
+	return lookUp, func() {
 		cfg.Variables.Unused = slices.DeleteFunc(slices.Clone(cfg.Variables.Names), func(name string) bool {
-			set, _ := env(name) // by who starts Molar, perhaps from this very file
-			return set != "" || used[name]
+			value, _ := env(name) // whoever starts Molar may export the variables of this file
+			return value != "" || used[name]
 		})
 	}, nil
 }
 
-// Exposed returns the mode of a file that other people of this machine can reach, and false
-// for one that is its owner's alone or is not there. On Windows modes tell nothing.
-func Exposed(file string) (mode fs.FileMode, is bool) {
+// Exposed reports whether other users of this machine can read, write or execute a file, and
+// returns its mode. It returns false for a file that does not exist, and on Windows, where the mode
+// does not tell.
+func Exposed(file string) (mode fs.FileMode, exposed bool) {
 	info, err := os.Stat(file)
 	if err != nil || runtime.GOOS == "windows" {
 		return 0, false

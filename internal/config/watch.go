@@ -14,48 +14,48 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// How long a file must lie still before it is read, and how long a file that is
-// saved over and over can put that off.
+// A changed file is read once no event has come for quietPeriod, but at most maxDelay after the
+// first event, even if it is saved again and again.
 const (
-	still   = 200 * time.Millisecond
-	longest = time.Second
+	quietPeriod = 200 * time.Millisecond
+	maxDelay    = time.Second
 )
 
-// maxWatched bounds what is read of the file, in bytes; a config is far below.
+// maxWatched is the size of the largest file whose content is compared, in bytes. A config file is
+// much smaller.
 const maxWatched = 4 << 20
 
-// WatchedFile calls changed, one call at a time, whenever the content of the named file
-// is not what it was: first in comparison with seen, its SHA-256, then with what it
-// held at the last call. A file that is gone counts as one with another content.
-// The folder may come later than the watch: until then what is there of its path is watched.
-// File returns nil when ctx ends, and an error when nothing of the path can be watched.
-func WatchedFile(ctx context.Context, name string, seen [sha256.Size]byte, changed func()) error {
+// WatchFile calls changed, one call at a time, whenever the content of the named file changes:
+// first compared with the SHA-256 known, then with the content at the last call. Deleting the file
+// is a change. If the folder does not exist yet, WatchFile watches the nearest existing folder above
+// it. It returns nil when ctx ends, and an error if no folder of the path can be watched.
+func WatchFile(ctx context.Context, name string, known [sha256.Size]byte, changed func()) error {
 	w, err := newWatcher(name)
 	if err != nil {
 		return fmt.Errorf("watch the folder of %s: %w", name, err)
 	}
 	defer w.close()
-	moved := make(chan struct{}, 1)
-	moved <- struct{}{} // it may have changed before the folder was watched
+	events := make(chan struct{}, 1)
+	events <- struct{}{} // it may have changed before the folder was watched
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	defer func() { cancel(); <-done }()
 	go func() {
 		defer close(done)
-		settle(ctx, moved, func() {
-			if now := digest(name); now != seen {
-				seen = now
+		settle(ctx, events, func() {
+			if now := digest(name); now != known {
+				known = now
 				changed()
 			}
 		})
 	}()
-	return w.forward(ctx, moved)
+	return w.forward(ctx, events)
 }
 
-// settle calls f once no event has come for still, and longest after the first
-// event at the latest. It returns when ctx ends.
+// settle calls f once no event has come for quietPeriod, but at most maxDelay after the first event.
+// It returns when ctx ends.
 func settle(ctx context.Context, events <-chan struct{}, f func()) {
-	var first time.Time // of the events that f has not been called for
+	var first time.Time // the time of the first event since the last call of f
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	<-timer.C
@@ -67,7 +67,7 @@ func settle(ctx context.Context, events <-chan struct{}, f func()) {
 			if first.IsZero() {
 				first = time.Now()
 			}
-			timer.Reset(min(still, longest-time.Since(first)))
+			timer.Reset(min(quietPeriod, maxDelay-time.Since(first)))
 		case <-timer.C:
 			first = time.Time{}
 			f()
@@ -75,13 +75,13 @@ func settle(ctx context.Context, events <-chan struct{}, f func()) {
 	}
 }
 
-// digest is zero for a file that cannot be read.
+// digest returns the SHA-256 of a file; zero if the file cannot be read.
 func digest(name string) (sum [sha256.Size]byte) {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
 		return sum
 	}
-	if info.Size() > maxWatched { // not worth reading; the size tells such files apart
+	if info.Size() > maxWatched { // compare size and time instead of the content
 		return sha256.Sum256(fmt.Append(nil, info.Size(), info.ModTime()))
 	}
 	data, err := os.ReadFile(name)
@@ -91,12 +91,11 @@ func digest(name string) (sum [sha256.Size]byte) {
 	return sha256.Sum256(data)
 }
 
-// A watcher watches the folder of a name and, where that is a symbolic link, of
-// what it points at.
+// A watcher watches the folder of a file and, if that is a symbolic link, the folder of its target.
 type watcher struct {
 	fs           *fsnotify.Watcher
 	name, target string
-	// folder is watched: the name's own, or the nearest above it that is there.
+	// folder is the watched folder: that of name, or the nearest existing one above it.
 	folder string
 }
 
@@ -110,16 +109,16 @@ func newWatcher(name string) (*watcher, error) {
 		return nil, err
 	}
 	w := &watcher{fs: notify, name: name}
-	if err := w.reach(); err != nil {
+	if err := w.watchFolder(); err != nil {
 		w.close()
 		return nil, err
 	}
-	w.follow()
+	w.updateTarget()
 	return w, nil
 }
 
-// reach watches the folder of the name, or the nearest above it that is there.
-func (w *watcher) reach() error {
+// watchFolder watches the folder of the name, or the nearest existing one above it.
+func (w *watcher) watchFolder() error {
 	for {
 		folder := filepath.Dir(w.name)
 		err := w.fs.Add(folder)
@@ -134,34 +133,35 @@ func (w *watcher) reach() error {
 		if w.folder = folder; err != nil || settled {
 			return err
 		}
-		// What is missing may have come before the folder above it was watched.
+		// The missing folder may have been created before the one above it was watched.
 	}
 }
 
-// leads reports whether a path is one of the folders that lead to the name.
-func (w *watcher) leads(path string) bool {
+// isParent reports whether a path is a folder above the name.
+func (w *watcher) isParent(path string) bool {
 	return strings.HasPrefix(w.name, strings.TrimSuffix(path, string(filepath.Separator))+string(filepath.Separator))
 }
 
 func (w *watcher) close() { _ = w.fs.Close() }
 
-// follow finds what the name points at now, and reports whether that is new.
-func (w *watcher) follow() bool {
+// updateTarget resolves the symbolic link, watches the folder of its target, and reports whether the
+// target changed.
+func (w *watcher) updateTarget() bool {
 	target, err := filepath.EvalSymlinks(w.name)
 	if err != nil || target == w.target {
 		return false
 	}
 	w.target = target
-	// When this folder cannot be watched, the link's own still is.
+	// If this folder cannot be watched, that of the link still is.
 	_ = w.fs.Add(filepath.Dir(target))
 	return true
 }
 
-// forward passes on the events that may concern the file. Others are frequent: the
-// database often lives in the same folder.
-func (w *watcher) forward(ctx context.Context, moved chan<- struct{}) error {
+// forward sends to events whenever the file may have changed. It ignores events of other files,
+// which are frequent: the database is often in the same folder.
+func (w *watcher) forward(ctx context.Context, events chan<- struct{}) error {
 	for {
-		concerns := true // a lost event may have been the file's
+		concerns := true // after an error, events may have been lost
 		select {
 		case <-ctx.Done():
 			return nil
@@ -175,20 +175,20 @@ func (w *watcher) forward(ctx context.Context, moved chan<- struct{}) error {
 			}
 			path := filepath.Clean(event.Name)
 			concerns = path == w.name || path == w.target
-			if w.leads(path) {
-				if err := w.reach(); err != nil {
+			if w.isParent(path) {
+				if err := w.watchFolder(); err != nil {
 					return fmt.Errorf("watch the folder of %s: %w", w.name, err)
 				}
 				concerns = true
 			}
 			if linked := w.target != w.name; linked || concerns {
-				concerns = w.follow() || concerns
+				concerns = w.updateTarget() || concerns
 			}
 		}
 		if concerns {
 			select {
-			case moved <- struct{}{}:
-			default: // one is waiting already
+			case events <- struct{}{}:
+			default: // an event is already pending
 			}
 		}
 	}

@@ -27,7 +27,7 @@ func start(t *testing.T, name string, seen [sha256.Size]byte) <-chan struct{} {
 	t.Helper()
 	changed, done := make(chan struct{}, 100), make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { done <- config.WatchedFile(ctx, name, seen, func() { changed <- struct{}{} }) }()
+	go func() { done <- config.WatchFile(ctx, name, seen, func() { changed <- struct{}{} }) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -135,7 +135,7 @@ func TestFile_FolderComesLater(t *testing.T) {
 func TestFile_NoFolder(t *testing.T) {
 	taken := filepath.Join(t.TempDir(), "taken")
 	put(t, taken, "a file")
-	err := config.WatchedFile(t.Context(), filepath.Join(taken, "molar", "molar.yaml"), [sha256.Size]byte{}, func() {})
+	err := config.WatchFile(t.Context(), filepath.Join(taken, "molar", "molar.yaml"), [sha256.Size]byte{}, func() {})
 	if err == nil || !strings.Contains(err.Error(), "watch the folder of") {
 		t.Errorf("error %v", err)
 	}

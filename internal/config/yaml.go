@@ -12,13 +12,13 @@ import (
 	"molar/schemas"
 )
 
-// An entry is one server on its way into the text.
+// An entry is a server to write as YAML.
 type entry struct {
-	// name is ours, was the file's.
-	name, was string
-	notes     []string
-	fields    []field
-	disabled  bool
+	// name is the name in molar.yaml, original that in the file of the other host.
+	name, original string
+	notes          []string
+	fields         []field
+	disabled       bool
 }
 
 // A field is a key and its value: a string, a bool, a list of strings or fields.
@@ -29,13 +29,13 @@ type field struct {
 
 func (e *entry) add(key string, value any) { e.fields = append(e.fields, field{key, value}) }
 
-// note adds a comment. Parts of the file may only stand in it through quoteComment.
+// note adds a comment. Use quoteComment for the parts of it that come from the file.
 func (e *entry) note(format string, args ...any) {
 	e.notes = append(e.notes, fmt.Sprintf(format, args...))
 }
 
-// write puts the text together. A server that the config would refuse becomes a
-// comment that says why.
+// write returns the YAML of the servers and completes r.out. An invalid server becomes a comment with
+// the reason.
 func (r *reader) write(file string, servers []entry) []byte {
 	var body strings.Builder
 	for _, e := range servers {
@@ -57,29 +57,29 @@ func (r *reader) write(file string, servers []entry) []byte {
 	}
 	r.out.Variables = used
 	if len(used) > 0 {
-		head.WriteString("# The values of these variables belong into molar.env beside molar.yaml, or into the environment:\n")
+		head.WriteString("# Put the values of these variables into molar.env next to molar.yaml, or into the environment:\n")
 	}
 	for _, v := range used {
 		fmt.Fprintf(&head, "#   %s: %s\n", v.Name, v.Use)
 	}
 	r.out.head, r.out.entries = head.String(), body.String()
-	return fmt.Appendf(nil, "# MCP servers of %s, from %s.\n%s", r.host, quoteComment(file), r.out.whole())
+	return fmt.Appendf(nil, "# MCP servers of %s, from %s.\n%s", r.host, quoteComment(file), r.out.document())
 }
 
 func (r *reader) leaveOut(b *strings.Builder, e entry, err error) {
-	r.out.LeftOut = append(r.out.LeftOut, e.was)
+	r.out.LeftOut = append(r.out.LeftOut, e.original)
 	r.out.Servers = slices.DeleteFunc(r.out.Servers, func(name string) bool { return name == e.name })
 	why := err.Error()
 	if fault, ok := errors.AsType[*fault](err); ok {
 		why = strings.TrimPrefix(strings.TrimPrefix(fault.Key, "mcpServers."+e.name), ".") + ": " + fault.Message
 	}
-	fmt.Fprintf(b, "  # %s is left out: %s\n", quoteComment(e.was), oneLine(strings.TrimPrefix(why, ": ")))
+	fmt.Fprintf(b, "  # %s is left out: %s\n", quoteComment(e.original), oneLine(strings.TrimPrefix(why, ": ")))
 	for _, note := range e.notes {
 		fmt.Fprintf(b, "  #   %s\n", note)
 	}
 }
 
-// sample stands for the values of the variables while the text is checked.
+// sample returns a placeholder for the value of a variable, for the validation of the text.
 func (r *reader) sample(name string) (string, bool) {
 	for _, v := range r.out.Variables {
 		if v.Name == name && v.Address {
@@ -89,11 +89,11 @@ func (r *reader) sample(name string) (string, bool) {
 	return "1", true
 }
 
-// text is the entry as YAML below mcpServers.
+// text returns the entry as YAML below mcpServers.
 func (e entry) text() string {
 	var b strings.Builder
-	if e.name != e.was {
-		fmt.Fprintf(&b, "  # called %s there\n", quoteComment(e.was))
+	if e.name != e.original {
+		fmt.Fprintf(&b, "  # original name: %s\n", quoteComment(e.original))
 	}
 	for _, note := range e.notes {
 		fmt.Fprintf(&b, "  # %s\n", note)
@@ -127,22 +127,22 @@ func writeFields(b *strings.Builder, indent string, fields []field) {
 	}
 }
 
-// quote writes a string as YAML: plain where nothing could read it otherwise.
+// quote writes a string as YAML, without quotes if it is unambiguous.
 func quote(s string) string {
 	words := []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 	if regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./-]*$`).MatchString(s) && !slices.Contains(words, strings.ToLower(s)) {
 		return s
 	}
-	return strconv.Quote(s) // YAML knows all its escapes
+	return strconv.Quote(s) // YAML supports all its escapes
 }
 
-// longestQuote bounds what a comment quotes of the file, in bytes.
-const longestQuote = 80
+// maxCommentQuote is the length of the longest quote in a comment, in bytes.
+const maxCommentQuote = 80
 
-// quoteComment writes a part of the file so that it cannot end the comment.
+// quoteComment quotes a part of the file so that it cannot end the comment.
 func quoteComment(s string) string {
-	if len(s) > longestQuote {
-		s = strings.ToValidUTF8(s[:longestQuote], "") + "…"
+	if len(s) > maxCommentQuote {
+		s = strings.ToValidUTF8(s[:maxCommentQuote], "") + "…"
 	}
 	quoted := strconv.Quote(s)
 	if plain := quoted[1 : len(quoted)-1]; plain == s && s != "" && !strings.Contains(s, " ") {
@@ -151,7 +151,7 @@ func quoteComment(s string) string {
 	return quoted
 }
 
-// oneLine makes a sentence fit into a comment.
+// oneLine replaces line breaks and other characters that are not printable by blanks.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

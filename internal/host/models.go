@@ -44,7 +44,7 @@ func openOver(edges eval.Edges, cfg *config.Config, refusals *wire.Refusals, log
 	}
 	for _, s := range providers.Services() {
 		open, hasModels := openers()[s.Name]
-		if !hasModels || cfg.LLM.Missing(s.Name) != "" {
+		if !hasModels || cfg.LLM.MissingKey(s.Name) != "" {
 			continue
 		}
 		c, err := open(cfg, client, refusals, log)
@@ -96,7 +96,7 @@ func newGemini(cfg *config.Config, client *http.Client, refusals *wire.Refusals,
 // googleSearch is Google Search over Gemini, or nil without a key. Each search is one
 // model call.
 func googleSearch(cfg *config.Config, log *slog.Logger) (func(context.Context, string) ([]search.Result, error), error) {
-	if cfg.LLM.Missing(providers.Gemini) != "" {
+	if cfg.LLM.MissingKey(providers.Gemini) != "" {
 		return nil, nil
 	}
 	g := cfg.LLM.Gemini
@@ -136,7 +136,7 @@ func googleSearch(cfg *config.Config, log *slog.Logger) (func(context.Context, s
 // lacking returns why a bundled search tool is not there. Those of a molar mcp elsewhere
 // are not known here.
 func lacking(cfg *config.Config) map[string]string {
-	if missing := cfg.LLM.Missing(providers.Gemini); missing != "" && cfg.Memory.URL == "" {
+	if missing := cfg.LLM.MissingKey(providers.Gemini); missing != "" && cfg.Memory.URL == "" {
 		return map[string]string{config.ToolGoogle: config.ToolGoogle + " searches through Gemini and there is no key for it: " + missing + ", or choose another assistant"}
 	}
 	return nil

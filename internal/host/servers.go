@@ -28,7 +28,7 @@ func ServerConfig(name string, s config.Server) transport.ServerConfig {
 		IncludeTools: s.IncludeTools,
 		ExcludeTools: s.ExcludeTools,
 		Disabled:     s.Disabled,
-		Unset:        s.Unset,
+		Unset:        s.UnsetFault,
 		Pin:          s.Pinned(),
 		Trusted:      s.Trust,
 	}
@@ -80,8 +80,8 @@ func WarnExposed(cfg *config.Config, log *slog.Logger) {
 func MissingVariables(cfg *config.Config) []string {
 	var notes []string
 	for _, e := range cfg.MCPServers {
-		if !e.Value.Disabled && e.Value.Unset != "" {
-			notes = append(notes, fmt.Sprintf("server %q is not attached: %s", e.Name, e.Value.Unset))
+		if !e.Value.Disabled && e.Value.UnsetFault != "" {
+			notes = append(notes, fmt.Sprintf("server %q is not attached: %s", e.Name, e.Value.UnsetFault))
 		}
 	}
 	return notes

@@ -39,7 +39,7 @@ func (p *port) importServers(text string) (web.Imported, error) {
 	if err != nil {
 		return web.Imported{}, err
 	}
-	file, err := config.Read("the text", block, taken...)
+	file, err := config.ReadHostFile("the text", block, taken...)
 	if err != nil {
 		return web.Imported{}, fmt.Errorf("this is neither the JSON of another host's servers, nor a command, nor an address: %w", err)
 	}
@@ -165,6 +165,6 @@ func (p *port) configFile() string {
 	if p.Config.File != "" {
 		return p.Config.File
 	}
-	where, _ := config.Find("", p.cli.Env)
+	where, _ := config.FindFile("", p.cli.Env)
 	return where
 }

@@ -47,7 +47,7 @@ func TestImportServers(t *testing.T) {
 			"a block", `{"mcpServers": {"notes": {"command": "npx", "env": {"NOTES_TOKEN": "sk-very-secret-123456"}}}}`, "-",
 			web.Imported{
 				Host: "Claude Desktop", Place: "new", Servers: []string{"notes"}, Variables: []string{"NOTES_TOKEN"},
-				YAML: "# The values of these variables belong into molar.env beside molar.yaml, or into the environment:\n#   NOTES_TOKEN: env NOTES_TOKEN of notes\n" +
+				YAML: "# Put the values of these variables into molar.env next to molar.yaml, or into the environment:\n#   NOTES_TOKEN: env NOTES_TOKEN of notes\n" +
 					"mcpServers:\n  notes:\n" + command + "    env:\n      NOTES_TOKEN: \"${NOTES_TOKEN}\"\n",
 			},
 		},
@@ -70,7 +70,7 @@ func TestImportServers(t *testing.T) {
 			"a command with a prompt, variables and several lines", "$ NOTES_KEY=sk-very-secret-123456 LEVEL=debug docker run -i --rm \\\n  -e MCP_TOKEN=$OTHER 'ghcr.io/ann/github-mcp-server:1.2'", "mcpServers: {}\n",
 			web.Imported{
 				Place: "instead", Line: 1, Servers: []string{"github"}, Variables: []string{"OTHER", "NOTES_KEY"},
-				YAML: "# The values of these variables belong into molar.env beside molar.yaml, or into the environment:\n#   OTHER: the file refers to it\n#   NOTES_KEY: env NOTES_KEY of github\n" +
+				YAML: "# Put the values of these variables into molar.env next to molar.yaml, or into the environment:\n#   OTHER: the file refers to it\n#   NOTES_KEY: env NOTES_KEY of github\n" +
 					"mcpServers:\n  github:\n    command: docker\n    args: [run, \"-i\", \"--rm\", \"-e\", \"MCP_TOKEN=${OTHER}\", \"ghcr.io/ann/github-mcp-server:1.2\"]\n" +
 					"    env:\n      LEVEL: debug\n      NOTES_KEY: \"${NOTES_KEY}\"\n",
 			},

@@ -83,8 +83,8 @@ func loginServer(cfg *config.Config, name string) (transport.ServerConfig, error
 	switch {
 	case !ok:
 		return transport.ServerConfig{}, fmt.Errorf("no server is called %q; see: molar servers list, or name its address: --mcp %s=https://…", name, name)
-	case s.Unset != "":
-		return transport.ServerConfig{}, errors.New(s.Unset)
+	case s.UnsetFault != "":
+		return transport.ServerConfig{}, errors.New(s.UnsetFault)
 	case s.URL == "" || s.Type == transport.TypeMessage:
 		return transport.ServerConfig{}, fmt.Errorf("one cannot log in to %s: it is no server over HTTP; give it what it needs in mcpServers.%s.env", name, name)
 	}

@@ -112,7 +112,7 @@ func (p *port) answers(ctx context.Context, q web.Asked) (name, model, why strin
 
 // offer names the assistant that may call the attached servers, if the default one may not.
 func (p *port) offer() string {
-	return p.Config.Offer(p.files.last(), len(p.AddedNames()) > 0)
+	return p.Config.SuggestedDefault(p.files.last(), len(p.AddedNames()) > 0)
 }
 
 // providers returns for each whether it can answer now, and with which models.
@@ -121,7 +121,7 @@ func (p *port) providers(ctx context.Context) []web.Provider {
 	all := make([]web.Provider, len(names))
 	var asking sync.WaitGroup
 	for i, name := range names {
-		all[i] = web.Provider{Name: name, Missing: p.Config.LLM.Missing(name), HasKey: p.Config.LLM.Key(name) != ""}
+		all[i] = web.Provider{Name: name, Missing: p.Config.LLM.MissingKey(name), HasKey: p.Config.LLM.Key(name) != ""}
 		if all[i].Missing != "" {
 			continue
 		}

@@ -96,7 +96,7 @@ func (r *reloader) reload(ctx context.Context, why string) (web.Reloaded, error)
 	r.found.Store(&found)
 	done := web.Reloaded{
 		Added: changes.Added, Removed: changes.Removed, Restarted: changes.Restarted, Updated: changes.Updated,
-		NeedsRestart: found.restart, Offer: r.running.Offer(next, false),
+		NeedsRestart: found.restart, Offer: r.running.SuggestedDefault(next, false),
 	}
 	r.log.Info("config reloaded", "asked_by", why,
 		"added", done.Added, "removed", done.Removed, "restarted", done.Restarted, "updated", done.Updated)
@@ -145,7 +145,7 @@ func (r *reloader) watch(ctx context.Context) {
 		config.VariablesFile(r.path): r.running.Variables.Digest(),
 	} {
 		both.Go(func() {
-			err := config.WatchedFile(ctx, name, seen, func() {
+			err := config.WatchFile(ctx, name, seen, func() {
 				_, _ = r.reload(ctx, "the file was saved") // reload logs its faults
 			})
 			if err != nil {

@@ -42,7 +42,7 @@ func Find(c *cli.CLI, listen string) (*Host, error) {
 	if listen != "" {
 		flags["listen"] = listen
 	}
-	door, err := config.FindDoor(c.Options(flags))
+	door, err := config.LoadEndpoint(c.Options(flags))
 	if err != nil && listen == "" {
 		return nil, cli.Usage(err)
 	}
@@ -53,8 +53,8 @@ func Find(c *cli.CLI, listen string) (*Host, error) {
 }
 
 // of returns a client for a host: over TLS if its settings turn TLS on.
-func of(c *cli.CLI, door config.Door) (*Host, error) {
-	address := config.Reachable(door.Listen)
+func of(c *cli.CLI, door config.Endpoint) (*Host, error) {
+	address := config.LocalAddress(door.Listen)
 	far := &Host{address: door.Listen, base: "http://" + address, client: http.DefaultClient}
 	far.key, _ = c.Env(keyVariable)
 	if !door.TLS.On() {

@@ -90,7 +90,7 @@ func Serve(ctx context.Context, with Config) (err error) {
 func newPort(ctx context.Context, h *host.Host, with Config) (*port, error) {
 	keys, err := access.Open(ctx, access.Config{
 		Store: h.DB, Keys: h.Config.APIKeys, Sessions: true, Logger: h.Log,
-		Closed: h.Config.Proxied() != "" && h.Config.Identity.Header == "",
+		Closed: h.Config.ProxySetting() != "" && h.Config.Identity.Header == "",
 	})
 	if err != nil {
 		return nil, err
@@ -211,20 +211,20 @@ func (p *port) announce(ctx context.Context, addr net.Addr) {
 		p.cli.Say("server: %s", host.ServerLine(s))
 	}
 	if !p.access.Ring().On() { // otherwise its link was printed
-		p.cli.Say("chat page: %s://%s", schemeOf(p.Config), config.Reachable(addr.String()))
+		p.cli.Say("chat page: %s://%s", schemeOf(p.Config), config.LocalAddress(addr.String()))
 	}
 }
 
 // sayLink prints a link that signs a browser in, while keys are on.
 func (p *port) sayLink(addr net.Addr) {
 	if p.access.Ring().On() {
-		p.cli.Say("open %s://%s/?token=%s (works once, for ten minutes)", schemeOf(p.Config), config.Reachable(addr.String()), p.access.NewLink())
+		p.cli.Say("open %s://%s/?token=%s (works once, for ten minutes)", schemeOf(p.Config), config.LocalAddress(addr.String()), p.access.NewLink())
 	}
 }
 
 // sayProxied tells an operator who relied on loopback why a key is required.
 func (p *port) sayProxied() {
-	if proxied := p.Config.Proxied(); proxied != "" && p.Config.Identity.Header == "" {
+	if proxied := p.Config.ProxySetting(); proxied != "" && p.Config.Identity.Header == "" {
 		p.cli.Say("%s lets others come through a proxy: each request wants an API key (molar keys create NAME), the session of that link, "+
 			"or a person whom the proxy names (identity.header)", proxied)
 	}

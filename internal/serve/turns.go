@@ -19,7 +19,7 @@ import (
 // Mark marks an answer: through a running host, whose newest turns may not be on disk yet,
 // else in the store. Without a mark the old one is removed.
 func Mark(ctx context.Context, c *cli.CLI, cfg *config.Config, said schemas.Feedback) (schemas.Feedback, error) {
-	if far, err := of(c, cfg.Door()); err == nil {
+	if far, err := of(c, cfg.Endpoint()); err == nil {
 		if stored, err := far.mark(ctx, said); err == nil {
 			return stored, nil
 		}
@@ -66,7 +66,7 @@ func openStore(ctx context.Context, cfg *config.Config) (*store.DB, error) {
 // store.
 func Trace(ctx context.Context, c *cli.CLI, cfg *config.Config, id string) (json.RawMessage, error) {
 	refused := ""
-	if far, err := of(c, cfg.Door()); err == nil {
+	if far, err := of(c, cfg.Endpoint()); err == nil {
 		trace, err := far.ask(ctx, "/v1/turns/"+url.PathEscape(id))
 		if err == nil {
 			return trace, nil

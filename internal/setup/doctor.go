@@ -34,23 +34,23 @@ type Finding struct {
 	Part  string `json:"part"`
 	Text  string `json:"text"`
 	// Do is what a person can do about it; empty when all is well.
-	Do string `json:"do,omitempty"`
+	Remedy string `json:"do,omitempty"`
 }
 
 // A Config is what is looked at.
-type Config struct {
+type ExamineOptions struct {
 	CLI *cli.CLI
 	// Attach bounds the wait for the servers.
 	Attach time.Duration
 }
 
 // modelTime bounds the question to a model's service.
-const modelTime = 5 * time.Second
+const modelTimeout = 5 * time.Second
 
 // Examine returns a finding for each part, in the order in which a host starts. Servers
 // are started and stopped again, unless a running host can be asked for them; no model
 // is called.
-func Examine(ctx context.Context, c Config) []Finding {
+func Examine(ctx context.Context, c ExamineOptions) []Finding {
 	findings := []Finding{{Level: OK, Part: "version", Text: cli.VersionLine()}}
 	cfg, err := c.CLI.Load(nil)
 	if err != nil {
@@ -64,10 +64,10 @@ func Examine(ctx context.Context, c Config) []Finding {
 		status, err = near.Servers(ctx)
 	}
 	runs := err == nil
-	findings = append(findings, listens(ctx, cfg.Listen, err), port(ctx, "mcp.listen", cfg.MCP.Listen))
+	findings = append(findings, listenPort(ctx, cfg.Listen, err), port(ctx, "mcp.listen", cfg.MCP.Listen))
 	h, err := host.Open(ctx, cfg, slog.New(slog.DiscardHandler), host.Options{AttachWait: c.Attach})
 	if err != nil {
-		way := "see that the disk has room and that " + cfg.ShownDatabase() + " may be written, or set memory.store"
+		way := "see that the disk has room and that " + cfg.DatabaseLabel() + " may be written, or set memory.store"
 		return append(findings, Finding{Fail, "store", err.Error(), way})
 	}
 	defer h.Close() //nolint:contextcheck // what ctx ends is still to be closed
@@ -87,7 +87,7 @@ func faults(err error) []Finding {
 	for line := range strings.Lines(err.Error()) {
 		findings = append(findings, Finding{Fail, "config", strings.TrimSpace(line), ""})
 	}
-	findings[len(findings)-1].Do = "all keys with their meaning: molar config init FILE"
+	findings[len(findings)-1].Remedy = "all keys with their meaning: molar config init FILE"
 	return findings
 }
 
@@ -104,7 +104,7 @@ func settings(cfg *config.Config) []Finding {
 		findings = append(findings, Finding{Level: Warn, Part: "config", Text: note})
 	}
 	if cfg.File == "" {
-		findings[0].Do = "molar init writes one"
+		findings[0].Remedy = "molar init writes one"
 	}
 	return findings
 }
@@ -128,7 +128,7 @@ func permissions(cfg *config.Config) []Finding {
 
 // listens reports whether a host of ours listens, which answered with an error, or the address
 // is free.
-func listens(ctx context.Context, address string, answered error) Finding {
+func listenPort(ctx context.Context, address string, answered error) Finding {
 	switch {
 	case answered == nil:
 		return Finding{Level: OK, Part: "port", Text: fmt.Sprintf("listen %s: a molar is running there", address)}
@@ -167,32 +167,32 @@ func storage(ctx context.Context, h *host.Host) Finding {
 
 // model finds which model would answer now.
 func model(ctx context.Context, h *host.Host) Finding {
-	ctx, cancel := context.WithTimeout(ctx, modelTime)
+	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
 	defer cancel()
 	route, err := h.Chain.Warm(ctx)
 	if err != nil {
 		way := "start the service, set its key, or choose another provider: molar init"
 		if fault, ok := errors.AsType[*providers.Error](err); ok && fault.Kind == providers.KindAuth {
-			way = otherKey(h.Config, fault.Provider)
+			way = keyRemedy(h.Config, fault.Provider)
 		}
 		return Finding{Fail, "model", err.Error(), way}
 	}
 	name := route.Provider.Name()
 	if name == providers.Offline {
-		return Finding{Warn, "model", "none: tools are chosen by words, and quoted", toHaveOne()}
+		return Finding{Warn, "model", "none: tools are chosen by words, and quoted", modelRemedy()}
 	}
 	if _, err := h.Chain.Models(ctx, name); providers.KindOf(err) == providers.KindAuth {
-		return Finding{Fail, "model", fmt.Sprintf("%s refuses the key: %v", name, err), otherKey(h.Config, name)}
+		return Finding{Fail, "model", fmt.Sprintf("%s refuses the key: %v", name, err), keyRemedy(h.Config, name)}
 	}
 	text := fmt.Sprintf("%s answers with %s", name, route.Model)
-	if name == providers.OpenAI && unsent(h.Config.LLM) {
+	if name == providers.OpenAI && envKeyWithheld(h.Config.LLM) {
 		text += "; OPENAI_API_KEY is not sent there, unless llm.openai has key: ${OPENAI_API_KEY}"
 	}
 	return Finding{Level: OK, Part: "model", Text: text}
 }
 
 // toHaveOne tells how to get a model, also on this machine.
-func toHaveOne() string {
+func modelRemedy() string {
 	var fetch []string
 	for _, s := range providers.Services() {
 		if s.Fetch != "" {
@@ -203,7 +203,7 @@ func toHaveOne() string {
 }
 
 // otherKey says what to do about a key that a provider refused, or was not sent.
-func otherKey(cfg *config.Config, provider string) string {
+func keyRemedy(cfg *config.Config, provider string) string {
 	switch {
 	case provider != providers.OpenAI || cfg.LLM.AtOpenAI() || cfg.LLM.OpenAI.Key != "":
 		return "set another key"
@@ -218,7 +218,7 @@ func otherKey(cfg *config.Config, provider string) string {
 
 // unsent reports whether the environment has OpenAI's key while another server is asked,
 // without a key.
-func unsent(llm config.LLM) bool {
+func envKeyWithheld(llm config.LLM) bool {
 	return llm.Keys[providers.OpenAI] != "" && llm.OpenAI.Key == "" && !llm.AtOpenAI()
 }
 
@@ -234,15 +234,15 @@ func servers(cfg *config.Config, status []schemas.ServerStatus) []Finding {
 		}
 		f := Finding{Level: OK, Part: "server", Text: host.ServerLine(s)}
 		if s.State != schemas.StateReady && s.State != schemas.StateDisabled {
-			f.Level, f.Do = Fail, "see its messages: molar servers list --trace"
-			if server, _ := cfg.MCPServers.Get(s.Name); len(server.Lacks) > 0 {
-				f.Do = fmt.Sprintf("put %s=… into %s", strings.Join(server.Lacks, "=… and "), config.VariablesFile(cfg.File))
+			f.Level, f.Remedy = Fail, "see its messages: molar servers list --trace"
+			if server, _ := cfg.MCPServers.Get(s.Name); len(server.UnsetVariables) > 0 {
+				f.Remedy = fmt.Sprintf("put %s=… into %s", strings.Join(server.UnsetVariables, "=… and "), config.VariablesFile(cfg.File))
 			}
 		}
 		findings = append(findings, f)
 	}
 	if len(findings) == 0 {
-		return []Finding{{Level: OK, Part: "server", Text: "none is attached", Do: "attach one: molar init, or mcpServers in the config file"}}
+		return []Finding{{Level: OK, Part: "server", Text: "none is attached", Remedy: "attach one: molar init, or mcpServers in the config file"}}
 	}
 	return findings
 }

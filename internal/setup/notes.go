@@ -31,7 +31,7 @@ func Summary(cfg *config.Config) []string {
 		"provider:   " + strings.Join(cfg.LLM.Provider, ", "),
 		"assistants: " + strings.Join(cfg.Assistants.Names(), ", ") + " (default " + cfg.Default + ")",
 		"servers:    " + orNone(servers),
-		"store:      " + cfg.ShownDatabase(),
+		"store:      " + cfg.DatabaseLabel(),
 	}
 	if cfg.Memory.URL != "" {
 		lines = append(lines, "memory:     "+cfg.Memory.URL)
@@ -68,7 +68,7 @@ func openPorts(cfg *config.Config) []string {
 		}
 	}
 	slices.Sort(notes)
-	if proxied := cfg.Proxied(); proxied != "" && cfg.Identity.Header == "" {
+	if proxied := cfg.ProxySetting(); proxied != "" && cfg.Identity.Header == "" {
 		notes = append(notes, proxied+" lets others come through a proxy: every request needs an API key (molar keys create NAME), "+
 			"the link that serve prints, or a person whom the proxy names (identity.header)")
 	}
@@ -79,7 +79,7 @@ func openPorts(cfg *config.Config) []string {
 func missingKeys(llm config.LLM) []string {
 	var notes []string
 	for _, name := range llm.Provider {
-		if missing := llm.Missing(name); missing != "" {
+		if missing := llm.MissingKey(name); missing != "" {
 			notes = append(notes, fmt.Sprintf("provider %q is passed over without an API key: %s", name, missing))
 		}
 	}
@@ -101,7 +101,7 @@ func unusedVariables(v config.Variables) []string {
 func missingPrograms(cfg *config.Config) []string {
 	var notes []string
 	for _, e := range cfg.MCPServers {
-		if e.Value.Disabled || e.Value.Unset != "" || e.Value.Command == "" {
+		if e.Value.Disabled || e.Value.UnsetFault != "" || e.Value.Command == "" {
 			continue
 		}
 		if _, err := exec.LookPath(e.Value.Command); err != nil {

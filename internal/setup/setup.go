@@ -44,7 +44,7 @@ type Dialogue struct {
 
 // Ask puts the three questions and returns what was chosen. The end of the input takes the
 // defaults from there on.
-func (d *Dialogue) Ask(ctx context.Context, found Found) (Choices, error) {
+func (d *Dialogue) Ask(ctx context.Context, found Inventory) (Choices, error) {
 	var c Choices
 	var err error
 	if c.Model, err = d.model(ctx, found.Models); err != nil {
@@ -67,10 +67,10 @@ func (d *Dialogue) model(ctx context.Context, models []Model) (Model, error) {
 		return Model{}, err
 	}
 	m := models[n-1]
-	if m.Asks == "" {
+	if m.AddressQuestion == "" {
 		return m, nil
 	}
-	return d.own(ctx, m)
+	return d.askOwnServer(ctx, m)
 }
 
 func (d *Dialogue) servers(ctx context.Context, files []*config.HostFile) (chosen []*config.HostFile, typed []string, err error) {

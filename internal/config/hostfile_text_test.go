@@ -68,7 +68,7 @@ func TestFile_TextFor(t *testing.T) {
 			} else if tt.line != 0 {
 				t.Fatal("no section is found")
 			}
-			f, err := config.Read("the text", []byte(pasted), taken...)
+			f, err := config.ReadHostFile("the text", []byte(pasted), taken...)
 			if err != nil {
 				t.Fatal(err)
 			}

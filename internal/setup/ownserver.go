@@ -12,10 +12,10 @@ import (
 
 // own asks where a server with OpenAI's API is, whether it wants a key, and which of the
 // models that it lists answers.
-func (d *Dialogue) own(ctx context.Context, m Model) (Model, error) {
+func (d *Dialogue) askOwnServer(ctx context.Context, m Model) (Model, error) {
 	for {
 		var err error
-		if m.BaseURL, err = d.line(ctx, m.Asks, ""); err != nil || m.BaseURL == "" {
+		if m.BaseURL, err = d.line(ctx, m.AddressQuestion, ""); err != nil || m.BaseURL == "" {
 			return Model{Provider: "auto"}, err
 		}
 		if strings.HasPrefix(m.BaseURL, "http://") || strings.HasPrefix(m.BaseURL, "https://") {
@@ -23,7 +23,7 @@ func (d *Dialogue) own(ctx context.Context, m Model) (Model, error) {
 		}
 		d.say("  An address begins with http:// or https://.")
 	}
-	fault := m.look(ctx)
+	fault := m.listAvailable(ctx)
 	switch {
 	case host.WantsKey(fault):
 		d.say("  It wants a key.")
@@ -31,13 +31,13 @@ func (d *Dialogue) own(ctx context.Context, m Model) (Model, error) {
 		d.say("  It cannot be asked for its models now: %v", fault)
 	}
 	for {
-		if err := d.key(ctx, &m); err != nil {
+		if err := d.askKey(ctx, &m); err != nil {
 			return m, err
 		}
 		if m.KeyName == "" {
 			break
 		}
-		if fault = m.look(ctx); fault == nil {
+		if fault = m.listAvailable(ctx); fault == nil {
 			break
 		}
 		if !host.WantsKey(fault) {
@@ -46,21 +46,21 @@ func (d *Dialogue) own(ctx context.Context, m Model) (Model, error) {
 		}
 		d.say("  It refuses that key.")
 	}
-	if fault != nil || len(m.Local) == 0 {
+	if fault != nil || len(m.Available) == 0 {
 		d.say("  The first model that it lists will answer, until the file names one.")
 		return m, nil
 	}
 	var err error
-	m.Name, err = d.pick(ctx, m.Local)
+	m.Name, err = d.chooseModel(ctx, m.Available)
 	return m, err
 }
 
 // look asks a server for its models, also one directory below where the address stops short
 // of the API.
-func (m *Model) look(ctx context.Context) error {
+func (m *Model) listAvailable(ctx context.Context) error {
 	names, err := m.List(ctx, *m)
 	if err == nil || strings.HasSuffix(strings.TrimRight(m.BaseURL, "/"), "/v1") {
-		m.Local = names
+		m.Available = names
 		return err
 	}
 	below := *m
@@ -69,12 +69,12 @@ func (m *Model) look(ctx context.Context) error {
 	if errBelow != nil && !host.WantsKey(errBelow) {
 		return err
 	}
-	m.BaseURL, m.Local = below.BaseURL, names
+	m.BaseURL, m.Available = below.BaseURL, names
 	return errBelow
 }
 
 // key asks for the key of a server. That of OpenAI goes there only when a person says so.
-func (d *Dialogue) key(ctx context.Context, m *Model) error {
+func (d *Dialogue) askKey(ctx context.Context, m *Model) error {
 	m.Key, m.KeyName = "", ""
 	if m.EnvKey != "" {
 		yes, err := d.yesNo(ctx, "  Send it the "+m.EnvKeyName+" of your environment?", false)
@@ -94,18 +94,18 @@ func (d *Dialogue) key(ctx context.Context, m *Model) error {
 }
 
 // mostShown is how many models are listed to choose from.
-const mostShown = 20
+const maxListed = 20
 
-func (d *Dialogue) pick(ctx context.Context, names []string) (string, error) {
+func (d *Dialogue) chooseModel(ctx context.Context, names []string) (string, error) {
 	if len(names) == 1 {
 		d.say("  %s will answer: it has no other.", names[0])
 		return names[0], nil
 	}
 	d.say("  Which of its models?")
-	for i, name := range names[:min(len(names), mostShown)] {
+	for i, name := range names[:min(len(names), maxListed)] {
 		d.say("    %d  %s", i+1, name)
 	}
-	if more := len(names) - mostShown; more > 0 {
+	if more := len(names) - maxListed; more > 0 {
 		d.say("    and %d more, which you can name", more)
 	}
 	for {

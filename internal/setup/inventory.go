@@ -18,12 +18,12 @@ import (
 // lookTime bounds the question to a local Ollama, askTime that to a server which a person
 // named.
 const (
-	lookTime = 2 * time.Second
-	askTime  = 5 * time.Second
+	localTimeout     = 2 * time.Second
+	ownServerTimeout = 5 * time.Second
 )
 
 // Found is what the machine has.
-type Found struct {
+type Inventory struct {
 	// Models are what can answer, those that are ready first.
 	Models []Model
 	// Files hold the servers of other hosts, without those that hold none.
@@ -40,15 +40,15 @@ type Model struct {
 	BaseURL string
 	// Local are the models that an Ollama, or a server of one's own, has. Name is the one
 	// that was chosen.
-	Local []string
-	Name  string
+	Available []string
+	Name      string
 	// Key is what a server of one's own is sent, KeyName the variable that holds it.
 	Key     schemas.Secret
 	KeyName string
 	// Asks is the question for the address of a server of one's own, and List returns which
 	// models one has.
-	Asks string
-	List func(ctx context.Context, at Model) ([]string, error)
+	AddressQuestion string
+	List            func(ctx context.Context, at Model) ([]string, error)
 	// EnvKey is the service's own in the environment, EnvKeyName the variable that holds it.
 	EnvKey     schemas.Secret
 	EnvKeyName string
@@ -56,8 +56,8 @@ type Model struct {
 
 // Look finds the models of the settings and the servers in the files that are there. One
 // that two places lead to is read once.
-func Look(ctx context.Context, cfg *config.Config, places []string) Found {
-	f := Found{Models: lookForModels(ctx, cfg)}
+func Detect(ctx context.Context, cfg *config.Config, places []string) Inventory {
+	f := Inventory{Models: detectModels(ctx, cfg)}
 	var seen []fs.FileInfo
 	for _, place := range places {
 		info, err := os.Stat(place)
@@ -69,14 +69,14 @@ func Look(ctx context.Context, cfg *config.Config, places []string) Found {
 		if err != nil {
 			continue
 		}
-		if file, err := config.Read(place, data); err == nil && len(file.Servers) > 0 {
+		if file, err := config.ReadHostFile(place, data); err == nil && len(file.Servers) > 0 {
 			f.Files = append(f.Files, file)
 		}
 	}
 	return f
 }
 
-func lookForModels(ctx context.Context, cfg *config.Config) []Model {
+func detectModels(ctx context.Context, cfg *config.Config) []Model {
 	var ready, wanting []Model
 	add := func(m Model, has bool) {
 		if has {
@@ -88,15 +88,15 @@ func lookForModels(ctx context.Context, cfg *config.Config) []Model {
 	for _, s := range providers.Services() {
 		if s.Fetch != "" {
 			block, _ := cfg.LLM.Service(s.Name)
-			local, _ := listModels(ctx, cfg, s.Name, lookTime)
-			add(Model{Provider: s.Name, BaseURL: block.BaseURL, Local: local, Label: localLabel(s, block.BaseURL, local)}, len(local) > 0)
+			local, _ := listModels(ctx, cfg, s.Name, localTimeout)
+			add(Model{Provider: s.Name, BaseURL: block.BaseURL, Available: local, Label: localLabel(s, block.BaseURL, local)}, len(local) > 0)
 		}
 	}
 	for _, s := range providers.Services() {
 		if len(s.Keys) == 0 {
 			continue
 		}
-		has := cfg.LLM.Missing(s.Name) == ""
+		has := cfg.LLM.MissingKey(s.Name) == ""
 		state := "set " + s.Keys[0] + " before you start it"
 		if has {
 			state = s.Keys[0] + " is set"
@@ -107,11 +107,11 @@ func lookForModels(ctx context.Context, cfg *config.Config) []Model {
 	openAI, _ := providers.Find(providers.OpenAI)
 	own := Model{
 		Provider: providers.OpenAI, Label: "A server of your own with OpenAI's API (llama.cpp, vLLM, LM Studio)",
-		Asks: "  Its address, such as http://127.0.0.1:8080/v1:", EnvKey: cfg.LLM.Keys[providers.OpenAI], EnvKeyName: openAI.Keys[0],
+		AddressQuestion: "  Its address, such as http://127.0.0.1:8080/v1:", EnvKey: cfg.LLM.Keys[providers.OpenAI], EnvKeyName: openAI.Keys[0],
 		List: func(ctx context.Context, at Model) ([]string, error) {
 			there := *cfg
 			there.LLM.OpenAI.BaseURL, there.LLM.OpenAI.Key = at.BaseURL, at.Key
-			return listModels(ctx, &there, providers.OpenAI, askTime)
+			return listModels(ctx, &there, providers.OpenAI, ownServerTimeout)
 		},
 	}
 	if len(ready) == 0 {

@@ -8,22 +8,22 @@ import (
 	yaml "github.com/goccy/go-yaml"
 )
 
-// whole are the servers as a section of their own.
-func (f *HostFile) whole() string {
+// document returns the servers below the key mcpServers.
+func (f *HostFile) document() string {
 	if len(f.Servers) == 0 {
 		return f.head + "mcpServers: {}\n" + f.entries
 	}
 	return f.head + "mcpServers:\n" + f.entries
 }
 
-// TextFor returns the servers as a text that fits where the mcpServers of a config file take
-// more; nil stands for a file without that key, which gets a section of its own.
+// TextFor returns the servers as a text to insert at the mcpServers of a config file. For a file
+// without that key, at is nil and the text contains the key.
 func (f *HostFile) TextFor(at *Section) (string, error) {
 	switch {
 	case at == nil || at.Place == Instead:
-		return f.whole(), nil
+		return f.document(), nil
 	case at.Place == Inside:
-		return f.inBraces(len(at.Names) > 0)
+		return f.flowText(len(at.Names) > 0)
 	}
 	indent := strings.Repeat(" ", at.Indent)
 	var b strings.Builder
@@ -31,17 +31,18 @@ func (f *HostFile) TextFor(at *Section) (string, error) {
 		b.WriteString(indent + line)
 	}
 	for line := range strings.Lines(f.entries) {
-		b.WriteString(indent + strings.TrimPrefix(line, ownIndent))
+		b.WriteString(indent + strings.TrimPrefix(line, entryIndent))
 	}
 	return b.String(), nil
 }
 
-// ownIndent stands before each entry of a section of our own.
-const ownIndent = "  "
+// entryIndent is the indent of the entries in HostFile.entries.
+const entryIndent = "  "
 
-// inBraces are the servers as JSON, which YAML reads too. more says that others follow.
-func (f *HostFile) inBraces(more bool) (string, error) {
-	data, err := yaml.YAMLToJSON([]byte(f.whole()))
+// flowText returns the servers as JSON, which is valid YAML, without the outer braces. more adds a
+// comma for the entries that follow.
+func (f *HostFile) flowText(more bool) (string, error) {
+	data, err := yaml.YAMLToJSON([]byte(f.document()))
 	if err != nil {
 		return "", fmt.Errorf("write the servers in braces: %w", err)
 	}
@@ -51,7 +52,7 @@ func (f *HostFile) inBraces(more bool) (string, error) {
 	if err := json.Unmarshal(data, &file); err != nil {
 		return "", fmt.Errorf("write the servers in braces: %w", err)
 	}
-	text := string(file.Servers[1 : len(file.Servers)-1]) // an object, without its own braces
+	text := string(file.Servers[1 : len(file.Servers)-1]) // without the outer braces
 	if more && text != "" {
 		text += ", "
 	}

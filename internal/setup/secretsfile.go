@@ -15,7 +15,7 @@ import (
 
 // A Keeper writes secrets into the file beside a config that is read with it. What stands
 // there already stays.
-type Keeper struct {
+type SecretsFile struct {
 	// File is where they go: [config.VariablesFile].
 	File string
 	// Env is the environment, which wins over the file.
@@ -26,8 +26,8 @@ type Keeper struct {
 }
 
 // NewKeeper reads what the file holds, if it is there.
-func NewKeeper(file string, env func(string) (string, bool)) (*Keeper, error) {
-	k := &Keeper{File: file, Env: env}
+func OpenSecretsFile(file string, env func(string) (string, bool)) (*SecretsFile, error) {
+	k := &SecretsFile{File: file, Env: env}
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return k, nil
@@ -36,7 +36,7 @@ func NewKeeper(file string, env func(string) (string, bool)) (*Keeper, error) {
 		return nil, fmt.Errorf("read the variables of the config file: %w", err)
 	}
 	k.text = string(data)
-	if k.known, err = config.Parse(file, data); err != nil {
+	if k.known, err = config.ParseEnvFile(file, data); err != nil {
 		return nil, err
 	}
 	return k, nil
@@ -44,7 +44,7 @@ func NewKeeper(file string, env func(string) (string, bool)) (*Keeper, error) {
 
 // Taken reports whether a name has another value in the environment or in the file, so that
 // it cannot stand for this one.
-func (k *Keeper) Taken(name string, value schemas.Secret) bool {
+func (k *SecretsFile) Conflicts(name string, value schemas.Secret) bool {
 	if there, ok := k.Env(name); ok {
 		return there != value.Reveal()
 	}
@@ -54,18 +54,18 @@ func (k *Keeper) Taken(name string, value schemas.Secret) bool {
 
 // Add writes the values that are not there yet, for their owner alone. It returns the names
 // that the file has now, and those that are [Keeper.Taken], which are left alone.
-func (k *Keeper) Add(variables []config.Variable) (has, other []string, err error) {
+func (k *SecretsFile) Add(variables []config.Variable) (has, other []string, err error) {
 	var b strings.Builder
 	for _, v := range variables {
 		if v.Value == "" {
 			continue
 		}
-		if k.Taken(v.Name, v.Value) {
+		if k.Conflicts(v.Name, v.Value) {
 			other = append(other, v.Name)
 			continue
 		}
 		if _, known := k.known[v.Name]; !known {
-			fmt.Fprintf(&b, "# %s\n%s\n", v.Use, config.Line(v.Name, v.Value.Reveal()))
+			fmt.Fprintf(&b, "# %s\n%s\n", v.Use, config.EnvLine(v.Name, v.Value.Reveal()))
 		}
 		has = append(has, v.Name)
 	}

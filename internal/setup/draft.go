@@ -17,23 +17,23 @@ type Draft struct {
 	Text string
 	// Variables are those that it names, Doubled the servers that were left out, as their
 	// name is taken.
-	Variables []config.Variable
-	Doubled   []string
+	Variables  []config.Variable
+	Duplicates []string
 
-	b    strings.Builder
-	keep *Keeper
+	b       strings.Builder
+	secrets *SecretsFile
 }
 
 // Draft writes the choices as a config file whose secrets keep can take.
-func (c Choices) Draft(keep *Keeper) *Draft {
-	d := &Draft{keep: keep}
+func (c Choices) Draft(keep *SecretsFile) *Draft {
+	d := &Draft{secrets: keep}
 	d.b.WriteString(`# molar.yaml. All keys, with their defaults: molar config init FILE
 # Check it after a change: molar config check. Start it: molar serve
 `)
 	c.writeModel(d)
 	c.writeSubject(&d.b)
 	c.writeServers(d)
-	d.Text, d.Doubled = d.b.String(), slices.Compact(d.Doubled)
+	d.Text, d.Duplicates = d.b.String(), slices.Compact(d.Duplicates)
 	return d
 }
 
@@ -48,26 +48,26 @@ func (c Choices) writeModel(d *Draft) {
 		fmt.Fprintf(b, "    # Without this line that variable goes to OpenAI alone.\n    key: ${%s}\n", m.KeyName)
 	case m.KeyName != "":
 		key := config.Variable{Name: m.KeyName, Value: m.Key, Use: "the key of " + strconv.Quote(m.BaseURL)}
-		for n := 2; d.keep.Taken(key.Name, key.Value) || c.referTo(key.Name); n++ {
+		for n := 2; d.secrets.Conflicts(key.Name, key.Value) || c.refersTo(key.Name); n++ {
 			key.Name = fmt.Sprintf("%s_%d", m.KeyName, n)
 		}
 		d.Variables = append(d.Variables, key)
-		fmt.Fprintf(b, "    # Its value is in %s.\n    key: ${%s}\n", filepath.Base(d.keep.File), key.Name)
+		fmt.Fprintf(b, "    # Its value is in %s.\n    key: ${%s}\n", filepath.Base(d.secrets.File), key.Name)
 	}
-	if len(m.Local) > 0 {
-		fmt.Fprintf(b, "    # What it has: %s\n", quoted(m.Local[:min(len(m.Local), mostShown)]))
+	if len(m.Available) > 0 {
+		fmt.Fprintf(b, "    # What it has: %s\n", quoted(m.Available[:min(len(m.Available), maxListed)]))
 	}
 	// The names are a service's own words, and a $ has a meaning in this file.
 	switch {
 	case m.Name != "":
 		fmt.Fprintf(b, "    model: %s\n", strconv.Quote(strings.ReplaceAll(m.Name, "$", "$$")))
-	case len(m.Local) > 0:
-		fmt.Fprintf(b, "    # model: %s\n", strconv.Quote(strings.ReplaceAll(m.Local[0], "$", "$$")))
+	case len(m.Available) > 0:
+		fmt.Fprintf(b, "    # model: %s\n", strconv.Quote(strings.ReplaceAll(m.Available[0], "$", "$$")))
 	}
 }
 
 // referTo reports whether a file that is taken over refers to a variable of that name.
-func (c Choices) referTo(name string) bool {
+func (c Choices) refersTo(name string) bool {
 	return slices.ContainsFunc(c.Files, func(f *config.HostFile) bool { return f.RefersTo(name) })
 }
 
@@ -120,17 +120,17 @@ func (c Choices) writeServers(d *Draft) {
 	}
 	b.WriteString("\n# What a tool may do without a person's yes: docs/security.md.\n")
 	merged := config.Merge(c.Files, func(name string, value schemas.Secret) bool {
-		return d.keep.Taken(name, value) || slices.ContainsFunc(d.Variables, func(v config.Variable) bool { return v.Name == name && v.Value != value })
+		return d.secrets.Conflicts(name, value) || slices.ContainsFunc(d.Variables, func(v config.Variable) bool { return v.Name == name && v.Value != value })
 	})
-	file := filepath.Base(d.keep.File)
+	file := filepath.Base(d.secrets.File)
 	comment(b, merged.Variables, true, "# The values of these variables are in "+file+", which is read with this file:")
 	comment(b, merged.Variables, false, "# Put values of these variables into "+file+", or set them in the environment:")
 	b.WriteString("mcpServers:\n" + merged.Text)
-	d.Variables, d.Doubled = append(d.Variables, merged.Variables...), merged.Doubled
+	d.Variables, d.Duplicates = append(d.Variables, merged.Variables...), merged.Duplicates
 	for _, spec := range c.Servers {
 		name, server, err := config.ParseServer(spec)
 		if err != nil || taken[name] {
-			d.Doubled = append(d.Doubled, name)
+			d.Duplicates = append(d.Duplicates, name)
 			continue
 		}
 		taken[name] = true
