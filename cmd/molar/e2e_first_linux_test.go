@@ -100,7 +100,7 @@ func TestFirstMinutes(t *testing.T) {
 	p.keys(own[1] + "\r")
 	p.see("Its address")
 	p.keys(upstream.URL + "\r")
-	p.see("It wants a key.")
+	p.see("It requires a key.")
 	p.see("Send it the OPENAI_API_KEY of your environment? [y/N]")
 	shown, err := term.GetState(int(p.master.Fd()))
 	if err != nil {
@@ -117,7 +117,7 @@ func TestFirstMinutes(t *testing.T) {
 	p.keys("2\r")
 	p.see("Claude Desktop has vault: take them over? [Y/n]")
 	p.keys("\r")
-	p.see("(nothing to go on):")
+	p.see("(press Enter to continue):")
 	p.keys("\r")
 	p.see("A subject of your own, and nothing else\r\n  [1]")
 	p.keys("\r")

@@ -130,11 +130,11 @@ func TestServe_StrangersBehindAProxy(t *testing.T) {
 	}{
 		{
 			name: "the proxy is named", config: "trusted_proxies: [127.0.0.1]\n", header: "X-Forwarded-For",
-			code: "invalid_api_key", local: http.StatusUnauthorized, said: "trusted_proxies lets others come through a proxy",
+			code: "invalid_api_key", local: http.StatusUnauthorized, said: "trusted_proxies allows access through a proxy",
 		},
 		{
 			name: "the host name is a stranger's", config: "allowed_hosts: [localhost, chat.clinic.example]\n", header: "X-None",
-			code: "invalid_api_key", local: http.StatusUnauthorized, said: `allowed_hosts "chat.clinic.example" lets others come through a proxy`,
+			code: "invalid_api_key", local: http.StatusUnauthorized, said: `allowed_hosts "chat.clinic.example" allows access through a proxy`,
 		},
 		{name: "X-Forwarded-For", header: "X-Forwarded-For", code: "proxy_without_key", local: http.StatusOK},
 	}
@@ -192,7 +192,7 @@ func TestMCP_StrangersBehindAProxy(t *testing.T) {
 	t.Parallel()
 	config := keyedConfig(t, "trusted_proxies: [127.0.0.1]\n")
 	code, _, errs := molarCmd(t, "mcp", "--config", config, "--listen", "127.0.0.1:0")
-	if code != cli.Misuse || !strings.Contains(errs, "trusted_proxies lets others come through a proxy: make one with molar keys create NAME") {
+	if code != cli.Misuse || !strings.Contains(errs, "trusted_proxies allows access through a proxy: make one with molar keys create NAME") {
 		t.Errorf("without keys: %d %q", code, errs)
 	}
 	m := serveAlone(t, keyedConfig(t, ""), "127.0.0.1:0")

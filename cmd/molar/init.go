@@ -57,7 +57,7 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 	if err != nil {
 		return cli.Usage(err)
 	}
-	keep, err := setup.OpenSecretsFile(config.VariablesFile(name), a.Env)
+	secrets, err := setup.OpenSecretsFile(config.VariablesFile(name), a.Env)
 	if err != nil {
 		return err
 	}
@@ -69,12 +69,12 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 	if err != nil {
 		return err
 	}
-	draft := choices.Draft(keep)
+	draft := choices.Draft(secrets)
 	if err := writeConfig(name, []byte(draft.Text), force); err != nil {
 		return err
 	}
 	a.Say("\nwrote %s", name)
-	if err := a.keepVariables(keep, draft.Variables); err != nil {
+	if err := a.keepVariables(secrets, draft.Variables); err != nil {
 		return err
 	}
 	if len(draft.Duplicates) > 0 {

@@ -243,7 +243,7 @@ func CheckListen(ctx context.Context, cfg *config.Config, listen, database strin
 		return nil
 	}
 	if loopback {
-		return cli.Usage(fmt.Errorf("refusing to listen on %s without API keys, since %s lets others come through a proxy: "+
+		return cli.Usage(fmt.Errorf("refusing to listen on %s without API keys because %s allows access through a proxy: "+
 			"make one with molar keys create NAME", listen, cfg.ProxySetting()))
 	}
 	return cli.Usage(fmt.Errorf("refusing to listen on %s without API keys: make one with molar keys create NAME, "+

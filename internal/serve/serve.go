@@ -225,7 +225,7 @@ func (p *port) sayLink(addr net.Addr) {
 // sayProxied tells an operator who relied on loopback why a key is required.
 func (p *port) sayProxied() {
 	if proxied := p.Config.ProxySetting(); proxied != "" && p.Config.Identity.Header == "" {
-		p.cli.Say("%s lets others come through a proxy: each request wants an API key (molar keys create NAME), the session of that link, "+
+		p.cli.Say("%s allows access through a proxy: every request requires an API key (molar keys create NAME), the session of that link, "+
 			"or a person whom the proxy names (identity.header)", proxied)
 	}
 }

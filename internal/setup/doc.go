@@ -1,8 +1,9 @@
-// Package setup makes a first config file: it looks for what this machine has (models,
-// the servers of other hosts), asks a person for the rest, and writes a commented
-// molar.yaml, with the secrets that it found in the file of variables beside it. It starts
-// no server and changes nothing but those files.
+// Package setup writes a first config file and checks an existing one.
 //
-// The doctor checks what a host needs before it can serve: settings, model, servers, store,
-// ports and permissions. Each fault comes with the way out of it.
+// Setup detects the models of this machine and the MCP servers of other hosts, asks a person three
+// questions, and writes a commented molar.yaml. Secrets of the other hosts go into the variables
+// file next to it. Setup starts no server and changes no other file.
+//
+// The doctor checks what a host needs before it can serve: settings, model, servers, store, ports
+// and permissions. Each fault comes with a remedy.
 package setup

@@ -18,87 +18,87 @@ import (
 	"molar/schemas"
 )
 
-// A Level is how bad a finding is.
+// A Level is the severity of a finding.
 type Level string
 
-// The levels of findings. With Warn the host serves, but not all that was meant.
+// The levels of findings. With Warn, the host can serve, but not as configured.
 const (
 	OK   Level = "ok"
 	Warn Level = "warn"
 	Fail Level = "FAIL"
 )
 
-// A Finding is what was seen of one part.
+// A Finding is the result of one check.
 type Finding struct {
 	Level Level  `json:"level"`
 	Part  string `json:"part"`
 	Text  string `json:"text"`
-	// Do is what a person can do about it; empty when all is well.
+	// Remedy is what a person can do about it; empty if there is nothing to do.
 	Remedy string `json:"do,omitempty"`
 }
 
-// A Config is what is looked at.
+// ExamineOptions are the options of [Examine].
 type ExamineOptions struct {
 	CLI *cli.CLI
-	// Attach bounds the wait for the servers.
+	// Attach is the longest wait for the servers.
 	Attach time.Duration
 }
 
-// modelTime bounds the question to a model's service.
+// modelTimeout is the time limit of the check of the model's service.
 const modelTimeout = 5 * time.Second
 
-// Examine returns a finding for each part, in the order in which a host starts. Servers
-// are started and stopped again, unless a running host can be asked for them; no model
-// is called.
-func Examine(ctx context.Context, c ExamineOptions) []Finding {
+// Examine returns the findings of all checks, in the order in which a host starts. It gets the states
+// of the servers from a running host, else it starts the servers and stops them again. It calls no
+// model.
+func Examine(ctx context.Context, options ExamineOptions) []Finding {
 	findings := []Finding{{Level: OK, Part: "version", Text: cli.VersionLine()}}
-	cfg, err := c.CLI.Load(nil)
+	cfg, err := options.CLI.Load(nil)
 	if err != nil {
 		return append(findings, faults(err)...)
 	}
 	findings = append(findings, settings(cfg)...)
 	findings = append(findings, permissions(cfg)...)
-	near, err := serve.Find(c.CLI, "")
+	running, err := serve.Find(options.CLI, "")
 	var status []schemas.ServerStatus
 	if err == nil {
-		status, err = near.Servers(ctx)
+		status, err = running.Servers(ctx)
 	}
-	runs := err == nil
+	isRunning := err == nil
 	findings = append(findings, listenPort(ctx, cfg.Listen, err), port(ctx, "mcp.listen", cfg.MCP.Listen))
-	h, err := host.Open(ctx, cfg, slog.New(slog.DiscardHandler), host.Options{AttachWait: c.Attach})
+	h, err := host.Open(ctx, cfg, slog.New(slog.DiscardHandler), host.Options{AttachWait: options.Attach})
 	if err != nil {
-		way := "see that the disk has room and that " + cfg.DatabaseLabel() + " may be written, or set memory.store"
-		return append(findings, Finding{Fail, "store", err.Error(), way})
+		remedy := "check that the disk has room and that " + cfg.DatabaseLabel() + " is writable, or set memory.store"
+		return append(findings, Finding{Fail, "store", err.Error(), remedy})
 	}
-	defer h.Close() //nolint:contextcheck // what ctx ends is still to be closed
+	defer h.Close() //nolint:contextcheck // the host must be closed even if ctx has ended
 	findings = append(findings, storage(ctx, h), model(ctx, h))
-	if !runs {
-		wait, cancel := context.WithTimeout(ctx, c.Attach)
+	if !isRunning {
+		wait, cancel := context.WithTimeout(ctx, options.Attach)
 		defer cancel()
-		_ = h.MCP.Wait(wait, nil) // what is not there by then has its own line
+		_ = h.MCP.Wait(wait, nil) // servers that are not ready by then get a finding
 		status = h.MCP.Status()
 	}
 	return append(findings, servers(cfg, status)...)
 }
 
-// faults are the lines of an error of the settings.
+// faults returns a finding for each line of an error of the settings.
 func faults(err error) []Finding {
 	var findings []Finding
 	for line := range strings.Lines(err.Error()) {
 		findings = append(findings, Finding{Fail, "config", strings.TrimSpace(line), ""})
 	}
-	findings[len(findings)-1].Remedy = "all keys with their meaning: molar config init FILE"
+	findings[len(findings)-1].Remedy = "for all keys with their meaning: molar config init FILE"
 	return findings
 }
 
 func settings(cfg *config.Config) []Finding {
-	text := "none; the built-in settings hold"
+	text := "none; the built-in settings apply"
 	if cfg.File != "" {
 		text = cfg.File + " is valid"
 	}
 	findings := []Finding{{Level: OK, Part: "config", Text: text}}
 	if v := cfg.Variables; v.File != "" {
-		findings = append(findings, Finding{Level: OK, Part: "config", Text: v.File + " is read with it, and has " + orNone(v.Names)})
+		findings = append(findings, Finding{Level: OK, Part: "config", Text: v.File + " is read with it, and sets " + orNone(v.Names)})
 	}
 	for _, note := range notes(cfg) {
 		findings = append(findings, Finding{Level: Warn, Part: "config", Text: note})
@@ -109,31 +109,31 @@ func settings(cfg *config.Config) []Finding {
 	return findings
 }
 
-// permissions warns of files with secrets that other people of the machine can read.
+// permissions warns of files with secrets that other users of the machine can reach.
 func permissions(cfg *config.Config) []Finding {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
 	var findings []Finding
 	for _, file := range []string{cfg.File, cfg.Variables.File, cfg.Database()} {
-		if mode, is := config.Exposed(file); is {
+		if mode, exposed := config.Exposed(file); exposed {
 			findings = append(findings, Finding{Warn, "permissions", fmt.Sprintf("others on this machine can reach %s (%s)", file, mode), "chmod 600 " + file})
 		}
 	}
 	if len(findings) == 0 {
-		return []Finding{{Level: OK, Part: "permissions", Text: "config and conversations are for their owner alone"}}
+		return []Finding{{Level: OK, Part: "permissions", Text: "only their owner can reach config and conversations"}}
 	}
 	return findings
 }
 
-// listens reports whether a host of ours listens, which answered with an error, or the address
-// is free.
-func listenPort(ctx context.Context, address string, answered error) Finding {
+// listenPort reports whether a molar is running at the address or the address is free. err is that of
+// the request to the running molar.
+func listenPort(ctx context.Context, address string, err error) Finding {
 	switch {
-	case answered == nil:
+	case err == nil:
 		return Finding{Level: OK, Part: "port", Text: fmt.Sprintf("listen %s: a molar is running there", address)}
-	case errors.Is(answered, serve.ErrRefused):
-		return Finding{Warn, "port", fmt.Sprintf("listen %s: a molar is running there, and was not asked, as it wants an API key", address), "put one into MOLAR_API_KEY: molar keys create NAME"}
+	case errors.Is(err, serve.ErrRefused):
+		return Finding{Warn, "port", fmt.Sprintf("listen %s: a molar is running there, which refused the request because it requires an API key", address), "put one into MOLAR_API_KEY: molar keys create NAME"}
 	}
 	return port(ctx, "listen", address)
 }
@@ -142,7 +142,7 @@ func listenPort(ctx context.Context, address string, answered error) Finding {
 func port(ctx context.Context, key, address string) Finding {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return Finding{Fail, "port", fmt.Sprintf("%s %s: %s", key, address, reason(err)), "end the program that has it, or set " + key + " to another address"}
+		return Finding{Fail, "port", fmt.Sprintf("%s %s: %s", key, address, reason(err)), "stop the program that uses it, or set " + key + " to another address"}
 	}
 	_ = l.Close()
 	return Finding{Level: OK, Part: "port", Text: fmt.Sprintf("%s %s is free", key, address)}
@@ -160,26 +160,26 @@ func storage(ctx context.Context, h *host.Host) Finding {
 		return Finding{Fail, "store", err.Error(), "restore a backup: docs/operations.md"}
 	}
 	if h.Config.Memory.URL != "" {
-		return Finding{Level: OK, Part: "store", Text: "conversations are kept by " + h.Config.Memory.URL}
+		return Finding{Level: OK, Part: "store", Text: "conversations are stored at " + h.Config.Memory.URL}
 	}
 	return Finding{Level: OK, Part: "store", Text: h.Config.Database() + " is sound"}
 }
 
-// model finds which model would answer now.
+// model checks which model would answer now.
 func model(ctx context.Context, h *host.Host) Finding {
 	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
 	defer cancel()
 	route, err := h.Chain.Warm(ctx)
 	if err != nil {
-		way := "start the service, set its key, or choose another provider: molar init"
+		remedy := "start the service, set its key, or choose another provider: molar init"
 		if fault, ok := errors.AsType[*providers.Error](err); ok && fault.Kind == providers.KindAuth {
-			way = keyRemedy(h.Config, fault.Provider)
+			remedy = keyRemedy(h.Config, fault.Provider)
 		}
-		return Finding{Fail, "model", err.Error(), way}
+		return Finding{Fail, "model", err.Error(), remedy}
 	}
 	name := route.Provider.Name()
 	if name == providers.Offline {
-		return Finding{Warn, "model", "none: tools are chosen by words, and quoted", modelRemedy()}
+		return Finding{Warn, "model", "none: tools are chosen by keywords, and their results are quoted", modelRemedy()}
 	}
 	if _, err := h.Chain.Models(ctx, name); providers.KindOf(err) == providers.KindAuth {
 		return Finding{Fail, "model", fmt.Sprintf("%s refuses the key: %v", name, err), keyRemedy(h.Config, name)}
@@ -191,7 +191,7 @@ func model(ctx context.Context, h *host.Host) Finding {
 	return Finding{Level: OK, Part: "model", Text: text}
 }
 
-// toHaveOne tells how to get a model, also on this machine.
+// modelRemedy returns how to get a model, from a service or on this machine.
 func modelRemedy() string {
 	var fetch []string
 	for _, s := range providers.Services() {
@@ -202,7 +202,7 @@ func modelRemedy() string {
 	return providers.HowToGetOne("set", "or", "start") + " and: " + providers.List(fetch, "or")
 }
 
-// otherKey says what to do about a key that a provider refused, or was not sent.
+// keyRemedy returns what to do if a provider refused the key or received none.
 func keyRemedy(cfg *config.Config, provider string) string {
 	switch {
 	case provider != providers.OpenAI || cfg.LLM.AtOpenAI() || cfg.LLM.OpenAI.Key != "":
@@ -216,8 +216,8 @@ func keyRemedy(cfg *config.Config, provider string) string {
 	}
 }
 
-// unsent reports whether the environment has OpenAI's key while another server is asked,
-// without a key.
+// envKeyWithheld reports whether OPENAI_API_KEY is set but not sent, because llm.openai is another
+// server without a key.
 func envKeyWithheld(llm config.LLM) bool {
 	return llm.Keys[providers.OpenAI] != "" && llm.OpenAI.Key == "" && !llm.AtOpenAI()
 }
@@ -225,7 +225,7 @@ func envKeyWithheld(llm config.LLM) bool {
 // bundled is the transport of the host's own servers.
 const bundled = "in-process"
 
-// servers has a line for each server of the file, and for one of our own that failed.
+// servers returns a finding for each configured server, and for bundled servers that failed.
 func servers(cfg *config.Config, status []schemas.ServerStatus) []Finding {
 	findings := make([]Finding, 0, len(status))
 	for _, s := range status {

@@ -11,24 +11,25 @@ import (
 	"molar/schemas"
 )
 
-// A Draft is what the choices come to.
+// A Draft is the config file that follows from the choices.
 type Draft struct {
-	// Text is the config file, with comments.
+	// Text is the content of the file, with comments.
 	Text string
-	// Variables are those that it names, Doubled the servers that were left out, as their
-	// name is taken.
-	Variables  []config.Variable
+	// Variables are the variables to which the file refers.
+	Variables []config.Variable
+	// Duplicates are the servers that were left out because another server has their name.
 	Duplicates []string
 
 	b       strings.Builder
 	secrets *SecretsFile
 }
 
-// Draft writes the choices as a config file whose secrets keep can take.
-func (c Choices) Draft(keep *SecretsFile) *Draft {
-	d := &Draft{secrets: keep}
-	d.b.WriteString(`# molar.yaml. All keys, with their defaults: molar config init FILE
-# Check it after a change: molar config check. Start it: molar serve
+// Draft returns the config file for the choices. Its variables do not conflict with secrets, to which
+// their values are to be added.
+func (c Choices) Draft(secrets *SecretsFile) *Draft {
+	d := &Draft{secrets: secrets}
+	d.b.WriteString(`# molar.yaml. For all keys with their defaults: molar config init FILE
+# After a change, check it with: molar config check. Start with: molar serve
 `)
 	c.writeModel(d)
 	c.writeSubject(&d.b)
@@ -45,7 +46,7 @@ func (c Choices) writeModel(d *Draft) {
 	}
 	switch {
 	case m.KeyName != "" && m.KeyName == m.EnvKeyName:
-		fmt.Fprintf(b, "    # Without this line that variable goes to OpenAI alone.\n    key: ${%s}\n", m.KeyName)
+		fmt.Fprintf(b, "    # Without this line that variable is sent only to OpenAI.\n    key: ${%s}\n", m.KeyName)
 	case m.KeyName != "":
 		key := config.Variable{Name: m.KeyName, Value: m.Key, Use: "the key of " + strconv.Quote(m.BaseURL)}
 		for n := 2; d.secrets.Conflicts(key.Name, key.Value) || c.refersTo(key.Name); n++ {
@@ -55,9 +56,9 @@ func (c Choices) writeModel(d *Draft) {
 		fmt.Fprintf(b, "    # Its value is in %s.\n    key: ${%s}\n", filepath.Base(d.secrets.File), key.Name)
 	}
 	if len(m.Available) > 0 {
-		fmt.Fprintf(b, "    # What it has: %s\n", quoted(m.Available[:min(len(m.Available), maxListed)]))
+		fmt.Fprintf(b, "    # Its models: %s\n", quoted(m.Available[:min(len(m.Available), maxListed)]))
 	}
-	// The names are a service's own words, and a $ has a meaning in this file.
+	// The names come from a service, and a literal $ is written as $$ in this file.
 	switch {
 	case m.Name != "":
 		fmt.Fprintf(b, "    model: %s\n", strconv.Quote(strings.ReplaceAll(m.Name, "$", "$$")))
@@ -75,9 +76,9 @@ func (c Choices) writeSubject(b *strings.Builder) {
 	servers := len(c.Files)+len(c.Servers) > 0
 	switch c.Subject.Name {
 	case "":
-		b.WriteString("\n# Without assistants of your own, general answers, with every attached tool.\ndefault: general\n")
+		b.WriteString("\n# The built-in assistant general may call every attached tool.\ndefault: general\n")
 	case config.TopicDental:
-		b.WriteString("\n# The built-in dental assistant; general is there too, with every attached tool. Without this\n# line dental answers as long as no server is attached.\n")
+		b.WriteString("\n# The built-in dental assistant. Another one, general, may call every attached tool. Without\n# this line, dental is the default only while no server is attached.\n")
 		if servers {
 			b.WriteString("default: dental\n")
 		} else {
@@ -94,13 +95,13 @@ func (c Choices) writeSubject(b *strings.Builder) {
 
 topics:
   %[1]s:
-    # The model that judges reads these; say it in both languages.
+    # For the model that judges messages; write it in both languages.
     description:
       vi: %[2]s
       en: %[2]s
     phrases: [%[3]s]
-    # With some 60 messages of each kind, code judges most questions, and no model need
-    # be asked: docs/guardrail.md and examples/gardening.
+    # With about 60 messages of each kind, code judges most questions without a model:
+    # see docs/guardrail.md and examples/gardening.
     # examples: {in: [], out: []}
 `, name, strconv.Quote(c.Subject.Description), quoted(c.Subject.Phrases))
 	}
@@ -118,7 +119,7 @@ func (c Choices) writeServers(d *Draft) {
 			taken[name] = true
 		}
 	}
-	b.WriteString("\n# What a tool may do without a person's yes: docs/security.md.\n")
+	b.WriteString("\n# What a tool may do without a person's approval: docs/security.md.\n")
 	merged := config.Merge(c.Files, func(name string, value schemas.Secret) bool {
 		return d.secrets.Conflicts(name, value) || slices.ContainsFunc(d.Variables, func(v config.Variable) bool { return v.Name == name && v.Value != value })
 	})
@@ -138,7 +139,7 @@ func (c Choices) writeServers(d *Draft) {
 	}
 }
 
-// comment lists the variables that have a value, or those that have none.
+// comment writes a comment that lists the variables with a value or, if valued is false, those without.
 func comment(b *strings.Builder, variables []config.Variable, valued bool, head string) {
 	for _, v := range variables {
 		if (v.Value != "") != valued {

@@ -15,61 +15,60 @@ import (
 	"molar/schemas"
 )
 
-// lookTime bounds the question to a local Ollama, askTime that to a server which a person
-// named.
+// The time limits of listing the models of a local service and of a server that a person named.
 const (
 	localTimeout     = 2 * time.Second
 	ownServerTimeout = 5 * time.Second
 )
 
-// Found is what the machine has.
+// An Inventory lists what setup found on this machine.
 type Inventory struct {
-	// Models are what can answer, those that are ready first.
+	// Models are the choices of a model; those that are ready come first.
 	Models []Model
-	// Files hold the servers of other hosts, without those that hold none.
+	// Files are the files of other hosts that configure at least one server.
 	Files []*config.HostFile
 }
 
-// A Model is a provider to choose.
+// A Model is a choice of a provider.
 type Model struct {
 	// Provider is a value of llm.provider.
 	Provider string
-	// Label is the line that a person reads.
+	// Label is the line of the choice.
 	Label string
-	// BaseURL is the service's address where it is not the usual one.
+	// BaseURL is the service's address if it is not the default one.
 	BaseURL string
-	// Local are the models that an Ollama, or a server of one's own, has. Name is the one
-	// that was chosen.
+	// Available are the models of a local service or of a person's own server. Name is the chosen
+	// one.
 	Available []string
 	Name      string
-	// Key is what a server of one's own is sent, KeyName the variable that holds it.
+	// Key is the key for a person's own server, and KeyName the variable for it.
 	Key     schemas.Secret
 	KeyName string
-	// Asks is the question for the address of a server of one's own, and List returns which
-	// models one has.
+	// AddressQuestion asks for the address of a person's own server, and List returns the models
+	// of that server. They are empty for other choices.
 	AddressQuestion string
-	List            func(ctx context.Context, at Model) ([]string, error)
-	// EnvKey is the service's own in the environment, EnvKeyName the variable that holds it.
+	List            func(ctx context.Context, server Model) ([]string, error)
+	// EnvKey is the service's key in the environment, and EnvKeyName the variable that holds it.
 	EnvKey     schemas.Secret
 	EnvKeyName string
 }
 
-// Look finds the models of the settings and the servers in the files that are there. One
-// that two places lead to is read once.
-func Detect(ctx context.Context, cfg *config.Config, places []string) Inventory {
+// Detect returns the models of the settings, and the servers in those of the files that exist. It
+// reads a file only once, even if two paths lead to it.
+func Detect(ctx context.Context, cfg *config.Config, paths []string) Inventory {
 	f := Inventory{Models: detectModels(ctx, cfg)}
 	var seen []fs.FileInfo
-	for _, place := range places {
-		info, err := os.Stat(place)
+	for _, path := range paths {
+		info, err := os.Stat(path)
 		if err != nil || slices.ContainsFunc(seen, func(other fs.FileInfo) bool { return os.SameFile(info, other) }) {
 			continue
 		}
 		seen = append(seen, info)
-		data, err := os.ReadFile(place)
+		data, err := os.ReadFile(path)
 		if err != nil {
 			continue
 		}
-		if file, err := config.ReadHostFile(place, data); err == nil && len(file.Servers) > 0 {
+		if file, err := config.ReadHostFile(path, data); err == nil && len(file.Servers) > 0 {
 			f.Files = append(f.Files, file)
 		}
 	}
@@ -77,12 +76,12 @@ func Detect(ctx context.Context, cfg *config.Config, places []string) Inventory 
 }
 
 func detectModels(ctx context.Context, cfg *config.Config) []Model {
-	var ready, wanting []Model
-	add := func(m Model, has bool) {
-		if has {
+	var ready, others []Model
+	add := func(m Model, isReady bool) {
+		if isReady {
 			ready = append(ready, m)
 		} else {
-			wanting = append(wanting, m)
+			others = append(others, m)
 		}
 	}
 	for _, s := range providers.Services() {
@@ -96,37 +95,37 @@ func detectModels(ctx context.Context, cfg *config.Config) []Model {
 		if len(s.Keys) == 0 {
 			continue
 		}
-		has := cfg.LLM.MissingKey(s.Name) == ""
+		hasKey := cfg.LLM.MissingKey(s.Name) == ""
 		state := "set " + s.Keys[0] + " before you start it"
-		if has {
+		if hasKey {
 			state = s.Keys[0] + " is set"
 		}
-		add(Model{Provider: s.Name, Label: fmt.Sprintf("%s (%s)", s.Label, state)}, has)
+		add(Model{Provider: s.Name, Label: fmt.Sprintf("%s (%s)", s.Label, state)}, hasKey)
 	}
-	auto := Model{Provider: "auto", Label: "Whichever of these can be had when it starts"}
+	auto := Model{Provider: "auto", Label: "The first of these that is available when it starts"}
 	openAI, _ := providers.Find(providers.OpenAI)
 	own := Model{
 		Provider: providers.OpenAI, Label: "A server of your own with OpenAI's API (llama.cpp, vLLM, LM Studio)",
 		AddressQuestion: "  Its address, such as http://127.0.0.1:8080/v1:", EnvKey: cfg.LLM.Keys[providers.OpenAI], EnvKeyName: openAI.Keys[0],
-		List: func(ctx context.Context, at Model) ([]string, error) {
-			there := *cfg
-			there.LLM.OpenAI.BaseURL, there.LLM.OpenAI.Key = at.BaseURL, at.Key
-			return listModels(ctx, &there, providers.OpenAI, ownServerTimeout)
+		List: func(ctx context.Context, server Model) ([]string, error) {
+			withServer := *cfg
+			withServer.LLM.OpenAI.BaseURL, withServer.LLM.OpenAI.Key = server.BaseURL, server.Key
+			return listModels(ctx, &withServer, providers.OpenAI, ownServerTimeout)
 		},
 	}
 	if len(ready) == 0 {
-		return append(append([]Model{auto}, wanting...), own)
+		return append(append([]Model{auto}, others...), own)
 	}
-	return append(append(ready, wanting...), own, auto)
+	return append(append(ready, others...), own, auto)
 }
 
-// listModels returns the models of a service where the settings say that it is.
-func listModels(ctx context.Context, cfg *config.Config, provider string, longest time.Duration) ([]string, error) {
+// listModels returns the models of a service at its configured address.
+func listModels(ctx context.Context, cfg *config.Config, provider string, timeout time.Duration) ([]string, error) {
 	c, err := host.OpenModels(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, longest)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return c.Models(ctx, provider)
 }

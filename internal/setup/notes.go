@@ -10,8 +10,8 @@ import (
 	"molar/internal/host"
 )
 
-// Summary is what valid settings come to, a line each, with their notes. Secrets are not part
-// of it.
+// Summary returns lines that summarise valid settings, with notes on what may need attention. It
+// contains no secrets.
 func Summary(cfg *config.Config) []string {
 	source := "no config file: the built-in settings are valid"
 	if cfg.File != "" {
@@ -49,14 +49,15 @@ func orNone(items []string) string {
 	return strings.Join(items, ", ")
 }
 
-// notes are what valid settings leave undone: ports that want a key, providers without
-// one, servers that lack a variable or a program, files of knowledge that are not read.
+// notes returns notes on valid settings that may need attention: ports that require a key, providers
+// without a key, servers without a variable or a program, tools that may be sent text of other
+// servers, and files of knowledge that are not read.
 func notes(cfg *config.Config) []string {
 	return slices.Concat(openPorts(cfg), missingKeys(cfg.LLM), host.MissingVariables(cfg), unusedVariables(cfg.Variables), missingPrograms(cfg), openReaders(cfg), host.UnreadKnowledge(cfg))
 }
 
-// openPorts notes the ports that others can reach, off loopback or through a proxy, which
-// need a key before them.
+// openPorts notes the ports that other machines can reach, off loopback or through a proxy, and that
+// therefore require a key.
 func openPorts(cfg *config.Config) []string {
 	if len(cfg.APIKeys) > 0 {
 		return nil
@@ -69,35 +70,35 @@ func openPorts(cfg *config.Config) []string {
 	}
 	slices.Sort(notes)
 	if proxied := cfg.ProxySetting(); proxied != "" && cfg.Identity.Header == "" {
-		notes = append(notes, proxied+" lets others come through a proxy: every request needs an API key (molar keys create NAME), "+
+		notes = append(notes, proxied+" allows access through a proxy: every request requires an API key (molar keys create NAME), "+
 			"the link that serve prints, or a person whom the proxy names (identity.header)")
 	}
 	return notes
 }
 
-// missingKeys notes the listed providers that are passed over for want of a key.
+// missingKeys notes the configured providers that are skipped because their key is missing.
 func missingKeys(llm config.LLM) []string {
 	var notes []string
 	for _, name := range llm.Provider {
 		if missing := llm.MissingKey(name); missing != "" {
-			notes = append(notes, fmt.Sprintf("provider %q is passed over without an API key: %s", name, missing))
+			notes = append(notes, fmt.Sprintf("provider %q is skipped because it has no API key: %s", name, missing))
 		}
 	}
 	return notes
 }
 
-// unusedVariables notes the variables that somebody may take for set, while nothing asks the
-// file for them.
+// unusedVariables notes the variables in the variables file that are not used, which a person may
+// expect to be.
 func unusedVariables(v config.Variables) []string {
 	var notes []string
 	for _, name := range v.Unused {
-		notes = append(notes, fmt.Sprintf("%s in %s reaches nothing: the config file names ${%[1]s} nowhere", name, v.File))
+		notes = append(notes, fmt.Sprintf("%s in %s has no effect: the config file does not contain ${%[1]s}", name, v.File))
 	}
 	return notes
 }
 
-// missingPrograms notes the servers whose program this machine does not have. The
-// file may be meant for another one, so that is no fault of it.
+// missingPrograms notes the servers whose program is not installed on this machine. That is not a
+// fault, because the file may be meant for another machine.
 func missingPrograms(cfg *config.Config) []string {
 	var notes []string
 	for _, e := range cfg.MCPServers {

@@ -10,8 +10,8 @@ import (
 	"molar/schemas"
 )
 
-// own asks where a server with OpenAI's API is, whether it wants a key, and which of the
-// models that it lists answers.
+// askOwnServer asks for the address of a server with OpenAI's API, for its key if it requires one, and
+// for the model that answers.
 func (d *Dialogue) askOwnServer(ctx context.Context, m Model) (Model, error) {
 	for {
 		var err error
@@ -26,9 +26,9 @@ func (d *Dialogue) askOwnServer(ctx context.Context, m Model) (Model, error) {
 	fault := m.listAvailable(ctx)
 	switch {
 	case host.WantsKey(fault):
-		d.say("  It wants a key.")
+		d.say("  It requires a key.")
 	case fault != nil:
-		d.say("  It cannot be asked for its models now: %v", fault)
+		d.say("  Its models cannot be listed now: %v", fault)
 	}
 	for {
 		if err := d.askKey(ctx, &m); err != nil {
@@ -41,7 +41,7 @@ func (d *Dialogue) askOwnServer(ctx context.Context, m Model) (Model, error) {
 			break
 		}
 		if !host.WantsKey(fault) {
-			d.say("  It cannot be asked for its models now: %v", fault)
+			d.say("  Its models cannot be listed now: %v", fault)
 			break
 		}
 		d.say("  It refuses that key.")
@@ -55,25 +55,25 @@ func (d *Dialogue) askOwnServer(ctx context.Context, m Model) (Model, error) {
 	return m, err
 }
 
-// look asks a server for its models, also one directory below where the address stops short
-// of the API.
+// listAvailable lists the models of the server. If that fails, it tries again with /v1 appended to the
+// address.
 func (m *Model) listAvailable(ctx context.Context) error {
 	names, err := m.List(ctx, *m)
 	if err == nil || strings.HasSuffix(strings.TrimRight(m.BaseURL, "/"), "/v1") {
 		m.Available = names
 		return err
 	}
-	below := *m
-	below.BaseURL = strings.TrimRight(m.BaseURL, "/") + "/v1"
-	names, errBelow := m.List(ctx, below)
-	if errBelow != nil && !host.WantsKey(errBelow) {
+	v1 := *m
+	v1.BaseURL = strings.TrimRight(m.BaseURL, "/") + "/v1"
+	names, errV1 := m.List(ctx, v1)
+	if errV1 != nil && !host.WantsKey(errV1) {
 		return err
 	}
-	m.BaseURL, m.Available = below.BaseURL, names
-	return errBelow
+	m.BaseURL, m.Available = v1.BaseURL, names
+	return errV1
 }
 
-// key asks for the key of a server. That of OpenAI goes there only when a person says so.
+// askKey asks for the key of a server. It uses OPENAI_API_KEY only if a person agrees.
 func (d *Dialogue) askKey(ctx context.Context, m *Model) error {
 	m.Key, m.KeyName = "", ""
 	if m.EnvKey != "" {
@@ -86,19 +86,20 @@ func (d *Dialogue) askKey(ctx context.Context, m *Model) error {
 			return nil
 		}
 	}
-	key, err := d.hidden(ctx, "  Its key, if it wants one (nothing for none):")
+	key, err := d.hidden(ctx, "  Its key, if it requires one (press Enter for none):")
 	if key != "" {
 		m.Key, m.KeyName = schemas.Secret(key), "MODEL_KEY"
 	}
 	return err
 }
 
-// mostShown is how many models are listed to choose from.
+// maxListed is the number of models that are listed to choose from.
 const maxListed = 20
 
+// chooseModel asks which of the models of a server answers.
 func (d *Dialogue) chooseModel(ctx context.Context, names []string) (string, error) {
 	if len(names) == 1 {
-		d.say("  %s will answer: it has no other.", names[0])
+		d.say("  %s will answer: it is the only one.", names[0])
 		return names[0], nil
 	}
 	d.say("  Which of its models?")
@@ -116,6 +117,6 @@ func (d *Dialogue) chooseModel(ctx context.Context, names []string) (string, err
 		if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= len(names) {
 			return names[n-1], nil
 		}
-		d.say("  A number, or the name of one of its models.")
+		d.say("  Enter a number or the name of one of its models.")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"molar/schemas"
 )
 
-// openReaders notes the rules that let text of one server go to another without a question.
+// openReaders notes the rules under which a tool may be sent text of other servers without a question.
 func openReaders(cfg *config.Config) []string {
 	var notes []string
 	attached := 0
@@ -26,7 +26,7 @@ func openReaders(cfg *config.Config) []string {
 			default:
 				continue
 			}
-			notes = append(notes, fmt.Sprintf("tools %s of server %s may be sent what other servers said, and nobody is asked (%s); molar tools lint says by which arguments", rule.Name, e.Name, why))
+			notes = append(notes, fmt.Sprintf("tools %s of server %s may be sent text of other servers without a question (%s); molar tools lint lists the arguments", rule.Name, e.Name, why))
 		}
 	}
 	if attached < 2 {

@@ -13,85 +13,83 @@ import (
 	"molar/schemas"
 )
 
-// A Keeper writes secrets into the file beside a config that is read with it. What stands
-// there already stays.
+// A SecretsFile adds secrets to the variables file of a config file. It keeps the existing content.
 type SecretsFile struct {
-	// File is where they go: [config.VariablesFile].
+	// File is the name of the file, from [config.VariablesFile].
 	File string
-	// Env is the environment, which wins over the file.
+	// Env is the environment, which overrides the file.
 	Env func(string) (string, bool)
 
 	known map[string]string
 	text  string
 }
 
-// NewKeeper reads what the file holds, if it is there.
+// OpenSecretsFile reads the file, if it exists.
 func OpenSecretsFile(file string, env func(string) (string, bool)) (*SecretsFile, error) {
-	k := &SecretsFile{File: file, Env: env}
+	s := &SecretsFile{File: file, Env: env}
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return k, nil
+		return s, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the variables of the config file: %w", err)
 	}
-	k.text = string(data)
-	if k.known, err = config.ParseEnvFile(file, data); err != nil {
+	s.text = string(data)
+	if s.known, err = config.ParseEnvFile(file, data); err != nil {
 		return nil, err
 	}
-	return k, nil
+	return s, nil
 }
 
-// Taken reports whether a name has another value in the environment or in the file, so that
-// it cannot stand for this one.
-func (k *SecretsFile) Conflicts(name string, value schemas.Secret) bool {
-	if there, ok := k.Env(name); ok {
-		return there != value.Reveal()
+// Conflicts reports whether the name has another value in the environment or in the file.
+func (s *SecretsFile) Conflicts(name string, value schemas.Secret) bool {
+	if present, ok := s.Env(name); ok {
+		return present != value.Reveal()
 	}
-	there, ok := k.known[name]
-	return ok && there != value.Reveal()
+	present, ok := s.known[name]
+	return ok && present != value.Reveal()
 }
 
-// Add writes the values that are not there yet, for their owner alone. It returns the names
-// that the file has now, and those that are [Keeper.Taken], which are left alone.
-func (k *SecretsFile) Add(variables []config.Variable) (has, other []string, err error) {
+// Add appends the variables that the file does not contain yet. Only its owner can read a file that Add
+// creates. It returns the names that the file now contains, and the conflicting ones, which it skips.
+func (s *SecretsFile) Add(variables []config.Variable) (stored, conflicting []string, err error) {
 	var b strings.Builder
 	for _, v := range variables {
 		if v.Value == "" {
 			continue
 		}
-		if k.Conflicts(v.Name, v.Value) {
-			other = append(other, v.Name)
+		if s.Conflicts(v.Name, v.Value) {
+			conflicting = append(conflicting, v.Name)
 			continue
 		}
-		if _, known := k.known[v.Name]; !known {
+		if _, known := s.known[v.Name]; !known {
 			fmt.Fprintf(&b, "# %s\n%s\n", v.Use, config.EnvLine(v.Name, v.Value.Reveal()))
 		}
-		has = append(has, v.Name)
+		stored = append(stored, v.Name)
 	}
 	if b.Len() == 0 {
-		return has, other, nil
+		return stored, conflicting, nil
 	}
 	text := b.String()
 	switch {
-	case k.text == "":
-		text = "# The values of the variables that the config file beside this one names. Molar reads\n# both together. Keep this file to yourself: no other user of the machine, and not git.\n" + text
-	case !strings.HasSuffix(k.text, "\n"):
+	case s.text == "":
+		text = "# The values of the variables in the config file next to this one. Molar reads both\n# together. Keep this file secret: from other users of the machine, and out of git.\n" + text
+	case !strings.HasSuffix(s.text, "\n"):
 		text = "\n" + text
 	}
-	f, err := os.OpenFile(k.File, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(s.File, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, nil, fmt.Errorf("write the variables of the config file: %w", err)
 	}
 	_, err = f.WriteString(text)
 	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, nil, fmt.Errorf("write %s: %w", k.File, err)
+		return nil, nil, fmt.Errorf("write %s: %w", s.File, err)
 	}
-	return has, other, nil
+	return stored, conflicting, nil
 }
 
-// Tracked reports whether a file lies in a git repository whose .gitignore beside it does
-// not name the file.
+// Tracked reports whether a file is in a git repository and the .gitignore next to it does not name the
+// file.
 func Tracked(file string) bool {
 	file, err := filepath.Abs(file)
 	if err != nil {

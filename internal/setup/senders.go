@@ -12,12 +12,12 @@ import (
 	"molar/toolhandler"
 )
 
-// Senders notes the readers that can send, by the schemas that their servers gave when they were
-// last attached: it says nothing of servers that never were.
+// Senders notes the tools that only read but can send text in their arguments. It knows the tools from
+// the last time that their servers were attached, and none of servers that never were.
 func Senders(ctx context.Context, cfg *config.Config) []string {
 	tools, err := host.PinnedTools(ctx, cfg)
 	if err != nil {
-		return nil // nothing was attached yet, or the store says so elsewhere
+		return nil // no server was attached yet, or another check reports the fault of the store
 	}
 	return senders(cfg, tools)
 }

@@ -15,42 +15,43 @@ import (
 	"molar/internal/text"
 )
 
-// Choices are what a config file is written from.
+// Choices are the answers of a person, from which the config file is written.
 type Choices struct {
 	Model Model
-	// Files are the servers taken over from other hosts, Servers those typed, as
-	// [config.ParseServer] reads them.
+	// Files hold the servers taken over from other hosts. Servers are the typed ones, in the form
+	// of [config.ParseServer].
 	Files   []*config.HostFile
 	Servers []string
 	Subject Subject
 }
 
-// A Subject is what the default assistant keeps to; without a name it is any.
+// A Subject is the topic of the default assistant. Without a name, the assistant is not limited to one.
 type Subject struct {
-	// Name is config.TopicDental, or the name of a topic that is written with the rest.
+	// Name is config.TopicDental, or the name of a new topic.
 	Name, Description string
-	// Phrases can only belong to it.
+	// Phrases are words that can only belong to the new topic.
 	Phrases []string
 }
 
-// A Dialogue asks a person. With Yes nobody is asked and every default is taken.
+// A Dialogue asks a person questions.
 type Dialogue struct {
 	In  *bufio.Reader
 	Out io.Writer
+	// Yes takes all defaults without a question.
 	Yes bool
-	// Hidden reads a line that is not shown; nil where In is no terminal.
+	// Hidden reads a line without echo; nil if In is not a terminal.
 	Hidden func(ctx context.Context) (string, error)
 }
 
-// Ask puts the three questions and returns what was chosen. The end of the input takes the
-// defaults from there on.
-func (d *Dialogue) Ask(ctx context.Context, found Inventory) (Choices, error) {
+// Ask asks the three questions and returns the answers. After the end of the input, it takes the
+// defaults.
+func (d *Dialogue) Ask(ctx context.Context, inventory Inventory) (Choices, error) {
 	var c Choices
 	var err error
-	if c.Model, err = d.model(ctx, found.Models); err != nil {
+	if c.Model, err = d.model(ctx, inventory.Models); err != nil {
 		return c, err
 	}
-	if c.Files, c.Servers, err = d.servers(ctx, found.Files); err != nil {
+	if c.Files, c.Servers, err = d.servers(ctx, inventory.Files); err != nil {
 		return c, err
 	}
 	c.Subject, err = d.subject(ctx, len(c.Files)+len(c.Servers) > 0)
@@ -86,7 +87,7 @@ func (d *Dialogue) servers(ctx context.Context, files []*config.HostFile) (chose
 	}
 	d.say("  One more, as NAME=command or NAME=https://address, such as:")
 	d.say("    files=npx -y @modelcontextprotocol/server-filesystem .")
-	question := "  (nothing to go on):"
+	question := "  (press Enter to continue):"
 	for {
 		spec, err := d.line(ctx, question, "")
 		if err != nil || spec == "" {
@@ -96,7 +97,7 @@ func (d *Dialogue) servers(ctx context.Context, files []*config.HostFile) (chose
 			d.say("  %s", strings.TrimPrefix(err.Error(), "--mcp: "))
 			continue
 		}
-		typed, question = append(typed, spec), "  Another one (nothing to go on):"
+		typed, question = append(typed, spec), "  Another one (press Enter to continue):"
 	}
 }
 
@@ -105,11 +106,11 @@ func (d *Dialogue) subject(ctx context.Context, servers bool) (Subject, error) {
 	d.say("  1  Anything that its tools can help with")
 	d.say("  2  Teeth: the built-in dental assistant, in Vietnamese and English")
 	d.say("  3  A subject of your own, and nothing else")
-	usual := 1
+	preset := 1
 	if !servers {
-		usual = 2
+		preset = 2
 	}
-	n, err := d.number(ctx, usual, 3)
+	n, err := d.number(ctx, preset, 3)
 	if err != nil || n == 1 {
 		return Subject{}, err
 	}
@@ -117,13 +118,13 @@ func (d *Dialogue) subject(ctx context.Context, servers bool) (Subject, error) {
 		return Subject{Name: config.TopicDental}, nil
 	}
 	for {
-		about, err := d.line(ctx, "  Say in a sentence what belongs to it, such as \"gardening: plants, soil, watering and pests\":", "")
+		about, err := d.line(ctx, "  Describe in a sentence what belongs to it, such as \"gardening: plants, soil, watering and pests\":", "")
 		if err != nil || about == "" {
 			return Subject{}, err
 		}
 		name := topicName(about)
 		if name == "" {
-			d.say("  Begin with a word.")
+			d.say("  It must begin with a word.")
 			continue
 		}
 		phrases, err := d.phrases(ctx)
@@ -135,7 +136,7 @@ func (d *Dialogue) subject(ctx context.Context, servers bool) (Subject, error) {
 }
 
 func (d *Dialogue) phrases(ctx context.Context) ([]string, error) {
-	answer, err := d.line(ctx, "  Some words that only belong to it, in each language that people write, such as \"fertiliser, compost, phân bón\":", "")
+	answer, err := d.line(ctx, "  Some words that only belong to it, in each language that people use, such as \"fertiliser, compost, phân bón\":", "")
 	var phrases []string
 	for phrase := range strings.SplitSeq(answer, ",") {
 		if phrase = strings.TrimSpace(phrase); phrase != "" {
@@ -167,14 +168,14 @@ func topicName(about string) string {
 	return name
 }
 
-// Confirm asks a question that yes answers by default.
+// Confirm asks a question whose default answer is yes.
 func (d *Dialogue) Confirm(ctx context.Context, question string) (bool, error) {
 	return d.yesNo(ctx, question, true)
 }
 
-func (d *Dialogue) yesNo(ctx context.Context, question string, usual bool) (bool, error) {
+func (d *Dialogue) yesNo(ctx context.Context, question string, preset bool) (bool, error) {
 	choices, short := " [y/N]", "n"
-	if usual {
+	if preset {
 		choices, short = " [Y/n]", "y"
 	}
 	for {
@@ -188,27 +189,27 @@ func (d *Dialogue) yesNo(ctx context.Context, question string, usual bool) (bool
 		case "n", "no":
 			return false, nil
 		}
-		d.say("  y or n?")
+		d.say("  Enter y or n.")
 	}
 }
 
-func (d *Dialogue) number(ctx context.Context, usual, most int) (int, error) {
+func (d *Dialogue) number(ctx context.Context, preset, largest int) (int, error) {
 	for {
-		answer, err := d.line(ctx, fmt.Sprintf("  [%d]", usual), strconv.Itoa(usual))
+		answer, err := d.line(ctx, fmt.Sprintf("  [%d]", preset), strconv.Itoa(preset))
 		if err != nil {
 			return 0, err
 		}
-		if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= most {
+		if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= largest {
 			return n, nil
 		}
-		d.say("  A number from 1 to %d.", most)
+		d.say("  Enter a number from 1 to %d.", largest)
 	}
 }
 
-// line asks for a line; an empty one, or the end of the input, is the default.
-func (d *Dialogue) line(ctx context.Context, question, usual string) (string, error) {
+// line asks for a line. If it is empty, or at the end of the input, line returns the preset.
+func (d *Dialogue) line(ctx context.Context, question, preset string) (string, error) {
 	if d.Yes {
-		return usual, nil
+		return preset, nil
 	}
 	_, _ = fmt.Fprint(d.Out, terminal.Clean(question)+" ")
 	answer, err := cli.ReadLine(ctx, d.In)
@@ -217,12 +218,12 @@ func (d *Dialogue) line(ctx context.Context, question, usual string) (string, er
 		err = nil
 	}
 	if answer == "" {
-		answer = usual
+		answer = preset
 	}
 	return answer, err
 }
 
-// hidden asks for a line that is not shown while it is typed.
+// hidden asks for a line without echo.
 func (d *Dialogue) hidden(ctx context.Context, question string) (string, error) {
 	if d.Hidden == nil || d.Yes {
 		return d.line(ctx, question, "")
