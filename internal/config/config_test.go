@@ -145,15 +145,15 @@ func TestConfig_WithServers(t *testing.T) {
 	}
 }
 
-// Who attaches a server wants it asked; the built-in assistant of the dental topic has no
-// tools of others.
-func TestLoad_default(t *testing.T) {
+// With servers, the default is the general assistant: the built-in dental one cannot call the tools of
+// attached servers.
+func TestLoad_Default(t *testing.T) {
 	const servers = "mcpServers: {a: {command: x}}\n"
 	tests := []struct{ name, text, want, fault string }{
 		{"no servers", "", "dental", ""},
 		{"off loopback without servers", "listen: 0.0.0.0:8000\n", "dental", ""},
 		{"servers", servers, "general", ""},
-		{"servers that are switched off", "mcpServers: {a: {command: x, disabled: true}}\n", "dental", ""},
+		{"servers that are disabled", "mcpServers: {a: {command: x, disabled: true}}\n", "dental", ""},
 		{"servers, on another loopback address", servers + "listen: \"[::1]:1\"\n", "general", ""},
 		{"servers and a default", servers + "default: dental\n", "dental", ""},
 		{"servers and assistants", servers + "assistants: {mine: {}}\n", "mine", ""},

@@ -8,8 +8,8 @@ import (
 	"molar/internal/config"
 )
 
-// What is written is read back.
-func TestLine(t *testing.T) {
+// ParseEnvFile reads the lines that EnvLine writes.
+func TestEnvLine(t *testing.T) {
 	for _, value := range []string{
 		"", "plain-1_2./:@%+=,", "two words", "#", "a #b", "it's", `"`, `'"$X\`, "line\nand\ttab", `\n`, "$$", "  ends  ", "é’", `C:\x`, "a\rb'\n",
 	} {

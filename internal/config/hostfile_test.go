@@ -16,7 +16,7 @@ import (
 	"molar/schemas"
 )
 
-// hostfileLoad reads the text as molar.yaml, with every variable set.
+// hostfileLoad loads the YAML as molar.yaml, with every variable set.
 func hostfileLoad(t testing.TB, f *config.HostFile) *config.Config {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "molar.yaml")
@@ -35,13 +35,13 @@ func hostfileLoad(t testing.TB, f *config.HostFile) *config.Config {
 		return value, ok
 	}})
 	if err != nil {
-		t.Fatalf("the config refuses what was written: %v\n%s", err, f.YAML)
+		t.Fatalf("the converted file is invalid: %v\n%s", err, f.YAML)
 	}
 	return cfg
 }
 
-// Every host's file becomes a text that the config takes, and no secret is in it.
-func TestRead(t *testing.T) {
+// The file of every host is converted to a valid config file without secrets.
+func TestReadHostFile(t *testing.T) {
 	tests := []struct {
 		file    string
 		host    config.Host
@@ -70,7 +70,7 @@ func TestRead(t *testing.T) {
 				t.Error("a secret is shown")
 			}
 			if diff := cmp.Diff(f.Servers, hostfileLoad(t, f).MCPServers.Names()); diff != "" {
-				t.Errorf("servers (-said +written):\n%s", diff)
+				t.Errorf("servers (-reported +in the YAML):\n%s", diff)
 			}
 		})
 	}
@@ -86,8 +86,8 @@ func readHostFile(t *testing.T, name, text string) *config.HostFile {
 	return f
 }
 
-// What is no such file is refused with a reason that quotes nothing of it.
-func TestRead_Refuses(t *testing.T) {
+// The errors for invalid files do not quote them.
+func TestReadHostFile_Invalid(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"nothing", "", "not readable as JSON"},
 		{"no JSON", "{\n\"a\": 1\n canary", "line 3: it is not readable as JSON"},
@@ -109,8 +109,8 @@ func TestRead_Refuses(t *testing.T) {
 	}
 }
 
-// Names become ones that the config takes, each once.
-func TestRead_Names(t *testing.T) {
+// Names of servers are converted to valid and unique ones.
+func TestReadHostFile_Names(t *testing.T) {
 	x := `{"command": "x"}`
 	f := readHostFile(t, "x.json", `{"mcpServers": {"a b": `+x+`, "a-b": `+x+`, "": `+x+`, "tool-server": `+x+`, "đọc ghi": `+x+`,
 		"`+strings.Repeat("n", 40)+`": `+x+`, "`+strings.Repeat("n", 41)+`": `+x+`}}`)
@@ -120,8 +120,8 @@ func TestRead_Names(t *testing.T) {
 	}
 }
 
-// Nothing of the file can end a comment or a string of the text.
-func TestRead_Injection(t *testing.T) {
+// No part of the file can end a comment or a string of the YAML.
+func TestReadHostFile_Injection(t *testing.T) {
 	f := readHostFile(t, "x.json", `{"mcpServers": {
 		"a\nlisten: 0.0.0.0:1": {"command": "x", "k\n    command: evil": 1, "type": "t\r\n  evil: {}", "envFile": "e\u2028x"},
 		"b": {"command": "x\"\n    cwd: /", "args": ["$HOME ${", "#", "- x", "\u0085", "😀\t", "*a", "$5"], "env": {"A\nB": "1\n2"}}
@@ -137,8 +137,9 @@ func TestRead_Injection(t *testing.T) {
 	}
 }
 
-// One host's url is another's httpUrl; the folder and the other keys tell.
-func TestRead_Host(t *testing.T) {
+// The host is recognised by the folder and the keys: url means another transport in Gemini CLI than in
+// the other hosts.
+func TestReadHostFile_Host(t *testing.T) {
 	const remote = `{"mcpServers": {"a": {"url": "https://example.com/x"}}}`
 	tests := []struct {
 		name, text string
@@ -161,8 +162,8 @@ func TestRead_Host(t *testing.T) {
 	}
 }
 
-// What looks secret is found in every place, and other things are left alone.
-func TestRead_Secrets(t *testing.T) {
+// Values that look secret become variables wherever they are, and other values do not.
+func TestReadHostFile_Secrets(t *testing.T) {
 	secret := []string{
 		`"command": "x", "args": ["--password", "a:canary=1"]`,
 		`"command": "x", "args": ["--db", "postgres://me:canary@db/x"]`,
@@ -193,9 +194,9 @@ func TestRead_Secrets(t *testing.T) {
 	}
 }
 
-// Two servers with one secret share its variable; two secrets of one name do not,
-// and none takes a variable that the file refers to.
-func TestRead_Variables(t *testing.T) {
+// Two servers with the same secret share its variable. Different secrets with the same name get
+// different variables, and never one that the file refers to.
+func TestReadHostFile_Variables(t *testing.T) {
 	f := readHostFile(t, "x.json", `{"mcpServers": {
 		"a": {"command": "x", "env": {"TOKEN": "one"}},
 		"b": {"command": "x", "env": {"TOKEN": "one"}},
@@ -211,9 +212,9 @@ func TestRead_Variables(t *testing.T) {
 	}
 }
 
-// What a variable stands for is handed out beside the text, but for those that the file
-// refers to itself.
-func TestRead_Values(t *testing.T) {
+// The values of the variables are returned separately from the YAML, except of those that the file
+// itself refers to.
+func TestReadHostFile_Values(t *testing.T) {
 	f := readHostFile(t, "x.json", `{"mcpServers": {"a": {"command": "x", "args": ["--token=canary-1"], "env": {"KEY": "canary 2", "REF": "${env:MINE}"}}}}`)
 	got := map[string]string{}
 	for _, v := range f.Variables {
@@ -227,7 +228,7 @@ func TestRead_Values(t *testing.T) {
 	}
 }
 
-// Files share a variable only where it stands for the same in both, and in the environment.
+// Files share a variable only if it has the same value in both and in the environment.
 func TestMerge(t *testing.T) {
 	claude := readHostFile(t, "claude.json", `{"mcpServers": {"a": {"command": "x", "env": {"TOKEN": "1 one"}}, "b": {"command": "x", "env": {"API_KEY": "1 key", "TAKEN": "1 mine"}}}}`)
 	cursor := readHostFile(t, ".cursor/mcp.json", `{"mcpServers": {
@@ -281,11 +282,11 @@ func TestMerge(t *testing.T) {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"b"}, m.Duplicates); diff != "" {
-		t.Errorf("doubled (-want +got):\n%s", diff)
+		t.Errorf("duplicates (-want +got):\n%s", diff)
 	}
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzReadHostFile(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) == 0 {
 		f.Fatal("no seeds", err)
@@ -314,7 +315,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		if diff := cmp.Diff(slices.Clone(file.Servers), append([]string(nil), hostfileLoad(t, file).MCPServers.Names()...)); diff != "" && len(file.Servers) > 0 {
-			t.Errorf("servers (-said +written):\n%s\n%s", diff, file.YAML)
+			t.Errorf("servers (-reported +in the YAML):\n%s\n%s", diff, file.YAML)
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"molar/internal/config"
 )
 
-// paste puts a text where a person is told to put it.
+// paste inserts a text into a file, at the place of the section.
 func paste(file, text string, at *config.Section) string {
 	if at == nil {
 		return file + text
@@ -31,8 +31,8 @@ func paste(file, text string, at *config.Section) string {
 	return before + line[:brace] + text + line[brace:] + after
 }
 
-// What is pasted as a person is told loads, beside what the file had, however that is laid out.
-func TestFile_TextFor(t *testing.T) {
+// The text, pasted at the place of the section, adds the servers to those of the file, in every layout.
+func TestHostFile_TextFor(t *testing.T) {
 	const pasted = `{"mcpServers": {
 		"files": {"command": "npx", "args": ["-y", "server: a # b", "/home/me"], "env": {"FILES_TOKEN": "s3cret-s3cret-1"}},
 		"far": {"url": "https://mcp.example.org/mcp", "trust": true}}}`
@@ -45,7 +45,7 @@ func TestFile_TextFor(t *testing.T) {
 		{"an empty file", "", "", 0, []string{"files", "far"}},
 		{"another key", "listen: 127.0.0.1:1\n", "", 0, []string{"files", "far"}},
 		{"a section", "# mine\nmcpServers:\n  old: {command: a}\nlisten: 127.0.0.1:1\n", config.Below, 2, []string{"files", "far", "old"}},
-		{"a section with a name of the same", "mcpServers:\n  files: {command: a}\n", config.Below, 1, []string{"files-2", "far", "files"}},
+		{"a section with the same name", "mcpServers:\n  files: {command: a}\n", config.Below, 1, []string{"files-2", "far", "files"}},
 		{"a deep section", "mcpServers: # all of them\n      # the first\n      old:\n        command: a\n", config.Below, 1, []string{"files", "far", "old"}},
 		{"a key without a value", "listen: 127.0.0.1:1\nmcpServers:\n  # old: {command: a}\ndefault: dental\n", config.Below, 2, []string{"files", "far"}},
 		{"an anchor", "mcpServers: &all\n  old: {command: a}\n", config.Below, 1, []string{"files", "far", "old"}},
@@ -101,7 +101,7 @@ func TestFile_TextFor(t *testing.T) {
 	}
 }
 
-// What cannot be read, or has no place for more, is no section.
+// Invalid files, and values to which no entry can be added, have no section.
 func TestFindSection_None(t *testing.T) {
 	for _, file := range []string{"", "# only\n", "- a\n", "mcpServers: [\n", "mcpServers: none\n", "a: {mcpServers: {}}\n", "\xff\xfe"} {
 		if s, ok := config.FindSection([]byte(file), "mcpServers"); ok {

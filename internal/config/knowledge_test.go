@@ -15,7 +15,7 @@ assistants:
   a: {search: [handbook]}
 `
 
-// The folder is found beside the file.
+// The folder is relative to the folder of the config file.
 func TestKnowledge(t *testing.T) {
 	name := write(t, handbook)
 	cfg, err := config.Load(config.Options{Path: name, Explicit: true, Env: environ(t)})

@@ -15,7 +15,7 @@ import (
 	"molar/schemas"
 )
 
-// environ is an environment for tests, with a home folder of its own.
+// environ returns an environment for tests, with a temporary home folder.
 func environ(t testing.TB, pairs ...string) func(string) (string, bool) {
 	t.Helper()
 	vars := map[string]string{"HOME": filepath.Join(t.TempDir(), "home"), "USERPROFILE": t.TempDir()}
@@ -122,12 +122,12 @@ func TestLoad_Environment(t *testing.T) {
 	}
 }
 
-func TestLoad_ProvidersThatHaveWhatTheyNeed(t *testing.T) {
+func TestLoad_UsableProviders(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
 		env        []string
 	}{
-		{"a list passes over what has no key", "llm: {provider: [gemini, openai, ollama]}\n", nil},
+		{"a list skips providers without a key", "llm: {provider: [gemini, openai, ollama]}\n", nil},
 		{"gemini with its key", "llm: {provider: gemini}\n", []string{"GEMINI_API_KEY", "x"}},
 		{"gemini with the other name of the key", "llm: {provider: gemini}\n", []string{"GOOGLE_API_KEY", "x"}},
 		{"openai with its key", "assistants: {a: {provider: openai}}\n", []string{"OPENAI_API_KEY", "x"}},
@@ -226,7 +226,7 @@ mcpServers:
 	}
 }
 
-// A variable that one server lacks costs that server alone; anywhere else it is an error.
+// An unset variable of a server makes only that server unusable; anywhere else it is a fault.
 func TestLoad_UnsetVariableOfAServer(t *testing.T) {
 	cfg := mustLoad(t, `
 mcpServers:
@@ -385,7 +385,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// The address of a PostgreSQL database is no path.
+// The address of a PostgreSQL database is not resolved as a path.
 func TestLoad_PostgresStore(t *testing.T) {
 	const address = "postgres://molar@localhost:5432/molar?sslmode=disable"
 	file := filepath.Join(t.TempDir(), "molar.yaml")

@@ -56,7 +56,7 @@ assistants:
 	}
 }
 
-// OpenAI's key goes to OpenAI alone; what a block names goes where the block says.
+// OPENAI_API_KEY is sent only to OpenAI; the key of a section is sent to the address of that section.
 func TestLLM_Key(t *testing.T) {
 	const own = "base_url: 'http://127.0.0.1:8080/v1'"
 	env := []string{"OPENAI_API_KEY", "sk-openai", "GEMINI_API_KEY", "g", "MINE", "mk"}

@@ -23,7 +23,7 @@ type node struct {
 	Defs        map[string]node `json:"$defs"`
 }
 
-// The reference of the settings is made from their schema.
+// The reference of the settings is generated from their schema.
 func TestReference(t *testing.T) {
 	data, err := config.Schema()
 	if err != nil {

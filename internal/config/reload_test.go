@@ -37,9 +37,9 @@ func TestConfig_Changed(t *testing.T) {
 	}
 }
 
-// A server that a running host takes over is no use to an assistant without tools, so the
-// one that may call them is offered; no key of the file changed for that.
-func TestConfig_Offer(t *testing.T) {
+// An assistant without tools cannot use a server that is attached to a running host, so the one that
+// may call its tools is suggested. No key counts as changed for that.
+func TestConfig_SuggestedDefault(t *testing.T) {
 	const servers = "mcpServers: {a: {command: x}}\n"
 	env := []string{"XDG_DATA_HOME", t.TempDir()}
 	for _, tt := range []struct {
@@ -60,7 +60,7 @@ func TestConfig_Offer(t *testing.T) {
 	} {
 		running, next := mustLoad(t, tt.before, env...), mustLoad(t, tt.after, env...)
 		if got := running.SuggestedDefault(next, tt.added); got != tt.want {
-			t.Errorf("%s: offered %q, want %q", tt.name, got, tt.want)
+			t.Errorf("%s: suggested %q, want %q", tt.name, got, tt.want)
 		}
 		if changed := running.Changed(next); len(changed) > 0 {
 			t.Errorf("%s: changed %v", tt.name, changed)
@@ -72,8 +72,7 @@ func TestConfig_Offer(t *testing.T) {
 	}
 }
 
-// A save that was cut off leaves an empty file or none; neither is taken for the
-// wish to run without servers.
+// An interrupted save leaves an empty file or none. Neither makes a running host detach its servers.
 func TestConfig_CheckReload(t *testing.T) {
 	name := write(t, "limits: {rounds: 2}\n")
 	options := config.Options{Path: name, Env: environ(t)}
@@ -114,28 +113,28 @@ func TestConfig_CheckReload(t *testing.T) {
 	}
 }
 
-func TestFindDoor(t *testing.T) {
+func TestLoadEndpoint(t *testing.T) {
 	tests := []struct {
 		name, text, want, fault string
 	}{
-		{"what the file says", "listen: 127.0.0.1:9001\n", "127.0.0.1:9001", ""},
-		{"whatever else is wrong", "listen: 127.0.0.1:9001\nmcpServers: {a: {url: \"${NOT_SET}\"}}\nlimits: {rounds: x}\n", "127.0.0.1:9001", ""},
-		{"not when the address is", "listen: 0.0.0.0\n", "", "host:port"},
-		{"not without a readable file", "listen: [\n", "", "not readable as YAML"},
+		{"the address of the file", "listen: 127.0.0.1:9001\n", "127.0.0.1:9001", ""},
+		{"faults of other keys", "listen: 127.0.0.1:9001\nmcpServers: {a: {url: \"${NOT_SET}\"}}\nlimits: {rounds: x}\n", "127.0.0.1:9001", ""},
+		{"a fault of the address", "listen: 0.0.0.0\n", "", "host:port"},
+		{"a file that is not readable", "listen: [\n", "", "not readable as YAML"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			door, err := config.LoadEndpoint(config.Options{Path: write(t, tt.text), Explicit: true, Env: environ(t)})
-			if got := door.Listen; got != tt.want || (err != nil) != (tt.fault != "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
+			endpoint, err := config.LoadEndpoint(config.Options{Path: write(t, tt.text), Explicit: true, Env: environ(t)})
+			if got := endpoint.Listen; got != tt.want || (err != nil) != (tt.fault != "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
 				t.Errorf("%q, %v", got, err)
 			}
 		})
 	}
 	path := write(t, "tls: {cert: c.pem, key: k.pem}\nca_file: ca.pem\n")
-	door, err := config.LoadEndpoint(config.Options{Path: path, Explicit: true, Env: environ(t)})
-	beside := func(name string) string { return filepath.Join(filepath.Dir(path), name) }
-	want := config.Endpoint{Listen: "127.0.0.1:8000", TLS: config.TLS{Cert: beside("c.pem"), Key: beside("k.pem")}, CAFile: beside("ca.pem")}
-	if diff := cmp.Diff(want, door); err != nil || diff != "" {
+	endpoint, err := config.LoadEndpoint(config.Options{Path: path, Explicit: true, Env: environ(t)})
+	inFolder := func(name string) string { return filepath.Join(filepath.Dir(path), name) }
+	want := config.Endpoint{Listen: "127.0.0.1:8000", TLS: config.TLS{Cert: inFolder("c.pem"), Key: inFolder("k.pem")}, CAFile: inFolder("ca.pem")}
+	if diff := cmp.Diff(want, endpoint); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
 }

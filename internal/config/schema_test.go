@@ -209,8 +209,8 @@ ca_file: ca.pem
 telemetry: {log_level: debug, log_format: json, trace: off}
 `
 
-// TestExample_Uncommented switches on every key that the example shows behind a
-// comment sign: prose follows one space, a setting is a key or indented further.
+// TestExample_Uncommented removes the comment sign from every commented key of the example. A comment is
+// prose if exactly one space follows the sign, unless it begins with a key.
 func TestExample_Uncommented(t *testing.T) {
 	setting := regexp.MustCompile(`(?m)^( *)# ((?: {2,}\S.*)|(?:[a-zA-Z_]+:(?: .*)?))$`)
 	text := setting.ReplaceAllString(string(config.Example()), "$1$2")
@@ -240,8 +240,8 @@ func TestExample_ChangesNoDefault(t *testing.T) {
 	}
 }
 
-// Every YAML file among the examples and every yaml block of the documentation is
-// a molar.yaml that loads. Blocks of other YAML are marked yml.
+// Every YAML file of the examples and every yaml block of the documentation is a valid molar.yaml.
+// Blocks of other YAML are marked yml.
 func TestExamplesAndDocumentationLoad(t *testing.T) {
 	s := schema(t)
 	texts := map[string]string{}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Events that come together are one call, after the file has lain still; saves
-// without a pause cannot put it off for ever.
+// A burst of events leads to one call, after a quiet period. Events without a pause cannot delay the
+// call for ever.
 func TestSettle(t *testing.T) {
 	const ms = time.Millisecond
 	tests := []struct {

@@ -13,7 +13,7 @@ import (
 	"molar/internal/config"
 )
 
-// The file of variables is derived from the config's name, and never a plain .env.
+// The name of the variables file follows from that of the config file, and is never a plain .env.
 func TestVariablesFile(t *testing.T) {
 	for name, want := range map[string]string{
 		"/etc/molar/molar.yaml": "/etc/molar/molar.env", "molar.yml": "molar.env", "a.b.yaml": "a.b.env",
@@ -25,8 +25,8 @@ func TestVariablesFile(t *testing.T) {
 	}
 }
 
-// What stands beside the config is for its references alone. The environment wins over it,
-// and so does the file of --env-file.
+// The variables file is used only for references in the config file. The environment and the file of
+// --env-file override it.
 func TestLoad_Variables(t *testing.T) {
 	name := write(t, "default: ${A}\nmemory: {key: \"${B}\"}\nlimits: {rounds: \"${C}\"}\nmcpServers: {s: {command: x, env: {T: \"${TOKEN}\"}}}\n")
 	kept := filepath.Join(filepath.Dir(name), "molar.env")
@@ -67,6 +67,6 @@ func TestLoad_Variables(t *testing.T) {
 	put(kept, "A=dental\n")
 	_, err = config.Load(config.Options{Path: name, Explicit: true, Env: environ(t)})
 	if want := "environment variable B is not set; put B=… into " + kept + ", set it, or write ${B:-default}"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("a variable that is nowhere: %v, want %q", err, want)
+		t.Errorf("a variable that is not set: %v, want %q", err, want)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"molar/internal/config"
 )
 
-// patience bounds every wait.
+// patience is the time limit of every wait.
 const patience = 10 * time.Second
 
 func put(t *testing.T, path, text string) {
@@ -31,7 +31,7 @@ func start(t *testing.T, name string, seen [sha256.Size]byte) <-chan struct{} {
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
-			t.Errorf("File: %v", err)
+			t.Errorf("WatchFile: %v", err)
 		}
 	})
 	return changed
@@ -44,12 +44,12 @@ func expect(t *testing.T, changed <-chan struct{}, what string) {
 	select {
 	case <-changed:
 	case <-late.C:
-		t.Fatalf("%s went unseen", what)
+		t.Fatalf("%s was not reported", what)
 	}
 }
 
-// Every way in which editors and tools save is seen, and only what is new counts.
-func TestFile(t *testing.T) {
+// WatchFile reports a change for every way in which editors and tools save, and none for equal content.
+func TestWatchFile(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "molar.yaml")
 	put(t, name, "first")
@@ -79,8 +79,8 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// A link that is moved to another folder is followed, as is a save at its end.
-func TestFile_Link(t *testing.T) {
+// WatchFile follows a symbolic link: it reports a new target and a save of the target.
+func TestWatchFile_Link(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "etc", "molar.yaml")
 	link := func(to string) {
@@ -112,8 +112,8 @@ func TestFile_Link(t *testing.T) {
 	expect(t, changed, "a save where the link points")
 }
 
-// Folders that come after the watch, go and come again are seen, with the file in them.
-func TestFile_FolderComesLater(t *testing.T) {
+// WatchFile reports changes of a file whose folders are created, removed and created again later.
+func TestWatchFile_FolderComesLater(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "config", "molar", "molar.yaml")
 	changed := start(t, name, [sha256.Size]byte{})
@@ -132,7 +132,7 @@ func TestFile_FolderComesLater(t *testing.T) {
 	}
 }
 
-func TestFile_NoFolder(t *testing.T) {
+func TestWatchFile_NoFolder(t *testing.T) {
 	taken := filepath.Join(t.TempDir(), "taken")
 	put(t, taken, "a file")
 	err := config.WatchFile(t.Context(), filepath.Join(taken, "molar", "molar.yaml"), [sha256.Size]byte{}, func() {})

@@ -8,7 +8,7 @@ import (
 	"molar/schemas"
 )
 
-// A rule that frees what may leave is noted where there is another server.
+// Rules under which a tool may be sent text of other servers are noted if there is another server.
 func TestOpenReaders(t *testing.T) {
 	server := func(rules ...config.Entry[config.ToolRule]) config.Server {
 		return config.Server{Command: "x", Tools: rules}
@@ -25,7 +25,7 @@ func TestOpenReaders(t *testing.T) {
 		name    string
 		servers config.Map[config.Server]
 		want    int
-	}{{"beside another", config.Map[config.Server]{web, vault}, 2}, {"alone", config.Map[config.Server]{web}, 0}, {"beside one that is off", config.Map[config.Server]{web, off}, 0}} {
+	}{{"with another server", config.Map[config.Server]{web, vault}, 2}, {"alone", config.Map[config.Server]{web}, 0}, {"with a disabled server", config.Map[config.Server]{web, off}, 0}} {
 		notes := openReaders(&config.Config{MCPServers: tt.servers})
 		if len(notes) != tt.want || tt.want > 0 && (!strings.Contains(notes[0], "fetch of server web") || !strings.Contains(notes[1], "policy: allow")) {
 			t.Errorf("%s: %q", tt.name, notes)

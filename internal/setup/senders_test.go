@@ -9,8 +9,8 @@ import (
 	"molar/schemas"
 )
 
-// A reader with an address or free text in its arguments is noted beside another server, unless
-// it asks in any case.
+// A tool that only reads and takes an address or free text is noted if there is another server, unless
+// each of its calls asks.
 func TestSenders(t *testing.T) {
 	tool := func(server, name, properties string, rules schemas.ToolRules) schemas.Tool {
 		return schemas.Tool{
@@ -27,7 +27,7 @@ func TestSenders(t *testing.T) {
 		tools []schemas.Tool
 		want  string
 	}{
-		"beside a private server":  {[]schemas.Tool{fetch, word}, "readers of server web can send what their arguments hold: fetch (url). Plain text of vault"},
+		"with a private server":    {[]schemas.Tool{fetch, word}, "readers of server web can send what their arguments hold: fetch (url). Plain text of vault"},
 		"alone":                    {[]schemas.Tool{fetch}, ""},
 		"asks in any case":         {[]schemas.Tool{asks, word}, ""},
 		"nothing to send":          {[]schemas.Tool{tool("web", "get_time", `{"n":{"type":"integer"}}`, schemas.ToolRules{}), word}, ""},
