@@ -23,11 +23,11 @@ func put(t *testing.T, path, text string) {
 }
 
 // start watches a file until the test ends.
-func start(t *testing.T, name string, seen [sha256.Size]byte) <-chan struct{} {
+func start(t *testing.T, name string, known [sha256.Size]byte) <-chan struct{} {
 	t.Helper()
 	changed, done := make(chan struct{}, 100), make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { done <- config.WatchFile(ctx, name, seen, func() { changed <- struct{}{} }) }()
+	go func() { done <- config.WatchFile(ctx, name, known, func() { changed <- struct{}{} }) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
