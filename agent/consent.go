@@ -135,7 +135,7 @@ var markup = regexp.MustCompile(`<[!?/a-zA-Z]`)
 // shown returns arguments on one line, without addresses that a client would make clickable, and
 // with invisible characters and those that change the direction of text escaped.
 func shown(arguments string) string {
-	arguments = text.Seen(strings.Join(strings.Fields(arguments), " "))
+	arguments = text.EscapeInvisible(strings.Join(strings.Fields(arguments), " "))
 	return strings.ReplaceAll(strings.ReplaceAll(arguments, "://", `:\/\/`), "`", `\u0060`)
 }
 

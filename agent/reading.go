@@ -72,7 +72,7 @@ func file(name string) string {
 	if name = strings.Join(strings.Fields(name), " "); name == "" {
 		name = "without a name"
 	}
-	return fileMark + text.Clip(text.Seen(name), maxName, "…")
+	return fileMark + text.Clip(text.EscapeInvisible(name), maxName, "…")
 }
 
 // pictures returns the images, sounds and other files in a person's message that a model reads

@@ -33,7 +33,7 @@ func (a Approval) Subject() string {
 	if len(found) == 0 {
 		return a.Tool.Name + ", whatever its arguments"
 	}
-	return a.Tool.Name + " to " + text.Seen(strings.Join(slices.Sorted(maps.Keys(found)), ", "))
+	return a.Tool.Name + " to " + text.EscapeInvisible(strings.Join(slices.Sorted(maps.Keys(found)), ", "))
 }
 
 // addDestinations adds the destinations in a named value to found.

@@ -53,7 +53,7 @@ func wordsOf(s string) []text.Word {
 	words := text.Words(s)
 	kept := words[:0]
 	for _, w := range words {
-		if raw := text.Calm(strings.TrimSuffix(w.Raw, "'s")); raw != w.Raw {
+		if raw := text.CollapseRepeats(strings.TrimSuffix(w.Raw, "'s")); raw != w.Raw {
 			pause := w.Pause
 			w = text.NewWord(raw)
 			w.Pause = pause

@@ -66,7 +66,7 @@ func newConfigCheckCmd(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := host.Check(cmd.Context(), cfg); err != nil {
+			if err := host.CheckModels(cmd.Context(), cfg); err != nil {
 				return cli.Usage(err)
 			}
 			err = a.summarise(cfg)

@@ -1,5 +1,5 @@
-// Package cli holds what all commands share: streams and flags, settings and log,
-// output formats, exit codes and the version.
+// Package cli contains what all commands share: streams and flags, settings and log, output
+// formats, exit codes and the version.
 package cli
 
 import (
@@ -11,8 +11,7 @@ import (
 	"molar/internal/config"
 )
 
-// A CLI is what every command gets from the outside: the environment, the standard
-// streams and the flags that all commands share.
+// A CLI holds the environment, the standard streams and the flags that all commands share.
 type CLI struct {
 	Env            func(string) (string, bool)
 	Stdin          io.Reader
@@ -24,8 +23,8 @@ type CLI struct {
 	LogFormat  string
 }
 
-// Load reads the settings. flags are values of the command's own flags by
-// config key ("listen"); empty ones are left out. A fault is a usage error.
+// Load reads the settings. flags are values of the command's own flags, by config key ("listen");
+// empty ones are ignored. A fault in the settings is a usage error.
 func (c *CLI) Load(flags map[string]string) (*config.Config, error) {
 	cfg, err := config.Load(c.Options(flags))
 	if err != nil {
@@ -34,7 +33,7 @@ func (c *CLI) Load(flags map[string]string) (*config.Config, error) {
 	return cfg, nil
 }
 
-// Options say where the settings come from.
+// Options returns the sources of the settings.
 func (c *CLI) Options(flags map[string]string) config.Options {
 	all := map[string]string{"telemetry.log_level": c.LogLevel, "telemetry.log_format": c.LogFormat}
 	maps.Copy(all, flags)
@@ -52,7 +51,7 @@ func (c *CLI) Options(flags map[string]string) config.Options {
 	}
 }
 
-// Logger writes to standard error. level holds unless the settings name another.
+// Logger returns a logger to standard error. level is the default, which the settings override.
 func (c *CLI) Logger(t config.Telemetry, level slog.Level) (*slog.Logger, error) {
 	if t.LogLevel != "" {
 		if err := level.UnmarshalText([]byte(t.LogLevel)); err != nil {
@@ -78,8 +77,8 @@ func (c *CLI) LoadWithServers(flags map[string]string, mcp []string) (*config.Co
 	return cfg, nil
 }
 
-// CollectLess lets a process that lives for one command collect garbage less often: it
-// saves about 5 % of the time of a turn, for 1 MiB.
+// CollectLess makes the garbage collector of a process that runs one command work less often: it
+// saves about 5 % of the time of a turn, for 1 MiB of memory.
 func CollectLess() {
 	const percent = 400
 	debug.SetGCPercent(percent)

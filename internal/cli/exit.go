@@ -2,7 +2,7 @@ package cli
 
 import "fmt"
 
-// The exit codes of every command. Some commands have further ones of their own.
+// The exit codes of every command. Some commands have further ones.
 const (
 	OK          = 0
 	Failure     = 1
@@ -10,7 +10,7 @@ const (
 	Interrupted = 130
 )
 
-// An Error ends the program with a code of its own. A nil err prints nothing.
+// An Error ends the program with an exit code. A nil err prints nothing.
 type Error struct {
 	Code int
 	Err  error
@@ -25,7 +25,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// With returns err with an exit code of its own.
+// With returns err with an exit code.
 func With(code int, err error) error { return &Error{code, err} }
 
 // Exit returns an error that prints nothing and ends the program with code.

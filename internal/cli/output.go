@@ -23,12 +23,12 @@ func CheckFormat(format string) error {
 	return nil
 }
 
-// Say prints a line of overview on standard output.
+// Say prints a line on standard output.
 func (c *CLI) Say(format string, args ...any) {
 	_, _ = fmt.Fprintf(c.Stdout, format+"\n", args...)
 }
 
-// Note prints a line on standard error, so that the key alone is on standard output.
+// Note prints a line on standard error, to keep standard output free for the result.
 func (c *CLI) Note(format string, args ...any) {
 	_, _ = fmt.Fprintf(c.Stderr, format+"\n", args...)
 }
@@ -40,10 +40,10 @@ func (c *CLI) PrintJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// Day returns a time as people read it, to the minute.
+// Day formats a time for people, to the minute.
 func Day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-// Having returns the words that begin with start, sorted, each once.
+// Having returns the words that begin with start, sorted and without duplicates.
 func Having(start string, words []string) []string {
 	words = slices.DeleteFunc(words, func(w string) bool { return !strings.HasPrefix(w, start) })
 	slices.Sort(words)

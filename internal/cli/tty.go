@@ -29,8 +29,8 @@ func (c *CLI) Dumb() bool {
 	return kind == "dumb"
 }
 
-// ReadLine reads a line, or fails when ctx ends. The read itself then waits for the
-// person, or ends with the program.
+// ReadLine reads a line, or returns an error when ctx ends. The read itself then stays blocked
+// until the person types, or the program ends.
 func ReadLine(ctx context.Context, in *bufio.Reader) (string, error) {
 	type result struct {
 		text string
@@ -52,7 +52,7 @@ func ReadLine(ctx context.Context, in *bufio.Reader) (string, error) {
 	}
 }
 
-// ReadHidden reads a line from a terminal without showing it, or fails when ctx ends.
+// ReadHidden reads a line from a terminal without echo, or returns an error when ctx ends.
 func ReadHidden(ctx context.Context, keyboard *os.File) (string, error) {
 	fd := int(keyboard.Fd())
 	shown, err := term.GetState(fd)
@@ -77,7 +77,7 @@ func ReadHidden(ctx context.Context, keyboard *os.File) (string, error) {
 	}
 }
 
-// maxPrompt is the most that is read of standard input, in bytes.
+// maxPrompt is the size of the largest prompt on standard input, in bytes.
 const maxPrompt = 4 << 20
 
 // ReadAll reads standard input to its end; more than 4 MiB is an error.

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// VersionLine returns "molar VERSION GO OS/ARCH", with the commit when the build knows it.
+// VersionLine returns "molar VERSION GO OS/ARCH", with the commit if the build contains it.
 func VersionLine() string {
 	info, ok := debug.ReadBuildInfo()
 	version, commit := devel, ""
@@ -18,11 +18,11 @@ func VersionLine() string {
 	return fmt.Sprintf("molar %s %s %s/%s%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH, commit)
 }
 
-// devel is the version of a build that has no tag.
+// devel is the version of a build without a tag.
 const devel = "devel"
 
-// buildVersion returns the tag of the build, else "devel", and, from the version control
-// of a build in a checkout, " commit HASH DATE", marked when files were changed.
+// buildVersion returns the tag of the build, else "devel", and, for a build in a checkout, " commit
+// HASH DATE", with a mark if files were changed.
 func buildVersion(info *debug.BuildInfo) (version, commit string) {
 	version = info.Main.Version
 	if version == "" || version == "(devel)" || madeUp(version) {
@@ -46,8 +46,8 @@ func buildVersion(info *debug.BuildInfo) (version, commit string) {
 	return version, commit
 }
 
-// madeUp reports whether Go derived a version from a commit that has no tag: it ends in
-// the commit's time, of 14 digits, and 12 digits of its hash.
+// madeUp reports whether a version is a pseudo-version, which Go derives from a commit without a
+// tag: it ends with the commit's time, in 14 digits, and 12 digits of its hash.
 func madeUp(version string) bool {
 	version, _, _ = strings.Cut(version, "+")
 	parts := strings.Split(version, "-")

@@ -50,10 +50,10 @@ func Loopback(address string) bool {
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-// ProxySetting returns the setting that indicates that a proxy forwards requests of other machines to
-// loopback: trusted_proxies, or a name in allowed_hosts that is not a local one. It returns "" if there
-// is none. With a proxy, a client address on loopback proves nothing, and every request needs a key, a
-// session or a person whom the proxy names.
+// ProxySetting returns the setting that indicates that a proxy forwards requests of other machines
+// to loopback: trusted_proxies, or a name in allowed_hosts that is not a local one. It returns ""
+// if there is none. With a proxy, a client address on loopback proves nothing, and every request
+// needs a key, a session or a person whom the proxy names.
 func (cfg *Config) ProxySetting() string {
 	if len(cfg.TrustedProxies) > 0 {
 		return "trusted_proxies"
@@ -86,8 +86,8 @@ func IsKeyName(name string) bool {
 // KeyScopes returns the scopes that a key may have.
 func KeyScopes() []string { return []string{"chat", "admin", "metrics", "host"} }
 
-// completeAccess sets the default scope of keys without scopes, and resolves the paths of the config
-// file.
+// completeAccess sets the default scope of keys without scopes, and resolves the paths of the
+// config file.
 func (cfg *Config) completeAccess() {
 	for i := range cfg.APIKeys {
 		if k := &cfg.APIKeys[i]; len(k.Scopes) == 0 {
@@ -115,7 +115,8 @@ func (c *checker) access() {
 	}
 }
 
-// identity checks the header of the proxy. Without trusted proxies, every client could name any person.
+// identity checks the header of the proxy. Without trusted proxies, every client could name any
+// person.
 func (c *checker) identity() {
 	header := c.cfg.Identity.Header
 	switch {

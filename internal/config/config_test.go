@@ -145,8 +145,8 @@ func TestConfig_WithServers(t *testing.T) {
 	}
 }
 
-// With servers, the default is the general assistant: the built-in dental one cannot call the tools of
-// attached servers.
+// With servers, the default is the general assistant: the built-in dental one cannot call the tools
+// of attached servers.
 func TestLoad_Default(t *testing.T) {
 	const servers = "mcpServers: {a: {command: x}}\n"
 	tests := []struct{ name, text, want, fault string }{

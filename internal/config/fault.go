@@ -44,8 +44,8 @@ func (fs faults) Join() error {
 	return errors.Join(errs...)
 }
 
-// Without returns the faults without those whose key equals, contains or is below the key of a fault
-// in others: a misspelled key needs no second fault for the value that is therefore missing.
+// Without returns the faults without those whose key equals, contains or is below the key of a
+// fault in others: a misspelled key needs no second fault for the value that is therefore missing.
 func (fs faults) Without(others faults) faults {
 	return slices.DeleteFunc(slices.Clone(fs), func(f *fault) bool {
 		return slices.ContainsFunc(others, func(o *fault) bool { return within(f.Key, o.Key) || within(o.Key, f.Key) })

@@ -137,8 +137,8 @@ func TestReadHostFile_Injection(t *testing.T) {
 	}
 }
 
-// The host is recognised by the folder and the keys: url means another transport in Gemini CLI than in
-// the other hosts.
+// The host is recognised by the folder and the keys: url means another transport in Gemini CLI than
+// in the other hosts.
 func TestReadHostFile_Host(t *testing.T) {
 	const remote = `{"mcpServers": {"a": {"url": "https://example.com/x"}}}`
 	tests := []struct {

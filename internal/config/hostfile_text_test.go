@@ -31,7 +31,8 @@ func paste(file, text string, at *config.Section) string {
 	return before + line[:brace] + text + line[brace:] + after
 }
 
-// The text, pasted at the place of the section, adds the servers to those of the file, in every layout.
+// The text, pasted at the place of the section, adds the servers to those of the file, in every
+// layout.
 func TestHostFile_TextFor(t *testing.T) {
 	const pasted = `{"mcpServers": {
 		"files": {"command": "npx", "args": ["-y", "server: a # b", "/home/me"], "env": {"FILES_TOKEN": "s3cret-s3cret-1"}},

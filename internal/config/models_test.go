@@ -56,7 +56,8 @@ assistants:
 	}
 }
 
-// OPENAI_API_KEY is sent only to OpenAI; the key of a section is sent to the address of that section.
+// OPENAI_API_KEY is sent only to OpenAI; the key of a section is sent to the address of that
+// section.
 func TestLLM_Key(t *testing.T) {
 	const own = "base_url: 'http://127.0.0.1:8080/v1'"
 	env := []string{"OPENAI_API_KEY", "sk-openai", "GEMINI_API_KEY", "g", "MINE", "mk"}

@@ -78,9 +78,9 @@ func (cfg *Config) resolvePath(path string, program bool) string {
 	return filepath.Join(filepath.Dir(cfg.File), path)
 }
 
-// completeDatabase makes the path of a database absolute. It is relative to the folder of the config
-// file if it comes from that file, else to the working directory. "~/" is the home folder. The
-// address of a PostgreSQL database stays unchanged.
+// completeDatabase makes the path of a database absolute. It is relative to the folder of the
+// config file if it comes from that file, else to the working directory. "~/" is the home folder.
+// The address of a PostgreSQL database stays unchanged.
 func (cfg *Config) completeDatabase(key string, store *string, env func(string) (string, bool)) error {
 	if strings.HasPrefix(*store, "postgres://") || strings.HasPrefix(*store, "postgresql://") {
 		return nil

@@ -100,8 +100,8 @@ func (r *reader) render(pieces []piece) string {
 	return b.String()
 }
 
-// variable returns the name of the variable that replaces a value: base or, if base is not free, base
-// after the server's name.
+// variable returns the name of the variable that replaces a value: base or, if base is not free,
+// base after the server's name.
 func (r *reader) variable(server, base, value, use string) string {
 	name := base
 	for n := 1; !r.isFree(name, value); n++ {

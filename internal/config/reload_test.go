@@ -37,8 +37,8 @@ func TestConfig_Changed(t *testing.T) {
 	}
 }
 
-// An assistant without tools cannot use a server that is attached to a running host, so the one that
-// may call its tools is suggested. No key counts as changed for that.
+// An assistant without tools cannot use a server that is attached to a running host, so the one
+// that may call its tools is suggested. No key counts as changed for that.
 func TestConfig_SuggestedDefault(t *testing.T) {
 	const servers = "mcpServers: {a: {command: x}}\n"
 	env := []string{"XDG_DATA_HOME", t.TempDir()}
@@ -72,7 +72,8 @@ func TestConfig_SuggestedDefault(t *testing.T) {
 	}
 }
 
-// An interrupted save leaves an empty file or none. Neither makes a running host detach its servers.
+// An interrupted save leaves an empty file or none. Neither makes a running host detach its
+// servers.
 func TestConfig_CheckReload(t *testing.T) {
 	name := write(t, "limits: {rounds: 2}\n")
 	options := config.Options{Path: name, Env: environ(t)}

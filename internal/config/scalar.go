@@ -118,8 +118,9 @@ func expectation(t reflect.Type) string {
 	}
 }
 
-// accepts reports whether a scalar of the file has the right YAML type for a value of type t. Secrets
-// are environment variables and headers, where people write PORT: 8080, so they accept any scalar.
+// accepts reports whether a scalar of the file has the right YAML type for a value of type t.
+// Secrets are environment variables and headers, where people write PORT: 8080, so they accept any
+// scalar.
 func accepts(t reflect.Type, n ast.Node) bool {
 	isString := n.Type() == ast.StringType || n.Type() == ast.LiteralType
 	switch {

@@ -28,7 +28,8 @@ func Schema() ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// nameProviders adds the names of the providers to the schema, where struct tags cannot contain them.
+// nameProviders adds the names of the providers to the schema, where struct tags cannot contain
+// them.
 func nameProviders(s *jsonschema.Schema) {
 	llm, _ := s.Properties.Get("llm")
 	order, _ := llm.Properties.Get("provider")
@@ -38,8 +39,8 @@ func nameProviders(s *jsonschema.Schema) {
 	one.Enum = toAny(ProviderNames())
 }
 
-// withProviders returns the schema of [Providers], with their names as an enum, and [scalarSchema] for
-// all other types.
+// withProviders returns the schema of [Providers], with their names as an enum, and [scalarSchema]
+// for all other types.
 func withProviders(t reflect.Type) *jsonschema.Schema {
 	if t != reflect.TypeFor[Providers]() {
 		return scalarSchema(t)

@@ -209,8 +209,8 @@ ca_file: ca.pem
 telemetry: {log_level: debug, log_format: json, trace: off}
 `
 
-// TestExample_Uncommented removes the comment sign from every commented key of the example. A comment is
-// prose if exactly one space follows the sign, unless it begins with a key.
+// TestExample_Uncommented removes the comment sign from every commented key of the example. A
+// comment is prose if exactly one space follows the sign, unless it begins with a key.
 func TestExample_Uncommented(t *testing.T) {
 	setting := regexp.MustCompile(`(?m)^( *)# ((?: {2,}\S.*)|(?:[a-zA-Z_]+:(?: .*)?))$`)
 	text := setting.ReplaceAllString(string(config.Example()), "$1$2")

@@ -33,8 +33,8 @@ func harmless(name, value string) bool {
 	return plain.MatchString(value) || address.MatchString(value) || isPath(value)
 }
 
-// isPath reports whether a value is a path or a list of paths: absolute, relative to the home folder,
-// or beginning with ./ or ../.
+// isPath reports whether a value is a path or a list of paths: absolute, relative to the home
+// folder, or beginning with ./ or ../.
 func isPath(value string) bool {
 	return regexp.MustCompile(`^(~?/|\./|\.\./|[A-Za-z]:[\\/])[^\s@?&=]*$`).MatchString(value)
 }

@@ -53,8 +53,8 @@ func FindSection(data []byte, key string) (s Section, ok bool) {
 	return s, false
 }
 
-// findPlace sets the place for another entry, and reports whether one can be added. line is the line
-// of the key, without a comment.
+// findPlace sets the place for another entry, and reports whether one can be added. line is the
+// line of the key, without a comment.
 func (s *Section) findPlace(value ast.Node, line string) bool {
 	if anchor, ok := value.(*ast.AnchorNode); ok {
 		value = anchor.Value

@@ -46,8 +46,8 @@ func checkServers(text []byte, env func(string) (string, bool)) error {
 	return append(bad, c.bad.Without(bad)...).Join()
 }
 
-// ParseServer parses a --mcp value: NAME="command line" or NAME=https://address. The command line is
-// split into words as by a shell, but variables, globs and pipes are not supported.
+// ParseServer parses a --mcp value: NAME="command line" or NAME=https://address. The command line
+// is split into words as by a shell, but variables, globs and pipes are not supported.
 func ParseServer(spec string) (string, Server, error) {
 	name, rest, found := strings.Cut(spec, "=")
 	name, rest = strings.TrimSpace(name), strings.TrimSpace(rest)

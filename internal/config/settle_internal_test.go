@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A burst of events leads to one call, after a quiet period. Events without a pause cannot delay the
-// call for ever.
+// A burst of events leads to one call, after a quiet period. Events without a pause cannot delay
+// the call for ever.
 func TestSettle(t *testing.T) {
 	const ms = time.Millisecond
 	tests := []struct {

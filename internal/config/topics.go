@@ -8,8 +8,8 @@ import (
 	"molar/internal/text"
 )
 
-// A Topic is a subject to which assistants can be limited. Of the built-in topic, only the fixed texts,
-// the emergency number and the policy can be set.
+// A Topic is a subject to which assistants can be limited. Of the built-in topic, only the fixed
+// texts, the emergency number and the policy can be set.
 type Topic struct {
 	Description Texts         `yaml:"description" jsonschema_description:"A sentence on what belongs to the topic, for the model that judges messages."`
 	Examples    TopicExamples `yaml:"examples" jsonschema_description:"Labelled messages that code learns from: about 60 of each label, 20 at least."`

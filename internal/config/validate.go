@@ -65,8 +65,8 @@ func (c *checker) fault(key, format string, args ...any) {
 	c.bad.Add(c.cfg.originOf(key), key, format, args...)
 }
 
-// listen checks the form of an address. The commands check that an address off loopback is protected
-// by an API key, because most keys are in the store.
+// listen checks the form of an address. The commands check that an address off loopback is
+// protected by an API key, because most keys are in the store.
 func (c *checker) listen(key, address string) {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -205,8 +205,8 @@ func (c *checker) globs(key string, globs []string) {
 	c.uniqueList(key, globs)
 }
 
-// unique reports names that a mapping contains twice. The YAML parser reports equal keys itself, but
-// not the same key in two notations.
+// unique reports names that a mapping contains twice. The YAML parser reports equal keys itself,
+// but not the same key in two notations.
 func (c *checker) unique(key string, names []string) {
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {

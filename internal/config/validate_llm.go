@@ -16,8 +16,8 @@ func ProviderNames() []string {
 	return append([]string{"auto"}, providers.Names()...)
 }
 
-// MissingKey returns how to set the key of a provider that has none, and "" if no key is missing. An
-// OpenAI-compatible server at another address counts as needing none.
+// MissingKey returns how to set the key of a provider that has none, and "" if no key is missing.
+// An OpenAI-compatible server at another address counts as needing none.
 func (l LLM) MissingKey(provider string) string {
 	s, _ := providers.Find(provider)
 	vertex := provider == providers.Gemini && l.Gemini.Project != "" // it uses application default credentials
@@ -27,8 +27,9 @@ func (l LLM) MissingKey(provider string) string {
 	return s.Setup
 }
 
-// Key returns the key that is sent to a provider: that of its section, else that of the environment.
-// OPENAI_API_KEY is not sent to a server other than OpenAI's, unless the section refers to it.
+// Key returns the key that is sent to a provider: that of its section, else that of the
+// environment. OPENAI_API_KEY is not sent to a server other than OpenAI's, unless the section
+// refers to it.
 func (l LLM) Key(provider string) schemas.Secret {
 	block, _ := l.Service(provider)
 	if l.envKeyApplies(provider) {

@@ -27,8 +27,8 @@ const maxWatched = 4 << 20
 
 // WatchFile calls changed, one call at a time, whenever the content of the named file changes:
 // first compared with the SHA-256 known, then with the content at the last call. Deleting the file
-// is a change. If the folder does not exist yet, WatchFile watches the nearest existing folder above
-// it. It returns nil when ctx ends, and an error if no folder of the path can be watched.
+// is a change. If the folder does not exist yet, WatchFile watches the nearest existing folder
+// above it. It returns nil when ctx ends, and an error if no folder of the path can be watched.
 func WatchFile(ctx context.Context, name string, known [sha256.Size]byte, changed func()) error {
 	w, err := newWatcher(name)
 	if err != nil {
@@ -52,8 +52,8 @@ func WatchFile(ctx context.Context, name string, known [sha256.Size]byte, change
 	return w.forward(ctx, events)
 }
 
-// settle calls f once no event has come for quietPeriod, but at most maxDelay after the first event.
-// It returns when ctx ends.
+// settle calls f once no event has come for quietPeriod, but at most maxDelay after the first
+// event. It returns when ctx ends.
 func settle(ctx context.Context, events <-chan struct{}, f func()) {
 	var first time.Time // the time of the first event since the last call of f
 	timer := time.NewTimer(0)
@@ -144,8 +144,8 @@ func (w *watcher) isParent(path string) bool {
 
 func (w *watcher) close() { _ = w.fs.Close() }
 
-// updateTarget resolves the symbolic link, watches the folder of its target, and reports whether the
-// target changed.
+// updateTarget resolves the symbolic link, watches the folder of its target, and reports whether
+// the target changed.
 func (w *watcher) updateTarget() bool {
 	target, err := filepath.EvalSymlinks(w.name)
 	if err != nil || target == w.target {

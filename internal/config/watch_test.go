@@ -48,7 +48,8 @@ func expect(t *testing.T, changed <-chan struct{}, what string) {
 	}
 }
 
-// WatchFile reports a change for every way in which editors and tools save, and none for equal content.
+// WatchFile reports a change for every way in which editors and tools save, and none for equal
+// content.
 func TestWatchFile(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "molar.yaml")

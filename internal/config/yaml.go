@@ -34,8 +34,8 @@ func (e *entry) note(format string, args ...any) {
 	e.notes = append(e.notes, fmt.Sprintf(format, args...))
 }
 
-// write returns the YAML of the servers and completes r.out. An invalid server becomes a comment with
-// the reason.
+// write returns the YAML of the servers and completes r.out. An invalid server becomes a comment
+// with the reason.
 func (r *reader) write(file string, servers []entry) []byte {
 	var body strings.Builder
 	for _, e := range servers {

@@ -23,7 +23,7 @@ import (
 // Routes adapts the chain to the agent.
 type Routes struct{ *chain.Chain }
 
-// Pick returns the route for a turn's wishes.
+// Pick returns the route for the provider and the models that a turn requests.
 func (m Routes) Pick(ctx context.Context, provider, model, small string) (providers.Route, error) {
 	return m.Chain.Pick(ctx, chain.Want{Provider: provider, Model: model, SmallModel: small})
 }

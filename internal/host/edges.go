@@ -24,8 +24,9 @@ func overEdges(edges eval.Edges, client *http.Client) *http.Client {
 	return &over
 }
 
-// taped tells the edges which pass each call of the candidates is for.
-func taped(edges eval.Edges, candidates map[string]chain.Candidate) map[string]chain.Candidate {
+// tapeCandidates wraps the providers of the candidates, so that the recorder or player sees their
+// calls.
+func tapeCandidates(edges eval.Edges, candidates map[string]chain.Candidate) map[string]chain.Candidate {
 	for name, c := range candidates {
 		c.Provider = edges.Provider(c.Provider, false)
 		candidates[name] = c

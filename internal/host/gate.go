@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// A Gate counts the running turns. Once the host leaves, /ready turns load balancers away;
-// once the gate is shut no turn enters, while the port still answers and open answers finish.
+// A Gate counts the running turns. After Announce, /ready reports that the host shuts down. After
+// Shut, no turn may begin, while the port still answers and running turns finish.
 type Gate struct {
 	mu     sync.Mutex
 	inside int
-	// leaving is set before closed: a load balancer must notice first.
+	// leaving is set before closed, so that load balancers notice first.
 	leaving, closed bool
-	empty           chan struct{} // closed when the gate is shut and the last turn has left
+	empty           chan struct{} // closed when the gate is shut and the last turn has ended
 }
 
 func newGate() *Gate { return &Gate{empty: make(chan struct{})} }

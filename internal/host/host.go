@@ -43,7 +43,7 @@ type Host struct {
 	bundled []transport.ServerConfig
 	// added are the servers that an operator added over the API.
 	added added
-	// tools searches; nil if that is elsewhere.
+	// tools is the server of the search tools; nil if it runs in another process.
 	tools  *mcpservers.Dispatcher
 	Chain  *chain.Chain
 	Memory *memory.Client
@@ -59,7 +59,7 @@ type Host struct {
 	stop       context.CancelFunc
 }
 
-// AttachWait is how long a command waits for servers: a "go run" compiles.
+// AttachWait is how long a command waits for servers: one that is started by "go run" must compile.
 const AttachWait = 60 * time.Second
 
 // Options are the differences between the commands.
@@ -203,7 +203,7 @@ func (h *Host) openServers(ctx context.Context) (*mcpclients.Manager, error) {
 	}
 	wrap, elicit := h.opts.Wrap, h.opts.Elicit
 	if edges := h.opts.Edges; edges != nil {
-		elicit = nil // a tape holds no answers of people
+		elicit = nil // a tape contains no answers of people
 		wrap = func(inner transport.Dialer) transport.Dialer {
 			if h.opts.Wrap != nil {
 				inner = h.opts.Wrap(inner)
@@ -282,7 +282,7 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 		Guards:         guards,
 		Rank:           offer.Of,
 		Prompts:        h.MCP,
-		Lacking:        lacking(h.Config),
+		Lacking:        missingTools(h.Config),
 		Summaries:      h.Worker,
 		Logger:         h.Log,
 		Limits: agent.Limits{

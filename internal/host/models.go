@@ -20,14 +20,15 @@ import (
 	"molar/providers/wire"
 )
 
-// OpenModels builds the providers that the config makes possible, and the chain
-// that chooses among them. It contacts none of them.
+// OpenModels builds the configured providers, and the chain that chooses among them. It contacts
+// none of them.
 func OpenModels(cfg *config.Config, log *slog.Logger) (*chain.Chain, error) {
 	return openOver(nil, cfg, nil, log)
 }
 
-// openOver is Open with a recorder or player between the providers and their services, nil
-// for none, and with what services refused before, which a player does without.
+// openOver is OpenModels with a recorder or player between the providers and their services, if
+// edges is not nil, and with the tools that services refused before. A recorder or player ignores
+// refusals.
 func openOver(edges eval.Edges, cfg *config.Config, refusals *wire.Refusals, log *slog.Logger) (*chain.Chain, error) {
 	none, err := offline.New(offline.Config{Logger: log})
 	if err != nil {
@@ -55,15 +56,15 @@ func openOver(edges eval.Edges, cfg *config.Config, refusals *wire.Refusals, log
 		candidates[s.Name] = c
 	}
 	if edges != nil {
-		return chain.New(chain.Config{Order: cfg.LLM.Provider, Candidates: taped(edges, candidates), Offline: edges.Provider(none, true), Logger: log})
+		return chain.New(chain.Config{Order: cfg.LLM.Provider, Candidates: tapeCandidates(edges, candidates), Offline: edges.Provider(none, true), Logger: log})
 	}
 	return chain.New(chain.Config{Order: cfg.LLM.Provider, Candidates: candidates, Offline: none, Logger: log})
 }
 
-// An opener builds the adapter of a service from the settings, and what the chain asks of it.
+// An opener builds the chain's candidate for a service from the settings.
 type opener func(*config.Config, *http.Client, *wire.Refusals, *slog.Logger) (chain.Candidate, error)
 
-// openers are those of all services with models, by name.
+// openers returns the openers of all services with models, by name.
 func openers() map[string]opener {
 	return map[string]opener{
 		providers.Gemini: openGemini,
@@ -80,7 +81,7 @@ func openGemini(cfg *config.Config, client *http.Client, refusals *wire.Refusals
 	}
 	c := chain.Candidate{Provider: service, Model: g.Model, SmallModel: g.SmallModel, First: g.Timeout, List: service.Models}
 	if g.BaseURL == gemini.DefaultBaseURL && g.Project == "" {
-		c.Has = service.Has // the lists of gateways and of Vertex AI are seldom whole
+		c.Has = service.Has // the lists of gateways and of Vertex AI are seldom complete
 	}
 	return c, nil
 }
@@ -93,8 +94,8 @@ func newGemini(cfg *config.Config, client *http.Client, refusals *wire.Refusals,
 	})
 }
 
-// googleSearch is Google Search over Gemini, or nil without a key. Each search is one
-// model call.
+// googleSearch returns a function that searches Google through Gemini, or nil without a key. Each
+// search is one model call.
 func googleSearch(cfg *config.Config, log *slog.Logger) (func(context.Context, string) ([]search.Result, error), error) {
 	if cfg.LLM.MissingKey(providers.Gemini) != "" {
 		return nil, nil
@@ -127,15 +128,15 @@ func googleSearch(cfg *config.Config, log *slog.Logger) (func(context.Context, s
 			results[i] = search.Result{Title: page.Title, Content: page.Said, Link: page.URL}
 		}
 		if len(results) > 0 && results[0].Content == "" {
-			results[0].Content = answer // the service did not tell what it took from where
+			results[0].Content = answer // the service did not attribute parts of the answer to sources
 		}
 		return results, nil
 	}, nil
 }
 
-// lacking returns why a bundled search tool is not there. Those of a molar mcp elsewhere
-// are not known here.
-func lacking(cfg *config.Config) map[string]string {
+// missingTools returns the bundled search tools that are missing, with the reason. It returns none
+// if the tools run in another process, at memory.url, where this process does not know them.
+func missingTools(cfg *config.Config) map[string]string {
 	if missing := cfg.LLM.MissingKey(providers.Gemini); missing != "" && cfg.Memory.URL == "" {
 		return map[string]string{config.ToolGoogle: config.ToolGoogle + " searches through Gemini and there is no key for it: " + missing + ", or choose another assistant"}
 	}
@@ -157,7 +158,7 @@ func openOpenAI(cfg *config.Config, client *http.Client, refusals *wire.Refusals
 	}
 	c := chain.Candidate{Provider: service, Model: o.Model, SmallModel: o.SmallModel, First: o.Timeout, List: service.Models, Has: service.Has}
 	if !llm.AtOpenAI() {
-		// Another server may be down, and has models of its own.
+		// Another server may be down, and its models differ from OpenAI's.
 		named, namedSmall := cfg.Models(providers.OpenAI)
 		c.Wait = otherServerWait
 		c.Ready = func(ctx context.Context) (model, small, why string, err error) {
@@ -167,8 +168,8 @@ func openOpenAI(cfg *config.Config, client *http.Client, refusals *wire.Refusals
 	return c, nil
 }
 
-// otherServerWait bounds the question for the models of another server with OpenAI's API:
-// it may be far away and list hundreds.
+// otherServerWait is the time limit for listing the models of another server with OpenAI's API,
+// which may be far away and list hundreds of models.
 const otherServerWait = 3 * time.Second
 
 func openOllama(cfg *config.Config, client *http.Client, refusals *wire.Refusals, log *slog.Logger) (chain.Candidate, error) {
@@ -195,16 +196,16 @@ func openOllama(cfg *config.Config, client *http.Client, refusals *wire.Refusals
 	}, nil
 }
 
-// WantsKey reports whether a service refused to list its models for want of a key, or of
-// another one.
+// WantsKey reports whether a service refused to list its models because the key is missing or
+// invalid.
 func WantsKey(err error) bool { return providers.KindOf(err) == providers.KindAuth }
 
-// modelCheckTime bounds the questions of checkModels to one service.
+// modelCheckTime is the time limit of CheckModels.
 const modelCheckTime = 3 * time.Second
 
-// Check asks the local services that answer for the models that the file names
-// there, and returns what is missing.
-func Check(ctx context.Context, cfg *config.Config) error {
+// CheckModels checks that the services have the models that the settings name, and returns an error
+// that lists the missing ones.
+func CheckModels(ctx context.Context, cfg *config.Config) error {
 	c, err := OpenModels(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err

@@ -127,7 +127,7 @@ func TestOpenModels_AnotherServerWithAKey(t *testing.T) {
 		if c.fault == "" {
 			continue
 		}
-		if err := Check(t.Context(), loadConfig(t, text, env)); err == nil || !strings.Contains(err.Error(), "llm.openai.model: ") {
+		if err := CheckModels(t.Context(), loadConfig(t, text, env)); err == nil || !strings.Contains(err.Error(), "llm.openai.model: ") {
 			t.Errorf("%s: the check says %v", c.more, err)
 		}
 	}
@@ -187,7 +187,7 @@ func TestCheckModels(t *testing.T) {
 		if strings.Contains(text, "base_url") {
 			delete(vars, "OLLAMA_BASE_URL")
 		}
-		if err := Check(t.Context(), loadConfig(t, text, vars)); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if err := CheckModels(t.Context(), loadConfig(t, text, vars)); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -34,7 +34,7 @@ func (m Models) Pick(ctx context.Context, provider, model, small string) (provid
 	return route, err
 }
 
-// A watchedProvider observes the calls of one route. asked are the models that the turn named.
+// A watchedProvider observes the calls of one route. asked are the models that the turn requested.
 type watchedProvider struct {
 	providers.Provider
 	to    *telemetry.Telemetry

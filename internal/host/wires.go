@@ -10,7 +10,8 @@ import (
 	"molar/schemas"
 )
 
-// keepWires stores the wire traffic of turns, if the settings want it and the edges are free.
+// keepWires stores the wire traffic of turns, if the settings enable it and no recorder or player
+// is set.
 func (h *Host) keepWires() error {
 	cfg := h.Config
 	wanted := func(name string) bool {

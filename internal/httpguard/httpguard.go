@@ -1,10 +1,10 @@
-// Package httpguard keeps strangers away from a port: it checks the Host header,
-// refuses requests that another site's page makes, takes bodies only as JSON and
-// only up to a size, and sets the security headers. It holds the keys that a port
-// accepts, and counts calls. Both of Molar's ports stand behind it.
+// Package httpguard protects a port: its middleware checks the Host header, refuses requests from
+// pages of other sites, accepts bodies only as JSON and up to a size limit, and sets the security
+// headers. It also holds the keys that a port accepts, and limits the rate of calls. Both of
+// Molar's ports use it.
 //
-// It must not know routes, where keys are stored or what a handler does; the only
-// thing that it answers itself is a refusal, as an OpenAI error object.
+// It does not depend on routes, on the store of the keys or on handlers. The only responses that it
+// writes itself are refusals, as OpenAI error objects.
 package httpguard
 
 import (
@@ -17,15 +17,13 @@ import (
 	"sync/atomic"
 )
 
-// DefaultMaxBody is the size of a request body that passes when [Config] names
-// none, in bytes.
+// DefaultMaxBody is the largest request body if [Config] sets none, in bytes.
 const DefaultMaxBody = 4 << 20
 
-// Config configures what passes.
+// Config configures which requests are accepted.
 type Config struct {
-	// Hosts are the exact values of the Host header that pass, with their port
-	// unless it is the scheme's own; [Hosts] computes them. Upper and lower case
-	// are the same.
+	// Hosts are the accepted values of the Host header, with their port unless it is the default
+	// of the scheme; [Hosts] returns them. Case is ignored.
 	Hosts []string
 	// Open are the paths that skip the Host check, such as "/health".
 	Open []string

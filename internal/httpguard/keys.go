@@ -25,8 +25,8 @@ const (
 // Scopes returns all scopes.
 func Scopes() []string { return []string{ScopeChat, ScopeAdmin, ScopeMetrics, ScopeHost} }
 
-// SessionCookie is the cookie of a signed-in browser, SecureSessionCookie its name
-// over TLS, where browsers then refuse it from anybody but this host.
+// SessionCookie is the cookie of a signed-in browser. SecureSessionCookie is its name over TLS: its
+// prefix makes browsers accept it only from this host.
 const (
 	SessionCookie       = "molar_session"
 	SecureSessionCookie = "__Host-molar_session"
@@ -36,8 +36,8 @@ const (
 type Key struct {
 	// ID names the key in lists and limits.
 	ID string
-	// Owner is whose conversations it opens: the ID of a key, or a name that all sessions
-	// share.
+	// Owner is the owner of the conversations to which the key gives access: the ID of the key,
+	// or a name that all sessions share.
 	Owner  string
 	Name   string
 	Hash   Hash
@@ -46,7 +46,7 @@ type Key struct {
 	Expires time.Time
 	// Session keys come as a cookie only, all others in a header only.
 	Session bool
-	// Idle ends a key after so long without use; zero means never.
+	// Idle is the time without use after which a key expires; zero means never.
 	Idle     time.Duration
 	LastUsed time.Time
 }
@@ -54,7 +54,7 @@ type Key struct {
 // A Principal is the client of a request. The zero Principal is any client on this machine, on
 // a port without keys: it may do everything and owns what has no owner.
 type Principal struct {
-	// Key is the id of the key, Owner whose conversations it opens.
+	// Key is the ID of the key, and Owner the owner of the conversations to which it gives access.
 	Key, Owner, Name string
 	Scopes           []string
 }
@@ -170,7 +170,7 @@ func (k *Keyring) Identify(r *http.Request) (Principal, *Refusal) {
 	text, session := presented(r)
 	if text == "" {
 		return Principal{}, refuse(http.StatusUnauthorized, "invalid_api_key",
-			"this server wants an API key, as Authorization: Bearer KEY or x-api-key: KEY; make one with: molar keys create NAME")
+			"this server requires an API key, as Authorization: Bearer KEY or x-api-key: KEY; make one with: molar keys create NAME")
 	}
 	if p, ok := k.find(HashOf(text), session); ok {
 		return p, nil

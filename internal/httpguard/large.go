@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Multiples of the largest body that bodies with files may have, in one body and in all.
+// Limits of bodies with files, as multiples of MaxBody: of one body, and of all together.
 const (
 	withFiles = 8
 	inFlight  = 64

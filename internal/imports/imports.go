@@ -1,6 +1,6 @@
-// Package imports holds the rules of which folder of the module may import which,
-// and the checker that reads them off the source. It owns the table; it must not
-// run the go command, so that it works without a module cache.
+// Package imports contains the table of which folder of the module may import which, and the
+// checker that applies it to the source. It does not run the go command, so that it works without a
+// module cache.
 package imports
 
 import (
@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// A File is what the checker needs to know of one Go source file.
+// A File is one Go source file, as far as the checker needs it.
 type File struct {
 	// Path is relative to the module root, with slashes.
 	Path string
@@ -31,7 +31,7 @@ func (f File) isTest() bool { return strings.HasSuffix(f.Path, "_test.go") }
 // A Violation is one broken rule.
 type Violation struct {
 	File string
-	// Import is the imported path; empty when the rule is not about an import.
+	// Import is the imported path; empty if the rule does not concern an import.
 	Import string
 	Rule   string
 }
@@ -44,9 +44,8 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s: imports %q: %s", v.File, v.Import, v.Rule)
 }
 
-// Load parses every Go file below root. Folders that the go command skips
-// (testdata, vendor, and names that start with a dot or an underscore) and
-// node_modules are left out.
+// Load parses every Go file below root. It skips node_modules and the folders that the go command
+// skips: testdata, vendor, and names that begin with a dot or an underscore.
 func Load(root fs.FS) ([]File, error) {
 	var files []File
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -79,7 +78,7 @@ func Load(root fs.FS) ([]File, error) {
 	return files, nil
 }
 
-// isModule reports whether a folder is a module of its own.
+// isModule reports whether a folder is the root of another module.
 func isModule(root fs.FS, folder string) bool {
 	_, err := fs.Stat(root, path.Join(folder, "go.mod"))
 	return err == nil
@@ -111,9 +110,9 @@ func parse(name string, source []byte) (File, error) {
 	return file, nil
 }
 
-// Check returns every rule that the files of the module break, in file order.
-// Test files are held only to the rules that are meant for every file: they may
-// reach across layers to put the real thing on the other side.
+// Check returns the violations in the files of the module, in file order. Test files must follow
+// only the rules for every file: they may import other layers, to test against the real
+// implementation.
 func Check(module string, files []File) []Violation {
 	var found []Violation
 	for _, f := range files {
@@ -131,13 +130,13 @@ func Check(module string, files []File) []Violation {
 			}
 		}
 		if layerOf(path.Dir(f.Path)) == nil {
-			found = append(found, Violation{File: f.Path, Rule: "folder has no place in the house; see layers in internal/imports/rules.go"})
+			found = append(found, Violation{File: f.Path, Rule: "folder belongs to no layer; see layers in internal/imports/rules.go"})
 		}
 	}
 	return found
 }
 
-// checkAnyFile applies the rules that hold in tests too.
+// checkAnyFile applies the rules that also apply to tests.
 func checkAnyFile(f File) []Violation {
 	var found []Violation
 	if f.HasInit {
@@ -178,7 +177,7 @@ func checkLibrary(file, imported string) string {
 	return ""
 }
 
-// layerOf returns the first layer that the folder matches, nil if there is none.
+// layerOf returns the first layer that matches the folder; nil if none does.
 func layerOf(folder string) *layer {
 	for _, l := range layers() {
 		if match(l.folder, folder) {
@@ -192,8 +191,8 @@ func matchAny(patterns []string, folder string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, folder) })
 }
 
-// match understands three forms: "x" is x alone, "x/*" what is below it, "x/..."
-// both.
+// match reports whether a pattern matches a folder: "x" matches x, "x/*" the folders below it, and
+// "x/..." both.
 func match(pattern, folder string) bool {
 	if base, ok := strings.CutSuffix(pattern, "/..."); ok {
 		return within(folder, base)

@@ -71,7 +71,7 @@ func TestCheck(t *testing.T) {
 			"examples/family/a.go", `package main; import "molar/internal/config"`, "examples/... may import",
 		},
 		"a module of a similar name is not ours": {"schemas/a.go", `package schemas; import "molarity/x"`, ""},
-		"an unknown folder":                      {"misc/a.go", `package misc`, "folder has no place in the house"},
+		"an unknown folder":                      {"misc/a.go", `package misc`, "folder belongs to no layer"},
 
 		"genai outside its adapter": {
 			"agent/a.go", `package agent; import "google.golang.org/genai"`, "google.golang.org/genai belongs in providers/gemini/...",

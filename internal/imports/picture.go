@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// captions say in a few words what a folder of the picture is for.
+// captions returns the short descriptions of the folders in the picture.
 func captions() map[string]string {
 	return map[string]string{
 		"cmd": "flags in, output out", "eval/run": "the eval commands", "internal/session": "the terminal application",
@@ -24,20 +24,20 @@ func captions() map[string]string {
 	}
 }
 
-// A house is what the program of a module is made of: its folders and what they import.
-type house struct {
+// A graph holds the folders of a program and what they import.
+type graph struct {
 	uses   map[string]map[string]bool
 	levels map[string]int
 }
 
-// Picture draws the folders of the program at root (such as cmd/molar) as an SVG: each
-// stands above all that it imports. A folder without a caption is an error.
+// Picture draws the folders of the program at root (such as cmd/molar) as an SVG, each above all
+// that it imports. A folder without a caption is an error.
 func Picture(module, root string, files []File) (string, error) {
-	h := house{uses: map[string]map[string]bool{}, levels: map[string]int{}}
+	h := graph{uses: map[string]map[string]bool{}, levels: map[string]int{}}
 	h.collect(module, root, files)
 	for folder := range h.uses {
 		if captions()[folder] == "" {
-			return "", fmt.Errorf("the picture of the house has no caption for %s; see captions in internal/imports/picture.go", folder)
+			return "", fmt.Errorf("the picture of the module has no caption for %s; see captions in internal/imports/picture.go", folder)
 		}
 		if _, err := h.level(folder, nil); err != nil {
 			return "", err
@@ -46,8 +46,8 @@ func Picture(module, root string, files []File) (string, error) {
 	return h.draw(), nil
 }
 
-// collect walks the imports of the program's packages, without tests.
-func (h *house) collect(module, root string, files []File) {
+// collect adds the imports of the program's packages, without tests.
+func (h *graph) collect(module, root string, files []File) {
 	imported := map[string][]string{}
 	for _, f := range files {
 		if !f.isTest() {
@@ -76,9 +76,10 @@ func (h *house) collect(module, root string, files []File) {
 	}
 }
 
-// folderOf is the box of a package: its top folder, or the one below internal.
+// folderOf returns the folder that represents a package in the picture: its top folder, or the one
+// below internal.
 func folderOf(pkg string) string {
-	if within(pkg, "eval/run") { // opens whole hosts, which stand on eval
+	if within(pkg, "eval/run") { // it opens whole hosts, which import eval
 		return "eval/run"
 	}
 	parts := strings.Split(pkg, "/")
@@ -88,10 +89,10 @@ func folderOf(pkg string) string {
 	return parts[0]
 }
 
-// level is how many floors a folder stands above the ground.
-func (h *house) level(folder string, above []string) (int, error) {
+// level returns the row of a folder, counted from the bottom: 0 for a folder that imports no other.
+func (h *graph) level(folder string, above []string) (int, error) {
 	if slices.Contains(above, folder) {
-		return 0, fmt.Errorf("folders import one another in a circle: %s", strings.Join(append(above, folder), ", "))
+		return 0, fmt.Errorf("folders import one another in a cycle: %s", strings.Join(append(above, folder), ", "))
 	}
 	if n, ok := h.levels[folder]; ok {
 		return n, nil
@@ -108,14 +109,14 @@ func (h *house) level(folder string, above []string) (int, error) {
 	return n, nil
 }
 
-// reaches reports whether a folder uses another, by itself or through others.
-func (h *house) reaches(from, to string) bool {
+// reaches reports whether a folder imports another, directly or through others.
+func (h *graph) reaches(from, to string) bool {
 	return h.uses[from][to] || slices.ContainsFunc(slices.Collect(maps.Keys(h.uses[from])), func(f string) bool { return h.reaches(f, to) })
 }
 
-// arrows are what a folder uses that nothing else that it uses brings along, but for the
-// ground, on which everything stands.
-func (h *house) arrows(from string) []string {
+// arrows returns the folders that a folder imports only directly, and not also through another
+// import. It leaves out the bottom row, to keep the picture readable.
+func (h *graph) arrows(from string) []string {
 	var to []string
 	for used := range h.uses[from] {
 		through := func(other string) bool { return other != used && h.reaches(other, used) }
@@ -127,7 +128,7 @@ func (h *house) arrows(from string) []string {
 	return to
 }
 
-// Measures of the picture.
+// The sizes in the picture.
 const (
 	width, floor = 1080, 92
 	boxW, boxH   = 168, 50
@@ -138,10 +139,10 @@ const (
 </style>`
 )
 
-// A place is the middle of a box's upper edge.
+// A place is the middle of the top edge of a box.
 type place struct{ x, y float64 }
 
-func (h *house) draw() string {
+func (h *graph) draw() string {
 	places, height := h.places()
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" role="img" aria-label="The folders of molar, each above those that it imports">
@@ -167,8 +168,9 @@ func (h *house) draw() string {
 	return b.String()
 }
 
-// places puts each floor into a row, its boxes below those that use them.
-func (h *house) places() (map[string]place, int) {
+// places returns the places of the boxes: each level is a row, with the boxes below those that
+// import them.
+func (h *graph) places() (map[string]place, int) {
 	top := slices.Max(slices.Collect(maps.Values(h.levels)))
 	places := map[string]place{}
 	for level := top; level >= 0; level-- {

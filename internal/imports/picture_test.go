@@ -58,7 +58,7 @@ func TestPicture(t *testing.T) {
 		t.Errorf("a folder that nobody described: %v", err)
 	}
 	source["schemas/b.go"] = &fstest.MapFile{Data: []byte(`package schemas; import "molar/agent"`)}
-	if _, err := draw(); err == nil || !strings.Contains(err.Error(), "in a circle") {
+	if _, err := draw(); err == nil || !strings.Contains(err.Error(), "in a cycle") {
 		t.Errorf("a circle: %v", err)
 	}
 }

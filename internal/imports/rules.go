@@ -1,13 +1,13 @@
 package imports
 
-// A layer holds what the packages of a folder may import of this module.
+// A layer lists the folders of this module that the packages of a folder may import.
 type layer struct {
 	folder string
 	may    []string
 }
 
-// layers is the house. The first entry that matches a folder decides, so the
-// narrow ones stand first.
+// layers returns all layers. The first one that matches a folder applies, so the more specific ones
+// come first.
 func layers() []layer {
 	return []layer{
 		{"schemas", nil},
@@ -17,11 +17,11 @@ func layers() []layer {
 		{"providers/*", []string{"providers", "providers/wire", "schemas/...", "internal/sse", "internal/telemetry", "internal/text"}},
 		{"mcpclients/...", []string{"mcpclients/...", "schemas/...", "internal/sse", "internal/telemetry", "internal/text"}},
 		{"toolhandler", []string{"schemas/...", "internal/telemetry", "internal/text"}},
-		// agent must link no provider's SDK.
+		// agent must not link the SDK of a provider.
 		{"agent", []string{"agent/*", "toolhandler", "providers", "schemas/...", "internal/telemetry", "internal/text"}},
 		{"agent/*", []string{"agent/*", "toolhandler", "providers", "schemas/...", "internal/telemetry", "internal/text"}},
 		{"mcpservers/...", []string{"mcpservers/...", "schemas/...", "internal/store", "internal/httpguard", "internal/telemetry", "internal/text"}},
-		// The program that makes the tapes of the suites runs beside a scripted model.
+		// The program that records the tapes of the suites uses a scripted model.
 		{"eval/suites/record", []string{"eval", "eval/tape", "internal/testkit/models"}},
 		// The eval commands open whole hosts.
 		{"eval/run", []string{
@@ -47,13 +47,13 @@ func layers() []layer {
 		{"internal/sse", nil},
 		{"internal/markdown", nil},
 		{"internal/terminal/...", []string{"internal/terminal/...", "internal/markdown"}},
-		// The servers of others are handed out as configured.
+		// Returns third-party servers in the form of their configuration.
 		{"internal/testkit/npm", []string{"mcpclients", "mcpclients/transport"}},
 		{"internal/testkit/...", testPrograms()},
 		{"internal/imports", nil},
 		{"internal/ci/...", nil},
 
-		// cmd has the flags of everything, and nothing that only tests use.
+		// cmd has flags for every part, and imports nothing that only tests use.
 		{"cmd/...", append(public(), "internal/access", "internal/cli", "internal/config", "internal/host", "internal/httpguard", "internal/serve",
 			"internal/session", "internal/setup", "internal/store", "internal/terminal", "internal/text")},
 		{"deploy", []string{"internal/config", "internal/telemetry"}},
@@ -73,8 +73,8 @@ func testPrograms() []string {
 	return []string{"internal/testkit/...", "internal/sse", "schemas/..."}
 }
 
-// A confinement keeps a library inside the folders that adapt it, so that its
-// types cross no border and its start-up cost is paid where it is used.
+// A confinement limits a library to the folders that adapt it, so that other folders do not depend
+// on its types or pay for its initialisation.
 type confinement struct {
 	library string
 	folders []string
@@ -108,7 +108,7 @@ func confined() []confinement {
 	}
 }
 
-// A ban keeps a library out of every file, tests included.
+// A ban forbids a library in every file, including tests.
 type ban struct {
 	library string
 	why     string

@@ -1,8 +1,7 @@
-// Package markdown reads the Markdown that models write: CommonMark with tables,
-// strikes, task lists, bare links, formulas and footnotes, and finds which blocks of a
-// stream are complete. The pages and the terminal share it, so that both cut a stream
-// alike. It finds the parts of code that are coloured (comments, strings, numbers, keywords),
-// line by line, as an answer comes.
+// Package markdown parses the Markdown that models write: CommonMark with tables, strikethrough,
+// task lists, bare links, formulas and footnotes. It also finds which blocks of a stream are
+// complete, so that the pages and the terminal split a stream in the same way, and the parts of
+// code to highlight (comments, strings, numbers, keywords), line by line while an answer arrives.
 //
-// What it reads is not trusted, and a formula stays the source that it is.
+// Its input is untrusted. Formulas are not rendered; their source is shown.
 package markdown

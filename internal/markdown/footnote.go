@@ -9,8 +9,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// A FootnoteMark is a reference to a footnote. Whether there is one is not known while
-// the text is still being written.
+// A FootnoteMark is a reference to a footnote. While the text is still arriving, the footnote may
+// be missing.
 type FootnoteMark struct {
 	ast.BaseInline
 	Label string
@@ -27,7 +27,7 @@ func (f *FootnoteMark) Dump(source []byte, level int) {
 	ast.DumpHelper(f, source, level, map[string]string{"Label": f.Label}, nil)
 }
 
-// A Footnote is a note where it was written.
+// A Footnote is a footnote, at its place in the text.
 type Footnote struct {
 	ast.BaseBlock
 	Label string
@@ -44,7 +44,7 @@ func (f *Footnote) Dump(source []byte, level int) {
 	ast.DumpHelper(f, source, level, map[string]string{"Label": f.Label}, nil)
 }
 
-// footnoteMark is a label in its brackets: a word, as models write them.
+// footnoteMark matches a label in its brackets. Models use single words as labels.
 var footnoteMark = regexp.MustCompile(`^\[\^([\p{L}\p{N}_-]{1,32})\]`)
 
 type footnoteInline struct{}

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Kind is what a part of code is.
+// A Kind is the kind of a part of code.
 type Kind int
 
 // The kinds of parts.
@@ -16,7 +16,7 @@ const (
 	String
 	Number
 	Keyword
-	// Key names a value, as in JSON.
+	// Key is the name of a value, as in JSON.
 	Key
 )
 
@@ -31,24 +31,25 @@ type Part struct {
 	Kind Kind
 }
 
-// A Code reads one listing from its first line on.
+// A Code splits the lines of one code block, in order, into parts.
 type Code struct {
 	syntax
-	// until ends the comment or string that began on a line before, of the kind within.
+	// until is the end mark of a comment or string that began on an earlier line, and within its
+	// kind; empty outside of one.
 	until  string
 	within Kind
 }
 
-// Of returns a reader of a language, by the name that stands behind a fence. Of one that
-// it does not know, all is plain.
-func Of(language string) *Code {
+// NewCode returns a Code for the language with the name, as after the opening fence. All parts of
+// an unknown language are plain.
+func NewCode(language string) *Code {
 	return &Code{syntax: syntaxOf(strings.ToLower(language))}
 }
 
 // Known reports whether the language is known.
 func (c *Code) Known() bool { return len(c.comments)+len(c.blocks)+len(c.quotes) > 0 }
 
-// Line parts the next line, which is given without its end.
+// Line splits the next line, without its line end, into parts.
 func (c *Code) Line(line string) []Part {
 	if !c.Known() {
 		return []Part{{line, Plain}}
@@ -62,13 +63,13 @@ func (c *Code) Line(line string) []Part {
 	return parts
 }
 
-// next is what begins at a place of the line, and its length in bytes.
+// next returns the kind and the length, in bytes, of the part that begins at a place of the line.
 func (c *Code) next(line string, at int) (Kind, int) {
 	rest := line[at:]
 	if c.until != "" {
 		return c.within, c.toEnd(rest, 0)
 	}
-	if kind, n := c.marked(line, at); n > 0 {
+	if kind, n := c.delimited(line, at); n > 0 {
 		return kind, n
 	}
 	first, size := utf8.DecodeRuneInString(rest)
@@ -88,8 +89,9 @@ func (c *Code) next(line string, at int) (Kind, int) {
 	return Plain, size
 }
 
-// marked is a comment, or a string that may take several lines.
-func (c *Code) marked(line string, at int) (Kind, int) {
+// delimited is next for comments, and for strings that may extend over several lines; the length is
+// 0 if none begins there.
+func (c *Code) delimited(line string, at int) (Kind, int) {
 	rest := line[at:]
 	for _, b := range c.blocks {
 		if strings.HasPrefix(rest, b.open) {
@@ -106,7 +108,8 @@ func (c *Code) marked(line string, at int) (Kind, int) {
 	return Plain, 0
 }
 
-// toEnd is how much of the line still belongs to what until ends, from a place on.
+// toEnd returns the length of the part up to the mark in until, which is searched from a place on,
+// or to the end of the line.
 func (c *Code) toEnd(rest string, from int) int {
 	n := strings.Index(rest[from:], c.until)
 	if n < 0 {
@@ -117,7 +120,7 @@ func (c *Code) toEnd(rest string, from int) int {
 	return n
 }
 
-// word is a keyword, a key or a plain word.
+// word is next for keywords, keys and plain words.
 func (c *Code) word(line string, at int) (Kind, int) {
 	rest := line[at:]
 	n := len(rest) - len(strings.TrimLeftFunc(rest, func(r rune) bool { return isWord(r) || c.dashes && r == '-' }))
@@ -137,8 +140,8 @@ func (c *Code) word(line string, at int) (Kind, int) {
 
 func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// isBefore reports whether one of the marks follows, behind spaces. That of an address or
-// of a comparison is none.
+// isBefore reports whether one of the marks follows, after spaces. The colon of an address and the
+// equals sign of a comparison do not count.
 func isBefore(rest string, marks ...string) bool {
 	rest = strings.TrimLeft(rest, " ")
 	for _, mark := range marks {
@@ -149,7 +152,7 @@ func isBefore(rest string, marks ...string) bool {
 	return false
 }
 
-// quoted is the length of the string that a line begins with, 0 if it is not closed there.
+// quoted returns the length of the string with which the line begins; 0 if it is not closed there.
 func quoted(line string) int {
 	for i := 1; i < len(line); i++ {
 		switch line[i] {
@@ -162,7 +165,7 @@ func quoted(line string) int {
 	return 0
 }
 
-// A partList joins neighbours of one kind.
+// A partList joins adjacent parts of one kind.
 type partList []Part
 
 func (l *partList) add(text string, kind Kind) {

@@ -12,7 +12,7 @@ import (
 // marked writes the parts of code with their kinds, but for the plain ones.
 func marked(language, code string) string {
 	var b strings.Builder
-	reader := markdown.Of(language)
+	reader := markdown.NewCode(language)
 	for line := range strings.SplitSeq(code, "\n") {
 		for _, p := range reader.Line(line) {
 			if p.Kind == markdown.Plain {
@@ -56,7 +56,7 @@ func FuzzCode_Line(f *testing.F) {
 		f.Add(language, "a \"b' /* \x00 \xff é # -- ` ''' */ 1.5e3\n<x y=\"")
 	}
 	f.Fuzz(func(t *testing.T, language, code string) {
-		reader := markdown.Of(language)
+		reader := markdown.NewCode(language)
 		for line := range strings.SplitSeq(code, "\n") {
 			got := ""
 			for _, p := range reader.Line(line) {

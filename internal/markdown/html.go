@@ -10,12 +10,11 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// additions are what the dialect has beyond the extensions of goldmark: formulas,
-// footnotes, and code in colours.
+// additions adds to goldmark what its own extensions lack: formulas, footnotes, and highlighted
+// code.
 type additions struct{}
 
-// Extend implements [goldmark.Extender]. The parsers stand before those that would take
-// the same marks.
+// Extend implements [goldmark.Extender]. The parsers precede those of goldmark for the same marks.
 func (additions) Extend(m goldmark.Markdown) {
 	m.Parser().AddOptions(
 		parser.WithBlockParsers(util.Prioritized(mathBlock{}, 650), util.Prioritized(footnoteBlock{}, 650)),
@@ -24,20 +23,20 @@ func (additions) Extend(m goldmark.Markdown) {
 	m.Renderer().AddOptions(renderer.WithNodeRenderers(util.Prioritized(writer{}, 100)))
 }
 
-// A writer writes the nodes that goldmark does not know (formulas, footnotes) as HTML.
+// A writer writes formulas, footnotes and highlighted code as HTML.
 type writer struct{}
 
 // RegisterFuncs implements [renderer.NodeRenderer].
 func (writer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
-	r.Register(kindMath, onEntering(writeMath))
-	r.Register(kindMathBlock, onEntering(writeMathBlock))
-	r.Register(kindFootnoteMark, onEntering(writeMark))
+	r.Register(kindMath, leaf(writeMath))
+	r.Register(kindMathBlock, leaf(writeMathBlock))
+	r.Register(kindFootnoteMark, leaf(writeMark))
 	r.Register(kindFootnote, writeFootnote)
-	r.Register(ast.KindFencedCodeBlock, onEntering(writeCode))
+	r.Register(ast.KindFencedCodeBlock, leaf(writeCode))
 }
 
-// onEntering is a node that is written with all that it holds.
-func onEntering(write func(w util.BufWriter, source []byte, n ast.Node)) renderer.NodeRendererFunc {
+// leaf returns a renderer for nodes that are written as a whole, including their children.
+func leaf(write func(w util.BufWriter, source []byte, n ast.Node)) renderer.NodeRendererFunc {
 	return func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if entering {
 			write(w, source, n)
@@ -46,7 +45,7 @@ func onEntering(write func(w util.BufWriter, source []byte, n ast.Node)) rendere
 	}
 }
 
-// A bufio.Writer keeps its fault for Flush, so that none is read here.
+// put ignores errors, because a bufio.Writer returns them again from Flush.
 func put(w util.BufWriter, parts ...string) {
 	for _, p := range parts {
 		_, _ = w.WriteString(p)
@@ -96,7 +95,7 @@ func writeCode(w util.BufWriter, source []byte, n ast.Node) {
 		put(w, ` class="language-`, escaped(language), `"`)
 	}
 	put(w, ">")
-	code := Of(language)
+	code := NewCode(language)
 	for i := range block.Lines().Len() {
 		line := block.Lines().At(i)
 		for _, part := range code.Line(strings.TrimSuffix(string(line.Value(source)), "\n")) {

@@ -6,9 +6,9 @@ import (
 	"github.com/yuin/goldmark/renderer/html"
 )
 
-// New returns a reader and HTML writer of the dialect. A single line end breaks the
-// line, as people who chat expect. It leaves out raw HTML and dangerous links; whoever
-// shows its HTML on a page sanitises it all the same.
+// New returns a parser and HTML renderer of the dialect. A single line end breaks the line, as
+// people expect in a chat. It omits raw HTML and dangerous links, but a page must still sanitise
+// its HTML.
 func New() goldmark.Markdown {
 	return goldmark.New(
 		goldmark.WithExtensions(

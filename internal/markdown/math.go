@@ -11,7 +11,7 @@ import (
 // A Math is a formula within a line, as TeX between \( and \), or between dollar signs.
 type Math struct {
 	ast.BaseInline
-	// Source is what was written, with its marks.
+	// Source is the source of the formula, with its marks.
 	Source string
 }
 
@@ -26,8 +26,7 @@ func (m *Math) Dump(source []byte, level int) {
 	ast.DumpHelper(m, source, level, map[string]string{"Source": m.Source}, nil)
 }
 
-// A MathBlock is a formula in lines of its own. Its lines are what was written, with the
-// marks around it.
+// A MathBlock is a formula on separate lines. Its lines are the source, with the marks.
 type MathBlock struct{ ast.BaseBlock }
 
 // kindMathBlock is the kind of [MathBlock].
@@ -42,11 +41,11 @@ func (*MathBlock) IsRaw() bool { return true }
 // Dump implements [ast.Node].
 func (m *MathBlock) Dump(source []byte, level int) { ast.DumpHelper(m, source, level, nil, nil) }
 
-// mathMarks are what a formula begins and ends with, the longer before the shorter.
+// mathMarks are the marks around formulas, the longer ones first.
 var mathMarks = []struct{ open, end string }{{`\[`, `\]`}, {`$$`, `$$`}, {`\(`, `\)`}, {`$`, `$`}}
 
-// mathInline reads formulas within a paragraph, before a backslash or an underscore of
-// them is taken for Markdown.
+// mathInline parses formulas within a paragraph, before their backslashes and underscores are
+// parsed as Markdown.
 type mathInline struct{}
 
 func (mathInline) Trigger() []byte { return []byte{'\\', '$'} }
@@ -71,7 +70,8 @@ func (mathInline) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.Nod
 	return nil
 }
 
-// isMath tells a formula between single dollar signs from two prices.
+// isMath reports whether the text between single dollar signs is a formula, and not part of two
+// prices.
 func isMath(inside, after []byte) bool {
 	if inside[0] == ' ' || inside[len(inside)-1] == ' ' || len(after) > 0 && '0' <= after[0] && after[0] <= '9' {
 		return false
@@ -79,8 +79,8 @@ func isMath(inside, after []byte) bool {
 	return bytes.ContainsAny(inside, `\^_={}`) || len(inside) == 1
 }
 
-// mathBlock reads formulas that begin a line, until the line that ends them. An empty line
-// ends them too, as it does in TeX.
+// mathBlock parses formulas that begin a line, up to the line with their end mark. An empty line
+// also ends them, as in TeX.
 type mathBlock struct{}
 
 func (mathBlock) Trigger() []byte { return []byte{'\\', '$'} }
@@ -124,7 +124,7 @@ func (mathBlock) CanInterruptParagraph() bool { return true }
 
 func (mathBlock) CanAcceptIndentedLine() bool { return false }
 
-// mathEnd is what ends the formula that a line begins; empty if it begins none.
+// mathEnd returns the end mark of the formula that begins on a line; empty if none begins there.
 func mathEnd(line []byte) string {
 	line = bytes.TrimSpace(line)
 	for _, mark := range mathMarks[:2] {

@@ -2,9 +2,9 @@ package markdown
 
 import "strings"
 
-// Split cuts source behind its last closed block: behind an empty line that is
-// outside of a code fence and before a line that is not indented, and so belongs to
-// no list item. More text never changes what closed means.
+// Split splits source after its last closed block: after an empty line that is outside of a code
+// fence and before a line that is not indented, and therefore not part of a list item. Text that is
+// appended to the source never changes the meaning of closed.
 func Split(source string) (closed, open string) {
 	fence, indent, blank, cut := "", 0, false, 0
 	for at := 0; at < len(source); {
@@ -33,8 +33,8 @@ func Split(source string) (closed, open string) {
 	return source[:cut], source[cut:]
 }
 
-// continues reports whether a line belongs to the list that stands before it: then the
-// list is set as a whole, with its numbers and its spacing.
+// continues reports whether a line continues the list before it. The list must then be rendered as
+// a whole, for its numbers and its spacing.
 func continues(before, line string, ended bool) bool {
 	if !isItem(strings.Trim(before, " \t\r\n")) {
 		return false
@@ -51,7 +51,7 @@ func isItem(text string) bool {
 	return strings.HasPrefix(text, "- ") || strings.HasPrefix(text, "* ") || strings.HasPrefix(text, "+ ")
 }
 
-// couldBeItem reports whether more text could make it the start of an item.
+// couldBeItem reports whether the text could become the start of an item when more text arrives.
 func couldBeItem(text string) bool {
 	rest := strings.TrimLeft(text, "0123456789")
 	switch rest {
@@ -61,7 +61,7 @@ func couldBeItem(text string) bool {
 	return false
 }
 
-// withoutMarks is what stands behind the marks of the list items that begin on a line.
+// withoutMarks returns a line without the marks of the list items that begin on it.
 func withoutMarks(line string) string {
 	for {
 		line = strings.TrimLeft(line, " \t")
@@ -72,8 +72,8 @@ func withoutMarks(line string) string {
 	}
 }
 
-// closesFence reports whether a line ends the fence that was opened behind indent bytes.
-// One that stands more than three columns further in is code.
+// closesFence reports whether a line closes the fence that was opened with an indent. A fence that
+// is indented by over three columns more is code.
 func closesFence(line, trimmed, fence string, indent int) bool {
 	before := len(line) - len(strings.TrimLeft(line, " \t"))
 	return before <= indent+3 && strings.HasPrefix(trimmed, fence) && strings.Trim(trimmed, fence[:1]) == ""

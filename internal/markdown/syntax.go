@@ -2,19 +2,19 @@ package markdown
 
 import "strings"
 
-// A syntax is what is known of a language.
+// A syntax describes the syntax of a language.
 type syntax struct {
 	// comments are the marks of a comment to the end of its line.
 	comments []string
-	// blocks may take several lines.
+	// blocks are the comments and strings that may extend over several lines.
 	blocks []block
 	// quotes are the characters around a string of one line.
 	quotes string
 	// words are the keywords, with a space around each.
 	words string
-	// keys says that what stands before a colon or an equals sign is a name; dashes that
-	// names may hold dashes, folds that keywords may be in capitals, tags that names behind
-	// < are words of the language.
+	// keys means that a word before a colon or an equals sign is a key; dashes that words may
+	// contain dashes; folds that keywords may be in upper case; tags that names after < are
+	// keywords.
 	keys, dashes, folds, tags bool
 }
 
@@ -25,7 +25,7 @@ type block struct {
 
 func (s syntax) is(word string) bool { return strings.Contains(s.words, " "+word+" ") }
 
-// The words of families of languages; the names of their types count as words.
+// The keywords of families of languages, including the names of built-in types.
 const (
 	common = " break case class const continue default do else enum false for if import new null return static super switch this throw true try catch finally while void int long short char bool boolean float double byte string "
 	wordsC = common + "auto extern goto inline namespace nullptr operator private protected public register signed sizeof struct template typedef typename union unsigned using virtual volatile abstract extends final implements instanceof interface package throws var get set async await override sealed record val fun object when is in data companion lateinit let guard func protocol extension self nil init "

@@ -34,7 +34,7 @@ func (p *port) addServer(ctx context.Context, s web.NewServer) (web.AddedServer,
 		return web.AddedServer{}, err
 	}
 	p.Log.Info("a server was added", "server", a.Name, "host", at.Host)
-	return web.AddedServer{Name: a.Name, Offer: p.offer()}, p.files.again(ctx)
+	return web.AddedServer{Name: a.Name, Offer: p.offer()}, p.files.reapply(ctx)
 }
 
 // removeServer detaches an added server, and deletes it.
@@ -51,7 +51,7 @@ func (p *port) removeServer(ctx context.Context, name string) error {
 		return fmt.Errorf("%w: there is no server %q", web.ErrUnknown, name)
 	}
 	p.Log.Info("an added server was removed", "server", name)
-	return p.files.again(ctx)
+	return p.files.reapply(ctx)
 }
 
 func (p *port) isOfFile(name string) bool {

@@ -23,7 +23,7 @@ func (p *mcpPort) openAssistants(ctx context.Context, m MCPConfig, port *httpser
 	if err != nil {
 		return err
 	}
-	p.db, p.behind = h.DB, h.Close
+	p.db, p.closeBackend = h.DB, h.Close
 	ask := func(ctx context.Context, q mcpservers.Question) (mcpservers.Answer, error) {
 		return askAssistant(ctx, h, q)
 	}

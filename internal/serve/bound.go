@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// spared are the descriptors for servers, files and the database. Half of the others are for
-// clients: a turn needs one to its model too.
-const spared = 128
+// reservedDescriptors is the number of file descriptors for servers, files and the database. Half
+// of the others are for connections of clients, because each turn also needs one for its model.
+const reservedDescriptors = 128
 
 // sendBuffer is how much of an unread answer the system may buffer, in bytes. By default it
 // lets that grow to several MiB before the turn has to wait.
@@ -25,7 +25,7 @@ type bounded struct {
 // bound limits a listener by the limit of descriptors.
 func bound(listener net.Listener, log *slog.Logger) net.Listener {
 	limit := descriptors()
-	return boundTo(listener, max((limit-spared)/2, limit/4, 1), log)
+	return boundTo(listener, max((limit-reservedDescriptors)/2, limit/4, 1), log)
 }
 
 func boundTo(listener net.Listener, most int, log *slog.Logger) net.Listener {
@@ -41,13 +41,13 @@ func (b *bounded) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetWriteBuffer(sendBuffer) // a larger one works too
+		_ = tcp.SetWriteBuffer(sendBuffer) // without it, the system's default is used
 	}
 	select {
 	case b.room <- struct{}{}:
 	default:
 		b.full()
-		b.room <- struct{}{} // the open connections end by their own limits
+		b.room <- struct{}{} // the open connections have time limits
 	}
 	return &boundedConn{Conn: conn, leave: sync.OnceFunc(func() { <-b.room })}, nil
 }

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// soon limits requests that a running host answers at once, or not at all.
-	soon = time.Second
-	// changeWait limits a change, for which the host may read a file.
-	changeWait = 30 * time.Second
+	// queryTimeout is the time limit of queries, which a running host answers at once.
+	queryTimeout = time.Second
+	// changeTimeout is the time limit of a change, for which the host may read a file.
+	changeTimeout = 30 * time.Second
 )
 
 // Servers returns the host's servers.
@@ -46,7 +46,7 @@ func list[T any](ctx context.Context, h *Host, path string) ([]T, error) {
 // Reload asks the host to reread its config file. An answer with faults becomes one error of
 // several lines.
 func (h *Host) Reload(ctx context.Context) (web.Reloaded, error) {
-	res, err := h.call(ctx, http.MethodPost, "/v1/servers/reload", nil, changeWait)
+	res, err := h.call(ctx, http.MethodPost, "/v1/servers/reload", nil, changeTimeout)
 	if err != nil {
 		return web.Reloaded{}, err
 	}
@@ -75,7 +75,7 @@ func (h *Host) Reload(ctx context.Context) (web.Reloaded, error) {
 
 // Approve accepts the tools of a pinned server as they were when digest was shown.
 func (h *Host) Approve(ctx context.Context, server, digest string) ([]string, error) {
-	res, err := h.call(ctx, http.MethodPost, "/v1/servers/"+url.PathEscape(server)+"/approve", map[string]string{"digest": digest}, changeWait)
+	res, err := h.call(ctx, http.MethodPost, "/v1/servers/"+url.PathEscape(server)+"/approve", map[string]string{"digest": digest}, changeTimeout)
 	if err != nil {
 		return nil, err
 	}

@@ -21,12 +21,12 @@ import (
 // address) so that it fits into the config file as it is now.
 func (p *port) importServers(text string) (web.Imported, error) {
 	text = strings.TrimSpace(text)
-	found := web.Imported{File: p.configFile(), Place: web.PlaceNew}
+	imported := web.Imported{File: p.configFile(), Place: web.PlaceNew}
 	var at *config.Section
-	if data, err := os.ReadFile(found.File); err == nil {
-		found.Place = web.PlaceEnd
+	if data, err := os.ReadFile(imported.File); err == nil {
+		imported.Place = web.PlaceEnd
 		if s, ok := config.FindSection(data, "mcpServers"); ok {
-			at, found.Place, found.Line = &s, string(s.Place), s.Line
+			at, imported.Place, imported.Line = &s, string(s.Place), s.Line
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return web.Imported{}, fmt.Errorf("read the config file: %w", err)
@@ -43,22 +43,22 @@ func (p *port) importServers(text string) (web.Imported, error) {
 	if err != nil {
 		return web.Imported{}, fmt.Errorf("this is neither the JSON of another host's servers, nor a command, nor an address: %w", err)
 	}
-	if found.YAML, err = file.TextFor(at); err != nil {
+	if imported.YAML, err = file.TextFor(at); err != nil {
 		return web.Imported{}, err
 	}
-	found.Servers, found.LeftOut = file.Servers, file.LeftOut
+	imported.Servers, imported.LeftOut = file.Servers, file.LeftOut
 	if strings.HasPrefix(text, "{") { // otherwise the block is our own
-		found.Host = string(file.Host)
+		imported.Host = string(file.Host)
 	}
 	for _, v := range file.Variables {
 		if _, set := p.cli.Env(v.Name); !set && !slices.Contains(p.files.last().Variables.Names, v.Name) {
-			found.Variables = append(found.Variables, v.Name)
+			imported.Variables = append(imported.Variables, v.Name)
 		}
 	}
-	if len(found.Variables) > 0 {
-		found.VariablesFile = config.VariablesFile(found.File)
+	if len(imported.Variables) > 0 {
+		imported.VariablesFile = config.VariablesFile(imported.File)
 	}
-	return found, nil
+	return imported, nil
 }
 
 // blockOf returns the text as another host's JSON: a command and an address are converted to

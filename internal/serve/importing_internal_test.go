@@ -82,14 +82,14 @@ func TestImportServers(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := importer(t, tt.file)
-			found, err := p.importServers(tt.pasted)
-			if err != nil || strings.Contains(found.YAML, "very-secret") {
-				t.Fatalf("%+v, %v", found, err)
+			imported, err := p.importServers(tt.pasted)
+			if err != nil || strings.Contains(imported.YAML, "very-secret") {
+				t.Fatalf("%+v, %v", imported, err)
 			}
 			if tt.want.File = p.Config.File; len(tt.want.Variables) > 0 {
 				tt.want.VariablesFile = config.VariablesFile(p.Config.File)
 			}
-			if diff := cmp.Diff(tt.want, found); diff != "" {
+			if diff := cmp.Diff(tt.want, imported); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -23,7 +23,7 @@ import (
 	"molar/schemas"
 )
 
-// Wait is how long a person may take in the browser.
+// Wait is the time limit of the login in the browser.
 const Wait = 5 * time.Minute
 
 // Flags are the flags of servers login.
@@ -72,9 +72,9 @@ func Run(ctx context.Context, c *cli.CLI, name, format string, f Flags) error {
 	}
 	defer run.db.Close()
 	if f.Logout {
-		return run.out(ctx, format)
+		return run.logOut(ctx, format)
 	}
-	return run.in(ctx, format)
+	return run.logIn(ctx, format)
 }
 
 // loginServer returns the server with that name, if it supports login.
@@ -100,8 +100,8 @@ func loginServer(cfg *config.Config, name string) (transport.ServerConfig, error
 	return c, nil
 }
 
-// in guides a person through the login and stores it.
-func (r *loginRun) in(ctx context.Context, format string) error {
+// logIn guides a person through the login and stores it.
+func (r *loginRun) logIn(ctx context.Context, format string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.Wait,
 		fmt.Errorf("nobody came back from the browser within %s; run the command again, or with --no-browser", r.Wait))
 	defer cancel()
@@ -123,7 +123,7 @@ func (r *loginRun) in(ctx context.Context, format string) error {
 	if err := oauth.Put(ctx, r.db, s, grant); err != nil {
 		return err
 	}
-	return r.tell(ctx, grant, format)
+	return r.report(ctx, grant, format)
 }
 
 // ask lets the person log in, in a browser here or elsewhere.
@@ -190,8 +190,8 @@ func (r *loginRun) pasted(ctx context.Context, login *oauth.Login) (oauth.Grant,
 	}
 }
 
-// out deletes the login.
-func (r *loginRun) out(ctx context.Context, format string) error {
+// logOut deletes the login.
+func (r *loginRun) logOut(ctx context.Context, format string) error {
 	s := r.server.LoginServer()
 	grant, _, err := oauth.Get(ctx, r.db, s)
 	if err != nil {
@@ -217,9 +217,9 @@ func (r *loginRun) out(ctx context.Context, format string) error {
 	return nil
 }
 
-// tell prints the result of the login, and whether the server accepts it.
-func (r *loginRun) tell(ctx context.Context, g oauth.Grant, format string) error {
-	status, err := r.tryOut(ctx)
+// report prints the result of the login, and whether the server accepts it.
+func (r *loginRun) report(ctx context.Context, g oauth.Grant, format string) error {
+	status, err := r.attach(ctx)
 	if err != nil {
 		return err
 	}
@@ -248,8 +248,8 @@ func (r *loginRun) tell(ctx context.Context, g oauth.Grant, format string) error
 	return nil
 }
 
-// tryOut attaches the server with the new login.
-func (r *loginRun) tryOut(ctx context.Context) (schemas.ServerStatus, error) {
+// attach attaches the server with the new login.
+func (r *loginRun) attach(ctx context.Context) (schemas.ServerStatus, error) {
 	m, err := mcpclients.New(mcpclients.Config{
 		Servers: []transport.ServerConfig{r.server}, HTTPClient: r.web, Logins: r.db,
 		Client: transport.Implementation{Name: "molar", Version: cli.Version()},

@@ -24,21 +24,21 @@ type mcpPort struct {
 	db     *store.DB
 	// keys are nil on standard input and output.
 	keys *access.Access
-	// behind closes the back end.
-	behind func()
+	// closeBackend closes the store or the host behind the server.
+	closeBackend func()
 }
 
 func (p *mcpPort) close() {
 	if p.server != nil {
 		p.server.Close()
 	}
-	p.behind()
+	p.closeBackend()
 }
 
 // open wires what a port serves: memory and search tools, or a whole host whose assistants are
 // tools. A port has a guard, and then keys; standard input and output have neither.
 func (m MCPConfig) open(ctx context.Context, guard func(http.Handler) http.Handler) (_ *mcpPort, err error) {
-	p := &mcpPort{behind: func() {}}
+	p := &mcpPort{closeBackend: func() {}}
 	defer func() {
 		if err != nil {
 			p.close()
@@ -75,7 +75,7 @@ func (p *mcpPort) openMemory(ctx context.Context, m MCPConfig, port *httpserver.
 	if p.db, err = store.Open(ctx, store.Config{Path: m.Config.Memory.Store, Logger: m.Log}); err != nil {
 		return err
 	}
-	p.behind = func() {
+	p.closeBackend = func() {
 		if err := p.db.Close(); err != nil {
 			m.Log.Warn("closing left a fault", "what", "database", "error", err)
 		}

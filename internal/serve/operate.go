@@ -28,12 +28,12 @@ import (
 func (p *port) operations() web.Operations {
 	return web.Operations{
 		SwitchTool: func(ctx context.Context, name string, on bool) error {
-			return operated(p.MCP.Switch(ctx, name, on))
+			return webError(p.MCP.Switch(ctx, name, on))
 		},
 		CallTool: p.callByHand,
 		ApproveServer: func(ctx context.Context, server, digest string) ([]string, error) {
 			approved, err := p.MCP.Approve(ctx, server, digest)
-			return approved, operated(err)
+			return approved, webError(err)
 		},
 		TestProvider:  p.testProvider,
 		Providers:     p.providers,
@@ -115,7 +115,7 @@ func (p *port) offer() string {
 	return p.Config.SuggestedDefault(p.files.last(), len(p.AddedNames()) > 0)
 }
 
-// providers returns for each whether it can answer now, and with which models.
+// providers returns all providers: whether each can answer now, and with which models.
 func (p *port) providers(ctx context.Context) []web.Provider {
 	names := providers.Names()
 	all := make([]web.Provider, len(names))
@@ -134,8 +134,8 @@ func (p *port) providers(ctx context.Context) []web.Provider {
 	return all
 }
 
-// operated converts the client manager's refusals to errors of web.
-func operated(err error) error {
+// webError converts the client manager's refusals to errors of web.
+func webError(err error) error {
 	for _, unknown := range []error{transport.ErrUnknownServer, mcpclients.ErrUnknownTool} {
 		if errors.Is(err, unknown) {
 			return fmt.Errorf("%w: %w", web.ErrUnknown, err)

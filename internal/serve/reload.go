@@ -39,22 +39,22 @@ type reloader struct {
 	// path is the path of the file, existing or not.
 	path string
 	mu   sync.Mutex // one reload at a time
-	// found is the result of the last reading; nil before the first.
-	found atomic.Pointer[reading]
+	// latest is the result of the latest reading; nil before the first.
+	latest atomic.Pointer[reading]
 }
 
 // A reading is the result of reading the config file.
 type reading struct {
 	// last is the config whose servers are in force.
 	last *config.Config
-	// faults are those of the current file, restart the changed keys that wait for the next
-	// start.
+	// faults are the faults of the current file. restart are the changed keys that take effect at
+	// the next start.
 	faults, restart []string
 }
 
 // read returns the result of the last reading.
 func (r *reloader) read() reading {
-	if found := r.found.Load(); found != nil {
+	if found := r.latest.Load(); found != nil {
 		return *found
 	}
 	return reading{last: r.running}
@@ -76,9 +76,9 @@ func (r *reloader) reload(ctx context.Context, why string) (web.Reloaded, error)
 	if err == nil {
 		changes, err = r.to.Apply(ctx, r.servers(next))
 	}
-	found := r.read()
+	result := r.read()
 	if err == nil {
-		found = reading{last: next, restart: r.running.Changed(next)}
+		result = reading{last: next, restart: r.running.Changed(next)}
 	}
 	if err == nil && r.keys != nil {
 		err = r.keys(next.APIKeys)
@@ -88,15 +88,15 @@ func (r *reloader) reload(ctx context.Context, why string) (web.Reloaded, error)
 	}
 	if err != nil {
 		broken := &web.BrokenConfigError{Faults: faultsOf(err)}
-		found.faults = broken.Faults
-		r.found.Store(&found)
+		result.faults = broken.Faults
+		r.latest.Store(&result)
 		r.log.Error("the config file has faults; the last good one stays in force", "asked_by", why, "faults", broken.Faults)
 		return web.Reloaded{}, broken
 	}
-	r.found.Store(&found)
+	r.latest.Store(&result)
 	done := web.Reloaded{
 		Added: changes.Added, Removed: changes.Removed, Restarted: changes.Restarted, Updated: changes.Updated,
-		NeedsRestart: found.restart, Offer: r.running.SuggestedDefault(next, false),
+		NeedsRestart: result.restart, Offer: r.running.SuggestedDefault(next, false),
 	}
 	r.log.Info("config reloaded", "asked_by", why,
 		"added", done.Added, "removed", done.Removed, "restarted", done.Restarted, "updated", done.Updated)
@@ -110,8 +110,8 @@ func (r *reloader) reload(ctx context.Context, why string) (web.Reloaded, error)
 	return done, nil
 }
 
-// again reapplies the servers: others were added or removed. The caller holds the lock.
-func (r *reloader) again(ctx context.Context) error {
+// reapply applies the servers again after others were added or removed. The caller holds the lock.
+func (r *reloader) reapply(ctx context.Context) error {
 	_, err := r.to.Apply(ctx, r.servers(r.last()))
 	return err
 }

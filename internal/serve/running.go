@@ -42,30 +42,31 @@ func Find(c *cli.CLI, listen string) (*Host, error) {
 	if listen != "" {
 		flags["listen"] = listen
 	}
-	door, err := config.LoadEndpoint(c.Options(flags))
+	endpoint, err := config.LoadEndpoint(c.Options(flags))
 	if err != nil && listen == "" {
 		return nil, cli.Usage(err)
 	}
 	if listen != "" {
-		door.Listen = listen
+		endpoint.Listen = listen
 	}
-	return of(c, door)
+	return clientOf(c, endpoint)
 }
 
-// of returns a client for a host: over TLS if its settings turn TLS on.
-func of(c *cli.CLI, door config.Endpoint) (*Host, error) {
-	address := config.LocalAddress(door.Listen)
-	far := &Host{address: door.Listen, base: "http://" + address, client: http.DefaultClient}
+// clientOf returns a client for the host at an endpoint, over TLS if the endpoint has a
+// certificate.
+func clientOf(c *cli.CLI, endpoint config.Endpoint) (*Host, error) {
+	address := config.LocalAddress(endpoint.Listen)
+	far := &Host{address: endpoint.Listen, base: "http://" + address, client: http.DefaultClient}
 	far.key, _ = c.Env(keyVariable)
-	if !door.TLS.On() {
+	if !endpoint.TLS.On() {
 		return far, nil
 	}
-	pool, err := host.Roots(door.CAFile)
+	pool, err := host.Roots(endpoint.CAFile)
 	if err != nil {
 		return nil, err
 	}
 	settings := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-	trustOwn(settings, door.TLS.Cert, address)
+	trustOwn(settings, endpoint.TLS.Cert, address)
 	far.base = "https://" + address
 	far.client = &http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, TLSClientConfig: settings, DisableKeepAlives: true,
@@ -167,11 +168,11 @@ func (h *Host) call(ctx context.Context, method, path string, body any, atMost t
 }
 
 // ErrRefused means that a host runs there, and requires another key.
-var ErrRefused = errors.New("it wants an API key")
+var ErrRefused = errors.New("it requires an API key")
 
 // ask reads a JSON document from the host.
 func (h *Host) ask(ctx context.Context, path string) (json.RawMessage, error) {
-	res, err := h.call(ctx, http.MethodGet, path, nil, soon)
+	res, err := h.call(ctx, http.MethodGet, path, nil, queryTimeout)
 	switch {
 	case err != nil || res.code == http.StatusOK:
 	case res.wantsKey():

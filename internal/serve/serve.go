@@ -150,7 +150,7 @@ func (p *port) run(ctx context.Context, listener net.Listener, certificate *tls.
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	return p.leave(server, cancelTurns)
+	return p.shutDown(server, cancelTurns)
 }
 
 // share shows turns to other replicas until stop is called, after the last of them has ended.
@@ -167,9 +167,9 @@ func (p *port) cut(ctx context.Context) {
 	p.turns.Drain(ctx)
 }
 
-// leave shuts the port down: first /ready reports it, then no new turn is accepted, then
+// shutDown shuts the port down: first /ready reports it, then no new turn is accepted, then
 // running ones are cancelled.
-func (p *port) leave(server *http.Server, cancelTurns context.CancelCauseFunc) error {
+func (p *port) shutDown(server *http.Server, cancelTurns context.CancelCauseFunc) error {
 	server.SetKeepAlivesEnabled(false) // the next request must come through the load balancer
 	if delay := p.Config.Shutdown.Delay; delay > 0 {
 		p.Gate.Announce()

@@ -42,6 +42,6 @@ func (p *port) takeAdded(ctx context.Context, behind bool) (bool, error) {
 	}
 	p.files.mu.Lock()
 	defer p.files.mu.Unlock()
-	err = p.files.again(ctx)
+	err = p.files.reapply(ctx)
 	return err != nil, err
 }

@@ -19,7 +19,7 @@ import (
 // Mark marks an answer: through a running host, whose newest turns may not be on disk yet,
 // else in the store. Without a mark the old one is removed.
 func Mark(ctx context.Context, c *cli.CLI, cfg *config.Config, said schemas.Feedback) (schemas.Feedback, error) {
-	if far, err := of(c, cfg.Endpoint()); err == nil {
+	if far, err := clientOf(c, cfg.Endpoint()); err == nil {
 		if stored, err := far.mark(ctx, said); err == nil {
 			return stored, nil
 		}
@@ -38,7 +38,7 @@ func Mark(ctx context.Context, c *cli.CLI, cfg *config.Config, said schemas.Feed
 
 func (h *Host) mark(ctx context.Context, said schemas.Feedback) (stored schemas.Feedback, err error) {
 	body := map[string]string{"mark": cmp.Or(said.Mark, "none"), "note": said.Note}
-	res, err := h.call(ctx, http.MethodPost, "/v1/turns/"+url.PathEscape(said.TurnID)+"/feedback", body, soon)
+	res, err := h.call(ctx, http.MethodPost, "/v1/turns/"+url.PathEscape(said.TurnID)+"/feedback", body, queryTimeout)
 	if err == nil && res.code != http.StatusOK {
 		err = fmt.Errorf("the host at %s answered %s", h.address, res.status)
 	}
@@ -66,7 +66,7 @@ func openStore(ctx context.Context, cfg *config.Config) (*store.DB, error) {
 // store.
 func Trace(ctx context.Context, c *cli.CLI, cfg *config.Config, id string) (json.RawMessage, error) {
 	refused := ""
-	if far, err := of(c, cfg.Endpoint()); err == nil {
+	if far, err := clientOf(c, cfg.Endpoint()); err == nil {
 		trace, err := far.ask(ctx, "/v1/turns/"+url.PathEscape(id))
 		if err == nil {
 			return trace, nil

@@ -23,11 +23,11 @@ type sessionApprover struct{ asks chan<- approvalAsk }
 
 func (a sessionApprover) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, error) {
 	answer := make(chan agent.Decision, 1)
-	return handOver(ctx, a.asks, approvalAsk{ask, answer}, answer)
+	return sendAndWait(ctx, a.asks, approvalAsk{ask, answer}, answer)
 }
 
-// handOver sends a question to the loop and waits for the answer.
-func handOver[Q, A any](ctx context.Context, to chan<- Q, question Q, answer <-chan A) (a A, err error) {
+// sendAndWait sends a question to the loop and waits for the answer.
+func sendAndWait[Q, A any](ctx context.Context, to chan<- Q, question Q, answer <-chan A) (a A, err error) {
 	select {
 	case to <- question:
 	case <-ctx.Done():

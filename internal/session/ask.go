@@ -90,16 +90,16 @@ func (l *lineAsker) line(ctx context.Context) (string, error) {
 func approvalLines(ask agent.Ask) []string {
 	lines := []string{
 		terminal.Clean(fmt.Sprintf("? %s of server %s wants to run: %s", ask.Tool.Name, ask.Tool.Server, ask.Why)),
-		terminal.Clean("  " + middleCut(ask.Call.Function.Arguments)),
+		terminal.Clean("  " + shortenMiddle(ask.Call.Function.Arguments)),
 	}
 	if len(ask.Scopes) > 1 {
-		lines = append(lines, terminal.Clean("  beyond this call: "+middleCut(ask.Subject())))
+		lines = append(lines, terminal.Clean("  beyond this call: "+shortenMiddle(ask.Subject())))
 	}
 	return lines
 }
 
-// middleCut shortens a text in its middle: the approver must not miss its end.
-func middleCut(text string) string {
+// shortenMiddle shortens a text in its middle, so that the approver sees its end.
+func shortenMiddle(text string) string {
 	const head, tail = 2000, 1000
 	runes := []rune(text)
 	left := len(runes) - head - tail

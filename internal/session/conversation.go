@@ -17,8 +17,8 @@ import (
 // resumeShown is how many messages of a resumed conversation are shown.
 const resumeShown = 4
 
-// wanted returns the next question's wishes for the chain.
-func (s *session) wanted() chain.Want {
+// want returns the provider and the model that the next question requests.
+func (s *session) want() chain.Want {
 	want := chain.Want{Provider: s.f.Provider, Model: s.f.Model}
 	if want.Provider == "" && want.Model == "" {
 		as, _ := s.h.Config.Assistants.Get(s.assistant())
@@ -46,10 +46,10 @@ func (s *session) show(messages []schemas.StoredMessage, last int) error {
 	}
 	for _, m := range messages {
 		if m.Role == schemas.RoleUser {
-			s.lines(shown(m), terminal.Bold)
+			s.lines(displayText(m), terminal.Bold)
 			continue
 		}
-		if err := errors.Join(s.md.Write(shown(m)), s.md.Close()); err != nil {
+		if err := errors.Join(s.md.Write(displayText(m)), s.md.Close()); err != nil {
 			return err
 		}
 	}
@@ -125,7 +125,7 @@ func (s *session) save(ctx context.Context, path string) (err error) {
 		if m.Role != schemas.RoleUser {
 			who = "Answer"
 		}
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n", who, strings.TrimPrefix(shown(m), "> "))
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n", who, strings.TrimPrefix(displayText(m), "> "))
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, os.ErrExist) {

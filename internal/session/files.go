@@ -71,7 +71,7 @@ func paths(word string) []string {
 func (q Question) WithFiles() (Question, error) {
 	var paths []string
 	for word := range strings.FieldsSeq(q.Prompt) {
-		if path := named(word); path != "" {
+		if path := fileNamed(word); path != "" {
 			paths = append(paths, path)
 		}
 	}
@@ -80,9 +80,9 @@ func (q Question) WithFiles() (Question, error) {
 	return q, err
 }
 
-// named returns the file that a word names, without trailing punctuation; empty if there is
+// fileNamed returns the file that a word names, without trailing punctuation; empty if there is
 // none.
-func named(word string) string {
+func fileNamed(word string) string {
 	path, ok := strings.CutPrefix(word, "@")
 	for _, path := range []string{path, strings.TrimRight(path, ".,;:!?)")} {
 		if info, err := os.Stat(path); ok && err == nil && info.Mode().IsRegular() {

@@ -67,7 +67,7 @@ type sessionPerson struct {
 
 func (p sessionPerson) Answer(ctx context.Context, q agent.Question) (schemas.Answer, error) {
 	answer := make(chan schemas.Answer, 1)
-	return handOver(ctx, p.wants, questionAsk{q, answer}, answer)
+	return sendAndWait(ctx, p.wants, questionAsk{q, answer}, answer)
 }
 
 // OnNews passes a server's message to the loop; it drops the message if the buffer is full.

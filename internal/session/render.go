@@ -35,7 +35,7 @@ type renderer struct {
 	summary        chatOutput
 	open           bool   // the last line of the answer has no end
 	apart          bool   // the line was ended for text that is not part of the answer
-	unwait         func() // removes the waiting note; nil for none
+	hideWaiting    func() // removes the waiting note; nil for none
 }
 
 // chatOutput is what --output-format json prints: one object.
@@ -165,7 +165,7 @@ func (r *renderer) waiting(text string) {
 		defer close(told)
 		_, _ = fmt.Fprintln(r.stderr, terminal.Clean(text))
 	})
-	r.unwait = func() {
+	r.hideWaiting = func() {
 		if !timer.Stop() {
 			<-told
 		}
@@ -174,9 +174,9 @@ func (r *renderer) waiting(text string) {
 
 // heard ends the waiting note.
 func (r *renderer) heard() {
-	if r.unwait != nil {
-		r.unwait()
-		r.unwait = nil
+	if r.hideWaiting != nil {
+		r.hideWaiting()
+		r.hideWaiting = nil
 	}
 }
 

@@ -56,9 +56,10 @@ type session struct {
 	// answering is the assistant that answered last; the conversation keeps it.
 	answering string
 	lastTurn  string // its id
-	// told are the warnings of missing tools already given, listed the one of commands.
-	told   map[string]bool
-	listed bool
+	// reported are the warnings of missing tools that were already shown. listed reports whether
+	// the list of commands was.
+	reported map[string]bool
+	listed   bool
 
 	turns sync.WaitGroup // turns that still end after Ctrl-C
 }
@@ -80,7 +81,7 @@ func converse(ctx context.Context, a *cli.CLI, f Flags) (err error) {
 	if err != nil {
 		return err
 	}
-	s := &session{cli: a, f: f, told: map[string]bool{}, keys: make(chan terminal.Key, 256), asks: make(chan approvalAsk), wants: make(chan questionAsk), notes: make(chan string, 16)}
+	s := &session{cli: a, f: f, reported: map[string]bool{}, keys: make(chan terminal.Key, 256), asks: make(chan approvalAsk), wants: make(chan questionAsk), notes: make(chan string, 16)}
 	if s.h, err = host.Open(ctx, cfg, log, host.Options{AttachWait: host.AttachWait, Summaries: true, Env: a.Env, Elicit: host.AskNobody}); err != nil {
 		return err
 	}
@@ -133,7 +134,7 @@ func (s *session) attachConsole(con io.Writer, size func() (int, int)) {
 
 // introduce prints which model answers, and what the servers provide or why they do not.
 func (s *session) introduce(ctx context.Context) {
-	if route, err := s.h.Chain.Pick(ctx, s.wanted()); err != nil {
+	if route, err := s.h.Chain.Pick(ctx, s.want()); err != nil {
 		s.warn(err.Error())
 	} else {
 		s.lines("model "+route.Model+" ("+route.Provider.Name()+"); "+route.Why, terminal.Dim)
@@ -144,7 +145,7 @@ func (s *session) introduce(ctx context.Context) {
 		case status.Transport == "in-process" || status.State == schemas.StateDisabled:
 		case status.Reason != "" && status.State != schemas.StateStarting:
 			s.warn("server " + host.ServerLine(status))
-			s.told[fmt.Sprintf("%s%q is %s: %s", missingTools, status.Name, status.State, status.Reason)] = true
+			s.reported[fmt.Sprintf("%s%q is %s: %s", missingTools, status.Name, status.State, status.Reason)] = true
 		default:
 			ready = append(ready, host.ServerLine(status))
 		}

@@ -149,7 +149,7 @@ func (s *session) chooseModel(ctx context.Context, name string) error {
 	}
 	now := s.f.Model
 	if now == "" {
-		route, err := s.h.Chain.Pick(ctx, s.wanted())
+		route, err := s.h.Chain.Pick(ctx, s.want())
 		if err != nil {
 			return err
 		}
@@ -187,7 +187,7 @@ func (s *session) retry(ctx context.Context, _ string) error {
 
 // models returns the models of the next question's provider.
 func (s *session) models(ctx context.Context) []string {
-	route, err := s.h.Chain.Pick(ctx, s.wanted())
+	route, err := s.h.Chain.Pick(ctx, s.want())
 	if err != nil {
 		return nil
 	}
@@ -196,8 +196,8 @@ func (s *session) models(ctx context.Context) []string {
 	return list
 }
 
-// shown returns the displayed text of a stored message.
-func shown(m schemas.StoredMessage) string {
+// displayText returns the displayed text of a stored message.
+func displayText(m schemas.StoredMessage) string {
 	switch {
 	case m.Role == schemas.RoleUser:
 		var text strings.Builder

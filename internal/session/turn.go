@@ -20,8 +20,8 @@ const (
 	maxAhead = 4096
 )
 
-// A happening is an event of a turn, or its error.
-type happening struct {
+// A turnEvent is an event of a turn, or its error.
+type turnEvent struct {
 	event answer.Event
 	err   error
 }
@@ -52,13 +52,13 @@ func (s *session) run(ctx context.Context, asked Question) error {
 	if s.f.Yes {
 		turn.Approver = yes{}
 	}
-	happenings, abandoned := make(chan happening), make(chan struct{})
+	happenings, abandoned := make(chan turnEvent), make(chan struct{})
 	defer close(abandoned)
 	s.turns.Go(func() {
 		defer close(happenings)
 		for event, err := range s.h.Runner().Run(turnCtx, turn) {
 			select {
-			case happenings <- happening{event, err}:
+			case happenings <- turnEvent{event, err}:
 			case <-abandoned:
 				return
 			}
@@ -74,7 +74,7 @@ func (s *session) run(ctx context.Context, asked Question) error {
 }
 
 // follow shows the events until the turn has ended.
-func (s *session) follow(ctx context.Context, cancel func(), happenings <-chan happening, v *turnView) error {
+func (s *session) follow(ctx context.Context, cancel func(), happenings <-chan turnEvent, v *turnView) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	var late <-chan time.Time // set once the person has stopped the turn

@@ -19,19 +19,19 @@ const quiet = 900 * time.Millisecond
 // A turnView shows one turn: the answer as Markdown, tools as lines, and below them, while
 // nothing else comes, one line with what is waited for.
 type turnView struct {
-	s       *session
-	began   time.Time
-	heard   time.Time            // when the last event came
-	running map[string]time.Time // the calls under way, by "name"
-	names   map[string]string    // of the calls, by their ID
-	detail  string               // a running tool's progress message
-	waits   bool                 // servers were still starting when the turn began
-	spoke   bool                 // a part of the answer is on the screen
-	open    bool                 // the Markdown is not closed
+	s         *session
+	began     time.Time
+	lastEvent time.Time            // when the last event came
+	running   map[string]time.Time // the calls under way, by "name"
+	names     map[string]string    // of the calls, by their ID
+	detail    string               // a running tool's progress message
+	waits     bool                 // servers were still starting when the turn began
+	answered  bool                 // a part of the answer is on the screen
+	open      bool                 // the Markdown is not closed
 }
 
 func (v *turnView) event(e answer.Event) error {
-	v.heard = time.Now()
+	v.lastEvent = time.Now()
 	switch e.Kind {
 	case answer.KindText:
 		v.hide()
@@ -40,7 +40,7 @@ func (v *turnView) event(e answer.Event) error {
 			v.pause()
 			v.s.say("%s", terminal.Alarm(" EMERGENCY / KHẨN CẤP "))
 		}
-		v.spoke, v.open = true, true
+		v.answered, v.open = true, true
 		if err := v.s.md.Write(e.Text); err != nil || !notice {
 			return err
 		}
@@ -58,10 +58,10 @@ func (v *turnView) event(e answer.Event) error {
 	case answer.KindToolResult:
 		v.result(e)
 	case answer.KindWarning:
-		if v.s.told[e.Text] {
+		if v.s.reported[e.Text] {
 			break
 		}
-		v.s.told[e.Text] = e.Code == answer.CodeServerMissing
+		v.s.reported[e.Text] = e.Code == answer.CodeServerMissing
 		v.pause()
 		v.s.warn(e.Text)
 	case answer.KindDone:
@@ -143,7 +143,7 @@ func (v *turnView) excludeWait(since time.Time) {
 	for id, began := range v.running {
 		v.running[id] = began.Add(time.Since(since))
 	}
-	v.heard = time.Now()
+	v.lastEvent = time.Now()
 }
 
 // note shows a running tool's message.
@@ -159,7 +159,7 @@ func (v *turnView) tick() error {
 	if v.open {
 		return v.s.md.Flush()
 	}
-	if time.Since(v.heard) > quiet {
+	if time.Since(v.lastEvent) > quiet {
 		v.show()
 	}
 	return nil
@@ -189,8 +189,8 @@ func (v *turnView) starting() string {
 
 // show writes the status line over the previous one.
 func (v *turnView) show() {
-	what, since := "waiting for the model", v.heard
-	if v.heard.IsZero() {
+	what, since := "waiting for the model", v.lastEvent
+	if v.lastEvent.IsZero() {
 		since = v.began
 	}
 	if v.waits {

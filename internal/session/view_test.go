@@ -100,7 +100,7 @@ func TestTurnView_PiecesOfAnAnswer(t *testing.T) {
 func TestTurnView_Notice(t *testing.T) {
 	h := assistantHost(t)
 	con := &testkit.Screen{}
-	s := &session{h: h, con: con, size: func() (int, int) { return 300, 200 }, told: map[string]bool{}}
+	s := &session{h: h, con: con, size: func() (int, int) { return 300, 200 }, reported: map[string]bool{}}
 	s.md = terminal.NewMarkdown(con, s.size)
 	v := &turnView{s: s, began: time.Now(), running: map[string]time.Time{}}
 	notice := ""

@@ -47,9 +47,9 @@ type ExamineOptions struct {
 // modelTimeout is the time limit of the check of the model's service.
 const modelTimeout = 5 * time.Second
 
-// Examine returns the findings of all checks, in the order in which a host starts. It gets the states
-// of the servers from a running host, else it starts the servers and stops them again. It calls no
-// model.
+// Examine returns the findings of all checks, in the order in which a host starts. It gets the
+// states of the servers from a running host, else it starts the servers and stops them again. It
+// calls no model.
 func Examine(ctx context.Context, options ExamineOptions) []Finding {
 	findings := []Finding{{Level: OK, Part: "version", Text: cli.VersionLine()}}
 	cfg, err := options.CLI.Load(nil)
@@ -126,8 +126,8 @@ func permissions(cfg *config.Config) []Finding {
 	return findings
 }
 
-// listenPort reports whether a molar is running at the address or the address is free. err is that of
-// the request to the running molar.
+// listenPort reports whether a molar is running at the address or the address is free. err is that
+// of the request to the running molar.
 func listenPort(ctx context.Context, address string, err error) Finding {
 	switch {
 	case err == nil:

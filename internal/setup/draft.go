@@ -24,8 +24,8 @@ type Draft struct {
 	secrets *SecretsFile
 }
 
-// Draft returns the config file for the choices. Its variables do not conflict with secrets, to which
-// their values are to be added.
+// Draft returns the config file for the choices. Its variables do not conflict with secrets, to
+// which their values are to be added.
 func (c Choices) Draft(secrets *SecretsFile) *Draft {
 	d := &Draft{secrets: secrets}
 	d.b.WriteString(`# molar.yaml. For all keys with their defaults: molar config init FILE
@@ -139,7 +139,8 @@ func (c Choices) writeServers(d *Draft) {
 	}
 }
 
-// comment writes a comment that lists the variables with a value or, if valued is false, those without.
+// comment writes a comment that lists the variables with a value or, if valued is false, those
+// without.
 func comment(b *strings.Builder, variables []config.Variable, valued bool, head string) {
 	for _, v := range variables {
 		if (v.Value != "") != valued {

@@ -49,15 +49,15 @@ func orNone(items []string) string {
 	return strings.Join(items, ", ")
 }
 
-// notes returns notes on valid settings that may need attention: ports that require a key, providers
-// without a key, servers without a variable or a program, tools that may be sent text of other
-// servers, and files of knowledge that are not read.
+// notes returns notes on valid settings that may need attention: ports that require a key,
+// providers without a key, servers without a variable or a program, tools that may be sent text of
+// other servers, and files of knowledge that are not read.
 func notes(cfg *config.Config) []string {
 	return slices.Concat(openPorts(cfg), missingKeys(cfg.LLM), host.MissingVariables(cfg), unusedVariables(cfg.Variables), missingPrograms(cfg), openReaders(cfg), host.UnreadKnowledge(cfg))
 }
 
-// openPorts notes the ports that other machines can reach, off loopback or through a proxy, and that
-// therefore require a key.
+// openPorts notes the ports that other machines can reach, off loopback or through a proxy, and
+// that therefore require a key.
 func openPorts(cfg *config.Config) []string {
 	if len(cfg.APIKeys) > 0 {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"molar/schemas"
 )
 
-// askOwnServer asks for the address of a server with OpenAI's API, for its key if it requires one, and
-// for the model that answers.
+// askOwnServer asks for the address of a server with OpenAI's API, for its key if it requires one,
+// and for the model that answers.
 func (d *Dialogue) askOwnServer(ctx context.Context, m Model) (Model, error) {
 	for {
 		var err error
@@ -55,8 +55,8 @@ func (d *Dialogue) askOwnServer(ctx context.Context, m Model) (Model, error) {
 	return m, err
 }
 
-// listAvailable lists the models of the server. If that fails, it tries again with /v1 appended to the
-// address.
+// listAvailable lists the models of the server. If that fails, it tries again with /v1 appended to
+// the address.
 func (m *Model) listAvailable(ctx context.Context) error {
 	names, err := m.List(ctx, *m)
 	if err == nil || strings.HasSuffix(strings.TrimRight(m.BaseURL, "/"), "/v1") {

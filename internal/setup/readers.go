@@ -7,7 +7,8 @@ import (
 	"molar/schemas"
 )
 
-// openReaders notes the rules under which a tool may be sent text of other servers without a question.
+// openReaders notes the rules under which a tool may be sent text of other servers without a
+// question.
 func openReaders(cfg *config.Config) []string {
 	var notes []string
 	attached := 0

@@ -50,8 +50,9 @@ func (s *SecretsFile) Conflicts(name string, value schemas.Secret) bool {
 	return ok && present != value.Reveal()
 }
 
-// Add appends the variables that the file does not contain yet. Only its owner can read a file that Add
-// creates. It returns the names that the file now contains, and the conflicting ones, which it skips.
+// Add appends the variables that the file does not contain yet. Only its owner can read a file that
+// Add creates. It returns the names that the file now contains, and the conflicting ones, which it
+// skips.
 func (s *SecretsFile) Add(variables []config.Variable) (stored, conflicting []string, err error) {
 	var b strings.Builder
 	for _, v := range variables {
@@ -88,8 +89,8 @@ func (s *SecretsFile) Add(variables []config.Variable) (stored, conflicting []st
 	return stored, conflicting, nil
 }
 
-// Tracked reports whether a file is in a git repository and the .gitignore next to it does not name the
-// file.
+// Tracked reports whether a file is in a git repository and the .gitignore next to it does not name
+// the file.
 func Tracked(file string) bool {
 	file, err := filepath.Abs(file)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"molar/toolhandler"
 )
 
-// Senders notes the tools that only read but can send text in their arguments. It knows the tools from
-// the last time that their servers were attached, and none of servers that never were.
+// Senders notes the tools that only read but can send text in their arguments. It knows the tools
+// from the last time that their servers were attached, and none of servers that never were.
 func Senders(ctx context.Context, cfg *config.Config) []string {
 	tools, err := host.PinnedTools(ctx, cfg)
 	if err != nil {

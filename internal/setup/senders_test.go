@@ -9,8 +9,8 @@ import (
 	"molar/schemas"
 )
 
-// A tool that only reads and takes an address or free text is noted if there is another server, unless
-// each of its calls asks.
+// A tool that only reads and takes an address or free text is noted if there is another server,
+// unless each of its calls asks.
 func TestSenders(t *testing.T) {
 	tool := func(server, name, properties string, rules schemas.ToolRules) schemas.Tool {
 		return schemas.Tool{

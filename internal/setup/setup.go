@@ -25,7 +25,8 @@ type Choices struct {
 	Subject Subject
 }
 
-// A Subject is the topic of the default assistant. Without a name, the assistant is not limited to one.
+// A Subject is the topic of the default assistant. Without a name, the assistant is not limited to
+// one.
 type Subject struct {
 	// Name is config.TopicDental, or the name of a new topic.
 	Name, Description string

@@ -1,6 +1,6 @@
-// Package sse reads lines, and the server-sent events that they make up, from a stream that
-// may hold anything. It owns their syntax and their bounds. What an event means is its
-// reader's; only [DONE], the mark by which many services end a stream, is known here.
+// Package sse reads lines and server-sent events from an untrusted stream, with limits on their
+// length. It does not interpret the data of events, except [DONE], with which many services end a
+// stream.
 package sse
 
 import (
@@ -14,41 +14,39 @@ import (
 
 // An Event is one message of an event stream.
 type Event struct {
-	// Name is its type, without blanks around it; often empty, or "error".
+	// Name is the event type, trimmed; often empty, or "error".
 	Name string
-	// Data holds its data lines, joined by LF. It is valid until the next event is read.
+	// Data holds the data lines, joined by LF. It is valid until the next event is read.
 	Data []byte
-	// Long holds what is kept of data over the limit; then there is no Data.
+	// Long holds the ends of data over the limit; then Data is empty.
 	Long *Ends
-	// ID and Retry are the last ones that the stream named, in this event or before: what a
-	// client repeats when it connects again, and how long it waits before.
+	// ID and Retry are the latest ones of the stream, in this event or an earlier one: the ID that
+	// a client sends when it reconnects, and how long it waits before that.
 	ID    string
 	Retry time.Duration
-	// Cut is set when the stream ended inside the event, see [Config.Lenient].
+	// Cut is set if the stream ended inside the event; see [Config.Lenient].
 	Cut bool
 }
 
-// IsDone reports whether the event is the mark of the end.
+// IsDone reports whether the event is [DONE].
 func (e Event) IsDone() bool { return isDone(e.Data) }
 
 func isDone(data []byte) bool { return string(bytes.TrimSpace(data)) == "[DONE]" }
 
-// Events reads the events of src that have data, as
-// https://html.spec.whatwg.org/multipage/server-sent-events.html describes them. The error
-// of src comes once and last, [io.EOF] not at all. A later range goes on where the one before
-// broke off.
+// Events yields the events of src that have data, as defined by
+// https://html.spec.whatwg.org/multipage/server-sent-events.html. An error of src is yielded once, at
+// the end, except [io.EOF]. A later range continues where the previous one stopped.
 //
-// [Config.Lenient] takes three things more: an event without a blank line behind it, where the
-// next one begins or the stream ends (it is Cut then), data with "error:" in the place of
-// "data:", which is an event of that name, and JSON that stands there without a field's name:
-// an object, or an array whose items are the events. In return it leaves out events whose data
-// is empty, and Keep means nothing for its arrays.
+// With [Config.Lenient] it also accepts an event without a blank line after it, if the next one begins
+// or the stream ends (then Cut is set); "error:" instead of "data:", for an event with the name
+// "error"; and JSON without a field name: an object, or an array whose items are the events. It then
+// skips events with empty data, and ignores Keep for such arrays.
 func Events(src io.Reader, c Config) iter.Seq2[Event, error] {
 	r := &events{lines: newLines(src, c, true), c: c}
 	return func(yield func(Event, error) bool) {
 		for {
 			err := r.next()
-			if err == io.EOF { //nolint:errorlint // readers return it as it is
+			if err == io.EOF { //nolint:errorlint // readers return it unwrapped
 				return
 			}
 			if err != nil {
@@ -62,20 +60,20 @@ func Events(src io.Reader, c Config) iter.Seq2[Event, error] {
 	}
 }
 
-// events puts lines together.
+// events builds events from lines.
 type events struct {
 	lines lines
 	c     Config
 
 	e     Event
 	data  []byte // the data lines of the event so far, joined
-	count int    // how many they are
-	name  string // the last name, so that it is made into a string once
-	array *array // of JSON without a field's name
+	count int    // number of data lines so far
+	name  string // the last name, cached as a string
+	array *array // nil unless JSON without a field name is being read
 }
 
-// next reads the next event into e. Behind the last one it returns the error of the source
-// for ever.
+// next reads the next event into e. After the last event, every call returns the error of the
+// source.
 func (r *events) next() error {
 	if cap(r.data) > keepBuffer {
 		r.data = nil
@@ -101,18 +99,18 @@ func (r *events) next() error {
 	}
 }
 
-// clear begins another event.
+// clear starts a new event.
 func (r *events) clear() {
 	r.e.Name, r.e.Data, r.e.Long = "", nil, nil
 	r.data, r.count = r.data[:0], 0
 }
 
-// end makes an event of what is left when no more lines come.
+// end handles the end of the lines: in lenient mode, the remaining data becomes an event.
 func (r *events) end(err error) error {
 	if r.array != nil {
 		r.data = append(r.data, r.array.end()...)
 	}
-	if !r.c.Lenient || len(r.data) == 0 || err == ErrLong { //nolint:errorlint // it is ours
+	if !r.c.Lenient || len(r.data) == 0 || err == ErrLong { //nolint:errorlint // it is never wrapped
 		return err
 	}
 	r.e.Data, r.e.Cut = r.data, true
@@ -120,14 +118,14 @@ func (r *events) end(err error) error {
 	return nil
 }
 
-// line takes in one line and reports whether it makes an event ready.
+// line processes a line, and reports whether it completes an event.
 func (r *events) line(text []byte, long *Ends) (bool, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	switch {
 	case long != nil:
-		return false, r.long(long)
+		return false, r.longLine(long)
 	case r.array != nil:
-		return false, r.json(text)
+		return false, r.jsonLine(text)
 	case len(text) == 0:
 		if r.e.Long != nil || len(r.data) > 0 || r.count > 0 && !r.c.Lenient {
 			return true, nil
@@ -136,7 +134,7 @@ func (r *events) line(text []byte, long *Ends) (bool, error) {
 		return false, nil
 	case r.c.Lenient && r.count == 0 && (text[0] == '{' || text[0] == '[' && !isDone(text)):
 		r.array = &array{bare: text[0] == '{'}
-		return false, r.json(bytes.TrimPrefix(text, []byte("[")))
+		return false, r.jsonLine(bytes.TrimPrefix(text, []byte("[")))
 	}
 	field, value, _ := bytes.Cut(text, []byte(":"))
 	return r.field(field, bytes.TrimPrefix(value, []byte(" ")))
@@ -158,27 +156,27 @@ func (r *events) field(name, value []byte) (ready bool, err error) {
 			r.e.Retry = time.Duration(ms) * time.Millisecond
 		}
 	case "data":
-		return r.datum(value, r.e.Name)
+		return r.dataLine(value, r.e.Name)
 	case "error":
 		if r.c.Lenient {
-			return r.datum(value, "error")
+			return r.dataLine(value, "error")
 		}
 	}
 	return false, nil
 }
 
-// datum takes in a data line of an event of that name. One that follows a whole message
-// begins the next event: some servers send no blank line between two.
-func (r *events) datum(value []byte, name string) (ready bool, err error) {
+// dataLine processes a data line of an event with the name. In lenient mode, a line after complete
+// JSON begins the next event, because some servers send no blank line between two events.
+func (r *events) dataLine(value []byte, name string) (ready bool, err error) {
 	if r.c.Lenient && r.count == 1 && (isDone(r.data) || json.Valid(r.data)) {
-		r.lines.again()
+		r.lines.unread()
 		return true, nil
 	}
 	r.e.Name = name
 	return false, r.add(value)
 }
 
-// add takes in a data line.
+// add appends a data line.
 func (r *events) add(value []byte) error {
 	if r.count > 0 {
 		r.data = append(r.data, '\n')
@@ -187,30 +185,30 @@ func (r *events) add(value []byte) error {
 	r.data = append(r.data, value...)
 	switch {
 	case r.e.Long != nil:
-		r.cut()
+		r.truncate()
 	case len(r.data) > r.c.Limit:
 		if r.c.Keep == 0 {
 			return ErrLong
 		}
-		r.cut()
+		r.truncate()
 	}
 	return nil
 }
 
-// long takes in a line that is too long.
-func (r *events) long(l *Ends) error {
+// longLine processes a line over the limit.
+func (r *events) longLine(l *Ends) error {
 	head, isData := bytes.CutPrefix(l.Head, []byte("data:"))
 	if !isData {
 		return nil
 	}
 	err := r.add(bytes.TrimPrefix(head, []byte(" ")))
-	r.cut()
+	r.truncate()
 	r.e.Long.add(l.Tail, r.c.Keep)
 	return err
 }
 
-// cut gives up the data but for its ends.
-func (r *events) cut() {
+// truncate moves the data to the ends in Long.
+func (r *events) truncate() {
 	if r.e.Long == nil {
 		r.e.Long = newEnds(r.data, r.c.Keep)
 	} else {
@@ -219,8 +217,8 @@ func (r *events) cut() {
 	r.data = r.data[:0]
 }
 
-// json takes in a line of JSON without a field's name.
-func (r *events) json(text []byte) error {
+// jsonLine processes a line of JSON without a field name.
+func (r *events) jsonLine(text []byte) error {
 	r.array.rest = append(append(r.array.rest, text...), '\n')
 	if len(r.array.rest) > r.c.Limit {
 		return ErrLong
@@ -228,7 +226,7 @@ func (r *events) json(text []byte) error {
 	return nil
 }
 
-// element returns the next object of such JSON, or nil.
+// element returns the next complete object of such JSON, or nil.
 func (r *events) element() []byte {
 	element := r.array.next()
 	if element != nil && r.array.bare {

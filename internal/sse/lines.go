@@ -11,32 +11,32 @@ import (
 // thousands of streams open.
 const (
 	startBuffer = 1 << 10
-	keepBuffer  = 256 << 10 // a larger one is not kept for the next line
+	keepBuffer  = 256 << 10 // a larger buffer is not reused for the next line
 )
 
-// ErrLong ends a stream one of whose messages is longer than [Config.Limit].
+// ErrLong is the error of a stream with a message that is longer than [Config.Limit].
 var ErrLong = errors.New("a message of the stream is longer than its limit")
 
-// Config bounds what is read, and says what is taken for an event.
+// Config configures limits and syntax.
 type Config struct {
-	// Limit is the longest line, its end included, and the longest data of an event, in
-	// bytes.
+	// Limit is the length of the longest line, including its end, and of the longest data of an
+	// event, in bytes.
 	Limit int
-	// Keep is how many bytes are kept of each end of what is longer, at most half of the
-	// limit. 0 means that [ErrLong] ends the stream instead.
+	// Keep is the number of bytes that are kept of each end of a longer line or longer data, at
+	// most half of the limit. 0 ends the stream with [ErrLong] instead.
 	Keep int
-	// Lenient takes from [Events] what services send in the place of tidy events, see there.
+	// Lenient makes [Events] accept deviations from the syntax that services send.
 	Lenient bool
 }
 
-// Ends are the first and the last bytes of what is longer than the limit.
+// Ends are the first and the last bytes of a line or data over the limit.
 type Ends struct{ Head, Tail []byte }
 
 func newEnds(text []byte, keep int) *Ends {
 	return &Ends{Head: bytes.Clone(text[:min(len(text), keep)]), Tail: bytes.Clone(last(text, keep))}
 }
 
-// add moves the tail on.
+// add appends to the tail.
 func (e *Ends) add(more []byte, keep int) { e.Tail = last(append(e.Tail, last(more, keep)...), keep) }
 
 func last(text []byte, n int) []byte { return text[max(0, len(text)-n):] }
@@ -45,21 +45,21 @@ func last(text []byte, n int) []byte { return text[max(0, len(text)-n):] }
 type Line struct {
 	// Text is the line without its end. It is valid until the next line is read.
 	Text []byte
-	// Long holds what is kept of a line over the limit, which has no Text.
+	// Long holds the ends of a line over the limit; then Text is empty.
 	Long *Ends
-	// Cut is set when the stream ended inside the line.
+	// Cut is set if the stream ended inside the line.
 	Cut bool
 }
 
-// Lines reads lines that end with LF or CRLF. The last one needs no end, whatever ends the
-// stream. The error of src comes once and last, [io.EOF] not at all. A later range goes on
-// where the one before broke off.
+// Lines yields lines that end with LF or CRLF. The last one needs no line end, even if an error
+// ends the stream. An error of src is yielded once, at the end, except [io.EOF]. A later range
+// continues where the previous one stopped.
 func Lines(src io.Reader, c Config) iter.Seq2[Line, error] {
 	l := newLines(src, c, false)
 	return func(yield func(Line, error) bool) {
 		for {
 			text, long, err := l.next()
-			if err == io.EOF { //nolint:errorlint // readers return it as it is
+			if err == io.EOF { //nolint:errorlint // readers return it unwrapped
 				return
 			}
 			if err != nil {
@@ -73,60 +73,60 @@ func Lines(src io.Reader, c Config) iter.Seq2[Line, error] {
 	}
 }
 
-// lines cuts a stream into lines. Its buffer grows with the longest line.
+// lines splits a stream into lines. Its buffer grows with the longest line.
 type lines struct {
-	src     io.Reader
-	c       Config
-	returns bool // CR alone ends a line too
+	src       io.Reader
+	c         Config
+	splitAtCR bool // a single CR also ends a line
 
 	buf     []byte
-	r, w    int   // buf[r:w] is read and not yet handed out
-	seen    int   // how much of buf[r:w] is known to hold no line end
-	begin   int   // where the line handed out last begins
-	afterCR bool  // that line ended with CR, to which LF may belong
-	cut     bool  // that line has no end
-	err     error // what ended the source
+	r, w    int   // buf[r:w] is read but not returned yet
+	scanned int   // length of the part of buf[r:w] that contains no line end
+	begin   int   // start of the last returned line
+	afterCR bool  // that line ended with CR, which LF may follow
+	cut     bool  // that line has no line end
+	err     error // the error of the source, once it has ended
 }
 
 func newLines(src io.Reader, c Config, returns bool) lines {
-	return lines{src: src, c: c, returns: returns, buf: make([]byte, min(startBuffer, c.Limit))}
+	return lines{src: src, c: c, splitAtCR: returns, buf: make([]byte, min(startBuffer, c.Limit))}
 }
 
-// next returns the next line, or what is kept of a long one. Behind the last line it returns
-// the error of the source for ever.
+// next returns the next line, or the ends of a long one. After the last line, every call returns
+// the error of the source.
 func (l *lines) next() (text []byte, long *Ends, err error) {
 	for {
 		if i := l.end(); i >= 0 {
 			text, lf := l.buf[l.r:i], l.buf[i] == '\n'
 			skip := l.afterCR && lf && len(text) == 0
-			l.begin, l.r, l.seen, l.afterCR = l.r, i+1, 0, !lf
-			if !lf && l.r < l.w && l.buf[l.r] == '\n' { // CRLF, nearly always
+			l.begin, l.r, l.scanned, l.afterCR = l.r, i+1, 0, !lf
+			if !lf && l.r < l.w && l.buf[l.r] == '\n' { // CRLF
 				l.r, l.afterCR = l.r+1, false
 			}
 			if skip {
 				continue
 			}
-			if !l.returns {
+			if !l.splitAtCR {
 				text = bytes.TrimSuffix(text, []byte("\r"))
 			}
 			return l.finish(text, long)
 		}
-		l.seen = l.w - l.r
-		if l.seen >= l.room(long) {
+		l.scanned = l.w - l.r
+		if l.scanned >= l.room(long) {
 			if l.c.Keep == 0 {
 				return nil, nil, ErrLong
 			}
 			if long == nil {
 				long = newEnds(l.buf[l.r:l.w], l.c.Keep)
 			}
-			l.r, l.seen = l.w-l.c.Keep, l.c.Keep
+			l.r, l.scanned = l.w-l.c.Keep, l.c.Keep
 		}
 		if l.err == nil {
 			l.fill()
 			continue
 		}
 		text := l.buf[l.r:l.w]
-		l.begin, l.r, l.seen = l.r, l.w, 0
+		l.begin, l.r, l.scanned = l.r, l.w, 0
 		if len(text) == 0 {
 			return nil, nil, l.err
 		}
@@ -142,7 +142,7 @@ func (l *lines) finish(text []byte, long *Ends) ([]byte, *Ends, error) {
 	return text, long, nil
 }
 
-// room is how much of a line is held in the buffer.
+// room returns how many bytes of a line are buffered at most.
 func (l *lines) room(long *Ends) int {
 	if long != nil {
 		return min(l.c.Limit, 16*l.c.Keep)
@@ -150,15 +150,15 @@ func (l *lines) room(long *Ends) int {
 	return l.c.Limit
 }
 
-// end returns where in the buffer the line ends, or -1.
+// end returns the index of the line end in the buffer, or -1.
 func (l *lines) end() int {
-	from := l.r + l.seen
+	from := l.r + l.scanned
 	rest := l.buf[from:l.w]
 	i := bytes.IndexByte(rest, '\n')
 	if i >= 0 {
 		rest = rest[:i]
 	}
-	if l.returns {
+	if l.splitAtCR {
 		if j := bytes.IndexByte(rest, '\r'); j >= 0 {
 			i = j
 		}
@@ -169,10 +169,10 @@ func (l *lines) end() int {
 	return from + i
 }
 
-// again lets the line handed out last come once more.
-func (l *lines) again() { l.r = l.begin }
+// unread makes next return the last line again.
+func (l *lines) unread() { l.r = l.begin }
 
-// fill reads more, after making room for it.
+// fill makes room in the buffer and reads into it.
 func (l *lines) fill() {
 	rest, size := l.buf[l.r:l.w], len(l.buf)
 	switch {

@@ -2,49 +2,48 @@ package sse
 
 import "bytes"
 
-// An array reads the objects of a JSON array as its text arrives.
+// An array splits the text of a JSON array into its objects as it arrives.
 type array struct {
-	bare bool   // one object alone, and no array
-	rest []byte // what is not handed on yet
-	seen int    // how much of it was looked at
-	scan Scan
+	bare    bool   // the text is a single object, not an array
+	rest    []byte // the text that was not returned yet
+	scanned int    // length of the part of rest that was scanned
+	scan    Scan
 }
 
-// next returns the next whole object, or nil. It is valid until more text is added.
+// next returns the next complete object, or nil. It is valid until more text is added.
 func (a *array) next() []byte {
-	if a.seen == 0 {
+	if a.scanned == 0 {
 		a.rest = bytes.TrimLeft(a.rest, " \t\r\n,]")
 		a.scan = Scan{}
 	}
-	for ; a.seen < len(a.rest); a.seen++ {
-		if a.scan.add(a.rest[a.seen]); a.scan.Whole() {
-			element := a.rest[:a.seen+1]
-			a.rest, a.seen = a.rest[a.seen+1:], 0
+	for ; a.scanned < len(a.rest); a.scanned++ {
+		if a.scan.add(a.rest[a.scanned]); a.scan.Whole() {
+			element := a.rest[:a.scanned+1]
+			a.rest, a.scanned = a.rest[a.scanned+1:], 0
 			return element
 		}
 	}
 	return nil
 }
 
-// end returns what is left when no more text comes.
+// end returns the remaining text at the end of the stream.
 func (a *array) end() []byte {
 	rest := bytes.Trim(a.rest, " \t\r\n,]")
 	a.rest = nil
 	return rest
 }
 
-// A Scan follows the braces of JSON text as it arrives, so that the end of an object is
-// known without reading it again.
+// A Scan tracks the nesting of JSON text as it arrives, to find the end of an object in one pass.
 type Scan struct {
 	depth            int
 	begun            bool
 	inString, escape bool
 }
 
-// Whole reports whether an object has come to its end.
+// Whole reports whether an object is complete.
 func (s *Scan) Whole() bool { return s.begun && s.depth == 0 }
 
-// Add reads more of the text.
+// Add scans more text.
 func (s *Scan) Add(text string) {
 	for i := range len(text) {
 		s.add(text[i])

@@ -76,7 +76,7 @@ func (d *DB) ensureIn(ctx context.Context, tx *sql.Tx, owner, id string) (conver
 	err = tx.QueryRowContext(ctx, `INSERT INTO conversations (owner, id, created_at, updated_at)
 		VALUES ($1, $2, $3, $3) ON CONFLICT (id, owner) DO NOTHING RETURNING num`, owner, id, now).Scan(&c.num)
 	if errors.Is(err, sql.ErrNoRows) {
-		return findIn(ctx, tx, owner, id) // another replica was faster
+		return findIn(ctx, tx, owner, id) // another replica created it first
 	}
 	c.owner = owner
 	return c, err

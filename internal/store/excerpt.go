@@ -5,7 +5,7 @@ import "strings"
 // startRunes is the length of a text's start.
 const startRunes = 60
 
-// startOf returns the start of a text, at most 60 characters.
+// startOf returns the start of a text, at most startRunes characters.
 func startOf(text string) string {
 	count := 0
 	for i := range text {

@@ -28,7 +28,7 @@ type Exported struct {
 	// of the conversation in prompts.
 	Pieces      []schemas.Piece      `json:"pieces,omitempty"`
 	Compactions []schemas.Compaction `json:"compactions,omitempty"`
-	// Files are the files of questions, whole.
+	// Files are the files of questions, with their data.
 	Files []Whole `json:"files,omitempty"`
 
 	num int64

@@ -75,7 +75,7 @@ func (s *Live) Listen(ctx context.Context, woken func(ids []string), deaf func(d
 		if err := s.notify(ctx, mark); err != nil {
 			return err
 		}
-		heard, err := hear(ctx, conn, listener{woken, deaf}, mark)
+		heard, err := receive(ctx, conn, listener{woken, deaf}, mark)
 		if err != nil {
 			return err
 		}
@@ -83,9 +83,9 @@ func (s *Live) Listen(ctx context.Context, woken func(ids []string), deaf func(d
 	}
 }
 
-// hear passes notifications on until the next probe is due, and reports whether the mark
+// receive passes notifications on until the next probe is due, and reports whether the mark
 // arrived in time.
-func hear(ctx context.Context, conn *pgx.Conn, l listener, mark string) (heard bool, err error) {
+func receive(ctx context.Context, conn *pgx.Conn, l listener, mark string) (heard bool, err error) {
 	until := time.Now().Add(probeFor)
 	for {
 		round, cancel := context.WithDeadline(ctx, until)

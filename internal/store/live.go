@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// stale is how long a replica may be silent about its turn before the others end it.
-	stale = 8 * time.Second
-	// kept is how long a turn can be read after its end: longer than it can be followed.
-	kept = 2 * time.Minute
+	// staleAfter is the time without news from a replica after which the others end its turn.
+	staleAfter = 8 * time.Second
+	// keptFor is how long a turn can be read after its end: longer than it can be followed.
+	keptFor = 2 * time.Minute
 )
 
 // A Live stores running turns in PostgreSQL. It is safe for concurrent use.
@@ -170,6 +170,6 @@ func (s *Live) Reap(ctx context.Context) (lost []string, err error) {
 		)
 		UPDATE live_turns SET ended_at = NOW(), lost = TRUE WHERE id IN (
 			SELECT id FROM live_turns WHERE ended_at = 0 AND beat_at < NOW() - $3 FOR UPDATE SKIP LOCKED)
-		RETURNING id`), s.db.Clock(), kept.Milliseconds(), stale.Milliseconds())
+		RETURNING id`), s.db.Clock(), keptFor.Milliseconds(), staleAfter.Milliseconds())
 	return lost, s.db.Fault("reap live turns", err)
 }

@@ -14,7 +14,7 @@ import (
 type DB struct {
 	// The host's own state, in the same database.
 	*State
-	// The files of questions, in it too.
+	// The files of questions, in the same database.
 	*Files
 
 	db      *database.DB
@@ -24,7 +24,7 @@ type DB struct {
 	begun atomic.Int64
 }
 
-// Config says where the database is.
+// Config configures the database.
 type Config = database.Config
 
 // Open opens the store, creating and migrating its database as needed. Faults of the

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// keptCalls is how many calls are remembered, longestError how much of an error, in
-// bytes.
+// maxCalls is the number of stored calls, and maxErrorLength the length of their errors, in bytes.
 const (
-	keptCalls    = 500
-	longestError = 500
+	maxCalls       = 500
+	maxErrorLength = 500
 )
 
 // A Call is a finished tool call, for inspection.
@@ -35,8 +34,8 @@ func (t *Telemetry) CountCall(c Call) {
 	if t == nil {
 		return
 	}
-	if len(c.Error) > longestError {
-		c.Error = strings.ToValidUTF8(c.Error[:longestError], "") + "…"
+	if len(c.Error) > maxErrorLength {
+		c.Error = strings.ToValidUTF8(c.Error[:maxErrorLength], "") + "…"
 	}
 	t.calls.add(c)
 	if t.metrics == nil {
@@ -73,12 +72,12 @@ type ring struct {
 func (r *ring) add(c Call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.calls) < keptCalls {
+	if len(r.calls) < maxCalls {
 		r.calls = append(r.calls, c)
 		return
 	}
 	r.calls[r.next] = c
-	r.next = (r.next + 1) % keptCalls
+	r.next = (r.next + 1) % maxCalls
 }
 
 func (r *ring) list() []Call {

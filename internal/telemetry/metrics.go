@@ -10,8 +10,7 @@ import (
 	"molar/schemas"
 )
 
-// metrics is the registry and what it counts. docs/operations.md lists every name;
-// a test compares the two.
+// metrics holds the registry and its metrics.
 type metrics struct {
 	registry *prometheus.Registry
 	// list describes our own metrics.

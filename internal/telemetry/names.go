@@ -2,9 +2,8 @@ package telemetry
 
 import "go.opentelemetry.io/otel/attribute"
 
-// The names of spans' attributes, as the semantic conventions give them. They stand
-// here because the conventions for GenAI and MCP are still in development and the SDK
-// does not carry them any more:
+// The names of span attributes, from the semantic conventions. They are defined here because the SDK no
+// longer contains the conventions for GenAI and MCP, which are still in development:
 //
 //   - https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-agent-spans/
 //   - https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/
@@ -43,7 +42,7 @@ const (
 	keyServiceName    = attribute.Key("service.name")
 	keyServiceVersion = attribute.Key("service.version")
 
-	// What the conventions have no name for.
+	// Attributes that are not part of the conventions.
 	keyReasoning = attribute.Key("molar.usage.reasoning_tokens")
 	keyPass      = attribute.Key("molar.pass")
 	keyTurn      = attribute.Key("molar.turn.id")
@@ -59,8 +58,8 @@ const (
 	opExecuteTool = "execute_tool"
 )
 
-// transportName is a transport of MCP in the words of the conventions; empty for one
-// that has no network and no pipe.
+// transportName returns the name of an MCP transport in the conventions; empty for a transport
+// without a network or a pipe.
 func transportName(kind string) string {
 	switch kind {
 	case "stdio":

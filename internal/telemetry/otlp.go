@@ -70,7 +70,7 @@ func openTraces(ctx context.Context, cfg Config, log *slog.Logger) (*traces, err
 		return nil, err
 	}
 	provider := trace.NewTracerProvider(
-		trace.WithBatcher(loud{exporter, log}),
+		trace.WithBatcher(lossLogger{exporter, log}),
 		trace.WithResource(described),
 	)
 	return &traces{
@@ -139,14 +139,14 @@ func pairs(text string) (map[string]string, error) {
 	return found, nil
 }
 
-// loud logs lost spans, since the SDK has only a global handler for them. The exporter's error
-// may hold a collector's answer: the log gets the kind of fault, and the rest at debug.
-type loud struct {
+// lossLogger logs lost spans, since the SDK has only a global handler for them. The exporter's
+// error may hold a collector's answer: the log gets the kind of fault, and the rest at debug.
+type lossLogger struct {
 	trace.SpanExporter
 	log *slog.Logger
 }
 
-func (l loud) ExportSpans(ctx context.Context, spans []trace.ReadOnlySpan) error {
+func (l lossLogger) ExportSpans(ctx context.Context, spans []trace.ReadOnlySpan) error {
 	err := l.SpanExporter.ExportSpans(ctx, spans)
 	if err != nil {
 		l.log.Warn("spans are lost: the OTLP collector did not take them", "spans", len(spans))

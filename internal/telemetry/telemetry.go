@@ -1,10 +1,9 @@
-// Package telemetry owns what can be seen of a running host from outside: the
-// Prometheus metrics, the OpenTelemetry spans with their export over OTLP, and the
-// list of the last tool calls. It is the only package that knows those two SDKs.
+// Package telemetry makes a running host observable: it provides the Prometheus metrics, the
+// OpenTelemetry spans with their export over OTLP, and the list of the last tool calls. It is the
+// only package that uses those two SDKs.
 //
-// It must not decide anything about a turn, must never block one, and must put
-// neither texts of people nor names that a client made up into a metric. Everything
-// is built in New; nothing is registered globally.
+// It never affects or blocks a turn, and puts neither texts of people nor arbitrary names from
+// clients into a metric. New builds everything; nothing is registered globally.
 package telemetry
 
 import (
@@ -31,15 +30,15 @@ type Config struct {
 	// Models are the configured models. A model that a client asks for by name
 	// becomes a label only if it is one of them.
 	Models []string
-	// ProviderName returns the name of a provider in the words of the conventions; its own
-	// name holds where that is empty, or where this is nil.
+	// ProviderName returns the name of a provider in the semantic conventions. If it is nil or
+	// returns "", the provider's own name is used.
 	ProviderName func(name string) string
 	// Servers returns the state of the MCP servers when metrics are read.
 	Servers func() []schemas.ServerStatus
 	// TracesDropped counts turns' traces that were not stored.
 	TracesDropped func() int64
-	// SummariesBehind counts turns whose summary is not written yet; nil if a server elsewhere
-	// counts.
+	// SummariesBehind counts turns whose summary is not written yet; nil if another process stores
+	// the conversations.
 	SummariesBehind func() int64
 	// Flush limits the last export at the end; zero means 3 s.
 	Flush  time.Duration
@@ -91,7 +90,7 @@ func (t *Telemetry) Close() error {
 	return nil
 }
 
-// providerName is a provider in the words of the conventions.
+// providerName returns the name of a provider in the semantic conventions.
 func (t *Telemetry) providerName(name string) string {
 	if t.convention == nil {
 		return name

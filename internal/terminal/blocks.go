@@ -14,9 +14,9 @@ import (
 	"molar/internal/markdown"
 )
 
-// A sheet is Markdown as lines, with the start of its last part: the part that more text can
-// still change. Of an open list that is its last item, of open code its last line, so that a
-// long answer is not re-rendered with every piece.
+// A sheet is Markdown rendered as lines, with the start of its last part: the part that more text
+// can still change. In an open list, that is the last item, and in open code the last line, so that
+// a long answer is not re-rendered with every piece.
 type sheet struct {
 	lines []string
 	tail  int           // the first line of the last part
@@ -68,7 +68,7 @@ func (r blocks) part(n ast.Node, columns int, before sheet) sheet {
 		}
 		return s
 	case *ast.FencedCodeBlock:
-		reader := *markdown.Of(string(n.Language(r.source)))
+		reader := *markdown.NewCode(string(n.Language(r.source)))
 		if before.head != "" {
 			reader = before.code
 		}
@@ -132,9 +132,9 @@ func (r blocks) block(n ast.Node, columns int) []string {
 	case *ast.Blockquote:
 		return prefixed(r.children(n, columns-2), dim.on("│")+" ", dim.on("│")+" ")
 	case *ast.FencedCodeBlock:
-		return coloured(markdown.Of(string(n.Language(r.source))), lines(n, r.source), columns)
+		return coloured(markdown.NewCode(string(n.Language(r.source))), lines(n, r.source), columns)
 	case *ast.CodeBlock, *markdown.MathBlock:
-		return coloured(markdown.Of(""), lines(n, r.source), columns)
+		return coloured(markdown.NewCode(""), lines(n, r.source), columns)
 	case *markdown.Footnote:
 		mark := "[" + n.Label + "] "
 		return prefixed(r.children(n, columns-Width(mark)), dim.on(mark), strings.Repeat(" ", Width(mark)))

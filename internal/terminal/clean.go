@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Clean removes from foreign text what a terminal would obey instead of show: control
+// Clean removes from foreign text what a terminal would execute instead of show: control
 // characters of C0 and C1 except tab and line feed, the escape sequences that they begin
 // (ECMA-48 section 5.4: CSI, OSC, DCS, SOS, PM, APC), marks that reorder text (Unicode TR9)
 // and broken UTF-8. A sequence without an end takes only the rest of its line with it.

@@ -25,13 +25,13 @@ type Markdown struct {
 	size  func() (columns, rows int)
 	parse parser.Parser
 
-	torn   string   // the begun last character of the piece before
-	open   string   // source of the part that can still change
-	held   int      // bytes of it that are not on the screen
-	before sheet    // whose last part it begins with
-	shown  []string // the lines of open on the screen; the cursor is at the end of the last one
-	wide   int      // columns when they were shown
-	began  bool     // a block was closed before
+	partial  string   // the incomplete last character of the previous piece
+	open     string   // source of the part that can still change
+	pending  int      // bytes of it that are not on the screen
+	before   sheet    // whose last part it begins with
+	onScreen []string // the lines of open on the screen; the cursor is at the end of the last one
+	wide     int      // columns when they were shown
+	began    bool     // a block was closed before
 }
 
 // NewMarkdown returns a Markdown that writes to a terminal; size returns its current columns
@@ -42,10 +42,10 @@ func NewMarkdown(w io.Writer, size func() (columns, rows int)) *Markdown {
 
 // Write shows a piece of text, which is cleaned first. A piece may end within a character.
 func (m *Markdown) Write(text string) error {
-	text, m.torn = wholeCharacters(m.torn + text)
+	text, m.partial = wholeCharacters(m.partial + text)
 	text = Clean(text)
 	m.open += text
-	if m.held += len(text); len(m.open) > longBlock && m.held < len(m.open)/32 {
+	if m.pending += len(text); len(m.open) > longBlock && m.pending < len(m.open)/32 {
 		return nil
 	}
 	return m.Flush()
@@ -66,8 +66,8 @@ func wholeCharacters(text string) (whole, torn string) {
 
 // Flush shows the part of a long block that Write held back.
 func (m *Markdown) Flush() error {
-	m.held = 0
-	if !m.began && m.shown == nil {
+	m.pending = 0
+	if !m.began && m.onScreen == nil {
 		m.open = strings.TrimLeftFunc(m.open, unicode.IsSpace)
 	}
 	closed, open := markdown.Split(m.open)
@@ -75,12 +75,12 @@ func (m *Markdown) Flush() error {
 		if _, err := m.paint(closed); err != nil {
 			return err
 		}
-		m.began = m.began || m.shown != nil
-		m.open, m.shown, m.before = open, nil, sheet{}
+		m.began = m.began || m.onScreen != nil
+		m.open, m.onScreen, m.before = open, nil, sheet{}
 	}
 	s, err := m.paint(m.open)
 	if err == nil && s.cut > 0 {
-		m.open, m.shown, m.before = s.head+m.open[s.cut:], m.shown[s.tail:], s
+		m.open, m.onScreen, m.before = s.head+m.open[s.cut:], m.onScreen[s.tail:], s
 	}
 	return err
 }
@@ -88,12 +88,12 @@ func (m *Markdown) Flush() error {
 // Close ends the text with a line feed. A Markdown may be written to again, as a new
 // text.
 func (m *Markdown) Close() error {
-	m.open += Clean(m.torn) // its other bytes never came
+	m.open += Clean(m.partial) // its other bytes never came
 	_, err := m.paint(m.open)
-	if err == nil && (m.began || m.shown != nil) {
+	if err == nil && (m.began || m.onScreen != nil) {
 		_, err = io.WriteString(m.w, "\r\n")
 	}
-	m.torn, m.open, m.held, m.before, m.shown, m.began = "", "", 0, sheet{}, nil, false
+	m.partial, m.open, m.pending, m.before, m.onScreen, m.began = "", "", 0, sheet{}, nil, false
 	return err
 }
 
@@ -102,11 +102,11 @@ func (m *Markdown) SetApart() error {
 	if err := m.Flush(); err != nil {
 		return err
 	}
-	if len(m.shown) > 0 {
+	if len(m.onScreen) > 0 {
 		columns, rows := m.size()
 		var b strings.Builder
 		from := m.rewind(&b, 0, columns, rows)
-		for i, line := range m.shown[from:] {
+		for i, line := range m.onScreen[from:] {
 			if i > 0 {
 				b.WriteString("\r\n")
 			}
@@ -128,26 +128,26 @@ func (m *Markdown) paint(source string) (sheet, error) {
 	s := render(m.parse, source, max(columns-1, 8), m.before) // the last column would wrap the cursor
 	lines := s.lines
 	if len(lines) == 0 {
-		if m.shown == nil {
+		if m.onScreen == nil {
 			return s, nil
 		}
 		lines = []string{""} // the former text has become the start of something else
 	}
 	same := 0
-	for same < len(lines) && same < len(m.shown) && lines[same] == m.shown[same] {
+	for same < len(lines) && same < len(m.onScreen) && lines[same] == m.onScreen[same] {
 		same++
 	}
-	if same == len(lines) && same == len(m.shown) {
+	if same == len(lines) && same == len(m.onScreen) {
 		return s, nil
 	}
-	if last := len(m.shown) - 1; same == last && len(lines) > last && strings.HasPrefix(lines[last], m.shown[last]) {
+	if last := len(m.onScreen) - 1; same == last && len(lines) > last && strings.HasPrefix(lines[last], m.onScreen[last]) {
 		// The usual piece only appends to the text before the cursor.
-		more := lines[last][len(m.shown[last]):] + strings.Join(append([]string{""}, lines[last+1:]...), "\r\n")
-		m.shown, m.wide = lines, columns
+		more := lines[last][len(m.onScreen[last]):] + strings.Join(append([]string{""}, lines[last+1:]...), "\r\n")
+		m.onScreen, m.wide = lines, columns
 		_, err := io.WriteString(m.w, more)
 		return s, err
 	}
-	if len(m.shown) > len(lines) { // the cursor must end after the last line
+	if len(m.onScreen) > len(lines) { // the cursor must end after the last line
 		same = min(same, len(lines)-1)
 	}
 	var b strings.Builder
@@ -158,7 +158,7 @@ func (m *Markdown) paint(source string) (sheet, error) {
 		}
 		b.WriteString(lines[i])
 	}
-	m.shown, m.wide = lines, columns
+	m.onScreen, m.wide = lines, columns
 	_, err := io.WriteString(m.w, b.String())
 	return s, err
 }
@@ -167,23 +167,23 @@ func (m *Markdown) paint(source string) (sheet, error) {
 // one, and clears from there. It returns that line: those that have scrolled off stay as they
 // were. After the window has become narrower, a line takes several rows.
 func (m *Markdown) rewind(b *strings.Builder, from, columns, rows int) int {
-	if m.shown == nil {
+	if m.onScreen == nil {
 		if m.began {
 			b.WriteString("\r\n\r\n") // an empty line between blocks
 		}
 		return from
 	}
-	if from >= len(m.shown) { // only new lines
+	if from >= len(m.onScreen) { // only new lines
 		b.WriteString("\r\n")
 		return from
 	}
-	up, line := 0, len(m.shown)
+	up, line := 0, len(m.onScreen)
 	for line > from {
 		height := 1
 		if columns < m.wide {
-			height = max(1, (Width(unstyled(m.shown[line-1]))+columns-1)/columns)
+			height = max(1, (Width(unstyled(m.onScreen[line-1]))+columns-1)/columns)
 		}
-		if line < len(m.shown) && up+height > max(rows-1, 1) {
+		if line < len(m.onScreen) && up+height > max(rows-1, 1) {
 			break
 		}
 		up, line = up+height, line-1

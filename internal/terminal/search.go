@@ -4,13 +4,13 @@ import "strings"
 
 // A search finds the texts of the history that contain the query.
 type search struct {
-	query []rune
-	lost  bool   // no older text contains the query
-	draft string // the editor's text before the search
+	query   []rune
+	noMatch bool   // no older text contains the query
+	draft   string // the editor's text before the search
 }
 
-// searched applies a key to a search of the history. It returns false if the key does not
-// belong to the search: then the editor has the text found.
+// searched applies a key to a search of the history. It returns false if the key ends the search;
+// the editor then contains the matching text.
 func (e *Editor) searched(k Key) bool {
 	s := e.search
 	if s == nil {
@@ -27,7 +27,7 @@ func (e *Editor) searched(k Key) bool {
 		s.query = append(s.query, []rune(k.Text)...)
 		e.find(max(e.back, 1))
 	case KeyBackspace:
-		s.query, s.lost = s.query[:max(len(s.query)-1, 0)], false
+		s.query, s.noMatch = s.query[:max(len(s.query)-1, 0)], false
 		e.show(0)
 		e.find(1)
 	case KeyInterrupt, KeyCancel, KeyEOF:
@@ -52,7 +52,7 @@ func (e *Editor) find(n int) {
 			return
 		}
 	}
-	e.search.lost = true
+	e.search.noMatch = true
 }
 
 // show puts the n-th newest text into the editor, the draft for 0, and continues the search.
@@ -63,13 +63,13 @@ func (e *Editor) show(n int) {
 	}
 	e.SetText(text)
 	e.search, e.back, e.draft = s, n, s.draft
-	s.lost = false
+	s.noMatch = false
 }
 
 // prompt returns the prompt with the query.
 func (s *search) prompt(columns int) string {
 	what := "search"
-	if s.lost {
+	if s.noMatch {
 		what = "not found"
 	}
 	return Truncate(what+" \""+string(s.query), max(columns/2, 2)) + "\": "

@@ -1,7 +1,7 @@
-// Package text reads Vietnamese and English as people type them, with marks and without:
-// folding, words with the pauses between them, plural forms, sentences, and phrases. It finds
-// the name that a misspelled one means, and makes texts of servers fit to be shown: bounded,
-// and without characters that a person would not see.
+// Package text analyses Vietnamese and English as people type them, with or without diacritics:
+// folding, words with the pauses between them, plural forms, and phrases. It also suggests the name
+// that a misspelled one means, and prepares texts of servers for display: shortened, and without
+// invisible characters.
 //
-// It knows no subject and holds no word lists: those are data of its callers.
+// It contains no word lists; callers provide them.
 package text

@@ -8,10 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold returns the form of s that matching works on: compatibility characters
-// replaced, lower case, marks removed, đ written as d, white space collapsed to
-// single spaces and trimmed. Punctuation stays; bytes that are no UTF-8 become U+FFFD.
-// Folding twice changes nothing.
+// Fold returns s in the form that is used for matching: compatibility characters replaced, lower
+// case, diacritics removed, đ replaced by d, white space collapsed to single spaces and trimmed.
+// Punctuation stays; invalid UTF-8 becomes U+FFFD. Folding is idempotent.
 func Fold(s string) string {
 	if isFolded(s) {
 		return s
@@ -39,7 +38,7 @@ func Fold(s string) string {
 	return b.String()
 }
 
-// foldRune lowers r. đ is a letter of its own, so decomposition leaves it alone.
+// foldRune returns r in lower case, and d for đ, which has no decomposition.
 func foldRune(r rune) rune {
 	switch r {
 	case 'đ', 'Đ':
@@ -48,8 +47,8 @@ func foldRune(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-// isFolded reports a text of which nothing is to fold: most words of a list are such, and
-// need no copy.
+// isFolded reports whether folding would not change the text. Most words of a list are folded
+// already and need no copy.
 func isFolded(s string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {

@@ -2,7 +2,7 @@ package text
 
 import "strings"
 
-// leastStem is the least length of a name that matches longer names by their beginning.
+// leastStem is the length of the shortest name that matches longer names by their beginning.
 const leastStem = 3
 
 // Nearest returns the known name that is nearest to name, or "" if none is near: a name that

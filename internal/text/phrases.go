@@ -7,22 +7,22 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Phrases finds phrases in words. In the source of a phrase "a|b" is either word, "=a"
-// that word only with its marks, "a*" any word that begins so, and "*" alone up to four
-// words of the same clause. A word with marks also stands for itself typed without, an
-// English noun for its plural.
+// Phrases finds phrases in words. In the source of a phrase, "a|b" matches either word, "=a"
+// matches the word only with its diacritics, "a*" matches any word that begins with a, and a single
+// "*" matches up to four words of the same clause. A word with diacritics also matches the word
+// without them, and an English noun its plural.
 type Phrases struct {
-	// strict phrases of one word count only with their marks, as without them a syllable
-	// is often another one.
+	// strict means that phrases of one word match only with their diacritics: without them, a
+	// Vietnamese syllable often has another meaning.
 	strict  bool
 	byFirst map[string][]phrase // by the folded first word
-	open    map[byte][]phrase   // those whose first word has an open end, by its first byte
+	open    map[byte][]phrase   // those whose first word ends in "*", by its first byte
 }
 
-// NewPhrases reads phrases.
+// NewPhrases parses phrases.
 func NewPhrases(sources []string) *Phrases { return newPhrases(sources, false) }
 
-// NewStrictPhrases reads phrases of which those of one word count only with their marks.
+// NewStrictPhrases parses phrases of which those of one word match only with their diacritics.
 func NewStrictPhrases(sources []string) *Phrases { return newPhrases(sources, true) }
 
 func newPhrases(sources []string, strict bool) *Phrases {
@@ -49,8 +49,7 @@ func (p *Phrases) add(ph phrase) {
 	}
 }
 
-// At returns how many words the longest phrase takes that begins at words[i], zero when
-// none does.
+// At returns the number of words of the longest phrase that begins at words[i]; zero if none does.
 func (p *Phrases) At(words []Word, i int) int {
 	end := i
 	for _, ph := range p.byFirst[words[i].Folded] {
@@ -64,7 +63,7 @@ func (p *Phrases) At(words []Word, i int) int {
 	return end - i
 }
 
-// In reports whether a phrase stands anywhere in words.
+// In reports whether words contain a phrase.
 func (p *Phrases) In(words []Word) bool {
 	for i := range words {
 		if p.At(words, i) > 0 {
@@ -74,8 +73,8 @@ func (p *Phrases) In(words []Word) bool {
 	return false
 }
 
-// Cover reports whether words are nothing but phrases of the sets, and of the first of
-// them at least one.
+// Cover reports whether words consist only of phrases of the sets, with at least one of the first
+// set.
 func Cover(words []Word, first *Phrases, others ...*Phrases) bool {
 	found := false
 	for i := 0; i < len(words); {
@@ -94,18 +93,18 @@ func Cover(words []Word, first *Phrases, others ...*Phrases) bool {
 	return found
 }
 
-// gapWords is how many words a "*" may stand for.
+// gapWords is the largest number of words that a "*" matches.
 const gapWords = 4
 
-// A phrase is a sequence of words to be found.
+// A phrase is a sequence of words to find.
 type phrase []alternatives
 
 type alternatives struct {
 	gap   bool
-	words []wanted
+	words []phraseWord
 }
 
-type wanted struct {
+type phraseWord struct {
 	Word
 	exact, open bool
 }
@@ -118,7 +117,7 @@ func readPhrase(source string) phrase {
 			word, exact := strings.CutPrefix(word, "=")
 			word, open := strings.CutSuffix(word, "*")
 			if first := firstWord(word); first.Folded != "" {
-				a.words = append(a.words, wanted{first, exact, open})
+				a.words = append(a.words, phraseWord{first, exact, open})
 			}
 		}
 		if a.gap || len(a.words) > 0 {
@@ -128,8 +127,8 @@ func readPhrase(source string) phrase {
 	return p
 }
 
-// firstWord is the first word of a text in lower case. Most texts of a phrase are one word,
-// which needs not be looked for.
+// firstWord returns the first word of a lower-case text. Most of the texts are a single word, which
+// need not be split.
 func firstWord(s string) Word {
 	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) || !norm.NFC.IsNormalString(s) {
 		if words := Words(s); len(words) > 0 {
@@ -142,8 +141,8 @@ func firstWord(s string) Word {
 	return w
 }
 
-// match returns where the phrase ends that begins at words[i], -1 if it does not. A phrase
-// goes through no pause.
+// match returns the end of the phrase if it begins at words[i], else -1. A phrase does not extend
+// over a pause.
 func (p phrase) match(words []Word, i int, forgiving bool) int {
 	if i >= len(words) || !p[0].has(words[i], forgiving) {
 		return -1
@@ -180,9 +179,9 @@ func (a alternatives) has(w Word, forgiving bool) bool {
 	return false
 }
 
-// is compares a phrase's word with a text's. Marks that are written must be the same;
-// marks that were left out are forgiven.
-func (want wanted) is(got Word, forgiving bool) bool {
+// is reports whether a word of a phrase matches a word of a text. Diacritics in the text must be
+// the same; missing ones are accepted if forgiving is set.
+func (want phraseWord) is(got Word, forgiving bool) bool {
 	switch {
 	case want.open:
 		return strings.HasPrefix(got.Folded, want.Folded)
@@ -194,8 +193,7 @@ func (want wanted) is(got Word, forgiving bool) bool {
 	return got.Bare && (forgiving || want.Bare)
 }
 
-// denies reports a word that turns the phrase around it into its contrary: "it is not
-// broken".
+// denies reports whether a word negates the phrase around it: "it is not broken".
 func denies(w Word) bool {
 	switch w.Raw {
 	case "not", "no", "never", "isn't", "không", "chưa":

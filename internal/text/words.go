@@ -10,9 +10,9 @@ import (
 // A Word is one word of a text.
 type Word struct {
 	Raw    string // lower case, composed, as written
-	Folded string // without marks and English plural endings
-	Bare   bool   // written without marks; đ, a letter of its own, may be there
-	// Pause is what stands between the word and the one before it.
+	Folded string // without diacritics and English plural endings
+	Bare   bool   // written without diacritics; it may contain đ, which is a separate letter
+	// Pause is the pause between the previous word and this one.
 	Pause Pause
 }
 
@@ -26,8 +26,8 @@ const (
 	SentencePause
 )
 
-// Words cuts a text into words; everything but letters, digits, marks and apostrophes
-// separates. A number keeps its whole part: of 38.5 comes 38, and 5 without a pause.
+// Words splits a text into words: sequences of letters, digits, combining marks and apostrophes. A
+// decimal number such as 38.5 is two words without a pause, 38 and 5.
 func Words(text string) []Word {
 	text = strings.ToLower(norm.NFC.String(strings.ToValidUTF8(text, " ")))
 	words := make([]Word, 0, 1+strings.Count(text, " "))
@@ -60,7 +60,7 @@ func Words(text string) []Word {
 	return words
 }
 
-// NewWord reads one word in lower case.
+// NewWord returns the Word for a lower-case word.
 func NewWord(raw string) Word {
 	folded := Fold(raw)
 	return Word{Raw: raw, Folded: singular(folded), Bare: folded == strings.ReplaceAll(raw, "đ", "d")}
@@ -82,8 +82,8 @@ func isWordRune(r rune) bool {
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// singular drops an English plural ending of a folded word. No Vietnamese syllable ends
-// in s, so theirs are safe.
+// singular removes an English plural ending from a folded word. No Vietnamese syllable ends in s,
+// so none is changed.
 func singular(w string) string {
 	switch {
 	case len(w) <= 3, strings.HasSuffix(w, "ss"), strings.HasSuffix(w, "us"), strings.HasSuffix(w, "is"):
@@ -98,8 +98,9 @@ func singular(w string) string {
 	return strings.TrimSuffix(w, "s")
 }
 
-// Calm writes a letter that stands three times or more once: "helloooo".
-func Calm(raw string) string {
+// CollapseRepeats replaces a letter that is repeated three times or more by a single one:
+// "helloooo".
+func CollapseRepeats(raw string) string {
 	var out []rune
 	runes := []rune(raw)
 	for i := 0; i < len(runes); {

@@ -7,9 +7,9 @@ import (
 	"unicode/utf16"
 )
 
-// Seen escapes, as JSON does, the characters of a text that are invisible or change the direction
-// of the text: a person must see the text that they approve.
-func Seen(s string) string {
+// EscapeInvisible escapes, as JSON does, the characters of a text that are invisible or change the
+// direction of the text: a person must see the text that they approve.
+func EscapeInvisible(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		if !unicode.In(r, unicode.Cf, unicode.Cc, unicode.Variation_Selector) {
