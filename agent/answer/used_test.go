@@ -21,8 +21,8 @@ func TestUsed(t *testing.T) {
 		{"one", found, "Brush for two minutes, last thing at night and on one other occasion in the day.", "brushing"},
 		{"two", found, "Brush for two minutes, last thing at night. Use a soft brush. Take a toothpaste with fluoride, and do not rinse with water.", "brushing toothpaste"},
 		{"another language", found, "Hãy chải răng hai phút, mỗi ngày hai lần.", "brushing toothpaste costs"},
-		{"nothing that fits", found, "I found nothing more on this. What I said before still holds. Ask it as a whole question, and I will look again.", ""},
-		{"nothing that fits, in another language", found, "Mình chưa tìm được gì thêm cho câu này. Những điều mình đã nói ở trên vẫn đúng. Bạn hỏi lại giúp mình nhé.", "brushing toothpaste costs"},
+		{"nothing that fits", found, "I am an automatic assistant that quotes what is written, and I found nothing more for this. What I said before was about what you had told me then. If something is new or has got worse, it may not be enough: have it looked at now. For anything else, ask a whole question, and I will look again.", ""},
+		{"nothing that fits, in another language", found, "Mình là trợ lý tự động, chỉ trích những gì có sẵn, và chưa tìm được gì thêm cho câu này. Những điều mình đã nói là cho những gì bạn kể lúc đó. Nếu có điều gì mới hoặc nặng hơn, chúng có thể chưa đủ: hãy nhờ người có chuyên môn xem ngay. Nếu hỏi điều khác, bạn hỏi bằng một câu đầy đủ giúp mình nhé.", "brushing toothpaste costs"},
 		{
 			"neither Vietnamese nor English", french,
 			"Putze zwei Minuten lang, abends und noch einmal am Tag, und nimm dafür eine weiche Bürste mit einem kleinen Kopf und eine Zahnpasta mit Fluorid.", "brossage dentifrice",

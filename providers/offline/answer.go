@@ -23,28 +23,26 @@ const (
 	// cannot change the host's setup, so these texts do not mention it.
 	quotedEnglish    = "(This is quoted as it was found. It was not written for your question.)"
 	quotedVietnamese = "(Nội dung trên được trích nguyên văn, không phải viết riêng cho câu hỏi của bạn.)"
-	lostEnglish      = "I found nothing that I could quote for this. Please ask it as a whole question, and I will look again."
-	lostVietnamese   = "Mình chưa tìm được gì để trích cho câu này. Bạn hỏi lại bằng một câu đầy đủ giúp mình nhé."
+	lostEnglish      = "I am an automatic assistant that quotes what is written, and I found nothing to quote for this. Please ask a whole question, and I will look again."
+	lostVietnamese   = "Mình là trợ lý tự động, chỉ trích những gì có sẵn, và chưa tìm được gì để trích cho câu này. Bạn hỏi bằng một câu đầy đủ giúp mình nhé."
 
-	// The same after an earlier answer: a person with instructions for an emergency must not think
-	// that they no longer apply.
-	noMoreEnglish    = "I found nothing more on this. What I said before still holds. Ask it as a whole question, and I will look again."
-	noMoreVietnamese = "Mình chưa tìm được gì thêm cho câu này. Những điều mình đã nói ở trên vẫn đúng. Bạn hỏi lại bằng một câu đầy đủ giúp mình nhé."
-
-	// The same if the question may report something new, which the earlier answer may not fit.
-	newEnglish    = "I found nothing more on this. If something is new or has got worse, what I said before may not be enough: have it looked at now. Ask it as a whole question, and I will look again."
-	newVietnamese = "Mình chưa tìm được gì thêm cho câu này. Nếu có điều gì mới hoặc nặng hơn, những gì mình đã nói có thể chưa đủ: hãy nhờ người có chuyên môn xem ngay. Bạn hỏi lại bằng một câu đầy đủ giúp mình nhé."
+	// The same after an earlier answer, which may have been instructions for an emergency: a person
+	// must not think that they no longer apply, nor that they cover what has happened since.
+	noMoreEnglish    = "I am an automatic assistant that quotes what is written, and I found nothing more for this. What I said before was about what you had told me then. If something is new or has got worse, it may not be enough: have it looked at now. For anything else, ask a whole question, and I will look again."
+	noMoreVietnamese = "Mình là trợ lý tự động, chỉ trích những gì có sẵn, và chưa tìm được gì thêm cho câu này. Những điều mình đã nói là cho những gì bạn kể lúc đó. Nếu có điều gì mới hoặc nặng hơn, chúng có thể chưa đủ: hãy nhờ người có chuyên môn xem ngay. Nếu hỏi điều khác, bạn hỏi bằng một câu đầy đủ giúp mình nhé."
 )
 
-// lost returns the text that nothing was found.
+// lost returns the text that nothing was found. At the start of a conversation, where the message may
+// be a greeting, it also tells what the assistant is for.
 func lost(t turn) string {
-	switch {
-	case !t.answeredBefore():
-		return pick(t.vietnamese, lostVietnamese, lostEnglish)
-	case t.mayReportNews():
-		return pick(t.vietnamese, newVietnamese, newEnglish)
+	if len(t.answers) > 0 {
+		return pick(t.vietnamese, noMoreVietnamese, noMoreEnglish)
 	}
-	return pick(t.vietnamese, noMoreVietnamese, noMoreEnglish)
+	said := pick(t.vietnamese, lostVietnamese, lostEnglish)
+	if about := strings.TrimSuffix(strings.TrimSpace(t.about), "."); about != "" {
+		said += pick(t.vietnamese, " Bạn có thể hỏi mình về: ", " You can ask me about: ") + about + "."
+	}
+	return said
 }
 
 func pick(vietnamese bool, vi, en string) string {
@@ -57,10 +55,7 @@ func pick(vietnamese bool, vi, en string) string {
 // answer quotes the results of a turn, or without results explains what the person can do.
 func answer(t turn, tools []schemas.ToolInfo) string {
 	if len(t.results) == 0 {
-		if reply, ok := smallTalk(t.question, t.about, t.vietnamese, len(tools) > 0); ok {
-			return reply
-		}
-		if t.about != "" && len(tools) == 0 {
+		if t.about != "" {
 			return lost(t)
 		}
 		return nothing(t.vietnamese, tools)

@@ -20,11 +20,10 @@ const (
 	earlierCold = "Teeth that are sensitive to cold (Guide): " + sensitive + "\n\n1. https://a.example"
 	braces      = `{"results":[{"title":"Braces","content":"Braces take two years.","score":1},{"title":"Extraction","content":"It hurts little to have a tooth out.","score":SCORE}]}`
 	teething    = "Teething: it does not cause a high fever."
-	hold        = "What I said before still holds"
-	holdVI      = "đã nói ở trên vẫn đúng"
-	none        = "I found nothing that I could quote"
-	news        = "may not be enough"
-	newsVI      = "có thể chưa đủ"
+	none        = "I found nothing to quote for this. Please ask a whole question, and I will look again. You can ask me about: teeth and gums."
+	noneVI      = "chưa tìm được gì để trích cho câu này. Bạn hỏi bằng một câu đầy đủ giúp mình nhé. Bạn có thể hỏi mình về: teeth and gums."
+	earlier     = "What I said before was about what you had told me then. If something is new or has got worse, it may not be enough"
+	earlierVI   = "Những điều mình đã nói là cho những gì bạn kể lúc đó. Nếu có điều gì mới hoặc nặng hơn, chúng có thể chưa đủ"
 )
 
 // answerCase is a message, the result that code looked up for it, and the previous answer.
@@ -56,8 +55,8 @@ func output(s string) json.RawMessage {
 	return schemas.TextOutput(s)
 }
 
-// For a question about a subject the answer quotes what was found, or is a courtesy, and mentions
-// no providers and keys; text that was quoted before is not quoted again, unless it is requested
+// For a question about a subject the answer quotes what was found, and mentions no providers and
+// keys; text that was quoted before is not quoted again, unless it is requested
 // by name.
 func TestAnswer_aboutASubject(t *testing.T) {
 	setup := []string{"KEY", "Ollama", "guide", "no route", "model"}
@@ -66,55 +65,32 @@ func TestAnswer_aboutASubject(t *testing.T) {
 		{"vi", about, "Đánh răng thế nào?", "", brushing, false, "Cũng tìm thấy: Other\n\n(Nội dung trên được trích nguyên văn", nil},
 		{"en", about, "What hurts with cold drinks?", "", cold, false, "Teeth that are sensitive to cold (Guide): " + sensitive + "\n\nAlso found: Costs of treatment; Whitening", []string{"Title", "Link", "---"}},
 		{"en", about, "How do I brush my teeth at night?", "", "", false, none, nil},
-		{"vi", about, "Đánh răng ban đêm thế nào?", "", "no route", true, "Mình chưa tìm được gì", nil},
+		{"vi", about, "Đánh răng ban đêm thế nào?", "", "no route", true, noneVI, nil},
 
 		{"en", about, "Do I have to see a dentist?", earlierCold, cold, false, "See a dentist when it does not pass.", []string{"Short pain"}},
 		{"en", about, "What is the price?", earlierCold, cold, false, "Costs of treatment: The price depends on the clinic.\n\nAlso found: Whitening", []string{"Short pain"}},
 		{"en", about, "Is the cold bad?", earlierCold, cold, false, "Short pain comes with cold drinks.", []string{"See a dentist"}},
-		{"en", about, "And tomorrow?", earlierCold, cold, false, hold, []string{"Bleach"}},
-		{"en", about, "Tell me about sensitive teeth once more", earlierCold, cold, false, sensitive, []string{"still holds"}},
+		{"en", about, "And tomorrow?", earlierCold, cold, false, earlier, []string{"Bleach"}},
+		{"en", about, "Tell me about sensitive teeth once more", earlierCold, cold, false, sensitive, []string{"What I said before"}},
 		// A shared word leads to another subject, unless that passage was found with nearly the
 		// same score.
 		{"en", about, "does it hurt?", "Braces: Braces take two years.", strings.Replace(braces, "SCORE", "0.9", 1), false, "It hurts little", nil},
-		{"en", about, "does it hurt?", "Braces: Braces take two years.", strings.Replace(braces, "SCORE", "0.3", 1), false, "I found nothing more on this.", []string{"hurts little"}},
+		{"en", about, "does it hurt?", "Braces: Braces take two years.", strings.Replace(braces, "SCORE", "0.3", 1), false, "I found nothing more for this.", []string{"hurts little"}},
 
-		// After advice for an emergency the answer must not be that nothing was found.
-		{"en", about, "i feel ok though", "Call 115 now.", "", false, hold, nil},
-		{"vi", about, "vậy thì sao ạ", "Gọi 115 ngay.", "", false, holdVI, nil},
-		{"en", about, "and then?", teething, "", false, hold, nil},
-		{"en", about, "ok, what now?", teething, "", false, hold, nil},
-		// Nor may the answer claim that the earlier advice still applies to new symptoms, which
-		// nothing has checked.
-		{"en", about, "she is also very sleepy and not drinking", teething, "", false, news, []string{hold}},
-		{"en", about, "and now his eye is swollen, is that normal?", teething, "", false, news, []string{hold}},
-		{"en", about, "it is getting worse", teething, "", false, news, []string{hold}},
-		{"en", about, "the fever is still there", teething, "", false, news, []string{hold}},
-		{"en", about, "it is bleeding again", teething, "", false, news, []string{hold}},
-		{"vi", about, "giờ bé li bì, bú cũng không bú", "Mọc răng không gây sốt cao.", "", false, newsVI, []string{holdVI}},
-		{"vi", about, "mắt bé cũng sưng lên rồi", "Mọc răng không gây sốt cao.", "", false, newsVI, []string{holdVI}},
-		{"vi", about, "bé vẫn còn sốt", "Mọc răng không gây sốt cao.", "", false, newsVI, []string{holdVI}},
-		{"vi", about, "bé sốt lại rồi", "Mọc răng không gây sốt cao.", "", false, newsVI, []string{holdVI}},
-		{"en", about, "what should I do?", "I found nothing more on this. If something is new or has got worse, what I said before may not be enough: have it looked at now. Ask it as a whole question, and I will look again.\n\nSources:", "", false, news, []string{hold}},
-		// If nothing was answered before, no answer refers to it.
-		{"en", about, "what can I eat meanwhile", "Hello! How can I help you?", "", false, none, nil},
-		{"en", about, "what can I eat meanwhile", none + " for this. Please ask it as a whole question, and I will look again.", "", false, none, nil},
+		// After advice for an emergency the answer must not be that nothing was found, nor that the
+		// advice covers new symptoms, which nothing has checked.
+		{"en", about, "i feel ok though", "Call 115 now.", "", false, earlier, nil},
+		{"vi", about, "vậy thì sao ạ", "Gọi 115 ngay.", "", false, earlierVI, nil},
+		{"en", about, "ok, what now?", teething, "", false, earlier, nil},
+		{"en", about, "she is also very sleepy and not drinking", teething, "", false, earlier, nil},
+		{"en", about, "the fever is still there", teething, "", false, earlier, nil},
+		{"vi", about, "giờ bé li bì, bú cũng không bú", "Mọc răng không gây sốt cao.", "", false, earlierVI, nil},
+		{"vi", about, "bé sốt lại rồi", "Mọc răng không gây sốt cao.", "", false, earlierVI, nil},
 
-		{"en", about, "hello, my gums have been bleeding since yesterday evening", "", "", false, none, nil},
-		{"en", about, "Hello!", "", "", false, "How can I help", nil},
-		{"en", about, "thanks a lot", "", "", false, "welcome", nil},
-		{"vi", about, "Cảm ơn bạn nhé", "", "", false, "Không có gì", nil},
-		{"vi", about, "xin chào bác sĩ", "", "", false, "Chào bạn", nil},
-		{"en", about, "What can you do?", "", "", false, "I can help you with this: teeth and gums.", nil},
-		{"vi", about, "mày là ai", "", "", false, "Mình có thể giúp bạn về: teeth and gums.", nil},
-		{"en", about, "Bye", "", "", false, "Goodbye", nil},
-		{"en", about, "Your answer was useless", "", "", false, "I am sorry", nil},
-		{"vi", about, "trả lời chán quá", "", "", false, "Xin lỗi", nil},
-		{"en", about, "can you say that in Vietnamese?", "", "", false, "language of the question", nil},
-		{"vi", about, "nói ngắn thôi ạ", "", "", false, "từng ý", nil},
-		{"en", about, "is this written by a doctor?", "", "", false, "not a person", nil},
-		{"vi", about, "bạn là máy à", "", "", false, "không phải người thật", nil},
-		{"en", about, "ok", "", "", false, "something else", nil},
-		{"vi", about, "oke bạn, hiểu rồi", "", "", false, "hỏi thêm gì", nil},
+		{"en", about, "Hello!", "", "", false, none, nil},
+		{"vi", about, "mày là ai", "", "", false, noneVI, nil},
+		{"en", about, "are you a bot?", "", "", false, "I am an automatic assistant", nil},
+		{"vi", about, "bạn là máy à", "Gọi 115 ngay.", "", false, "Mình là trợ lý tự động", nil},
 	} {
 		text := run(t, s.request()).text
 		if !strings.Contains(text, s.want) {

@@ -20,5 +20,5 @@ func Rank(tools []schemas.ToolInfo, question string) []Score {
 // FixedTexts returns the texts that an answer about a subject may contain in addition to
 // quotations.
 func FixedTexts() []string {
-	return append(fixedTexts(), quotedEnglish, quotedVietnamese, nodEnglish, nodVietnamese)
+	return []string{quotedEnglish, quotedVietnamese, lostEnglish, lostVietnamese, noMoreEnglish, noMoreVietnamese}
 }

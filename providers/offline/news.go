@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"molar/internal/text"
 	"molar/schemas"
 )
 
@@ -43,30 +42,6 @@ func (t turn) quotedBefore(e entry) bool {
 		return strings.Contains(answer, e.title) && strings.Contains(answer, start[0])
 	})
 }
-
-// answeredBefore reports whether an earlier answer was more than a fixed text.
-func (t turn) answeredBefore() bool {
-	return slices.ContainsFunc(t.answers, func(a string) bool { return !slices.Contains(fixedTexts(), strings.TrimSpace(a)) })
-}
-
-// mayReportNews reports whether a question may report something new: it has a word that is not in
-// plainWords. A word of an earlier message counts too, as it may now be about another day. Once an
-// answer has doubted that the earlier ones still fit, all later questions count.
-func (t turn) mayReportNews() bool {
-	plain := map[string]bool{}
-	for w := range strings.FieldsSeq(plainWords) {
-		plain[text.Stem(w)] = true
-	}
-	return slices.ContainsFunc(keysOf(t.question), func(key string) bool { return !plain[key] }) ||
-		slices.ContainsFunc(t.answers, func(a string) bool { return strings.Contains(a, newVietnamese) || strings.Contains(a, newEnglish) })
-}
-
-// plainWords are folded words of both languages about time or well-being; they report no event.
-const plainWords = `
-and so then now yet though however only really very too also else anyway maybe sure yes
-today tomorrow tonight later soon ok okay fine feel good well normal thank think
-vay the roi thoi qua lam vang da a nhi con chua luon
-hom nay ngay mai binh thuong khoe on cam on thay sau truoc`
 
 // things returns the keys of a text's words, without verbs.
 func things(s string) []string { return slices.DeleteFunc(keysOf(s), isVerb) }
