@@ -98,6 +98,7 @@ func wantRefused(t *testing.T, m *mcpclients.Manager, tool, args, text string) {
 }
 
 func TestNPM_EverythingOverStdio(t *testing.T) {
+	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	cfg := transport.ServerConfig{Name: "real", Command: "node", Args: fromNPM(t, "server-everything", pidFile, "stdio")}
 	m, ears := listening(t, cfg)

@@ -18,6 +18,7 @@ import (
 // One manager attaches all third-party servers at once: each becomes ready and lists its tools,
 // each tool has a schema for every model service, and calls reach their server.
 func TestNPM_ManyServers(t *testing.T) {
+	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
