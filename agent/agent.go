@@ -124,7 +124,7 @@ func New(cfg Config) (*Agent, error) {
 	a := &Agent{cfg: cfg, assistants: make(map[string]*schemas.Assistant), log: cfg.Logger}
 	var faults []error
 	if cfg.Models == nil || cfg.Tools == nil || cfg.Handler == nil || cfg.Rank == nil {
-		faults = append(faults, errors.New("agent needs models, tools, a tool handler and what ranks tools"))
+		faults = append(faults, errors.New("agent: models, tools, a tool handler and a ranker of tools are required"))
 	}
 	for _, as := range cfg.Assistants {
 		faults = append(faults, checkAssistant(as))

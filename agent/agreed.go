@@ -22,7 +22,7 @@ func (a *Agent) requestApproval(ctx context.Context, w task, e *ending) error {
 		return w.out.Warn(notice)
 	}
 	if err := pending.Keep(ctx, a.cfg.Pauses, w.turn.Owner, w.turn.ConversationID, notice, a.cfg.Now()); err != nil {
-		return w.out.Warn("what needs a yes could not be kept, so that none can be given: " + err.Error())
+		return w.out.Warn("the calls pending approval could not be stored, so they cannot be approved: " + err.Error())
 	}
 	w.out.StartParagraph()
 	return w.out.Say(notice)
@@ -55,7 +55,7 @@ func (a *Agent) takeApproval(ctx context.Context, w task, q question, past recal
 	}
 	pending, agreed, err := take(ctx, a.cfg.Pauses, w.turn.Owner, q.asked, past.last().Answer)
 	if err != nil {
-		return q, fmt.Errorf("%w: read what waits for a yes: %w", ErrStore, err)
+		return q, fmt.Errorf("%w: read the call pending approval: %w", ErrStore, err)
 	}
 	tools := a.cfg.Tools.Tools()
 	for _, call := range pending.Calls() {

@@ -164,7 +164,7 @@ func take(ctx context.Context, store ConsentStore, owner, message, answer string
 		return nil, false, err
 	}
 	if err := json.Unmarshal(state, &w); err != nil {
-		return nil, false, fmt.Errorf("read the calls that wait for a yes: %w", err)
+		return nil, false, fmt.Errorf("read the calls pending approval: %w", err)
 	}
 	for i := range w {
 		w[i].Call.ID = uuid.NewString()

@@ -54,7 +54,7 @@ func (j *journal) keep(ctx context.Context, files []memory.File) {
 		var lost []error
 		for _, f := range files {
 			if err := j.cfg.Memory.PutFile(ctx, j.held(), j.cfg.TurnID, f); err != nil {
-				lost = append(lost, fmt.Errorf("%s is not kept with the conversation: %w", f.Name, err))
+				lost = append(lost, fmt.Errorf("%s is not stored with the conversation: %w", f.Name, err))
 			}
 		}
 		return struct{}{}, errors.Join(lost...)

@@ -122,10 +122,10 @@ func (a *Agent) setWatch(ctx context.Context, w task, q question, past recalled)
 			return ctx.Err()
 		case err != nil:
 			silent = true
-			w.out.Mark("8.1", "The answer is in doubt, and nobody could be asked: it goes on", "score", score, "error", err)
+			w.out.Mark("8.1", "The answer is in doubt, and no judge could be asked: it continues", "score", score, "error", err)
 			return nil
 		case !strayed:
-			w.out.Mark("8.1", "The answer was in doubt, and the judge lets it go on", "score", score)
+			w.out.Mark("8.1", "The answer was in doubt, and the judge lets it continue", "score", score)
 			return nil
 		}
 		w.out.Mark("8.1", "The answer left the subject and is cut", "score", score)

@@ -64,7 +64,7 @@ func TestJournal_keepsFiles(t *testing.T) {
 	if diff := cmp.Diff(want, b.memory.files); diff != "" {
 		t.Error(diff)
 	}
-	if len(p.done.Warnings) != 1 || p.done.Warnings[0] != "lost.pdf is not kept with the conversation: no room" {
+	if len(p.done.Warnings) != 1 || p.done.Warnings[0] != "lost.pdf is not stored with the conversation: no room" {
 		t.Errorf("warnings %q", p.done.Warnings)
 	}
 }

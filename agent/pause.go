@@ -23,7 +23,7 @@ func (a *Agent) pause(ctx context.Context, w task, e *ending) error {
 	}
 	w.journal.Wait()
 	if err := a.keep(ctx, w, e); err != nil {
-		if err := w.out.Warn("the turn could not be kept for its next part, which will go on from what the client sends: " + err.Error()); err != nil {
+		if err := w.out.Warn("the paused turn could not be stored; it will continue from the messages that the client sends: " + err.Error()); err != nil {
 			return err
 		}
 	}
@@ -66,10 +66,10 @@ func (a *Agent) resume(ctx context.Context, t *Turn) (*PausedTurn, error) {
 	}
 	p, err := Find(ctx, a.cfg.Pauses, t.Owner, t.Results[0].ID)
 	if err != nil {
-		return nil, fmt.Errorf("%w: read the turn that goes on: %w", ErrStore, err)
+		return nil, fmt.Errorf("%w: read the paused turn: %w", ErrStore, err)
 	}
 	if p == nil || t.Assistant != "" && t.Assistant != p.Assistant || !a.Knows(p.Assistant) {
-		a.log.Warn("the turn that goes on is not kept; it begins anew", "turn", t.ID, "call", t.Results[0].ID)
+		a.log.Warn("the paused turn is not stored; it starts over", "turn", t.ID, "call", t.Results[0].ID)
 		return nil, nil //nolint:nilnil // an ordinary turn
 	}
 	if err := p.Complete(t.Results, a.resultBytes()); err != nil {

@@ -103,7 +103,7 @@ func (a *Agent) withoutMemory(ctx context.Context, w task, first First, err erro
 	case errors.Is(err, memory.ErrBusy):
 		return fmt.Errorf("%w: another turn of this conversation is running; ask again when it has ended", ErrBusy)
 	case errors.Is(err, memory.ErrNoParent) && w.turn.Parent != nil:
-		return fmt.Errorf("%w: there is no turn %q in this conversation to go on after", ErrParent, *w.turn.Parent)
+		return fmt.Errorf("%w: this conversation has no turn %q to continue from", ErrParent, *w.turn.Parent)
 	case a.cfg.MemoryRequired && len(first.Kinds) == 0 && !w.turn.ReadOnly:
 		return fmt.Errorf("%w: the conversation could not be read: %w", ErrStore, err)
 	}

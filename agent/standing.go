@@ -27,7 +27,7 @@ var _ toolhandler.Grants = standing{}
 func (s standing) Granted(ctx context.Context, subject string) bool {
 	granted, err := s.Grants.Granted(ctx, s.Owner, s.Conversation, subject)
 	if err != nil {
-		s.Log.Warn("what a person allowed cannot be read, so they are asked", "error", err)
+		s.Log.Warn("stored approvals cannot be read, so the person is asked again", "error", err)
 	}
 	return granted && err == nil
 }

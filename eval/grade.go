@@ -147,7 +147,7 @@ func (c *Check) checkCitation(seen *tape.Turn, turns []tape.Turn) string {
 	for _, a := range addresses {
 		found = found || a == c.Citation
 		if !inResults(a, turns) {
-			return fmt.Sprintf("the answer cites %s, which stands in no tool result", a)
+			return fmt.Sprintf("the answer cites %s, which no tool result contains", a)
 		}
 	}
 	if !found {

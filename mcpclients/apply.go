@@ -66,7 +66,7 @@ func (m *Manager) Apply(ctx context.Context, servers []transport.ServerConfig) (
 		}
 	}
 	m.publish()
-	m.log.Info("MCP servers were configured anew", "added", p.Added, "removed", p.Removed,
+	m.log.Info("MCP servers were reconfigured", "added", p.Added, "removed", p.Removed,
 		"restarted", p.Restarted, "updated", p.Updated)
 	return p.Changes, nil
 }

@@ -142,10 +142,10 @@ func (s *server) giveUp(conn transport.Conn, late string, err error) error {
 		err = &lateError{late}
 	}
 	if n, ok := transport.Innermost(conn).(interface{ Noise() string }); ok && n.Noise() != "" {
-		err = fmt.Errorf("%w; on standard output it wrote %q, which is no message", err, n.Noise())
+		err = fmt.Errorf("%w; on standard output it wrote %q, which is not a message", err, n.Noise())
 	}
 	if len(stderr) > 0 {
-		err = fmt.Errorf("%w; its last words were %q", err, text.Shorten(stderr[len(stderr)-1], 200))
+		err = fmt.Errorf("%w; its last output was %q", err, text.Shorten(stderr[len(stderr)-1], 200))
 	}
 	return err
 }

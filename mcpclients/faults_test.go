@@ -140,7 +140,6 @@ func (r *restartable) start(t *testing.T) {
 }
 
 func TestFault_WebServerKilledInMidCall(t *testing.T) {
-	t.Parallel()
 	release := make(chan struct{})
 	entered := make(chan struct{}, 1)
 	good := func() *server.MCPServer {

@@ -174,7 +174,7 @@ func (d *InForce) Switch(ctx context.Context, ref schemas.ToolRef, on bool) erro
 func (d *InForce) Approve(ctx context.Context, server, reviewed string, infos []schemas.ToolInfo) ([]string, error) {
 	changes, now := d.pending(infos)
 	if reviewed != "" && reviewed != now {
-		return nil, fmt.Errorf("%w: server %q lists other definitions than those you looked at; look again", ErrChanged, server)
+		return nil, fmt.Errorf("%w: server %q lists other definitions than those that you saw; look again", ErrChanged, server)
 	}
 	pinned := pins(infos)
 	if err := d.keep(ctx, server, pinned); err != nil {
@@ -200,7 +200,7 @@ func (d *InForce) Refresh(ctx context.Context, read func(context.Context) (schem
 	d.mu.Unlock()
 	stored, err := read(ctx)
 	if err != nil {
-		return false, fmt.Errorf("read what was decided about tools: %w", err)
+		return false, fmt.Errorf("read the decisions about tools: %w", err)
 	}
 	return d.adopt(stored, before), nil
 }

@@ -62,7 +62,6 @@ func (s *webServer) kill() {
 }
 
 func TestNPM_EverythingOverTheWeb(t *testing.T) {
-	t.Parallel()
 	for _, tc := range []struct {
 		name, mode string
 		cfg        transport.ServerConfig

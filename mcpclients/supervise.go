@@ -196,7 +196,7 @@ func (s *server) awaitLogin(ctx context.Context) bool {
 		if !s.login.Fresh(ctx) {
 			continue
 		}
-		s.log.Info("there is a login at the MCP server now")
+		s.log.Info("logged in to the MCP server")
 		s.update(func(now *look) {
 			now.final = false
 			now.State, now.Reason = schemas.StateStarting, "the server is being started again, with a login"

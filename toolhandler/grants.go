@@ -45,6 +45,6 @@ func (t *Turn) grant(ctx context.Context, a Approval, scope Scope) {
 		return
 	}
 	if err := t.grants.Grant(ctx, a.Subject(), scope); err != nil {
-		t.h.log.Warn("what a person allowed beyond this call could not be kept", slog.String("tool", a.Tool.Name), slog.Any("error", err))
+		t.h.log.Warn("the approval of later calls could not be stored", slog.String("tool", a.Tool.Name), slog.Any("error", err))
 	}
 }

@@ -77,7 +77,7 @@ type Handler struct {
 // New returns a handler, or an error if there is no caller or a bound is negative.
 func New(cfg Config) (*Handler, error) {
 	if cfg.Caller == nil {
-		return nil, errors.New("tool handler needs a caller")
+		return nil, errors.New("tool handler: caller is required")
 	}
 	if cfg.Parallel < 0 {
 		return nil, errors.New("tool handler: parallel must not be negative")

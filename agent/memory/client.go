@@ -29,7 +29,7 @@ var ErrStale = errors.New("a later turn of this conversation has begun")
 var ErrBusy = errors.New("another turn of this conversation is still running")
 
 // ErrNoParent is returned when the parent turn is not in the conversation.
-var ErrNoParent = errors.New("the turn to go on after does not exist in this conversation")
+var ErrNoParent = errors.New("the turn to continue from does not exist in this conversation")
 
 // ErrForeign is returned when the server at memory.url is an MCP server without the methods to
 // store a host's conversations.

@@ -99,7 +99,7 @@ func (k *Kept) readResult(_ context.Context, args json.RawMessage) (schemas.Tool
 		From   int    `json:"from"`
 	}
 	if err := json.Unmarshal(args, &in); err != nil {
-		return schemas.ToolResult{}, fmt.Errorf("read which result is meant: %w", err)
+		return schemas.ToolResult{}, fmt.Errorf("read the arguments: %w", err)
 	}
 	k.mu.Lock()
 	text, known := k.cut[in.Result]
@@ -125,7 +125,7 @@ func (k *Kept) readResource(ctx context.Context, args json.RawMessage) (schemas.
 		URI string `json:"uri"`
 	}
 	if err := json.Unmarshal(args, &in); err != nil {
-		return schemas.ToolResult{}, fmt.Errorf("read which resource is meant: %w", err)
+		return schemas.ToolResult{}, fmt.Errorf("read the arguments: %w", err)
 	}
 	k.mu.Lock()
 	server, known := k.resources[in.URI]

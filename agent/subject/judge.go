@@ -220,11 +220,11 @@ func (g *Guard) HasStrayed(ctx context.Context, q Question, part string, judge J
 	defer cancel()
 	answer, err := judge(ctx, g.answerPrompt(part, q))
 	if err != nil {
-		return false, fmt.Errorf("ask whether the answer left the subject: %w", err)
+		return false, fmt.Errorf("judge the answer: %w", err)
 	}
 	no, yes := verdictsIn(answer)
 	if no == yes {
-		return false, errors.New("ask whether the answer left the subject: the judge answered neither YES nor NO, or both")
+		return false, errors.New("judge the answer: the judge answered neither YES nor NO, or both")
 	}
 	return no, nil
 }

@@ -180,7 +180,7 @@ func answers(id string, list []any) ([]Answer, error) {
 		for param, v := range params {
 			values, ok := v.([]any)
 			if !ok {
-				return nil, fmt.Errorf("answer %q: argument %q is no list of accepted values", id, param)
+				return nil, fmt.Errorf("answer %q: argument %q is not a list of accepted values", id, param)
 			}
 			answer.Accepted[param] = values
 		}

@@ -201,8 +201,8 @@ func TestOpenAI_logs(t *testing.T) {
 // TestRead_strange: errors about unreadable files quote their start or an address.
 func TestRead_strange(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"eval_set_id": "x", "eval_cases": []}`: "none of cassette, httprr, openai, pairs",
-		"interactions:\n- request: {method: GET, uri: https://api.weather.example/v1}\n  response: {status: {code: 200}, body: {string: x}}\n": "https://api.weather.example/v1 is no model call",
+		`{"eval_set_id": "x", "eval_cases": []}`: "not recognised as one of cassette, httprr, openai, pairs",
+		"interactions:\n- request: {method: GET, uri: https://api.weather.example/v1}\n  response: {status: {code: 200}, body: {string: x}}\n": "https://api.weather.example/v1 is not a model call",
 	} {
 		if _, err := importers.Read("", "f", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", text, err, want)

@@ -23,7 +23,7 @@ func choices() string { return strings.Join(slices.Sorted(maps.Keys(formats())),
 func Read(format, name string, data []byte) ([]Imported, error) {
 	if format == "" {
 		if format = guess(data); format == "" {
-			return nil, fmt.Errorf("%s: it is none of %s, as far as it can be told: its beginning is %q; name it with --from if it is", name, choices(), string(data[:min(len(data), 60)]))
+			return nil, fmt.Errorf("%s: this is not recognised as one of %s: it begins with %q; name the format with --from", name, choices(), string(data[:min(len(data), 60)]))
 		}
 	}
 	read, known := formats()[format]

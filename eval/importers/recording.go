@@ -37,7 +37,7 @@ func recording(id, source string, pairs []pair) (Imported, error) {
 		provider, model := tape.ProviderOf(p.url)
 		switch {
 		case provider == "":
-			c.notes = append(c.notes, fmt.Sprintf("interaction %d: %s is no model call and was left out", i+1, text.Clip(p.url, longestQuote, "…")))
+			c.notes = append(c.notes, fmt.Sprintf("interaction %d: %s is not a model call and was skipped", i+1, text.Clip(p.url, longestQuote, "…")))
 			continue
 		case p.status >= 300:
 			c.notes = append(c.notes, fmt.Sprintf("interaction %d: it was refused with %d and was left out", i+1, p.status))

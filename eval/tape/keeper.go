@@ -55,7 +55,7 @@ type Keeper struct {
 // NewKeeper validates the config and returns a keeper.
 func NewKeeper(cfg KeeperConfig) (*Keeper, error) {
 	if cfg.To == nil || cfg.ShouldKeep == nil || cfg.Route == nil {
-		return nil, errors.New("keeper needs something to keep to, and to be told what")
+		return nil, errors.New("keeper: To, ShouldKeep and Route are required")
 	}
 	if cfg.Redactor == nil {
 		cfg.Redactor = NewRedactor()

@@ -89,7 +89,7 @@ type exchangeState struct {
 func (in *reader) take(r Record) (err error) {
 	switch first := !in.begun; {
 	case first && (r.Type != TypeHeader || r.Header == nil):
-		return errors.New("the first line is no header: this is no tape")
+		return errors.New("the first line is not a header: this is not a tape")
 	case first && r.Header.V > version:
 		return fmt.Errorf("the tape has version %d, this program reads up to %d: use a newer molar", r.Header.V, version)
 	case first && r.Header.V < 1:

@@ -26,7 +26,7 @@ func TestRead(t *testing.T) {
 		{"torn", head + exchange + `{"type":"us`, "t:4: the last line is torn: 11 bytes are left out", 3},
 		{"torn header", head[:20], "t:1: no record", 0},
 		{"empty", "", "t:1: the tape is empty", 0},
-		{"no header", exchange, "t:1: the first line is no header", 0},
+		{"no header", exchange, "t:1: the first line is not a header", 0},
 		{"two headers", head + head, "t:2: a second header", 1},
 		{"newer", strings.Replace(head, `"v":1`, `"v":3`, 1), "t:1: the tape has version 3", 0},
 		{"no version", strings.Replace(head, `"v":1`, `"v":0`, 1), "t:1: the header has no version", 0},

@@ -50,7 +50,7 @@ func ReadRequest(body []byte) (*WireRequest, error) {
 	}
 	rest, ok := v.(object)
 	if !ok {
-		return nil, errors.New("it is no JSON object")
+		return nil, errors.New("it is not a JSON object")
 	}
 	r := &WireRequest{Rest: rest}
 	r.Model, _ = rest["model"].(string)

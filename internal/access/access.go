@@ -172,7 +172,7 @@ func (a *Access) Watch(ctx context.Context, onFirst func()) {
 			a.noteUse(ctx)
 		}
 		if err := a.refresh(ctx); err != nil && ctx.Err() == nil {
-			a.log.Warn("API keys cannot be read anew; those known so far stay in force", "error", err)
+			a.log.Warn("API keys cannot be reloaded; those read before stay in force", "error", err)
 		}
 		if !on && a.ring.On() {
 			on = true
@@ -185,7 +185,7 @@ func (a *Access) noteUse(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, keyRefresh)
 	defer cancel()
 	if err := a.db.TouchKeys(ctx, a.ring.TakeUsed()); err != nil {
-		a.log.Warn("the last use of API keys could not be noted", "error", err)
+		a.log.Warn("the last use of API keys could not be stored", "error", err)
 	}
 }
 

@@ -89,14 +89,14 @@ func readHostFile(t *testing.T, name, text string) *config.HostFile {
 // The errors for invalid files do not quote them.
 func TestReadHostFile_Invalid(t *testing.T) {
 	tests := []struct{ name, text, want string }{
-		{"nothing", "", "not readable as JSON"},
-		{"no JSON", "{\n\"a\": 1\n canary", "line 3: it is not readable as JSON"},
+		{"nothing", "", "not valid JSON"},
+		{"no JSON", "{\n\"a\": 1\n canary", "line 3: it is not valid JSON"},
 		{"a list", "[]", "want a JSON object"},
 		{"another file", `{"name": "x"}`, `neither "mcpServers" nor "servers"`},
 		{"servers that are a list", `{"mcpServers": []}`, "mcpServers: want an object"},
 		{"a key twice", `{"mcpServers": {}, "mcpServers": {}}`, `"mcpServers" occurs twice`},
-		{"an open comment", `{"mcpServers": {} /* }`, "not readable as JSON"},
-		{"more than one document", `{"mcpServers": {}} {}`, "not readable as JSON"},
+		{"an open comment", `{"mcpServers": {} /* }`, "not valid JSON"},
+		{"more than one document", `{"mcpServers": {}} {}`, "not valid JSON"},
 		{"too much", `{"mcpServers": {}}` + strings.Repeat(" ", 1<<20), "larger than"},
 	}
 	for _, tt := range tests {

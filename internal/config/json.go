@@ -51,9 +51,9 @@ func parseFile(data []byte) (object, error) {
 		err := json.Unmarshal(data, &v)
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			line := 1 + bytes.Count(data[:min(int(syntax.Offset), len(data))], []byte("\n"))
-			return nil, fmt.Errorf("line %d: it is not readable as JSON", line) // the message of the library quotes the file
+			return nil, fmt.Errorf("line %d: it is not valid JSON", line) // the message of the library quotes the file
 		}
-		return nil, errors.New("it is not readable as JSON")
+		return nil, errors.New("it is not valid JSON")
 	}
 	var o object
 	if err := json.Unmarshal(data, &o); err != nil {

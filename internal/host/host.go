@@ -119,7 +119,7 @@ func (h *Host) open(ctx context.Context) (err error) {
 	h.MCP.Start(ctx)
 	h.Refusals = wire.NewRefusals(h.DB, h.Log)
 	if err := h.Refusals.Refresh(ctx); err != nil { // the providers are asked again
-		h.Log.Warn("it is not known which tools were refused", "error", err)
+		h.Log.Warn("the refusals of tools cannot be read", "error", err)
 	}
 	if h.Chain, err = openOver(h.opts.Edges, h.Config, h.Refusals, h.Log); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (h *Host) Close() {
 
 func (h *Host) closed(what string, err error) {
 	if err != nil {
-		h.Log.Warn("closing left a fault", "what", what, "error", err)
+		h.Log.Warn("closing failed", "what", what, "error", err)
 	}
 }
 

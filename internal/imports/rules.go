@@ -117,8 +117,8 @@ type ban struct {
 func banned() []ban {
 	return []ban{
 		{"github.com/stretchr/testify", "tests use testing and go-cmp"},
-		{"github.com/golang/mock", "write a fake beside the test"},
-		{"go.uber.org/mock", "write a fake beside the test"},
+		{"github.com/golang/mock", "write a fake in the test's package"},
+		{"go.uber.org/mock", "write a fake in the test's package"},
 		{"gopkg.in/yaml.v3", "archived; use goccy/go-yaml"},
 		{"github.com/spf13/viper", "global configuration"},
 		{"charm.land/glamour", "adds 15 ms to every start"},

@@ -46,7 +46,7 @@ func (p *port) removeServer(ctx context.Context, name string) error {
 	case err != nil:
 		return err
 	case !ok && (p.IsBundled(name) || p.isOfFile(name)):
-		return fmt.Errorf("%w: server %q is none that was added here; take it out of the config file", web.ErrConflict, name)
+		return fmt.Errorf("%w: server %q was not added here; remove it from the config file", web.ErrConflict, name)
 	case !ok:
 		return fmt.Errorf("%w: there is no server %q", web.ErrUnknown, name)
 	}

@@ -68,7 +68,7 @@ func (c *certificate) refresh() {
 		return
 	}
 	c.pair = &pair
-	c.log.Info("the TLS certificate was read anew", "cert", c.files.Cert, "until", pair.Leaf.NotAfter)
+	c.log.Info("the TLS certificate was reloaded", "cert", c.files.Cert, "until", pair.Leaf.NotAfter)
 }
 
 // statePair returns the state of the two files; nil for a missing one.

@@ -86,7 +86,7 @@ func loginServer(cfg *config.Config, name string) (transport.ServerConfig, error
 	case s.UnsetFault != "":
 		return transport.ServerConfig{}, errors.New(s.UnsetFault)
 	case s.URL == "" || s.Type == transport.TypeMessage:
-		return transport.ServerConfig{}, fmt.Errorf("one cannot log in to %s: it is no server over HTTP; give it what it needs in mcpServers.%s.env", name, name)
+		return transport.ServerConfig{}, fmt.Errorf("cannot log in to %s: it is not an HTTP server; set its credentials in mcpServers.%s.env", name, name)
 	}
 	c := host.ServerConfig(name, s)
 	if c.OAuth.Alone() {
@@ -103,7 +103,7 @@ func loginServer(cfg *config.Config, name string) (transport.ServerConfig, error
 // logIn guides a person through the login and stores it.
 func (r *loginRun) logIn(ctx context.Context, format string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.Wait,
-		fmt.Errorf("nobody came back from the browser within %s; run the command again, or with --no-browser", r.Wait))
+		fmt.Errorf("the browser did not return within %s; run the command again, or with --no-browser", r.Wait))
 	defer cancel()
 	s := r.server.LoginServer()
 	before, _, err := oauth.Get(ctx, r.db, s)
@@ -203,7 +203,7 @@ func (r *loginRun) logOut(ctx context.Context, format string) error {
 	}
 	if grant != nil {
 		if err := r.client.Revoke(ctx, s, *grant); err != nil {
-			r.Note("the authorization server could not be told, its tokens end by themselves: %s", terminal.Clean(err.Error()))
+			r.Note("the authorization server could not be asked to revoke the tokens, which stay valid until they expire: %s", terminal.Clean(err.Error()))
 		}
 	}
 	switch {

@@ -77,7 +77,7 @@ func (p *mcpPort) openMemory(ctx context.Context, m MCPConfig, port *httpserver.
 	}
 	p.closeBackend = func() {
 		if err := p.db.Close(); err != nil {
-			m.Log.Warn("closing left a fault", "what", "database", "error", err)
+			m.Log.Warn("closing failed", "what", "database", "error", err)
 		}
 	}
 	if port.Memory, err = host.NewMemoryServer(m.Config, p.db, m.Log); err != nil {

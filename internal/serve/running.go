@@ -127,7 +127,7 @@ type hostAnswer struct {
 // decode decodes the answer, which any molar sends as JSON.
 func (a hostAnswer) decode(to any) error {
 	if err := json.Unmarshal(a.body, to); err != nil {
-		return fmt.Errorf("the host at %s is no molar: it answered %s", a.address, a.status)
+		return fmt.Errorf("the program at %s is not molar: it answered %s", a.address, a.status)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func (p *port) watchDecisions(ctx context.Context) {
 			behind, err = p.takeAdded(ctx, behind)
 		}
 		if err != nil && ctx.Err() == nil && !said {
-			p.Log.Warn("what was decided about tools and servers cannot be taken over; what is known so far stays in force", "error", err)
+			p.Log.Warn("decisions about tools and servers cannot be read; those read before stay in force", "error", err)
 		}
 		said = err != nil
 	}

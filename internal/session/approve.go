@@ -81,7 +81,7 @@ func (s *session) approve(ctx context.Context, a approvalAsk) bool {
 			chosen = "allowed once, with these arguments"
 		case !known:
 			s.ahead = append(s.ahead, terminal.Key{Code: terminal.KeyPaste, Text: text})
-			s.lines("  this is no answer; it is kept for the next message", terminal.Dim)
+			s.lines("  this is not an answer to the question; it is kept for the next message", terminal.Dim)
 			continue
 		}
 		s.lines("  "+chosen, terminal.Dim)

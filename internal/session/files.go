@@ -23,7 +23,7 @@ func files(paths []string) ([]agent.Attachment, error) {
 			return nil, err
 		}
 		if info.Size() > maxFile {
-			return nil, fmt.Errorf("%s has %d bytes: a file beside a question may have %d", path, info.Size(), maxFile)
+			return nil, fmt.Errorf("%s has %d bytes: an attached file may have %d", path, info.Size(), maxFile)
 		}
 		data, err := os.ReadFile(path)
 		if err != nil {

@@ -33,7 +33,7 @@ func (s *session) commands() []slashCommand {
 		{"history", "", "show this conversation", s.showConversation},
 		{"resume", "[ID]", "continue an earlier conversation", s.resume},
 		{"save", "FILE", "write this conversation to a new file, as Markdown", s.save},
-		{"file", "FILE", "put an image, a sound, a PDF or a text beside the next question", s.file},
+		{"file", "FILE", "attach an image, a sound, a PDF or a text to the next question", s.file},
 		{"retry", "", "ask the last question again", s.retry},
 		{"quit", "", "end the session", func(context.Context, string) error { return errLeave }},
 	}
@@ -72,7 +72,7 @@ func (s *session) help(ctx context.Context, _ string) error {
 		s.entry(prompts.Usage(p), flat(p.Description)+" (prompt of "+p.Server+")")
 	}
 	s.entry("@server:uri, @path", "put a resource of a server, or a file, into the question")
-	s.entry(`\ or Ctrl-J`, "go on in the next line; a paste may have lines too")
+	s.entry(`\ or Ctrl-J`, "continue on the next line; pasted text may have several lines")
 	s.entry("Ctrl-R", "search what was typed before")
 	s.entry("Esc, Ctrl-C, Ctrl-D", "stop the answer; the same; end the session")
 	return nil

@@ -71,7 +71,7 @@ func (s *State) TakeKey(ctx context.Context, k schemas.KeyRecord, before string)
 }
 
 // ErrKeyTaken is the error of a turn whose key another turn has taken.
-var ErrKeyTaken = errors.New("the key was given to another turn")
+var ErrKeyTaken = errors.New("the key belongs to another turn")
 
 // SetKey replaces conversation, state and outcome of a key that the turn claimed or took, or
 // fails with [ErrKeyTaken].

@@ -103,7 +103,7 @@ func (d *DB) AddPiece(ctx context.Context, owner, id string, p schemas.Piece) er
 			WHERE conversation = $1 AND seq = $2 AND role = 'assistant' AND status = '' AND piece IS NULL
 			RETURNING turn_id`, c.num, p.Seq, p.Text, p.Condensed).Scan(&turnID)
 		if errors.Is(err, sql.ErrNoRows) {
-			return fmt.Errorf("%w: message %d is no answer that awaits its summary", ErrConflict, p.Seq)
+			return fmt.Errorf("%w: message %d is not an answer whose summary is pending", ErrConflict, p.Seq)
 		}
 		if err != nil {
 			return err

@@ -211,7 +211,7 @@ func (w *TraceWriter) writeBatch(batch []traceJob) {
 func (w *TraceWriter) prune() {
 	deleted, err := w.cfg.Store.PruneTraces(context.Background(), w.cfg.MaxAge, w.cfg.MaxBytes)
 	if err != nil {
-		w.cfg.Logger.Warn("old traces stay", "error", err)
+		w.cfg.Logger.Warn("old traces could not be deleted", "error", err)
 		return
 	}
 	if deleted > 0 {

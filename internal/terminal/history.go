@@ -37,7 +37,7 @@ func OpenHistory(path string) (*History, error) {
 	}
 	if err := h.read(); err != nil {
 		h.path = ""
-		return h, fmt.Errorf("what is typed will not be remembered: %w", err)
+		return h, fmt.Errorf("the input history will not be stored: %w", err)
 	}
 	return h, nil
 }

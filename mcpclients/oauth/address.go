@@ -60,9 +60,9 @@ func checkAddress(raw string, inside zone) error {
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil || u.Host == "" || u.Opaque != "" || u.User != nil || u.Fragment != "":
-		return fmt.Errorf("%q is no address that a login can use", printable(raw, 200))
+		return fmt.Errorf("%q is not an address that a login can use", printable(raw, 200))
 	case u.Scheme == "http" && zoneOfHost(u.Hostname()) != loopback, u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("%s://%s is refused: a login wants https, or http on loopback", printable(u.Scheme, 20), printable(u.Host, 200))
+		return fmt.Errorf("%s://%s is refused: a login requires https, or http on loopback", printable(u.Scheme, 20), printable(u.Host, 200))
 	case zoneOfHost(u.Hostname()) > inside:
 		return insideError(u.Host)
 	}

@@ -48,7 +48,7 @@ func assertion(key, client, audience string, now time.Time) (string, error) {
 	text := head + "." + claims
 	signature, err := sign(signer, hash, []byte(text))
 	if err != nil {
-		return "", fmt.Errorf("sign who the client is: %w", err)
+		return "", fmt.Errorf("sign the client assertion: %w", err)
 	}
 	return text + "." + base64.RawURLEncoding.EncodeToString(signature), nil
 }

@@ -70,7 +70,7 @@ func (c *Client) probeWith(ctx context.Context, client *restrictedClient, s Serv
 	}
 	r, err := http.NewRequestWithContext(trace, method, s.URL, strings.NewReader(message))
 	if err != nil {
-		return fmt.Errorf("correct mcpServers.%s.url: it is no address", s.Name)
+		return fmt.Errorf("correct mcpServers.%s.url: it is not an address", s.Name)
 	}
 	if message != "" {
 		r.Header.Set("Content-Type", "application/json")
@@ -137,7 +137,7 @@ func (c *restrictedClient) fetchMetadata(ctx context.Context, s Server, challeng
 		d = metadata{}
 		found, err := c.get(ctx, place, &d)
 		if err != nil {
-			faults = append(faults, fmt.Errorf("read what the server says of itself: %w", err))
+			faults = append(faults, fmt.Errorf("read the server's metadata: %w", err))
 			continue
 		}
 		if !found || (d.Resource == "" && len(d.Servers) == 0) {
@@ -216,14 +216,14 @@ func (c *restrictedClient) authority(ctx context.Context, issuer string, of requ
 	if len(faults) == 0 {
 		faults = append(faults, errors.New("there is no document at its well-known addresses"))
 	}
-	return authority{}, fmt.Errorf("read what the authorization server %s says of itself: %w", printable(issuer, 200), errors.Join(faults...))
+	return authority{}, fmt.Errorf("read the metadata of the authorization server %s: %w", printable(issuer, 200), errors.Join(faults...))
 }
 
 // check rejects another issuer, since one authorization server could then pose as another, and
 // endpoints that must not get secrets.
 func (a *authority) check(issuer string, inside zone, person bool) error {
 	if strings.TrimSuffix(a.Issuer, "/") != strings.TrimSuffix(issuer, "/") {
-		return fmt.Errorf("the authorization server %s says that it is %q: tell who runs it, a login would not be safe", printable(issuer, 200), printable(a.Issuer, 200))
+		return fmt.Errorf("the authorization server %s claims to be %q: tell its operator, a login would not be safe", printable(issuer, 200), printable(a.Issuer, 200))
 	}
 	for _, endpoint := range []struct{ what, url string }{
 		{"authorization_endpoint", a.Authorize},
@@ -240,7 +240,7 @@ func (a *authority) check(issuer string, inside zone, person bool) error {
 		}
 	}
 	if person && !slices.Contains(a.Challenges, "S256") {
-		return fmt.Errorf("the authorization server %s does not say that it checks PKCE with S256, without which a login is not safe", printable(issuer, 200))
+		return fmt.Errorf("the authorization server %s does not announce PKCE with S256, without which a login is not safe", printable(issuer, 200))
 	}
 	return nil
 }

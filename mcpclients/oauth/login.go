@@ -18,7 +18,7 @@ import (
 )
 
 // ErrState means that an answer does not belong to this login.
-var ErrState = errors.New("the answer is not of this login: its state is another")
+var ErrState = errors.New("the answer belongs to another login: its state differs")
 
 // A Login is a login in progress: the person is at the authorization server.
 type Login struct {
@@ -85,7 +85,7 @@ func (c *Client) discover(ctx context.Context, s Server) (discovery, error) {
 		return discovery{}, err
 	}
 	if !found && !p.refused {
-		return discovery{}, fmt.Errorf("%w: it answered HTTP %d to somebody without a token", ErrNoLogin, p.status)
+		return discovery{}, fmt.Errorf("%w: it answered HTTP %d to a request without a token", ErrNoLogin, p.status)
 	}
 	issuer := originOf(here)
 	if found {
@@ -237,7 +237,7 @@ func (l *Login) Finish(ctx context.Context, query url.Values) (Grant, error) {
 		return Grant{}, ErrState
 	}
 	if l.used {
-		return Grant{}, errors.New("the answer was used already: log in again")
+		return Grant{}, errors.New("the authorization code was used already: log in again")
 	}
 	l.used = true
 	issuer := query.Get("iss")

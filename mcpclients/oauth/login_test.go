@@ -168,16 +168,16 @@ func TestLogin_Refuses(t *testing.T) {
 		change func(*oauthserver.Behaviour)
 		want   string
 	}{
-		"another issuer":            {func(b *oauthserver.Behaviour) { b.Issuer = "https://other.example" }, "says that it is"},
+		"another issuer":            {func(b *oauthserver.Behaviour) { b.Issuer = "https://other.example" }, "claims to be"},
 		"another resource":          {func(b *oauthserver.Behaviour) { b.Resource = "https://other.example/mcp" }, "correct mcpServers.s.url"},
 		"a resource beside":         {func(b *oauthserver.Behaviour) { b.Resource = "SELF/mc" }, "correct mcpServers.s.url"},
 		"no PKCE":                   {hostile(map[string]any{"code_challenge_methods_supported": nil}), "PKCE"},
 		"plain PKCE":                {hostile(map[string]any{"code_challenge_methods_supported": []string{"plain"}}), "PKCE"},
-		"tokens in clear":           {hostile(map[string]any{"token_endpoint": "http://as.example/token"}), "wants https"},
-		"a page that is a script":   {hostile(map[string]any{"authorization_endpoint": "javascript:alert(1)"}), "no address"},
-		"a file":                    {hostile(map[string]any{"authorization_endpoint": "file:///etc/passwd"}), "no address"},
-		"an option for the browser": {hostile(map[string]any{"authorization_endpoint": "--help"}), "no address"},
-		"a user in an address":      {hostile(map[string]any{"token_endpoint": "https://u:p@as.example/token"}), "no address"},
+		"tokens in clear":           {hostile(map[string]any{"token_endpoint": "http://as.example/token"}), "requires https"},
+		"a page that is a script":   {hostile(map[string]any{"authorization_endpoint": "javascript:alert(1)"}), "not an address"},
+		"a file":                    {hostile(map[string]any{"authorization_endpoint": "file:///etc/passwd"}), "not an address"},
+		"an option for the browser": {hostile(map[string]any{"authorization_endpoint": "--help"}), "not an address"},
+		"a user in an address":      {hostile(map[string]any{"token_endpoint": "https://u:p@as.example/token"}), "not an address"},
 		"no metadata":               {func(b *oauthserver.Behaviour) { b.NoMetadata = true }, "no document at its well-known addresses"},
 		"huge metadata": {answer("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte(`{"issuer":"` + strings.Repeat("x", 1<<20) + `"}`))
@@ -196,7 +196,7 @@ func TestLogin_Refuses(t *testing.T) {
 		}), "names no authorization server"},
 		"an authorization server in clear": {answer(prm, func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte(`{"authorization_servers":["http://as.example"]}`))
-		}), "wants https"},
+		}), "requires https"},
 		"a fault of the server": {answer("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadGateway)
 		}), "HTTP 502"},
@@ -231,7 +231,7 @@ func TestLogin_OpenServer(t *testing.T) {
 	}
 	for _, url := range []string{"http://mcp.example/mcp", "http://192.168.0.7/mcp"} {
 		_, err := client(t, nil).Begin(t.Context(), oauth.Server{Name: "s", URL: url}, redirect, nil)
-		wantFault(t, err, "wants https")
+		wantFault(t, err, "requires https")
 	}
 }
 

@@ -138,7 +138,7 @@ func (s *Source) keep(ctx context.Context, g Grant, revision int64) (string, err
 	defer cancel()
 	swapped, err := s.swap(ctx, g, revision)
 	if err != nil {
-		s.log.Warn("a renewed login could not be stored, and is tried again", "server", s.server.Name, "error", err)
+		s.log.Warn("a renewed login could not be stored; retrying", "server", s.server.Name, "error", err)
 	}
 	if err == nil && !swapped { // a person logged in or out meanwhile
 		stored, err := s.read(ctx, 0)

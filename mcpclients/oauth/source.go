@@ -49,7 +49,7 @@ func Get(ctx context.Context, store Store, s Server) (*Grant, int64, error) {
 func Put(ctx context.Context, store Store, s Server, g Grant) error {
 	state, err := json.Marshal(g) //nolint:gosec // the store is where the secrets of a login belong
 	if err != nil {
-		return fmt.Errorf("keep the login: %w", err)
+		return fmt.Errorf("store the login: %w", err)
 	}
 	return replace(ctx, store, s, state)
 }
@@ -77,7 +77,7 @@ func replace(ctx context.Context, store Store, s Server, state json.RawMessage) 
 			return nil
 		}
 	}
-	return errors.New("keep the login: others change it all the time; try again")
+	return errors.New("store the login: other processes keep changing it; try again")
 }
 
 // A Source returns and renews the access token of one server, with one renewal at a time: in this

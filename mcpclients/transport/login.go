@@ -154,7 +154,7 @@ func (b *bearer) allowed(ctx context.Context, resp *http.Response, err error, to
 	discard(resp)
 	b.login.Reject(token)
 	if err := b.login.Lacking(ctx, challenge.Scopes); err != nil {
-		return nil, unavailable(fmt.Errorf("keep the scopes that a login lacks: %w", err))
+		return nil, unavailable(fmt.Errorf("store the scopes that a login lacks: %w", err))
 	}
 	return nil, permanentLogin(&LoginError{server: b.server, Lacking: true, scopes: challenge.Scopes, noPerson: b.login.Alone()})
 }

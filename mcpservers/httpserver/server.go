@@ -152,7 +152,7 @@ func (s *Server) Close() {
 	s.work.Wait()
 	for name, d := range s.servers {
 		if err := d.Close(); err != nil {
-			s.log.Warn("closing left a fault", "server", name, "error", err)
+			s.log.Warn("closing failed", "server", name, "error", err)
 		}
 	}
 }

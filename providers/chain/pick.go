@@ -132,7 +132,7 @@ func errNotConfigured(name string) error {
 	if s, ok := providers.Find(name); ok && s.Setup != "" {
 		return errors.New("not configured: " + s.Setup)
 	}
-	return fmt.Errorf("not configured: give llm.%s in the config", name)
+	return fmt.Errorf("not configured: set llm.%s in the config", name)
 }
 
 // reasons joins the texts of errors into one line, without repetitions in a row.

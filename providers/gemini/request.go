@@ -66,7 +66,7 @@ func (p *Provider) prepare(req providers.Request) (*query, error) {
 	q.system = strings.Join(h.system, "\n\n")
 	if req.Temperature != nil {
 		if t := *req.Temperature; math.IsNaN(t) || math.IsInf(t, 0) {
-			return nil, invalid(errors.New("the temperature is no number"))
+			return nil, invalid(errors.New("the temperature is not a number"))
 		}
 		q.temperature = new(float32(*req.Temperature))
 	}

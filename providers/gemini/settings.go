@@ -115,7 +115,7 @@ func (p *Provider) tune(q *query, req providers.Request) error {
 		dec := json.NewDecoder(bytes.NewReader(req.ExtraBody))
 		dec.UseNumber()
 		if dec.Decode(&q.extra) != nil || q.extra == nil {
-			return errors.New("extra_body is no JSON object")
+			return errors.New("extra_body is not a JSON object")
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 // lowerTool converts a tool to the wire form.
 func lowerTool(t *wire.Tool) error {
 	if !wire.IsFunctionName(t.Info.Name) {
-		return errors.New("its name is no function name: a letter or _, then letters, digits, _ and -, at most 64")
+		return errors.New("its name is not a function name: a letter or _, then letters, digits, _ and -, at most 64")
 	}
 	res, err := lower.ForGemini(t.Info.InputSchema)
 	if err != nil {

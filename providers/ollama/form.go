@@ -60,7 +60,7 @@ func newForm(set wire.ToolSet, required bool) (*form, error) {
 	}
 	var err error
 	if f.schema, err = json.Marshal(root); err != nil {
-		return nil, fmt.Errorf("make the format that offers the tools: %w", err)
+		return nil, fmt.Errorf("build the schema that offers the tools: %w", err)
 	}
 	return f, nil
 }

@@ -178,7 +178,7 @@ func parseKeepAlive(s string) (*api.Duration, error) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil {
-		return nil, fmt.Errorf("ollama keep_alive: %q is no duration; write 5m, 300, 0 or -1", s)
+		return nil, fmt.Errorf("ollama keep_alive: %q is not a duration; write 5m, 300, 0 or -1", s)
 	}
 	return &api.Duration{Duration: d}, nil
 }

@@ -22,7 +22,7 @@ const (
 func (p *Provider) unload(ctx context.Context, model string) {
 	ctx, cancel := context.WithTimeout(ctx, unloadTime)
 	defer cancel()
-	p.log.Warn("ollama may hang after an answer that it could not deliver; the model is loaded anew", "model", model)
+	p.log.Warn("ollama may hang after an answer that it could not deliver; the model is reloaded", "model", model)
 	none := &api.ChatRequest{Model: model, KeepAlive: &api.Duration{}}
 	if p.client.Chat(ctx, none, func(api.ChatResponse) error { return nil }) != nil {
 		return

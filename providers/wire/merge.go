@@ -14,7 +14,7 @@ func Merge(body, extra json.RawMessage) (json.RawMessage, error) {
 	}
 	var to, from map[string]json.RawMessage
 	if json.Unmarshal(extra, &from) != nil {
-		return nil, errors.New("extra_body is no JSON object")
+		return nil, errors.New("extra_body is not a JSON object")
 	}
 	if err := json.Unmarshal(body, &to); err != nil {
 		return nil, err

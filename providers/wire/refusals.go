@@ -87,7 +87,7 @@ func (r *Refusals) Refuse(ctx context.Context, provider string, tool schemas.Too
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
 	defer cancel()
 	if err := r.keeper.KeepRefusal(ctx, k); err != nil {
-		r.log.Warn("it is not kept that a tool was refused", "tool", tool.Name, "error", err)
+		r.log.Warn("the refusal of a tool's schema could not be stored", "tool", tool.Name, "error", err)
 	}
 }
 

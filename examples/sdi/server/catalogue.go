@@ -28,7 +28,7 @@ type catalogue struct {
 func newCatalogue(base string, timeout time.Duration, client *http.Client) (*catalogue, error) {
 	u, err := url.Parse(base)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" {
-		return nil, fmt.Errorf("the catalogue %q is no address such as %s", base, defaultCatalogue)
+		return nil, fmt.Errorf("the catalogue %q is not an address such as %s", base, defaultCatalogue)
 	}
 	if timeout <= 0 {
 		return nil, errors.New("the timeout must be above zero")

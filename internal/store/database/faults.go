@@ -99,7 +99,7 @@ func (k Kind) advice() string {
 		KindClosed:      "is closed",
 		KindUnreachable: "does not answer; check that it runs, and host and port in memory.store",
 		KindRefused:     "refuses this user; check user, password, database and grants of memory.store",
-		KindDamaged:     "reports a fault of its own; look into its log",
+		KindDamaged:     "reports an internal error; see its log",
 		KindIO:          "cannot be read or written; check the disk",
 	}[k]
 }

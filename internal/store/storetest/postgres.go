@@ -50,7 +50,7 @@ func StartPostgres(tb testing.TB) *Postgres {
 	if given := os.Getenv(postgresVariable); given != "" {
 		base, err := url.Parse(given)
 		if err != nil {
-			tb.Fatalf("%s is no URL", postgresVariable)
+			tb.Fatalf("%s is not a URL", postgresVariable)
 		}
 		return (&Postgres{base: base}).connect(tb)
 	}

@@ -11,7 +11,7 @@ import (
 	"molar/schemas"
 )
 
-// pendingCalls stores calls that wait for a yes.
+// pendingCalls stores calls pending approval.
 type pendingCalls map[string]json.RawMessage
 
 func (k pendingCalls) KeepTurn(_ context.Context, p schemas.KeptTurn) error {

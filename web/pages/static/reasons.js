@@ -67,7 +67,7 @@ const sentences = [
   ['there is no program "(.+?)" on this machine: install it, or paste the JSON of another host, or an address that begins with (\\S+) or (\\S+)', 'máy này không có chương trình "$1": hãy cài đặt, hoặc dán JSON của ứng dụng khác, hoặc một địa chỉ bắt đầu bằng $2 hay $3'],
   ["an address begins with (\\S+) or (\\S+), not with (\\S+)", "địa chỉ phải bắt đầu bằng $1 hoặc $2, không phải $3"],
   ["this is neither the JSON of another host's servers, nor a command, nor an address: read the text", "đây không phải JSON máy chủ của ứng dụng khác, lệnh hay địa chỉ"],
-  ["line (\\d+): it is not readable as JSON", "dòng $1: không đọc được theo JSON"],
+  ["line (\\d+): it is not valid JSON", "dòng $1: không đọc được theo JSON"],
   // The guardrail.
   ["phrases for the topic (\\d+), against (\\d+)", "cụm từ thuộc chủ đề: $1, ngoài chủ đề: $2"],
   ["phrases of the topic", "có cụm từ thuộc chủ đề"],
