@@ -30,7 +30,7 @@ func (a *Agent) requestApproval(ctx context.Context, w task, e *ending) error {
 
 // reportDropped tells the person which pending calls their message did not approve, as they may
 // take it for an approval. Calls that are pending again have their own notice.
-func (w task) reportDropped(q question, again waiting) error {
+func (w task) reportDropped(q question, again pendingCalls) error {
 	var tools []string
 	for _, call := range q.dropped.Without(again).Calls() {
 		tools = append(tools, call.Function.Name)

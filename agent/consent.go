@@ -34,40 +34,40 @@ const (
 
 // ConsentStore stores calls that are pending approval.
 type ConsentStore interface {
-	KeepTurn(ctx context.Context, p schemas.KeptTurn) error
+	KeepTurn(ctx context.Context, p schemas.PausedTurn) error
 	// TakeKeptTurn returns and deletes what is stored under an id of the owner.
 	TakeKeptTurn(ctx context.Context, owner, id string) (json.RawMessage, bool, error)
 }
 
-// waiting are calls that are pending approval, each as a part of the model's message, with the
+// pendingCalls are calls that are pending approval, each as a part of the model's message, with the
 // provider's private state.
-type waiting []schemas.Part
+type pendingCalls []schemas.Part
 
 // With adds a call, unless it is already in the set.
-func (w waiting) With(part schemas.Part) waiting {
+func (w pendingCalls) With(part schemas.Part) pendingCalls {
 	if w.has(*part.Call) {
 		return w
 	}
 	return append(w, part)
 }
 
-func (w waiting) has(call schemas.ToolCall) bool {
+func (w pendingCalls) has(call schemas.ToolCall) bool {
 	return slices.ContainsFunc(w, func(p schemas.Part) bool { return toolhandler.SameCall(*p.Call, call) })
 }
 
 // Without returns the calls that are not in another set.
-func (w waiting) Without(again waiting) waiting {
+func (w pendingCalls) Without(again pendingCalls) pendingCalls {
 	return slices.DeleteFunc(slices.Clone(w), func(p schemas.Part) bool { return again.has(*p.Call) })
 }
 
 // Calls returns the calls without the provider's state.
-func (w waiting) Calls() []schemas.ToolCall { return schemas.Message{Parts: w}.Calls() }
+func (w pendingCalls) Calls() []schemas.ToolCall { return schemas.Message{Parts: w}.Calls() }
 
 // Notice returns the notice of the calls that were not run, and how to approve them. If markup in
 // the text before may hide the notice, the yes must repeat a word that only the notice contains:
 // it may otherwise answer another question. The same applies to a call that is too long to be
 // shown whole, which a casual yes must not approve.
-func (w waiting) Notice(lang, before string) string {
+func (w pendingCalls) Notice(lang, before string) string {
 	why := prompts.Plain
 	if markup.MatchString(before) {
 		why = prompts.Hidden
@@ -141,12 +141,12 @@ func shown(arguments string) string {
 
 // Keep stores the calls of an answer that ends in their notice. They are found by the notice,
 // which is in every copy of the history.
-func (w waiting) Keep(ctx context.Context, store ConsentStore, owner, conversation, notice string, now time.Time) error {
+func (w pendingCalls) Keep(ctx context.Context, store ConsentStore, owner, conversation, notice string, now time.Time) error {
 	state, err := json.Marshal(w)
 	if err != nil {
 		return err
 	}
-	return store.KeepTurn(ctx, schemas.KeptTurn{
+	return store.KeepTurn(ctx, schemas.PausedTurn{
 		Owner: owner, ConversationID: conversation, CallIDs: []string{idOf(notice)}, State: state, Expires: now.Add(keepFor),
 	})
 }
@@ -154,7 +154,7 @@ func (w waiting) Keep(ctx context.Context, store ConsentStore, owner, conversati
 // take returns the calls that are pending approval after an answer that ends in their notice, and
 // reports whether the message approves them: a plain yes in the notice's language. In either case
 // they are no longer pending afterwards. Each has a new id, as it becomes a new call.
-func take(ctx context.Context, store ConsentStore, owner, message, answer string) (w waiting, agreed bool, err error) {
+func take(ctx context.Context, store ConsentStore, owner, message, answer string) (w pendingCalls, agreed bool, err error) {
 	notice, lang := prompts.FindWaiting(answer)
 	if notice == "" {
 		return nil, false, nil

@@ -25,7 +25,7 @@ type outcome struct {
 	served    *providers.Switch
 	toolCalls int
 	// pending are the calls that need approval, when no approver was there.
-	pending waiting
+	pending pendingCalls
 	// leftOut are the client's tools that a warning named as not offered.
 	leftOut []string
 	// unapproved are the tools that needed a person's approval and did not get it.
@@ -126,7 +126,7 @@ func (a *Agent) roundMessages(w task, message schemas.Message, results []schemas
 }
 
 // runApproved runs the calls that the person has just approved, as a first round.
-func (a *Agent) runApproved(ctx context.Context, w task, approved waiting, o *offer.Offer, ask *step, progress *outcome) error {
+func (a *Agent) runApproved(ctx context.Context, w task, approved pendingCalls, o *offer.Offer, ask *step, progress *outcome) error {
 	message := schemas.Message{Role: schemas.RoleAssistant, Parts: approved}
 	results, err := a.execute(ctx, w, approved.Calls(), o.Handler, progress)
 	progress.rounds = append(progress.rounds, schemas.Round{Said: message, Results: results})

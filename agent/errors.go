@@ -22,27 +22,27 @@ var (
 	ErrBusy = errors.New("conversation is busy")
 )
 
-// Kept is what is stored of an interrupted turn.
-type Kept string
+// StoredPart is what is stored of an interrupted turn.
+type StoredPart string
 
 // What is stored of an interrupted turn; empty if unknown.
 const (
-	KeptNothing  Kept = "nothing"
-	KeptQuestion Kept = "question"
-	// KeptAnswer is the question and the answer so far.
-	KeptAnswer Kept = "answer"
+	StoredNothing  StoredPart = "nothing"
+	StoredQuestion StoredPart = "question"
+	// StoredAnswer is the question and the answer so far.
+	StoredAnswer StoredPart = "answer"
 )
 
 // A brokenError is the error that ended a turn, with what is stored of the turn.
 type brokenError struct {
 	error
-	kept Kept
+	kept StoredPart
 }
 
 func (e brokenError) Unwrap() error { return e.error }
 
-// KeptOf returns what is stored of the turn that ended with err.
-func KeptOf(err error) Kept {
+// StoredOf returns what is stored of the turn that ended with err.
+func StoredOf(err error) StoredPart {
 	e, _ := errors.AsType[brokenError](err)
 	return e.kept
 }

@@ -207,7 +207,7 @@ type fakeMemory struct {
 	saveErr             func(try int) error
 	tries               int
 	saved               []memory.Record
-	recorded            []schemas.Begun
+	recorded            []schemas.StartedTurn
 	calls               []schemas.ToolCall
 	files               []string
 	renewed             []string
@@ -246,7 +246,7 @@ func (f *fakeMemory) PutFile(_ context.Context, _ schemas.Lease, _ string, file 
 	return nil
 }
 
-func (f *fakeMemory) RecordTurn(_ context.Context, b schemas.Begun) error {
+func (f *fakeMemory) RecordTurn(_ context.Context, b schemas.StartedTurn) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.recorded = append(f.recorded, b)

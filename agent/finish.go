@@ -189,21 +189,21 @@ func (a *Agent) repeat(w task, f *schemas.Finished) error {
 
 // interrupt saves an interrupted turn: its question, once recorded, and the text so far. It saves
 // nothing of a turn that had not begun, and returns "" where saving failed.
-func (a *Agent) interrupt(ctx context.Context, w task, e *ending) Kept {
+func (a *Agent) interrupt(ctx context.Context, w task, e *ending) StoredPart {
 	switch {
 	case w.journal == nil || !w.journal.Keeps():
-		return KeptNothing
+		return StoredNothing
 	case w.journal.Saved():
-		return KeptAnswer
+		return StoredAnswer
 	case w.out.Answer() == "" && !w.journal.Recorded():
-		return KeptNothing
+		return StoredNothing
 	}
 	if err := w.journal.Save(ctx, e.record(w, schemas.StatusInterrupted)); err != nil {
 		a.log.Warn("the interrupted answer could not be saved", "turn", w.turn.ID, "error", err)
 		return ""
 	}
 	if joinParagraphs(e.before, w.out.Answer()) == "" {
-		return KeptQuestion
+		return StoredQuestion
 	}
-	return KeptAnswer
+	return StoredAnswer
 }

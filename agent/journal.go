@@ -32,7 +32,7 @@ var ErrNotSaved = errors.New("answer not saved")
 // Memory stores conversations; [memory.Client] implements it.
 type Memory interface {
 	Begin(ctx context.Context, r memory.BeginRequest) (schemas.Opening, error)
-	RecordTurn(ctx context.Context, b schemas.Begun) error
+	RecordTurn(ctx context.Context, b schemas.StartedTurn) error
 	PutFile(ctx context.Context, lease schemas.Lease, turnID string, f memory.File) error
 	RecordCall(ctx context.Context, lease schemas.Lease, turnID string, call schemas.ToolCall, text string) error
 	Renew(ctx context.Context, lease schemas.Lease, text string) (schemas.Lease, error)
@@ -124,7 +124,7 @@ func (j *journal) Wait() { j.waits = true }
 // Record records that the question is being answered, concurrently with the turn: only a call
 // that writes waits for it. It fills in the journal's fields of b. The question's files are
 // stored afterwards.
-func (j *journal) Record(ctx context.Context, b schemas.Begun, files []memory.File) {
+func (j *journal) Record(ctx context.Context, b schemas.StartedTurn, files []memory.File) {
 	if !j.Keeps() || j.recorded != nil {
 		return
 	}

@@ -45,8 +45,8 @@ func (s *search) Impossible(list []string) string {
 	return strings.Join(why, "; ")
 }
 
-// A Found is the result of a search.
-type Found struct {
+// A SearchResult is the result of a search.
+type SearchResult struct {
 	Looked prompts.Looked
 	// Result is the result of the tool that answered; nil if none did.
 	Result *schemas.ToolResult
@@ -71,14 +71,14 @@ type query struct {
 
 // Ask calls the tools of a list in order until one finds something. It skips one that fails. A
 // passage that no tool has is not reported to the person.
-func (s *search) Ask(ctx context.Context, out *answer.Speaker, list []string, q query) (Found, error) {
+func (s *search) Ask(ctx context.Context, out *answer.Speaker, list []string, q query) (SearchResult, error) {
 	if q.Passage != "" {
 		list = slices.DeleteFunc(slices.Clone(list), func(name string) bool {
 			tool, there := s.tool(name)
 			return there && parametersOf(tool).Passage.Type != "string"
 		})
 		if len(list) == 0 {
-			return Found{}, nil
+			return SearchResult{}, nil
 		}
 	}
 	found, err := s.ask(ctx, out, list, q)
@@ -88,8 +88,8 @@ func (s *search) Ask(ctx context.Context, out *answer.Speaker, list []string, q 
 	return found, err
 }
 
-func (s *search) ask(ctx context.Context, out *answer.Speaker, list []string, q query) (Found, error) {
-	found := Found{Looked: prompts.LookedFailed}
+func (s *search) ask(ctx context.Context, out *answer.Speaker, list []string, q query) (SearchResult, error) {
+	found := SearchResult{Looked: prompts.LookedFailed}
 	subjects := []string{q.About}
 	if q.About != "" {
 		subjects = append(subjects, "")
@@ -109,7 +109,7 @@ func (s *search) ask(ctx context.Context, out *answer.Speaker, list []string, q 
 			}
 			out.Mark("6.1", fmt.Sprintf("Search completed. Results length: %d characters", len(result.OutputText())), "tool", name)
 			if !isEmpty(result) {
-				return Found{Looked: prompts.LookedFound, Result: &result, Own: own}, nil
+				return SearchResult{Looked: prompts.LookedFound, Result: &result, Own: own}, nil
 			}
 			found.Looked = prompts.LookedNothing
 		}

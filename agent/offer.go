@@ -18,7 +18,7 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 		return a.guardLinks(w, offer.Offer{Handler: a.cfg.Handler.Begin(toolhandler.TurnConfig{Flow: a.flowOf(w, q, past, found, earlier)})}), nil
 	}
 	choice, err := a.tools.Choose(ctx, w.out, offer.Want{
-		Globs: w.assistant.Tools, Asked: questions(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.turn.Narrow,
+		Globs: w.assistant.Tools, Questions: questions(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.turn.Narrow,
 		Bytes: a.toolBytes(ctx, w), Window: a.windowBytes(ctx, w, a.fixedBytes(w, q, past, found, earlier)),
 	})
 	if err != nil {
@@ -100,12 +100,12 @@ func (a *Agent) guardLinks(w task, o offer.Offer) offer.Offer {
 }
 
 // questions returns the conversation's questions with their calls, and last the new one.
-func questions(past recalled, q question, earlier []schemas.Round) []offer.Asked {
-	all := make([]offer.Asked, 0, len(past.exchanges)+1)
+func questions(past recalled, q question, earlier []schemas.Round) []offer.Question {
+	all := make([]offer.Question, 0, len(past.exchanges)+1)
 	for _, x := range past.exchanges {
-		all = append(all, offer.Asked{Question: x.Question, Calls: append(callsOf(x.Rounds()), x.Called...)})
+		all = append(all, offer.Question{Question: x.Question, Calls: append(callsOf(x.Rounds()), x.Called...)})
 	}
-	return append(all, offer.Asked{Question: q.asked, Calls: callsOf(earlier)})
+	return append(all, offer.Question{Question: q.asked, Calls: callsOf(earlier)})
 }
 
 // callsOf returns the calls of rounds.
@@ -118,8 +118,8 @@ func callsOf(rounds []schemas.Round) []schemas.ToolCall {
 }
 
 // readable returns the results of the conversation that read_result can read on in.
-func (a *Agent) readable(past recalled, earlier []schemas.Round) *offer.Kept {
-	k := offer.NewKept(offer.ResultsConfig{Bytes: a.resultBytes(), Resource: a.cfg.Tools.Resource})
+func (a *Agent) readable(past recalled, earlier []schemas.Round) *offer.Results {
+	k := offer.NewResults(offer.ResultsConfig{Bytes: a.resultBytes(), Resource: a.cfg.Tools.Resource})
 	for _, x := range past.exchanges {
 		for _, round := range x.Rounds() {
 			k.Add(round.Results...)

@@ -21,7 +21,7 @@ type prompt struct {
 	// compacted is set when this turn moved exchanges into the summary.
 	compacted *schemas.Compaction
 	// approved are calls that the person has just approved.
-	approved waiting
+	approved pendingCalls
 }
 
 // prompt builds the context: the system prompt, the summary of older exchanges, the newest

@@ -35,7 +35,7 @@ type question struct {
 	notice string
 	// approved are the previous answer's pending calls if the question is a plain yes, dropped the
 	// same calls if it is not.
-	approved, dropped waiting
+	approved, dropped pendingCalls
 	// reply returns the host's own answer in a language: how to use a prompt. It is nil for other
 	// questions.
 	reply func(lang string) string

@@ -256,7 +256,7 @@ func (a *Agent) close(ctx context.Context, w task, e *ending, err error) error {
 // record stores that the question is being answered.
 func (w task) record(ctx context.Context, q question) {
 	asked, _ := w.turn.Asked()
-	w.journal.Record(ctx, schemas.Begun{User: q.typed, Assistant: w.assistant.Name, Language: q.lang},
+	w.journal.Record(ctx, schemas.StartedTurn{User: q.typed, Assistant: w.assistant.Name, Language: q.lang},
 		files(asked.Parts, w.turn.Attachments))
 }
 

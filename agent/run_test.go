@@ -388,11 +388,11 @@ func TestRun_saysWhatIsKept(t *testing.T) {
 		said    string
 		turn    func(*agent.Turn)
 		saveErr error
-		want    agent.Kept
+		want    agent.StoredPart
 	}{
-		"an answer":          {said: "half an", want: agent.KeptAnswer},
-		"before any text":    {want: agent.KeptQuestion},
-		"stateless":          {said: "half an", turn: func(t *agent.Turn) { t.Stateless = true }, want: agent.KeptNothing},
+		"an answer":          {said: "half an", want: agent.StoredAnswer},
+		"before any text":    {want: agent.StoredQuestion},
+		"stateless":          {said: "half an", turn: func(t *agent.Turn) { t.Stateless = true }, want: agent.StoredNothing},
 		"the save failed":    {said: "half an", saveErr: memory.ErrStale, want: ""},
 		"never a turn there": {turn: func(t *agent.Turn) { t.Assistant = "nobody" }, want: ""},
 	} {
@@ -406,7 +406,7 @@ func TestRun_saysWhatIsKept(t *testing.T) {
 				c.turn(&turn)
 			}
 			p := b.play(t, turn)
-			if got := agent.KeptOf(p.err); p.err == nil || got != c.want {
+			if got := agent.StoredOf(p.err); p.err == nil || got != c.want {
 				t.Errorf("%v keeps %q, want %q", p.err, got, c.want)
 			}
 		})

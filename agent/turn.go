@@ -28,7 +28,7 @@ type Turn struct {
 	System string
 	// Form describes the form that the client wants the answer in.
 	Form string
-	Wanted
+	ModelChoice
 	Sampling
 	ServerTools
 	Client
@@ -62,8 +62,8 @@ type Place struct {
 	WholeHistory bool
 }
 
-// Wanted overrides the configured provider and models; each may be empty.
-type Wanted struct {
+// ModelChoice overrides the configured provider and models; each may be empty.
+type ModelChoice struct {
 	Provider       string
 	Model          string
 	GuardrailModel string

@@ -73,8 +73,8 @@ type StoredTurn struct {
 	SavedAt time.Time `json:"saved_at,omitzero"`
 }
 
-// Begun is a turn whose question is recorded before its answer.
-type Begun struct {
+// StartedTurn is a turn whose question is recorded before its answer.
+type StartedTurn struct {
 	Lease Lease `json:"lease"`
 	// Owner is the owner of the conversation, so that only its watchers learn of the change.
 	Owner  string `json:"owner,omitempty"`

@@ -72,8 +72,8 @@ func TestChatPage_WhoAnswers(t *testing.T) {
 	host.fill("k1", "Toothpaste", 2)
 	cfg := host.config(t)
 	var mu sync.Mutex
-	var asked []web.Asked
-	cfg.Hints.Provider = func(_ context.Context, q web.Asked) (name, model, why string, err error) {
+	var asked []web.Selection
+	cfg.Hints.Provider = func(_ context.Context, q web.Selection) (name, model, why string, err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		asked = append(asked, q)
@@ -96,7 +96,7 @@ func TestChatPage_WhoAnswers(t *testing.T) {
 	j.sees(`document.getElementById("by").textContent === "scripted · openai"`)
 	mu.Lock()
 	defer mu.Unlock()
-	if last := asked[len(asked)-1]; last != (web.Asked{Assistant: "home", Provider: "gemini", Model: "g"}) {
+	if last := asked[len(asked)-1]; last != (web.Selection{Assistant: "home", Provider: "gemini", Model: "g"}) {
 		t.Errorf("the host was asked about %+v", last)
 	}
 }
@@ -157,7 +157,7 @@ func TestConfigPage_WhoAnswers(t *testing.T) {
 			cfg := host.config(t)
 			cfg.Operations = operated(t, play(nil)).Operations
 			cfg.Operations.Settings = func() web.Settings { return web.Settings{} }
-			cfg.Hints.Provider = func(_ context.Context, q web.Asked) (name, model, why string, err error) {
+			cfg.Hints.Provider = func(_ context.Context, q web.Selection) (name, model, why string, err error) {
 				if q.Provider == "offline" {
 					return "offline", "", "it is asked for", nil
 				}

@@ -112,7 +112,7 @@ func (h *chatHost) config(t *testing.T) web.Config {
 				{Name: "report", Server: "sdi", Description: "Write a report"},
 			}
 		},
-		Provider: func(_ context.Context, q web.Asked) (name, model, why string, err error) {
+		Provider: func(_ context.Context, q web.Selection) (name, model, why string, err error) {
 			return cmp.Or(q.Provider, h.provider), cmp.Or(q.Model, "qwen2.5:7b-instruct"), "it answers", nil
 		},
 	}

@@ -65,7 +65,7 @@ func (s *server) chatOperations() []wire.Operation {
 			Method: "POST", Path: "/v1/approvals/{id}", Tag: tagTurns, Scope: "chat", Summary: "Approve or refuse a pending call",
 			Request: decisionRequest{}, Needs: []string{"token", "decision"}, Answer: changedObject{}, Errors: []int{400, 403, 404, 409, 410},
 		},
-		{Method: "GET", Path: "/v1/questions", Tag: tagTurns, Scope: "chat", Summary: "List the servers' pending questions", Answer: list[answer.Asked]{}},
+		{Method: "GET", Path: "/v1/questions", Tag: tagTurns, Scope: "chat", Summary: "List the servers' pending questions", Answer: list[answer.PendingQuestion]{}},
 		{
 			Method: "POST", Path: "/v1/questions/{id}", Tag: tagTurns, Scope: "chat", Summary: "Answer a server's question: accept with the content of its form, decline or cancel",
 			Request: schemas.Answer{}, Needs: []string{"action"}, Answer: answeredObject{}, Errors: []int{400, 404, 409},

@@ -220,11 +220,11 @@ func TestChat_TurnOfARequest(t *testing.T) {
 		},
 		{
 			name: "molar", body: `{"molar":{"provider":"gemini","model":"m","guardrail_model":"g"},"ollama_model":"x",` + ask + `}`,
-			want: agent.Turn{Wanted: agent.Wanted{Provider: "gemini", Model: "m", GuardrailModel: "g"}, Messages: asked},
+			want: agent.Turn{ModelChoice: agent.ModelChoice{Provider: "gemini", Model: "m", GuardrailModel: "g"}, Messages: asked},
 		},
 		{
 			name: "ollama models", body: `{"ollama_model":"x","ollama_guardrail_model":"y",` + ask + `}`,
-			want: agent.Turn{Wanted: agent.Wanted{Provider: "ollama", Model: "x", GuardrailModel: "y"}, Messages: asked},
+			want: agent.Turn{ModelChoice: agent.ModelChoice{Provider: "ollama", Model: "x", GuardrailModel: "y"}, Messages: asked},
 		},
 	}
 	for _, tt := range tests {

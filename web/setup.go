@@ -17,14 +17,14 @@ type Hints struct {
 	Prompts func(ctx context.Context) []schemas.Prompt
 	// Provider returns the provider and the model that would answer a question now, and the
 	// reason, or an error if none can; nil means that they are unknown.
-	Provider func(ctx context.Context, q Asked) (name, model, why string, err error)
+	Provider func(ctx context.Context, q Selection) (name, model, why string, err error)
 	// File returns the state of the config file; nil means that the host has none.
 	File func() ConfigFile
 }
 
-// Asked holds the fields of a question that choose who answers it. The host chooses for empty
+// Selection holds the fields of a question that choose who answers it. The host chooses for empty
 // fields.
-type Asked struct {
+type Selection struct {
 	Assistant, Provider, Model string
 }
 
@@ -84,7 +84,7 @@ func (s *server) getSetup(c *gin.Context) {
 	}
 	if s.Hints.Provider != nil {
 		var err error
-		q := Asked{Assistant: c.Query("assistant"), Provider: c.Query("provider"), Model: c.Query("model")}
+		q := Selection{Assistant: c.Query("assistant"), Provider: c.Query("provider"), Model: c.Query("model")}
 		if o.Provider, o.Model, o.Why, err = s.Hints.Provider(c.Request.Context(), q); err != nil {
 			if errors.Is(err, context.Canceled) {
 				return

@@ -34,14 +34,14 @@ func TestSetup(t *testing.T) {
 		},
 		"what a question asks for": {
 			func(c *web.Config) {
-				c.Hints.Provider = func(_ context.Context, q web.Asked) (name, model, why string, err error) {
+				c.Hints.Provider = func(_ context.Context, q web.Selection) (name, model, why string, err error) {
 					return q.Provider, q.Assistant + "-" + q.Model, "", nil
 				}
 			}, "/v1/setup?assistant=a&provider=p&model=m", `"provider":"p","model":"a-m"`,
 		},
 		"prompts": {func(c *web.Config) { *c = newChatHost().config(t) }, "/v1/prompts", `"name":"record","server":"sdi"`},
 		"no provider": {func(c *web.Config) {
-			c.Hints.Provider = func(context.Context, web.Asked) (name, model, why string, err error) {
+			c.Hints.Provider = func(context.Context, web.Selection) (name, model, why string, err error) {
 				return "", "", "", errors.New("secret detail")
 			}
 		}, "/v1/setup", `{"object":"setup","why":"something went wrong inside the server; see its log for the cause","servers":1}`},

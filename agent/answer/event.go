@@ -80,7 +80,7 @@ type Event struct {
 	Result   *schemas.ToolResult
 	Calls    []schemas.ToolCall
 	Approval *Approval
-	Asked    *Asked
+	Asked    *PendingQuestion
 	News     *schemas.News
 	Sources  []schemas.Source
 	Start    *Start
@@ -116,8 +116,8 @@ type Approval struct {
 	Expires time.Time `json:"expires"`
 }
 
-// Asked is a question of a server that waits for a person's answer.
-type Asked struct {
+// PendingQuestion is a question of a server that waits for a person's answer.
+type PendingQuestion struct {
 	ID     string `json:"id"`
 	TurnID string `json:"turn_id"`
 	schemas.Question

@@ -104,7 +104,7 @@ func (l *lines) join(name string) (at *line, leave func()) {
 // RecordTurn stores the question of a turn as running, before it is answered. The record survives
 // this process, but not a power loss. A question recorded under the same key and never answered is
 // taken over.
-func (c *Client) RecordTurn(ctx context.Context, b schemas.Begun) error {
+func (c *Client) RecordTurn(ctx context.Context, b schemas.StartedTurn) error {
 	return c.request(ctx, "memory/record_turn", b, nil)
 }
 

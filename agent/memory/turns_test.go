@@ -134,7 +134,7 @@ func TestClient_TurnsAtOnce(t *testing.T) {
 			mu.Lock()
 			order = append(order, "q"+id, "a"+id)
 			mu.Unlock()
-			if err := c.RecordTurn(t.Context(), schemas.Begun{Lease: o.Lease, TurnID: id, User: "q" + id}); err != nil {
+			if err := c.RecordTurn(t.Context(), schemas.StartedTurn{Lease: o.Lease, TurnID: id, User: "q" + id}); err != nil {
 				t.Error(err)
 			}
 			save(t, c, memory.Record{Lease: o.Lease, TurnID: id, User: "q" + id, Answer: "a" + id})
@@ -170,7 +170,7 @@ func TestClient_StopThenAsk(t *testing.T) {
 	for i := range stops {
 		stopped, asked := fmt.Sprint("s", i), fmt.Sprint("a", i)
 		o := begin(t, c, "c", "")
-		if err := c.RecordTurn(t.Context(), schemas.Begun{Lease: o.Lease, TurnID: stopped, User: stopped}); err != nil {
+		if err := c.RecordTurn(t.Context(), schemas.StartedTurn{Lease: o.Lease, TurnID: stopped, User: stopped}); err != nil {
 			t.Fatal(err)
 		}
 		var stopping sync.WaitGroup
@@ -195,7 +195,7 @@ func TestClient_Opening(t *testing.T) {
 	compaction := schemas.Compaction{Covers: 2, Text: "  Frozen,\nas it was. "}
 	turn(t, c, "c", "one", "first", "")
 	o := begin(t, c, "c", "")
-	if err := c.RecordTurn(t.Context(), schemas.Begun{Lease: o.Lease, TurnID: "t2", User: "two", Assistant: "dental", Language: "vi"}); err != nil {
+	if err := c.RecordTurn(t.Context(), schemas.StartedTurn{Lease: o.Lease, TurnID: "t2", User: "two", Assistant: "dental", Language: "vi"}); err != nil {
 		t.Fatal(err)
 	}
 	save(t, c, memory.Record{
@@ -257,7 +257,7 @@ func TestClient_TurnByItsID(t *testing.T) {
 	if got, ok, err := c.Turn(t.Context(), "", "t1"); ok || err != nil {
 		t.Errorf("before its question: %+v, %v", got, err)
 	}
-	if err := c.RecordTurn(t.Context(), schemas.Begun{Lease: o.Lease, TurnID: "t1", User: "q"}); err != nil {
+	if err := c.RecordTurn(t.Context(), schemas.StartedTurn{Lease: o.Lease, TurnID: "t1", User: "q"}); err != nil {
 		t.Fatal(err)
 	}
 	if got, ok, err := c.Turn(t.Context(), "", "t1"); !ok || err != nil || got.Question != "q" || got.ConversationID != "c" || got.Status != schemas.StatusRunning {

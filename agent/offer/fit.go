@@ -40,8 +40,8 @@ func (c *Chooser) fit(want Want, tools []schemas.Tool) Choice {
 		return Choice{Offered: tools}
 	}
 	finder := Size([]schemas.ToolInfo{findTools(tools)})
-	s := shelf{catalogue: newIndex(tools, c.ranker(tools), want.Asked), most: max(0, most-1), room: room - finder, window: window - finder}
-	for i := range want.Asked {
+	s := shelf{catalogue: newIndex(tools, c.ranker(tools), want.Questions), most: max(0, most-1), room: room - finder, window: window - finder}
+	for i := range want.Questions {
 		s.ask(i)
 		s.keep(i)
 	}
@@ -75,7 +75,7 @@ func sameText(a, b schemas.Tool) bool {
 type index struct {
 	tools []schemas.Tool
 	rank  func(question string) []Ranked
-	asked []Asked
+	asked []Question
 	// places are the indexes of the tools by offered name and by the server's name.
 	places map[string]int
 	// uses caches the tools that were called or found for each question.
@@ -88,7 +88,7 @@ type use struct {
 	called bool
 }
 
-func newIndex(tools []schemas.Tool, rank func(string) []Ranked, asked []Asked) *index {
+func newIndex(tools []schemas.Tool, rank func(string) []Ranked, asked []Question) *index {
 	x := &index{tools: tools, rank: rank, asked: asked, places: make(map[string]int, 2*len(tools)), uses: map[int][]use{}}
 	for i, t := range slices.Backward(tools) {
 		x.places[t.ToolName] = i

@@ -61,8 +61,8 @@ func names(tools []schemas.Tool) []string {
 // room returns the room for n tools of the catalogue and the finder.
 func room(n int) int { return 100*n + Size([]schemas.ToolInfo{findTools(catalogue("a"))}) }
 
-func called(question string, tools ...string) Asked {
-	a := Asked{Question: question}
+func called(question string, tools ...string) Question {
+	a := Question{Question: question}
 	for _, t := range tools {
 		a.Calls = append(a.Calls, schemas.ToolCall{Function: schemas.FunctionCall{Name: t, Arguments: "{}"}})
 	}
@@ -80,15 +80,15 @@ func TestFit(t *testing.T) {
 		offered  []string
 		complete bool
 	}{
-		"all fit":                       {Want{Bytes: 2000, Asked: []Asked{called("a")}}, all, true},
-		"no bound":                      {Want{Asked: []Asked{called("a")}}, all, true},
-		"the best, in their order":      {Want{Bytes: room(4), Asked: []Asked{called("h c")}}, []string{"a", "c", "h"}, false},
-		"a later question brings one":   {Want{Bytes: room(4), Asked: []Asked{called("a"), called("f")}}, []string{"a", "b", "c", "f"}, false},
-		"a called one stays":            {Want{Bytes: room(4), Asked: []Asked{called("a", "s__g"), called("b")}}, []string{"a", "b", "c", "g"}, false},
-		"so does one by its own name":   {Want{Bytes: room(4), Asked: []Asked{called("a", "g"), called("b")}}, []string{"a", "b", "c", "g"}, false},
-		"a found one stays":             {Want{Bytes: room(4), Asked: []Asked{found, called("b")}}, []string{"a", "b", "c", "h"}, false},
-		"made anew when it is full":     {Want{Bytes: room(4), Asked: []Asked{called("a", "s__g"), called("f")}}, []string{"g", "a", "f"}, false},
-		"a tool that is gone is passed": {Want{Bytes: room(4), Asked: []Asked{called("a", "s__gone"), called("b")}}, []string{"a", "b", "c"}, false},
+		"all fit":                       {Want{Bytes: 2000, Questions: []Question{called("a")}}, all, true},
+		"no bound":                      {Want{Questions: []Question{called("a")}}, all, true},
+		"the best, in their order":      {Want{Bytes: room(4), Questions: []Question{called("h c")}}, []string{"a", "c", "h"}, false},
+		"a later question brings one":   {Want{Bytes: room(4), Questions: []Question{called("a"), called("f")}}, []string{"a", "b", "c", "f"}, false},
+		"a called one stays":            {Want{Bytes: room(4), Questions: []Question{called("a", "s__g"), called("b")}}, []string{"a", "b", "c", "g"}, false},
+		"so does one by its own name":   {Want{Bytes: room(4), Questions: []Question{called("a", "g"), called("b")}}, []string{"a", "b", "c", "g"}, false},
+		"a found one stays":             {Want{Bytes: room(4), Questions: []Question{found, called("b")}}, []string{"a", "b", "c", "h"}, false},
+		"made anew when it is full":     {Want{Bytes: room(4), Questions: []Question{called("a", "s__g"), called("f")}}, []string{"g", "a", "f"}, false},
+		"a tool that is gone is passed": {Want{Bytes: room(4), Questions: []Question{called("a", "s__gone"), called("b")}}, []string{"a", "b", "c"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := c.fit(tc.want, tools)
@@ -123,28 +123,28 @@ func TestFit_large(t *testing.T) {
 	found := called("h", FindTools)
 	found.Calls[0].Function.Arguments = `{"words":"h k"}`
 	for name, tc := range map[string]struct {
-		asked   []Asked
+		asked   []Question
 		window  int
 		offered []string
 	}{
-		"the best one, larger than the base": {[]Asked{called("m")}, 0, []string{"m"}},
-		"one larger than the room":           {[]Asked{called("h")}, 0, []string{"a", "b", "c"}},
-		"one that was called":                {[]Asked{called("a", "s__h"), called("and b")}, 0, []string{"a", "b", "c", "h"}},
-		"one that was called long ago":       {[]Asked{called("a", "s__h"), called("b"), called("c"), called("yes")}, 0, []string{"a", "b", "c", "h"}},
-		"two":                                {[]Asked{called("a", "s__h", "s__k"), called("b")}, 0, []string{"a", "b", "c", "h", "k"}},
-		"another question, the room is full": {[]Asked{called("a", "s__h"), called("f")}, 0, []string{"h", "f"}},
-		"the newer one of two":               {[]Asked{called("a", "s__h"), called("b", "s__k"), called("c")}, room(13), []string{"k", "b", "c"}},
-		"none that the window has not":       {[]Asked{called("a", "s__h"), called("b")}, room(9), []string{"a", "b", "c"}},
-		"not one that was found only":        {[]Asked{found, called("yes")}, 0, []string{"a", "b", "c"}},
-		"the best, that never fits":          {[]Asked{called("a"), called("h b"), called("h f"), called("h c")}, 0, []string{"a", "b", "c", "f"}},
+		"the best one, larger than the base": {[]Question{called("m")}, 0, []string{"m"}},
+		"one larger than the room":           {[]Question{called("h")}, 0, []string{"a", "b", "c"}},
+		"one that was called":                {[]Question{called("a", "s__h"), called("and b")}, 0, []string{"a", "b", "c", "h"}},
+		"one that was called long ago":       {[]Question{called("a", "s__h"), called("b"), called("c"), called("yes")}, 0, []string{"a", "b", "c", "h"}},
+		"two":                                {[]Question{called("a", "s__h", "s__k"), called("b")}, 0, []string{"a", "b", "c", "h", "k"}},
+		"another question, the room is full": {[]Question{called("a", "s__h"), called("f")}, 0, []string{"h", "f"}},
+		"the newer one of two":               {[]Question{called("a", "s__h"), called("b", "s__k"), called("c")}, room(13), []string{"k", "b", "c"}},
+		"none that the window has not":       {[]Question{called("a", "s__h"), called("b")}, room(9), []string{"a", "b", "c"}},
+		"not one that was found only":        {[]Question{found, called("yes")}, 0, []string{"a", "b", "c"}},
+		"the best, that never fits":          {[]Question{called("a"), called("h b"), called("h f"), called("h c")}, 0, []string{"a", "b", "c", "f"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := Want{Bytes: room(4), Window: tc.window, Asked: tc.asked}
+			want := Want{Bytes: room(4), Window: tc.window, Questions: tc.asked}
 			got := c.fit(want, tools)
 			if diff := cmp.Diff(tc.offered, names(got.Offered)); diff != "" {
 				t.Error(diff)
 			}
-			want.Asked = append(slices.Clone(want.Asked), called("thanks"))
+			want.Questions = append(slices.Clone(want.Questions), called("thanks"))
 			if diff := cmp.Diff(got.Offered, c.fit(want, tools).Offered); diff != "" {
 				t.Errorf("the next turn is offered others: %s", diff)
 			}
@@ -168,12 +168,12 @@ func TestFit_growsThroughAConversation(t *testing.T) {
 		conversations = 40
 	}
 	for range conversations {
-		var conversation []Asked
+		var conversation []Question
 		var before []schemas.Tool
 		var used []schemas.ToolInfo
 		for range 12 {
 			question := fmt.Sprintf("t%03d t%03d", chance.IntN(150), chance.IntN(150))
-			want := Want{Bytes: room(20), Window: room(300), Asked: append(slices.Clone(conversation), Asked{Question: question})}
+			want := Want{Bytes: room(20), Window: room(300), Questions: append(slices.Clone(conversation), Question{Question: question})}
 			got := c.fit(want, tools)
 			if size := Size(Infos(got.Offered)); len(got.Offered) > 39 || size > room(20)+Size(used) {
 				t.Fatalf("%d tools of %d bytes, %d of them were called", len(got.Offered), size, Size(used))
@@ -210,7 +210,7 @@ func TestOffer_neverMoreThanServicesTake(t *testing.T) {
 	tools := catalogue(numbered(300)...)
 	c := New(Config{Rank: byWords, Most: 128})
 	for _, client := range []int{0, 1, 100, 126, 127, 128} {
-		want := Want{Client: Infos(catalogue(numbered(client)...)), Asked: []Asked{called("t0 t1 t2")}}
+		want := Want{Client: Infos(catalogue(numbered(client)...)), Questions: []Question{called("t0 t1 t2")}}
 		choice := c.fit(want, tools)
 		o := Offer{Finder: choice.Finder, Most: 128}
 		if choice.Finder != nil {
@@ -237,7 +237,7 @@ func TestOffer_neverMoreThanServicesTake(t *testing.T) {
 
 func TestFinder(t *testing.T) {
 	c := New(Config{Rank: byWords, Most: 128})
-	o := Offer{Finder: c.fit(Want{Bytes: room(4), Asked: []Asked{called("a")}}, catalogue(strings.Split("abcdefghijklmnopqrst", "")...)).Finder}
+	o := Offer{Finder: c.fit(Want{Bytes: room(4), Questions: []Question{called("a")}}, catalogue(strings.Split("abcdefghijklmnopqrst", "")...)).Finder}
 	result, err := o.Finder.Tool().Call(t.Context(), json.RawMessage(`{"words":"h a"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -256,7 +256,7 @@ func TestFinder(t *testing.T) {
 	if result, err = o.Finder.Tool().Call(t.Context(), json.RawMessage(`{"words":"zzz"}`)); err != nil || !strings.Contains(result.OutputText(), "No tool fits") {
 		t.Errorf("%s, %v", result.Output, err)
 	}
-	many := New(Config{Rank: byWords, Most: 4}).fit(Want{Asked: []Asked{called("x")}}, catalogue(numbered(150)...))
+	many := New(Config{Rank: byWords, Most: 4}).fit(Want{Questions: []Question{called("x")}}, catalogue(numbered(150)...))
 	result, err = many.Finder.Tool().Call(t.Context(), json.RawMessage(`{"words":"t"}`))
 	if lines := strings.Split(result.OutputText(), "\n"); err != nil || len(lines) != maxFinds {
 		t.Errorf("%d lines, %v", len(lines), err)
@@ -292,7 +292,7 @@ func TestFinder_room(t *testing.T) {
 		"only what is needed": {"a b c", 900, 9, nil, []string{"a", "b", "c"}, true, []string{`{"properties":{"id":{"type":"string"}},`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := Offer{Finder: New(Config{Rank: byWords, Most: 128}).fit(Want{Bytes: room(1), Asked: []Asked{called("q")}}, tools).Finder, Most: tc.tools, Tools: make([]schemas.ToolInfo, 1)}
+			o := Offer{Finder: New(Config{Rank: byWords, Most: 128}).fit(Want{Bytes: room(1), Questions: []Question{called("q")}}, tools).Finder, Most: tc.tools, Tools: make([]schemas.ToolInfo, 1)}
 			o.Allow(tc.bytes)
 			args, err := json.Marshal(map[string]string{"words": tc.words})
 			if err != nil {

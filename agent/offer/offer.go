@@ -71,7 +71,7 @@ type Offer struct {
 	// Finder is nil if every tool is offered.
 	Finder *Finder
 	// Results are the conversation's results; nil if no tool is offered.
-	Results *Kept
+	Results *Results
 	// Most bounds Tools: services refuse a request with more. 0 means any number.
 	Most int
 	// Unfit are the tools that were found in the last round and are not offered.
@@ -125,8 +125,8 @@ func Size(tools []schemas.ToolInfo) int {
 type Want struct {
 	// Globs are the assistant's.
 	Globs Globs
-	// Asked are the questions of the conversation, oldest first, and last the new one.
-	Asked []Asked
+	// Questions are the questions of the conversation, oldest first, and last the new one.
+	Questions []Question
 	// Client are the client's tools. They count towards the limits, and hide tools of the same
 	// names.
 	Client []schemas.ToolInfo
@@ -138,8 +138,8 @@ type Want struct {
 	Bytes, Window int
 }
 
-// Asked is a question and its tool calls.
-type Asked struct {
+// Question is a question and its tool calls.
+type Question struct {
 	Question string
 	Calls    []schemas.ToolCall
 }

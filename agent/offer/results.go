@@ -18,7 +18,7 @@ const (
 	ReadResource = "read_resource"
 )
 
-// ResultsConfig configures [Kept].
+// ResultsConfig configures [Results].
 type ResultsConfig struct {
 	// Bytes is how much of a result a model is shown; a longer one is cut.
 	Bytes int
@@ -26,8 +26,8 @@ type ResultsConfig struct {
 	Resource func(ctx context.Context, server, uri string) (string, []schemas.Part, error)
 }
 
-// Kept holds the results of one conversation. It is safe for concurrent use.
-type Kept struct {
+// Results holds the results of one conversation. It is safe for concurrent use.
+type Results struct {
 	cfg ResultsConfig
 
 	mu        sync.Mutex
@@ -35,14 +35,14 @@ type Kept struct {
 	resources map[string]string // the server by the address that its result named
 }
 
-// NewKept returns an empty set.
-func NewKept(cfg ResultsConfig) *Kept {
-	return &Kept{cfg: cfg, cut: make(map[string]string), resources: make(map[string]string)}
+// NewResults returns an empty set.
+func NewResults(cfg ResultsConfig) *Results {
+	return &Results{cfg: cfg, cut: make(map[string]string), resources: make(map[string]string)}
 }
 
 // Add stores the long results and the resource addresses among results. An address is read from the
 // server that named it first.
-func (k *Kept) Add(results ...schemas.ToolResult) {
+func (k *Results) Add(results ...schemas.ToolResult) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, r := range results {
@@ -58,7 +58,7 @@ func (k *Kept) Add(results ...schemas.ToolResult) {
 }
 
 // Wanted returns the tools that have something to read.
-func (k *Kept) Wanted() []schemas.ToolInfo {
+func (k *Results) Wanted() []schemas.ToolInfo {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var wanted []schemas.ToolInfo
@@ -72,7 +72,7 @@ func (k *Kept) Wanted() []schemas.ToolInfo {
 }
 
 // Tools returns both tools, to be executed.
-func (k *Kept) Tools() []toolhandler.HostTool {
+func (k *Results) Tools() []toolhandler.HostTool {
 	return []toolhandler.HostTool{{Info: readResult(), Call: k.readResult}, {Info: readResource(), Call: k.readResource}}
 }
 
@@ -93,7 +93,7 @@ func readResource() schemas.ToolInfo {
 }
 
 // readResult returns a piece of a result, with its range.
-func (k *Kept) readResult(_ context.Context, args json.RawMessage) (schemas.ToolResult, error) {
+func (k *Results) readResult(_ context.Context, args json.RawMessage) (schemas.ToolResult, error) {
 	var in struct {
 		Result string `json:"result"`
 		From   int    `json:"from"`
@@ -120,7 +120,7 @@ func (k *Kept) readResult(_ context.Context, args json.RawMessage) (schemas.Tool
 }
 
 // readResource reads an address that a result named.
-func (k *Kept) readResource(ctx context.Context, args json.RawMessage) (schemas.ToolResult, error) {
+func (k *Results) readResource(ctx context.Context, args json.RawMessage) (schemas.ToolResult, error) {
 	var in struct {
 		URI string `json:"uri"`
 	}

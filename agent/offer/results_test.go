@@ -13,9 +13,9 @@ import (
 	"molar/schemas"
 )
 
-func newKept(t *testing.T, bytes int) (*offer.Kept, func(name, args string) (string, bool)) {
+func newKept(t *testing.T, bytes int) (*offer.Results, func(name, args string) (string, bool)) {
 	t.Helper()
-	k := offer.NewKept(offer.ResultsConfig{Bytes: bytes, Resource: func(_ context.Context, server, uri string) (string, []schemas.Part, error) {
+	k := offer.NewResults(offer.ResultsConfig{Bytes: bytes, Resource: func(_ context.Context, server, uri string) (string, []schemas.Part, error) {
 		if uri == "file:///gone" {
 			return "", nil, errors.New("it is gone")
 		}
@@ -37,7 +37,7 @@ func newKept(t *testing.T, bytes int) (*offer.Kept, func(name, args string) (str
 	}
 }
 
-func wantedNames(k *offer.Kept) string {
+func wantedNames(k *offer.Results) string {
 	var names []string
 	for _, tool := range k.Wanted() {
 		names = append(names, tool.Name)

@@ -128,7 +128,7 @@ func (a *Commands) recordTurns(ctx context.Context, cfg *config.Config, log *slo
 		return nil, a.requireComplete(c.ID, []string{err.Error()})
 	}
 	run := func(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] {
-		t.Wanted = agent.Wanted{Provider: f.Provider, Model: f.Model}
+		t.ModelChoice = agent.ModelChoice{Provider: f.Provider, Model: f.Model}
 		return h.Agent.Run(ctx, t)
 	}
 	turn := 0

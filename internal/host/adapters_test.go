@@ -26,7 +26,7 @@ func TestTraceStore_Untraced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.RecordTurn(t.Context(), schemas.Begun{Lease: lease.Lease, TurnID: "t", User: "Why?", Assistant: "plain"}); err != nil {
+	if err := db.RecordTurn(t.Context(), schemas.StartedTurn{Lease: lease.Lease, TurnID: "t", User: "Why?", Assistant: "plain"}); err != nil {
 		t.Fatal(err)
 	}
 	traces := host.TraceStore{DB: db}

@@ -99,7 +99,7 @@ func (p *port) hints() web.Hints {
 }
 
 // answers returns which model would answer a question.
-func (p *port) answers(ctx context.Context, q web.Asked) (name, model, why string, err error) {
+func (p *port) answers(ctx context.Context, q web.Selection) (name, model, why string, err error) {
 	if as, ok := p.Config.Assistants.Get(cmp.Or(q.Assistant, p.Config.Default)); ok && q.Provider == "" && q.Model == "" {
 		q.Provider, q.Model = as.Provider, as.Model
 	}

@@ -147,7 +147,7 @@ func (f Flags) turn(asked Question) agent.Turn {
 		Place:       agent.Place{ConversationID: f.Conversation, Parent: asked.Parent},
 		Messages:    []schemas.Message{schemas.Text(schemas.RoleUser, asked.Prompt)},
 		Attachments: asked.Attached,
-		Wanted:      agent.Wanted{Provider: f.Provider, Model: f.Model},
+		ModelChoice: agent.ModelChoice{Provider: f.Provider, Model: f.Model},
 		ServerTools: agent.ServerTools{NoTools: f.NoTools, MaxRounds: f.MaxRounds},
 	}
 }

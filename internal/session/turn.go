@@ -78,7 +78,7 @@ func (s *session) follow(ctx context.Context, cancel func(), happenings <-chan t
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	var late <-chan time.Time // set once the person has stopped the turn
-	stopped, kept := false, agent.Kept("")
+	stopped, kept := false, agent.StoredPart("")
 	for {
 		select {
 		case h, ok := <-happenings:
@@ -89,7 +89,7 @@ func (s *session) follow(ctx context.Context, cancel func(), happenings <-chan t
 				return nil
 			}
 			if stopped {
-				kept = agent.KeptOf(h.err)
+				kept = agent.StoredOf(h.err)
 				continue
 			}
 			if h.err != nil {
@@ -150,11 +150,11 @@ func (v *turnView) stop(cancel func()) <-chan time.Time {
 }
 
 // stopped shows what is stored of a stopped turn, which may be unknown yet.
-func (v *turnView) stopped(kept agent.Kept) {
-	text := map[agent.Kept]string{
-		agent.KeptAnswer:   "stopped; what was answered is kept as interrupted",
-		agent.KeptQuestion: "stopped; the question is kept",
-		agent.KeptNothing:  "stopped; nothing of this turn is kept",
+func (v *turnView) stopped(kept agent.StoredPart) {
+	text := map[agent.StoredPart]string{
+		agent.StoredAnswer:   "stopped; what was answered is kept as interrupted",
+		agent.StoredQuestion: "stopped; the question is kept",
+		agent.StoredNothing:  "stopped; nothing of this turn is kept",
 	}[kept]
 	v.s.say("%s", terminal.Dim(cmp.Or(text, "stopped; what is stored of this turn is kept as interrupted")))
 }

@@ -133,11 +133,11 @@ func TestTurnView_Notice(t *testing.T) {
 
 // TestTurnView_Stopped: who stops a turn is told what is kept of it, as far as that is known.
 func TestTurnView_Stopped(t *testing.T) {
-	for kept, want := range map[agent.Kept]string{
-		agent.KeptAnswer:   "stopped; what was answered is kept as interrupted",
-		agent.KeptQuestion: "stopped; the question is kept",
-		agent.KeptNothing:  "stopped; nothing of this turn is kept",
-		"":                 "stopped; what is stored of this turn is kept as interrupted",
+	for kept, want := range map[agent.StoredPart]string{
+		agent.StoredAnswer:   "stopped; what was answered is kept as interrupted",
+		agent.StoredQuestion: "stopped; the question is kept",
+		agent.StoredNothing:  "stopped; nothing of this turn is kept",
+		"":                   "stopped; what is stored of this turn is kept as interrupted",
 	} {
 		con := &testkit.Screen{}
 		(&turnView{s: &session{con: con, size: func() (int, int) { return 100, 40 }}}).stopped(kept)

@@ -161,7 +161,7 @@ func (f *fixture) ask(t *testing.T, tr *tree, turn string, parent *string, chanc
 	}
 	same(t, contents(start.Messages), texts(before.branch()))
 	same(t, start.Summary, summary(before.branch()))
-	b := schemas.Begun{Lease: start.Lease, TurnID: turn, User: "ask " + turn}
+	b := schemas.StartedTurn{Lease: start.Lease, TurnID: turn, User: "ask " + turn}
 	if chance.IntN(8) == 0 { // refused after all
 		if err := f.RecordTurn(t.Context(), b); err != nil {
 			t.Fatal(err)

@@ -23,7 +23,7 @@ func (f *fixture) record(t *testing.T, id, turnID, key string) schemas.Lease {
 
 func (f *fixture) recordUnder(t *testing.T, lease schemas.Lease, turnID, key string) {
 	t.Helper()
-	if err := f.RecordTurn(t.Context(), schemas.Begun{Lease: lease, TurnID: turnID, Key: key, User: "ask " + turnID, Assistant: "general"}); err != nil {
+	if err := f.RecordTurn(t.Context(), schemas.StartedTurn{Lease: lease, TurnID: turnID, Key: key, User: "ask " + turnID, Assistant: "general"}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -145,7 +145,7 @@ func testOvertaken(t *testing.T, f *fixture) {
 	_, err := f.RenewLease(ctx, slow, time.Minute, "more")
 	refused(t, err, store.ErrStaleLease)
 	refused(t, f.RecordCall(ctx, slow, "slow", []byte(`{}`), ""), store.ErrStaleLease)
-	refused(t, f.RecordTurn(ctx, schemas.Begun{Lease: slow, TurnID: "other"}), store.ErrStaleLease)
+	refused(t, f.RecordTurn(ctx, schemas.StartedTurn{Lease: slow, TurnID: "other"}), store.ErrStaleLease)
 	_, err = f.SaveTurn(ctx, store.Turn{Lease: slow, TurnID: "never recorded", User: "q", Answer: "a"})
 	refused(t, err, store.ErrStaleLease)
 	for range 2 {
@@ -192,7 +192,7 @@ func testLeftBehind(t *testing.T, f *fixture) {
 		}
 		_, err := f.SaveTurn(ctx, store.Turn{Lease: lease, TurnID: "t" + id, User: "q", Answer: "a"})
 		refused(t, err, store.ErrStaleLease)
-		refused(t, f.RecordTurn(ctx, schemas.Begun{Lease: lease, TurnID: "t" + id}), store.ErrStaleLease)
+		refused(t, f.RecordTurn(ctx, schemas.StartedTurn{Lease: lease, TurnID: "t" + id}), store.ErrStaleLease)
 		same(t, f.states(t, id), "")
 	}
 }
@@ -296,7 +296,7 @@ func testDiscarded(t *testing.T, f *fixture) {
 	}
 	for id, want := range map[string]string{"c": "general", "by hand": ""} {
 		lease := f.begin(t, "", id, "").Lease
-		if err := f.RecordTurn(t.Context(), schemas.Begun{Lease: lease, TurnID: "of another in " + id, User: "ask", Assistant: "other"}); err != nil {
+		if err := f.RecordTurn(t.Context(), schemas.StartedTurn{Lease: lease, TurnID: "of another in " + id, User: "ask", Assistant: "other"}); err != nil {
 			t.Fatal(err)
 		}
 		discard(lease)

@@ -78,7 +78,7 @@ func tell(t *testing.T, db *store.DB, id, secret string) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.KeepTurn(ctx, schemas.KeptTurn{
+	if err := db.KeepTurn(ctx, schemas.PausedTurn{
 		ConversationID: id, CallIDs: []string{"call"}, State: []byte(`"` + secret + `"`), Expires: begun.Lease.Expires,
 	}); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func leaveRunning(t *testing.T, db *store.DB, id, secret string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.RecordTurn(ctx, schemas.Begun{Lease: begun.Lease, TurnID: "running", User: secret}); err != nil {
+	if err := db.RecordTurn(ctx, schemas.StartedTurn{Lease: begun.Lease, TurnID: "running", User: secret}); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.RecordCall(ctx, begun.Lease, "running", []byte(`{"arguments":"`+secret+`"}`), secret); err != nil {

@@ -32,7 +32,7 @@ func turnRowOf(row *sql.Row) (*turnRow, error) {
 
 // begun is what is written of a turn before its answer.
 type begun struct {
-	schemas.Begun
+	schemas.StartedTurn
 	owner string
 	// parent is the message that the turn continues; not valid means the newest branch.
 	parent sql.NullInt64
@@ -41,9 +41,9 @@ type begun struct {
 // RecordTurn writes the question of a turn, and that the turn is running. It survives the end
 // of this process, but is not synced to the disk by itself. It is called once for each lease;
 // an unanswered question that was recorded under the same key is taken over.
-func (d *DB) RecordTurn(ctx context.Context, b schemas.Begun) error {
+func (d *DB) RecordTurn(ctx context.Context, b schemas.StartedTurn) error {
 	return d.apply(ctx, "record turn", false, func(ctx context.Context, tx turnTx) error {
-		t := begun{Begun: b}
+		t := begun{StartedTurn: b}
 		err := tx.stmt(ctx, holdForTurn).QueryRowContext(ctx, b.Lease.ConversationID, b.Lease.Token, b.Lease.Fence, b.TurnID).
 			Scan(&t.owner, &t.parent)
 		if errors.Is(err, sql.ErrNoRows) {

@@ -16,7 +16,7 @@ const responseAge = 30 * 24 * time.Hour
 
 // PutResponse stores a response in place of an earlier one with its id, and deletes those that
 // are too old. One whose conversation was erased since it began is not stored.
-func (s *State) PutResponse(ctx context.Context, r schemas.KeptResponse) error {
+func (s *State) PutResponse(ctx context.Context, r schemas.StoredResponse) error {
 	now := s.db.Now()
 	return s.db.WriteRelaxed(ctx, "put response", func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM responses WHERE created_at < $1`, database.Millis(now.Add(-responseAge))); err != nil {
@@ -37,8 +37,8 @@ func (s *State) PutResponse(ctx context.Context, r schemas.KeptResponse) error {
 }
 
 // GetResponse returns an owner's response; ok is false if there is none.
-func (s *State) GetResponse(ctx context.Context, owner, id string) (r schemas.KeptResponse, ok bool, err error) {
-	r = schemas.KeptResponse{Owner: owner, ID: id}
+func (s *State) GetResponse(ctx context.Context, owner, id string) (r schemas.StoredResponse, ok bool, err error) {
+	r = schemas.StoredResponse{Owner: owner, ID: id}
 	var body string
 	var at int64
 	err = s.db.Read.QueryRowContext(ctx, `SELECT conversation_id, created_at, body FROM responses WHERE owner = $1 AND id = $2 AND created_at >= $3`,

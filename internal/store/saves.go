@@ -75,7 +75,7 @@ func (d *DB) admit(ctx context.Context, tx turnTx, t Turn) (row *turnRow, saved 
 	if row, err = d.earlierTurn(ctx, tx, t.TurnID, id); err != nil {
 		return nil, false, err
 	}
-	b := begun{Begun: schemas.Begun{Lease: t.Lease, TurnID: t.TurnID, Key: t.Key, User: t.User, Assistant: t.Assistant, Language: t.Language}}
+	b := begun{StartedTurn: schemas.StartedTurn{Lease: t.Lease, TurnID: t.TurnID, Key: t.Key, User: t.User, Assistant: t.Assistant, Language: t.Language}}
 	err = tx.stmt(ctx, endLease).QueryRowContext(ctx, id, t.Lease.Token, t.Lease.Fence).Scan(&b.owner, &b.parent)
 	stale := errors.Is(err, sql.ErrNoRows)
 	switch {

@@ -167,7 +167,7 @@ func TestTurn_Locked(t *testing.T) {
 			return err
 		},
 		func() error {
-			return db.RecordTurn(t.Context(), schemas.Begun{Lease: lease, TurnID: "t", User: "q"})
+			return db.RecordTurn(t.Context(), schemas.StartedTurn{Lease: lease, TurnID: "t", User: "q"})
 		},
 		func() error { return db.RecordCall(t.Context(), lease, "t", []byte(`{}`), "") },
 		func() error {

@@ -177,7 +177,7 @@ func oneTurn(ctx context.Context, db *store.DB, id, turnID string, recorded bool
 		return err
 	}
 	if recorded {
-		if err := db.RecordTurn(ctx, schemas.Begun{Lease: start.Lease, TurnID: turnID, User: "a question"}); err != nil {
+		if err := db.RecordTurn(ctx, schemas.StartedTurn{Lease: start.Lease, TurnID: turnID, User: "a question"}); err != nil {
 			return err
 		}
 	}

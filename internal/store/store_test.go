@@ -165,7 +165,7 @@ func TestOpen_EndsTurnsOfTheDead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := first.RecordTurn(t.Context(), schemas.Begun{Lease: start.Lease, TurnID: "t " + id, User: "q"}); err != nil {
+		if err := first.RecordTurn(t.Context(), schemas.StartedTurn{Lease: start.Lease, TurnID: "t " + id, User: "q"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -66,7 +66,7 @@ type Summaries interface {
 // Turns stores turns, one at a time for each conversation.
 type Turns interface {
 	BeginTurn(ctx context.Context, req store.TurnRequest) (schemas.Opening, error)
-	RecordTurn(ctx context.Context, b schemas.Begun) error
+	RecordTurn(ctx context.Context, b schemas.StartedTurn) error
 	RecordCall(ctx context.Context, l schemas.Lease, turnID string, round json.RawMessage, text string) error
 	RenewLease(ctx context.Context, l schemas.Lease, ttl time.Duration, text string) (schemas.Lease, error)
 	SaveTurn(ctx context.Context, t store.Turn) (store.SavedTurn, error)

@@ -52,7 +52,7 @@ func (m *memory) beginTurn(ctx context.Context, p beginParams) (any, error) {
 	return begun, nil
 }
 
-func (m *memory) recordTurn(ctx context.Context, p schemas.Begun) (any, error) {
+func (m *memory) recordTurn(ctx context.Context, p schemas.StartedTurn) (any, error) {
 	if err := checkLease(p.Lease); err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ type approvalNote struct {
 // A questionNote is a server's pending question.
 type questionNote struct {
 	Type string `json:"type"`
-	*answer.Asked
+	*answer.PendingQuestion
 }
 
 // A newsNote is a server's message during a tool call.
@@ -103,7 +103,7 @@ func noteOf(ev answer.Event, id identity, after time.Duration, html string) []by
 	case answer.KindApproval:
 		note = approvalNote{Type: string(ev.Kind), Approval: ev.Approval}
 	case answer.KindQuestion:
-		note = questionNote{Type: string(ev.Kind), Asked: ev.Asked}
+		note = questionNote{Type: string(ev.Kind), PendingQuestion: ev.Asked}
 	case answer.KindProgress, answer.KindLog:
 		note = newsNote{Type: string(ev.Kind), News: ev.News}
 	case answer.KindSources:

@@ -102,7 +102,7 @@ func (r *renderer) approval(a *answer.Approval) {
 }
 
 // question ends the response with a server's question.
-func (r *renderer) question(a *answer.Asked) {
+func (r *renderer) question(a *answer.PendingQuestion) {
 	r.closeMessage("commentary", statusCompleted)
 	it := questionItem{Type: "molar:question", ID: r.id("molarq"), ServerLabel: a.Server, Message: a.Message, Schema: a.Schema, URL: a.URL, Expires: a.Expires}
 	r.Question = a

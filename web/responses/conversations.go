@@ -69,7 +69,7 @@ func (s *Surface) keepConversation(c *gin.Context, o ConversationHead) {
 	}
 	body, err := json.Marshal(o)
 	if err == nil {
-		err = s.Store.PutResponse(c.Request.Context(), schemas.KeptResponse{
+		err = s.Store.PutResponse(c.Request.Context(), schemas.StoredResponse{
 			Owner: s.Owner(c.Request), ID: o.ID, ConversationID: o.ID, CreatedAt: s.Turns.Now(), Body: body,
 		})
 	}

@@ -62,7 +62,7 @@ func (s *Surface) current(ctx context.Context, owner, id string) (*record, error
 // renderRemains renders a turn whose process has died: from its items in the ledger while they are
 // there, else from the stored turn. It returns the conversation of the turn.
 func (s *Surface) renderRemains(ctx context.Context, owner string, r *record, render *renderer) (conversation string) {
-	stored, kept := answer.Trace{}, agent.Kept("")
+	stored, kept := answer.Trace{}, agent.StoredPart("")
 	trace, known, err := s.Traces.Trace(ctx, owner, r.Turn)
 	if err == nil && known {
 		err = json.Unmarshal(trace, &stored)
@@ -71,9 +71,9 @@ func (s *Surface) renderRemains(ctx context.Context, owner string, r *record, re
 	case err != nil:
 		s.Turns.Logger.Error("read a stored turn", "turn_id", r.Turn, "error", err)
 	case !known:
-		kept = agent.KeptNothing
+		kept = agent.StoredNothing
 	case stored.Answer == "":
-		kept = agent.KeptQuestion
+		kept = agent.StoredQuestion
 	}
 	var items []turns.Item
 	if t, ok, err := s.Turns.Find(ctx, owner, r.Turn); err == nil && ok && t.Log != nil {
@@ -93,7 +93,7 @@ func (s *Surface) renderRemains(ctx context.Context, owner string, r *record, re
 			return stored.ConversationID
 		}
 	}
-	render.Take(turns.Item{Err: turns.WithKept(turns.ErrLost, kept)})
+	render.Take(turns.Item{Err: turns.WithStored(turns.ErrLost, kept)})
 	return stored.ConversationID
 }
 

@@ -211,7 +211,7 @@ func (s *Surface) keep(ctx context.Context, owner, id string, began time.Time, r
 	defer cancel()
 	body, err := json.Marshal(r)
 	if err == nil {
-		err = s.Store.PutResponse(ctx, schemas.KeptResponse{Owner: owner, ID: id, ConversationID: r.Conversation, CreatedAt: began, Body: body})
+		err = s.Store.PutResponse(ctx, schemas.StoredResponse{Owner: owner, ID: id, ConversationID: r.Conversation, CreatedAt: began, Body: body})
 	}
 	if err != nil {
 		s.Turns.Logger.Error("a response could not be stored", "response_id", id, "error", err)

@@ -92,7 +92,7 @@ func (q *Request) turn(tools *toolbox) agent.Turn {
 	t := agent.Turn{
 		Assistant:   q.Model,
 		Place:       agent.Place{Key: q.key, WholeHistory: q.Truncation == "disabled"},
-		Wanted:      agent.Wanted{Provider: q.Molar.Provider, Model: q.Molar.Model, GuardrailModel: q.Molar.GuardrailModel},
+		ModelChoice: agent.ModelChoice{Provider: q.Molar.Provider, Model: q.Molar.Model, GuardrailModel: q.Molar.GuardrailModel},
 		Sampling:    agent.Sampling{Temperature: q.Temperature, TopP: q.TopP, Thinking: q.thinking()},
 		ServerTools: agent.ServerTools{NoTools: tools.none, ListTools: len(tools.servers) > 0},
 		Client: agent.Client{

@@ -22,7 +22,7 @@ type renderer struct {
 	// ClientCalls are the ids of the calls that the client runs. Failure is the error of a turn
 	// that failed.
 	Approval    *answer.Approval
-	Question    *answer.Asked
+	Question    *answer.PendingQuestion
 	ClientCalls []string
 	Failure     *wire.Error
 

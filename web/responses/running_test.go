@@ -258,17 +258,17 @@ func TestApproval_Unknown(t *testing.T) {
 // sharedStore is a store that outlives the hosts that use it.
 type sharedStore struct{ sync.Map }
 
-func (k *sharedStore) PutResponse(_ context.Context, r schemas.KeptResponse) error {
+func (k *sharedStore) PutResponse(_ context.Context, r schemas.StoredResponse) error {
 	k.Store(r.ID, r)
 	return nil
 }
 
-func (k *sharedStore) GetResponse(_ context.Context, _, id string) (schemas.KeptResponse, bool, error) {
+func (k *sharedStore) GetResponse(_ context.Context, _, id string) (schemas.StoredResponse, bool, error) {
 	r, ok := k.Load(id)
 	if !ok {
-		return schemas.KeptResponse{}, false, nil
+		return schemas.StoredResponse{}, false, nil
 	}
-	return r.(schemas.KeptResponse), true, nil //nolint:forcetypeassert // only Put stores
+	return r.(schemas.StoredResponse), true, nil //nolint:forcetypeassert // only Put stores
 }
 
 func (k *sharedStore) DeleteResponse(_ context.Context, _, id string) (bool, error) {

@@ -10,9 +10,9 @@ import (
 
 // A Store stores responses until they or their conversations are deleted.
 type Store interface {
-	PutResponse(ctx context.Context, r schemas.KeptResponse) error
+	PutResponse(ctx context.Context, r schemas.StoredResponse) error
 	// GetResponse returns an owner's response, and whether there is one.
-	GetResponse(ctx context.Context, owner, id string) (schemas.KeptResponse, bool, error)
+	GetResponse(ctx context.Context, owner, id string) (schemas.StoredResponse, bool, error)
 	// DeleteResponse reports whether there was one.
 	DeleteResponse(ctx context.Context, owner, id string) (bool, error)
 }
@@ -74,14 +74,14 @@ const maxMemory = 256
 // A memory is a Store that keeps the newest responses in memory, for a host without a store.
 type memory struct {
 	mu    sync.Mutex
-	all   map[[2]string]schemas.KeptResponse
+	all   map[[2]string]schemas.StoredResponse
 	order [][2]string
 }
 
-func newMemory() *memory { return &memory{all: make(map[[2]string]schemas.KeptResponse)} }
+func newMemory() *memory { return &memory{all: make(map[[2]string]schemas.StoredResponse)} }
 
 // PutResponse implements [Store].
-func (m *memory) PutResponse(_ context.Context, r schemas.KeptResponse) error {
+func (m *memory) PutResponse(_ context.Context, r schemas.StoredResponse) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key := [2]string{r.Owner, r.ID}
@@ -97,7 +97,7 @@ func (m *memory) PutResponse(_ context.Context, r schemas.KeptResponse) error {
 }
 
 // GetResponse implements [Store].
-func (m *memory) GetResponse(_ context.Context, owner, id string) (schemas.KeptResponse, bool, error) {
+func (m *memory) GetResponse(_ context.Context, owner, id string) (schemas.StoredResponse, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, ok := m.all[[2]string{owner, id}]

@@ -76,7 +76,7 @@ func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, erro
 
 // Answer waits for the answer to a server's question. Without one it fails when ctx ends.
 func (k asker) Answer(ctx context.Context, q agent.Question) (schemas.Answer, error) {
-	asked := answer.Asked{ID: questionKind.newID(), TurnID: k.turnID, Question: q.Question, Expires: q.Expires.UTC()}
+	asked := answer.PendingQuestion{ID: questionKind.newID(), TurnID: k.turnID, Question: q.Question, Expires: q.Expires.UTC()}
 	answered := make(chan schemas.Answer, 1)
 	p := &wait{id: asked.ID, turnID: k.turnID, owner: k.owner, content: asked}
 	p.read = func(reply []byte) (func(), error) {

@@ -29,8 +29,8 @@ func (h *Host) Approvals(ctx context.Context, owner string) ([]answer.Approval, 
 }
 
 // Questions lists servers' pending questions, the oldest expiry first.
-func (h *Host) Questions(ctx context.Context, owner string) ([]answer.Asked, error) {
-	return pending(ctx, h, questionKind, owner, func(q answer.Asked) (string, time.Time) { return q.ID, q.Expires })
+func (h *Host) Questions(ctx context.Context, owner string) ([]answer.PendingQuestion, error) {
+	return pending(ctx, h, questionKind, owner, func(q answer.PendingQuestion) (string, time.Time) { return q.ID, q.Expires })
 }
 
 // Decide passes a decision to the pending call, on whichever replica its turn runs. A token is

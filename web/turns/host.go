@@ -167,21 +167,21 @@ func (h *Host) run(ctx context.Context, t *Live, turn agent.Turn, before func(an
 func CauseOf(cause, err error) error {
 	stopped, ok := errors.AsType[*wire.Error](cause)
 	if ok && (errors.Is(err, stopped) || errors.Is(err, context.Canceled) || errors.Is(err, ErrCut)) {
-		return WithKept(stopped, agent.KeptOf(err))
+		return WithStored(stopped, agent.StoredOf(err))
 	}
 	return err
 }
 
-// WithKept returns the error of a turn that ended early, with a text about how much of the turn is
+// WithStored returns the error of a turn that ended early, with a text about how much of the turn is
 // stored.
-func WithKept(e *wire.Error, kept agent.Kept) *wire.Error {
+func WithStored(e *wire.Error, kept agent.StoredPart) *wire.Error {
 	full := *e
 	switch kept {
-	case agent.KeptAnswer:
+	case agent.StoredAnswer:
 		full.Message += "; its conversation keeps what it had answered, as interrupted"
-	case agent.KeptQuestion:
+	case agent.StoredQuestion:
 		full.Message += "; its conversation keeps the question, and nothing of the answer"
-	case agent.KeptNothing:
+	case agent.StoredNothing:
 		full.Message += "; its conversation keeps nothing of it"
 	default:
 		full.Message += "; its conversation keeps what was stored until then, as interrupted"

@@ -223,7 +223,7 @@ func (s *Sharing) take(id string, n int, news schemas.LiveUpdate) {
 	}
 	switch {
 	case news.Ended && news.Lost:
-		t.over(WithKept(ErrLost, "")) // its text is stored periodically, so its followers may have seen more
+		t.over(WithStored(ErrLost, "")) // its text is stored periodically, so its followers may have seen more
 	case news.Ended:
 		t.over(nil)
 	}

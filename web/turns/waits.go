@@ -35,7 +35,7 @@ func NewWaits(now func() time.Time) *Waits {
 // A wait is a pending approval or question.
 type wait struct {
 	id, turnID, owner string
-	// content is sent to its owner: an [answer.Approval] or an [answer.Asked].
+	// content is sent to its owner: an [answer.Approval] or an [answer.PendingQuestion].
 	content any
 	// read checks a person's decision, and returns the func that applies it.
 	read func(reply []byte) (apply func(), err error)

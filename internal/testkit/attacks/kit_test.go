@@ -213,7 +213,7 @@ func (w *world) Begin(_ context.Context, r memory.BeginRequest) (schemas.Opening
 
 func (w *world) PutFile(context.Context, schemas.Lease, string, memory.File) error { return nil }
 
-func (w *world) RecordTurn(context.Context, schemas.Begun) error { return nil }
+func (w *world) RecordTurn(context.Context, schemas.StartedTurn) error { return nil }
 func (w *world) RecordCall(context.Context, schemas.Lease, string, schemas.ToolCall, string) error {
 	return nil
 }

@@ -21,8 +21,8 @@ type KeyRecord struct {
 	CreatedAt time.Time
 }
 
-// A KeptTurn is a paused turn that waits for something from its client.
-type KeptTurn struct {
+// A PausedTurn is a paused turn that waits for something from its client.
+type PausedTurn struct {
 	Owner          string
 	ConversationID string
 	// CallIDs are the calls it waits for; each of them identifies it.
@@ -32,8 +32,8 @@ type KeptTurn struct {
 	Expires time.Time
 }
 
-// A KeptResponse is an answer of the Responses API that can be read again and continued.
-type KeptResponse struct {
+// A StoredResponse is an answer of the Responses API that can be read again and continued.
+type StoredResponse struct {
 	Owner, ID, ConversationID string
 	// CreatedAt is when the response began.
 	CreatedAt time.Time
