@@ -76,7 +76,7 @@ func TestChatPage_Branches(t *testing.T) {
 	j.sees(`!document.getElementById("welcome").hidden`)
 	j.do(chromedp.Click("#list a"))
 	j.sees(read + ` === "one anew 2/2, five hold"`)
-	j.host.gate <- struct{}{}
+	j.passGate()
 	j.sees(idle, read+` === "one anew 2/2, five hold 2/2"`)
 }
 
@@ -152,12 +152,12 @@ func TestChatPage_Commentary(t *testing.T) {
 	j.do(chromedp.Navigate(j.url + "/"))
 	j.ask("look slowly")
 	j.sees(`document.querySelector(".waiting .prose strong")`, `!document.querySelector(".commentary")`)
-	j.host.gate <- struct{}{}
+	j.passGate()
 	j.sees(parts + ` === ` + want + `"`) // the answer is still empty
 	j.shot("commentary")
 	j.do(chromedp.Reload())
 	j.sees(`document.querySelector(".assistant .call")`, parts+` === `+want+`"`)
-	j.host.gate <- struct{}{}
+	j.passGate()
 	j.sees(idle, parts+`.startsWith(`+want+`") && document.querySelector(".assistant").children[2].textContent.trim() === "Found it."`)
 	j.do(chromedp.Reload())
 	j.sees(`document.querySelector(".assistant .call")`, parts+`.startsWith(`+want+`")`, `document.querySelector(".assistant").children[2].textContent.trim() === "Found it."`)

@@ -111,11 +111,11 @@ func TestChatPage_Streams(t *testing.T) {
 	j.ask("a slow one")
 	j.sees(`!document.getElementById("stop").hidden`, `document.querySelector(".waiting")`)
 	for _, want := range []string{"<p>One</p>", "<p>One <strong>two</strong></p>", "<p>One <strong>two</strong> three.</p>"} {
-		j.host.gate <- struct{}{}
+		j.passGate()
 		j.sees(`document.querySelector(".assistant .prose div")?.innerHTML.trim().replace(/ <.p>$/, "</p>").startsWith("` + strings.TrimSuffix(want, "</p>") + `")`)
 	}
 	for range 3 {
-		j.host.gate <- struct{}{}
+		j.passGate()
 	}
 	j.sees(idle, `document.querySelector(".assistant .prose code")?.textContent === "six"`)
 	if got := eval[string](j, `document.querySelector(".assistant .prose").textContent.replace(/\s+/g, " ").trim()`); got != "One two three. Four five six seven." {
@@ -137,7 +137,7 @@ func TestChatPage_Stop(t *testing.T) {
 	j := newJourney(t, "vi", newChatHost())
 	j.do(chromedp.Navigate(j.url + "/"))
 	j.ask("slow")
-	j.host.gate <- struct{}{}
+	j.passGate()
 	j.sees(`document.querySelector(".prose").textContent.includes("One")`)
 	j.do(chromedp.Click("#stop"))
 	j.sees(idle, `document.querySelector(".assistant .note")?.textContent === "Đã dừng."`)
@@ -159,12 +159,12 @@ func TestChatPage_ReloadInTheMiddle(t *testing.T) {
 	j := newJourney(t, "en", newChatHost())
 	j.do(chromedp.Navigate(j.url + "/"))
 	j.ask("slow")
-	j.host.gate <- struct{}{}
+	j.passGate()
 	j.sees(`document.querySelector(".prose").textContent.includes("One")`)
 	j.do(chromedp.Reload())
 	j.sees(`document.querySelector(".user .text")?.textContent === "slow"`, `document.querySelector(".prose")?.textContent.includes("One")`, `document.getElementById("send").hidden`)
 	for range 5 {
-		j.host.gate <- struct{}{}
+		j.passGate()
 	}
 	j.sees(idle, `document.querySelector(".prose").textContent.includes("seven.")`)
 	j.do(chromedp.Reload())
@@ -308,8 +308,15 @@ func TestChatPage_Keyboard(t *testing.T) {
 	j.sees(`document.getElementById("ask").open`)
 	j.do(chromedp.KeyEvent("\u001b")) // Escape
 	j.sees(`!document.getElementById("ask").open`, `document.activeElement.getAttribute("aria-label") === "More on Toothpaste"`)
+	// A person who focuses another element while the dialog closes keeps that focus.
+	j.do(chromedp.KeyEvent("\r"))
+	j.sees(`document.activeElement.textContent === "Rename"`)
+	eval[any](j, `document.querySelector("#more button:last-of-type").click()`)
+	j.sees(`document.getElementById("ask").open`)
+	eval[any](j, `document.getElementById("ask").addEventListener("close", () => setTimeout(() => document.body.dataset.closed = "yes"), { once: true }), document.getElementById("ask").close(), document.getElementById("question").focus()`)
+	j.sees(`document.body.dataset.closed`, `document.activeElement.id === "question"`)
 	j.ask("slow")
-	host.gate <- struct{}{}
+	j.passGate()
 	j.sees(`document.getElementById("log").getAttribute("aria-busy") === "true"`)
 	j.do(chromedp.KeyEvent("\u001b"))
 	j.sees(idle, `document.getElementById("log").getAttribute("aria-busy") === "false"`)

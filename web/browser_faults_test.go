@@ -108,13 +108,13 @@ func TestChatPage_StreamCut(t *testing.T) {
 	})()`)
 	j.ask("slow")
 	for cuts, word := range []string{"One", "two", "Four", "five", "six"} {
-		j.host.gate <- struct{}{}
+		j.passGate()
 		j.sees(`document.querySelector(".prose").textContent.includes("` + word + `")`)
 		eval[any](j, `document.querySelector(".assistant").dataset.mark = "the same"`)
 		j.server.CloseClientConnections()
 		j.sees(`asked.length > ` + strconv.Itoa(cuts))
 	}
-	j.host.gate <- struct{}{}
+	j.passGate()
 	j.sees(idle, `!document.querySelector(".bad")`, `document.querySelectorAll(".message").length === 2`, `document.querySelector(".assistant").dataset.mark === "the same"`)
 	if got := eval[string](j, `document.querySelector(".prose").textContent.replace(/\s+/g, " ").trim()`); got != "One two three. Four five six seven." {
 		t.Errorf("the answer reads %q", got)

@@ -50,7 +50,7 @@ func TestChatPage_Queue(t *testing.T) {
 	j.sees(`document.querySelectorAll("#queue li").length === 2`, `document.getElementById("question").value === ""`)
 	j.shot("queue")
 	j.do(chromedp.Click("#queue li:nth-of-type(2) button"))
-	j.host.gate <- struct{}{}
+	j.passGate()
 	j.sees(idle, `document.querySelectorAll(".assistant").length === 2`, `document.querySelectorAll("#queue li").length === 0`)
 	j.ask("hold again")
 	j.sees(`document.querySelector(".waiting .prose").textContent.includes("One")`)

@@ -19,7 +19,7 @@ func TestChatPage_Questions(t *testing.T) {
 			j.do(chromedp.Navigate(j.url + "/"))
 			j.ask("appointment")
 			j.sees(`document.querySelector(".call .time")?.textContent === "40 % <b>looking</b>"`, `document.querySelector(".call .lines")?.textContent === "warning: the calendar is slow"`)
-			j.host.gate <- struct{}{}
+			j.passGate()
 			j.sees(`document.querySelector(".question h3")?.textContent === "`+words.asks+`"`, `document.querySelector(".question .asked").textContent === "When <i>do</i> you come?"`)
 			j.shot("question")
 			j.fits()
@@ -38,14 +38,14 @@ func TestChatPage_Questions(t *testing.T) {
 			j.sees(idle, `document.querySelector(".prose").textContent.includes('accept {"day":"tue","hour":10,"name":"Hoa"}')`, `document.body.textContent.includes("`+words.answered+`")`, `!document.querySelector(".question")`)
 
 			j.ask("appointment at an address")
-			j.host.gate <- struct{}{}
+			j.passGate()
 			j.sees(`document.querySelector(".question code")?.textContent === "https://clinic.example/confirm?id=1"`)
 			j.do(chromedp.Click(".question .row button:last-child"))
 			j.sees(idle, `document.body.textContent.includes("`+words.declined+`")`, `[...document.querySelectorAll(".prose")].at(-1).textContent.includes("decline null")`)
 
 			eval[any](j, `window.open = (address, target, features) => { window.opened = [address, target, features].join(" ") }`)
 			j.ask("appointment at an address")
-			j.host.gate <- struct{}{}
+			j.passGate()
 			j.sees(`document.querySelector(".question code")`)
 			j.do(chromedp.Click(".question .primary"))
 			j.sees(idle, `[...document.querySelectorAll(".prose")].at(-1).textContent.includes("accept null")`)

@@ -17,22 +17,22 @@ func TestChatPage_ComesBackToAnAnswer(t *testing.T) {
 	j := newJourney(t, "en", host)
 	j.do(chromedp.Navigate(j.url + "/"))
 	j.ask("slow")
-	host.gate <- struct{}{}
+	j.passGate()
 	j.sees(`document.querySelector(".prose").textContent.includes("One")`)
 	running := `[...document.querySelectorAll("#list a")].find((a) => a.hash === "#` + host.first() + `" && a.querySelector(".dot"))`
 	j.do(chromedp.Click("#new"))
 	j.sees(idle, `document.querySelectorAll(".message").length === 0`, `!document.getElementById("welcome").hidden`, running)
-	host.gate <- struct{}{}
+	j.passGate()
 	eval[any](j, `document.querySelector('#list a[href="#k1"]').click()`)
 	j.sees(`location.hash === "#k1"`, `document.querySelectorAll(".message").length === 2`, idle)
-	host.gate <- struct{}{}
+	j.passGate()
 	eval[any](j, running+`.click()`)
 	j.sees(`document.querySelectorAll(".message").length === 2`, `document.querySelector(".user .text")?.textContent === "slow"`,
 		`document.querySelector(".prose")?.textContent.includes("three.")`, `!document.getElementById("stop").hidden`)
 	j.do(chromedp.Reload()) // a reload finds it too
 	j.sees(`document.querySelector(".user .text")?.textContent === "slow"`, `document.querySelector(".prose")?.textContent.includes("three.")`)
 	for range 3 {
-		host.gate <- struct{}{}
+		j.passGate()
 	}
 	j.sees(idle, `document.querySelector(".prose").textContent.includes("seven.")`, `!document.querySelector("#list .dot")`, `location.hash === "#`+host.first()+`"`)
 	if diff := cmp.Diff([]string{"slow"}, host.questions()); diff != "" {
@@ -56,7 +56,7 @@ func TestChatPage_AsksBeforeItIsDrawn(t *testing.T) {
 	if got := eval[string](j, `[...document.querySelectorAll(".user .text")].at(-1).textContent`); got != "hold on" {
 		t.Errorf("the last question is %q", got)
 	}
-	host.gate <- struct{}{}
+	j.passGate()
 	j.sees(idle, `document.querySelectorAll(".message").length === 4`)
 }
 
@@ -76,7 +76,7 @@ func TestChatPage_LeavesManyAnswers(t *testing.T) {
 	eval[any](j, `document.querySelector('#list a[href="#`+host.first()+`"]').click()`)
 	j.sees(`document.querySelector(".user .text")?.textContent === "hold 0"`, `document.querySelector(".prose")?.textContent.includes("One")`, `!document.getElementById("stop").hidden`)
 	for range many {
-		host.gate <- struct{}{}
+		j.passGate()
 	}
 	j.sees(idle, `document.querySelector(".prose").textContent.includes("seven.")`, `document.querySelectorAll(".message").length === 2`)
 }
@@ -96,7 +96,7 @@ func TestChatPage_ApprovalElsewhere(t *testing.T) {
 	j.sees(`!document.querySelector(".approval")`, `document.querySelector(".call:not(.running)")`, `!document.getElementById("stop").hidden`)
 	j.do(chromedp.Reload())
 	j.sees(`document.querySelector(".call:not(.running)")`, `!document.querySelector(".approval")`, `!document.getElementById("stop").hidden`)
-	j.host.gate <- struct{}{}
+	j.passGate()
 	j.sees(idle, `document.querySelector(".prose").textContent.includes("Paid: true")`)
 }
 
@@ -109,7 +109,7 @@ func TestChatPage_TraceOfARunningTurn(t *testing.T) {
 	j.sees(`document.querySelector(".prose")?.textContent.includes("One")`)
 	j.do(chromedp.Navigate(j.url + "/turn?id=" + eval[string](j, `JSON.parse(sessionStorage.getItem("molar.turns"))[0].turn`)))
 	j.sees(`document.getElementById("trace")?.textContent.includes("still running")`)
-	j.host.gate <- struct{}{}
+	j.passGate()
 	j.sees(`document.querySelector("#trace .note")?.textContent.includes("This turn has no trace")`, // this host has no traces
 		`document.querySelector("#trace .answer")?.textContent.includes("One")`, `!document.querySelector("#trace .why")`)
 }

@@ -88,13 +88,13 @@ func scenes() []scene {
 		{name: "waiting", play: func(j *journey) { j.asks("slow"); j.sees(`document.querySelector(".waiting")`) }},
 		{name: "streaming", play: func(j *journey) {
 			j.asks("slow")
-			j.host.gate <- struct{}{}
-			j.host.gate <- struct{}{}
+			j.passGate()
+			j.passGate()
 			j.sees(`document.querySelector(".prose")?.textContent.includes("two")`)
 		}},
 		{name: "stopped", play: func(j *journey) {
 			j.asks("slow")
-			j.host.gate <- struct{}{}
+			j.passGate()
 			j.sees(`document.querySelector(".prose")?.textContent.includes("One")`)
 			stop(j)
 		}},
@@ -123,12 +123,12 @@ func scenes() []scene {
 		}},
 		{name: "question-of-server", play: func(j *journey) {
 			j.asks("appointment")
-			j.host.gate <- struct{}{}
+			j.passGate()
 			j.sees(`document.querySelector(".question select")`)
 		}},
 		{name: "address-of-server", play: func(j *journey) {
 			j.asks("appointment at an address")
-			j.host.gate <- struct{}{}
+			j.passGate()
 			j.sees(`document.querySelector(".approval.question, .question")`)
 		}},
 		{name: "error", play: func(j *journey) {

@@ -141,6 +141,17 @@ func (j *journey) sees(conditions ...string) {
 	}
 }
 
+// passGate lets the host continue its answer. It ends the test if no answer waits at the gate.
+func (j *journey) passGate() {
+	j.t.Helper()
+	select {
+	case j.host.gate <- struct{}{}:
+	case <-time.After(20 * time.Second):
+		j.shot("failed")
+		j.t.Fatal("no answer waits at the gate")
+	}
+}
+
 func (j *journey) ask(question string) {
 	j.t.Helper()
 	j.do(chromedp.SendKeys("#question", question+"\r"))

@@ -38,7 +38,8 @@ function confirm(button, title, yes, { text = "", value = null, danger = false }
   $("ask").showModal();
   return new Promise((done) => {
     $("ask").addEventListener("close", () => {
-      button.focus();
+      // The event comes after the browser restored the focus: a person may have moved on.
+      if (document.activeElement === document.body) button.focus();
       done($("ask").returnValue ? $("ask-input").value : null);
     }, { once: true });
   });
