@@ -73,7 +73,11 @@ func TestScripts(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestScripts$", "-test.v", fmt.Sprintf("-test.short=%v", testing.Short()))
+			args := []string{"-test.run=^TestScripts$", "-test.v", fmt.Sprintf("-test.short=%v", testing.Short())}
+			if dir := flag.Lookup("test.gocoverdir").Value.String(); dir != "" { // what the script covers counts too
+				args = append(args, "-test.gocoverdir="+dir, "-test.coverprofile="+filepath.Join(t.TempDir(), "coverage"))
+			}
+			cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 			cmd.Env = append(slices.Clip(env), scriptVar+"="+file)
 			out, err := cmd.CombinedOutput()
 			switch {

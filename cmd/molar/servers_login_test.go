@@ -189,7 +189,7 @@ func TestServersLogin_Pasted(t *testing.T) {
 	wrong := callLogin(t, env, "far", "--no-browser", "--config", file)
 	wrong.address(t)
 	_, _ = fmt.Fprintln(wrong.stdin, strings.TrimSpace(back)) // of the login before
-	if code := wrong.wait(t); code != 1 || !strings.Contains(wrong.stderr.String(), "its state is another") {
+	if code := wrong.wait(t); code != 1 || !strings.Contains(wrong.stderr.String(), "its state differs") {
 		t.Errorf("exit code %d: %s", code, wrong.stderr)
 	}
 	if s.Counts().Codes != 1 {
@@ -236,7 +236,7 @@ func TestServersLogin_Usage(t *testing.T) {
 		code       int
 	}{
 		{"other --config " + file, "no server is called", cli.Misuse},
-		{"near --config " + file, "it is no server over HTTP", cli.Misuse},
+		{"near --config " + file, "it is not an HTTP server", cli.Misuse},
 		{"memory-server --config " + file, "no server is called", cli.Misuse},
 		{"--config " + file, "accepts 1 arg", cli.Misuse},
 		{"far --config " + headers, "has Authorization already", cli.Misuse},
