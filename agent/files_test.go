@@ -112,7 +112,7 @@ func TestRun_fileIsPrivate(t *testing.T) {
 	}
 }
 
-// A turn that waited for its client's tools still counts the file when it continues.
+// The text of an attached file counts as untrusted also after the turn paused for its client's tools.
 func TestRun_fileBeforeAPause(t *testing.T) {
 	b := newBench(calls("", "look", `{}`), calls("", "web__search", `{"query":"periodontitis of the lower jaw"}`), says("answer"))
 	b.tools.add("web", "search", `"found"`)

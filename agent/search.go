@@ -15,8 +15,7 @@ type findings struct {
 	looked  prompts.Looked
 	// ordered is set when a result gave orders to a model.
 	ordered bool
-	// read are the servers whose text was found. The built-in guide is the host's own and not
-	// listed.
+	// read lists the servers whose text the search returned, without the host's built-in guide.
 	read []string
 }
 

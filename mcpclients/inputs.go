@@ -13,9 +13,9 @@ import (
 // maxInputRounds bounds how often one request is sent again with answers.
 const maxInputRounds = 10
 
-// inputs serves a server that cannot send requests to the host: it answers a request with
-// questions and expects the same request again, with the answers. Nothing was done in between, so
-// resending repeats no effect.
+// inputs handles a server that cannot send requests to the host. The server answers a request with
+// questions, and the client sends the request again with the answers. This is safe, because the
+// server has not acted on the first request.
 type inputs struct {
 	transport.Conn
 	answer transport.Answerer

@@ -17,7 +17,7 @@ const (
 	ownRun = 120
 	// shortest is the smallest limit; after a first leak it applies to all.
 	shortest = 24
-	// gramBytes is the length of the agreement after which text is buffered.
+	// gramBytes is how many bytes of an answer must match the secret before the answer is buffered.
 	gramBytes = 16
 	// hashBits is the size of the hash table of the secret's grams.
 	hashBits = 16

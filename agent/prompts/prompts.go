@@ -17,7 +17,7 @@ import (
 var languages = [...]string{subject.English, subject.Vietnamese}
 
 // A SystemInput is the input of a system prompt: the assistant and the language of the
-// conversation, nothing of a single call.
+// conversation. It holds nothing that changes from one model call to the next.
 type SystemInput struct {
 	// Text describes the assistant: the operator's prompt, or the topic's. Empty means the general
 	// one.

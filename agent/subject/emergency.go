@@ -81,8 +81,8 @@ func (d *Detector) find(message, earlier string, margin float64) []string {
 	return d.meant(d.described(words, found, earlier, margin), found)
 }
 
-// described returns the kinds whose signs a message describes, else the kind that the classifier
-// finds.
+// described returns the kinds of emergency whose signs a message describes. If there are none, it
+// returns the kind that the classifier finds.
 func (d *Detector) described(words []text.Word, found map[string]bool, earlier string, margin float64) []string {
 	before := found
 	if earlier != "" {

@@ -11,7 +11,7 @@ import (
 	"molar/internal/testkit/models"
 )
 
-// behindProxy asks as the proxy does that signed these people in.
+// behindProxy sends a request as the proxy sends it after these people signed in there.
 func (s *served) behindProxy(t *testing.T, method, path, text string, people ...string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(text))

@@ -50,7 +50,7 @@ func TestUnsaved_DatabaseLocked(t *testing.T) {
 		if res.StatusCode != http.StatusOK || !strings.Contains(body, "tok3") || !strings.Contains(body, `"saved":false`) {
 			t.Errorf("stream %s: %d %s", stream, res.StatusCode, body)
 		}
-		// A stream's headers go out after a second, when that is not known yet.
+		// A stream sends its headers after a second, before it is known whether the turn was saved.
 		if got := res.Header.Get("X-Molar-Saved"); stream == "false" && got != "false" {
 			t.Errorf("header %q", got)
 		}

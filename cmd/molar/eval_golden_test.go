@@ -26,7 +26,7 @@ func goldenModel(t *testing.T, failsAfter bool) string {
 	return url
 }
 
-// folderText is all that a folder holds, to see whether anything in it changed.
+// folderText returns the content of each file in a folder, so that a test can see whether any changed.
 func folderText(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := make(map[string]string)

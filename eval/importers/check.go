@@ -151,6 +151,6 @@ func checkCall(f *Function, answer *Answer, call call) Verdict {
 	return valid()
 }
 
-// sorted returns the keys of a map in sorted order, so that of several faults always the same
-// one is reported.
+// sorted returns the keys of a map in sorted order, so that the same fault is reported every time
+// when there are several.
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

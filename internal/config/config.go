@@ -42,8 +42,8 @@ type Config struct {
 	// Variables describes the variables file of the config file, such as molar.env.
 	Variables Variables `yaml:"-"`
 
-	// origins maps a key to the place that set it ("molar.yaml:12", "MOLAR_LISTEN"), for
-	// faults.
+	// origins maps a key to the place that set it ("molar.yaml:12", "MOLAR_LISTEN"), which
+	// error messages name.
 	origins map[string]string
 	// digest is the SHA-256 of the file, and blank is set if the file holds only white space.
 	digest [sha256.Size]byte

@@ -137,7 +137,7 @@ func (w *watcher) watchFolder() error {
 	}
 }
 
-// isParent reports whether a path is a folder above the name.
+// isParent reports whether path is an ancestor folder of the watched file.
 func (w *watcher) isParent(path string) bool {
 	return strings.HasPrefix(w.name, strings.TrimSuffix(path, string(filepath.Separator))+string(filepath.Separator))
 }

@@ -11,7 +11,7 @@ import (
 	"molar/mcpclients/transport"
 )
 
-// added are the servers that an operator added while a host ran, as stored.
+// added holds the stored form of the servers that an operator added while the host ran.
 type added struct {
 	mu   sync.Mutex
 	list []store.AddedServer

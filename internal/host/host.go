@@ -39,7 +39,8 @@ type Host struct {
 	// Refusals are the tools that providers refused.
 	Refusals *wire.Refusals
 	MCP      *mcpclients.Manager
-	// bundled are memory and tools, in this process or elsewhere, under their reserved names.
+	// bundled holds the built-in memory and tool servers, which have reserved names and run in this
+	// process or another.
 	bundled []transport.ServerConfig
 	// added are the servers that an operator added over the API.
 	added added

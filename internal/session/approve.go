@@ -12,7 +12,7 @@ import (
 	"molar/schemas"
 )
 
-// An approvalAsk is a call pending the approval of the person at the terminal.
+// An approvalAsk is a tool call that waits for the approval of the person at the terminal.
 type approvalAsk struct {
 	ask    agent.Ask
 	answer chan agent.Decision // buffer of one

@@ -43,8 +43,8 @@ func (s *State) PutFeedback(ctx context.Context, f schemas.Feedback) (stored sch
 	return stored, ok, err
 }
 
-// ListFeedback returns the feedback on an owner's turns, the newest first; an empty owner
-// means every owner's.
+// ListFeedback returns the feedback on an owner's turns, newest first. An empty owner selects all
+// owners.
 func (s *State) ListFeedback(ctx context.Context, owner string, want schemas.FeedbackFilter) ([]schemas.Feedback, error) {
 	limit := want.Limit
 	if limit == 0 {

@@ -262,7 +262,7 @@ func FuzzMarkdown(f *testing.F) {
 	})
 }
 
-// BenchmarkLongList is an answer of 38 KB that comes in pieces of 6 bytes.
+// BenchmarkLongList renders an answer of 38 KB that arrives in pieces of 6 bytes.
 func BenchmarkLongList(b *testing.B) {
 	pieces := cut(strings.Repeat("- **item** with `code` and words\n", 1150), 6)
 	for b.Loop() {

@@ -18,7 +18,7 @@ import (
 	"molar/mcpservers/httpserver"
 )
 
-// keys returns the keys of ann and bob, who chat, of a host, and of a reader of metrics.
+// keys returns keys for two people who chat (ann and bob), a host, and a reader of metrics.
 func keys() (*httpguard.Keyring, []httpguard.Key) {
 	all := []httpguard.Key{
 		{ID: "k_ann", Owner: "k_ann", Hash: httpguard.HashOf("ann"), Scopes: []string{"chat"}},

@@ -75,8 +75,8 @@ func readQuestion(s string) question {
 	return q
 }
 
-// nameBefore returns the key of the word before a value, which may be the name of its field. It skips
-// function words: "id 7", "a price of 7".
+// nameBefore returns the key (the folded stem) of the word before a value, which may be the name of
+// its field. It skips function words: "id 7", "a price of 7".
 func (q question) nameBefore(i int) string {
 	for j := i - 1; j >= 0 && q.words[j].kind == ""; j-- {
 		if q.words[j].key != "" {

@@ -126,8 +126,8 @@ func (c *call) patience() time.Duration {
 	return c.p.limits.Idle
 }
 
-// chatLine is a line of the stream. The package's own type would turn every number of a call's
-// arguments into a float64.
+// chatLine is a line of the stream. The type of ollama/api would decode every number in a call's
+// arguments as a float64.
 type chatLine struct {
 	Message struct {
 		Content   string `json:"content"`

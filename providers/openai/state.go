@@ -37,7 +37,8 @@ func keep(s state) *schemas.ProviderState {
 	return &schemas.ProviderState{Provider: name, Data: data}
 }
 
-// recall returns the state of a part; empty for the state of another provider.
+// recall returns the state that this provider stored in a part. It is empty if another provider
+// stored it.
 func recall(p schemas.Part) state {
 	var s state
 	if p.State != nil && p.State.Provider == name && json.Unmarshal(p.State.Data, &s) != nil {

@@ -35,7 +35,7 @@ type delta struct {
 	FunctionCall *function `json:"function_call"`
 }
 
-// thinking returns the reasoning, which servers send under either name, or both.
+// thinking returns the reasoning: servers send reasoning_content, reasoning, or the same text in both.
 func (d *delta) thinking() string {
 	if d.ReasoningContent != "" {
 		return string(d.ReasoningContent)

@@ -8,8 +8,8 @@ import (
 	"molar/schemas"
 )
 
-// A file is sent on each wire in the form that the wire supports; an unsupported one is refused
-// before anything is sent, with the file's name.
+// Each API gets a file in a form that it supports. An unsupported file is refused before anything is
+// sent, and the error names the file.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	file := func(name, media string) schemas.Part {

@@ -175,8 +175,8 @@ func callKeys() []string {
 	return []string{"name", "arguments", "parameters", "function", "id", "type", "index"}
 }
 
-// mayBePrinted reports whether text, without blanks before it, can be the beginning
-// of a printed answer.
+// mayBePrinted reports whether text, which has no leading white space, may be the beginning of a tool
+// call that a model writes as text.
 func mayBePrinted(text string) bool {
 	text = strings.ReplaceAll(text[:min(len(text), maxPrefix)], "\r\n", "\n")
 	text = strings.TrimSuffix(text, "\r")

@@ -37,7 +37,7 @@ type Config struct {
 	// Traces returns the trace of a turn, or a trace made from the stored messages of a turn
 	// without one.
 	Traces Traces
-	// Store stores responses; with nil, the newest are kept in memory only.
+	// Store persists responses; if it is nil, only the most recent ones are kept, in memory.
 	Store Store
 	// Files reads the files of conversations; nil means that no files are stored.
 	Files   Files

@@ -14,7 +14,7 @@ import (
 // maxRequest is the longest accepted message, in bytes.
 const maxRequest = 1 << 20
 
-// newHandler serves the catalogue as an MCP server over its three transports.
+// newHandler returns a handler that serves the catalogue over the three transports of MCP.
 func newHandler(c *catalogue) http.Handler {
 	s := server.NewMCPServer("sdi", "1.0.0",
 		server.WithToolCapabilities(false),

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// prepares reports whether statements may be prepared: not behind a pooler that gives each
-// transaction another connection, for which the URL has default_query_exec_mode=exec.
+// prepares reports whether pgx may use prepared statements. They fail behind a pooler that gives each
+// transaction another connection; its users set default_query_exec_mode=exec in the URL.
 func prepares(cfg *pgx.ConnConfig) bool {
 	return cfg.DefaultQueryExecMode != pgx.QueryExecModeExec && cfg.DefaultQueryExecMode != pgx.QueryExecModeSimpleProtocol
 }

@@ -147,7 +147,7 @@ func (r *runner) cycle(ctx context.Context) error {
 	return err
 }
 
-// lastCheck checks once more, so that the last kill counts too.
+// lastCheck runs a final check, which covers the last kill.
 func (r *runner) lastCheck(ctx context.Context) error {
 	c, err := r.start(ctx, r.cfg.Command())
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 )
 
-// A Protection is a mechanism that keeps a promise over replicas, as pairs of the text of a
-// statement and the text that disables it. If the checker finds no fault without it, the checker
-// proves nothing.
+// A Protection is a guarantee across replicas, as pairs: the text of an SQL statement, and the
+// replacement that disables the guarantee. The checker must find a fault once it is disabled, or the
+// checker proves nothing.
 type Protection []string
 
 // Fence keeps a replica that comes back late from changing what others have taken over:

@@ -121,7 +121,7 @@ func fault(id json.RawMessage, code int, text string) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, id, code, text)
 }
 
-// ServeHTTP speaks streamable HTTP with sessions and without a listening stream.
+// ServeHTTP implements streamable HTTP with sessions, but without the event stream of GET.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	session := r.Header.Get("Mcp-Session-Id")
 	switch r.Method {
