@@ -116,7 +116,7 @@ type Approval struct {
 	Expires time.Time `json:"expires"`
 }
 
-// PendingQuestion is a question of a server that waits for a person's answer.
+// A PendingQuestion is a server's question that waits for a person's answer.
 type PendingQuestion struct {
 	ID     string `json:"id"`
 	TurnID string `json:"turn_id"`

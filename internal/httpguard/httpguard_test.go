@@ -302,7 +302,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// A browser is told to stay with TLS where it came by TLS, and to a name of the operator's.
+// A browser that came by TLS to a name that the operator configured is told to use TLS only.
 func TestGuard_StrictTransport(t *testing.T) {
 	guard, err := httpguard.New(httpguard.Config{Hosts: []string{"molar.example", "molar.example:8443", "localhost:8443", "127.0.0.1:8443", "[::1]:8443"}})
 	if err != nil {

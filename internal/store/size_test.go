@@ -138,7 +138,7 @@ func stores(b *testing.B, f func(b *testing.B, db *store.DB, path string)) {
 	})
 }
 
-// BenchmarkSaveTurn is begin_turn and save_turn: one client, then many at once.
+// BenchmarkSaveTurn begins and saves a turn: with one client, then with many at once.
 func BenchmarkSaveTurn(b *testing.B) { benchTurns(b, false) }
 
 // BenchmarkRecordedTurn has record_turn between the two, as in a host.

@@ -193,7 +193,7 @@ func TestNil_DoesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkOff is what a turn's spans cost when nothing is exported.
+// BenchmarkOff measures the spans of a turn when nothing is exported.
 func BenchmarkOff(b *testing.B) {
 	tel := open(b, telemetry.Config{})
 	ctx := b.Context()
@@ -209,7 +209,7 @@ func BenchmarkOff(b *testing.B) {
 	}
 }
 
-// BenchmarkMetrics is what counting a one-tool turn costs.
+// BenchmarkMetrics measures the counting of a turn with one tool call.
 func BenchmarkMetrics(b *testing.B) {
 	tel := open(b, telemetry.Config{Metrics: true, Models: []string{"m"}})
 	ctx := b.Context()

@@ -280,7 +280,7 @@ func FuzzReadKeys(f *testing.F) {
 	})
 }
 
-// BenchmarkFirstText is the way of the first piece of an answer to the screen.
+// BenchmarkFirstText prints the first piece of an answer.
 func BenchmarkFirstText(b *testing.B) {
 	var out strings.Builder
 	for b.Loop() {
@@ -292,7 +292,7 @@ func BenchmarkFirstText(b *testing.B) {
 	}
 }
 
-// BenchmarkLongBlock is one more word behind a paragraph of 400.
+// BenchmarkLongBlock adds a word to a paragraph of 400 words.
 func BenchmarkLongBlock(b *testing.B) {
 	var out strings.Builder
 	long := strings.Repeat("word ", 400)

@@ -106,8 +106,8 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 }
 
-// The number of ended responses that can be followed is limited, also within the minute in which
-// they can be. A host without a store has no others.
+// The number of ended responses that can be followed is limited, even within the minute for which
+// they are kept. A host without a store has no other copies of them.
 func TestFollow_Bounded(t *testing.T) {
 	h := serve(t, play(text("ok"), done()))
 	first := h.create(`{"input":"x"}`)
