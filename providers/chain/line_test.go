@@ -69,7 +69,7 @@ func (s *scripted) models() []string {
 	return s.asked
 }
 
-// candidates returns a candidate for each script: gemini, openai, ollama, in this order.
+// candidates returns a candidate for each script, by its name.
 func candidates(scripts ...*scripted) map[string]chain.Candidate {
 	all := map[string]chain.Candidate{}
 	for _, s := range scripts {
