@@ -109,8 +109,7 @@ func (j *journey) sharesAPage() {
 func TestToolsPage_Attach(t *testing.T) {
 	t.Parallel()
 	cfg, store := fullConfig(t, toolTurn())
-	ts := live(t, cfg)
-	j := &journey{t: t, ctx: browser(t, "en"), url: ts.URL, server: ts}
+	j := openPages(t, "en", cfg)
 	j.do(chromedp.EmulateViewport(1280, 1400), chromedp.Navigate(j.url+"/tools"))
 	j.sees(`document.querySelectorAll(".tool").length === 4`)
 	eval[any](j, `document.getElementById("pasted").value = '{"mcpServers": {"notes": {"command": "npx"}}}'; document.getElementById("attach").requestSubmit()`)

@@ -73,10 +73,8 @@ func TestChatPage_Grants(t *testing.T) {
 		yield(answer.Event{Kind: answer.KindDone, Done: &answer.Done{}})
 		return nil
 	})
-	ctx := browser(t, "en") // first, so that the browser ends before the server
-	server := live(t, cfg)
-	t.Cleanup(server.CloseClientConnections)
-	j := &journey{t: t, ctx: ctx, host: host, url: server.URL, server: server}
+	j := openPages(t, "en", cfg)
+	j.host = host
 	press := func(label string) {
 		t.Helper()
 		eval[any](j, `[...document.querySelectorAll("button")].filter((b) => b.textContent === "`+label+`").at(-1).click()`)

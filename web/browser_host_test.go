@@ -82,9 +82,8 @@ func TestChatPage_WhoAnswers(t *testing.T) {
 		}
 		return "ollama", "llama3.2:3b", "", nil
 	}
-	ctx := browser(t, "en")
-	server := live(t, cfg)
-	j := &journey{t: t, ctx: ctx, host: host, url: server.URL, server: server}
+	j := openPages(t, "en", cfg)
+	j.host = host
 	j.do(chromedp.EmulateViewport(1280, 800), chromedp.Navigate(j.url+"/"))
 	j.sees(`document.getElementById("by").textContent === "llama3.2:3b · ollama"`)
 	eval[any](j, `const m = document.getElementById("model"); m.value = "home"; m.dispatchEvent(new Event("change"))`)
@@ -163,9 +162,8 @@ func TestConfigPage_WhoAnswers(t *testing.T) {
 				}
 				return "openai", "scripted", "it answers", nil
 			}
-			ctx := browser(t, language)
-			server := live(t, cfg)
-			j := &journey{t: t, ctx: ctx, host: host, url: server.URL, server: server}
+			j := openPages(t, language, cfg)
+			j.host = host
 			for _, l := range []look{{"1280-light", 1280, 1100, "light"}, {"360-dark", 360, 1400, "dark"}} {
 				j.do(l.see(), chromedp.Navigate(j.url+"/config"))
 				j.sees(`document.querySelectorAll(".connection").length === 4`, `document.getElementById("answers").textContent === "`+words.now+`"`)
@@ -207,9 +205,8 @@ func TestPages_FaultsOfTheFile(t *testing.T) {
 			host := newChatHost()
 			cfg := host.config(t)
 			cfg.Operations = operated(t, play(nil)).Operations
-			ctx := browser(t, language)
-			server := live(t, cfg)
-			j := &journey{t: t, ctx: ctx, host: host, url: server.URL, server: server}
+			j := openPages(t, language, cfg)
+			j.host = host
 			file := func(f web.ConfigFile) {
 				host.mu.Lock()
 				defer host.mu.Unlock()
@@ -272,9 +269,8 @@ func TestToolsPage_Places(t *testing.T) {
 				}
 				return web.Imported{File: "/m.yaml", Place: text, Line: 4, YAML: "  notes:\n    command: npx\n", Servers: []string{"notes"}}, nil
 			}
-			ctx := browser(t, language)
-			server := live(t, cfg)
-			j := &journey{t: t, ctx: ctx, host: host, url: server.URL, server: server}
+			j := openPages(t, language, cfg)
+			j.host = host
 			j.do(chromedp.EmulateViewport(360, 900), chromedp.Navigate(j.url+"/tools"))
 			j.sees(`document.querySelector(".tool")`)
 			paste := func(text string) {

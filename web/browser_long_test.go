@@ -208,8 +208,8 @@ func TestChatPage_TokenToScreen(t *testing.T) {
 		yield(done())
 		return nil
 	})
-	ctx := browser(t, "en")
-	j := &journey{t: t, ctx: ctx, host: host, url: live(t, cfg).URL}
+	j := openPages(t, "en", cfg)
+	j.host = host
 	j.do(chromedp.Navigate(j.url + "/"))
 	eval[any](j, `window.waits = []; (() => {
 		let seen = 0;

@@ -33,8 +33,8 @@ func TestPages_APersonsPath(t *testing.T) {
 	host := &ownServer{chatHost: newChatHost()}
 	cfg := host.config(t)
 	cfg.Servers, cfg.Operations = host, operated(t, play(nil)).Operations
-	ts := live(t, cfg)
-	j := &journey{t: t, ctx: browser(t, "en"), host: host.chatHost, url: ts.URL, server: ts}
+	j := openPages(t, "en", cfg)
+	j.host = host.chatHost
 	began := time.Now()
 	j.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(j.url+"/tools"), chromedp.WaitVisible("#pasted"))
 	eval[any](j, `document.getElementById("pasted").value = '{"mcpServers": {"notes": {"command": "npx"}}}'; document.getElementById("attach").requestSubmit()`)

@@ -321,10 +321,8 @@ func TestChatPage_Scenes(t *testing.T) { //nolint:tparallel // the browsers star
 						}
 						return ""
 					}
-					ctx := browser(t, language) // first, so that the browser ends before the server
-					server := live(t, cfg)
-					t.Cleanup(server.CloseClientConnections)
-					j := &journey{t: t, ctx: ctx, host: host, url: server.URL, server: server}
+					j := openPages(t, language, cfg)
+					j.host = host
 					size := l
 					size.height = max(s.height, map[bool]int64{true: 700, false: 860}[l.width < 400])
 					j.do(size.see())
@@ -332,7 +330,7 @@ func TestChatPage_Scenes(t *testing.T) { //nolint:tparallel // the browsers star
 					j.fits()
 					j.clips()
 					j.shot(name)
-					judge(ctx, t, axe, name)
+					judge(j.ctx, t, axe, name)
 				})
 			}
 		}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"molar/web"
 )
 
 // browsers holds one Chromium for each language, started by the first test that needs it and ended
@@ -114,10 +116,18 @@ type journey struct {
 
 func newJourney(t *testing.T, language string, host *chatHost) *journey {
 	t.Helper()
-	ctx := browser(t, language) // first, so that the browser ends before the server
-	server := live(t, host.config(t))
-	t.Cleanup(server.CloseClientConnections) // so that a test that ends in the middle of an answer does not wait for it
-	return &journey{t: t, ctx: ctx, host: host, url: server.URL, server: server}
+	j := openPages(t, language, host.config(t))
+	j.host = host
+	return j
+}
+
+// openPages serves the pages of cfg, and opens a browser. The browser closes its page before the server
+// ends: a page whose stream is cut asks for the rest, and a server that ends waits for all requests.
+func openPages(t *testing.T, language string, cfg web.Config) *journey {
+	t.Helper()
+	server := live(t, cfg)
+	t.Cleanup(server.CloseClientConnections)
+	return &journey{t: t, ctx: browser(t, language), url: server.URL, server: server}
 }
 
 // do runs actions, and ends the test if one fails.

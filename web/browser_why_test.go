@@ -17,10 +17,9 @@ func TestChatPage_Why(t *testing.T) {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
 			cfg, _ := fullConfig(t, toolTurn())
-			ts := live(t, cfg)
-			j := &journey{t: t, ctx: browser(t, language), url: ts.URL, server: ts}
+			j := openPages(t, language, cfg)
 			for _, width := range []int64{320, 768, 1280, 1600} {
-				j.do(chromedp.EmulateViewport(width, 900), chromedp.Navigate(ts.URL+"/"), chromedp.SendKeys("#question", "Is a check due?"+kb.Enter))
+				j.do(chromedp.EmulateViewport(width, 900), chromedp.Navigate(j.url+"/"), chromedp.SendKeys("#question", "Is a check due?"+kb.Enter))
 				j.sees(idle, `document.querySelector('.assistant .actions a[href^="/turn"]')`)
 				eval[any](j, `document.querySelector('.assistant .actions a[href^="/turn"]').click()`)
 				j.sees(`document.querySelector("#why li")`, `document.activeElement.closest("#why header")`)
