@@ -25,7 +25,7 @@ func (f callerFunc) CallFor(ctx context.Context, _ *schemas.Person, _, tool stri
 	return f(ctx, tool)
 }
 
-// calling builds the bench's agent with the family assistant and the given caller.
+// calling builds the bench's agent with the assistant named family and the given caller of tools.
 func (b *bench) calling(t *testing.T, limits agent.Limits, call callerFunc) *bench {
 	t.Helper()
 	handler, err := toolhandler.New(toolhandler.Config{Caller: call})

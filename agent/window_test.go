@@ -23,8 +23,8 @@ func (b *bench) large(name string, tokens int) *schemas.Tool {
 	return nil
 }
 
-// A found tool without room is called by its name, with its arguments checked and its policy
-// applied, and a warning mentions the window.
+// A tool that a search found, but that does not fit into the context window, can be called by its
+// name: its arguments are checked and its policy applies. A warning names the window.
 func TestRun_foundWithoutRoom(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer fixedDecision

@@ -16,8 +16,9 @@ func described(server, name, description, schema string) schemas.Tool {
 	return schemas.Tool{ToolInfo: schemas.ToolInfo{Server: server, ToolName: name, Description: description, InputSchema: json.RawMessage(schema)}}
 }
 
-// In a server's descriptions no mention of other servers' tools remains, however it is written.
-func TestNew_descriptionsMindTheirOwn(t *testing.T) {
+// Mentions of other servers' tools are removed from a server's descriptions, however they are
+// written.
+func TestNew_foreignToolsInDescriptions(t *testing.T) {
 	const schema = `{"type":"object","properties":{"a":{"type":"string","description":"%"}}}`
 	for name, tt := range map[string]struct{ said, want string }{
 		"its own tools":        {"Says the time. Use clock__zone first, or set_zone.", ""},

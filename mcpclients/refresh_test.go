@@ -21,8 +21,8 @@ func (k *keeper) kept(context.Context) (schemas.ToolDecisions, error) {
 	return schemas.ToolDecisions{Off: maps.Clone(k.now.Off), Pins: maps.Clone(k.now.Pins)}, k.err
 }
 
-// Two replicas use one database: a decision on the first applies on the second after its next
-// refresh.
+// Two replicas use one database: a decision about a tool on the first applies on the second after its
+// next refresh.
 func TestRefresh(t *testing.T) {
 	real, kept := goodServer(), newKeeper()
 	web := serveHTTP(t, server.NewStreamableHTTPServer(real, server.WithStateful(true)))

@@ -17,7 +17,7 @@ type LiveNews struct {
 	Ended                  bool
 }
 
-// A LiveRow holds the items from First to Last, as the JSON of their author.
+// A LiveRow holds the items from First to Last, as JSON that only the package that wrote it reads.
 type LiveRow struct {
 	First, Last int
 	Body        string

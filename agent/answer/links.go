@@ -169,7 +169,7 @@ func endOfLink(rest string) int {
 	return endAt(rest, ")\n", maxAddress)
 }
 
-// endOfDefinition returns the end of the address of a label, or 0 if the label has none.
+// endOfDefinition returns the end of the address in a Markdown link definition, or 0 if it has none.
 func endOfDefinition(rest string) int {
 	address := strings.TrimLeft(rest, " \t\n")
 	for _, begin := range []string{"http", "<", "//", "www."} {

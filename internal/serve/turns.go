@@ -16,8 +16,8 @@ import (
 	"molar/schemas"
 )
 
-// Mark marks an answer: through a running host, whose newest turns may not be on disk yet,
-// else in the store. Without a mark the old one is removed.
+// Mark stores feedback on an answer: through a running host, whose newest turns may not be on disk
+// yet, else directly in the store. Feedback without a mark removes the previous one.
 func Mark(ctx context.Context, c *cli.CLI, cfg *config.Config, said schemas.Feedback) (schemas.Feedback, error) {
 	if far, err := clientOf(c, cfg.Endpoint()); err == nil {
 		if stored, err := far.mark(ctx, said); err == nil {

@@ -44,7 +44,7 @@ func (c *stdio) readFrom(stdout io.Reader) error {
 	return nil
 }
 
-// errEndless means that a line was cut off because it does not end.
+// errEndless means that a line was cut off because no line end came within the limit.
 var errEndless = errors.New("a line without end")
 
 // endlessGuard cuts off a line that is too long for a message and does not end.

@@ -72,7 +72,7 @@ type cutter struct {
 	passages []passage
 }
 
-// heading starts a passage under a heading of a level from 1.
+// heading starts a passage under a heading; its level is 1 or more.
 func (c *cutter) heading(level int, name string) {
 	c.close()
 	if level == 1 && (c.titled || len(c.passages) == 0) {

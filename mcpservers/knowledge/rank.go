@@ -82,8 +82,8 @@ func (ix *index) ask(question string) query {
 	return q
 }
 
-// wordWeight returns the weight of a question's word whose term this many passages contain: with
-// marks, its rarity in that spelling.
+// wordWeight returns the weight of a question's word whose term this many passages contain. For a word
+// with diacritics it is the rarity of that spelling.
 func (ix *index) wordWeight(w askedWord, holders int) float64 {
 	switch {
 	case w.idle || w.number == none && isNumber(w.raw):

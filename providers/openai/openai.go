@@ -35,8 +35,8 @@ type Config struct {
 	APIKey string
 	// KeySetting names the key's setting in messages; empty means OPENAI_API_KEY.
 	KeySetting string
-	// BaseURL is the URL above chat/completions, including a path and a query. Empty means
-	// [DefaultBaseURL].
+	// BaseURL is the URL to which chat/completions is appended; it may have a path and a query. Empty
+	// means [DefaultBaseURL].
 	BaseURL string
 	// HTTPClient is copied; the copy has no overall timeout and follows no redirects. Nil means a
 	// new client.

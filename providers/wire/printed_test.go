@@ -48,7 +48,7 @@ func TestPrintedCalls(t *testing.T) {
 	}
 }
 
-// An empty answer is requested again on every wire, and is an error if the answers stay empty.
+// An empty answer is requested again from every API, and is an error if the answers stay empty.
 func TestEmptyAnswers(t *testing.T) {
 	t.Parallel()
 	for _, w := range wires() {

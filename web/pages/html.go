@@ -180,8 +180,8 @@ type htmlNote struct {
 // the plain text.
 const longBlock = 4 << 10
 
-// Note returns the molar object with the HTML of the added text, or nil if there is nothing to
-// render yet. last means that no text will follow.
+// Note returns the JSON object under the key molar, with the HTML of the added text, or nil if there
+// is nothing to render yet. last means that no text will follow.
 func (f *Feed) Note(last bool) []byte {
 	if f.pending == "" || !last && len(f.open) > longBlock && len(f.pending) < len(f.open)/16 {
 		return nil
