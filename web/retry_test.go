@@ -136,7 +136,15 @@ func TestChat_TextPassesAProxyAsItComes(t *testing.T) {
 	}
 	own := &http.Transport{} // not the default one, whose connections every closing server closes
 	defer own.CloseIdleConnections()
-	proxy := httptest.NewServer(&httputil.ReverseProxy{Transport: own, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }})
+	forward := &httputil.ReverseProxy{Transport: own, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// An answer that begins before the end of the request was read would close the request, and
+		// with it the connection to the target.
+		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
+			t.Error(err)
+		}
+		forward.ServeHTTP(w, r)
+	}))
 	defer proxy.Close()
 	resp, err := proxy.Client().Post(proxy.URL+"/v1/chat/completions", "application/json", strings.NewReader(`{"stream":true,`+question+`}`))
 	if err != nil {
