@@ -18,7 +18,7 @@ import (
 // fakePauses stores paused turns as JSON.
 type fakePauses map[string]json.RawMessage
 
-func (f fakePauses) KeepTurn(_ context.Context, p schemas.PausedTurn) error {
+func (f fakePauses) KeepTurn(_ context.Context, p schemas.PauseRecord) error {
 	for _, id := range p.CallIDs {
 		f[p.Owner+"/"+id] = p.State
 	}

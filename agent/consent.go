@@ -34,7 +34,7 @@ const (
 
 // ConsentStore stores calls that are pending approval.
 type ConsentStore interface {
-	KeepTurn(ctx context.Context, p schemas.PausedTurn) error
+	KeepTurn(ctx context.Context, p schemas.PauseRecord) error
 	// TakeKeptTurn returns and deletes what is stored under an id of the owner.
 	TakeKeptTurn(ctx context.Context, owner, id string) (json.RawMessage, bool, error)
 }
@@ -146,7 +146,7 @@ func (w pendingCalls) Keep(ctx context.Context, store ConsentStore, owner, conve
 	if err != nil {
 		return err
 	}
-	return store.KeepTurn(ctx, schemas.PausedTurn{
+	return store.KeepTurn(ctx, schemas.PauseRecord{
 		Owner: owner, ConversationID: conversation, CallIDs: []string{idOf(notice)}, State: state, Expires: now.Add(keepFor),
 	})
 }

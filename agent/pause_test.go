@@ -16,11 +16,11 @@ import (
 
 // shelf is a store that can fail.
 type shelf struct {
-	kept schemas.PausedTurn
+	kept schemas.PauseRecord
 	err  error
 }
 
-func (s *shelf) KeepTurn(_ context.Context, k schemas.PausedTurn) error { s.kept = k; return s.err }
+func (s *shelf) KeepTurn(_ context.Context, k schemas.PauseRecord) error { s.kept = k; return s.err }
 
 func (s *shelf) GetKeptTurn(context.Context, string, string) (json.RawMessage, bool, error) {
 	return s.kept.State, s.kept.State != nil, s.err

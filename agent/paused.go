@@ -24,7 +24,7 @@ const PauseClient = "the client"
 
 // PauseStore keeps turns that wait for the results of the client's own tools.
 type PauseStore interface {
-	KeepTurn(ctx context.Context, p schemas.PausedTurn) error
+	KeepTurn(ctx context.Context, p schemas.PauseRecord) error
 	// GetKeptTurn returns the turn stored under a call id of the owner, and false if there is none.
 	GetKeptTurn(ctx context.Context, owner, callID string) (json.RawMessage, bool, error)
 }
@@ -98,7 +98,7 @@ func Keep(ctx context.Context, store PauseStore, owner string, calls []schemas.T
 	for i, call := range calls {
 		ids[i] = call.ID
 	}
-	return store.KeepTurn(ctx, schemas.PausedTurn{
+	return store.KeepTurn(ctx, schemas.PauseRecord{
 		Owner: owner, ConversationID: t.ConversationID, CallIDs: ids, State: state, Expires: now.Add(pauseKeepFor),
 	})
 }

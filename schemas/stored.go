@@ -21,8 +21,8 @@ type KeyRecord struct {
 	CreatedAt time.Time
 }
 
-// A PausedTurn is a paused turn that waits for something from its client.
-type PausedTurn struct {
+// A PauseRecord is the stored form of a turn that waits for something from its client.
+type PauseRecord struct {
 	Owner          string
 	ConversationID string
 	// CallIDs are the calls it waits for; each of them identifies it.

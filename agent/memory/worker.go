@@ -73,8 +73,8 @@ const maxUnread = 400
 // longestRest, so that a conversation that the model always refuses is not paid for every minute.
 const retryAfter, longestRest = time.Minute, time.Hour
 
-// failuresInARow is the number of consecutive failures after which the worker pauses. One conversation that no model can
-// summarise must not block the others; an unreachable model fails all.
+// failuresInARow is the number of consecutive failures after which the worker pauses. One
+// conversation that no model can summarise must not block the others; an unreachable model fails all.
 const failuresInARow = 3
 
 // NewWorker returns a worker that does nothing until Run.

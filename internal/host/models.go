@@ -26,8 +26,8 @@ func OpenModels(cfg *config.Config, log *slog.Logger) (*chain.Chain, error) {
 	return openOver(nil, cfg, nil, log)
 }
 
-// openOver is OpenModels with two additions. If edges is not nil, its recorder or player stands between
-// the providers and their services. Otherwise tools that services refused earlier are left out.
+// openOver is OpenModels with two additions. If edges is not nil, its recorder or player is between the
+// providers and their services. Otherwise tools that services refused earlier are left out.
 func openOver(edges eval.Edges, cfg *config.Config, refusals *wire.Refusals, log *slog.Logger) (*chain.Chain, error) {
 	none, err := offline.New(offline.Config{Logger: log})
 	if err != nil {

@@ -78,7 +78,7 @@ func tell(t *testing.T, db *store.DB, id, secret string) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.KeepTurn(ctx, schemas.PausedTurn{
+	if err := db.KeepTurn(ctx, schemas.PauseRecord{
 		ConversationID: id, CallIDs: []string{"call"}, State: []byte(`"` + secret + `"`), Expires: begun.Lease.Expires,
 	}); err != nil {
 		t.Fatal(err)

@@ -91,7 +91,7 @@ func TestPruneTraces_DropsWhatExpired(t *testing.T) {
 	}
 	defer base.Close()
 	db := store.NewState(base)
-	keep := schemas.PausedTurn{ConversationID: "c", CallIDs: []string{"call"}, State: []byte(`"kept secret"`), Expires: now.Add(time.Hour)}
+	keep := schemas.PauseRecord{ConversationID: "c", CallIDs: []string{"call"}, State: []byte(`"kept secret"`), Expires: now.Add(time.Hour)}
 	if err := db.KeepTurn(ctx, keep); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // KeepTurn stores a turn, and deletes those that have expired.
-func (s *State) KeepTurn(ctx context.Context, k schemas.PausedTurn) error {
+func (s *State) KeepTurn(ctx context.Context, k schemas.PauseRecord) error {
 	return s.db.WriteRelaxed(ctx, "keep turn", func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM kept_turns WHERE expires <= $1`, database.Millis(s.db.Now())); err != nil {
 			return err

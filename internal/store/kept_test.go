@@ -12,7 +12,7 @@ import (
 func TestTakeKeptTurn(t *testing.T) {
 	db := openState(t, filepath.Join(t.TempDir(), "molar.db"))
 	ctx := t.Context()
-	if err := db.KeepTurn(ctx, schemas.PausedTurn{Owner: "a", CallIDs: []string{"x"}, State: []byte(`{"n":1}`), Expires: time.Now().Add(time.Hour)}); err != nil {
+	if err := db.KeepTurn(ctx, schemas.PauseRecord{Owner: "a", CallIDs: []string{"x"}, State: []byte(`{"n":1}`), Expires: time.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -24,7 +24,7 @@ func TestTakeKeptTurn(t *testing.T) {
 			t.Errorf("%s %s: %s %v %v", tt.owner, tt.id, got, ok, err)
 		}
 	}
-	if err := db.KeepTurn(ctx, schemas.PausedTurn{Owner: "a", CallIDs: []string{"x"}, State: []byte(`1`), Expires: time.Now().Add(-time.Hour)}); err != nil {
+	if err := db.KeepTurn(ctx, schemas.PauseRecord{Owner: "a", CallIDs: []string{"x"}, State: []byte(`1`), Expires: time.Now().Add(-time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok, err := db.TakeKeptTurn(ctx, "a", "x"); ok || err != nil {

@@ -52,7 +52,7 @@ func testRetries(t *testing.T, open func(now func() time.Time) *store.DB) {
 	}
 	testClaimedOnce(t, db)
 
-	kept := schemas.PausedTurn{Owner: "ann", ConversationID: "c", CallIDs: []string{"x", "y"}, State: json.RawMessage(`{"n":1}`), Expires: now.Add(time.Hour)}
+	kept := schemas.PauseRecord{Owner: "ann", ConversationID: "c", CallIDs: []string{"x", "y"}, State: json.RawMessage(`{"n":1}`), Expires: now.Add(time.Hour)}
 	if err := db.KeepTurn(ctx, kept); err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestRetries_GoWithTheConversation(t *testing.T) {
 	if _, _, err := db.ClaimKey(ctx, k); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.KeepTurn(ctx, schemas.PausedTurn{ConversationID: "c", CallIDs: []string{"x"}, State: json.RawMessage(`{}`), Expires: time.Now().Add(time.Hour)}); err != nil {
+	if err := db.KeepTurn(ctx, schemas.PauseRecord{ConversationID: "c", CallIDs: []string{"x"}, State: json.RawMessage(`{}`), Expires: time.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Delete(ctx, "", "c"); err != nil {

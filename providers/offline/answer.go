@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 
 	"molar/internal/text"
@@ -32,10 +33,10 @@ const (
 	noMoreVietnamese = "Mình là trợ lý tự động, chỉ trích những gì có sẵn, và chưa tìm được gì thêm cho câu này. Những điều mình đã nói là cho những gì bạn kể lúc đó. Nếu có điều gì mới hoặc nặng hơn, chúng có thể chưa đủ: hãy nhờ người có chuyên môn xem ngay. Nếu hỏi điều khác, bạn hỏi bằng một câu đầy đủ giúp mình nhé."
 )
 
-// lost returns the text that nothing was found. At the start of a conversation, where the message may
-// be a greeting, it also tells what the assistant is for.
+// lost returns the text that nothing was found. Before the first real answer, where the message may be
+// a greeting, the text also names what the person can ask about.
 func lost(t turn) string {
-	if len(t.answers) > 0 {
+	if slices.ContainsFunc(t.answers, func(a string) bool { return !isLost(a) }) {
 		return pick(t.vietnamese, noMoreVietnamese, noMoreEnglish)
 	}
 	said := pick(t.vietnamese, lostVietnamese, lostEnglish)
@@ -43,6 +44,11 @@ func lost(t turn) string {
 		said += pick(t.vietnamese, " Bạn có thể hỏi mình về: ", " You can ask me about: ") + about + "."
 	}
 	return said
+}
+
+// isLost reports whether an earlier answer was only that nothing was found.
+func isLost(answer string) bool {
+	return strings.HasPrefix(answer, lostEnglish) || strings.HasPrefix(answer, lostVietnamese)
 }
 
 func pick(vietnamese bool, vi, en string) string {

@@ -22,6 +22,7 @@ const (
 	teething    = "Teething: it does not cause a high fever."
 	none        = "I found nothing to quote for this. Please ask a whole question, and I will look again. You can ask me about: teeth and gums."
 	noneVI      = "chưa tìm được gì để trích cho câu này. Bạn hỏi bằng một câu đầy đủ giúp mình nhé. Bạn có thể hỏi mình về: teeth and gums."
+	nothingYet  = "I am an automatic assistant that quotes what is written, and " + none
 	earlier     = "What I said before was about what you had told me then. If something is new or has got worse, it may not be enough"
 	earlierVI   = "Những điều mình đã nói là cho những gì bạn kể lúc đó. Nếu có điều gì mới hoặc nặng hơn, chúng có thể chưa đủ"
 )
@@ -87,6 +88,12 @@ func TestAnswer_aboutASubject(t *testing.T) {
 		{"vi", about, "giờ bé li bì, bú cũng không bú", "Mọc răng không gây sốt cao.", "", false, earlierVI, nil},
 		{"vi", about, "bé sốt lại rồi", "Mọc răng không gây sốt cao.", "", false, earlierVI, nil},
 
+		// If nothing was answered before, no answer refers to it.
+		{"en", about, "what can I eat meanwhile", nothingYet, "", false, none, []string{"What I said before"}},
+		{"en", about, "what can I eat meanwhile", "Call 115 now.\n\n" + nothingYet, "", false, earlier, nil},
+		{"vi", about, "chào bạn", nothingYet, "", false, noneVI, []string{"đã nói"}},
+
+		{"en", about, "hello, my gums have been bleeding since yesterday evening", "", "", false, none, nil},
 		{"en", about, "Hello!", "", "", false, none, nil},
 		{"vi", about, "mày là ai", "", "", false, noneVI, nil},
 		{"en", about, "are you a bot?", "", "", false, "I am an automatic assistant", nil},
@@ -101,6 +108,16 @@ func TestAnswer_aboutASubject(t *testing.T) {
 				t.Errorf("%q: %q holds %q", s.question, text, bad)
 			}
 		}
+	}
+}
+
+// The users of an assistant with a subject cannot change its setup: tools are not named to them, nor
+// how to get a model.
+func TestAnswer_aboutASubjectWithTools(t *testing.T) {
+	req := ask("Tell me a joke", tuningTools())
+	req.About, req.Language = about, "en"
+	if text := run(t, req).text; !strings.HasSuffix(text, none) || strings.Contains(text, "KEY") || strings.Contains(text, "files__read_file") {
+		t.Errorf("%q", text)
 	}
 }
 

@@ -44,7 +44,7 @@ func NewRefusals(keeper Keeper, log *slog.Logger) *Refusals {
 	return &Refusals{keeper: keeper, log: log, known: map[[2]string]schemas.Refusal{}}
 }
 
-// Refresh loads the stored refusals, including those of other processes.
+// Refresh loads the stored refusals, including refusals that other processes stored.
 func (r *Refusals) Refresh(ctx context.Context) error {
 	if r.keeper == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 // pendingCalls stores calls pending approval.
 type pendingCalls map[string]json.RawMessage
 
-func (k pendingCalls) KeepTurn(_ context.Context, p schemas.PausedTurn) error {
+func (k pendingCalls) KeepTurn(_ context.Context, p schemas.PauseRecord) error {
 	for _, id := range p.CallIDs {
 		k[id] = p.State
 	}
