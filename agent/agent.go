@@ -34,8 +34,8 @@ type Limits struct {
 	// Offered is how many tools a model is offered: 128. ToolTokens is how many tokens
 	// they may take: 8,000, or a quarter of what the model can have if that is less.
 	Offered, ToolTokens int
-	// ResultTokens is how much of one tool result a model sees, in tokens of about
-	// four bytes: 16,000.
+	// ResultTokens is how much of one tool result a model is shown at first, in tokens of about four
+	// bytes: 16,000, and at most a quarter of its window.
 	ResultTokens int
 	// ContextTokens is how many tokens of the conversation's newest exchanges a model is
 	// shown verbatim: 16,000, and at most half of what its window leaves.
@@ -78,6 +78,8 @@ type Config struct {
 	// Pauses stores turns that wait for the client's tools; when nil, such turns continue from what
 	// the client sends.
 	Pauses Pauses
+	// Results stores the whole texts of long results; when nil, they can be read on during their turn.
+	Results offer.KeptResults
 	// Grants stores approvals that last beyond one call; nil allows none.
 	Grants Grants
 	// Recorder is nil when no traces are kept.
@@ -115,6 +117,7 @@ type Agent struct {
 	// secrets by assistant, each built on first use.
 	secrets map[string]func() *answer.Secret
 	tokens  Scale
+	windows windows
 	log     *slog.Logger
 	running atomic.Int64
 }

@@ -37,8 +37,11 @@ func TestRun_attachment(t *testing.T) {
 	if !slices.Contains(rec.ServersRead, "notes") {
 		t.Errorf("servers read: %v", rec.ServersRead)
 	}
-	if w := played.done.Warnings; len(w) != 1 || !strings.HasPrefix(w[0], "standard input is longer than the 64000 bytes") {
-		t.Errorf("warnings %v", w)
+	if w := played.done.Warnings; len(w) != 0 || !strings.Contains(full, ` of 100000 bytes left out; read_result goes on with result "file-`) {
+		t.Errorf("warnings %v; the model reads %.100s", w, full[len(full)-20_000:])
+	}
+	if offered := offeredIn(b.model.requests[0]); !strings.HasSuffix(offered, " read_result") {
+		t.Errorf("offered %s", offered)
 	}
 }
 

@@ -26,6 +26,8 @@ type outcome struct {
 	toolCalls int
 	// pending are the calls that need approval, when no approver was there.
 	pending pendingCalls
+	// shortened are the results that the model is shown less of than at first, in bytes, by id.
+	shortened map[string]int
 	// leftOut are the client's tools that a warning named as not offered.
 	leftOut []string
 	// unapproved are the tools that needed a person's approval and did not get it.
@@ -50,8 +52,8 @@ func (a *Agent) converse(ctx context.Context, w task, p *prompt, o *offer.Offer,
 	}
 	rules := a.flow(w)
 	ask := step{messages: p.messages}
-	if len(p.approved) > 0 {
-		if err := a.runApproved(ctx, w, p.approved, o, &ask, progress); err != nil {
+	if approved := p.question.approved; len(approved) > 0 {
+		if err := a.runApproved(ctx, w, approved, o, &ask, progress); err != nil {
 			return err
 		}
 	}
@@ -62,8 +64,7 @@ func (a *Agent) converse(ctx context.Context, w task, p *prompt, o *offer.Offer,
 		ask.round++
 		ask.stop = stopReason(o, ask.round, rules.rounds)
 		quiet := rules.quietFirst && ask.stop == ""
-		req := a.request(w, p.system, o, rules, ask)
-		reply, err := a.listen(ctx, w, req, quiet, verdict, progress)
+		reply, req, err := a.call(ctx, w, p, o, rules, &ask, quiet, verdict, progress)
 		if err != nil {
 			return a.tooLong(ctx, w, req, len(p.messages) > 1, err)
 		}
@@ -92,6 +93,7 @@ func (a *Agent) runCalls(ctx context.Context, w task, reply *Reply, o *offer.Off
 		return false, err
 	}
 	hostCalls, clientCalls := w.turn.Split(reply.Calls())
+	w.results.Limit(a.resultBytes(ctx, w, len(hostCalls)))
 	results, err := a.execute(ctx, w, hostCalls, o.Handler, progress)
 	progress.rounds = append(progress.rounds, schemas.Round{Said: reply.Message(), Results: results})
 	if err != nil {
@@ -122,18 +124,27 @@ func (a *Agent) roundMessages(w task, message schemas.Message, results []schemas
 	if ordered || slices.ContainsFunc(results, func(r schemas.ToolResult) bool { return r.Server != "" }) {
 		w.out.Watching().Arm()
 	}
-	return []schemas.Message{message, prompts.Results(clean, a.resultBytes())}
+	return []schemas.Message{message, prompts.Results(clean, 0)}
 }
 
 // runApproved runs the calls that the person has just approved, as a first round.
 func (a *Agent) runApproved(ctx context.Context, w task, approved pendingCalls, o *offer.Offer, ask *step, progress *outcome) error {
 	message := schemas.Message{Role: schemas.RoleAssistant, Parts: approved}
+	w.results.Limit(a.resultBytes(ctx, w, len(approved)))
 	results, err := a.execute(ctx, w, approved.Calls(), o.Handler, progress)
 	progress.rounds = append(progress.rounds, schemas.Round{Said: message, Results: results})
 	o.Grow(results)
 	ask.messages = slices.Concat(ask.messages, a.roundMessages(w, message, results))
 	ask.round++
 	return err
+}
+
+// shorten records that the model is shown less of a result.
+func (s *outcome) shorten(id string, bytes int) {
+	if s.shortened == nil {
+		s.shortened = make(map[string]int)
+	}
+	s.shortened[id] = bytes
 }
 
 // keepState copies the provider's state to the pending calls.

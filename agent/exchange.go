@@ -47,7 +47,7 @@ func (x Exchange) Rounds() []schemas.Round {
 }
 
 // Messages returns the exchange as a model saw it: the bare question, the rounds of calls with
-// their results, and the answer. A result is cut at maxBytes; 0 means no limit. An exchange without
+// their results, and the answer. The question and each result are cut at maxBytes; 0 means no limit. An exchange without
 // any answer has no messages: the model would answer that question now.
 func (x Exchange) Messages(maxBytes int) []schemas.Message {
 	var answers []schemas.Message
@@ -59,7 +59,7 @@ func (x Exchange) Messages(maxBytes int) []schemas.Message {
 	if len(answers) == 0 || x.Question == "" {
 		return nil
 	}
-	return append([]schemas.Message{schemas.Text(schemas.RoleUser, x.Question)}, answers...)
+	return append([]schemas.Message{shortened(schemas.Text(schemas.RoleUser, x.Question), maxBytes)}, answers...)
 }
 
 // answerMessages returns a stored answer as the provider saw it. A round whose calls and results do

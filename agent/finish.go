@@ -57,6 +57,7 @@ func (a *Agent) save(ctx context.Context, w task, record memory.Record, done *an
 	if !w.journal.Keeps() {
 		return nil
 	}
+	w.results.Store(ctx)
 	began := a.cfg.Now()
 	defer func() { w.out.Trace.Step("save", a.cfg.Now().Sub(began)) }()
 	if err := w.journal.Save(ctx, record); errors.Is(err, ErrNotSaved) {
@@ -85,7 +86,7 @@ func (e *ending) record(w task, status string) memory.Record {
 	}
 	var rounds []schemas.Round
 	if (e.answer.toolCalls > 0 || e.answer.hasState()) && !w.out.Leaked() { // the rounds quote the model verbatim
-		rounds = withoutMedia(e.answer.rounds)
+		rounds = e.answer.asShown(withoutMedia(e.answer.rounds))
 	}
 	return memory.Record{
 		Key: key, User: e.question.typed, Answer: joinParagraphs(e.before, w.out.Answer()), Rounds: rounds,
@@ -110,6 +111,17 @@ func (e *ending) serversRead(w task) []string {
 	}
 	slices.Sort(read)
 	return slices.Compact(read)
+}
+
+// asShown returns rounds with the results as the model was shown them last.
+func (s outcome) asShown(rounds []schemas.Round) []schemas.Round {
+	for i, round := range rounds {
+		rounds[i].Results = slices.Clone(round.Results)
+		for j, r := range round.Results {
+			rounds[i].Results[j] = prompts.Shorten(r, s.shortened[r.ID])
+		}
+	}
+	return rounds
 }
 
 // hasState reports whether an answer without calls holds provider state for later turns.

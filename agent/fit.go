@@ -13,8 +13,9 @@ type Input struct {
 	Summary string
 	// Exchanges are the ones after the summary, oldest first.
 	Exchanges []Exchange
-	// Budget is how many bytes the verbatim exchanges may take.
-	Budget int
+	// Budget is how many bytes the verbatim exchanges may take; Last, if it is more, is how many the
+	// last one may take alone.
+	Budget, Last int
 	// MaxExchanges limits the verbatim exchanges; 0 means no limit.
 	MaxExchanges int
 	// ResultBytes bounds each tool result; 0 means no limit.
@@ -36,20 +37,17 @@ type View struct {
 // exchanges. The last exchange always stays: its results are cut first, then its answer.
 func Fit(in Input) View {
 	v := View{Summary: in.Summary, Exchanges: in.Exchanges}
-	sizes, total := measure(in)
-	if total <= in.Budget && (in.MaxExchanges == 0 || len(in.Exchanges) <= in.MaxExchanges) {
-		v.Messages = render(in.Exchanges, in.ResultBytes)
-		return v
-	}
-	keep := in.keep(sizes, total)
+	sizes := measure(in)
+	keep := in.keep(sizes)
 	if moved := in.Exchanges[:len(in.Exchanges)-keep]; len(moved) > 0 {
 		v.Summary = bound(summarise(in.Summary, moved), in.Budget/summaryShare)
 		v.Exchanges = in.Exchanges[len(moved):]
 		v.Compacted, v.Covers = true, moved[len(moved)-1].Last
 	}
-	v.Messages = render(v.Exchanges, in.ResultBytes)
-	if sum(sizes[len(sizes)-keep:]) > in.Budget {
-		v.Messages = squeeze(v.Exchanges, in.Budget)
+	if most := max(in.Budget, in.Last); keep == 1 && sizes[len(sizes)-1] > most {
+		v.Messages = squeeze(v.Exchanges, most)
+	} else {
+		v.Messages = render(v.Exchanges, in.ResultBytes)
 	}
 	return v
 }
@@ -58,32 +56,31 @@ func Fit(in Input) View {
 // exchanges.
 const summaryShare = 2
 
-// keep returns how many of the newest exchanges a compaction keeps verbatim: as many as fit into
-// half of the budget, and at least one.
-func (in Input) keep(sizes []int, total int) int {
-	keep := len(sizes)
-	for keep > 1 && (total > in.Budget/2 || in.MaxExchanges > 0 && keep > (in.MaxExchanges+1)/2) {
-		total -= sizes[len(sizes)-keep]
-		keep--
+// keep returns how many of the newest exchanges are shown verbatim. It replays the conversation: when
+// the budget is passed, a compaction keeps as many as fit into half of it, and at least the last
+// one. So a client that sends its history gets the same view, and one more exchange, in each turn until the
+// next compaction.
+func (in Input) keep(sizes []int) int {
+	first, total := 0, 0
+	for i, size := range sizes {
+		total += size
+		if n := i + 1 - first; n == 1 || total <= in.Budget && (in.MaxExchanges == 0 || n <= in.MaxExchanges) {
+			continue
+		}
+		for first < i && (total > in.Budget/2 || in.MaxExchanges > 0 && i+1-first > (in.MaxExchanges+1)/2) {
+			total -= sizes[first]
+			first++
+		}
 	}
-	return keep
+	return len(sizes) - first
 }
 
-func measure(in Input) (sizes []int, total int) {
-	sizes = make([]int, len(in.Exchanges))
+func measure(in Input) []int {
+	sizes := make([]int, len(in.Exchanges))
 	for i, x := range in.Exchanges {
 		sizes[i] = Size(x.Messages(in.ResultBytes))
-		total += sizes[i]
 	}
-	return sizes, total
-}
-
-func sum(sizes []int) int {
-	total := 0
-	for _, s := range sizes {
-		total += s
-	}
-	return total
+	return sizes
 }
 
 // Size estimates the bytes of messages in a prompt.

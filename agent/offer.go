@@ -19,12 +19,12 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 	}
 	choice, err := a.tools.Choose(ctx, w.out, offer.Want{
 		Globs: w.assistant.Tools, Questions: questions(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.turn.Narrow,
-		Bytes: a.toolBytes(ctx, w), Window: a.windowBytes(ctx, w, a.fixedBytes(w, q, past, found, earlier)),
+		Bytes: a.toolBytes(ctx, w), Window: a.windowBytes(ctx, w, a.fixedBytes(ctx, w, q, past, found, earlier)),
 	})
 	if err != nil {
 		return offer.Offer{}, err
 	}
-	o := offer.Offer{Finder: choice.Finder, Results: a.readable(past, earlier), Most: max(1, a.cfg.Limits.Offered-len(w.turn.ClientTools))}
+	o := offer.Offer{Finder: choice.Finder, Results: w.readable(past, earlier), Most: max(1, a.cfg.Limits.Offered-len(w.turn.ClientTools))}
 	if w.turn.ListTools {
 		if err := w.out.Emit(answer.Event{Kind: answer.KindTools, Tools: offer.Infos(choice.Offered)}); err != nil {
 			return offer.Offer{}, err
@@ -35,7 +35,7 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 		own = append(own, o.Finder.Tool())
 		o.Tools = append(o.Tools, own[0].Info)
 	}
-	if o.Tools = append(o.Tools, offer.Infos(choice.Offered)...); len(o.Tools) > 0 {
+	if o.Tools = append(o.Tools, offer.Infos(choice.Offered)...); len(o.Tools)+len(o.Results.Wanted()) > 0 {
 		own = append(own, o.Results.Tools()...)
 		o.Grow(nil)
 	}
@@ -61,6 +61,7 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 		Person: w.turn.Person,
 		Limits: toolhandler.Limits{Calls: calls, Time: a.cfg.Limits.ToolTime},
 		Before: w.journal.RecordCall,
+		Show:   w.results.Show,
 	})
 	if slices.ContainsFunc(choice.Offered, func(t schemas.Tool) bool { return !t.Rules.Trusted && t.Server != schemas.ToolServer }) {
 		w.out.Watching().Arm() // a server wrote the descriptions
@@ -117,16 +118,42 @@ func callsOf(rounds []schemas.Round) []schemas.ToolCall {
 	return calls
 }
 
-// readable returns the results of the conversation that read_result can read on in.
-func (a *Agent) readable(past recalled, earlier []schemas.Round) *offer.Results {
-	k := offer.NewResults(offer.ResultsConfig{Bytes: a.resultBytes(), Resource: a.cfg.Tools.Resource})
+// resultsOf returns the results of a turn's conversation, still without any.
+func (a *Agent) resultsOf(w task) *offer.Results {
+	cfg := offer.ResultsConfig{
+		Store: a.cfg.Results, Owner: w.turn.Owner, ConversationID: w.turn.ConversationID, Started: w.started,
+		Resource: a.cfg.Tools.Resource, Log: a.log,
+	}
+	if !w.journal.Keeps() {
+		cfg.Store = nil
+	}
+	return offer.NewResults(cfg)
+}
+
+// readable adds the results of the conversation that read_result can read on in.
+func (w task) readable(past recalled, earlier []schemas.Round) *offer.Results {
 	for _, x := range past.exchanges {
 		for _, round := range x.Rounds() {
-			k.Add(round.Results...)
+			w.results.Add(round.Results...)
 		}
 	}
 	for _, round := range earlier {
-		k.Add(round.Results...)
+		w.results.Add(round.Results...)
 	}
-	return k
+	return w.results
+}
+
+// showReading offers the tools that read on in what the messages show a part of.
+func (w task) showReading(o *offer.Offer, messages []schemas.Message) {
+	if o.Results == nil {
+		return
+	}
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			if p.Result != nil {
+				o.Results.Add(*p.Result)
+			}
+		}
+	}
+	o.Grow(nil)
 }

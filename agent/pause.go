@@ -72,7 +72,7 @@ func (a *Agent) resume(ctx context.Context, t *Turn) (*PausedTurn, error) {
 		a.log.Warn("the paused turn is not stored; it starts over", "turn", t.ID, "call", t.Results[0].ID)
 		return nil, nil //nolint:nilnil // an ordinary turn
 	}
-	if err := p.Complete(t.Results, a.resultBytes()); err != nil {
+	if err := p.Complete(t.Results); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	t.Assistant, t.ConversationID, t.Parent, t.Key = p.Assistant, p.ConversationID, p.Parent, p.Key

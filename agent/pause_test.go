@@ -116,10 +116,10 @@ func TestFind_nothing(t *testing.T) {
 func TestComplete(t *testing.T) {
 	turn := pausedTurn()
 	given := []schemas.ToolResult{{ID: "c", ToolName: "f", Output: json.RawMessage(`3`)}, {ID: "a", ToolName: "f", Output: json.RawMessage(`1`)}}
-	if err := turn.Complete(given[:1], 100); err == nil || !strings.Contains(err.Error(), `"a"`) {
+	if err := turn.Complete(given[:1]); err == nil || !strings.Contains(err.Error(), `"a"`) {
 		t.Errorf("a call without a result: %v", err)
 	}
-	if err := turn.Complete(given, 100); err != nil {
+	if err := turn.Complete(given); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -129,6 +129,7 @@ func TestComplete(t *testing.T) {
 	if diff := cmp.Diff([]string{"a " + agent.PauseClient, "b srv", "c " + agent.PauseClient}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
+	turn.Show(func(r schemas.ToolResult) schemas.ToolResult { return r })
 	if last := turn.Messages[len(turn.Messages)-1]; last.Role != schemas.RoleTool || len(last.Parts) != 3 || turn.ToolCalls != 3 {
 		t.Errorf("%d calls, last message %+v", turn.ToolCalls, last)
 	}

@@ -117,8 +117,8 @@ func Find(ctx context.Context, store PauseStore, owner, callID string) (*PausedT
 }
 
 // Complete gives the last round the results of the client's tools, in call order. The error names a
-// call without a result. The model sees at most maxBytes of each.
-func (t *PausedTurn) Complete(given []schemas.ToolResult, maxBytes int) error {
+// call without a result.
+func (t *PausedTurn) Complete(given []schemas.ToolResult) error {
 	last := &t.Rounds[len(t.Rounds)-1]
 	known := append(slices.Clone(last.Results), given...)
 	var results []schemas.ToolResult
@@ -134,14 +134,23 @@ func (t *PausedTurn) Complete(given []schemas.ToolResult, maxBytes int) error {
 		results = append(results, result)
 	}
 	last.Results = results
-	t.Messages = append(t.Messages, prompts.Results(results, maxBytes))
 	t.ToolCalls += len(given)
 	return nil
 }
 
+// Show appends the results of the last round to the prompt, as show returns them.
+func (t *PausedTurn) Show(show func(schemas.ToolResult) schemas.ToolResult) {
+	last := &t.Rounds[len(t.Rounds)-1]
+	for i, r := range last.Results {
+		last.Results[i] = show(r)
+	}
+	t.Messages = append(t.Messages, prompts.Results(last.Results, 0))
+}
+
 // afterQuestion returns what a client sent after its last question, for a turn that is no longer
 // stored: calls of its own tools, and their results.
-func afterQuestion(sent []schemas.Message, maxBytes int) []schemas.Message {
+func (a *Agent) afterQuestion(ctx context.Context, w task) []schemas.Message {
+	sent := w.turn.Messages
 	last := len(sent) - 1
 	for last >= 0 && sent[last].Role != schemas.RoleUser {
 		last--
@@ -157,10 +166,10 @@ func afterQuestion(sent []schemas.Message, maxBytes int) []schemas.Message {
 			if part.Result != nil {
 				result := *part.Result
 				result.Server = PauseClient
-				results = append(results, result)
+				results = append(results, w.results.Hold(result, a.resultBytes(ctx, w, len(m.Parts))))
 			}
 		}
-		messages = append(messages, prompts.Results(results, maxBytes))
+		messages = append(messages, prompts.Results(results, 0))
 	}
 	return messages
 }

@@ -16,24 +16,44 @@ import (
 
 // A prompt is what the model sees at the start of its first round.
 type prompt struct {
+	content
 	system   string
 	messages []schemas.Message
 	// compacted is set when this turn moved exchanges into the summary.
 	compacted *schemas.Compaction
-	// approved are calls that the person has just approved.
-	approved pendingCalls
+}
+
+// The content of a prompt is what it is made of, beside the tools.
+type content struct {
+	question question
+	past     recalled
+	found    findings
+}
+
+// limits bound the parts of a prompt, in bytes.
+type limits struct {
+	past pastRoom
+	// passages bounds each result of the code-driven search.
+	passages int
 }
 
 // prompt builds the context: the system prompt, the summary of older exchanges, the newest
 // exchanges verbatim, and last the question with its attachments and results. Until a compaction,
 // all but the last message repeats the previous turn byte for byte.
-func (a *Agent) prompt(ctx context.Context, w task, q question, past recalled, found findings, o offer.Offer) (prompt, error) {
-	lang := conversationLanguage(past, q)
-	system := a.system(w, lang, len(o.Tools) > 0, a.instructions(o.Tools))
+func (a *Agent) prompt(ctx context.Context, w task, c content, o offer.Offer) (prompt, error) {
+	system := a.system(w, conversationLanguage(c.past, c.question), len(o.Tools) > 0, a.instructions(o.Tools))
+	r := limits{passages: a.resultBytes(ctx, w, 1)}
+	question := Size([]schemas.Message{prompts.Question(a.questionInput(w, c, r))})
+	r.past = a.pastRoom(ctx, w, len(system), offer.Size(o.Tools), question)
+	return a.build(ctx, w, c, system, r)
+}
+
+// build builds the prompt of a content within a room.
+func (a *Agent) build(ctx context.Context, w task, c content, system string, r limits) (prompt, error) {
+	lang := conversationLanguage(c.past, c.question)
 	view := Fit(Input{
-		Summary: past.summary, Exchanges: past.exchanges, ResultBytes: a.resultBytes(),
-		Budget:       a.historyBytes(ctx, w, len(system), offer.Size(o.Tools)),
-		MaxExchanges: a.cfg.Limits.KeptMessages / 2,
+		Summary: c.past.summary, Exchanges: c.past.exchanges, ResultBytes: a.resultBytes(ctx, w, 1),
+		Budget: r.past.all, Last: r.past.last, MaxExchanges: a.cfg.Limits.KeptMessages / 2,
 	})
 	if w.turn.WholeHistory && view.Summary != "" {
 		return prompt{}, &providers.Error{
@@ -41,15 +61,11 @@ func (a *Agent) prompt(ctx context.Context, w task, q question, past recalled, f
 			Err: errors.New("the conversation does not fit into the model's context, and the request does not let it be summarised"),
 		}
 	}
-	p := prompt{system: system, messages: view.Messages, approved: q.approved}
+	p := prompt{content: c, system: system, messages: view.Messages}
 	if view.Compacted && view.Covers > 0 {
 		p.compacted = &schemas.Compaction{Covers: view.Covers, Text: view.Summary}
 	}
-	in := prompts.QuestionInput{
-		Language: q.lang, Labels: w.voice(q.lang).Labels, Notice: q.notice, Question: q.message,
-		Looked: found.looked, Found: found.results, MaxBytes: a.resultBytes(), JSON: w.turn.JSON,
-		Switched: q.lang != lang,
-	}
+	in := a.questionInput(w, c, r)
 	if len(p.messages) == 0 {
 		in.Summary = view.Summary
 	} else if view.Summary != "" {
@@ -57,13 +73,23 @@ func (a *Agent) prompt(ctx context.Context, w task, q question, past recalled, f
 	}
 	p.messages = append(p.messages, prompts.Question(in))
 	if len(w.turn.Results) > 0 {
-		p.messages = append(p.messages, afterQuestion(w.turn.Messages, a.resultBytes())...)
+		p.messages = append(p.messages, a.afterQuestion(ctx, w)...)
 	}
-	w.out.Mark("5.1", "Context built", "summary_length", len(view.Summary), "exchanges", len(view.Exchanges), "compacted", view.Compacted, "results", len(found.results))
+	w.out.Mark("5.1", "Context built", "summary_length", len(view.Summary), "exchanges", len(view.Exchanges), "compacted", view.Compacted, "results", len(c.found.results))
 	if view.Summary != "" {
 		w.out.Mark("7.2", "Using existing summary as context", "length", len(view.Summary))
 	}
 	return p, nil
+}
+
+// questionInput returns the question of a content and what is put around it, without a summary.
+func (a *Agent) questionInput(w task, c content, r limits) prompts.QuestionInput {
+	q := c.question
+	return prompts.QuestionInput{
+		Language: q.lang, Labels: w.voice(q.lang).Labels, Notice: q.notice, Question: q.message,
+		Looked: c.found.looked, Found: c.found.results, MaxBytes: r.passages, JSON: w.turn.JSON,
+		Switched: q.lang != conversationLanguage(c.past, q),
+	}
 }
 
 // system returns the system prompt; servers are the instructions of the servers whose tools are
@@ -104,7 +130,3 @@ func conversationLanguage(past recalled, q question) string {
 	}
 	return q.lang
 }
-
-// resultBytes is how much of one result a model sees. The events, the trace and the store hold all
-// of it.
-func (a *Agent) resultBytes() int { return a.cfg.Limits.ResultTokens * BytesPerToken }

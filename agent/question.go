@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"slices"
 
 	"molar/agent/answer"
@@ -62,7 +61,40 @@ func (a *Agent) read(ctx context.Context, w task) (question, error) {
 	if q, err = a.expand(ctx, w, q); err != nil {
 		return q, err
 	}
-	return a.attach(w, q, append(slices.Clip(w.turn.Attachments), attached...))
+	q.message = w.shorten(q.message, a.resultBytes(ctx, w, 1))
+	return a.attach(ctx, w, q, append(slices.Clip(w.turn.Attachments), attached...))
+}
+
+// shorten returns the question with a text that is too long cut to so many bytes; the whole can be
+// read with read_result.
+func (w task) shorten(m schemas.Message, bytes int) schemas.Message {
+	if said := m.Said(); len(said) > bytes {
+		w.results.Hold(asResult(said), bytes)
+	}
+	return shortened(m, bytes)
+}
+
+// shortened is [task.shorten] for a message whose text is held already.
+func shortened(m schemas.Message, bytes int) schemas.Message {
+	said := m.Said()
+	if bytes <= 0 || len(said) <= bytes {
+		return m
+	}
+	parts := slices.DeleteFunc(slices.Clone(m.Parts), func(p schemas.Part) bool { return p.Kind == schemas.PartText })
+	short := schemas.Part{Kind: schemas.PartText, Text: prompts.Shorten(asResult(said), bytes).OutputText()}
+	m.Parts = append([]schemas.Part{short}, parts...)
+	return m
+}
+
+// asResult returns a person's text as a result: its id is the same in every turn.
+func asResult(text string) schemas.ToolResult {
+	return schemas.ToolResult{ID: textID("question", text), Output: schemas.TextOutput(text)}
+}
+
+// textID returns the id of a text that is not the result of a call.
+func textID(kind, text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return kind + "-" + hex.EncodeToString(sum[:4])
 }
 
 // readMentions reads the resources that the question names. One that cannot be read is reported
@@ -84,27 +116,23 @@ func (a *Agent) readMentions(ctx context.Context, w task, q *question) ([]Attach
 
 // attach appends the attachments and the message's text files to the question. Others may have
 // written an uploaded file and its name, so both are treated like a server's text.
-func (a *Agent) attach(w task, q question, attached []Attachment) (question, error) {
+func (a *Agent) attach(ctx context.Context, w task, q question, attached []Attachment) (question, error) {
 	q.read = append(q.read, pictures(q.message)...)
 	parts, files := splitFiles(q.message.Parts)
 	if attached = append(files, attached...); len(attached) == 0 {
 		return q, nil
 	}
-	largest := a.resultBytes()
+	largest := a.attachedBytes(ctx, w, len(attached))
 	results := make([]schemas.ToolResult, len(attached))
 	for i, at := range attached {
 		text := schemas.TextOutput(at.Text)
-		results[i] = schemas.ToolResult{ToolName: at.Name, Server: cmp.Or(at.Server, file(at.Name)), Output: text}
-		if len(text) > largest {
-			if err := w.out.Warn(fmt.Sprintf("%s is longer than the %d bytes that a model is shown of it; the rest is left out", at.Name, largest)); err != nil {
-				return q, err
-			}
-		}
+		results[i] = schemas.ToolResult{ID: textID("file", at.Text), ToolName: at.Name, Server: cmp.Or(at.Server, file(at.Name)), Output: text}
 		q.read = append(q.read, toolhandler.Reading{Server: results[i].Server, Text: at.Name + "\n" + at.Text})
 	}
 	results, q.ordered = a.disarm(w, results)
 	for i, result := range results {
-		shown := prompts.Result(result, largest)
+		result = w.results.Hold(result, largest)
+		shown := prompts.Result(result, 0)
 		if attached[i].Server != "" { // the fence holds a file's name
 			shown = result.ToolName + ":\n" + shown
 		}

@@ -38,6 +38,9 @@ func (r *Reply) Add(c providers.Chunk) {
 	}
 }
 
+// isEmpty reports whether the model has said nothing yet.
+func (r *Reply) isEmpty() bool { return len(r.parts) == 0 && r.open.Len() == 0 }
+
 // Retract drops the text so far: it turned out to be reasoning.
 func (r *Reply) Retract() {
 	r.open.Reset()

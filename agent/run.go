@@ -10,6 +10,7 @@ import (
 
 	"molar/agent/answer"
 	"molar/agent/memory"
+	"molar/agent/offer"
 	"molar/agent/subject"
 	"molar/providers"
 	"molar/schemas"
@@ -25,6 +26,8 @@ type task struct {
 	guard   *subject.Guard
 	out     *answer.Speaker
 	journal *journal
+	// results are the conversation's results, as far as read_result can read them.
+	results *offer.Results
 	// group holds the turn's goroutines.
 	group   *sync.WaitGroup
 	started time.Time
@@ -123,6 +126,7 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, j *jou
 		turn: t, assistant: assistant, route: route, guard: a.cfg.Guards[assistant.Topic],
 		out: out, journal: j, group: group, started: a.cfg.Now(),
 	}
+	w.results = a.resultsOf(w)
 	out.Trace.Turn(t.ID, t.ConversationID, t.Owner)
 	out.Trace.Route(assistant.Name, route)
 	if secret := a.secrets[name]; !a.cfg.Off.Prompt {
@@ -194,9 +198,10 @@ func (a *Agent) prepare(ctx context.Context, w task, e *ending) (verdict *Gate, 
 	if e.offer, err = a.offer(ctx, w, e.question, e.past, e.found); err != nil { // 6.2: the tools that the model may call
 		return nil, false, err
 	}
-	if e.prompt, err = a.prompt(ctx, w, e.question, e.past, e.found, e.offer); err != nil { // 5.1: the prompt
+	if e.prompt, err = a.prompt(ctx, w, content{e.question, e.past, e.found}, e.offer); err != nil { // 5.1: the prompt
 		return nil, false, err
 	}
+	w.showReading(&e.offer, e.prompt.messages)
 	return verdict, false, nil
 }
 
@@ -211,6 +216,8 @@ func (a *Agent) end(ctx context.Context, w task, e *ending) error {
 // continueTurn resumes a turn whose client has run its own tools: its question was read, judged and
 // searched for before.
 func (a *Agent) continueTurn(ctx context.Context, w task, p *PausedTurn) (err error) {
+	bytes := a.resultBytes(ctx, w, len(w.turn.Results))
+	p.Show(func(r schemas.ToolResult) schemas.ToolResult { return w.results.Shorten(ctx, r, bytes) })
 	e := endingOf(p)
 	defer func() { err = a.close(ctx, w, e, err) }()
 
@@ -223,12 +230,12 @@ func (a *Agent) continueTurn(ctx context.Context, w task, p *PausedTurn) (err er
 	}
 	e.past.read = append(e.past.read, past.read...)
 	w.out.Language(e.question.lang, e.question.langSure)
-	known := e.past
-	known.exchanges = past.exchanges
-	if e.offer, err = a.offer(ctx, w, e.question, known, e.found, p.Rounds...); err != nil {
+	e.past.exchanges, e.past.summary = past.exchanges, past.summary
+	if e.offer, err = a.offer(ctx, w, e.question, e.past, e.found, p.Rounds...); err != nil {
 		return err
 	}
-	a.setWatch(ctx, w, e.question, known)
+	e.prompt.content = content{e.question, e.past, e.found}
+	a.setWatch(ctx, w, e.question, e.past)
 	w.out.Watching().Arm()
 	w.record(ctx, e.question)
 	err = a.converse(ctx, w, &e.prompt, &e.offer, openGate(), &e.answer)

@@ -18,7 +18,9 @@ const (
 	DefaultStartTimeout = 60 * time.Second
 	DefaultListTimeout  = 15 * time.Second
 	// DefaultMaxResult bounds a result's text, in bytes.
-	DefaultMaxResult = 64 << 10
+	DefaultMaxResult = 8 << 20
+	// maxPrompt bounds the text of a prompt, in bytes.
+	maxPrompt = 64 << 10
 )
 
 // Config is what [New] needs. All fields may be zero.

@@ -33,7 +33,7 @@ const memoryLimit = 32 << 20
 func TestFault_FloodsCostLittleMemory(t *testing.T) {
 	for _, tc := range []struct{ tool, want string }{
 		{"torrent", `"survived"`},
-		{"line", `"The server answered with error -32603: the answer is longer than 4 MiB and was dropped: ask for less"`},
+		{"line", `"The server answered with error -32603: the answer is longer than 16 MiB and was dropped: ask for less"`},
 		{"flood", `"flooded"`},
 	} {
 		t.Run(tc.tool, func(t *testing.T) {

@@ -226,7 +226,7 @@ func TestHTTP_EndlessAnswer(t *testing.T) {
 	}))
 	m := start(t, servers(overHTTP(web.URL)))
 	_, err := m.Call(t.Context(), "web", "add", nil)
-	if err == nil || !strings.Contains(err.Error(), "longer than 4 MiB") {
+	if err == nil || !strings.Contains(err.Error(), "longer than 16 MiB") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -40,7 +40,7 @@ func (m *Manager) Prompt(ctx context.Context, owner, server, name string, args m
 	if err := m.Request(ctx, server, "prompts/get", params, &answer); err != nil {
 		return nil, fmt.Errorf("prompt %q: %w", name, err)
 	}
-	messages, err := messages(answer, DefaultMaxResult)
+	messages, err := messages(answer, maxPrompt)
 	if err != nil {
 		return nil, fmt.Errorf("prompt %q of server %q: %w", name, server, err)
 	}

@@ -146,7 +146,7 @@ func TestSSE_AHugeAnswerCostsOnlyItsCall(t *testing.T) {
 	web := serveHTTP(t, server.NewSSEServer(good))
 	m := start(t, servers(overSSE(web.URL)))
 	result, err := m.Call(t.Context(), "web", "huge", nil)
-	if err != nil || !result.IsError || !strings.Contains(string(result.Output), "longer than 4 MiB") {
+	if err != nil || !result.IsError || !strings.Contains(string(result.Output), "longer than 16 MiB") {
 		t.Errorf("%.200s, %v", result.Output, err)
 	}
 	if result, err := m.Call(t.Context(), "web", "add", nil); err != nil || string(result.Output) != `"0"` {

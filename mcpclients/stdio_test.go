@@ -132,8 +132,8 @@ func TestStdio_Calls(t *testing.T) {
 	for _, tc := range []struct{ tool, want string }{
 		{"fail", `"no such city"`},
 		{"refuse", `"The server answered with error -32602: unknown tool"`},
-		{"huge", `"The server answered with error -32603: the answer is longer than 4 MiB and was dropped: ask for less"`},
-		{"huge_last", `"The server answered with error -32603: the answer is longer than 4 MiB and was dropped: ask for less"`},
+		{"huge", `"The server answered with error -32603: the answer is longer than 16 MiB and was dropped: ask for less"`},
+		{"huge_last", `"The server answered with error -32603: the answer is longer than 16 MiB and was dropped: ask for less"`},
 	} {
 		result, err := m.Call(t.Context(), "s", tc.tool, nil)
 		if err != nil {

@@ -44,6 +44,8 @@ type Error struct {
 	// as often as it changes.
 	Again   string
 	Changed bool
+	// Window is the model's context window in tokens, if a KindContextLength names it; else 0.
+	Window int
 	// Final is set if the service reports that a retry cannot succeed.
 	Final bool
 	Err   error

@@ -41,8 +41,33 @@ type ToolResult struct {
 	// and PartFile with data URLs; Output names them. They last only for their turn: a
 	// conversation does not store them.
 	Media []Part `json:"media,omitempty"`
+	// Cut is set if Output is only the beginning and the end of a longer text, with a line between
+	// them that says so.
+	Cut *Cut `json:"cut,omitempty"`
 	// Duration is how long the execution took.
 	Duration time.Duration `json:"-"`
+}
+
+// A Cut says how much of a long text a result's output holds, in bytes. The whole text is kept
+// under the result's id.
+type Cut struct {
+	// Head and Tail are the lengths of the beginning and the end that the output holds.
+	Head int `json:"head"`
+	Tail int `json:"tail"`
+	// Whole is the length of the whole text.
+	Whole int `json:"whole"`
+}
+
+// A KeptResult is the whole text of a result of which a model was shown a part.
+type KeptResult struct {
+	Owner, ConversationID string
+	// ID identifies the result in its conversation.
+	ID string
+	// Server is where the text came from, as in [ToolResult].
+	Server string
+	Text   string
+	// Started is when the turn of the result began.
+	Started time.Time
 }
 
 // A ResourceLink is an MCP resource that a result points to.

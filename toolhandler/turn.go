@@ -51,6 +51,9 @@ type TurnConfig struct {
 	// Before is called before a call is sent that may have an effect: its tool is neither
 	// read-only nor idempotent. It may be nil.
 	Before func(ctx context.Context, call schemas.ToolCall)
+	// Show returns a result as the model is shown it, which is all that is known of it from then on.
+	// Nil shows it whole.
+	Show func(ctx context.Context, r schemas.ToolResult) schemas.ToolResult
 }
 
 // A HostTool is executed by the host and needs no approval. Its text counts as text of the server
@@ -77,6 +80,7 @@ type Turn struct {
 	who      *schemas.Person
 	clocks   clocks
 	before   func(ctx context.Context, call schemas.ToolCall)
+	show     func(ctx context.Context, r schemas.ToolResult) schemas.ToolResult
 }
 
 // Begin starts the tool side of a turn.
@@ -90,6 +94,7 @@ func (h *Handler) Begin(cfg TurnConfig) *Turn {
 		approver: cfg.Approver,
 		grants:   cfg.Grants,
 		before:   cfg.Before,
+		show:     cfg.Show,
 		calls:    cfg.Limits.Calls,
 		left:     cfg.Limits.Time,
 		flow:     cfg.Flow.cached(),
@@ -224,6 +229,9 @@ func (t *Turn) Execute(ctx context.Context, calls []schemas.ToolCall) iter.Seq[O
 		defer func() { t.left -= max(0, time.Since(started)-round.waited()-t.clocks.takeThinkingTime()) }()
 		for i := range calls {
 			out := <-outcomes[i]
+			if t.show != nil {
+				out.Result = t.show(ctx, out.Result)
+			}
 			if out.Result.Server != "" && out.Sent && out.Status != StatusTimeout { // an error has text of its server too
 				t.flow.Readings = append(t.flow.Readings, ReadingOf(out.Result, t.trusts(out.Result.Server)))
 			}

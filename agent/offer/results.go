@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"log/slog"
 	"sync"
-	"unicode/utf8"
+	"time"
 
+	"molar/agent/prompts"
+	"molar/internal/text"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -18,36 +20,169 @@ const (
 	ReadResource = "read_resource"
 )
 
+// KeptResults stores the whole texts of results beyond their turn.
+type KeptResults interface {
+	KeepResult(ctx context.Context, r schemas.KeptResult) error
+	// GetKeptResult returns a text, and false if it is not or no longer kept.
+	GetKeptResult(ctx context.Context, owner, conversationID, id string) (schemas.KeptResult, bool, error)
+}
+
 // ResultsConfig configures [Results].
 type ResultsConfig struct {
-	// Bytes is how much of a result a model is shown; a longer one is cut.
-	Bytes int
+	// Store keeps whole texts for the conversation; nil keeps them for the turn.
+	Store KeptResults
+	// Owner and ConversationID are the conversation's in the store.
+	Owner, ConversationID string
+	// Started is when the turn began.
+	Started time.Time
 	// Resource reads a resource of a server: its text, and the images and the like in it.
 	Resource func(ctx context.Context, server, uri string) (string, []schemas.Part, error)
+	Log      *slog.Logger
 }
+
+const (
+	// MaxKept bounds one kept text, in bytes; maxTurn those that a turn holds in memory, together.
+	MaxKept, maxTurn = 8 << 20, 64 << 20
+	// minShown is the fewest bytes of a result that are worth showing.
+	minShown = 256
+)
 
 // Results holds the results of one conversation. It is safe for concurrent use.
 type Results struct {
 	cfg ResultsConfig
 
-	mu        sync.Mutex
-	cut       map[string]string // long results by call id
+	mu sync.Mutex
+	// limit is how many bytes of a result a model is shown; 0 means any number.
+	limit int
+	// cut is set once the model was shown a part of a result.
+	cut bool
+	// whole are the texts that this turn holds, by id, and order their ids, oldest first. pending
+	// are those to be stored with the turn.
+	whole     map[string]schemas.KeptResult
+	order     []string
+	pending   []string
+	size      int
 	resources map[string]string // the server by the address that its result named
 }
 
 // NewResults returns an empty set.
 func NewResults(cfg ResultsConfig) *Results {
-	return &Results{cfg: cfg, cut: make(map[string]string), resources: make(map[string]string)}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Results{cfg: cfg, whole: make(map[string]schemas.KeptResult), resources: make(map[string]string)}
 }
 
-// Add stores the long results and the resource addresses among results. An address is read from the
-// server that named it first.
+// Limit sets how many bytes of each further result a model is shown.
+func (k *Results) Limit(bytes int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.limit = max(bytes, minShown)
+}
+
+// Show returns a result as a model is shown it, within the limit.
+func (k *Results) Show(ctx context.Context, r schemas.ToolResult) schemas.ToolResult {
+	k.mu.Lock()
+	limit := k.limit
+	k.mu.Unlock()
+	return k.Shorten(ctx, r, limit)
+}
+
+// Shorten returns a result of which a model is shown at most so many bytes, 0 for any number. The
+// whole text is kept, so that read_result can read it. A result without an id is not kept.
+func (k *Results) Shorten(ctx context.Context, r schemas.ToolResult, bytes int) schemas.ToolResult {
+	short, whole := k.shorten(r, bytes)
+	if whole != nil && !k.store(ctx, *whole) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.hold(*whole)
+	}
+	return short
+}
+
+// Hold is [Results.Shorten] for a text that is not stored before [Results.Store].
+func (k *Results) Hold(r schemas.ToolResult, bytes int) schemas.ToolResult {
+	short, whole := k.shorten(r, bytes)
+	if whole != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.hold(*whole)
+		k.pending = append(k.pending, r.ID)
+	}
+	return short
+}
+
+// Store stores the texts that are only held so far.
+func (k *Results) Store(ctx context.Context) {
+	k.mu.Lock()
+	var held []schemas.KeptResult
+	for _, id := range k.pending {
+		if r, holds := k.whole[id]; holds {
+			held = append(held, r)
+		}
+	}
+	k.pending = nil
+	k.mu.Unlock()
+	for _, r := range held {
+		k.store(ctx, r)
+	}
+}
+
+// shorten returns a result within so many bytes, and its whole text if that must be kept.
+func (k *Results) shorten(r schemas.ToolResult, bytes int) (short schemas.ToolResult, whole *schemas.KeptResult) {
+	if short = prompts.Shorten(r, bytes); short.Cut == nil || r.ID == "" {
+		return short, nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.cut = true
+	if r.Cut != nil { // it was kept then
+		return short, nil
+	}
+	return short, &schemas.KeptResult{
+		Owner: k.cfg.Owner, ConversationID: k.cfg.ConversationID, ID: r.ID, Server: r.Server, Text: bounded(r.OutputText()), Started: k.cfg.Started,
+	}
+}
+
+// bounded returns as much of a text as is kept.
+func bounded(s string) string { return s[:text.Border(s, MaxKept)] }
+
+// store stores a text for the conversation and reports whether it did.
+func (k *Results) store(ctx context.Context, r schemas.KeptResult) bool {
+	if k.cfg.Store == nil {
+		return false
+	}
+	err := k.cfg.Store.KeepResult(context.WithoutCancel(ctx), r)
+	if err != nil {
+		k.cfg.Log.Warn("a long text could not be stored; it can be read on during this turn only", "id", r.ID, "error", err)
+	}
+	return err == nil
+}
+
+// hold holds a text for the turn, in place of the oldest ones if they are too large together. The
+// caller has the lock.
+func (k *Results) hold(r schemas.KeptResult) {
+	if _, known := k.whole[r.ID]; known {
+		return
+	}
+	k.whole[r.ID], k.order = r, append(k.order, r.ID)
+	for k.size += len(r.Text); k.size > maxTurn && len(k.order) > 1; k.order = k.order[1:] {
+		k.size -= len(k.whole[k.order[0]].Text)
+		delete(k.whole, k.order[0])
+	}
+}
+
+// Add adds earlier results, as the model is shown them. An address is read from the server that
+// named it first.
 func (k *Results) Add(results ...schemas.ToolResult) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, r := range results {
-		if text := r.OutputText(); r.ID != "" && len(text) > k.cfg.Bytes {
-			k.cut[r.ID] = text
+		switch {
+		case r.Cut != nil:
+			k.cut = true
+		case r.ID != "":
+			k.hold(schemas.KeptResult{ID: r.ID, Server: r.Server, Text: r.OutputText()}) // a later prompt may cut it
 		}
 		for _, link := range r.Resources {
 			if _, known := k.resources[link.URI]; !known && r.Server != "" {
@@ -62,7 +197,7 @@ func (k *Results) Wanted() []schemas.ToolInfo {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var wanted []schemas.ToolInfo
-	if len(k.cut) > 0 {
+	if k.cut {
 		wanted = append(wanted, readResult())
 	}
 	if len(k.resources) > 0 {
@@ -79,8 +214,10 @@ func (k *Results) Tools() []toolhandler.HostTool {
 func readResult() schemas.ToolInfo {
 	return schemas.ToolInfo{
 		Name: ReadResult, ToolName: ReadResult,
-		Description: "Reads on in a tool result that was too long to be shown whole. The place where it was cut names the result and where to go on.",
-		InputSchema: json.RawMessage(`{"type":"object","properties":{"result":{"type":"string","description":"The result, as the cut names it"},"from":{"type":"integer","minimum":0,"description":"The byte to read from"}},"required":["result","from"],"additionalProperties":false}`),
+		Description: "Reads on in a text that was too long to be shown whole, or searches it. The place where it was cut names the text and where to go on.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"result":{"type":"string","description":"The text, as the cut names it"},` +
+			`"from":{"type":"integer","minimum":0,"description":"The byte to read or search from"},` +
+			`"find":{"type":"string","minLength":1,"maxLength":200,"description":"Words to search for; gives the lines around each place"}},"required":["result"],"additionalProperties":false}`),
 	}
 }
 
@@ -92,31 +229,44 @@ func readResource() schemas.ToolInfo {
 	}
 }
 
-// readResult returns a piece of a result, with its range.
-func (k *Results) readResult(_ context.Context, args json.RawMessage) (schemas.ToolResult, error) {
+// readResult returns a piece of a kept text with its range, or the places of some words.
+func (k *Results) readResult(ctx context.Context, args json.RawMessage) (schemas.ToolResult, error) {
 	var in struct {
 		Result string `json:"result"`
 		From   int    `json:"from"`
+		Find   string `json:"find"`
 	}
 	if err := json.Unmarshal(args, &in); err != nil {
 		return schemas.ToolResult{}, fmt.Errorf("read the arguments: %w", err)
 	}
-	k.mu.Lock()
-	text, known := k.cut[in.Result]
-	k.mu.Unlock()
+	r, known, limit := k.lookUp(ctx, in.Result)
 	switch {
 	case !known:
-		return fault("there is no cut result %q in this conversation; name it as the cut does", in.Result), nil
-	case in.From < 0 || in.From >= len(text):
-		return fault("the result has %d bytes; read from 0 to %d", len(text), len(text)-1), nil
+		return fault("the text %q is not kept, or no longer; name it as the cut does, or call its tool again", in.Result), nil
+	case in.From < 0 || in.From >= len(r.Text):
+		return fault("the text has %d bytes; read from 0 to %d", len(r.Text), len(r.Text)-1), nil
 	}
-	const heading = 100 // bytes reserved for the range line
-	to := min(in.From+max(k.cfg.Bytes-heading, 1), len(text))
-	for to < len(text) && to > in.From+1 && !utf8.RuneStart(text[to]) {
-		to--
+	output := piece(r.Text, in.From, limit)
+	if in.Find != "" {
+		output = places(r.Text, in.Find, in.From, limit)
 	}
-	piece := strings.ToValidUTF8(text[in.From:to], "")
-	return schemas.ToolResult{Output: schemas.TextOutput(fmt.Sprintf("[bytes %d to %d of %d]\n%s", in.From, to, len(text), piece))}, nil
+	return schemas.ToolResult{Output: schemas.TextOutput(output), Server: r.Server}, nil
+}
+
+// lookUp returns a kept text and how much of it may be shown at a time.
+func (k *Results) lookUp(ctx context.Context, id string) (r schemas.KeptResult, known bool, limit int) {
+	k.mu.Lock()
+	r, known = k.whole[id]
+	limit = k.limit
+	k.mu.Unlock()
+	if known || k.cfg.Store == nil {
+		return r, known, limit
+	}
+	r, known, err := k.cfg.Store.GetKeptResult(ctx, k.cfg.Owner, k.cfg.ConversationID, id)
+	if err != nil {
+		k.cfg.Log.Warn("a kept result cannot be read", "result", id, "error", err)
+	}
+	return r, known && err == nil, limit
 }
 
 // readResource reads an address that a result named.

@@ -9,18 +9,18 @@ import (
 	"testing"
 
 	"molar/agent/offer"
-	"molar/agent/prompts"
 	"molar/schemas"
 )
 
 func newKept(t *testing.T, bytes int) (*offer.Results, func(name, args string) (string, bool)) {
 	t.Helper()
-	k := offer.NewResults(offer.ResultsConfig{Bytes: bytes, Resource: func(_ context.Context, server, uri string) (string, []schemas.Part, error) {
+	k := offer.NewResults(offer.ResultsConfig{Resource: func(_ context.Context, server, uri string) (string, []schemas.Part, error) {
 		if uri == "file:///gone" {
 			return "", nil, errors.New("it is gone")
 		}
 		return "the text of " + uri + " from " + server, nil, nil
 	}})
+	k.Limit(bytes)
 	return k, func(name, args string) (string, bool) {
 		t.Helper()
 		for _, tool := range k.Tools() {
@@ -63,11 +63,10 @@ func TestReadResult_givesTheWhole(t *testing.T) {
 	if wantedNames(k) != "" {
 		t.Errorf("nothing was cut, and %s is wanted", wantedNames(k))
 	}
-	k.Add(long)
+	shown := k.Show(t.Context(), long).OutputText()
 	if wantedNames(k) != offer.ReadResult {
 		t.Errorf("wanted %q", wantedNames(k))
 	}
-	shown := prompts.Results([]schemas.ToolResult{long}, bytes).Parts[0].Text
 	head, mark, _ := strings.Cut(shown, "\n… (")
 	var left, all, from int
 	var id string
@@ -90,7 +89,7 @@ func TestReadResult_givesTheWhole(t *testing.T) {
 	if read != whole.String() {
 		t.Errorf("read %d bytes of %d", len(read), whole.Len())
 	}
-	for _, args := range []string{`{"result":"c0","from":0}`, `{"result":"c1","from":100000}`} {
+	for _, args := range []string{`{"result":"c9","from":0}`, `{"result":"c1","from":100000}`} {
 		if text, failed := call(offer.ReadResult, args); !failed {
 			t.Errorf("%s gave %s", args, text)
 		}

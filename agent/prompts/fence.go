@@ -26,7 +26,8 @@ func escape(text string) string {
 func Results(results []schemas.ToolResult, maxBytes int) schemas.Message {
 	message := schemas.Message{Role: schemas.RoleTool}
 	for _, r := range results {
-		text := harmless(bounded(r, maxBytes))
+		r = Shorten(r, maxBytes)
+		text := harmless(r.OutputText())
 		if r.IsError {
 			text = "Error: " + text
 		}
@@ -40,21 +41,8 @@ func Result(r schemas.ToolResult, maxBytes int) string {
 	return fence(r.Server, bounded(r, maxBytes))
 }
 
-// bounded returns the text of a result. A long one keeps its head and tail.
-func bounded(r schemas.ToolResult, maxBytes int) string {
-	text := r.OutputText()
-	if maxBytes <= 0 || len(text) <= maxBytes {
-		return text
-	}
-	tail := maxBytes / 4
-	head := strings.ToValidUTF8(text[:maxBytes-tail], "")
-	end := strings.ToValidUTF8(text[len(text)-tail:], "")
-	how := ""
-	if r.ID != "" {
-		how = fmt.Sprintf("; read_result goes on with result %q from %d", r.ID, len(head))
-	}
-	return fmt.Sprintf("%s\n… (%d of %d bytes left out%s) …\n%s", head, len(text)-len(head)-len(end), len(text), how, end)
-}
+// bounded returns the text of a result, cut by [Shorten].
+func bounded(r schemas.ToolResult, maxBytes int) string { return Shorten(r, maxBytes).OutputText() }
 
 // harmless breaks up the control tokens of chat templates. The rest of a result stays unchanged:
 // its role already marks it as data.

@@ -3,6 +3,7 @@ package prompts
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"molar/agent/subject"
@@ -133,6 +134,15 @@ func Summarised(lang, summary string) schemas.Part {
 // reached.
 func NoMoreCalls(lang, why string) schemas.Message {
 	return schemas.Message{Role: schemas.RoleUser, Parts: []schemas.Part{beside(fmt.Sprintf(wordsOf(lang).limit, why))}}
+}
+
+// WithoutCalls returns a question with the remark that earlier calls for it are not shown.
+func WithoutCalls(lang string, question schemas.Message) schemas.Message {
+	remark := beside(wordsOf(lang).callsLeftOut)
+	if !slices.ContainsFunc(question.Parts, func(p schemas.Part) bool { return p.Text == remark.Text }) {
+		question.Parts = append(slices.Clip(question.Parts), remark)
+	}
+	return question
 }
 
 func beside(text string) schemas.Part {

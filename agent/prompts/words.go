@@ -14,7 +14,7 @@ type words struct {
 	general, generalWithTools, toolRule, dataRule string
 	// To the model: the summary's heading, what to say when a search found nothing or failed, the
 	// rules of passages, of the answer's form, and of limits.
-	summary, nothing, unsearched, passageRule, form, json, limit string
+	summary, nothing, unsearched, passageRule, form, json, limit, callsLeftOut string
 	// To the person.
 	sources, withheld, unlooked  string
 	strayed, strayedWhole        string
@@ -41,6 +41,7 @@ func wordsOf(lang string) words {
 			passageRule:  "Chỉ dùng những đoạn thông tin trả lời đúng câu hỏi và bỏ qua các đoạn khác; nếu chưa đủ, hãy nói rõ điều chưa biết.",
 			form:         "Hãy trả lời bằng tiếng Việt, thành các đoạn ngắn.",
 			json:         "Chỉ trả lời bằng một giá trị JSON hợp lệ, không kèm chữ nào khác.",
+			callsLeftOut: "(Các lần gọi công cụ trước đó cho câu hỏi này không được hiển thị ở đây vì không đủ chỗ.)",
 			limit:        "Không thể gọi thêm công cụ: %s. Hãy trả lời bằng những gì đã biết và nói rõ điều này.",
 			sources:      "Nguồn tham khảo:",
 			withheld:     "[phần này là hướng dẫn nội bộ nên không được hiển thị]",
@@ -72,6 +73,7 @@ func wordsOf(lang string) words {
 		passageRule:  "Use only the passages that answer the question and ignore the others; where they are not enough, say what is not known.",
 		form:         "Answer in " + subject.AnswerIn(lang) + ", in short paragraphs.",
 		json:         "Answer with one valid JSON value only and no other text.",
+		callsLeftOut: "(Earlier tool calls for this question are not shown here, as there is no room for them.)",
 		limit:        "No further tool can be called: %s. Answer with what is known, and say so.",
 		sources:      "Sources:",
 		withheld:     "[internal instructions are not shown]",

@@ -279,6 +279,7 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 		Memory:         h.Memory,
 		MemoryRequired: h.Config.Memory.Required,
 		Pauses:         h.DB,
+		Results:        h.DB,
 		Grants:         h.DB,
 		Guards:         guards,
 		Rank:           offer.Of,

@@ -50,7 +50,7 @@ func forget(ctx context.Context, tx *sql.Tx, now time.Time, owner, id, whose str
 	if err != nil {
 		return 0, err
 	}
-	for _, table := range []string{"traces", "wires", "feedback", "idempotency", "kept_turns", "responses", "live_turns", "grants"} {
+	for _, table := range []string{"traces", "wires", "feedback", "idempotency", "kept_turns", "kept_results", "responses", "live_turns", "grants"} {
 		n, err := database.Changed(tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE conversation_id = $1 AND `+whose, id, owner))
 		if err != nil {
 			return 0, err
@@ -69,6 +69,7 @@ func deleteOlderIn(ctx context.Context, tx *sql.Tx, before time.Time) (deleted i
 		`DELETE FROM wires WHERE created_at < $1`,
 		`DELETE FROM idempotency WHERE created_at < $1`,
 		`DELETE FROM responses WHERE created_at < $1`,
+		`DELETE FROM kept_results WHERE created_at < $1`,
 		`DELETE FROM kept_turns WHERE expires < $1`,
 	} {
 		n, err := database.Changed(tx.ExecContext(ctx, statement, database.Millis(before)))

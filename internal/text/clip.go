@@ -37,7 +37,8 @@ func Truncate(s string, limit int) string {
 
 // Border returns the largest rune boundary in s that is at most n.
 func Border(s string, n int) int {
-	for n > 0 && !utf8.RuneStart(s[n]) {
+	n = min(n, len(s))
+	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
 		n--
 	}
 	return n

@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// maxFrame bounds a message from or to a server, in bytes.
-	maxFrame = 4 << 20
+	// maxFrame bounds a message from a server, in bytes: the longest text of a result, with its
+	// escapes. maxSent bounds one to a server.
+	maxFrame, maxSent = 16 << 20, 4 << 20
 	// frameEnds is how many bytes of each end of a longer message are kept to find its id.
 	frameEnds = 4 << 10
 )

@@ -134,8 +134,8 @@ func (c *stdio) Notify(ctx context.Context, method string, params json.RawMessag
 // send queues a frame. It waits for room until ctx ends.
 func (c *stdio) send(ctx context.Context, out outgoing) error {
 	size := int64(len(out.frame))
-	if size > maxFrame {
-		return fmt.Errorf("the message has %d bytes, more than the %d that are sent to a server: shorten the arguments", size, maxFrame)
+	if size > maxSent {
+		return fmt.Errorf("the message has %d bytes, more than the %d that are sent to a server: shorten the arguments", size, maxSent)
 	}
 	if err := c.budget.Acquire(ctx, size); err != nil {
 		return context.Cause(ctx)
