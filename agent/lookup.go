@@ -131,7 +131,7 @@ func (s *search) call(ctx context.Context, out *answer.Speaker, name string, q q
 		return result, false, err
 	}
 	tool.Rules.Policy = schemas.PolicyAllow // chosen by code, not by a model
-	handler := s.cfg.Handler.Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool}})
+	handler := s.cfg.Handler.Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool}, Show: showSearch})
 	for done := range handler.Execute(ctx, []schemas.ToolCall{call}) {
 		if err := out.Outcome("6.1", &done, "code-driven: it is in the assistant's search list"); err != nil {
 			return result, false, err
@@ -142,6 +142,18 @@ func (s *search) call(ctx context.Context, out *answer.Speaker, name string, q q
 		return done.Result, isOwn(tool), nil
 	}
 	return result, false, ctx.Err()
+}
+
+// maxSearch bounds the text of a search's result, in bytes. No tool reads the rest of it.
+const maxSearch = 64 << 10
+
+// showSearch returns the result of a search within its bound.
+func showSearch(_ context.Context, r schemas.ToolResult) schemas.ToolResult {
+	id := r.ID
+	r.ID = ""
+	r = prompts.Shorten(r, maxSearch)
+	r.ID = id
+	return r
 }
 
 // tool finds a tool of a search list: on the bundled tool server, else the

@@ -24,7 +24,7 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 	if err != nil {
 		return offer.Offer{}, err
 	}
-	o := offer.Offer{Finder: choice.Finder, Results: w.readable(past, earlier), Most: max(1, a.cfg.Limits.Offered-len(w.turn.ClientTools))}
+	o := offer.Offer{Finder: choice.Finder, Results: w.readable(ctx, past, earlier), Most: max(1, a.cfg.Limits.Offered-len(w.turn.ClientTools))}
 	if w.turn.ListTools {
 		if err := w.out.Emit(answer.Event{Kind: answer.KindTools, Tools: offer.Infos(choice.Offered)}); err != nil {
 			return offer.Offer{}, err
@@ -131,7 +131,7 @@ func (a *Agent) resultsOf(w task) *offer.Results {
 }
 
 // readable adds the results of the conversation that read_result can read on in.
-func (w task) readable(past recalled, earlier []schemas.Round) *offer.Results {
+func (w task) readable(ctx context.Context, past recalled, earlier []schemas.Round) *offer.Results {
 	for _, x := range past.exchanges {
 		for _, round := range x.Rounds() {
 			w.results.Add(round.Results...)
@@ -139,6 +139,9 @@ func (w task) readable(past recalled, earlier []schemas.Round) *offer.Results {
 	}
 	for _, round := range earlier {
 		w.results.Add(round.Results...)
+	}
+	if past.summary != "" {
+		w.results.Recall(ctx)
 	}
 	return w.results
 }

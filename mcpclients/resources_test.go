@@ -27,7 +27,7 @@ func TestResource(t *testing.T) {
 		case strings.Contains(string(params), "text:"):
 			return `{"contents":[{"uri":"x","text":"one"},{"uri":"x","mimeType":"text/plain","blob":"dHdv"}]}`
 		case strings.Contains(string(params), "long:"):
-			return `{"contents":[{"uri":"x","text":"` + strings.Repeat("x", 1<<20) + `"}]}`
+			return `{"contents":[{"uri":"x","text":"` + strings.Repeat("x", 9<<20) + `"}]}`
 		}
 		if strings.Contains(string(params), "zip:") {
 			return `{"contents":[{"uri":"x","mimeType":"application/zip","blob":"AAAA"}]}`
@@ -37,7 +37,7 @@ func TestResource(t *testing.T) {
 	if got, files, err := m.Resource(t.Context(), "memory-server", "text:1"); err != nil || got != "one\ntwo" || files != nil {
 		t.Errorf("%q, %v, %v", got, files, err)
 	}
-	if got, _, err := m.Resource(t.Context(), "memory-server", "long:1"); err != nil || len(got) > 70<<10 {
+	if got, _, err := m.Resource(t.Context(), "memory-server", "long:1"); err != nil || len(got) > 8<<20 {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	if got, files, err := m.Resource(t.Context(), "memory-server", "image:1"); err != nil || len(files) != 1 || files[0].Text != "data:image/png;base64,AAAA" || !strings.Contains(got, "image/png, 3 bytes") {

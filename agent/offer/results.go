@@ -25,6 +25,8 @@ type KeptResults interface {
 	KeepResult(ctx context.Context, r schemas.KeptResult) error
 	// GetKeptResult returns a text, and false if it is not or no longer kept.
 	GetKeptResult(ctx context.Context, owner, conversationID, id string) (schemas.KeptResult, bool, error)
+	// HasKeptResults reports whether texts of a conversation are kept.
+	HasKeptResults(ctx context.Context, owner, conversationID string) (bool, error)
 }
 
 // ResultsConfig configures [Results].
@@ -190,6 +192,21 @@ func (k *Results) Add(results ...schemas.ToolResult) {
 			}
 		}
 	}
+}
+
+// Recall offers read_result if texts of the conversation are kept, also those of exchanges that are
+// not shown any more: the tools come first in a prompt, and should stay the same.
+func (k *Results) Recall(ctx context.Context) {
+	if k.cfg.Store == nil {
+		return
+	}
+	kept, err := k.cfg.Store.HasKeptResults(ctx, k.cfg.Owner, k.cfg.ConversationID)
+	if err != nil {
+		k.cfg.Log.Warn("the kept results of a conversation cannot be read", "error", err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.cut = k.cut || kept
 }
 
 // Wanted returns the tools that have something to read.

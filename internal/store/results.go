@@ -60,3 +60,10 @@ func (s *State) GetKeptResult(ctx context.Context, owner, conversationID, id str
 	r.Owner, r.ConversationID, r.ID, r.Text = owner, conversationID, id, string(data)
 	return r, ok, err
 }
+
+// HasKeptResults reports whether texts of a conversation are kept.
+func (s *State) HasKeptResults(ctx context.Context, owner, conversationID string) (bool, error) {
+	var one int
+	err := s.db.Read.QueryRowContext(ctx, `SELECT 1 FROM kept_results WHERE conversation_id = $1 AND owner = $2 LIMIT 1`, conversationID, owner).Scan(&one)
+	return s.db.Found("look for kept results", err)
+}

@@ -39,6 +39,11 @@ func testKeptResults(t *testing.T, open func(now func() time.Time) *store.DB) {
 		keep("c", id, now)
 	}
 	check("kept", "ann", "c", "1", true)
+	for owner, want := range map[string]bool{"ann": true, "bob": false} {
+		if has, err := db.HasKeptResults(ctx, owner, "c"); err != nil || has != want {
+			t.Errorf("%s has some: %v, %v", owner, has, err)
+		}
+	}
 	check("of another owner", "bob", "c", "1", false)
 	check("unknown", "ann", "c", "0", false)
 	keep("c", "9", now)

@@ -87,7 +87,9 @@ func (a *attempt) fail(ctx context.Context, chunk providers.Chunk, err error, yi
 		a.breaker.failed(ctx, e)
 	}
 	if ok && !a.out && canFallBack(e.Kind) {
-		a.line.noteFailure(a.name, e)
+		if e.Kind != providers.KindContextLength { // a shorter prompt may fit
+			a.line.noteFailure(a.name, e)
+		}
 		return e
 	}
 	if ok && !a.out {
@@ -102,7 +104,8 @@ func (a *attempt) fail(ctx context.Context, chunk providers.Chunk, err error, yi
 // canFallBack reports whether another provider may do better.
 func canFallBack(kind providers.Kind) bool {
 	switch kind {
-	case providers.KindUnavailable, providers.KindTimeout, providers.KindQuota, providers.KindAuth, providers.KindModelNotFound:
+	case providers.KindUnavailable, providers.KindTimeout, providers.KindQuota, providers.KindAuth, providers.KindModelNotFound,
+		providers.KindContextLength:
 		return true
 	default:
 		return false

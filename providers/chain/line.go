@@ -117,8 +117,11 @@ func (l *line) window(ctx context.Context, model string, of func(context.Context
 func (l *line) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		var missed []error
-		var last *providers.Error
+		var last, overflow *providers.Error
 		for _, s := range l.steps {
+			if overflow != nil && !l.mayHold(ctx, s, overflow) {
+				continue
+			}
 			a, err := l.attempt(ctx, s, &req, missed)
 			if err == nil {
 				if last != nil {
@@ -128,11 +131,17 @@ func (l *line) Stream(ctx context.Context, req providers.Request) iter.Seq2[prov
 					return
 				}
 				err = last
+				if overflow == nil && last.Kind == providers.KindContextLength {
+					overflow = l.withWindow(ctx, s, last)
+				}
 			}
 			missed = append(missed, err)
 		}
+		if overflow != nil { // the caller can shorten the prompt
+			last = overflow
+		}
 		if last != nil {
-			others := slices.DeleteFunc(missed, func(err error) bool { return errors.Is(err, error(last)) })
+			others := slices.DeleteFunc(missed, func(err error) bool { return isOf(err, last) })
 			yield(providers.Chunk{}, withOtherErrors(last, reasons(others)))
 			return
 		}
@@ -140,6 +149,41 @@ func (l *line) Stream(ctx context.Context, req providers.Request) iter.Seq2[prov
 			yield(providers.Chunk{}, last)
 		}
 	}
+}
+
+// withWindow returns the refusal of a prompt that is too long with the window of the candidate, if
+// the refusal does not name it.
+func (l *line) withWindow(ctx context.Context, s step, overflow *providers.Error) *providers.Error {
+	window := l.windowOf(ctx, s, overflow.Model)
+	if overflow.Window > 0 || window == 0 {
+		return overflow
+	}
+	e := *overflow
+	e.Window = window
+	return &e
+}
+
+// mayHold reports whether a candidate may have room for a prompt that was too long for another: its
+// window is larger, or is not known while the other's is.
+func (l *line) mayHold(ctx context.Context, s step, overflow *providers.Error) bool {
+	if s.name == Offline || overflow.Window == 0 {
+		return false
+	}
+	window := l.windowOf(ctx, s, "")
+	return window == 0 || window > overflow.Window
+}
+
+// windowOf returns the largest window of a candidate's model, 0 if it is not known. A fallback uses its own
+// model.
+func (l *line) windowOf(ctx context.Context, s step, model string) int {
+	if s.name == l.Name() {
+		return providers.MaxWindow(ctx, l.first.Provider, model)
+	}
+	route, err := l.chain.at(ctx, s, true)
+	if err != nil {
+		return 0
+	}
+	return providers.MaxWindow(ctx, route.Provider, route.Model)
 }
 
 // attempt prepares a candidate's call, or returns why it is skipped.
@@ -205,6 +249,12 @@ func (l *line) noteFailure(name string, err *providers.Error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.failed[name] = err
+}
+
+// isOf reports whether an error is the last error of a call, possibly without its window.
+func isOf(err error, last *providers.Error) bool {
+	e, ok := errors.AsType[*providers.Error](err)
+	return ok && e.Provider == last.Provider && e.Kind == last.Kind
 }
 
 // withOtherErrors returns the last error of a call, with why others had failed or were skipped.

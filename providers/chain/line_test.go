@@ -172,6 +172,51 @@ type windowed struct {
 func (w windowed) Window(context.Context, string) int    { return w.window }
 func (w windowed) MaxWindow(context.Context, string) int { return w.most }
 
+// A prompt that is too long for one model goes to one with a larger window, and stays an error of the
+// first if none has room: the caller can shorten it.
+func TestLine_aLargerWindow(t *testing.T) {
+	t.Parallel()
+	named := fails(providers.KindContextLength)
+	named.err = &providers.Error{Kind: providers.KindContextLength, Provider: "gemini", Window: 8192, Err: errors.New("the maximum is 8192")}
+	for name, c := range map[string]struct {
+		first         reply
+		window, other int
+		second        reply
+		want          string
+	}{
+		"larger":                         {fails(providers.KindContextLength), 4096, 8192, says("hi"), "hi"},
+		"larger, as the refusal says":    {named, 0, 32_768, says("hi"), "hi"},
+		"not known, but the refused is":  {named, 0, 0, says("hi"), "hi"},
+		"smaller":                        {fails(providers.KindContextLength), 8192, 4096, says("hi"), ""},
+		"smaller, as the refusal says":   {named, 0, 4096, says("hi"), ""},
+		"neither is known":               {fails(providers.KindContextLength), 0, 0, says("hi"), ""},
+		"larger, and too small as well":  {fails(providers.KindContextLength), 4096, 8192, fails(providers.KindContextLength), ""},
+		"larger, and it does not answer": {fails(providers.KindContextLength), 4096, 8192, fails(providers.KindUnavailable), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			gemini, ollama := script("gemini", c.first, says("shorter")), script("ollama", c.second)
+			all := candidates(gemini, ollama)
+			for name, window := range map[string]int{"gemini": c.window, "ollama": c.other} {
+				candidate := all[name]
+				candidate.Provider = windowed{map[string]*scripted{"gemini": gemini, "ollama": ollama}[name], window, window}
+				all[name] = candidate
+			}
+			route := pick(t, newChain(t, chain.Config{Candidates: all}), chain.Want{})
+			got := call(t.Context(), route, providers.PassAnswer)
+			if got.text != c.want || (c.want == "") != (providers.KindOf(got.err) == providers.KindContextLength) {
+				t.Errorf("%q, %v", got.text, got.err)
+			}
+			if e, ok := errors.AsType[*providers.Error](got.err); ok && c.window > 0 && e.Window != c.window {
+				t.Errorf("the error names a window of %d", e.Window)
+			}
+			if again := call(t.Context(), route, providers.PassAnswer); again.text != "shorter" {
+				t.Errorf("the first is not asked again: %q, %v", again.text, again.err)
+			}
+		})
+	}
+}
+
 // The windows are those of the candidate that the next call goes to.
 func TestLine_Windows(t *testing.T) {
 	t.Parallel()

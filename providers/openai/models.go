@@ -48,6 +48,7 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	var list struct {
 		Data []struct {
 			ID string `json:"id"`
+			reportedWindow
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(data, &list); err != nil {
@@ -57,6 +58,7 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	for _, m := range list.Data {
 		if m.ID != "" {
 			ids = append(ids, m.ID)
+			p.windows.report(m.ID, m.tokens())
 		}
 	}
 	return ids, nil

@@ -7,7 +7,6 @@ package openai
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -58,10 +57,11 @@ type Provider struct {
 	keyFrom  string
 	chat     string // the URL of chat/completions
 	models   string // the URL of models
+	props    string // the URL of llama.cpp's properties
 	original bool   // the service is OpenAI's own
 	http     *http.Client
 	limits   wire.Limits
-	window   int
+	windows  windows
 	tuning   schemas.Tuning
 	log      *slog.Logger
 	faults   *wire.Faults
@@ -93,10 +93,11 @@ func New(cfg Config) (*Provider, error) {
 		keyFrom:  cmp.Or(cfg.KeySetting, "OPENAI_API_KEY"),
 		chat:     base.JoinPath("chat/completions").String(),
 		models:   base.JoinPath("models").String(),
+		props:    base.JoinPath("../props").String(),
 		original: strings.EqualFold(base.Hostname(), "api.openai.com"),
 		http:     wire.NewClient(cfg.HTTPClient),
 		limits:   limits,
-		window:   cfg.Window,
+		windows:  windows{configured: cfg.Window},
 		tuning:   cfg.Tuning,
 		log:      cfg.Logger,
 		faults: wire.NewFaults(wire.FaultConfig{
@@ -113,9 +114,6 @@ func New(cfg Config) (*Provider, error) {
 
 // Name returns "openai".
 func (p *Provider) Name() string { return name }
-
-// Window returns the configured window, or 0.
-func (p *Provider) Window(context.Context, string) int { return p.window }
 
 // LeftOut returns why tools are omitted from requests, by name.
 func (p *Provider) LeftOut(tools []schemas.ToolInfo) map[string]string { return p.tools.LeftOut(tools) }

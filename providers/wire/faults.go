@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -88,7 +89,11 @@ func NewFaults(cfg FaultConfig) *Faults {
 
 // Fail makes a [*providers.Error].
 func (f *Faults) Fail(kind providers.Kind, model string, err error) *providers.Error {
-	return &providers.Error{Kind: kind, Provider: f.provider, Model: model, Err: err}
+	e := &providers.Error{Kind: kind, Provider: f.provider, Model: model, Err: err}
+	if kind == providers.KindContextLength && err != nil {
+		e.Window = WindowIn(err.Error())
+	}
+	return e
 }
 
 // Transport returns the error of a request without an answer.
@@ -232,9 +237,10 @@ func KindOf(status int, message string) providers.Kind {
 func IsOverflow(message string) bool {
 	message = strings.ToLower(message)
 	for _, sign := range []string{
-		"maximum context length", "maximum model length", "available context size", "context length of only",
-		"exceeds the context", "exceeds the model's context", "context window", "prompt is too long",
-		"input length exceeds", "exceeds the maximum number of tokens",
+		"maximum context length", "maximum model length", "available context size", "context length of only", "context length is only", "max_new_tokens must be",
+		"exceeds the context", "exceeds the model's context", "context window", "prompt is too long", "prompt too long",
+		"input length exceeds", "input is too long", "exceeds the maximum number of tokens", "max context length", "maximum prompt length",
+		"too_many_prompt_tokens", "too many prompt tokens", "reduce the length of the messages", "maximum context",
 	} {
 		if strings.Contains(message, sign) {
 			return true
@@ -242,6 +248,30 @@ func IsOverflow(message string) bool {
 	}
 	return strings.Contains(message, "token count") && strings.Contains(message, "exceed")
 }
+
+// WindowIn reads the context window, in tokens, from a message that a prompt is too long; 0 if it
+// names none. It is the number that a maximum, a limit or the context is said to be, not what the
+// prompt has or how much it is too long.
+func WindowIn(message string) int {
+	for _, m := range windowNumber().FindAllStringSubmatch(message, -1) {
+		if strings.HasSuffix(strings.TrimSpace(m[1]), " by") {
+			continue
+		}
+		n, err := strconv.Atoi(strings.ReplaceAll(m[2]+m[3], ",", ""))
+		if err == nil && n >= leastWindow {
+			return n
+		}
+	}
+	return 0
+}
+
+// leastWindow is the smallest number that is taken for a window.
+const leastWindow = 256
+
+// windowNumber matches a number after or before a word for a limit, in one sentence.
+var windowNumber = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b((?:max\w*|context|limit|allowed|available|n_ctx)[^.\d]{0,40}?)(\d[\d,]{2,10})\b|\b(\d[\d,]{2,10}) (?:tokens )?max`)
+})
 
 // RetryIn reads the wait from a service's message, if it has no header for it; 0 if there is
 // none.

@@ -62,7 +62,10 @@ type model struct {
 	replies []reply
 	bodies  []string
 	called  int
+	refused int
 	wrote   []time.Time
+	// refuses returns why the model refuses a body, or "".
+	refuses func(b string) string
 }
 
 func startModel(t *testing.T, w wire) *model {
@@ -83,6 +86,11 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if m.wire.window > 0 && len(data)/4 > m.wire.window {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, m.wire.tooLong)
+		return
+	}
+	if why := m.refusal(string(data)); why != "" {
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, why)
 		return
 	}
 	next, n := m.next(string(data))
@@ -119,6 +127,20 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		write(m.wire.call(n, next.tool, cmp.Or(next.args, "{}")))
 	}
 	write(m.wire.end(next.tool != ""))
+}
+
+// refusal returns why the model refuses a body, and counts it.
+func (m *model) refusal(b string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.refuses == nil {
+		return ""
+	}
+	why := m.refuses(b)
+	if why != "" {
+		m.refused++
+	}
+	return why
 }
 
 // next records a body and returns the reply.
@@ -226,6 +248,8 @@ type attached interface {
 type desk struct {
 	tools  []schemas.Tool
 	result string
+	// results, when set, returns the result of the next call.
+	results func() string
 }
 
 func newDesk(n int, result string) desk {
@@ -249,7 +273,11 @@ func (d desk) Instructions() map[string]string              { return nil }
 func (d desk) Wait(context.Context, []string) error         { return nil }
 func (d desk) WaitStarting(context.Context, []string) error { return nil }
 func (d desk) CallFor(context.Context, *schemas.Person, string, string, json.RawMessage) (schemas.ToolResult, error) {
-	return schemas.ToolResult{Output: json.RawMessage(d.result)}, nil
+	result := d.result
+	if d.results != nil {
+		result = d.results()
+	}
+	return schemas.ToolResult{Output: json.RawMessage(result)}, nil
 }
 
 // route always picks the same model.
@@ -312,7 +340,7 @@ func openHost(t *testing.T, m *model, path string, tools attached, limits agent.
 		Rank:       offer.Of,
 		Assistants: []schemas.Assistant{{Name: "desk", Tools: []string{"*"}}}, Default: "desk",
 		Models: models,
-		Tools:  tools, Handler: handler, Memory: doorway{h.memory, h.came}, Limits: limits,
+		Tools:  tools, Handler: handler, Memory: doorway{h.memory, h.came}, Results: db, Limits: limits,
 	})
 	must(t, err)
 	writer := memory.Writer{Pick: func(ctx context.Context) (providers.Route, error) { return models.Pick(ctx, "", "", "") }}
