@@ -154,7 +154,7 @@ func (w task) showReading(o *offer.Offer, messages []schemas.Message) {
 	for _, m := range messages {
 		for _, p := range m.Parts {
 			if p.Result != nil {
-				o.Results.Add(*p.Result)
+				o.Results.Cut(*p.Result)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 
 	"molar/agent/answer"
@@ -131,7 +132,11 @@ func (a *Agent) attach(ctx context.Context, w task, q question, attached []Attac
 	}
 	results, q.ordered = a.disarm(w, results)
 	for i, result := range results {
-		result = w.results.Hold(result, largest)
+		if result = w.results.Hold(result, largest); result.Cut != nil && w.route.Offline { // nobody reads on
+			if err := w.out.Warn(fmt.Sprintf("%s is longer than the %d bytes that a model is shown of it; the rest is left out", result.ToolName, largest)); err != nil {
+				return q, err
+			}
+		}
 		shown := prompts.Result(result, 0)
 		if attached[i].Server != "" { // the fence holds a file's name
 			shown = result.ToolName + ":\n" + shown

@@ -27,9 +27,8 @@ const (
 // refuses its length before any output is asked again with half of it, and its window is learnt. No
 // tool runs twice for that.
 func (a *Agent) call(ctx context.Context, w task, p *prompt, o *offer.Offer, rules flowRules, ask *step, quiet bool, verdict *Gate, progress *outcome) (*Reply, *providers.Request, error) {
-	fixed := len(p.system) + offer.Size(o.Tools)
-	if bytes := a.promptBytes(ctx, w); bytes > 0 {
-		if err := a.fit(ctx, w, p, ask, progress, bytes-fixed); err != nil {
+	if room, known := a.messageBytes(ctx, w, len(p.system), offer.Size(o.Tools)); known {
+		if err := a.fit(ctx, w, p, ask, progress, room); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -40,9 +39,10 @@ func (a *Agent) call(ctx context.Context, w task, p *prompt, o *offer.Offer, rul
 			return reply, req, err
 		}
 		before := Size(ask.messages)
-		room := before / 2
-		if a.learnWindow(ctx, w, req, err); a.promptBytes(ctx, w) > 0 {
-			room = min(room, a.promptBytes(ctx, w)-fixed)
+		a.learnWindow(ctx, w, req, err)
+		room, known := a.messageBytes(ctx, w, len(p.system), offer.Size(o.Tools))
+		if !known || room > before/2 {
+			room = before / 2
 		}
 		if err := a.fit(ctx, w, p, ask, progress, room); err != nil {
 			return reply, req, err

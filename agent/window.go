@@ -90,10 +90,15 @@ func (a *Agent) maxWindow(ctx context.Context, w task) int {
 	return a.windows.bound(w, providers.MaxWindow(ctx, w.route.Provider, w.route.Model))
 }
 
-// promptBytes returns the room for a prompt beside the answer; 0 if the window is not known.
-func (a *Agent) promptBytes(ctx context.Context, w task) int {
+// messageBytes returns the room for the messages of a prompt beside its system text, its tools and the
+// answer; known is false if the window is not known.
+func (a *Agent) messageBytes(ctx context.Context, w task, system, tools int) (room int, known bool) {
 	most := a.maxWindow(ctx, w)
-	return int(float64(most-min(w.answerRoom(), most/2)) * min(a.tokens.BytesOf(w.route.Model), safeBytes))
+	if most == 0 {
+		return 0, false
+	}
+	tokens := most - min(w.answerRoom(), most/2) - tools/schemaBytes
+	return int(float64(tokens)*min(a.tokens.BytesOf(w.route.Model), safeBytes)) - system, true
 }
 
 // resultBytes returns how much the model is shown of each of n results that arrive together.
@@ -167,7 +172,8 @@ func (a *Agent) pastRoom(ctx context.Context, w task, system, tools, question in
 		most-int(float64(system+tools)/perToken),
 	) - w.answerRoom()
 	soft := int(float64(max(min(tokens, free/2), 0)) * perToken)
-	hard := a.promptBytes(ctx, w) - system - tools - question
+	hard, _ := a.messageBytes(ctx, w, system, tools)
+	hard -= question
 	if tools > 0 {
 		hard -= a.resultBytes(ctx, w, 1) / 2
 	}

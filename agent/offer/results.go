@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -109,7 +110,9 @@ func (k *Results) Hold(r schemas.ToolResult, bytes int) schemas.ToolResult {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.hold(*whole)
-		k.pending = append(k.pending, r.ID)
+		if !slices.Contains(k.pending, r.ID) {
+			k.pending = append(k.pending, r.ID)
+		}
 	}
 	return short
 }
@@ -142,7 +145,7 @@ func (k *Results) shorten(r schemas.ToolResult, bytes int) (short schemas.ToolRe
 		return short, nil
 	}
 	return short, &schemas.KeptResult{
-		Owner: k.cfg.Owner, ConversationID: k.cfg.ConversationID, ID: r.ID, Server: r.Server, Text: bounded(r.OutputText()), Started: k.cfg.Started,
+		ID: r.ID, Server: r.Server, Text: bounded(r.OutputText()),
 	}
 }
 
@@ -154,6 +157,7 @@ func (k *Results) store(ctx context.Context, r schemas.KeptResult) bool {
 	if k.cfg.Store == nil {
 		return false
 	}
+	r.Owner, r.ConversationID, r.Started = k.cfg.Owner, k.cfg.ConversationID, k.cfg.Started
 	err := k.cfg.Store.KeepResult(context.WithoutCancel(ctx), r)
 	if err != nil {
 		k.cfg.Log.Warn("a long text could not be stored; it can be read on during this turn only", "id", r.ID, "error", err)
@@ -190,6 +194,22 @@ func (k *Results) Add(results ...schemas.ToolResult) {
 			if _, known := k.resources[link.URI]; !known && r.Server != "" {
 				k.resources[link.URI] = r.Server
 			}
+		}
+	}
+}
+
+// Cut records that the model is shown a part of earlier results. Their texts are stored with the
+// turn.
+func (k *Results) Cut(results ...schemas.ToolResult) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, r := range results {
+		if r.Cut == nil {
+			continue
+		}
+		k.cut = true
+		if _, holds := k.whole[r.ID]; holds && !slices.Contains(k.pending, r.ID) {
+			k.pending = append(k.pending, r.ID)
 		}
 	}
 }

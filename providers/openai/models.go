@@ -47,7 +47,8 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	}
 	var list struct {
 		Data []struct {
-			ID string `json:"id"`
+			ID      string `json:"id"`
+			OwnedBy string `json:"owned_by"`
 			reportedWindow
 		} `json:"data"`
 	}
@@ -59,6 +60,7 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 		if m.ID != "" {
 			ids = append(ids, m.ID)
 			p.windows.report(m.ID, m.tokens())
+			p.windows.served(m.OwnedBy)
 		}
 	}
 	return ids, nil

@@ -23,6 +23,8 @@ type windows struct {
 	reported map[string]int
 	// silent are the models for which the service answered without a window.
 	silent map[string]bool
+	// properties is set if the server is llama.cpp's, which has its window in its properties.
+	properties bool
 	// next is when the service may be asked again.
 	next time.Time
 }
@@ -38,6 +40,20 @@ func (w *windows) report(model string, tokens int) {
 		w.reported = make(map[string]int)
 	}
 	w.reported[model] = tokens
+}
+
+// served records the owner of a model in a list.
+func (w *windows) served(owner string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.properties = w.properties || owner == "llamacpp"
+}
+
+// inProperties reports whether the server has its window in its properties.
+func (w *windows) inProperties() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.properties
 }
 
 // of returns the window of a model, 0 if it is not known; ask is set if the service should be asked
@@ -90,7 +106,7 @@ func (p *Provider) Window(ctx context.Context, model string) int {
 	if _, err := p.Models(ctx); err != nil && noList(err) == nil {
 		return 0
 	}
-	if tokens, _ = p.windows.of(model); tokens == 0 {
+	if p.windows.inProperties() {
 		p.windows.report(model, p.servedWindow(ctx))
 	}
 	return p.windows.answered(model)

@@ -28,15 +28,15 @@ func TestWindow_reported(t *testing.T) {
 		want          int
 		asked         int // requests for two questions
 	}{
-		"configured":         {models: `{"data":[{"id":"m","max_model_len":8192}]}`, configured: 4096, want: 4096},
-		"vLLM":               {models: `{"data":[{"id":"other","max_model_len":1},{"id":"m","max_model_len":8192}]}`, want: 8192, asked: 1},
-		"OpenRouter":         {models: `{"data":[{"id":"m","context_length":131072}]}`, want: 131_072, asked: 1},
-		"LM Studio":          {models: `{"data":[{"id":"m","max_context_length":32768,"loaded_context_length":4096}]}`, want: 4096, asked: 1},
-		"Groq":               {models: `{"data":[{"id":"m","context_window":131072}]}`, want: 131_072, asked: 1},
-		"llama.cpp":          {models: `{"data":[{"id":"m","meta":{"n_ctx_train":131072}}]}`, props: `{"default_generation_settings":{"n_ctx":8192}}`, want: 8192, asked: 2},
-		"no list, llama.cpp": {props: `{"default_generation_settings":{"n_ctx":8192}}`, want: 8192, asked: 2},
-		"none":               {models: `{"data":[{"id":"m"}]}`, asked: 2},
-		"odd":                {models: `{"data":[{"id":"m","max_model_len":-1}]}`, props: `[]`, asked: 2},
+		"configured": {models: `{"data":[{"id":"m","max_model_len":8192}]}`, configured: 4096, want: 4096},
+		"vLLM":       {models: `{"data":[{"id":"other","max_model_len":1},{"id":"m","max_model_len":8192}]}`, want: 8192, asked: 1},
+		"OpenRouter": {models: `{"data":[{"id":"m","context_length":131072}]}`, want: 131_072, asked: 1},
+		"LM Studio":  {models: `{"data":[{"id":"m","max_context_length":32768,"loaded_context_length":4096}]}`, want: 4096, asked: 1},
+		"Groq":       {models: `{"data":[{"id":"m","context_window":131072}]}`, want: 131_072, asked: 1},
+		"llama.cpp":  {models: `{"data":[{"id":"m","owned_by":"llamacpp","meta":{"n_ctx_train":131072}}]}`, props: `{"default_generation_settings":{"n_ctx":8192}}`, want: 8192, asked: 2},
+		"no list":    {asked: 1},
+		"none":       {models: `{"data":[{"id":"m"}]}`, asked: 1},
+		"odd":        {models: `{"data":[{"id":"m","owned_by":"llamacpp","max_model_len":-1}]}`, props: `[]`, asked: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t, answers(tt.models, tt.props))

@@ -78,6 +78,10 @@ func startModel(t *testing.T, w wire) *model {
 }
 
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet && r.URL.Path == "/v1/models" { // it has no list of models
+		http.NotFound(w, r)
+		return
+	}
 	data, _ := io.ReadAll(r.Body)
 	if strings.HasPrefix(r.URL.Path, "/api/") && r.URL.Path != "/api/chat" {
 		_, _ = fmt.Fprintf(w, `{"template":"{{ .Tools }}","model_info":{"general.architecture":"qwen2","qwen2.context_length":%d},"capabilities":["completion","tools","vision"]}`, cmp.Or(m.wire.window, 32768))
