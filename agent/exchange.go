@@ -18,6 +18,8 @@ type Exchange struct {
 	// Called are the calls in a client's history. They are not shown: the client may have made them
 	// up.
 	Called []schemas.ToolCall
+	// Bare is set when the texts that stood before the question are not shown any more.
+	Bare bool
 	// Last is the sequence number of its last message; 0 for what a client sent.
 	Last int64
 	// Piece is its summary; empty until written.
@@ -46,7 +48,8 @@ func (x Exchange) Rounds() []schemas.Round {
 	return all
 }
 
-// Messages returns the exchange as a model saw it: the bare question, the rounds of calls with
+// Messages returns the exchange as a model saw it: the question with what code had looked up in the
+// operator's texts, the rounds of calls with
 // their results, and the answer. The question and each result are cut at maxBytes; 0 means no limit. An exchange without
 // any answer has no messages: the model would answer that question now.
 func (x Exchange) Messages(maxBytes int) []schemas.Message {
@@ -59,7 +62,21 @@ func (x Exchange) Messages(maxBytes int) []schemas.Message {
 	if len(answers) == 0 || x.Question == "" {
 		return nil
 	}
-	return append([]schemas.Message{shortened(schemas.Text(schemas.RoleUser, x.Question), maxBytes)}, answers...)
+	question := shortened(schemas.Text(schemas.RoleUser, x.Question), maxBytes)
+	if !x.Bare {
+		question = prompts.After(x.passages(), question)
+	}
+	return append([]schemas.Message{question}, answers...)
+}
+
+// passages returns the texts that stood before the question.
+func (x Exchange) passages() []string {
+	for _, round := range x.Rounds() {
+		if len(round.Passages) > 0 {
+			return round.Passages
+		}
+	}
+	return nil
 }
 
 // answerMessages returns a stored answer as the provider saw it. A round whose calls and results do
@@ -70,7 +87,9 @@ func answerMessages(m schemas.StoredMessage, maxBytes int) []schemas.Message {
 	for _, round := range m.Rounds() {
 		calls := len(round.Said.Calls())
 		if calls == 0 && len(round.Results) == 0 {
-			last = round.Said // it holds the provider's state
+			if len(round.Said.Parts) > 0 {
+				last = round.Said // it holds the provider's state
+			}
 			break
 		}
 		if calls != len(round.Results) {

@@ -88,6 +88,13 @@ func (e *ending) record(w task, status string) memory.Record {
 	if (e.answer.toolCalls > 0 || e.answer.hasState()) && !w.out.Leaked() { // the rounds quote the model verbatim
 		rounds = e.answer.asShown(withoutMedia(e.answer.rounds))
 	}
+	if passages := e.prompt.passages; len(passages) > 0 {
+		rounds = append(rounds[:0:0], rounds...)
+		if len(rounds) == 0 {
+			rounds = make([]schemas.Round, 1)
+		}
+		rounds[0].Passages = passages
+	}
 	return memory.Record{
 		Key: key, User: e.question.typed, Answer: joinParagraphs(e.before, w.out.Answer()), Rounds: rounds,
 		Status: status, ServersRead: e.serversRead(w), Language: e.question.lang,

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -37,14 +38,19 @@ type View struct {
 // exchanges. The last exchange always stays: its results are cut first, then its answer.
 func Fit(in Input) View {
 	v := View{Summary: in.Summary, Exchanges: in.Exchanges}
-	sizes := measure(in)
-	keep := in.keep(sizes)
+	sizes, bare := measure(in)
+	keep, stripped := in.keep(sizes, bare)
+	in.Exchanges = slices.Clone(in.Exchanges)
+	for i := range stripped {
+		in.Exchanges[i].Bare = true
+	}
+	v.Exchanges = in.Exchanges
 	if moved := in.Exchanges[:len(in.Exchanges)-keep]; len(moved) > 0 {
 		v.Summary = bound(summarise(in.Summary, moved), in.Budget/summaryShare)
 		v.Exchanges = in.Exchanges[len(moved):]
 		v.Compacted, v.Covers = true, moved[len(moved)-1].Last
 	}
-	if most := max(in.Budget, in.Last); keep == 1 && sizes[len(sizes)-1] > most {
+	if most := max(in.Budget, in.Last); keep == 1 && Size(v.Exchanges[0].Messages(in.ResultBytes)) > most {
 		v.Messages = squeeze(v.Exchanges, most)
 	} else {
 		v.Messages = render(v.Exchanges, in.ResultBytes)
@@ -56,31 +62,41 @@ func Fit(in Input) View {
 // exchanges.
 const summaryShare = 2
 
-// keep returns how many of the newest exchanges are shown verbatim. It replays the conversation: when
-// the budget is passed, a compaction keeps as many as fit into half of it, and at least the last
-// one. So a client that sends its history gets the same view, and one more exchange, in each turn until the
-// next compaction.
-func (in Input) keep(sizes []int) int {
+// keep returns how many of the newest exchanges are shown verbatim, and up to which one they are bare.
+// It replays the conversation. When the budget is passed, the passages before the questions go first; then
+// a compaction keeps as many exchanges as fit into half of the budget, and at least the last one. So a
+// client that sends its history gets the same view in each turn, and one more exchange, until the next
+// compaction.
+func (in Input) keep(sizes, bare []int) (keep, stripped int) {
 	first, total := 0, 0
 	for i, size := range sizes {
 		total += size
-		if n := i + 1 - first; n == 1 || total <= in.Budget && (in.MaxExchanges == 0 || n <= in.MaxExchanges) {
+		count := i + 1 - first
+		if total <= in.Budget && (in.MaxExchanges == 0 || count <= in.MaxExchanges) || count == 1 && total <= in.Last {
 			continue
 		}
+		for stripped = max(stripped, first); stripped <= i; stripped++ {
+			total -= sizes[stripped] - bare[stripped]
+		}
 		for first < i && (total > in.Budget/2 || in.MaxExchanges > 0 && i+1-first > (in.MaxExchanges+1)/2) {
-			total -= sizes[first]
+			total -= bare[first]
 			first++
 		}
 	}
-	return len(sizes) - first
+	return len(sizes) - first, stripped
 }
 
-func measure(in Input) []int {
-	sizes := make([]int, len(in.Exchanges))
+// measure returns the sizes of the exchanges, with and without their passages.
+func measure(in Input) (sizes, bare []int) {
+	sizes, bare = make([]int, len(in.Exchanges)), make([]int, len(in.Exchanges))
 	for i, x := range in.Exchanges {
 		sizes[i] = Size(x.Messages(in.ResultBytes))
+		bare[i] = sizes[i]
+		for _, text := range x.passages() {
+			bare[i] -= len(text)
+		}
 	}
-	return sizes
+	return sizes, bare
 }
 
 // Size estimates the bytes of messages in a prompt.

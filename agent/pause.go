@@ -49,7 +49,7 @@ func (a *Agent) keep(ctx context.Context, w task, e *ending) error {
 			Question: e.question.message, Typed: e.question.typed, Language: e.question.lang, Notice: e.question.notice, Subject: e.subject,
 			Read: e.question.read, Dropped: e.question.dropped,
 		},
-		PausedPrompt: PausedPrompt{System: e.prompt.system, Messages: e.answer.messages, Compacted: e.prompt.compacted},
+		PausedPrompt: PausedPrompt{System: e.prompt.system, Messages: e.answer.messages, Compacted: e.prompt.compacted, Passages: e.prompt.passages},
 		PausedWork: PausedWork{
 			Rounds: e.answer.rounds, Found: e.found.results, Looked: e.found.looked, Grounded: e.answer.grounded,
 			ServersRead: record.ServersRead, ToolCalls: e.answer.toolCalls, Answer: record.Answer,
@@ -85,7 +85,7 @@ func endingOf(p *PausedTurn) *ending {
 	return &ending{
 		question: question{message: p.Question, asked: p.Question.Said(), typed: p.Typed, lang: p.Language, langSure: true, notice: p.Notice, read: p.Read, dropped: p.Dropped},
 		past:     recalled{read: p.ServersRead},
-		prompt:   prompt{system: p.System, messages: p.Messages, compacted: p.Compacted},
+		prompt:   prompt{system: p.System, messages: p.Messages, compacted: p.Compacted, passages: p.Passages},
 		found:    findings{results: p.Found, looked: p.Looked}, // the sources are in ServersRead
 		before:   p.Answer, subject: p.Subject,
 	}

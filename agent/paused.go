@@ -66,6 +66,7 @@ type PausedPrompt struct {
 	System    string              `json:"system"`
 	Messages  []schemas.Message   `json:"messages"`
 	Compacted *schemas.Compaction `json:"compacted,omitempty"`
+	Passages  []string            `json:"passages,omitempty"`
 }
 
 // PausedWork is the result so far.

@@ -21,6 +21,9 @@ type prompt struct {
 	messages []schemas.Message
 	// compacted is set when this turn moved exchanges into the summary.
 	compacted *schemas.Compaction
+	// passages are the texts before the question, if they are the operator's own: later turns repeat
+	// them.
+	passages []string
 }
 
 // The content of a prompt is what it is made of, beside the tools.
@@ -66,6 +69,9 @@ func (a *Agent) build(ctx context.Context, w task, c content, system string, r l
 		p.compacted = &schemas.Compaction{Covers: view.Covers, Text: view.Summary}
 	}
 	in := a.questionInput(w, c, r)
+	if len(c.found.read) == 0 {
+		p.passages = prompts.Passages(in)
+	}
 	if len(p.messages) == 0 {
 		in.Summary = view.Summary
 	} else if view.Summary != "" {

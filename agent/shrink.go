@@ -136,6 +136,7 @@ func (a *Agent) smaller(ctx context.Context, w task, p *prompt, room, free int) 
 	if err != nil {
 		return nil, err
 	}
+	p.passages = smaller.passages
 	if smaller.compacted != nil {
 		p.compacted = smaller.compacted
 	}

@@ -79,4 +79,8 @@ type Lease struct {
 type Round struct {
 	Said    Message      `json:"said"`
 	Results []ToolResult `json:"results,omitempty"`
+	// Passages are the texts that code put before the question: what it looked up for it in the
+	// operator's own texts. Only the first round has them; one of a turn without calls has nothing
+	// else.
+	Passages []string `json:"passages,omitempty"`
 }

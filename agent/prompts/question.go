@@ -65,6 +65,29 @@ func Question(in QuestionInput) schemas.Message {
 	return schemas.Message{Role: schemas.RoleUser, Parts: parts}
 }
 
+// Passages returns the texts that [Question] puts before the question, without a summary.
+func Passages(in QuestionInput) []string {
+	parts := passages(in, wordsOf(in.Language))
+	if len(parts) == 0 {
+		return nil
+	}
+	texts := make([]string, 0, len(parts)+1)
+	for _, p := range append(parts, beside(in.Labels.Question)) {
+		texts = append(texts, p.Text)
+	}
+	return texts
+}
+
+// After returns a question with the texts that stood before it.
+func After(passages []string, question schemas.Message) schemas.Message {
+	parts := make([]schemas.Part, 0, len(passages)+len(question.Parts))
+	for _, text := range passages {
+		parts = append(parts, beside(text))
+	}
+	question.Parts = append(parts, question.Parts...)
+	return question
+}
+
 // form returns the rule of this answer, if the system prompt does not cover it.
 func form(in QuestionInput, w words) string {
 	switch {
