@@ -2,6 +2,8 @@ package agent_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -26,6 +29,28 @@ func streams(chunks ...providers.Chunk) script {
 
 func familyCall(id string) *schemas.ToolCall {
 	return &schemas.ToolCall{ID: id, Function: schemas.FunctionCall{Name: "family__get", Arguments: "{}"}}
+}
+
+// A model that makes the same call for ever is executed once: the second and the third time it
+// gets the same result, and then no more calls.
+func TestRun_theSameCallForEver(t *testing.T) {
+	b := familyBench(calls("What I know.", "family__get", "{}"))
+	p := b.with(t, family()).play(t, ask("who?"))
+	if p.err != nil || len(b.tools.called) != 1 || len(b.model.requests) != 4 {
+		t.Fatalf("%d tool calls, %d model calls, %v", len(b.tools.called), len(b.model.requests), p.err)
+	}
+	if !b.model.requests[3].ForbidCalls || b.model.requests[2].ForbidCalls {
+		t.Error("the last pass allows calls, or the one before does not")
+	}
+	var got []bool
+	for _, e := range p.events {
+		if e.Kind == answer.KindToolResult {
+			got = append(got, strings.Contains(e.Result.OutputText(), "was made before"))
+		}
+	}
+	if !slices.Equal(got, []bool{false, true, true}) {
+		t.Errorf("the results that say so: %v", got)
+	}
 }
 
 // A model that never stops calling tools, even if none is offered, gets as many rounds as the
@@ -48,6 +73,7 @@ func TestRun_aModelThatNeverStopsCalling(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := familyBench(tt.script)
 			b.limits = tt.limits
+			b.tools.tools[0].Rules.Poll = true // else a repeated call ends the rounds
 			b.with(t, family())
 			p := b.play(t, ask("who?"))
 			if p.text != tt.text || providers.KindOf(p.err) != tt.kind || (p.err == nil) != (p.done != nil) {

@@ -143,6 +143,11 @@ type ToolRules struct {
 	NoEgress bool
 	// Mild means that the tool destroys nothing of value, whatever it declares.
 	Mild bool
+	// Poll means that the tool is called again to see whether something has changed: repeated calls
+	// are executed.
+	Poll bool
+	// Always means that the tool is offered first, whatever its size and the question.
+	Always bool
 	// Trusted means that the tool's output contains no instructions.
 	Trusted bool
 	// Timeout for one call; zero means the default of 60 s.

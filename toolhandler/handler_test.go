@@ -124,9 +124,9 @@ func TestTurn_Execute_failures(t *testing.T) {
 }
 
 func TestTurn_Execute_keepsDigitsAndFindsNames(t *testing.T) {
-	turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool("family", "get", familySchema)}})
 	args := `{"familyId":"1a955fff-ce01-422f-8bb3-02ab14e8ec47","big":9007199254740993}`
 	for _, name := range []string{"family__get", "get", "default_api.family__get", "default_api:get"} {
+		turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool("family", "get", familySchema)}})
 		o := collect(t.Context(), turn, call("a", name, args))[0]
 		if o.Status != toolhandler.StatusOK || string(o.Result.Output) != args {
 			t.Errorf("%s: %s %s", name, o.Status, o.Result.Output)

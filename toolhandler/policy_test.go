@@ -113,7 +113,7 @@ func TestTurn_policy_unannotated(t *testing.T) {
 	if o := collect(t.Context(), turn, call("1", "read_mail", ""))[0]; o.Status != toolhandler.StatusOK {
 		t.Fatal(o.Status)
 	}
-	if o := collect(t.Context(), turn, call("2", "read_mail", ""))[0]; o.Status != toolhandler.StatusOK {
+	if o := collect(t.Context(), turn, call("2", "read_mail", `{"page":2}`))[0]; o.Status != toolhandler.StatusOK {
 		t.Errorf("reading again: %s", o.Status)
 	}
 	o := collect(t.Context(), turn, call("3", "delete_all", ""))[0]

@@ -79,6 +79,7 @@ type Turn struct {
 	consents *consents
 	who      *schemas.Person
 	clocks   clocks
+	repeats  repeats
 	before   func(ctx context.Context, call schemas.ToolCall)
 	show     func(ctx context.Context, r schemas.ToolResult) schemas.ToolResult
 }
@@ -121,6 +122,8 @@ func (t *Turn) Exhausted() string {
 		return "the limit of tool calls of this turn is reached"
 	case t.left <= 0:
 		return "the time for tools of this turn is used up"
+	case t.repeats.ended:
+		return "the same call was made again and again"
 	}
 	return ""
 }
@@ -178,9 +181,11 @@ func (t *Turn) Lookup(name string) (schemas.Tool, bool) {
 // A Status is how a call ended.
 type Status string
 
-// The statuses of an [Outcome]. All but StatusOK carry a result with IsError set.
+// The statuses of an [Outcome]. All but StatusOK and StatusRepeated, which has the result of an
+// earlier call, carry a result with IsError set.
 const (
 	StatusOK         Status = "ok"
+	StatusRepeated   Status = "repeated"
 	StatusToolError  Status = "tool_error"
 	StatusUnknown    Status = "unknown_tool"
 	StatusInvalid    Status = "invalid_arguments"
@@ -218,7 +223,13 @@ func (t *Turn) Execute(ctx context.Context, calls []schemas.ToolCall) iter.Seq[O
 		round := t.openRound(calls)
 		outcomes := make([]chan Outcome, len(calls))
 		slots := make(chan struct{}, t.h.parallel)
+		t.mayChange(calls)
+		keys, open := t.keysOf(calls), make(map[string]bool)
 		for i, call := range calls {
+			if _, again := t.repeats.find(keys[i]); again || open[keys[i]] {
+				continue // it waits for the one before it
+			}
+			open[keys[i]] = keys[i] != ""
 			outcomes[i] = make(chan Outcome, 1)
 			wg.Go(func() {
 				slots <- struct{}{}
@@ -227,10 +238,13 @@ func (t *Turn) Execute(ctx context.Context, calls []schemas.ToolCall) iter.Seq[O
 			})
 		}
 		defer func() { t.left -= max(0, time.Since(started)-round.waited()-t.clocks.takeThinkingTime()) }()
-		for i := range calls {
-			out := <-outcomes[i]
+		for i, call := range calls {
+			out := t.outcome(ctx, round, i, call, outcomes[i], keys[i])
 			if t.show != nil {
 				out.Result = t.show(ctx, out.Result)
+			}
+			if out.Status == StatusOK {
+				t.repeats.add(keys[i], out)
 			}
 			if out.Result.Server != "" && out.Sent && out.Status != StatusTimeout { // an error has text of its server too
 				t.flow.Readings = append(t.flow.Readings, ReadingOf(out.Result, t.trusts(out.Result.Server)))
@@ -240,6 +254,17 @@ func (t *Turn) Execute(ctx context.Context, calls []schemas.ToolCall) iter.Seq[O
 			}
 		}
 	}
+}
+
+// outcome waits for the outcome of a call; one that was not started repeats an earlier one.
+func (t *Turn) outcome(ctx context.Context, r *round, i int, call schemas.ToolCall, started <-chan Outcome, key string) Outcome {
+	if started != nil {
+		return <-started
+	}
+	if before, again := t.repeats.find(key); again && i < r.allowed {
+		return t.repeat(call, before)
+	}
+	return r.run(ctx, i, call) // the one before it failed
 }
 
 // call runs a tool of the host or of a server.

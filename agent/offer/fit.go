@@ -27,8 +27,8 @@ const (
 // few tools that fit it best, and every called or found tool stays. When the room is used up, the
 // offer is rebuilt from the newest question.
 //
-// A called tool stays whatever its size, as long as it fits the model's window; a found one within
-// the room.
+// A called tool stays whatever its size, as long as it fits the model's window, and so does one that
+// the operator wants offered always; a found one stays within the room.
 func (c *Chooser) fit(want Want, tools []schemas.Tool) Choice {
 	most := max(0, c.cfg.Most-len(want.Client))
 	window := cmp.Or(want.Window, math.MaxInt) - Size(want.Client)
@@ -41,6 +41,7 @@ func (c *Chooser) fit(want Want, tools []schemas.Tool) Choice {
 	}
 	finder := Size([]schemas.ToolInfo{findTools(tools)})
 	s := shelf{catalogue: newIndex(tools, c.ranker(tools), want.Questions), most: max(0, most-1), room: room - finder, window: window - finder}
+	s.putAlways()
 	for i := range want.Questions {
 		s.ask(i)
 		s.keep(i)
@@ -200,6 +201,7 @@ func (s *shelf) begin(ranked []Ranked) {
 func (s *shelf) rebuild(n int, ranked []Ranked, name string) bool {
 	fresh := *s
 	fresh.offered, fresh.size, fresh.whole = nil, 0, 0
+	fresh.putAlways()
 	fresh.take(n, true)
 	fresh.size = min(fresh.size, fresh.room/2)
 	fresh.take(n, false)
@@ -208,6 +210,17 @@ func (s *shelf) rebuild(n int, ranked []Ranked, name string) bool {
 	}
 	*s = fresh
 	return true
+}
+
+// putAlways adds the tools that the operator wants offered always, as far as the window has room.
+// They count for at most half of the room.
+func (s *shelf) putAlways() {
+	for _, t := range s.catalogue.tools {
+		if t.Rules.Always {
+			s.put(use{t.Name, true}, base)
+		}
+	}
+	s.size = min(s.size, s.room/2)
 }
 
 // take adds the called tools of the first n questions, the newest first, or the found ones, the

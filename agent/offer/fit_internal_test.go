@@ -329,3 +329,28 @@ func TestFinder_room(t *testing.T) {
 		})
 	}
 }
+
+// Tools that the operator wants offered always come first, whatever their size, as long as the window
+// has room; the others share what is left, at least half of the room.
+func TestFit_always(t *testing.T) {
+	tools := catalogue(numbered(40)...)
+	tools[30].Rules.Always = true
+	tools[30].Description = strings.Repeat("x", 1800)
+	tools[31].Rules.Always = true
+	tools[31].Description = strings.Repeat("x", 9000)
+	c := New(Config{Rank: byWords, Most: 128})
+	for _, questions := range [][]string{{"t001"}, {"t001", "t002 t003"}, {"t001", "t010", "t011", "t012", "t013", "t014", "t015", "t016"}} {
+		var asked []Question
+		for _, q := range questions {
+			asked = append(asked, Question{Question: q})
+		}
+		got := names(c.fit(Want{Questions: asked, Bytes: 2000, Window: 6000}, tools).Offered)
+		if got[0] != "t030" || slices.Contains(got, "t031") {
+			t.Errorf("%v: offered %v", questions, got)
+		}
+		last := strings.Fields(questions[len(questions)-1])
+		if !slices.Contains(got, last[len(last)-1]) {
+			t.Errorf("%v: offered %v", questions, got)
+		}
+	}
+}

@@ -184,6 +184,7 @@ type Server struct {
 	UnsetFault string `yaml:"-"`
 	// UnsetVariables are the names of those variables.
 	UnsetVariables []string `yaml:"-"`
+	Always bool `yaml:"always" jsonschema_description:"Offer all tools of the server first, whatever the question and their size, as far as the model's window has room."`
 	// Tools holds rules by glob, in the order of the file; the first glob that matches wins.
 	Tools Map[ToolRule] `yaml:"tools" jsonschema_description:"Rules by glob over the server's tool names; the first match wins."`
 }
@@ -223,6 +224,8 @@ type ToolRule struct {
 	Policy     schemas.Policy `yaml:"policy" jsonschema:"enum=auto,enum=allow,enum=confirm,enum=deny" jsonschema_description:"Whether a call runs without a question, asks a person first, or is never offered."`
 	ReadOnly   bool           `yaml:"readOnly" jsonschema_description:"The tool changes nothing, so a call may be repeated."`
 	Idempotent bool           `yaml:"idempotent" jsonschema_description:"Calling the tool twice does no more than once, so a call may be repeated."`
+	Poll       bool           `yaml:"poll" jsonschema_description:"The tool is called again to see whether something has changed: a repeated call is executed, not answered with the earlier result."`
+	Always     bool           `yaml:"always" jsonschema_description:"Offer the tool first, whatever the question and its size, as far as the model's window has room."`
 	// Egress nil means true.
 	Egress *bool `yaml:"egress" jsonschema_description:"Whether the tool's arguments may reach a place where others can read them; with false, a tool that only reads asks no person about text of other servers in its arguments."`
 	// Destructive nil means the tool's own annotation.

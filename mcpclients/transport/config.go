@@ -76,6 +76,8 @@ type ServerConfig struct {
 	Unset string
 	// Trusted marks a server whose texts contain no instructions to the model.
 	Trusted bool
+	// Always means that the server's tools are offered first, whatever their size.
+	Always bool
 	// Pin withholds tools whose definition differs from their first listing until a person
 	// approves it.
 	Pin bool

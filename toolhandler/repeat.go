@@ -1,0 +1,102 @@
+package toolhandler
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"molar/schemas"
+)
+
+const (
+	// repeatTime is how long after a call the same one counts as a repeat.
+	repeatTime = 10 * time.Second
+	// maxRepeats is how many times a call may be made again before the tool rounds end.
+	maxRepeats = 2
+)
+
+// repeats holds the calls of a turn that only read, with their results, since the last call that may
+// have changed something. A model that makes the same call again gets the same result, without a
+// call.
+type repeats struct {
+	calls map[string]*repeated
+	// ended is set once a call was repeated too often.
+	ended bool
+}
+
+// A repeated is a call that succeeded.
+type repeated struct {
+	result schemas.ToolResult
+	// times counts how often the call was made again, at is when it was made last.
+	times int
+	at    time.Time
+}
+
+// keysOf returns what identifies each call among the calls of a turn, "" for calls that are no
+// repeats of others: a round in which a call may change something has none.
+func (t *Turn) keysOf(calls []schemas.ToolCall) []string {
+	keys := make([]string, len(calls))
+	for i, call := range calls {
+		tool, known := t.Lookup(call.Function.Name)
+		if class, _ := Classify(tool); known && class != Reads {
+			return make([]string, len(calls))
+		}
+		args, err := parseArguments(call.Function.Arguments)
+		if !known || tool.Rules.Poll || err != nil {
+			continue
+		}
+		var value any
+		dec := json.NewDecoder(bytes.NewReader(args))
+		dec.UseNumber() // large numbers that differ stay different
+		if dec.Decode(&value) != nil {
+			continue
+		}
+		if args, err = json.Marshal(value); err == nil { // with its keys in order
+			keys[i] = tool.Name + " " + string(args)
+		}
+	}
+	return keys
+}
+
+// mayChange forgets the calls so far if one of a round may have changed something.
+func (t *Turn) mayChange(calls []schemas.ToolCall) {
+	for _, call := range calls {
+		tool, known := t.Lookup(call.Function.Name)
+		if class, _ := Classify(tool); known && class != Reads {
+			t.repeats.calls = nil
+		}
+	}
+}
+
+// find returns the earlier call with a key, if the call now repeats it.
+func (s *repeats) find(key string) (*repeated, bool) {
+	r, known := s.calls[key]
+	return r, known && key != "" && time.Since(r.at) < repeatTime
+}
+
+// add records the outcome of a call.
+func (s *repeats) add(key string, out Outcome) {
+	if key == "" {
+		return
+	}
+	if s.calls == nil {
+		s.calls = make(map[string]*repeated)
+	}
+	s.calls[key] = &repeated{result: out.Result, at: time.Now()}
+}
+
+// repeat returns the outcome of a call that was made before.
+func (t *Turn) repeat(call schemas.ToolCall, r *repeated) Outcome {
+	tool, _ := t.Lookup(call.Function.Name)
+	r.times, r.at = r.times+1, time.Now()
+	note := "This call was made before in this turn, with the same result; use it, and do not make the call again."
+	if r.times >= maxRepeats {
+		t.repeats.ended = true
+		note = "This call was made before in this turn, more than once; answer with what is known."
+	}
+	result := r.result
+	result.ID, result.Media, result.Cut = call.ID, nil, nil
+	result.Output = schemas.TextOutput(fmt.Sprintf("%s\n\n(%s)", result.OutputText(), note))
+	return Outcome{Call: call, Tool: tool, Result: result, Status: StatusRepeated}
+}
