@@ -35,7 +35,7 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 		own = append(own, o.Finder.Tool())
 		o.Tools = append(o.Tools, own[0].Info)
 	}
-	if o.Tools = append(o.Tools, offer.Infos(choice.Offered)...); len(o.Tools)+len(o.Results.Wanted()) > 0 {
+	if o.Tools = append(o.Tools, choice.Shown...); len(o.Tools)+len(o.Results.Wanted()) > 0 {
 		own = append(own, o.Results.Tools()...)
 		o.Grow(nil)
 	}

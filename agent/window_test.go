@@ -15,8 +15,7 @@ import (
 func (b *bench) large(name string, tokens int) *schemas.Tool {
 	for i, t := range b.tools.tools {
 		if t.ToolName == name {
-			b.tools.tools[i].InputSchema = json.RawMessage(`{"type":"object","properties":{"to":{"type":"string"},"style":{"type":"object","properties":{` +
-				`"font":{"type":"string","description":"` + strings.Repeat("z", 4*tokens) + `"}}}},"required":["to"]}`)
+			b.tools.tools[i].InputSchema = json.RawMessage(`{"type":"object","properties":{"to":{"enum":["Lan","` + strings.Repeat("z", 4*tokens) + `"]}},"required":["to"]}`)
 			return &b.tools.tools[i]
 		}
 	}

@@ -50,6 +50,8 @@ func findTools(tools []schemas.Tool) schemas.ToolInfo {
 type Finder struct {
 	rank  func(question string) []Ranked
 	tools []schemas.Tool
+	// brief returns a tool as it is offered; nil offers it as it is.
+	brief func(schemas.ToolInfo) schemas.ToolInfo
 
 	mu      sync.Mutex
 	offered []string
@@ -106,12 +108,16 @@ func (f *Finder) call(_ context.Context, args json.RawMessage) (schemas.ToolResu
 	for i, t := range finds {
 		line := t.Name + ": " + firstLine(t.ToolInfo)
 		f.space.bytes -= len(line)
+		offered := t.ToolInfo
+		if f.brief != nil {
+			offered = f.brief(offered)
+		}
 		switch {
 		case slices.Contains(f.offered, t.Name):
 			shown = append(shown, line)
-		case f.space.take(t.ToolInfo, i == 0):
+		case f.space.take(offered, i == 0):
 			shown = append(shown, line)
-			f.offered, f.found = append(f.offered, t.Name), append(f.found, t.ToolInfo)
+			f.offered, f.found = append(f.offered, t.Name), append(f.found, offered)
 		default:
 			others = append(others, line)
 			f.unfit = append(f.unfit, Unfit{t.ToolInfo, i == 0 && f.space.tools > 0})

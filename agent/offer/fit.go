@@ -37,10 +37,10 @@ func (c *Chooser) fit(want Want, tools []schemas.Tool) Choice {
 		return Choice{Rest: tools}
 	}
 	if len(tools) <= most && Size(Infos(tools)) <= room {
-		return Choice{Offered: tools}
+		return Choice{Offered: tools, Shown: Infos(tools)}
 	}
 	finder := Size([]schemas.ToolInfo{findTools(tools)})
-	s := shelf{catalogue: newIndex(tools, c.ranker(tools), want.Questions), most: max(0, most-1), room: room - finder, window: window - finder}
+	s := shelf{catalogue: newIndex(tools, room, c.ranker(tools), want.Questions), most: max(0, most-1), room: room - finder, window: window - finder}
 	s.putAlways()
 	for i := range want.Questions {
 		s.ask(i)
@@ -75,6 +75,8 @@ func sameText(a, b schemas.Tool) bool {
 // An index holds the tools and questions of a conversation.
 type index struct {
 	tools []schemas.Tool
+	// brief are the tools as they are offered.
+	brief []schemas.ToolInfo
 	rank  func(question string) []Ranked
 	asked []Question
 	// places are the indexes of the tools by offered name and by the server's name.
@@ -83,16 +85,22 @@ type index struct {
 	uses map[int][]use
 }
 
+// briefOf returns a tool of the catalogue as it is offered.
+func (x *index) briefOf(t schemas.ToolInfo) schemas.ToolInfo { return x.brief[x.places[t.Name]] }
+
 // A use is a called or found tool.
 type use struct {
 	name   string
 	called bool
 }
 
-func newIndex(tools []schemas.Tool, rank func(string) []Ranked, asked []Question) *index {
-	x := &index{tools: tools, rank: rank, asked: asked, places: make(map[string]int, 2*len(tools)), uses: map[int][]use{}}
+func newIndex(tools []schemas.Tool, room int, rank func(string) []Ranked, asked []Question) *index {
+	x := &index{tools: tools, brief: Infos(tools), rank: rank, asked: asked, places: make(map[string]int, 2*len(tools)), uses: map[int][]use{}}
 	for i, t := range slices.Backward(tools) {
 		x.places[t.ToolName] = i
+	}
+	for i, t := range x.brief {
+		x.brief[i] = brief(t, room)
 	}
 	for i, t := range tools {
 		x.places[t.Name] = i
@@ -247,7 +255,7 @@ func (s *shelf) put(u use, part float64) bool {
 		return true
 	}
 	tool := s.catalogue.tools[at]
-	size := Size([]schemas.ToolInfo{tool.ToolInfo})
+	size := Size([]schemas.ToolInfo{s.catalogue.brief[at]})
 	if len(s.offered) >= s.most || size > s.window-s.whole {
 		return false
 	}
@@ -265,7 +273,10 @@ func (s *shelf) has(name string) bool {
 }
 
 func (s *shelf) choice() Choice {
-	choice := Choice{Offered: s.offered, Finder: &Finder{rank: s.catalogue.rank, tools: s.catalogue.tools, space: unbounded()}}
+	choice := Choice{Offered: s.offered, Finder: &Finder{rank: s.catalogue.rank, tools: s.catalogue.tools, brief: s.catalogue.briefOf, space: unbounded()}}
+	for _, t := range s.offered {
+		choice.Shown = append(choice.Shown, s.catalogue.briefOf(t.ToolInfo))
+	}
 	for _, t := range s.catalogue.tools {
 		if s.has(t.Name) {
 			choice.Finder.offered = append(choice.Finder.offered, t.Name)

@@ -42,6 +42,11 @@ func catalogue(names ...string) []schemas.Tool {
 	return tools
 }
 
+// needs returns the schema of a tool whose required argument takes about so many bytes.
+func needs(bytes int) json.RawMessage {
+	return json.RawMessage(`{"type":"object","properties":{"kind":{"enum":["` + strings.Repeat("x", bytes) + `"]}},"required":["kind"]}`)
+}
+
 func numbered(n int) []string {
 	var names []string
 	for i := range n {
@@ -106,7 +111,7 @@ func TestFit(t *testing.T) {
 func sized(tools []schemas.Tool, name string, n int) {
 	for i := range tools {
 		if tools[i].ToolName == name {
-			tools[i].Description += strings.Repeat("x", 100*(n-1))
+			tools[i].InputSchema = needs(100*(n-1) + len("{}") - len(needs(0)))
 		}
 	}
 }
@@ -293,6 +298,7 @@ func TestFinder_room(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Offer{Finder: New(Config{Rank: byWords, Most: 128}).fit(Want{Bytes: room(1), Questions: []Question{called("q")}}, tools).Finder, Most: tc.tools, Tools: make([]schemas.ToolInfo, 1)}
+			o.Finder.brief = nil // in brief they would all fit
 			o.Allow(tc.bytes)
 			args, err := json.Marshal(map[string]string{"words": tc.words})
 			if err != nil {
@@ -335,9 +341,9 @@ func TestFinder_room(t *testing.T) {
 func TestFit_always(t *testing.T) {
 	tools := catalogue(numbered(40)...)
 	tools[30].Rules.Always = true
-	tools[30].Description = strings.Repeat("x", 1800)
+	tools[30].InputSchema = needs(1800)
 	tools[31].Rules.Always = true
-	tools[31].Description = strings.Repeat("x", 9000)
+	tools[31].InputSchema = needs(9000)
 	c := New(Config{Rank: byWords, Most: 128})
 	for _, questions := range [][]string{{"t001"}, {"t001", "t002 t003"}, {"t001", "t010", "t011", "t012", "t013", "t014", "t015", "t016"}} {
 		var asked []Question
@@ -351,6 +357,30 @@ func TestFit_always(t *testing.T) {
 		last := strings.Fields(questions[len(questions)-1])
 		if !slices.Contains(got, last[len(last)-1]) {
 			t.Errorf("%v: offered %v", questions, got)
+		}
+	}
+}
+
+// A tool in brief keeps its required arguments and, as far as they fit, the others; one that fits is
+// unchanged.
+func TestBrief(t *testing.T) {
+	tool := schemas.ToolInfo{
+		Name: "s__put", Description: strings.Repeat("Puts a thing. ", 100),
+		InputSchema: json.RawMessage(`{"type":"object","required":["id"],"properties":{"id":{"$ref":"#/$defs/id"},"note":{"type":"string","description":"` + strings.Repeat("A note. ", 40) + `"},` +
+			`"deep":{"type":"object","properties":{"more":{"type":"object","properties":{"colour":{"type":"string","description":"` + strings.Repeat("y", 900) + `"}}}}}},"$defs":{"id":{"type":"string"}}}`),
+	}
+	if got := brief(tool, 1<<20); got.Description != tool.Description || string(got.InputSchema) != string(tool.InputSchema) {
+		t.Errorf("with room it is %+v", got)
+	}
+	for room, want := range map[int][]string{16_000: {`"colour"`, `"note"`, `"id":{"type":"string"}`}, 9000: {`"note"`, `"id"`, `"deep"`}, 1000: {`"id"`}} {
+		got := brief(tool, room)
+		if size := Size([]schemas.ToolInfo{got}); size > max(room/briefShare, leastBrief) || len(got.Description) > maxTool+len("…") || !json.Valid(got.InputSchema) {
+			t.Errorf("%d bytes in a room of %d: %s", size, room, got.InputSchema)
+		}
+		for _, part := range want {
+			if !strings.Contains(string(got.InputSchema), part) {
+				t.Errorf("in a room of %d the schema lacks %s: %s", room, part, got.InputSchema)
+			}
 		}
 	}
 }

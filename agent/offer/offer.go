@@ -146,8 +146,9 @@ type Question struct {
 
 // Choice is the result of [Chooser.Choose].
 type Choice struct {
-	// Offered are in the prompt, in this order.
+	// Offered are in the prompt, in this order, as Shown: in brief if the room is small.
 	Offered []schemas.Tool
+	Shown   []schemas.ToolInfo
 	// Rest are reached through the finder, which is nil when there are none.
 	Rest   []schemas.Tool
 	Finder *Finder

@@ -30,6 +30,9 @@ func TestShare(t *testing.T) {
 		for _, tokens := range []int{2000, 4000, 8000, 16000} {
 			s := shareOf(t, c, all, tokens)
 			t.Logf("%9d  %5d  %5.0f %%  %19.0f %%  %12.0f %%", tokens, s.tools/len(all), s.percent(s.offered), s.percent(s.byQuestion), s.percent(s.byWords))
+			if least := map[int]float64{2000: 80, 8000: 90}[tokens]; s.percent(s.offered) < least { // windows of 8,192 and 32,768
+				t.Errorf("%s: offered for %d of %d questions with %d tokens, want %.0f %%", file, s.offered, len(all), tokens, least)
+			}
 			if tokens == 8000 && s.percent(s.byWords) < 95 {
 				t.Errorf("%s: offered or found for %d of %d questions, want 95 %%; not for:\n%s", file, s.byWords, len(all), strings.Join(s.lost, "\n"))
 			}
