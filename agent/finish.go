@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -73,9 +74,22 @@ func (a *Agent) save(ctx context.Context, w task, record memory.Record, done *an
 		}
 	}
 	if a.cfg.Summaries != nil {
-		a.cfg.Summaries.Nudge(record.Compaction != nil)
+		a.cfg.Summaries.Nudge(record.Due)
 	}
 	return nil
+}
+
+// compaction reports whether the next compaction of the conversation is near, at three quarters of
+// the room for exchanges, and whether it is due with the next turn.
+func (e *ending) compaction(r memory.Record) (near, due bool) {
+	room := e.prompt.room
+	if room == 0 { // no model was called
+		return false, false
+	}
+	stored := schemas.StoredMessage{Role: schemas.RoleAssistant, Content: r.Answer, Sources: r.Sources}
+	stored.Calls, _ = json.Marshal(r.Rounds) // rounds always marshal
+	size := e.prompt.past + Size(Exchange{Question: r.User, Answers: []schemas.StoredMessage{stored}, Bare: true}.Messages(0))
+	return r.Compaction != nil || size > room/4*3, r.Compaction != nil || size > room
 }
 
 // record returns the turn as it is stored.
@@ -95,11 +109,14 @@ func (e *ending) record(w task, status string) memory.Record {
 		}
 		rounds[0].Passages = passages
 	}
-	return memory.Record{
+	record := memory.Record{
 		Key: key, User: e.question.typed, Answer: joinParagraphs(e.before, w.out.Answer()), Rounds: rounds,
 		Status: status, ServersRead: e.serversRead(w), Language: e.question.lang,
 		Assistant: w.assistant.Name, Subject: e.subject, Compaction: e.prompt.compacted,
 	}
+	near, due := e.compaction(record)
+	record.Due, record.Later = due, !near && w.assistant.Summarize != schemas.SummarizeAnswer
+	return record
 }
 
 // serversRead returns the servers and files whose text the conversation has seen, this turn

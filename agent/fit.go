@@ -58,6 +58,20 @@ func Fit(in Input) View {
 	return v
 }
 
+// bareSize returns the bytes of the exchanges without their passages: these are the first that a
+// compaction leaves out.
+func (v View) bareSize() int {
+	size := Size(v.Messages)
+	for _, x := range v.Exchanges {
+		if !x.Bare {
+			for _, text := range x.passages() {
+				size -= len(text)
+			}
+		}
+	}
+	return size
+}
+
 // summaryShare divides the budget: the summary may take a half, in addition to the verbatim
 // exchanges.
 const summaryShare = 2

@@ -21,6 +21,9 @@ type prompt struct {
 	messages []schemas.Message
 	// compacted is set when this turn moved exchanges into the summary.
 	compacted *schemas.Compaction
+	// past is the size of the exchanges that it shows, without passages, room what they may take, in
+	// bytes.
+	past, room int
 	// passages are the texts before the question, if they are the operator's own: later turns repeat
 	// them.
 	passages []string
@@ -64,7 +67,7 @@ func (a *Agent) build(ctx context.Context, w task, c content, system string, r l
 			Err: errors.New("the conversation does not fit into the model's context, and the request does not let it be summarised"),
 		}
 	}
-	p := prompt{content: c, system: system, messages: view.Messages}
+	p := prompt{content: c, system: system, messages: view.Messages, past: view.bareSize(), room: r.past.all}
 	if view.Compacted && view.Covers > 0 {
 		p.compacted = &schemas.Compaction{Covers: view.Covers, Text: view.Summary}
 	}

@@ -18,6 +18,8 @@ type Assistant struct {
 	ClientSystem ClientSystem `yaml:"client_system" jsonschema:"enum=below" jsonschema_description:"below lets a client's system text in below the assistant's own; under a topic it is left out otherwise."`
 	// Flow empty means FlowAgentic.
 	Flow Flow `yaml:"flow" jsonschema:"enum=agentic,enum=two-pass" jsonschema_description:"agentic: tool rounds until the model answers. two-pass: one tool round, then a pass without tools."`
+	// Summarize empty means SummarizeCompaction.
+	Summarize Summarize `yaml:"summarize" jsonschema:"enum=answer,enum=compaction" jsonschema_description:"When answers are summarised in the background: answer, after each; compaction, when the conversation soon no longer fits (default compaction)."`
 	// DirectAnswer nil means true.
 	DirectAnswer *bool  `yaml:"direct_answer" jsonschema_description:"With flow two-pass: whether text of the first pass may be the answer when no tool is called (default true)."`
 	Provider     string `yaml:"provider" jsonschema_description:"Provider for this assistant instead of llm.provider."`
@@ -31,6 +33,17 @@ type Assistant struct {
 // AnswersDirectly reports whether, in the two-pass flow, text of the first pass may be the answer
 // when no tool is called.
 func (a Assistant) AnswersDirectly() bool { return a.DirectAnswer == nil || *a.DirectAnswer }
+
+// Summarize is when the answers of an assistant are summarised.
+type Summarize string
+
+// The times of summaries.
+const (
+	// SummarizeAnswer is after each answer.
+	SummarizeAnswer Summarize = "answer"
+	// SummarizeCompaction is when a compaction of the conversation is near.
+	SummarizeCompaction Summarize = "compaction"
+)
 
 // A Flow is the order of tool calls and answer.
 type Flow string

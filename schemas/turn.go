@@ -97,6 +97,8 @@ type SummaryWork struct {
 	Language string `json:"language"`
 	// Untitled is set while the first question serves as title.
 	Untitled bool `json:"untitled,omitempty"`
+	// TitleOnly is set if the conversation only needs a title: its summaries can wait.
+	TitleOnly bool `json:"title_only,omitempty"`
 	// Messages are those after Covers up to the last complete answer, without interrupted turns.
 	Messages []StoredMessage `json:"messages"`
 }

@@ -167,13 +167,13 @@ func (c *Client) Delete(ctx context.Context, owner, id string) error {
 	return c.request(ctx, "memory/delete", map[string]string{"conversation_id": id, "owner": owner}, nil)
 }
 
-// ClaimSummary claims a branch of a conversation whose summary lacks least messages or more; nil if
-// there is none. No other worker gets it for a minute: models are slow.
-func (c *Client) ClaimSummary(ctx context.Context, least int) (*schemas.SummaryWork, error) {
+// ClaimSummary claims a branch of a conversation whose summary is due and lacks least messages or more, or, with
+// titles, one without a title; nil if there is none. No other worker gets it for a minute: models are slow.
+func (c *Client) ClaimSummary(ctx context.Context, least int, titles bool) (*schemas.SummaryWork, error) {
 	var claimed struct {
 		Items []schemas.SummaryWork `json:"items"`
 	}
-	err := c.request(ctx, "memory/claim_summaries", map[string]int{"limit": 1, "least": least}, &claimed)
+	err := c.request(ctx, "memory/claim_summaries", map[string]any{"limit": 1, "least": least, "titles": titles}, &claimed)
 	if err != nil || len(claimed.Items) == 0 {
 		return nil, err
 	}

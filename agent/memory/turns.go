@@ -177,6 +177,11 @@ type Record struct {
 	Assistant   string           `json:"assistant,omitempty"`
 	// Subject is the last self-contained question after this turn; empty keeps the previous one.
 	Subject string `json:"subject,omitempty"`
+	// Due is set if the next turn compacts the conversation, so that its summaries should not wait for
+	// a quiet moment.
+	Due bool `json:"-"`
+	// Later is set if the summary of the answer can wait until a compaction is near.
+	Later bool `json:"later,omitempty"`
 	// Compaction is the one that the prompt began with; nil means the previous turn's.
 	Compaction *schemas.Compaction `json:"compaction,omitempty"`
 }

@@ -257,7 +257,7 @@ func (w *Worker) Drain(ctx context.Context) error {
 func (w *Worker) drainOne(ctx context.Context, least int) error {
 	var failed error
 	for failures := 0; failures < failuresInARow; {
-		claim, err := w.cfg.Client.ClaimSummary(ctx, least)
+		claim, err := w.cfg.Client.ClaimSummary(ctx, least, w.cfg.Title != nil && least == 0)
 		if err != nil {
 			return err
 		}
@@ -277,16 +277,21 @@ func (w *Worker) drainOne(ctx context.Context, least int) error {
 	return failed
 }
 
-// summarise writes a piece for each exchange of a claim. If the summary then exceeds its budget,
+// summarise writes a piece for each exchange of a claim, or only its title. If the summary then exceeds its budget,
 // the same write includes a condensed text.
 func (w *Worker) summarise(ctx context.Context, c schemas.SummaryWork) error {
 	for seq, x := range exchanges(c.Messages) {
 		x.Language, x.SoFar = c.Language, c.Summary
+		if c.TitleOnly {
+			return w.title(ctx, c, x)
+		}
 		summary := text.Clip(x.Question, maxUnread, " […]")
 		if w.cfg.Unread == nil || !w.cfg.Unread(x.Answer) {
 			if c.Untitled {
 				c.Untitled = false
-				w.title(ctx, c, x)
+				if err := w.title(ctx, c, x); err != nil {
+					w.cfg.Logger.Info("a conversation keeps its first question as title", "conversation", c.ConversationID, "error", err)
+				}
 			}
 			var err error
 			sctx, cancel := context.WithTimeout(ctx, summaryTimeout)
@@ -313,21 +318,23 @@ func (w *Worker) summarise(ctx context.Context, c schemas.SummaryWork) error {
 	return nil
 }
 
-// title names a conversation. On a failure the question stays the title, and the next exchange
-// retries.
-func (w *Worker) title(ctx context.Context, c schemas.SummaryWork, x prompts.SummaryInput) {
+// title names a conversation, once: if the model writes no title, or must not read the exchange, it
+// is the question. After a failure the next answer tries again.
+func (w *Worker) title(ctx context.Context, c schemas.SummaryWork, x prompts.SummaryInput) error {
 	if w.cfg.Title == nil {
-		return
+		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
-	defer cancel()
-	title, err := w.cfg.Title(ctx, x)
-	if err == nil && title != "" {
-		err = w.cfg.Client.SuggestTitle(ctx, c.Owner, c.ConversationID, title)
+	title := ""
+	if w.cfg.Unread == nil || !w.cfg.Unread(x.Answer) {
+		var err error
+		tctx, cancel := context.WithTimeout(ctx, summaryTimeout)
+		defer cancel()
+		if title, err = w.cfg.Title(tctx, x); err != nil {
+			return fmt.Errorf("write a title: %w", err)
+		}
 	}
-	if err != nil {
-		w.cfg.Logger.Info("a conversation keeps its first question as title", "conversation", c.ConversationID, "error", err)
-	}
+	title = cmp.Or(title, prompts.QuestionTitle(x.Question))
+	return w.cfg.Client.SuggestTitle(ctx, c.Owner, c.ConversationID, title)
 }
 
 // exchanges pairs each answer with the question before it, by the sequence number of the answer.

@@ -106,6 +106,30 @@ func TestWorker_Unread(t *testing.T) {
 	wantSummary(t, c, "chat_a", "in need\n\nLATER ANSWER", 4)
 }
 
+// A conversation whose model writes no title, or one that is too long, keeps its question, and the model
+// is not asked again.
+func TestWorker_titleOnce(t *testing.T) {
+	c, s := fresh(t), &summariser{}
+	asked := 0
+	w, err := memory.NewWorker(memory.WorkerConfig{Client: c, Summarise: s.summarise, Title: func(context.Context, prompts.SummaryInput) (string, error) {
+		asked++
+		return "", nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, question := range []string{"one", "two", "three"} {
+		turn(t, c, "chat_a", question, "answer", "")
+		if err := w.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, _, err := c.List(t.Context(), "", "", 10, "")
+	if err != nil || len(list) != 1 || list[0].Title != "one" || asked != 1 {
+		t.Errorf("%+v, %v, asked %d times", list, err, asked)
+	}
+}
+
 // A conversation is named once, after its first answer. If that fails, its question remains its
 // name, the summary is written nevertheless, and the next answer tries again. A name given by a
 // person is not replaced.
@@ -278,7 +302,7 @@ func TestWorker_Drain_Fails(t *testing.T) {
 		t.Errorf("drain: %v", err)
 	}
 	wantSummary(t, c, "chat_a", "ONE FIRST", 2)
-	if again, err := c.ClaimSummary(t.Context(), 0); err != nil || again != nil {
+	if again, err := c.ClaimSummary(t.Context(), 0, false); err != nil || again != nil {
 		t.Errorf("claimed twice: %v, %v", again, err)
 	}
 }
@@ -387,7 +411,7 @@ func (f *fakeServer) Request(_ context.Context, _, method string, params, result
 	case "memory/claim_summaries":
 		f.claimed++
 		items := `{"items":[]}`
-		if least := params.(map[string]int)["least"]; f.behind > 0 && 2*f.behind >= least && !time.Now().Before(f.held) {
+		if least := params.(map[string]any)["least"].(int); f.behind > 0 && 2*f.behind >= least && !time.Now().Before(f.held) {
 			f.held = time.Now().Add(time.Minute)
 			items = `{"items":[{"conversation_id":"c","messages":[{"seq":1,"role":"user","content":"q"},{"seq":2,"role":"assistant","content":"a"}]}]}`
 		}

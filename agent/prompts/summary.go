@@ -86,6 +86,11 @@ const titleOf, longestTitle = 2000, 80
 
 func clip(s string) string { return text.Clip(s, titleOf, text.Mark) }
 
+// QuestionTitle returns the title of a conversation without a better one: its first question.
+func QuestionTitle(question string) string {
+	return text.Truncate(strings.Join(strings.Fields(question), " "), longestTitle)
+}
+
 // ReadTitle returns the title in a model's text; empty if it has none.
 func ReadTitle(written string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(written), "\n")

@@ -184,7 +184,7 @@ type Server struct {
 	UnsetFault string `yaml:"-"`
 	// UnsetVariables are the names of those variables.
 	UnsetVariables []string `yaml:"-"`
-	Always bool `yaml:"always" jsonschema_description:"Offer all tools of the server first, whatever the question and their size, as far as the model's window has room."`
+	Always         bool     `yaml:"always" jsonschema_description:"Offer all tools of the server first, whatever the question and their size, as far as the model's window has room."`
 	// Tools holds rules by glob, in the order of the file; the first glob that matches wins.
 	Tools Map[ToolRule] `yaml:"tools" jsonschema_description:"Rules by glob over the server's tool names; the first match wins."`
 }

@@ -80,16 +80,19 @@ func builtInAssistants() Map[schemas.Assistant] {
 			Description: "Dental questions, answered from the dental guide, else from DuckDuckGo.",
 			Topic:       TopicDental,
 			Search:      []string{ToolDentalGuide, ToolDuckDuckGo},
+			Summarize:   schemas.SummarizeAnswer,
 		}},
 		{Name: AssistantDentalDuckDuckGo, Value: schemas.Assistant{
 			Description: "Dental questions, answered from DuckDuckGo.",
 			Topic:       TopicDental,
 			Search:      []string{ToolDuckDuckGo},
+			Summarize:   schemas.SummarizeAnswer,
 		}},
 		{Name: AssistantDentalGoogle, Value: schemas.Assistant{
 			Description: "Dental questions, answered from Google Search; needs a Gemini key.",
 			Topic:       TopicDental,
 			Search:      []string{ToolGoogle},
+			Summarize:   schemas.SummarizeAnswer,
 		}},
 		{Name: AssistantGeneral, Value: schemas.Assistant{
 			Description: "Any question, with every attached tool.",

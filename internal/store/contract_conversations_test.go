@@ -117,7 +117,7 @@ func testSummary(t *testing.T, f *fixture) {
 
 func (f *fixture) claim(t *testing.T, limit int) []schemas.SummaryWork {
 	t.Helper()
-	items, err := f.ClaimSummaries(t.Context(), limit, 0, time.Minute)
+	items, err := f.ClaimSummaries(t.Context(), limit, 0, false, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func testTitle(t *testing.T, f *fixture) {
 	}
 	c, _, _ = f.Conversation(ctx, "", "c")
 	same(t, c.Title, "own name")
-	works, err := f.ClaimSummaries(ctx, 10, 0, time.Minute)
+	works, err := f.ClaimSummaries(ctx, 10, 0, false, time.Minute)
 	if err != nil || len(works) != 1 || works[0].Untitled {
 		t.Errorf("to be named again: %+v, %v", works, err)
 	}
@@ -393,4 +393,57 @@ func testAtOnce(t *testing.T, f *fixture) {
 			t.Errorf("turn %s has %d messages", turn, n)
 		}
 	}
+}
+
+// Answers whose summary can wait are claimed for a title alone, once, and all together with the
+// first one that is due.
+func testLater(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	save := func(turnID string, later bool) {
+		t.Helper()
+		if _, err := f.SaveTurn(ctx, store.Turn{
+			Lease: f.begin(t, "ann", "c", "").Lease, TurnID: turnID, User: "ask " + turnID, Answer: "say " + turnID, Later: later,
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	claim := func(titles bool) []schemas.SummaryWork {
+		t.Helper()
+		items, err := f.ClaimSummaries(ctx, 10, 0, titles, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return items
+	}
+	save("t1", true)
+	same(t, len(claim(false)), 0)
+	items := claim(true)
+	if len(items) != 1 || !items[0].TitleOnly || !items[0].Untitled || len(items[0].Messages) != 2 {
+		t.Fatalf("for a title: %+v", items)
+	}
+	same(t, len(claim(true)), 0) // it is claimed
+	if err := f.SuggestTitle(ctx, "ann", "c", "A title"); err != nil {
+		t.Fatal(err)
+	}
+	save("t2", true)
+	same(t, len(claim(true)), 0)
+	if n, err := f.SummariesBehind(ctx); err != nil || n != 0 {
+		t.Errorf("%d are behind, %v", n, err)
+	}
+	save("t3", false)
+	if n, err := f.SummariesBehind(ctx); err != nil || n != 3 {
+		t.Errorf("%d are behind, %v", n, err)
+	}
+	items = claim(false)
+	if len(items) != 1 || items[0].TitleOnly || items[0].Untitled {
+		t.Fatalf("when one is due: %+v", items)
+	}
+	same(t, contents(items[0].Messages), []string{"ask t1", "say t1", "ask t2", "say t2", "ask t3", "say t3"})
+	for _, seq := range []int64{2, 4, 6} {
+		if err := f.AddPiece(ctx, "ann", "c", schemas.Piece{Seq: seq, Text: "piece"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("t4", true)
+	same(t, len(claim(true)), 0)
 }

@@ -36,6 +36,7 @@ func testContract(t *testing.T, open func(t *testing.T, now func() time.Time) me
 		"the summary only goes forward":         testSummary,
 		"summaries are claimed once":            testClaims,
 		"claims go round":                       testClaimsInTurn,
+		"summaries that can wait":               testLater,
 		"interrupted turns are not summarised":  testInterrupted,
 		"clear keeps the conversation":          testClear,
 		"a cleared conversation stays cleared":  testClearedSummary,

@@ -121,7 +121,8 @@ func (d *DB) retitle(ctx context.Context, owner, id, title string, from int) err
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE conversations SET title = $1, titled = $3 WHERE num = $2 AND (titled = 0 OR $3 = 2)`,
+		_, err = tx.ExecContext(ctx, `UPDATE conversations SET title = $1, titled = $3,
+			claimed_until = CASE WHEN behind = 0 THEN 0 ELSE claimed_until END WHERE num = $2 AND (titled = 0 OR $3 = 2)`,
 			d.db.SQL.Text(title), c.num, from)
 		return err
 	})

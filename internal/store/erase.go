@@ -22,7 +22,7 @@ func (d *DB) Clear(ctx context.Context, owner, id string) error {
 			}
 		}
 		_, err := tx.ExecContext(ctx, `UPDATE conversations SET title = '', titled = 0, summary = '', summary_updated_at = 0, covers = 0,
-			behind = 0, claimed_until = 0, servers_read = '[]', messages = 0, head = 0, tip = '', head_before = 0, tip_before = '',
+			behind = 0, later = 0, claimed_until = 0, servers_read = '[]', messages = 0, head = 0, tip = '', head_before = 0, tip_before = '',
 			linear = 1, updated_at = $2 WHERE num = $1`, num, database.Millis(d.db.Now()))
 		return err
 	})

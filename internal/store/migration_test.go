@@ -90,7 +90,7 @@ func testMigrated(t *testing.T, db *store.DB) {
 		t.Errorf("a key of before: %+v, %v", again, err)
 	}
 	goesOn(t, db)
-	works, err := db.ClaimSummaries(ctx, 10, 0, time.Minute)
+	works, err := db.ClaimSummaries(ctx, 10, 0, false, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,11 +110,15 @@ func (d *DB) placeFor(ctx context.Context, tx turnTx, b begun) (row *turnRow, sa
 
 // finishTurn writes the answer of a turn into its place.
 func (d *DB) finishTurn(ctx context.Context, tx turnTx, row *turnRow, t saving) error {
-	complete := 0
-	if t.Status == "" {
-		complete = 1
+	later, due := 0, 0
+	switch {
+	case t.Status != "": // it is never summarised
+	case t.Later:
+		later = 1
+	default:
+		due = 1
 	}
-	_, err := tx.stmt(ctx, finishConversation).ExecContext(ctx, row.num, row.saved, t.servers, t.Language, complete)
+	_, err := tx.stmt(ctx, finishConversation).ExecContext(ctx, row.num, row.saved, t.servers, t.Language, later, due)
 	if err != nil {
 		return err
 	}

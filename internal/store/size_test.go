@@ -212,7 +212,7 @@ func BenchmarkClaimSummaries(b *testing.B) {
 			}
 		}
 		for b.Loop() {
-			if claims, err := db.ClaimSummaries(b.Context(), 8, 20, time.Minute); err != nil || len(claims) > 0 {
+			if claims, err := db.ClaimSummaries(b.Context(), 8, 20, false, time.Minute); err != nil || len(claims) > 0 {
 				b.Fatal(claims, err)
 			}
 		}

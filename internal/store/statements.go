@@ -84,7 +84,8 @@ const (
 	finishConversation = `UPDATE conversations SET
 			servers_read = CASE WHEN $3 IN ('[]', servers_read) THEN servers_read ELSE MERGED_SERVERS END,
 			language = CASE WHEN $4 = '' THEN language ELSE $4 END,
-			behind = behind + CAST($5 AS BIGINT), updated_at = $2
+			behind = behind + CASE WHEN CAST($6 AS BIGINT) = 1 THEN later + 1 ELSE 0 END,
+			later = CASE WHEN CAST($6 AS BIGINT) = 1 THEN 0 ELSE later + CAST($5 AS BIGINT) END, updated_at = $2
 		WHERE num = $1`
 
 	finishTurn = `UPDATE turns SET key = $2, status = $3, subject = CASE WHEN $4 = '' THEN subject ELSE $4 END,

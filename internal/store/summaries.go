@@ -50,7 +50,7 @@ func (d *DB) SetSummary(ctx context.Context, owner, id, text string, covers *int
 		if err := d.replacePieces(ctx, tx, c, d.db.SQL.Text(text), reach, covers != nil); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE conversations SET summary = $1, summary_updated_at = $2, covers = $3, claimed_until = 0,
+		_, err = tx.ExecContext(ctx, `UPDATE conversations SET summary = $1, summary_updated_at = $2, covers = $3, claimed_until = 0, later = 0,
 			behind = (SELECT count(*) FROM turns t JOIN messages m ON m.conversation = t.conversation AND m.seq = t.answer_seq
 				WHERE t.conversation = num AND t.status = '' AND m.piece IS NULL)
 			WHERE num = $4`, d.db.SQL.Text(text), database.Millis(d.db.Now()), reach, c.num)
@@ -122,15 +122,15 @@ func (d *DB) AddPiece(ctx context.Context, owner, id string, p schemas.Piece) er
 	})
 }
 
-// ClaimSummaries returns at most limit conversations with complete answers that have no
-// summary yet, and reserves them for the caller for ttl. least skips those with fewer
-// unsummarised messages. A claim without a summary ends by itself; the conversation then comes
+// ClaimSummaries returns at most limit conversations with complete answers whose summary is due,
+// and reserves them for the caller for ttl. least skips those with fewer
+// unsummarised messages. With titles it also returns those without a title whose summaries can wait. A claim without a summary ends by itself; the conversation then comes
 // after the unclaimed ones, as its next claim may fail too. It also interrupts the turns of
 // dead processes.
-func (d *DB) ClaimSummaries(ctx context.Context, limit, least int, ttl time.Duration) ([]schemas.SummaryWork, error) {
+func (d *DB) ClaimSummaries(ctx context.Context, limit, least int, titles bool, ttl time.Duration) ([]schemas.SummaryWork, error) {
 	const op = "claim summaries"
 	items := []schemas.SummaryWork{}
-	if any, err := d.claimable(ctx, least); err != nil || !any {
+	if any, err := d.claimable(ctx, least, titles); err != nil || !any {
 		return items, d.db.Fault(op, err)
 	}
 	type claim struct {
@@ -138,18 +138,22 @@ func (d *DB) ClaimSummaries(ctx context.Context, limit, least int, ttl time.Dura
 		schemas.SummaryWork
 	}
 	var claims []claim
+	asked := 0 // for titles
+	if titles {
+		asked = 1
+	}
 	err := d.db.WriteRelaxed(ctx, op, func(tx *sql.Tx) (err error) {
 		if err := d.reap(ctx, tx); err != nil {
 			return err
 		}
 		now := d.db.Now()
 		claims, err = database.List(ctx, tx, func(row *sql.Rows) (c claim, err error) {
-			err = row.Scan(&c.num, &c.Owner, &c.ConversationID, &c.Language, &c.Untitled)
+			err = row.Scan(&c.num, &c.Owner, &c.ConversationID, &c.Language, &c.Untitled, &c.TitleOnly)
 			return c, err
 		}, `UPDATE conversations SET claimed_until = $1 WHERE num IN (
-				SELECT num FROM conversations WHERE behind > 0 AND behind >= CAST($4 AS BIGINT) AND claimed_until <= $2
+				SELECT num FROM conversations WHERE (behind > 0 AND behind >= CAST($4 AS BIGINT) OR CAST($5 AS BIGINT) = 1 AND later > 0 AND titled = 0) AND claimed_until <= $2
 				ORDER BY claimed_until, updated_at LIMIT $3) AND claimed_until <= $2
-			RETURNING num, owner, id, language, titled = 0`, database.Millis(now.Add(ttl)), database.Millis(now), limit, turns(least))
+			RETURNING num, owner, id, language, titled = 0, behind = 0`, database.Millis(now.Add(ttl)), database.Millis(now), limit, turns(least), asked)
 		return err
 	})
 	if err != nil {
@@ -166,10 +170,15 @@ func (d *DB) ClaimSummaries(ctx context.Context, limit, least int, ttl time.Dura
 
 // claimable reports whether a claim has anything to do. Workers ask after each answer, mostly
 // in vain, and a read blocks no writer.
-func (d *DB) claimable(ctx context.Context, least int) (any bool, err error) {
+func (d *DB) claimable(ctx context.Context, least int, titles bool) (any bool, err error) {
 	err = d.db.Read.QueryRowContext(ctx, d.db.SQL.Say(`SELECT EXISTS (`+orphans+`) OR EXISTS (SELECT 1 FROM conversations
 		WHERE behind > 0 AND behind >= CAST($2 AS BIGINT) AND claimed_until <= $3)`),
 		d.db.Clock(), turns(least), database.Millis(d.db.Now())).Scan(&any)
+	if err != nil || any || !titles {
+		return any, err
+	}
+	err = d.db.Read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM conversations WHERE later > 0 AND titled = 0 AND claimed_until <= $1)`,
+		database.Millis(d.db.Now())).Scan(&any)
 	return any, err
 }
 

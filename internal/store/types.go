@@ -71,6 +71,8 @@ type Turn struct {
 	Status string `json:"status"`
 	// ServersRead is added to the servers that the conversation has read before.
 	ServersRead []string `json:"servers_read"`
+	// Later is set if the summary of the answer can wait until one of the conversation is due.
+	Later bool `json:"later"`
 	// Language is the language of the turn, such as "vi"; empty keeps the last one.
 	Language  string `json:"language"`
 	Assistant string `json:"assistant"`

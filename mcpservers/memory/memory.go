@@ -60,7 +60,7 @@ type Summaries interface {
 	Summary(ctx context.Context, owner, id string) (store.Summary, error)
 	SetSummary(ctx context.Context, owner, id, text string, covers *int64) error
 	AddPiece(ctx context.Context, owner, id string, p schemas.Piece) error
-	ClaimSummaries(ctx context.Context, limit, least int, ttl time.Duration) ([]schemas.SummaryWork, error)
+	ClaimSummaries(ctx context.Context, limit, least int, titles bool, ttl time.Duration) ([]schemas.SummaryWork, error)
 }
 
 // Turns stores turns, one at a time for each conversation.

@@ -154,6 +154,8 @@ type claimParams struct {
 	Limit int `json:"limit"`
 	// Least omits conversations with fewer messages that have no summary.
 	Least int `json:"least"`
+	// Titles adds conversations that only need a title.
+	Titles bool `json:"titles"`
 }
 
 func (m *memory) claimSummaries(ctx context.Context, p claimParams) (any, error) {
@@ -163,7 +165,7 @@ func (m *memory) claimSummaries(ctx context.Context, p claimParams) (any, error)
 	if p.Limit == 0 {
 		p.Limit = 1
 	}
-	items, err := m.store.ClaimSummaries(ctx, p.Limit, p.Least, claimTTL)
+	items, err := m.store.ClaimSummaries(ctx, p.Limit, p.Least, p.Titles, claimTTL)
 	for i := range items { // what is omitted here is claimed next
 		items[i].Messages, _ = shortened(oldest(items[i].Messages, pageBytes))
 	}

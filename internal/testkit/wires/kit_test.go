@@ -342,7 +342,7 @@ func openHost(t *testing.T, m *model, path string, tools attached, limits agent.
 	models := route{providers.Route{Provider: chain.Again(provider, 0), Model: "gemini-3-flash", SmallModel: "gemini-3-flash"}}
 	h.agent, err = agent.New(agent.Config{
 		Rank:       offer.Of,
-		Assistants: []schemas.Assistant{{Name: "desk", Tools: []string{"*"}}}, Default: "desk",
+		Assistants: []schemas.Assistant{{Name: "desk", Tools: []string{"*"}, Summarize: cmp.Or(m.wire.summarize, schemas.SummarizeAnswer)}}, Default: "desk",
 		Models: models,
 		Tools:  tools, Handler: handler, Memory: doorway{h.memory, h.came}, Results: db, Limits: limits,
 	})

@@ -11,6 +11,7 @@ import (
 	"molar/providers/gemini"
 	"molar/providers/ollama"
 	"molar/providers/openai"
+	"molar/schemas"
 )
 
 // wire is the protocol of one service: its answers, the requests to it, and the form in which a
@@ -20,7 +21,9 @@ type wire struct {
 	// window is the model's window in tokens of four bytes, beyond which it refuses a prompt; 0
 	// for no limit.
 	window int
-	open   func(url string, window int) (providers.Provider, error)
+	// summarize is the assistant's; empty means after each answer.
+	summarize schemas.Summarize
+	open      func(url string, window int) (providers.Provider, error)
 	// tooLong is the text of the refusal.
 	tooLong string
 	// form is the content type, event the frame of an answer's pieces; text, call and end are
