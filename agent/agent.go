@@ -42,6 +42,9 @@ type Limits struct {
 	ContextTokens int
 	// KeptMessages is the most messages that are shown verbatim; 0 means any number.
 	KeptMessages int
+	// Unsummarised is from how many messages without a summary on an answer's is due, whatever the
+	// assistant's setting; 0 means any number.
+	Unsummarised int
 	// InFlight is how many turns may run at once; 0 means any number.
 	InFlight int
 }

@@ -43,7 +43,7 @@ func (a *Agent) finish(ctx context.Context, w task, e *ending) error {
 	done := e.answer.done()
 	done.Sources = list
 	if !e.answer.withheld {
-		record := e.record(w, "")
+		record := a.record(w, e, "")
 		record.Sources = list
 		if err := a.save(ctx, w, record, done); err != nil {
 			return err
@@ -93,7 +93,7 @@ func (e *ending) compaction(r memory.Record) (near, due bool) {
 }
 
 // record returns the turn as it is stored.
-func (e *ending) record(w task, status string) memory.Record {
+func (a *Agent) record(w task, e *ending, status string) memory.Record {
 	key := w.turn.Key
 	if key == "" || status == schemas.StatusInterrupted { // a key identifies a finished answer
 		key = w.turn.ID
@@ -115,6 +115,9 @@ func (e *ending) record(w task, status string) memory.Record {
 		Assistant: w.assistant.Name, Subject: e.subject, Compaction: e.prompt.compacted,
 	}
 	near, due := e.compaction(record)
+	if most := a.cfg.Limits.Unsummarised; most > 0 && 2*e.past.unsummarised()+2 >= most {
+		near = true
+	}
 	record.Due, record.Later = due, !near && w.assistant.Summarize != schemas.SummarizeAnswer
 	return record
 }
@@ -168,7 +171,8 @@ func (a *Agent) addSources(ctx context.Context, w task, e *ending) ([]schemas.So
 	var list answer.List
 	list.Add(e.answer.grounded...)
 	for _, result := range e.found.results {
-		list.AddResult(answer.Used(result, w.out.Answer()))
+		quotes := w.route.Offline || e.answer.served != nil && e.answer.served.Quotes
+		list.AddResult(answer.Used(result, w.out.Answer(), quotes))
 	}
 	for _, round := range e.answer.rounds {
 		for _, result := range round.Results {
@@ -234,7 +238,7 @@ func (a *Agent) interrupt(ctx context.Context, w task, e *ending) StoredPart {
 	case w.out.Answer() == "" && !w.journal.Recorded():
 		return StoredNothing
 	}
-	if err := w.journal.Save(ctx, e.record(w, schemas.StatusInterrupted)); err != nil {
+	if err := w.journal.Save(ctx, a.record(w, e, schemas.StatusInterrupted)); err != nil {
 		a.log.Warn("the interrupted answer could not be saved", "turn", w.turn.ID, "error", err)
 		return ""
 	}

@@ -170,7 +170,7 @@ func (a *Agent) cutShort(ctx context.Context, w task, e *ending) error {
 		}
 		good = joinParagraphs(good, note)
 	}
-	record := e.record(w, "")
+	record := a.record(w, e, "")
 	record.Answer = joinParagraphs(e.before, good)
 	if err := a.save(ctx, w, record, d); err != nil {
 		return err
@@ -226,7 +226,7 @@ func (a *Agent) finishNotice(ctx context.Context, w task, e *ending) error {
 		e.subject = a.subject(w, e.past)
 	}
 	d := &answer.Done{Finish: providers.FinishStop}
-	if err := a.save(ctx, w, e.record(w, ""), d); err != nil {
+	if err := a.save(ctx, w, a.record(w, e, ""), d); err != nil {
 		return err
 	}
 	return a.done(w, e.question.lang, d)

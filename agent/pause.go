@@ -39,7 +39,7 @@ func (a *Agent) keep(ctx context.Context, w task, e *ending) error {
 	if a.cfg.Pauses == nil {
 		return nil
 	}
-	record := e.record(w, "")
+	record := a.record(w, e, "")
 	return Keep(ctx, a.cfg.Pauses, w.turn.Owner, e.answer.clientCalls, PausedTurn{
 		PausedIdentity: PausedIdentity{
 			TurnID: w.turn.ID, ConversationID: w.turn.ConversationID, Parent: w.turn.Parent,

@@ -78,7 +78,11 @@ func (a *Agent) build(ctx context.Context, w task, c content, system string, r l
 	if len(p.messages) == 0 {
 		in.Summary = view.Summary
 	} else if view.Summary != "" {
-		p.messages = prepend(p.messages, prompts.Summarised(lang, view.Summary))
+		before := []schemas.Part{prompts.Summarised(lang, view.Summary)}
+		if first := view.Exchanges[0]; first.Bare || len(first.passages()) == 0 { // else they end with the label
+			before = append(before, prompts.Begins(w.voice(lang).Labels))
+		}
+		p.messages = prepend(p.messages, before...)
 	}
 	p.messages = append(p.messages, prompts.Question(in))
 	if len(w.turn.Results) > 0 {
@@ -122,10 +126,10 @@ func (a *Agent) instructions(tools []schemas.ToolInfo) []prompts.Instructions {
 	return all
 }
 
-// prepend returns the messages with a part before the first one's, without changing the argument.
-func prepend(messages []schemas.Message, part schemas.Part) []schemas.Message {
+// prepend returns the messages with parts before the first one's, without changing the argument.
+func prepend(messages []schemas.Message, parts ...schemas.Part) []schemas.Message {
 	first := messages[0]
-	first.Parts = append([]schemas.Part{part}, first.Parts...)
+	first.Parts = slices.Concat(parts, first.Parts)
 	return append([]schemas.Message{first}, messages[1:]...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"molar/agent/memory"
 	"molar/agent/subject"
@@ -30,6 +31,17 @@ type recalled struct {
 
 // isEmpty reports whether the conversation has no earlier turns.
 func (r recalled) isEmpty() bool { return len(r.exchanges) == 0 && r.summary == "" }
+
+// unsummarised counts the last exchanges without a summary.
+func (r recalled) unsummarised() (n int) {
+	for _, x := range slices.Backward(r.exchanges) {
+		if x.Piece != "" || x.Condensed != "" {
+			break
+		}
+		n++
+	}
+	return n
+}
 
 // last returns the last exchange of the conversation, or nil.
 func (r recalled) last() *subject.Exchange {

@@ -189,7 +189,7 @@ func TestRun_topicPrompt(t *testing.T) {
 		got = append(got, string(m.Role)+": "+m.FullText())
 	}
 	if diff := cmp.Diff([]string{
-		"user: Tóm tắt cuộc trò chuyện trước:\nAn dị ứng penicillin.\n\nTôi bị đau răng",
+		"user: Tóm tắt cuộc trò chuyện trước:\n<data source=\"summary\">\nAn dị ứng penicillin.\n</data>\n\nBệnh nhân:\n\nTôi bị đau răng",
 		"assistant: Hãy đi khám.",
 		"user: Sâu răng có nguy hiểm không?",
 	}, got); diff != "" {

@@ -5,51 +5,53 @@ import (
 	"strconv"
 	"strings"
 
-	"molar/agent/subject"
-	"molar/internal/text"
 	"molar/schemas"
 )
 
-const (
-	// minPairs is how many pairs of words an answer must share with a result to show which results
-	// it used; results in another language share none.
-	minPairs = 3
-	// shareOfMost is the part of the most used result's score that another needs to count as used.
-	shareOfMost = 0.25
-	// longAnswer is the length in pairs of words from which an answer in the results' language that
-	// shares none of their pairs used none of them.
-	longAnswer = 15
-)
+// minQuote is the length of a quotation that shows that an answer used an entry, in bytes.
+const minQuote = 40
 
-// Used returns a search's result without the entries that the answer did not use: those that share
-// with it few pairs of words that the other entries lack; an answer that says that nothing fits
-// used none. If that cannot be decided, all stay. An answer that cites entries by the numbers of
-// the prompt ("[3]") keeps those up to the last cited, so that the numbers of the list match.
-func Used(result schemas.ToolResult, answer string) schemas.ToolResult {
+// Used returns a search's result with the entries that the answer used, as far as code can tell: an
+// answer that cites entries by the numbers of the prompt ("[3]") keeps those up to the last cited,
+// so that the numbers of the list match; one that only quotes keeps those that it quotes. Otherwise all stay:
+// a model's own words do not show what they are based on.
+func Used(result schemas.ToolResult, answer string, quotes bool) schemas.ToolResult {
 	var found map[string]json.RawMessage
 	var entries []json.RawMessage
-	if json.Unmarshal(result.Output, &found) != nil || json.Unmarshal(found["results"], &entries) != nil || len(entries) < 2 {
+	if json.Unmarshal(result.Output, &found) != nil || json.Unmarshal(found["results"], &entries) != nil || len(entries) == 0 {
 		return result
 	}
 	if last := lastCited(answer); last > 0 && last <= len(entries) {
 		return withEntries(result, found, entries[:last])
 	}
-	kept := make([]json.RawMessage, 0, len(entries))
-	answerPairs := pairsOf(answer)
-	scores := overlap(entries, answerPairs)
-	most := 0.0
-	for _, n := range scores {
-		most = max(most, n)
-	}
-	if most < minPairs && (len(answerPairs) < longAnswer || !sameLanguage(answer, string(entries[0]))) {
+	if !quotes {
 		return result
 	}
-	for i, entry := range entries {
-		if most >= minPairs && scores[i] >= shareOfMost*most {
-			kept = append(kept, entry)
+	quoted := make([]json.RawMessage, 0, len(entries))
+	for _, entry := range entries {
+		if isQuoted(entry, answer) {
+			quoted = append(quoted, entry)
 		}
 	}
-	return withEntries(result, found, kept)
+	return withEntries(result, found, quoted)
+}
+
+// isQuoted reports whether an answer quotes a sentence of an entry.
+func isQuoted(entry json.RawMessage, answer string) bool {
+	var e struct{ Content, Snippet, Text string }
+	if json.Unmarshal(entry, &e) != nil {
+		return false
+	}
+	content := strings.TrimSpace(e.Content + e.Snippet + e.Text) // one of them is set
+	if content == "" {
+		return false
+	}
+	for sentence := range strings.SplitSeq(content, ". ") {
+		if (len(sentence) >= minQuote || len(content) < minQuote) && strings.Contains(answer, sentence) {
+			return true
+		}
+	}
+	return false
 }
 
 // withEntries returns a result with other entries.
@@ -78,49 +80,4 @@ func lastCited(answer string) (last int) {
 			last = max(last, n)
 		}
 	}
-}
-
-// sameLanguage reports whether two texts are surely both Vietnamese or both English. Other
-// languages are not distinguished.
-func sameLanguage(a, b string) bool {
-	one, sure := subject.Detect(a, "")
-	other, too := subject.Detect(b, "")
-	return sure && too && one == other && one != subject.Other
-}
-
-// overlap scores each entry by the pairs of words that it shares with the answer, each divided by
-// the number of entries that have it.
-func overlap(entries []json.RawMessage, answer map[[2]string]bool) []float64 {
-	pairs := make([]map[[2]string]bool, len(entries))
-	holders := make(map[[2]string]int)
-	for i, raw := range entries {
-		var e struct{ Title, Content string }
-		_ = json.Unmarshal(raw, &e) // an entry of another form scores 0
-		pairs[i] = pairsOf(e.Title + ". " + e.Content)
-		for p := range pairs[i] {
-			holders[p]++
-		}
-	}
-	scores := make([]float64, len(entries))
-	for i := range entries {
-		for p := range pairs[i] {
-			if answer[p] {
-				scores[i] += 1 / float64(holders[p])
-			}
-		}
-	}
-	return scores
-}
-
-func pairsOf(s string) map[[2]string]bool {
-	pairs := make(map[[2]string]bool)
-	last := ""
-	for _, w := range text.Words(s) {
-		word := strings.ToLower(w.Raw)
-		if last != "" && w.Pause == text.NoPause {
-			pairs[[2]string{last, word}] = true
-		}
-		last = word
-	}
-	return pairs
 }

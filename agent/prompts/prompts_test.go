@@ -93,7 +93,9 @@ func TestQuestion(t *testing.T) {
 		{"passages, in the topic's words", prompts.QuestionInput{
 			Language: "en", Labels: subject.Dental().Voice("en").Labels, Summary: "A molar hurts.", Looked: prompts.LookedFound, Found: []schemas.ToolResult{found},
 		}, `Summary of the previous conversation:
+<data source="summary">
 A molar hurts.
+</data>
 
 Search results:
 <data source="tool-server">

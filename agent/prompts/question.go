@@ -148,10 +148,14 @@ func numbered(r schemas.ToolResult, maxBytes int) string {
 	return text
 }
 
-// Summarised returns the summary of the exchanges no longer shown, under its heading.
+// Summarised returns the summary of the exchanges no longer shown, under its heading: a model wrote
+// it, also from what tools gave.
 func Summarised(lang, summary string) schemas.Part {
-	return beside(wordsOf(lang).summary + "\n" + summary)
+	return beside(wordsOf(lang).summary + "\n" + fence("summary", summary))
 }
+
+// Begins returns the label of a person's earlier words, after text that code put before them.
+func Begins(labels subject.Labels) schemas.Part { return beside(labels.Person + ":") }
 
 // NoMoreCalls returns the message that ends tool use in a turn; why names the limit that was
 // reached.

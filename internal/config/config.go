@@ -135,7 +135,7 @@ type Memory struct {
 	Required             bool           `yaml:"required" jsonschema_description:"Whether a turn whose conversation cannot be read is refused with 503, instead of being answered without memory."`
 	Context              int            `yaml:"context" jsonschema:"minimum=1" jsonschema_description:"Tokens of a conversation's newest exchanges that a model receives verbatim, at most half of what its window leaves; 16000 when left out."`
 	KeepRecentMessages   int            `yaml:"keep_recent_messages" jsonschema:"minimum=1" jsonschema_description:"Most messages that get_context returns (6 when left out). When set, also the most messages that a model receives verbatim."`
-	SummarizeThreshold   int            `yaml:"summarize_threshold" jsonschema:"minimum=1" jsonschema_description:"Number of messages without a summary from which on a conversation is summarised at once, even by a provider that answers one request at a time."`
+	SummarizeThreshold   int            `yaml:"summarize_threshold" jsonschema:"minimum=0" jsonschema_description:"Number of messages without a summary from which on a conversation is summarised at once, even by a provider that answers one request at a time (default 10 for assistants that summarize after each answer, no number for others)."`
 	CompressAfterSummary bool           `yaml:"compress_after_summary" jsonschema_description:"Whether old messages are left out of reads once a summary covers them."`
 	// Retention zero keeps conversations for ever.
 	Retention time.Duration `yaml:"retention" jsonschema_description:"Conversations not changed for this long are deleted for good, such as 90d; for ever when left out."`

@@ -51,7 +51,6 @@ func Default() *Config {
 		Assistants: builtInAssistants(),
 		Search:     Search{DuckDuckGo: DuckDuckGo{Timeout: 8 * time.Second}},
 		Memory: Memory{
-			SummarizeThreshold:   10,
 			CompressAfterSummary: true,
 		},
 		Limits: Limits{

@@ -119,7 +119,7 @@ func (c *checker) limits() {
 		{"limits.turns_per_minute", l.TurnsPerMinute, 0},
 		{"memory.keep_recent_messages", m.KeepRecentMessages, 0},
 		{"memory.context", m.Context, 0},
-		{"memory.summarize_threshold", m.SummarizeThreshold, 1},
+		{"memory.summarize_threshold", m.SummarizeThreshold, 0},
 	} {
 		if n.value < n.least {
 			c.fault(n.key, "want %d or more", n.least)

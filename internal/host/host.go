@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -133,7 +134,7 @@ func (h *Host) open(ctx context.Context) (err error) {
 		return h.models().Pick(ctx, "", "", "")
 	}}
 	if h.Worker, err = memory.NewWorker(memory.WorkerConfig{
-		Client: h.Memory, Summarise: writer.Summarise, Condense: writer.Condense, Title: h.titles(writer), Threshold: h.Config.Memory.SummarizeThreshold,
+		Client: h.Memory, Summarise: writer.Summarise, Condense: writer.Condense, Title: h.titles(writer), Threshold: cmp.Or(h.Config.Memory.SummarizeThreshold, summarizeThreshold),
 		Parallel: h.Config.Limits.Summaries, Logger: h.Log,
 		Unread: func(answer string) bool { return h.Agent.EndsTurn(answer) },
 		Queues: func() bool {
@@ -151,6 +152,9 @@ func (h *Host) open(ctx context.Context) (err error) {
 	}
 	return nil
 }
+
+// summarizeThreshold is how many messages without a summary make a conversation due, by default.
+const summarizeThreshold = 10
 
 // titles names conversations, except those of a tape: they are not listed.
 func (h *Host) titles(w memory.Writer) func(context.Context, prompts.SummaryInput) (string, error) {
@@ -297,6 +301,7 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 			ResultTokens:  h.Config.Limits.ResultTokens,
 			ContextTokens: h.Config.Memory.Context,
 			KeptMessages:  h.Config.Memory.KeepRecentMessages,
+			Unsummarised:  h.Config.Memory.SummarizeThreshold,
 			InFlight:      h.Config.Limits.TurnsInFlight,
 		},
 	}

@@ -9,7 +9,12 @@ import (
 	"molar/agent"
 )
 
-const heading = "Summary of the previous conversation:\n"
+const heading, person = "Summary of the previous conversation:\n", "Person:"
+
+// summarised returns the beginning of a message with a summary.
+func summarised(text string) string {
+	return heading + "<data source=\"summary\">\n" + text + "\n</data>"
+}
 
 // A compaction replaces the older exchanges by a summary at the beginning of the first one that
 // is still shown: by their summaries, or by excerpts that code makes. The next turn repeats it,
@@ -35,8 +40,8 @@ func TestWire_compaction(t *testing.T) {
 		same(t, "before the compaction", c.model.messages(t, last[0]), append(whole, w.user(asked(4)))...)
 
 		compacted := c.ask(t, asked(5), says(answer(5)))
-		summary := heading + "They spoke of thing 0.\n\nWhat is thing 1? — Thing 1 is here.\n\nWhat is thing 2? — Thing 2 is here."
-		shown := []string{w.user(summary, asked(3)), w.said(answer(3)), w.user(asked(4)), w.said(answer(4))}
+		summary := summarised("They spoke of thing 0.\n\nWhat is thing 1? — Thing 1 is here.\n\nWhat is thing 2? — Thing 2 is here.")
+		shown := []string{w.user(summary, person, asked(3)), w.said(answer(3)), w.user(asked(4)), w.said(answer(4))}
 		same(t, "the compaction", c.model.messages(t, compacted[0]), append(shown, w.user(asked(5)))...)
 
 		c.summarise(t, "A summary that comes late.")
