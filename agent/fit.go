@@ -115,17 +115,17 @@ func measure(in Input) (sizes, bare []int) {
 
 // Size estimates the bytes of messages in a prompt.
 func Size(messages []schemas.Message) int {
-	const frame = 16 // of one message: role, marks
+	const frame, call = 16, 64 // of a message: role, marks; of a call or its result also names, ids and braces
 	n := 0
 	for _, m := range messages {
 		n += frame
 		for _, p := range m.Parts {
 			n += textBytes(p)
 			if p.Result != nil {
-				n += fileBytes * len(p.Result.Media)
+				n += call + fileBytes*len(p.Result.Media)
 			}
 			if p.Call != nil {
-				n += len(p.Call.Function.Name) + len(p.Call.Function.Arguments) + frame
+				n += len(p.Call.Function.Name) + len(p.Call.Function.Arguments) + call
 			}
 		}
 	}

@@ -2,11 +2,14 @@ package _test
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"molar/agent"
+	"molar/schemas"
 )
 
 // needle stands at a place of a long result that no prompt shows at first.
@@ -153,6 +156,78 @@ func TestFit_fortyTurns(t *testing.T) {
 		t.Logf("%d of %d prompts repeat less than 95 %% of the one before, %d were refused", breaks, len(shares), c.model.refused)
 		if c.model.refused > 0 || breaks > 12 {
 			t.Errorf("the shares are %.2f", shares)
+		}
+	})
+}
+
+// A question that is too long is shown cut, and read on in like a result, also in the next turn.
+func TestFit_longQuestion(t *testing.T) {
+	var text string
+	must(t, json.Unmarshal([]byte(longResult()), &text))
+	onEachWire(t, func(t *testing.T, w wire) {
+		t.Parallel()
+		w.window = 8192
+		c := newTalk(t, w, newDesk(2, found), agent.Limits{})
+		if w.name != "ollama" {
+			c.model.wire.window = 0
+		}
+		c.model.strict(t, 8192, false)
+		sent := c.ask(t, "What follows is long.\n"+text, says("I see."))
+		id := cutID(t, c.model, sent[0])
+		if !strings.HasPrefix(id, "question-") || !offers(t, w, sent[0], "read_result") {
+			t.Errorf("the question is cut as %q", id)
+		}
+		for _, turn := range []string{"Where is the key?", "Once more, please."} {
+			sent = c.ask(t, turn, calls("read_result", `{"result":"`+id+`","find":"key is under"}`), says("Found."))
+			if last := sent[len(sent)-1]; !strings.Contains(last, needle) {
+				t.Errorf("%s: the model does not see it: %s", turn, last[max(0, len(last)-1500):])
+			}
+			if got := cutID(t, c.model, sent[0]); got != id {
+				t.Errorf("%s: the question is shown as %q", turn, got)
+			}
+		}
+		if c.model.refused > 0 {
+			t.Errorf("%d requests were refused", c.model.refused)
+		}
+	})
+}
+
+// A client's loop of tools, which sends all rounds with each request, fits too, and a prompt repeats
+// the one before until the window is passed.
+func TestFit_clientRounds(t *testing.T) {
+	onEachWire(t, func(t *testing.T, w wire) {
+		t.Parallel()
+		w.window = 8192
+		c := newTalk(t, w, newDesk(0, ""), agent.Limits{})
+		if w.name != "ollama" {
+			c.model.wire.window = 0
+		}
+		c.model.strict(t, 8192, false)
+		tool := schemas.ToolInfo{Name: "shell", ToolName: "shell", InputSchema: json.RawMessage(`{"type":"object"}`)}
+		messages := []schemas.Message{schemas.Text(schemas.RoleUser, "Fix it.")}
+		before, breaks := "", 0
+		for i := range 40 {
+			id := fmt.Sprintf("call-%d", i)
+			output := schemas.TextOutput(strings.Repeat(fmt.Sprintf("Line of run %d.\n", i), 20+40*(i%3)))
+			result := schemas.ToolResult{ID: id, ToolName: "shell", Output: output}
+			messages = append(messages,
+				schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &schemas.ToolCall{ID: id, Function: schemas.FunctionCall{Name: "shell", Arguments: "{}"}}}}},
+				schemas.Message{Role: schemas.RoleTool, Parts: []schemas.Part{{Kind: schemas.PartResult, Result: &result}}})
+			c.model.setReplies(says("Go on."))
+			turn := agent.Turn{Place: agent.Place{Stateless: true}, Messages: slices.Clone(messages), Client: agent.Client{ClientTools: []schemas.ToolInfo{tool}, Results: []schemas.ToolResult{result}}}
+			for _, err := range c.agent.Run(t.Context(), turn) {
+				must(t, err)
+			}
+			sent := c.model.sent()
+			now := c.model.rendered(t, sent[len(sent)-1])
+			if before != "" && prefix(before, now) < len(before)*95/100 {
+				breaks++
+			}
+			before = now
+		}
+		t.Logf("%d of 39 prompts repeat less than 95 %% of the one before, %d were refused", breaks, c.model.refused)
+		if c.model.refused > 0 || breaks > 8 {
+			t.Error("that is too many")
 		}
 	})
 }
