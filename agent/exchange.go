@@ -1,10 +1,13 @@
 package agent
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"molar/agent/prompts"
+	"molar/agent/subject"
 	"molar/internal/text"
 	"molar/schemas"
 )
@@ -15,9 +18,10 @@ type Exchange struct {
 	// Answers are the messages after the question: the stored answer with its calls, and anything
 	// else added to the conversation before the next question.
 	Answers []schemas.StoredMessage
-	// Called are the calls in a client's history. They are not shown: the client may have made them
-	// up.
-	Called []schemas.ToolCall
+	// Seq is the sequence number of the question; 0 for what a client sent.
+	Seq int64
+	// Files are the question's files as the model is shown them.
+	Files []schemas.Part
 	// Bare is set when the texts that stood before the question are not shown any more.
 	Bare bool
 	// Last is the sequence number of its last message; 0 for what a client sent.
@@ -48,25 +52,40 @@ func (x Exchange) Rounds() []schemas.Round {
 	return all
 }
 
-// Messages returns the exchange as a model saw it: the question with what code had looked up in the
-// operator's texts, the rounds of calls with
-// their results, and the answer. The question and each result are cut at maxBytes; 0 means no limit. An exchange without
-// any answer has no messages: the model would answer that question now.
+// Messages returns the exchange as a model saw it: the question with its files and with what code had
+// looked up in the operator's texts, the rounds of calls with their results, and the answer. The
+// question and each result are cut at maxBytes; 0 means no limit. A question without an answer is
+// followed by why.
 func (x Exchange) Messages(maxBytes int) []schemas.Message {
 	var answers []schemas.Message
+	lang, _ := subject.Guess(x.Question)
 	for _, m := range x.Answers {
 		if m.Role == schemas.RoleAssistant {
-			answers = append(answers, answerMessages(m, maxBytes)...)
+			answers = append(answers, answerMessages(m, lang, maxBytes)...)
 		}
 	}
-	if len(answers) == 0 || x.Question == "" {
+	if x.Question == "" {
 		return nil
 	}
+	if len(answers) == 0 || answers[len(answers)-1].Role != schemas.RoleAssistant {
+		answers = append(answers, schemas.Text(schemas.RoleAssistant, prompts.Unanswered(lang, x.unanswered())))
+	}
 	question := shortened(schemas.Text(schemas.RoleUser, x.Question), maxBytes)
+	question.Parts = append(question.Parts, x.Files...)
 	if !x.Bare {
 		question = prompts.After(x.passages(), question)
 	}
 	return append([]schemas.Message{question}, answers...)
+}
+
+// unanswered returns why the question has no answer; empty if that is not known.
+func (x Exchange) unanswered() schemas.Unanswered {
+	for _, round := range x.Rounds() {
+		if round.Unanswered != "" {
+			return round.Unanswered
+		}
+	}
+	return ""
 }
 
 // passages returns the texts that stood before the question.
@@ -81,7 +100,7 @@ func (x Exchange) passages() []string {
 
 // answerMessages returns a stored answer as the provider saw it. A round whose calls and results do
 // not pair ends the rounds: no history may hold a call without a result.
-func answerMessages(m schemas.StoredMessage, maxBytes int) []schemas.Message {
+func answerMessages(m schemas.StoredMessage, lang string, maxBytes int) []schemas.Message {
 	last := schemas.Text(schemas.RoleAssistant, prompts.WithoutSources(m))
 	var messages []schemas.Message
 	for _, round := range m.Rounds() {
@@ -100,6 +119,9 @@ func answerMessages(m schemas.StoredMessage, maxBytes int) []schemas.Message {
 	if last.FullText() == "" {
 		return messages
 	}
+	if m.Status == schemas.StatusInterrupted {
+		last.Parts = append(slices.Clip(last.Parts), schemas.Part{Kind: schemas.PartText, Text: "\n\n" + prompts.CutOff(lang)})
+	}
 	return append(messages, last)
 }
 
@@ -113,7 +135,7 @@ func Exchanges(messages []schemas.StoredMessage, pieces, condensed map[int64]str
 		}
 		x := &all[len(all)-1]
 		if m.Role == schemas.RoleUser {
-			x.Question = m.Content
+			x.Question, x.Seq = m.Content, m.Seq
 		} else {
 			x.Answers = append(x.Answers, m)
 		}
@@ -128,30 +150,65 @@ func Exchanges(messages []schemas.StoredMessage, pieces, condensed map[int64]str
 	return all
 }
 
-// sent groups the messages before the question, as a client sent them. Calls and their results
-// are left out of what is shown.
+// sent groups the messages before the question, as a client sent them. Its own calls are rounds like
+// ours, if their results follow.
 func sent(messages []schemas.Message) []Exchange {
 	last := len(messages) - 1
 	for last >= 0 && messages[last].Role != schemas.RoleUser {
 		last--
 	}
 	var all []Exchange
-	for _, m := range messages[:max(last, 0)] {
-		text, asks := m.Said(), m.Role == schemas.RoleUser
-		if !asks && m.Role != schemas.RoleAssistant || text == "" && (len(m.Calls()) == 0 || len(all) == 0) {
-			continue
-		}
-		if asks || len(all) == 0 {
-			all = append(all, Exchange{})
-		}
-		x := &all[len(all)-1]
-		if x.Called = append(x.Called, m.Calls()...); asks {
-			x.Question = text
-		} else if text != "" {
-			x.Answers = append(x.Answers, schemas.StoredMessage{Role: m.Role, Content: text})
+	for i, m := range messages[:max(last, 0)] {
+		text := m.Said()
+		switch {
+		case m.Role == schemas.RoleUser && text != "":
+			all = append(all, Exchange{Question: text})
+		case m.Role == schemas.RoleAssistant && (text != "" || len(all) > 0 && len(m.Calls()) > 0):
+			if len(all) == 0 {
+				all = append(all, Exchange{})
+			}
+			x := &all[len(all)-1]
+			x.Answers = append(x.Answers, sentAnswer(m, messages[i+1:last]))
 		}
 	}
 	return all
+}
+
+// sentAnswer returns an answer that a client sent. Calls without a result are left out: a client may
+// have cut its history.
+func sentAnswer(m schemas.Message, next []schemas.Message) schemas.StoredMessage {
+	stored := schemas.StoredMessage{Role: m.Role, Content: m.Said()}
+	calls := m.Calls()
+	if len(calls) == 0 {
+		return stored
+	}
+	given := make(map[string]schemas.ToolResult)
+	for _, t := range next {
+		if t.Role != schemas.RoleTool {
+			break
+		}
+		for _, p := range t.Parts {
+			if p.Result != nil {
+				given[p.Result.ID] = *p.Result
+			}
+		}
+	}
+	round := schemas.Round{Said: schemas.Message{Role: m.Role}}
+	for _, p := range m.Parts {
+		if p.Kind != schemas.PartCall || p.Call == nil {
+			round.Said.Parts = append(round.Said.Parts, p)
+			continue
+		}
+		if result, known := given[p.Call.ID]; known {
+			result.Server = PauseClient
+			round.Said.Parts, round.Results = append(round.Said.Parts, p), append(round.Results, result)
+		}
+	}
+	if len(round.Results) > 0 {
+		stored.Content = ""
+		stored.Calls, _ = json.Marshal([]schemas.Round{round}) // rounds always marshal
+	}
+	return stored
 }
 
 // digest shortens an exchange that has no summary: the question and the first sentence of the

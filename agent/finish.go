@@ -227,9 +227,22 @@ func (a *Agent) repeat(w task, f *schemas.Finished) error {
 	return a.done(w, "", &answer.Done{Finish: providers.FinishStop, Saved: true, Sources: f.Sources})
 }
 
+// unanswered returns why a turn that failed without an answer has none.
+func unanswered(err error) schemas.Unanswered {
+	switch kind := providers.KindOf(err); {
+	case errors.Is(err, context.Canceled), errors.Is(err, answer.ErrStopped):
+		return schemas.UnansweredStopped
+	case kind == providers.KindContextLength:
+		return schemas.UnansweredTooLong
+	case isOutage(kind):
+		return schemas.UnansweredUnreachable
+	}
+	return schemas.UnansweredFailed
+}
+
 // interrupt saves an interrupted turn: its question, once recorded, and the text so far. It saves
 // nothing of a turn that had not begun, and returns "" where saving failed.
-func (a *Agent) interrupt(ctx context.Context, w task, e *ending) StoredPart {
+func (a *Agent) interrupt(ctx context.Context, w task, e *ending, cause error) StoredPart {
 	switch {
 	case w.journal == nil || !w.journal.Keeps():
 		return StoredNothing
@@ -238,7 +251,14 @@ func (a *Agent) interrupt(ctx context.Context, w task, e *ending) StoredPart {
 	case w.out.Answer() == "" && !w.journal.Recorded():
 		return StoredNothing
 	}
-	if err := w.journal.Save(ctx, a.record(w, e, schemas.StatusInterrupted)); err != nil {
+	record := a.record(w, e, schemas.StatusInterrupted)
+	if record.Answer == "" && (len(record.Rounds) > 0 || !w.journal.Called()) { // without rounds the recorded calls stay
+		if len(record.Rounds) == 0 {
+			record.Rounds = make([]schemas.Round, 1)
+		}
+		record.Rounds[0].Unanswered = unanswered(cause)
+	}
+	if err := w.journal.Save(ctx, record); err != nil {
 		a.log.Warn("the interrupted answer could not be saved", "turn", w.turn.ID, "error", err)
 		return ""
 	}

@@ -129,16 +129,25 @@ func TestFit_conversations(t *testing.T) {
 	}
 }
 
-// An exchange without an answer is not shown: the model would answer its question now.
+// A question without an answer stays, with why, so that "try again" has something to refer to; an
+// answer that was interrupted is marked.
 func TestExchange_withoutAnswer(t *testing.T) {
 	stored := []schemas.StoredMessage{
 		{Seq: 1, Role: schemas.RoleUser, Content: "never answered"},
 		{Seq: 2, Role: schemas.RoleAssistant, Status: schemas.StatusInterrupted},
 		{Seq: 3, Role: schemas.RoleUser, Content: "asked again"},
 		{Seq: 4, Role: schemas.RoleAssistant, Content: "Yes."},
+		{Seq: 5, Role: schemas.RoleUser, Content: "Răng khôn có cần nhổ không?"},
+		{Seq: 6, Role: schemas.RoleAssistant, Status: schemas.StatusInterrupted, Calls: json.RawMessage(`[{"said":{"role":"","parts":null},"unanswered":"unreachable"}]`)},
+		{Seq: 7, Role: schemas.RoleUser, Content: "and how long does it take?"},
+		{Seq: 8, Role: schemas.RoleAssistant, Status: schemas.StatusInterrupted, Content: "About two"},
 	}
-	v := agent.Fit(agent.Input{Exchanges: agent.Exchanges(stored, nil, nil), Budget: 1000})
-	if diff := cmp.Diff([]string{"user: asked again", "assistant: Yes."}, texts(v.Messages)); diff != "" {
+	v := agent.Fit(agent.Input{Exchanges: agent.Exchanges(stored, nil, nil), Budget: 2000})
+	if diff := cmp.Diff([]string{
+		"user: never answered", "assistant: (Not answered.)", "user: asked again", "assistant: Yes.",
+		"user: Răng khôn có cần nhổ không?", "assistant: (Chưa có câu trả lời: không kết nối được với mô hình.)",
+		"user: and how long does it take?", "assistant: About two\n\n(The answer was cut off here.)",
+	}, texts(v.Messages)); diff != "" {
 		t.Error(diff)
 	}
 }

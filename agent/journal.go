@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"molar/agent/memory"
@@ -78,6 +79,9 @@ type journal struct {
 	// renewing is waited for at the end.
 	renewing sync.WaitGroup
 
+	// called is set once a call was recorded.
+	called atomic.Bool
+
 	// saved is set once the turn is in the store, waits for a turn that continues when its client
 	// has run its own tools.
 	saved, waits bool
@@ -114,6 +118,9 @@ func (j *journal) GiveUp() { j.opening = nil }
 
 // Recorded reports whether the question was to be recorded.
 func (j *journal) Recorded() bool { return j.recorded != nil }
+
+// Called reports whether a call was recorded.
+func (j *journal) Called() bool { return j.called.Load() }
 
 // Saved reports whether the turn is in the store.
 func (j *journal) Saved() bool { return j.saved }
@@ -154,6 +161,7 @@ func (j *journal) RecordCall(ctx context.Context, call schemas.ToolCall) {
 	if _, err := j.recorded.Wait(ctx); err != nil {
 		return
 	}
+	j.called.Store(true)
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
 	if err := j.cfg.Memory.RecordCall(ctx, j.held(), j.cfg.TurnID, call, j.cfg.Answer()); err != nil {

@@ -104,7 +104,7 @@ func (a *Agent) guardLinks(w task, o offer.Offer) offer.Offer {
 func questions(past recalled, q question, earlier []schemas.Round) []offer.Question {
 	all := make([]offer.Question, 0, len(past.exchanges)+1)
 	for _, x := range past.exchanges {
-		all = append(all, offer.Question{Question: x.Question, Calls: append(callsOf(x.Rounds()), x.Called...)})
+		all = append(all, offer.Question{Question: x.Question, Calls: callsOf(x.Rounds())})
 	}
 	return append(all, offer.Question{Question: q.asked, Calls: callsOf(earlier)})
 }

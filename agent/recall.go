@@ -43,6 +43,14 @@ func (r recalled) unsummarised() (n int) {
 	return n
 }
 
+// open returns the last question if it has no answer.
+func (r recalled) open() string {
+	if n := len(r.exchanges); n > 0 && r.exchanges[n-1].Answer() == "" {
+		return r.exchanges[n-1].Question
+	}
+	return ""
+}
+
 // last returns the last exchange of the conversation, or nil.
 func (r recalled) last() *subject.Exchange {
 	if len(r.exchanges) == 0 {

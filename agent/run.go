@@ -22,6 +22,8 @@ type task struct {
 	turn      *Turn
 	assistant *schemas.Assistant
 	route     providers.Route
+	// down is why no model can be reached; nil if one can.
+	down error
 	// guard is nil for an assistant without a topic.
 	guard   *subject.Guard
 	out     *answer.Speaker
@@ -115,7 +117,10 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, j *jou
 		provider, model = assistant.Provider, assistant.Model
 	}
 	route, err := a.cfg.Models.Pick(ctx, provider, model, t.GuardrailModel)
-	if err != nil {
+	down, unreachable := errors.AsType[*providers.Error](err)
+	if unreachable = unreachable && isOutage(down.Kind); unreachable {
+		route = providers.Route{Provider: outage{down}, Model: down.Model}
+	} else if err != nil {
 		return task{}, err
 	}
 	leftOut := assistant.Topic != "" && assistant.ClientSystem != schemas.ClientSystemBelow && t.System != ""
@@ -125,6 +130,9 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, j *jou
 	w := task{
 		turn: t, assistant: assistant, route: route, guard: a.cfg.Guards[assistant.Topic],
 		out: out, journal: j, group: group, started: a.cfg.Now(),
+	}
+	if unreachable {
+		w.down = err
 	}
 	w.results = a.resultsOf(w)
 	out.Trace.Turn(t.ID, t.ConversationID, t.Owner)
@@ -185,6 +193,9 @@ func (a *Agent) prepare(ctx context.Context, w task, e *ending) (verdict *Gate, 
 	verdict, err = a.judge(ctx, w, e.question, e.past, first) // 2.1: a gate; nothing is shown or called before it
 	if e.question.notice = verdict.Notice; err != nil {
 		return nil, false, err
+	}
+	if w.down != nil && verdict.Notice == "" { // the question is recorded, if code was sure of it
+		return nil, false, w.down
 	}
 	if e.question, err = a.language(ctx, w, e.question, verdict); err != nil { // 1.5: settled
 		return nil, false, err
@@ -255,7 +266,7 @@ func (a *Agent) close(ctx context.Context, w task, e *ending, err error) error {
 		return a.cutShort(ctx, w, e)
 	}
 	if err != nil && !errors.Is(err, ErrNotSaved) { // saving was already retried
-		return brokenError{err, a.interrupt(ctx, w, e)}
+		return brokenError{err, a.interrupt(ctx, w, e, err)}
 	}
 	return err
 }

@@ -42,6 +42,9 @@ func (a *Agent) lookUp(ctx context.Context, w task, q question, past recalled, v
 	query := query{Text: q.asked, Lang: q.lang, Passage: verdict.Emergency.Passage}
 	if verdict.Notice == "" {
 		needs := a.needs(w, q.asked, past.isEmpty())
+		if open := past.open(); needs == subject.AboutTalk && open != "" { // it asks that one again
+			query.Text, needs = open, a.needs(w, open, len(past.exchanges) == 1)
+		}
 		if needs == subject.AboutTalk { // it is about the conversation itself
 			return findings{}, nil
 		}

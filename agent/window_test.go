@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"molar/agent"
 	"molar/providers"
 	"molar/schemas"
@@ -101,8 +103,8 @@ func TestRun_tooLong(t *testing.T) {
 	}
 }
 
-// If a client sends its history, the tools that were called in it are offered, however large; the
-// calls themselves are not shown.
+// If a client sends its history, the tools that were called in it are offered, however large, and the
+// calls are shown with their results.
 func TestRun_calledInASentHistory(t *testing.T) {
 	for _, name := range []string{"post__write_mail", "shelf__book_01"} {
 		b := catalogueBench(says("Done."))
@@ -122,10 +124,14 @@ func TestRun_calledInASentHistory(t *testing.T) {
 		if got := offeredIn(r); strings.Contains(got, "write_mail") != (name == "post__write_mail") {
 			t.Errorf("after a call of %s the model is offered %s", name, got)
 		}
+		var got []string
 		for _, m := range r.Messages {
-			if len(m.Calls()) > 0 {
-				t.Errorf("a call that the client sent is shown: %v", m.Calls())
+			for _, p := range m.Parts {
+				got = append(got, strings.TrimSpace(string(m.Role)+" "+p.Text))
 			}
+		}
+		if diff := cmp.Diff([]string{"user a book", "assistant", "tool sent", "assistant It is sent.", "user and the same for the other one please"}, got); diff != "" {
+			t.Error(diff)
 		}
 	}
 }

@@ -83,4 +83,21 @@ type Round struct {
 	// operator's own texts. Only the first round has them; one of a turn without calls has nothing
 	// else.
 	Passages []string `json:"passages,omitempty"`
+	// Unanswered is why the turn has no answer, if it has none; only the first round has it.
+	Unanswered Unanswered `json:"unanswered,omitempty"`
 }
+
+// Unanswered is why a question has no answer.
+type Unanswered string
+
+// The reasons.
+const (
+	// UnansweredUnreachable: no model could be reached.
+	UnansweredUnreachable Unanswered = "unreachable"
+	// UnansweredTooLong: the question did not fit into the model's window.
+	UnansweredTooLong Unanswered = "too_long"
+	// UnansweredStopped: a person stopped the turn, or the client left.
+	UnansweredStopped Unanswered = "stopped"
+	// UnansweredFailed: any other failure.
+	UnansweredFailed Unanswered = "failed"
+)

@@ -1,6 +1,7 @@
 package prompts
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -162,6 +163,15 @@ func Begins(labels subject.Labels) schemas.Part { return beside(labels.Person + 
 func NoMoreCalls(lang, why string) schemas.Message {
 	return schemas.Message{Role: schemas.RoleUser, Parts: []schemas.Part{beside(fmt.Sprintf(wordsOf(lang).limit, why))}}
 }
+
+// Unanswered returns the remark that stands for an answer that a question did not get.
+func Unanswered(lang string, why schemas.Unanswered) string {
+	reasons := wordsOf(lang).unanswered
+	return cmp.Or(reasons[why], reasons[""])
+}
+
+// CutOff returns the remark at the end of an answer that was interrupted.
+func CutOff(lang string) string { return wordsOf(lang).cutOff }
 
 // WithoutCalls returns a question with the remark that earlier calls for it are not shown.
 func WithoutCalls(lang string, question schemas.Message) schemas.Message {
