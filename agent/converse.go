@@ -221,9 +221,9 @@ func (w task) purpose(o *offer.Offer) string {
 // request builds the model call of a round: the first is the tool pass, later ones and those
 // without tools are the chat pass. Where calls are forbidden the tools stay, so that the beginning
 // of the prompt stays cached.
-func (a *Agent) request(w task, system string, o *offer.Offer, rules flowRules, ask step) *providers.Request {
+func (a *Agent) request(ctx context.Context, w task, system string, o *offer.Offer, rules flowRules, ask step) *providers.Request {
 	req := providers.Request{
-		Pass: providers.PassAnswer, Model: w.route.Model, System: system, Messages: ask.messages, Language: w.out.Lang(),
+		Pass: providers.PassAnswer, Model: w.route.Model, System: system, Messages: w.newestPictures(ctx, ask.messages), Language: w.out.Lang(),
 		About: w.purpose(o),
 		Tools: o.Tools, Temperature: w.turn.Temperature, TopP: w.turn.TopP, MaxTokens: w.turn.MaxTokens, Stop: w.turn.Stop,
 		Seed: w.turn.Seed, Thinking: w.turn.Thinking,

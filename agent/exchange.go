@@ -120,9 +120,21 @@ func answerMessages(m schemas.StoredMessage, lang string, maxBytes int) []schema
 		return messages
 	}
 	if m.Status == schemas.StatusInterrupted {
-		last.Parts = append(slices.Clip(last.Parts), schemas.Part{Kind: schemas.PartText, Text: "\n\n" + prompts.CutOff(lang)})
+		last = cutOff(last, prompts.CutOff(lang))
 	}
 	return append(messages, last)
+}
+
+// cutOff returns an interrupted answer with a remark at its end. A part with a provider's private
+// state stays as it is.
+func cutOff(answer schemas.Message, remark string) schemas.Message {
+	answer.Parts = slices.Clone(answer.Parts)
+	if n := len(answer.Parts) - 1; n >= 0 && answer.Parts[n].Kind == schemas.PartText && answer.Parts[n].State == nil {
+		answer.Parts[n].Text = strings.TrimRight(answer.Parts[n].Text, "\n") + "\n\n" + remark
+		return answer
+	}
+	answer.Parts = append(answer.Parts, schemas.Part{Kind: schemas.PartText, Text: remark})
+	return answer
 }
 
 // Exchanges groups stored messages by question. pieces and condensed are summaries by
@@ -162,7 +174,13 @@ func sent(messages []schemas.Message) []Exchange {
 		text := m.Said()
 		switch {
 		case m.Role == schemas.RoleUser && text != "":
-			all = append(all, Exchange{Question: text})
+			x := Exchange{Question: text}
+			for _, p := range m.Parts {
+				if p.IsFile() {
+					x.Files = append(x.Files, p)
+				}
+			}
+			all = append(all, x)
 		case m.Role == schemas.RoleAssistant && (text != "" || len(all) > 0 && len(m.Calls()) > 0):
 			if len(all) == 0 {
 				all = append(all, Exchange{})

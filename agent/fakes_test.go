@@ -198,18 +198,20 @@ func (f *fakeTools) add(server, name string, output string) {
 
 // fakeMemory stores what was recorded and saved.
 type fakeMemory struct {
-	mu                  sync.Mutex
-	opening             schemas.Opening
-	beginErr            error
-	beginTry            func(try int) error // the error of a Begin, by its try
-	begins              chan struct{}       // when set, Begin waits until it is closed
-	begun               []memory.BeginRequest
-	saveErr             func(try int) error
-	tries               int
-	saved               []memory.Record
-	recorded            []schemas.StartedTurn
-	calls               []schemas.ToolCall
-	files               []string
+	mu       sync.Mutex
+	opening  schemas.Opening
+	beginErr error
+	beginTry func(try int) error // the error of a Begin, by its try
+	begins   chan struct{}       // when set, Begin waits until it is closed
+	begun    []memory.BeginRequest
+	saveErr  func(try int) error
+	tries    int
+	saved    []memory.Record
+	recorded []schemas.StartedTurn
+	calls    []schemas.ToolCall
+	files    []string
+	// stored are the files of earlier questions.
+	stored              []memory.File
 	renewed             []string
 	released, discarded int
 }
@@ -234,6 +236,23 @@ func (f *fakeMemory) Begin(ctx context.Context, r memory.BeginRequest) (schemas.
 		return o, f.beginTry(len(f.begun))
 	}
 	return o, f.beginErr
+}
+
+func (f *fakeMemory) Files(context.Context, string, string) ([]schemas.File, error) {
+	var files []schemas.File
+	for _, stored := range f.stored {
+		files = append(files, stored.File)
+	}
+	return files, nil
+}
+
+func (f *fakeMemory) ReadFile(_ context.Context, _, _ string, seq int64, n int) (memory.File, error) {
+	for _, stored := range f.stored {
+		if stored.Seq == seq && stored.N == n {
+			return stored, nil
+		}
+	}
+	return memory.File{}, memory.ErrUnknown
 }
 
 func (f *fakeMemory) PutFile(_ context.Context, _ schemas.Lease, _ string, file memory.File) error {

@@ -21,6 +21,11 @@ func files(parts []schemas.Part, attached []Attachment) []memory.File {
 		}
 		files = append(files, memory.File{File: schemas.File{N: len(files), Name: name, Media: media}, Data: data})
 	}
+	for _, p := range parts {
+		if p.Kind == schemas.PartContext && p.Name != "" {
+			add(p.Name, schemas.MediaOf(p.Name, []byte(p.Text)), []byte(p.Text))
+		}
+	}
 	for _, at := range attached {
 		if at.Server == "" && len(at.Media) == 0 {
 			add(at.Name, schemas.MediaOf(at.Name, []byte(at.Text)), []byte(at.Text))

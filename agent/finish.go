@@ -100,7 +100,7 @@ func (a *Agent) record(w task, e *ending, status string) memory.Record {
 	}
 	var rounds []schemas.Round
 	if (e.answer.toolCalls > 0 || e.answer.hasState()) && !w.out.Leaked() { // the rounds quote the model verbatim
-		rounds = e.answer.asShown(withoutMedia(e.answer.rounds))
+		rounds = e.answer.asShown(w.storedPictures(e.answer.rounds))
 	}
 	if passages := e.prompt.passages; len(passages) > 0 {
 		rounds = append(rounds[:0:0], rounds...)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -122,7 +123,10 @@ func Size(messages []schemas.Message) int {
 		for _, p := range m.Parts {
 			n += textBytes(p)
 			if p.Result != nil {
-				n += call + fileBytes*len(p.Result.Media)
+				n += call
+				for _, m := range p.Result.Media {
+					n += textBytes(m)
+				}
 			}
 			if p.Call != nil {
 				n += len(p.Call.Function.Name) + len(p.Call.Function.Arguments) + call
@@ -138,7 +142,7 @@ const fileBytes = 4500
 
 func textBytes(p schemas.Part) int {
 	if p.Kind == schemas.PartImage || p.Kind == schemas.PartFile {
-		return fileBytes
+		return cmp.Or(p.Tokens*BytesPerToken, fileBytes)
 	}
 	return len(p.Text)
 }

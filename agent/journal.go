@@ -34,6 +34,8 @@ var ErrNotSaved = errors.New("answer not saved")
 type Memory interface {
 	Begin(ctx context.Context, r memory.BeginRequest) (schemas.Opening, error)
 	RecordTurn(ctx context.Context, b schemas.StartedTurn) error
+	Files(ctx context.Context, owner, conversationID string) ([]schemas.File, error)
+	ReadFile(ctx context.Context, owner, conversationID string, seq int64, n int) (memory.File, error)
 	PutFile(ctx context.Context, lease schemas.Lease, turnID string, f memory.File) error
 	RecordCall(ctx context.Context, lease schemas.Lease, turnID string, call schemas.ToolCall, text string) error
 	Renew(ctx context.Context, lease schemas.Lease, text string) (schemas.Lease, error)

@@ -61,7 +61,10 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 		Person: w.turn.Person,
 		Limits: toolhandler.Limits{Calls: calls, Time: a.cfg.Limits.ToolTime},
 		Before: w.journal.RecordCall,
-		Show:   w.results.Show,
+		Show: func(ctx context.Context, r schemas.ToolResult) schemas.ToolResult {
+			r.Media = w.fitPictures(r.Media)
+			return w.results.Show(ctx, r)
+		},
 	})
 	if slices.ContainsFunc(choice.Offered, func(t schemas.Tool) bool { return !t.Rules.Trusted && t.Server != schemas.ToolServer }) {
 		w.out.Watching().Arm() // a server wrote the descriptions

@@ -123,6 +123,14 @@ func (a *Agent) attach(ctx context.Context, w task, q question, attached []Attac
 	if attached = append(files, attached...); len(attached) == 0 {
 		return q, nil
 	}
+	var words, texts, others []schemas.Part // in the order in which later turns show them
+	for _, p := range parts {
+		if p.Kind == schemas.PartImage || p.Kind == schemas.PartFile {
+			others = append(others, p)
+		} else {
+			words = append(words, p)
+		}
+	}
 	largest := a.attachedBytes(ctx, w, len(attached))
 	results := make([]schemas.ToolResult, len(attached))
 	for i, at := range attached {
@@ -137,18 +145,23 @@ func (a *Agent) attach(ctx context.Context, w task, q question, attached []Attac
 				return q, err
 			}
 		}
-		shown := prompts.Result(result, 0)
-		if attached[i].Server != "" { // the fence holds a file's name
-			shown = result.ToolName + ":\n" + shown
-		}
-		parts = append(parts, schemas.Part{Kind: schemas.PartContext, Text: shown, Result: &result})
+		texts = append(texts, attachedPart(result, attached[i].Server != "")) // the fence holds a file's name
 	}
 	for _, at := range attached {
-		parts = append(parts, at.Media...)
+		others = append(others, at.Media...)
 	}
-	q.message.Parts = parts
+	q.message.Parts = slices.Concat(words, texts, others)
 	w.out.Mark("1.4", "Attached to the question", "texts", len(results))
 	return q, nil
+}
+
+// attachedPart returns an attached text as a part of the question.
+func attachedPart(result schemas.ToolResult, named bool) schemas.Part {
+	shown := prompts.Result(result, 0)
+	if named {
+		shown = result.ToolName + ":\n" + shown
+	}
+	return schemas.Part{Kind: schemas.PartContext, Text: shown, Result: &result}
 }
 
 // splitFiles separates the text files from the other parts of a message.

@@ -79,7 +79,7 @@ func (a *Agent) recall(ctx context.Context, w task, first First) (recalled, erro
 	switch {
 	case w.turn.Stateless:
 		w.out.Trace.Memory("stateless")
-		return a.judgeHistory(w, recalled{exchanges: sent(w.turn.Messages), read: uploaded(w.turn.Messages), foreign: true}), nil
+		return a.judgeHistory(w, recalled{exchanges: a.sentFiles(ctx, w, sent(w.turn.Messages)), read: uploaded(w.turn.Messages), foreign: true}), nil
 	case !w.journal.Reads():
 		w.out.Trace.Memory("none")
 		return recalled{}, nil
@@ -94,7 +94,7 @@ func (a *Agent) recall(ctx context.Context, w task, first First) (recalled, erro
 	}
 	w.out.Trace.Memory("read")
 	w.out.Mark("3.1", "Conversation ID: "+opening.ConversationID, "known", opening.Known)
-	past := recallFrom(opening)
+	past := a.recallFiles(ctx, w, recallFrom(opening))
 	past.foreign = opening.Assistant != "" && opening.Assistant != w.assistant.Name
 	w.out.Mark("4.1", "Summary and context read", "summary_length", len(past.summary), "exchanges", len(past.exchanges))
 	return a.judgeHistory(w, past), nil

@@ -135,6 +135,7 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, j *jou
 		w.down = err
 	}
 	w.results = a.resultsOf(w)
+	w.fitQuestion()
 	out.Trace.Turn(t.ID, t.ConversationID, t.Owner)
 	out.Trace.Route(assistant.Name, route)
 	if secret := a.secrets[name]; !a.cfg.Off.Prompt {

@@ -33,8 +33,13 @@ func (a *Agent) call(ctx context.Context, w task, p *prompt, o *offer.Offer, rul
 		}
 	}
 	for try := 1; ; try++ {
-		req := a.request(w, p.system, o, rules, *ask)
+		req := a.request(ctx, w, p.system, o, rules, *ask)
 		reply, err := a.listen(ctx, w, req, quiet, verdict, progress)
+		if bare, changed := withoutPastFiles(ask.messages); changed && providers.KindOf(err) == providers.KindInvalid && reply.isEmpty() {
+			ask.messages = bare
+			w.out.Mark("8", "The model refused the request: asked again without the files of earlier questions")
+			continue
+		}
 		if try > maxTries || providers.KindOf(err) != providers.KindContextLength || !reply.isEmpty() {
 			return reply, req, err
 		}

@@ -202,6 +202,17 @@ func MaxWindow(ctx context.Context, p Provider, model string) int {
 	return Window(ctx, p, model)
 }
 
+// PictureTokens returns how many tokens a picture of so many pixels takes at p, or at the provider
+// that p wraps. The default is a token for 28 by 28 pixels, as for Qwen-VL and its like, which Ollama
+// serves.
+func PictureTokens(p Provider, width, height int) int {
+	if counter, ok := as[interface{ PictureTokens(width, height int) int }](p); ok {
+		return counter.PictureTokens(width, height)
+	}
+	const side = 28
+	return max((width+side-1)/side*((height+side-1)/side), 1)
+}
+
 // as returns p, or the provider that p wraps, as a T; ok is false if neither is one.
 func as[T any](p Provider) (able T, ok bool) {
 	for p != nil {

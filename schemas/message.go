@@ -56,6 +56,8 @@ type Part struct {
 	// Name is a file's name; on a PartContext it means that the text is a file that a client sent
 	// with the message.
 	Name string `json:"name,omitempty"`
+	// Tokens is how many tokens a picture takes at the turn's provider; 0 if that is not known.
+	Tokens int `json:"-"`
 	// Call is set for PartCall.
 	Call *ToolCall `json:"call,omitempty"`
 	// Result is set for PartResult, and for a PartContext that quotes a result of

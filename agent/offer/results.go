@@ -117,6 +117,23 @@ func (k *Results) Hold(r schemas.ToolResult, bytes int) schemas.ToolResult {
 	return short
 }
 
+// HoldText holds a text that is stored with [Results.Store].
+func (k *Results) HoldText(r schemas.KeptResult) {
+	if len(r.Text) > MaxKept {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.hold(r)
+	k.pending = append(k.pending, r.ID)
+}
+
+// Text returns a kept text.
+func (k *Results) Text(ctx context.Context, id string) (r schemas.KeptResult, known bool) {
+	r, known, _ = k.lookUp(ctx, id)
+	return r, known
+}
+
 // Store stores the texts that are only held so far.
 func (k *Results) Store(ctx context.Context) {
 	k.mu.Lock()

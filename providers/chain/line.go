@@ -98,6 +98,11 @@ func (l *line) MaxWindow(ctx context.Context, model string) int {
 	return l.window(ctx, model, providers.MaxWindow)
 }
 
+// PictureTokens returns the tokens of a picture at the route's candidate.
+func (l *line) PictureTokens(width, height int) int {
+	return providers.PictureTokens(l.first.Provider, width, height)
+}
+
 func (l *line) window(ctx context.Context, model string, of func(context.Context, providers.Provider, string) int) int {
 	for _, s := range l.steps {
 		if s.name == Offline || l.failure(s.name) != nil {

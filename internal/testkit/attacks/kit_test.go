@@ -211,6 +211,12 @@ func (w *world) Begin(_ context.Context, r memory.BeginRequest) (schemas.Opening
 	return o, nil
 }
 
+func (w *world) Files(context.Context, string, string) ([]schemas.File, error) { return nil, nil }
+
+func (w *world) ReadFile(context.Context, string, string, int64, int) (memory.File, error) {
+	return memory.File{}, memory.ErrUnknown
+}
+
 func (w *world) PutFile(context.Context, schemas.Lease, string, memory.File) error { return nil }
 
 func (w *world) RecordTurn(context.Context, schemas.StartedTurn) error { return nil }

@@ -321,7 +321,7 @@ func openHost(t *testing.T, m *model, path string, tools attached, limits agent.
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Config{Path: path})
 	must(t, err)
-	server, err := memoryserver.New(memoryserver.Config{Store: db})
+	server, err := memoryserver.New(memoryserver.Config{Store: db, FileBytes: 64 << 20})
 	must(t, err)
 	manager, err := mcpclients.New(mcpclients.Config{Servers: []transport.ServerConfig{{Name: memory.ServerName, InProcess: server}}})
 	must(t, err)

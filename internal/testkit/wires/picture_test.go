@@ -39,7 +39,7 @@ func noise(t *testing.T) []byte {
 }
 
 // A picture of more than a megabyte that a real server reads from a file is sent to the model
-// whole, once, and is not part of any text; later turns contain only its name.
+// whole, once, and is not part of any text. Later turns show it too, and of several the two newest.
 func TestWire_pictureOfARealServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server under node")
@@ -71,8 +71,13 @@ func TestWire_pictureOfARealServer(t *testing.T) {
 			t.Errorf("the picture is not where it belongs; beside it stands %.3000s", strings.ReplaceAll(rest, encoded, "…"))
 		}
 		next := c.ask(t, "Which one?", says("The third."))
-		if strings.Contains(next[0], encoded[:1000]) || !strings.Contains(next[0], "image/png") {
-			t.Errorf("the next turn sends %d bytes", len(next[0]))
+		if strings.Count(next[0], encoded) != 1 || !strings.Contains(next[0], place) {
+			t.Errorf("the next turn holds the picture %d times", strings.Count(next[0], encoded))
+		}
+		c.restart(t)
+		again := c.ask(t, "And now two more.", calls("files__read_media_file", args), calls("files__read_media_file", args+" "), says("The same."))
+		if n := strings.Count(again[len(again)-1], encoded); n != 2 {
+			t.Errorf("of several pictures of tools %d are shown", n)
 		}
 	})
 }

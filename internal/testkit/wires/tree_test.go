@@ -164,10 +164,11 @@ func TestTree_smallWindow(t *testing.T) {
 	})
 }
 
-// replayed returns an answer as it is sent again: a stopped one has no signature.
+// replayed returns an answer as it is sent again: a stopped one is marked, and has no signature.
 func (w wire) replayed(answer string) string {
 	if strings.Contains(answer, "More") {
 		return w.said(answer)
 	}
+	answer = strings.TrimRight(answer, "\n") + "\n\n(The answer was cut off here.)"
 	return strings.ReplaceAll(w.said(answer), `,{"text":"","thoughtSignature":"`+signedText+`"}`, "")
 }

@@ -1,0 +1,37 @@
+package providers_test
+
+import (
+	"testing"
+
+	"molar/providers"
+	"molar/providers/gemini"
+	"molar/providers/openai"
+)
+
+// The counts are those of the services' pages on images.
+func TestPictureTokens(t *testing.T) {
+	chat, err := openai.New(openai.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	google, err := gemini.New(gemini.Config{APIKey: "AIza-test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		provider      providers.Provider
+		width, height int
+		want          int
+	}{
+		"OpenAI, square":         {chat, 1024, 1024, 765},
+		"OpenAI, very large":     {chat, 2048, 4096, 1105},
+		"OpenAI, small":          {chat, 100, 100, 255},
+		"Gemini, small":          {google, 384, 384, 258},
+		"Gemini, large":          {google, 1568, 768, 774},
+		"a provider without one": {nil, 280, 56, 20},
+	} {
+		if got := providers.PictureTokens(tt.provider, tt.width, tt.height); got != tt.want {
+			t.Errorf("%s: %d tokens, want %d", name, got, tt.want)
+		}
+	}
+}
