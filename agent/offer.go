@@ -18,7 +18,7 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 		return a.guardLinks(w, offer.Offer{Handler: a.cfg.Handler.Begin(toolhandler.TurnConfig{Flow: a.flowOf(w, q, past, found, earlier)})}), nil
 	}
 	choice, err := a.tools.Choose(ctx, w.out, offer.Want{
-		Globs: w.assistant.Tools, Questions: questions(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.turn.Narrow,
+		Globs: w.assistant.Tools, Also: a.also(w), Questions: questions(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.turn.Narrow,
 		Bytes: a.toolBytes(ctx, w), Window: a.windowBytes(ctx, w, a.fixedBytes(ctx, w, q, past, found, earlier)),
 	})
 	if err != nil {
@@ -70,6 +70,21 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 		w.out.Watching().Arm() // a server wrote the descriptions
 	}
 	return a.guardLinks(w, o), w.turn.CheckForced(o.Tools)
+}
+
+// also returns the searches that a client asked for and the assistant may be given: those of the web, and
+// those of the operator's texts if they are meant for its clients.
+func (a *Agent) also(w task) []string {
+	var names []string
+	for _, tool := range a.cfg.Tools.Tools() {
+		if !slices.Contains(w.turn.Also, tool.Name) || tool.Server != schemas.ToolServer {
+			continue
+		}
+		if !isOwn(tool) || w.guard == nil || slices.Contains(w.assistant.Search, tool.ToolName) {
+			names = append(names, tool.Name)
+		}
+	}
+	return names
 }
 
 // flowOf returns the texts that the model reads before any call, with their sources, and the

@@ -144,6 +144,11 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, j *jou
 	err = out.Emit(answer.Event{Kind: answer.KindStart, Start: &answer.Start{
 		TurnID: t.ID, ConversationID: t.ConversationID, Assistant: name, Created: w.started,
 	}})
+	for _, text := range t.Warnings {
+		if err == nil {
+			err = out.Warn(text)
+		}
+	}
 	if leftOut && err == nil {
 		err = out.Warn("the client's system text is left out: the assistant keeps to a subject (client_system: below lets it in)")
 	}

@@ -16,6 +16,10 @@ type ServerTools struct {
 	// Narrow restricts the servers' tools: it returns a tool as it may be called in this turn, and
 	// false for one that may not. It cannot allow a withheld tool. nil changes nothing.
 	Narrow func(schemas.Tool) (schemas.Tool, bool)
+	// Also are tools, by their offered names, that this turn is offered beside those of the assistant: the
+	// host's own searches that the client asked for. Those of the operator's texts are offered to an assistant
+	// without a topic only, or if it searches them itself.
+	Also []string
 	// ListTools yields an event with the offered tools of servers.
 	ListTools bool
 	// MaxRounds lowers the limit of tool rounds, MaxCalls that of calls to servers; zero keeps it.

@@ -34,6 +34,8 @@ type Turn struct {
 	Client
 	// JSON is set if the client asked for a JSON answer: sources are sent as data only.
 	JSON bool
+	// Warnings are told to the person at the start, such as what of the request is left out.
+	Warnings []string
 	// Approver asks a person about calls that need approval; nil without a person.
 	Approver toolhandler.Approver
 	// Person answers servers while their tools run; nil without a person.

@@ -125,6 +125,8 @@ func Size(tools []schemas.ToolInfo) int {
 type Want struct {
 	// Globs are the assistant's.
 	Globs Globs
+	// Also are tools, by their offered names, that are offered whatever the globs are.
+	Also []string
 	// Questions are the questions of the conversation, oldest first, and last the new one.
 	Questions []Question
 	// Client are the client's tools. They count towards the limits, and hide tools of the same
@@ -184,7 +186,7 @@ func (c *Chooser) Starting(need func(server string) bool) []string {
 
 // Choose returns the tools that the model may call.
 func (c *Chooser) Choose(ctx context.Context, out *answer.Speaker, want Want) (Choice, error) {
-	if len(want.Globs) == 0 {
+	if len(want.Globs)+len(want.Also) == 0 {
 		return Choice{}, nil
 	}
 	if err := c.waitForServers(ctx, out, want.Globs); err != nil {
@@ -196,7 +198,7 @@ func (c *Chooser) Choose(ctx context.Context, out *answer.Speaker, want Want) (C
 		switch {
 		case Has(want.Client, tool.Name):
 			reason = "the client brought a tool of the same name"
-		case !want.Globs.MayCall(tool.ToolInfo):
+		case !want.Globs.MayCall(tool.ToolInfo) && !slices.Contains(want.Also, tool.Name):
 			reason = "the assistant's tools do not include it"
 		case tool.Withheld != "":
 			reason = tool.Withheld

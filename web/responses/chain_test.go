@@ -88,11 +88,14 @@ func TestContinue_References(t *testing.T) {
 
 func TestCreate_Conversation(t *testing.T) {
 	h := serve(t, play(text("ok"), done()))
-	r := h.create(`{"input":"one","conversation":{"id":"c1"}}`)
-	if turn := h.turn(0); turn.ConversationID != "c1" || turn.Parent != nil {
+	if status, code, param := h.refused(`{"input":"one","conversation":"c1"}`); status != http.StatusNotFound || code != "conversation_not_found" || param != "conversation" {
+		t.Errorf("an unknown one: %d %s %s", status, code, param)
+	}
+	r := h.create(`{"input":"one","conversation":{"id":"known"}}`)
+	if turn := h.turn(0); turn.ConversationID != "known" || turn.Parent != nil {
 		t.Errorf("turn %+v", turn)
 	}
-	if at(r, "conversation", "id") != "c1" {
+	if at(r, "conversation", "id") != "known" {
 		t.Errorf("conversation %v", r["conversation"])
 	}
 }
@@ -183,8 +186,10 @@ func TestItems_GiveFilesBack(t *testing.T) {
 // Deleting a conversation deletes its responses, also those that could still be followed.
 func TestConversations_Delete(t *testing.T) {
 	h := serve(t, play(text("ok"), done()))
-	of, beside := h.create(`{"input":"one","conversation":"c1"}`), h.create(`{"input":"one"}`)
-	if status, data := h.do(http.MethodDelete, "/v1/conversations/c1", ""); status != http.StatusOK || at(read(t, data), "deleted") != true {
+	_, data := h.do(http.MethodPost, "/v1/conversations", "")
+	made := id(read(t, data))
+	of, beside := h.create(`{"input":"one","conversation":"`+made+`"}`), h.create(`{"input":"one"}`)
+	if status, data := h.do(http.MethodDelete, "/v1/conversations/"+made, ""); status != http.StatusOK || at(read(t, data), "deleted") != true {
 		t.Errorf("status %d: %s", status, data)
 	}
 	for _, query := range []string{"", "?stream=true", "/input_items"} {

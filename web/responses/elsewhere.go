@@ -44,7 +44,7 @@ func (s *Surface) current(ctx context.Context, owner, id string) (*record, error
 		return nil, err
 	}
 	render := newRenderer(renderConfig{
-		Response: response, Unique: strings.TrimPrefix(id, idPrefix), Turn: r.Turn, Listed: r.Listed, Emit: func(encodedEvent) {}, Now: s.Turns.Now,
+		Response: response, Unique: strings.TrimPrefix(id, idPrefix), Turn: r.Turn, Listed: r.Listed, Kind: s.kind, Emit: func(encodedEvent) {}, Now: s.Turns.Now,
 	}, nil)
 	conversation := s.renderRemains(ctx, owner, r, render)
 	if r.Conversation == "" {

@@ -20,6 +20,7 @@ type Item struct {
 	Content     json.RawMessage `json:"content"`
 	CallID      string          `json:"call_id"`
 	Name        string          `json:"name"`
+	Namespace   string          `json:"namespace"`
 	Arguments   string          `json:"arguments"`
 	Output      json.RawMessage `json:"output"`
 	ServerLabel string          `json:"server_label"`

@@ -111,7 +111,7 @@ func (s *Surface) newLive(owner, unique string, t *turns.Live, rec record, r Res
 	l.began = s.Turns.Now()
 	r.ID, r.CreatedAt = l.id, l.began.Unix()
 	l.render = newRenderer(renderConfig{
-		Response: r, Unique: unique, Turn: t.ID, Listed: slices.Clone(rec.Listed), Notes: notes, Emit: l.log.Add, Now: s.Turns.Now,
+		Response: r, Unique: unique, Turn: t.ID, Listed: slices.Clone(rec.Listed), Notes: notes, Kind: s.kind, Emit: l.log.Add, Now: s.Turns.Now,
 	}, after)
 	return l
 }

@@ -160,6 +160,7 @@ type functionCall struct {
 	Type      string `json:"type"`
 	ID        string `json:"id"`
 	CallID    string `json:"call_id"`
+	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
 	Status    string `json:"status"`

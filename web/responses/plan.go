@@ -94,7 +94,8 @@ func (q *Request) turn(tools *toolbox) agent.Turn {
 		Place:       agent.Place{Key: q.key, WholeHistory: q.Truncation == "disabled"},
 		ModelChoice: agent.ModelChoice{Provider: q.Molar.Provider, Model: q.Molar.Model, GuardrailModel: q.Molar.GuardrailModel},
 		Sampling:    agent.Sampling{Temperature: q.Temperature, TopP: q.TopP, Thinking: q.thinking()},
-		ServerTools: agent.ServerTools{NoTools: tools.none, ListTools: len(tools.servers) > 0},
+		ServerTools: agent.ServerTools{NoTools: tools.none, ListTools: len(tools.servers) > 0, Also: tools.also},
+		Warnings:    tools.warnings,
 		Client: agent.Client{
 			ClientTools: tools.own, MustCall: tools.must, MustCallTool: tools.name,
 			OneCall: q.ParallelToolCalls != nil && !*q.ParallelToolCalls,
@@ -224,6 +225,10 @@ func (s *Surface) address(ctx context.Context, p *plan, previous *record, items 
 		p.turn.ReadOnly = !p.request.stored()
 	case previous != nil:
 		p.turn.Messages, p.turn.Stateless = slices.Concat(before.Messages, input.Messages), true
+	case conversation != "" && !s.isKnown(ctx, p.turn.Owner, conversation):
+		e := wire.NotFound("conversation")
+		e.Param, e.Message = "conversation", fmt.Sprintf("there is no conversation %q: create one with POST /v1/conversations, or leave conversation out", conversation)
+		return e
 	case conversation != "" && input.Answered && len(input.Results) == 0:
 		return wire.Unsupported("input", "messages of an assistant cannot be added to a conversation of this host: send only those of the person, or leave conversation out")
 	case conversation != "":
@@ -237,6 +242,12 @@ func (s *Surface) address(ctx context.Context, p *plan, previous *record, items 
 	}
 	p.record.Loose, p.record.Parent = p.turn.Stateless || p.turn.ReadOnly, p.turn.Parent
 	return nil
+}
+
+// isKnown reports whether an owner has a conversation. A store that fails is reported by the turn.
+func (s *Surface) isKnown(ctx context.Context, owner, id string) bool {
+	known, err := s.Conversation(ctx, owner, id)
+	return err != nil || known != nil
 }
 
 func (p *plan) instructions() []string {

@@ -50,6 +50,8 @@ type renderConfig struct {
 	Listed []string
 	// Notes adds our own events.
 	Notes bool
+	// Kind returns the type of the hosted tool that a bundled tool stands for; nil knows none.
+	Kind func(tool string) string
 	// Emit is called with each encoded event.
 	Emit func(encodedEvent)
 	Now  func() time.Time
@@ -99,6 +101,8 @@ func encode(ev Event) encodedEvent {
 type serverCall struct {
 	server, tool, arguments string
 	asks                    bool
+	// search is the item of a hosted search, instead of open.
+	search *searchCall
 	// request is the id of the item that asked for approval.
 	request string
 	index   int
@@ -232,9 +236,14 @@ func (r *renderer) id(prefix string) string {
 // its next request.
 func (r *renderer) clientCalls(calls []schemas.ToolCall) {
 	r.closeMessage("commentary", statusCompleted)
+	names := namesIn(r.Response.Tools)
 	for _, c := range calls {
 		r.ClientCalls = append(r.ClientCalls, c.ID)
-		it := functionCall{Type: "function_call", ID: r.id("fc"), CallID: c.ID, Name: c.Function.Name, Status: statusInProgress}
+		name, spaced := names[c.Function.Name]
+		if !spaced {
+			name.Name = c.Function.Name
+		}
+		it := functionCall{Type: "function_call", ID: r.id("fc"), CallID: c.ID, Namespace: name.Namespace, Name: name.Name, Status: statusInProgress}
 		i := r.add(it)
 		it.Arguments, it.Status = c.Function.Arguments, statusCompleted
 		r.emit(Event{Type: "response.function_call_arguments.delta", ItemID: it.ID, OutputIndex: &i, Delta: &it.Arguments})

@@ -2,9 +2,12 @@ package responses
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"molar/schemas"
 	"molar/web/turns"
@@ -12,7 +15,7 @@ import (
 )
 
 // A Request is the body of POST /v1/responses, with Molar's own fields. Fields that are
-// not named here are ignored.
+// not named here, nor in ignored, are refused, as OpenAI does.
 type Request struct {
 	Model              string            `json:"model"`
 	Input              json.RawMessage   `json:"input"`
@@ -44,6 +47,9 @@ type Request struct {
 	SafetyIdentifier *string           `json:"safety_identifier"`
 	PromptCacheKey   *string           `json:"prompt_cache_key"`
 	Prompt           json.RawMessage   `json:"prompt"`
+	Management       json.RawMessage   `json:"context_management"`
+	Moderation       json.RawMessage   `json:"moderation"`
+	User             *string           `json:"user"`
 	Molar            struct {
 		// Events adds our own events to a stream, such as steps and warnings.
 		Events         bool   `json:"events"`
@@ -87,8 +93,44 @@ func readRequest(r *http.Request) (*Request, error) {
 	if err := wire.DecodeBody(body, q); err != nil {
 		return q, err
 	}
+	if err := checkFields(body); err != nil {
+		return q, err
+	}
 	return q, q.check()
 }
+
+// checkFields refuses fields that the API does not have: a typo would otherwise change nothing
+// without a word.
+func checkFields(body []byte) error {
+	var given map[string]json.RawMessage
+	if json.Unmarshal(body, &given) != nil {
+		return nil // reported before
+	}
+	known := fields()
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !known[name] {
+			e := wire.Invalid(wire.Clip(name, 60), "Unknown parameter: '%s'.", wire.Clip(name, 60))
+			e.Code = "unknown_parameter"
+			return e
+		}
+	}
+	return nil
+}
+
+// fields returns the names of the fields of a request: those of [Request], and those that are accepted and
+// change nothing here.
+var fields = sync.OnceValue(func() map[string]bool {
+	known := map[string]bool{
+		"stream_options": true, "prompt_cache_retention": true, "client_metadata": true, "generate": true, "type": true, "response": true,
+	}
+	t := reflect.TypeFor[Request]()
+	for i := range t.NumField() {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" {
+			known[name] = true
+		}
+	}
+	return known
+})
 
 func (q *Request) stored() bool { return q.Store == nil || *q.Store }
 
@@ -116,6 +158,10 @@ func (q *Request) check() error {
 		return wire.Unsupported("top_logprobs", "logprobs are not known here: the models behind an assistant differ; leave top_logprobs out")
 	case wire.IsSet(q.Prompt):
 		return wire.Unsupported("prompt", "there are no stored prompts here: an assistant has its own; put the text into instructions")
+	case wire.IsSet(q.Management) && string(q.Management) != "[]":
+		return wire.Unsupported("context_management", "a host compacts conversations by itself here; leave context_management out, or call POST /v1/responses/compact")
+	case wire.IsSet(q.Moderation):
+		return wire.Unsupported("moderation", "there is no moderation here beside an assistant's topic; leave moderation out")
 	case !slices.Contains([]string{"", "auto", "disabled"}, q.Truncation):
 		return wire.Invalid("truncation", "truncation must be auto or disabled")
 	case !slices.Contains([]string{"", "auto", "default"}, q.ServiceTier):
@@ -138,9 +184,17 @@ func (q *Request) checkForm() error {
 		case f.Type == "json_schema" && (len(f.Schema) == 0 || f.Schema[0] != '{'):
 			return wire.Invalid("text.format.schema", "text.format.schema must be a JSON Schema object")
 		}
+		if f.Type == "json_schema" {
+			if err := wire.CheckSchema(f.Schema, "text.format.schema"); err != nil {
+				return err
+			}
+		}
 	}
 	if !slices.Contains([]string{"", "low", "medium", "high"}, q.Text.Verbosity) {
 		return wire.Invalid("text.verbosity", "text.verbosity must be low, medium or high")
+	}
+	if sum := q.Reasoning.Summary; sum != nil && !slices.Contains([]string{"", "auto", "concise", "detailed"}, *sum) {
+		return wire.Invalid("reasoning.summary", "reasoning.summary %q is not known; use auto, concise or detailed", wire.Clip(*sum, 40))
 	}
 	if e := q.Reasoning.Effort; e != nil && *e != "" && wire.Thinking(*e) == "" {
 		return wire.Invalid("reasoning.effort", "reasoning.effort %q is not known; use none, minimal, low, medium, high or xhigh", wire.Clip(*e, 40))

@@ -52,8 +52,9 @@ func (t *talk) add(it Item, at string) error {
 		}
 		return t.addMessage(it, at)
 	case "function_call":
-		t.say(schemas.Part{Kind: schemas.PartCall, Call: &schemas.ToolCall{ID: it.CallID, Function: schemas.FunctionCall{Name: it.Name, Arguments: it.Arguments}}})
-		t.Open = append(t.Open, schemas.ToolCall{ID: it.CallID, Function: schemas.FunctionCall{Name: it.Name}})
+		name := functionName{it.Namespace, it.Name}.flat()
+		t.say(schemas.Part{Kind: schemas.PartCall, Call: &schemas.ToolCall{ID: it.CallID, Function: schemas.FunctionCall{Name: name, Arguments: it.Arguments}}})
+		t.Open = append(t.Open, schemas.ToolCall{ID: it.CallID, Function: schemas.FunctionCall{Name: name}})
 		if it.CallID == "" || it.Name == "" {
 			return wire.Invalid(at, "a function_call needs a call_id and a name")
 		}
@@ -66,7 +67,7 @@ func (t *talk) add(it Item, at string) error {
 			return unanswered(t.Open[0].ID)
 		}
 		return t.addCompaction(it, at)
-	case "reasoning", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "molar:question", answerType: // the model does not need these
+	case "reasoning", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "molar:question", answerType, webSearch + "_call", fileSearch + "_call": // the model does not need these
 	default:
 		return wire.Unsupported(at+".type", fmt.Sprintf("an item of type %q cannot be read here", wire.Clip(it.Type, 40)))
 	}

@@ -17,6 +17,8 @@ type wireTool struct {
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"`
 	Strict      *bool           `json:"strict"`
+	// Tools are the functions of a namespace.
+	Tools []json.RawMessage `json:"tools"`
 
 	ServerLabel     string          `json:"server_label"`
 	ServerURL       string          `json:"server_url"`
@@ -33,6 +35,11 @@ type toolbox struct {
 	own []schemas.ToolInfo
 	// servers limits the tools to those of the named servers; empty allows the tools of all.
 	servers map[string]serverChoice
+	// also are tools of this host that stand for hosted ones, hosted the types of those, by name.
+	also   []string
+	hosted map[string]string
+	// warnings name what is left out.
+	warnings []string
 	// allowed are the tools that tool_choice allows; nil allows all.
 	allowed []choice
 	// none means that no tool is offered, must that the model has to call one: name, if set.
@@ -68,6 +75,7 @@ type choice struct {
 	Type        string `json:"type"`
 	Name        string `json:"name,omitempty"`
 	ServerLabel string `json:"server_label,omitempty"`
+	Namespace   string `json:"namespace,omitempty"`
 }
 
 func (c choice) names(t schemas.Tool) bool {
@@ -80,7 +88,7 @@ func (c choice) names(t schemas.Tool) bool {
 // readTools reads tools and tool_choice. A request can name only servers that the operator has
 // attached.
 func (s *Surface) readTools(q *Request) (*toolbox, error) {
-	b := &toolbox{servers: map[string]serverChoice{}, echo: []any{}}
+	b := &toolbox{servers: map[string]serverChoice{}, hosted: map[string]string{}, echo: []any{}}
 	if len(q.Tools) > wire.MaxTools {
 		return b, wire.Invalid("tools", "%d tools are more than the %d that a request may bring", len(q.Tools), wire.MaxTools)
 	}
@@ -102,7 +110,7 @@ func (s *Surface) readTools(q *Request) (*toolbox, error) {
 	}
 	if b.allowed != nil {
 		b.own = slices.DeleteFunc(b.own, func(t schemas.ToolInfo) bool {
-			return !slices.ContainsFunc(b.allowed, func(c choice) bool { return c.Type == "function" && c.Name == t.Name })
+			return !slices.ContainsFunc(b.allowed, func(c choice) bool { return c.Type == "function" && functionName{c.Namespace, c.Name}.flat() == t.Name })
 		})
 	}
 	return b, nil
@@ -115,8 +123,14 @@ func (s *Surface) addTool(b *toolbox, t wireTool, raw json.RawMessage, at string
 	case "mcp":
 		b.echo = append(b.echo, raw)
 		return s.addServer(b, t, at)
+	case "namespace":
+		return b.addNamespace(t, raw, at)
 	}
-	return wire.Unsupported(at+".type", fmt.Sprintf("a tool of type %q cannot be used here; use function, or mcp with the server_label of an attached server", wire.Clip(t.Type, 40)))
+	if !s.addHosted(b, t) {
+		return wire.Unsupported(at+".type", fmt.Sprintf("a tool of type %q cannot be used here; use function, or mcp with the server_label of an attached server", wire.Clip(t.Type, 40)))
+	}
+	b.echo = append(b.echo, raw)
+	return nil
 }
 
 func (b *toolbox) addFunction(t wireTool, at string) error {
@@ -127,6 +141,9 @@ func (b *toolbox) addFunction(t wireTool, at string) error {
 		t.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
 	case t.Parameters[0] != '{':
 		return wire.Invalid(at+".parameters", "%s.parameters must be a JSON Schema object", at)
+	}
+	if err := wire.CheckSchema(t.Parameters, at+".parameters"); err != nil {
+		return err
 	}
 	if slices.ContainsFunc(b.own, func(o schemas.ToolInfo) bool { return o.Name == t.Name }) {
 		return wire.Invalid(at+".name", "the tool %q is declared twice", t.Name)
@@ -163,8 +180,26 @@ func (s *Surface) addServer(b *toolbox, t wireTool, at string) error {
 	if _, twice := b.servers[t.ServerLabel]; twice {
 		return wire.Invalid(at+".server_label", "the server %q is named twice", t.ServerLabel)
 	}
+	if missing := s.missing(t.ServerLabel, allowed.names); missing != "" {
+		return wire.Invalid(at+".allowed_tools", "the server %q has no tool %q", wire.Clip(t.ServerLabel, 100), wire.Clip(missing, 100))
+	}
 	b.servers[t.ServerLabel] = serverChoice{allowed, asking}
 	return nil
+}
+
+// missing returns the first of some names that no tool of a server has. A server without any tool is still
+// starting, and may have them all.
+func (s *Surface) missing(server string, names []string) string {
+	tools := slices.DeleteFunc(slices.Clone(s.Tools()), func(t schemas.Tool) bool { return t.Server != server })
+	if len(tools) == 0 {
+		return ""
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(tools, func(t schemas.Tool) bool { return t.ToolName == name || t.Name == name }) {
+			return name
+		}
+	}
+	return ""
 }
 
 // readFilter reads allowed_tools: names, an object that holds them, or nothing for all.
@@ -232,7 +267,10 @@ func (s *Surface) readChoice(b *toolbox, raw json.RawMessage) error {
 	}
 	switch o.Type {
 	case "function":
-		b.must, b.name = true, o.Name
+		if o.Name == "" {
+			return wire.Invalid("tool_choice.name", "tool_choice of type function needs the name of a tool")
+		}
+		b.must, b.name = true, functionName{o.Namespace, o.Name}.flat()
 		return nil
 	case "mcp":
 		return s.chooseServer(b, o.choice)
@@ -251,6 +289,9 @@ func (s *Surface) readChoice(b *toolbox, raw json.RawMessage) error {
 			b.choice, _ = json.Marshal(map[string]any{"type": o.Type, "mode": o.Mode, "tools": o.Tools}) // strings
 		}
 		return b.choose(o.Mode, "tool_choice.mode")
+	}
+	if _, hosted := hostedTools()[o.Type]; hosted {
+		return b.chooseHosted(o.Type)
 	}
 	return wire.Unsupported("tool_choice.type", fmt.Sprintf("tool_choice of type %q is not known; use function, mcp or allowed_tools", wire.Clip(o.Type, 40)))
 }
@@ -287,7 +328,7 @@ func (s *Surface) chooseServer(b *toolbox, c choice) error {
 // narrow returns a server's tool with the policy for this request, and whether the request may use
 // it.
 func (b *toolbox) narrow(t schemas.Tool) (schemas.Tool, bool) {
-	if len(b.servers) > 0 {
+	if len(b.servers) > 0 && b.hosted[t.Name] == "" {
 		chosen, named := b.servers[t.Server]
 		if !named || !chosen.allowed.has(t) {
 			return t, false
