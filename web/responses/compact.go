@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"slices"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -101,6 +102,40 @@ func (s *Surface) newTalk(ctx context.Context, owner string) *talk {
 		}
 		return sealer.Open(owner, text, v)
 	})
+}
+
+// sealedReasoning is what the encrypted_content of a reasoning item holds.
+type sealedReasoning struct {
+	Reasoning string `json:"reasoning"`
+}
+
+// encryptedReasoning is the value of include with which a request asks for sealed reasoning.
+const encryptedReasoning = "reasoning.encrypted_content"
+
+// reasoningSeal returns the func that seals reasoning for an owner; nil if the request does not ask
+// for it.
+func (s *Surface) reasoningSeal(ctx context.Context, owner string, q *Request) func(text string) (string, error) {
+	if !slices.Contains(q.Include, encryptedReasoning) {
+		return nil
+	}
+	sealer, err := s.sealer(ctx)
+	if err != nil {
+		return nil // logged
+	}
+	return func(text string) (string, error) { return sealer.Seal(owner, sealedReasoning{text}) }
+}
+
+// checkReasoning refuses sealed reasoning that is not this host's for this client. A model is not shown it.
+func (t *talk) checkReasoning(it Item, at string) error {
+	if it.EncryptedContent == "" {
+		return nil
+	}
+	if err := t.unseal(it.EncryptedContent, &sealedReasoning{}); err != nil {
+		e := wire.Invalid(at+".encrypted_content", "this reasoning was not made by this host for this client, or was changed: leave the item out")
+		e.Code = "invalid_encrypted_content"
+		return e
+	}
+	return nil
 }
 
 // sealer returns the sealer, made from the host's secret on first use.

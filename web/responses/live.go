@@ -78,6 +78,7 @@ func (s *Surface) register(ctx context.Context, p *plan) (*live, *turns.Live, er
 		return s.live[idPrefix+t.ID], t, nil
 	}
 	l := s.newLive(p.turn.Owner, p.turn.ID, t, p.record, p.request.echo(p.tools), p.request.Molar.Events, nil)
+	l.render.Seal = s.reasoningSeal(ctx, p.turn.Owner, p.request)
 	s.live[l.id] = l
 	return l, t, nil
 }

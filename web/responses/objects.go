@@ -174,6 +174,9 @@ type reasoning struct {
 	Status  string     `json:"status"`
 	Summary []TextPart `json:"summary"`
 	Content []TextPart `json:"content,omitempty"`
+	// EncryptedContent is the reasoning, sealed for this client, if the request includes it: it comes
+	// back with the history of a client that stores nothing here.
+	EncryptedContent string `json:"encrypted_content,omitempty"`
 }
 
 // A TextPart is a text part of a type other than output_text.

@@ -50,6 +50,8 @@ type renderConfig struct {
 	Listed []string
 	// Notes adds our own events.
 	Notes bool
+	// Seal seals reasoning for the client; nil if it does not ask for that.
+	Seal func(text string) (string, error)
 	// Kind returns the type of the hosted tool that a bundled tool stands for; nil knows none.
 	Kind func(tool string) string
 	// Emit is called with each encoded event.

@@ -172,8 +172,7 @@ func (q *Request) check() error {
 
 func (q *Request) checkForm() error {
 	for _, what := range q.Include {
-		// Reasoning is not stored sealed, and a response without it is complete.
-		if what != "reasoning.encrypted_content" {
+		if what != encryptedReasoning {
 			return wire.Unsupported("include", "include cannot name "+wire.Clip(what, 60)+" here; leave it out")
 		}
 	}

@@ -100,6 +100,7 @@ func (s *Surface) resume(ctx context.Context, owner string, p *plan) (*live, err
 	echo := p.request.echo(p.tools)
 	echo.PreviousResponseID = &before.id
 	l := s.newLive(owner, uuid.NewString(), before.turn, rec, echo, p.request.Molar.Events, before.render)
+	l.render.Seal = s.reasoningSeal(ctx, owner, p.request)
 	l.from = before.next
 	l.render.Begin(before.turn.Start())
 	s.mu.Lock()
@@ -150,9 +151,26 @@ func (s *Surface) whole(w http.ResponseWriter, r *http.Request, l *live) {
 	wire.WriteBody(w, http.StatusOK, l.final)
 }
 
+// checkQuery refuses values of a query that the API does not have.
+func checkQuery(c *gin.Context) error {
+	if stream := c.Query("stream"); stream != "" && stream != "true" && stream != "false" {
+		return wire.Invalid("stream", "stream must be true or false")
+	}
+	for _, what := range append(c.QueryArray("include"), c.QueryArray("include[]")...) {
+		if what != encryptedReasoning {
+			return wire.Unsupported("include", "include cannot name "+wire.Clip(what, 60)+" here; leave it out")
+		}
+	}
+	return nil
+}
+
 // Retrieve answers GET /v1/responses/{id}: whole, or as a stream after an event.
 func (s *Surface) Retrieve(c *gin.Context) {
 	owner, id := s.Owner(c.Request), c.Param("id")
+	if err := checkQuery(c); err != nil {
+		writeError(c.Writer, err)
+		return
+	}
 	r, err := s.current(c.Request.Context(), owner, id)
 	switch {
 	case err != nil:

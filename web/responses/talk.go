@@ -67,7 +67,9 @@ func (t *talk) add(it Item, at string) error {
 			return unanswered(t.Open[0].ID)
 		}
 		return t.addCompaction(it, at)
-	case "reasoning", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "molar:question", answerType, webSearch + "_call", fileSearch + "_call": // the model does not need these
+	case "reasoning":
+		return t.checkReasoning(it, at)
+	case "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "molar:question", answerType, webSearch + "_call", fileSearch + "_call": // the model does not need these
 	default:
 		return wire.Unsupported(at+".type", fmt.Sprintf("an item of type %q cannot be read here", wire.Clip(it.Type, 40)))
 	}

@@ -118,6 +118,9 @@ func (r *renderer) closeThought() {
 	r.thought = nil
 	text := t.text.String()
 	t.Status = statusCompleted
+	if r.Seal != nil {
+		t.EncryptedContent, _ = r.Seal(text) // without it the item is complete
+	}
 	if t.summary {
 		t.Summary = []TextPart{{"summary_text", text}}
 		r.emit(Event{Type: "response.reasoning_summary_text.done", ItemID: t.ID, OutputIndex: &t.index, SummaryIndex: &r.first, Text: &text})
