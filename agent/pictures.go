@@ -225,8 +225,8 @@ func (w task) storedPictures(rounds []schemas.Round) []schemas.Round {
 				if p.Kind != schemas.PartImage || left == 0 || r.ID == "" {
 					continue
 				}
-				if id, kept := strings.CutPrefix(p.Text, keptPicture); !kept {
-					id = fmt.Sprintf("%s/%d", r.ID, k)
+				if !strings.HasPrefix(p.Text, keptPicture) {
+					id := fmt.Sprintf("%s/%d", r.ID, k)
 					w.results.HoldText(schemas.KeptResult{ID: id, Server: r.Server, Text: p.Text})
 					p.Text = keptPicture + id
 				}

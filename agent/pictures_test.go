@@ -77,8 +77,10 @@ func TestRun_earlierFiles(t *testing.T) {
 		b := newBench(says("Seven."))
 		b.memory.opening.ServersRead = []string{"file a.png", "file note.txt"}
 		b.memory.opening.Messages = []schemas.StoredMessage{
-			{Seq: 1, Role: schemas.RoleUser, Content: "What is this?"}, {Seq: 2, Role: schemas.RoleAssistant, Content: "A tooth."},
-			{Seq: 3, Role: schemas.RoleUser, Content: "How many cherries?"}, {Seq: 4, Role: schemas.RoleAssistant, Content: "Seven."},
+			{Seq: 1, Role: schemas.RoleUser, Content: "What is this?"},
+			{Seq: 2, Role: schemas.RoleAssistant, Content: "A tooth."},
+			{Seq: 3, Role: schemas.RoleUser, Content: "How many cherries?"},
+			{Seq: 4, Role: schemas.RoleAssistant, Content: "Seven."},
 		}
 		b.memory.stored = []memory.File{
 			{File: schemas.File{Seq: 1, N: 0, Name: "a.png", Media: "image/png"}, Data: small},

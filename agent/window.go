@@ -110,10 +110,7 @@ func (a *Agent) resultBytes(ctx context.Context, w task, n int) int {
 	return bytes
 }
 
-// questionBytes returns how much the model is shown of a question's own text, attachedBytes of each
-// of its n attachments.
-func (a *Agent) questionBytes(ctx context.Context, w task) int { return a.resultBytes(ctx, w, 1) }
-
+// attachedBytes returns how much the model is shown of each of a question's n attachments.
 func (a *Agent) attachedBytes(ctx context.Context, w task, n int) int {
 	bytes := a.resultBytes(ctx, w, 1)
 	if most := a.maxWindow(ctx, w); most > 0 {

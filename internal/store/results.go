@@ -29,25 +29,27 @@ func (s *State) KeepResult(ctx context.Context, r schemas.KeptResult) error {
 		if err != nil {
 			return err
 		}
-		if err := s.pruneResults(ctx, tx, `conversation_id = $1 AND owner = $2`, maxConversationResults, r.ConversationID, r.Owner); err != nil {
+		if err := pruneResults(ctx, tx, `conversation_id = $2 AND owner = $3`, maxConversationResults, r.ConversationID, r.Owner); err != nil {
 			return err
 		}
-		return s.pruneResults(ctx, tx, `CAST($1 AS TEXT) = CAST($2 AS TEXT)`, maxResults, "", "") // of all conversations
+		return pruneResults(ctx, tx, `TRUE`, maxResults)
 	})
 }
 
-// pruneResults deletes the oldest results above a limit among those that fulfil a condition on $1
-// and $2.
-func (s *State) pruneResults(ctx context.Context, tx *sql.Tx, condition string, most int64, args ...any) error {
+// pruneResults deletes the oldest results above a limit, $1, among those that fulfil a condition on $2
+// and $3.
+func pruneResults(ctx context.Context, tx *sql.Tx, condition string, most int64, args ...any) error {
 	var size int64
-	err := tx.QueryRowContext(ctx, `SELECT coalesce(sum(size), 0) FROM kept_results WHERE `+condition, args...).Scan(&size)
+	fits := `SELECT coalesce(sum(size), 0) FROM kept_results WHERE CAST($1 AS BIGINT) >= 0 AND ` + condition
+	err := tx.QueryRowContext(ctx, fits, append([]any{most}, args...)...).Scan(&size)
 	if err != nil || size <= most {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `DELETE FROM kept_results WHERE `+condition+` AND created_at <= (
+	above := `DELETE FROM kept_results WHERE ` + condition + ` AND created_at <= (
 		SELECT max(created_at) FROM (
-			SELECT created_at, sum(size) OVER (ORDER BY created_at DESC, id) AS running FROM kept_results WHERE `+condition+`) AS sums
-		WHERE running > $3)`, append(args, most)...)
+			SELECT created_at, sum(size) OVER (ORDER BY created_at DESC, id) AS running FROM kept_results WHERE ` + condition + `) AS sums
+		WHERE running > $1)`
+	_, err = tx.ExecContext(ctx, above, append([]any{most}, args...)...)
 	return err
 }
 

@@ -111,7 +111,7 @@ func (b *toolbox) addNamespace(t wireTool, raw json.RawMessage, at string) error
 	if len(t.Tools) == 0 {
 		return wire.Invalid(at+".tools", "a namespace holds at least one function")
 	}
-	echo := b.echo
+	echo := slices.Clip(b.echo)
 	for i, inner := range t.Tools {
 		here := fmt.Sprintf("%s.tools[%d]", at, i)
 		var f wireTool
@@ -130,7 +130,7 @@ func (b *toolbox) addNamespace(t wireTool, raw json.RawMessage, at string) error
 			return err
 		}
 	}
-	b.echo = append(echo, raw) // as the client declared it
+	b.echo = slices.Concat(echo, []any{raw}) // as the client declared it
 	return nil
 }
 

@@ -124,8 +124,8 @@ var fields = sync.OnceValue(func() map[string]bool {
 		"stream_options": true, "prompt_cache_retention": true, "client_metadata": true, "generate": true, "type": true, "response": true,
 	}
 	t := reflect.TypeFor[Request]()
-	for i := range t.NumField() {
-		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" {
+	for field := range t.Fields() {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
 			known[name] = true
 		}
 	}

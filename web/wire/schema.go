@@ -39,4 +39,6 @@ func (anyPattern) String() string          { return "" }
 type nothing struct{}
 
 // Load fails.
-func (nothing) Load(string) (any, error) { return nil, errors.New("schemas from elsewhere are not loaded") }
+func (nothing) Load(string) (any, error) {
+	return nil, errors.New("schemas from elsewhere are not loaded")
+}
