@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"molar/schemas"
+	"molar/schemas/lower"
 )
 
 // A Catalogue is an immutable snapshot of the tools of all attached servers.
@@ -23,6 +24,9 @@ func NewCatalogue(tools []schemas.Tool) *Catalogue {
 	offerNames(tools)
 	names := namesOf(tools)
 	dropForeignToolNames(names, tools)
+	for i := range tools {
+		tools[i].InputSchema = lower.Trim(tools[i].InputSchema)
+	}
 	c := index(tools)
 	c.names = names
 	return c

@@ -90,13 +90,12 @@ func (s *repeats) add(key string, out Outcome) {
 func (t *Turn) repeat(call schemas.ToolCall, r *repeated) Outcome {
 	tool, _ := t.Lookup(call.Function.Name)
 	r.times, r.at = r.times+1, time.Now()
-	note := "This call was made before in this turn, with the same result; use it, and do not make the call again."
+	result := r.result
+	text := fmt.Sprintf("%s\n\n(This call was made before in this turn, with the same result; use it, and do not make the call again.)", result.OutputText())
 	if r.times >= maxRepeats {
 		t.repeats.ended = true
-		note = "This call was made before in this turn, more than once; answer with what is known."
+		text = "This call was made before in this turn, more than once, and its result is above; answer with what is known."
 	}
-	result := r.result
-	result.ID, result.Media, result.Cut = call.ID, nil, nil
-	result.Output = schemas.TextOutput(fmt.Sprintf("%s\n\n(%s)", result.OutputText(), note))
+	result.ID, result.Media, result.Cut, result.Output = call.ID, nil, nil, schemas.TextOutput(text)
 	return Outcome{Call: call, Tool: tool, Result: result, Status: StatusRepeated}
 }

@@ -112,6 +112,10 @@ func (o *Offer) Grow(round []schemas.ToolResult) []schemas.ToolInfo {
 	return added
 }
 
+// TokenBytes is the bytes per token of a tool's schema. It is fixed, so that the room stays the same
+// through a conversation.
+const TokenBytes = 4
+
 // Size estimates the bytes of tools in a prompt.
 func Size(tools []schemas.ToolInfo) int {
 	n := 0

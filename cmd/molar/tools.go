@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"molar/agent/offer"
 	"molar/internal/cli"
 	"molar/internal/host"
 	"molar/internal/session"
@@ -196,10 +197,10 @@ func newLintCmd(a *app, f *toolsFlags) *cobra.Command {
 		Use:   "lint [--forget [NAME...]]",
 		Short: "Show how each tool is classified, and what providers' schema rules change in it",
 		Long: `Show, for each attached tool, whether the policy auto classifies it as reading, only
-adding or writing, and why. For each provider, show what was changed in its input schema
-to make it fit, and which tools are refused, by these rules or, in an earlier turn, by the
-provider's service. A model's arguments are always checked against the tool's own schema.
-The exit code is 1 when a tool is refused.
+adding or writing, and why, and how many tokens all of them take. For each provider, show
+what was changed in its input schema to make it fit, and which tools are refused, by these
+rules or, in an earlier turn, by the provider's service. A model's arguments are always
+checked against the tool's own schema. The exit code is 1 when a tool is refused.
 
 A tool that a service refused is not offered to that service for a day, or until the tool
 changes. --forget offers the named tools, or all, again at once, also in a running host.`,
@@ -255,9 +256,17 @@ func (a *app) forgetRefusals(ctx context.Context, h *host.Host, names []string) 
 }
 
 func (a *app) lint(h *host.Host, format string, schemasToo bool) error {
-	findings, refused := toolhandler.Tools(h.MCP.Catalogue().Tools(), providers.Lowerings(), h.Refusals.Refused, schemasToo)
+	tools := h.MCP.Catalogue().Tools()
+	findings, refused := toolhandler.Tools(tools, providers.Lowerings(), h.Refusals.Refused, schemasToo)
 	if err := a.printFindings(findings, format); err != nil {
 		return err
+	}
+	if format == cli.Text {
+		room := "8000 tokens, or a quarter of the model's window if that is less"
+		if n := h.Config.Limits.ToolTokens; n > 0 {
+			room = fmt.Sprintf("%d tokens (limits.tool_tokens)", n)
+		}
+		a.Say("%s take about %d tokens; there is room for %s", terminal.Counted(len(tools), "tool"), offer.Size(offer.Infos(tools))/offer.TokenBytes, room)
 	}
 	if refused > 0 {
 		return cli.With(cli.Failure, fmt.Errorf("%d offers are refused", refused))
