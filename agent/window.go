@@ -14,7 +14,7 @@ import (
 const (
 	// The offered tools may take toolTokens, or 1/toolShare of the model's window if that is less.
 	toolTokens, toolShare = 8000, 4
-	schemaBytes = offer.TokenBytes
+	schemaBytes           = offer.TokenBytes
 	// answerTokens is the room reserved for an answer without a limit.
 	answerTokens = 1024
 	// 1/toolResultShare of a window is reserved for tool results when tools are chosen.

@@ -307,7 +307,7 @@ func TestEval_acceptShows(t *testing.T) {
 			t.Errorf("the list lacks %q:\n%s", want, stdout)
 		}
 	}
-	for _, want := range []string{"live: asks the model of ollama qwen2.5:7b-instruct, 6 times", "live: calls family__search_family, 2 times"} {
+	for _, want := range []string{"live: asks the model of ollama qwen2.5:7b-instruct, 4 times", "live: calls family__search_family, 2 times"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("not told: %q:\n%s", want, stderr)
 		}
@@ -383,7 +383,7 @@ func TestEval_fromDrift(t *testing.T) {
 	if err := os.WriteFile(config, []byte(strings.Replace(readText(t, config), "families.", "families, briefly.", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, out := whatIf(same, "--from-drift", "live", "--trials", "2"); code != 0 || !strings.Contains(out, "2 runs left their tapes; same calls and answer: 2; same calls, other answer: 0; other calls: 0; since then 12 model calls") {
+	if code, out := whatIf(same, "--from-drift", "live", "--trials", "2"); code != 0 || !strings.Contains(out, "2 runs left their tapes; same calls and answer: 2; same calls, other answer: 0; other calls: 0; since then 8 model calls") {
 		t.Errorf("the same model: exit code %d: %s", code, out)
 	}
 	other := models.New(looksUp("Tran", false))
