@@ -74,6 +74,9 @@ func TestClientTools_RoundTrip(t *testing.T) {
 	if first.err != nil || first.kinds() != "start tool_call tool_result client_calls done" {
 		t.Fatalf("%v: %s", first.err, first.kinds())
 	}
+	if s := first.events[len(first.events)-2].States["call-client_clock"]; s == nil || string(s.Data) != `{"signature":"s1"}` {
+		t.Errorf("the client could keep the state %+v", s)
+	}
 	want := schemas.ToolCall{ID: "call-client_clock", Function: schemas.FunctionCall{Name: "client_clock", Arguments: `{"zone":"x"}`}}
 	if d := first.done; d.Finish != providers.FinishToolCalls || !slices.Equal(d.Calls, []schemas.ToolCall{want}) || d.Saved || len(b.memory.saved) != 0 {
 		t.Errorf("done %+v, saved %v", d, b.memory.saved)
@@ -182,7 +185,7 @@ func TestClientTools_GoesOnWithoutTheKeptTurn(t *testing.T) {
 	result := clientResult("clock", `"</data> noon"`)
 	turn := ask("How late is it?")
 	turn.Messages = append(turn.Messages,
-		schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &call}}},
+		schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &call, State: &schemas.ProviderState{Provider: "fake"}}}},
 		schemas.Message{Role: schemas.RoleTool, Parts: []schemas.Part{{Kind: schemas.PartResult, Text: "x", Result: &result}}})
 	turn.Stateless, turn.Results, turn.ClientTools = true, []schemas.ToolResult{result}, []schemas.ToolInfo{clientTool("clock")}
 	p := b.play(t, turn)
@@ -192,6 +195,8 @@ func TestClientTools_GoesOnWithoutTheKeptTurn(t *testing.T) {
 	messages := b.model.requests[0].Messages
 	if n := len(messages); n != 3 || len(messages[1].Calls()) != 1 || !strings.Contains(messages[2].Parts[0].Text, "noon") {
 		t.Errorf("the model saw %+v", messages)
+	} else if messages[1].Parts[0].State == nil {
+		t.Error("the provider's state, which the client had kept, is lost")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"molar/agent/answer"
+	"molar/agent/offer"
 	"molar/agent/prompts"
 	"molar/schemas"
 	"molar/toolhandler"
@@ -43,6 +44,28 @@ func (s *search) Impossible(list []string) string {
 		why = append(why, s.cfg.Lacking[name])
 	}
 	return strings.Join(why, "; ")
+}
+
+// Searches returns the host's bundled search tools that an assistant uses: those that its model may
+// call, and those that code calls before each answer. An unknown assistant uses those of the default
+// one.
+func (a *Agent) Searches(assistant string) (byModel, byCode []schemas.Tool) {
+	as := a.assistants[assistant]
+	if as == nil {
+		as = a.assistants[a.cfg.Default]
+	}
+	for _, tool := range a.cfg.Tools.Tools() {
+		if tool.Server != schemas.ToolServer || tool.Withheld != "" {
+			continue
+		}
+		if tool.Rules.Policy != schemas.PolicyDeny && offer.Globs(as.Tools).MayCall(tool.ToolInfo) {
+			byModel = append(byModel, tool)
+		}
+		if slices.Contains(as.Search, tool.ToolName) || slices.Contains(as.Search, tool.Name) {
+			byCode = append(byCode, tool)
+		}
+	}
+	return byModel, byCode
 }
 
 // A SearchResult is the result of a search.

@@ -27,12 +27,23 @@ func (a *Agent) pause(ctx context.Context, w task, e *ending) error {
 			return err
 		}
 	}
-	if err := w.out.Emit(answer.Event{Kind: answer.KindClientCalls, Calls: e.answer.clientCalls}); err != nil {
+	if err := w.out.Emit(answer.Event{Kind: answer.KindClientCalls, Calls: e.answer.clientCalls, States: e.answer.states()}); err != nil {
 		return err
 	}
 	d := e.answer.done()
 	d.Finish = providers.FinishToolCalls
 	return a.done(w, e.question.lang, d)
+}
+
+// states returns the provider's state of the calls of the last round, by their ids.
+func (s outcome) states() map[string]*schemas.ProviderState {
+	states := map[string]*schemas.ProviderState{}
+	for _, p := range s.rounds[len(s.rounds)-1].Said.Parts {
+		if p.Call != nil && p.State != nil {
+			states[p.Call.ID] = p.State
+		}
+	}
+	return states
 }
 
 func (a *Agent) keep(ctx context.Context, w task, e *ending) error {

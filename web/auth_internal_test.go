@@ -103,8 +103,8 @@ func TestRoutes_Scopes(t *testing.T) {
 	own := map[string]string{ // routes for the conversations and turns of the key's owner
 		"POST /v1/chat/completions": "chat", "POST /chat": "chat",
 		"POST /v1/conversations": "chat", "POST /v1/conversations/:id": "chat", "POST /v1/conversations/:id/items": "chat",
-		"GET /v1/conversations/:id/items": "chat", "GET /v1/conversations/:id/items/:item": "chat",
-		"GET /v1/responses": "chat", "POST /v1/responses/compact": "chat",
+		"GET /v1/conversations/:id/items": "chat", "GET /v1/conversations/:id/items/:item": "chat", "DELETE /v1/conversations/:id/items/:item": "chat",
+		"GET /v1/responses": "chat", "POST /v1/responses/compact": "chat", "POST /v1/responses/input_tokens": "chat",
 		"POST /v1/responses": "chat", "GET /v1/responses/:id": "chat", "DELETE /v1/responses/:id": "chat",
 		"POST /v1/responses/:id/cancel": "chat", "GET /v1/responses/:id/input_items": "chat",
 		"PATCH /v1/conversations/:id": "chat", "DELETE /v1/conversations/:id": "chat", "POST /v1/conversations/:id/clear": "chat",

@@ -58,6 +58,9 @@ type Config struct {
 	Tools         ToolLister
 	Servers       ServerLister
 	Traces        chat.TraceStore
+	// Searches returns the host's search tools that an assistant uses: those that its model may call,
+	// and those that code calls before each answer. Nil means none.
+	Searches func(assistant string) (byModel, byCode []schemas.Tool)
 	// Notice returns the emergency notice that an answer begins with, or ""; the pages show it in
 	// its own box. Nil means that answers have none.
 	Notice func(answer string) string
@@ -84,6 +87,8 @@ type Config struct {
 	Keys turns.KeyStore
 	// Responses stores responses; with nil, the newest are kept in memory only.
 	Responses responses.Store
+	// Imports adds items of clients to conversations; nil refuses them.
+	Imports responses.Imports
 	// Secret returns the key of 32 bytes that seals texts which clients keep for the host; nil
 	// means a random key that ends with the process.
 	Secret func(context.Context) ([]byte, error)
@@ -136,6 +141,9 @@ func newServer(cfg Config) (*server, error) {
 	if cfg.Ready == nil {
 		cfg.Ready = func(context.Context) error { return nil }
 	}
+	if cfg.Searches == nil {
+		cfg.Searches = func(string) (byModel, byCode []schemas.Tool) { return nil, nil }
+	}
 	if cfg.Owner == nil {
 		cfg.Owner = ownerOf
 	}
@@ -174,7 +182,7 @@ func newServer(cfg Config) (*server, error) {
 		MayChoose: s.mayChoose, Owner: cfg.Owner, MaxMessages: cfg.MaxMessages, MaxBody: cfg.MaxBody, KeepAlive: cfg.KeepAlive,
 	})
 	s.responses = responses.New(responses.Config{
-		Turns: s.turns, Conversations: cfg.Conversations, Traces: cfg.Traces, Store: cfg.Responses, Files: cfg.Files, Secret: cfg.Secret, Admit: s.admit, Tools: cfg.Tools.Tools, Servers: cfg.Servers.Status,
+		Turns: s.turns, Conversations: cfg.Conversations, Traces: cfg.Traces, Store: cfg.Responses, Imports: cfg.Imports, Searches: cfg.Searches, Files: cfg.Files, Secret: cfg.Secret, Admit: s.admit, Tools: cfg.Tools.Tools, Servers: cfg.Servers.Status,
 		MayChoose: s.mayChoose, Owner: cfg.Owner, MaxMessages: cfg.MaxMessages, MaxBody: cfg.MaxBody, KeepAlive: cfg.KeepAlive,
 	})
 	s.document = sync.OnceValues(func() ([]byte, error) { return wire.Document(s.operations(), s.Version, true) })

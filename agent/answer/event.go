@@ -43,8 +43,8 @@ const (
 	KindQuestion Kind = "question"
 	KindProgress Kind = "progress"
 	KindLog      Kind = "log"
-	// KindClientCalls lists the calls that the client must run: Calls is set. Only KindDone
-	// follows.
+	// KindClientCalls lists the calls that the client must run: Calls is set, and States if the
+	// provider has state of them. Only KindDone follows.
 	KindClientCalls Kind = "client_calls"
 	// KindSources lists the sources of the answer: Sources is set. Their text form
 	// has been yielded as KindText, if the client did not ask for JSON.
@@ -75,10 +75,13 @@ type Event struct {
 	// that was sent: the tool is neither read-only nor idempotent.
 	Effect bool
 	// Asks is set on a call that waits for a person before it is sent.
-	Asks     bool
-	Tools    []schemas.ToolInfo
-	Result   *schemas.ToolResult
-	Calls    []schemas.ToolCall
+	Asks   bool
+	Tools  []schemas.ToolInfo
+	Result *schemas.ToolResult
+	Calls  []schemas.ToolCall
+	// States are the provider's private state by the ids of the calls. A client may only keep it
+	// sealed.
+	States   map[string]*schemas.ProviderState
 	Approval *Approval
 	Asked    *PendingQuestion
 	News     *schemas.News

@@ -123,8 +123,9 @@ func (c *Client) RecordCall(ctx context.Context, lease schemas.Lease, turnID str
 type leaseParams struct {
 	Lease schemas.Lease `json:"lease"`
 	Text  string        `json:"text,omitempty"`
-	// Discard is for end_turn alone.
-	Discard bool `json:"discard,omitempty"`
+	// Discard and TurnID are for end_turn alone.
+	Discard bool   `json:"discard,omitempty"`
+	TurnID  string `json:"turn_id,omitempty"`
 }
 
 // Renew extends the lease by 15 s, and stores the text so far with the recorded turn.
@@ -145,6 +146,11 @@ func (c *Client) Release(ctx context.Context, lease schemas.Lease) error {
 // Discard ends a lease and deletes the turn that was recorded under it.
 func (c *Client) Discard(ctx context.Context, lease schemas.Lease) error {
 	return c.request(ctx, "memory/end_turn", leaseParams{Lease: lease, Discard: true}, nil)
+}
+
+// DeleteTurn ends a lease and deletes a saved turn of its conversation.
+func (c *Client) DeleteTurn(ctx context.Context, lease schemas.Lease, turnID string) error {
+	return c.request(ctx, "memory/end_turn", leaseParams{Lease: lease, Discard: true, TurnID: turnID}, nil)
 }
 
 // Turn returns what is stored of the owner's turn, and false if nothing is, or if the server is an

@@ -41,6 +41,10 @@ func responsesScript(r models.Request) *models.Reply {
 			return models.Text("You said nothing.")
 		}
 		return models.Text("You said " + told[len(told)-1][1] + ".")
+	case words[0] == "leave" && answered:
+		return models.Text("30 days.")
+	case words[0] == "leave":
+		return &models.Reply{Calls: []models.Call{{Name: "tool-server__handbook", Args: json.RawMessage(`{"query":"How long is the parental leave?"}`)}}}
 	case words[0] == "json":
 		return models.Text(`{"n":7}`)
 	}
@@ -61,7 +65,8 @@ mcpServers:
   effects: {command: %[1]q, args: [%[2]q], tools: {"*": {policy: allow}}}
   guarded: {command: %[1]q, args: [%[2]q], tools: {"*": {policy: confirm}}}
 memory: {store: ./molar.db}
-`, testkit.Build(t, "molar/internal/testkit/effects"), h.effects))
+knowledge: {handbook: {path: %[3]q}}
+`, testkit.Build(t, "molar/internal/testkit/effects"), h.effects, filepath.Dir(writeFile(t, "leave.md", "# Parental leave\n\nThe parental leave is 30 days long.\n"))))
 	p := startProgram(t, homeEnv(t, h.model), "serve", "--listen", "127.0.0.1:0", "--config", config)
 	p.stdout.wait(t, "server: guarded ready", p.ended)
 	_, rest, _ := strings.Cut(p.stdout.String(), "molar listens on ")
@@ -75,7 +80,7 @@ func TestClients_Responses(t *testing.T) {
 	t.Parallel()
 	modules := nodeModules(t)
 	clients := map[string][]string{
-		"responses-openai": {"parse", "key", "conversation", "compact", "socket", "background", "cancel"}, "responses-vercel": nil, "responses-agents": nil, "responses-langchain": nil,
+		"responses-openai": {"parse", "key", "conversation", "compact", "socket", "background", "cancel", "search"}, "responses-vercel": nil, "responses-agents": {"session"}, "responses-langchain": nil,
 	}
 	for name, more := range clients {
 		t.Run(name, func(t *testing.T) {

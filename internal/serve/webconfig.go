@@ -44,6 +44,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		Agent:         p.Runner(),
 		Notice:        p.Agent.Notice,
 		Models:        p.models,
+		Searches:      p.Agent.Searches,
 		Conversations: host.Conversations{Client: p.Memory, Traces: traces},
 		Files:         host.Conversations{Client: p.Memory},
 		Tools:         host.Catalogue{Manager: p.MCP},
@@ -57,6 +58,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		},
 		Keys:      p.DB,
 		Responses: p.DB,
+		Imports:   imports{p.Memory},
 		Secret: func(ctx context.Context) ([]byte, error) {
 			return p.DB.Secret(ctx, "responses")
 		},

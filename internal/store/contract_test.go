@@ -47,6 +47,7 @@ func testContract(t *testing.T, open func(t *testing.T, now func() time.Time) me
 		"a turn is recorded, then saved":        testRecorded,
 		"a turn that came to nothing":           testDiscarded,
 		"a turn that came to nothing, between":  testDiscardedBetween,
+		"a turn that was deleted":               testDeletedTurn,
 		"an overtaken turn is kept":             testOvertaken,
 		"what is left behind is interrupted":    testLeftBehind,
 		"a question asked again under its key":  testAskedAgain,

@@ -365,3 +365,43 @@ func testDiscardedBetween(t *testing.T, f *fixture) {
 	check("ask a", "say a", "ask b", "say b", "ask d", "say d", "note", "ask e", "say e", "ask g", "say g")
 	same(t, f.look(t, "", "").Tip, "g")
 }
+
+// A saved turn can be deleted under a lease of its own conversation. The conversation ends with the
+// turn before it, and stays when none is left.
+func testDeletedTurn(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	remove := func(id, turn string) error { return f.DeleteTurn(ctx, f.begin(t, "", id, "").Lease, turn) }
+	f.turn(t, "", "other", "x", "")
+	f.turn(t, "", "c", "a", "")
+	f.turn(t, "", "c", "b", "")
+	if err := remove("other", "b"); !errors.Is(err, store.ErrNoTurn) {
+		t.Errorf("a turn of another conversation: %v", err)
+	}
+	f.pass(2 * time.Minute) // a lease was not released
+	old := f.begin(t, "", "c", "").Lease
+	f.pass(2 * time.Minute)
+	if err := remove("c", "b"); err != nil {
+		t.Fatal(err)
+	}
+	const two = 3 // messages: of more than one turn
+	if work, err := f.ClaimSummaries(ctx, 9, two, false, time.Minute); err != nil || len(work) != 0 {
+		t.Errorf("the deleted turn waits for its summary: %+v, %v", work, err)
+	}
+	if err := f.DeleteTurn(ctx, old, "a"); !errors.Is(err, store.ErrStaleLease) {
+		t.Errorf("under an old lease: %v", err)
+	}
+	same(t, f.texts(t, "", "c", store.MessageRange{}), []string{"ask a", "say a"})
+	same(t, f.look(t, "", "").Tip, "a")
+	f.turn(t, "", "c", "d", "")
+	same(t, f.texts(t, "", "c", store.MessageRange{}), []string{"ask a", "say a", "ask d", "say d"})
+	for _, turn := range []string{"d", "a"} {
+		if err := remove("c", turn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c, known, err := f.Conversation(ctx, "", "c"); !known || c.Messages != 0 || c.Title != "" || err != nil {
+		t.Errorf("known %v, %+v, %v", known, c, err)
+	}
+	f.turn(t, "", "c", "e", "")
+	same(t, f.texts(t, "", "c", store.MessageRange{}), []string{"ask e", "say e"})
+}

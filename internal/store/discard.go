@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"molar/schemas"
 )
@@ -14,18 +15,65 @@ func (d *DB) DiscardTurn(ctx context.Context, l schemas.Lease) error {
 	return d.releaseLease(ctx, "discard turn", l, discardTurn)
 }
 
-// discardTurn deletes a recorded, unsaved turn and joins its successors to its predecessor.
-// The conversation returns to its former state: its newest branch ends with the newest
-// remaining message, it has the assistant that answered last, and one that this turn created
-// is deleted.
+// DeleteTurn deletes a saved turn of the conversation of a lease, and releases the lease. No text of
+// it stays in SQLite's files. An unknown turn is [ErrNoTurn], a lease that another turn has taken
+// [ErrStaleLease].
+func (d *DB) DeleteTurn(ctx context.Context, l schemas.Lease, turnID string) error {
+	err := d.db.Write(ctx, "delete turn", func(tx *sql.Tx) error {
+		if _, err := d.turnUnder(ctx, tx, l); err != nil {
+			return err
+		}
+		var num, waiting int64
+		err := tx.QueryRowContext(ctx, `SELECT t.conversation, CASE WHEN t.status = '' AND a.piece IS NULL THEN 1 ELSE 0 END FROM turns t
+			JOIN messages a ON a.conversation = t.conversation AND a.seq = t.answer_seq
+			JOIN conversations c ON c.num = t.conversation JOIN leases l ON l.id = c.id AND l.owner = c.owner
+			WHERE t.turn_id = $1 AND t.saved_at > 0 AND l.id = $2 AND l.token = $3 AND l.fence = $4`, turnID, l.ConversationID, l.Token, l.Fence).
+			Scan(&num, &waiting)
+		if errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("%w: %q", ErrNoTurn, turnID)
+		}
+		if err == nil {
+			err = removeTurn(ctx, tx, turnID)
+		}
+		if err == nil { // a title that nobody chose quotes the first question
+			_, err = tx.ExecContext(ctx, `UPDATE conversations SET behind = behind - CAST($2 AS BIGINT),
+				title = CASE WHEN messages = 0 AND titled = 0 THEN '' ELSE title END WHERE num = $1`, num, waiting)
+		}
+		if err == nil {
+			_, err = tx.ExecContext(ctx, endLease, l.ConversationID, l.Token, l.Fence)
+		}
+		return err
+	})
+	if err == nil {
+		d.db.ScrubLog(ctx)
+	}
+	return err
+}
+
+// discardTurn deletes a recorded, unsaved turn, and a conversation that it created.
 func discardTurn(ctx context.Context, tx *sql.Tx, turnID string) error {
-	var num, user, answer, before, head int64
-	var beforeTurn string
-	err := tx.QueryRowContext(ctx, `DELETE FROM turns WHERE turn_id = $1 AND saved_at = 0 RETURNING conversation, user_seq, answer_seq`, turnID).
-		Scan(&num, &user, &answer)
+	var num int64
+	err := tx.QueryRowContext(ctx, `SELECT conversation FROM turns WHERE turn_id = $1 AND saved_at = 0`, turnID).Scan(&num)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil // nothing was recorded
 	}
+	if err == nil {
+		err = removeTurn(ctx, tx, turnID)
+	}
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `DELETE FROM conversations WHERE num = $1 AND messages = 0 AND created_at = updated_at`, num)
+	}
+	return err
+}
+
+// removeTurn deletes a turn and joins its successors to its predecessor. The conversation returns
+// to its former state: its newest branch ends with the newest remaining message, and it has the
+// assistant that answered last.
+func removeTurn(ctx context.Context, tx *sql.Tx, turnID string) error {
+	var num, user, answer, before, head int64
+	var beforeTurn string
+	err := tx.QueryRowContext(ctx, `DELETE FROM turns WHERE turn_id = $1 RETURNING conversation, user_seq, answer_seq`, turnID).
+		Scan(&num, &user, &answer)
 	if err == nil {
 		err = tx.QueryRowContext(ctx, `SELECT parent, parent_turn FROM messages WHERE conversation = $1 AND seq = $2`, num, user).
 			Scan(&before, &beforeTurn)
@@ -44,7 +92,6 @@ func discardTurn(ctx context.Context, tx *sql.Tx, turnID string) error {
 			tip = coalesce((SELECT turn_id FROM messages WHERE conversation = num AND turn_id <> '' ORDER BY seq DESC LIMIT 1), ''),
 			assistant = coalesce((SELECT m.assistant FROM messages m WHERE m.conversation = num AND m.assistant <> '' ORDER BY m.seq DESC LIMIT 1), '')
 			WHERE num = $1`, []any{num, answer}},
-		{`DELETE FROM conversations WHERE num = $1 AND messages = 0 AND created_at = updated_at`, []any{num}},
 	} {
 		if err == nil {
 			_, err = tx.ExecContext(ctx, step.query, step.args...)
@@ -54,9 +101,6 @@ func discardTurn(ctx context.Context, tx *sql.Tx, turnID string) error {
 		return err
 	}
 	err = tx.QueryRowContext(ctx, `SELECT head FROM conversations WHERE num = $1`, num).Scan(&head)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}

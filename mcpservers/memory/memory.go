@@ -72,6 +72,7 @@ type Turns interface {
 	SaveTurn(ctx context.Context, t store.Turn) (store.SavedTurn, error)
 	EndTurn(ctx context.Context, l schemas.Lease) error
 	DiscardTurn(ctx context.Context, l schemas.Lease) error
+	DeleteTurn(ctx context.Context, l schemas.Lease, turnID string) error
 	Turn(ctx context.Context, owner, turnID string) (schemas.StoredTurn, error)
 }
 

@@ -87,8 +87,10 @@ func (m *memory) recordCall(ctx context.Context, p callParams) (any, error) {
 type renewParams struct {
 	Lease schemas.Lease `json:"lease"`
 	Text  string        `json:"text"`
-	// Discard is for end_turn only.
-	Discard bool `json:"discard"`
+	// Discard is for end_turn only, and TurnID with it: the saved turn to delete, in place of the one
+	// that was recorded under the lease.
+	Discard bool   `json:"discard"`
+	TurnID  string `json:"turn_id"`
 }
 
 func (m *memory) renewTurn(ctx context.Context, p renewParams) (any, error) {
@@ -104,6 +106,9 @@ func (m *memory) renewTurn(ctx context.Context, p renewParams) (any, error) {
 func (m *memory) endTurn(ctx context.Context, p renewParams) (any, error) {
 	if err := checkLease(p.Lease); err != nil {
 		return nil, err
+	}
+	if p.Discard && p.TurnID != "" {
+		return status("deleted", p.Lease.ConversationID), m.store.DeleteTurn(ctx, p.Lease, p.TurnID)
 	}
 	if p.Discard {
 		return status("discarded", p.Lease.ConversationID), m.store.DiscardTurn(ctx, p.Lease)

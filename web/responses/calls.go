@@ -41,15 +41,15 @@ func (r *renderer) listServer(server string, tools []schemas.ToolInfo) {
 
 // call records a call. A call that needs approval gets its item only when its result comes.
 func (r *renderer) call(ev answer.Event) {
+	if kind := r.Searches[ev.ToolName]; kind != "" && ev.Server == schemas.ToolServer && !ev.Asks {
+		r.search(kind, ev.Call)
+		return
+	}
 	if ev.Step != stepTools || ev.Server == "" {
 		return // the assistant's own search, or an unknown tool
 	}
 	c := &serverCall{server: ev.Server, tool: ev.ToolName, arguments: ev.Call.Function.Arguments, asks: ev.Asks}
 	r.calls[ev.Call.ID] = c
-	if kind := r.hostedKind(ev.Server, ev.ToolName); kind != "" {
-		r.openSearch(c, kind)
-		return
-	}
 	if !c.asks {
 		r.openCall(c)
 	}
@@ -68,47 +68,17 @@ func (r *renderer) openCall(c *serverCall) {
 	r.emit(Event{Type: "response.mcp_call_arguments.done", ItemID: it.ID, OutputIndex: &c.index, Arguments: &it.Arguments})
 }
 
-// hostedKind returns the type of the hosted tool that a called tool stands for in this response; empty
-// for any other.
-func (r *renderer) hostedKind(server, tool string) string {
-	if server != schemas.ToolServer || r.Kind == nil {
-		return ""
-	}
-	kind := r.Kind(tool)
-	if kind == "" || !hostedIn(r.Response.Tools)[kind] {
-		return ""
-	}
-	return kind
-}
-
-func (r *renderer) openSearch(c *serverCall, kind string) {
-	r.closeMessage("commentary", statusCompleted)
-	it := newSearch(kind, r.id(map[string]string{webSearch: "ws", fileSearch: "fs"}[kind]), c.arguments)
-	c.search, c.index = it, r.add(*it)
-	for _, state := range []string{statusInProgress, "searching"} {
-		r.emit(Event{Type: "response." + it.Type + "." + state, ItemID: it.ID, OutputIndex: &c.index})
-	}
-}
-
-func (r *renderer) closeSearch(c *serverCall, status string) {
-	c.search.Status = status
-	if status == statusCompleted {
-		r.emit(Event{Type: "response." + c.search.Type + ".completed", ItemID: c.search.ID, OutputIndex: &c.index})
-	}
-	r.end(c.index, *c.search)
-}
-
 // result ends a call with its result.
 func (r *renderer) result(ev answer.Event) {
+	if s := r.searches[ev.Call.ID]; s != nil {
+		r.found(s, ev)
+		return
+	}
 	c := r.calls[ev.Call.ID]
 	if c == nil {
 		return
 	}
 	delete(r.calls, ev.Call.ID)
-	if c.search != nil {
-		r.closeSearch(c, map[bool]string{true: statusFailed, false: statusCompleted}[ev.Result.IsError])
-		return
-	}
 	if c.open == nil {
 		c.arguments = ev.Call.Function.Arguments // a person may have changed them
 		r.openCall(c)
@@ -152,14 +122,15 @@ func (r *renderer) question(a *answer.PendingQuestion) {
 // closeCalls ends the items of running calls as incomplete.
 func (r *renderer) closeCalls() {
 	for _, c := range r.calls {
-		if c.search != nil {
-			r.closeSearch(c, statusIncomplete)
-			c.search = nil
-		}
 		if c.open != nil {
 			c.open.Status = statusIncomplete
 			r.end(c.index, *c.open)
 			c.open = nil
 		}
+	}
+	for id, s := range r.searches {
+		s.Status = statusIncomplete
+		r.end(s.index, s.searchCall)
+		delete(r.searches, id)
 	}
 }

@@ -3,9 +3,12 @@ package responses_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"molar/agent"
 	"molar/agent/answer"
@@ -88,9 +91,6 @@ func TestContinue_References(t *testing.T) {
 
 func TestCreate_Conversation(t *testing.T) {
 	h := serve(t, play(text("ok"), done()))
-	if status, code, param := h.refused(`{"input":"one","conversation":"c1"}`); status != http.StatusNotFound || code != "conversation_not_found" || param != "conversation" {
-		t.Errorf("an unknown one: %d %s %s", status, code, param)
-	}
 	r := h.create(`{"input":"one","conversation":{"id":"known"}}`)
 	if turn := h.turn(0); turn.ConversationID != "known" || turn.Parent != nil {
 		t.Errorf("turn %+v", turn)
@@ -98,6 +98,64 @@ func TestCreate_Conversation(t *testing.T) {
 	if at(r, "conversation", "id") != "known" {
 		t.Errorf("conversation %v", r["conversation"])
 	}
+}
+
+// A conversation that the owner does not have is refused, so that a mistyped id does not lose the
+// context without a word. Chat Completions begin one under a new id.
+func TestCreate_UnknownConversation(t *testing.T) {
+	h := serveWith(t, play(text("ok"), done()), func(c *web.Config) {
+		c.Owner = func(r *http.Request) string { return r.Header.Get("X-Owner") }
+	})
+	status, data := h.doWith(http.MethodPost, "/v1/conversations", "", "X-Owner", "ann")
+	if status != http.StatusOK {
+		t.Fatalf("status %d: %s", status, data)
+	}
+	mine := id(read(t, data))
+	var answers []any
+	for _, named := range []string{mine, "conv_typo"} {
+		for path, body := range map[string]string{
+			"/v1/responses": `{"input":"x","conversation":"` + named + `"}`, "/v1/responses/input_tokens": `{"input":"x","conversation":{"id":"` + named + `"}}`,
+		} {
+			status, data := h.doWith(http.MethodPost, path, body, "X-Owner", "bob")
+			e := at(read(t, data), "error").(object)
+			if status != http.StatusNotFound || e["code"] != "conversation_not_found" || e["param"] != "conversation" {
+				t.Errorf("%s %s: status %d: %s", path, body, status, data)
+			}
+			e["message"] = strings.ReplaceAll(e["message"].(string), named, "")
+			answers = append(answers, e)
+		}
+	}
+	for _, e := range answers {
+		if diff := cmp.Diff(answers[0], e); diff != "" {
+			t.Errorf("another owner's conversation is told apart from an unknown one: %s", diff)
+		}
+	}
+	if status, data := h.doWith(http.MethodPost, "/v1/responses", `{"input":"x","conversation":"`+mine+`"}`, "X-Owner", "ann"); status != http.StatusOK {
+		t.Errorf("status %d: %s", status, data)
+	}
+	if status, data := h.do(http.MethodPost, "/v1/chat/completions", `{"chat_id":"new","messages":[{"role":"user","content":"x"}]}`); status != http.StatusOK {
+		t.Errorf("status %d: %s", status, data)
+	}
+	if n := len(h.asked); n != 2 || h.turn(1).ConversationID != "new" {
+		t.Errorf("%d turns ran, the last one in %q", n, h.turn(1).ConversationID)
+	}
+}
+
+// A store that does not answer does not make a conversation unknown: the turn decides what is
+// answered without it.
+func TestCreate_ConversationOfABrokenStore(t *testing.T) {
+	h := serveWith(t, play(text("ok"), done()), func(c *web.Config) { c.Conversations = brokenStore{} })
+	h.create(`{"input":"x","conversation":"c1"}`)
+	if turn := h.turn(0); turn.ConversationID != "c1" {
+		t.Errorf("turn %+v", turn)
+	}
+}
+
+// A brokenStore has no messages to give.
+type brokenStore struct{ store }
+
+func (brokenStore) Messages(context.Context, string, string) ([]schemas.StoredMessage, string, bool, error) {
+	return nil, "", false, errors.New("the disk is full")
 }
 
 // A conversation of OpenAI's clients is created empty and has metadata; its items are those of its
@@ -186,10 +244,8 @@ func TestItems_GiveFilesBack(t *testing.T) {
 // Deleting a conversation deletes its responses, also those that could still be followed.
 func TestConversations_Delete(t *testing.T) {
 	h := serve(t, play(text("ok"), done()))
-	_, data := h.do(http.MethodPost, "/v1/conversations", "")
-	made := id(read(t, data))
-	of, beside := h.create(`{"input":"one","conversation":"`+made+`"}`), h.create(`{"input":"one"}`)
-	if status, data := h.do(http.MethodDelete, "/v1/conversations/"+made, ""); status != http.StatusOK || at(read(t, data), "deleted") != true {
+	of, beside := h.create(`{"input":"one","conversation":"known"}`), h.create(`{"input":"one"}`)
+	if status, data := h.do(http.MethodDelete, "/v1/conversations/known", ""); status != http.StatusOK || at(read(t, data), "deleted") != true {
 		t.Errorf("status %d: %s", status, data)
 	}
 	for _, query := range []string{"", "?stream=true", "/input_items"} {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"slices"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -59,25 +58,8 @@ func (s *Surface) Compact(c *gin.Context) {
 
 func (s *Surface) compact(ctx context.Context, owner string, q *Request) (compactionItem, error) {
 	item := compactionItem{Type: "compaction", ID: "cmp_" + uuid.NewString()}
-	items, err := s.readInput(q)
-	if err == nil {
-		items, err = s.resolve(ctx, owner, items)
-	}
+	all, err := s.wholeTalk(ctx, owner, q)
 	if err != nil {
-		return item, err
-	}
-	previous, err := s.previous(ctx, owner, q)
-	if err != nil {
-		return item, err
-	}
-	all := s.newTalk(ctx, owner)
-	if previous != nil {
-		if err := s.remember(ctx, owner, q.chain, previous, all); err != nil {
-			return item, err
-		}
-		all.System = previous.System
-	}
-	if err := all.Read(items, "input"); err != nil {
 		return item, err
 	}
 	if len(all.Open) > 0 {
@@ -104,40 +86,6 @@ func (s *Surface) newTalk(ctx context.Context, owner string) *talk {
 	})
 }
 
-// sealedReasoning is what the encrypted_content of a reasoning item holds.
-type sealedReasoning struct {
-	Reasoning string `json:"reasoning"`
-}
-
-// encryptedReasoning is the value of include with which a request asks for sealed reasoning.
-const encryptedReasoning = "reasoning.encrypted_content"
-
-// reasoningSeal returns the func that seals reasoning for an owner; nil if the request does not ask
-// for it.
-func (s *Surface) reasoningSeal(ctx context.Context, owner string, q *Request) func(text string) (string, error) {
-	if !slices.Contains(q.Include, encryptedReasoning) {
-		return nil
-	}
-	sealer, err := s.sealer(ctx)
-	if err != nil {
-		return nil // logged
-	}
-	return func(text string) (string, error) { return sealer.Seal(owner, sealedReasoning{text}) }
-}
-
-// checkReasoning refuses sealed reasoning that is not this host's for this client. A model is not shown it.
-func (t *talk) checkReasoning(it Item, at string) error {
-	if it.EncryptedContent == "" {
-		return nil
-	}
-	if err := t.unseal(it.EncryptedContent, &sealedReasoning{}); err != nil {
-		e := wire.Invalid(at+".encrypted_content", "this reasoning was not made by this host for this client, or was changed: leave the item out")
-		e.Code = "invalid_encrypted_content"
-		return e
-	}
-	return nil
-}
-
 // sealer returns the sealer, made from the host's secret on first use.
 func (s *Surface) sealer(ctx context.Context) (*Sealer, error) {
 	s.sealing.Lock()
@@ -154,6 +102,24 @@ func (s *Surface) sealer(ctx context.Context) (*Sealer, error) {
 		return nil, wire.ErrStore
 	}
 	return s.seal, nil
+}
+
+// sealsFor returns a func that seals what an owner's client keeps for the model. It needs the sealer
+// to be there.
+func (s *Surface) sealsFor(owner string) func(InputState) string {
+	return func(state InputState) string {
+		s.sealing.Lock()
+		sealer := s.seal
+		s.sealing.Unlock()
+		if sealer == nil { // its secret could not be read
+			return ""
+		}
+		text, err := sealer.Seal(owner, state)
+		if err != nil {
+			s.Turns.Logger.Error("seal the state of a model", "error", err)
+		}
+		return text
+	}
 }
 
 // processSecret returns a random secret that ends with the process.

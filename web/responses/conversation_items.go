@@ -11,8 +11,19 @@ type conversationItems struct {
 	All []json.RawMessage
 	// Data reads a file.
 	Data func(schemas.File) ([]byte, error)
+	// Last is the newest turn.
+	Last lastTurn
 	// files are the files of the added messages, by the id of the item.
 	files map[string][]schemas.File
+}
+
+// A lastTurn is the newest turn of a conversation.
+type lastTurn struct {
+	// ID and Parent are its id and that of the turn before it.
+	ID, Parent string
+	Imported   bool
+	// First is the index of its first item.
+	First int
 }
 
 // Add adds a stored message as an item. files are all files of the conversation.

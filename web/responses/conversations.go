@@ -16,8 +16,7 @@ import (
 	"molar/web/wire"
 )
 
-// A ConversationHead is a conversation in OpenAI's form, without its messages, which only turns
-// add.
+// A ConversationHead is a conversation in OpenAI's form, without its items.
 type ConversationHead struct {
 	ID        string            `json:"id"`
 	Object    string            `json:"object"`
@@ -32,53 +31,78 @@ type ConversationRequest struct {
 	Items    json.RawMessage   `json:"items"`
 }
 
-// CreateConversation answers POST /v1/conversations. The conversation is empty until its
-// first turn.
+// CreateConversation answers POST /v1/conversations. The conversation has the items of the request,
+// or is empty until its first turn.
 func (s *Surface) CreateConversation(c *gin.Context) {
-	s.keepConversation(c, ConversationHead{ID: "conv_" + uuid.NewString(), CreatedAt: s.Turns.Now().Unix()})
-}
-
-// UpdateConversation answers POST /v1/conversations/{id}.
-func (s *Surface) UpdateConversation(c *gin.Context) {
-	known, err := s.Conversation(c.Request.Context(), s.Owner(c.Request), c.Param("id"))
-	if err == nil && known == nil {
-		err = wire.NotFound("conversation")
+	var q ConversationRequest
+	ctx, owner := c.Request.Context(), s.Owner(c.Request)
+	err := readOptional(c.Request, &q)
+	var groups [][]Item
+	if err == nil && wire.IsSet(q.Items) {
+		groups, err = s.readImport(ctx, owner, q.Items)
+	}
+	head := ConversationHead{ID: "conv_" + uuid.NewString(), CreatedAt: s.Turns.Now().Unix(), Metadata: q.Metadata}
+	if err == nil {
+		err = s.keepConversation(ctx, owner, &head)
+	}
+	if err == nil {
+		_, err = s.importAll(ctx, owner, head.ID, groups)
 	}
 	if err != nil {
 		writeError(c.Writer, err)
 		return
 	}
-	s.keepConversation(c, *known)
+	wire.WriteJSON(c.Writer, head)
 }
 
-func (s *Surface) keepConversation(c *gin.Context, o ConversationHead) {
+// UpdateConversation answers POST /v1/conversations/{id}.
+func (s *Surface) UpdateConversation(c *gin.Context) {
 	var q ConversationRequest
-	if c.Request.ContentLength != 0 {
-		if err := wire.ReadBody(c.Request, &q); err != nil {
-			writeError(c.Writer, err)
-			return
-		}
+	ctx, owner := c.Request.Context(), s.Owner(c.Request)
+	known, err := s.Conversation(ctx, owner, c.Param("id"))
+	if err == nil && known == nil {
+		err = wire.NotFound("conversation")
 	}
-	if wire.IsSet(q.Items) && string(q.Items) != "[]" {
-		writeError(c.Writer, wire.Unsupported("items", "items cannot be added to a conversation directly: send them as the input of a response"))
+	if err == nil {
+		err = readOptional(c.Request, &q)
+	}
+	if err == nil && wire.IsSet(q.Items) {
+		err = wire.Unsupported("items", "items are added with POST /v1/conversations/{id}/items")
+	}
+	if err == nil {
+		known.Metadata = q.Metadata
+		err = s.keepConversation(ctx, owner, known)
+	}
+	if err != nil {
+		writeError(c.Writer, err)
 		return
 	}
-	o.Object, o.Metadata = "conversation", q.Metadata
+	wire.WriteJSON(c.Writer, *known)
+}
+
+// readOptional reads a body, which may be missing.
+func readOptional(r *http.Request, v any) error {
+	if r.ContentLength == 0 {
+		return nil
+	}
+	return wire.ReadBody(r, v)
+}
+
+// keepConversation stores the head of a conversation.
+func (s *Surface) keepConversation(ctx context.Context, owner string, o *ConversationHead) error {
+	o.Object = "conversation"
 	if o.Metadata == nil {
 		o.Metadata = map[string]string{}
 	}
 	body, err := json.Marshal(o)
 	if err == nil {
-		err = s.Store.PutResponse(c.Request.Context(), schemas.StoredResponse{
-			Owner: s.Owner(c.Request), ID: o.ID, ConversationID: o.ID, CreatedAt: s.Turns.Now(), Body: body,
-		})
+		err = s.Store.PutResponse(ctx, schemas.StoredResponse{Owner: owner, ID: o.ID, ConversationID: o.ID, CreatedAt: s.Turns.Now(), Body: body})
 	}
 	if err != nil {
 		s.Turns.Logger.Error("a conversation could not be stored", "conversation_id", o.ID, "error", err)
-		writeError(c.Writer, wire.ErrStore)
-		return
+		return wire.ErrStore
 	}
-	wire.WriteJSON(c.Writer, o)
+	return nil
 }
 
 // Conversation returns the head of an owner's conversation; nil if there is none.
@@ -160,13 +184,8 @@ func (s *Surface) ConversationItem(c *gin.Context) {
 	wire.WriteBody(c.Writer, http.StatusOK, item)
 }
 
-// AddItems answers POST /v1/conversations/{id}/items with an error that names the alternative.
-func (s *Surface) AddItems(c *gin.Context) {
-	writeError(c.Writer, wire.Unsupported("items", "items cannot be added to a conversation directly: send them as the input of a response"))
-}
-
 // items returns the items of the newest branch of a conversation, oldest first: those of stored
-// responses, and for other turns items made from the stored messages.
+// responses and imports, and for other turns items made from the stored messages.
 func (s *Surface) items(ctx context.Context, owner, id string) (*conversationItems, error) {
 	known, err := s.Conversation(ctx, owner, id)
 	if err != nil {
@@ -198,9 +217,11 @@ func (s *Surface) items(ctx context.Context, owner, id string) (*conversationIte
 		if end < 0 {
 			end = len(messages)
 		}
+		first := len(k.All)
 		if err := s.addItems(ctx, owner, k, messages[:end], files); err != nil {
 			return nil, err
 		}
+		k.Last = lastTurn{ID: turn, Parent: messages[0].ParentTurn, Imported: isImported(messages[:end]), First: first}
 		messages = messages[end:]
 	}
 	return k, nil
@@ -209,6 +230,13 @@ func (s *Surface) items(ctx context.Context, owner, id string) (*conversationIte
 // addItems adds the items of one turn, which has these messages.
 func (s *Surface) addItems(ctx context.Context, owner string, k *conversationItems, messages []schemas.StoredMessage, files []schemas.File) error {
 	turn := messages[0].TurnID
+	if isImported(messages) {
+		items, err := s.imported(ctx, owner, turn)
+		if err != nil || items != nil {
+			k.All = append(k.All, items...)
+			return err
+		}
+	}
 	r, err := s.record(ctx, owner, idPrefix+turn)
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ func (s *Surface) current(ctx context.Context, owner, id string) (*record, error
 		return nil, err
 	}
 	render := newRenderer(renderConfig{
-		Response: response, Unique: strings.TrimPrefix(id, idPrefix), Turn: r.Turn, Listed: r.Listed, Kind: s.kind, Emit: func(encodedEvent) {}, Now: s.Turns.Now,
+		Response: response, Unique: strings.TrimPrefix(id, idPrefix), Turn: r.Turn, Listed: r.Listed, rendering: r.rendering, Seal: s.sealsFor(owner), Emit: func(encodedEvent) {}, Now: s.Turns.Now,
 	}, nil)
 	conversation := s.renderRemains(ctx, owner, r, render)
 	if r.Conversation == "" {
@@ -108,7 +108,12 @@ func (s *Surface) renderMirrored(ctx context.Context, owner, id string, r *recor
 	if err := json.Unmarshal(r.Response, &begun); err != nil {
 		return nil, err
 	}
-	l := s.newLive(owner, strings.TrimPrefix(id, idPrefix), t, *r, begun, r.Notes, nil)
+	if r.includes(includeState) {
+		if _, err := s.sealer(ctx); err != nil {
+			return nil, err
+		}
+	}
+	l := s.newLive(owner, strings.TrimPrefix(id, idPrefix), t, *r, begun, nil)
 	l.elsewhere, l.began = true, time.Unix(begun.CreatedAt, 0)
 	l.render.Response.CreatedAt = begun.CreatedAt
 	if first := s.find(owner, id); first != nil { // another request was faster

@@ -2,6 +2,7 @@ package responses
 
 import (
 	"net/http"
+	"strconv"
 
 	"molar/web/wire"
 )
@@ -13,6 +14,14 @@ func noPrevious(id string) *wire.Error {
 	e := wire.Invalid("previous_response_id", "there is no response %q to continue: it was not stored, was deleted, or is too old", wire.Clip(id, 100))
 	e.Code = "previous_response_not_found"
 	return e
+}
+
+// noConversation is the error for continuing a conversation that the owner does not have.
+func noConversation(id string) *wire.Error {
+	return &wire.Error{
+		Status: http.StatusNotFound, Kind: typeNotFound, Code: "conversation_not_found", Param: "conversation",
+		Message: "there is no conversation " + strconv.Quote(wire.Clip(id, 100)) + ": create one with POST /v1/conversations, or leave conversation out",
+	}
 }
 
 func noResponse() *wire.Error {

@@ -1,201 +1,133 @@
 package responses
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"molar/schemas"
 	"molar/web/wire"
 )
 
-// The types of the tools that OpenAI hosts and this host has: a search of the web, and of the
-// operator's own texts.
+// The types of OpenAI's tools for which this host has some of its own.
 const (
 	webSearch  = "web_search"
 	fileSearch = "file_search"
 )
 
-// A hostedTool is a tool that OpenAI hosts: under its usual name this host has its own, or none.
-type hostedTool struct {
-	// as is the type of the tool here; empty if this host has none.
-	as string
-}
-
-// hostedTools are the tools that OpenAI hosts, and those that its clients run by a grammar of
-// their own, by the type under which a request declares them.
-func hostedTools() map[string]hostedTool {
-	return map[string]hostedTool{
-		webSearch: {webSearch}, "web_search_2025_08_26": {webSearch},
-		"web_search_preview": {webSearch}, "web_search_preview_2025_03_11": {webSearch},
-		fileSearch:         {fileSearch},
-		"code_interpreter": {}, "image_generation": {}, "computer": {}, "computer_use_preview": {}, "local_shell": {}, "shell": {},
-		"apply_patch": {}, "tool_search": {}, "custom": {}, "programmatic_tool_calling": {},
-	}
-}
-
-// addHosted adds a hosted tool, if this host has it. It returns whether the type is one.
-func (s *Surface) addHosted(b *toolbox, t wireTool) bool {
-	hosted, known := hostedTools()[t.Type]
-	if !known {
-		return false
-	}
-	for _, tool := range s.Tools() {
-		if hosted.as != "" && kindOf(tool) == hosted.as && !slices.Contains(b.also, tool.Name) {
-			b.also = append(b.also, tool.Name)
-			b.hosted[tool.Name] = hosted.as
-		}
-	}
-	if hosted.as == "" || !slices.ContainsFunc(b.also, func(name string) bool { return b.hosted[name] == hosted.as }) {
-		what := t.Type
-		if t.Name != "" {
-			what += " " + wire.Clip(t.Name, 60)
-		}
-		b.warnings = append(b.warnings, fmt.Sprintf("the tool %s is left out: this host has none", what))
-	}
-	return true
-}
-
-// kindOf returns the type under which OpenAI hosts such a tool: the bundled searches of the web and
-// of the operator's texts.
-func kindOf(t schemas.Tool) string {
-	open := t.Annotations.OpenWorldHint
-	switch {
-	case t.Server != schemas.ToolServer || open == nil || t.Withheld != "":
-		return ""
-	case *open:
-		return webSearch
-	}
-	return fileSearch
-}
-
-// kind returns the type of the hosted tool that a bundled tool stands for.
-func (s *Surface) kind(tool string) string {
-	for _, t := range s.Tools() {
-		if t.Server == schemas.ToolServer && t.ToolName == tool {
-			return kindOf(t)
-		}
+// hostedKind returns a type of the tools that OpenAI runs itself, or that its models were trained
+// on, without the end that names a version; empty for any other type.
+func hostedKind(kind string) string {
+	kind = regexp.MustCompile(`(_preview)?(_\d{4}_\d{2}_\d{2})?$`).ReplaceAllString(kind, "")
+	if slices.Contains([]string{
+		webSearch, fileSearch, "code_interpreter", "image_generation", "computer", "computer_use", "shell", "local_shell",
+		"apply_patch", "custom", "tool_search", "programmatic_tool_calling",
+	}, kind) {
+		return kind
 	}
 	return ""
 }
 
-// chooseHosted makes the model call a hosted tool.
-func (b *toolbox) chooseHosted(kind string) error {
-	hosted := hostedTools()[kind]
-	for _, name := range b.also {
-		if hosted.as != "" && b.hosted[name] == hosted.as {
-			b.must, b.name = true, name
+// An absence is a tool of a request that this host does not have.
+type absence struct {
+	// kind is its type, name its name if it has one, and at its path in the request.
+	kind, name, at string
+	// why is the reason; empty for a type that no host has.
+	why string
+}
+
+// warning tells the client that the tool is left out.
+func (a absence) warning() string {
+	what := a.kind
+	if a.name != "" {
+		what += " " + a.name
+	}
+	return fmt.Sprintf("%s: the tool %s is left out, as %s", a.at, wire.Clip(what, 100), cmp.Or(a.why, "this host does not have it"))
+}
+
+// refusal is the error for a request that cannot do without the tool.
+func (a absence) refusal() *wire.Error {
+	return wire.Unsupported(a.at+".type", fmt.Sprintf("no call of a tool of type %q can be forced, as %s", a.kind, cmp.Or(a.why, "this host has none")))
+}
+
+// addHosted adds a tool that OpenAI hosts: a search, if the assistant has one of that kind. Any
+// other is left out.
+func (s *Surface) addHosted(b *toolbox, kind string, t wireTool, raw json.RawMessage, at string) error {
+	gone := absence{kind: t.Type, at: at}
+	switch {
+	case wire.IsSet(t.Filters):
+		return wire.Unsupported(at+".filters", "searches cannot be filtered here; leave filters out")
+	case kind == webSearch && t.ExternalWebAccess != nil && !*t.ExternalWebAccess:
+		gone.why = "it is to search without access to the web, of which this host has no copy"
+	case kind == webSearch || kind == fileSearch:
+		if b.addSearch(kind, t.VectorStoreIDs) {
+			b.echo = append(b.echo, raw)
 			return nil
 		}
+		gone.why = lack(kind)
 	}
-	return wire.Unsupported("tool_choice.type", fmt.Sprintf("this host has no tool of type %q, so a call of it cannot be forced", wire.Clip(kind, 40)))
-}
-
-// A functionName is the name of a function in a namespace.
-type functionName struct{ Namespace, Name string }
-
-// flat returns the name under which a model is offered a function of a namespace.
-func (f functionName) flat() string {
-	if f.Namespace == "" {
-		return f.Name
-	}
-	name := f.Namespace + "__" + f.Name
-	return name[:min(len(name), wire.MaxToolName)]
-}
-
-// addNamespace adds the functions of a namespace.
-func (b *toolbox) addNamespace(t wireTool, raw json.RawMessage, at string) error {
-	if !wire.IsToolName(t.Name) {
-		return wire.Invalid(at+".name", "a namespace's name is 1 to %d characters of A-Z a-z 0-9 _ -", wire.MaxToolName)
-	}
-	if len(t.Tools) == 0 {
-		return wire.Invalid(at+".tools", "a namespace holds at least one function")
-	}
-	echo := slices.Clip(b.echo)
-	for i, inner := range t.Tools {
-		here := fmt.Sprintf("%s.tools[%d]", at, i)
-		var f wireTool
-		if err := wire.Decode(inner, &f, here); err != nil {
-			return err
-		}
-		if f.Type != "function" {
-			b.warnings = append(b.warnings, fmt.Sprintf("the tool %s of the namespace %s is left out: only functions can be called here", wire.Clip(f.Name, 60), t.Name))
-			continue
-		}
-		name := functionName{t.Name, f.Name}
-		if f.Name = name.flat(); f.Description == "" {
-			f.Description = t.Description
-		}
-		if err := b.addFunction(f, here); err != nil {
-			return err
-		}
-	}
-	b.echo = slices.Concat(echo, []any{raw}) // as the client declared it
+	b.leftOut = append(b.leftOut, gone)
 	return nil
 }
 
-// namesIn returns the functions in the namespaces among a response's tools, by the names under which
-// a model is offered them.
-func namesIn(tools []any) map[string]functionName {
-	names := map[string]functionName{}
-	for _, tool := range tools {
-		raw, err := json.Marshal(tool)
-		var t struct {
-			Type, Name string
-			Tools      []struct{ Name string }
-		}
-		if err != nil || json.Unmarshal(raw, &t) != nil || t.Type != "namespace" {
-			continue
-		}
-		for _, f := range t.Tools {
-			name := functionName{t.Name, f.Name}
-			names[name.flat()] = name
-		}
-	}
-	return names
-}
-
-// hostedIn returns the types of the hosted tools among a response's tools.
-func hostedIn(tools []any) map[string]bool {
-	kinds := map[string]bool{}
-	for _, tool := range tools {
-		raw, err := json.Marshal(tool)
-		var t struct{ Type string }
-		if err == nil && json.Unmarshal(raw, &t) == nil {
-			if hosted := hostedTools()[t.Type]; hosted.as != "" {
-				kinds[hosted.as] = true
-			}
-		}
-	}
-	return kinds
-}
-
-// A searchCall is the item of a hosted search: of type web_search_call or file_search_call.
-type searchCall struct {
-	Type   string        `json:"type"`
-	ID     string        `json:"id"`
-	Status string        `json:"status"`
-	Action *searchAction `json:"action,omitempty"`
-	// Queries are those of a search of files.
-	Queries []string `json:"queries,omitempty"`
-	Results *[]any   `json:"results,omitempty"`
-}
-
-// A searchAction is what a search of the web did.
-type searchAction struct {
-	Type  string `json:"type"`
-	Query string `json:"query"`
-}
-
-// newSearch returns the item of a search in progress; its status is the third part of its events' names.
-func newSearch(kind, id, arguments string) *searchCall {
-	var args struct{ Query string }
-	_ = json.Unmarshal([]byte(arguments), &args) // a model may have written anything
-	it := &searchCall{Type: kind + "_call", ID: id, Status: statusInProgress}
+// lack is why an assistant has no search of a kind.
+func lack(kind string) string {
 	if kind == webSearch {
-		it.Action = &searchAction{"search", args.Query}
-	} else {
-		it.Queries, it.Results = []string{args.Query}, nil
+		return "the assistant does not search the web: its search or tools would have to name duckduckgo_search or google_search"
 	}
-	return it
+	return "the assistant searches no folder of knowledge: its search or tools would have to name one"
+}
+
+// searchKind returns the type under which OpenAI's clients know a search tool of this host.
+func searchKind(t schemas.Tool) string {
+	if open := t.Annotations.OpenWorldHint; open != nil && !*open {
+		return fileSearch
+	}
+	return webSearch
+}
+
+// addSearch adds the assistant's searches of a kind, and reports whether there are any. stores that
+// are names of folders choose among these.
+func (b *toolbox) addSearch(kind string, stores []string) bool {
+	chosen := func(t schemas.Tool) bool { return searchKind(t) == kind }
+	named := func(t schemas.Tool) bool { return slices.Contains(stores, t.ToolName) }
+	if all := slices.Concat(b.byModel, b.byCode); slices.ContainsFunc(all, named) {
+		chosen = func(t schemas.Tool) bool { return searchKind(t) == kind && named(t) }
+		b.without = slices.DeleteFunc(slices.Clone(all), func(t schemas.Tool) bool { return searchKind(t) != kind || named(t) })
+	}
+	found := false
+	for _, t := range slices.Concat(b.byModel, b.byCode) {
+		if chosen(t) {
+			b.searches[t.ToolName], found = kind, true
+		}
+	}
+	return found
+}
+
+// searchChoices returns the searches of a kind that the model may call, and whether the request has
+// any of that kind: code runs those that the model may not call.
+func (b *toolbox) searchChoices(kind string) (choices []choice, known bool) {
+	for _, t := range b.byModel {
+		if b.searches[t.ToolName] == kind {
+			choices = append(choices, choice{Type: "function", Name: t.Name})
+		}
+	}
+	return choices, len(choices) > 0 || slices.ContainsFunc(b.byCode, func(t schemas.Tool) bool { return b.searches[t.ToolName] == kind })
+}
+
+// chooseHosted makes the model search. A search that code runs before each answer need not be
+// forced.
+func (b *toolbox) chooseHosted(c choice) error {
+	choices, known := b.searchChoices(hostedKind(c.Type))
+	switch {
+	case !known:
+		return absence{kind: c.Type, at: "tool_choice"}.refusal()
+	case len(choices) == 1:
+		b.must, b.name = true, choices[0].Name
+	case len(choices) > 1:
+		b.must, b.allowed = true, choices
+	}
+	return nil
 }

@@ -29,10 +29,11 @@ type Item struct {
 	ApprovalRequestID string `json:"approval_request_id"`
 	Approve           *bool  `json:"approve"`
 	// Scope is how far the approval reaches: once, conversation or always.
-	Scope            agent.Scope `json:"scope"`
-	QuestionID       string      `json:"question_id"`
-	Action           string      `json:"action"`
-	EncryptedContent string      `json:"encrypted_content"`
+	Scope      agent.Scope `json:"scope"`
+	QuestionID string      `json:"question_id"`
+	// Action is a word in an answer to a question, and an object in a search.
+	Action           json.RawMessage `json:"action"`
+	EncryptedContent string          `json:"encrypted_content"`
 
 	// Raw is the JSON of the item as it was received.
 	Raw json.RawMessage `json:"-"`
@@ -50,16 +51,27 @@ func read(raw json.RawMessage) ([]Item, error) {
 		}
 		return []Item{newMessage(schemas.RoleUser, content)}, nil
 	}
-	var list []json.RawMessage
 	if raw[0] != '[' {
 		return nil, wire.Invalid("input", "input must be a text or a list of items")
 	}
-	if err := wire.Decode(raw, &list, "input"); err != nil {
+	return readList(raw, "input")
+}
+
+// readList reads a list of items. at is its path in errors.
+func readList(raw json.RawMessage, at string) ([]Item, error) {
+	var list []json.RawMessage
+	if !wire.IsSet(raw) {
+		return nil, nil
+	}
+	if raw[0] != '[' {
+		return nil, wire.Invalid(at, "%s must be a list of items", at)
+	}
+	if err := wire.Decode(raw, &list, at); err != nil {
 		return nil, err
 	}
 	items := make([]Item, len(list))
 	for i, r := range list {
-		if err := wire.Decode(r, &items[i], fmt.Sprintf("input[%d]", i)); err != nil {
+		if err := wire.Decode(r, &items[i], fmt.Sprintf("%s[%d]", at, i)); err != nil {
 			return nil, err
 		}
 		items[i].Raw = r
@@ -101,19 +113,38 @@ func decisions(items []Item) ([]Item, error) {
 func identified(items []Item, unique string) []json.RawMessage {
 	list := make([]json.RawMessage, len(items))
 	for i, it := range items {
-		list[i] = it.Raw
-		if it.ID != "" {
-			continue
-		}
-		var fields map[string]json.RawMessage
-		if json.Unmarshal(it.Raw, &fields) != nil {
-			continue
-		}
-		fields["id"], _ = json.Marshal(fmt.Sprintf("in_%s_%d", unique, i)) // a string
-		fields["type"], _ = json.Marshal(it.Type)
-		if raw, err := json.Marshal(fields); err == nil {
-			list[i] = raw
-		}
+		list[i] = identify(it, fmt.Sprintf("in_%s_%d", unique, i))
 	}
 	return list
+}
+
+// identify returns an item as it is listed: with an id, its own or this one, a type and a status,
+// and with the text of a message as a part.
+func identify(it Item, id string) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(it.Raw, &fields) != nil {
+		return it.Raw
+	}
+	if it.ID == "" {
+		fields["id"], _ = json.Marshal(id) // a string
+	}
+	fields["type"], _ = json.Marshal(it.Type)
+	if it.Type == "message" && len(it.Content) > 0 && it.Content[0] == '"' {
+		part := map[string]any{"type": "input_text", "text": it.Content}
+		if it.Role == string(schemas.RoleAssistant) {
+			part = map[string]any{"type": "output_text", "text": it.Content, "annotations": []any{}, "logprobs": []any{}}
+		}
+		fields["content"], _ = json.Marshal([]any{part}) // it.Content is JSON already
+	}
+	switch it.Type {
+	case "message", "function_call", "function_call_output":
+		if !wire.IsSet(fields["status"]) {
+			fields["status"] = json.RawMessage(`"completed"`)
+		}
+	}
+	raw, err := json.Marshal(fields)
+	if err != nil {
+		return it.Raw
+	}
+	return raw
 }

@@ -77,8 +77,7 @@ func (s *Surface) register(ctx context.Context, p *plan) (*live, *turns.Live, er
 	if t.ID != p.turn.ID {
 		return s.live[idPrefix+t.ID], t, nil
 	}
-	l := s.newLive(p.turn.Owner, p.turn.ID, t, p.record, p.request.echo(p.tools), p.request.Molar.Events, nil)
-	l.render.Seal = s.reasoningSeal(ctx, p.turn.Owner, p.request)
+	l := s.newLive(p.turn.Owner, p.turn.ID, t, p.record, p.request.echo(p.tools), nil)
 	s.live[l.id] = l
 	return l, t, nil
 }
@@ -92,7 +91,7 @@ func (s *Surface) again(ctx context.Context, owner string, t *turns.Live) (*live
 	if r == nil {
 		return nil, wire.Invalid("", "this Idempotency-Key belongs to a turn that is no response, or whose response is not stored")
 	}
-	l := s.newLive(owner, t.ID, t, *r, Response{}, false, nil)
+	l := s.newLive(owner, t.ID, t, *r, Response{}, nil)
 	s.replay(l, r)
 	l.log.End()
 	close(l.done)
@@ -107,12 +106,12 @@ func (s *Surface) replay(l *live, r *record) {
 	l.final, l.record = r.Response, *r
 }
 
-func (s *Surface) newLive(owner, unique string, t *turns.Live, rec record, r Response, notes bool, after *renderer) *live {
+func (s *Surface) newLive(owner, unique string, t *turns.Live, rec record, r Response, after *renderer) *live {
 	l := &live{id: idPrefix + unique, owner: owner, turn: t, record: rec, input: rec.Input, log: turns.NewLog(encodedEvent.Size), done: make(chan struct{})}
 	l.began = s.Turns.Now()
 	r.ID, r.CreatedAt = l.id, l.began.Unix()
 	l.render = newRenderer(renderConfig{
-		Response: r, Unique: unique, Turn: t.ID, Listed: slices.Clone(rec.Listed), Notes: notes, Kind: s.kind, Emit: l.log.Add, Now: s.Turns.Now,
+		Response: r, Unique: unique, Turn: t.ID, Listed: slices.Clone(rec.Listed), rendering: rec.rendering, Seal: s.sealsFor(owner), Emit: l.log.Add, Now: s.Turns.Now,
 	}, after)
 	return l
 }
@@ -120,7 +119,7 @@ func (s *Surface) newLive(owner, unique string, t *turns.Live, rec record, r Res
 // follow starts to render the response in parallel with its turn.
 func (s *Surface) follow(ctx context.Context, l *live) error {
 	l.begun, _ = json.Marshal(l.render.Response) // it consists of values that marshal
-	l.record.Turn, l.record.From, l.record.Notes = l.turn.ID, l.from, l.render.Notes
+	l.record.Turn, l.record.From = l.turn.ID, l.from
 	if l.render.Response.Background && !l.elsewhere {
 		l.record.Status, l.record.Response = statusInProgress, l.begun
 		s.keep(ctx, l.owner, l.id, l.began, &l.record)
@@ -277,6 +276,9 @@ func (s *Surface) record(ctx context.Context, owner, id string) (*record, error)
 	var r record
 	if err := json.Unmarshal(stored.Body, &r); err != nil {
 		return nil, err
+	}
+	if !wire.IsSet(r.Response) {
+		return nil, nil //nolint:nilnil // a conversation, or the items of an import
 	}
 	return &r, nil
 }

@@ -157,9 +157,10 @@ type Citation struct {
 }
 
 type functionCall struct {
-	Type      string `json:"type"`
-	ID        string `json:"id"`
-	CallID    string `json:"call_id"`
+	Type   string `json:"type"`
+	ID     string `json:"id"`
+	CallID string `json:"call_id"`
+	// Namespace is empty for a function that was declared outside one.
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
@@ -174,9 +175,14 @@ type reasoning struct {
 	Status  string     `json:"status"`
 	Summary []TextPart `json:"summary"`
 	Content []TextPart `json:"content,omitempty"`
-	// EncryptedContent is the reasoning, sealed for this client, if the request includes it: it comes
-	// back with the history of a client that stores nothing here.
+	// EncryptedContent is a sealed [InputState], if the request asks for it.
 	EncryptedContent string `json:"encrypted_content,omitempty"`
+}
+
+// An InputState is what a client keeps for the model between its requests.
+type InputState struct {
+	// Calls are the provider's private state by the ids of the client's calls that follow.
+	Calls map[string]*schemas.ProviderState `json:"calls,omitempty"`
 }
 
 // A TextPart is a text part of a type other than output_text.
@@ -196,6 +202,45 @@ type mcpTool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"input_schema"`
+}
+
+// A searchCall is a search of the host that the request names by OpenAI's type: file_search_call or
+// web_search_call.
+type searchCall struct {
+	Type   string `json:"type"`
+	ID     string `json:"id"`
+	Status string `json:"status"`
+	// Queries are those of a file_search_call, and Results its passages, if the request includes
+	// them.
+	Queries []string  `json:"queries,omitempty"`
+	Results []passage `json:"results,omitempty"`
+	// Action is set on a web_search_call.
+	Action *searchAction `json:"action,omitempty"`
+}
+
+// A passage is what a file_search_call found.
+type passage struct {
+	FileID   string  `json:"file_id"`
+	Filename string  `json:"filename"`
+	Score    float64 `json:"score"`
+	Text     string  `json:"text"`
+	// Attributes are empty.
+	Attributes struct{} `json:"attributes"`
+}
+
+// A searchAction is what a web_search_call did.
+type searchAction struct {
+	Type    string   `json:"type"`
+	Query   string   `json:"query"`
+	Queries []string `json:"queries"`
+	// Sources are the found pages, if the request includes them.
+	Sources []page `json:"sources,omitempty"`
+}
+
+// A page is a page that a search found.
+type page struct {
+	Type string `json:"type"`
+	URL  string `json:"url"`
 }
 
 // An mcpCall is a call of a server's tool that the host ran.

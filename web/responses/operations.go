@@ -23,6 +23,10 @@ func Operations() []wire.Operation {
 			Request: CompactRequest{}, Needs: []string{"model"}, Answer: Compaction{}, Errors: []int{400, 401, 403, 413, 503},
 		},
 		{
+			Method: "POST", Path: path + "/input_tokens", Tag: tag, Scope: scope, Summary: "Estimate the tokens of a request, without what the assistant adds",
+			Request: TokensRequest{}, Answer: InputTokens{}, Errors: []int{400, 401, 403, 413, 503},
+		},
+		{
 			Method: "GET", Path: path + "/{id}", Tag: tag, Scope: scope, Summary: "Read a response, whole or as a stream", Answer: Response{}, Event: Event{},
 			Query:  []wire.Parameter{{"stream", "true: its events"}, {"starting_after", "the sequence_number of the last event that the client has received"}},
 			Errors: []int{400, 404, 503},
@@ -34,14 +38,18 @@ func Operations() []wire.Operation {
 			Query:  []wire.Parameter{{"limit", "1 to 100"}, {"order", "asc or desc"}, {"after", "the id of an item"}},
 			Errors: []int{400, 404, 503},
 		},
-		{Method: "POST", Path: conversations, Tag: "conversations", Scope: scope, Summary: "Create an empty conversation", Request: ConversationRequest{}, Answer: ConversationHead{}, Errors: []int{400, 503}},
+		{Method: "POST", Path: conversations, Tag: "conversations", Scope: scope, Summary: "Create a conversation, with items or empty", Request: ConversationRequest{}, Answer: ConversationHead{}, Errors: []int{400, 503}},
 		{Method: "POST", Path: conversation, Tag: "conversations", Scope: scope, Summary: "Change the metadata of a conversation", Request: ConversationRequest{}, Answer: ConversationHead{}, Errors: []int{400, 404, 503}},
 		{
 			Method: "GET", Path: conversation + "/items", Tag: "conversations", Scope: scope, Summary: "List the items of the newest branch", Answer: ItemList{},
 			Query:  []wire.Parameter{{"limit", "1 to 100"}, {"order", "asc or desc"}, {"after", "the id of an item"}},
 			Errors: []int{400, 404, 503},
 		},
-		{Method: "POST", Path: conversation + "/items", Tag: "conversations", Scope: scope, Summary: "Always refused: only turns add items", Request: ConversationRequest{}, Errors: []int{400}},
+		{
+			Method: "POST", Path: conversation + "/items", Tag: "conversations", Scope: scope, Summary: "Add messages, and calls with their results, without a turn",
+			Request: ItemsRequest{}, Needs: []string{"items"}, Answer: ItemList{}, Errors: []int{400, 404, 409, 503},
+		},
+		{Method: "DELETE", Path: conversation + "/items/{item}", Tag: "conversations", Scope: scope, Summary: "Delete an added item of the newest exchange", Answer: ConversationHead{}, Errors: []int{400, 404, 409, 503}},
 		{Method: "GET", Path: conversation + "/items/{item}", Tag: "conversations", Scope: scope, Summary: "Read an item", Answer: map[string]any{}, Errors: []int{404, 503}},
 	}
 }

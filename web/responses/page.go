@@ -28,6 +28,10 @@ type ItemList struct {
 // writePage answers with the items that ?limit=, ?order= and ?after= select, newest first unless
 // order is asc. whole, unless nil, completes each selected item.
 func writePage(c *gin.Context, all []json.RawMessage, whole func(json.RawMessage) (json.RawMessage, error)) {
+	if err := checkQuery(c); err != nil {
+		wire.WriteError(c.Writer, failure(err))
+		return
+	}
 	limit := defaultPage
 	if text := c.Query("limit"); text != "" {
 		n, err := strconv.Atoi(text)

@@ -32,6 +32,12 @@ type plan struct {
 // plan reads a request, and finds the response or conversation that it continues.
 func (s *Surface) plan(ctx context.Context, owner string, q *Request) (*plan, error) {
 	tools, err := s.readTools(q)
+	if f := q.Text.Format; err == nil && f != nil && f.Type == "json_schema" {
+		err = s.schemas.Check(f.Schema, "text.format.schema")
+	}
+	if err == nil && slices.Contains(q.Include, includeState) {
+		_, err = s.sealer(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +64,7 @@ func (s *Surface) plan(ctx context.Context, owner string, q *Request) (*plan, er
 	if err := s.mayChoose(p.turn); err != nil {
 		return nil, err
 	}
-	p.record.Input = identified(items, p.turn.ID)
+	p.record.Input, p.record.rendering = identified(items, p.turn.ID), q.rendering(tools)
 	if err := s.address(ctx, p, previous, items); err != nil {
 		return nil, err
 	}
@@ -94,8 +100,7 @@ func (q *Request) turn(tools *toolbox) agent.Turn {
 		Place:       agent.Place{Key: q.key, WholeHistory: q.Truncation == "disabled"},
 		ModelChoice: agent.ModelChoice{Provider: q.Molar.Provider, Model: q.Molar.Model, GuardrailModel: q.Molar.GuardrailModel},
 		Sampling:    agent.Sampling{Temperature: q.Temperature, TopP: q.TopP, Thinking: q.thinking()},
-		ServerTools: agent.ServerTools{NoTools: tools.none, ListTools: len(tools.servers) > 0, Also: tools.also},
-		Warnings:    tools.warnings,
+		ServerTools: agent.ServerTools{NoTools: tools.none, ListTools: len(tools.servers) > 0},
 		Client: agent.Client{
 			ClientTools: tools.own, MustCall: tools.must, MustCallTool: tools.name,
 			OneCall: q.ParallelToolCalls != nil && !*q.ParallelToolCalls,
@@ -112,6 +117,15 @@ func (q *Request) turn(tools *toolbox) agent.Turn {
 		t.MaxCalls = *q.MaxToolCalls
 	}
 	return t
+}
+
+// rendering returns what the request determines about how its response is rendered.
+func (q *Request) rendering(tools *toolbox) rendering {
+	r := rendering{Notes: q.Molar.Events, Functions: tools.functions, Searches: tools.searches, Include: q.Include}
+	for _, a := range tools.leftOut {
+		r.Warnings = append(r.Warnings, a.warning())
+	}
+	return r
 }
 
 // resolve replaces references by the items of stored responses.
@@ -183,7 +197,7 @@ func (s *Surface) previous(ctx context.Context, owner string, q *Request) (*reco
 // address sets the place of the turn: the branch that it continues, or the history that the request
 // or the chain of earlier responses provides.
 func (s *Surface) address(ctx context.Context, p *plan, previous *record, items []Item) error {
-	conversation, err := p.request.conversation()
+	conversation, err := s.known(ctx, p.turn.Owner, p.request)
 	if err != nil {
 		return err
 	}
@@ -225,10 +239,6 @@ func (s *Surface) address(ctx context.Context, p *plan, previous *record, items 
 		p.turn.ReadOnly = !p.request.stored()
 	case previous != nil:
 		p.turn.Messages, p.turn.Stateless = slices.Concat(before.Messages, input.Messages), true
-	case conversation != "" && !s.isKnown(ctx, p.turn.Owner, conversation):
-		e := wire.NotFound("conversation")
-		e.Param, e.Message = "conversation", fmt.Sprintf("there is no conversation %q: create one with POST /v1/conversations, or leave conversation out", conversation)
-		return e
 	case conversation != "" && input.Answered && len(input.Results) == 0:
 		return wire.Unsupported("input", "messages of an assistant cannot be added to a conversation of this host: send only those of the person, or leave conversation out")
 	case conversation != "":
@@ -244,10 +254,18 @@ func (s *Surface) address(ctx context.Context, p *plan, previous *record, items 
 	return nil
 }
 
-// isKnown reports whether an owner has a conversation. A store that fails is reported by the turn.
-func (s *Surface) isKnown(ctx context.Context, owner, id string) bool {
-	known, err := s.Conversation(ctx, owner, id)
-	return err != nil || known != nil
+// known returns the id of the conversation that the request names, empty for none. It refuses one
+// that the owner does not have. While the store does not answer, every id counts as known: the turn
+// then says whether it could be saved.
+func (s *Surface) known(ctx context.Context, owner string, q *Request) (string, error) {
+	id, err := q.conversation()
+	if err != nil || id == "" {
+		return "", err
+	}
+	if head, err := s.Conversation(ctx, owner, id); err == nil && head == nil {
+		return "", noConversation(id)
+	}
+	return id, nil
 }
 
 func (p *plan) instructions() []string {
@@ -273,11 +291,7 @@ func (s *Surface) remember(ctx context.Context, owner string, h *socketChain, r 
 			}
 		}
 		if r.Reads != "" {
-			messages, _, _, err := s.Conversations.Messages(ctx, owner, r.Reads)
-			if err != nil && !errors.Is(err, agent.ErrNotFound) {
-				return s.storeFailed(r.Reads, err)
-			}
-			if err := s.addStored(ctx, owner, r.Reads, messages, into); err != nil {
+			if err := s.addConversation(ctx, owner, r.Reads, into); err != nil {
 				return err
 			}
 		}
@@ -306,6 +320,15 @@ func (s *Surface) remember(ctx context.Context, owner string, h *socketChain, r 
 	}
 	into.System = nil // the record has the system text
 	return nil
+}
+
+// addConversation adds the newest branch of a conversation; nothing for an unknown one.
+func (s *Surface) addConversation(ctx context.Context, owner, id string, into *talk) error {
+	messages, _, _, err := s.Conversations.Messages(ctx, owner, id)
+	if err != nil && !errors.Is(err, agent.ErrNotFound) {
+		return s.storeFailed(id, err)
+	}
+	return s.addStored(ctx, owner, id, messages, into)
 }
 
 // addStored adds messages of a conversation, with the names of the files attached to its

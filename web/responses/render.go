@@ -29,7 +29,9 @@ type renderer struct {
 	message *openMessage
 	thought *openThought
 	// calls are the calls of servers' tools, by call id.
-	calls    map[string]*serverCall
+	calls map[string]*serverCall
+	// searches are the running searches, by call id.
+	searches map[string]*openSearch
 	effects  turns.Effects
 	sources  []schemas.Source
 	at       time.Duration
@@ -48,12 +50,9 @@ type renderConfig struct {
 	Turn string
 	// Listed are the servers whose tools the chain of responses has listed.
 	Listed []string
-	// Notes adds our own events.
-	Notes bool
-	// Seal seals reasoning for the client; nil if it does not ask for that.
-	Seal func(text string) (string, error)
-	// Kind returns the type of the hosted tool that a bundled tool stands for; nil knows none.
-	Kind func(tool string) string
+	rendering
+	// Seal seals what the client keeps for the model; it returns "" if it cannot.
+	Seal func(InputState) string
 	// Emit is called with each encoded event.
 	Emit func(encodedEvent)
 	Now  func() time.Time
@@ -62,7 +61,7 @@ type renderConfig struct {
 // newRenderer returns the renderer of a response. after, unless nil, is that of the response
 // before, which ended with a pending approval or question of the same turn.
 func newRenderer(cfg renderConfig, after *renderer) *renderer {
-	r := &renderer{renderConfig: cfg, calls: make(map[string]*serverCall)}
+	r := &renderer{renderConfig: cfg, calls: make(map[string]*serverCall), searches: make(map[string]*openSearch)}
 	if after != nil {
 		r.calls = after.calls
 	}
@@ -103,8 +102,6 @@ func encode(ev Event) encodedEvent {
 type serverCall struct {
 	server, tool, arguments string
 	asks                    bool
-	// search is the item of a hosted search, instead of open.
-	search *searchCall
 	// request is the id of the item that asked for approval.
 	request string
 	index   int
@@ -131,6 +128,9 @@ func (r *renderer) Begin(st *answer.Start) {
 	}
 	r.state("response.created")
 	r.state("response.in_progress")
+	for _, text := range r.Warnings {
+		r.note(answer.Event{Kind: answer.KindWarning, Text: text})
+	}
 }
 
 // state emits an event with the current state of the response.
@@ -173,7 +173,7 @@ func (r *renderer) Take(it turns.Item) bool {
 	case answer.KindSources:
 		r.sources = ev.Sources
 	case answer.KindClientCalls:
-		r.clientCalls(ev.Calls)
+		r.clientCalls(ev.Calls, ev.States)
 	case answer.KindDone:
 		r.done(ev.Done)
 		return true
@@ -236,16 +236,15 @@ func (r *renderer) id(prefix string) string {
 
 // clientCalls adds items for the calls that the client runs. The client sends their outputs with
 // its next request.
-func (r *renderer) clientCalls(calls []schemas.ToolCall) {
+func (r *renderer) clientCalls(calls []schemas.ToolCall, states map[string]*schemas.ProviderState) {
 	r.closeMessage("commentary", statusCompleted)
-	names := namesIn(r.Response.Tools)
+	r.keepState(states)
 	for _, c := range calls {
 		r.ClientCalls = append(r.ClientCalls, c.ID)
-		name, spaced := names[c.Function.Name]
-		if !spaced {
-			name.Name = c.Function.Name
+		it := functionCall{Type: "function_call", ID: r.id("fc"), CallID: c.ID, Name: c.Function.Name, Status: statusInProgress}
+		if f, ok := r.Functions[it.Name]; ok {
+			it.Namespace, it.Name = f.Namespace, f.Name
 		}
-		it := functionCall{Type: "function_call", ID: r.id("fc"), CallID: c.ID, Namespace: name.Namespace, Name: name.Name, Status: statusInProgress}
 		i := r.add(it)
 		it.Arguments, it.Status = c.Function.Arguments, statusCompleted
 		r.emit(Event{Type: "response.function_call_arguments.delta", ItemID: it.ID, OutputIndex: &i, Delta: &it.Arguments})
@@ -272,6 +271,7 @@ func (r *renderer) done(d *answer.Done) {
 		r.close(statusCompleted)
 	}
 	r.Response.Molar.Done = *d
+	r.Response.Molar.Warnings = slices.Concat(r.Warnings, d.Warnings)
 }
 
 // fail ends a response whose turn failed, as cancelled if a person stopped it.
@@ -300,7 +300,7 @@ func (r *renderer) close(status string) {
 	r.closeMessage("final_answer", item)
 	r.closeCalls()
 	r.Response.Status = status
-	r.Response.Molar = &molarField{TurnID: r.Turn}
+	r.Response.Molar = &molarField{TurnID: r.Turn, Done: answer.Done{Warnings: r.Warnings}}
 	if status == statusCompleted {
 		r.Response.CompletedAt = new(r.Now().Unix())
 	}

@@ -1,21 +1,23 @@
 package responses
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/gin-gonic/gin"
 
 	"molar/schemas"
 	"molar/web/turns"
 	"molar/web/wire"
 )
 
-// A Request is the body of POST /v1/responses, with Molar's own fields. Fields that are
-// not named here, nor in ignored, are refused, as OpenAI does.
+// A Request is the body of POST /v1/responses, with Molar's own fields. A field that is not named
+// here is refused; those without effect are named because OpenAI's clients send them.
 type Request struct {
 	Model              string            `json:"model"`
 	Input              json.RawMessage   `json:"input"`
@@ -47,10 +49,18 @@ type Request struct {
 	SafetyIdentifier *string           `json:"safety_identifier"`
 	PromptCacheKey   *string           `json:"prompt_cache_key"`
 	Prompt           json.RawMessage   `json:"prompt"`
-	Management       json.RawMessage   `json:"context_management"`
-	Moderation       json.RawMessage   `json:"moderation"`
-	User             *string           `json:"user"`
-	Molar            struct {
+
+	// These have no effect here.
+	User                 *string         `json:"user"`
+	StreamOptions        *streamOptions  `json:"stream_options"`
+	PromptCacheRetention *string         `json:"prompt_cache_retention"`
+	PromptCacheOptions   json.RawMessage `json:"prompt_cache_options"`
+	ClientMetadata       map[string]any  `json:"client_metadata"`
+	// These are refused.
+	ContextManagement json.RawMessage `json:"context_management"`
+	Moderation        json.RawMessage `json:"moderation"`
+
+	Molar struct {
 		// Events adds our own events to a stream, such as steps and warnings.
 		Events         bool   `json:"events"`
 		Detach         bool   `json:"detach"`
@@ -66,6 +76,11 @@ type Request struct {
 	size int
 	// chain has the unstored responses of a WebSocket connection; nil without one.
 	chain *socketChain
+}
+
+// streamOptions are parameters of a stream.
+type streamOptions struct {
+	IncludeObfuscation *bool `json:"include_obfuscation"`
 }
 
 // A format is the requested format of the answer.
@@ -93,44 +108,27 @@ func readRequest(r *http.Request) (*Request, error) {
 	if err := wire.DecodeBody(body, q); err != nil {
 		return q, err
 	}
-	if err := checkFields(body); err != nil {
-		return q, err
-	}
-	return q, q.check()
+	return q, cmp.Or(unknownField(body, ""), q.check())
 }
 
-// checkFields refuses fields that the API does not have: a typo would otherwise change nothing
-// without a word.
-func checkFields(body []byte) error {
-	var given map[string]json.RawMessage
-	if json.Unmarshal(body, &given) != nil {
-		return nil // reported before
+// unknownField refuses a field of a body that no request has. also is one more field that it may
+// have.
+func unknownField(body []byte, also string) error {
+	var fields map[string]json.RawMessage
+	if err := wire.Decode(body, &fields, ""); err != nil {
+		return err
 	}
-	known := fields()
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if !known[name] {
-			e := wire.Invalid(wire.Clip(name, 60), "Unknown parameter: '%s'.", wire.Clip(name, 60))
-			e.Code = "unknown_parameter"
-			return e
-		}
+	delete(fields, also)
+	for f := range reflect.TypeFor[Request]().Fields() {
+		delete(fields, f.Tag.Get("json"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		e := wire.Invalid(wire.Clip(name, 100), "the field %q is not known", wire.Clip(name, 100))
+		e.Code = "unknown_parameter"
+		return e
 	}
 	return nil
 }
-
-// fields returns the names of the fields of a request: those of [Request], and those that are accepted and
-// change nothing here.
-var fields = sync.OnceValue(func() map[string]bool {
-	known := map[string]bool{
-		"stream_options": true, "prompt_cache_retention": true, "client_metadata": true, "generate": true, "type": true, "response": true,
-	}
-	t := reflect.TypeFor[Request]()
-	for field := range t.Fields() {
-		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
-			known[name] = true
-		}
-	}
-	return known
-})
 
 func (q *Request) stored() bool { return q.Store == nil || *q.Store }
 
@@ -158,10 +156,10 @@ func (q *Request) check() error {
 		return wire.Unsupported("top_logprobs", "logprobs are not known here: the models behind an assistant differ; leave top_logprobs out")
 	case wire.IsSet(q.Prompt):
 		return wire.Unsupported("prompt", "there are no stored prompts here: an assistant has its own; put the text into instructions")
-	case wire.IsSet(q.Management) && string(q.Management) != "[]":
-		return wire.Unsupported("context_management", "a host compacts conversations by itself here; leave context_management out, or call POST /v1/responses/compact")
+	case wire.IsSet(q.ContextManagement):
+		return wire.Unsupported("context_management", "this host shortens a long conversation by itself; leave context_management out")
 	case wire.IsSet(q.Moderation):
-		return wire.Unsupported("moderation", "there is no moderation here beside an assistant's topic; leave moderation out")
+		return wire.Unsupported("moderation", "nothing is moderated here: an assistant's topic is the operator's choice; leave moderation out")
 	case !slices.Contains([]string{"", "auto", "disabled"}, q.Truncation):
 		return wire.Invalid("truncation", "truncation must be auto or disabled")
 	case !slices.Contains([]string{"", "auto", "default"}, q.ServiceTier):
@@ -171,32 +169,22 @@ func (q *Request) check() error {
 }
 
 func (q *Request) checkForm() error {
-	for _, what := range q.Include {
-		if what != encryptedReasoning {
-			return wire.Unsupported("include", "include cannot name "+wire.Clip(what, 60)+" here; leave it out")
-		}
+	if err := checkInclude(q.Include); err != nil {
+		return err
 	}
 	if f := q.Text.Format; f != nil {
-		switch {
-		case !slices.Contains([]string{"text", "json_object", "json_schema"}, f.Type):
+		if !slices.Contains([]string{"text", "json_object", "json_schema"}, f.Type) {
 			return wire.Invalid("text.format.type", "text.format.type %q is not known; use text, json_object or json_schema", wire.Clip(f.Type, 40))
-		case f.Type == "json_schema" && (len(f.Schema) == 0 || f.Schema[0] != '{'):
-			return wire.Invalid("text.format.schema", "text.format.schema must be a JSON Schema object")
-		}
-		if f.Type == "json_schema" {
-			if err := wire.CheckSchema(f.Schema, "text.format.schema"); err != nil {
-				return err
-			}
 		}
 	}
 	if !slices.Contains([]string{"", "low", "medium", "high"}, q.Text.Verbosity) {
 		return wire.Invalid("text.verbosity", "text.verbosity must be low, medium or high")
 	}
-	if sum := q.Reasoning.Summary; sum != nil && !slices.Contains([]string{"", "auto", "concise", "detailed"}, *sum) {
-		return wire.Invalid("reasoning.summary", "reasoning.summary %q is not known; use auto, concise or detailed", wire.Clip(*sum, 40))
-	}
 	if e := q.Reasoning.Effort; e != nil && *e != "" && wire.Thinking(*e) == "" {
-		return wire.Invalid("reasoning.effort", "reasoning.effort %q is not known; use none, minimal, low, medium, high or xhigh", wire.Clip(*e, 40))
+		return wire.Invalid("reasoning.effort", "reasoning.effort %q is not known; use none, minimal, low, medium, high, xhigh or max", wire.Clip(*e, 40))
+	}
+	if v := q.Reasoning.Summary; v != nil && !slices.Contains([]string{"auto", "concise", "detailed"}, *v) {
+		return wire.Invalid("reasoning.summary", "reasoning.summary %q is not known; use auto, concise or detailed", wire.Clip(*v, 40))
 	}
 	if len(q.Metadata) > 16 {
 		return wire.Invalid("metadata", "metadata holds at most 16 pairs")
@@ -207,6 +195,34 @@ func (q *Request) checkForm() error {
 		}
 	}
 	return nil
+}
+
+// What a response includes on request.
+const (
+	includeState    = "reasoning.encrypted_content"
+	includePassages = "file_search_call.results"
+	includePages    = "web_search_call.action.sources"
+)
+
+// checkInclude refuses what a response cannot include. What a response never has, or always, may be
+// named.
+func checkInclude(include []string) error {
+	for _, what := range include {
+		switch what {
+		case includeState, includePassages, includePages, "message.input_image.image_url", "web_search_call.results", "code_interpreter_call.outputs", "computer_call_output.output.image_url":
+		case "message.output_text.logprobs":
+			return wire.Unsupported("include", "logprobs are not known here: the models behind an assistant differ; leave message.output_text.logprobs out")
+		default:
+			return wire.Invalid("include", "include cannot name %q", wire.Clip(what, 60))
+		}
+	}
+	return nil
+}
+
+// checkQuery refuses invalid values of include in the query of a request. OpenAI's clients write it
+// with brackets.
+func checkQuery(c *gin.Context) error {
+	return checkInclude(slices.Concat(c.QueryArray("include"), c.QueryArray("include[]")))
 }
 
 // thinking returns the requested reasoning; empty if the request has none.

@@ -183,18 +183,28 @@ func TestCreate_RefusesByName(t *testing.T) {
 		{`{"input":"x","truncation":"half"}`, "truncation"},
 		{`{"input":"x","background":true,"store":false}`, "background"},
 		{`{"input":"x","text":{"format":{"type":"grammar"}}}`, "text.format.type"},
-		{`{"input":"x","tools":[{"type":"web_serach"}]}`, "tools[0].type"},
+		{`{"input":"x","tools":[{"type":"telepathy"}]}`, "tools[0].type"},
+		{`{"input":"x","tools":[{"type":"image_generation"}],"tool_choice":"required"}`, "tools[0].type"},
 		{`{"input":"x","tools":[{"type":"image_generation"}],"tool_choice":{"type":"image_generation"}}`, "tool_choice.type"},
-		{`{"input":"x","tools":[{"type":"function","name":"f","parameters":{"type":"nope"}}]}`, "tools[0].parameters"},
-		{`{"input":"x","tools":[{"type":"namespace","name":"n","tools":[{"type":"function","name":"f","parameters":{"type":"nope"}}]}]}`, "tools[0].tools[0].parameters"},
-		{`{"input":"x","tools":[{"type":"mcp","server_label":"family","allowed_tools":["nope"]}]}`, "tools[0].allowed_tools"},
+		{`{"input":"x","tool_choice":{"type":"allowed_tools","mode":"required","tools":[{"type":"code_interpreter"}]}}`, "tool_choice.tools[0].type"},
 		{`{"input":"x","tool_choice":{"type":"function"}}`, "tool_choice.name"},
-		{`{"input":"x","text":{"format":{"type":"json_schema","name":"n","schema":{"type":"zz"}}}}`, "text.format.schema"},
+		{`{"input":"x","tools":[{"type":"function","name":"f","parameters":{"type":"nope"}}]}`, "tools[0].parameters"},
+		{`{"input":"x","tools":[{"type":"namespace","name":"n","tools":[{"type":"function","name":"f","parameters":{"properties":[]}}]}]}`, "tools[0].tools[0].parameters"},
+		{`{"input":"x","text":{"format":{"type":"json_schema","name":"n","schema":{"properties":{"a":{"type":"zz"}}}}}}`, "text.format.schema"},
+		{`{"input":"x","text":{"format":{"type":"json_schema","name":"n"}}}`, "text.format.schema"},
+		{`{"input":"x","tools":[{"type":"mcp","server_label":"family","allowed_tools":["nope"]}]}`, "tools[0].allowed_tools"},
+		{`{"input":"x","tools":[{"type":"mcp","server_label":"family","require_approval":{"always":{"tool_names":["nope"]}}}]}`, "tools[0].require_approval"},
 		{`{"input":"x","user":5}`, "user"},
+		{`{"input":"x","stream":"maybe"}`, "stream"},
 		{`{"input":"x","reasoning":{"summary":"x"}}`, "reasoning.summary"},
 		{`{"input":"x","context_management":[{"type":"compaction"}]}`, "context_management"},
 		{`{"input":"x","moderation":{"model":"m"}}`, "moderation"},
 		{`{"input":"x","unknown_field":1}`, "unknown_field"},
+		{`{"input":"x","Model":"dental"}`, "Model"},
+		{`{"input":"x","include":["nope"]}`, "include"},
+		{`{"input":"x","tools":[{"type":"namespace","name":"a b","tools":[]}]}`, "tools[0].name"},
+		{`{"input":"x","tools":[{"type":"namespace","name":"a","tools":[{"type":"function","name":"?"}]}]}`, "tools[0].tools[0].name"},
+		{`{"input":"x","tools":[{"type":"function","name":"a__b"},{"type":"namespace","name":"a","tools":[{"type":"function","name":"b"}]}]}`, "tools[1].tools[0].name"},
 		{`{"input":"x","tools":[{"type":"mcp","server_label":"family","server_url":"http://x"}]}`, "tools[0].server_url"},
 		{`{"input":"x","tools":[{"type":"mcp","server_label":"other"}]}`, "tools[0].server_label"},
 		{`{"input":"x","tool_choice":{"type":"custom","name":"x"}}`, "tool_choice.type"},
@@ -216,6 +226,39 @@ func TestCreate_RefusesByName(t *testing.T) {
 	}
 	if n := len(h.asked); n != 0 {
 		t.Errorf("%d turns were begun", n)
+	}
+}
+
+// What OpenAI's clients send and what has no effect here is taken.
+func TestCreate_WithoutEffect(t *testing.T) {
+	h := serve(t, play(text("ok"), done()))
+	h.create(`{"input":"x","user":"u","prompt_cache_retention":"24h","prompt_cache_options":{"mode":"implicit"},"stream_options":null,"client_metadata":{"a":"b"},
+		"reasoning":{"effort":"high","summary":"auto","context":"auto"},"moderation":null,"context_management":null,
+		"include":["message.input_image.image_url","code_interpreter_call.outputs","computer_call_output.output.image_url","web_search_call.action.sources"],
+		"tools":[{"type":"function","name":"old","parameters":{"$schema":"http://json-schema.org/draft-07/schema#","type":"array","items":[{"type":"string"}]}},
+			{"type":"function","name":"older","parameters":{"type":"number","minimum":1,"exclusiveMinimum":true}}]}`)
+	if n := len(h.turn(0).ClientTools); n != 2 {
+		t.Errorf("%d tools", n)
+	}
+	// Newer than the document of the standard.
+	if status, data := h.do(http.MethodPost, "/v1/responses", `{"input":"x","reasoning":{"effort":"max"}}`); status != http.StatusOK || h.turn(1).Thinking != schemas.ThinkingHigh {
+		t.Errorf("status %d: %s", status, data)
+	}
+}
+
+// A query that a route does not understand is refused, not ignored.
+func TestQuery_Refused(t *testing.T) {
+	h := serve(t, play(text("ok"), done()))
+	r := h.create(`{"input":"x"}`)
+	response := "/v1/responses/" + id(r)
+	items := "/v1/conversations/" + at(r, "molar", "conversation_id").(string) + "/items"
+	for path, want := range map[string]int{
+		response + "?stream=maybe": 400, response + "?stream=false": 200, response + "?include=nope": 400, response + "?include[]=nope": 400,
+		response + "?include[]=reasoning.encrypted_content": 200, response + "/input_items?include=nope": 400, items + "?include[]=nope": 404,
+	} {
+		if status, data := h.do(http.MethodGet, path, ""); status != want {
+			t.Errorf("%s: status %d, want %d: %s", path, status, want, data)
+		}
 	}
 }
 

@@ -96,11 +96,14 @@ func (s *Surface) resume(ctx context.Context, owner string, p *plan) (*live, err
 	rec := record{
 		Input: identified(p.decisions, uuid.NewString()), Previous: before.id, Parent: before.record.Parent,
 		Loose: before.record.Loose, System: before.record.System, Listed: before.record.Listed,
+		rendering: p.request.rendering(p.tools),
+	}
+	if len(p.request.Tools) == 0 { // a decision need not repeat the tools
+		rec.Functions, rec.Searches = before.record.Functions, before.record.Searches
 	}
 	echo := p.request.echo(p.tools)
 	echo.PreviousResponseID = &before.id
-	l := s.newLive(owner, uuid.NewString(), before.turn, rec, echo, p.request.Molar.Events, before.render)
-	l.render.Seal = s.reasoningSeal(ctx, owner, p.request)
+	l := s.newLive(owner, uuid.NewString(), before.turn, rec, echo, before.render)
 	l.from = before.next
 	l.render.Begin(before.turn.Start())
 	s.mu.Lock()
@@ -117,7 +120,12 @@ func (s *Surface) decide(ctx context.Context, owner string, r *renderer, d Item)
 		}
 		return s.Turns.Decide(ctx, owner, r.Approval.ID, r.Approval.Token, agent.Decision{Allowed: *d.Approve, Scope: d.Scope})
 	}
-	answer := schemas.Answer{Action: d.Action}
+	var answer schemas.Answer
+	if wire.IsSet(d.Action) {
+		if err := wire.Decode(d.Action, &answer.Action, "input.action"); err != nil {
+			return err
+		}
+	}
 	if wire.IsSet(d.Content) {
 		if err := json.Unmarshal(d.Content, &answer.Content); err != nil {
 			return wire.Invalid("input", "the content of a molar:answer must be an object: %v", err)
@@ -151,23 +159,14 @@ func (s *Surface) whole(w http.ResponseWriter, r *http.Request, l *live) {
 	wire.WriteBody(w, http.StatusOK, l.final)
 }
 
-// checkQuery refuses values of a query that the API does not have.
-func checkQuery(c *gin.Context) error {
-	if stream := c.Query("stream"); stream != "" && stream != "true" && stream != "false" {
-		return wire.Invalid("stream", "stream must be true or false")
-	}
-	for _, what := range append(c.QueryArray("include"), c.QueryArray("include[]")...) {
-		if what != encryptedReasoning {
-			return wire.Unsupported("include", "include cannot name "+wire.Clip(what, 60)+" here; leave it out")
-		}
-	}
-	return nil
-}
-
 // Retrieve answers GET /v1/responses/{id}: whole, or as a stream after an event.
 func (s *Surface) Retrieve(c *gin.Context) {
 	owner, id := s.Owner(c.Request), c.Param("id")
-	if err := checkQuery(c); err != nil {
+	stream, err := strconv.ParseBool(cmp.Or(c.Query("stream"), "false"))
+	if err != nil {
+		err = wire.Invalid("stream", "stream must be true or false")
+	}
+	if err = cmp.Or(err, checkQuery(c)); err != nil {
 		writeError(c.Writer, err)
 		return
 	}
@@ -179,7 +178,7 @@ func (s *Surface) Retrieve(c *gin.Context) {
 	case r == nil:
 		writeError(c.Writer, noResponse())
 		return
-	case c.Query("stream") != "true":
+	case !stream:
 		wire.WriteBody(c.Writer, http.StatusOK, r.Response)
 		return
 	}

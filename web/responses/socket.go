@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -118,7 +119,7 @@ func readMessage(message []byte) (*Request, error) {
 	if err := wire.Decode(message, q, ""); err != nil {
 		return q, err
 	}
-	return q, q.check()
+	return q, cmp.Or(unknownField(message, "type"), q.check())
 }
 
 // sendAll sends the events of a response until its end. It returns a failure that the events do not

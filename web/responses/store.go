@@ -3,6 +3,7 @@ package responses
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 
 	"molar/schemas"
@@ -28,10 +29,10 @@ type record struct {
 	Conversation string  `json:"conversation"`
 	Parent       *string `json:"parent,omitempty"`
 	Previous     string  `json:"previous,omitempty"`
-	// From is the number of the turn's last item before the response, and Notes means that the
-	// request asked for our own events: another replica needs both to render the response.
-	From  int  `json:"from,omitempty"`
-	Notes bool `json:"notes,omitempty"`
+	// From is the number of the turn's last item before the response: another replica needs it to
+	// render the response.
+	From int `json:"from,omitempty"`
+	rendering
 	// Loose is set if the turn is not stored in a conversation: its history is the chain of
 	// records.
 	Loose bool `json:"loose,omitempty"`
@@ -47,6 +48,23 @@ type record struct {
 	// Calls are the ids of the calls that the client runs.
 	Calls []string `json:"calls,omitempty"`
 }
+
+// A rendering is what a request determines about how its response is rendered.
+type rendering struct {
+	// Notes adds our own events.
+	Notes bool `json:"notes,omitempty"`
+	// Functions are the client's functions in namespaces, by the name that the model knows.
+	Functions map[string]function `json:"functions,omitempty"`
+	// Searches are the host's searches that the request names by OpenAI's types, by their names.
+	Searches map[string]string `json:"searches,omitempty"`
+	// Include is what items contain beyond the usual.
+	Include []string `json:"include,omitempty"`
+	// Warnings name the tools that were left out.
+	Warnings []string `json:"left_out,omitempty"`
+}
+
+// includes reports whether items contain something beyond the usual.
+func (r rendering) includes(what string) bool { return slices.Contains(r.Include, what) }
 
 // output returns the items of the response.
 func (r *record) output() ([]Item, error) {

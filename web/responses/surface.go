@@ -9,6 +9,7 @@ import (
 
 	"molar/schemas"
 	"molar/web/turns"
+	"molar/web/wire"
 )
 
 // Conversations reads messages from the store of conversations, to continue a response.
@@ -30,7 +31,7 @@ type Traces interface {
 	Trace(ctx context.Context, owner, turnID string) (json.RawMessage, bool, error)
 }
 
-// Config configures the surface. All fields but Store, Secret and Files are required.
+// Config configures the surface. All fields but Store, Secret, Imports and Files are required.
 type Config struct {
 	Turns         *turns.Host
 	Conversations Conversations
@@ -39,10 +40,15 @@ type Config struct {
 	Traces Traces
 	// Store persists responses; if it is nil, only the most recent ones are kept, in memory.
 	Store Store
+	// Imports adds items to conversations; nil refuses them.
+	Imports Imports
 	// Files reads the files of conversations; nil means that no files are stored.
 	Files   Files
 	Tools   func() []schemas.Tool
 	Servers func() []schemas.ServerStatus
+	// Searches returns the host's search tools that an assistant uses: those that its model may call,
+	// and those that code calls before each answer.
+	Searches func(assistant string) (byModel, byCode []schemas.Tool)
 	// MayChoose reports whether this client may choose the model of a provider.
 	MayChoose func(assistant, provider, model string) bool
 	// Owner returns the owner whose responses a request may see.
@@ -73,6 +79,9 @@ type Surface struct {
 
 	sealing sync.Mutex
 	seal    *Sealer
+
+	// schemas checks the schemas in requests.
+	schemas wire.SchemaCheck
 }
 
 // New returns the surface.

@@ -3,6 +3,7 @@ package responses
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"molar/agent"
@@ -24,6 +25,8 @@ type talk struct {
 	Answered bool
 	// Results are the results of the client's own tools in the last items.
 	Results []schemas.ToolResult
+	// states are the provider's private state of the client's calls, by their ids.
+	states map[string]*schemas.ProviderState
 	// Open holds the calls whose results have not come yet.
 	Open []schemas.ToolCall
 }
@@ -52,8 +55,9 @@ func (t *talk) add(it Item, at string) error {
 		}
 		return t.addMessage(it, at)
 	case "function_call":
-		name := functionName{it.Namespace, it.Name}.flat()
-		t.say(schemas.Part{Kind: schemas.PartCall, Call: &schemas.ToolCall{ID: it.CallID, Function: schemas.FunctionCall{Name: name, Arguments: it.Arguments}}})
+		name := joinName(it.Namespace, it.Name)
+		call := schemas.ToolCall{ID: it.CallID, Function: schemas.FunctionCall{Name: name, Arguments: it.Arguments}}
+		t.say(schemas.Part{Kind: schemas.PartCall, Call: &call, State: t.states[it.CallID]})
 		t.Open = append(t.Open, schemas.ToolCall{ID: it.CallID, Function: schemas.FunctionCall{Name: name}})
 		if it.CallID == "" || it.Name == "" {
 			return wire.Invalid(at, "a function_call needs a call_id and a name")
@@ -68,11 +72,29 @@ func (t *talk) add(it Item, at string) error {
 		}
 		return t.addCompaction(it, at)
 	case "reasoning":
-		return t.checkReasoning(it, at)
-	case "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "molar:question", answerType, webSearch + "_call", fileSearch + "_call": // the model does not need these
+		return t.addState(it, at)
+	case "file_search_call", "web_search_call", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "molar:question", answerType: // the model does not need these
 	default:
 		return wire.Unsupported(at+".type", fmt.Sprintf("an item of type %q cannot be read here", wire.Clip(it.Type, 40)))
 	}
+	return nil
+}
+
+// addState takes the provider's state of the calls that follow, which the client has kept.
+func (t *talk) addState(it Item, at string) error {
+	if it.EncryptedContent == "" {
+		return nil
+	}
+	var state InputState
+	if err := t.unseal(it.EncryptedContent, &state); err != nil {
+		e := wire.Invalid(at+".encrypted_content", "this reasoning was not sealed by this host for this client, or was changed: leave its encrypted_content out")
+		e.Code = "invalid_encrypted_content"
+		return e
+	}
+	if t.states == nil {
+		t.states = map[string]*schemas.ProviderState{}
+	}
+	maps.Copy(t.states, state.Calls)
 	return nil
 }
 

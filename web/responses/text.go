@@ -110,7 +110,25 @@ func (r *renderer) think(piece string) {
 	r.emit(ev)
 }
 
-func (r *renderer) closeThought() {
+// keepState gives the client the provider's state of its calls, in the reasoning before them.
+func (r *renderer) keepState(states map[string]*schemas.ProviderState) {
+	if !r.includes(includeState) || len(states) == 0 {
+		return
+	}
+	if r.thought != nil {
+		r.closeThoughtWith(InputState{states})
+		return
+	}
+	it := reasoning{Type: "reasoning", ID: r.id("rs"), Status: statusInProgress, Summary: []TextPart{}}
+	i := r.add(it)
+	it.Status, it.EncryptedContent = statusCompleted, r.Seal(InputState{states})
+	r.end(i, it)
+}
+
+func (r *renderer) closeThought() { r.closeThoughtWith(InputState{}) }
+
+// closeThoughtWith ends the open reasoning, if there is some.
+func (r *renderer) closeThoughtWith(state InputState) {
 	t := r.thought
 	if t == nil {
 		return
@@ -118,8 +136,8 @@ func (r *renderer) closeThought() {
 	r.thought = nil
 	text := t.text.String()
 	t.Status = statusCompleted
-	if r.Seal != nil {
-		t.EncryptedContent, _ = r.Seal(text) // without it the item is complete
+	if r.includes(includeState) {
+		t.EncryptedContent = r.Seal(state)
 	}
 	if t.summary {
 		t.Summary = []TextPart{{"summary_text", text}}

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,8 +10,8 @@ import (
 	"molar/web/wire"
 )
 
-// A wireTool is a tool as a request names it: a function that the client runs, or an
-// attached server.
+// A wireTool is a tool as a request names it: a function that the client runs, a namespace of such
+// functions, an attached server, or a tool that OpenAI hosts.
 type wireTool struct {
 	Type        string          `json:"type"`
 	Name        string          `json:"name"`
@@ -19,6 +20,11 @@ type wireTool struct {
 	Strict      *bool           `json:"strict"`
 	// Tools are the functions of a namespace.
 	Tools []json.RawMessage `json:"tools"`
+
+	// Filters, ExternalWebAccess and VectorStoreIDs belong to searches.
+	Filters           json.RawMessage `json:"filters"`
+	ExternalWebAccess *bool           `json:"external_web_access"`
+	VectorStoreIDs    []string        `json:"vector_store_ids"`
 
 	ServerLabel     string          `json:"server_label"`
 	ServerURL       string          `json:"server_url"`
@@ -31,24 +37,31 @@ type wireTool struct {
 
 // A toolbox is the request's choice of tools.
 type toolbox struct {
+	// schemas checks the schemas of the client's tools.
+	schemas *wire.SchemaCheck
 	// own are the client's tools.
 	own []schemas.ToolInfo
+	// functions are those of them that belong to a namespace, by the name in own.
+	functions map[string]function
+	// byModel and byCode are the host's searches that the model and code may call. searches are those
+	// of them that the request names by OpenAI's types, by the tool's own name, and without the
+	// folders of knowledge that it excludes.
+	byModel, byCode []schemas.Tool
+	searches        map[string]string
+	without         []schemas.Tool
 	// servers limits the tools to those of the named servers; empty allows the tools of all.
 	servers map[string]serverChoice
-	// also are tools of this host that stand for hosted ones, hosted the types of those, by name.
-	also   []string
-	hosted map[string]string
-	// warnings name what is left out.
-	warnings []string
 	// allowed are the tools that tool_choice allows; nil allows all.
 	allowed []choice
 	// none means that no tool is offered, must that the model has to call one: name, if set.
 	none, must bool
 	name       string
 	// echo are the tools as the response repeats them. choice is the tool_choice of the response
-	// if it differs from that of the request.
+	// if it may differ from that of the request.
 	echo   []any
 	choice json.RawMessage
+	// leftOut are the tools that this host does not have.
+	leftOut []absence
 }
 
 // A serverChoice selects the allowed tools of one server, and those of them that need approval.
@@ -74,24 +87,22 @@ func (f toolFilter) has(t schemas.Tool) bool {
 type choice struct {
 	Type        string `json:"type"`
 	Name        string `json:"name,omitempty"`
-	ServerLabel string `json:"server_label,omitempty"`
 	Namespace   string `json:"namespace,omitempty"`
+	ServerLabel string `json:"server_label,omitempty"`
 }
 
 func (c choice) names(t schemas.Tool) bool {
 	if c.Type == "mcp" {
 		return c.ServerLabel == t.Server && (c.Name == "" || c.Name == t.ToolName || c.Name == t.Name)
 	}
-	return c.Name == t.Name
+	return joinName(c.Namespace, c.Name) == t.Name
 }
 
 // readTools reads tools and tool_choice. A request can name only servers that the operator has
 // attached.
 func (s *Surface) readTools(q *Request) (*toolbox, error) {
-	b := &toolbox{servers: map[string]serverChoice{}, hosted: map[string]string{}, echo: []any{}}
-	if len(q.Tools) > wire.MaxTools {
-		return b, wire.Invalid("tools", "%d tools are more than the %d that a request may bring", len(q.Tools), wire.MaxTools)
-	}
+	b := &toolbox{searches: map[string]string{}, schemas: &s.schemas, functions: map[string]function{}, servers: map[string]serverChoice{}, echo: []any{}}
+	b.byModel, b.byCode = s.Searches(q.Model)
 	for i, raw := range q.Tools {
 		at := fmt.Sprintf("tools[%d]", i)
 		var t wireTool
@@ -102,15 +113,21 @@ func (s *Surface) readTools(q *Request) (*toolbox, error) {
 			return b, err
 		}
 	}
+	if n := len(b.own) + len(b.servers); n > wire.MaxTools {
+		return b, wire.Invalid("tools", "%d tools are more than the %d that a request may bring", n, wire.MaxTools)
+	}
 	if err := s.readChoice(b, q.ToolChoice); err != nil {
 		return b, err
+	}
+	if b.must && len(b.leftOut) > 0 && len(b.leftOut) == len(q.Tools) {
+		return b, b.leftOut[0].refusal()
 	}
 	if b.none {
 		b.own = nil
 	}
 	if b.allowed != nil {
 		b.own = slices.DeleteFunc(b.own, func(t schemas.ToolInfo) bool {
-			return !slices.ContainsFunc(b.allowed, func(c choice) bool { return c.Type == "function" && functionName{c.Namespace, c.Name}.flat() == t.Name })
+			return !slices.ContainsFunc(b.allowed, func(c choice) bool { return c.Type == "function" && joinName(c.Namespace, c.Name) == t.Name })
 		})
 	}
 	return b, nil
@@ -119,40 +136,42 @@ func (s *Surface) readTools(q *Request) (*toolbox, error) {
 func (s *Surface) addTool(b *toolbox, t wireTool, raw json.RawMessage, at string) error {
 	switch t.Type {
 	case "function":
-		return b.addFunction(t, at)
+		parameters, err := b.addFunction(function{Name: t.Name}, t, at)
+		b.echo = append(b.echo, map[string]any{
+			"type": "function", "name": t.Name, "description": t.Description, "parameters": parameters, "strict": t.Strict,
+		})
+		return err
+	case "namespace":
+		b.echo = append(b.echo, raw)
+		return b.addNamespace(t, at)
 	case "mcp":
 		b.echo = append(b.echo, raw)
 		return s.addServer(b, t, at)
-	case "namespace":
-		return b.addNamespace(t, raw, at)
 	}
-	if !s.addHosted(b, t) {
-		return wire.Unsupported(at+".type", fmt.Sprintf("a tool of type %q cannot be used here; use function, or mcp with the server_label of an attached server", wire.Clip(t.Type, 40)))
+	if kind := hostedKind(t.Type); kind != "" {
+		return s.addHosted(b, kind, t, raw, at)
 	}
-	b.echo = append(b.echo, raw)
-	return nil
+	return wire.Unsupported(at+".type", fmt.Sprintf("a tool of type %q is not known; use function, namespace, or mcp with the server_label of an attached server", wire.Clip(t.Type, 40)))
 }
 
-func (b *toolbox) addFunction(t wireTool, at string) error {
+// addFunction adds a function, and returns the schema of its arguments.
+func (b *toolbox) addFunction(f function, t wireTool, at string) (json.RawMessage, error) {
 	switch {
 	case !wire.IsToolName(t.Name):
-		return wire.Invalid(at+".name", "a tool's name is 1 to %d characters of A-Z a-z 0-9 _ -", wire.MaxToolName)
+		return nil, wire.Invalid(at+".name", "a tool's name is 1 to %d characters of A-Z a-z 0-9 _ -", wire.MaxToolName)
 	case !wire.IsSet(t.Parameters):
 		t.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
-	case t.Parameters[0] != '{':
-		return wire.Invalid(at+".parameters", "%s.parameters must be a JSON Schema object", at)
+	default:
+		if err := b.schemas.Check(t.Parameters, at+".parameters"); err != nil {
+			return nil, err
+		}
 	}
-	if err := wire.CheckSchema(t.Parameters, at+".parameters"); err != nil {
-		return err
+	name := joinName(f.Namespace, f.Name)
+	if slices.ContainsFunc(b.own, func(o schemas.ToolInfo) bool { return o.Name == name }) {
+		return nil, wire.Invalid(at+".name", "the tool %q is declared twice", name)
 	}
-	if slices.ContainsFunc(b.own, func(o schemas.ToolInfo) bool { return o.Name == t.Name }) {
-		return wire.Invalid(at+".name", "the tool %q is declared twice", t.Name)
-	}
-	b.own = append(b.own, schemas.ToolInfo{Name: t.Name, ToolName: t.Name, Description: t.Description, InputSchema: t.Parameters})
-	b.echo = append(b.echo, map[string]any{
-		"type": "function", "name": t.Name, "description": t.Description, "parameters": t.Parameters, "strict": t.Strict,
-	})
-	return nil
+	b.own = append(b.own, schemas.ToolInfo{Name: name, ToolName: name, Description: t.Description, InputSchema: t.Parameters})
+	return t.Parameters, nil
 }
 
 // addServer adds a choice of an attached server. It refuses fields with an address or credentials:
@@ -170,36 +189,42 @@ func (s *Surface) addServer(b *toolbox, t wireTool, at string) error {
 		return wire.Invalid(at+".server_label", "no server %q is attached here; GET /v1/servers lists them", wire.Clip(t.ServerLabel, 100))
 	}
 	allowed, err := readFilter(t.AllowedTools, at+".allowed_tools")
+	if err == nil {
+		err = s.checkFilter(allowed, t.ServerLabel, at+".allowed_tools")
+	}
 	if err != nil {
 		return err
 	}
 	asking, err := readApproval(t.RequireApproval, at+".require_approval")
+	if err == nil {
+		err = s.checkFilter(asking, t.ServerLabel, at+".require_approval")
+	}
 	if err != nil {
 		return err
 	}
 	if _, twice := b.servers[t.ServerLabel]; twice {
 		return wire.Invalid(at+".server_label", "the server %q is named twice", t.ServerLabel)
 	}
-	if missing := s.missing(t.ServerLabel, allowed.names); missing != "" {
-		return wire.Invalid(at+".allowed_tools", "the server %q has no tool %q", wire.Clip(t.ServerLabel, 100), wire.Clip(missing, 100))
-	}
 	b.servers[t.ServerLabel] = serverChoice{allowed, asking}
 	return nil
 }
 
-// missing returns the first of some names that no tool of a server has. A server without any tool is still
-// starting, and may have them all.
-func (s *Surface) missing(server string, names []string) string {
-	tools := slices.DeleteFunc(slices.Clone(s.Tools()), func(t schemas.Tool) bool { return t.Server != server })
-	if len(tools) == 0 {
-		return ""
-	}
-	for _, name := range names {
-		if !slices.ContainsFunc(tools, func(t schemas.Tool) bool { return t.ToolName == name || t.Name == name }) {
-			return name
+// checkFilter refuses names of tools that the server does not have. Nothing is known of the tools of
+// a server that is away.
+func (s *Surface) checkFilter(f toolFilter, server, at string) error {
+	var tools []schemas.Tool
+	for _, t := range s.Tools() {
+		if t.Server == server {
+			tools = append(tools, t)
 		}
 	}
-	return ""
+	for _, name := range f.names {
+		named := func(t schemas.Tool) bool { return t.ToolName == name || t.Name == name }
+		if len(tools) > 0 && !slices.ContainsFunc(tools, named) {
+			return wire.Invalid(at, "the server %q has no tool %q; GET /v1/tools lists them", server, wire.Clip(name, 100))
+		}
+	}
+	return nil
 }
 
 // readFilter reads allowed_tools: names, an object that holds them, or nothing for all.
@@ -268,32 +293,51 @@ func (s *Surface) readChoice(b *toolbox, raw json.RawMessage) error {
 	switch o.Type {
 	case "function":
 		if o.Name == "" {
-			return wire.Invalid("tool_choice.name", "tool_choice of type function needs the name of a tool")
+			return wire.Invalid("tool_choice.name", "a tool_choice of type function needs the name of the function")
 		}
-		b.must, b.name = true, functionName{o.Namespace, o.Name}.flat()
+		b.must, b.name = true, joinName(o.Namespace, o.Name)
 		return nil
 	case "mcp":
 		return s.chooseServer(b, o.choice)
 	case "allowed_tools":
-		if len(o.Tools) == 0 {
-			return wire.Invalid("tool_choice.tools", "tool_choice.tools must name at least one tool")
+		if err := b.allow(o.Tools, o.Mode == "required"); err != nil {
+			return err
 		}
-		for i, c := range o.Tools {
-			if c.Type != "function" && c.Type != "mcp" {
-				return wire.Unsupported(fmt.Sprintf("tool_choice.tools[%d].type", i), fmt.Sprintf("a tool of type %q cannot be allowed here; use function or mcp", wire.Clip(c.Type, 40)))
-			}
+		if len(b.allowed) == 0 {
+			b.none, b.choice = true, json.RawMessage(`"none"`)
+			return nil
 		}
-		b.allowed = o.Tools
-		if o.Mode == "" {
-			o.Mode = "auto"
-			b.choice, _ = json.Marshal(map[string]any{"type": o.Type, "mode": o.Mode, "tools": o.Tools}) // strings
-		}
+		o.Mode = cmp.Or(o.Mode, "auto")
+		b.choice, _ = json.Marshal(map[string]any{"type": o.Type, "mode": o.Mode, "tools": b.allowed}) // strings
 		return b.choose(o.Mode, "tool_choice.mode")
 	}
-	if _, hosted := hostedTools()[o.Type]; hosted {
-		return b.chooseHosted(o.Type)
+	if hostedKind(o.Type) != "" {
+		return b.chooseHosted(o.choice)
 	}
 	return wire.Unsupported("tool_choice.type", fmt.Sprintf("tool_choice of type %q is not known; use function, mcp or allowed_tools", wire.Clip(o.Type, 40)))
+}
+
+// allow limits the calls to these tools. Those that this host does not have are left out; with
+// must, at least one has to remain.
+func (b *toolbox) allow(tools []choice, must bool) error {
+	if len(tools) == 0 {
+		return wire.Invalid("tool_choice.tools", "tool_choice.tools must name at least one tool")
+	}
+	b.allowed = []choice{}
+	for i, c := range tools {
+		at, kind := fmt.Sprintf("tool_choice.tools[%d]", i), hostedKind(c.Type)
+		choices, known := b.searchChoices(kind)
+		switch {
+		case c.Type == "function" || c.Type == "mcp":
+			b.allowed = append(b.allowed, c)
+		case kind == "":
+			return wire.Unsupported(at+".type", fmt.Sprintf("a tool of type %q is not known; use function or mcp", wire.Clip(c.Type, 40)))
+		case must && len(tools) == 1 && !known:
+			return absence{kind: c.Type, at: at}.refusal()
+		}
+		b.allowed = append(b.allowed, choices...)
+	}
+	return nil
 }
 
 func (b *toolbox) choose(word, at string) error {
@@ -328,7 +372,11 @@ func (s *Surface) chooseServer(b *toolbox, c choice) error {
 // narrow returns a server's tool with the policy for this request, and whether the request may use
 // it.
 func (b *toolbox) narrow(t schemas.Tool) (schemas.Tool, bool) {
-	if len(b.servers) > 0 && b.hosted[t.Name] == "" {
+	if t.Server == schemas.ToolServer && slices.ContainsFunc(b.without, func(o schemas.Tool) bool { return o.Name == t.Name }) {
+		return t, false
+	}
+	asked := t.Server == schemas.ToolServer && b.searches[t.ToolName] != ""
+	if len(b.servers) > 0 && !asked {
 		chosen, named := b.servers[t.Server]
 		if !named || !chosen.allowed.has(t) {
 			return t, false
@@ -344,4 +392,6 @@ func (b *toolbox) narrow(t schemas.Tool) (schemas.Tool, bool) {
 }
 
 // narrows reports whether the request restricts servers' tools.
-func (b *toolbox) narrows() bool { return len(b.servers) > 0 || b.allowed != nil }
+func (b *toolbox) narrows() bool {
+	return len(b.servers) > 0 || b.allowed != nil || len(b.without) > 0
+}

@@ -48,7 +48,7 @@ func Thinking(effort string) schemas.Thinking {
 		return schemas.ThinkingLow
 	case "medium":
 		return schemas.ThinkingMedium
-	case "high", "xhigh":
+	case "high", "xhigh", "max":
 		return schemas.ThinkingHigh
 	}
 	return ""

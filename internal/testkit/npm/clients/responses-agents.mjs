@@ -1,5 +1,5 @@
 // OpenAI's Agents SDK, which speaks the Responses API unless it is told otherwise.
-import { Agent, OpenAIResponsesModel, Runner, setTracingDisabled, tool } from "@openai/agents";
+import { Agent, OpenAIConversationsSession, OpenAIResponsesModel, Runner, setTracingDisabled, tool } from "@openai/agents";
 import OpenAI from "openai";
 import { check, equal, fails, url, weather } from "./check.mjs";
 import { cases } from "./responses.mjs";
@@ -50,6 +50,27 @@ await check({
     const third = await runner.run(agent(), [...first.history, { role: "user", content: "recall" }]);
     equal(third.finalOutput, "You said blue.", "by its items");
   },
+  async session() {
+    const session = new OpenAIConversationsSession({ client });
+    equal((await runner.run(agent(), "remember blue", { session })).finalOutput, "I will.", "first answer");
+    equal((await runner.run(agent(), "recall", { session })).finalOutput, "You said blue.", "second answer");
+    equal((await runner.run(agent({ tools: [getWeather] }), "weather", { session })).finalOutput, "It is sunny.", "an answer with a tool");
+    const kinds = (await session.getItems()).map((it) => it.role ?? it.type);
+    equal(kinds.join(), "user,assistant,user,assistant,user,function_call,function_call_result,assistant", "items");
+    equal((await session.getItems(2)).map((it) => it.role ?? it.type).join(), "function_call_result,assistant", "the newest items");
+    equal((await session.popItem()).content[0].text, "It is sunny.", "the item that was taken back");
+    equal((await session.getItems()).length, 7, "items after that");
+    for (let n = 7; n > 4; n--) await session.popItem();
+    const streamed = await runner.run(agent(), "plain", { session, stream: true });
+    for await (const piece of streamed.toTextStream()) void piece;
+    await streamed.completed;
+    equal((await session.getItems()).length, 6, "items with a streamed answer");
+    // The host itself can go on with it, too.
+    const r = await client.responses.create({ model: "all", input: "recall", conversation: await session.getSessionId() });
+    equal(r.output_text, "You said blue.", "by the conversation");
+    await session.clearSession();
+    equal((await session.getItems()).length, 0, "items of a new session");
+  },
   async retry() {
     await fails(() => runner.run(agent(), "fault for retry"), /a tool had already run/, "fault");
   },
@@ -69,4 +90,4 @@ await check({
       if (!stop.signal.aborted) throw err;
     }
   },
-}, cases);
+}, [...cases, "session"]);

@@ -56,6 +56,18 @@ await check({
     const r = await decide("guard for refusal", false);
     equal(r.output[0].status, "failed", "status");
   },
+  async search() {
+    const more = { tools: [{ type: "file_search", vector_store_ids: ["vs_1"] }, { type: "code_interpreter", container: { type: "auto" } }], include: ["file_search_call.results"] };
+    const stream = client.responses.stream(ask("leave", more));
+    const r = await stream.finalResponse();
+    equal(r.output.map((it) => it.type).join(), "file_search_call,message", "items");
+    equal(r.output[0].queries[0], "How long is the parental leave?", "query");
+    equal(r.output[0].results[0].filename, "leave.md", "file");
+    equal(r.output_text, "30 days.", "text");
+    equal(/code_interpreter/.test(r.molar.warnings.join()), true, "warning");
+    await fails(() => client.responses.create(ask("leave", { ...more, tool_choice: { type: "code_interpreter" } })), /400.*no call of a tool of type/, "forced");
+    equal((await client.responses.inputTokens.count({ model: "all", input: "0123" })).input_tokens, 1, "tokens");
+  },
   async clientTool() {
     const first = await client.responses.create(ask("weather", { tools }));
     const call = first.output.find((it) => it.type === "function_call");
@@ -148,4 +160,4 @@ await check({
     const r = await client.responses.create(ask("slow", { background: true }));
     equal((await client.responses.cancel(r.id)).status, "cancelled", "status");
   },
-}, [...cases, "parse", "key", "conversation", "compact", "socket", "background", "cancel"]);
+}, [...cases, "parse", "key", "conversation", "compact", "socket", "background", "cancel", "search"]);

@@ -1,0 +1,93 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"time"
+
+	"github.com/google/uuid"
+
+	"molar/agent"
+	"molar/agent/memory"
+	"molar/schemas"
+	"molar/web/responses"
+)
+
+// importWait is how long an import waits for a turn of its conversation.
+const importWait = 30 * time.Second
+
+// imports adds the exchanges of clients to the memory. Their texts count as the client's: no model
+// of this host wrote them.
+type imports struct{ memory *memory.Client }
+
+// Import implements [responses.Imports].
+func (i imports) Import(ctx context.Context, owner, conversation string, parent *string, x responses.Exchange) (string, error) {
+	opening, err := i.begin(ctx, owner, conversation, parent)
+	if err != nil {
+		return "", err
+	}
+	r := memory.Record{
+		Lease: opening.Lease, Owner: owner, TurnID: uuid.NewString(), User: x.Question, Answer: x.Answer, Rounds: x.Rounds,
+		ServersRead: []string{agent.PauseClient}, Assistant: agent.PauseClient,
+	}
+	if r.Key = r.TurnID; r.Answer == "" {
+		r.Status = schemas.StatusInterrupted
+	}
+	if err = i.putFiles(ctx, r, x.Files); err == nil {
+		err = i.memory.Save(ctx, r)
+	}
+	if err != nil {
+		return "", i.release(ctx, opening.Lease, err)
+	}
+	return r.TurnID, nil
+}
+
+// putFiles stores the files of a question, which is recorded before them.
+func (i imports) putFiles(ctx context.Context, r memory.Record, files []schemas.Part) error {
+	if len(files) == 0 {
+		return nil
+	}
+	err := i.memory.RecordTurn(ctx, schemas.StartedTurn{Lease: r.Lease, Owner: r.Owner, TurnID: r.TurnID, Key: r.Key, User: r.User, Assistant: r.Assistant})
+	for n, p := range files {
+		media, data, isAddress := schemas.DataOf(p.Text)
+		if isAddress != nil {
+			continue // the address of an image: nothing is fetched
+		}
+		if err == nil {
+			f := schemas.File{N: n, Name: cmp.Or(p.Name, path.Base(media)), Media: media}
+			err = i.memory.PutFile(ctx, r.Lease, r.TurnID, memory.File{File: f, Data: data})
+		}
+	}
+	return err
+}
+
+// DeleteTurn implements [responses.Imports].
+func (i imports) DeleteTurn(ctx context.Context, owner, conversation, turnID string) error {
+	opening, err := i.begin(ctx, owner, conversation, nil)
+	if err != nil {
+		return err
+	}
+	if err := i.memory.DeleteTurn(ctx, opening.Lease, turnID); err != nil {
+		return i.release(ctx, opening.Lease, err)
+	}
+	return nil
+}
+
+func (i imports) begin(ctx context.Context, owner, conversation string, parent *string) (schemas.Opening, error) {
+	opening, err := i.memory.Begin(ctx, memory.BeginRequest{ConversationID: conversation, Owner: owner, Parent: parent, Wait: importWait})
+	if errors.Is(err, memory.ErrBusy) {
+		err = fmt.Errorf("%w: a turn of this conversation is running; send the items again when it has ended", agent.ErrBusy)
+	}
+	return opening, err
+}
+
+// release ends a lease after an error, which it returns.
+func (i imports) release(ctx context.Context, lease schemas.Lease, err error) error {
+	if errors.Is(err, memory.ErrUnknown) {
+		err = fmt.Errorf("%w: %w", agent.ErrNotFound, err)
+	}
+	return errors.Join(err, i.memory.Discard(context.WithoutCancel(ctx), lease))
+}
