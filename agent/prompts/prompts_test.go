@@ -275,4 +275,8 @@ func TestSummary(t *testing.T) {
 			t.Errorf("%s: said %q", lang, messages[0].Said())
 		}
 	}
+	long := strings.Repeat("word ", 20_000)
+	if _, messages := prompts.Summary(prompts.SummaryInput{Language: "en", Question: long, Answer: long}); len(messages[0].FullText()) > 16_000 {
+		t.Errorf("a long exchange is condensed from %d bytes", len(messages[0].FullText()))
+	}
 }

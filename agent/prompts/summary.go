@@ -10,6 +10,10 @@ import (
 	"molar/schemas"
 )
 
+// summaryOf bounds the question and the answer that are condensed, so that they fit the smallest
+// window.
+const summaryOf = 6000
+
 // A SummaryInput is one exchange to be condensed, and its context.
 type SummaryInput struct {
 	Language string
@@ -35,11 +39,11 @@ func Summary(in SummaryInput) (system string, messages []schemas.Message) {
 	if in.SoFar != "" {
 		parts = append(parts, beside(before+"\n"+fence("summary", in.SoFar)))
 	}
-	parts = append(parts, schemas.Part{Kind: schemas.PartText, Text: in.Question})
+	parts = append(parts, schemas.Part{Kind: schemas.PartText, Text: text.Clip(in.Question, summaryOf, text.Mark)})
 	if in.Results != "" {
 		parts = append(parts, beside(results+"\n"+fence("tools", in.Results)))
 	}
-	return system, []schemas.Message{{Role: schemas.RoleUser, Parts: append(parts, quoted("answer", in.Answer))}}
+	return system, []schemas.Message{{Role: schemas.RoleUser, Parts: append(parts, quoted("answer", text.Clip(in.Answer, summaryOf, text.Mark)))}}
 }
 
 // Condense writes the request that shortens a long summary. It asks to keep the important facts;
