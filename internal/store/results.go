@@ -45,10 +45,11 @@ func pruneResults(ctx context.Context, tx *sql.Tx, condition string, most int64,
 	if err != nil || size <= most {
 		return err
 	}
+	//nolint:gosec // the conditions are constants of this file
 	above := `DELETE FROM kept_results WHERE ` + condition + ` AND created_at <= (
 		SELECT max(created_at) FROM (
 			SELECT created_at, sum(size) OVER (ORDER BY created_at DESC, id) AS running FROM kept_results WHERE ` + condition + `) AS sums
-		WHERE running > $1)` //nolint:gosec // the conditions are constants of this file
+		WHERE running > $1)`
 	_, err = tx.ExecContext(ctx, above, append([]any{most}, args...)...)
 	return err
 }
