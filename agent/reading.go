@@ -87,8 +87,8 @@ func pictures(m schemas.Message) []toolhandler.Reading {
 	return read
 }
 
-// uploaded names the files attached to the earlier questions of a client's history. No model is
-// shown them again, but the answers may repeat them.
+// uploaded names the files attached to the earlier questions of a client's history: they are shown
+// again, and the answers may repeat them.
 func uploaded(messages []schemas.Message) []string {
 	var files []string
 	last := len(messages) - 1
