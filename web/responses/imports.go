@@ -233,6 +233,9 @@ func (s *Surface) exchange(ctx context.Context, owner string, items []Item) (Exc
 			return Exchange{}, err
 		}
 	}
+	if len(all.Open) > 0 { // two calls with one id
+		return Exchange{}, wire.Invalid("items", "no tool output found for function call %s", wire.Clip(all.Open[0].ID, 80))
+	}
 	var x Exchange
 	var answers []string
 	for i, m := range all.Messages {

@@ -201,6 +201,8 @@ func TestConversations_AddRefused(t *testing.T) {
 		`{"items":"x"}`: "items",
 		`{"items":[{"role":"robot","content":"x"}]}`:        "items.role",
 		`{"items":[{"type":"item_reference","id":"none"}]}`: "input[0].id",
+		`{"items":[{"role":"user","content":"x"},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"1"},` +
+			`{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}]}`: "items", // one result, two calls
 	} {
 		status, data := h.do(http.MethodPost, path+"/items", body)
 		if status != http.StatusBadRequest || at(read(t, data), "error", "param") != param {
