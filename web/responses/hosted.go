@@ -107,8 +107,11 @@ func (b *toolbox) addSearch(kind string, stores []string) bool {
 }
 
 // searchChoices returns the searches of a kind that the model may call, and whether the request has
-// any of that kind: code runs those that the model may not call.
+// any of that kind: code runs those that the model may not call. An empty kind has none.
 func (b *toolbox) searchChoices(kind string) (choices []choice, known bool) {
+	if kind == "" {
+		return nil, false
+	}
 	for _, t := range b.byModel {
 		if b.searches[t.ToolName] == kind {
 			choices = append(choices, choice{Type: "function", Name: t.Name})

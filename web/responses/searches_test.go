@@ -134,6 +134,7 @@ func TestSearches_Choice(t *testing.T) {
 		{`"tools":[` + folders + `,` + pages + `],"tool_choice":{"type":"web_search"}`, []string{"handbook", "recipes", "duckduckgo_search", "find"}, true, "tool-server__duckduckgo_search"},
 		{`"tools":[` + folders + `],"tool_choice":{"type":"file_search"}`, []string{"handbook", "recipes"}, true, ""},
 		{`"tools":[` + folders + `,` + pages + `],"tool_choice":{"type":"allowed_tools","mode":"auto","tools":[{"type":"web_search"}]}`, []string{"duckduckgo_search"}, false, ""},
+		{`"tools":[{"type":"function","name":"own"},` + pages + `],"tool_choice":{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"own"}]}`, nil, false, ""},
 		{`"model":"dental","tools":[` + folders + `],"tool_choice":{"type":"file_search"}`, []string{"handbook", "recipes", "duckduckgo_search", "find"}, false, ""},
 	}
 	for i, tt := range tests {
