@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"molar/agent"
 	"molar/agent/answer"
@@ -208,6 +209,7 @@ type fakeMemory struct {
 	tries    int
 	saved    []memory.Record
 	recorded []schemas.StartedTurn
+	recordIn time.Duration // how long RecordTurn takes
 	calls    []schemas.ToolCall
 	files    []string
 	// stored are the files of earlier questions.
@@ -266,6 +268,7 @@ func (f *fakeMemory) PutFile(_ context.Context, _ schemas.Lease, _ string, file 
 }
 
 func (f *fakeMemory) RecordTurn(_ context.Context, b schemas.StartedTurn) error {
+	time.Sleep(f.recordIn)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.recorded = append(f.recorded, b)

@@ -95,7 +95,7 @@ func (e *ending) compaction(r memory.Record) (near, due bool) {
 // record returns the turn as it is stored.
 func (a *Agent) record(w task, e *ending, status string) memory.Record {
 	key := w.turn.Key
-	if key == "" || status == schemas.StatusInterrupted { // a key identifies a finished answer
+	if key == "" {
 		key = w.turn.ID
 	}
 	var rounds []schemas.Round

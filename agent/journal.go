@@ -81,6 +81,8 @@ type journal struct {
 	// renewing is waited for at the end.
 	renewing sync.WaitGroup
 
+	// begun is set once the first text has waited for the record.
+	begun bool
 	// called is set once a call was recorded.
 	called atomic.Bool
 
@@ -130,9 +132,9 @@ func (j *journal) Saved() bool { return j.saved }
 // Wait keeps the record for the next part of the turn, after its client has run its own tools.
 func (j *journal) Wait() { j.waits = true }
 
-// Record records that the question is being answered, concurrently with the turn: only a call
-// that writes waits for it. It fills in the journal's fields of b. The question's files are
-// stored afterwards.
+// Record records that the question is being answered, concurrently with the turn: the first text
+// and a call that writes wait for it. It fills in the journal's fields of b. The question's files
+// are stored afterwards.
 func (j *journal) Record(ctx context.Context, b schemas.StartedTurn, files []memory.File) {
 	if !j.Keeps() || j.recorded != nil {
 		return
@@ -152,6 +154,19 @@ func (j *journal) Record(ctx context.Context, b schemas.StartedTurn, files []mem
 		return struct{}{}, err
 	})
 	j.keep(ctx, files)
+}
+
+// Begun waits until the question is recorded, if it is to be: an answer that was shown must not be
+// lost with its question. If the store fails or takes too long, the turn goes on, and its end
+// reports it.
+func (j *journal) Begun(ctx context.Context) {
+	if j.recorded == nil || j.begun {
+		return
+	}
+	j.begun = true
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	_, _ = j.recorded.Wait(ctx) // a failure is logged where it happens
 }
 
 // RecordCall records a call that may have an effect, before it is sent. If the store fails, the

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/agent/memory"
 	"molar/providers"
 	"molar/schemas"
@@ -39,6 +40,29 @@ func TestJournal_recordsWhatBegins(t *testing.T) {
 	if rec := b.memory.saved[0]; rec.Assistant != "test" || rec.Subject != "who?" {
 		t.Errorf("saved %+v", rec)
 	}
+}
+
+// No text of an answer is shown before its question is in the store, whatever the model does.
+func TestJournal_recordsBeforeTheFirstText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(says("at ", "once")).with(t, schemas.Assistant{})
+		b.memory.recordIn = 700 * time.Millisecond
+		began := time.Now()
+		for e, err := range b.agent.Run(t.Context(), ask("who?")) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.memory.mu.Lock()
+			recorded := len(b.memory.recorded)
+			b.memory.mu.Unlock()
+			if e.Kind == answer.KindText && recorded == 0 {
+				t.Errorf("%q was shown before the question was recorded", e.Text)
+			}
+		}
+		if took := time.Since(began); took != b.memory.recordIn {
+			t.Errorf("the turn took %v: only its first text waits", took)
+		}
+	})
 }
 
 // Files that a person attached to a question are stored with it; resources of servers and images

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"molar/agent"
 	"molar/agent/answer"
@@ -48,24 +49,31 @@ func TestRun_newConversationMemoryDown(t *testing.T) {
 	})
 }
 
-// If a client leaves before the lease is granted, the answer is still stored.
+// If a client leaves before the lease is granted, the answer is still stored. Its text waited for the
+// store as long as a turn does.
 func TestRun_newConversationInterrupted(t *testing.T) {
-	b := newBench(says("one ", "two")).with(t, schemas.Assistant{})
-	b.memory.begins = make(chan struct{})
-	b.memory.opening.Lease = schemas.Lease{Token: "mine"}
-	for e, err := range b.agent.Run(t.Context(), askNew("hello")) {
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(says("one ", "two")).with(t, schemas.Assistant{})
+		b.memory.begins = make(chan struct{})
+		b.memory.opening.Lease = schemas.Lease{Token: "mine"}
+		began := time.Now()
+		for e, err := range b.agent.Run(t.Context(), askNew("hello")) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Kind == answer.KindText {
+				close(b.memory.begins)
+				break
+			}
 		}
-		if e.Kind == answer.KindText {
-			close(b.memory.begins)
-			break
+		if waited := time.Since(began); waited != 2*time.Second {
+			t.Errorf("the text waited for %v", waited)
 		}
-	}
-	if len(b.memory.saved) != 1 {
-		t.Fatalf("%d turns saved", len(b.memory.saved))
-	}
-	if rec := b.memory.saved[0]; rec.Status != schemas.StatusInterrupted || rec.Answer != "one " || rec.Lease.Token != "mine" {
-		t.Errorf("saved %+v", rec)
-	}
+		if len(b.memory.saved) != 1 {
+			t.Fatalf("%d turns saved", len(b.memory.saved))
+		}
+		if rec := b.memory.saved[0]; rec.Status != schemas.StatusInterrupted || rec.Answer != "one " || rec.Lease.Token != "mine" {
+			t.Errorf("saved %+v", rec)
+		}
+	})
 }

@@ -47,6 +47,7 @@ func (a *Agent) answer(ctx context.Context, cancel context.CancelFunc, t *Turn, 
 	}
 	var group sync.WaitGroup
 	j := a.open(ctx, t, fresh && paused == nil, out, &group)
+	out.BeforeText = func() { j.Begun(ctx) }
 	w, err := a.accept(ctx, t, out, j, &group)
 	switch {
 	case err != nil:

@@ -20,6 +20,10 @@ var ErrStopped = errors.New("stopped by the consumer")
 type Speaker struct {
 	Trace *Tracer
 
+	// BeforeText is called before each piece of text is shown; it may be nil, and blocks until the
+	// text may be shown.
+	BeforeText func()
+
 	yield  func(Event, error) bool
 	log    *slog.Logger
 	turnID string
@@ -82,6 +86,9 @@ func (s *Speaker) Say(text string) error {
 		}
 	}
 	s.round.WriteString(text)
+	if s.BeforeText != nil {
+		s.BeforeText()
+	}
 	return s.Emit(Event{Kind: KindText, Text: text})
 }
 

@@ -38,6 +38,7 @@ func testContract(t *testing.T, open func(t *testing.T, now func() time.Time) me
 		"claims go round":                       testClaimsInTurn,
 		"summaries that can wait":               testLater,
 		"interrupted turns are not summarised":  testInterrupted,
+		"an interrupted turn is asked again":    testInterruptedAgain,
 		"clear keeps the conversation":          testClear,
 		"a cleared conversation stays cleared":  testClearedSummary,
 		"delete keeps nothing":                  testDelete,

@@ -230,6 +230,45 @@ func testAskedAgain(t *testing.T, f *fixture) {
 	same(t, f.begin(t, "", "c", "k6").Finished.TurnID, "t7")
 }
 
+// A turn that an orderly end interrupted is taken over by the retry of its key, which does not see
+// it as history. It keeps its place only while nothing follows it.
+func testInterruptedAgain(t *testing.T, f *fixture) {
+	interrupt := func(turnID, key string) {
+		t.Helper()
+		lease := f.record(t, "c", turnID, key)
+		if _, err := f.SaveTurn(t.Context(), store.Turn{Lease: lease, TurnID: turnID, Key: key, Answer: "half", Status: schemas.StatusInterrupted}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.turn(t, "", "c", "t0", "")
+	interrupt("t1", "k")
+	same(t, f.states(t, "c"), "ask_t0 say_t0 ask_t1 half_interrupted")
+	for _, turnID := range []string{"t2", "t3"} { // recorded, and only saved
+		start := f.begin(t, "", "c", "k")
+		if start.Finished != nil || len(start.Messages) != 2 {
+			t.Errorf("%+v", start)
+		}
+		if turnID == "t2" {
+			f.recordUnder(t, start.Lease, turnID, "k")
+			same(t, f.states(t, "c"), "ask_t0 say_t0 ask_t2 running")
+			if _, err := f.SaveTurn(t.Context(), store.Turn{Lease: start.Lease, TurnID: turnID, Key: "k", Answer: "again", Status: schemas.StatusInterrupted}); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		f.save(t, start.Lease, turnID, "k", "whole")
+	}
+	same(t, f.states(t, "c"), "ask_t0 say_t0 ask_t3 whole")
+	same(t, f.look(t, "", "").Tip, "t3")
+	same(t, f.begin(t, "", "c", "k").Finished.TurnID, "t3")
+
+	interrupt("t4", "k4")
+	f.turn(t, "", "c", "t5", "")
+	f.save(t, f.begin(t, "", "c", "k4").Lease, "t6", "k4", "late")
+	same(t, f.states(t, "c"), "ask_t0 say_t0 ask_t3 whole ask_t4 half_interrupted ask_t5 say_t5 ask_t6 late")
+	same(t, f.begin(t, "", "c", "k4").Finished.TurnID, "t6")
+}
+
 // An interrupted turn keeps what was recorded of its calls, unless it says better.
 func testInterruptedCalls(t *testing.T, f *fixture) {
 	for i, c := range []struct{ status, calls, want string }{

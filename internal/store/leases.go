@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// leaseKept is how long a released lease is remembered if its conversation was never
-	// created.
+	// leaseKept is how long a lease that was never released is remembered if its conversation was
+	// never created.
 	leaseKept = 24 * time.Hour
 	// leaseSweep is how many begun turns pass between two clean-ups.
 	leaseSweep = 1024
@@ -136,10 +136,10 @@ func (d *DB) reap(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// sweepLeases deletes old leases on conversations that do not exist: every refused turn leaves
-// one.
+// sweepLeases deletes old leases on conversations that do not exist, which turns left whose
+// process ended before their question was recorded.
 func (d *DB) sweepLeases(ctx context.Context, tx *sql.Tx) error {
-	_, err := tx.ExecContext(ctx, d.db.SQL.Say(`DELETE FROM leases WHERE expires < NOW() - $2 AND NOT EXISTS (
+	_, err := tx.ExecContext(ctx, d.db.SQL.Say(`DELETE FROM leases WHERE expires > 0 AND expires < NOW() - $2 AND NOT EXISTS (
 		SELECT 1 FROM conversations c WHERE c.id = leases.id AND c.owner = leases.owner)`),
 		d.db.Clock(), leaseKept.Milliseconds())
 	return err
@@ -198,6 +198,9 @@ func (d *DB) releaseLease(ctx context.Context, op string, l schemas.Lease, f fun
 		}
 		if err == nil {
 			_, err = tx.StmtContext(ctx, d.stmts.recording[endLease]).ExecContext(ctx, l.ConversationID, l.Token, l.Fence)
+		}
+		if err == nil { // of a refused turn nothing stays
+			_, err = tx.StmtContext(ctx, d.stmts.recording[dropLease]).ExecContext(ctx, l.ConversationID)
 		}
 		return err
 	})

@@ -13,17 +13,23 @@ import (
 
 // turnRow is a turn that the database has already.
 type turnRow struct {
-	id                string
-	saved             int64
+	id     string
+	saved  int64
+	status string
+	// tip is the last turn of the newest branch.
+	tip               string
 	num, user, answer int64
 	conversation      string
 	owner             string
 }
 
+// isOpen reports whether the turn has no complete answer.
+func (t *turnRow) isOpen() bool { return t.saved == 0 || t.status == schemas.StatusInterrupted }
+
 // turnRowOf reads one; nil means none.
 func turnRowOf(row *sql.Row) (*turnRow, error) {
 	var t turnRow
-	err := row.Scan(&t.id, &t.saved, &t.num, &t.user, &t.answer, &t.conversation, &t.owner)
+	err := row.Scan(&t.id, &t.saved, &t.status, &t.tip, &t.num, &t.user, &t.answer, &t.conversation, &t.owner)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil //nolint:nilnil // no such turn
 	}
@@ -53,6 +59,9 @@ func (d *DB) RecordTurn(ctx context.Context, b schemas.StartedTurn) error {
 			return err
 		}
 		row, err := d.earlierTurn(ctx, tx, b.TurnID, b.Lease.ConversationID)
+		if err == nil && row != nil && row.saved > 0 {
+			return errSaved
+		}
 		if err == nil && row == nil {
 			row, err = d.turnOfKey(ctx, tx, t)
 		}
@@ -62,12 +71,14 @@ func (d *DB) RecordTurn(ctx context.Context, b schemas.StartedTurn) error {
 		case row == nil:
 			_, err = d.insertTurn(ctx, tx, t)
 			return err
-		case row.saved > 0:
-			return fmt.Errorf("%w: the turn was saved already", ErrConflict)
+		case !row.isOpen():
+			return errSaved
 		}
 		return d.resumeTurn(ctx, tx.Tx, row, t) // also when the answer to the first request was lost
 	})
 }
+
+var errSaved = fmt.Errorf("%w: the turn was saved already", ErrConflict)
 
 // earlierTurn finds the turn with that id.
 func (d *DB) earlierTurn(ctx context.Context, tx turnTx, turnID, conversationID string) (*turnRow, error) {
@@ -78,14 +89,15 @@ func (d *DB) earlierTurn(ctx context.Context, tx turnTx, turnID, conversationID 
 	return row, err
 }
 
-// turnOfKey finds the turn of the key that another one was given. If that was never saved, and
-// this turn does not continue it in place, it loses the key.
+// turnOfKey finds the turn of the key that another one was given. If that has no complete answer,
+// and this turn cannot continue it in place, it loses the key: this turn is to begin beside it, or
+// the conversation went on since.
 func (d *DB) turnOfKey(ctx context.Context, tx turnTx, t begun) (*turnRow, error) {
 	if storedKey(t.Key, t.TurnID) == "" {
 		return nil, nil //nolint:nilnil // no key, no turn
 	}
 	row, err := turnRowOf(tx.stmt(ctx, findTurnByKey).QueryRowContext(ctx, t.Lease.ConversationID, t.owner, t.Key))
-	if err != nil || row == nil || row.saved > 0 || !t.parent.Valid {
+	if err != nil || row == nil || !row.isOpen() || !t.parent.Valid && (row.saved == 0 || row.tip == row.id) {
 		return row, err
 	}
 	_, err = tx.ExecContext(ctx, `UPDATE turns SET key = '' WHERE turn_id = $1`, row.id)
@@ -147,7 +159,7 @@ func (d *DB) resumeTurn(ctx context.Context, tx *sql.Tx, old *turnRow, t begun) 
 		query string
 		args  []any
 	}{
-		{`UPDATE turns SET turn_id = $2, status = 'running' WHERE turn_id = $1`, []any{old.id, t.TurnID}},
+		{`UPDATE turns SET turn_id = $2, status = 'running', saved_at = 0 WHERE turn_id = $1`, []any{old.id, t.TurnID}},
 		{
 			`UPDATE messages SET turn_id = $4, content = $5 WHERE conversation = $1 AND seq IN ($2, $3) AND role = 'user'`,
 			[]any{old.num, old.user, old.answer, t.TurnID, d.db.SQL.Text(t.User)},

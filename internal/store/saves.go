@@ -102,8 +102,10 @@ func (d *DB) placeFor(ctx context.Context, tx turnTx, b begun) (row *turnRow, sa
 		return nil, false, err
 	case row == nil:
 		row, err = d.insertTurn(ctx, tx, b)
-	case row.saved == 0:
-		err = d.resumeTurn(ctx, tx.Tx, row, b)
+	case row.isOpen():
+		if err = d.resumeTurn(ctx, tx.Tx, row, b); err == nil {
+			row.id, row.saved, row.status = b.TurnID, 0, schemas.StatusRunning
+		}
 	}
 	return row, err == nil && row.saved > 0, err
 }

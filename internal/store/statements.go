@@ -42,9 +42,12 @@ const (
 			WHERE leases.expires <= NOW() AND leases.turn_id = ''
 		RETURNING owner, fence, expires`
 
-	// A released lease stays for its fence.
+	// A released lease stays for its fence, as long as its conversation exists.
 	endLease = `UPDATE leases SET token = '', expires = 0, turn_id = '' WHERE id = $1 AND token = $2 AND fence = $3
 		RETURNING owner, parent`
+
+	dropLease = `DELETE FROM leases WHERE id = $1 AND expires = 0 AND NOT EXISTS (
+		SELECT 1 FROM conversations c WHERE c.id = leases.id AND c.owner = leases.owner)`
 
 	holdForTurn = `UPDATE leases SET turn_id = $4 WHERE id = $1 AND token = $2 AND fence = $3 AND turn_id IN ('', $4)
 		RETURNING owner, parent`
@@ -73,13 +76,15 @@ const (
 		SELECT $1, CAST($2 AS BIGINT), $3, CAST($4 AS BIGINT), CAST($4 AS BIGINT) + 1, 0, 'running', coalesce(p.subject, ''), coalesce(p.compaction_seq, 0)
 		FROM (SELECT 1) AS one LEFT JOIN turns p ON p.turn_id = $5`
 
-	turnColumns = `SELECT t.turn_id, t.saved_at, t.conversation, t.user_seq, t.answer_seq, c.id, c.owner
+	turnColumns = `SELECT t.turn_id, t.saved_at, t.status, c.tip, t.conversation, t.user_seq, t.answer_seq, c.id, c.owner
 		FROM turns t JOIN conversations c ON c.num = t.conversation `
 
 	findTurn = turnColumns + `WHERE t.turn_id = $1`
 
-	// A key may be the id of a turn that waited for its client's tools and continues.
-	findTurnByKey = turnColumns + `WHERE c.id = $1 AND c.owner = $2 AND (t.key = $3 OR t.turn_id = $3 AND t.saved_at = 0)`
+	// A key may be the id of a turn that waited for its client's tools and continues. Of several,
+	// an interrupted one is replaced by a finished one.
+	findTurnByKey = turnColumns + `WHERE c.id = $1 AND c.owner = $2 AND (t.key = $3 OR t.turn_id = $3 AND t.saved_at = 0)
+		ORDER BY t.status, t.saved_at DESC LIMIT 1`
 
 	finishConversation = `UPDATE conversations SET
 			servers_read = CASE WHEN $3 IN ('[]', servers_read) THEN servers_read ELSE MERGED_SERVERS END,
@@ -111,7 +116,7 @@ type statements struct {
 func (s *statements) prepare(ctx context.Context, db *database.DB) error {
 	reads := []string{findConversation, openConversation, messagesDown, recentMessages}
 	writes := []string{
-		takeLease, holdForTurn, endLease, findTurn, findTurnByKey, growByTurn, insertTurnMessages, insertTurn,
+		takeLease, holdForTurn, endLease, dropLease, findTurn, findTurnByKey, growByTurn, insertTurnMessages, insertTurn,
 		finishConversation, finishTurn, finishAnswer,
 	}
 	s.reading, s.recording, s.saving = prepared{}, prepared{}, prepared{}

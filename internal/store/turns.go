@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"molar/internal/store/database"
 	"molar/schemas"
@@ -36,6 +37,9 @@ func (d *DB) BeginTurn(ctx context.Context, req TurnRequest) (schemas.Opening, e
 	}
 	if err = d.readContext(ctx, owner, req.Most, parent, &start); err == nil {
 		err = ctx.Err()
+	}
+	if keyed != nil && start.Finished == nil { // it is asked again
+		start.Messages = slices.DeleteFunc(start.Messages, func(m schemas.StoredMessage) bool { return m.TurnID == keyed.turnID })
 	}
 	if err != nil && start.Lease.Token != "" { // nobody will use it
 		err = errors.Join(err, d.EndTurn(context.WithoutCancel(ctx), start.Lease))
@@ -180,7 +184,8 @@ func (d *DB) readMessages(ctx context.Context, c conversation, most int, start *
 // keyedTurn is a turn that was begun under a key, and its place.
 type keyedTurn struct {
 	conversation, owner string
-	// finished is nil for a turn that was never saved.
+	turnID string
+	// finished is nil for a turn without a complete answer.
 	finished *schemas.Finished
 }
 
@@ -200,7 +205,7 @@ func (d *DB) keyedTurn(ctx context.Context, req TurnRequest) (*keyedTurn, error)
 	row := d.db.Read.QueryRowContext(ctx, `SELECT c.id, c.owner, t.turn_id, t.saved_at, m.content, m.sources, m.status
 		FROM turns t JOIN conversations c ON c.num = t.conversation
 		JOIN messages m ON m.conversation = t.conversation AND m.seq = t.answer_seq
-		WHERE (t.key = $1 OR t.turn_id = $1 AND t.key = '') AND `+where+` ORDER BY c.owner, t.saved_at DESC LIMIT 1`, args...)
+		WHERE (t.key = $1 OR t.turn_id = $1 AND t.key = '') AND `+where+` ORDER BY c.owner, t.status, t.saved_at DESC LIMIT 1`, args...)
 	var found keyedTurn
 	var saved int64
 	var sources string
@@ -209,7 +214,8 @@ func (d *DB) keyedTurn(ctx context.Context, req TurnRequest) (*keyedTurn, error)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil //nolint:nilnil // no such turn
 	}
-	if err != nil || saved == 0 {
+	found.turnID = t.TurnID
+	if err != nil || saved == 0 || t.Status == schemas.StatusInterrupted {
 		return &found, err
 	}
 	t.SavedAt, found.finished = database.TimeAt(saved), &t
