@@ -8,10 +8,11 @@ import (
 	"molar/schemas"
 )
 
-// Ask records a pending approval or question of a turn of this process.
+// Ask records a pending approval or question of a turn of this process, which keeps it pending by
+// calling [Live.Decided].
 func (s *Live) Ask(ctx context.Context, a schemas.LiveAsk) error {
-	_, err := s.write(ctx, "note an approval", `INSERT INTO live_approvals (id, turn_id, owner, body) VALUES ($1, $2, $3, $4)`,
-		a.ID, a.TurnID, a.Owner, s.db.SQL.Text(a.Body))
+	_, err := s.write(ctx, "note an approval", `INSERT INTO live_approvals (id, turn_id, owner, body, replica, beat_at)
+		VALUES ($2, $3, $4, $5, $6, NOW())`, s.db.Clock(), a.ID, a.TurnID, a.Owner, s.db.SQL.Text(a.Body), s.replica)
 	return err
 }
 
@@ -21,24 +22,31 @@ func (s *Live) Settle(ctx context.Context, id string) error {
 	return err
 }
 
-// Waiting returns an owner's pending approvals and questions, of all replicas.
+// askColumns are those of a [schemas.LiveAsk].
+const askColumns = `id, turn_id, owner, body, decision`
+
+// Waiting returns an owner's pending approvals and questions, of all replicas that are alive.
 func (s *Live) Waiting(ctx context.Context, owner string) ([]schemas.LiveAsk, error) {
-	return s.approvals(ctx, `SELECT a.id, a.turn_id, a.owner, a.body, a.decision FROM live_approvals a JOIN live_turns t ON t.id = a.turn_id
-		WHERE a.owner = $1 AND a.decision = '' AND t.ended_at = 0`, owner)
+	// A replica of an earlier version only says that the turn itself is alive.
+	return s.asks(ctx, s.db.Read, `SELECT `+askColumns+` FROM live_approvals a WHERE owner = $2 AND decision = '' AND (beat_at > NOW() - $3
+		OR replica = '' AND EXISTS (SELECT 1 FROM live_turns t WHERE t.id = a.turn_id AND t.ended_at = 0))`,
+		owner, staleAfter.Milliseconds())
 }
 
-// Decided returns those of this process with a decision from another replica that this process
-// has not replied to yet.
+// Decided says that the approvals and questions of this process are still pending. It returns those
+// with a decision from another replica that this process has not replied to yet.
 func (s *Live) Decided(ctx context.Context) ([]schemas.LiveAsk, error) {
-	return s.approvals(ctx, `SELECT a.id, a.turn_id, a.owner, a.body, a.decision FROM live_approvals a JOIN live_turns t ON t.id = a.turn_id
-		WHERE t.replica = $1 AND a.decision <> '' AND a.outcome = ''`, s.replica)
+	return s.asks(ctx, s.db.Relaxed, `WITH mine AS (
+			UPDATE live_approvals SET beat_at = NOW() WHERE replica = $2 RETURNING `+askColumns+`, outcome
+		) SELECT `+askColumns+` FROM mine WHERE decision <> '' AND outcome = ''`, s.replica)
 }
 
-func (s *Live) approvals(ctx context.Context, query, arg string) ([]schemas.LiveAsk, error) {
-	all, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (a schemas.LiveAsk, err error) {
+// asks runs a query whose first parameter is the current time.
+func (s *Live) asks(ctx context.Context, pool *sql.DB, query string, args ...any) ([]schemas.LiveAsk, error) {
+	all, err := database.List(ctx, pool, func(row *sql.Rows) (a schemas.LiveAsk, err error) {
 		err = row.Scan(&a.ID, &a.TurnID, &a.Owner, &a.Body, &a.Decision)
 		return a, err
-	}, query, arg)
+	}, s.db.SQL.Say(query), append([]any{s.db.Clock()}, args...)...)
 	return all, s.db.Fault("read approvals", err)
 }
 

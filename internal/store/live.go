@@ -167,6 +167,10 @@ func (s *Live) Reap(ctx context.Context) (lost []string, err error) {
 	lost, err = database.List(ctx, s.db.Relaxed, database.One[string], s.db.SQL.Say(`WITH old AS (
 			DELETE FROM live_turns WHERE id IN (
 				SELECT id FROM live_turns WHERE ended_at > 0 AND ended_at < NOW() - $2 FOR UPDATE SKIP LOCKED)
+		), unheard AS (
+			DELETE FROM live_approvals WHERE id IN (
+				SELECT id FROM live_approvals a WHERE beat_at < NOW() - $2
+					AND NOT EXISTS (SELECT 1 FROM live_turns t WHERE t.id = a.turn_id) FOR UPDATE SKIP LOCKED)
 		)
 		UPDATE live_turns SET ended_at = NOW(), lost = TRUE WHERE id IN (
 			SELECT id FROM live_turns WHERE ended_at = 0 AND beat_at < NOW() - $3 FOR UPDATE SKIP LOCKED)

@@ -23,7 +23,7 @@ type asker struct {
 	owner, turnID string
 	// send sends an event, and may block until it is read; news sends one without blocking.
 	send, news func(answer.Event)
-	// sharing is nil for a turn that other replicas do not know.
+	// sharing is nil if there are no other replicas.
 	sharing *Sharing
 }
 

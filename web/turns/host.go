@@ -67,7 +67,7 @@ func (h *Host) Begin(ctx context.Context, q Request) (*Feed, error) {
 	var news mailbox // most turns need no mailbox
 	if q.Asks {
 		news = make(mailbox, 64)
-		who := asker{h, turn.Owner, turn.ID, func(ev answer.Event) { f.OnSideEvent(ev) }, news.put, nil}
+		who := asker{h, turn.Owner, turn.ID, func(ev answer.Event) { f.OnSideEvent(ev) }, news.put, h.Sharing}
 		turn.Approver = who
 		if q.Answers {
 			turn.Person = who
@@ -99,7 +99,7 @@ func (h *Host) Detach(ctx context.Context, q Request) (*Live, error) {
 	}
 	if q.Asks {
 		send := func(ev answer.Event) { t.add(Item{Event: ev}) }
-		who := asker{h, turn.Owner, turn.ID, send, send, sharing}
+		who := asker{h, turn.Owner, turn.ID, send, send, h.Sharing}
 		turn.Approver = who
 		if q.Answers {
 			turn.Person = who

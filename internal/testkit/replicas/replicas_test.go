@@ -66,6 +66,8 @@ type trial struct {
 	pooled  bool
 	// pace is the time between two words of the model; 0 means 50 ms.
 	pace time.Duration
+	// policy is that of the tools; empty means allow.
+	policy string
 }
 
 // cluster is the environment that the hosts of a trial share.
@@ -106,9 +108,9 @@ allowed_hosts: [%s]
 llm: {provider: ollama, ollama: {base_url: %q}}
 memory: {store: %q, required: true, context: 2000}
 assistants: {plain: {system_prompt: Answer., tools: ["effects__*"]}}
-mcpServers: {effects: {command: %q, args: [%q], tools: {"*": {policy: allow}}}}
+mcpServers: {effects: {command: %q, args: [%q], tools: {"*": {policy: %s}}}}
 telemetry: {log_level: warn, trace: off}
-%s`, Name, url, dsn, testkit.Build(t, "molar/internal/testkit/effects"), c.bookings, settings)
+%s`, Name, url, dsn, testkit.Build(t, "molar/internal/testkit/effects"), c.bookings, cmp.Or(tr.policy, "allow"), settings)
 	for file, text := range map[string]string{config: text, c.bookings: ""} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -1,0 +1,2 @@
+-- SQLite has one process, which shares no approvals.
+SELECT 1;
