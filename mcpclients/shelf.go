@@ -18,7 +18,9 @@ type Shelf struct {
 	mu      sync.Mutex
 	infos   []schemas.ToolInfo // as listed, before the filters
 	tools   []schemas.Tool
-	reasons map[string]string // why tools are withheld
+	reasons map[string]string    // why tools are withheld
+	changes []schemas.ToolChange // pending approval, with the digest of all tools
+	digest  string
 	lost    bool
 }
 
@@ -104,6 +106,10 @@ func (s *Shelf) judge() {
 	if len(s.infos) > 0 {
 		s.reasons = reasons
 	}
+	s.changes, s.digest = nil, ""
+	if cfg.Pin { // compares every definition, so not at each look
+		s.changes, s.digest = s.Decisions.pending(s.infos)
+	}
 }
 
 // Look returns the tools, and whether their server is attached.
@@ -134,10 +140,12 @@ func (s *Shelf) Listed() []schemas.ToolInfo {
 
 // Pending returns the changed tools that are pending approval.
 func (s *Shelf) Pending() (changes []schemas.ToolChange, digest string) {
-	if !s.Config().Pin {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lost {
 		return nil, ""
 	}
-	return s.Decisions.pending(s.Listed())
+	return slices.Clone(s.changes), s.digest
 }
 
 // Withheld returns why a tool must not be called, or "". For a lost server its last list counts.

@@ -24,9 +24,11 @@ const (
 	// and JSON about 3.
 	bytesPerToken = 3
 	// lookTime bounds the query for a model's loaded window, and freshTime is how long its answer
-	// is valid: other clients load models too.
-	lookTime  = 2 * time.Second
-	freshTime = 5 * time.Second
+	// is valid: other clients load models too. That it is not loaded is valid for absentTime, as
+	// it may be loading.
+	lookTime   = 2 * time.Second
+	freshTime  = 5 * time.Second
+	absentTime = 2 * time.Second
 	// shrinkAfter is how many calls in a row must fit the model's base window before a grown
 	// window is released.
 	shrinkAfter = 8
@@ -50,9 +52,12 @@ type modelWindow struct {
 	requested map[int]bool
 	// idle counts the calls in a row that would have fitted base.
 	idle int
-	// loaded is the window that the server reported last, and at when.
+	// loaded is the window that the server reported last, and at when it was last asked.
 	loaded int
 	at     time.Time
+	// silent is set if the server reported no window after a call: it was too early, or the server
+	// never does.
+	silent bool
 }
 
 // of returns a model's state. The caller holds the lock.
@@ -66,12 +71,24 @@ func (w *windows) of(model string) *modelWindow {
 	return w.all[model]
 }
 
-// fresh reports whether the loaded window is known.
-func (w *windows) fresh(model string) bool {
+// isStale reports whether the caller must ask the server for the loaded window and call saw. While
+// it asks, other callers use the answer before.
+func (w *windows) isStale(model string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	m := w.of(model)
-	return m.loaded > 0 && time.Since(m.at) < freshTime
+	valid := freshTime
+	switch {
+	case m.loaded == 0 && m.requested[0] && !m.silent: // our call has made the server load it
+		valid = 0
+	case m.loaded == 0:
+		valid = absentTime
+	}
+	if m.base > 0 && time.Since(m.at) < valid {
+		return false
+	}
+	m.at = time.Now()
+	return true
 }
 
 // saw records the window with which the server has the model loaded, 0 if it is not loaded. first
@@ -81,6 +98,7 @@ func (w *windows) saw(model string, size, first int) {
 	defer w.mu.Unlock()
 	m := w.of(model)
 	m.loaded, m.at = size, time.Now()
+	m.silent = size == 0 && m.requested[0]
 	switch {
 	case m.base == 0 && size == 0:
 		m.base = first
@@ -163,7 +181,7 @@ func (p *Provider) window(ctx context.Context, model string, info modelInfo, nee
 		return p.numCtx
 	}
 	most, name := p.most(info), fullName(model)
-	if !p.windows.fresh(name) {
+	if p.windows.isStale(name) {
 		p.windows.saw(name, p.loadedWindow(ctx, name), min(cmp.Or(info.numCtx, firstWindow), most))
 	}
 	return p.windows.choose(name, need, info.numCtx, most)

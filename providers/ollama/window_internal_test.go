@@ -29,7 +29,7 @@ func TestWindows_base(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var w windows
 			for i, s := range steps {
-				if !w.fresh("m") {
+				if w.isStale("m") {
 					w.saw("m", s.ps, firstWindow)
 				}
 				if s.need > 0 {
@@ -44,6 +44,31 @@ func TestWindows_base(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A server that reports no window is asked at most once in two seconds, after the first call has
+// made it load the model, however many turns run.
+func TestWindows_asksSeldom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w windows
+		asked := 0
+		for range 100 { // ten seconds
+			if w.isStale("m") {
+				asked++
+				w.saw("m", 0, firstWindow)
+			}
+			w.choose("m", 1000, 0, 128<<10)
+			time.Sleep(100 * time.Millisecond)
+		}
+		if asked > 1+5 {
+			t.Errorf("asked %d times in ten seconds", asked)
+		}
+		w.saw("m", 4096, firstWindow)
+		if w.isStale("m") {
+			t.Error("asked again although the window is known")
+		}
+	})
 }
 
 // A grown window shrinks again after some calls that fit the base, however much of the base they
