@@ -57,10 +57,10 @@ func index(tools []schemas.Tool) *Catalogue {
 	return c
 }
 
-// Tools returns all tools, sorted by server and own name. The caller owns the slice; its schemas
-// are shared and must not be changed.
+// Tools returns all tools, sorted by server and own name. The slice is shared and must not be
+// changed.
 func (c *Catalogue) Tools() []schemas.Tool {
-	return slices.Clone(c.tools)
+	return slices.Clip(c.tools)
 }
 
 // Lookup finds a tool by its offered name, else by its own name if only one server has it.
