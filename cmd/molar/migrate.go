@@ -27,7 +27,11 @@ func newMigrateCmd(a *app) *cobra.Command {
 			if err := db.Close(); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.Stdout, "%s has the schema of this version\n", db.Path())
+			was := ""
+			if s := db.Schema(); s.Before != s.Number {
+				was = fmt.Sprintf("; it was %d", s.Before)
+			}
+			_, err = fmt.Fprintf(a.Stdout, "%s has schema %d%s\n", db.Path(), db.Schema().Number, was)
 			return err
 		},
 	}

@@ -9,8 +9,9 @@ import (
 
 func newServeCmd(a *app) *cobra.Command {
 	var (
-		address string
-		mcp     []string
+		address   string
+		mcp       []string
+		noMigrate bool
 	)
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -26,7 +27,7 @@ quotes tools and says so.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return serve.Serve(cmd.Context(), serve.Config{
-				CLI: a.CLI,
+				CLI: a.CLI, AsIs: noMigrate,
 				Load: func() (*config.Config, error) {
 					return a.LoadWithServers(map[string]string{"listen": address}, mcp)
 				},
@@ -35,5 +36,6 @@ quotes tools and says so.`,
 	}
 	cmd.Flags().StringVar(&address, "listen", "", "`address` to listen on (default 127.0.0.1:8000)")
 	cmd.Flags().StringArrayVar(&mcp, "mcp", nil, "attach an MCP server: `NAME=\"command line\"` or NAME=https://address; may be repeated")
+	cmd.Flags().BoolVar(&noMigrate, "no-migrate", false, "refuse a database whose schema is older than this version; molar migrate brings it up to date")
 	return cmd
 }

@@ -83,6 +83,8 @@ type Options struct {
 	// Elicit, if set, asks a person the servers' questions outside turns that bring a person.
 	// Without it servers are told that no one can be asked.
 	Elicit mcpclients.Elicitor
+	// AsIs refuses a database whose schema is older than this program, instead of migrating it.
+	AsIs bool
 }
 
 // Open wires a host and starts its servers. It returns before they are attached.
@@ -100,7 +102,7 @@ func Open(ctx context.Context, cfg *config.Config, log *slog.Logger, opts Option
 func (h *Host) open(ctx context.Context) (err error) {
 	WarnExposed(h.Config, h.Log)
 	if h.DB = h.opts.DB; h.DB == nil {
-		if h.DB, err = store.Open(ctx, store.Config{Path: h.Config.Database(), Logger: h.Log}); err != nil {
+		if h.DB, err = store.Open(ctx, store.Config{Path: h.Config.Database(), Logger: h.Log, AsIs: h.opts.AsIs}); err != nil {
 			return err
 		}
 	}

@@ -37,6 +37,8 @@ type Config struct {
 	CLI *cli.CLI
 	// Load reads the settings, at start and at every reload.
 	Load func() (*config.Config, error)
+	// AsIs refuses a database whose schema is older than this program, instead of migrating it.
+	AsIs bool
 }
 
 // A port is a host that listens.
@@ -74,7 +76,7 @@ func Serve(ctx context.Context, with Config) (err error) {
 		return err
 	}
 	defer listener.Close()
-	h, err := host.Open(ctx, cfg, log, host.Options{AttachWait: serveAttachWait, Summaries: true, Metrics: true, Env: with.CLI.Env, Elicit: host.AskNobody})
+	h, err := host.Open(ctx, cfg, log, host.Options{AttachWait: serveAttachWait, Summaries: true, Metrics: true, Env: with.CLI.Env, Elicit: host.AskNobody, AsIs: with.AsIs})
 	if err != nil {
 		return err
 	}

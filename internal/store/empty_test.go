@@ -35,7 +35,7 @@ func left(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = raw.Close() }()
-	rows, err := raw.QueryContext(t.Context(), `SELECT name FROM sqlite_schema WHERE type = 'table'`)
+	rows, err := raw.QueryContext(t.Context(), `SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'molar_schema'`)
 	if err != nil {
 		t.Fatal(err)
 	}

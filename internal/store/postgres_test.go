@@ -149,7 +149,7 @@ func testPostgresRefuses(t *testing.T, pg *storetest.Postgres) {
 		"a newer schema": {func(t *testing.T) string {
 			dsn := pg.Database(t)
 			openPostgres(t, dsn, time.Now)
-			execPostgres(t, dsn, "UPDATE molar_schema SET version = 99")
+			execPostgres(t, dsn, "UPDATE molar_schema SET version = 99, least = 98")
 			return dsn
 		}, database.KindNewer, "upgrade molar"},
 		"another program's tables": {func(t *testing.T) string {

@@ -113,7 +113,20 @@ func (d *DB) applyTogether(ctx context.Context, batch []*change) error {
 		return nil
 	}
 	pool, stmts := d.writer(slices.ContainsFunc(batch, func(c *change) bool { return c.durable }))
-	err := database.InTx(ctx, pool, func(tx *sql.Tx) error {
+	err := d.db.CheckFile()
+	if err == nil {
+		err = d.runTogether(ctx, batch, pool, stmts)
+	}
+	if err != nil {
+		for _, c := range batch {
+			c.err = err
+		}
+	}
+	return err
+}
+
+func (d *DB) runTogether(ctx context.Context, batch []*change, pool *sql.DB, stmts prepared) error {
+	return database.InTx(ctx, pool, func(tx *sql.Tx) error {
 		for _, c := range batch {
 			c.err = c.run(ctx, turnTx{tx, stmts})
 			if c.err != nil && !errors.Is(c.err, ErrStaleLease) && !errors.Is(c.err, ErrConflict) {
@@ -122,10 +135,4 @@ func (d *DB) applyTogether(ctx context.Context, batch []*change) error {
 		}
 		return nil
 	})
-	if err != nil {
-		for _, c := range batch {
-			c.err = err
-		}
-	}
-	return err
 }

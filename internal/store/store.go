@@ -58,6 +58,9 @@ func (d *DB) Live(replica string) *Live {
 // without its password.
 func (d *DB) Path() string { return d.db.Path() }
 
+// Schema returns the number of the schema, when the database was opened and before that.
+func (d *DB) Schema() database.Schema { return d.db.Schema() }
+
 // Ping reports whether the database answers, and is sound as far as is known.
 func (d *DB) Ping(ctx context.Context) error { return d.db.Ping(ctx) }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -223,7 +224,7 @@ func TestOpen_Refuses(t *testing.T) {
 			if err := open(t, path).Close(); err != nil {
 				t.Fatal(err)
 			}
-			raw(t, path, "PRAGMA user_version = 99")
+			raw(t, path, "PRAGMA user_version = 99; UPDATE molar_schema SET least = 98")
 		}, database.KindNewer, "upgrade molar"},
 		"another program's database": {func(t *testing.T, path string) {
 			raw(t, path, "CREATE TABLE bookmarks (url TEXT)")
@@ -364,4 +365,27 @@ func TestFaults_AreNamed(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
+}
+
+// A schema that is newer than this program runs if it says so, and is not ready as soon as it says
+// otherwise.
+func TestOpen_NewerSchema(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	db := open(t, path)
+	known := db.Schema().Number
+	raw(t, path, fmt.Sprintf("PRAGMA user_version = %d", known+1))
+	if err := db.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+	later := open(t, path)
+	if got := later.Schema(); got.Number != known+1 {
+		t.Errorf("%+v", got)
+	}
+	raw(t, path, fmt.Sprintf("UPDATE molar_schema SET least = %d", known+1))
+	for _, db := range []*store.DB{db, later} {
+		fault, ok := errors.AsType[*database.Error](db.Ping(t.Context()))
+		if !ok || fault.Kind != database.KindNewer {
+			t.Errorf("a schema that has become too new: %v", fault)
+		}
+	}
 }

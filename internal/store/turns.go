@@ -184,7 +184,7 @@ func (d *DB) readMessages(ctx context.Context, c conversation, most int, start *
 // keyedTurn is a turn that was begun under a key, and its place.
 type keyedTurn struct {
 	conversation, owner string
-	turnID string
+	turnID              string
 	// finished is nil for a turn without a complete answer.
 	finished *schemas.Finished
 }

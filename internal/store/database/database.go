@@ -9,6 +9,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -70,8 +71,13 @@ type DB struct {
 	databaseClock bool
 	// single configures a connection outside the pools; PostgreSQL only.
 	single *pgx.ConnConfig
-	// present is for SQLite only.
+	// schema is that of the database; known is the number of the newest one that this program
+	// knows.
+	schema Schema
+	known  int
+	// present and file are for SQLite only.
 	present *presence
+	file    fs.FileInfo
 
 	background sync.WaitGroup
 	stop       context.CancelFunc
@@ -98,6 +104,11 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if cfg.CheckDelay <= 0 {
 		cfg.CheckDelay = defaultCheckDelay
 	}
+	all, err := migrationsOf("sqlite")
+	if err != nil {
+		return nil, err
+	}
+	d.known = len(all)
 	open := d.openSQLite
 	if isPostgres(cfg.Path) {
 		open, d.databaseClock = d.openPostgres, cfg.Now == nil
@@ -112,13 +123,16 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 // without its password.
 func (d *DB) Path() string { return d.name }
 
-// Ping reports whether the database answers, and is sound as far as is known.
+// Ping reports whether the database answers, and is sound as far as is known, and whether this
+// program may still run on its schema.
 func (d *DB) Ping(ctx context.Context) error {
 	if damage := d.damage.Load(); damage != nil {
 		return damage
 	}
-	var one int
-	return d.Fault("ping store", d.Read.QueryRowContext(ctx, "SELECT 1").Scan(&one))
+	if err := d.CheckFile(); err != nil {
+		return err
+	}
+	return d.Fault("ping store", d.checkSchema(ctx))
 }
 
 // Close closes the database. Running calls fail.
@@ -152,6 +166,9 @@ func (d *DB) Clock() any {
 func (d *DB) lock(ctx context.Context) (unlock func(), err error) {
 	if d.Writing == nil {
 		return func() {}, ctx.Err()
+	}
+	if err := d.CheckFile(); err != nil {
+		return nil, err
 	}
 	select {
 	case d.Writing <- struct{}{}:

@@ -25,8 +25,11 @@ const (
 	KindPermission Kind = "permission"
 	KindMissing    Kind = "missing"
 	KindAbsent     Kind = "absent"
-	KindIO         Kind = "io"
-	KindClosed     Kind = "closed"
+	// KindMoved and KindLogLost occur with SQLite only.
+	KindMoved   Kind = "moved"
+	KindLogLost Kind = "log lost"
+	KindIO      Kind = "io"
+	KindClosed  Kind = "closed"
 	// KindUnreachable and the two after it occur with PostgreSQL only.
 	KindUnreachable Kind = "unreachable"
 	KindRefused     Kind = "refused"
@@ -96,6 +99,8 @@ func (k Kind) advice() string {
 		KindPermission:  "may not be opened by this user; change the owner or mode of the file and its folder",
 		KindMissing:     "cannot be opened; check that its folder exists and that this user may write to it",
 		KindAbsent:      "does not exist; check memory.store, or state, in the config that is read",
+		KindMoved:       "was moved, deleted or replaced while molar runs; put the file back, or restart molar",
+		KindLogLost:     "was not closed by its last process, and its log (-wal) is missing, so its newest changes are lost; stop molar and put the log back, or restart molar to go on without them",
 		KindClosed:      "is closed",
 		KindUnreachable: "does not answer; check that it runs, and host and port in memory.store",
 		KindRefused:     "refuses this user; check user, password, database and grants of memory.store",

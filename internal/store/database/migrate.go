@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
+	"strconv"
+	"strings"
 )
 
 // applicationID marks the file as ours ("molr"), so that a mistyped path never makes us write
@@ -16,52 +19,90 @@ const applicationID = 0x6d6f6c72
 //go:embed migrations/*/*.sql
 var migrations embed.FS
 
-// migrate brings the schema up to date. Each step is one transaction that ends by raising
-// user_version; a second process that starts at the same time waits for the lock and then
-// finds the step done.
-func migrate(ctx context.Context, db *sql.DB, path string, asIs bool) error {
-	names, err := fs.Glob(migrations, "migrations/sqlite/*.sql")
+// A migration brings the schema from one number to the next.
+type migration struct {
+	number int
+	name   string
+}
+
+// migrationsOf returns the migrations of a dialect in the order of their numbers, which their names
+// begin with: 1, 2 and so on, without gaps.
+func migrationsOf(dialect string) ([]migration, error) {
+	names, err := fs.Glob(migrations, "migrations/"+dialect+"/*.sql")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for {
-		done, err := migrateStep(ctx, db, path, names, asIs)
-		if err != nil || done {
-			return err
+	all := make([]migration, len(names))
+	for i, name := range names {
+		number, _, _ := strings.Cut(path.Base(name), "_")
+		all[i] = migration{name: name}
+		if all[i].number, err = strconv.Atoi(number); err != nil || all[i].number != i+1 {
+			return nil, fmt.Errorf("migration %s: its number is not %d, which follows the one before", name, i+1)
+		}
+	}
+	return all, nil
+}
+
+// after returns the migrations that a schema of that number lacks.
+func after(all []migration, number int) []migration { return all[min(number, len(all)):] }
+
+// migrate brings the schema of a SQLite file up to date, and returns its number before and after.
+// Each step is one transaction that ends by writing its number as user_version; a second process
+// that starts at the same time waits for the lock and then finds the step done.
+func migrate(ctx context.Context, db *sql.DB, path string, asIs bool) (s Schema, err error) {
+	all, err := migrationsOf("sqlite")
+	if err != nil {
+		return s, err
+	}
+	for first := true; ; first = false {
+		number, done, err := migrateStep(ctx, db, path, all, asIs)
+		if first {
+			s.Before = number
+		}
+		if s.Number = number; err != nil || done {
+			return s, err
 		}
 	}
 }
 
-func migrateStep(ctx context.Context, db *sql.DB, path string, names []string, asIs bool) (done bool, err error) {
+func migrateStep(ctx context.Context, db *sql.DB, path string, all []migration, asIs bool) (number int, done bool, err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a no-op after the commit
-	version, err := checkVersion(ctx, tx, path, len(names))
-	if err != nil || version == len(names) {
-		return true, err
+	number, err = checkVersion(ctx, tx, path, len(all))
+	missing := after(all, number)
+	if err != nil || len(missing) == 0 {
+		return number, true, err
 	}
+	next := missing[0]
 	if asIs {
-		return false, errOlder
+		return number, false, errOlder
 	}
-	script, err := migrations.ReadFile(names[version])
+	script, err := migrations.ReadFile(next.name)
 	if err != nil {
-		return false, err
+		return number, false, err
 	}
 	// PRAGMA takes no parameters; both numbers are ours.
-	mark := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, version+1)
+	mark := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, next.number)
 	if _, err := tx.ExecContext(ctx, string(script)+mark); err != nil {
-		return false, fmt.Errorf("migration %s: %w", names[version], err)
+		return number, false, fmt.Errorf("migration %s: %w", next.name, err)
 	}
-	return false, tx.Commit()
+	return number, false, tx.Commit()
 }
 
 // errOlder refuses an old schema that must not be migrated.
-var errOlder = errors.New("its schema is older than this program: molar migrate, or a start of serve, brings it up to date")
+var errOlder = errors.New("its schema is older than this program: run molar migrate, or serve without --no-migrate")
 
-// checkVersion returns the schema version of the file and refuses files that are
-// not ours or are newer than this program.
+// leastVersion is the number of a schema that names the least version that may run beside it.
+const leastVersion = 25
+
+// leastOf reads the least schema that a program must know to run beside this one.
+const leastOf = `SELECT least FROM molar_schema`
+
+// checkVersion returns the number of the file's schema, and refuses files that are not ours, or that
+// are too new for this program.
 func checkVersion(ctx context.Context, tx *sql.Tx, path string, known int) (int, error) {
 	var id, version, tables int
 	row := tx.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id),
@@ -72,10 +113,24 @@ func checkVersion(ctx context.Context, tx *sql.Tx, path string, known int) (int,
 	if id != applicationID && (id != 0 || version != 0 || tables > 0) {
 		return 0, &Error{Op: "open store", Path: path, Kind: KindForeign}
 	}
-	if version > known {
-		return 0, newerSchema(path, version, known)
+	return version, checkLeast(ctx, tx, path, version, known)
+}
+
+// checkLeast refuses a schema that this program, which knows those up to known, cannot run on.
+func checkLeast(ctx context.Context, tx *sql.Tx, path string, version, known int) error {
+	if version <= known {
+		return nil
 	}
-	return version, nil
+	least := version
+	if known >= leastVersion {
+		if err := tx.QueryRowContext(ctx, leastOf).Scan(&least); err != nil {
+			return err
+		}
+	}
+	if known < least {
+		return newerSchema(path, version, known)
+	}
+	return nil
 }
 
 func newerSchema(path string, version, known int) error {
@@ -83,4 +138,23 @@ func newerSchema(path string, version, known int) error {
 		Op: "open store", Path: path, Kind: KindNewer,
 		Err: fmt.Errorf("its schema is %d, this program knows %d", version, known),
 	}
+}
+
+// A Schema is the number of a database's schema, when it was opened and before that.
+type Schema struct{ Before, Number int }
+
+// Schema returns the number of the schema, when the database was opened and before that.
+func (d *DB) Schema() Schema { return d.schema }
+
+// checkSchema reports whether a later program has made the schema too new for this one since the
+// database was opened.
+func (d *DB) checkSchema(ctx context.Context) error {
+	var least int
+	if err := d.Read.QueryRowContext(ctx, leastOf).Scan(&least); err != nil {
+		return err
+	}
+	if d.known < least {
+		return newerSchema(d.name, least, d.known)
+	}
+	return nil
 }

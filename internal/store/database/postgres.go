@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"strconv"
 	"strings"
@@ -63,7 +62,7 @@ func (d *DB) openPostgres(ctx context.Context, cfg Config) error {
 	}
 	d.single = base
 	d.Durable = d.openConns(base, durableConns, map[string]string{"synchronous_commit": "on"})
-	if err := migratePostgres(ctx, d.Durable, d.name, cfg.AsIs); err != nil {
+	if d.schema, err = migratePostgres(ctx, d.Durable, d.name, cfg.AsIs); err != nil {
 		return err
 	}
 	d.Relaxed = d.openConns(base, relaxedConns, map[string]string{"synchronous_commit": "off"})
@@ -104,14 +103,14 @@ func (d *DB) openConns(base *pgx.ConnConfig, conns int, params map[string]string
 	return db
 }
 
-// migratePostgres brings the schema up to date in one transaction. A second process
-// that starts at the same time waits for the lock and then finds it done.
-func migratePostgres(ctx context.Context, db *sql.DB, name string, asIs bool) error {
-	names, err := fs.Glob(migrations, "migrations/postgres/*.sql")
+// migratePostgres brings the schema up to date in one transaction, and returns its number before and
+// after. A second process that starts at the same time waits for the lock and then finds it done.
+func migratePostgres(ctx context.Context, db *sql.DB, name string, asIs bool) (s Schema, err error) {
+	all, err := migrationsOf("postgres")
 	if err != nil {
-		return err
+		return s, err
 	}
-	return InTx(ctx, db, func(tx *sql.Tx) error {
+	err = InTx(ctx, db, func(tx *sql.Tx) error {
 		// A migration may take longer than lock_timeout.
 		if _, err := tx.ExecContext(ctx, "SET LOCAL lock_timeout = 0"); err != nil {
 			return err
@@ -119,29 +118,33 @@ func migratePostgres(ctx context.Context, db *sql.DB, name string, asIs bool) er
 		if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", migrationLock); err != nil {
 			return err
 		}
-		version, err := postgresVersion(ctx, tx, name, len(names))
-		if err != nil || version == len(names) {
+		version, err := postgresVersion(ctx, tx, name, len(all))
+		s = Schema{version, version}
+		missing := after(all, version)
+		if err != nil || len(missing) == 0 {
 			return err
 		}
 		if asIs {
 			return errOlder
 		}
-		for _, step := range names[version:] {
-			script, err := migrations.ReadFile(step)
+		for _, step := range missing {
+			script, err := migrations.ReadFile(step.name)
 			if err != nil {
 				return err
 			}
 			if _, err := tx.ExecContext(ctx, string(script)); err != nil {
-				return fmt.Errorf("migration %s: %w", step, err)
+				return fmt.Errorf("migration %s: %w", step.name, err)
 			}
+			s.Number = step.number
 		}
-		_, err = tx.ExecContext(ctx, "UPDATE molar_schema SET version = $1", len(names))
+		_, err = tx.ExecContext(ctx, "UPDATE molar_schema SET version = $1", s.Number)
 		return err
 	})
+	return s, err
 }
 
 // postgresVersion returns the version of the schema, 0 for one that it marks as ours just now.
-// It refuses tables that are not ours or newer than this program.
+// It refuses tables that are not ours, or too new for this program.
 func postgresVersion(ctx context.Context, tx *sql.Tx, name string, known int) (version int, err error) {
 	var ours, taken bool
 	err = tx.QueryRowContext(ctx, `SELECT to_regclass('molar_schema') IS NOT NULL, to_regclass('conversations') IS NOT NULL
@@ -161,8 +164,5 @@ func postgresVersion(ctx context.Context, tx *sql.Tx, name string, known int) (v
 	if err := tx.QueryRowContext(ctx, "SELECT version FROM molar_schema").Scan(&version); err != nil {
 		return 0, err
 	}
-	if version > known {
-		return 0, newerSchema(name, version, known)
-	}
-	return version, nil
+	return version, checkLeast(ctx, tx, name, version, known)
 }

@@ -34,11 +34,11 @@ func (d *DB) openSQLite(ctx context.Context, cfg Config) (err error) {
 	if err := d.createFile(); err != nil {
 		return err
 	}
-	unclean := d.leftLog()
+	logged, unclean := d.hasLog() // a check does no harm while another process has the file open
 	if d.Durable, err = d.openPool(1, waitForDisk); err != nil {
 		return err
 	}
-	if err := migrate(ctx, d.Durable, d.name, cfg.AsIs); err != nil {
+	if d.schema, err = migrate(ctx, d.Durable, d.name, cfg.AsIs); err != nil {
 		return err
 	}
 	if d.Relaxed, err = d.openPool(1, "synchronous(NORMAL)"); err != nil {
@@ -50,7 +50,10 @@ func (d *DB) openSQLite(ctx context.Context, cfg Config) (err error) {
 	if unclean {
 		d.checkLater(cfg.CheckDelay)
 	}
-	return d.enter(ctx)
+	if d.file, err = os.Stat(d.name); err != nil {
+		return err
+	}
+	return d.enter(ctx, logged)
 }
 
 // Empty deletes all data of a SQLite database: it is then as new.
@@ -58,7 +61,7 @@ func (d *DB) Empty(ctx context.Context) error {
 	const op = "empty the store"
 	return d.WriteRelaxed(ctx, op, func(tx *sql.Tx) error {
 		names, err := List(ctx, tx, One[string], `SELECT name FROM sqlite_schema
-			WHERE type = 'table' AND (name NOT LIKE 'sqlite_%' OR name = 'sqlite_sequence') ORDER BY rowid DESC`) // referring tables come first
+			WHERE type = 'table' AND (name NOT LIKE 'sqlite_%' AND name <> 'molar_schema' OR name = 'sqlite_sequence') ORDER BY rowid DESC`) // referring tables come first
 		if err != nil {
 			return err
 		}
@@ -72,13 +75,17 @@ func (d *DB) Empty(ctx context.Context) error {
 }
 
 // enter ends the leases of dead processes if no other process has the file open: nobody can
-// hold them then, and nobody needs to wait for them.
-func (d *DB) enter(ctx context.Context) error {
+// hold them then, and nobody needs to wait for them. logged is set if the file had a log.
+func (d *DB) enter(ctx context.Context, logged bool) error {
 	present, alone := enter(d.name)
 	d.present = present
 	var err error
 	if alone {
-		_, err = d.Relaxed.ExecContext(ctx, `UPDATE leases SET expires = 0 WHERE expires > 0`)
+		if !logged && d.present.wasOpen() {
+			d.damage.Store(&Error{Op: "check store", Path: d.name, Kind: KindLogLost})
+			d.Log.Error("the database is not complete", "error", d.damage.Load())
+		}
+		_, err = d.Relaxed.ExecContext(ctx, `UPDATE leases SET expires = 0 WHERE expires > 0`) // makes a log
 	}
 	d.present.stay()
 	return err
@@ -111,14 +118,6 @@ func (d *DB) createFile() error {
 		}
 	}
 	return nil
-}
-
-// leftLog reports whether a write-ahead log exists. The last process to close the file removes
-// it: an existing one means that a process was killed, or has the file open now, when a check
-// does no harm.
-func (d *DB) leftLog() bool {
-	info, err := os.Stat(d.name + "-wal")
-	return err == nil && info.Size() > 0
 }
 
 func (d *DB) openPool(conns int, pragma string) (*sql.DB, error) {

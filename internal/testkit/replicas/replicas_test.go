@@ -68,6 +68,8 @@ type trial struct {
 	pace time.Duration
 	// policy is that of the tools; empty means allow.
 	policy string
+	// file stores in a SQLite file instead, for one host at a time.
+	file bool
 }
 
 // cluster is the environment that the hosts of a trial share.
@@ -100,6 +102,9 @@ func (tr trial) start(t *testing.T, settings string) *cluster {
 	}
 	t.Cleanup(func() { _ = model.Close() })
 	home := t.TempDir()
+	if tr.file {
+		dsn = filepath.Join(home, "molar.db")
+	}
 	config := filepath.Join(home, "molar.yaml")
 	c.bookings = filepath.Join(home, "bookings")
 	text := fmt.Sprintf(`
