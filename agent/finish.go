@@ -42,7 +42,7 @@ func (a *Agent) finish(ctx context.Context, w task, e *ending) error {
 	}
 	done := e.answer.done()
 	done.Sources = list
-	if !e.answer.withheld {
+	if !e.answer.withheld && w.journal.Keeps() {
 		record := a.record(w, e, "")
 		record.Sources = list
 		if err := a.save(ctx, w, record, done); err != nil {
