@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"molar/agent"
 	"molar/agent/answer"
@@ -206,4 +207,23 @@ func (l lostStore) SetKey(ctx context.Context, k schemas.KeyRecord) error {
 		return errors.New("killed")
 	}
 	return l.memoryKeys.SetKey(ctx, k)
+}
+
+// lockedKeys is a store of keys that does not answer.
+type lockedKeys struct{ memoryKeys }
+
+func (*lockedKeys) ClaimKey(ctx context.Context, _ schemas.KeyRecord) (schemas.KeyRecord, bool, error) {
+	<-ctx.Done()
+	return schemas.KeyRecord{}, false, ctx.Err()
+}
+
+// A turn waits for the store of keys as long as for that of conversations.
+func TestIdempotency_Locked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := keyed(t, &lockedKeys{}, play(nil, start(), text("a"), done()))
+		began := time.Now()
+		if status, body := postKey(h, "", "k", `{`+question+`}`); status != http.StatusServiceUnavailable || time.Since(began) != 2*time.Second {
+			t.Errorf("%d after %v: %s", status, time.Since(began), body)
+		}
+	})
 }

@@ -278,3 +278,26 @@ func TestRequest_LargeFiles(t *testing.T) {
 		}
 	}
 }
+
+// A refusal names what is wrong: the setting that bounds a body, its encoding, and a number that no
+// float64 holds.
+func TestRequest_SaysWhy(t *testing.T) {
+	h := handler(t, play(nil, start(), done()))
+	for _, tt := range []struct {
+		contentType, body string
+		status            int
+		says              string
+	}{
+		{"application/json", `{"messages":[{"role":"user","content":"` + strings.Repeat("a", maxBody+1) + `"}]}`, 413, "(limits.body)"},
+		{"application/json; charset=utf-16", `{"messages":[{"role":"user","content":"a"}]}`, 415, "must be UTF-8, not utf-16"},
+		{"application/json; charset=UTF-8", `{"messages":[{"role":"user","content":"a"}]}`, 200, ""},
+		{"application/json", `{"temperature":1e999,"messages":[{"role":"user","content":"a"}]}`, 400, "temperature is out of range: 1e999"},
+		{"application/json", `{"max_tokens":1.5,"messages":[{"role":"user","content":"a"}]}`, 400, "integer"},
+	} {
+		r := request(http.MethodPost, "/v1/chat/completions", tt.body)
+		r.Header.Set("Content-Type", tt.contentType)
+		if w := serve(h, r); w.Code != tt.status || !strings.Contains(w.Body.String(), tt.says) {
+			t.Errorf("%s %.60s: %d %.200s, want %d and %q", tt.contentType, tt.body, w.Code, w.Body, tt.status, tt.says)
+		}
+	}
+}

@@ -97,15 +97,21 @@ func (s *State) ListTraces(ctx context.Context, limit int) ([]Trace, error) {
 // have at most maxBytes. It returns how many it deleted. Expired paused turns, answers under a
 // key and erasures go along.
 func (s *State) PruneTraces(ctx context.Context, maxAge time.Duration, maxBytes int64) (deleted int64, err error) {
+	const op = "prune traces"
 	oldest := database.Millis(s.db.Now().Add(-maxAge))
-	err = s.db.WriteRelaxed(ctx, "prune traces", func(tx *sql.Tx) error {
+	// The sum reads all sizes, so it is made outside the transaction, which would block all writers.
+	var over sql.NullInt64
+	err = s.db.Read.QueryRowContext(ctx, `SELECT max(created_at) FROM (
+		SELECT created_at, sum(size) OVER (ORDER BY created_at DESC, turn_id) AS running FROM traces) AS sums
+		WHERE running > $1`, maxBytes).Scan(&over)
+	if err != nil {
+		return 0, s.db.Fault(op, err)
+	}
+	err = s.db.WriteRelaxed(ctx, op, func(tx *sql.Tx) error {
 		if err := s.dropExpired(ctx, tx); err != nil {
 			return err
 		}
-		deleted, err = database.Changed(tx.ExecContext(ctx, `DELETE FROM traces WHERE created_at < $1 OR created_at <= (
-			SELECT max(created_at) FROM (
-				SELECT created_at, sum(size) OVER (ORDER BY created_at DESC, turn_id) AS running FROM traces) AS sums
-			WHERE running > $2)`, oldest, maxBytes))
+		deleted, err = database.Changed(tx.ExecContext(ctx, `DELETE FROM traces WHERE created_at < $1`, max(oldest, over.Int64+1)))
 		return err
 	})
 	return deleted, err

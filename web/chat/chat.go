@@ -65,7 +65,7 @@ func (s *Surface) begin(r *http.Request, req *chatRequest) (*turns.Feed, *identi
 		return nil, nil, err
 	}
 	if int64(req.text) > s.MaxBody {
-		return nil, nil, wire.ErrTooLarge
+		return nil, nil, wire.TooLarge(s.MaxBody)
 	}
 	if err := s.mayChoose(turn); err != nil {
 		return nil, nil, err

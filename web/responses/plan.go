@@ -223,7 +223,7 @@ func (s *Surface) address(ctx context.Context, p *plan, previous *record, items 
 		return unanswered(input.Open[0].ID)
 	}
 	if int64(p.request.size-input.Media) > s.MaxBody {
-		return wire.ErrTooLarge
+		return wire.TooLarge(s.MaxBody)
 	}
 	continues := len(before.Open) > 0
 	p.record.System = append(slices.Clone(p.record.System), input.System...)

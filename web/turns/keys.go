@@ -106,6 +106,15 @@ func (h *Host) runKeyed(ctx context.Context, t *Live, turn agent.Turn) {
 	h.settle(context.WithoutCancel(ctx), t, k, seen, err)
 }
 
+// keyFor is how long a turn waits for the store of keys, as for the store of conversations.
+const keyFor = 2 * time.Second
+
+func (h *Host) claimOnce(ctx context.Context, k schemas.KeyRecord) (schemas.KeyRecord, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, keyFor)
+	defer cancel()
+	return h.Keys.ClaimKey(ctx, k)
+}
+
 // claim records the key for the turn. If the key belongs to another turn, which has ended or
 // runs elsewhere, that one is replayed instead and claim returns false.
 func (h *Host) claim(ctx context.Context, t *Live, k schemas.KeyRecord) (bool, error) {
@@ -114,7 +123,7 @@ func (h *Host) claim(ctx context.Context, t *Live, k schemas.KeyRecord) (bool, e
 		return false, wire.ErrStore
 	}
 	for {
-		known, claimed, err := h.Keys.ClaimKey(ctx, k)
+		known, claimed, err := h.claimOnce(ctx, k)
 		switch {
 		case err != nil:
 			return failed(err)

@@ -3,8 +3,11 @@ package wire
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"mime"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -25,17 +28,34 @@ func ReadBody(r *http.Request, v any) error {
 // read.
 const busyTime = 5 * time.Second
 
-// ErrTooLarge is the error for a body with too many bytes.
-var ErrTooLarge = &Error{
-	Status: http.StatusRequestEntityTooLarge, Kind: TypeInvalid,
-	Code: "request_too_large", Message: "the body is larger than this server accepts",
+// TooLarge is the error for a body of more than limit bytes.
+func TooLarge(limit int64) *Error {
+	return &Error{
+		Status: http.StatusRequestEntityTooLarge, Kind: TypeInvalid, Code: "request_too_large",
+		Message: fmt.Sprintf("the body is larger than %d bytes (limits.body)", limit),
+	}
+}
+
+// checkCharset refuses a body that says that it is not UTF-8, which would be misread.
+func checkCharset(r *http.Request) error {
+	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if charset := params["charset"]; err == nil && charset != "" && !strings.EqualFold(charset, "utf-8") && !strings.EqualFold(charset, "us-ascii") {
+		return &Error{
+			Status: http.StatusUnsupportedMediaType, Kind: TypeInvalid, Code: "unsupported_charset",
+			Message: fmt.Sprintf("the body must be UTF-8, not %s", Clip(charset, 40)),
+		}
+	}
+	return nil
 }
 
 // ReadAll reads the body of r, up to its limit.
 func ReadAll(r *http.Request) ([]byte, error) {
+	if err := checkCharset(r); err != nil {
+		return nil, err
+	}
 	body, err := io.ReadAll(r.Body)
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, ErrTooLarge
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, TooLarge(large.Limit)
 	}
 	if errors.Is(err, httpguard.ErrBusy) {
 		return nil, &Error{
@@ -72,7 +92,11 @@ func Decode(value []byte, v any, at string) error {
 	if param == "" {
 		return Invalid("", "the body must be a JSON object")
 	}
-	if number, ok := strings.CutPrefix(wrong.Value, "number "); ok {
+	number, ok := strings.CutPrefix(wrong.Value, "number ")
+	if kind := wrong.Type.Kind(); ok && (kind == reflect.Float64 || kind == reflect.Float32) {
+		return Invalid(param, "%s is out of range: %s", param, Clip(number, 40))
+	}
+	if ok {
 		return Invalid(param, "%s must be written as an integer of at most 64 bits, not %s", param, Clip(number, 40))
 	}
 	return Invalid(param, "%s must not be a JSON %s", param, wrong.Value)
