@@ -15,6 +15,7 @@ import (
 	"molar/agent"
 	"molar/agent/answer"
 	"molar/internal/httpguard"
+	"molar/internal/telemetry"
 	"molar/schemas"
 )
 
@@ -98,7 +99,11 @@ const loopback = "127.0.0.1:1"
 // Every route is checked with the scopes that open it, so that a new one is not forgotten: a route
 // that is not listed here and changes something must require the scope admin.
 func TestRoutes_Scopes(t *testing.T) {
-	handler, engine := keyedServer(t, nil)
+	counting, err := telemetry.New(t.Context(), telemetry.Config{Metrics: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, engine := keyedServer(t, func(c *Config) { c.Telemetry = counting })
 	const probe = ""
 	own := map[string]string{ // routes for the conversations and turns of the key's owner
 		"POST /v1/chat/completions": "chat", "POST /chat": "chat",

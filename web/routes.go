@@ -90,7 +90,7 @@ func (s *server) routes() (http.Handler, error) {
 		e.DELETE("/v1/servers/:name", admin, s.removeServer)
 	}
 	if s.Telemetry.Metrics() != nil {
-		e.GET("/metrics", s.scope(httpguard.ScopeMetrics, httpguard.ScopeAdmin), s.metrics)
+		e.GET("/metrics", s.scope(httpguard.ScopeMetrics), s.metrics)
 	}
 	if s.Reload != nil {
 		e.POST("/v1/servers/reload", admin, s.reloadServers)

@@ -112,6 +112,7 @@ func TestKeys_ScopesAndOwners(t *testing.T) {
 	nobody.with(admin).want(200, "", http.MethodPost, "/v1/servers/reload", "")
 	nobody.with(admin).want(403, "insufficient_scope", http.MethodGet, "/v1/conversations", "")
 	nobody.with(metrics).want(403, "insufficient_scope", http.MethodGet, "/v1/models", "")
+	nobody.with(admin).want(403, "insufficient_scope", http.MethodGet, "/metrics", "")
 
 	mine := a.want(200, "", http.MethodGet, "/v1/conversations/shared", "")
 	var turns conversation
