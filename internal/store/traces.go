@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"molar/internal/store/database"
@@ -94,27 +95,56 @@ func (s *State) ListTraces(ctx context.Context, limit int) ([]Trace, error) {
 }
 
 // PruneTraces deletes traces older than maxAge, then the oldest ones until the bodies together
-// have at most maxBytes. It returns how many it deleted. Expired paused turns, answers under a
-// key and erasures go along.
+// have at most maxBytes. It returns how many it deleted. Wire traffic, expired paused turns,
+// answers under a key and erasures go along.
 func (s *State) PruneTraces(ctx context.Context, maxAge time.Duration, maxBytes int64) (deleted int64, err error) {
-	const op = "prune traces"
-	oldest := database.Millis(s.db.Now().Add(-maxAge))
-	// The sum reads all sizes, so it is made outside the transaction, which would block all writers.
-	var over sql.NullInt64
-	err = s.db.Read.QueryRowContext(ctx, `SELECT max(created_at) FROM (
-		SELECT created_at, sum(size) OVER (ORDER BY created_at DESC, turn_id) AS running FROM traces) AS sums
-		WHERE running > $1`, maxBytes).Scan(&over)
+	if err := s.db.WriteRelaxed(ctx, "drop what expired", func(tx *sql.Tx) error { return s.dropExpired(ctx, tx) }); err != nil {
+		return 0, err
+	}
+	now := s.db.Now()
+	if _, err := s.prune(ctx, "wires", `expires <= $2`, now, maxWires); err != nil {
+		return 0, err
+	}
+	return s.prune(ctx, "traces", `created_at < $2`, now.Add(-maxAge), maxBytes)
+}
+
+// pruneBatch is how many rows one transaction deletes.
+const pruneBatch = 500
+
+// prune deletes the rows of a table that expired by a time, and the oldest until the sizes
+// together are at most maxBytes. It looks for them before it locks out other writers, and
+// deletes a few at a time, so that no turn waits for it.
+func (s *State) prune(ctx context.Context, table, expired string, at time.Time, maxBytes int64) (deleted int64, err error) {
+	op := "prune " + table
+	old, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (id string, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, `SELECT turn_id FROM `+table+` WHERE `+expired+` OR created_at <= (
+			SELECT max(created_at) FROM (SELECT created_at, sum(size) OVER (ORDER BY created_at DESC) AS running FROM `+table+`) AS sums
+			WHERE running > $1)`, maxBytes, database.Millis(at))
 	if err != nil {
 		return 0, s.db.Fault(op, err)
 	}
-	err = s.db.WriteRelaxed(ctx, op, func(tx *sql.Tx) error {
-		if err := s.dropExpired(ctx, tx); err != nil {
-			return err
+	for batch := range slices.Chunk(old, pruneBatch) {
+		err := s.db.WriteRelaxed(ctx, op, func(tx *sql.Tx) error {
+			stmt, err := tx.PrepareContext(ctx, `DELETE FROM `+table+` WHERE turn_id = $1`)
+			if err != nil {
+				return err
+			}
+			defer stmt.Close()
+			for _, id := range batch {
+				if _, err := stmt.ExecContext(ctx, id); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return deleted, err
 		}
-		deleted, err = database.Changed(tx.ExecContext(ctx, `DELETE FROM traces WHERE created_at < $1`, max(oldest, over.Int64+1)))
-		return err
-	})
-	return deleted, err
+		deleted += int64(len(batch))
+	}
+	return deleted, nil
 }
 
 func (s *State) dropExpired(ctx context.Context, tx *sql.Tx) error {
@@ -122,9 +152,6 @@ func (s *State) dropExpired(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `DELETE FROM idempotency WHERE created_at < $1`, database.Millis(s.db.Now().Add(-KeyAge))); err != nil {
-		return err
-	}
-	if err := s.pruneWires(ctx, tx); err != nil {
 		return err
 	}
 	return dropErasures(ctx, tx, s.db.Now())

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -69,6 +70,18 @@ func testTraces(t *testing.T, open func(now func() time.Time) *store.DB) {
 		if got := strings.Join(ids, " "); got != step.left {
 			t.Errorf("age %v, %d bytes: left %q, want %q", step.age, step.max, got, step.left)
 		}
+	}
+	many := make([]store.Trace, 1201) // more than one transaction deletes
+	for i := range many {
+		many[i] = store.Trace{TurnID: fmt.Sprint("many", i), CreatedAt: now.Add(time.Duration(i) * time.Second), Body: json.RawMessage(`{}`)}
+	}
+	if err := db.PutTraces(ctx, many); err != nil {
+		t.Fatal(err)
+	}
+	deleted, err := db.PruneTraces(ctx, time.Hour, 2)
+	list, listErr := db.ListTraces(ctx, 100)
+	if err := errors.Join(err, listErr); err != nil || deleted != 1200 || len(list) != 1 || list[0].TurnID != "many1200" {
+		t.Errorf("deleted %d of many, left %v, %v", deleted, list, err)
 	}
 }
 

@@ -62,12 +62,3 @@ func (s *State) GetWire(ctx context.Context, turnID string) (tape []byte, ok boo
 	tape, err = io.ReadAll(unpack)
 	return tape, err == nil, err
 }
-
-// pruneWires deletes what has expired, and the oldest above the limit.
-func (s *State) pruneWires(ctx context.Context, tx *sql.Tx) error {
-	_, err := tx.ExecContext(ctx, `DELETE FROM wires WHERE expires <= $1 OR created_at <= (
-		SELECT max(created_at) FROM (
-			SELECT created_at, sum(size) OVER (ORDER BY created_at DESC, turn_id) AS running FROM wires) AS sums
-		WHERE running > $2)`, database.Millis(s.db.Now()), maxWires)
-	return err
-}
