@@ -287,6 +287,8 @@ func testList(t *testing.T, f *fixture) {
 	}
 	same(t, all(store.ListRequest{Owner: "bob", Limit: 5}), []string(nil))
 	same(t, all(store.ListRequest{Limit: 5, Query: "khôn"}), []string{"c4"})
+	same(t, all(store.ListRequest{Limit: 5, Query: "RăNG KHôN"}), []string{"c4"})
+	same(t, all(store.ListRequest{Limit: 5, Query: "KHÔN"}), []string(nil)) // case is ignored for ASCII letters only
 	same(t, all(store.ListRequest{Limit: 5, Query: "SAY 100%_"}), []string{"c2"})
 	if page, err := f.List(ctx, store.ListRequest{Limit: 5, Query: "say 100%_"}); err != nil || !strings.Contains(page.Conversations[0].Snippet, "say 100%_") {
 		t.Errorf("the search shows %+v, %v", page, err)

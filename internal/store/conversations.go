@@ -177,10 +177,11 @@ func (d *DB) listQuery(req ListRequest) (query string, args []any, err error) {
 	found := "''"
 	if req.Query != "" {
 		escaped := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(d.db.SQL.Text(req.Query))
-		matches := " " + d.db.SQL.Like + " " + arg("%"+escaped+"%") + ` ESCAPE '\'`
-		where = append(where, `(title`+matches+` OR EXISTS (SELECT 1 FROM messages
-			WHERE conversation = num AND content`+matches+`))`)
-		found = `COALESCE((SELECT content FROM messages WHERE conversation = num AND content` + matches + ` ORDER BY seq DESC LIMIT 1), '')`
+		matches := " " + d.db.SQL.Like(arg("%"+escaped+"%"))
+		newest := ` FROM messages WHERE conversation = num AND content` + matches + ` ORDER BY seq DESC LIMIT 1)`
+		// PostgreSQL may answer EXISTS by reading the messages of all owners first.
+		where = append(where, `(title`+matches+` OR (SELECT seq`+newest+` IS NOT NULL)`)
+		found = `COALESCE((SELECT content` + newest + `, '')`
 	}
 	query = `SELECT ` + entryColumns + `, ` + found + ` FROM conversations
 		WHERE ` + strings.Join(where, " AND ") + ` ORDER BY updated_at DESC, num DESC LIMIT ` + arg(req.Limit+1)

@@ -2,9 +2,13 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
+
+	"molar/internal/store/database"
 )
 
 // LimitPages makes the database as full as a full disk would.
@@ -50,6 +54,23 @@ func (d *DB) Commits(t *testing.T) (n int) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// Plan returns how PostgreSQL would answer a request for a list.
+func (d *DB) Plan(t *testing.T, req ListRequest) string {
+	t.Helper()
+	query, args, err := d.listQuery(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := database.List(t.Context(), d.db.Read, func(row *sql.Rows) (line string, err error) {
+		err = row.Scan(&line)
+		return line, err
+	}, "EXPLAIN "+query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // AwaitWaiting returns when that many turns wait to be saved.

@@ -71,6 +71,20 @@ func TestPostgres(t *testing.T) {
 			t.Errorf("an id with NUL: %v", err)
 		}
 	})
+	t.Run("a search reads no messages of others", func(t *testing.T) {
+		dsn := pg.Database(t)
+		db := openPostgres(t, dsn, nil)
+		// One owner has nearly all, so that reading everything seems cheap to the planner.
+		execPostgres(t, dsn, `INSERT INTO conversations (owner, id, created_at, updated_at)
+				SELECT CASE WHEN n % 20 = 0 THEN 'bob' ELSE 'ann' END, 'c' || n, n, n FROM generate_series(1, 2000) AS n;
+			INSERT INTO messages (conversation, seq, role, content, timestamp)
+				SELECT num, seq, 'user', repeat('text ', 100), 0 FROM conversations, generate_series(1, 10) AS seq;
+			ANALYZE`)
+		plan := db.Plan(t, store.ListRequest{Owner: "ann", Query: "text", Limit: 50})
+		if strings.Contains(plan, "Seq Scan on messages") {
+			t.Error(plan)
+		}
+	})
 	t.Run("turns are ended beside a lock", func(t *testing.T) { testReapsBesideLocks(t, pg.Database(t)) })
 	t.Run("a replica stops anywhere", func(t *testing.T) { testStopsAnywhere(t, pg, pg.Database(t)) })
 	t.Run("a held row is a clear error", func(t *testing.T) { testPostgresLocked(t, pg.Database(t)) })

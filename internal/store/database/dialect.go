@@ -7,8 +7,8 @@ type Dialect struct {
 	// ForUpdate locks a row that was read against other writers until the transaction ends.
 	// SQLite has one writer anyway.
 	ForUpdate string
-	// Like compares case-insensitively.
-	Like string
+	// Like compares with a pattern, and ignores the case of ASCII letters only.
+	Like func(pattern string) string
 	// mergedServers is the union of two JSON lists: the stored one and $3.
 	mergedServers string
 	// now is $1, or the database's own clock in milliseconds if that is NULL.
@@ -19,7 +19,7 @@ type Dialect struct {
 
 func sqliteDialect() Dialect {
 	return Dialect{
-		Like: "LIKE",
+		Like: func(pattern string) string { return "LIKE " + pattern + ` ESCAPE '\'` },
 		mergedServers: `(SELECT json_group_array(value) FROM (
 			SELECT value FROM json_each(conversations.servers_read) UNION
 			SELECT value FROM json_each($3)))`,
@@ -31,7 +31,7 @@ func sqliteDialect() Dialect {
 func postgresDialect() Dialect {
 	return Dialect{
 		ForUpdate: " FOR UPDATE",
-		Like:      "ILIKE",
+		Like:      func(pattern string) string { return "ILIKE " + pattern + ` COLLATE "C" ESCAPE '\'` },
 		mergedServers: `(SELECT coalesce(json_agg(value), '[]')::text FROM (
 			SELECT json_array_elements_text(conversations.servers_read::json) AS value UNION
 			SELECT json_array_elements_text($3::json)) AS servers)`,

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -106,9 +107,13 @@ func (p *Postgres) create(tb testing.TB) {
 	if err := giveAway(p.data); err != nil {
 		tb.Fatal(err)
 	}
+	locale := "C"
+	if runtime.GOOS == "linux" {
+		locale = "C.UTF-8" // knows the case of all letters, as the locales of most servers do
+	}
 	//nolint:gosec // our own program and folder
 	initdb := exec.CommandContext(tb.Context(), filepath.Join(p.bin, "initdb"), "--pgdata="+p.data, "--username=molar",
-		"--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions")
+		"--auth=trust", "--encoding=UTF8", "--locale="+locale, "--no-sync", "--no-instructions")
 	unprivileged(initdb)
 	if out, err := initdb.CombinedOutput(); err != nil {
 		tb.Fatalf("initdb: %v\n%s", err, out)
