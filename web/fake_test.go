@@ -19,6 +19,7 @@ import (
 	"molar/schemas"
 	"molar/web"
 	"molar/web/turns"
+	"molar/web/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(closingBrowsers{m}) }
@@ -167,7 +168,7 @@ const maxBody = 64 << 10
 
 func config(t testing.TB, run turns.Runner) web.Config {
 	t.Helper()
-	guard, err := httpguard.New(httpguard.Config{Hosts: []string{"example.com"}, Open: []string{"/health", "/ready"}, MaxBody: maxBody, Files: []string{"/v1/chat/completions", "/chat", "/v1/responses"}})
+	guard, err := httpguard.New(httpguard.Config{Hosts: []string{"example.com"}, Open: []string{"/health", "/ready"}, MaxBody: maxBody, Setting: wire.BodySetting, Files: []string{"/v1/chat/completions", "/chat", "/v1/responses"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -288,7 +288,8 @@ func TestRequest_SaysWhy(t *testing.T) {
 		status            int
 		says              string
 	}{
-		{"application/json", `{"messages":[{"role":"user","content":"` + strings.Repeat("a", maxBody+1) + `"}]}`, 413, "(limits.body)"},
+		{"application/json", strings.Repeat("a", 8*maxBody+1), 413, "larger than 524288 bytes (limits.body, times 8 where files may come along)"},
+		{"application/json", `{"messages":[{"role":"user","content":"` + strings.Repeat("a", maxBody+1) + `"}]}`, 413, "larger than 65536 bytes without its files (limits.body)"},
 		{"application/json; charset=utf-16", `{"messages":[{"role":"user","content":"a"}]}`, 415, "must be UTF-8, not utf-16"},
 		{"application/json; charset=UTF-8", `{"messages":[{"role":"user","content":"a"}]}`, 200, ""},
 		{"application/json", `{"temperature":1e999,"messages":[{"role":"user","content":"a"}]}`, 400, "temperature is out of range: 1e999"},
@@ -298,6 +299,12 @@ func TestRequest_SaysWhy(t *testing.T) {
 		r.Header.Set("Content-Type", tt.contentType)
 		if w := serve(h, r); w.Code != tt.status || !strings.Contains(w.Body.String(), tt.says) {
 			t.Errorf("%s %.60s: %d %.200s, want %d and %q", tt.contentType, tt.body, w.Code, w.Body, tt.status, tt.says)
+		}
+		r = request(http.MethodPost, "/v1/chat/completions", tt.body)
+		r.Header.Set("Content-Type", tt.contentType)
+		r.ContentLength = -1
+		if w := serve(h, r); w.Code != tt.status || !strings.Contains(w.Body.String(), tt.says) {
+			t.Errorf("%s %.60s, without its length: %d %.200s, want %d and %q", tt.contentType, tt.body, w.Code, w.Body, tt.status, tt.says)
 		}
 	}
 }

@@ -32,6 +32,8 @@ type Config struct {
 	Proven func(*http.Request) bool
 	// MaxBody is the largest request body in bytes; zero means [DefaultMaxBody].
 	MaxBody int64
+	// Setting is the operator's name for MaxBody, for errors; it may be empty.
+	Setting string
 	// Files are the paths whose bodies may hold files: there a body may have eight times as
 	// many bytes, as long as all such large bodies together have at most 64 times as many.
 	Files []string
@@ -39,7 +41,7 @@ type Config struct {
 
 // New returns the middleware. It fails if no host is allowed, or one of them is invalid.
 func New(cfg Config) (func(http.Handler) http.Handler, error) {
-	g := &guard{proven: cfg.Proven, hosts: map[string]bool{}, open: map[string]bool{}, files: map[string]bool{}, maxBody: cfg.MaxBody, origin: http.NewCrossOriginProtection()}
+	g := &guard{proven: cfg.Proven, hosts: map[string]bool{}, open: map[string]bool{}, files: map[string]bool{}, maxBody: cfg.MaxBody, setting: cfg.Setting, origin: http.NewCrossOriginProtection()}
 	if len(cfg.Hosts) == 0 {
 		return nil, errors.New("no allowed host: give the host and port that the server listens on")
 	}
@@ -70,6 +72,7 @@ type guard struct {
 	proven  func(*http.Request) bool
 	files   map[string]bool
 	maxBody int64
+	setting string
 	large   atomic.Int64 // bytes of the large bodies in flight
 	origin  *http.CrossOriginProtection
 }
@@ -104,6 +107,16 @@ func (g *guard) limit(r *http.Request) int64 {
 	return g.maxBody
 }
 
+// TooLarge returns the message for a body of more bytes than limit, which follows from the
+// setting, if that is not empty.
+func TooLarge(limit int64, setting string) string {
+	message := fmt.Sprintf("the body is larger than %d bytes", limit)
+	if setting != "" {
+		message += fmt.Sprintf(" (%s, times %d where files may come along)", setting, withFiles)
+	}
+	return message
+}
+
 // check returns why r is refused, or nil. The cheap and specific checks come first, and none
 // of them reads the body.
 func (g *guard) check(r *http.Request) *Refusal {
@@ -127,8 +140,7 @@ func (g *guard) check(r *http.Request) *Refusal {
 		return crossOrigin()
 	}
 	if limit := g.limit(r); r.ContentLength > limit {
-		return refuse(http.StatusRequestEntityTooLarge, "request_too_large",
-			fmt.Sprintf("the body is larger than the limit of %d bytes", limit))
+		return refuse(http.StatusRequestEntityTooLarge, "request_too_large", TooLarge(limit, g.setting))
 	}
 	if r.ContentLength != 0 && !isJSON(r.Header.Values("Content-Type")) {
 		return refuse(http.StatusUnsupportedMediaType, "unsupported_media_type",

@@ -12,6 +12,7 @@ import (
 	"molar/internal/httpguard"
 	"molar/schemas"
 	"molar/web"
+	"molar/web/wire"
 )
 
 // handler builds the routes for the listen address.
@@ -29,7 +30,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		return web.Config{}, err
 	}
 	guard, err := httpguard.New(httpguard.Config{
-		Hosts: hosts, Open: []string{"/health", "/ready"}, Proven: p.scrapes, MaxBody: int64(p.Config.Limits.Body),
+		Hosts: hosts, Open: []string{"/health", "/ready"}, Proven: p.scrapes, MaxBody: int64(p.Config.Limits.Body), Setting: wire.BodySetting,
 		Files: []string{"/v1/chat/completions", "/chat", "/v1/responses"},
 	})
 	if err != nil {

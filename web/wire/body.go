@@ -28,12 +28,16 @@ func ReadBody(r *http.Request, v any) error {
 // read.
 const busyTime = 5 * time.Second
 
-// TooLarge is the error for a body of more than limit bytes.
+// BodySetting is the setting that limits a body.
+const BodySetting = "limits.body"
+
+// TooLarge is the error for a request of more than limit bytes without its files.
 func TooLarge(limit int64) *Error {
-	return &Error{
-		Status: http.StatusRequestEntityTooLarge, Kind: TypeInvalid, Code: "request_too_large",
-		Message: fmt.Sprintf("the body is larger than %d bytes (limits.body)", limit),
-	}
+	return tooLarge(fmt.Sprintf("the request is larger than %d bytes without its files (%s)", limit, BodySetting))
+}
+
+func tooLarge(message string) *Error {
+	return &Error{Status: http.StatusRequestEntityTooLarge, Kind: TypeInvalid, Code: "request_too_large", Message: message}
 }
 
 // checkCharset refuses a body that says that it is not UTF-8, which would be misread.
@@ -55,7 +59,7 @@ func ReadAll(r *http.Request) ([]byte, error) {
 	}
 	body, err := io.ReadAll(r.Body)
 	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, TooLarge(large.Limit)
+		return nil, tooLarge(httpguard.TooLarge(large.Limit, BodySetting))
 	}
 	if errors.Is(err, httpguard.ErrBusy) {
 		return nil, &Error{
