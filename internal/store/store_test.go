@@ -334,6 +334,22 @@ func TestFaults_AreNamed(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	t.Run("locked beyond the deadline", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "memory.db")
+		db, other := open(t, path), open(t, path)
+		release := other.HoldFile(t)
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		err := db.Ensure(ctx, "", "c")
+		if took := time.Since(began); err == nil || took > 3*time.Second { // SQLite itself waits for 5 s
+			t.Errorf("%v after %v", err, took)
+		}
+		release()
+		if err := db.Ensure(t.Context(), "", "c"); err != nil {
+			t.Error(err)
+		}
+	})
 	t.Run("what the system says", func(t *testing.T) {
 		for err, want := range map[error]database.Kind{
 			&fs.PathError{Op: "open", Err: syscall.EACCES}: database.KindPermission,

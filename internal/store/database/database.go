@@ -195,6 +195,11 @@ func (d *DB) transact(ctx context.Context, pool *sql.DB, op string, f func(tx *s
 		return d.Fault(op, err)
 	}
 	defer unlock()
+	ready, err := d.waitUntil(ctx, pool)
+	if err != nil {
+		return d.Fault(op, err)
+	}
+	defer ready()
 	const attempts = 5
 	for range attempts {
 		if err = InTx(ctx, pool, f); !rolledBackForOthers(err) {

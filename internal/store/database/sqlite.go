@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
@@ -136,6 +137,28 @@ func (d *DB) openPool(conns int, pragma string) (*sql.DB, error) {
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	return db, nil
+}
+
+// waitUntil bounds the wait for SQLite's lock by the deadline of a context, which SQLite does
+// not see while it waits. The returned func restores the usual wait.
+func (d *DB) waitUntil(ctx context.Context, pool *sql.DB) (restore func(), err error) {
+	deadline, bounded := ctx.Deadline()
+	left := time.Until(deadline)
+	if d.Writing == nil || !bounded || left >= d.busy {
+		return func() {}, nil
+	}
+	set := func(ctx context.Context, wait time.Duration) error {
+		_, err := pool.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", wait.Milliseconds()))
+		return err
+	}
+	if err := set(ctx, max(left, 0)); err != nil {
+		return nil, err
+	}
+	return func() {
+		if err := set(context.WithoutCancel(ctx), d.busy); err != nil {
+			d.Log.Warn("the next write waits for a lock only as long as the last one", "path", d.name, "error", err)
+		}
+	}, nil
 }
 
 // ScrubLog empties the write-ahead log, which still holds deleted text. The deletion itself is
