@@ -127,7 +127,7 @@ func (s *State) prune(ctx context.Context, table, expired string, at time.Time, 
 	}
 	for batch := range slices.Chunk(old, pruneBatch) {
 		err := s.db.WriteRelaxed(ctx, op, func(tx *sql.Tx) error {
-			stmt, err := tx.PrepareContext(ctx, `DELETE FROM `+table+` WHERE turn_id = $1`)
+			stmt, err := tx.PrepareContext(ctx, `DELETE FROM `+table+` WHERE turn_id = $1`) //nolint:gosec // our own tables
 			if err != nil {
 				return err
 			}
