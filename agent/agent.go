@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"molar/agent/answer"
+	"molar/agent/journal"
 	"molar/agent/offer"
 	"molar/agent/prompts"
 	"molar/agent/subject"
@@ -71,6 +72,8 @@ type Config struct {
 	Handler *toolhandler.Handler
 	// Memory is nil without a conversation store.
 	Memory Memory
+	// Journal keeps what turns have done so far; nil loses it with the process.
+	Journal *journal.Recorder
 	// MemoryRequired refuses a turn whose conversation cannot be read, instead of answering without
 	// it. An emergency, and a turn that saves nothing, is never refused.
 	MemoryRequired bool
@@ -198,8 +201,8 @@ func (a *Agent) Run(ctx context.Context, t Turn) iter.Seq2[answer.Event, error] 
 			yield(answer.Event{}, fmt.Errorf("%w: %d turns are running already; try again in a moment", ErrUnavailable, n-1))
 			return
 		}
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
 		if err := a.answer(ctx, cancel, &t, fresh, yield); err != nil && !errors.Is(err, answer.ErrStopped) {
 			yield(answer.Event{}, err)
 		}

@@ -166,10 +166,10 @@ func TestRun_emergency_watchedAfterAPause(t *testing.T) {
 	}
 	turn.Results = []schemas.ToolResult{{ID: "call-lookup", ToolName: "lookup", Output: []byte(`"x"`)}}
 	p := b.play(t, turn)
-	if p.err != nil || strings.Contains(p.text, "Goals") || !strings.Contains(p.text, "left this assistant's subject") || p.done.Refused || len(b.memory.saved) != 1 {
+	if p.err != nil || strings.Contains(p.text, "Goals") || !strings.Contains(p.text, "left this assistant's subject") || p.done.Refused || len(b.memory.saved) != 2 {
 		t.Fatalf("%q %+v %v", p.text, p.done, p.err)
 	}
-	if got := b.memory.saved[0].Answer; !strings.HasPrefix(got, "**This may be an emergency") {
+	if got := b.memory.saved[1].Answer; !strings.HasPrefix(got, "**This may be an emergency") {
 		t.Errorf("saved %q", got)
 	}
 }

@@ -61,7 +61,7 @@ func clientResult(name, output string) schemas.ToolResult {
 
 // A turn with calls of both kinds runs the servers' tools, returns the client's calls to it, and
 // continues with all results in call order and with the provider's state. It is judged once and
-// saved once.
+// saved under one key, as interrupted until then.
 func TestClientTools_RoundTrip(t *testing.T) {
 	b := newBench(signedCalls("client_clock", `{"zone":"x"}`, "srv__find", `{}`), says("It is noon."))
 	b.tools.add("srv", "find", `"found"`)
@@ -78,7 +78,7 @@ func TestClientTools_RoundTrip(t *testing.T) {
 		t.Errorf("the client could keep the state %+v", s)
 	}
 	want := schemas.ToolCall{ID: "call-client_clock", Function: schemas.FunctionCall{Name: "client_clock", Arguments: `{"zone":"x"}`}}
-	if d := first.done; d.Finish != providers.FinishToolCalls || !slices.Equal(d.Calls, []schemas.ToolCall{want}) || d.Saved || len(b.memory.saved) != 0 {
+	if d := first.done; d.Finish != providers.FinishToolCalls || !slices.Equal(d.Calls, []schemas.ToolCall{want}) || d.Saved || len(b.memory.saved) != 1 || b.memory.saved[0].Status != schemas.StatusInterrupted {
 		t.Errorf("done %+v, saved %v", d, b.memory.saved)
 	}
 	if !slices.Equal(b.tools.called, []string{"find {}"}) {
@@ -109,11 +109,11 @@ func TestClientTools_RoundTrip(t *testing.T) {
 		results.Parts[1].Result.ID != "call-srv__find" || !strings.Contains(results.Parts[1].Text, "found") {
 		t.Errorf("results %+v", results)
 	}
-	if len(b.memory.saved) != 1 {
+	if len(b.memory.saved) != 2 {
 		t.Fatalf("saved %d times", len(b.memory.saved))
 	}
-	record := b.memory.saved[0]
-	if record.Key != "turn-1" || !strings.HasPrefix(record.User, "How late") || len(record.Rounds) != 2 || len(record.Rounds[0].Results) != 2 || !slices.Contains(record.ServersRead, "the client") {
+	record := b.memory.saved[1]
+	if record.Status != "" || record.Key != "turn-1" || !strings.HasPrefix(record.User, "How late") || len(record.Rounds) != 2 || len(record.Rounds[0].Results) != 2 || !slices.Contains(record.ServersRead, "the client") {
 		t.Errorf("saved %+v", record)
 	}
 }

@@ -94,6 +94,7 @@ func (a *Agent) runCalls(ctx context.Context, w task, reply *Reply, o *offer.Off
 	}
 	hostCalls, clientCalls := w.turn.Split(reply.Calls())
 	w.results.Limit(a.resultBytes(ctx, w, len(hostCalls)))
+	w.said(reply.Message())
 	results, err := a.execute(ctx, w, hostCalls, o.Handler, progress)
 	progress.rounds = append(progress.rounds, schemas.Round{Said: reply.Message(), Results: results})
 	if err != nil {
@@ -131,6 +132,7 @@ func (a *Agent) roundMessages(w task, message schemas.Message, results []schemas
 func (a *Agent) runApproved(ctx context.Context, w task, approved pendingCalls, o *offer.Offer, ask *step, progress *outcome) error {
 	message := schemas.Message{Role: schemas.RoleAssistant, Parts: approved}
 	w.results.Limit(a.resultBytes(ctx, w, len(approved)))
+	w.said(message)
 	results, err := a.execute(ctx, w, approved.Calls(), o.Handler, progress)
 	progress.rounds = append(progress.rounds, schemas.Round{Said: message, Results: results})
 	o.Grow(results)

@@ -14,6 +14,7 @@ import (
 
 	"molar/agent"
 	"molar/agent/answer"
+	"molar/agent/journal"
 	"molar/agent/memory"
 	"molar/agent/offer"
 	"molar/agent/subject"
@@ -197,7 +198,7 @@ func (f *fakeTools) add(server, name string, output string) {
 	f.results[name] = schemas.ToolResult{Output: json.RawMessage(output)}
 }
 
-// fakeMemory stores what was recorded and saved.
+// fakeMemory stores what was saved.
 type fakeMemory struct {
 	mu       sync.Mutex
 	opening  schemas.Opening
@@ -208,14 +209,10 @@ type fakeMemory struct {
 	saveErr  func(try int) error
 	tries    int
 	saved    []memory.Record
-	recorded []schemas.StartedTurn
-	recordIn time.Duration // how long RecordTurn takes
-	calls    []schemas.ToolCall
 	files    []string
 	// stored are the files of earlier questions.
-	stored              []memory.File
-	renewed             []string
-	released, discarded int
+	stored            []memory.File
+	renewed, released int
 }
 
 func (f *fakeMemory) Begin(ctx context.Context, r memory.BeginRequest) (schemas.Opening, error) {
@@ -267,33 +264,11 @@ func (f *fakeMemory) PutFile(_ context.Context, _ schemas.Lease, _ string, file 
 	return nil
 }
 
-func (f *fakeMemory) RecordTurn(_ context.Context, b schemas.StartedTurn) error {
-	time.Sleep(f.recordIn)
+func (f *fakeMemory) Renew(_ context.Context, l schemas.Lease) (schemas.Lease, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.recorded = append(f.recorded, b)
-	return nil
-}
-
-func (f *fakeMemory) RecordCall(_ context.Context, _ schemas.Lease, _ string, call schemas.ToolCall, _ string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.calls = append(f.calls, call)
-	return nil
-}
-
-func (f *fakeMemory) Renew(_ context.Context, l schemas.Lease, text string) (schemas.Lease, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.renewed = append(f.renewed, text)
+	f.renewed++
 	return l, nil
-}
-
-func (f *fakeMemory) Discard(context.Context, schemas.Lease) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.discarded++
-	return nil
 }
 
 func (f *fakeMemory) Release(context.Context, schemas.Lease) error {
@@ -316,6 +291,104 @@ func (f *fakeMemory) Save(_ context.Context, r memory.Record) error {
 	return nil
 }
 
+// fakeJournal stores journals in this process.
+type fakeJournal struct {
+	mu       sync.Mutex
+	beginsIn time.Duration // how long Begin takes
+	begun    []schemas.JournalRecord
+	synced   []schemas.JournalNews
+	dropped  []string
+	// dead are turns of a process that is gone.
+	dead []schemas.JournalRecord
+	lost []string
+}
+
+func (f *fakeJournal) Begin(_ context.Context, t schemas.JournalTurn) error {
+	time.Sleep(f.beginsIn)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.begun = append(f.begun, schemas.JournalRecord{JournalTurn: t})
+	return nil
+}
+
+func (f *fakeJournal) Write(_ context.Context, synced bool, news []schemas.JournalNews) (map[string]bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	held := map[string]bool{}
+	for _, n := range news {
+		held[n.TurnID] = false
+		for i := range f.begun {
+			if f.begun[i].ID == n.TurnID {
+				f.begun[i].Rows, f.begun[i].Rounds = append(f.begun[i].Rows, n.Rows...), append(f.begun[i].Rounds, n.Rounds...)
+			}
+		}
+		if synced {
+			f.synced = append(f.synced, n)
+		}
+	}
+	return held, nil
+}
+
+func (f *fakeJournal) Beat(context.Context) (map[string]bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	held := map[string]bool{}
+	for _, r := range f.begun {
+		held[r.ID] = false
+	}
+	return held, nil
+}
+
+func (f *fakeJournal) Drop(_ context.Context, ids []string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dropped = append(f.dropped, ids...)
+	return nil
+}
+
+func (f *fakeJournal) TakeDead(context.Context) (ids []string, err error) {
+	for _, r := range f.dead {
+		ids = append(ids, r.ID)
+	}
+	return ids, nil
+}
+
+func (f *fakeJournal) TakeLost(context.Context) ([]string, error) { return nil, nil }
+func (f *fakeJournal) IsIdle(context.Context) (bool, error)       { return true, nil }
+
+func (f *fakeJournal) Read(_ context.Context, id string) (schemas.JournalRecord, bool, error) {
+	for _, r := range f.dead {
+		if r.ID == id {
+			return r, true, nil
+		}
+	}
+	return schemas.JournalRecord{}, false, nil
+}
+
+func (f *fakeJournal) Lose(_ context.Context, id string) error {
+	f.lost = append(f.lost, id)
+	return nil
+}
+
+// withJournal builds the agent with one assistant and a journal, which runs until stop is called. dead
+// are turns of a process that is gone.
+func (b *bench) withJournal(t *testing.T, as schemas.Assistant, dead ...schemas.JournalRecord) (stop func()) {
+	t.Helper()
+	b.journal = &fakeJournal{dead: dead}
+	var err error
+	b.book, err = journal.New(journal.Config{
+		Store: b.journal, Recover: func(ctx context.Context, r schemas.JournalRecord) error { return b.agent.Recover(ctx, r) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.with(t, as)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { b.book.Run(ctx) })
+	return func() { cancel(); running.Wait() }
+}
+
 // fakeRecorder stores the last trace.
 type fakeRecorder struct{ last answer.Trace }
 
@@ -326,6 +399,8 @@ type bench struct {
 	model    *fakeModel
 	tools    *fakeTools
 	memory   *fakeMemory
+	journal  *fakeJournal
+	book     *journal.Recorder
 	recorder *fakeRecorder
 	route    providers.Route
 	limits   agent.Limits
@@ -373,6 +448,7 @@ func (b *bench) with(t *testing.T, as schemas.Assistant) *bench {
 		Tools:      b.tools,
 		Handler:    handler,
 		Memory:     b.memory,
+		Journal:    b.book,
 		Guards:     map[string]*subject.Guard{"dental": guard},
 		Recorder:   b.recorder,
 		Limits:     b.limits,

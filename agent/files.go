@@ -45,33 +45,16 @@ func files(parts []schemas.Part, attached []Attachment) []memory.File {
 	return files
 }
 
-// keep stores the files of a question after the question is recorded, concurrently with the turn.
-func (j *journal) keep(ctx context.Context, files []memory.File) {
-	if len(files) == 0 {
-		return
-	}
-	j.kept = begin(j.cfg.Group, func() (struct{}, error) {
-		if _, err := j.recorded.Wait(ctx); err != nil {
-			return struct{}{}, err
-		}
-		ctx, cancel := context.WithTimeout(ctx, filesWait)
-		defer cancel()
-		var lost []error
-		for _, f := range files {
-			if err := j.cfg.Memory.PutFile(ctx, j.held(), j.cfg.TurnID, f); err != nil {
-				lost = append(lost, fmt.Errorf("%s is not stored with the conversation: %w", f.Name, err))
-			}
-		}
-		return struct{}{}, errors.Join(lost...)
-	})
-}
-
-// Unkept waits for the files of the question, and returns an error that names those that were not
+// putFiles stores the files of the question of a saved turn. The error names those that were not
 // stored.
-func (j *journal) Unkept(ctx context.Context) error {
-	if j.kept == nil {
-		return nil
+func putFiles(ctx context.Context, store Memory, lease schemas.Lease, turnID string, files []memory.File) error {
+	ctx, cancel := context.WithTimeout(ctx, filesWait)
+	defer cancel()
+	var lost []error
+	for _, f := range files {
+		if err := store.PutFile(ctx, lease, turnID, f); err != nil {
+			lost = append(lost, fmt.Errorf("%s is not stored with the conversation: %w", f.Name, err))
+		}
 	}
-	_, err := j.kept.Wait(ctx)
-	return err
+	return errors.Join(lost...)
 }

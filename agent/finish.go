@@ -42,7 +42,7 @@ func (a *Agent) finish(ctx context.Context, w task, e *ending) error {
 	}
 	done := e.answer.done()
 	done.Sources = list
-	if !e.answer.withheld && w.journal.Keeps() {
+	if !e.answer.withheld && w.keeper.Keeps() {
 		record := a.record(w, e, "")
 		record.Sources = list
 		if err := a.save(ctx, w, record, done); err != nil {
@@ -55,20 +55,20 @@ func (a *Agent) finish(ctx context.Context, w task, e *ending) error {
 // save stores the turn, if it is to be kept. A turn that the store never opened is dropped with a
 // warning; an opened one that cannot be saved is an error.
 func (a *Agent) save(ctx context.Context, w task, record memory.Record, done *answer.Done) error {
-	if !w.journal.Keeps() {
+	if !w.keeper.Keeps() {
 		return nil
 	}
 	w.results.Store(ctx)
 	began := a.cfg.Now()
 	defer func() { w.out.Trace.Step("save", a.cfg.Now().Sub(began)) }()
-	if err := w.journal.Save(ctx, record); errors.Is(err, ErrNotSaved) {
+	if err := w.keeper.Save(ctx, record); errors.Is(err, ErrNotSaved) {
 		return err
 	} else if err != nil {
 		return w.out.Lose("the conversation could not be opened, so this turn is not saved: " + err.Error())
 	}
 	done.Saved = true
 	w.out.Mark("9.1", "Turn saved to memory")
-	if err := w.journal.Unkept(ctx); err != nil {
+	if err := w.keeper.Unkept(); err != nil {
 		if err := w.out.Warn(err.Error()); err != nil {
 			return err
 		}
@@ -244,21 +244,21 @@ func unanswered(err error) schemas.Unanswered {
 // nothing of a turn that had not begun, and returns "" where saving failed.
 func (a *Agent) interrupt(ctx context.Context, w task, e *ending, cause error) StoredPart {
 	switch {
-	case w.journal == nil || !w.journal.Keeps():
+	case w.keeper == nil || !w.keeper.Keeps():
 		return StoredNothing
-	case w.journal.Saved():
+	case w.keeper.Saved():
 		return StoredAnswer
-	case w.out.Answer() == "" && !w.journal.Recorded():
+	case w.out.Answer() == "" && !w.keeper.Recorded():
 		return StoredNothing
 	}
 	record := a.record(w, e, schemas.StatusInterrupted)
-	if record.Answer == "" && (len(record.Rounds) > 0 || !w.journal.Called()) { // without rounds the recorded calls stay
+	if record.Answer == "" {
 		if len(record.Rounds) == 0 {
 			record.Rounds = make([]schemas.Round, 1)
 		}
 		record.Rounds[0].Unanswered = unanswered(cause)
 	}
-	if err := w.journal.Save(ctx, record); err != nil {
+	if err := w.keeper.Save(ctx, record); err != nil {
 		a.log.Warn("the interrupted answer could not be saved", "turn", w.turn.ID, "error", err)
 		return ""
 	}

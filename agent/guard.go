@@ -44,12 +44,12 @@ func (a *Agent) look(ctx context.Context, w task, q question) (First, error) {
 
 // judge returns the gate of a question. Where code is not sure, alone or as a follow-up, a model is
 // asked concurrently; a message that describes an emergency always passes, and its notice is shown
-// here, before anything that may fail or take long.
-func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, first First) (*Gate, error) {
+// here, before anything that may fail or take long. about is the subject of the conversation.
+func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, first First, about string) (*Gate, error) {
 	a.setWatch(ctx, w, q, past)
 	if w.guard == nil || len(q.approved) > 0 { // the previous question was judged
 		a.armWatch(w, q, past, subject.Verdict{}, false)
-		w.record(ctx, q)
+		w.record(ctx, q, past, about, "")
 		return openGate(), nil
 	}
 	verdict, kinds := a.judges.Decide(ctx, Case{
@@ -59,7 +59,7 @@ func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, fi
 	})
 	verdict.OnPass = func(v subject.Verdict) error {
 		a.armWatch(w, q, past, v, len(kinds) > 0)
-		w.record(ctx, q)
+		w.record(ctx, q, past, about, "")
 		return w.out.Step("2.1", "Guardrail result: PASSED")
 	}
 	if !verdict.Known() {
@@ -280,10 +280,10 @@ func (a *Agent) conversation(ctx context.Context, w task, past recalled) recalle
 	case !past.isEmpty():
 	case w.turn.Stateless:
 		past.exchanges = sent(w.turn.Messages)
-	case w.journal.Reads() && !w.journal.Fresh():
+	case w.keeper.Reads() && !w.keeper.Fresh():
 		ctx, cancel := context.WithTimeout(ctx, recallTimeout)
 		defer cancel()
-		if opening, err := w.journal.Opening(ctx); err == nil {
+		if opening, err := w.keeper.Opening(ctx); err == nil {
 			past = recallFrom(opening)
 		}
 	}

@@ -10,31 +10,31 @@ import (
 
 // open takes the lease. It waits for a running turn of the conversation, and repeats the request
 // for a moment if the store does not answer.
-func (j *journal) open(ctx context.Context) (schemas.Opening, error) {
+func (k *keeper) open(ctx context.Context) (schemas.Opening, error) {
 	began := time.Now()
-	opening, err := j.ask(ctx)
-	j.cfg.Took(time.Since(began))
+	opening, err := k.ask(ctx)
+	k.cfg.Took(time.Since(began))
 	if err != nil {
 		return schemas.Opening{}, err
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.lease = opening.Lease
-	if !j.ended && opening.Finished == nil {
-		j.renew = time.AfterFunc(renewEvery, func() { j.renewLease(context.WithoutCancel(ctx)) })
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.lease = opening.Lease
+	if !k.ended && opening.Finished == nil {
+		k.renew = time.AfterFunc(renewEvery, func() { k.renewLease(context.WithoutCancel(ctx)) })
 	}
 	return opening, nil
 }
 
 // ask waits for its place among the turns of the conversation, and repeats the request for a
 // moment if the store does not answer.
-func (j *journal) ask(ctx context.Context) (schemas.Opening, error) {
-	req := j.cfg.Turn
+func (k *keeper) ask(ctx context.Context) (schemas.Opening, error) {
+	req := k.cfg.Turn
 	req.Wait = turnWait
 	var failing time.Time
 	for {
 		began := time.Now()
-		opening, err := j.cfg.Memory.Begin(ctx, req)
+		opening, err := k.cfg.Memory.Begin(ctx, req)
 		if err == nil || memory.Lasting(err) {
 			return opening, err
 		}
@@ -56,76 +56,66 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// renewLease renews the lease in the store, with the text so far. It runs concurrently with the
-// turn until that ends.
-func (j *journal) renewLease(ctx context.Context) {
-	j.mu.Lock()
-	if j.ended {
-		j.mu.Unlock()
+// renewLease renews the lease in the store. It runs concurrently with the turn until that ends.
+func (k *keeper) renewLease(ctx context.Context) {
+	k.mu.Lock()
+	if k.ended {
+		k.mu.Unlock()
 		return
 	}
-	lease := j.lease
-	j.renewing.Add(1)
-	j.mu.Unlock()
-	defer j.renewing.Done()
+	lease := k.lease
+	k.renewing.Add(1)
+	k.mu.Unlock()
+	defer k.renewing.Done()
 	ctx, cancel := context.WithTimeout(ctx, renewEvery)
 	defer cancel()
-	text := ""
-	if !j.cfg.ReadOnly { // not Keeps, which depends on fields that the turn may still change
-		text = j.cfg.Answer()
-	}
-	renewed, err := j.cfg.Memory.Renew(ctx, lease, text)
+	renewed, err := k.cfg.Memory.Renew(ctx, lease)
 	if err != nil {
-		j.cfg.Log("the lease of a running turn could not be renewed", err)
+		k.cfg.Log("the lease of a running turn could not be renewed", err)
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if err == nil {
-		j.lease = renewed
+		k.lease = renewed
 	}
-	if !j.ended {
-		j.renew.Reset(renewEvery)
+	if !k.ended {
+		k.renew.Reset(renewEvery)
 	}
 }
 
-func (j *journal) held() schemas.Lease {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.lease
+func (k *keeper) held() schemas.Lease {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.lease
 }
 
-// Release returns the lease of a turn that was not saved. If the turn waits for its client, its
-// record stays; after any other turn that ended without failure, the record is deleted. Work that
-// the turn started has ended before, as the group waits for it.
-func (j *journal) Release(ctx context.Context, failed bool) {
-	if !j.Reads() || j.end() {
+// Release returns the lease of a turn that was not saved. Work that the turn started has ended before,
+// as the group waits for it.
+func (k *keeper) Release(ctx context.Context) {
+	if !k.Reads() || k.end() {
 		return
 	}
-	lease := j.held()
+	lease := k.held()
 	if lease.Token == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
 	defer cancel()
-	end := j.cfg.Memory.Discard
-	if j.Keeps() && (failed || j.waits) {
-		end = j.cfg.Memory.Release
-	}
-	if err := end(ctx, lease); err != nil {
-		j.cfg.Log("the lease of a turn could not be given back; it ends by itself", err)
+	if err := k.cfg.Memory.Release(ctx, lease); err != nil {
+		k.cfg.Log("the lease of a turn could not be given back; it ends by itself", err)
 	}
 }
 
 // end stops the renewals and waits for a running one; it reports whether they had been stopped
 // before.
-func (j *journal) end() bool {
-	j.mu.Lock()
-	was := j.ended
-	j.ended = true
-	if j.renew != nil {
-		j.renew.Stop()
+func (k *keeper) end() bool {
+	k.mu.Lock()
+	was := k.ended
+	k.ended = true
+	if k.renew != nil {
+		k.renew.Stop()
 	}
-	j.mu.Unlock()
-	j.renewing.Wait()
+	k.mu.Unlock()
+	k.renewing.Wait()
 	return was
 }

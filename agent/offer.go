@@ -60,7 +60,7 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 		Approver: w.turn.Approver, Consented: q.approved.Calls(), Grants: a.grants(w),
 		Person: w.turn.Person,
 		Limits: toolhandler.Limits{Calls: calls, Time: a.cfg.Limits.ToolTime},
-		Before: w.journal.RecordCall,
+		Before: w.keeper.RecordCall,
 		Show: func(ctx context.Context, r schemas.ToolResult) schemas.ToolResult {
 			r.Media = w.fitPictures(r.Media)
 			return w.results.Show(ctx, r)
@@ -142,7 +142,7 @@ func (a *Agent) resultsOf(w task) *offer.Results {
 		Store: a.cfg.Results, Owner: w.turn.Owner, ConversationID: w.turn.ConversationID, Started: w.started,
 		Resource: a.cfg.Tools.Resource, Log: a.log,
 	}
-	if !w.journal.Keeps() {
+	if !w.keeper.Keeps() {
 		cfg.Store = nil
 	}
 	return offer.NewResults(cfg)

@@ -14,14 +14,18 @@ import (
 // statusClient is the status of a call that the client runs.
 const statusClient toolhandler.Status = "client"
 
-// pause ends a turn at calls that the client runs. Nothing is saved yet: question and answer are
-// saved together when the resumed turn ends.
+// pause ends a turn at calls that the client runs. It is saved as interrupted: the turn that resumes it
+// takes its place.
 func (a *Agent) pause(ctx context.Context, w task, e *ending) error {
 	for _, call := range e.answer.clientCalls {
 		tool := schemas.Tool{ToolInfo: schemas.ToolInfo{Name: call.Function.Name}}
 		w.out.Trace.Outcome(toolhandler.Outcome{Call: call, Tool: tool, Status: statusClient}, "the model called it, and the client runs it")
 	}
-	w.journal.Wait()
+	if w.keeper.Keeps() {
+		if err := w.keeper.Save(ctx, a.record(w, e, schemas.StatusInterrupted)); err != nil {
+			a.log.Warn("a paused turn could not be saved", "turn", w.turn.ID, "error", err) // the one that resumes it is
+		}
+	}
 	if err := a.keep(ctx, w, e); err != nil {
 		if err := w.out.Warn("the paused turn could not be stored; it will continue from the messages that the client sends: " + err.Error()); err != nil {
 			return err

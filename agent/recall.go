@@ -80,15 +80,15 @@ func (a *Agent) recall(ctx context.Context, w task, first First) (recalled, erro
 	case w.turn.Stateless:
 		w.out.Trace.Memory("stateless")
 		return a.judgeHistory(w, recalled{exchanges: a.sentFiles(ctx, w, sent(w.turn.Messages)), read: uploaded(w.turn.Messages), foreign: true}), nil
-	case !w.journal.Reads():
+	case !w.keeper.Reads():
 		w.out.Trace.Memory("none")
 		return recalled{}, nil
-	case w.journal.Fresh(): // there is nothing to read, so the turn does not wait for the lease
+	case w.keeper.Fresh(): // there is nothing to read, so the turn does not wait for the lease
 		w.out.Trace.Memory("new")
 		w.out.Mark("3.1", "Conversation ID: "+w.turn.ConversationID, "known", false)
 		return recalled{}, nil
 	}
-	opening, err := w.journal.Opening(ctx)
+	opening, err := w.keeper.Opening(ctx)
 	if err != nil {
 		return recalled{}, a.withoutMemory(ctx, w, first, err)
 	}
@@ -127,7 +127,7 @@ func (a *Agent) withoutMemory(ctx context.Context, w task, first First, err erro
 	case a.cfg.MemoryRequired && len(first.Kinds) == 0 && !w.turn.ReadOnly:
 		return fmt.Errorf("%w: the conversation could not be read: %w", ErrStore, err)
 	}
-	w.journal.GiveUp()
+	w.keeper.GiveUp()
 	w.out.Trace.Memory("unreachable: " + err.Error())
 	if w.turn.ReadOnly {
 		return w.out.Warn("the conversation could not be read, so this turn runs without memory: " + err.Error())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"molar/agent/answer"
+	"molar/agent/journal"
 	"molar/agent/memory"
 	"molar/agent/offer"
 	"molar/agent/subject"
@@ -25,9 +26,9 @@ type task struct {
 	// down is why no model can be reached; nil if one can.
 	down error
 	// guard is nil for an assistant without a topic.
-	guard   *subject.Guard
-	out     *answer.Speaker
-	journal *journal
+	guard  *subject.Guard
+	out    *answer.Speaker
+	keeper *keeper
 	// results are the conversation's results, as far as read_result can read them.
 	results *offer.Results
 	// group holds the turn's goroutines.
@@ -36,19 +37,25 @@ type task struct {
 }
 
 // answer runs a turn, waits for its goroutines, and delivers its trace.
-func (a *Agent) answer(ctx context.Context, cancel context.CancelFunc, t *Turn, fresh bool, yield func(answer.Event, error) bool) error {
-	out := answer.NewSpeaker(t.ID, answer.NewTracer(a.cfg.Recorder != nil, a.cfg.Now), a.log, yield)
+func (a *Agent) answer(ctx context.Context, cancel context.CancelCauseFunc, t *Turn, fresh bool, yield func(answer.Event, error) bool) error {
 	paused, err := a.resume(ctx, t)
 	if err != nil {
 		return err
 	}
+	if t.Journal == nil && !t.Stateless && !t.ReadOnly && a.cfg.Memory != nil {
+		if t.Journal, yield, err = a.openJournal(ctx, t, cancel, yield); err != nil {
+			return err
+		}
+		defer t.Journal.End()
+	}
+	out := answer.NewSpeaker(t.ID, answer.NewTracer(a.cfg.Recorder != nil, a.cfg.Now), a.log, yield)
 	if a.cfg.Summaries != nil {
 		defer a.cfg.Summaries.Began()()
 	}
 	var group sync.WaitGroup
-	j := a.open(ctx, t, fresh && paused == nil, out, &group)
-	out.BeforeText = func() { j.Begun(ctx) }
-	w, err := a.accept(ctx, t, out, j, &group)
+	k := a.open(ctx, t, fresh && paused == nil, out, &group)
+	out.BeforeText = func() { k.Begun(ctx) }
+	w, err := a.accept(ctx, t, out, k, &group)
 	switch {
 	case err != nil:
 	case paused != nil:
@@ -56,9 +63,12 @@ func (a *Agent) answer(ctx context.Context, cancel context.CancelFunc, t *Turn, 
 	default:
 		err = a.run(ctx, w)
 	}
-	cancel()
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, journal.ErrTaken) {
+		err = fmt.Errorf("%w: %w", ErrUnavailable, cause)
+	}
+	cancel(nil)
 	group.Wait()
-	j.Release(ctx, err != nil)
+	k.Release(ctx)
 	a.report(w, out, t.ID, err)
 	return err
 }
@@ -78,10 +88,10 @@ func (a *Agent) report(w task, out *answer.Speaker, turnID string, err error) {
 }
 
 // open starts reading the conversation; fresh is set if the turn made up its id.
-func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *answer.Speaker, group *sync.WaitGroup) *journal {
+func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *answer.Speaker, group *sync.WaitGroup) *keeper {
 	id := t.ID
-	book := journalConfig{
-		Memory: a.cfg.Memory, TurnID: id, ReadOnly: t.ReadOnly, Group: group, Answer: out.Answer,
+	book := keeperConfig{
+		Memory: a.cfg.Memory, Journal: t.Journal, TurnID: id, ReadOnly: t.ReadOnly, Group: group,
 		Turn: memory.BeginRequest{ConversationID: t.ConversationID, Owner: t.Owner, Key: t.Key, Parent: t.Parent},
 		// The key's turn may have been saved in another conversation.
 		Fresh: fresh && t.Key == "" && !a.cfg.MemoryRequired,
@@ -91,15 +101,20 @@ func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *answer.Speak
 	if t.Stateless || t.ReadOnly && fresh { // there is nothing to read
 		book.Memory = nil
 	}
-	return openJournal(ctx, book)
+	if book.Memory != nil && !book.Fresh {
+		ready, cancel := context.WithTimeout(ctx, storeWait)
+		defer cancel()
+		a.cfg.Journal.Ready(ready)
+	}
+	return openKeeper(ctx, book)
 }
 
 // accept finds the assistant and the route of a turn, and yields its start. A turn that names no
 // assistant uses the conversation's, else the default.
-func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, j *journal, group *sync.WaitGroup) (task, error) {
+func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *keeper, group *sync.WaitGroup) (task, error) {
 	name := t.Assistant
-	if name == "" && j.Reads() && !j.Fresh() {
-		if opening, err := j.Opening(ctx); err == nil {
+	if name == "" && k.Reads() && !k.Fresh() {
+		if opening, err := k.Opening(ctx); err == nil {
 			name = opening.Assistant
 		}
 		if !a.Knows(name) {
@@ -130,7 +145,7 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, j *jou
 	}
 	w := task{
 		turn: t, assistant: assistant, route: route, guard: a.cfg.Guards[assistant.Topic],
-		out: out, journal: j, group: group, started: a.cfg.Now(),
+		out: out, keeper: k, group: group, started: a.cfg.Now(),
 	}
 	if unreachable {
 		w.down = err
@@ -197,7 +212,7 @@ func (a *Agent) prepare(ctx context.Context, w task, e *ending) (verdict *Gate, 
 		return nil, false, err
 	}
 	e.subject = a.needs(w, e.question.asked, e.past.isEmpty()).Subject(e.question.asked, a.subject(w, e.past))
-	verdict, err = a.judge(ctx, w, e.question, e.past, first) // 2.1: a gate; nothing is shown or called before it
+	verdict, err = a.judge(ctx, w, e.question, e.past, first, e.subject) // 2.1: a gate; nothing is shown or called before it
 	if e.question.notice = verdict.Notice; err != nil {
 		return nil, false, err
 	}
@@ -255,7 +270,7 @@ func (a *Agent) continueTurn(ctx context.Context, w task, p *PausedTurn) (err er
 	e.prompt.content = content{e.question, e.past, e.found}
 	a.setWatch(ctx, w, e.question, e.past)
 	w.out.Watching().Arm()
-	w.record(ctx, e.question)
+	w.record(ctx, e.question, e.past, e.subject, e.before)
 	err = a.converse(ctx, w, &e.prompt, &e.offer, openGate(), &e.answer)
 	if e.answer = e.answer.after(p); err != nil {
 		return err
@@ -276,13 +291,6 @@ func (a *Agent) close(ctx context.Context, w task, e *ending, err error) error {
 		return brokenError{err, a.interrupt(ctx, w, e, err)}
 	}
 	return err
-}
-
-// record stores that the question is being answered.
-func (w task) record(ctx context.Context, q question) {
-	asked, _ := w.turn.Asked()
-	w.journal.Record(ctx, schemas.StartedTurn{User: q.typed, Assistant: w.assistant.Name, Language: q.lang},
-		files(asked.Parts, w.turn.Attachments))
 }
 
 // deliver passes the trace to the observer and the recorder.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"molar/agent/journal"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -40,6 +41,9 @@ type Turn struct {
 	Approver toolhandler.Approver
 	// Person answers servers while their tools run; nil without a person.
 	Person toolhandler.Person
+	// Journal is that of a turn whose caller adds its events and ends it, as others follow it. When nil,
+	// Run keeps one of its own if the turn is to be saved.
+	Journal *journal.Turn
 }
 
 // Place identifies a turn's conversation, and what is stored of the turn.

@@ -73,20 +73,6 @@ type StoredTurn struct {
 	SavedAt time.Time `json:"saved_at,omitzero"`
 }
 
-// StartedTurn is a turn whose question is recorded before its answer.
-type StartedTurn struct {
-	Lease Lease `json:"lease"`
-	// Owner is the owner of the conversation, so that only its watchers learn of the change.
-	Owner  string `json:"owner,omitempty"`
-	TurnID string `json:"turn_id"`
-	// Key is the client's idempotency key; may be empty.
-	Key       string `json:"key,omitempty"`
-	User      string `json:"user"`
-	Assistant string `json:"assistant,omitempty"`
-	// Language is the language of the turn, such as "vi"; empty keeps the last one.
-	Language string `json:"language,omitempty"`
-}
-
 // SummaryWork is a branch of a conversation whose last answers are not summarised yet.
 type SummaryWork struct {
 	Owner          string `json:"owner"`

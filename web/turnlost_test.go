@@ -15,14 +15,14 @@ import (
 // lostTurn is a ledger in which the replica of each turn has died after the first text of the turn.
 type lostTurn struct{ turns.Ledger }
 
-func (lostTurn) Find(_ context.Context, owner, id string) (schemas.LiveTurn, bool, error) {
-	return schemas.LiveTurn{ID: id, Owner: owner, Ended: true, Lost: true}, true, nil
+func (lostTurn) Find(_ context.Context, owner, id string) (schemas.JournalTurn, bool, error) {
+	return schemas.JournalTurn{ID: id, Owner: owner, Ended: true, Lost: true}, true, nil
 }
 
-func (lostTurn) Read(_ context.Context, after map[string]int) (map[string]schemas.LiveUpdate, bool, error) {
-	told := make(map[string]schemas.LiveUpdate)
+func (lostTurn) Read(_ context.Context, after map[string]int) (map[string]schemas.JournalUpdate, bool, error) {
+	told := make(map[string]schemas.JournalUpdate)
 	for id := range after {
-		told[id] = schemas.LiveUpdate{Rows: []schemas.LiveRow{{First: 1, Last: 1, Body: `["one "]`}}, Ended: true, Lost: true}
+		told[id] = schemas.JournalUpdate{Rows: []schemas.JournalRow{{First: 1, Last: 1, Body: `["one "]`}}, Ended: true, Lost: true}
 	}
 	return told, false, nil
 }
@@ -32,14 +32,12 @@ func (lostTurn) Listen(ctx context.Context, _ func([]string), _ func(bool)) erro
 	return ctx.Err()
 }
 
-func (lostTurn) Reap(context.Context) ([]string, error) { return nil, nil }
-
 // For a turn whose replica has died, the route shows exactly the events that the replica has
 // written, also to the first client that asks.
 func TestTurns_KnownOfOneThatIsLost(t *testing.T) {
 	cfg := config(t, play(nil, start(), done()))
 	cfg.Turns = turns.NewSet(nil, nil)
-	cfg.Sharing = turns.NewSharing(lostTurn{}, slog.New(slog.DiscardHandler))
+	cfg.Sharing = turns.NewSharing(lostTurn{}, nil, slog.New(slog.DiscardHandler))
 	h := build(t, cfg)
 	ctx, stop := context.WithCancel(t.Context())
 	var sharing sync.WaitGroup
@@ -64,7 +62,7 @@ func TestTurns_ReplicaGone(t *testing.T) {
 		t.Run("after "+last, func(t *testing.T) {
 			cfg := config(t, play(nil, start(), done()))
 			cfg.Turns = turns.NewSet(nil, nil)
-			cfg.Sharing = turns.NewSharing(lostTurn{}, slog.New(slog.DiscardHandler))
+			cfg.Sharing = turns.NewSharing(lostTurn{}, nil, slog.New(slog.DiscardHandler))
 			ts := live(t, cfg)
 			defer ts.Client().CloseIdleConnections()
 			ctx, stop := context.WithCancel(t.Context())

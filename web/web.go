@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"molar/agent/journal"
 	"molar/internal/httpguard"
 	"molar/internal/telemetry"
 	"molar/schemas"
@@ -98,6 +99,8 @@ type Config struct {
 	// Sharing shares turns with other replicas; the caller runs it. Nil means that only this
 	// process has access to its turns.
 	Sharing *turns.Sharing
+	// Journal records turns that others may follow; nil records none.
+	Journal *journal.Recorder
 	// MaxMessages is the maximum number of messages of a request; zero means
 	// [defaultMaxMessages].
 	MaxMessages int
@@ -171,7 +174,7 @@ func newServer(cfg Config) (*server, error) {
 		return html
 	})}
 	s.turns = &turns.Host{
-		Agent: cfg.Agent, Set: cfg.Turns, Waits: turns.NewWaits(cfg.Now), Keys: cfg.Keys, Logger: cfg.Logger, Now: cfg.Now,
+		Agent: cfg.Agent, Set: cfg.Turns, Waits: turns.NewWaits(cfg.Now), Keys: cfg.Keys, Journal: cfg.Journal, Logger: cfg.Logger, Now: cfg.Now,
 	}
 	if cfg.Sharing != nil {
 		s.turns.Sharing = cfg.Sharing

@@ -14,7 +14,7 @@ type File struct {
 	Data []byte
 }
 
-// PutFile stores a file with the question of a turn that was recorded under the lease.
+// PutFile stores a file with the question of a turn that was saved under the lease.
 func (c *Client) PutFile(ctx context.Context, lease schemas.Lease, turnID string, f File) error {
 	f.Size = int64(len(f.Data))
 	for part := 0; ; part++ {

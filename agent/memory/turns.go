@@ -101,51 +101,26 @@ func (l *lines) join(name string) (at *line, leave func()) {
 	}
 }
 
-// RecordTurn stores the question of a turn as running, before it is answered. The record survives
-// this process, but not a power loss. A question recorded under the same key and never answered is
-// taken over.
-func (c *Client) RecordTurn(ctx context.Context, b schemas.StartedTurn) error {
-	return c.request(ctx, "memory/record_turn", b, nil)
-}
-
-// RecordCall stores a call of a recorded turn, and the text so far, before the call is sent.
-func (c *Client) RecordCall(ctx context.Context, lease schemas.Lease, turnID string, call schemas.ToolCall, text string) error {
-	params := struct {
-		Lease  schemas.Lease    `json:"lease"`
-		TurnID string           `json:"turn_id"`
-		Call   schemas.ToolCall `json:"call"`
-		Text   string           `json:"text,omitempty"`
-	}{lease, turnID, call, text}
-	return c.request(ctx, "memory/record_call", params, nil)
-}
-
-// leaseParams are a lease and the text so far of its turn.
+// leaseParams are a lease; Discard and TurnID are for end_turn alone.
 type leaseParams struct {
-	Lease schemas.Lease `json:"lease"`
-	Text  string        `json:"text,omitempty"`
-	// Discard and TurnID are for end_turn alone.
-	Discard bool   `json:"discard,omitempty"`
-	TurnID  string `json:"turn_id,omitempty"`
+	Lease   schemas.Lease `json:"lease"`
+	Discard bool          `json:"discard,omitempty"`
+	TurnID  string        `json:"turn_id,omitempty"`
 }
 
-// Renew extends the lease by 15 s, and stores the text so far with the recorded turn.
-func (c *Client) Renew(ctx context.Context, lease schemas.Lease, text string) (schemas.Lease, error) {
+// Renew extends the lease by 15 s.
+func (c *Client) Renew(ctx context.Context, lease schemas.Lease) (schemas.Lease, error) {
 	var renewed leaseParams
-	err := c.request(ctx, "memory/renew_turn", leaseParams{Lease: lease, Text: text}, &renewed)
+	err := c.request(ctx, "memory/renew_turn", leaseParams{Lease: lease}, &renewed)
 	if err != nil {
 		return lease, err
 	}
 	return renewed.Lease, nil
 }
 
-// Release ends a lease without a saved turn. A recorded turn is kept as interrupted.
+// Release ends a lease without a saved turn.
 func (c *Client) Release(ctx context.Context, lease schemas.Lease) error {
 	return c.request(ctx, "memory/end_turn", leaseParams{Lease: lease}, nil)
-}
-
-// Discard ends a lease and deletes the turn that was recorded under it.
-func (c *Client) Discard(ctx context.Context, lease schemas.Lease) error {
-	return c.request(ctx, "memory/end_turn", leaseParams{Lease: lease, Discard: true}, nil)
 }
 
 // DeleteTurn ends a lease and deletes a saved turn of its conversation.
@@ -170,11 +145,10 @@ type Record struct {
 	Owner  string `json:"owner,omitempty"`
 	Key    string `json:"key"`
 	TurnID string `json:"turn_id"`
-	// User is ignored if the turn was recorded: that question stays.
 	User   string `json:"user"`
 	Answer string `json:"answer"`
 	// Rounds are set for a turn that called tools, and for an answer with its provider's private
-	// state. Without them an interrupted turn keeps the recorded calls.
+	// state.
 	Rounds      []schemas.Round  `json:"calls,omitempty"`
 	Sources     []schemas.Source `json:"sources,omitempty"`
 	Status      string           `json:"status,omitempty"`
@@ -192,9 +166,9 @@ type Record struct {
 	Compaction *schemas.Compaction `json:"compaction,omitempty"`
 }
 
-// Save stores a turn in one transaction and ends its lease. Saving the same key twice stores it
-// once. A recorded turn is finished in place, even if a later turn took its lease; otherwise that
-// is [ErrStale].
+// Save stores a turn in one transaction and ends its lease. Saving the same turn or key twice stores
+// it once; a complete turn replaces an interrupted one. If a later turn took the lease, that is
+// [ErrStale].
 func (c *Client) Save(ctx context.Context, r Record) error {
 	var saved struct {
 		TurnID string `json:"turn_id"`

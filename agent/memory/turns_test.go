@@ -134,9 +134,7 @@ func TestClient_TurnsAtOnce(t *testing.T) {
 			mu.Lock()
 			order = append(order, "q"+id, "a"+id)
 			mu.Unlock()
-			if err := c.RecordTurn(t.Context(), schemas.StartedTurn{Lease: o.Lease, TurnID: id, User: "q" + id}); err != nil {
-				t.Error(err)
-			}
+			time.Sleep(time.Millisecond)
 			save(t, c, memory.Record{Lease: o.Lease, TurnID: id, User: "q" + id, Answer: "a" + id})
 		})
 	}
@@ -170,9 +168,6 @@ func TestClient_StopThenAsk(t *testing.T) {
 	for i := range stops {
 		stopped, asked := fmt.Sprint("s", i), fmt.Sprint("a", i)
 		o := begin(t, c, "c", "")
-		if err := c.RecordTurn(t.Context(), schemas.StartedTurn{Lease: o.Lease, TurnID: stopped, User: stopped}); err != nil {
-			t.Fatal(err)
-		}
 		var stopping sync.WaitGroup
 		stopping.Go(func() {
 			save(t, c, memory.Record{Lease: o.Lease, TurnID: stopped, User: stopped, Answer: "half", Status: schemas.StatusInterrupted})
@@ -195,9 +190,6 @@ func TestClient_Opening(t *testing.T) {
 	compaction := schemas.Compaction{Covers: 2, Text: "  Frozen,\nas it was. "}
 	turn(t, c, "c", "one", "first", "")
 	o := begin(t, c, "c", "")
-	if err := c.RecordTurn(t.Context(), schemas.StartedTurn{Lease: o.Lease, TurnID: "t2", User: "two", Assistant: "dental", Language: "vi"}); err != nil {
-		t.Fatal(err)
-	}
 	save(t, c, memory.Record{
 		Lease: o.Lease, TurnID: "t2", User: "two", Answer: "second", Assistant: "dental", Subject: "two", Compaction: &compaction,
 	})
@@ -249,22 +241,16 @@ type unknownMethodError struct{}
 func (unknownMethodError) Error() string { return "Method not found" }
 func (unknownMethodError) RPCCode() int  { return -32601 }
 
-// A turn is found by its id once its question is recorded; before, the result is empty without an
-// error.
+// A turn is found by its id once it is saved; before, the result is empty without an error.
 func TestClient_TurnByItsID(t *testing.T) {
 	c := fresh(t)
 	o := begin(t, c, "c", "")
 	if got, ok, err := c.Turn(t.Context(), "", "t1"); ok || err != nil {
-		t.Errorf("before its question: %+v, %v", got, err)
+		t.Errorf("before it is saved: %+v, %v", got, err)
 	}
-	if err := c.RecordTurn(t.Context(), schemas.StartedTurn{Lease: o.Lease, TurnID: "t1", User: "q"}); err != nil {
-		t.Fatal(err)
-	}
-	if got, ok, err := c.Turn(t.Context(), "", "t1"); !ok || err != nil || got.Question != "q" || got.ConversationID != "c" || got.Status != schemas.StatusRunning {
-		t.Errorf("while it runs: %+v, %v", got, err)
-	}
-	if err := c.Release(t.Context(), o.Lease); err != nil {
-		t.Fatal(err)
+	save(t, c, memory.Record{Lease: o.Lease, TurnID: "t1", User: "q", Answer: "a", Status: schemas.StatusInterrupted})
+	if got, ok, err := c.Turn(t.Context(), "", "t1"); !ok || err != nil || got.Question != "q" || got.ConversationID != "c" || got.Status != schemas.StatusInterrupted {
+		t.Errorf("once it is: %+v, %v", got, err)
 	}
 	old, err := memory.New(olderServer{})
 	if err != nil {

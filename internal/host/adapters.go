@@ -84,8 +84,25 @@ func (s TraceStore) Trace(ctx context.Context, owner, turnID string) (json.RawMe
 	return body, err == nil, err
 }
 
-// Turn returns what is stored of a turn, if it is the owner's.
+// Turn returns what is stored of a turn, if it is the owner's: in the memory or, before it is saved, in
+// its journal.
 func (s TraceStore) Turn(ctx context.Context, owner, turnID string) (schemas.StoredTurn, bool, error) {
+	r, ok, err := s.Journal("").Read(ctx, turnID)
+	if err != nil {
+		return schemas.StoredTurn{}, false, err
+	}
+	if t, saved, err := s.savedTurn(ctx, owner, turnID); saved || err != nil {
+		return t, saved, err
+	}
+	if !ok || len(r.State) == 0 || r.Ended && !r.Lost || owner != "" && r.Owner != owner {
+		return schemas.StoredTurn{}, false, nil
+	}
+	t, err := agent.Unsaved(r)
+	return t.StoredTurn, err == nil, err
+}
+
+// savedTurn returns a turn of the memory.
+func (s TraceStore) savedTurn(ctx context.Context, owner, turnID string) (schemas.StoredTurn, bool, error) {
 	if s.Memory != nil {
 		return s.Memory.Turn(ctx, owner, turnID)
 	}
@@ -148,12 +165,6 @@ type Conversations struct {
 // Rename gives a conversation another title.
 func (c Conversations) Rename(ctx context.Context, owner, id, title string) error {
 	return known(c.Client.Rename(ctx, owner, id, title))
-}
-
-// Branch returns the messages of the branch that ends with a turn.
-func (c Conversations) Branch(ctx context.Context, owner, id, tip string) ([]schemas.StoredMessage, error) {
-	messages, err := c.Client.Branch(ctx, owner, id, tip)
-	return messages, known(err)
 }
 
 // File returns a file of a conversation.

@@ -26,7 +26,8 @@ func TestTraceStore_Untraced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.RecordTurn(t.Context(), schemas.StartedTurn{Lease: lease.Lease, TurnID: "t", User: "Why?", Assistant: "plain"}); err != nil {
+	state := json.RawMessage(`{"user":"Why?","assistant":"plain"}`)
+	if err := db.Journal("a").Begin(t.Context(), schemas.JournalTurn{ID: "t", Owner: "ann", ConversationID: "c", State: state}); err != nil {
 		t.Fatal(err)
 	}
 	traces := host.TraceStore{DB: db}
@@ -52,8 +53,12 @@ func TestTraceStore_Untraced(t *testing.T) {
 		}
 	}
 	want("while it runs", "ann", "t", "running; c; Why?; ")
+	want("while it runs", "bob", "t", "unknown")
 	now = now.Add(time.Minute)
-	want("its process is gone", "ann", "t", "interrupted, untraced; c; Why?; ")
+	if _, err := db.Journal("b").TakeLost(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want("it was taken over", "ann", "t", "running; c; Why?; ")
 	if _, err := db.SaveTurn(t.Context(), store.Turn{Lease: lease.Lease, TurnID: "t", User: "Why?", Answer: "So."}); err != nil {
 		t.Fatal(err)
 	}

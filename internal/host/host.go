@@ -10,7 +10,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"molar/agent"
+	"molar/agent/journal"
 	"molar/agent/memory"
 	"molar/agent/offer"
 	"molar/agent/prompts"
@@ -50,6 +53,11 @@ type Host struct {
 	Chain  *chain.Chain
 	Memory *memory.Client
 	Agent  *agent.Agent
+	// Live is what processes on one PostgreSQL share of their turns; nil on SQLite. Journal records the
+	// turns of this process, and Unsaved reads those of any process that are not saved yet.
+	Live    *store.Live
+	Journal *journal.Recorder
+	Unsaved *store.Journal
 	Worker *memory.Worker
 	// writes reports whether turns can be saved.
 	writes    writeProbe
@@ -146,13 +154,33 @@ func (h *Host) open(ctx context.Context) (err error) {
 	}); err != nil {
 		return err
 	}
+	if err = h.openJournal(); err != nil {
+		return err
+	}
 	if h.Agent, err = h.openAgent(); err != nil {
 		return err
 	}
+	h.background.Go(func() { h.Journal.Run(ctx) })
 	if h.opts.Summaries {
 		h.background.Go(func() { h.Worker.Run(ctx) })
 	}
 	return nil
+}
+
+// openJournal makes the recorder of this process, which has a name of its own among those on the
+// database.
+func (h *Host) openJournal() (err error) {
+	replica := uuid.NewString()
+	h.Live, h.Unsaved = h.DB.Live(replica), h.DB.Journal(replica)
+	cfg := journal.Config{
+		Store: h.Unsaved, Logger: h.Log,
+		Recover: func(ctx context.Context, r schemas.JournalRecord) error { return h.Agent.Recover(ctx, r) },
+	}
+	if h.Live != nil {
+		cfg.Wake = h.Live.Wake
+	}
+	h.Journal, err = journal.New(cfg)
+	return err
 }
 
 // summarizeThreshold is how many messages without a summary make a conversation due, by default.
@@ -283,6 +311,7 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 		Tools:          offered{Catalogue{h.MCP}},
 		Handler:        handler,
 		Memory:         h.Memory,
+		Journal:        h.Journal,
 		MemoryRequired: h.Config.Memory.Required,
 		Pauses:         h.DB,
 		Results:        h.DB,

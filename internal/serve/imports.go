@@ -36,32 +36,28 @@ func (i imports) Import(ctx context.Context, owner, conversation string, parent 
 	if r.Key = r.TurnID; r.Answer == "" {
 		r.Status = schemas.StatusInterrupted
 	}
-	if err = i.putFiles(ctx, r, x.Files); err == nil {
-		err = i.memory.Save(ctx, r)
-	}
-	if err != nil {
+	if err = i.memory.Save(ctx, r); err != nil {
 		return "", i.release(ctx, opening.Lease, err)
+	}
+	if err := i.putFiles(ctx, r, x.Files); err != nil {
+		return "", errors.Join(err, i.DeleteTurn(context.WithoutCancel(ctx), owner, r.Lease.ConversationID, r.TurnID))
 	}
 	return r.TurnID, nil
 }
 
-// putFiles stores the files of a question, which is recorded before them.
+// putFiles stores the files of a saved question.
 func (i imports) putFiles(ctx context.Context, r memory.Record, files []schemas.Part) error {
-	if len(files) == 0 {
-		return nil
-	}
-	err := i.memory.RecordTurn(ctx, schemas.StartedTurn{Lease: r.Lease, Owner: r.Owner, TurnID: r.TurnID, Key: r.Key, User: r.User, Assistant: r.Assistant})
 	for n, p := range files {
 		media, data, isAddress := schemas.DataOf(p.Text)
 		if isAddress != nil {
 			continue // the address of an image: nothing is fetched
 		}
-		if err == nil {
-			f := schemas.File{N: n, Name: cmp.Or(p.Name, path.Base(media)), Media: media}
-			err = i.memory.PutFile(ctx, r.Lease, r.TurnID, memory.File{File: f, Data: data})
+		f := schemas.File{N: n, Name: cmp.Or(p.Name, path.Base(media)), Media: media}
+		if err := i.memory.PutFile(ctx, r.Lease, r.TurnID, memory.File{File: f, Data: data}); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // DeleteTurn implements [responses.Imports].
@@ -89,5 +85,5 @@ func (i imports) release(ctx context.Context, lease schemas.Lease, err error) er
 	if errors.Is(err, memory.ErrUnknown) {
 		err = fmt.Errorf("%w: %w", agent.ErrNotFound, err)
 	}
-	return errors.Join(err, i.memory.Discard(context.WithoutCancel(ctx), lease))
+	return errors.Join(err, i.memory.Release(context.WithoutCancel(ctx), lease))
 }

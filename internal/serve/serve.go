@@ -11,13 +11,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"molar/internal/access"
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/host"
-	"molar/internal/store"
 	"molar/providers/chain"
 	"molar/web/turns"
 )
@@ -50,7 +47,6 @@ type port struct {
 	turns *turns.Set
 	// sharing shows them to other replicas; nil without a shared database.
 	sharing *turns.Sharing
-	live    *store.Live
 	files   *reloader
 }
 
@@ -101,8 +97,8 @@ func newPort(ctx context.Context, h *host.Host, with Config) (*port, error) {
 	p.files = &reloader{
 		load: with.Load, keys: keys.UseFile, servers: h.ServerConfigs, to: h.MCP, log: h.Log, running: h.Config, path: p.configFile(),
 	}
-	if p.live = h.DB.Live(uuid.NewString()); p.live != nil {
-		p.sharing = turns.NewSharing(p.live, h.Log)
+	if h.Live != nil {
+		p.sharing = turns.NewSharing(h.Live, h.Journal.OnNews, h.Log)
 	}
 	return p, nil
 }

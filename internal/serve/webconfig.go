@@ -65,6 +65,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		},
 		Turns:       p.turns,
 		Sharing:     p.sharing,
+		Journal:     p.Journal,
 		Operations:  p.operations(),
 		Hints:       p.hints(),
 		Telemetry:   p.Telemetry,
@@ -105,9 +106,9 @@ func (p *port) webAccess() (web.Access, error) {
 	if n := p.Config.Limits.TurnsPerMinute; n > 0 {
 		const minute = 60.0
 		acc.Turns, err = httpguard.NewLimiter(float64(n)/minute, n, nil)
-		if p.live != nil {
+		if p.Live != nil {
 			acc.SharedTurns = func(ctx context.Context, key string) (time.Duration, error) {
-				return p.live.Take(ctx, key, float64(n)/minute, n)
+				return p.Live.Take(ctx, key, float64(n)/minute, n)
 			}
 		}
 	}

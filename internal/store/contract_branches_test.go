@@ -161,12 +161,8 @@ func (f *fixture) ask(t *testing.T, tr *tree, turn string, parent *string, chanc
 	}
 	same(t, contents(start.Messages), texts(before.branch()))
 	same(t, start.Summary, summary(before.branch()))
-	b := schemas.StartedTurn{Lease: start.Lease, TurnID: turn, User: "ask " + turn}
 	if chance.IntN(8) == 0 { // refused after all
-		if err := f.RecordTurn(t.Context(), b); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.DiscardTurn(t.Context(), start.Lease); err != nil {
+		if err := f.EndTurn(t.Context(), start.Lease); err != nil {
 			t.Fatal(err)
 		}
 		return false
@@ -175,20 +171,11 @@ func (f *fixture) ask(t *testing.T, tr *tree, turn string, parent *string, chanc
 	tr.head, tr.tip = tr.add(ask, turn, answer), turn
 	saved := store.Turn{Lease: start.Lease, TurnID: turn, User: "ask " + turn, Answer: answer}
 	switch chance.IntN(5) {
-	case 0:
-		tr.late[turn], tr.head.text = start.Lease, ""
-		if err := f.RecordTurn(t.Context(), b); err != nil {
-			t.Fatal(err)
-		}
-		f.pass(2 * time.Minute)
-		return true
+	case 0: // its process was taken for dead
+		tr.late[turn], tr.head.text = start.Lease, "half"
+		saved.Status, saved.Answer = schemas.StatusInterrupted, "half"
 	case 1:
 		saved.Status = schemas.StatusInterrupted
-		fallthrough
-	case 2:
-		if err := f.RecordTurn(t.Context(), b); err != nil {
-			t.Fatal(err)
-		}
 	}
 	tr.head.answered = saved.Status == ""
 	if _, err := f.SaveTurn(t.Context(), saved); err != nil {

@@ -45,13 +45,13 @@ func (f *fixture) fileTexts(t *testing.T, owner string) []string {
 	return texts
 }
 
-// Files are kept with the question of a recorded turn, in parts, within a bound, for their
+// Files are kept with the question of a saved turn, in parts, within a bound, for their
 // owner, and go with the turn or the conversation.
 func testFiles(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	lease := f.begin(t, "ann", "c", "").Lease
 	refused(t, f.putFile(t, lease, "t1", 0, "early", 100), store.ErrConflict)
-	f.recordUnder(t, lease, "t1", "")
+	f.save(t, lease, "t1", "", "done")
 	for _, text := range []string{"first", "again"} { // the answer to the first request was lost
 		if err := f.putFile(t, lease, "t1", 0, text, 100); err != nil {
 			t.Fatal(err)
@@ -71,18 +71,17 @@ func testFiles(t *testing.T, f *fixture) {
 	same(t, f.fileTexts(t, "bob"), []string{})
 	_, _, err := f.ReadFile(ctx, "bob", "c", 1, 0, 0)
 	refused(t, err, store.ErrNoFile)
-	f.save(t, lease, "t1", "", "done")
-	refused(t, f.putFile(t, lease, "t1", 4, "late", 100), store.ErrConflict)
+	other := lease
+	other.ConversationID = "another"
+	refused(t, f.putFile(t, other, "t1", 4, "elsewhere", 100), store.ErrConflict)
 
 	next := f.begin(t, "ann", "c", "").Lease
-	f.recordUnder(t, next, "t2", "")
-	if err := f.putFile(t, next, "t2", 0, "refused", 100); err != nil {
+	f.save(t, next, "t2", "", "done")
+	if err := f.putFile(t, next, "t2", 0, "deleted", 100); err != nil {
 		t.Fatal(err)
 	}
-	same(t, f.fileTexts(t, "ann"), []string{"again", "", "refused"})
-	if err := f.DiscardTurn(ctx, next); err != nil {
-		t.Fatal(err)
-	}
+	same(t, f.fileTexts(t, "ann"), []string{"again", "", "deleted"})
+	f.remove(t, "c", "t2")
 	same(t, f.fileTexts(t, "ann"), []string{"again", ""})
 	if err := f.Clear(ctx, "ann", "c"); err != nil {
 		t.Fatal(err)

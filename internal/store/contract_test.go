@@ -45,14 +45,13 @@ func testContract(t *testing.T, open func(t *testing.T, now func() time.Time) me
 		"lists have pages":                      testList,
 		"a title is cut by characters":          testTitle,
 		"much at once leaves things whole":      testAtOnce,
-		"a turn is recorded, then saved":        testRecorded,
-		"a turn that came to nothing":           testDiscarded,
-		"a turn that came to nothing, between":  testDiscardedBetween,
+		"a lease is renewed until it is saved":  testRenewed,
+		"a branch is deleted":                   testDeletedBranch,
+		"a turn between others is deleted":      testDeletedBetween,
 		"a turn that was deleted":               testDeletedTurn,
 		"an overtaken turn is kept":             testOvertaken,
 		"what is left behind is interrupted":    testLeftBehind,
 		"a question asked again under its key":  testAskedAgain,
-		"calls of an interrupted turn":          testInterruptedCalls,
 		"a turn is found by its id":             testFoundByID,
 		"a long conversation is read in part":   testPartial,
 		"files beside questions":                testFiles,
@@ -292,7 +291,7 @@ func testOldLease(t *testing.T, f *fixture) {
 	}
 	_, err := f.SaveTurn(ctx, store.Turn{Lease: old, TurnID: "old", User: "q", Answer: "a"})
 	refused(t, err, store.ErrStaleLease)
-	_, err = f.RenewLease(ctx, old, time.Minute, "")
+	_, err = f.RenewLease(ctx, old, time.Minute)
 	refused(t, err, store.ErrStaleLease)
 	forged := newer
 	forged.Fence++
@@ -307,7 +306,7 @@ func testOldLease(t *testing.T, f *fixture) {
 func testExpiredLease(t *testing.T, f *fixture) {
 	lease := f.begin(t, "", "c1", "").Lease
 	f.pass(time.Hour)
-	renewed, err := f.RenewLease(t.Context(), lease, time.Minute, "")
+	renewed, err := f.RenewLease(t.Context(), lease, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,17 +12,20 @@ import (
 	"molar/schemas"
 )
 
-// record begins a turn and records its question.
-func (f *fixture) record(t *testing.T, id, turnID, key string) schemas.Lease {
+// interrupt begins a turn and saves it as interrupted.
+func (f *fixture) interrupt(t *testing.T, id, turnID, key string) schemas.Lease {
 	t.Helper()
 	lease := f.begin(t, "", id, key).Lease
-	f.recordUnder(t, lease, turnID, key)
+	f.interruptUnder(t, lease, turnID, key)
 	return lease
 }
 
-func (f *fixture) recordUnder(t *testing.T, lease schemas.Lease, turnID, key string) {
+func (f *fixture) interruptUnder(t *testing.T, lease schemas.Lease, turnID, key string) {
 	t.Helper()
-	if err := f.RecordTurn(t.Context(), schemas.StartedTurn{Lease: lease, TurnID: turnID, Key: key, User: "ask " + turnID, Assistant: "general"}); err != nil {
+	turn := store.Turn{
+		Lease: lease, TurnID: turnID, Key: key, User: "ask " + turnID, Answer: "half", Assistant: "general", Status: schemas.StatusInterrupted,
+	}
+	if _, err := f.SaveTurn(t.Context(), turn); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -49,48 +51,28 @@ func (f *fixture) states(t *testing.T, id string) string {
 	return strings.Join(all, " ")
 }
 
-func testRecorded(t *testing.T, f *fixture) {
+func testRenewed(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	lease := f.begin(t, "", "c", "").Lease
-	refused(t, f.RecordCall(ctx, lease, "t1", []byte(`{}`), ""), store.ErrNoTurn)
-	for range 2 { // the answer to the first request was lost
-		f.recordUnder(t, lease, "t1", "k")
-	}
-	same(t, f.states(t, "c"), "ask_t1 running")
 	_, err := f.BeginTurn(ctx, store.TurnRequest{ConversationID: "c", TTL: time.Minute})
 	busy, ok := errors.AsType[*store.BusyError](err)
 	if !ok || busy.Left != time.Minute {
 		t.Errorf("a second turn: %v", err)
 	}
-	if err := f.RecordCall(ctx, lease, "t1", []byte(`{"a":1}`), "let me"); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.RecordCall(ctx, lease, "t1", []byte(`{"b":2}`), ""); err != nil {
-		t.Fatal(err)
-	}
-	same(t, f.states(t, "c"), `ask_t1 let_me_running_[{"a":1},{"b":2}]`)
 	f.pass(5 * time.Second)
-	if _, err := f.RenewLease(ctx, lease, time.Minute, "let me see"); err != nil {
+	if _, err := f.RenewLease(ctx, lease, time.Minute); err != nil {
 		t.Fatal(err)
-	}
-	same(t, f.states(t, "c"), `ask_t1 let_me_see_running_[{"a":1},{"b":2}]`)
-	c, _, err := f.Conversation(ctx, "", "c")
-	if err != nil || !c.Running || c.Assistant != "general" || c.Messages != 2 {
-		t.Errorf("%+v, %v", c, err)
 	}
 	f.pass(59 * time.Second) // the lease was renewed
-	for range 2 {
+	if _, err := f.BeginTurn(ctx, store.TurnRequest{ConversationID: "c", TTL: time.Minute}); !errors.Is(err, store.ErrBusy) {
+		t.Errorf("before its end: %v", err)
+	}
+	for range 2 { // the answer to the first request was lost
 		f.save(t, lease, "t1", "k", "done")
 	}
 	same(t, f.states(t, "c"), "ask_t1 done")
-	if c, _, err = f.Conversation(ctx, "", "c"); err != nil || c.Running {
-		t.Errorf("%+v, %v", c, err)
-	}
 	if found := f.begin(t, "", "c", "k").Finished; found == nil || found.Answer != "done" || found.TurnID != "t1" {
 		t.Errorf("the key finds %+v", found)
-	}
-	if got := f.look(t, "", ""); got.Messages[1].Assistant != "general" || got.Assistant != "general" || got.Messages[1].Timestamp != f.clock() {
-		t.Errorf("%+v", got)
 	}
 	same(t, f.look(t, "", "t1").Finished == nil, true) // a key of its own was given
 }
@@ -98,7 +80,7 @@ func testRecorded(t *testing.T, f *fixture) {
 // A turn is told as what it is, whoever ended it, for as long as its conversation holds it.
 func testFoundByID(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	want := schemas.StoredTurn{TurnID: "t1", ConversationID: "c", Assistant: "general", Question: "ask t1", BeganAt: f.clock()}
+	want := schemas.StoredTurn{TurnID: "t1", ConversationID: "c", Assistant: "general", Question: "ask t1"}
 	found := func(change func(*schemas.StoredTurn)) {
 		t.Helper()
 		change(&want)
@@ -110,16 +92,12 @@ func testFoundByID(t *testing.T, f *fixture) {
 	lease := f.begin(t, "ann", "c", "").Lease
 	_, err := f.Turn(ctx, "", "t1")
 	refused(t, err, store.ErrNoTurn)
-	f.recordUnder(t, lease, "t1", "")
-	found(func(w *schemas.StoredTurn) { w.Status = schemas.StatusRunning })
-	f.pass(30 * time.Second)
-	if _, err := f.RenewLease(ctx, lease, time.Minute, "let me"); err != nil {
-		t.Fatal(err)
-	}
-	found(func(w *schemas.StoredTurn) { w.Answer = "let me" })
-	f.pass(2 * time.Minute) // its process is gone, and nobody has noted it yet
-	found(func(w *schemas.StoredTurn) { w.Status = schemas.StatusInterrupted })
-	f.record(t, "other", "t2", "")
+	f.interruptUnder(t, lease, "t1", "") // by a process that took it for dead
+	found(func(w *schemas.StoredTurn) {
+		w.Status, w.Answer, w.BeganAt, w.SavedAt = schemas.StatusInterrupted, "half", f.clock(), f.clock()
+	})
+	f.pass(2 * time.Minute)
+	f.interrupt(t, "other", "t2", "")
 	found(func(*schemas.StoredTurn) {})
 	f.save(t, lease, "t1", "", "whole") // it was only frozen
 	found(func(w *schemas.StoredTurn) { w.Status, w.Answer, w.SavedAt = "", "whole", f.clock() })
@@ -132,26 +110,22 @@ func testFoundByID(t *testing.T, f *fixture) {
 	refused(t, err, store.ErrNoTurn)
 }
 
-// A frozen owner saves late: its turn is finished where it was begun.
+// A frozen owner saves late: its turn, which another process saved as interrupted meanwhile, is
+// finished where it is. One that nobody saved has lost its lease.
 func testOvertaken(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	slow := f.record(t, "c", "slow", "")
-	if err := f.RecordCall(ctx, slow, "slow", []byte(`{"a":1}`), "half"); err != nil {
-		t.Fatal(err)
-	}
-	f.pass(2 * time.Minute)
-	quick := f.record(t, "c", "quick", "")
-	same(t, f.states(t, "c"), `ask_slow half_interrupted_[{"a":1}] ask_quick running`)
-	_, err := f.RenewLease(ctx, slow, time.Minute, "more")
+	slow := f.interrupt(t, "c", "slow", "")
+	quick := f.begin(t, "", "c", "").Lease
+	same(t, f.states(t, "c"), "ask_slow half_interrupted")
+	_, err := f.RenewLease(ctx, slow, time.Minute)
 	refused(t, err, store.ErrStaleLease)
-	refused(t, f.RecordCall(ctx, slow, "slow", []byte(`{}`), ""), store.ErrStaleLease)
-	refused(t, f.RecordTurn(ctx, schemas.StartedTurn{Lease: slow, TurnID: "other"}), store.ErrStaleLease)
-	_, err = f.SaveTurn(ctx, store.Turn{Lease: slow, TurnID: "never recorded", User: "q", Answer: "a"})
+	_, err = f.SaveTurn(ctx, store.Turn{Lease: slow, TurnID: "never saved", User: "q", Answer: "a"})
 	refused(t, err, store.ErrStaleLease)
 	for range 2 {
 		f.save(t, slow, "slow", "", "whole")
 	}
-	same(t, f.states(t, "c"), "ask_slow whole ask_quick running")
+	f.interruptUnder(t, slow, "slow", "") // the other process again
+	same(t, f.states(t, "c"), "ask_slow whole")
 	f.save(t, quick, "quick", "", "too")
 	same(t, f.states(t, "c"), "ask_slow whole ask_quick too")
 	same(t, f.look(t, "", "").Tip, "quick")
@@ -161,38 +135,30 @@ func testOvertaken(t *testing.T, f *fixture) {
 	}
 }
 
-// What was begun and left behind becomes interrupted, without another question too, and
-// nothing of a cleared or deleted conversation comes back.
+// Nothing of a cleared or deleted conversation comes back, and a lease that is given back leaves
+// nothing.
 func testLeftBehind(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	gone := f.record(t, "c1", "t1", "")
-	f.pass(30 * time.Second)
-	f.record(t, "c2", "t2", "")
-	f.pass(40 * time.Second)
-	f.claim(t, 1)
-	same(t, f.states(t, "c1"), "ask_t1 interrupted")
-	same(t, f.states(t, "c2"), "ask_t2 running")
-	f.save(t, gone, "t1", "", "it lived") // nobody had asked meanwhile
-	same(t, f.states(t, "c1"), "ask_t1 it_lived")
-
-	given := f.record(t, "c3", "t3", "")
+	given := f.begin(t, "", "c3", "").Lease
 	for range 2 {
 		if err := f.EndTurn(ctx, given); err != nil {
 			t.Fatal(err)
 		}
 	}
-	same(t, f.states(t, "c3"), "ask_t3 interrupted")
+	if _, known, err := f.Conversation(ctx, "", "c3"); known || err != nil {
+		t.Errorf("known %v, %v", known, err)
+	}
 	for id, erase := range map[string]func(id string) error{
 		"c4": func(id string) error { return f.Clear(ctx, "", id) },
 		"c5": func(id string) error { return f.Delete(ctx, "", id) },
 	} {
-		lease := f.record(t, id, "t"+id, "")
+		f.turn(t, "", id, "before "+id, "")
+		lease := f.begin(t, "", id, "").Lease
 		if err := erase(id); err != nil {
 			t.Fatal(err)
 		}
 		_, err := f.SaveTurn(ctx, store.Turn{Lease: lease, TurnID: "t" + id, User: "q", Answer: "a"})
 		refused(t, err, store.ErrStaleLease)
-		refused(t, f.RecordTurn(ctx, schemas.StartedTurn{Lease: lease, TurnID: "t" + id}), store.ErrStaleLease)
 		same(t, f.states(t, id), "")
 	}
 }
@@ -201,26 +167,18 @@ func testLeftBehind(t *testing.T, f *fixture) {
 // question that it left, wherever the key is found.
 func testAskedAgain(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	f.record(t, "c", "t1", "k")
-	f.pass(2 * time.Minute)
-	f.turn(t, "", "c", "t2", "")
+	f.interrupt(t, "c", "t1", "k")
 	start, err := f.BeginTurn(ctx, store.TurnRequest{ConversationID: "made-up", AnyConversation: true, Key: "k", TTL: time.Minute})
 	if err != nil || start.ConversationID != "c" || start.Finished != nil || start.Lease.ConversationID != "c" {
 		t.Fatalf("%+v, %v", start, err)
 	}
-	f.recordUnder(t, start.Lease, "t3", "k")
-	same(t, f.states(t, "c"), "ask_t3 running ask_t2 say_t2")
 	f.save(t, start.Lease, "t3", "k", "at last")
-	same(t, f.states(t, "c"), "ask_t3 at_last ask_t2 say_t2")
+	same(t, f.states(t, "c"), "ask_t3 at_last")
 	same(t, f.begin(t, "", "c", "k").Finished.TurnID, "t3")
 
-	// Also when only the answer is written, and not when it is asked on another branch.
-	f.record(t, "c", "t4", "k4")
-	f.pass(2 * time.Minute)
-	f.save(t, f.begin(t, "", "c", "k4").Lease, "t5", "k4", "five")
-	same(t, f.states(t, "c"), "ask_t3 at_last ask_t2 say_t2 ask_t5 five")
-	f.record(t, "c", "t6", "k6")
-	f.pass(2 * time.Minute)
+	// Not when it is asked on another branch.
+	f.turn(t, "", "c", "t5", "")
+	f.interrupt(t, "c", "t6", "k6")
 	start, err = f.BeginTurn(ctx, store.TurnRequest{ConversationID: "c", Key: "k6", Parent: new("t3"), TTL: time.Minute})
 	if err != nil {
 		t.Fatal(err)
@@ -233,27 +191,17 @@ func testAskedAgain(t *testing.T, f *fixture) {
 // A turn that an orderly end interrupted is taken over by the retry of its key, which does not see
 // it as history. It keeps its place only while nothing follows it.
 func testInterruptedAgain(t *testing.T, f *fixture) {
-	interrupt := func(turnID, key string) {
-		t.Helper()
-		lease := f.record(t, "c", turnID, key)
-		if _, err := f.SaveTurn(t.Context(), store.Turn{Lease: lease, TurnID: turnID, Key: key, Answer: "half", Status: schemas.StatusInterrupted}); err != nil {
-			t.Fatal(err)
-		}
-	}
 	f.turn(t, "", "c", "t0", "")
-	interrupt("t1", "k")
+	f.interrupt(t, "c", "t1", "k")
 	same(t, f.states(t, "c"), "ask_t0 say_t0 ask_t1 half_interrupted")
-	for _, turnID := range []string{"t2", "t3"} { // recorded, and only saved
+	for _, turnID := range []string{"t2", "t3"} { // interrupted again, and complete
 		start := f.begin(t, "", "c", "k")
 		if start.Finished != nil || len(start.Messages) != 2 {
 			t.Errorf("%+v", start)
 		}
 		if turnID == "t2" {
-			f.recordUnder(t, start.Lease, turnID, "k")
-			same(t, f.states(t, "c"), "ask_t0 say_t0 ask_t2 running")
-			if _, err := f.SaveTurn(t.Context(), store.Turn{Lease: start.Lease, TurnID: turnID, Key: "k", Answer: "again", Status: schemas.StatusInterrupted}); err != nil {
-				t.Fatal(err)
-			}
+			f.interruptUnder(t, start.Lease, turnID, "k")
+			same(t, f.states(t, "c"), "ask_t0 say_t0 ask_t2 half_interrupted")
 			continue
 		}
 		f.save(t, start.Lease, turnID, "k", "whole")
@@ -262,98 +210,59 @@ func testInterruptedAgain(t *testing.T, f *fixture) {
 	same(t, f.look(t, "", "").Tip, "t3")
 	same(t, f.begin(t, "", "c", "k").Finished.TurnID, "t3")
 
-	interrupt("t4", "k4")
+	f.interrupt(t, "c", "t4", "k4")
 	f.turn(t, "", "c", "t5", "")
 	f.save(t, f.begin(t, "", "c", "k4").Lease, "t6", "k4", "late")
 	same(t, f.states(t, "c"), "ask_t0 say_t0 ask_t3 whole ask_t4 half_interrupted ask_t5 say_t5 ask_t6 late")
 	same(t, f.begin(t, "", "c", "k4").Finished.TurnID, "t6")
 }
 
-// An interrupted turn keeps what was recorded of its calls, unless it says better.
-func testInterruptedCalls(t *testing.T, f *fixture) {
-	for i, c := range []struct{ status, calls, want string }{
-		{schemas.StatusInterrupted, "", `cut_interrupted_[{"a":1}]`},
-		{schemas.StatusInterrupted, `[{"b":2}]`, `cut_interrupted_[{"b":2}]`},
-		{"", "", "cut"},
-	} {
-		id := fmt.Sprint("c", i)
-		lease := f.record(t, id, "t"+id, "")
-		if err := f.RecordCall(t.Context(), lease, "t"+id, []byte(`{"a":1}`), ""); err != nil {
-			t.Fatal(err)
-		}
-		turn := store.Turn{Lease: lease, TurnID: "t" + id, Answer: "cut", Status: c.status, Calls: []byte(c.calls)}
-		if _, err := f.SaveTurn(t.Context(), turn); err != nil {
-			t.Fatal(err)
-		}
-		same(t, f.states(t, id), "ask_t"+id+" "+c.want)
-	}
-}
-
-// A turn that was refused after all leaves nothing: not its question, not a conversation
-// that it began, and the branch that was the newest is that again.
-func testDiscarded(t *testing.T, f *fixture) {
-	discard := func(lease schemas.Lease) {
-		t.Helper()
-		for range 2 { // the answer to the first request was lost
-			if err := f.DiscardTurn(t.Context(), lease); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	discard(f.begin(t, "", "none", "").Lease) // nothing was recorded
-	discard(f.record(t, "new", "t1", "k"))
-	for _, id := range []string{"none", "new"} {
-		if _, known, err := f.Conversation(t.Context(), "", id); known || err != nil {
-			t.Errorf("%s: known %v, %v", id, known, err)
-		}
-	}
+// A turn that is deleted leaves nothing, and the branch that was the newest is that again. The
+// conversation has the assistant that answered last, in lists too, or none.
+func testDeletedBranch(t *testing.T, f *fixture) {
 	f.turn(t, "", "c", "a", "")
 	f.turn(t, "", "c", "b", "")
-	discard(f.record(t, "c", "t2", ""))
-	same(t, f.texts(t, "", "c", store.MessageRange{}), []string{"ask a", "say a", "ask b", "say b"})
 	parent := "a"
 	branch, err := f.BeginTurn(t.Context(), store.TurnRequest{ConversationID: "c", TTL: time.Minute, Parent: &parent})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.recordUnder(t, branch.Lease, "t3", "")
-	same(t, f.states(t, "c"), "ask_a say_a ask_t3 running")
-	discard(branch.Lease)
+	f.interruptUnder(t, branch.Lease, "t3", "")
+	same(t, f.states(t, "c"), "ask_a say_a ask_t3 half_interrupted")
+	f.remove(t, "c", "t3")
 	same(t, f.texts(t, "", "c", store.MessageRange{}), []string{"ask a", "say a", "ask b", "say b"})
-	if c, _, err := f.Conversation(t.Context(), "", "c"); err != nil || c.Messages != 4 || c.Running {
+	if c, _, err := f.Conversation(t.Context(), "", "c"); err != nil || c.Messages != 4 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	same(t, f.look(t, "", "").Tip, "b")
 
-	// It has the assistant that answered last, in lists too, or none.
 	if err := f.AddMessage(t.Context(), "", "by hand", store.Message{Role: schemas.RoleUser, Content: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	first := f.record(t, "c", "t4", "") // by the assistant "general"
-	if _, err := f.SaveTurn(t.Context(), store.Turn{Lease: first, TurnID: "t4", Answer: "say t4"}); err != nil {
-		t.Fatal(err)
-	}
+	f.interrupt(t, "c", "t4", "") // by the assistant "general"
 	for id, want := range map[string]string{"c": "general", "by hand": ""} {
-		lease := f.begin(t, "", id, "").Lease
-		if err := f.RecordTurn(t.Context(), schemas.StartedTurn{Lease: lease, TurnID: "of another in " + id, User: "ask", Assistant: "other"}); err != nil {
+		turn := store.Turn{Lease: f.begin(t, "", id, "").Lease, TurnID: "of another in " + id, User: "ask", Answer: "say", Assistant: "other"}
+		if _, err := f.SaveTurn(t.Context(), turn); err != nil {
 			t.Fatal(err)
 		}
-		discard(lease)
+		f.remove(t, id, turn.TurnID)
 		if c, _, err := f.Conversation(t.Context(), "", id); err != nil || c.Assistant != want {
 			t.Errorf("%s is of %q, want %q: %v", id, c.Assistant, want, err)
 		}
 	}
 }
 
-// What a discarded turn leaves between other messages is no gap in any reading of them.
-func testDiscardedBetween(t *testing.T, f *fixture) {
-	ctx := t.Context()
-	discard := func(lease schemas.Lease) {
-		t.Helper()
-		if err := f.DiscardTurn(ctx, lease); err != nil {
-			t.Fatal(err)
-		}
+// remove deletes a turn.
+func (f *fixture) remove(t *testing.T, id, turnID string) {
+	t.Helper()
+	if err := f.DeleteTurn(t.Context(), f.begin(t, "", id, "").Lease, turnID); err != nil {
+		t.Fatal(err)
 	}
+}
+
+// What a deleted turn leaves between other messages is no gap in any reading of them.
+func testDeletedBetween(t *testing.T, f *fixture) {
+	ctx := t.Context()
 	check := func(want ...string) {
 		t.Helper()
 		same(t, f.texts(t, "", "c", store.MessageRange{}), want)
@@ -381,26 +290,25 @@ func testDiscardedBetween(t *testing.T, f *fixture) {
 	}
 	f.turn(t, "", "c", "a", "")
 	f.turn(t, "", "c", "b", "")
-	discard(f.record(t, "c", "no", ""))
+	f.interrupt(t, "c", "no", "")
+	f.remove(t, "c", "no")
 	check("ask a", "say a", "ask b", "say b")
 	f.turn(t, "", "c", "d", "")
 	check("ask a", "say a", "ask b", "say b", "ask d", "say d")
 	// A message was added to it meanwhile.
-	lease := f.record(t, "c", "no", "")
+	f.interrupt(t, "c", "no", "")
 	if err := f.AddMessage(ctx, "", "c", store.Message{Role: schemas.RoleSystem, Content: "note"}); err != nil {
 		t.Fatal(err)
 	}
-	discard(lease)
+	f.remove(t, "c", "no")
 	check("ask a", "say a", "ask b", "say b", "ask d", "say d", "note")
 	f.turn(t, "", "c", "e", "")
 	check("ask a", "say a", "ask b", "say b", "ask d", "say d", "note", "ask e", "say e")
-	// It had taken the place of an older question.
-	f.record(t, "c", "old", "k")
-	f.pass(2 * time.Minute)
+	// It had taken the place of an older one.
+	f.interrupt(t, "c", "old", "k")
+	f.interrupt(t, "c", "new", "k")
 	f.turn(t, "", "c", "g", "")
-	lease = f.begin(t, "", "c", "k").Lease
-	f.recordUnder(t, lease, "new", "k")
-	discard(lease)
+	f.remove(t, "c", "new")
 	check("ask a", "say a", "ask b", "say b", "ask d", "say d", "note", "ask e", "say e", "ask g", "say g")
 	same(t, f.look(t, "", "").Tip, "g")
 }

@@ -9,12 +9,6 @@ import (
 	"molar/schemas"
 )
 
-// DiscardTurn releases a lease and deletes the turn recorded under it, which was refused after
-// all. A lease that another turn has taken is not an error.
-func (d *DB) DiscardTurn(ctx context.Context, l schemas.Lease) error {
-	return d.releaseLease(ctx, "discard turn", l, discardTurn)
-}
-
 // DeleteTurn deletes a saved turn of the conversation of a lease, and releases the lease. No text of
 // it stays in SQLite's files. An unknown turn is [ErrNoTurn], a lease that another turn has taken
 // [ErrStaleLease].
@@ -46,22 +40,6 @@ func (d *DB) DeleteTurn(ctx context.Context, l schemas.Lease, turnID string) err
 	})
 	if err == nil {
 		d.db.ScrubLog(ctx)
-	}
-	return err
-}
-
-// discardTurn deletes a recorded, unsaved turn, and a conversation that it created.
-func discardTurn(ctx context.Context, tx *sql.Tx, turnID string) error {
-	var num int64
-	err := tx.QueryRowContext(ctx, `SELECT conversation FROM turns WHERE turn_id = $1 AND saved_at = 0`, turnID).Scan(&num)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil // nothing was recorded
-	}
-	if err == nil {
-		err = removeTurn(ctx, tx, turnID)
-	}
-	if err == nil {
-		_, err = tx.ExecContext(ctx, `DELETE FROM conversations WHERE num = $1 AND messages = 0 AND created_at = updated_at`, num)
 	}
 	return err
 }

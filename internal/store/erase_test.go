@@ -88,22 +88,22 @@ func tell(t *testing.T, db *store.DB, id, secret string) {
 	}
 }
 
-// leaveRunning records a turn with a call and a text so far.
+// leaveRunning leaves the journal of a turn with a call and a text so far.
 func leaveRunning(t *testing.T, db *store.DB, id, secret string) {
 	t.Helper()
 	ctx := t.Context()
-	begun, err := db.BeginTurn(ctx, store.TurnRequest{ConversationID: id, TTL: time.Minute})
-	if err != nil {
+	if _, err := db.BeginTurn(ctx, store.TurnRequest{ConversationID: id, TTL: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.RecordTurn(ctx, schemas.StartedTurn{Lease: begun.Lease, TurnID: "running", User: secret}); err != nil {
+	j := db.Journal("a")
+	if err := j.Begin(ctx, schemas.JournalTurn{ID: "running", ConversationID: id, State: []byte(`"` + secret + `"`)}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.RecordCall(ctx, begun.Lease, "running", []byte(`{"arguments":"`+secret+`"}`), secret); err != nil {
-		t.Fatal(err)
+	news := schemas.JournalNews{
+		TurnID: "running", Rows: []schemas.JournalRow{{First: 1, Last: 1, Body: `["` + secret + `"]`}}, Rounds: []schemas.JournalRound{{N: 1, Body: secret}},
 	}
-	if _, err := db.RenewLease(ctx, begun.Lease, time.Minute, secret+" "+secret); err != nil {
-		t.Fatal(err)
+	if held, err := j.Write(ctx, true, []schemas.JournalNews{news}); err != nil || len(held) != 1 {
+		t.Fatal(held, err)
 	}
 }
 

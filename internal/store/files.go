@@ -24,16 +24,16 @@ type Files struct{ db *database.DB }
 // newFiles returns the store of a database, which the caller closes.
 func newFiles(db *database.DB) *Files { return &Files{db} }
 
-// PutFile stores a part of a file of a turn that was recorded under the lease; its first part
+// PutFile stores a part of a file of a turn that was saved under the lease; its first part
 // replaces a file of that number. most is how many bytes the files of the conversation may
 // have together: a file that does not fit is [ErrTooMuch].
 func (s *Files) PutFile(ctx context.Context, l schemas.Lease, turnID string, f schemas.File, c schemas.FileChunk, most int64) error {
 	return s.db.WriteRelaxed(ctx, "keep file", func(tx *sql.Tx) error {
 		var num int64
-		err := tx.QueryRowContext(ctx, `SELECT t.conversation, t.user_seq FROM leases l JOIN turns t ON t.turn_id = l.turn_id
-			WHERE l.id = $1 AND l.token = $2 AND l.fence = $3 AND l.turn_id = $4`, l.ConversationID, l.Token, l.Fence, turnID).Scan(&num, &f.Seq)
+		err := tx.QueryRowContext(ctx, `SELECT t.conversation, t.user_seq FROM turns t JOIN conversations c ON c.num = t.conversation
+			WHERE t.turn_id = $1 AND c.id = $2`, turnID, l.ConversationID).Scan(&num, &f.Seq)
 		if errors.Is(err, sql.ErrNoRows) {
-			return fmt.Errorf("%w: the turn of this file is not recorded under this lease", database.ErrConflict)
+			return fmt.Errorf("%w: the turn of this file is not saved in this conversation", database.ErrConflict)
 		}
 		if err == nil && c.Part == 0 {
 			err = s.begin(ctx, tx, num, f, most)

@@ -102,7 +102,8 @@ func (d *DB) takeOver(ctx context.Context, tx *sql.Tx, owner, id string) error {
 	return err
 }
 
-// interruptTurn ends a turn whose process has died. Its recorded parts stay.
+// interruptTurn ends a turn whose process has died, and that the release before this one recorded
+// under its lease. Its recorded parts stay.
 func interruptTurn(ctx context.Context, tx *sql.Tx, turnID string) error {
 	if turnID == "" {
 		return nil
@@ -121,7 +122,8 @@ const orphans = `SELECT t.turn_id FROM turns t JOIN conversations c ON c.num = t
 	WHERE t.status = 'running' AND NOT EXISTS (SELECT 1 FROM leases l
 		WHERE l.id = c.id AND l.owner = c.owner AND l.turn_id = t.turn_id AND l.expires > NOW())`
 
-// reap interrupts every turn whose lease is no longer held.
+// reap interrupts every turn that the release before this one recorded and whose lease is no longer
+// held.
 func (d *DB) reap(ctx context.Context, tx *sql.Tx) error {
 	gone, err := database.List(ctx, tx, database.One[string], d.db.SQL.Say(orphans), d.db.Clock())
 	if err != nil {
@@ -145,25 +147,17 @@ func (d *DB) sweepLeases(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// RenewLease moves the end of a lease to now plus ttl, and stores the text so far of the turn
-// that was recorded under it; an empty text keeps the stored one. It fails with
-// [ErrStaleLease] if a later turn began.
-func (d *DB) RenewLease(ctx context.Context, l schemas.Lease, ttl time.Duration, text string) (schemas.Lease, error) {
+// RenewLease moves the end of a lease to now plus ttl. It fails with [ErrStaleLease] if a later turn
+// began.
+func (d *DB) RenewLease(ctx context.Context, l schemas.Lease, ttl time.Duration) (schemas.Lease, error) {
 	err := d.db.WriteRelaxed(ctx, "renew lease", func(tx *sql.Tx) error {
 		var expires int64
-		var turnID string
 		err := tx.QueryRowContext(ctx, d.db.SQL.Say(`UPDATE leases SET expires = NOW() + $2 WHERE id = $3 AND token = $4 AND fence = $5
-			RETURNING expires, turn_id`), d.db.Clock(), ttl.Milliseconds(), l.ConversationID, l.Token, l.Fence).Scan(&expires, &turnID)
+			RETURNING expires`), d.db.Clock(), ttl.Milliseconds(), l.ConversationID, l.Token, l.Fence).Scan(&expires)
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrStaleLease
 		}
 		l.Expires = database.TimeAt(expires)
-		if err != nil || text == "" || turnID == "" {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, `UPDATE messages SET content = $2 WHERE status = 'running' AND
-			conversation = (SELECT conversation FROM turns WHERE turn_id = $1) AND
-			seq = (SELECT answer_seq FROM turns WHERE turn_id = $1)`, turnID, d.db.SQL.Text(text))
 		return err
 	})
 	return l, err
@@ -180,21 +174,15 @@ func (d *DB) turnUnder(ctx context.Context, tx *sql.Tx, l schemas.Lease) (turnID
 	return turnID, err
 }
 
-// EndTurn releases a lease without a saved turn. A turn that was recorded under it is
-// interrupted. A lease that another turn has taken is not an error.
+// EndTurn releases a lease without a saved turn. A lease that another turn has taken is not an error.
 func (d *DB) EndTurn(ctx context.Context, l schemas.Lease) error {
-	return d.releaseLease(ctx, "end turn", l, interruptTurn)
-}
-
-// releaseLease releases a lease, after f has dealt with the turn under it.
-func (d *DB) releaseLease(ctx context.Context, op string, l schemas.Lease, f func(ctx context.Context, tx *sql.Tx, turnID string) error) error {
-	return d.db.WriteRelaxed(ctx, op, func(tx *sql.Tx) error {
+	return d.db.WriteRelaxed(ctx, "end turn", func(tx *sql.Tx) error {
 		turnID, err := d.turnUnder(ctx, tx, l)
 		if errors.Is(err, ErrStaleLease) {
 			return nil
 		}
 		if err == nil {
-			err = f(ctx, tx, turnID)
+			err = interruptTurn(ctx, tx, turnID)
 		}
 		if err == nil {
 			_, err = tx.StmtContext(ctx, d.stmts.recording[endLease]).ExecContext(ctx, l.ConversationID, l.Token, l.Fence)

@@ -20,9 +20,9 @@ import (
 // from being ended no longer than its own.
 func testReapsBesideLocks(t *testing.T, dsn string) {
 	db := openPostgres(t, dsn, nil)
-	reaper := db.Live("c")
+	reaper := db.Journal("c")
 	for replica, id := range map[string]string{"a": "held", "b": "gone"} {
-		if err := db.Live(replica).Begin(t.Context(), schemas.LiveTurn{ID: id}); err != nil {
+		if err := db.Journal(replica).Begin(t.Context(), schemas.JournalTurn{ID: id, Shared: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -35,13 +35,13 @@ func testReapsBesideLocks(t *testing.T, dsn string) {
 	if _, err := tx.ExecContext(t.Context(), "UPDATE live_turns SET conversation_id = 'c' WHERE id = 'held'"); err != nil {
 		t.Fatal(err)
 	}
-	if lost, err := reaper.Reap(t.Context()); err != nil || !slices.Equal(lost, []string{"gone"}) {
+	if lost, err := reaper.TakeLost(t.Context()); err != nil || !slices.Equal(lost, []string{"gone"}) {
 		t.Errorf("beside a lock: %q, %v", lost, err)
 	}
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	if lost, err := reaper.Reap(t.Context()); err != nil || !slices.Equal(lost, []string{"held"}) {
+	if lost, err := reaper.TakeLost(t.Context()); err != nil || !slices.Equal(lost, []string{"held"}) {
 		t.Errorf("afterwards: %q, %v", lost, err)
 	}
 }
@@ -58,29 +58,36 @@ func testStopsAnywhere(t *testing.T, pg *storetest.Postgres, dsn string) {
 	through.Host = wire.listener.Addr().String()
 	defer wire.goOn()
 	locks := openRaw(t, dsn+"&lock_timeout=10000")
-	for name, write := range map[string]func(ctx context.Context, s *store.Live) error{
-		"tell": func(ctx context.Context, s *store.Live) error {
-			_, err := s.Tell(ctx, []schemas.LiveNews{{TurnID: "t", Rows: []schemas.LiveRow{{First: 1, Last: 1, Body: "[]"}}}})
+	for name, write := range map[string]func(ctx context.Context, s *store.Live, j *store.Journal) error{
+		"write": func(ctx context.Context, s *store.Live, j *store.Journal) error {
+			_, err := j.Write(ctx, false, []schemas.JournalNews{{TurnID: "t", Rows: []schemas.JournalRow{{First: 1, Last: 1, Body: "[]"}}}})
 			return err
 		},
-		"stop":  func(ctx context.Context, s *store.Live) error { return s.Stop(ctx, "t") },
-		"count": func(ctx context.Context, s *store.Live) error { _, err := s.Take(ctx, "name", 1, 1); return err },
-		"reap":  func(ctx context.Context, s *store.Live) error { _, err := s.Reap(ctx); return err },
+		"stop": func(ctx context.Context, s *store.Live, j *store.Journal) error { return s.Stop(ctx, "t") },
+		"count": func(ctx context.Context, s *store.Live, j *store.Journal) error {
+			_, err := s.Take(ctx, "name", 1, 1)
+			return err
+		},
+		"beat": func(ctx context.Context, s *store.Live, j *store.Journal) error { _, err := j.Beat(ctx); return err },
+		"reap": func(ctx context.Context, s *store.Live, j *store.Journal) error {
+			_, err := j.TakeLost(ctx)
+			return err
+		},
 	} {
 		for words, ended := 0, false; !ended; words++ {
 			execPostgres(t, dsn, "DELETE FROM live_turns; DELETE FROM live_rates; INSERT INTO live_rates VALUES ('name', 1, 0, TRUE)")
 			db := openPostgres(t, through.String(), nil)
-			s := db.Live("a")
-			if err := s.Begin(t.Context(), schemas.LiveTurn{ID: "t"}); err != nil {
+			s, j := db.Live("a"), db.Journal("a")
+			if err := j.Begin(t.Context(), schemas.JournalTurn{ID: "t", Shared: true}); err != nil {
 				t.Fatal(err)
 			}
 			if name == "reap" {
-				execPostgres(t, dsn, "UPDATE live_turns SET beat_at = 0")
+				execPostgres(t, dsn, "UPDATE live_turns SET beat_at = 0, replica = 'b'")
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			stopped := wire.stopAfter(words)
 			wrote := make(chan error, 1)
-			go func() { wrote <- write(ctx, s) }()
+			go func() { wrote <- write(ctx, s, j) }()
 			select {
 			case err := <-wrote:
 				if ended = true; err != nil {

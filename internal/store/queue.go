@@ -129,7 +129,7 @@ func (d *DB) runTogether(ctx context.Context, batch []*change, pool *sql.DB, stm
 	return database.InTx(ctx, pool, func(tx *sql.Tx) error {
 		for _, c := range batch {
 			c.err = c.run(ctx, turnTx{tx, stmts})
-			if c.err != nil && !errors.Is(c.err, ErrStaleLease) && !errors.Is(c.err, ErrConflict) {
+			if c.err != nil && !errors.Is(c.err, ErrStaleLease) && !errors.Is(c.err, ErrConflict) && !errors.Is(c.err, ErrTaken) {
 				return c.err
 			}
 		}

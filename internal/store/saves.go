@@ -14,9 +14,9 @@ const opSave = "save turn"
 
 // SaveTurn saves message and answer in one transaction that is on the disk when it returns,
 // and releases the lease. The same turn id, or the same key in the conversation, saves once
-// and then returns the saved turn. A recorded turn is finished in place, even if its lease was
-// taken over; an unrecorded one then fails with [ErrStaleLease]. A lease that merely expired
-// is valid.
+// and then returns the saved turn; only an interrupted one is replaced by a complete one, in its
+// place, even if its lease was taken over. A turn that is not there then fails with
+// [ErrStaleLease]. A lease that merely expired is valid.
 func (d *DB) SaveTurn(ctx context.Context, t Turn) (SavedTurn, error) {
 	servers, sources, err := turnLists(t)
 	if err != nil {
@@ -75,7 +75,7 @@ func (d *DB) admit(ctx context.Context, tx turnTx, t Turn) (row *turnRow, saved 
 	if row, err = d.earlierTurn(ctx, tx, t.TurnID, id); err != nil {
 		return nil, false, err
 	}
-	b := begun{StartedTurn: schemas.StartedTurn{Lease: t.Lease, TurnID: t.TurnID, Key: t.Key, User: t.User, Assistant: t.Assistant, Language: t.Language}}
+	b := begun{Lease: t.Lease, turnID: t.TurnID, key: t.Key, user: t.User, assistant: t.Assistant, language: t.Language}
 	err = tx.stmt(ctx, endLease).QueryRowContext(ctx, id, t.Lease.Token, t.Lease.Fence).Scan(&b.owner, &b.parent)
 	stale := errors.Is(err, sql.ErrNoRows)
 	switch {
@@ -88,10 +88,20 @@ func (d *DB) admit(ctx context.Context, tx turnTx, t Turn) (row *turnRow, saved 
 			return nil, false, err
 		}
 	}
-	if row == nil {
+	switch {
+	case row == nil:
 		return nil, false, ErrStaleLease
+	case row.saved > 0 && row.status == schemas.StatusInterrupted && t.Status == "":
+		return row, false, d.reopen(ctx, tx, row, b)
 	}
 	return row, row.saved > 0, nil
+}
+
+// reopen prepares the place of a turn without a complete answer for another answer.
+func (d *DB) reopen(ctx context.Context, tx turnTx, row *turnRow, b begun) error {
+	err := d.resumeTurn(ctx, tx.Tx, row, b)
+	row.id, row.saved, row.status = b.turnID, 0, schemas.StatusRunning
+	return err
 }
 
 // placeFor returns the place of an unrecorded turn.
@@ -103,9 +113,7 @@ func (d *DB) placeFor(ctx context.Context, tx turnTx, b begun) (row *turnRow, sa
 	case row == nil:
 		row, err = d.insertTurn(ctx, tx, b)
 	case row.isOpen():
-		if err = d.resumeTurn(ctx, tx.Tx, row, b); err == nil {
-			row.id, row.saved, row.status = b.TurnID, 0, schemas.StatusRunning
-		}
+		err = d.reopen(ctx, tx, row, b)
 	}
 	return row, err == nil && row.saved > 0, err
 }

@@ -166,12 +166,14 @@ func TestTurn_Locked(t *testing.T) {
 			lease = start.Lease
 			return err
 		},
+		func() error { return db.Journal("a").Begin(t.Context(), schemas.JournalTurn{ID: "t"}) },
 		func() error {
-			return db.RecordTurn(t.Context(), schemas.StartedTurn{Lease: lease, TurnID: "t", User: "q"})
+			news := schemas.JournalNews{TurnID: "t", Rows: []schemas.JournalRow{{First: 1, Last: 1, Body: "[]"}}}
+			_, err := db.Journal("a").Write(t.Context(), false, []schemas.JournalNews{news})
+			return err
 		},
-		func() error { return db.RecordCall(t.Context(), lease, "t", []byte(`{}`), "") },
 		func() error {
-			_, err := db.RenewLease(t.Context(), lease, time.Minute, "a")
+			_, err := db.RenewLease(t.Context(), lease, time.Minute)
 			return err
 		},
 		func() error {

@@ -177,9 +177,11 @@ func oneTurn(ctx context.Context, db *store.DB, id, turnID string, recorded bool
 		return err
 	}
 	if recorded {
-		if err := db.RecordTurn(ctx, schemas.StartedTurn{Lease: start.Lease, TurnID: turnID, User: "a question"}); err != nil {
+		journal := db.Journal("a")
+		if err := journal.Begin(ctx, schemas.JournalTurn{ID: turnID, ConversationID: id, State: []byte(`"a question"`)}); err != nil {
 			return err
 		}
+		defer journal.Drop(ctx, []string{turnID}) //nolint:errcheck // of a benchmark
 	}
 	_, err = db.SaveTurn(ctx, store.Turn{Lease: start.Lease, TurnID: turnID, User: "a question", Answer: strings.Repeat("answer ", 100)})
 	return err

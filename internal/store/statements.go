@@ -49,9 +49,6 @@ const (
 	dropLease = `DELETE FROM leases WHERE id = $1 AND expires = 0 AND NOT EXISTS (
 		SELECT 1 FROM conversations c WHERE c.id = leases.id AND c.owner = leases.owner)`
 
-	holdForTurn = `UPDATE leases SET turn_id = $4 WHERE id = $1 AND token = $2 AND fence = $3 AND turn_id IN ('', $4)
-		RETURNING owner, parent`
-
 	// Creates the conversation of a turn, or grows it by two messages after the one that $8
 	// names, or after its head.
 	growByTurn = `INSERT INTO conversations
@@ -116,8 +113,8 @@ type statements struct {
 func (s *statements) prepare(ctx context.Context, db *database.DB) error {
 	reads := []string{findConversation, openConversation, messagesDown, recentMessages}
 	writes := []string{
-		takeLease, holdForTurn, endLease, dropLease, findTurn, findTurnByKey, growByTurn, insertTurnMessages, insertTurn,
-		finishConversation, finishTurn, finishAnswer,
+		takeLease, endLease, dropLease, findTurn, findTurnByKey, growByTurn, insertTurnMessages, insertTurn,
+		finishConversation, finishTurn, finishAnswer, beginJournal, growJournal, insertItems, insertRound, dropJournal,
 	}
 	s.reading, s.recording, s.saving = prepared{}, prepared{}, prepared{}
 	return errors.Join(

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -155,44 +156,34 @@ func TestOpen_TwoAtOnce(t *testing.T) {
 	}
 }
 
-// A turn whose process ended is interrupted when the file is opened again, at once if nobody
-// else has it open: the next one does not wait for a lease that nobody holds.
+// A turn whose process ended can be taken over when the file is opened again, at once if nobody else
+// has it open: the next one does not wait for a lease that nobody holds.
 func TestOpen_EndsTurnsOfTheDead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	first, other := open(t, path), open(t, path)
-	record := func(id string) {
-		t.Helper()
-		start, err := first.BeginTurn(t.Context(), store.TurnRequest{ConversationID: id, TTL: time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := first.RecordTurn(t.Context(), schemas.StartedTurn{Lease: start.Lease, TurnID: "t " + id, User: "q"}); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := first.BeginTurn(t.Context(), store.TurnRequest{ConversationID: "c", TTL: time.Hour}); err != nil {
+		t.Fatal(err)
 	}
-	record("c")
+	if err := first.Journal("a").Begin(t.Context(), schemas.JournalTurn{ID: "t", ConversationID: "c", State: []byte(`"s"`)}); err != nil {
+		t.Fatal(err)
+	}
 	if err := first.Close(); err != nil { // as a process that is killed, it says nothing of its turns
 		t.Fatal(err)
 	}
-	status := func(db *store.DB) string {
+	taken := func(db *store.DB, want ...string) {
 		t.Helper()
-		messages, _, err := db.Messages(t.Context(), "", "c", store.MessageRange{})
-		if err != nil || len(messages) != 2 {
-			t.Fatalf("%v, %v", messages, err)
+		if got, err := db.Journal("b").TakeDead(t.Context()); err != nil || !slices.Equal(got, want) {
+			t.Errorf("taken over: %q, %v", got, err)
 		}
-		return messages[1].Status
 	}
-	second := open(t, path) // the lease may be the other one's
-	if got := status(second); got != schemas.StatusRunning {
-		t.Errorf("status %q while another process has the file open", got)
-	}
+	second := open(t, path)
+	taken(second) // the turn may be the other one's
 	if err := errors.Join(second.Close(), other.Close()); err != nil {
 		t.Fatal(err)
 	}
 	third := open(t, path)
-	if got := status(third); got != schemas.StatusInterrupted {
-		t.Errorf("status %q after all have closed the file", got)
-	}
+	taken(third, "t")
+	taken(third)
 	saveTurn(t, third, "c", "next", "hello")
 }
 

@@ -59,13 +59,11 @@ type Turn struct {
 	Lease  schemas.Lease `json:"lease"`
 	TurnID string        `json:"turn_id"`
 	// Key is the client's idempotency key, unique in its conversation; may be empty.
-	Key string `json:"key"`
-	// User is ignored if the turn was recorded: that question stays.
+	Key     string           `json:"key"`
 	User    string           `json:"user"`
 	Answer  string           `json:"answer"`
 	Sources []schemas.Source `json:"sources"`
-	// Calls are the executed calls of the turn; empty keeps the recorded calls of an
-	// interrupted one.
+	// Calls are the executed calls of the turn, as JSON.
 	Calls json.RawMessage `json:"calls"`
 	// Status is empty or schemas.StatusInterrupted.
 	Status string `json:"status"`

@@ -145,7 +145,7 @@ func conversationOf(uri string) (id string, ok bool) {
 
 // changedConversation returns the conversation that an answered request changed, or "".
 func changedConversation(req mcpservers.Request, answer json.RawMessage) string {
-	changing := []string{"memory/add_message", "memory/record_turn", "memory/save_turn", "memory/add_piece", "memory/set_summary", "memory/clear", "memory/delete"}
+	changing := []string{"memory/add_message", "memory/save_turn", "memory/add_piece", "memory/set_summary", "memory/clear", "memory/delete"}
 	if !slices.Contains(changing, req.Method) {
 		return ""
 	}

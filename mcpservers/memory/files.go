@@ -19,7 +19,7 @@ type putFileParams struct {
 	schemas.FileChunk
 }
 
-// putFile stores a part of a file of a recorded turn's question.
+// putFile stores a part of a file of a saved turn's question.
 func (m *memory) putFile(ctx context.Context, p putFileParams) (any, error) {
 	if err := checkLease(p.Lease); err != nil {
 		return nil, err

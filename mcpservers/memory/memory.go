@@ -66,12 +66,9 @@ type Summaries interface {
 // Turns stores turns, one at a time for each conversation.
 type Turns interface {
 	BeginTurn(ctx context.Context, req store.TurnRequest) (schemas.Opening, error)
-	RecordTurn(ctx context.Context, b schemas.StartedTurn) error
-	RecordCall(ctx context.Context, l schemas.Lease, turnID string, round json.RawMessage, text string) error
-	RenewLease(ctx context.Context, l schemas.Lease, ttl time.Duration, text string) (schemas.Lease, error)
+	RenewLease(ctx context.Context, l schemas.Lease, ttl time.Duration) (schemas.Lease, error)
 	SaveTurn(ctx context.Context, t store.Turn) (store.SavedTurn, error)
 	EndTurn(ctx context.Context, l schemas.Lease) error
-	DiscardTurn(ctx context.Context, l schemas.Lease) error
 	DeleteTurn(ctx context.Context, l schemas.Lease, turnID string) error
 	Turn(ctx context.Context, owner, turnID string) (schemas.StoredTurn, error)
 }
@@ -157,8 +154,6 @@ func (m *memory) methods() map[string]mcpservers.Method {
 		"memory/clear":                 method(m.clear),
 		"memory/delete":                method(m.delete),
 		"memory/begin_turn":            method(m.beginTurn),
-		"memory/record_turn":           method(m.recordTurn),
-		"memory/record_call":           method(m.recordCall),
 		"memory/renew_turn":            method(m.renewTurn),
 		"memory/save_turn":             method(m.saveTurn),
 		"memory/end_turn":              method(m.endTurn),

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -52,43 +51,9 @@ func (m *memory) beginTurn(ctx context.Context, p beginParams) (any, error) {
 	return begun, nil
 }
 
-func (m *memory) recordTurn(ctx context.Context, p schemas.StartedTurn) (any, error) {
-	if err := checkLease(p.Lease); err != nil {
-		return nil, err
-	}
-	if p.TurnID == "" {
-		return nil, mcpservers.InvalidParams("turn_id is missing")
-	}
-	return status("recorded", p.Lease.ConversationID), m.store.RecordTurn(ctx, p)
-}
-
-type callParams struct {
-	Lease  schemas.Lease    `json:"lease"`
-	TurnID string           `json:"turn_id"`
-	Call   schemas.ToolCall `json:"call"`
-	// Text is the answer so far; empty keeps the stored one.
-	Text string `json:"text"`
-}
-
-// recordCall stores a call as a separate round without a result.
-func (m *memory) recordCall(ctx context.Context, p callParams) (any, error) {
-	if err := checkLease(p.Lease); err != nil {
-		return nil, err
-	}
-	round, err := json.Marshal(schemas.Round{Said: schemas.Message{
-		Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &p.Call}},
-	}})
-	if err != nil {
-		return nil, err
-	}
-	return status("recorded", p.Lease.ConversationID), m.store.RecordCall(ctx, p.Lease, p.TurnID, round, p.Text)
-}
-
 type renewParams struct {
 	Lease schemas.Lease `json:"lease"`
-	Text  string        `json:"text"`
-	// Discard is for end_turn only, and TurnID with it: the saved turn to delete, in place of the one
-	// that was recorded under the lease.
+	// TurnID and Discard are for end_turn alone: a saved turn that is to be deleted.
 	Discard bool   `json:"discard"`
 	TurnID  string `json:"turn_id"`
 }
@@ -97,7 +62,7 @@ func (m *memory) renewTurn(ctx context.Context, p renewParams) (any, error) {
 	if err := checkLease(p.Lease); err != nil {
 		return nil, err
 	}
-	lease, err := m.store.RenewLease(ctx, p.Lease, m.leaseTTL, p.Text)
+	lease, err := m.store.RenewLease(ctx, p.Lease, m.leaseTTL)
 	return struct {
 		Lease schemas.Lease `json:"lease"`
 	}{lease}, err
@@ -109,9 +74,6 @@ func (m *memory) endTurn(ctx context.Context, p renewParams) (any, error) {
 	}
 	if p.Discard && p.TurnID != "" {
 		return status("deleted", p.Lease.ConversationID), m.store.DeleteTurn(ctx, p.Lease, p.TurnID)
-	}
-	if p.Discard {
-		return status("discarded", p.Lease.ConversationID), m.store.DiscardTurn(ctx, p.Lease)
 	}
 	return status("ended", p.Lease.ConversationID), m.store.EndTurn(ctx, p.Lease)
 }

@@ -101,7 +101,7 @@ func TestTurn_OneAtATime(t *testing.T) {
 		must(t, d, "memory/end_turn", params(t, object{"lease": old}), nil)
 	}
 	newer := begin(t, d, `{"conversation_id":"c"}`).Lease
-	for _, method := range []string{"memory/save_turn", "memory/renew_turn", "memory/record_turn", "memory/record_call"} {
+	for _, method := range []string{"memory/save_turn", "memory/renew_turn"} {
 		_, failed := call(t, d, method, params(t, object{"lease": old, "turn_id": "old", "user": "q", "answer": "old"}))
 		if failed == nil || failed.Code != mcpservers.CodeConflict {
 			t.Errorf("%s: %v", method, failed)
@@ -110,40 +110,23 @@ func TestTurn_OneAtATime(t *testing.T) {
 	must(t, d, "memory/save_turn", params(t, object{"lease": newer, "user": "q", "answer": "new"}), nil)
 }
 
-// A recorded turn can be read while it runs, with its calls and its text so far. The documented
-// methods show the question alone.
-func TestTurn_IsSeenWhileItRuns(t *testing.T) {
+// An interrupted turn is read with its calls and what was shown of it.
+func TestTurn_Interrupted(t *testing.T) {
 	d := fresh(t)
 	lease := begin(t, d, `{"conversation_id":"c"}`).Lease
-	must(t, d, "memory/record_turn", params(t, object{"lease": lease, "turn_id": "t1", "user": "q", "assistant": "general", "language": "en"}), nil)
-	must(t, d, "memory/record_call", params(t, object{"lease": lease, "turn_id": "t1", "text": "One", "call": schemas.ToolCall{
-		ID: "c1", Function: schemas.FunctionCall{Name: "s__add", Arguments: `{"a":1}`},
-	}}), nil)
-	must(t, d, "memory/renew_turn", params(t, object{"lease": lease, "text": "One moment"}), nil)
-	const running = `{"messages":[{"seq":1,"role":"user","content":"q","timestamp":"2026-03-01T12:00:00Z","turn_id":"t1"},
-		{"seq":2,"role":"assistant","content":"One moment","timestamp":"2026-03-01T12:00:00Z","turn_id":"t1","assistant":"general","status":"running",
-		"calls":[{"said":{"role":"assistant","parts":[{"kind":"call","call":{"id":"c1","function":{"name":"s__add","arguments":"{\"a\":1}"}}}]}}]}]}`
-	wantJSON(t, must(t, d, "memory/get_all_messages", `{"conversation_id":"c","full":true}`, nil), running)
-	for method, want := range map[string]string{
-		"memory/get_all_messages": `{"messages":[{"role":"user","content":"q"}]}`,
-		"memory/get_context":      `{"messages":[{"role":"user","content":"q"}]}`,
-	} {
-		wantJSON(t, must(t, d, method, `{"conversation_id":"c"}`, nil), want)
-	}
-	list := string(must(t, d, "memory/list", `{}`, nil))
-	if !strings.Contains(list, `"assistant":"general","running":true`) {
-		t.Errorf("list %s", list)
-	}
-	const one = `{"turn_id":"t1","conversation_id":"c","assistant":"general","status":"running","question":"q","answer":"One moment","began_at":"2026-03-01T12:00:00Z"}`
-	wantJSON(t, must(t, d, "memory/get_turn", `{"turn_id":"t1"}`, nil), one)
-	must(t, d, "memory/end_turn", params(t, object{"lease": lease}), nil)
-	wantJSON(t, must(t, d, "memory/get_turn", `{"turn_id":"t1"}`, nil), strings.ReplaceAll(one, "running", "interrupted"))
-	wantJSON(t, must(t, d, "memory/get_all_messages", `{"conversation_id":"c","full":true}`, nil), strings.ReplaceAll(running, "running", "interrupted"))
+	call := schemas.ToolCall{ID: "c1", Function: schemas.FunctionCall{Name: "s__add", Arguments: `{"a":1}`}}
+	must(t, d, "memory/save_turn", params(t, object{
+		"lease": lease, "turn_id": "t1", "user": "q", "answer": "One moment", "assistant": "general", "language": "en", "status": "interrupted",
+		"calls": []schemas.Round{{Said: schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &call}}}}},
+	}), nil)
+	wantJSON(t, must(t, d, "memory/get_turn", `{"turn_id":"t1"}`, nil), `{"turn_id":"t1","conversation_id":"c","assistant":"general",
+		"status":"interrupted","question":"q","answer":"One moment","began_at":"2026-03-01T12:00:00Z","saved_at":"2026-03-01T12:00:00Z"}`)
+	wantJSON(t, must(t, d, "memory/get_all_messages", `{"conversation_id":"c","full":true}`, nil), `{"messages":[
+		{"seq":1,"role":"user","content":"q","timestamp":"2026-03-01T12:00:00Z","turn_id":"t1"},
+		{"seq":2,"role":"assistant","content":"One moment","timestamp":"2026-03-01T12:00:00Z","turn_id":"t1","assistant":"general","status":"interrupted",
+		"calls":[{"said":{"role":"assistant","parts":[{"kind":"call","call":{"id":"c1","function":{"name":"s__add","arguments":"{\"a\":1}"}}}]}}]}]}`)
 	wantJSON(t, must(t, d, "memory/get_context", `{"conversation_id":"c"}`, nil),
 		`{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"One moment"}]}`)
-	if list := string(must(t, d, "memory/list", `{}`, nil)); strings.Contains(list, "running") {
-		t.Errorf("list %s", list)
-	}
 }
 
 // If an earlier turn is asked again, the documented methods show the newest branch, and the

@@ -17,15 +17,15 @@ import (
 // after the first words of the turn.
 type dyingReplica struct{ turns.Ledger }
 
-func (dyingReplica) Find(_ context.Context, owner, id string) (schemas.LiveTurn, bool, error) {
-	return schemas.LiveTurn{ID: id, Owner: owner, Lost: true}, true, nil
+func (dyingReplica) Find(_ context.Context, owner, id string) (schemas.JournalTurn, bool, error) {
+	return schemas.JournalTurn{ID: id, Owner: owner, Lost: true}, true, nil
 }
 
-func (dyingReplica) Read(_ context.Context, after map[string]int) (map[string]schemas.LiveUpdate, bool, error) {
-	updates := make(map[string]schemas.LiveUpdate)
+func (dyingReplica) Read(_ context.Context, after map[string]int) (map[string]schemas.JournalUpdate, bool, error) {
+	updates := make(map[string]schemas.JournalUpdate)
 	for id := range after {
-		rows := []schemas.LiveRow{{First: 1, Last: 2, Body: `[{"event":{"Kind":"start","Start":{"TurnID":"` + id + `"}}},"one "]`}}
-		updates[id] = schemas.LiveUpdate{Rows: rows, Ended: true, Lost: true}
+		rows := []schemas.JournalRow{{First: 1, Last: 2, Body: `[{"event":{"Kind":"start","Start":{"TurnID":"` + id + `"}}},"one "]`}}
+		updates[id] = schemas.JournalUpdate{Rows: rows, Ended: true, Lost: true}
 	}
 	return updates, false, nil
 }
@@ -35,9 +35,6 @@ func (dyingReplica) Listen(ctx context.Context, _ func([]string), _ func(bool)) 
 	return ctx.Err()
 }
 
-func (dyingReplica) Reap(context.Context) ([]string, error)        { return nil, nil }
-func (dyingReplica) Begin(context.Context, schemas.LiveTurn) error { return nil }
-
 // A client that follows a response on another replica gets its failure, even if it has received as
 // many events as the dead replica wrote, or more.
 func TestBackground_LostAfterwards(t *testing.T) {
@@ -45,7 +42,7 @@ func TestBackground_LostAfterwards(t *testing.T) {
 	before := serveWith(t, slow(nil), func(cfg *web.Config) { cfg.Responses = all })
 	path := "/v1/responses/" + id(before.create(`{"input":"x","background":true}`)) + "?stream=true"
 	open := func() *host {
-		sharing := turns.NewSharing(dyingReplica{}, slog.New(slog.DiscardHandler))
+		sharing := turns.NewSharing(dyingReplica{}, nil, slog.New(slog.DiscardHandler))
 		ctx, stop := context.WithCancel(context.Background())
 		var running sync.WaitGroup
 		running.Go(func() { sharing.Run(ctx) })

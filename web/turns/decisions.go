@@ -155,6 +155,24 @@ func (h *Host) outcome(ctx context.Context, id string) error {
 	}
 }
 
+// decideEvery is how often decisions are looked for without a notification.
+const decideEvery = time.Second
+
+// decideHere applies decisions made on other replicas until ctx ends.
+func (s *Sharing) decideHere(ctx context.Context) {
+	tick := time.NewTicker(decideEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-s.calls:
+		}
+		s.applyRemote(ctx)
+	}
+}
+
 // applyRemote applies decisions made on other replicas to the approvals and questions of this
 // process.
 func (s *Sharing) applyRemote(ctx context.Context) {

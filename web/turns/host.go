@@ -9,6 +9,8 @@ import (
 
 	"molar/agent"
 	"molar/agent/answer"
+	"molar/agent/journal"
+	"molar/schemas"
 	"molar/web/wire"
 )
 
@@ -29,7 +31,9 @@ type Host struct {
 	// Keys stores the turns of Idempotency-Keys; nil means that they are forgotten a minute
 	// after the turn's end, and at a restart.
 	Keys KeyStore
-	// Sharing shows detached and keyed turns to other replicas; nil keeps them in this process.
+	// Journal records detached and keyed turns for followers in other processes; nil records none.
+	Journal *journal.Recorder
+	// Sharing follows turns of other replicas; nil without any.
 	Sharing *Sharing
 	Logger  *slog.Logger
 	Now     func() time.Time
@@ -42,8 +46,8 @@ type Request struct {
 	Hash string
 	// Detach lets the turn continue when its client leaves. A turn with a key always continues.
 	Detach bool
-	// Shared lets every replica follow, stop and approve the turn, if replicas share turns. Begin
-	// sets it for a turn that is detached or has a key.
+	// Shared lets every process follow, stop and approve the turn. Begin sets it for a turn that is
+	// detached or has a key.
 	Shared bool
 	// Asks means that the client can decide about approvals, and Answers that it can answer
 	// servers' questions, and receives their progress and log messages too.
@@ -93,10 +97,6 @@ func (h *Host) Detach(ctx context.Context, q Request) (*Live, error) {
 	turn := q.Turn
 	t := h.newLive(turn, cancel)
 	t.key, t.hash = turn.Key, q.Hash
-	sharing := h.Sharing
-	if !q.Shared {
-		sharing = nil
-	}
 	if q.Asks {
 		send := func(ev answer.Event) { t.add(Item{Event: ev}) }
 		who := asker{h, turn.Owner, turn.ID, send, send, h.Sharing}
@@ -107,8 +107,13 @@ func (h *Host) Detach(ctx context.Context, q Request) (*Live, error) {
 	}
 	shared := make(chan struct{}) // closed once every replica can find the turn
 	found, mine, err := h.Set.detach(t, func() {
-		err := sharing.begin(ctx, t)
+		var err error
+		if q.Shared {
+			t.journal, err = h.openJournal(ctx, t)
+		}
+		turn.Journal = t.journal
 		close(shared)
+		defer t.journal.End()
 		if err != nil && !h.continuesUnshared(t, err) {
 			return
 		}
@@ -127,6 +132,19 @@ func (h *Host) Detach(ctx context.Context, q Request) (*Live, error) {
 		err = errOtherBody
 	}
 	return found, err
+}
+
+// openJournal records a turn of this process, so that others can follow and stop it.
+func (h *Host) openJournal(ctx context.Context, t *Live) (*journal.Turn, error) {
+	info := schemas.JournalTurn{ID: t.ID, Owner: t.owner, Assistant: t.assistant, ConversationID: t.conversation, Shared: true}
+	return h.Journal.Open(ctx, info, func(cause error) {
+		if errors.Is(cause, journal.ErrStop) {
+			cause = ErrStopped
+		} else {
+			cause = ErrLost
+		}
+		t.cancel(cause)
+	})
 }
 
 // continuesUnshared reports whether a turn that could not be shared because of err runs anyway. A

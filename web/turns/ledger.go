@@ -3,33 +3,24 @@ package turns
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"time"
 
-	"molar/agent/answer"
+	"molar/agent/journal"
 	"molar/schemas"
 	"molar/web/wire"
 )
 
-// A Ledger is the store through which replicas share running turns: their events, the process that
-// runs each, and requests of other replicas to that process.
+// A Ledger is the store in which replicas read each other's turns, and leave requests to the process
+// that runs one.
 type Ledger interface {
-	// Begin records a turn of this process.
-	Begin(ctx context.Context, t schemas.LiveTurn) error
 	// Find returns a turn of any process; ok is false if the owner has no such turn.
-	Find(ctx context.Context, owner, id string) (t schemas.LiveTurn, ok bool, err error)
-	// Tell writes news of turns of this process. stops has an entry for each turn that is still
-	// owned by this process: whether a stop of it was requested. For other turns nothing was
-	// written.
-	Tell(ctx context.Context, news []schemas.LiveNews) (stops map[string]bool, err error)
+	Find(ctx context.Context, owner, id string) (t schemas.JournalTurn, ok bool, err error)
 	// Read returns the items of turns after these numbers, and whether more can be read
 	// immediately.
-	Read(ctx context.Context, after map[string]int) (updates map[string]schemas.LiveUpdate, more bool, err error)
+	Read(ctx context.Context, after map[string]int) (updates map[string]schemas.JournalUpdate, more bool, err error)
 	// Stop asks the process that runs the turn to stop it.
 	Stop(ctx context.Context, id string) error
-	// Reap ends turns whose process was silent for too long, and returns their ids.
-	Reap(ctx context.Context) ([]string, error)
 	// Wake notifies the other processes of news of these turns.
 	Wake(ctx context.Context, ids ...string) error
 	// Listen calls woken with the notifications of other processes until it fails or ctx ends.
@@ -64,73 +55,25 @@ var errFollowElsewhere = &wire.Error{
 	Message: "this replica is shutting down; the turn runs on elsewhere, so follow it again",
 }
 
-// rowSize is the approximate maximum of a row, in bytes.
-const rowSize = 64 << 10
-
-// An entry is an item in a row. An item with text alone is written as a string instead.
-type entry struct {
-	Event *answer.Event `json:"event,omitempty"`
-	At    time.Duration `json:"at,omitempty"`
-	Err   *wire.Error   `json:"error,omitempty"`
-}
-
-// rowsOf encodes items; first is the number of the first one.
-func rowsOf(items []Item, first int) ([]schemas.LiveRow, error) {
-	var rows []schemas.LiveRow
-	begin, body := first, []byte(nil)
-	for i, it := range items {
-		b, err := encodeItem(it)
-		if err != nil {
-			return nil, err
-		}
-		body = append(append(body, ','), b...)
-		if n := first + i; len(body) >= rowSize || i == len(items)-1 {
-			body[0] = '['
-			rows = append(rows, schemas.LiveRow{First: begin, Last: n, Body: string(append(body, ']'))})
-			begin, body = n+1, nil
-		}
-	}
-	return rows, nil
-}
-
-func encodeItem(it Item) ([]byte, error) {
-	if it.Err != nil {
-		return json.Marshal(entry{At: it.At, Err: wire.Failure(it.Err)})
-	}
-	if it.Event.Kind == answer.KindText && it.At == 0 && !it.Event.Unsaved {
-		return json.Marshal(it.Event.Text)
-	}
-	return json.Marshal(entry{Event: &it.Event, At: it.At})
+// failureOf returns the failure of an item as it is recorded.
+func failureOf(err error) json.RawMessage {
+	b, _ := json.Marshal(wire.Failure(err)) // strings and numbers
+	return b
 }
 
 // itemsOf decodes a row.
-func itemsOf(r schemas.LiveRow) ([]Item, error) {
-	var raw []json.RawMessage
-	if err := json.Unmarshal([]byte(r.Body), &raw); err != nil {
-		return nil, err
-	}
-	items := make([]Item, len(raw))
-	for i, b := range raw {
-		if b[0] == '"' {
-			items[i].Event.Kind = answer.KindText
-			if err := json.Unmarshal(b, &items[i].Event.Text); err != nil {
+func itemsOf(r schemas.JournalRow) ([]Item, error) {
+	recorded, err := journal.Decode(r)
+	items := make([]Item, len(recorded))
+	for i, it := range recorded {
+		items[i] = Item{Event: it.Event, At: it.At}
+		if it.Failure != nil {
+			e := &wire.Error{}
+			if err := json.Unmarshal(it.Failure, e); err != nil {
 				return nil, err
 			}
-			continue
-		}
-		var e entry
-		if err := json.Unmarshal(b, &e); err != nil {
-			return nil, err
-		}
-		items[i].At = e.At
-		switch {
-		case e.Err != nil:
-			items[i].Err = e.Err
-		case e.Event != nil:
-			items[i].Event = *e.Event
-		default:
-			return nil, errors.New("an item of a turn that is neither event nor error")
+			items[i].Err = e
 		}
 	}
-	return items, nil
+	return items, err
 }

@@ -30,9 +30,7 @@ type Log[T any] struct {
 	size  int
 	ended bool
 	// more is closed when there are new entries or the log ends; it is nil if no reader waits.
-	// watched is called at the same time.
-	more    chan struct{}
-	watched func()
+	more chan struct{}
 }
 
 // NewLog returns an empty log. sizeOf returns an entry's approximate size in bytes.
@@ -68,26 +66,6 @@ func (l *Log[T]) wake() {
 		close(l.more)
 		l.more = nil
 	}
-	if l.watched != nil {
-		l.watched()
-	}
-}
-
-// watch sets the function that is called when there are new entries or the log ends; it must not
-// block or use the log.
-func (l *Log[T]) watch(f func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.watched = f
-}
-
-// since returns the held entries after number n, the number of the first of them, and whether
-// the log has ended.
-func (l *Log[T]) since(n int) (entries []T, first int, ended bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	n = max(n, l.gone)
-	return l.entries[n-l.gone:], n + 1, l.ended
 }
 
 // After blocks until there are entries with numbers above n and returns them. It returns none when

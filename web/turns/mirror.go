@@ -198,7 +198,7 @@ func (s *Sharing) toRead(all bool) map[string]int {
 }
 
 // take adds the news of a turn, which follow item n.
-func (s *Sharing) take(id string, n int, news schemas.LiveUpdate) {
+func (s *Sharing) take(id string, n int, news schemas.JournalUpdate) {
 	s.mu.Lock()
 	t := s.theirs[id]
 	if t != nil && news.Ended {
@@ -223,7 +223,7 @@ func (s *Sharing) take(id string, n int, news schemas.LiveUpdate) {
 	}
 	switch {
 	case news.Ended && news.Lost:
-		t.over(WithStored(ErrLost, "")) // its text is stored periodically, so its followers may have seen more
+		t.over(WithStored(ErrLost, ""))
 	case news.Ended:
 		t.over(nil)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"molar/agent/answer"
+	"molar/agent/journal"
 	"molar/web/wire"
 )
 
@@ -75,6 +76,11 @@ type Live struct {
 	over func(error)
 	// broken is the error of the last item, if the turn itself did not send it.
 	broken atomic.Pointer[error]
+
+	// adding keeps the items in the same order in log and journal.
+	adding sync.Mutex
+	// journal records the items of a turn of this process that others may follow; nil records none.
+	journal *journal.Turn
 }
 
 // NewSet returns an empty set. A nil log discards; a nil now means time.Now.
@@ -235,12 +241,19 @@ func (ts *Set) Go(f func()) error {
 	return nil
 }
 
-// add appends an item to the turn's log.
+// add appends an item to the turn's log, and to its journal.
 func (t *Live) add(it Item) {
 	if it.Event.Kind == answer.KindStart {
 		t.start.Store(it.Event.Start)
 	}
+	t.adding.Lock()
+	defer t.adding.Unlock()
 	t.Log.Add(it)
+	if it.Err != nil {
+		t.journal.Fail(failureOf(it.Err), it.At)
+	} else {
+		t.journal.Add(it.Event, it.At)
+	}
 }
 
 // Start returns the turn's start event; nil until it was received.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"molar/agent/answer"
+	"molar/agent/journal"
 	"molar/schemas"
 )
 
@@ -26,7 +27,7 @@ type sharedLedger struct {
 type sharedTurn struct {
 	of          *processLedger
 	beat        time.Time
-	rows        []schemas.LiveRow
+	rows        []schemas.JournalRow
 	ended, lost bool
 }
 
@@ -48,20 +49,20 @@ func (s *processLedger) enter() (leave func(), err error) {
 	return s.mu.Unlock, err
 }
 
-func (s *processLedger) Begin(_ context.Context, t schemas.LiveTurn) error {
+func (s *processLedger) Begin(_ context.Context, t schemas.JournalTurn) error {
 	leave, err := s.enter()
 	defer leave()
 	s.turns[t.ID] = &sharedTurn{of: s, beat: time.Now()}
 	return err
 }
 
-func (s *processLedger) Find(_ context.Context, _, id string) (schemas.LiveTurn, bool, error) {
+func (s *processLedger) Find(_ context.Context, _, id string) (schemas.JournalTurn, bool, error) {
 	leave, err := s.enter()
 	defer leave()
-	return schemas.LiveTurn{ID: id}, s.turns[id] != nil, err
+	return schemas.JournalTurn{ID: id}, s.turns[id] != nil, err
 }
 
-func (s *processLedger) Tell(_ context.Context, news []schemas.LiveNews) (map[string]bool, error) {
+func (s *processLedger) Write(_ context.Context, _ bool, news []schemas.JournalNews) (map[string]bool, error) {
 	leave, err := s.enter()
 	defer leave()
 	stops := map[string]bool{}
@@ -73,13 +74,13 @@ func (s *processLedger) Tell(_ context.Context, news []schemas.LiveNews) (map[st
 	return stops, err
 }
 
-func (s *processLedger) Read(_ context.Context, after map[string]int) (map[string]schemas.LiveUpdate, bool, error) {
+func (s *processLedger) Read(_ context.Context, after map[string]int) (map[string]schemas.JournalUpdate, bool, error) {
 	leave, err := s.enter()
 	defer leave()
-	updates := map[string]schemas.LiveUpdate{}
+	updates := map[string]schemas.JournalUpdate{}
 	for id, n := range after {
 		t := s.turns[id]
-		one := schemas.LiveUpdate{Ended: t.ended, Lost: t.lost}
+		one := schemas.JournalUpdate{Ended: t.ended, Lost: t.lost}
 		for _, r := range t.rows {
 			if r.First > n {
 				one.Rows = append(one.Rows, r)
@@ -90,7 +91,27 @@ func (s *processLedger) Read(_ context.Context, after map[string]int) (map[strin
 	return updates, false, err
 }
 
-func (s *processLedger) Reap(context.Context) (lost []string, err error) {
+func (s *processLedger) Beat(context.Context) (map[string]bool, error) {
+	leave, err := s.enter()
+	defer leave()
+	held := map[string]bool{}
+	for id, t := range s.turns {
+		if err == nil && t.of == s && !t.ended {
+			held[id], t.beat = false, time.Now()
+		}
+	}
+	return held, err
+}
+
+func (s *processLedger) IsIdle(context.Context) (bool, error) {
+	leave, err := s.enter()
+	defer leave()
+	return false, err
+}
+
+func (s *processLedger) TakeDead(context.Context) ([]string, error) { return nil, nil }
+
+func (s *processLedger) TakeLost(context.Context) (lost []string, err error) {
 	leave, err := s.enter()
 	defer leave()
 	if err != nil {
@@ -98,12 +119,23 @@ func (s *processLedger) Reap(context.Context) (lost []string, err error) {
 	}
 	const stale = 8 * time.Second
 	for id, t := range s.turns {
-		if !t.ended && time.Since(t.beat) > stale {
-			t.ended, t.lost, lost = true, true, append(lost, id)
+		if t.of != s && !t.ended && time.Since(t.beat) > stale {
+			t.of, t.beat, lost = s, time.Now(), append(lost, id)
 		}
 	}
 	return lost, nil
 }
+
+func (s *processLedger) Lose(_ context.Context, id string) error {
+	leave, err := s.enter()
+	defer leave()
+	if err == nil {
+		s.turns[id].ended, s.turns[id].lost = true, true
+	}
+	return err
+}
+
+func (s *processLedger) Drop(context.Context, []string) error { return nil }
 
 func (s *processLedger) Wake(_ context.Context, ids ...string) error {
 	leave, err := s.enter()
@@ -126,26 +158,50 @@ func (s *processLedger) Listen(ctx context.Context, woken func([]string), _ func
 
 func (s *processLedger) Decided(context.Context) ([]schemas.LiveAsk, error) { return nil, nil }
 
+// A member is a process that shares turns.
+type member struct {
+	*Sharing
+	journal *journal.Recorder
+}
+
+// aJournal is the ledger of a process as its recorder uses it.
+type aJournal struct{ *processLedger }
+
+func (j aJournal) Read(_ context.Context, id string) (r schemas.JournalRecord, ok bool, err error) {
+	leave, err := j.enter()
+	defer leave()
+	r.ID, r.Shared = id, true
+	return r, true, err
+}
+
 // process starts a process that shares turns until the test ends.
-func process(t *testing.T, c *sharedLedger) (*Sharing, *processLedger) {
+func process(t *testing.T, c *sharedLedger) (member, *processLedger) {
 	t.Helper()
 	ledger := &processLedger{sharedLedger: c}
-	s := NewSharing(ledger, slog.New(slog.DiscardHandler))
+	s := NewSharing(ledger, nil, slog.New(slog.DiscardHandler))
+	r, err := journal.New(journal.Config{
+		Store: aJournal{ledger}, Wake: ledger.Wake, Recover: func(context.Context, schemas.JournalRecord) error { return nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { s.Run(ctx) })
+	running.Go(func() { r.Run(ctx) })
 	t.Cleanup(running.Wait)
 	t.Cleanup(stop)
-	return s, ledger
+	return member{s, r}, ledger
 }
 
-func begun(t *testing.T, s *Sharing, id string) *Live {
+func begun(t *testing.T, s member, id string) *Live {
 	t.Helper()
 	turn := &Live{ID: id, Log: NewLog(sizeOf), cancel: func(error) {}}
-	if err := s.begin(t.Context(), turn); err != nil {
+	var err error
+	if turn.journal, err = s.journal.Open(t.Context(), schemas.JournalTurn{ID: id, Shared: true}, func(error) {}); err != nil {
 		t.Fatal(err)
 	}
-	turn.Log.Add(Item{Event: answer.Event{Kind: answer.KindText, Text: "one "}})
+	turn.add(Item{Event: answer.Event{Kind: answer.KindText, Text: "one "}})
 	return turn
 }
 
@@ -161,7 +217,7 @@ func TestSharing_TellsOfTheDead(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					shared := &sharedLedger{turns: map[string]*sharedTurn{}, mute: c.mute}
 					owner, dies := process(t, shared)
-					var follower *Sharing
+					var follower member
 					others := func() { follower, _ = process(t, shared); process(t, shared) }
 					if !c.young {
 						others()
@@ -215,25 +271,4 @@ func TestSharing_OutlivesAnOutage(t *testing.T) {
 			}
 		}
 	})
-}
-
-// A process that was suspended, perhaps together with all others, first observes the ledger for a
-// while.
-func TestPulse(t *testing.T) {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	var p pulse
-	after := func(d time.Duration, want bool) {
-		t.Helper()
-		if now = now.Add(d); p.beat(now) != want {
-			t.Errorf("at %s: %v", now.Format(time.TimeOnly), !want)
-		}
-	}
-	for range 8 {
-		after(time.Second, false)
-	}
-	after(time.Second, true)
-	after(20*time.Second, false)
-	after(gapFor, false)
-	after(gapFor, true)
-	after(-time.Minute, false) // the clock was set
 }

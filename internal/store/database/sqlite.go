@@ -86,7 +86,7 @@ func (d *DB) enter(ctx context.Context, logged bool) error {
 			d.damage.Store(&Error{Op: "check store", Path: d.name, Kind: KindLogLost})
 			d.Log.Error("the database is not complete", "error", d.damage.Load())
 		}
-		_, err = d.Relaxed.ExecContext(ctx, `UPDATE leases SET expires = 0 WHERE expires > 0`) // makes a log
+		_, err = d.Relaxed.ExecContext(ctx, `UPDATE leases SET expires = 0 WHERE expires > 0; UPDATE live_turns SET beat_at = 0 WHERE ended_at = 0`) // makes a log
 	}
 	d.present.stay()
 	return err

@@ -219,20 +219,13 @@ func (w *world) ReadFile(context.Context, string, string, int64, int) (memory.Fi
 
 func (w *world) PutFile(context.Context, schemas.Lease, string, memory.File) error { return nil }
 
-func (w *world) RecordTurn(context.Context, schemas.StartedTurn) error { return nil }
-func (w *world) RecordCall(context.Context, schemas.Lease, string, schemas.ToolCall, string) error {
-	return nil
-}
-
-func (w *world) Renew(_ context.Context, l schemas.Lease, _ string) (schemas.Lease, error) {
+func (w *world) Renew(_ context.Context, l schemas.Lease) (schemas.Lease, error) {
 	return l, nil
 }
 
 func (w *world) Save(context.Context, memory.Record) error { return nil }
 
 func (w *world) Release(context.Context, schemas.Lease) error { return nil }
-
-func (w *world) Discard(context.Context, schemas.Lease) error { return nil }
 
 // Pick returns the only model.
 func (w *world) Pick(context.Context, string, string, string) (providers.Route, error) {

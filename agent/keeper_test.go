@@ -1,16 +1,21 @@
 package agent_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"molar/agent"
 	"molar/agent/answer"
+	"molar/agent/journal"
 	"molar/agent/memory"
 	"molar/providers"
 	"molar/schemas"
@@ -18,24 +23,24 @@ import (
 
 // The question is recorded once the guardrail passes it, and a call that may have an effect
 // before it is sent; calls that only read are not recorded.
-func TestJournal_recordsWhatBegins(t *testing.T) {
+func TestKeeper_recordsWhatBegins(t *testing.T) {
 	b := familyBench(calls("Let me.", "family__get", "{}", "family__put", `{"a":1}`), says("done"))
 	yes := true
 	b.tools.tools[0].Annotations.ReadOnlyHint = &yes
 	b.tools.add("family", "put", `"ok"`)
-	b.with(t, family())
+	stop := b.withJournal(t, family())
 	if p := b.play(t, ask("who?")); p.err != nil {
 		t.Fatal(p.err)
 	}
-	if len(b.memory.recorded) != 1 || b.memory.recorded[0].User != "who?" || b.memory.recorded[0].Assistant != "test" {
-		t.Errorf("recorded %+v", b.memory.recorded)
+	stop()
+	if len(b.journal.begun) != 1 || !strings.Contains(string(b.journal.begun[0].State), `"user":"who?"`) {
+		t.Errorf("recorded %+v", b.journal.begun)
 	}
-	var names []string
-	for _, call := range b.memory.calls {
-		names = append(names, call.Function.Name)
+	if len(b.journal.synced) != 1 || len(b.journal.synced[0].Rounds) != 1 || !strings.Contains(b.journal.synced[0].Rounds[0].Body, "family__put") {
+		t.Errorf("before the call: %+v", b.journal.synced)
 	}
-	if diff := cmp.Diff([]string{"family__put"}, names); diff != "" {
-		t.Error(diff)
+	if !slices.Equal(b.journal.dropped, []string{b.journal.begun[0].ID}) {
+		t.Errorf("after the end %q are dropped", b.journal.dropped)
 	}
 	if rec := b.memory.saved[0]; rec.Assistant != "test" || rec.Subject != "who?" {
 		t.Errorf("saved %+v", rec)
@@ -43,23 +48,24 @@ func TestJournal_recordsWhatBegins(t *testing.T) {
 }
 
 // No text of an answer is shown before its question is in the store, whatever the model does.
-func TestJournal_recordsBeforeTheFirstText(t *testing.T) {
+func TestKeeper_recordsBeforeTheFirstText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(says("at ", "once")).with(t, schemas.Assistant{})
-		b.memory.recordIn = 700 * time.Millisecond
+		b := newBench(says("at ", "once"))
+		defer b.withJournal(t, schemas.Assistant{})()
+		b.journal.beginsIn = 700 * time.Millisecond
 		began := time.Now()
 		for e, err := range b.agent.Run(t.Context(), ask("who?")) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b.memory.mu.Lock()
-			recorded := len(b.memory.recorded)
-			b.memory.mu.Unlock()
+			b.journal.mu.Lock()
+			recorded := len(b.journal.begun)
+			b.journal.mu.Unlock()
 			if e.Kind == answer.KindText && recorded == 0 {
 				t.Errorf("%q was shown before the question was recorded", e.Text)
 			}
 		}
-		if took := time.Since(began); took != b.memory.recordIn {
+		if took := time.Since(began); took != b.journal.beginsIn {
 			t.Errorf("the turn took %v: only its first text waits", took)
 		}
 	})
@@ -68,7 +74,7 @@ func TestJournal_recordsBeforeTheFirstText(t *testing.T) {
 // Files that a person attached to a question are stored with it; resources of servers and images
 // by address are not. If a file cannot be stored the person is warned, and the answer is saved
 // nevertheless.
-func TestJournal_keepsFiles(t *testing.T) {
+func TestKeeper_keepsFiles(t *testing.T) {
 	b := newBench(says("nice"))
 	b.with(t, schemas.Assistant{})
 	turn := ask("what is this?")
@@ -95,24 +101,25 @@ func TestJournal_keepsFiles(t *testing.T) {
 
 // A refused question leaves nothing: it is not recorded, and its lease is returned. A question
 // whose answer strays was not refused, and is stored.
-func TestJournal_refusedLeavesNothing(t *testing.T) {
+func TestKeeper_refusedLeavesNothing(t *testing.T) {
 	b := newBench(says("x"))
 	b.model.judge = says("NO")
-	b.with(t, schemas.Assistant{Topic: "dental"})
-	if p := b.play(t, ask(unsure)); !p.done.Refused || len(b.memory.recorded) != 0 || b.memory.discarded != 1 {
-		t.Errorf("recorded %v, discarded %d", b.memory.recorded, b.memory.discarded)
+	stop := b.withJournal(t, schemas.Assistant{Topic: "dental"})
+	p := b.play(t, ask(unsure))
+	if stop(); !p.done.Refused || len(b.journal.begun) != 0 || b.memory.released != 1 {
+		t.Errorf("recorded %v, released %d", b.journal.begun, b.memory.released)
 	}
 	b = newBench(says(offTopicText))
 	b.model.judge = refuses("Football")
 	b.prompts = sdiPrompts() // a server's prompt arms the watch
 	b.with(t, schemas.Assistant{Topic: "dental"})
-	if p := b.play(t, ask("/tag")); p.done.Refused || !p.done.Saved || len(b.memory.saved) != 1 || b.memory.saved[0].User != "/tag" || b.memory.discarded != 0 {
-		t.Errorf("%q: saved %v, discarded %d", p.text, b.memory.saved, b.memory.discarded)
+	if p := b.play(t, ask("/tag")); p.done.Refused || !p.done.Saved || len(b.memory.saved) != 1 || b.memory.saved[0].User != "/tag" {
+		t.Errorf("%q: saved %v", p.text, b.memory.saved)
 	}
 }
 
-// A running turn renews its lease every five seconds, with the text so far.
-func TestJournal_renews(t *testing.T) {
+// A running turn renews its lease every five seconds.
+func TestKeeper_renews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(func(_ providers.Request, yield func(providers.Chunk, error) bool) {
 			for _, piece := range []string{"one ", "two ", "three"} {
@@ -126,19 +133,16 @@ func TestJournal_renews(t *testing.T) {
 		if p := b.play(t, ask("count")); p.err != nil || p.text != "one two three" {
 			t.Fatal(p.err)
 		}
-		if diff := cmp.Diff([]string{"one two ", "one two three"}, b.memory.renewed); diff != "" {
-			t.Error(diff)
-		}
 		time.Sleep(time.Minute) // no renewal after the end
-		if len(b.memory.renewed) != 2 {
-			t.Errorf("renewed %d times", len(b.memory.renewed))
+		if b.memory.renewed != 2 {
+			t.Errorf("renewed %d times", b.memory.renewed)
 		}
 	})
 }
 
 // If another turn of the conversation does not end, the new one fails as busy without a model
 // call.
-func TestJournal_busy(t *testing.T) {
+func TestKeeper_busy(t *testing.T) {
 	b := newBench(says("x")).with(t, schemas.Assistant{})
 	b.memory.beginErr = memory.ErrBusy
 	if p := b.play(t, ask("hello")); !errors.Is(p.err, agent.ErrBusy) || len(b.model.requests) != 0 {
@@ -150,7 +154,7 @@ func TestJournal_busy(t *testing.T) {
 }
 
 // A turn may follow a turn that is not the newest.
-func TestJournal_parent(t *testing.T) {
+func TestKeeper_parent(t *testing.T) {
 	b := newBench(says("x")).with(t, schemas.Assistant{})
 	parent := "turn-1"
 	turn := ask("hello")
@@ -165,18 +169,65 @@ func TestJournal_parent(t *testing.T) {
 	}
 }
 
-// The text before and after the client's tools is stored as one answer under one key.
-func TestJournal_pausedIsKept(t *testing.T) {
+// A turn that waits for its client's tools is saved as interrupted; the one that resumes it stores the
+// text before and after them as one answer under the same key.
+func TestKeeper_pausedIsKept(t *testing.T) {
 	b := newBench(calls("", "clock", "{}"), says("noon"))
 	b.pauses = fakePauses{}
 	b.with(t, schemas.Assistant{})
 	turn := ask("How late is it?")
 	turn.ClientTools = []schemas.ToolInfo{clientTool("clock")}
-	if p := b.play(t, turn); p.err != nil || b.memory.released != 1 || b.memory.discarded != 0 {
-		t.Fatalf("%v: released %d, discarded %d", p.err, b.memory.released, b.memory.discarded)
+	if p := b.play(t, turn); p.err != nil || p.done.Saved || len(b.memory.saved) != 1 || b.memory.saved[0].Status != schemas.StatusInterrupted {
+		t.Fatalf("%v: saved %+v", p.err, b.memory.saved)
 	}
 	turn.Results = []schemas.ToolResult{{ID: "call-clock", ToolName: "clock", Output: json.RawMessage(`"noon"`)}}
-	if p := b.play(t, turn); p.err != nil || len(b.memory.saved) != 1 || b.memory.saved[0].Key != b.memory.recorded[1].Key {
-		t.Errorf("%v: saved %+v, recorded %+v", p.err, b.memory.saved, b.memory.recorded)
+	if p := b.play(t, turn); p.err != nil || len(b.memory.saved) != 2 || b.memory.saved[1].Key != b.memory.saved[0].Key || b.memory.saved[1].Status != "" {
+		t.Errorf("%v: saved %+v", p.err, b.memory.saved)
+	}
+}
+
+// What a turn has left whose process is gone is saved as interrupted: its question, its files, its
+// calls with the results that came, and the text that was shown. A turn that has begun meanwhile does
+// not stand in the way.
+func TestAgent_Recover(t *testing.T) {
+	b := familyBench(calls("Let me.", "family__put", `{"a":1}`), says("one ", "two"))
+	b.tools.add("family", "put", `"ok"`)
+	stop := b.withJournal(t, family())
+	if p := b.play(t, ask("who?")); p.err != nil {
+		t.Fatal(p.err)
+	}
+	stop()
+	left, whole := b.journal.begun[0], b.memory.saved[0]
+	left.State = bytes.Replace(left.State, []byte("{"), []byte(`{"files":[{"name":"notes.txt","Data":"aGVsbG8="}],`), 1)
+	var items []journal.Item
+	for _, text := range []string{"Let me.", "one "} {
+		items = append(items, journal.Item{Event: answer.Event{Kind: answer.KindText, Text: text}})
+		if text == "Let me." {
+			items = append(items, journal.Item{Event: answer.Event{Kind: answer.KindCommentary, Text: text}},
+				journal.Item{Event: answer.Event{Kind: answer.KindToolResult, Result: &whole.Rounds[0].Results[0]}})
+		}
+	}
+	left.Rows, _ = journal.Encode(items, 1)
+
+	after := newBench()
+	after.memory.saveErr = func(try int) error {
+		if try == 1 {
+			return memory.ErrStale
+		}
+		return nil
+	}
+	stop = after.withJournal(t, family(), left)
+	after.book.Ready(t.Context())
+	stop()
+	if len(after.memory.saved) != 1 || len(after.memory.files) != 1 || !slices.Equal(after.journal.lost, []string{left.ID}) {
+		t.Fatalf("saved %+v, files %q, ended %q", after.memory.saved, after.memory.files, after.journal.lost)
+	}
+	got := after.memory.saved[0]
+	want := memory.Record{
+		Lease: got.Lease, Key: whole.Key, TurnID: whole.TurnID, User: "who?", Answer: "one ", Rounds: whole.Rounds[:1], Status: schemas.StatusInterrupted,
+		ServersRead: []string{"family"}, Language: whole.Language, Assistant: "test", Subject: "who?",
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(schemas.ToolResult{}, "Duration")); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -1,0 +1,201 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"molar/agent/answer"
+	"molar/schemas"
+)
+
+var (
+	// ErrTaken ends a turn that another process has taken over, as this one was silent for too long.
+	ErrTaken = errors.New("the turn was taken over by another process")
+	// ErrStop ends a turn that was stopped at another process.
+	ErrStop = errors.New("the turn was stopped at another process")
+)
+
+// maxPending bounds what a turn holds that could not be written, in bytes: beyond it the rest of the
+// turn is not recorded.
+const maxPending = 8 << 20
+
+// A Turn is the journal of one turn of this process. A nil Turn records nothing. It is safe for
+// concurrent use.
+type Turn struct {
+	of     *Recorder
+	info   schemas.JournalTurn
+	cancel func(cause error)
+
+	// writing is held while the turn is written, so that its rows are in order.
+	writing sync.Mutex
+
+	mu sync.Mutex
+	// items are not written yet; first is the number of the first of them.
+	items []Item
+	first int
+	// rounds are not written yet; said counts all of them.
+	rounds []schemas.JournalRound
+	said   int
+	// sending is the last write of unknown outcome: it is repeated as it was.
+	sending schemas.JournalNews
+	size    int
+	// recorded is set once the store has the turn.
+	recorded, ended, dropped bool
+}
+
+// Add appends an event.
+func (t *Turn) Add(ev answer.Event, at time.Duration) { t.add(Item{Event: ev, At: at}) }
+
+// Fail appends the failure that ended the turn, as JSON.
+func (t *Turn) Fail(failure json.RawMessage, at time.Duration) { t.add(Item{Failure: failure, At: at}) }
+
+func (t *Turn) add(it Item) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.dropped {
+		return
+	}
+	t.items = append(t.items, it)
+	if start := it.Event.Start; start != nil {
+		t.info.Assistant, t.info.ConversationID = start.Assistant, start.ConversationID
+	}
+	t.grow(sizeOf(it))
+	if t.recorded {
+		t.of.nudge(t.info.Shared, t.size)
+	}
+}
+
+// grow counts what is pending. The caller holds mu.
+func (t *Turn) grow(size int) {
+	if t.size += size; t.size > maxPending {
+		t.dropped, t.items, t.rounds = true, nil, nil
+		t.of.log.Warn("the journal of a turn could not be written for too long; the rest of the turn is not recorded", "turn", t.info.ID)
+	}
+}
+
+// sizeOf returns about how many bytes an item takes.
+func sizeOf(it Item) int {
+	size := len(it.Event.Text) + len(it.Failure)
+	if it.Event.Call != nil {
+		size += len(it.Event.Call.Function.Arguments)
+	}
+	if it.Event.Result != nil {
+		size += len(it.Event.Result.Output)
+	}
+	return size
+}
+
+// Said records what the model said in a round with calls.
+func (t *Turn) Said(m schemas.Message) {
+	if t == nil {
+		return
+	}
+	body, err := json.Marshal(m)
+	if err != nil { // a message always marshals
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.dropped {
+		t.said++
+		t.rounds = append(t.rounds, schemas.JournalRound{N: t.said, Body: string(body)})
+		t.grow(len(body))
+	}
+}
+
+// Begin records the turn with its state, and what was added so far. It returns once that survives the
+// end of this process.
+func (t *Turn) Begin(ctx context.Context, state json.RawMessage) error {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	info := t.info
+	t.mu.Unlock()
+	info.State = state
+	if err := t.of.store.Begin(ctx, info); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	t.info.State, t.recorded = state, true
+	t.mu.Unlock()
+	t.of.register(t)
+	return nil
+}
+
+// Sync writes what was added so far to the disk, such as a call that is about to be sent. It does
+// nothing if the turn has not begun.
+func (t *Turn) Sync(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	recorded := t.recorded
+	t.mu.Unlock()
+	if !recorded {
+		return nil
+	}
+	return t.of.write(ctx, true, []*Turn{t})
+}
+
+// End ends the journal. What was shared can be read for a while; any other journal is deleted, as the
+// turn is saved or is not to be kept.
+func (t *Turn) End() {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	t.ended = true
+	recorded := t.recorded
+	t.mu.Unlock()
+	if recorded {
+		t.of.nudge(t.info.Shared, 0)
+	}
+}
+
+// isShared reports whether others follow the turn.
+func (t *Turn) isShared() bool { return t.info.Shared }
+
+// news returns what is to be written. The caller holds writing, and calls wrote afterwards.
+func (t *Turn) news() (n schemas.JournalNews, some bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n = t.sending
+	n.TurnID, n.ConversationID, n.Ended = t.info.ID, t.info.ConversationID, t.ended
+	rows, err := Encode(t.items, t.first+1)
+	if err != nil { // an event always marshals; followers notice the gap
+		t.of.log.Error("an event of a turn cannot be recorded", "turn", t.info.ID, "error", err)
+	}
+	n.Rows, n.Rounds = append(n.Rows, rows...), append(n.Rounds, t.rounds...)
+	t.first += len(t.items)
+	t.items, t.rounds = nil, nil
+	t.sending = schemas.JournalNews{Rows: n.Rows, Rounds: n.Rounds}
+	return n, len(n.Rows)+len(n.Rounds) > 0 || n.Ended
+}
+
+// wrote records the outcome of a write. It reports whether the turn still belongs to this process.
+func (t *Turn) wrote(held, stop bool) {
+	t.mu.Lock()
+	t.sending, t.size = schemas.JournalNews{}, 0
+	for _, it := range t.items {
+		t.size += sizeOf(it)
+	}
+	ended := t.ended
+	if !held {
+		t.dropped = true
+	}
+	t.mu.Unlock()
+	switch {
+	case !held && !ended:
+		t.of.log.Warn("a turn was taken over by another process, as this one was silent for too long", "turn", t.info.ID)
+		t.cancel(ErrTaken)
+	case stop:
+		t.cancel(ErrStop)
+	}
+}

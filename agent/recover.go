@@ -1,0 +1,185 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"molar/agent/answer"
+	"molar/agent/journal"
+	"molar/agent/memory"
+	"molar/schemas"
+)
+
+// A begunTurn is what the journal holds of a turn whose question has passed the guardrail: enough to
+// save the turn if its process is lost.
+type begunTurn struct {
+	Lease schemas.Lease `json:"lease"`
+	Owner string        `json:"owner,omitempty"`
+	// Parent is the turn that it follows, and First is set if the conversation has none.
+	Parent      string   `json:"parent,omitempty"`
+	First       bool     `json:"first,omitempty"`
+	Key         string   `json:"key"`
+	User        string   `json:"user"`
+	Language    string   `json:"language,omitempty"`
+	Assistant   string   `json:"assistant"`
+	Subject     string   `json:"subject,omitempty"`
+	ServersRead []string `json:"servers_read,omitempty"`
+	// Before is the text that was shown before the turn paused for its client's tools.
+	Before string        `json:"before,omitempty"`
+	Files  []memory.File `json:"files,omitempty"`
+}
+
+// openJournal opens the journal of a turn, and returns yield with each event added to it.
+func (a *Agent) openJournal(ctx context.Context, t *Turn, cancel context.CancelCauseFunc, yield func(answer.Event, error) bool) (
+	*journal.Turn, func(answer.Event, error) bool, error,
+) {
+	book, err := a.cfg.Journal.Open(ctx, schemas.JournalTurn{ID: t.ID, Owner: t.Owner, ConversationID: t.ConversationID}, cancel)
+	if err != nil || book == nil {
+		return nil, yield, err
+	}
+	began := a.cfg.Now()
+	return book, func(ev answer.Event, err error) bool {
+		at := time.Duration(0)
+		if ev.Kind != answer.KindText && ev.Kind != answer.KindThinking { // there are too many of them
+			at = a.cfg.Now().Sub(began)
+		}
+		book.Add(ev, at)
+		return yield(ev, err)
+	}, nil
+}
+
+// record begins the journal of a turn that is being answered: about is the subject of the conversation,
+// before what the turn showed before it paused.
+func (w task) record(ctx context.Context, q question, past recalled, about, before string) {
+	if !w.keeper.Keeps() {
+		return
+	}
+	asked, _ := w.turn.Asked()
+	key := w.turn.Key
+	if key == "" {
+		key = w.turn.ID
+	}
+	read := past.read
+	for _, r := range q.read {
+		read = append(read[:len(read):len(read)], r.Server)
+	}
+	w.keeper.Record(ctx, begunTurn{
+		Key: key, User: q.typed, Language: q.lang, Assistant: w.assistant.Name, Subject: about, ServersRead: read, Before: before,
+		Files: files(asked.Parts, w.turn.Attachments),
+	})
+}
+
+// said records what the model said in a round with calls. What quotes the prompt is not kept.
+func (w task) said(m schemas.Message) {
+	if !w.out.Leaked() {
+		w.turn.Journal.Said(m)
+	}
+}
+
+// Recover saves a turn whose process is gone as interrupted, with what its journal holds. It can be
+// repeated.
+func (a *Agent) Recover(ctx context.Context, r schemas.JournalRecord) error {
+	var b begunTurn
+	if err := json.Unmarshal(r.State, &b); err != nil {
+		return fmt.Errorf("read the journal of turn %q: %w", r.ID, err)
+	}
+	seen, results, err := replay(r)
+	if err != nil {
+		return err
+	}
+	record := memory.Record{
+		Lease: b.Lease, Owner: b.Owner, Key: b.Key, TurnID: r.ID, User: b.User, Answer: joinParagraphs(b.Before, seen.Answer()),
+		Rounds: withoutMedia(roundsOf(r, results)), Sources: seen.Sources, Status: schemas.StatusInterrupted, ServersRead: b.ServersRead, Language: b.Language,
+		Assistant: b.Assistant, Subject: b.Subject,
+	}
+	for _, result := range results {
+		if result.Server != "" {
+			record.ServersRead = append(record.ServersRead, result.Server)
+		}
+	}
+	err = a.cfg.Memory.Save(ctx, record)
+	if errors.Is(err, memory.ErrStale) { // a later turn has begun meanwhile: it is saved after that
+		var opening schemas.Opening
+		opening, err = a.cfg.Memory.Begin(ctx, memory.BeginRequest{ConversationID: b.Lease.ConversationID, Owner: b.Owner, Key: b.Key, Wait: time.Second})
+		if err != nil {
+			return err
+		}
+		if opening.Finished != nil { // the same question was asked again, and answered
+			return nil
+		}
+		record.Lease = opening.Lease
+		err = a.cfg.Memory.Save(ctx, record)
+	}
+	if err != nil {
+		return err
+	}
+	if err := putFiles(ctx, a.cfg.Memory, record.Lease, r.ID, b.Files); err != nil {
+		a.log.Warn("files of a turn whose process is gone are not stored", "turn", r.ID, "error", err)
+	}
+	return nil
+}
+
+// An UnsavedTurn is a turn that is not saved yet, as its journal has it. Its status is running until its
+// process is known to be gone.
+type UnsavedTurn struct {
+	schemas.StoredTurn
+	// Parent is the turn that it follows, and First is set if the conversation had none.
+	Parent string
+	First  bool
+}
+
+// Unsaved reads a turn that is not saved yet.
+func Unsaved(r schemas.JournalRecord) (UnsavedTurn, error) {
+	var b begunTurn
+	if err := json.Unmarshal(r.State, &b); err != nil {
+		return UnsavedTurn{}, fmt.Errorf("read the journal of turn %q: %w", r.ID, err)
+	}
+	seen, _, err := replay(r)
+	t := UnsavedTurn{Parent: b.Parent, First: b.First, StoredTurn: schemas.StoredTurn{
+		TurnID: r.ID, ConversationID: r.ConversationID, Assistant: b.Assistant, Status: schemas.StatusRunning, Question: b.User,
+		Answer: joinParagraphs(b.Before, seen.Answer()), BeganAt: r.Began,
+	}}
+	if r.Lost {
+		t.Status = schemas.StatusInterrupted
+	}
+	return t, err
+}
+
+// replay returns what a turn has shown, and the results of its calls by their ids.
+func replay(r schemas.JournalRecord) (seen answer.Collector, results map[string]schemas.ToolResult, err error) {
+	results = make(map[string]schemas.ToolResult)
+	for _, row := range r.Rows {
+		items, err := journal.Decode(row)
+		if err != nil {
+			return seen, nil, fmt.Errorf("read the journal of turn %q: %w", r.ID, err)
+		}
+		for _, it := range items {
+			seen.Add(it.Event)
+			if it.Event.Kind == answer.KindToolResult && it.Event.Result != nil {
+				results[it.Event.Result.ID] = *it.Event.Result
+			}
+		}
+	}
+	return seen, results, nil
+}
+
+// roundsOf returns the rounds of a turn with calls, with the results that were recorded.
+func roundsOf(r schemas.JournalRecord, results map[string]schemas.ToolResult) []schemas.Round {
+	var rounds []schemas.Round
+	for _, said := range r.Rounds {
+		var round schemas.Round
+		if json.Unmarshal([]byte(said.Body), &round.Said) != nil {
+			break // the rest would lack what it follows
+		}
+		for _, call := range round.Said.Calls() {
+			if result, known := results[call.ID]; known {
+				round.Results = append(round.Results, result)
+			}
+		}
+		rounds = append(rounds, round)
+	}
+	return rounds
+}

@@ -1,0 +1,15 @@
+-- The journal of every turn: one of this table that is not shared is deleted at its end.
+ALTER TABLE live_turns ADD COLUMN shared INTEGER NOT NULL DEFAULT 1;
+-- How many processes have run the turn.
+ALTER TABLE live_turns ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1;
+-- The question and its lease, once it has passed the guardrail; empty again once the turn of a dead
+-- process is saved.
+ALTER TABLE live_turns ADD COLUMN state TEXT NOT NULL DEFAULT '';
+
+-- What the model said in each round with calls, numbered from 1.
+CREATE TABLE live_rounds (
+  turn_id TEXT    NOT NULL REFERENCES live_turns (id) ON DELETE CASCADE,
+  n       INTEGER NOT NULL,
+  body    TEXT    NOT NULL,
+  PRIMARY KEY (turn_id, n)
+) STRICT;
