@@ -110,7 +110,7 @@ func (a *Agent) record(w task, e *ending, status string) memory.Record {
 		rounds[0].Passages = passages
 	}
 	record := memory.Record{
-		Key: key, User: e.question.typed, Answer: joinParagraphs(e.before, w.out.Answer()), Rounds: rounds,
+		Key: key, User: e.question.typed, BeganAt: w.started, Answer: joinParagraphs(e.before, w.out.Answer()), Rounds: rounds,
 		Status: status, ServersRead: e.serversRead(w), Language: e.question.lang,
 		Assistant: w.assistant.Name, Subject: e.subject, Compaction: e.prompt.compacted,
 	}

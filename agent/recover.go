@@ -91,7 +91,7 @@ func (a *Agent) Recover(ctx context.Context, r schemas.JournalRecord) error {
 		return err
 	}
 	record := memory.Record{
-		Lease: b.Lease, Owner: b.Owner, Key: b.Key, TurnID: r.ID, User: b.User, Answer: joinParagraphs(b.Before, seen.Answer()),
+		Lease: b.Lease, Owner: b.Owner, Key: b.Key, TurnID: r.ID, User: b.User, BeganAt: r.Began, Answer: joinParagraphs(b.Before, seen.Answer()),
 		Rounds: withoutMedia(roundsOf(r, results)), Sources: seen.Sources, Status: schemas.StatusInterrupted, ServersRead: b.ServersRead, Language: b.Language,
 		Assistant: b.Assistant, Subject: b.Subject,
 	}

@@ -146,7 +146,9 @@ type Record struct {
 	Key    string `json:"key"`
 	TurnID string `json:"turn_id"`
 	User   string `json:"user"`
-	Answer string `json:"answer"`
+	// BeganAt is when the question was asked; zero means when the turn is saved.
+	BeganAt time.Time `json:"began_at,omitzero"`
+	Answer  string    `json:"answer"`
 	// Rounds are set for a turn that called tools, and for an answer with its provider's private
 	// state.
 	Rounds      []schemas.Round  `json:"calls,omitempty"`

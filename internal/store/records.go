@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"molar/internal/store/database"
 	"molar/schemas"
@@ -39,6 +40,7 @@ func turnRowOf(row *sql.Row) (*turnRow, error) {
 type begun struct {
 	schemas.Lease
 	turnID, key, user, assistant, language string
+	at                                     time.Time
 
 	owner string
 	// parent is the message that the turn continues; not valid means the newest branch.
@@ -80,6 +82,10 @@ func storedKey(key, turnID string) string {
 // insertTurn writes question and turn, and creates the place for the answer.
 func (d *DB) insertTurn(ctx context.Context, tx turnTx, t begun) (*turnRow, error) {
 	now := database.Millis(d.db.Now())
+	asked := now
+	if !t.at.IsZero() {
+		asked = min(now, database.Millis(t.at))
+	}
 	var num, last, from int64
 	var before string
 	err := tx.stmt(ctx, growByTurn).QueryRowContext(ctx, t.owner, t.ConversationID, d.db.SQL.Text(startOf(t.user)),
@@ -92,7 +98,7 @@ func (d *DB) insertTurn(ctx context.Context, tx turnTx, t begun) (*turnRow, erro
 			return nil, err
 		}
 	}
-	_, err = tx.stmt(ctx, insertTurnMessages).ExecContext(ctx, num, last-1, d.db.SQL.Text(t.user), now, t.turnID, from, before, t.assistant)
+	_, err = tx.stmt(ctx, insertTurnMessages).ExecContext(ctx, num, last-1, d.db.SQL.Text(t.user), asked, t.turnID, from, before, t.assistant)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +136,7 @@ func (d *DB) resumeTurn(ctx context.Context, tx *sql.Tx, old *turnRow, t begun) 
 			[]any{old.num, old.user, old.answer, t.turnID, d.db.SQL.Text(t.user)},
 		},
 		{
-			`UPDATE messages SET turn_id = $4, content = '', status = 'running', assistant = $5
+			`UPDATE messages SET turn_id = $4, content = '', status = 'running', assistant = CASE WHEN $5 = '' THEN assistant ELSE $5 END
 				WHERE conversation = $1 AND seq IN ($2, $3) AND role = 'assistant'`,
 			[]any{old.num, old.user, old.answer, t.turnID, t.assistant},
 		},

@@ -75,7 +75,7 @@ func (d *DB) admit(ctx context.Context, tx turnTx, t Turn) (row *turnRow, saved 
 	if row, err = d.earlierTurn(ctx, tx, t.TurnID, id); err != nil {
 		return nil, false, err
 	}
-	b := begun{Lease: t.Lease, turnID: t.TurnID, key: t.Key, user: t.User, assistant: t.Assistant, language: t.Language}
+	b := begun{Lease: t.Lease, turnID: t.TurnID, key: t.Key, user: t.User, assistant: t.Assistant, language: t.Language, at: t.BeganAt}
 	err = tx.stmt(ctx, endLease).QueryRowContext(ctx, id, t.Lease.Token, t.Lease.Fence).Scan(&b.owner, &b.parent)
 	stale := errors.Is(err, sql.ErrNoRows)
 	switch {

@@ -65,8 +65,8 @@ const (
 		RETURNING num, last_seq, head_before, tip_before`
 
 	insertTurnMessages = `INSERT INTO messages (conversation, seq, role, content, timestamp, turn_id, status, parent, parent_turn, assistant)
-		VALUES ($1, CAST($2 AS BIGINT), 'user', $3, $4, $5, '', $6, $7, ''),
-			($1, CAST($2 AS BIGINT) + 1, 'assistant', '', $4, $5, 'running', CAST($2 AS BIGINT), '', $8)`
+		VALUES ($1, CAST($2 AS BIGINT), 'user', $3, CAST($4 AS BIGINT), $5, '', $6, $7, ''),
+			($1, CAST($2 AS BIGINT) + 1, 'assistant', '', CAST($4 AS BIGINT), $5, 'running', CAST($2 AS BIGINT), '', $8)`
 
 	// Fields that the turn does not set are as in the turn before, $5.
 	insertTurn = `INSERT INTO turns (turn_id, conversation, key, user_seq, answer_seq, saved_at, status, subject, compaction_seq)

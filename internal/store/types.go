@@ -59,8 +59,10 @@ type Turn struct {
 	Lease  schemas.Lease `json:"lease"`
 	TurnID string        `json:"turn_id"`
 	// Key is the client's idempotency key, unique in its conversation; may be empty.
-	Key     string           `json:"key"`
-	User    string           `json:"user"`
+	Key  string `json:"key"`
+	User string `json:"user"`
+	// BeganAt is when the question was asked; zero means when the turn is saved.
+	BeganAt time.Time        `json:"began_at,omitzero"`
 	Answer  string           `json:"answer"`
 	Sources []schemas.Source `json:"sources"`
 	// Calls are the executed calls of the turn, as JSON.

@@ -148,13 +148,6 @@ func (c *client) begin(ctx context.Context, conversation string, t *turn) error 
 	return nil
 }
 
-func (c *client) record(ctx context.Context, _ string, t *turn) error {
-	var s struct{}
-	err := c.call(ctx, "memory/record_turn", map[string]any{"lease": t.lease, "turn_id": t.id, "key": t.key, "user": "ask " + t.id}, &s)
-	t.recorded = t.recorded || err == nil
-	return err
-}
-
 func (c *client) finish(ctx context.Context, _ string, t *turn) error {
 	var s struct {
 		TurnID string `json:"turn_id"`

@@ -29,7 +29,8 @@ type turn struct {
 	key, id string
 	lease   json.RawMessage
 	state   state
-	// recorded: reported recorded. The question must be there, with its answer or as interrupted.
+	// recorded: a part of its answer was read. The question must be there, with its answer or as
+	// interrupted.
 	recorded bool
 }
 
@@ -51,11 +52,8 @@ const (
 type session interface {
 	// begin opens a turn; a turn that is already saved becomes promised.
 	begin(ctx context.Context, conversation string, t *turn) error
-	// record records the question, and marks the turn as recorded once this is reported. Its
-	// errors are those of finish.
-	record(ctx context.Context, conversation string, t *turn) error
 	// finish returns once the turn is reported done, and returns errConflict if it can no longer
-	// be saved.
+	// be saved. It marks the turn as recorded once it has read a part of its answer.
 	finish(ctx context.Context, conversation string, t *turn) error
 	// messages reads the conversation back.
 	messages(ctx context.Context, conversation string) ([]message, error)
@@ -80,9 +78,6 @@ func (w *writer) save(ctx context.Context, s session, saved func()) error {
 func (w *writer) finish(ctx context.Context, s session, t *turn) error {
 	for {
 		err := w.persist(ctx, func() error { return s.begin(ctx, w.conversation, t) })
-		if err == nil && t.state != promised {
-			err = w.persist(ctx, func() error { return s.record(ctx, w.conversation, t) })
-		}
 		if err == nil && t.state != promised {
 			err = w.complete(ctx, s, t)
 		}
@@ -183,7 +178,7 @@ func (w *writer) judge(messages []message) {
 		case t.state == promised && !whole:
 			w.fault("%s was reported saved and is missing", t.id)
 		case t.recorded && !whole && !begun:
-			w.fault("the question of %s was reported recorded and is missing", t.id)
+			w.fault("a part of the answer to %s was shown and its question is missing", t.id)
 		}
 	}
 	for _, m := range messages {

@@ -86,10 +86,6 @@ func startHost(ctx context.Context, cmd *exec.Cmd) (session, error) {
 // begin does nothing: the host opens a turn itself.
 func (h *host) begin(context.Context, string, *turn) error { return nil }
 
-// record does nothing either: the host records a question during the model's call, and does not
-// report it.
-func (h *host) record(context.Context, string, *turn) error { return nil }
-
 // finish asks the question and reads the answer, alternately as a stream.
 func (h *host) finish(ctx context.Context, conversation string, t *turn) error {
 	stream := t.id[len(t.id)-1]%2 == 0
@@ -121,6 +117,7 @@ func (h *host) finish(ctx context.Context, conversation string, t *turn) error {
 	a := &hostAnswer{}
 	if stream {
 		err = a.readStream(res.Body)
+		t.recorded = t.recorded || a.text != ""
 	} else {
 		err = json.NewDecoder(res.Body).Decode(&a.last)
 		a.add()
