@@ -52,6 +52,9 @@ func (a *Agent) converse(ctx context.Context, w task, p *prompt, o *offer.Offer,
 	}
 	rules := a.flow(w)
 	ask := step{messages: p.messages}
+	if err := a.redo(ctx, w, o, &ask, progress); err != nil {
+		return err
+	}
 	if approved := p.question.approved; len(approved) > 0 {
 		if err := a.runApproved(ctx, w, approved, o, &ask, progress); err != nil {
 			return err

@@ -346,15 +346,17 @@ func (f *fakeJournal) Drop(_ context.Context, ids []string) error {
 	return nil
 }
 
-func (f *fakeJournal) TakeDead(context.Context) (ids []string, err error) {
+func (f *fakeJournal) Leave(context.Context, []string) error { return nil }
+
+func (f *fakeJournal) TakeDead(context.Context, bool) (ids []string, err error) {
 	for _, r := range f.dead {
 		ids = append(ids, r.ID)
 	}
 	return ids, nil
 }
 
-func (f *fakeJournal) TakeLost(context.Context) ([]string, error) { return nil, nil }
-func (f *fakeJournal) IsIdle(context.Context) (bool, error)       { return true, nil }
+func (f *fakeJournal) TakeLost(context.Context, bool) ([]string, error) { return nil, nil }
+func (f *fakeJournal) IsIdle(context.Context) (bool, error)             { return true, nil }
 
 func (f *fakeJournal) Read(_ context.Context, id string) (schemas.JournalRecord, bool, error) {
 	for _, r := range f.dead {

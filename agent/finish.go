@@ -221,7 +221,7 @@ func (a *Agent) done(w task, lang string, d *answer.Done) error {
 // repeat yields the stored answer of a turn whose key was saved before, instead of running it
 // again.
 func (a *Agent) repeat(w task, f *schemas.Finished) error {
-	if err := w.out.Say(f.Answer); err != nil {
+	if err := w.out.Say(strings.TrimPrefix(f.Answer, w.out.Answer())); err != nil {
 		return err
 	}
 	return a.done(w, "", &answer.Done{Finish: providers.FinishStop, Saved: true, Sources: f.Sources})
@@ -244,6 +244,8 @@ func unanswered(err error) schemas.Unanswered {
 // nothing of a turn that had not begun, and returns "" where saving failed.
 func (a *Agent) interrupt(ctx context.Context, w task, e *ending, cause error) StoredPart {
 	switch {
+	case w.turn.Journal.IsHandedOver(): // another process continues it
+		return ""
 	case w.keeper == nil || !w.keeper.Keeps():
 		return StoredNothing
 	case w.keeper.Saved():

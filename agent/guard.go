@@ -36,6 +36,9 @@ func (a *Agent) Warm(ctx context.Context) error {
 // does not belong to the topic.
 func (a *Agent) look(ctx context.Context, w task, q question) (First, error) {
 	first := a.judges.Look(w.assistant.Topic, q.asked)
+	if w.turn.resumed != nil { // it passed before
+		return first, nil
+	}
 	if first.Refuses() && q.langSure && !mayBeYes(q.asked) {
 		return first, decided(first.Verdict, w.out).Pass(ctx)
 	}
@@ -51,6 +54,12 @@ func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, fi
 		a.armWatch(w, q, past, subject.Verdict{}, false)
 		w.record(ctx, q, past, about, "")
 		return openGate(), nil
+	}
+	if w.turn.resumed != nil {
+		a.armWatch(w, q, past, subject.Verdict{}, len(first.Kinds) > 0)
+		w.out.Watching().Arm() // the verdict is not kept
+		w.record(ctx, q, past, about, "")
+		return a.passed(w, q, first.Kinds)
 	}
 	verdict, kinds := a.judges.Decide(ctx, Case{
 		Topic: w.assistant.Topic, First: first, Route: w.route, Out: w.out, Group: w.group,

@@ -123,22 +123,25 @@ func (k *keeper) Saved() bool { return k.saved }
 // Record begins the journal of a turn whose question has passed, concurrently with the turn: the first
 // text and a call that may have an effect wait for it. It fills in the keeper's fields of b.
 func (k *keeper) Record(ctx context.Context, b begunTurn) {
-	if !k.Keeps() || k.recorded != nil {
+	if !k.Keeps() && len(b.Request) == 0 || k.recorded != nil {
 		return
 	}
 	k.files = b.Files
-	ctx = context.WithoutCancel(ctx)
+	keeps, ctx := k.Keeps(), context.WithoutCancel(ctx)
 	k.recorded = begin(k.cfg.Group, func() (struct{}, error) {
-		opening, err := k.opening.Wait(ctx)
-		if err != nil || opening.Finished != nil {
-			return struct{}{}, err
+		b.Owner = k.cfg.Turn.Owner
+		if keeps {
+			opening, err := k.opening.Wait(ctx)
+			if err != nil || opening.Finished != nil {
+				return struct{}{}, err
+			}
+			b.Lease, b.Parent, b.First = opening.Lease, opening.Tip, !opening.Known
 		}
 		ctx, cancel := context.WithTimeout(ctx, storeWait)
 		defer cancel()
-		b.Lease, b.Owner, b.Parent, b.First = opening.Lease, k.cfg.Turn.Owner, opening.Tip, !opening.Known
 		state, err := json.Marshal(b)
 		if err == nil {
-			err = k.cfg.Journal.Begin(ctx, state)
+			err = k.cfg.Journal.Begin(ctx, state, len(b.Request) > 0)
 		}
 		if err != nil {
 			k.cfg.Log("the question could not be recorded", err)
@@ -162,12 +165,13 @@ func (k *keeper) Begun(ctx context.Context) {
 
 // RecordCall writes the journal up to a call that may have an effect to the disk, before the call is
 // sent. If the store fails, the call is sent nevertheless, as the turn was allowed to begin.
-func (k *keeper) RecordCall(ctx context.Context, _ schemas.ToolCall) {
+func (k *keeper) RecordCall(ctx context.Context, call schemas.ToolCall) {
 	if k.recorded != nil {
 		if _, err := k.recorded.Wait(ctx); err != nil {
 			return
 		}
 	}
+	k.cfg.Journal.Sent(call.ID)
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
 	if err := k.cfg.Journal.Sync(ctx); err != nil {

@@ -36,7 +36,7 @@ func TestKeeper_recordsWhatBegins(t *testing.T) {
 	if len(b.journal.begun) != 1 || !strings.Contains(string(b.journal.begun[0].State), `"user":"who?"`) {
 		t.Errorf("recorded %+v", b.journal.begun)
 	}
-	if len(b.journal.synced) != 1 || len(b.journal.synced[0].Rounds) != 1 || !strings.Contains(b.journal.synced[0].Rounds[0].Body, "family__put") {
+	if len(b.journal.synced) != 1 || len(b.journal.synced[0].Rounds) != 2 || !strings.Contains(b.journal.synced[0].Rounds[0].Body, "family__put") {
 		t.Errorf("before the call: %+v", b.journal.synced)
 	}
 	if !slices.Equal(b.journal.dropped, []string{b.journal.begun[0].ID}) {

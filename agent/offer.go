@@ -18,7 +18,7 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 		return a.guardLinks(w, offer.Offer{Handler: a.cfg.Handler.Begin(toolhandler.TurnConfig{Flow: a.flowOf(w, q, past, found, earlier)})}), nil
 	}
 	choice, err := a.tools.Choose(ctx, w.out, offer.Want{
-		Globs: w.assistant.Tools, Also: a.also(w), Questions: questions(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.turn.Narrow,
+		Globs: w.assistant.Tools, Also: a.also(w), Questions: questions(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.narrow(),
 		Bytes: a.toolBytes(ctx, w), Window: a.windowBytes(ctx, w, a.fixedBytes(ctx, w, q, past, found, earlier)),
 	})
 	if err != nil {
@@ -57,7 +57,7 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 		Tools:    slices.Concat(choice.Offered, choice.Rest),
 		Host:     own,
 		Flow:     a.flowOf(w, q, past, found, earlier),
-		Approver: w.turn.Approver, Consented: q.approved.Calls(), Grants: a.grants(w),
+		Approver: w.turn.Approver, Consented: q.approved.Calls(), Unsure: w.unsure(), Grants: a.grants(w),
 		Person: w.turn.Person,
 		Limits: toolhandler.Limits{Calls: calls, Time: a.cfg.Limits.ToolTime},
 		Before: w.keeper.RecordCall,

@@ -30,6 +30,8 @@ type begunTurn struct {
 	// Before is the text that was shown before the turn paused for its client's tools.
 	Before string        `json:"before,omitempty"`
 	Files  []memory.File `json:"files,omitempty"`
+	// Request is the turn as it was asked, if another process may continue it.
+	Request json.RawMessage `json:"request,omitempty"`
 }
 
 // openJournal opens the journal of a turn, and returns yield with each event added to it.
@@ -54,7 +56,7 @@ func (a *Agent) openJournal(ctx context.Context, t *Turn, cancel context.CancelC
 // record begins the journal of a turn that is being answered: about is the subject of the conversation,
 // before what the turn showed before it paused.
 func (w task) record(ctx context.Context, q question, past recalled, about, before string) {
-	if !w.keeper.Keeps() {
+	if !w.keeper.Keeps() && !w.turn.GoesOn {
 		return
 	}
 	asked, _ := w.turn.Asked()
@@ -66,10 +68,14 @@ func (w task) record(ctx context.Context, q question, past recalled, about, befo
 	for _, r := range q.read {
 		read = append(read[:len(read):len(read)], r.Server)
 	}
-	w.keeper.Record(ctx, begunTurn{
+	b := begunTurn{
 		Key: key, User: q.typed, Language: q.lang, Assistant: w.assistant.Name, Subject: about, ServersRead: read, Before: before,
 		Files: files(asked.Parts, w.turn.Attachments),
-	})
+	}
+	if w.turn.GoesOn {
+		b.Request = w.turn.request()
+	}
+	w.keeper.Record(ctx, b)
 }
 
 // said records what the model said in a round with calls. What quotes the prompt is not kept.
@@ -86,16 +92,19 @@ func (a *Agent) Recover(ctx context.Context, r schemas.JournalRecord) error {
 	if err := json.Unmarshal(r.State, &b); err != nil {
 		return fmt.Errorf("read the journal of turn %q: %w", r.ID, err)
 	}
-	seen, results, err := replay(r)
+	if b.Lease.Token == "" { // it was not to be kept
+		return nil
+	}
+	p, err := replay(r)
 	if err != nil {
 		return err
 	}
 	record := memory.Record{
-		Lease: b.Lease, Owner: b.Owner, Key: b.Key, TurnID: r.ID, User: b.User, BeganAt: r.Began, Answer: joinParagraphs(b.Before, seen.Answer()),
-		Rounds: withoutMedia(roundsOf(r, results)), Sources: seen.Sources, Status: schemas.StatusInterrupted, ServersRead: b.ServersRead, Language: b.Language,
+		Lease: b.Lease, Owner: b.Owner, Key: b.Key, TurnID: r.ID, User: b.User, BeganAt: r.Began, Answer: joinParagraphs(b.Before, p.seen.Answer()),
+		Rounds: withoutMedia(p.rounds), Sources: p.seen.Sources, Status: schemas.StatusInterrupted, ServersRead: b.ServersRead, Language: b.Language,
 		Assistant: b.Assistant, Subject: b.Subject,
 	}
-	for _, result := range results {
+	for _, result := range p.results {
 		if result.Server != "" {
 			record.ServersRead = append(record.ServersRead, result.Server)
 		}
@@ -137,10 +146,10 @@ func Unsaved(r schemas.JournalRecord) (UnsavedTurn, error) {
 	if err := json.Unmarshal(r.State, &b); err != nil {
 		return UnsavedTurn{}, fmt.Errorf("read the journal of turn %q: %w", r.ID, err)
 	}
-	seen, _, err := replay(r)
+	p, err := replay(r)
 	t := UnsavedTurn{Parent: b.Parent, First: b.First, StoredTurn: schemas.StoredTurn{
 		TurnID: r.ID, ConversationID: r.ConversationID, Assistant: b.Assistant, Status: schemas.StatusRunning, Question: b.User,
-		Answer: joinParagraphs(b.Before, seen.Answer()), BeganAt: r.Began,
+		Answer: joinParagraphs(b.Before, p.seen.Answer()), BeganAt: r.Began,
 	}}
 	if r.Lost {
 		t.Status = schemas.StatusInterrupted
@@ -148,38 +157,61 @@ func Unsaved(r schemas.JournalRecord) (UnsavedTurn, error) {
 	return t, err
 }
 
-// replay returns what a turn has shown, and the results of its calls by their ids.
-func replay(r schemas.JournalRecord) (seen answer.Collector, results map[string]schemas.ToolResult, err error) {
-	results = make(map[string]schemas.ToolResult)
+// A past is what the journal holds of a turn's work.
+type past struct {
+	// seen is what it has shown, and open the text of it that no round with calls has ended.
+	seen answer.Collector
+	open string
+	// rounds are those with calls, with the results that were recorded; results are all of them by the
+	// ids of their calls.
+	rounds  []schemas.Round
+	results map[string]schemas.ToolResult
+	// sent are the ids of calls with a possible effect that were sent.
+	sent map[string]bool
+}
+
+// replay reads a journal.
+func replay(r schemas.JournalRecord) (past, error) {
+	p := past{results: make(map[string]schemas.ToolResult), sent: make(map[string]bool)}
 	for _, row := range r.Rows {
 		items, err := journal.Decode(row)
 		if err != nil {
-			return seen, nil, fmt.Errorf("read the journal of turn %q: %w", r.ID, err)
+			return p, fmt.Errorf("read the journal of turn %q: %w", r.ID, err)
 		}
 		for _, it := range items {
-			seen.Add(it.Event)
-			if it.Event.Kind == answer.KindToolResult && it.Event.Result != nil {
-				results[it.Event.Result.ID] = *it.Event.Result
-			}
+			p.add(it.Event)
 		}
 	}
-	return seen, results, nil
+	for _, row := range r.Rounds {
+		var round journal.Round
+		if err := json.Unmarshal([]byte(row.Body), &round); err != nil {
+			return p, fmt.Errorf("read the journal of turn %q: %w", r.ID, err)
+		}
+		if round.Said == nil {
+			p.sent[round.Sent] = true
+			continue
+		}
+		one := schemas.Round{Said: *round.Said}
+		for _, call := range round.Said.Calls() {
+			if result, known := p.results[call.ID]; known {
+				one.Results = append(one.Results, result)
+			}
+		}
+		p.rounds = append(p.rounds, one)
+	}
+	return p, nil
 }
 
-// roundsOf returns the rounds of a turn with calls, with the results that were recorded.
-func roundsOf(r schemas.JournalRecord, results map[string]schemas.ToolResult) []schemas.Round {
-	var rounds []schemas.Round
-	for _, said := range r.Rounds {
-		var round schemas.Round
-		if json.Unmarshal([]byte(said.Body), &round.Said) != nil {
-			break // the rest would lack what it follows
+func (p *past) add(ev answer.Event) {
+	p.seen.Add(ev)
+	switch ev.Kind {
+	case answer.KindText:
+		p.open += ev.Text
+	case answer.KindCommentary, answer.KindReset, answer.KindToolCall:
+		p.open = ""
+	case answer.KindToolResult:
+		if ev.Result != nil {
+			p.results[ev.Result.ID] = *ev.Result
 		}
-		for _, call := range round.Said.Calls() {
-			if result, known := results[call.ID]; known {
-				round.Results = append(round.Results, result)
-			}
-		}
-		rounds = append(rounds, round)
 	}
-	return rounds
 }

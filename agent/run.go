@@ -42,6 +42,7 @@ func (a *Agent) answer(ctx context.Context, cancel context.CancelCauseFunc, t *T
 	if err != nil {
 		return err
 	}
+	a.letGo(ctx, t)
 	if t.Journal == nil && !t.Stateless && !t.ReadOnly && a.cfg.Memory != nil {
 		if t.Journal, yield, err = a.openJournal(ctx, t, cancel, yield); err != nil {
 			return err
@@ -92,7 +93,7 @@ func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *answer.Speak
 	id := t.ID
 	book := keeperConfig{
 		Memory: a.cfg.Memory, Journal: t.Journal, TurnID: id, ReadOnly: t.ReadOnly, Group: group,
-		Turn: memory.BeginRequest{ConversationID: t.ConversationID, Owner: t.Owner, Key: t.Key, Parent: t.Parent},
+		Turn: memory.BeginRequest{ConversationID: t.ConversationID, Owner: t.Owner, Key: t.beginKey(), Parent: t.Parent},
 		// The key's turn may have been saved in another conversation.
 		Fresh: fresh && t.Key == "" && !a.cfg.MemoryRequired,
 		Took:  func(d time.Duration) { out.Trace.Step("memory", d) },
@@ -156,6 +157,9 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *kee
 	out.Trace.Route(assistant.Name, route)
 	if secret := a.secrets[name]; !a.cfg.Off.Prompt {
 		out.Withhold(secret())
+	}
+	if t.resumed != nil {
+		return w, w.takeUp()
 	}
 	err = out.Emit(answer.Event{Kind: answer.KindStart, Start: &answer.Start{
 		TurnID: t.ID, ConversationID: t.ConversationID, Assistant: name, Created: w.started,
@@ -228,7 +232,7 @@ func (a *Agent) prepare(ctx context.Context, w task, e *ending) (verdict *Gate, 
 	if w.endsWithNotice(verdict, e.found) {
 		return nil, true, a.finishNotice(ctx, w, e)
 	}
-	if e.offer, err = a.offer(ctx, w, e.question, e.past, e.found); err != nil { // 6.2: the tools that the model may call
+	if e.offer, err = a.offer(ctx, w, e.question, e.past, e.found, w.earlier()...); err != nil { // 6.2: the tools that the model may call
 		return nil, false, err
 	}
 	if e.prompt, err = a.prompt(ctx, w, content{e.question, e.past, e.found}, e.offer); err != nil { // 5.1: the prompt

@@ -13,9 +13,8 @@ import (
 type ServerTools struct {
 	// NoTools offers no tools to the model, not even the client's.
 	NoTools bool
-	// Narrow restricts the servers' tools: it returns a tool as it may be called in this turn, and
-	// false for one that may not. It cannot allow a withheld tool. nil changes nothing.
-	Narrow func(schemas.Tool) (schemas.Tool, bool)
+	// Narrow restricts the servers' tools; nil restricts nothing.
+	Narrow *Narrowing
 	// Also are tools, by their offered names, that this turn is offered beside those of the assistant: the
 	// host's own searches that the client asked for. Those of the operator's texts are offered to an assistant
 	// without a topic only, or if it searches them itself.

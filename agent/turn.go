@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,12 +39,19 @@ type Turn struct {
 	// Warnings are told to the person at the start, such as what of the request is left out.
 	Warnings []string
 	// Approver asks a person about calls that need approval; nil without a person.
-	Approver toolhandler.Approver
+	Approver toolhandler.Approver `json:"-"`
 	// Person answers servers while their tools run; nil without a person.
-	Person toolhandler.Person
+	Person toolhandler.Person `json:"-"`
 	// Journal is that of a turn whose caller adds its events and ends it, as others follow it. When nil,
 	// Run keeps one of its own if the turn is to be saved.
-	Journal *journal.Turn
+	Journal *journal.Turn `json:"-"`
+	// GoesOn lets another process continue the turn if this one is lost; Note is what the caller needs
+	// for that.
+	GoesOn bool
+	Note   json.RawMessage `json:",omitempty"`
+
+	// resumed is set on a turn that continues one of a process that is gone.
+	resumed *resumption
 }
 
 // Place identifies a turn's conversation, and what is stored of the turn.

@@ -10,6 +10,10 @@ type JournalTurn struct {
 	ID, Owner, Assistant, ConversationID string
 	// Shared keeps what the turn said for followers in any process, for a while after its end too.
 	Shared bool
+	// GoesOn lets another process continue the turn if its own is gone. Attempt counts the processes
+	// that have run it, from 1.
+	GoesOn  bool
+	Attempt int
 	// State is the question with what else is needed to save or continue the turn, as JSON of its
 	// author; empty until the question has passed the guardrail.
 	State json.RawMessage
@@ -33,8 +37,8 @@ type JournalRow struct {
 	Body        string
 }
 
-// A JournalRound is what the model said in a round with calls. Rounds are numbered from 1; Body is
-// the JSON of their author.
+// A JournalRound is what the model said in a round with calls, or that a call of it was sent. They are
+// numbered from 1; Body is the JSON of their author.
 type JournalRound struct {
 	N    int
 	Body string

@@ -40,6 +40,9 @@ type Approval struct {
 	Tool schemas.Tool
 	// Why names the rule that requires approval.
 	Why string
+	// Unsure is set on a call that was sent before its process was lost: it may have been done, and to
+	// allow it is to send it again.
+	Unsure bool
 	// Expires is when the call counts as refused.
 	Expires time.Time
 	// Scopes are the scopes that the person may choose.

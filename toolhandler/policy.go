@@ -79,32 +79,43 @@ func textsOf(source string) string {
 // space.
 func isServer(source string) bool { return !strings.Contains(source, " ") }
 
-// approve asks a person. It returns the arguments to call with, or the outcome that reports the
+// whyUnsure is why a call that was sent before its process was lost asks.
+const whyUnsure = "it was sent before the host stopped, and no result came: it may have been done already"
+
+// approve asks a person; unsure is set if the call may have been done already, so that only an answer
+// to that question counts. It returns the arguments to call with, or the outcome that reports the
 // refusal to the model.
-func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas.Tool, args json.RawMessage, why string) (json.RawMessage, *Outcome) {
+func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas.Tool, args json.RawMessage, why string, unsure bool) (json.RawMessage, *Outcome) {
 	if tool.Rules.Policy == schemas.PolicyDeny {
 		out := failure(call, tool, StatusRefused, "%q may not be called", tool.Name)
 		return nil, &out
 	}
 	ask := Approval{
-		Call: call, Tool: tool, Why: why, Scopes: r.turn.scopes(tool),
+		Call: call, Tool: tool, Why: why, Scopes: r.turn.scopes(tool), Unsure: unsure,
 		Check: func(arguments string) error {
 			_, err := r.checkedArguments(tool, arguments)
 			return err
 		},
 	}
-	if r.turn.consented(tool, call) { // its approval is already audited
+	if unsure {
+		ask.Scopes = nil
+	} else if r.turn.consented(tool, call) { // its approval is already audited
 		return args, nil
 	}
 	decided := func(how How, d Decision) {
 		Audit(r.turn.h.log, Ruling{Owner: r.turn.owner, TurnID: r.turn.id, Call: call, Tool: tool, How: how, Decision: d})
 	}
-	if r.turn.granted(ctx, ask) {
+	if !unsure && r.turn.granted(ctx, ask) {
 		decided(ByGrant, Decision{Allowed: true})
 		return args, nil
 	}
 	if r.turn.approver == nil {
 		decided(NobodyThere, Decision{})
+		if unsure {
+			out := failure(call, tool, StatusUnsure, "%q was sent before the host stopped, and no result came: it may or may not have been done; it was not sent again, and nobody is there to ask; tell the person to check", tool.Name)
+			out.Sent = true
+			return nil, &out
+		}
 		out := failure(call, tool, StatusUnapproved, "%q was not executed: it needs a person's approval (%s), and nobody is there to ask", tool.Name, why)
 		return nil, &out
 	}
@@ -121,6 +132,11 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		decided(NoAnswer, Decision{})
 	} else {
 		decided(InTurn, decision)
+	}
+	if unsure && (err != nil || !decision.Allowed) {
+		out := failure(call, tool, StatusUnsure, "%q was sent before the host stopped, and no result came; the person did not have it sent again: it was done, or is not wanted", tool.Name)
+		out.Sent = true
+		return nil, &out
 	}
 	if err != nil && late {
 		out := failure(call, tool, StatusUnapproved, "%q was not executed: it needs a person's approval, and nobody decided within %s, which counts as a no", tool.Name, ApprovalTimeout)
@@ -141,7 +157,9 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		}
 		ask.Call.Function.Arguments = decision.Arguments
 	}
-	r.turn.grant(ctx, ask, decision.Scope)
+	if !unsure {
+		r.turn.grant(ctx, ask, decision.Scope)
+	}
 	return args, nil
 }
 

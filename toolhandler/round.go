@@ -76,8 +76,12 @@ func (r *round) run(ctx context.Context, index int, call schemas.ToolCall) (out 
 	if err := r.turn.h.validators.check(tool, args); err != nil {
 		return failure(call, tool, StatusInvalid, "the arguments of %q do not fit its schema: %v", tool.Name, err)
 	}
-	if why := r.needsApproval(tool, args); why != "" {
-		approved, refused := r.approve(ctx, call, tool, args, why)
+	why, unsure := r.needsApproval(tool, args), r.turn.isUnsure(call, tool)
+	if unsure {
+		why = whyUnsure
+	}
+	if why != "" {
+		approved, refused := r.approve(ctx, call, tool, args, why, unsure)
 		if refused != nil {
 			return *refused
 		}

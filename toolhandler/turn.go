@@ -41,6 +41,9 @@ type TurnConfig struct {
 	Flow Flow
 	// Consented are calls that the person has approved, each for one use.
 	Consented []schemas.ToolCall
+	// Unsure are calls that were sent before their process was lost, and whose result never came: those
+	// that may have an effect are made again only if a person says so.
+	Unsure []schemas.ToolCall
 	// Approver is nil if there is no person to ask.
 	Approver Approver
 	// Grants are the standing approvals; nil means none.
@@ -77,6 +80,7 @@ type Turn struct {
 	flow     Flow
 	// consents are the approved calls.
 	consents *consents
+	unsure   []schemas.ToolCall
 	who      *schemas.Person
 	clocks   clocks
 	repeats  repeats
@@ -100,6 +104,7 @@ func (h *Handler) Begin(cfg TurnConfig) *Turn {
 		left:     cfg.Limits.Time,
 		flow:     cfg.Flow.cached(),
 		consents: newConsents(cfg.Consented),
+		unsure:   cfg.Unsure,
 	}
 	t.who = t.personForServer(cfg.Person)
 	if t.calls == 0 {
@@ -154,7 +159,12 @@ func (t *Turn) Asks(ctx context.Context, call schemas.ToolCall) bool {
 	r := round{turn: t, flow: t.flow}
 	args, err := parseArguments(call.Function.Arguments)
 	return known && err == nil && t.approver != nil && tool.Rules.Policy != schemas.PolicyDeny &&
-		!t.consents.has(tool, call) && r.needsApproval(tool, args) != "" && !t.granted(ctx, Approval{Call: call, Tool: tool})
+		(t.isUnsure(call, tool) || !t.consents.has(tool, call) && r.needsApproval(tool, args) != "" && !t.granted(ctx, Approval{Call: call, Tool: tool}))
+}
+
+// isUnsure reports whether the call was sent before its process was lost, and may have had its effect.
+func (t *Turn) isUnsure(call schemas.ToolCall, tool schemas.Tool) bool {
+	return MayAct(tool) && slices.ContainsFunc(t.unsure, func(u schemas.ToolCall) bool { return u.ID == call.ID })
 }
 
 // Lookup finds a call's tool by its offered name, or by its own name if only one offered tool has
@@ -191,9 +201,11 @@ const (
 	StatusInvalid    Status = "invalid_arguments"
 	StatusUnapproved Status = "not_approved"
 	StatusRefused    Status = "refused"
-	StatusLimit      Status = "limit"
-	StatusTimeout    Status = "timeout"
-	StatusFailed     Status = "failed"
+	// StatusUnsure: it was sent before its process was lost, and not again.
+	StatusUnsure  Status = "unsure"
+	StatusLimit   Status = "limit"
+	StatusTimeout Status = "timeout"
+	StatusFailed  Status = "failed"
 )
 
 // An Outcome is the outcome of a call.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"molar/agent"
 	"molar/internal/httpguard"
 	"molar/web/wire"
 )
@@ -39,6 +41,9 @@ type Access struct {
 	// process.
 	SharedTurns func(ctx context.Context, key string) (wait time.Duration, err error)
 }
+
+// personPrefix begins the owner of what a person has whom a proxy names.
+const personPrefix = "person:"
 
 // isProbe reports whether the path needs no key.
 func isProbe(path string) bool { return path == "/health" || path == "/ready" }
@@ -172,6 +177,21 @@ func (s *server) admit(r *http.Request) error {
 	return &wire.Error{Status: refusal.Status, Kind: wire.TypeInvalid, Code: refusal.Code, Message: refusal.Message, RetryAfter: refusal.RetryAfter}
 }
 
+// mayGoOn returns why a turn of a process that is gone must not be continued: nobody may ask for its
+// owner any more, or for its model.
+func (s *server) mayGoOn(_ context.Context, t agent.Turn) error {
+	person := s.Access.Person != "" && strings.HasPrefix(t.Owner, personPrefix)
+	if !person && !s.Access.Keys.Admits(t.Owner) {
+		return fmt.Errorf("%w: the key of its client is no longer valid", agent.ErrNotContinued)
+	}
+	for _, model := range []string{t.Model, t.GuardrailModel} {
+		if model != "" && !s.mayChoose(t.Assistant, t.Provider, model) {
+			return fmt.Errorf("%w: its client may no longer choose the model %q", agent.ErrNotContinued, model)
+		}
+	}
+	return nil
+}
+
 // ownerOf returns the owner whose conversations a request may see; without keys "", which means
 // all.
 func ownerOf(r *http.Request) string { return httpguard.PrincipalOf(r.Context()).Owner }
@@ -241,7 +261,7 @@ func (a Access) person(r *http.Request) (who httpguard.Principal, ok bool, refus
 			Message: "the header " + a.Person + " does not name one person; the proxy in front must set it, and remove it from the requests of clients",
 		}
 	}
-	id := "person:" + name
+	id := personPrefix + name
 	return httpguard.Principal{Key: id, Owner: id, Name: name, Scopes: []string{httpguard.ScopeChat}}, true, nil
 }
 

@@ -176,6 +176,11 @@ func newServer(cfg Config) (*server, error) {
 	s.turns = &turns.Host{
 		Agent: cfg.Agent, Set: cfg.Turns, Waits: turns.NewWaits(cfg.Now), Keys: cfg.Keys, Journal: cfg.Journal, Logger: cfg.Logger, Now: cfg.Now,
 	}
+	if cfg.Journal != nil {
+		s.turns.May = s.mayGoOn
+		s.turns.OnContinued = func(t *turns.Live) { s.responses.GoOn(t) } //nolint:contextcheck // it outlives the search for lost turns
+		cfg.Journal.GoOn(s.turns.GoOn)
+	}
 	if cfg.Sharing != nil {
 		s.turns.Sharing = cfg.Sharing
 		cfg.Sharing.Takes(s.turns.Waits)

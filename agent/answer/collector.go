@@ -34,7 +34,10 @@ func (c *Collector) Add(e Event) {
 			text = strings.TrimLeft(text, "\n")
 		}
 		c.answer = append(c.answer, text...)
-	case KindCommentary:
+	case KindCommentary, KindReset:
+		if e.Text == "" { // nothing was shown
+			return
+		}
 		c.answer = bytes.TrimRight(bytes.TrimSuffix(c.answer, []byte(e.Text)), "\n")
 		c.Commentary = append(c.Commentary, e.Text)
 	case KindThinking:

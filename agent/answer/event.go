@@ -23,6 +23,10 @@ const (
 	// KindCommentary reports that the text since the last call precedes another call: Text repeats
 	// it. It stays where it was shown, and is not part of the answer.
 	KindCommentary Kind = "commentary"
+	// KindReset reports that another process continues the turn, as the one that ran it is gone, and
+	// asks its last round again: the text of that round, which Text repeats, is commentary. Each
+	// continuation yields one, with or without text.
+	KindReset Kind = "reset"
 	// KindThinking is a piece of the model's reasoning, which is not part of the
 	// answer: Text is set.
 	KindThinking Kind = "thinking"
@@ -112,6 +116,9 @@ type Approval struct {
 	Arguments json.RawMessage `json:"arguments"`
 	// Why is the rule that asks.
 	Why string `json:"why"`
+	// Unsure is set on a call that was sent before the host stopped: it may have been done, and to
+	// allow it is to send it again.
+	Unsure bool `json:"unsure,omitempty"`
 	// Subject is what a lasting approval covers, Scopes how far it may reach.
 	Subject string              `json:"subject,omitempty"`
 	Scopes  []toolhandler.Scope `json:"scopes,omitempty"`

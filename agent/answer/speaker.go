@@ -63,6 +63,13 @@ func NewSpeaker(turnID string, tracer *Tracer, log *slog.Logger, yield func(Even
 	return &Speaker{Trace: tracer, yield: yield, log: log, turnID: turnID}
 }
 
+// Resume starts with what an earlier process of the turn has shown.
+func (s *Speaker) Resume(seen Collector) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen, s.breakDue = seen, seen.Answer() != "" || len(seen.Commentary) > 0
+}
+
 // Emit yields an event; it fails once the consumer has gone.
 func (s *Speaker) Emit(e Event) error {
 	s.mu.Lock()

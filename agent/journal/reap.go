@@ -2,7 +2,10 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"molar/schemas"
 )
 
 const (
@@ -31,7 +34,7 @@ func (p *pulse) beat(now time.Time) bool {
 // reap recovers the turns of dead processes at once, and from then on those of silent ones.
 func (r *Recorder) reap(ctx context.Context) {
 	first, cancel := context.WithTimeout(ctx, storeFor)
-	left, err := r.store.TakeDead(first)
+	left, err := r.store.TakeDead(first, false)
 	if err != nil && ctx.Err() == nil {
 		r.log.Warn("the turns of processes that are gone cannot be read; trying again", "error", err)
 	}
@@ -57,13 +60,20 @@ func (r *Recorder) reap(ctx context.Context) {
 	}
 }
 
-// lost takes over turns of silent processes if may is set; else it only checks that the store can be
-// reached.
+// lost takes over turns of dead processes, and of silent ones if may is set.
 func (r *Recorder) lost(ctx context.Context, may bool) ([]string, error) {
-	if idle, err := r.store.IsIdle(ctx); err != nil || idle || !may {
+	if idle, err := r.store.IsIdle(ctx); err != nil || idle {
 		return nil, err
 	}
-	return r.store.TakeLost(ctx)
+	r.mu.Lock()
+	goesOn := r.goOn != nil
+	r.mu.Unlock()
+	lost, err := r.store.TakeDead(ctx, goesOn)
+	if err != nil || !may {
+		return lost, err
+	}
+	silent, err := r.store.TakeLost(ctx, goesOn)
+	return append(lost, silent...), err
 }
 
 // recoverAll recovers turns, and returns those that could not be.
@@ -82,6 +92,9 @@ func (r *Recorder) recoverOne(ctx context.Context, id string) error {
 	if err != nil || !ok {
 		return err
 	}
+	if on, err := r.continues(ctx, record); on || err != nil {
+		return err
+	}
 	if len(record.State) > 0 {
 		if err := r.recover(ctx, record); err != nil {
 			return err
@@ -95,4 +108,32 @@ func (r *Recorder) recoverOne(ctx context.Context, id string) error {
 		_ = r.wake(ctx, id) // otherwise its followers read it at their next poll
 	}
 	return nil
+}
+
+// mostAttempts is how many processes run a turn: one that kills its process does not kill all.
+const mostAttempts = 3
+
+// ErrLater is the error of a process that cannot continue a turn now, but another one may.
+var ErrLater = errors.New("the turn is left to another process")
+
+// continues reports whether the turn goes on in this process.
+func (r *Recorder) continues(ctx context.Context, record schemas.JournalRecord) (bool, error) {
+	r.mu.Lock()
+	goOn := r.goOn
+	r.mu.Unlock()
+	switch {
+	case goOn == nil || !record.GoesOn || record.Ended:
+		return false, nil
+	case record.Attempt > mostAttempts:
+		r.log.Error("a turn is not continued again: its process was lost each time", "turn", record.ID, "attempts", record.Attempt-1)
+		return false, nil
+	}
+	if err := goOn(ctx, record); errors.Is(err, ErrLater) {
+		return false, errors.Join(err, r.store.Leave(ctx, []string{record.ID}))
+	} else if err != nil {
+		r.log.Warn("a turn whose process is gone is not continued", "turn", record.ID, "error", err)
+		return false, nil
+	}
+	r.log.Warn("a turn whose process is gone goes on here", "turn", record.ID, "attempt", record.Attempt)
+	return true, nil
 }

@@ -33,13 +33,15 @@ type Store interface {
 	Write(ctx context.Context, synced bool, news []schemas.JournalNews) (held map[string]bool, err error)
 	// Beat says that this process is alive, and returns its turns like Write.
 	Beat(ctx context.Context) (held map[string]bool, err error)
-	// Drop deletes journals of this process.
+	// Drop deletes journals of this process, Leave gives turns up for another one to continue.
 	Drop(ctx context.Context, ids []string) error
+	Leave(ctx context.Context, ids []string) error
 
 	// TakeDead takes over turns whose process is known to be gone, TakeLost those whose process was
 	// silent for too long. IsIdle reports whether there is none.
-	TakeDead(ctx context.Context) (ids []string, err error)
-	TakeLost(ctx context.Context) (ids []string, err error)
+	// goesOn is set by a process that continues turns.
+	TakeDead(ctx context.Context, goesOn bool) (ids []string, err error)
+	TakeLost(ctx context.Context, goesOn bool) (ids []string, err error)
 	IsIdle(ctx context.Context) (bool, error)
 	// Read returns the whole journal of a turn.
 	Read(ctx context.Context, id string) (r schemas.JournalRecord, ok bool, err error)
@@ -66,6 +68,8 @@ type Recorder struct {
 	log     *slog.Logger
 
 	mu sync.Mutex
+	// goOn continues a turn; nil in a process that continues none.
+	goOn func(ctx context.Context, r schemas.JournalRecord) error
 	// turns are recorded and not ended in the store, by id.
 	turns map[string]*Turn
 
@@ -111,6 +115,32 @@ func (r *Recorder) Open(ctx context.Context, t schemas.JournalTurn, cancel func(
 	turn.recorded = true
 	r.register(turn)
 	return turn, nil
+}
+
+// GoOn lets this process continue turns of others: f starts one, and fails if it cannot be continued.
+func (r *Recorder) GoOn(f func(ctx context.Context, r schemas.JournalRecord) error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.goOn = f
+}
+
+// Resume returns the journal of a turn that this process has taken over and continues.
+func (r *Recorder) Resume(j schemas.JournalRecord, cancel func(cause error)) *Turn {
+	turn := &Turn{of: r, info: j.JournalTurn, cancel: cancel, said: len(j.Rounds), recorded: true}
+	for _, row := range j.Rows {
+		turn.first = row.Last
+	}
+	r.register(turn)
+	return turn
+}
+
+// GoesOn reports whether a turn of any process has not ended and may be continued.
+func (r *Recorder) GoesOn(ctx context.Context, id string) (bool, error) {
+	if r == nil {
+		return false, nil
+	}
+	record, ok, err := r.store.Read(ctx, id)
+	return ok && record.GoesOn && !record.Ended, err
 }
 
 func (r *Recorder) register(t *Turn) {
@@ -209,7 +239,7 @@ func (r *Recorder) writeAll(ctx context.Context, urgent bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeFor)
 	defer cancel()
 	var turns []*Turn
-	var done []string
+	var done, left []string
 	r.mu.Lock()
 	for id, t := range r.turns {
 		t.mu.Lock()
@@ -217,6 +247,11 @@ func (r *Recorder) writeAll(ctx context.Context, urgent bool) error {
 		much := t.isShared() || t.size >= writeSize
 		t.mu.Unlock()
 		switch {
+		case ended && t.isLeft():
+			left = append(left, id)
+			if pending {
+				turns = append(turns, t)
+			}
 		case ended && !t.isShared():
 			done = append(done, id)
 		case (pending || ended) && (much || !urgent):
@@ -225,6 +260,11 @@ func (r *Recorder) writeAll(ctx context.Context, urgent bool) error {
 	}
 	r.mu.Unlock()
 	err := r.write(ctx, false, turns)
+	if len(left) > 0 && err == nil {
+		if err = r.store.Leave(ctx, left); err == nil {
+			r.forget(left)
+		}
+	}
 	if len(done) > 0 && !urgent {
 		dropped := r.store.Drop(ctx, done)
 		if dropped == nil {

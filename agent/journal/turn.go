@@ -42,8 +42,8 @@ type Turn struct {
 	// sending is the last write of unknown outcome: it is repeated as it was.
 	sending schemas.JournalNews
 	size    int
-	// recorded is set once the store has the turn.
-	recorded, ended, dropped bool
+	// recorded is set once the store has the turn, left once another process is to continue it.
+	recorded, ended, dropped, left bool
 }
 
 // Add appends an event.
@@ -58,7 +58,7 @@ func (t *Turn) add(it Item) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.dropped {
+	if t.dropped || t.left {
 		return
 	}
 	t.items = append(t.items, it)
@@ -96,34 +96,72 @@ func (t *Turn) Said(m schemas.Message) {
 	if t == nil {
 		return
 	}
-	body, err := json.Marshal(m)
-	if err != nil { // a message always marshals
+	t.round(Round{Said: &m})
+}
+
+// Sent records that a call that may have an effect is about to be sent.
+func (t *Turn) Sent(callID string) {
+	if t != nil {
+		t.round(Round{Sent: callID})
+	}
+}
+
+// A Round is what the model said in a round with calls, or the id of a call of it that was sent.
+type Round struct {
+	Said *schemas.Message `json:"said,omitempty"`
+	Sent string           `json:"sent,omitempty"`
+}
+
+func (t *Turn) round(r Round) {
+	body, err := json.Marshal(r)
+	if err != nil { // it always marshals
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.dropped {
+	if !t.dropped && !t.left {
 		t.said++
 		t.rounds = append(t.rounds, schemas.JournalRound{N: t.said, Body: string(body)})
 		t.grow(len(body))
 	}
 }
 
-// Begin records the turn with its state, and what was added so far. It returns once that survives the
-// end of this process.
-func (t *Turn) Begin(ctx context.Context, state json.RawMessage) error {
+// HandOver lets another process continue the turn, if it may go on: nothing is added to it any more,
+// and its end leaves it as it is. It reports whether the turn is handed over.
+func (t *Turn) HandOver() bool {
+	if t == nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.left = t.left || t.recorded && t.info.GoesOn && !t.ended && !t.dropped
+	return t.left
+}
+
+// IsHandedOver reports whether another process is to continue the turn.
+func (t *Turn) IsHandedOver() bool { return t != nil && t.isLeft() }
+
+func (t *Turn) isLeft() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.left
+}
+
+// Begin records the turn with its state, and whether another process may continue it. It returns once
+// that survives the end of this process.
+func (t *Turn) Begin(ctx context.Context, state json.RawMessage, goesOn bool) error {
 	if t == nil {
 		return nil
 	}
 	t.mu.Lock()
 	info := t.info
 	t.mu.Unlock()
-	info.State = state
+	info.State, info.GoesOn = state, goesOn
 	if err := t.of.store.Begin(ctx, info); err != nil {
 		return err
 	}
 	t.mu.Lock()
-	t.info.State, t.recorded = state, true
+	t.info.State, t.info.GoesOn, t.recorded = state, goesOn, true
 	t.mu.Unlock()
 	t.of.register(t)
 	return nil
@@ -167,7 +205,7 @@ func (t *Turn) news() (n schemas.JournalNews, some bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n = t.sending
-	n.TurnID, n.ConversationID, n.Ended = t.info.ID, t.info.ConversationID, t.ended
+	n.TurnID, n.ConversationID, n.Ended = t.info.ID, t.info.ConversationID, t.ended && !t.left
 	rows, err := Encode(t.items, t.first+1)
 	if err != nil { // an event always marshals; followers notice the gap
 		t.of.log.Error("an event of a turn cannot be recorded", "turn", t.info.ID, "error", err)

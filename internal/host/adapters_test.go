@@ -55,7 +55,7 @@ func TestTraceStore_Untraced(t *testing.T) {
 	want("while it runs", "ann", "t", "running; c; Why?; ")
 	want("while it runs", "bob", "t", "unknown")
 	now = now.Add(time.Minute)
-	if _, err := db.Journal("b").TakeLost(t.Context()); err != nil {
+	if _, err := db.Journal("b").TakeLost(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
 	want("it was taken over", "ann", "t", "running; c; Why?; ")

@@ -58,7 +58,7 @@ type Host struct {
 	Live    *store.Live
 	Journal *journal.Recorder
 	Unsaved *store.Journal
-	Worker *memory.Worker
+	Worker  *memory.Worker
 	// writes reports whether turns can be saved.
 	writes    writeProbe
 	Telemetry *telemetry.Telemetry

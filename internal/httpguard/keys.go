@@ -146,6 +146,17 @@ func (k *Keyring) On() bool {
 	return k.on
 }
 
+// Admits reports whether a client could still make a request for an owner, with a key that has not
+// expired or been revoked, or without one where none is required.
+func (k *Keyring) Admits(owner string) bool {
+	if !k.On() {
+		return true
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.ContainsFunc(k.keys, func(key Key) bool { return key.Owner == owner && !k.over(key) })
+}
+
 // over reports whether a key has expired.
 func (k *Keyring) over(key Key) bool {
 	now := k.now()

@@ -110,7 +110,7 @@ func (r *renderer) event(e answer.Event) error {
 	switch e.Kind {
 	case answer.KindText:
 		return r.text(e.Text)
-	case answer.KindCommentary:
+	case answer.KindCommentary, answer.KindReset:
 		if r.styled != nil {
 			return r.styled.SetApart()
 		}

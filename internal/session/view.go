@@ -45,7 +45,7 @@ func (v *turnView) event(e answer.Event) error {
 			return err
 		}
 		v.pause() // other text follows
-	case answer.KindCommentary:
+	case answer.KindCommentary, answer.KindReset:
 		v.hide()
 		v.open = false
 		return v.s.md.SetApart()

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"molar/internal/store/database"
 	"molar/schemas"
@@ -28,10 +29,10 @@ const ErrTaken = database.RefusalError("the turn was taken over by another proce
 // The statements of a journal. Each is a transaction on PostgreSQL: a process that is stopped between
 // two would keep their locks, and block those that share its turns.
 const (
-	beginJournal = `INSERT INTO live_turns (id, owner, assistant, conversation_id, replica, shared, state, began_at, beat_at)
-		VALUES ($2, $3, $4, $5, $6, $7, $8, NOW(), NOW())
+	beginJournal = `INSERT INTO live_turns (id, owner, assistant, conversation_id, replica, shared, state, goes_on, began_at, beat_at)
+		VALUES ($2, $3, $4, $5, $6, $7, $8, $9, NOW(), NOW())
 		ON CONFLICT (id) DO UPDATE SET assistant = excluded.assistant, conversation_id = excluded.conversation_id,
-			state = excluded.state, beat_at = excluded.beat_at
+			state = excluded.state, goes_on = excluded.goes_on, beat_at = excluded.beat_at
 			WHERE live_turns.replica = excluded.replica AND live_turns.ended_at = 0`
 
 	growJournal = `UPDATE live_turns SET beat_at = NOW(), ended_at = CASE WHEN $3 THEN NOW() ELSE 0 END,
@@ -51,7 +52,7 @@ const (
 func (j *Journal) Begin(ctx context.Context, t schemas.JournalTurn) error {
 	const op = "begin a journal"
 	args := []any{
-		j.d.db.Clock(), t.ID, t.Owner, t.Assistant, t.ConversationID, j.replica, t.Shared, j.d.db.SQL.Text(string(t.State)),
+		j.d.db.Clock(), t.ID, t.Owner, t.Assistant, t.ConversationID, j.replica, t.Shared, j.d.db.SQL.Text(string(t.State)), t.GoesOn,
 	}
 	begin := func(ctx context.Context, stmt *sql.Stmt) error {
 		n, err := database.Changed(stmt.ExecContext(ctx, args...))
@@ -207,16 +208,41 @@ func (j *Journal) Drop(ctx context.Context, ids []string) error {
 	})
 }
 
+// Leave gives up turns of this process, so that another one, or the next one on the file, continues
+// them at once.
+func (j *Journal) Leave(ctx context.Context, ids []string) error {
+	return j.run(ctx, "hand over turns", func(to execer) error {
+		for _, id := range ids {
+			if _, err := to.ExecContext(ctx, `UPDATE live_turns SET beat_at = 0, replica = '' WHERE id = $1 AND replica = $2 AND ended_at = 0`, id, j.replica); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// leftFor is how long a turn that another process may continue waits for one.
+const leftFor = time.Hour
+
+// mine selects the turns that a process may take over: one that continues none leaves those that
+// another process may continue to that one, for a while.
+func mine(goesOn bool) string {
+	if goesOn {
+		return ``
+	}
+	return fmt.Sprintf(` AND NOT (goes_on AND began_at > NOW() - %d)`, leftFor.Milliseconds())
+}
+
 // TakeDead takes over the turns of processes that are known to be gone, as no other has the database
-// open, and returns their ids.
-func (j *Journal) TakeDead(ctx context.Context) ([]string, error) {
-	return j.take(ctx, `ended_at = 0 AND beat_at = 0`)
+// open or they said so, and returns their ids. goesOn is set by a process that continues turns.
+func (j *Journal) TakeDead(ctx context.Context, goesOn bool) ([]string, error) {
+	return j.take(ctx, `ended_at = 0 AND beat_at = 0`+mine(goesOn))
 }
 
 // TakeLost takes over the turns whose process was silent for too long, and returns their ids. It
 // deletes those that can no longer be followed. A locked turn is left for the next time: its process
 // is about to write, or was stopped while it did.
-func (j *Journal) TakeLost(ctx context.Context) (lost []string, err error) {
+func (j *Journal) TakeLost(ctx context.Context, goesOn bool) (lost []string, err error) {
 	const op = "delete old journals"
 	old := []string{`live_turns WHERE id IN (SELECT id FROM live_turns WHERE ended_at > 0 AND ended_at < NOW() - $2 AND NOT (lost AND state <> '')`}
 	if j.d.db.IsPostgres() {
@@ -236,7 +262,7 @@ func (j *Journal) TakeLost(ctx context.Context) (lost []string, err error) {
 		return nil, err
 	}
 	// A process of an earlier version ends the turn without saving it; its state tells.
-	return j.take(ctx, fmt.Sprintf(`(ended_at = 0 AND beat_at < NOW() - %d OR lost AND state <> '')`, staleAfter.Milliseconds()))
+	return j.take(ctx, fmt.Sprintf(`(ended_at = 0 AND beat_at < NOW() - %d OR lost AND state <> '')`, staleAfter.Milliseconds())+mine(goesOn))
 }
 
 func (j *Journal) skipLocked() string {
@@ -300,10 +326,10 @@ func (j *Journal) turns(ctx context.Context, where string, args ...any) ([]schem
 	return database.List(ctx, j.d.db.Read, func(row *sql.Rows) (t schemas.JournalTurn, err error) {
 		var state string
 		var began, ended int64
-		err = row.Scan(&t.ID, &t.Owner, &t.Assistant, &t.ConversationID, &t.Shared, &state, &began, &ended, &t.Lost)
+		err = row.Scan(&t.ID, &t.Owner, &t.Assistant, &t.ConversationID, &t.Shared, &t.GoesOn, &t.Attempt, &state, &began, &ended, &t.Lost)
 		t.State, t.Began, t.Ended = []byte(state), database.TimeAt(began), ended > 0
 		return t, err
-	}, `SELECT id, owner, assistant, conversation_id, shared, state, began_at, ended_at, lost FROM live_turns
+	}, `SELECT id, owner, assistant, conversation_id, shared, goes_on, attempt, state, began_at, ended_at, lost FROM live_turns
 		WHERE `+where+` ORDER BY began_at, id`, args...)
 }
 

@@ -35,13 +35,13 @@ func testReapsBesideLocks(t *testing.T, dsn string) {
 	if _, err := tx.ExecContext(t.Context(), "UPDATE live_turns SET conversation_id = 'c' WHERE id = 'held'"); err != nil {
 		t.Fatal(err)
 	}
-	if lost, err := reaper.TakeLost(t.Context()); err != nil || !slices.Equal(lost, []string{"gone"}) {
+	if lost, err := reaper.TakeLost(t.Context(), true); err != nil || !slices.Equal(lost, []string{"gone"}) {
 		t.Errorf("beside a lock: %q, %v", lost, err)
 	}
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	if lost, err := reaper.TakeLost(t.Context()); err != nil || !slices.Equal(lost, []string{"held"}) {
+	if lost, err := reaper.TakeLost(t.Context(), true); err != nil || !slices.Equal(lost, []string{"held"}) {
 		t.Errorf("afterwards: %q, %v", lost, err)
 	}
 }
@@ -70,7 +70,7 @@ func testStopsAnywhere(t *testing.T, pg *storetest.Postgres, dsn string) {
 		},
 		"beat": func(ctx context.Context, s *store.Live, j *store.Journal) error { _, err := j.Beat(ctx); return err },
 		"reap": func(ctx context.Context, s *store.Live, j *store.Journal) error {
-			_, err := j.TakeLost(ctx)
+			_, err := j.TakeLost(ctx, true)
 			return err
 		},
 	} {

@@ -172,7 +172,7 @@ func TestOpen_EndsTurnsOfTheDead(t *testing.T) {
 	}
 	taken := func(db *store.DB, want ...string) {
 		t.Helper()
-		if got, err := db.Journal("b").TakeDead(t.Context()); err != nil || !slices.Equal(got, want) {
+		if got, err := db.Journal("b").TakeDead(t.Context(), true); err != nil || !slices.Equal(got, want) {
 			t.Errorf("taken over: %q, %v", got, err)
 		}
 	}

@@ -94,7 +94,7 @@ func noteOf(ev answer.Event, id identity, after time.Duration, html string) []by
 	var note any
 	at := after.Milliseconds()
 	switch ev.Kind {
-	case answer.KindStep, answer.KindWarning, answer.KindCommentary:
+	case answer.KindStep, answer.KindWarning, answer.KindCommentary, answer.KindReset:
 		note = textNote{Type: string(ev.Kind), Code: ev.Code, Server: ev.Server, AtMS: at, Step: ev.Step, Text: ev.Text, HTML: html}
 	case answer.KindToolCall, answer.KindToolResult:
 		n := toolNoteOf(ev, at)

@@ -163,7 +163,7 @@ func (st *streamer) note(ev answer.Event) {
 		return
 	}
 	html := ""
-	if ev.Kind == answer.KindCommentary {
+	if ev.Kind == answer.KindCommentary || ev.Kind == answer.KindReset && ev.Text != "" {
 		html = st.html.SetApart(ev)
 	}
 	if molar := noteOf(ev, st.id, st.at, html); molar != nil {

@@ -39,6 +39,7 @@ func (s *Surface) TurnEvents(c *gin.Context) {
 		wire.WriteError(w, wire.Failure(err))
 		return
 	}
+	last = t.NumberOf(last)
 	have, gone, ended := t.Log.State()
 	switch {
 	case last < gone:

@@ -322,7 +322,7 @@ func TestTools_Narrow(t *testing.T) {
 	}
 	for i, tt := range tests {
 		h.create(`{"input":"x",` + tt.request + `}`)
-		narrow := h.turn(i).Narrow
+		narrow := h.turn(i).Narrow.Apply
 		got, may := narrow(find)
 		if may != tt.find || may && (got.Rules.Policy == schemas.PolicyConfirm) != tt.asks {
 			t.Errorf("%s: find %v, policy %q", tt.request, may, got.Rules.Policy)

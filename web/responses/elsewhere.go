@@ -25,7 +25,7 @@ func (s *Surface) seek(ctx context.Context, owner, id string) (*live, error) {
 	if err != nil || r == nil || r.Status != statusInProgress || r.From > 0 {
 		return nil, err // a response that continues after an approval is rendered on the replica that received the approval
 	}
-	return s.renderMirrored(ctx, owner, id, r)
+	return s.renderMirrored(ctx, owner, id, r, true)
 }
 
 // current returns the record of a response. A background response whose process has died becomes
@@ -97,9 +97,24 @@ func (s *Surface) renderRemains(ctx context.Context, owner string, r *record, re
 	return stored.ConversationID
 }
 
-// renderMirrored renders a response from the items of its turn, which another replica runs: the
-// same items result in the same events there and here.
-func (s *Surface) renderMirrored(ctx context.Context, owner, id string, r *record) (*live, error) {
+// GoOn renders and stores the background response of a turn that goes on here, as its process is gone.
+func (s *Surface) GoOn(t *turns.Live) {
+	ctx, cancel := context.WithTimeout(context.Background(), storeFor)
+	defer cancel()
+	id := idPrefix + t.ID
+	r, err := s.record(ctx, t.Owner(), id)
+	if err == nil && r != nil && r.Status == statusInProgress && r.From == 0 {
+		_, err = s.renderMirrored(ctx, t.Owner(), id, r, false)
+	}
+	if err != nil {
+		s.Turns.Logger.Error("a response that goes on here is not stored", "response_id", id, "error", err)
+	}
+}
+
+// renderMirrored renders a response from the items of its turn, which another replica runs, or ran
+// before this one: the same items result in the same events there and here. With elsewhere set, the
+// other replica stores it.
+func (s *Surface) renderMirrored(ctx context.Context, owner, id string, r *record, elsewhere bool) (*live, error) {
 	t, ok, err := s.Turns.Find(ctx, owner, r.Turn)
 	if err != nil || !ok {
 		return nil, err
@@ -114,7 +129,7 @@ func (s *Surface) renderMirrored(ctx context.Context, owner, id string, r *recor
 		}
 	}
 	l := s.newLive(owner, strings.TrimPrefix(id, idPrefix), t, *r, begun, nil)
-	l.elsewhere, l.began = true, time.Unix(begun.CreatedAt, 0)
+	l.elsewhere, l.began = elsewhere, time.Unix(begun.CreatedAt, 0)
 	l.render.Response.CreatedAt = begun.CreatedAt
 	if first := s.find(owner, id); first != nil { // another request was faster
 		return first, nil

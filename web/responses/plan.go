@@ -107,9 +107,7 @@ func (q *Request) turn(tools *toolbox) agent.Turn {
 		},
 		JSON: q.json(),
 	}
-	if tools.narrows() {
-		t.Narrow = tools.narrow
-	}
+	t.Narrow = tools.narrowing()
 	if q.MaxOutputTokens != nil {
 		t.MaxTokens = *q.MaxOutputTokens
 	}

@@ -156,7 +156,7 @@ func (r *renderer) Take(it turns.Item) bool {
 		r.text(ev.Text)
 	case answer.KindThinking:
 		r.think(ev.Text)
-	case answer.KindCommentary:
+	case answer.KindCommentary, answer.KindReset:
 		r.closeMessage("commentary", statusCompleted)
 	case answer.KindTools:
 		r.listTools(ev.Tools)

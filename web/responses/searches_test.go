@@ -115,7 +115,7 @@ func TestSearches_Choice(t *testing.T) {
 		for _, tool := range []schemas.Tool{searchTool("handbook", false), searchTool("recipes", false), searchTool("duckduckgo_search", true), {ToolInfo: schemas.ToolInfo{Name: "family__find", Server: "family", ToolName: "find"}}} {
 			if turn.Narrow == nil {
 				names = append(names, tool.ToolName)
-			} else if _, ok := turn.Narrow(tool); ok {
+			} else if _, ok := turn.Narrow.Apply(tool); ok {
 				names = append(names, tool.ToolName)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"molar/agent"
 	"molar/schemas"
 	"molar/web/wire"
 )
@@ -50,7 +51,7 @@ type toolbox struct {
 	searches        map[string]string
 	without         []schemas.Tool
 	// servers limits the tools to those of the named servers; empty allows the tools of all.
-	servers map[string]serverChoice
+	servers map[string]agent.ServerFilter
 	// allowed are the tools that tool_choice allows; nil allows all.
 	allowed []choice
 	// none means that no tool is offered, must that the model has to call one: name, if set.
@@ -64,25 +65,6 @@ type toolbox struct {
 	leftOut []absence
 }
 
-// A serverChoice selects the allowed tools of one server, and those of them that need approval.
-type serverChoice struct {
-	allowed, asking toolFilter
-}
-
-// A toolFilter selects tools of a server. The zero filter selects none.
-type toolFilter struct {
-	all      bool
-	names    []string
-	readOnly bool
-}
-
-func (f toolFilter) has(t schemas.Tool) bool {
-	if f.readOnly && !t.Rules.ReadOnly && (t.Annotations.ReadOnlyHint == nil || !*t.Annotations.ReadOnlyHint) {
-		return false
-	}
-	return f.all || slices.Contains(f.names, t.ToolName) || slices.Contains(f.names, t.Name)
-}
-
 // A choice is a tool that tool_choice names.
 type choice struct {
 	Type        string `json:"type"`
@@ -91,17 +73,18 @@ type choice struct {
 	ServerLabel string `json:"server_label,omitempty"`
 }
 
-func (c choice) names(t schemas.Tool) bool {
+// toolName returns the choice as the agent knows it.
+func (c choice) toolName() agent.ToolName {
 	if c.Type == "mcp" {
-		return c.ServerLabel == t.Server && (c.Name == "" || c.Name == t.ToolName || c.Name == t.Name)
+		return agent.ToolName{Server: c.ServerLabel, Name: c.Name}
 	}
-	return joinName(c.Namespace, c.Name) == t.Name
+	return agent.ToolName{Name: joinName(c.Namespace, c.Name)}
 }
 
 // readTools reads tools and tool_choice. A request can name only servers that the operator has
 // attached.
 func (s *Surface) readTools(q *Request) (*toolbox, error) {
-	b := &toolbox{searches: map[string]string{}, schemas: &s.schemas, functions: map[string]function{}, servers: map[string]serverChoice{}, echo: []any{}}
+	b := &toolbox{searches: map[string]string{}, schemas: &s.schemas, functions: map[string]function{}, servers: map[string]agent.ServerFilter{}, echo: []any{}}
 	b.byModel, b.byCode = s.Searches(q.Model)
 	for i, raw := range q.Tools {
 		at := fmt.Sprintf("tools[%d]", i)
@@ -205,20 +188,20 @@ func (s *Surface) addServer(b *toolbox, t wireTool, at string) error {
 	if _, twice := b.servers[t.ServerLabel]; twice {
 		return wire.Invalid(at+".server_label", "the server %q is named twice", t.ServerLabel)
 	}
-	b.servers[t.ServerLabel] = serverChoice{allowed, asking}
+	b.servers[t.ServerLabel] = agent.ServerFilter{Allowed: allowed, Asking: asking}
 	return nil
 }
 
 // checkFilter refuses names of tools that the server does not have. Nothing is known of the tools of
 // a server that is away.
-func (s *Surface) checkFilter(f toolFilter, server, at string) error {
+func (s *Surface) checkFilter(f agent.ToolFilter, server, at string) error {
 	var tools []schemas.Tool
 	for _, t := range s.Tools() {
 		if t.Server == server {
 			tools = append(tools, t)
 		}
 	}
-	for _, name := range f.names {
+	for _, name := range f.Names {
 		named := func(t schemas.Tool) bool { return t.ToolName == name || t.Name == name }
 		if len(tools) > 0 && !slices.ContainsFunc(tools, named) {
 			return wire.Invalid(at, "the server %q has no tool %q; GET /v1/tools lists them", server, wire.Clip(name, 100))
@@ -228,12 +211,12 @@ func (s *Surface) checkFilter(f toolFilter, server, at string) error {
 }
 
 // readFilter reads allowed_tools: names, an object that holds them, or nothing for all.
-func readFilter(raw json.RawMessage, at string) (toolFilter, error) {
+func readFilter(raw json.RawMessage, at string) (agent.ToolFilter, error) {
 	if !wire.IsSet(raw) {
-		return toolFilter{all: true}, nil
+		return agent.ToolFilter{All: true}, nil
 	}
-	var f toolFilter
-	if json.Unmarshal(raw, &f.names) == nil {
+	var f agent.ToolFilter
+	if json.Unmarshal(raw, &f.Names) == nil {
 		return f, nil
 	}
 	var o struct {
@@ -243,29 +226,29 @@ func readFilter(raw json.RawMessage, at string) (toolFilter, error) {
 	if json.Unmarshal(raw, &o) != nil {
 		return f, wire.Invalid(at, "%s must be a list of names, or an object with tool_names", at)
 	}
-	if f.all, f.readOnly = o.Names == nil, o.ReadOnly; o.Names != nil {
-		f.names = *o.Names
+	if f.All, f.ReadOnly = o.Names == nil, o.ReadOnly; o.Names != nil {
+		f.Names = *o.Names
 	}
 	return f, nil
 }
 
 // readApproval reads which tools need approval. It can only make the operator's policy
 // stricter, so "never" changes nothing.
-func readApproval(raw json.RawMessage, at string) (toolFilter, error) {
+func readApproval(raw json.RawMessage, at string) (agent.ToolFilter, error) {
 	switch string(raw) {
 	case "", "null", `"never"`:
-		return toolFilter{}, nil
+		return agent.ToolFilter{}, nil
 	case `"always"`:
-		return toolFilter{all: true}, nil
+		return agent.ToolFilter{All: true}, nil
 	}
 	var o struct {
 		Always json.RawMessage `json:"always"`
 	}
 	if json.Unmarshal(raw, &o) != nil {
-		return toolFilter{}, wire.Invalid(at, "%s must be always, never, or an object with tools for either", at)
+		return agent.ToolFilter{}, wire.Invalid(at, "%s must be always, never, or an object with tools for either", at)
 	}
 	if !wire.IsSet(o.Always) {
-		return toolFilter{}, nil
+		return agent.ToolFilter{}, nil
 	}
 	return readFilter(o.Always, at+".always")
 }
@@ -361,7 +344,7 @@ func (s *Surface) chooseServer(b *toolbox, c choice) error {
 		return nil
 	}
 	tools := s.Tools()
-	i := slices.IndexFunc(tools, c.names)
+	i := slices.IndexFunc(tools, c.toolName().Names)
 	if i < 0 {
 		return wire.Invalid("tool_choice", "the server %q has no tool %q", wire.Clip(c.ServerLabel, 100), wire.Clip(c.Name, 100))
 	}
@@ -369,29 +352,26 @@ func (s *Surface) chooseServer(b *toolbox, c choice) error {
 	return nil
 }
 
-// narrow returns a server's tool with the policy for this request, and whether the request may use
-// it.
-func (b *toolbox) narrow(t schemas.Tool) (schemas.Tool, bool) {
-	if t.Server == schemas.ToolServer && slices.ContainsFunc(b.without, func(o schemas.Tool) bool { return o.Name == t.Name }) {
-		return t, false
+// narrowing returns how the request restricts servers' tools; nil if it does not.
+func (b *toolbox) narrowing() *agent.Narrowing {
+	if len(b.servers) == 0 && b.allowed == nil && len(b.without) == 0 {
+		return nil
 	}
-	asked := t.Server == schemas.ToolServer && b.searches[t.ToolName] != ""
-	if len(b.servers) > 0 && !asked {
-		chosen, named := b.servers[t.Server]
-		if !named || !chosen.allowed.has(t) {
-			return t, false
-		}
-		if chosen.asking.has(t) && t.Rules.Policy != schemas.PolicyDeny {
-			t.Rules.Policy = schemas.PolicyConfirm
+	n := &agent.Narrowing{Servers: b.servers}
+	for _, t := range b.without {
+		n.Without = append(n.Without, t.Name)
+	}
+	for name, kind := range b.searches {
+		if kind != "" {
+			n.Asked = append(n.Asked, name)
 		}
 	}
-	if b.allowed != nil && !slices.ContainsFunc(b.allowed, func(c choice) bool { return c.names(t) }) {
-		return t, false
+	slices.Sort(n.Asked)
+	if b.allowed != nil {
+		n.Only = []agent.ToolName{}
+		for _, c := range b.allowed {
+			n.Only = append(n.Only, c.toolName())
+		}
 	}
-	return t, true
-}
-
-// narrows reports whether the request restricts servers' tools.
-func (b *toolbox) narrows() bool {
-	return len(b.servers) > 0 || b.allowed != nil || len(b.without) > 0
+	return n
 }

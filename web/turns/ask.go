@@ -43,7 +43,7 @@ func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, erro
 	w := k.h.Waits
 	a := answer.Approval{
 		ID: callKind.newID(), Tool: ask.Tool.Name, Server: ask.Tool.Server, TurnID: k.turnID, CallID: ask.Call.ID,
-		Arguments: argumentsOf(ask.Call.Function.Arguments), Why: ask.Why, Subject: ask.Subject(), Scopes: ask.Scopes, Expires: ask.Expires.UTC(),
+		Arguments: argumentsOf(ask.Call.Function.Arguments), Why: ask.Why, Unsure: ask.Unsure, Subject: ask.Subject(), Scopes: ask.Scopes, Expires: ask.Expires.UTC(),
 	}
 	a.Token = w.sign(k.owner, a)
 	decided := make(chan agent.Decision, 1)

@@ -16,7 +16,8 @@ import (
 type Item struct {
 	Event answer.Event
 	Err   error
-	// Number counts the items of a logged turn, from 1.
+	// Number is the id of the item of a logged turn: they count from 1, and are larger in each
+	// continuation.
 	Number int
 	// At is the time of the event since the beginning of the turn; zero for text, and for items
 	// read from a store.

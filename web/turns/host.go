@@ -35,8 +35,13 @@ type Host struct {
 	Journal *journal.Recorder
 	// Sharing follows turns of other replicas; nil without any.
 	Sharing *Sharing
-	Logger  *slog.Logger
-	Now     func() time.Time
+	// May returns why a turn of a process that is gone must not be continued, such as that its owner's
+	// key is no longer valid; nil allows all.
+	May func(ctx context.Context, t agent.Turn) error
+	// OnContinued is called with each turn that goes on here; it may be nil.
+	OnContinued func(t *Live)
+	Logger      *slog.Logger
+	Now         func() time.Time
 }
 
 // A Request asks for a turn.
@@ -97,23 +102,17 @@ func (h *Host) Detach(ctx context.Context, q Request) (*Live, error) {
 	turn := q.Turn
 	t := h.newLive(turn, cancel)
 	t.key, t.hash = turn.Key, q.Hash
-	if q.Asks {
-		send := func(ev answer.Event) { t.add(Item{Event: ev}) }
-		who := asker{h, turn.Owner, turn.ID, send, send, h.Sharing}
-		turn.Approver = who
-		if q.Answers {
-			turn.Person = who
-		}
-	}
+	h.let(t, &turn, note{q.Hash, q.Asks, q.Answers})
 	shared := make(chan struct{}) // closed once every replica can find the turn
 	found, mine, err := h.Set.detach(t, func() {
 		var err error
 		if q.Shared {
-			t.journal, err = h.openJournal(ctx, t)
+			turn.Journal, err = h.openJournal(ctx, t)
+			t.keepBook(turn.Journal)
 		}
-		turn.Journal = t.journal
+		turn.GoesOn = turn.Journal != nil
 		close(shared)
-		defer t.journal.End()
+		defer turn.Journal.End()
 		if err != nil && !h.continuesUnshared(t, err) {
 			return
 		}
@@ -137,14 +136,16 @@ func (h *Host) Detach(ctx context.Context, q Request) (*Live, error) {
 // openJournal records a turn of this process, so that others can follow and stop it.
 func (h *Host) openJournal(ctx context.Context, t *Live) (*journal.Turn, error) {
 	info := schemas.JournalTurn{ID: t.ID, Owner: t.owner, Assistant: t.assistant, ConversationID: t.conversation, Shared: true}
-	return h.Journal.Open(ctx, info, func(cause error) {
-		if errors.Is(cause, journal.ErrStop) {
-			cause = ErrStopped
-		} else {
-			cause = ErrLost
-		}
-		t.cancel(cause)
-	})
+	return h.Journal.Open(ctx, info, t.ended)
+}
+
+// ended ends a turn that was stopped at another process, or taken over by one.
+func (t *Live) ended(cause error) {
+	if errors.Is(cause, journal.ErrStop) {
+		t.cancel(ErrStopped)
+		return
+	}
+	t.cancel(ErrLost)
 }
 
 // continuesUnshared reports whether a turn that could not be shared because of err runs anyway. A

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"math"
 	"net/http"
 	"time"
 
@@ -52,6 +53,10 @@ var (
 		Status: http.StatusUnprocessableEntity, Kind: wire.TypeInvalid, Code: "idempotency_key_reused", NoRetry: true,
 		Message: "this Idempotency-Key was sent with another body; choose a new key for a new request",
 	}
+	errGoesOn = &wire.Error{
+		Status: http.StatusServiceUnavailable, Kind: wire.TypeServer, Code: "turn_interrupted", RetryAfter: time.Second,
+		Message: "the process that ran the turn of this Idempotency-Key is gone, and another one continues it: send the request again for its answer",
+	}
 	errTurnLost = &wire.Error{
 		Status: wire.StatusActed, Kind: wire.TypeInvalid, Code: "turn_lost", NoRetry: true,
 		Message: "the server ended in the middle of the turn of this Idempotency-Key, after a tool had run; send a new key only if that may happen twice",
@@ -85,8 +90,20 @@ func (h *Host) runKeyed(ctx context.Context, t *Live, turn agent.Turn) {
 	if err != nil || !claimed {
 		return
 	}
+	h.runClaimed(ctx, t, turn, k)
+}
+
+// runClaimed runs the turn of a key that it has claimed, and stores the outcome. Items that the log
+// holds are part of it.
+func (h *Host) runClaimed(ctx context.Context, t *Live, turn agent.Turn, k schemas.KeyRecord) {
 	seen, done := &answer.Collector{}, Effects{}
-	err = h.run(ctx, t, turn, func(ev answer.Event) error {
+	items, _ := t.Log.until(math.MaxInt)
+	for _, it := range items {
+		seen.Add(it.Event)
+		done.Add(it.Event)
+	}
+	k.Acted = done.Any()
+	err := h.run(ctx, t, turn, func(ev answer.Event) error {
 		seen.Add(ev)
 		if ev.Kind == answer.KindStart && ev.Start != nil {
 			k.ConversationID = ev.Start.ConversationID
@@ -102,6 +119,9 @@ func (h *Host) runKeyed(ctx context.Context, t *Live, turn agent.Turn) {
 		}
 		return nil
 	})
+	if t.book().IsHandedOver() { // another process settles it
+		return
+	}
 	k.Acted = done.Any() // a recorded call may not have been sent after all
 	h.settle(context.WithoutCancel(ctx), t, k, seen, err)
 }
@@ -141,7 +161,12 @@ func (h *Host) claim(ctx context.Context, t *Live, k schemas.KeyRecord) (bool, e
 		if mirrored || err != nil {
 			return false, err
 		}
-		if known.Acted {
+		switch open, err := h.Journal.GoesOn(ctx, known.TurnID); {
+		case err != nil:
+			return failed(err)
+		case open:
+			return false, errGoesOn
+		case known.Acted:
 			return false, errTurnLost
 		}
 		taken, err := h.Keys.TakeKey(ctx, k, known.TurnID)

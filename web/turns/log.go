@@ -159,6 +159,35 @@ func (t *Live) SeenUntil(n int) (seen answer.Collector, whole bool) {
 	return seen, whole
 }
 
+// attemptBits is where the id of an item has the number of continuations before it: a process that is
+// lost may have shown items that nobody recorded, under numbers that the next one uses again.
+const attemptBits = 32
+
+// idOf returns the id of item n.
+func (t *Live) idOf(n int) int {
+	t.adding.Lock()
+	defer t.adding.Unlock()
+	attempt := 0
+	for _, reset := range t.resets {
+		if n >= reset {
+			attempt++
+		}
+	}
+	return attempt<<attemptBits | n
+}
+
+// NumberOf returns the number of the last item that a client has which received the one with that id:
+// not more than was recorded of its process.
+func (t *Live) NumberOf(id int) int {
+	t.adding.Lock()
+	defer t.adding.Unlock()
+	attempt, n := id>>attemptBits, id&(1<<attemptBits-1)
+	if attempt < len(t.resets) {
+		n = min(n, t.resets[attempt]-1)
+	}
+	return n
+}
+
 // Follow returns the items after number n as a feed that does not slow down the turn. If the turn
 // broke, every follower gets that error, even if it has received more items than are here.
 func (t *Live) Follow(ctx context.Context, n int) *Feed {
@@ -178,7 +207,7 @@ func (t *Live) Follow(ctx context.Context, n int) *Feed {
 			}
 			for _, it := range items {
 				n++
-				it.Number, failed = n, it.Err != nil
+				it.Number, failed = t.idOf(n), it.Err != nil
 				if !send(it) {
 					return
 				}

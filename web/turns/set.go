@@ -79,6 +79,9 @@ type Live struct {
 
 	// adding keeps the items in the same order in log and journal.
 	adding sync.Mutex
+	// added counts the items; resets are the numbers of those with which a continuation began.
+	added  int
+	resets []int
 	// journal records the items of a turn of this process that others may follow; nil records none.
 	journal *journal.Turn
 }
@@ -117,7 +120,10 @@ func (ts *Set) attachMirror(t *Live) (*Live, bool) {
 // detach adds a turn that outlives its client, and starts run. With a known key it returns
 // that key's turn instead, and false.
 func (ts *Set) detach(t *Live, run func()) (*Live, bool, error) {
-	t.Log, t.done = NewLog(sizeOf), make(chan struct{})
+	t.done = make(chan struct{})
+	if t.Log == nil {
+		t.Log = NewLog(sizeOf)
+	}
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	ts.forgetOld()
@@ -181,7 +187,9 @@ func (ts *Set) forgetOld() {
 			return
 		}
 		size -= t.Log.Bytes()
-		delete(ts.live, t.ID)
+		if ts.live[t.ID] == t { // else it goes on here, and this is how it was followed before
+			delete(ts.live, t.ID)
+		}
 		ts.dropKey(t)
 		ts.ended[0] = nil
 		ts.ended = ts.ended[1:]
@@ -198,7 +206,8 @@ func (ts *Set) Find(owner, id string) (*Live, bool) {
 }
 
 // Drain lets detached turns end, and refuses new ones. Turns that still run when ctx ends are
-// cancelled, which saves their answers as interrupted and sends the reason to their followers.
+// cancelled, and the reason is sent to their followers: another process continues those that may go
+// on, the answers of others are saved as interrupted.
 // Drain returns when all have ended.
 func (ts *Set) Drain(ctx context.Context) {
 	ts.mu.Lock()
@@ -220,6 +229,7 @@ func (ts *Set) Drain(ctx context.Context) {
 	ts.mu.Lock()
 	for _, t := range ts.live {
 		if t.Log != nil {
+			t.book().HandOver()
 			t.cancel(ErrShuttingDown)
 		}
 	}
@@ -248,6 +258,9 @@ func (t *Live) add(it Item) {
 	}
 	t.adding.Lock()
 	defer t.adding.Unlock()
+	if t.added++; it.Event.Kind == answer.KindReset {
+		t.resets = append(t.resets, t.added)
+	}
 	t.Log.Add(it)
 	if it.Err != nil {
 		t.journal.Fail(failureOf(it.Err), it.At)
@@ -255,6 +268,23 @@ func (t *Live) add(it Item) {
 		t.journal.Add(it.Event, it.At)
 	}
 }
+
+// book returns the journal of a turn of this process that others may follow; nil if there is none.
+func (t *Live) book() *journal.Turn {
+	t.adding.Lock()
+	defer t.adding.Unlock()
+	return t.journal
+}
+
+// keepBook sets the journal.
+func (t *Live) keepBook(j *journal.Turn) {
+	t.adding.Lock()
+	defer t.adding.Unlock()
+	t.journal = j
+}
+
+// Owner returns the owner of the turn.
+func (t *Live) Owner() string { return t.owner }
 
 // Start returns the turn's start event; nil until it was received.
 func (t *Live) Start() *answer.Start { return t.start.Load() }

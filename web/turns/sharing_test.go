@@ -109,9 +109,9 @@ func (s *processLedger) IsIdle(context.Context) (bool, error) {
 	return false, err
 }
 
-func (s *processLedger) TakeDead(context.Context) ([]string, error) { return nil, nil }
+func (s *processLedger) TakeDead(context.Context, bool) ([]string, error) { return nil, nil }
 
-func (s *processLedger) TakeLost(context.Context) (lost []string, err error) {
+func (s *processLedger) TakeLost(context.Context, bool) (lost []string, err error) {
 	leave, err := s.enter()
 	defer leave()
 	if err != nil {
@@ -134,6 +134,8 @@ func (s *processLedger) Lose(_ context.Context, id string) error {
 	}
 	return err
 }
+
+func (s *processLedger) Leave(context.Context, []string) error { return nil }
 
 func (s *processLedger) Drop(context.Context, []string) error { return nil }
 

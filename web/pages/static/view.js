@@ -339,6 +339,11 @@ export class Answer {
         this.replaceBlocks = false;
         break;
       case "commentary": this.setApart(note); break;
+      case "reset": // another process continues the turn, and asks its last round again
+        if (note.text) this.setApart(note);
+        for (const card of this.cards.values()) if (card.classList.contains("running")) card.classList.replace("running", "stopped");
+        for (const ask of this.calls.querySelectorAll(".approval:not([data-answered])")) ask.remove();
+        break;
       case "tool_call": this.addCall(id, call); break;
       case "tool_result":
         if (!this.cards.has(id) && call) this.addCall(id, call);

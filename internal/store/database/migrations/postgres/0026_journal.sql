@@ -1,5 +1,7 @@
 -- The journal of every turn: one of this table that is not shared is deleted at its end.
 ALTER TABLE live_turns ADD COLUMN shared BOOLEAN NOT NULL DEFAULT TRUE;
+-- Another process continues it if its own is gone.
+ALTER TABLE live_turns ADD COLUMN goes_on BOOLEAN NOT NULL DEFAULT FALSE;
 -- How many processes have run the turn.
 ALTER TABLE live_turns ADD COLUMN attempt BIGINT NOT NULL DEFAULT 1;
 -- The question and its lease, once it has passed the guardrail; empty again once the turn of a dead

@@ -1,5 +1,7 @@
 -- The journal of every turn: one of this table that is not shared is deleted at its end.
 ALTER TABLE live_turns ADD COLUMN shared INTEGER NOT NULL DEFAULT 1;
+-- Another process continues it if its own is gone.
+ALTER TABLE live_turns ADD COLUMN goes_on INTEGER NOT NULL DEFAULT 0;
 -- How many processes have run the turn.
 ALTER TABLE live_turns ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1;
 -- The question and its lease, once it has passed the guardrail; empty again once the turn of a dead

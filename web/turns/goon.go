@@ -1,0 +1,91 @@
+package turns
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"molar/agent"
+	"molar/agent/answer"
+	"molar/agent/journal"
+	"molar/schemas"
+)
+
+// A note is what a continuation of a turn needs to know of its request.
+type note struct {
+	Hash string `json:"hash,omitempty"`
+	// Asks and Answers are as in [Request].
+	Asks    bool `json:"asks,omitempty"`
+	Answers bool `json:"answers,omitempty"`
+}
+
+// let lets a detached turn ask its client, by events, as the note says. The turn keeps the note.
+func (h *Host) let(t *Live, turn *agent.Turn, n note) {
+	turn.Note, _ = json.Marshal(n) // strings and booleans
+	if !n.Asks {
+		return
+	}
+	send := func(ev answer.Event) { t.add(Item{Event: ev}) }
+	who := asker{h, turn.Owner, turn.ID, send, send, h.Sharing}
+	turn.Approver = who
+	if n.Answers {
+		turn.Person = who
+	}
+}
+
+// GoOn continues a turn that this process has taken over, as its own is gone. Followers here and
+// elsewhere see it continue.
+func (h *Host) GoOn(ctx context.Context, r schemas.JournalRecord) error {
+	turn, err := agent.Continued(r)
+	if err != nil {
+		return err
+	}
+	var n note
+	if err := json.Unmarshal(turn.Note, &n); err != nil {
+		return fmt.Errorf("%w: %w", agent.ErrNotContinued, err)
+	}
+	if h.May != nil {
+		if err := h.May(ctx, turn); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	t := h.newLive(turn, cancel)
+	t.began, t.key, t.hash, t.Log = r.Began, turn.Key, n.Hash, NewLog(sizeOf)
+	for _, row := range r.Rows {
+		items, err := itemsOf(row)
+		if err != nil {
+			cancel(nil)
+			return fmt.Errorf("%w: %w", agent.ErrNotContinued, err)
+		}
+		for _, it := range items {
+			t.add(it) // it has no journal yet
+		}
+	}
+	h.let(t, &turn, n)
+	ready := make(chan struct{})
+	_, mine, err := h.Set.detach(t, func() {
+		turn.Journal = h.Journal.Resume(r, t.ended)
+		t.keepBook(turn.Journal)
+		defer turn.Journal.End()
+		close(ready)
+		if t.key == "" || h.Keys == nil {
+			h.forgetFailed(t, h.run(ctx, t, turn, nil), false)
+			return
+		}
+		h.runClaimed(ctx, t, turn, schemas.KeyRecord{Owner: t.owner, Key: t.key, Hash: t.hash, TurnID: t.ID, ConversationID: turn.ConversationID})
+	})
+	switch {
+	case err != nil: // this process shuts down
+		cancel(nil)
+		return fmt.Errorf("%w: %w", journal.ErrLater, err)
+	case !mine: // its key has begun another turn
+		cancel(nil)
+		return fmt.Errorf("%w: its key belongs to another turn", agent.ErrNotContinued)
+	}
+	<-ready
+	if h.OnContinued != nil {
+		h.OnContinued(t)
+	}
+	return nil
+}
