@@ -135,7 +135,7 @@ func (k *keeper) Record(ctx context.Context, b begunTurn) {
 			if err != nil || opening.Finished != nil {
 				return struct{}{}, err
 			}
-			b.Lease, b.Parent, b.First = opening.Lease, opening.Tip, !opening.Known
+			b.Lease, b.Parent, b.First = opening.Lease, k.cfg.Turn.Parent, !opening.Known
 		}
 		ctx, cancel := context.WithTimeout(ctx, storeWait)
 		defer cancel()

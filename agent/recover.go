@@ -18,8 +18,9 @@ import (
 type begunTurn struct {
 	Lease schemas.Lease `json:"lease"`
 	Owner string        `json:"owner,omitempty"`
-	// Parent is the turn that it follows, and First is set if the conversation has none.
-	Parent      string   `json:"parent,omitempty"`
+	// Parent is the turn that it follows, empty for none; nil follows the newest. First is set if the
+	// conversation had no turn.
+	Parent      *string  `json:"parent,omitempty"`
 	First       bool     `json:"first,omitempty"`
 	Key         string   `json:"key"`
 	User        string   `json:"user"`
@@ -135,9 +136,12 @@ func (a *Agent) Recover(ctx context.Context, r schemas.JournalRecord) error {
 // process is known to be gone.
 type UnsavedTurn struct {
 	schemas.StoredTurn
-	// Parent is the turn that it follows, and First is set if the conversation had none.
-	Parent string
+	// Parent is the turn that it follows, empty for none; nil follows the newest. First is set if the
+	// conversation had no turn.
+	Parent *string
 	First  bool
+	// Kept is set if the turn is to be saved.
+	Kept bool
 }
 
 // Unsaved reads a turn that is not saved yet.
@@ -147,7 +151,7 @@ func Unsaved(r schemas.JournalRecord) (UnsavedTurn, error) {
 		return UnsavedTurn{}, fmt.Errorf("read the journal of turn %q: %w", r.ID, err)
 	}
 	p, err := replay(r)
-	t := UnsavedTurn{Parent: b.Parent, First: b.First, StoredTurn: schemas.StoredTurn{
+	t := UnsavedTurn{Parent: b.Parent, First: b.First, Kept: b.Lease.Token != "", StoredTurn: schemas.StoredTurn{
 		TurnID: r.ID, ConversationID: r.ConversationID, Assistant: b.Assistant, Status: schemas.StatusRunning, Question: b.User,
 		Answer: joinParagraphs(b.Before, p.seen.Answer()), BeganAt: r.Began,
 	}}

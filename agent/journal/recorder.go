@@ -304,7 +304,7 @@ func (r *Recorder) write(ctx context.Context, synced bool, turns []*Turn) error 
 	var shared, over []string
 	for i, t := range of {
 		stop, ours := held[t.info.ID]
-		t.wrote(ours, stop)
+		t.wrote(ours, stop, !ours && r.isErased(ctx, t))
 		if ours && t.isShared() {
 			shared = append(shared, t.info.ID)
 		}
@@ -361,17 +361,28 @@ func (r *Recorder) beat(ctx context.Context) error {
 			ended := t.ended
 			t.mu.Unlock()
 			if !ended {
-				t.stopped(ours)
+				t.stopped(ours, !ours && r.isErased(ctx, t))
 			}
 		}
 	}
 	return nil
 }
 
+// isErased reports whether a journal was deleted with its conversation: its turn ends by itself, and
+// cannot be saved.
+func (r *Recorder) isErased(ctx context.Context, t *Turn) bool {
+	_, known, err := r.store.Read(ctx, t.info.ID)
+	return err == nil && !known
+}
+
 // stopped ends a turn that was stopped elsewhere, or taken over.
-func (t *Turn) stopped(ours bool) {
+func (t *Turn) stopped(ours, erased bool) {
 	if ours {
 		t.cancel(ErrStop)
+		return
+	}
+	if erased {
+		t.of.forget([]string{t.info.ID})
 		return
 	}
 	t.of.log.Warn("a turn was taken over by another process, as this one was silent for too long", "turn", t.info.ID)

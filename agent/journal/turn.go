@@ -217,8 +217,9 @@ func (t *Turn) news() (n schemas.JournalNews, some bool) {
 	return n, len(n.Rows)+len(n.Rounds) > 0 || n.Ended
 }
 
-// wrote records the outcome of a write. It reports whether the turn still belongs to this process.
-func (t *Turn) wrote(held, stop bool) {
+// wrote records the outcome of a write: whether the turn still belongs to this process, whether a stop
+// was requested, and whether its journal was erased.
+func (t *Turn) wrote(held, stop, erased bool) {
 	t.mu.Lock()
 	t.sending, t.size = schemas.JournalNews{}, 0
 	for _, it := range t.items {
@@ -230,6 +231,7 @@ func (t *Turn) wrote(held, stop bool) {
 	}
 	t.mu.Unlock()
 	switch {
+	case erased:
 	case !held && !ended:
 		t.of.log.Warn("a turn was taken over by another process, as this one was silent for too long", "turn", t.info.ID)
 		t.cancel(ErrTaken)

@@ -80,7 +80,7 @@ const (
 
 	// A key may be the id of a turn that waited for its client's tools and continues. Of several,
 	// an interrupted one is replaced by a finished one.
-	findTurnByKey = turnColumns + `WHERE c.id = $1 AND c.owner = $2 AND (t.key = $3 OR t.turn_id = $3 AND t.saved_at = 0)
+	findTurnByKey = turnColumns + `WHERE c.id = $1 AND c.owner = $2 AND (t.key = $3 OR t.turn_id = $3 AND (t.saved_at = 0 OR t.status = 'interrupted'))
 		ORDER BY t.status, t.saved_at DESC LIMIT 1`
 
 	finishConversation = `UPDATE conversations SET
