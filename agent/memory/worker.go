@@ -136,7 +136,7 @@ func (w *Worker) Run(ctx context.Context) {
 	quiet, leases, again, look := timers[0], timers[1], timers[2], timers[3]
 	look.Stop()
 	rest := retryAfter
-	work := &crew{w: w, ended: make(chan error), owed: -1}
+	work := &crew{w: w, found: make(chan search), ended: make(chan drained), owed: -1}
 	defer func() {
 		for _, t := range timers {
 			t.Stop()
@@ -148,13 +148,18 @@ func (w *Worker) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case err := <-work.ended:
-			if err == nil {
-				rest = retryAfter
-			} else if ctx.Err() == nil {
-				w.cfg.Logger.Warn("summaries are behind", "error", err, "again_in", rest)
+		case s := <-work.found:
+			work.join(ctx, s)
+			continue
+		case d := <-work.ended:
+			switch {
+			case ctx.Err() != nil:
+			case d.err != nil:
+				w.cfg.Logger.Warn("summaries are behind", "error", d.err, "again_in", rest)
 				again.Reset(rest)
 				rest = min(2*rest, longestRest)
+			case d.made > 0:
+				rest = retryAfter
 			}
 			work.next(ctx)
 			continue
@@ -184,25 +189,50 @@ func (w *Worker) Run(ctx context.Context) {
 }
 
 // A crew runs drains concurrently, so that a slow summary does not delay other conversations while
-// a place is free.
+// a place is free. Most turns leave one conversation to summarise or none, so it begins with one
+// drain, and each that finds a conversation has another one look for more.
 type crew struct {
-	w     *Worker
-	ended chan error
+	w *Worker
+	// found receives the next search when a drain has found a conversation.
+	found chan search
+	ended chan drained
 	busy  int
 	// owed is the least messages of a drain that was requested while no place was free; negative if
 	// none was.
 	owed int
 }
 
-// begin starts drains in the free places, or records that one is owed.
+// search is a look for conversations with least unsummarised messages or more. It starts at most as
+// many drains as it has places, so that an unavailable model is not called for all conversations.
+type search struct{ least, places int }
+
+// drained is the result of a drain: how many summaries it has made, and one of its errors.
+type drained struct {
+	made int
+	err  error
+}
+
+// begin starts a drain, or records that one is owed.
 func (c *crew) begin(ctx context.Context, least int) {
-	places := c.w.places()
-	if c.busy >= places && (c.owed < 0 || least < c.owed) {
+	if !c.join(ctx, search{least, c.w.places()}) && (c.owed < 0 || least < c.owed) {
 		c.owed = least
 	}
-	for ; c.busy < places; c.busy++ {
-		go func() { c.ended <- c.w.drainOne(ctx, least) }()
+}
+
+// join starts a drain if a place is free.
+func (c *crew) join(ctx context.Context, s search) bool {
+	if s.places == 0 || c.busy >= c.w.places() {
+		return false
 	}
+	c.busy++
+	found := sync.OnceFunc(func() {
+		select {
+		case c.found <- search{s.least, s.places - 1}:
+		case <-ctx.Done():
+		}
+	})
+	go func() { c.ended <- c.w.drainOne(ctx, s.least, found) }()
+	return true
 }
 
 // next is called when a drain has ended, and starts an owed one.
@@ -217,7 +247,7 @@ func (c *crew) next(ctx context.Context) {
 // wait waits for all drains.
 func (c *crew) wait() {
 	for ; c.busy > 0; c.busy-- {
-		<-c.ended //nolint:errcheck // the work was cancelled
+		<-c.ended // the work was cancelled
 	}
 }
 
@@ -246,35 +276,36 @@ func (w *Worker) Drain(ctx context.Context) error {
 	failed := make([]error, w.places())
 	var all sync.WaitGroup
 	for i := range failed {
-		all.Go(func() { failed[i] = w.drainOne(ctx, 0) })
+		all.Go(func() { failed[i] = w.drainOne(ctx, 0, func() {}).err })
 	}
 	all.Wait()
 	return cmp.Or(failed...)
 }
 
 // drainOne makes one summary after the other, of conversations with least unsummarised messages or
-// more.
-func (w *Worker) drainOne(ctx context.Context, least int) error {
-	var failed error
+// more. It calls found after each claim.
+func (w *Worker) drainOne(ctx context.Context, least int, found func()) (d drained) {
 	for failures := 0; failures < failuresInARow; {
 		claim, err := w.cfg.Client.ClaimSummary(ctx, least, w.cfg.Title != nil && least == 0)
 		if err != nil {
-			return err
+			d.err = err
+			return d
 		}
 		if claim == nil {
-			return failed
+			return d
 		}
+		found()
 		failures++
 		if err := w.summarise(ctx, *claim); err != nil {
-			failed = fmt.Errorf("conversation %q: %w", claim.ConversationID, err)
+			d.err = fmt.Errorf("conversation %q: %w", claim.ConversationID, err)
 		} else {
-			failures = 0
+			failures, d.made = 0, d.made+1
 		}
 		if ctx.Err() != nil {
-			return failed
+			return d
 		}
 	}
-	return failed
+	return d
 }
 
 // summarise writes a piece for each exchange of a claim, or only its title. If the summary then exceeds its budget,

@@ -565,13 +565,51 @@ func TestWorker_Run_TriesAgain(t *testing.T) {
 	})
 }
 
+// A turn costs few claims, even if many summaries can be made at a time.
+func TestWorker_Run_ClaimsLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, s := &fakeServer{}, &summariser{}
+		w, stop := runWith(t, server, memory.WorkerConfig{Summarise: s.summarise, Parallel: 4})
+		defer stop()
+		pass(5 * time.Minute)
+		for _, c := range []struct{ turns, claims int }{
+			{0, 1},
+			{1, 3}, // it, what else is due meanwhile, and what its conversation lacks after it
+		} {
+			for range c.turns {
+				server.add()
+			}
+			_, before := server.look()
+			w.Nudge(false)
+			synctest.Wait()
+			if behind, after := server.look(); behind != 0 || after-before != c.claims {
+				t.Errorf("%d turns: %d behind after %d claims, want %d claims", c.turns, behind, after-before, c.claims)
+			}
+		}
+	})
+}
+
+// An unavailable model is called for a few conversations, not for all.
+func TestWorker_Run_ModelAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &summariser{}
+		s.fail(errors.New("no model"))
+		_, stop := runWith(t, &crowd{behind: 100}, memory.WorkerConfig{Summarise: s.summarise, Parallel: 2})
+		defer stop()
+		synctest.Wait()
+		if n := s.count(); n < 3 || n > 6 {
+			t.Errorf("asked %d times", n)
+		}
+	})
+}
+
 // A summary that the model always refuses is not requested every minute, but is not given up
 // either.
 func TestWorker_Run_RestsLongerEachTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, s := &fakeServer{behind: 1}, &summariser{}
 		s.fail(errors.New("the model refuses"))
-		_, stop := run(t, server, s)
+		_, stop := runWith(t, server, memory.WorkerConfig{Summarise: s.summarise, Parallel: 4})
 		defer stop()
 		pass(10 * time.Hour)
 		if n := s.count(); n < 10 || n > 20 {

@@ -59,13 +59,13 @@ func (d *DB) walkDown(ctx context.Context, b branch, after int64, about int, f f
 	var rows *sql.Rows
 	var err error
 	if b.linear {
-		rows, err = d.stmts.reading[messagesDown].QueryContext(d.db.Short(ctx), b.num, after, b.head)
+		rows, err = d.stmts.reading.QueryContext(d.db.Short(ctx), messagesDown, b.num, after, b.head)
 	} else {
 		size := int64(about)
 		if size == 0 {
 			size = unlimited
 		}
-		rows, err = d.db.Read.QueryContext(ctx, pathDown, b.num, after, b.head, size)
+		rows, err = d.stmts.reading.QueryContext(ctx, pathDown, b.num, after, b.head, size)
 	}
 	if err != nil {
 		return err
@@ -145,12 +145,7 @@ func renderedSummary(ctx context.Context, from database.Querier, num, head int64
 	pieces, err := database.List(ctx, from, func(row *sql.Rows) (p schemas.Piece, err error) {
 		err = row.Scan(&p.Seq, &p.Text)
 		return p, err
-	}, `WITH RECURSIVE path(seq, parent, piece, condensed) AS (
-			SELECT seq, parent, piece, condensed FROM messages WHERE conversation = $1 AND seq = $2
-			UNION ALL
-			SELECT m.seq, m.parent, m.piece, m.condensed
-				FROM path JOIN messages m ON m.conversation = $1 AND m.seq = path.parent WHERE path.condensed IS NULL)
-		SELECT seq, coalesce(condensed, piece) FROM path WHERE piece IS NOT NULL OR condensed IS NOT NULL ORDER BY seq`, num, head)
+	}, piecesUp, num, head)
 	var texts []string
 	for _, p := range pieces {
 		s.Covers = p.Seq

@@ -28,19 +28,19 @@ func (d *DB) find(ctx context.Context, owner, id string) (c conversation, err er
 
 // findIn is find inside a transaction; a missing conversation is ErrNotFound.
 func findIn(ctx context.Context, tx *sql.Tx, owner, id string) (conversation, error) {
-	c, err := scanConversation(tx.QueryRowContext(ctx, findConversation, id, owner))
-	if errors.Is(err, sql.ErrNoRows) {
-		return c, fmt.Errorf("%w: %q", ErrNotFound, id)
-	}
-	return c, err
+	return found(tx.QueryRowContext(ctx, findConversation, id, owner), id)
 }
 
 // holdIn is findIn, and locks out other writers of the conversation until the transaction
 // ends.
 func (d *DB) holdIn(ctx context.Context, tx *sql.Tx, owner, id string) (conversation, error) {
-	c, err := scanConversation(tx.QueryRowContext(ctx, findConversation+d.db.SQL.ForUpdate, id, owner))
+	return found(tx.QueryRowContext(ctx, findConversation+d.db.SQL.ForUpdate, id, owner), id)
+}
+
+func found(row *sql.Row, id string) (conversation, error) {
+	c, err := scanConversation(row)
 	if errors.Is(err, sql.ErrNoRows) {
-		return c, fmt.Errorf("%w: %q", ErrNotFound, id)
+		err = fmt.Errorf("%w: %q", ErrNotFound, id)
 	}
 	return c, err
 }
@@ -116,14 +116,13 @@ func (d *DB) SuggestTitle(ctx context.Context, owner, id, title string) error {
 const titleOfModel, titleOfPerson = 1, 2
 
 func (d *DB) retitle(ctx context.Context, owner, id, title string, from int) error {
-	return d.db.Write(ctx, "rename conversation", func(tx *sql.Tx) error {
-		c, err := findIn(ctx, tx, owner, id)
+	return d.db.Write(ctx, "rename conversation", func(sqlTx *sql.Tx) error {
+		tx := turnTx{sqlTx, d.stmts.saving}
+		c, err := found(tx.stmt(ctx, findConversation+d.db.SQL.ForUpdate).QueryRowContext(ctx, id, owner), id)
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE conversations SET title = $1, titled = $3,
-			claimed_until = CASE WHEN behind = 0 THEN 0 ELSE claimed_until END WHERE num = $2 AND (titled = 0 OR $3 = 2)`,
-			d.db.SQL.Text(title), c.num, from)
+		_, err = tx.stmt(ctx, putTitle).ExecContext(ctx, d.db.SQL.Text(title), c.num, from)
 		return err
 	})
 }

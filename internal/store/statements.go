@@ -4,11 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"molar/internal/store/database"
 )
 
-// The statements of a turn, which every request runs.
+// The statements of a turn and of its summary, which every request runs.
 const (
 	// An empty owner sees all; of equal ids the one without an owner comes first.
 	whose = `WHERE c.id = $1 AND ($2 = '' OR c.owner = $2) ORDER BY c.owner LIMIT 1`
@@ -94,6 +95,39 @@ const (
 			compaction_seq = coalesce(CAST($5 AS BIGINT), compaction_seq), saved_at = $6
 		WHERE turn_id = $1 AND saved_at = 0`
 
+	// Whether a turn has lost its process, and whether a claim has anything to do. $4 asks for titles.
+	claimable = `SELECT EXISTS (` + orphans + `),
+		EXISTS (SELECT 1 FROM conversations WHERE behind > 0 AND behind >= CAST($2 AS BIGINT) AND claimed_until <= $3) OR
+		CAST($4 AS BIGINT) = 1 AND EXISTS (SELECT 1 FROM conversations WHERE later > 0 AND titled = 0 AND claimed_until <= $3)`
+
+	// SQLite would plan the statement anew each time if the limit was a bare parameter.
+	claimWork = `UPDATE conversations SET claimed_until = $1 WHERE num IN (
+			SELECT num FROM conversations WHERE (behind > 0 AND behind >= CAST($4 AS BIGINT) OR CAST($5 AS BIGINT) = 1 AND later > 0 AND titled = 0) AND claimed_until <= $2
+			ORDER BY claimed_until, updated_at LIMIT CAST($3 AS BIGINT)) AND claimed_until <= $2
+		RETURNING num, owner, id, language, titled = 0, behind = 0`
+
+	// The newest answer without a summary.
+	pendingAnswer = `SELECT m.seq FROM messages m JOIN turns t ON t.turn_id = m.turn_id AND t.answer_seq = m.seq
+		WHERE m.conversation = $1 AND m.piece IS NULL AND t.status = '' ORDER BY m.seq DESC LIMIT 1`
+
+	// The nearest text that covers all before it, and the pieces after that.
+	piecesUp = `WITH RECURSIVE path(seq, parent, piece, condensed) AS (
+			SELECT seq, parent, piece, condensed FROM messages WHERE conversation = $1 AND seq = $2
+			UNION ALL
+			SELECT m.seq, m.parent, m.piece, m.condensed
+				FROM path JOIN messages m ON m.conversation = $1 AND m.seq = path.parent WHERE path.condensed IS NULL)
+		SELECT seq, coalesce(condensed, piece) FROM path WHERE piece IS NOT NULL OR condensed IS NOT NULL ORDER BY seq`
+
+	addPiece = `UPDATE messages SET piece = $3, condensed = CASE WHEN $4 = '' THEN condensed ELSE $4 END
+		WHERE conversation = $1 AND seq = $2 AND role = 'assistant' AND status = '' AND piece IS NULL
+		RETURNING turn_id`
+
+	putSummary = `UPDATE conversations SET summary = $2, covers = $3, summary_updated_at = $4, claimed_until = 0,
+		behind = behind - CAST($5 AS BIGINT) WHERE num = $1`
+
+	putTitle = `UPDATE conversations SET title = $1, titled = $3,
+		claimed_until = CASE WHEN behind = 0 THEN 0 ELSE claimed_until END WHERE num = $2 AND (titled = 0 OR $3 = 2)`
+
 	finishAnswer = `UPDATE messages SET content = $3, timestamp = $4, status = $5, sources = $6,
 			calls = CASE WHEN $5 <> '' AND $7 = '' THEN calls ELSE $7 END,
 			assistant = CASE WHEN $8 = '' THEN assistant ELSE $8 END
@@ -103,7 +137,12 @@ const (
 // prepared are statements by their text, compiled once on the pool that runs them.
 type prepared map[string]*sql.Stmt
 
-// statements are the statements of a turn.
+// QueryContext runs one of the statements.
+func (p prepared) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return p[query].QueryContext(ctx, args...)
+}
+
+// statements are the statements of a turn and of its summary.
 type statements struct {
 	reading prepared
 	// recording is on the relaxed pool, saving on the durable one.
@@ -111,16 +150,18 @@ type statements struct {
 }
 
 func (s *statements) prepare(ctx context.Context, db *database.DB) error {
-	reads := []string{findConversation, openConversation, messagesDown, recentMessages}
+	reads := []string{findConversation, openConversation, messagesDown, recentMessages, pathDown, claimable, pendingAnswer, piecesUp}
 	writes := []string{
 		takeLease, endLease, dropLease, findTurn, findTurnByKey, growByTurn, insertTurnMessages, insertTurn,
 		finishConversation, finishTurn, finishAnswer, beginJournal, growJournal, insertItems, insertRound, dropJournal,
+		claimWork,
 	}
+	durable := append(slices.Clone(writes), findConversation+db.SQL.ForUpdate, piecesUp, addPiece, putSummary, putTitle)
 	s.reading, s.recording, s.saving = prepared{}, prepared{}, prepared{}
 	return errors.Join(
 		s.reading.add(ctx, db, db.Read, reads),
 		s.recording.add(ctx, db, db.Relaxed, writes),
-		s.saving.add(ctx, db, db.Durable, writes),
+		s.saving.add(ctx, db, db.Durable, durable),
 	)
 }
 
@@ -153,4 +194,9 @@ type turnTx struct {
 
 func (tx turnTx) stmt(ctx context.Context, query string) *sql.Stmt {
 	return tx.StmtContext(ctx, tx.stmts[query])
+}
+
+// QueryContext runs one of the statements.
+func (tx turnTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return tx.stmt(ctx, query).QueryContext(ctx, args...)
 }

@@ -88,20 +88,19 @@ func (d *DB) replacePieces(ctx context.Context, tx *sql.Tx, c conversation, text
 // AddPiece stores the summary of one exchange, on any branch, and ends a claim on the
 // conversation. An exchange that has one already, or is deleted, is [ErrConflict].
 func (d *DB) AddPiece(ctx context.Context, owner, id string, p schemas.Piece) error {
-	return d.db.Write(ctx, "add summary", func(tx *sql.Tx) error {
-		c, err := d.holdIn(ctx, tx, owner, id)
+	p.Text, p.Condensed = d.db.SQL.Text(p.Text), d.db.SQL.Text(p.Condensed)
+	return d.apply(ctx, "add summary", true, func(ctx context.Context, tx turnTx) error {
+		c, err := found(tx.stmt(ctx, findConversation+d.db.SQL.ForUpdate).QueryRowContext(ctx, id, owner), id)
 		if err != nil {
 			return err
 		}
-		p.Text, p.Condensed = d.db.SQL.Text(p.Text), d.db.SQL.Text(p.Condensed)
-		if p.Condensed == "" && c.covers == 0 && c.summary != "" {
+		condensed := p.Condensed
+		if condensed == "" && c.covers == 0 && c.summary != "" {
 			// A text set before there was a message that it could belong to.
-			p.Condensed = strings.Trim(c.summary+"\n\n"+p.Text, "\n")
+			condensed = strings.Trim(c.summary+"\n\n"+p.Text, "\n")
 		}
 		var turnID string
-		err = tx.QueryRowContext(ctx, `UPDATE messages SET piece = $3, condensed = CASE WHEN $4 = '' THEN condensed ELSE $4 END
-			WHERE conversation = $1 AND seq = $2 AND role = 'assistant' AND status = '' AND piece IS NULL
-			RETURNING turn_id`, c.num, p.Seq, p.Text, p.Condensed).Scan(&turnID)
+		err = tx.stmt(ctx, addPiece).QueryRowContext(ctx, c.num, p.Seq, p.Text, condensed).Scan(&turnID)
 		if errors.Is(err, sql.ErrNoRows) {
 			return fmt.Errorf("%w: message %d is not an answer whose summary is pending", ErrConflict, p.Seq)
 		}
@@ -116,21 +115,26 @@ func (d *DB) AddPiece(ctx context.Context, owner, id string, p schemas.Piece) er
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE conversations SET summary = $2, covers = $3, summary_updated_at = $4, claimed_until = 0,
-			behind = behind - CAST($5 AS BIGINT) WHERE num = $1`, c.num, s.Text, s.Covers, database.Millis(d.db.Now()), done)
+		_, err = tx.stmt(ctx, putSummary).ExecContext(ctx, c.num, s.Text, s.Covers, database.Millis(d.db.Now()), done)
 		return err
 	})
 }
 
 // ClaimSummaries returns at most limit conversations with complete answers whose summary is due,
 // and reserves them for the caller for ttl. least skips those with fewer
-// unsummarised messages. With titles it also returns those without a title whose summaries can wait. A claim without a summary ends by itself; the conversation then comes
-// after the unclaimed ones, as its next claim may fail too. It also interrupts the turns of
-// dead processes.
+// unsummarised messages. With titles it also returns those without a title whose summaries can
+// wait. A claim without a summary ends by itself; the conversation then comes after the unclaimed
+// ones, as its next claim may fail too. It also interrupts the turns of dead processes.
 func (d *DB) ClaimSummaries(ctx context.Context, limit, least int, titles bool, ttl time.Duration) ([]schemas.SummaryWork, error) {
 	const op = "claim summaries"
 	items := []schemas.SummaryWork{}
-	if any, err := d.claimable(ctx, least, titles); err != nil || !any {
+	asked := 0 // for titles
+	if titles {
+		asked = 1
+	}
+	var orphaned, due bool // mostly neither is the case, and a read blocks no writer
+	err := d.stmts.reading[claimable].QueryRowContext(ctx, d.db.Clock(), turns(least), database.Millis(d.db.Now()), asked).Scan(&orphaned, &due)
+	if err != nil || !orphaned && !due {
 		return items, d.db.Fault(op, err)
 	}
 	type claim struct {
@@ -138,22 +142,17 @@ func (d *DB) ClaimSummaries(ctx context.Context, limit, least int, titles bool, 
 		schemas.SummaryWork
 	}
 	var claims []claim
-	asked := 0 // for titles
-	if titles {
-		asked = 1
-	}
-	err := d.db.WriteRelaxed(ctx, op, func(tx *sql.Tx) (err error) {
-		if err := d.reap(ctx, tx); err != nil {
-			return err
+	err = d.apply(ctx, op, false, func(ctx context.Context, tx turnTx) (err error) {
+		if orphaned {
+			if err := d.reap(ctx, tx.Tx); err != nil {
+				return err
+			}
 		}
 		now := d.db.Now()
 		claims, err = database.List(ctx, tx, func(row *sql.Rows) (c claim, err error) {
 			err = row.Scan(&c.num, &c.Owner, &c.ConversationID, &c.Language, &c.Untitled, &c.TitleOnly)
 			return c, err
-		}, `UPDATE conversations SET claimed_until = $1 WHERE num IN (
-				SELECT num FROM conversations WHERE (behind > 0 AND behind >= CAST($4 AS BIGINT) OR CAST($5 AS BIGINT) = 1 AND later > 0 AND titled = 0) AND claimed_until <= $2
-				ORDER BY claimed_until, updated_at LIMIT $3) AND claimed_until <= $2
-			RETURNING num, owner, id, language, titled = 0, behind = 0`, database.Millis(now.Add(ttl)), database.Millis(now), limit, turns(least), asked)
+		}, claimWork, database.Millis(now.Add(ttl)), database.Millis(now), limit, turns(least), asked)
 		return err
 	})
 	if err != nil {
@@ -166,20 +165,6 @@ func (d *DB) ClaimSummaries(ctx context.Context, limit, least int, titles bool, 
 		items = append(items, c.SummaryWork)
 	}
 	return items, nil
-}
-
-// claimable reports whether a claim has anything to do. Workers ask after each answer, mostly
-// in vain, and a read blocks no writer.
-func (d *DB) claimable(ctx context.Context, least int, titles bool) (any bool, err error) {
-	err = d.db.Read.QueryRowContext(ctx, d.db.SQL.Say(`SELECT EXISTS (`+orphans+`) OR EXISTS (SELECT 1 FROM conversations
-		WHERE behind > 0 AND behind >= CAST($2 AS BIGINT) AND claimed_until <= $3)`),
-		d.db.Clock(), turns(least), database.Millis(d.db.Now())).Scan(&any)
-	if err != nil || any || !titles {
-		return any, err
-	}
-	err = d.db.Read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM conversations WHERE later > 0 AND titled = 0 AND claimed_until <= $1)`,
-		database.Millis(d.db.Now())).Scan(&any)
-	return any, err
 }
 
 // SummariesBehind counts the turns whose summary is not written yet.
@@ -195,8 +180,7 @@ func turns(messages int) int { return (messages + 1) / 2 }
 // ends, without interrupted turns.
 func (d *DB) readWork(ctx context.Context, num int64, w *schemas.SummaryWork) error {
 	b := branch{num: num}
-	err := d.db.Read.QueryRowContext(ctx, `SELECT m.seq FROM messages m JOIN turns t ON t.turn_id = m.turn_id AND t.answer_seq = m.seq
-		WHERE m.conversation = $1 AND m.piece IS NULL AND t.status = '' ORDER BY m.seq DESC LIMIT 1`, num).Scan(&b.head)
+	err := d.stmts.reading[pendingAnswer].QueryRowContext(ctx, num).Scan(&b.head)
 	w.Messages = []schemas.StoredMessage{}
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil // done meanwhile
@@ -204,7 +188,7 @@ func (d *DB) readWork(ctx context.Context, num int64, w *schemas.SummaryWork) er
 	if err != nil {
 		return err
 	}
-	s, err := renderedSummary(ctx, d.db.Read, num, b.head)
+	s, err := renderedSummary(ctx, d.stmts.reading, num, b.head)
 	if err != nil {
 		return err
 	}

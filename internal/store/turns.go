@@ -149,7 +149,7 @@ func (d *DB) readBranch(ctx context.Context, at *tip, start *schemas.Opening) er
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	s, err := renderedSummary(ctx, d.db.Read, at.num, at.seq)
+	s, err := renderedSummary(ctx, d.stmts.reading, at.num, at.seq)
 	start.Summary, start.Covers = s.Text, s.Covers
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -26,11 +27,15 @@ func main() {
 
 func serve(path string) error {
 	s := server.NewMCPServer("effects", "1.0.0")
-	book := mcp.NewTool("book", mcp.WithDescription("Books a room"), mcp.WithDestructiveHintAnnotation(false), mcp.WithString("room", mcp.Description("The room")))
+	book := mcp.NewTool("book", mcp.WithDescription("Books a room"), mcp.WithDestructiveHintAnnotation(false), mcp.WithString("room", mcp.Description("The room")),
+		mcp.WithBoolean("slowly", mcp.Description("Whether to answer two seconds later")))
 	s.AddTool(book, func(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		room := req.GetString("room", "any")
 		if err := appendLine(path, room); err != nil {
 			return mcp.NewToolResultError(err.Error()), nil
+		}
+		if req.GetBool("slowly", false) {
+			<-time.After(2 * time.Second)
 		}
 		return mcp.NewToolResultText("booked " + room), nil
 	})

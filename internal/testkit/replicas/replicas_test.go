@@ -38,7 +38,7 @@ func script(r models.Request) *models.Reply {
 		if !slices.Contains(r.Tools, "effects__book") { // the host has not attached the server yet
 			return models.Text("nothing to book " + id + " with")
 		}
-		return &models.Reply{Calls: []models.Call{{Name: "effects__book", Args: json.RawMessage(fmt.Sprintf(`{"room":%q}`, id))}}}
+		return &models.Reply{Calls: []models.Call{{Name: "effects__book", Args: json.RawMessage(fmt.Sprintf(`{"room":%q,"slowly":%v}`, id, strings.HasPrefix(rest, "book slowly")))}}}
 	}
 	before := "none"
 	if said := answered().FindAllStringSubmatch(r.Body, -1); len(said) > 0 {

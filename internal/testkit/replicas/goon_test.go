@@ -1,0 +1,140 @@
+//go:build linux
+
+package _test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A goNote is what a follower reads of a turn.
+type goNote struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+	pending
+	Unsure bool `json:"unsure"`
+}
+
+// follow reads a stream of a turn until see returns false, and returns the texts of the answer.
+func follow(lines *bufio.Scanner, see func(note goNote, text string) bool) (text string) {
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		var c struct {
+			Choices []struct{ Delta struct{ Content string } }
+			Molar   goNote
+		}
+		if !ok || json.Unmarshal([]byte(data), &c) != nil {
+			continue
+		}
+		for _, choice := range c.Choices {
+			text += choice.Delta.Content
+		}
+		if !see(c.Molar, text) {
+			return text
+		}
+	}
+	return text
+}
+
+// scan returns the lines of a stream.
+func scan(res *http.Response) *bufio.Scanner {
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, 1<<20)
+	return lines
+}
+
+// A detached turn whose process is lost after its call goes on, on another replica or on the same host
+// after its restart, orderly or not: the call is not made again, and its follower sees the whole
+// answer. A call that was sent and has no result asks a person.
+func TestReplicas_GoOn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		file bool
+		end  syscall.Signal
+	}{
+		"SQLite, killed": {true, syscall.SIGKILL}, "SQLite, orderly": {true, syscall.SIGTERM},
+		"PostgreSQL, killed": {false, syscall.SIGKILL}, "PostgreSQL, orderly": {false, syscall.SIGTERM},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cl := trial{file: c.file, pace: 400 * time.Millisecond}.start(t, "shutdown: {drain: 100ms}\n")
+			owner := start(t, cl.command)
+			other := owner
+			if !c.file {
+				other = start(t, cl.command)
+			}
+			for i, when := range []string{"after the call", "in the call"} {
+				id := fmt.Sprintf("w1-%d-1", i)
+				word := "book"
+				if when == "in the call" {
+					word = "book slowly"
+				}
+				body := fmt.Sprintf(`{"chat_id":%q,"stream":true,"molar":{"events":true,"detach":true},"messages":[{"role":"user","content":"ask %s %s"}]}`, id, id, word)
+				res := call(t.Context(), t, http.MethodPost, owner, "/v1/chat/completions", body)
+				turn := res.Header.Get("X-Turn-Id")
+				follow(scan(res), func(n goNote, text string) bool {
+					return !(n.Type == "tool_call" && when == "in the call" || when == "after the call" && strings.Contains(text, "say"))
+				})
+				<-time.After(300 * time.Millisecond) // the call has reached its server
+				if err := owner.Process().Process.Signal(c.end); err != nil {
+					t.Fatal(err)
+				}
+				owner.Ended()
+				if c.file {
+					if err := owner.Start(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				began := time.Now()
+				var kinds []string
+				var asked bool
+				said := follow(scan(call(t.Context(), t, http.MethodGet, other, "/v1/turns/"+turn+"/events", "")), func(n goNote, _ string) bool {
+					if n.Type != "" && n.Type != "step" {
+						kinds = append(kinds, n.Type)
+					}
+					if n.Type == "approval" {
+						asked = n.Unsure
+						decide := fmt.Sprintf(`{"token":%q,"allow":false}`, n.Token)
+						if res := call(t.Context(), t, http.MethodPost, other, "/v1/approvals/"+n.ID, decide); res.StatusCode != http.StatusOK {
+							t.Errorf("decided: %s", res.Status)
+						}
+					}
+					return n.Type != "done"
+				})
+				t.Logf("%s: %v after %v: %q", when, kinds, time.Since(began).Round(time.Millisecond), said)
+				if !strings.HasSuffix(said, "say "+id+" after none.") || !slices.Contains(kinds, "reset") || asked != (when == "in the call") {
+					t.Errorf("%s: %v, %q", when, kinds, said)
+				}
+				bookings, err := os.ReadFile(cl.bookings)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n := strings.Count(string(bookings), id); n != 1 {
+					t.Errorf("%s: booked %d times", when, n)
+				}
+				var kept struct {
+					Messages []struct{ Role, Content, Status string }
+				}
+				if err := json.NewDecoder(call(t.Context(), t, http.MethodGet, other, "/v1/conversations/"+id, "").Body).Decode(&kept); err != nil {
+					t.Fatal(err)
+				}
+				if len(kept.Messages) != 2 || kept.Messages[1].Status != "" || kept.Messages[1].Content != "say "+id+" after none." {
+					t.Errorf("%s: kept %+v", when, kept)
+				}
+				if !c.file {
+					if err := owner.Start(); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}
