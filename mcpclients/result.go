@@ -124,7 +124,7 @@ func read(raw json.RawMessage) *reading {
 	var items []json.RawMessage
 	var plain string
 	switch {
-	case json.Unmarshal(raw, &plain) == nil:
+	case raw[0] == '"' && json.Unmarshal(raw, &plain) == nil:
 		r.texts = []string{plain}
 		return r
 	case json.Unmarshal(raw, &items) != nil:

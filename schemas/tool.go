@@ -85,11 +85,14 @@ func TextOutput(text string) json.RawMessage {
 // OutputText returns the output as text: a JSON string's value, else the JSON.
 func (r ToolResult) OutputText() string {
 	var s string
-	if json.Unmarshal(r.Output, &s) == nil {
-		return s
+	if isCompound(r.Output) || json.Unmarshal(r.Output, &s) != nil {
+		return string(r.Output)
 	}
-	return string(r.Output)
+	return s
 }
+
+// isCompound reports whether JSON is an object or an array, if it is JSON at all.
+func isCompound(raw json.RawMessage) bool { return len(raw) > 0 && (raw[0] == '{' || raw[0] == '[') }
 
 // ToolInfo describes a discovered tool.
 type ToolInfo struct {

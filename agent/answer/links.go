@@ -80,6 +80,11 @@ func (l *Links) release(last bool) string {
 			if !last {
 				keep = partial(all, l.held)
 			}
+			if keep == 0 && out.Len() == 0 { // as nearly always
+				text := l.held
+				l.held = ""
+				return text
+			}
 			out.WriteString(l.held[:len(l.held)-keep])
 			l.held = l.held[len(l.held)-keep:]
 			break

@@ -166,7 +166,7 @@ func NoMoreCalls(lang, why string) schemas.Message {
 
 // Unanswered returns the remark that stands for an answer that a question did not get.
 func Unanswered(lang string, why schemas.Unanswered) string {
-	reasons := wordsOf(lang).unanswered
+	reasons := unanswered(lang)
 	return cmp.Or(reasons[why], reasons[""])
 }
 

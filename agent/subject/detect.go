@@ -45,7 +45,8 @@ func Guess(message string) (lang string, sure bool) { return guess(message, fals
 // shapes of words. With behind, the message follows others, and one or two words count only if
 // sure.
 func guess(message string, behind bool) (lang string, sure bool) {
-	s := scan(message)
+	var s languageScore // on the stack: it is large
+	s.scan(message)
 	if s.alien > s.latin {
 		return Other, true
 	}
@@ -110,13 +111,11 @@ func (s *languageScore) withoutMarks() (lang string, sure bool) {
 }
 
 // scan weighs the words of a message one by one.
-func scan(message string) *languageScore {
-	s := &languageScore{}
+func (s *languageScore) scan(message string) {
 	message = text.Clip(message, maxScan, "")
 	for word := range strings.FieldsFuncSeq(norm.NFC.String(message), notWordRune) {
 		s.add(strings.ToLower(strings.Trim(strings.ReplaceAll(word, "’", "'"), "'")))
 	}
-	return s
 }
 
 // The weights of words. A known word counts less for other languages if it could be a Vietnamese

@@ -88,7 +88,8 @@ const (
 // talkFeatures returns the words, pairs of words and character runs of a message, its beginning and
 // end, and its length.
 func talkFeatures(words []text.Word) []feature {
-	fs := []feature{{Hash: hash("bias", "talk", ""), Value: bias}}
+	fs := make([]feature, 0, 40*len(words)+1)
+	fs = append(fs, feature{Hash: hash("bias", "talk", ""), Value: bias})
 	fs = appendRuns(fs, words, runShare)
 	fs = appendWords(fs, "talk", words, wordShare)
 	n := len(words)

@@ -101,8 +101,8 @@ func singular(w string) string {
 // CollapseRepeats replaces a letter that is repeated three times or more by a single one:
 // "helloooo".
 func CollapseRepeats(raw string) string {
-	var out []rune
 	runes := []rune(raw)
+	out := make([]rune, 0, len(runes))
 	for i := 0; i < len(runes); {
 		n := i
 		for n < len(runes) && runes[n] == runes[i] {

@@ -66,6 +66,7 @@ type Config struct {
 // A Provider is a [providers.Provider] for one Ollama server. It is safe for concurrent use.
 type Provider struct {
 	base      *url.URL
+	chat      string // the address of /api/chat
 	http      *http.Client
 	client    *api.Client
 	limits    wire.Limits
@@ -104,6 +105,7 @@ func New(cfg Config) (*Provider, error) {
 	}
 	p := &Provider{
 		base:      base,
+		chat:      base.JoinPath("/api/chat").String(),
 		http:      wire.NewClient(cfg.HTTPClient),
 		limits:    limits,
 		keepAlive: keepAlive,

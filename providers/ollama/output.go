@@ -11,9 +11,8 @@ import (
 
 // output emits the contents of a line.
 func (c *call) output(line *chatLine) error {
-	c.thinking.WriteString(line.Message.Thinking)
-	if err := c.answer.Say(line.Message.Content, line.Message.Thinking, nil); err != nil {
-		return c.unreadable(err)
+	if err := c.say(line.Message.Content, line.Message.Thinking); err != nil {
+		return err
 	}
 	for _, t := range line.Message.ToolCalls {
 		f := schemas.FunctionCall{Name: t.Function.Name, Arguments: wire.Arguments(t.Function.Arguments)}
@@ -22,6 +21,12 @@ func (c *call) output(line *chatLine) error {
 		}
 	}
 	return nil
+}
+
+// say emits a piece of text and of reasoning.
+func (c *call) say(content, thinking string) error {
+	c.thinking.WriteString(thinking)
+	return c.unreadable(c.answer.Say(content, thinking, nil))
 }
 
 // unreadable returns the error of an answer that is not in the requested form.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/ollama/ollama/api"
@@ -19,7 +20,7 @@ import (
 // for every request.
 type chatRequest struct {
 	api.ChatRequest
-	Tools []json.RawMessage `json:"tools,omitempty"`
+	Tools []json.RawMessage `json:"-"`
 
 	window     int // num_ctx; 0 leaves it to the server
 	most       int // the largest allowed window
@@ -144,19 +145,40 @@ func hasImages(messages []api.Message) bool {
 	return false
 }
 
+// encode returns the body. It inserts the tools as they are, since encoding/json would check and
+// copy each of them again for every request, and there may be a hundred.
+func (r *chatRequest) encode() ([]byte, error) {
+	body, err := json.Marshal(r)
+	if err != nil || len(r.Tools) == 0 {
+		return body, err
+	}
+	size := len(`,"tools":[]}`)
+	for _, tool := range r.Tools {
+		size += len(tool) + len(",")
+	}
+	body = append(slices.Grow(body[:len(body)-1], size), `,"tools":[`...)
+	for i, tool := range r.Tools {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, tool...)
+	}
+	return append(body, "]}"...), nil
+}
+
 // post sends the request.
 func (p *Provider) post(ctx context.Context, r *chatRequest) (*http.Response, error) {
 	if r.window > 0 {
 		r.Options["num_ctx"] = r.window
 	}
-	body, err := json.Marshal(r)
+	body, err := r.encode()
 	if err != nil {
 		return nil, err
 	}
 	if body, err = wire.Merge(body, r.extra); err != nil {
 		return nil, p.faults.Fail(providers.KindInvalid, r.Model, err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.base.JoinPath("/api/chat").String(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.chat, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

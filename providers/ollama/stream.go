@@ -151,6 +151,9 @@ var errCut = errors.New("the stream ended inside a line")
 
 // line handles one line and reports whether the answer is done.
 func (c *call) line(l sse.Line) (done bool, err error) {
+	if content, thinking, ok := readPiece(l.Text); ok {
+		return false, c.say(content, thinking)
+	}
 	var line chatLine
 	switch err := json.Unmarshal(l.Text, &line); {
 	case err != nil && l.Cut:

@@ -234,8 +234,9 @@ func cut(text string, marks ...string) (before, mark, after string) {
 }
 
 func shuts() []string {
-	var marks []string
-	for _, b := range blocks() {
+	all := blocks()
+	marks := make([]string, 0, len(all))
+	for _, b := range all {
 		marks = append(marks, b.shut)
 	}
 	return marks

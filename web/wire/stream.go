@@ -2,6 +2,7 @@ package wire
 
 import (
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -14,6 +15,9 @@ const (
 	// within that time. Without it, a fast model would cost a write, and a packet, for every few
 	// letters.
 	joinFor = 2 * time.Millisecond
+	// joinSize is the room, in bytes, that is made when pieces come fast: enough for those of a
+	// fast model, so that the buffer does not grow with each.
+	joinSize = 4 << 10
 	// flushSize is the maximum size of the text that waits, in bytes.
 	flushSize = 16 << 10
 	// WriteLimit is the time limit of one write, after which the connection is dropped.
@@ -125,6 +129,7 @@ func (s *Stream) MayWait() bool {
 		return false
 	}
 	if !s.joined {
+		s.Buf = slices.Grow(s.Buf, joinSize)
 		s.joined = true
 		s.clock.Reset(joinFor)
 	}
