@@ -16,8 +16,8 @@ import (
 // ErrNotContinued means that a turn whose process is gone cannot be continued.
 var ErrNotContinued = errors.New("the turn cannot be continued")
 
-// A resumption is the work of a turn whose process is gone.
-type resumption struct {
+// A Resumption is the work of a turn whose process is gone.
+type Resumption struct {
 	past
 	// key is that of the turn, or its own id.
 	key string
@@ -59,14 +59,14 @@ func Continued(r schemas.JournalRecord) (Turn, error) {
 	if err != nil {
 		return Turn{}, fmt.Errorf("%w: %w", ErrNotContinued, err)
 	}
-	t.resumed = &resumption{past: p, key: b.Key, lease: b.Lease}
+	t.Resumed = &Resumption{past: p, key: b.Key, lease: b.Lease}
 	return t, nil
 }
 
 // beginKey returns the key under which the memory looks for the turn.
 func (t *Turn) beginKey() string {
-	if t.resumed != nil {
-		return t.resumed.key
+	if t.Resumed != nil {
+		return t.Resumed.key
 	}
 	return t.Key
 }
@@ -74,7 +74,7 @@ func (t *Turn) beginKey() string {
 // takeUp shows that the turn continues: text of a round that is asked again becomes commentary. Before
 // the first round all is asked again.
 func (w task) takeUp() error {
-	r := w.turn.resumed
+	r := w.turn.Resumed
 	text := r.open
 	if len(r.rounds) == 0 {
 		text = r.seen.Answer()
@@ -85,12 +85,12 @@ func (w task) takeUp() error {
 
 // letGo gives back the lease of the process that is gone, so that this one can take it.
 func (a *Agent) letGo(ctx context.Context, t *Turn) {
-	if t.resumed == nil || t.resumed.lease.Token == "" || a.cfg.Memory == nil {
+	if t.Resumed == nil || t.Resumed.lease.Token == "" || a.cfg.Memory == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
-	if err := a.cfg.Memory.Release(ctx, t.resumed.lease); err != nil {
+	if err := a.cfg.Memory.Release(ctx, t.Resumed.lease); err != nil {
 		a.log.Warn("the lease of a turn whose process is gone could not be given back; it ends by itself", "turn", t.ID, "error", err)
 	}
 }
@@ -114,10 +114,10 @@ func (a *Agent) passed(w task, q question, kinds []string) (*Gate, error) {
 
 // earlier returns the rounds of the process that is gone.
 func (w task) earlier() []schemas.Round {
-	if w.turn.resumed == nil {
+	if w.turn.Resumed == nil {
 		return nil
 	}
-	return w.turn.resumed.rounds
+	return w.turn.Resumed.rounds
 }
 
 // redo adds the rounds of the process that is gone, and makes the calls of the last one that have no
@@ -172,7 +172,7 @@ func (w task) unsure() []schemas.ToolCall {
 	var calls []schemas.ToolCall
 	for _, round := range w.earlier() {
 		for _, call := range round.Said.Calls() {
-			if _, known := w.turn.resumed.results[call.ID]; !known && w.turn.resumed.sent[call.ID] {
+			if _, known := w.turn.Resumed.results[call.ID]; !known && w.turn.Resumed.sent[call.ID] {
 				calls = append(calls, call)
 			}
 		}

@@ -36,7 +36,7 @@ func (a *Agent) Warm(ctx context.Context) error {
 // does not belong to the topic.
 func (a *Agent) look(ctx context.Context, w task, q question) (First, error) {
 	first := a.judges.Look(w.assistant.Topic, q.asked)
-	if w.turn.resumed != nil { // it passed before
+	if w.turn.Resumed != nil { // it passed before
 		return first, nil
 	}
 	if first.Refuses() && q.langSure && !mayBeYes(q.asked) {
@@ -55,7 +55,7 @@ func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, fi
 		w.record(ctx, q, past, about, "")
 		return openGate(), nil
 	}
-	if w.turn.resumed != nil {
+	if w.turn.Resumed != nil {
 		a.armWatch(w, q, past, subject.Verdict{}, len(first.Kinds) > 0)
 		w.out.Watching().Arm() // the verdict is not kept
 		w.record(ctx, q, past, about, "")

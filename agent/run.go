@@ -158,7 +158,7 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *kee
 	if secret := a.secrets[name]; !a.cfg.Off.Prompt {
 		out.Withhold(secret())
 	}
-	if t.resumed != nil {
+	if t.Resumed != nil {
 		return w, w.takeUp()
 	}
 	err = out.Emit(answer.Event{Kind: answer.KindStart, Start: &answer.Start{

@@ -50,8 +50,8 @@ type Turn struct {
 	GoesOn bool
 	Note   json.RawMessage `json:",omitempty"`
 
-	// resumed is set on a turn that continues one of a process that is gone.
-	resumed *resumption
+	// Resumed is set by [Continued].
+	Resumed *Resumption `json:"-"`
 }
 
 // Place identifies a turn's conversation, and what is stored of the turn.

@@ -49,6 +49,7 @@ func (r *Recorder) reap(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		case <-r.look:
 		}
 		round, cancel := context.WithTimeout(ctx, storeFor)
 		lost, err := r.lost(round, own.beat(time.Now()))

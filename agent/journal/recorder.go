@@ -76,6 +76,8 @@ type Recorder struct {
 	// soon and fast wake the loop that writes: within writeEvery, or at once. asked makes it renew the
 	// turns.
 	soon, fast, asked chan struct{}
+	// look makes it look for lost turns at once.
+	look chan struct{}
 	// ready is closed once the turns of dead processes have been looked for.
 	ready chan struct{}
 }
@@ -88,7 +90,7 @@ func New(cfg Config) (*Recorder, error) {
 	r := &Recorder{
 		store: cfg.Store, wake: cfg.Wake, recover: cfg.Recover, log: cfg.Logger, turns: make(map[string]*Turn),
 		soon: make(chan struct{}, 1), fast: make(chan struct{}, 1), asked: make(chan struct{}, 1),
-		ready: make(chan struct{}),
+		look: make(chan struct{}, 1), ready: make(chan struct{}),
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
@@ -122,6 +124,10 @@ func (r *Recorder) GoOn(f func(ctx context.Context, r schemas.JournalRecord) err
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.goOn = f
+	select {
+	case r.look <- struct{}{}:
+	default:
+	}
 }
 
 // Resume returns the journal of a turn that this process has taken over and continues.
@@ -134,13 +140,13 @@ func (r *Recorder) Resume(j schemas.JournalRecord, cancel func(cause error)) *Tu
 	return turn
 }
 
-// GoesOn reports whether a turn of any process has not ended and may be continued.
-func (r *Recorder) GoesOn(ctx context.Context, id string) (bool, error) {
+// GoesOn reports whether an owner's turn of any process has not ended and may be continued.
+func (r *Recorder) GoesOn(ctx context.Context, owner, id string) (bool, error) {
 	if r == nil {
 		return false, nil
 	}
 	record, ok, err := r.store.Read(ctx, id)
-	return ok && record.GoesOn && !record.Ended, err
+	return ok && record.Owner == owner && record.GoesOn && !record.Ended, err
 }
 
 func (r *Recorder) register(t *Turn) {

@@ -29,7 +29,7 @@ func layers() []layer {
 			"internal/host", "internal/serve", "internal/store", "internal/terminal", "internal/text",
 		}},
 		{"eval/...", []string{"eval/...", "agent/...", "toolhandler", "mcpclients/...", "providers/...", "schemas/...", "internal/sse", "internal/telemetry", "internal/text"}},
-		{"web/...", []string{"web/...", "agent", "agent/answer", "providers", "schemas/...", "internal/httpguard", "internal/markdown", "internal/telemetry", "internal/text"}},
+		{"web/...", []string{"web/...", "agent", "agent/answer", "agent/journal", "providers", "schemas/...", "internal/httpguard", "internal/markdown", "internal/telemetry", "internal/text"}},
 
 		{"internal/store/storetest", nil},
 		{"internal/store/...", []string{"internal/store/...", "schemas/...", "internal/telemetry"}},

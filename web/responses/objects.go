@@ -279,6 +279,9 @@ type mcpApprovalRequest struct {
 	ServerLabel string `json:"server_label"`
 	Name        string `json:"name"`
 	Arguments   string `json:"arguments"`
+	// Unsure is set on a call that was sent before the host stopped: it may have been done, and to
+	// approve it is to send it again.
+	Unsure bool `json:"unsure,omitempty"`
 	// Subject is the subject of a permission beyond this call, Scopes are its possible scopes.
 	Subject string        `json:"subject,omitempty"`
 	Scopes  []agent.Scope `json:"scopes,omitempty"`

@@ -19,9 +19,8 @@ type note struct {
 	Answers bool `json:"answers,omitempty"`
 }
 
-// let lets a detached turn ask its client, by events, as the note says. The turn keeps the note.
+// let lets a detached turn ask its client, by events, as the note says.
 func (h *Host) let(t *Live, turn *agent.Turn, n note) {
-	turn.Note, _ = json.Marshal(n) // strings and booleans
 	if !n.Asks {
 		return
 	}

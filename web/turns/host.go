@@ -2,6 +2,7 @@ package turns
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"log/slog"
@@ -102,7 +103,8 @@ func (h *Host) Detach(ctx context.Context, q Request) (*Live, error) {
 	turn := q.Turn
 	t := h.newLive(turn, cancel)
 	t.key, t.hash = turn.Key, q.Hash
-	h.let(t, &turn, note{q.Hash, q.Asks, q.Answers})
+	of := note{q.Hash, q.Asks, q.Answers}
+	h.let(t, &turn, of)
 	shared := make(chan struct{}) // closed once every replica can find the turn
 	found, mine, err := h.Set.detach(t, func() {
 		var err error
@@ -110,7 +112,9 @@ func (h *Host) Detach(ctx context.Context, q Request) (*Live, error) {
 			turn.Journal, err = h.openJournal(ctx, t)
 			t.keepBook(turn.Journal)
 		}
-		turn.GoesOn = turn.Journal != nil
+		if turn.GoesOn = turn.Journal != nil; turn.GoesOn {
+			turn.Note, _ = json.Marshal(of) // strings and booleans
+		}
 		close(shared)
 		defer turn.Journal.End()
 		if err != nil && !h.continuesUnshared(t, err) {
@@ -167,6 +171,9 @@ func (h *Host) run(ctx context.Context, t *Live, turn agent.Turn, before func(an
 	pump(ctx, h.Agent, turn, h.Logger, func(it Item) bool {
 		if it.Err != nil {
 			last = CauseOf(context.Cause(ctx), it.Err)
+			if t.book().IsHandedOver() {
+				last = errFollowElsewhere
+			}
 			it.Err = last
 		} else if before != nil {
 			if err := before(it.Event); err != nil {

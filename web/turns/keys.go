@@ -161,7 +161,7 @@ func (h *Host) claim(ctx context.Context, t *Live, k schemas.KeyRecord) (bool, e
 		if mirrored || err != nil {
 			return false, err
 		}
-		switch open, err := h.Journal.GoesOn(ctx, known.TurnID); {
+		switch open, err := h.Journal.GoesOn(ctx, t.owner, known.TurnID); {
 		case err != nil:
 			return failed(err)
 		case open:

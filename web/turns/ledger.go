@@ -49,10 +49,11 @@ var ErrLost = &wire.Error{
 	Message: "the process that ran this turn is gone",
 }
 
-// errFollowElsewhere ends the feeds of turns of other replicas when this process shuts down.
+// errFollowElsewhere ends the feeds of turns of other replicas when this process shuts down, and of
+// turns that go on in another process.
 var errFollowElsewhere = &wire.Error{
 	Status: http.StatusServiceUnavailable, Kind: wire.TypeServer, Code: "shutting_down", RetryAfter: time.Second,
-	Message: "this replica is shutting down; the turn runs on elsewhere, so follow it again",
+	Message: "this process is shutting down; the turn runs on in another one, so follow it again",
 }
 
 // failureOf returns the failure of an item as it is recorded.

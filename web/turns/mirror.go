@@ -12,8 +12,11 @@ import (
 // Find returns an owner's turn that runs or ended recently, in this process or in one that
 // shares its ledger.
 func (h *Host) Find(ctx context.Context, owner, id string) (*Live, bool, error) {
-	if t, ok := h.Set.Find(owner, id); ok || h.Sharing == nil {
+	if t, ok := h.Set.Find(owner, id); ok {
 		return t, ok, nil
+	}
+	if h.Sharing == nil {
+		return h.awaitContinued(ctx, owner, id)
 	}
 	t, err := h.mirror(ctx, owner, id)
 	if err != nil {
@@ -23,15 +26,39 @@ func (h *Host) Find(ctx context.Context, owner, id string) (*Live, bool, error) 
 	return t, t != nil, nil
 }
 
+// How long, and how often, a turn is looked for that is about to go on in this process.
+const continuedFor, continuedEvery = 5 * time.Second, 50 * time.Millisecond
+
+// awaitContinued waits until a turn of the process before this one goes on here.
+func (h *Host) awaitContinued(ctx context.Context, owner, id string) (*Live, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, continuedFor)
+	defer cancel()
+	for {
+		on, err := h.Journal.GoesOn(ctx, owner, id)
+		t, ok := h.Set.Find(owner, id)
+		switch {
+		case ok, err == nil && !on:
+			return t, ok, nil
+		case err != nil && ctx.Err() == nil:
+			h.Logger.Error("look for a turn of the process before this one", "turn_id", id, "error", err)
+			return nil, false, wire.ErrStore
+		case err != nil:
+			return nil, false, ErrLost
+		}
+		pause(ctx, continuedEvery)
+	}
+}
+
 // IsGone reports whether the process of an owner's turn seems to have died: no process runs the
 // turn, and the ledger has no normal end of it.
 func (h *Host) IsGone(ctx context.Context, owner, id string) (bool, error) {
 	t, here := h.Set.Find(owner, id)
-	if here = here && t.over == nil; here || h.Sharing == nil {
-		return !here, nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, ledgerFor)
 	defer cancel()
+	if here = here && t.over == nil; here || h.Sharing == nil {
+		on, err := h.Journal.GoesOn(ctx, owner, id)
+		return !here && !on, err
+	}
 	found, ok, err := h.Sharing.ledger.Find(ctx, owner, id)
 	if err != nil {
 		h.Logger.Error("look for a turn of another replica", "turn_id", id, "error", err)

@@ -102,9 +102,10 @@ func TestReplicas_GoOn(t *testing.T) {
 					}
 					if n.Type == "approval" {
 						asked = n.Unsure
-						decide := fmt.Sprintf(`{"token":%q,"allow":false}`, n.Token)
+						decide := fmt.Sprintf(`{"token":%q,"decision":"refuse"}`, n.Token)
 						if res := call(t.Context(), t, http.MethodPost, other, "/v1/approvals/"+n.ID, decide); res.StatusCode != http.StatusOK {
 							t.Errorf("decided: %s", res.Status)
+							return false
 						}
 					}
 					return n.Type != "done"

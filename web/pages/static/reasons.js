@@ -15,6 +15,7 @@ const sentences = [
   ["the client brought a tool of the same name", "ứng dụng khách có công cụ trùng tên"],
   ["the assistant's tools do not include it", "nó không thuộc các công cụ của trợ lý"],
   ["its policy is deny", "chính sách cấm dùng nó"],
+  ["it was sent before the host stopped, and no result came: it may have been done already", "nó đã được gửi trước khi máy chủ dừng và chưa có kết quả, nên có thể đã được thực hiện"],
   ["its policy is confirm", "chính sách yêu cầu hỏi trước"],
   ["it announces itself as destructive", "nó tự khai là có thể phá hủy dữ liệu"],
   ["results of server (.+?) were read before, and the tool writes", "đã đọc kết quả của máy chủ $1, và công cụ có thể thay đổi dữ liệu"],

@@ -242,14 +242,14 @@ function approvalCard(ask) {
     ask.scopes.includes("always") && el("button", { type: "button", title: ask.subject, on: { click: () => decide("approve", "always") } }, t("Always", "Luôn luôn"))].filter(Boolean);
   if (beyond) editor.addEventListener("input", () => beyond.forEach((b) => { b.hidden = editor.value !== pretty(ask.arguments); }));
   const card = el("section", { className: "approval", "aria-label": t("Approval", "Chấp thuận") },
-    el("h3", {}, t(`May ${tool} run?`, `Cho phép chạy ${tool}?`)),
+    el("h3", {}, ask.unsure ? t(`Was ${tool} done?`, `${tool} đã được thực hiện chưa?`) : t(`May ${tool} run?`, `Cho phép chạy ${tool}?`)),
     el("p", {}, t(`It belongs to ${ask.server}. You are asked because `, `Thuộc ${ask.server}. Lý do hỏi: `), inWords(ask.why),
       t(`. Without an answer until ${until} it counts as refused.`, `. Không trả lời trước ${until} nghĩa là từ chối.`)),
     editor, fault,
     beyond && el("p", {}, t("Beyond this call you would allow: ", "Ngoài lần gọi này, bạn sẽ cho phép: "), el("strong", {}, ask.subject), "."),
     el("div", { className: "row" },
-      el("button", { type: "button", className: "primary", on: { click: () => decide("approve") } }, t("Approve once", "Chấp thuận một lần")), beyond,
-      el("button", { type: "button", on: { click: () => decide("refuse") } }, t("Refuse", "Từ chối"))));
+      el("button", { type: "button", className: "primary", on: { click: () => decide("approve") } }, ask.unsure ? t("No: run it again", "Chưa: chạy lại") : t("Approve once", "Chấp thuận một lần")), beyond,
+      el("button", { type: "button", on: { click: () => decide("refuse") } }, ask.unsure ? t("It was done, or is not wanted", "Đã xong, hoặc không cần nữa") : t("Refuse", "Từ chối"))));
   card.dataset.call = ask.call_id;
   return card;
 }
