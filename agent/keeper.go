@@ -22,6 +22,8 @@ const (
 	storeAgain = 100 * time.Millisecond
 	// turnWait is how long a turn waits for another one of its conversation.
 	turnWait = 30 * time.Second
+	// resumedWait is the same for a turn whose process is gone: no client waits for it.
+	resumedWait = 10 * time.Minute
 	// filesWait is how long the files of a question may take on their way to the store.
 	filesWait = 20 * time.Second
 	// renewEvery is how often a running turn renews its lease.
@@ -51,6 +53,8 @@ type keeperConfig struct {
 	// Turn opens its conversation; TurnID is its own id.
 	Turn   memory.BeginRequest
 	TurnID string
+	// Wait is how long the turn waits for another one of its conversation.
+	Wait time.Duration
 	// Fresh means that the turn itself named the conversation: there is nothing to read, and the
 	// turn does not wait for the lease.
 	Fresh bool

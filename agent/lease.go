@@ -30,7 +30,7 @@ func (k *keeper) open(ctx context.Context) (schemas.Opening, error) {
 // moment if the store does not answer.
 func (k *keeper) ask(ctx context.Context) (schemas.Opening, error) {
 	req := k.cfg.Turn
-	req.Wait = turnWait
+	req.Wait = k.cfg.Wait
 	var failing time.Time
 	for {
 		began := time.Now()

@@ -67,6 +67,9 @@ func (a *Agent) answer(ctx context.Context, cancel context.CancelCauseFunc, t *T
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, journal.ErrTaken) {
 		err = fmt.Errorf("%w: %w", ErrUnavailable, cause)
 	}
+	if t.Resumed != nil && errors.Is(err, ErrBusy) { // another turn of the conversation goes first
+		t.Journal.HandOver()
+	}
 	cancel(nil)
 	group.Wait()
 	k.Release(ctx)
@@ -96,8 +99,12 @@ func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *answer.Speak
 		Turn: memory.BeginRequest{ConversationID: t.ConversationID, Owner: t.Owner, Key: t.beginKey(), Parent: t.Parent},
 		// The key's turn may have been saved in another conversation.
 		Fresh: fresh && t.Key == "" && !a.cfg.MemoryRequired,
+		Wait:  turnWait,
 		Took:  func(d time.Duration) { out.Trace.Step("memory", d) },
 		Log:   func(msg string, err error) { a.log.Warn(msg, "turn", id, "error", err) },
+	}
+	if t.Resumed != nil {
+		book.Wait = resumedWait
 	}
 	if t.Stateless || t.ReadOnly && fresh { // there is nothing to read
 		book.Memory = nil

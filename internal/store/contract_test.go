@@ -53,6 +53,7 @@ func testContract(t *testing.T, open func(t *testing.T, now func() time.Time) me
 		"what is left behind is interrupted":    testLeftBehind,
 		"a question asked again under its key":  testAskedAgain,
 		"a turn is found by its id":             testFoundByID,
+		"two processes, at random":              testJournalWalk,
 		"a long conversation is read in part":   testPartial,
 		"files beside questions":                testFiles,
 	} {
