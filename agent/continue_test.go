@@ -30,7 +30,8 @@ func leave(t *testing.T, l left) schemas.JournalRecord {
 	stop := b.withJournal(t, family())
 	turn := ask("who?")
 	turn.ID, turn.GoesOn = "t1", true
-	for range b.agent.Run(t.Context(), turn) { //nolint:revive // the journal counts
+	if p := b.play(t, turn); p.err != nil {
+		t.Fatal(p.err)
 	}
 	stop()
 	r := b.journal.begun[0]

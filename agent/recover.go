@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"molar/agent/answer"
@@ -67,7 +68,7 @@ func (w task) record(ctx context.Context, q question, past recalled, about, befo
 	}
 	read := past.read
 	for _, r := range q.read {
-		read = append(read[:len(read):len(read)], r.Server)
+		read = append(slices.Clip(read), r.Server)
 	}
 	b := begunTurn{
 		Key: key, User: q.typed, Language: q.lang, Assistant: w.assistant.Name, Subject: about, ServersRead: read, Before: before,

@@ -178,7 +178,7 @@ func newServer(cfg Config) (*server, error) {
 	}
 	if cfg.Journal != nil {
 		s.turns.May = s.mayGoOn
-		s.turns.OnContinued = func(t *turns.Live) { s.responses.GoOn(t) } //nolint:contextcheck // it outlives the search for lost turns
+		s.turns.OnContinued = func(t *turns.Live) { s.responses.GoOn(t) }
 		cfg.Journal.GoOn(s.turns.GoOn)
 	}
 	if cfg.Sharing != nil {

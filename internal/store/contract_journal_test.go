@@ -31,8 +31,8 @@ type walkTurn struct {
 	closed, done, kept bool
 	// replaced: the retry of its key has taken its place; told: its client was told that it is not saved.
 	replaced, told bool
-	rows     int
-	lease    schemas.Lease // the last one
+	rows           int
+	lease          schemas.Lease // the last one
 }
 
 // A walker is a process: what it believes to run, with its leases.

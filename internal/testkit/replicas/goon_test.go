@@ -81,7 +81,10 @@ func TestReplicas_GoOn(t *testing.T) {
 				res := call(t.Context(), t, http.MethodPost, owner, "/v1/chat/completions", body)
 				turn := res.Header.Get("X-Turn-Id")
 				follow(scan(res), func(n goNote, text string) bool {
-					return !(n.Type == "tool_call" && when == "in the call" || when == "after the call" && strings.Contains(text, "say"))
+					if when == "in the call" {
+						return n.Type != "tool_call"
+					}
+					return !strings.Contains(text, "say")
 				})
 				<-time.After(300 * time.Millisecond) // the call has reached its server
 				if err := owner.Process().Process.Signal(c.end); err != nil {
