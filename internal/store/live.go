@@ -34,11 +34,11 @@ func (s *Live) write(ctx context.Context, op, statement string, args ...any) (ch
 	return changed, s.db.Fault(op, err)
 }
 
-// Find returns a turn, if it is the owner's.
+// Find returns a turn that others may follow, if it is the owner's.
 func (s *Live) Find(ctx context.Context, owner, id string) (t schemas.JournalTurn, ok bool, err error) {
 	t = schemas.JournalTurn{ID: id, Owner: owner}
 	var began, ended int64
-	err = s.db.Read.QueryRowContext(ctx, `SELECT assistant, conversation_id, began_at, ended_at, lost FROM live_turns WHERE id = $1 AND owner = $2`, id, owner).
+	err = s.db.Read.QueryRowContext(ctx, `SELECT assistant, conversation_id, began_at, ended_at, lost FROM live_turns WHERE id = $1 AND owner = $2 AND shared`, id, owner).
 		Scan(&t.Assistant, &t.ConversationID, &began, &ended, &t.Lost)
 	t.Began, t.Ended = database.TimeAt(began), ended > 0
 	ok, err = s.db.Found("find a live turn", err)
