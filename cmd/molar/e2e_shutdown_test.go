@@ -55,7 +55,10 @@ func TestShutdown(t *testing.T) {
 	if log := p.stderr.String(); strings.Count(log, "client left") > 1 { // the one that detached its turn
 		t.Errorf("the log blames the client:\n%s", log)
 	}
-	for _, chat := range []string{"chat_open", "chat_late", "chat_detached"} {
+	if m := stored(t, config, "chat_detached"); len(m) != 0 { // the next process continues it
+		t.Errorf("the detached turn is stored as %+v", m)
+	}
+	for _, chat := range []string{"chat_open", "chat_late"} {
 		if m := stored(t, config, chat); len(m) != 2 || m[1].Status != schemas.StatusInterrupted || !strings.HasPrefix(m[1].Content, "tok1\n") {
 			t.Errorf("%s is stored as %+v", chat, m)
 		}

@@ -3,6 +3,7 @@ package turns
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync"
 
 	"molar/agent/answer"
@@ -188,6 +189,32 @@ func (t *Live) NumberOf(id int) int {
 	return n
 }
 
+// taken returns which items are text that a later one of them resets: a follower that has not seen it
+// need not see it at all.
+func taken(items []Item) map[int]bool {
+	var gone map[int]bool
+	for i, it := range items {
+		if it.Event.Kind != answer.KindReset || it.Event.Text == "" {
+			continue
+		}
+		text, from := it.Event.Text, i
+		for from > 0 && text != "" && items[from-1].Event.Kind == answer.KindText && strings.HasSuffix(text, items[from-1].Event.Text) {
+			from--
+			text = strings.TrimSuffix(text, items[from].Event.Text)
+		}
+		if text != "" { // the follower has a part of it
+			continue
+		}
+		if gone == nil {
+			gone = make(map[int]bool)
+		}
+		for ; from < i; from++ {
+			gone[from] = true
+		}
+	}
+	return gone
+}
+
 // Follow returns the items after number n as a feed that does not slow down the turn. If the turn
 // broke, every follower gets that error, even if it has received more items than are here.
 func (t *Live) Follow(ctx context.Context, n int) *Feed {
@@ -205,9 +232,15 @@ func (t *Live) Follow(ctx context.Context, n int) *Feed {
 				}
 				return
 			}
-			for _, it := range items {
+			gone := taken(items)
+			for i, it := range items {
 				n++
-				it.Number, failed = t.idOf(n), it.Err != nil
+				if it.Number, failed = t.idOf(n), it.Err != nil; gone[i] {
+					continue
+				}
+				if i > 0 && gone[i-1] { // it was the text of this reset
+					it.Event.Text = ""
+				}
 				if !send(it) {
 					return
 				}

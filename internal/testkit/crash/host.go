@@ -147,6 +147,7 @@ type chunk struct {
 	} `json:"choices"`
 	Molar *struct {
 		Type  string `json:"type"`
+		Text  string `json:"text"`
 		Saved bool   `json:"saved"`
 	} `json:"molar"`
 	Error *struct {
@@ -176,8 +177,11 @@ func (a *hostAnswer) readStream(body io.Reader) error {
 }
 
 func (a *hostAnswer) add() {
+	if m := a.last.Molar; m != nil && m.Type == "reset" { // another process asks again
+		a.text = strings.TrimSuffix(a.text, m.Text)
+	}
 	for _, c := range a.last.Choices {
-		a.text += c.Message.Content + c.Delta.Content
+		a.text = strings.TrimLeft(a.text+c.Message.Content+c.Delta.Content, "\n")
 		a.finish += c.FinishReason
 	}
 	a.saved = a.saved || a.last.Molar != nil && a.last.Molar.Saved

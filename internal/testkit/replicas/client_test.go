@@ -263,12 +263,16 @@ func (f *follower) read(ctx context.Context) error {
 		var c struct {
 			Choices []struct{ Delta struct{ Content string } }
 			Error   struct{ Code string }
+			Molar   struct{ Type, Text string }
 		}
 		if err := json.Unmarshal([]byte(data), &c); err != nil {
 			return err
 		}
+		if c.Molar.Type == "reset" { // another process asks again
+			f.text = f.text[:max(0, strings.LastIndex(f.text, c.Molar.Text))]
+		}
 		for _, choice := range c.Choices {
-			f.text += choice.Delta.Content
+			f.text = strings.TrimLeft(f.text+choice.Delta.Content, "\n")
 		}
 		if f.code = c.Error.Code; f.code != "" && f.code != "shutting_down" { // which concerns only this replica
 			return nil

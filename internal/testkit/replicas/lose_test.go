@@ -48,7 +48,7 @@ func Lose(ctx context.Context, harm Harm, owner, other *Host, conversation strin
 	l.Free = time.Since(began)
 	err = <-told
 	l.Told = f.endedAt.Sub(began)
-	if f.code == "" || !t.done {
+	if f.code != "" || !t.done {
 		err = errors.Join(err, fmt.Errorf("the follower was told %q, code %q; the next question: done %v, %q", f.text, f.code, t.done, w.faults))
 	}
 	return l, errors.Join(err, mend())

@@ -303,7 +303,8 @@ export class Answer {
   // setApart moves the text since the last call out of the answer: it is commentary, which is shown
   // before the call that follows.
   setApart({ text, html }) {
-    if (this.source.endsWith(text)) this.source = this.source.slice(0, -text.length).trimEnd();
+    const from = this.source.lastIndexOf(text); // after a reset there may be more, which nobody recorded
+    if (from >= 0) this.source = this.source.slice(0, from).trimEnd();
     if (this.open) announce(this.open.textContent);
     this.blocks.clear();
     this.open = this.tail = null;
