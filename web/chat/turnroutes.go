@@ -39,7 +39,8 @@ func (s *Surface) TurnEvents(c *gin.Context) {
 		wire.WriteError(w, wire.Failure(err))
 		return
 	}
-	last = t.NumberOf(last)
+	lastID := last
+	last = t.NumberOf(lastID)
 	have, gone, ended := t.Log.State()
 	switch {
 	case last < gone:
@@ -51,7 +52,7 @@ func (s *Surface) TurnEvents(c *gin.Context) {
 	}
 	id := identity{turn: t.ID, created: s.Turns.Now().Unix()}
 	id.start(t.Start())
-	f := t.Follow(r.Context(), last)
+	f := t.Follow(r.Context(), lastID)
 	defer f.End()
 	st := newStreamer(w, id, true, true)
 	st.numbered, st.Committed = true, true

@@ -63,7 +63,8 @@ func (h *Host) GoOn(ctx context.Context, r schemas.JournalRecord) error {
 	}
 	h.let(t, &turn, n)
 	ready := make(chan struct{})
-	_, mine, err := h.Set.detach(t, func() {
+	t.goesOn = true
+	_, _, err = h.Set.detach(t, func() {
 		turn.Journal = h.Journal.Resume(r, t.ended)
 		t.keepBook(turn.Journal)
 		defer turn.Journal.End()
@@ -74,13 +75,9 @@ func (h *Host) GoOn(ctx context.Context, r schemas.JournalRecord) error {
 		}
 		h.runClaimed(ctx, t, turn, schemas.KeyRecord{Owner: t.owner, Key: t.key, Hash: t.hash, TurnID: t.ID, ConversationID: turn.ConversationID})
 	})
-	switch {
-	case err != nil: // this process shuts down
+	if err != nil { // this process shuts down
 		cancel(nil)
 		return fmt.Errorf("%w: %w", journal.ErrLater, err)
-	case !mine: // its key has begun another turn
-		cancel(nil)
-		return fmt.Errorf("%w: its key belongs to another turn", agent.ErrNotContinued)
 	}
 	<-ready
 	if h.OnContinued != nil {

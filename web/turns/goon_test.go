@@ -27,7 +27,7 @@ func TestLive_FollowAcrossAReset(t *testing.T) {
 		9:         "reset:one text:\n\ntwo", // the process that is gone had shown more than it recorded
 		again + 4: "text:\n\ntwo",
 	} {
-		f := turn.Follow(t.Context(), turn.NumberOf(after))
+		f := turn.Follow(t.Context(), after)
 		var got []string
 		last := 0
 		f.Run(func(it Item) bool {
@@ -37,6 +37,37 @@ func TestLive_FollowAcrossAReset(t *testing.T) {
 		f.End()
 		if s := strings.Join(got, " "); s != want || last != again+5 {
 			t.Errorf("after %d: %q, last id %d", after, s, last)
+		}
+	}
+}
+
+// A follower that has more than is here yet does not get it twice; what a continuation says under the
+// same numbers it gets.
+func TestLive_FollowAhead(t *testing.T) {
+	for name, c := range map[string]struct {
+		reset bool
+		want  string
+	}{"the process lives": {false, "text:c"}, "it was lost": {true, "reset:a text:b text:c"}} {
+		turn := &Live{Log: NewLog(sizeOf), cancel: func(error) {}}
+		turn.add(Item{Event: answer.Event{Kind: answer.KindText, Text: "a"}})
+		f := turn.Follow(t.Context(), 3) // it has two items more
+		if c.reset {
+			turn.add(Item{Event: answer.Event{Kind: answer.KindReset, Text: "a"}})
+		} else {
+			turn.add(Item{Event: answer.Event{Kind: answer.KindText, Text: "x"}})
+		}
+		for _, text := range []string{"b", "c"} {
+			turn.add(Item{Event: answer.Event{Kind: answer.KindText, Text: text}})
+		}
+		turn.Log.End()
+		var got []string
+		f.Run(func(it Item) bool {
+			got = append(got, string(it.Event.Kind)+":"+it.Event.Text)
+			return true
+		})
+		f.End()
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%s: %q, want %q", name, s, c.want)
 		}
 	}
 }

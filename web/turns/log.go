@@ -215,12 +215,16 @@ func taken(items []Item) map[int]bool {
 	return gone
 }
 
-// Follow returns the items after number n as a feed that does not slow down the turn. If the turn
-// broke, every follower gets that error, even if it has received more items than are here.
-func (t *Live) Follow(ctx context.Context, n int) *Feed {
+// Follow returns the items after the one with that id, 0 for all, as a feed that does not slow down the
+// turn. If the turn broke, every follower gets that error, even if it has received more items than are
+// here.
+func (t *Live) Follow(ctx context.Context, id int) *Feed {
 	f, ctx := newFeed(ctx)
+	has := t.NumberOf(id)
+	have, _, _ := t.Log.State()
 	f.Run = func(send func(Item) bool) {
-		for failed := false; ; {
+		n, failed := min(has, have), false
+		for {
 			items, err := t.Log.After(ctx, n)
 			if err != nil {
 				send(Item{Err: err})
@@ -232,10 +236,14 @@ func (t *Live) Follow(ctx context.Context, n int) *Feed {
 				}
 				return
 			}
+			first := n + 1
+			n += len(items)
+			for first <= min(has, n) && t.idOf(first)>>attemptBits <= id>>attemptBits { // it has this one
+				first, items = first+1, items[1:]
+			}
 			gone := taken(items)
 			for i, it := range items {
-				n++
-				if it.Number, failed = t.idOf(n), it.Err != nil; gone[i] {
+				if it.Number, failed = t.idOf(first+i), it.Err != nil; gone[i] {
 					continue
 				}
 				if i > 0 && gone[i-1] { // it was the text of this reset

@@ -69,6 +69,8 @@ type Live struct {
 	// key and hash are set for a turn with an Idempotency-Key; hash is the result of [RequestHash].
 	key  string
 	hash string
+	// goesOn is set on a turn whose process is gone, and that continues here.
+	goesOn bool
 	// done is closed when the turn has ended.
 	done    chan struct{}
 	endedAt time.Time
@@ -127,7 +129,7 @@ func (ts *Set) detach(t *Live, run func()) (*Live, bool, error) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	ts.forgetOld()
-	if t.key != "" {
+	if t.key != "" && !t.goesOn { // a request with the key of a turn that goes on waits for that turn
 		if first, ok := ts.keys[ownedKey{t.owner, t.key}]; ok {
 			return first, false, nil
 		}
