@@ -57,7 +57,7 @@ func testJournalWalk(t *testing.T, f *fixture) {
 	if !ok {
 		t.Fatalf("the store is a %T", f.Store)
 	}
-	walks, steps := 20, 120
+	walks, steps := 8, 120
 	if testing.Short() {
 		walks = 3
 	}

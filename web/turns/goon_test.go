@@ -13,8 +13,11 @@ import (
 func TestLive_FollowAcrossAReset(t *testing.T) {
 	turn := &Live{Log: NewLog(sizeOf), cancel: func(error) {}}
 	for _, ev := range []answer.Event{
-		{Kind: answer.KindStart, Start: &answer.Start{}}, {Kind: answer.KindText, Text: "on"}, {Kind: answer.KindText, Text: "e"},
-		{Kind: answer.KindReset, Text: "one"}, {Kind: answer.KindText, Text: "\n\ntwo"},
+		{Kind: answer.KindStart, Start: &answer.Start{}},
+		{Kind: answer.KindText, Text: "on"},
+		{Kind: answer.KindText, Text: "e"},
+		{Kind: answer.KindReset, Text: "one"},
+		{Kind: answer.KindText, Text: "\n\ntwo"},
 	} {
 		turn.add(Item{Event: ev})
 	}

@@ -30,7 +30,7 @@ func TestReplicas_KeepsWhatWasShown(t *testing.T) {
 				}
 				return k
 			}
-			for _, words := range []int{1, 12, 35} {
+			for _, words := range []int{1, 30} {
 				conversation := fmt.Sprint("c", words)
 				body := `{"chat_id":"` + conversation + `","stream":true,"messages":[{"role":"user","content":"count"}]}`
 				lines := bufio.NewScanner(call(t.Context(), t, http.MethodPost, h, "/v1/chat/completions", body).Body)
