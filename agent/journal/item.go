@@ -14,7 +14,7 @@ type Item struct {
 	Event answer.Event
 	// At is the time of the event since the beginning of the turn; zero for text.
 	At time.Duration
-	// Failure is the failure as JSON of whoever runs the turn.
+	// Failure is why the turn failed, as JSON that only its caller reads.
 	Failure json.RawMessage
 }
 

@@ -31,7 +31,8 @@ func (p *pulse) beat(now time.Time) bool {
 	return now.Sub(p.since) >= healthyFor
 }
 
-// reap recovers the turns of dead processes at once, and from then on those of silent ones.
+// reap looks for turns of dead processes at once, and from then on every second, for those of silent
+// ones too; each goes on here or is saved.
 func (r *Recorder) reap(ctx context.Context) {
 	first, cancel := context.WithTimeout(ctx, storeFor)
 	left, err := r.store.TakeDead(first, false)

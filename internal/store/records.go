@@ -123,8 +123,8 @@ func (d *DB) leaveBranch(ctx context.Context, tx *sql.Tx, num, from int64) (turn
 	return turnID, err
 }
 
-// resumeTurn gives an unanswered question to the turn that asks it again. Its recorded calls
-// stay.
+// resumeTurn gives an unanswered question to the turn that asks it again. Its answer and calls
+// are replaced when it is saved.
 func (d *DB) resumeTurn(ctx context.Context, tx *sql.Tx, old *turnRow, t begun) error {
 	for _, step := range []struct {
 		query string

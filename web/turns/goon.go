@@ -65,7 +65,7 @@ func (h *Host) GoOn(ctx context.Context, r schemas.JournalRecord) error {
 	ready := make(chan struct{})
 	t.goesOn = true
 	_, _, err = h.Set.detach(t, func() {
-		turn.Journal = h.Journal.Resume(r, t.ended)
+		turn.Journal = h.Journal.Resume(r, t.endElsewhere)
 		t.keepBook(turn.Journal)
 		defer turn.Journal.End()
 		close(ready)

@@ -140,11 +140,11 @@ func (h *Host) Detach(ctx context.Context, q Request) (*Live, error) {
 // openJournal records a turn of this process, so that others can follow and stop it.
 func (h *Host) openJournal(ctx context.Context, t *Live) (*journal.Turn, error) {
 	info := schemas.JournalTurn{ID: t.ID, Owner: t.owner, Assistant: t.assistant, ConversationID: t.conversation, Shared: true}
-	return h.Journal.Open(ctx, info, t.ended)
+	return h.Journal.Open(ctx, info, t.endElsewhere)
 }
 
-// ended ends a turn that was stopped at another process, or taken over by one.
-func (t *Live) ended(cause error) {
+// endElsewhere ends a turn that was stopped at another process, or taken over by one.
+func (t *Live) endElsewhere(cause error) {
 	if errors.Is(cause, journal.ErrStop) {
 		t.cancel(ErrStopped)
 		return

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The promises of docs/operations.md for a lost replica, and the three seconds of the turn.
-const maxTold, maxFree = 18 * time.Second, 25 * time.Second
+// The promises of docs/operations.md for a lost replica; the end of a turn comes after its three seconds.
+const maxTold, maxFree = 15 * time.Second, 20 * time.Second
 
 // A follower of a turn whose replica is lost gets its end in time, from another one, and the conversation becomes
 // free again, even while another replica is frozen, and even if the others have just started.
