@@ -256,6 +256,9 @@ func TestRun_waitsForTheServersItNeeds(t *testing.T) {
 }
 
 func TestTrace_EncodeFits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is slow: it encodes 3 MB, and trims them, in one goroutine")
+	}
 	long := answer.Trace{Question: strings.Repeat("é", 100<<10)}
 	for range 50 {
 		long.Passes = append(long.Passes, answer.PassTrace{Prompt: strings.Repeat("<x>", 20<<10), Output: "o"})

@@ -37,6 +37,9 @@ func TestFault_FloodsCostLittleMemory(t *testing.T) {
 		{"flood", `"flooded"`},
 	} {
 		t.Run(tc.tool, func(t *testing.T) {
+			if testing.Short() && tc.tool != "flood" {
+				t.Skip("it is slow: it sends and reads hundreds of megabytes")
+			}
 			m := start(t, servers(bad("s")))
 			var before, after runtime.MemStats
 			runtime.GC()

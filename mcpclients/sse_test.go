@@ -139,6 +139,9 @@ func TestSSE_StartFailures(t *testing.T) {
 }
 
 func TestSSE_AHugeAnswerCostsOnlyItsCall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is slow: it sends and reads 20 MiB")
+	}
 	good := goodServer()
 	good.AddTool(mcp.NewTool("huge"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return mcp.NewToolResultText(strings.Repeat("x", 20<<20)), nil

@@ -15,6 +15,9 @@ import (
 // now, where no model does.
 func TestReference_Conversations(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is slow: it plays all conversations, one after the other")
+	}
 	script, err := os.ReadFile("testdata/conversations.txt")
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,9 @@ import (
 // them only with their own question.
 func TestFilesAreKept(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is slow: it sends, stores and reads megabytes, one request after the other")
+	}
 	for _, place := range []string{"here", "elsewhere"} {
 		t.Run(place, func(t *testing.T) {
 			folder := t.TempDir()

@@ -58,6 +58,9 @@ func quoted(answer string) []string {
 // message shares with other entries of the guide.
 func TestEmergencies_WhatFollowsTheNotice(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is slow: it asks for each line of a file, one after the other")
+	}
 	host := serveHost(t, writeFile(t, "molar.yaml", "llm: {provider: offline}\n"), nil)
 	dental := subject.Dental()
 	n, right := 0, 0
@@ -86,6 +89,9 @@ func TestEmergencies_WhatFollowsTheNotice(t *testing.T) {
 // What is said later in the talk is answered for itself.
 func TestEmergencies_LaterInTheTalk(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is slow: it plays many conversations, one after the other")
+	}
 	host := serveHost(t, writeFile(t, "molar.yaml", "llm: {provider: offline}\n"), nil)
 	const (
 		pieceVI, pieceEN = "không nhét vào ổ răng", "never goes into the socket"

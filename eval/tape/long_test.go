@@ -12,6 +12,9 @@ import (
 
 // TestRead_long reads a tape of 50 MB: it needs little more memory than the size of the tape.
 func TestRead_long(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the memory that it measures is that of a run without the race detector")
+	}
 	const exchanges = 800
 	heap := func() uint64 {
 		runtime.GC()

@@ -114,6 +114,9 @@ func TestMarkdown_Pieces(t *testing.T) {
 // by what is allocated for it: a text twice as long may cost three times as much. Items
 // and code may even be shown with every piece.
 func TestMarkdown_Cost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("what it measures is allocated in a run without the race detector")
+	}
 	for name, line := range map[string]string{
 		"list":      "- **item** with `code` and words\n",
 		"loose":     "1. **item** with `code` and words\n\n",

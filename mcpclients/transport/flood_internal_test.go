@@ -12,6 +12,9 @@ import (
 
 // Output that is not a message is accepted in bursts of any size, but not without end.
 func TestStdio_JunkWithoutEndIsCutOff(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is slow: it sends and reads tens of megabytes")
+	}
 	line := strings.Repeat("junk ", 20<<10) + "\n"
 	for _, tc := range []struct {
 		name  string

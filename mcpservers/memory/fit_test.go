@@ -15,6 +15,9 @@ const mostAnswer = 4 << 20
 // Whatever a conversation contains, a turn can begin, its summary can be claimed, and its history
 // can be read page by page: no answer is larger than clients accept.
 func TestAnswers_FitIntoOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is slow: it stores and reads megabytes")
+	}
 	for name, content := range map[string]string{
 		"long": strings.Repeat("\x01<răng>\n", 120<<10), "short": "hello", // 1.2 MB, and 2 MB as JSON
 	} {

@@ -56,6 +56,9 @@ func ask(t testing.TB, f *knowledge.Folder, q knowledge.Query, limit int) []know
 // All folders are measured by the same figure: the share of questions that find the right passage
 // of their language among the first three. testdata/README.md describes the origin of each file.
 func TestRecall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is slow: it asks some four hundred questions, one after the other")
+	}
 	guide, notes := openTestGuide(t), openNotes(t)
 	for _, tt := range []struct {
 		file      string

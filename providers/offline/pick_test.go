@@ -333,6 +333,9 @@ func TestAccuracy(t *testing.T) {
 // TestStream_neverCallsBelowThreshold tries random words of both languages and random values on
 // the tools.
 func TestStream_neverCallsBelowThreshold(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is slow: it ranks all tools for 150 texts, one after the other")
+	}
 	var pool []string
 	for _, q := range slices.Concat(tuningQuestions(), heldOutQuestions()) {
 		pool = append(pool, strings.Fields(q.text)...)

@@ -117,6 +117,9 @@ func TestStream_Faults(t *testing.T) {
 
 func TestStream_HugeArgumentsAreRefused(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is slow: it decodes 9 MB")
+	}
 	args := events(more(0, strings.Repeat("x", 1<<20)))
 	p := over(t, func() io.Reader {
 		return io.MultiReader(strings.NewReader(events(begin(0, "a", "f"))), strings.NewReader(strings.Repeat(args, 9)))

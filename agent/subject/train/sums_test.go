@@ -24,6 +24,9 @@ func TestTables_HoldInTheRepository(t *testing.T) {
 
 // A change of a file that a table depends on is reported, for that table alone.
 func TestTable_Holds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is slow: it sums up all files that tables are learned from, again for each case")
+	}
 	all := []string{"talk", "topic", "alarms", "letters"}
 	for name, test := range map[string]struct {
 		change  func(copied fstest.MapFS)
