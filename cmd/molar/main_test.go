@@ -65,6 +65,9 @@ func TestScripts(t *testing.T) {
 		runScript(t, file)
 		return
 	}
+	if testing.Short() {
+		t.Skip("it is slow: it starts some hundred processes of this program, one after the other in each script")
+	}
 	env := append(os.Environ(), "FAMILY="+buildFamily(t), "BADMCP="+testkit.Build(t, "molar/internal/testkit/badmcp"), "MOLAR="+molarProgram(t))
 	files, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil || len(files) == 0 {

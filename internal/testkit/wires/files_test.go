@@ -12,6 +12,9 @@ import (
 // What was attached to a question is shown with it in later turns too, at the same place, also after
 // a restart: the prompt repeats the one before.
 func TestWire_earlierFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is slow: it sends a picture of a megabyte with each question, one after the other")
+	}
 	picture := noise(t)
 	encoded := base64.StdEncoding.EncodeToString(picture)
 	onEachWire(t, func(t *testing.T, w wire) {

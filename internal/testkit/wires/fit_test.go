@@ -53,6 +53,9 @@ func (m *model) strict(t *testing.T, window int, names bool) {
 // known, and finds what stands deep in a long result. If its window is not known, one refusal is
 // enough to learn it, and the next turn fits at once.
 func TestFit_longResults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is slow: it fits long results into windows, one request after the other")
+	}
 	for _, tt := range []struct {
 		name             string
 		window           int
