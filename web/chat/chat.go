@@ -72,10 +72,13 @@ func (s *Surface) begin(r *http.Request, req *chatRequest) (*turns.Feed, *identi
 	}
 	turn.ID = uuid.NewString()
 	turn.Owner = s.Owner(r)
-	f, err := s.Turns.Begin(r.Context(), turns.Request{
-		Turn: turn, Hash: req.hash, Detach: req.Molar.Detach, Asks: req.Molar.Detach || req.Stream && req.Molar.Events, Answers: req.Molar.Detach || req.Stream && req.Molar.Events,
+	t, err := s.Turns.Begin(r.Context(), turns.Request{
+		Turn: turn, Hash: req.hash, Detach: req.Molar.Detach, Shared: req.Molar.Detach || turn.Key != "", Asks: req.Molar.Detach || req.Stream && req.Molar.Events, Answers: req.Molar.Detach || req.Stream && req.Molar.Events,
 	})
-	return f, &identity{turn: turn.ID, model: turn.Assistant, conversation: turn.ConversationID, created: s.Turns.Now().Unix()}, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return t.Follow(r.Context(), 0), &identity{turn: turn.ID, model: turn.Assistant, conversation: turn.ConversationID, created: s.Turns.Now().Unix()}, nil
 }
 
 // mayChoose returns an error for a model that the config does not allow to clients with a key,

@@ -19,19 +19,17 @@ import (
 func (s *Surface) stream(f *turns.Feed, st *streamer) (err error) {
 	st.Start(s.KeepAlive, f.Stop)
 	defer st.Close()
-	f.OnSideEvent = func(ev answer.Event) { _ = st.send(turns.Item{Event: ev}) } // the turn's next event reports the error
-	f.Each(func(it turns.Item) bool {
+	for it := range f.Items() {
 		if it.Err != nil {
 			err = st.fail(turns.CauseOf(f.Cause(), it.Err))
 		} else {
 			err = st.send(it)
 		}
-		return err == nil
-	})
-	if err == nil {
-		err = st.end(turns.CauseOf(f.Cause(), turns.ErrCut))
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return st.end(turns.CauseOf(f.Cause(), turns.ErrCut))
 }
 
 // A streamer writes the events of one turn to a stream.

@@ -30,7 +30,7 @@ func (s *Surface) TurnEvents(c *gin.Context) {
 		wire.WriteError(w, wire.Failure(err))
 		return
 	}
-	if !ok || t.Log == nil {
+	if !ok || !t.MayBeFollowed() {
 		s.turnElsewhere(c, ok)
 		return
 	}

@@ -14,14 +14,14 @@ import (
 // whole answers with one chat.completion when the turn has ended. The error is for the log; it was
 // already sent to the client.
 func (s *Surface) whole(w http.ResponseWriter, f *turns.Feed, a *completion) error {
-	err := error(nil)
-	f.Each(func(it turns.Item) bool {
-		if err = it.Err; err == nil {
-			a.at = it.At.Milliseconds()
-			a.take(it.Event)
+	var err error
+	for it := range f.Items() {
+		if err = it.Err; err != nil {
+			break
 		}
-		return err == nil
-	})
+		a.at = it.At.Milliseconds()
+		a.take(it.Event)
+	}
 	if err == nil && a.done == nil {
 		err = turns.ErrCut
 	}

@@ -76,7 +76,7 @@ func (s *Surface) renderRemains(ctx context.Context, owner string, r *record, re
 		kept = agent.StoredQuestion
 	}
 	var items []turns.Item
-	if t, ok, err := s.Turns.Find(ctx, owner, r.Turn); err == nil && ok && t.Log != nil {
+	if t, ok, err := s.Turns.Find(ctx, owner, r.Turn); err == nil && ok && t.MayBeFollowed() {
 		items, _ = t.Log.After(ctx, r.From) // empty if the first ones were dropped
 	}
 	if len(items) == 0 && r.From == 0 && stored.Answer != "" {

@@ -70,7 +70,7 @@ func (s *Surface) register(ctx context.Context, p *plan) (*live, *turns.Live, er
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forgetOld()
-	t, err := s.Turns.Detach(ctx, turns.Request{Turn: p.turn, Hash: p.request.hash, Detach: true, Asks: true, Answers: p.request.Molar.Events, Shared: p.request.outlives()})
+	t, err := s.Turns.Begin(ctx, turns.Request{Turn: p.turn, Hash: p.request.hash, Detach: true, Asks: true, Answers: p.request.Molar.Events, Shared: p.request.outlives()})
 	if err != nil {
 		return nil, nil, err
 	}

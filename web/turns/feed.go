@@ -2,81 +2,147 @@ package turns
 
 import (
 	"context"
-	"fmt"
-	"log/slog"
-	"runtime/debug"
-	"sync"
-	"time"
+	"iter"
+	"strings"
 
-	"molar/agent"
 	"molar/agent/answer"
 )
 
-// An Item is an event of a turn, or the error that ended it.
-type Item struct {
-	Event answer.Event
-	Err   error
-	// Number is the id of the item of a logged turn: they count from 1, and are larger in each
-	// continuation.
-	Number int
-	// At is the time of the event since the beginning of the turn; zero for text, and for items
-	// read from a store.
-	At time.Duration
-}
-
 // A Feed delivers the items of a turn to one request. Its owner calls End.
 type Feed struct {
-	// Run passes the items to send, one after the other, until send returns false or the turn
-	// has ended. If the turn is not detached, a slow reader slows it down.
-	Run func(send func(Item) bool)
-	// OnSideEvent receives approval and question events; nil before it runs.
-	OnSideEvent func(answer.Event)
-	// Stop ends the feed, and the turn unless it is detached; Cause then returns why.
-	Stop  context.CancelFunc
-	Cause func() error
-	// End stops the feed and releases what belongs to the request.
-	End func()
+	turn *Live
+	// id is that of the last item that the client has, and have counts the items of the turn when the
+	// feed began.
+	id, have int
+	ctx      context.Context //nolint:containedctx // that of the request, as in http.Request
+	cancel   context.CancelFunc
 }
 
-// newFeed returns a feed and its context, which Stop ends.
-func newFeed(ctx context.Context) (*Feed, context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	return &Feed{Stop: cancel, End: cancel, Cause: func() error { return context.Cause(ctx) }}, ctx
+// Follow returns the items after the one with that id, 0 for all. A feed of a turn that only its
+// client reads slows it down and ends with it, and its end ends the turn. Any other does not slow down
+// the turn. If the turn broke, every follower gets that error, even if it has received more items than
+// are here.
+func (t *Live) Follow(ctx context.Context, id int) *Feed {
+	f := &Feed{turn: t, id: id}
+	f.ctx, f.cancel = context.WithCancel(ctx)
+	f.have, _, _ = t.Log.State()
+	return f
 }
 
-// Each runs the feed in a goroutine and waits for its end. On the handler's own goroutine, the
-// frames of the handler and the router together with those of the turn would need a stack of
-// twice the size while the turn runs. Each repeats a panic of take on the caller's goroutine.
-func (f *Feed) Each(take func(Item) bool) {
-	var caught any
-	var turn sync.WaitGroup
-	turn.Go(func() {
-		f.Run(func(it Item) (more bool) {
-			defer func() {
-				if p := recover(); p != nil {
-					caught, more = p, false
+// Stop ends the feed, and the turn if it may not go on without its client.
+func (f *Feed) Stop() {
+	f.cancel()
+	if !f.turn.MayBeFollowed() {
+		f.turn.Abandon()
+	}
+}
+
+// Cause returns why the feed was stopped; nil if it was not.
+func (f *Feed) Cause() error { return context.Cause(f.ctx) }
+
+// End stops the feed, and waits for the end of a turn that ends with it.
+func (f *Feed) End() {
+	f.Stop()
+	if !f.turn.MayBeFollowed() {
+		<-f.turn.Ended()
+	}
+}
+
+// Items returns the items to send. It is single use.
+func (f *Feed) Items() iter.Seq[Item] {
+	return func(yield func(Item) bool) {
+		t, ctx := f.turn, f.ctx
+		if !t.MayBeFollowed() {
+			ctx = context.WithoutCancel(ctx) // the turn ends with the request, and says why
+		}
+		has, failed := t.NumberOf(f.id), false
+		for n := min(has, f.have); ; {
+			items, err := t.Log.After(ctx, n)
+			if err != nil {
+				yield(Item{Err: err})
+				return
+			}
+			if len(items) == 0 {
+				if why := t.broken.Load(); why != nil && !failed && ctx.Err() == nil {
+					yield(Item{Err: *why})
 				}
-			}()
-			return take(it)
-		})
-	})
-	turn.Wait()
-	if caught != nil {
-		panic(caught)
+				return
+			}
+			first := n + 1
+			n += len(items)
+			for first <= min(has, n) && t.idOf(first)>>attemptBits <= f.id>>attemptBits { // it has this one
+				first, items = first+1, items[1:]
+			}
+			gone := taken(items)
+			for i, it := range items {
+				if it.Number, failed = t.idOf(first+i), it.Err != nil; gone[i] {
+					continue
+				}
+				if i > 0 && gone[i-1] { // it was the text of this reset
+					it.Event.Text = ""
+				}
+				if !yield(it) {
+					return
+				}
+			}
+		}
 	}
 }
 
-// pump runs a turn and passes its items to send until that returns false.
-func pump(ctx context.Context, run Runner, t agent.Turn, log *slog.Logger, send func(Item) bool) {
-	defer func() {
-		if p := recover(); p != nil {
-			log.Error("turn panicked", "turn_id", t.ID, "panic", p, "stack", string(debug.Stack()))
-			send(Item{Err: fmt.Errorf("turn panicked: %v", p)})
-		}
-	}()
-	for ev, err := range run.Run(ctx, t) {
-		if !send(Item{Event: ev, Err: err}) {
-			return
+// attemptBits is where the id of an item has the number of continuations before it: a process that is
+// lost may have shown items that nobody recorded, under numbers that the next one uses again.
+const attemptBits = 32
+
+// idOf returns the id of item n.
+func (t *Live) idOf(n int) int {
+	if t.Log.isQueue() {
+		return n
+	}
+	t.adding.Lock()
+	defer t.adding.Unlock()
+	attempt := 0
+	for _, reset := range t.resets {
+		if n >= reset {
+			attempt++
 		}
 	}
+	return attempt<<attemptBits | n
+}
+
+// NumberOf returns the number of the last item that a client has which received the one with that id:
+// not more than was recorded of its process.
+func (t *Live) NumberOf(id int) int {
+	t.adding.Lock()
+	defer t.adding.Unlock()
+	attempt, n := id>>attemptBits, id&(1<<attemptBits-1)
+	if attempt < len(t.resets) {
+		n = min(n, t.resets[attempt]-1)
+	}
+	return n
+}
+
+// taken returns which items are text that a later one of them resets: a follower that has not seen it
+// need not see it at all.
+func taken(items []Item) map[int]bool {
+	var gone map[int]bool
+	for i, it := range items {
+		if it.Event.Kind != answer.KindReset || it.Event.Text == "" {
+			continue
+		}
+		text, from := it.Event.Text, i
+		for from > 0 && text != "" && items[from-1].Event.Kind == answer.KindText && strings.HasSuffix(text, items[from-1].Event.Text) {
+			from--
+			text = strings.TrimSuffix(text, items[from].Event.Text)
+		}
+		if text != "" { // the follower has a part of it
+			continue
+		}
+		if gone == nil {
+			gone = make(map[int]bool)
+		}
+		for ; from < i; from++ {
+			gone[from] = true
+		}
+	}
+	return gone
 }

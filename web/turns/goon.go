@@ -19,13 +19,18 @@ type note struct {
 	Answers bool `json:"answers,omitempty"`
 }
 
-// let lets a detached turn ask its client, by events, as the note says.
+// let lets a turn ask its client, by events, as the note says.
 func (h *Host) let(t *Live, turn *agent.Turn, n note) {
 	if !n.Asks {
 		return
 	}
 	send := func(ev answer.Event) { t.add(Item{Event: ev}) }
-	who := asker{h, turn.Owner, turn.ID, send, send, h.Sharing}
+	news := func(ev answer.Event) {
+		if !t.Log.mustWait() {
+			send(ev)
+		}
+	}
+	who := asker{h, turn.Owner, turn.ID, send, news, h.Sharing}
 	turn.Approver = who
 	if n.Answers {
 		turn.Person = who
@@ -62,24 +67,12 @@ func (h *Host) GoOn(ctx context.Context, r schemas.JournalRecord) error {
 		}
 	}
 	h.let(t, &turn, n)
-	ready := make(chan struct{})
 	t.goesOn = true
-	_, _, err = h.Set.detach(t, func() {
-		turn.Journal = h.Journal.Resume(r, t.endElsewhere)
-		t.keepBook(turn.Journal)
-		defer turn.Journal.End()
-		close(ready)
-		if t.key == "" || h.Keys == nil {
-			h.forgetFailed(t, h.run(ctx, t, turn, nil), false)
-			return
-		}
-		h.runClaimed(ctx, t, turn, schemas.KeyRecord{Owner: t.owner, Key: t.key, Hash: t.hash, TurnID: t.ID, ConversationID: turn.ConversationID})
-	})
+	_, _, err = h.start(ctx, t, turn, func() (*journal.Turn, error) { return h.Journal.Resume(r, t.endElsewhere), nil })
 	if err != nil { // this process shuts down
 		cancel(nil)
 		return fmt.Errorf("%w: %w", journal.ErrLater, err)
 	}
-	<-ready
 	if h.OnContinued != nil {
 		h.OnContinued(t)
 	}

@@ -33,10 +33,9 @@ func TestLive_FollowAcrossAReset(t *testing.T) {
 		f := turn.Follow(t.Context(), after)
 		var got []string
 		last := 0
-		f.Run(func(it Item) bool {
+		for it := range f.Items() {
 			got, last = append(got, string(it.Event.Kind)+":"+it.Event.Text), it.Number
-			return true
-		})
+		}
 		f.End()
 		if s := strings.Join(got, " "); s != want || last != again+5 {
 			t.Errorf("after %d: %q, last id %d", after, s, last)
@@ -64,10 +63,9 @@ func TestLive_FollowAhead(t *testing.T) {
 		}
 		turn.Log.End()
 		var got []string
-		f.Run(func(it Item) bool {
+		for it := range f.Items() {
 			got = append(got, string(it.Event.Kind)+":"+it.Event.Text)
-			return true
-		})
+		}
 		f.End()
 		if s := strings.Join(got, " "); s != c.want {
 			t.Errorf("%s: %q, want %q", name, s, c.want)

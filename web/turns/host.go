@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"molar/agent"
@@ -50,91 +52,76 @@ type Request struct {
 	Turn agent.Turn
 	// Hash is the result of [RequestHash], for a turn with a key.
 	Hash string
-	// Detach lets the turn continue when its client leaves. A turn with a key always continues.
+	// Detach lets the turn continue when its client leaves. A turn with a key always continues, since
+	// its client may come back.
 	Detach bool
-	// Shared lets every process follow, stop and approve the turn. Begin sets it for a turn that is
-	// detached or has a key.
+	// Shared lets every process follow, stop and approve the turn, and another one continue it.
 	Shared bool
 	// Asks means that the client can decide about approvals, and Answers that it can answer
 	// servers' questions, and receives their progress and log messages too.
 	Asks, Answers bool
 }
 
-// Begin starts a turn and returns its feed. A turn that is detached or has a key continues when
-// the client leaves, since the client may come back. All others end with ctx.
-func (h *Host) Begin(ctx context.Context, q Request) (*Feed, error) {
-	if q.Detach || q.Turn.Key != "" {
-		q.Shared = true
-		t, err := h.Detach(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		return t.Follow(ctx, 0), nil
+// room is how many items of a turn wait for a client that only follows this one.
+const room = 64
+
+// Begin starts a turn, or returns the one that its key has started. A turn that does not continue
+// without its client ends with ctx; its caller follows it.
+func (h *Host) Begin(ctx context.Context, q Request) (*Live, error) {
+	turn := q.Turn
+	continues := q.Detach || turn.Key != ""
+	if continues {
+		ctx = context.WithoutCancel(ctx)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	f, ctx := newFeed(ctx)
-	turn := q.Turn
-	var news mailbox // most turns need no mailbox
-	if q.Asks {
-		news = make(mailbox, 64)
-		who := asker{h, turn.Owner, turn.ID, func(ev answer.Event) { f.OnSideEvent(ev) }, news.put, h.Sharing}
-		turn.Approver = who
-		if q.Answers {
-			turn.Person = who
-		}
-	}
-	t := h.newLive(turn, cancel)
-	h.Set.attach(t)
-	f.Run = func(send func(Item) bool) {
-		if q.Answers {
-			defer news.empty(func(ev answer.Event) { f.OnSideEvent(ev) })()
-		}
-		pump(ctx, h.Agent, turn, h.Logger, func(it Item) bool {
-			return send(t.mark(it))
-		})
-	}
-	f.End = func() { f.Stop(); h.Set.end(t) }
-	return f, nil
-}
-
-// Detach starts a turn that does not end with ctx, or returns the one that its key has started.
-func (h *Host) Detach(ctx context.Context, q Request) (*Live, error) {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	turn := q.Turn
 	t := h.newLive(turn, cancel)
 	t.key, t.hash = turn.Key, q.Hash
+	if !continues {
+		t.Log = newQueue[Item](room)
+		t.cancel = func(cause error) { cancel(cause); t.Log.hurry() }
+	}
 	of := note{q.Hash, q.Asks, q.Answers}
 	h.let(t, &turn, of)
-	shared := make(chan struct{}) // closed once every replica can find the turn
-	found, mine, err := h.Set.detach(t, func() {
-		var err error
-		if q.Shared {
-			turn.Journal, err = h.openJournal(ctx, t)
-			t.keepBook(turn.Journal)
-		}
-		if turn.GoesOn = turn.Journal != nil; turn.GoesOn {
-			turn.Note, _ = json.Marshal(of) // strings and booleans
-		}
-		close(shared)
-		defer turn.Journal.End()
-		if err != nil && !h.continuesUnshared(t, err) {
-			return
-		}
-		if t.key == "" || h.Keys == nil {
-			h.forgetFailed(t, h.run(ctx, t, turn, nil), false)
-			return
-		}
-		h.runKeyed(ctx, t, turn)
-	})
-	if mine {
-		<-shared
-	} else {
+	var open func() (*journal.Turn, error)
+	if q.Shared && h.Journal != nil {
+		turn.Note, _ = json.Marshal(of) // strings and booleans
+		open = func() (*journal.Turn, error) { return h.openJournal(ctx, t) }
+	}
+	found, mine, err := h.start(ctx, t, turn, open)
+	if !mine {
 		cancel(nil)
 	}
 	if err == nil && found.hash != t.hash && !mine {
 		err = errOtherBody
 	}
 	return found, err
+}
+
+// start runs a turn in a goroutine of the set, unless its key has started one, which it returns
+// instead. It returns once others can find the turn in the journal that open opens; nil opens none.
+func (h *Host) start(ctx context.Context, t *Live, turn agent.Turn, open func() (*journal.Turn, error)) (found *Live, mine bool, err error) {
+	opened := make(chan struct{})
+	found, mine, err = h.Set.begin(t, func() {
+		var err error
+		if open != nil {
+			turn.Journal, err = open()
+			t.keepBook(turn.Journal)
+		}
+		turn.GoesOn = turn.Journal != nil
+		close(opened)
+		defer turn.Journal.End()
+		switch {
+		case err != nil && !h.continuesUnshared(t, err):
+		case t.key != "" && h.Keys != nil:
+			h.runKeyed(ctx, t, turn)
+		default:
+			h.forgetFailed(t, h.run(ctx, t, turn, nil), false)
+		}
+	})
+	if mine && open != nil {
+		<-opened
+	}
+	return found, mine, err
 }
 
 // openJournal records a turn of this process, so that others can follow and stop it.
@@ -166,26 +153,29 @@ func (h *Host) continuesUnshared(t *Live, err error) bool {
 
 // run runs a turn into its log and returns what ended it. before, if set, is called with each
 // event; its error ends the turn.
-func (h *Host) run(ctx context.Context, t *Live, turn agent.Turn, before func(answer.Event) error) error {
-	var last error
-	pump(ctx, h.Agent, turn, h.Logger, func(it Item) bool {
-		if it.Err != nil {
-			last = CauseOf(context.Cause(ctx), it.Err)
-			if t.book().IsHandedOver() {
-				last = errFollowElsewhere
-			}
-			it.Err = last
-		} else if before != nil {
-			if err := before(it.Event); err != nil {
-				last = err
-				t.add(Item{Err: err})
-				return false
-			}
+func (h *Host) run(ctx context.Context, t *Live, turn agent.Turn, before func(answer.Event) error) (last error) {
+	defer func() {
+		if p := recover(); p != nil {
+			h.Logger.Error("turn panicked", "turn_id", t.ID, "panic", p, "stack", string(debug.Stack()))
+			last = fmt.Errorf("turn panicked: %v", p)
+			t.add(t.mark(Item{Err: last}))
 		}
-		t.add(t.mark(it))
-		return true
-	})
-	return last
+	}()
+	for ev, err := range h.Agent.Run(ctx, turn) {
+		switch {
+		case err != nil && t.book().IsHandedOver():
+			err = errFollowElsewhere
+		case err != nil:
+			err = CauseOf(context.Cause(ctx), err)
+		case before != nil:
+			err = before(ev)
+		}
+		t.add(t.mark(Item{Event: ev, Err: err}))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // CauseOf returns why a turn ended: the cause, with how much of the turn is stored, if a person

@@ -79,23 +79,20 @@ func (h *Host) forgetFailed(t *Live, err error, acted bool) {
 	}
 }
 
-// runKeyed runs the turn of a key once: a key that already has an outcome is replayed.
+// runKeyed runs the turn of a key once, and stores the outcome: a key that already has one is
+// replayed. A turn that goes on has its key; the items that its log holds are part of the outcome.
 func (h *Host) runKeyed(ctx context.Context, t *Live, turn agent.Turn) {
 	k := schemas.KeyRecord{Owner: t.owner, Key: t.key, Hash: t.hash, TurnID: t.ID, ConversationID: turn.ConversationID}
-	claimed, err := h.claim(ctx, t, k)
-	if err != nil {
-		h.Set.forgetKey(t)
-		t.add(Item{Err: err})
+	if !t.goesOn {
+		claimed, err := h.claim(ctx, t, k)
+		if err != nil {
+			h.Set.forgetKey(t)
+			t.add(Item{Err: err})
+		}
+		if err != nil || !claimed {
+			return
+		}
 	}
-	if err != nil || !claimed {
-		return
-	}
-	h.runClaimed(ctx, t, turn, k)
-}
-
-// runClaimed runs the turn of a key that it has claimed, and stores the outcome. Items that the log
-// holds are part of it.
-func (h *Host) runClaimed(ctx context.Context, t *Live, turn agent.Turn, k schemas.KeyRecord) {
 	seen, done := &answer.Collector{}, Effects{}
 	items, _ := t.Log.until(math.MaxInt)
 	for _, it := range items {

@@ -25,14 +25,10 @@ func (h *Host) newLive(turn agent.Turn, cancel context.CancelCauseFunc) *Live {
 	}
 }
 
-// mark stamps the item with its time, and stores the turn's start. Pieces of text have no
-// time: there are too many of them.
+// mark stamps the item with its time. Pieces of text have none: there are too many of them.
 func (t *Live) mark(it Item) Item {
-	switch it.Event.Kind {
-	case answer.KindText, answer.KindThinking:
+	if it.Event.Kind == answer.KindText || it.Event.Kind == answer.KindThinking {
 		return it
-	case answer.KindStart:
-		t.start.Store(it.Event.Start)
 	}
 	it.At = t.now().Sub(t.began)
 	return it
@@ -50,7 +46,7 @@ func (t *Live) SoFar(now time.Time) answer.Trace {
 	if start := t.start.Load(); start != nil {
 		trace.Assistant, trace.ConversationID = start.Assistant, start.ConversationID
 	}
-	if t.Log != nil {
+	if t.MayBeFollowed() {
 		seen, _ := t.SeenUntil(math.MaxInt)
 		trace.Answer, trace.Commentary = seen.Answer(), seen.Commentary
 		if t.IsOver() {
@@ -64,4 +60,13 @@ func (t *Live) SoFar(now time.Time) answer.Trace {
 		}
 	}
 	return trace
+}
+
+// SeenUntil returns the turn up to item n, and whether all of it is held.
+func (t *Live) SeenUntil(n int) (seen answer.Collector, whole bool) {
+	items, whole := t.Log.until(n)
+	for _, it := range items {
+		seen.Add(it.Event)
+	}
+	return seen, whole
 }

@@ -3,10 +3,8 @@ package turns
 import (
 	"context"
 	"net/http"
-	"strings"
 	"sync"
 
-	"molar/agent/answer"
 	"molar/web/wire"
 )
 
@@ -19,31 +17,58 @@ var ErrEventsLost = &wire.Error{
 	Message: "the turn has more events than are held, and these are gone; read its conversation for the answer",
 }
 
-// A Log holds entries, numbered from 1, for any number of readers. Beyond 8 MiB it drops the
-// oldest ones.
+// A Log holds entries, numbered from 1. A log of [NewLog] keeps them for any number of readers, up to
+// 8 MiB, and then drops the oldest ones. A queue has one reader, which it waits for and who takes
+// what it reads.
 type Log[T any] struct {
 	sizeOf func(T) int
+	// room is how many entries wait for the reader of a queue; zero for a log that keeps them.
+	room int
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// changed tells of new entries, of room for them, and of the end.
+	changed sync.Cond
 	entries []T
-	// gone is the number of dropped entries.
+	// taken are the entries that the reader of a queue got last, and is done with when it asks for more.
+	taken []T
+	// gone is the number of entries that were dropped or taken.
 	gone  int
 	size  int
 	ended bool
-	// more is closed when there are new entries or the log ends; it is nil if no reader waits.
-	more chan struct{}
+	// hurried is set on a queue that no longer waits for its reader.
+	hurried bool
 }
 
-// NewLog returns an empty log. sizeOf returns an entry's approximate size in bytes.
+// NewLog returns an empty log that keeps its entries. sizeOf returns an entry's approximate size in
+// bytes.
 func NewLog[T any](sizeOf func(T) int) *Log[T] {
-	return &Log[T]{sizeOf: sizeOf}
+	l := &Log[T]{sizeOf: sizeOf}
+	l.changed.L = &l.mu
+	return l
 }
 
-// Add appends an entry.
+// newQueue returns an empty queue.
+func newQueue[T any](room int) *Log[T] {
+	l := &Log[T]{room: room}
+	l.changed.L = &l.mu
+	return l
+}
+
+// isQueue reports whether the log has one reader.
+func (l *Log[T]) isQueue() bool { return l.room > 0 }
+
+// Add appends an entry. To a queue that is full, it waits for the reader.
 func (l *Log[T]) Add(entry T) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for l.isFull() {
+		l.changed.Wait()
+	}
 	l.entries = append(l.entries, entry)
+	l.changed.Broadcast()
+	if l.isQueue() {
+		return
+	}
 	l.size += l.sizeOf(entry)
 	for l.size > maxLog && len(l.entries) > 1 {
 		l.size -= l.sizeOf(l.entries[0])
@@ -51,7 +76,23 @@ func (l *Log[T]) Add(entry T) {
 		l.entries[0] = none // for the garbage collector
 		l.entries, l.gone = l.entries[1:], l.gone+1
 	}
-	l.wake()
+}
+
+func (l *Log[T]) isFull() bool { return l.isQueue() && !l.hurried && len(l.entries) >= l.room }
+
+// mustWait reports whether Add would wait.
+func (l *Log[T]) mustWait() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.isFull()
+}
+
+// hurry lets a queue grow without waiting for its reader.
+func (l *Log[T]) hurry() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hurried = true
+	l.changed.Broadcast()
 }
 
 // End marks the log as complete.
@@ -59,45 +100,46 @@ func (l *Log[T]) End() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ended = true
-	l.wake()
+	l.changed.Broadcast()
 }
 
 func (l *Log[T]) wake() {
-	if l.more != nil {
-		close(l.more)
-		l.more = nil
-	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.changed.Broadcast()
 }
 
 // After blocks until there are entries with numbers above n and returns them. It returns none when
-// the log or ctx has ended.
+// the log or ctx has ended. Those of a queue are valid until the next call.
 func (l *Log[T]) After(ctx context.Context, n int) ([]T, error) {
-	for {
-		l.mu.Lock()
-		have, ended := l.gone+len(l.entries), l.ended
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for waits := false; ; waits = true {
 		switch {
 		case n < l.gone:
-			l.mu.Unlock()
 			return nil, ErrEventsLost
-		case n < have:
-			entries := l.entries[n-l.gone:]
-			l.mu.Unlock()
-			return entries, nil
-		case ended:
-			l.mu.Unlock()
+		case n < l.gone+len(l.entries):
+			return l.take(n), nil
+		case l.ended || ctx.Err() != nil:
 			return nil, nil
 		}
-		if l.more == nil {
-			l.more = make(chan struct{})
+		if !waits && ctx.Done() != nil {
+			defer context.AfterFunc(ctx, l.wake)()
 		}
-		more := l.more
-		l.mu.Unlock()
-		select {
-		case <-more:
-		case <-ctx.Done():
-			return nil, nil
-		}
+		l.changed.Wait()
 	}
+}
+
+// take returns the entries with numbers above n. The caller holds mu.
+func (l *Log[T]) take(n int) []T {
+	if !l.isQueue() {
+		return l.entries[n-l.gone:]
+	}
+	clear(l.taken) // for the garbage collector
+	l.taken, l.entries = l.entries, l.taken[:0]
+	l.gone += len(l.taken)
+	l.changed.Broadcast()
+	return l.taken
 }
 
 // State returns the number of all entries so far, how many of them were dropped, and whether the
@@ -124,136 +166,4 @@ func (l *Log[T]) Bytes() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.size
-}
-
-// sizeOf returns the approximate memory of an item.
-func sizeOf(it Item) int {
-	const fixed = 256
-	n := fixed + len(it.Event.Text)
-	if it.Event.Result != nil {
-		n += len(it.Event.Result.Output)
-		for _, file := range it.Event.Result.Media {
-			n += len(file.Text)
-		}
-	}
-	if it.Event.Call != nil {
-		n += len(it.Event.Call.Function.Arguments)
-	}
-	if it.Event.Asked != nil {
-		n += len(it.Event.Asked.Message) + len(it.Event.Asked.Schema)
-	}
-	if it.Event.News != nil {
-		n += len(it.Event.News.Text)
-	}
-	if it.Event.Approval != nil {
-		n += len(it.Event.Approval.Arguments)
-	}
-	return n
-}
-
-// SeenUntil returns the turn up to item n, and whether all of it is held.
-func (t *Live) SeenUntil(n int) (seen answer.Collector, whole bool) {
-	items, whole := t.Log.until(n)
-	for _, it := range items {
-		seen.Add(it.Event)
-	}
-	return seen, whole
-}
-
-// attemptBits is where the id of an item has the number of continuations before it: a process that is
-// lost may have shown items that nobody recorded, under numbers that the next one uses again.
-const attemptBits = 32
-
-// idOf returns the id of item n.
-func (t *Live) idOf(n int) int {
-	t.adding.Lock()
-	defer t.adding.Unlock()
-	attempt := 0
-	for _, reset := range t.resets {
-		if n >= reset {
-			attempt++
-		}
-	}
-	return attempt<<attemptBits | n
-}
-
-// NumberOf returns the number of the last item that a client has which received the one with that id:
-// not more than was recorded of its process.
-func (t *Live) NumberOf(id int) int {
-	t.adding.Lock()
-	defer t.adding.Unlock()
-	attempt, n := id>>attemptBits, id&(1<<attemptBits-1)
-	if attempt < len(t.resets) {
-		n = min(n, t.resets[attempt]-1)
-	}
-	return n
-}
-
-// taken returns which items are text that a later one of them resets: a follower that has not seen it
-// need not see it at all.
-func taken(items []Item) map[int]bool {
-	var gone map[int]bool
-	for i, it := range items {
-		if it.Event.Kind != answer.KindReset || it.Event.Text == "" {
-			continue
-		}
-		text, from := it.Event.Text, i
-		for from > 0 && text != "" && items[from-1].Event.Kind == answer.KindText && strings.HasSuffix(text, items[from-1].Event.Text) {
-			from--
-			text = strings.TrimSuffix(text, items[from].Event.Text)
-		}
-		if text != "" { // the follower has a part of it
-			continue
-		}
-		if gone == nil {
-			gone = make(map[int]bool)
-		}
-		for ; from < i; from++ {
-			gone[from] = true
-		}
-	}
-	return gone
-}
-
-// Follow returns the items after the one with that id, 0 for all, as a feed that does not slow down the
-// turn. If the turn broke, every follower gets that error, even if it has received more items than are
-// here.
-func (t *Live) Follow(ctx context.Context, id int) *Feed {
-	f, ctx := newFeed(ctx)
-	has := t.NumberOf(id)
-	have, _, _ := t.Log.State()
-	f.Run = func(send func(Item) bool) {
-		n, failed := min(has, have), false
-		for {
-			items, err := t.Log.After(ctx, n)
-			if err != nil {
-				send(Item{Err: err})
-				return
-			}
-			if len(items) == 0 {
-				if why := t.broken.Load(); why != nil && !failed && ctx.Err() == nil {
-					send(Item{Err: *why})
-				}
-				return
-			}
-			first := n + 1
-			n += len(items)
-			for first <= min(has, n) && t.idOf(first)>>attemptBits <= id>>attemptBits { // it has this one
-				first, items = first+1, items[1:]
-			}
-			gone := taken(items)
-			for i, it := range items {
-				if it.Number, failed = t.idOf(first+i), it.Err != nil; gone[i] {
-					continue
-				}
-				if i > 0 && gone[i-1] { // it was the text of this reset
-					it.Event.Text = ""
-				}
-				if !send(it) {
-					return
-				}
-			}
-		}
-	}
-	return f
 }

@@ -32,9 +32,8 @@ var ErrShuttingDown = &wire.Error{
 	Message: "the server is shutting down", RetryAfter: time.Second,
 }
 
-// A Set holds the turns that run in this process, and ended turns that can still be followed. A
-// turn ends with its client's connection unless it is detached; the owner of the Set calls Drain
-// before the process exits, to let detached turns end.
+// A Set holds the turns that run in this process, and ended turns that can still be followed. Its
+// owner calls Drain before the process exits, to let the turns end.
 type Set struct {
 	log *slog.Logger
 	now func() time.Time
@@ -46,7 +45,7 @@ type Set struct {
 	closed bool
 	// closing is closed when Drain begins.
 	closing chan struct{}
-	// running counts the detached turns.
+	// running counts the turns.
 	running sync.WaitGroup
 }
 
@@ -64,7 +63,7 @@ type Live struct {
 	began                   time.Time
 	now                     func() time.Time
 	cancel                  context.CancelCauseFunc
-	// Log is nil for a turn that only its own client reads.
+	// Log has the items of the turn: a queue of a turn that only its own client reads.
 	Log *Log[Item]
 	// key and hash are set for a turn with an Idempotency-Key; hash is the result of [RequestHash].
 	key  string
@@ -99,14 +98,6 @@ func NewSet(log *slog.Logger, now func() time.Time) *Set {
 	return &Set{log: log, now: now, live: make(map[string]*Live), keys: make(map[ownedKey]*Live), closing: make(chan struct{})}
 }
 
-// attach adds a turn that ends with its client's connection. The caller calls end.
-func (ts *Set) attach(t *Live) {
-	t.done = make(chan struct{})
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	ts.live[t.ID] = t
-}
-
 // attachMirror adds a turn that another process runs, or finds it.
 func (ts *Set) attachMirror(t *Live) (*Live, bool) {
 	t.Log, t.done = NewLog(sizeOf), make(chan struct{})
@@ -119,9 +110,8 @@ func (ts *Set) attachMirror(t *Live) (*Live, bool) {
 	return t, true
 }
 
-// detach adds a turn that outlives its client, and starts run. With a known key it returns
-// that key's turn instead, and false.
-func (ts *Set) detach(t *Live, run func()) (*Live, bool, error) {
+// begin adds a turn, and starts run. With a known key it returns that key's turn instead, and false.
+func (ts *Set) begin(t *Live, run func()) (*Live, bool, error) {
 	t.done = make(chan struct{})
 	if t.Log == nil {
 		t.Log = NewLog(sizeOf)
@@ -148,17 +138,17 @@ func (ts *Set) detach(t *Live, run func()) (*Live, bool, error) {
 	return t, true, nil
 }
 
-// end marks a turn as ended. One with a log can be followed for a while.
+// end marks a turn as ended. One that may be followed can be followed for a while.
 func (ts *Set) end(t *Live) {
 	t.cancel(nil)
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
+	t.Log.End()
 	close(t.done)
-	if t.Log == nil {
+	if !t.MayBeFollowed() {
 		delete(ts.live, t.ID)
 		return
 	}
-	t.Log.End()
 	t.endedAt = ts.now()
 	ts.ended = append(ts.ended, t)
 	ts.forgetOld()
@@ -207,7 +197,7 @@ func (ts *Set) Find(owner, id string) (*Live, bool) {
 	return t, ok && t.owner == owner
 }
 
-// Drain lets detached turns end, and refuses new ones. Turns that still run when ctx ends are
+// Drain lets the turns end, and refuses new ones. Turns that still run when ctx ends are
 // cancelled, and the reason is sent to their followers: another process continues those that may go
 // on, the answers of others are saved as interrupted.
 // Drain returns when all have ended.
@@ -230,10 +220,8 @@ func (ts *Set) Drain(ctx context.Context) {
 	}
 	ts.mu.Lock()
 	for _, t := range ts.live {
-		if t.Log != nil {
-			t.book().HandOver()
-			t.cancel(ErrShuttingDown)
-		}
+		t.book().HandOver()
+		t.cancel(ErrShuttingDown)
 	}
 	ts.mu.Unlock()
 	<-ended
@@ -257,6 +245,10 @@ func (ts *Set) Go(f func()) error {
 func (t *Live) add(it Item) {
 	if it.Event.Kind == answer.KindStart {
 		t.start.Store(it.Event.Start)
+	}
+	if t.Log.isQueue() { // it has no journal, and may wait for its reader
+		t.Log.Add(it)
+		return
 	}
 	t.adding.Lock()
 	defer t.adding.Unlock()
@@ -290,6 +282,10 @@ func (t *Live) Owner() string { return t.owner }
 
 // Start returns the turn's start event; nil until it was received.
 func (t *Live) Start() *answer.Start { return t.start.Load() }
+
+// MayBeFollowed reports whether others than the client that began the turn may read it, and whether it
+// continues without that client.
+func (t *Live) MayBeFollowed() bool { return !t.Log.isQueue() }
 
 // Abandon ends a turn whose client is gone.
 func (t *Live) Abandon() { t.cancel(nil) }
