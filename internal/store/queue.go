@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -72,6 +73,7 @@ func (d *DB) apply(ctx context.Context, op string, durable bool, run func(ctx co
 	select {
 	case <-c.done:
 	case d.db.Writing <- struct{}{}:
+		runtime.Gosched() // what is about to add a change shares the commit
 		d.applyAll(ctx, d.changes.takeAll())
 		<-d.db.Writing
 		<-c.done // it was among them, or an earlier writer took it along

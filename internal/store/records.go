@@ -79,31 +79,37 @@ func storedKey(key, turnID string) string {
 	return key
 }
 
-// insertTurn writes question and turn, and creates the place for the answer.
-func (d *DB) insertTurn(ctx context.Context, tx turnTx, t begun) (*turnRow, error) {
-	now := database.Millis(d.db.Now())
+// insertTurn writes a turn that has no place: its question, its answer, and the turn itself.
+func (d *DB) insertTurn(ctx context.Context, tx turnTx, t begun, s saving, now int64) error {
 	asked := now
 	if !t.at.IsZero() {
 		asked = min(now, database.Millis(t.at))
 	}
 	var num, last, from int64
 	var before string
-	err := tx.stmt(ctx, growByTurn).QueryRowContext(ctx, t.owner, t.ConversationID, d.db.SQL.Text(startOf(t.user)),
-		t.language, t.assistant, t.turnID, now, t.parent).Scan(&num, &last, &from, &before)
+	later, due := s.summarised()
+	err := tx.stmt(ctx, growByTurn).QueryRowContext(ctx, t.owner, t.ConversationID, s.servers, d.db.SQL.Text(startOf(t.user)),
+		t.language, t.assistant, t.turnID, now, t.parent, later, due).Scan(&num, &last, &from, &before)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if t.parent.Valid {
 		if before, err = d.leaveBranch(ctx, tx.Tx, num, from); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	_, err = tx.stmt(ctx, insertTurnMessages).ExecContext(ctx, num, last-1, d.db.SQL.Text(t.user), asked, t.turnID, from, before, t.assistant)
+	compaction, err := d.compact(ctx, tx, num, s)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	_, err = tx.stmt(ctx, insertTurn).ExecContext(ctx, t.turnID, num, storedKey(t.key, t.turnID), last-1, before)
-	return &turnRow{id: t.turnID, num: num, user: last - 1, answer: last, conversation: t.ConversationID, owner: t.owner}, err
+	_, err = tx.stmt(ctx, insertTurnMessages).ExecContext(ctx, num, last-1, d.db.SQL.Text(t.user), asked, t.turnID, from, before,
+		d.db.SQL.Text(s.Answer), now, s.Status, s.sources, d.db.SQL.Text(string(s.Calls)), t.assistant)
+	if err != nil {
+		return err
+	}
+	_, err = tx.stmt(ctx, insertTurn).ExecContext(ctx, t.turnID, num, storedKey(t.key, t.turnID), last-1, before,
+		now, s.Status, d.db.SQL.Text(s.Subject), compaction)
+	return err
 }
 
 // leaveBranch moves the summary to the branch that the turn continues, and returns the last

@@ -40,15 +40,22 @@ type saving struct {
 }
 
 func (d *DB) saveIn(ctx context.Context, tx turnTx, t saving) (SavedTurn, error) {
-	row, saved, err := d.admit(ctx, tx, t.Turn)
+	b := begun{Lease: t.Lease, turnID: t.TurnID, key: t.Key, user: t.User, assistant: t.Assistant, language: t.Language, at: t.BeganAt}
+	row, saved, err := d.admit(ctx, tx, &b, t.Turn)
 	if err != nil {
 		return SavedTurn{}, err
 	}
 	if saved {
 		return SavedTurn{TurnID: row.id, SavedAt: database.TimeAt(row.saved)}, nil
 	}
-	row.saved = database.Millis(d.db.Now())
-	return SavedTurn{TurnID: t.TurnID, SavedAt: database.TimeAt(row.saved)}, d.finishTurn(ctx, tx, row, t)
+	now := database.Millis(d.db.Now())
+	if row == nil {
+		err = d.insertTurn(ctx, tx, b, t, now)
+	} else {
+		row.saved = now
+		err = d.finishTurn(ctx, tx, row, t)
+	}
+	return SavedTurn{TurnID: t.TurnID, SavedAt: database.TimeAt(now)}, err
 }
 
 func turnLists(t Turn) (servers, sources string, err error) {
@@ -67,22 +74,21 @@ func turnLists(t Turn) (servers, sources string, err error) {
 	return string(serversJSON), string(sourcesJSON), err
 }
 
-// admit returns the place of the turn, which it creates if the turn was not recorded, and
-// reports whether the turn was saved before. It releases the lease; on PostgreSQL that is
+// admit returns the place of the turn, nil if it has none, and reports whether the turn was saved
+// before. It releases the lease, and sets the owner and the parent of b by it; on PostgreSQL that is
 // where two savers of one turn wait for each other.
-func (d *DB) admit(ctx context.Context, tx turnTx, t Turn) (row *turnRow, saved bool, err error) {
+func (d *DB) admit(ctx context.Context, tx turnTx, b *begun, t Turn) (row *turnRow, saved bool, err error) {
 	id := t.Lease.ConversationID
 	if row, err = d.earlierTurn(ctx, tx, t.TurnID, id); err != nil {
 		return nil, false, err
 	}
-	b := begun{Lease: t.Lease, turnID: t.TurnID, key: t.Key, user: t.User, assistant: t.Assistant, language: t.Language, at: t.BeganAt}
 	err = tx.stmt(ctx, endLease).QueryRowContext(ctx, id, t.Lease.Token, t.Lease.Fence).Scan(&b.owner, &b.parent)
 	stale := errors.Is(err, sql.ErrNoRows)
 	switch {
 	case err != nil && !stale:
 		return nil, false, err
 	case row == nil && !stale:
-		return d.placeFor(ctx, tx, b)
+		return d.placeOfKey(ctx, tx, *b)
 	case row == nil: // on PostgreSQL another saver may have been faster
 		if row, err = d.earlierTurn(ctx, tx, t.TurnID, id); err != nil {
 			return nil, false, err
@@ -92,7 +98,7 @@ func (d *DB) admit(ctx context.Context, tx turnTx, t Turn) (row *turnRow, saved 
 	case row == nil:
 		return nil, false, ErrStaleLease
 	case row.saved > 0 && row.status == schemas.StatusInterrupted && t.Status == "":
-		return row, false, d.reopen(ctx, tx, row, b)
+		return row, false, d.reopen(ctx, tx, row, *b)
 	}
 	return row, row.saved > 0, nil
 }
@@ -104,41 +110,51 @@ func (d *DB) reopen(ctx context.Context, tx turnTx, row *turnRow, b begun) error
 	return err
 }
 
-// placeFor returns the place of an unrecorded turn.
-func (d *DB) placeFor(ctx context.Context, tx turnTx, b begun) (row *turnRow, saved bool, err error) {
+// placeOfKey returns the place of the turn that was given the same key; nil if there is none.
+func (d *DB) placeOfKey(ctx context.Context, tx turnTx, b begun) (row *turnRow, saved bool, err error) {
 	row, err = d.turnOfKey(ctx, tx, b)
-	switch {
-	case err != nil:
+	if err != nil || row == nil {
 		return nil, false, err
-	case row == nil:
-		row, err = d.insertTurn(ctx, tx, b)
-	case row.isOpen():
+	}
+	if row.isOpen() {
 		err = d.reopen(ctx, tx, row, b)
 	}
 	return row, err == nil && row.saved > 0, err
 }
 
+// summarised reports, each as 0 or 1, whether the summary of a turn is to be written later, or now. An
+// incomplete one is never summarised.
+func (t saving) summarised() (later, due int) {
+	switch {
+	case t.Status != "":
+		return 0, 0
+	case t.Later:
+		return 1, 0
+	}
+	return 0, 1
+}
+
+// compact stores the compaction of a turn, and returns what it covers; not valid if it has none.
+func (d *DB) compact(ctx context.Context, tx turnTx, num int64, t saving) (covers sql.NullInt64, err error) {
+	c := t.Compaction
+	if c == nil {
+		return covers, nil
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO compactions (conversation, seq, text) VALUES ($1, $2, $3)
+		ON CONFLICT (conversation, seq) DO UPDATE SET text = excluded.text`, num, c.Covers, d.db.SQL.Text(c.Text))
+	return sql.NullInt64{Int64: c.Covers, Valid: true}, err
+}
+
 // finishTurn writes the answer of a turn into its place.
 func (d *DB) finishTurn(ctx context.Context, tx turnTx, row *turnRow, t saving) error {
-	later, due := 0, 0
-	switch {
-	case t.Status != "": // it is never summarised
-	case t.Later:
-		later = 1
-	default:
-		due = 1
-	}
+	later, due := t.summarised()
 	_, err := tx.stmt(ctx, finishConversation).ExecContext(ctx, row.num, row.saved, t.servers, t.Language, later, due)
 	if err != nil {
 		return err
 	}
-	var compaction sql.NullInt64
-	if c := t.Compaction; c != nil {
-		compaction = sql.NullInt64{Int64: c.Covers, Valid: true}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO compactions (conversation, seq, text) VALUES ($1, $2, $3)
-			ON CONFLICT (conversation, seq) DO UPDATE SET text = excluded.text`, row.num, c.Covers, d.db.SQL.Text(c.Text)); err != nil {
-			return err
-		}
+	compaction, err := d.compact(ctx, tx, row.num, t)
+	if err != nil {
+		return err
 	}
 	n, err := database.Changed(tx.stmt(ctx, finishTurn).ExecContext(ctx, t.TurnID, storedKey(t.Key, t.TurnID), t.Status,
 		d.db.SQL.Text(t.Subject), compaction, row.saved))

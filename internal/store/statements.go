@@ -50,28 +50,33 @@ const (
 	dropLease = `DELETE FROM leases WHERE id = $1 AND expires = 0 AND NOT EXISTS (
 		SELECT 1 FROM conversations c WHERE c.id = leases.id AND c.owner = leases.owner)`
 
-	// Creates the conversation of a turn, or grows it by two messages after the one that $8
+	// Creates the conversation of a turn, or grows it by two messages after the one that $9
 	// names, or after its head.
 	growByTurn = `INSERT INTO conversations
-			(owner, id, title, language, assistant, messages, last_seq, head, tip, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, 2, 2, 2, $6, $7, $7)
+			(owner, id, servers_read, title, language, assistant, messages, last_seq, head, tip, created_at, updated_at, later, behind)
+		VALUES ($1, $2, $3, $4, $5, $6, 2, 2, 2, $7, $8, $8, CAST($10 AS BIGINT), CAST($11 AS BIGINT))
 		ON CONFLICT (id, owner) DO UPDATE SET
+			servers_read = CASE WHEN $3 IN ('[]', conversations.servers_read) THEN conversations.servers_read ELSE MERGED_SERVERS END,
+			behind = conversations.behind + CASE WHEN excluded.behind = 1 THEN conversations.later + 1 ELSE 0 END,
+			later = CASE WHEN excluded.behind = 1 THEN 0 ELSE conversations.later + excluded.later END,
 			title = CASE WHEN conversations.title = '' THEN excluded.title ELSE conversations.title END,
 			language = CASE WHEN excluded.language = '' THEN conversations.language ELSE excluded.language END,
 			assistant = CASE WHEN excluded.assistant = '' THEN conversations.assistant ELSE excluded.assistant END,
 			messages = conversations.messages + 2, last_seq = conversations.last_seq + 2,
-			head_before = coalesce(CAST($8 AS BIGINT), conversations.head), tip_before = conversations.tip,
-			linear = CASE WHEN CAST($8 AS BIGINT) <> conversations.head THEN 0 ELSE conversations.linear END,
+			head_before = coalesce(CAST($9 AS BIGINT), conversations.head), tip_before = conversations.tip,
+			linear = CASE WHEN CAST($9 AS BIGINT) <> conversations.head THEN 0 ELSE conversations.linear END,
 			head = conversations.last_seq + 2, tip = excluded.tip, updated_at = excluded.updated_at
 		RETURNING num, last_seq, head_before, tip_before`
 
-	insertTurnMessages = `INSERT INTO messages (conversation, seq, role, content, timestamp, turn_id, status, parent, parent_turn, assistant)
-		VALUES ($1, CAST($2 AS BIGINT), 'user', $3, CAST($4 AS BIGINT), $5, '', $6, $7, ''),
-			($1, CAST($2 AS BIGINT) + 1, 'assistant', '', CAST($4 AS BIGINT), $5, 'running', CAST($2 AS BIGINT), '', $8)`
+	insertTurnMessages = `INSERT INTO messages
+			(conversation, seq, role, content, timestamp, turn_id, status, parent, parent_turn, sources, calls, assistant)
+		VALUES ($1, CAST($2 AS BIGINT), 'user', $3, CAST($4 AS BIGINT), $5, '', $6, $7, '', '', ''),
+			($1, CAST($2 AS BIGINT) + 1, 'assistant', $8, CAST($9 AS BIGINT), $5, $10, CAST($2 AS BIGINT), '', $11, $12, $13)`
 
 	// Fields that the turn does not set are as in the turn before, $5.
 	insertTurn = `INSERT INTO turns (turn_id, conversation, key, user_seq, answer_seq, saved_at, status, subject, compaction_seq)
-		SELECT $1, CAST($2 AS BIGINT), $3, CAST($4 AS BIGINT), CAST($4 AS BIGINT) + 1, 0, 'running', coalesce(p.subject, ''), coalesce(p.compaction_seq, 0)
+		SELECT $1, CAST($2 AS BIGINT), $3, CAST($4 AS BIGINT), CAST($4 AS BIGINT) + 1, CAST($6 AS BIGINT), $7,
+			CASE WHEN $8 = '' THEN coalesce(p.subject, '') ELSE $8 END, coalesce(CAST($9 AS BIGINT), p.compaction_seq, 0)
 		FROM (SELECT 1) AS one LEFT JOIN turns p ON p.turn_id = $5`
 
 	turnColumns = `SELECT t.turn_id, t.saved_at, t.status, c.tip, t.conversation, t.user_seq, t.answer_seq, c.id, c.owner
