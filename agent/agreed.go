@@ -12,7 +12,7 @@ import (
 
 // requestApproval tells the person which calls are pending approval, stores these, and reports the
 // dropped ones. A client that wants JSON gets a warning, and approves by a rule of the config.
-func (a *Agent) requestApproval(ctx context.Context, w task, e *ending) error {
+func (a *Agent) requestApproval(ctx context.Context, w *task, e *ending) error {
 	pending := e.answer.pending
 	if err := w.reportDropped(e.question, pending); err != nil || len(pending) == 0 || a.cfg.Pauses == nil {
 		return err
@@ -30,7 +30,7 @@ func (a *Agent) requestApproval(ctx context.Context, w task, e *ending) error {
 
 // reportDropped tells the person which pending calls their message did not approve, as they may
 // take it for an approval. Calls that are pending again have their own notice.
-func (w task) reportDropped(q question, again pendingCalls) error {
+func (w *task) reportDropped(q question, again pendingCalls) error {
 	var tools []string
 	for _, call := range q.dropped.Without(again).Calls() {
 		tools = append(tools, call.Function.Name)
@@ -49,7 +49,7 @@ func (w task) reportDropped(q question, again pendingCalls) error {
 
 // takeApproval reads the calls pending approval, and sorts them as approved or dropped by the
 // question.
-func (a *Agent) takeApproval(ctx context.Context, w task, q question, past recalled) (question, error) {
+func (a *Agent) takeApproval(ctx context.Context, w *task, q question, past recalled) (question, error) {
 	if a.cfg.Pauses == nil || past.last() == nil {
 		return q, nil
 	}
@@ -77,7 +77,7 @@ func (a *Agent) takeApproval(ctx context.Context, w task, q question, past recal
 }
 
 // grants returns the person's approvals that last beyond one call.
-func (a *Agent) grants(w task) toolhandler.Grants {
+func (a *Agent) grants(w *task) toolhandler.Grants {
 	if a.cfg.Grants == nil {
 		return nil
 	}

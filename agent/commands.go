@@ -32,7 +32,7 @@ func (a *Agent) Prompts(ctx context.Context) []schemas.Prompt {
 // names no prompt is an ordinary question. The typed text is saved; the guardrail judges it
 // together with the prompt's text, as both would be answered. No model is called before the
 // arguments are complete.
-func (a *Agent) expand(ctx context.Context, w task, q question) (question, error) {
+func (a *Agent) expand(ctx context.Context, w *task, q question) (question, error) {
 	name, rest, ok := Split(q.asked)
 	if !ok || a.cfg.Prompts == nil {
 		return q, nil
@@ -68,7 +68,7 @@ func (a *Agent) expand(ctx context.Context, w task, q question) (question, error
 
 // withPrompt returns the question with a prompt's messages. Under a topic they are fenced as data;
 // a server never speaks as the system or the assistant.
-func (q question) withPrompt(w task, prompt schemas.Prompt, messages []schemas.Message, rest, extra string) question {
+func (q question) withPrompt(w *task, prompt schemas.Prompt, messages []schemas.Message, rest, extra string) question {
 	text := joinTexts(messages)
 	q.server, q.read = prompt.Server, append(q.read, toolhandler.Reading{Server: prompt.Server, Text: text})
 	if q.lang, q.langSure = subject.Detect(rest, ""); !q.langSure {

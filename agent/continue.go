@@ -73,7 +73,7 @@ func (t *Turn) beginKey() string {
 
 // takeUp shows that the turn continues: text of a round that is asked again becomes commentary. Before
 // the first round all is asked again.
-func (w task) takeUp() error {
+func (w *task) takeUp() error {
 	r := w.turn.Resumed
 	text := r.open
 	if len(r.rounds) == 0 {
@@ -97,7 +97,7 @@ func (a *Agent) letGo(ctx context.Context, t *Turn) {
 
 // passed returns the gate of a question that passed in the process that is gone. The notice of an
 // emergency is shown again if all is asked again.
-func (a *Agent) passed(w task, q question, kinds []string) (*Gate, error) {
+func (a *Agent) passed(w *task, q question, kinds []string) (*Gate, error) {
 	verdict := openGate()
 	if w.guard == nil || len(kinds) == 0 {
 		return verdict, nil
@@ -113,7 +113,7 @@ func (a *Agent) passed(w task, q question, kinds []string) (*Gate, error) {
 }
 
 // earlier returns the rounds of the process that is gone.
-func (w task) earlier() []schemas.Round {
+func (w *task) earlier() []schemas.Round {
 	if w.turn.Resumed == nil {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (w task) earlier() []schemas.Round {
 
 // redo adds the rounds of the process that is gone, and makes the calls of the last one that have no
 // result.
-func (a *Agent) redo(ctx context.Context, w task, o *offer.Offer, ask *step, progress *outcome) error {
+func (a *Agent) redo(ctx context.Context, w *task, o *offer.Offer, ask *step, progress *outcome) error {
 	for _, round := range w.earlier() {
 		calls := round.Said.Calls()
 		var missing []schemas.ToolCall
@@ -168,7 +168,7 @@ func inOrder(calls []schemas.ToolCall, results []schemas.ToolResult) []schemas.T
 }
 
 // unsure returns the calls that were sent before their process was lost, and have no result.
-func (w task) unsure() []schemas.ToolCall {
+func (w *task) unsure() []schemas.ToolCall {
 	var calls []schemas.ToolCall
 	for _, round := range w.earlier() {
 		for _, call := range round.Said.Calls() {

@@ -37,7 +37,7 @@ func leave(t *testing.T, l left) schemas.JournalRecord {
 	r := b.journal.begun[0]
 	var items []journal.Item
 	for _, ev := range l.events {
-		items = append(items, journal.Item{Event: ev})
+		items = append(items, journal.Item{Event: &ev})
 	}
 	var err error
 	if r.Rows, err = journal.Encode(items, 1); err != nil {

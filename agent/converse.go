@@ -42,7 +42,7 @@ type outcome struct {
 
 // converse runs rounds of tool calls until the model answers in text, and adds the results to
 // progress. Each round sees the messages of the earlier ones.
-func (a *Agent) converse(ctx context.Context, w task, p *prompt, o *offer.Offer, verdict *Gate, progress *outcome) error {
+func (a *Agent) converse(ctx context.Context, w *task, p *prompt, o *offer.Offer, verdict *Gate, progress *outcome) error {
 	began := a.cfg.Now()
 	defer func() { w.out.Trace.Step("answer", a.cfg.Now().Sub(began)) }()
 	if w.route.Queues { // a queued model gains nothing by overlap
@@ -91,7 +91,7 @@ func (a *Agent) converse(ctx context.Context, w task, p *prompt, o *offer.Offer,
 }
 
 // runCalls runs the calls of a round and prepares the next one; more reports whether there is one.
-func (a *Agent) runCalls(ctx context.Context, w task, reply *Reply, o *offer.Offer, ask *step, progress *outcome) (more bool, _ error) {
+func (a *Agent) runCalls(ctx context.Context, w *task, reply *Reply, o *offer.Offer, ask *step, progress *outcome) (more bool, _ error) {
 	if err := w.out.Commentary(); err != nil {
 		return false, err
 	}
@@ -123,7 +123,7 @@ func (a *Agent) runCalls(ctx context.Context, w task, reply *Reply, o *offer.Off
 }
 
 // roundMessages returns a round as the next one sees it.
-func (a *Agent) roundMessages(w task, message schemas.Message, results []schemas.ToolResult) []schemas.Message {
+func (a *Agent) roundMessages(w *task, message schemas.Message, results []schemas.ToolResult) []schemas.Message {
 	clean, ordered := a.disarm(w, results)
 	if ordered || slices.ContainsFunc(results, func(r schemas.ToolResult) bool { return r.Server != "" }) {
 		w.out.Watching().Arm()
@@ -132,7 +132,7 @@ func (a *Agent) roundMessages(w task, message schemas.Message, results []schemas
 }
 
 // runApproved runs the calls that the person has just approved, as a first round.
-func (a *Agent) runApproved(ctx context.Context, w task, approved pendingCalls, o *offer.Offer, ask *step, progress *outcome) error {
+func (a *Agent) runApproved(ctx context.Context, w *task, approved pendingCalls, o *offer.Offer, ask *step, progress *outcome) error {
 	message := schemas.Message{Role: schemas.RoleAssistant, Parts: approved}
 	w.results.Limit(a.resultBytes(ctx, w, len(approved)))
 	w.said(message)
@@ -186,7 +186,7 @@ type flowRules struct {
 	quietFirst bool
 }
 
-func (a *Agent) flow(w task) flowRules {
+func (a *Agent) flow(w *task) flowRules {
 	rules := flowRules{rounds: a.cfg.Limits.Rounds}
 	if n := w.turn.MaxRounds; n > 0 {
 		rules.rounds = min(rules.rounds, n)
@@ -216,7 +216,7 @@ const defaultTemperature = 0.2
 
 // purpose returns the assistant's description in a sentence. It is empty for one that cannot look
 // anything up: the offline answer then names what is missing.
-func (w task) purpose(o *offer.Offer) string {
+func (w *task) purpose(o *offer.Offer) string {
 	if len(w.assistant.Search)+len(o.Tools) == 0 {
 		return ""
 	}
@@ -226,7 +226,7 @@ func (w task) purpose(o *offer.Offer) string {
 // request builds the model call of a round: the first is the tool pass, later ones and those
 // without tools are the chat pass. Where calls are forbidden the tools stay, so that the beginning
 // of the prompt stays cached.
-func (a *Agent) request(ctx context.Context, w task, system string, o *offer.Offer, rules flowRules, ask step) *providers.Request {
+func (a *Agent) request(ctx context.Context, w *task, system string, o *offer.Offer, rules flowRules, ask step) *providers.Request {
 	req := providers.Request{
 		Pass: providers.PassAnswer, Model: w.route.Model, System: system, Messages: w.newestPictures(ctx, ask.messages), Language: w.out.Lang(),
 		About: w.purpose(o),
@@ -258,7 +258,7 @@ func (a *Agent) request(ctx context.Context, w task, system string, o *offer.Off
 
 // listen reads a round's stream: it shows text as it arrives, once the verdict is a pass, and
 // collects calls. With quiet, no text is shown.
-func (a *Agent) listen(ctx context.Context, w task, req *providers.Request, quiet bool, verdict *Gate, progress *outcome) (*Reply, error) {
+func (a *Agent) listen(ctx context.Context, w *task, req *providers.Request, quiet bool, verdict *Gate, progress *outcome) (*Reply, error) {
 	reply := &Reply{}
 	if err := a.warnLeftOut(w, progress); err != nil {
 		return reply, err
@@ -303,7 +303,7 @@ func (a *Agent) listen(ctx context.Context, w task, req *providers.Request, quie
 }
 
 // warnLeftOut warns a client about each of its tools that the model is not offered, once.
-func (a *Agent) warnLeftOut(w task, progress *outcome) error {
+func (a *Agent) warnLeftOut(w *task, progress *outcome) error {
 	if len(w.turn.ClientTools) == 0 {
 		return nil
 	}
@@ -322,7 +322,7 @@ func (a *Agent) warnLeftOut(w task, progress *outcome) error {
 
 // show yields a chunk's text, once the verdict is a pass, and its reasoning. Under a topic the
 // reasoning is hidden: models quote their instructions there.
-func (a *Agent) show(ctx context.Context, w task, chunk providers.Chunk, verdict *Gate) error {
+func (a *Agent) show(ctx context.Context, w *task, chunk providers.Chunk, verdict *Gate) error {
 	if chunk.Thinking != "" && w.guard == nil {
 		if err := w.out.Emit(answer.Event{Kind: answer.KindThinking, Text: chunk.Thinking}); err != nil {
 			return err
@@ -339,7 +339,7 @@ func (a *Agent) show(ctx context.Context, w task, chunk providers.Chunk, verdict
 
 // endRounds ends the rounds of a turn whose model made no more calls. An answer that was withheld
 // or cut as a whole ends with a warning, not an error: a retry would give the same.
-func (a *Agent) endRounds(w task, progress *outcome) error {
+func (a *Agent) endRounds(w *task, progress *outcome) error {
 	if err := w.out.Settle(); err != nil {
 		return err
 	}
@@ -361,7 +361,7 @@ func (a *Agent) endRounds(w task, progress *outcome) error {
 }
 
 // execute runs the calls of one answer and returns their results in call order.
-func (a *Agent) execute(ctx context.Context, w task, calls []schemas.ToolCall, handler *toolhandler.Turn, progress *outcome) ([]schemas.ToolResult, error) {
+func (a *Agent) execute(ctx context.Context, w *task, calls []schemas.ToolCall, handler *toolhandler.Turn, progress *outcome) ([]schemas.ToolResult, error) {
 	for _, call := range calls {
 		tool, _ := handler.Lookup(call.Function.Name)
 		w.out.Mark("6.3", "Tool call", "tool", call.Function.Name, "id", call.ID)

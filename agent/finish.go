@@ -32,7 +32,7 @@ type ending struct {
 
 // finish adds the sources, saves question and answer in one transaction, and only then
 // reports the turn done.
-func (a *Agent) finish(ctx context.Context, w task, e *ending) error {
+func (a *Agent) finish(ctx context.Context, w *task, e *ending) error {
 	if err := a.requestApproval(ctx, w, e); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (a *Agent) finish(ctx context.Context, w task, e *ending) error {
 
 // save stores the turn, if it is to be kept. A turn that the store never opened is dropped with a
 // warning; an opened one that cannot be saved is an error.
-func (a *Agent) save(ctx context.Context, w task, record memory.Record, done *answer.Done) error {
+func (a *Agent) save(ctx context.Context, w *task, record memory.Record, done *answer.Done) error {
 	if !w.keeper.Keeps() {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (e *ending) compaction(r memory.Record) (near, due bool) {
 }
 
 // record returns the turn as it is stored.
-func (a *Agent) record(w task, e *ending, status string) memory.Record {
+func (a *Agent) record(w *task, e *ending, status string) memory.Record {
 	key := w.turn.Key
 	if key == "" {
 		key = w.turn.ID
@@ -124,7 +124,7 @@ func (a *Agent) record(w task, e *ending, status string) memory.Record {
 
 // serversRead returns the servers and files whose text the conversation has seen, this turn
 // included.
-func (e *ending) serversRead(w task) []string {
+func (e *ending) serversRead(w *task) []string {
 	read := slices.Clone(e.past.read)
 	for _, r := range e.question.read {
 		read = append(read, r.Server)
@@ -167,7 +167,7 @@ func joinParagraphs(before, after string) string {
 
 // addSources lists the pages that tool results name, never the model's own. With JSON, or without
 // text in the answer, they are sent as data only.
-func (a *Agent) addSources(ctx context.Context, w task, e *ending) ([]schemas.Source, error) {
+func (a *Agent) addSources(ctx context.Context, w *task, e *ending) ([]schemas.Source, error) {
 	var list answer.List
 	list.Add(e.answer.grounded...)
 	for _, result := range e.found.results {
@@ -205,7 +205,7 @@ func (s outcome) done() *answer.Done {
 }
 
 // done reports the end of a successful turn.
-func (a *Agent) done(w task, lang string, d *answer.Done) error {
+func (a *Agent) done(w *task, lang string, d *answer.Done) error {
 	if d.Provider == "" {
 		d.Provider, d.Model = w.route.Provider.Name(), w.route.Model
 	}
@@ -220,7 +220,7 @@ func (a *Agent) done(w task, lang string, d *answer.Done) error {
 
 // repeat yields the stored answer of a turn whose key was saved before, instead of running it
 // again.
-func (a *Agent) repeat(w task, f *schemas.Finished) error {
+func (a *Agent) repeat(w *task, f *schemas.Finished) error {
 	if err := w.out.Say(strings.TrimPrefix(f.Answer, w.out.Answer())); err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func unanswered(err error) schemas.Unanswered {
 
 // interrupt saves an interrupted turn: its question, once recorded, and the text so far. It saves
 // nothing of a turn that had not begun, and returns "" where saving failed.
-func (a *Agent) interrupt(ctx context.Context, w task, e *ending, cause error) StoredPart {
+func (a *Agent) interrupt(ctx context.Context, w *task, e *ending, cause error) StoredPart {
 	switch {
 	case w.turn.Journal.IsHandedOver(): // another process continues it
 		return ""

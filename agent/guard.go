@@ -34,7 +34,7 @@ func (a *Agent) Warm(ctx context.Context) error {
 
 // look judges the question alone. It fails with a [*RefusedError] if code is sure that the question
 // does not belong to the topic.
-func (a *Agent) look(ctx context.Context, w task, q question) (First, error) {
+func (a *Agent) look(ctx context.Context, w *task, q question) (First, error) {
 	first := a.judges.Look(w.assistant.Topic, q.asked)
 	if w.turn.Resumed != nil { // it passed before
 		return first, nil
@@ -48,7 +48,7 @@ func (a *Agent) look(ctx context.Context, w task, q question) (First, error) {
 // judge returns the gate of a question. Where code is not sure, alone or as a follow-up, a model is
 // asked concurrently; a message that describes an emergency always passes, and its notice is shown
 // here, before anything that may fail or take long. about is the subject of the conversation.
-func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, first First, about string) (*Gate, error) {
+func (a *Agent) judge(ctx context.Context, w *task, q question, past recalled, first First, about string) (*Gate, error) {
 	a.setWatch(ctx, w, q, past)
 	if w.guard == nil || len(q.approved) > 0 { // the previous question was judged
 		a.armWatch(w, q, past, subject.Verdict{}, false)
@@ -84,7 +84,7 @@ func (a *Agent) judge(ctx context.Context, w task, q question, past recalled, fi
 }
 
 // language sets the language of the question. Where code is not sure, it waits for the judge.
-func (a *Agent) language(ctx context.Context, w task, q question, verdict *Gate) (question, error) {
+func (a *Agent) language(ctx context.Context, w *task, q question, verdict *Gate) (question, error) {
 	if !q.langSure {
 		named, err := verdict.Language(ctx)
 		if err != nil {
@@ -99,7 +99,7 @@ func (a *Agent) language(ctx context.Context, w task, q question, verdict *Gate)
 }
 
 // streamOf returns the judge's model calls, traced and counted as the turn's.
-func (a *Agent) streamOf(w task) func(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
+func (a *Agent) streamOf(w *task) func(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
 		return a.stream(ctx, w, &req)
 	}
@@ -109,7 +109,7 @@ func (a *Agent) streamOf(w task) func(context.Context, providers.Request) iter.S
 // armed. Where it doubts, the small model is asked, and only its no ends the answer; after an error
 // it is not asked again. Offline answers are quotations or the host's own text, and are not
 // watched.
-func (a *Agent) setWatch(ctx context.Context, w task, q question, past recalled) {
+func (a *Agent) setWatch(ctx context.Context, w *task, q question, past recalled) {
 	if w.guard == nil || w.route.Offline || a.cfg.Off.Watch {
 		return
 	}
@@ -146,7 +146,7 @@ func (a *Agent) setWatch(ctx context.Context, w task, q question, past recalled)
 // person did not write, or a question that code would have refused passed, by a model or after an
 // emergency. In an emergency the watch doubts only what is sure: the right help is often not
 // dentistry.
-func (a *Agent) armWatch(w task, q question, past recalled, v subject.Verdict, urgent bool) {
+func (a *Agent) armWatch(w *task, q question, past recalled, v subject.Verdict, urgent bool) {
 	switch {
 	case urgent:
 		w.out.Watching().Urge()
@@ -160,7 +160,7 @@ var errStrayed = errors.New("the answer left the subject")
 
 // cutShort ends an answer that has left the subject with a note. It saves the question, and the
 // shown text without the part that left the subject.
-func (a *Agent) cutShort(ctx context.Context, w task, e *ending) error {
+func (a *Agent) cutShort(ctx context.Context, w *task, e *ending) error {
 	good := strings.TrimSpace(w.out.Good())
 	note := prompts.Strayed(w.out.Lang(), good != "")
 	d := e.answer.done()
@@ -211,7 +211,7 @@ func (a *Agent) EndsTurn(answer string) bool {
 // notify shows what to do in an emergency, and returns the text. A client that wants JSON gets it
 // as a warning, which keeps its answer valid; where the notice is the whole answer, it is text,
 // like a refusal.
-func (a *Agent) notify(w task, q question, kinds []string) (string, error) {
+func (a *Agent) notify(w *task, q question, kinds []string) (string, error) {
 	w.out.Emergency(kinds)
 	w.out.Mark("2.2", "Emergency notice", "kinds", strings.Join(kinds, ", "))
 	text := subject.Notice(w.guard.Topic(), kinds, q.lang)
@@ -223,14 +223,14 @@ func (a *Agent) notify(w task, q question, kinds []string) (string, error) {
 
 // endsWithNotice reports whether the emergency notice is the whole answer: its kind says so, or it
 // is offline and nothing was found.
-func (w task) endsWithNotice(verdict *Gate, found findings) bool {
+func (w *task) endsWithNotice(verdict *Gate, found findings) bool {
 	return verdict.Emergency.Ends || verdict.Notice != "" && w.route.Offline && !w.turn.JSON && len(found.results) == 0
 }
 
 // finishNotice ends a turn whose answer is an emergency notice. It is saved like any answer; where
 // nothing may follow the notice, the subject stays the previous one, so that later searches do not
 // use the emergency's words.
-func (a *Agent) finishNotice(ctx context.Context, w task, e *ending) error {
+func (a *Agent) finishNotice(ctx context.Context, w *task, e *ending) error {
 	if isWholeAnswer(w.guard, e.question.notice) {
 		e.subject = a.subject(w, e.past)
 	}
@@ -243,7 +243,7 @@ func (a *Agent) finishNotice(ctx context.Context, w task, e *ending) error {
 
 // refuse answers a question that did not pass. Nothing of it is saved. After an emergency it
 // repeats the notice: a person who asks which hospital to go to must not get the refusal text.
-func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *refusedError) error {
+func (a *Agent) refuse(ctx context.Context, w *task, e *ending, r *refusedError) error {
 	w.out.Mark("2.3", "Question rejected - NOT saved to memory")
 	if err := w.out.Step("2.1", "Guardrail result: REJECTED"); err != nil {
 		return err
@@ -284,7 +284,7 @@ func (a *Agent) refuse(ctx context.Context, w task, e *ending, r *refusedError) 
 const recallTimeout = time.Second
 
 // conversation returns the conversation; it reads it if the question was refused before that.
-func (a *Agent) conversation(ctx context.Context, w task, past recalled) recalled {
+func (a *Agent) conversation(ctx context.Context, w *task, past recalled) recalled {
 	switch {
 	case !past.isEmpty():
 	case w.turn.Stateless:
@@ -300,7 +300,7 @@ func (a *Agent) conversation(ctx context.Context, w task, past recalled) recalle
 }
 
 // voice returns the texts of the assistant's topic in a language; without a topic, general labels.
-func (w task) voice(lang string) subject.Voice {
+func (w *task) voice(lang string) subject.Voice {
 	if w.guard == nil {
 		return subject.Voice{Labels: subject.Plain(lang)}
 	}

@@ -201,10 +201,10 @@ func TestAgent_Recover(t *testing.T) {
 	left.State = bytes.Replace(left.State, []byte("{"), []byte(`{"files":[{"name":"notes.txt","Data":"aGVsbG8="}],`), 1)
 	var items []journal.Item
 	for _, text := range []string{"Let me.", "one "} {
-		items = append(items, journal.Item{Event: answer.Event{Kind: answer.KindText, Text: text}})
+		items = append(items, journal.Item{Text: text})
 		if text == "Let me." {
-			items = append(items, journal.Item{Event: answer.Event{Kind: answer.KindCommentary, Text: text}},
-				journal.Item{Event: answer.Event{Kind: answer.KindToolResult, Result: &whole.Rounds[0].Results[0]}})
+			items = append(items, journal.Item{Event: &answer.Event{Kind: answer.KindCommentary, Text: text}},
+				journal.Item{Event: &answer.Event{Kind: answer.KindToolResult, Result: &whole.Rounds[0].Results[0]}})
 		}
 	}
 	left.Rows, _ = journal.Encode(items, 1)

@@ -56,7 +56,7 @@ func (n ToolName) Names(t schemas.Tool) bool {
 }
 
 // narrow returns the restriction as the chooser of tools uses it.
-func (w task) narrow() func(schemas.Tool) (schemas.Tool, bool) {
+func (w *task) narrow() func(schemas.Tool) (schemas.Tool, bool) {
 	if w.turn.Narrow == nil {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 
 // offer decides which tools the model may call in this turn, and traces the reason for each other
 // tool. earlier are the rounds of the turn before its client's tools ran.
-func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, found findings, earlier ...schemas.Round) (offer.Offer, error) {
+func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, found findings, earlier ...schemas.Round) (offer.Offer, error) {
 	if w.turn.NoTools {
 		return a.guardLinks(w, offer.Offer{Handler: a.cfg.Handler.Begin(toolhandler.TurnConfig{Flow: a.flowOf(w, q, past, found, earlier)})}), nil
 	}
@@ -74,7 +74,7 @@ func (a *Agent) offer(ctx context.Context, w task, q question, past recalled, fo
 
 // also returns the searches that a client asked for and the assistant may be given: those of the web, and
 // those of the operator's texts if they are meant for its clients.
-func (a *Agent) also(w task) []string {
+func (a *Agent) also(w *task) []string {
 	var names []string
 	for _, tool := range a.cfg.Tools.Tools() {
 		if !slices.Contains(w.turn.Also, tool.Name) || tool.Server != schemas.ToolServer {
@@ -89,7 +89,7 @@ func (a *Agent) also(w task) []string {
 
 // flowOf returns the texts that the model reads before any call, with their sources, and the
 // person's own words. earlier are the rounds of the turn before its client's tools ran.
-func (a *Agent) flowOf(w task, q question, past recalled, found findings, earlier []schemas.Round) toolhandler.Flow {
+func (a *Agent) flowOf(w *task, q question, past recalled, found findings, earlier []schemas.Round) toolhandler.Flow {
 	trusted := trusted(a.cfg.Tools.Tools())
 	words := []string{q.typed}
 	texts := conversation{Exchanges: past.exchanges, Summary: past.summary, Read: past.read, Trusted: trusted}.Readings()
@@ -111,7 +111,7 @@ func (a *Agent) flowOf(w task, q question, past recalled, found findings, earlie
 }
 
 // guardLinks filters the addresses of the answer, so that they leak nothing that the turn has read.
-func (a *Agent) guardLinks(w task, o offer.Offer) offer.Offer {
+func (a *Agent) guardLinks(w *task, o offer.Offer) offer.Offer {
 	if !a.cfg.Off.Links {
 		w.out.Address(answer.NewLinks(o.Handler.Flow))
 	}
@@ -137,7 +137,7 @@ func callsOf(rounds []schemas.Round) []schemas.ToolCall {
 }
 
 // resultsOf returns the results of a turn's conversation, still without any.
-func (a *Agent) resultsOf(w task) *offer.Results {
+func (a *Agent) resultsOf(w *task) *offer.Results {
 	cfg := offer.ResultsConfig{
 		Store: a.cfg.Results, Owner: w.turn.Owner, ConversationID: w.turn.ConversationID, Started: w.started,
 		Resource: a.cfg.Tools.Resource, Log: a.log,
@@ -149,7 +149,7 @@ func (a *Agent) resultsOf(w task) *offer.Results {
 }
 
 // readable adds the results of the conversation that read_result can read on in.
-func (w task) readable(ctx context.Context, past recalled, earlier []schemas.Round) *offer.Results {
+func (w *task) readable(ctx context.Context, past recalled, earlier []schemas.Round) *offer.Results {
 	for _, x := range past.exchanges {
 		for _, round := range x.Rounds() {
 			w.results.Add(round.Results...)
@@ -165,7 +165,7 @@ func (w task) readable(ctx context.Context, past recalled, earlier []schemas.Rou
 }
 
 // showReading offers the tools that read on in what the messages show a part of.
-func (w task) showReading(o *offer.Offer, messages []schemas.Message) {
+func (w *task) showReading(o *offer.Offer, messages []schemas.Message) {
 	if o.Results == nil {
 		return
 	}

@@ -16,7 +16,7 @@ const statusClient toolhandler.Status = "client"
 
 // pause ends a turn at calls that the client runs. It is saved as interrupted: the turn that resumes it
 // takes its place.
-func (a *Agent) pause(ctx context.Context, w task, e *ending) error {
+func (a *Agent) pause(ctx context.Context, w *task, e *ending) error {
 	for _, call := range e.answer.clientCalls {
 		tool := schemas.Tool{ToolInfo: schemas.ToolInfo{Name: call.Function.Name}}
 		w.out.Trace.Outcome(toolhandler.Outcome{Call: call, Tool: tool, Status: statusClient}, "the model called it, and the client runs it")
@@ -50,7 +50,7 @@ func (s outcome) states() map[string]*schemas.ProviderState {
 	return states
 }
 
-func (a *Agent) keep(ctx context.Context, w task, e *ending) error {
+func (a *Agent) keep(ctx context.Context, w *task, e *ending) error {
 	if a.cfg.Pauses == nil {
 		return nil
 	}

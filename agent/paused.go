@@ -150,7 +150,7 @@ func (t *PausedTurn) Show(show func(schemas.ToolResult) schemas.ToolResult) {
 
 // afterQuestion returns what a client sent after its last question, for a turn that is no longer
 // stored: calls of its own tools, and their results.
-func (a *Agent) afterQuestion(ctx context.Context, w task) []schemas.Message {
+func (a *Agent) afterQuestion(ctx context.Context, w *task) []schemas.Message {
 	sent := w.turn.Messages
 	last := len(sent) - 1
 	for last >= 0 && sent[last].Role != schemas.RoleUser {

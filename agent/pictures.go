@@ -32,7 +32,7 @@ const (
 
 // fitPicture returns a picture of at most [maxSide] pixels, and its tokens at the turn's provider.
 // One that is small enough is unchanged, and so is what cannot be decoded.
-func (w task) fitPicture(p schemas.Part) schemas.Part {
+func (w *task) fitPicture(p schemas.Part) schemas.Part {
 	if p.Kind != schemas.PartImage {
 		return p
 	}
@@ -57,7 +57,7 @@ func (w task) fitPicture(p schemas.Part) schemas.Part {
 }
 
 // fitPictures applies fitPicture to the parts of a list.
-func (w task) fitPictures(parts []schemas.Part) []schemas.Part {
+func (w *task) fitPictures(parts []schemas.Part) []schemas.Part {
 	fitted := slices.Clone(parts)
 	for i, p := range fitted {
 		fitted[i] = w.fitPicture(p)
@@ -91,7 +91,7 @@ func scale(data []byte, format string) (scaled []byte, media string, err error) 
 
 // recallFiles adds the files of the earlier questions to their exchanges: verbatim within the room, the
 // newest first, else a mark.
-func (a *Agent) recallFiles(ctx context.Context, w task, past recalled) recalled {
+func (a *Agent) recallFiles(ctx context.Context, w *task, past recalled) recalled {
 	if !slices.ContainsFunc(past.read, func(source string) bool { return strings.HasPrefix(source, fileMark) }) {
 		return past
 	}
@@ -118,7 +118,7 @@ func (a *Agent) recallFiles(ctx context.Context, w task, past recalled) recalled
 }
 
 // sentFiles prepares the files of the earlier questions that a client sent in the same way.
-func (a *Agent) sentFiles(ctx context.Context, w task, exchanges []Exchange) []Exchange {
+func (a *Agent) sentFiles(ctx context.Context, w *task, exchanges []Exchange) []Exchange {
 	room := a.fileBytes(ctx, w)
 	for i, x := range slices.Backward(exchanges) {
 		exchanges[i].Files, room = a.shownFiles(ctx, w, x.Files, room)
@@ -127,7 +127,7 @@ func (a *Agent) sentFiles(ctx context.Context, w task, exchanges []Exchange) []E
 }
 
 // fileBytes is the room for the files of earlier questions.
-func (a *Agent) fileBytes(ctx context.Context, w task) int {
+func (a *Agent) fileBytes(ctx context.Context, w *task) int {
 	tokens := a.cfg.Limits.ContextTokens
 	if most := a.maxWindow(ctx, w); most > 0 {
 		tokens = min(tokens, most/resultShare)
@@ -136,7 +136,7 @@ func (a *Agent) fileBytes(ctx context.Context, w task) int {
 }
 
 // readFile reads a file of a stored question: a mark if it cannot be shown.
-func (a *Agent) readFile(ctx context.Context, w task, f schemas.File, room int) schemas.Part {
+func (a *Agent) readFile(ctx context.Context, w *task, f schemas.File, room int) schemas.Part {
 	if room <= 0 {
 		return mark(f.Name, f.Media)
 	}
@@ -153,7 +153,7 @@ func (a *Agent) readFile(ctx context.Context, w task, f schemas.File, room int) 
 
 // shownFiles returns the files of an earlier question as a model is shown them, texts first, and the
 // room that they leave.
-func (a *Agent) shownFiles(ctx context.Context, w task, files []schemas.Part, room int) ([]schemas.Part, int) {
+func (a *Agent) shownFiles(ctx context.Context, w *task, files []schemas.Part, room int) ([]schemas.Part, int) {
 	others, texts := splitFiles(files)
 	bytes := a.attachedBytes(ctx, w, len(texts))
 	var parts []schemas.Part
@@ -176,7 +176,7 @@ func (a *Agent) shownFiles(ctx context.Context, w task, files []schemas.Part, ro
 }
 
 // textFile returns a text file as it was shown with its question.
-func (a *Agent) textFile(w task, name, text string, bytes int) schemas.Part {
+func (a *Agent) textFile(w *task, name, text string, bytes int) schemas.Part {
 	result := schemas.ToolResult{ID: textID("file", text), ToolName: name, Server: file(name), Output: schemas.TextOutput(text)}
 	clean, _ := a.disarm(w, []schemas.ToolResult{result})
 	return attachedPart(w.results.Hold(clean[0], bytes), false)
@@ -216,7 +216,7 @@ const keptPicture = "kept:"
 
 // storedPictures returns rounds as they are stored: the newest pictures are kept beside the
 // conversation, and named; all other files of results are left out.
-func (w task) storedPictures(rounds []schemas.Round) []schemas.Round {
+func (w *task) storedPictures(rounds []schemas.Round) []schemas.Round {
 	stored := withoutMedia(rounds)
 	left := shownPictures
 	for i, round := range slices.Backward(rounds) {
@@ -241,7 +241,7 @@ func (w task) storedPictures(rounds []schemas.Round) []schemas.Round {
 
 // newestPictures keeps the newest pictures that tools returned, in this turn or before, and drops the
 // others: their results name them.
-func (w task) newestPictures(ctx context.Context, messages []schemas.Message) []schemas.Message {
+func (w *task) newestPictures(ctx context.Context, messages []schemas.Message) []schemas.Message {
 	left := shownPictures
 	messages = slices.Clone(messages)
 	for i, m := range slices.Backward(messages) {
@@ -270,14 +270,14 @@ func (w task) newestPictures(ctx context.Context, messages []schemas.Message) []
 }
 
 // recallPicture fills in a picture that is kept, and reports whether it is.
-func (w task) recallPicture(ctx context.Context, p *schemas.Part, id string) bool {
+func (w *task) recallPicture(ctx context.Context, p *schemas.Part, id string) bool {
 	kept, known := w.results.Text(ctx, id)
 	p.Text = kept.Text
 	return known
 }
 
 // fitQuestion scales down the pictures of the question.
-func (w task) fitQuestion() {
+func (w *task) fitQuestion() {
 	for i, m := range slices.Backward(w.turn.Messages) {
 		if m.Role == schemas.RoleUser {
 			w.turn.Messages = slices.Clone(w.turn.Messages)

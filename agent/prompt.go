@@ -9,7 +9,6 @@ import (
 
 	"molar/agent/offer"
 	"molar/agent/prompts"
-	"molar/agent/subject"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -46,8 +45,8 @@ type limits struct {
 // prompt builds the context: the system prompt, the summary of older exchanges, the newest
 // exchanges verbatim, and last the question with its attachments and results. Until a compaction,
 // all but the last message repeats the previous turn byte for byte.
-func (a *Agent) prompt(ctx context.Context, w task, c content, o offer.Offer) (prompt, error) {
-	system := a.system(w, conversationLanguage(c.past, c.question), len(o.Tools) > 0, a.instructions(o.Tools))
+func (a *Agent) prompt(ctx context.Context, w *task, c *content, o offer.Offer) (prompt, error) {
+	system := a.system(w, c.language(), len(o.Tools) > 0, a.instructions(o.Tools))
 	r := limits{passages: a.resultBytes(ctx, w, 1)}
 	question := Size([]schemas.Message{prompts.Question(a.questionInput(w, c, r))})
 	r.past = a.pastRoom(ctx, w, len(system), offer.Size(o.Tools), question)
@@ -55,8 +54,8 @@ func (a *Agent) prompt(ctx context.Context, w task, c content, o offer.Offer) (p
 }
 
 // build builds the prompt of a content within a room.
-func (a *Agent) build(ctx context.Context, w task, c content, system string, r limits) (prompt, error) {
-	lang := conversationLanguage(c.past, c.question)
+func (a *Agent) build(ctx context.Context, w *task, c *content, system string, r limits) (prompt, error) {
+	lang := c.language()
 	view := Fit(Input{
 		Summary: c.past.summary, Exchanges: c.past.exchanges, ResultBytes: a.resultBytes(ctx, w, 1),
 		Budget: r.past.all, Last: r.past.last, MaxExchanges: a.cfg.Limits.KeptMessages / 2,
@@ -67,7 +66,7 @@ func (a *Agent) build(ctx context.Context, w task, c content, system string, r l
 			Err: errors.New("the conversation does not fit into the model's context, and the request does not let it be summarised"),
 		}
 	}
-	p := prompt{content: c, system: system, messages: view.Messages, past: view.bareSize(), room: r.past.all}
+	p := prompt{content: *c, system: system, messages: view.Messages, past: view.bareSize(), room: r.past.all}
 	if view.Compacted && view.Covers > 0 {
 		p.compacted = &schemas.Compaction{Covers: view.Covers, Text: view.Summary}
 	}
@@ -96,18 +95,18 @@ func (a *Agent) build(ctx context.Context, w task, c content, system string, r l
 }
 
 // questionInput returns the question of a content and what is put around it, without a summary.
-func (a *Agent) questionInput(w task, c content, r limits) prompts.QuestionInput {
-	q := c.question
+func (a *Agent) questionInput(w *task, c *content, r limits) prompts.QuestionInput {
+	q := &c.question
 	return prompts.QuestionInput{
 		Language: q.lang, Labels: w.voice(q.lang).Labels, Notice: q.notice, Question: q.message,
 		Looked: c.found.looked, Found: c.found.results, MaxBytes: r.passages, JSON: w.turn.JSON,
-		Switched: q.lang != conversationLanguage(c.past, q),
+		Switched: q.lang != c.language(),
 	}
 }
 
 // system returns the system prompt; servers are the instructions of the servers whose tools are
 // offered.
-func (a *Agent) system(w task, lang string, tools bool, servers []prompts.Instructions) string {
+func (a *Agent) system(w *task, lang string, tools bool, servers []prompts.Instructions) string {
 	return prompts.System(prompts.SystemInput{
 		Text: cmp.Or(w.assistant.SystemPrompt, w.voice(lang).System), Client: joinParagraphs(w.turn.System, w.turn.Form), Topic: w.guard != nil,
 		Language: lang, Tools: tools, Servers: servers,
@@ -133,13 +132,5 @@ func prepend(messages []schemas.Message, parts ...schemas.Part) []schemas.Messag
 	return append([]schemas.Message{first}, messages[1:]...)
 }
 
-// conversationLanguage returns the language of the oldest shown question that reveals one: unlike
-// the new question's it is the same in each turn.
-func conversationLanguage(past recalled, q question) string {
-	for _, x := range past.exchanges {
-		if lang, _ := subject.Guess(x.Question); lang != "" {
-			return lang
-		}
-	}
-	return q.lang
-}
+// language returns the conversation's language; of a new one, the question's.
+func (c *content) language() string { return cmp.Or(c.past.lang, c.question.lang) }

@@ -43,7 +43,7 @@ type question struct {
 
 // read returns the last user message with its language, as code detects it, and with the server's
 // prompt that it names and the attachments inserted.
-func (a *Agent) read(ctx context.Context, w task) (question, error) {
+func (a *Agent) read(ctx context.Context, w *task) (question, error) {
 	message, err := w.turn.Asked()
 	if err != nil {
 		return question{}, err
@@ -68,7 +68,7 @@ func (a *Agent) read(ctx context.Context, w task) (question, error) {
 
 // shorten returns the question with a text that is too long cut to so many bytes; the whole can be
 // read with read_result.
-func (w task) shorten(m schemas.Message, bytes int) schemas.Message {
+func (w *task) shorten(m schemas.Message, bytes int) schemas.Message {
 	if said := m.Said(); len(said) > bytes {
 		w.results.Hold(asResult(said), bytes)
 	}
@@ -100,7 +100,7 @@ func textID(kind, text string) string {
 
 // readMentions reads the resources that the question names. One that cannot be read is reported
 // instead of an answer. A client with a key reaches only the servers of its assistant's tools.
-func (a *Agent) readMentions(ctx context.Context, w task, q *question) ([]Attachment, error) {
+func (a *Agent) readMentions(ctx context.Context, w *task, q *question) ([]Attachment, error) {
 	may := func(server string) bool {
 		return w.turn.Owner == "" || offer.Globs(w.assistant.Tools).MayNeed(server)
 	}
@@ -117,7 +117,7 @@ func (a *Agent) readMentions(ctx context.Context, w task, q *question) ([]Attach
 
 // attach appends the attachments and the message's text files to the question. Others may have
 // written an uploaded file and its name, so both are treated like a server's text.
-func (a *Agent) attach(ctx context.Context, w task, q question, attached []Attachment) (question, error) {
+func (a *Agent) attach(ctx context.Context, w *task, q question, attached []Attachment) (question, error) {
 	q.read = append(q.read, pictures(q.message)...)
 	parts, files := splitFiles(q.message.Parts)
 	if attached = append(files, attached...); len(attached) == 0 {
@@ -178,7 +178,7 @@ func splitFiles(all []schemas.Part) (parts []schemas.Part, files []Attachment) {
 
 // disarm returns the results without the sentences that give orders to a model, and whether there
 // were any. Only an assistant with a topic does so, as it never needs them.
-func (a *Agent) disarm(w task, results []schemas.ToolResult) (clean []schemas.ToolResult, ordered bool) {
+func (a *Agent) disarm(w *task, results []schemas.ToolResult) (clean []schemas.ToolResult, ordered bool) {
 	if w.guard == nil {
 		return results, false
 	}
@@ -203,7 +203,7 @@ func (q question) settleLanguage(past recalled) question {
 }
 
 // reply answers a prompt that cannot be used as typed. Like a refusal it is not saved.
-func (a *Agent) reply(w task, q question) error {
+func (a *Agent) reply(w *task, q question) error {
 	if err := w.out.Say(q.reply(q.lang)); err != nil {
 		return err
 	}

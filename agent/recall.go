@@ -16,6 +16,9 @@ type recalled struct {
 	// summary replaces all before the exchanges.
 	summary   string
 	exchanges []Exchange
+	// lang is the language of the oldest exchange that reveals one: unlike the new question's it is the
+	// same in each turn. It is empty if none does.
+	lang string
 	// subject is the conversation's last self-contained question.
 	subject string
 	// read are the servers and files whose text the conversation has seen.
@@ -74,12 +77,22 @@ func (r recalled) language() (lang string) {
 	return lang
 }
 
+// withLanguage returns r with its language.
+func (r recalled) withLanguage() recalled {
+	for _, x := range r.exchanges {
+		if r.lang, _ = subject.Guess(x.Question); r.lang != "" {
+			break
+		}
+	}
+	return r
+}
+
 // recall waits for the conversation. Without memory the turn continues with a warning.
-func (a *Agent) recall(ctx context.Context, w task, first First) (recalled, error) {
+func (a *Agent) recall(ctx context.Context, w *task, first First) (recalled, error) {
 	switch {
 	case w.turn.Stateless:
 		w.out.Trace.Memory("stateless")
-		return a.judgeHistory(w, recalled{exchanges: a.sentFiles(ctx, w, sent(w.turn.Messages)), read: uploaded(w.turn.Messages), foreign: true}), nil
+		return a.judgeHistory(w, recalled{exchanges: a.sentFiles(ctx, w, sent(w.turn.Messages)), read: uploaded(w.turn.Messages), foreign: true}).withLanguage(), nil
 	case !w.keeper.Reads():
 		w.out.Trace.Memory("none")
 		return recalled{}, nil
@@ -97,7 +110,7 @@ func (a *Agent) recall(ctx context.Context, w task, first First) (recalled, erro
 	past := a.recallFiles(ctx, w, recallFrom(opening))
 	past.foreign = opening.Assistant != "" && opening.Assistant != w.assistant.Name
 	w.out.Mark("4.1", "Summary and context read", "summary_length", len(past.summary), "exchanges", len(past.exchanges))
-	return a.judgeHistory(w, past), nil
+	return a.judgeHistory(w, past).withLanguage(), nil
 }
 
 func recallFrom(o schemas.Opening) recalled {
@@ -116,7 +129,7 @@ func recallFrom(o schemas.Opening) recalled {
 }
 
 // withoutMemory lets a turn continue whose conversation could not be read, if that is allowed.
-func (a *Agent) withoutMemory(ctx context.Context, w task, first First, err error) error {
+func (a *Agent) withoutMemory(ctx context.Context, w *task, first First, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -138,7 +151,7 @@ func (a *Agent) withoutMemory(ctx context.Context, w task, first First, err erro
 // judgeHistory drops from a foreign history the exchanges that code is sure are outside the topic,
 // and those that end in one of our refusals: this topic's guard did not judge them when they were
 // asked.
-func (a *Agent) judgeHistory(w task, past recalled) recalled {
+func (a *Agent) judgeHistory(w *task, past recalled) recalled {
 	if w.guard == nil || !past.foreign || a.cfg.Off.History {
 		return past
 	}

@@ -57,7 +57,7 @@ func (a *Agent) openJournal(ctx context.Context, t *Turn, cancel context.CancelC
 
 // record begins the journal of a turn that is being answered: about is the subject of the conversation,
 // before what the turn showed before it paused.
-func (w task) record(ctx context.Context, q question, past recalled, about, before string) {
+func (w *task) record(ctx context.Context, q question, past recalled, about, before string) {
 	if !w.keeper.Keeps() && !w.turn.GoesOn {
 		return
 	}
@@ -81,7 +81,7 @@ func (w task) record(ctx context.Context, q question, past recalled, about, befo
 }
 
 // said records what the model said in a round with calls. What quotes the prompt is not kept.
-func (w task) said(m schemas.Message) {
+func (w *task) said(m schemas.Message) {
 	if !w.out.Leaked() {
 		w.turn.Journal.Said(m)
 	}
@@ -184,7 +184,7 @@ func replay(r schemas.JournalRecord) (past, error) {
 			return p, fmt.Errorf("read the journal of turn %q: %w", r.ID, err)
 		}
 		for _, it := range items {
-			p.add(it.Event)
+			p.add(it.Read())
 		}
 	}
 	for _, row := range r.Rounds {

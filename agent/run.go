@@ -17,8 +17,7 @@ import (
 	"molar/schemas"
 )
 
-// A task holds the fixed inputs of a turn. It is made once and only read; it is small, since each
-// phase copies it.
+// A task holds the fixed inputs of a turn. It is made once and only read.
 type task struct {
 	turn      *Turn
 	assistant *schemas.Assistant
@@ -78,8 +77,8 @@ func (a *Agent) answer(ctx context.Context, cancel context.CancelCauseFunc, t *T
 }
 
 // report delivers the trace of a turn, and logs what ended it early.
-func (a *Agent) report(w task, out *answer.Speaker, turnID string, err error) {
-	if w.route.Provider != nil { // else the turn was never accepted
+func (a *Agent) report(w *task, out *answer.Speaker, turnID string, err error) {
+	if w != nil { // else the turn was never accepted
 		a.deliver(out.Trace.Finish(out.End(err)))
 	}
 	if err != nil {
@@ -119,7 +118,7 @@ func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *answer.Speak
 
 // accept finds the assistant and the route of a turn, and yields its start. A turn that names no
 // assistant uses the conversation's, else the default.
-func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *keeper, group *sync.WaitGroup) (task, error) {
+func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *keeper, group *sync.WaitGroup) (*task, error) {
 	name := t.Assistant
 	if name == "" && k.Reads() && !k.Fresh() {
 		if opening, err := k.Opening(ctx); err == nil {
@@ -134,7 +133,7 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *kee
 	}
 	assistant, ok := a.assistants[name]
 	if !ok {
-		return task{}, fmt.Errorf("%w: there is no assistant %q; choose one of %s", ErrNotFound, name, a.names())
+		return nil, fmt.Errorf("%w: there is no assistant %q; choose one of %s", ErrNotFound, name, a.names())
 	}
 	provider, model := t.Provider, t.Model
 	if provider == "" && model == "" {
@@ -145,13 +144,13 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *kee
 	if unreachable = unreachable && isOutage(down.Kind); unreachable {
 		route = providers.Route{Provider: outage{down}, Model: down.Model}
 	} else if err != nil {
-		return task{}, err
+		return nil, err
 	}
 	leftOut := assistant.Topic != "" && assistant.ClientSystem != schemas.ClientSystemBelow && t.System != ""
 	if leftOut {
 		t.System = ""
 	}
-	w := task{
+	w := &task{
 		turn: t, assistant: assistant, route: route, guard: a.cfg.Guards[assistant.Topic],
 		out: out, keeper: k, group: group, started: a.cfg.Now(),
 	}
@@ -183,7 +182,7 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *kee
 }
 
 // run runs one turn: the phases before the model, the model's rounds, and the end.
-func (a *Agent) run(ctx context.Context, w task) (err error) {
+func (a *Agent) run(ctx context.Context, w *task) (err error) {
 	e := new(ending) // the turn's results so far, in case it is interrupted
 	defer func() { err = a.close(ctx, w, e, err) }()
 
@@ -199,7 +198,7 @@ func (a *Agent) run(ctx context.Context, w task) (err error) {
 
 // prepare runs a turn up to its model, one phase a line. The numbers are the steps in the log.
 // answered is set if code has answered, so that no model is called.
-func (a *Agent) prepare(ctx context.Context, w task, e *ending) (verdict *Gate, answered bool, err error) {
+func (a *Agent) prepare(ctx context.Context, w *task, e *ending) (verdict *Gate, answered bool, err error) {
 	if e.question, err = a.read(ctx, w); err != nil { // 1.2: the question, its language, its attachments
 		return nil, false, err
 	}
@@ -242,7 +241,7 @@ func (a *Agent) prepare(ctx context.Context, w task, e *ending) (verdict *Gate, 
 	if e.offer, err = a.offer(ctx, w, e.question, e.past, e.found, w.earlier()...); err != nil { // 6.2: the tools that the model may call
 		return nil, false, err
 	}
-	if e.prompt, err = a.prompt(ctx, w, content{e.question, e.past, e.found}, e.offer); err != nil { // 5.1: the prompt
+	if e.prompt, err = a.prompt(ctx, w, &content{e.question, e.past, e.found}, e.offer); err != nil { // 5.1: the prompt
 		return nil, false, err
 	}
 	w.showReading(&e.offer, e.prompt.messages)
@@ -250,7 +249,7 @@ func (a *Agent) prepare(ctx context.Context, w task, e *ending) (verdict *Gate, 
 }
 
 // end finishes a turn, or pauses it until its client has run its own tools.
-func (a *Agent) end(ctx context.Context, w task, e *ending) error {
+func (a *Agent) end(ctx context.Context, w *task, e *ending) error {
 	if len(e.answer.clientCalls) > 0 {
 		return a.pause(ctx, w, e)
 	}
@@ -259,7 +258,7 @@ func (a *Agent) end(ctx context.Context, w task, e *ending) error {
 
 // continueTurn resumes a turn whose client has run its own tools: its question was read, judged and
 // searched for before.
-func (a *Agent) continueTurn(ctx context.Context, w task, p *PausedTurn) (err error) {
+func (a *Agent) continueTurn(ctx context.Context, w *task, p *PausedTurn) (err error) {
 	bytes := a.resultBytes(ctx, w, len(w.turn.Results))
 	p.Show(func(r schemas.ToolResult) schemas.ToolResult { return w.results.Shorten(ctx, r, bytes) })
 	e := endingOf(p)
@@ -274,7 +273,7 @@ func (a *Agent) continueTurn(ctx context.Context, w task, p *PausedTurn) (err er
 	}
 	e.past.read = append(e.past.read, past.read...)
 	w.out.Language(e.question.lang, e.question.langSure)
-	e.past.exchanges, e.past.summary = past.exchanges, past.summary
+	e.past.exchanges, e.past.summary, e.past.lang = past.exchanges, past.summary, past.lang
 	if e.offer, err = a.offer(ctx, w, e.question, e.past, e.found, p.Rounds...); err != nil {
 		return err
 	}
@@ -291,7 +290,7 @@ func (a *Agent) continueTurn(ctx context.Context, w task, p *PausedTurn) (err er
 
 // close finishes a turn that failed: a refused one gets the refusal text, one that left the subject
 // a note, any other is saved as interrupted, as far as it came.
-func (a *Agent) close(ctx context.Context, w task, e *ending, err error) error {
+func (a *Agent) close(ctx context.Context, w *task, e *ending, err error) error {
 	if r, ok := errors.AsType[*refusedError](err); ok {
 		return a.refuse(ctx, w, e, r)
 	}

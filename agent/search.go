@@ -21,7 +21,7 @@ type findings struct {
 
 // canSearch fails, before anything else runs, if the host lacks all tools of the search list. An
 // emergency needs no search.
-func (a *Agent) canSearch(w task, first First) error {
+func (a *Agent) canSearch(w *task, first First) error {
 	why := a.search.Impossible(w.assistant.Search)
 	if why == "" || len(first.Kinds) > 0 {
 		return nil
@@ -32,7 +32,7 @@ func (a *Agent) canSearch(w task, first First) error {
 // lookUp calls the assistant's code-driven tools. When all fail, the turn continues without
 // results, and model and person are told. In an emergency it looks up only the passage that the
 // topic names for it: the words of the message often lead to the wrong first aid.
-func (a *Agent) lookUp(ctx context.Context, w task, q question, past recalled, verdict *Gate) (findings, error) {
+func (a *Agent) lookUp(ctx context.Context, w *task, q question, past recalled, verdict *Gate) (findings, error) {
 	if len(w.assistant.Search) == 0 || len(q.approved) > 0 {
 		return findings{}, nil
 	}
@@ -77,7 +77,7 @@ func (a *Agent) lookUp(ctx context.Context, w task, q question, past recalled, v
 
 // needs returns what a message needs of the conversation: as the topic's guardrail reads it, else
 // by general signs. begins is set for the first message.
-func (a *Agent) needs(w task, text string, begins bool) subject.Needs {
+func (a *Agent) needs(w *task, text string, begins bool) subject.Needs {
 	if w.guard != nil {
 		return w.guard.Needs(text, begins)
 	}
@@ -86,7 +86,7 @@ func (a *Agent) needs(w task, text string, begins bool) subject.Needs {
 
 // subject returns the conversation's last self-contained question: the stored one, else the one
 // found in its exchanges.
-func (a *Agent) subject(w task, past recalled) string {
+func (a *Agent) subject(w *task, past recalled) string {
 	if past.subject != "" {
 		return past.subject
 	}

@@ -26,7 +26,7 @@ const (
 // call makes the model call of a round. The prompt is fitted into the model's window. A model that
 // refuses its length before any output is asked again with half of it, and its window is learnt. No
 // tool runs twice for that.
-func (a *Agent) call(ctx context.Context, w task, p *prompt, o *offer.Offer, rules flowRules, ask *step, quiet bool, verdict *Gate, progress *outcome) (*Reply, *providers.Request, error) {
+func (a *Agent) call(ctx context.Context, w *task, p *prompt, o *offer.Offer, rules flowRules, ask *step, quiet bool, verdict *Gate, progress *outcome) (*Reply, *providers.Request, error) {
 	if room, known := a.messageBytes(ctx, w, len(p.system), offer.Size(o.Tools)); known {
 		if err := a.fit(ctx, w, p, ask, progress, room); err != nil {
 			return nil, nil, err
@@ -62,7 +62,7 @@ func (a *Agent) call(ctx context.Context, w task, p *prompt, o *offer.Offer, rul
 
 // learnWindow records the window of a model that refused the length of a prompt: as the refusal
 // names it, else, if it is not known, a guess that half of the prompt fits.
-func (a *Agent) learnWindow(ctx context.Context, w task, req *providers.Request, err error) {
+func (a *Agent) learnWindow(ctx context.Context, w *task, req *providers.Request, err error) {
 	e, _ := errors.AsType[*providers.Error](err)
 	switch {
 	case e.Window > 0:
@@ -76,7 +76,7 @@ func (a *Agent) learnWindow(ctx context.Context, w task, req *providers.Request,
 // fit shortens the messages of the next request if they exceed the room. It replays the rounds of
 // the turn, so that a client that sends them all with each request gets the same prompt as in the
 // request before, until the room is passed again.
-func (a *Agent) fit(ctx context.Context, w task, p *prompt, ask *step, progress *outcome, room int) error {
+func (a *Agent) fit(ctx context.Context, w *task, p *prompt, ask *step, progress *outcome, room int) error {
 	if Size(ask.messages) <= room {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (a *Agent) fit(ctx context.Context, w task, p *prompt, ask *step, progress 
 // more than half of what the question and the calls leave. Then the results of this turn are
 // shortened to half of their room, oldest first, so that the next rounds fit without that. If that
 // is not enough, the oldest rounds go.
-func (a *Agent) shrink(ctx context.Context, w task, p *prompt, messages []schemas.Message, progress *outcome, room int) ([]schemas.Message, error) {
+func (a *Agent) shrink(ctx context.Context, w *task, p *prompt, messages []schemas.Message, progress *outcome, room int) ([]schemas.Message, error) {
 	at := questionAt(messages)
 	past, asked, rounds := messages[:at], messages[at], slices.Clone(messages[at+1:])
 	free := room - Size([]schemas.Message{asked}) - Size(rounds) + resultSize(rounds)
@@ -132,12 +132,12 @@ func (a *Agent) shrink(ctx context.Context, w task, p *prompt, messages []schema
 
 // smaller builds the past and the question within a smaller room; free is what the question and the
 // calls leave of it.
-func (a *Agent) smaller(ctx context.Context, w task, p *prompt, room, free int) ([]schemas.Message, error) {
+func (a *Agent) smaller(ctx context.Context, w *task, p *prompt, room, free int) ([]schemas.Message, error) {
 	c, bytes := p.content, free/pastShare
 	if bytes < leastPast {
 		c.past.exchanges, c.past.summary = nil, ""
 	}
-	smaller, err := a.build(ctx, w, c, p.system, limits{past: pastRoom{all: bytes, last: bytes}, passages: min(a.resultBytes(ctx, w, 1), max(room/resultShare, leastResult))})
+	smaller, err := a.build(ctx, w, &c, p.system, limits{past: pastRoom{all: bytes, last: bytes}, passages: min(a.resultBytes(ctx, w, 1), max(room/resultShare, leastResult))})
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (a *Agent) smaller(ctx context.Context, w task, p *prompt, room, free int) 
 
 // shortenResults shortens the results in the rounds of a turn, oldest first, until they have most
 // bytes together.
-func (a *Agent) shortenResults(ctx context.Context, w task, rounds []schemas.Message, progress *outcome, most int) {
+func (a *Agent) shortenResults(ctx context.Context, w *task, rounds []schemas.Message, progress *outcome, most int) {
 	total := resultSize(rounds)
 	for i, m := range rounds {
 		parts := slices.Clone(m.Parts)

@@ -11,7 +11,7 @@ import (
 
 // stream makes one model call of a turn; the caller reads it at once. It counts and traces the
 // call, and learns the model's bytes per token from the usage.
-func (a *Agent) stream(ctx context.Context, w task, req *providers.Request) iter.Seq2[providers.Chunk, error] {
+func (a *Agent) stream(ctx context.Context, w *task, req *providers.Request) iter.Seq2[providers.Chunk, error] {
 	pass := w.out.Trace.Pass(req)
 	logPrompt(ctx, w.out, req)
 	chunks := w.route.Provider.Stream(ctx, *req)

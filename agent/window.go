@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -60,17 +61,17 @@ func (s *windows) set(provider, model string, window learntWindow) {
 }
 
 // of returns what was learnt of the window of a turn's model.
-func (s *windows) of(w task) learntWindow {
+func (s *windows) of(w *task) learntWindow {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.learnt[[2]string{w.route.Provider.Name(), w.route.Model}]
 }
 
 // guessed reports whether the window of a turn's model is a guess.
-func (s *windows) guessed(w task) bool { return s.of(w).guess }
+func (s *windows) guessed(w *task) bool { return s.of(w).guess }
 
 // bound returns a window, 0 if it is unknown, with what was learnt of it.
-func (s *windows) bound(w task, window int) int {
+func (s *windows) bound(w *task, window int) int {
 	learnt := s.of(w)
 	if window == 0 || learnt.tokens > 0 && learnt.tokens < window && !learnt.guess {
 		return learnt.tokens
@@ -79,18 +80,18 @@ func (s *windows) bound(w task, window int) int {
 }
 
 // window returns the window that prompts should fit, in tokens; 0 if it is not known.
-func (a *Agent) window(ctx context.Context, w task) int {
+func (a *Agent) window(ctx context.Context, w *task) int {
 	return a.windows.bound(w, providers.Window(ctx, w.route.Provider, w.route.Model))
 }
 
 // maxWindow returns the largest window that the model can have, in tokens; 0 if it is not known.
-func (a *Agent) maxWindow(ctx context.Context, w task) int {
+func (a *Agent) maxWindow(ctx context.Context, w *task) int {
 	return a.windows.bound(w, providers.MaxWindow(ctx, w.route.Provider, w.route.Model))
 }
 
 // messageBytes returns the room for the messages of a prompt beside its system text, its tools and the
 // answer; known is false if the window is not known.
-func (a *Agent) messageBytes(ctx context.Context, w task, system, tools int) (room int, known bool) {
+func (a *Agent) messageBytes(ctx context.Context, w *task, system, tools int) (room int, known bool) {
 	most := a.maxWindow(ctx, w)
 	if most == 0 {
 		return 0, false
@@ -100,7 +101,7 @@ func (a *Agent) messageBytes(ctx context.Context, w task, system, tools int) (ro
 }
 
 // resultBytes returns how much the model is shown of each of n results that arrive together.
-func (a *Agent) resultBytes(ctx context.Context, w task, n int) int {
+func (a *Agent) resultBytes(ctx context.Context, w *task, n int) int {
 	bytes := a.cfg.Limits.ResultTokens * BytesPerToken
 	if most := a.maxWindow(ctx, w); most > 0 {
 		bytes = min(bytes, most/resultShare*safeBytes, most/roundShare*safeBytes/max(n, 1))
@@ -109,7 +110,7 @@ func (a *Agent) resultBytes(ctx context.Context, w task, n int) int {
 }
 
 // attachedBytes returns how much the model is shown of each of a question's n attachments.
-func (a *Agent) attachedBytes(ctx context.Context, w task, n int) int {
+func (a *Agent) attachedBytes(ctx context.Context, w *task, n int) int {
 	bytes := a.resultBytes(ctx, w, 1)
 	if most := a.maxWindow(ctx, w); most > 0 {
 		bytes = min(bytes, most/resultShare*safeBytes/max(n, 1))
@@ -120,7 +121,7 @@ func (a *Agent) attachedBytes(ctx context.Context, w task, n int) int {
 // toolBytes returns the room for tools in the prompt: [Limits.ToolTokens], else toolTokens within
 // the share of the largest window that the model can have. A window that can grow does so for
 // tools, as for the rest of a prompt.
-func (a *Agent) toolBytes(ctx context.Context, w task) int {
+func (a *Agent) toolBytes(ctx context.Context, w *task) int {
 	tokens := a.cfg.Limits.ToolTokens
 	if tokens == 0 {
 		tokens = toolTokens
@@ -134,7 +135,7 @@ func (a *Agent) toolBytes(ctx context.Context, w task) int {
 // windowBytes returns the room that the model's window leaves for tools after the fixed bytes of
 // the prompt, an answer and some results. If the window is unknown, called or found tools may
 // exceed their room by the room of the conversation.
-func (a *Agent) windowBytes(ctx context.Context, w task, fixedBytes int) int {
+func (a *Agent) windowBytes(ctx context.Context, w *task, fixedBytes int) int {
 	most := a.maxWindow(ctx, w)
 	if most == 0 {
 		return a.toolBytes(ctx, w) + a.cfg.Limits.ContextTokens*BytesPerToken
@@ -153,7 +154,7 @@ type pastRoom struct {
 // the rest of the prompt and the answer leave of the model's window, and no more than is left beside
 // the question and, with tools, some results. For tools beyond their share, and for the last exchange, the
 // window grows, as far as it can.
-func (a *Agent) pastRoom(ctx context.Context, w task, system, tools, question int) pastRoom {
+func (a *Agent) pastRoom(ctx context.Context, w *task, system, tools, question int) pastRoom {
 	perToken := a.tokens.BytesOf(w.route.Model)
 	tokens := a.cfg.Limits.ContextTokens
 	window := a.window(ctx, w)
@@ -177,7 +178,7 @@ func (a *Agent) pastRoom(ctx context.Context, w task, system, tools, question in
 }
 
 // answerRoom returns the tokens reserved for the answer.
-func (w task) answerRoom() int {
+func (w *task) answerRoom() int {
 	if w.turn.MaxTokens > 0 {
 		return w.turn.MaxTokens
 	}
@@ -186,8 +187,8 @@ func (w task) answerRoom() int {
 
 // fixedBytes estimates the bytes of the prompt without the tools and the conversation. earlier are
 // the rounds of the turn before its client's tools ran.
-func (a *Agent) fixedBytes(ctx context.Context, w task, q question, past recalled, found findings, earlier []schemas.Round) int {
-	n := len(a.system(w, conversationLanguage(past, q), true, nil)) + Size([]schemas.Message{q.message})
+func (a *Agent) fixedBytes(ctx context.Context, w *task, q question, past recalled, found findings, earlier []schemas.Round) int {
+	n := len(a.system(w, cmp.Or(past.lang, q.lang), true, nil)) + Size([]schemas.Message{q.message})
 	results := slices.Clone(found.results)
 	for _, r := range earlier {
 		n += Size([]schemas.Message{r.Said})
@@ -201,7 +202,7 @@ func (a *Agent) fixedBytes(ctx context.Context, w task, q question, past recalle
 
 // reportUnfit traces the tools found last that have no room, and warns if one is the best match and
 // the tools take at least half of the window.
-func (a *Agent) reportUnfit(ctx context.Context, w task, o *offer.Offer) error {
+func (a *Agent) reportUnfit(ctx context.Context, w *task, o *offer.Offer) error {
 	if len(o.Unfit) == 0 {
 		return nil
 	}
@@ -226,7 +227,7 @@ const windowAdvice = "raise llm.ollama.max_num_ctx (or num_ctx, where that is se
 
 // tooLong adds the remedy to a context-length error: it depends on what takes the most of the
 // prompt. talk is set when the conversation is part of it.
-func (a *Agent) tooLong(ctx context.Context, w task, req *providers.Request, talk bool, err error) error {
+func (a *Agent) tooLong(ctx context.Context, w *task, req *providers.Request, talk bool, err error) error {
 	if providers.KindOf(err) != providers.KindContextLength {
 		return err
 	}

@@ -9,13 +9,35 @@ import (
 	"molar/schemas"
 )
 
-// An Item is an event of a turn, or the failure that ended it.
+// An Item is an event of a turn, or the failure that ended it. Most are pieces of text: these have Text
+// alone, as a turn may hold thousands.
 type Item struct {
-	Event answer.Event
+	Text string
+	// Event is nil for a piece of text and for a failure.
+	Event *answer.Event
 	// At is the time of the event since the beginning of the turn; zero for text.
 	At time.Duration
 	// Failure is why the turn failed, as JSON that only its caller reads.
 	Failure json.RawMessage
+}
+
+// itemOf returns the item of an event.
+func itemOf(ev answer.Event, at time.Duration) Item {
+	if ev.Kind == answer.KindText && at == 0 && !ev.Unsaved {
+		return Item{Text: ev.Text}
+	}
+	return Item{Event: &ev, At: at}
+}
+
+// Read returns the event of an item; of a failure, one without a kind.
+func (it Item) Read() answer.Event {
+	switch {
+	case it.Event != nil:
+		return *it.Event
+	case it.Failure != nil:
+		return answer.Event{}
+	}
+	return answer.Event{Kind: answer.KindText, Text: it.Text}
 }
 
 // rowSize is the approximate maximum of a row, in bytes.
@@ -51,10 +73,10 @@ func encode(it Item) ([]byte, error) {
 	if it.Failure != nil {
 		return json.Marshal(entry{At: it.At, Failure: it.Failure})
 	}
-	if it.Event.Kind == answer.KindText && it.At == 0 && !it.Event.Unsaved {
-		return json.Marshal(it.Event.Text)
+	if it.Event == nil {
+		return json.Marshal(it.Text)
 	}
-	return json.Marshal(entry{Event: &it.Event, At: it.At})
+	return json.Marshal(entry{Event: it.Event, At: it.At})
 }
 
 // Decode returns the items of a row.
@@ -66,8 +88,7 @@ func Decode(r schemas.JournalRow) ([]Item, error) {
 	items := make([]Item, len(raw))
 	for i, b := range raw {
 		if b[0] == '"' {
-			items[i].Event.Kind = answer.KindText
-			if err := json.Unmarshal(b, &items[i].Event.Text); err != nil {
+			if err := json.Unmarshal(b, &items[i].Text); err != nil {
 				return nil, err
 			}
 			continue
@@ -76,12 +97,8 @@ func Decode(r schemas.JournalRow) ([]Item, error) {
 		if err := json.Unmarshal(b, &e); err != nil {
 			return nil, err
 		}
-		items[i].At, items[i].Failure = e.At, e.Failure
-		switch {
-		case e.Failure != nil:
-		case e.Event != nil:
-			items[i].Event = *e.Event
-		default:
+		items[i] = Item{Event: e.Event, At: e.At, Failure: e.Failure}
+		if e.Event == nil && e.Failure == nil {
 			return nil, errors.New("an item of a turn that is neither event nor failure")
 		}
 	}

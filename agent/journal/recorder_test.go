@@ -137,7 +137,7 @@ func (s *aStore) shown(t *testing.T, id string) string {
 		}
 		last = row.Last
 		for _, it := range items {
-			seen.Add(it.Event)
+			seen.Add(it.Read())
 		}
 	}
 	return seen.Answer()

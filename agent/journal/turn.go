@@ -47,7 +47,7 @@ type Turn struct {
 }
 
 // Add appends an event.
-func (t *Turn) Add(ev answer.Event, at time.Duration) { t.add(Item{Event: ev, At: at}) }
+func (t *Turn) Add(ev answer.Event, at time.Duration) { t.add(itemOf(ev, at)) }
 
 // Fail appends the failure that ended the turn, as JSON.
 func (t *Turn) Fail(failure json.RawMessage, at time.Duration) { t.add(Item{Failure: failure, At: at}) }
@@ -62,8 +62,8 @@ func (t *Turn) add(it Item) {
 		return
 	}
 	t.items = append(t.items, it)
-	if start := it.Event.Start; start != nil {
-		t.info.Assistant, t.info.ConversationID = start.Assistant, start.ConversationID
+	if it.Event != nil && it.Event.Start != nil {
+		t.info.Assistant, t.info.ConversationID = it.Event.Start.Assistant, it.Event.Start.ConversationID
 	}
 	t.grow(sizeOf(it))
 	if t.recorded {
@@ -81,7 +81,11 @@ func (t *Turn) grow(size int) {
 
 // sizeOf returns about how many bytes an item takes.
 func sizeOf(it Item) int {
-	size := len(it.Event.Text) + len(it.Failure)
+	size := len(it.Text) + len(it.Failure)
+	if it.Event == nil {
+		return size
+	}
+	size += len(it.Event.Text)
 	if it.Event.Call != nil {
 		size += len(it.Event.Call.Function.Arguments)
 	}

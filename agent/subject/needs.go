@@ -97,9 +97,13 @@ type speech struct {
 func NeedsOf(message string, begins bool) Needs {
 	clean, _, _ := normalise(message)
 	words := wordsOf(clean)
-	needs, certain := needs(clean, words, make([]bool, len(words)))
-	switch {
-	case !begins || certain:
+	names := make([]bool, len(words))
+	if !begins {
+		needs, _ := needs(clean, words, names)
+		return needs
+	}
+	switch needs, _, certain := readSigns().phrases(clean, words, names); {
+	case certain:
 		return needs
 	case greets(words):
 		return AboutTalk
@@ -112,28 +116,37 @@ func NeedsOf(message string, begins bool) Needs {
 // guess.
 func needs(message string, words []text.Word, names []bool) (needs Needs, certain bool) {
 	all := readSigns()
+	needs, words, certain = all.phrases(message, words, names)
+	if !certain {
+		needs = all.model.needs(words, slices.Contains(names, true))
+	}
+	return needs, certain
+}
+
+// phrases returns the needs of a message if phrases decide, and its words as its language writes them.
+func (all *signs) phrases(message string, words []text.Word, names []bool) (needs Needs, written []text.Word, certain bool) {
 	s, words := all.of(message, words)
 	if len(words) == 0 || text.Cover(words, s.form, s.form, s.glue) {
-		return AboutTalk, true
+		return AboutTalk, words, true
 	}
 	things := s.things(words, names)
 	switch {
 	case len(words) > 2*longQuestion:
-		return StandsAlone, true
+		return StandsAlone, words, true
 	case s.isFragment(words, things) && slices.Contains(things, true):
-		return Shift, true
+		return Shift, words, true
 	case s.isFragment(words, things):
-		return FollowUp, true
+		return FollowUp, words, true
 	}
-	return all.model.needs(words, slices.Contains(names, true)), false
+	return "", words, false
 }
 
 // of returns the signs of a message's language, and its words as that language writes them.
-func (s *signs) of(message string, words []text.Word) (speech, []text.Word) {
+func (all *signs) of(message string, words []text.Word) (speech, []text.Word) {
 	if lang, _ := Detect(message, ""); lang == Vietnamese {
-		return s.vi, asWritten(words)
+		return all.vi, asWritten(words)
 	}
-	return s.en, words
+	return all.en, words
 }
 
 // greetingWords is the length of the longest message that may be a greeting.

@@ -151,7 +151,7 @@ func (a Agent) Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, er
 			a.Telemetry.CountTurn(telemetry.Turn{Assistant: w.assistant, Outcome: w.outcome, Unsaved: w.unsaved, Took: time.Since(began)})
 			span.End(w.end())
 		}()
-		for event, err := range a.answer(ctx, t) {
+		for event, err := range a.answer(ctx, &t) {
 			w.see(ctx, event, err)
 			if !yield(event, err) {
 				return
@@ -269,10 +269,13 @@ func verdictWord(v *answer.VerdictTrace) string {
 
 func milliseconds(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
 
-// answer runs a turn, through the recorder if there is one.
-func (a Agent) answer(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] {
+// answer runs a turn, through the recorder if there is one. It is not inlined, as a turn is large and
+// Run's stack lasts as long as the answer.
+//
+//go:noinline
+func (a *Agent) answer(ctx context.Context, t *agent.Turn) iter.Seq2[answer.Event, error] {
 	if a.Recorder == nil {
-		return a.Agent.Run(ctx, t)
+		return a.Agent.Run(ctx, *t)
 	}
-	return a.Recorder.Turn(ctx, t, a.Agent.Run)
+	return a.Recorder.Turn(ctx, *t, a.Agent.Run)
 }

@@ -63,7 +63,7 @@ type Request struct {
 }
 
 // room is how many items of a turn wait for a client that only follows this one.
-const room = 64
+const room = 8
 
 // Begin starts a turn, or returns the one that its key has started. A turn that does not continue
 // without its client ends with ctx; its caller follows it.
@@ -113,9 +113,9 @@ func (h *Host) start(ctx context.Context, t *Live, turn agent.Turn, open func() 
 		switch {
 		case err != nil && !h.continuesUnshared(t, err):
 		case t.key != "" && h.Keys != nil:
-			h.runKeyed(ctx, t, turn)
+			h.runKeyed(ctx, t, &turn)
 		default:
-			h.forgetFailed(t, h.run(ctx, t, turn, nil), false)
+			h.forgetFailed(t, h.run(ctx, t, &turn, nil), false)
 		}
 	})
 	if mine && open != nil {
@@ -153,7 +153,7 @@ func (h *Host) continuesUnshared(t *Live, err error) bool {
 
 // run runs a turn into its log and returns what ended it. before, if set, is called with each
 // event; its error ends the turn.
-func (h *Host) run(ctx context.Context, t *Live, turn agent.Turn, before func(answer.Event) error) (last error) {
+func (h *Host) run(ctx context.Context, t *Live, turn *agent.Turn, before func(answer.Event) error) (last error) {
 	defer func() {
 		if p := recover(); p != nil {
 			h.Logger.Error("turn panicked", "turn_id", t.ID, "panic", p, "stack", string(debug.Stack()))
@@ -161,7 +161,7 @@ func (h *Host) run(ctx context.Context, t *Live, turn agent.Turn, before func(an
 			t.add(t.mark(Item{Err: last}))
 		}
 	}()
-	for ev, err := range h.Agent.Run(ctx, turn) {
+	for ev, err := range h.events(ctx, turn) {
 		switch {
 		case err != nil && t.book().IsHandedOver():
 			err = errFollowElsewhere
@@ -176,6 +176,14 @@ func (h *Host) run(ctx context.Context, t *Live, turn agent.Turn, before func(an
 		}
 	}
 	return nil
+}
+
+// events returns the events of a turn. It is a function of its own, as a turn is large and run's stack
+// lasts as long as the answer.
+//
+//go:noinline
+func (h *Host) events(ctx context.Context, turn *agent.Turn) iter.Seq2[answer.Event, error] {
+	return h.Agent.Run(ctx, *turn)
 }
 
 // CauseOf returns why a turn ended: the cause, with how much of the turn is stored, if a person

@@ -81,7 +81,7 @@ func (h *Host) forgetFailed(t *Live, err error, acted bool) {
 
 // runKeyed runs the turn of a key once, and stores the outcome: a key that already has one is
 // replayed. A turn that goes on has its key; the items that its log holds are part of the outcome.
-func (h *Host) runKeyed(ctx context.Context, t *Live, turn agent.Turn) {
+func (h *Host) runKeyed(ctx context.Context, t *Live, turn *agent.Turn) {
 	k := schemas.KeyRecord{Owner: t.owner, Key: t.key, Hash: t.hash, TurnID: t.ID, ConversationID: turn.ConversationID}
 	if !t.goesOn {
 		claimed, err := h.claim(ctx, t, k)

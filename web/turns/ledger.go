@@ -67,7 +67,7 @@ func itemsOf(r schemas.JournalRow) ([]Item, error) {
 	recorded, err := journal.Decode(r)
 	items := make([]Item, len(recorded))
 	for i, it := range recorded {
-		items[i] = Item{Event: it.Event, At: it.At}
+		items[i] = Item{Event: it.Read(), At: it.At}
 		if it.Failure != nil {
 			e := &wire.Error{}
 			if err := json.Unmarshal(it.Failure, e); err != nil {
