@@ -35,7 +35,12 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 		own = append(own, o.Finder.Tool())
 		o.Tools = append(o.Tools, own[0].Info)
 	}
-	if o.Tools = append(o.Tools, choice.Shown...); len(o.Tools)+len(o.Results.Wanted()) > 0 {
+	if len(o.Tools) > 0 {
+		o.Tools = append(o.Tools, choice.Shown...)
+	} else {
+		o.Tools = slices.Clip(choice.Shown)
+	}
+	if len(o.Tools)+len(o.Results.Wanted()) > 0 {
 		own = append(own, o.Results.Tools()...)
 		o.Grow(nil)
 	}
@@ -54,7 +59,7 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 	}
 	o.Handler = a.cfg.Handler.Begin(toolhandler.TurnConfig{
 		Owner: w.turn.Owner, ID: w.turn.ID,
-		Tools:    slices.Concat(choice.Offered, choice.Rest),
+		Tools:    choice.Callable(),
 		Host:     own,
 		Flow:     a.flowOf(w, q, past, found, earlier),
 		Approver: w.turn.Approver, Consented: q.approved.Calls(), Unsure: w.unsure(), Grants: a.grants(w),
@@ -75,6 +80,9 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 // also returns the searches that a client asked for and the assistant may be given: those of the web, and
 // those of the operator's texts if they are meant for its clients.
 func (a *Agent) also(w *task) []string {
+	if len(w.turn.Also) == 0 {
+		return nil
+	}
 	var names []string
 	for _, tool := range a.cfg.Tools.Tools() {
 		if !slices.Contains(w.turn.Also, tool.Name) || tool.Server != schemas.ToolServer {

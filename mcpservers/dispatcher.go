@@ -139,6 +139,29 @@ func (d *Dispatcher) Handle(ctx context.Context, session string, msg json.RawMes
 	return d.encode(req.ID, result, failed)
 }
 
+// Request answers a request of one of the dispatcher's own methods, without its frame of JSON-RPC: with a
+// result, or with an error object. For any other method it returns false.
+func (d *Dispatcher) Request(ctx context.Context, name string, params json.RawMessage) (result, failure json.RawMessage, own bool) {
+	method, own := d.methods[name]
+	if !own {
+		return nil, nil, false
+	}
+	value, failed := d.call(ctx, name, method, params)
+	if failed == nil {
+		var err error
+		if result, err = marshal(value); err == nil {
+			return result, nil, true
+		}
+		d.log.Error("answer cannot be encoded", "server", d.name, "error", err)
+		failed = &RPCError{Code: CodeInternal, Message: "Internal server error: the answer cannot be encoded"}
+	}
+	failure, err := marshal(failed)
+	if err != nil { // its data cannot be encoded
+		failure, _ = marshal(RPCError{Code: failed.Code, Message: failed.Message})
+	}
+	return nil, failure, true
+}
+
 // call runs a method and turns every failure into an RPCError.
 func (d *Dispatcher) call(ctx context.Context, name string, method Method, params json.RawMessage) (result any, failed *RPCError) {
 	defer func() {

@@ -36,8 +36,10 @@ func (c *Chooser) fit(want Want, tools []schemas.Tool) Choice {
 	if most == 0 { // the client's own tools take all places
 		return Choice{Rest: tools}
 	}
-	if len(tools) <= most && Size(Infos(tools)) <= room {
-		return Choice{Offered: tools, Shown: Infos(tools)}
+	if len(tools) <= most {
+		if shown := Infos(tools); Size(shown) <= room {
+			return Choice{Offered: tools, Shown: shown}
+		}
 	}
 	finder := Size([]schemas.ToolInfo{findTools(tools)})
 	s := shelf{catalogue: newIndex(tools, room, c.ranker(tools), want.Questions), most: max(0, most-1), room: room - finder, window: window - finder}

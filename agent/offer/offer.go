@@ -108,7 +108,9 @@ func (o *Offer) Grow(round []schemas.ToolResult) []schemas.ToolInfo {
 	if o.Most > 0 {
 		added = added[:min(len(added), max(0, o.Most-len(o.Tools)))]
 	}
-	o.Tools = slices.Concat(o.Tools, added)
+	if len(added) > 0 {
+		o.Tools = slices.Concat(o.Tools, added)
+	}
 	return added
 }
 
@@ -160,6 +162,14 @@ type Choice struct {
 	Finder *Finder
 }
 
+// Callable returns the tools that a turn may call.
+func (c Choice) Callable() []schemas.Tool {
+	if len(c.Rest) == 0 {
+		return c.Offered
+	}
+	return slices.Concat(c.Offered, c.Rest)
+}
+
 // Await waits up to AttachWait for servers in their first start.
 func (c *Chooser) Await(ctx context.Context, servers ...string) {
 	if len(servers) == 0 {
@@ -179,8 +189,12 @@ func (c *Chooser) AwaitNamed(ctx context.Context, server string) {
 
 // Starting returns the names of servers in their first start that need accepts.
 func (c *Chooser) Starting(need func(server string) bool) []string {
+	return starting(c.cfg.Tools.Status(), need)
+}
+
+func starting(servers []schemas.ServerStatus, need func(server string) bool) []string {
 	var starting []string
-	for _, s := range c.cfg.Tools.Status() {
+	for _, s := range servers {
 		if need(s.Name) && s.State == schemas.StateStarting && s.Protocol == "" { // it was never ready
 			starting = append(starting, s.Name)
 		}
@@ -196,8 +210,9 @@ func (c *Chooser) Choose(ctx context.Context, out *answer.Speaker, want Want) (C
 	if err := c.waitForServers(ctx, out, want.Globs); err != nil {
 		return Choice{}, err
 	}
-	var tools []schemas.Tool
-	for _, tool := range c.cfg.Tools.Tools() {
+	all := c.cfg.Tools.Tools()
+	tools := make([]schemas.Tool, 0, len(all))
+	for _, tool := range all {
 		reason := ""
 		switch {
 		case Has(want.Client, tool.Name):
@@ -230,23 +245,25 @@ func (c *Chooser) Choose(ctx context.Context, out *answer.Speaker, want Want) (C
 // waitForServers waits a moment for servers in their first start, and warns of missing ones. A lost
 // server is waited for only when it is called: its tools are known.
 func (c *Chooser) waitForServers(ctx context.Context, out *answer.Speaker, globs Globs) error {
-	if starting := c.Starting(globs.MayNeed); len(starting) > 0 {
+	servers := c.cfg.Tools.Status()
+	if starting := starting(servers, globs.MayNeed); len(starting) > 0 {
 		if err := out.Step("6.2", "waiting for servers that are starting: "+strings.Join(starting, ", ")); err != nil {
 			return err
 		}
 		c.Await(ctx, starting...)
+		servers = c.cfg.Tools.Status()
 	}
-	return c.missing(out, globs)
+	return c.missing(out, globs, servers)
 }
 
 // missing warns of servers whose tools are not known.
-func (c *Chooser) missing(out *answer.Speaker, globs Globs) error {
-	known := make(map[string]bool)
-	for _, tool := range c.cfg.Tools.Tools() {
-		known[tool.Server] = true
-	}
-	for _, s := range c.cfg.Tools.Status() {
-		if known[s.Name] && s.State != schemas.StateFailed || !globs.MayNeed(s.Name) || s.State == schemas.StateReady || s.State == schemas.StateDegraded || s.State == schemas.StateDisabled {
+func (c *Chooser) missing(out *answer.Speaker, globs Globs, servers []schemas.ServerStatus) error {
+	for _, s := range servers {
+		if s.State == schemas.StateReady || s.State == schemas.StateDegraded || s.State == schemas.StateDisabled || !globs.MayNeed(s.Name) {
+			continue
+		}
+		known := slices.ContainsFunc(c.cfg.Tools.Tools(), func(t schemas.Tool) bool { return t.Server == s.Name })
+		if known && s.State != schemas.StateFailed {
 			continue
 		}
 		reason := fmt.Sprintf("server %q is %s", s.Name, s.State)

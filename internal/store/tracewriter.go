@@ -19,6 +19,8 @@ const (
 const (
 	// traceBatch is the most traces that one transaction stores.
 	traceBatch = 64
+	// traceEvery is the least time between two transactions, unless one is full or somebody waits for it.
+	traceEvery = 50 * time.Millisecond
 	// pruneEvery is the least time between two prunings.
 	pruneEvery = 10 * time.Minute
 )
@@ -156,9 +158,11 @@ func (w *TraceWriter) Close() error {
 }
 
 func (w *TraceWriter) run() {
-	var pruned time.Time
+	var pruned, wrote time.Time
 	for job := range w.queue {
-		w.writeBatch(w.collect(job))
+		batch := w.collect(job, time.Until(wrote.Add(traceEvery)))
+		wrote = time.Now()
+		w.writeBatch(batch)
 		if now := w.cfg.Store.db.Now(); now.Sub(pruned) >= pruneEvery {
 			pruned = now
 			w.prune()
@@ -166,18 +170,23 @@ func (w *TraceWriter) run() {
 	}
 }
 
-// collect takes what else is queued, up to a batch.
-func (w *TraceWriter) collect(first traceJob) []traceJob {
+// collect takes what else is queued for a while, up to a batch.
+func (w *TraceWriter) collect(first traceJob, wait time.Duration) []traceJob {
 	batch := []traceJob{first}
-	for len(batch) < traceBatch {
+	over := time.NewTimer(wait)
+	defer over.Stop()
+	for waits := wait > 0; len(batch) < traceBatch; {
+		if waits = waits && batch[len(batch)-1].flushed == nil; !waits && len(w.queue) == 0 {
+			return batch
+		}
 		select {
 		case job, open := <-w.queue:
 			if !open {
 				return batch
 			}
 			batch = append(batch, job)
-		default:
-			return batch
+		case <-over.C:
+			waits = false
 		}
 	}
 	return batch

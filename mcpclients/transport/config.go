@@ -103,6 +103,14 @@ type Handler interface {
 	Handle(ctx context.Context, session string, msg json.RawMessage) json.RawMessage
 }
 
+// A Requester is a Handler that also answers requests without their frame of JSON-RPC: within a process,
+// to write and read it costs more than many a method.
+type Requester interface {
+	// Request answers a request of one of its own methods, with a result or with an error object. For any
+	// other method it returns false.
+	Request(ctx context.Context, method string, params json.RawMessage) (result, failure json.RawMessage, own bool)
+}
+
 // An Implementation identifies a program to its peer.
 type Implementation struct {
 	Name    string `json:"name"`

@@ -31,22 +31,17 @@ func (c *inProcess) Request(ctx context.Context, method string, params json.RawM
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	id := c.lastID.Add(1)
-	frame, err := encodeRequest(id, method, params)
-	if err != nil {
-		return nil, err
-	}
 	if err := c.enter(); err != nil {
 		return nil, notSent(err)
 	}
 	if ctx.Done() == nil {
 		defer c.calls.Done()
-		return c.answer(ctx, id, method, frame)
+		return c.answer(ctx, method, params)
 	}
 	answer := make(chan Reply, 1)
 	go func() {
 		defer c.calls.Done()
-		result, err := c.answer(ctx, id, method, frame)
+		result, err := c.answer(ctx, method, params)
 		answer <- Reply{Result: result, Err: err}
 	}()
 	select {
@@ -61,7 +56,18 @@ func (c *inProcess) Request(ctx context.Context, method string, params json.RawM
 }
 
 // answer runs the handler and reads its response.
-func (c *inProcess) answer(ctx context.Context, id int64, method string, frame []byte) (json.RawMessage, error) {
+func (c *inProcess) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	if result, failure, own, err := c.call(ctx, method, params); own || err != nil {
+		if failure != nil {
+			return nil, rpcErrorOf(method, failure)
+		}
+		return result, err
+	}
+	id := c.lastID.Add(1)
+	frame, err := encodeRequest(id, method, params)
+	if err != nil {
+		return nil, err
+	}
 	raw, err := c.handle(ctx, frame)
 	if err != nil {
 		return nil, err
@@ -91,14 +97,28 @@ func plainResult(raw json.RawMessage, id int64) (json.RawMessage, bool) {
 	return bytes.CutSuffix(rest, []byte("}"))
 }
 
+// call runs a method of a [Requester] and turns a panic into an error.
+func (c *inProcess) call(ctx context.Context, method string, params json.RawMessage) (result, failure json.RawMessage, own bool, err error) {
+	to, ok := c.handler.(Requester)
+	if !ok {
+		return nil, nil, false, nil
+	}
+	defer recovered(&err)
+	result, failure, own = to.Request(ctx, method, params)
+	return result, failure, own, nil
+}
+
 // handle runs the handler and turns a panic into an error.
 func (c *inProcess) handle(ctx context.Context, frame []byte) (raw json.RawMessage, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("in-process server panicked: %v", p)
-		}
-	}()
+	defer recovered(&err)
 	return c.handler.Handle(ctx, c.session, frame), nil
+}
+
+// recovered turns a panic of the handler into an error.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("in-process server panicked: %v", p)
+	}
 }
 
 func (c *inProcess) Notify(ctx context.Context, method string, params json.RawMessage) error {
