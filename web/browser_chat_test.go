@@ -188,6 +188,20 @@ func TestChatPage_Approval(t *testing.T) {
 	j.sees(idle, `document.querySelector(".prose").textContent.includes('Paid: true {"q":"An"}')`, `!document.querySelector(".approval")`)
 }
 
+// A call that may have been done before its process was lost asks whether it was, and not whether it may run.
+func TestChatPage_WasItDone(t *testing.T) {
+	t.Parallel()
+	for decision, want := range map[string]string{".primary": "Paid: true", "button:not(.primary)": "Paid: false"} {
+		j := newJourney(t, "en", newChatHost())
+		j.do(chromedp.Navigate(j.url + "/"))
+		j.ask("pay, which was lost")
+		j.sees(`document.querySelector(".approval h3")?.textContent.startsWith("Was ")`, `document.querySelector(".approval .primary").textContent === "No: run it again"`)
+		j.shot("unsure")
+		j.do(chromedp.Click(".approval .row " + decision))
+		j.sees(idle, `document.querySelector(".prose").textContent.includes("`+want+`")`, `!document.querySelector(".approval")`)
+	}
+}
+
 func TestChatPage_Conversations(t *testing.T) {
 	t.Parallel()
 	host := newChatHost()

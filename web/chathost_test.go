@@ -326,7 +326,7 @@ func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield
 		yield(toolCall())
 		d, err := turn.Approver.Approve(ctx, agent.Ask{
 			Call: call, Tool: schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "bank__pay", Server: "bank"}},
-			Why: "its policy is confirm", Expires: time.Now().Add(time.Minute), Check: func(string) error { return nil },
+			Why: "its policy is confirm", Unsure: strings.Contains(asked, "lost"), Expires: time.Now().Add(time.Minute), Check: func(string) error { return nil },
 		})
 		if err != nil {
 			return "", err
