@@ -26,7 +26,8 @@ func itemOf(ev answer.Event, at time.Duration) Item {
 	if ev.Kind == answer.KindText && at == 0 && !ev.Unsaved {
 		return Item{Text: ev.Text}
 	}
-	return Item{Event: &ev, At: at}
+	kept := ev // so that a piece of text is not allocated as an event
+	return Item{Event: &kept, At: at}
 }
 
 // Read returns the event of an item; of a failure, one without a kind.
