@@ -113,10 +113,6 @@ func (h *Handler) Begin(cfg TurnConfig) *Turn {
 	if t.left == 0 {
 		t.left = DefaultTime
 	}
-	t.tools = slices.Grow(slices.Clip(t.tools), len(cfg.Host))
-	for _, tool := range cfg.Host {
-		t.tools = append(t.tools, schemas.Tool{ToolInfo: tool.Info, Rules: schemas.ToolRules{Policy: schemas.PolicyAllow, ReadOnly: true}})
-	}
 	return t
 }
 
@@ -182,10 +178,19 @@ func (t *Turn) Lookup(name string) (schemas.Tool, bool) {
 			own, found = i, found+1
 		}
 	}
+	for _, tool := range t.host {
+		if tool.Info.Name == name {
+			return tool.asTool(), true
+		}
+	}
 	if found == 1 {
 		return t.tools[own], true
 	}
 	return schemas.Tool{}, false
+}
+
+func (h HostTool) asTool() schemas.Tool {
+	return schemas.Tool{ToolInfo: h.Info, Rules: schemas.ToolRules{Policy: schemas.PolicyAllow, ReadOnly: true}}
 }
 
 // A Status is how a call ended.

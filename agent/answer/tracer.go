@@ -56,12 +56,19 @@ func (tr *Tracer) tool(name string) *ToolTrace {
 
 // Offered records a tool that the model may call.
 func (tr *Tracer) Offered(name string) {
+	if !tr.on {
+		return
+	}
 	t := tr.tool(name)
 	t.Offered, t.Reason = true, "offered, and the model did not call it"
 }
 
 // Withheld records why the model may not call a tool.
-func (tr *Tracer) Withheld(name, reason string) { tr.tool(name).Reason = reason }
+func (tr *Tracer) Withheld(name, reason string) {
+	if tr.on {
+		tr.tool(name).Reason = reason
+	}
+}
 
 // Outcome records the result of a call, and why it was made.
 func (tr *Tracer) Outcome(o toolhandler.Outcome, reason string) {
