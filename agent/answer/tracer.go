@@ -23,7 +23,8 @@ type Tracer struct {
 	seen map[string]int
 }
 
-// NewTracer begins a trace. Prompts and model output are collected only when it is on.
+// NewTracer begins a trace. Prompts, model output and the tools that were not called are collected only
+// when it is on.
 func NewTracer(on bool, now func() time.Time) *Tracer {
 	return &Tracer{now: now, on: on, t: Trace{Started: now(), Tools: []ToolTrace{}, Passes: []PassTrace{}}, seen: make(map[string]int)}
 }

@@ -31,8 +31,8 @@ func (p *pulse) beat(now time.Time) bool {
 	return now.Sub(p.since) >= healthyFor
 }
 
-// reap looks for turns of dead processes at once, and from then on every second, for those of silent
-// ones too; each goes on here or is saved.
+// reap takes over the turns of processes that have ended, at once and then every second. Later it also
+// takes those of processes that are silent. Each turn goes on here, or is saved as interrupted.
 func (r *Recorder) reap(ctx context.Context) {
 	first, cancel := context.WithTimeout(ctx, storeFor)
 	left, err := r.store.TakeDead(first, false)

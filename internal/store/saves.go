@@ -110,7 +110,8 @@ func (d *DB) reopen(ctx context.Context, tx turnTx, row *turnRow, b begun) error
 	return err
 }
 
-// placeOfKey returns the place of the turn that was given the same key; nil if there is none.
+// placeOfKey returns the earlier turn that has the same key, ready for another answer if it has none that
+// is complete; nil if there is no such turn.
 func (d *DB) placeOfKey(ctx context.Context, tx turnTx, b begun) (row *turnRow, saved bool, err error) {
 	row, err = d.turnOfKey(ctx, tx, b)
 	if err != nil || row == nil {
