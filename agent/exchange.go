@@ -61,7 +61,7 @@ func (x Exchange) Messages(maxBytes int) []schemas.Message {
 	lang, _ := subject.Guess(x.Question)
 	for _, m := range x.Answers {
 		if m.Role == schemas.RoleAssistant {
-			answers = append(answers, answerMessages(m, lang, maxBytes)...)
+			answers = append(answers, answerMessages(m, m.Rounds(), lang, maxBytes)...)
 		}
 	}
 	if x.Question == "" {
@@ -98,12 +98,12 @@ func (x Exchange) passages() []string {
 	return nil
 }
 
-// answerMessages returns a stored answer as the provider saw it. A round whose calls and results do
+// answerMessages returns a stored answer and its rounds as the provider saw them. A round whose calls and results do
 // not pair ends the rounds: no history may hold a call without a result.
-func answerMessages(m schemas.StoredMessage, lang string, maxBytes int) []schemas.Message {
+func answerMessages(m schemas.StoredMessage, rounds []schemas.Round, lang string, maxBytes int) []schemas.Message {
 	last := schemas.Text(schemas.RoleAssistant, prompts.WithoutSources(m))
 	var messages []schemas.Message
-	for _, round := range m.Rounds() {
+	for _, round := range rounds {
 		calls := len(round.Said.Calls())
 		if calls == 0 && len(round.Results) == 0 {
 			if len(round.Said.Parts) > 0 {

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -87,8 +86,8 @@ func (e *ending) compaction(r memory.Record) (near, due bool) {
 		return false, false
 	}
 	stored := schemas.StoredMessage{Role: schemas.RoleAssistant, Content: r.Answer, Sources: r.Sources}
-	stored.Calls, _ = json.Marshal(r.Rounds) // rounds always marshal
-	size := e.prompt.past + Size(Exchange{Question: r.User, Answers: []schemas.StoredMessage{stored}, Bare: true}.Messages(0))
+	said := append([]schemas.Message{schemas.Text(schemas.RoleUser, r.User)}, answerMessages(stored, r.Rounds, r.Language, 0)...)
+	size := e.prompt.past + Size(said)
 	return r.Compaction != nil || size > room/4*3, r.Compaction != nil || size > room
 }
 
@@ -98,9 +97,10 @@ func (a *Agent) record(w *task, e *ending, status string) memory.Record {
 	if key == "" {
 		key = w.turn.ID
 	}
+	answer := joinParagraphs(e.before, w.out.Answer())
 	var rounds []schemas.Round
 	if (e.answer.toolCalls > 0 || e.answer.hasState()) && !w.out.Leaked() { // the rounds quote the model verbatim
-		rounds = e.answer.asShown(w.storedPictures(e.answer.rounds))
+		rounds = withoutAnswer(e.answer.asShown(w.storedPictures(e.answer.rounds)), answer)
 	}
 	if passages := e.prompt.passages; len(passages) > 0 {
 		rounds = append(rounds[:0:0], rounds...)
@@ -110,7 +110,7 @@ func (a *Agent) record(w *task, e *ending, status string) memory.Record {
 		rounds[0].Passages = passages
 	}
 	record := memory.Record{
-		Key: key, User: e.question.typed, BeganAt: w.started, Answer: joinParagraphs(e.before, w.out.Answer()), Rounds: rounds,
+		Key: key, User: e.question.typed, BeganAt: w.started, Answer: answer, Rounds: rounds,
 		Status: status, ServersRead: e.serversRead(w), Language: e.question.lang,
 		Assistant: w.assistant.Name, Subject: e.subject, Compaction: e.prompt.compacted,
 	}
@@ -149,6 +149,19 @@ func (s outcome) asShown(rounds []schemas.Round) []schemas.Round {
 		}
 	}
 	return rounds
+}
+
+// withoutAnswer returns rounds without the last one if it says what the stored answer says: the answer
+// stands for it.
+func withoutAnswer(rounds []schemas.Round, answer string) []schemas.Round {
+	n := len(rounds) - 1
+	if n < 0 || len(rounds[n].Said.Parts) != 1 || len(rounds[n].Results) > 0 {
+		return rounds
+	}
+	if said := rounds[n].Said.Parts[0]; said.Kind != schemas.PartText || said.State != nil || said.Text != answer {
+		return rounds
+	}
+	return rounds[:n]
 }
 
 // hasState reports whether an answer without calls holds provider state for later turns.

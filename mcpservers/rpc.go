@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/buger/jsonparser"
+
 	"molar/schemas"
 )
 
@@ -47,21 +49,15 @@ func InvalidParams(format string, args ...any) *RPCError {
 	return &RPCError{Code: CodeInvalidParams, Message: "Invalid params: " + fmt.Sprintf(format, args...)}
 }
 
-// DecodeParams decodes the params of a method into v, a pointer to a struct. Absent params are an
+// DecodeParams decodes the params of a [Method] into v, a pointer to a struct. Absent params are an
 // empty object and unknown ones are ignored. Names are matched exactly: one that encoding/json
 // would accept for its case only is an error, so that all layers read the same parameters.
 func DecodeParams(params json.RawMessage, v any) error {
 	if len(params) == 0 {
 		return nil
 	}
-	var names map[string]json.RawMessage
-	if err := json.Unmarshal(params, &names); err != nil {
+	if params[0] != '{' {
 		return InvalidParams("an object is needed")
-	}
-	for name := range names {
-		if !plainName(name) {
-			return InvalidParams("unknown parameter %q", name)
-		}
 	}
 	if err := json.Unmarshal(params, v); err != nil {
 		if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && te.Field != "" {
@@ -69,11 +65,16 @@ func DecodeParams(params json.RawMessage, v any) error {
 		}
 		return InvalidParams("%v", err)
 	}
-	return nil
+	return jsonparser.ObjectEach(params, func(name, _ []byte, _ jsonparser.ValueType, _ int) error {
+		if !plainName(name) {
+			return InvalidParams("unknown parameter %q", name)
+		}
+		return nil
+	})
 }
 
-func plainName(name string) bool {
-	for _, c := range []byte(name) {
+func plainName(name []byte) bool {
+	for _, c := range name {
 		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' {
 			return false
 		}

@@ -125,7 +125,7 @@ func (d *DB) openPool(conns int, pragma string) (*sql.DB, error) {
 	query := url.Values{
 		// busy_timeout first: the other settings may have to wait for a lock.
 		"_pragma": {
-			fmt.Sprintf("busy_timeout(%d)", d.busy.Milliseconds()), "journal_mode(WAL)", "foreign_keys(1)", "secure_delete(1)", pragma,
+			fmt.Sprintf("busy_timeout(%d)", d.busy.Milliseconds()), "journal_mode(WAL)", "wal_autocheckpoint(4000)", "foreign_keys(1)", "secure_delete(1)", pragma,
 		},
 		"_txlock": {"immediate"},
 	}
