@@ -181,7 +181,8 @@ func (w *watcher) forward(ctx context.Context, events chan<- struct{}) error {
 				}
 				concerns = true
 			}
-			if linked := w.target != w.name; linked || concerns {
+			// A write to another file changes no link.
+			if linked := w.target != w.name; concerns || linked && event.Op != fsnotify.Write {
 				concerns = w.updateTarget() || concerns
 			}
 		}
