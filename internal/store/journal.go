@@ -126,7 +126,10 @@ func (j *Journal) writeAtOnce(ctx context.Context, synced bool, news []schemas.J
 			said, numbers, rounds = append(said, n.TurnID), append(numbers, int64(r.N)), append(rounds, text(r.Body))
 		}
 	}
-	pool, _ := j.d.writer(synced)
+	pool := j.d.db.Relaxed
+	if synced {
+		pool = j.d.db.Durable
+	}
 	rows, err := pool.QueryContext(ctx, j.d.db.SQL.Say(`WITH held AS (
 			UPDATE live_turns t SET beat_at = NOW(),
 				ended_at = CASE WHEN n.ended THEN NOW() ELSE 0 END, conversation_id = coalesce(nullif(n.conversation, ''), conversation_id)

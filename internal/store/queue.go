@@ -63,8 +63,7 @@ func (d *DB) apply(ctx context.Context, op string, durable bool, run func(ctx co
 		if durable {
 			write = d.db.Write
 		}
-		_, stmts := d.writer(durable)
-		return write(ctx, op, func(tx *sql.Tx) error { return run(ctx, turnTx{tx, stmts}) })
+		return write(ctx, op, func(tx *sql.Tx) error { return run(ctx, turnTx{tx, d.stmts.writing(durable)}) })
 	}
 	if err := ctx.Err(); err != nil {
 		return d.db.Fault(op, err)
@@ -84,13 +83,6 @@ func (d *DB) apply(ctx context.Context, op string, durable bool, run func(ctx co
 		<-c.done
 	}
 	return d.db.Fault(op, c.err)
-}
-
-func (d *DB) writer(durable bool) (*sql.DB, prepared) {
-	if durable {
-		return d.db.Durable, d.stmts.saving
-	}
-	return d.db.Relaxed, d.stmts.recording
 }
 
 // applyAll applies the changes together. If that fails, each is tried alone, so that one that
@@ -114,10 +106,9 @@ func (d *DB) applyTogether(ctx context.Context, batch []*change) error {
 	if len(batch) == 0 {
 		return nil
 	}
-	pool, stmts := d.writer(slices.ContainsFunc(batch, func(c *change) bool { return c.durable }))
 	err := d.db.CheckFile()
 	if err == nil {
-		err = d.runTogether(ctx, batch, pool, stmts)
+		err = d.runTogether(ctx, batch)
 	}
 	if err != nil {
 		for _, c := range batch {
@@ -127,8 +118,10 @@ func (d *DB) applyTogether(ctx context.Context, batch []*change) error {
 	return err
 }
 
-func (d *DB) runTogether(ctx context.Context, batch []*change, pool *sql.DB, stmts prepared) error {
-	return database.InTx(ctx, pool, func(tx *sql.Tx) error {
+func (d *DB) runTogether(ctx context.Context, batch []*change) error {
+	durable := slices.ContainsFunc(batch, func(c *change) bool { return c.durable })
+	return d.db.InTx(ctx, durable, func(tx *sql.Tx) error {
+		stmts := d.stmts.writing(durable)
 		for _, c := range batch {
 			c.err = c.run(ctx, turnTx{tx, stmts})
 			if c.err != nil && !errors.Is(c.err, ErrStaleLease) && !errors.Is(c.err, ErrConflict) && !errors.Is(c.err, ErrTaken) {

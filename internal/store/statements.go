@@ -150,8 +150,16 @@ func (p prepared) QueryContext(ctx context.Context, query string, args ...any) (
 // statements are the statements of a turn and of its summary.
 type statements struct {
 	reading prepared
-	// recording is on the relaxed pool, saving on the durable one.
+	// recording is on the relaxed pool, saving on the durable one: the same on SQLite.
 	recording, saving prepared
+}
+
+// writing returns the statements for a durable transaction, or for a relaxed one.
+func (s *statements) writing(durable bool) prepared {
+	if durable {
+		return s.saving
+	}
+	return s.recording
 }
 
 func (s *statements) prepare(ctx context.Context, db *database.DB) error {
@@ -162,12 +170,13 @@ func (s *statements) prepare(ctx context.Context, db *database.DB) error {
 		claimWork,
 	}
 	durable := append(slices.Clone(writes), findConversation+db.SQL.ForUpdate, piecesUp, addPiece, putSummary, putTitle)
-	s.reading, s.recording, s.saving = prepared{}, prepared{}, prepared{}
-	return errors.Join(
-		s.reading.add(ctx, db, db.Read, reads),
-		s.recording.add(ctx, db, db.Relaxed, writes),
-		s.saving.add(ctx, db, db.Durable, durable),
-	)
+	s.reading, s.saving = prepared{}, prepared{}
+	err := errors.Join(s.reading.add(ctx, db, db.Read, reads), s.saving.add(ctx, db, db.Durable, durable))
+	if s.recording = s.saving; db.Relaxed != db.Durable {
+		s.recording = prepared{}
+		err = errors.Join(err, s.recording.add(ctx, db, db.Relaxed, writes))
+	}
+	return err
 }
 
 func (p prepared) add(ctx context.Context, db *database.DB, pool *sql.DB, queries []string) error {

@@ -44,8 +44,8 @@ func (d *DB) Backup(ctx context.Context, file string) error {
 }
 
 func (d *DB) copyTo(ctx context.Context, part string) error {
-	// The read pool may not write, and the write pools would be blocked for long.
-	pool, err := d.openPool(1, waitForDisk)
+	// The read pool may not write, and the pool of writers would be blocked for long.
+	pool, err := d.openPool(1, "synchronous(FULL)")
 	if err != nil {
 		return err
 	}

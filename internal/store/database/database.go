@@ -52,7 +52,8 @@ const (
 type DB struct {
 	// Durable commits reach the disk before they return. Relaxed commits survive a crash of
 	// the process but not a loss of power: right for leases, claims and traces, which are
-	// worthless after one.
+	// worthless after one. On SQLite both are one connection, and [DB.InTx] sets what its commit
+	// waits for.
 	Durable, Relaxed *sql.DB
 	// Read is read-only.
 	Read *sql.DB
@@ -60,8 +61,10 @@ type DB struct {
 	// cheap, waiting for SQLite's lock is polling. It is nil on PostgreSQL, which takes many
 	// writers.
 	Writing chan struct{}
-	SQL     Dialect
-	Log     *slog.Logger
+	// FullSync is what SQLite calls synchronous, of a durable commit: FULL.
+	FullSync string
+	SQL      Dialect
+	Log      *slog.Logger
 
 	// name is the file's absolute path, or the database's URL without its password.
 	name string
@@ -75,8 +78,10 @@ type DB struct {
 	// knows.
 	schema Schema
 	known  int
-	// present and file are for SQLite only.
+	// present, sync and file are for SQLite only. sync is what was set last of the connection that
+	// writes; Writing guards it.
 	present *presence
+	sync    string
 	file    fs.FileInfo
 
 	background sync.WaitGroup
@@ -181,28 +186,28 @@ func (d *DB) lock(ctx context.Context) (unlock func(), err error) {
 // Write runs f in one durable transaction. f may run again if the database asks for it, so it
 // must set its results, not add to them.
 func (d *DB) Write(ctx context.Context, op string, f func(tx *sql.Tx) error) error {
-	return d.transact(ctx, d.Durable, op, f)
+	return d.transact(ctx, true, op, f)
 }
 
 // WriteRelaxed is Write in a relaxed transaction.
 func (d *DB) WriteRelaxed(ctx context.Context, op string, f func(tx *sql.Tx) error) error {
-	return d.transact(ctx, d.Relaxed, op, f)
+	return d.transact(ctx, false, op, f)
 }
 
-func (d *DB) transact(ctx context.Context, pool *sql.DB, op string, f func(tx *sql.Tx) error) error {
+func (d *DB) transact(ctx context.Context, durable bool, op string, f func(tx *sql.Tx) error) error {
 	unlock, err := d.lock(ctx)
 	if err != nil {
 		return d.Fault(op, err)
 	}
 	defer unlock()
-	ready, err := d.waitUntil(ctx, pool)
+	ready, err := d.waitUntil(ctx)
 	if err != nil {
 		return d.Fault(op, err)
 	}
 	defer ready()
 	const attempts = 5
 	for range attempts {
-		if err = InTx(ctx, pool, f); !rolledBackForOthers(err) {
+		if err = d.InTx(ctx, durable, f); !rolledBackForOthers(err) {
 			break
 		}
 	}
@@ -218,8 +223,19 @@ func (d *DB) Exec(ctx context.Context, op, query string, args ...any) (changed i
 	return changed, err
 }
 
-// InTx runs f in one transaction, without waiting for other writers.
-func InTx(ctx context.Context, pool *sql.DB, f func(tx *sql.Tx) error) error {
+// InTx runs f in one transaction. On SQLite the caller holds Writing.
+func (d *DB) InTx(ctx context.Context, durable bool, f func(tx *sql.Tx) error) error {
+	if err := d.setSync(ctx, durable); err != nil {
+		return err
+	}
+	pool := d.Relaxed
+	if durable {
+		pool = d.Durable
+	}
+	return inTx(ctx, pool, f)
+}
+
+func inTx(ctx context.Context, pool *sql.DB, f func(tx *sql.Tx) error) error {
 	tx, err := pool.BeginTx(ctx, nil)
 	if err != nil {
 		return err

@@ -110,7 +110,7 @@ func migratePostgres(ctx context.Context, db *sql.DB, name string, asIs bool) (s
 	if err != nil {
 		return s, err
 	}
-	err = InTx(ctx, db, func(tx *sql.Tx) error {
+	err = inTx(ctx, db, func(tx *sql.Tx) error {
 		// A migration may take longer than lock_timeout.
 		if _, err := tx.ExecContext(ctx, "SET LOCAL lock_timeout = 0"); err != nil {
 			return err

@@ -18,9 +18,6 @@ import (
 // cores gain nothing.
 const readers = 4
 
-// waitForDisk makes a commit wait until it is on the disk.
-const waitForDisk = "synchronous(FULL)"
-
 func (d *DB) openSQLite(ctx context.Context, cfg Config) (err error) {
 	d.name = cfg.Path // for an error of Abs
 	if d.name, err = filepath.Abs(cfg.Path); err != nil {
@@ -36,13 +33,12 @@ func (d *DB) openSQLite(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	logged, unclean := d.hasLog() // a check does no harm while another process has the file open
-	if d.Durable, err = d.openPool(1, waitForDisk); err != nil {
+	if d.Durable, err = d.openPool(1, "synchronous(FULL)"); err != nil {
 		return err
 	}
+	// Each change by another connection empties a connection's cache, so one writes both kinds.
+	d.Relaxed, d.FullSync = d.Durable, "FULL"
 	if d.schema, err = migrate(ctx, d.Durable, d.name, cfg.AsIs); err != nil {
-		return err
-	}
-	if d.Relaxed, err = d.openPool(1, "synchronous(NORMAL)"); err != nil {
 		return err
 	}
 	if d.Read, err = d.openPool(readers, "query_only(1)"); err != nil {
@@ -139,16 +135,33 @@ func (d *DB) openPool(conns int, pragma string) (*sql.DB, error) {
 	return db, nil
 }
 
+// setSync sets whether SQLite's next commit waits for the disk. A connection that replaces a broken one
+// waits.
+func (d *DB) setSync(ctx context.Context, durable bool) error {
+	level := "NORMAL"
+	if durable {
+		level = d.FullSync
+	}
+	if d.Writing == nil || d.sync == level {
+		return nil
+	}
+	_, err := d.Durable.ExecContext(ctx, "PRAGMA synchronous = "+level)
+	if err == nil {
+		d.sync = level
+	}
+	return err
+}
+
 // waitUntil bounds the wait for SQLite's lock by the deadline of a context, which SQLite does
 // not see while it waits. The returned func restores the usual wait.
-func (d *DB) waitUntil(ctx context.Context, pool *sql.DB) (restore func(), err error) {
+func (d *DB) waitUntil(ctx context.Context) (restore func(), err error) {
 	deadline, bounded := ctx.Deadline()
 	left := time.Until(deadline)
 	if d.Writing == nil || !bounded || left >= d.busy {
 		return func() {}, nil
 	}
 	set := func(ctx context.Context, wait time.Duration) error {
-		_, err := pool.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", wait.Milliseconds()))
+		_, err := d.Durable.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", wait.Milliseconds()))
 		return err
 	}
 	if err := set(ctx, max(left, 0)); err != nil {
