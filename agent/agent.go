@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-
 	"molar/agent/answer"
 	"molar/agent/journal"
 	"molar/agent/offer"
@@ -190,11 +188,11 @@ func (a *Agent) Knows(assistant string) bool {
 func (a *Agent) Run(ctx context.Context, t Turn) iter.Seq2[answer.Event, error] {
 	return func(yield func(answer.Event, error) bool) {
 		if t.ID == "" {
-			t.ID = uuid.NewString()
+			t.ID = schemas.NewID()
 		}
 		fresh := t.ConversationID == ""
 		if fresh {
-			t.ConversationID = "chat_" + uuid.NewString()
+			t.ConversationID = "chat_" + schemas.NewID()
 		}
 		defer a.running.Add(-1)
 		if n := a.running.Add(1); a.cfg.Limits.InFlight > 0 && n > int64(a.cfg.Limits.InFlight) {

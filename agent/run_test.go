@@ -58,7 +58,7 @@ func TestRun_oneToolRound(t *testing.T) {
 		t.Errorf("done: %+v", p.done)
 	}
 	if rec := b.memory.saved[0]; rec.Answer != "Family Nguyen" || len(rec.Rounds) != 1 || rec.ServersRead[0] != "family" {
-	// The last round says what the answer says, so it is not stored a second time.
+		// The last round says what the answer says, so it is not stored a second time.
 		t.Errorf("saved: %+v", rec)
 	}
 }

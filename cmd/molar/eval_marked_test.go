@@ -117,7 +117,7 @@ func TestEval_markedAnswer(t *testing.T) {
 	if !strings.Contains(out, "replayed: fail") {
 		t.Errorf("the case is not red: %s", out)
 	}
-	file := filepath.Join(cases, "marked-"+id[:8]+".yaml")
+	file := filepath.Join(cases, "marked-"+id[len(id)-8:]+".yaml")
 	for name, text := range folderText(t, cases) {
 		if strings.Contains(text, "Bình") || strings.Contains(text, "234 567") || !strings.Contains(text, "Person A") {
 			t.Errorf("%s is not masked: %s", name, text)
@@ -178,8 +178,8 @@ func TestEval_markedWire(t *testing.T) {
 	if !strings.Contains(out, "replayed: fail") {
 		t.Errorf("not red: %s", out)
 	}
-	file := filepath.Join(cases, "marked-"+id[:8]+".yaml")
-	tape := readText(t, filepath.Join(cases, "marked-"+id[:8]+".tape.jsonl"))
+	file := filepath.Join(cases, "marked-"+id[len(id)-8:]+".yaml")
+	tape := readText(t, filepath.Join(cases, "marked-"+id[len(id)-8:]+".tape.jsonl"))
 	if strings.Contains(tape, "unkeyed") || strings.Contains(tape, "234 567") || !strings.Contains(tape, "0900 000 001") || strings.Count(tape, `"type":"user"`) != 2 {
 		t.Errorf("the tape: %.3000s", tape)
 	}
@@ -202,7 +202,7 @@ func TestEval_markedWire(t *testing.T) {
 	if !strings.Contains(out, "came in pieces") {
 		t.Errorf("the split answer: %s", out)
 	}
-	if tape := readText(t, filepath.Join(h.dir, "more", "marked-"+id[:8]+".tape.jsonl")); strings.Contains(tape, "Bình") {
+	if tape := readText(t, filepath.Join(h.dir, "more", "marked-"+id[len(id)-8:]+".tape.jsonl")); strings.Contains(tape, "Bình") {
 		t.Errorf("the tape is not masked: %s", tape)
 	}
 }

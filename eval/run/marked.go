@@ -72,7 +72,7 @@ func (a *Commands) importMarked(ctx context.Context, f ImportFlags) error {
 		return cli.Usage(err)
 	}
 	for _, e := range turns {
-		c := eval.Case{V: eval.CaseVersion, ID: "marked-" + eval.SafeName(e.TurnID[:min(8, len(e.TurnID))]), Tags: []string{"marked", e.feedback.Mark}}
+		c := eval.Case{V: eval.CaseVersion, ID: "marked-" + eval.SafeName(e.TurnID[max(0, len(e.TurnID)-8):]), Tags: []string{"marked", e.feedback.Mark}}
 		c.File = filepath.Join(f.Out, c.ID+".yaml")
 		if _, err := os.Stat(c.File); err == nil && !f.Force {
 			a.Say("%s is there already; --force replaces it", c.File)

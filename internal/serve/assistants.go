@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/google/uuid"
-
 	"molar/agent"
 	"molar/agent/answer"
 	"molar/internal/cli"
@@ -36,7 +34,7 @@ func (p *mcpPort) openAssistants(ctx context.Context, m MCPConfig, port *httpser
 // approval does not run, and the answer reports it.
 func askAssistant(ctx context.Context, h *host.Host, q mcpservers.Question) (mcpservers.Answer, error) {
 	turn := agent.Turn{
-		ID: uuid.NewString(), Assistant: q.Assistant,
+		ID: schemas.NewID(), Assistant: q.Assistant,
 		Place:    agent.Place{ConversationID: q.ConversationID, Owner: httpguard.PrincipalOf(ctx).Owner},
 		Messages: []schemas.Message{schemas.Text(schemas.RoleUser, q.Text)},
 	}

@@ -8,8 +8,6 @@ import (
 	"path"
 	"time"
 
-	"github.com/google/uuid"
-
 	"molar/agent"
 	"molar/agent/memory"
 	"molar/schemas"
@@ -30,7 +28,7 @@ func (i imports) Import(ctx context.Context, owner, conversation string, parent 
 		return "", err
 	}
 	r := memory.Record{
-		Lease: opening.Lease, Owner: owner, TurnID: uuid.NewString(), User: x.Question, Answer: x.Answer, Rounds: x.Rounds,
+		Lease: opening.Lease, Owner: owner, TurnID: schemas.NewID(), User: x.Question, Answer: x.Answer, Rounds: x.Rounds,
 		ServersRead: []string{agent.PauseClient}, Assistant: agent.PauseClient,
 	}
 	if r.Key = r.TurnID; r.Answer == "" {

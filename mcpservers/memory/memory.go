@@ -11,7 +11,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
 	"github.com/mark3labs/mcp-go/server"
 
 	"molar/internal/store"
@@ -229,7 +228,7 @@ func (r ref) check() error {
 // checkOrMake is check, but replaces a missing id by a new one.
 func (r *ref) checkOrMake() error {
 	if r.ConversationID == "" {
-		r.ConversationID = "chat_" + uuid.NewString()
+		r.ConversationID = "chat_" + schemas.NewID()
 	}
 	return r.check()
 }

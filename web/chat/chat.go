@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 
 	"molar/agent"
 	"molar/agent/answer"
 	"molar/providers"
+	"molar/schemas"
 	"molar/web/pages"
 	"molar/web/turns"
 	"molar/web/wire"
@@ -70,7 +70,7 @@ func (s *Surface) begin(r *http.Request, req *chatRequest) (*turns.Feed, *identi
 	if err := s.mayChoose(turn); err != nil {
 		return nil, nil, err
 	}
-	turn.ID = uuid.NewString()
+	turn.ID = schemas.NewID()
 	turn.Owner = s.Owner(r)
 	t, err := s.Turns.Begin(r.Context(), turns.Request{
 		Turn: turn, Hash: req.hash, Detach: req.Molar.Detach, Shared: req.Molar.Detach || turn.Key != "", Asks: req.Molar.Detach || req.Stream && req.Molar.Events, Answers: req.Molar.Detach || req.Stream && req.Molar.Events,

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 
 	"molar/agent"
 	"molar/schemas"
@@ -41,7 +40,7 @@ func (s *Surface) CreateConversation(c *gin.Context) {
 	if err == nil && wire.IsSet(q.Items) {
 		groups, err = s.readImport(ctx, owner, q.Items)
 	}
-	head := ConversationHead{ID: "conv_" + uuid.NewString(), CreatedAt: s.Turns.Now().Unix(), Metadata: q.Metadata}
+	head := ConversationHead{ID: "conv_" + schemas.NewID(), CreatedAt: s.Turns.Now().Unix(), Metadata: q.Metadata}
 	if err == nil {
 		err = s.keepConversation(ctx, owner, &head)
 	}

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"molar/agent"
 	"molar/schemas"
 	"molar/web/wire"
@@ -60,7 +58,7 @@ func (s *Surface) plan(ctx context.Context, owner string, q *Request) (*plan, er
 		return nil, err
 	}
 	p.turn = q.turn(tools)
-	p.turn.ID, p.turn.Owner = uuid.NewString(), owner
+	p.turn.ID, p.turn.Owner = schemas.NewID(), owner
 	if err := s.mayChoose(p.turn); err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ func (s *Surface) resume(ctx context.Context, owner string, p *plan) (*live, err
 	}
 	echo := p.request.echo(p.tools)
 	echo.PreviousResponseID = &before.id
-	l := s.newLive(owner, uuid.NewString(), before.turn, rec, echo, before.render)
+	l := s.newLive(owner, schemas.NewID(), before.turn, rec, echo, before.render)
 	l.from = before.next
 	l.render.Begin(before.turn.Start())
 	s.mu.Lock()
