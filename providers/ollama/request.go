@@ -1,7 +1,6 @@
 package ollama
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -178,10 +177,11 @@ func (p *Provider) post(ctx context.Context, r *chatRequest) (*http.Response, er
 	if body, err = wire.Merge(body, r.extra); err != nil {
 		return nil, p.faults.Fail(providers.KindInvalid, r.Model, err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.chat, bytes.NewReader(body))
+	req, forget, err := wire.NewPost(ctx, p.chat, body)
 	if err != nil {
 		return nil, err
 	}
+	defer forget()
 	req.Header.Set("Accept", "application/x-ndjson")
 	return p.do(req, r.headers)
 }

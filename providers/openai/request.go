@@ -113,10 +113,11 @@ func (p *Provider) post(ctx context.Context, b *body) (*http.Response, error) {
 	if err != nil {
 		return nil, p.faults.Fail(providers.KindInvalid, b.Model, err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.chat, bytes.NewReader(whole))
+	req, forget, err := wire.NewPost(ctx, p.chat, whole)
 	if err != nil {
 		return nil, err
 	}
+	defer forget()
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream")
 	return p.do(req, b.headers)
