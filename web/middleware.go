@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"log/slog"
@@ -39,13 +40,27 @@ func (s *server) logRequest(c *gin.Context) {
 // not on the stack while the request is answered.
 func (s *server) logAnswered(c *gin.Context, took time.Duration) {
 	level := slog.LevelDebug
-	if c.Writer.Status() >= http.StatusInternalServerError {
+	if statusOf(c) >= http.StatusInternalServerError {
 		level = slog.LevelWarn
 	}
 	s.Logger.LogAttrs(c.Request.Context(), level, "http request",
 		slog.String("method", c.Request.Method), slog.String("route", c.FullPath()),
-		slog.Int("status", c.Writer.Status()), slog.Duration("took", took),
+		slog.Int("status", statusOf(c)), slog.Duration("took", took),
 		slog.String("request_id", wire.RequestID(c.Writer)))
+}
+
+// clientLeft is the status, in log and metrics, of a request whose client left before an answer began.
+// nginx calls it so too.
+const clientLeft = 499
+
+// statusOf returns the status of an answered request. An error that nobody waited for is none of the
+// server's.
+func statusOf(c *gin.Context) int {
+	status := c.Writer.Status()
+	if status >= http.StatusInternalServerError && context.Cause(c.Request.Context()) == context.Canceled { //nolint:errorlint // another cause is the server's own
+		return clientLeft
+	}
+	return status
 }
 
 // recoverPanic answers a handler's panic with a 500 error object, or cuts the connection if the
@@ -96,7 +111,7 @@ func (s *server) noMethod(c *gin.Context) {
 // observe counts and traces a request under the pattern of its route.
 func (s *server) observe(c *gin.Context) {
 	ctx, span := s.Telemetry.StartRequest(c.Request, c.FullPath(), wire.RequestID(c.Writer))
-	defer func() { span.End(c.Writer.Status()) }()
+	defer func() { span.End(statusOf(c)) }()
 	if ctx != c.Request.Context() {
 		c.Request = c.Request.WithContext(ctx)
 	}
