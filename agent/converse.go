@@ -385,6 +385,9 @@ func (a *Agent) execute(ctx context.Context, w *task, calls []schemas.ToolCall, 
 			return results, err
 		}
 	}
+	if err := w.keeper.Unrecorded(); err != nil {
+		return results, err
+	}
 	return results, ctx.Err()
 }
 

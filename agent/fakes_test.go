@@ -297,6 +297,7 @@ type fakeJournal struct {
 	beginsIn time.Duration // how long Begin takes
 	begun    []schemas.JournalRecord
 	synced   []schemas.JournalNews
+	syncErr  error // of a synced write
 	dropped  []string
 	// dead are turns of a process that is gone.
 	dead []schemas.JournalRecord
@@ -314,6 +315,9 @@ func (f *fakeJournal) Begin(_ context.Context, t schemas.JournalTurn) error {
 func (f *fakeJournal) Write(_ context.Context, synced bool, news []schemas.JournalNews) (map[string]bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if synced && f.syncErr != nil {
+		return nil, f.syncErr
+	}
 	held := map[string]bool{}
 	for _, n := range news {
 		held[n.TurnID] = false

@@ -50,6 +50,8 @@ type keeperConfig struct {
 	Memory Memory
 	// Journal is nil for a turn that is lost with its process.
 	Journal *journal.Turn
+	// GoesOn means that another process may continue the turn.
+	GoesOn bool
 	// Turn opens its conversation; TurnID is its own id.
 	Turn   memory.BeginRequest
 	TurnID string
@@ -78,10 +80,12 @@ type keeper struct {
 	files  []memory.File
 	unkept error
 
-	mu    sync.Mutex // guards the lease, which is renewed concurrently with the turn
+	mu    sync.Mutex // guards the lease, which is renewed concurrently with the turn, and unrecorded
 	lease schemas.Lease
-	renew *time.Timer
-	ended bool
+	// unrecorded is why a call was not sent.
+	unrecorded error
+	renew      *time.Timer
+	ended      bool
 	// renewing is waited for at the end.
 	renewing sync.WaitGroup
 
@@ -127,7 +131,7 @@ func (k *keeper) Saved() bool { return k.saved }
 // Record begins the journal of a turn whose question has passed, concurrently with the turn: the first
 // text and a call that may have an effect wait for it. It fills in the keeper's fields of b.
 func (k *keeper) Record(ctx context.Context, b begunTurn) {
-	if !k.Keeps() && len(b.Request) == 0 || k.recorded != nil {
+	if !k.Keeps() && !k.cfg.GoesOn || k.recorded != nil {
 		return
 	}
 	k.files = b.Files
@@ -145,7 +149,7 @@ func (k *keeper) Record(ctx context.Context, b begunTurn) {
 		defer cancel()
 		state, err := json.Marshal(b)
 		if err == nil {
-			err = k.cfg.Journal.Begin(ctx, state, len(b.Request) > 0)
+			err = k.cfg.Journal.Begin(ctx, state, k.cfg.GoesOn)
 		}
 		if err != nil {
 			k.cfg.Log("the question could not be recorded", err)
@@ -168,19 +172,42 @@ func (k *keeper) Begun(ctx context.Context) {
 }
 
 // RecordCall writes the journal up to a call that may have an effect to the disk, before the call is
-// sent. If the store fails, the call is sent nevertheless, as the turn was allowed to begin.
-func (k *keeper) RecordCall(ctx context.Context, call schemas.ToolCall) {
+// sent. If the store fails, a call of a turn that another process may continue must not be sent, as that
+// process would send it too; the turn ends with the error of [keeper.Unrecorded]. Any other call is
+// sent nevertheless, as the turn was allowed to begin.
+func (k *keeper) RecordCall(ctx context.Context, call schemas.ToolCall) error {
+	err := k.recordCall(ctx, call)
+	switch {
+	case err == nil:
+		return context.Cause(ctx) // the turn may turn out to be another process's
+	case k.cfg.GoesOn:
+		err = fmt.Errorf("%w: the call could not be recorded, so it was not sent: %w", ErrStore, err)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.unrecorded = err
+		return err
+	}
+	k.cfg.Log("a call could not be recorded before it was sent", err)
+	return nil
+}
+
+func (k *keeper) recordCall(ctx context.Context, call schemas.ToolCall) error {
 	if k.recorded != nil {
 		if _, err := k.recorded.Wait(ctx); err != nil {
-			return
+			return err
 		}
 	}
 	k.cfg.Journal.Sent(call.ID)
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
-	if err := k.cfg.Journal.Sync(ctx); err != nil {
-		k.cfg.Log("a call could not be recorded before it was sent", err)
-	}
+	return k.cfg.Journal.Sync(ctx)
+}
+
+// Unrecorded returns why a call was not sent; nil if all could be recorded.
+func (k *keeper) Unrecorded() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.unrecorded
 }
 
 // Save stores the turn and ends the lease. It ignores cancellation: a complete answer must not be

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -44,6 +45,29 @@ func TestKeeper_recordsWhatBegins(t *testing.T) {
 	}
 	if rec := b.memory.saved[0]; rec.Assistant != "test" || rec.Subject != "who?" {
 		t.Errorf("saved %+v", rec)
+	}
+}
+
+// A call that may have an effect is not sent unrecorded by a turn that another process may continue:
+// that process would send it too. Others send it, as nobody repeats them.
+func TestKeeper_sendsNothingUnrecorded(t *testing.T) {
+	for _, goesOn := range []bool{true, false} {
+		t.Run(fmt.Sprintf("goes on %t", goesOn), func(t *testing.T) {
+			b := familyBench(calls("Let me.", "family__put", `{"a":1}`), says("done"))
+			b.tools.add("family", "put", `"ok"`)
+			stop := b.withJournal(t, family())
+			b.journal.syncErr = errors.New("frozen for too long")
+			turn := ask("who?")
+			turn.ID, turn.GoesOn = "t1", goesOn
+			p := b.play(t, turn)
+			stop()
+			if goesOn && (!errors.Is(p.err, agent.ErrStore) || len(b.tools.called) > 0) {
+				t.Errorf("called %q, error %v", b.tools.called, p.err)
+			}
+			if !goesOn && (p.err != nil || len(b.tools.called) != 1) {
+				t.Errorf("called %q, error %v", b.tools.called, p.err)
+			}
+		})
 	}
 }
 

@@ -94,7 +94,7 @@ func (a *Agent) report(w *task, out *answer.Speaker, turnID string, err error) {
 func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *answer.Speaker, group *sync.WaitGroup) *keeper {
 	id := t.ID
 	book := keeperConfig{
-		Memory: a.cfg.Memory, Journal: t.Journal, TurnID: id, ReadOnly: t.ReadOnly, Group: group,
+		Memory: a.cfg.Memory, Journal: t.Journal, GoesOn: t.GoesOn, TurnID: id, ReadOnly: t.ReadOnly, Group: group,
 		Turn: memory.BeginRequest{ConversationID: t.ConversationID, Owner: t.Owner, Key: t.beginKey(), Parent: t.Parent},
 		// The key's turn may have been saved in another conversation.
 		Fresh: fresh && t.Key == "" && !a.cfg.MemoryRequired,

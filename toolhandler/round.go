@@ -133,7 +133,9 @@ func (r *round) execute(ctx context.Context, call schemas.ToolCall, tool schemas
 	callCtx, stop := r.turn.clocks.start(ctx, tool, limit, r.deadline)
 	defer func() { r.addWait(call.ID, stop()) }()
 	if r.turn.before != nil && MayAct(tool) {
-		r.turn.before(ctx, call)
+		if err := r.turn.before(ctx, call); err != nil {
+			return r.fault(ctx, callCtx, call, tool, limit, err)
+		}
 	}
 	result, err := r.turn.call(callCtx, tool, args)
 	if err != nil {

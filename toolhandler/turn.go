@@ -52,8 +52,8 @@ type TurnConfig struct {
 	Person Person
 	Limits Limits
 	// Before is called before a call is sent that may have an effect: its tool is neither
-	// read-only nor idempotent. It may be nil.
-	Before func(ctx context.Context, call schemas.ToolCall)
+	// read-only nor idempotent. An error keeps the call from being sent. It may be nil.
+	Before func(ctx context.Context, call schemas.ToolCall) error
 	// Show returns a result as the model is shown it, which is all that is known of it from then on.
 	// Nil shows it whole.
 	Show func(ctx context.Context, r schemas.ToolResult) schemas.ToolResult
@@ -84,7 +84,7 @@ type Turn struct {
 	who      *schemas.Person
 	clocks   clocks
 	repeats  repeats
-	before   func(ctx context.Context, call schemas.ToolCall)
+	before   func(ctx context.Context, call schemas.ToolCall) error
 	show     func(ctx context.Context, r schemas.ToolResult) schemas.ToolResult
 }
 

@@ -36,8 +36,10 @@ type turn struct {
 	books      bool
 	// tries counts the attempts, found the occurrences in the conversation.
 	tries, found int
-	// done: reported saved. failed: finally refused with this code, after its tool had run.
+	// done: reported saved; unsure: its booking was sent, and no process knows more. failed: finally
+	// refused with this code, after its tool had run.
 	done   bool
+	unsure bool
 	failed string
 }
 
@@ -108,6 +110,7 @@ func (w *writer) ask(ctx context.Context, t *turn) (again bool, err error) {
 	switch {
 	case res.StatusCode == http.StatusOK && a.Molar.Saved:
 		t.done = true
+		t.unsure = strings.HasPrefix(a.Choices[0].Message.Content, unsure)
 		if got := a.Choices[0].Message.Content; turnOf(got) != t.id {
 			return false, fmt.Errorf("was answered %q", got)
 		}
@@ -137,7 +140,7 @@ func turnOf(answer string) string {
 
 // parts returns the turn of an answer, and the previous one that the model saw.
 func parts(answer string) (id, after string) {
-	rest, ok := strings.CutPrefix(answer, "say ")
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(answer, unsure), "say ")
 	id, after, both := strings.Cut(rest, " after ")
 	after, whole := strings.CutSuffix(after, ".")
 	if !ok || !both || !whole {

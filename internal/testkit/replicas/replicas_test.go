@@ -44,8 +44,24 @@ func script(r models.Request) *models.Reply {
 	if said := answered().FindAllStringSubmatch(r.Body, -1); len(said) > 0 {
 		before = said[len(said)-1][1]
 	}
-	return models.Text("say " + id + " after " + before + ".")
+	said := "say " + id + " after " + before + "."
+	if _, since, _ := cutLast(r.Body, "ask "+id+" book"); strings.Contains(since, "may or may not have been done") {
+		said = unsure + said
+	}
+	return models.Text(said)
 }
+
+// cutLast is [strings.Cut] around the last occurrence.
+func cutLast(s, separator string) (before, after string, found bool) {
+	i := strings.LastIndex(s, separator)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(separator):], true
+}
+
+// unsure begins the answer to a booking of which nobody knows whether it was made.
+const unsure = "unsure: "
 
 func answered() *regexp.Regexp { return regexp.MustCompile(`say (w\d+-\d+-\d+) after [^ ."]+\.`) }
 
@@ -150,8 +166,8 @@ func (tr trial) run(t *testing.T) Report {
 	if c.wire != nil && c.wire.Changed() == 0 {
 		t.Fatal("no statement was changed: the protection stands in other words by now")
 	}
-	t.Logf("%v: %d turns done, %d ended after their tool %v, in %d requests; %d turns followed, %d of them interrupted; told of a host that was gone within %v",
-		report.Harms, report.Done, report.Failed, report.Codes, report.Tries, report.Followed, report.Interrupts, report.Told)
+	t.Logf("%v: %d turns done, %d of them unsure, %d ended after their tool %v, in %d requests; %d turns followed, %d of them interrupted; told of a host that was gone within %v",
+		report.Harms, report.Done, report.Unsure, report.Failed, report.Codes, report.Tries, report.Followed, report.Interrupts, report.Told)
 	if report.Done == 0 || report.Followed == 0 {
 		t.Errorf("nothing was asked: %+v", report)
 	}

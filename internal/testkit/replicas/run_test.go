@@ -63,8 +63,10 @@ const (
 
 // A Report is the result of a run. Faults is empty if every promise was kept.
 type Report struct {
-	Harms                map[Harm]int
-	Done, Failed, Tries  int
+	Harms               map[Harm]int
+	Done, Failed, Tries int
+	// Unsure counts the done turns of which nobody knows whether their booking was made.
+	Unsure               int
 	Followed, Interrupts int
 	// Codes counts the failed turns, by error code.
 	Codes map[string]int
@@ -245,8 +247,11 @@ func (r *run) judge(ctx context.Context, writers []*writer) error {
 	}
 	for _, w := range writers {
 		for _, t := range w.turns {
-			if n := booked[t.id]; n > 1 || t.books && t.done && n != 1 {
+			if n := booked[t.id]; n > 1 || t.books && t.done && !t.unsure && n != 1 {
 				w.faults = append(w.faults, fmt.Sprintf("%s, done %v, booked %d times", t.id, t.done, n))
+			}
+			if t.unsure {
+				r.report.Unsure++
 			}
 			if t.done {
 				r.report.Done++
