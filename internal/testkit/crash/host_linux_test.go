@@ -2,9 +2,11 @@ package crash_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"molar/internal/testkit/crash"
@@ -41,24 +43,30 @@ func TestKillHost_powerCut(t *testing.T) {
 	}
 }
 
-// careless returns the flag of go build that overlays a file of these tests on the host, so that
-// no commit waits for the disk.
+// careless returns the flag of go build with which no commit of the host waits for the disk: it
+// builds one source file of the store with one word changed.
 func careless(t *testing.T) []string {
 	t.Helper()
-	file, err := filepath.Abs(filepath.Join("testdata", "careless.go"))
+	file, err := filepath.Abs(filepath.Join("..", "..", "store", "database", "sqlite.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	into := filepath.Join("..", "..", "..", "cmd", "molar", "careless.go")
-	if into, err = filepath.Abs(into); err != nil {
+	source, err := os.ReadFile(file)
+	if err != nil {
 		t.Fatal(err)
 	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {into: file}})
+	const level = `FullSync = d.Durable, "FULL"`
+	changed := strings.Replace(string(source), level, `FullSync = d.Durable, "OFF"`, 1)
+	if changed == string(source) {
+		t.Fatalf("%s does not hold %s: the level of a durable commit is set elsewhere by now", file, level)
+	}
+	with := filepath.Join(t.TempDir(), "sqlite.go")
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {file: with}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "overlay.json")
-	if err := os.WriteFile(path, overlay, 0o600); err != nil {
+	if err := errors.Join(os.WriteFile(with, []byte(changed), 0o600), os.WriteFile(path, overlay, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return []string{"-overlay", path}
