@@ -385,10 +385,10 @@ func (a *Agent) execute(ctx context.Context, w *task, calls []schemas.ToolCall, 
 			return results, err
 		}
 	}
-	if err := w.keeper.Unrecorded(); err != nil {
+	if err := ctx.Err(); err != nil {
 		return results, err
 	}
-	return results, ctx.Err()
+	return results, w.keeper.Unrecorded()
 }
 
 // promptSize estimates the bytes of a request's prompt.

@@ -98,8 +98,8 @@ func (x Exchange) passages() []string {
 	return nil
 }
 
-// answerMessages returns a stored answer and its rounds as the provider saw them. A round whose calls and results do
-// not pair ends the rounds: no history may hold a call without a result.
+// answerMessages returns a stored answer and its rounds as the provider saw them. A round whose calls
+// and results do not pair ends the rounds: no history may hold a call without a result.
 func answerMessages(m schemas.StoredMessage, rounds []schemas.Round, lang string, maxBytes int) []schemas.Message {
 	last := schemas.Text(schemas.RoleAssistant, prompts.WithoutSources(m))
 	var messages []schemas.Message

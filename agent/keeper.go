@@ -141,7 +141,7 @@ func (k *keeper) Record(ctx context.Context, b begunTurn) {
 		if keeps {
 			opening, err := k.opening.Wait(ctx)
 			if err != nil || opening.Finished != nil {
-				return struct{}{}, err
+				return struct{}{}, nil // there is no journal, so no other process continues the turn
 			}
 			b.Lease, b.Parent, b.First = opening.Lease, k.cfg.Turn.Parent, !opening.Known
 		}
@@ -178,8 +178,10 @@ func (k *keeper) Begun(ctx context.Context) {
 func (k *keeper) RecordCall(ctx context.Context, call schemas.ToolCall) error {
 	err := k.recordCall(ctx, call)
 	switch {
+	case ctx.Err() != nil: // a person stopped the turn, or it turned out to be another process's
+		return context.Cause(ctx)
 	case err == nil:
-		return context.Cause(ctx) // the turn may turn out to be another process's
+		return nil
 	case k.cfg.GoesOn:
 		err = fmt.Errorf("%w: the call could not be recorded, so it was not sent: %w", ErrStore, err)
 		k.mu.Lock()

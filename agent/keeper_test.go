@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -49,24 +48,36 @@ func TestKeeper_recordsWhatBegins(t *testing.T) {
 }
 
 // A call that may have an effect is not sent unrecorded by a turn that another process may continue:
-// that process would send it too. Others send it, as nobody repeats them.
+// that process would send it too. Others send it, as nobody repeats them: a turn also whose
+// conversation could not be opened, as it has no journal.
 func TestKeeper_sendsNothingUnrecorded(t *testing.T) {
-	for _, goesOn := range []bool{true, false} {
-		t.Run(fmt.Sprintf("goes on %t", goesOn), func(t *testing.T) {
-			b := familyBench(calls("Let me.", "family__put", `{"a":1}`), says("done"))
-			b.tools.add("family", "put", `"ok"`)
-			stop := b.withJournal(t, family())
-			b.journal.syncErr = errors.New("frozen for too long")
-			turn := ask("who?")
-			turn.ID, turn.GoesOn = "t1", goesOn
-			p := b.play(t, turn)
-			stop()
-			if goesOn && (!errors.Is(p.err, agent.ErrStore) || len(b.tools.called) > 0) {
-				t.Errorf("called %q, error %v", b.tools.called, p.err)
-			}
-			if !goesOn && (p.err != nil || len(b.tools.called) != 1) {
-				t.Errorf("called %q, error %v", b.tools.called, p.err)
-			}
+	for name, c := range map[string]struct {
+		goesOn   bool
+		beginErr error
+		sent     int
+		fails    error
+	}{
+		"it may go on":            {goesOn: true, fails: agent.ErrStore},
+		"it does not go on":       {sent: 1},
+		"it may, without journal": {goesOn: true, beginErr: errors.New("the memory is away"), sent: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := familyBench(calls("Let me.", "family__put", `{"a":1}`), says("done"))
+				b.tools.add("family", "put", `"ok"`)
+				stop := b.withJournal(t, family())
+				b.memory.beginErr, b.journal.syncErr = c.beginErr, errors.New("frozen for too long")
+				turn := ask("who?")
+				turn.ID, turn.GoesOn = "t1", c.goesOn
+				if c.beginErr != nil {
+					turn.ConversationID = "" // a new one is opened while the turn runs
+				}
+				p := b.play(t, turn)
+				stop()
+				if !errors.Is(p.err, c.fails) || len(b.tools.called) != c.sent {
+					t.Errorf("called %q, error %v", b.tools.called, p.err)
+				}
+			})
 		})
 	}
 }
