@@ -44,6 +44,9 @@ type Error struct {
 	// as often as it changes.
 	Again   string
 	Changed bool
+	// Reask is set with Again if the retry may follow text of this call, which then is commentary:
+	// the model began something after it that cannot be used.
+	Reask bool
 	// Window is the model's context window in tokens, if a KindContextLength names it; else 0.
 	Window int
 	// Final is set if the service reports that a retry cannot succeed.

@@ -64,8 +64,8 @@ type Request struct {
 	Until time.Time
 	// After is the error of the previous try, if the chain retries a call.
 	After error
-	// Schema, if set, constrains the answer to a JSON value that matches this JSON Schema. It is
-	// never set together with Tools.
+	// Schema, if set, constrains the answer to a JSON value that matches this JSON Schema. It is set
+	// together with Tools only if [SchemaBesideTools] holds.
 	Schema json.RawMessage
 	// Language is the language of the answer, "vi", "en" or "other". It is a hint for the offline
 	// provider.
@@ -211,6 +211,13 @@ func PictureTokens(p Provider, width, height int) int {
 	}
 	const side = 28
 	return max((width+side-1)/side*((height+side-1)/side), 1)
+}
+
+// SchemaBesideTools reports whether a model at p, or at the provider that p wraps, takes a schema of
+// its answer in a request that also offers tools.
+func SchemaBesideTools(p Provider, model string) bool {
+	taker, ok := as[interface{ SchemaBesideTools(model string) bool }](p)
+	return ok && taker.SchemaBesideTools(model)
 }
 
 // as returns p, or the provider that p wraps, as a T; ok is false if neither is one.

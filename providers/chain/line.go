@@ -103,6 +103,11 @@ func (l *line) PictureTokens(width, height int) int {
 	return providers.PictureTokens(l.first.Provider, width, height)
 }
 
+// SchemaBesideTools reports whether the route's candidate takes a schema beside tools.
+func (l *line) SchemaBesideTools(model string) bool {
+	return providers.SchemaBesideTools(l.first.Provider, model)
+}
+
 func (l *line) window(ctx context.Context, model string, of func(context.Context, providers.Provider, string) int) int {
 	for _, s := range l.steps {
 		if s.name == Offline || l.failure(s.name) != nil {

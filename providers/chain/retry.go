@@ -63,7 +63,8 @@ func (a again) Stream(ctx context.Context, req providers.Request) iter.Seq2[prov
 type tries struct {
 	inner providers.Provider
 	emit  wire.Emit
-	begun bool          // text or a call came
+	texts bool          // text came
+	calls bool          // a call came
 	spent schemas.Usage // by the tries before
 	usage schemas.Usage // by this one
 }
@@ -80,7 +81,8 @@ func (t *tries) try(ctx context.Context, req providers.Request) error {
 		if err != nil {
 			return t.failed(err)
 		}
-		t.begun = t.begun || chunk.Text != "" || chunk.Call != nil
+		t.texts = t.texts && !chunk.Retract || chunk.Text != ""
+		t.calls = t.calls || chunk.Call != nil
 		if err := t.emit(chunk); err != nil {
 			return final{err}
 		}
@@ -88,9 +90,17 @@ func (t *tries) try(ctx context.Context, req providers.Request) error {
 	return nil
 }
 
+// failed returns the error of a try. Text that a retry follows becomes commentary.
 func (t *tries) failed(err error) error {
-	if t.begun {
+	e, ok := errors.AsType[*providers.Error](err)
+	switch {
+	case t.calls, t.texts && !(ok && e.Reask):
 		return final{err}
+	case t.texts:
+		t.texts = false
+		if err := t.emit(providers.Chunk{Retract: true}); err != nil {
+			return final{err}
+		}
 	}
 	return err
 }

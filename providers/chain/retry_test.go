@@ -58,6 +58,9 @@ func TestAgain(t *testing.T) {
 	learnt := try{err: &providers.Error{Kind: providers.KindInvalid, Status: 400, Again: "learnt", Changed: true, Err: errors.New("no")}}
 	final := try{err: &providers.Error{Kind: providers.KindUnavailable, Status: 503, Final: true, Err: errors.New("no")}}
 	late := try{chunks: []providers.Chunk{{Text: "a"}}, err: &providers.Error{Kind: providers.KindUnavailable, Status: 503, Err: errors.New("no")}}
+	malformed := func(chunks ...providers.Chunk) try {
+		return try{chunks, &providers.Error{Kind: providers.KindProtocol, Again: "half a call", Reask: true, Err: errors.New("half a call")}, 0}
+	}
 	for name, c := range map[string]struct {
 		script      []try
 		calls       int
@@ -84,6 +87,8 @@ func TestAgain(t *testing.T) {
 		"never after text":            {[]try{late, well}, 1, 0, providers.KindUnavailable, 0, 0},
 		"no wait beyond the limit":    {[]try{{takes: 175 * time.Second, err: status(503, 10*time.Second).err}}, 1, 0, providers.KindUnavailable, 175 * time.Second, 175 * time.Second},
 		"odd and busy count apart":    {[]try{odd, status(503, 0), odd, status(503, 0), well}, 5, 21, "", 3 * time.Second, 3750 * time.Millisecond},
+		"half a call after text":      {[]try{malformed(providers.Chunk{Text: "I look. "}), well}, 2, 1, "", 0, 0},
+		"half a call after a call":    {[]try{malformed(providers.Chunk{Call: &schemas.ToolCall{}}), well}, 1, 0, providers.KindProtocol, 0, 0},
 		"a refusal that asks nothing": {[]try{{err: &providers.Error{Kind: providers.KindInvalid, Status: 400, Err: errors.New("no")}}}, 1, 0, providers.KindInvalid, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,5 +118,28 @@ func TestAgain(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The text before a half call is commentary, and no part of the answer.
+func TestAgain_TextBeforeARetry(t *testing.T) {
+	t.Parallel()
+	half := &providers.Error{Kind: providers.KindProtocol, Again: "half a call", Reask: true, Err: errors.New("half a call")}
+	p := &retriedProvider{script: []try{
+		{chunks: []providers.Chunk{{Text: "I look. "}}, err: half},
+		{chunks: []providers.Chunk{{Text: "42"}, {Finish: providers.FinishStop}}},
+	}}
+	var answer, order string
+	for chunk, err := range chain.Again(p, 0).Stream(t.Context(), providers.Request{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if chunk.Retract {
+			answer, order = "", order+"|"
+		}
+		answer, order = answer+chunk.Text, order+chunk.Text
+	}
+	if answer != "42" || order != "I look. |42" {
+		t.Errorf("answer %q, order %q", answer, order)
 	}
 }

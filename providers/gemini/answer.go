@@ -96,11 +96,11 @@ func (c *call) part(p *answerPart) error {
 	switch {
 	case p.FunctionCall != nil:
 		f := schemas.FunctionCall{Name: p.FunctionCall.Name, Arguments: wire.Arguments(p.FunctionCall.Args)}
-		return c.answer.Call(f, newState(p.Signature, p.FunctionCall.ID))
+		return c.answer.Call(f, newState(c.p.name, p.Signature, p.FunctionCall.ID))
 	case p.Thought:
 		return c.answer.Say("", p.Text, nil)
 	}
-	return c.answer.Say(p.Text, "", newState(p.Signature, ""))
+	return c.answer.Say(p.Text, "", newState(c.p.name, p.Signature, ""))
 }
 
 // A grounding names the pages of an answer.

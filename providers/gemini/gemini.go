@@ -30,11 +30,15 @@ import (
 // DefaultBaseURL is the URL of the service.
 const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 
-// name is the provider's name.
-const name = "gemini"
+// wireName is the name of the built-in endpoint.
+const wireName = "gemini"
 
 // A Config configures the service and the time limits. No environment variable changes any of it.
 type Config struct {
+	// Name is the endpoint's name in the config, such as "fast", and the result of [Provider.Name];
+	// empty means "gemini". Setting is the key of its block, such as "llm.providers.fast"; empty means
+	// "llm.gemini".
+	Name, Setting string
 	// APIKey is sent in a header to BaseURL and nowhere else. It may be empty only with a
 	// Project.
 	APIKey string
@@ -64,13 +68,15 @@ type Config struct {
 
 // A Provider is a [providers.Provider] for the Gemini API. It is safe for concurrent use.
 type Provider struct {
-	client *genai.Client
-	limits wire.Limits
-	window int
-	tuning schemas.Tuning
-	safety []*genai.SafetySetting
-	log    *slog.Logger
-	faults *wire.Faults
+	name    string
+	setting string
+	client  *genai.Client
+	limits  wire.Limits
+	window  int
+	tuning  schemas.Tuning
+	safety  []*genai.SafetySetting
+	log     *slog.Logger
+	faults  *wire.Faults
 
 	tools    *wire.Tools
 	quirks   wire.Quirks
@@ -89,6 +95,8 @@ func New(cfg Config) (*Provider, error) {
 	if cfg.Project != "" && (cfg.BaseURL == "" || cfg.BaseURL == DefaultBaseURL) {
 		cfg.BaseURL = vertexURL(cfg.Location)
 	}
+	name := cmp.Or(cfg.Name, wireName)
+	setting := cmp.Or(cfg.Setting, "llm."+wireName)
 	// The version is added to every path; people paste it with the address.
 	base, err := wire.ParseBase(name, cfg.BaseURL, DefaultBaseURL, "/"+apiVersion, "/"+vertexVersion)
 	if err != nil {
@@ -99,16 +107,18 @@ func New(cfg Config) (*Provider, error) {
 	}
 	limits, err := wire.Limits{First: cfg.FirstByte}.Complete()
 	if err != nil {
-		return nil, fmt.Errorf("gemini %w", err)
+		return nil, fmt.Errorf("%s %w", name, err)
 	}
 	p := &Provider{
-		limits: limits,
-		window: cfg.Window,
-		tuning: cfg.Tuning,
-		safety: safety(cfg.Safety),
-		log:    cfg.Logger,
+		name:    name,
+		setting: setting,
+		limits:  limits,
+		window:  cfg.Window,
+		tuning:  cfg.Tuning,
+		safety:  safety(cfg.Safety),
+		log:     cfg.Logger,
 		faults: wire.NewFaults(wire.FaultConfig{
-			Provider: name, Setting: "llm.gemini.base_url", Start: "start the gateway", Limits: limits,
+			Provider: name, Setting: setting + ".base_url", Start: "start the gateway", Limits: limits,
 			Base: base, Public: "generativelanguage.googleapis.com", Secrets: []string{key},
 		}),
 	}
@@ -155,8 +165,8 @@ func vertexURL(location string) string {
 // defaultLocation is the global location of Vertex AI.
 const defaultLocation = "global"
 
-// Name returns "gemini".
-func (p *Provider) Name() string { return name }
+// Name returns the endpoint's name.
+func (p *Provider) Name() string { return p.name }
 
 // Window returns the configured window, or 0.
 func (p *Provider) Window(context.Context, string) int { return p.window }

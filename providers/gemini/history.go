@@ -16,12 +16,13 @@ const anySignature = "skip_thought_signature_validator"
 
 // history collects wire contents.
 type history struct {
-	set     wire.ToolSet
-	system  []string
-	out     []content
-	pending []pending // calls of the last model content, with their results
-	turn    int       // index of the current turn: the last user content with text
-	form    mediaForm // of the files of results
+	endpoint string
+	set      wire.ToolSet
+	system   []string
+	out      []content
+	pending  []pending // calls of the last model content, with their results
+	turn     int       // index of the current turn: the last user content with text
+	form     mediaForm // of the files of results
 	// shown is set if there are such files, own if the person's messages hold some.
 	shown, own bool
 }
@@ -35,8 +36,8 @@ type pending struct {
 
 // contents lowers the canonical history. Each assistant message becomes one model content,
 // followed by one user content with the results of all its calls, in call order.
-func contents(messages []schemas.Message, set wire.ToolSet, signed bool, form mediaForm) (*history, error) {
-	h := &history{set: set, form: form}
+func contents(endpoint string, messages []schemas.Message, set wire.ToolSet, signed bool, form mediaForm) (*history, error) {
+	h := &history{endpoint: endpoint, set: set, form: form}
 	for i, m := range messages {
 		if err := h.message(m); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i+1, err)
@@ -102,7 +103,7 @@ func (h *history) user(m schemas.Message) error {
 func (h *history) assistant(m schemas.Message) {
 	var parts []part
 	for _, p := range m.Parts {
-		s := stateOf(p)
+		s := stateOf(h.endpoint, p)
 		switch {
 		case p.Kind == schemas.PartCall && p.Call != nil:
 			call := &functionCall{ID: s.ID, Name: wire.FunctionName(p.Call.Function.Name), Args: h.arguments(p.Call.Function)}

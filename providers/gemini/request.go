@@ -55,7 +55,7 @@ func (p *Provider) prepare(req providers.Request) (*query, error) {
 		return nil, invalid(err)
 	}
 	q.set = p.tools.Set(req.Tools, req.After)
-	h, err := contents(req.Messages, q.set, wantsSignatures(req.Model), p.mediaForm(req.Model))
+	h, err := contents(p.name, req.Messages, q.set, wantsSignatures(req.Model), p.mediaForm(req.Model))
 	if err != nil {
 		return nil, invalid(err)
 	}

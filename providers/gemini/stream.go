@@ -113,7 +113,7 @@ func (c *call) end(ctx context.Context, err error) error {
 
 func (c *call) unreadable(err error) error {
 	c.p.log.Debug("an event of gemini cannot be read", "error", c.p.faults.Clean(err.Error()))
-	return c.fail(providers.KindProtocol, "an event of the stream cannot be read; check that llm.gemini.base_url is the Gemini API")
+	return c.fail(providers.KindProtocol, "an event of the stream cannot be read; check that "+c.p.setting+".base_url is the Gemini API")
 }
 
 func (c *call) fail(kind providers.Kind, text string) *providers.Error {

@@ -49,10 +49,10 @@ type state struct {
 	ID        string `json:"id,omitempty"`
 }
 
-// stateOf returns the state of a part; empty for another provider's.
-func stateOf(p schemas.Part) state {
+// stateOf returns the state of a part; empty for another endpoint's.
+func stateOf(endpoint string, p schemas.Part) state {
 	var s state
-	if p.State == nil || p.State.Provider != name || json.Unmarshal(p.State.Data, &s) != nil {
+	if p.State == nil || p.State.Provider != endpoint || json.Unmarshal(p.State.Data, &s) != nil {
 		return state{}
 	}
 	s.Signature = standard(s.Signature) // a damaged one would fail the request
@@ -60,7 +60,7 @@ func stateOf(p schemas.Part) state {
 }
 
 // newState returns the state of a part's signature and id, if any.
-func newState(signature, id string) *schemas.ProviderState {
+func newState(endpoint, signature, id string) *schemas.ProviderState {
 	s := state{Signature: standard(signature), ID: id}
 	if s == (state{}) {
 		return nil
@@ -69,7 +69,7 @@ func newState(signature, id string) *schemas.ProviderState {
 	if err != nil { // two strings always marshal
 		return nil
 	}
-	return &schemas.ProviderState{Provider: name, Data: data}
+	return &schemas.ProviderState{Provider: endpoint, Data: data}
 }
 
 // standard converts a signature to standard base64: gateways re-encode them, URL-safe or without

@@ -85,7 +85,7 @@ func (p *Provider) classify(model string, status int, message string) (providers
 	case strings.Contains(message, refusesTools):
 		return providers.KindInvalid, reason + ": " + noTools
 	case status == http.StatusNotFound && (!strings.Contains(message, "not found") || strings.Contains(message, "page not found")):
-		return providers.KindUnavailable, "no Ollama at this address (status 404): check OLLAMA_BASE_URL"
+		return providers.KindUnavailable, "no Ollama at this address (status 404): check " + p.setting
 	case kind == providers.KindModelNotFound:
 		return kind, reason + ": run: ollama pull " + model
 	case kind == providers.KindAuth:

@@ -18,7 +18,7 @@ import (
 // messages converts the canonical history to Ollama's wire. set has the wrapped tools, info the
 // model's capabilities.
 func (p *Provider) messages(req providers.Request, set wire.ToolSet, info modelInfo) ([]api.Message, error) {
-	h := history{set: set, plain: !info.tools, vision: info.vision}
+	h := history{endpoint: p.name, set: set, plain: !info.tools, vision: info.vision}
 	h.add(api.Message{Role: "system", Content: req.System})
 	for i, m := range req.Messages {
 		if err := h.message(m); err != nil {
@@ -34,8 +34,9 @@ func (p *Provider) messages(req providers.Request, set wire.ToolSet, info modelI
 
 // history collects wire messages.
 type history struct {
-	set   wire.ToolSet
-	plain bool // calls and results are written as text
+	endpoint string
+	set      wire.ToolSet
+	plain    bool // calls and results are written as text
 	// vision is set for models that accept the images of results.
 	vision bool
 	out    []api.Message
@@ -72,7 +73,7 @@ func (h *history) add(m api.Message) {
 // by their text and would lose the calls.
 func (h *history) assistant(msg schemas.Message) {
 	h.calls = msg.Calls()
-	m := api.Message{Role: "assistant", Content: content(msg), Thinking: thinking(msg)}
+	m := api.Message{Role: "assistant", Content: content(msg), Thinking: thinking(h.endpoint, msg)}
 	if h.plain && len(h.calls) > 0 {
 		m.Content = strings.TrimSpace(m.Content + "\n" + h.printed())
 	}
@@ -210,10 +211,10 @@ type state struct {
 	Thinking string `json:"thinking"`
 }
 
-func thinking(m schemas.Message) string {
+func thinking(endpoint string, m schemas.Message) string {
 	for _, part := range m.Parts {
 		var s state
-		if part.State != nil && part.State.Provider == name && json.Unmarshal(part.State.Data, &s) == nil {
+		if part.State != nil && part.State.Provider == endpoint && json.Unmarshal(part.State.Data, &s) == nil {
 			return s.Thinking
 		}
 	}

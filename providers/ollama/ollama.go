@@ -8,6 +8,7 @@
 package ollama
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -35,11 +36,15 @@ const (
 	DefaultSmallModel = "qwen2.5:3b-instruct"
 )
 
-// name is the provider's name.
-const name = "ollama"
+// wireName is the name of the built-in endpoint.
+const wireName = "ollama"
 
 // A Config configures the server and the time limits.
 type Config struct {
+	// Name is the endpoint's name in the config, such as "fast", and the result of [Provider.Name];
+	// empty means "ollama". Setting is the key of its block, such as "llm.providers.fast"; empty means
+	// "llm.ollama".
+	Name, Setting string
 	// BaseURL is the server's address; "host", "host:port" and a path prefix are accepted too.
 	// Empty means [DefaultBaseURL].
 	BaseURL string
@@ -65,6 +70,8 @@ type Config struct {
 
 // A Provider is a [providers.Provider] for one Ollama server. It is safe for concurrent use.
 type Provider struct {
+	name      string
+	setting   string // the setting of the address
 	base      *url.URL
 	chat      string // the address of /api/chat
 	http      *http.Client
@@ -91,7 +98,8 @@ var _ providers.Provider = (*Provider)(nil)
 
 // New checks cfg and returns a provider. It does not contact the server.
 func New(cfg Config) (*Provider, error) {
-	base, err := parseBase(cfg.BaseURL)
+	name := cmp.Or(cfg.Name, wireName)
+	base, err := parseBase(name, cfg.BaseURL)
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +109,15 @@ func New(cfg Config) (*Provider, error) {
 	}
 	limits, err := wire.Limits{First: cfg.FirstByte}.Complete()
 	if err != nil {
-		return nil, fmt.Errorf("ollama %w", err)
+		return nil, fmt.Errorf("%s %w", name, err)
+	}
+	setting := "OLLAMA_BASE_URL"
+	if cfg.Setting != "" {
+		setting = cfg.Setting + ".base_url"
 	}
 	p := &Provider{
+		name:      name,
+		setting:   setting,
 		base:      base,
 		chat:      base.JoinPath("/api/chat").String(),
 		http:      wire.NewClient(cfg.HTTPClient),
@@ -114,7 +128,7 @@ func New(cfg Config) (*Provider, error) {
 		maxNumCtx: cfg.MaxNumCtx,
 		log:       cfg.Logger,
 		faults: wire.NewFaults(wire.FaultConfig{
-			Provider: name, Setting: "OLLAMA_BASE_URL", Start: "nobody listens at " + displayURL(base) + ": start Ollama",
+			Provider: name, Setting: setting, Start: "nobody listens at " + displayURL(base) + ": start Ollama",
 			Limits: limits, Base: base,
 		}),
 	}
@@ -128,15 +142,15 @@ func New(cfg Config) (*Provider, error) {
 	return p, nil
 }
 
-// Name returns "ollama".
-func (p *Provider) Name() string { return name }
+// Name returns the endpoint's name.
+func (p *Provider) Name() string { return p.name }
 
 // Salvaged returns how many tool calls were printed as text and parsed as calls since the start.
 func (p *Provider) Salvaged() int64 { return p.salvaged.Load() }
 
 // parseBase parses a URL in the forms that OLLAMA_HOST allows, also with a path of the API at its
 // end.
-func parseBase(s string) (*url.URL, error) {
+func parseBase(name, s string) (*url.URL, error) {
 	s = strings.TrimSpace(s)
 	if s != "" && !strings.Contains(s, "://") {
 		host, path, _ := strings.Cut(s, "/")
@@ -150,7 +164,7 @@ func parseBase(s string) (*url.URL, error) {
 		return nil, err
 	}
 	if u.RawQuery != "" {
-		return nil, errors.New("ollama base URL: must have no query")
+		return nil, errors.New(name + " base URL: must have no query")
 	}
 	// A server that listens on all addresses is reached on the loopback.
 	if u.Hostname() == "0.0.0.0" {

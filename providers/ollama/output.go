@@ -47,7 +47,7 @@ func (c *call) state() *schemas.ProviderState {
 	if err != nil {
 		return nil
 	}
-	return &schemas.ProviderState{Provider: name, Data: data}
+	return &schemas.ProviderState{Provider: c.p.name, Data: data}
 }
 
 // finish ends the answer, or returns the error of an empty one.

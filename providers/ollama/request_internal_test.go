@@ -13,7 +13,7 @@ import (
 // The tools are in the body as encoding/json would write them.
 func TestChatRequest_encode(t *testing.T) {
 	t.Parallel()
-	tools := wire.NewTools(name, lowerTool, nil, nil)
+	tools := wire.NewTools(wireName, lowerTool, nil, nil)
 	set := tools.Set([]schemas.ToolInfo{
 		{Name: "a__find", ToolName: "find", Description: "Finds <b> & \"c\"\u2028", InputSchema: json.RawMessage(`{ "type":"object", "properties": {"q": {"type": "string", "description": "<q>"}} }`)},
 		{Name: "a__list", ToolName: "list", InputSchema: json.RawMessage(`{"type":"object"}`)},

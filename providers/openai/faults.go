@@ -74,7 +74,7 @@ func (p *Provider) readRefusal(model string, resp *http.Response) (*providers.Er
 	switch {
 	case kind == providers.KindModelNotFound && isWrongURL(f, data):
 		kind = providers.KindUnavailable
-		message = "no OpenAI API at this address (status 404): check llm.openai.base_url, which usually ends in /v1"
+		message = "no OpenAI API at this address (status 404): check " + p.setting + ".base_url, which usually ends in /v1"
 	case kind == "", kind == providers.KindProtocol:
 		kind = providers.KindProtocol
 		message = p.faults.Redirects(resp.StatusCode)
@@ -227,9 +227,9 @@ func (f fault) kind(status int) providers.Kind {
 func (p *Provider) advice(kind providers.Kind) string {
 	switch {
 	case kind == providers.KindModelNotFound:
-		return ": check llm.openai.model and llm.openai.base_url"
+		return ": check " + p.setting + ".model and " + p.setting + ".base_url"
 	case kind == providers.KindAuth && p.key == "" && !p.original:
-		return ": name the variable that holds this server's key in llm.openai, such as key: ${OPENAI_API_KEY}, which unnamed goes to OpenAI alone"
+		return ": name the variable that holds this server's key in " + p.setting + ", such as key: ${OPENAI_API_KEY}, which unnamed goes to OpenAI alone"
 	case kind == providers.KindAuth:
 		return ": check " + p.keyFrom
 	}

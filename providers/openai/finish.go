@@ -27,7 +27,7 @@ func (c *call) finish() error {
 		if i == 0 {
 			m.state.reasoning = c.trail.reasoning()
 		}
-		if err := c.answer.Call(m.call, keep(m.state)); err != nil {
+		if err := c.answer.Call(m.call, keep(c.p.name, m.state)); err != nil {
 			return err
 		}
 	}

@@ -63,7 +63,8 @@ const notRun = "This call was not carried out."
 
 // history collects the wire messages.
 type history struct {
-	set wire.ToolSet
+	endpoint string
+	set      wire.ToolSet
 	// local is set if the server may interpret its model's markers in any text.
 	local bool
 	out   []message
@@ -84,7 +85,7 @@ type openResult struct{ hostID, wire string }
 
 // messages converts the canonical history to wire messages.
 func (p *Provider) messages(req providers.Request, set wire.ToolSet) (*history, error) {
-	h := &history{set: set, local: !p.original, ids: map[string]bool{}, blind: p.quirks.Refused(req.Model, paramMedia) > 0}
+	h := &history{endpoint: p.name, set: set, local: !p.original, ids: map[string]bool{}, blind: p.quirks.Refused(req.Model, paramMedia) > 0}
 	h.say("system", req.System)
 	question := lastQuestion(req.Messages)
 	for i, m := range req.Messages {
@@ -225,7 +226,7 @@ func (h *history) assistant(m schemas.Message) {
 		if p.Kind != schemas.PartCall || p.Call == nil {
 			continue
 		}
-		saved := recall(p)
+		saved := recall(h.endpoint, p)
 		if h.inTurn && thought.isEmpty() {
 			thought = saved.reasoning
 		}

@@ -77,7 +77,7 @@ func (p *Provider) Usable(ctx context.Context, model, small string) (chosen, cho
 		if model != "" {
 			return model, cmp.Or(small, model), "it is configured, and the server has no list of models", nil
 		}
-		refusal.Err = fmt.Errorf("%w; where the server has no list of models, name one in llm.openai.model", refusal.Err)
+		refusal.Err = fmt.Errorf("%w; where the server has no list of models, name one in %s.model", refusal.Err, p.setting)
 	}
 	if err != nil {
 		return "", "", "", err
@@ -93,7 +93,7 @@ func (p *Provider) Usable(ctx context.Context, model, small string) (chosen, cho
 	chosen, why = cmp.Or(model, DefaultModel), "it answers"
 	if !slices.Contains(ids, chosen) {
 		chosen, why = ids[0], "it answers, and has no "+DefaultModel
-		p.log.Warn("another model stands in for the default: name one in llm.openai.model", "model", chosen)
+		p.log.Warn("another model stands in for the default: name one in "+p.setting+".model", "model", chosen)
 	}
 	if small = cmp.Or(small, DefaultSmallModel); !slices.Contains(ids, small) {
 		small = chosen

@@ -25,11 +25,15 @@ const (
 	DefaultSmallModel = "gpt-4.1-nano"
 )
 
-// name is the provider's name.
-const name = "openai"
+// wireName is the name of the built-in endpoint.
+const wireName = "openai"
 
 // A Config configures the service and the time limits.
 type Config struct {
+	// Name is the endpoint's name in the config, such as "fast", and the result of [Provider.Name];
+	// empty means "openai". Setting is the key of its block, such as "llm.providers.fast"; empty means
+	// "llm.openai".
+	Name, Setting string
 	// APIKey is sent in the Authorization header; local servers need none.
 	APIKey string
 	// KeySetting names the key's setting in messages; empty means OPENAI_API_KEY.
@@ -53,6 +57,8 @@ type Config struct {
 
 // A Provider is a [providers.Provider] for one service. It is safe for concurrent use.
 type Provider struct {
+	name     string
+	setting  string
 	key      string
 	keyFrom  string
 	chat     string // the URL of chat/completions
@@ -76,19 +82,23 @@ var _ providers.Provider = (*Provider)(nil)
 
 // New checks cfg and returns a provider. It does not contact the service.
 func New(cfg Config) (*Provider, error) {
+	name := cmp.Or(cfg.Name, wireName)
+	setting := cmp.Or(cfg.Setting, "llm."+wireName)
 	base, err := wire.ParseBase(name, cfg.BaseURL, DefaultBaseURL, "/chat/completions")
 	if err != nil {
 		return nil, err
 	}
 	key := strings.TrimSpace(cfg.APIKey)
 	if err := wire.CheckKey(key); err != nil {
-		return nil, fmt.Errorf("openai API key: %w", err)
+		return nil, fmt.Errorf("%s API key: %w", name, err)
 	}
 	limits, err := wire.Limits{First: cfg.FirstByte}.Complete()
 	if err != nil {
-		return nil, fmt.Errorf("openai %w", err)
+		return nil, fmt.Errorf("%s %w", name, err)
 	}
 	p := &Provider{
+		name:     name,
+		setting:  setting,
 		key:      key,
 		keyFrom:  cmp.Or(cfg.KeySetting, "OPENAI_API_KEY"),
 		chat:     base.JoinPath("chat/completions").String(),
@@ -101,7 +111,7 @@ func New(cfg Config) (*Provider, error) {
 		tuning:   cfg.Tuning,
 		log:      cfg.Logger,
 		faults: wire.NewFaults(wire.FaultConfig{
-			Provider: name, Setting: "llm.openai.base_url", Start: "start the server",
+			Provider: name, Setting: setting + ".base_url", Start: "start the server",
 			Limits: limits, Base: base, Public: "api.openai.com", Secrets: []string{key},
 		}),
 	}
@@ -112,8 +122,8 @@ func New(cfg Config) (*Provider, error) {
 	return p, nil
 }
 
-// Name returns "openai".
-func (p *Provider) Name() string { return name }
+// Name returns the endpoint's name.
+func (p *Provider) Name() string { return p.name }
 
 // LeftOut returns why tools are omitted from requests, by name.
 func (p *Provider) LeftOut(tools []schemas.ToolInfo) map[string]string { return p.tools.LeftOut(tools) }

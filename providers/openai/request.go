@@ -61,7 +61,7 @@ const toolNone = "none"
 // prepare builds the body of a request.
 func (p *Provider) prepare(req providers.Request) (*body, wire.ToolSet, error) {
 	if req.Model == "" {
-		return nil, nil, p.faults.Fail(providers.KindInvalid, "", errors.New("no model is named: set llm.openai.model"))
+		return nil, nil, p.faults.Fail(providers.KindInvalid, "", errors.New("no model is named: set "+p.setting+".model"))
 	}
 	explicit := cmp.Or(req.Thinking, p.tuning.Thinking) != ""
 	req = p.thinkers.Shape(req).With(p.tuning)

@@ -26,7 +26,7 @@ type reasoning struct {
 func (r reasoning) isEmpty() bool { return r.Content == "" && r.Text == "" && len(r.Details) == 0 }
 
 // keep returns the state of a call, or nil if it is empty.
-func keep(s state) *schemas.ProviderState {
+func keep(endpoint string, s state) *schemas.ProviderState {
 	if s.ID == "" && len(s.Extra) == 0 && s.isEmpty() {
 		return nil
 	}
@@ -34,14 +34,14 @@ func keep(s state) *schemas.ProviderState {
 	if err != nil {
 		return nil
 	}
-	return &schemas.ProviderState{Provider: name, Data: data}
+	return &schemas.ProviderState{Provider: endpoint, Data: data}
 }
 
-// recall returns the state that this provider stored in a part. It is empty if another provider
+// recall returns the state that this endpoint stored in a part. It is empty if another one
 // stored it.
-func recall(p schemas.Part) state {
+func recall(endpoint string, p schemas.Part) state {
 	var s state
-	if p.State != nil && p.State.Provider == name && json.Unmarshal(p.State.Data, &s) != nil {
+	if p.State != nil && p.State.Provider == endpoint && json.Unmarshal(p.State.Data, &s) != nil {
 		return state{}
 	}
 	return s
