@@ -86,7 +86,7 @@ func (a *attempt) fail(ctx context.Context, chunk providers.Chunk, err error, yi
 	if ok && a.breaker != nil && isOutage(e.Kind) {
 		a.breaker.failed(ctx, e)
 	}
-	if ok && !a.out && canFallBack(e.Kind) {
+	if ok && !a.out && canFallBack(e) {
 		if e.Kind != providers.KindContextLength { // a shorter prompt may fit
 			a.line.noteFailure(a.name, e)
 		}
@@ -101,9 +101,12 @@ func (a *attempt) fail(ctx context.Context, chunk providers.Chunk, err error, yi
 	return nil
 }
 
-// canFallBack reports whether another provider may do better.
-func canFallBack(kind providers.Kind) bool {
-	switch kind {
+// canFallBack reports whether another provider may do better. An answer that stayed empty or
+// unreadable over all retries is the model's fault, and another model may give one.
+func canFallBack(e *providers.Error) bool {
+	switch e.Kind {
+	case providers.KindProtocol:
+		return e.Again != ""
 	case providers.KindUnavailable, providers.KindTimeout, providers.KindQuota, providers.KindAuth, providers.KindModelNotFound,
 		providers.KindContextLength:
 		return true

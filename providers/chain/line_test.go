@@ -121,22 +121,26 @@ func TestLine_FallsOverOnlyWhereItMay(t *testing.T) {
 	for name, c := range map[string]struct {
 		reply reply
 		falls bool
+		tries int // of gemini, if more than one
 	}{
-		"answers":                  {says("hi"), false},
-		"unavailable":              {fails(providers.KindUnavailable), true},
-		"timeout":                  {fails(providers.KindTimeout), true},
-		"quota":                    {fails(providers.KindQuota), true},
-		"auth":                     {fails(providers.KindAuth), true},
-		"model not found":          {fails(providers.KindModelNotFound), true},
-		"after a note and usage":   {fails(providers.KindUnavailable, usage), true},
-		"invalid":                  {fails(providers.KindInvalid), false},
-		"context length":           {fails(providers.KindContextLength), false},
-		"protocol":                 {fails(providers.KindProtocol), false},
-		"a cut stream":             {fails(providers.KindIncomplete), false},
-		"an error of another type": {reply{err: errors.New("odd")}, false},
-		"after text":               {fails(providers.KindUnavailable, providers.Chunk{Text: "he"}), false},
-		"after thinking":           {fails(providers.KindUnavailable, providers.Chunk{Thinking: "hm"}), false},
-		"after a call":             {fails(providers.KindUnavailable, callChunk), false},
+		"answers":                    {says("hi"), false, 1},
+		"unavailable":                {fails(providers.KindUnavailable), true, 1},
+		"timeout":                    {fails(providers.KindTimeout), true, 1},
+		"quota":                      {fails(providers.KindQuota), true, 1},
+		"auth":                       {fails(providers.KindAuth), true, 1},
+		"model not found":            {fails(providers.KindModelNotFound), true, 1},
+		"after a note and usage":     {fails(providers.KindUnavailable, usage), true, 1},
+		"invalid":                    {fails(providers.KindInvalid), false, 1},
+		"context length":             {fails(providers.KindContextLength), false, 1},
+		"protocol":                   {fails(providers.KindProtocol), false, 1},
+		"an answer that stays empty": {reply{err: &providers.Error{Kind: providers.KindProtocol, Again: "empty", Err: errors.New("empty")}}, true, 3},
+		"an empty one after a note":  {reply{[]providers.Chunk{usage}, &providers.Error{Kind: providers.KindProtocol, Again: "empty", Err: errors.New("empty")}}, true, 3},
+		"half a call after text":     {reply{[]providers.Chunk{{Text: "I look. "}}, &providers.Error{Kind: providers.KindProtocol, Again: "half a call", Reask: true, Err: errors.New("half")}}, false, 3},
+		"a cut stream":               {fails(providers.KindIncomplete), false, 1},
+		"an error of another type":   {reply{err: errors.New("odd")}, false, 1},
+		"after text":                 {fails(providers.KindUnavailable, providers.Chunk{Text: "he"}), false, 1},
+		"after thinking":             {fails(providers.KindUnavailable, providers.Chunk{Thinking: "hm"}), false, 1},
+		"after a call":               {fails(providers.KindUnavailable, callChunk), false, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -156,7 +160,7 @@ func TestLine_FallsOverOnlyWhereItMay(t *testing.T) {
 			if diff := cmp.Diff(want, got.switched); diff != "" || got.at != 0 || got.text != "from ollama" || got.err != nil {
 				t.Errorf("%+v (-want +got)\n%s", got, diff)
 			}
-			if len(gemini.models()) != 1 {
+			if len(gemini.models()) != max(c.tries, 1) {
 				t.Errorf("gemini was asked %d times", len(gemini.models()))
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -112,10 +113,24 @@ func (p *Provider) notPulled(model string, models []Model) *providers.Error {
 	for _, m := range models {
 		names = append(names, m.Name)
 	}
-	if near := text.Nearest(model, names); near != "" {
+	if near := nearest(model, names); near != "" {
 		message += " (did you mean " + near + "?)"
 	}
 	return p.faults.Fail(providers.KindModelNotFound, model, errors.New(message))
+}
+
+// nearest returns the local name that is nearest to a model's. Tags count only if the model has one.
+func nearest(model string, names []string) string {
+	tagged := model == fullName(model)
+	byName := make(map[string]string, len(names))
+	for _, name := range names {
+		short := name
+		if i := strings.LastIndexByte(name, ':'); !tagged && i > strings.LastIndexByte(name, '/') {
+			short = name[:i]
+		}
+		byName[short] = name
+	}
+	return byName[text.Nearest(model, slices.Sorted(maps.Keys(byName)))]
 }
 
 // newestWithTools returns the name of the newest local model with tool support, or "".

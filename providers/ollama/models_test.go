@@ -94,6 +94,8 @@ func TestUsable(t *testing.T) {
 	}{
 		"the configured one":         {tags, "", "old:7b", "new", "old:7b", "new", "configured"},
 		"without its tag":            {tags, "", "new", "", "new", "new", "configured"},
+		"misspelt, without its tag":  {tags, "", "neww", "", "", "", "run: ollama pull neww (did you mean new:latest?)"},
+		"misspelt, of another tag":   {tags, "", "odl", "", "", "", "(did you mean old:7b?)"},
 		"a named one is not there":   {tags, "", "olt:7b", "", "", "", "run: ollama pull olt:7b (did you mean old:7b?)"},
 		"nor is a named small one":   {tags, "", "old:7b", "small:1", "", "", "ollama pull small:1"},
 		"the newest local one":       {tags, "", "", "", "new:latest", "new:latest", "not pulled"},

@@ -70,7 +70,7 @@ func (c *call) prepare(ctx context.Context) (*chatRequest, error) {
 	if refused := p.quirks.Refused(req.Model, paramThink); refused < len(chat.thinkForms) {
 		chat.Think = &api.ThinkValue{Value: chat.thinkForms[refused]}
 	}
-	chat.window = p.window(ctx, req.Model, info, needOf(chat, req))
+	chat.window = p.window(ctx, req.Model, info, &need{prompt: chat.promptBytes() / bytesPerToken, answer: req.MaxTokens, after: req.After})
 	chat.Options = options(req)
 	if isUnreadable(req.After) {
 		chat.repair()

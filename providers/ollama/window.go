@@ -6,8 +6,6 @@ import (
 	"errors"
 	"sync"
 	"time"
-
-	"molar/providers"
 )
 
 // Sizes of context windows, in tokens.
@@ -18,7 +16,8 @@ const (
 	serverWindow = 4 << 10
 	// unknownWindow bounds the window of a model that does not report its own.
 	unknownWindow = 128 << 10
-	// answerRoom is kept free for the answer if the request does not bound it.
+	// answerRoom is kept free for the answer if the request does not bound it, but at most a quarter
+	// of the window: a Modelfile may set a small one.
 	answerRoom = 2 << 10
 	// bytesPerToken is a low estimate of a prompt token's bytes: English has about 4, Vietnamese
 	// and JSON about 3.
@@ -152,7 +151,7 @@ func (p *Provider) Window(ctx context.Context, model string) int {
 	if err != nil {
 		return 0
 	}
-	return p.window(ctx, model, info, 0)
+	return p.window(ctx, model, info, nil)
 }
 
 // MaxWindow returns the largest possible window of the model, in tokens, or 0 if the server does
@@ -174,9 +173,9 @@ func (p *Provider) most(info modelInfo) int {
 	return most
 }
 
-// window returns num_ctx for a prompt and its answer of need tokens, 0 for the server's default:
-// the configured one, else that of [windows.choose].
-func (p *Provider) window(ctx context.Context, model string, info modelInfo, need int) int {
+// window returns num_ctx for a call, 0 for the server's default: the configured one, else that of
+// [windows.choose]. Without a call it returns the base.
+func (p *Provider) window(ctx context.Context, model string, info modelInfo, call *need) int {
 	if p.numCtx > 0 {
 		return p.numCtx
 	}
@@ -184,7 +183,11 @@ func (p *Provider) window(ctx context.Context, model string, info modelInfo, nee
 	if p.windows.isStale(name) {
 		p.windows.saw(name, p.loadedWindow(ctx, name), min(cmp.Or(info.numCtx, firstWindow), most))
 	}
-	return p.windows.choose(name, need, info.numCtx, most)
+	base := p.windows.choose(name, 0, info.numCtx, most)
+	if call == nil {
+		return base
+	}
+	return p.windows.choose(name, call.tokens(base), info.numCtx, most)
 }
 
 // windowFor returns the next power of two that suffices for need tokens, at most most.
@@ -221,20 +224,22 @@ type overflow struct {
 // Unwrap returns the server's error.
 func (e overflow) Unwrap() error { return e.error }
 
-// needOf estimates how many tokens a request needs, using the try before it.
-func needOf(chat *chatRequest, req providers.Request) int {
-	need := estimate(chat.promptBytes(), req.MaxTokens)
-	if before, ok := errors.AsType[overflow](req.After); ok {
-		need = max(need, before.window+1)
-	}
-	return need
+// A need is what a call's prompt and answer take of a window, in tokens.
+type need struct {
+	// prompt is an estimate; answer is the most that the answer may take, 0 if the request does not say.
+	prompt, answer int
+	// after is the error of the try before, which may be an overflow.
+	after error
 }
 
-// estimate returns how many tokens a prompt of n bytes may need, with room for an answer of at
-// most maxTokens (0: unbounded).
-func estimate(n, maxTokens int) int {
-	if maxTokens <= 0 {
-		maxTokens = answerRoom
+// tokens returns how many tokens the call needs if the window that prompts are made for is base.
+func (n need) tokens(base int) int {
+	total := n.prompt + n.answer
+	if n.answer <= 0 {
+		total = n.prompt + min(answerRoom, base/4)
 	}
-	return n/bytesPerToken + maxTokens
+	if before, ok := errors.AsType[overflow](n.after); ok {
+		total = max(total, before.window+1)
+	}
+	return total
 }

@@ -31,12 +31,16 @@ func TestRequest_Window(t *testing.T) {
 		want   any // num_ctx of the request; nil for none
 		window int // the window that the host is told
 		most   int // the largest window that the host is told
+		answer int // the most tokens that the answer may take
 	}{
 		"a short prompt is the server's affair": {prompt: small, want: nil, window: 8192, most: 131072},
 		"a long one needs a window":             {prompt: large, want: 32768.0, window: 8192, most: 131072},
 		"the model's own is the most":           {prompt: huge, want: 131072.0, window: 8192, most: 131072},
 		"fixed":                                 {cfg: ollama.Config{NumCtx: 2048}, ps: loadedAt(8192), prompt: large, want: 2048.0, window: 2048, most: 2048},
-		"the Modelfile's":                       {params: "num_ctx 2048", prompt: small, want: 8192.0, window: 2048, most: 131072},
+		"the Modelfile's":                       {params: "num_ctx 2048", prompt: small, want: 8192.0, window: 2048, most: 131072, answer: 3000},
+		"the Modelfile's, small":                {params: "num_ctx 2048", prompt: 4000, want: 2048.0, window: 2048, most: 131072},
+		"the Modelfile's, too small":            {params: "num_ctx 2048", prompt: 5000, want: 8192.0, window: 2048, most: 131072},
+		"loaded small by another client":        {ps: loadedAt(2048), prompt: 4000, want: 2048.0, window: 2048, most: 131072},
 		"the Modelfile's suffices":              {params: "stop \"x\"\nnum_ctx                        16384\n", prompt: small, want: 16384.0, window: 16384, most: 131072},
 		"loaded by another client":              {ps: loadedAt(32768), prompt: small, want: 32768.0, window: 32768, most: 131072},
 		"loaded smaller, and enough":            {ps: loadedAt(4096), prompt: small, want: 4096.0, window: 4096, most: 131072},
@@ -58,9 +62,7 @@ func TestRequest_Window(t *testing.T) {
 				t.Errorf("the host is told at most %d, want %d", got, c.most)
 			}
 			req := question(strings.Repeat("a", c.prompt))
-			if c.params == "num_ctx 2048" {
-				req.MaxTokens = 3000 // more than the Modelfile's window
-			}
+			req.MaxTokens = c.answer
 			if a := ask(t.Context(), p, req); a.err != nil {
 				t.Fatal(a.err)
 			}

@@ -73,6 +73,9 @@ func (c *call) frame(f *frame, in func(*choice) *delta) error {
 	if f.Usage != nil {
 		c.usage = f.Usage.schema()
 	}
+	if n := f.Timings.Cached; n > 0 && c.usage != nil {
+		c.usage.CachedTokens = max(c.usage.CachedTokens, n)
+	}
 	for i := range f.Choices {
 		ch := &f.Choices[i]
 		if c.index == nil {
@@ -95,7 +98,7 @@ func (c *call) frame(f *frame, in func(*choice) *delta) error {
 func (c *call) delta(d *delta) error {
 	c.refused = c.refused || d.Refusal != ""
 	c.trail.add(d)
-	if err := c.answer.Say(string(d.Content+d.Refusal), d.thinking(), nil); err != nil {
+	if err := c.answer.Say(string(d.Content.text+d.Refusal), d.thinking(), nil); err != nil {
 		return err
 	}
 	for _, piece := range d.ToolCalls {

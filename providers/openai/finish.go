@@ -25,7 +25,7 @@ func (c *call) finish() error {
 	}
 	for i, m := range calls {
 		if i == 0 {
-			m.state.reasoning = c.trail.reasoning()
+			m.state.reasoning, m.state.Thinking = c.trail.reasoning(), c.trail.thinking.String()
 		}
 		if err := c.answer.Call(m.call, keep(c.p.name, m.state)); err != nil {
 			return err
@@ -60,28 +60,45 @@ func (c *call) starved() error {
 // outOfTokens reports whether the answer was cut at its token limit.
 func (c *call) outOfTokens() bool {
 	switch strings.ToLower(c.reason) {
-	case "length", "max_tokens", "model_length":
+	case "length", "max_tokens", "model_length", windowFull:
 		return true
 	}
 	return false
 }
 
-// filtered reports whether the service withheld the answer.
+// filtered reports whether the service withheld the answer: GLM calls it sensitive.
 func (c *call) filtered() bool {
-	reason := strings.ToLower(c.reason)
-	return reason == "content_filter" || reason == "safety"
+	switch strings.ToLower(c.reason) {
+	case "content_filter", "safety", "sensitive":
+		return true
+	}
+	return false
 }
+
+// gaveUp reports whether the service ended the answer because of its own fault.
+func (c *call) gaveUp() bool {
+	switch strings.ToLower(c.reason) {
+	case "error", "abort", "network_error", "insufficient_system_resource":
+		return true
+	}
+	return false
+}
+
+// windowFull is the finish reason of an answer that reached the end of the model's window.
+const windowFull = "model_context_window_exceeded"
 
 // ending maps the finish reason. Servers say "stop" after calls too.
 func (c *call) ending() (providers.FinishReason, error) {
 	reason := strings.ToLower(c.reason)
 	switch {
+	case reason == windowFull && !c.answer.Answered():
+		return "", c.fail(providers.KindContextLength, errors.New("the prompt fills the model's context window"))
 	case c.outOfTokens():
 		return providers.FinishLength, nil
 	case c.filtered(), c.refused && c.answer.Calls == 0:
 		return providers.FinishContentFilter, nil
-	case reason == "error", reason == "abort":
-		return "", c.fail(providers.KindUnavailable, fmt.Errorf("the server gave up (finish reason %s)", reason))
+	case c.gaveUp():
+		return "", c.gaveUpError(reason)
 	case c.answer.Calls > 0:
 		return providers.FinishToolCalls, nil
 	case c.answer.Texts:
@@ -92,4 +109,14 @@ func (c *call) ending() (providers.FinishReason, error) {
 	err := c.fail(providers.KindProtocol, fmt.Errorf("the answer is empty and ends with the reason %q", c.p.faults.Clean(reason)))
 	err.Again = "empty answer, asked again"
 	return "", err
+}
+
+// gaveUpError returns the error of an answer that the server ended itself; without any output it is
+// worth a retry.
+func (c *call) gaveUpError(reason string) error {
+	err := c.fail(providers.KindUnavailable, fmt.Errorf("the server gave up (finish reason %s)", reason))
+	if !c.answer.Answered() {
+		err.Again = err.Err.Error() + ", asked again"
+	}
+	return err
 }

@@ -26,6 +26,8 @@ type message struct {
 type contentPart struct {
 	Type     string    `json:"type"`
 	Text     string    `json:"text,omitempty"`
+	// Thinking holds the parts of a part of thinking.
+	Thinking []contentPart `json:"thinking,omitempty"`
 	ImageURL *imageURL `json:"image_url,omitempty"`
 	File     *file     `json:"file,omitempty"`
 	Audio    *audio    `json:"input_audio,omitempty"`
@@ -222,6 +224,7 @@ func (h *history) assistant(m schemas.Message) {
 	text := h.content(m)
 	var calls []toolCall
 	var thought reasoning
+	thinking := "" // that was a part of the content
 	for _, p := range m.Parts {
 		if p.Kind != schemas.PartCall || p.Call == nil {
 			continue
@@ -229,6 +232,9 @@ func (h *history) assistant(m schemas.Message) {
 		saved := recall(h.endpoint, p)
 		if h.inTurn && thought.isEmpty() {
 			thought = saved.reasoning
+		}
+		if h.inTurn {
+			thinking = cmp.Or(thinking, saved.Thinking)
 		}
 		args := h.set.Wrap(p.Call.Function)
 		// Local servers parse them to render the prompt.
@@ -244,7 +250,14 @@ func (h *history) assistant(m schemas.Message) {
 		return
 	}
 	w := message{Role: "assistant", ToolCalls: calls, reasoning: thought}
-	if text != "" {
+	switch {
+	case thinking != "":
+		parts := []contentPart{{Type: "thinking", Thinking: []contentPart{{Type: "text", Text: thinking}}}}
+		if text != "" {
+			parts = append(parts, contentPart{Type: "text", Text: text})
+		}
+		w.Content = parts
+	case text != "":
 		w.Content = text
 	}
 	h.add(w)

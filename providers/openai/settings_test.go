@@ -164,6 +164,13 @@ func TestRequest_ReasoningGoesBackWithinTheTurn(t *testing.T) {
 			`{"reasoning":"Look","reasoning_details":[{"type":"reasoning.text","text":"Look","index":0,"format":"x","signature":"s=="},` +
 				`{"type":"reasoning.encrypted","data":"abc","index":1,"id":"t1"}]}`,
 		},
+		"Mistral": {
+			[]string{
+				`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"Look "}]}]}`,
+				`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"it up."}]}]}`,
+			},
+			`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"Look it up."}]}]}`,
+		},
 		"none": {nil, `{}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,10 +194,10 @@ func TestRequest_ReasoningGoesBackWithinTheTurn(t *testing.T) {
 			got := map[string]any{}
 			for i, sent := range f.requests()[1:] {
 				m := sent["messages"].([]any)[1].(map[string]any)
-				for _, key := range []string{"reasoning_content", "reasoning", "reasoning_details"} {
-					if v, ok := m[key]; ok && i == 0 {
+				for _, key := range []string{"reasoning_content", "reasoning", "reasoning_details", "content"} {
+					if v, ok := m[key]; ok && v != nil && i == 0 {
 						got[key] = v
-					} else if ok {
+					} else if ok && v != nil {
 						t.Errorf("%s went back in a later turn", key)
 					}
 				}

@@ -13,6 +13,8 @@ import (
 type state struct {
 	ID    string          `json:"id,omitempty"`
 	Extra json.RawMessage `json:"extra_content,omitempty"`
+	// Thinking came as a part of the content, and goes back as one.
+	Thinking string `json:"thinking,omitempty"`
 	reasoning
 }
 
@@ -27,7 +29,7 @@ func (r reasoning) isEmpty() bool { return r.Content == "" && r.Text == "" && le
 
 // keep returns the state of a call, or nil if it is empty.
 func keep(endpoint string, s state) *schemas.ProviderState {
-	if s.ID == "" && len(s.Extra) == 0 && s.isEmpty() {
+	if s.ID == "" && len(s.Extra) == 0 && s.Thinking == "" && s.isEmpty() {
 		return nil
 	}
 	data, err := json.Marshal(s)
@@ -49,13 +51,15 @@ func recall(endpoint string, p schemas.Part) state {
 
 // A trail collects the reasoning of an answer as its pieces arrive.
 type trail struct {
-	content, text strings.Builder
+	content, text, thinking strings.Builder
+
 	details       []map[string]json.RawMessage
 }
 
 func (t *trail) add(d *delta) {
 	t.content.WriteString(string(d.ReasoningContent))
 	t.text.WriteString(string(d.Reasoning))
+	t.thinking.WriteString(d.Content.thinking)
 	for _, raw := range d.ReasoningDetails {
 		var piece map[string]json.RawMessage
 		if json.Unmarshal(raw, &piece) != nil || piece == nil {

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -11,9 +12,13 @@ import (
 // frame is one message of the stream, or a whole answer. Fields that servers encode differently
 // have types that accept all forms.
 type frame struct {
-	Choices []choice        `json:"choices"`
-	Usage   *usage          `json:"usage"`
-	Error   json.RawMessage `json:"error"`
+	Choices []choice `json:"choices"`
+	Usage   *usage   `json:"usage"`
+	// Timings are llama.cpp's, which counts cached tokens only there.
+	Timings struct {
+		Cached int `json:"cache_n"`
+	} `json:"timings"`
+	Error json.RawMessage `json:"error"`
 }
 
 type choice struct {
@@ -24,7 +29,7 @@ type choice struct {
 }
 
 type delta struct {
-	Content          anyText `json:"content"`
+	Content          content `json:"content"`
 	Refusal          anyText `json:"refusal"`
 	ReasoningContent anyText `json:"reasoning_content"`
 	Reasoning        anyText `json:"reasoning"`
@@ -35,12 +40,31 @@ type delta struct {
 	FunctionCall *function `json:"function_call"`
 }
 
-// thinking returns the reasoning: servers send reasoning_content, reasoning, or the same text in both.
+// thinking returns the reasoning: servers send reasoning_content, reasoning, the same text in both, or a
+// part of the content.
 func (d *delta) thinking() string {
-	if d.ReasoningContent != "" {
-		return string(d.ReasoningContent)
+	return cmp.Or(string(d.ReasoningContent), string(d.Reasoning), d.Content.thinking)
+}
+
+// content is the content of a message: a text, or parts of text and, from Mistral, of thinking.
+type content struct {
+	text     anyText
+	thinking string
+}
+
+func (c *content) UnmarshalJSON(data []byte) error {
+	var parts []struct {
+		Type     string  `json:"type"`
+		Thinking anyText `json:"thinking"`
 	}
-	return string(d.Reasoning)
+	if len(data) > 0 && data[0] == '[' && json.Unmarshal(data, &parts) == nil {
+		for _, p := range parts {
+			if p.Type == "thinking" {
+				c.thinking += string(p.Thinking)
+			}
+		}
+	}
+	return c.text.UnmarshalJSON(data)
 }
 
 // pieces are the tool calls of a delta: a list, or one alone.
@@ -78,6 +102,8 @@ type usage struct {
 	CompletionDetails struct {
 		Reasoning int `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
+	// CacheHits is DeepSeek's name for cached tokens.
+	CacheHits int `json:"prompt_cache_hit_tokens"`
 }
 
 func (u usage) schema() *schemas.Usage {
@@ -86,7 +112,7 @@ func (u usage) schema() *schemas.Usage {
 	}
 	return &schemas.Usage{
 		PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, TotalTokens: u.TotalTokens,
-		CachedTokens: u.PromptDetails.Cached, ReasoningTokens: u.CompletionDetails.Reasoning,
+		CachedTokens: cmp.Or(u.PromptDetails.Cached, u.CacheHits), ReasoningTokens: u.CompletionDetails.Reasoning,
 	}
 }
 

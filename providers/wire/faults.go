@@ -25,6 +25,8 @@ const (
 	MaxErrorBody = 64 << 10
 	// maxMessage bounds a foreign message, in bytes.
 	maxMessage = 500
+	// leastSecret is the length of the shortest key, in bytes.
+	leastSecret = 8
 	// maxWait bounds the wait that a service may ask for.
 	maxWait = 24 * time.Hour
 )
@@ -62,14 +64,16 @@ func NewFaults(cfg FaultConfig) *Faults {
 		}
 	}
 	for _, s := range cfg.Secrets {
-		hide(s, "[key]")
+		if len(s) >= leastSecret { // a shorter one is a placeholder, and may be a part of any word
+			hide(s, "[key]")
+		}
 	}
 	if password, ok := cfg.Base.User.Password(); ok {
 		hide(password, "[key]")
 	}
 	for _, values := range cfg.Base.Query() {
 		for _, v := range values {
-			if len(v) >= 8 {
+			if len(v) >= leastSecret {
 				hide(v, "[key]")
 			}
 		}
