@@ -91,11 +91,14 @@ type Request struct {
 	ExtraBody json.RawMessage
 }
 
-// With returns the request with the tuning for what it does not set.
+// With returns the request with the tuning for what it does not set. The most tokens of an answer are no
+// limit for a verdict or a summary.
 func (r Request) With(t schemas.Tuning) Request {
 	r.Temperature = cmp.Or(r.Temperature, t.Temperature, r.DefaultTemperature)
 	r.TopP = cmp.Or(r.TopP, t.TopP)
-	r.MaxTokens = cmp.Or(r.MaxTokens, t.MaxTokens)
+	if !r.Pass.IsSmall() {
+		r.MaxTokens = cmp.Or(r.MaxTokens, t.MaxTokens)
+	}
 	r.Thinking = cmp.Or(r.Thinking, t.Thinking)
 	if len(t.Headers) > 0 {
 		headers := schemas.RevealAll(t.Headers)

@@ -86,8 +86,7 @@ type Provider struct {
 
 	models   modelCache
 	windows  windows
-	tools    *wire.Tools
-	quirks   wire.Quirks
+	lessons  *wire.Lessons
 	unopened wire.UnopenedThoughts
 	thinkers wire.Thinkers
 	salvaged atomic.Int64
@@ -135,7 +134,7 @@ func New(cfg Config) (*Provider, error) {
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
-	p.tools = wire.NewTools(name, lowerTool, cfg.Refusals, p.log)
+	p.lessons = wire.NewLessons(wire.NewTools(name, lowerTool, cfg.Refusals, p.log))
 	bounded := *p.http
 	bounded.Transport = boundedTransport{p.http.Transport}
 	p.client = api.NewClient(base, &bounded)
@@ -222,4 +221,6 @@ func (t boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // LeftOut returns why tools are omitted from requests, by name.
-func (p *Provider) LeftOut(tools []schemas.ToolInfo) map[string]string { return p.tools.LeftOut(tools) }
+func (p *Provider) LeftOut(tools []schemas.ToolInfo) map[string]string {
+	return p.lessons.Tools.LeftOut(tools)
+}

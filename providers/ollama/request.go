@@ -43,7 +43,7 @@ func (c *call) prepare(ctx context.Context) (*chatRequest, error) {
 	}
 	req := p.thinkers.Shape(c.req).With(p.tuning)
 	if !req.ForbidCalls {
-		c.set = p.tools.Set(req.Tools, req.After)
+		c.set = p.lessons.Tools.Set(req.Tools, req.After)
 	}
 	if len(c.set) > 0 && (!info.tools || req.ToolChoice == providers.ToolRequired) {
 		if c.form, err = newForm(c.set, req.ToolChoice == providers.ToolRequired); err != nil {
@@ -67,7 +67,7 @@ func (c *call) prepare(ctx context.Context) (*chatRequest, error) {
 		return nil, err
 	}
 	chat.thinkForms = info.think(req.Thinking)
-	if refused := p.quirks.Refused(req.Model, paramThink); refused < len(chat.thinkForms) {
+	if refused := p.lessons.Refused(req.Model, paramThink); refused < len(chat.thinkForms) {
 		chat.Think = &api.ThinkValue{Value: chat.thinkForms[refused]}
 	}
 	chat.window = p.window(ctx, req.Model, info, &need{prompt: chat.promptBytes() / bytesPerToken, answer: req.MaxTokens, after: req.After})

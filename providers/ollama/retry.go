@@ -22,8 +22,11 @@ func (c *call) again(ctx context.Context, chat *chatRequest, err error) error {
 	if c.answer.Answered() {
 		return err
 	}
+	if !isToolRefusal(err) {
+		c.p.lessons.Learn(e, wire.Refusal{Status: e.Status, Message: e.Err.Error()}, chat.parameters(), c.set)
+	}
 	switch {
-	case c.learn(chat, e), c.refused(e):
+	case e.Changed:
 	case e.Kind == providers.KindContextLength && c.p.numCtx == 0 && chat.window < chat.most:
 		window := max(chat.window, serverWindow)
 		e.Again = fmt.Sprintf("prompt too long, asked again with a window of %d tokens", windowFor(window+1, chat.most))
@@ -39,11 +42,6 @@ func (c *call) again(ctx context.Context, chat *chatRequest, err error) error {
 		e.Again, e.Changed = "the model no longer takes tools, asked again", true
 	}
 	return err
-}
-
-// refused reads a refusal that names a tool, which is removed from the offer.
-func (c *call) refused(e *providers.Error) bool {
-	return !isToolRefusal(e) && c.p.tools.Doubt(c.set, e, e.Err.Error(), e.Err.Error())
 }
 
 // An unreadableError is the error of a call that the server or this side could not parse.

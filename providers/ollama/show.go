@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -107,16 +106,15 @@ func (i modelInfo) think(wish schemas.Thinking) []any {
 // paramThink is the parameter that models may reject.
 const paramThink = "think"
 
-// learn reads a refusal. If it rejects the request's think value, another one is sent from now
-// on.
-func (c *call) learn(chat *chatRequest, e *providers.Error) bool {
-	about := strings.Contains(e.Err.Error(), "think")
-	if e.Status != http.StatusBadRequest || chat.Think == nil || !about {
-		return false
+// parameters returns what the model may reject in a request.
+func (chat *chatRequest) parameters() []wire.Parameter {
+	if chat.Think == nil {
+		return nil
 	}
-	if !c.p.quirks.Learn(c.req.Model, paramThink, len(chat.thinkForms)) {
-		return false
-	}
-	e.Again, e.Changed = fmt.Sprintf("the model does not take think: %v, asked again otherwise", chat.Think.Value), true
-	return true
+	return []wire.Parameter{{
+		Name: paramThink, Forms: len(chat.thinkForms),
+		About: func(r wire.Refusal) bool {
+			return r.Status == http.StatusBadRequest && strings.Contains(r.Message, paramThink)
+		},
+	}}
 }

@@ -44,7 +44,7 @@ func (p *Provider) Stream(ctx context.Context, req providers.Request) iter.Seq2[
 				return err
 			}
 		}
-		return c.answer.Failed(p.tools.Settle(ctx, req.After, c.again(ctx, chat, c.exchange(ctx, chat))))
+		return c.answer.Failed(p.lessons.Tools.Settle(ctx, req.After, c.again(ctx, chat, c.exchange(ctx, chat))))
 	})
 }
 

@@ -24,13 +24,13 @@ type message struct {
 }
 
 type contentPart struct {
-	Type     string    `json:"type"`
-	Text     string    `json:"text,omitempty"`
+	Type string `json:"type"`
+	Text string `json:"text,omitempty"`
 	// Thinking holds the parts of a part of thinking.
 	Thinking []contentPart `json:"thinking,omitempty"`
-	ImageURL *imageURL `json:"image_url,omitempty"`
-	File     *file     `json:"file,omitempty"`
-	Audio    *audio    `json:"input_audio,omitempty"`
+	ImageURL *imageURL     `json:"image_url,omitempty"`
+	File     *file         `json:"file,omitempty"`
+	Audio    *audio        `json:"input_audio,omitempty"`
 }
 
 type file struct {

@@ -53,7 +53,7 @@ func recall(endpoint string, p schemas.Part) state {
 type trail struct {
 	content, text, thinking strings.Builder
 
-	details       []map[string]json.RawMessage
+	details []map[string]json.RawMessage
 }
 
 func (t *trail) add(d *delta) {

@@ -5,9 +5,6 @@ import (
 	"sync"
 )
 
-// maxModels bounds the models to remember.
-const maxModels = 256
-
 // Quirks remembers which parameters a model rejects. The zero value is ready; it is safe for
 // concurrent use.
 type Quirks struct {
