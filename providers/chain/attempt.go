@@ -86,10 +86,8 @@ func (a *attempt) fail(ctx context.Context, chunk providers.Chunk, err error, yi
 	if ok && a.breaker != nil && isOutage(e.Kind) {
 		a.breaker.failed(ctx, e)
 	}
-	if ok && !a.out && canFallBack(e) {
-		if e.Kind != providers.KindContextLength { // a shorter prompt may fit
-			a.line.noteFailure(a.name, e)
-		}
+	if ok && !a.out && canFallBack(e.Kind) {
+		a.line.noteFailure(a.name, e)
 		return e
 	}
 	if ok && !a.out {
@@ -101,19 +99,8 @@ func (a *attempt) fail(ctx context.Context, chunk providers.Chunk, err error, yi
 	return nil
 }
 
-// canFallBack reports whether another provider may do better. An answer that stayed empty or
-// unreadable over all retries is the model's fault, and another model may give one.
-func canFallBack(e *providers.Error) bool {
-	switch e.Kind {
-	case providers.KindProtocol:
-		return e.Again != ""
-	case providers.KindUnavailable, providers.KindTimeout, providers.KindQuota, providers.KindAuth, providers.KindModelNotFound,
-		providers.KindContextLength:
-		return true
-	default:
-		return false
-	}
-}
+// canFallBack reports whether another provider may do better: it may unless the request itself is wrong.
+func canFallBack(kind providers.Kind) bool { return kind != providers.KindInvalid }
 
 // isOutage reports whether the whole service failed. A missing model does not count: a client may
 // have asked for it.

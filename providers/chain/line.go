@@ -250,10 +250,11 @@ func (l *line) failure(name string) error {
 	return l.failed[name]
 }
 
-// noteFailure records a candidate's failure for later calls. A missing model does not rule out
-// the candidate's other model.
+// noteFailure records a candidate's failure for later calls of the turn. A fault of one call or one model
+// does not rule out the candidate.
 func (l *line) noteFailure(name string, err *providers.Error) {
-	if err.Kind == providers.KindModelNotFound {
+	switch err.Kind {
+	case providers.KindModelNotFound, providers.KindContextLength, providers.KindProtocol, providers.KindIncomplete:
 		return
 	}
 	l.mu.Lock()

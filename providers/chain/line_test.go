@@ -132,11 +132,11 @@ func TestLine_FallsOverOnlyWhereItMay(t *testing.T) {
 		"after a note and usage":     {fails(providers.KindUnavailable, usage), true, 1},
 		"invalid":                    {fails(providers.KindInvalid), false, 1},
 		"context length":             {fails(providers.KindContextLength), false, 1},
-		"protocol":                   {fails(providers.KindProtocol), false, 1},
+		"protocol":                   {fails(providers.KindProtocol), true, 1},
 		"an answer that stays empty": {reply{err: &providers.Error{Kind: providers.KindProtocol, Again: "empty", Err: errors.New("empty")}}, true, 3},
 		"an empty one after a note":  {reply{[]providers.Chunk{usage}, &providers.Error{Kind: providers.KindProtocol, Again: "empty", Err: errors.New("empty")}}, true, 3},
 		"half a call after text":     {reply{[]providers.Chunk{{Text: "I look. "}}, &providers.Error{Kind: providers.KindProtocol, Again: "half a call", Reask: true, Err: errors.New("half")}}, false, 3},
-		"a cut stream":               {fails(providers.KindIncomplete), false, 1},
+		"a cut stream":               {fails(providers.KindIncomplete), true, 1},
 		"an error of another type":   {reply{err: errors.New("odd")}, false, 1},
 		"after text":                 {fails(providers.KindUnavailable, providers.Chunk{Text: "he"}), false, 1},
 		"after thinking":             {fails(providers.KindUnavailable, providers.Chunk{Thinking: "hm"}), false, 1},
@@ -437,6 +437,23 @@ func BenchmarkLine(b *testing.B) {
 		for _, err := range route.Provider.Stream(b.Context(), providers.Request{}) {
 			if err != nil {
 				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// A fault of one call, such as an empty answer, does not rule out the provider for the turn's next call.
+func TestLine_ForgetsAFaultOfOneCall(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]*providers.Error{
+		"an empty answer": {Kind: providers.KindProtocol, Err: errors.New("empty")},
+		"a cut stream":    {Kind: providers.KindIncomplete, Err: errors.New("cut")},
+	} {
+		gemini, ollama := script("gemini", reply{err: fault}, says("from gemini")), script("ollama", says("from ollama"))
+		route := pick(t, newChain(t, chain.Config{Candidates: candidates(gemini, ollama)}), chain.Want{})
+		for _, want := range []string{"from ollama", "from gemini"} {
+			if got := call(t.Context(), route, providers.PassAnswer); got.text != want {
+				t.Errorf("%s: %+v, want %q", name, got, want)
 			}
 		}
 	}
