@@ -170,7 +170,7 @@ func (a WireAnswer) anthropic(model string) [][]byte {
 		"usage": object{"input_tokens": a.Prompt, "output_tokens": 1},
 	}})
 	if a.Thinking != "" {
-		block(object{"type": "thinking", "thinking": "", "signature": ""}, object{"type": "thinking_delta", "thinking": a.Thinking}, object{"type": "signature_delta", "signature": "c2lnbmVk"})
+		block(object{"type": "thinking", "thinking": "", "signature": ""}, object{"type": "thinking_delta", "thinking": a.Thinking}, object{"type": "signature_delta", "signature": cmp.Or(a.Signature, "c2lnbmVk")})
 	}
 	var deltas []object
 	for _, text := range a.texts() {
