@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"molar/providers"
+	"molar/providers/anthropic"
 	"molar/providers/gemini"
 	"molar/providers/openai"
 )
@@ -18,6 +19,10 @@ func TestPictureTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	claude, err := anthropic.New(anthropic.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, tt := range map[string]struct {
 		provider      providers.Provider
 		width, height int
@@ -28,6 +33,11 @@ func TestPictureTokens(t *testing.T) {
 		"OpenAI, small":          {chat, 100, 100, 255},
 		"Gemini, small":          {google, 384, 384, 258},
 		"Gemini, large":          {google, 1568, 768, 774},
+		"Anthropic, small":       {claude, 200, 200, 54},
+		"Anthropic, a megapixel": {claude, 1000, 1000, 1334},
+		"Anthropic, large":       {claude, 1568, 1568, 3279},
+		"Anthropic, very large":  {claude, 5152, 2000, 3435},
+		"Anthropic, the most":    {claude, 8000, 8000, 4784},
 		"a provider without one": {nil, 280, 56, 20},
 	} {
 		if got := providers.PictureTokens(tt.provider, tt.width, tt.height); got != tt.want {

@@ -12,7 +12,9 @@ import (
 const (
 	Gemini = "gemini"
 	OpenAI = "openai"
-	Ollama = "ollama"
+	// Anthropic is the Messages API.
+	Anthropic = "anthropic"
+	Ollama    = "ollama"
 	// Offline has no model: it quotes tool results.
 	Offline = "offline"
 )
@@ -68,6 +70,12 @@ func Services() []Service {
 			Keys: []string{"OPENAI_API_KEY"}, KeyHost: "api.openai.com", Setup: "set OPENAI_API_KEY, or llm.openai.base_url for a server without a key",
 			BaseURL: "https://api.openai.com/v1", Model: "gpt-4.1-mini", SmallModel: "gpt-4.1-nano",
 			Lower: lower.ForOpenAI, Wire: "openai", Telemetry: "openai",
+		},
+		{
+			Name: Anthropic, Label: "Anthropic", About: About{"Anthropic’s Claude, or a server with its API", "Claude của Anthropic, hoặc máy chủ có cùng API"},
+			Keys: []string{"ANTHROPIC_API_KEY"}, KeyHost: "api.anthropic.com", Setup: "set ANTHROPIC_API_KEY, or llm.anthropic.base_url for a server without a key",
+			BaseURL: "https://api.anthropic.com", Model: "claude-sonnet-5-5", SmallModel: "claude-haiku-5-5",
+			Lower: lower.ForAnthropic, Wire: "anthropic", Telemetry: "anthropic",
 		},
 		{
 			Name: Ollama, Label: "Ollama", About: About{"A local Ollama", "Ollama trên máy này"},

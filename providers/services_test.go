@@ -44,8 +44,8 @@ func TestServices(t *testing.T) {
 func TestHowToGetOne(t *testing.T) {
 	t.Parallel()
 	for want, words := range map[string][3]string{
-		"set GEMINI_API_KEY or OPENAI_API_KEY, or start Ollama":        {"set", "or", "start"},
-		"Hãy đặt GEMINI_API_KEY hoặc OPENAI_API_KEY, hoặc chạy Ollama": {"Hãy đặt", "hoặc", "chạy"},
+		"set GEMINI_API_KEY, OPENAI_API_KEY or ANTHROPIC_API_KEY, or start Ollama":        {"set", "or", "start"},
+		"Hãy đặt GEMINI_API_KEY, OPENAI_API_KEY hoặc ANTHROPIC_API_KEY, hoặc chạy Ollama": {"Hãy đặt", "hoặc", "chạy"},
 	} {
 		if got := providers.HowToGetOne(words[0], words[1], words[2]); got != want {
 			t.Errorf("got %q, want %q", got, want)

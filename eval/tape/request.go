@@ -152,7 +152,7 @@ func (r *wireReader) message(at string, v any) {
 		return
 	}
 	*r = append(*r, Part{Kind: KindRole, At: at, Text: role})
-	r.texts(KindText, at, content)
+	r.blocks(at, content)
 	r.texts(KindThought, at, m["thinking"])
 	if images, there := m["images"]; there {
 		r.text(KindText, at, match.Canonical(images))
@@ -165,6 +165,51 @@ func (r *wireReader) message(at string, v any) {
 	for i, call := range calls {
 		c, _ := call.(object)
 		r.call(fmt.Sprintf("%s.tool_calls[%d]", at, i), c["id"], c["function"])
+	}
+}
+
+// blocks adds the content of a message: a text, or a list of texts, files, and Anthropic's blocks.
+func (r *wireReader) blocks(at string, content any) {
+	list, ok := content.([]any)
+	if !ok {
+		r.texts(KindText, at, content)
+		return
+	}
+	for i, item := range list {
+		r.block(fmt.Sprintf("%s.content[%d]", at, i), item)
+	}
+}
+
+// block adds a block of a message, or of an answer.
+func (r *wireReader) block(at string, v any) {
+	b, _ := v.(object)
+	kind, _ := b["type"].(string)
+	switch kind {
+	case "tool_use":
+		r.call(at, b["id"], object{"name": b["name"], "arguments": b["input"]})
+	case "tool_result":
+		p := Part{Kind: KindResult, At: at}
+		p.ID, _ = b["tool_use_id"].(string)
+		var texts wireReader
+		texts.texts(KindResult, at, b["content"])
+		for _, text := range texts {
+			p.Text += text.Text
+		}
+		*r = append(*r, p)
+	case "thinking":
+		thinking, _ := b["thinking"].(string)
+		signature, _ := b["signature"].(string)
+		r.text(KindThought, at, thinking)
+		r.text(KindSignature, at, signature)
+	case "redacted_thinking":
+		data, _ := b["data"].(string)
+		r.text(KindSignature, at, data)
+	default:
+		if _, marked := b["cache_control"]; marked {
+			v = maps.Clone(b)
+			delete(v.(object), "cache_control")
+		}
+		r.texts(KindText, at, v)
 	}
 }
 
@@ -299,7 +344,7 @@ func (r *WireRequest) Tools() []Tool {
 		t := Tool{InputSchema: json.RawMessage(`{"type":"object"}`)}
 		t.Name, _ = f["name"].(string)
 		t.Description, _ = f["description"].(string)
-		for _, key := range []string{"parametersJsonSchema", "parameters", "inputSchema"} {
+		for _, key := range []string{"parametersJsonSchema", "parameters", "inputSchema", "input_schema"} {
 			if schema, there := f[key].(object); there {
 				if key == "parameters" {
 					lowerTypes(schema, false)

@@ -66,7 +66,7 @@ func (a *WireAnswer) add(event object) error {
 		candidate, _ := list[0].(object)
 		said.message("", candidate["content"])
 	}
-	if m, there := event["message"]; there {
+	if m, there := event["message"]; there && event["type"] == nil {
 		said.message("", m)
 	}
 	if call, there := event["call"].(object); there { // of a provider without a wire
@@ -86,13 +86,50 @@ func (a *WireAnswer) add(event object) error {
 			said.message("", delta)
 		}
 	}
+	if kind, typed := event["type"].(string); typed {
+		said.messages(kind, event)
+		a.tokens(event)
+	} else if usage, there := event["usage"].(object); there {
+		a.Prompt, a.Completion = whole(usage["prompt_tokens"]), whole(usage["completion_tokens"])
+	}
 	for _, p := range said {
 		a.part(p)
 	}
-	if usage, there := event["usage"].(object); there {
-		a.Prompt, a.Completion = whole(usage["prompt_tokens"]), whole(usage["completion_tokens"])
-	}
 	return nil
+}
+
+// messages adds an event of Anthropic's Messages API, or a whole answer of it.
+func (r *wireReader) messages(kind string, event object) {
+	switch kind {
+	case "message":
+		r.blocks("", event["content"])
+	case "content_block_start":
+		block, _ := event["content_block"].(object)
+		if input, _ := block["input"].(object); len(input) == 0 && block["input"] != nil {
+			block["input"] = "" // its pieces follow
+		}
+		r.block("", block)
+	case "content_block_delta":
+		delta, _ := event["delta"].(object)
+		r.texts(KindText, "", delta["text"])
+		if piece, there := delta["partial_json"]; there {
+			r.call("", nil, object{"arguments": piece})
+		}
+	}
+}
+
+// tokens takes over the counts of an event of Anthropic's Messages API. Later events leave some out.
+func (a *WireAnswer) tokens(event object) {
+	if message, there := event["message"].(object); there {
+		event = message
+	}
+	usage, _ := event["usage"].(object)
+	if _, there := usage["input_tokens"]; there {
+		a.Prompt = whole(usage["input_tokens"]) + whole(usage["cache_creation_input_tokens"]) + whole(usage["cache_read_input_tokens"])
+	}
+	if _, there := usage["output_tokens"]; there {
+		a.Completion = whole(usage["output_tokens"])
+	}
 }
 
 func whole(v any) int {

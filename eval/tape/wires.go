@@ -12,7 +12,9 @@ import (
 const (
 	Gemini = "gemini"
 	OpenAI = "openai"
-	Ollama = "ollama"
+	// Anthropic is the Messages API.
+	Anthropic = "anthropic"
+	Ollama    = "ollama"
 	// Offline is the form of providers without a network, see [LocalChunk].
 	Offline = "offline"
 )
@@ -46,6 +48,7 @@ func wireForms() []wireForm {
 			piece: func(e object) []byte { return event(e) },
 		},
 		{name: OpenAI, contentType: eventStream, model: endsIn(chatPath), path: at(chatPath), write: WireAnswer.openAI},
+		{name: Anthropic, contentType: eventStream, model: endsIn(messagesPath), path: at(messagesPath), write: WireAnswer.anthropic},
 		{
 			name: Ollama, contentType: "application/x-ndjson", model: endsIn(ollamaPath), path: at(ollamaPath), write: WireAnswer.ollama,
 			piece: func(e object) []byte { return append(encode(e), '\n') }, lines: true,
@@ -55,8 +58,9 @@ func wireForms() []wireForm {
 }
 
 const (
-	chatPath   = "/chat/completions"
-	ollamaPath = "/api/chat"
+	chatPath     = "/chat/completions"
+	messagesPath = "/v1/messages"
+	ollamaPath   = "/api/chat"
 )
 
 func geminiModel(path string) (model string, ok bool) {

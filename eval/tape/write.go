@@ -150,6 +150,49 @@ func (a WireAnswer) openAI(model string) [][]byte {
 	return chunks
 }
 
+func (a WireAnswer) anthropic(model string) [][]byte {
+	var chunks [][]byte
+	add := func(kind string, e object) {
+		e["type"] = kind
+		chunks = append(chunks, append([]byte("event: "+kind+"\n"), event(e)...))
+	}
+	index := 0
+	block := func(start object, deltas ...object) {
+		add("content_block_start", object{"index": index, "content_block": start})
+		for _, d := range deltas {
+			add("content_block_delta", object{"index": index, "delta": d})
+		}
+		add("content_block_stop", object{"index": index})
+		index++
+	}
+	add("message_start", object{"message": object{
+		"id": "taped", "type": "message", "role": "assistant", "model": model, "content": []any{}, "stop_reason": nil,
+		"usage": object{"input_tokens": a.Prompt, "output_tokens": 1},
+	}})
+	if a.Thinking != "" {
+		block(object{"type": "thinking", "thinking": "", "signature": ""}, object{"type": "thinking_delta", "thinking": a.Thinking}, object{"type": "signature_delta", "signature": cmp.Or(a.Signature, "c2lnbmVk")})
+	}
+	var deltas []object
+	for _, text := range a.texts() {
+		deltas = append(deltas, object{"type": "text_delta", "text": text})
+	}
+	if len(deltas) > 0 {
+		block(object{"type": "text", "text": ""}, deltas...)
+	}
+	finish := map[string]string{"length": "max_tokens", "content_filter": "refusal"}[a.Finish]
+	for _, c := range a.Calls {
+		finish = cmp.Or(finish, "tool_use")
+		var pieces []object
+		for _, piece := range halves(c.Arguments) {
+			pieces = append(pieces, object{"type": "input_json_delta", "partial_json": piece})
+		}
+		block(object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": object{}}, pieces...)
+	}
+	add("message_delta", object{"delta": object{"stop_reason": cmp.Or(finish, "end_turn"), "stop_sequence": nil}, "usage": object{"output_tokens": a.Completion}})
+	add("message_stop", object{})
+	return chunks
+}
+
 // halves splits arguments in two, like a service that streams them.
 func halves(s string) []string {
 	if len(s) < 8 {

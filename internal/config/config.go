@@ -59,10 +59,11 @@ type MCP struct {
 
 // LLM names the models and where they run.
 type LLM struct {
-	Provider Providers `yaml:"provider"`
-	Gemini   Gemini    `yaml:"gemini" jsonschema_description:"Google's Gemini; its key is GEMINI_API_KEY or GOOGLE_API_KEY in the environment, or key below."`
-	OpenAI   Hosted    `yaml:"openai" jsonschema_description:"OpenAI, whose key is OPENAI_API_KEY in the environment, or another server with its API, which receives no key except the one below."`
-	Ollama   Ollama    `yaml:"ollama" jsonschema_description:"A local Ollama."`
+	Provider  Providers `yaml:"provider"`
+	Gemini    Gemini    `yaml:"gemini" jsonschema_description:"Google's Gemini; its key is GEMINI_API_KEY or GOOGLE_API_KEY in the environment, or key below."`
+	OpenAI    Hosted    `yaml:"openai" jsonschema_description:"OpenAI, whose key is OPENAI_API_KEY in the environment, or another server with its API, which receives no key except the one below."`
+	Anthropic Hosted    `yaml:"anthropic" jsonschema_description:"Anthropic's Claude, whose key is ANTHROPIC_API_KEY in the environment, or another server with its API, which receives no key except the one below."`
+	Ollama    Ollama    `yaml:"ollama" jsonschema_description:"A local Ollama."`
 
 	// Keys are the API keys in the environment, by service. [LLM.Key] returns the key that is
 	// sent to a service.

@@ -54,7 +54,7 @@ func TestLoad_Faults(t *testing.T) {
 		{"half a certificate", "tls: {cert: a.pem}\n", []string{":1: tls: want both cert and key"}},
 		{"a proxy by name", "trusted_proxies: [proxy.local]\n", []string{":1: trusted_proxies[0]: want an address or a range"}},
 		{"no port", "listen: localhost\n", []string{":1: listen: want host:port"}},
-		{"an unknown provider", "llm: {provider: [ollama, ofline]}\n", []string{`:1: llm.provider: want auto, gemini, openai, ollama or offline, did you mean "offline"?`}},
+		{"an unknown provider", "llm: {provider: [ollama, ofline]}\n", []string{`:1: llm.provider: want auto, gemini, openai, anthropic, ollama or offline, did you mean "offline"?`}},
 		{"gemini without its key", "llm:\n  provider: gemini\n", []string{":2: llm.provider: gemini has no API key: set GEMINI_API_KEY"}},
 		{"openai without its key", "llm: {provider: openai}\n", []string{":1: llm.provider: openai has no API key: set OPENAI_API_KEY, or llm.openai.base_url for a server without a key"}},
 		{"an assistant without its key", "assistants: {a: {provider: gemini}}\n", []string{":1: assistants.a.provider: gemini has no API key: set GEMINI_API_KEY"}},

@@ -12,6 +12,7 @@ import (
 	"molar/internal/config"
 	"molar/mcpservers/search"
 	"molar/providers"
+	"molar/providers/anthropic"
 	"molar/providers/chain"
 	"molar/providers/gemini"
 	"molar/providers/offline"
@@ -66,9 +67,10 @@ type opener func(*config.Config, *http.Client, *wire.Refusals, *slog.Logger) (ch
 // openers returns the openers of all services with models, by name.
 func openers() map[string]opener {
 	return map[string]opener{
-		providers.Gemini: openGemini,
-		providers.OpenAI: openOpenAI,
-		providers.Ollama: openOllama,
+		providers.Gemini:    openGemini,
+		providers.OpenAI:    openOpenAI,
+		providers.Anthropic: openAnthropic,
+		providers.Ollama:    openOllama,
 	}
 }
 
@@ -170,6 +172,22 @@ func openOpenAI(cfg *config.Config, client *http.Client, refusals *wire.Refusals
 // otherServerWait is the time limit for listing the models of another server with OpenAI's API,
 // which may be far away and list hundreds of models.
 const otherServerWait = 3 * time.Second
+
+func openAnthropic(cfg *config.Config, client *http.Client, refusals *wire.Refusals, log *slog.Logger) (chain.Candidate, error) {
+	a := cfg.LLM.Anthropic
+	keySetting := "ANTHROPIC_API_KEY"
+	if a.Key != "" {
+		keySetting = "llm.anthropic.key"
+	}
+	service, err := anthropic.New(anthropic.Config{
+		Tuning: a.Tuning, APIKey: cfg.LLM.Key(providers.Anthropic).Reveal(), KeySetting: keySetting, BaseURL: a.BaseURL,
+		HTTPClient: client, FirstByte: a.Timeout, Window: a.Window, Refusals: refusals, Logger: log,
+	})
+	if err != nil {
+		return chain.Candidate{}, err
+	}
+	return chain.Candidate{Provider: service, Model: a.Model, SmallModel: a.SmallModel, First: a.Timeout, List: service.Models, Has: service.Has}, nil
+}
 
 func openOllama(cfg *config.Config, client *http.Client, refusals *wire.Refusals, log *slog.Logger) (chain.Candidate, error) {
 	o := cfg.LLM.Ollama

@@ -97,7 +97,7 @@ func TestChain_PickRefuses(t *testing.T) {
 		kind providers.Kind
 		text string
 	}{
-		"unknown":            {chain.Want{Provider: "olama"}, providers.KindInvalid, "choose one of auto, gemini, offline, ollama, openai"},
+		"unknown":            {chain.Want{Provider: "olama"}, providers.KindInvalid, "choose one of anthropic, auto, gemini, offline, ollama, openai"},
 		"not configured":     {chain.Want{Provider: "gemini"}, providers.KindInvalid, "set GEMINI_API_KEY"},
 		"no silent fallback": {chain.Want{}, providers.KindUnavailable, "nobody listens"},
 	} {

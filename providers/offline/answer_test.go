@@ -203,7 +203,7 @@ func TestAnswer_quotesCalls(t *testing.T) {
 
 // A summary consists of the question's first sentence and the answer's first two.
 func TestAnswer_summary(t *testing.T) {
-	const closing = "\n\n(No model is configured: this is quoted from tools. Set GEMINI_API_KEY or OPENAI_API_KEY, or run Ollama, for real answers.)"
+	const closing = "\n\n(No model is configured: this is quoted from tools. Set GEMINI_API_KEY, OPENAI_API_KEY or ANTHROPIC_API_KEY, or run Ollama, for real answers.)"
 	const question = "How do I brush? I am new to it."
 	exchange := []schemas.Message{schemas.Text(schemas.RoleUser, question), schemas.Text(schemas.RoleAssistant, "Brush twice a day."+closing)}
 	beside := answerCase{question: question, found: "Brush twice a day. Use a soft brush. Come back in June." + closing}.request().Messages

@@ -135,6 +135,11 @@ func streams() map[string]fault {
 		o.status, o.asked, o.took = status, asked, took
 		return deviation{"gemini", "its events have a status", o}
 	}
+	// typed is an error that stands for a status by its type.
+	typed := func(o outcome, status, asked int, took time.Duration) deviation {
+		o.status, o.asked, o.took = status, asked, took
+		return deviation{"anthropic", "its errors have types, each with a status", o}
+	}
 	called := func(o outcome) outcome { o.calls = 1; return o }
 	wholeCalls := func(o outcome) deviation { return deviation{"ollama", "its calls come whole, one by one", called(o)} }
 	const stop, empty = providers.FinishStop, "an empty answer"
@@ -159,15 +164,15 @@ func streams() map[string]fault {
 		"it breaks at once":       {abort(), brokenOff(""), nil},
 		"it is closed unanswered": {hangUp, is(providers.KindUnavailable, "", "it closed the connection"), nil},
 		"a call without an end":   {stream(call), brokenOff(""), []deviation{wholeCalls(brokenOff("")), markless(called(brokenOff("")), "without saying that the answer is complete")}},
-		"a call, then an error":   {stream(call, broken(500, "boom")), boom, []deviation{wholeCalls(boom), statused(called(boom), 500, 1, 0)}},
-		"an error":                {stream(broken(503, "boom")), boom, []deviation{statused(boom, 503, 3, busy)}},
-		"an error after text":     {stream(say("a"), broken(503, "boom")), boomAfter, []deviation{statused(boomAfter, 503, 1, 0)}},
-		"an error without a text": {stream(broken(503, "")), speechless, []deviation{statused(speechless, 503, 3, busy)}},
-		"a limit":                 {stream(broken(429, "slow down")), limited, []deviation{statused(limited, 429, 3, limit), {"ollama", "its lines have no status", is(providers.KindUnavailable, "", "slow down")}}},
-		"too long a prompt":       {stream(broken(400, overflow)), long, []deviation{statused(long, 400, 1, 0), {"ollama", "its window can be made larger", longer}}},
+		"a call, then an error":   {stream(call, broken(500, "boom")), boom, []deviation{wholeCalls(boom), statused(called(boom), 500, 1, 0), typed(boom, 500, 3, busy)}},
+		"an error":                {stream(broken(503, "boom")), boom, []deviation{statused(boom, 503, 3, busy), typed(boom, 529, 3, busy)}},
+		"an error after text":     {stream(say("a"), broken(503, "boom")), boomAfter, []deviation{statused(boomAfter, 503, 1, 0), typed(boomAfter, 529, 1, 0)}},
+		"an error without a text": {stream(broken(503, "")), speechless, []deviation{statused(speechless, 503, 3, busy), typed(speechless, 529, 3, busy)}},
+		"a limit":                 {stream(broken(429, "slow down")), limited, []deviation{statused(limited, 429, 3, limit), typed(limited, 429, 3, limit), {"ollama", "its lines have no status", is(providers.KindUnavailable, "", "slow down")}}},
+		"too long a prompt":       {stream(broken(400, overflow)), long, []deviation{statused(long, 400, 1, 0), typed(long, 400, 1, 0), {"ollama", "its window can be made larger", longer}}},
 		"not to be read":          {stream(say("a"), raw("data: {]\n\n"), say("b"), end), is(providers.KindProtocol, "a", "cannot be read"), nil},
 		"a page":                  {page(200, "<!doctype html>\n\n<html>\n<body>Welcome</body>\n</html>\n", "Content-Type", "text/html"), is(providers.KindProtocol, "", "web page: check {address}"), nil},
-		"another's answer":        {page(200, `{"status":"ok"}`), brokenOff(""), []deviation{markless(brokenOff(""), empty), {"openai", "an object is an answer that is no stream", is(providers.KindProtocol, "", "no choices")}}},
+		"another's answer":        {page(200, `{"status":"ok"}`), brokenOff(""), []deviation{markless(brokenOff(""), empty), {"openai", "an object is an answer that is no stream", is(providers.KindProtocol, "", "no choices")}, {"anthropic", "an object is an answer that is no stream", is(providers.KindProtocol, "", "no content")}}},
 		"noise":                   {page(200, "\x1f\x8b\x08\x00\x00 \xff\n\x00\x01"), brokenOff(""), []deviation{markless(brokenOff(""), empty), {"ollama", "each of its lines is an object", is(providers.KindProtocol, "", "cannot be read")}}},
 		"a line over 8 MB":        {stream(say("a"), raw(strings.Repeat("x", 9<<20)), end), is(providers.KindProtocol, "a", "8 MB"), nil},
 		"text after the end":      {stream(say("a"), end, say("b")), well("a", stop), []deviation{{"gemini", "it may say its reason early", well("ab", stop)}}},

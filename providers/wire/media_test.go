@@ -43,8 +43,8 @@ func TestResultFiles(t *testing.T) {
 	sound := schemas.Part{Kind: schemas.PartFile, Text: "data:audio/wav;base64,QUJD"}
 	unseen := quoted("seen\n" + wire.Unseen)
 	for name, tt := range map[string]struct {
-		file                            schemas.Part
-		openai, gemini2, gemini, ollama string // parts of the body
+		file                                       schemas.Part
+		openai, gemini2, gemini, ollama, anthropic string // parts of the body
 	}{
 		"a picture of a megabyte": {
 			picture("image/png", megabyte),
@@ -52,6 +52,7 @@ func TestResultFiles(t *testing.T) {
 			`{"functionResponse":{"name":"cam__look","response":{"output":"seen"}}},{"inlineData":{"mimeType":"image/png","data":"` + encoded + `"}}]}`,
 			`{"functionResponse":{"name":"cam__look","response":{"output":"seen"},"parts":[{"inlineData":{"mimeType":"image/png","data":"` + encoded + `"}}]}}`,
 			`"content":"seen","images":["` + encoded + `"]`,
+			`"content":[{"type":"text","text":"seen"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + encoded + `"}}]},{"type":"tool_result"`,
 		},
 		"a sound": {
 			sound,
@@ -59,15 +60,16 @@ func TestResultFiles(t *testing.T) {
 			`{"inlineData":{"mimeType":"audio/wav","data":"QUJD"}}]}`,
 			`{"inlineData":{"mimeType":"audio/wav","data":"QUJD"}}]}`,
 			unseen,
+			unseen,
 		},
 		"what no model takes": {
-			picture("image/svg+xml", []byte("<svg/>")), unseen, `"files":` + quoted(wire.Unseen), `"files":` + quoted(wire.Unseen), unseen,
+			picture("image/svg+xml", []byte("<svg/>")), unseen, `"files":` + quoted(wire.Unseen), `"files":` + quoted(wire.Unseen), unseen, unseen,
 		},
 	} {
 		for _, w := range wires() {
 			for model, want := range map[string]string{
-				"gemini-2.5-flash": map[string]string{"openai": tt.openai, "gemini": tt.gemini2, "ollama": tt.ollama}[w.name],
-				"gemini-3-flash":   map[string]string{"openai": tt.openai, "gemini": tt.gemini, "ollama": tt.ollama}[w.name],
+				"gemini-2.5-flash": map[string]string{"openai": tt.openai, "gemini": tt.gemini2, "ollama": tt.ollama, "anthropic": tt.anthropic}[w.name],
+				"gemini-3-flash":   map[string]string{"openai": tt.openai, "gemini": tt.gemini, "ollama": tt.ollama, "anthropic": tt.anthropic}[w.name],
 			} {
 				s := &service{body: whole(w.says("ok", 2))}
 				p := w.on(t, s)
@@ -105,6 +107,7 @@ func TestResultFiles_Refused(t *testing.T) {
 	}{
 		{"openai", "m", "image_url", `{"error":{"message":"Invalid content type. image_url is only supported by certain models."}}`, 1},
 		{"openai", "m", "image_url", `{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"}}`, 1},
+		{"anthropic", "m", `"type":"image"`, `{"type":"error","error":{"type":"invalid_request_error","message":"messages.2.content.0: tool_result with image content is not supported"}}`, 1},
 		{"gemini", "gemini-3-flash", `"parts":[{"inlineData"`, `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Multimodal function response is not supported for this model"}}`, 1},
 		{"gemini", "gemini-3-flash", "inlineData", `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Image input modality is not enabled for models/x"}}`, 2},
 		{"gemini", "gemini-2.5-flash", "inlineData", `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Image input modality is not enabled for models/x"}}`, 1},

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,9 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"molar/providers"
+	"molar/providers/anthropic"
 	"molar/providers/gemini"
 	"molar/providers/ollama"
 	"molar/providers/openai"
@@ -96,7 +98,7 @@ func (w adapter) says(text string, n int) string {
 func quoted(s string) string { data, _ := json.Marshal(s); return string(data) }
 
 // wires returns the adapters that speak to a service.
-func wires() []adapter { return []adapter{geminis(), openais(), ollamas()} }
+func wires() []adapter { return []adapter{geminis(), openais(), anthropics(), ollamas()} }
 
 func geminis() adapter {
 	event := func(data string) string { return "data: " + data + "\r\n\r\n" }
@@ -151,6 +153,49 @@ func openais() adapter {
 		refusal: fault,
 		broken:  func(status int, message string) string { return event(fault(status, message)) },
 		idle:    ": ping\n\n",
+	}
+}
+
+func anthropics() adapter {
+	event := func(name, data string) string {
+		return "event: " + name + "\ndata: {\"type\":" + quoted(name) + data + "}\n\n"
+	}
+	block := func(index int, start string, deltas ...string) string {
+		s := event("content_block_start", fmt.Sprintf(`,"index":%d,"content_block":{%s}`, index, start))
+		for _, delta := range deltas {
+			s += event("content_block_delta", fmt.Sprintf(`,"index":%d,"delta":{%s}`, index, delta))
+		}
+		return s + event("content_block_stop", fmt.Sprintf(`,"index":%d`, index))
+	}
+	because := func(reason string) string {
+		return event("message_delta", `,"delta":{"stop_reason":`+quoted(reason)+`,"stop_sequence":null},"usage":{"output_tokens":3}`)
+	}
+	fault := func(status int, message string) string {
+		names := map[int]string{400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error", 503: "overloaded_error", 504: "timeout_error", 529: "overloaded_error"}
+		return fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":%s},"request_id":"req_1"}`, cmp.Or(names[status], "api_error"), quoted(message))
+	}
+	return adapter{
+		name: "anthropic", key: "ANTHROPIC_API_KEY", address: "llm.anthropic.base_url",
+		at: func(p place) (providers.Provider, error) {
+			return anthropic.New(anthropic.Config{APIKey: secretKey, BaseURL: p.base("user:"+password+"@", "/v1?sig="+signature), HTTPClient: p.client, FirstByte: p.first, Logger: p.log})
+		},
+		piece: func(s string) string {
+			return block(0, `"type":"text","text":""`, `"type":"text_delta","text":`+quoted(s))
+		},
+		thought: func(s string) string {
+			return block(0, `"type":"thinking","thinking":"","signature":""`, `"type":"thinking_delta","thinking":`+quoted(s), `"type":"signature_delta","signature":"c2ln"`)
+		},
+		call: func(name, arguments string) string {
+			return block(1, `"type":"tool_use","id":"toolu_1","name":`+quoted(name)+`,"input":{}`, `"type":"input_json_delta","partial_json":""`, `"type":"input_json_delta","partial_json":`+quoted(arguments))
+		},
+		end:     because("end_turn") + event("message_stop", ""),
+		cut:     because("max_tokens") + event("message_stop", ""),
+		because: because,
+		refusal: fault,
+		broken: func(status int, message string) string {
+			return "event: error\ndata: " + fault(status, message) + "\n\n"
+		},
+		idle: event("ping", ""),
 	}
 }
 
@@ -222,7 +267,7 @@ func TestWires_CoverTheServices(t *testing.T) {
 	for _, w := range wires() {
 		adapters = append(adapters, w.name)
 	}
-	if diff := cmp.Diff(providers.WithModels(), adapters); diff != "" {
+	if diff := gocmp.Diff(providers.WithModels(), adapters); diff != "" {
 		t.Errorf("services, and the adapters that the tests of this folder run over:\n%s", diff)
 	}
 }

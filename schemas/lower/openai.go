@@ -25,12 +25,17 @@ func ForOpenAI(raw json.RawMessage) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	return openai{}.parameters(root, len(raw), notes, wrapped), nil
+}
+
+// parameters writes the schema of a function's parameters, which was made of size bytes.
+func (o openai) parameters(root *node, size int, notes []string, wrapped bool) Result {
 	root.prune()
-	b := make([]byte, 0, len(raw)+len(raw)/4+64)
+	b := make([]byte, 0, size+size/4+64)
 	b = append(b, `{"type":"object"`...)
-	b = append(openai{}.object(b, root), '}')
-	_, facts := openai{}.split(root)
-	return Result{Schema: b, Hint: describe(root.desc, facts), Notes: notes, Wrapped: wrapped}, nil
+	b = append(o.object(b, root), '}')
+	_, facts := o.split(root)
+	return Result{Schema: b, Hint: describe(root.desc, facts), Notes: notes, Wrapped: wrapped}
 }
 
 // ForOpenAIAnswer lowers the schema of an answer for response_format. The root may be of any
@@ -68,7 +73,10 @@ func (n *node) strict(depth int) bool {
 }
 
 // openai writes nodes in the dialect of OpenAI's API.
-type openai struct{}
+type openai struct {
+	// unbounded omits bounds.
+	unbounded bool
+}
 
 func (o openai) node(b []byte, n *node) []byte {
 	start := len(b)
@@ -180,6 +188,9 @@ func (o openai) split(n *node) (written []member, facts []string) {
 func (o openai) takes(n *node, m member) bool {
 	if m.key == "format" {
 		return slices.Contains([]string{"uuid", "date", "time", "date-time"}, m.val.str)
+	}
+	if o.unbounded {
+		return false
 	}
 	other, isBound := strings.CutPrefix(m.key, "min")
 	low, high := "min"+other, "max"+other

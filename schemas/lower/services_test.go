@@ -93,6 +93,8 @@ func TestLower_NoConstructCostsTheRequest(t *testing.T) {
 					switch service {
 					case "gemini":
 						checkGemini(t, got.Schema)
+					case "anthropic":
+						checkAnthropic(t, got.Schema)
 					case "ollama":
 						checkRoundTrip(t, got.Schema)
 						checkSaid(t, got.Schema)
@@ -105,7 +107,7 @@ func TestLower_NoConstructCostsTheRequest(t *testing.T) {
 }
 
 var services = map[string]func(json.RawMessage) (lower.Result, error){
-	"gemini": lower.ForGemini, "ollama": lower.ForOllama, "openai": lower.ForOpenAI,
+	"gemini": lower.ForGemini, "ollama": lower.ForOllama, "openai": lower.ForOpenAI, "anthropic": lower.ForAnthropic,
 }
 
 // checkParameters checks the requirements of every service for a function's parameters: an

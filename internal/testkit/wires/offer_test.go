@@ -152,7 +152,7 @@ func TestOffer_roomFollowsTheModel(t *testing.T) {
 // If the window is unknown, found tools may exceed the room for tools by as much as the
 // conversation may take: in brief, both large tools fit.
 func TestOffer_unknownWindow(t *testing.T) {
-	for _, w := range []wire{geminiWire(), openaiWire()} {
+	for _, w := range []wire{geminiWire(), openaiWire(), anthropicWire()} {
 		c := newTalk(t, w, newRegister(), agent.Limits{})
 		sent := c.ask(t, "hello there", calls("find_tools", `{"words":"replace collection"}`), says("I can replace it."))
 		_, tools, _ := w.split(read(t, sent[1]))

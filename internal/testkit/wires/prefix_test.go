@@ -62,11 +62,11 @@ func TestWire_forbiddenCalls(t *testing.T) {
 		c := newTalk(t, w, newDesk(3, found), agent.Limits{Rounds: 1})
 		sent := c.ask(t, "Where is Lan?", calls("desk__find_0", findArgs), says("In the hall."))
 		first, second := read(t, sent[0]), read(t, sent[1])
-		mode := second.ToolChoice + second.ToolConfig.FunctionCallingConfig.Mode
-		if was := first.ToolChoice + first.ToolConfig.FunctionCallingConfig.Mode; was != "" && was != "AUTO" {
+		mode := string(second.ToolChoice) + second.ToolConfig.FunctionCallingConfig.Mode
+		if was := string(first.ToolChoice) + first.ToolConfig.FunctionCallingConfig.Mode; was != "" && was != "AUTO" {
 			t.Errorf("the first round has the choice %q", was)
 		}
-		want, tools := map[string]string{"openai": "none", "gemini": "NONE"}[w.name], string(first.Tools)
+		want, tools := map[string]string{"openai": `"none"`, "gemini": "NONE", "anthropic": `{"type":"none"}`}[w.name], string(first.Tools)
 		if w.name == "ollama" {
 			tools = ""
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"molar/providers"
+	"molar/providers/anthropic"
 	"molar/providers/gemini"
 	"molar/providers/ollama"
 	"molar/providers/openai"
@@ -46,7 +47,8 @@ type body struct {
 	Contents          []json.RawMessage
 	SystemInstruction json.RawMessage
 	Tools             json.RawMessage
-	ToolChoice        string `json:"tool_choice"`
+	System            json.RawMessage
+	ToolChoice        json.RawMessage `json:"tool_choice"`
 	ToolConfig        struct {
 		FunctionCallingConfig struct{ Mode string }
 	}
@@ -175,10 +177,91 @@ func geminiWire() wire {
 	}
 }
 
-// onEachWire runs a test on the three wires.
+// cacheMark marks a part of a prompt for Anthropic's cache. It is no part of the prompt.
+const cacheMark = `,"cache_control":{"type":"ephemeral"}`
+
+func anthropicWire() wire {
+	event := func(kind, data string) string {
+		return fmt.Sprintf("event: %s\ndata: {\"type\":%q%s}\n\n", kind, kind, data)
+	}
+	block := func(start, delta string) string {
+		return event("content_block_start", `,"index":0,"content_block":{`+start+`}`) +
+			event("content_block_delta", `,"index":0,"delta":{`+delta+`}`) +
+			event("content_block_stop", `,"index":0`)
+	}
+	message := func(role string, blocks ...string) string {
+		return `{"content":[` + strings.Join(blocks, ",") + `],"role":"` + role + `"}`
+	}
+	text := func(s string) string { return `{"text":` + quote(s) + `,"type":"text"}` }
+	texts := func(parts []string) []string {
+		var all []string
+		for _, p := range parts {
+			all = append(all, text(p))
+		}
+		return all
+	}
+	return wire{
+		name: "anthropic", form: "text/event-stream", event: "%s",
+		open: func(url string, window int) (providers.Provider, error) {
+			return anthropic.New(anthropic.Config{BaseURL: url, APIKey: "sk-ant-test", Window: window})
+		},
+		tooLong: `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long"}}`,
+		text: func(piece string) string {
+			return block(`"type":"text","text":""`, `"type":"text_delta","text":`+quote(piece))
+		},
+		call: func(n int, name, args string) string {
+			return block(fmt.Sprintf(`"type":"tool_use","id":"call_%d","name":%q,"input":{}`, n, name), `"type":"input_json_delta","partial_json":`+quote(args))
+		},
+		end: func(called bool) string {
+			reason := "end_turn"
+			if called {
+				reason = "tool_use"
+			}
+			return event("message_delta", `,"delta":{"stop_reason":"`+reason+`","stop_sequence":null},"usage":{"output_tokens":3}`) + event("message_stop", "")
+		},
+		split: func(b body) (string, string, []json.RawMessage) {
+			bare := func(raw json.RawMessage) string { return strings.ReplaceAll(string(raw), cacheMark, "") }
+			var messages []json.RawMessage
+			for _, raw := range b.Messages {
+				messages = append(messages, resultsApart(bare(raw))...)
+			}
+			return bare(b.System), bare(b.Tools), messages
+		},
+		user: func(parts ...string) string { return message("user", texts(parts)...) },
+		said: func(parts ...string) string { return message("assistant", texts(parts)...) },
+		called: func(id, name, args, _ string) string {
+			return message("assistant", fmt.Sprintf(`{"id":"call_%s","input":%s,"name":%q,"type":"tool_use"}`, id, args, name))
+		},
+		returned: func(id, _, _, result string) string {
+			return message("user", fmt.Sprintf(`{"content":[%s],"tool_use_id":"call_%s","type":"tool_result"}`, text(result), id))
+		},
+	}
+}
+
+// resultsApart returns a message of Anthropic's API, and what follows results in it as another
+// one, since the other wires have messages of their own for both.
+func resultsApart(raw string) []json.RawMessage {
+	var m struct {
+		Role    string            `json:"role"`
+		Content []json.RawMessage `json:"content"`
+	}
+	_ = json.Unmarshal([]byte(raw), &m)
+	for i, block := range m.Content {
+		if i > 0 && !strings.Contains(string(block), `"type":"tool_result"`) && strings.Contains(string(m.Content[i-1]), `"type":"tool_result"`) {
+			part := func(blocks []json.RawMessage) json.RawMessage {
+				data, _ := json.Marshal(map[string]any{"role": m.Role, "content": blocks})
+				return data
+			}
+			return []json.RawMessage{part(m.Content[:i]), part(m.Content[i:])}
+		}
+	}
+	return []json.RawMessage{json.RawMessage(raw)}
+}
+
+// onEachWire runs a test on all wires.
 func onEachWire(t *testing.T, test func(t *testing.T, w wire)) {
 	t.Helper()
-	for _, w := range []wire{geminiWire(), ollamaWire(), openaiWire()} {
+	for _, w := range []wire{geminiWire(), ollamaWire(), openaiWire(), anthropicWire()} {
 		t.Run(w.name, func(t *testing.T) { test(t, w) })
 	}
 }

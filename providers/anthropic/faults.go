@@ -1,0 +1,170 @@
+package anthropic
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"molar/providers"
+	"molar/providers/wire"
+)
+
+// refusal reads an answer with a failure status, and learns from it.
+func (c *call) refusal(ctx context.Context, b *body, resp *http.Response) error {
+	err, f := c.p.readRefusal(b.Model, resp)
+	if again := c.p.learn(b, resp.StatusCode, f); again != "" {
+		err.Again, err.Changed = again, true
+		err.Err = easedError{err.Err, b.eased}
+		return err
+	}
+	if resp.StatusCode == http.StatusBadRequest {
+		if next, why := b.ease(f.message); why != "" {
+			err.Again, err.Changed = why, true
+			err.Err = easedError{err.Err, next}
+			return err
+		}
+	}
+	c.p.tools.Doubt(c.answer.Set, err, f.message, c.p.faults.Clean(f.message))
+	return c.p.suggest(ctx, err)
+}
+
+// readRefusal reads an answer with a failure status.
+func (p *Provider) readRefusal(model string, resp *http.Response) (*providers.Error, fault) {
+	data, _ := io.ReadAll(io.LimitReader(resp.Body, wire.MaxErrorBody))
+	f := readFault(data)
+	kind := f.kind(resp.StatusCode)
+	message := p.faults.Said(resp.StatusCode, f.message)
+	switch {
+	case kind == providers.KindModelNotFound && f.code == "" && (!json.Valid(data) || f.message == "Not Found"):
+		kind = providers.KindUnavailable
+		message = "no Messages API at this address (status 404): check " + p.setting + ".base_url"
+	case kind == "", kind == providers.KindProtocol:
+		kind = providers.KindProtocol
+		message = p.faults.Redirects(resp.StatusCode)
+	case resp.StatusCode >= 500 && f.message != "":
+		message = fmt.Sprintf("status %d: %s", resp.StatusCode, message)
+	}
+	err := p.failed(kind, model, message, f)
+	err.Status = resp.StatusCode
+	err.RetryAfter = cmp.Or(wire.RetryAfter(resp.Header), wire.RetryIn(f.message))
+	err.Final = err.Final || resp.Header.Get("X-Should-Retry") == "false"
+	return err, f
+}
+
+// failed makes an error of a fault.
+func (p *Provider) failed(kind providers.Kind, model, message string, f fault) *providers.Error {
+	err := p.faults.Fail(kind, model, errors.New(message+p.advice(kind)))
+	err.Final = f.usedUp()
+	if _, _, window := sumIn(f.message); kind == providers.KindContextLength && (window > 0 || f.code == codeTooLarge) {
+		err.Window = window // other numbers in the message are none
+	}
+	return err
+}
+
+// A fault is a server's error.
+type fault struct {
+	message string
+	code    string // its type
+}
+
+// The types of errors, see https://platform.claude.com/docs/en/api/errors.
+const (
+	codeInvalid    = "invalid_request_error"
+	codeAuth       = "authentication_error"
+	codeBilling    = "billing_error"
+	codePermission = "permission_error"
+	codeNotFound   = "not_found_error"
+	codeTooLarge   = "request_too_large"
+	codeLimit      = "rate_limit_error"
+	codeTimeout    = "timeout_error"
+	codeAPI        = "api_error"
+	codeOverloaded = "overloaded_error"
+)
+
+// statuses returns the statuses of errors by type, for those inside a stream, whose status was sent
+// before.
+func statuses() map[string]int {
+	return map[string]int{
+		codeInvalid: 400, codeAuth: 401, codeBilling: 402, codePermission: 403, codeNotFound: 404, codeTooLarge: 413,
+		codeLimit: 429, codeAPI: 500, codeTimeout: 504, codeOverloaded: 529,
+	}
+}
+
+// usedUp reports whether the account is out of money, which no wait fixes.
+func (f fault) usedUp() bool {
+	return f.code == codeBilling || strings.Contains(strings.ToLower(f.message), "credit balance is too low")
+}
+
+// kind maps an error to a kind: by its type, then its text and the status, which may be 0. It is
+// empty if nothing matches.
+func (f fault) kind(status int) providers.Kind {
+	said := strings.ToLower(f.message)
+	switch {
+	case f.usedUp():
+		return providers.KindQuota
+	case f.code == codeTooLarge, status != http.StatusTooManyRequests && strings.Contains(said, "exceed context limit"):
+		return providers.KindContextLength
+	}
+	if byType := statuses()[f.code]; byType > 0 && status == 0 {
+		status = byType
+	}
+	return wire.KindOf(status, f.message)
+}
+
+// readFault reads an error in the forms that servers use: Anthropic's object, a string in its place, a
+// bare object, the detail of Python frameworks, and plain text.
+func readFault(data []byte) fault {
+	if !json.Valid(data) && !strings.HasPrefix(strings.TrimSpace(string(data)), "<") {
+		return fault{message: strings.TrimSpace(string(data))}
+	}
+	type object struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+		Detail  string `json:"detail"`
+	}
+	var outer struct {
+		Error json.RawMessage `json:"error"`
+		object
+	}
+	_ = json.Unmarshal(data, &outer) // missing fields stay empty
+	inner := outer.object
+	if len(outer.Error) > 0 && outer.Error[0] == '{' {
+		inner = object{}
+		_ = json.Unmarshal(outer.Error, &inner)
+	} else if len(outer.Error) > 0 {
+		_ = json.Unmarshal(outer.Error, &inner.Message)
+	}
+	if inner.Type == "error" {
+		inner.Type = ""
+	}
+	return fault{message: strings.TrimSpace(cmp.Or(inner.Message, inner.Detail)), code: inner.Type}
+}
+
+// streamError maps an error with status 200. Its type tells the status that it would have had, so that
+// it is tried again where that makes sense.
+func (c *call) streamError(data []byte) error {
+	f := readFault(data)
+	message := cmp.Or(c.p.faults.Clean(f.message), "the server reported an error without a text")
+	err := c.p.failed(cmp.Or(f.kind(0), providers.KindUnavailable), c.req.Model, message, f)
+	err.Status = statuses()[f.code]
+	err.RetryAfter = wire.RetryIn(f.message)
+	return err
+}
+
+// advice returns what a person can do about a kind of fault.
+func (p *Provider) advice(kind providers.Kind) string {
+	switch {
+	case kind == providers.KindModelNotFound:
+		return ": check " + p.setting + ".model and " + p.setting + ".base_url"
+	case kind == providers.KindAuth && p.key == "" && !p.original:
+		return ": name the variable that holds this server's key in " + p.setting + ", such as key: ${ANTHROPIC_API_KEY}, which unnamed goes to Anthropic alone"
+	case kind == providers.KindAuth:
+		return ": check " + p.keyFrom
+	}
+	return ""
+}
