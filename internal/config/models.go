@@ -32,8 +32,8 @@ func (l LLM) Service(provider string) (h Hosted, ok bool) {
 		return Hosted{}, false
 	}
 	switch b := v.FieldByIndex(at).Interface().(type) {
-	case Hosted:
-		return b, true
+	case OpenAI:
+		return b.Hosted, true
 	case Gemini:
 		return b.Hosted, true
 	case Ollama:
