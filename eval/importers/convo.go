@@ -72,7 +72,7 @@ func (c *conversation) build() (Imported, error) {
 	var b bytes.Buffer
 	w := tape.NewBuilder(&b, tape.Header{
 		TapeID: uuid.NewSHA1(uuid.NameSpaceOID, []byte(c.source+c.id)).String(), Case: c.id, Host: "import",
-		Route: tape.Route{Provider: c.provider, Model: c.model, Small: c.model}, Imported: c.source,
+		Route: tape.Route{Provider: tape.ServiceOf(c.provider), Model: c.model, Small: c.model}, Imported: c.source,
 	})
 	w.Server(Server, c.completeTools())
 	out := eval.Case{V: eval.CaseVersion, ID: c.id, Tags: c.tags, Source: c.source}

@@ -34,7 +34,7 @@ func baseName(file string) string {
 func recording(id, source string, pairs []pair) (Imported, error) {
 	c := &conversation{id: id, source: source, tags: []string{"imported", source}}
 	for i, p := range pairs {
-		provider, model := tape.ProviderOf(p.url)
+		provider, model := tape.WireOf(p.url)
 		switch {
 		case provider == "":
 			c.notes = append(c.notes, fmt.Sprintf("interaction %d: %s is not a model call and was skipped", i+1, text.Clip(p.url, longestQuote, "…")))

@@ -25,6 +25,7 @@ import (
 	"molar/internal/store"
 	"molar/providers"
 	"molar/providers/chain"
+	"molar/providers/openai"
 	"molar/schemas"
 )
 
@@ -204,6 +205,13 @@ func (a *Commands) evalConfig(c *eval.Case, of *tape.Player, mode eval.Mode, con
 	turns, rest := h.Routes()
 	useTapedModel(&cfg.LLM, rest)
 	useTapedModel(&cfg.LLM, turns)
+	switch chat, responses := of.Tape().Speaks(tape.OpenAI), of.Tape().Speaks(tape.Responses); {
+	case chat && responses: // a refusal changed the wire, and will again
+	case responses:
+		cfg.LLM.OpenAI.API = string(openai.APIResponses)
+	default:
+		cfg.LLM.OpenAI.API = string(openai.APIChat)
+	}
 	cfg.LLM.Provider = config.Providers{rest.Provider}
 	if mode.LiveTools && turns.Provider != providers.Gemini && rest.Provider != providers.Gemini {
 		cfg.LLM.Keys[providers.Gemini] = a.geminiKey() // a live search needs a real key, or is not offered

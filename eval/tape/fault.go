@@ -200,12 +200,12 @@ func (p *Player) modelFault(req *http.Request, s slot, answer func() (*http.Resp
 	case FaultTimeout:
 		return nil, true, fmt.Errorf("fault: no answer in time: %w", os.ErrDeadlineExceeded)
 	case FaultEmpty, FaultHuge:
-		provider, model := ProviderOf(req.URL.Path)
+		wire, model := WireOf(req.URL.Path)
 		answer := WireAnswer{}
 		if f.Kind == FaultHuge {
 			answer.Text = hugeText()
 		}
-		stream := answer.Stream(provider, model)
+		stream := answer.Stream(wire, model)
 		return response(req, http.StatusOK, stream.ContentType, io.NopCloser(bytes.NewReader(bytes.Join(stream.Chunks, nil)))), true, nil
 	}
 	broken := errors.Join(errors.New("fault: the connection broke"), syscall.ECONNRESET)

@@ -55,7 +55,7 @@ func ReadRequest(body []byte) (*WireRequest, error) {
 	r := &WireRequest{Rest: rest}
 	r.Model, _ = rest["model"].(string)
 	var parts wireReader
-	for _, key := range []string{"system", "systemInstruction", "system_instruction"} {
+	for _, key := range []string{"system", "systemInstruction", "system_instruction", "instructions"} {
 		parts.texts(KindSystem, key, rest[key])
 		delete(rest, key)
 	}
@@ -66,6 +66,16 @@ func ReadRequest(body []byte) (*WireRequest, error) {
 			}
 			delete(rest, key)
 		}
+	}
+	switch input := rest["input"].(type) {
+	case string:
+		parts.responsesItem("input", object{"role": "user", "content": input})
+		delete(rest, "input")
+	case []any:
+		for i, it := range input {
+			parts.responsesItem(fmt.Sprintf("input[%d]", i), it)
+		}
+		delete(rest, "input")
 	}
 	tools, _ := rest["tools"].([]any)
 	delete(rest, "tools")

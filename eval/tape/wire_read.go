@@ -11,9 +11,8 @@ import (
 	"molar/internal/sse"
 )
 
-// ProviderOf returns the provider whose wire uses an address, and the model in its path; both
-// may be "".
-func ProviderOf(address string) (provider, model string) {
+// WireOf returns the wire that uses an address, and the model in its path; both may be "".
+func WireOf(address string) (wire, model string) {
 	path := address
 	if u, err := url.Parse(address); err == nil {
 		path = u.Path
@@ -29,9 +28,9 @@ func ProviderOf(address string) (provider, model string) {
 	return "", ""
 }
 
-// ReadAnswer parses a recorded response. It returns the answer, and the response as a stream,
+// ReadAnswer parses a recorded response of a wire. It returns the answer, and the response as a stream,
 // since Molar always asks for one.
-func ReadAnswer(provider, body string) (WireAnswer, Stream, error) {
+func ReadAnswer(wire, body string) (WireAnswer, Stream, error) {
 	list, chunks := events(body)
 	if len(list) == 0 {
 		return WireAnswer{}, Stream{}, errors.New("there is no event in it")
@@ -46,7 +45,7 @@ func ReadAnswer(provider, body string) (WireAnswer, Stream, error) {
 			return a, Stream{}, fmt.Errorf("event %d: %w", i+1, err)
 		}
 	}
-	s, w := a.Stream(provider, ""), wireOf(provider)
+	s, w := a.Stream(wire, ""), wireOf(wire)
 	switch {
 	case w.lines, w.piece != nil && json.Valid([]byte(body)):
 		s.Chunks = nil
@@ -61,6 +60,9 @@ func ReadAnswer(provider, body string) (WireAnswer, Stream, error) {
 
 // add adds one event of a streamed answer, or a whole answer, of any wire.
 func (a *WireAnswer) add(event object) error {
+	if a.addResponses(event) {
+		return nil
+	}
 	var said wireReader
 	if list, _ := event["candidates"].([]any); len(list) > 0 {
 		candidate, _ := list[0].(object)

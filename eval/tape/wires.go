@@ -3,6 +3,7 @@ package tape
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 
 	"molar/providers"
@@ -12,6 +13,8 @@ import (
 const (
 	Gemini = "gemini"
 	OpenAI = "openai"
+	// Responses is OpenAI's other wire.
+	Responses = "openai-responses"
 	// Anthropic is the Messages API.
 	Anthropic = "anthropic"
 	Ollama    = "ollama"
@@ -22,6 +25,8 @@ const (
 // A wireForm is the format of a service's traffic.
 type wireForm struct {
 	name, contentType string
+	// service is the service with this wire, if it is not named after it.
+	service string
 	// model parses the path of a request. It reports whether the path belongs to this wire, and
 	// returns the model in it, or "" if the body names the model. It is nil for a wire without
 	// paths.
@@ -48,6 +53,7 @@ func wireForms() []wireForm {
 			piece: func(e object) []byte { return event(e) },
 		},
 		{name: OpenAI, contentType: eventStream, model: endsIn(chatPath), path: at(chatPath), write: WireAnswer.openAI},
+		{name: Responses, service: OpenAI, contentType: eventStream, model: endsIn(responsesPath), path: at(responsesPath), write: WireAnswer.responses},
 		{name: Anthropic, contentType: eventStream, model: endsIn(messagesPath), path: at(messagesPath), write: WireAnswer.anthropic},
 		{
 			name: Ollama, contentType: "application/x-ndjson", model: endsIn(ollamaPath), path: at(ollamaPath), write: WireAnswer.ollama,
@@ -58,9 +64,10 @@ func wireForms() []wireForm {
 }
 
 const (
-	chatPath     = "/chat/completions"
-	messagesPath = "/v1/messages"
-	ollamaPath   = "/api/chat"
+	chatPath      = "/chat/completions"
+	responsesPath = "/responses"
+	messagesPath  = "/v1/messages"
+	ollamaPath    = "/api/chat"
 )
 
 func geminiModel(path string) (model string, ok bool) {
@@ -78,16 +85,32 @@ func endsIn(end string) func(path string) (model string, ok bool) {
 
 func at(path string) func(model string) string { return func(string) string { return path } }
 
-// wireOf returns the wire of a provider, or that of offline providers if the provider is
-// unknown.
-func wireOf(provider string) wireForm {
-	s, _ := providers.Find(provider)
-	var none wireForm
-	for _, w := range wireForms() {
-		if w.name == s.Wire {
-			return w
+// wireOf returns the wire of a name, or of the provider of that name; that of offline providers if
+// there is none.
+func wireOf(name string) wireForm {
+	forms := wireForms()
+	for _, want := range []string{name, serviceWire(name)} {
+		for _, w := range forms {
+			if w.name == want {
+				return w
+			}
 		}
-		none = w
 	}
-	return none
+	return forms[len(forms)-1]
+}
+
+func serviceWire(provider string) string {
+	s, _ := providers.Find(provider)
+	return s.Wire
+}
+
+// ServiceOf returns the provider that has a wire.
+func ServiceOf(wire string) string { return cmp.Or(wireOf(wire).service, wire) }
+
+// Speaks reports whether a model call of the tape is of a wire.
+func (t *Tape) Speaks(wire string) bool {
+	return slices.ContainsFunc(t.Records, func(r Record) bool {
+		at, _ := WireOf(r.Path)
+		return r.Type == TypeModelRequest && at == wire
+	})
 }

@@ -33,9 +33,9 @@ const eventStream = "text/event-stream"
 
 type object = map[string]any
 
-// Stream encodes the answer in the wire of a provider.
-func (a WireAnswer) Stream(provider, model string) Stream {
-	w := wireOf(provider)
+// Stream encodes the answer in a wire, or in the first one of a provider.
+func (a WireAnswer) Stream(wire, model string) Stream {
+	w := wireOf(wire)
 	return Stream{Path: w.path(model), ContentType: w.contentType, Chunks: w.write(a, model)}
 }
 

@@ -61,7 +61,7 @@ type MCP struct {
 type LLM struct {
 	Provider  Providers `yaml:"provider"`
 	Gemini    Gemini    `yaml:"gemini" jsonschema_description:"Google's Gemini; its key is GEMINI_API_KEY or GOOGLE_API_KEY in the environment, or key below."`
-	OpenAI    Hosted    `yaml:"openai" jsonschema_description:"OpenAI, whose key is OPENAI_API_KEY in the environment, or another server with its API, which receives no key except the one below."`
+	OpenAI    OpenAI    `yaml:"openai" jsonschema_description:"OpenAI, whose key is OPENAI_API_KEY in the environment, or another server with its API, which receives no key except the one below."`
 	Anthropic Hosted    `yaml:"anthropic" jsonschema_description:"Anthropic's Claude, whose key is ANTHROPIC_API_KEY in the environment, or another server with its API, which receives no key except the one below."`
 	Ollama    Ollama    `yaml:"ollama" jsonschema_description:"A local Ollama."`
 
@@ -83,6 +83,13 @@ type Hosted struct {
 	// Allow holds globs.
 	Allow []string `yaml:"allow" jsonschema_description:"Globs over the models that clients with an API key may choose, in addition to model and small_model."`
 	schemas.Tuning
+}
+
+// OpenAI holds the settings of OpenAI's models, or of another server with its API.
+type OpenAI struct {
+	Hosted
+	// API empty means auto.
+	API string `yaml:"api" jsonschema:"enum=auto,enum=chat,enum=responses" jsonschema_description:"API that answers: responses, chat (Chat Completions), or auto, which is Responses for OpenAI itself and Chat Completions for other servers, until a model refuses it (default auto)."`
 }
 
 // Gemini holds the settings of Google's models, reached with a key or through Vertex AI.

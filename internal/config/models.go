@@ -34,6 +34,8 @@ func (l LLM) Service(provider string) (h Hosted, ok bool) {
 	switch b := v.FieldByIndex(at).Interface().(type) {
 	case Hosted:
 		return b, true
+	case OpenAI:
+		return b.Hosted, true
 	case Gemini:
 		return b.Hosted, true
 	case Ollama:

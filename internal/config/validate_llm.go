@@ -72,6 +72,9 @@ func (c *checker) llm() {
 		service, _ := llm.Service(provider)
 		c.service("llm."+provider, service)
 	}
+	if llm.OpenAI.API != "" {
+		c.enum("llm.openai.api", llm.OpenAI.API, []string{"auto", "chat", "responses"})
+	}
 	if llm.Gemini.Safety != "" {
 		c.enum("llm.gemini.safety", llm.Gemini.Safety, safetyThresholds())
 	}

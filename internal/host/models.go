@@ -151,7 +151,7 @@ func openOpenAI(cfg *config.Config, client *http.Client, refusals *wire.Refusals
 		keySetting = "llm.openai.key"
 	}
 	service, err := openai.New(openai.Config{
-		Tuning: o.Tuning, APIKey: llm.Key(providers.OpenAI).Reveal(), KeySetting: keySetting, BaseURL: o.BaseURL,
+		Tuning: o.Tuning, APIKey: llm.Key(providers.OpenAI).Reveal(), KeySetting: keySetting, BaseURL: o.BaseURL, API: openai.API(o.API),
 		HTTPClient: client, FirstByte: o.Timeout, Window: o.Window, Refusals: refusals, Logger: log,
 	})
 	if err != nil {

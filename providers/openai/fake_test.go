@@ -237,7 +237,7 @@ func ok(body io.Reader) *http.Response {
 // over returns a provider whose every answer has this body.
 func over(t testing.TB, body func() io.Reader) *openai.Provider {
 	t.Helper()
-	return newProvider(t, openai.Config{HTTPClient: &http.Client{Transport: wire(func(*http.Request) *http.Response {
+	return newProvider(t, openai.Config{API: openai.APIChat, HTTPClient: &http.Client{Transport: wire(func(*http.Request) *http.Response {
 		return ok(body())
 	})}})
 }

@@ -16,19 +16,41 @@ import (
 	"molar/providers/wire"
 )
 
-// refusal reads an answer with a failure status. It learns a parameter that the model rejects,
-// and emits a call that the service rejected.
-func (c *call) refusal(ctx context.Context, b *body, resp *http.Response) error {
-	err, f := c.p.readRefusal(b.Model, resp)
+// refusal reads an answer with a failure status. It learns a wire or a parameter that the model
+// rejects, and emits a call that the service rejected.
+func (c *call) refusal(ctx context.Context, resp *http.Response) error {
+	err, f, missing := c.p.readRefusal(c.sent.model, resp)
 	if f.refusesCall() {
 		return c.refusedCall(err, f)
 	}
-	if again := c.p.learn(b, resp.StatusCode, f); again != "" {
+	if again := c.p.elsewhere(c.sent, resp.StatusCode, f, missing); again != "" {
 		err.Again, err.Changed = again, true
 		return err
 	}
-	c.p.tools.Doubt(c.answer.Set, err, f.message+" "+f.param, c.p.faults.Clean(f.message))
+	if again := c.p.learn(c.sent, resp.StatusCode, f); again != "" {
+		err.Again, err.Changed = again, true
+		return err
+	}
+	if f.refusesThoughts() && c.sent.thoughts {
+		err.Again, err.Err = "the service cannot read earlier thoughts, asked again without them", staleThoughtsError{err.Err}
+		return err
+	}
+	c.sent.tools.Doubt(c.answer.Set, err, f.message+" "+f.param, c.p.faults.Clean(f.message))
 	return c.p.suggest(ctx, err)
+}
+
+// A staleThoughtsError is the refusal of reasoning that the service cannot read, such as that of
+// another account. The retry leaves it out.
+type staleThoughtsError struct{ error }
+
+// Unwrap returns the refusal.
+func (e staleThoughtsError) Unwrap() error { return e.error }
+
+// refusesThoughts reports whether a service rejected reasoning that was sent back.
+func (f fault) refusesThoughts() bool {
+	message := strings.ToLower(f.message)
+	return strings.Contains(f.code, "invalid_encrypted_content") || strings.Contains(message, "encrypted content") ||
+		strings.Contains(message, "of type 'reasoning'") || strings.Contains(message, "item with id 'rs_")
 }
 
 // A refusedCallError is the refusal of a model's call that could not be read.
@@ -65,15 +87,15 @@ func (c *call) refusedCall(err *providers.Error, f fault) error {
 	return c.answer.Emit(providers.Chunk{Usage: c.usage, Finish: providers.FinishToolCalls})
 }
 
-// readRefusal reads an answer with a failure status.
-func (p *Provider) readRefusal(model string, resp *http.Response) (*providers.Error, fault) {
+// readRefusal reads an answer with a failure status. missing is set if nothing is at the address.
+func (p *Provider) readRefusal(model string, resp *http.Response) (err *providers.Error, f fault, missing bool) {
 	data, _ := io.ReadAll(io.LimitReader(resp.Body, wire.MaxErrorBody))
-	f := readFault(data)
+	f = readFault(data)
 	kind := f.kind(resp.StatusCode)
 	message := p.faults.Said(resp.StatusCode, f.message)
 	switch {
 	case kind == providers.KindModelNotFound && isWrongURL(f, data):
-		kind = providers.KindUnavailable
+		kind, missing = providers.KindUnavailable, true
 		message = "no OpenAI API at this address (status 404): check " + p.setting + ".base_url, which usually ends in /v1"
 	case kind == "", kind == providers.KindProtocol:
 		kind = providers.KindProtocol
@@ -81,11 +103,11 @@ func (p *Provider) readRefusal(model string, resp *http.Response) (*providers.Er
 	case resp.StatusCode >= 500 && f.message != "":
 		message = fmt.Sprintf("status %d: %s", resp.StatusCode, message)
 	}
-	err := p.faults.Fail(kind, model, errors.New(message+p.advice(kind)))
+	err = p.faults.Fail(kind, model, errors.New(message+p.advice(kind)))
 	err.Status = resp.StatusCode
 	err.RetryAfter = cmp.Or(wire.RetryAfter(resp.Header), wire.RetryIn(f.message))
 	err.Final = resp.Header.Get("X-Should-Retry") == "false" || f.usedUp()
-	return err, f
+	return err, f, missing
 }
 
 // isWrongURL reports whether a refusal means a wrong URL, not an unknown model.
@@ -217,7 +239,7 @@ func (f fault) kind(status int) providers.Kind {
 		return providers.KindQuota
 	case kind != "":
 		return kind
-	case has("invalid_request"):
+	case has("invalid_request", "invalid_prompt", "invalid_image", "image_"):
 		return providers.KindInvalid
 	}
 	return ""

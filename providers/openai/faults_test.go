@@ -78,7 +78,7 @@ func TestStream_Waits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p := newProvider(t, openai.Config{HTTPClient: &http.Client{Transport: wire(func(r *http.Request) *http.Response {
+				p := newProvider(t, openai.Config{API: openai.APIChat, HTTPClient: &http.Client{Transport: wire(func(r *http.Request) *http.Response {
 					body, w := io.Pipe()
 					go func() {
 						_, _ = io.WriteString(w, c.sent)

@@ -7,14 +7,11 @@ import (
 
 	"molar/providers"
 	"molar/providers/wire"
+	"molar/schemas/responses"
 )
 
-// finish emits the calls and ends the answer, or returns the error of an empty one.
-func (c *call) finish() error {
-	calls, err := c.calls.finish()
-	if err != nil {
-		return c.fail(providers.KindProtocol, err)
-	}
+// end emits the calls and ends the answer, or returns the error of an empty one.
+func (c *call) end(calls []assembled) error {
 	if c.outOfTokens() && len(calls) > 0 || c.filtered() && len(calls) > 0 {
 		// The answer ended within its calls; incomplete calls must not run.
 		note := fmt.Sprintf("%d tool calls dropped: the answer ended with %s", len(calls), strings.ToLower(c.reason))
@@ -23,10 +20,7 @@ func (c *call) finish() error {
 		}
 		calls = nil
 	}
-	for i, m := range calls {
-		if i == 0 {
-			m.state.reasoning, m.state.Thinking = c.trail.reasoning(), c.trail.thinking.String()
-		}
+	for _, m := range calls {
 		if err := c.answer.Call(m.call, keep(c.p.name, m.state)); err != nil {
 			return err
 		}
@@ -60,7 +54,7 @@ func (c *call) starved() error {
 // outOfTokens reports whether the answer was cut at its token limit.
 func (c *call) outOfTokens() bool {
 	switch strings.ToLower(c.reason) {
-	case "length", "max_tokens", "model_length", windowFull:
+	case "length", "max_tokens", "model_length", windowFull, responses.ReasonMaxTokens, responses.StatusIncomplete:
 		return true
 	}
 	return false

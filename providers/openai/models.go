@@ -35,7 +35,7 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
-		err, _ := p.readRefusal("", resp)
+		err, _, _ := p.readRefusal("", resp)
 		if noList(err) != nil {
 			err.Kind = providers.KindUnavailable // no model was requested
 		}

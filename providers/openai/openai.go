@@ -1,7 +1,13 @@
-// Package openai adapts OpenAI and servers with its API: vLLM, llama.cpp, LM Studio and gateways.
+// Package openai adapts OpenAI and servers with its APIs: vLLM, llama.cpp, LM Studio and gateways.
 //
-// It owns the lowering of the canonical history and of tool schemas to that wire, the parsing of
-// its event stream, the assembly of streamed tool calls, and the mapping of its faults to
+// There are two wires: Chat Completions (files chat_*.go), which all of them have, and Responses
+// (files responses_*.go), which OpenAI's newer models need. Each has its request, its input and its
+// reader. The other files are common to both: the choice of the wire (api.go), the exchange
+// (stream.go), the walk through the history (history.go), what a model is known to reject
+// (learn.go), the faults, and the lists of models.
+//
+// It owns the lowering of the canonical history and of tool schemas to these wires, the parsing of
+// their event streams, the assembly of streamed tool calls, and the mapping of faults to
 // [providers.Error]. It must not execute tools, judge arguments, or choose another provider.
 package openai
 
@@ -38,9 +44,11 @@ type Config struct {
 	APIKey string
 	// KeySetting names the key's setting in messages; empty means OPENAI_API_KEY.
 	KeySetting string
-	// BaseURL is the URL to which chat/completions is appended; it may have a path and a query. Empty
-	// means [DefaultBaseURL].
+	// BaseURL is the URL to which chat/completions or responses is appended; it may have a path and
+	// a query. Empty means [DefaultBaseURL].
 	BaseURL string
+	// API is the wire: [APIAuto], which is the zero value, [APIChat] or [APIResponses].
+	API API
 	// HTTPClient is copied; the copy has no overall timeout and follows no redirects. Nil means a
 	// new client.
 	HTTPClient *http.Client
@@ -61,7 +69,9 @@ type Provider struct {
 	setting  string
 	key      string
 	keyFrom  string
-	chat     string // the URL of chat/completions
+	apis     *apis
+	chat     *endpoint
+	response *endpoint
 	models   string // the URL of models
 	props    string // the URL of llama.cpp's properties
 	original bool   // the service is OpenAI's own
@@ -72,7 +82,6 @@ type Provider struct {
 	log      *slog.Logger
 	faults   *wire.Faults
 
-	tools    *wire.Tools
 	quirks   wire.Quirks
 	unopened wire.UnopenedThoughts
 	thinkers wire.Thinkers
@@ -80,11 +89,18 @@ type Provider struct {
 
 var _ providers.Provider = (*Provider)(nil)
 
+// An endpoint is one of the service's wires: where its requests go, and its form of tools.
+type endpoint struct {
+	api   API
+	url   string
+	tools *wire.Tools
+}
+
 // New checks cfg and returns a provider. It does not contact the service.
 func New(cfg Config) (*Provider, error) {
 	name := cmp.Or(cfg.Name, wireName)
 	setting := cmp.Or(cfg.Setting, "llm."+wireName)
-	base, err := wire.ParseBase(name, cfg.BaseURL, DefaultBaseURL, "/chat/completions")
+	base, err := wire.ParseBase(name, cfg.BaseURL, DefaultBaseURL, "/chat/completions", "/responses")
 	if err != nil {
 		return nil, err
 	}
@@ -96,15 +112,20 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", name, err)
 	}
+	original := strings.EqualFold(base.Hostname(), "api.openai.com")
+	choice, err := newAPIs(cfg.API, original)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", name, err)
+	}
 	p := &Provider{
+		apis:     choice,
 		name:     name,
 		setting:  setting,
 		key:      key,
 		keyFrom:  cmp.Or(cfg.KeySetting, "OPENAI_API_KEY"),
-		chat:     base.JoinPath("chat/completions").String(),
 		models:   base.JoinPath("models").String(),
 		props:    base.JoinPath("../props").String(),
-		original: strings.EqualFold(base.Hostname(), "api.openai.com"),
+		original: original,
 		http:     wire.NewClient(cfg.HTTPClient),
 		limits:   limits,
 		windows:  windows{configured: cfg.Window},
@@ -118,7 +139,12 @@ func New(cfg Config) (*Provider, error) {
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
-	p.tools = wire.NewTools(name, lowerTool, cfg.Refusals, p.log)
+	refusals := cfg.Refusals
+	if refusals == nil {
+		refusals = wire.NewRefusals(nil, p.log) // the same for both wires
+	}
+	p.chat = &endpoint{APIChat, base.JoinPath("chat/completions").String(), wire.NewTools(name, lowerChatTool, refusals, p.log)}
+	p.response = &endpoint{APIResponses, base.JoinPath("responses").String(), wire.NewTools(name, lowerResponsesTool, refusals, p.log)}
 	return p, nil
 }
 
@@ -126,4 +152,10 @@ func New(cfg Config) (*Provider, error) {
 func (p *Provider) Name() string { return p.name }
 
 // LeftOut returns why tools are omitted from requests, by name.
-func (p *Provider) LeftOut(tools []schemas.ToolInfo) map[string]string { return p.tools.LeftOut(tools) }
+func (p *Provider) LeftOut(tools []schemas.ToolInfo) map[string]string {
+	return p.chat.tools.LeftOut(tools)
+}
+
+// SchemaBesideTools reports whether the model takes a schema of its answer beside tools. OpenAI's
+// do; of the models behind other servers nothing is known, and several refuse the request.
+func (p *Provider) SchemaBesideTools(string) bool { return p.original }

@@ -120,7 +120,7 @@ func TestRequest_ARefusalLastsADay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var offered []bool
-		p := newProvider(t, openai.Config{HTTPClient: &http.Client{Transport: reading(func(body string) *http.Response {
+		p := newProvider(t, openai.Config{API: openai.APIChat, HTTPClient: &http.Client{Transport: reading(func(body string) *http.Response {
 			offered = append(offered, strings.Contains(body, "w__get_weather_deep"))
 			if offered[len(offered)-1] {
 				return says(400, `{"error":{"message":"tools.1: JSON schema is invalid"}}`)

@@ -83,7 +83,7 @@ func TestRequest_OpenAIItselfWantsMaxCompletionTokens(t *testing.T) {
 		"": "max_completion_tokens", "https://API.openai.com/v1/": "max_completion_tokens", "http://localhost:8000/v1": "max_tokens",
 	} {
 		var body string
-		p := newProvider(t, openai.Config{BaseURL: base, HTTPClient: &http.Client{Transport: wire(func(r *http.Request) *http.Response {
+		p := newProvider(t, openai.Config{API: openai.APIChat, BaseURL: base, HTTPClient: &http.Client{Transport: wire(func(r *http.Request) *http.Response {
 			data, _ := r.GetBody()
 			var buf bytes.Buffer
 			_, _ = buf.ReadFrom(data)
@@ -309,7 +309,7 @@ func TestNew_ReadsAddresses(t *testing.T) {
 		"https://h/v1?api-version=2": "https://h/v1/chat/completions?api-version=2",
 	} {
 		var got string
-		p := newProvider(t, openai.Config{BaseURL: base, HTTPClient: &http.Client{Transport: wire(func(r *http.Request) *http.Response {
+		p := newProvider(t, openai.Config{API: openai.APIChat, BaseURL: base, HTTPClient: &http.Client{Transport: wire(func(r *http.Request) *http.Response {
 			got = r.URL.String()
 			return ok(strings.NewReader(events(say("a"), stop, done)))
 		})}})
@@ -328,6 +328,7 @@ func TestNew_ReadsAddresses(t *testing.T) {
 		{BaseURL: "http://hunter2\x7f"},
 		{APIKey: "hunter2\nX: y"},
 		{FirstByte: -1},
+		{API: "hunter"},
 	} {
 		if _, err := openai.New(cfg); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%+v: got %v", cfg, err)

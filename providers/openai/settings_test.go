@@ -89,7 +89,7 @@ func TestRequest_NoThinkingBesideTools(t *testing.T) {
 			}
 			stream(say("a"), stop, done)(w, r)
 		}}
-		p := newProvider(t, openai.Config{BaseURL: f.url, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		p := newProvider(t, openai.Config{API: openai.APIChat, BaseURL: f.url, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		req := question("hi")
 		req.Thinking, req.Tools = c.thinking, weather()
 		for range 2 {

@@ -2,34 +2,38 @@ package openai
 
 import (
 	"encoding/json"
-	"strings"
 
 	"molar/schemas"
 )
 
-// state is stored with a call: the server's id for it, a gateway's extra data, and with the first
-// call of an answer its reasoning, under the server's names. Several services reject the next
-// request of a turn without it.
+// state is stored with a part of an answer. Several services reject the next request of a turn
+// without it.
 type state struct {
-	ID    string          `json:"id,omitempty"`
+	// ID is the server's id of a call, on both wires.
+	ID string `json:"id,omitempty"`
+	// Extra is a gateway's data of a call of Chat Completions. reasoning is that of the whole answer,
+	// with its first call.
 	Extra json.RawMessage `json:"extra_content,omitempty"`
 	// Thinking came as a part of the content, and goes back as one.
 	Thinking string `json:"thinking,omitempty"`
 	reasoning
+	trace
 }
 
-// reasoning is the reasoning that a server sent.
-type reasoning struct {
-	Content string            `json:"reasoning_content,omitempty"`
-	Text    string            `json:"reasoning,omitempty"`
-	Details []json.RawMessage `json:"reasoning_details,omitempty"`
+// trace is what a part of Responses keeps.
+type trace struct {
+	// Before are the reasoning items that came before the part, for the same model.
+	Before []json.RawMessage `json:"before,omitempty"`
+	Model  string            `json:"model,omitempty"`
+	// Phase is that of the message that begins with the part.
+	Phase string `json:"phase,omitempty"`
 }
 
-func (r reasoning) isEmpty() bool { return r.Content == "" && r.Text == "" && len(r.Details) == 0 }
+func (t trace) isEmpty() bool { return len(t.Before) == 0 && t.Phase == "" }
 
-// keep returns the state of a call, or nil if it is empty.
+// keep returns the state of a part, or nil if it is empty.
 func keep(endpoint string, s state) *schemas.ProviderState {
-	if s.ID == "" && len(s.Extra) == 0 && s.Thinking == "" && s.isEmpty() {
+	if s.ID == "" && len(s.Extra) == 0 && s.Thinking == "" && s.reasoning.isEmpty() && s.trace.isEmpty() {
 		return nil
 	}
 	data, err := json.Marshal(s)
@@ -47,59 +51,4 @@ func recall(endpoint string, p schemas.Part) state {
 		return state{}
 	}
 	return s
-}
-
-// A trail collects the reasoning of an answer as its pieces arrive.
-type trail struct {
-	content, text, thinking strings.Builder
-
-	details []map[string]json.RawMessage
-}
-
-func (t *trail) add(d *delta) {
-	t.content.WriteString(string(d.ReasoningContent))
-	t.text.WriteString(string(d.Reasoning))
-	t.thinking.WriteString(d.Content.thinking)
-	for _, raw := range d.ReasoningDetails {
-		var piece map[string]json.RawMessage
-		if json.Unmarshal(raw, &piece) != nil || piece == nil {
-			continue
-		}
-		if n := len(t.details); n > 0 && continues(t.details[n-1], piece) {
-			join(t.details[n-1], piece)
-			continue
-		}
-		t.details = append(t.details, piece)
-	}
-}
-
-// continues reports whether a piece continues the detail.
-func continues(detail, piece map[string]json.RawMessage) bool {
-	return string(detail["type"]) == string(piece["type"]) && string(detail["index"]) == string(piece["index"]) && detail["index"] != nil
-}
-
-// join adds a piece to a detail: texts are appended, other fields replaced.
-func join(detail, piece map[string]json.RawMessage) {
-	for _, key := range []string{"text", "summary", "data"} {
-		var before, more string
-		if json.Unmarshal(detail[key], &before) == nil && json.Unmarshal(piece[key], &more) == nil && detail[key] != nil && piece[key] != nil {
-			piece[key], _ = json.Marshal(before + more)
-		}
-	}
-	for key, value := range piece {
-		if string(value) != "null" || detail[key] == nil {
-			detail[key] = value
-		}
-	}
-}
-
-// reasoning returns the collected reasoning; it may be empty.
-func (t *trail) reasoning() reasoning {
-	r := reasoning{Content: t.content.String(), Text: t.text.String()}
-	for _, d := range t.details {
-		if raw, err := json.Marshal(d); err == nil {
-			r.Details = append(r.Details, raw)
-		}
-	}
-	return r
 }

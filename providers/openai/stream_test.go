@@ -143,7 +143,7 @@ const benchChunks = 1000
 // the decoding of its JSON.
 func BenchmarkStream(b *testing.B) {
 	body := events(role) + strings.Repeat(events(say(" tooth")), benchChunks) + events(stop, done)
-	p := newProvider(b, openai.Config{HTTPClient: &http.Client{Transport: wire(func(*http.Request) *http.Response {
+	p := newProvider(b, openai.Config{API: openai.APIChat, HTTPClient: &http.Client{Transport: wire(func(*http.Request) *http.Response {
 		return ok(strings.NewReader(body))
 	})}})
 	req := question("hi")

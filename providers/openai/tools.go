@@ -15,23 +15,48 @@ import (
 // what the schema could not express.
 const maxDescription = 1024
 
-// lowerTool converts a tool to the wire form.
-func lowerTool(t *wire.Tool) error {
-	res, err := lower.ForOpenAI(t.Info.InputSchema)
+// A toolFunction is a function in the form of Chat Completions, which Responses extends.
+type toolFunction struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// lowerChatTool converts a tool to the form of Chat Completions.
+func lowerChatTool(t *wire.Tool) error {
+	f, err := lowerFunction(t)
 	if err != nil {
 		return err
 	}
-	type function struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description,omitempty"`
-		Parameters  json.RawMessage `json:"parameters"`
+	t.Wire, err = json.Marshal(struct {
+		Type     string       `json:"type"`
+		Function toolFunction `json:"function"`
+	}{"function", f})
+	return err
+}
+
+// lowerResponsesTool converts a tool to the form of Responses. There a function is strict unless it
+// says otherwise, which the schemas of servers seldom are.
+func lowerResponsesTool(t *wire.Tool) error {
+	f, err := lowerFunction(t)
+	if err != nil {
+		return err
+	}
+	t.Wire, err = json.Marshal(struct {
+		Type string `json:"type"`
+		toolFunction
+		Strict bool `json:"strict"`
+	}{"function", f, false})
+	return err
+}
+
+func lowerFunction(t *wire.Tool) (toolFunction, error) {
+	res, err := lower.ForOpenAI(t.Info.InputSchema)
+	if err != nil {
+		return toolFunction{}, err
 	}
 	t.Params, t.Description, t.Wrapped = res.Schema, describe(t.Info, res.Hint), res.Wrapped
-	t.Wire, err = json.Marshal(struct {
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}{"function", function{t.Info.Name, t.Description, res.Schema}})
-	return err
+	return toolFunction{t.Info.Name, t.Description, res.Schema}, nil
 }
 
 // describe joins a tool's description and what its schema could not express. If they are too long

@@ -74,6 +74,15 @@ func (a *Answer) show(p Piece, state *schemas.ProviderState) error {
 	return a.Emit(providers.Chunk{Text: p.Text, Thinking: p.Thinking, Retract: p.Retract, State: state})
 }
 
+// Retract makes all text so far commentary: the model has marked it so, and its answer follows.
+func (a *Answer) Retract() error {
+	p, err := a.Speech.Retract()
+	if err != nil {
+		return err
+	}
+	return a.show(p, nil)
+}
+
 // Call emits a call of the model.
 func (a *Answer) Call(f schemas.FunctionCall, state *schemas.ProviderState) error {
 	a.X.Output()

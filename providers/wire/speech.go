@@ -41,6 +41,9 @@ func (s *Speech) read(p Piece) (Piece, error) {
 	return p, err
 }
 
+// Retract turns the text so far into thinking. What was held of it comes as such.
+func (s *Speech) Retract() (Piece, error) { return s.read(s.thoughts.await(Piece{Retract: true})) }
+
 // End ends the text. cut is set if the model reached a limit; native, if it made a call outside
 // the text, so that the text is not searched for calls.
 func (s *Speech) End(cut, native bool) (Piece, []schemas.FunctionCall, error) {

@@ -139,7 +139,7 @@ func openais() adapter {
 	return adapter{
 		name: "openai", key: "OPENAI_API_KEY", address: "llm.openai.base_url",
 		at: func(p place) (providers.Provider, error) {
-			return openai.New(openai.Config{APIKey: secretKey, BaseURL: p.base("user:"+password+"@", "/v1?sig="+signature), HTTPClient: p.client, FirstByte: p.first, Logger: p.log})
+			return openai.New(openai.Config{APIKey: secretKey, API: openai.APIChat, BaseURL: p.base("user:"+password+"@", "/v1?sig="+signature), HTTPClient: p.client, FirstByte: p.first, Logger: p.log})
 		},
 		piece:   func(s string) string { return choice(`{"content":`+quoted(s)+`}`, "null") },
 		thought: func(s string) string { return choice(`{"reasoning_content":`+quoted(s)+`}`, "null") },

@@ -5,6 +5,7 @@ import (
 
 	"molar/agent/answer"
 	"molar/schemas"
+	"molar/schemas/responses"
 )
 
 // stepTools is the step of a turn in which the model's calls run. The assistant's own searches run
@@ -56,8 +57,8 @@ func (r *renderer) call(ev answer.Event) {
 }
 
 func (r *renderer) openCall(c *serverCall) {
-	r.closeMessage("commentary", statusCompleted)
-	it := &mcpCall{Type: "mcp_call", ID: r.id("mcp"), ServerLabel: c.server, Name: c.tool, Status: statusInProgress}
+	r.closeMessage(responses.PhaseCommentary, responses.StatusCompleted)
+	it := &mcpCall{Type: "mcp_call", ID: r.id("mcp"), ServerLabel: c.server, Name: c.tool, Status: responses.StatusInProgress}
 	if c.request != "" {
 		it.ApprovalRequestID = &c.request
 	}
@@ -85,11 +86,11 @@ func (r *renderer) result(ev answer.Event) {
 	}
 	it, text := c.open, ev.Result.OutputText()
 	if ev.Result.IsError {
-		it.Status = statusFailed
-		it.Error = &mcpError{Type: "mcp_tool_execution_error", Content: []TextPart{{"text", text}}}
+		it.Status = responses.StatusFailed
+		it.Error = &mcpError{Type: "mcp_tool_execution_error", Content: []responses.TextPart{{Type: "text", Text: text}}}
 		r.emit(Event{Type: "response.mcp_call.failed", ItemID: it.ID, OutputIndex: &c.index})
 	} else {
-		it.Status, it.Output = statusCompleted, &text
+		it.Status, it.Output = responses.StatusCompleted, &text
 		r.emit(Event{Type: "response.mcp_call.completed", ItemID: it.ID, OutputIndex: &c.index})
 	}
 	r.end(c.index, *it)
@@ -97,7 +98,7 @@ func (r *renderer) result(ev answer.Event) {
 
 // approval ends the response with a pending approval.
 func (r *renderer) approval(a *answer.Approval) {
-	r.closeMessage("commentary", statusCompleted)
+	r.closeMessage(responses.PhaseCommentary, responses.StatusCompleted)
 	it := mcpApprovalRequest{Type: "mcp_approval_request", ID: r.id("mcpr"), ServerLabel: a.Server, Name: a.Tool, Arguments: string(a.Arguments), Unsure: a.Unsure, Subject: a.Subject, Scopes: a.Scopes}
 	if c := r.calls[a.CallID]; c != nil {
 		it.Name = c.tool
@@ -106,30 +107,30 @@ func (r *renderer) approval(a *answer.Approval) {
 	r.Approval = a
 	r.closeCalls() // their results are in the response that continues
 	r.end(r.add(it), it)
-	r.close(statusCompleted)
+	r.close(responses.StatusCompleted)
 }
 
 // question ends the response with a server's question.
 func (r *renderer) question(a *answer.PendingQuestion) {
-	r.closeMessage("commentary", statusCompleted)
+	r.closeMessage(responses.PhaseCommentary, responses.StatusCompleted)
 	it := questionItem{Type: "molar:question", ID: r.id("molarq"), ServerLabel: a.Server, Message: a.Message, Schema: a.Schema, URL: a.URL, Expires: a.Expires}
 	r.Question = a
 	r.closeCalls()
 	r.end(r.add(it), it)
-	r.close(statusCompleted)
+	r.close(responses.StatusCompleted)
 }
 
 // closeCalls ends the items of running calls as incomplete.
 func (r *renderer) closeCalls() {
 	for _, c := range r.calls {
 		if c.open != nil {
-			c.open.Status = statusIncomplete
+			c.open.Status = responses.StatusIncomplete
 			r.end(c.index, *c.open)
 			c.open = nil
 		}
 	}
 	for id, s := range r.searches {
-		s.Status = statusIncomplete
+		s.Status = responses.StatusIncomplete
 		r.end(s.index, s.searchCall)
 		delete(r.searches, id)
 	}

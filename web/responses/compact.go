@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"molar/schemas/responses"
 	"molar/web/wire"
 )
 
@@ -25,7 +26,7 @@ type Compaction struct {
 	Object    string           `json:"object"`
 	Output    []compactionItem `json:"output"`
 	CreatedAt int64            `json:"created_at"`
-	Usage     Usage            `json:"usage"`
+	Usage     responses.Usage  `json:"usage"`
 }
 
 type compactionItem struct {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"molar/schemas"
+	"molar/schemas/responses"
 	"molar/web/wire"
 )
 
@@ -64,7 +65,7 @@ func (t *talk) Compacted() InputCompaction {
 }
 
 // addCompaction adds the messages of a compaction.
-func (t *talk) addCompaction(it Item, at string) error {
+func (t *talk) addCompaction(it responses.Item, at string) error {
 	var c InputCompaction
 	if err := t.unseal(it.EncryptedContent, &c); err != nil {
 		return wire.Invalid(at+".encrypted_content", "this compaction was not made by this host for this client, or was changed")

@@ -7,22 +7,12 @@ import (
 
 	"molar/agent"
 	"molar/schemas"
+	"molar/schemas/responses"
 	"molar/web/wire"
 )
 
-// A wirePart is a content part of any type.
-type wirePart struct {
-	Type     string `json:"type"`
-	Text     string `json:"text"`
-	Refusal  string `json:"refusal"`
-	ImageURL string `json:"image_url"`
-	FileURL  string `json:"file_url"`
-	wire.File
-	Audio wire.Audio `json:"input_audio"`
-}
-
 // readContent reads a message's content, a text or a list of parts. files are the text files in it.
-func readContent(it Item, at string) (parts []schemas.Part, files []agent.Attachment, err error) {
+func readContent(it responses.Item, at string) (parts []schemas.Part, files []agent.Attachment, err error) {
 	if !wire.IsSet(it.Content) {
 		return nil, nil, nil
 	}
@@ -31,7 +21,7 @@ func readContent(it Item, at string) (parts []schemas.Part, files []agent.Attach
 		err := wire.Decode(it.Content, &text, at)
 		return textParts(text), nil, err
 	}
-	var list []wirePart
+	var list []responses.Part
 	if it.Content[0] != '[' {
 		return nil, nil, wire.Invalid(at, "%s must be a text or a list of parts", at)
 	}
@@ -49,7 +39,7 @@ func readContent(it Item, at string) (parts []schemas.Part, files []agent.Attach
 		case "refusal":
 			parts = append(parts, textParts(p.Refusal)...)
 		case "input_image":
-			if p.ID != "" {
+			if p.FileID != "" {
 				return nil, nil, wire.Unsupported(here+".file_id", "no files are stored here; send the image as a data URL in image_url")
 			}
 			image, err := wire.Image(p.ImageURL, here+".image_url")
@@ -61,13 +51,17 @@ func readContent(it Item, at string) (parts []schemas.Part, files []agent.Attach
 			if p.FileURL != "" {
 				return nil, nil, wire.Unsupported(here+".file_url", "this host fetches no files; send the file itself in file_data")
 			}
-			file, err := p.Parts(here)
+			file, err := wire.File{ID: p.FileID, Name: p.Filename, Data: p.FileData}.Parts(here)
 			if err != nil {
 				return nil, nil, err
 			}
 			parts = append(parts, file...)
 		case "input_audio":
-			sound, err := p.Audio.Parts(here + ".input_audio")
+			var audio wire.Audio
+			if p.Audio != nil {
+				audio = wire.Audio(*p.Audio)
+			}
+			sound, err := audio.Parts(here + ".input_audio")
 			if err != nil {
 				return nil, nil, err
 			}
@@ -82,7 +76,7 @@ func readContent(it Item, at string) (parts []schemas.Part, files []agent.Attach
 // readResult reads the output of a call, a text or a list of parts, as text and media. The text
 // includes that of text files.
 func readResult(raw json.RawMessage, at string) (string, []schemas.Part, error) {
-	parts, files, err := readContent(Item{Role: "user", Content: raw}, at)
+	parts, files, err := readContent(responses.Item{Role: "user", Content: raw}, at)
 	if err != nil {
 		return "", nil, err
 	}

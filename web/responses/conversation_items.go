@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"molar/schemas"
+	"molar/schemas/responses"
 )
 
 // conversationItems are the items of a conversation, with the stored files of its questions.
@@ -28,13 +29,13 @@ type lastTurn struct {
 
 // Add adds a stored message as an item. files are all files of the conversation.
 func (k *conversationItems) Add(id string, m schemas.StoredMessage, files []schemas.File) error {
-	o := Message{Type: "message", ID: id, Status: statusCompleted, Role: string(m.Role)}
+	o := responses.Message{Type: "message", ID: id, Status: responses.StatusCompleted, Role: string(m.Role)}
 	if m.Role == schemas.RoleAssistant {
-		part := newText(m.Content)
+		part := responses.NewText(m.Content)
 		part.Annotations = citations(m.Content, m.Sources)
 		o.Phase, o.Content = "final_answer", []any{part}
 	} else {
-		o.Content = []any{TextPart{Type: "input_text", Text: m.Content}}
+		o.Content = []any{responses.TextPart{Type: "input_text", Text: m.Content}}
 		for _, f := range files {
 			if f.Seq == m.Seq {
 				if k.files == nil {

@@ -12,6 +12,7 @@ import (
 
 	"molar/agent"
 	"molar/schemas"
+	"molar/schemas/responses"
 	"molar/web/wire"
 )
 
@@ -36,7 +37,7 @@ func (s *Surface) CreateConversation(c *gin.Context) {
 	var q ConversationRequest
 	ctx, owner := c.Request.Context(), s.Owner(c.Request)
 	err := readOptional(c.Request, &q)
-	var groups [][]Item
+	var groups [][]responses.Item
 	if err == nil && wire.IsSet(q.Items) {
 		groups, err = s.readImport(ctx, owner, q.Items)
 	}
@@ -240,7 +241,7 @@ func (s *Surface) addItems(ctx context.Context, owner string, k *conversationIte
 	if err != nil {
 		return err
 	}
-	if r != nil && r.Status != statusInProgress {
+	if r != nil && r.Status != responses.StatusInProgress {
 		output, err := r.output()
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 
 	"molar/agent"
 	"molar/agent/answer"
+	"molar/schemas/responses"
 	"molar/web/turns"
 )
 
@@ -22,7 +23,7 @@ func (s *Surface) seek(ctx context.Context, owner, id string) (*live, error) {
 		return l, nil
 	}
 	r, err := s.record(ctx, owner, id)
-	if err != nil || r == nil || r.Status != statusInProgress || r.From > 0 {
+	if err != nil || r == nil || r.Status != responses.StatusInProgress || r.From > 0 {
 		return nil, err // a response that continues after an approval is rendered on the replica that received the approval
 	}
 	return s.renderMirrored(ctx, owner, id, r, true)
@@ -32,7 +33,7 @@ func (s *Surface) seek(ctx context.Context, owner, id string) (*live, error) {
 // failed, and is stored as failed.
 func (s *Surface) current(ctx context.Context, owner, id string) (*record, error) {
 	r, err := s.record(ctx, owner, id)
-	if err != nil || r == nil || r.Status != statusInProgress || s.find(owner, id) != nil {
+	if err != nil || r == nil || r.Status != responses.StatusInProgress || s.find(owner, id) != nil {
 		return r, err
 	}
 	gone, err := s.Turns.IsGone(ctx, owner, r.Turn)
@@ -103,7 +104,7 @@ func (s *Surface) GoOn(t *turns.Live) {
 	defer cancel()
 	id := idPrefix + t.ID
 	r, err := s.record(ctx, t.Owner(), id)
-	if err == nil && r != nil && r.Status == statusInProgress && r.From == 0 {
+	if err == nil && r != nil && r.Status == responses.StatusInProgress && r.From == 0 {
 		_, err = s.renderMirrored(ctx, t.Owner(), id, r, false)
 	}
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"molar/agent"
 	"molar/schemas"
+	"molar/schemas/responses"
 	"molar/web/wire"
 )
 
@@ -58,7 +59,7 @@ func (s *Surface) AddItems(c *gin.Context) {
 	if err == nil {
 		err = wire.ReadBody(c.Request, &q)
 	}
-	var groups [][]Item
+	var groups [][]responses.Item
 	if err == nil {
 		groups, err = s.readImport(ctx, owner, q.Items)
 	}
@@ -112,7 +113,7 @@ func (s *Surface) DeleteItem(c *gin.Context) {
 }
 
 // readImport reads items to import, by exchange: each begins with messages of a person.
-func (s *Surface) readImport(ctx context.Context, owner string, raw json.RawMessage) ([][]Item, error) {
+func (s *Surface) readImport(ctx context.Context, owner string, raw json.RawMessage) ([][]responses.Item, error) {
 	if s.Imports == nil {
 		return nil, wire.Unsupported("items", "this host's conversations take no items: send them as the input of a response")
 	}
@@ -127,7 +128,7 @@ func (s *Surface) readImport(ctx context.Context, owner string, raw json.RawMess
 		return nil, wire.Invalid("items", "the request has %d items, and this server accepts %d", len(items), s.MaxMessages)
 	}
 	unique := uuid.NewString()
-	var groups [][]Item
+	var groups [][]responses.Item
 	for i := range items {
 		if items[i].Type != "reasoning" { // other ids are the host's to give
 			items[i].ID = ""
@@ -147,11 +148,11 @@ func (s *Surface) readImport(ctx context.Context, owner string, raw json.RawMess
 }
 
 // asks reports whether an item is a message that a model did not write.
-func asks(it Item) bool { return it.Type == "message" && it.Role != "assistant" }
+func asks(it responses.Item) bool { return it.Type == "message" && it.Role != "assistant" }
 
 // importAll adds exchanges to the end of a conversation. Items without a question continue an
 // exchange that was imported last. It returns the added items.
-func (s *Surface) importAll(ctx context.Context, owner, id string, groups [][]Item) ([]json.RawMessage, error) {
+func (s *Surface) importAll(ctx context.Context, owner, id string, groups [][]responses.Item) ([]json.RawMessage, error) {
 	var added []json.RawMessage
 	for i, group := range groups {
 		raws := rawsOf(group)
@@ -176,7 +177,7 @@ func (s *Surface) importAll(ctx context.Context, owner, id string, groups [][]It
 }
 
 // importItems saves an exchange with its items.
-func (s *Surface) importItems(ctx context.Context, owner, id string, parent *string, items []Item) error {
+func (s *Surface) importItems(ctx context.Context, owner, id string, parent *string, items []responses.Item) error {
 	x, err := s.exchange(ctx, owner, items)
 	if err != nil {
 		return err
@@ -185,7 +186,7 @@ func (s *Surface) importItems(ctx context.Context, owner, id string, parent *str
 	if err != nil {
 		return s.importFailed(id, err)
 	}
-	s.keep(ctx, owner, importPrefix+turn, s.Turns.Now(), &record{Input: rawsOf(items), Turn: turn, Conversation: id, Status: statusCompleted})
+	s.keep(ctx, owner, importPrefix+turn, s.Turns.Now(), &record{Input: rawsOf(items), Turn: turn, Conversation: id, Status: responses.StatusCompleted})
 	return nil
 }
 
@@ -226,7 +227,7 @@ func (s *Surface) importFailed(id string, err error) error {
 
 // exchange converts items, of which the first ones ask, to an exchange. Calls and results without
 // each other are left out of it, and so is system text, which no stored conversation has.
-func (s *Surface) exchange(ctx context.Context, owner string, items []Item) (Exchange, error) {
+func (s *Surface) exchange(ctx context.Context, owner string, items []responses.Item) (Exchange, error) {
 	all := s.newTalk(ctx, owner)
 	for _, it := range paired(items) {
 		if err := all.add(it, "items"); err != nil {
@@ -263,11 +264,11 @@ func (s *Surface) exchange(ctx context.Context, owner string, items []Item) (Exc
 }
 
 // paired returns the items without calls that have no result, and results that have no call.
-func paired(items []Item) []Item {
+func paired(items []responses.Item) []responses.Item {
 	has := func(kind, callID string) bool {
-		return slices.ContainsFunc(items, func(it Item) bool { return it.Type == kind && it.CallID == callID })
+		return slices.ContainsFunc(items, func(it responses.Item) bool { return it.Type == kind && it.CallID == callID })
 	}
-	return slices.DeleteFunc(slices.Clone(items), func(it Item) bool {
+	return slices.DeleteFunc(slices.Clone(items), func(it responses.Item) bool {
 		return it.Type == "function_call" && !has("function_call_output", it.CallID) || it.Type == "function_call_output" && !has("function_call", it.CallID)
 	})
 }
@@ -290,7 +291,7 @@ func (s *Surface) imported(ctx context.Context, owner, turn string) ([]json.RawM
 	return r.Input, err
 }
 
-func rawsOf(items []Item) []json.RawMessage {
+func rawsOf(items []responses.Item) []json.RawMessage {
 	raws := make([]json.RawMessage, len(items))
 	for i, it := range items {
 		raws[i] = it.Raw

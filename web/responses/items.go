@@ -4,43 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"molar/agent"
 	"molar/schemas"
+	"molar/schemas/responses"
 	"molar/web/wire"
 )
 
 // answerType is the type of the item that answers a question of a server.
 const answerType = "molar:answer"
 
-// An Item is an item of an input or of an earlier output, with the fields of all types.
-type Item struct {
-	Type        string          `json:"type"`
-	ID          string          `json:"id"`
-	Role        string          `json:"role"`
-	Content     json.RawMessage `json:"content"`
-	CallID      string          `json:"call_id"`
-	Name        string          `json:"name"`
-	Namespace   string          `json:"namespace"`
-	Arguments   string          `json:"arguments"`
-	Output      json.RawMessage `json:"output"`
-	ServerLabel string          `json:"server_label"`
-	Error       json.RawMessage `json:"error"`
-
-	ApprovalRequestID string `json:"approval_request_id"`
-	Approve           *bool  `json:"approve"`
-	// Scope is how far the approval reaches: once, conversation or always.
-	Scope      agent.Scope `json:"scope"`
-	QuestionID string      `json:"question_id"`
-	// Action is a word in an answer to a question, and an object in a search.
-	Action           json.RawMessage `json:"action"`
-	EncryptedContent string          `json:"encrypted_content"`
-
-	// Raw is the JSON of the item as it was received.
-	Raw json.RawMessage `json:"-"`
-}
-
 // read reads an input: a text, or a list of items.
-func read(raw json.RawMessage) ([]Item, error) {
+func read(raw json.RawMessage) ([]responses.Item, error) {
 	if !wire.IsSet(raw) {
 		return nil, nil
 	}
@@ -49,7 +22,7 @@ func read(raw json.RawMessage) ([]Item, error) {
 		if err != nil {
 			return nil, err
 		}
-		return []Item{newMessage(schemas.RoleUser, content)}, nil
+		return []responses.Item{newMessage(schemas.RoleUser, content)}, nil
 	}
 	if raw[0] != '[' {
 		return nil, wire.Invalid("input", "input must be a text or a list of items")
@@ -58,7 +31,7 @@ func read(raw json.RawMessage) ([]Item, error) {
 }
 
 // readList reads a list of items. at is its path in errors.
-func readList(raw json.RawMessage, at string) ([]Item, error) {
+func readList(raw json.RawMessage, at string) ([]responses.Item, error) {
 	var list []json.RawMessage
 	if !wire.IsSet(raw) {
 		return nil, nil
@@ -69,7 +42,7 @@ func readList(raw json.RawMessage, at string) ([]Item, error) {
 	if err := wire.Decode(raw, &list, at); err != nil {
 		return nil, err
 	}
-	items := make([]Item, len(list))
+	items := make([]responses.Item, len(list))
 	for i, r := range list {
 		if err := wire.Decode(r, &items[i], fmt.Sprintf("%s[%d]", at, i)); err != nil {
 			return nil, err
@@ -82,15 +55,15 @@ func readList(raw json.RawMessage, at string) ([]Item, error) {
 	return items, nil
 }
 
-func newMessage(role schemas.Role, content json.RawMessage) Item {
-	it := Item{Type: "message", Role: string(role), Content: content}
+func newMessage(role schemas.Role, content json.RawMessage) responses.Item {
+	it := responses.Item{Type: "message", Role: string(role), Content: content}
 	it.Raw, _ = json.Marshal(map[string]any{"type": it.Type, "role": it.Role, "content": content}) // content is JSON already
 	return it
 }
 
 // decisions returns the decisions and answers of a person at the end of the items. The items before
 // them are not needed, since the paused turn has them.
-func decisions(items []Item) ([]Item, error) {
+func decisions(items []responses.Item) ([]responses.Item, error) {
 	last := len(items)
 	for last > 0 && (items[last-1].Type == "mcp_approval_response" || items[last-1].Type == answerType) {
 		last--
@@ -110,7 +83,7 @@ func decisions(items []Item) ([]Item, error) {
 }
 
 // identified returns the items as JSON, each with an id, as they are listed.
-func identified(items []Item, unique string) []json.RawMessage {
+func identified(items []responses.Item, unique string) []json.RawMessage {
 	list := make([]json.RawMessage, len(items))
 	for i, it := range items {
 		list[i] = identify(it, fmt.Sprintf("in_%s_%d", unique, i))
@@ -120,7 +93,7 @@ func identified(items []Item, unique string) []json.RawMessage {
 
 // identify returns an item as it is listed: with an id, its own or this one, a type and a status,
 // and with the text of a message as a part.
-func identify(it Item, id string) json.RawMessage {
+func identify(it responses.Item, id string) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(it.Raw, &fields) != nil {
 		return it.Raw

@@ -8,6 +8,7 @@ import (
 
 	"molar/agent/answer"
 	"molar/schemas"
+	"molar/schemas/responses"
 	"molar/web/turns"
 	"molar/web/wire"
 )
@@ -121,7 +122,7 @@ func (s *Surface) follow(ctx context.Context, l *live) error {
 	l.begun, _ = json.Marshal(l.render.Response) // it consists of values that marshal
 	l.record.Turn, l.record.From = l.turn.ID, l.from
 	if l.render.Response.Background && !l.elsewhere {
-		l.record.Status, l.record.Response = statusInProgress, l.begun
+		l.record.Status, l.record.Response = responses.StatusInProgress, l.begun
 		s.keep(ctx, l.owner, l.id, l.began, &l.record)
 	}
 	s.mu.Lock()
@@ -161,7 +162,7 @@ func (s *Surface) replayed(ctx context.Context, l *live, it turns.Item) bool {
 		return false
 	}
 	r, err := s.record(ctx, l.owner, idPrefix+it.Event.Start.TurnID)
-	if err != nil || r == nil || r.Status == statusInProgress {
+	if err != nil || r == nil || r.Status == responses.StatusInProgress {
 		return false
 	}
 	s.replay(l, r)
@@ -262,7 +263,7 @@ func (s *Surface) record(ctx context.Context, owner, id string) (*record, error)
 			}
 			return &l.record, nil
 		default:
-			return &record{Response: l.begun, Input: l.input, Status: statusInProgress}, nil
+			return &record{Response: l.begun, Input: l.input, Status: responses.StatusInProgress}, nil
 		}
 	}
 	stored, ok, err := s.Store.GetResponse(ctx, owner, id)

@@ -7,112 +7,24 @@ import (
 	"molar/agent"
 	"molar/agent/answer"
 	"molar/schemas"
+	"molar/schemas/responses"
 	"molar/web/wire"
 )
 
-// The states of a response and of its items.
-const (
-	statusQueued     = "queued"
-	statusInProgress = "in_progress"
-	statusCompleted  = "completed"
-	statusIncomplete = "incomplete"
-	statusFailed     = "failed"
-	statusCancelled  = "cancelled"
-)
-
-// A Response is the response object. It repeats the parameters of the request.
+// A Response is the response object, with our own addition.
 type Response struct {
-	ID                 string            `json:"id"`
-	Object             string            `json:"object"`
-	CreatedAt          int64             `json:"created_at"`
-	CompletedAt        *int64            `json:"completed_at"`
-	Status             string            `json:"status"`
-	IncompleteDetails  *incomplete       `json:"incomplete_details"`
-	Model              string            `json:"model"`
-	PreviousResponseID *string           `json:"previous_response_id"`
-	Conversation       *IDObject         `json:"conversation,omitempty"`
-	Instructions       *string           `json:"instructions"`
-	Output             []any             `json:"output"`
-	Error              *responseError    `json:"error"`
-	Tools              []any             `json:"tools"`
-	ToolChoice         json.RawMessage   `json:"tool_choice"`
-	Truncation         string            `json:"truncation"`
-	ParallelToolCalls  bool              `json:"parallel_tool_calls"`
-	Text               TextField         `json:"text"`
-	TopP               float64           `json:"top_p"`
-	PresencePenalty    float64           `json:"presence_penalty"`
-	FrequencyPenalty   float64           `json:"frequency_penalty"`
-	TopLogprobs        int               `json:"top_logprobs"`
-	Temperature        float64           `json:"temperature"`
-	Reasoning          ReasoningField    `json:"reasoning"`
-	Usage              *Usage            `json:"usage"`
-	MaxOutputTokens    *int              `json:"max_output_tokens"`
-	MaxToolCalls       *int              `json:"max_tool_calls"`
-	Store              bool              `json:"store"`
-	Background         bool              `json:"background"`
-	ServiceTier        string            `json:"service_tier"`
-	Metadata           map[string]string `json:"metadata"`
-	SafetyIdentifier   *string           `json:"safety_identifier"`
-	PromptCacheKey     *string           `json:"prompt_cache_key"`
-	// Molar is our own addition: the summary of the turn, once it has ended.
+	responses.Response[any]
+	// Molar is the summary of the turn, once it has ended.
 	Molar *molarField `json:"molar,omitempty"`
-}
-
-type incomplete struct {
-	Reason string `json:"reason"`
-}
-
-// An IDObject refers to a thing by its id.
-type IDObject struct {
-	ID string `json:"id"`
-}
-
-type responseError struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
 }
 
 // Fail marks the response as failed.
 func (r *Response) Fail(e *wire.Error) {
-	r.Status, r.Error = statusFailed, &responseError{Code: e.Code, Message: wire.Clip(e.Message, wire.MaxMessage)}
+	r.Status, r.Error = responses.StatusFailed, &responses.Error{Code: e.Code, Message: wire.Clip(e.Message, wire.MaxMessage)}
 }
 
-// A TextField is the request's text parameters.
-type TextField struct {
-	Format    TextFormat `json:"format"`
-	Verbosity string     `json:"verbosity,omitempty"`
-}
-
-// A TextFormat is the requested format of the text. The standard does not repeat the schema.
-type TextFormat struct {
-	Type        string           `json:"type"`
-	Name        string           `json:"name,omitempty"`
-	Description *string          `json:"description,omitempty"`
-	Schema      *json.RawMessage `json:"schema,omitempty"`
-	Strict      *bool            `json:"strict,omitempty"`
-}
-
-// A ReasoningField is the request's reasoning parameters.
-type ReasoningField struct {
-	Effort  *string `json:"effort"`
-	Summary *string `json:"summary"`
-}
-
-// Usage counts tokens.
-type Usage struct {
-	InputTokens  int `json:"input_tokens"`
-	OutputTokens int `json:"output_tokens"`
-	TotalTokens  int `json:"total_tokens"`
-	InputDetails struct {
-		CachedTokens int `json:"cached_tokens"`
-	} `json:"input_tokens_details"`
-	OutputDetails struct {
-		ReasoningTokens int `json:"reasoning_tokens"`
-	} `json:"output_tokens_details"`
-}
-
-func usageOf(u schemas.Usage) *Usage {
-	o := &Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, TotalTokens: u.TotalTokens}
+func usageOf(u schemas.Usage) *responses.Usage {
+	o := &responses.Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, TotalTokens: u.TotalTokens}
 	o.InputDetails.CachedTokens, o.OutputDetails.ReasoningTokens = u.CachedTokens, u.ReasoningTokens
 	return o
 }
@@ -124,71 +36,10 @@ type molarField struct {
 	answer.Done
 }
 
-// A Message is an item of type message.
-type Message struct {
-	Type    string `json:"type"`
-	ID      string `json:"id"`
-	Status  string `json:"status"`
-	Role    string `json:"role"`
-	Phase   string `json:"phase,omitempty"`
-	Content []any  `json:"content"`
-}
-
-// An OutputText is a part of a message.
-type OutputText struct {
-	Type        string     `json:"type"`
-	Text        string     `json:"text"`
-	Annotations []Citation `json:"annotations"`
-	Logprobs    []struct{} `json:"logprobs"`
-}
-
-// newText returns a part without annotations.
-func newText(text string) OutputText {
-	return OutputText{Type: "output_text", Text: text, Annotations: []Citation{}, Logprobs: []struct{}{}}
-}
-
-// A Citation is a source, with the range of characters of the text that names it.
-type Citation struct {
-	Type       string `json:"type"`
-	URL        string `json:"url"`
-	Title      string `json:"title"`
-	StartIndex int    `json:"start_index"`
-	EndIndex   int    `json:"end_index"`
-}
-
-type functionCall struct {
-	Type   string `json:"type"`
-	ID     string `json:"id"`
-	CallID string `json:"call_id"`
-	// Namespace is empty for a function that was declared outside one.
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
-	Status    string `json:"status"`
-}
-
-// A reasoning item holds the model's reasoning: as content, or as summary if the request asks
-// for one.
-type reasoning struct {
-	Type    string     `json:"type"`
-	ID      string     `json:"id"`
-	Status  string     `json:"status"`
-	Summary []TextPart `json:"summary"`
-	Content []TextPart `json:"content,omitempty"`
-	// EncryptedContent is a sealed [InputState], if the request asks for it.
-	EncryptedContent string `json:"encrypted_content,omitempty"`
-}
-
 // An InputState is what a client keeps for the model between its requests.
 type InputState struct {
 	// Calls are the provider's private state by the ids of the client's calls that follow.
 	Calls map[string]*schemas.ProviderState `json:"calls,omitempty"`
-}
-
-// A TextPart is a text part of a type other than output_text.
-type TextPart struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
 }
 
 type mcpListTools struct {
@@ -257,8 +108,8 @@ type mcpCall struct {
 }
 
 type mcpError struct {
-	Type    string     `json:"type"`
-	Content []TextPart `json:"content"`
+	Type    string               `json:"type"`
+	Content []responses.TextPart `json:"content"`
 }
 
 // A questionItem is a server's question that ends the response: an item of type molar:answer
@@ -287,35 +138,8 @@ type mcpApprovalRequest struct {
 	Scopes  []agent.Scope `json:"scopes,omitempty"`
 }
 
-// An Event is a stream event. Its type decides which fields are set.
-type Event struct {
-	Type         string      `json:"type"`
-	Sequence     int         `json:"sequence_number"`
-	Response     *Response   `json:"response,omitempty"`
-	ItemID       string      `json:"item_id,omitempty"`
-	OutputIndex  *int        `json:"output_index,omitempty"`
-	ContentIndex *int        `json:"content_index,omitempty"`
-	SummaryIndex *int        `json:"summary_index,omitempty"`
-	CitationNo   *int        `json:"annotation_index,omitempty"`
-	Item         any         `json:"item,omitempty"`
-	Part         any         `json:"part,omitempty"`
-	Delta        *string     `json:"delta,omitempty"`
-	Text         *string     `json:"text,omitempty"`
-	Arguments    *string     `json:"arguments,omitempty"`
-	Logprobs     *[]struct{} `json:"logprobs,omitempty"`
-	Annotation   *Citation   `json:"annotation,omitempty"`
-	Error        *EventError `json:"error,omitempty"`
-	// Molar is the data of an event type of our own.
-	Molar any `json:"molar,omitempty"`
-}
-
-// An EventError is the content of an error event.
-type EventError struct {
-	Type    string  `json:"type"`
-	Code    *string `json:"code"`
-	Message string  `json:"message"`
-	Param   *string `json:"param"`
-}
+// An Event is a stream event.
+type Event responses.Event[Response, any]
 
 // An encodedEvent is an event as JSON.
 type encodedEvent struct {

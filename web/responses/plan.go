@@ -10,6 +10,7 @@ import (
 
 	"molar/agent"
 	"molar/schemas"
+	"molar/schemas/responses"
 	"molar/web/wire"
 )
 
@@ -23,7 +24,7 @@ type plan struct {
 	tools   *toolbox
 	turn    agent.Turn
 	// decisions are about pending calls or questions. If there are any, turn is empty.
-	decisions []Item
+	decisions []responses.Item
 	record    record
 }
 
@@ -70,7 +71,7 @@ func (s *Surface) plan(ctx context.Context, owner string, q *Request) (*plan, er
 }
 
 // readInput reads the input of a request.
-func (s *Surface) readInput(q *Request) ([]Item, error) {
+func (s *Surface) readInput(q *Request) ([]responses.Item, error) {
 	items, err := read(q.Input)
 	if err == nil && len(items) > s.MaxMessages {
 		err = wire.Invalid("input", "the request has %d items, and this server accepts %d: send the newest, or raise limits.messages", len(items), s.MaxMessages)
@@ -125,8 +126,8 @@ func (q *Request) rendering(tools *toolbox) rendering {
 }
 
 // resolve replaces references by the items of stored responses.
-func (s *Surface) resolve(ctx context.Context, owner string, items []Item) ([]Item, error) {
-	known := map[string][]Item{}
+func (s *Surface) resolve(ctx context.Context, owner string, items []responses.Item) ([]responses.Item, error) {
+	known := map[string][]responses.Item{}
 	for i, it := range items {
 		if it.Type != "item_reference" {
 			continue
@@ -146,7 +147,7 @@ func (s *Surface) resolve(ctx context.Context, owner string, items []Item) ([]It
 				known[id] = slices.Concat(in, out)
 			}
 		}
-		at := slices.IndexFunc(known[id], func(k Item) bool { return k.ID == it.ID })
+		at := slices.IndexFunc(known[id], func(k responses.Item) bool { return k.ID == it.ID })
 		if at < 0 {
 			e := wire.Invalid(fmt.Sprintf("input[%d].id", i), "there is no item %q: its response was not stored, was deleted, or is too old", wire.Clip(it.ID, 100))
 			e.Code = "item_not_found"
@@ -182,7 +183,7 @@ func (s *Surface) previous(ctx context.Context, owner string, q *Request) (*reco
 		return nil, err
 	case r == nil:
 		return nil, noPrevious(*q.PreviousResponseID)
-	case r.Status == statusQueued || r.Status == statusInProgress:
+	case r.Status == responses.StatusQueued || r.Status == responses.StatusInProgress:
 		return nil, wire.Invalid("previous_response_id", "the response %q is still in progress", *q.PreviousResponseID)
 	case r.Waits:
 		return nil, wire.Invalid("input", "the response %q waits for a decision: answer its mcp_approval_request with an mcp_approval_response, or its molar:question with a molar:answer", *q.PreviousResponseID)
@@ -192,7 +193,7 @@ func (s *Surface) previous(ctx context.Context, owner string, q *Request) (*reco
 
 // address sets the place of the turn: the branch that it continues, or the history that the request
 // or the chain of earlier responses provides.
-func (s *Surface) address(ctx context.Context, p *plan, previous *record, items []Item) error {
+func (s *Surface) address(ctx context.Context, p *plan, previous *record, items []responses.Item) error {
 	conversation, err := s.known(ctx, p.turn.Owner, p.request)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"molar/agent/answer"
 	"molar/providers"
 	"molar/schemas"
+	"molar/schemas/responses"
 	"molar/web/turns"
 	"molar/web/wire"
 )
@@ -123,7 +124,7 @@ func (r *renderer) Begin(st *answer.Start) {
 	r.Began = true
 	if r.Response.Background {
 		queued := r.Response
-		queued.Status = statusQueued
+		queued.Status = responses.StatusQueued
 		r.emit(Event{Type: "response.queued", Response: &queued})
 	}
 	r.state("response.created")
@@ -157,7 +158,7 @@ func (r *renderer) Take(it turns.Item) bool {
 	case answer.KindThinking:
 		r.think(ev.Text)
 	case answer.KindCommentary, answer.KindReset:
-		r.closeMessage("commentary", statusCompleted)
+		r.closeMessage(responses.PhaseCommentary, responses.StatusCompleted)
 	case answer.KindTools:
 		r.listTools(ev.Tools)
 	case answer.KindToolCall:
@@ -237,16 +238,16 @@ func (r *renderer) id(prefix string) string {
 // clientCalls adds items for the calls that the client runs. The client sends their outputs with
 // its next request.
 func (r *renderer) clientCalls(calls []schemas.ToolCall, states map[string]*schemas.ProviderState) {
-	r.closeMessage("commentary", statusCompleted)
+	r.closeMessage(responses.PhaseCommentary, responses.StatusCompleted)
 	r.keepState(states)
 	for _, c := range calls {
 		r.ClientCalls = append(r.ClientCalls, c.ID)
-		it := functionCall{Type: "function_call", ID: r.id("fc"), CallID: c.ID, Name: c.Function.Name, Status: statusInProgress}
+		it := responses.FunctionCall{Type: "function_call", ID: r.id("fc"), CallID: c.ID, Name: c.Function.Name, Status: responses.StatusInProgress}
 		if f, ok := r.Functions[it.Name]; ok {
 			it.Namespace, it.Name = f.Namespace, f.Name
 		}
 		i := r.add(it)
-		it.Arguments, it.Status = c.Function.Arguments, statusCompleted
+		it.Arguments, it.Status = c.Function.Arguments, responses.StatusCompleted
 		r.emit(Event{Type: "response.function_call_arguments.delta", ItemID: it.ID, OutputIndex: &i, Delta: &it.Arguments})
 		r.emit(Event{Type: "response.function_call_arguments.done", ItemID: it.ID, OutputIndex: &i, Arguments: &it.Arguments})
 		r.end(i, it)
@@ -262,13 +263,13 @@ func (r *renderer) done(d *answer.Done) {
 		r.sources = d.Sources
 	}
 	reason := map[providers.FinishReason]string{
-		providers.FinishLength: "max_output_tokens", providers.FinishContentFilter: "content_filter",
+		providers.FinishLength: responses.ReasonMaxTokens, providers.FinishContentFilter: responses.ReasonContentFilter,
 	}[d.Finish]
 	if reason != "" {
-		r.Response.IncompleteDetails = &incomplete{reason}
-		r.close(statusIncomplete)
+		r.Response.IncompleteDetails = &responses.Incomplete{Reason: reason}
+		r.close(responses.StatusIncomplete)
 	} else {
-		r.close(statusCompleted)
+		r.close(responses.StatusCompleted)
 	}
 	r.Response.Molar.Done = *d
 	r.Response.Molar.Warnings = slices.Concat(r.Warnings, d.Warnings)
@@ -282,26 +283,26 @@ func (r *renderer) fail(err error) {
 	}
 	r.Failure = e
 	if e.Code == turns.ErrStopped.Code {
-		r.Response.IncompleteDetails = &incomplete{statusCancelled}
-		r.close(statusCancelled)
+		r.Response.IncompleteDetails = &responses.Incomplete{Reason: responses.StatusCancelled}
+		r.close(responses.StatusCancelled)
 		return
 	}
 	r.Response.Fail(e)
-	r.close(statusFailed)
+	r.close(responses.StatusFailed)
 }
 
 // close ends the open items, and sets the state of the response.
 func (r *renderer) close(status string) {
-	item := statusCompleted
-	if status != statusCompleted {
-		item = statusIncomplete
+	item := responses.StatusCompleted
+	if status != responses.StatusCompleted {
+		item = responses.StatusIncomplete
 	}
 	r.closeThought()
-	r.closeMessage("final_answer", item)
+	r.closeMessage(responses.PhaseFinalAnswer, item)
 	r.closeCalls()
 	r.Response.Status = status
 	r.Response.Molar = &molarField{TurnID: r.Turn, Done: answer.Done{Warnings: r.Warnings}}
-	if status == statusCompleted {
+	if status == responses.StatusCompleted {
 		r.Response.CompletedAt = new(r.Now().Unix())
 	}
 }
@@ -313,7 +314,7 @@ func (r *renderer) Last() {
 		if r.Failure.Param != "" {
 			param = &r.Failure.Param
 		}
-		r.emit(Event{Type: "error", Error: &EventError{Type: r.Failure.Kind, Code: code, Message: r.Response.Error.Message, Param: param}})
+		r.emit(Event{Type: "error", Error: &responses.EventError{Type: r.Failure.Kind, Code: code, Message: r.Response.Error.Message, Param: param}})
 	}
 	r.state(lastEvent(r.Response.Status))
 }
@@ -321,7 +322,7 @@ func (r *renderer) Last() {
 // lastEvent returns the type of the last event of a response with this status.
 func lastEvent(status string) string {
 	switch status {
-	case statusCompleted, statusFailed:
+	case responses.StatusCompleted, responses.StatusFailed:
 		return "response." + status
 	}
 	return "response.incomplete" // a cancelled one too: the standard has no event for it

@@ -1,6 +1,10 @@
 package responses
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"molar/schemas/responses"
+)
 
 // replay returns the stream events of a stored response, with the text of each item in one piece.
 func replay(response json.RawMessage) []encodedEvent {
@@ -17,7 +21,7 @@ func replay(response json.RawMessage) []encodedEvent {
 		all = append(all, encode(ev))
 	}
 	begun := r
-	begun.Status, begun.Output, begun.CompletedAt, begun.Usage, begun.Molar = statusInProgress, []any{}, nil, nil, nil
+	begun.Status, begun.Output, begun.CompletedAt, begun.Usage, begun.Molar = responses.StatusInProgress, []any{}, nil, nil, nil
 	begun.Error, begun.IncompleteDetails = nil, nil
 	emit(Event{Type: "response.created", Response: &begun})
 	emit(Event{Type: "response.in_progress", Response: &begun})
@@ -25,7 +29,7 @@ func replay(response json.RawMessage) []encodedEvent {
 		replayItem(i, it, emit)
 	}
 	if r.Error != nil {
-		emit(Event{Type: "error", Error: &EventError{Type: typeServer, Code: &r.Error.Code, Message: r.Error.Message}})
+		emit(Event{Type: "error", Error: &responses.EventError{Type: typeServer, Code: &r.Error.Code, Message: r.Error.Message}})
 	}
 	emit(Event{Type: lastEvent(r.Status), Response: &r})
 	return all
@@ -39,20 +43,20 @@ func replayItem(i int, raw json.RawMessage, emit func(Event)) {
 	switch head.Type {
 	case "message":
 		var m struct {
-			Message
-			Content []OutputText `json:"content"`
+			responses.Message
+			Content []responses.OutputText `json:"content"`
 		}
 		_ = json.Unmarshal(raw, &m)
-		m.Status, m.Message.Content, m.Phase = statusInProgress, []any{}, ""
+		m.Status, m.Message.Content, m.Phase = responses.StatusInProgress, []any{}, ""
 		emit(Event{Type: "response.output_item.added", OutputIndex: &i, Item: m.Message})
 		for c, part := range m.Content {
 			replayText(i, c, m.ID, part, emit)
 		}
 	case "function_call":
-		var f functionCall
+		var f responses.FunctionCall
 		_ = json.Unmarshal(raw, &f)
 		arguments := f.Arguments
-		f.Arguments, f.Status = "", statusInProgress
+		f.Arguments, f.Status = "", responses.StatusInProgress
 		emit(Event{Type: "response.output_item.added", OutputIndex: &i, Item: f})
 		emit(Event{Type: "response.function_call_arguments.delta", ItemID: f.ID, OutputIndex: &i, Delta: &arguments})
 		emit(Event{Type: "response.function_call_arguments.done", ItemID: f.ID, OutputIndex: &i, Arguments: &arguments})
@@ -62,9 +66,9 @@ func replayItem(i int, raw json.RawMessage, emit func(Event)) {
 	emit(Event{Type: "response.output_item.done", OutputIndex: &i, Item: raw})
 }
 
-func replayText(i, c int, id string, part OutputText, emit func(Event)) {
+func replayText(i, c int, id string, part responses.OutputText, emit func(Event)) {
 	none := &[]struct{}{}
-	emit(Event{Type: "response.content_part.added", ItemID: id, OutputIndex: &i, ContentIndex: &c, Part: newText("")})
+	emit(Event{Type: "response.content_part.added", ItemID: id, OutputIndex: &i, ContentIndex: &c, Part: responses.NewText("")})
 	emit(Event{Type: "response.output_text.delta", ItemID: id, OutputIndex: &i, ContentIndex: &c, Delta: &part.Text, Logprobs: none})
 	for a := range part.Annotations {
 		emit(Event{Type: "response.output_text.annotation.added", ItemID: id, OutputIndex: &i, ContentIndex: &c, CitationNo: &a, Annotation: &part.Annotations[a]})

@@ -12,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"molar/schemas"
+	"molar/schemas/responses"
 	"molar/web/turns"
 	"molar/web/wire"
 )
@@ -36,19 +37,19 @@ type Request struct {
 		Format    *format `json:"format"`
 		Verbosity string  `json:"verbosity"`
 	} `json:"text"`
-	Reasoning        ReasoningField    `json:"reasoning"`
-	Truncation       string            `json:"truncation"`
-	Include          []string          `json:"include"`
-	Metadata         map[string]string `json:"metadata"`
-	Temperature      *float64          `json:"temperature"`
-	TopP             *float64          `json:"top_p"`
-	PresencePenalty  float64           `json:"presence_penalty"`
-	FrequencyPenalty float64           `json:"frequency_penalty"`
-	TopLogprobs      int               `json:"top_logprobs"`
-	ServiceTier      string            `json:"service_tier"`
-	SafetyIdentifier *string           `json:"safety_identifier"`
-	PromptCacheKey   *string           `json:"prompt_cache_key"`
-	Prompt           json.RawMessage   `json:"prompt"`
+	Reasoning        responses.ReasoningField `json:"reasoning"`
+	Truncation       string                   `json:"truncation"`
+	Include          []string                 `json:"include"`
+	Metadata         map[string]string        `json:"metadata"`
+	Temperature      *float64                 `json:"temperature"`
+	TopP             *float64                 `json:"top_p"`
+	PresencePenalty  float64                  `json:"presence_penalty"`
+	FrequencyPenalty float64                  `json:"frequency_penalty"`
+	TopLogprobs      int                      `json:"top_logprobs"`
+	ServiceTier      string                   `json:"service_tier"`
+	SafetyIdentifier *string                  `json:"safety_identifier"`
+	PromptCacheKey   *string                  `json:"prompt_cache_key"`
+	Prompt           json.RawMessage          `json:"prompt"`
 
 	// These have no effect here.
 	User                 *string         `json:"user"`
@@ -261,7 +262,7 @@ func (q *Request) conversation() (string, error) {
 	}
 	var id string
 	if json.Unmarshal(q.Conversation, &id) != nil {
-		var o IDObject
+		var o responses.IDObject
 		if json.Unmarshal(q.Conversation, &o) != nil {
 			return "", wire.Invalid("conversation", "conversation must be an id, or an object that holds one")
 		}
@@ -276,17 +277,17 @@ func (q *Request) conversation() (string, error) {
 // echo returns the response in its state before the turn begins, with the parameters of the
 // request.
 func (q *Request) echo(tools *toolbox) Response {
-	r := Response{
-		Object: "response", Status: statusInProgress, Model: q.Model, PreviousResponseID: q.PreviousResponseID,
+	r := Response{Response: responses.Response[any]{
+		Object: "response", Status: responses.StatusInProgress, Model: q.Model, PreviousResponseID: q.PreviousResponseID,
 		Instructions: q.Instructions, Output: []any{}, Tools: tools.echo, ToolChoice: q.ToolChoice,
 		Truncation: "auto", ParallelToolCalls: q.ParallelToolCalls == nil || *q.ParallelToolCalls,
-		Text: TextField{Format: TextFormat{Type: "text"}, Verbosity: q.Text.Verbosity},
+		Text: responses.TextField{Format: responses.TextFormat{Type: "text"}, Verbosity: q.Text.Verbosity},
 		TopP: 1, Temperature: 1, Reasoning: q.Reasoning, MaxOutputTokens: q.MaxOutputTokens, MaxToolCalls: q.MaxToolCalls,
 		Store: q.stored(), Background: q.Background, ServiceTier: "default", Metadata: q.Metadata,
 		SafetyIdentifier: q.SafetyIdentifier, PromptCacheKey: q.PromptCacheKey,
-	}
+	}}
 	if id, _ := q.conversation(); id != "" { // checked before
-		r.Conversation = &IDObject{ID: id}
+		r.Conversation = &responses.IDObject{ID: id}
 	}
 	if q.PreviousResponseID != nil && *q.PreviousResponseID == "" {
 		r.PreviousResponseID = nil
@@ -310,13 +311,13 @@ func (q *Request) echo(tools *toolbox) Response {
 		r.Temperature = *q.Temperature
 	}
 	if f := q.Text.Format; f != nil {
-		r.Text.Format = TextFormat{Type: f.Type}
+		r.Text.Format = responses.TextFormat{Type: f.Type}
 		if f.Type == "json_schema" {
 			none, description := json.RawMessage("null"), ""
 			if f.Description != nil {
 				description = *f.Description
 			}
-			r.Text.Format = TextFormat{Type: f.Type, Name: f.Name, Description: &description, Schema: &none, Strict: &f.Strict}
+			r.Text.Format = responses.TextFormat{Type: f.Type, Name: f.Name, Description: &description, Schema: &none, Strict: &f.Strict}
 		}
 	}
 	return r

@@ -13,6 +13,7 @@ import (
 
 	"molar/agent"
 	"molar/schemas"
+	"molar/schemas/responses"
 	"molar/web/wire"
 )
 
@@ -113,12 +114,12 @@ func (s *Surface) resume(ctx context.Context, owner string, p *plan) (*live, err
 }
 
 // decide passes a person's decision to the pending call, or the answer to the waiting server.
-func (s *Surface) decide(ctx context.Context, owner string, r *renderer, d Item) error {
+func (s *Surface) decide(ctx context.Context, owner string, r *renderer, d responses.Item) error {
 	if r.Question == nil {
 		if d.Approve == nil {
 			return wire.Invalid("input", "the response waits for an mcp_approval_response")
 		}
-		return s.Turns.Decide(ctx, owner, r.Approval.ID, r.Approval.Token, agent.Decision{Allowed: *d.Approve, Scope: d.Scope})
+		return s.Turns.Decide(ctx, owner, r.Approval.ID, r.Approval.Token, agent.Decision{Allowed: *d.Approve, Scope: agent.Scope(d.Scope)})
 	}
 	var answer schemas.Answer
 	if wire.IsSet(d.Action) {

@@ -7,6 +7,7 @@ import (
 
 	"molar/agent/answer"
 	"molar/schemas"
+	"molar/schemas/responses"
 )
 
 // An openSearch is a search that is running.
@@ -17,12 +18,12 @@ type openSearch struct {
 
 // search adds an item for a search of the host.
 func (r *renderer) search(kind string, call *schemas.ToolCall) {
-	r.closeMessage("commentary", statusCompleted)
+	r.closeMessage("commentary", responses.StatusCompleted)
 	var arguments struct {
 		Query string `json:"query"`
 	}
 	_ = json.Unmarshal([]byte(call.Function.Arguments), &arguments) // then the search fails
-	s := &openSearch{searchCall: searchCall{Type: kind + "_call", ID: r.id(map[string]string{webSearch: "ws", fileSearch: "fs"}[kind]), Status: statusInProgress}}
+	s := &openSearch{searchCall: searchCall{Type: kind + "_call", ID: r.id(map[string]string{webSearch: "ws", fileSearch: "fs"}[kind]), Status: responses.StatusInProgress}}
 	if queries := []string{arguments.Query}; kind == fileSearch {
 		s.Queries = queries
 	} else {
@@ -39,7 +40,7 @@ func (r *renderer) search(kind string, call *schemas.ToolCall) {
 func (r *renderer) found(s *openSearch, ev answer.Event) {
 	delete(r.searches, ev.Call.ID)
 	if ev.Result.IsError {
-		s.Status = statusFailed
+		s.Status = responses.StatusFailed
 		r.end(s.index, s.searchCall)
 		return
 	}
@@ -64,7 +65,7 @@ func (r *renderer) found(s *openSearch, ev answer.Event) {
 			s.Results = append(s.Results, passage{FileID: file, Filename: path.Base(file), Score: f.Score, Text: f.Content})
 		}
 	}
-	s.Status = statusCompleted
+	s.Status = responses.StatusCompleted
 	r.emit(Event{Type: "response." + s.Type + ".completed", ItemID: s.ID, OutputIndex: &s.index})
 	r.end(s.index, s.searchCall)
 }

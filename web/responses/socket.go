@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"molar/schemas/responses"
 	"molar/web/wire"
 )
 
@@ -17,14 +18,14 @@ const socketAge = time.Hour
 
 // A socketError reports a failed request over a WebSocket.
 type socketError struct {
-	Type   string     `json:"type"`
-	Status int        `json:"status"`
-	Error  EventError `json:"error"`
+	Type   string               `json:"type"`
+	Status int                  `json:"status"`
+	Error  responses.EventError `json:"error"`
 }
 
 func encodeError(err error) []byte {
 	e := failure(err)
-	o := socketError{Type: "error", Status: e.Status, Error: EventError{Type: e.Kind, Code: &e.Code, Message: e.Message}}
+	o := socketError{Type: "error", Status: e.Status, Error: responses.EventError{Type: e.Kind, Code: &e.Code, Message: e.Message}}
 	if e.Param != "" {
 		o.Error.Param = &e.Param
 	}

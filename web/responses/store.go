@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"molar/schemas"
+	"molar/schemas/responses"
 )
 
 // A Store stores responses until they or their conversations are deleted.
@@ -67,7 +68,7 @@ type rendering struct {
 func (r rendering) includes(what string) bool { return slices.Contains(r.Include, what) }
 
 // output returns the items of the response.
-func (r *record) output() ([]Item, error) {
+func (r *record) output() ([]responses.Item, error) {
 	var o struct {
 		Output json.RawMessage `json:"output"`
 	}
@@ -78,7 +79,7 @@ func (r *record) output() ([]Item, error) {
 }
 
 // input returns the items of its request.
-func (r *record) input() ([]Item, error) {
+func (r *record) input() ([]responses.Item, error) {
 	list, err := json.Marshal(r.Input)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"molar/schemas/responses"
 	"molar/web/wire"
 )
 
@@ -113,7 +114,7 @@ func (s *Surface) endStream(st *wire.Stream, l *live, err error, gone bool) {
 		if err == nil {
 			e = l.failure
 		}
-		b := encode(Event{Type: "error", Error: &EventError{Type: e.Kind, Code: &e.Code, Message: e.Message}})
+		b := encode(Event{Type: "error", Error: &responses.EventError{Type: e.Kind, Code: &e.Code, Message: e.Message}})
 		st.Buf = append(st.Buf, "event: error\n"+wire.EventStart...)
 		st.Buf = append(append(st.Buf, b.Data...), wire.EventEnd...)
 	}

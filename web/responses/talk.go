@@ -8,6 +8,7 @@ import (
 
 	"molar/agent"
 	"molar/schemas"
+	"molar/schemas/responses"
 	"molar/web/wire"
 )
 
@@ -35,7 +36,7 @@ type talk struct {
 func newTalk(unseal func(text string, v any) error) *talk { return &talk{unseal: unseal} }
 
 // Read adds items. at is their path in errors.
-func (t *talk) Read(items []Item, at string) error {
+func (t *talk) Read(items []responses.Item, at string) error {
 	for i, it := range items {
 		if err := t.add(it, fmt.Sprintf("%s[%d]", at, i)); err != nil {
 			return err
@@ -44,7 +45,7 @@ func (t *talk) Read(items []Item, at string) error {
 	return nil
 }
 
-func (t *talk) add(it Item, at string) error {
+func (t *talk) add(it responses.Item, at string) error {
 	if it.Type != "function_call_output" {
 		t.Results = nil
 	}
@@ -81,7 +82,7 @@ func (t *talk) add(it Item, at string) error {
 }
 
 // addState takes the provider's state of the calls that follow, which the client has kept.
-func (t *talk) addState(it Item, at string) error {
+func (t *talk) addState(it responses.Item, at string) error {
 	if it.EncryptedContent == "" {
 		return nil
 	}
@@ -103,7 +104,7 @@ func unanswered(callID string) *wire.Error {
 	return wire.Invalid("input", "no tool output found for function call %s", wire.Clip(callID, 80))
 }
 
-func (t *talk) addMessage(it Item, at string) error {
+func (t *talk) addMessage(it responses.Item, at string) error {
 	parts, files, err := readContent(it, at+".content")
 	if err != nil {
 		return err
@@ -163,7 +164,7 @@ func (t *talk) addText(role schemas.Role, text string, files ...string) error {
 	if err != nil {
 		return err
 	}
-	if err := t.addMessage(Item{Role: string(role), Content: content}, "input"); err != nil {
+	if err := t.addMessage(responses.Item{Role: string(role), Content: content}, "input"); err != nil {
 		return err
 	}
 	for _, name := range files {
@@ -187,7 +188,7 @@ func (t *talk) AddStored(messages []schemas.StoredMessage) error {
 }
 
 // addOutput pairs a result with its call.
-func (t *talk) addOutput(it Item, at string) error {
+func (t *talk) addOutput(it responses.Item, at string) error {
 	i := slices.IndexFunc(t.Open, func(c schemas.ToolCall) bool { return c.ID == it.CallID })
 	if i < 0 {
 		return wire.Invalid(at+".call_id", "call_id %q answers no function call of what came before", wire.Clip(it.CallID, 80))
@@ -214,7 +215,7 @@ func (t *talk) give(part schemas.Part) {
 }
 
 // addServerCall adds a server's call of an earlier response.
-func (t *talk) addServerCall(it Item) {
+func (t *talk) addServerCall(it responses.Item) {
 	name := it.ServerLabel + "__" + it.Name
 	t.say(schemas.Part{Kind: schemas.PartCall, Call: &schemas.ToolCall{ID: it.ID, Function: schemas.FunctionCall{Name: name, Arguments: it.Arguments}}})
 	var text string

@@ -7,19 +7,20 @@ import (
 	"unicode/utf8"
 
 	"molar/schemas"
+	"molar/schemas/responses"
 	"molar/web/wire"
 )
 
 // An openMessage is a message that is being written.
 type openMessage struct {
-	Message
+	responses.Message
 	index int
 	text  strings.Builder
 }
 
 // An openThought is reasoning that is being written.
 type openThought struct {
-	reasoning
+	responses.Reasoning
 	index   int
 	summary bool
 	text    strings.Builder
@@ -32,10 +33,10 @@ func (r *renderer) text(piece string) {
 		if piece = strings.TrimLeft(piece, "\n"); piece == "" {
 			return
 		}
-		m := &openMessage{Message: Message{Type: "message", ID: r.id("msg"), Status: statusInProgress, Role: "assistant", Content: []any{}}}
+		m := &openMessage{Message: responses.Message{Type: "message", ID: r.id("msg"), Status: responses.StatusInProgress, Role: "assistant", Content: []any{}}}
 		m.index = r.add(m.Message)
 		r.message = m
-		r.emit(Event{Type: "response.content_part.added", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first, Part: newText("")})
+		r.emit(Event{Type: "response.content_part.added", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first, Part: responses.NewText("")})
 	}
 	if piece == "" {
 		return
@@ -66,8 +67,8 @@ func (r *renderer) closeMessage(phase, status string) {
 		return
 	}
 	r.message = nil
-	part := newText(m.text.String())
-	if phase == "final_answer" {
+	part := responses.NewText(m.text.String())
+	if phase == responses.PhaseFinalAnswer {
 		part.Annotations = citations(part.Text, r.sources)
 		for i := range part.Annotations {
 			r.emit(Event{
@@ -89,17 +90,17 @@ func (r *renderer) think(piece string) {
 	}
 	t := r.thought
 	if t == nil {
-		r.closeMessage("commentary", statusCompleted)
+		r.closeMessage(responses.PhaseCommentary, responses.StatusCompleted)
 		t = &openThought{
-			reasoning: reasoning{Type: "reasoning", ID: r.id("rs"), Status: statusInProgress, Summary: []TextPart{}},
+			Reasoning: responses.Reasoning{Type: "reasoning", ID: r.id("rs"), Status: responses.StatusInProgress, Summary: []responses.TextPart{}},
 			summary:   r.Response.Reasoning.Summary != nil && *r.Response.Reasoning.Summary != "",
 		}
-		t.index = r.add(t.reasoning)
+		t.index = r.add(t.Reasoning)
 		r.thought = t
 		if t.summary {
-			r.emit(Event{Type: "response.reasoning_summary_part.added", ItemID: t.ID, OutputIndex: &t.index, SummaryIndex: &r.first, Part: TextPart{Type: "summary_text"}})
+			r.emit(Event{Type: "response.reasoning_summary_part.added", ItemID: t.ID, OutputIndex: &t.index, SummaryIndex: &r.first, Part: responses.TextPart{Type: "summary_text"}})
 		} else {
-			r.emit(Event{Type: "response.content_part.added", ItemID: t.ID, OutputIndex: &t.index, ContentIndex: &r.first, Part: TextPart{Type: "reasoning_text"}})
+			r.emit(Event{Type: "response.content_part.added", ItemID: t.ID, OutputIndex: &t.index, ContentIndex: &r.first, Part: responses.TextPart{Type: "reasoning_text"}})
 		}
 	}
 	t.text.WriteString(piece)
@@ -119,9 +120,9 @@ func (r *renderer) keepState(states map[string]*schemas.ProviderState) {
 		r.closeThoughtWith(InputState{states})
 		return
 	}
-	it := reasoning{Type: "reasoning", ID: r.id("rs"), Status: statusInProgress, Summary: []TextPart{}}
+	it := responses.Reasoning{Type: "reasoning", ID: r.id("rs"), Status: responses.StatusInProgress, Summary: []responses.TextPart{}}
 	i := r.add(it)
-	it.Status, it.EncryptedContent = statusCompleted, r.Seal(InputState{states})
+	it.Status, it.EncryptedContent = responses.StatusCompleted, r.Seal(InputState{states})
 	r.end(i, it)
 }
 
@@ -135,26 +136,26 @@ func (r *renderer) closeThoughtWith(state InputState) {
 	}
 	r.thought = nil
 	text := t.text.String()
-	t.Status = statusCompleted
+	t.Status = responses.StatusCompleted
 	if r.includes(includeState) {
 		t.EncryptedContent = r.Seal(state)
 	}
 	if t.summary {
-		t.Summary = []TextPart{{"summary_text", text}}
+		t.Summary = []responses.TextPart{{Type: "summary_text", Text: text}}
 		r.emit(Event{Type: "response.reasoning_summary_text.done", ItemID: t.ID, OutputIndex: &t.index, SummaryIndex: &r.first, Text: &text})
 		r.emit(Event{Type: "response.reasoning_summary_part.done", ItemID: t.ID, OutputIndex: &t.index, SummaryIndex: &r.first, Part: t.Summary[0]})
 	} else {
-		t.Content = []TextPart{{"reasoning_text", text}}
+		t.Content = []responses.TextPart{{Type: "reasoning_text", Text: text}}
 		r.emit(Event{Type: "response.reasoning.done", ItemID: t.ID, OutputIndex: &t.index, ContentIndex: &r.first, Text: &text})
 		r.emit(Event{Type: "response.content_part.done", ItemID: t.ID, OutputIndex: &t.index, ContentIndex: &r.first, Part: t.Content[0]})
 	}
-	r.end(t.index, t.reasoning)
+	r.end(t.index, t.Reasoning)
 }
 
 // citations returns the sources that the text lists as Markdown links at its end. Offsets are in
 // characters.
-func citations(text string, sources []schemas.Source) []Citation {
-	all := []Citation{}
+func citations(text string, sources []schemas.Source) []responses.Citation {
+	all := []responses.Citation{}
 	for _, s := range slices.Backward(sources) {
 		link := "](" + s.URL + ")"
 		i := strings.LastIndex(text, link)
@@ -162,7 +163,7 @@ func citations(text string, sources []schemas.Source) []Citation {
 			continue
 		}
 		start := linkStart(text, i)
-		all = append(all, Citation{
+		all = append(all, responses.Citation{
 			Type: "url_citation", URL: s.URL, Title: s.Title,
 			StartIndex: utf8.RuneCountInString(text[:start]), EndIndex: utf8.RuneCountInString(text[:i+len(link)]),
 		})

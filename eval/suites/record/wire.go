@@ -28,7 +28,7 @@ type object = map[string]any
 // ServeHTTP answers in the wire of the request. Requests other than model calls are answered
 // like Ollama and OpenAI.
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	provider, name := tape.ProviderOf(r.URL.Path)
+	provider, name := tape.WireOf(r.URL.Path)
 	if r.URL.Path == "/v1/models" {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"gpt-4.1-mini","object":"model"},{"id":"gpt-4.1-nano","object":"model"}]}`)

@@ -1,65 +1,50 @@
 package openai
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 
 	"molar/internal/sse"
 	"molar/providers"
-	"molar/providers/wire"
 )
 
+// A chatReader reads the answer of Chat Completions.
+type chatReader struct {
+	*call
+	index *int // the choice to read
+	calls assembler
+	trail trail
+}
+
 // event handles one event and reports whether it ended the answer.
-func (c *call) event(e sse.Event) (done bool, err error) {
+func (c *chatReader) event(e sse.Event) (done bool, err error) {
 	if e.IsDone() {
 		return true, c.finish()
 	}
-	f, err := decode(e.Data)
+	var f frame
+	err = decode(e.Data, &f)
 	switch {
-	case err != nil && e.Cut:
-		return false, errCut
 	case err != nil:
-		return false, c.fail(providers.KindProtocol, fmt.Errorf("a message of the stream cannot be read: %w", err))
+		return false, c.unreadable(e, err)
 	case e.Name == "error", isError(f.Error):
 		err := c.streamError(e.Data)
 		return err == nil, err
 	}
-	return false, c.frame(f, func(ch *choice) *delta { return &ch.Delta })
-}
-
-// decode decodes a frame. It treats a field of the wrong type as missing.
-func decode(data []byte) (*frame, error) {
-	var f frame
-	err := json.Unmarshal(data, &f)
-	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		err = nil
-	}
-	return &f, err
+	return false, c.frame(&f, func(ch *choice) *delta { return &ch.Delta })
 }
 
 // whole reads an answer that is not streamed.
-func (c *call) whole(ctx context.Context, body io.Reader) error {
-	data, err := wire.All(body)
-	if err != nil || context.Cause(ctx) != nil {
-		return c.p.faults.Broken(ctx, c.req.Model, err)
-	}
-	f, err := decode(data)
-	if err != nil {
-		if err.Error() == "unexpected end of JSON input" {
-			return c.p.faults.Broken(ctx, c.req.Model, io.ErrUnexpectedEOF)
-		}
-		return c.fail(providers.KindProtocol, fmt.Errorf("the answer cannot be read: %w", err))
-	}
+func (c *chatReader) whole(data []byte) error {
+	var f frame
+	err := decode(data, &f)
 	switch {
+	case err != nil:
+		return err
 	case isError(f.Error):
 		return c.streamError(data)
 	case len(f.Choices) == 0:
 		return c.fail(providers.KindProtocol, errors.New("the answer holds no choices: is this an OpenAI-compatible server?"))
 	}
-	if err := c.frame(f, func(ch *choice) *delta { return &ch.Message }); err != nil {
+	if err := c.frame(&f, func(ch *choice) *delta { return &ch.Message }); err != nil {
 		return err
 	}
 	if c.reason == "" {
@@ -68,8 +53,20 @@ func (c *call) whole(ctx context.Context, body io.Reader) error {
 	return c.finish()
 }
 
+// finish emits the calls and ends the answer.
+func (c *chatReader) finish() error {
+	calls, err := c.calls.finish()
+	if err != nil {
+		return c.fail(providers.KindProtocol, err)
+	}
+	if len(calls) > 0 {
+		calls[0].state.reasoning, calls[0].state.Thinking = c.trail.reasoning(), c.trail.thinking.String()
+	}
+	return c.end(calls)
+}
+
 // frame emits the contents of a frame.
-func (c *call) frame(f *frame, in func(*choice) *delta) error {
+func (c *chatReader) frame(f *frame, in func(*choice) *delta) error {
 	if f.Usage != nil {
 		c.usage = f.Usage.schema()
 	}
@@ -95,7 +92,7 @@ func (c *call) frame(f *frame, in func(*choice) *delta) error {
 	return nil
 }
 
-func (c *call) delta(d *delta) error {
+func (c *chatReader) delta(d *delta) error {
 	c.refused = c.refused || d.Refusal != ""
 	c.trail.add(d)
 	if err := c.answer.Say(string(d.Content.text+d.Refusal), d.thinking(), nil); err != nil {
@@ -112,7 +109,7 @@ func (c *call) delta(d *delta) error {
 	return nil
 }
 
-func (c *call) piece(p piece) error {
+func (c *chatReader) piece(p piece) error {
 	c.x.Output()
 	if err := c.calls.add(p); err != nil {
 		return c.fail(providers.KindProtocol, err)
