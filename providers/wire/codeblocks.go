@@ -1,5 +1,7 @@
 package wire
 
+import "strings"
+
 // codeblocks follows the Markdown of an answer byte by byte, to tell what is code: blocks between
 // fences, indented blocks, and code within a paragraph (CommonMark 0.31.2, sections 4.4, 4.5, 6.1).
 // The zero value is at the beginning of the answer.
@@ -21,6 +23,16 @@ type codeblocks struct {
 func (m *codeblocks) is(c byte) bool {
 	m.endRun(c)
 	return m.fence > 0 || m.code > 0 || m.indented || !m.written && m.paragraph && m.indent >= 4
+}
+
+// passAll passes text.
+func (m *codeblocks) passAll(text string) {
+	if m.words && m.run == 0 && strings.IndexByte(text, '`') < 0 && strings.IndexByte(text, '\n') < 0 && strings.IndexByte(text, '~') < 0 {
+		return // the most of prose changes nothing
+	}
+	for i := range len(text) {
+		m.pass(text[i])
+	}
 }
 
 // pass passes a byte.

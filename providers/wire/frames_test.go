@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,7 +46,7 @@ func hear(set wire.ToolSet, req providers.Request, cut bool, pieces ...string) h
 	var h heard
 	add := func(p wire.Piece) {
 		if p.Retract {
-			h.text = ""
+			h.text, h.thinking = "", h.thinking+h.text
 		}
 		h.text += p.Text
 		h.thinking += p.Thinking
@@ -267,6 +269,32 @@ func TestFrames_Calls(t *testing.T) {
 	}
 }
 
+// Parts of frames, code and words in any mixture read the same, however they are cut.
+func TestFrames_AnyMixture(t *testing.T) {
+	t.Parallel()
+	set := offers(t, weather())
+	parts := []string{"Look. ", "\n", "\n\n", "`", "```\n", "```json\n", "    ", "> ", "<", "[", "</tool_call>", "<|eom_id|>", "<think>", "</think>\n", "{", "find", `{"name": "find"`}
+	for _, frame := range printedFrames() {
+		parts = append(parts, frame, frame[:len(frame)/2], frame[len(frame)/2:])
+	}
+	slices.Sort(parts)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 400 {
+		said := ""
+		for range 1 + random.IntN(5) {
+			said += parts[random.IntN(len(parts))]
+		}
+		want := hear(set, providers.Request{}, false, said)
+		for range 30 {
+			at := random.IntN(len(said) + 1)
+			got := hear(set, providers.Request{}, false, said[:at], said[at:])
+			if got.text != want.text || got.thinking != want.thinking || !slices.Equal(got.calls, want.calls) || (got.err == nil) != (want.err == nil) {
+				t.Fatalf("%q, cut at %d: %+v, whole: %+v", said, at, got, want)
+			}
+		}
+	}
+}
+
 // An answer about the syntax of calls is shown as it is, though it names offered tools.
 func TestFrames_AnswersAboutThem(t *testing.T) {
 	t.Parallel()
@@ -430,7 +458,7 @@ func FuzzPrinted(f *testing.F) {
 			pieces = append(pieces, rest[:min(n, len(rest))])
 		}
 		in, at := hear(set, providers.Request{}, false, pieces...), hear(set, providers.Request{}, false, said)
-		if fmt.Sprint(in) != fmt.Sprint(at) {
+		if in.text != at.text || in.thinking != at.thinking || strings.Join(in.calls, "\n") != strings.Join(at.calls, "\n") || (in.err == nil) != (at.err == nil) {
 			t.Fatalf("%q: %+v in pieces, %+v whole", said, in, at)
 		}
 		if len(at.calls) == 0 && at.err == nil && at.thinking == "" && !strings.HasPrefix(strings.TrimSpace(said), "<") && strings.TrimSpace(said) != "" && at.text != said {

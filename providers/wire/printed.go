@@ -64,6 +64,10 @@ func (r *printed) Take(piece string) (string, error) {
 	if r.open || piece == "" {
 		return piece, nil
 	}
+	if r.begun && r.frame == nil && !r.after && !r.broken && len(r.held) == 0 && strings.IndexByte(piece, '<') < 0 && strings.IndexByte(piece, '[') < 0 {
+		r.code.passAll(piece)
+		return piece, nil
+	}
 	r.held = append(r.held, piece...)
 	return string(r.read(len(piece), false)), nil
 }
@@ -333,9 +337,7 @@ func (r *printed) fit(calls []schemas.FunctionCall) bool {
 
 // pass shows n bytes of a frame that is none.
 func (r *printed) pass(n int, out *[]byte) {
-	for _, c := range r.held[:n] {
-		r.code.pass(c)
-	}
+	r.code.passAll(string(r.held[:n]))
 	r.show(n, out)
 	r.frame = nil
 }
