@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 
 	"molar/schemas"
@@ -107,10 +108,8 @@ func (f frame) read(c *cursor) {
 
 // ended reports whether a frame with calls ends here, and takes its end.
 func (f frame) ended(c *cursor) bool {
-	for _, mark := range f.closers {
-		if c.next(mark) {
-			return true
-		}
+	if slices.ContainsFunc(f.closers, c.next) {
+		return true
 	}
 	if !f.loose || c.state != reading {
 		return false

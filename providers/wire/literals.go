@@ -234,13 +234,13 @@ func unescape(text string) (value string, size int) {
 // codepoint returns the character of an escape with so many digits, which may be a pair of
 // UTF-16, and its length.
 func codepoint(text string, digits int) (r rune, size int, ok bool) {
-	n, err := strconv.ParseUint(text[2:2+digits], 16, 32)
+	n, err := strconv.ParseUint(text[2:2+digits], 16, 31)
 	if err != nil {
 		return 0, 0, false
 	}
 	r, size = rune(n), 2+digits
 	if utf16.IsSurrogate(r) && len(text) >= 2*size && text[size:size+2] == `\u` {
-		if low, err := strconv.ParseUint(text[size+2:2*size], 16, 32); err == nil {
+		if low, err := strconv.ParseUint(text[size+2:2*size], 16, 31); err == nil {
 			return utf16.DecodeRune(r, rune(low)), 2 * size, true
 		}
 	}
