@@ -22,7 +22,10 @@ func (p *Provider) Stream(ctx context.Context, req providers.Request) iter.Seq2[
 		ctx, x := wire.Begin(ctx, p.limits, req.Until)
 		defer x.End()
 		c := &call{p: p, req: req, x: x}
-		c.answer = wire.Answer{Emit: emit, X: x, Set: set, Speech: wire.NewSpeech(&p.unopened, req, wire.Printed(set)), Forbid: req.ForbidCalls}
+		c.answer = wire.Answer{
+			Emit: emit, X: x, Set: set, Speech: wire.NewSpeech(&p.unopened, req, wire.Printed(set, req)),
+			Forbid: req.ForbidCalls, After: req.After, Fail: c.unreadableCall,
+		}
 		return c.answer.Failed(p.tools.Settle(ctx, req.After, c.exchange(ctx, b)))
 	})
 }
@@ -117,3 +120,6 @@ func (p *Provider) do(req *http.Request, headers map[string]string) (*http.Respo
 
 // headers returns the further headers of requests that name no model call.
 func (p *Provider) headers() map[string]string { return schemas.RevealAll(p.tuning.Headers) }
+
+// unreadableCall returns the error of a printed call that cannot be read.
+func (c *call) unreadableCall(err error) *providers.Error { return c.fail(providers.KindProtocol, err) }

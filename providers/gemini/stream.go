@@ -30,7 +30,9 @@ func (p *Provider) run(ctx context.Context, q *query, req providers.Request, emi
 	c := &call{p: p, q: q, req: req, x: x, grounded: map[string]bool{}}
 	c.answer = wire.Answer{
 		Emit: emit, X: x, Set: q.set, Forbid: q.forbid,
-		Speech: wire.NewSpeech(&p.unopened, req, wire.Printed(q.set)),
+		Speech: wire.NewSpeech(&p.unopened, req, wire.Printed(q.set, req)),
+		After:  req.After,
+		Fail:   func(err error) *providers.Error { return p.faults.Fail(providers.KindProtocol, q.model, err) },
 	}
 	err := p.tools.Settle(ctx, req.After, c.exchange(ctx))
 	if err == nil || errors.Is(err, wire.ErrStopped) {

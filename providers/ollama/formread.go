@@ -166,20 +166,20 @@ func unit(escape string) rune {
 
 // End parses the calls, which the grammar restricts to the offered tools. Without a grammar a
 // model may have written anything.
-func (r *formReader) End(cut bool) ([]schemas.FunctionCall, error) {
+func (r *formReader) End(cut bool) (text string, calls []schemas.FunctionCall, err error) {
 	if r.mode != formCalls {
-		return nil, nil
+		return "", nil, nil
 	}
-	calls := wire.ReadPrinted(r.raw.String())
+	calls = wire.ReadPrinted(r.raw.String(), r.form.set)
 	for _, call := range calls {
 		if r.form.set.Resolve(call.Name) == nil {
-			return nil, fmt.Errorf("%w: it calls %q, which is not offered", errUnreadable, call.Name)
+			return "", nil, fmt.Errorf("%w: it calls %q, which is not offered", errUnreadable, call.Name)
 		}
 	}
 	if calls == nil && !cut {
-		return nil, errUnreadable
+		return "", nil, errUnreadable
 	}
-	return calls, nil
+	return "", calls, nil
 }
 
 // Rest returns nothing: an answer in the form is decoded as it arrives.

@@ -29,6 +29,9 @@ func (c *call) say(content, thinking string) error {
 	return c.unreadable(c.answer.Say(content, thinking, nil))
 }
 
+// unreadableCall returns the error of a printed call that cannot be read.
+func (c *call) unreadableCall(err error) *providers.Error { return c.fail(providers.KindProtocol, err) }
+
 // unreadable returns the error of an answer that is not in the requested form.
 func (c *call) unreadable(err error) error {
 	if errors.Is(err, errUnreadable) {

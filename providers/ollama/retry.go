@@ -19,7 +19,7 @@ func (c *call) again(ctx context.Context, chat *chatRequest, err error) error {
 	if c.parserFault(err) || c.stuck(err) {
 		c.p.unload(context.WithoutCancel(ctx), c.req.Model)
 	}
-	if c.answer.Answered() {
+	if c.answer.Answered() || errors.Is(err, wire.ErrBrokenCall) {
 		return err
 	}
 	if !isToolRefusal(err) {
@@ -53,7 +53,7 @@ func (e unreadableError) Unwrap() error { return e.error }
 // isUnreadable reports whether a try failed because its call could not be parsed.
 func isUnreadable(err error) bool {
 	_, there := errors.AsType[unreadableError](err)
-	return there || errors.Is(err, errUnreadable)
+	return there || errors.Is(err, errUnreadable) || errors.Is(err, wire.ErrBrokenCall)
 }
 
 // parserFault reports whether the server could not parse the model's tool call.

@@ -37,7 +37,7 @@ func (p *Provider) Stream(ctx context.Context, req providers.Request) iter.Seq2[
 		}
 		c.answer = wire.Answer{
 			Emit: emit, X: x, Set: c.set, Speech: wire.NewSpeech(&p.unopened, req, c.reader()),
-			Forbid: req.ForbidCalls, Written: c.form != nil,
+			Forbid: req.ForbidCalls, Written: c.form != nil, After: req.After, Fail: c.unreadableCall,
 		}
 		if c.form != nil && req.After == nil {
 			if err := emit(providers.Chunk{Note: "tools were offered through the answer's format"}); err != nil {
@@ -64,7 +64,7 @@ type call struct {
 // reader returns the maker of the answer's call reader.
 func (c *call) reader() func() wire.Reader {
 	if c.form == nil {
-		return wire.Printed(c.set)
+		return wire.Printed(c.set, c.req)
 	}
 	return func() wire.Reader { return &formReader{form: c.form} }
 }

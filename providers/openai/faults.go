@@ -67,7 +67,7 @@ func (f fault) refusesCall() bool { return strings.Contains(f.code, "tool_use_fa
 // an answer with their faults, as with other services. If they cannot be read, the request is
 // worth one retry.
 func (c *call) refusedCall(err *providers.Error, f fault) error {
-	calls := wire.ReadPrinted(f.generation)
+	calls := wire.ReadPrinted(f.generation, c.answer.Set)
 	if len(calls) == 0 || c.answer.Forbid {
 		_, before := errors.AsType[refusedCallError](c.req.After)
 		err.Err = refusedCallError{err.Err}

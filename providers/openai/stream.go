@@ -27,7 +27,10 @@ func (p *Provider) Stream(ctx context.Context, req providers.Request) iter.Seq2[
 		ctx, x := wire.Begin(ctx, p.limits, req.Until)
 		defer x.End()
 		c := &call{p: p, req: req, x: x, sent: s}
-		c.answer = wire.Answer{Emit: emit, X: x, Set: s.set, Speech: wire.NewSpeech(&p.unopened, req, wire.Printed(s.set)), Forbid: req.ForbidCalls}
+		c.answer = wire.Answer{
+			Emit: emit, X: x, Set: s.set, Speech: wire.NewSpeech(&p.unopened, req, wire.Printed(s.set, req)),
+			Forbid: req.ForbidCalls, After: req.After, Fail: c.unreadableCall,
+		}
 		if s.api == APIResponses {
 			c.reader = &responsesReader{call: c}
 		} else {
@@ -217,6 +220,9 @@ func (c *call) ended(ctx context.Context, err error) error {
 func (c *call) fail(kind providers.Kind, err error) *providers.Error {
 	return c.p.faults.Fail(kind, c.req.Model, err)
 }
+
+// unreadableCall returns the error of a printed call that cannot be read.
+func (c *call) unreadableCall(err error) *providers.Error { return c.fail(providers.KindProtocol, err) }
 
 // do sends a request with the key and further headers, which override others.
 func (p *Provider) do(req *http.Request, headers map[string]string) (*http.Response, error) {

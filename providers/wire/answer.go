@@ -36,6 +36,9 @@ type Answer struct {
 	X      *Exchange
 	Speech *Speech
 	Set    ToolSet
+	// Fail returns the error of an answer that cannot be read, After the error of the try before.
+	Fail  func(error) *providers.Error
+	After error
 	// Forbid drops calls.
 	Forbid bool
 	// Written is set if the model was asked to write its calls as text.
@@ -116,10 +119,17 @@ func (a *Answer) call(f schemas.FunctionCall, state *schemas.ProviderState) erro
 // End ends the text and emits the calls written in it. cut is set if the model reached a limit.
 func (a *Answer) End(cut bool) error {
 	p, calls, err := a.Speech.End(cut, a.native)
-	if err != nil {
-		return err
+	if stopped := a.show(p, nil); stopped != nil {
+		return stopped
 	}
-	if err := a.show(p, nil); err != nil {
+	switch {
+	case errors.Is(err, errCutCall):
+		if err := a.Emit(providers.Chunk{Note: err.Error()}); err != nil {
+			return err
+		}
+	case errors.Is(err, ErrBrokenCall):
+		return a.brokenCall(err)
+	case err != nil:
 		return err
 	}
 	if a.Printed = len(calls); a.Printed > 0 && !a.Written {
@@ -134,6 +144,16 @@ func (a *Answer) End(cut bool) error {
 		}
 	}
 	return nil
+}
+
+// brokenCall returns the error of a printed call that cannot be read. The model is asked once more;
+// what it said before is commentary then.
+func (a *Answer) brokenCall(err error) error {
+	e := a.Fail(err)
+	if !errors.Is(a.After, ErrBrokenCall) {
+		e.Again, e.Reask = "a printed tool call cannot be read, asked again", true
+	}
+	return e
 }
 
 // Answered reports whether the answer holds text or a call.

@@ -13,8 +13,8 @@ import (
 //	message = [ start ] header "<|message|>" content [ end | return | call ]
 //	header  = [ role ] "<|channel|>" channel [ "to=functions." name ] [ "<|constrain|>" type ]
 //
-// The channel final is the answer, a message to a function is a call, and all else, mostly the
-// channel analysis, is thinking.
+// The channel final is the answer, a message to a function is a call, commentary to nobody is said
+// before a call, and all else, mostly the channel analysis, is thinking.
 const (
 	harmonyStart     = "<|start|>"
 	harmonyChannel   = "<|channel|>"
@@ -97,7 +97,8 @@ func (h *harmony) open(p *Piece) {
 			return
 		}
 	}
-	if slices.Contains(fields, "final") {
+	isTo := func(f string) bool { return strings.HasPrefix(f, "to=") }
+	if slices.Contains(fields, "final") || slices.Contains(fields, "commentary") && !slices.ContainsFunc(fields, isTo) {
 		h.in = toText
 	}
 }

@@ -9,8 +9,9 @@ import (
 type Reader interface {
 	// Take reads a piece and returns the text to show now.
 	Take(piece string) (text string, err error)
-	// End returns the calls in the whole text. cut is set if the model reached its limit.
-	End(cut bool) ([]schemas.FunctionCall, error)
+	// End returns the text to show last and the calls in the whole text. cut is set if the model
+	// reached its limit.
+	End(cut bool) (text string, calls []schemas.FunctionCall, err error)
 	// Rest returns the held text and stops looking for calls.
 	Rest() string
 }
@@ -51,12 +52,11 @@ func (s *Speech) End(cut, native bool) (Piece, []schemas.FunctionCall, error) {
 	if err != nil {
 		return p, nil, err
 	}
-	if !native {
-		calls, err := s.reader.End(cut)
-		if err != nil || len(calls) > 0 {
-			return p, calls, err
-		}
+	if native {
+		p.Text += s.reader.Rest()
+		return p, nil, nil
 	}
-	p.Text += s.reader.Rest()
-	return p, nil, nil
+	text, calls, err := s.reader.End(cut)
+	p.Text += text
+	return p, calls, err
 }

@@ -28,6 +28,7 @@ func TestThinkingAloud(t *testing.T) {
 		"less than":       {"1 < 2", "", "1 < 2"},
 		"harmony":         {"<|channel|>analysis<|message|>" + plan + "<|end|><|start|>assistant<|channel|>final<|message|>" + answer + "<|return|>", plan, answer},
 		"harmony, whose last mark the server keeps": {"<|channel|>analysis<|message|>" + plan + "<|end|><|start|>assistant<|channel|>final<|message|>" + answer, plan, answer},
+		"harmony, said before a call":               {"<|channel|>analysis<|message|>" + plan + "<|end|><|start|>assistant<|channel|>commentary<|message|>" + answer + "<|end|>", plan, answer},
 		"harmony with the role before":              {"<|start|>assistant<|channel|>analysis<|message|>" + plan + "<|start|>assistant<|channel|>final <|constrain|>text<|message|>" + answer, plan, answer},
 	} {
 		for _, w := range wires() {
