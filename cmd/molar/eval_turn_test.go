@@ -35,7 +35,7 @@ func sayTo(body string) saidAnswer {
 	return saidAnswer{text: "Brush twice a day,\n\nwith a soft brush for your teeth."}
 }
 
-// threeWires serves the wires of Gemini, Ollama and OpenAI.
+// threeWires serves the wires of Gemini, Ollama and OpenAI, and Anthropic's.
 func threeWires(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -62,6 +62,22 @@ func threeWires(t *testing.T) string {
 			}
 			fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%s,\"tool_calls\":[%s]},\"finish_reason\":%q}]}\n\ndata: [DONE]\n\n",
 				quote(a.text), strings.Join(calls, ","), finish)
+		case strings.HasSuffix(path, "/v1/messages"):
+			w.Header().Set("Content-Type", "text/event-stream")
+			event := func(kind, data string) {
+				fmt.Fprintf(w, "event: %s\ndata: {\"type\":%q,%s}\n\n", kind, kind, data)
+			}
+			reason := "end_turn"
+			event("message_start", `"message":{"role":"assistant","content":[],"usage":{"input_tokens":5,"output_tokens":1}}`)
+			event("content_block_start", `"index":0,"content_block":{"type":"text","text":""}`)
+			event("content_block_delta", `"index":0,"delta":{"type":"text_delta","text":`+quote(a.text)+`}`)
+			for i, c := range a.calls {
+				reason = "tool_use"
+				event("content_block_start", fmt.Sprintf(`"index":%d,"content_block":{"type":"tool_use","id":"c%d","name":%q,"input":{}}`, i+1, i, c[0]))
+				event("content_block_delta", fmt.Sprintf(`"index":%d,"delta":{"type":"input_json_delta","partial_json":%s}`, i+1, quote(c[1])))
+			}
+			event("message_delta", `"delta":{"stop_reason":"`+reason+`"},"usage":{"output_tokens":7}`)
+			event("message_stop", `"index":0`)
 		case path == "/api/chat":
 			w.Header().Set("Content-Type", "application/x-ndjson")
 			calls := []string{}
@@ -91,12 +107,12 @@ func threeWires(t *testing.T) string {
 func TestEval_savedTurn(t *testing.T) {
 	long(t, "every provider is recorded and replayed")
 	t.Parallel()
-	for _, provider := range []string{"gemini", "openai", "ollama", "offline"} {
+	for _, provider := range []string{"gemini", "openai", "anthropic", "ollama", "offline"} {
 		t.Run(provider, func(t *testing.T) {
 			url, home, dir := threeWires(t), t.TempDir(), t.TempDir()
 			env := func(name string) (string, bool) {
 				v, ok := map[string]string{
-					"HOME": home, "PATH": os.Getenv("PATH"), "OLLAMA_BASE_URL": url, "GEMINI_API_KEY": "a-key-for-tests", "OPENAI_API_KEY": "a-key-for-tests",
+					"HOME": home, "PATH": os.Getenv("PATH"), "OLLAMA_BASE_URL": url, "GEMINI_API_KEY": "a-key-for-tests", "OPENAI_API_KEY": "a-key-for-tests", "ANTHROPIC_API_KEY": "a-key-for-tests",
 				}[name]
 				return v, ok
 			}
@@ -105,7 +121,7 @@ func TestEval_savedTurn(t *testing.T) {
 				code := execute(t.Context(), args, env, strings.NewReader(""), &out, &errs)
 				return code, out.String(), errs.String()
 			}
-			models := "listen: 127.0.0.1:9\nllm:\n  gemini: {base_url: " + url + "}\n  openai: {base_url: " + url + "}\n"
+			models := "listen: 127.0.0.1:9\nllm:\n  gemini: {base_url: " + url + "}\n  openai: {base_url: " + url + "}\n  anthropic: {base_url: " + url + "}\n"
 			family := "assistants:\n  family:\n    system_prompt: You look up families.\n    tools: [\"family__*\"]\n" +
 				"mcpServers:\n  family: {command: " + buildFamily(t) + "}\n"
 			for name, settings := range map[string]string{"family": models + "default: family\n" + family, "dental": models} {

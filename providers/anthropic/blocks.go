@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"molar/providers/wire"
@@ -69,8 +70,8 @@ func (b *blocks) begin(index int, c *content) bool {
 
 // add appends a piece to the open block with that index.
 func (b *blocks) add(index int, d *delta) {
-	for i := len(b.all) - 1; i >= 0; i-- {
-		if open := b.all[i]; open.index == index {
+	for _, open := range slices.Backward(b.all) {
+		if open.index == index {
 			open.thinking.WriteString(d.Thinking)
 			open.signature.WriteString(d.Signature)
 			if b.size += len(d.Partial); b.size <= maxArguments {

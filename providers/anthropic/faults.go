@@ -60,7 +60,7 @@ func (p *Provider) readRefusal(model string, resp *http.Response) (*providers.Er
 func (p *Provider) failed(kind providers.Kind, model, message string, f fault) *providers.Error {
 	err := p.faults.Fail(kind, model, errors.New(message+p.advice(kind)))
 	err.Final = f.usedUp()
-	if _, _, window := sumIn(f.message); kind == providers.KindContextLength && (window > 0 || f.code == codeTooLarge) {
+	if _, window := sumIn(f.message); kind == providers.KindContextLength && (window > 0 || f.code == codeTooLarge) {
 		err.Window = window // other numbers in the message are none
 	}
 	return err

@@ -58,7 +58,7 @@ func parameters() []parameter {
 		// A refusal of one form of thinking may name the others, and effort with them.
 		{paramThinkingOff, []string{"thinking", "disabled"}, formsOfNotThinking, (*body).thinksNot},
 		{paramThinking, []string{"thinking"}, formsOfThinking, func(b *body) bool { return b.Thinking != nil && !b.thinksNot() }},
-		{paramEffort, []string{"effort", "output_config"}, 1, (*body).dropEffort},
+		{paramEffort, []string{"effort", "output_config:"}, 1, (*body).dropEffort},
 	}
 }
 
@@ -129,8 +129,14 @@ func (p *Provider) learn(b *body, status int, f fault) string {
 	return ""
 }
 
-// named reports whether a refusal names the parameter. One with two words names it by either.
+// named reports whether a refusal names the parameter. Refusals of messages and tools begin with their
+// place, and may hold any word; of the parameters they are about the marks alone. That of an answer's schema
+// is no refusal of all schemas.
 func (p parameter) named(said string) bool {
+	inContent := strings.HasPrefix(said, "messages.") || strings.HasPrefix(said, "tools.")
+	if inContent && p.name != paramCache || p.name == paramFormat && strings.Contains(said, "format.schema") {
+		return false
+	}
 	for _, sign := range p.signs {
 		if strings.Contains(said, sign) {
 			return true
@@ -220,17 +226,16 @@ const leastRoom = 1024
 // roomIn reads from a refusal how many tokens the prompt leaves for an answer, 0 if it does not say:
 // "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000".
 func roomIn(said string) int {
-	prompt, _, window := sumIn(said)
+	prompt, window := sumIn(said)
 	return max(window-prompt, 0)
 }
 
-func sumIn(said string) (prompt, answer, window int) {
-	match := regexp.MustCompile(`(\d+) \+ (\d+) > (\d+)`).FindStringSubmatch(said)
+func sumIn(said string) (prompt, window int) {
+	match := regexp.MustCompile(`(\d+) \+ \d+ > (\d+)`).FindStringSubmatch(said)
 	if match == nil {
-		return 0, 0, 0
+		return 0, 0
 	}
 	prompt, _ = strconv.Atoi(match[1])
-	answer, _ = strconv.Atoi(match[2])
-	window, _ = strconv.Atoi(match[3])
-	return prompt, answer, window
+	window, _ = strconv.Atoi(match[2])
+	return prompt, window
 }

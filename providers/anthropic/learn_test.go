@@ -95,6 +95,7 @@ func TestLearns(t *testing.T) {
 			[]string{"max_tokens: 32000 > 8192, which is the maximum allowed number of output tokens for claude-3-5-haiku-20241022"},
 			map[string]string{"max_tokens": "8192"},
 		},
+		"too hot": {func(r *providers.Request) { r.Temperature = new(1.5) }, nil, map[string]string{"temperature": "1"}},
 		"marks": {
 			func(r *providers.Request) { r.System = "Be brief." },
 			[]string{"system.0.cache_control: Extra inputs are not permitted"},
@@ -121,6 +122,33 @@ func TestLearns(t *testing.T) {
 		}
 		if want := len(tt.refusals) + 2; len(s.bodies) != want {
 			t.Errorf("%s: %d requests, want %d", name, len(s.bodies), want)
+		}
+	}
+}
+
+// A refusal of one prompt, one tool's schema or one answer's schema says nothing of the model: the next request
+// is like the first.
+func TestLearns_NotFromOnePrompt(t *testing.T) {
+	t.Parallel()
+	for _, message := range []string{
+		"messages.0.content.0.thinking: Input should be a valid string",
+		"messages.0: `temperature` of the patient is not allowed here",
+		"tools.0.custom.input_schema.properties.effort: type is not supported",
+		"output_config.format.schema: For 'integer' type, property 'minimum' is not supported",
+	} {
+		s := &service{answers: []reply{refused(message), says("ok")}}
+		p := s.open(t, anthropic.Config{})
+		req := question()
+		req.Thinking, req.Schema = schemas.ThinkingLow, json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)
+		req.Tools = []schemas.ToolInfo{{Name: "w__other", InputSchema: json.RawMessage(`{}`)}}
+		for range 2 {
+			ask(t, p, req)
+		}
+		last := s.bodies[len(s.bodies)-1]
+		for _, name := range []string{"thinking", "output_config"} {
+			if got, was := field(t, last, name), field(t, s.bodies[0], name); got != was || was == "" {
+				t.Errorf("%s: %s is %s, was %s", message, name, got, was)
+			}
 		}
 	}
 }

@@ -51,6 +51,9 @@ type format struct {
 	Schema json.RawMessage `json:"schema"`
 }
 
+// maxTemperature is the highest temperature that the service takes; others take 2.
+const maxTemperature = 1.0
+
 // prepare builds the body of a request.
 func (p *Provider) prepare(req providers.Request) (*body, wire.ToolSet, error) {
 	fault := func(err error) (*body, wire.ToolSet, error) {
@@ -65,6 +68,9 @@ func (p *Provider) prepare(req providers.Request) (*body, wire.ToolSet, error) {
 		Model: req.Model, Stream: true, Tools: set.Wire(), Temperature: req.Temperature, TopP: req.TopP,
 		StopSequences: slices.DeleteFunc(slices.Clone(req.Stop), func(s string) bool { return strings.TrimSpace(s) == "" }),
 		headers:       req.Headers, extra: req.ExtraBody, eased: easedBefore(req.After),
+	}
+	if b.Temperature != nil {
+		b.Temperature = new(min(*b.Temperature, maxTemperature))
 	}
 	p.limit(b, req.MaxTokens)
 	p.think(b, req.Thinking)

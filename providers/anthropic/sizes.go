@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -52,12 +53,13 @@ func (s *sizes) of(model string) size {
 	if m, ok := s.models[model]; ok {
 		return m
 	}
-	for id, m := range s.models {
-		if means(model, id) {
-			return m
+	newest := ""
+	for id := range s.models {
+		if id > newest && means(model, id) {
+			newest = id
 		}
 	}
-	return size{}
+	return s.models[newest]
 }
 
 // ask reports whether the service should be asked now, which no other call does for a while.
@@ -93,13 +95,17 @@ func (p *Provider) Window(ctx context.Context, model string) int {
 	return p.sizes.of(model).window
 }
 
-// limit sets the longest answer: as asked for, else the default, within what the model can.
+// limit sets the longest answer: as asked for, else the default and at most half of the window, within
+// what the model can.
 func (p *Provider) limit(b *body, asked int) {
-	b.MaxTokens = defaultTokens
-	if asked > 0 {
-		b.MaxTokens = asked
+	known := p.sizes.of(b.Model)
+	if b.MaxTokens = asked; asked == 0 {
+		b.MaxTokens = defaultTokens
+		if window := cmp.Or(p.window, known.window); window > 0 {
+			b.MaxTokens = min(b.MaxTokens, window/2)
+		}
 	}
-	for _, most := range []int{p.sizes.of(b.Model).most, b.eased.most} {
+	for _, most := range []int{known.most, b.eased.most} {
 		if most > 0 {
 			b.MaxTokens = min(b.MaxTokens, most)
 		}

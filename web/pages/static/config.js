@@ -5,14 +5,15 @@ import { $, api, el, keep, settings, t } from "/static/app.js";
 import { badge, duration, facts, fileState, fill, frame, lookNow, note, say, table, watchHost, words } from "/static/pages.js";
 import { reason } from "/static/reasons.js";
 
-const names = ["gemini", "openai", "ollama", "offline"];
+const names = ["gemini", "openai", "anthropic", "ollama", "offline"];
 const about = {
   gemini: t("Google’s Gemini", "Gemini của Google"),
   openai: t("OpenAI, or a server with its API", "OpenAI, hoặc máy chủ có cùng API"),
+  anthropic: t("Anthropic’s Claude, or a server with its API", "Claude của Anthropic, hoặc máy chủ có cùng API"),
   ollama: t("A local Ollama", "Ollama trên máy này"),
   offline: t("No model: quotes tools and says so", "Không có mô hình: trích kết quả công cụ và nói rõ"),
 };
-const secretOf = { gemini: "GEMINI_API_KEY", openai: "OPENAI_API_KEY" };
+const secretOf = { gemini: "GEMINI_API_KEY", openai: "OPENAI_API_KEY", anthropic: "ANTHROPIC_API_KEY" };
 
 let config = null; // the server's settings, once they are loaded
 let providers = []; // the providers with their state, once they are loaded
