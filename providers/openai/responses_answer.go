@@ -3,7 +3,9 @@ package openai
 import (
 	"encoding/json"
 	"errors"
-	"strings"
+	"hash"
+	"hash/fnv"
+	"io"
 
 	"molar/internal/sse"
 	"molar/providers"
@@ -37,7 +39,7 @@ type openItem struct {
 	name     string
 	args     string
 	// said are the texts that came, by kind and number.
-	said map[textOf]*strings.Builder
+	said map[textOf]*spoken
 	// begun is set once some text of a message came, over once the item is complete.
 	begun, over bool
 }
@@ -47,6 +49,30 @@ type textOf struct {
 	kind  string
 	index int
 }
+
+// A spoken remembers a text by its length and hash: answers may be long.
+type spoken struct {
+	n   int
+	sum hash.Hash64
+}
+
+// add adds a piece.
+func (s *spoken) add(piece string) {
+	s.n += len(piece)
+	_, _ = io.WriteString(s.sum, piece) // a hash takes all
+}
+
+// begins reports whether a whole text begins with what came of it.
+func (s *spoken) begins(whole string) bool {
+	if len(whole) < s.n {
+		return false
+	}
+	sum := newSum()
+	_, _ = io.WriteString(sum, whole[:s.n])
+	return sum.Sum64() == s.sum.Sum64()
+}
+
+func newSum() hash.Hash64 { return fnv.New64a() }
 
 // The kinds of texts of an item.
 const (
@@ -172,7 +198,7 @@ func (c *responsesReader) open(ev *responsesEvent, kind string) *openItem {
 
 // add adds an item that begins.
 func (c *responsesReader) add(index *int, i *item) *openItem {
-	it := &openItem{kind: i.Type, id: i.ID, index: index, said: map[textOf]*strings.Builder{}}
+	it := &openItem{kind: i.Type, id: i.ID, index: index, said: map[textOf]*spoken{}}
 	it.learn(i)
 	c.items = append(c.items, it)
 	return it
@@ -212,11 +238,11 @@ func (c *responsesReader) piece(it *openItem, at textOf, text *string) error {
 	}
 	said := it.said[at]
 	if said == nil {
-		said = &strings.Builder{}
+		said = &spoken{sum: newSum()}
 		it.said[at] = said
 	}
-	first := said.Len() == 0
-	said.WriteString(*text)
+	first := said.n == 0
+	said.add(*text)
 	if it.kind == responses.TypeReasoning {
 		thought := *text
 		if first && c.answer.Thought {
@@ -235,14 +261,15 @@ func (c *responsesReader) rest(it *openItem, at textOf, whole *string) error {
 	if whole == nil {
 		return nil
 	}
-	var said string
-	if b := it.said[at]; b != nil {
-		said = b.String()
+	said := it.said[at]
+	if said == nil {
+		return c.piece(it, at, whole)
 	}
-	if more, ok := strings.CutPrefix(*whole, said); ok {
-		return c.piece(it, at, &more)
+	if !said.begins(*whole) {
+		return nil // it was changed on its way; what was shown stays
 	}
-	return nil
+	more := (*whole)[said.n:]
+	return c.piece(it, at, &more)
 }
 
 // speak begins the text of a message, once. The calls before it come first, and commentary before
@@ -361,7 +388,7 @@ func (c *responsesReader) whole(data []byte) error {
 	switch {
 	case r.Status == "" && isError(fields.Error):
 		return c.streamError(data)
-	case r.Status == "" && fields.Output == nil:
+	case fields.Output == nil && r.Error == nil && r.Status != responses.StatusFailed && r.Status != responses.StatusCancelled:
 		return c.fail(providers.KindProtocol, errors.New("the answer holds no output: does this server have the Responses API?"))
 	}
 	return c.response(&r)

@@ -62,9 +62,10 @@ func TestWire_pictureOfARealServer(t *testing.T) {
 			t.Fatalf("%d requests; the second holds the picture %d times", len(sent), strings.Count(sent[len(sent)-1], encoded))
 		}
 		place := map[string]string{
-			"openai": `{"type":"image_url","image_url":{"url":"data:image/png;base64,` + encoded + `"}}`,
-			"gemini": `"parts":[{"inlineData":{"mimeType":"image/png","data":"` + encoded + `"}}]`,
-			"ollama": `"images":["` + encoded + `"]`,
+			"openai":    `{"type":"image_url","image_url":{"url":"data:image/png;base64,` + encoded + `"}}`,
+			"responses": `{"type":"input_image","image_url":"data:image/png;base64,` + encoded + `"}`,
+			"gemini":    `"parts":[{"inlineData":{"mimeType":"image/png","data":"` + encoded + `"}}]`,
+			"ollama":    `"images":["` + encoded + `"]`,
 		}[w.name]
 		rest := strings.Replace(sent[1], place, "", 1)
 		if len(sent[1])-len(rest) != len(place) || !strings.Contains(rest, "image/png") {
