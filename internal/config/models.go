@@ -32,6 +32,8 @@ func (l LLM) Service(provider string) (h Hosted, ok bool) {
 		return Hosted{}, false
 	}
 	switch b := v.FieldByIndex(at).Interface().(type) {
+	case Hosted: // of a service without further settings
+		return b, true
 	case OpenAI:
 		return b.Hosted, true
 	case Gemini:

@@ -6,6 +6,7 @@ import (
 	"hash"
 	"hash/fnv"
 	"io"
+	"slices"
 
 	"molar/internal/sse"
 	"molar/providers"
@@ -167,8 +168,7 @@ func (c *responsesReader) find(ev *responsesEvent, kind string) *openItem {
 	if id == "" {
 		id = ev.Item.ID
 	}
-	for i := len(c.items) - 1; i >= 0; i-- {
-		it := c.items[i]
+	for _, it := range slices.Backward(c.items) {
 		if it.kind != kind {
 			continue
 		}
