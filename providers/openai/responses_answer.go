@@ -3,9 +3,6 @@ package openai
 import (
 	"encoding/json"
 	"errors"
-	"hash"
-	"hash/fnv"
-	"io"
 	"slices"
 
 	"molar/internal/sse"
@@ -30,56 +27,6 @@ type responsesReader struct {
 	// aside is set while all text was commentary that no call followed.
 	aside bool
 }
-
-// An openItem is an item of the output.
-type openItem struct {
-	kind, id string
-	index    *int
-	phase    string
-	callID   string
-	name     string
-	args     string
-	// said are the texts that came, by kind and number.
-	said map[textOf]*spoken
-	// begun is set once some text of a message came, over once the item is complete.
-	begun, over bool
-}
-
-// A textOf is one text of an item.
-type textOf struct {
-	kind  string
-	index int
-}
-
-// A spoken remembers a text by its length and hash: answers may be long.
-type spoken struct {
-	n   int
-	sum hash.Hash64
-}
-
-// add adds a piece.
-func (s *spoken) add(piece string) {
-	s.n += len(piece)
-	_, _ = io.WriteString(s.sum, piece) // a hash takes all
-}
-
-// begins reports whether a whole text begins with what came of it.
-func (s *spoken) begins(whole string) bool {
-	if len(whole) < s.n {
-		return false
-	}
-	sum := newSum()
-	_, _ = io.WriteString(sum, whole[:s.n])
-	return sum.Sum64() == s.sum.Sum64()
-}
-
-func newSum() hash.Hash64 { return fnv.New64a() }
-
-// The kinds of texts of an item.
-const (
-	textContent = "content"
-	textSummary = "summary"
-)
 
 // event handles one event and reports whether it ended the answer.
 func (c *responsesReader) event(e sse.Event) (done bool, err error) {
@@ -202,18 +149,6 @@ func (c *responsesReader) add(index *int, i *item) *openItem {
 	it.learn(i)
 	c.items = append(c.items, it)
 	return it
-}
-
-// learn takes what an event says of the item.
-func (it *openItem) learn(i *item) {
-	for _, field := range []struct {
-		to   *string
-		from string
-	}{{&it.phase, i.Phase}, {&it.callID, i.CallID}, {&it.name, i.Name}} {
-		if field.from != "" {
-			*field.to = field.from
-		}
-	}
 }
 
 // maxItems bounds the items of one answer.
