@@ -3,6 +3,7 @@ package tape
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"molar/eval/match"
@@ -38,8 +39,7 @@ func (r *wireReader) responsesItem(at string, v any) {
 
 // role begins a message, unless the last one has this role.
 func (r *wireReader) role(at, role string) {
-	for i := len(*r) - 1; i >= 0; i-- {
-		p := (*r)[i]
+	for _, p := range slices.Backward(*r) {
 		if p.Kind == KindRole && p.Text == role {
 			return
 		}

@@ -32,7 +32,7 @@ func (l LLM) Service(provider string) (h Hosted, ok bool) {
 		return Hosted{}, false
 	}
 	switch b := v.FieldByIndex(at).Interface().(type) {
-	case Hosted:
+	case Hosted: // of a service without further settings
 		return b, true
 	case OpenAI:
 		return b.Hosted, true

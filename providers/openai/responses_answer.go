@@ -3,7 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"errors"
-	"strings"
+	"slices"
 
 	"molar/internal/sse"
 	"molar/providers"
@@ -27,32 +27,6 @@ type responsesReader struct {
 	// aside is set while all text was commentary that no call followed.
 	aside bool
 }
-
-// An openItem is an item of the output.
-type openItem struct {
-	kind, id string
-	index    *int
-	phase    string
-	callID   string
-	name     string
-	args     string
-	// said are the texts that came, by kind and number.
-	said map[textOf]*strings.Builder
-	// begun is set once some text of a message came, over once the item is complete.
-	begun, over bool
-}
-
-// A textOf is one text of an item.
-type textOf struct {
-	kind  string
-	index int
-}
-
-// The kinds of texts of an item.
-const (
-	textContent = "content"
-	textSummary = "summary"
-)
 
 // event handles one event and reports whether it ended the answer.
 func (c *responsesReader) event(e sse.Event) (done bool, err error) {
@@ -141,8 +115,7 @@ func (c *responsesReader) find(ev *responsesEvent, kind string) *openItem {
 	if id == "" {
 		id = ev.Item.ID
 	}
-	for i := len(c.items) - 1; i >= 0; i-- {
-		it := c.items[i]
+	for _, it := range slices.Backward(c.items) {
 		if it.kind != kind {
 			continue
 		}
@@ -172,22 +145,10 @@ func (c *responsesReader) open(ev *responsesEvent, kind string) *openItem {
 
 // add adds an item that begins.
 func (c *responsesReader) add(index *int, i *item) *openItem {
-	it := &openItem{kind: i.Type, id: i.ID, index: index, said: map[textOf]*strings.Builder{}}
+	it := &openItem{kind: i.Type, id: i.ID, index: index, said: map[textOf]*spoken{}}
 	it.learn(i)
 	c.items = append(c.items, it)
 	return it
-}
-
-// learn takes what an event says of the item.
-func (it *openItem) learn(i *item) {
-	for _, field := range []struct {
-		to   *string
-		from string
-	}{{&it.phase, i.Phase}, {&it.callID, i.CallID}, {&it.name, i.Name}} {
-		if field.from != "" {
-			*field.to = field.from
-		}
-	}
 }
 
 // maxItems bounds the items of one answer.
@@ -212,11 +173,11 @@ func (c *responsesReader) piece(it *openItem, at textOf, text *string) error {
 	}
 	said := it.said[at]
 	if said == nil {
-		said = &strings.Builder{}
+		said = &spoken{sum: newSum()}
 		it.said[at] = said
 	}
-	first := said.Len() == 0
-	said.WriteString(*text)
+	first := said.n == 0
+	said.add(*text)
 	if it.kind == responses.TypeReasoning {
 		thought := *text
 		if first && c.answer.Thought {
@@ -235,14 +196,15 @@ func (c *responsesReader) rest(it *openItem, at textOf, whole *string) error {
 	if whole == nil {
 		return nil
 	}
-	var said string
-	if b := it.said[at]; b != nil {
-		said = b.String()
+	said := it.said[at]
+	if said == nil {
+		return c.piece(it, at, whole)
 	}
-	if more, ok := strings.CutPrefix(*whole, said); ok {
-		return c.piece(it, at, &more)
+	if !said.begins(*whole) {
+		return nil // it was changed on its way; what was shown stays
 	}
-	return nil
+	more := (*whole)[said.n:]
+	return c.piece(it, at, &more)
 }
 
 // speak begins the text of a message, once. The calls before it come first, and commentary before
@@ -361,7 +323,7 @@ func (c *responsesReader) whole(data []byte) error {
 	switch {
 	case r.Status == "" && isError(fields.Error):
 		return c.streamError(data)
-	case r.Status == "" && fields.Output == nil:
+	case fields.Output == nil && r.Error == nil && r.Status != responses.StatusFailed && r.Status != responses.StatusCancelled:
 		return c.fail(providers.KindProtocol, errors.New("the answer holds no output: does this server have the Responses API?"))
 	}
 	return c.response(&r)

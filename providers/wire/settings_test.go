@@ -60,25 +60,25 @@ func TestSettings(t *testing.T) {
 		return func(r *providers.Request) { r.Thinking = wish }
 	}
 	for _, tt := range []struct {
-		row                               string // of the table
-		set                               func(*providers.Request)
-		openai, gemini, ollama, anthropic string // fields that the setting adds to the body
+		row                                          string // of the table
+		set                                          func(*providers.Request)
+		openai, responses, gemini, ollama, anthropic string // fields that the setting adds to the body
 	}{
-		{"`temperature`", func(r *providers.Request) { r.Temperature = new(0.25) }, `{"temperature":0.25}`, `{"generationConfig":{"temperature":0.25}}`, `{"options":{"temperature":0.25}}`, `{"temperature":0.25}`},
-		{"`top_p`", func(r *providers.Request) { r.TopP = new(0.5) }, `{"top_p":0.5}`, `{"generationConfig":{"topP":0.5}}`, `{"options":{"top_p":0.5}}`, `{"top_p":0.5}`},
-		{"`max_tokens`", func(r *providers.Request) { r.MaxTokens = 77 }, `{"max_completion_tokens":77}`, `{"generationConfig":{"maxOutputTokens":77}}`, `{"options":{"num_predict":77}}`, `{"max_tokens":77}`},
-		{"a client's `seed`", func(r *providers.Request) { r.Seed = new(int64(7)) }, `{"seed":7}`, `{"generationConfig":{"seed":7}}`, `{"options":{"seed":7}}`, `{}`},
-		{"a client's `stop`", func(r *providers.Request) { r.Stop = []string{"END"} }, `{"stop":["END"]}`, `{"generationConfig":{"stopSequences":["END"]}}`, `{"options":{"stop":["END"]}}`, `{"stop_sequences":["END"]}`},
-		{"`thinking: off`", think(schemas.ThinkingOff), `{"reasoning_effort":"none"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"MINIMAL"}}}`, `{}`, `{"thinking":{"type":"disabled"}}`}, // `think: false` is always sent
-		{"`thinking: low`, `medium`, `high`", think(schemas.ThinkingLow), `{"reasoning_effort":"low"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"LOW","includeThoughts":true}}}`, `{"think":true}`, `{"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"low"}}`},
-		{"`thinking: low`, `medium`, `high`", think(schemas.ThinkingMedium), `{"reasoning_effort":"medium"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"MEDIUM","includeThoughts":true}}}`, `{"think":true}`, `{"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"medium"}}`},
-		{"`thinking: low`, `medium`, `high`", think(schemas.ThinkingHigh), `{"reasoning_effort":"high"}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"HIGH","includeThoughts":true}}}`, `{"think":true}`, `{"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"high"}}`},
-		{"`extra_body`", func(r *providers.Request) { r.ExtraBody = json.RawMessage(`{"a":{"b":1}}`) }, `{"a":{"b":1}}`, `{"a":{"b":1}}`, `{"a":{"b":1}}`, `{"a":{"b":1}}`},
-		{"`headers`", func(r *providers.Request) { r.Headers = map[string]string{"X-Team": "a"} }, `{}`, `{}`, `{}`, `{}`},
+		{"`temperature`", func(r *providers.Request) { r.Temperature = new(0.25) }, `{"temperature":0.25}`, `{"temperature":0.25}`, `{"generationConfig":{"temperature":0.25}}`, `{"options":{"temperature":0.25}}`, `{"temperature":0.25}`},
+		{"`top_p`", func(r *providers.Request) { r.TopP = new(0.5) }, `{"top_p":0.5}`, `{"top_p":0.5}`, `{"generationConfig":{"topP":0.5}}`, `{"options":{"top_p":0.5}}`, `{"top_p":0.5}`},
+		{"`max_tokens`", func(r *providers.Request) { r.MaxTokens = 77 }, `{"max_completion_tokens":77}`, `{"max_output_tokens":77}`, `{"generationConfig":{"maxOutputTokens":77}}`, `{"options":{"num_predict":77}}`, `{"max_tokens":77}`},
+		{"a client's `seed`", func(r *providers.Request) { r.Seed = new(int64(7)) }, `{"seed":7}`, `{}`, `{"generationConfig":{"seed":7}}`, `{"options":{"seed":7}}`, `{}`},
+		{"a client's `stop`", func(r *providers.Request) { r.Stop = []string{"END"} }, `{"stop":["END"]}`, `{}`, `{"generationConfig":{"stopSequences":["END"]}}`, `{"options":{"stop":["END"]}}`, `{"stop_sequences":["END"]}`},
+		{"`thinking: off`", think(schemas.ThinkingOff), `{"reasoning_effort":"none"}`, `{"reasoning":{"effort":"none"}}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"MINIMAL"}}}`, `{}`, `{"thinking":{"type":"disabled"}}`}, // `think: false` is always sent
+		{"`thinking: low`, `medium`, `high`", think(schemas.ThinkingLow), `{"reasoning_effort":"low"}`, `{"reasoning":{"effort":"low"}}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"LOW","includeThoughts":true}}}`, `{"think":true}`, `{"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"low"}}`},
+		{"`thinking: low`, `medium`, `high`", think(schemas.ThinkingMedium), `{"reasoning_effort":"medium"}`, `{"reasoning":{"effort":"medium"}}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"MEDIUM","includeThoughts":true}}}`, `{"think":true}`, `{"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"medium"}}`},
+		{"`thinking: low`, `medium`, `high`", think(schemas.ThinkingHigh), `{"reasoning_effort":"high"}`, `{"reasoning":{"effort":"high"}}`, `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"HIGH","includeThoughts":true}}}`, `{"think":true}`, `{"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"high"}}`},
+		{"`extra_body`", func(r *providers.Request) { r.ExtraBody = json.RawMessage(`{"a":{"b":1}}`) }, `{"a":{"b":1}}`, `{"a":{"b":1}}`, `{"a":{"b":1}}`, `{"a":{"b":1}}`, `{"a":{"b":1}}`},
+		{"`headers`", func(r *providers.Request) { r.Headers = map[string]string{"X-Team": "a"} }, `{}`, `{}`, `{}`, `{}`, `{}`},
 	} {
 		var cells []string
 		for line := range strings.Lines(string(docs)) {
-			if c := strings.Split(strings.TrimSpace(line), " | "); len(c) == 5 && c[0] == "| "+tt.row {
+			if c := strings.Split(strings.TrimSpace(line), " | "); len(c) == 6 && c[0] == "| "+tt.row {
 				cells = c
 			}
 		}
@@ -87,8 +87,8 @@ func TestSettings(t *testing.T) {
 			continue
 		}
 		for _, w := range wires() {
-			column := map[string]int{"openai": 1, "gemini": 2, "ollama": 3, "anthropic": 4}[w.name]
-			want := []string{"", tt.openai, tt.gemini, tt.ollama, tt.anthropic}[column]
+			column := map[string]int{"openai": 1, "responses": 2, "gemini": 3, "ollama": 4, "anthropic": 5}[w.name]
+			want := []string{"", tt.openai, tt.responses, tt.gemini, tt.ollama, tt.anthropic}[column]
 			req := providers.Request{Model: "m", Pass: providers.PassAnswer}
 			before, _ := w.sent(t, req)
 			tt.set(&req)

@@ -18,7 +18,7 @@ import (
 func TestSmallAnswer_NotStarved(t *testing.T) {
 	t.Parallel()
 	const plan = "Is it about teeth? "
-	bound := regexp.MustCompile(`"(?:max_tokens|max_completion_tokens|maxOutputTokens|num_predict)":(\d*)`)
+	bound := regexp.MustCompile(`"(?:max_tokens|max_completion_tokens|max_output_tokens|maxOutputTokens|num_predict)":(\d*)`)
 	for name, thinks := range map[string]func(w adapter) string{
 		"reasoning": func(w adapter) string { return w.thought(plan) },
 		"think":     func(w adapter) string { return w.piece("<think>" + plan) },

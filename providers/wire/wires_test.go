@@ -23,7 +23,9 @@ import (
 // An adapter describes a provider's wire and the form of its service's answers.
 type adapter struct {
 	name string
-	at   func(place) (providers.Provider, error)
+	// of is the service, if the wire is not named after it.
+	of string
+	at func(place) (providers.Provider, error)
 	// key and address are the names of these settings in errors.
 	key, address string
 	// piece is an event with a piece of text, thought one with reasoning, call one with a call;
@@ -98,7 +100,9 @@ func (w adapter) says(text string, n int) string {
 func quoted(s string) string { data, _ := json.Marshal(s); return string(data) }
 
 // wires returns the adapters that speak to a service.
-func wires() []adapter { return []adapter{geminis(), openais(), anthropics(), ollamas()} }
+func wires() []adapter {
+	return []adapter{geminis(), openais(), overResponses(), anthropics(), ollamas()}
+}
 
 func geminis() adapter {
 	event := func(data string) string { return "data: " + data + "\r\n\r\n" }
@@ -199,6 +203,32 @@ func anthropics() adapter {
 	}
 }
 
+// overResponses is OpenAI's other wire.
+func overResponses() adapter {
+	event := func(data string) string { return "data: " + data + "\n\n" }
+	ends := func(status, details string) string {
+		return event(`{"type":"response.` + status + `","response":{"id":"resp_1","status":` + quoted(status) + `,"incomplete_details":` + details + `,"output":[]}}`)
+	}
+	w := openais()
+	w.name, w.of = "responses", w.name
+	w.at = func(p place) (providers.Provider, error) {
+		return openai.New(openai.Config{Name: w.name, APIKey: secretKey, API: openai.APIResponses, BaseURL: p.base("user:"+password+"@", "/v1?sig="+signature), HTTPClient: p.client, FirstByte: p.first, Logger: p.log})
+	}
+	w.piece = func(s string) string {
+		return event(`{"type":"response.output_text.delta","item_id":"msg_1","output_index":1,"content_index":0,"delta":` + quoted(s) + `}`)
+	}
+	w.thought = func(s string) string {
+		return event(`{"type":"response.reasoning_summary_text.delta","item_id":"rs_1","output_index":0,"summary_index":0,"delta":` + quoted(s) + `}`)
+	}
+	w.call = func(name, arguments string) string {
+		return event(`{"type":"response.output_item.added","output_index":2,"item":{"type":"function_call","id":"fc_1","call_id":"call_1","name":`+quoted(name)+`,"arguments":""}}`) +
+			event(`{"type":"response.function_call_arguments.delta","item_id":"fc_1","output_index":2,"delta":`+quoted(arguments)+`}`)
+	}
+	w.end, w.cut = ends("completed", "null"), ends("incomplete", `{"reason":"max_output_tokens"}`)
+	w.because = func(string) string { return ends("completed", "null") }
+	return w
+}
+
 func ollamas() adapter {
 	line := func(fields, done string) string {
 		return `{"model":"m","created_at":"2025-07-07T20:22:19.184789Z","message":{"role":"assistant",` + fields + `},` + done + "}\n"
@@ -265,7 +295,9 @@ func TestWires_CoverTheServices(t *testing.T) {
 	t.Parallel()
 	var adapters []string
 	for _, w := range wires() {
-		adapters = append(adapters, w.name)
+		if w.of == "" {
+			adapters = append(adapters, w.name)
+		}
 	}
 	if diff := gocmp.Diff(providers.WithModels(), adapters); diff != "" {
 		t.Errorf("services, and the adapters that the tests of this folder run over:\n%s", diff)

@@ -41,10 +41,10 @@ func (m *model) strict(t *testing.T, window int, names bool) {
 		if !names {
 			return m.wire.tooLong
 		}
+		overflow := fmt.Sprintf(`{"error":{"message":"This model's maximum context length is %d tokens. However, your messages resulted in %d tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}`, tokens, len(b)/3)
 		return map[string]string{
-			"ollama":    m.wire.tooLong,
+			"ollama": m.wire.tooLong, "openai": overflow, "responses": overflow,
 			"anthropic": fmt.Sprintf(`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: %d tokens > %d maximum"}}`, len(b)/3, tokens),
-			"openai":    fmt.Sprintf(`{"error":{"message":"This model's maximum context length is %d tokens. However, your messages resulted in %d tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}`, tokens, len(b)/3),
 			"gemini":    fmt.Sprintf(`{"error":{"code":400,"message":"The input token count (%d) exceeds the maximum number of tokens allowed (%d).","status":"INVALID_ARGUMENT"}}`, len(b)/3, tokens),
 		}[m.wire.name]
 	}

@@ -63,6 +63,7 @@ func TestWire_pictureOfARealServer(t *testing.T) {
 		}
 		place := map[string]string{
 			"openai":    `{"type":"image_url","image_url":{"url":"data:image/png;base64,` + encoded + `"}}`,
+			"responses": `{"type":"input_image","image_url":"data:image/png;base64,` + encoded + `"}`,
 			"gemini":    `"parts":[{"inlineData":{"mimeType":"image/png","data":"` + encoded + `"}}]`,
 			"ollama":    `"images":["` + encoded + `"]`,
 			"anthropic": `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + encoded + `"}`,

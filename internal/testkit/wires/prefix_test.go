@@ -66,7 +66,7 @@ func TestWire_forbiddenCalls(t *testing.T) {
 		if was := string(first.ToolChoice) + first.ToolConfig.FunctionCallingConfig.Mode; was != "" && was != "AUTO" {
 			t.Errorf("the first round has the choice %q", was)
 		}
-		want, tools := map[string]string{"openai": `"none"`, "gemini": "NONE", "anthropic": `{"type":"none"}`}[w.name], string(first.Tools)
+		want, tools := map[string]string{"openai": `"none"`, "responses": `"none"`, "gemini": "NONE", "anthropic": `{"type":"none"}`}[w.name], string(first.Tools)
 		if w.name == "ollama" {
 			tools = ""
 		}

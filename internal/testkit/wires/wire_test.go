@@ -45,6 +45,8 @@ type wire struct {
 type body struct {
 	Messages          []json.RawMessage
 	Contents          []json.RawMessage
+	Input             []json.RawMessage
+	Instructions      json.RawMessage
 	SystemInstruction json.RawMessage
 	Tools             json.RawMessage
 	System            json.RawMessage
@@ -108,7 +110,7 @@ func openaiWire() wire {
 	return chat(wire{
 		name: "openai", form: "text/event-stream", event: "data: %s\n\n",
 		open: func(url string, window int) (providers.Provider, error) {
-			return openai.New(openai.Config{BaseURL: url + "/v1", Window: window})
+			return openai.New(openai.Config{API: openai.APIChat, BaseURL: url + "/v1", Window: window})
 		},
 		tooLong: `{"error":{"message":"This model's maximum context length is exceeded.","type":"invalid_request_error","code":"context_length_exceeded"}}`,
 		text:    func(piece string) string { return choice(`{"content":`+quote(piece)+`}`, "null") },
@@ -128,6 +130,40 @@ func openaiWire() wire {
 			return fmt.Sprintf(`{"content":%s,"role":"tool","tool_call_id":"call_%s"}`, quote(result), id)
 		},
 	})
+}
+
+// responsesWire is OpenAI's Responses API.
+func responsesWire() wire {
+	message := func(role string) func(parts ...string) string {
+		return func(parts ...string) string {
+			return fmt.Sprintf(`{"content":%s,"role":%q,"type":"message"}`, quote(strings.Join(parts, "\n\n")), role)
+		}
+	}
+	w := openaiWire()
+	w.name = "responses"
+	w.open = func(url string, window int) (providers.Provider, error) {
+		return openai.New(openai.Config{API: openai.APIResponses, BaseURL: url + "/v1", Window: window})
+	}
+	w.text = func(piece string) string {
+		return `{"type":"response.output_text.delta","item_id":"msg_1","output_index":0,"content_index":0,"delta":` + quote(piece) + `}`
+	}
+	w.call = func(n int, name, args string) string {
+		return fmt.Sprintf(`{"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","id":"fc_%d","call_id":"call_%d","name":%q,"arguments":%s,"status":"completed"}}`, n, n, name, quote(args))
+	}
+	w.end = func(bool) string {
+		return `{"type":"response.completed","response":{"id":"resp_1","status":"completed","output":[],"usage":{"input_tokens":7,"output_tokens":3,"total_tokens":10}}}`
+	}
+	w.split = func(b body) (string, string, []json.RawMessage) {
+		return string(b.Instructions), string(b.Tools), b.Input
+	}
+	w.user, w.said = message("user"), message("assistant")
+	w.called = func(id, name, args, _ string) string {
+		return fmt.Sprintf(`{"arguments":%s,"call_id":"call_%s","name":%q,"type":"function_call"}`, quote(args), id, name)
+	}
+	w.returned = func(id, _, _, result string) string {
+		return fmt.Sprintf(`{"call_id":"call_%s","output":%s,"type":"function_call_output"}`, id, quote(result))
+	}
+	return w
 }
 
 // Signatures of thoughts, on a call and on a text.
@@ -261,7 +297,7 @@ func resultsApart(raw string) []json.RawMessage {
 // onEachWire runs a test on all wires.
 func onEachWire(t *testing.T, test func(t *testing.T, w wire)) {
 	t.Helper()
-	for _, w := range []wire{geminiWire(), ollamaWire(), openaiWire(), anthropicWire()} {
+	for _, w := range []wire{geminiWire(), ollamaWire(), openaiWire(), responsesWire(), anthropicWire()} {
 		t.Run(w.name, func(t *testing.T) { test(t, w) })
 	}
 }
