@@ -20,11 +20,11 @@ func TestFiles(t *testing.T) {
 		part                   schemas.Part
 		openai, gemini, ollama string // part of the body, or "!" and a part of the error
 	}{
-		{image, `{"type":"image_url","image_url":{"url":"data:image/png;base64,QUJD"}}`, `{"inlineData":{"mimeType":"image/png","data":"QUJD"}}`, `"images":["QUJD"]`},
-		{file("a.pdf", "application/pdf"), `{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,QUJD"}}`, `{"inlineData":{"mimeType":"application/pdf","data":"QUJD"}}`, `!"a.pdf" is application/pdf`},
-		{file("a.mp3", "audio/mpeg"), `{"type":"input_audio","input_audio":{"data":"QUJD","format":"mp3"}}`, `{"inlineData":{"mimeType":"audio/mpeg","data":"QUJD"}}`, `!"a.mp3" is audio/mpeg`},
-		{file("a.wav", "audio/wav"), `{"type":"input_audio","input_audio":{"data":"QUJD","format":"wav"}}`, `{"inlineData":{"mimeType":"audio/wav","data":"QUJD"}}`, `!takes text and images`},
-		{file("a.mp4", "video/mp4"), `!"a.mp4" is video/mp4`, `{"inlineData":{"mimeType":"video/mp4","data":"QUJD"}}`, `!"a.mp4" is video/mp4`},
+		{image, `{"type":"image_url","image_url":{"url":"data:image/png;base64,QUJD"}}`, `{"inlineData":{"data":"QUJD","mimeType":"image/png"}}`, `"images":["QUJD"]`},
+		{file("a.pdf", "application/pdf"), `{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,QUJD"}}`, `{"inlineData":{"data":"QUJD","mimeType":"application/pdf"}}`, `!"a.pdf" is application/pdf`},
+		{file("a.mp3", "audio/mpeg"), `{"type":"input_audio","input_audio":{"data":"QUJD","format":"mp3"}}`, `{"inlineData":{"data":"QUJD","mimeType":"audio/mpeg"}}`, `!"a.mp3" is audio/mpeg`},
+		{file("a.wav", "audio/wav"), `{"type":"input_audio","input_audio":{"data":"QUJD","format":"wav"}}`, `{"inlineData":{"data":"QUJD","mimeType":"audio/wav"}}`, `!takes text and images`},
+		{file("a.mp4", "video/mp4"), `!"a.mp4" is video/mp4`, `{"inlineData":{"data":"QUJD","mimeType":"video/mp4"}}`, `!"a.mp4" is video/mp4`},
 		{file("a.zip", "application/zip"), `!"a.zip" is application/zip`, `!"a.zip" is application/zip`, `!"a.zip" is application/zip`},
 		{schemas.Part{Kind: schemas.PartFile, Name: "b", Text: "https://a.example/b"}, `!"b" must be a base64 data URL`, `!"b" must be a base64 data URL`, `!"b" is no data URL`},
 		{schemas.Part{Kind: schemas.PartImage, Text: "data:image/png;base64,%"}, ``, `!not base64`, `!not base64`},

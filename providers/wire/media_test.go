@@ -49,15 +49,15 @@ func TestResultFiles(t *testing.T) {
 		"a picture of a megabyte": {
 			picture("image/png", megabyte),
 			`{"role":"tool","content":"seen","tool_call_id":"b"},{"role":"user","content":[{"type":"text","text":"Files of the result of look:"},{"type":"image_url","image_url":{"url":"data:image/png;base64,` + encoded + `"}}]}`,
-			`{"functionResponse":{"name":"cam__look","response":{"output":"seen"}}},{"inlineData":{"mimeType":"image/png","data":"` + encoded + `"}}]}`,
-			`{"functionResponse":{"name":"cam__look","response":{"output":"seen"},"parts":[{"inlineData":{"mimeType":"image/png","data":"` + encoded + `"}}]}}`,
+			`{"functionResponse":{"name":"cam__look","response":{"output":"seen"}}},{"inlineData":{"data":"` + encoded + `","mimeType":"image/png"}}],"role":"user"}`,
+			`{"functionResponse":{"name":"cam__look","parts":[{"inlineData":{"data":"` + encoded + `","mimeType":"image/png"}}],"response":{"output":"seen"}}}`,
 			`"content":"seen","images":["` + encoded + `"]`,
 		},
 		"a sound": {
 			sound,
 			`{"type":"input_audio","input_audio":{"data":"QUJD","format":"wav"}}`,
-			`{"inlineData":{"mimeType":"audio/wav","data":"QUJD"}}]}`,
-			`{"inlineData":{"mimeType":"audio/wav","data":"QUJD"}}]}`,
+			`{"inlineData":{"data":"QUJD","mimeType":"audio/wav"}}],"role":"user"}`,
+			`{"inlineData":{"data":"QUJD","mimeType":"audio/wav"}}],"role":"user"}`,
 			unseen,
 		},
 		"what no model takes": {
