@@ -154,9 +154,8 @@ type candidate struct {
 	} `json:"groundingMetadata,omitempty"`
 }
 
-// mend leaves only the first candidate, and saves its message, which the SDK drops.
+// mend drops candidates at which the SDK panics, and saves the message that it drops.
 func (e *event) mend() {
-	e.Candidates = e.Candidates[:min(len(e.Candidates), 1)]
 	e.Candidates = slices.DeleteFunc(e.Candidates, func(c *candidate) bool { return c == nil })
 	for _, c := range e.Candidates {
 		if c.FinishMessage != "" {
