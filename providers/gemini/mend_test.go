@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log"
+	"log" //nolint:depguard // the SDK writes to it
 	"net/http"
 	"strings"
 	"testing"
