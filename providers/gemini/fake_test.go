@@ -209,6 +209,9 @@ func once(ctx context.Context, p providers.Provider, req providers.Request) answ
 			continue
 		}
 		a.chunks++
+		if chunk.Retract {
+			a.text, a.thinking, a.message.Parts = "", a.thinking+a.text, nil
+		}
 		a.text += chunk.Text
 		a.thinking += chunk.Thinking
 		switch {

@@ -1,36 +1,53 @@
 package gemini
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
+
+	"google.golang.org/genai"
 
 	"molar/providers"
 	"molar/providers/wire"
 )
 
-// A fault is the service's error.
+// A fault is an error of the service, or of ours, in the form that the SDK reads.
 type fault struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
-	Status  string `json:"status"`
-	Details []struct {
-		Type   string `json:"@type"`
-		Reason string `json:"reason"`
-		Delay  string `json:"retryDelay"`
+	Code    int      `json:"code,omitempty"`
+	Message string   `json:"message,omitempty"`
+	Status  string   `json:"status,omitempty"`
+	Details []detail `json:"details,omitempty"`
+}
 
-		Violations []struct {
-			Quota string `json:"quotaId"`
-		} `json:"violations"`
-	} `json:"details"`
+type detail struct {
+	Type   string `json:"@type,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Delay  string `json:"retryDelay,omitempty"`
+
+	Violations []struct {
+		Quota string `json:"quotaId,omitempty"`
+	} `json:"violations,omitempty"`
+}
+
+// ours starts the status of a fault that the service did not report; the kind follows.
+const ours = "molar: "
+
+// retryInfo is the type of a detail with the wait that the service asks for.
+const retryInfo = "type.googleapis.com/google.rpc.RetryInfo"
+
+// UnmarshalJSON never fails, see [readFault].
+func (f *fault) UnmarshalJSON(data []byte) error {
+	*f = *readFault(data)
+	return nil
 }
 
 // readFault reads an error in the forms that the service and gateways give it: an object,
 // a list with one, a string, or a text that is not JSON.
-func readFault(data []byte) fault {
+func readFault(data []byte) *fault {
 	var list []json.RawMessage
 	if json.Unmarshal(data, &list) == nil && len(list) > 0 {
 		data = list[0]
@@ -41,23 +58,64 @@ func readFault(data []byte) fault {
 	if json.Unmarshal(data, &outer) == nil && len(outer.Error) > 0 {
 		data = outer.Error
 	}
-	var f fault
-	if json.Unmarshal(data, &f) == nil {
-		return f
+	type form fault // without UnmarshalJSON
+	var f form
+	if json.Unmarshal(data, &f) != nil {
+		f = form{}
+		if json.Unmarshal(data, &f.Message) != nil {
+			f.Message = string(data)
+		}
 	}
-	if json.Unmarshal(data, &f.Message) == nil {
-		return f
-	}
-	return fault{Message: string(data)}
+	return (*fault)(&f)
 }
 
-// refusal returns the error of an answer with a failure status.
-func (p *Provider) refusal(q *query, resp *http.Response) *providers.Error {
-	data, _ := io.ReadAll(io.LimitReader(resp.Body, wire.MaxErrorBody))
-	f := readFault(data)
+// answered adds what the answer's head says.
+func (f *fault) answered(resp *http.Response) *fault {
 	f.Code = resp.StatusCode
+	if wait := wire.RetryAfter(resp.Header); wait > 0 {
+		f.Details = append(f.Details, detail{Type: retryInfo, Delay: wait.String()})
+	}
+	return f
+}
+
+// failed returns the error of a call that the SDK ended with err. No text of the SDK is shown, since
+// it quotes requests and answers.
+func (c *call) failed(ctx context.Context, err error) error {
+	f := reported(err)
+	if f == nil {
+		if _, unanswered := errors.AsType[*url.Error](err); unanswered {
+			return c.p.faults.Transport(ctx, c.q.model, err)
+		}
+		return c.end(ctx, c.p.unreadable(c.q.model))
+	}
+	if kind, own := strings.CutPrefix(f.Status, ours); own {
+		return c.end(ctx, c.fail(providers.Kind(kind), f.Message))
+	}
+	return c.p.suggest(ctx, c.p.refusal(c.q, f))
+}
+
+// reported returns the fault that the SDK read, or nil if err is another error.
+func reported(err error) *fault {
+	e, ok := errors.AsType[genai.APIError](err)
+	if !ok {
+		return nil
+	}
+	data, err := json.Marshal(e)
+	if err != nil {
+		return &fault{Code: e.Code, Message: e.Message}
+	}
+	return readFault(data)
+}
+
+// unreadable returns the error of an event that is not of the wire.
+func (p *Provider) unreadable(model string) *providers.Error {
+	return p.faults.Fail(providers.KindProtocol, model,
+		errors.New("an event of the stream cannot be read; check that "+p.setting+".base_url is the Gemini API"))
+}
+
+// refusal returns the error of a refused request, from which the provider learns.
+func (p *Provider) refusal(q *query, f *fault) *providers.Error {
 	e := p.statusError(q.model, f)
-	e.RetryAfter = max(e.RetryAfter, wire.RetryAfter(resp.Header))
 	if parameter := p.learn(q, e, f.Message); parameter != "" {
 		e.Again, e.Changed = "the model does not take "+parameter+" so, asked again otherwise", true
 		return e
@@ -70,13 +128,8 @@ func (p *Provider) refusal(q *query, resp *http.Response) *providers.Error {
 	return e
 }
 
-// streamError returns the error in an answer with status 200.
-func (p *Provider) streamError(model string, data []byte) *providers.Error {
-	return p.statusError(model, readFault(data))
-}
-
 // statusError maps a reported error.
-func (p *Provider) statusError(model string, f fault) *providers.Error {
+func (p *Provider) statusError(model string, f *fault) *providers.Error {
 	kind, text := p.classify(f)
 	e := p.faults.Fail(kind, model, errors.New(text))
 	e.Status, e.RetryAfter = f.Code, wire.RetryIn(f.Message)
@@ -85,8 +138,8 @@ func (p *Provider) statusError(model string, f fault) *providers.Error {
 			e.Kind = providers.KindAuth
 		}
 		wait, err := time.ParseDuration(d.Delay)
-		if err == nil && wait > 0 && strings.HasSuffix(d.Type, "google.rpc.RetryInfo") {
-			e.RetryAfter = wait
+		if err == nil && d.Type == retryInfo {
+			e.RetryAfter = max(e.RetryAfter, wait)
 		}
 		for _, v := range d.Violations {
 			e.Final = e.Final || strings.Contains(v.Quota, "PerDay")
@@ -95,7 +148,7 @@ func (p *Provider) statusError(model string, f fault) *providers.Error {
 	return e
 }
 
-func (p *Provider) classify(f fault) (providers.Kind, string) {
+func (p *Provider) classify(f *fault) (providers.Kind, string) {
 	reason, kind := p.faults.Said(f.Code, f.Message), wire.KindOf(f.Code, f.Message)
 	switch {
 	case kind == providers.KindContextLength:

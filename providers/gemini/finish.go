@@ -30,6 +30,8 @@ func (c *call) finish() error {
 		return c.done(providers.FinishLength, "")
 	case filtered(reason):
 		return c.done(providers.FinishContentFilter, "the answer was withheld: "+reason+c.finishText())
+	case reason == "UNEXPECTED_TOOL_CALL" && c.answer.Calls > 0: // whole, of a function that was not declared
+		return c.done(providers.FinishToolCalls, "")
 	case badCall(reason):
 		return c.again("the model's tool call could not be read (" + reason + c.finishText() + ")")
 	case c.answer.Calls > 0:
@@ -40,11 +42,11 @@ func (c *call) finish() error {
 	return c.again("the model ended without an answer (" + c.reason + c.finishText() + ")")
 }
 
-// again returns the error of an answer that may succeed on a retry.
+// again returns the error of an answer that may succeed on a retry. Text before a call is commentary.
 func (c *call) again(text string) error {
 	err := c.fail(providers.KindProtocol, text)
-	if !c.answer.Answered() {
-		err.Again = text + ", asked again"
+	if c.answer.Calls == 0 {
+		err.Again, err.Reask = text+", asked again", c.answer.Texts
 	}
 	return err
 }

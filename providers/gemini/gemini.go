@@ -5,9 +5,9 @@
 // thought signatures with their parts, the parsing of the stream, and the mapping of faults to
 // [providers.Error]. It must not execute tools, judge arguments, or choose models.
 //
-// The SDK makes requests: the URL, the headers, the login. This package writes the content that
-// the SDK would damage (it drops empty texts, sorts keys and rounds numbers), and parses all
-// answers, once.
+// The SDK's own contents and configuration go to GenerateContentStream, and its own reader gives the
+// answer. Where its writer or reader is too weak, bytes are mended on their way: see verbatim.go for
+// requests and mend.go for answers.
 package gemini
 
 import (
@@ -126,17 +126,22 @@ func New(cfg Config) (*Provider, error) {
 		p.log = slog.New(slog.DiscardHandler)
 	}
 	p.tools = wire.NewTools(name, lowerTool, cfg.Refusals, p.log)
-	p.client, err = newClient(cfg, key, base.String())
+	p.client, err = p.newClient(cfg, key, base.String())
 	return p, err
 }
 
 // newClient returns the SDK's client. It always sets backend and URL: the SDK would read the
 // environment.
-func newClient(cfg Config, key, base string) (*genai.Client, error) {
+func (p *Provider) newClient(cfg Config, key, base string) (*genai.Client, error) {
+	transport := wire.NewClient(cfg.HTTPClient)
+	if transport.Transport == nil {
+		transport.Transport = http.DefaultTransport
+	}
+	transport.Transport = mender{transport.Transport, p}
 	sdk := &genai.ClientConfig{
 		APIKey:      key,
 		Backend:     genai.BackendGeminiAPI,
-		HTTPClient:  diverted(cfg.HTTPClient),
+		HTTPClient:  transport,
 		HTTPOptions: genai.HTTPOptions{BaseURL: base, APIVersion: apiVersion},
 	}
 	if cfg.Project != "" {

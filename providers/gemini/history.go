@@ -6,20 +6,22 @@ import (
 	"errors"
 	"fmt"
 
+	"google.golang.org/genai"
+
 	"molar/providers/wire"
 	"molar/schemas"
 )
 
-// anySignature is the documented placeholder for the signature of another model's call. It is
-// sent unchanged.
+// anySignature is the documented placeholder for the signature of another model's call. It is sent
+// as it is written.
 const anySignature = "skip_thought_signature_validator"
 
-// history collects wire contents.
+// history collects the contents of a request.
 type history struct {
 	endpoint string
 	set      wire.ToolSet
 	system   []string
-	out      []content
+	out      []*genai.Content
 	pending  []pending // calls of the last model content, with their results
 	turn     int       // index of the current turn: the last user content with text
 	form     mediaForm // of the files of results
@@ -30,7 +32,7 @@ type history struct {
 // pending is a call without a result so far.
 type pending struct {
 	id     string // the host's id
-	call   *functionCall
+	call   *genai.FunctionCall
 	result *schemas.Part
 }
 
@@ -75,25 +77,25 @@ func (h *history) message(m schemas.Message) error {
 }
 
 func (h *history) user(m schemas.Message) error {
-	var parts []part
+	var parts []*genai.Part
 	for _, p := range m.Parts {
 		switch p.Kind {
 		case schemas.PartText, schemas.PartContext:
 			if p.Text != "" {
-				parts = append(parts, part{Text: &p.Text})
+				parts = append(parts, &genai.Part{Text: p.Text})
 			}
 		case schemas.PartImage, schemas.PartFile:
 			data, err := media(p)
 			if err != nil {
 				return err
 			}
-			parts = append(parts, part{InlineData: data})
+			parts = append(parts, &genai.Part{InlineData: data})
 			h.own = true
 		}
 	}
 	if len(parts) > 0 {
 		h.turn = len(h.out)
-		h.out = append(h.out, content{"user", parts})
+		h.out = append(h.out, &genai.Content{Role: genai.RoleUser, Parts: parts})
 	}
 	return nil
 }
@@ -101,28 +103,28 @@ func (h *history) user(m schemas.Message) error {
 // assistant appends a model content. It merges two in a row, parts unchanged: calls must follow a
 // user content directly.
 func (h *history) assistant(m schemas.Message) {
-	var parts []part
+	var parts []*genai.Part
 	for _, p := range m.Parts {
 		s := stateOf(h.endpoint, p)
 		switch {
 		case p.Kind == schemas.PartCall && p.Call != nil:
-			call := &functionCall{ID: s.ID, Name: wire.FunctionName(p.Call.Function.Name), Args: h.arguments(p.Call.Function)}
+			call := &genai.FunctionCall{ID: s.ID, Name: wire.FunctionName(p.Call.Function.Name), Args: h.arguments(p.Call.Function).object()}
 			h.pending = append(h.pending, pending{id: p.Call.ID, call: call})
-			parts = append(parts, part{FunctionCall: call, ThoughtSignature: s.Signature})
+			parts = append(parts, &genai.Part{FunctionCall: call, ThoughtSignature: s.Signature})
 		case p.Kind == schemas.PartText, p.Kind == schemas.PartContext:
-			if p.Text != "" || s.Signature != "" {
-				parts = append(parts, part{Text: &p.Text, ThoughtSignature: s.Signature})
+			if p.Text != "" || len(s.Signature) > 0 {
+				parts = append(parts, &genai.Part{Text: p.Text, ThoughtSignature: s.Signature})
 			}
 		}
 	}
 	if len(parts) == 0 {
 		return
 	}
-	if n := len(h.out); n > 0 && h.out[n-1].Role == "model" {
+	if n := len(h.out); n > 0 && h.out[n-1].Role == genai.RoleModel {
 		h.out[n-1].Parts = append(h.out[n-1].Parts, parts...)
 		return
 	}
-	h.out = append(h.out, content{"model", parts})
+	h.out = append(h.out, &genai.Content{Role: genai.RoleModel, Parts: parts})
 }
 
 // results matches results to the pending calls. It sends a result without a call as text: the
@@ -138,7 +140,7 @@ func (h *history) results(m schemas.Message) {
 		}
 		h.flush()
 		text := fmt.Sprintf("Result of the tool %q:\n%s", p.Result.ToolName, resultText(p))
-		h.out = append(h.out, content{"user", []part{{Text: &text}}})
+		h.out = append(h.out, genai.NewContentFromText(text, genai.RoleUser))
 	}
 }
 
@@ -157,21 +159,29 @@ func (h *history) flush() {
 	if len(h.pending) == 0 {
 		return
 	}
-	parts := make([]part, len(h.pending))
-	var behind []part
+	parts := make([]*genai.Part, len(h.pending))
+	var behind []*genai.Part
 	for i, p := range h.pending {
+		r := &genai.FunctionResponse{ID: p.call.ID, Name: p.call.Name}
 		answer := map[string]any{"error": "this call has no result"}
 		if p.result != nil {
 			answer = response(*p.result)
+			behind = append(behind, h.show(r, answer, p.result.Result.Media)...)
 		}
-		r := &functionResponse{ID: p.call.ID, Name: p.call.Name, Response: answer}
-		parts[i] = part{FunctionResponse: r}
-		if p.result != nil {
-			behind = append(behind, h.show(r, p.result.Result.Media)...)
-		}
+		r.Response = written(answer).object()
+		parts[i] = &genai.Part{FunctionResponse: r}
 	}
-	h.out = append(h.out, content{"user", append(parts, behind...)})
+	h.out = append(h.out, &genai.Content{Role: genai.RoleUser, Parts: append(parts, behind...)})
 	h.pending = nil
+}
+
+// written returns an object as JSON; its values must be strings or valid JSON.
+func written(object map[string]any) verbatim {
+	data, err := json.Marshal(object)
+	if err != nil {
+		return verbatim(`{}`)
+	}
+	return data
 }
 
 // response returns a result as the object that the wire requires.
@@ -197,30 +207,24 @@ func resultText(p schemas.Part) string {
 // service requires one on the first call of each step.
 func (h *history) signForeign() {
 	for _, c := range h.out[min(h.turn, len(h.out)):] {
-		for i, p := range c.Parts {
+		for _, p := range c.Parts {
 			if p.FunctionCall == nil {
 				continue
 			}
-			if p.ThoughtSignature == "" {
-				c.Parts[i].ThoughtSignature = anySignature
+			if len(p.ThoughtSignature) == 0 {
+				p.ThoughtSignature = []byte(anySignature)
 			}
 			break
 		}
 	}
 }
 
-// wantsSignatures reports whether a model checks signatures: those before Gemini 3 do not, and
-// may not accept the placeholder.
-func wantsSignatures(model string) bool {
-	return !before(model, "gemini-1", "gemini-2", "gemini-pro", "gemma")
-}
-
 // arguments returns the object that the wire requires, digits unchanged. Anything but an object
 // becomes an empty one.
-func (h *history) arguments(f schemas.FunctionCall) json.RawMessage {
+func (h *history) arguments(f schemas.FunctionCall) verbatim {
 	args := bytes.TrimSpace([]byte(h.set.Wrap(f)))
 	if len(args) == 0 || args[0] != '{' || !json.Valid(args) {
-		return json.RawMessage(`{}`)
+		return verbatim(`{}`)
 	}
 	return args
 }

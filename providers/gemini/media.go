@@ -1,8 +1,11 @@
 package gemini
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+
+	"google.golang.org/genai"
 
 	"molar/providers"
 	"molar/providers/wire"
@@ -23,7 +26,7 @@ const (
 
 // mediaForms returns the forms that a model may support, the best first.
 func mediaForms(model string) []mediaForm {
-	if wantsSignatures(model) {
+	if isGemini3(model) {
 		return []mediaForm{inside, beside, unshown}
 	}
 	return []mediaForm{beside, unshown}
@@ -45,22 +48,40 @@ func (p *Provider) learnMedia(q *query, e *providers.Error, message string) bool
 	return q.shown && e.Status == 400 && wire.RefusesMedia(message) && p.quirks.Learn(q.model, paramMedia, len(mediaForms(q.model))-1)
 }
 
-// show adds a result's files to its response, and returns those that go after all responses.
-func (h *history) show(into *functionResponse, files []schemas.Part) (behind []part) {
+// show adds a result's files to its response, or a note to its answer that they are not shown, and
+// returns those that go after all responses.
+func (h *history) show(into *genai.FunctionResponse, answer map[string]any, files []schemas.Part) (behind []*genai.Part) {
 	for _, file := range files {
 		data, err := media(file)
 		switch {
 		case err != nil || h.form == unshown || !known(data.MIMEType):
-			into.Response["files"] = wire.Unseen
+			answer["files"] = wire.Unseen
 		case h.form == inside && !strings.HasPrefix(data.MIMEType, "audio/") && !strings.HasPrefix(data.MIMEType, "video/"):
-			into.Parts = append(into.Parts, part{InlineData: data})
+			into.Parts = append(into.Parts, genai.NewFunctionResponsePartFromBytes(data.Data, data.MIMEType))
 			h.shown = true
 		default:
-			behind = append(behind, part{InlineData: data})
+			behind = append(behind, &genai.Part{InlineData: data})
 			h.shown = true
 		}
 	}
 	return behind
+}
+
+// media decodes the data URL of an image or a file.
+func media(p schemas.Part) (*genai.Blob, error) {
+	mime, raw, err := schemas.DataOf(p.Text)
+	switch {
+	case p.Kind == schemas.PartImage && err != nil:
+		return nil, fmt.Errorf("an image %w: Gemini does not fetch addresses", err)
+	case err != nil:
+		return nil, fmt.Errorf("the file %q %w", p.Name, err)
+	}
+	for _, kind := range []string{"image/", "audio/", "video/", "application/pdf"} {
+		if strings.HasPrefix(mime, kind) {
+			return &genai.Blob{MIMEType: mime, Data: raw}, nil
+		}
+	}
+	return nil, fmt.Errorf("the file %q is %s: Gemini takes text, images, audio, video and PDF", p.Name, mime)
 }
 
 // known reports whether the service supports files of this type: it supports only some image

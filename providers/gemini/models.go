@@ -21,15 +21,24 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	defer cancel()
 	var names []string
 	for m, err := range p.client.Models.All(ctx) {
-		if _, unanswered := errors.AsType[*url.Error](err); unanswered {
-			return nil, p.faults.Transport(ctx, "", err)
-		}
 		if err != nil {
-			return nil, p.faults.Fail(providers.KindUnavailable, "", errors.New("the models cannot be listed: "+p.faults.Clean(err.Error())))
+			return nil, p.unlisted(ctx, err)
 		}
 		names = append(names, baseName(m.Name))
 	}
 	return names, nil
+}
+
+// unlisted returns the error of a listing that the SDK ended with err.
+func (p *Provider) unlisted(ctx context.Context, err error) error {
+	if _, unanswered := errors.AsType[*url.Error](err); unanswered {
+		return p.faults.Transport(ctx, "", err)
+	}
+	reason := "the list cannot be read"
+	if f := reported(err); f != nil {
+		reason = p.faults.Said(f.Code, f.Message)
+	}
+	return p.faults.Fail(providers.KindUnavailable, "", errors.New("the models cannot be listed: "+reason))
 }
 
 // Has returns nil if the service lists the model or lists none, else an error with the nearest

@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -20,14 +19,14 @@ import (
 type query struct {
 	model    string
 	system   string
-	contents []content
+	contents []*genai.Content
 	set      wire.ToolSet
 	search   bool // ground the answer with Google Search
 	// quotes collects, for a search, the sentences that rest on each page.
 	quotes map[string][]string
 	choice providers.ToolChoice
 	forbid bool // calls are forbidden
-	schema json.RawMessage
+	schema verbatim
 
 	temperature, topP *float32
 	seed              *int32
@@ -55,7 +54,7 @@ func (p *Provider) prepare(req providers.Request) (*query, error) {
 		return nil, invalid(err)
 	}
 	q.set = p.tools.Set(req.Tools, req.After)
-	h, err := contents(p.name, req.Messages, q.set, wantsSignatures(req.Model), p.mediaForm(req.Model))
+	h, err := contents(p.name, req.Messages, q.set, isGemini3(req.Model), p.mediaForm(req.Model))
 	if err != nil {
 		return nil, invalid(err)
 	}
@@ -73,12 +72,20 @@ func (p *Provider) prepare(req providers.Request) (*query, error) {
 	if req.MaxTokens > 0 {
 		q.maxTokens = int32(min(req.MaxTokens, math.MaxInt32))
 	}
-	if len(req.Schema) > 0 && len(q.set) == 0 {
-		if q.schema, err = lower.ForGeminiAnswer(req.Schema); err != nil {
+	if len(req.Schema) > 0 && (len(q.set) == 0 || p.SchemaBesideTools(req.Model)) {
+		schema, err := lower.ForGeminiAnswer(req.Schema)
+		if err != nil {
 			return nil, invalid(fmt.Errorf("answer schema: %w", err))
 		}
+		q.schema = verbatim(schema)
 	}
 	return q, nil
+}
+
+// SchemaBesideTools reports whether a model takes a schema for its answer together with tools, which
+// Gemini does since version 3 (https://ai.google.dev/gemini-api/docs/structured-output).
+func (p *Provider) SchemaBesideTools(model string) bool {
+	return isGemini3(model) && p.quirks.Refused(model, paramSchema) == 0
 }
 
 // checkModel rejects names that would change the path of the request.
@@ -92,10 +99,11 @@ func checkModel(model string) error {
 	return nil
 }
 
-// config returns the SDK's part of the request, new for each call because the SDK writes into it.
+// config returns the SDK's configuration of the request, new for each call because the SDK writes
+// into it.
 func (q *query) config() *genai.GenerateContentConfig {
 	cfg := &genai.GenerateContentConfig{
-		HTTPOptions:     &genai.HTTPOptions{ExtrasRequestProvider: q.fill, Headers: q.headers, ExtraBody: q.extra},
+		HTTPOptions:     &genai.HTTPOptions{ExtrasRequestProvider: mendBody, Headers: q.headers, ExtraBody: q.extra},
 		Temperature:     q.temperature,
 		TopP:            q.topP,
 		Seed:            q.seed,
@@ -110,10 +118,13 @@ func (q *query) config() *genai.GenerateContentConfig {
 		cfg.SystemInstruction = &genai.Content{Parts: []*genai.Part{{Text: q.system}}}
 	}
 	if q.schema != nil {
-		cfg.ResponseMIMEType = "application/json"
+		cfg.ResponseMIMEType, cfg.ResponseJsonSchema = "application/json", q.schema
 	}
-	if q.search {
+	switch {
+	case q.search:
 		cfg.Tools = []*genai.Tool{{GoogleSearch: &genai.GoogleSearch{}}}
+	case len(q.set) > 0:
+		cfg.Tools = []*genai.Tool{{FunctionDeclarations: declarations(q.set)}}
 	}
 	if mode, names := q.calling(); mode != "" {
 		cfg.ToolConfig = &genai.ToolConfig{FunctionCallingConfig: &genai.FunctionCallingConfig{Mode: mode, AllowedFunctionNames: names}}
@@ -136,27 +147,10 @@ func (q *query) calling() (mode genai.FunctionCallingConfigMode, names []string)
 	return genai.FunctionCallingConfigModeAny, nil
 }
 
-// fill adds what the SDK would damage.
-func (q *query) fill(body map[string]any) map[string]any {
-	body["contents"] = q.contents
-	if len(q.set) > 0 {
-		body["tools"] = []any{map[string]any{"functionDeclarations": q.set.Wire()}}
-	}
-	if q.schema != nil {
-		generation, _ := body["generationConfig"].(map[string]any)
-		if generation == nil {
-			generation = map[string]any{}
-			body["generationConfig"] = generation
-		}
-		generation["responseJsonSchema"] = q.schema
-	}
-	return body
-}
-
 // searchQuery returns one question, grounded with Google Search.
 func searchQuery(model, text string) *query {
 	return &query{
 		model: model, search: true, quotes: make(map[string][]string),
-		contents: []content{{"user", []part{{Text: &text}}}},
+		contents: genai.Text(text),
 	}
 }

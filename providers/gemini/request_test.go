@@ -51,11 +51,11 @@ func TestStream_signaturesOverSteps(t *testing.T) {
 	want := []string{
 		`user {"text":"weather?"}`,
 		`model {"text":"Let me look."}` +
-			` {"functionCall":{"id":"fc1","name":"w__get_weather","args":{"city":"Huế"}},"thoughtSignature":"c2lnK/8="}` +
-			` {"functionCall":{"id":"fc2","name":"w__get_weather","args":{"city":"Vinh"}}}`,
+			` {"functionCall":{"args":{"city":"Huế"},"id":"fc1","name":"w__get_weather"},"thoughtSignature":"c2lnK/8="}` +
+			` {"functionCall":{"args":{"city":"Vinh"},"id":"fc2","name":"w__get_weather"}}`,
 		`user {"functionResponse":{"id":"fc1","name":"w__get_weather","response":{"output":"rain"}}}` +
 			` {"functionResponse":{"id":"fc2","name":"w__get_weather","response":{"output":"sun"}}}`,
-		`model {"functionCall":{"name":"w__get_weather","args":{}},"thoughtSignature":"c2Vjb25k"}`,
+		`model {"functionCall":{"args":{},"name":"w__get_weather"},"thoughtSignature":"c2Vjb25k"}`,
 		`user {"functionResponse":{"name":"w__get_weather","response":{"output":""}}}`,
 		`model {"text":"Sunny"} {"text":"","thoughtSignature":"bGFzdA=="}`,
 		`user {"text":"thanks"}`,
@@ -88,8 +88,8 @@ func TestStream_history(t *testing.T) {
 	foreign := &schemas.ProviderState{Provider: "ollama", Data: []byte(`{"signature":"eA==","id":"no"}`)}
 	damaged := &schemas.ProviderState{Provider: "gemini", Data: []byte(`{"signature":"%%%"}`)}
 	const (
-		callT  = `{"functionCall":{"name":"t","args":{"a":9007199254740993}}}`
-		callTS = `{"functionCall":{"name":"t","args":{"a":9007199254740993}},"thoughtSignature":"skip_thought_signature_validator"}`
+		callT  = `{"functionCall":{"args":{"a":9007199254740993},"name":"t"}}`
+		callTS = `{"functionCall":{"args":{"a":9007199254740993},"name":"t"},"thoughtSignature":"skip_thought_signature_validator"}`
 	)
 	answered := func(key, value string) string {
 		return `{"functionResponse":{"name":"t","response":{"` + key + `":` + value + `}}}`
@@ -148,7 +148,7 @@ func TestStream_history(t *testing.T) {
 				Call: &schemas.ToolCall{ID: "1", Function: schemas.FunctionCall{Name: "thời tiết", Arguments: `{"a":`}},
 			})},
 			[]string{
-				`user {"text":"q"}`, `model {"functionCall":{"name":"th_i_ti_t","args":{}}}`,
+				`user {"text":"q"}`, `model {"functionCall":{"args":{},"name":"th_i_ti_t"}}`,
 				`user {"functionResponse":{"name":"th_i_ti_t","response":{"error":"this call has no result"}}}`,
 			},
 		},
@@ -157,7 +157,7 @@ func TestStream_history(t *testing.T) {
 			[]schemas.Message{{Role: schemas.RoleUser, Parts: []schemas.Part{
 				{Kind: schemas.PartText, Text: "what?"}, {Kind: schemas.PartImage, Text: "data:image/png;base64,iVBORw=="},
 			}}},
-			[]string{`user {"text":"what?"} {"inlineData":{"mimeType":"image/png","data":"iVBORw=="}}`},
+			[]string{`user {"text":"what?"} {"inlineData":{"data":"iVBORw==","mimeType":"image/png"}}`},
 		},
 	}
 	for _, tt := range tests {
@@ -227,8 +227,8 @@ func TestStream_tools(t *testing.T) {
 			t.Fatal(a.err)
 		}
 	}
-	want := `"tools":[{"functionDeclarations":[{"name":"w__none","description":"No arguments"},` +
-		`{"name":"w__get_weather","description":"Get the weather.","parametersJsonSchema":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}},` +
+	want := `"tools":[{"functionDeclarations":[{"description":"No arguments","name":"w__none"},` +
+		`{"description":"Get the weather.","name":"w__get_weather","parametersJsonSchema":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}},` +
 		`{"name":"w__big","parametersJsonSchema":{"type":"object","properties":{"z":{"type":"integer","maximum":9007199254740993},"a":{"type":"string"}}}}]}]`
 	for _, sent := range f.requests() {
 		if !strings.Contains(sent.Raw, want) {

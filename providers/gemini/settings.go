@@ -66,6 +66,12 @@ func levels(wish schemas.Thinking) []*genai.ThinkingConfig {
 	return []*genai.ThinkingConfig{level(genai.ThinkingLevelHigh)}
 }
 
+// isGemini3 reports whether a model is of Gemini 3 or later. Those check thought signatures, show
+// files of results, and take a schema beside tools.
+func isGemini3(model string) bool {
+	return !before(model, "gemini-1", "gemini-2", "gemini-pro", "gemma")
+}
+
 // before reports whether the model belongs to one of the families.
 func before(model string, families ...string) bool {
 	model = strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
@@ -92,6 +98,7 @@ const (
 	paramThinking = "thinking"
 	paramSeed     = "seed"
 	paramTopP     = "topP"
+	paramSchema   = "response mime type" // beside tools
 )
 
 // tune applies a request's settings to the query, without what the model is known to reject.
@@ -129,9 +136,12 @@ func (p *Provider) learn(q *query, e *providers.Error, message string) string {
 	}
 	text := strings.ToLower(message)
 	for parameter, forms := range map[string]int{
-		paramThinking: len(thinking(q.model, q.wish)), paramSeed: 1, paramTopP: 1,
+		paramThinking: len(thinking(q.model, q.wish)), paramSeed: 1, paramTopP: 1, paramSchema: 1,
 	} {
-		sent := parameter == paramThinking && q.thinking != nil || parameter == paramSeed && q.seed != nil || parameter == paramTopP && q.topP != nil
+		sent := map[string]bool{
+			paramThinking: q.thinking != nil, paramSeed: q.seed != nil, paramTopP: q.topP != nil,
+			paramSchema: q.schema != nil && len(q.set) > 0,
+		}[parameter]
 		about := strings.Contains(text, strings.ToLower(parameter)) || parameter == paramThinking && strings.Contains(text, "budget")
 		if sent && about && (parameter == paramThinking || wire.RefusesParameter(message)) && p.quirks.Learn(q.model, parameter, forms) {
 			return parameter

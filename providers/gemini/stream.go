@@ -2,9 +2,7 @@ package gemini
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"iter"
 
 	"molar/providers"
@@ -62,60 +60,44 @@ type call struct {
 	blocked  string // why the prompt was blocked
 }
 
-// exchange sends the request and reads its whole answer.
-func (c *call) exchange(ctx context.Context) error {
-	resp, err := c.p.send(ctx, c.q)
-	if err != nil {
-		return c.p.faults.Transport(ctx, c.q.model, err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode/100 != 2 {
-		return c.p.suggest(ctx, c.p.refusal(c.q, resp))
-	}
-	start, body, err := wire.First(c.x.Watch(resp.Body))
-	switch {
-	case err != nil:
-		return c.end(ctx, err)
-	case start == '<':
-		return c.fail(providers.KindProtocol, c.p.faults.Page())
-	}
-	broken := io.EOF // the cause if the stream ends here
-	for e, err := range wire.Events(body) {
-		if err != nil {
-			return c.end(ctx, err)
+// exchange sends the request through the SDK and reads its whole answer. A panic of the SDK, not of
+// the consumer, is an event that cannot be read.
+func (c *call) exchange(ctx context.Context) (failed error) {
+	inside := true
+	defer func() {
+		if inside && recover() != nil {
+			failed = c.end(ctx, c.p.unreadable(c.q.model))
 		}
-		if e.IsDone() {
-			continue
+	}()
+	// The iterator is ranged over once: each iteration sends a request.
+	sdk := c.p.client.Models.GenerateContentStream(ctx, c.q.model, c.q.contents, c.q.config())
+	for a, err := range wire.Waits(c.x, sdk) {
+		inside = false
+		if err != nil {
+			return c.failed(ctx, err)
 		}
 		c.x.Output()
-		var a answer
-		if err := json.Unmarshal(e.Data, &a); err != nil {
-			if !e.Cut {
-				return c.unreadable(err)
-			}
-			broken = io.ErrUnexpectedEOF
-			continue
-		}
-		if err := c.take(&a); err != nil {
+		if err := c.take(a); err != nil {
 			return err
 		}
+		inside = true
 	}
-	return c.end(ctx, broken)
+	inside = false
+	return c.end(ctx, nil)
 }
 
-// end finishes a stream that gives no more events.
-func (c *call) end(ctx context.Context, err error) error {
+// end finishes a stream that gives no more events, since it is over or because of broken.
+func (c *call) end(ctx context.Context, broken *providers.Error) error {
 	cause := context.Cause(ctx)
-	whole := c.reason != "" && (cause == nil || errors.Is(cause, wire.ErrStalled))
-	if whole || cause == nil && errors.Is(err, io.EOF) {
+	switch {
+	case c.reason != "" && (cause == nil || errors.Is(cause, wire.ErrStalled)):
 		return c.finish()
+	case cause != nil:
+		return c.p.faults.Cancelled(c.q.model, cause)
+	case broken != nil:
+		return broken
 	}
-	return c.p.faults.Broken(ctx, c.q.model, err)
-}
-
-func (c *call) unreadable(err error) error {
-	c.p.log.Debug("an event of gemini cannot be read", "error", c.p.faults.Clean(err.Error()))
-	return c.fail(providers.KindProtocol, "an event of the stream cannot be read; check that "+c.p.setting+".base_url is the Gemini API")
+	return c.finish()
 }
 
 func (c *call) fail(kind providers.Kind, text string) *providers.Error {

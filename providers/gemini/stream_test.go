@@ -124,12 +124,35 @@ func TestStream_unreadableCall(t *testing.T) {
 		}
 	})
 	t.Run("after text", func(t *testing.T) {
-		f := newFake(t, events(parts(say("I will ")), bad))
+		f := newFake(t, events(parts(say("I will ")), bad), events(ending("STOP", say("ok"))))
 		a := ask(t.Context(), at(t, f), question("hi"))
-		if providers.KindOf(a.err) != providers.KindProtocol || a.text != "I will " || len(f.requests()) != 1 {
+		if a.err != nil || a.text != "ok" || a.thinking != "I will " || len(f.requests()) != 2 {
 			t.Errorf("%d requests, got %+v", len(f.requests()), a)
 		}
 	})
+	t.Run("after a call", func(t *testing.T) {
+		f := newFake(t, events(parts(`{"functionCall":{"name":"w__get_weather"}}`), bad))
+		a := ask(t.Context(), at(t, f), question("hi"))
+		if providers.KindOf(a.err) != providers.KindProtocol || len(f.requests()) != 1 {
+			t.Errorf("%d requests, got %+v", len(f.requests()), a)
+		}
+	})
+}
+
+// A whole call to a function that was not declared is a call, like that of any unknown tool.
+func TestStream_undeclaredCall(t *testing.T) {
+	call := `{"functionCall":{"name":"list_files","args":{"path":"."}},"thoughtSignature":"c2ln"}`
+	odd := strings.Replace(ending("UNEXPECTED_TOOL_CALL", call), `"finishReason"`, `"finishMessage":"undeclared function: list_files","finishReason"`, 1)
+	req := question("hi")
+	req.Tools = []schemas.ToolInfo{weather()}
+	a := ask(t.Context(), at(t, newFake(t, events(odd))), req)
+	if a.err != nil || a.finish != providers.FinishToolCalls || len(a.calls) != 1 || a.calls[0].Function.Name != "list_files" {
+		t.Errorf("got %+v", a)
+	}
+	f := newFake(t, events(ending("UNEXPECTED_TOOL_CALL")), events(ending("STOP", say("ok"))))
+	if a := ask(t.Context(), at(t, f), req); a.err != nil || a.text != "ok" {
+		t.Errorf("without its call: %+v", a)
+	}
 }
 
 // An empty answer is requested again, even after tool results; the service has been seen to

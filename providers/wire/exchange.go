@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"time"
 )
 
@@ -55,6 +56,7 @@ type Exchange struct {
 	idle   *time.Timer // bounds each wait after it
 	wait   time.Duration
 	left   time.Duration // of the current wait
+	since  time.Time     // start of the current wait; zero while the consumer works
 	begun  bool
 	ended  bool
 }
@@ -124,13 +126,40 @@ type watched struct {
 }
 
 func (w *watched) Read(p []byte) (int, error) {
-	if !w.x.begun {
-		return w.ReadCloser.Read(p)
-	}
-	start := time.Now()
-	w.x.idle.Reset(w.x.left)
+	w.x.start()
 	n, err := w.ReadCloser.Read(p)
-	w.x.idle.Stop()
-	w.x.left -= time.Since(start)
+	w.x.stop()
 	return n, err
+}
+
+// Waits returns the sequence with the clock running while it gets its next pair.
+func Waits[K, V any](x *Exchange, seq iter.Seq2[K, V]) iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		x.start()
+		defer x.stop()
+		for k, v := range seq {
+			x.stop()
+			if !yield(k, v) {
+				return
+			}
+			x.start()
+		}
+	}
+}
+
+// start starts the clock of a wait, unless the first output is still awaited.
+func (x *Exchange) start() {
+	if x.begun {
+		x.since = time.Now()
+		x.idle.Reset(x.left)
+	}
+}
+
+// stop stops it, if it runs.
+func (x *Exchange) stop() {
+	if !x.since.IsZero() {
+		x.idle.Stop()
+		x.left -= time.Since(x.since)
+		x.since = time.Time{}
+	}
 }

@@ -1,0 +1,53 @@
+package gemini
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"molar/schemas"
+)
+
+// state is stored with a part: its thought signature, in standard base64, and the service's id of
+// a call.
+type state struct {
+	Signature signature `json:"signature,omitempty"`
+	ID        string    `json:"id,omitempty"`
+}
+
+// A signature is a thought signature. As JSON it is base64 in any form, since gateways encode
+// signatures again, URL-safe or without padding. It is empty if it was not base64: a damaged one
+// would fail the request.
+type signature []byte
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (s *signature) UnmarshalText(text []byte) error {
+	standard := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(string(text), "="))
+	data, err := base64.RawStdEncoding.DecodeString(standard)
+	if err != nil {
+		data = nil
+	}
+	*s = data
+	return nil
+}
+
+// stateOf returns the state of a part; empty for another endpoint's.
+func stateOf(endpoint string, p schemas.Part) state {
+	var s state
+	if p.State == nil || p.State.Provider != endpoint || json.Unmarshal(p.State.Data, &s) != nil {
+		return state{}
+	}
+	return s
+}
+
+// newState returns the state of a part's signature and id, if any.
+func newState(endpoint string, s signature, id string) *schemas.ProviderState {
+	if len(s) == 0 && id == "" {
+		return nil
+	}
+	data, err := json.Marshal(state{s, id})
+	if err != nil { // bytes and a string always marshal
+		return nil
+	}
+	return &schemas.ProviderState{Provider: endpoint, Data: data}
+}
