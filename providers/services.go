@@ -46,6 +46,9 @@ type Service struct {
 	Queues bool
 	// Wire names the format of its recorded traffic, one of those that eval/tape reads.
 	Wire string
+	// Forms are the names of the protocols with which it can be spoken to, if there is a choice.
+	// An endpoint in llm.providers has one of them, or Name for an automatic choice, as its api.
+	Forms []string
 	// Telemetry is its value of OpenTelemetry's gen_ai.provider.name.
 	Telemetry string
 }

@@ -78,15 +78,36 @@ type usage struct {
 	CompletionDetails struct {
 		Reasoning int `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
+	// Cost is what the call costs, in US dollars, as OpenRouter and others report it.
+	Cost cost `json:"cost"`
+}
+
+// cost is an amount. It decodes a number, and Perplexity's object of amounts; anything else is zero,
+// as a figure of an unknown form is no reason to fail.
+type cost float64
+
+func (c *cost) UnmarshalJSON(data []byte) error {
+	var all struct {
+		Total float64 `json:"total_cost"`
+	}
+	if json.Unmarshal(data, (*float64)(c)) != nil && json.Unmarshal(data, &all) == nil {
+		*c = cost(all.Total)
+	}
+	return nil
 }
 
 func (u usage) schema() *schemas.Usage {
+	reasoning := u.CompletionDetails.Reasoning
+	if u.TotalTokens > 0 && u.TotalTokens == u.PromptTokens+u.CompletionTokens+reasoning {
+		u.CompletionTokens += reasoning // xAI counts it apart
+	}
 	if u.TotalTokens == 0 {
 		u.TotalTokens = u.PromptTokens + u.CompletionTokens
 	}
 	return &schemas.Usage{
 		PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, TotalTokens: u.TotalTokens,
-		CachedTokens: u.PromptDetails.Cached, ReasoningTokens: u.CompletionDetails.Reasoning,
+		CachedTokens: u.PromptDetails.Cached, ReasoningTokens: reasoning,
+		Cost: schemas.NewCost(float64(u.Cost)),
 	}
 }
 
