@@ -59,7 +59,6 @@ func (c *checker) llm() {
 		c.enum("llm.small", llm.Small, llm.EndpointNames())
 		c.hasKey("llm.small", llm.Small)
 	}
-	c.unique(keyProviders, llm.Providers.Names())
 	for _, e := range llm.Providers {
 		c.named(join(keyProviders, e.Name), e.Name, e.Value.API)
 	}
