@@ -64,13 +64,13 @@ func smallOf(route providers.Route) [2]string {
 // queues requests loads its models on demand.
 func (j *Judge) cold(route providers.Route) bool {
 	last, answered := j.answered.Load(smallOf(route))
-	return route.SmallQueues && (!answered || j.now().Sub(last.(time.Time)) > warmFor)
+	return route.JudgeQueues() && (!answered || j.now().Sub(last.(time.Time)) > warmFor)
 }
 
 // Warm loads the route's small model, if it is loaded on demand, by a call of one token. It blocks
 // until the model answers.
 func (j *Judge) Warm(ctx context.Context, route providers.Route) error {
-	if route.Offline || !route.SmallQueues {
+	if route.Offline || !route.JudgeQueues() {
 		return nil
 	}
 	req := request(route.SmallModel, subject.Ask{User: "NO"})

@@ -175,10 +175,18 @@ type Route struct {
 	// Queues is set if the provider runs one request at a time and the small model is there too, so
 	// that concurrent requests of a turn gain nothing.
 	Queues bool
-	// Small is the provider of the small model; nil if that is Provider. SmallQueues is set if it runs
-	// one request at a time.
+	// Small is the provider of the small model, and SmallQueues is set if it runs one request at a
+	// time. Nil means Provider.
 	Small       Provider
 	SmallQueues bool
+}
+
+// JudgeQueues reports whether the provider of the small model runs one request at a time.
+func (r Route) JudgeQueues() bool {
+	if r.Small != nil {
+		return r.SmallQueues
+	}
+	return r.Queues
 }
 
 // For returns the provider of a pass.

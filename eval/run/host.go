@@ -308,6 +308,9 @@ func modelSettings(cfg *config.Config, assistant, played string) string {
 	if a.Provider != "" {
 		rest = ", for the rest " + strings.Join(cfg.LLM.Provider, ", ")
 	}
+	if cfg.LLM.Small != "" {
+		rest += ", judged by " + cfg.LLM.Small
+	}
 	return fmt.Sprintf("provider %s, model %s, small model %s%s%s",
 		cmp.Or(a.Provider, strings.Join(cfg.LLM.Provider, ", ")), cmp.Or(a.Model, service.Model, "(none)"), cmp.Or(service.SmallModel, "(none)"), window, rest)
 }

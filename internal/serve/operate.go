@@ -37,6 +37,7 @@ func (p *port) operations() web.Operations {
 		},
 		TestProvider:  p.testProvider,
 		Providers:     p.providers,
+		ServiceOf:     p.Config.LLM.ServiceOf,
 		Settings:      p.settings,
 		ImportServers: p.importServers,
 		AddServer:     p.addServer,

@@ -48,7 +48,7 @@ func (c *Chain) withSmall(ctx context.Context, route providers.Route, order []st
 	if err != nil || small.Provider.Name() == route.Provider.Name() {
 		return route
 	}
-	route.Small, route.SmallModel, route.SmallQueues, route.Queues = small.Provider, small.SmallModel, small.SmallQueues, false
+	route.Small, route.SmallModel, route.SmallQueues, route.Queues = small.Provider, small.SmallModel, small.Queues, false
 	return route
 }
 

@@ -95,7 +95,7 @@ func (c *Chain) ask(ctx context.Context, name string, timeout time.Duration) (pr
 
 func route(candidate Candidate, model, small, why string) providers.Route {
 	return providers.Route{
-		Provider: candidate.Provider, Model: model, SmallModel: cmp.Or(small, model), Why: why, Queues: candidate.Queues, SmallQueues: candidate.Queues,
+		Provider: candidate.Provider, Model: model, SmallModel: cmp.Or(small, model), Why: why, Queues: candidate.Queues,
 	}
 }
 

@@ -47,8 +47,8 @@ func TestChain_Small(t *testing.T) {
 			if small.Name() != tt.by || !cmp.Equal(fast.models(), tt.asks) || !cmp.Equal(main.models(), tt.ofMain) {
 				t.Errorf("%s answers; fast was asked for %v, main for %v", small.Name(), fast.models(), main.models())
 			}
-			if other := small.Name() != route.Provider.Name(); route.Queues == (other || tt.want.Provider != "") || route.SmallQueues != route.Queues {
-				t.Errorf("queues %v, small queues %v", route.Queues, route.SmallQueues)
+			if other := small.Name() != route.Provider.Name(); route.Queues == (other || tt.want.Provider != "") || route.JudgeQueues() != route.Queues {
+				t.Errorf("queues %v, small queues %v", route.Queues, route.JudgeQueues())
 			}
 			if route.For(providers.PassAnswer).Name() != route.Provider.Name() {
 				t.Error("the answer goes to the small model's endpoint")
