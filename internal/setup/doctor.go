@@ -15,7 +15,6 @@ import (
 	"molar/internal/host"
 	"molar/internal/serve"
 	"molar/providers"
-	"molar/providers/chain"
 	"molar/schemas"
 )
 
@@ -198,8 +197,9 @@ func model(ctx context.Context, h *host.Host) Finding {
 func endpoints(ctx context.Context, h *host.Host) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
 	defer cancel()
+	routes := host.Routes{Chain: h.Chain}
 	var first string
-	if route, err := h.Chain.Pick(ctx, chain.Want{}); err == nil {
+	if route, err := routes.Pick(ctx, "", "", ""); err == nil {
 		first = route.Provider.Name()
 	}
 	var findings []Finding
@@ -207,7 +207,7 @@ func endpoints(ctx context.Context, h *host.Host) []Finding {
 		if name == first || h.Config.LLM.MissingKey(name) != "" { // the settings have a note of that
 			continue
 		}
-		route, err := h.Chain.Pick(ctx, chain.Want{Provider: name})
+		route, err := routes.Pick(ctx, name, "", "")
 		if err == nil {
 			_, err = h.Chain.Models(ctx, name)
 		}
