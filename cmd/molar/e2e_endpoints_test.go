@@ -158,6 +158,12 @@ memory: {store: ./molar.db}
 	if status, body := s.do(t, http.MethodPost, "/v1/providers/second/test", "{}"); status != http.StatusOK || !strings.Contains(body, `"ok":true`) || !strings.Contains(body, `"models":["big","small"]`) {
 		t.Errorf("%d: %s", status, body)
 	}
+	_, found := molarIn(t, env, "doctor", "--config", config)
+	for _, want := range []string{"first is ready with big", "judge is ready with big"} {
+		if other := strings.Replace(want, "first", "second", 1); !strings.Contains(found, want) && !strings.Contains(found, other) {
+			t.Errorf("the doctor says nothing of %q:\n%s", want, found)
+		}
+	}
 	// A request may name one, too.
 	status, body = s.do(t, http.MethodPost, "/v1/chat/completions", `{"model":"garden","molar":{"provider":"judge","model":"big"},"messages":[{"role":"user","content":"And my tulips?"}]}`)
 	if status != http.StatusOK || !strings.Contains(body, "About watering.") {

@@ -117,7 +117,7 @@ func TestEndpoints_Faults(t *testing.T) {
 		"an unknown api":      {"llm:\n  providers:\n    a: {api: opnai}\n", `:3: llm.providers.a.api: want gemini, openai`, true},
 		"a key of another":    {"llm:\n  providers:\n    a:\n      api: openai\n      num_ctx: 8192\n", ":5: llm.providers.a.num_ctx: does not apply to api: openai; remove it", true},
 		"a key for Ollama":    {"llm:\n  providers:\n    a: {api: ollama, key: '${K:-x}'}\n", ":3: llm.providers.a.key: does not apply to api: ollama", true},
-		"an unknown key":      {"llm:\n  providers:\n    a: {api: openai, modle: m}\n", `:3: llm.providers.a.modle: unknown key "modle", did you mean "model"?`, true},
+		"an unknown key":      {"llm:\n  providers:\n    a: {api: openai, modl: m}\n", `:3: llm.providers.a.modl: unknown key "modl", did you mean "model"?`, true},
 		"a built-in name":     {"llm:\n  providers:\n    openai: {api: openai}\n", `:3: llm.providers.openai: "openai" has a meaning of its own`, false},
 		"auto":                {"llm: {providers: {auto: {api: openai}}}\n", `:1: llm.providers.auto: "auto" has a meaning of its own`, false},
 		"upper case":          {"llm: {providers: {Fast: {api: openai}}}\n", `:1: llm.providers.Fast: want a name of lower-case words`, true},
