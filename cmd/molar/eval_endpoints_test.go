@@ -50,7 +50,8 @@ func TestEval_namedEndpoints(t *testing.T) {
 			var answer struct {
 				ID string `json:"turn_id"`
 			}
-			if err := json.Unmarshal([]byte(out[strings.Index(out, "{"):]), &answer); err != nil || code != 0 {
+			_, object, _ := strings.Cut(out, "{") // after the log
+			if err := json.Unmarshal([]byte("{"+object), &answer); err != nil || code != 0 {
 				t.Fatalf("chat: exit code %d, %v: %s", code, err, out)
 			}
 			if code, out := molarIn(t, env, "eval", "record", "--config", config, "--turn", answer.ID, "--out", traced); code != 0 {
