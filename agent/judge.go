@@ -147,7 +147,7 @@ func (j *Judge) model(c Case) subject.Judge {
 	return func(ctx context.Context, ask subject.Ask) (string, error) {
 		text, err := readText(c.Stream(ctx, request(c.Route.SmallModel, ask)))
 		if err == nil {
-			j.answered.Store(c.Route.SmallModel, j.now())
+			j.answered.Store(smallOf(c.Route), j.now())
 		}
 		return text, err
 	}

@@ -35,7 +35,7 @@ func Asking(route providers.Route) subject.Judge {
 		return nil
 	}
 	return func(ctx context.Context, ask subject.Ask) (string, error) {
-		return readText(route.Provider.Stream(ctx, request(route.SmallModel, ask)))
+		return readText(route.For(providers.PassGuardrail).Stream(ctx, request(route.SmallModel, ask)))
 	}
 }
 
@@ -55,24 +55,29 @@ func readText(stream iter.Seq2[providers.Chunk, error]) (string, error) {
 // minutes.
 const warmFor = 4 * time.Minute
 
+// smallOf names the route's small model among those of all endpoints.
+func smallOf(route providers.Route) [2]string {
+	return [2]string{route.For(providers.PassGuardrail).Name(), route.SmallModel}
+}
+
 // cold reports whether the route's small model may still have to be loaded. Only a provider that
 // queues requests loads its models on demand.
 func (j *Judge) cold(route providers.Route) bool {
-	last, answered := j.answered.Load(route.SmallModel)
-	return route.Queues && (!answered || j.now().Sub(last.(time.Time)) > warmFor)
+	last, answered := j.answered.Load(smallOf(route))
+	return route.JudgeQueues() && (!answered || j.now().Sub(last.(time.Time)) > warmFor)
 }
 
 // Warm loads the route's small model, if it is loaded on demand, by a call of one token. It blocks
 // until the model answers.
 func (j *Judge) Warm(ctx context.Context, route providers.Route) error {
-	if route.Offline || !route.Queues {
+	if route.Offline || !route.JudgeQueues() {
 		return nil
 	}
 	req := request(route.SmallModel, subject.Ask{User: "NO"})
 	req.MaxTokens = 1
-	if _, err := readText(route.Provider.Stream(ctx, req)); err != nil {
+	if _, err := readText(route.For(req.Pass).Stream(ctx, req)); err != nil {
 		return err
 	}
-	j.answered.Store(route.SmallModel, j.now())
+	j.answered.Store(smallOf(route), j.now())
 	return nil
 }

@@ -12,9 +12,10 @@ import (
 // stream makes one model call of a turn; the caller reads it at once. It counts and traces the
 // call, and learns the model's bytes per token from the usage.
 func (a *Agent) stream(ctx context.Context, w *task, req *providers.Request) iter.Seq2[providers.Chunk, error] {
-	pass := w.out.Trace.Pass(req)
+	provider := w.route.For(req.Pass)
+	pass := w.out.Trace.Pass(req, provider.Name())
 	logPrompt(ctx, w.out, req)
-	chunks := w.route.Provider.Stream(ctx, *req)
+	chunks := provider.Stream(ctx, *req)
 	return func(yield func(providers.Chunk, error) bool) {
 		var usage schemas.Usage
 		defer func() {

@@ -16,7 +16,8 @@ import (
 
 // A Provider is a client of one model service.
 type Provider interface {
-	// Name returns the provider's name in the config: "ollama", "gemini", "openai" or "offline".
+	// Name returns the endpoint's name in the config: that of its service, such as "ollama", or a name
+	// that a person chose.
 	Name() string
 	// Stream runs one model call and yields its chunks as they arrive. The call begins when the
 	// sequence is ranged over, which may be done once. An error is an [*Error] and comes last. A
@@ -174,9 +175,29 @@ type Route struct {
 	Why string
 	// Offline is set if no model is available and the provider only quotes.
 	Offline bool
-	// Queues is set if the provider runs one request at a time, so that concurrent requests gain
-	// nothing.
+	// Queues is set if the provider runs one request at a time and the small model is there too, so
+	// that concurrent requests of a turn gain nothing.
 	Queues bool
+	// Small is the provider of the small model, and SmallQueues is set if it runs one request at a
+	// time. Nil means Provider.
+	Small       Provider
+	SmallQueues bool
+}
+
+// JudgeQueues reports whether the provider of the small model runs one request at a time.
+func (r Route) JudgeQueues() bool {
+	if r.Small != nil {
+		return r.SmallQueues
+	}
+	return r.Queues
+}
+
+// For returns the provider of a pass.
+func (r Route) For(pass Pass) Provider {
+	if pass.IsSmall() && r.Small != nil {
+		return r.Small
+	}
+	return r.Provider
 }
 
 // A Windower is a [Provider] that can report the size of a model's context window.

@@ -48,6 +48,9 @@ type Service struct {
 	Queues bool
 	// Wire names the format of its recorded traffic, one of those that eval/tape reads.
 	Wire string
+	// Forms are the names of the protocols with which it can be spoken to, if there is a choice.
+	// An endpoint in llm.providers has one of them, or Name for an automatic choice, as its api.
+	Forms []string
 	// Telemetry is its value of OpenTelemetry's gen_ai.provider.name.
 	Telemetry string
 }
@@ -69,7 +72,7 @@ func Services() []Service {
 			Name: OpenAI, Label: "OpenAI", About: About{"OpenAI, or a server with its API", "OpenAI, hoặc máy chủ có cùng API"},
 			Keys: []string{"OPENAI_API_KEY"}, KeyHost: "api.openai.com", Setup: "set OPENAI_API_KEY, or llm.openai.base_url for a server without a key",
 			BaseURL: "https://api.openai.com/v1", Model: "gpt-4.1-mini", SmallModel: "gpt-4.1-nano",
-			Lower: lower.ForOpenAI, Wire: "openai", Telemetry: "openai",
+			Lower: lower.ForOpenAI, Wire: "openai", Forms: []string{"chat", "responses"}, Telemetry: "openai",
 		},
 		{
 			Name: Anthropic, Label: "Anthropic", About: About{"Anthropic’s Claude, or a server with its API", "Claude của Anthropic, hoặc máy chủ có cùng API"},

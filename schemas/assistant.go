@@ -68,6 +68,10 @@ type AssistantInfo struct {
 	Description string
 	// Topic is the subject that it keeps to; empty for no limit.
 	Topic string
+	// Providers are the endpoints that may answer, in the order of fall-over; Model is its model, empty
+	// for the endpoint's.
+	Providers []string
+	Model     string
 	// FirstQuestions are suggested first questions, by language.
 	FirstQuestions map[string][]string
 }

@@ -130,6 +130,8 @@ type Usage struct {
 	CachedTokens int `json:"cached_tokens,omitempty"`
 	// ReasoningTokens are the CompletionTokens spent on thinking.
 	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
+	// Cost is what the calls cost whose price is known; zero if none is.
+	Cost Cost `json:"cost,omitempty"`
 }
 
 // Add returns the sum of two usages.
@@ -140,6 +142,7 @@ func (u Usage) Add(v Usage) Usage {
 		TotalTokens:      u.TotalTokens + v.TotalTokens,
 		CachedTokens:     u.CachedTokens + v.CachedTokens,
 		ReasoningTokens:  u.ReasoningTokens + v.ReasoningTokens,
+		Cost:             u.Cost + v.Cost,
 	}
 }
 

@@ -34,15 +34,29 @@ type modelObject struct {
 	Created     int64  `json:"created"`
 	OwnedBy     string `json:"owned_by"`
 	Description string `json:"description,omitempty"`
+	// Molar says what answers behind the assistant.
+	Molar *modelRoute `json:"molar,omitempty"`
+}
+
+// A modelRoute holds the endpoints that may answer for an assistant.
+type modelRoute struct {
+	// Providers are their names in the order of fall-over.
+	Providers []string `json:"providers"`
+	// Model is the assistant's model; empty for that of the endpoint.
+	Model string `json:"model,omitempty"`
 }
 
 func (s *server) models() []modelObject {
 	var models []modelObject
 	for _, m := range s.Models() {
-		models = append(models, modelObject{
+		o := modelObject{
 			ID: m.Name, Object: "model", Created: s.started.Unix(),
 			OwnedBy: "molar", Description: m.Description,
-		})
+		}
+		if len(m.Providers) > 0 {
+			o.Molar = &modelRoute{Providers: m.Providers, Model: m.Model}
+		}
+		models = append(models, o)
 	}
 	return models
 }

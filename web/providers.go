@@ -54,6 +54,10 @@ type providerFault struct {
 // A Provider is the state of a provider.
 type Provider struct {
 	Name string
+	// API is the service whose API it speaks, Setting the key of its block in the config, and
+	// KeySetting the variable or the key that sets its key. They are empty for one without a model,
+	// KeySetting also for one without a key.
+	API, Setting, KeySetting string
 	// Missing describes how to make it usable, if its key or address is missing.
 	Missing string
 	// HasKey reports whether requests carry a key.
@@ -67,6 +71,11 @@ type Provider struct {
 // A providerObject is the current state of a provider.
 type providerObject struct {
 	Name string `json:"name"`
+	// API is the service whose API it speaks, and Setting the key of its block in the config.
+	API     string `json:"api,omitempty"`
+	Setting string `json:"setting,omitempty"`
+	// KeySetting is the variable, or the key in the config, that sets its key.
+	KeySetting string `json:"key_setting,omitempty"`
 	// Ready reports whether it would answer, with the models below.
 	Ready      bool   `json:"ready"`
 	Model      string `json:"model,omitempty"`
@@ -84,7 +93,7 @@ func (s *server) listProviders(c *gin.Context) {
 	defer cancel()
 	var all []providerObject
 	for _, p := range s.Operations.Providers(ctx) {
-		o := providerObject{Name: p.Name, Ready: p.Err == nil && p.Missing == "", Model: p.Model, SmallModel: p.SmallModel, Key: p.HasKey, Missing: p.Missing}
+		o := providerObject{Name: p.Name, API: p.API, Setting: p.Setting, KeySetting: p.KeySetting, Ready: p.Err == nil && p.Missing == "", Model: p.Model, SmallModel: p.SmallModel, Key: p.HasKey, Missing: p.Missing}
 		if p.Err != nil {
 			o.Error = faultOf(p.Err)
 		}

@@ -31,6 +31,9 @@ type Operations struct {
 	TestProvider func(ctx context.Context, provider, model string) (ProviderTest, error)
 	// Providers lists the providers and whether each can answer now.
 	Providers func(ctx context.Context) []Provider
+	// ServiceOf returns the service whose API a provider speaks; ok is false for an unknown provider.
+	// Nil knows only the services themselves.
+	ServiceOf func(provider string) (service providers.Service, ok bool)
 	// Settings returns the settings and their origin, without secrets.
 	Settings func() Settings
 	// ImportServers converts pasted text to the form of the config file.
@@ -166,9 +169,13 @@ func (s *server) toolOf(t schemas.Tool) toolObject {
 
 // lowering returns the function that adapts schemas to a provider; it is nil for a provider that
 // accepts schemas unchanged. ok is false for an unknown provider.
-func lowering(provider string) (low func(json.RawMessage) (lower.Result, error), ok bool) {
-	s, ok := providers.Find(provider)
-	return s.Lower, ok || provider == ""
+func (s *server) lowering(provider string) (low func(json.RawMessage) (lower.Result, error), ok bool) {
+	find := providers.Find
+	if s.Operations.ServiceOf != nil {
+		find = s.Operations.ServiceOf
+	}
+	service, ok := find(provider)
+	return service.Lower, ok || provider == ""
 }
 
 // providerNames returns the names of the providers whose schemas can be requested, as a text.
@@ -180,7 +187,7 @@ func providerNames() string {
 // listTools lists the tools; with ?provider= also the schemas as they are sent to that provider.
 func (s *server) listTools(c *gin.Context) {
 	provider := c.Query("provider")
-	low, ok := lowering(provider)
+	low, ok := s.lowering(provider)
 	if !ok {
 		wire.WriteError(c.Writer, wire.Invalid("provider", "provider must be %s", providerNames()))
 		return

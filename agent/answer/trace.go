@@ -84,7 +84,9 @@ type CallTrace struct {
 
 // A PassTrace is one model call.
 type PassTrace struct {
-	Pass     providers.Pass         `json:"pass"`
+	Pass providers.Pass `json:"pass"`
+	// Provider is empty if it is the turn's.
+	Provider string                 `json:"provider,omitempty"`
 	Model    string                 `json:"model,omitempty"`
 	Prompt   string                 `json:"prompt,omitempty"`
 	Offered  int                    `json:"tools_offered"`
@@ -105,7 +107,7 @@ type PassTrace struct {
 // of a tool pass before the verdict.
 func (p PassTrace) withoutText() PassTrace {
 	return PassTrace{
-		Pass: p.Pass, Model: p.Model, Offered: p.Offered, Finish: p.Finish,
+		Pass: p.Pass, Provider: p.Provider, Model: p.Model, Offered: p.Offered, Finish: p.Finish,
 		Usage: p.Usage, StartMS: p.StartMS, FirstMS: p.FirstMS, TookMS: p.TookMS,
 	}
 }

@@ -106,12 +106,15 @@ type Pass struct {
 	p        PassTrace
 }
 
-// Pass starts recording a model call. It may be called concurrently with the turn.
-func (tr *Tracer) Pass(req *providers.Request) *Pass {
+// Pass starts recording a model call of a provider. It may be called concurrently with the turn.
+func (tr *Tracer) Pass(req *providers.Request, provider string) *Pass {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	p := &Pass{tr: tr, index: len(tr.t.Passes), started: tr.now()}
 	p.p = PassTrace{Pass: req.Pass, Model: req.Model, Offered: len(req.Tools), StartMS: ms(p.started.Sub(tr.t.Started))}
+	if provider != tr.t.Provider {
+		p.p.Provider = provider
+	}
 	if tr.on {
 		p.p.Prompt = PromptText(req)
 	}
@@ -121,6 +124,9 @@ func (tr *Tracer) Pass(req *providers.Request) *Pass {
 
 // Chunk records a piece of the model's output.
 func (p *Pass) Chunk(c providers.Chunk) {
+	if s := c.Switched; s != nil {
+		p.p.Provider, p.p.Model = s.Provider, s.Model
+	}
 	if !p.tr.on {
 		return
 	}

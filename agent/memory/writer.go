@@ -57,7 +57,7 @@ func (w Writer) smallText(ctx context.Context, lang, system string, messages []s
 		Temperature: new(0.0),
 	}
 	var text strings.Builder
-	for chunk, err := range route.Provider.Stream(ctx, req) {
+	for chunk, err := range route.For(req.Pass).Stream(ctx, req) {
 		if err != nil {
 			return "", err
 		}

@@ -6,7 +6,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"molar/internal/cli"
+	"molar/internal/config"
 	"molar/internal/session"
+	"molar/providers"
 )
 
 const chatHelp = `Answer one question, or start a session: in a terminal, chat without a prompt is a session.
@@ -54,7 +56,7 @@ func newChatCmd(a *app) *cobra.Command {
 	flags.Lookup("resume").NoOptDefVal = session.ResumeChoose
 	flags.BoolVar(&f.GoOn, "continue", false, "continue the latest conversation")
 	flags.BoolVar(&f.List, "list", false, "list the stored conversations")
-	flags.StringVar(&f.Provider, "provider", "", "`name` of the provider: auto, gemini, openai, anthropic, ollama or offline")
+	flags.StringVar(&f.Provider, "provider", "", "`name` of the provider: "+providers.List(config.ProviderNames(), "or")+", or a name in llm.providers")
 	flags.StringVar(&f.Model, "model", "", "`name` of the model")
 	flags.StringVar(&f.Format, "output-format", cli.Text, "text, json or stream-json")
 	flags.StringArrayVar(&f.MCP, "mcp", nil, "attach an MCP server: `NAME=\"command line\"` or NAME=https://address; may be repeated")

@@ -257,7 +257,7 @@ func (a *app) forgetRefusals(ctx context.Context, h *host.Host, names []string) 
 
 func (a *app) lint(h *host.Host, format string, schemasToo bool) error {
 	tools := h.MCP.Catalogue().Tools()
-	findings, refused := toolhandler.Tools(tools, providers.Lowerings(), h.Refusals.Refused, schemasToo)
+	findings, refused := toolhandler.Tools(tools, providers.Lowerings(), h.RefusedBy, schemasToo)
 	if err := a.printFindings(findings, format); err != nil {
 		return err
 	}

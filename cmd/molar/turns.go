@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -82,9 +83,13 @@ func printTrace(w io.Writer, raw json.RawMessage) error {
 	if t.Error != "" {
 		line("error: %s", t.Error)
 	}
+	if t.Done != nil {
+		line("used %s", usageText(t.Done.Usage))
+	}
 	printTools(line, t.Tools)
 	for i, p := range t.Passes {
 		line("\nmodel call %d: %s pass, %d tools offered, %.0f ms, first output after %.0f ms, %s", i+1, p.Pass, p.Offered, p.TookMS, p.FirstMS, p.Finish)
+		line("%s of %s: %s", cmp.Or(p.Model, "no model"), cmp.Or(p.Provider, t.Provider), usageText(p.Usage))
 		for _, part := range []struct{ name, text string }{{"prompt", p.Prompt}, {"note", p.Note}, {"output", p.Output}, {"error", p.Error}} {
 			if part.text != "" {
 				line("--- %s ---\n%s", part.name, part.text)
@@ -93,6 +98,18 @@ func printTrace(w io.Writer, raw json.RawMessage) error {
 	}
 	_, err := io.WriteString(w, terminal.Clean(b.String()))
 	return err
+}
+
+// usageText describes the tokens of a usage, and what they cost if that is known.
+func usageText(u schemas.Usage) string {
+	text := fmt.Sprintf("%d tokens in, %d out", u.PromptTokens, u.CompletionTokens)
+	if u.CachedTokens > 0 {
+		text += fmt.Sprintf(", %d of the input from a cache", u.CachedTokens)
+	}
+	if u.Cost > 0 {
+		text += ", cost " + u.Cost.String()
+	}
+	return text
 }
 
 // printUntraced prints the stored messages of a turn that has no trace.

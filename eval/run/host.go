@@ -64,7 +64,7 @@ func (a *Commands) openEval(mode eval.Mode, log *slog.Logger, pool *storePool) e
 	configs := a.configs()
 	return func(ctx context.Context, c *eval.Case, of *tape.Player, edges eval.Edges) (eval.Host, error) {
 		h := of.Tape().Header
-		if _, rest := h.Routes(); !mode.LiveModel && (!slices.Contains(playable(), h.Provider) || !slices.Contains(playable(), rest.Provider)) {
+		if _, rest := h.Routes(); !mode.LiveModel && (!slices.Contains(playable(), h.Speaks()) || !slices.Contains(playable(), rest.Speaks())) {
 			return nil, &eval.InvalidError{Err: fmt.Errorf("%s:1: the tape is of provider %q, and a replay knows %s; without a model on its tape, run the case with --live-model", c.TapeFile(), h.Provider, strings.Join(playable(), ", "))}
 		}
 		cfg, err := a.evalConfig(c, of, mode, configs)
@@ -212,7 +212,11 @@ func (a *Commands) evalConfig(c *eval.Case, of *tape.Player, mode eval.Mode, con
 	default:
 		cfg.LLM.OpenAI.API = string(openai.APIChat)
 	}
-	cfg.LLM.Provider = config.Providers{rest.Provider}
+	cfg.LLM.Provider, cfg.LLM.Small = config.Providers{rest.Provider}, ""
+	if h.Judge != nil {
+		useTapedModel(&cfg.LLM, *h.Judge)
+		cfg.LLM.Small = h.Judge.Provider
+	}
 	if mode.LiveTools && turns.Provider != providers.Gemini && rest.Provider != providers.Gemini {
 		cfg.LLM.Keys[providers.Gemini] = a.geminiKey() // a live search needs a real key, or is not offered
 	}
@@ -303,14 +307,17 @@ func noteModelChange(cfg *config.Config, c *eval.Case, of *tape.Player) {
 // provider of the tape would use.
 func modelSettings(cfg *config.Config, assistant, played string) string {
 	a, _ := cfg.Assistants.Get(assistant)
-	service, _ := cfg.LLM.Service(played)
+	service, _ := cfg.LLM.Endpoint(played)
 	window := ""
-	if n := cfg.LLM.Ollama.NumCtx; n > 0 && played == providers.Ollama {
+	if n := service.NumCtx; n > 0 {
 		window = fmt.Sprintf(", num_ctx %d", n)
 	}
 	rest := ""
 	if a.Provider != "" {
 		rest = ", for the rest " + strings.Join(cfg.LLM.Provider, ", ")
+	}
+	if cfg.LLM.Small != "" {
+		rest += ", judged by " + cfg.LLM.Small
 	}
 	return fmt.Sprintf("provider %s, model %s, small model %s%s%s",
 		cmp.Or(a.Provider, strings.Join(cfg.LLM.Provider, ", ")), cmp.Or(a.Model, service.Model, "(none)"), cmp.Or(service.SmallModel, "(none)"), window, rest)
@@ -332,11 +339,11 @@ func liveModel(cfg *config.Config, c *eval.Case, h tape.Header) {
 
 // useTapedModel sets the models of a tape, with a fake key.
 func useTapedModel(llm *config.LLM, h tape.Route) {
+	llm.SetEndpoint(h.Provider, h.Service, h.Model, h.Small, h.BaseURL)
 	llm.Keys = make(map[string]schemas.Secret)
-	for _, name := range providers.WithModels() {
-		llm.Keys[name] = noKey
+	for _, name := range llm.EndpointNames() {
+		llm.SetKey(name, noKey)
 	}
-	llm.SetService(h.Provider, h.Model, h.Small, h.BaseURL)
 }
 
 // replayEnv is the environment of a replay. It hides the person's own settings, and gives fake

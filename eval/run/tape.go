@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -63,15 +62,15 @@ func (a *Commands) recordHeader(cfg *config.Config, who choice) (tape.Header, er
 	if want == (chain.Want{}) {
 		want = chain.Want{Provider: assistant.Provider, Model: assistant.Model}
 	}
-	turns, err := routeOf(models, cfg, want)
+	turns, judge, err := routeOf(models, cfg, want)
 	if err != nil {
 		return none, err
 	}
 	h := tape.Header{
 		TapeID: uuid.NewString(), Host: cli.Version(), Recorded: time.Now().UTC().Format(time.RFC3339),
-		Route: turns, Settings: make(map[string]string),
+		Route: turns, Judge: judge, Settings: make(map[string]string),
 	}
-	if rest, err := routeOf(models, cfg, chain.Want{}); err == nil && rest.Provider != turns.Provider {
+	if rest, _, err := routeOf(models, cfg, chain.Want{}); err == nil && rest.Provider != turns.Provider {
 		h.Rest = &rest
 	}
 	seen, err := a.loadFor(cfg.File, a.replayEnv) // the config as in a replay
@@ -89,28 +88,23 @@ func (a *Commands) recordHeader(cfg *config.Config, who choice) (tape.Header, er
 	return h, nil
 }
 
-// routeOf returns the route that the chain picks.
-func routeOf(models *chain.Chain, cfg *config.Config, want chain.Want) (tape.Route, error) {
+// routeOf returns the route that the chain picks, and that of the small model's calls if it differs.
+func routeOf(models *chain.Chain, cfg *config.Config, want chain.Want) (turns tape.Route, judge *tape.Route, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	route, err := models.Pick(ctx, want)
 	if fault, ok := errors.AsType[*providers.Error](err); ok && fault.Kind != providers.KindInvalid {
-		return tape.Route{}, cli.With(eval.ExitInfra, err)
+		return turns, nil, cli.With(eval.ExitInfra, err)
 	} else if err != nil {
-		return tape.Route{}, err
+		return turns, nil, err
 	}
-	r := tape.Route{Provider: route.Provider.Name(), Model: route.Model, Small: route.SmallModel}
-	service, _ := cfg.LLM.Service(r.Provider)
-	r.BaseURL = withoutUser(service.BaseURL)
-	return r, nil
-}
-
-// withoutUser removes user, password, query and fragment from a URL.
-func withoutUser(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
+	turns = tape.Route{Provider: route.Provider.Name(), Model: route.Model}
+	if route.Small == nil {
+		turns.Small = route.SmallModel
+	} else {
+		small := tape.Route{Provider: route.Small.Name(), Small: route.SmallModel}
+		small = host.TapeRoute(cfg, small)
+		judge = &small
 	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return u.String()
+	return host.TapeRoute(cfg, turns), judge, nil
 }

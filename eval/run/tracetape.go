@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -21,11 +22,15 @@ func tapeOf(h *host.Host, id string, t answer.Trace) ([]byte, error) {
 	var b bytes.Buffer
 	header := tape.Header{
 		TapeID: uuid.NewString(), Case: id, Host: cli.Version(), Recorded: t.Started.UTC().Format("2006-01-02T15:04:05Z"),
-		Route: tape.Route{Provider: t.Provider, Model: t.Model},
+		Route: tape.Route{Provider: t.Provider, Model: t.Model, Service: serviceOf(h, t.Provider)},
 	}
 	for _, p := range t.Passes {
-		if p.Pass == providers.PassGuardrail || p.Pass == providers.PassLanguage {
+		switch {
+		case p.Pass != providers.PassGuardrail && p.Pass != providers.PassLanguage:
+		case p.Provider == "":
 			header.Small = p.Model
+		default:
+			header.Judge = &tape.Route{Provider: p.Provider, Small: p.Model, Service: serviceOf(h, p.Provider)}
 		}
 	}
 	w := tape.NewBuilder(&b, header)
@@ -59,13 +64,17 @@ func tapeOf(h *host.Host, id string, t answer.Trace) ([]byte, error) {
 			}
 		}
 	}
-	writeVerdict(w, t)
+	writeVerdict(w, header.Speaks(), t)
 	for _, p := range t.Passes {
 		output := tape.WireAnswer{Text: p.Output, Thinking: p.Thinking, Finish: string(p.Finish), Prompt: p.Usage.PromptTokens, Completion: p.Usage.CompletionTokens}
 		for _, c := range p.Calls {
 			output.Calls = append(output.Calls, tape.Call{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
 		}
-		w.ModelAnswer(t.Provider, string(p.Pass), output, p.Error)
+		speaks := header.Speaks()
+		if p.Provider != "" {
+			speaks = cmp.Or(serviceOf(h, p.Provider), p.Provider)
+		}
+		w.ModelAnswer(speaks, string(p.Pass), output, p.Error)
 		for slot, call := range p.Calls {
 			if done, known := results[call.ID]; known {
 				writeCall(h, w, slot+1, done)
@@ -76,16 +85,21 @@ func tapeOf(h *host.Host, id string, t answer.Trace) ([]byte, error) {
 	return b.Bytes(), w.Err()
 }
 
+// serviceOf returns the service of an endpoint that has a name of its own; else "".
+func serviceOf(h *host.Host, endpoint string) string {
+	return host.TapeRoute(h.Config, tape.Route{Provider: endpoint}).Service
+}
+
 // writeVerdict writes the guardrail's decision. If the verdict was cached, no judge was called
 // in this turn; a replay calls one, so the tape gets its answer.
-func writeVerdict(w *tape.Builder, t answer.Trace) {
+func writeVerdict(w *tape.Builder, speaks string, t answer.Trace) {
 	v := t.Verdict
 	if v == nil {
 		return
 	}
 	if v.Cached {
 		answer := map[bool]string{true: "YES", false: "NO"}[v.Pass]
-		w.ModelAnswer(t.Provider, string(providers.PassGuardrail), tape.WireAnswer{Text: fmt.Sprintf(`{"verdict":%q,"language":%q}`, answer, t.Language)}, "")
+		w.ModelAnswer(speaks, string(providers.PassGuardrail), tape.WireAnswer{Text: fmt.Sprintf(`{"verdict":%q,"language":%q}`, answer, t.Language)}, "")
 	}
 	w.Guardrail(v.Pass && (t.Done == nil || !t.Done.Refused))
 }

@@ -86,15 +86,13 @@ func (p *Player) streamFallback(ctx context.Context, req providers.Request) iter
 			return
 		}
 		req.Model = route.Model
-		if req.Pass == providers.PassGuardrail || req.Pass == providers.PassLanguage || req.Pass == providers.PassSummary {
+		if req.Pass.IsSmall() {
 			req.Model = route.SmallModel
 		}
-		for chunk, err := range route.Provider.Stream(ctx, req) {
+		for chunk, err := range route.For(req.Pass).Stream(ctx, req) {
 			if u := chunk.Usage; u != nil {
 				p.mu.Lock()
-				p.usage.PromptTokens += u.PromptTokens
-				p.usage.CompletionTokens += u.CompletionTokens
-				p.usage.TotalTokens += u.TotalTokens
+				p.usage = p.usage.Add(*u)
 				p.mu.Unlock()
 			}
 			if !yield(chunk, err) || err != nil {

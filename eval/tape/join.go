@@ -21,7 +21,7 @@ func Join(caseID string, turns []*Tape, replace func(string) string) ([]byte, er
 			w.Write(&r)
 		}
 	}
-	j := joiner{w: w, replace: replace, provider: header.Provider, answers: make(map[int][]byte)}
+	j := joiner{w: w, replace: replace, provider: header.Speaks(), answers: make(map[int][]byte)}
 	for i, t := range turns {
 		j.turn, j.seq, j.id = i+1, j.lastSeq, j.lastID
 		for _, r := range t.Records {

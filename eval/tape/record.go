@@ -2,6 +2,7 @@ package tape
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
@@ -161,6 +162,8 @@ type Header struct {
 	Route
 	// Rest is the route of everything outside of turns, such as summaries, if it differs.
 	Rest *Route `json:"rest,omitempty"`
+	// Judge is the route of the small model's calls, if they go to another provider than the turn's.
+	Judge *Route `json:"judge,omitempty"`
 	// Settings describe, by assistant, the provider and models that the config named.
 	Settings map[string]string `json:"settings,omitempty"`
 	// Attached are servers that came from a flag rather than the config.
@@ -172,11 +175,17 @@ type Header struct {
 // A Route is a provider with its models and its address.
 type Route struct {
 	Provider string `json:"provider"`
-	Model    string `json:"model,omitempty"`
-	Small    string `json:"small_model,omitempty"`
+	// Service is the service whose API the provider speaks, if the provider is an endpoint with a name
+	// of its own.
+	Service string `json:"service,omitempty"`
+	Model   string `json:"model,omitempty"`
+	Small   string `json:"small_model,omitempty"`
 	// BaseURL is the address of the model service without user, password and query.
 	BaseURL string `json:"base_url,omitempty"`
 }
+
+// Speaks returns the service whose API the provider speaks.
+func (r Route) Speaks() string { return cmp.Or(r.Service, r.Provider) }
 
 // Routes returns the route of turns and the route of everything else.
 func (h *Header) Routes() (turns, rest Route) {

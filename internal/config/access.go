@@ -95,7 +95,7 @@ func (cfg *Config) completeAccess() {
 		}
 	}
 	for key, path := range map[string]*string{"tls.cert": &cfg.TLS.Cert, "tls.key": &cfg.TLS.Key, "ca_file": &cfg.CAFile} {
-		if origin := cfg.origins[key]; origin != commandLine && origin != envVariable(key) {
+		if origin := cfg.origins[key]; origin != commandLine && origin != EnvVariable(key) {
 			*path = cfg.resolvePath(*path, false)
 		}
 	}

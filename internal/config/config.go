@@ -59,66 +59,19 @@ type MCP struct {
 
 // LLM names the models and where they run.
 type LLM struct {
-	Provider  Providers `yaml:"provider"`
-	Gemini    Gemini    `yaml:"gemini" jsonschema_description:"Google's Gemini; its key is GEMINI_API_KEY or GOOGLE_API_KEY in the environment, or key below."`
-	OpenAI    OpenAI    `yaml:"openai" jsonschema_description:"OpenAI, whose key is OPENAI_API_KEY in the environment, or another server with its API, which receives no key except the one below."`
-	Anthropic Hosted    `yaml:"anthropic" jsonschema_description:"Anthropic's Claude, whose key is ANTHROPIC_API_KEY in the environment, or another server with its API, which receives no key except the one below."`
-	Ollama    Ollama    `yaml:"ollama" jsonschema_description:"A local Ollama."`
+	Provider Providers `yaml:"provider"`
+	// Small empty means the endpoint of the turn.
+	Small     string `yaml:"small" jsonschema_description:"Endpoint whose small_model judges questions, names languages and writes summaries, whatever endpoint answers; the one that answers when left out, or when this one fails."`
+	Gemini    Gemini `yaml:"gemini" jsonschema_description:"Google's Gemini; its key is GEMINI_API_KEY or GOOGLE_API_KEY in the environment, or key below."`
+	OpenAI    OpenAI `yaml:"openai" jsonschema_description:"OpenAI, whose key is OPENAI_API_KEY in the environment, or another server with its API, which receives no key except the one below."`
+	Anthropic Hosted `yaml:"anthropic" jsonschema_description:"Anthropic's Claude, whose key is ANTHROPIC_API_KEY in the environment, or another server with its API, which receives no key except the one below."`
+	Ollama    Ollama `yaml:"ollama" jsonschema_description:"A local Ollama."`
+	// Providers are further endpoints. The blocks above are endpoints too, with the name of their service.
+	Providers Map[Endpoint] `yaml:"providers" jsonschema_description:"Further endpoints by name, for llm.provider, llm.small and assistants. Each has the keys of the block of its api."`
 
 	// Keys are the API keys in the environment, by service. [LLM.Key] returns the key that is
-	// sent to a service.
+	// sent to an endpoint.
 	Keys map[string]schemas.Secret `yaml:"-"`
-}
-
-// Hosted holds the address, the key and the models of a service.
-type Hosted struct {
-	BaseURL string `yaml:"base_url" jsonschema_description:"Address of the service; another one for a gateway or a server of your own."`
-	// Key is a reference in the file, never the key itself.
-	Key        schemas.Secret `yaml:"key" jsonschema_description:"Key that is sent to base_url only, as a reference to a variable, such as ${SERVICE_KEY}."`
-	Model      string         `yaml:"model" jsonschema_description:"Model that answers."`
-	SmallModel string         `yaml:"small_model" jsonschema_description:"Model for the guardrail, language and summaries."`
-	Timeout    time.Duration  `yaml:"timeout" jsonschema_description:"Longest wait for the first output of a model call."`
-	// Window zero means unknown.
-	Window int `yaml:"window" jsonschema:"minimum=0" jsonschema_description:"Tokens that prompt and answer may have together; unknown when left out."`
-	// Allow holds globs.
-	Allow []string `yaml:"allow" jsonschema_description:"Globs over the models that clients with an API key may choose, in addition to model and small_model."`
-	schemas.Tuning
-}
-
-// OpenAI holds the settings of OpenAI's models, or of another server with its API.
-type OpenAI struct {
-	Hosted
-	// API empty means auto.
-	API string `yaml:"api" jsonschema:"enum=auto,enum=chat,enum=responses" jsonschema_description:"API that answers: responses, chat (Chat Completions), or auto, which is Responses for OpenAI itself and Chat Completions for other servers, until a model refuses it (default auto)."`
-}
-
-// Gemini holds the settings of Google's models, reached with a key or through Vertex AI.
-type Gemini struct {
-	Hosted
-	// Project sends requests to Vertex AI, with application default credentials.
-	Project  string `yaml:"project" jsonschema_description:"Google Cloud project: Vertex AI answers, with application default credentials, and no key is needed."`
-	Location string `yaml:"location" jsonschema_description:"Location of Vertex AI, such as europe-west4 (default global)."`
-	// Safety empty keeps the service's default threshold.
-	Safety string `yaml:"safety" jsonschema:"enum=OFF,enum=BLOCK_NONE,enum=BLOCK_ONLY_HIGH,enum=BLOCK_MEDIUM_AND_ABOVE,enum=BLOCK_LOW_AND_ABOVE" jsonschema_description:"Lowest likelihood of harm at which an answer is blocked, in every category; the service's default when left out."`
-}
-
-// Ollama holds the address, the models and the context window of an Ollama server.
-type Ollama struct {
-	// BaseURL has a scheme and no trailing slash after loading.
-	BaseURL    string        `yaml:"base_url" jsonschema_description:"Address of Ollama, such as http://127.0.0.1:11434."`
-	Model      string        `yaml:"model" jsonschema_description:"Model that answers."`
-	SmallModel string        `yaml:"small_model" jsonschema_description:"Model for the guardrail, language and summaries."`
-	Timeout    time.Duration `yaml:"timeout" jsonschema_description:"Longest wait for the first output of a model call."`
-	// KeepAlive is a duration or a number of seconds; negative means for ever, empty means
-	// Ollama's default.
-	KeepAlive KeepAlive `yaml:"keep_alive" jsonschema_description:"How long Ollama keeps a model loaded, such as 5m, or seconds; -1 for ever."`
-	// NumCtx zero means the window with which a model is loaded, or a larger one if a call
-	// needs it.
-	NumCtx    int `yaml:"num_ctx" jsonschema:"minimum=0" jsonschema_description:"Context window of every call, in tokens. When left out, a model keeps the window with which it is loaded, which grows when a prompt needs it."`
-	MaxNumCtx int `yaml:"max_num_ctx" jsonschema:"minimum=0" jsonschema_description:"Largest context window that a call may make Ollama load; the model's own when left out."`
-	// Allow holds globs.
-	Allow []string `yaml:"allow" jsonschema_description:"Globs over the models that clients with an API key may choose, in addition to model and small_model."`
-	schemas.Tuning
 }
 
 // Search configures the bundled search tools.

@@ -27,15 +27,18 @@ const (
 // TopicDental is the built-in topic.
 const TopicDental = "dental"
 
+// defaultTimeout is the longest wait for the first output of a model call.
+const defaultTimeout = 180 * time.Second
+
 // defaultLLM returns the defaults of all services, from the table of the providers package.
 func defaultLLM() LLM {
 	llm := LLM{Provider: Providers{"auto"}}
 	for _, s := range providers.Services() {
-		llm.SetService(s.Name, s.Model, s.SmallModel, s.BaseURL)
+		llm.SetEndpoint(s.Name, "", s.Model, s.SmallModel, s.BaseURL)
 	}
 	for _, leaf := range leaves("", reflect.ValueOf(&llm).Elem()) {
 		if strings.HasSuffix(leaf.Key, ".timeout") {
-			leaf.Value.SetInt(int64(180 * time.Second))
+			leaf.Value.SetInt(int64(defaultTimeout))
 		}
 	}
 	return llm

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -21,16 +20,16 @@ const envPrefix = "MOLAR_"
 // commandLine is the origin of the keys that flags set.
 const commandLine = "command line"
 
-// envVariable returns the environment variable of a key: MOLAR_LLM_PROVIDER for llm.provider.
-func envVariable(key string) string {
-	return envPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+// EnvVariable returns the environment variable of a key: MOLAR_LLM_PROVIDER for llm.provider.
+func EnvVariable(key string) string {
+	return envPrefix + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(key))
 }
 
 // applyEnv overrides cfg by the environment. An empty variable counts as unset.
 func (cfg *Config) applyEnv(env func(string) (string, bool)) faults {
 	var bad faults
-	for _, l := range leaves("", reflect.ValueOf(cfg).Elem()) {
-		names := []string{envVariable(l.Key)}
+	for _, l := range cfg.leaves() {
+		names := []string{EnvVariable(l.Key)}
 		for _, s := range providers.Services() {
 			if l.Key == "llm."+s.Name+".base_url" {
 				names = append(names, s.Addresses...)
@@ -56,7 +55,7 @@ func (cfg *Config) applyEnv(env func(string) (string, bool)) faults {
 func (cfg *Config) applyFlags(flags map[string]string) faults {
 	var bad faults
 	known := map[string]leaf{}
-	for _, l := range leaves("", reflect.ValueOf(cfg).Elem()) {
+	for _, l := range cfg.leaves() {
 		known[l.Key] = l
 	}
 	for _, key := range slices.Sorted(maps.Keys(flags)) {
@@ -97,8 +96,6 @@ func firstSet(env func(string) (string, bool), names ...string) (name, value str
 	}
 	return "", ""
 }
-
-const keyOllamaURL = "llm.ollama.base_url"
 
 // ollamaURL completes an address in the form of Ollama's own variables: the scheme and the port may
 // be missing, and an address to listen on (0.0.0.0) means this machine.

@@ -13,6 +13,16 @@ type leaf struct {
 	Value reflect.Value
 }
 
+// leaves returns all leaves, with those of the endpoints in llm.providers.
+func (cfg *Config) leaves() []leaf {
+	all := leaves("", reflect.ValueOf(cfg).Elem())
+	for i := range cfg.LLM.Providers {
+		e := &cfg.LLM.Providers[i]
+		all = append(all, leaves(join(keyProviders, e.Name), reflect.ValueOf(&e.Value).Elem())...)
+	}
+	return all
+}
+
 // leaves returns the leaves of a struct, except those below names that a person chooses, such as
 // those of servers.
 func leaves(parent string, v reflect.Value) []leaf {

@@ -45,8 +45,8 @@ func Load(opts Options) (*Config, error) {
 	return cfg, nil
 }
 
-// An Endpoint holds the address and the certificate of a host.
-type Endpoint struct {
+// A HostAddress holds the address and the certificate of a host.
+type HostAddress struct {
 	// Listen is host:port.
 	Listen string
 	TLS    TLS
@@ -54,25 +54,25 @@ type Endpoint struct {
 	CAFile string
 }
 
-// Endpoint returns the endpoint of the host that runs with these settings.
-func (cfg *Config) Endpoint() Endpoint {
-	return Endpoint{Listen: cfg.Listen, TLS: cfg.TLS, CAFile: cfg.CAFile}
+// HostAddress returns the address of the host that runs with these settings.
+func (cfg *Config) HostAddress() HostAddress {
+	return HostAddress{Listen: cfg.Listen, TLS: cfg.TLS, CAFile: cfg.CAFile}
 }
 
-// LoadEndpoint returns the endpoint of the host that runs with these settings. It ignores faults
+// LoadHostAddress returns the address of the host that runs with these settings. It ignores faults
 // of other keys: a command that only queries a running host does not need the variables that the
 // file refers to.
-func LoadEndpoint(opts Options) (Endpoint, error) {
+func LoadHostAddress(opts Options) (HostAddress, error) {
 	cfg, bad, err := load(opts)
 	if err != nil {
-		return Endpoint{}, err
+		return HostAddress{}, err
 	}
 	for _, fault := range bad {
 		if fault.Key == "" || within(fault.Key, "listen") {
-			return Endpoint{}, fault
+			return HostAddress{}, fault
 		}
 	}
-	return cfg.Endpoint(), nil
+	return cfg.HostAddress(), nil
 }
 
 // load returns the settings and all their faults.
@@ -184,22 +184,19 @@ func needsReference(key string) (alternative string, needed bool) {
 	if strings.HasPrefix(key, "api_keys[") && strings.HasSuffix(key, "].key") {
 		return ", or give the hash of the key", true
 	}
-	service, ofModel := strings.CutPrefix(key, "llm.")
-	service, isKey := strings.CutSuffix(service, ".key")
-	return "", ofModel && isKey && slices.Contains(providers.WithModels(), service)
+	endpoint, isKey := strings.CutSuffix(key, ".key")
+	name, own := strings.CutPrefix(endpoint, keyProviders+".")
+	name, builtIn := strings.CutPrefix(name, "llm.")
+	return "", isKey && (own && !strings.Contains(name, ".") || builtIn && slices.Contains(providers.WithModels(), name))
 }
 
-// complete derives the default assistant, absolute paths and the complete address of Ollama.
+// complete derives the default assistant, what endpoints leave out, and absolute paths.
 func (cfg *Config) complete(env func(string) (string, bool)) faults {
 	var bad faults
 	if fault := cfg.chooseDefault(); fault != nil {
 		bad = append(bad, fault)
 	}
-	if base, err := ollamaURL(cfg.LLM.Ollama.BaseURL); err != nil {
-		bad.Add(cfg.originOf(keyOllamaURL), keyOllamaURL, "%v", err)
-	} else {
-		cfg.LLM.Ollama.BaseURL = base
-	}
+	bad = append(bad, cfg.completeEndpoints()...)
 	for i := range cfg.MCPServers {
 		s := &cfg.MCPServers[i].Value
 		s.Command = cfg.resolvePath(s.Command, true)

@@ -3,57 +3,24 @@ package config
 import (
 	"cmp"
 	"path"
-	"reflect"
 	"slices"
 	"strings"
 
 	"molar/providers"
+	"molar/schemas"
 )
 
-// Models returns the models of a provider that the file, a flag or a variable sets; "" if it is the
+// Models returns the models of an endpoint that the file, a flag or a variable sets; "" if it is the
 // default.
-func (cfg *Config) Models(provider string) (model, small string) {
+func (cfg *Config) Models(name string) (model, small string) {
+	e, _ := cfg.LLM.Endpoint(name)
 	named := func(key, value string) string {
-		if cfg.origins["llm."+provider+"."+key] == "" {
+		if cfg.origins[e.Setting+"."+key] == "" {
 			return ""
 		}
 		return value
 	}
-	b, _ := cfg.LLM.Service(provider)
-	return named("model", b.Model), named("small_model", b.SmallModel)
-}
-
-// Service returns the settings that all providers have in common, from the section with the
-// provider's name; ok is false if the provider has no models.
-func (l LLM) Service(provider string) (h Hosted, ok bool) {
-	v := reflect.ValueOf(l)
-	at, ok := fieldsOf(v.Type()).Index[provider]
-	if !ok {
-		return Hosted{}, false
-	}
-	switch b := v.FieldByIndex(at).Interface().(type) {
-	case Hosted: // of a service without further settings
-		return b, true
-	case OpenAI:
-		return b.Hosted, true
-	case Gemini:
-		return b.Hosted, true
-	case Ollama:
-		return Hosted{BaseURL: b.BaseURL, Model: b.Model, SmallModel: b.SmallModel, Timeout: b.Timeout, Allow: b.Allow, Tuning: b.Tuning}, true
-	}
-	return Hosted{}, false
-}
-
-// SetService sets the models and the address of a provider, as far as they are not empty. It does
-// nothing for a provider without models.
-func (l *LLM) SetService(provider, model, small, address string) {
-	values := map[string]string{"model": model, "small_model": small, "base_url": address}
-	for _, leaf := range leaves("", reflect.ValueOf(l).Elem()) {
-		service, key, _ := strings.Cut(leaf.Key, ".")
-		if text := values[key]; service == provider && text != "" {
-			leaf.Value.SetString(text)
-		}
-	}
+	return named("model", e.Model), named("small_model", e.SmallModel)
 }
 
 // A NamedModel is a model that the settings name for a provider.
@@ -68,27 +35,35 @@ type NamedModel struct {
 func (cfg *Config) NamedModels() []NamedModel {
 	var all []NamedModel
 	add := func(key, provider, model string) {
-		used := slices.Contains(cfg.LLM.Provider, provider) || slices.Contains(cfg.LLM.Provider, "auto")
-		if model != "" && used {
+		if model != "" {
 			all = append(all, NamedModel{Where: cfg.keyWithOrigin(key), Provider: provider, Model: model})
 		}
 	}
-	for _, provider := range providers.WithModels() {
-		model, small := cfg.Models(provider)
-		add("llm."+provider+".model", provider, model)
-		add("llm."+provider+".small_model", provider, small)
+	for _, name := range cfg.LLM.EndpointNames() {
+		e, _ := cfg.LLM.Endpoint(name)
+		if e.IsBuiltIn() && slices.Contains(cfg.LLM.Provider, "auto") || slices.Contains(cfg.EndpointsInUse(), name) {
+			model, small := cfg.Models(name)
+			add(e.Setting+".model", name, model)
+			add(e.Setting+".small_model", name, small)
+		}
 	}
 	for _, e := range cfg.Assistants {
 		provider := e.Value.Provider
 		if provider == "" && len(cfg.LLM.Provider) == 1 {
 			provider = cfg.LLM.Provider[0]
 		}
-		if model := e.Value.Model; model != "" {
-			key := join("assistants", e.Name) + ".model"
-			all = append(all, NamedModel{Where: cfg.keyWithOrigin(key), Provider: provider, Model: model})
-		}
+		add(join("assistants", e.Name)+".model", provider, e.Value.Model)
 	}
 	return all
+}
+
+// EndpointsInUse returns the endpoints that the settings name to answer, judge or summarise; auto names
+// none.
+func (cfg *Config) EndpointsInUse() []string {
+	return slices.DeleteFunc(cfg.LLM.EndpointNames(), func(name string) bool {
+		return !slices.Contains(cfg.LLM.Provider, name) && cfg.LLM.Small != name &&
+			!slices.ContainsFunc(cfg.Assistants, func(a Entry[schemas.Assistant]) bool { return a.Value.Provider == name })
+	})
 }
 
 // keyWithOrigin returns a key, after the place that set it.
@@ -127,7 +102,7 @@ func (cfg *Config) MayChoose(assistant, provider, model string) bool {
 }
 
 func (l LLM) allows(provider, model string) bool {
-	b, ok := l.Service(provider)
+	b, ok := l.Endpoint(provider)
 	if !ok {
 		return false
 	}

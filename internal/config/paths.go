@@ -100,7 +100,7 @@ func (cfg *Config) completeDatabase(key string, store *string, env func(string) 
 		}
 		*store = filepath.Join(home, rest)
 	}
-	if origin := cfg.origins[key]; origin != commandLine && origin != envVariable(key) {
+	if origin := cfg.origins[key]; origin != commandLine && origin != EnvVariable(key) {
 		*store = cfg.resolvePath(*store, false)
 	}
 	path, err := filepath.Abs(*store)

@@ -114,7 +114,7 @@ func TestConfig_CheckReload(t *testing.T) {
 	}
 }
 
-func TestLoadEndpoint(t *testing.T) {
+func TestLoadHostAddress(t *testing.T) {
 	tests := []struct {
 		name, text, want, fault string
 	}{
@@ -125,16 +125,16 @@ func TestLoadEndpoint(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			endpoint, err := config.LoadEndpoint(config.Options{Path: write(t, tt.text), Explicit: true, Env: environ(t)})
+			endpoint, err := config.LoadHostAddress(config.Options{Path: write(t, tt.text), Explicit: true, Env: environ(t)})
 			if got := endpoint.Listen; got != tt.want || (err != nil) != (tt.fault != "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
 				t.Errorf("%q, %v", got, err)
 			}
 		})
 	}
 	path := write(t, "tls: {cert: c.pem, key: k.pem}\nca_file: ca.pem\n")
-	endpoint, err := config.LoadEndpoint(config.Options{Path: path, Explicit: true, Env: environ(t)})
+	endpoint, err := config.LoadHostAddress(config.Options{Path: path, Explicit: true, Env: environ(t)})
 	inFolder := func(name string) string { return filepath.Join(filepath.Dir(path), name) }
-	want := config.Endpoint{Listen: "127.0.0.1:8000", TLS: config.TLS{Cert: inFolder("c.pem"), Key: inFolder("k.pem")}, CAFile: inFolder("ca.pem")}
+	want := config.HostAddress{Listen: "127.0.0.1:8000", TLS: config.TLS{Cert: inFolder("c.pem"), Key: inFolder("k.pem")}, CAFile: inFolder("ca.pem")}
 	if diff := cmp.Diff(want, endpoint); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}

@@ -33,20 +33,31 @@ func Schema() ([]byte, error) {
 func nameProviders(s *jsonschema.Schema) {
 	llm, _ := s.Properties.Get("llm")
 	order, _ := llm.Properties.Get("provider")
-	order.Description = oneOf(ProviderNames()) + ", or a list of them in the order of fallback."
+	order.Description = oneOf(append(ProviderNames(), "a name in llm.providers")) + ", or a list of them in the order of fallback."
+	small, _ := llm.Properties.Get("small")
+	*small = *providerName(small.Description)
+	named, _ := llm.Properties.Get("providers")
+	named.PropertyNames = &jsonschema.Schema{Pattern: endpointName}
+	endpointSchema(named.AdditionalProperties)
 	assistants, _ := s.Properties.Get("assistants")
 	one, _ := assistants.AdditionalProperties.Properties.Get("provider")
-	one.Enum = toAny(ProviderNames())
+	*one = *providerName(one.Description)
 }
 
-// withProviders returns the schema of [Providers], with their names as an enum, and [scalarSchema]
-// for all other types.
+// providerName returns the schema of a provider's name: one of the known ones, or one in llm.providers.
+func providerName(description string) *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Description: description, Pattern: endpointName, Examples: toAny(ProviderNames())}
+}
+
+// withProviders returns the schema of [Providers], and [scalarSchema]
+// for all
+// other types.
 func withProviders(t reflect.Type) *jsonschema.Schema {
 	if t != reflect.TypeFor[Providers]() {
 		return scalarSchema(t)
 	}
-	name := jsonschema.Schema{Type: "string", Enum: toAny(ProviderNames())}
-	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{&name, {Type: "array", Items: &name}}}
+	name := providerName("")
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{name, {Type: "array", Items: name}}}
 }
 
 func toAny(names []string) []any {

@@ -131,7 +131,7 @@ func TestSchema_AgreesWithLoad(t *testing.T) {
 		{"an unknown key of a server", "mcpServers: {a: {command: x, argz: []}}\n", false},
 		{"an unknown key of a rule", "mcpServers: {a: {command: x, tools: {'*': {polcy: deny}}}}\n", false},
 		{"a wrong type", "limits: {rounds: x}\n", false},
-		{"an unknown provider", "llm: {provider: gpt}\n", false},
+		{"a provider that has no such name", "llm: {provider: GPT}\n", false},
 		{"an unknown flow", "assistants: {a: {flow: x}}\n", false},
 		{"a limit of zero", "limits: {rounds: 0}\n", false},
 	}

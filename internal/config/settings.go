@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 
 	"molar/providers"
@@ -43,6 +44,7 @@ func (cfg *Config) Settings() []schemas.Setting {
 			all = append(all, cfg.plainSettings(name, field)...)
 		}
 		if name == "llm" {
+			all = append(all, cfg.endpointSettings()...)
 			for _, s := range providers.Services() {
 				if len(s.Keys) > 0 {
 					all = append(all, envKeySetting(s.Keys[0], cfg.LLM.Keys[s.Name]))
@@ -58,8 +60,27 @@ func (cfg *Config) plainSettings(name string, field reflect.Value) []schemas.Set
 	if field.Kind() != reflect.Struct {
 		return []schemas.Setting{{Key: name, Value: display(field), Origin: cfg.origins[name]}}
 	}
+	return cfg.leafSettings(leaves(name, field))
+}
+
+// endpointSettings returns the settings of the endpoints in llm.providers, without the keys that their
+// service does not have.
+func (cfg *Config) endpointSettings() []schemas.Setting {
 	var all []schemas.Setting
-	for _, l := range leaves(name, field) {
+	for _, e := range cfg.LLM.Providers {
+		s, _ := serviceOf(e.Value.API)
+		valid, key := endpointKeys(s.Name), join(keyProviders, e.Name)
+		all = append(all, cfg.leafSettings(slices.DeleteFunc(leaves(key, reflect.ValueOf(&e.Value).Elem()), func(l leaf) bool {
+			name, _, _ := strings.Cut(strings.TrimPrefix(l.Key, key+"."), ".")
+			return !slices.Contains(valid, name)
+		}))...)
+	}
+	return all
+}
+
+func (cfg *Config) leafSettings(list []leaf) []schemas.Setting {
+	var all []schemas.Setting
+	for _, l := range list {
 		// The origin of a key above does not count: other keys of its section may be defaults.
 		s := schemas.Setting{Key: l.Key, Value: display(l.Value), Origin: cfg.origins[l.Key]}
 		s.Secret = l.Value.Type() == reflect.TypeFor[schemas.Secret]() && s.Value != ""

@@ -42,7 +42,7 @@ func (c *checker) assistant(key, name string, a schemas.Assistant) {
 		c.fault(key+".direct_answer", "applies only with flow: two-pass; remove it, or set that flow")
 	}
 	if a.Provider != "" {
-		c.enum(key+".provider", a.Provider, ProviderNames())
+		c.enum(key+".provider", a.Provider, c.cfg.LLM.Names())
 		c.hasKey(key+".provider", a.Provider)
 	}
 	c.globs(key+".tools", a.Tools)

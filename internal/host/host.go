@@ -149,7 +149,7 @@ func (h *Host) open(ctx context.Context) (err error) {
 		Unread: func(answer string) bool { return h.Agent.EndsTurn(answer) },
 		Queues: func() bool {
 			route, err := Routes{Chain: h.Chain}.Pick(ctx, "", "", "")
-			return err == nil && route.Queues
+			return err == nil && route.JudgeQueues()
 		},
 	}); err != nil {
 		return err

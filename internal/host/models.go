@@ -19,6 +19,7 @@ import (
 	"molar/providers/ollama"
 	"molar/providers/openai"
 	"molar/providers/wire"
+	"molar/schemas"
 )
 
 // OpenModels builds the configured providers, and the chain that chooses among them. It contacts
@@ -43,26 +44,41 @@ func openOver(edges eval.Edges, cfg *config.Config, refusals *wire.Refusals, log
 	if edges != nil {
 		refusals = nil
 	}
-	for _, s := range providers.Services() {
-		open, hasModels := openers()[s.Name]
-		if !hasModels || cfg.LLM.MissingKey(s.Name) != "" {
+	missing := make(map[string]string)
+	for _, name := range cfg.LLM.EndpointNames() {
+		e, _ := cfg.LLM.Endpoint(name)
+		if missing[name] = cfg.LLM.MissingKey(name); missing[name] != "" {
 			continue
 		}
-		c, err := open(cfg, client, refusals, log)
+		delete(missing, name)
+		c, err := openers()[e.Service.Name](opening{cfg, e, client, refusals, log})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", e.Setting, err)
 		}
-		c.Queues = s.Queues
-		candidates[s.Name] = c
+		c.Queues, c.Price = e.Service.Queues, e.PriceOf
+		candidates[name] = c
 	}
+	all := chain.Config{Order: cfg.LLM.Provider, Small: cfg.LLM.Small, Candidates: candidates, Missing: missing, Offline: none, Logger: log}
 	if edges != nil {
-		return chain.New(chain.Config{Order: cfg.LLM.Provider, Candidates: tapeCandidates(edges, candidates), Offline: edges.Provider(none, true), Logger: log})
+		all.Candidates, all.Offline = tapeCandidates(edges, candidates), edges.Provider(none, true)
 	}
-	return chain.New(chain.Config{Order: cfg.LLM.Provider, Candidates: candidates, Offline: none, Logger: log})
+	return chain.New(all)
 }
 
-// An opener builds the chain's candidate for a service from the settings.
-type opener func(*config.Config, *http.Client, *wire.Refusals, *slog.Logger) (chain.Candidate, error)
+// An opening is what an opener builds a candidate from.
+type opening struct {
+	cfg      *config.Config
+	endpoint config.Endpoint
+	client   *http.Client
+	refusals *wire.Refusals
+	log      *slog.Logger
+}
+
+// key is the key that is sent to the endpoint.
+func (o opening) key() string { return o.cfg.LLM.Key(o.endpoint.Name).Reveal() }
+
+// An opener builds the chain's candidate for an endpoint.
+type opener func(opening) (chain.Candidate, error)
 
 // openers returns the openers of all services with models, by name.
 func openers() map[string]opener {
@@ -74,24 +90,24 @@ func openers() map[string]opener {
 	}
 }
 
-func openGemini(cfg *config.Config, client *http.Client, refusals *wire.Refusals, log *slog.Logger) (chain.Candidate, error) {
-	g := cfg.LLM.Gemini
-	service, err := newGemini(cfg, client, refusals, log)
+func openGemini(o opening) (chain.Candidate, error) {
+	e := o.endpoint
+	service, err := newGemini(o)
 	if err != nil {
 		return chain.Candidate{}, err
 	}
-	c := chain.Candidate{Provider: service, Model: g.Model, SmallModel: g.SmallModel, First: g.Timeout, List: service.Models}
-	if g.BaseURL == gemini.DefaultBaseURL && g.Project == "" {
+	c := chain.Candidate{Provider: service, Model: e.Model, SmallModel: e.SmallModel, First: e.Timeout, List: service.Models}
+	if e.BaseURL == gemini.DefaultBaseURL && e.Project == "" {
 		c.Has = service.Has // the lists of gateways and of Vertex AI are seldom complete
 	}
 	return c, nil
 }
 
-func newGemini(cfg *config.Config, client *http.Client, refusals *wire.Refusals, log *slog.Logger) (*gemini.Provider, error) {
-	g := cfg.LLM.Gemini
+func newGemini(o opening) (*gemini.Provider, error) {
+	e := o.endpoint
 	return gemini.New(gemini.Config{
-		APIKey: cfg.LLM.Key(providers.Gemini).Reveal(), BaseURL: g.BaseURL, Project: g.Project, Location: g.Location, Safety: g.Safety,
-		HTTPClient: client, FirstByte: g.Timeout, Window: g.Window, Tuning: g.Tuning, Refusals: refusals, Logger: log,
+		Name: e.Name, Setting: e.Setting, APIKey: o.key(), KeySetting: e.KeySetting(), BaseURL: e.BaseURL, Project: e.Project, Location: e.Location, Safety: e.Safety,
+		HTTPClient: o.client, FirstByte: e.Timeout, Window: e.Window, Tuning: e.Tuning, Refusals: o.refusals, Logger: o.log,
 	})
 }
 
@@ -101,12 +117,12 @@ func googleSearch(cfg *config.Config, log *slog.Logger) (func(context.Context, s
 	if cfg.LLM.MissingKey(providers.Gemini) != "" {
 		return nil, nil
 	}
-	g := cfg.LLM.Gemini
+	g, _ := cfg.LLM.Endpoint(providers.Gemini)
 	client, err := Client(cfg.CAFile)
 	if err != nil {
 		return nil, err
 	}
-	service, err := newGemini(cfg, client, nil, log)
+	service, err := newGemini(opening{cfg, g, client, nil, log})
 	if err != nil {
 		return nil, err
 	}
@@ -135,6 +151,19 @@ func googleSearch(cfg *config.Config, log *slog.Logger) (func(context.Context, s
 	}, nil
 }
 
+// RefusedBy returns the refusal of a tool by an endpoint that speaks the API of a service.
+func (h *Host) RefusedBy(service string, tool schemas.ToolInfo) (schemas.Refusal, bool) {
+	for _, name := range h.Config.LLM.EndpointNames() {
+		if s, _ := h.Config.LLM.ServiceOf(name); s.Name != service {
+			continue
+		}
+		if r, refused := h.Refusals.Refused(name, tool); refused {
+			return r, true
+		}
+	}
+	return schemas.Refusal{}, false
+}
+
 // missingTools returns the bundled search tools that are missing, with the reason. It returns none
 // if the tools run in another process, at memory.url, where this process does not know them.
 func missingTools(cfg *config.Config) map[string]string {
@@ -144,23 +173,19 @@ func missingTools(cfg *config.Config) map[string]string {
 	return nil
 }
 
-func openOpenAI(cfg *config.Config, client *http.Client, refusals *wire.Refusals, log *slog.Logger) (chain.Candidate, error) {
-	llm, o := cfg.LLM, cfg.LLM.OpenAI
-	keySetting := "OPENAI_API_KEY"
-	if o.Key != "" || !llm.AtOpenAI() {
-		keySetting = "llm.openai.key"
-	}
+func openOpenAI(o opening) (chain.Candidate, error) {
+	e := o.endpoint
 	service, err := openai.New(openai.Config{
-		Tuning: o.Tuning, APIKey: llm.Key(providers.OpenAI).Reveal(), KeySetting: keySetting, BaseURL: o.BaseURL, API: openai.API(o.API),
-		HTTPClient: client, FirstByte: o.Timeout, Window: o.Window, Refusals: refusals, Logger: log,
+		Name: e.Name, Setting: e.Setting, Tuning: e.Tuning, APIKey: o.key(), KeySetting: e.KeySetting(), BaseURL: e.BaseURL, API: wireOf(e),
+		HTTPClient: o.client, FirstByte: e.Timeout, Window: e.Window, Refusals: o.refusals, Logger: o.log,
 	})
 	if err != nil {
 		return chain.Candidate{}, err
 	}
-	c := chain.Candidate{Provider: service, Model: o.Model, SmallModel: o.SmallModel, First: o.Timeout, List: service.Models, Has: service.Has}
-	if !llm.AtOpenAI() {
+	c := chain.Candidate{Provider: service, Model: e.Model, SmallModel: e.SmallModel, First: e.Timeout, List: service.Models, Has: service.Has}
+	if !e.AtHome() {
 		// Another server may be down, and its models differ from OpenAI's.
-		named, namedSmall := cfg.Models(providers.OpenAI)
+		named, namedSmall := o.cfg.Models(e.Name)
 		c.Wait = otherServerWait
 		c.Ready = func(ctx context.Context) (model, small, why string, err error) {
 			return service.Usable(ctx, named, namedSmall)
@@ -173,29 +198,40 @@ func openOpenAI(cfg *config.Config, client *http.Client, refusals *wire.Refusals
 // which may be far away and list hundreds of models.
 const otherServerWait = 3 * time.Second
 
-func openAnthropic(cfg *config.Config, client *http.Client, refusals *wire.Refusals, log *slog.Logger) (chain.Candidate, error) {
-	a := cfg.LLM.Anthropic
-	keySetting := "ANTHROPIC_API_KEY"
-	if a.Key != "" {
-		keySetting = "llm.anthropic.key"
+// wireOf returns the wire of an endpoint with OpenAI's API. An api that is the service's name leaves it open.
+func wireOf(e config.Endpoint) openai.API {
+	if e.API == e.Service.Name {
+		return openai.APIAuto
 	}
+	return openai.API(e.API)
+}
+
+func openAnthropic(o opening) (chain.Candidate, error) {
+	e := o.endpoint
 	service, err := anthropic.New(anthropic.Config{
-		Tuning: a.Tuning, APIKey: cfg.LLM.Key(providers.Anthropic).Reveal(), KeySetting: keySetting, BaseURL: a.BaseURL,
-		HTTPClient: client, FirstByte: a.Timeout, Window: a.Window, Refusals: refusals, Logger: log,
+		Name: e.Name, Setting: e.Setting, Tuning: e.Tuning, APIKey: o.key(), KeySetting: e.KeySetting(), BaseURL: e.BaseURL,
+		HTTPClient: o.client, FirstByte: e.Timeout, Window: e.Window, Refusals: o.refusals, Logger: o.log,
 	})
 	if err != nil {
 		return chain.Candidate{}, err
 	}
-	return chain.Candidate{Provider: service, Model: a.Model, SmallModel: a.SmallModel, First: a.Timeout, List: service.Models, Has: service.Has}, nil
+	return chain.Candidate{Provider: service, Model: e.Model, SmallModel: e.SmallModel, First: e.Timeout, List: service.Models, Has: service.Has}, nil
 }
 
-func openOllama(cfg *config.Config, client *http.Client, refusals *wire.Refusals, log *slog.Logger) (chain.Candidate, error) {
-	o := cfg.LLM.Ollama
-	local, err := ollama.New(ollama.Config{BaseURL: o.BaseURL, HTTPClient: client, FirstByte: o.Timeout, KeepAlive: string(o.KeepAlive), NumCtx: o.NumCtx, MaxNumCtx: o.MaxNumCtx, Tuning: o.Tuning, Refusals: refusals, Logger: log})
+func openOllama(o opening) (chain.Candidate, error) {
+	e := o.endpoint
+	setting := e.Setting
+	if e.IsBuiltIn() {
+		setting = "" // the variable that most people set
+	}
+	local, err := ollama.New(ollama.Config{
+		Name: e.Name, Setting: setting, BaseURL: e.BaseURL, HTTPClient: o.client, FirstByte: e.Timeout, KeepAlive: string(e.KeepAlive),
+		NumCtx: e.NumCtx, MaxNumCtx: e.MaxNumCtx, Tuning: e.Tuning, Refusals: o.refusals, Logger: o.log,
+	})
 	if err != nil {
 		return chain.Candidate{}, err
 	}
-	named, namedSmall := cfg.Models(providers.Ollama)
+	named, namedSmall := o.cfg.Models(e.Name)
 	ready := func(ctx context.Context) (model, small, why string, err error) {
 		return local.Usable(ctx, named, namedSmall)
 	}
@@ -208,8 +244,8 @@ func openOllama(cfg *config.Config, client *http.Client, refusals *wire.Refusals
 		return names, err
 	}
 	return chain.Candidate{
-		Provider: local, Model: o.Model, SmallModel: o.SmallModel,
-		First: o.Timeout, Ready: ready, List: list, Has: local.Has,
+		Provider: local, Model: e.Model, SmallModel: e.SmallModel,
+		First: e.Timeout, Ready: ready, List: list, Has: local.Has,
 	}, nil
 }
 

@@ -29,7 +29,11 @@ type Models struct {
 func (m Models) Pick(ctx context.Context, provider, model, small string) (providers.Route, error) {
 	route, err := m.Models.Pick(ctx, provider, model, small)
 	if err == nil && route.Provider != nil {
-		route.Provider = watchedProvider{Provider: route.Provider, to: m.Telemetry, asked: []string{model, small}}
+		asked := []string{model, small}
+		route.Provider = watchedProvider{Provider: route.Provider, to: m.Telemetry, asked: asked}
+		if route.Small != nil {
+			route.Small = watchedProvider{Provider: route.Small, to: m.Telemetry, asked: asked}
+		}
 	}
 	return route, err
 }
@@ -196,6 +200,7 @@ func (w *turnWatch) end() telemetry.TurnEnd {
 	if w.done != nil {
 		end.Provider, end.Model = w.done.Provider, w.done.Model
 		end.InputTokens, end.OutToken = w.done.Usage.PromptTokens, w.done.Usage.CompletionTokens
+		end.Cost = w.done.Usage.Cost
 	}
 	return end
 }

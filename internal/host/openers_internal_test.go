@@ -16,7 +16,8 @@ func TestOpeners(t *testing.T) {
 	for _, name := range providers.WithModels() {
 		cfg := config.Default()
 		cfg.LLM.Keys = map[string]schemas.Secret{name: "AIza-a-key-for-tests"}
-		if _, ok := cfg.LLM.Service(name); !ok {
+		e, ok := cfg.LLM.Endpoint(name)
+		if !ok {
 			t.Errorf("%s has no block of settings below llm", name)
 		}
 		open := openers()[name]
@@ -24,7 +25,7 @@ func TestOpeners(t *testing.T) {
 			t.Errorf("%s has no opener", name)
 			continue
 		}
-		c, err := open(cfg, http.DefaultClient, nil, slog.New(slog.DiscardHandler))
+		c, err := open(opening{cfg, e, http.DefaultClient, nil, slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Errorf("open %s: %v", name, err)
 		} else if c.Provider.Name() != name {

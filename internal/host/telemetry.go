@@ -7,7 +7,6 @@ import (
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/telemetry"
-	"molar/providers"
 	"molar/schemas"
 )
 
@@ -19,7 +18,7 @@ func (h *Host) openTelemetry(ctx context.Context) (err error) {
 		Env:     h.opts.Env,
 		Models:  configuredModels(h.Config),
 		ProviderName: func(name string) string {
-			service, _ := providers.Find(name)
+			service, _ := h.Config.LLM.ServiceOf(name)
 			return service.Telemetry
 		},
 		Servers: func() []schemas.ServerStatus { return h.MCP.Status() },
@@ -55,9 +54,9 @@ func (h *Host) summariesBehind() func() int64 {
 // configuredModels returns the models that the config names.
 func configuredModels(cfg *config.Config) []string {
 	var names []string
-	for _, provider := range providers.WithModels() {
-		service, _ := cfg.LLM.Service(provider)
-		names = append(names, service.Model, service.SmallModel)
+	for _, name := range cfg.LLM.EndpointNames() {
+		e, _ := cfg.LLM.Endpoint(name)
+		names = append(names, e.Model, e.SmallModel)
 	}
 	for _, entry := range cfg.Assistants {
 		names = append(names, entry.Value.Model)

@@ -15,7 +15,6 @@ import (
 	"molar/internal/config"
 	"molar/internal/terminal"
 	"molar/mcpclients/transport"
-	"molar/providers"
 )
 
 // A Wire prints the messages between the host and its MCP servers.
@@ -103,7 +102,7 @@ func (c *tracedConn) Notify(ctx context.Context, method string, params json.RawM
 // Redactor returns a redactor for the secrets of a config.
 func Redactor(cfg *config.Config) *tape.Redactor {
 	var secrets []string
-	for _, name := range providers.WithModels() {
+	for _, name := range cfg.LLM.EndpointNames() {
 		secrets = append(secrets, cfg.LLM.Keys[name].Reveal(), cfg.LLM.Key(name).Reveal())
 	}
 	for _, s := range cfg.MCPServers {

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"cmp"
+	"net/url"
 	"slices"
 
 	"molar/eval/tape"
@@ -31,8 +33,7 @@ func (h *Host) keepWires() error {
 		},
 		ShouldKeep: wanted, Host: cli.Version(), Redactor: Redactor(cfg), Skip: []string{schemas.MemoryServer},
 		Route: func(provider string) tape.Route {
-			service, _ := cfg.LLM.Service(provider)
-			return tape.Route{Small: service.SmallModel, BaseURL: service.BaseURL}
+			return TapeRoute(cfg, tape.Route{Provider: provider})
 		},
 	})
 	if err != nil {
@@ -40,6 +41,26 @@ func (h *Host) keepWires() error {
 	}
 	h.opts.Edges = keeper
 	return nil
+}
+
+// TapeRoute returns the route with the service, the address and, if it has none, the small model of its
+// provider in the config.
+func TapeRoute(cfg *config.Config, r tape.Route) tape.Route {
+	e, _ := cfg.LLM.Endpoint(r.Provider)
+	if r.Small, r.BaseURL = cmp.Or(r.Small, e.SmallModel), withoutUser(e.BaseURL); !e.IsBuiltIn() {
+		r.Service = e.Service.Name
+	}
+	return r
+}
+
+// withoutUser removes user, password, query and fragment from a URL.
+func withoutUser(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
 }
 
 // keepsWire reports whether an assistant's turns may be stored: one with a topic talks with

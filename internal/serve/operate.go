@@ -37,6 +37,7 @@ func (p *port) operations() web.Operations {
 		},
 		TestProvider:  p.testProvider,
 		Providers:     p.providers,
+		ServiceOf:     p.Config.LLM.ServiceOf,
 		Settings:      p.settings,
 		ImportServers: p.importServers,
 		AddServer:     p.addServer,
@@ -57,7 +58,7 @@ func (p *port) operations() web.Operations {
 
 // lint returns what providers refuse of a tool, and how text can leave through it.
 func (p *port) lint(tool schemas.Tool) web.Lint {
-	found, _ := toolhandler.Tools([]schemas.Tool{tool}, providers.Lowerings(), p.Refusals.Refused, false)
+	found, _ := toolhandler.Tools([]schemas.Tool{tool}, providers.Lowerings(), p.RefusedBy, false)
 	l := web.Lint{Sends: toolhandler.Sends(tool)}
 	for _, f := range found {
 		if f.Refused != "" {
@@ -73,7 +74,7 @@ func (p *port) lint(tool schemas.Tool) web.Lint {
 // refusals returns the providers' refusals of a tool.
 func (p *port) refusals(tool schemas.Tool) []schemas.Refusal {
 	var all []schemas.Refusal
-	for _, provider := range providers.WithModels() {
+	for _, provider := range p.Config.LLM.EndpointNames() {
 		if r, refused := p.Refusals.Refused(provider, tool.ToolInfo); refused {
 			all = append(all, r)
 		}
@@ -117,11 +118,12 @@ func (p *port) offer() string {
 
 // providers returns all providers: whether each can answer now, and with which models.
 func (p *port) providers(ctx context.Context) []web.Provider {
-	names := providers.Names()
+	names := p.Config.LLM.Choices()
 	all := make([]web.Provider, len(names))
 	var asking sync.WaitGroup
 	for i, name := range names {
-		all[i] = web.Provider{Name: name, Missing: p.Config.LLM.MissingKey(name), HasKey: p.Config.LLM.Key(name) != ""}
+		e, _ := p.Config.LLM.Endpoint(name)
+		all[i] = web.Provider{Name: name, API: e.Service.Name, Setting: e.Setting, KeySetting: e.KeySetting(), Missing: p.Config.LLM.MissingKey(name), HasKey: p.Config.LLM.Key(name) != ""}
 		if all[i].Missing != "" {
 			continue
 		}
@@ -185,7 +187,7 @@ func (p *port) callByHand(ctx context.Context, name string, arguments json.RawMe
 
 // testProvider makes one small call of the named provider, without a fallback to another.
 func (p *port) testProvider(ctx context.Context, name, model string) (web.ProviderTest, error) {
-	known := providers.Names()
+	known := p.Config.LLM.Choices()
 	if !slices.Contains(known, name) {
 		return web.ProviderTest{}, fmt.Errorf("%w: there is no provider %q; choose one of %s", web.ErrUnknown, name, strings.Join(known, ", "))
 	}

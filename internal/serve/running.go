@@ -42,7 +42,7 @@ func Find(c *cli.CLI, listen string) (*Host, error) {
 	if listen != "" {
 		flags["listen"] = listen
 	}
-	endpoint, err := config.LoadEndpoint(c.Options(flags))
+	endpoint, err := config.LoadHostAddress(c.Options(flags))
 	if err != nil && listen == "" {
 		return nil, cli.Usage(err)
 	}
@@ -54,7 +54,7 @@ func Find(c *cli.CLI, listen string) (*Host, error) {
 
 // clientOf returns a client for the host at an endpoint, over TLS if the endpoint has a
 // certificate.
-func clientOf(c *cli.CLI, endpoint config.Endpoint) (*Host, error) {
+func clientOf(c *cli.CLI, endpoint config.HostAddress) (*Host, error) {
 	address := config.LocalAddress(endpoint.Listen)
 	far := &Host{address: endpoint.Listen, base: "http://" + address, client: http.DefaultClient}
 	far.key, _ = c.Env(keyVariable)

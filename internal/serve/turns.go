@@ -19,7 +19,7 @@ import (
 // Mark stores feedback on an answer: through a running host, whose newest turns may not be on disk
 // yet, else directly in the store. Feedback without a mark removes the previous one.
 func Mark(ctx context.Context, c *cli.CLI, cfg *config.Config, said schemas.Feedback) (schemas.Feedback, error) {
-	if far, err := clientOf(c, cfg.Endpoint()); err == nil {
+	if far, err := clientOf(c, cfg.HostAddress()); err == nil {
 		if stored, err := far.mark(ctx, said); err == nil {
 			return stored, nil
 		}
@@ -66,7 +66,7 @@ func openStore(ctx context.Context, cfg *config.Config) (*store.DB, error) {
 // store.
 func Trace(ctx context.Context, c *cli.CLI, cfg *config.Config, id string) (json.RawMessage, error) {
 	refused := ""
-	if far, err := clientOf(c, cfg.Endpoint()); err == nil {
+	if far, err := clientOf(c, cfg.HostAddress()); err == nil {
 		trace, err := far.ask(ctx, "/v1/turns/"+url.PathEscape(id))
 		if err == nil {
 			return trace, nil

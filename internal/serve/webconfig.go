@@ -88,6 +88,12 @@ func (p *port) scrapes(r *http.Request) bool {
 // models returns the assistants, the default one first: clients take the first.
 func (p *port) models() []schemas.AssistantInfo {
 	all := p.Agent.Assistants()
+	for i := range all {
+		a, _ := p.Config.Assistants.Get(all[i].Name)
+		if all[i].Providers, all[i].Model = p.Config.LLM.Provider, a.Model; a.Provider != "" {
+			all[i].Providers = []string{a.Provider}
+		}
+	}
 	at := slices.IndexFunc(all, func(a schemas.AssistantInfo) bool { return a.Name == p.Config.Default })
 	return slices.Concat(all[at:at+1], all[:at], all[at+1:])
 }

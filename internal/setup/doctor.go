@@ -72,6 +72,7 @@ func Examine(ctx context.Context, options ExamineOptions) []Finding {
 	}
 	defer h.Close() //nolint:contextcheck // the host must be closed even if ctx has ended
 	findings = append(findings, storage(ctx, h), model(ctx, h))
+	findings = append(findings, endpoints(ctx, h)...)
 	if !isRunning {
 		wait, cancel := context.WithTimeout(ctx, options.Attach)
 		defer cancel()
@@ -185,10 +186,42 @@ func model(ctx context.Context, h *host.Host) Finding {
 		return Finding{Fail, "model", fmt.Sprintf("%s refuses the key: %v", name, err), keyRemedy(h.Config, name)}
 	}
 	text := fmt.Sprintf("%s answers with %s", name, route.Model)
-	if name == providers.OpenAI && envKeyWithheld(h.Config.LLM) {
-		text += "; OPENAI_API_KEY is not sent there, unless llm.openai has key: ${OPENAI_API_KEY}"
+	if e, _ := h.Config.LLM.Endpoint(name); envKeyWithheld(h.Config.LLM, e) {
+		text += fmt.Sprintf("; %s is not sent there, unless %s has key: ${%[1]s}", e.Service.Keys[0], e.Setting)
 	}
 	return Finding{Level: OK, Part: "model", Text: text}
+}
+
+// endpoints checks the endpoints that the settings name and that would not answer now: the others of
+// llm.provider, that of an assistant, and that of llm.small.
+func endpoints(ctx context.Context, h *host.Host) []Finding {
+	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
+	defer cancel()
+	routes := host.Routes{Chain: h.Chain}
+	var first string
+	if route, err := routes.Pick(ctx, "", "", ""); err == nil {
+		first = route.Provider.Name()
+	}
+	var findings []Finding
+	for _, name := range h.Config.EndpointsInUse() {
+		if name == first || h.Config.LLM.MissingKey(name) != "" { // the settings have a note of that
+			continue
+		}
+		route, err := routes.Pick(ctx, name, "", "")
+		if err == nil {
+			_, err = h.Chain.Models(ctx, name)
+		}
+		e, _ := h.Config.LLM.Endpoint(name)
+		switch {
+		case err == nil:
+			findings = append(findings, Finding{Level: OK, Part: "model", Text: fmt.Sprintf("%s is ready with %s", name, route.Model)})
+		case providers.KindOf(err) == providers.KindAuth:
+			findings = append(findings, Finding{Warn, "model", fmt.Sprintf("%s refuses the key: %v", name, err), keyRemedy(h.Config, name)})
+		default:
+			findings = append(findings, Finding{Warn, "model", err.Error(), "start the service, or check " + e.Setting})
+		}
+	}
+	return findings
 }
 
 // modelRemedy returns how to get a model, from a service or on this machine.
@@ -204,22 +237,23 @@ func modelRemedy() string {
 
 // keyRemedy returns what to do if a provider refused the key or received none.
 func keyRemedy(cfg *config.Config, provider string) string {
+	e, ok := cfg.LLM.Endpoint(provider)
 	switch {
-	case provider != providers.OpenAI || cfg.LLM.AtOpenAI() || cfg.LLM.OpenAI.Key != "":
+	case !ok || e.Key != "" || e.IsBuiltIn() && e.AtHome():
 		return "set another key"
 	case cfg.File == "":
-		return "set MOLAR_LLM_OPENAI_KEY"
-	case cfg.LLM.Keys[providers.OpenAI] != "":
-		return "to send it OPENAI_API_KEY, write key: ${OPENAI_API_KEY} below llm.openai"
+		return "set " + config.EnvVariable(e.Setting+".key")
+	case e.IsBuiltIn() && cfg.LLM.Keys[provider] != "":
+		return fmt.Sprintf("to send it %s, write key: ${%[1]s} below %s", e.Service.Keys[0], e.Setting)
 	default:
-		return "write key: ${MODEL_KEY} below llm.openai, and put MODEL_KEY=… into " + config.VariablesFile(cfg.File)
+		return "write key: ${MODEL_KEY} below " + e.Setting + ", and put MODEL_KEY=… into " + config.VariablesFile(cfg.File)
 	}
 }
 
-// envKeyWithheld reports whether OPENAI_API_KEY is set but not sent, because llm.openai is another
-// server without a key.
-func envKeyWithheld(llm config.LLM) bool {
-	return llm.Keys[providers.OpenAI] != "" && llm.OpenAI.Key == "" && !llm.AtOpenAI()
+// envKeyWithheld reports whether the key of a service is set in the environment but not sent, because
+// the service's block is another server without a key.
+func envKeyWithheld(llm config.LLM, e config.Endpoint) bool {
+	return e.IsBuiltIn() && llm.Keys[e.Name] != "" && e.Key == "" && !e.AtHome()
 }
 
 // bundled is the transport of the host's own servers.

@@ -40,7 +40,7 @@ func (c Choices) Draft(secrets *SecretsFile) *Draft {
 
 func (c Choices) writeModel(d *Draft) {
 	b, m := &d.b, c.Model
-	fmt.Fprintf(b, "\nllm:\n  # A list is an order of fallback, such as [gemini, ollama].\n  provider: %s\n", m.Provider)
+	fmt.Fprintf(b, "\nllm:\n  # A list is an order of fallback, such as [gemini, ollama]. More endpoints: llm.providers.\n  provider: %s\n", m.Provider)
 	if m.BaseURL != "" {
 		fmt.Fprintf(b, "  %s:\n    base_url: %s\n", m.Provider, strconv.Quote(m.BaseURL))
 	}

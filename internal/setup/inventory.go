@@ -86,7 +86,7 @@ func detectModels(ctx context.Context, cfg *config.Config) []Model {
 	}
 	for _, s := range providers.Services() {
 		if s.Fetch != "" {
-			block, _ := cfg.LLM.Service(s.Name)
+			block, _ := cfg.LLM.Endpoint(s.Name)
 			local, _ := listModels(ctx, cfg, s.Name, localTimeout)
 			add(Model{Provider: s.Name, BaseURL: block.BaseURL, Available: local, Label: localLabel(s, block.BaseURL, local)}, len(local) > 0)
 		}

@@ -53,7 +53,7 @@ func orNone(items []string) string {
 // providers without a key, servers without a variable or a program, tools that may be sent text of
 // other servers, and files of knowledge that are not read.
 func notes(cfg *config.Config) []string {
-	return slices.Concat(openPorts(cfg), missingKeys(cfg.LLM), host.MissingVariables(cfg), unusedVariables(cfg.Variables), missingPrograms(cfg), openReaders(cfg), host.UnreadKnowledge(cfg))
+	return slices.Concat(openPorts(cfg), missingKeys(cfg), host.MissingVariables(cfg), unusedVariables(cfg.Variables), missingPrograms(cfg), openReaders(cfg), host.UnreadKnowledge(cfg))
 }
 
 // openPorts notes the ports that other machines can reach, off loopback or through a proxy, and
@@ -77,10 +77,10 @@ func openPorts(cfg *config.Config) []string {
 }
 
 // missingKeys notes the configured providers that are skipped because their key is missing.
-func missingKeys(llm config.LLM) []string {
+func missingKeys(cfg *config.Config) []string {
 	var notes []string
-	for _, name := range llm.Provider {
-		if missing := llm.MissingKey(name); missing != "" {
+	for _, name := range cfg.EndpointsInUse() {
+		if missing := cfg.LLM.MissingKey(name); missing != "" {
 			notes = append(notes, fmt.Sprintf("provider %q is skipped because it has no API key: %s", name, missing))
 		}
 	}

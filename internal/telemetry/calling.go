@@ -30,6 +30,7 @@ type ModelSpan struct {
 	span    api.Span
 	started time.Time
 	first   time.Duration
+	served  bool // by another provider than the requested one
 }
 
 // StartModelCall begins the span chat of a model call. It returns nil if telemetry is off.
@@ -42,6 +43,7 @@ func (t *Telemetry) StartModelCall(ctx context.Context, c ModelCall) (context.Co
 		attrs := attributes{keyRequestStream.Bool(true)}
 		attrs.add(keyOperation, opChat)
 		attrs.add(keyProvider, t.providerName(c.Provider))
+		attrs.add(keyEndpoint, c.Provider)
 		attrs.add(keyRequestModel, c.Model)
 		attrs.add(keyPass, c.Pass)
 		attrs.count(keyMaxTokens, c.MaxTokens)
@@ -72,6 +74,7 @@ func (s *ModelSpan) FirstOutput() {
 func (s *ModelSpan) Served(provider, model string) {
 	if s != nil {
 		s.call.Provider, s.call.Model, s.call.ClientModel = provider, model, false
+		s.served = true
 	}
 }
 
@@ -99,10 +102,17 @@ func (s *ModelSpan) End(e ModelEnd) {
 	s.count(e)
 	var attrs attributes
 	attrs.add(keyResponseModel, s.call.Model)
+	if s.served {
+		attrs.add(keyProvider, s.t.providerName(s.call.Provider))
+		attrs.add(keyEndpoint, s.call.Provider)
+	}
 	attrs.count(keyInputTokens, e.Usage.PromptTokens)
 	attrs.count(keyOutputTokens, e.Usage.CompletionTokens)
 	attrs.count(keyCachedTokens, e.Usage.CachedTokens)
 	attrs.count(keyReasoning, e.Usage.ReasoningTokens)
+	if e.Usage.Cost > 0 {
+		attrs = append(attrs, keyCost.Float64(e.Usage.Cost.Amount()))
+	}
 	if e.Finish != "" {
 		attrs = append(attrs, keyFinish.StringSlice([]string{e.Finish}))
 	}
@@ -133,6 +143,9 @@ func (s *ModelSpan) count(e ModelEnd) {
 	}
 	m.tokens.WithLabelValues(s.call.Provider, "input").Add(float64(e.Usage.PromptTokens))
 	m.tokens.WithLabelValues(s.call.Provider, "output").Add(float64(e.Usage.CompletionTokens))
+	if e.Usage.Cost > 0 {
+		m.cost.WithLabelValues(s.call.Provider, model).Add(e.Usage.Cost.Amount())
+	}
 	m.tokenParts.WithLabelValues(s.call.Provider, "cached").Add(float64(e.Usage.CachedTokens))
 	m.tokenParts.WithLabelValues(s.call.Provider, "reasoning").Add(float64(e.Usage.ReasoningTokens))
 }

@@ -19,6 +19,7 @@ type metrics struct {
 	tools  *labels // server and name of tools
 
 	turns, unsaved, modelCalls, tokens, tokenParts, toolCalls *prometheus.CounterVec
+	cost                                                      *prometheus.CounterVec
 	verdicts, truncations, reconnects, asked                  *prometheus.CounterVec
 	turnTime, stepTime, modelTime, firstTime                  *prometheus.HistogramVec
 	toolTime, requestTime                                     *prometheus.HistogramVec
@@ -44,6 +45,7 @@ func newMetrics(cfg Config) *metrics {
 	m.firstTime = m.histogram("molar_model_first_output_seconds", "Time of a model call to its first output.", long, "provider", "model")
 	m.tokens = m.counter("molar_tokens_total", "Tokens as the providers count them.", "provider", "direction")
 	m.tokenParts = m.counter("molar_token_parts_total", "Input tokens from the provider's cache, and output tokens of reasoning.", "provider", "part")
+	m.cost = m.counter("molar_cost_total", "What model calls cost, in the currency of the prices; only calls whose price is known.", "provider", "model")
 	m.toolCalls = m.counter("molar_tool_calls_total", "Tool calls by how they ended.", "server", "tool", "status")
 	m.toolTime = m.histogram("molar_tool_call_duration_seconds", "Time of a tool call.", short, "server")
 	m.verdicts = m.counter("molar_guardrail_verdicts_total", "Verdicts by topic and by who decided.", "topic", "verdict", "by")

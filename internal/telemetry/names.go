@@ -44,6 +44,8 @@ const (
 
 	// Attributes that are not part of the conventions.
 	keyReasoning = attribute.Key("molar.usage.reasoning_tokens")
+	keyCost      = attribute.Key("molar.usage.cost")
+	keyEndpoint  = attribute.Key("molar.endpoint")
 	keyPass      = attribute.Key("molar.pass")
 	keyTurn      = attribute.Key("molar.turn.id")
 	keyOutcome   = attribute.Key("molar.turn.outcome")

@@ -10,6 +10,8 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	api "go.opentelemetry.io/otel/trace"
+
+	"molar/schemas"
 )
 
 // attributes are collected before a span starts or ends. Empty values are left out.
@@ -134,6 +136,7 @@ type TurnEnd struct {
 	// Outcome is done, refused, interrupted or failed.
 	Outcome               string
 	InputTokens, OutToken int
+	Cost                  schemas.Cost
 	// Kind is the kind of a provider's error; Err ended the turn.
 	Kind string
 	Err  error
@@ -147,10 +150,14 @@ func (s *TurnSpan) End(e TurnEnd) {
 	var attrs attributes
 	attrs.add(keyConversation, e.Conversation)
 	attrs.add(keyProvider, s.t.providerName(e.Provider))
+	attrs.add(keyEndpoint, e.Provider)
 	attrs.add(keyRequestModel, e.Model)
 	attrs.add(keyOutcome, e.Outcome)
 	attrs.count(keyInputTokens, e.InputTokens)
 	attrs.count(keyOutputTokens, e.OutToken)
+	if e.Cost > 0 {
+		attrs = append(attrs, keyCost.Float64(e.Cost.Amount()))
+	}
 	end(s.span, faultOf(e.Err, e.Kind), attrs)
 }
 

@@ -60,7 +60,8 @@ func TestMetrics(t *testing.T) {
 		TracesDropped: func() int64 { return 3 },
 	})
 	countOne(t.Context(), tel)
-	want := `molar_guardrail_verdicts_total{by="code",topic="dental",verdict="reject"} 1
+	want := `molar_cost_total{model="qwen",provider="ollama"} 0.5
+molar_guardrail_verdicts_total{by="code",topic="dental",verdict="reject"} 1
 molar_http_request_duration_seconds_count{route="/v1/models/:id"} 1
 molar_http_requests_total{method="GET",route="/v1/models/:id",status="404"} 1
 molar_model_call_duration_seconds_count{model="qwen",provider="ollama"} 1
@@ -100,7 +101,7 @@ func countOne(ctx context.Context, tel *telemetry.Telemetry) {
 	tel.CountCall(telemetry.Call{ID: "1", Server: "family", Tool: "search", Status: "ok", DurationMS: 1})
 	_, span := tel.StartModelCall(ctx, telemetry.ModelCall{Provider: "ollama", Model: "qwen", Pass: "tool"})
 	span.FirstOutput()
-	span.End(telemetry.ModelEnd{Usage: schemas.Usage{PromptTokens: 7, CompletionTokens: 2, CachedTokens: 5, ReasoningTokens: 1}, Kind: "quota", Err: errors.New("x")})
+	span.End(telemetry.ModelEnd{Usage: schemas.Usage{PromptTokens: 7, CompletionTokens: 2, CachedTokens: 5, ReasoningTokens: 1, Cost: schemas.NewCost(0.5)}, Kind: "quota", Err: errors.New("x")})
 	_, request := tel.StartRequest(httptest.NewRequest("GET", "/v1/models/none", nil), "/v1/models/:id", "r1")
 	request.End(404)
 	tel.OpenStream()()

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"molar/providers"
+	"molar/schemas"
 )
 
 // An attempt is a call of one candidate.
@@ -16,6 +17,8 @@ type attempt struct {
 	breaker  *breaker // nil for offline, which cannot fail
 	trial    bool
 	why      string // the failures before it
+	// spent is the usage of the candidates before it, usage that of its own call.
+	spent, usage schemas.Usage
 
 	// held are chunks before the first output; they are dropped if the call fails over.
 	held []providers.Chunk
@@ -31,6 +34,10 @@ func (a *attempt) run(ctx context.Context, yield func(providers.Chunk, error) bo
 	for chunk, err := range a.provider.Stream(ctx, a.req) {
 		if err != nil {
 			return a.fail(ctx, chunk, err, yield)
+		}
+		if chunk.Usage != nil {
+			a.usage = *chunk.Usage
+			chunk.Usage = new(a.spent.Add(a.usage))
 		}
 		a.held = append(a.held, chunk)
 		if !a.out && !isOutput(chunk) {

@@ -11,11 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"molar/providers"
+	"molar/schemas"
 )
 
 // Names with a special meaning.
@@ -55,6 +57,8 @@ type Candidate struct {
 	First time.Duration
 	// Queues is set for a provider that handles one request at a time.
 	Queues bool
+	// Price returns the price of a model; it is not set for a model without a price. Nil means none.
+	Price func(model string) schemas.Price
 }
 
 // Config of a [Chain].
@@ -62,8 +66,13 @@ type Config struct {
 	// Order lists the providers' names, first choice first; empty or "auto" means
 	// automatic choice.
 	Order []string
+	// Small names the candidate of the small passes; empty means that of the turn. If it fails, that
+	// of the turn takes its place.
+	Small string
 	// Candidates are the configured providers by name, without those that lack their key.
 	Candidates map[string]Candidate
+	// Missing says for providers that are no candidates how to configure them, by name.
+	Missing map[string]string
 	// Offline answers if auto finds nothing else, or if it is named.
 	Offline providers.Provider
 	Logger  *slog.Logger
@@ -77,7 +86,9 @@ type Want struct {
 // A Chain chooses providers. It is safe for concurrent use.
 type Chain struct {
 	order      []string
+	small      string
 	candidates map[string]Candidate
+	missing    map[string]string
 	offline    providers.Provider
 	probes     map[string]*probe
 	breakers   map[string]*breaker
@@ -88,6 +99,8 @@ type Chain struct {
 func New(cfg Config) (*Chain, error) {
 	c := &Chain{
 		order:      slices.Clone(cfg.Order),
+		small:      cfg.Small,
+		missing:    cfg.Missing,
 		candidates: make(map[string]Candidate, len(cfg.Candidates)),
 		offline:    cfg.Offline,
 		probes:     map[string]*probe{},
@@ -100,6 +113,9 @@ func New(cfg Config) (*Chain, error) {
 			errs = append(errs, fmt.Errorf("provider %q: none given", name))
 			continue
 		}
+		if candidate.Price != nil {
+			candidate.Provider = priced{candidate.Provider, candidate.Price}
+		}
 		candidate.Provider = Again(candidate.Provider, candidate.First)
 		c.candidates[name] = candidate
 	}
@@ -107,6 +123,9 @@ func New(cfg Config) (*Chain, error) {
 		if !c.known(name) {
 			errs = append(errs, c.unknown(name))
 		}
+	}
+	if c.small != "" && (!c.known(c.small) || c.small == Auto || c.small == Offline) {
+		errs = append(errs, c.unknown(c.small))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -132,14 +151,14 @@ func (c *Chain) fill() {
 // known reports whether a name is valid in the configuration or a request.
 func (c *Chain) known(name string) bool {
 	_, configured := c.candidates[name]
-	return configured || name == Auto || name == Offline || slices.Contains(providers.WithModels(), name)
+	_, missing := c.missing[name]
+	return configured || missing || name == Auto || name == Offline || slices.Contains(providers.WithModels(), name)
 }
 
 func (c *Chain) unknown(name string) error {
 	names := append(providers.Names(), Auto)
-	for name := range c.candidates {
-		names = append(names, name)
-	}
+	names = slices.AppendSeq(names, maps.Keys(c.candidates))
+	names = slices.AppendSeq(names, maps.Keys(c.missing))
 	slices.Sort(names)
 	return fmt.Errorf("provider %q: not known; choose one of %s", name, strings.Join(slices.Compact(names), ", "))
 }

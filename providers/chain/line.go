@@ -128,6 +128,7 @@ func (l *line) Stream(ctx context.Context, req providers.Request) iter.Seq2[prov
 	return func(yield func(providers.Chunk, error) bool) {
 		var missed []error
 		var last, overflow *providers.Error
+		var spent schemas.Usage
 		for _, s := range l.steps {
 			if overflow != nil && !l.mayHold(ctx, s, overflow) {
 				continue
@@ -137,10 +138,11 @@ func (l *line) Stream(ctx context.Context, req providers.Request) iter.Seq2[prov
 				if last != nil {
 					l.chain.log.WarnContext(ctx, "another provider is asked", "provider", s.name, "model", a.req.Model, "why", a.why)
 				}
+				a.spent = spent
 				if last = a.run(ctx, yield); last == nil {
 					return
 				}
-				err = last
+				err, spent = last, spent.Add(a.usage)
 				if overflow == nil && last.Kind == providers.KindContextLength {
 					overflow = l.withWindow(ctx, s, last)
 				}

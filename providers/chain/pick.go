@@ -30,8 +30,26 @@ func (c *Chain) Pick(ctx context.Context, want Want) (providers.Route, error) {
 		return route, err
 	}
 	route.Model = cmp.Or(want.Model, route.Model)
-	route.SmallModel = cmp.Or(want.SmallModel, route.SmallModel)
-	return route, nil
+	if want.SmallModel != "" {
+		route.SmallModel = want.SmallModel
+		return route, nil
+	}
+	return c.withSmall(ctx, route, order), nil
+}
+
+// withSmall returns the route with the candidate of the small passes, which is followed by those of
+// the order.
+func (c *Chain) withSmall(ctx context.Context, route providers.Route, order []string) providers.Route {
+	if c.small == "" || c.small == route.Provider.Name() {
+		return route
+	}
+	withModels := slices.DeleteFunc(c.steps(append([]string{c.small}, order...)), func(s step) bool { return s.name == Offline })
+	small, err := c.first(ctx, withModels)
+	if err != nil || small.Provider.Name() == route.Provider.Name() {
+		return route
+	}
+	route.Small, route.SmallModel, route.SmallQueues, route.Queues = small.Provider, small.SmallModel, small.Queues, false
+	return route
 }
 
 // Warm probes the providers of the configured order, so that the first turn need not, and returns
@@ -106,7 +124,7 @@ func (c *Chain) at(ctx context.Context, s step, listed bool) (providers.Route, e
 	}
 	candidate, configured := c.candidates[s.name]
 	if !configured {
-		return providers.Route{}, &providers.Error{Kind: providers.KindInvalid, Provider: s.name, Err: errNotConfigured(s.name)}
+		return providers.Route{}, &providers.Error{Kind: providers.KindInvalid, Provider: s.name, Err: c.errNotConfigured(s.name)}
 	}
 	timeout := explicitTimeout
 	if listed {
@@ -128,7 +146,10 @@ func offlineWhy(s step, missed []error) string {
 }
 
 // errNotConfigured returns an error that names the setting which the provider needs.
-func errNotConfigured(name string) error {
+func (c *Chain) errNotConfigured(name string) error {
+	if how := c.missing[name]; how != "" {
+		return errors.New("not configured: " + how)
+	}
 	if s, ok := providers.Find(name); ok && s.Setup != "" {
 		return errors.New("not configured: " + s.Setup)
 	}

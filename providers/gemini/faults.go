@@ -154,7 +154,7 @@ func (p *Provider) classify(f *fault) (providers.Kind, string) {
 	case kind == providers.KindContextLength:
 		return kind, reason
 	case kind == providers.KindAuth, strings.Contains(f.Message, "API key not valid"):
-		return providers.KindAuth, "the API key was refused, check GEMINI_API_KEY: " + reason
+		return providers.KindAuth, "the API key was refused, check " + p.keyFrom + ": " + reason
 	case f.Code == http.StatusNotFound && f.Status != "NOT_FOUND":
 		return providers.KindUnavailable, "no Gemini API at this address (status 404): check " + p.setting + ".base_url"
 	case f.Code == 0:

@@ -42,6 +42,8 @@ type Config struct {
 	// APIKey is sent in a header to BaseURL and nowhere else. It may be empty only with a
 	// Project.
 	APIKey string
+	// KeySetting names the key's setting in messages; empty means GEMINI_API_KEY.
+	KeySetting string
 	// Project and Location select Vertex AI, which replaces the Gemini API if Project is set,
 	// with Google's application default credentials. An empty Location means "global".
 	Project, Location string
@@ -70,6 +72,7 @@ type Config struct {
 type Provider struct {
 	name    string
 	setting string
+	keyFrom string
 	client  *genai.Client
 	limits  wire.Limits
 	window  int
@@ -88,22 +91,22 @@ var _ providers.Provider = (*Provider)(nil)
 
 // New checks cfg and returns a provider. It does not contact the service.
 func New(cfg Config) (*Provider, error) {
+	name, setting := cmp.Or(cfg.Name, wireName), cmp.Or(cfg.Setting, "llm."+wireName)
+	keyFrom := cmp.Or(cfg.KeySetting, "GEMINI_API_KEY")
 	key := strings.TrimSpace(cfg.APIKey)
 	if key == "" && cfg.Project == "" || wire.CheckKey(key) != nil {
-		return nil, errors.New("gemini API key: empty or not an API key; set GEMINI_API_KEY")
+		return nil, fmt.Errorf("%s API key: empty or not an API key; set %s", name, keyFrom)
 	}
 	if cfg.Project != "" && (cfg.BaseURL == "" || cfg.BaseURL == DefaultBaseURL) {
 		cfg.BaseURL = vertexURL(cfg.Location)
 	}
-	name := cmp.Or(cfg.Name, wireName)
-	setting := cmp.Or(cfg.Setting, "llm."+wireName)
 	// The version is added to every path; people paste it with the address.
 	base, err := wire.ParseBase(name, cfg.BaseURL, DefaultBaseURL, "/"+apiVersion, "/"+vertexVersion)
 	if err != nil {
 		return nil, err
 	}
 	if base.User != nil || base.RawQuery != "" {
-		return nil, errors.New("gemini base URL: must have no user and no query; the key has a setting of its own")
+		return nil, errors.New(name + " base URL: must have no user and no query; the key has a setting of its own")
 	}
 	limits, err := wire.Limits{First: cfg.FirstByte}.Complete()
 	if err != nil {
@@ -112,6 +115,7 @@ func New(cfg Config) (*Provider, error) {
 	p := &Provider{
 		name:    name,
 		setting: setting,
+		keyFrom: keyFrom,
 		limits:  limits,
 		window:  cfg.Window,
 		tuning:  cfg.Tuning,

@@ -104,15 +104,36 @@ type usage struct {
 	} `json:"completion_tokens_details"`
 	// CacheHits is DeepSeek's name for cached tokens.
 	CacheHits int `json:"prompt_cache_hit_tokens"`
+	// Cost is what the call costs, in US dollars, as OpenRouter and others report it.
+	Cost cost `json:"cost"`
+}
+
+// cost is an amount. It decodes a number, and Perplexity's object of amounts; anything else is zero,
+// as a figure of an unknown form is no reason to fail.
+type cost float64
+
+func (c *cost) UnmarshalJSON(data []byte) error {
+	var all struct {
+		Total float64 `json:"total_cost"`
+	}
+	if json.Unmarshal(data, (*float64)(c)) != nil && json.Unmarshal(data, &all) == nil {
+		*c = cost(all.Total)
+	}
+	return nil
 }
 
 func (u usage) schema() *schemas.Usage {
+	reasoning := u.CompletionDetails.Reasoning
+	if u.TotalTokens > 0 && u.TotalTokens == u.PromptTokens+u.CompletionTokens+reasoning {
+		u.CompletionTokens += reasoning // xAI counts it apart
+	}
 	if u.TotalTokens == 0 {
 		u.TotalTokens = u.PromptTokens + u.CompletionTokens
 	}
 	return &schemas.Usage{
 		PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, TotalTokens: u.TotalTokens,
-		CachedTokens: cmp.Or(u.PromptDetails.Cached, u.CacheHits), ReasoningTokens: u.CompletionDetails.Reasoning,
+		CachedTokens: cmp.Or(u.PromptDetails.Cached, u.CacheHits), ReasoningTokens: reasoning,
+		Cost: schemas.NewCost(float64(u.Cost)),
 	}
 }
 

@@ -106,6 +106,9 @@ func (c chunker) usage(b []byte, u schemas.Usage) []byte {
 	b = strconv.AppendInt(b, int64(u.CompletionTokens), 10)
 	b = append(b, `,"total_tokens":`...)
 	b = strconv.AppendInt(b, int64(u.TotalTokens), 10)
+	if u.Cost > 0 {
+		b = append(append(b, `,"cost":`...), u.Cost.String()...)
+	}
 	if u.CachedTokens > 0 {
 		b = append(b, `,"prompt_tokens_details":{"cached_tokens":`...)
 		b = append(strconv.AppendInt(b, int64(u.CachedTokens), 10), '}')

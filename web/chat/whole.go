@@ -92,6 +92,8 @@ type usageObject struct {
 	TotalTokens       int                `json:"total_tokens"`
 	PromptDetails     *promptDetails     `json:"prompt_tokens_details,omitempty"`
 	CompletionDetails *completionDetails `json:"completion_tokens_details,omitempty"`
+	// Cost is our own addition, under the name that OpenRouter gave it.
+	Cost schemas.Cost `json:"cost,omitempty"`
 }
 
 type promptDetails struct {
@@ -103,7 +105,7 @@ type completionDetails struct {
 }
 
 func usageOf(u schemas.Usage) usageObject {
-	o := usageObject{PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, TotalTokens: u.TotalTokens}
+	o := usageObject{PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, TotalTokens: u.TotalTokens, Cost: u.Cost}
 	if u.CachedTokens > 0 {
 		o.PromptDetails = &promptDetails{u.CachedTokens}
 	}

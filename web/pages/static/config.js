@@ -13,7 +13,11 @@ const about = {
   ollama: t("A local Ollama", "Ollama trên máy này"),
   offline: t("No model: quotes tools and says so", "Không có mô hình: trích kết quả công cụ và nói rõ"),
 };
-const secretOf = { gemini: "GEMINI_API_KEY", openai: "OPENAI_API_KEY", anthropic: "ANTHROPIC_API_KEY" };
+
+// apiOf returns the service whose API a provider speaks; the name of a service is also that of its provider.
+const apiOf = (name) => providers.find((p) => p.name === name)?.api ?? name;
+const keySetting = (name) => providers.find((p) => p.name === name)?.key_setting;
+const settingOf = (name) => providers.find((p) => p.name === name)?.setting ?? `llm.${name}`;
 
 let config = null; // the server's settings, once they are loaded
 let providers = []; // the providers with their state, once they are loaded
@@ -29,6 +33,13 @@ function offerProviders() {
   form.provider.append(
     el("option", { value: "" }, t("As the server decides", "Theo máy chủ")),
     ...names.map((name) => el("option", { value: name }, `${name} – ${about[name]}`)));
+}
+
+// offerEndpoints adds the endpoints of llm.providers to the choices.
+function offerEndpoints() {
+  form.provider.append(...providers.filter((p) => !names.includes(p.name))
+    .map((p) => el("option", { value: p.name }, `${p.name} – ${about[p.api] ?? p.api}`)));
+  form.provider.value = settings().provider ?? "";
 }
 
 function read() {
@@ -81,7 +92,7 @@ function stateOf(p) {
 
 // keyOf returns a text about a provider's key: whether one is sent, or which one is missing.
 function keyOf(p) {
-  const secret = secretOf[p.name];
+  const secret = p.key_setting;
   if (!secret) return "";
   if (p.missing) return t(`set ${secret}, then restart molar`, `đặt ${secret}, rồi khởi động lại molar`);
   return p.key ? t("one is sent", "có gửi khóa") : t("none is sent", "không gửi khóa");
@@ -94,9 +105,9 @@ function connection(p) {
   test.addEventListener("click", () => tryProvider(name, test, result));
   return el("article", { className: "card connection", id: `provider-${name}` },
     el("header", {}, el("h3", {}, name), stateOf(p)),
-    el("p", { className: "quiet" }, about[name]),
+    el("p", { className: "quiet" }, about[apiOf(name)] ?? apiOf(name)),
     facts([
-      [t("Address", "Địa chỉ"), valueOf(`llm.${name}.base_url`).value],
+      [t("Address", "Địa chỉ"), valueOf(`${settingOf(name)}.base_url`).value],
       [t("Chat model", "Mô hình trả lời"), p.model],
       [t("Small model", "Mô hình nhỏ"), p.small_model],
       [t("Key", "Khóa"), keyOf(p)],
@@ -134,12 +145,12 @@ async function tryProvider(name, button, result) {
 
 // remedy is what to do when a test fails, by the code of the error.
 const remedy = {
-  auth: (name) => t(`The key was refused. Check ${secretOf[name] ?? "it"} and restart molar.`, `Khóa bị từ chối. Hãy kiểm tra ${secretOf[name] ?? "khóa"} rồi khởi động lại molar.`),
-  model_not_found: (name) => (name === "ollama"
+  auth: (name) => t(`The key was refused. Check ${keySetting(name) ?? "it"} and restart molar.`, `Khóa bị từ chối. Hãy kiểm tra ${keySetting(name) ?? "khóa"} rồi khởi động lại molar.`),
+  model_not_found: (name) => (apiOf(name) === "ollama"
     ? t("The model is not installed. Fetch it with “ollama pull”, or choose one below.", "Mô hình chưa được cài. Hãy tải bằng “ollama pull”, hoặc chọn một mô hình bên dưới.")
     : t("The service has no such model. Choose one below.", "Dịch vụ không có mô hình này. Hãy chọn một mô hình bên dưới.")),
-  unavailable: (name) => (name === "ollama"
-    ? t("Ollama does not answer. Start it with “ollama serve”, and check llm.ollama.base_url.", "Ollama không trả lời. Hãy chạy “ollama serve” và kiểm tra llm.ollama.base_url.")
+  unavailable: (name) => (apiOf(name) === "ollama"
+    ? t(`Ollama does not answer. Start it with “ollama serve”, and check ${settingOf(name)}.base_url.`, `Ollama không trả lời. Hãy chạy “ollama serve” và kiểm tra ${settingOf(name)}.base_url.`)
     : t("The service does not answer. Check the network and the address.", "Dịch vụ không trả lời. Hãy kiểm tra mạng và địa chỉ.")),
   rate_limit: () => t("The service wants fewer questions. Wait a minute and test again.", "Dịch vụ yêu cầu ít câu hỏi hơn. Hãy chờ một phút rồi thử lại."),
 };
@@ -222,6 +233,7 @@ await fill($("connections"), async () => {
   showSettings();
   ({ data: providers } = await api("/v1/providers"));
 }, () => {
+  offerEndpoints();
   hint();
   return providers.map(connection);
 });

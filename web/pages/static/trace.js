@@ -19,11 +19,12 @@ export const untracedText = (trace) => [
 export const callsOf = (trace) => (trace.tools ?? []).flatMap((tool) => (tool.calls ?? []).map((call) => ({ ...call, name: tool.name })));
 
 // tokens returns a text with the numbers of input tokens, of cached input tokens and of output
-// tokens.
+// tokens, and with what they cost if that is known.
 export function tokens(usage) {
   const [input, output, cached] = ["prompt_tokens", "completion_tokens", "cached_tokens"].map((name) => number(usage?.[name] ?? 0));
   const cacheText = usage?.cached_tokens ? t(` (${cached} from the cache)`, ` (${cached} từ bộ nhớ đệm)`) : "";
-  return t(`${input} in${cacheText}, ${output} out`, `${input} vào${cacheText}, ${output} ra`);
+  const cost = usage?.cost ? t(`, cost ${usage.cost}`, `, chi phí ${usage.cost}`) : "";
+  return t(`${input} in${cacheText}, ${output} out${cost}`, `${input} vào${cacheText}, ${output} ra${cost}`);
 }
 
 // timesOf returns a text with the times that models, tools and waiting for a person took.
