@@ -23,7 +23,7 @@ func NewSchema(raw json.RawMessage) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	const name = "schema.json"
+	const name = "schema:///" // references to other files do not name this host's
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(lenientRegexp)

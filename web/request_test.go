@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"molar/agent"
+	"molar/providers"
 	"molar/schemas"
 )
 
@@ -128,11 +129,11 @@ func TestChat_TurnOfARequest(t *testing.T) {
 				`"modalities":["text"],"prediction":{"type":"content","content":"x"},"web_search_options":{},"function_call":"none","functions":[],` +
 				`"stream_options":{"include_usage":true,"include_obfuscation":false},"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":null}},` +
 				`"messages":[{"role":"user","name":"bob","content":"hi"}]}`,
-			want: agent.Turn{JSON: true, Messages: asked},
+			want: agent.Turn{Schema: providers.AnyObject(), Messages: asked},
 		},
 		{
 			name: "all options", body: `{"model":"dental","n":1,"temperature":0.5,"top_p":0.9,"seed":7,"reasoning_effort":"minimal","max_tokens":7,"stop":"END","response_format":{"type":"json_object"},` + ask + `}`,
-			want: agent.Turn{Assistant: "dental", JSON: true, Messages: asked, Sampling: agent.Sampling{
+			want: agent.Turn{Assistant: "dental", Schema: providers.AnyObject(), Messages: asked, Sampling: agent.Sampling{
 				Temperature: new(0.5), TopP: new(0.9), Seed: new(int64(7)), Thinking: schemas.ThinkingLow, MaxTokens: 7, Stop: []string{"END"},
 			}},
 		},
@@ -142,7 +143,7 @@ func TestChat_TurnOfARequest(t *testing.T) {
 		},
 		{
 			name: "a JSON schema", body: `{"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"type":"object"}}},` + ask + `}`,
-			want: agent.Turn{JSON: true, Messages: asked, Form: "Answer with one JSON value that matches this JSON Schema:\n{\"type\":\"object\"}"},
+			want: agent.Turn{Schema: providers.AnyObject(), Messages: asked},
 		},
 		{
 			name: "system and developer", body: `{"messages":[{"role":"system","content":"one"},{"role":"developer","content":[{"type":"text","text":"two"}]},{"role":"user","content":"hi"}]}`,

@@ -83,13 +83,13 @@ type TextField struct {
 	Verbosity string     `json:"verbosity,omitempty"`
 }
 
-// A TextFormat is the requested format of the text. The standard does not repeat the schema.
+// A TextFormat is the requested format of the text, as it was sent.
 type TextFormat struct {
-	Type        string           `json:"type"`
-	Name        string           `json:"name,omitempty"`
-	Description *string          `json:"description,omitempty"`
-	Schema      *json.RawMessage `json:"schema,omitempty"`
-	Strict      *bool            `json:"strict,omitempty"`
+	Type        string          `json:"type"`
+	Name        string          `json:"name,omitempty"`
+	Description *string         `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"schema,omitempty"`
+	Strict      *bool           `json:"strict,omitempty"`
 }
 
 // A ReasoningField is the request's reasoning parameters.
@@ -141,6 +141,14 @@ type OutputText struct {
 	Annotations []Citation `json:"annotations"`
 	Logprobs    []struct{} `json:"logprobs"`
 }
+
+// A RefusalPart is a part of a message that is a text of the host, where the request wants JSON.
+type RefusalPart struct {
+	Type    string `json:"type"`
+	Refusal string `json:"refusal"`
+}
+
+func newRefusal(text string) RefusalPart { return RefusalPart{"refusal", text} }
 
 // newText returns a part without annotations.
 func newText(text string) OutputText {
@@ -301,6 +309,7 @@ type Event struct {
 	Part         any         `json:"part,omitempty"`
 	Delta        *string     `json:"delta,omitempty"`
 	Text         *string     `json:"text,omitempty"`
+	Refusal      *string     `json:"refusal,omitempty"`
 	Arguments    *string     `json:"arguments,omitempty"`
 	Logprobs     *[]struct{} `json:"logprobs,omitempty"`
 	Annotation   *Citation   `json:"annotation,omitempty"`
