@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -73,6 +74,7 @@ func TestChat_BadRequests(t *testing.T) {
 		{"stop a number", `{"stop":1,` + ask + `}`, 400, "stop"},
 		{"stop empty", `{"stop":["a",""],` + ask + `}`, 400, "stop"},
 		{"unknown format", `{"response_format":{"type":"xml"},` + ask + `}`, 400, "response_format.type"},
+		{"a format with a schema that is none", `{"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":{"type":"zz"}}},` + ask + `}`, 400, "response_format.json_schema.schema"},
 		{"a format without a schema object", `{"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":"x"}},` + ask + `}`, 400, "response_format.json_schema.schema"},
 		{"probabilities of tokens", `{"logprobs":true,"top_logprobs":2,` + ask + `}`, 400, "logprobs"},
 		{"an answer in sound", `{"modalities":["text","audio"],"audio":{"voice":"a","format":"wav"},` + ask + `}`, 400, "modalities"},
@@ -144,6 +146,14 @@ func TestChat_TurnOfARequest(t *testing.T) {
 		{
 			name: "a JSON schema", body: `{"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"type":"object"}}},` + ask + `}`,
 			want: agent.Turn{Schema: providers.AnyObject(), Messages: asked},
+		},
+		{
+			name: "a described JSON schema", body: `{"response_format":{"type":"json_schema","json_schema":{"name":"n","description":"d","schema":{"type":"object"}}},` + ask + `}`,
+			want: agent.Turn{Schema: json.RawMessage(`{"description":"d","type":"object"}`), Messages: asked},
+		},
+		{
+			name: "a refusal in the history", body: `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":null,"refusal":"no"},{"role":"user","content":"hi"}]}`,
+			want: agent.Turn{Place: agent.Place{Stateless: true}, Messages: []schemas.Message{user("a"), schemas.Text(schemas.RoleAssistant, "no"), user("hi")}},
 		},
 		{
 			name: "system and developer", body: `{"messages":[{"role":"system","content":"one"},{"role":"developer","content":[{"type":"text","text":"two"}]},{"role":"user","content":"hi"}]}`,

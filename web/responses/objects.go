@@ -87,7 +87,7 @@ type TextField struct {
 type TextFormat struct {
 	Type        string          `json:"type"`
 	Name        string          `json:"name,omitempty"`
-	Description *string         `json:"description,omitempty"`
+	Description json.RawMessage `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"schema,omitempty"`
 	Strict      *bool           `json:"strict,omitempty"`
 }

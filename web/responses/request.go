@@ -318,8 +318,8 @@ func (q *Request) echo(tools *toolbox) Response {
 	if f := q.Text.Format; f != nil {
 		r.Text.Format = TextFormat{Type: f.Type}
 		if f.Type == "json_schema" {
-			description := f.description()
-			r.Text.Format = TextFormat{Type: f.Type, Name: f.Name, Description: &description, Schema: f.Schema, Strict: &f.Strict}
+			description, _ := json.Marshal(f.Description) // a string or null
+			r.Text.Format = TextFormat{Type: f.Type, Name: f.Name, Description: description, Schema: f.Schema, Strict: &f.Strict}
 		}
 	}
 	return r
