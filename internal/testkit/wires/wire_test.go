@@ -47,7 +47,13 @@ type body struct {
 	SystemInstruction json.RawMessage
 	Tools             json.RawMessage
 	ToolChoice        string `json:"tool_choice"`
-	ToolConfig        struct {
+	// The schema of the answer, in the field of each service.
+	Format         json.RawMessage
+	ResponseFormat struct {
+		JSONSchema struct{ Schema json.RawMessage } `json:"json_schema"`
+	} `json:"response_format"`
+	GenerationConfig struct{ ResponseJSONSchema json.RawMessage }
+	ToolConfig       struct {
 		FunctionCallingConfig struct{ Mode string }
 	}
 }
