@@ -317,19 +317,26 @@ func TestRun_schema_twoPass(t *testing.T) {
 	}
 }
 
-// The schema of a client reads as text of the client: the answer is watched.
+// The schema of a client reads as text of the client: the answer is watched. That of any object has none.
 func TestRun_schema_armsTheWatch(t *testing.T) {
-	b := dentalBench(says(`{"advice":"`+offTopicText+`"}`)).with(t, dental())
-	b.model.judge = func(req providers.Request, yield func(providers.Chunk, error) bool) {
-		verdict := "YES"
-		if strings.Contains(req.Messages[len(req.Messages)-1].FullText(), "Football") {
-			verdict = "NO"
+	for _, schema := range []string{`{"type":"object","properties":{"advice":{"type":"string","description":"about football"}}}`, string(providers.AnyObject())} {
+		b := newBench(says(`{"advice":"`+offTopicText+`"}`)).with(t, schemas.Assistant{Topic: "dental"})
+		b.model.judge = refuses("Football")
+		turn := ask("What helps against caries?")
+		turn.Schema = json.RawMessage(schema)
+		p := b.play(t, turn)
+		if watched := p.err == nil && p.text == "" && p.done.Finish == providers.FinishContentFilter; watched != strings.Contains(schema, "football") {
+			t.Errorf("%s: %q, %+v, %v", schema, p.text, p.done, p.err)
 		}
-		says(verdict)(req, yield)
 	}
-	turn := ask("What helps against caries?")
-	turn.Schema = json.RawMessage(`{"type":"object","properties":{"advice":{"type":"string","description":"about football"}}}`)
-	if p := b.play(t, turn); p.err != nil || p.text != "" || p.done.Finish != providers.FinishContentFilter {
-		t.Errorf("%q, %+v, %v", p.text, p.done, p.err)
+}
+
+// What is checked is what the client gets: a filter that takes a part of the value away is no success.
+func TestRun_schema_filtered(t *testing.T) {
+	const secret = "The duke of the northern valleys keeps seventeen silver foxes behind the old windmill and feeds them on Tuesdays."
+	quotes := says(`{"name":"` + secret + `"}`)
+	b := newBench(quotes, quotes).with(t, schemas.Assistant{SystemPrompt: secret})
+	if p := b.play(t, wanting(person)); p.done != nil && !json.Valid([]byte(p.text)) || strings.Contains(p.text, "foxes") {
+		t.Errorf("%q, %v", p.text, p.err)
 	}
 }
