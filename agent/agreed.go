@@ -18,7 +18,7 @@ func (a *Agent) requestApproval(ctx context.Context, w *task, e *ending) error {
 		return err
 	}
 	notice := pending.Notice(e.question.lang, w.out.Shown())
-	if w.turn.JSON {
+	if w.turn.wantsJSON() {
 		return w.out.Warn(notice)
 	}
 	if err := pending.Keep(ctx, a.cfg.Pauses, w.turn.Owner, w.turn.ConversationID, notice, a.cfg.Now()); err != nil {
@@ -40,7 +40,7 @@ func (w *task) reportDropped(q question, again pendingCalls) error {
 	}
 	slices.Sort(tools)
 	text := prompts.Dropped(q.lang, slices.Compact(tools))
-	if w.turn.JSON {
+	if w.turn.wantsJSON() {
 		return w.out.Warn(text)
 	}
 	w.out.StartParagraph()

@@ -138,7 +138,10 @@ func TestRun_emergency_watched(t *testing.T) {
 		b := dentalBench(says(offTopicText)).with(t, dental())
 		b.model.judge = says("NO")
 		turn := ask(emergencyEN)
-		turn.JSON = asJSON
+		if asJSON {
+			turn.Schema = providers.AnyObject()
+			b.model.scripts = []script{says(`{"advice":"` + offTopicText + `"}`)}
+		}
 		p := b.play(t, turn)
 		if p.err != nil || p.done == nil || p.done.Refused || !p.done.Saved || p.done.Finish != providers.FinishContentFilter {
 			t.Fatalf("JSON %v: %q, done %+v, %v", asJSON, p.text, p.done, p.err)
@@ -249,7 +252,7 @@ func TestRun_emergency_withTheQuestionBefore(t *testing.T) {
 func TestRun_emergency_JSON(t *testing.T) {
 	b := dentalBench(says(`{"advice":"See a dentist today about the infected tooth."}`)).with(t, dental())
 	turn := ask(emergencyEN)
-	turn.JSON = true
+	turn.Schema = providers.AnyObject()
 	p := b.play(t, turn)
 	if !strings.HasPrefix(p.text, `{"advice"`) || len(p.done.Warnings) != 1 || !strings.Contains(p.done.Warnings[0], "emergency") {
 		t.Errorf("%q %v", p.text, p.done.Warnings)
@@ -345,7 +348,7 @@ func TestRun_emergency_endsWithItsNotice(t *testing.T) {
 	for name, change := range map[string]func(*bench, *agent.Turn){
 		"with a model": func(*bench, *agent.Turn) {},
 		"offline":      func(b *bench, _ *agent.Turn) { b.route.Offline = true },
-		"JSON":         func(_ *bench, turn *agent.Turn) { turn.JSON = true },
+		"JSON":         func(_ *bench, turn *agent.Turn) { turn.Schema = providers.AnyObject() },
 		"a client's tools": func(_ *bench, turn *agent.Turn) {
 			turn.ClientTools = []schemas.ToolInfo{{Name: "lookup", InputSchema: []byte(`{"type":"object"}`)}}
 		},

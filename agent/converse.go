@@ -51,7 +51,10 @@ func (a *Agent) converse(ctx context.Context, w *task, p *prompt, o *offer.Offer
 		}
 	}
 	rules := a.flow(w)
-	ask := step{messages: p.messages}
+	if err := w.noJSONOffline(); err != nil {
+		return err
+	}
+	ask := step{messages: p.messages, beside: w.schemaBesideTools()}
 	if err := a.redo(ctx, w, o, &ask, progress); err != nil {
 		return err
 	}
@@ -65,7 +68,9 @@ func (a *Agent) converse(ctx context.Context, w *task, p *prompt, o *offer.Offer
 			return err
 		}
 		ask.round++
-		ask.stop = stopReason(o, ask.round, rules.rounds)
+		if ask.stop = stopReason(o, ask.round, rules.rounds); ask.stop == "" && ask.again != nil {
+			ask.stop = "the answer is due"
+		}
 		quiet := rules.quietFirst && ask.stop == ""
 		reply, req, err := a.call(ctx, w, p, o, rules, &ask, quiet, verdict, progress)
 		if err != nil {
@@ -83,6 +88,14 @@ func (a *Agent) converse(ctx context.Context, w *task, p *prompt, o *offer.Offer
 		}
 		if quiet {
 			continue
+		}
+		if w.schema != nil {
+			ask.beside = ask.beside && progress.served == nil // a fallback may not take both
+			if more, err := a.showJSON(w, reply, req, &ask); err != nil {
+				return err
+			} else if more {
+				continue
+			}
 		}
 		progress.rounds = append(progress.rounds, schemas.Round{Said: reply.Spoken()})
 		w.out.Between(ctx, "RESPONSE", reply.Message().Said())
@@ -175,6 +188,13 @@ type step struct {
 	messages []schemas.Message
 	// stop is why no tool may be called; empty if one may.
 	stop string
+
+	// beside is set if a request may hold a schema and tools.
+	beside bool
+	// again holds the last answer and what is wrong with it, if it did not match the schema;
+	// mismatched is set if its request had the schema.
+	again      []schemas.Message
+	mismatched bool
 }
 
 // flowRules are the limits and the form of a flow.
@@ -246,9 +266,12 @@ func (a *Agent) request(ctx context.Context, w *task, system string, o *offer.Of
 		w.out.Mark("6.2", "Tool pass", "tools", len(req.Tools))
 	case ask.stop != "" && len(o.Tools) > 0:
 		req.ForbidCalls = true
-		if !rules.single { // there the flow, not a limit, ends tool use
+		if !rules.single && ask.again == nil { // there the flow, not a limit, ends tool use
 			req.Messages = slices.Concat(ask.messages, []schemas.Message{prompts.NoMoreCalls(w.out.Lang(), ask.stop)})
 		}
+	}
+	if w.schema != nil {
+		w.addSchema(&req, ask)
 	}
 	if req.Pass == providers.PassAnswer {
 		w.out.Mark("8", "Generating response with LLM provider: "+w.route.Provider.Name(), "model", w.route.Model)
@@ -263,9 +286,13 @@ func (a *Agent) listen(ctx context.Context, w *task, req *providers.Request, qui
 	if err := a.warnLeftOut(w, progress); err != nil {
 		return reply, err
 	}
+	held := w.holds(req)
 	for chunk, err := range a.stream(ctx, w, req) {
 		if err != nil {
 			return reply, err
+		}
+		if chunk.Retract && w.schema != nil && w.out.Spoke() {
+			return reply, mismatch(errors.New("the model took text back that had been sent"))
 		}
 		if chunk.Retract { // what was shown was reasoning
 			reply.Retract()
@@ -287,6 +314,9 @@ func (a *Agent) listen(ctx context.Context, w *task, req *providers.Request, qui
 		progress.grounded = append(progress.grounded, chunk.Sources...)
 		if quiet {
 			continue
+		}
+		if held = held || w.schema != nil && chunk.Switched != nil; held {
+			chunk.Text = ""
 		}
 		if err := a.show(ctx, w, chunk, verdict); err != nil {
 			return reply, err

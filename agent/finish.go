@@ -198,7 +198,7 @@ func (a *Agent) addSources(ctx context.Context, w *task, e *ending) ([]schemas.S
 	if len(list.All()) == 0 {
 		return nil, nil
 	}
-	if !w.turn.JSON && w.out.Spoke() {
+	if !w.turn.wantsJSON() && w.out.Spoke() {
 		w.out.StartParagraph()
 		if err := w.out.Say(answer.Markdown(prompts.SourcesHeading(e.question.lang), list.All())); err != nil {
 			return nil, err
@@ -234,6 +234,7 @@ func (a *Agent) done(w *task, lang string, d *answer.Done) error {
 // repeat yields the stored answer of a turn whose key was saved before, instead of running it
 // again.
 func (a *Agent) repeat(w *task, f *schemas.Finished) error {
+	w.out.WantJSON(w.schema != nil && w.check(f.Answer) != nil) // else it is no text of the host
 	if err := w.out.Say(strings.TrimPrefix(f.Answer, w.out.Answer())); err != nil {
 		return err
 	}

@@ -151,7 +151,7 @@ func (a *Agent) armWatch(w *task, q question, past recalled, v subject.Verdict, 
 	case urgent:
 		w.out.Watching().Urge()
 	case past.foreign && len(past.exchanges) > 0, q.ordered, q.server != "", v.By != "code" && v.Score < 0,
-		len(q.read) > 0, len(past.read) > 0, len(q.approved) > 0, w.turn.System != "", w.turn.Form != "", len(w.turn.Results) > 0:
+		len(q.read) > 0, len(past.read) > 0, len(q.approved) > 0, w.turn.System != "", w.turn.Form != "", w.turn.describesAnswer(), len(w.turn.Results) > 0:
 		w.out.Watching().Arm()
 	}
 }
@@ -165,7 +165,7 @@ func (a *Agent) cutShort(ctx context.Context, w *task, e *ending) error {
 	note := prompts.Strayed(w.out.Lang(), good != "")
 	d := e.answer.done()
 	d.Finish = providers.FinishContentFilter
-	if w.turn.JSON {
+	if w.turn.wantsJSON() {
 		if err := w.out.Warn(note); err != nil {
 			return err
 		}
@@ -215,7 +215,7 @@ func (a *Agent) notify(w *task, q question, kinds []string) (string, error) {
 	w.out.Emergency(kinds)
 	w.out.Mark("2.2", "Emergency notice", "kinds", strings.Join(kinds, ", "))
 	text := subject.Notice(w.guard.Topic(), kinds, q.lang)
-	if w.turn.JSON && !subject.Deciding(w.guard.Topic(), kinds).Ends {
+	if w.turn.wantsJSON() && !subject.Deciding(w.guard.Topic(), kinds).Ends {
 		return text, w.out.Warn(text)
 	}
 	return text, w.out.Notice(text)
@@ -224,7 +224,7 @@ func (a *Agent) notify(w *task, q question, kinds []string) (string, error) {
 // endsWithNotice reports whether the emergency notice is the whole answer: its kind says so, or it
 // is offline and nothing was found.
 func (w *task) endsWithNotice(verdict *Gate, found findings) bool {
-	return verdict.Emergency.Ends || verdict.Notice != "" && w.route.Offline && !w.turn.JSON && len(found.results) == 0
+	return verdict.Emergency.Ends || verdict.Notice != "" && w.route.Offline && !w.turn.wantsJSON() && len(found.results) == 0
 }
 
 // finishNotice ends a turn whose answer is an emergency notice. It is saved like any answer; where

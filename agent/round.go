@@ -47,6 +47,14 @@ func (r *Reply) Retract() {
 	r.parts = slices.DeleteFunc(r.parts, func(p schemas.Part) bool { return p.Kind == schemas.PartText })
 }
 
+// SetText replaces all texts by one.
+func (r *Reply) SetText(text string) {
+	if r.Message().Said() != text {
+		r.Retract()
+		r.open.WriteString(text)
+	}
+}
+
 // settle appends the open text to the parts.
 func (r *Reply) settle() {
 	if r.open.Len() > 0 {

@@ -15,6 +15,7 @@ import (
 	"molar/agent/subject"
 	"molar/providers"
 	"molar/schemas"
+	"molar/toolhandler"
 )
 
 // A task holds the fixed inputs of a turn. It is made once and only read.
@@ -25,7 +26,9 @@ type task struct {
 	// down is why no model can be reached; nil if one can.
 	down error
 	// guard is nil for an assistant without a topic.
-	guard  *subject.Guard
+	guard *subject.Guard
+	// schema is that of the answer; nil for an answer in prose.
+	schema *toolhandler.Schema
 	out    *answer.Speaker
 	keeper *keeper
 	// results are the conversation's results, as far as read_result can read them.
@@ -135,6 +138,11 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *kee
 	if !ok {
 		return nil, fmt.Errorf("%w: there is no assistant %q; choose one of %s", ErrNotFound, name, a.names())
 	}
+	schema, err := compileSchema(t)
+	if err != nil {
+		return nil, err
+	}
+	out.WantJSON(schema != nil)
 	provider, model := t.Provider, t.Model
 	if provider == "" && model == "" {
 		provider, model = assistant.Provider, assistant.Model
@@ -151,7 +159,7 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *kee
 		t.System = ""
 	}
 	w := &task{
-		turn: t, assistant: assistant, route: route, guard: a.cfg.Guards[assistant.Topic],
+		turn: t, assistant: assistant, route: route, schema: schema, guard: a.cfg.Guards[assistant.Topic],
 		out: out, keeper: k, group: group, started: a.cfg.Now(),
 	}
 	if unreachable {

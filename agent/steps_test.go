@@ -168,7 +168,7 @@ func TestRun_sources(t *testing.T) {
 		t.Error(diff)
 	}
 	turn := ask("x")
-	turn.JSON = true
+	turn.Schema = providers.AnyObject()
 	b.model.scripts = []script{calls("", "s__t", "{}"), says(`{"a":1}`)}
 	if p := b.play(t, turn); p.text != `{"a":1}` || len(p.done.Sources) != 3 {
 		t.Errorf("a JSON answer: %q with %d sources", p.text, len(p.done.Sources))

@@ -28,14 +28,16 @@ type Turn struct {
 	// System is system text from the client. It goes below the assistant's own; under a topic it is
 	// left out, unless the assistant allows it.
 	System string
-	// Form describes the form that the client wants the answer in.
+	// Form describes the form that the client wants the answer in, such as its length.
 	Form string
+	// Schema is the JSON Schema of the JSON value that the client wants as the answer;
+	// [providers.AnyObject] if it only wants some object, nil for an answer in prose. The sources of a
+	// JSON answer are sent as data only. The turn fails with ErrSchema if the model keeps to no schema.
+	Schema json.RawMessage `json:",omitempty"`
 	ModelChoice
 	Sampling
 	ServerTools
 	Client
-	// JSON is set if the client asked for a JSON answer: sources are sent as data only.
-	JSON bool
 	// Warnings are told to the person at the start, such as what of the request is left out.
 	Warnings []string
 	// Approver asks a person about calls that need approval; nil without a person.
@@ -96,9 +98,15 @@ type Sampling struct {
 var (
 	// ErrInvalid means that the turn can never succeed as it is; the error names the fault.
 	ErrInvalid = errors.New("invalid request")
+	// ErrSchema means that the model's answer did not match the turn's schema, though it was asked
+	// again.
+	ErrSchema = errors.New("the model's answer does not match the schema of the request")
 	// ErrToolChoice is an ErrInvalid: the tool that the turn must call is not offered.
 	ErrToolChoice = fmt.Errorf("%w: tool_choice", ErrInvalid)
 )
+
+// wantsJSON reports whether the client wants a JSON value as the answer.
+func (t *Turn) wantsJSON() bool { return len(t.Schema) > 0 }
 
 // Question returns the text of the last message of role user, and false if it has none.
 func (t Turn) Question() (string, bool) {

@@ -65,8 +65,8 @@ type Request struct {
 	Until time.Time
 	// After is the error of the previous try, if the chain retries a call.
 	After error
-	// Schema, if set, constrains the answer to a JSON value that matches this JSON Schema. It is set
-	// together with Tools only if [SchemaBesideTools] holds.
+	// Schema, if set, constrains the answer to a JSON value that matches this JSON Schema, which may
+	// be [AnyObject]. It is set together with Tools only if [SchemaBesideTools] holds.
 	Schema json.RawMessage
 	// Language is the language of the answer, "vi", "en" or "other". It is a hint for the offline
 	// provider.
@@ -243,6 +243,19 @@ func SchemaBesideTools(p Provider, model string) bool {
 	taker, ok := as[interface{ SchemaBesideTools(model string) bool }](p)
 	return ok && taker.SchemaBesideTools(model)
 }
+
+// EnforcesSchema reports whether an answer of a model at p, or at the provider that p wraps, that ends
+// by itself is sure to match a schema of its request, so that it may be shown before it is whole.
+func EnforcesSchema(p Provider, model string, schema json.RawMessage) bool {
+	able, ok := as[interface {
+		EnforcesSchema(model string, schema json.RawMessage) bool
+	}](p)
+	return ok && able.EnforcesSchema(model, schema)
+}
+
+// AnyObject is the schema of a request that only asks for a JSON object. Services have a mode of
+// their own for it.
+func AnyObject() json.RawMessage { return json.RawMessage(`{"type":"object"}`) }
 
 // as returns p, or the provider that p wraps, as a T; ok is false if neither is one.
 func as[T any](p Provider) (able T, ok bool) {

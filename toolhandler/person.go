@@ -1,13 +1,10 @@
 package toolhandler
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"sync"
 	"time"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"molar/schemas"
 )
@@ -61,7 +58,7 @@ func checkAnswer(q schemas.Question, content map[string]json.RawMessage) error {
 	if len(q.Schema) == 0 {
 		return nil
 	}
-	form, err := compile(q.Schema)
+	form, err := NewSchema(q.Schema)
 	if err != nil {
 		return nil //nolint:nilerr // the server's fault: it may still accept the answer
 	}
@@ -69,14 +66,7 @@ func checkAnswer(q schemas.Question, content map[string]json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		return err
-	}
-	if err := form.Validate(value); err != nil {
-		return explain(err)
-	}
-	return nil
+	return form.Check(raw)
 }
 
 // clocks holds the clocks of a turn's running calls.

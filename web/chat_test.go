@@ -116,6 +116,29 @@ func TestChat_WholeAnswer(t *testing.T) {
 	}
 }
 
+// A text of the host in place of JSON is the refusal of the message.
+func TestChat_Refusal(t *testing.T) {
+	no := text("Only teeth.")
+	no.Refusal = true
+	h := handler(t, play(nil, start(), no, done()))
+	body := post(h, `{"response_format":{"type":"json_object"},`+question+`}`).Body.String()
+	if !strings.Contains(body, `"message":{"role":"assistant","content":null,"refusal":"Only teeth."}`) {
+		t.Errorf("whole: %s", body)
+	}
+	body = post(h, `{"stream":true,"response_format":{"type":"json_object"},`+question+`}`).Body.String()
+	if !strings.Contains(body, `"delta":{"refusal":"Only teeth."}`) || strings.Contains(body, `"content":"O`) {
+		t.Errorf("stream: %s", body)
+	}
+	keyed := func() string {
+		r := request(http.MethodPost, "/v1/chat/completions", `{"response_format":{"type":"json_object"},`+question+`}`)
+		r.Header.Set("Idempotency-Key", "k")
+		return serve(h, r).Body.String()
+	}
+	if first, again := keyed(), keyed(); first != again || !strings.Contains(again, `"refusal":"Only teeth."`) {
+		t.Errorf("by its key: %s and %s", first, again)
+	}
+}
+
 // chunk is a chunk with the fields that a stock client reads.
 type chunk struct {
 	ID, Model string

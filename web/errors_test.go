@@ -53,6 +53,7 @@ func TestChat_FailureBeforeTheFirstByte(t *testing.T) {
 		{"provider slow", fault(providers.KindTimeout), 504, "model_timeout"},
 		{"incomplete", fault(providers.KindIncomplete), 502, "model_incomplete"},
 		{"protocol", fault(providers.KindProtocol), 502, "model_protocol"},
+		{"schema", fmt.Errorf("%w: at /n: got string, want number", agent.ErrSchema), 502, "model_schema_mismatch"},
 		{"deadline", context.DeadlineExceeded, 504, "timeout"},
 		{"unknown", errors.New("secret detail"), 500, "internal_error"},
 		{"no end", nil, 500, "internal_error"},

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"molar/agent"
+	"molar/providers"
 	"molar/schemas"
 )
 
@@ -72,6 +74,7 @@ func TestChat_BadRequests(t *testing.T) {
 		{"stop a number", `{"stop":1,` + ask + `}`, 400, "stop"},
 		{"stop empty", `{"stop":["a",""],` + ask + `}`, 400, "stop"},
 		{"unknown format", `{"response_format":{"type":"xml"},` + ask + `}`, 400, "response_format.type"},
+		{"a format with a schema that is none", `{"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":{"type":"zz"}}},` + ask + `}`, 400, "response_format.json_schema.schema"},
 		{"a format without a schema object", `{"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":"x"}},` + ask + `}`, 400, "response_format.json_schema.schema"},
 		{"probabilities of tokens", `{"logprobs":true,"top_logprobs":2,` + ask + `}`, 400, "logprobs"},
 		{"an answer in sound", `{"modalities":["text","audio"],"audio":{"voice":"a","format":"wav"},` + ask + `}`, 400, "modalities"},
@@ -128,11 +131,11 @@ func TestChat_TurnOfARequest(t *testing.T) {
 				`"modalities":["text"],"prediction":{"type":"content","content":"x"},"web_search_options":{},"function_call":"none","functions":[],` +
 				`"stream_options":{"include_usage":true,"include_obfuscation":false},"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":null}},` +
 				`"messages":[{"role":"user","name":"bob","content":"hi"}]}`,
-			want: agent.Turn{JSON: true, Messages: asked},
+			want: agent.Turn{Schema: providers.AnyObject(), Messages: asked},
 		},
 		{
 			name: "all options", body: `{"model":"dental","n":1,"temperature":0.5,"top_p":0.9,"seed":7,"reasoning_effort":"minimal","max_tokens":7,"stop":"END","response_format":{"type":"json_object"},` + ask + `}`,
-			want: agent.Turn{Assistant: "dental", JSON: true, Messages: asked, Sampling: agent.Sampling{
+			want: agent.Turn{Assistant: "dental", Schema: providers.AnyObject(), Messages: asked, Sampling: agent.Sampling{
 				Temperature: new(0.5), TopP: new(0.9), Seed: new(int64(7)), Thinking: schemas.ThinkingLow, MaxTokens: 7, Stop: []string{"END"},
 			}},
 		},
@@ -142,7 +145,15 @@ func TestChat_TurnOfARequest(t *testing.T) {
 		},
 		{
 			name: "a JSON schema", body: `{"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"type":"object"}}},` + ask + `}`,
-			want: agent.Turn{JSON: true, Messages: asked, Form: "Answer with one JSON value that matches this JSON Schema:\n{\"type\":\"object\"}"},
+			want: agent.Turn{Schema: providers.AnyObject(), Messages: asked},
+		},
+		{
+			name: "a described JSON schema", body: `{"response_format":{"type":"json_schema","json_schema":{"name":"n","description":"d","schema":{"type":"object"}}},` + ask + `}`,
+			want: agent.Turn{Schema: json.RawMessage(`{"description":"d","type":"object"}`), Messages: asked},
+		},
+		{
+			name: "a refusal in the history", body: `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":null,"refusal":"no"},{"role":"user","content":"hi"}]}`,
+			want: agent.Turn{Place: agent.Place{Stateless: true}, Messages: []schemas.Message{user("a"), schemas.Text(schemas.RoleAssistant, "no"), user("hi")}},
 		},
 		{
 			name: "system and developer", body: `{"messages":[{"role":"system","content":"one"},{"role":"developer","content":[{"type":"text","text":"two"}]},{"role":"user","content":"hi"}]}`,

@@ -19,6 +19,9 @@ type Collector struct {
 	Warnings   []string
 	// ClientCalls are the calls that the client must run.
 	ClientCalls []schemas.ToolCall
+	// Refusal is set if the answer is a text of the host in place of the JSON value that the client
+	// wants.
+	Refusal bool
 
 	answer, thinking []byte
 }
@@ -34,6 +37,7 @@ func (c *Collector) Add(e Event) {
 			text = strings.TrimLeft(text, "\n")
 		}
 		c.answer = append(c.answer, text...)
+		c.Refusal = c.Refusal || e.Refusal
 	case KindCommentary, KindReset:
 		if e.Text == "" { // nothing was shown
 			return

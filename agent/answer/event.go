@@ -68,8 +68,11 @@ const CodeServerMissing = "server_missing"
 type Event struct {
 	Kind Kind
 	// Step is a log mark such as "6.3".
-	Step     string
-	Text     string
+	Step string
+	Text string
+	// Refusal is set on text of the host that stands in place of the JSON value that the client wants,
+	// such as a refusal by the guardrail.
+	Refusal  bool
 	Code     string
 	Unsaved  bool
 	Call     *schemas.ToolCall

@@ -44,6 +44,8 @@ type Speaker struct {
 	good int
 	// spoke is set once the model wrote text since the last call.
 	spoke bool
+	// wantsJSON is set if the answer must be a JSON value, so that a text of the host is none.
+	wantsJSON bool
 }
 
 // tally collects the turn's output and usage so far.
@@ -81,8 +83,10 @@ func (s *Speaker) Emit(e Event) error {
 	return nil
 }
 
-// Say yields a piece of the answer unchecked.
-func (s *Speaker) Say(text string) error {
+// Say yields a text of the host, unchecked.
+func (s *Speaker) Say(text string) error { return s.say(text, s.wantsJSON) }
+
+func (s *Speaker) say(text string, refusal bool) error {
 	if text == "" {
 		return nil
 	}
@@ -96,7 +100,7 @@ func (s *Speaker) Say(text string) error {
 	if s.BeforeText != nil {
 		s.BeforeText()
 	}
-	return s.Emit(Event{Kind: KindText, Text: text})
+	return s.Emit(Event{Kind: KindText, Text: text, Refusal: refusal})
 }
 
 // begun reports whether any text has been shown.
@@ -114,7 +118,7 @@ func (s *Speaker) Model(text string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Say(s.links.Pass(s.leak.Pass(text))); err != nil || !settled {
+	if err := s.say(s.links.Pass(s.leak.Pass(text)), false); err != nil || !settled {
 		return err
 	}
 	s.good = len(s.Answer())
@@ -127,7 +131,24 @@ func (s *Speaker) Settle() error {
 	if err != nil {
 		return err
 	}
-	return s.Say(s.links.Pass(s.leak.Pass(text)+s.leak.Rest()) + s.links.Rest())
+	return s.say(s.links.Pass(s.leak.Pass(text)+s.leak.Rest())+s.links.Rest(), false)
+}
+
+// JSON yields the model's whole answer to a client that wants JSON, as the filters leave it, if check
+// finds no fault with that; else it yields nothing and returns the fault.
+func (s *Speaker) JSON(text string, check func(text string) error) (fault, err error) {
+	if _, _, err := s.watch.Pass(proseOf(text)); err != nil {
+		return nil, err
+	}
+	if _, err := s.watch.Rest(); err != nil {
+		return nil, err
+	}
+	text = s.links.Pass(s.leak.Pass(text)+s.leak.Rest()) + s.links.Rest()
+	if fault := check(text); fault != nil {
+		return fault, nil
+	}
+	s.spoke, s.breakDue = true, false
+	return nil, s.say(text, false)
 }
 
 // Commentary marks the text since the last call as commentary, as a call follows it. It stays on
@@ -249,6 +270,9 @@ func (s *Speaker) Lang() string { return s.lang }
 
 // Spoke reports whether the model has written text since its last call.
 func (s *Speaker) Spoke() bool { return s.spoke }
+
+// WantJSON declares that the answer must be a JSON value.
+func (s *Speaker) WantJSON(want bool) { s.wantsJSON = want }
 
 // StartParagraph starts a new paragraph with the next text.
 func (s *Speaker) StartParagraph() { s.breakDue = true }

@@ -23,7 +23,7 @@ type Item struct {
 
 // itemOf returns the item of an event.
 func itemOf(ev answer.Event, at time.Duration) Item {
-	if ev.Kind == answer.KindText && at == 0 && !ev.Unsaved {
+	if ev.Kind == answer.KindText && at == 0 && !ev.Unsaved && !ev.Refusal {
 		return Item{Text: ev.Text}
 	}
 	kept := ev // so that a piece of text is not allocated as an event

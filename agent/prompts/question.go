@@ -39,9 +39,11 @@ type QuestionInput struct {
 	Found  []schemas.ToolResult
 	// MaxBytes bounds each result.
 	MaxBytes int
-	// JSON is set if the client wants a JSON answer, Switched if the question is in another
-	// language than the system prompt.
-	JSON, Switched bool
+	// JSON is set if the client wants a JSON answer, Schema if the model has to read its schema here.
+	JSON   bool
+	Schema json.RawMessage
+	// Switched is set if the question is in another language than the system prompt.
+	Switched bool
 }
 
 // Question writes the last user message: the passages, the question, and after it the rules of this
@@ -92,6 +94,8 @@ func After(passages []string, question schemas.Message) schemas.Message {
 // form returns the rule of this answer, if the system prompt does not cover it.
 func form(in QuestionInput, w words) string {
 	switch {
+	case len(in.Schema) > 0:
+		return w.json + " " + w.schema + "\n" + string(in.Schema)
 	case in.JSON:
 		return w.json
 	case in.Looked == LookedFound:
@@ -162,6 +166,13 @@ func Begins(labels subject.Labels) schemas.Part { return beside(labels.Person + 
 // reached.
 func NoMoreCalls(lang, why string) schemas.Message {
 	return schemas.Message{Role: schemas.RoleUser, Parts: []schemas.Part{beside(fmt.Sprintf(wordsOf(lang).limit, why))}}
+}
+
+// Mismatch returns the message that asks for an answer again, in the form that the client wants; why
+// is what is wrong with it.
+func Mismatch(lang string, why error) schemas.Message {
+	w := wordsOf(lang)
+	return schemas.Message{Role: schemas.RoleUser, Parts: []schemas.Part{beside(fmt.Sprintf(w.mismatch, why) + " " + w.json)}}
 }
 
 // Unanswered returns the remark that stands for an answer that a question did not get.

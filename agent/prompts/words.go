@@ -15,7 +15,7 @@ type words struct {
 	general, generalWithTools, toolRule, dataRule string
 	// To the model: the summary's heading, what to say when a search found nothing or failed, the
 	// rules of passages, of the answer's form, and of limits.
-	summary, nothing, unsearched, passageRule, form, json, limit, callsLeftOut, cutOff string
+	summary, nothing, unsearched, passageRule, form, json, schema, mismatch, limit, callsLeftOut, cutOff string
 	// To the person.
 	sources, withheld, unlooked  string
 	strayed, strayedWhole        string
@@ -44,6 +44,8 @@ func wordsOf(lang string) words {
 			json:         "Chỉ trả lời bằng một giá trị JSON hợp lệ, không kèm chữ nào khác.",
 			cutOff:       "(Câu trả lời bị ngắt ở đây.)",
 			callsLeftOut: "(Các lần gọi công cụ trước đó cho câu hỏi này không được hiển thị ở đây vì không đủ chỗ.)",
+			schema:       "Giá trị đó phải khớp với JSON Schema này:",
+			mismatch:     "Câu trả lời của bạn không có dạng được yêu cầu: %v. Hãy viết lại toàn bộ câu trả lời.",
 			limit:        "Không thể gọi thêm công cụ: %s. Hãy trả lời bằng những gì đã biết và nói rõ điều này.",
 			sources:      "Nguồn tham khảo:",
 			withheld:     "[phần này là hướng dẫn nội bộ nên không được hiển thị]",
@@ -77,6 +79,8 @@ func wordsOf(lang string) words {
 		json:         "Answer with one valid JSON value only and no other text.",
 		cutOff:       "(The answer was cut off here.)",
 		callsLeftOut: "(Earlier tool calls for this question are not shown here, as there is no room for them.)",
+		schema:       "It must match this JSON Schema:",
+		mismatch:     "Your answer does not have the form that was asked for: %v. Write the whole answer again.",
 		limit:        "No further tool can be called: %s. Answer with what is known, and say so.",
 		sources:      "Sources:",
 		withheld:     "[internal instructions are not shown]",

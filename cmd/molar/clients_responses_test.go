@@ -45,8 +45,6 @@ func responsesScript(r models.Request) *models.Reply {
 		return models.Text("30 days.")
 	case words[0] == "leave":
 		return &models.Reply{Calls: []models.Call{{Name: "tool-server__handbook", Args: json.RawMessage(`{"query":"How long is the parental leave?"}`)}}}
-	case words[0] == "json":
-		return models.Text(`{"n":7}`)
 	}
 	return clientScript(r)
 }

@@ -65,6 +65,12 @@ func clientScript(r models.Request) *models.Reply {
 	if len(words) == 0 { // the warm-up
 		return nil
 	}
+	if strings.Contains(r.LastUser, "does not have the form") { // it is asked for JSON again
+		if strings.Contains(r.Body, "prose first") {
+			return models.Text(`{"n":7}`)
+		}
+		return models.Text("Sorry, it is 7.")
+	}
 	answered := slices.Contains(r.Roles, "tool")
 	book := models.Call{Name: "effects__book", Args: json.RawMessage(`{"room":"` + words[len(words)-1] + `"}`)}
 	forecast := models.Call{Name: "get_weather", Args: json.RawMessage(`{"city":"Hanoi"}`)}
@@ -73,6 +79,10 @@ func clientScript(r models.Request) *models.Reply {
 		return models.Text("Hello from the model.")
 	case "slow":
 		return &models.Reply{Tokens: slices.Repeat([]string{"a slow answer\n"}, 20_000)}
+	case "json":
+		return models.Text(`{"n":7}`)
+	case "prose":
+		return models.Text(`Sure! Here is your JSON: {"n":7}`)
 	case "book", "fault":
 		return &models.Reply{Calls: []models.Call{book}}
 	case "weather":
@@ -135,7 +145,11 @@ func TestClients_Node(t *testing.T) {
 	for _, name := range []string{"openai", "vercel", "langchain"} {
 		t.Run(name, func(t *testing.T) {
 			h := serveClients(t)
-			h.verify(t, h.runClient(t, "node", filepath.Join(clientFolder(t, modules), name+".mjs")))
+			verdicts := h.runClient(t, "node", filepath.Join(clientFolder(t, modules), name+".mjs"))
+			h.verify(t, verdicts)
+			if i := slices.IndexFunc(verdicts, func(v verdict) bool { return v.Case == "parse" }); name != "langchain" && (i < 0 || !verdicts[i].OK) {
+				t.Errorf("structured answers: %+v", verdicts)
+			}
 		})
 	}
 }

@@ -3,6 +3,7 @@ package chain
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -106,6 +107,11 @@ func (l *line) PictureTokens(width, height int) int {
 // SchemaBesideTools reports whether the route's candidate takes a schema beside tools.
 func (l *line) SchemaBesideTools(model string) bool {
 	return providers.SchemaBesideTools(l.first.Provider, model)
+}
+
+// EnforcesSchema reports whether the route's candidate enforces a schema.
+func (l *line) EnforcesSchema(model string, schema json.RawMessage) bool {
+	return providers.EnforcesSchema(l.first.Provider, model, schema)
 }
 
 func (l *line) window(ctx context.Context, model string, of func(context.Context, providers.Provider, string) int) int {

@@ -1,6 +1,7 @@
 package ollama
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,6 +86,8 @@ func (c *call) answerForm(chat *chatRequest, req providers.Request) (err error) 
 		chat.Format = c.form.schema
 	case len(c.set) > 0:
 		chat.Tools = c.set.Wire()
+	case bytes.Equal(req.Schema, providers.AnyObject()):
+		chat.Format = json.RawMessage(`"json"`)
 	case len(req.Schema) > 0:
 		if chat.Format, err = lower.ForFormat(req.Schema); err != nil {
 			return c.fail(providers.KindInvalid, err)

@@ -155,7 +155,3 @@ func (p *Provider) Name() string { return p.name }
 func (p *Provider) LeftOut(tools []schemas.ToolInfo) map[string]string {
 	return p.chat.tools.LeftOut(tools)
 }
-
-// SchemaBesideTools reports whether the model takes a schema of its answer beside tools. OpenAI's
-// do; of the models behind other servers nothing is known, and several refuse the request.
-func (p *Provider) SchemaBesideTools(string) bool { return p.original }

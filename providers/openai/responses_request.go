@@ -94,7 +94,7 @@ func (b *responsesBody) shape(want json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	b.Text = &responses.TextField{Format: responses.TextFormat{Type: "json_schema", Name: "answer", Strict: &strict, Schema: &schema}}
+	b.Text = &responses.TextField{Format: responses.TextFormat{Type: "json_schema", Name: "answer", Strict: &strict, Schema: schema}}
 	return nil
 }
 

@@ -15,6 +15,7 @@ type Event[R, I any] struct {
 	Part         any         `json:"part,omitempty"`
 	Delta        *string     `json:"delta,omitempty"`
 	Text         *string     `json:"text,omitempty"`
+	Refusal      *string     `json:"refusal,omitempty"`
 	Arguments    *string     `json:"arguments,omitempty"`
 	Logprobs     *[]struct{} `json:"logprobs,omitempty"`
 	Annotation   *Citation   `json:"annotation,omitempty"`

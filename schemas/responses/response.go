@@ -61,13 +61,13 @@ type TextField struct {
 	Verbosity string     `json:"verbosity,omitempty"`
 }
 
-// A TextFormat is the requested format of the text. A response does not repeat the schema.
+// A TextFormat is the requested format of the text. A response repeats it as it was sent.
 type TextFormat struct {
-	Type        string           `json:"type"`
-	Name        string           `json:"name,omitempty"`
-	Description *string          `json:"description,omitempty"`
-	Schema      *json.RawMessage `json:"schema,omitempty"`
-	Strict      *bool            `json:"strict,omitempty"`
+	Type        string          `json:"type"`
+	Name        string          `json:"name,omitempty"`
+	Description json.RawMessage `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"schema,omitempty"`
+	Strict      *bool           `json:"strict,omitempty"`
 }
 
 // A ReasoningField is the request's reasoning parameters.

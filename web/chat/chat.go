@@ -64,6 +64,11 @@ func (s *Surface) begin(r *http.Request, req *chatRequest) (*turns.Feed, *identi
 	if err != nil {
 		return nil, nil, err
 	}
+	if len(turn.Schema) > 0 {
+		if err := s.schemas.Check(turn.Schema, "response_format.json_schema.schema"); err != nil {
+			return nil, nil, err
+		}
+	}
 	if int64(req.text) > s.MaxBody {
 		return nil, nil, wire.TooLarge(s.MaxBody)
 	}

@@ -34,10 +34,14 @@ func (c chunker) role(b []byte) []byte {
 	return append(b, `{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`+wire.EventEnd...)
 }
 
-// text appends a chunk with a piece of the answer.
-func (c chunker) text(b []byte, text string) []byte {
+// text appends a chunk with a piece of the answer, or of a refusal.
+func (c chunker) text(b []byte, text string, refusal bool) []byte {
 	b = append(b, c.head...)
-	b = append(b, `{"index":0,"delta":{"content":`...)
+	if refusal {
+		b = append(b, `{"index":0,"delta":{"refusal":`...)
+	} else {
+		b = append(b, `{"index":0,"delta":{"content":`...)
+	}
 	b = wire.AppendString(b, text)
 	return append(b, `},"finish_reason":null}]}`+wire.EventEnd...)
 }

@@ -18,6 +18,7 @@ type wireMessage struct {
 	ToolCalls  []wireCall      `json:"tool_calls"`
 	ToolCallID string          `json:"tool_call_id"`
 	Name       string          `json:"name"`
+	Refusal    *string         `json:"refusal"`
 }
 
 type wireCall struct {
@@ -139,6 +140,9 @@ func (l *messageList) add(m wireMessage, at string) error {
 
 func (l *messageList) addAssistant(m wireMessage, parts []schemas.Part, at string) error {
 	l.history = true
+	if m.Refusal != nil {
+		parts = append(parts, textPart(*m.Refusal)...)
+	}
 	for i, c := range m.ToolCalls {
 		if c.ID == "" || c.Function.Name == "" {
 			return wire.Invalid(fmt.Sprintf("%s.tool_calls[%d]", at, i), "a tool call needs an id and a function name")

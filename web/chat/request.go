@@ -64,7 +64,8 @@ type chatRequest struct {
 type responseFormat struct {
 	Type       string `json:"type"`
 	JSONSchema struct {
-		Schema json.RawMessage `json:"schema"`
+		Description string          `json:"description"`
+		Schema      json.RawMessage `json:"schema"`
 	} `json:"json_schema"`
 }
 
@@ -121,7 +122,8 @@ func (q *chatRequest) turn(h http.Header) (agent.Turn, error) {
 			Stateless: conversation == "" && (list.history || unstored),
 			ReadOnly:  conversation != "" && unstored,
 		},
-		Messages: list.messages, Attachments: list.attached, System: strings.Join(list.system, "\n\n"), Form: strings.Join(q.ResponseFormat.instructions(), "\n\n"),
+		Messages: list.messages, Attachments: list.attached, System: strings.Join(list.system, "\n\n"),
+		Schema: wire.AnswerSchema(q.ResponseFormat.Type, q.ResponseFormat.JSONSchema.Schema, q.ResponseFormat.JSONSchema.Description),
 		Sampling: agent.Sampling{
 			Temperature: q.Temperature, TopP: q.TopP, MaxTokens: q.MaxTokens, Stop: stop, Seed: q.Seed, Thinking: wire.Thinking(q.ReasoningEffort),
 		},
@@ -130,7 +132,6 @@ func (q *chatRequest) turn(h http.Header) (agent.Turn, error) {
 			OneCall: q.ParallelToolCalls != nil && !*q.ParallelToolCalls,
 		},
 		ServerTools: agent.ServerTools{NoTools: choice.none},
-		JSON:        strings.HasPrefix(q.ResponseFormat.Type, "json"),
 	}
 	if q.MaxCompletionTokens > 0 {
 		t.MaxTokens = q.MaxCompletionTokens
@@ -157,20 +158,12 @@ func (q *chatRequest) checkSupported() error {
 		return wire.Invalid("top_p", "top_p must lie between 0 and 1")
 	case !slices.Contains([]string{"", "text", "json_object", "json_schema"}, q.ResponseFormat.Type):
 		return wire.Invalid("response_format.type", "response_format.type %q is not known; use text, json_object or json_schema", q.ResponseFormat.Type)
-	case !q.ResponseFormat.hasSchema():
-		return wire.Invalid("response_format.json_schema.schema", "response_format.json_schema.schema must be a JSON Schema object")
 	case q.Logprobs:
 		return wire.Unsupported("logprobs", "logprobs are not known here: the models behind an assistant differ; leave the field out")
 	case slices.ContainsFunc(q.Modalities, func(m string) bool { return m != "text" }):
 		return wire.Unsupported("modalities", "an assistant answers with text only; leave modalities out")
 	}
 	return nil
-}
-
-// hasSchema reports whether the schema of the format, if it has one, is an object.
-func (f responseFormat) hasSchema() bool {
-	schema := f.JSONSchema.Schema
-	return len(schema) == 0 || string(schema) == "null" || schema[0] == '{'
 }
 
 // conversation returns the id of the conversation to continue, from the three fields that can name
@@ -245,13 +238,4 @@ func readStop(raw json.RawMessage) ([]string, error) {
 		return nil, wire.Invalid("stop", "stop must not hold an empty string")
 	}
 	return stop, nil
-}
-
-// instructions describes the requested schema to the model, since a turn itself has only the
-// condition that the answer must be JSON.
-func (f responseFormat) instructions() []string {
-	if f.Type != "json_schema" || len(f.JSONSchema.Schema) == 0 || string(f.JSONSchema.Schema) == "null" {
-		return nil
-	}
-	return []string{wire.AnswerWith(f.JSONSchema.Schema)}
 }

@@ -118,7 +118,7 @@ func (st *streamer) take(ev answer.Event) {
 		if ev.Text != "" {
 			st.Committed = true
 			st.speak()
-			st.Buf = st.chunks.text(st.Buf, ev.Text)
+			st.Buf = st.chunks.text(st.Buf, ev.Text, ev.Refusal)
 			st.html.Add(ev)
 		}
 	case answer.KindThinking:

@@ -11,6 +11,7 @@ import (
 	"molar/schemas"
 	"molar/web/pages"
 	"molar/web/turns"
+	"molar/web/wire"
 )
 
 // Branches reads the branch of a conversation that ends with the turn tip.
@@ -43,7 +44,11 @@ type Config struct {
 }
 
 // A Surface answers the routes of Chat Completions.
-type Surface struct{ Config }
+type Surface struct {
+	Config
+
+	schemas wire.SchemaCheck
+}
 
 // New returns the surface.
-func New(cfg Config) *Surface { return &Surface{cfg} }
+func New(cfg Config) *Surface { return &Surface{Config: cfg} }

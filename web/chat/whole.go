@@ -119,8 +119,9 @@ type choiceObject struct {
 	Index   int `json:"index"`
 	Message struct {
 		Role string `json:"role"`
-		// Content is null if the message has only calls.
-		Content   *string      `json:"content"`
+		// Content is null if the message has only calls, or a refusal.
+		Content *string `json:"content"`
+		// Refusal is a text of the host in place of the JSON value that the client wants.
 		Refusal   *string      `json:"refusal"`
 		Reasoning string       `json:"reasoning_content,omitempty"`
 		ToolCalls []callObject `json:"tool_calls,omitempty"`
@@ -139,7 +140,10 @@ type callObject struct {
 func (a *completion) object() Completion {
 	choice := choiceObject{FinishReason: finishOf(a.done)}
 	choice.Message.Role = "assistant"
-	if text := strings.ToValidUTF8(a.seen.Answer(), "\uFFFD"); text != "" || len(a.seen.ClientCalls) == 0 {
+	switch text := strings.ToValidUTF8(a.seen.Answer(), "\uFFFD"); {
+	case a.seen.Refusal:
+		choice.Message.Refusal = &text
+	case text != "" || len(a.seen.ClientCalls) == 0:
 		choice.Message.Content = &text
 	}
 	choice.Message.Reasoning = strings.ToValidUTF8(a.seen.Thinking(), "\uFFFD")

@@ -81,7 +81,8 @@ func (s *Surface) renderRemains(ctx context.Context, owner string, r *record, re
 		items, _ = t.Log.After(ctx, r.From) // empty if the first ones were dropped
 	}
 	if len(items) == 0 && r.From == 0 && stored.Answer != "" {
-		items = []turns.Item{{Event: answer.Event{Kind: answer.KindText, Text: stored.Answer}}}
+		refused := strings.HasPrefix(render.Response.Text.Format.Type, "json") && !json.Valid([]byte(stored.Answer))
+		items = []turns.Item{{Event: answer.Event{Kind: answer.KindText, Text: stored.Answer, Refusal: refused}}}
 		if stored.Status == "done" { // only its response was lost
 			items = append(items, turns.Item{Event: answer.Event{Kind: answer.KindDone, Done: stored.Done}})
 		}

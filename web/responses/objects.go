@@ -36,6 +36,14 @@ type molarField struct {
 	answer.Done
 }
 
+// A RefusalPart is a part of a message that is a text of the host, where the request wants JSON.
+type RefusalPart struct {
+	Type    string `json:"type"`
+	Refusal string `json:"refusal"`
+}
+
+func newRefusal(text string) RefusalPart { return RefusalPart{"refusal", text} }
+
 // An InputState is what a client keeps for the model between its requests.
 type InputState struct {
 	// Calls are the provider's private state by the ids of the client's calls that follow.

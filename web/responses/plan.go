@@ -104,7 +104,7 @@ func (q *Request) turn(tools *toolbox) agent.Turn {
 			ClientTools: tools.own, MustCall: tools.must, MustCallTool: tools.name,
 			OneCall: q.ParallelToolCalls != nil && !*q.ParallelToolCalls,
 		},
-		JSON: q.json(),
+		Schema: q.schema(),
 	}
 	t.Narrow = tools.narrowing()
 	if q.MaxOutputTokens != nil {
@@ -225,7 +225,7 @@ func (s *Surface) address(ctx context.Context, p *plan, previous *record, items 
 	continues := len(before.Open) > 0
 	p.record.System = append(slices.Clone(p.record.System), input.System...)
 	p.turn.System = strings.Join(slices.Concat(p.instructions(), p.record.System), "\n\n")
-	p.turn.Form = strings.Join(p.request.form(), "\n\n")
+	p.turn.Form = p.request.form()
 	p.turn.Attachments, p.turn.Results = input.Files, input.Results
 	switch {
 	case continues: // continues after the client's own tools

@@ -154,7 +154,7 @@ func (r *renderer) Take(it turns.Item) bool {
 	case answer.KindStart:
 		r.Begin(ev.Start)
 	case answer.KindText:
-		r.text(ev.Text)
+		r.text(ev.Text, ev.Refusal)
 	case answer.KindThinking:
 		r.think(ev.Text)
 	case answer.KindCommentary, answer.KindReset:

@@ -44,13 +44,20 @@ func replayItem(i int, raw json.RawMessage, emit func(Event)) {
 	case "message":
 		var m struct {
 			responses.Message
-			Content []responses.OutputText `json:"content"`
+			Content []struct {
+				responses.OutputText
+				Refusal string `json:"refusal"`
+			} `json:"content"`
 		}
 		_ = json.Unmarshal(raw, &m)
 		m.Status, m.Message.Content, m.Phase = responses.StatusInProgress, []any{}, ""
 		emit(Event{Type: "response.output_item.added", OutputIndex: &i, Item: m.Message})
 		for c, part := range m.Content {
-			replayText(i, c, m.ID, part, emit)
+			if part.Type == "refusal" {
+				replayRefusal(i, c, m.ID, newRefusal(part.Refusal), emit)
+			} else {
+				replayText(i, c, m.ID, part.OutputText, emit)
+			}
 		}
 	case "function_call":
 		var f responses.FunctionCall
@@ -74,5 +81,12 @@ func replayText(i, c int, id string, part responses.OutputText, emit func(Event)
 		emit(Event{Type: "response.output_text.annotation.added", ItemID: id, OutputIndex: &i, ContentIndex: &c, CitationNo: &a, Annotation: &part.Annotations[a]})
 	}
 	emit(Event{Type: "response.output_text.done", ItemID: id, OutputIndex: &i, ContentIndex: &c, Text: &part.Text, Logprobs: none})
+	emit(Event{Type: "response.content_part.done", ItemID: id, OutputIndex: &i, ContentIndex: &c, Part: part})
+}
+
+func replayRefusal(i, c int, id string, part RefusalPart, emit func(Event)) {
+	emit(Event{Type: "response.content_part.added", ItemID: id, OutputIndex: &i, ContentIndex: &c, Part: newRefusal("")})
+	emit(Event{Type: "response.refusal.delta", ItemID: id, OutputIndex: &i, ContentIndex: &c, Delta: &part.Refusal})
+	emit(Event{Type: "response.refusal.done", ItemID: id, OutputIndex: &i, ContentIndex: &c, Refusal: &part.Refusal})
 	emit(Event{Type: "response.content_part.done", ItemID: id, OutputIndex: &i, ContentIndex: &c, Part: part})
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -91,6 +90,13 @@ type format struct {
 	Description *string         `json:"description"`
 	Schema      json.RawMessage `json:"schema"`
 	Strict      bool            `json:"strict"`
+}
+
+func (f *format) description() string {
+	if f.Description == nil {
+		return ""
+	}
+	return *f.Description
 }
 
 func readRequest(r *http.Request) (*Request, error) {
@@ -234,24 +240,24 @@ func (q *Request) thinking() schemas.Thinking {
 	return wire.Thinking(*q.Reasoning.Effort)
 }
 
-// json reports whether the answer must be JSON.
-func (q *Request) json() bool {
-	return q.Text.Format != nil && strings.HasPrefix(q.Text.Format.Type, "json")
+// schema returns the JSON Schema of the answer; nil for an answer in prose.
+func (q *Request) schema() json.RawMessage {
+	f := q.Text.Format
+	if f == nil {
+		return nil
+	}
+	return wire.AnswerSchema(f.Type, f.Schema, f.description())
 }
 
-// form returns instructions for the model about the requested format.
-func (q *Request) form() []string {
-	var words []string
-	if f := q.Text.Format; f != nil && f.Type == "json_schema" {
-		words = append(words, wire.AnswerWith(f.Schema))
-	}
+// form returns an instruction for the model about the requested length; "" for none.
+func (q *Request) form() string {
 	switch q.Text.Verbosity {
 	case "low":
-		words = append(words, "Keep the answer short.")
+		return "Keep the answer short."
 	case "high":
-		words = append(words, "Answer at length.")
+		return "Answer at length."
 	}
-	return words
+	return ""
 }
 
 // conversation returns the id of the conversation that the request names, directly or in an
@@ -313,11 +319,8 @@ func (q *Request) echo(tools *toolbox) Response {
 	if f := q.Text.Format; f != nil {
 		r.Text.Format = responses.TextFormat{Type: f.Type}
 		if f.Type == "json_schema" {
-			none, description := json.RawMessage("null"), ""
-			if f.Description != nil {
-				description = *f.Description
-			}
-			r.Text.Format = responses.TextFormat{Type: f.Type, Name: f.Name, Description: &description, Schema: &none, Strict: &f.Strict}
+			description, _ := json.Marshal(f.Description) // a string or null
+			r.Text.Format = responses.TextFormat{Type: f.Type, Name: f.Name, Description: description, Schema: f.Schema, Strict: &f.Strict}
 		}
 	}
 	return r

@@ -132,6 +132,11 @@ func core(r object) object {
 		}
 		c[list] = known
 	}
+	if format, ok := at(r, "text", "format").(object); ok && format["schema"] != nil {
+		format = maps.Clone(format)
+		format["schema"] = nil // the document has no schema here, unlike OpenAI
+		c["text"] = object{"format": format}
+	}
 	if choice, ok := r["tool_choice"].(object); ok {
 		tools, _ := choice["tools"].([]any)
 		if choice["type"] == "mcp" || slices.ContainsFunc(tools, func(tool any) bool { return at(tool, "type") == "mcp" }) {

@@ -16,6 +16,16 @@ type openMessage struct {
 	responses.Message
 	index int
 	text  strings.Builder
+	// refusal is set if its part is a refusal.
+	refusal bool
+}
+
+// part returns the part of the message with a text.
+func (m *openMessage) part(text string) any {
+	if m.refusal {
+		return newRefusal(text)
+	}
+	return responses.NewText(text)
 }
 
 // An openThought is reasoning that is being written.
@@ -28,21 +38,25 @@ type openThought struct {
 
 // text emits a piece of a message. Leading blank lines of a message are dropped: they only separate
 // it from the output before.
-func (r *renderer) text(piece string) {
+func (r *renderer) text(piece string, refusal bool) {
 	if r.message == nil {
 		if piece = strings.TrimLeft(piece, "\n"); piece == "" {
 			return
 		}
-		m := &openMessage{Message: responses.Message{Type: "message", ID: r.id("msg"), Status: responses.StatusInProgress, Role: "assistant", Content: []any{}}}
+		m := &openMessage{refusal: refusal, Message: responses.Message{Type: "message", ID: r.id("msg"), Status: responses.StatusInProgress, Role: "assistant", Content: []any{}}}
 		m.index = r.add(m.Message)
 		r.message = m
-		r.emit(Event{Type: "response.content_part.added", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first, Part: responses.NewText("")})
+		r.emit(Event{Type: "response.content_part.added", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first, Part: m.part("")})
 	}
 	if piece == "" {
 		return
 	}
 	m := r.message
 	m.text.WriteString(piece)
+	if m.refusal {
+		r.emit(Event{Type: "response.refusal.delta", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first, Delta: &piece})
+		return
+	}
 	r.Emit(m.delta(r.sequence, piece))
 	r.sequence++
 }
@@ -67,6 +81,19 @@ func (r *renderer) closeMessage(phase, status string) {
 		return
 	}
 	r.message = nil
+	part := r.endPart(m, phase)
+	r.emit(Event{Type: "response.content_part.done", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first, Part: part})
+	m.Phase, m.Status, m.Content = phase, status, []any{part}
+	r.end(m.index, m.Message)
+}
+
+// endPart emits the events that end the text of a message, and returns its part.
+func (r *renderer) endPart(m *openMessage, phase string) any {
+	if m.refusal {
+		part := newRefusal(m.text.String())
+		r.emit(Event{Type: "response.refusal.done", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first, Refusal: &part.Refusal})
+		return part
+	}
 	part := responses.NewText(m.text.String())
 	if phase == responses.PhaseFinalAnswer {
 		part.Annotations = citations(part.Text, r.sources)
@@ -78,9 +105,7 @@ func (r *renderer) closeMessage(phase, status string) {
 		}
 	}
 	r.emit(Event{Type: "response.output_text.done", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first, Text: &part.Text, Logprobs: &[]struct{}{}})
-	r.emit(Event{Type: "response.content_part.done", ItemID: m.ID, OutputIndex: &m.index, ContentIndex: &r.first, Part: part})
-	m.Phase, m.Status, m.Content = phase, status, []any{part}
-	r.end(m.index, m.Message)
+	return part
 }
 
 // think emits a piece of the model's reasoning.

@@ -35,6 +35,7 @@ type outcome struct {
 	Thought    string             `json:"thought,omitempty"`
 	Commentary []string           `json:"commentary,omitempty"`
 	Text       string             `json:"text,omitempty"`
+	Refusal    bool               `json:"refusal,omitempty"`
 	Calls      []schemas.ToolCall `json:"calls,omitempty"`
 	Done       *answer.Done       `json:"done,omitempty"`
 	Failure    *storedFailure     `json:"failure,omitempty"`
@@ -253,7 +254,7 @@ func (h *Host) settle(ctx context.Context, t *Live, k schemas.KeyRecord, seen *a
 func outcomeOf(seen *answer.Collector, failed error) outcome {
 	o := outcome{
 		Start: seen.Start, Thought: seen.Thinking(), Commentary: seen.Commentary, Text: seen.Answer(),
-		Calls: seen.ClientCalls, Done: seen.Done,
+		Refusal: seen.Refusal, Calls: seen.ClientCalls, Done: seen.Done,
 	}
 	if failed != nil {
 		e := wire.Failure(failed).AfterTurnTool()
@@ -278,7 +279,7 @@ func (o *outcome) items() []Item {
 			Item{Event: answer.Event{Kind: answer.KindText, Text: "\n\n"}}) // separates it from the text that follows
 	}
 	if o.Text != "" {
-		items = append(items, Item{Event: answer.Event{Kind: answer.KindText, Text: o.Text}})
+		items = append(items, Item{Event: answer.Event{Kind: answer.KindText, Text: o.Text, Refusal: o.Refusal}})
 	}
 	if len(o.Calls) > 0 {
 		items = append(items, Item{Event: answer.Event{Kind: answer.KindClientCalls, Calls: o.Calls}})

@@ -113,6 +113,7 @@ var failures = []struct {
 	{kindIs(providers.KindTimeout), Error{Status: 504, Kind: TypeServer, Code: "model_timeout"}},
 	{kindIs(providers.KindIncomplete), Error{Status: 502, Kind: TypeServer, Code: "model_incomplete"}},
 	{kindIs(providers.KindProtocol), Error{Status: 502, Kind: TypeServer, Code: "model_protocol"}},
+	{errIs(agent.ErrSchema), Error{Status: 502, Kind: TypeServer, Code: "model_schema_mismatch"}},
 	{errIs(agent.ErrNotSaved), Error{Status: 502, Kind: TypeServer, Code: "answer_not_saved", NoRetry: true}},
 	{errIs(agent.ErrToolChoice), Error{Status: 400, Kind: TypeInvalid, Code: "invalid_request", Param: "tool_choice"}},
 	{errIs(agent.ErrParent), Error{Status: 400, Kind: TypeInvalid, Code: "invalid_request", Param: "molar.parent"}},

@@ -2,8 +2,10 @@ package wire
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
+	"molar/providers"
 	"molar/schemas"
 )
 
@@ -54,7 +56,17 @@ func Thinking(effort string) schemas.Thinking {
 	return ""
 }
 
-// AnswerWith returns an instruction for the model to answer according to a schema.
-func AnswerWith(schema json.RawMessage) string {
-	return "Answer with one JSON value that matches this JSON Schema:\n" + string(schema)
+// AnswerSchema returns the JSON Schema of the answer in a format of the type json_schema or json_object;
+// nil for another one. description explains the answer to the model, in a schema that does not.
+func AnswerSchema(kind string, schema json.RawMessage, description string) json.RawMessage {
+	var fields map[string]json.RawMessage
+	switch {
+	case kind == "json_object", kind == "json_schema" && !IsSet(schema):
+		return providers.AnyObject()
+	case kind != "json_schema":
+		return nil
+	case description == "" || json.Unmarshal(schema, &fields) != nil || len(fields) == 0 || IsSet(fields["description"]):
+		return schema
+	}
+	return slices.Concat(AppendString([]byte(`{"description":`), description), []byte(","), schema[1:])
 }

@@ -51,7 +51,13 @@ type body struct {
 	Tools             json.RawMessage
 	System            json.RawMessage
 	ToolChoice        json.RawMessage `json:"tool_choice"`
-	ToolConfig        struct {
+	// The schema of the answer, in the field of each service.
+	Format         json.RawMessage
+	ResponseFormat struct {
+		JSONSchema struct{ Schema json.RawMessage } `json:"json_schema"`
+	} `json:"response_format"`
+	GenerationConfig struct{ ResponseJSONSchema json.RawMessage }
+	ToolConfig       struct {
 		FunctionCallingConfig struct{ Mode string }
 	}
 }

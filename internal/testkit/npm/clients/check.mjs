@@ -2,7 +2,7 @@
 // line of JSON, {case, ok, note}, which the Go test collects.
 export const url = process.env.MOLAR_URL;
 
-const cases = ["whole", "stream", "usage", "serverTool", "clientTool", "mixedTools", "typedError", "faultAfterTool", "faultAfterToolStream", "abort"];
+export const cases = ["whole", "stream", "usage", "serverTool", "clientTool", "mixedTools", "typedError", "faultAfterTool", "faultAfterToolStream", "abort"];
 
 export function equal(got, want, what) {
   if (got !== want) throw new Error(`${what}: got ${JSON.stringify(got)}, want ${JSON.stringify(want)}`);
@@ -32,6 +32,10 @@ export async function check(client, names = cases) {
     console.log(JSON.stringify({ case: name, ok, note }));
   }
 }
+
+// The schema that answers must match, and the host's error when they do not.
+export const answer = { type: "object", properties: { n: { type: "number" } }, required: ["n"], additionalProperties: false };
+export const mismatch = /model_schema_mismatch|does not match the schema/;
 
 export const weather = {
   name: "get_weather",

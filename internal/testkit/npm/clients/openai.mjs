@@ -1,6 +1,6 @@
 // The official client, with its defaults: it retries twice.
 import OpenAI from "openai";
-import { check, equal, fails, url, weather } from "./check.mjs";
+import { answer, cases, check, equal, fails, mismatch, url, weather } from "./check.mjs";
 
 const client = new OpenAI({ baseURL: url + "/v1", apiKey: "none" });
 const ask = (content, more) => ({ model: "all", messages: [{ role: "user", content }], ...more });
@@ -25,6 +25,9 @@ async function roundTrip(question, run) {
   equal(second.choices[0].finish_reason, "stop", "finish after the result");
   return second.choices[0].message.content;
 }
+
+const format = { response_format: { type: "json_schema", json_schema: { name: "answer", strict: true, schema: answer } } };
+const once = new OpenAI({ baseURL: url + "/v1", apiKey: "none", maxRetries: 0 });
 
 const whole = (body) => client.chat.completions.create(body);
 
@@ -66,8 +69,16 @@ await check({
   async faultAfterToolStream() {
     await fails(() => read(ask("fault for faultAfterToolStream")), /a tool had already run/, "fault");
   },
+  async parse() {
+    const c = await client.chat.completions.parse(ask("json", format));
+    equal(c.choices[0].message.parsed.n, 7, "number");
+    equal((await read(ask("json", format))).choices[0].message.parsed.n, 7, "number of a stream");
+    equal((await client.chat.completions.parse(ask("prose first", format))).choices[0].message.parsed.n, 7, "number after prose");
+    await fails(() => once.chat.completions.parse(ask("prose always", format)), mismatch, "prose");
+    await fails(() => once.chat.completions.stream(ask("prose always", format)).finalChatCompletion(), mismatch, "prose of a stream");
+  },
   async abort() {
     const stream = await client.chat.completions.create(ask("slow", { stream: true }));
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
   },
-});
+}, [...cases, "parse"]);

@@ -1,7 +1,7 @@
 // The official client over the Responses API, with its defaults.
 import OpenAI from "openai";
 import { ResponsesWS } from "openai/resources/responses/ws";
-import { check, equal, fails, url, weather } from "./check.mjs";
+import { answer, check, equal, fails, mismatch, url, weather } from "./check.mjs";
 import { cases } from "./responses.mjs";
 
 const client = new OpenAI({ baseURL: url + "/v1", apiKey: "none" });
@@ -144,9 +144,14 @@ await check({
     ws.close();
   },
   async parse() {
-    const format = { type: "json_schema", name: "answer", schema: { type: "object", properties: { n: { type: "number" } } }, strict: true };
-    const r = await client.responses.parse(ask("json", { text: { format } }));
-    equal(JSON.parse(r.output_text).n, 7, "number");
+    const text = { format: { type: "json_schema", name: "answer", schema: answer, strict: true } };
+    const r = await client.responses.parse(ask("json", { text }));
+    equal(r.output_parsed.n, 7, "number");
+    equal(JSON.stringify(r.text.format.schema), JSON.stringify(answer), "schema");
+    equal((await client.responses.parse(ask("prose first", { text }))).output_parsed.n, 7, "number after prose");
+    const once = { maxRetries: 0 };
+    await fails(() => client.responses.parse(ask("prose always", { text }), once), mismatch, "prose");
+    await fails(() => client.responses.stream(ask("prose always", { text }), once).finalResponse(), mismatch, "prose of a stream");
   },
   async background() {
     const r = await client.responses.create(ask("plain", { background: true }));

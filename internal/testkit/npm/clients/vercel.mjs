@@ -1,10 +1,10 @@
 // The Vercel AI SDK with its provider for compatible servers, with its defaults: it
 // retries twice, and does not read x-should-retry.
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { generateText, isStepCount, jsonSchema, streamText, tool } from "ai";
-import { check, equal, fails, url, weather } from "./check.mjs";
+import { generateText, isStepCount, jsonSchema, Output, streamText, tool } from "ai";
+import { answer, cases, check, equal, fails, mismatch, url, weather } from "./check.mjs";
 
-const provider = createOpenAICompatible({ name: "molar", baseURL: url + "/v1", includeUsage: true });
+const provider = createOpenAICompatible({ name: "molar", baseURL: url + "/v1", includeUsage: true, supportsStructuredOutputs: true });
 const ask = (prompt, more) => ({ model: provider("all"), prompt, ...more });
 const tools = {
   get_weather: tool({ description: weather.description, inputSchema: jsonSchema(weather.parameters), execute: async () => "sunny" }),
@@ -58,6 +58,14 @@ await check({
   async faultAfterToolStream() {
     await fails(() => read(ask("fault for faultAfterToolStream")), /a tool had already run/, "fault");
   },
+  async parse() {
+    const output = Output.object({ schema: jsonSchema(answer) });
+    equal((await generateText(ask("json", { output }))).output.n, 7, "number");
+    equal((await generateText(ask("prose first", { output }))).output.n, 7, "number after prose");
+    const result = streamText({ ...ask("json", { output }), onError() {} });
+    equal((await result.output).n, 7, "number of a stream");
+    await fails(() => generateText(ask("prose always", { output, maxRetries: 0 })), mismatch, "prose");
+  },
   async abort() {
     const stop = new AbortController();
     const result = streamText({ ...ask("slow"), abortSignal: stop.signal, onError() {} });
@@ -65,4 +73,4 @@ await check({
       if (part.type === "text-delta") stop.abort();
     }
   },
-});
+}, [...cases, "parse"]);

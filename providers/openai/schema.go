@@ -1,0 +1,22 @@
+package openai
+
+import (
+	"encoding/json"
+
+	"molar/schemas/lower"
+)
+
+// EnforcesSchema reports whether the service guarantees that an answer matches a schema: OpenAI itself
+// does, for the schemas that its strict mode accepts
+// (https://platform.openai.com/docs/guides/structured-outputs).
+func (p *Provider) EnforcesSchema(model string, schema json.RawMessage) bool {
+	if !p.original || p.quirks.Refused(model, "response_format") > 0 || p.quirks.Refused(model, paramFormat) > 0 {
+		return false
+	}
+	_, strict, err := lower.ForOpenAIAnswer(schema)
+	return err == nil && strict
+}
+
+// SchemaBesideTools reports whether the model takes a schema of its answer beside tools. OpenAI's
+// do; of the models behind other servers nothing is known, and several refuse the request.
+func (p *Provider) SchemaBesideTools(string) bool { return p.original }

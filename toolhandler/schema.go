@@ -1,0 +1,107 @@
+package toolhandler
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// A Schema is a compiled JSON Schema. It is safe for concurrent use.
+type Schema struct{ schema *jsonschema.Schema }
+
+// NewSchema compiles a JSON Schema of any draft. References to other documents are an error.
+func NewSchema(raw json.RawMessage) (*Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	const name = "schema:///" // references to other files do not name this host's
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(lenientRegexp)
+	if err := c.AddResource(name, doc); err != nil {
+		return nil, err
+	}
+	schema, err := c.Compile(name)
+	if err != nil {
+		return nil, err
+	}
+	return &Schema{schema}, nil
+}
+
+// Check returns what is wrong with a text that should be one JSON value of the schema: up to
+// maxFaults faults, each with its path. Numbers keep their digits. The error quotes no value.
+func (s *Schema) Check(text []byte) error {
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	if err := s.schema.Validate(value); err != nil {
+		return explain(err)
+	}
+	return nil
+}
+
+// noLoader rejects every reference outside the schema: a schema from elsewhere must not make the
+// host read files or the network.
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) {
+	return nil, fmt.Errorf("reference to %q: only references inside the schema are followed", url)
+}
+
+// lenientRegexp accepts a pattern that Go cannot compile (such as ECMA lookarounds): the schema's
+// owner checks it anyway, and the rest of the schema still applies.
+func lenientRegexp(pattern string) (jsonschema.Regexp, error) {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return anyText(pattern), nil
+	}
+	return re, nil
+}
+
+type anyText string
+
+func (anyText) MatchString(string) bool { return true }
+func (a anyText) String() string        { return string(a) }
+
+// explain returns the leaves of a validation error, each with its path.
+func explain(err error) error {
+	ve, ok := errors.AsType[*jsonschema.ValidationError](err)
+	if !ok {
+		return err
+	}
+	printer := message.NewPrinter(language.English)
+	var faults []string
+	collect(ve, printer, &faults)
+	return errors.New(strings.Join(faults, "; "))
+}
+
+// maxFaults bounds the faults in one error; a model can act on a few.
+const maxFaults = 5
+
+func collect(ve *jsonschema.ValidationError, printer *message.Printer, faults *[]string) {
+	if len(*faults) >= maxFaults {
+		return
+	}
+	if len(ve.Causes) == 0 {
+		place := "/" + strings.Join(ve.InstanceLocation, "/")
+		text := ve.ErrorKind.LocalizedString(printer)
+		if p, ok := ve.ErrorKind.(*kind.Pattern); ok { // the library quotes the value
+			text = fmt.Sprintf("does not match pattern '%s'", p.Want)
+		}
+		*faults = append(*faults, fmt.Sprintf("at %s: %s", place, text))
+		return
+	}
+	for _, cause := range ve.Causes {
+		collect(cause, printer, faults)
+	}
+}
