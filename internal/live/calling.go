@@ -130,6 +130,9 @@ func callsTwo(ctx context.Context, m *model) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
+	if len(t.calls()) == 0 {
+		return outcome{level: Fails, seen: "no call; it said " + quote(t.text), verdict: noCalls}, nil
+	}
 	cities := text.Fold(brief(t.calls()))
 	if !strings.Contains(cities, "hanoi") && !strings.Contains(cities, "ha noi") || !strings.Contains(cities, "hue") {
 		return outcome{level: Fails, seen: "not both: " + brief(t.calls()), verdict: "leaves out a part of a question for two things"}, nil
@@ -185,8 +188,11 @@ func asksBack(ctx context.Context, m *model) (outcome, error) {
 		return outcome{}, err
 	}
 	calls := t.calls()
-	if len(calls) == 0 {
+	switch {
+	case len(calls) == 0 && strings.Contains(t.text, "?"):
 		return outcome{level: OK, seen: "asks: " + quote(t.text)}, nil
+	case len(calls) == 0:
+		return outcome{level: Weak, seen: "does not ask: " + quote(t.text)}, nil
 	}
 	var got struct{ Recipient, Text string }
 	_ = read(calls[0].Function.Arguments, &got) // the host refuses what does not fit

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"molar/agent/subject"
+	"molar/internal/text"
 	"molar/providers"
 )
 
@@ -104,9 +105,10 @@ func (t *Trial) Plan() Plan {
 }
 
 // Run runs the checks one after another and yields the result of each. It ends early if ctx ends,
-// or if the service cannot be used at all. It may be ranged over once.
+// or if the service cannot be used. It may be ranged over once.
 func (t *Trial) Run(ctx context.Context) iter.Seq[Result] {
 	return func(yield func(Result) bool) {
+		faults := 0 // of the service, one after the other
 		for _, c := range t.checks {
 			if ctx.Err() != nil {
 				return
@@ -115,17 +117,20 @@ func (t *Trial) Run(ctx context.Context) iter.Seq[Result] {
 			if ctx.Err() != nil && err != nil { // it says nothing about the model
 				return
 			}
-			if !yield(result) || isHopeless(err) {
+			if faults++; !isOfService(err) {
+				faults = 0
+			}
+			if !yield(result) || faults > 1 || faults == 1 && t.model.answered == 0 {
 				return
 			}
 		}
 	}
 }
 
-// isHopeless reports whether no other call can succeed either.
-func isHopeless(err error) bool {
+// isOfService reports whether an error says nothing about the model.
+func isOfService(err error) bool {
 	switch providers.KindOf(err) {
-	case providers.KindAuth, providers.KindModelNotFound, providers.KindUnavailable:
+	case providers.KindAuth, providers.KindModelNotFound, providers.KindUnavailable, providers.KindQuota:
 		return true
 	}
 	return errors.Is(err, ErrNoModel)
@@ -145,9 +150,9 @@ func (t *Trial) try(ctx context.Context, c check) (Result, error) {
 		o, err := c.run(ctx, t.model)
 		if err != nil {
 			failure = err
-			o = outcome{level: Fails, seen: err.Error()}
+			o = outcome{level: Fails, seen: text.Truncate(err.Error(), 2*most)}
 			switch {
-			case isHopeless(err): // that is no fault of the model
+			case isOfService(err):
 				o.level, o.verdict = Skipped, "the service cannot be used: "+err.Error()
 			case ctx.Err() != nil:
 				o.seen = fmt.Sprintf("no answer within %s", t.limit)

@@ -86,7 +86,7 @@ func TestRun(t *testing.T) {
 			}),
 			want: map[string]live.Level{
 				"calls a tool": live.Fails, "arguments": live.Fails, "exact texts": live.Fails, "two calls at once": live.Fails, "one of 30 tools": live.Fails,
-				"uses a result": live.Fails, "two steps": live.Fails, "error of a tool": live.Fails, "calls as text": live.Fails,
+				"uses a result": live.Fails, "two steps": live.Fails, "error of a tool": live.Fails, "stops": live.Weak, "calls as text": live.Fails,
 			},
 			verdict: []string{"not fit for tools: calls a tool", "prints calls as text that cannot be read"},
 		},
@@ -100,7 +100,7 @@ func TestRun(t *testing.T) {
 			}),
 			want: map[string]live.Level{
 				"calls a tool": live.Fails, "arguments": live.Fails, "exact texts": live.Fails, "two calls at once": live.Fails, "one of 30 tools": live.Fails,
-				"uses a result": live.Fails, "two steps": live.Fails, "error of a tool": live.Fails, "calls as text": live.Skipped,
+				"uses a result": live.Fails, "two steps": live.Fails, "error of a tool": live.Fails, "stops": live.Weak, "calls as text": live.Skipped,
 			},
 			verdict: []string{"not fit for tools", "does not call tools when it should"},
 		},
@@ -295,6 +295,21 @@ func TestRun_Hopeless(t *testing.T) {
 	if calls != 1 || len(r.Checks) != 1 || r.Usable || !strings.HasPrefix(strings.Join(r.Verdict, "\n"), "stopped after 1 of ") ||
 		!strings.Contains(strings.Join(r.Verdict, "\n"), "the service cannot be used") {
 		t.Errorf("%d calls, %+v", calls, r)
+	}
+}
+
+// A service that is out of quota says nothing about the model, and is not asked on and on.
+func TestRun_Quota(t *testing.T) {
+	t.Parallel()
+	r, _ := trial(t, scripted{says: but(func(req providers.Request, a said) said {
+		if question, _ := asked(req); strings.Contains(question, "record") || strings.Contains(question, "Huế") {
+			return said{err: refusal(providers.KindQuota)}
+		}
+		return a
+	})})
+	want := map[string]live.Level{"exact texts": live.Skipped, "two calls at once": live.Skipped}
+	if diff := cmp.Diff(want, notOK(r)); diff != "" || len(r.Checks) != 4 || r.Usable {
+		t.Errorf("%s%+v", diff, r)
 	}
 }
 

@@ -24,8 +24,9 @@ type model struct {
 
 // spent is what the calls so far took.
 type spent struct {
-	calls int
-	usage schemas.Usage
+	// calls are those to the service, answered the ones without an error.
+	calls, answered int
+	usage           schemas.Usage
 	// toolCalls are those that the model made, salvaged the ones of them that it printed as text,
 	// and unread the answers that seem to be a printed call which could not be read.
 	toolCalls, salvaged, unread int
@@ -72,6 +73,9 @@ func (p *meter) Stream(ctx context.Context, req providers.Request) iter.Seq2[pro
 		for chunk, err := range p.Provider.Stream(ctx, req) {
 			if chunk.Usage != nil {
 				usage = *chunk.Usage
+			}
+			if chunk.Finish != "" {
+				p.to.answered++
 			}
 			if !yield(chunk, err) {
 				return

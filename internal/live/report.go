@@ -95,8 +95,7 @@ func (t *Trial) Conclude(route providers.Route, results []Result) Report {
 		r.Set = addNew(r.Set, c.Set)
 	}
 	r.Usable = !slices.ContainsFunc(t.checks, func(c check) bool {
-		l, done := level[c.name]
-		return c.vital && (!done || l == Fails)
+		return c.vital && level[c.name] != OK && level[c.name] != Weak
 	})
 	if len(results) < len(t.checks) {
 		r.Verdict = append([]string{fmt.Sprintf("stopped after %d of %d checks", len(results), len(t.checks))}, r.Verdict...)

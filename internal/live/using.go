@@ -47,6 +47,8 @@ func chains(ctx context.Context, m *model) (outcome, error) {
 	switch {
 	case err != nil:
 		return outcome{}, err
+	case len(t.calls()) == 0:
+		return outcome{level: Fails, seen: "no call; it said " + quote(t.text), verdict: noCalls}, nil
 	case strings.Contains(digits(t.text), "731645") && invented == "":
 		return outcome{level: OK, seen: quote(t.text)}, nil
 	case strings.Contains(digits(t.text), "731645"):
@@ -106,6 +108,8 @@ func stops(ctx context.Context, m *model) (outcome, error) {
 	}
 	n := len(t.rounds)
 	switch {
+	case len(t.calls()) == 0: // other checks are about that
+		return outcome{level: Weak, seen: "no call; it said " + quote(t.text)}, nil
 	case t.ended && n <= fewRounds:
 		return outcome{level: OK, seen: fmt.Sprintf("after %d calls: %s", len(t.calls()), quote(t.text))}, nil
 	case t.ended:
