@@ -202,6 +202,20 @@ func TestRun(t *testing.T) {
 			verdict: []string{"fine for tools", "no pictures", "loses the thread at 16k"},
 			set:     []string{"llm.openai.window: 8192"},
 		},
+		{
+			name: "refuses long prompts, and names its window", usable: true,
+			says: but(func(req providers.Request, a said) said {
+				if question, _ := asked(req); len(question) > 20_000 {
+					e := refusal(providers.KindContextLength)
+					e.Window = 6144
+					return said{err: e}
+				}
+				return a
+			}),
+			want:    map[string]live.Level{"long prompts": live.Weak},
+			verdict: []string{"fine for tools", "loses the thread at 8k"},
+			set:     []string{"llm.openai.window: 6144"},
+		},
 		{name: "a small window, known", says: good, window: 4096, usable: true, want: map[string]live.Level{}, verdict: []string{"fine for tools"}},
 		{
 			name: "a bad judge that forgets numbers", usable: true,

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -136,7 +137,7 @@ func reading(c Config) check {
 				return outcome{}, err
 			}
 			if why != "" {
-				return lost(c, size, read, why+" ("+known+")"), nil
+				return lost(c, size, cmp.Or(reader.window, read), why+" ("+known+")"), nil
 			}
 			read = size
 		}
@@ -150,13 +151,14 @@ func reading(c Config) check {
 	return check{name: "long prompts", calls: len(list), tokens: total, run: run}
 }
 
-// lost is the outcome of a prompt that the model could not read.
-func lost(c Config, size, read int, why string) outcome {
+// lost is the outcome of a prompt that the model could not read. good is a window that it can; 0 means
+// none.
+func lost(c Config, size, good int, why string) outcome {
 	o := outcome{level: Weak, seen: why, verdict: "loses the thread at " + thousand(size)}
-	if read == 0 {
+	if good == 0 {
 		o.level = Fails
 	} else if c.WindowKey != "" {
-		o.set = fmt.Sprintf("%s.%s: %d", c.Section, c.WindowKey, read)
+		o.set = fmt.Sprintf("%s.%s: %d", c.Section, c.WindowKey, good)
 	}
 	return o
 }
@@ -170,10 +172,11 @@ func thousand(n int) string {
 }
 
 // A haystack asks for the needle in texts of growing size. perToken is how many bytes a token of
-// theirs has, as counted by the service.
+// theirs has, as counted by the service. window is the one that a refusal named.
 type haystack struct {
 	model    *model
 	perToken float64
+	window   int
 }
 
 // finds returns why the model did not find the needle in a text of so many tokens; empty if it did.
@@ -195,6 +198,7 @@ func (h *haystack) try(ctx context.Context, size int) (why string, err error) {
 	fault, _ := errors.AsType[*providers.Error](err)
 	switch {
 	case fault != nil && fault.Kind == providers.KindContextLength:
+		h.window = fault.Window
 		return thousand(size) + " is refused as too long", nil
 	case err != nil:
 		return "", err

@@ -3,6 +3,7 @@ package live_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"strings"
 
@@ -182,8 +183,8 @@ func cachedOf(question string) int {
 	return 0
 }
 
-func refusal(kind providers.Kind) error {
-	return &providers.Error{Kind: kind, Provider: "openai", Model: "big", Err: context.DeadlineExceeded}
+func refusal(kind providers.Kind) *providers.Error {
+	return &providers.Error{Kind: kind, Provider: "openai", Model: "big", Err: errors.New("refused")}
 }
 
 // textOf returns a call as a model prints it.
