@@ -245,7 +245,7 @@ func TestRun(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r, _ := trial(t, scripted{tt.says, tt.window})
+			r, _ := trial(t, scripted{says: tt.says, window: tt.window})
 			if diff := cmp.Diff(tt.want, notOK(r)); diff != "" {
 				for _, c := range r.Checks {
 					t.Logf("%-7s %-20s %s", c.Level, c.Check, c.Seen)
@@ -277,6 +277,20 @@ func TestPlan(t *testing.T) {
 	}
 	if plan.Tokens < tokens || plan.Tokens > 2*tokens {
 		t.Errorf("planned %d tokens, took %d", plan.Tokens, tokens)
+	}
+}
+
+// A service that counts no whole prompts does not get ever longer ones.
+func TestRun_Miscounts(t *testing.T) {
+	t.Parallel()
+	longest := 0
+	_, _ = trial(t, scripted{counts: 100, says: but(func(req providers.Request, a said) said {
+		question, _ := asked(req)
+		longest = max(longest, len(question))
+		return a
+	})})
+	if most := 6*live.DefaultMaxPrompt + 1000; longest > most {
+		t.Errorf("the longest prompt has %d bytes, want %d at most", longest, most)
 	}
 }
 

@@ -19,8 +19,9 @@ const (
 	slowRate  = 8 // tokens a second: about as fast as people read
 )
 
-// bytesPerToken is a guess until a service has counted a prompt.
-const bytesPerToken = 4
+// bytesPerToken is a guess until a service has counted a prompt. A tokenizer of bytes has one, and the
+// fillers no more than maxPerToken: a service that counts less counts something else.
+const bytesPerToken, maxPerToken = 4, 6
 
 func measureSpeed(ctx context.Context, m *model) (outcome, error) {
 	r, err := m.say(ctx, ask(subject.English, "Write the numbers from one to eighty in English words, with commas between them, and nothing else.", nil))
@@ -206,7 +207,7 @@ func (h *haystack) try(ctx context.Context, size int) (why string, err error) {
 	counted := r.usage.PromptTokens
 	if strings.Contains(digits(r.text()), needleCode) {
 		if counted > 0 {
-			h.perToken = float64(len(text)) / float64(counted)
+			h.perToken = min(max(float64(len(text))/float64(counted), 1), maxPerToken)
 		}
 		return "", nil
 	}

@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +25,8 @@ type said struct {
 type scripted struct {
 	says   func(providers.Request) said
 	window int
+	// counts is how many tokens it says that each prompt has; 0 means about right.
+	counts int
 }
 
 func (s scripted) Name() string { return "openai" }
@@ -63,7 +66,7 @@ func (s scripted) Stream(_ context.Context, req providers.Request) iter.Seq2[pro
 		for _, t := range req.Tools {
 			prompt += (len(t.Name) + len(t.Description) + len(t.InputSchema)) / 4
 		}
-		usage := &schemas.Usage{PromptTokens: prompt, CompletionTokens: len(a.text)/4 + 1, CachedTokens: a.cached}
+		usage := &schemas.Usage{PromptTokens: cmp.Or(s.counts, prompt), CompletionTokens: len(a.text)/4 + 1, CachedTokens: a.cached}
 		for _, c := range append(chunks, providers.Chunk{Usage: usage, Finish: finish}) {
 			if !yield(c, nil) {
 				return
