@@ -213,6 +213,13 @@ func (g *Guard) ask(ctx context.Context, r reading, q Question, judge Judge, sco
 	return v
 }
 
+// AskJudge has the judge decide a message, whatever code thinks of it and whatever it decided before.
+func (g *Guard) AskJudge(ctx context.Context, q Question, judge Judge) Verdict {
+	g.Prepare()
+	r := g.read(q.Text)
+	return g.ask(ctx, r, q, judge, score(g.model, r).alone)
+}
+
 // HasStrayed asks the judge whether a part of an answer left the topic, given the question. It
 // fails if no answer comes in time, or if it is not one clear verdict.
 func (g *Guard) HasStrayed(ctx context.Context, q Question, part string, judge Judge) (bool, error) {

@@ -433,3 +433,23 @@ func TestChat_AtTerminal(t *testing.T) {
 	p.see(`TERM is "dumb"`)
 	p.exit(cli.Misuse)
 }
+
+// A person at a terminal is asked before a trial of a model that costs.
+func TestDoctorLive_AtTerminal(t *testing.T) {
+	t.Parallel()
+	model := startModel(t, models.Config{Models: []string{"big:cloud"}, Script: weatherman(false)})
+	file := writeFile(t, "molar.yaml", "llm: {provider: ollama, ollama: {model: 'big:cloud', small_model: 'big:cloud'}}\n")
+	for answer, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"\r":  {cli.Failure, "nothing was asked"},
+		"y\r": {cli.OK, "usable for tools"},
+	} {
+		p := sitAt(t, homeEnv(t, model), "doctor", "--live", "--max-prompt", "2048", "--config", file)
+		p.see("[y/N]")
+		p.keys(answer)
+		p.see(want.text)
+		p.exit(want.code)
+	}
+}

@@ -39,6 +39,7 @@ func layers() []layer {
 		{"internal/serve", append(public(), "internal/access", "internal/cli", "internal/config", "internal/host", "internal/httpguard", "internal/store",
 			"internal/telemetry", "internal/terminal", "internal/text")},
 		{"internal/setup", []string{"providers", "schemas", "toolhandler", "internal/cli", "internal/config", "internal/host", "internal/serve", "internal/terminal", "internal/text"}},
+		{"internal/live", []string{"agent", "agent/memory", "agent/prompts", "agent/subject", "providers", "schemas", "internal/text"}},
 		{"internal/access", []string{"internal/cli", "internal/config", "internal/httpguard", "internal/store", "internal/telemetry"}},
 		{"internal/cli", []string{"internal/config"}},
 		{"internal/httpguard/...", []string{"internal/httpguard/...", "schemas/...", "internal/telemetry"}},
@@ -54,7 +55,7 @@ func layers() []layer {
 		{"internal/ci/...", nil},
 
 		// cmd has flags for every part, and imports nothing that only tests use.
-		{"cmd/...", append(public(), "internal/access", "internal/cli", "internal/config", "internal/host", "internal/httpguard", "internal/serve",
+		{"cmd/...", append(public(), "internal/access", "internal/cli", "internal/config", "internal/host", "internal/httpguard", "internal/live", "internal/serve",
 			"internal/session", "internal/setup", "internal/store", "internal/terminal", "internal/text")},
 		{"deploy", []string{"internal/config", "internal/telemetry"}},
 		{"examples/...", append(public(), "examples/...")},
