@@ -97,6 +97,7 @@ func (r *Reading) chatDelta(delta object, open map[any]int) error {
 	} else {
 		r.Thinking += asText(delta["reasoning"])
 	}
+	r.Sealed = append(r.Sealed, sealedDetails(delta)...)
 	pieces := list(delta["tool_calls"])
 	if f, old := delta["function_call"].(object); old {
 		pieces = append(pieces, object{"function": f, "index": "function_call"})
@@ -131,6 +132,16 @@ func (r *Reading) chatDelta(delta object, open map[any]int) error {
 	return nil
 }
 
+// sealedDetails returns the encrypted reasoning and the signatures that OpenRouter passes on
+// (https://openrouter.ai/docs/use-cases/reasoning-tokens).
+func sealedDetails(message object) []string {
+	var all []string
+	for _, d := range list(message["reasoning_details"]) {
+		all = append(all, asText(dict(d)["data"]), asText(dict(d)["signature"]))
+	}
+	return all
+}
+
 // chatTools returns the functions that a request offers.
 func chatTools(request object) []schemas.ToolInfo {
 	var all []schemas.ToolInfo
@@ -157,10 +168,9 @@ func chatPast(request object) []item {
 				c.Args = arguments(c.Args)
 				all = append(all, item{kind: itemCall, call: c})
 			}
-			for _, key := range []string{"reasoning_content", "reasoning_details"} {
-				if v := message[key]; v != nil && len(r.Calls) > 0 {
-					all = append(all, item{kind: itemSealed, text: encoded(v)})
-				}
+			all = append(all, item{kind: itemSealed, text: blanks(asText(message["reasoning_content"]))})
+			for _, s := range sealedDetails(message) {
+				all = append(all, item{kind: itemSealed, text: s})
 			}
 		case "tool":
 			said := contentText(message["content"])

@@ -40,7 +40,15 @@ func (w wire) next(ctx context.Context, p providers.Provider, s *service, req pr
 	if err != nil {
 		return []string{"next request: " + err.Error()}
 	}
+	if thought := blanks(want.Thinking); holds(recorded, thought) {
+		want.Sealed = append(slices.Clone(want.Sealed), thought) // the service wants the reasoning itself back
+	}
 	return compareNext(want, outputs, w.past(dict(sent)))
+}
+
+// holds reports whether a history holds something sealed.
+func holds(history []item, sealed string) bool {
+	return sealed != "" && slices.Contains(history, item{kind: itemSealed, text: sealed})
 }
 
 // compareNext compares the history that was sent with the answer and the results.
@@ -71,7 +79,7 @@ func compareNext(want Reading, outputs []string, sent []item) []string {
 		}
 	}
 	for _, s := range want.Sealed {
-		if s != "" && !slices.ContainsFunc(sent, func(i item) bool { return i.kind == itemSealed && i.text == s }) {
+		if s != "" && !holds(sent, s) {
 			faults = append(faults, "next request: what the service sealed is missing: "+clip(s))
 		}
 	}
