@@ -168,7 +168,9 @@ func chatPast(request object) []item {
 				c.Args = arguments(c.Args)
 				all = append(all, item{kind: itemCall, call: c})
 			}
-			all = append(all, item{kind: itemSealed, text: blanks(asText(message["reasoning_content"]))})
+			for _, key := range []string{"reasoning_content", "reasoning"} { // servers know one of them, or both
+				all = append(all, item{kind: itemSealed, text: blanks(asText(message[key]))})
+			}
 			for _, s := range sealedDetails(message) {
 				all = append(all, item{kind: itemSealed, text: s})
 			}
