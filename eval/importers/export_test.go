@@ -6,13 +6,15 @@ package importers
 func OpenAI(name string, data []byte) ([]Imported, error) { return readOpenAI(name, data) }
 
 // Cassette reads a cassette of a VCR.
-func Cassette(name string, data []byte) ([]Imported, error) { return readCassette(name, data) }
+func Cassette(name string, data []byte) ([]Imported, error) {
+	return readExchanges("cassette")(name, data)
+}
 
 // HTTPRR reads a recording of httprr.
-func HTTPRR(name string, data []byte) ([]Imported, error) { return readHTTPRR(name, data) }
+func HTTPRR(name string, data []byte) ([]Imported, error) { return readExchanges("httprr")(name, data) }
 
 // Pairs reads request and response pairs.
-func Pairs(name string, data []byte) ([]Imported, error) { return readPairs(name, data) }
+func Pairs(name string, data []byte) ([]Imported, error) { return readExchanges("pairs")(name, data) }
 
 // CategoryOf returns the category in an id.
 func CategoryOf(id string) string { return categoryOf(id) }

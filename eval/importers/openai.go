@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"molar/eval/cassettes"
 	"molar/eval/tape"
 )
 
@@ -14,20 +15,20 @@ import (
 // one is right.
 func readOpenAI(name string, data []byte) ([]Imported, error) {
 	var all []Imported
-	for v, err := range values(data) {
+	for v, err := range cassettes.Values(data) {
 		var c *conversation
 		if err == nil {
-			c, err = openAIConversation(v.raw)
+			c, err = openAIConversation(v.Raw)
 		}
 		var imported Imported
 		if err == nil {
 			if c.id == "" {
-				c.id = fmt.Sprintf("%s-%d", baseName(name), v.line)
+				c.id = fmt.Sprintf("%s-%d", baseName(name), v.Line)
 			}
 			imported, err = c.build()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, v.line, err)
+			return nil, fmt.Errorf("%s:%d: %w", name, v.Line, err)
 		}
 		all = append(all, imported)
 	}

@@ -1,19 +1,22 @@
 package importers
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"molar/eval/cassettes"
 )
 
 // formats returns the readers by format.
 func formats() map[string]func(name string, data []byte) ([]Imported, error) {
-	return map[string]func(string, []byte) ([]Imported, error){
-		"cassette": readCassette, "httprr": readHTTPRR, "openai": readOpenAI, "pairs": readPairs,
+	all := map[string]func(string, []byte) ([]Imported, error){"openai": readOpenAI}
+	for _, format := range []string{"cassette", "httprr", "pairs"} {
+		all[format] = readExchanges(format)
 	}
+	return all
 }
 
 // choices lists the formats that [Read] accepts.
@@ -22,7 +25,7 @@ func choices() string { return strings.Join(slices.Sorted(maps.Keys(formats())),
 // Read converts a file to cases. Without a format it guesses one from the start of the file.
 func Read(format, name string, data []byte) ([]Imported, error) {
 	if format == "" {
-		if format = guess(data); format == "" {
+		if format = guess(name, data); format == "" {
 			return nil, fmt.Errorf("%s: this is not recognised as one of %s: it begins with %q; name the format with --from", name, choices(), string(data[:min(len(data), 60)]))
 		}
 	}
@@ -34,58 +37,17 @@ func Read(format, name string, data []byte) ([]Imported, error) {
 }
 
 // guess returns the format of a file by its start, or "".
-func guess(data []byte) string {
-	if bytes.HasPrefix(data, []byte("httprr trace")) {
-		return "httprr"
+func guess(name string, data []byte) string {
+	format := cassettes.Guess(name, data)
+	if _, known := formats()[format]; known {
+		return format
 	}
-	var first map[string]json.RawMessage
-	for v, err := range values(data) {
-		if err == nil {
-			err = json.Unmarshal(v.raw, &first)
-		}
-		if err != nil {
-			first = nil
+	for v, err := range cassettes.Values(data) {
+		var first struct{ Messages, Request, Response json.RawMessage }
+		if err == nil && json.Unmarshal(v.Raw, &first) == nil && (first.Messages != nil || first.Request != nil && first.Response != nil) {
+			return "openai"
 		}
 		break
 	}
-	has := func(keys ...string) bool {
-		return !slices.ContainsFunc(keys, func(key string) bool { _, there := first[key]; return !there })
-	}
-	switch {
-	case has("url", "response"):
-		return "pairs"
-	case has("messages"), has("request", "response"):
-		return "openai"
-	case bytes.Contains(data, []byte("interactions:")), has("interactions"), has("http_interactions"):
-		return "cassette"
-	}
 	return ""
-}
-
-// A value is one JSON value of a file, with its first line.
-type value struct {
-	raw  json.RawMessage
-	line int
-}
-
-// values yields the JSON values of a file: consecutive ones, or the items of a list.
-func values(data []byte) func(yield func(value, error) bool) {
-	return func(yield func(value, error) bool) {
-		dec := json.NewDecoder(bytes.NewReader(data))
-		if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '[' {
-			_, _ = dec.Token() // the opening bracket
-		}
-		for dec.More() {
-			at := dec.InputOffset()
-			at += int64(len(data[at:]) - len(bytes.TrimLeft(data[at:], " \t\r\n,")))
-			v := value{line: 1 + bytes.Count(data[:at], []byte("\n"))}
-			err := dec.Decode(&v.raw)
-			if err != nil {
-				err = fmt.Errorf("no JSON: %w", err)
-			}
-			if !yield(v, err) || err != nil {
-				return
-			}
-		}
-	}
 }

@@ -10,18 +10,11 @@ import (
 	"slices"
 	"strings"
 
+	"molar/eval/cassettes"
 	"molar/eval/match"
 	"molar/eval/tape"
 	"molar/internal/text"
 )
-
-// A pair is one recorded request with its response.
-type pair struct {
-	method, url string
-	request     string
-	status      int
-	response    string
-}
 
 // baseName returns a file's name without its extension.
 func baseName(file string) string {
@@ -31,16 +24,16 @@ func baseName(file string) string {
 
 // recording makes a case from the pairs of one recording. Requests of a conversation are
 // consecutive, and a request whose last message is the user's begins a turn.
-func recording(id, source string, pairs []pair) (Imported, error) {
+func recording(id, source string, pairs []cassettes.Exchange) (Imported, error) {
 	c := &conversation{id: id, source: source, tags: []string{"imported", source}}
 	for i, p := range pairs {
-		provider, model := tape.WireOf(p.url)
+		provider, model := tape.WireOf(p.URL)
 		switch {
 		case provider == "":
-			c.notes = append(c.notes, fmt.Sprintf("interaction %d: %s is not a model call and was skipped", i+1, text.Clip(p.url, longestQuote, "…")))
+			c.notes = append(c.notes, fmt.Sprintf("interaction %d: %s is not a model call and was skipped", i+1, text.Clip(p.URL, longestQuote, "…")))
 			continue
-		case p.status >= 300:
-			c.notes = append(c.notes, fmt.Sprintf("interaction %d: it was refused with %d and was left out", i+1, p.status))
+		case p.Status >= 300:
+			c.notes = append(c.notes, fmt.Sprintf("interaction %d: it was refused with %d and was left out", i+1, p.Status))
 			continue
 		case c.provider != "" && c.provider != provider:
 			c.notes = append(c.notes, fmt.Sprintf("interaction %d: it is of %s, in a recording of %s, and was left out", i+1, provider, c.provider))
@@ -58,8 +51,8 @@ func recording(id, source string, pairs []pair) (Imported, error) {
 }
 
 // add adds one exchange to the conversation.
-func (c *conversation) add(p pair, model string) error {
-	request, err := tape.ReadRequest([]byte(p.request))
+func (c *conversation) add(p cassettes.Exchange, model string) error {
+	request, err := tape.ReadRequest([]byte(p.Request))
 	if err != nil {
 		return fmt.Errorf("request: %w", err)
 	}
@@ -90,15 +83,15 @@ func (c *conversation) add(p pair, model string) error {
 	default:
 		c.turns = append(c.turns, conversationTurn{user: user})
 	}
-	answer, stream, err := tape.ReadAnswer(c.provider, p.response)
+	answer, stream, err := tape.ReadAnswer(c.provider, p.Response)
 	if err != nil {
 		return fmt.Errorf("response: %w", err)
 	}
-	if u, err := url.Parse(p.url); err == nil {
+	if u, err := url.Parse(p.URL); err == nil {
 		stream.Path = u.Path
 	}
 	step := c.addAnswer(answer, stream)
-	step.method, step.request = p.method, json.RawMessage(match.CanonicalJSON([]byte(p.request)))
+	step.method, step.request = p.Method, json.RawMessage(match.CanonicalJSON([]byte(p.Request)))
 	return nil
 }
 

@@ -1,0 +1,140 @@
+// Package cassettes reads traffic with model services that other programs recorded: requests with
+// their responses, or responses alone.
+package cassettes
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"molar/internal/text"
+)
+
+// An Exchange is one recorded request with its response, both decompressed. Of a format that keeps
+// only answers, everything else is empty.
+type Exchange struct {
+	// Source names the recording, if a file holds several.
+	Source      string
+	Method, URL string
+	Request     string
+	// Status is 0 if the recording lacks it.
+	Status   int
+	Header   http.Header // of the response; nil if the recording lacks it
+	Response string
+}
+
+// A format is a form of recording.
+type format struct {
+	name string
+	// is reports whether a file has the format, by its first JSON value, which is nil if there is none.
+	is   func(name string, data []byte, first object) bool
+	read func(name string, data []byte) ([]Exchange, error)
+}
+
+type object = map[string]any
+
+// formats returns all formats; the first one that matches a file counts.
+func formats() []format {
+	return []format{
+		{"httprr", func(_ string, data []byte, _ object) bool { return bytes.HasPrefix(data, []byte("httprr trace")) }, readHTTPRR},
+		{"pairs", func(_ string, _ []byte, first object) bool { return has(first, "url", "response") }, readPairs},
+		{"cassette", func(_ string, data []byte, first object) bool {
+			request, _ := first["request"].(object)
+			return bytes.Contains(data, []byte("interactions:")) || has(first, "interactions") || has(first, "http_interactions") ||
+				has(first, "response") && (has(request, "url") || has(request, "uri"))
+		}, readVCR},
+		{"har", func(_ string, _ []byte, first object) bool { return has(first, "log") }, readHAR},
+		{"nock", func(_ string, _ []byte, first object) bool { return has(first, "scope", "path", "response") }, readNock},
+		{"gemini-cli", func(_ string, _ []byte, first object) bool {
+			method, _ := first["method"].(string)
+			return has(first, "response") && strings.HasPrefix(method, "generateContent")
+		}, readGeminiCLI},
+		{"response", func(_ string, _ []byte, first object) bool { return has(first, "status", "headers", "body") }, readResponse},
+		{"ollama", func(_ string, _ []byte, first object) bool { return has(first, "response_stream") }, readOllama},
+		{"body", isBody, readBody},
+	}
+}
+
+func has(o object, keys ...string) bool {
+	return !slices.ContainsFunc(keys, func(key string) bool { _, there := o[key]; return !there })
+}
+
+// Guess returns the format of a file by its name and content, or "".
+func Guess(name string, data []byte) string {
+	var first object
+	for v, err := range Values(data) {
+		if err == nil {
+			_ = json.Unmarshal(v.Raw, &first) // another value stays nil
+		}
+		break
+	}
+	for _, f := range formats() {
+		if f.is(name, data, first) {
+			return f.name
+		}
+	}
+	return ""
+}
+
+// ErrUnknown is the error for a file in none of the formats.
+var ErrUnknown = errors.New("this is no recording")
+
+// Read returns the exchanges of a file, which may be compressed with gzip. Errors name the file and,
+// if known, the line. Without a format it guesses one.
+func Read(format, name string, data []byte) ([]Exchange, error) {
+	plain, err := gunzip(string(data))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	data = []byte(plain)
+	if format == "" {
+		format = Guess(name, data)
+	}
+	names := make(map[string]bool)
+	for _, f := range formats() {
+		if f.name == format {
+			return f.read(name, data)
+		}
+		names[f.name] = true
+	}
+	if format == "" {
+		return nil, fmt.Errorf("%s: %w: it begins with %q", name, ErrUnknown, text.Clip(string(data), longestQuote, "…"))
+	}
+	return nil, fmt.Errorf("format %q: choose %s", format, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+}
+
+// longestQuote is the maximum length of a quotation in an error, in bytes.
+const longestQuote = 120
+
+// A Value is one JSON value of a file, with its first line.
+type Value struct {
+	Raw  json.RawMessage
+	Line int
+}
+
+// Values yields the JSON values of a file: consecutive ones, or the items of a list.
+func Values(data []byte) func(yield func(Value, error) bool) {
+	return func(yield func(Value, error) bool) {
+		dec := json.NewDecoder(bytes.NewReader(data))
+		if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '[' {
+			_, _ = dec.Token() // the opening bracket
+		}
+		for dec.More() {
+			at := dec.InputOffset()
+			at += int64(len(data[at:]) - len(bytes.TrimLeft(data[at:], " \t\r\n,")))
+			v := Value{Line: 1 + bytes.Count(data[:at], []byte("\n"))}
+			err := dec.Decode(&v.Raw)
+			if err != nil {
+				err = fmt.Errorf("no JSON: %w", err)
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}
