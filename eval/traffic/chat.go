@@ -69,7 +69,13 @@ func (r *Reading) chatUsage(event object) {
 		number(dict(u["prompt_tokens_details"])["cached_tokens"]), number(dict(u["completion_tokens_details"])["reasoning_tokens"]),
 	}
 	if r.Usage.Cached == 0 {
-		r.Usage.Cached = number(u["prompt_cache_hit_tokens"])
+		r.Usage.Cached = number(u["prompt_cache_hit_tokens"]) // DeepSeek's
+	}
+	if n := number(dict(event["timings"])["cache_n"]); n > r.Usage.Cached { // llama.cpp's
+		r.Usage.Cached = n
+	}
+	if beside := r.Usage.Reasoning; beside > 0 && number(u["total_tokens"]) == r.Usage.Prompt+r.Usage.Completion+beside { // xAI's
+		r.Usage.Completion += beside
 	}
 }
 
