@@ -3,6 +3,7 @@ package wire
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"molar/schemas"
 )
@@ -28,8 +29,9 @@ type frame struct {
 // An item reads calls from the beginning of the text, see [cursor].
 type item func(c *cursor)
 
-// tagged returns the frames that no other text contains by chance. They may follow words.
-func tagged() []frame {
+// tagged returns the frames that no other text contains by chance. They may follow words. The tables
+// are built once, since each request reads them; nobody changes them.
+var tagged = sync.OnceValue(func() []frame {
 	json, lists := []item{jsonCalls}, []item{jsonCalls, pythonCalls}
 	function := tags{"<function=", "</function>", "<parameter=", "</parameter>"}.read
 	invoke := tags{"<invoke name=", "</invoke>", "<parameter name=", "</parameter>"}.read
@@ -72,11 +74,11 @@ func tagged() []frame {
 		{open: "<|action_start|><|plugin|>", closers: []string{"<|action_end|>"}, items: json},                             // InternLM
 		{open: "<|tools_prefix|>", closers: []string{"<|tools_suffix|>"}, items: []item{keyedCalls}},                       // Apertus
 	}
-}
+})
 
 // whole returns the frames that other text contains too: they count only if the answer is nothing
 // else.
-func whole() []frame {
+var whole = sync.OnceValue(func() []frame {
 	json := []item{jsonCalls}
 	fence := []string{"```"}
 	return []frame{
@@ -87,7 +89,7 @@ func whole() []frame {
 		{open: "```\n", closers: fence, items: json},
 		{open: "functools", loose: true, items: json}, // Phi 4 mini
 	}
-}
+})
 
 // read reads the whole frame, which begins the text.
 func (f frame) read(c *cursor) {
@@ -127,7 +129,7 @@ func (f frame) ended(c *cursor) bool {
 // unless they are JSON of another kind.
 func ReadPrinted(text string, set ToolSet) []schemas.FunctionCall {
 	c := &cursor{text: strings.ReplaceAll(text, "\r\n", "\n"), set: set, last: true}
-	all := append(tagged(), whole()...)
+	all := slices.Concat(tagged(), whole())
 	for c.trim(blanks); c.text != ""; c.trim(blanks) {
 		read := func(c *cursor) { c.choose(jsonCalls, pythonCalls) }
 		for _, f := range all {
