@@ -94,7 +94,7 @@ func (t *tries) try(ctx context.Context, req providers.Request) error {
 func (t *tries) failed(err error) error {
 	e, ok := errors.AsType[*providers.Error](err)
 	switch {
-	case t.calls, t.texts && !(ok && e.Reask):
+	case t.calls, t.texts && (!ok || !e.Reask):
 		return final{err}
 	case t.texts:
 		t.texts = false
