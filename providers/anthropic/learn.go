@@ -64,7 +64,7 @@ func parameters() []parameter {
 
 func (b *body) dropChoice() bool {
 	set := b.ToolChoice != nil
-	if set && b.ToolChoice.Type == "none" {
+	if set && b.ToolChoice.Type == "none" && len(b.history.called()) == 0 {
 		b.Tools = nil
 	}
 	b.ToolChoice = nil

@@ -73,9 +73,9 @@ type history struct {
 	inTurn bool
 	// stable is the end of what the next turn repeats: everything before the last question.
 	stable place
-	// thoughtless is set if the first calls of the turn come without thoughts: another provider, or
-	// this one without thinking, made them.
-	thoughtless, called bool
+	// begun is set if the turn has calls, thoughtless if its first calls come without thoughts:
+	// another provider, or this one without thinking, made them.
+	thoughtless, begun bool
 	// mute drops the thoughts.
 	mute bool
 	// blind is set for models that take no files of results, shown if there are some, and own if
@@ -214,8 +214,8 @@ func (h *history) assistant(m schemas.Message) {
 			continue
 		}
 		saved := recall(h.endpoint, p)
-		if h.inTurn && !h.called {
-			h.called, h.thoughtless = true, len(saved.Thoughts) == 0
+		if h.inTurn && !h.begun {
+			h.begun, h.thoughtless = true, len(saved.Thoughts) == 0
 		}
 		if h.inTurn && !h.mute {
 			for _, t := range saved.Thoughts {

@@ -83,9 +83,13 @@ func (p *Provider) prepare(req providers.Request) (*body, wire.ToolSet, error) {
 		b.System = append(b.System, textBlock(text))
 	}
 	p.settleThinking(b)
+	none := req.ForbidCalls
+	if len(b.Tools) == 0 {
+		b.Tools, none = h.called(), true
+	}
 	switch {
 	case len(b.Tools) == 0:
-	case req.ForbidCalls:
+	case none:
 		b.ToolChoice = &typed{"none"}
 	case req.ToolChoice == providers.ToolRequired && (b.Thinking == nil || b.thinksNot()):
 		b.ToolChoice = &typed{"any"} // a model that thinks cannot be forced

@@ -170,6 +170,39 @@ func TestToolChoice(t *testing.T) {
 	}
 }
 
+// The service refuses calls in the history of a request without tools: what was called is declared
+// then, and may not be called, even if the model takes no choice of tools.
+func TestTools_OfTheHistory(t *testing.T) {
+	t.Parallel()
+	history := []schemas.Message{
+		schemas.Text(schemas.RoleUser, "q"), answered(callPart("1", "w__find", `{}`, ""), callPart("2", "w__find", `{}`, ""), callPart("3", "w__a", `{}`, "")),
+		results(resultPart("1", `"one"`, false), resultPart("2", `"two"`, false), resultPart("3", `"three"`, false)),
+	}
+	const declared = `[{"name":"w__find","input_schema":{"type":"object"}},{"name":"w__a","input_schema":{"type":"object"}}]`
+	for name, tt := range map[string]struct {
+		answers       []reply
+		tools, choice string
+	}{
+		"declared":                      {nil, declared, `{"type":"none"}`},
+		"declared, without tool_choice": {[]reply{refused("tool_choice: Extra inputs are not permitted")}, declared, ""},
+	} {
+		s := &service{answers: append(tt.answers, says("ok"))}
+		req := question()
+		req.Messages = history
+		got := ask(t, s.open(t, anthropic.Config{}), req)
+		last := s.bodies[len(s.bodies)-1]
+		if tools := strings.ReplaceAll(field(t, last, "tools"), plainMark, ""); got.err != nil || tools != tt.tools || field(t, last, "tool_choice") != tt.choice {
+			t.Errorf("%s: %v, sent %s and %s", name, got.err, tools, field(t, last, "tool_choice"))
+		}
+	}
+	s := &service{answers: []reply{refused("tool_choice: Extra inputs are not permitted"), says("ok")}}
+	req := question()
+	req.Messages, req.Tools, req.ForbidCalls = history, []schemas.ToolInfo{find()}, true
+	if got := ask(t, s.open(t, anthropic.Config{}), req); got.err != nil || !strings.Contains(field(t, s.bodies[1], "tools"), `"w__find"`) {
+		t.Errorf("forbidden: %v, sent %s", got.err, field(t, s.bodies[1], "tools"))
+	}
+}
+
 // A schema of the answer is sent beside tools too, closed as the service wants it. What it cannot keep is
 // not sent.
 func TestSchema(t *testing.T) {

@@ -81,7 +81,7 @@ func (p *Provider) think(b *body, wish schemas.Thinking) {
 // settleThinking adapts the thinking to the history.
 func (p *Provider) settleThinking(b *body) {
 	switch {
-	case b.Thinking != nil && b.Thinking.Type == thinkEnabled && (b.history.thoughtless || b.history.mute && b.history.called):
+	case b.Thinking != nil && b.Thinking.Type == thinkEnabled && (b.history.thoughtless || b.history.mute && b.history.begun):
 		// With a budget, the turn's first message must begin with its thoughts. The service's advice
 		// for calls without them is to do without thinking until the turn ends.
 		b.Thinking = nil

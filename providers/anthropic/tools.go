@@ -21,3 +21,20 @@ func lowerTool(t *wire.Tool) error {
 	}{t.Info.Name, t.Description, res.Schema})
 	return err
 }
+
+// called returns the tools that the history calls, in the wire form, each once and with any arguments.
+// The service refuses calls in the messages of a request that has no tools
+// (https://github.com/anthropics/anthropic-sdk-python/issues/494).
+func (h *history) called() []json.RawMessage {
+	var list []json.RawMessage
+	seen := map[string]bool{}
+	for _, m := range h.out {
+		for _, b := range m.Content {
+			if b.Type == typeToolUse && !seen[b.Name] {
+				seen[b.Name] = true
+				list = append(list, json.RawMessage(`{"name":"`+b.Name+`","input_schema":{"type":"object"}}`))
+			}
+		}
+	}
+	return list
+}

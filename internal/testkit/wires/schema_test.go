@@ -85,7 +85,8 @@ func (c *talk) outcome(t *testing.T, turn agent.Turn) (string, bool, error) {
 
 // field returns the schema of a body, in the field of the service.
 func (b body) field() string {
-	return string(b.Format) + string(b.ResponseFormat.JSONSchema.Schema) + string(b.GenerationConfig.ResponseJSONSchema)
+	return string(b.Format) + string(b.ResponseFormat.JSONSchema.Schema) + string(b.GenerationConfig.ResponseJSONSchema) +
+		string(b.Text.Format.Schema) + string(b.OutputConfig.Format.Schema)
 }
 
 // A model that first prints prose is asked again with what is wrong: the answer is valid then, or the
@@ -125,14 +126,15 @@ func TestSchema_proseFirst(t *testing.T) {
 	})
 }
 
-// checkField checks that the service's own field has a schema in each request that can hold it, and that
-// the model is told what was wrong.
+// checkField checks that the service's own field has a schema in each request that can hold it, and in no
+// other, and that the model is told what was wrong.
 func (c *talk) checkField(t *testing.T, f form, sent []string, tools, beside bool) {
 	t.Helper()
 	for i, raw := range sent {
 		b := read(t, raw)
 		_, offered, _ := c.model.wire.split(b)
-		if offers := offered != ""; (b.field() != "") != (beside || !offers) {
+		withheld := c.model.wire.withholds != nil && c.model.wire.withholds(f.schema)
+		if offers := offered != ""; (b.field() != "") != ((beside || !offers) && !withheld) {
 			t.Errorf("%s: request %d offers tools %v and has the schema %q", f.schema, i, offers, b.field())
 		}
 		if told := strings.Contains(raw, "does not have the form"); told != (i > map[bool]int{true: 1}[tools]) {

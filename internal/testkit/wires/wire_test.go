@@ -33,6 +33,9 @@ type wire struct {
 	text        func(piece string) string
 	call        func(n int, name, args string) string
 	end         func(called bool) string
+	// withholds reports whether the adapter does not send a schema, since the service can only be asked
+	// for less than it allows; nil if it sends all.
+	withholds func(schema string) bool
 	// split returns the instructions, the tools and the messages of a body.
 	split func(b body) (system, tools string, messages []json.RawMessage)
 	// The expected messages, as JSON with its keys in order. parts are the texts of one message,
@@ -56,6 +59,12 @@ type body struct {
 	ResponseFormat struct {
 		JSONSchema struct{ Schema json.RawMessage } `json:"json_schema"`
 	} `json:"response_format"`
+	Text struct {
+		Format struct{ Schema json.RawMessage }
+	}
+	OutputConfig struct {
+		Format struct{ Schema json.RawMessage }
+	} `json:"output_config"`
 	GenerationConfig struct{ ResponseJSONSchema json.RawMessage }
 	ToolConfig       struct {
 		FunctionCallingConfig struct{ Mode string }
@@ -261,6 +270,7 @@ func anthropicWire() wire {
 			}
 			return event("message_delta", `,"delta":{"stop_reason":"`+reason+`","stop_sequence":null},"usage":{"output_tokens":3}`) + event("message_stop", "")
 		},
+		withholds: func(schema string) bool { return strings.Contains(schema, `"additionalProperties":{`) },
 		split: func(b body) (string, string, []json.RawMessage) {
 			bare := func(raw json.RawMessage) string { return strings.ReplaceAll(string(raw), cacheMark, "") }
 			var messages []json.RawMessage
