@@ -27,15 +27,17 @@ func (c *call) refusal(ctx context.Context, resp *http.Response) error {
 		err.Again, err.Changed = again, true
 		return err
 	}
-	if again := c.p.learn(c.sent, resp.StatusCode, f); again != "" {
-		err.Again, err.Changed = again, true
+	stale, set := c.sent.thoughts && f.refusesThoughts(), c.answer.Set
+	if stale {
+		set = nil // it is about none of the tools
+	}
+	if c.sent.learn(err, f.refusal(resp.StatusCode), set, c.p.log) {
 		return err
 	}
-	if f.refusesThoughts() && c.sent.thoughts {
+	if stale {
 		err.Again, err.Err = "the service cannot read earlier thoughts, asked again without them", staleThoughtsError{err.Err}
 		return err
 	}
-	c.sent.tools.Doubt(c.answer.Set, err, f.message+" "+f.param, c.p.faults.Clean(f.message))
 	return c.p.suggest(ctx, err)
 }
 
@@ -122,6 +124,11 @@ type fault struct {
 	param   string
 	// generation is the model's rejected output.
 	generation string
+}
+
+// refusal returns the fault of a refused request.
+func (f fault) refusal(status int) wire.Refusal {
+	return wire.Refusal{Status: status, Code: f.code, Param: f.param, Message: f.message}
 }
 
 // usedUp reports whether the account's quota is exhausted, which no wait fixes.
