@@ -20,8 +20,11 @@ import (
 // rejects, and emits a call that the service rejected.
 func (c *call) refusal(ctx context.Context, resp *http.Response) error {
 	err, f, missing := c.p.readRefusal(c.sent.model, resp)
-	if f.refusesCall() {
+	switch {
+	case f.refusesCall():
 		return c.refusedCall(err, f)
+	case f.withholds():
+		return c.withheld(f)
 	}
 	if again := c.p.elsewhere(c.sent, resp.StatusCode, f, missing); again != "" {
 		err.Again, err.Changed = again, true
@@ -73,7 +76,8 @@ func (c *call) refusedCall(err *providers.Error, f fault) error {
 	if len(calls) == 0 || c.answer.Forbid {
 		_, before := errors.AsType[refusedCallError](c.req.After)
 		err.Err = refusedCallError{err.Err}
-		if !before && !c.answer.Answered() {
+		if !before && c.answer.Calls == 0 {
+			err.Reask = c.answer.Texts
 			err.Again = "the service refused the model's tool call, asked again: " + c.p.faults.Clean(f.message)
 		}
 		return err
@@ -87,6 +91,19 @@ func (c *call) refusedCall(err *providers.Error, f fault) error {
 		}
 	}
 	return c.answer.Emit(providers.Chunk{Usage: c.usage, Finish: providers.FinishToolCalls})
+}
+
+// withholds reports whether the content filter refused the prompt or the answer, which Azure reports as
+// an error.
+func (f fault) withholds() bool { return strings.Contains(f.code, reasonFiltered) }
+
+// withheld ends an answer that the content filter refused.
+func (c *call) withheld(f fault) error {
+	if err := c.answer.Emit(providers.Chunk{Note: "the service's content filter: " + c.p.faults.Clean(f.message)}); err != nil {
+		return err
+	}
+	c.reason = reasonFiltered
+	return c.reader.finish()
 }
 
 // readRefusal reads an answer with a failure status. missing is set if nothing is at the address.
@@ -201,11 +218,18 @@ func readFault(data []byte) fault {
 // streamError maps an error with status 200.
 func (c *call) streamError(data []byte) error {
 	f := readFault(data)
-	err := c.p.streamError(c.req.Model, f)
 	if f.refusesCall() {
-		return c.refusedCall(err, f)
+		return c.refusedCall(c.p.streamError(c.req.Model, f), f)
 	}
-	return err
+	return c.reported(f)
+}
+
+// reported ends an answer with the service's fault.
+func (c *call) reported(f fault) error {
+	if f.withholds() {
+		return c.withheld(f)
+	}
+	return c.p.streamError(c.req.Model, f)
 }
 
 func (p *Provider) streamError(model string, f fault) *providers.Error {
@@ -235,12 +259,15 @@ func (f fault) kind(status int) providers.Kind {
 		}
 		return false
 	}
+	message, wrong := strings.ToLower(f.message), status == http.StatusBadRequest
 	switch kind := wire.KindOf(status, f.message); {
-	case kind == providers.KindContextLength, has("context_length_exceeded", "exceed_context_size"):
+	case kind == providers.KindContextLength, has("context_length_exceeded", "exceed_context_size", "too_many_prompt_tokens"),
+		wrong && strings.Contains(message, "token limit reached"): // OpenRouter
 		return providers.KindContextLength
 	case has("model_not_found"):
 		return providers.KindModelNotFound
-	case has("invalid_api_key", "authentication_error", "permission_error"):
+	case has("invalid_api_key", "authentication_error", "permission_error"),
+		wrong && strings.Contains(message, "incorrect api key"): // xAI
 		return providers.KindAuth
 	case has("rate_limit", "insufficient_quota"), status == http.StatusRequestTimeout:
 		return providers.KindQuota
