@@ -71,8 +71,7 @@ type Provider struct {
 	log      *slog.Logger
 	faults   *wire.Faults
 
-	tools    *wire.Tools
-	quirks   wire.Quirks
+	lessons  *wire.Lessons
 	sizes    sizes
 	unopened wire.UnopenedThoughts
 	thinkers wire.Thinkers
@@ -117,7 +116,7 @@ func New(cfg Config) (*Provider, error) {
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
-	p.tools = wire.NewTools(name, lowerTool, cfg.Refusals, p.log)
+	p.lessons = wire.NewLessons(wire.NewTools(name, lowerTool, cfg.Refusals, p.log))
 	return p, nil
 }
 
@@ -125,10 +124,12 @@ func New(cfg Config) (*Provider, error) {
 func (p *Provider) Name() string { return p.name }
 
 // LeftOut returns why tools are omitted from requests, by name.
-func (p *Provider) LeftOut(tools []schemas.ToolInfo) map[string]string { return p.tools.LeftOut(tools) }
+func (p *Provider) LeftOut(tools []schemas.ToolInfo) map[string]string {
+	return p.lessons.Tools.LeftOut(tools)
+}
 
 // SchemaBesideTools reports whether the model takes a schema of its answer in a request that also
 // offers tools: all do that take one at all.
 func (p *Provider) SchemaBesideTools(model string) bool {
-	return p.quirks.Refused(model, paramFormat) == 0
+	return p.lessons.Refused(model, paramFormat) == 0
 }

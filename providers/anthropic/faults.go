@@ -17,19 +17,23 @@ import (
 // refusal reads an answer with a failure status, and learns from it.
 func (c *call) refusal(ctx context.Context, b *body, resp *http.Response) error {
 	err, f := c.p.readRefusal(b.Model, resp)
-	if again := c.p.learn(b, resp.StatusCode, f); again != "" {
-		err.Again, err.Changed = again, true
+	refusal := wire.Refusal{Status: resp.StatusCode, Message: f.message}
+	next, why, set := b.eased, "", c.answer.Set
+	if resp.StatusCode == http.StatusBadRequest {
+		next, why = b.ease(f.message)
+	}
+	if why != "" {
+		set = nil // it is about none of the tools
+	}
+	switch {
+	case c.p.learn(err, b, refusal, set):
 		err.Err = easedError{err.Err, b.eased}
 		return err
+	case why != "":
+		err.Again, err.Changed = why, true
+		err.Err = easedError{err.Err, next}
+		return err
 	}
-	if resp.StatusCode == http.StatusBadRequest {
-		if next, why := b.ease(f.message); why != "" {
-			err.Again, err.Changed = why, true
-			err.Err = easedError{err.Err, next}
-			return err
-		}
-	}
-	c.p.tools.Doubt(c.answer.Set, err, f.message, c.p.faults.Clean(f.message))
 	return c.p.suggest(ctx, err)
 }
 

@@ -2,11 +2,11 @@ package anthropic
 
 import (
 	"errors"
-	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
 
+	"molar/providers"
 	"molar/providers/wire"
 )
 
@@ -23,42 +23,31 @@ const (
 	paramChoice      = "tool_choice"
 	paramCache       = "cache_control"
 	paramStop        = "stop_sequences"
-	// paramMedia names the files of tool results as a parameter.
-	paramMedia = "files of results"
 )
 
-// A parameter is an optional field of the body.
-type parameter struct {
-	name string
-	// signs are the words by which a refusal names it.
-	signs []string
-	// forms is how many times another form of it may be tried.
-	forms int
-	// drop removes the field and reports whether it was set.
-	drop func(b *body) bool
-}
-
-// parameters returns the optional fields, in the order in which they are dropped: a message that names
-// a field often mentions thinking too.
-func parameters() []parameter {
-	return []parameter{
-		{paramTemperature, []string{"temperature"}, 1, func(b *body) bool { set := b.Temperature != nil; b.Temperature = nil; return set }},
-		{paramTopP, []string{"top_p"}, 1, func(b *body) bool { set := b.TopP != nil; b.TopP = nil; return set }},
-		{paramChoice, []string{"tool_choice", "forced tool use", "forces tool use"}, 1, (*body).dropChoice},
-		{paramFormat, []string{"output_config.format", "output_format", "structured output"}, 1, (*body).dropFormat},
-		{paramDisplay, []string{".display"}, 1, func(b *body) bool {
-			set := b.Thinking != nil && b.Thinking.Display != ""
-			if set {
-				b.Thinking.Display = ""
-			}
-			return set
+// parameters returns the optional fields of the body, in the order in which they are dropped: a message
+// that names a field often mentions thinking too. The form of thinking, the binding and the marks of the
+// cache are chosen elsewhere.
+func (b *body) parameters() []wire.Parameter {
+	is := func(there bool) func() bool { return func() bool { return there } }
+	return []wire.Parameter{
+		{
+			Name: paramBinding, Drop: is(b.mayBind()), Note: "the service refuses thoughts of a changed prompt, asked again so that it drops them",
+			About: func(r wire.Refusal) bool { return r.IsOfRequest() && r.Says("prefix_mismatch_behavior") },
+		},
+		{Name: paramTemperature, About: names(paramTemperature, "temperature"), Drop: wire.Clear(&b.Temperature)},
+		{Name: paramTopP, About: names(paramTopP, "top_p"), Drop: wire.Clear(&b.TopP)},
+		{Name: paramChoice, About: names(paramChoice, "tool_choice", "forced tool use", "forces tool use"), Drop: b.dropChoice},
+		{Name: paramFormat, About: names(paramFormat, "output_config.format", "output_format", "structured output"), Drop: b.dropFormat},
+		{Name: paramDisplay, About: names(paramDisplay, ".display"), Drop: func() bool {
+			return b.Thinking != nil && wire.Clear(&b.Thinking.Display)()
 		}},
-		{paramCache, []string{"cache_control"}, 1, func(*body) bool { return true }},
-		{paramStop, []string{"stop_sequences"}, 1, func(b *body) bool { set := len(b.StopSequences) > 0; b.StopSequences = nil; return set }},
+		{Name: paramCache, About: names(paramCache, "cache_control")},
+		{Name: paramStop, About: names(paramStop, "stop_sequences"), Drop: wire.Clear(&b.StopSequences)},
 		// A refusal of one form of thinking may name the others, and effort with them.
-		{paramThinkingOff, []string{"thinking", "disabled"}, formsOfNotThinking, (*body).thinksNot},
-		{paramThinking, []string{"thinking"}, formsOfThinking, func(b *body) bool { return b.Thinking != nil && !b.thinksNot() }},
-		{paramEffort, []string{"effort", "output_config:"}, 1, (*body).dropEffort},
+		{Name: paramThinkingOff, Forms: formsOfNotThinking, About: names(paramThinkingOff, "thinking", "disabled"), Drop: b.thinksNot},
+		{Name: paramThinking, Forms: formsOfThinking, About: names(paramThinking, "thinking"), Drop: is(b.Thinking != nil && !b.thinksNot())},
+		{Name: paramEffort, About: names(paramEffort, "effort", "output_config:"), Drop: b.dropEffort},
 	}
 }
 
@@ -95,71 +84,36 @@ func (b *body) tidy() {
 	}
 }
 
-// dropRefused removes from the body what its model is known to reject. The forms of thinking and the
-// marks of the cache are chosen elsewhere.
-func (p *Provider) dropRefused(b *body) {
-	for _, parameter := range parameters() {
-		if parameter.forms == 1 && p.quirks.Refused(b.Model, parameter.name) > 0 {
-			parameter.drop(b)
-		}
-	}
-}
-
-// learn reads a refusal. If it names a parameter of the body, learn drops or changes it from now
-// on and returns a note of that.
-func (p *Provider) learn(b *body, status int, f fault) string {
-	said := strings.ToLower(f.message)
-	switch {
-	case b.history.shown && !b.history.own && wire.RefusesMedia(said) && p.quirks.Learn(b.Model, paramMedia, 1):
-		return without(paramMedia)
-	case status != http.StatusBadRequest && status != http.StatusUnprocessableEntity:
-		return ""
-	case p.learnMost(b, said):
-		return "the model takes no more tokens for an answer, asked again with fewer"
-	case b.mayBind() && strings.Contains(said, "prefix_mismatch_behavior") && p.quirks.Learn(b.Model, paramBinding, 1):
-		return "the service refuses thoughts of a changed prompt, asked again so that it drops them"
-	case !refuses(said):
-		return ""
-	}
-	for _, parameter := range parameters() {
-		if parameter.named(said) && parameter.drop(b) && p.quirks.Learn(b.Model, parameter.name, parameter.forms) {
-			return without(parameter.name)
-		}
-	}
-	return ""
-}
-
-// named reports whether a refusal names the parameter. Refusals of messages and tools begin with their
-// place, and may hold any word; of the parameters they are about the marks alone. That of an answer's schema
-// is no refusal of all schemas.
-func (p parameter) named(said string) bool {
-	inContent := strings.HasPrefix(said, "messages.") || strings.HasPrefix(said, "tools.")
-	if inContent && p.name != paramCache || p.name == paramFormat && strings.Contains(said, "format.schema") {
-		return false
-	}
-	for _, sign := range p.signs {
-		if strings.Contains(said, sign) {
-			return true
-		}
-	}
-	return false
-}
-
-func without(parameter string) string {
-	return "the model does not take " + parameter + ", asked again without it"
-}
-
-// refuses reports whether a message rejects a parameter.
-func refuses(said string) bool {
-	if wire.RefusesParameter(said) {
+// learn reads a refusal, and reports whether later requests differ.
+func (p *Provider) learn(err *providers.Error, b *body, r wire.Refusal, set wire.ToolSet) bool {
+	if r.IsOfRequest() && p.learnMost(b, r.Message) {
+		err.Again, err.Changed = "the model takes no more tokens for an answer, asked again with fewer", true
 		return true
 	}
-	for _, sign := range []string{"deprecated", "may only be set", "may not be enabled", "cannot both", "expected tags", "input should be", "not compatible", "isn't compatible", "incompatible"} {
-		if strings.Contains(said, sign) {
-			return true
-		}
+	sent := b.parameters()
+	if b.history.shown && !b.history.own {
+		sent = append([]wire.Parameter{wire.Media(1)}, sent...)
 	}
-	return false
+	return p.lessons.Learn(err, r, sent, set) != ""
+}
+
+// names returns whether a refusal names a parameter by one of the signs. Refusals of messages and tools
+// begin with their place, and may hold any word; of the parameters they are about the marks alone. That
+// of an answer's schema is no refusal of all schemas.
+func names(parameter string, signs ...string) func(wire.Refusal) bool {
+	return func(r wire.Refusal) bool {
+		inContent := strings.HasPrefix(r.Message, "messages.") || strings.HasPrefix(r.Message, "tools.")
+		if inContent && parameter != paramCache || parameter == paramFormat && r.Says("format.schema") {
+			return false
+		}
+		return refuses(r) && r.Says(signs...)
+	}
+}
+
+// refuses reports whether a refusal is about a parameter.
+func refuses(r wire.Refusal) bool {
+	return r.RefusesParameter() || r.IsOfRequest() && r.Says("deprecated", "may only be set", "may not be enabled", "cannot both", "expected tags",
+		"input should be", "not compatible", "isn't compatible", "incompatible")
 }
 
 // learnMost reads how long an answer of the model may be.

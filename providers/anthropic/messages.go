@@ -90,7 +90,7 @@ type openResult struct{ hostID, wire string }
 func (p *Provider) history(req providers.Request, set wire.ToolSet, mute bool) (*history, error) {
 	h := &history{
 		endpoint: p.name, set: set, local: !p.original, ids: map[string]bool{}, mute: mute,
-		blind: p.quirks.Refused(req.Model, paramMedia) > 0,
+		blind: p.lessons.Refused(req.Model, wire.ParamMedia) > 0,
 	}
 	h.instruct(req.System)
 	question := lastQuestion(req.Messages)

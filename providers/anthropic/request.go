@@ -63,7 +63,7 @@ func (p *Provider) prepare(req providers.Request) (*body, wire.ToolSet, error) {
 		return fault(errors.New("no model is named: set " + p.setting + ".model"))
 	}
 	req = p.thinkers.Shape(req).With(p.tuning)
-	set := p.tools.Set(req.Tools, req.After)
+	set := p.lessons.Tools.Set(req.Tools, req.After)
 	b := &body{
 		Model: req.Model, Stream: true, Tools: set.Wire(), Temperature: req.Temperature, TopP: req.TopP,
 		StopSequences: slices.DeleteFunc(slices.Clone(req.Stop), func(s string) bool { return strings.TrimSpace(s) == "" }),
@@ -97,8 +97,8 @@ func (p *Provider) prepare(req providers.Request) (*body, wire.ToolSet, error) {
 	if err := p.constrain(b, req.Schema); err != nil {
 		return fault(err)
 	}
-	p.dropRefused(b)
-	if p.quirks.Refused(b.Model, paramCache) == 0 {
+	p.lessons.Drop(b.Model, b.parameters())
+	if p.lessons.Refused(b.Model, paramCache) == 0 {
 		b.mark(h, req.Pass.IsSmall())
 	}
 	return b, set, nil

@@ -26,7 +26,7 @@ func (p *Provider) Stream(ctx context.Context, req providers.Request) iter.Seq2[
 			Emit: emit, X: x, Set: set, Speech: wire.NewSpeech(&p.unopened, req, wire.Printed(set, req)),
 			Forbid: req.ForbidCalls, After: req.After, Fail: c.unreadableCall,
 		}
-		return c.answer.Failed(p.tools.Settle(ctx, req.After, c.exchange(ctx, b)))
+		return c.answer.Failed(p.lessons.Tools.Settle(ctx, req.After, c.exchange(ctx, b)))
 	})
 }
 

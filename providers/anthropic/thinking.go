@@ -58,14 +58,14 @@ func (p *Provider) think(b *body, wish schemas.Thinking) {
 	switch wish {
 	case "":
 	case schemas.ThinkingOff:
-		switch p.quirks.Refused(b.Model, paramThinkingOff) {
+		switch p.lessons.Refused(b.Model, paramThinkingOff) {
 		case formDisabled:
 			b.Thinking = &thinking{Type: thinkDisabled}
 		case formLeast:
 			b.output().Effort = string(schemas.ThinkingLow)
 		}
 	default:
-		switch p.quirks.Refused(b.Model, paramThinking) {
+		switch p.lessons.Refused(b.Model, paramThinking) {
 		case formAdaptive:
 			b.Thinking = &thinking{Type: thinkAdaptive, Display: "summarized"}
 			b.output().Effort = string(wish)
@@ -85,7 +85,7 @@ func (p *Provider) settleThinking(b *body) {
 		// With a budget, the turn's first message must begin with its thoughts. The service's advice
 		// for calls without them is to do without thinking until the turn ends.
 		b.Thinking = nil
-	case p.quirks.Refused(b.Model, paramBinding) > 0 && !b.history.mute && !b.thinksNot():
+	case p.lessons.Refused(b.Model, paramBinding) > 0 && !b.history.mute && !b.thinksNot():
 		if b.Thinking == nil {
 			b.Thinking = &thinking{Type: thinkAdaptive} // as the models that check it do by themselves
 		}

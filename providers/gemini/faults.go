@@ -116,15 +116,7 @@ func (p *Provider) unreadable(model string) *providers.Error {
 // refusal returns the error of a refused request, from which the provider learns.
 func (p *Provider) refusal(q *query, f *fault) *providers.Error {
 	e := p.statusError(q.model, f)
-	if parameter := p.learn(q, e, f.Message); parameter != "" {
-		e.Again, e.Changed = "the model does not take "+parameter+" so, asked again otherwise", true
-		return e
-	}
-	if p.learnMedia(q, e, f.Message) {
-		e.Again, e.Changed = "the model does not take files of results so, asked again otherwise", true
-		return e
-	}
-	p.tools.Doubt(q.set, e, f.Message, p.faults.Clean(f.Message))
+	p.lessons.Learn(e, wire.Refusal{Status: f.Code, Message: f.Message}, q.parameters(), q.set)
 	return e
 }
 

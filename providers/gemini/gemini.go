@@ -81,8 +81,7 @@ type Provider struct {
 	log     *slog.Logger
 	faults  *wire.Faults
 
-	tools    *wire.Tools
-	quirks   wire.Quirks
+	lessons  *wire.Lessons
 	unopened wire.UnopenedThoughts
 	thinkers wire.Thinkers
 }
@@ -129,7 +128,7 @@ func New(cfg Config) (*Provider, error) {
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
-	p.tools = wire.NewTools(name, lowerTool, cfg.Refusals, p.log)
+	p.lessons = wire.NewLessons(wire.NewTools(name, lowerTool, cfg.Refusals, p.log))
 	p.client, err = p.newClient(cfg, key, base.String())
 	return p, err
 }
@@ -187,4 +186,6 @@ const (
 )
 
 // LeftOut returns why tools are omitted from requests, by name.
-func (p *Provider) LeftOut(tools []schemas.ToolInfo) map[string]string { return p.tools.LeftOut(tools) }
+func (p *Provider) LeftOut(tools []schemas.ToolInfo) map[string]string {
+	return p.lessons.Tools.LeftOut(tools)
+}

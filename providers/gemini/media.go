@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/genai"
 
-	"molar/providers"
 	"molar/providers/wire"
 	"molar/schemas"
 )
@@ -32,20 +31,10 @@ func mediaForms(model string) []mediaForm {
 	return []mediaForm{beside, unshown}
 }
 
-// paramMedia names the files of tool results as a parameter.
-const paramMedia = "files of results"
-
 // mediaForm returns the best form that the model has not rejected.
 func (p *Provider) mediaForm(model string) mediaForm {
 	forms := mediaForms(model)
-	return forms[min(p.quirks.Refused(model, paramMedia), len(forms)-1)]
-}
-
-// learnMedia reads a refusal of the files of tool results, which are sent in another form from
-// now on. If the person's messages hold files too, it learns nothing, since those may be the
-// cause.
-func (p *Provider) learnMedia(q *query, e *providers.Error, message string) bool {
-	return q.shown && e.Status == 400 && wire.RefusesMedia(message) && p.quirks.Learn(q.model, paramMedia, len(mediaForms(q.model))-1)
+	return forms[min(p.lessons.Refused(model, wire.ParamMedia), len(forms)-1)]
 }
 
 // show adds a result's files to its response, or a note to its answer that they are not shown, and

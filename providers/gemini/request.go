@@ -53,7 +53,7 @@ func (p *Provider) prepare(req providers.Request) (*query, error) {
 	if err := p.tune(q, req); err != nil {
 		return nil, invalid(err)
 	}
-	q.set = p.tools.Set(req.Tools, req.After)
+	q.set = p.lessons.Tools.Set(req.Tools, req.After)
 	h, err := contents(p.name, req.Messages, q.set, isGemini3(req.Model), p.mediaForm(req.Model))
 	if err != nil {
 		return nil, invalid(err)
@@ -85,7 +85,7 @@ func (p *Provider) prepare(req providers.Request) (*query, error) {
 // SchemaBesideTools reports whether a model takes a schema for its answer together with tools, which
 // Gemini does since version 3 (https://ai.google.dev/gemini-api/docs/structured-output).
 func (p *Provider) SchemaBesideTools(model string) bool {
-	return isGemini3(model) && p.quirks.Refused(model, paramSchema) == 0
+	return isGemini3(model) && p.lessons.Refused(model, paramSchema) == 0
 }
 
 // checkModel rejects names that would change the path of the request.

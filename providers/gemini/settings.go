@@ -103,7 +103,7 @@ const (
 
 // tune applies a request's settings to the query, without what the model is known to reject.
 func (p *Provider) tune(q *query, req providers.Request) error {
-	refused := func(parameter string) int { return p.quirks.Refused(req.Model, parameter) }
+	refused := func(parameter string) int { return p.lessons.Refused(req.Model, parameter) }
 	if req.TopP != nil && refused(paramTopP) == 0 {
 		q.topP = new(float32(*req.TopP))
 	}
@@ -128,24 +128,27 @@ func (p *Provider) tune(q *query, req providers.Request) error {
 	return nil
 }
 
-// learn reads a refusal. If it is about a parameter of the query, that one is dropped from now
-// on, and its name returned.
-func (p *Provider) learn(q *query, e *providers.Error, message string) string {
-	if e.Status != http.StatusBadRequest {
-		return ""
-	}
-	text := strings.ToLower(message)
-	for parameter, forms := range map[string]int{
-		paramThinking: len(thinking(q.model, q.wish)), paramSeed: 1, paramTopP: 1, paramSchema: 1,
-	} {
-		sent := map[string]bool{
-			paramThinking: q.thinking != nil, paramSeed: q.seed != nil, paramTopP: q.topP != nil,
-			paramSchema: q.schema != nil && len(q.set) > 0,
-		}[parameter]
-		about := strings.Contains(text, strings.ToLower(parameter)) || parameter == paramThinking && strings.Contains(text, "budget")
-		if sent && about && (parameter == paramThinking || wire.RefusesParameter(message)) && p.quirks.Learn(q.model, parameter, forms) {
-			return parameter
+// parameters returns what the model may reject in the query. If the person's messages hold files too,
+// the files of results are not among it, since those may be the cause.
+func (q *query) parameters() []wire.Parameter {
+	var sent []wire.Parameter
+	add := func(there bool, name string) {
+		if there {
+			sent = append(sent, wire.Parameter{Name: name, About: func(r wire.Refusal) bool {
+				return r.RefusesParameter() && r.Says(strings.ToLower(name))
+			}})
 		}
 	}
-	return ""
+	if q.thinking != nil {
+		sent = append(sent, wire.Parameter{Name: paramThinking, Forms: len(thinking(q.model, q.wish)), About: func(r wire.Refusal) bool {
+			return r.IsOfRequest() && r.Says(paramThinking, "budget")
+		}})
+	}
+	add(q.seed != nil, paramSeed)
+	add(q.topP != nil, paramTopP)
+	add(q.schema != nil && len(q.set) > 0, paramSchema)
+	if q.shown {
+		sent = append(sent, wire.Media(len(mediaForms(q.model))-1))
+	}
+	return sent
 }

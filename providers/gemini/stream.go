@@ -32,7 +32,7 @@ func (p *Provider) run(ctx context.Context, q *query, req providers.Request, emi
 		After:  req.After,
 		Fail:   func(err error) *providers.Error { return p.faults.Fail(providers.KindProtocol, q.model, err) },
 	}
-	err := p.tools.Settle(ctx, req.After, c.exchange(ctx))
+	err := p.lessons.Tools.Settle(ctx, req.After, c.exchange(ctx))
 	if err == nil || errors.Is(err, wire.ErrStopped) {
 		return err
 	}

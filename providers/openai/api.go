@@ -83,7 +83,7 @@ func (a *apis) leave(model string, from API, refused bool) bool {
 // one, and that is possible, the model is from now on, and elsewhere returns a note of that.
 func (p *Provider) elsewhere(s *sending, status int, f fault, missing bool) string {
 	needs, refused := f.needsOther(s.api, status, missing)
-	if !needs && s.api == APIChat && f.besideTools(s) {
+	if !needs && s.api == APIChat && s.offers && besideTools(f.refusal(status)) {
 		needs = true // it would take tools there without giving up its thoughts
 	}
 	if !needs || !p.apis.leave(s.model, s.api, refused) {

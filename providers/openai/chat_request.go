@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"molar/providers"
+	"molar/providers/wire"
 	"molar/schemas/lower"
 )
 
@@ -49,7 +50,7 @@ func (p *Provider) chatBody(s *sending, req providers.Request, explicit bool) er
 		Tools: s.set.Wire(), Temperature: req.Temperature, TopP: req.TopP, Seed: req.Seed, Stop: req.Stop,
 	}
 	form := &chatForm{}
-	h, err := p.lowerHistory(req, s.set, form, chatMediaForms)
+	h, err := p.lowerHistory(s, req, form, chatMediaForms)
 	if err != nil {
 		return err
 	}
@@ -70,30 +71,55 @@ func (p *Provider) chatBody(s *sending, req providers.Request, explicit bool) er
 		}
 		b.ResponseFormat = &responseFormat{"json_schema", jsonSchema{"answer", strict, schema}}
 	}
-	effort, off := p.effort(req, explicit, "reasoning_effort")
+	effort, off := p.effort(s, req, explicit, "reasoning_effort")
 	b.ReasoningEffort = effort
 	if off && !p.original {
 		b.TemplateArgs = map[string]any{"enable_thinking": false}
 	}
-	p.thinkBesideTools(b)
+	s.thinkBesideTools(b)
 	return nil
 }
 
 // parameters returns the optional fields of the body.
-func (b *chatBody) parameters() []parameter {
-	return []parameter{
-		{name: "max_tokens", forms: 1},
-		{name: "max_completion_tokens", forms: 1},
-		{name: "temperature", forms: 1},
-		{name: "top_p", forms: 1},
-		{name: "seed", forms: 1},
-		{name: "stop", forms: 1},
-		{name: "stream_options", forms: 1},
-		{name: "stream", forms: 1},
-		{name: "response_format", forms: 1},
-		{name: "tool_choice", forms: 1},
-		{name: "reasoning_effort", forms: len(effortOff())},
-		{name: "chat_template_kwargs", forms: 1},
+func (b *chatBody) parameters() []wire.Parameter {
+	return []wire.Parameter{
+		{
+			Name: paramToolEffort, Forms: len(effortBesideTools()), Note: "the model takes no " + paramToolEffort + ", asked again so that it does not think",
+			About: func(r wire.Refusal) bool { return len(b.Tools) > 0 && besideTools(r) },
+		},
+		{Name: "max_tokens", Drop: move(&b.MaxTokens, &b.MaxCompletionTokens)},
+		{Name: "max_completion_tokens", Drop: move(&b.MaxCompletionTokens, &b.MaxTokens)},
+		{Name: "temperature", Drop: wire.Clear(&b.Temperature)},
+		{Name: "top_p", Drop: wire.Clear(&b.TopP)},
+		{Name: "seed", Drop: wire.Clear(&b.Seed)},
+		{Name: "stop", Drop: wire.Clear(&b.Stop)},
+		{Name: "stream_options", Drop: wire.Clear(&b.StreamOptions)},
+		{Name: "stream", Drop: func() bool { b.StreamOptions = nil; return wire.Clear(&b.Stream)() }},
+		{Name: "response_format", Drop: wire.Clear(&b.ResponseFormat)},
+		{Name: "tool_choice", Drop: dropChoice(&b.ToolChoice, &b.Tools)},
+		{Name: "reasoning_effort", Forms: len(effortOff()), Drop: func() bool { return b.ReasoningEffort != "" }}, // effort picks the next form
+		{Name: "chat_template_kwargs", Drop: wire.Clear(&b.TemplateArgs)},
+	}
+}
+
+// move renames a limit.
+func move(from, to *int) func() bool {
+	return func() bool {
+		there := *from > 0
+		if there {
+			*from, *to = 0, *from
+		}
+		return there
+	}
+}
+
+// dropChoice drops the choice of tools; without it the tools must go too if it forbids calls.
+func dropChoice(choice *string, tools *[]json.RawMessage) func() bool {
+	return func() bool {
+		if *choice == toolNone {
+			*tools = nil
+		}
+		return wire.Clear(choice)()
 	}
 }
 
@@ -106,58 +132,8 @@ func effortBesideTools() []string { return []string{"none", ""} }
 
 // thinkBesideTools switches thinking off in requests with tools if the model requires that;
 // without tools the setting applies.
-func (p *Provider) thinkBesideTools(b *chatBody) {
-	if refused := p.quirks.Refused(b.Model, paramToolEffort); refused > 0 && len(b.Tools) > 0 {
+func (s *sending) thinkBesideTools(b *chatBody) {
+	if refused := s.lessons.Refused(b.Model, paramToolEffort); refused > 0 && len(b.Tools) > 0 {
 		b.ReasoningEffort = effortBesideTools()[refused-1]
 	}
-}
-
-// drop removes a parameter from the body, or renames it. It reports whether it was set.
-func (b *chatBody) drop(parameter string) bool {
-	before := *b
-	switch parameter {
-	case "max_tokens":
-		if b.MaxTokens > 0 {
-			b.MaxTokens, b.MaxCompletionTokens = 0, b.MaxTokens
-		}
-		return before.MaxTokens > 0
-	case "max_completion_tokens":
-		if b.MaxCompletionTokens > 0 {
-			b.MaxTokens, b.MaxCompletionTokens = b.MaxCompletionTokens, 0
-		}
-		return before.MaxCompletionTokens > 0
-	case "temperature":
-		b.Temperature = nil
-		return before.Temperature != nil
-	case "top_p":
-		b.TopP = nil
-		return before.TopP != nil
-	case "seed":
-		b.Seed = nil
-		return before.Seed != nil
-	case "stop":
-		b.Stop = nil
-		return len(before.Stop) > 0
-	case "stream_options":
-		b.StreamOptions = nil
-		return before.StreamOptions != nil
-	case "stream":
-		b.Stream, b.StreamOptions = false, nil
-		return before.Stream
-	case "response_format":
-		b.ResponseFormat = nil
-		return before.ResponseFormat != nil
-	case "reasoning_effort":
-		return before.ReasoningEffort != "" // effort picks the next form
-	case "chat_template_kwargs":
-		b.TemplateArgs = nil
-		return before.TemplateArgs != nil
-	case "tool_choice":
-		if b.ToolChoice == toolNone {
-			b.Tools = nil
-		}
-		b.ToolChoice = ""
-		return before.ToolChoice != ""
-	}
-	return false
 }

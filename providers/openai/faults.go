@@ -20,22 +20,27 @@ import (
 // rejects, and emits a call that the service rejected.
 func (c *call) refusal(ctx context.Context, resp *http.Response) error {
 	err, f, missing := c.p.readRefusal(c.sent.model, resp)
-	if f.refusesCall() {
+	switch {
+	case f.refusesCall():
 		return c.refusedCall(err, f)
+	case f.withholds():
+		return c.withheld(f)
 	}
 	if again := c.p.elsewhere(c.sent, resp.StatusCode, f, missing); again != "" {
 		err.Again, err.Changed = again, true
 		return err
 	}
-	if again := c.p.learn(c.sent, resp.StatusCode, f); again != "" {
-		err.Again, err.Changed = again, true
+	stale, set := c.sent.thoughts && f.refusesThoughts(), c.answer.Set
+	if stale {
+		set = nil // it is about none of the tools
+	}
+	if c.sent.learn(err, f.refusal(resp.StatusCode), set, c.p.log) {
 		return err
 	}
-	if f.refusesThoughts() && c.sent.thoughts {
+	if stale {
 		err.Again, err.Err = "the service cannot read earlier thoughts, asked again without them", staleThoughtsError{err.Err}
 		return err
 	}
-	c.sent.tools.Doubt(c.answer.Set, err, f.message+" "+f.param, c.p.faults.Clean(f.message))
 	return c.p.suggest(ctx, err)
 }
 
@@ -71,7 +76,8 @@ func (c *call) refusedCall(err *providers.Error, f fault) error {
 	if len(calls) == 0 || c.answer.Forbid {
 		_, before := errors.AsType[refusedCallError](c.req.After)
 		err.Err = refusedCallError{err.Err}
-		if !before && !c.answer.Answered() {
+		if !before && c.answer.Calls == 0 {
+			err.Reask = c.answer.Texts
 			err.Again = "the service refused the model's tool call, asked again: " + c.p.faults.Clean(f.message)
 		}
 		return err
@@ -85,6 +91,19 @@ func (c *call) refusedCall(err *providers.Error, f fault) error {
 		}
 	}
 	return c.answer.Emit(providers.Chunk{Usage: c.usage, Finish: providers.FinishToolCalls})
+}
+
+// withholds reports whether the content filter refused the prompt or the answer, which Azure reports as
+// an error.
+func (f fault) withholds() bool { return strings.Contains(f.code, reasonFiltered) }
+
+// withheld ends an answer that the content filter refused.
+func (c *call) withheld(f fault) error {
+	if err := c.answer.Emit(providers.Chunk{Note: "the service's content filter: " + c.p.faults.Clean(f.message)}); err != nil {
+		return err
+	}
+	c.reason = reasonFiltered
+	return c.reader.finish()
 }
 
 // readRefusal reads an answer with a failure status. missing is set if nothing is at the address.
@@ -122,6 +141,11 @@ type fault struct {
 	param   string
 	// generation is the model's rejected output.
 	generation string
+}
+
+// refusal returns the fault of a refused request.
+func (f fault) refusal(status int) wire.Refusal {
+	return wire.Refusal{Status: status, Code: f.code, Param: f.param, Message: f.message}
 }
 
 // usedUp reports whether the account's quota is exhausted, which no wait fixes.
@@ -194,11 +218,18 @@ func readFault(data []byte) fault {
 // streamError maps an error with status 200.
 func (c *call) streamError(data []byte) error {
 	f := readFault(data)
-	err := c.p.streamError(c.req.Model, f)
 	if f.refusesCall() {
-		return c.refusedCall(err, f)
+		return c.refusedCall(c.p.streamError(c.req.Model, f), f)
 	}
-	return err
+	return c.reported(f)
+}
+
+// reported ends an answer with the service's fault.
+func (c *call) reported(f fault) error {
+	if f.withholds() {
+		return c.withheld(f)
+	}
+	return c.p.streamError(c.req.Model, f)
 }
 
 func (p *Provider) streamError(model string, f fault) *providers.Error {
@@ -228,12 +259,15 @@ func (f fault) kind(status int) providers.Kind {
 		}
 		return false
 	}
+	message, wrong := strings.ToLower(f.message), status == http.StatusBadRequest
 	switch kind := wire.KindOf(status, f.message); {
-	case kind == providers.KindContextLength, has("context_length_exceeded", "exceed_context_size"):
+	case kind == providers.KindContextLength, has("context_length_exceeded", "exceed_context_size", "too_many_prompt_tokens"),
+		wrong && strings.Contains(message, "token limit reached"): // OpenRouter
 		return providers.KindContextLength
 	case has("model_not_found"):
 		return providers.KindModelNotFound
-	case has("invalid_api_key", "authentication_error", "permission_error"):
+	case has("invalid_api_key", "authentication_error", "permission_error"),
+		wrong && strings.Contains(message, "incorrect api key"): // xAI
 		return providers.KindAuth
 	case has("rate_limit", "insufficient_quota"), status == http.StatusRequestTimeout:
 		return providers.KindQuota

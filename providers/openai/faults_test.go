@@ -28,6 +28,10 @@ func TestStream_Refusals(t *testing.T) {
 		"overflow, llama.cpp":       {400, `{"error":{"code":400,"message":"the request is too long","type":"exceed_context_size_error"}}`, providers.KindContextLength, "", false},
 		"overflow, vLLM":            {400, `{"object":"error","message":"This model's maximum context length is 5 tokens","type":"BadRequestError","code":400}`, providers.KindContextLength, "5 tokens", false},
 		"overflow behind a gateway": {400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"This model's maximum context length is 8192 tokens.\"}}","provider_name":"X"}}}`, providers.KindContextLength, "Provider returned error: This model's maximum context length", false},
+		"overflow by type":          {400, `{"error":{"code":400,"message":"it is long","type":"too_many_prompt_tokens"}}`, providers.KindContextLength, "it is long", false},
+		"overflow, OpenRouter":      {400, `{"error":{"code":400,"message":"Token limit reached"}}`, providers.KindContextLength, "", false},
+		"a limit of tokens":         {429, `{"error":{"code":429,"message":"Token limit reached"}}`, providers.KindQuota, "", false},
+		"a key by its words":        {400, `{"code":"invalid-argument","error":"Incorrect API key provided."}`, providers.KindAuth, "check OPENAI_API_KEY", false},
 		"details":                   {422, `{"detail":[{"loc":["body"],"msg":"field required"}]}`, providers.KindInvalid, "field required", false},
 		"a key by code":             {400, `{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}`, providers.KindAuth, "check OPENAI_API_KEY", false},
 		"a model by code":           {400, `{"error":{"message":"no","code":"model_not_found"}}`, providers.KindModelNotFound, "check llm.openai.model", false},
@@ -54,6 +58,35 @@ func TestStream_Refusals(t *testing.T) {
 				t.Errorf("got %+v: %v; want kind %q, %q", e, a.err, c.kind, c.text)
 			}
 		})
+	}
+}
+
+// What the content filter refuses is a withheld answer, however the service says it. It is neither
+// asked again nor an outage.
+func TestStream_TheContentFilter(t *testing.T) {
+	t.Parallel()
+	const fault = `{"error":{"code":"content_filter","message":"no such talk","param":"prompt","status":400,"innererror":{"code":"ResponsibleAIPolicyViolation"}}}`
+	for name, c := range map[string]struct {
+		api    openai.API
+		answer http.HandlerFunc
+		text   string
+	}{
+		"a refusal":                    {openai.APIChat, status(400, fault), ""},
+		"a refusal, Responses":         {openai.APIResponses, status(400, fault), ""},
+		"whole":                        {openai.APIChat, raw("application/json", fault), ""},
+		"whole, Responses":             {openai.APIResponses, raw("application/json", fault), ""},
+		"in the stream":                {openai.APIChat, raw("text/event-stream", "data: "+fault+"\n\n"), ""},
+		"in the stream, after text":    {openai.APIChat, raw("text/event-stream", "data: "+say("a")+"\n\ndata: "+fault+"\n\n"), "a"},
+		"in the stream, Responses":     {openai.APIResponses, raw("text/event-stream", event(`{"type":"error","code":"content_filter","message":"no such talk"}`)), ""},
+		"a failed response":            {openai.APIResponses, raw("text/event-stream", event(`{"type":"response.failed","response":{"status":"failed","error":{"code":"content_filter","message":"no such talk"},"output":[]}}`)), ""},
+		"a failed response after text": {openai.APIResponses, raw("text/event-stream", speaks(0, "", "a")+event(`{"type":"response.failed","response":{"status":"failed","error":{"code":"content_filter","message":"no such talk"},"output":[]}}`)), "a"},
+	} {
+		f := newFake(t, c.answer)
+		a := askWithRetries(t.Context(), newProvider(t, openai.Config{API: c.api, BaseURL: f.url}), question("hi"))
+		if a.err != nil || a.text != c.text || a.finish != providers.FinishContentFilter || len(f.requests()) != 1 ||
+			!strings.Contains(strings.Join(a.notes, "\n"), "no such talk") {
+			t.Errorf("%s: %+v after %d requests", name, a, len(f.requests()))
+		}
 	}
 }
 

@@ -60,10 +60,13 @@ func (c *call) outOfTokens() bool {
 	return false
 }
 
+// reasonFiltered is the finish reason of an answer that was withheld, and the code of such a fault.
+const reasonFiltered = "content_filter"
+
 // filtered reports whether the service withheld the answer: GLM calls it sensitive.
 func (c *call) filtered() bool {
 	switch strings.ToLower(c.reason) {
-	case "content_filter", "safety", "sensitive":
+	case reasonFiltered, "safety", "sensitive":
 		return true
 	}
 	return false

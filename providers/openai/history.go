@@ -54,10 +54,10 @@ type openResult struct{ hostID, wire string }
 
 // lowerHistory writes the messages of a request in a form. mediaForms is how many other forms the
 // wire has for the files of results, the last of which is to leave them out.
-func (p *Provider) lowerHistory(req providers.Request, set wire.ToolSet, f form, mediaForms int) (*history, error) {
-	refused := p.quirks.Refused(req.Model, paramMedia)
+func (p *Provider) lowerHistory(s *sending, req providers.Request, f form, mediaForms int) (*history, error) {
+	refused := s.lessons.Refused(req.Model, wire.ParamMedia)
 	h := &history{
-		form: f, endpoint: p.name, model: req.Model, set: set, local: !p.original, ids: map[string]bool{},
+		form: f, endpoint: p.name, model: req.Model, set: s.set, local: !p.original, ids: map[string]bool{},
 		blind: refused >= mediaForms, moved: mediaForms == chatMediaForms || refused > 0,
 	}
 	h.say("system", req.System)

@@ -82,18 +82,17 @@ type Provider struct {
 	log      *slog.Logger
 	faults   *wire.Faults
 
-	quirks   wire.Quirks
 	unopened wire.UnopenedThoughts
 	thinkers wire.Thinkers
 }
 
 var _ providers.Provider = (*Provider)(nil)
 
-// An endpoint is one of the service's wires: where its requests go, and its form of tools.
+// An endpoint is one of the service's wires: where its requests go, and what they may hold.
 type endpoint struct {
-	api   API
-	url   string
-	tools *wire.Tools
+	api     API
+	url     string
+	lessons *wire.Lessons
 }
 
 // New checks cfg and returns a provider. It does not contact the service.
@@ -143,8 +142,8 @@ func New(cfg Config) (*Provider, error) {
 	if refusals == nil {
 		refusals = wire.NewRefusals(nil, p.log) // the same for both wires
 	}
-	p.chat = &endpoint{APIChat, base.JoinPath("chat/completions").String(), wire.NewTools(name, lowerChatTool, refusals, p.log)}
-	p.response = &endpoint{APIResponses, base.JoinPath("responses").String(), wire.NewTools(name, lowerResponsesTool, refusals, p.log)}
+	p.chat = &endpoint{APIChat, base.JoinPath("chat/completions").String(), wire.NewLessons(wire.NewTools(name, lowerChatTool, refusals, p.log))}
+	p.response = &endpoint{APIResponses, base.JoinPath("responses").String(), wire.NewLessons(wire.NewTools(name, lowerResponsesTool, refusals, p.log))}
 	return p, nil
 }
 
@@ -153,5 +152,5 @@ func (p *Provider) Name() string { return p.name }
 
 // LeftOut returns why tools are omitted from requests, by name.
 func (p *Provider) LeftOut(tools []schemas.ToolInfo) map[string]string {
-	return p.chat.tools.LeftOut(tools)
+	return p.chat.lessons.Tools.LeftOut(tools)
 }

@@ -180,6 +180,7 @@ func TestStream_ARefusedCall(t *testing.T) {
 		"not to be read, then well":       {[]http.HandlerFunc{status(400, refuses(unread, "w__get_weather{\"seed\": 7}</function>")), good}, 2, nil, "a", ""},
 		"not to be read for ever":         {[]http.HandlerFunc{status(400, refuses(unread, ""))}, 2, nil, "", providers.KindInvalid},
 		"the same in the stream":          {[]http.HandlerFunc{raw("text/event-stream", "event: error\ndata: "+refuses(unread, "")+"\n\n"), good}, 2, nil, "a", ""},
+		"no call after a sentence":        {[]http.HandlerFunc{raw("text/event-stream", "data: "+say("Let me see.")+"\n\nevent: error\ndata: "+refuses("Tool choice is required, but model did not call a tool", "")+"\n\n"), good}, 2, nil, "Let me see.a", ""}, // the sentence is retracted
 	} {
 		f := newFake(t, c.steps...)
 		p, req := at(t, f), question("?")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"molar/internal/sse"
 	"molar/providers"
@@ -145,7 +146,7 @@ func (c *responsesReader) open(ev *responsesEvent, kind string) *openItem {
 
 // add adds an item that begins.
 func (c *responsesReader) add(index *int, i *item) *openItem {
-	it := &openItem{kind: i.Type, id: i.ID, index: index, said: map[textOf]*spoken{}}
+	it := &openItem{kind: i.Type, id: i.ID, index: index, said: map[textOf]*spoken{}, all: spoken{sum: newSum()}}
 	it.learn(i)
 	c.items = append(c.items, it)
 	return it
@@ -178,6 +179,7 @@ func (c *responsesReader) piece(it *openItem, at textOf, text *string) error {
 	}
 	first := said.n == 0
 	said.add(*text)
+	it.all.add(*text)
 	if it.kind == responses.TypeReasoning {
 		thought := *text
 		if first && c.answer.Thought {
@@ -247,10 +249,15 @@ func (c *responsesReader) complete(it *openItem, final *item) error {
 	it.learn(final)
 	switch it.kind {
 	case responses.TypeMessage:
-		for n, p := range final.content() {
+		var text strings.Builder
+		for _, p := range final.content() {
 			c.refused = c.refused || p.Refusal != ""
-			text := p.Text + p.Refusal
-			if err := c.rest(it, textOf{textContent, n}, &text); err != nil {
+			text.WriteString(p.Text + p.Refusal)
+		}
+		// Bedrock numbers the texts otherwise in the events before, so all of them count together.
+		if whole := text.String(); it.all.begins(whole) {
+			more := whole[it.all.n:]
+			if err := c.piece(it, textOf{textContent, 0}, &more); err != nil {
 				return err
 			}
 		}
@@ -362,7 +369,7 @@ func (c *responsesReader) failed(r *responsesWhole) error {
 			return err
 		}
 	}
-	return c.p.streamError(c.req.Model, f)
+	return c.reported(f)
 }
 
 // catchUp completes the items by the output of the whole response: the n-th of a type is the n-th

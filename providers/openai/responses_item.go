@@ -16,6 +16,7 @@ type openItem struct {
 	args     string
 	// said are the texts that came, by kind and number.
 	said map[textOf]*spoken
+	all  spoken // together
 	// begun is set once some text of a message came, over once the item is complete.
 	begun, over bool
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"molar/providers"
+	"molar/providers/wire"
 	"molar/schemas/lower"
 	"molar/schemas/responses"
 )
@@ -47,7 +48,7 @@ func (p *Provider) responsesBody(s *sending, req providers.Request, explicit boo
 	}
 	_, stale := errors.AsType[staleThoughtsError](req.After)
 	form := &responsesForm{forgets: stale}
-	h, err := p.lowerHistory(req, s.set, form, responsesMediaForms)
+	h, err := p.lowerHistory(s, req, form, responsesMediaForms)
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func (p *Provider) responsesBody(s *sending, req providers.Request, explicit boo
 			return err
 		}
 	}
-	effort, off := p.effort(req, explicit, paramEffort)
+	effort, off := p.effort(s, req, explicit, paramEffort)
 	think := reasoningRequest{Effort: effort}
 	if !req.Pass.IsSmall() { // nobody reads the thoughts of a small pass, and nothing follows it
 		b.Include = []string{includeThoughts}
@@ -98,65 +99,38 @@ func (b *responsesBody) shape(want json.RawMessage) error {
 	return nil
 }
 
-// The names of parameters inside objects.
+// The names of parameters, most inside objects.
 const (
+	paramInclude = "include"
 	paramEffort  = "reasoning.effort"
 	paramSummary = "reasoning.summary"
 	paramFormat  = "text.format"
 )
 
 // parameters returns the optional fields of the body.
-func (b *responsesBody) parameters() []parameter {
-	return []parameter{
-		{name: "include", forms: 1, said: "encrypted content is not supported"},
-		{name: paramSummary, forms: 1, said: "reasoning summar"},
-		{name: paramEffort, forms: len(effortOff())},
-		{name: "temperature", forms: 1},
-		{name: "top_p", forms: 1},
-		{name: "max_output_tokens", forms: 1},
-		{name: "stream", forms: 1},
-		{name: "tool_choice", forms: 1},
-		{name: paramFormat, forms: 1},
-	}
-}
-
-// drop removes a parameter from the body. It reports whether it was set.
-func (b *responsesBody) drop(parameter string) bool {
-	before := *b
-	switch parameter {
-	case "include":
-		// A model without such reasoning does not reason, and has no summary either.
-		b.Include = nil
+func (b *responsesBody) parameters() []wire.Parameter {
+	dropSummary := func() bool {
+		there := b.Reasoning != nil && b.Reasoning.Summary != ""
 		b.think(func(r *reasoningRequest) { r.Summary = "" })
-		return len(before.Include) > 0
-	case paramSummary:
-		b.think(func(r *reasoningRequest) { r.Summary = "" })
-		return before.Reasoning != nil && before.Reasoning.Summary != ""
-	case paramEffort:
-		return before.Reasoning != nil && before.Reasoning.Effort != "" // effort picks the next form
-	case "temperature":
-		b.Temperature = nil
-		return before.Temperature != nil
-	case "top_p":
-		b.TopP = nil
-		return before.TopP != nil
-	case "max_output_tokens":
-		b.MaxOutputTokens = 0
-		return before.MaxOutputTokens > 0
-	case "stream":
-		b.Stream = false
-		return before.Stream
-	case paramFormat:
-		b.Text = nil
-		return before.Text != nil
-	case "tool_choice":
-		if b.ToolChoice == toolNone {
-			b.Tools = nil
-		}
-		b.ToolChoice = ""
-		return before.ToolChoice != ""
+		return there
 	}
-	return false
+	named := func(name, orSaid string) func(wire.Refusal) bool {
+		return func(r wire.Refusal) bool { return r.RefusesParameter() && (r.Names(name) || r.Says(orSaid)) }
+	}
+	return []wire.Parameter{
+		{Name: paramInclude, About: named(paramInclude, "encrypted content is not supported"), Drop: func() bool {
+			dropSummary() // a model without such reasoning does not reason, and has no summary either
+			return wire.Clear(&b.Include)()
+		}},
+		{Name: paramSummary, About: named(paramSummary, "reasoning summar"), Drop: dropSummary},
+		{Name: paramEffort, Forms: len(effortOff()), Drop: func() bool { return b.Reasoning != nil && b.Reasoning.Effort != "" }}, // effort picks the next form
+		{Name: "temperature", Drop: wire.Clear(&b.Temperature)},
+		{Name: "top_p", Drop: wire.Clear(&b.TopP)},
+		{Name: "max_output_tokens", Drop: wire.Clear(&b.MaxOutputTokens)},
+		{Name: "stream", Drop: wire.Clear(&b.Stream)},
+		{Name: "tool_choice", Drop: dropChoice(&b.ToolChoice, &b.Tools)},
+		{Name: paramFormat, Drop: wire.Clear(&b.Text)},
+	}
 }
 
 // think changes the field reasoning, and leaves it out if nothing is left in it.

@@ -163,6 +163,15 @@ func TestResponses_ReadsAnswers(t *testing.T) {
 		"text only in the last event":         {created + completed(message("Brush twice.", "")), want{text: "Brush twice.", finish: providers.FinishStop}},
 		"text only in the item":               {created + ended(0, message("Brush twice.", "")) + completed(message("Brush twice.", "")), want{text: "Brush twice.", finish: providers.FinishStop}},
 		"the end of a text in the last event": {created + added(0, `{"type":"message","id":"msg_1"}`) + delta("output_text", 0, "Brush ") + completed(message("Brush twice.", "")), want{text: "Brush twice.", finish: providers.FinishStop}},
+		"a text under another number": {
+			created + added(0, `{"type":"message","id":"msg_1"}`) + strings.ReplaceAll(delta("output_text", 0, "Brush "), `"content_index":0`, `"content_index":1`) +
+				ended(0, message("Brush twice.", "")) + completed(message("Brush twice.", "")), want{text: "Brush twice.", finish: providers.FinishStop},
+		},
+		"two texts, the second only in the item": {
+			created + added(0, `{"type":"message","id":"msg_1"}`) + delta("output_text", 0, "Brush ") +
+				ended(0, `{"type":"message","id":"msg_1","content":[{"type":"output_text","text":"Brush "},{"type":"output_text","text":"twice."}]}`) + completed(),
+			want{text: "Brush twice.", finish: providers.FinishStop},
+		},
 		"a call in pieces": {created + added(0, bare) + delta("function_call_arguments", 0, `{"city"`) + delta("function_call_arguments", 0, `:"Hue"}`) +
 			ended(0, calling) + completed(calling), want{calls: asked("Hue"), finish: providers.FinishToolCalls}},
 		"arguments only in the event that ends them": {

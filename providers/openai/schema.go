@@ -10,7 +10,7 @@ import (
 // does, for the schemas that its strict mode accepts
 // (https://platform.openai.com/docs/guides/structured-outputs).
 func (p *Provider) EnforcesSchema(model string, schema json.RawMessage) bool {
-	if !p.original || p.quirks.Refused(model, "response_format") > 0 || p.quirks.Refused(model, paramFormat) > 0 {
+	if !p.original || p.chat.lessons.Refused(model, "response_format") > 0 || p.response.lessons.Refused(model, paramFormat) > 0 {
 		return false
 	}
 	_, strict, err := lower.ForOpenAIAnswer(schema)

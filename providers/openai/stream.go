@@ -36,7 +36,7 @@ func (p *Provider) Stream(ctx context.Context, req providers.Request) iter.Seq2[
 		} else {
 			c.reader = &chatReader{call: c}
 		}
-		return c.answer.Failed(s.tools.Settle(ctx, req.After, c.exchange(ctx)))
+		return c.answer.Failed(s.lessons.Tools.Settle(ctx, req.After, c.exchange(ctx)))
 	})
 }
 
@@ -60,9 +60,7 @@ type sending struct {
 // A body is the JSON body of a request.
 type body interface {
 	// parameters returns the optional fields, in the order in which they are dropped.
-	parameters() []parameter
-	// drop removes a parameter, or renames it. It reports whether it was set.
-	drop(parameter string) bool
+	parameters() []wire.Parameter
 }
 
 // prepare builds the request for the wire of its model.
@@ -77,12 +75,12 @@ func (p *Provider) prepare(req providers.Request) (*sending, error) {
 	if p.apis.of(req.Model) == APIResponses {
 		s.endpoint, fill = p.response, p.responsesBody
 	}
-	s.set = s.tools.Set(req.Tools, req.After)
+	s.set = s.lessons.Tools.Set(req.Tools, req.After)
 	s.offers = len(s.set) > 0
 	if err := fill(s, req, explicit); err != nil {
 		return nil, p.faults.Fail(providers.KindInvalid, req.Model, err)
 	}
-	p.dropRefused(s)
+	s.lessons.Drop(s.model, s.body.parameters())
 	return s, nil
 }
 

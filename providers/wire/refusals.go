@@ -148,17 +148,16 @@ func suspects(err error) []suspect {
 	return d.over
 }
 
-// Doubt reads the refusal of a request with the tools of the set; reason is its message as shown.
-// It reports whether the message is about one tool's declaration, so that a retry without that
-// tool makes sense.
-func (c *Tools) Doubt(set ToolSet, e *providers.Error, message, reason string) bool {
-	t := set.declared(message)
+// doubt reads the message of a refused request that offered the set. If it is about one tool's
+// declaration, the error asks for a retry without that tool.
+func (s ToolSet) doubt(e *providers.Error, message string) {
+	t := s.declared(message)
 	if t == nil || e.Kind != providers.KindInvalid {
-		return false
+		return
 	}
+	reason := e.Err.Error()
 	e.Err = doubt{e.Err, []suspect{{t.Info, reason}}}
 	e.Again, e.Changed = "the service refuses the tool "+t.Info.Name+", asked again without it: "+reason, true
-	return true
 }
 
 // Settle ends a try of a request, with its error or nil; after is the error of the try before.
