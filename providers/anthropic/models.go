@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -92,7 +91,7 @@ func (p *Provider) page(ctx context.Context, after string) (*modelList, error) {
 	}
 	var list modelList
 	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, p.faults.Fail(providers.KindProtocol, "", fmt.Errorf("the list of models cannot be read: %w", err))
+		return nil, p.faults.NoList(data, err)
 	}
 	return &list, nil
 }

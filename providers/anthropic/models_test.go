@@ -40,6 +40,15 @@ func TestModels(t *testing.T) {
 	}
 }
 
+// An address that answers every path with a page has no list.
+func TestModels_Page(t *testing.T) {
+	t.Parallel()
+	s := &service{models: func(string) string { return "\n<!doctype html><html></html>" }}
+	if _, err := s.open(t, anthropic.Config{}).Models(t.Context()); providers.KindOf(err) != providers.KindProtocol || !strings.Contains(err.Error(), "web page: check ") {
+		t.Error(err)
+	}
+}
+
 // The window is the configured one, else that of the list, by name and by alias; the longest answer is that
 // of the list too.
 func TestWindow(t *testing.T) {

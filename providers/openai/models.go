@@ -53,7 +53,7 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, p.faults.Fail(providers.KindProtocol, "", fmt.Errorf("the list of models cannot be read: %w", err))
+		return nil, p.faults.NoList(data, err)
 	}
 	ids := make([]string, 0, len(list.Data))
 	for _, m := range list.Data {

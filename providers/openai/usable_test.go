@@ -57,6 +57,10 @@ func TestUsable_NoList(t *testing.T) {
 			t.Errorf("without a name: %v", err)
 		}
 	}
+	page := raw("text/html", "\n<!doctype html><html></html>")
+	if _, _, _, err := at(t, newFake(t, page)).Usable(t.Context(), "mine", ""); providers.KindOf(err) != providers.KindProtocol || !strings.Contains(err.Error(), "web page: check ") {
+		t.Errorf("a page: %v", err)
+	}
 	for _, code := range []int{401, 403, 500, 503} {
 		if _, _, _, err := at(t, newFake(t, status(code, ""))).Usable(t.Context(), "mine", ""); err == nil {
 			t.Errorf("status %d: no error", code)

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -213,6 +214,15 @@ func (f *Faults) Redirects(status int) string {
 
 // Page returns the text for a web page instead of an answer.
 func (f *Faults) Page() string { return "the answer is a web page: check " + f.setting }
+
+// NoList returns the error of a list of models that cannot be read as err says: often an address leads to the
+// page of a service.
+func (f *Faults) NoList(data []byte, err error) *providers.Error {
+	if data = bytes.TrimSpace(data); len(data) > 0 && data[0] == '<' {
+		return f.Fail(providers.KindProtocol, "", errors.New(f.Page()))
+	}
+	return f.Fail(providers.KindProtocol, "", fmt.Errorf("the list of models cannot be read: %w", err))
+}
 
 // KindOf maps a status and its message to a kind, "" if neither is known.
 func KindOf(status int, message string) providers.Kind {
