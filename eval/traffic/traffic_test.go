@@ -158,6 +158,7 @@ func TestCheck_failures(t *testing.T) {
 			cassettes.Exchange{URL: chatURL, Status: 400, Response: `{"error":{"message":"too long","code":"context_length_exceeded"}}`},
 			"context_length_exceeded", "shortens, asks again; then the next provider",
 		},
+		"withheld":      {cassettes.Exchange{URL: chatURL, Response: `{"error":{"message":"no such talk","code":"content_filter","status":400}}`}, "", "the answer is withheld"},
 		"bad request":   {cassettes.Exchange{URL: geminiURL, Status: 400, Response: `{"error":{"message":"no"}}`}, "invalid_request", "ends"},
 		"in the stream": {cassettes.Exchange{URL: chatURL, Response: stream(`{"choices":[{"delta":{"content":"a"}}]}`, `{"error":{"message":"overloaded"}}`)}, "unavailable", "ends, with what was shown"},
 	} {

@@ -60,7 +60,6 @@ type Provider struct {
 	name     string
 	setting  string
 	key      string
-	keyFrom  string
 	messages string // the URL of v1/messages
 	models   string // the URL of v1/models
 	original bool   // the service is Anthropic's own
@@ -95,14 +94,14 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", name, err)
 	}
+	keyFrom, original := cmp.Or(cfg.KeySetting, "ANTHROPIC_API_KEY"), strings.EqualFold(base.Hostname(), "api.anthropic.com")
 	p := &Provider{
 		name:     name,
 		setting:  setting,
 		key:      key,
-		keyFrom:  cmp.Or(cfg.KeySetting, "ANTHROPIC_API_KEY"),
 		messages: base.JoinPath("v1/messages").String(),
 		models:   base.JoinPath("v1/models").String(),
-		original: strings.EqualFold(base.Hostname(), "api.anthropic.com"),
+		original: original,
 		http:     wire.NewClient(cfg.HTTPClient),
 		limits:   limits,
 		window:   cfg.Window,
@@ -111,6 +110,7 @@ func New(cfg Config) (*Provider, error) {
 		faults: wire.NewFaults(wire.FaultConfig{
 			Provider: name, Setting: setting + ".base_url", Start: "start the server",
 			Limits: limits, Base: base, Public: "api.anthropic.com", Secrets: []string{key},
+			Advice: wire.Advice(setting, keyFrom, key == "" && !original, "ANTHROPIC_API_KEY", "Anthropic"),
 		}),
 	}
 	if p.log == nil {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -41,30 +39,21 @@ func (c *call) refusal(ctx context.Context, b *body, resp *http.Response) error 
 func (p *Provider) readRefusal(model string, resp *http.Response) (*providers.Error, fault) {
 	data, _ := io.ReadAll(io.LimitReader(resp.Body, wire.MaxErrorBody))
 	f := readFault(data)
-	kind := f.kind(resp.StatusCode)
-	message := p.faults.Said(resp.StatusCode, f.message)
-	switch {
-	case kind == providers.KindModelNotFound && f.code == "" && (!json.Valid(data) || f.message == "Not Found"):
-		kind = providers.KindUnavailable
-		message = "no Messages API at this address (status 404): check " + p.setting + ".base_url"
-	case kind == "", kind == providers.KindProtocol:
-		kind = providers.KindProtocol
-		message = p.faults.Redirects(resp.StatusCode)
-	case resp.StatusCode >= 500 && f.message != "":
-		message = fmt.Sprintf("status %d: %s", resp.StatusCode, message)
+	said := f.said(resp.StatusCode)
+	if said.Kind == providers.KindModelNotFound && f.code == "" && (!json.Valid(data) || f.message == "Not Found") {
+		said.Missing = "no Messages API at this address (status 404): check " + p.setting + ".base_url"
 	}
-	err := p.failed(kind, model, message, f)
-	err.Status = resp.StatusCode
-	err.RetryAfter = cmp.Or(wire.RetryAfter(resp.Header), wire.RetryIn(f.message))
-	err.Final = err.Final || resp.Header.Get("X-Should-Retry") == "false"
-	return err, f
+	return f.sized(p.faults.Refused(model, resp, said)), f
 }
 
-// failed makes an error of a fault.
-func (p *Provider) failed(kind providers.Kind, model, message string, f fault) *providers.Error {
-	err := p.faults.Fail(kind, model, errors.New(message+p.advice(kind)))
-	err.Final = f.usedUp()
-	if _, window := sumIn(f.message); kind == providers.KindContextLength && (window > 0 || f.code == codeTooLarge) {
+// said returns the fault in the form that all adapters have; status may be 0.
+func (f fault) said(status int) wire.Fault {
+	return wire.Fault{Kind: f.kind(status), Message: f.message, UsedUp: f.usedUp()}
+}
+
+// sized sets the window that the fault names.
+func (f fault) sized(err *providers.Error) *providers.Error {
+	if _, window := sumIn(f.message); err.Kind == providers.KindContextLength && (window > 0 || f.code == codeTooLarge) {
 		err.Window = window // other numbers in the message are none
 	}
 	return err
@@ -153,22 +142,8 @@ func readFault(data []byte) fault {
 // it is tried again where that makes sense.
 func (c *call) streamError(data []byte) error {
 	f := readFault(data)
-	message := cmp.Or(c.p.faults.Clean(f.message), "the server reported an error without a text")
-	err := c.p.failed(cmp.Or(f.kind(0), providers.KindUnavailable), c.req.Model, message, f)
+	err := f.sized(c.p.faults.Reported(c.req.Model, f.said(0)))
 	err.Status = statuses()[f.code]
 	err.RetryAfter = wire.RetryIn(f.message)
 	return err
-}
-
-// advice returns what a person can do about a kind of fault.
-func (p *Provider) advice(kind providers.Kind) string {
-	switch {
-	case kind == providers.KindModelNotFound:
-		return ": check " + p.setting + ".model and " + p.setting + ".base_url"
-	case kind == providers.KindAuth && p.key == "" && !p.original:
-		return ": name the variable that holds this server's key in " + p.setting + ", such as key: ${ANTHROPIC_API_KEY}, which unnamed goes to Anthropic alone"
-	case kind == providers.KindAuth:
-		return ": check " + p.keyFrom
-	}
-	return ""
 }

@@ -112,15 +112,13 @@ const noTools = "this model does not take tools: choose one that does, such as "
 
 // streamError maps an error line, which comes after a status of 200.
 func (p *Provider) streamError(model, message string) *providers.Error {
-	kind := providers.KindUnavailable
+	said := wire.Fault{Message: message}
 	if wire.IsOverflow(message) {
-		kind = providers.KindContextLength
+		said.Kind = providers.KindContextLength
 	}
-	reason := p.faults.Clean(message)
-	if reason == "" {
-		reason = "the server reported an error without a text"
-	}
-	return p.faults.Fail(kind, model, brokenError{message, errors.New(reason)})
+	e := p.faults.Reported(model, said)
+	e.Err = brokenError{message, e.Err}
+	return e
 }
 
 // A brokenError is the server's error for an answer that it could not finish.

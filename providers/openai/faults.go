@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -110,23 +109,16 @@ func (c *call) withheld(f fault) error {
 func (p *Provider) readRefusal(model string, resp *http.Response) (err *providers.Error, f fault, missing bool) {
 	data, _ := io.ReadAll(io.LimitReader(resp.Body, wire.MaxErrorBody))
 	f = readFault(data)
-	kind := f.kind(resp.StatusCode)
-	message := p.faults.Said(resp.StatusCode, f.message)
-	switch {
-	case kind == providers.KindModelNotFound && isWrongURL(f, data):
-		kind, missing = providers.KindUnavailable, true
-		message = "no OpenAI API at this address (status 404): check " + p.setting + ".base_url, which usually ends in /v1"
-	case kind == "", kind == providers.KindProtocol:
-		kind = providers.KindProtocol
-		message = p.faults.Redirects(resp.StatusCode)
-	case resp.StatusCode >= 500 && f.message != "":
-		message = fmt.Sprintf("status %d: %s", resp.StatusCode, message)
+	said := f.said(resp.StatusCode)
+	if missing = said.Kind == providers.KindModelNotFound && isWrongURL(f, data); missing {
+		said.Missing = "no OpenAI API at this address (status 404): check " + p.setting + ".base_url, which usually ends in /v1"
 	}
-	err = p.faults.Fail(kind, model, errors.New(message+p.advice(kind)))
-	err.Status = resp.StatusCode
-	err.RetryAfter = cmp.Or(wire.RetryAfter(resp.Header), wire.RetryIn(f.message))
-	err.Final = resp.Header.Get("X-Should-Retry") == "false" || f.usedUp()
-	return err, f, missing
+	return p.faults.Refused(model, resp, said), f, missing
+}
+
+// said returns the fault in the form that all adapters have; status may be 0.
+func (f fault) said(status int) wire.Fault {
+	return wire.Fault{Kind: f.kind(status), Message: f.message, UsedUp: f.usedUp()}
 }
 
 // isWrongURL reports whether a refusal means a wrong URL, not an unknown model.
@@ -237,15 +229,7 @@ func (p *Provider) streamError(model string, f fault) *providers.Error {
 	if code, _, _ := strings.Cut(f.code, " "); len(code) == 3 {
 		status, _ = strconv.Atoi(code)
 	}
-	message := p.faults.Clean(f.message)
-	if message == "" {
-		message = "the server reported an error without a text"
-	}
-	kind := f.kind(status)
-	if kind == "" {
-		kind = providers.KindUnavailable
-	}
-	return p.faults.Fail(kind, model, errors.New(message+p.advice(kind)))
+	return p.faults.Reported(model, f.said(status))
 }
 
 // kind maps an error to a kind: by its code, then its text and the status, which may be 0. It is
@@ -275,19 +259,6 @@ func (f fault) kind(status int) providers.Kind {
 		return kind
 	case has("invalid_request", "invalid_prompt", "invalid_image", "image_"):
 		return providers.KindInvalid
-	}
-	return ""
-}
-
-// advice returns what a person can do about a kind of fault.
-func (p *Provider) advice(kind providers.Kind) string {
-	switch {
-	case kind == providers.KindModelNotFound:
-		return ": check " + p.setting + ".model and " + p.setting + ".base_url"
-	case kind == providers.KindAuth && p.key == "" && !p.original:
-		return ": name the variable that holds this server's key in " + p.setting + ", such as key: ${OPENAI_API_KEY}, which unnamed goes to OpenAI alone"
-	case kind == providers.KindAuth:
-		return ": check " + p.keyFrom
 	}
 	return ""
 }

@@ -68,7 +68,6 @@ type Provider struct {
 	name     string
 	setting  string
 	key      string
-	keyFrom  string
 	apis     *apis
 	chat     *endpoint
 	response *endpoint
@@ -116,12 +115,12 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", name, err)
 	}
+	keyFrom := cmp.Or(cfg.KeySetting, "OPENAI_API_KEY")
 	p := &Provider{
 		apis:     choice,
 		name:     name,
 		setting:  setting,
 		key:      key,
-		keyFrom:  cmp.Or(cfg.KeySetting, "OPENAI_API_KEY"),
 		models:   base.JoinPath("models").String(),
 		props:    base.JoinPath("../props").String(),
 		original: original,
@@ -133,6 +132,7 @@ func New(cfg Config) (*Provider, error) {
 		faults: wire.NewFaults(wire.FaultConfig{
 			Provider: name, Setting: setting + ".base_url", Start: "start the server",
 			Limits: limits, Base: base, Public: "api.openai.com", Secrets: []string{key},
+			Advice: wire.Advice(setting, keyFrom, key == "" && !original, "OPENAI_API_KEY", "OpenAI"),
 		}),
 	}
 	if p.log == nil {

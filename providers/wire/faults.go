@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -39,6 +40,7 @@ type Faults struct {
 	setting  string // the setting of the base URL
 	start    string // what to do if the connection is refused
 	limits   Limits
+	advice   map[providers.Kind]string
 	secrets  *strings.Replacer
 	link     *regexp.Regexp
 }
@@ -50,6 +52,8 @@ type FaultConfig struct {
 	Setting, Start string
 	Limits         Limits
 	Base           *url.URL
+	// Advice is what a person can do about a kind of fault, see [Advice].
+	Advice map[providers.Kind]string
 	// Public hosts need not be hidden.
 	Public string
 	// Secrets are shown as [key].
@@ -87,7 +91,7 @@ func NewFaults(cfg FaultConfig) *Faults {
 		}
 	}
 	return &Faults{
-		provider: cfg.Provider, setting: cfg.Setting, start: cfg.Start, limits: cfg.Limits,
+		provider: cfg.Provider, setting: cfg.Setting, start: cfg.Start, limits: cfg.Limits, advice: cfg.Advice,
 		secrets: strings.NewReplacer(pairs...), link: regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s"'<>]+`),
 	}
 }
@@ -98,6 +102,57 @@ func (f *Faults) Fail(kind providers.Kind, model string, err error) *providers.E
 	if kind == providers.KindContextLength && err != nil {
 		e.Window = WindowIn(err.Error())
 	}
+	return e
+}
+
+// Advice returns what a person can do about a model or a key that a service does not know. block is the
+// setting of the endpoint and keyFrom that of its key. If the service is not its API's own and has no
+// key, variable is the one that holds the key of the API's owner, which gets it alone.
+func Advice(block, keyFrom string, keyless bool, variable, owner string) map[providers.Kind]string {
+	key := ": check " + keyFrom
+	if keyless {
+		key = ": name the variable that holds this server's key in " + block + ", such as key: ${" + variable + "}, which unnamed goes to " + owner + " alone"
+	}
+	return map[providers.Kind]string{
+		providers.KindModelNotFound: ": check " + block + ".model and " + block + ".base_url",
+		providers.KindAuth:          key,
+	}
+}
+
+// A Fault is what an adapter reads in an error of its service.
+type Fault struct {
+	Kind    providers.Kind // "" if it is not known
+	Message string         // the service's
+	// Missing, if not empty, says that the API is not at the address.
+	Missing string
+	// UsedUp is set if the account is used up, which no wait fixes.
+	UsedUp bool
+}
+
+// Refused returns the error of an answer with a failure status.
+func (f *Faults) Refused(model string, resp *http.Response, said Fault) *providers.Error {
+	kind, message := said.Kind, f.Said(resp.StatusCode, said.Message)
+	switch {
+	case said.Missing != "":
+		kind, message = providers.KindUnavailable, said.Missing
+	case kind == "", kind == providers.KindProtocol:
+		kind, message = providers.KindProtocol, f.Redirects(resp.StatusCode)
+	case resp.StatusCode >= 500 && said.Message != "":
+		message = fmt.Sprintf("status %d: %s", resp.StatusCode, message)
+	}
+	e := f.Fail(kind, model, errors.New(message+f.advice[kind]))
+	e.Status = resp.StatusCode
+	e.RetryAfter = cmp.Or(RetryAfter(resp.Header), RetryIn(said.Message))
+	e.Final = said.UsedUp || resp.Header.Get("X-Should-Retry") == "false"
+	return e
+}
+
+// Reported returns the error of a fault inside an answer.
+func (f *Faults) Reported(model string, said Fault) *providers.Error {
+	kind := cmp.Or(said.Kind, providers.KindUnavailable)
+	message := cmp.Or(f.Clean(said.Message), "the server reported an error without a text")
+	e := f.Fail(kind, model, errors.New(message+f.advice[kind]))
+	e.Final = said.UsedUp
 	return e
 }
 
