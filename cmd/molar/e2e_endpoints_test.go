@@ -171,7 +171,7 @@ memory: {store: ./molar.db}
 	}
 }
 
-// A service that cannot be reached does not answer, and one without a list of models does.
+// A service that cannot be reached does not answer, and an address where nothing is gets a warning.
 func TestDoctor_Unreachable(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(http.NotFoundHandler())
@@ -187,7 +187,7 @@ llm:
 memory: {store: ./molar.db}
 `, gone.URL, unlisted.URL))
 	_, found := molarIn(t, homeEnv(t, nil), "doctor", "--config", config)
-	for _, want := range []string{"warn  model        far would be asked with big, and does not answer: ", "ok    model        plain is ready with big"} {
+	for _, want := range []string{"warn  model        far would be asked with big, and does not answer: ", "warn  model        plain: no OpenAI API at this address"} {
 		if !strings.Contains(found, want) {
 			t.Errorf("the doctor does not say %q:\n%s", want, found)
 		}
