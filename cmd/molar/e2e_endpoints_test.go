@@ -170,3 +170,26 @@ memory: {store: ./molar.db}
 		t.Errorf("%d: %s", status, body)
 	}
 }
+
+// A service that cannot be reached does not answer, and an address where nothing is gets a warning.
+func TestDoctor_Unreachable(t *testing.T) {
+	t.Parallel()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	unlisted := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(unlisted.Close)
+	config := writeFile(t, "molar.yaml", fmt.Sprintf(`
+llm:
+  provider: [far, plain]
+  providers:
+    far: {api: anthropic, base_url: %q, model: big}
+    plain: {api: chat, base_url: "%s/v1", model: big}
+memory: {store: ./molar.db}
+`, gone.URL, unlisted.URL))
+	_, found := molarIn(t, homeEnv(t, nil), "doctor", "--config", config)
+	for _, want := range []string{"warn  model        far would be asked with big, and does not answer: ", "warn  model        plain: no OpenAI API at this address"} {
+		if !strings.Contains(found, want) {
+			t.Errorf("the doctor does not say %q:\n%s", want, found)
+		}
+	}
+}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -182,14 +184,27 @@ func model(ctx context.Context, h *host.Host) Finding {
 	if name == providers.Offline {
 		return Finding{Warn, "model", "none: tools are chosen by keywords, and their results are quoted", modelRemedy()}
 	}
-	if _, err := h.Chain.Models(ctx, name); providers.KindOf(err) == providers.KindAuth {
+	e, _ := h.Config.LLM.Endpoint(name)
+	switch err := reach(ctx, h, name); {
+	case providers.KindOf(err) == providers.KindAuth:
 		return Finding{Fail, "model", fmt.Sprintf("%s refuses the key: %v", name, err), keyRemedy(h.Config, name)}
+	case err != nil:
+		return Finding{Warn, "model", fmt.Sprintf("%s would be asked with %s, and does not answer: %v", name, route.Model, err), "start the service, or check " + e.Setting}
 	}
 	text := fmt.Sprintf("%s answers with %s", name, route.Model)
-	if e, _ := h.Config.LLM.Endpoint(name); envKeyWithheld(h.Config.LLM, e) {
+	if envKeyWithheld(h.Config.LLM, e) {
 		text += fmt.Sprintf("; %s is not sent there, unless %s has key: ${%[1]s}", e.Service.Keys[0], e.Setting)
 	}
 	return Finding{Level: OK, Part: "model", Text: text}
+}
+
+// reach asks the endpoint that answers for its models, and returns why it would not. It may have no list.
+func reach(ctx context.Context, h *host.Host, name string) error {
+	_, err := h.Chain.Models(ctx, name)
+	if fault, ok := errors.AsType[*providers.Error](err); ok && slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, fault.Status) {
+		return nil
+	}
+	return err
 }
 
 // endpoints checks the endpoints that the settings name and that would not answer now: the others of
