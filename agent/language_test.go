@@ -48,7 +48,7 @@ func TestRun_otherLanguages(t *testing.T) {
 			if strings.Contains(p.text, "https://a.example") && !strings.Contains(p.text, "Sources:") {
 				t.Errorf("%s, %q: our own text is not English: %q", name, question, p.text)
 			}
-			w := memory.Writer{Pick: func(context.Context) (providers.Route, error) { return b.route, nil }}
+			w := memory.Writer{Pick: func(context.Context, string) (providers.Route, error) { return b.route, nil }}
 			x := prompts.SummaryInput{Language: b.memory.saved[0].Language, Question: question, Answer: p.text}
 			if _, err := w.Title(t.Context(), x); err != nil {
 				t.Fatal(err)
@@ -56,7 +56,7 @@ func TestRun_otherLanguages(t *testing.T) {
 			if _, err := w.Summarise(t.Context(), x); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.Condense(t.Context(), x.Language, p.text); err != nil {
+			if _, err := w.Condense(t.Context(), prompts.SummaryInput{Language: x.Language, SoFar: p.text}); err != nil {
 				t.Fatal(err)
 			}
 			for _, req := range b.model.requests {

@@ -3,6 +3,8 @@ package memory
 import (
 	"context"
 	"strings"
+
+	"molar/agent/prompts"
 )
 
 const (
@@ -13,17 +15,18 @@ const (
 	condenseStep = summaryBudget / 4
 )
 
-// condense shortens a summary that has outgrown its budget; before is its length without the last
+// condense shortens the summary so far if it has outgrown its budget; before is its length without the last
 // exchange. Important facts that the model left out are added again in the old text's sentences. If
 // the shorter text invents a number or ends up no shorter, the old one stays, as on a failure.
-func (w *Worker) condense(ctx context.Context, lang, summary string, before int) string {
+func (w *Worker) condense(ctx context.Context, x prompts.SummaryInput, before int) string {
+	summary := x.SoFar
 	if w.cfg.Condense == nil || len(summary) <= summaryBudget ||
 		(before > summaryBudget && before/condenseStep == len(summary)/condenseStep) {
 		return summary
 	}
 	ctx, cancel := context.WithTimeout(ctx, summaryTimeout)
 	defer cancel()
-	short, err := w.cfg.Condense(ctx, lang, summary)
+	short, err := w.cfg.Condense(ctx, x)
 	if err != nil {
 		w.cfg.Logger.Warn("the summary could not be condensed and stays long", "length", len(summary), "error", err)
 		return summary

@@ -27,9 +27,13 @@ func condensedSummary(t *testing.T, lang string, pieces []string, condense func(
 	c := fresh(t)
 	next := 0
 	w, err := memory.NewWorker(memory.WorkerConfig{
-		Client:   c,
-		Condense: condense,
-		Summarise: func(context.Context, prompts.SummaryInput) (string, error) {
+		Client: c,
+		Condense: func(ctx context.Context, x prompts.SummaryInput) (string, error) {
+			of(t, x)
+			return condense(ctx, x.Language, x.SoFar)
+		},
+		Summarise: func(_ context.Context, x prompts.SummaryInput) (string, error) {
+			of(t, x)
 			next++
 			return pieces[next-1], nil
 		},
@@ -40,7 +44,7 @@ func condensedSummary(t *testing.T, lang string, pieces []string, condense func(
 	for i := range pieces {
 		question := fmt.Sprint("q", i)
 		o := begin(t, c, "chat_a", "")
-		if err := c.Save(t.Context(), memory.Record{Lease: o.Lease, TurnID: question, User: question, Answer: "a", Language: lang}); err != nil {
+		if err := c.Save(t.Context(), memory.Record{Lease: o.Lease, TurnID: question, User: question, Answer: "a", Language: lang, Assistant: "nurse"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.Drain(t.Context()); err != nil {
@@ -52,6 +56,14 @@ func condensedSummary(t *testing.T, lang string, pieces []string, condense func(
 		t.Errorf("the summary covers %d, want %d", o.Covers, want)
 	}
 	return o.Summary
+}
+
+// of checks that the texts are those of the assistant, whose endpoint may be the only one that may read them.
+func of(t *testing.T, x prompts.SummaryInput) {
+	t.Helper()
+	if x.Assistant != "nurse" {
+		t.Errorf("the texts of assistant %q", x.Assistant)
+	}
 }
 
 // If a model drops facts that must be kept, they are added again in their old words.

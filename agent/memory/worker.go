@@ -23,7 +23,7 @@ type WorkerConfig struct {
 	// Summarise writes the summary of one exchange.
 	Summarise func(ctx context.Context, x prompts.SummaryInput) (string, error)
 	// Condense shortens a summary that has outgrown its budget; nil leaves it long.
-	Condense func(ctx context.Context, lang, summary string) (string, error)
+	Condense func(ctx context.Context, x prompts.SummaryInput) (string, error)
 	// Title names conversations after their first exchange; nil, or an empty text, keeps the
 	// question as the title.
 	Title func(ctx context.Context, x prompts.SummaryInput) (string, error)
@@ -334,7 +334,8 @@ func (w *Worker) summarise(ctx context.Context, c schemas.SummaryWork) error {
 		}
 		piece := schemas.Piece{Seq: seq, Text: strings.TrimSpace(summary)}
 		whole := strings.Trim(c.Summary+"\n\n"+piece.Text, "\n")
-		if short := w.condense(ctx, c.Language, whole, len(c.Summary)); short != whole {
+		x.SoFar = whole
+		if short := w.condense(ctx, x, len(c.Summary)); short != whole {
 			piece.Condensed, whole = short, short
 		}
 		switch err := w.cfg.Client.AddPiece(ctx, c.Owner, c.ConversationID, piece); {
@@ -378,7 +379,7 @@ func exchanges(messages []schemas.StoredMessage) iter.Seq2[int64, prompts.Summar
 			case m.Role == schemas.RoleUser:
 				question = m.Content
 			case m.Role == schemas.RoleAssistant && m.Status == "":
-				if !yield(m.Seq, prompts.SummaryInput{Question: question, Results: resultsOf(m.Rounds()), Answer: prompts.WithoutSources(m)}) {
+				if !yield(m.Seq, prompts.SummaryInput{Assistant: m.Assistant, Question: question, Results: resultsOf(m.Rounds()), Answer: prompts.WithoutSources(m)}) {
 					return
 				}
 				question = ""

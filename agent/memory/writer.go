@@ -11,21 +11,21 @@ import (
 
 // A Writer writes summaries with the small model.
 type Writer struct {
-	// Pick returns the route of the small model.
-	Pick func(ctx context.Context) (providers.Route, error)
+	// Pick returns the route of the small model for the texts of an assistant, which may be "".
+	Pick func(ctx context.Context, assistant string) (providers.Route, error)
 }
 
 // Summarise condenses one exchange, in the conversation's language.
 func (w Writer) Summarise(ctx context.Context, x prompts.SummaryInput) (string, error) {
 	system, messages := prompts.Summary(x)
-	return w.smallText(ctx, x.Language, system, messages)
+	return w.smallText(ctx, x, system, messages)
 }
 
-// Condense shortens a summary that has grown too long. It returns the model's text unchecked; the
-// worker checks that nothing is lost.
-func (w Writer) Condense(ctx context.Context, lang, summary string) (string, error) {
-	system, messages := prompts.Condense(lang, summary)
-	return w.smallText(ctx, lang, system, messages)
+// Condense shortens the summary so far, which has grown too long. It returns the model's text
+// unchecked; the worker checks that nothing is lost.
+func (w Writer) Condense(ctx context.Context, x prompts.SummaryInput) (string, error) {
+	system, messages := prompts.Condense(x.Language, x.SoFar)
+	return w.smallText(ctx, x, system, messages)
 }
 
 // noModel is the name of the provider that only quotes.
@@ -34,17 +34,17 @@ const noModel = "offline"
 // Title returns a title for a conversation after its first exchange, in its language. It is empty
 // without a model, or if the model wrote no title.
 func (w Writer) Title(ctx context.Context, x prompts.SummaryInput) (string, error) {
-	if route, err := w.Pick(ctx); err != nil || route.Provider.Name() == noModel {
+	if route, err := w.Pick(ctx, x.Assistant); err != nil || route.Provider.Name() == noModel {
 		return "", err
 	}
 	system, messages := prompts.Title(x.Language, x.Question, x.Answer)
-	text, err := w.smallText(ctx, x.Language, system, messages)
+	text, err := w.smallText(ctx, x, system, messages)
 	return prompts.ReadTitle(text), err
 }
 
 // smallText returns the small model's text for a summary pass.
-func (w Writer) smallText(ctx context.Context, lang, system string, messages []schemas.Message) (string, error) {
-	route, err := w.Pick(ctx)
+func (w Writer) smallText(ctx context.Context, x prompts.SummaryInput, system string, messages []schemas.Message) (string, error) {
+	route, err := w.Pick(ctx, x.Assistant)
 	if err != nil {
 		return "", err
 	}
@@ -53,7 +53,7 @@ func (w Writer) smallText(ctx context.Context, lang, system string, messages []s
 		Model:       route.SmallModel,
 		System:      system,
 		Messages:    messages,
-		Language:    lang,
+		Language:    x.Language,
 		Temperature: new(0.0),
 	}
 	var text strings.Builder

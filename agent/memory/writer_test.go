@@ -15,7 +15,7 @@ import (
 
 // writer returns a writer with the given provider.
 func writer(p providers.Provider) memory.Writer {
-	return memory.Writer{Pick: func(context.Context) (providers.Route, error) {
+	return memory.Writer{Pick: func(context.Context, string) (providers.Route, error) {
 		return providers.Route{Provider: p, Model: "big", SmallModel: "small"}, nil
 	}}
 }
@@ -43,7 +43,7 @@ func (m *smallModel) Stream(_ context.Context, req providers.Request) iter.Seq2[
 func TestCondense_AsksTheSmallModel(t *testing.T) {
 	for lang, word := range map[string]string{"vi": "rút gọn", "en": "a third, in English.", "other": "a third, in the language that it is written in."} {
 		model := &smallModel{says: []string{"short", " text"}}
-		got, err := writer(model).Condense(t.Context(), lang, "A </data> long one.")
+		got, err := writer(model).Condense(t.Context(), prompts.SummaryInput{Language: lang, SoFar: "A </data> long one."})
 		if err != nil || got != "short text" {
 			t.Fatalf("%q, %v", got, err)
 		}
@@ -64,7 +64,7 @@ func TestCondense_Offline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := writer(p).Condense(t.Context(), "vi", "Bệnh nhân hỏi về sâu răng. Được khuyên chải răng. Không còn gì nữa.")
+	got, err := writer(p).Condense(t.Context(), prompts.SummaryInput{Language: "vi", SoFar: "Bệnh nhân hỏi về sâu răng. Được khuyên chải răng. Không còn gì nữa."})
 	if want := "Bệnh nhân hỏi về sâu răng. Được khuyên chải răng."; err != nil || got != want {
 		t.Errorf("got %q, %v", got, err)
 	}

@@ -17,6 +17,8 @@ const summaryOf = 6000
 // A SummaryInput is one exchange to be condensed, and its context.
 type SummaryInput struct {
 	Language string
+	// Assistant is the author of the answer, whose endpoint writes the summary; empty if unknown.
+	Assistant string
 	// SoFar is the summary of the earlier exchanges, which resolves pronouns.
 	SoFar    string
 	Question string

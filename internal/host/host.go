@@ -140,8 +140,9 @@ func (h *Host) open(ctx context.Context) (err error) {
 		return err
 	}
 	h.writes.begin, h.writes.release, h.writes.log = h.Memory.Begin, h.Memory.Release, h.Log
-	writer := memory.Writer{Pick: func(ctx context.Context) (providers.Route, error) {
-		return h.models().Pick(ctx, "", "", "")
+	writer := memory.Writer{Pick: func(ctx context.Context, assistant string) (providers.Route, error) {
+		as, _ := h.Config.Assistants.Get(assistant)
+		return h.models().Pick(ctx, as.Provider, "", "")
 	}}
 	if h.Worker, err = memory.NewWorker(memory.WorkerConfig{
 		Client: h.Memory, Summarise: writer.Summarise, Condense: writer.Condense, Title: h.titles(writer), Threshold: cmp.Or(h.Config.Memory.SummarizeThreshold, summarizeThreshold),

@@ -187,7 +187,7 @@ func spread[T any](list []T, n int) []T {
 func summarises(ctx context.Context, m *model) (outcome, error) {
 	const question = "Please note down my order: 48,750 bricks for Mrs Quách Thị Lan, to be delivered on Friday."
 	const said = "I have noted it: 48,750 bricks for Mrs Quách Thị Lan, delivery on Friday, order number B-2291."
-	summary, err := memory.Writer{Pick: m.route}.Summarise(ctx, prompts.SummaryInput{Language: subject.English, Question: question, Answer: said})
+	summary, err := memory.Writer{Pick: func(ctx context.Context, _ string) (providers.Route, error) { return m.route(ctx) }}.Summarise(ctx, prompts.SummaryInput{Language: subject.English, Question: question, Answer: said})
 	if err != nil {
 		return outcome{}, err
 	}

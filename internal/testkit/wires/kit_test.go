@@ -347,7 +347,7 @@ func openHost(t *testing.T, m *model, path string, tools attached, limits agent.
 		Tools:  tools, Handler: handler, Memory: doorway{h.memory, h.came}, Results: db, Limits: limits,
 	})
 	must(t, err)
-	writer := memory.Writer{Pick: func(ctx context.Context) (providers.Route, error) { return models.Pick(ctx, "", "", "") }}
+	writer := memory.Writer{Pick: func(ctx context.Context, _ string) (providers.Route, error) { return models.Pick(ctx, "", "", "") }}
 	h.worker, err = memory.NewWorker(memory.WorkerConfig{Client: h.memory, Summarise: writer.Summarise})
 	must(t, err)
 	return h
