@@ -19,7 +19,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ollama/ollama/api"
@@ -89,7 +88,6 @@ type Provider struct {
 	lessons  *wire.Lessons
 	unopened wire.UnopenedThoughts
 	thinkers wire.Thinkers
-	salvaged atomic.Int64
 	left     sync.Map // models whose last stream was cut short
 }
 
@@ -143,9 +141,6 @@ func New(cfg Config) (*Provider, error) {
 
 // Name returns the endpoint's name.
 func (p *Provider) Name() string { return p.name }
-
-// Salvaged returns how many tool calls were printed as text and parsed as calls since the start.
-func (p *Provider) Salvaged() int64 { return p.salvaged.Load() }
 
 // parseBase parses a URL in the forms that OLLAMA_HOST allows, also with a path of the API at its
 // end.

@@ -65,7 +65,6 @@ func (c *call) finish(line *chatLine) error {
 		return c.unreadable(err)
 	}
 	if c.form == nil && c.answer.Printed > 0 {
-		c.p.salvaged.Add(int64(c.answer.Printed))
 		c.p.log.Info("tool calls printed as text were read as calls", "model", c.req.Model, "calls", c.answer.Printed)
 	}
 	if c.answer.Thought {

@@ -153,9 +153,6 @@ func TestReal_Salvage(t *testing.T) {
 	ask(ctx, p, withTools("m", "fence")).wants(t, "", `f__lookup{"id":7}`, `f__lookup{"id":7}`)
 	ask(ctx, p, withTools("m", "other")).wants(t, `{"name": "f__lookup", "arguments": {"id": "seven"}}`)
 	ask(ctx, p, withTools("m", "words")).wants(t, call+" That is all.")
-	if p.Salvaged() != 3 {
-		t.Errorf("%d calls counted, want 3", p.Salvaged())
-	}
 }
 
 func TestReal_ModelsWithoutTools(t *testing.T) {
