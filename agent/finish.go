@@ -234,7 +234,7 @@ func (a *Agent) done(w *task, lang string, d *answer.Done) error {
 // repeat yields the stored answer of a turn whose key was saved before, instead of running it
 // again.
 func (a *Agent) repeat(w *task, f *schemas.Finished) error {
-	w.out.WantJSON(w.schema != nil && w.check(f.Answer) != nil) // else it is no text of the host
+	w.out.WantJSON(w.schema != nil && w.check(f.Answer) != nil) // a stored value is the answer itself
 	if err := w.out.Say(strings.TrimPrefix(f.Answer, w.out.Answer())); err != nil {
 		return err
 	}

@@ -19,8 +19,8 @@ type Collector struct {
 	Warnings   []string
 	// ClientCalls are the calls that the client must run.
 	ClientCalls []schemas.ToolCall
-	// Refusal is set if the answer is a text of the host in place of the JSON value that the client
-	// wants.
+	// Refusal is set if the answer is a text of the host instead of the JSON value that the client
+	// asked for.
 	Refusal bool
 
 	answer, thinking []byte

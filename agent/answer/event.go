@@ -70,8 +70,8 @@ type Event struct {
 	// Step is a log mark such as "6.3".
 	Step string
 	Text string
-	// Refusal is set on text of the host that stands in place of the JSON value that the client wants,
-	// such as a refusal by the guardrail.
+	// Refusal marks a text of the host, such as a guardrail's refusal, which the client gets instead of
+	// the JSON value that it asked for.
 	Refusal  bool
 	Code     string
 	Unsaved  bool

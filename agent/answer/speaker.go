@@ -44,7 +44,7 @@ type Speaker struct {
 	good int
 	// spoke is set once the model wrote text since the last call.
 	spoke bool
-	// wantsJSON is set if the answer must be a JSON value, so that a text of the host is none.
+	// wantsJSON is set if the answer must be a JSON value, and texts of the host are refusals.
 	wantsJSON bool
 }
 
