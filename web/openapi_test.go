@@ -80,8 +80,8 @@ func operated(t *testing.T, run turns.Runner) web.Config {
 		},
 		Providers: func(context.Context) []web.Provider {
 			return []web.Provider{
-				{Name: "gemini", Missing: "set GEMINI_API_KEY"},
-				{Name: "openai", Model: "scripted", SmallModel: "scripted-small"},
+				{Name: "gemini", KeySetting: "GEMINI_API_KEY", Missing: "set GEMINI_API_KEY"},
+				{Name: "openai", KeySetting: "OPENAI_API_KEY", Model: "scripted", SmallModel: "scripted-small"},
 				{Name: "ollama", Err: &providers.Error{Kind: providers.KindUnavailable, Provider: "ollama", Err: errors.New("nobody listens")}},
 				{Name: "offline"},
 			}

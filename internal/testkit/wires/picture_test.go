@@ -64,7 +64,7 @@ func TestWire_pictureOfARealServer(t *testing.T) {
 		place := map[string]string{
 			"openai":    `{"type":"image_url","image_url":{"url":"data:image/png;base64,` + encoded + `"}}`,
 			"responses": `{"type":"input_image","image_url":"data:image/png;base64,` + encoded + `"}`,
-			"gemini":    `"parts":[{"inlineData":{"mimeType":"image/png","data":"` + encoded + `"}}]`,
+			"gemini":    `"parts":[{"inlineData":{"data":"` + encoded + `","mimeType":"image/png"}}]`,
 			"ollama":    `"images":["` + encoded + `"]`,
 			"anthropic": `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + encoded + `"}`,
 		}[w.name]
