@@ -10,16 +10,15 @@ import (
 	"molar/internal/testkit/ollamatest"
 )
 
-// pupil returns the script of a made model that answers the checks of doctor --live. It writes each
-// call with the text before and after it.
-func pupil(before, after string) string {
+// pupil returns the script of a made model that answers the checks of doctor --live.
+func pupil() string {
 	var b strings.Builder
 	b.WriteString("{{ $say = `YES` }}{{ if gt (len $q) 1500 }}{{ $say = `83417` }}{{ end }}")
 	answer := func(question, turn, text string) {
 		fmt.Fprintf(&b, "{{ if and (eq $q %q) (eq $turn %q) }}{{ $say = %q }}{{ end }}", question, turn, text)
 	}
 	call := func(name, arguments string) string {
-		return before + `{"name":"office__` + name + `","arguments":` + arguments + `}` + after
+		return `<tool_call>{"name":"office__` + name + `","arguments":` + arguments + `}</tool_call>`
 	}
 	hanoi, hue := call("get_weather", `{"city":"Hanoi"}`), call("get_weather", `{"city":"Huế"}`)
 	answer("What is the weather in Hanoi now?", "", hanoi)
@@ -53,35 +52,26 @@ func pupil(before, after string) string {
 	return b.String()
 }
 
-// Made models on a real Ollama are what the checks say that they are.
+// A made model on a real Ollama is what the checks say.
 func TestDoctorLive_Ollama(t *testing.T) {
 	long(t, "a real model answers a hundred times")
 	t.Parallel()
 	model := ollamatest.Start(t)
-	model.Model(t, "right", pupil("<tool_call>", "</tool_call>"))
-	model.Model(t, "prints", pupil("```json\n", "\n```"))
-	for name, want := range map[string]struct {
-		code  int
-		lines []string
-	}{
-		"right": {cli.OK, []string{
-			"ok       calls a tool", "ok       two calls at once", "ok       two steps", "ok       stops", "ok       calls as text", "ok       keeps a schema",
-			"skipped  picture", "ok       long prompts", "- fine for tools\n",
-		}},
-		"prints": {cli.OK, []string{"ok       calls a tool", "weak     calls as text", "- calls print as text: salvaged\n"}},
+	model.Model(t, "right", pupil())
+	file := writeFile(t, "molar.yaml", "llm: {provider: ollama, ollama: {model: right, small_model: right}}\n")
+	env := map[string]string{"HOME": t.TempDir(), "OLLAMA_BASE_URL": model.URL}
+	var stdout, stderr bytes.Buffer
+	code := execute(t.Context(), []string{"doctor", "--live", "--max-prompt", "2048", "--config", file}, lookup(env), strings.NewReader(""), &stdout, &stderr)
+	t.Logf("%s\n%s", &stdout, &stderr)
+	if code != cli.OK {
+		t.Errorf("code %d", code)
+	}
+	for _, line := range []string{
+		"ok       calls a tool", "ok       two calls at once", "ok       two steps", "ok       stops", "ok       calls as text", "ok       keeps a schema",
+		"skipped  picture", "ok       long prompts", "- fine for tools\n",
 	} {
-		file := writeFile(t, "molar.yaml", "llm: {provider: ollama, ollama: {model: "+name+", small_model: "+name+"}}\n")
-		env := map[string]string{"HOME": t.TempDir(), "OLLAMA_BASE_URL": model.URL}
-		var stdout, stderr bytes.Buffer
-		code := execute(t.Context(), []string{"doctor", "--live", "--max-prompt", "2048", "--config", file}, lookup(env), strings.NewReader(""), &stdout, &stderr)
-		t.Logf("%s\n%s", &stdout, &stderr)
-		if code != want.code {
-			t.Errorf("%s: code %d", name, code)
-		}
-		for _, line := range want.lines {
-			if !strings.Contains(stdout.String(), line) {
-				t.Errorf("%s: %q is missing", name, line)
-			}
+		if !strings.Contains(stdout.String(), line) {
+			t.Errorf("%q is missing", line)
 		}
 	}
 }
