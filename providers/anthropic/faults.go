@@ -32,7 +32,7 @@ func (c *call) refusal(ctx context.Context, b *body, resp *http.Response) error 
 		err.Err = easedError{err.Err, next}
 		return err
 	}
-	return c.p.suggest(ctx, err)
+	return wire.Suggest(ctx, err, err.Model, c.p.Models)
 }
 
 // readRefusal reads an answer with a failure status.

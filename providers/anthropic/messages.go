@@ -213,7 +213,7 @@ func (h *history) assistant(m schemas.Message) {
 			said.WriteString(h.textOf(p))
 			continue
 		}
-		saved := recall(h.endpoint, p)
+		saved := wire.Recall[state](h.endpoint, p)
 		if h.inTurn && !h.begun {
 			h.begun, h.thoughtless = true, len(saved.Thoughts) == 0
 		}

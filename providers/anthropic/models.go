@@ -10,15 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"molar/internal/text"
 	"molar/providers"
 	"molar/providers/wire"
 )
 
 const (
-	// modelsTime bounds the listing of models, suggestTime that for an error.
-	modelsTime  = 30 * time.Second
-	suggestTime = 3 * time.Second
+	// modelsTime bounds the listing of models.
+	modelsTime = 30 * time.Second
 	// maxPages bounds the pages of the list, which have up to a thousand models.
 	maxPages = 20
 )
@@ -112,7 +110,7 @@ func (p *Provider) Has(ctx context.Context, model string) error {
 	if err != nil || len(ids) == 0 || slices.ContainsFunc(ids, func(id string) bool { return means(model, id) }) {
 		return err
 	}
-	return p.faults.Fail(providers.KindModelNotFound, model, errors.New("the service has no such model"+didYouMean(model, ids)))
+	return p.faults.Fail(providers.KindModelNotFound, model, errors.New("the service has no such model"+wire.DidYouMean(model, ids)))
 }
 
 // means reports whether a model's name is that of the list, or an alias of it: the same without
@@ -120,24 +118,4 @@ func (p *Provider) Has(ctx context.Context, model string) error {
 func means(model, id string) bool {
 	alias := strings.TrimSuffix(model, "-latest") + "-2"
 	return id == model || strings.HasPrefix(id, alias) && len(id) == len(alias)+len("0251001")
-}
-
-// suggest adds the nearest name to the error of an unknown model.
-func (p *Provider) suggest(ctx context.Context, e *providers.Error) *providers.Error {
-	if e.Kind != providers.KindModelNotFound {
-		return e
-	}
-	ctx, cancel := context.WithTimeout(ctx, suggestTime)
-	defer cancel()
-	if ids, err := p.Models(ctx); err == nil {
-		e.Err = errors.New(e.Err.Error() + didYouMean(e.Model, ids))
-	}
-	return e
-}
-
-func didYouMean(model string, ids []string) string {
-	if near := text.Nearest(model, ids); near != "" && near != model {
-		return ", did you mean " + near + "?"
-	}
-	return ""
 }

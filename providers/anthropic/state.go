@@ -3,6 +3,7 @@ package anthropic
 import (
 	"encoding/json"
 
+	"molar/providers/wire"
 	"molar/schemas"
 )
 
@@ -47,19 +48,5 @@ func keep(endpoint string, s state) *schemas.ProviderState {
 	if s.ID == "" && len(s.Thoughts) == 0 {
 		return nil
 	}
-	data, err := json.Marshal(s)
-	if err != nil {
-		return nil
-	}
-	return &schemas.ProviderState{Provider: endpoint, Data: data}
-}
-
-// recall returns the state that this endpoint stored in a part. It is empty if another one
-// stored it.
-func recall(endpoint string, p schemas.Part) state {
-	var s state
-	if p.State != nil && p.State.Provider == endpoint && json.Unmarshal(p.State.Data, &s) != nil {
-		return state{}
-	}
-	return s
+	return wire.Keep(endpoint, s)
 }

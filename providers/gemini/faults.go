@@ -91,7 +91,8 @@ func (c *call) failed(ctx context.Context, err error) error {
 	if kind, own := strings.CutPrefix(f.Status, ours); own {
 		return c.end(ctx, c.fail(providers.Kind(kind), f.Message))
 	}
-	return c.p.suggest(ctx, c.p.refusal(c.q, f))
+	e := c.p.refusal(c.q, f)
+	return wire.Suggest(ctx, e, baseName(e.Model), c.p.Models)
 }
 
 // reported returns the fault that the SDK read, or nil if err is another error.

@@ -105,7 +105,7 @@ func (h *history) user(m schemas.Message) error {
 func (h *history) assistant(m schemas.Message) {
 	var parts []*genai.Part
 	for _, p := range m.Parts {
-		s := stateOf(h.endpoint, p)
+		s := wire.Recall[state](h.endpoint, p)
 		switch {
 		case p.Kind == schemas.PartCall && p.Call != nil:
 			call := &genai.FunctionCall{ID: s.ID, Name: wire.FunctionName(p.Call.Function.Name), Args: h.arguments(p.Call.Function).object()}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"molar/internal/text"
 	"molar/providers"
+	"molar/providers/wire"
 )
 
 // listTime bounds the listing of models.
@@ -48,25 +48,7 @@ func (p *Provider) Has(ctx context.Context, model string) error {
 	if err != nil || len(names) == 0 || slices.Contains(names, baseName(model)) {
 		return err
 	}
-	return p.faults.Fail(providers.KindModelNotFound, model, errors.New("the service has no such model"+didYouMean(model, names)))
-}
-
-// suggest adds the nearest name to the error of an unknown model.
-func (p *Provider) suggest(ctx context.Context, e *providers.Error) *providers.Error {
-	if e.Kind != providers.KindModelNotFound {
-		return e
-	}
-	if names, err := p.Models(ctx); err == nil {
-		e.Err = errors.New(e.Err.Error() + didYouMean(e.Model, names))
-	}
-	return e
-}
-
-func didYouMean(model string, names []string) string {
-	if near := text.Nearest(baseName(model), names); near != "" && near != baseName(model) {
-		return ", did you mean " + near + "?"
-	}
-	return ""
+	return p.faults.Fail(providers.KindModelNotFound, model, errors.New("the service has no such model"+wire.DidYouMean(baseName(model), names)))
 }
 
 func baseName(model string) string { return model[strings.LastIndexByte(model, '/')+1:] }

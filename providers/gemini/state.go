@@ -2,9 +2,9 @@ package gemini
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"strings"
 
+	"molar/providers/wire"
 	"molar/schemas"
 )
 
@@ -31,23 +31,10 @@ func (s *signature) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// stateOf returns the state of a part; empty for another endpoint's.
-func stateOf(endpoint string, p schemas.Part) state {
-	var s state
-	if p.State == nil || p.State.Provider != endpoint || json.Unmarshal(p.State.Data, &s) != nil {
-		return state{}
-	}
-	return s
-}
-
 // newState returns the state of a part's signature and id, if any.
 func newState(endpoint string, s signature, id string) *schemas.ProviderState {
 	if len(s) == 0 && id == "" {
 		return nil
 	}
-	data, err := json.Marshal(state{s, id})
-	if err != nil { // bytes and a string always marshal
-		return nil
-	}
-	return &schemas.ProviderState{Provider: endpoint, Data: data}
+	return wire.Keep(endpoint, state{s, id})
 }

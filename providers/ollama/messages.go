@@ -213,8 +213,7 @@ type state struct {
 
 func thinking(endpoint string, m schemas.Message) string {
 	for _, part := range m.Parts {
-		var s state
-		if part.State != nil && part.State.Provider == endpoint && json.Unmarshal(part.State.Data, &s) == nil {
+		if s := wire.Recall[state](endpoint, part); s.Thinking != "" {
 			return s.Thinking
 		}
 	}

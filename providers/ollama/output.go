@@ -1,7 +1,6 @@
 package ollama
 
 import (
-	"encoding/json"
 	"errors"
 
 	"molar/providers"
@@ -45,12 +44,9 @@ func (c *call) state() *schemas.ProviderState {
 	if c.thinking.Len() == 0 {
 		return nil
 	}
-	data, err := json.Marshal(state{Thinking: c.thinking.String()})
+	kept := state{Thinking: c.thinking.String()}
 	c.thinking.Reset()
-	if err != nil {
-		return nil
-	}
-	return &schemas.ProviderState{Provider: c.p.name, Data: data}
+	return wire.Keep(c.p.name, kept)
 }
 
 // finish ends the answer, or returns the error of an empty one.

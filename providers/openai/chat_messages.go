@@ -136,7 +136,7 @@ func (f *chatForm) assistant(h *history, m schemas.Message) {
 		if p.Kind != schemas.PartCall || p.Call == nil {
 			continue
 		}
-		saved := recall(h.endpoint, p)
+		saved := wire.Recall[state](h.endpoint, p)
 		if h.inTurn && thought.isEmpty() {
 			thought = saved.reasoning
 		}

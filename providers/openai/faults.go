@@ -40,7 +40,7 @@ func (c *call) refusal(ctx context.Context, resp *http.Response) error {
 		err.Again, err.Err = "the service cannot read earlier thoughts, asked again without them", staleThoughtsError{err.Err}
 		return err
 	}
-	return c.p.suggest(ctx, err)
+	return wire.Suggest(ctx, err, err.Model, c.p.Models)
 }
 
 // A staleThoughtsError is the refusal of reasoning that the service cannot read, such as that of

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"molar/internal/text"
 	"molar/providers"
 	"molar/providers/wire"
 	"molar/schemas"
@@ -122,32 +121,9 @@ func (p *Provider) Has(ctx context.Context, model string) error {
 
 // unknownModel returns the error of a model that the service does not list.
 func (p *Provider) unknownModel(model string, ids []string) *providers.Error {
-	message := "the server has no such model" + didYouMean(model, ids)
+	message := "the server has no such model" + wire.DidYouMean(model, ids)
 	if !p.original {
 		message += " (it has: " + p.faults.Clean(strings.Join(ids, ", ")) + ")"
 	}
 	return p.faults.Fail(providers.KindModelNotFound, model, errors.New(message))
-}
-
-// suggestTime bounds the listing of models for an error.
-const suggestTime = 3 * time.Second
-
-// suggest adds the nearest name to the error of an unknown model.
-func (p *Provider) suggest(ctx context.Context, e *providers.Error) *providers.Error {
-	if e.Kind != providers.KindModelNotFound {
-		return e
-	}
-	ctx, cancel := context.WithTimeout(ctx, suggestTime)
-	defer cancel()
-	if ids, err := p.Models(ctx); err == nil {
-		e.Err = errors.New(e.Err.Error() + didYouMean(e.Model, ids))
-	}
-	return e
-}
-
-func didYouMean(model string, ids []string) string {
-	if near := text.Nearest(model, ids); near != "" && near != model {
-		return ", did you mean " + near + "?"
-	}
-	return ""
 }

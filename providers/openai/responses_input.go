@@ -108,7 +108,7 @@ func inputParts(list []schemas.Part) ([]responses.Part, error) {
 func (f *responsesForm) assistant(h *history, m schemas.Message) {
 	f.settle()
 	for _, p := range m.Parts {
-		saved := recall(h.endpoint, p)
+		saved := wire.Recall[state](h.endpoint, p)
 		f.think(h, saved.trace)
 		switch {
 		case p.Kind == schemas.PartCall && p.Call != nil:

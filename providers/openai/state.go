@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 
+	"molar/providers/wire"
 	"molar/schemas"
 )
 
@@ -36,19 +37,5 @@ func keep(endpoint string, s state) *schemas.ProviderState {
 	if s.ID == "" && len(s.Extra) == 0 && s.Thinking == "" && s.reasoning.isEmpty() && s.trace.isEmpty() {
 		return nil
 	}
-	data, err := json.Marshal(s)
-	if err != nil {
-		return nil
-	}
-	return &schemas.ProviderState{Provider: endpoint, Data: data}
-}
-
-// recall returns the state that this endpoint stored in a part. It is empty if another one
-// stored it.
-func recall(endpoint string, p schemas.Part) state {
-	var s state
-	if p.State != nil && p.State.Provider == endpoint && json.Unmarshal(p.State.Data, &s) != nil {
-		return state{}
-	}
-	return s
+	return wire.Keep(endpoint, s)
 }
