@@ -33,10 +33,10 @@ func (t *Turn) describesAnswer() bool {
 	return t.wantsJSON() && !bytes.Equal(t.Schema, providers.AnyObject())
 }
 
-// schemaBesideTools reports whether the model takes a schema and tools in one request. Such a service
+// schemaBesideTools reports whether the model takes the schema and tools in one request. Such a service
 // also shows the schema to the model.
 func (w *task) schemaBesideTools() bool {
-	return providers.SchemaBesideTools(w.route.Provider, w.route.Model)
+	return providers.SchemaBesideTools(w.route.Provider, w.route.Model, w.turn.Schema)
 }
 
 // schemaInWords returns the schema if the prompt has to name it.

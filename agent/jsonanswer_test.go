@@ -25,8 +25,8 @@ type structured struct {
 	beside, enforces bool
 }
 
-func (s structured) SchemaBesideTools(string) bool               { return s.beside }
-func (s structured) EnforcesSchema(string, json.RawMessage) bool { return s.enforces }
+func (s structured) SchemaBesideTools(string, json.RawMessage) bool { return s.beside }
+func (s structured) EnforcesSchema(string, json.RawMessage) bool    { return s.enforces }
 
 // wanting is a question whose answer must match a schema.
 func wanting(schema string) agent.Turn {

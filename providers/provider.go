@@ -237,11 +237,13 @@ func PictureTokens(p Provider, width, height int) int {
 	return max((width+side-1)/side*((height+side-1)/side), 1)
 }
 
-// SchemaBesideTools reports whether a model at p, or at the provider that p wraps, takes a schema of
+// SchemaBesideTools reports whether a model at p, or at the provider that p wraps, takes the schema of
 // its answer in a request that also offers tools.
-func SchemaBesideTools(p Provider, model string) bool {
-	taker, ok := as[interface{ SchemaBesideTools(model string) bool }](p)
-	return ok && taker.SchemaBesideTools(model)
+func SchemaBesideTools(p Provider, model string, schema json.RawMessage) bool {
+	taker, ok := as[interface {
+		SchemaBesideTools(model string, schema json.RawMessage) bool
+	}](p)
+	return ok && taker.SchemaBesideTools(model, schema)
 }
 
 // EnforcesSchema reports whether an answer of a model at p, or at the provider that p wraps, that ends

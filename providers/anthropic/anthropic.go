@@ -7,6 +7,7 @@ package anthropic
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"molar/providers"
 	"molar/providers/wire"
 	"molar/schemas"
+	"molar/schemas/lower"
 )
 
 // Defaults of [Config].
@@ -129,7 +131,8 @@ func (p *Provider) LeftOut(tools []schemas.ToolInfo) map[string]string {
 }
 
 // SchemaBesideTools reports whether the model takes a schema of its answer in a request that also
-// offers tools: all do that take one at all.
-func (p *Provider) SchemaBesideTools(model string) bool {
-	return p.lessons.Refused(model, paramFormat) == 0
+// offers tools: all do that take one at all. A schema that the service could not keep whole is not sent.
+func (p *Provider) SchemaBesideTools(model string, schema json.RawMessage) bool {
+	_, kept, err := lower.ForAnthropicAnswer(schema)
+	return err == nil && kept && p.lessons.Refused(model, paramFormat) == 0
 }

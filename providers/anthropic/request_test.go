@@ -218,8 +218,8 @@ func TestSchema(t *testing.T) {
 		if got := ask(t, p, req); got.err != nil || field(t, s.bodies[0], "output_config") != want {
 			t.Errorf("%v, sent %s, want %s", got.err, field(t, s.bodies[0], "output_config"), want)
 		}
-		if !providers.SchemaBesideTools(p, "m") {
-			t.Error("it takes no schema beside tools")
+		if got := providers.SchemaBesideTools(p, "m", req.Schema); got != (want != "") {
+			t.Errorf("it takes %s beside tools: %v", in, got)
 		}
 	}
 }

@@ -105,8 +105,8 @@ func (l *line) PictureTokens(width, height int) int {
 }
 
 // SchemaBesideTools reports whether the route's candidate takes a schema beside tools.
-func (l *line) SchemaBesideTools(model string) bool {
-	return providers.SchemaBesideTools(l.first.Provider, model)
+func (l *line) SchemaBesideTools(model string, schema json.RawMessage) bool {
+	return providers.SchemaBesideTools(l.first.Provider, model, schema)
 }
 
 // EnforcesSchema reports whether the route's candidate enforces a schema.

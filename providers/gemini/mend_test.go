@@ -224,7 +224,7 @@ func TestStream_schemaBesideTools(t *testing.T) {
 		}
 		f := newFake(t, steps...)
 		p, req := at(t, f), question("q")
-		if p.SchemaBesideTools(model) != want[0] {
+		if p.SchemaBesideTools(model, req.Schema) != want[0] {
 			t.Errorf("%s: %v", model, !want[0])
 		}
 		req.Model, req.Tools = model, []schemas.ToolInfo{weather()}
@@ -239,7 +239,7 @@ func TestStream_schemaBesideTools(t *testing.T) {
 			schema := string(r.GenerationConfig["responseJsonSchema"])
 			sent = append(sent, schema == string(req.Schema) && len(r.Tools) == 1)
 		}
-		if diff := cmp.Diff(want, sent); diff != "" || p.SchemaBesideTools(model) != want[len(want)-1] {
+		if diff := cmp.Diff(want, sent); diff != "" || p.SchemaBesideTools(model, req.Schema) != want[len(want)-1] {
 			t.Errorf("%s: %s", model, diff)
 		}
 	}

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -72,7 +73,7 @@ func (p *Provider) prepare(req providers.Request) (*query, error) {
 	if req.MaxTokens > 0 {
 		q.maxTokens = int32(min(req.MaxTokens, math.MaxInt32))
 	}
-	if len(req.Schema) > 0 && (len(q.set) == 0 || p.SchemaBesideTools(req.Model)) {
+	if len(req.Schema) > 0 && (len(q.set) == 0 || p.SchemaBesideTools(req.Model, req.Schema)) {
 		schema, err := lower.ForGeminiAnswer(req.Schema)
 		if err != nil {
 			return nil, invalid(fmt.Errorf("answer schema: %w", err))
@@ -84,7 +85,7 @@ func (p *Provider) prepare(req providers.Request) (*query, error) {
 
 // SchemaBesideTools reports whether a model takes a schema for its answer together with tools, which
 // Gemini does since version 3 (https://ai.google.dev/gemini-api/docs/structured-output).
-func (p *Provider) SchemaBesideTools(model string) bool {
+func (p *Provider) SchemaBesideTools(model string, _ json.RawMessage) bool {
 	return isGemini3(model) && p.lessons.Refused(model, paramSchema) == 0
 }
 

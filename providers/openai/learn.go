@@ -45,7 +45,7 @@ func choiceOf(req providers.Request) string {
 
 // takesSchema reports whether the schema of a request goes to the service.
 func (p *Provider) takesSchema(s *sending, req providers.Request) bool {
-	return len(req.Schema) > 0 && (!s.offers || p.SchemaBesideTools(req.Model))
+	return len(req.Schema) > 0 && (!s.offers || p.SchemaBesideTools(req.Model, req.Schema))
 }
 
 // learn reads a refusal, and reports whether later requests differ. Requests that need not be refused

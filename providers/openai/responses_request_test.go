@@ -312,7 +312,7 @@ func TestSchemaBesideTools(t *testing.T) {
 		req := question("?")
 		req.Tools, req.Schema = weather(), json.RawMessage(`{"type":"object"}`)
 		ask(t.Context(), p, req) // the answer is empty
-		if got := strings.Contains(body, c.field); got != c.want || providers.SchemaBesideTools(p, "m") != c.want {
+		if got := strings.Contains(body, c.field); got != c.want || providers.SchemaBesideTools(p, "m", req.Schema) != c.want {
 			t.Errorf("%+v: sent %s", c, body)
 		}
 	}

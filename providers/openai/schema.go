@@ -10,13 +10,13 @@ import (
 // does, for the schemas that its strict mode accepts
 // (https://platform.openai.com/docs/guides/structured-outputs).
 func (p *Provider) EnforcesSchema(model string, schema json.RawMessage) bool {
-	if !p.original || p.chat.lessons.Refused(model, "response_format") > 0 || p.response.lessons.Refused(model, paramFormat) > 0 {
-		return false
-	}
 	_, strict, err := lower.ForOpenAIAnswer(schema)
-	return err == nil && strict
+	return err == nil && strict && p.SchemaBesideTools(model, schema)
 }
 
 // SchemaBesideTools reports whether the model takes a schema of its answer beside tools. OpenAI's
-// do; of the models behind other servers nothing is known, and several refuse the request.
-func (p *Provider) SchemaBesideTools(string) bool { return p.original }
+// do, but for those that refuse a schema; of the models behind other servers nothing is known, and several
+// refuse the request.
+func (p *Provider) SchemaBesideTools(model string, _ json.RawMessage) bool {
+	return p.original && p.chat.lessons.Refused(model, "response_format") == 0 && p.response.lessons.Refused(model, paramFormat) == 0
+}

@@ -98,9 +98,9 @@ func TestSchema_proseFirst(t *testing.T) {
 			c := newTalk(t, w, newDesk(map[bool]int{true: 2}[tools], `"An"`), agent.Limits{})
 			provider, err := w.open(c.model.url, 0)
 			must(t, err)
-			beside := providers.SchemaBesideTools(provider, "gemini-3-flash")
 			valid, failed := 0, 0
 			for _, f := range forms() {
+				beside := providers.SchemaBesideTools(provider, "gemini-3-flash", json.RawMessage(f.schema))
 				for _, second := range []string{f.good, f.bad} {
 					replies := []reply{says("Sure! ", "Here is your JSON: ", f.good)}
 					if tools {
@@ -136,6 +136,9 @@ func (c *talk) checkField(t *testing.T, f form, sent []string, tools, beside boo
 		withheld := c.model.wire.withholds != nil && c.model.wire.withholds(f.schema)
 		if offers := offered != ""; (b.field() != "") != ((beside || !offers) && !withheld) {
 			t.Errorf("%s: request %d offers tools %v and has the schema %q", f.schema, i, offers, b.field())
+		}
+		if withheld && !tools && !strings.Contains(raw, "additionalProperties") {
+			t.Errorf("%s: request %d says nothing of the schema", f.schema, i)
 		}
 		if told := strings.Contains(raw, "does not have the form"); told != (i > map[bool]int{true: 1}[tools]) {
 			t.Errorf("%s: request %d tells of the fault: %v", f.schema, i, told)
