@@ -71,7 +71,7 @@ func (w *task) holds(req *providers.Request) bool {
 
 // showJSON shows the answer of a round, if it matches the schema. Else more is set, and the next round
 // asks for it again, without calls; after a second mismatch in requests with the schema it returns
-// [ErrSchema]. An answer that was cut or withheld is no JSON value; its finish reason says so.
+// [ErrSchema]. An answer that was cut or withheld is not checked: its finish reason tells the client.
 func (a *Agent) showJSON(w *task, reply *Reply, req *providers.Request, ask *step) (more bool, err error) {
 	said := reply.Message().Said()
 	switch cut := reply.Finish == providers.FinishLength || reply.Finish == providers.FinishContentFilter; {
@@ -128,7 +128,7 @@ func unfence(text string) string {
 	return strings.TrimSpace(inner)
 }
 
-// noJSONOffline returns the error of a turn that wants JSON where there is no model.
+// noJSONOffline returns an error if the client wants JSON and there is no model to write it.
 func (w *task) noJSONOffline() error {
 	if w.schema == nil || !w.route.Offline {
 		return nil
