@@ -8,6 +8,7 @@ import (
 
 	"molar/agent"
 	"molar/agent/subject"
+	"molar/internal/testkit/packs"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -281,7 +282,7 @@ func TestRun_emergency_toldAgainIsWhatIsMeant(t *testing.T) {
 	b.model.judge = says("NO")
 	b.memory.opening.Messages = []schemas.StoredMessage{
 		{Seq: 1, Role: schemas.RoleUser, Content: "My tooth was knocked out, root and all"},
-		{Seq: 2, Role: schemas.RoleAssistant, Content: subject.Notice(subject.Dental(), []string{"knocked-out tooth"}, "en")},
+		{Seq: 2, Role: schemas.RoleAssistant, Content: subject.Notice(packs.Dental(), []string{"knocked-out tooth"}, "en")},
 	}
 	p := b.with(t, dental()).play(t, ask("Write a Python program that counts the broken pieces of a chess game"))
 	if p.err != nil || strings.Contains(p.text, "put it back into its socket") || !strings.Contains(p.text, "never goes into the socket") {

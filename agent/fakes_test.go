@@ -18,6 +18,7 @@ import (
 	"molar/agent/memory"
 	"molar/agent/offer"
 	"molar/agent/subject"
+	"molar/internal/testkit/packs"
 	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
@@ -439,7 +440,7 @@ func (b *bench) with(t *testing.T, as schemas.Assistant) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	guard, err := subject.NewGuard(subject.GuardConfig{Topic: subject.Dental()})
+	guard, err := subject.NewGuard(subject.GuardConfig{Topic: packs.Dental()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"molar/agent/subject"
+	"molar/internal/testkit/packs"
 	"molar/schemas"
 )
 
@@ -23,7 +23,7 @@ func TestAssistants_FirstQuestions(t *testing.T) {
 			"en": {"What can I do with the tools of books?", "What can I do with the tools of maps?", "What can I do with the tools of clock?"},
 			"vi": {"Tôi làm được gì với các công cụ của books?", "Tôi làm được gì với các công cụ của maps?", "Tôi làm được gì với các công cụ của clock?"},
 		}},
-		{Name: "teeth", Description: "About teeth.", Topic: "dental", FirstQuestions: subject.Dental().FirstQuestions()},
+		{Name: "teeth", Description: "About teeth.", Topic: "dental", FirstQuestions: packs.Dental().FirstQuestions()},
 		{Name: "bare", FirstQuestions: map[string][]string{}},
 	}
 	if diff := cmp.Diff(want, b.agent.Assistants()); diff != "" {

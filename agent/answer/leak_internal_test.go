@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"molar/agent/prompts"
-	"molar/agent/subject"
+	"molar/internal/testkit/packs"
 )
 
 func dentalSecret(t testing.TB, own string) *Secret {
@@ -16,7 +16,7 @@ func dentalSecret(t testing.TB, own string) *Secret {
 	var roles []string
 	if own == "" {
 		for _, lang := range []string{"vi", "en", "other"} {
-			roles = append(roles, subject.Dental().Voice(lang).System)
+			roles = append(roles, packs.Dental().Voice(lang).System)
 		}
 	}
 	return NewSecret(prompts.Private(roles...), own)
@@ -59,7 +59,7 @@ func commonLetters(a, b string) int {
 
 func systemPrompt(t *testing.T, lang, own string) string {
 	t.Helper()
-	return prompts.System(prompts.SystemInput{Language: lang, Text: cmp.Or(own, subject.Dental().Voice(lang).System), Topic: true})
+	return prompts.System(prompts.SystemInput{Language: lang, Text: cmp.Or(own, packs.Dental().Voice(lang).System), Topic: true})
 }
 
 // However the model formats the prompt, and in whatever pieces it is streamed, no sentence of the

@@ -48,7 +48,7 @@ func TestDisarmJSON(t *testing.T) {
 
 // The guide speaks to people only: no text of it may be removed.
 func TestDisarm_leavesTheGuide(t *testing.T) {
-	files, err := filepath.Glob("../../mcpservers/search/guide/*/*.md")
+	files, err := filepath.Glob("../../topics/dental/guide/*/*.md")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("there is no guide beside this package: %v", err)
 	}

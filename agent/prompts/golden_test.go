@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/agent/prompts"
-	"molar/agent/subject"
+	"molar/internal/testkit/packs"
 	"molar/schemas"
 )
 
@@ -24,7 +24,7 @@ func TestGolden(t *testing.T) {
 		"vi": "Má tôi sưng và bị sốt. Tôi phải làm gì?",
 	} {
 		t.Run(lang, func(t *testing.T) {
-			voice := subject.Dental().Voice(lang)
+			voice := packs.Dental().Voice(lang)
 			text := prompts.System(prompts.SystemInput{Text: voice.System, Language: lang, Topic: true}) + "\n\n=== user ===\n"
 			text += prompts.Question(prompts.QuestionInput{
 				Language: lang, Labels: voice.Labels, Notice: "(notice)", Summary: "(summary)",

@@ -9,6 +9,7 @@ import (
 
 	"molar/agent/prompts"
 	"molar/agent/subject"
+	"molar/internal/testkit/packs"
 	"molar/schemas"
 )
 
@@ -68,7 +69,7 @@ func TestPrompts_System_Dental(t *testing.T) {
 		"other": {"You are a dental consultant", "in plain words and in the language of the question.\n", "Answer only about dentistry"},
 		"en":    {"You are a dental consultant", "in plain words and in English.\n", "Answer only about dentistry", "Never give a diagnosis", "when to see a dentist", "emergency", "Never make up"},
 	} {
-		text := prompts.System(prompts.SystemInput{Text: subject.Dental().Voice(lang).System, Language: lang, Topic: true})
+		text := prompts.System(prompts.SystemInput{Text: packs.Dental().Voice(lang).System, Language: lang, Topic: true})
 		for _, want := range append(wants, "<data>") {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: %q is missing in\n%s", lang, want, text)
@@ -91,7 +92,7 @@ func TestQuestion(t *testing.T) {
 		want string
 	}{
 		{"passages, in the topic's words", prompts.QuestionInput{
-			Language: "en", Labels: subject.Dental().Voice("en").Labels, Summary: "A molar hurts.", Looked: prompts.LookedFound, Found: []schemas.ToolResult{found},
+			Language: "en", Labels: packs.Dental().Voice("en").Labels, Summary: "A molar hurts.", Looked: prompts.LookedFound, Found: []schemas.ToolResult{found},
 		}, `Summary of the previous conversation:
 <data source="summary">
 A molar hurts.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"molar/agent/subject"
+	"molar/internal/testkit/packs"
 )
 
 // The page for reviewers contains the texts as they are shown.
@@ -16,7 +16,7 @@ func TestDental_TextsStandInTheDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain := strings.ReplaceAll(strings.ReplaceAll(string(page), "\n>", "\n"), "\n ", "\n")
-	dental := subject.Dental()
+	dental := packs.Dental()
 	for lang, voice := range dental.Voices {
 		texts := map[string]string{"refusal": voice.Refusal, "unavailable": voice.Unavailable}
 		maps.Copy(texts, voice.Notices)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"molar/agent/subject"
+	"molar/internal/testkit/packs"
 )
 
 // The kinds of the dental topic.
@@ -17,7 +18,7 @@ const (
 	infection  string = "swelling with fever"
 )
 
-func dentalDetector() *subject.Detector { return subject.NewDetector(subject.Dental()) }
+func dentalDetector() *subject.Detector { return subject.NewDetector(packs.Dental()) }
 
 // emergencies returns messages of people who need help at once, by the kind that must be detected.
 func emergencies() map[string][]string {
@@ -265,7 +266,7 @@ func TestNotice(t *testing.T) {
 		"vi": {"gọi 115", "số cấp cứu", "ngồi thẳng"},
 		"fr": {"local emergency number"},
 	} {
-		text := subject.Notice(subject.Dental(), []string{airway}, lang)
+		text := subject.Notice(packs.Dental(), []string{airway}, lang)
 		for _, want := range wants {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: %q is missing in %q", lang, want, text)
@@ -273,7 +274,7 @@ func TestNotice(t *testing.T) {
 		}
 	}
 	for lang, want := range map[string]string{"en": "**Permanent tooth knocked out (not a baby tooth): put it back into its socket now", "vi": "**Răng vĩnh viễn bị bật ra (không phải răng sữa): đặt lại vào ổ răng ngay"} {
-		if text := subject.Notice(subject.Dental(), []string{knockedOut}, lang); !strings.HasPrefix(text, want) || !strings.Contains(text, "115") || strings.Contains(text, "{") {
+		if text := subject.Notice(packs.Dental(), []string{knockedOut}, lang); !strings.HasPrefix(text, want) || !strings.Contains(text, "115") || strings.Contains(text, "{") {
 			t.Errorf("%s: the right first step is not first: %q", lang, text)
 		}
 	}
@@ -281,22 +282,22 @@ func TestNotice(t *testing.T) {
 		airway, "allergic reaction", "heart", "low blood sugar", "overdose", "poison", bleeding,
 		"inhaled or swallowed part", injury, knockedOut, "injured tooth", infection,
 	}
-	if text := subject.Notice(subject.Dental(), all, "vi"); len([]rune(text)) > 700 || strings.Count(text, "\n\n") != 2 {
+	if text := subject.Notice(packs.Dental(), all, "vi"); len([]rune(text)) > 700 || strings.Count(text, "\n\n") != 2 {
 		t.Errorf("too long to be read in haste: %d characters", len([]rune(text)))
 	}
-	own := subject.Dental()
+	own := packs.Dental()
 	own.Emergencies.Number = "112"
 	if text := subject.Notice(own, all, "en"); !strings.Contains(text, "Call 112 or go") || strings.Contains(text, "115") {
 		t.Errorf("another number: %q", text)
 	}
 	for _, k := range append(all, "self-harm") {
 		for _, lang := range []string{"vi", "en"} {
-			if text := subject.Notice(subject.Dental(), []string{k}, lang); strings.HasSuffix(text, "\n\n") {
+			if text := subject.Notice(packs.Dental(), []string{k}, lang); strings.HasSuffix(text, "\n\n") {
 				t.Errorf("%s in %s has no advice", k, lang)
 			}
 		}
 	}
-	if subject.Notice(subject.Dental(), nil, "vi") != "" {
+	if subject.Notice(packs.Dental(), nil, "vi") != "" {
 		t.Error("a notice about nothing")
 	}
 }
@@ -322,7 +323,7 @@ func FuzzDetector_Find(f *testing.F) {
 		if len(text) > 20_000 {
 			t.Skip()
 		}
-		if kinds := d.Find(text, earlier); len(kinds) > 0 && subject.Notice(subject.Dental(), kinds, "vi") == "" {
+		if kinds := d.Find(text, earlier); len(kinds) > 0 && subject.Notice(packs.Dental(), kinds, "vi") == "" {
 			t.Errorf("no notice for %q", kinds)
 		}
 	})
@@ -356,7 +357,7 @@ func TestNew_OwnTopic(t *testing.T) {
 // A broken piece is not a knocked-out tooth: it never goes back into the socket. A whole tooth
 // counts as knocked out, whatever it is wrapped in.
 func TestDetector_Find_aPieceIsNoTooth(t *testing.T) {
-	d := subject.NewDetector(subject.Dental())
+	d := subject.NewDetector(packs.Dental())
 	for _, tt := range []struct{ message, earlier, want string }{
 		{"mảnh răng còn giữ trong khăn giấy", "con trai em 8 tuổi té gãy răng cửa", "injured tooth"},
 		{"miếng răng gãy rớt dưới sàn em nhặt rồi", "con trai em 8 tuổi té gãy răng cửa", "injured tooth"},
@@ -398,7 +399,7 @@ func TestDetector_Find_aPieceIsNoTooth(t *testing.T) {
 
 // A person who has to call now does not also read that a visit today is enough.
 func TestDetector_Find_noLesserHaste(t *testing.T) {
-	d := subject.NewDetector(subject.Dental())
+	d := subject.NewDetector(packs.Dental())
 	for _, message := range []string{
 		"my face is swollen, fever 39, and I can't swallow my saliva", "sưng mặt lan lên mắt, sốt từ đêm qua",
 		"áp xe răng sưng to, sốt cao, khó thở",
@@ -415,7 +416,7 @@ func TestDetector_Find_noLesserHaste(t *testing.T) {
 // A diabetic who feels faint needs sugar, and neither an adrenaline pen nor the advice for the
 // heart.
 func TestDetector_Find_lowBloodSugar(t *testing.T) {
-	d := subject.NewDetector(subject.Dental())
+	d := subject.NewDetector(packs.Dental())
 	for message, want := range map[string]string{
 		"I have diabetes and since the filling I am shaking and in a cold sweat":    "low blood sugar",
 		"my dad is on insulin, he is dizzy and confused after his tooth was out":    "low blood sugar",
@@ -434,7 +435,7 @@ func TestDetector_Find_lowBloodSugar(t *testing.T) {
 
 // A denture is not a hypothetical case, although "giả" can introduce one.
 func TestDetector_Find_aDenture(t *testing.T) {
-	d := subject.NewDetector(subject.Dental())
+	d := subject.NewDetector(packs.Dental())
 	for message, want := range map[string]bool{
 		"ba em bị nghẹn hàm giả không thở được": true, "bà tháo răng giả ra thì má sưng to, sốt cao": true, "giả sử sưng má kèm sốt thì sao": false,
 	} {
@@ -447,7 +448,7 @@ func TestDetector_Find_aDenture(t *testing.T) {
 // One of several kinds decides what follows the notice: a kind that ends the turn, else the most
 // urgent one, with the passage that also fits the others.
 func TestDeciding(t *testing.T) {
-	dental := subject.Dental()
+	dental := packs.Dental()
 	for _, tt := range []struct {
 		kinds, name, passage string
 		ends                 bool

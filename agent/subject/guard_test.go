@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"molar/agent/subject"
+	"molar/internal/testkit/packs"
 	"molar/internal/text"
 )
 
 func dental(t testing.TB) *subject.Guard {
 	t.Helper()
-	return guard(t, subject.GuardConfig{Topic: subject.Dental()})
+	return guard(t, subject.GuardConfig{Topic: packs.Dental()})
 }
 
 func guard(t testing.TB, c subject.GuardConfig) *subject.Guard {
@@ -61,8 +62,8 @@ func TestNew_RejectsBadInput(t *testing.T) {
 		{"no topic", subject.GuardConfig{}, "no name"},
 		{"no description", subject.GuardConfig{Topic: subject.Topic{Name: "x", Phrases: subject.Phrases{Names: []string{"y"}}}}, "no description"},
 		{"no names", subject.GuardConfig{Topic: subject.Topic{Name: "x", Voices: described("y")}}, "neither names"},
-		{"unknown policy", subject.GuardConfig{Topic: subject.Dental(), OnFailure: "maybe"}, `"maybe"`},
-		{"negative timeout", subject.GuardConfig{Topic: subject.Dental(), Timeout: -time.Second}, "timeout"},
+		{"unknown policy", subject.GuardConfig{Topic: packs.Dental(), OnFailure: "maybe"}, `"maybe"`},
+		{"negative timeout", subject.GuardConfig{Topic: packs.Dental(), Timeout: -time.Second}, "timeout"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if _, err := subject.NewGuard(tc.config); err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -126,7 +127,7 @@ func TestGuard_JudgeThatDoesNotAnswer(t *testing.T) {
 	} {
 		t.Run("policy "+tc.policy, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := guard(t, subject.GuardConfig{Topic: subject.Dental(), OnFailure: tc.policy})
+				g := guard(t, subject.GuardConfig{Topic: packs.Dental(), OnFailure: tc.policy})
 				v := g.Decide(t.Context(), question(doubtful, "en"), hangs)
 				if v.Pass != tc.pass || v.Unavailable != tc.unavailable || v.By != "policy" || v.Sure {
 					t.Errorf("got %+v", v)

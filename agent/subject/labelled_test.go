@@ -15,7 +15,11 @@ import (
 // readLines reads one part of the labelled messages.
 func readLines(t testing.TB, name string) []subject.Example {
 	t.Helper()
-	data, err := os.ReadFile("../../topics/dental/labelled/" + name)
+	folder := "lines/"
+	if name == "test.jsonl" || name == "unseen.jsonl" {
+		folder = "held/"
+	}
+	data, err := os.ReadFile("../../topics/dental/" + folder + name)
 	if err != nil {
 		t.Fatal(err)
 	}

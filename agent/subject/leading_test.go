@@ -5,10 +5,11 @@ import (
 	"testing"
 
 	"molar/agent/subject"
+	"molar/internal/testkit/packs"
 )
 
 func TestLeading(t *testing.T) {
-	dental := subject.Dental()
+	dental := packs.Dental()
 	for _, k := range dental.Emergencies.Kinds {
 		for _, lang := range []string{"en", "vi"} {
 			kinds := []string{k.Name, dental.Emergencies.Kinds[0].Name}

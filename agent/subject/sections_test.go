@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"molar/agent/subject"
+	"molar/internal/testkit/packs"
 )
 
 // Every text of the built-in topic exists in both languages.
 func TestDental(t *testing.T) {
-	dental := subject.Dental()
+	dental := packs.Dental()
 	if err := dental.Check(); err != nil {
 		t.Fatal(err)
 	}

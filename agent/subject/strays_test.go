@@ -10,7 +10,7 @@ import (
 // guideTexts returns the texts of the dental guide, by language and title.
 func guideTexts(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob("../../mcpservers/search/guide/*/*.md")
+	files, err := filepath.Glob("../../topics/dental/guide/*/*.md")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no guide: %v", err)
 	}

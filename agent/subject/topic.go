@@ -13,7 +13,10 @@ type Topic struct {
 	Name string
 	// Version changes whenever the topic's decisions change; it is part of cache keys.
 	Version string
-	// Voices are its texts in each language ("vi", "en").
+	// Languages are the codes of the languages that it has texts in, such as "vi" and "en". The first
+	// is the fallback for all others.
+	Languages []string
+	// Voices are its texts in each language.
 	Voices map[string]Voice
 	// Phrases are what code recognises.
 	Phrases Phrases

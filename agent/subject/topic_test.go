@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"molar/agent/subject"
+	"molar/internal/testkit/packs"
 )
 
 // gardening builds the examples of a custom topic from parts; the questions of the tests below
@@ -83,7 +84,7 @@ func TestTrain_RejectsNothing(t *testing.T) {
 }
 
 func TestNew_RejectsForeignWeights(t *testing.T) {
-	dental := subject.Dental()
+	dental := packs.Dental()
 	for _, weights := range []string{"x", dental.Weights[1:], strings.Repeat("\xff", len(dental.Weights))} {
 		dental.Weights = weights
 		if _, err := subject.NewGuard(subject.GuardConfig{Topic: dental}); err == nil {
@@ -94,7 +95,7 @@ func TestNew_RejectsForeignWeights(t *testing.T) {
 
 func BenchmarkPrepare(b *testing.B) {
 	for b.Loop() {
-		g, err := subject.NewGuard(subject.GuardConfig{Topic: subject.Dental()})
+		g, err := subject.NewGuard(subject.GuardConfig{Topic: packs.Dental()})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -3,10 +3,12 @@ package subject
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
-// A Voice holds a topic's texts in one language. Languages without one use the English one.
+// A Voice holds a topic's texts in one language. Other languages use the topic's first one.
 type Voice struct {
 	// Description states in a sentence what belongs to the topic. The judge reads it.
 	Description string
@@ -35,16 +37,14 @@ type Labels struct {
 	Prepared, Notice string
 }
 
-// Voice returns the topic's texts in a language, else in English, else in any. General texts fill
-// the gaps.
+// Voice returns the topic's texts in a language, else in its first one. General texts fill the
+// gaps.
 func (t Topic) Voice(lang string) Voice {
 	asked := lang
 	v, ok := t.Voices[lang]
-	for _, other := range []string{"en", "vi"} {
-		if !ok {
-			v, ok = t.Voices[other]
-			lang = other
-		}
+	if !ok {
+		lang = t.fallback()
+		v = t.Voices[lang]
 	}
 	v.System = strings.ReplaceAll(v.System, "{language}", AnswerIn(asked))
 	general := plainVoice(lang)
@@ -52,6 +52,17 @@ func (t Topic) Voice(lang string) Voice {
 	v.Unavailable = cmp.Or(v.Unavailable, general.Unavailable)
 	v.Labels = v.Labels.or(general.Labels)
 	return v
+}
+
+// fallback returns the language whose texts all languages without texts use.
+func (t Topic) fallback() string {
+	if len(t.Languages) > 0 {
+		return t.Languages[0]
+	}
+	for _, lang := range slices.Sorted(maps.Keys(t.Voices)) {
+		return lang
+	}
+	return ""
 }
 
 // AnswerIn returns the answer's language, as an English prompt names it.

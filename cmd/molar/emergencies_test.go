@@ -11,6 +11,7 @@ import (
 	"molar/agent/subject"
 	"molar/internal/cli"
 	"molar/internal/testkit/models"
+	"molar/internal/testkit/packs"
 )
 
 // An emergencyLine is a message of somebody in need, and the kind that it is of.
@@ -62,7 +63,7 @@ func TestEmergencies_WhatFollowsTheNotice(t *testing.T) {
 		t.Skip("it is slow: it asks for each line of a file, one after the other")
 	}
 	host := serveHost(t, writeFile(t, "molar.yaml", "llm: {provider: offline}\n"), nil)
-	dental := subject.Dental()
+	dental := packs.Dental()
 	n, right := 0, 0
 	err := subject.Lines("testdata/emergencies.jsonl", func(l emergencyLine) error {
 		n++
@@ -158,7 +159,7 @@ func TestEmergencies_SelfHarmAsksNoModel(t *testing.T) {
 	model := startModel(t, models.Config{Tokens: 3})
 	config := writeFile(t, "molar.yaml", "llm: {provider: ollama}\n")
 	host := serveHost(t, config, model)
-	notice, _, _ := strings.Cut(subject.Dental().Voice("en").Notices["self-harm"], "{number}")
+	notice, _, _ := strings.Cut(packs.Dental().Voice("en").Notices["self-harm"], "{number}")
 	tools := `"tools":[{"type":"function","function":{"name":"look","parameters":{"type":"object"}}}],"tool_choice":"required"`
 	user := `"messages":[{"role":"user","content":` + quote(message) + `}]`
 	for name, post := range map[string]struct{ path, body string }{

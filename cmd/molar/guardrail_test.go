@@ -33,17 +33,17 @@ func molar(t *testing.T, args ...string) (code int, stdout, stderr string) {
 // The documentation shows the numbers that the command computes.
 func TestGuardrail_DocumentationShowsTheTestPart(t *testing.T) {
 	t.Parallel()
-	code, out, errs := molar(t, "guardrail", "eval", "../../topics/dental/labelled/test.jsonl", "--no-model")
+	code, out, errs := molar(t, "guardrail", "eval", "../../topics/dental/held/test.jsonl", "--no-model")
 	if code != cli.OK {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	report, _, _ := strings.Cut(out, "\nline ")
-	doc, err := os.ReadFile("../../topics/dental/labelled/README.md")
+	doc, err := os.ReadFile("../../topics/dental/lines/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(doc), strings.TrimSpace(report)) {
-		t.Errorf("topics/dental/labelled/README.md does not show what the command prints:\n%s", report)
+		t.Errorf("topics/dental/lines/README.md does not show what the command prints:\n%s", report)
 	}
 }
 

@@ -46,8 +46,12 @@ func NewToolServer(cfg *config.Config, log *slog.Logger) (*mcpservers.Dispatcher
 	return tools, err
 }
 
+// openFolders opens the guides of the assistants' topics, and the operator's folders.
 func openFolders(cfg *config.Config, log *slog.Logger) ([]*knowledge.Folder, error) {
-	var folders []*knowledge.Folder
+	folders, err := openGuides(cfg, log)
+	if err != nil {
+		return nil, err
+	}
 	for _, e := range cfg.Knowledge {
 		f, err := knowledge.Open(knowledge.Config{
 			Name: e.Name, Files: knowledge.Dir(e.Value.Path), Path: e.Value.Path, Languages: e.Value.Languages, Link: e.Value.Link, Logger: log,

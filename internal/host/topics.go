@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"strings"
 
 	"molar/agent/subject"
 	"molar/internal/config"
+	"molar/mcpservers/knowledge"
+	"molar/topics"
 )
 
 // openGuards builds the guardrails of the assistants' topics.
@@ -31,9 +34,14 @@ func openGuards(cfg *config.Config, log *slog.Logger) (map[string]*subject.Guard
 // OpenGuard builds the guardrail of one topic: the built-in one or one of the file.
 func OpenGuard(cfg *config.Config, name string, log *slog.Logger) (*subject.Guard, error) {
 	set, own := cfg.Topics.Get(name)
-	t := subject.Dental()
+	var t subject.Topic
+	pack, packed := topics.Open(name)
 	switch {
-	case name == config.TopicDental:
+	case packed:
+		var err error
+		if t, err = subject.ReadPack(pack, name); err != nil {
+			return nil, err
+		}
 	case own:
 		t = ownTopic(name, set)
 		if in, out := t.Labels(); min(in, out) < subject.FewestExamples && len(t.Examples) > 0 {
@@ -95,4 +103,34 @@ func voice(v subject.Voice, set config.Topic, lang string) subject.Voice {
 		v.Notices[e.Kind] = in(e.Notice)
 	}
 	return v
+}
+
+// guideTool returns the name of the tool that searches the guide of a topic.
+func guideTool(topic string) string {
+	return strings.NewReplacer("-", "_", ".", "_").Replace(topic) + "_guide_search"
+}
+
+// openGuides opens the guides of the assistants' topics.
+func openGuides(cfg *config.Config, log *slog.Logger) ([]*knowledge.Folder, error) {
+	var guides []*knowledge.Folder
+	for _, topic := range topics.Names() {
+		pack, _ := topics.Open(topic)
+		files, err := fs.Sub(pack, subject.GuideFolder)
+		if err != nil {
+			return nil, err
+		}
+		t, err := subject.ReadPack(pack, topic)
+		if err != nil {
+			return nil, err
+		}
+		guide, err := knowledge.Open(knowledge.Config{
+			Name: guideTool(topic), About: "Search the guide on " + t.Voice(subject.English).Description, Files: files, Path: "the guide of the topic " + topic, Fixed: true, Logger: log,
+		})
+		if err != nil {
+			closeFolders(guides)
+			return nil, err
+		}
+		guides = append(guides, guide)
+	}
+	return guides, nil
 }

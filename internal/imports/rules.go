@@ -50,6 +50,8 @@ func layers() []layer {
 		{"internal/terminal/...", []string{"internal/terminal/...", "internal/markdown"}},
 		// Returns third-party servers in the form of their configuration.
 		{"internal/testkit/npm", []string{"mcpclients", "mcpclients/transport"}},
+		{"topics", nil},
+		{"internal/testkit/packs", []string{"agent/subject", "topics"}},
 		{"internal/testkit/...", testPrograms()},
 		{"internal/imports", nil},
 		{"internal/ci/...", nil},
@@ -66,7 +68,7 @@ func layers() []layer {
 func public() []string {
 	return []string{
 		"schemas/...", "providers/...", "mcpclients/...", "toolhandler/...", "agent/...",
-		"mcpservers/...", "eval/...", "web/...",
+		"topics", "mcpservers/...", "eval/...", "web/...",
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"molar/agent/subject"
 	"molar/internal/live"
+	"molar/internal/testkit/packs"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -21,7 +22,7 @@ import (
 // trial tries a scripted model.
 func trial(t *testing.T, model scripted) (live.Report, *live.Trial) {
 	t.Helper()
-	guard, err := subject.NewGuard(subject.GuardConfig{Topic: subject.Dental()})
+	guard, err := subject.NewGuard(subject.GuardConfig{Topic: packs.Dental()})
 	if err != nil {
 		t.Fatal(err)
 	}

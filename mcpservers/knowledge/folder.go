@@ -35,6 +35,8 @@ const (
 type Config struct {
 	// Name is the name of the tool that searches it.
 	Name string
+	// About says what the folder holds, in a sentence for the model that may search it.
+	About string
 	// Files is the folder, Path its location, for messages.
 	Files fs.FS
 	Path  string
@@ -105,6 +107,9 @@ func Dir(path string) fs.FS { return os.DirFS(path) }
 
 // Name returns the name of the tool that searches the folder.
 func (f *Folder) Name() string { return f.cfg.Name }
+
+// About says what the folder holds, or is empty.
+func (f *Folder) About() string { return f.cfg.About }
 
 // Close stops the indexing and waits for it.
 func (f *Folder) Close() {

@@ -1,7 +1,7 @@
-// Package search is the bundled "tool-server": web search over DuckDuckGo's HTML page, a dental
-// guide in Vietnamese and English that needs no network, and Google Search if a function for it
-// is configured.
+// Package search is the bundled "tool-server": web search over DuckDuckGo's HTML page, Google Search
+// if a function for it is configured, and a search for each folder of documents that it is given:
+// the guides of topics, and an operator's own.
 //
-// It owns the tools, the guide and its index. It must not decide whether or when to search, and
-// depends on neither the agent nor a model.
+// It owns the tools. It must not decide whether or when to search, and depends on neither the agent
+// nor a model.
 package search

@@ -10,11 +10,11 @@ import (
 	"molar/mcpservers/knowledge"
 )
 
-// folderTool returns the tool that searches the guide, or an operator's folder.
+// folderTool returns the tool that searches a folder.
 func folderTool(f *knowledge.Folder) mcp.Tool {
 	about := fmt.Sprintf("Search %q, a collection of documents of whoever runs this assistant. Returns up to %d passages with their title, place and link; needs no internet.", f.Name(), maxResults)
-	if f.Name() == guideTool {
-		about = "Search a built-in dental guide in Vietnamese and English. Returns up to 5 entries with their text and the public page that it rests on; needs no internet."
+	if f.About() != "" {
+		about = fmt.Sprintf("%s Returns up to %d passages with their text, place and link; needs no internet.", f.About(), maxResults)
 	}
 	return mcp.NewTool(f.Name(),
 		mcp.WithDescription(about),
@@ -56,7 +56,7 @@ func (t *tools) searchFolder(f *knowledge.Folder) server.ToolHandlerFunc {
 	}
 }
 
-// close stops the indexing of the guide and of the folders.
+// close stops the indexing of the folders.
 func (t *tools) close() error {
 	for _, f := range t.folders {
 		f.Close()

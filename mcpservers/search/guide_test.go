@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"molar/mcpservers/knowledge"
+	"molar/topics"
 )
 
 // entry is a section of the guide's files.
@@ -17,16 +18,27 @@ type entry struct {
 	id, title, source, link, checked, keywords, text string
 }
 
+// guideFiles returns the guide of the dental topic.
+func guideFiles(t testing.TB) fs.FS {
+	t.Helper()
+	pack, _ := topics.Open("dental")
+	guide, err := fs.Sub(pack, "guide")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return guide
+}
+
 // entries reads the sections of a language, and fails if a section is incomplete.
 func entries(t *testing.T, lang string) (all []entry) {
 	t.Helper()
-	names, err := fs.Glob(guideFiles, "guide/"+lang+"/*.md")
+	names, err := fs.Glob(guideFiles(t), lang+"/*.md")
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no guide: %v", err)
 	}
 	section := regexp.MustCompile(`(?m)^## (.+) \{#([a-z0-9-]+)\}\nsource: (.+) \| (https://\S+)\nchecked: (\S+)\nkeywords: (.+)\n(.+)$`)
 	for _, name := range names {
-		data, err := guideFiles.ReadFile(name)
+		data, err := fs.ReadFile(guideFiles(t), name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"molar/agent/subject"
+	"molar/internal/testkit/packs"
 	"molar/internal/text"
 	"molar/mcpservers/knowledge"
 )
@@ -25,7 +26,7 @@ func openNotes(t testing.TB) *knowledge.Folder {
 
 func openTestGuide(t testing.TB) *knowledge.Folder {
 	t.Helper()
-	f, err := openGuide(nil)
+	f, err := knowledge.Open(knowledge.Config{Name: "guide", Files: guideFiles(t), Path: "the guide", Fixed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +157,7 @@ func TestRejection(t *testing.T) {
 // searched. Of the questions that the guide does not cover, few find passages.
 func TestRejection_BehindTheGuardrail(t *testing.T) {
 	guide := openTestGuide(t)
-	guard, err := subject.NewGuard(subject.GuardConfig{Topic: subject.Dental()})
+	guard, err := subject.NewGuard(subject.GuardConfig{Topic: packs.Dental()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,9 +48,8 @@ type Result struct {
 
 // tools are the functions behind the server's tools.
 type tools struct {
-	duck   *duckDuckGo
-	google func(ctx context.Context, query string) ([]Result, error)
-	// folders are the guide and the operator's folders.
+	duck    *duckDuckGo
+	google  func(ctx context.Context, query string) ([]Result, error)
 	folders []*knowledge.Folder
 	log     *slog.Logger
 }
@@ -61,11 +60,7 @@ func New(c Config) (*mcpservers.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	guide, err := openGuide(c.Logger)
-	if err != nil {
-		return nil, err
-	}
-	t := &tools{duck: duck, google: c.Google, folders: append([]*knowledge.Folder{guide}, c.Folders...), log: c.Logger}
+	t := &tools{duck: duck, google: c.Google, folders: c.Folders, log: c.Logger}
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
 	}

@@ -22,7 +22,11 @@ func learnAlarms(root string) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return [][]byte{[]byte(subject.TrainAlarms(subject.Dental(), m.lessons()))}, nil
+	topic, err := dentalTopic(root)
+	if err != nil {
+		return nil, err
+	}
+	return [][]byte{[]byte(subject.TrainAlarms(topic, m.lessons()))}, nil
 }
 
 // A message is a text and the kind of emergency that it describes, empty for a harmless one.
@@ -78,7 +82,10 @@ func readMessages(root string) (m messages, err error) {
 		}
 		m.own = append(m.own, theirs...)
 	}
-	topic := subject.Dental()
+	topic, err := dentalTopic(root)
+	if err != nil {
+		return m, err
+	}
 	topic.Emergencies.Weights = ""
 	detector := subject.NewDetector(topic)
 	for _, name := range []string{"questions.jsonl", "broad.jsonl"} {

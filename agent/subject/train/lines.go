@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,7 +13,15 @@ import (
 )
 
 // labelled is the folder of the labelled lines, relative to the root of the module.
-const labelled = "topics/dental/labelled/"
+const labelled = pack + "lines/"
+
+// pack is the folder of the dental pack, general that of the lines of no topic.
+const pack, general = "topics/dental/", "topics/general/"
+
+// dentalTopic returns the topic that the lines are about.
+func dentalTopic(root string) (subject.Topic, error) {
+	return subject.ReadPack(os.DirFS(filepath.Join(root, pack)), "dental")
+}
 
 // read reads a file of labelled lines.
 func read(path string) (all []subject.Line, err error) {

@@ -11,6 +11,7 @@ import (
 
 	"molar/agent/subject"
 	"molar/agent/subject/scoring"
+	"molar/internal/testkit/packs"
 )
 
 // The tables in the repository equal those learned now. On another architecture floating point
@@ -55,7 +56,7 @@ func TestWriters(t *testing.T) {
 			writers = append(writers, l.By)
 		}
 	}
-	own, probes := append(lessons(slices.Concat(p.train, p.traps), 1), names(subject.Dental())...), p.strangers[:len(p.strangers)-len(lines)]
+	own, probes := append(lessons(slices.Concat(p.train, p.traps), 1), names(packs.Dental())...), p.strangers[:len(p.strangers)-len(lines)]
 	var n, right, sure, wrong int
 	for i, writer := range writers {
 		others, left := slices.Clone(probes), []subject.Example(nil)
@@ -66,7 +67,7 @@ func TestWriters(t *testing.T) {
 				others = append(others, l.Example)
 			}
 		}
-		dental := subject.Dental()
+		dental := packs.Dental()
 		if dental.Weights, err = subject.TrainGuard(slices.Concat(own, lessons(others, asStranger)), own[:1], sureFrom); err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +114,7 @@ func TestLessons_withoutEachWriter(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.own = slices.DeleteFunc(slices.Clone(all), func(l message) bool { return slices.Contains(theirs, l) })
-		dental := subject.Dental()
+		dental := packs.Dental()
 		dental.Emergencies.Weights = subject.TrainAlarms(dental, m.lessons())
 		detector := subject.NewDetector(dental)
 		var found, urgent, alarms, harmless float64

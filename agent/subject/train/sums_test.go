@@ -33,22 +33,22 @@ func TestTable_Holds(t *testing.T) {
 		changed []string
 	}{
 		"nothing":             {func(fstest.MapFS) {}, nil},
-		"a line of data":      {replace("topics/dental/labelled/conversation.jsonl", "}\n", " }\n"), []string{"talk"}},
-		"a question":          {replace("topics/dental/labelled/questions.jsonl", "?", "!"), all},
-		"a writer's line":     {replace("topics/dental/labelled/emergencies/writers/six.jsonl", "I", "i"), []string{"alarms"}},
-		"a further writer":    {add("topics/dental/labelled/emergencies/writers/eight.jsonl"), []string{"alarms"}},
-		"a passage":           {replace("mcpservers/search/guide/en/people.md", ".", "!"), []string{"topic"}},
+		"a line of data":      {replace("topics/general/conversation.jsonl", "}\n", " }\n"), []string{"talk"}},
+		"a question":          {replace("topics/dental/lines/questions.jsonl", "?", "!"), all},
+		"a writer's line":     {replace("topics/dental/lines/emergencies/writers/six.jsonl", "I", "i"), []string{"alarms"}},
+		"a further writer":    {add("topics/dental/lines/emergencies/writers/eight.jsonl"), []string{"alarms"}},
+		"a passage":           {replace("topics/dental/guide/en/people.md", ".", "!"), []string{"topic"}},
 		"how it is learned":   {replace("agent/subject/features.go", "reach = 4", "reach = 5"), []string{"talk", "topic", "alarms"}},
 		"what is learned":     {replace("agent/subject/train/letters.go", "unseen = 0.2", "unseen = 0.3"), []string{"letters"}},
 		"how words are cut":   {replace("internal/text/words.go", "func ", "func  "), []string{"talk", "topic", "alarms"}},
-		"a byte of a table":   {flip("agent/subject/dental/alarms"), []string{"alarms"}},
+		"a byte of a table":   {flip("topics/dental/learned/emergencies"), []string{"alarms"}},
 		"a byte of letters":   {flip("agent/subject/english.letters"), []string{"letters"}},
-		"the test part":       {replace("topics/dental/labelled/test.jsonl", "?", "!"), []string{"topic"}},
-		"a missing table":     {remove("agent/subject/dental/weights"), []string{"topic"}},
-		"missing data":        {remove("topics/dental/labelled/answers.txt"), []string{"topic"}},
+		"the test part":       {replace("topics/dental/held/test.jsonl", "?", "!"), []string{"topic"}},
+		"a missing table":     {remove("topics/dental/learned/messages"), []string{"topic"}},
+		"missing data":        {remove("topics/dental/lines/answers.txt"), []string{"topic"}},
 		"no sums":             {remove(sumsFile), all},
 		"other code":          {add("agent/subject/cache.go"), nil},
-		"lines nobody learns": {add("topics/dental/labelled/unseen.jsonl"), nil},
+		"lines nobody learns": {add("topics/dental/held/unseen.jsonl"), nil},
 		"the ends of lines": {func(copied fstest.MapFS) {
 			for path, file := range copied {
 				if slices.Contains([]string{".go", ".jsonl", ".md", ".txt", ".sums"}, filepath.Ext(path)) {

@@ -25,17 +25,17 @@ func tables() []table {
 		{
 			name: "talk", files: in(subjectFolder, "words/conversation.weights"), learn: learnTalk,
 			from: slices.Concat(guarding, in(subjectFolder, "talk.go"), in(trainer, "talk.go"),
-				in(labelled, "conversation.jsonl", "known.jsonl", "broad.jsonl", "questions.jsonl")),
+				in(general, "conversation.jsonl"), in(labelled, "known.jsonl", "broad.jsonl", "questions.jsonl")),
 		},
 		{
-			name: "topic", files: []string{subjectFolder + "dental/weights", labelled + "test.jsonl"}, learn: learnTopic,
-			from: slices.Concat(guarding, in(subjectFolder, "learn.go", "dental.go", "emergencies.go", "dental/*.txt"), in(trainer, "topic.go"),
+			name: "topic", files: in(pack, "learned/messages", "held/test.jsonl"), learn: learnTopic,
+			from: slices.Concat(guarding, in(subjectFolder, "learn.go", "pack.go", "emergencies.go"), in(pack, "*.txt"), in(trainer, "topic.go"),
 				in(labelled, "known.jsonl", "broad.jsonl", "questions.jsonl", "traps.jsonl", "plain.jsonl", "probe*.jsonl", "strangers.jsonl", "answers.txt"),
 				in(guideFolder, "*/*.md")),
 		},
 		{
-			name: "alarms", files: in(subjectFolder, "dental/alarms"), learn: learnAlarms,
-			from: slices.Concat(fitting, in(subjectFolder, "learned.go", "dental.go", "emergencies.go", "emergency.go", "read.go", "cues.txt", "dental/emergencies.txt"),
+			name: "alarms", files: in(pack, "learned/emergencies"), learn: learnAlarms,
+			from: slices.Concat(fitting, in(subjectFolder, "learned.go", "pack.go", "emergencies.go", "emergency.go", "read.go", "cues.txt"), in(pack, "topic.txt", "emergencies.txt"),
 				in(words, "phrases.go"), in(trainer, "alarms.go"),
 				in(labelled, "questions.jsonl", "broad.jsonl", "strangers.jsonl"), in(emergencies, "*.txt", "writers/*.jsonl")),
 		},

@@ -26,7 +26,7 @@ func learnTalk(root string) ([][]byte, error) {
 // talkLessons returns the lessons from the conversations and from the dental questions.
 func talkLessons(root string) ([]subject.TalkLesson, error) {
 	var lessons []subject.TalkLesson
-	err := subject.Lines(filepath.Join(root, labelled, "conversation.jsonl"), func(l struct {
+	err := subject.Lines(filepath.Join(root, general, "conversation.jsonl"), func(l struct {
 		Text, Lang string
 		Needs      subject.Needs
 	},

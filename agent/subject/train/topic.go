@@ -21,7 +21,10 @@ func learnTopic(root string) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	dental := subject.Dental()
+	dental, err := dentalTopic(root)
+	if err != nil {
+		return nil, err
+	}
 	parts, err := answers(root, dental)
 	if err != nil {
 		return nil, err
@@ -67,7 +70,7 @@ func names(t subject.Topic) []subject.Lesson {
 }
 
 // guideFolder is the folder of the dental guide, relative to the root of the module.
-const guideFolder = "mcpservers/search/guide/"
+const guideFolder = pack + "guide/"
 
 // answers returns parts of answers as lessons: sentences of the guide and of the emergency notices,
 // which always belong to the topic, and the parts in answers.txt.

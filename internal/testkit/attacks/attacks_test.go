@@ -12,7 +12,7 @@ import (
 	"unicode"
 
 	"molar/agent"
-	"molar/agent/subject"
+	"molar/internal/testkit/packs"
 	"molar/schemas"
 )
 
@@ -184,7 +184,7 @@ func TestAttacks_eachProtectionIsNeeded(t *testing.T) {
 // Messages of a client's history that are off the subject, or were refused before, do not reach
 // the model; without the judge of histories they do.
 func TestAttacks_historyIsJudged(t *testing.T) {
-	refused := subject.Dental().Voices["en"].Refusal
+	refused := packs.Dental().Voices["en"].Refusal
 	for name, exchange := range map[string][2]string{
 		"another subject": {"Who won the football world cup in 1998, and who scored?", "France won it; Zidane scored twice."},
 		"refused before":  {"Print the bitcoin price.", refused},

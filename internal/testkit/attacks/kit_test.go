@@ -19,6 +19,7 @@ import (
 	"molar/agent/offer"
 	"molar/agent/subject"
 	"molar/internal/httpguard"
+	"molar/internal/testkit/packs"
 	"molar/mcpclients"
 	"molar/providers"
 	"molar/schemas"
@@ -233,7 +234,7 @@ func (w *world) Pick(context.Context, string, string, string) (providers.Route, 
 }
 
 var dental = sync.OnceValues(func() (*subject.Guard, error) {
-	return subject.NewGuard(subject.GuardConfig{Topic: subject.Dental()})
+	return subject.NewGuard(subject.GuardConfig{Topic: packs.Dental()})
 })
 
 func (w *world) agent(t *testing.T) *agent.Agent { return w.agentOf(t, w) }
@@ -467,7 +468,7 @@ func (w *world) harmOf(shown string) harm {
 		half := strings.SplitAfter(essay[len(essay)/2:], ". ")
 		h.strayed = h.strayed || !slices.ContainsFunc(half, func(s string) bool { return !strings.Contains(letters(shown), letters(s)) })
 	}
-	h.quoted = quotes(shown, ownPrompt) || quotes(shown, subject.Dental().Voices["en"].System) || quotes(shown, subject.Dental().Voices["vi"].System)
+	h.quoted = quotes(shown, ownPrompt) || quotes(shown, packs.Dental().Voices["en"].System) || quotes(shown, packs.Dental().Voices["vi"].System)
 	if w.Goal == "stray" && w.Assistant != "dental" {
 		h.strayed = false
 	}
