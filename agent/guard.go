@@ -64,6 +64,7 @@ func (a *Agent) judge(ctx context.Context, w *task, q question, past recalled, f
 	verdict, kinds := a.judges.Decide(ctx, Case{
 		Topic: w.assistant.Topic, First: first, Route: w.route, Out: w.out, Group: w.group,
 		Question: subject.Question{Text: q.asked, Lang: q.lang, AskLanguage: !q.langSure, Last: past.last()},
+		Earlier:  past.questions(),
 		Stream:   a.streamOf(w),
 	})
 	verdict.OnPass = func(v subject.Verdict) error {
@@ -145,7 +146,7 @@ func (a *Agent) setWatch(ctx context.Context, w *task, q question, past recalled
 // armWatch arms the watch over an answer that may leave the subject: the model reads text that the
 // person did not write, or a question that code would have refused passed, by a model or after an
 // emergency. In an emergency the watch doubts only what is sure: the right help is often not
-// dentistry.
+// of the subject.
 func (a *Agent) armWatch(w *task, q question, past recalled, v subject.Verdict, urgent bool) {
 	switch {
 	case urgent:

@@ -35,10 +35,16 @@ type First struct {
 	Verdict subject.Verdict
 	// Kinds are the emergencies that the question describes.
 	Kinds []string
+	// MayAdd is set when the question describes a sign that together with what was said before may
+	// be an emergency.
+	MayAdd bool
 }
 
-// Refuses reports whether the question surely does not belong to the topic.
-func (f First) Refuses() bool { return f.Verdict.Sure && !f.Verdict.Pass && len(f.Kinds) == 0 }
+// Refuses reports whether the question surely does not belong to the topic, whatever was said
+// before.
+func (f First) Refuses() bool {
+	return f.Verdict.Sure && !f.Verdict.Pass && len(f.Kinds) == 0 && !f.MayAdd
+}
 
 // Look reads a question alone. Without a topic everything passes.
 func (j *Judge) Look(topic, text string) First {
@@ -47,17 +53,17 @@ func (j *Judge) Look(topic, text string) First {
 		return First{Verdict: subject.Verdict{Pass: true, Sure: true}}
 	}
 	verdict := guard.Quick(text)
-	return First{Verdict: verdict, Kinds: j.find(topic, text, "", verdict)}
+	return First{Verdict: verdict, Kinds: j.find(topic, text, nil, verdict), MayAdd: j.emergencies[topic]().MayAdd(text)}
 }
 
 // find returns the emergencies that a question describes; where code's verdict is a refusal, only
 // the clear ones.
-func (j *Judge) find(topic, text, before string, first subject.Verdict) []string {
+func (j *Judge) find(topic, text string, earlier []string, first subject.Verdict) []string {
 	detector := j.emergencies[topic]()
 	if !first.Pass {
-		return detector.FindClear(text, before)
+		return detector.FindClear(text, earlier...)
 	}
-	return detector.Find(text, before)
+	return detector.Find(text, earlier...)
 }
 
 // A Case is a question under a topic.
@@ -65,6 +71,8 @@ type Case struct {
 	Topic    string
 	First    First
 	Question subject.Question
+	// Earlier are the last questions before it, the newest last.
+	Earlier []string
 	// Route has the judge's model, Stream calls it.
 	Route  providers.Route
 	Stream func(context.Context, providers.Request) iter.Seq2[providers.Chunk, error]
@@ -78,8 +86,8 @@ type Case struct {
 // follow-up to an emergency counts as one.
 func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
 	kinds, first := c.First.Kinds, c.First.Verdict
-	if last := c.Question.Last; len(kinds) == 0 && last != nil {
-		kinds = j.find(c.Topic, c.Question.Text, last.Question, first)
+	if len(kinds) == 0 && len(c.Earlier) > 0 {
+		kinds = j.find(c.Topic, c.Question.Text, c.Earlier, first)
 	}
 	var earlier []string // in the last exchange
 	if len(kinds) == 0 {

@@ -63,6 +63,18 @@ func (r recalled) last() *subject.Exchange {
 	return &subject.Exchange{Question: x.Question, Answer: x.Answer(), Unjudged: r.unjudged}
 }
 
+// heldSigns is how many questions before a new one still count together with it, when it describes
+// a sign of an emergency: what a parent reports bit by bit.
+const heldSigns = 5
+
+// questions returns the last questions of the conversation, the newest last.
+func (r recalled) questions() (all []string) {
+	for _, x := range r.exchanges[max(0, len(r.exchanges)-heldSigns):] {
+		all = append(all, x.Question)
+	}
+	return all
+}
+
 // language returns the conversation's language: that of the last question whose language is sure,
 // or as guessed since. It applies to messages such as "ok" or "3?".
 func (r recalled) language() (lang string) {

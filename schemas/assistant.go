@@ -9,7 +9,7 @@ type Assistant struct {
 	// SystemPrompt replaces the built-in role text.
 	SystemPrompt string `yaml:"system_prompt" jsonschema_description:"Instructions for the model; the topic's own when left out."`
 	// Topic names the guardrail; empty means none.
-	Topic string `yaml:"topic" jsonschema_description:"Topic that the guardrail keeps to: dental, or one of topics; none when left out."`
+	Topic string `yaml:"topic" jsonschema_description:"Topic that the guardrail keeps to: a built-in pack, or one of topics; none when left out."`
 	// Search lists code-driven tools.
 	Search []string `yaml:"search" jsonschema_description:"Search tools that run before every answer, in order; the first that answers wins."`
 	// Tools are globs over offered names; "!glob" excludes. Empty means no tools.

@@ -10,8 +10,21 @@ import (
 	"slices"
 )
 
-//go:embed dental/*.txt dental/learned dental/guide
+// The pattern with a dot takes the files of a pack and leaves out the folders beside them.
+//
+//go:embed dental/*.* dental/learned dental/guide
 var packs embed.FS
+
+//go:embed general/others.jsonl general/followups.jsonl general/greetings.jsonl general/*.txt
+var general embed.FS
+
+// General returns the lines of no subject, which serve every topic that is learned: messages of other
+// subjects, follow-ups that leave a subject, tasks, answers on other subjects, and frames in which
+// somebody's emergency is none.
+func General() fs.FS {
+	files, _ := fs.Sub(general, "general") // it is embedded
+	return files
+}
 
 // Names returns the names of the packs, sorted.
 func Names() []string {

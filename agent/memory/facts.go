@@ -152,9 +152,9 @@ func common(word string) bool {
 	return slices.Contains([]string{
 		"a", "an", "the", "and", "or", "of", "to", "in", "on", "at", "for", "with", "by", "from", "as", "is", "are", "was",
 		"were", "be", "been", "has", "have", "had", "that", "this", "it", "its", "he", "she", "they", "his", "her", "their",
-		"also", "said", "says", "patient", "user", "which", "who", "i", "mentioned", "assistant", "dentist",
+		"also", "said", "says", "patient", "user", "which", "who", "i", "mentioned", "assistant",
 		"và", "hoặc", "của", "cho", "với", "là", "bị", "được", "đã", "đang", "có", "các", "những", "một", "này", "đó",
-		"thì", "mà", "rằng", "cũng", "bệnh", "nhân", "người", "anh", "chị", "ông", "bà", "nha", "sĩ", "ở", "tại", "về",
+		"thì", "mà", "rằng", "cũng", "bệnh", "nhân", "người", "anh", "chị", "ông", "bà", "ở", "tại", "về",
 	}, word)
 }
 
@@ -164,8 +164,8 @@ func opener(word string) bool {
 	return slices.Contains([]string{
 		"asked", "asks", "advised", "advises", "recommended", "agreed", "explained", "answered", "wants", "wanted", "should",
 		"if", "when", "while", "after", "before", "then", "there", "we", "you", "your", "no", "not", "never", "both", "all",
-		"brush", "brushing", "use", "visit", "see", "avoid", "pain", "summary", "next", "follow-up", "these", "those", "such",
+		"use", "visit", "see", "avoid", "pain", "summary", "next", "follow-up", "these", "those", "such",
 		"hỏi", "khuyên", "nên", "cần", "nếu", "khi", "sau", "trước", "không", "chưa", "hãy", "tư", "trả", "giải", "tóm",
-		"muốn", "đau", "răng", "bác", "hai", "cả", "để", "vì", "do", "hẹn", "tránh", "chải", "sẽ", "lịch", "trong", "nội",
+		"muốn", "đau", "bác", "hai", "cả", "để", "vì", "do", "hẹn", "tránh", "sẽ", "lịch", "trong", "nội",
 	}, word)
 }

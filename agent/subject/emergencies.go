@@ -1,7 +1,6 @@
 package subject
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,6 +16,9 @@ type Emergencies struct {
 	Cues map[string][]string
 	// Number is the emergency number; empty means 115 in Vietnam and the local number elsewhere.
 	Number string
+	// CrisisLine is whom a person with thoughts of suicide can call; empty means the words of
+	// [Voice.CrisisLine].
+	CrisisLine string
 	// Weights is the classifier trained on messages of people in need; without it the signs alone
 	// decide.
 	Weights string
@@ -37,8 +39,8 @@ type Kind struct {
 	With map[string]string
 	// Ends is set when the notice is the whole answer: nothing is searched, and no model is asked.
 	Ends bool
-	// Instead maps a sign to the kind that it shows is meant: a piece of a tooth is not a tooth
-	// that came out, and a person who cannot breathe must not read that being seen today is enough.
+	// Instead maps a sign to the kind that it shows is meant: a crushed finger is not one that is
+	// cut off, and a person who cannot breathe must not read that being seen today is enough.
 	Instead map[string]string
 }
 
@@ -71,8 +73,16 @@ func (e Emergencies) Kind(name string) (Kind, bool) {
 	return Kind{}, false
 }
 
-func (e Emergencies) check() error {
-	var errs []error
+// names returns the names of the kinds.
+func (e Emergencies) names() []string {
+	var names []string
+	for _, k := range e.Kinds {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+func (e Emergencies) check() (errs []error) {
 	for _, k := range e.Kinds {
 		if k.Ends && k.Passage != "" {
 			errs = append(errs, fmt.Errorf("emergency %q: its notice ends the turn, so that the passage %q never follows: take one of them out", k.Name, k.Passage))
@@ -88,50 +98,106 @@ func (e Emergencies) check() error {
 			}
 		}
 	}
-	return errors.Join(errs...)
+	if _, err := readLearned(e.Weights, len(e.Kinds)); err != nil {
+		errs = append(errs, err)
+	}
+	return errs
 }
 
-// readEmergencies reads the sections "kind NAME", "kind NAME, alone", "kind NAME, alone, ends",
-// after a kind "passage NAME" and "instead NAME", "sign NAME", "sign NAME, that lasts", "unless
-// NAME" and "cue NAME".
-func readEmergencies(text string) Emergencies {
+// emergencies reads the sections "kind NAME", "kind NAME, alone", "kind NAME, alone, ends", after a
+// kind "passage NAME" and "instead NAME", "sign NAME", "sign NAME, that lasts", after it "unless
+// NAME", and "cue NAME", "number" and "crisis line".
+func (r *packReader) emergencies() Emergencies {
 	e := Emergencies{Cues: make(map[string][]string)}
-	for _, s := range Sections(text) {
+	kinds := []string{"kind", "passage", "instead", "sign", "unless", "cue"}
+	for _, s := range r.sections(EmergencyFile, sectionNames{[]string{"number", "crisis line"}, kinds}) {
 		what, name, _ := strings.Cut(s.Name, " ")
-		switch what {
-		case "kind":
+		lines := r.entries(EmergencyFile, s.Name, s.Lines)
+		if len(lines) == 0 {
+			r.fault(EmergencyFile, `"# %s" is empty: fill it, or take it out`, clip(s.Name, maxQuoted))
+			continue
+		}
+		switch {
+		case s.Name == "number":
+			e.Number = r.text(EmergencyFile, s)
+		case s.Name == "crisis line":
+			e.CrisisLine = r.text(EmergencyFile, s)
+		case what == "kind":
 			name, ends := strings.CutSuffix(name, ", ends")
 			name, alone := strings.CutSuffix(name, ", alone")
 			k := Kind{Name: name, Alone: alone, Ends: ends}
-			for _, line := range s.Lines {
+			for _, line := range lines {
 				k.Sets = append(k.Sets, split(line, "+"))
 			}
 			e.Kinds = append(e.Kinds, k)
-		case "passage":
-			last := &e.Kinds[len(e.Kinds)-1]
-			last.Passage, last.With = s.Lines[0], pairs(s.Lines[1:])
-		case "instead":
-			e.Kinds[len(e.Kinds)-1].Instead = pairs(s.Lines)
-		case "sign":
+		case what == "sign":
 			name, lasts := strings.CutSuffix(name, ", that lasts")
-			e.Signs = append(e.Signs, Sign{Name: name, Phrases: s.Lines, Lasts: lasts})
-		case "unless":
-			e.Signs[len(e.Signs)-1].Unless = s.Lines
-		case "cue":
-			e.Cues[name] = s.Lines
+			e.Signs = append(e.Signs, Sign{Name: name, Phrases: lines, Lasts: lasts})
+		case what == "unless":
+			if last := lastOf(e.Signs); r.follows(s, last != nil && last.Name == name, "sign") {
+				last.Unless = lines
+			}
+		case what == "cue":
+			if !slices.Contains(cueNames(), name) {
+				r.fault(EmergencyFile, `there is no cue %q%s: there are %s`, clip(name, maxQuoted), didYouMean(name, cueNames()), strings.Join(cueNames(), ", "))
+			}
+			e.Cues[name] = lines
+		default:
+			if last := lastOf(e.Kinds); r.follows(s, last != nil && last.Name == name, "kind") {
+				r.kindPart(last, what, s)
+			}
 		}
+	}
+	for _, err := range e.check() {
+		r.fault(EmergencyFile, "%w", err)
 	}
 	return e
 }
 
-// pairs reads lines of a name, a colon and a value.
-func pairs(lines []string) map[string]string {
-	all := make(map[string]string, len(lines))
-	for _, line := range lines {
-		name, value, _ := strings.Cut(line, ": ")
-		all[name] = value
+// follows reports whether a section stands below the one that it is about.
+func (r *packReader) follows(s Section, does bool, what string) bool {
+	if !does {
+		r.fault(EmergencyFile, `"# %s" is not below the %s of that name: move it there, or take it out`, clip(s.Name, maxQuoted), what)
 	}
-	return all
+	return does
+}
+
+// kindPart reads what belongs to a kind.
+func (r *packReader) kindPart(k *Kind, what string, s Section) {
+	lines := s.Lines
+	if what == "passage" {
+		k.Passage, lines = lines[0], lines[1:]
+	}
+	values := make(map[string]string, len(lines))
+	for _, line := range lines {
+		name, value, found := strings.Cut(line, ": ")
+		if !found {
+			r.fault(EmergencyFile, `"# %s": %q has no ": ": want a name, a colon and a value`, clip(s.Name, maxQuoted), clip(line, maxQuoted))
+		}
+		values[name] = value
+	}
+	if what == "passage" {
+		k.With = values
+	} else {
+		k.Instead = values
+	}
+}
+
+// lastOf returns the last of a list, or nil.
+func lastOf[T any](all []T) *T {
+	if len(all) == 0 {
+		return nil
+	}
+	return &all[len(all)-1]
+}
+
+// cueNames returns the names of the cues that a topic can add phrases to.
+func cueNames() []string {
+	var names []string
+	for _, s := range Sections(cueWords) {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 func split(line, separator string) []string {

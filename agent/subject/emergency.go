@@ -38,24 +38,26 @@ func NewDetector(t Topic) *Detector {
 	for _, s := range Sections(cueWords) {
 		d.cues[s.Name] = text.NewPhrases(append(s.Lines, e.Cues[s.Name]...))
 	}
-	d.learned = readLearned(e.Weights, len(e.Kinds))
+	d.learned, _ = readLearned(e.Weights, len(e.Kinds)) // [Topic.Check] reports the error
 	return d
 }
 
 // Find returns the kinds of emergency that a message describes as happening now, the most pressing
-// first. earlier is the previous question, or empty: a fever in one counts together with a swelling
-// in the other. Signs that are denied, supposed, asked about in general or placed in the past do
-// not count.
-func (d *Detector) Find(message, earlier string) []string { return d.find(message, earlier, 0) }
+// first. earlier are the last questions before it, the newest last: a fever in one counts together
+// with a swelling in another. Signs that are denied, supposed, asked about in general or placed in
+// the past do not count.
+func (d *Detector) Find(message string, earlier ...string) []string {
+	return d.find(message, earlier, 0)
+}
 
 // FindClear is Find for a message that seems to be about another subject: the classifier needs a
 // higher score.
-func (d *Detector) FindClear(message, earlier string) []string {
+func (d *Detector) FindClear(message string, earlier ...string) []string {
 	return d.find(message, earlier, clearly)
 }
 
 // CorrectKinds corrects the kinds of emergency that a message describes or refers to by its signs: a
-// piece of a tooth in the hand is not a tooth that came out.
+// finger that is crushed is not one that is cut off.
 func (d *Detector) CorrectKinds(kinds []string, message string) []string {
 	_, found := d.read(message)
 	return d.meant(kinds, found)
@@ -76,24 +78,41 @@ func (d *Detector) meant(kinds []string, found map[string]bool) (meant []string)
 	return meant
 }
 
-func (d *Detector) find(message, earlier string, margin float64) []string {
+// MayAdd reports whether a message describes a sign that together with what was said before may be
+// an emergency.
+func (d *Detector) MayAdd(message string) bool {
+	_, found := d.read(message)
+	for _, k := range d.topic.Emergencies.Kinds {
+		for _, set := range k.Sets {
+			if len(set) > 1 && slices.ContainsFunc(set, func(s string) bool { return found[s] }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (d *Detector) find(message string, earlier []string, margin float64) []string {
 	words, found := d.read(message)
-	return d.meant(d.described(words, found, earlier, margin), found)
+	kinds := d.described(words, found, margin)
+	for _, name := range d.added(found, earlier) {
+		if !slices.Contains(kinds, name) {
+			kinds = append(kinds, name)
+		}
+	}
+	slices.SortFunc(kinds, func(a, b string) int { return d.rank(a) - d.rank(b) })
+	return d.meant(kinds, found)
+}
+
+// rank returns the place of a kind in the topic's order.
+func (d *Detector) rank(kind string) int {
+	return slices.IndexFunc(d.topic.Emergencies.Kinds, func(k Kind) bool { return k.Name == kind })
 }
 
 // described returns the kinds of emergency whose signs a message describes. If there are none, it
 // returns the kind that the classifier finds.
-func (d *Detector) described(words []text.Word, found map[string]bool, earlier string, margin float64) []string {
-	before := found
-	if earlier != "" {
-		_, before = d.read(earlier)
-	}
-	var kinds []string
-	for _, k := range d.topic.Emergencies.Kinds { // a kind is present when all signs of one of its sets are
-		if slices.ContainsFunc(k.Sets, func(set []string) bool { return isThere(set, found, before) }) {
-			kinds = append(kinds, k.Name)
-		}
-	}
+func (d *Detector) described(words []text.Word, found map[string]bool, margin float64) []string {
+	kinds := d.whose(func(set []string) bool { return isThere(set, found) })
 	if d.learned == nil {
 		return kinds
 	}
@@ -104,20 +123,44 @@ func (d *Detector) described(words []text.Word, found map[string]bool, earlier s
 	switch score := d.learned.any.Score(fs); {
 	case len(kinds) == 0 && score >= enough+margin:
 		return []string{d.topic.Emergencies.Kinds[d.learned.likeliest(fs)].Name}
-	case score < doubtful && earlier == "" && len(words) <= tellable: // it mentions signs as in a story, a joke or a lesson
+	case score < doubtful && len(words) <= tellable: // it mentions signs as in a story, a joke or a lesson
 		return nil
 	}
 	return kinds
 }
 
-// isThere reports whether every sign of a set was described, at least one of them in this message.
-func isThere(set []string, found, before map[string]bool) bool {
-	now := false
-	for _, s := range set {
-		if !found[s] && !before[s] {
-			return false
-		}
-		now = now || found[s]
+// added returns the kinds of emergency that a message describes together with earlier ones. Behind
+// the last one every sign counts; what was complete before that is not reported again.
+func (d *Detector) added(found map[string]bool, earlier []string) []string {
+	if len(found) == 0 || len(earlier) == 0 {
+		return nil
 	}
-	return now
+	var last map[string]bool
+	all := make(map[string]bool)
+	for _, message := range earlier {
+		_, last = d.read(message)
+		maps.Copy(all, last)
+	}
+	return d.whose(func(set []string) bool {
+		told := slices.ContainsFunc(set, func(s string) bool { return found[s] })
+		return told && !isThere(set, found) && (isThere(set, found, last) || isThere(set, found, all) && !isThere(set, all))
+	})
+}
+
+// whose returns the kinds of emergency that have a set of signs for which there holds, the most
+// pressing first.
+func (d *Detector) whose(there func(set []string) bool) (kinds []string) {
+	for _, k := range d.topic.Emergencies.Kinds {
+		if slices.ContainsFunc(k.Sets, there) {
+			kinds = append(kinds, k.Name)
+		}
+	}
+	return kinds
+}
+
+// isThere reports whether every sign of a set is in one of the messages.
+func isThere(set []string, messages ...map[string]bool) bool {
+	return !slices.ContainsFunc(set, func(s string) bool {
+		return !slices.ContainsFunc(messages, func(found map[string]bool) bool { return found[s] })
+	})
 }

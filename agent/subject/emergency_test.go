@@ -7,6 +7,7 @@ import (
 
 	"molar/agent/subject"
 	"molar/internal/testkit/packs"
+	"molar/internal/text"
 )
 
 // The kinds of the dental topic.
@@ -476,5 +477,144 @@ func TestDeciding(t *testing.T) {
 		if alone != beside {
 			t.Errorf("beside who speaks of self-harm reads what too many pills do: %q", beside)
 		}
+	}
+}
+
+// The newer kinds are found in both languages, with and without marks; the same words about what is
+// past, asked in general, prevented or none of it are harmless.
+func TestDetector_Find_furtherKinds(t *testing.T) {
+	d := dentalDetector()
+	for kind, tt := range map[string]struct{ urgent, harmless []string }{
+		"numbing medicine": {
+			urgent: []string{
+				"my baby's lips turned blue after the teething gel", "he is grey and floppy, I used numbing gel on his gums",
+				"bôi gel tê xong môi bé tím tái", "con em mềm nhũn, da xám sau khi xịt thuốc tê",
+			},
+			harmless: []string{
+				"Is numbing gel safe for a teething baby?", "Can benzocaine turn a baby blue?", "My tooth turned grey after the injection years ago",
+				"Gel tê có an toàn cho bé không?", "Tiêm tê xong bao lâu thì hết tê?", "Răng em bị xám, có tẩy được không?",
+			},
+		},
+		"button battery": {
+			urgent: []string{
+				"my daughter swallowed a button battery", "there is a battery stuck up his nose",
+				"con em nuốt viên pin cúc áo rồi", "bé nhét pin vào mũi lấy không ra",
+			},
+			harmless: []string{
+				"How do I change the battery of my electric toothbrush?", "What should I do if a child swallows a button battery?",
+				"Pin bàn chải điện dùng được bao lâu?", "Nếu bé nuốt pin thì phải làm sao?",
+			},
+		},
+		"very ill child": {
+			urgent: []string{
+				"my 8 month old has a fever and is very sleepy, she won't wake up properly", "toddler with a fever of 39 and no wet nappies since last night",
+				"my 5 week old baby has a fever", "bé sốt 39 độ, bỏ bú, không chịu uống gì", "con em đang sốt thì co giật", "bé nhà em li bì gọi không dậy",
+			},
+			harmless: []string{
+				"Can teething cause a fever?", "She had a fever last week, now she is well", "My son sleeps badly since he is teething",
+				"Mọc răng có gây sốt không?", "Tuần trước bé bị sốt, giờ khỏi rồi", "Bé không chịu đánh răng",
+			},
+		},
+		"throat bleeding": {
+			urgent: []string{
+				"I had my tonsils out six days ago and now I am spitting blood", "she is vomiting blood after the operation",
+				"em mổ amidan tuần này, giờ khạc ra máu", "con em cắt amidan xong nôn ra máu",
+			},
+			harmless: []string{
+				"How long after a tonsillectomy can I get braces?", "I had my tonsils out as a child", "Sỏi amidan có gây hôi miệng không?", "Hồi nhỏ em cắt amidan rồi",
+			},
+		},
+		bleeding: {
+			urgent: []string{
+				"I take warfarin and the socket has been slowly oozing all day", "on blood thinners, still bleeding since the extraction this morning",
+				"ba em uống thuốc chống đông, chỗ nhổ răng rỉ máu cả ngày nay", "em uống thuốc loãng máu, nhổ răng xong máu cứ chảy",
+			},
+			harmless: []string{
+				"I take warfarin, can I have a tooth out?", "Do I stop my blood thinner before the extraction?",
+				"Uống thuốc chống đông có nhổ răng được không?", "Em uống aspirin, chải răng ra tí máu",
+			},
+		},
+		"low blood sugar": {
+			urgent: []string{
+				"I'm diabetic, my sugar has dropped and I can't eat after the extraction", "my blood sugar is low, I am shaking after the dentist",
+				"em bị tiểu đường, đường huyết tụt còn 2.9, run tay", "mẹ em tụt đường huyết, vã mồ hôi sau nhổ răng",
+			},
+			harmless: []string{
+				"What should diabetics eat before an extraction?", "Is a low sugar diet good for teeth?", "Làm sao tránh hạ đường huyết khi nhịn ăn?", "Tiểu đường có cấy implant được không?",
+			},
+		},
+		"self-harm": {
+			urgent: []string{
+				"I can't go on like this, I just want to disappear", "everyone would be better off without me", "I have written goodbye letters to my kids",
+				"I don't want to wake up tomorrow", "em không chịu nổi nữa, chỉ muốn biến mất", "k mún sống nữa", "em muốn ngủ một giấc không bao giờ dậy nữa",
+				"cả nhà không có em chắc nhẹ hơn", "em không còn lý do gì để sống",
+			},
+			harmless: []string{
+				"this price kills me", "my tooth is killing me", "I can't go on like this with these braces", "goodbye cavities, hello smile",
+				"đau răng muốn chết luôn, còn lịch chiều nay không?", "giá này giết người quá shop", "tạm biệt mắc cài thân yêu", "em muốn vết ố này biến mất", "nghe giá muốn xỉu",
+			},
+		},
+	} {
+		for _, message := range tt.urgent {
+			for _, typed := range []string{message, text.Fold(message)} {
+				if got := d.Find(typed); !slices.Contains(got, kind) {
+					t.Errorf("%q: found %q, want %q", typed, got, kind)
+				}
+			}
+		}
+		for _, message := range tt.harmless {
+			for _, typed := range []string{message, text.Fold(message)} {
+				if got := d.Find(typed); len(got) > 0 {
+					t.Errorf("%q: false alarm %q", typed, got)
+				}
+			}
+		}
+	}
+}
+
+// Signs from several messages of a talk count together, but each emergency is reported once, unless
+// it is told of again at once.
+func TestDetector_Find_inAFewMessages(t *testing.T) {
+	d := dentalDetector()
+	for _, tt := range []struct {
+		message string
+		earlier []string
+		want    string
+	}{
+		{"and no wet nappy since this morning", []string{"my 8 month old has a fever", "what helps with teething?", "she chews on everything"}, "very ill child"},
+		{"bé còn bỏ bú nữa", []string{"con em 8 tháng sốt 38 độ rưỡi", "bé mọc răng mấy cái là vừa?"}, "very ill child"},
+		{"her lips look blue now", []string{"can I use numbing gel on my baby's gums?", "I put the numbing gel on her gums", "she cries a lot"}, "numbing medicine, very ill child"},
+		{"it is still bleeding", []string{"I had a tooth out, I take warfarin", "can I drink coffee?"}, "bleeding"},
+		{"giờ em sốt nữa", []string{"má em bị sưng", "uống gì cho đỡ đau?", "cảm ơn bác sĩ"}, infection},
+		{"what can I eat?", []string{"my cheek is swollen", "and I have a fever"}, ""},
+		{"how long does the swelling last?", []string{"my cheek is swollen and I have a fever", "thank you", "how much is a visit?"}, ""},
+		{"I have a fever", []string{"How do braces work?", "what do they cost?"}, ""},
+	} {
+		if got := strings.Join(d.Find(tt.message, tt.earlier...), ", "); got != tt.want {
+			t.Errorf("%q after %q: got %q, want %q", tt.message, tt.earlier, got, tt.want)
+		}
+	}
+	for message, want := range map[string]bool{"I have a fever": true, "she is very sleepy": true, "what does a crown cost?": false} {
+		if got := d.MayAdd(message); got != want {
+			t.Errorf("%q may add to an emergency: %v", message, got)
+		}
+	}
+}
+
+// The notice names whom a person with thoughts of suicide can call, or says what to look for.
+func TestNotice_crisisLine(t *testing.T) {
+	dental := packs.Dental()
+	for lang, want := range map[string]string{"en": "call the crisis line of your country", "vi": "gọi đường dây hỗ trợ tâm lý nơi bạn sống"} {
+		if got := subject.Notice(dental, []string{"self-harm"}, lang); !strings.Contains(got, want) || strings.Contains(got, "{") {
+			t.Errorf("%s, none set: %q", lang, got)
+		}
+	}
+	dental.Emergencies.CrisisLine = "0800 123 456"
+	got := subject.Notice(dental, []string{"self-harm"}, "en")
+	if !strings.Contains(got, "call 0800 123 456.") {
+		t.Errorf("set: %q", got)
+	}
+	if leading, kinds := subject.Leading(dental, got); leading != got || !slices.Contains(kinds, "self-harm") {
+		t.Errorf("not told from an answer: %q %q", leading, kinds)
 	}
 }

@@ -25,7 +25,7 @@ type Step struct {
 func (g *Guard) Explain(ctx context.Context, q Question, judge Judge) Explanation {
 	g.Prepare()
 	r := g.read(q.Text)
-	s := score(g.model, r)
+	s := score(g.model, r, r.burden(q.Last))
 	e := Explanation{Text: q.Text, Topic: g.topic.Name}
 	add := func(name, format string, args ...any) {
 		e.Steps = append(e.Steps, Step{name, fmt.Sprintf(format, args...)})
@@ -37,7 +37,7 @@ func (g *Guard) Explain(ctx context.Context, q Question, judge Judge) Explanatio
 	add("names", "%s", namesIn(r))
 	add("needs", "%s", r.needs)
 	if m := g.model; m != nil {
-		add("classifier", "%.2f alone, %.2f behind an exchange; sure from %.2f and %.2f on, or below %.2f", s.alone, s.after, m.In, m.After, m.Out)
+		add("classifier", "%.2f alone, %.2f behind an exchange; sure from %.2f on, if it names the topic from %.2f on, or below %.2f", s.alone, s.after, m.In, min(m.In, m.Named), m.Out)
 	} else {
 		add("classifier", "none: the names of the topic decide")
 	}

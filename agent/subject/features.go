@@ -14,14 +14,17 @@ const (
 )
 
 // A Feature is the hash of something in a message and its weight there.
-type feature struct {
+type Feature struct {
 	Hash  uint32
 	Value float32
 }
 
+// Bucket returns the feature's bucket in a table of 1<<bits of them.
+func (f Feature) Bucket(bits int) uint32 { return bucket(f.Hash, bits) }
+
 // appendRuns adds the character runs of the words. Their squares sum to share, whatever the length
 // of the message.
-func appendRuns(fs []feature, words []text.Word, share float64) []feature {
+func appendRuns(fs []Feature, words []text.Word, share float64) []Feature {
 	line := []byte{' '}
 	for _, w := range words {
 		line = append(append(line, w.Folded...), ' ')
@@ -32,7 +35,7 @@ func appendRuns(fs []feature, words []text.Word, share float64) []feature {
 		for n := 0; n < longestRun && i+n < len(line); n++ {
 			h = hashByte(h, line[i+n])
 			if n+1 >= shortestRun {
-				fs = append(fs, feature{Hash: h})
+				fs = append(fs, Feature{Hash: h})
 			}
 		}
 	}
@@ -41,19 +44,19 @@ func appendRuns(fs []feature, words []text.Word, share float64) []feature {
 
 // appendWords adds single words and pairs under a name, folded and, if they have marks, as written.
 // Their squares sum to share.
-func appendWords(fs []feature, name string, words []text.Word, share float64) []feature {
+func appendWords(fs []Feature, name string, words []text.Word, share float64) []Feature {
 	from := len(fs)
 	for i, w := range words {
-		fs = append(fs, feature{Hash: hash(name, "", w.Folded)})
+		fs = append(fs, Feature{Hash: hash(name, "", w.Folded)})
 		if !w.Bare {
-			fs = append(fs, feature{Hash: hash(name, "raw", w.Raw)})
+			fs = append(fs, Feature{Hash: hash(name, "raw", w.Raw)})
 		}
 		if i+1 == len(words) {
 			break
 		}
-		fs = append(fs, feature{Hash: hash(name, w.Folded, words[i+1].Folded)})
+		fs = append(fs, Feature{Hash: hash(name, w.Folded, words[i+1].Folded)})
 		if !w.Bare || !words[i+1].Bare {
-			fs = append(fs, feature{Hash: hash(name, w.Raw, words[i+1].Raw)})
+			fs = append(fs, Feature{Hash: hash(name, w.Raw, words[i+1].Raw)})
 		}
 	}
 	return even(fs, from, share)
@@ -64,18 +67,18 @@ const reach = 4
 
 // appendNear adds, under a name, the pairs of words of a sentence that have one to three others
 // between them. Their squares sum to share.
-func appendNear(fs []feature, name string, words []text.Word, share float64) []feature {
+func appendNear(fs []Feature, name string, words []text.Word, share float64) []Feature {
 	from := len(fs)
 	for i, w := range words {
 		for k := i + 2; k < len(words) && k <= i+reach && words[k].Pause < text.SentencePause; k++ {
-			fs = append(fs, feature{Hash: hash(name, w.Folded, words[k].Folded)})
+			fs = append(fs, Feature{Hash: hash(name, w.Folded, words[k].Folded)})
 		}
 	}
 	return even(fs, from, share)
 }
 
 // even sets the features from an index on to the same value, so that their squares sum to share.
-func even(fs []feature, from int, share float64) []feature {
+func even(fs []Feature, from int, share float64) []Feature {
 	n := len(fs) - from
 	value := float32(math.Sqrt(share / float64(max(n, 1))))
 	for i := from; i < len(fs); i++ {

@@ -1,3 +1,3 @@
 package subject
 
-//go:generate go run ./train
+//go:generate go run ./learn/generate

@@ -36,6 +36,9 @@ type GuardConfig struct {
 	// Timeout bounds one judge's call; zero means 3 s, and 15 s while its model may
 	// still be loading.
 	Timeout time.Duration
+	// Learn returns the weights of a topic that has none, trained from its examples. It is called
+	// once, when the guard is prepared, and may be nil. Without weights the names of the topic decide.
+	Learn func() (weights string, err error)
 	// Logger may be nil. It gets lengths and reasons, never the text.
 	Logger *slog.Logger
 }
@@ -92,6 +95,7 @@ type Guard struct {
 	topic     Topic
 	onFailure string
 	timeout   time.Duration
+	learn     func() (weights string, err error)
 	log       *slog.Logger
 	verdicts  cache
 
@@ -100,9 +104,7 @@ type Guard struct {
 
 	names, orders *text.Phrases
 	abroad        abroad
-	model         *model // nil: the names of the topic alone decide
-	// exampled are the words in the topic's own examples that carry a subject.
-	exampled vocabulary
+	model         *Classifier // nil: the names of the topic alone decide
 }
 
 // NewGuard builds the guard of a topic. It reports an incomplete topic, an unknown policy
@@ -111,7 +113,7 @@ func NewGuard(c GuardConfig) (*Guard, error) {
 	if err := c.Topic.Check(); err != nil {
 		return nil, err
 	}
-	g := &Guard{topic: c.Topic, onFailure: c.OnFailure, timeout: c.Timeout, log: c.Logger, verdicts: cache{byKey: make(map[cacheKey]Verdict)}}
+	g := &Guard{topic: c.Topic, onFailure: c.OnFailure, timeout: c.Timeout, learn: c.Learn, log: c.Logger, verdicts: cache{byKey: make(map[cacheKey]Verdict)}}
 	switch g.onFailure {
 	case "":
 		g.onFailure = Closed
@@ -126,16 +128,17 @@ func NewGuard(c GuardConfig) (*Guard, error) {
 		g.log = slog.New(slog.DiscardHandler)
 	}
 	if c.Topic.Weights != "" {
-		var err error
-		if g.model, err = decode(c.Topic.Weights); err != nil {
+		model, err := DecodeClassifier(c.Topic.Weights)
+		if err != nil {
 			return nil, fmt.Errorf("topic %q: %w", c.Topic.Name, err)
 		}
+		g.model = &model
 	}
 	return g, nil
 }
 
 // Prepare does the first question's work in advance: it reads the word lists and, for a topic with
-// its own examples, trains the classifier. Further calls do nothing.
+// its own examples, has the classifier trained. Further calls do nothing.
 func (g *Guard) Prepare() {
 	g.prepared.Do(func() {
 		g.names = text.NewStrictPhrases(g.topic.Phrases.Names)
@@ -145,13 +148,27 @@ func (g *Guard) Prepare() {
 		}
 		g.orders, g.abroad = text.NewPhrases(orders), newAbroad(g.topic.Phrases.Abroad)
 		if g.Learns() {
-			g.model = g.learnOwn()
+			g.model = g.learned()
 		}
 	})
 }
 
-// Learns reports whether Prepare trains a classifier from examples.
-func (g *Guard) Learns() bool { return g.topic.Learns() }
+// Learns reports whether Prepare has a classifier trained from examples.
+func (g *Guard) Learns() bool { return g.learn != nil && g.topic.Learns() }
+
+// learned returns the classifier that was trained now, nil if that failed: the names of the topic
+// and the judge then decide.
+func (g *Guard) learned() *Classifier {
+	weights, err := g.learn()
+	if err == nil {
+		var model Classifier
+		if model, err = DecodeClassifier(weights); err == nil {
+			return &model
+		}
+	}
+	g.log.Error("a topic could not be learned from its examples: its names and the judge decide", "topic", g.topic.Name, "error", err)
+	return nil
+}
 
 // Topic returns the guard's topic.
 func (g *Guard) Topic() Topic { return g.topic }
@@ -162,7 +179,7 @@ func (g *Guard) Quick(text string) Verdict {
 	start := time.Now()
 	g.Prepare()
 	r := g.read(text)
-	v, _ := g.alone(r)
+	v := g.alone(r)
 	if v.Sure && !v.Pass && r.needs.FollowsUp() {
 		v.Sure, v.Reason = false, "of another subject, unless it goes on with what was said"
 	}
@@ -182,7 +199,7 @@ func (g *Guard) ByCode(text string, last *Exchange) Verdict {
 func (g *Guard) Needs(text string, begins bool) Needs {
 	g.Prepare()
 	r := g.read(text)
-	v, _ := g.alone(r)
+	v := g.alone(r)
 	if begins && v.Needs == AboutTalk && r.named && !r.talk && !greets(r.words) {
 		return StandsAlone
 	}
@@ -238,7 +255,7 @@ func (g *Guard) Unavailable(lang string) string { return g.topic.Voice(lang).Una
 // Refused reports whether an answer ends in one of the topic's own refusals, so that its question
 // did not pass.
 func (g *Guard) Refused(answer string) bool {
-	return slices.ContainsFunc([]string{"vi", "en"}, func(lang string) bool {
+	return slices.ContainsFunc(append([]string{Vietnamese, English}, g.topic.Languages...), func(lang string) bool {
 		refusal := strings.TrimSpace(g.Refusal(lang))
 		return refusal != "" && strings.HasSuffix(strings.TrimSpace(answer), refusal)
 	})

@@ -96,3 +96,33 @@ func TestGuard_PromptFencesTheMessage(t *testing.T) {
 		t.Errorf("%d closing fences in %q", n, user)
 	}
 }
+
+// The judge reads what the topic says, and nothing about a subject beside it.
+func TestGuard_PromptHoldsOnlyTheTopic(t *testing.T) {
+	prompt := func(voices map[string]subject.Voice, q subject.Question) subject.Ask {
+		g := guard(t, subject.GuardConfig{Topic: subject.Topic{Name: "x", Voices: voices, Phrases: subject.Phrases{Names: []string{"xyz"}}}})
+		judge := &countingJudge{answer: "NO"}
+		g.AskJudge(t.Context(), q, judge.Judge)
+		return judge.asks[0]
+	}
+	tax := map[string]subject.Voice{"en": {Description: "taxes.", Not: "customs, and advice on investments."}, "vi": {Description: "thuế."}}
+	en := prompt(tax, question("How do I pay?", "en")).System
+	if !strings.Contains(en, "Topic: taxes.\nNot of the topic: customs, and advice on investments.\n") || strings.Contains(strings.ToLower(en), "medic") {
+		t.Errorf("prompt %q", en)
+	}
+	if vi := prompt(tax, question("Nộp ở đâu?", "vi")).System; !strings.Contains(vi, "Chủ đề: thuế.\nHãy") || strings.Contains(vi, "Không thuộc chủ đề:") || strings.Contains(vi, "y khoa") {
+		t.Errorf("prompt %q", vi)
+	}
+	if v := dental(t).Topic().Voice("en"); !strings.Contains(v.Not, "medicine") {
+		t.Errorf("the dental topic does not say what is not of it: %q", v.Not)
+	}
+	german := map[string]subject.Voice{"de": {Description: "Steuern."}}
+	if de := prompt(german, question("Nộp ở đâu?", "vi")).System; !strings.HasPrefix(de, "You are a topic filter. Topic: Steuern.") {
+		t.Errorf("the frame of another language is not English: %q", de)
+	}
+	follow := question("and for my wife?", "en")
+	follow.Last = &subject.Exchange{Question: "Who files a return?", Answer: "Whoever earns enough."}
+	if user := prompt(tax, follow).User; !strings.Contains(user, "Who files a return?") || !strings.Contains(user, "Whoever earns enough.") {
+		t.Errorf("the judge does not see the last exchange: %q", user)
+	}
+}

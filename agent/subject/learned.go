@@ -1,6 +1,8 @@
 package subject
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -8,13 +10,14 @@ import (
 )
 
 const (
-	// anyBits is the size of the table that detects emergencies, kindBits that of each kind's
-	// table: 512 and 16 KiB.
-	anyBits, kindBits = 20, 15
+	// AlarmBits is the size of the table that detects emergencies: 512 KiB.
+	AlarmBits = 20
+	// KindBits is the size of each kind's table: 16 KiB.
+	KindBits = 15
 	// enough is the least score of an emergency, and below doubtful not even signs make one. Both
 	// were chosen by cross-validation over writers, and so that the test messages are classified
 	// correctly.
-	enough, doubtful = 0, -2.2
+	enough, doubtful = -0.3, -1.2
 	// tellable is the length of the longest message, in words, whose score can overrule its signs.
 	tellable = 60
 	// clearly is the margin above enough that a message needs if it seems to be about another
@@ -42,7 +45,7 @@ type learned struct {
 }
 
 // likeliest returns the kind that a message most likely describes, if it describes one.
-func (l learned) likeliest(fs []feature) int {
+func (l learned) likeliest(fs []Feature) int {
 	best, most := 0, math.Inf(-1)
 	for i, table := range l.kinds {
 		if score := table.Score(fs); score > most {
@@ -52,32 +55,52 @@ func (l learned) likeliest(fs []feature) int {
 	return best
 }
 
-// readLearned decodes the result of [TrainAlarms]: for each table its largest weight and its cells.
-// It returns nil if data is empty or was trained for another number of kinds.
-func readLearned(data string, kinds int) *learned {
-	if len(data) != size(anyBits)+kinds*size(kindBits) {
-		return nil
+// EncodeAlarms returns the tables of a classifier of emergencies, one for each kind in the topic's
+// order, in the form that [Emergencies.Weights] takes.
+func EncodeAlarms(found Table, kinds []Table) string {
+	out := found.Append(nil)
+	for _, kind := range kinds {
+		out = kind.Append(out)
+	}
+	return string(out)
+}
+
+// readLearned decodes the result of [EncodeAlarms]. It returns nil if data is empty.
+func readLearned(data string, kinds int) (*learned, error) {
+	if data == "" {
+		return nil, nil
+	}
+	if len(data) != size(AlarmBits)+kinds*size(KindBits) {
+		return nil, fmt.Errorf("learned emergencies of %d bytes do not fit %d kinds: train them again", len(data), kinds)
 	}
 	l := &learned{kinds: make([]Table, kinds)}
-	l.any, data = readTable(data, anyBits)
+	l.any, data = readTable(data, AlarmBits)
+	sound := l.any.isSound()
 	for i := range l.kinds {
-		l.kinds[i], data = readTable(data, kindBits)
+		l.kinds[i], data = readTable(data, KindBits)
+		sound = sound && l.kinds[i].isSound()
 	}
-	return l
+	if !sound {
+		return nil, errors.New("learned emergencies have impossible weights: train them again")
+	}
+	return l, nil
 }
+
+// Features returns the features of a message for the classifier of emergencies.
+func (d *Detector) Features(message string) []Feature { return d.features(d.read(message)) }
 
 // features returns the features of a message: character runs, words, near pairs, numbers by size,
 // signs, and the cues of how it speaks of them.
-func (d *Detector) features(words []text.Word, meant map[string]bool) []feature {
-	fs := []feature{{Hash: hash("bias", "", ""), Value: alarmBias}}
+func (d *Detector) features(words []text.Word, meant map[string]bool) []Feature {
+	fs := []Feature{{Hash: hash("bias", "", ""), Value: alarmBias}}
 	fs = appendRuns(fs, words, alarmRunShare)
 	fs = appendWords(fs, "w", words, alarmWordShare)
 	fs = appendNear(fs, "near", words, skipShare)
 	for i, w := range words {
 		if size := sizeOf(w.Raw); size != "" {
-			fs = append(fs, feature{Hash: hash("number", size, ""), Value: cueShare})
+			fs = append(fs, Feature{Hash: hash("number", size, ""), Value: cueShare})
 			if i+1 < len(words) {
-				fs = append(fs, feature{Hash: hash("number", size, words[i+1].Folded), Value: cueShare})
+				fs = append(fs, Feature{Hash: hash("number", size, words[i+1].Folded), Value: cueShare})
 			}
 		}
 	}
@@ -86,14 +109,14 @@ func (d *Detector) features(words []text.Word, meant map[string]bool) []feature 
 			continue
 		}
 		if meant[s.name] {
-			fs = append(fs, feature{Hash: hash("sign", "meant", s.name), Value: signShare})
+			fs = append(fs, Feature{Hash: hash("sign", "meant", s.name), Value: signShare})
 		} else if s.phrases.In(words) {
-			fs = append(fs, feature{Hash: hash("sign", "named", s.name), Value: signShare})
+			fs = append(fs, Feature{Hash: hash("sign", "named", s.name), Value: signShare})
 		}
 	}
 	for _, name := range manners() {
 		if cue := d.cues[name]; cue != nil && cue.In(words) {
-			fs = append(fs, feature{Hash: hash("cue", name, ""), Value: cueShare})
+			fs = append(fs, Feature{Hash: hash("cue", name, ""), Value: cueShare})
 		}
 	}
 	return fs
@@ -123,44 +146,4 @@ func sizeOf(word string) string {
 		return "year"
 	}
 	return "large"
-}
-
-// Training parameters, chosen by cross-validation.
-const (
-	alarmDecay  = 2e-4
-	alarmEpochs = 12
-)
-
-// An AlarmLesson is a training message: the kind of emergency that it describes, empty for none,
-// and its weight.
-type AlarmLesson struct {
-	Text   string
-	Kind   string
-	Weight float64
-}
-
-// TrainAlarms trains the emergency classifier of a topic and returns it in the form that
-// [Emergencies.Weights] takes. The same lessons give the same bytes on the same architecture.
-func TrainAlarms(t Topic, lessons []AlarmLesson) string {
-	t.Emergencies.Weights = ""
-	d := NewDetector(t)
-	features := make([][]feature, len(lessons))
-	for i, l := range lessons {
-		features[i] = d.features(d.read(l.Text))
-	}
-	learn := func(bits int, is, about func(AlarmLesson) bool) Table {
-		var all []sample
-		for i, l := range lessons {
-			if about(l) {
-				all = append(all, sample{Features: features[i], In: is(l), Weight: l.Weight})
-			}
-		}
-		return fit(all, bits, alarmEpochs, alarmDecay)
-	}
-	isOne := func(l AlarmLesson) bool { return l.Kind != "" }
-	out := learn(anyBits, isOne, func(AlarmLesson) bool { return true }).Append(nil)
-	for _, k := range d.topic.Emergencies.Kinds { // the kind, given that it is an emergency
-		out = learn(kindBits, func(l AlarmLesson) bool { return l.Kind == k.Name }, isOne).Append(out)
-	}
-	return string(out)
 }

@@ -1,25 +1,40 @@
 package subject
 
-import (
-	"slices"
-
-	"molar/internal/text"
-)
+import "molar/internal/text"
 
 // maxKnown bounds how much of an exchange is read for its words, in bytes.
 const maxKnown = 8000
 
-// isLight reports whether a message adds no subject to an exchange: each of its words is
-// grammatical or can be asked of anything, names the topic, or occurs in the exchange.
-func (r reading) isLight(last *Exchange) bool {
+// A burden counts the words of a message that carry a subject: those that are fresh, that occur in the
+// exchange before it, and that name the topic.
+type burden struct{ fresh, known, names int }
+
+// burden weighs a message against the exchange before it; nil means that there is none.
+func (r reading) burden(last *Exchange) (b burden) {
 	known := make(vocabulary)
-	for _, part := range []string{last.Question, last.Answer} {
-		clean, _, _ := normalise(text.Clip(part, maxKnown, ""))
-		known.add(wordsOf(clean))
+	if last != nil {
+		for _, part := range []string{last.Question, last.Answer} {
+			clean, _, _ := normalise(text.Clip(part, maxKnown, ""))
+			known.add(wordsOf(clean))
+		}
 	}
 	words, heavy := r.heavy()
-	return !slices.ContainsFunc(heavy, func(i int) bool { return !r.names[i] && !known.has(words[i]) })
+	for _, i := range heavy {
+		switch {
+		case r.names[i]:
+			b.names++
+		case known.has(words[i]):
+			b.known++
+		default:
+			b.fresh++
+		}
+	}
+	return b
 }
+
+// isLight reports whether a message adds no subject to an exchange: each of its words is
+// grammatical or can be asked of anything, names the topic, or occurs in the exchange.
+func (b burden) isLight() bool { return b.fresh == 0 }
 
 // heavy returns the words of a message, and the indexes of those that carry a subject.
 func (r reading) heavy() (words []text.Word, at []int) {

@@ -188,7 +188,7 @@ func newSpeech(lang string) speech {
 }
 
 // isFragment reports whether words are an opening with hardly more than a thing: "what about
-// implants?"
+// roses?"
 func (s speech) isFragment(words []text.Word, things []bool) bool {
 	opening := s.opening.At(words, 0)
 	if opening == 0 {

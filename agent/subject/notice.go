@@ -32,8 +32,8 @@ func Deciding(t Topic, kinds []string) (deciding Kind) {
 
 // Notice returns the text for the kinds, as Markdown: where to call, and what to do first. The most
 // pressing kind decides whether the call comes first; a kind that ends the turn hides the others,
-// such as the effects of too many pills. Any lang but "vi" means English. It is empty without
-// kinds.
+// such as the effects of too many pills. A language without texts means the
+// topic's first one. It is empty without kinds.
 func Notice(t Topic, kinds []string, lang string) string {
 	if deciding := Deciding(t, kinds); deciding.Ends {
 		kinds = []string{deciding.Name}
@@ -79,18 +79,24 @@ func Leading(t Topic, answer string) (leading string, kinds []string) {
 // notice returns what to do in one kind of emergency.
 func notice(t Topic, kind, lang string) string {
 	number := "115 (in Vietnam) or your local emergency number"
-	if lang == "vi" {
+	if t.spoken(lang) == Vietnamese {
 		number = "115"
 	}
-	return strings.ReplaceAll(t.Voice(lang).Notices[kind], "{number}", cmp.Or(t.Emergencies.Number, number))
+	voice := t.Voice(lang)
+	set := strings.NewReplacer("{number}", cmp.Or(t.Emergencies.Number, number), crisis, cmp.Or(t.Emergencies.CrisisLine, voice.CrisisLine))
+	return set.Replace(voice.Notices[kind])
 }
+
+// crisis stands for the crisis line in a notice.
+const crisis = "{crisis}"
 
 // call returns where to call.
 func call(t Topic, lang string) string {
-	if lang == "vi" {
-		where := cmp.Or(t.Emergencies.Number, "115 ở Việt Nam (nơi khác: số cấp cứu tại chỗ)")
-		return "**Đây có thể là trường hợp cấp cứu. Hãy gọi " + where + " hoặc đến ngay khoa cấp cứu gần nhất; đừng chờ câu trả lời bên dưới.**"
+	text, where := t.Voice(lang).Call, "115 in Vietnam, or your local emergency number,"
+	if t.spoken(lang) == Vietnamese {
+		text = cmp.Or(text, "**Đây có thể là trường hợp cấp cứu. Hãy gọi {number} hoặc đến ngay khoa cấp cứu gần nhất; đừng chờ câu trả lời bên dưới.**")
+		where = "115 ở Việt Nam (nơi khác: số cấp cứu tại chỗ)"
 	}
-	where := cmp.Or(t.Emergencies.Number, "115 in Vietnam, or your local emergency number,")
-	return "**This may be an emergency. Call " + where + " or go to the nearest emergency department now; do not wait for the answer below.**"
+	text = cmp.Or(text, "**This may be an emergency. Call {number} or go to the nearest emergency department now; do not wait for the answer below.**")
+	return strings.ReplaceAll(text, "{number}", cmp.Or(t.Emergencies.Number, where))
 }

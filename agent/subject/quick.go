@@ -1,7 +1,5 @@
 package subject
 
-import "slices"
-
 const (
 	// admit is the score above which code guesses that a message is on topic: to refuse a person is
 	// the worse mistake.
@@ -9,6 +7,9 @@ const (
 	// talkAdmit is that score for a message about the talk, after an exchange on the topic: it
 	// names nothing of the topic.
 	talkAdmit = -2.5
+	// untaughtAdmit is that score for a follow-up if the topic's lines hold none: those that leave a
+	// subject are learned for every topic.
+	untaughtAdmit = -1.0
 	// softDoubt and hardDoubt are subtracted from the score for a sign of injection. The words of
 	// an order cost little: as many people quote one in an on-topic question as give one.
 	softDoubt, hardDoubt = 0.3, 100
@@ -20,27 +21,27 @@ const (
 // byCode decides a message as far as code can, as following the last exchange if there is one. A
 // possible follow-up is never refused without reading that exchange.
 func (g *Guard) byCode(r reading, last *Exchange) Verdict {
-	v, s := g.alone(r)
+	v := g.alone(r)
 	if last == nil || len(r.words) == 0 || v.Sure && (v.Pass || !r.needs.FollowsUp()) {
 		return v
 	}
-	return g.behind(r, s, last, v)
+	return g.behind(r, last, v)
 }
 
 // alone decides a message as the first of a conversation.
-func (g *Guard) alone(r reading) (v Verdict, s scores) {
-	v = Verdict{By: "code", Needs: r.needs}
+func (g *Guard) alone(r reading) Verdict {
+	v := Verdict{By: "code", Needs: r.needs}
 	switch {
 	case len(r.words) == 0:
 		v.Pass, v.Sure, v.Reason = true, !hasLetters(r.text), "no words to judge"
 		v.Needs = AboutTalk
-		return v, s
+		return v
 	case r.marker.name == "" && greets(r.words):
 		v.Pass, v.Sure = true, true
 		v.Needs, v.Reason = AboutTalk, "greeting, thanks or help"
-		return v, s
+		return v
 	}
-	s = score(g.model, r)
+	s := score(g.model, r, r.burden(nil))
 	if r.needs == StandsAlone && !r.named && g.model != nil && s.alone <= 0 && len(r.words) <= longQuestion {
 		v.Needs = FollowUp // on topic only within the conversation
 	}
@@ -49,12 +50,14 @@ func (g *Guard) alone(r reading) (v Verdict, s scores) {
 	if r.needs == AboutTalk { // it depends on whether there is a conversation
 		v.Sure = false
 	}
-	return v, s
+	return v
 }
 
 // behind decides a message that follows an exchange; v is its verdict alone. Code is sure only of a
 // message without a new subject: any other may lead anywhere.
-func (g *Guard) behind(r reading, s scores, last *Exchange, v Verdict) Verdict {
+func (g *Guard) behind(r reading, last *Exchange, v Verdict) Verdict {
+	b := r.burden(last)
+	s := score(g.model, r, b)
 	v.Score, v.Pass, v.Sure = s.after, s.after > admit, false
 	v.Reason = "unclear, even after the last exchange"
 	if r.marker.name != "" {
@@ -65,15 +68,15 @@ func (g *Guard) behind(r reading, s scores, last *Exchange, v Verdict) Verdict {
 	case r.talk:
 		v.Pass, v.Sure, v.Reason = true, true, "about the conversation itself"
 		return v
-	case !last.Unjudged && r.isLight(last):
+	case !last.Unjudged && b.isLight():
 		v.Pass, v.Sure, v.Reason = true, true, "follow-up of the last exchange"
 		return v
 	}
 	switch {
 	case r.needs == AboutTalk && s.after > talkAdmit:
 		v.Pass = true
-	case r.needs.FollowsUp() && !r.other && !r.long && (g.model == nil || !g.model.followUps):
-		v.Pass = true // follow-ups were not in the training
+	case r.needs.FollowsUp() && !r.other && !r.long && (g.model == nil || !g.model.FollowUps):
+		v.Pass = g.model == nil || s.after > untaughtAdmit // follow-ups of the topic were not in the training
 	}
 	return v
 }
@@ -84,7 +87,7 @@ type scores struct {
 	plain        float64 // the lower of both, without the doubt for signs of injection
 }
 
-func score(m *model, r reading) scores {
+func score(m *Classifier, r reading, b burden) scores {
 	switch {
 	case m == nil && r.named:
 		return scores{alone: 1, after: 1, plain: 1}
@@ -98,7 +101,7 @@ func score(m *model, r reading) scores {
 		return scores{alone: guess, after: guess, plain: guess}
 	}
 	fs := alone(r.words)
-	s := scores{alone: m.Score(fs), after: m.Score(behind(fs))}
+	s := scores{alone: m.Score(fs), after: m.Score(behind(fs, b))}
 	s.plain = max(s.alone, s.after)
 	if r.needs != StandsAlone && r.marker.name == "" {
 		s.after += lean
@@ -124,7 +127,7 @@ const storyWords = 28
 // isSure reports whether code decides a message alone, and why.
 func (g *Guard) isSure(r reading, s scores) (sure bool, reason string) {
 	switch {
-	case r.other:
+	case r.other, r.foreign:
 		return false, "in a language that code does not know"
 	case r.long, r.named && len(r.words) >= storyWords:
 		return false, "too long for code to be sure"
@@ -132,20 +135,41 @@ func (g *Guard) isSure(r reading, s scores) (sure bool, reason string) {
 		return false, "sign of injection (" + r.marker.name + ")"
 	case g.model != nil && s.plain <= float64(g.model.Out):
 		return true, "clearly of another subject"
-	case g.model == nil && r.named, g.model != nil && g.admits(r) && s.alone >= float64(g.model.In):
+	case g.model == nil && r.named, g.model != nil && g.model.admits(r, s):
 		return true, "clearly of the topic"
 	}
 	return false, "unclear"
 }
 
-// admits reports whether code may admit a message alone: it names the topic, or, if the topic lists
-// no names, it has a subject word of the topic's examples.
-func (g *Guard) admits(r reading) bool {
-	if len(g.topic.Phrases.Names) > 0 {
-		return r.named
+// admits reports whether a message belongs by its score, which may be lower if it names the topic.
+func (c Classifier) admits(r reading, s scores) bool {
+	return s.alone >= float64(c.In) || r.named && s.alone >= float64(c.Named)
+}
+
+// A Weighing is what code makes of a message, whatever the thresholds of sure decisions are: its
+// scores, and which of the thresholds could make it sure.
+type Weighing struct {
+	// Named is set if the message names the topic.
+	Named bool
+	// Alone is compared with [Sure.In] and [Sure.Named], After with [Sure.After] and Refuse with [Sure.Out].
+	Alone, After, Refuse           float64
+	MayAdmit, MayFollow, MayRefuse bool
+}
+
+// Weigh weighs a message, as following the last exchange if there is one. Package learn finds the
+// thresholds by it.
+func (g *Guard) Weigh(message string, last *Exchange) Weighing {
+	g.Prepare()
+	r := g.read(message)
+	s := score(g.model, r, r.burden(nil))
+	w := Weighing{Named: r.named, Alone: s.alone, After: score(g.model, r, r.burden(last)).after, Refuse: s.plain}
+	if g.model == nil || len(r.words) == 0 || r.marker.name != "" || r.other || r.foreign || r.long || greets(r.words) {
+		return w
 	}
-	words, heavy := r.heavy()
-	return slices.ContainsFunc(heavy, func(i int) bool { return g.exampled.has(words[i]) })
+	w.MayAdmit = r.needs != AboutTalk && (!r.named || len(r.words) < storyWords)
+	w.MayRefuse = w.MayAdmit && (last == nil || !r.needs.FollowsUp())
+	w.MayFollow = last != nil
+	return w
 }
 
 // clearlyFollows reports whether a message clearly follows an exchange on the topic, even if code
@@ -175,12 +199,12 @@ func (g *Guard) Strays(answer string) (score float64, strayed, sure bool) {
 	if len(r.words) < strayWords {
 		return 0, false, false
 	}
-	if g.model != nil && g.model.answers.Bits > 0 && !r.other {
-		score = g.model.answers.Score(plain(r.words))
+	if g.model != nil && g.model.Answers.Bits > 0 && !r.other {
+		score = g.model.Answers.Score(plain(r.words))
 		return score, score <= straySure, score <= strayCertain
 	}
 	r.marker = marker{}
-	alone, _ := g.alone(r)
+	alone := g.alone(r)
 	score = alone.Score * asAnswer
 	return score, !alone.Pass && (alone.Sure || score <= straySure), !alone.Pass && alone.Sure
 }

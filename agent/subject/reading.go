@@ -1,6 +1,7 @@
 package subject
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,7 +24,10 @@ type reading struct {
 	talk   bool // only words about the conversation and the form of an answer
 	other  bool // in a language that the classifier was not trained for
 	abroad bool // such a message seems to name the topic
-	long   bool
+	// foreign is set for a message that the classifier may guess, but never be sure of: it is not
+	// recognisably in a language that it was trained in.
+	foreign bool
+	long    bool
 }
 
 // read normalises a message and analyses it, except for its score.
@@ -45,7 +49,33 @@ func (g *Guard) read(message string) reading {
 	r.needs, certain = needs(clean, r.words, r.names)
 	r.talk = certain && r.needs == AboutTalk
 	g.abroad.read(&r)
+	g.readLanguage(&r)
 	return r
+}
+
+// readLanguage sets in r whether the classifier knows the language of the message, if it was not
+// trained in exactly Vietnamese and English.
+func (g *Guard) readLanguage(r *reading) {
+	if g.model == nil || g.model.knowsBoth() {
+		return
+	}
+	learned := func(lang string) bool { return slices.Contains(g.model.Languages, lang) }
+	languages := languagesOf(r.text)
+	switch {
+	case len(languages) == 0: // it reveals too little
+	case slices.ContainsFunc(languages, learned):
+		r.other = false
+	case languages[0] == Other && slices.ContainsFunc(g.model.Languages, func(lang string) bool { return lang != Vietnamese && lang != English }):
+		r.other, r.foreign = false, true // perhaps one of those
+	default: // the words that name the topic decide
+		r.other, r.abroad = true, r.abroad || r.named
+	}
+}
+
+// knowsBoth reports whether the classifier was trained in Vietnamese and English, and in no other
+// language.
+func (c *Classifier) knowsBoth() bool {
+	return len(c.Languages) == 2 && slices.Contains(c.Languages, Vietnamese) && slices.Contains(c.Languages, English)
 }
 
 // wordsOf returns the words of a text, without informal endings and stretched letters.

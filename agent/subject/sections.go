@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 )
 
@@ -35,28 +34,42 @@ func Sections(text string) []Section {
 // List returns the phrases of a section's lines, which commas separate.
 func (s Section) List() []string { return split(strings.Join(s.Lines, ","), ",") }
 
-// A Line is an example with its label and metadata.
+// A Line is a labelled message, as the files of a pack hold it. It teaches the guardrail if it has
+// InDomain, and the classifier of emergencies if it has Emergency.
 type Line struct {
-	Example
-	// Group is the same number for questions that ask the same in other words.
-	Group int    `json:"group"`
-	By    string `json:"by"` // who wrote it
-	// Emergency is the kind of emergency that it describes, "unclear" if two readers may differ.
-	Emergency string `json:"emergency"`
+	Text string `json:"text"`
+	// Lang is the code of its language; of mixed text, of the one that carries the sentence.
+	Lang     string `json:"lang,omitempty"`
+	InDomain *bool  `json:"in_domain,omitempty"`
+	// Kind names a group of messages, such as "near-miss"; one that begins with "follow" means a
+	// message sent after an exchange on the topic.
+	Kind string `json:"kind,omitempty"`
+	// History are the exchanges before it, the newest last.
+	History []Exchange `json:"history,omitempty"`
+	// Group is the same for messages that have more in common than their label: that ask the same,
+	// or were written in one go. By is who wrote it.
+	Group string `json:"group,omitempty"`
+	By    string `json:"by,omitempty"`
+	// Weight is how much it counts; zero means once.
+	Weight float64 `json:"weight,omitempty"`
+	// Emergency is the kind of emergency that it describes, empty for none, "unclear" if two readers
+	// may differ.
+	Emergency *string `json:"emergency,omitempty"`
+}
+
+// Example returns the line as a labelled message.
+func (l Line) Example() Example {
+	return Example{Text: l.Text, Lang: l.Lang, InDomain: l.InDomain != nil && *l.InDomain, Kind: l.Kind, History: l.History}
 }
 
 // maxLine is the longest line of a file of messages, in bytes.
 const maxLine = 1 << 20
 
-// Lines reads a file of labelled messages, one JSON object a line, and calls take for each. A
-// broken line, an unknown key or an error of take is an error that names the line.
-func Lines[T any](path string, take func(T) error) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
+// Lines reads the content of a file of labelled messages, one JSON object a line, and calls take for
+// each. A broken line, an unknown key or an error of take is an error that names the file and line.
+func Lines[T any](path, content string, take func(T) error) error {
 	n := 0
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(content) {
 		if n++; strings.TrimSpace(line) == "" {
 			continue
 		}

@@ -17,7 +17,7 @@ type Table struct {
 const steps = 7
 
 // Score sums the weights of the features; a positive sum means a match.
-func (t Table) Score(fs []feature) float64 {
+func (t Table) Score(fs []Feature) float64 {
 	var worth [16]float32
 	for i := range worth {
 		n := float32(i - 8)
@@ -40,7 +40,8 @@ func (t Table) Append(out []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(out, math.Float32bits(t.Scale)), t.Cells...)
 }
 
-// readTable decodes a table of 1<<bits buckets that [Table.Append] wrote, and returns the rest of data.
+// readTable decodes a table of 1<<bits buckets that [Table.Append] wrote, and returns the rest of
+// data, which holds at least [size] bytes.
 func readTable(data string, bits int) (t Table, rest string) {
 	at := size(bits)
 	scale := math.Float32frombits(binary.LittleEndian.Uint32([]byte(data[:4])))
@@ -50,8 +51,14 @@ func readTable(data string, bits int) (t Table, rest string) {
 // size returns the bytes of an encoded table of 1<<bits buckets.
 func size(bits int) int { return 4 + 1<<(bits-1) }
 
-// pack rounds weights to four bits.
-func pack(weights []float64, bits int) Table {
+// isSound reports whether scores by the table are numbers.
+func (t Table) isSound() bool { return t.Scale > 0 && t.Scale <= mostScale }
+
+// mostScale is more than any weight that training finds.
+const mostScale = 1e6
+
+// Pack rounds the weights of 1<<bits buckets to four bits.
+func Pack(weights []float64, bits int) Table {
 	most := 1e-6
 	for _, v := range weights {
 		most = max(most, math.Abs(v))

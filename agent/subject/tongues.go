@@ -3,6 +3,7 @@ package subject
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -85,4 +86,80 @@ func isAlien(words []text.Word) bool {
 		}
 	}
 	return alien*2 > len(words)
+}
+
+// languagesOf returns the codes of the languages that a message seems to be in: several that are
+// close, [Other] for one that is not told apart, none if it reveals too little.
+func languagesOf(message string) []string {
+	var s languageScore
+	s.scan(message)
+	if s.alien > s.latin {
+		return scriptsOf(message)
+	}
+	lang, _ := guess(message, false)
+	switch lang {
+	case "":
+		return nil
+	case Vietnamese, English:
+		return []string{lang}
+	}
+	best, second := -1, 0.0
+	for i, score := range s.others {
+		switch {
+		case best < 0 || score > s.others[best]:
+			if best >= 0 {
+				second = max(second, s.others[best])
+			}
+			best = i
+		default:
+			second = max(second, score)
+		}
+	}
+	if codes := languageCodes()[best]; s.others[best] > second && len(codes) > 0 {
+		return codes
+	}
+	return []string{Other}
+}
+
+// languageCodes returns the codes of the languages of each paragraph of the frequent words.
+var languageCodes = sync.OnceValue(func() [maxLanguages][]string {
+	var codes [maxLanguages][]string
+	_, paragraphs, _ := strings.Cut(frequent, "\n\n")
+	for i, paragraph := range slices.Collect(strings.SplitSeq(paragraphs, "\n\n")) {
+		name, _, _ := strings.Cut(paragraph, ":")
+		_, list, _ := strings.Cut(name, "(")
+		codes[i] = strings.Fields(strings.TrimSuffix(list, ")"))
+	}
+	return codes
+})
+
+// scriptsOf returns the codes of the languages that are written in the alphabet of a message.
+func scriptsOf(message string) []string {
+	for _, script := range []struct {
+		table *unicode.RangeTable
+		codes string
+	}{ // Japanese is known by the signs that Chinese lacks
+		{unicode.Hangul, "ko"},
+		{unicode.Hiragana, "ja"},
+		{unicode.Katakana, "ja"},
+		{unicode.Han, "zh"},
+		{unicode.Thai, "th"},
+		{unicode.Lao, "lo"},
+		{unicode.Khmer, "km"},
+		{unicode.Myanmar, "my"},
+		{unicode.Devanagari, "hi mr ne"},
+		{unicode.Bengali, "bn"},
+		{unicode.Tamil, "ta"},
+		{unicode.Arabic, "ar fa ur"},
+		{unicode.Hebrew, "he"},
+		{unicode.Greek, "el"},
+		{unicode.Georgian, "ka"},
+		{unicode.Armenian, "hy"},
+		{unicode.Cyrillic, "ru uk be bg sr mk kk"},
+	} {
+		if strings.ContainsFunc(message, func(r rune) bool { return unicode.Is(script.table, r) }) {
+			return strings.Fields(script.codes)
+		}
+	}
+	return []string{Other}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Topic is a subject to keep to. Name, a description in each language and either names or
-// examples are required; everything else has a default, or helps code decide without a model.
+// A Topic is a subject to keep to. Name, a description in one language and either names, examples or
+// Weights are required; everything else has a default, or helps code decide without a model.
 type Topic struct {
 	// Name identifies the topic in config, logs and traces.
 	Name string
@@ -21,20 +21,30 @@ type Topic struct {
 	// Phrases are what code recognises.
 	Phrases Phrases
 	// Examples are labelled messages. With [FewestExamples] of each label or more, a classifier is
-	// trained from them when the guard is prepared.
+	// trained from them when the guard is prepared, by [GuardConfig.Learn].
 	Examples []Example
 	// Weights is a classifier trained in advance; it replaces Examples.
 	Weights string
 	// Emergencies are the situations in which a person needs help at once.
 	Emergencies Emergencies
+	// Consult is a prompt about the topic that clients may choose; it may have no text.
+	Consult Consult
+}
+
+// A Consult is the instruction of a prompt, which a question follows.
+type Consult struct {
+	// Description says what the prompt is for.
+	Description string
+	// Texts are the instruction, by language.
+	Texts map[string]string
 }
 
 // Phrases match whole words in any case, singular and plural alike. A phrase written
 // with Vietnamese marks also matches text typed without any, when it has at least
 // two syllables. A star at the end of a phrase matches any ending of its last word.
 type Phrases struct {
-	// Names are words that hardly occur outside the topic. Code admits a message by itself only if
-	// it has one.
+	// Names are words that hardly occur outside the topic. Without a classifier code admits a message
+	// by itself only if it has one.
 	Names []string
 	// Abroad are words that name the topic in languages other than Vietnamese and English: they
 	// never decide, but leave the message to the judge.
@@ -44,7 +54,7 @@ type Phrases struct {
 // An Example is one labelled message.
 type Example struct {
 	Text string `json:"text"`
-	// Lang is "vi", "en" or "other"; of mixed text, the language that carries the sentence.
+	// Lang is the code of its language; of mixed text, of the one that carries the sentence.
 	Lang     string `json:"lang,omitempty"`
 	InDomain bool   `json:"in_domain"`
 	// Kind names a group of examples, such as "plain" or "typo". A kind that begins with "follow"
@@ -83,10 +93,10 @@ func (t Topic) Check() error {
 	if t.Voice("").Description == "" {
 		errs = append(errs, fmt.Errorf("topic %q has no description: say in a sentence what belongs to it", t.Name))
 	}
-	if len(t.Phrases.Names) == 0 && len(t.Examples) == 0 {
+	if len(t.Phrases.Names) == 0 && len(t.Examples) == 0 && t.Weights == "" {
 		errs = append(errs, fmt.Errorf("topic %q has neither names nor examples: list some phrases that only belong to it, or about %d examples of each label", t.Name, WantedExamples))
 	}
-	return errors.Join(append(errs, t.Emergencies.check())...)
+	return errors.Join(append(errs, t.Emergencies.check()...)...)
 }
 
 // Learns reports whether a classifier is trained from the topic's examples: it has no Weights, and

@@ -6,8 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"molar/agent/subject"
+	"molar/agent/subject/learn"
 	"molar/internal/testkit/packs"
+	"molar/topics"
 )
 
 // gardening builds the examples of a custom topic from parts; the questions of the tests below
@@ -28,9 +32,8 @@ func gardening() []subject.Example {
 }
 
 func TestGuard_TopicLearnsFromItsExamples(t *testing.T) {
-	g := guard(t, subject.GuardConfig{Topic: subject.Topic{
-		Name: "gardening", Voices: described("gardens and plants"), Examples: gardening(),
-	}})
+	topic := subject.Topic{Name: "gardening", Voices: described("gardens and plants"), Examples: gardening()}
+	g := guard(t, subject.GuardConfig{Topic: topic, Learn: func() (string, error) { return learn.Guard(topic, topics.General()) }})
 	start := time.Now()
 	g.Prepare()
 	t.Logf("trained from %d examples in %s", len(gardening()), time.Since(start))
@@ -77,18 +80,60 @@ func TestGuard_PhraseOfAMarkAlone(t *testing.T) {
 	}
 }
 
-func TestTrain_RejectsNothing(t *testing.T) {
-	if _, err := subject.TrainGuard(nil, nil, subject.Sure{}); err == nil {
-		t.Error("it learned from nothing")
-	}
-}
-
 func TestNew_RejectsForeignWeights(t *testing.T) {
 	dental := packs.Dental()
 	for _, weights := range []string{"x", dental.Weights[1:], strings.Repeat("\xff", len(dental.Weights))} {
 		dental.Weights = weights
 		if _, err := subject.NewGuard(subject.GuardConfig{Topic: dental}); err == nil {
 			t.Errorf("weights of %d bytes were taken", len(weights))
+		}
+	}
+}
+
+// Whatever bytes stand in a table, reading it neither fails badly nor costs much.
+func FuzzDecodeClassifier(f *testing.F) {
+	f.Add("")
+	f.Add("MGW9")
+	small := subject.Classifier{Table: subject.Pack(make([]float64, 4), 2), Sure: subject.Never(), Languages: []string{"en"}}
+	f.Add(small.Encode())
+	f.Fuzz(func(t *testing.T, data string) {
+		c, err := subject.DecodeClassifier(data)
+		if err != nil {
+			return
+		}
+		if score := c.Score(subject.AnswerFeatures("How often should I water it?")); score != score {
+			t.Errorf("score %v", score)
+		}
+		if c.Encode() != data && strings.Join(c.Languages, " ") != "" {
+			again, err := subject.DecodeClassifier(c.Encode())
+			if err != nil || again.Bits != c.Bits {
+				t.Errorf("it cannot be read again: %v", err)
+			}
+		}
+	})
+}
+
+func TestClassifier_Encode(t *testing.T) {
+	want := subject.Classifier{
+		Table: subject.Pack([]float64{1, -2, 0, 4}, 2), Sure: subject.Sure{In: 2, After: 1, Out: -1},
+		Answers: subject.Pack([]float64{1, -1}, 1), FollowUps: true, Languages: []string{"de", "en"},
+	}
+	got, err := subject.DecodeClassifier(want.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Learned emergencies of foreign bytes are an error, and never a silent nothing.
+func TestNew_RejectsForeignEmergencies(t *testing.T) {
+	dental := packs.Dental()
+	for _, weights := range []string{"x", dental.Emergencies.Weights[1:], strings.Repeat("\xff", len(dental.Emergencies.Weights))} {
+		dental.Emergencies.Weights = weights
+		if _, err := subject.NewGuard(subject.GuardConfig{Topic: dental}); err == nil || !strings.Contains(err.Error(), "train them again") {
+			t.Errorf("emergencies of %d bytes: %v", len(weights), err)
 		}
 	}
 }

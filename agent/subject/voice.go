@@ -12,6 +12,8 @@ import (
 type Voice struct {
 	// Description states in a sentence what belongs to the topic. The judge reads it.
 	Description string
+	// Not states what seems to belong to the topic and does not. The judge reads it too.
+	Not string
 	// System is the system prompt of an assistant without its own. "{language}" in the English one
 	// is replaced by the language to answer in.
 	System string
@@ -21,8 +23,13 @@ type Voice struct {
 	Labels               Labels
 	// FirstQuestions are example questions that a page offers.
 	FirstQuestions []string
-	// Notices are the first steps in an emergency, by kind.
+	// CrisisLine stands in a notice in place of the number of a crisis line that is not set.
+	CrisisLine string
+	// Notices are the first steps in an emergency, by kind. "{number}" in them is replaced by the
+	// emergency number, and "{crisis}" by the crisis line.
 	Notices map[string]string
+	// Call says where to call in an emergency, with "{number}"; if empty, general words do.
+	Call string
 }
 
 // Labels are the words around the parts of a prompt.
@@ -41,17 +48,22 @@ type Labels struct {
 // gaps.
 func (t Topic) Voice(lang string) Voice {
 	asked := lang
-	v, ok := t.Voices[lang]
-	if !ok {
-		lang = t.fallback()
-		v = t.Voices[lang]
-	}
+	lang = t.spoken(lang)
+	v := t.Voices[lang]
 	v.System = strings.ReplaceAll(v.System, "{language}", AnswerIn(asked))
 	general := plainVoice(lang)
 	v.Refusal = cmp.Or(v.Refusal, fmt.Sprintf(general.Refusal, v.Description))
 	v.Unavailable = cmp.Or(v.Unavailable, general.Unavailable)
 	v.Labels = v.Labels.or(general.Labels)
 	return v
+}
+
+// spoken returns the language of the texts for a language: itself, or the fallback.
+func (t Topic) spoken(lang string) string {
+	if _, ok := t.Voices[lang]; ok {
+		return lang
+	}
+	return t.fallback()
 }
 
 // fallback returns the language whose texts all languages without texts use.
@@ -76,12 +88,13 @@ func AnswerIn(lang string) string {
 	return "English"
 }
 
-// FirstQuestions returns the example questions by language.
+// FirstQuestions returns the example questions by language: those of the topic, and those of the
+// pages, which have the texts of the topic's first language if the topic does not have theirs.
 func (t Topic) FirstQuestions() map[string][]string {
 	all := map[string][]string{}
-	for lang, voice := range t.Voices {
-		if len(voice.FirstQuestions) > 0 {
-			all[lang] = voice.FirstQuestions
+	for _, lang := range append([]string{Vietnamese, English}, slices.Sorted(maps.Keys(t.Voices))...) {
+		if questions := t.Voices[t.spoken(lang)].FirstQuestions; len(questions) > 0 {
+			all[lang] = questions
 		}
 	}
 	return all

@@ -36,10 +36,10 @@ func newChatCmd(a *app) *cobra.Command {
 		Short: "Answer one question on the command line, or talk in a terminal",
 		Long:  chatHelp,
 		Example: `  molar chat
-  molar chat "How often should I brush my teeth?"
+  molar chat "What can you help me with?"
   git diff | molar chat --assistant general "Summarise this change"
-  molar chat --continue "And in the evening?"
-  molar chat --file xray.png "What does this show?"
+  molar chat --continue "And what else?"
+  molar chat --file photo.png "What does this show?"
   molar chat --mcp family="go run ./examples/family/server" --output-format json "Find the family Nguyen"`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -69,7 +69,14 @@ func newConfigCheckCmd(a *app) *cobra.Command {
 			if err := host.CheckModels(cmd.Context(), cfg); err != nil {
 				return cli.Usage(err)
 			}
-			err = a.summarise(cfg)
+			opened, wrong := host.OpenTopics(cfg)
+			for _, u := range opened.Unconfirmed() {
+				_, _ = fmt.Fprintln(a.Stdout, terminal.Clean(u.Texts))
+			}
+			if wrong != nil {
+				return cli.Usage(wrong)
+			}
+			err = a.summarise(cfg, opened.Describe(a.Env)...)
 			for _, note := range setup.Senders(cmd.Context(), cfg) {
 				a.Say("note: %s", terminal.Clean(note))
 			}
@@ -131,9 +138,9 @@ func writeConfig(name string, text []byte, force bool) error {
 	return nil
 }
 
-// summarise prints the effective settings.
-func (a *app) summarise(cfg *config.Config) error {
-	_, err := fmt.Fprintln(a.Stdout, terminal.Clean(strings.Join(setup.Summary(cfg), "\n")))
+// summarise prints the effective settings, and lines about their topics.
+func (a *app) summarise(cfg *config.Config, topics ...string) error {
+	_, err := fmt.Fprintln(a.Stdout, terminal.Clean(strings.Join(append(setup.Summary(cfg), topics...), "\n")))
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -36,6 +37,9 @@ func follows() map[string]map[string]string {
 		"injury":                    {"en": "An injured jaw or face", "vi": "Chấn thương hàm mặt"},
 		"knocked-out tooth":         {"en": "A knocked-out tooth", "vi": "Răng bị văng ra ngoài"},
 		"injured tooth":             {"en": "Chipped, broken or cracked tooth", "vi": "Răng mẻ, vỡ hoặc nứt"},
+		"numbing medicine":          {"en": "A numbing medicine, and grey or blue lips", "vi": "Thuốc tê và môi xám hay tím"},
+		"button battery":            {"en": "A button battery swallowed, or in the nose or ear", "vi": "Nuốt pin cúc áo, hoặc pin kẹt trong mũi, tai"},
+		"very ill child":            {"en": "A very ill child", "vi": "Trẻ bệnh nặng"},
 		"swelling with fever":       {"en": "Abscess and swelling of the face", "vi": "Áp xe răng và sưng mặt"},
 	}
 }
@@ -65,7 +69,11 @@ func TestEmergencies_WhatFollowsTheNotice(t *testing.T) {
 	host := serveHost(t, writeFile(t, "molar.yaml", "llm: {provider: offline}\n"), nil)
 	dental := packs.Dental()
 	n, right := 0, 0
-	err := subject.Lines("testdata/emergencies.jsonl", func(l emergencyLine) error {
+	data, err := os.ReadFile("testdata/emergencies.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = subject.Lines("testdata/emergencies.jsonl", string(data), func(l emergencyLine) error {
 		n++
 		answer := host.answer(t, fmt.Sprintf("chat_%d", n), l.Text)
 		notice, _, _ := strings.Cut(dental.Voice(l.Lang).Notices[l.Kind], "{number}")
@@ -99,6 +107,8 @@ func TestEmergencies_LaterInTheTalk(t *testing.T) {
 		backVI, backEN   = "đặt lại vào ổ răng ngay", "put it back into its socket now"
 		holdsVI, holdsEN = "vẫn đúng", "still holds"
 		harmVI, harmEN   = "hỏng gan", "damage the liver"
+		illVI, illEN     = "Trẻ mềm nhũn, li bì khó đánh thức", "A child who is floppy, very hard to wake"
+		thinEN           = "With a blood thinner or a bleeding disorder"
 	)
 	type said struct{ message, want, absent string }
 	for name, talk := range map[string][]said{
@@ -121,10 +131,22 @@ func TestEmergencies_LaterInTheTalk(t *testing.T) {
 			{"fell off my bike and broke a tooth", pieceEN, backEN}, {"the whole tooth came out with the root", backEN, ""},
 		},
 		"a new sign": {
-			{"my 8 month old has a fever of 39, is she teething?", "", ""}, {"she is also very sleepy and not drinking", "", holdsEN},
+			{"my 8 month old has a fever of 39, is she teething?", "", illEN}, {"she is also very sleepy and not drinking", illEN, holdsEN},
 		},
 		"a new sign, in Vietnamese": {
-			{"bé nhà em 8 tháng sốt 39 độ có phải mọc răng không", "", ""}, {"bé li bì, bỏ bú nữa", "", holdsVI},
+			{"bé nhà em 8 tháng sốt 39 độ có phải mọc răng không", "", illVI}, {"bé li bì, bỏ bú nữa", illVI, holdsVI},
+		},
+		"signs told bit by bit": {
+			{"my toddler has a fever while teething", "", illEN},
+			{"what helps against teething pain?", "", illEN},
+			{"and when will the next tooth come?", "", illEN},
+			{"there was no wet nappy since this morning", illEN, holdsEN},
+		},
+		"signs told bit by bit, in Vietnamese": {
+			{"bé nhà em mọc răng bị sốt", "", illVI}, {"mọc răng thì ăn gì cho đỡ đau?", "", illVI}, {"từ sáng tới giờ bé không tè", illVI, holdsVI},
+		},
+		"a blood thinner named first": {
+			{"I take warfarin and had a tooth out this morning, what may I eat?", "", thinEN}, {"the socket is still oozing blood", thinEN, ""},
 		},
 		"two more pills": {
 			{"em uống 4 viên panadol rồi mà vẫn đau", "", "không muốn sống"}, {"em uống thêm 2 viên nữa được không", "không uống thêm viên nào nữa", "không muốn sống"},

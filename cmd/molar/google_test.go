@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"molar/internal/config"
 )
 
 // A geminiStub speaks Gemini's streaming wire and records its requests.
@@ -76,7 +74,7 @@ func runMolar(t *testing.T, g *geminiStub, args ...string) (code int, stdout, st
 func TestDentalGoogle_ThreeSerialModelCalls(t *testing.T) {
 	t.Parallel()
 	g := startGemini(t)
-	code, stdout, stderr := runMolar(t, g, "chat", "--assistant", config.AssistantDentalGoogle, "Is it better to have a bridge or an implant put in?")
+	code, stdout, stderr := runMolar(t, g, "chat", "--assistant", "dental-google", "Is it better to have a bridge or an implant put in?")
 	if code != 0 || !strings.Contains(stdout, "Ask your dentist.") || !strings.Contains(stdout, "https://a.example/bridge") {
 		t.Fatalf("exit %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -98,7 +96,7 @@ func TestGoogleSearch_FromTheCommandLine(t *testing.T) {
 
 func TestDentalGoogle_WithoutAKey(t *testing.T) {
 	t.Parallel()
-	code, stdout, stderr := runMolar(t, nil, "chat", "--assistant", config.AssistantDentalGoogle, "What helps against a toothache?")
+	code, stdout, stderr := runMolar(t, nil, "chat", "--assistant", "dental-google", "What helps against a toothache?")
 	if code != 1 || stdout != "" || !strings.Contains(stderr, "set GEMINI_API_KEY") {
 		t.Errorf("exit %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -107,7 +105,7 @@ func TestDentalGoogle_WithoutAKey(t *testing.T) {
 	}
 	s := serveHost(t, writeFile(t, "molar.yaml", "{}"), nil)
 	for _, stream := range []bool{false, true} {
-		status, body := s.do(t, http.MethodPost, "/v1/chat/completions", questionBody(config.AssistantDentalGoogle, "", "What helps against a toothache?", stream))
+		status, body := s.do(t, http.MethodPost, "/v1/chat/completions", questionBody("dental-google", "", "What helps against a toothache?", stream))
 		if status != http.StatusServiceUnavailable || !strings.Contains(body, "set GEMINI_API_KEY") {
 			t.Errorf("stream %v: status %d: %s", stream, status, body)
 		}

@@ -91,7 +91,7 @@ func TestGuardrail_BadFilesAreUsageErrors(t *testing.T) {
 		"torn":        `{"text":"a","in_dom`,
 		"two values":  `{"text":"a","in_domain":true} {}`,
 		"no label":    `{"text":"a"}`,
-		"language":    `{"text":"a","in_domain":true,"lang":"fr"}`,
+		"language":    `{"text":"a","in_domain":true,"lang":"French"}`,
 		"long":        `{"text":"` + strings.Repeat("a", 1<<20) + `","in_domain":true}`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,6 +25,7 @@ func commands() []func(*app) *cobra.Command {
 		newChatCmd,
 		newToolsCmd,
 		newServersCmd,
+		newTopicCmd,
 		newGuardrailCmd,
 		newTurnsCmd,
 		newEvalCmd,

@@ -20,7 +20,7 @@ type Config struct {
 	Default        string                 `yaml:"default" jsonschema_description:"Assistant used when a client names none; the first one defined when left out."`
 	LLM            LLM                    `yaml:"llm" jsonschema_description:"The models that answer."`
 	Assistants     Map[schemas.Assistant] `yaml:"assistants" jsonschema_description:"Assistants by name, which clients choose as the model. They replace the built-in ones."`
-	Topics         Map[Topic]             `yaml:"topics" jsonschema_description:"Topics to which assistants can be limited, by name, in addition to the built-in dental."`
+	Topics         Map[Topic]             `yaml:"topics" jsonschema_description:"Topics to which assistants can be limited, by name: packs, or what the keys say. A built-in pack needs no entry; one under its name replaces its texts."`
 	Knowledge      Map[Knowledge]         `yaml:"knowledge" jsonschema_description:"Folders of Markdown, HTML and text files; each gets a search tool with its name."`
 	Search         Search                 `yaml:"search" jsonschema_description:"The bundled search tools."`
 	Memory         Memory                 `yaml:"memory" jsonschema_description:"Where conversations are kept, and how they are summarised."`

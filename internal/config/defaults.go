@@ -1,31 +1,26 @@
 package config
 
 import (
+	"cmp"
+	"errors"
+	"io/fs"
 	"reflect"
 	"strings"
 	"time"
 
 	"molar/providers"
 	"molar/schemas"
+	"molar/topics"
 )
 
-// The names of the built-in assistants.
-const (
-	AssistantDental           = "dental"
-	AssistantDentalDuckDuckGo = "dental-duckduckgo"
-	AssistantDentalGoogle     = "dental-google"
-	AssistantGeneral          = "general"
-)
+// AssistantGeneral is the built-in assistant without a topic.
+const AssistantGeneral = "general"
 
 // The names of the bundled search tools in an assistant's search list.
 const (
-	ToolDentalGuide = "dental_guide_search"
-	ToolDuckDuckGo  = "duckduckgo_search"
-	ToolGoogle      = "google_search" // available only with a Gemini key
+	ToolDuckDuckGo = "duckduckgo_search"
+	ToolGoogle     = "google_search" // available only with a Gemini key
 )
-
-// TopicDental is the built-in topic.
-const TopicDental = "dental"
 
 // defaultTimeout is the longest wait for the first output of a model call.
 const defaultTimeout = 180 * time.Second
@@ -46,12 +41,13 @@ func defaultLLM() LLM {
 
 // Default returns the default settings, which are valid.
 func Default() *Config {
+	assistants, preset := builtInAssistants()
 	return &Config{
 		Listen:     "127.0.0.1:8000",
 		MCP:        MCP{Listen: "127.0.0.1:8001"},
-		Default:    AssistantDental,
+		Default:    preset,
 		LLM:        defaultLLM(),
-		Assistants: builtInAssistants(),
+		Assistants: assistants,
 		Search:     Search{DuckDuckGo: DuckDuckGo{Timeout: 8 * time.Second}},
 		Memory: Memory{
 			CompressAfterSummary: true,
@@ -76,29 +72,31 @@ func Default() *Config {
 	}
 }
 
-func builtInAssistants() Map[schemas.Assistant] {
-	return Map[schemas.Assistant]{
-		{Name: AssistantDental, Value: schemas.Assistant{
-			Description: "Dental questions, answered from the dental guide, else from DuckDuckGo.",
-			Topic:       TopicDental,
-			Search:      []string{ToolDentalGuide, ToolDuckDuckGo},
-			Summarize:   schemas.SummarizeAnswer,
-		}},
-		{Name: AssistantDentalDuckDuckGo, Value: schemas.Assistant{
-			Description: "Dental questions, answered from DuckDuckGo.",
-			Topic:       TopicDental,
-			Search:      []string{ToolDuckDuckGo},
-			Summarize:   schemas.SummarizeAnswer,
-		}},
-		{Name: AssistantDentalGoogle, Value: schemas.Assistant{
-			Description: "Dental questions, answered from Google Search; needs a Gemini key.",
-			Topic:       TopicDental,
-			Search:      []string{ToolGoogle},
-			Summarize:   schemas.SummarizeAnswer,
-		}},
-		{Name: AssistantGeneral, Value: schemas.Assistant{
-			Description: "Any question, with every attached tool.",
-			Tools:       []string{"*", "!tool-server__*"},
-		}},
+// builtIn is what a pack that comes with the program says of assistants.
+type builtIn struct {
+	Default    string                 `yaml:"default"`
+	Assistants Map[schemas.Assistant] `yaml:"assistants"`
+}
+
+// builtInAssistants returns the assistants of the packs that come with the program, a general one
+// after them, and the name of the default one.
+func builtInAssistants() (all Map[schemas.Assistant], preset string) {
+	for _, name := range topics.Names() {
+		pack, _ := topics.Open(name)
+		file := "topics/" + name + "/assistants.yaml"
+		data, err := fs.ReadFile(pack, "assistants.yaml")
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		var own builtIn
+		d := &decoder{file: file, env: func(string) (string, bool) { return "", false }, origins: map[string]string{}}
+		if err := errors.Join(err, d.decode(data, &own).Join()); err != nil {
+			panic(err) // it is part of the program
+		}
+		all, preset = append(all, own.Assistants...), cmp.Or(preset, own.Default)
 	}
+	return append(all, Entry[schemas.Assistant]{Name: AssistantGeneral, Value: schemas.Assistant{
+		Description: "Any question, with every attached tool.",
+		Tools:       []string{"*", "!tool-server__*"},
+	}}), cmp.Or(preset, AssistantGeneral)
 }

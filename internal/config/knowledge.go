@@ -13,8 +13,10 @@ type Knowledge struct {
 	Link      string   `yaml:"link" jsonschema_description:"Web address under which the files can be opened, such as https://docs.example.com/; their paths are appended to it, and answers name them as sources."`
 }
 
-// bundledTools returns the names of the search tools that are part of the host.
-func bundledTools() []string { return []string{ToolDentalGuide, ToolDuckDuckGo, ToolGoogle} }
+// bundledTools returns the names of the search tools that are part of the host, or of its topics.
+func (cfg *Config) bundledTools() []string {
+	return append(cfg.guideTools(), ToolDuckDuckGo, ToolGoogle)
+}
 
 func (c *checker) knowledge() {
 	name := regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
@@ -23,7 +25,7 @@ func (c *checker) knowledge() {
 		switch {
 		case !name.MatchString(e.Name):
 			c.fault(key, "want a name of small letters, digits and '_', at most 48: it becomes the name of the search tool")
-		case slices.Contains(bundledTools(), e.Name):
+		case slices.Contains(c.cfg.bundledTools(), e.Name):
 			c.fault(key, "%q is a bundled search tool; choose another name", e.Name)
 		}
 		if e.Value.Path == "" {

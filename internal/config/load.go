@@ -203,6 +203,9 @@ func (cfg *Config) complete(env func(string) (string, bool)) faults {
 		s.Cwd = cfg.resolvePath(s.Cwd, false)
 		s.OAuth.Identity.TokenFile = cfg.resolvePath(s.OAuth.Identity.TokenFile, false)
 	}
+	for i := range cfg.Topics {
+		cfg.Topics[i].Value.Pack = cfg.resolvePath(cfg.Topics[i].Value.Pack, false)
+	}
 	for i := range cfg.Knowledge {
 		cfg.Knowledge[i].Value.Path = cfg.resolvePath(cfg.Knowledge[i].Value.Path, false)
 	}
@@ -232,7 +235,7 @@ func (cfg *Config) chooseDefault() *fault {
 		cfg.Default = AssistantGeneral
 	default:
 		return &fault{Where: cfg.originOf("listen"), Key: "default", Message: "with servers attached, an address off loopback requires a default assistant: " +
-			"set default: general, which lets everybody with a key call every attached tool, or default: dental, or listen on 127.0.0.1"}
+			"set default: general, which lets everybody with a key call every attached tool, or default: " + cfg.Default + ", or listen on 127.0.0.1"}
 	}
 	return nil
 }

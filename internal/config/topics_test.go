@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"molar/internal/config"
 )
 
@@ -30,20 +32,33 @@ func TestTopics(t *testing.T) {
 	if !ok || topic.OnFailure != config.GuardOpen || topic.Examples.In[0] != "Is brie soft?" {
 		t.Errorf("%+v", topic)
 	}
-	if topic.Labels.Person.EN != "Taster" || topic.FirstQuestions.EN[0] != "Is it ripe?" || topic.Emergencies[0].Notice.EN != "Call for help." {
+	person, _ := topic.Labels.Person.Get("en")
+	questions, _ := topic.FirstQuestions.Get("en")
+	notice, _ := topic.Emergencies[0].Notice.Get("en")
+	if person != "Taster" || questions[0] != "Is it ripe?" || notice != "Call for help." {
 		t.Errorf("%+v", topic)
+	}
+	if first := topic.Description.Names()[0]; first != "vi" {
+		t.Errorf("the first language of the file is %q", first)
 	}
 	if got := strings.Join(cfg.TopicNames(), " "); got != "dental cheese" {
 		t.Errorf("names %q", got)
 	}
-	if texts := topic.Refusal.ByLanguage(); len(texts) != 1 || texts["en"] != "Only cheese." {
-		t.Errorf("refusal %v", texts)
+	if diff := cmp.Diff(config.Texts{{Name: "en", Value: "Only cheese."}}, topic.Refusal); diff != "" {
+		t.Errorf("refusal:\n%s", diff)
 	}
 }
 
 func TestTopics_Faults(t *testing.T) {
 	for name, tc := range map[string]struct{ from, to, want string }{
-		"one language":                {"{vi: phô mai, en: cheese}", "{en: cheese}", "topics.cheese.description: want a sentence"},
+		"no language":                 {"description: {vi: phô mai, en: cheese}", "description: {}", "topics.cheese.description: want a sentence"},
+		"a text without words":        {"{vi: phô mai, en: cheese}", "{vi: ' ', en: cheese}", "topics.cheese.description.vi: want a text"},
+		"no code of a language":       {"{vi: phô mai, en: cheese}", "{vi: phô mai, English: cheese}", "topics.cheese.description.English: want the code of a language"},
+		"a sum without a pack":        {"    on_failure: open\n    labels", "    trust: false\n    labels", "topics.cheese: trust and sha256 apply only with pack"},
+		"a sum of another form":       {"dental:\n", "dental:\n    pack: ./d\n    sha256: abc\n", "topics.dental.sha256: want 64 hexadecimal digits"},
+		"phrases beside a pack":       {"dental:\n", "dental:\n    pack: ./d\n    phrases: [x]\n", "topics.dental: examples, phrases and emergencies stand in the pack"},
+		"two guides of a name":        {"  dental:\n", "  a-b: {pack: ./x}\n  a.b: {pack: ./x}\n  dental:\n", "topics: two topics would have the guide a_b_guide_search"},
+		"a language of many":          {"{vi: phô mai, en: cheese}", "{de: Käse}", "topics.cheese.emergencies[0].notice: want what to do first in each language of the description: de is missing"},
 		"nothing":                     {`examples: {in: [Is brie soft?], out: [Who won?]}`, `examples: {in: [Is brie soft?]}`, ""},
 		"no examples":                 {"    examples: {in: [Is brie soft?], out: [Who won?]}\n    phrases: [\"cheddar*\"]\n", "", "topics.cheese: want examples of both labels"},
 		"both labels":                 {"Who won?", "Is brie soft?", "has both labels"},

@@ -52,7 +52,7 @@ func (c *checker) assistant(key, name string, a schemas.Assistant) {
 // searchList checks the names of search tools. The tools of servers are unknown until they are
 // attached, so it reports only invalid names and misspelled names of bundled tools.
 func (c *checker) searchList(key string, names []string) {
-	bundled := bundledTools()
+	bundled := c.cfg.bundledTools()
 	for i, name := range names {
 		if !regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`).MatchString(name) {
 			c.fault(index(key, i), "want the name of a search tool, such as %s", oneOf(bundled))

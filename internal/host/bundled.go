@@ -13,23 +13,24 @@ import (
 )
 
 // NewMemoryServer builds the memory server over a store.
-func NewMemoryServer(cfg *config.Config, db *store.DB, log *slog.Logger) (*mcpservers.Dispatcher, error) {
+func NewMemoryServer(cfg *config.Config, topics *Topics, db *store.DB, log *slog.Logger) (*mcpservers.Dispatcher, error) {
 	return memoryserver.New(memoryserver.Config{
 		Store:                db,
 		KeepRecent:           cfg.Memory.KeepRecentMessages,
 		CompressAfterSummary: cfg.Memory.CompressAfterSummary,
 		FileBytes:            int64(cfg.Limits.Files),
+		Consults:             topics.consults(),
 		Logger:               log,
 	})
 }
 
 // NewToolServer builds the search tools, and starts to index the folders of knowledge.
-func NewToolServer(cfg *config.Config, log *slog.Logger) (*mcpservers.Dispatcher, error) {
+func NewToolServer(cfg *config.Config, topics *Topics, log *slog.Logger) (*mcpservers.Dispatcher, error) {
 	google, err := googleSearch(cfg, log)
 	if err != nil {
 		return nil, err
 	}
-	folders, err := openFolders(cfg, log)
+	folders, err := openFolders(cfg, topics, log)
 	if err != nil {
 		return nil, err
 	}
@@ -46,9 +47,9 @@ func NewToolServer(cfg *config.Config, log *slog.Logger) (*mcpservers.Dispatcher
 	return tools, err
 }
 
-// openFolders opens the guides of the assistants' topics, and the operator's folders.
-func openFolders(cfg *config.Config, log *slog.Logger) ([]*knowledge.Folder, error) {
-	folders, err := openGuides(cfg, log)
+// openFolders opens the guides of the topics, and the operator's folders.
+func openFolders(cfg *config.Config, topics *Topics, log *slog.Logger) ([]*knowledge.Folder, error) {
+	folders, err := topics.guides(log)
 	if err != nil {
 		return nil, err
 	}

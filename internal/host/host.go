@@ -47,7 +47,8 @@ type Host struct {
 	// process or another.
 	bundled []transport.ServerConfig
 	// added are the servers that an operator added over the API.
-	added added
+	added  added
+	topics *Topics
 	// tools is the server of the search tools; nil if it runs in another process.
 	tools  *mcpservers.Dispatcher
 	Chain  *chain.Chain
@@ -109,6 +110,9 @@ func Open(ctx context.Context, cfg *config.Config, log *slog.Logger, opts Option
 
 func (h *Host) open(ctx context.Context) (err error) {
 	WarnExposed(h.Config, h.Log)
+	if h.topics, err = OpenTopics(h.Config); err != nil {
+		return err
+	}
 	if h.DB = h.opts.DB; h.DB == nil {
 		if h.DB, err = store.Open(ctx, store.Config{Path: h.Config.Database(), Logger: h.Log, AsIs: h.opts.AsIs}); err != nil {
 			return err
@@ -273,11 +277,11 @@ func (h *Host) bundledServers() ([]transport.ServerConfig, error) {
 			{Name: schemas.ToolServer, URL: url + "/mcp/" + schemas.ToolServer, Headers: headers, Setting: "memory"},
 		}, nil
 	}
-	mem, err := NewMemoryServer(h.Config, h.DB, h.Log)
+	mem, err := NewMemoryServer(h.Config, h.topics, h.DB, h.Log)
 	if err != nil {
 		return nil, err
 	}
-	if h.tools, err = NewToolServer(h.Config, h.Log); err != nil {
+	if h.tools, err = NewToolServer(h.Config, h.topics, h.Log); err != nil {
 		return nil, err
 	}
 	return []transport.ServerConfig{{Name: schemas.MemoryServer, InProcess: mem}, {Name: schemas.ToolServer, InProcess: h.tools}}, nil
@@ -298,7 +302,7 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	guards, err := openGuards(h.Config, h.Log)
+	guards, err := h.topics.guards(h.Config, h.Log)
 	if err != nil {
 		return nil, err
 	}

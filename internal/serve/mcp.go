@@ -72,6 +72,10 @@ func (m MCPConfig) open(ctx context.Context, guard func(http.Handler) http.Handl
 
 // openMemory connects memory and search tools to the port.
 func (p *mcpPort) openMemory(ctx context.Context, m MCPConfig, port *httpserver.Config) (err error) {
+	topics, err := host.OpenTopics(m.Config)
+	if err != nil {
+		return err
+	}
 	if p.db, err = store.Open(ctx, store.Config{Path: m.Config.Memory.Store, Logger: m.Log}); err != nil {
 		return err
 	}
@@ -80,10 +84,10 @@ func (p *mcpPort) openMemory(ctx context.Context, m MCPConfig, port *httpserver.
 			m.Log.Warn("closing failed", "what", "database", "error", err)
 		}
 	}
-	if port.Memory, err = host.NewMemoryServer(m.Config, p.db, m.Log); err != nil {
+	if port.Memory, err = host.NewMemoryServer(m.Config, topics, p.db, m.Log); err != nil {
 		return err
 	}
-	port.Tools, err = host.NewToolServer(m.Config, m.Log)
+	port.Tools, err = host.NewToolServer(m.Config, topics, m.Log)
 	return err
 }
 

@@ -67,6 +67,12 @@ func Examine(ctx context.Context, options ExamineOptions) []Finding {
 	}
 	isRunning := err == nil
 	findings = append(findings, listenPort(ctx, cfg.Listen, err), port(ctx, "mcp.listen", cfg.MCP.Listen))
+	if _, err := host.OpenTopics(cfg); err != nil {
+		for line := range strings.Lines(err.Error()) {
+			findings = append(findings, Finding{Fail, "topics", strings.TrimSpace(line), ""})
+		}
+		return findings
+	}
 	h, err := host.Open(ctx, cfg, slog.New(slog.DiscardHandler), host.Options{AttachWait: options.Attach})
 	if err != nil {
 		remedy := "check that the disk has room and that " + cfg.DatabaseLabel() + " is writable, or set memory.store"

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"molar/agent/subject"
 	"molar/internal/config"
 	"molar/schemas"
 )
@@ -74,16 +75,20 @@ func (c Choices) refersTo(name string) bool {
 
 func (c Choices) writeSubject(b *strings.Builder) {
 	servers := len(c.Files)+len(c.Servers) > 0
-	switch c.Subject.Name {
-	case "":
+	switch name := c.Subject.Assistant; {
+	case name == "" && c.Subject.Name == "":
 		b.WriteString("\n# The built-in assistant general may call every attached tool.\ndefault: general\n")
-	case config.TopicDental:
-		b.WriteString("\n# The built-in dental assistant. Another one, general, may call every attached tool. Without\n# this line, dental is the default only while no server is attached.\n")
-		if servers {
-			b.WriteString("default: dental\n")
-		} else {
-			b.WriteString("# default: dental\n")
+	case name != "":
+		about, _ := config.Default().Assistants.Get(name)
+		fmt.Fprintf(b, "\n# The built-in assistant %s: %s Another one, general, may call every\n# attached tool.", name, about.Description)
+		if name == config.Default().Default {
+			b.WriteString(" Without this line, it is the default only while no server is attached.")
 		}
+		b.WriteString("\n")
+		if !servers && name == config.Default().Default {
+			b.WriteString("# ")
+		}
+		fmt.Fprintf(b, "default: %s\n", name)
 	default:
 		name := strconv.Quote(c.Subject.Name)
 		fmt.Fprintf(b, "\ndefault: assistant\nassistants:\n  assistant:\n    topic: %s\n", name)
@@ -95,16 +100,23 @@ func (c Choices) writeSubject(b *strings.Builder) {
 
 topics:
   %[1]s:
-    # For the model that judges messages; write it in both languages.
+    # For the model that judges messages. One language is enough; the first is used for all others.
     description:
-      vi: %[2]s
-      en: %[2]s
+      %[4]s: %[2]s
     phrases: [%[3]s]
     # With about 60 messages of each kind, code judges most questions without a model:
     # see docs/guardrail.md and examples/gardening.
     # examples: {in: [], out: []}
-`, name, strconv.Quote(c.Subject.Description), quoted(c.Subject.Phrases))
+`, name, strconv.Quote(c.Subject.Description), quoted(c.Subject.Phrases), languageOf(c.Subject.Description))
 	}
+}
+
+// languageOf returns the language of a description; English stands for those that code does not know.
+func languageOf(description string) string {
+	if lang, _ := subject.Detect(description, ""); lang == subject.Vietnamese {
+		return lang
+	}
+	return subject.English
 }
 
 func (c Choices) writeServers(d *Draft) {

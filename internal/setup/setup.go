@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"molar/internal/config"
 	"molar/internal/terminal"
 	"molar/internal/text"
+	"molar/schemas"
 )
 
 // Choices are the answers of a person, from which the config file is written.
@@ -25,10 +27,12 @@ type Choices struct {
 	Subject Subject
 }
 
-// A Subject is the topic of the default assistant. Without a name, the assistant is not limited to
-// one.
+// A Subject is the topic of the default assistant: that of a built-in one, or a new one. Without
+// either, the assistant is not limited to one.
 type Subject struct {
-	// Name is config.TopicDental, or the name of a new topic.
+	// Assistant is a built-in assistant that keeps to a subject; Name and Description are those of a
+	// new topic.
+	Assistant         string
 	Name, Description string
 	// Phrases are words that can only belong to the new topic.
 	Phrases []string
@@ -105,18 +109,22 @@ func (d *Dialogue) servers(ctx context.Context, files []*config.HostFile) (chose
 func (d *Dialogue) subject(ctx context.Context, servers bool) (Subject, error) {
 	d.say("\nWhat should it talk about?")
 	d.say("  1  Anything that its tools can help with")
-	d.say("  2  Teeth: the built-in dental assistant, in Vietnamese and English")
-	d.say("  3  A subject of your own, and nothing else")
+	packed := builtIn()
+	for i, e := range packed {
+		d.say("  %d  %s", i+2, e.Value.Description)
+	}
+	own := len(packed) + 2
+	d.say("  %d  A subject of your own, and nothing else", own)
 	preset := 1
-	if !servers {
+	if !servers && len(packed) > 0 {
 		preset = 2
 	}
-	n, err := d.number(ctx, preset, 3)
+	n, err := d.number(ctx, preset, own)
 	if err != nil || n == 1 {
 		return Subject{}, err
 	}
-	if n == 2 {
-		return Subject{Name: config.TopicDental}, nil
+	if n < own {
+		return Subject{Assistant: packed[n-2].Name}, nil
 	}
 	for {
 		about, err := d.line(ctx, "  Describe in a sentence what belongs to it, such as \"gardening: plants, soil, watering and pests\":", "")
@@ -134,6 +142,18 @@ func (d *Dialogue) subject(ctx context.Context, servers bool) (Subject, error) {
 		}
 		return Subject{Name: name, Description: about, Phrases: phrases}, nil
 	}
+}
+
+// builtIn returns one built-in assistant for each built-in topic.
+func builtIn() config.Map[schemas.Assistant] {
+	var all config.Map[schemas.Assistant]
+	for _, e := range config.Default().Assistants {
+		same := func(other config.Entry[schemas.Assistant]) bool { return other.Value.Topic == e.Value.Topic }
+		if e.Value.Topic != "" && !slices.ContainsFunc(all, same) {
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 func (d *Dialogue) phrases(ctx context.Context) ([]string, error) {
@@ -163,7 +183,7 @@ func topicName(about string) string {
 		}
 	}
 	name := strings.Trim(b.String(), "-")
-	if name == config.TopicDental {
+	if slices.Contains(config.Default().TopicNames(), name) {
 		return "my-" + name
 	}
 	return name

@@ -28,7 +28,7 @@ func combine(cfg Config, watchers *subscriptions) (*mcpservers.Dispatcher, error
 		server.WithPromptCapabilities(false),
 		server.WithHooks(watchers.hooks()),
 		server.WithInstructions("Conversations are resources at memory://conversation/{id}. "+
-			"The tools search the web and a dental guide."))
+			"The tools search the web, and the guides and documents of this host."))
 	for _, tool := range cfg.Tools.MCP().ListTools() {
 		s.AddTool(tool.Tool, tool.Handler)
 	}

@@ -16,8 +16,10 @@ import (
 
 	"molar/internal/httpguard"
 	"molar/internal/store"
+	"molar/internal/testkit/packs"
 	"molar/mcpservers"
 	"molar/mcpservers/httpserver"
+	"molar/mcpservers/knowledge"
 	"molar/mcpservers/memory"
 	"molar/mcpservers/search"
 )
@@ -56,10 +58,17 @@ func dispatchers(t testing.TB) (mem, tools *mcpservers.Dispatcher) {
 			t.Error(err)
 		}
 	})
-	if mem, err = memory.New(memory.Config{Store: db, CompressAfterSummary: true}); err != nil {
+	dental := packs.Dental()
+	consult := memory.Consult{Name: "dental-consult", Description: dental.Consult.Description, Languages: dental.Languages, Texts: dental.Consult.Texts}
+	if mem, err = memory.New(memory.Config{Store: db, CompressAfterSummary: true, Consults: []memory.Consult{consult}}); err != nil {
 		t.Fatal(err)
 	}
-	if tools, err = search.New(search.Config{DuckDuckGo: search.DuckDuckGoConfig{BaseURL: engine(t)}}); err != nil {
+	guide, err := knowledge.Open(knowledge.Config{Name: "dental_guide_search", Files: packs.DentalGuide(), Fixed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(guide.Close)
+	if tools, err = search.New(search.Config{DuckDuckGo: search.DuckDuckGoConfig{BaseURL: engine(t)}, Folders: []*knowledge.Folder{guide}}); err != nil {
 		t.Fatal(err)
 	}
 	return mem, tools

@@ -44,6 +44,9 @@ type Config struct {
 	Languages []string
 	// Link is the URL prefix of the files, followed by a file's path. Empty gives paths alone.
 	Link string
+	// Foreign is set for a folder that somebody else wrote than whoever runs the assistant: what it
+	// says is no more trusted than a page of the web.
+	Foreign bool
 	// Fixed is set if the files never change; they are indexed at the first question.
 	Fixed bool
 	// Logger may be nil. It gets counts, never a question.
@@ -110,6 +113,9 @@ func (f *Folder) Name() string { return f.cfg.Name }
 
 // About says what the folder holds, or is empty.
 func (f *Folder) About() string { return f.cfg.About }
+
+// Foreign reports whether somebody else wrote the folder.
+func (f *Folder) Foreign() bool { return f.cfg.Foreign }
 
 // Close stops the indexing and waits for it.
 func (f *Folder) Close() {

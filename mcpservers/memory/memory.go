@@ -100,6 +100,8 @@ type Config struct {
 	CompressAfterSummary bool
 	// FileBytes bounds the files of one conversation together, in bytes; 0 stores none.
 	FileBytes int64
+	// Consults are prompts about subjects.
+	Consults []Consult
 	// LeaseTTL is how long a silent turn keeps its lease; 0 means 15 s.
 	LeaseTTL time.Duration
 	// Logger may be nil.
@@ -113,6 +115,7 @@ type memory struct {
 	compress bool
 	leaseTTL time.Duration
 	files    int64
+	consults []Consult
 }
 
 // New returns the dispatcher of the memory server.
@@ -123,7 +126,7 @@ func New(cfg Config) (*mcpservers.Dispatcher, error) {
 	if cfg.KeepRecent < 0 {
 		return nil, fmt.Errorf("new memory server: keep_recent_messages is %d, at least 1 is needed", cfg.KeepRecent)
 	}
-	m := &memory{store: cfg.Store, keep: cfg.KeepRecent, compress: cfg.CompressAfterSummary, leaseTTL: cfg.LeaseTTL, files: cfg.FileBytes}
+	m := &memory{store: cfg.Store, keep: cfg.KeepRecent, compress: cfg.CompressAfterSummary, leaseTTL: cfg.LeaseTTL, files: cfg.FileBytes, consults: cfg.Consults}
 	if m.leaseTTL <= 0 {
 		m.leaseTTL = defaultLeaseTTL
 	}
@@ -134,7 +137,7 @@ func New(cfg Config) (*mcpservers.Dispatcher, error) {
 		Name:    serverName,
 		Version: version,
 		MCP: offerPrompts(server.NewMCPServer(serverName, version,
-			server.WithToolCapabilities(false), server.WithResourceCapabilities(false, false), server.WithPromptCapabilities(false))),
+			server.WithToolCapabilities(false), server.WithResourceCapabilities(false, false), server.WithPromptCapabilities(false)), cfg.Consults),
 		Methods: m.methods(),
 		Logger:  cfg.Logger,
 	})

@@ -25,9 +25,9 @@ func folderTool(f *knowledge.Folder) mcp.Tool {
 		mcp.WithString("language", mcp.Enum("vi", "en"),
 			mcp.Description("Language of the entries; taken from the query when left out")),
 		mcp.WithString("passage",
-			mcp.Description("A heading as addresses name it, such as knocked-out: what stands under it is returned whatever the query asks for. Leave it out to search")),
+			mcp.Description("A heading as addresses name it, such as opening-hours: what stands under it is returned whatever the query asks for. Leave it out to search")),
 		mcp.WithReadOnlyHintAnnotation(true), mcp.WithDestructiveHintAnnotation(false),
-		mcp.WithIdempotentHintAnnotation(true), mcp.WithOpenWorldHintAnnotation(false),
+		mcp.WithIdempotentHintAnnotation(true), mcp.WithOpenWorldHintAnnotation(f.Foreign()),
 	)
 }
 

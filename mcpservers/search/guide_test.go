@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"molar/internal/testkit/packs"
 	"molar/mcpservers/knowledge"
-	"molar/topics"
 )
 
 // entry is a section of the guide's files.
@@ -18,27 +18,16 @@ type entry struct {
 	id, title, source, link, checked, keywords, text string
 }
 
-// guideFiles returns the guide of the dental topic.
-func guideFiles(t testing.TB) fs.FS {
-	t.Helper()
-	pack, _ := topics.Open("dental")
-	guide, err := fs.Sub(pack, "guide")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return guide
-}
-
 // entries reads the sections of a language, and fails if a section is incomplete.
 func entries(t *testing.T, lang string) (all []entry) {
 	t.Helper()
-	names, err := fs.Glob(guideFiles(t), lang+"/*.md")
+	names, err := fs.Glob(packs.DentalGuide(), lang+"/*.md")
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no guide: %v", err)
 	}
 	section := regexp.MustCompile(`(?m)^## (.+) \{#([a-z0-9-]+)\}\nsource: (.+) \| (https://\S+)\nchecked: (\S+)\nkeywords: (.+)\n(.+)$`)
 	for _, name := range names {
-		data, err := fs.ReadFile(guideFiles(t), name)
+		data, err := fs.ReadFile(packs.DentalGuide(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +77,7 @@ func checkEntry(t *testing.T, lang string, e entry) {
 	if _, err := time.Parse("2006-01", e.checked); err != nil && e.checked != "no" {
 		t.Errorf("%s %s: checked is %q, want a month such as 2026-11, or no", lang, e.id, e.checked)
 	}
-	hosts := []string{"www.nhs.uk", "www.nidcr.nih.gov", "www.mouthhealthy.org", "www.who.int", "www.cdc.gov", "medlineplus.gov"}
+	hosts := []string{"www.nhs.uk", "www.nidcr.nih.gov", "www.mouthhealthy.org", "www.who.int", "www.cdc.gov", "medlineplus.gov", "www.fda.gov"}
 	if u, err := url.Parse(e.link); err != nil || !slices.Contains(hosts, u.Host) {
 		t.Errorf("%s %s: source %s is none of the public bodies", lang, e.id, e.link)
 	}

@@ -26,7 +26,7 @@ func openNotes(t testing.TB) *knowledge.Folder {
 
 func openTestGuide(t testing.TB) *knowledge.Folder {
 	t.Helper()
-	f, err := knowledge.Open(knowledge.Config{Name: "guide", Files: guideFiles(t), Path: "the guide", Fixed: true})
+	f, err := knowledge.Open(knowledge.Config{Name: "guide", Files: packs.DentalGuide(), Path: "the guide", Fixed: true})
 	if err != nil {
 		t.Fatal(err)
 	}

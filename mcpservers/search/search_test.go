@@ -15,7 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"molar/internal/testkit/packs"
 	"molar/mcpservers"
+	"molar/mcpservers/knowledge"
 	"molar/mcpservers/search"
 )
 
@@ -40,11 +42,49 @@ func withGoogle(t *testing.T, f func(context.Context, string) ([]search.Result, 
 
 func newServer(t *testing.T, c search.DuckDuckGoConfig) *mcpservers.Dispatcher {
 	t.Helper()
-	d, err := search.New(search.Config{DuckDuckGo: c})
+	d, err := search.New(search.Config{DuckDuckGo: c, Folders: []*knowledge.Folder{dentalGuide(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// dentalGuide returns the guide of the dental topic, a folder that the caller of the server gives.
+func dentalGuide(t *testing.T) *knowledge.Folder {
+	t.Helper()
+	guide, err := knowledge.Open(knowledge.Config{Name: "dental_guide_search", About: "Search the dental guide.", Files: packs.DentalGuide(), Fixed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(guide.Close)
+	return guide
+}
+
+// What somebody else wrote is no more the host's own text than a page of the web.
+func TestServer_ForeignGuide(t *testing.T) {
+	guide, err := knowledge.Open(knowledge.Config{Name: "tax_guide_search", Files: packs.DentalGuide(), Foreign: true, Fixed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(guide.Close)
+	d, err := search.New(search.Config{Folders: []*knowledge.Folder{guide, dentalGuide(t)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list struct {
+		Tools []struct {
+			Name        string
+			Annotations struct{ OpenWorldHint bool }
+		}
+	}
+	request(t, d, "tools/list", map[string]any{}, &list)
+	open := make(map[string]bool)
+	for _, tool := range list.Tools {
+		open[tool.Name] = tool.Annotations.OpenWorldHint
+	}
+	if want := map[string]bool{"duckduckgo_search": true, "tax_guide_search": true, "dental_guide_search": false}; !cmp.Equal(want, open) {
+		t.Errorf("open to what others wrote: %v, want %v", open, want)
+	}
 }
 
 type toolAnswer struct {

@@ -3,6 +3,7 @@ package scoring
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"molar/agent/subject"
 )
@@ -16,24 +17,26 @@ func Read(path string) ([]subject.Example, error) { return readLines(path, true)
 func ReadEmergencies(path string) ([]subject.Example, error) { return readLines(path, false) }
 
 func readLines(path string, labelled bool) ([]subject.Example, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
 	type line struct {
 		subject.Line
-		Text     *string `json:"text"`
-		InDomain *bool   `json:"in_domain"`
+		Text *string `json:"text"`
 	}
 	var examples []subject.Example
-	err := subject.Lines(path, func(l line) error {
+	err = subject.Lines(path, string(data), func(l line) error {
 		switch {
 		case l.Text == nil:
 			return errors.New(`"text" is missing`)
 		case l.InDomain == nil && labelled:
 			return errors.New(`"in_domain" is missing`)
-		case l.Lang != "" && l.Lang != subject.Vietnamese && l.Lang != subject.English && l.Lang != subject.Other:
-			return fmt.Errorf(`"lang" is %q: want vi, en or other`, l.Lang)
+		case len(l.Lang) > 8:
+			return fmt.Errorf(`"lang" is %q: want a code such as vi or en, or other`, l.Lang)
 		}
-		e := l.Example
-		e.Text, e.InDomain = *l.Text, l.InDomain != nil && *l.InDomain
-		examples = append(examples, e)
+		l.Line.Text = *l.Text
+		examples = append(examples, l.Example())
 		return nil
 	})
 	if err == nil && len(examples) == 0 {

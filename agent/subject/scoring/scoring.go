@@ -106,7 +106,7 @@ func Evaluate(ctx context.Context, g *subject.Guard, examples []subject.Example,
 		r.Slices.add(ok, slices.Compact([]string{e.Kind, e.Lang})...)
 		if e.Lang != "" {
 			told++
-			if languageOf(e) == e.Lang {
+			if lang := languageOf(e); lang == e.Lang || lang == subject.Other && e.Lang != subject.Vietnamese && e.Lang != subject.English {
 				languages++
 			}
 		}
@@ -120,14 +120,19 @@ func Evaluate(ctx context.Context, g *subject.Guard, examples []subject.Example,
 }
 
 func evaluate(ctx context.Context, g *subject.Guard, e subject.Example, judge subject.Judge) subject.Verdict {
-	q := subject.Question{Text: e.Text, Lang: languageOf(e), Cold: true}
+	return g.Decide(ctx, subject.Question{Text: e.Text, Lang: languageOf(e), Cold: true, Last: Last(g, e)}, judge)
+}
+
+// Last returns the exchange that an example follows: the last one of its history, or a general one
+// for a follow-up without; nil for any other message.
+func Last(g *subject.Guard, e subject.Example) *subject.Exchange {
 	switch n := len(e.History); {
 	case n > 0:
-		q.Last = &e.History[n-1]
+		return &e.History[n-1]
 	case e.Follows():
-		q.Last = sampleExchange(g, q.Lang)
+		return sampleExchange(g, languageOf(e))
 	}
-	return g.Decide(ctx, q, judge)
+	return nil
 }
 
 // languageOf returns the message's language as code detects it. For a follow-up, whose conversation
@@ -182,7 +187,7 @@ func (r *Report) sum() {
 	r.MacroF1 = (f1(c.InPassed, c.OutPassed, c.InRefused) + f1(c.OutRefused, c.InRefused, c.OutPassed)) / 2
 	s := &r.Sure
 	s.Share, s.Precision = share(s.N, r.N), share(s.N-s.Wrong, s.N)
-	s.Low, s.High = wilson(s.N-s.Wrong, s.N)
+	s.Low, s.High = Wilson(s.N-s.Wrong, s.N)
 }
 
 // f1 returns the F1 score of a label, from its true positives, false positives and false negatives.
@@ -195,8 +200,8 @@ func share(part, whole int) float64 {
 	return float64(part) / float64(whole)
 }
 
-// wilson returns the ends of the 95 % interval of a share.
-func wilson(part, whole int) (low, high float64) {
+// Wilson returns the ends of the 95 % interval of a share.
+func Wilson(part, whole int) (low, high float64) {
 	if whole == 0 {
 		return 0, 1
 	}

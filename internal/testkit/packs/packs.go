@@ -2,6 +2,8 @@
 package packs
 
 import (
+	"io/fs"
+
 	"molar/agent/subject"
 	"molar/topics"
 )
@@ -14,4 +16,14 @@ func Dental() subject.Topic {
 		panic(err) // it is embedded: every test would fail
 	}
 	return t
+}
+
+// DentalGuide returns the documents of the dental topic.
+func DentalGuide() fs.FS {
+	pack, _ := topics.Open("dental")
+	guide, err := fs.Sub(pack, subject.GuideFolder)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return guide
 }

@@ -1,0 +1,240 @@
+package grow_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/agent/subject"
+	"molar/agent/subject/grow"
+)
+
+const plan = `Here is the plan:
+{"aspects": ["cutting", "storing", "making", "tasting"], "neighbours": ["wine", "bread", "cows", "travel"],
+ "names": {"en": ["gouda", "rennet", "wine", "rind"]}, "first_questions": {"en": ["How is gouda made?"]}}`
+
+// begin writes a pack about cheese in English and returns its folder.
+func begin(t *testing.T, kinds ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "cheese")
+	err := grow.New(dir, grow.Draft{Descriptions: []grow.Description{{Lang: "en", Text: "cheese: making and storing it."}}, Kinds: kinds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func topicOf(t *testing.T, dir string) subject.Topic {
+	t.Helper()
+	topic, err := subject.ReadPack(os.DirFS(dir), "cheese")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return topic
+}
+
+// A writer answers requests with numbered lines; some of each answer are no messages.
+type writer struct {
+	mu    sync.Mutex
+	asked []string
+	fail  int // the number of the request that fails; zero for none
+}
+
+func (w *writer) ask(_ context.Context, ask grow.Ask) (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked = append(w.asked, ask.User)
+	n := len(w.asked)
+	switch {
+	case n == w.fail:
+		return "", errors.New("the service is away")
+	case n == 1 && strings.Contains(ask.User, "Divide the subject"):
+		return plan, nil
+	case strings.Contains(ask.User, "exchanges in this form"):
+		return fmt.Sprintf("Q: How is cheese %[1]d made?\nA: With rennet.\n+ and how long does that take, %[1]d days?\n- and what does flight %[1]d cost?\n+ \n", n), nil
+	}
+	word := "gouda"
+	if strings.Contains(ask.User, "do NOT belong") || strings.Contains(ask.User, "this other subject") {
+		word = "wine"
+	}
+	if strings.Contains(ask.User, "Separate them by commas") {
+		return fmt.Sprintf("%[1]s shop %[2]d, %[1]s knife %[2]d;\n%[1]s board %[2]d, %[1]s fair %[2]d, %[1]s cellar %[2]d, %[1]s smell %[2]d, %[1]s price %[2]d, %[1]s label %[2]d, %[1]s box %[2]d, %[1]s tax %[2]d.", word, n), nil
+	}
+	var b strings.Builder
+	b.WriteString("Here are the messages:\n")
+	for i := range 26 {
+		fmt.Fprintf(&b, "%d. message %s %d %d is this\n", i+1, word, n, i)
+	}
+	b.WriteString("\n```\n# heading\ncheese\n")
+	return b.String(), nil
+}
+
+func run(t *testing.T, dir string, w *writer) (grow.Growth, error) {
+	t.Helper()
+	return grow.Run(t.Context(), grow.Config{Dir: dir, Topic: topicOf(t, dir), Ask: w.ask, By: "writer 1", Parallel: 3})
+}
+
+func TestRun_WritesEveryKind(t *testing.T) {
+	dir := begin(t, "poison")
+	g, err := run(t, dir, &writer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := read(t, dir, "lines/grown.jsonl")
+	kinds := map[string]int{}
+	for _, l := range lines {
+		kinds[fmt.Sprint(l.Kind, *l.InDomain)]++
+		if l.By != "writer 1" || l.Group == "" || l.Lang != "en" || strings.HasPrefix(l.Text, "1.") {
+			t.Errorf("line %+v", l)
+		}
+	}
+	for _, kind := range []string{"plaintrue", "near-missfalse", "two-sensetrue", "two-sensefalse", "adversarialtrue", "adversarialfalse", "chattrue", "chatfalse", "termtrue", "termfalse", "typicaltrue", "typicalfalse", "follow-uptrue", "follow-upfalse"} {
+		if kinds[kind] == 0 {
+			t.Errorf("no lines of kind %s: %v", kind, kinds)
+		}
+	}
+	if g.Lines != len(lines) || g.Emergencies == 0 || len(g.Few) == 0 { // a follow-up request brings three lines
+		t.Errorf("growth %+v of %d lines", g, len(lines))
+	}
+	if waiting := read(t, dir, "lines/emergencies.waiting"); len(waiting) != g.Emergencies {
+		t.Errorf("%d lines of emergencies wait, want %d", len(waiting), g.Emergencies)
+	}
+	topic := topicOf(t, dir)
+	if diff := cmp.Diff([]string{"gouda", "rennet", "rind"}, topic.Phrases.Names); diff != "" { // wine stands in lines of other subjects
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	if got := topic.Voice("en").FirstQuestions; !slices.Equal(got, []string{"How is gouda made?"}) {
+		t.Errorf("first questions %q", got)
+	}
+}
+
+// A run that fails keeps what it has, and the next one asks only for the rest.
+func TestRun_GoesOn(t *testing.T) {
+	dir := begin(t)
+	first := &writer{fail: 6}
+	if _, err := run(t, dir, first); err == nil || !strings.Contains(err.Error(), "the service is away") {
+		t.Fatalf("got %v, want the model's error", err)
+	}
+	kept := len(read(t, dir, "lines/grown.jsonl"))
+	if kept == 0 {
+		t.Fatal("nothing is kept")
+	}
+	second := &writer{}
+	if _, err := run(t, dir, second); err != nil {
+		t.Fatal(err)
+	}
+	for _, ask := range second.asked {
+		if strings.Contains(ask, "Divide the subject") {
+			t.Error("it asks for another plan")
+		}
+	}
+	third := &writer{}
+	g, err := run(t, dir, third)
+	if err != nil || len(third.asked) > 0 || g.Lines > 0 {
+		t.Errorf("the third run asks %d times and adds %d lines, error %v; want nothing", len(third.asked), g.Lines, err)
+	}
+}
+
+func TestRun_RefusesABrokenPlan(t *testing.T) {
+	dir := begin(t)
+	ask := func(context.Context, grow.Ask) (string, error) { return `{"aspects": ["one"], "neighbours": []}`, nil }
+	_, err := grow.Run(t.Context(), grow.Config{Dir: dir, Topic: topicOf(t, dir), Ask: ask})
+	if err == nil || !strings.Contains(err.Error(), "1 aspects and 0 neighbours") || !strings.Contains(err.Error(), "plan.json") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Lines of emergencies are learned only after a person has seen them, as corrected.
+func TestAccept(t *testing.T) {
+	dir := begin(t, "poison")
+	if _, err := run(t, dir, &writer{}); err != nil {
+		t.Fatal(err)
+	}
+	waiting, err := grow.Waiting(dir)
+	if err != nil || len(waiting) < 10 {
+		t.Fatalf("%d wait, error %v", len(waiting), err)
+	}
+	harmless := slices.IndexFunc(waiting, func(l subject.Line) bool { return *l.Emergency == "" })
+	shown := []subject.Line{waiting[0], waiting[1], waiting[2], waiting[harmless]}
+	err = grow.Accept(dir, shown, []grow.Correction{{Line: shown[0], Turn: true}, {Line: shown[1], Drop: true}, {Line: shown[3], Kind: "poison"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	learned := map[string]string{}
+	for _, l := range read(t, dir, "lines/emergencies.jsonl") {
+		learned[l.Text] = *l.Emergency
+	}
+	want := map[string]string{shown[0].Text: "", shown[2].Text: *shown[2].Emergency, shown[3].Text: "poison"}
+	if diff := cmp.Diff(want, learned); diff != "" {
+		t.Errorf("learned (-want +got):\n%s", diff)
+	}
+	left, err := grow.Waiting(dir)
+	if err != nil || len(left) != len(waiting)-len(shown) {
+		t.Errorf("%d wait still, error %v, want %d", len(left), err, len(waiting)-len(shown))
+	}
+}
+
+func TestSample_AndCorrect(t *testing.T) {
+	dir := begin(t)
+	if _, err := run(t, dir, &writer{}); err != nil {
+		t.Fatal(err)
+	}
+	sample, err := grow.Sample(dir, 30)
+	if err != nil || len(sample) != 30 {
+		t.Fatalf("%d lines, error %v", len(sample), err)
+	}
+	kinds := map[string]bool{}
+	for _, l := range sample {
+		kinds[fmt.Sprint(l.Kind, *l.InDomain)] = true
+	}
+	if len(kinds) < 10 {
+		t.Errorf("the sample holds only %v", kinds)
+	}
+	before := len(read(t, dir, "lines/grown.jsonl"))
+	err = grow.Correct(dir, []grow.Correction{{Line: sample[0], Turn: true}, {Line: sample[1], Drop: true}, {Line: sample[2], Text: "other words here"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := read(t, dir, "lines/grown.jsonl")
+	if len(after) != before-1 {
+		t.Errorf("%d lines, want %d", len(after), before-1)
+	}
+	for _, l := range after {
+		switch l.Text {
+		case sample[0].Text:
+			if *l.InDomain == *sample[0].InDomain || l.By != "person" || l.Weight != 3 {
+				t.Errorf("the turned line is %+v", l)
+			}
+		case sample[1].Text, sample[2].Text:
+			t.Errorf("%q is still there", l.Text)
+		}
+	}
+}
+
+func TestNew_KeepsWhatIsThere(t *testing.T) {
+	dir := begin(t)
+	err := grow.New(dir, grow.Draft{Descriptions: []grow.Description{{Lang: "en", Text: "x"}}})
+	if err == nil || !strings.Contains(err.Error(), "is not empty") {
+		t.Errorf("got %v", err)
+	}
+	if err := grow.New(filepath.Join(t.TempDir(), "x"), grow.Draft{}); err == nil {
+		t.Error("a topic without a description is written")
+	}
+}
+
+func read(t *testing.T, dir, name string) []subject.Line {
+	t.Helper()
+	lines, err := grow.ReadLines(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}

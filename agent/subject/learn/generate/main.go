@@ -1,0 +1,60 @@
+// Command generate learns the tables that come with the program: "generate talk" what messages need of
+// their conversation, "generate letters" the spelling of English, "generate topic" the dental pack,
+// and "generate" all three. It learns a table if its sums in learned.sums have changed, or always with
+// -force before the names. "go generate ./agent/subject" runs it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+func main() {
+	names, force := os.Args[1:], false
+	if len(names) > 0 && names[0] == "-force" {
+		names, force = names[1:], true
+	}
+	if err := run(context.Background(), "../..", names, force); err != nil {
+		fmt.Fprintln(os.Stderr, "generate:", err)
+		os.Exit(1)
+	}
+}
+
+// run makes the named tables, or all, below the root of the module, if their sums have changed; with
+// force always.
+func run(ctx context.Context, root string, names []string, force bool) error {
+	for _, name := range names {
+		if !slices.ContainsFunc(tables(), func(t table) bool { return t.name == name }) {
+			return fmt.Errorf("there is no table %q: use talk, topic or letters", name)
+		}
+	}
+	for _, t := range tables() {
+		if len(names) > 0 && !slices.Contains(names, t.name) {
+			continue
+		}
+		if !force && t.holds(os.DirFS(root)) == nil {
+			continue
+		}
+		if err := t.make(ctx, root); err != nil {
+			return fmt.Errorf("make table %q: %w", t.name, err)
+		}
+		if err := t.note(root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writes returns a maker that writes one file.
+func writes(file string, learn func(root string) ([]byte, error)) func(context.Context, string) error {
+	return func(_ context.Context, root string) error {
+		content, err := learn(root)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(root, file), content, 0o644)
+	}
+}
