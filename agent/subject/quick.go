@@ -13,6 +13,8 @@ const (
 	// softDoubt and hardDoubt are subtracted from the score for a sign of injection. The words of
 	// an order cost little: as many people quote one in an on-topic question as give one.
 	softDoubt, hardDoubt = 0.3, 100
+	// orderDoubt is subtracted for such words in a message that names nothing of the topic.
+	orderDoubt = 2
 	// lean is added to the score of a follow-up after an exchange on the topic; half of it is
 	// subtracted alone, if it names nothing of the topic.
 	lean = 1.0
@@ -113,6 +115,8 @@ func score(m *Classifier, r reading, b burden) scores {
 	switch {
 	case r.marker.hard:
 		doubt = hardDoubt
+	case r.marker.name != "" && !r.named:
+		doubt = orderDoubt
 	case r.marker.name != "":
 		doubt = softDoubt
 	}

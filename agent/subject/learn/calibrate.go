@@ -48,14 +48,14 @@ func thresholds(lines []judged) subject.Sure {
 }
 
 // fits returns the score from which on a follow-up fits its exchange, from the scores of those that
-// leave the topic: one of twenty of them may reach it. It serves only when no judge answers; with
+// leave the topic: one of five of them may reach it. It serves only when no judge answers; with
 // hardly any such lines nothing fits.
 func fits(leaving []float64) float32 {
 	if len(leaving) < subject.FewestExamples {
 		return float32(math.Inf(1))
 	}
 	slices.Sort(leaving)
-	return float32(max(leaving[len(leaving)-1-len(leaving)/20], leastAfter))
+	return float32(max(leaving[len(leaving)-1-len(leaving)/5], leastAfter))
 }
 
 // A decision is what code would decide of a line from a score on, and whether that is wrong.
@@ -93,7 +93,7 @@ const (
 	// least is the least score of a sure decision.
 	least = 0.5
 	// leastAfter is the least score of a follow-up that fits.
-	leastAfter = 1.2
+	leastAfter = 0.5
 )
 
 // folds puts lines into parts of about the same size, so that all lines of a group, or of a writer,

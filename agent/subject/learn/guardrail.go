@@ -205,8 +205,8 @@ func (m *messageLearner) fit(without int) subject.Table {
 	return fit(balance(lessons), size, epochsFor(len(lessons)), decay)
 }
 
-// asDressed is the weight of a wrapped message.
-const asDressed = 0.5
+// asDressed is the weight of a wrapped message, and timesDressed how many messages each wrapping gets.
+const asDressed, timesDressed = 0.5, 3
 
 // wrap puts names of the topic, its messages and those of other subjects into the wrappings that people
 // use: a poem about a name does not belong, and a question that is shouted does.
@@ -234,7 +234,7 @@ func (m *messageLearner) wrap(own, others []lesson) (wrapped []lesson) {
 		lang, what, _ := strings.Cut(use, " ")
 		fill := map[string][]string{"out name": names[lang], "out other": out[lang], "in": in[lang]}[what]
 		for _, frame := range m.dressed[use] {
-			if len(fill) > 0 {
+			for range min(timesDressed, len(fill)) {
 				message := strings.ReplaceAll(frame, "*", fill[chance.IntN(len(fill))])
 				l := lesson{of: notLeft, text: message, in: what == "in", weight: asDressed}
 				l.add(m.guard, message, 1)
