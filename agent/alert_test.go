@@ -178,10 +178,10 @@ func TestRun_emergency_watchedAfterAPause(t *testing.T) {
 	}
 }
 
-// The message after an emergency is judged on its own. If it is refused, by code or by a judge,
-// the answer is not the usual refusal but the emergency advice again.
+// After an emergency nobody is refused on a guess: what may lean on it is answered, whatever a judge
+// would say. A message that code refuses by itself gets the emergency advice again, and no refusal.
 func TestRun_emergency_isToldAgainInsteadOfARefusal(t *testing.T) {
-	for _, question := range []string{"which hospital", "Who won the football world cup?"} {
+	for question, want := range map[string]string{"which hospital": "x", "Who won the football world cup?": "115"} {
 		for _, sent := range []bool{false, true} {
 			b := dentalBench(says("x"))
 			b.model.judge = says("NO")
@@ -197,7 +197,7 @@ func TestRun_emergency_isToldAgainInsteadOfARefusal(t *testing.T) {
 				}
 			}
 			p := b.with(t, dental()).play(t, turn)
-			if p.err != nil || !strings.Contains(p.text, "115") || strings.Contains(p.text, "dental assistant") || strings.Contains(p.text, "nha khoa nên") {
+			if p.err != nil || !strings.Contains(p.text, want) || strings.Contains(p.text, "dental assistant") || strings.Contains(p.text, "nha khoa nên") {
 				t.Errorf("%q, sent %v: %q %+v %v", question, sent, p.text, p.done, p.err)
 			}
 		}

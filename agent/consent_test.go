@@ -240,7 +240,7 @@ func TestConsent_droppedByWhatIsRefused(t *testing.T) {
 	b := mailBench(t, "dental")
 	b.model.judge = says("NO")
 	first := b.play(t, ask(brushing))
-	second := b.play(t, history(brushing, first.text, "Um..."))
+	second := b.play(t, history(brushing, first.text, "Um... and my bicycle?"))
 	if second.err != nil || !second.done.Refused || !strings.HasPrefix(second.text, "Dropped, not run: `mail__send_mail`.") {
 		t.Errorf("%+v %q", second.done, second.text)
 	}

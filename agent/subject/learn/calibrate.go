@@ -13,7 +13,8 @@ const (
 	// mostWrong bounds the upper end of the 95 % interval of the share of wrong decisions among sure
 	// ones.
 	mostWrong = 0.01
-	// fewWrong bounds their number: who has many lines can demand more of them.
+	// fewWrong bounds their number: who has many lines can demand more of them. It does not bind
+	// for messages that name the topic, which are the plain questions of most people.
 	fewWrong = 12
 )
 
@@ -44,7 +45,7 @@ func thresholds(lines []judged) subject.Sure {
 			out = append(out, decision{-l.Refuse, l.in})
 		}
 	}
-	return subject.Sure{In: provenFrom(in), Named: provenFrom(named), After: fits(leaving), Out: -provenFrom(out)}
+	return subject.Sure{In: provenFrom(in, fewWrong), Named: provenFrom(named, len(named)), After: fits(leaving), Out: -provenFrom(out, fewWrong)}
 }
 
 // fits returns the score from which on a follow-up fits its exchange, from the scores of those that
@@ -66,7 +67,7 @@ type decision struct {
 
 // provenFrom returns the lowest score from which on so few decisions are wrong that it is hardly
 // chance; infinity if there is none.
-func provenFrom(all []decision) float32 {
+func provenFrom(all []decision, most int) float32 {
 	slices.SortStableFunc(all, func(a, b decision) int { return cmp.Compare(b.score, a.score) })
 	from, wrong := math.Inf(1), 0
 	for i, d := range all {
@@ -80,7 +81,7 @@ func provenFrom(all []decision) float32 {
 		if n < len(all) && all[n].score == d.score {
 			continue // they are decided together
 		}
-		if _, high := scoring.Wilson(wrong, n); high <= mostWrong && wrong <= fewWrong {
+		if _, high := scoring.Wilson(wrong, n); high <= mostWrong && wrong <= most {
 			from = d.score
 		}
 	}
