@@ -65,8 +65,8 @@ judged as if it followed an exchange on the topic, in its own language; a line w
 With --emergencies the lines need no in_domain. A kind that is empty or "harmless" marks a
 message that describes no emergency, any other kind one that does; the report counts the
 detected emergencies and the false alarms.`,
-		Example: `  molar topic eval dental questions.jsonl --no-model
-  molar topic eval dental messages.jsonl --emergencies
+		Example: `  molar topic eval tax questions.jsonl --no-model
+  molar topic eval tax messages.jsonl --emergencies
   molar topic eval gardening questions.jsonl --config molar.yaml --output-format json`,
 		Args: cobra.ExactArgs(args),
 	}
