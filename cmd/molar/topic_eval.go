@@ -57,9 +57,9 @@ func evalCmd(use string, args int) *cobra.Command {
 
   {"text": "How much is a filling?", "lang": "en", "in_domain": true, "kind": "plain"}
 
-lang is vi, en or other, kind a name of your own. A line whose kind begins with "follow" is
-judged as if it followed an exchange on the topic, in its own language; a line with a
-"history" of {"user": "...", "assistant": "..."} as if it followed that exchange. With
+lang is a code such as vi or en, or other; kind is a name of your own. A line whose kind begins
+with "follow" is judged as if it followed an exchange on the topic, in its own language; a line
+with a "history" of {"user": "...", "assistant": "..."} as if it followed that exchange. With
 --no-model code alone decides; otherwise the small model judges the unclear messages.
 
 With --emergencies the lines need no in_domain. A kind that is empty or "harmless" marks a
