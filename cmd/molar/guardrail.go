@@ -12,6 +12,9 @@ func newGuardrailCmd(a *app) *cobra.Command {
 	flags.StringVar(&f.topic, "topic", "", "`name` of the topic; that of the default assistant when left out")
 	f.bind(flags)
 	eval, emergencies := evalCmd("eval FILE.jsonl", 1), false
+	eval.Example = `  molar guardrail eval questions.jsonl --no-model
+  molar guardrail eval messages.jsonl --emergencies
+  molar guardrail eval questions.jsonl --topic gardening --config molar.yaml --output-format json`
 	emergenciesFlag(eval, &emergencies)
 	eval.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.evalTopic(cmd.Context(), f, args[0], emergencies)

@@ -57,16 +57,16 @@ func evalCmd(use string, args int) *cobra.Command {
 
   {"text": "How much is a filling?", "lang": "en", "in_domain": true, "kind": "plain"}
 
-lang is vi, en or other, kind a name of your own. A line whose kind begins with "follow" is
-judged as if it followed an exchange on the topic, in its own language; a line with a
-"history" of {"user": "...", "assistant": "..."} as if it followed that exchange. With
+lang is a code such as vi or en, or other; kind is a name of your own. A line whose kind begins
+with "follow" is judged as if it followed an exchange on the topic, in its own language; a line
+with a "history" of {"user": "...", "assistant": "..."} as if it followed that exchange. With
 --no-model code alone decides; otherwise the small model judges the unclear messages.
 
 With --emergencies the lines need no in_domain. A kind that is empty or "harmless" marks a
 message that describes no emergency, any other kind one that does; the report counts the
 detected emergencies and the false alarms.`,
-		Example: `  molar topic eval dental questions.jsonl --no-model
-  molar topic eval dental messages.jsonl --emergencies
+		Example: `  molar topic eval tax questions.jsonl --no-model
+  molar topic eval tax messages.jsonl --emergencies
   molar topic eval gardening questions.jsonl --config molar.yaml --output-format json`,
 		Args: cobra.ExactArgs(args),
 	}

@@ -57,6 +57,9 @@ func (w *cheeseWriter) answer(ask string, nth int) string {
 	}
 	verbs := []string{"How long does %s keep, number %d?", "Where do I find %s for %d people?", "Tell me about %s of type %d please", "Is %s worth %d euros?", "My uncle spoke of %s %d times, why?", "What is wrong with %s after %d days?"}
 	n, _ := strconv.Atoi(wanted.FindStringSubmatch(ask)[1])
+	if n = n/3 + 1; strings.Contains(ask, "exchanges in this form") { // as few as growing takes for enough, so that training is quick
+		n *= 2
+	}
 	var b strings.Builder
 	for i := range n {
 		k := nth*31 + i
@@ -115,28 +118,34 @@ func TestTopic_FromASentence(t *testing.T) {
 	has("no pack", errs, "there is no pack", "molar topic new nowhere")
 
 	// Without anybody at the terminal the lines are kept, and those of emergencies wait.
-	_, errs = run("", cli.OK, "topic", "grow", "cheese")
+	_, errs = run("", cli.OK, "topic", "grow", "cheese", "--parallel", "1")
 	has("grow", errs, "new lines", "lines of emergencies wait for somebody", "en in plain: making")
 	asked := model.asked.Load()
-	_, errs = run("", cli.OK, "topic", "train", "cheese")
-	has("train", errs, "nobody has looked at them")
-	if card := readCard(t, dir); card.Emergencies != nil {
-		t.Errorf("lines that nobody has seen are learned: %+v", card.Emergencies)
-	}
 	if _, errs = run("", cli.OK, "topic", "grow", "cheese"); model.asked.Load() != asked {
 		t.Errorf("growing again asks the model %d times more: %s", model.asked.Load()-asked, errs)
 	}
 
-	// A person turns one line and says that the rest is right.
-	out, errs = run("1\n"+strings.Repeat("\n", 40), cli.OK, "topic", "grow", "cheese", "--review")
-	has("review", out, "Are these right?", "poisoning", "harmless")
-	has("review", errs, "next: molar topic train cheese")
-	out, _ = run("", cli.OK, "topic", "train", "cheese")
-	has("train", out, "all", "plain", "follow-up", "emergencies found", "for a judge", "lines left out by group")
-	card := readCard(t, dir)
-	if card.Messages.Accuracy < 0.9 || card.Emergencies == nil || card.Sum == "" {
-		t.Errorf("card %+v", card)
+	// The pack holds nothing back: the check learns without a part of the lines each time.
+	out, errs = run("", cli.OK, "topic", "check", "cheese", "--no-model")
+	has("check", out, "accuracy", "code alone", "lines left out by group")
+	has("check", errs, "no lines in the folder held")
+	if strings.Contains(out, "emergencies found") {
+		t.Errorf("lines that nobody has seen are learned:\n%s", out)
 	}
+
+	// A person turns one line, says that the rest is right, and looks at one page of the emergencies.
+	out, errs = run("1\n\n\n", cli.OK, "topic", "grow", "cheese", "--review")
+	has("review", out, "Are these right?", "Emergencies, 1 to 30", "poisoning", "harmless")
+	has("review", errs, "lines of emergencies wait for somebody")
+	out, errs = run("", cli.OK, "topic", "train", "cheese")
+	has("train", out, "all", "plain", "follow-up", "emergencies found", "for a judge", "lines left out by group")
+	has("train", errs, "nobody has looked at them")
+	card := readCard(t, dir)
+	if e := card.Emergencies; card.Messages.Accuracy < 0.9 || card.Sum == "" || e == nil || e.Emergencies+e.Harmless > 30 {
+		t.Errorf("card %+v, emergencies %+v: want those of the page that was seen", card, e)
+	}
+	_, errs = run(strings.Repeat("\n", 40), cli.OK, "topic", "grow", "cheese", "--review")
+	has("review", errs, "next: molar topic train cheese")
 	out, _ = run("", cli.OK, "config", "check", file)
 	has("config check", out, "cheese", "measured on this machine")
 
@@ -144,8 +153,6 @@ func TestTopic_FromASentence(t *testing.T) {
 	has("check of a text", out, "verdict      pass")
 	out, _ = run("", cli.OK, "topic", "check", "cheese", "Where do I buy a railway ticket?", "--no-model")
 	has("check of a text", out, "verdict      refuse")
-	out, _ = run("", cli.OK, "topic", "check", "cheese", "--no-model")
-	has("check", out, "accuracy", "code alone")
 
 	// Lines that are held back measure it from then on.
 	if err := os.MkdirAll(filepath.Join(dir, "held"), 0o700); err != nil {

@@ -14,7 +14,7 @@ import (
 // it, but for tests, examples and what records them.
 func TestNoSubjectOutsideItsPack(t *testing.T) {
 	subject := regexp.MustCompile(`(?i)(^|[^\pL\pM])(dental\pL*|dentist\pL*|tooth\pL*|teeth|răng|nha khoa|nha sĩ)([^\pL\pM]|$)`)
-	aside := []string{"topics", "docs", "examples", "eval/suites", "bench", "internal/testkit", ".git", ".cache", ".ci", "agent/subject/train"}
+	aside := []string{"topics", "docs", "examples", "eval/suites", "bench", "internal/testkit", ".git", ".cache", ".ci", "agent/subject/learn/generate"}
 	kinds := []string{".go", ".txt", ".yaml", ".yml", ".json", ".sql", ".js", ".css", ".html", ".svg"}
 	read := 0
 	root := os.DirFS("../..")

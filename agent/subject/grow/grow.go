@@ -76,7 +76,7 @@ func planOf(ctx context.Context, c Config) (p Plan, err error) {
 	path := filepath.Join(c.Dir, planFile)
 	data, err := os.ReadFile(path)
 	if err == nil {
-		if p, err = readPlan(string(data), c.Topic.Languages); err != nil {
+		if p, err = readPlan(string(data)); err != nil {
 			return p, fmt.Errorf("%s: %w: mend it, or remove it for a new one", path, err)
 		}
 		return p, nil
@@ -89,7 +89,7 @@ func planOf(ctx context.Context, c Config) (p Plan, err error) {
 		if answer, err = c.Ask(ctx, Ask{User: planPrompt(c.Topic)}); err != nil {
 			return p, fmt.Errorf("ask for a plan: %w", err)
 		}
-		if p, err = readPlan(answer, c.Topic.Languages); err == nil {
+		if p, err = readPlan(answer); err == nil {
 			break
 		}
 	}

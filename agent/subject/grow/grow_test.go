@@ -45,6 +45,7 @@ func topicOf(t *testing.T, dir string) subject.Topic {
 type writer struct {
 	mu    sync.Mutex
 	asked []string
+	from  int // its lines are numbered from here, so that they are no other writer's
 	fail  int // the number of the request that fails; zero for none
 }
 
@@ -52,7 +53,7 @@ func (w *writer) ask(_ context.Context, ask grow.Ask) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.asked = append(w.asked, ask.User)
-	n := len(w.asked)
+	n := w.from + len(w.asked)
 	switch {
 	case n == w.fail:
 		return "", errors.New("the service is away")
@@ -127,7 +128,7 @@ func TestRun_GoesOn(t *testing.T) {
 	if kept == 0 {
 		t.Fatal("nothing is kept")
 	}
-	second := &writer{}
+	second := &writer{from: 1000}
 	if _, err := run(t, dir, second); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func TestRun_GoesOn(t *testing.T) {
 			t.Error("it asks for another plan")
 		}
 	}
-	third := &writer{}
+	third := &writer{from: 2000}
 	g, err := run(t, dir, third)
 	if err != nil || len(third.asked) > 0 || g.Lines > 0 {
 		t.Errorf("the third run asks %d times and adds %d lines, error %v; want nothing", len(third.asked), g.Lines, err)

@@ -41,7 +41,7 @@ Divide the subject and what is around it. Answer as one JSON object, nothing els
 LANGUAGE is each of: %s.`, described(t), wantedParts, wantedParts, wantedNames, strings.Join(t.Languages, ", "))
 }
 
-// described returns the topic's description in each language, and what does not belong.
+// described returns the topic's description in each language.
 func described(t subject.Topic) string {
 	var b strings.Builder
 	for _, lang := range t.Languages {
@@ -51,7 +51,7 @@ func described(t subject.Topic) string {
 }
 
 // readPlan reads a model's plan, also between other words.
-func readPlan(answer string, languages []string) (Plan, error) {
+func readPlan(answer string) (Plan, error) {
 	from, to := strings.Index(answer, "{"), strings.LastIndex(answer, "}")
 	if from < 0 || to < from {
 		return Plan{}, errors.New("the answer has no JSON object")

@@ -32,7 +32,7 @@ func readLines(path string, labelled bool) ([]subject.Example, error) {
 			return errors.New(`"text" is missing`)
 		case l.InDomain == nil && labelled:
 			return errors.New(`"in_domain" is missing`)
-		case len(l.Lang) > 8:
+		case l.Lang != "" && l.Lang != subject.Other && !subject.LanguageCode(l.Lang):
 			return fmt.Errorf(`"lang" is %q: want a code such as vi or en, or other`, l.Lang)
 		}
 		l.Line.Text = *l.Text
