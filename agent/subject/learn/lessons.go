@@ -14,6 +14,9 @@ import (
 const (
 	asName   = 0.3 // a name of the topic
 	mistyped = 0.5 // a line with typing mistakes
+	// favour is the weight of what belongs to the topic, relative to what does not: to refuse a
+	// person is the worse mistake.
+	favour = 1.1
 )
 
 // A lesson is a message to learn from, in the forms that people may write it in.
@@ -122,10 +125,11 @@ func atMost(share float64, lessons, own []lesson) []lesson {
 	return scaled
 }
 
-// balance returns the samples of lessons. What belongs has the same weight in all as what does not: so a thousand lines of either kind never drown thirty of the other.
+// balance returns the samples of lessons. What belongs has the same weight in all as what does not,
+// but for the favour: so a thousand lines of either kind never drown thirty of the other.
 func balance(lessons []lesson) []sample {
 	in, out := total(lessons, true), total(lessons, false)
-	asIn, asOut := (in+out)/2/max(in, 1), (in+out)/2/max(out, 1)
+	asIn, asOut := (in+out)/2/max(in, 1)*favour, (in+out)/2/max(out, 1)
 	var all []sample
 	for _, l := range lessons {
 		weight := asOut
