@@ -133,7 +133,7 @@ func TestNeeds_SubjectAndQuery(t *testing.T) {
 // Follow-ups and messages about the conversation, written by an independent writer after dental
 // questions, in both languages. None of them was trained on. Questions on the topic stand alone.
 func TestNeeds_LinesOfAStranger(t *testing.T) {
-	data, err := os.ReadFile("../../topics/dental/held/followups.jsonl")
+	data, err := os.ReadFile("../../topics/general/held/followups.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,8 +77,8 @@ type Exchange struct {
 func (e Example) Follows() bool { return strings.HasPrefix(e.Kind, "follow") || len(e.History) > 0 }
 
 // How many examples of each label a topic should have. Below the fewest, no classifier is trained
-// and every message that no phrase decides goes to the judge; from about the wanted number on, code
-// decides the plain cases alone.
+// and every message that no phrase decides goes to the judge; from about the wanted number on, the
+// guess of code is mostly right. So few examples prove nothing: code is sure only of a trained pack.
 const (
 	FewestExamples = 20
 	WantedExamples = 60

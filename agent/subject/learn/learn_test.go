@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,7 +99,7 @@ func TestGuard_ClassesAreBalanced(t *testing.T) {
 	topic, asked := examples()
 	own := topic.Examples
 	for _, more := range []int{0, 300, 1000} {
-		topic.Examples = append(own[:len(own):len(own)], negatives(t, more)...)
+		topic.Examples = slices.Concat(own, negatives(t, more))
 		in, out := judged(t, topic, asked)
 		t.Logf("%d more: %d of 8 admitted, %d of 8 refused", more, in, out)
 		if in < 7 || out < 7 {

@@ -228,7 +228,7 @@ func sentences(whole string) []string {
 }
 
 func write(file string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // a pack is no secret
 		return err
 	}
 	return os.WriteFile(file, data, 0o644)
