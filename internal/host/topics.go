@@ -100,6 +100,11 @@ func openTopic(cfg *config.Config, name string) (t topic, err error) {
 		return t, fmt.Errorf("there is no topic %q; there are: %s", name, strings.Join(cfg.TopicNames(), ", "))
 	}
 	t.Name = name
+	if t.Weights != "" {
+		if _, bad := subject.DecodeClassifier(t.Weights); bad != nil {
+			err = errors.Join(err, fmt.Errorf("topic %q: %s: %w: molar topic train %s", name, subject.MessagesTable, bad, name))
+		}
+	}
 	return t, errors.Join(err, adjust(&t.Topic, set))
 }
 
