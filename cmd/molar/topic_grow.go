@@ -87,6 +87,9 @@ func (a *app) grow(ctx context.Context, name string, want chain.Want, parallel i
 	if len(g.Few) > 0 {
 		a.Note("the model wrote too little for: %s", terminal.Clean(strings.Join(g.Few, "; ")))
 	}
+	if len(g.Failed) > 0 {
+		a.Note("not answered, and asked again by the next run: %s", terminal.Clean(strings.Join(g.Failed, "; ")))
+	}
 	if err != nil {
 		return fmt.Errorf("%w; %d lines of %d requests are kept: the same command goes on", err, g.Lines+g.Emergencies, g.Batches)
 	}

@@ -40,9 +40,14 @@ type Config struct {
 // A Growth counts the new lines.
 type Growth struct {
 	Batches, Lines, Emergencies int
-	// Few are the batches that brought less than a third of what was asked for.
-	Few []string
+	// Few are the batches that brought less than a third of what was asked for, Failed those whose
+	// request failed; another run asks for the latter again.
+	Few, Failed []string
 }
+
+// mostFailures is how many requests may fail in a row. A model may refuse one, or answer nothing; when
+// the service is away, all fail.
+const mostFailures = 3
 
 // tries is how often a batch is asked for that brings too little.
 const tries = 2
@@ -111,6 +116,8 @@ type grower struct {
 	asked  int
 	of     int
 	growth Growth
+	// failures counts the requests that failed in a row.
+	failures int
 }
 
 // load reads the lines that are there.
@@ -141,7 +148,7 @@ func (g *grower) run(ctx context.Context, all []Batch) error {
 	for range max(g.Parallel, 1) {
 		workers.Go(func() {
 			for b := range todo {
-				if err := g.batch(ctx, b); err != nil {
+				if err := g.settle(b, g.batch(ctx, b)); err != nil {
 					cancel(err)
 					return
 				}
@@ -163,6 +170,21 @@ feed:
 	close(todo)
 	workers.Wait()
 	return context.Cause(ctx)
+}
+
+// settle counts a request that failed. It returns the error if too many failed in a row.
+func (g *grower) settle(b Batch, err error) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err == nil {
+		g.failures = 0
+		return nil
+	}
+	g.growth.Failed = append(g.growth.Failed, b.String())
+	if g.failures++; g.failures < mostFailures {
+		return nil
+	}
+	return err
 }
 
 // batch asks for a batch and saves its new lines.

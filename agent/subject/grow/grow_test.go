@@ -45,8 +45,9 @@ func topicOf(t *testing.T, dir string) subject.Topic {
 type writer struct {
 	mu    sync.Mutex
 	asked []string
-	from  int // its lines are numbered from here, so that they are no other writer's
-	fail  int // the number of the request that fails; zero for none
+	from  int  // its lines are numbered from here, so that they are no other writer's
+	fail  int  // the number of the request that fails; zero for none
+	gone  bool // the requests after that fail too
 }
 
 func (w *writer) ask(_ context.Context, ask grow.Ask) (string, error) {
@@ -55,7 +56,7 @@ func (w *writer) ask(_ context.Context, ask grow.Ask) (string, error) {
 	w.asked = append(w.asked, ask.User)
 	n := w.from + len(w.asked)
 	switch {
-	case n == w.fail:
+	case n == w.fail, w.gone && n > w.fail:
 		return "", errors.New("the service is away")
 	case n == 1 && strings.Contains(ask.User, "Divide the subject"):
 		return plan, nil
@@ -120,7 +121,7 @@ func TestRun_WritesEveryKind(t *testing.T) {
 // A run that fails keeps what it has, and the next one asks only for the rest.
 func TestRun_GoesOn(t *testing.T) {
 	dir := begin(t)
-	first := &writer{fail: 6}
+	first := &writer{fail: 6, gone: true}
 	if _, err := run(t, dir, first); err == nil || !strings.Contains(err.Error(), "the service is away") {
 		t.Fatalf("got %v, want the model's error", err)
 	}
@@ -141,6 +142,19 @@ func TestRun_GoesOn(t *testing.T) {
 	g, err := run(t, dir, third)
 	if err != nil || len(third.asked) > 0 || g.Lines > 0 {
 		t.Errorf("the third run asks %d times and adds %d lines, error %v; want nothing", len(third.asked), g.Lines, err)
+	}
+}
+
+// A single request that fails, such as one that a model refuses, is left out and asked again later.
+func TestRun_LeavesOutWhatFails(t *testing.T) {
+	dir := begin(t)
+	g, err := run(t, dir, &writer{fail: 6})
+	if err != nil || len(g.Failed) != 1 {
+		t.Fatalf("%d failed, error %v; want one left out", len(g.Failed), err)
+	}
+	second := &writer{}
+	if g, err := run(t, dir, second); err != nil || len(second.asked) != 1 || len(g.Failed) > 0 {
+		t.Errorf("the second run asks %d times, error %v; want once", len(second.asked), err)
 	}
 }
 
