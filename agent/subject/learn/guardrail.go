@@ -55,11 +55,28 @@ func newMessageLearner(ctx context.Context, t subject.Topic, lines []subject.Lin
 	if err != nil {
 		return nil, err
 	}
+	g.others, g.pleasantries = thin(g.others, mostPerLine*len(lines)), thin(g.pleasantries, mostPerLine*len(lines))
 	m := &messageLearner{
 		guard: guard, lines: slices.Clone(lines), own: len(lines), dressed: g.dressed, answers: answerParts{of: told, other: g.answers},
 		lessons: lessonsOf(guard, lines, 2), names: lessonsOfNames(guard), pleasantries: lessonsOf(guard, g.pleasantries, 7),
 	}
 	return m, m.addGeneral(ctx, g.others)
+}
+
+// mostPerLine is how many lines of no subject are learned for each line of the topic: a topic of a
+// hundred examples is learned when a person waits for the first answer.
+const mostPerLine = 8
+
+// thin returns at most so many of some things, evenly spaced.
+func thin[T any](all []T, most int) []T {
+	if len(all) <= most {
+		return all
+	}
+	kept := make([]T, most)
+	for i := range kept {
+		kept[i] = all[i*len(all)/most]
+	}
+	return kept
 }
 
 // addGeneral adds the lines of no subject, but for those that name the topic or seem to belong to it:
@@ -205,8 +222,9 @@ func (m *messageLearner) fit(without int) subject.Table {
 	return fit(balance(lessons), size, epochsFor(len(lessons)), decay)
 }
 
-// asDressed is the weight of a wrapped message, and timesDressed how many messages each wrapping gets.
-const asDressed, timesDressed = 0.5, 3
+// asDressed is the weight of a wrapped message. Each wrapping gets one, and one more for so many lines
+// of the topic, at most timesDressed.
+const asDressed, timesDressed, manyLines = 0.5, 3, 2000
 
 // wrap puts names of the topic, its messages and those of other subjects into the wrappings that people
 // use: a poem about a name does not belong, and a question that is shouted does.
@@ -233,8 +251,8 @@ func (m *messageLearner) wrap(own, others []lesson) (wrapped []lesson) {
 	for _, use := range slices.Sorted(maps.Keys(m.dressed)) {
 		lang, what, _ := strings.Cut(use, " ")
 		fill := map[string][]string{"out name": names[lang], "out other": out[lang], "in": in[lang]}[what]
-		for _, frame := range m.dressed[use] {
-			for range min(timesDressed, len(fill)) {
+		for _, frame := range thin(m.dressed[use], m.own) {
+			for range min(timesDressed, 1+m.own/manyLines, len(fill)) {
 				message := strings.ReplaceAll(frame, "*", fill[chance.IntN(len(fill))])
 				l := lesson{of: notLeft, text: message, in: what == "in", weight: asDressed}
 				l.add(m.guard, message, 1)
