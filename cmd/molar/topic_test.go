@@ -79,6 +79,9 @@ func (w *cheeseWriter) answer(ask string, nth int) string {
 // A team goes from a sentence to a guardrail: new, grow, train, check, and attaching it by config.
 func TestTopic_FromASentence(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it is slow: it trains a topic twice")
+	}
 	home, model := t.TempDir(), newCheeseWriter(t)
 	file := filepath.Join(home, "molar.yaml")
 	text := fmt.Sprintf("default: adviser\nassistants: {adviser: {topic: cheese}}\ntopics: {cheese: {pack: ./cheese}}\nllm:\n  provider: writer\n  providers:\n    writer: {api: openai, base_url: %q, key: \"${WRITER_KEY}\", model: writer}\n", model.URL+"/v1")
