@@ -139,8 +139,9 @@ func alarmsOf(t subject.Topic, signs *subject.Detector, lines []subject.Line, pa
 			out = append(out, a)
 		}
 	}
+	share := ordinaryShare(out, lines, ordinary)
 	for n, i := range ordinary {
-		written, weight := lines[i].Text, min(asOrdinary*weightOf(lines[i]), asHarmless)
+		written, weight := lines[i].Text, share*min(asOrdinary*weightOf(lines[i]), asHarmless)
 		folded := text.Fold(written)
 		if n%2 == 0 || weightOf(lines[i]) > 1 {
 			out = append(out, alarm{folded, "", weight, part[i]})
@@ -150,6 +151,22 @@ func alarmsOf(t subject.Topic, signs *subject.Detector, lines []subject.Line, pa
 		}
 	}
 	return out, nil
+}
+
+// mostOrdinary is the most that lines weigh in all that only say whether they belong, relative to those
+// that are labelled for emergencies: some of the former describe one that nobody labelled.
+const mostOrdinary = 0.2
+
+// ordinaryShare returns the factor that keeps ordinary lines within that.
+func ordinaryShare(own []alarm, lines []subject.Line, ordinary []int) float64 {
+	var labelled, whole float64
+	for _, a := range own {
+		labelled += a.weight
+	}
+	for _, i := range ordinary {
+		whole += min(asOrdinary*weightOf(lines[i]), asHarmless)
+	}
+	return min(1, mostOrdinary*labelled/max(whole, 1))
 }
 
 func formsOf(l subject.Line, harmless, frames []string, chance *rand.Rand) []alarm {
