@@ -1,7 +1,7 @@
 // Package topics holds the topics that come with the program, each a pack: a folder with the texts,
 // words, emergencies, learned tables, guide and measured figures of one subject. It is data: package
-// subject reads it. What was learned from, and what is only measured by, stands in the folders
-// "lines" and "held" of a pack, and is not in the program.
+// subject reads it. What was learned from stands in the folder "lines" of a pack, and is not in the program;
+// what is only measured by is in "held", so that anybody can measure a pack again.
 package topics
 
 import (
@@ -12,7 +12,7 @@ import (
 
 // The pattern with a dot takes the files of a pack and leaves out the folders beside them.
 //
-//go:embed dental/*.* dental/learned dental/guide
+//go:embed dental/*.* dental/learned dental/guide dental/held
 var packs embed.FS
 
 //go:embed general/others.jsonl general/followups.jsonl general/greetings.jsonl general/*.txt

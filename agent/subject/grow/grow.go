@@ -143,11 +143,11 @@ func (g *grower) load() error {
 func (g *grower) run(ctx context.Context, all []Batch) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	todo := make(chan Batch)
+	next := make(chan Batch)
 	var workers sync.WaitGroup
 	for range max(g.Parallel, 1) {
 		workers.Go(func() {
-			for b := range todo {
+			for b := range next {
 				if err := g.settle(b, g.batch(ctx, b)); err != nil {
 					cancel(err)
 					return
@@ -162,12 +162,12 @@ feed:
 			continue
 		}
 		select {
-		case todo <- b:
+		case next <- b:
 		case <-ctx.Done():
 			break feed
 		}
 	}
-	close(todo)
+	close(next)
 	workers.Wait()
 	return context.Cause(ctx)
 }
