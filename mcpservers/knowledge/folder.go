@@ -182,6 +182,7 @@ func (f *Folder) scan(ctx context.Context) {
 			changed = append(changed, name)
 		}
 	}
+	slices.Sort(changed) // the same files make the same index
 	for name := range f.known {
 		if _, there := stamps[name]; !there {
 			into.of(name).put(name, nil)

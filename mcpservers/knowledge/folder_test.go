@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"molar/mcpservers/knowledge"
 )
 
@@ -62,6 +64,28 @@ func TestFolder_Search(t *testing.T) {
 		got := first(t, f, tt.question)
 		if got.Title != tt.title || got.Link != tt.link || got.Place != tt.place || got.Score < 0 || got.Score > 1 {
 			t.Errorf("%q: got %q, %q at %q (%.2f), want %q, %q at %q", tt.question, got.Title, got.Link, got.Place, got.Score, tt.title, tt.link, tt.place)
+		}
+	}
+}
+
+// The order in which files are read decides nothing: a word with a typing error is the same known
+// word in every index of the same files, and equal passages come in the same order.
+func TestFolder_SameFilesFindTheSame(t *testing.T) {
+	files := make(fstest.MapFS)
+	for i, word := range []string{"planter", "plaster", "planner", "plasmer"} {
+		files[fmt.Sprintf("%d.md", i)] = &fstest.MapFile{Data: []byte("# The " + word + "\n\nHow to clean a " + word + " in the yard.\n")}
+	}
+	var want []knowledge.Result
+	for i := range 20 {
+		got, err := open(t, files, "").Search(t.Context(), knowledge.Query{Text: "clean a planmer in the yard"}, 3)
+		if err != nil || len(got) == 0 {
+			t.Fatalf("%d results, error %v", len(got), err)
+		}
+		if i == 0 {
+			want = got
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("index %d (-first +this):\n%s", i, diff)
 		}
 	}
 }

@@ -73,14 +73,14 @@ func (v *vocabulary) reading(a, before askedWord) (term string, joined bool) {
 }
 
 // nearest returns the most frequent known word with one difference, or "". The first letter must
-// match, since people rarely mistype it.
+// match, since people rarely mistype it. Of equally frequent ones it takes the first by alphabet.
 func (v *vocabulary) nearest(folded string) (best string) {
 	most := uint32(0)
 	for _, known := range v.initial[folded[0]] {
 		if !oneSlip(folded, known) {
 			continue
 		}
-		if n := v.tallies[v.terms[known]].meant; n > most {
+		if n := v.tallies[v.terms[known]].meant; n > most || n == most && n > 0 && known < best {
 			best, most = known, n
 		}
 	}
