@@ -143,6 +143,13 @@ func (g *grower) load() error {
 func (g *grower) run(ctx context.Context, all []Batch) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	var left []Batch
+	for _, b := range all {
+		if !g.done[b.Group()] {
+			left = append(left, b)
+		}
+	}
+	g.asked = len(all) - len(left)
 	next := make(chan Batch)
 	var workers sync.WaitGroup
 	for range max(g.Parallel, 1) {
@@ -156,11 +163,7 @@ func (g *grower) run(ctx context.Context, all []Batch) error {
 		})
 	}
 feed:
-	for _, b := range all {
-		if g.done[b.Group()] {
-			g.asked++
-			continue
-		}
+	for _, b := range left {
 		select {
 		case next <- b:
 		case <-ctx.Done():
