@@ -1,7 +1,8 @@
 // Command generate learns the tables that come with the program: "generate talk" what messages need of
 // their conversation, "generate letters" the spelling of English, "generate topic" the dental pack,
 // and "generate" all three. It learns a table if its sums in learned.sums have changed, or always with
-// -force before the names. "go generate ./agent/subject" runs it.
+// -force before the names. "go generate ./agent/subject" runs it, for the topic in a second program: the
+// first two tables are part of the one that learns it.
 package main
 
 import (

@@ -43,7 +43,7 @@ func TestTable_Holds(t *testing.T) {
 		"what is learned":     {replace("agent/subject/learn/letters.go", "unseen = 0.2", "unseen = 0.3"), []string{"letters", "topic"}},
 		"how words are cut":   {replace("internal/text/words.go", "func ", "func  "), []string{"talk", "topic"}},
 		"a byte of a table":   {flip("topics/dental/learned/emergencies"), []string{"topic"}},
-		"a byte of letters":   {flip("agent/subject/english.letters"), []string{"letters"}},
+		"a byte of letters":   {flip("agent/subject/english.letters"), []string{"letters", "topic"}},
 		"a figure":            {replace("topics/dental/card.json", "1", "2"), []string{"topic"}},
 		"a missing table":     {remove("topics/dental/learned/messages"), []string{"topic"}},
 		"missing data":        {remove("topics/dental/lines/answers.txt"), []string{"topic"}},

@@ -45,7 +45,7 @@ func tables() []table {
 		},
 		{
 			name: "topic", files: in(pack, "learned/messages", "learned/emergencies", "card.json"),
-			from: slices.Concat(guarding, in(subjectFolder, "*.go", "*.txt", "words/*.txt", "scoring/*.go"), in(learnFolder, "*.go"), in(words, "*.go"),
+			from: slices.Concat(guarding, in(subjectFolder, "*.go", "*.txt", "words/*", "english.letters", "scoring/*.go"), in(learnFolder, "*.go"), in(words, "*.go"),
 				in(pack, "*.txt", "lines/*.txt", "guide/*/*.md", "lines/emergencies/*.jsonl", "lines/emergencies/*/*.jsonl"), in(general, "*.jsonl", "*.txt"), in(pack, "lines/*.jsonl")),
 			make: learnTopic,
 		},
