@@ -62,9 +62,10 @@ with "follow" is judged as if it followed an exchange on the topic, in its own l
 with a "history" of {"user": "...", "assistant": "..."} as if it followed that exchange. With
 --no-model code alone decides; otherwise the small model judges the unclear messages.
 
-With --emergencies the lines need no in_domain. A kind that is empty or "harmless" marks a
-message that describes no emergency, any other kind one that does; the report counts the
-detected emergencies and the false alarms.`,
+With --emergencies the lines need no in_domain, but an "emergency", as the lines of a pack have,
+or a kind: an empty one or "harmless" marks a message that describes no emergency, any other
+one that does. The report counts the detected emergencies, the false alarms, and, for kinds of
+the topic, how often the right text follows the notice.`,
 		Example: `  molar topic eval tax questions.jsonl --no-model
   molar topic eval tax messages.jsonl --emergencies
   molar topic eval gardening questions.jsonl --config molar.yaml --output-format json`,
@@ -113,13 +114,17 @@ func (a *app) evalEmergencies(ctx context.Context, f trialFlags, path string) er
 	}
 	name := guard.Topic().Name
 	judge := agent.NewJudge(map[string]*subject.Guard{name: guard}, time.Now)
-	r := scoring.EvaluateEmergencies(func(message string) []string { return judge.Look(name, message).Kinds }, messages)
+	r := scoring.EvaluateEmergencies(guard.Topic(), func(message string) []string { return judge.Look(name, message).Kinds }, messages)
 	if f.format == cli.JSON {
 		return a.PrintJSON(r)
 	}
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintf(w, "emergencies found\t%d of %d\t%.3f\n", r.Found, r.Emergencies, r.FoundShare)
-	_, _ = fmt.Fprintf(w, "false alarms\t%d of %d\t%.3f\n\n", r.False, r.Harmless, r.FalseShare)
+	_, _ = fmt.Fprintf(w, "false alarms\t%d of %d\t%.3f\n", r.False, r.Harmless, r.FalseShare)
+	if r.Named > 0 {
+		_, _ = fmt.Fprintf(w, "right text\t%d of %d\t%.3f\n", r.Right, r.Named, r.RightShare)
+	}
+	_, _ = fmt.Fprintln(w)
 	printSlices(w, r.Slices)
 	for _, wrong := range r.Wrong {
 		_, _ = fmt.Fprintf(w, "line %d wrong (%s): found %q: %s\n", wrong.Line, terminal.Clean(wrong.Kind), wrong.Found, terminal.Preview(wrong.Text))

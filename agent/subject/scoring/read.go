@@ -12,8 +12,8 @@ import (
 // that names the line.
 func Read(path string) ([]subject.Example, error) { return readLines(path, true) }
 
-// ReadEmergencies reads messages labelled with kinds of emergency; an empty kind or "harmless" means
-// no emergency.
+// ReadEmergencies reads messages labelled with kinds of emergency, by "emergency" like the lines of a
+// pack or else by "kind"; an empty one or "harmless" means no emergency.
 func ReadEmergencies(path string) ([]subject.Example, error) { return readLines(path, false) }
 
 func readLines(path string, labelled bool) ([]subject.Example, error) {
@@ -36,6 +36,9 @@ func readLines(path string, labelled bool) ([]subject.Example, error) {
 			return fmt.Errorf(`"lang" is %q: want a code such as vi or en, or other`, l.Lang)
 		}
 		l.Line.Text = *l.Text
+		if l.Emergency != nil && !labelled {
+			l.Kind = *l.Emergency
+		}
 		examples = append(examples, l.Example())
 		return nil
 	})
