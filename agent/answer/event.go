@@ -156,7 +156,7 @@ type Done struct {
 	ToolCalls  int           `json:"tool_calls"`
 	// Calls are what the client must run before the turn continues.
 	Calls []schemas.ToolCall `json:"client_calls,omitempty"`
-	// Emergency names the kinds of emergency that the question describes, the most pressing
+	// Emergency names the kinds of emergency that the question describes, the likeliest
 	// first.
 	Emergency []string `json:"emergency,omitempty"`
 	// Unapproved names the tools that needed a person's approval and did not get it.

@@ -73,6 +73,11 @@ func (e Emergencies) Kind(name string) (Kind, bool) {
 	return Kind{}, false
 }
 
+// rank returns the place of a kind among the kinds, zero for the most pressing.
+func (e Emergencies) rank(name string) int {
+	return slices.IndexFunc(e.Kinds, func(k Kind) bool { return k.Name == name })
+}
+
 // names returns the names of the kinds.
 func (e Emergencies) names() []string {
 	var names []string

@@ -42,10 +42,11 @@ func NewDetector(t Topic) *Detector {
 	return d
 }
 
-// Find returns the kinds of emergency that a message describes as happening now, the most pressing
-// first. earlier are the last questions before it, the newest last: a fever in one counts together
-// with a swelling in another. Signs that are denied, supposed, asked about in general or placed in
-// the past do not count.
+// Find returns the kinds of emergency that a message describes as happening now: the likeliest by
+// what was learned, then those whose signs it describes, the most pressing first. earlier are the
+// last questions before it, the newest last: a fever in one counts together with a swelling in
+// another. Signs that are denied, supposed, asked about in general or placed in the past do not
+// count.
 func (d *Detector) Find(message string, earlier ...string) []string {
 	return d.find(message, earlier, 0)
 }
@@ -94,39 +95,44 @@ func (d *Detector) MayAdd(message string) bool {
 
 func (d *Detector) find(message string, earlier []string, margin float64) []string {
 	words, found := d.read(message)
-	kinds := d.described(words, found, margin)
+	kinds, likeliest := d.described(words, found, margin)
 	for _, name := range d.added(found, earlier) {
 		if !slices.Contains(kinds, name) {
 			kinds = append(kinds, name)
 		}
 	}
-	slices.SortFunc(kinds, func(a, b string) int { return d.rank(a) - d.rank(b) })
+	slices.SortFunc(kinds, func(a, b string) int { return d.topic.Emergencies.rank(a) - d.topic.Emergencies.rank(b) })
+	if i := slices.Index(kinds, likeliest); i > 0 {
+		kinds = slices.Insert(slices.Delete(kinds, i, i+1), 0, likeliest)
+	}
 	return d.meant(kinds, found)
 }
 
-// rank returns the place of a kind in the topic's order.
-func (d *Detector) rank(kind string) int {
-	return slices.IndexFunc(d.topic.Emergencies.Kinds, func(k Kind) bool { return k.Name == kind })
-}
-
-// described returns the kinds of emergency whose signs a message describes. If there are none, it
-// returns the kind that the classifier finds.
-func (d *Detector) described(words []text.Word, found map[string]bool, margin float64) []string {
-	kinds := d.whose(func(set []string) bool { return isThere(set, found) })
+// described returns the kinds of emergency whose signs a message describes, and with them the
+// likeliest kind, if the classifier finds an emergency: it has read the signs too.
+func (d *Detector) described(words []text.Word, found map[string]bool, margin float64) (kinds []string, likeliest string) {
+	kinds = d.whose(func(set []string) bool { return isThere(set, found) })
 	if d.learned == nil {
-		return kinds
-	}
-	if len(words) <= terse {
-		margin = max(margin, tersely)
+		return kinds, ""
 	}
 	fs := d.features(words, found)
-	switch score := d.learned.any.Score(fs); {
-	case len(kinds) == 0 && score >= enough+margin:
-		return []string{d.topic.Emergencies.Kinds[d.learned.likeliest(fs)].Name}
-	case score < doubtful && len(words) <= tellable: // it mentions signs as in a story, a joke or a lesson
-		return nil
+	score := d.learned.any.Score(fs)
+	switch {
+	case len(kinds) > 0 && score < doubtful && len(words) <= tellable: // a story, a joke or a lesson that mentions signs
+		return nil, ""
+	case len(kinds) == 0 && len(words) <= terse:
+		margin = max(margin, tersely)
+	case len(kinds) > 0:
+		margin = 0
 	}
-	return kinds
+	if score < enough+margin {
+		return kinds, ""
+	}
+	likeliest = d.topic.Emergencies.Kinds[d.learned.likeliest(fs)].Name
+	if !slices.Contains(kinds, likeliest) {
+		kinds = append(kinds, likeliest)
+	}
+	return kinds, likeliest
 }
 
 // added returns the kinds of emergency that a message describes together with earlier ones. Behind

@@ -423,7 +423,7 @@ func TestDetector_Find_lowBloodSugar(t *testing.T) {
 		"my dad is on insulin, he is dizzy and confused after his tooth was out":    "low blood sugar",
 		"em bị tiểu đường, mới nhổ răng xong tay run, vã mồ hôi":                    "low blood sugar",
 		"me em tieu duong, nho rang ve lu lan, do mo hoi lanh":                      "low blood sugar",
-		"I'm diabetic and after the amoxicillin I have hives and trouble breathing": "airway, allergic reaction",
+		"I'm diabetic and after the amoxicillin I have hives and trouble breathing": "allergic reaction, airway",
 		"em bị tiểu đường nhổ răng có sao không":                                    "",
 		"I am diabetic and feel faint when I see needles, can I get an implant?":    "",
 		"Can people with diabetes get dizzy from the anaesthetic?":                  "",

@@ -10,6 +10,7 @@ import (
 
 	"molar/agent/subject"
 	"molar/agent/subject/scoring"
+	"molar/internal/testkit/packs"
 )
 
 // readLines reads one part of the labelled messages.
@@ -160,5 +161,24 @@ func TestGuard_UnseenLines(t *testing.T) {
 		if w.Kind == "adversarial" && w.Pass {
 			t.Errorf("admitted: %s", w.Text)
 		}
+	}
+}
+
+// The messages of a writer who had seen neither signs nor lines, which are not trained on: emergencies
+// are found and harmless ones let be as is promised for new messages, and the right text follows.
+func TestDetector_HeldLines(t *testing.T) {
+	topic := packs.Dental()
+	detector := subject.NewDetector(topic)
+	messages, err := scoring.ReadEmergencies("../../topics/dental/held/emergencies.jsonl")
+	if err != nil || len(messages) < 500 {
+		t.Fatalf("%d messages, error %v", len(messages), err)
+	}
+	r := scoring.EvaluateEmergencies(topic, func(message string) []string { return detector.Find(message) }, messages)
+	for _, w := range r.Wrong {
+		t.Logf("%s, found %q: %s", w.Kind, w.Found, w.Text)
+	}
+	t.Logf("found %d of %d, false %d of %d, right text %d of %d", r.Found, r.Emergencies, r.False, r.Harmless, r.Right, r.Named)
+	if r.FoundShare < 0.94 || r.FalseShare > 0.025 || r.RightShare < 0.97 {
+		t.Errorf("found %.3f, false alarms %.3f, right text %.3f", r.FoundShare, r.FalseShare, r.RightShare)
 	}
 }

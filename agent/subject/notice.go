@@ -9,7 +9,7 @@ import (
 // shownKinds is how many kinds a notice explains at most: it is read in haste.
 const shownKinds = 2
 
-// Deciding returns the one of kinds, the most pressing first, that decides what follows their
+// Deciding returns the one of kinds, in the order of [Detector.Find], that decides what follows their
 // notice: one whose notice ends the turn, else the first, with its passage for the combination.
 func Deciding(t Topic, kinds []string) (deciding Kind) {
 	for i, name := range kinds {
@@ -30,20 +30,24 @@ func Deciding(t Topic, kinds []string) (deciding Kind) {
 	return deciding
 }
 
-// Notice returns the text for the kinds, as Markdown: where to call, and what to do first. The most
-// pressing kind decides whether the call comes first; a kind that ends the turn hides the others,
-// such as the effects of too many pills. A language without texts means the
+// Notice returns the text for the kinds, as Markdown: where to call, and what to do first. Of those
+// that it explains, the most pressing decides whether the call comes first; a kind that ends the
+// turn hides the others, such as the effects of too many pills. A language without texts means the
 // topic's first one. It is empty without kinds.
 func Notice(t Topic, kinds []string, lang string) string {
 	if deciding := Deciding(t, kinds); deciding.Ends {
 		kinds = []string{deciding.Name}
 	}
+	if len(kinds) == 0 {
+		return ""
+	}
+	kinds = kinds[:min(len(kinds), shownKinds)]
 	var lines []string
-	for i, name := range kinds[:min(len(kinds), shownKinds)] {
-		kind, _ := t.Emergencies.Kind(name)
-		if i == 0 && !kind.Alone {
-			lines = append(lines, call(t, lang))
-		}
+	pressing := slices.MinFunc(kinds, func(a, b string) int { return t.Emergencies.rank(a) - t.Emergencies.rank(b) })
+	if kind, _ := t.Emergencies.Kind(pressing); !kind.Alone {
+		lines = append(lines, call(t, lang))
+	}
+	for _, name := range kinds {
 		if text := notice(t, name, lang); text != "" {
 			lines = append(lines, text)
 		}

@@ -14,7 +14,7 @@ import (
 
 // Training parameters of the tables of emergencies, chosen on lines whose writers were left out.
 const (
-	alarmDecay  = 2e-4
+	alarmDecay  = 4e-4
 	alarmEpochs = 12
 )
 
