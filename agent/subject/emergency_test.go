@@ -303,6 +303,31 @@ func TestNotice(t *testing.T) {
 	}
 }
 
+// Who cannot breathe reads that before the advice for a tooth, whatever the message is mostly about.
+func TestNotice_thePressingFirst(t *testing.T) {
+	dental := packs.Dental()
+	kinds := subject.NewDetector(dental).Find("She hit her mouth on the tap, tooth shoved up into the gum, and she can't breathe well")
+	if len(kinds) < 2 || kinds[0] != "injured tooth" || subject.Deciding(dental, kinds).Passage != "chipped" {
+		t.Errorf("found %q", kinds)
+	}
+	for lang, want := range map[string][3]string{
+		"en": {"do not wait for the answer", "Trouble breathing or swallowing", "see a dentist today"},
+		"vi": {"đừng chờ câu trả lời", "Khó thở", "đến nha sĩ trong hôm nay"},
+	} {
+		rest := subject.Notice(dental, kinds, lang)
+		for _, text := range want {
+			_, after, found := strings.Cut(rest, text)
+			if !found {
+				t.Errorf("%s: %q is not in its place in %q", lang, text, subject.Notice(dental, kinds, lang))
+			}
+			rest = after
+		}
+	}
+	if kinds[0] != "injured tooth" {
+		t.Error("a notice changed the order of its kinds")
+	}
+}
+
 // A very long message is handled fast, and signs at its beginning and end are still detected.
 func TestDetector_Find_long(t *testing.T) {
 	long := strings.Repeat("đánh răng ", 20_000) + ". Tôi khó thở"

@@ -30,10 +30,11 @@ func Deciding(t Topic, kinds []string) (deciding Kind) {
 	return deciding
 }
 
-// Notice returns the text for the kinds, as Markdown: where to call, and what to do first. Of those
-// that it explains, the most pressing decides whether the call comes first; a kind that ends the
-// turn hides the others, such as the effects of too many pills. A language without texts means the
-// topic's first one. It is empty without kinds.
+// Notice returns the text for the kinds, in the order of [Detector.Find], as Markdown: where to call,
+// and what to do first. It explains the first ones, the most pressing of them at its beginning: that
+// one decides whether the call comes first. A kind that ends the turn hides the others, such as the
+// effects of too many pills. A language without texts means the topic's first one. It is empty
+// without kinds.
 func Notice(t Topic, kinds []string, lang string) string {
 	if deciding := Deciding(t, kinds); deciding.Ends {
 		kinds = []string{deciding.Name}
@@ -41,10 +42,10 @@ func Notice(t Topic, kinds []string, lang string) string {
 	if len(kinds) == 0 {
 		return ""
 	}
-	kinds = kinds[:min(len(kinds), shownKinds)]
+	kinds = slices.Clone(kinds[:min(len(kinds), shownKinds)])
+	slices.SortFunc(kinds, func(a, b string) int { return t.Emergencies.rank(a) - t.Emergencies.rank(b) })
 	var lines []string
-	pressing := slices.MinFunc(kinds, func(a, b string) int { return t.Emergencies.rank(a) - t.Emergencies.rank(b) })
-	if kind, _ := t.Emergencies.Kind(pressing); !kind.Alone {
+	if pressing, _ := t.Emergencies.Kind(kinds[0]); !pressing.Alone {
 		lines = append(lines, call(t, lang))
 	}
 	for _, name := range kinds {
