@@ -45,15 +45,20 @@ const alarmParts = 4
 // nothing if the topic has no kinds, or no line describes one. The same lines give the same bytes on
 // the same architecture.
 func learnEmergencies(ctx context.Context, t subject.Topic, lines []subject.Line, g general, card *Card) (string, error) {
+	for _, l := range lines {
+		if l.Emergency != nil && *l.Emergency != "" && *l.Emergency != unclear && !isKind(t, *l.Emergency) {
+			return "", fmt.Errorf("the line %q has the emergency %q, which %s does not name: name the kind there, or correct the line", text.Truncate(l.Text, 60), *l.Emergency, subject.EmergencyFile)
+		}
+	}
 	if len(t.Emergencies.Kinds) == 0 {
 		return "", nil
 	}
 	t.Emergencies.Weights = ""
 	detector, lines := subject.NewDetector(t), slices.Concat(lines, g.others)
 	part := folds(lines, alarmParts)
-	alarms, err := alarmsOf(t, detector, lines, part, g)
-	if err != nil || !slices.ContainsFunc(alarms, func(a alarm) bool { return a.kind != "" }) {
-		return "", err
+	alarms := alarmsOf(detector, lines, part, g)
+	if !slices.ContainsFunc(alarms, func(a alarm) bool { return a.kind != "" }) {
+		return "", nil
 	}
 	features := make([][]subject.Feature, len(alarms))
 	for i, a := range alarms {
@@ -107,7 +112,7 @@ func learnEmergencies(ctx context.Context, t subject.Topic, lines []subject.Line
 // is written, without marks, and with typing mistakes, and combined with a harmless message of its
 // part: an emergency stays one whatever else the message says. In a general frame it is none. A line
 // that is labelled only for the guardrail is taken for harmless if it shows no sign of an emergency.
-func alarmsOf(t subject.Topic, signs *subject.Detector, lines []subject.Line, part []int, g general) ([]alarm, error) {
+func alarmsOf(signs *subject.Detector, lines []subject.Line, part []int, g general) []alarm {
 	type place struct {
 		lang string
 		part int
@@ -120,8 +125,6 @@ func alarmsOf(t subject.Topic, signs *subject.Detector, lines []subject.Line, pa
 			ordinary = append(ordinary, i)
 		case l.Emergency == nil || *l.Emergency == unclear:
 			continue
-		case *l.Emergency != "" && !isKind(t, *l.Emergency):
-			return nil, fmt.Errorf("the line %q has the emergency %q, which %s does not name: name the kind there, or correct the line", text.Truncate(l.Text, 60), *l.Emergency, subject.EmergencyFile)
 		default:
 			own = append(own, i)
 		}
@@ -150,7 +153,7 @@ func alarmsOf(t subject.Topic, signs *subject.Detector, lines []subject.Line, pa
 			out = append(out, alarm{written, "", weight, part[i]})
 		}
 	}
-	return out, nil
+	return out
 }
 
 // mostOrdinary is the most that lines weigh in all that only say whether they belong, relative to those

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -48,8 +49,9 @@ func newMessageLearner(ctx context.Context, t subject.Topic, lines []subject.Lin
 	for i, l := range lines {
 		t.Examples[i] = l.Example()
 	}
-	if in, out := t.Labels(); in == 0 || out == 0 {
-		return nil, fmt.Errorf("topic %q: %d lines that belong and %d that do not: both are needed to learn", t.Name, in, out)
+	if in, out := t.Labels(); min(in, out) < subject.FewestExamples {
+		return nil, fmt.Errorf("%d lines belong to the topic and %d do not: at least %d of each are needed to learn: let a model write them (molar topic grow), or write them into %s",
+			in, out, subject.FewestExamples, path.Join(subject.LinesFolder, OwnFile))
 	}
 	guard, err := subject.NewGuard(subject.GuardConfig{Topic: t})
 	if err != nil {
