@@ -132,7 +132,7 @@ func (j *Judge) EarlierEmergencies(topic string, last *subject.Exchange, next st
 	detector := j.emergencies[topic]()
 	_, kinds := subject.Leading(j.guards[topic].Topic(), last.Answer)
 	if len(kinds) == 0 {
-		kinds = detector.Find(last.Question, "")
+		kinds = detector.Find(last.Question)
 	}
 	return detector.CorrectKinds(kinds, next)
 }

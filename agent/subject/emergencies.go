@@ -88,6 +88,19 @@ func (e Emergencies) names() []string {
 }
 
 func (e Emergencies) check() (errs []error) {
+	once := func(what string, names []string) {
+		for i, name := range names {
+			if name == "" || slices.Contains(names[:i], name) {
+				errs = append(errs, fmt.Errorf("the %s of emergency %q has no name, or stands twice: name it, or put the two together", what, name))
+			}
+		}
+	}
+	var signs []string
+	for _, s := range e.Signs {
+		signs = append(signs, s.Name)
+	}
+	once("kind", e.names())
+	once("sign", signs)
 	for _, k := range e.Kinds {
 		if k.Ends && k.Passage != "" {
 			errs = append(errs, fmt.Errorf("emergency %q: its notice ends the turn, so that the passage %q never follows: take one of them out", k.Name, k.Passage))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -37,7 +38,7 @@ func (g *Guard) Explain(ctx context.Context, q Question, judge Judge) Explanatio
 	add("names", "%s", namesIn(r))
 	add("needs", "%s", r.needs)
 	if m := g.model; m != nil {
-		add("classifier", "%.2f alone, %.2f behind an exchange; sure from %.2f on, if it names the topic from %.2f on, or below %.2f", s.alone, s.after, m.In, min(m.In, m.Named), m.Out)
+		add("classifier", "%.2f alone, %.2f behind an exchange; sure from %s on, if it names the topic from %s on, or below %s", s.alone, s.after, threshold(m.In), threshold(min(m.In, m.Named)), threshold(m.Out))
 	} else {
 		add("classifier", "none: the names of the topic decide")
 	}
@@ -49,6 +50,14 @@ func (g *Guard) Explain(ctx context.Context, q Question, judge Judge) Explanatio
 	}
 	add("verdict", "%s, by %s: %s", passes(e.Verdict.Pass), e.Verdict.By, e.Verdict.Reason)
 	return e
+}
+
+// threshold words the score of sure decisions; an infinite one was not proven by any lines.
+func threshold(score float32) string {
+	if math.IsInf(float64(score), 0) {
+		return "no score"
+	}
+	return fmt.Sprintf("%.2f", score)
 }
 
 // namesIn returns the words that name the topic.

@@ -68,6 +68,8 @@ func TestReadPack_Faults(t *testing.T) {
 		"a section":                    {"en.txt", "# description\nx\n\n# refusl\nNo.\n", []string{`en.txt: there is no section "# refusl" (did you mean "refusal"?): there are `}},
 		"a section twice":              {"en.txt", "# description\nx\n\n# description\ny\n", []string{`en.txt: the section "# description" stands twice`}},
 		"a notice of no kind":          {"en.txt", "# description\nx\n\n# notice fal\nNo.\n", []string{`en.txt: there is no kind of emergency "fal" in emergencies.txt (did you mean "fall"?)`}},
+		"a kind twice":                 {"emergencies.txt", "# kind fall\nfell\n\n# kind fall, alone\nfell\n\n# sign fell\nfell down\n", []string{`the kind of emergency "fall" has no name, or stands twice`}},
+		"a sign twice":                 {"emergencies.txt", "# kind fall\nfell\n\n# sign fell\nfell down\n\n# sign fell, that lasts\nfell down\n", []string{`the sign of emergency "fell" has no name, or stands twice`}},
 		"a crisis line without words":  {"en.txt", "# description\nx\n\n# notice fall\nTalk: {crisis}.\n", []string{`en.txt: the notice of "fall" names {crisis}: say below "# crisis line"`}},
 		"a text too long":              {"en.txt", "# description\n" + strings.Repeat("x", 17<<10), []string{`en.txt: "# description" has 17408 bytes, at most 16384 are read: shorten it`}},
 		"no UTF-8":                     {"en.txt", "# description\nG\xe4rten\n", []string{"en.txt: is no UTF-8 text"}},

@@ -74,8 +74,13 @@ func packFiles(pack fs.FS) (files []packFile, faults []error) {
 		if err != nil {
 			return err
 		}
-		if sizes[part] += info.Size(); part == learnedFolder && info.Size() > maxTable {
+		sizes[part] += info.Size()
+		switch { // what is too large is not read
+		case part == learnedFolder && info.Size() > maxTable:
 			fault(name, "has %d bytes, and a table at most %d: train it from fewer lines", info.Size(), maxTable)
+			return nil
+		case part == texts && sizes[part] > maxTexts, part == GuideFolder && sizes[part] > maxGuide:
+			return nil
 		}
 		if files = append(files, packFile{name, info.Size()}); len(files) > maxFiles {
 			return fmt.Errorf("a pack has at most %d files: take some out of %s/, or search them as knowledge", maxFiles, GuideFolder)

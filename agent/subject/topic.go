@@ -3,6 +3,8 @@ package subject
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -95,6 +97,14 @@ func (t Topic) Check() error {
 	}
 	if len(t.Phrases.Names) == 0 && len(t.Examples) == 0 && t.Weights == "" {
 		errs = append(errs, fmt.Errorf("topic %q has neither names nor examples: list some phrases that only belong to it, or about %d examples of each label", t.Name, WantedExamples))
+	}
+	for _, lang := range slices.Sorted(maps.Keys(t.Voices)) {
+		voice := t.Voices[lang]
+		for _, kind := range slices.Sorted(maps.Keys(voice.Notices)) {
+			if strings.Contains(voice.Notices[kind], crisis) && t.Emergencies.CrisisLine == "" && voice.CrisisLine == "" {
+				errs = append(errs, fmt.Errorf("topic %q: the notice of %q in %s names %s, and no crisis line is set: say whom to call, or take it out", t.Name, kind, lang, crisis))
+			}
+		}
 	}
 	return errors.Join(append(errs, t.Emergencies.check()...)...)
 }

@@ -147,3 +147,19 @@ func BenchmarkPrepare(b *testing.B) {
 		g.Prepare()
 	}
 }
+
+// A notice that names a crisis line needs one, also in a topic that stands in a config.
+func TestTopic_Check_crisisLine(t *testing.T) {
+	topic := subject.Topic{
+		Name: "x", Languages: []string{"en"}, Phrases: subject.Phrases{Names: []string{"x"}},
+		Voices:      map[string]subject.Voice{"en": {Description: "x", Notices: map[string]string{"harm": "Call {crisis} now."}}},
+		Emergencies: subject.Simple([]subject.Sign{{Name: "harm", Phrases: []string{"harm"}}}),
+	}
+	if err := topic.Check(); err == nil || !strings.Contains(err.Error(), "no crisis line is set") {
+		t.Errorf("got %v", err)
+	}
+	topic.Emergencies.CrisisLine = "0800 1"
+	if err := topic.Check(); err != nil {
+		t.Error(err)
+	}
+}

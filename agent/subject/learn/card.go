@@ -2,10 +2,6 @@ package learn
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
 	"maps"
 	"math"
 	"slices"
@@ -15,10 +11,7 @@ import (
 	"molar/agent/subject/scoring"
 )
 
-// CardFile is the name of the file of a pack with its measured figures.
-const CardFile = "card.json"
-
-// cardVersion is the version of the form of a card.
+// cardVersion is the version of the form of a card; there is one.
 const cardVersion = 1
 
 // The ways in which figures were measured.
@@ -95,25 +88,6 @@ type EmergencyFigures struct {
 	FalseShare  float64 `json:"false_share"`
 }
 
-// ReadCard reads the card of a pack, and false if it has none.
-func ReadCard(pack fs.FS) (Card, bool, error) {
-	var c Card
-	data, err := fs.ReadFile(pack, CardFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return c, false, nil
-	}
-	if err != nil {
-		return c, false, err
-	}
-	if err := json.Unmarshal(data, &c); err != nil {
-		return c, false, fmt.Errorf("%s is not a card: %w: train the topic again", CardFile, err)
-	}
-	if c.Version != cardVersion {
-		return c, false, fmt.Errorf("%s has the version %d, want %d: train the topic again", CardFile, c.Version, cardVersion)
-	}
-	return c, true, nil
-}
-
 // Measure judges lines with a guard, as a conversation would, and returns the figures. Lines labelled
 // with an emergency are measured by the detector of the guard's topic. With a nil judge code decides
 // alone.
@@ -130,7 +104,11 @@ func Measure(ctx context.Context, g *subject.Guard, lines []subject.Line, judge 
 			c.add(l, g.Decide(ctx, subject.Question{Text: l.Text, Lang: lang, Last: scoring.Last(g, e), Cold: true}, judge))
 		}
 		if l.Emergency != nil && *l.Emergency != unclear && len(g.Topic().Emergencies.Kinds) > 0 {
-			c.addEmergency(*l.Emergency, len(detector.Find(l.Text, "")) > 0)
+			find := detector.Find
+			if !g.Quick(l.Text).Pass {
+				find = detector.FindClear
+			}
+			c.addEmergency(*l.Emergency, len(find(l.Text)) > 0)
 		}
 	}
 	c.sum()

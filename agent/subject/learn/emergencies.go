@@ -101,7 +101,7 @@ func learnEmergencies(ctx context.Context, t subject.Topic, lines []subject.Line
 		d := subject.NewDetector(t)
 		for i, l := range lines {
 			if part[i] == p && l.Emergency != nil && *l.Emergency != unclear && weightOf(l) >= rarely {
-				card.addEmergency(*l.Emergency, len(d.Find(l.Text, "")) > 0)
+				card.addEmergency(*l.Emergency, len(d.Find(l.Text)) > 0)
 			}
 		}
 	}
@@ -121,7 +121,7 @@ func alarmsOf(signs *subject.Detector, lines []subject.Line, part []int, g gener
 	var own, ordinary []int
 	for i, l := range lines {
 		switch {
-		case l.Emergency == nil && len(l.History) == 0 && !l.Example().Follows() && len(signs.Find(l.Text, "")) == 0:
+		case l.Emergency == nil && len(l.History) == 0 && !l.Example().Follows() && len(signs.Find(l.Text)) == 0:
 			ordinary = append(ordinary, i)
 		case l.Emergency == nil || *l.Emergency == unclear:
 			continue

@@ -2,7 +2,6 @@ package learn
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -12,7 +11,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"molar/agent/subject"
 	"molar/agent/subject/scoring"
@@ -110,7 +110,7 @@ func (m *messageLearner) addGeneral(ctx context.Context, others []subject.Line) 
 		half = scores[len(scores)/2]
 	}
 	for i, l := range lessons {
-		if fs := l.forms[0]; fs.first == nil || (tables[0].Score(fs.first)+tables[1].Score(fs.first))/2 < half {
+		if fs := l.forms[0]; (tables[0].Score(fs.first)+tables[1].Score(fs.first))/2 < half {
 			m.lines, m.lessons = append(m.lines, others[i]), append(m.lessons, l)
 		}
 	}
@@ -151,7 +151,7 @@ func (m *messageLearner) learn(ctx context.Context, proof bool) (c subject.Class
 		return c, nil, err
 	}
 	c.Sure, c.Languages = subject.Never(), languagesOf(m.lines[:m.own])
-	c.FollowUps = slices.ContainsFunc(m.lessons, func(l lesson) bool { return l.in && l.follows })
+	c.FollowUps = m.hasFollowUps()
 	if proof {
 		if left, err = m.judge(ctx, part, tables); err == nil {
 			c.Sure = thresholds(left)
@@ -265,9 +265,14 @@ func (m *messageLearner) wrap(own, others []lesson) (wrapped []lesson) {
 	return wrapped
 }
 
+// hasFollowUps reports whether follow-ups that belong to the topic are learned.
+func (m *messageLearner) hasFollowUps() bool {
+	return slices.ContainsFunc(m.lessons, func(l lesson) bool { return l.in && l.follows })
+}
+
 func (m *messageLearner) guardWith(t subject.Table, sure subject.Sure) (*subject.Guard, error) {
 	topic := m.guard.Topic()
-	topic.Weights = subject.Classifier{Table: t, Sure: sure, FollowUps: true, Languages: languagesOf(m.lines[:m.own])}.Encode()
+	topic.Weights = subject.Classifier{Table: t, Sure: sure, FollowUps: m.hasFollowUps(), Languages: languagesOf(m.lines[:m.own])}.Encode()
 	return subject.NewGuard(subject.GuardConfig{Topic: topic})
 }
 
@@ -325,7 +330,7 @@ func answerSamples(part string, in bool, weight float64) []sample {
 }
 
 // languagesOf returns the languages that lines are in, the most frequent first; those of hardly any
-// line are left out.
+// line are left out, which of few lines is a tenth.
 func languagesOf(lines []subject.Line) []string {
 	counts := make(map[string]int)
 	for _, l := range lines {
@@ -333,9 +338,10 @@ func languagesOf(lines []subject.Line) []string {
 			counts[l.Lang]++
 		}
 	}
+	fewest := min(subject.FewestExamples, max(len(lines)/10, 1))
 	var out []string
 	for _, lang := range slices.Sorted(maps.Keys(counts)) {
-		if counts[lang] >= subject.FewestExamples {
+		if counts[lang] >= fewest {
 			out = append(out, lang)
 		}
 	}
@@ -345,22 +351,15 @@ func languagesOf(lines []subject.Line) []string {
 
 // parallel runs jobs on all processors until one fails or ctx ends.
 func parallel(ctx context.Context, jobs []func() error) error {
-	errs := make([]error, len(jobs))
-	next := make(chan int)
-	var running sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(jobs)) {
-		running.Go(func() {
-			for i := range next {
-				if errs[i] = ctx.Err(); errs[i] == nil {
-					errs[i] = jobs[i]()
-				}
+	running, ctx := errgroup.WithContext(ctx)
+	running.SetLimit(runtime.GOMAXPROCS(0))
+	for _, job := range jobs {
+		running.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
 			}
+			return job()
 		})
 	}
-	for i := range jobs {
-		next <- i
-	}
-	close(next)
-	running.Wait()
-	return errors.Join(errs...)
+	return running.Wait()
 }

@@ -2,7 +2,9 @@ package learn_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -147,15 +149,21 @@ func pack(t *testing.T, extra string) string {
 		"emergencies.txt": "Kinds.\n\n# kind raid\nraided\n\n# sign raided\nthe police search my office\n",
 		"lines/a.jsonl":   lines.String(), "lines/own.txt": "By hand.\n\n# in\nmay I deduct my dog\n\n# out\nmay I bring my dog\n",
 	} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, dir, name, content)
 	}
 	return dir
+}
+
+// put writes a file below a folder.
+func put(t *testing.T, dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // A pack is learned, its tables can be read, and its card is what was measured.
@@ -174,9 +182,10 @@ func TestTrain(t *testing.T) {
 		t.Errorf("78 lines prove %+v", got.Thresholds)
 	}
 	files := os.DirFS(dir)
-	card, found, err := learn.ReadCard(files)
-	if err != nil || !found || card.Date != "2026-11-28" {
-		t.Fatalf("found %v, %v: %+v", found, err, card)
+	var card learn.Card
+	data, err := fs.ReadFile(files, subject.CardFile)
+	if err != nil || json.Unmarshal(data, &card) != nil || card.Date != "2026-11-28" {
+		t.Fatalf("%v: %s", err, data)
 	}
 	if sum, err := subject.Sum(files); err != nil || sum != card.Sum {
 		t.Errorf("sum %s of the pack, %s on the card: %v", sum, card.Sum, err)
@@ -216,5 +225,57 @@ func TestReadLines_NamesWhatIsWrong(t *testing.T) {
 	dir := pack(t, `{"text":"x","emergency":"flood"}`)
 	if _, err := learn.Train(t.Context(), learn.Config{Dir: dir}); err == nil || !strings.Contains(err.Error(), `"flood"`) {
 		t.Errorf("an unknown kind: %v", err)
+	}
+}
+
+// A language with a tenth of a few lines is learned, and one that a line does not name is guessed.
+func TestTrain_LanguagesOfFewLines(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "topic.txt", "# languages\nvi, en\n\n# names\nthuế, tax\n")
+	put(t, dir, "vi.txt", "# description\nthuế\n")
+	put(t, dir, "en.txt", "# description\ntaxes\n")
+	var lines strings.Builder
+	for i := range 22 {
+		fmt.Fprintf(&lines, "{\"text\": \"Thuế thu nhập %d tính thế nào?\", \"in_domain\": true}\n{\"text\": \"Nấu phở bò %d bát thế nào?\", \"in_domain\": false}\n", i, i)
+	}
+	for i := range 12 {
+		fmt.Fprintf(&lines, "{\"text\": \"How much tax do I pay on %d dollars?\", \"in_domain\": true}\n{\"text\": \"How long do I boil %d eggs?\", \"in_domain\": false}\n", i, i)
+	}
+	put(t, dir, "lines/few.jsonl", lines.String())
+	card, err := learn.Train(t.Context(), learn.Config{Dir: dir})
+	if err != nil || !slices.Equal(card.Languages, []string{"vi", "en"}) {
+		t.Errorf("languages %q, error %v", card.Languages, err)
+	}
+}
+
+// A pack may be a stranger's: its lines are files of its own, and of some size.
+func TestReadHeld_followsNoLink(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "held/a.jsonl", "{\"text\": \"x\", \"in_domain\": true}\n")
+	outside := filepath.Join(t.TempDir(), "b.jsonl")
+	if err := os.WriteFile(outside, []byte("{\"text\": \"secret\", \"in_domain\": true}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if lines, err := learn.ReadHeld(os.DirFS(dir)); err != nil || len(lines) != 1 {
+		t.Fatalf("%d lines, error %v", len(lines), err)
+	}
+	if err := os.Symlink(outside, filepath.Join(dir, "held", "b.jsonl")); err != nil {
+		t.Skip("no links can be made here:", err)
+	}
+	if lines, err := learn.ReadHeld(os.DirFS(dir)); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("%d lines, error %v", len(lines), err)
+	}
+	if err := os.Remove(filepath.Join(dir, "held", "b.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	large, err := os.Create(filepath.Join(dir, "held", "c.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(large.Truncate(65<<20), large.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := learn.ReadHeld(os.DirFS(dir)); err == nil || !strings.Contains(err.Error(), "larger than 64 MiB") {
+		t.Errorf("error %v", err)
 	}
 }

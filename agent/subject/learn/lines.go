@@ -28,8 +28,9 @@ const (
 	byHand = 3
 	// mostWeight is the largest weight of a line.
 	mostWeight = 100
-	// mostLines bounds what is learned from.
+	// mostLines bounds what is learned from or measured by, and mostBytes a file of it.
 	mostLines = 200_000
+	mostBytes = 64 << 20
 )
 
 // ReadLines reads the lines that a pack is learned from: of all files *.jsonl below its folder of
@@ -77,12 +78,24 @@ func ReadFiles(files fs.FS, names ...string) ([]subject.Line, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, lines...)
+		if all = append(all, lines...); len(all) > mostLines {
+			return nil, fmt.Errorf("%s: with it there are more than %d lines: keep fewer", name, mostLines)
+		}
 	}
 	return all, nil
 }
 
+// readFile reads a file of labelled lines. It follows no link: a pack may be a stranger's.
 func readFile(pack fs.FS, name string) ([]subject.Line, error) {
+	info, err := fs.Lstat(pack, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file: put the file itself there", name)
+	case info.Size() > mostBytes:
+		return nil, fmt.Errorf("%s is larger than %d MiB: write fewer lines into it", name, mostBytes>>20)
+	}
 	data, err := fs.ReadFile(pack, name)
 	if err != nil {
 		return nil, err
@@ -180,8 +193,8 @@ func readGeneral(files fs.FS) (general, error) {
 	return g, nil
 }
 
-// distinct leaves out lines whose text was there before with the same role; follow-ups may repeat,
-// as each follows an exchange of its own.
+// distinct leaves out lines whose text was there before; follow-ups may repeat, as each follows an
+// exchange of its own.
 func distinct(lines []subject.Line) []subject.Line {
 	seen := make(map[string]bool)
 	return slices.DeleteFunc(slices.Clone(lines), func(l subject.Line) bool {

@@ -46,7 +46,7 @@ func TestEmergencies_withoutEachWriter(t *testing.T) {
 		card = newCard("dental", LeftOut)
 		for _, l := range lines {
 			if l.By == name {
-				card.addEmergency(*l.Emergency, len(detector.Find(l.Text, "")) > 0)
+				card.addEmergency(*l.Emergency, len(detector.Find(l.Text)) > 0)
 			}
 		}
 		e := card.Emergencies

@@ -52,7 +52,7 @@ func Train(ctx context.Context, c Config) (Card, error) {
 	}
 	data, err := json.MarshalIndent(r.card, "", "  ")
 	if err == nil {
-		err = write(filepath.Join(c.Dir, CardFile), append(data, '\n'))
+		err = write(filepath.Join(c.Dir, subject.CardFile), append(data, '\n'))
 	}
 	return r.card, err
 }
@@ -103,6 +103,11 @@ func learnPack(ctx context.Context, pack fs.FS, name string, generalLines fs.FS)
 	lines, err := ReadLines(pack)
 	if err != nil {
 		return r, err
+	}
+	for i, l := range lines {
+		if l.Lang == "" {
+			lines[i].Lang, _ = subject.Guess(l.Text)
+		}
 	}
 	g, err := readGeneral(generalLines)
 	if err != nil {
@@ -164,7 +169,7 @@ func kindOf(l subject.Line) string {
 	return strings.TrimSpace(label + " " + l.Kind)
 }
 
-// answersOf returns parts of answers of the topic: of its guide, its notices and description, of the
+// answersOf returns parts of answers of the topic: of its guide and its notices, of the
 // answers in the histories of lines, and of the file of answers.
 func answersOf(pack fs.FS, t subject.Topic, lines []subject.Line) ([]string, error) {
 	var out []string

@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,6 +33,7 @@ func run(ctx context.Context, root string, names []string, force bool) error {
 			return fmt.Errorf("there is no table %q: use talk, topic or letters", name)
 		}
 	}
+	embedded := false // one of the tables that are part of this program is no longer what it holds
 	for _, t := range tables() {
 		if len(names) > 0 && !slices.Contains(names, t.name) {
 			continue
@@ -39,6 +41,10 @@ func run(ctx context.Context, root string, names []string, force bool) error {
 		if !force && t.holds(os.DirFS(root)) == nil {
 			continue
 		}
+		if t.name == topicTable && embedded {
+			return errors.New("the other tables have changed, and the topic is learned with them: run it again for the topic")
+		}
+		embedded = true
 		if err := t.make(ctx, root); err != nil {
 			return fmt.Errorf("make table %q: %w", t.name, err)
 		}

@@ -10,7 +10,8 @@ import (
 	"molar/agent/subject/learn"
 )
 
-// A table is the result of one training run. No table depends on another one. Paths are relative to
+// A table is the result of one training run. The topic depends on the other two, which are part of the
+// program that learns it. Paths are relative to
 // the root of the module.
 type table struct {
 	name string
@@ -28,6 +29,9 @@ const (
 	pack, general                     = "topics/dental/", "topics/general/"
 )
 
+// topicTable is the name of the tables of the dental pack.
+const topicTable = "topic"
+
 func tables() []table {
 	lines := slices.Concat(in(subjectFolder, "sections.go", "topic.go"), in(learnFolder, "lines.go"))
 	fitting := slices.Concat(lines, in(subjectFolder, "features.go", "table.go"), in(learnFolder, "fit.go"), in(words, "fold.go", "words.go"))
@@ -44,7 +48,7 @@ func tables() []table {
 			make: writes(subjectFolder+"english.letters", learnLetters),
 		},
 		{
-			name: "topic", files: in(pack, "learned/messages", "learned/emergencies", "card.json"),
+			name: topicTable, files: in(pack, "learned/messages", "learned/emergencies", "card.json"),
 			from: slices.Concat(guarding, in(subjectFolder, "*.go", "*.txt", "words/*", "english.letters", "scoring/*.go"), in(learnFolder, "*.go"), in(words, "*.go"),
 				in(pack, "*.txt", "lines/*.txt", "guide/*/*.md", "lines/emergencies/*.jsonl", "lines/emergencies/*/*.jsonl"), in(general, "*.jsonl", "*.txt"), in(pack, "lines/*.jsonl")),
 			make: learnTopic,
