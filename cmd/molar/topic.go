@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,13 +33,16 @@ tables of one subject. From a sentence to a guardrail:
 }
 
 // packFolder returns the folder of a pack: that of a topic in the config, else a folder of this
-// name.
+// name. A topic that is built in, or stands in the config without a pack, hides a folder of its name, as
+// it does everywhere: ./NAME is the folder.
 func packFolder(cfg *config.Config, name string) (string, error) {
 	if t, known := cfg.Topics.Get(name); known && t.Pack != "" {
 		return t.Pack, nil
 	}
 	_, err := os.Stat(filepath.Join(name, subject.TopicFile))
 	switch {
+	case err == nil && slices.Contains(cfg.TopicNames(), name):
+		return "", cli.Usage(fmt.Errorf("the topic %q is built in, or stands in the config without a pack: for the folder of this name write .%c%s", name, filepath.Separator, name))
 	case err == nil:
 		return name, nil
 	case errors.Is(err, fs.ErrNotExist):
@@ -48,19 +52,24 @@ func packFolder(cfg *config.Config, name string) (string, error) {
 	return "", err
 }
 
-// packOf returns the files of the pack of a topic, and its folder if it is on disk.
-func (a *app) packOf(name string) (dir string, pack fs.FS, err error) {
+// packOf returns the files of the pack of a topic, its folder if it is on disk, and what ends their
+// use. No link leads out of the folder.
+func (a *app) packOf(name string) (dir string, pack fs.FS, end func() error, err error) {
 	cfg, err := a.Load(nil)
 	if err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
-	if dir, err = packFolder(cfg, name); err == nil {
-		return dir, os.DirFS(dir), nil
+	if dir, err = packFolder(cfg, name); err != nil {
+		if pack, known := topics.Open(name); known {
+			return "", pack, func() error { return nil }, nil
+		}
+		return "", nil, nil, err
 	}
-	if pack, known := topics.Open(name); known {
-		return "", pack, nil
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", nil, nil, err
 	}
-	return "", nil, err
+	return dir, root.FS(), root.Close, nil
 }
 
 // openFolder reads a pack that is a folder of this name.

@@ -22,7 +22,7 @@ func newTopicCheckCmd(a *app) *cobra.Command {
 		Long: `Measure the guardrail of a topic on this machine: accuracy, recall and the share of messages that a
 model has to judge, by kind. It is measured by the lines in the folder held of the pack, which are
 never learned from; a pack without any is learned once more with a part of its lines left out each
-time. The figures stand beside the topic in config check from then on.
+time, and judged by code alone. The figures stand beside the topic in config check from then on.
 
 With a TEXT it explains step by step what becomes of that message.`,
 		Example: `  molar topic check tax
@@ -47,10 +47,11 @@ func (a *app) measure(ctx context.Context, f trialFlags) error {
 	if err != nil {
 		return err
 	}
-	dir, pack, err := a.packOf(f.topic)
+	dir, pack, end, err := a.packOf(f.topic)
 	if err != nil {
 		return err
 	}
+	defer func() { _ = end() }()
 	held, err := learn.ReadHeld(pack)
 	if err != nil {
 		return err
@@ -61,6 +62,7 @@ func (a *app) measure(ctx context.Context, f trialFlags) error {
 		card, err = learn.Measure(ctx, guard, held, judge)
 	case dir != "":
 		a.Note("%s holds no lines in the folder held: some of its lines are left out each time", terminal.Clean(dir))
+		judge = nil // what is learned each time has no model beside it
 		card, err = learn.Judge(ctx, learn.Config{Dir: dir, Name: f.topic, General: topics.General()})
 	default:
 		err = cli.Usage(fmt.Errorf("topic %q has no lines to measure by: name a file, molar topic eval %s FILE.jsonl", f.topic, f.topic))
@@ -68,9 +70,9 @@ func (a *app) measure(ctx context.Context, f trialFlags) error {
 	if err != nil {
 		return err
 	}
-	sum, err := subject.Sum(pack)
-	if err == nil {
-		err = host.NoteCheck(a.Env, sum)
+	card.Date = today()
+	if card.Sum, err = subject.Sum(pack); err == nil {
+		err = host.NoteCheck(a.Env, card)
 	}
 	if err != nil {
 		return err

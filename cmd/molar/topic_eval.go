@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"slices"
 	"strings"
@@ -172,6 +174,9 @@ func openGuard(cfg *config.Config, name string, log *slog.Logger) (*subject.Guar
 		return host.OpenGuard(cfg, name, log)
 	}
 	topic, err := openFolder(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, cli.Usage(err)
+	}
 	if err != nil {
 		return nil, cli.Usage(fmt.Errorf("there is no topic %q; there are: %s", name, strings.Join(cfg.TopicNames(), ", ")))
 	}

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"molar/agent/subject"
 	"molar/agent/subject/learn"
 	"molar/internal/cli"
 )
@@ -171,9 +172,10 @@ func TestTopic_FromASentence(t *testing.T) {
 
 func readCard(t *testing.T, dir string) learn.Card {
 	t.Helper()
-	card, there, err := learn.ReadCard(os.DirFS(dir))
-	if err != nil || !there {
-		t.Fatalf("card there %v, error %v", there, err)
+	var card learn.Card
+	data, err := os.ReadFile(filepath.Join(dir, subject.CardFile))
+	if err != nil || json.Unmarshal(data, &card) != nil {
+		t.Fatalf("%v: %s", err, data)
 	}
 	return card
 }

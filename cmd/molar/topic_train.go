@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"molar/agent/subject"
 	"molar/agent/subject/grow"
 	"molar/agent/subject/learn"
 	"molar/internal/cli"
@@ -57,13 +58,13 @@ func (a *app) train(ctx context.Context, name, format string) error {
 	if err != nil {
 		return err
 	}
-	if err := host.NoteCheck(a.Env, card.Sum); err != nil {
+	if err := host.NoteCheck(a.Env, card); err != nil {
 		return err
 	}
 	if format == cli.JSON {
 		return a.PrintJSON(card)
 	}
-	a.Say("learned in %s; %s holds the figures:\n", time.Since(start).Round(100*time.Millisecond), terminal.Clean(filepath.Join(dir, learn.CardFile)))
+	a.Say("learned in %s; %s holds the figures:\n", time.Since(start).Round(100*time.Millisecond), terminal.Clean(filepath.Join(dir, subject.CardFile)))
 	return a.printCard(card, true)
 }
 

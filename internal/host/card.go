@@ -10,13 +10,15 @@ import (
 	"strings"
 
 	"molar/agent/subject"
+	"molar/agent/subject/learn"
 	"molar/internal/config"
 )
 
 // maxCard is the size of the largest card that is read, in bytes.
 const maxCard = 1 << 20
 
-// A card is what config check tells of the card of a pack. Keys that are missing are not told.
+// A card is what config check tells of a card. It is read with patience, unlike [learn.Card]: the card of
+// a pack is a claim of whoever wrote it, and keys that are missing or of another form are not told.
 type card struct {
 	// Sum is the sum of the pack that was measured.
 	Sum      string `json:"sum"`
@@ -34,13 +36,13 @@ type card struct {
 	} `json:"emergencies"`
 }
 
-// readCard reads the card of a pack, or what can be read of it.
-func readCard(pack fs.FS) card {
+// readCard reads a card, or what can be read of it.
+func readCard(folder fs.FS, name string) card {
 	var c card
-	if info, err := fs.Stat(pack, subject.CardFile); err != nil || info.Size() > maxCard {
+	if info, err := fs.Stat(folder, name); err != nil || info.Size() > maxCard {
 		return c
 	}
-	if data, err := fs.ReadFile(pack, subject.CardFile); err == nil {
+	if data, err := fs.ReadFile(folder, name); err == nil {
 		_ = json.Unmarshal(data, &c) // a key of another form is not told
 	}
 	return c
@@ -88,24 +90,26 @@ func (o *Topics) Describe(env func(string) (string, bool)) []string {
 
 // measured tells the card and how far it can be believed.
 func (t topic) measured(sum string, env func(string) (string, bool)) string {
+	if t.files == nil {
+		return ""
+	}
+	if c, here := checked(env, sum); here {
+		return ": " + c.numbers() + "; measured on this machine"
+	}
 	numbers := t.card.numbers()
 	switch {
-	case t.files == nil:
-		return ""
 	case numbers == "":
 		return ": no card, as it was never measured: molar topic check"
 	case t.card.Sum != "" && t.card.Sum != sum:
 		return ": " + numbers + "; claimed, for another version of the pack"
-	case CardChecked(env, sum):
-		return ": " + numbers + "; measured on this machine"
 	}
 	return ": " + numbers + "; claimed, not yet measured on this machine: molar topic check"
 }
 
-// checkedFolder is the folder in the user's data that has a file for each pack that was measured.
+// checkedFolder is the folder in the user's data that has the card of each pack that was measured.
 const checkedFolder = "topics-checked"
 
-// checkedFile returns the record of a measured pack.
+// checkedFile returns the path of the card of a measured pack.
 func checkedFile(env func(string) (string, bool), sum string) (string, error) {
 	if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(sum) {
 		return "", fmt.Errorf("%q is no sum of a pack", sum)
@@ -114,27 +118,33 @@ func checkedFile(env func(string) (string, bool), sum string) (string, error) {
 	return filepath.Join(dir, checkedFolder, sum), err
 }
 
-// CardChecked reports whether the pack with a sum was measured on this machine.
-func CardChecked(env func(string) (string, bool), sum string) bool {
+// checked returns the card that was measured of the pack with a sum on this machine, and false if
+// there is none.
+func checked(env func(string) (string, bool), sum string) (card, bool) {
 	file, err := checkedFile(env, sum)
 	if err != nil {
-		return false
+		return card{}, false
 	}
-	_, err = os.Stat(file)
-	return err == nil
+	c := readCard(os.DirFS(filepath.Dir(file)), filepath.Base(file))
+	return c, c.Sum == sum
 }
 
-// NoteCheck records that the pack with a sum was measured on this machine.
-func NoteCheck(env func(string) (string, bool), sum string) error {
-	file, err := checkedFile(env, sum)
+// NoteCheck keeps the card of a pack that was measured on this machine, by the card's sum. Config check
+// tells it in place of what the pack says of itself.
+func NoteCheck(env func(string) (string, bool), c learn.Card) error {
+	file, err := checkedFile(env, c.Sum)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return fmt.Errorf("record that the pack was measured: %w", err)
+	data, err := json.Marshal(c)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(file), 0o700)
 	}
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		return fmt.Errorf("record that the pack was measured: %w", err)
+	if err == nil {
+		err = os.WriteFile(file, data, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the card of the measured pack: %w", err)
 	}
 	return nil
 }

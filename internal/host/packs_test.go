@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/agent/subject"
+	"molar/agent/subject/learn"
 	"molar/internal/config"
 	"molar/internal/host"
 	"molar/internal/store"
@@ -339,13 +340,11 @@ func TestTopics_Describe(t *testing.T) {
 	if diff := cmp.Diff(want, describe()); diff != "" {
 		t.Error(diff)
 	}
-	if host.CardChecked(env, sum) {
-		t.Error("it was never checked here")
-	}
-	if err := host.NoteCheck(env, sum); err != nil {
+	if err := host.NoteCheck(env, learn.Card{Sum: sum, Messages: learn.Figures{N: 9, Accuracy: 0.9, SureShare: 0.5, SureWrongHigh: 0.3, Judge: 0.5}}); err != nil {
 		t.Fatal(err)
 	}
-	want[0] = "topic:      teeth (pack in " + pack + "): " + numbers + "; measured on this machine"
+	here := "topic:      teeth (pack in " + pack + "): accuracy 0.900, sure in code 0.50, of these at most 30.0 % wrong, the judge needed for 0.50; measured on this machine"
+	want[0] = here // and not what the pack says of itself
 	if diff := cmp.Diff(want, describe()); diff != "" {
 		t.Error(diff)
 	}
@@ -356,7 +355,17 @@ func TestTopics_Describe(t *testing.T) {
 	if diff := cmp.Diff(want, describe()); diff != "" {
 		t.Error(diff)
 	}
-	if err := host.NoteCheck(env, "../x"); err == nil {
+	if sum, err = subject.Sum(os.DirFS(pack)); err != nil {
+		t.Fatal(err)
+	}
+	if err := host.NoteCheck(env, learn.Card{Sum: sum, Messages: learn.Figures{N: 9, Accuracy: 0.9, SureShare: 0.5, SureWrongHigh: 0.3, Judge: 0.5}}); err != nil {
+		t.Fatal(err)
+	}
+	want[0] = here // although its own card is of another version
+	if diff := cmp.Diff(want, describe()); diff != "" {
+		t.Error(diff)
+	}
+	if err := host.NoteCheck(env, learn.Card{Sum: "../x"}); err == nil {
 		t.Error("a path was taken for a sum")
 	}
 }

@@ -92,7 +92,7 @@ func openTopic(cfg *config.Config, name string) (t topic, err error) {
 	case set.Pack != "":
 		err = t.readFolder(name)
 	case packed:
-		t.files, t.card = pack, readCard(pack)
+		t.files, t.card = pack, readCard(pack, subject.CardFile)
 		t.Topic, err = subject.ReadPack(pack, name)
 	case own:
 		t.Topic = ownTopic(name, set)
@@ -123,7 +123,7 @@ func (t *topic) readFolder(name string) error {
 		}
 		return fmt.Errorf("topic %q: %w", name, err)
 	}
-	t.card = readCard(root.FS())
+	t.card = readCard(root.FS(), subject.CardFile)
 	if t.Topic, err = subject.ReadPack(t.files, name); err != nil {
 		return err
 	}
