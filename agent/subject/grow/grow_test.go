@@ -2,6 +2,7 @@ package grow_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -234,6 +235,39 @@ func TestSample_AndCorrect(t *testing.T) {
 	}
 }
 
+// Each correction of a line counts, in their order, and no other line of the same words.
+func TestCorrect_EachCorrection(t *testing.T) {
+	dir := begin(t)
+	after := func(question, text string, in bool) subject.Line {
+		return subject.Line{Text: text, Lang: "en", InDomain: &in, Kind: grow.FollowUps, Group: "g", History: []subject.Exchange{{Question: question, Answer: "So."}}}
+	}
+	in := true
+	lines := []subject.Line{
+		{Text: "gouda is fine", Lang: "en", InDomain: &in, Group: "g"},
+		after("How is gouda made?", "how long is that", true), after("How is brie kept?", "how long is that", true), after("Who buys it?", "how long is that", true),
+		{Text: "brie is fine", Lang: "en", InDomain: &in, Group: "g"},
+	}
+	save(t, dir, "lines/grown.jsonl", lines)
+	err := grow.Correct(dir, []grow.Correction{
+		{Line: lines[0], Text: "wine is fine"},
+		{Line: lines[1], Turn: true},
+		{Line: lines[0], Turn: true},
+		{Line: lines[3], Drop: true},
+		{Line: lines[4], Text: "brie is good"},
+		{Line: lines[4], Drop: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := false
+	turned := lines[1]
+	turned.InDomain, turned.By, turned.Weight = &out, "person", 3
+	want := []subject.Line{{Text: "wine is fine", Lang: "en", InDomain: &out, Group: "g", By: "person", Weight: 3}, turned, lines[2]}
+	if diff := cmp.Diff(want, read(t, dir, "lines/grown.jsonl")); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+}
+
 func TestNew_KeepsWhatIsThere(t *testing.T) {
 	dir := begin(t)
 	err := grow.New(dir, grow.Draft{Descriptions: []grow.Description{{Lang: "en", Text: "x"}}})
@@ -252,4 +286,17 @@ func read(t *testing.T, dir, name string) []subject.Line {
 		t.Fatal(err)
 	}
 	return lines
+}
+
+func save(t *testing.T, dir, name string, lines []subject.Line) {
+	t.Helper()
+	var b strings.Builder
+	for _, l := range lines {
+		if err := json.NewEncoder(&b).Encode(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }

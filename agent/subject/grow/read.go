@@ -127,23 +127,30 @@ func isMessage(line, lang string) bool {
 	return true
 }
 
-// seen finds lines that say the same: equal words in any order, without marks.
+// seen finds lines that say the same.
 type seen map[string]bool
 
 // isNew reports whether no line like this one was there, and remembers it.
 func (s seen) isNew(l subject.Line) bool {
+	k := key(l)
+	if k == "" || s[k] {
+		return false
+	}
+	s[k] = true
+	return true
+}
+
+// key is equal for lines that say the same: equal words in any order, without marks, after the same
+// question.
+func key(l subject.Line) string {
 	var words []string
 	for _, w := range text.Words(l.Text) {
 		words = append(words, w.Folded)
 	}
 	slices.Sort(words)
-	key := strings.Join(slices.Compact(words), " ")
-	if len(l.History) > 0 { // the same words follow many things
-		key += "\n" + l.History[0].Question
+	k := strings.Join(slices.Compact(words), " ")
+	if n := len(l.History); n > 0 { // the same words follow many things
+		k += "\n" + l.History[n-1].Question
 	}
-	if key == "" || s[key] {
-		return false
-	}
-	s[key] = true
-	return true
+	return k
 }

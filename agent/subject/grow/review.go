@@ -73,31 +73,44 @@ func Correct(dir string, all []Correction) error {
 	return saveLines(path, corrected(lines, all))
 }
 
-// corrected returns the lines with the corrections.
+// corrected returns the lines with the corrections: those of one line follow each other.
 func corrected(lines []subject.Line, all []Correction) (kept []subject.Line) {
+	byLine := make(map[place][]Correction)
+	for _, c := range all {
+		at := placeOf(c.Line)
+		byLine[at] = append(byLine[at], c)
+	}
 	for _, l := range lines {
-		i := slices.IndexFunc(all, func(c Correction) bool { return c.Line.Text == l.Text && c.Line.Group == l.Group })
-		if i < 0 {
-			kept = append(kept, l)
+		its := byLine[placeOf(l)]
+		if slices.ContainsFunc(its, func(c Correction) bool { return c.Drop }) {
 			continue
 		}
-		c := all[i]
-		if c.Drop {
-			continue
+		for _, c := range its {
+			l = c.of(l)
 		}
-		l.Text = cmp.Or(c.Text, l.Text)
-		if c.Turn && l.InDomain != nil {
-			turned := !*l.InDomain
-			l.InDomain = &turned
-		}
-		if l.Emergency != nil && (c.Turn || c.Kind != "") {
-			l.Emergency = &c.Kind
-		}
-		l.By, l.Weight = "person", byPerson
 		kept = append(kept, l)
 	}
 	return kept
 }
+
+// of returns the line with the correction.
+func (c Correction) of(l subject.Line) subject.Line {
+	l.Text = cmp.Or(c.Text, l.Text)
+	if c.Turn && l.InDomain != nil {
+		turned := !*l.InDomain
+		l.InDomain = &turned
+	}
+	if l.Emergency != nil && (c.Turn || c.Kind != "") {
+		l.Emergency = &c.Kind
+	}
+	l.By, l.Weight = "person", byPerson
+	return l
+}
+
+// A place tells a line from the others that growing wrote: the same words follow many things.
+type place struct{ group, text, key string }
+
+func placeOf(l subject.Line) place { return place{l.Group, l.Text, key(l)} }
 
 // Waiting returns the lines of emergencies that no person has seen.
 func Waiting(dir string) ([]subject.Line, error) { return ReadLines(filepath.Join(dir, waitingFile)) }
@@ -108,12 +121,13 @@ func Accept(dir string, shown []subject.Line, all []Correction) error {
 	if err != nil {
 		return err
 	}
-	was := func(l subject.Line) bool {
-		return slices.ContainsFunc(shown, func(s subject.Line) bool { return s.Text == l.Text && s.Group == l.Group })
+	seen := make(map[place]bool)
+	for _, l := range shown {
+		seen[placeOf(l)] = true
 	}
 	var accepted, left []subject.Line
 	for _, l := range waiting {
-		if was(l) {
+		if seen[placeOf(l)] {
 			accepted = append(accepted, l)
 		} else {
 			left = append(left, l)
