@@ -119,6 +119,38 @@ func TestRun_WritesEveryKind(t *testing.T) {
 	}
 }
 
+// The heading of a section that is filled may be written in each way that a pack is read in.
+func TestRun_FillsTheSection(t *testing.T) {
+	for name, written := range map[string]string{
+		"as new writes it":   "# languages\nen\n\n# names\n",
+		"no end":             "# languages\nen\n\n# names",
+		"trailing spaces":    "# languages\nen\n\n# names \t\n\n# abroad\n",
+		"spaces before it":   "# languages\nen\n\n#  names\n",
+		"lines of Windows":   "# languages\r\nen\r\n\r\n# names\r\n\r\n# abroad\r\nx\r\n",
+		"the first":          "# names\n\n# languages\nen\n",
+		"none":               "# languages\nen",
+		"none, with Windows": "# languages\r\nen\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := begin(t)
+			path := filepath.Join(dir, subject.TopicFile)
+			if err := os.WriteFile(path, []byte(written), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := run(t, dir, &writer{}); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]string{"gouda", "rennet", "rind"}, topicOf(t, dir).Phrases.Names); diff != "" {
+				t.Errorf("names (-want +got):\n%s", diff)
+			}
+			data, err := os.ReadFile(path)
+			if n := strings.Count(string(data), "\r\n"); err != nil || n > 0 && n != strings.Count(string(data), "\n") {
+				t.Errorf("the lines end in two ways: %q, error %v", data, err)
+			}
+		})
+	}
+}
+
 // A run that fails keeps what it has, and the next one asks only for the rest.
 func TestRun_GoesOn(t *testing.T) {
 	dir := begin(t)

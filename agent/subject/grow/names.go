@@ -68,7 +68,8 @@ func namesOf(names []string, lines []subject.Line) (kept []string) {
 	return kept
 }
 
-// fill writes the text of a section of a file; a missing section is added at the end.
+// fill writes the text of a section of a file, below the heading as [subject.Sections] finds it; a missing
+// section is added at the end. The lines end as those of the file do.
 func fill(path, section, content string) error {
 	if content == "" {
 		return nil
@@ -77,12 +78,27 @@ func fill(path, section, content string) error {
 	if err != nil {
 		return err
 	}
-	heading := "\n# " + section + "\n"
-	file := string(data)
-	if before, after, found := strings.Cut(file, heading); found {
-		file = before + heading + content + "\n" + after
-	} else {
-		file = strings.TrimRight(file, "\n") + "\n" + heading + content + "\n"
+	file, end := string(data), "\n"
+	if strings.Contains(file, "\r\n") {
+		end = "\r\n"
 	}
-	return os.WriteFile(path, []byte(file), 0o644) //nolint:gosec // a pack is no secret
+	content = strings.ReplaceAll(content, "\n", end) + end
+	var b strings.Builder
+	found := false
+	for line := range strings.Lines(file) {
+		b.WriteString(line)
+		name, isHeading := strings.CutPrefix(line, "# ")
+		if found || !isHeading || strings.TrimSpace(name) != section {
+			continue
+		}
+		if found = true; !strings.HasSuffix(line, "\n") {
+			b.WriteString(end)
+		}
+		b.WriteString(content)
+	}
+	if !found {
+		b.Reset()
+		b.WriteString(strings.TrimRight(file, "\r\n") + end + end + "# " + section + end + content)
+	}
+	return os.WriteFile(path, []byte(b.String()), 0o644) //nolint:gosec // a pack is no secret
 }
