@@ -131,7 +131,7 @@ func writing(route providers.Route) func(context.Context, grow.Ask) (string, err
 // review shows grown lines to the person at the terminal, and keeps what is corrected. Without a
 // person it says what waits.
 func (a *app) review(ctx context.Context, name string) error {
-	dir, _, _, err := a.openPack(name)
+	dir, _, topic, err := a.openPack(name)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (a *app) review(ctx context.Context, name string) error {
 		return err
 	}
 	if len(sample) > 0 {
-		corrections, seen, err := a.correct(ctx, in, "Are these right?", sample)
+		corrections, seen, err := a.correct(ctx, in, topic, "Are these right?", sample)
 		switch {
 		case err != nil:
 			return err
@@ -160,7 +160,7 @@ func (a *app) review(ctx context.Context, name string) error {
 	}
 	for n := 0; n < len(waiting); n += shownLines {
 		page := waiting[n:min(n+shownLines, len(waiting))]
-		corrections, seen, err := a.correct(ctx, in, fmt.Sprintf("Emergencies, %d to %d of %d: is each what it says?", n+1, n+len(page), len(waiting)), page)
+		corrections, seen, err := a.correct(ctx, in, topic, fmt.Sprintf("Emergencies, %d to %d of %d: is each what it says?", n+1, n+len(page), len(waiting)), page)
 		if err != nil {
 			return err
 		}
@@ -178,7 +178,7 @@ func (a *app) review(ctx context.Context, name string) error {
 
 // correct shows lines and asks which are wrong. seen is false if the input ended before the person
 // said that the lines are right.
-func (a *app) correct(ctx context.Context, in *bufio.Reader, question string, lines []subject.Line) (all []grow.Correction, seen bool, err error) {
+func (a *app) correct(ctx context.Context, in *bufio.Reader, topic subject.Topic, question string, lines []subject.Line) (all []grow.Correction, seen bool, err error) {
 	a.Say("\n%s", question)
 	for i, l := range lines {
 		a.Say("%3d  %-10s %s", i+1, terminal.Clean(labelOf(l)), terminal.Clean(l.Text))
@@ -199,17 +199,18 @@ func (a *app) correct(ctx context.Context, in *bufio.Reader, question string, li
 		if answer = strings.TrimSpace(answer); answer == "" {
 			return all, true, nil
 		}
-		c, err := correction(answer, lines)
+		c, err := correction(answer, topic, lines)
 		if err != nil {
-			a.Note("%v", err)
+			a.Note("%s", terminal.Clean(err.Error()))
 			continue
 		}
 		all = append(all, c)
 	}
 }
 
-// correction reads what a person says of a line.
-func correction(answer string, lines []subject.Line) (grow.Correction, error) {
+// correction reads what a person says of a line. No kind of emergency but those of the topic can be
+// learned.
+func correction(answer string, topic subject.Topic, lines []subject.Line) (grow.Correction, error) {
 	number, rest, _ := strings.Cut(answer, " ")
 	n, err := strconv.Atoi(number)
 	c := grow.Correction{Drop: n < 0}
@@ -219,17 +220,30 @@ func correction(answer string, lines []subject.Line) (grow.Correction, error) {
 	c.Line, rest = lines[n-1], strings.TrimSpace(rest)
 	switch {
 	case c.Drop:
-	case rest == "":
-		c.Turn = true
-	case c.Line.Emergency != nil:
-		c.Kind = rest
-	default:
+	case c.Line.Emergency == nil && rest != "":
 		c.Text = rest
-	}
-	if c.Turn && c.Line.Emergency != nil && *c.Line.Emergency == "" {
-		return c, errors.New("name the kind of emergency behind the number")
+	case c.Line.Emergency == nil, rest == grow.Harmless:
+		c.Turn = true
+	case rest != "":
+		if _, known := topic.Emergencies.Kind(rest); !known {
+			return c, fmt.Errorf("there is no kind %q: there are %s", rest, strings.Join(kindsOf(topic), ", "))
+		}
+		c.Kind = rest
+	case *c.Line.Emergency == "":
+		return c, fmt.Errorf("name the kind of emergency behind the number: there are %s", strings.Join(kindsOf(topic), ", "))
+	default:
+		c.Turn = true
 	}
 	return c, nil
+}
+
+// kindsOf returns what a line of emergencies may be.
+func kindsOf(topic subject.Topic) []string {
+	names := make([]string, 0, len(topic.Emergencies.Kinds)+1)
+	for _, k := range topic.Emergencies.Kinds {
+		names = append(names, k.Name)
+	}
+	return append(names, grow.Harmless)
 }
 
 // labelOf returns the label of a line, for people.
