@@ -41,7 +41,7 @@ type Config struct {
 type Growth struct {
 	Batches, Lines, Emergencies int
 	// Few are the batches that brought less than a third of what was asked for, Failed those whose
-	// request failed; another run asks for the latter again.
+	// request failed, each with why; another run asks for the latter again.
 	Few, Failed []string
 }
 
@@ -155,7 +155,7 @@ func (g *grower) run(ctx context.Context, all []Batch) error {
 	for range max(g.Parallel, 1) {
 		workers.Go(func() {
 			for b := range next {
-				if err := g.settle(b, g.batch(ctx, b)); err != nil {
+				if err := g.batch(ctx, b); err != nil {
 					cancel(err)
 					return
 				}
@@ -175,28 +175,33 @@ feed:
 	return context.Cause(ctx)
 }
 
-// settle counts a request that failed. It returns the error if too many failed in a row.
-func (g *grower) settle(b Batch, err error) error {
+// batch asks for a batch and saves its lines. It returns an error if the run has to end: too many
+// requests failed in a row, or lines could not be written.
+func (g *grower) batch(ctx context.Context, b Batch) error {
+	lines, err := g.linesOf(ctx, b)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err == nil {
 		g.failures = 0
-		return nil
+		return g.save(b, lines)
 	}
-	g.growth.Failed = append(g.growth.Failed, b.String())
+	g.growth.Failed = append(g.growth.Failed, fmt.Sprintf("%s (%v)", b, err))
 	if g.failures++; g.failures < mostFailures {
 		return nil
 	}
-	return err
+	return fmt.Errorf("ask for %s: %w", b, err)
 }
 
-// batch asks for a batch and saves its new lines.
-func (g *grower) batch(ctx context.Context, b Batch) error {
-	var added []subject.Line
+// linesOf asks for the new lines of a batch. When a request fails after one that brought lines, these
+// are all.
+func (g *grower) linesOf(ctx context.Context, b Batch) (added []subject.Line, _ error) {
 	for range tries {
 		answer, err := g.Ask(ctx, prompt(g.Topic, b))
+		if err != nil && len(added) == 0 {
+			return nil, err
+		}
 		if err != nil {
-			return fmt.Errorf("ask for %s: %w", b, err)
+			break
 		}
 		fresh := readLines(b, answer, g.By)
 		g.mu.Lock()
@@ -210,25 +215,30 @@ func (g *grower) batch(ctx context.Context, b Batch) error {
 			break
 		}
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	return added, nil
+}
+
+// save adds the lines of a batch to the pack, and counts them.
+func (g *grower) save(b Batch, lines []subject.Line) error {
 	path := filepath.Join(g.Dir, subject.LinesFolder, grownFile)
 	if b.Emergency {
 		path = filepath.Join(g.Dir, waitingFile)
-		g.growth.Emergencies += len(added)
-	} else {
-		g.growth.Lines += len(added)
 	}
-	if err := appendLines(path, added); err != nil {
+	if err := appendLines(path, lines); err != nil {
 		return err
+	}
+	if b.Emergency {
+		g.growth.Emergencies += len(lines)
+	} else {
+		g.growth.Lines += len(lines)
 	}
 	g.asked++
 	g.growth.Batches++
-	if len(added) < b.fewest() {
+	if len(lines) < b.fewest() {
 		g.growth.Few = append(g.growth.Few, b.String())
 	}
 	if g.Report != nil {
-		g.Report(b, len(added), g.asked, g.of)
+		g.Report(b, len(lines), g.asked, g.of)
 	}
 	return nil
 }

@@ -182,12 +182,62 @@ func TestRun_GoesOn(t *testing.T) {
 func TestRun_LeavesOutWhatFails(t *testing.T) {
 	dir := begin(t)
 	g, err := run(t, dir, &writer{fail: 6})
-	if err != nil || len(g.Failed) != 1 {
-		t.Fatalf("%d failed, error %v; want one left out", len(g.Failed), err)
+	if err != nil || len(g.Failed) != 1 || !strings.HasSuffix(g.Failed[0], " (the service is away)") {
+		t.Fatalf("failed %q, error %v; want one left out, and why", g.Failed, err)
 	}
 	second := &writer{}
 	if g, err := run(t, dir, second); err != nil || len(second.asked) != 1 || len(g.Failed) > 0 {
 		t.Errorf("the second run asks %d times, error %v; want once", len(second.asked), err)
+	}
+}
+
+// What a batch brought is kept when it is asked for again and that request fails.
+func TestRun_KeepsAnEarlierTry(t *testing.T) {
+	dir := begin(t)
+	w := &writer{}
+	var again string // of the first batch that brings too little
+	ask := func(ctx context.Context, ask grow.Ask) (string, error) {
+		if strings.Contains(ask.User, "exchanges in this form") {
+			if again == ask.User {
+				return "", errors.New("the service is away")
+			}
+			if again == "" {
+				again = ask.User
+			}
+		}
+		return w.ask(ctx, ask)
+	}
+	g, err := grow.Run(t.Context(), grow.Config{Dir: dir, Topic: topicOf(t, dir), Ask: ask})
+	if err != nil || len(g.Failed) > 0 {
+		t.Fatalf("failed %q, error %v; want none", g.Failed, err)
+	}
+	if lines := read(t, dir, "lines/grown.jsonl"); len(lines) != g.Lines {
+		t.Errorf("%d lines, counted %d", len(lines), g.Lines)
+	}
+	if !slices.Contains(g.Few, "en out follow-up 1") {
+		t.Errorf("few %q", g.Few)
+	}
+	second := &writer{}
+	if g, err := grow.Run(t.Context(), grow.Config{Dir: dir, Topic: topicOf(t, dir), Ask: second.ask}); err != nil || len(second.asked) > 0 {
+		t.Errorf("the second run asks %d times and adds %d lines, error %v; want nothing", len(second.asked), g.Lines, err)
+	}
+}
+
+// Lines that cannot be written end the run at once: each further request would be paid for in vain.
+func TestRun_EndsWhenNothingCanBeWritten(t *testing.T) {
+	dir := begin(t)
+	w := &writer{}
+	ask := func(ctx context.Context, ask grow.Ask) (string, error) {
+		if !strings.Contains(ask.User, "Divide the subject") {
+			if err := os.MkdirAll(filepath.Join(dir, "lines", "grown.jsonl"), 0o700); err != nil {
+				t.Error(err)
+			}
+		}
+		return w.ask(ctx, ask)
+	}
+	g, err := grow.Run(t.Context(), grow.Config{Dir: dir, Topic: topicOf(t, dir), Ask: ask})
+	if err == nil || !strings.Contains(err.Error(), "grown.jsonl") || len(w.asked) != 2 || len(g.Failed) > 0 || g.Lines > 0 {
+		t.Errorf("asked %d times, growth %+v, error %v; want the error after one batch", len(w.asked), g, err)
 	}
 }
 
