@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"molar/agent/subject/grow"
 	"molar/internal/cli"
+	"molar/internal/config"
 	"molar/internal/terminal"
 )
 
@@ -29,14 +29,22 @@ unless --description gives it, and tells what to do next.`,
   molar topic new plants --language de --emergency poison`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := args[0]
+			if name := filepath.Base(dir); !config.TopicName(name) {
+				return cli.Usage(fmt.Errorf("%q is no name of a topic: use small letters, digits, '.', '_' and '-', at most 64", name))
+			}
 			draft := grow.Draft{Kinds: kinds}
 			var err error
-			if draft.Descriptions, err = a.describe(cmd.Context(), langs, descriptions); err != nil {
-				return err
+			if draft.Descriptions, err = given(langs, descriptions); err != nil {
+				return cli.Usage(err)
 			}
-			dir := args[0]
-			if name := filepath.Base(dir); !topicName.MatchString(name) {
-				return cli.Usage(fmt.Errorf("%q is no name of a topic: use small letters, digits, '.', '_' and '-', at most 64", name))
+			if err := draft.Check(); err != nil { // before a person answers questions in vain
+				return cli.Usage(err)
+			}
+			if len(descriptions) == 0 {
+				if draft.Descriptions, err = a.describe(cmd.Context(), draft.Descriptions); err != nil {
+					return err
+				}
 			}
 			if err := grow.New(dir, draft); err != nil {
 				return err
@@ -51,30 +59,35 @@ unless --description gives it, and tells what to do next.`,
 	return cmd
 }
 
-// topicName is the form of a topic's name.
-var topicName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`) //nolint:gochecknoglobals // compiled once
-
-// describe returns the descriptions: those given, else it asks for one in each language.
-func (a *app) describe(ctx context.Context, langs, given []string) (all []grow.Description, err error) {
-	for _, text := range given {
+// given returns the descriptions of the flags; if there are none, one without a text for each language.
+func given(langs, descriptions []string) (all []grow.Description, err error) {
+	for _, text := range descriptions {
 		lang, about, found := strings.Cut(text, "=")
-		if !found || strings.TrimSpace(about) == "" || len(lang) < 2 || len(lang) > 3 {
-			return nil, cli.Usage(fmt.Errorf("--description %q: write LANG=TEXT, such as \"en=taxes: returns and deductions\"", text))
+		if !found || strings.TrimSpace(about) == "" {
+			return nil, fmt.Errorf("--description %q: write LANG=TEXT, such as \"en=taxes: returns and deductions\"", text)
 		}
 		all = append(all, grow.Description{Lang: lang, Text: about})
 	}
 	if len(all) > 0 {
 		return all, nil
 	}
-	in := bufio.NewReader(a.Stdin)
 	for _, lang := range langs {
-		_, _ = fmt.Fprintf(a.Stderr, "What belongs to the topic, in a sentence, in the language %s (Enter leaves it out):\n> ", terminal.Clean(lang))
+		all = append(all, grow.Description{Lang: lang})
+	}
+	return all, nil
+}
+
+// describe asks for the texts, and leaves out the languages without one.
+func (a *app) describe(ctx context.Context, wanted []grow.Description) (all []grow.Description, err error) {
+	in := bufio.NewReader(a.Stdin)
+	for _, d := range wanted {
+		_, _ = fmt.Fprintf(a.Stderr, "What belongs to the topic, in a sentence, in the language %s (Enter leaves it out):\n> ", terminal.Clean(d.Lang))
 		about, err := cli.ReadLine(ctx, in)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
-		if about = strings.TrimSpace(about); about != "" {
-			all = append(all, grow.Description{Lang: lang, Text: about})
+		if d.Text = strings.TrimSpace(about); d.Text != "" {
+			all = append(all, d)
 		}
 	}
 	if len(all) == 0 {

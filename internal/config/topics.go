@@ -123,12 +123,16 @@ func (cfg *Config) guideTools() []string {
 // isBuiltIn reports whether a pack of that name comes with the program.
 func isBuiltIn(name string) bool { return slices.Contains(topics.Names(), name) }
 
+// TopicName reports whether a topic may have the name.
+func TopicName(name string) bool {
+	return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`).MatchString(name)
+}
+
 // topics checks the topics of the config.
 func (c *checker) topics() {
-	name := regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 	for _, e := range c.cfg.Topics {
 		key := join("topics", e.Name)
-		if !name.MatchString(e.Name) {
+		if !TopicName(e.Name) {
 			c.fault(key, "want a name of small letters, digits, '.', '_' and '-', at most 64")
 		}
 		if e.Value.OnFailure != "" {

@@ -361,6 +361,50 @@ func TestNew_KeepsWhatIsThere(t *testing.T) {
 	}
 }
 
+// What no other command could read is refused before anything is written.
+func TestNew_RefusesABrokenDraft(t *testing.T) {
+	in := func(langs ...string) (all []grow.Description) {
+		for _, lang := range langs {
+			all = append(all, grow.Description{Lang: lang, Text: "cheese."})
+		}
+		return all
+	}
+	for name, tt := range map[string]struct {
+		draft grow.Draft
+		want  string
+	}{
+		"a word":               {grow.Draft{Descriptions: in("en", "english")}, `"english" is no language: write a code such as en or pt-br`},
+		"capitals":             {grow.Draft{Descriptions: in("EN")}, `"EN" is no language`},
+		"a path":               {grow.Draft{Descriptions: in("../en")}, `"../en" is no language`},
+		"a language twice":     {grow.Draft{Descriptions: in("en", "vi", "en")}, "the language en is given twice: take one out"},
+		"an empty text":        {grow.Draft{Descriptions: []grow.Description{{Lang: "en", Text: " "}}}, "the description in the language en is empty"},
+		"a heading":            {grow.Draft{Descriptions: []grow.Description{{Lang: "en", Text: "cheese\n# typo"}}}, "a line that begins with"},
+		"a kind twice":         {grow.Draft{Descriptions: in("en"), Kinds: []string{"burn", "burn"}}, `the kind of emergency "burn" is given twice: take one out`},
+		"a kind without words": {grow.Draft{Descriptions: in("en"), Kinds: []string{" "}}, `" " is no kind of emergency: use letters`},
+		"a kind of two lines":  {grow.Draft{Descriptions: in("en"), Kinds: []string{"burn\n# x"}}, "is no kind of emergency"},
+		"a kind of two signs":  {grow.Draft{Descriptions: in("en"), Kinds: []string{"burn+fall"}}, "is no kind of emergency"},
+		"a kind with a mark":   {grow.Draft{Descriptions: in("en"), Kinds: []string{"burn, alone"}}, "is no kind of emergency"},
+		"a kind that is none":  {grow.Draft{Descriptions: in("en"), Kinds: []string{grow.Harmless}}, "choose another name for the kind"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "cheese")
+			if err := grow.New(dir, tt.draft); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+			if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("something is written: %v", err)
+			}
+		})
+	}
+	dir := filepath.Join(t.TempDir(), "cheese")
+	if err := grow.New(dir, grow.Draft{Descriptions: in("pt-br", "fil"), Kinds: []string{"short of breath", "ngộ độc"}}); err != nil {
+		t.Fatal(err)
+	}
+	if topic := topicOf(t, dir); len(topic.Emergencies.Kinds) != 2 || !slices.Equal(topic.Languages, []string{"pt-br", "fil"}) {
+		t.Errorf("kinds %+v, languages %q", topic.Emergencies.Kinds, topic.Languages)
+	}
+}
+
 func read(t *testing.T, dir, name string) []subject.Line {
 	t.Helper()
 	lines, err := grow.ReadLines(filepath.Join(dir, name))

@@ -1,11 +1,14 @@
 package grow
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"molar/agent/subject"
@@ -23,10 +26,54 @@ type Draft struct {
 // A Description is a sentence on what belongs to a topic.
 type Description struct{ Lang, Text string }
 
-// New writes a pack into a folder that does not exist yet, or is empty.
-func New(dir string, d Draft) error {
+// kindName is the form of the name of a kind of emergency, which is also its first phrase.
+var kindName = regexp.MustCompile(`^[\p{L}\p{M}\p{N}]+(?:[ _'’-][\p{L}\p{M}\p{N}]+)*$`) //nolint:gochecknoglobals // compiled once
+
+// Check checks the languages and the kinds; the texts may still be missing.
+func (d Draft) Check() error {
+	langs := make(map[string]bool)
+	for _, in := range d.Descriptions {
+		switch {
+		case !subject.LanguageCode(in.Lang):
+			return fmt.Errorf("%q is no language: write a code such as en or pt-br", in.Lang)
+		case langs[in.Lang]:
+			return fmt.Errorf("the language %s is given twice: take one out", in.Lang)
+		}
+		langs[in.Lang] = true
+	}
+	for i, kind := range d.Kinds {
+		switch {
+		case !kindName.MatchString(kind):
+			return fmt.Errorf("%q is no kind of emergency: use letters and digits, with a space or '-' between words, such as poison", kind)
+		case kind == Harmless, kind == unclear:
+			return fmt.Errorf("%q is the label of lines that describe no certain emergency: choose another name for the kind", kind)
+		case slices.Contains(d.Kinds[:i], kind):
+			return fmt.Errorf("the kind of emergency %q is given twice: take one out", kind)
+		}
+	}
+	return nil
+}
+
+// unclear labels a line of which two readers may differ.
+const unclear = "unclear"
+
+// checkTexts checks that there are descriptions, and that none would be read as a heading.
+func (d Draft) checkTexts() error {
 	if len(d.Descriptions) == 0 {
 		return errors.New("a topic needs a description: say in a sentence what belongs to it")
+	}
+	for _, in := range d.Descriptions {
+		if text := strings.TrimSpace(in.Text); text == "" || len(subject.Sections(text)) > 0 {
+			return fmt.Errorf("the description in the language %s is empty, or has a line that begins with \"# \": say in a sentence what belongs to the topic", in.Lang)
+		}
+	}
+	return nil
+}
+
+// New writes a pack into a folder that does not exist yet, or is empty.
+func New(dir string, d Draft) error {
+	if err := cmp.Or(d.Check(), d.checkTexts()); err != nil {
+		return err
 	}
 	entries, err := os.ReadDir(dir)
 	switch {
