@@ -86,6 +86,13 @@ type Config struct {
 	Results offer.KeptResults
 	// Grants stores approvals that last beyond one call; nil allows none.
 	Grants Grants
+	// Flows are the operator's rules for texts of one origin that go to another server.
+	Flows []schemas.FlowRule
+	// Answers remembers what earlier answers had read, for clients that send their history; nil
+	// remembers nothing.
+	Answers Answers
+	// Audit keeps each decision about a call; nil only logs them.
+	Audit func(ctx context.Context, r toolhandler.Ruling)
 	// Recorder is nil when no traces are kept.
 	Recorder Recorder
 	// Observer is nil without metrics.

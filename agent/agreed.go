@@ -65,7 +65,7 @@ func (a *Agent) takeApproval(ctx context.Context, w *task, q question, past reca
 		if i := slices.IndexFunc(tools, func(t schemas.Tool) bool { return t.Name == call.Function.Name }); i >= 0 {
 			ruling.Tool = tools[i]
 		}
-		toolhandler.Audit(a.log, ruling)
+		a.audit(ctx, ruling)
 	}
 	if !agreed {
 		q.dropped = pending

@@ -70,7 +70,7 @@ func (a *Agent) expand(ctx context.Context, w *task, q question) (question, erro
 // a server never speaks as the system or the assistant.
 func (q question) withPrompt(w *task, prompt schemas.Prompt, messages []schemas.Message, rest, extra string) question {
 	text := joinTexts(messages)
-	q.server, q.read = prompt.Server, append(q.read, toolhandler.Reading{Server: prompt.Server, Text: text})
+	q.server, q.read = prompt.Server, append(q.read, toolhandler.Reading{Origin: schemas.Origin(prompt.Server), Text: text})
 	if q.lang, q.langSure = subject.Detect(rest, ""); !q.langSure {
 		q.lang, _ = subject.Detect(text, "")
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -22,6 +23,10 @@ type Exchange struct {
 	Seq int64
 	// Files are the question's files as the model is shown them.
 	Files []schemas.Part
+	// From are the origins of what the question holds beside typed words, Read those of all that the
+	// prompt of its turn held; known is set if they were recorded.
+	From, Read []schemas.Origin
+	known      bool
 	// Bare is set when the texts that stood before the question are not shown any more.
 	Bare bool
 	// Last is the sequence number of its last message; 0 for what a client sent.
@@ -152,6 +157,7 @@ func Exchanges(messages []schemas.StoredMessage, pieces, condensed map[int64]str
 			x.Answers = append(x.Answers, m)
 		}
 		x.Last = m.Seq
+		x.origins(m)
 		if piece := pieces[m.Seq]; piece != "" {
 			x.Piece = piece
 		}
@@ -162,9 +168,21 @@ func Exchanges(messages []schemas.StoredMessage, pieces, condensed map[int64]str
 	return all
 }
 
+// origins adds the recorded origins of a stored answer.
+func (x *Exchange) origins(m schemas.StoredMessage) {
+	if m.Role != schemas.RoleAssistant {
+		return
+	}
+	for _, round := range m.Rounds()[:min(1, len(m.Rounds()))] {
+		if round.Traced {
+			x.From, x.Read, x.known = append(x.From, round.Question...), append(x.Read, round.Read...), true
+		}
+	}
+}
+
 // sent groups the messages before the question, as a client sent them. Its own calls are rounds like
-// ours, if their results follow.
-func sent(messages []schemas.Message) []Exchange {
+// ours, if their results follow. data is set if the client passes on what others wrote.
+func sent(messages []schemas.Message, data bool) []Exchange {
 	last := len(messages) - 1
 	for last >= 0 && messages[last].Role != schemas.RoleUser {
 		last--
@@ -174,7 +192,7 @@ func sent(messages []schemas.Message) []Exchange {
 		text := m.Said()
 		switch {
 		case m.Role == schemas.RoleUser && text != "":
-			x := Exchange{Question: text}
+			x := Exchange{Question: text, From: originsOf(foreignParts(m, data))}
 			for _, p := range m.Parts {
 				if p.IsFile() {
 					x.Files = append(x.Files, p)
@@ -218,7 +236,7 @@ func sentAnswer(m schemas.Message, next []schemas.Message) schemas.StoredMessage
 			continue
 		}
 		if result, known := given[p.Call.ID]; known {
-			result.Server = PauseClient
+			result.Server = cmp.Or(result.Server, PauseClient)
 			round.Said.Parts, round.Results = append(round.Said.Parts, p), append(round.Results, result)
 		}
 	}

@@ -102,16 +102,18 @@ func (a *Agent) record(w *task, e *ending, status string) memory.Record {
 	if (e.answer.toolCalls > 0 || e.answer.hasState()) && !w.out.Leaked() { // the rounds quote the model verbatim
 		rounds = withoutAnswer(e.answer.asShown(w.storedPictures(e.answer.rounds)), answer)
 	}
-	if passages := e.prompt.passages; len(passages) > 0 {
+	read := e.read(w)
+	if len(read)+len(e.prompt.passages) > 0 {
 		rounds = append(rounds[:0:0], rounds...)
 		if len(rounds) == 0 {
 			rounds = make([]schemas.Round, 1)
 		}
-		rounds[0].Passages = passages
+		rounds[0].Passages = e.prompt.passages
+		rounds[0].Traced, rounds[0].Read, rounds[0].Question = true, e.held(w), originsOf(e.question.read)
 	}
 	record := memory.Record{
 		Key: key, User: e.question.typed, BeganAt: w.started, Answer: answer, Rounds: rounds,
-		Status: status, ServersRead: e.serversRead(w), Language: e.question.lang,
+		Status: status, ServersRead: toStrings(read), Language: e.question.lang,
 		Assistant: w.assistant.Name, Subject: e.subject, Compaction: e.prompt.compacted,
 	}
 	near, due := e.compaction(record)
@@ -122,22 +124,29 @@ func (a *Agent) record(w *task, e *ending, status string) memory.Record {
 	return record
 }
 
-// serversRead returns the servers and files whose text the conversation has seen, this turn
+// read returns the sorted origins of all texts of others that the conversation has seen, this turn
 // included.
-func (e *ending) serversRead(w *task) []string {
-	read := slices.Clone(e.past.read)
-	for _, r := range e.question.read {
-		read = append(read, r.Server)
-	}
-	read = append(read, e.found.read...)
-	if len(w.turn.Results) > 0 {
-		read = append(read, PauseClient)
-	}
+func (e *ending) read(w *task) []schemas.Origin {
+	read := slices.Concat(e.past.read, originsOf(e.question.read))
 	if e.offer.Handler != nil {
-		read = append(read, e.offer.Handler.Read()...)
+		read = append(read, e.offer.Handler.Flow().Origins()...)
+	}
+	for _, r := range e.found.foreign {
+		read = append(read, w.catalogue.Origin(r))
+	}
+	if len(w.turn.Results) > 0 {
+		read = append(read, schemas.FromClient)
 	}
 	slices.Sort(read)
 	return slices.Compact(read)
+}
+
+// held returns the sorted origins of all texts of others that the turn's prompt held.
+func (e *ending) held(w *task) []schemas.Origin {
+	if e.offer.Handler == nil {
+		return e.read(w)
+	}
+	return e.offer.Handler.Flow().Origins()
 }
 
 // asShown returns rounds with the results as the model was shown them last.
@@ -224,6 +233,7 @@ func (a *Agent) done(w *task, lang string, d *answer.Done) error {
 	}
 	d.Language = lang
 	w.out.Complete(d)
+	a.remember(context.Background(), w)
 	err := w.out.Emit(answer.Event{Kind: answer.KindDone, Done: d})
 	if errors.Is(err, answer.ErrStopped) { // this was the last event
 		return nil

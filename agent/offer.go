@@ -15,7 +15,7 @@ import (
 // tool. earlier are the rounds of the turn before its client's tools ran.
 func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, found findings, earlier ...schemas.Round) (offer.Offer, error) {
 	if w.turn.NoTools {
-		return a.guardLinks(w, offer.Offer{Handler: a.cfg.Handler.Begin(toolhandler.TurnConfig{Flow: a.flowOf(w, q, past, found, earlier)})}), nil
+		return a.guardLinks(w, offer.Offer{Handler: a.cfg.Handler.Begin(toolhandler.TurnConfig{Flow: a.flowOf(w, q, past, found, earlier), Catalogue: w.catalogue})}), nil
 	}
 	choice, err := a.tools.Choose(ctx, w.out, offer.Want{
 		Globs: w.assistant.Tools, Also: a.also(w), Questions: questions(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.narrow(),
@@ -59,9 +59,9 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 	}
 	o.Handler = a.cfg.Handler.Begin(toolhandler.TurnConfig{
 		Owner: w.turn.Owner, ID: w.turn.ID,
-		Tools:    choice.Callable(),
-		Host:     own,
-		Flow:     a.flowOf(w, q, past, found, earlier),
+		Tools: choice.Callable(),
+		Host:  own,
+		Flow:  a.flowOf(w, q, past, found, earlier), Catalogue: w.catalogue, Audit: a.audit,
 		Approver: w.turn.Approver, Consented: q.approved.Calls(), Unsure: w.unsure(), Grants: a.grants(w),
 		Person: w.turn.Person,
 		Limits: toolhandler.Limits{Calls: calls, Time: a.cfg.Limits.ToolTime},
@@ -71,7 +71,7 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 			return w.results.Show(ctx, r)
 		},
 	})
-	if slices.ContainsFunc(choice.Offered, func(t schemas.Tool) bool { return !t.Rules.Trusted && t.Server != schemas.ToolServer }) {
+	if slices.ContainsFunc(choice.Offered, func(t schemas.Tool) bool { return !t.Rules.Marks.Trust && t.Server != schemas.ToolServer }) {
 		w.out.Watching().Arm() // a server wrote the descriptions
 	}
 	return a.guardLinks(w, o), w.turn.CheckForced(o.Tools)
@@ -95,27 +95,10 @@ func (a *Agent) also(w *task) []string {
 	return names
 }
 
-// flowOf returns the texts that the model reads before any call, with their sources, and the
-// person's own words. earlier are the rounds of the turn before its client's tools ran.
+// flowOf returns the texts of others that the model reads before any call, with their origins, and
+// what the person typed. earlier are the rounds of the turn before its client's tools ran.
 func (a *Agent) flowOf(w *task, q question, past recalled, found findings, earlier []schemas.Round) toolhandler.Flow {
-	trusted := trusted(a.cfg.Tools.Tools())
-	words := []string{q.typed}
-	texts := conversation{Exchanges: past.exchanges, Summary: past.summary, Read: past.read, Trusted: trusted}.Readings()
-	for _, x := range past.exchanges {
-		words = append(words, x.Question)
-	}
-	for _, r := range earlier {
-		texts = append(texts, Results(r.Results, trusted)...)
-	}
-	for _, r := range q.read {
-		r.Trusted = trusted[r.Server]
-		texts = append(texts, r)
-	}
-	if len(found.read) > 0 {
-		texts = append(texts, Results(found.results, trusted)...)
-	}
-	texts = append(texts, clientReadings(w.turn.Results)...)
-	return toolhandler.Flow{Readings: texts, Words: words}
+	return toolhandler.Flow{Readings: a.readings(w, q, past, found, earlier), Typed: typed(q, past), Rules: a.cfg.Flows}
 }
 
 // guardLinks filters the addresses of the answer, so that they leak nothing that the turn has read.

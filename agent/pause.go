@@ -99,7 +99,7 @@ func (a *Agent) resume(ctx context.Context, t *Turn) (*PausedTurn, error) {
 func endingOf(p *PausedTurn) *ending {
 	return &ending{
 		question: question{message: p.Question, asked: p.Question.Said(), typed: p.Typed, lang: p.Language, langSure: true, notice: p.Notice, read: p.Read, dropped: p.Dropped},
-		past:     recalled{read: p.ServersRead},
+		past:     recalled{read: toOrigins(p.ServersRead)},
 		prompt:   prompt{system: p.System, messages: p.Messages, compacted: p.Compacted, passages: p.Passages},
 		found:    findings{results: p.Found, looked: p.Looked}, // the sources are in ServersRead
 		before:   p.Answer, subject: p.Subject,

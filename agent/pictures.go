@@ -92,7 +92,7 @@ func scale(data []byte, format string) (scaled []byte, media string, err error) 
 // recallFiles adds the files of the earlier questions to their exchanges: verbatim within the room, the
 // newest first, else a mark.
 func (a *Agent) recallFiles(ctx context.Context, w *task, past recalled) recalled {
-	if !slices.ContainsFunc(past.read, func(source string) bool { return strings.HasPrefix(source, fileMark) }) {
+	if !slices.ContainsFunc(past.read, schemas.Origin.IsFile) {
 		return past
 	}
 	files, err := a.cfg.Memory.Files(ctx, w.turn.Owner, w.turn.ConversationID)
@@ -177,7 +177,7 @@ func (a *Agent) shownFiles(ctx context.Context, w *task, files []schemas.Part, r
 
 // textFile returns a text file as it was shown with its question.
 func (a *Agent) textFile(w *task, name, text string, bytes int) schemas.Part {
-	result := schemas.ToolResult{ID: textID("file", text), ToolName: name, Server: file(name), Output: schemas.TextOutput(text)}
+	result := schemas.ToolResult{ID: textID("file", text), ToolName: name, Server: string(file(name)), Output: schemas.TextOutput(text)}
 	clean, _ := a.disarm(w, []schemas.ToolResult{result})
 	return attachedPart(w.results.Hold(clean[0], bytes), false)
 }

@@ -23,10 +23,12 @@ type question struct {
 	// asked is the text that is judged and searched for, typed what is saved. They differ
 	// where the person used a server's prompt.
 	asked, typed string
-	lang         string
-	langSure     bool
-	// server is the one whose prompt was used; read holds the texts of servers and files in the
-	// message.
+	// words are those of the text that the person typed or pasted themselves.
+	words    string
+	lang     string
+	langSure bool
+	// server is the one whose prompt was used; read holds the texts in the message that the person did
+	// not type.
 	server string
 	read   []toolhandler.Reading
 	// ordered is set when an attachment gave orders to a model.
@@ -49,7 +51,7 @@ func (a *Agent) read(ctx context.Context, w *task) (question, error) {
 		return question{}, err
 	}
 	q := question{message: message, asked: message.Said()}
-	q.typed = q.asked
+	q.typed, q.words = q.asked, typedWords(message, w.turn.Data)
 	sum := sha256.Sum256([]byte(q.asked))
 	w.out.Mark("1.2", "Extracted user message", "length", len([]rune(q.asked)), "sha256", hex.EncodeToString(sum[:4]))
 	w.out.Between(ctx, "QUESTION", q.asked)
@@ -118,7 +120,7 @@ func (a *Agent) readMentions(ctx context.Context, w *task, q *question) ([]Attac
 // attach appends the attachments and the message's text files to the question. Others may have
 // written an uploaded file and its name, so both are treated like a server's text.
 func (a *Agent) attach(ctx context.Context, w *task, q question, attached []Attachment) (question, error) {
-	q.read = append(q.read, pictures(q.message)...)
+	q.read = append(q.read, foreignParts(q.message, w.turn.Data)...)
 	parts, files := splitFiles(q.message.Parts)
 	if attached = append(files, attached...); len(attached) == 0 {
 		return q, nil
@@ -135,8 +137,8 @@ func (a *Agent) attach(ctx context.Context, w *task, q question, attached []Atta
 	results := make([]schemas.ToolResult, len(attached))
 	for i, at := range attached {
 		text := schemas.TextOutput(at.Text)
-		results[i] = schemas.ToolResult{ID: textID("file", at.Text), ToolName: at.Name, Server: cmp.Or(at.Server, file(at.Name)), Output: text}
-		q.read = append(q.read, toolhandler.Reading{Server: results[i].Server, Text: at.Name + "\n" + at.Text})
+		results[i] = schemas.ToolResult{ID: textID("file", at.Text), ToolName: at.Name, Server: cmp.Or(at.Server, string(file(at.Name))), Output: text}
+		q.read = append(q.read, toolhandler.Reading{Origin: schemas.Origin(results[i].Server), Text: at.Name + "\n" + at.Text})
 	}
 	results, q.ordered = a.disarm(w, results)
 	for i, result := range results {

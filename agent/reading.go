@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -9,148 +10,137 @@ import (
 	"molar/toolhandler"
 )
 
-// A Conversation is what a model is shown of the earlier turns.
-type conversation struct {
-	Exchanges []Exchange
-	// Summary replaces all before the exchanges; Read are the servers and files whose text the
-	// conversation has seen.
-	Summary string
-	Read    []string
-	// trusted are the servers that the operator trusts to give no orders.
-	Trusted map[string]bool
-}
-
-// Readings returns the conversation's texts of servers and files: results, and the answers and the
-// summary, which may repeat them.
-func (c conversation) Readings() []toolhandler.Reading {
-	var texts []toolhandler.Reading
-	for _, server := range c.Read {
-		texts = append(texts, toolhandler.Reading{Server: server, Trusted: c.Trusted[server]})
-	}
-	for _, x := range c.Exchanges {
-		results := resultsOf(x)
-		texts = append(texts, Results(results, c.Trusted)...)
-		if len(c.Read) > 0 || len(results) > 0 {
-			texts = append(texts, retold(x.Answer(), serversOf(results, c.Read), c.Trusted))
+// readings returns the texts of others that the model reads before any call, each with its origin.
+// earlier are the rounds of the turn before its client's tools ran.
+func (a *Agent) readings(w *task, q question, past recalled, found findings, earlier []schemas.Round) []toolhandler.Reading {
+	of := w.catalogue
+	var all []toolhandler.Reading
+	for _, x := range past.exchanges {
+		all = append(all, results(of, x.Rounds())...)
+		for _, origin := range x.readOr(past.read) {
+			all = append(all, of.Reading(origin, "")) // the model's text repeats what it had read
 		}
 	}
-	if c.Summary != "" && len(c.Read) > 0 {
-		texts = append(texts, retold(c.Summary, c.Read, c.Trusted))
-	}
-	return texts
-}
-
-// Results returns the servers' texts among results.
-func Results(results []schemas.ToolResult, trusted map[string]bool) []toolhandler.Reading {
-	var texts []toolhandler.Reading
-	for _, r := range results {
-		if r.Server != "" {
-			texts = append(texts, toolhandler.ReadingOf(r, trusted[r.Server]))
+	if past.summary != "" || len(past.exchanges) == 0 {
+		for _, origin := range past.read {
+			all = append(all, of.Reading(origin, ""))
 		}
 	}
-	return texts
-}
-
-// clientReadings returns the results of a client's own tools, which count as a server's.
-func clientReadings(results []schemas.ToolResult) []toolhandler.Reading {
-	var texts []toolhandler.Reading
-	for _, r := range results {
-		r.Server = PauseClient
-		texts = append(texts, toolhandler.ReadingOf(r, false))
+	all = append(all, results(of, earlier)...)
+	for _, r := range q.read {
+		all = append(all, of.Reading(r.Origin, r.Text))
 	}
-	return texts
+	for _, r := range found.foreign {
+		if reading, foreign := of.Result(r, nil); foreign {
+			all = append(all, reading)
+		}
+	}
+	for _, r := range w.turn.Results {
+		all = append(all, of.Reading(schemas.FromClient, r.OutputText()))
+	}
+	if w.turn.SystemFrom != "" && w.turn.System+w.turn.Form != "" {
+		all = append(all, of.Reading(w.turn.SystemFrom, w.turn.System))
+	}
+	return all
 }
 
-// fileMark begins the source of a file. It has a space, so that it can be no server's name.
-const fileMark = "file "
+// results returns the readings of the results of rounds.
+func results(of *toolhandler.Catalogue, rounds []schemas.Round) []toolhandler.Reading {
+	var all []toolhandler.Reading
+	for _, round := range rounds {
+		calls := round.Said.Calls()
+		for _, r := range round.Results {
+			if r.Server == "" {
+				continue
+			}
+			var call *schemas.ToolCall
+			if i := slices.IndexFunc(calls, func(c schemas.ToolCall) bool { return c.ID == r.ID }); i >= 0 {
+				call = &calls[i]
+			}
+			if reading, foreign := of.Result(r, call); foreign {
+				all = append(all, reading)
+			}
+		}
+	}
+	return all
+}
 
-// maxName bounds a file's name in its source, in bytes.
+// readOr returns the origins of what the prompt of the exchange's turn held; of an exchange that does
+// not tell, those of the whole conversation.
+func (x Exchange) readOr(all []schemas.Origin) []schemas.Origin {
+	if x.known {
+		return x.Read
+	}
+	return all
+}
+
+// typed returns the texts that the person typed: the question, and the earlier ones.
+func typed(q question, past recalled) []string {
+	words := []string{q.words}
+	for _, x := range past.exchanges {
+		if !slices.ContainsFunc(x.From, func(o schemas.Origin) bool { return o != schemas.FromPaste && !o.IsFile() }) {
+			words = append(words, x.Question)
+		}
+	}
+	return words
+}
+
+// maxName bounds a file's name in its origin, in bytes.
 const maxName = 80
 
-// file returns the source of an uploaded file's text and name: others may have written both.
-func file(name string) string {
-	if name = strings.Join(strings.Fields(name), " "); name == "" {
-		name = "without a name"
-	}
-	return fileMark + text.Clip(text.EscapeInvisible(name), maxName, "…")
+// file returns the origin of an uploaded file's text and name: others may have written both.
+func file(name string) schemas.Origin {
+	name = cmp.Or(strings.Join(strings.Fields(name), " "), "without a name")
+	return schemas.FileOrigin(text.Clip(text.EscapeInvisible(name), maxName, "…"))
 }
 
-// pictures returns the images, sounds and other files in a person's message that a model reads
-// directly.
-func pictures(m schemas.Message) []toolhandler.Reading {
+// foreignParts returns the parts of a person's message that they did not type: the images, sounds and
+// other files that a model reads directly, and texts of another origin. data is set if the whole
+// message is one that a client passes on.
+func foreignParts(m schemas.Message, data bool) []toolhandler.Reading {
 	var read []toolhandler.Reading
 	for _, p := range m.Parts {
-		if p.Kind == schemas.PartImage || p.Kind == schemas.PartFile {
-			read = append(read, toolhandler.Reading{Server: file(p.Name), Text: p.Name})
+		switch {
+		case p.Kind == schemas.PartImage || p.Kind == schemas.PartFile:
+			read = append(read, toolhandler.Reading{Origin: file(p.Name), Text: p.Name})
+		case p.Kind == schemas.PartText && (p.Origin != "" || data):
+			read = append(read, toolhandler.Reading{Origin: cmp.Or(p.Origin, schemas.FromClient), Text: p.Text})
 		}
 	}
 	return read
 }
 
-// uploaded names the files attached to the earlier questions of a client's history: they are shown
-// again, and the answers may repeat them.
-func uploaded(messages []schemas.Message) []string {
-	var files []string
-	last := len(messages) - 1
-	for last >= 0 && messages[last].Role != schemas.RoleUser {
-		last--
-	}
-	for _, m := range messages[:max(last, 0)] {
-		for _, p := range m.Parts {
-			if p.IsFile() {
-				files = append(files, file(p.Name))
-			}
+// typedWords returns the text of a message that the person typed or pasted.
+func typedWords(m schemas.Message, data bool) string {
+	var own []string
+	for _, p := range m.Parts {
+		if p.Kind == schemas.PartText && (p.Origin == schemas.FromPaste || p.Origin == "" && !data) {
+			own = append(own, p.Text)
 		}
 	}
-	slices.Sort(files)
-	return slices.Compact(files)
+	return strings.Join(own, "\n")
 }
 
-// trusted returns the servers of the tools that the operator trusts to give no orders.
-func trusted(tools []schemas.Tool) map[string]bool {
-	servers := make(map[string]bool)
-	for _, tool := range tools {
-		if tool.Rules.Trusted {
-			servers[tool.Server] = true
+// originsOf returns the sorted origins of readings.
+func originsOf(read []toolhandler.Reading) []schemas.Origin {
+	return toolhandler.Flow{Readings: read}.Origins()
+}
+
+// toOrigins and toStrings convert origins from and to their stored form.
+func toOrigins(stored []string) []schemas.Origin {
+	all := make([]schemas.Origin, len(stored))
+	for i, s := range stored {
+		if all[i] = schemas.Origin(s); s == schemas.ToolServer {
+			all[i] = schemas.FromWeb
 		}
 	}
-	return servers
+	return all
 }
 
-// retold returns the reading of a model's text that may repeat servers' words. With several servers
-// it names none, as the words cannot be told apart.
-func retold(text string, servers []string, trusted map[string]bool) toolhandler.Reading {
-	r := toolhandler.Reading{Text: text, Trusted: !slices.ContainsFunc(servers, func(s string) bool { return !trusted[s] })}
-	if servers = slices.Compact(slices.Sorted(slices.Values(servers))); len(servers) == 1 {
-		r.Server = servers[0]
-	}
-	return r
-}
-
-// serversOf returns the servers of results and all files of the conversation, as the question of a
-// file is not recorded; without results, everything read.
-func serversOf(results []schemas.ToolResult, read []string) []string {
-	var servers []string
-	for _, r := range results {
-		if r.Server != "" {
-			servers = append(servers, r.Server)
-		}
-	}
-	if len(servers) == 0 {
-		return read
-	}
-	for _, source := range read {
-		if strings.HasPrefix(source, fileMark) {
-			servers = append(servers, source)
-		}
-	}
-	return servers
-}
-
-func resultsOf(x Exchange) []schemas.ToolResult {
-	var all []schemas.ToolResult
-	for _, round := range x.Rounds() {
-		all = append(all, round.Results...)
+func toStrings(origins []schemas.Origin) []string {
+	all := make([]string, len(origins))
+	for i, o := range origins {
+		all[i] = string(o)
 	}
 	return all
 }

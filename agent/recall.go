@@ -21,8 +21,8 @@ type recalled struct {
 	lang string
 	// subject is the conversation's last self-contained question.
 	subject string
-	// read are the servers and files whose text the conversation has seen.
-	read []string
+	// read are the origins of the texts of others that the conversation has seen.
+	read []schemas.Origin
 	// foreign is set when the exchanges were judged by no guard or another one: a client sent them,
 	// or another assistant had them.
 	foreign bool
@@ -104,7 +104,7 @@ func (a *Agent) recall(ctx context.Context, w *task, first First) (recalled, err
 	switch {
 	case w.turn.Stateless:
 		w.out.Trace.Memory("stateless")
-		return a.judgeHistory(w, recalled{exchanges: a.sentFiles(ctx, w, sent(w.turn.Messages)), read: uploaded(w.turn.Messages), foreign: true}).withLanguage(), nil
+		return a.judgeHistory(w, recalled{exchanges: a.sentFiles(ctx, w, a.traceSent(ctx, w, sent(w.turn.Messages, w.turn.Data))), foreign: true}).withLanguage(), nil
 	case !w.keeper.Reads():
 		w.out.Trace.Memory("none")
 		return recalled{}, nil
@@ -132,7 +132,7 @@ func recallFrom(o schemas.Opening) recalled {
 	}
 	past := recalled{
 		summary: o.Compaction.Text, exchanges: Exchanges(o.Messages, pieces, condensed),
-		subject: o.Subject, read: o.ServersRead, finished: o.Finished,
+		subject: o.Subject, read: toOrigins(o.ServersRead), finished: o.Finished,
 	}
 	if o.Partial && o.Covers > o.Compaction.Covers { // only the whole summary covers the messages left out
 		past.summary = o.Summary

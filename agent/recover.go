@@ -68,10 +68,10 @@ func (w *task) record(ctx context.Context, q question, past recalled, about, bef
 	}
 	read := past.read
 	for _, r := range q.read {
-		read = append(slices.Clip(read), r.Server)
+		read = append(slices.Clip(read), r.Origin)
 	}
 	b := begunTurn{
-		Key: key, User: q.typed, Language: q.lang, Assistant: w.assistant.Name, Subject: about, ServersRead: read, Before: before,
+		Key: key, User: q.typed, Language: q.lang, Assistant: w.assistant.Name, Subject: about, ServersRead: toStrings(read), Before: before,
 		Files: files(asked.Parts, w.turn.Attachments),
 	}
 	if w.turn.GoesOn {

@@ -33,6 +33,10 @@ type task struct {
 	keeper *keeper
 	// results are the conversation's results, as far as read_result can read them.
 	results *offer.Results
+	// catalogue tells the origins of results.
+	catalogue *toolhandler.Catalogue
+	// ending is how far the turn came; nil before it runs.
+	ending *ending
 	// group holds the turn's goroutines.
 	group   *sync.WaitGroup
 	started time.Time
@@ -160,7 +164,7 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *kee
 	}
 	w := &task{
 		turn: t, assistant: assistant, route: route, schema: schema, guard: a.cfg.Guards[assistant.Topic],
-		out: out, keeper: k, group: group, started: a.cfg.Now(),
+		out: out, keeper: k, group: group, started: a.cfg.Now(), catalogue: toolhandler.NewCatalogue(a.cfg.Tools.Tools),
 	}
 	if unreachable {
 		w.down = err
@@ -192,6 +196,7 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *kee
 // run runs one turn: the phases before the model, the model's rounds, and the end.
 func (a *Agent) run(ctx context.Context, w *task) (err error) {
 	e := new(ending) // the turn's results so far, in case it is interrupted
+	w.ending = e
 	defer func() { err = a.close(ctx, w, e, err) }()
 
 	verdict, answered, err := a.prepare(ctx, w, e)
@@ -270,6 +275,7 @@ func (a *Agent) continueTurn(ctx context.Context, w *task, p *PausedTurn) (err e
 	bytes := a.resultBytes(ctx, w, len(w.turn.Results))
 	p.Show(func(r schemas.ToolResult) schemas.ToolResult { return w.results.Shorten(ctx, r, bytes) })
 	e := endingOf(p)
+	w.ending = e
 	defer func() { err = a.close(ctx, w, e, err) }()
 
 	past, err := a.recall(ctx, w, First{})
@@ -299,6 +305,9 @@ func (a *Agent) continueTurn(ctx context.Context, w *task, p *PausedTurn) (err e
 // close finishes a turn that failed: a refused one gets the refusal text, one that left the subject
 // a note, any other is saved as interrupted, as far as it came.
 func (a *Agent) close(ctx context.Context, w *task, e *ending, err error) error {
+	if err != nil {
+		defer a.remember(ctx, w)
+	}
 	if r, ok := errors.AsType[*refusedError](err); ok {
 		return a.refuse(ctx, w, e, r)
 	}

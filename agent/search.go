@@ -15,8 +15,8 @@ type findings struct {
 	looked  prompts.Looked
 	// ordered is set when a result gave orders to a model.
 	ordered bool
-	// read lists the servers whose text the search returned, without the host's built-in guide.
-	read []string
+	// foreign are the results that somebody else wrote than the operator.
+	foreign []schemas.ToolResult
 }
 
 // canSearch fails, before anything else runs, if the host lacks all tools of the search list. An
@@ -66,7 +66,7 @@ func (a *Agent) lookUp(ctx context.Context, w *task, q question, past recalled, 
 		return found, nil
 	}
 	if !out.Own {
-		found.read = []string{out.Result.Server}
+		found.foreign = []schemas.ToolResult{*out.Result}
 	}
 	found.results, found.ordered = a.disarm(w, []schemas.ToolResult{*out.Result})
 	if !out.Own || found.ordered {

@@ -4,14 +4,16 @@ import (
 	"context"
 	"log/slog"
 
+	"molar/schemas"
 	"molar/toolhandler"
 )
 
-// Grants stores approvals that last beyond one call, by subject; one without a conversation counts
-// in all of the owner's.
+// Grants stores approvals that last beyond one call; one without a conversation counts in all of the
+// owner's.
 type Grants interface {
-	PutGrant(ctx context.Context, owner, conversation, subject string) error
-	Granted(ctx context.Context, owner, conversation, subject string) (bool, error)
+	PutGrant(ctx context.Context, owner string, g schemas.Grant) error
+	// GrantsOf returns the owner's approvals that count in a conversation.
+	GrantsOf(ctx context.Context, owner, conversation string) ([]schemas.Grant, error)
 }
 
 // standing gives access to the lasting approvals of a turn's person.
@@ -23,20 +25,20 @@ type standing struct {
 
 var _ toolhandler.Grants = standing{}
 
-// Granted reports whether a subject has a lasting approval; false if the store fails.
-func (s standing) Granted(ctx context.Context, subject string) bool {
-	granted, err := s.Grants.Granted(ctx, s.Owner, s.Conversation, subject)
+// Granted returns the approvals that count in the turn; none if the store fails.
+func (s standing) Granted(ctx context.Context) []schemas.Grant {
+	all, err := s.GrantsOf(ctx, s.Owner, s.Conversation)
 	if err != nil {
 		s.Log.Warn("stored approvals cannot be read, so the person is asked again", "error", err)
+		return nil
 	}
-	return granted && err == nil
+	return all
 }
 
 // Grant stores an approval.
-func (s standing) Grant(ctx context.Context, subject string, scope toolhandler.Scope) error {
-	conversation := s.Conversation
-	if scope == toolhandler.Always {
-		conversation = ""
+func (s standing) Grant(ctx context.Context, g schemas.Grant, scope toolhandler.Scope) error {
+	if scope != toolhandler.Always {
+		g.ConversationID = s.Conversation
 	}
-	return s.PutGrant(ctx, s.Owner, conversation, subject)
+	return s.PutGrant(ctx, s.Owner, g)
 }

@@ -159,7 +159,7 @@ func sameHandler(a, b transport.Handler) bool {
 func callRules(s *transport.ServerConfig) transport.ServerConfig {
 	return transport.ServerConfig{
 		Timeout: s.Timeout, StartTimeout: s.StartTimeout, IncludeTools: orNil(s.IncludeTools), ExcludeTools: orNil(s.ExcludeTools), Rules: orNil(s.Rules),
-		Pin: s.Pin, Trusted: s.Trusted, Always: s.Always,
+		Pin: s.Pin, Marks: s.Marks, Always: s.Always,
 	}
 }
 

@@ -22,7 +22,7 @@ const leftOut = "[…]"
 func dropForeignToolNames(names toolNames, tools []schemas.Tool) {
 	for i := range tools {
 		t := &tools[i]
-		if t.Rules.Trusted || len(names.servers) == 0 {
+		if t.Rules.Marks.Trust || len(names.servers) == 0 {
 			continue
 		}
 		t.Description = names.without(t.Server, t.Description)
@@ -34,7 +34,7 @@ func dropForeignToolNames(names toolNames, tools []schemas.Tool) {
 // Own returns a server's text without the sentences that name tools of other servers.
 func (c *Catalogue) Own(server, content string) string {
 	for _, t := range c.tools {
-		if t.Server == server && t.Rules.Trusted {
+		if t.Server == server && t.Rules.Marks.Trust {
 			return content
 		}
 	}

@@ -83,6 +83,12 @@ type Round struct {
 	// operator's own texts. Only the first round has them; one of a turn without calls has nothing
 	// else.
 	Passages []string `json:"passages,omitempty"`
+	// Read are the origins of the texts that the prompt of the turn held, and Question those of the
+	// question itself; the model's texts have the origins of Read. Traced is set if they were recorded.
+	// Only the first round has them.
+	Traced   bool     `json:"traced,omitempty"`
+	Read     []Origin `json:"read,omitempty"`
+	Question []Origin `json:"question,omitempty"`
 	// Unanswered is why the turn has no answer, if it has none; only the first round has it.
 	Unanswered Unanswered `json:"unanswered,omitempty"`
 }

@@ -56,6 +56,8 @@ type Part struct {
 	// Name is a file's name; on a PartContext it means that the text is a file that a client sent
 	// with the message.
 	Name string `json:"name,omitempty"`
+	// Origin is where the text of a person's part comes from, if they did not type it.
+	Origin Origin `json:"origin,omitempty"`
 	// Tokens is how many tokens a picture takes at the turn's provider; 0 if that is not known.
 	Tokens int `json:"-"`
 	// Call is set for PartCall.

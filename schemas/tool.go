@@ -125,8 +125,7 @@ type Policy string
 
 // The policies of a tool.
 const (
-	// PolicyAuto allows every call while the model has read no server's text; after that it asks,
-	// depending on what the tool may do.
+	// PolicyAuto asks where text of others may have ordered the call, or would go somewhere else.
 	PolicyAuto Policy = "auto"
 	// PolicyAllow allows every call.
 	PolicyAllow Policy = "allow"
@@ -141,9 +140,10 @@ type ToolRules struct {
 	Policy     Policy
 	ReadOnly   bool
 	Idempotent bool
-	// NoEgress means that a reader's arguments go nowhere, so that they may carry text of other
-	// servers.
-	NoEgress bool
+	// Adds means that a call changes nothing that exists: it runs whatever was read.
+	Adds bool
+	// Content names the arguments that are free text; nil leaves that to the schema.
+	Content []string
 	// Mild means that the tool destroys nothing of value, whatever it declares.
 	Mild bool
 	// Poll means that the tool is called again to see whether something has changed: repeated calls
@@ -151,8 +151,8 @@ type ToolRules struct {
 	Poll bool
 	// Always means that the tool is offered first, whatever its size and the question.
 	Always bool
-	// Trusted means that the tool's output contains no instructions.
-	Trusted bool
+	// Marks are those of the tool's server.
+	Marks ServerMarks
 	// Timeout for one call; zero means the default of 60 s.
 	Timeout time.Duration
 }

@@ -31,6 +31,7 @@ type Ruling struct {
 	Owner, TurnID string
 	Call          schemas.ToolCall
 	Tool          schemas.Tool
+	Reason        Reason
 	How           How
 	Decision
 }
@@ -47,7 +48,7 @@ func Audit(log *slog.Logger, r Ruling) {
 		scope = cmp.Or(r.Scope, Once)
 	}
 	log.Info(message, "by", r.Owner, "how", r.How, "allowed", r.Allowed, "scope", scope, "edited", r.Arguments != "",
-		"server", r.Tool.Server, "tool", cmp.Or(r.Tool.Name, r.Call.Function.Name), "turn_id", r.TurnID, "call_id", r.Call.ID,
+		"rule", r.Reason.Rule, "server", r.Tool.Server, "tool", cmp.Or(r.Tool.Name, r.Call.Function.Name), "turn_id", r.TurnID, "call_id", r.Call.ID,
 		"arguments_sha256", Hash(cmp.Or(r.Arguments, r.Call.Function.Arguments)))
 }
 

@@ -16,82 +16,87 @@ type Class string
 const (
 	// Reads: a call changes nothing.
 	Reads Class = "reads"
-	// Adds: a call changes nothing that exists, and may add to it.
+	// Adds: a call changes nothing that exists, as the operator says.
 	Adds Class = "only adds"
 	// Writes: a call may change anything.
 	Writes Class = "writes"
 )
 
 // Classify returns the class of a tool's calls and the evidence for it: the operator's mark, else
-// the tool's own annotations, else the verbs of its name. Without evidence it is Writes.
+// the tool's own annotations, else a reading verb at the beginning of its name. An argument that can
+// hold a command outweighs the last two. Without evidence it is Writes.
 func Classify(tool schemas.Tool) (class Class, why string) {
 	hints := tool.Annotations
-	verbClass, verb := readName(tool.ToolName)
+	verb, writing := readName(tool)
+	command := commandOf(tool)
 	switch {
 	case tool.Rules.ReadOnly:
 		return Reads, "the config marks it readOnly"
+	case tool.Rules.Adds:
+		return Adds, "the config marks it adds"
 	case destroys(tool):
 		return Writes, "it announces itself as destructive"
+	case command != "" && (isTrue(hints.ReadOnlyHint) || hints == (schemas.ToolAnnotations{}) && verb != ""):
+		return Writes, fmt.Sprintf("its argument %q can hold a command", command)
 	case isTrue(hints.ReadOnlyHint):
 		return Reads, "it announces itself as read-only"
-	case hints.DestructiveHint != nil && !*hints.DestructiveHint:
-		return Adds, "it announces that it destroys nothing"
-	case verbClass == Adds:
-		return Adds, fmt.Sprintf("its name says %q", verb)
-	case verbClass == Reads && hints == (schemas.ToolAnnotations{}):
-		return Reads, fmt.Sprintf("its name says %q", verb)
-	case verbClass == Writes:
-		return Writes, fmt.Sprintf("its name says %q", verb)
 	case hints != (schemas.ToolAnnotations{}):
-		return Writes, "its annotations do not say that it only reads or adds"
+		return Writes, "its annotations do not say that it only reads"
+	case writing != "":
+		return Writes, fmt.Sprintf("its name says %q", writing)
+	case verb != "":
+		return Reads, fmt.Sprintf("its name begins with %q", verb)
 	}
-	return Writes, "it has no annotations, and its name has no verb that reads or adds"
+	return Writes, "it has no annotations, and its name does not begin with a verb that reads"
+}
+
+// ReadsByName reports whether only its name says that a tool reads: an operator should confirm it.
+func ReadsByName(tool schemas.Tool) bool {
+	class, _ := Classify(tool)
+	return class == Reads && !tool.Rules.ReadOnly && tool.Annotations == (schemas.ToolAnnotations{})
 }
 
 // destroys reports whether the tool declares itself destructive and the operator has not
 // overridden that.
 func destroys(tool schemas.Tool) bool {
-	return isTrue(tool.Annotations.DestructiveHint) && !tool.Rules.Mild
+	return isTrue(tool.Annotations.DestructiveHint) && !tool.Rules.Mild && !tool.Rules.Adds && !tool.Rules.ReadOnly
 }
 
 func isTrue(hint *bool) bool { return hint != nil && *hint }
 
-// readName classifies a name by its verbs. The first known verb counts, so that "delete_list" is
-// not a reader; of parts joined by "and" or "or", the strongest counts ("get_or_create"). The
-// class is empty if no verb is known.
-func readName(name string) (class Class, verb string) {
-	found := false // a verb in this part of the name
-	for _, word := range words(name) {
-		if word == "and" || word == "or" || word == "then" {
-			found = false
-			continue
-		}
-		of := classOf(word)
-		if of == "" || found {
-			continue
-		}
-		found = true
-		if class == "" || class == Reads || of == Writes {
-			class, verb = of, word
-		}
+// commandOf returns the first argument that can hold a command, "" if none matters: the credentials
+// of the server cannot write.
+func commandOf(tool schemas.Tool) string {
+	if tool.Rules.Marks.ReadOnly {
+		return ""
 	}
-	return class, verb
-}
-
-func classOf(word string) Class {
-	switch {
-	case slices.Contains(readingVerbs(), word):
-		return Reads
-	case slices.Contains(addingVerbs(), word):
-		return Adds
-	case slices.Contains(writingVerbs(), word):
-		return Writes
+	for _, a := range Arguments(tool) {
+		if a.Command {
+			return a.Path
+		}
 	}
 	return ""
 }
 
-// readingVerbs, addingVerbs and writingVerbs are the known verbs in names, as docs/trust.md lists
-// them. An unknown verb is no evidence; writing verbs matter only before another verb.
+// readName returns the reading verb that a tool's name begins with, after the name of its server,
+// and the first word in it that writes.
+func readName(tool schemas.Tool) (verb, writing string) {
+	all := words(tool.ToolName)
+	server := words(tool.Server)
+	for len(all) > 1 && slices.Contains(server, all[0]) {
+		all = all[1:]
+	}
+	if i := slices.IndexFunc(all, func(word string) bool { return slices.Contains(writingVerbs(), word) }); i >= 0 {
+		writing = all[i]
+	}
+	if len(all) > 0 && slices.Contains(readingVerbs(), all[0]) {
+		verb = all[0]
+	}
+	return verb, writing
+}
+
+// readingVerbs are the verbs that a reader's name begins with, and writingVerbs the words that none
+// holds, as docs/trust.md lists them. An unknown word is no evidence.
 func readingVerbs() []string {
 	return []string{
 		"browse", "check", "compare", "count", "describe", "explain", "fetch", "find", "get", "inspect", "list", "look",
@@ -99,16 +104,14 @@ func readingVerbs() []string {
 	}
 }
 
-func addingVerbs() []string {
-	return []string{"add", "append", "book", "create", "insert", "register", "remember", "reserve", "schedule"}
-}
-
 func writingVerbs() []string {
 	return []string{
-		"apply", "archive", "cancel", "change", "clear", "close", "delete", "destroy", "disable", "drop", "edit", "enable",
-		"erase", "execute", "install", "kill", "mark", "merge", "modify", "move", "overwrite", "patch", "publish", "purge",
-		"put", "remove", "rename", "replace", "reset", "revoke", "run", "save", "send", "set", "stop", "submit", "sync",
-		"truncate", "update", "upload", "wipe", "write",
+		"accept", "add", "append", "apply", "approve", "archive", "assign", "book", "buy", "cancel", "change", "charge", "checkout", "clear", "close",
+		"commit", "create", "delete", "deploy", "destroy", "disable", "drop", "edit", "enable", "erase", "execute", "forward", "insert",
+		"install", "invite", "invoke", "kill", "mark", "merge", "modify", "move", "out", "overwrite", "patch", "pay",
+		"publish", "purge", "push", "put", "refund", "register", "reject", "remember", "remove", "rename", "replace", "reply", "reserve",
+		"reset", "restart", "revoke", "rid", "run", "save", "schedule", "send", "set", "stop", "submit", "subscribe", "sync",
+		"transfer", "truncate", "trigger", "uninstall", "unsubscribe", "update", "upload", "upsert", "wipe", "write",
 	}
 }
 

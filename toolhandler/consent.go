@@ -1,10 +1,8 @@
 package toolhandler
 
 import (
-	"encoding/json"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 
 	"molar/schemas"
@@ -56,15 +54,4 @@ func SameCall(a, b schemas.ToolCall) bool {
 		return a.Function.Arguments == b.Function.Arguments
 	}
 	return reflect.DeepEqual(x, y)
-}
-
-// decoded decodes arguments and keeps the digits of numbers.
-func decoded(arguments string) (value any, err error) {
-	if arguments == "" {
-		arguments = "{}"
-	}
-	dec := json.NewDecoder(strings.NewReader(arguments))
-	dec.UseNumber()
-	err = dec.Decode(&value)
-	return value, err
 }

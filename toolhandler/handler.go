@@ -38,11 +38,10 @@ type Approver interface {
 type Approval struct {
 	Call schemas.ToolCall
 	Tool schemas.Tool
-	// Why names the rule that requires approval.
-	Why string
-	// Unsure is set on a call that was sent before its process was lost: it may have been done, and to
-	// allow it is to send it again.
-	Unsure bool
+	// Reason is why it is required. After [RuleUnsure], to allow the call is to send it again.
+	Reason Reason
+	// Destinations are what a lasting approval may cover, the call's own first.
+	Destinations []Destination
 	// Expires is when the call counts as refused.
 	Expires time.Time
 	// Scopes are the scopes that the person may choose.
@@ -57,8 +56,10 @@ type Decision struct {
 	Allowed bool
 	// Arguments replace the call's arguments if not empty.
 	Arguments string
-	// Scope is the reach of the approval; empty means [Once].
-	Scope Scope
+	// Scope is the reach of the approval; empty means [Once]. Destination is the id of what a lasting
+	// one covers; empty means the call's own.
+	Scope       Scope
+	Destination string
 }
 
 // Config configures a [Handler].

@@ -17,9 +17,9 @@ type Finding struct {
 	// Class is how the policy auto classifies the tool, and Why the evidence.
 	Class Class  `json:"class"`
 	Why   string `json:"why"`
-	// Sends are the arguments through which a reader can send text to its server.
-	Sends    []string `json:"sends,omitempty"`
-	Provider string   `json:"provider"`
+	// Arguments are what each argument is for.
+	Arguments []Argument `json:"arguments,omitempty"`
+	Provider  string     `json:"provider"`
 	// Refused is why the tool is not offered to the provider.
 	Refused string `json:"refused,omitempty"`
 	// Notes list the changes.
@@ -36,7 +36,7 @@ func Tools(tools []schemas.Tool, services []lower.Lowering, refusedBefore func(p
 	for _, tool := range tools {
 		class, why := Classify(tool)
 		for _, l := range services {
-			f := Finding{Tool: tool.Name, Class: class, Why: why, Sends: Sends(tool), Provider: l.Service}
+			f := Finding{Tool: tool.Name, Class: class, Why: why, Arguments: Arguments(tool), Provider: l.Service}
 			result, err := l.Lower(tool.InputSchema)
 			if err != nil {
 				f.Refused = err.Error()

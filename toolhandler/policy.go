@@ -3,162 +3,207 @@ package toolhandler
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
+	"slices"
 	"strings"
-	"time"
 
 	"molar/schemas"
 )
 
-// needsApproval returns why the tool needs a person's approval, or "".
-//
-// Text from a server may try to make the model act. So with the policy auto every call is free
-// while the model has read nothing; after that a tool that only adds is free while only its own
-// server was read, and a reader is free while it carries no text from one server to another. Any
-// other call needs approval, and so does every call of a destructive tool.
-func (r *round) needsApproval(tool schemas.Tool, args json.RawMessage) string {
-	switch tool.Rules.Policy {
-	case schemas.PolicyAllow:
-		return ""
-	case schemas.PolicyConfirm:
+// A Rule is a rule that asks a person, or refuses.
+type Rule string
+
+// The rules, in the order in which they are applied; between them stand the policy allow and the
+// standing approvals, which let a call run.
+const (
+	RuleDeny        Rule = "deny"
+	RuleConfirm     Rule = "confirm"
+	RuleDestructive Rule = "destructive"
+	RuleFlow        Rule = "flow"
+	RuleOrder       Rule = "order"
+	// RuleUnsure: the call was sent before the host stopped, and no result came.
+	RuleUnsure Rule = "unsure"
+)
+
+// A Reason is why a call asks.
+type Reason struct {
+	// Rule is empty if the call does not ask.
+	Rule Rule `json:"rule,omitempty"`
+	// Flows are the origins whose texts the call may take to another destination, Orders those whose
+	// texts may have ordered it.
+	Flows  []schemas.Origin `json:"flows,omitempty"`
+	Orders []schemas.Origin `json:"orders,omitempty"`
+	// Class is why the tool counts as one that may have an effect, in English.
+	Class string `json:"class,omitempty"`
+}
+
+// needs returns what a standing approval must be about: each origin of a flow, and "" for the call.
+func (r Reason) needs() []schemas.Origin {
+	var all []schemas.Origin
+	if r.Rule == RuleDestructive || len(r.Orders) > 0 {
+		all = append(all, "")
+	}
+	for _, from := range r.Flows {
+		all = append(all, from.Group())
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// String returns the reason for the model and the log.
+func (r Reason) String() string {
+	var all []string
+	switch r.Rule {
+	case RuleDeny:
+		return "the config forbids it"
+	case RuleConfirm:
 		return "its policy is confirm"
-	case schemas.PolicyDeny:
-		return "its policy is deny"
+	case RuleUnsure:
+		return "it was sent before the host stopped, and no result came: it may have been done already"
+	case RuleDestructive:
+		all = append(all, "it announces itself as destructive")
 	}
-	if destroys(tool) {
-		return "it announces itself as destructive"
+	if len(r.Flows) > 0 {
+		all = append(all, "its arguments may take text of "+listed(r.Flows)+" somewhere else")
 	}
-	foreign := r.flow.Foreign()
-	if len(foreign) == 0 {
-		return ""
+	if len(r.Orders) > 0 {
+		all = append(all, "text of "+listed(r.Orders)+" was read before, and the tool may change something: "+r.Class)
 	}
-	class, why := Classify(tool)
-	if class == Reads {
-		return r.carriesAway(tool, args)
-	}
-	for _, server := range foreign {
-		if class == Writes || server != tool.Server {
-			return fmt.Sprintf("%s read before, and the tool %s: %s", textsOf(server), class, why)
+	return strings.Join(all, "; ")
+}
+
+func listed(origins []schemas.Origin) string {
+	names := make([]string, len(origins))
+	for i, o := range origins {
+		if names[i] = string(o); o.Server() != "" {
+			names[i] = "server " + o.Server()
 		}
 	}
-	return ""
+	return strings.Join(names, ", ")
 }
 
-// carriesAway returns which server's text a reader would carry to another server, or "".
-func (r *round) carriesAway(tool schemas.Tool, args json.RawMessage) string {
-	if tool.Rules.NoEgress {
-		return ""
+// maxClean is how many calls of a turn may go somewhere else because all their arguments are the
+// person's own words.
+const maxClean = 3
+
+// review applies the rules to a call, but for the standing approvals. words is set if the call runs
+// only because its arguments are the person's own words.
+func (t *Turn) review(tool schemas.Tool, leaves []leaf) (r Reason, words bool) {
+	switch tool.Rules.Policy {
+	case schemas.PolicyAllow:
+		return Reason{}, false
+	case schemas.PolicyConfirm:
+		return Reason{Rule: RuleConfirm}, false
+	case schemas.PolicyDeny:
+		return Reason{Rule: RuleDeny}, false
 	}
-	from, run, carried := r.flow.carriedBy(args, tool.Server)
-	if !carried {
-		return ""
+	for _, from := range t.flow.crossing(tool, leaves) {
+		switch allow, ruled := t.flow.rule(from, tool.Server); {
+		case ruled && !allow:
+			return Reason{Rule: RuleDeny, Flows: []schemas.Origin{from}}, false
+		case !ruled:
+			r.Flows = append(r.Flows, from)
+		}
 	}
-	whose := "server " + from
+	if len(r.Flows) > 0 && t.clean < maxClean && t.flow.allClean(leaves) {
+		r.Flows, words = nil, true
+	}
+	class, why := Classify(tool)
+	if class == Writes {
+		r.Orders, r.Class = t.flow.Foreign(), why
+	}
 	switch {
-	case from == "":
-		whose = "another server or a file"
-	case !isServer(from):
-		whose = from
+	case destroys(tool):
+		r.Rule = RuleDestructive
+	case len(r.Flows) > 0:
+		r.Rule = RuleFlow
+	case len(r.Orders) > 0:
+		r.Rule = RuleOrder
 	}
-	return fmt.Sprintf("its arguments take text of %s to server %s: %q", whose, tool.Server, run)
+	return r, words
 }
 
-// textsOf returns the wording for texts of a source.
-func textsOf(source string) string {
-	switch {
-	case source == "":
-		return "text of a server or a file was"
-	case !isServer(source):
-		return "text of " + source + " was"
+// rule returns the operator's rule for texts of an origin that go to a server.
+func (f Flow) rule(from schemas.Origin, server string) (allow, ruled bool) {
+	name := from.Server()
+	switch from.Group() {
+	case schemas.FromFile:
+		name = "file"
+	case schemas.FromClient:
+		name = "client"
+	case schemas.FromPaste:
+		name = "paste"
 	}
-	return "results of server " + source + " were"
+	for _, r := range f.Rules {
+		if (r.From == "*" || r.From == name) && (r.To == "*" || r.To == server) {
+			return r.Allow, true
+		}
+	}
+	return false, false
 }
 
-// isServer reports whether a source is a server; the names of others, such as files, have a
-// space.
-func isServer(source string) bool { return !strings.Contains(source, " ") }
-
-// whyUnsure is why a call that was sent before its process was lost asks.
-const whyUnsure = "it was sent before the host stopped, and no result came: it may have been done already"
-
-// approve asks a person; unsure is set if the call may have been done already, so that only an answer
-// to that question counts. It returns the arguments to call with, or the outcome that reports the
-// refusal to the model.
-func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas.Tool, args json.RawMessage, why string, unsure bool) (json.RawMessage, *Outcome) {
-	if tool.Rules.Policy == schemas.PolicyDeny {
-		out := failure(call, tool, StatusRefused, "%q may not be called", tool.Name)
+// approve asks a person. It returns the arguments to call with, or the outcome that reports the
+// refusal to the model. After [RuleUnsure] only an answer to that question counts.
+func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas.Tool, args json.RawMessage, reason Reason) (json.RawMessage, *Outcome) {
+	t, unsure := r.turn, reason.Rule == RuleUnsure
+	leaves := leavesOf(tool, args)
+	decided := func(how How, d Decision) {
+		t.audit(ctx, Ruling{Owner: t.owner, TurnID: t.id, Call: call, Tool: tool, Reason: reason, How: how, Decision: d})
+	}
+	refused := func(status Status, format string, args ...any) (json.RawMessage, *Outcome) {
+		out := failure(call, tool, status, format, args...)
+		out.Sent, out.Reason = unsure, reason
 		return nil, &out
 	}
-	ask := Approval{
-		Call: call, Tool: tool, Why: why, Scopes: r.turn.scopes(tool), Unsure: unsure,
-		Check: func(arguments string) error {
-			_, err := r.checkedArguments(tool, arguments)
-			return err
-		},
-	}
-	if unsure {
-		ask.Scopes = nil
-	} else if r.turn.consented(tool, call) { // its approval is already audited
+	switch {
+	case reason.Rule == RuleDeny && len(reason.Flows) > 0:
+		return refused(StatusRefused, "%q was not executed: text of %s may not go to server %s", tool.Name, listed(reason.Flows), tool.Server)
+	case reason.Rule == RuleDeny:
+		return refused(StatusRefused, "%q may not be called", tool.Name)
+	case unsure:
+	case t.consented(tool, call): // its approval is already audited
 		return args, nil
-	}
-	decided := func(how How, d Decision) {
-		Audit(r.turn.h.log, Ruling{Owner: r.turn.owner, TurnID: r.turn.id, Call: call, Tool: tool, How: how, Decision: d})
-	}
-	if !unsure && r.turn.granted(ctx, ask) {
+	case t.granted(ctx, tool, leaves, reason):
 		decided(ByGrant, Decision{Allowed: true})
 		return args, nil
 	}
-	if r.turn.approver == nil {
+	if t.approver == nil {
 		decided(NobodyThere, Decision{})
 		if unsure {
-			out := failure(call, tool, StatusUnsure, "%q was sent before the host stopped, and no result came: it may or may not have been done; it was not sent again, and nobody is there to ask; tell the person to check", tool.Name)
-			out.Sent = true
-			return nil, &out
+			return refused(StatusUnsure, "%q was sent before the host stopped, and no result came: it may or may not have been done; it was not sent again, and nobody is there to ask; tell the person to check", tool.Name)
 		}
-		out := failure(call, tool, StatusUnapproved, "%q was not executed: it needs a person's approval (%s), and nobody is there to ask", tool.Name, why)
-		return nil, &out
+		return refused(StatusUnapproved, "%q was not executed: it needs a person's approval (%s), and nobody is there to ask", tool.Name, reason)
 	}
-	asked := time.Now()
-	askCtx, cancel := context.WithTimeout(ctx, ApprovalTimeout)
-	ask.Expires = asked.Add(ApprovalTimeout)
-	decision, err := r.turn.approver.Approve(askCtx, ask)
-	late := errors.Is(askCtx.Err(), context.DeadlineExceeded)
-	cancel()
-	waited := time.Since(asked)
-	r.asked.Add(int64(waited))
-	r.addWait(call.ID, waited)
+	ask := Approval{Call: call, Tool: tool, Reason: reason, Check: func(arguments string) error {
+		_, err := r.checkedArguments(tool, arguments)
+		return err
+	}}
+	if !unsure {
+		ask.Scopes, ask.Destinations = t.scopes(reason), destinations(tool, leaves)
+	}
+	decision, late, err := r.ask(ctx, ask)
 	if err != nil {
 		decided(NoAnswer, Decision{})
 	} else {
 		decided(InTurn, decision)
 	}
-	if unsure && (err != nil || !decision.Allowed) {
-		out := failure(call, tool, StatusUnsure, "%q was sent before the host stopped, and no result came; the person did not have it sent again: it was done, or is not wanted", tool.Name)
-		out.Sent = true
-		return nil, &out
-	}
-	if err != nil && late {
-		out := failure(call, tool, StatusUnapproved, "%q was not executed: it needs a person's approval, and nobody decided within %s, which counts as a no", tool.Name, ApprovalTimeout)
-		return nil, &out
-	}
-	if err != nil {
-		out := failure(call, tool, StatusUnapproved, "%q was not executed: nobody approved it", tool.Name)
-		return nil, &out
-	}
-	if !decision.Allowed {
-		out := failure(call, tool, StatusRefused, "%q was not executed: the person said no", tool.Name)
-		return nil, &out
+	switch {
+	case unsure && (err != nil || !decision.Allowed):
+		return refused(StatusUnsure, "%q was sent before the host stopped, and no result came; the person did not have it sent again: it was done, or is not wanted", tool.Name)
+	case late:
+		return refused(StatusUnapproved, "%q was not executed: it needs a person's approval, and nobody decided within %s, which counts as a no", tool.Name, ApprovalTimeout)
+	case err != nil:
+		return refused(StatusUnapproved, "%q was not executed: nobody approved it", tool.Name)
+	case !decision.Allowed:
+		return refused(StatusRefused, "%q was not executed: the person said no", tool.Name)
 	}
 	if decision.Arguments != "" {
 		if args, err = r.checkedArguments(tool, decision.Arguments); err != nil {
-			out := failure(call, tool, StatusInvalid, "the edited arguments of %q do not fit: %v", tool.Name, err)
-			return nil, &out
+			return refused(StatusInvalid, "the edited arguments of %q do not fit: %v", tool.Name, err)
 		}
-		ask.Call.Function.Arguments = decision.Arguments
+		ask.Destinations, decision.Destination = destinations(tool, leavesOf(tool, args)), ""
 	}
 	if !unsure {
-		r.turn.grant(ctx, ask, decision.Scope)
+		t.grant(ctx, ask, decision)
 	}
 	return args, nil
 }

@@ -22,21 +22,49 @@ import (
 type round struct {
 	turn     *Turn
 	allowed  int
-	flow     Flow
 	deadline time.Duration
-	asked    atomic.Int64
+	// reasons are why the calls ask.
+	reasons []Reason
+	asked   atomic.Int64
 	// waits maps a call's id to the time it waited for a person.
 	waits sync.Map
 }
 
 func (t *Turn) openRound(calls []schemas.ToolCall) *round {
-	r := &round{turn: t, allowed: t.calls, deadline: t.left, flow: t.flow}
+	r := &round{turn: t, allowed: t.calls, deadline: t.left, reasons: make([]Reason, len(calls))}
+	for i, call := range calls {
+		tool, known := t.Lookup(call.Function.Name)
+		args, err := parseArguments(call.Function.Arguments)
+		if !known || err != nil {
+			continue
+		}
+		reason, words := t.review(tool, leavesOf(tool, args))
+		if r.reasons[i] = reason; words {
+			t.clean++
+		}
+		if t.isUnsure(call, tool) && reason.Rule != RuleDeny {
+			r.reasons[i].Rule = RuleUnsure
+		}
+	}
 	t.calls = max(0, t.calls-len(calls))
 	return r
 }
 
 // waited returns the time that a person took to decide.
 func (r *round) waited() time.Duration { return time.Duration(r.asked.Load()) }
+
+// ask asks a person. late is set if nobody decided in time.
+func (r *round) ask(ctx context.Context, a Approval) (d Decision, late bool, err error) {
+	asked := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, ApprovalTimeout)
+	defer cancel()
+	a.Expires = asked.Add(ApprovalTimeout)
+	d, err = r.turn.approver.Approve(ctx, a)
+	waited := time.Since(asked)
+	r.asked.Add(int64(waited))
+	r.addWait(a.Call.ID, waited)
+	return d, err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded), err
+}
 
 // addWait records how long a call waited for a person.
 func (r *round) addWait(id string, waited time.Duration) {
@@ -76,12 +104,8 @@ func (r *round) run(ctx context.Context, index int, call schemas.ToolCall) (out 
 	if err := r.turn.h.validators.check(tool, args); err != nil {
 		return failure(call, tool, StatusInvalid, "the arguments of %q do not fit its schema: %v", tool.Name, err)
 	}
-	why, unsure := r.needsApproval(tool, args), r.turn.isUnsure(call, tool)
-	if unsure {
-		why = whyUnsure
-	}
-	if why != "" {
-		approved, refused := r.approve(ctx, call, tool, args, why, unsure)
+	if reason := r.reasons[index]; reason.Rule != "" {
+		approved, refused := r.approve(ctx, call, tool, args, reason)
 		if refused != nil {
 			return *refused
 		}

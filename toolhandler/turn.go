@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -37,13 +36,17 @@ type TurnConfig struct {
 	Tools []schemas.Tool
 	// Host are the host's own tools.
 	Host []HostTool
-	// Flow is what the model has already read, in this turn or from memory.
-	Flow Flow
+	// Flow is what the model has already read, in this turn or from memory, and Catalogue makes
+	// readings of the results of the turn.
+	Flow      Flow
+	Catalogue *Catalogue
 	// Consented are calls that the person has approved, each for one use.
 	Consented []schemas.ToolCall
 	// Unsure are calls that were sent before their process was lost, and whose result never came: those
 	// that may have an effect are made again only if a person says so.
 	Unsure []schemas.ToolCall
+	// Audit is called with each decision about a call; nil only logs them.
+	Audit func(ctx context.Context, r Ruling)
 	// Approver is nil if there is no person to ask.
 	Approver Approver
 	// Grants are the standing approvals; nil means none.
@@ -75,9 +78,13 @@ type Turn struct {
 	host     []HostTool
 	approver Approver
 	grants   Grants
+	auditor  func(ctx context.Context, r Ruling)
 	calls    int
 	left     time.Duration
 	flow     Flow
+	of       *Catalogue
+	// clean is how many calls ran only because their arguments are the person's own words.
+	clean int
 	// consents are the approved calls.
 	consents *consents
 	unsure   []schemas.ToolCall
@@ -102,7 +109,9 @@ func (h *Handler) Begin(cfg TurnConfig) *Turn {
 		show:     cfg.Show,
 		calls:    cfg.Limits.Calls,
 		left:     cfg.Limits.Time,
-		flow:     cfg.Flow.cached(),
+		flow:     cfg.Flow,
+		of:       cfg.Catalogue,
+		auditor:  cfg.Audit,
 		consents: newConsents(cfg.Consented),
 		unsure:   cfg.Unsure,
 	}
@@ -132,30 +141,26 @@ func (t *Turn) Exhausted() string {
 // Flow returns what the model has read so far.
 func (t *Turn) Flow() Flow { return t.flow }
 
-// Read returns the servers whose results have been read so far.
-func (t *Turn) Read() []string {
-	names := make(map[string]bool)
-	for _, r := range t.flow.Readings {
-		if r.Server != "" {
-			names[r.Server] = true
-		}
+// audit reports a decision about a call.
+func (t *Turn) audit(ctx context.Context, r Ruling) {
+	if t.auditor != nil {
+		t.auditor(ctx, r)
+		return
 	}
-	return slices.Sorted(maps.Keys(names))
-}
-
-// trusts reports whether the operator vouches for a server's texts.
-func (t *Turn) trusts(server string) bool {
-	return slices.ContainsFunc(t.tools, func(tool schemas.Tool) bool { return tool.Server == server && tool.Rules.Trusted })
+	Audit(t.h.log, r)
 }
 
 // Asks reports whether the call needs a person's approval. A call with invalid arguments, or
 // beyond a limit, fails without asking.
 func (t *Turn) Asks(ctx context.Context, call schemas.ToolCall) bool {
 	tool, known := t.Lookup(call.Function.Name)
-	r := round{turn: t, flow: t.flow}
 	args, err := parseArguments(call.Function.Arguments)
-	return known && err == nil && t.approver != nil && tool.Rules.Policy != schemas.PolicyDeny &&
-		(t.isUnsure(call, tool) || !t.consents.has(tool, call) && r.needsApproval(tool, args) != "" && !t.granted(ctx, Approval{Call: call, Tool: tool}))
+	if !known || err != nil || t.approver == nil || tool.Rules.Policy == schemas.PolicyDeny {
+		return false
+	}
+	leaves := leavesOf(tool, args)
+	reason, _ := t.review(tool, leaves)
+	return t.isUnsure(call, tool) || reason.Rule != "" && reason.Rule != RuleDeny && !t.consents.has(tool, call) && !t.granted(ctx, tool, leaves, reason)
 }
 
 // isUnsure reports whether the call was sent before its process was lost, and may have had its effect.
@@ -219,6 +224,8 @@ type Outcome struct {
 	Tool   schemas.Tool
 	Result schemas.ToolResult
 	Status Status
+	// Reason is why it asked, if it did not run for that.
+	Reason Reason
 	// Sent is set if the call may have reached its server, whatever the result.
 	Sent bool
 	// Took excludes Waited, the time that a person took to decide.
@@ -264,13 +271,25 @@ func (t *Turn) Execute(ctx context.Context, calls []schemas.ToolCall) iter.Seq[O
 				t.repeats.add(keys[i], out)
 			}
 			if out.Result.Server != "" && out.Sent && out.Status != StatusTimeout { // an error has text of its server too
-				t.flow.Readings = append(t.flow.Readings, ReadingOf(out.Result, t.trusts(out.Result.Server)))
+				if reading, foreign := t.reading(out); foreign {
+					t.flow.Readings = append(t.flow.Readings, reading)
+				}
 			}
 			if !yield(out) {
 				return
 			}
 		}
 	}
+}
+
+// reading returns the reading of a result; ok is false if the operator wrote its text. What a tool of
+// the host reads on in may be any earlier result of its server.
+func (t *Turn) reading(out Outcome) (r Reading, ok bool) {
+	r, ok = t.of.Result(out.Result, &out.Call)
+	if inside := schemas.InsideOrigin(out.Result.Server); out.Tool.Server == "" && slices.Contains(t.flow.Origins(), inside) {
+		r.Origin, r.Public = inside, false
+	}
+	return r, ok
 }
 
 // outcome waits for the outcome of a call; one that was not started repeats an earlier one.

@@ -86,9 +86,8 @@ type AddedServer struct {
 
 // Lint has remarks about a tool for the person who decides whether to use it.
 type Lint struct {
-	// Sends are the names of the arguments through which text can leave to the server although
-	// the tool only reads.
-	Sends []string `json:"sends,omitempty"`
+	// Arguments say what each argument is for.
+	Arguments []agent.Argument `json:"arguments,omitempty"`
 	// Notes describe the parts of its schema that providers do not accept.
 	Notes []string `json:"notes,omitempty"`
 }

@@ -71,7 +71,7 @@ func operated(t *testing.T, run turns.Runner) web.Config {
 			return []schemas.Refusal{{Provider: "openai", Tool: tool.Name, Reason: "its schema is too deep", At: created}}
 		},
 		ForgetRefusals: func(context.Context, string) error { return nil },
-		Lint:           func(schemas.Tool) web.Lint { return web.Lint{Sends: []string{"path"}} },
+		Lint:           func(schemas.Tool) web.Lint { return web.Lint{} },
 		ImportServers: func(text string) (web.Imported, error) {
 			if text == "" {
 				return web.Imported{}, errors.New("nothing was pasted")

@@ -117,16 +117,26 @@ type Approval struct {
 	CallID string `json:"call_id"`
 	// Arguments is the JSON object that the tool would be called with.
 	Arguments json.RawMessage `json:"arguments"`
-	// Why is the rule that asks.
-	Why string `json:"why"`
+	// Why is why it asks, in English; Reason is the same as data.
+	Why    string             `json:"why"`
+	Reason toolhandler.Reason `json:"reason"`
 	// Unsure is set on a call that was sent before the host stopped: it may have been done, and to
 	// allow it is to send it again.
 	Unsure bool `json:"unsure,omitempty"`
-	// Subject is what a lasting approval covers, Scopes how far it may reach.
-	Subject string              `json:"subject,omitempty"`
-	Scopes  []toolhandler.Scope `json:"scopes,omitempty"`
+	// Destinations are what a lasting approval may cover, the call's own first; Scopes how far it may
+	// reach.
+	Destinations []toolhandler.Destination `json:"destinations,omitempty"`
+	Scopes       []toolhandler.Scope       `json:"scopes,omitempty"`
 	// Expires is when the call counts as refused.
 	Expires time.Time `json:"expires"`
+}
+
+// Subject describes what a lasting approval of exactly this call covers.
+func (a Approval) Subject() string {
+	if len(a.Destinations) == 0 {
+		return a.Tool
+	}
+	return a.Destinations[0].Grant(a.Tool, "").Subject()
 }
 
 // A PendingQuestion is a server's question that waits for a person's answer.

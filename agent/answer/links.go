@@ -292,29 +292,13 @@ func (l *Links) tag(whole string) string {
 // addressLeftOut replaces an address, or a part of it, that would carry read text.
 const addressLeftOut = "[…]"
 
-// cleaned returns an address without the read text that it carries, and reports whether it
-// changed. A page's address that the read text itself contains carries nothing, but its query may
-// hold anything.
+// cleaned returns an address without the read text that it may carry, and reports whether it
+// changed.
 func (l *Links) cleaned(address string) (string, bool) {
 	flow := l.flow()
-	if !flow.Carries(address) {
+	bare := strings.Trim(strings.TrimSpace(address), "<>) ")
+	if len(flow.Private()) == 0 || flow.Holds(bare) {
 		return address, false
 	}
-	head, tail := address, ""
-	if i := strings.IndexAny(address, "?#"); i >= 0 {
-		head, tail = address[:i], address[i:]
-	}
-	switch {
-	case !flow.Carries(head) || flow.Quotes(head):
-		return head, tail != ""
-	default:
-		host := hostPart.FindString(head)
-		if host != "" && (!flow.Carries(host) || flow.Quotes(host)) {
-			return host + "/" + addressLeftOut, true
-		}
-		return addressLeftOut, true
-	}
+	return addressLeftOut, true
 }
-
-// hostPart is an address up to its path.
-var hostPart = regexp.MustCompile(`^(?:[a-zA-Z][a-zA-Z0-9+.\-]*)?(?::(?:\\?/){2})?[^/\\?#:\s]+`)

@@ -281,8 +281,8 @@ func (a *app) printFindings(findings []toolhandler.Finding, format string) error
 	for i, f := range findings {
 		if i == 0 || findings[i-1].Tool != f.Tool {
 			a.Say("%s %s: %s", terminal.Clean(f.Tool), f.Class, terminal.Clean(f.Why))
-			if len(f.Sends) > 0 {
-				a.Say("  can send: text in %s; text from other servers needs approval first", terminal.Clean(strings.Join(f.Sends, ", ")))
+			for _, arg := range f.Arguments {
+				a.Say("  %s: %s", terminal.Clean(arg.Path), arg.Use)
 			}
 		}
 		verdict := "unchanged"

@@ -134,7 +134,10 @@ type Server struct {
 	IncludeTools []string      `yaml:"includeTools" jsonschema_description:"Globs over the tools to offer; all when left out."`
 	ExcludeTools []string      `yaml:"excludeTools" jsonschema_description:"Globs over the tools to leave out."`
 	// Trust declares that the server's texts contain no instructions to the model.
-	Trust bool `yaml:"trust" jsonschema_description:"Assume that the server's texts contain no instructions to the model: no call asks a person because such a text was read."`
+	Trust    bool `yaml:"trust" jsonschema_description:"Assume that the server's texts contain no instructions to the model: no call asks a person because such a text was read."`
+	Public   bool `yaml:"public" jsonschema_description:"The server's readers fetch what the web shows to anybody, so what they return is not private, unless a call named an address inside."`
+	Closed   bool `yaml:"closed" jsonschema_description:"The server reaches nobody outside, so that all of it is one destination: its own texts may go to any of its tools."`
+	ReadOnly bool `yaml:"readonly" jsonschema_description:"The server's credentials cannot write, so that a tool that reads may take any statement."`
 	// Pin withholds tools that changed since their first listing until they are approved. Nil
 	// means true, unless Trust is set.
 	Pin      *bool `yaml:"pin" jsonschema_description:"Withhold tools whose definition differs from their first listing, until they are approved with molar servers approve. Default true, unless trust is set; false for a server under development."`
@@ -187,8 +190,9 @@ type ToolRule struct {
 	Idempotent bool           `yaml:"idempotent" jsonschema_description:"Calling the tool twice does no more than once, so a call may be repeated."`
 	Poll       bool           `yaml:"poll" jsonschema_description:"The tool is called again to see whether something has changed: a repeated call is executed, not answered with the earlier result."`
 	Always     bool           `yaml:"always" jsonschema_description:"Offer the tool first, whatever the question and its size, as far as the model's window has room."`
-	// Egress nil means true.
-	Egress *bool `yaml:"egress" jsonschema_description:"Whether the tool's arguments may reach a place where others can read them; with false, a tool that only reads asks no person about text of other servers in its arguments."`
+	Adds       bool           `yaml:"adds" jsonschema_description:"The tool changes nothing that exists, and what it adds harms nobody: no call asks because a text was read."`
+	// Content nil leaves it to the schema.
+	Content []string `yaml:"content" jsonschema_description:"Arguments that are free text, not part of the destination, by path (default as the schema tells; molar tools lint shows it)."`
 	// Destructive nil means the tool's own annotation.
 	Destructive *bool         `yaml:"destructive" jsonschema_description:"false overrides a tool that declares itself destructive: it asks like any other tool that writes, not at each call."`
 	Timeout     time.Duration `yaml:"timeout" jsonschema_description:"Longest time of one call, at most 30m."`

@@ -30,14 +30,14 @@ func ServerConfig(name string, s config.Server) transport.ServerConfig {
 		Disabled:     s.Disabled,
 		Unset:        s.UnsetFault,
 		Pin:          s.Pinned(),
-		Trusted:      s.Trust,
+		Marks:        schemas.ServerMarks{Trust: s.Trust, Public: s.Public, Closed: s.Closed, ReadOnly: s.ReadOnly},
 		Always:       s.Always,
 	}
 	for _, rule := range s.Tools {
 		r := transport.ToolRule{Glob: rule.Name}
 		r.Policy, r.ReadOnly, r.Idempotent, r.Timeout = rule.Value.Policy, rule.Value.ReadOnly, rule.Value.Idempotent, rule.Value.Timeout
 		r.Poll, r.Always = rule.Value.Poll, rule.Value.Always
-		r.NoEgress = rule.Value.Egress != nil && !*rule.Value.Egress
+		r.Adds, r.Content = rule.Value.Adds, rule.Value.Content
 		r.Mild = rule.Value.Destructive != nil && !*rule.Value.Destructive
 		c.Rules = append(c.Rules, r)
 	}

@@ -47,14 +47,14 @@ const answerQuiet = 500 * time.Millisecond
 
 // A grantStore stores the person's standing permissions.
 type grantStore interface {
-	Granted(ctx context.Context, owner, conversation, subject string) (bool, error)
+	GrantsOf(ctx context.Context, owner, conversation string) ([]schemas.Grant, error)
 	ListGrants(ctx context.Context, owner string) ([]schemas.Grant, error)
 	DeleteGrant(ctx context.Context, owner, id string) (bool, error)
 }
 
 // approve asks the person. It returns false if they stopped the turn instead.
 func (s *session) approve(ctx context.Context, a approvalAsk) bool {
-	if granted, err := s.grants.Granted(ctx, "", s.f.Conversation, a.ask.Subject()); granted && err == nil && len(a.ask.Scopes) > 1 {
+	if given, err := s.grants.GrantsOf(ctx, "", s.f.Conversation); err == nil && agent.Granted(given, a.ask) {
 		a.answer <- agent.Decision{Allowed: true} // a concurrent call was allowed meanwhile
 		return true
 	}
@@ -111,9 +111,9 @@ func chosenBy(ask agent.Ask, answer string) (d agent.Decision, said string, know
 	case "o", "once", "y", "yes":
 		return agent.Decision{Allowed: true}, "allowed once", true
 	case "c", "conversation":
-		return agent.Decision{Allowed: true, Scope: agent.InConversation}, "allowed in this conversation: " + ask.Subject() + "; /approvals takes it back", reaches(agent.InConversation)
+		return agent.Decision{Allowed: true, Scope: agent.InConversation}, "allowed in this conversation: " + reachOf(ask) + "; /approvals takes it back", reaches(agent.InConversation)
 	case "a", "always":
-		return agent.Decision{Allowed: true, Scope: agent.Always}, "allowed always: " + ask.Subject() + "; /approvals takes it back", reaches(agent.Always)
+		return agent.Decision{Allowed: true, Scope: agent.Always}, "allowed always: " + reachOf(ask) + "; /approvals takes it back", reaches(agent.Always)
 	}
 	return d, "", false
 }
@@ -169,12 +169,12 @@ func (s *session) approvals(ctx context.Context, subject string) error {
 	for _, g := range all {
 		switch subject {
 		case "":
-			s.lines("  "+g.Subject+" ("+s.reach(g)+")", same)
-		case "clear", g.Subject:
+			s.lines("  "+g.Subject()+" ("+s.reach(g)+")", same)
+		case "clear", g.Subject():
 			if _, err := s.grants.DeleteGrant(ctx, "", g.ID); err != nil {
 				return err
 			}
-			s.lines(g.Subject+" asks again ("+s.reach(g)+")", same)
+			s.lines(g.Subject()+" asks again ("+s.reach(g)+")", same)
 		default:
 			continue
 		}
@@ -213,4 +213,12 @@ func (s *session) editArguments(ctx context.Context, ask agent.Ask) (agent.Decis
 		}
 		s.lines("  these do not fit: "+err.Error(), terminal.Dim)
 	}
+}
+
+// reachOf describes what a lasting approval of a call covers.
+func reachOf(ask agent.Ask) string {
+	if len(ask.Destinations) == 0 {
+		return ask.Tool.Name
+	}
+	return ask.Destinations[0].Grant(ask.Tool.Name, "").Subject()
 }

@@ -89,15 +89,15 @@ func (l *lineAsker) line(ctx context.Context) (string, error) {
 // approvalLines returns the question to the person, without the choices.
 func approvalLines(ask agent.Ask) []string {
 	asks := "? %s of server %s wants to run: %s"
-	if ask.Unsure {
+	if ask.Reason.Rule == agent.RuleUnsure {
 		asks = "? was %s of server %s done? %s; to allow it is to run it again"
 	}
 	lines := []string{
-		terminal.Clean(fmt.Sprintf(asks, ask.Tool.Name, ask.Tool.Server, ask.Why)),
+		terminal.Clean(fmt.Sprintf(asks, ask.Tool.Name, ask.Tool.Server, ask.Reason)),
 		terminal.Clean("  " + shortenMiddle(ask.Call.Function.Arguments)),
 	}
 	if len(ask.Scopes) > 1 {
-		lines = append(lines, terminal.Clean("  beyond this call: "+shortenMiddle(ask.Subject())))
+		lines = append(lines, terminal.Clean("  beyond this call: "+shortenMiddle(reachOf(ask))))
 	}
 	return lines
 }

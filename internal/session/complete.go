@@ -63,7 +63,7 @@ func (s *session) argumentWords(ctx context.Context, command string) []string {
 	case "approvals":
 		all, _ := s.grants.ListGrants(ctx, "")
 		for _, g := range all {
-			words = append(words, g.Subject)
+			words = append(words, g.Subject())
 		}
 		words = append(words, "clear")
 	case "resume":

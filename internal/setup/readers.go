@@ -22,8 +22,6 @@ func openReaders(cfg *config.Config) []string {
 			switch r := rule.Value; {
 			case r.Policy == schemas.PolicyAllow:
 				why = "policy: allow"
-			case r.Egress != nil && !*r.Egress && (r.Policy == "" || r.Policy == schemas.PolicyAuto):
-				why = "egress: false"
 			default:
 				continue
 			}

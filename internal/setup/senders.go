@@ -27,7 +27,7 @@ func senders(cfg *config.Config, tools []schemas.Tool) []string {
 	for _, entry := range cfg.MCPServers {
 		var sends, private []string
 		for _, t := range tools {
-			switch arguments := toolhandler.Sends(t); {
+			switch arguments := placesOf(t); {
 			case t.Server != entry.Name && !slices.Contains(private, t.Server):
 				private = append(private, t.Server)
 			case t.Server == entry.Name && len(arguments) > 0 && t.Rules.Policy != schemas.PolicyConfirm && t.Rules.Policy != schemas.PolicyDeny:
@@ -40,4 +40,16 @@ func senders(cfg *config.Config, tools []schemas.Tool) []string {
 		}
 	}
 	return notes
+}
+
+// placesOf returns the arguments through which a tool that reads can send text.
+func placesOf(t schemas.Tool) []string {
+	if class, _ := toolhandler.Classify(t); class != toolhandler.Reads {
+		return nil
+	}
+	var all []string
+	for _, a := range toolhandler.Arguments(t) {
+		all = append(all, a.Path)
+	}
+	return all
 }

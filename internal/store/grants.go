@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 
 	"github.com/google/uuid"
 
@@ -11,30 +12,42 @@ import (
 )
 
 // PutGrant stores a standing permission; an existing one stays unchanged.
-func (s *State) PutGrant(ctx context.Context, owner, conversation, subject string) error {
-	_, err := s.db.Exec(ctx, "put grant", `INSERT INTO grants (id, owner, conversation_id, subject, given_at) VALUES ($1, $2, $3, $4, $5)
+func (s *State) PutGrant(ctx context.Context, owner string, g schemas.Grant) error {
+	conversation := g.ConversationID
+	g.ID, g.ConversationID = "", ""
+	subject, err := json.Marshal(g)
+	if err != nil {
+		return err
+	}
+	_, err = s.db.Exec(ctx, "put grant", `INSERT INTO grants (id, owner, conversation_id, subject, given_at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (owner, conversation_id, subject) DO NOTHING`,
-		"grant_"+uuid.NewString(), owner, conversation, s.db.SQL.Text(subject), database.Millis(s.db.Now()))
+		"grant_"+uuid.NewString(), owner, conversation, s.db.SQL.Text(string(subject)), database.Millis(s.db.Now()))
 	return err
 }
 
-// Granted reports whether the owner allowed a subject in a conversation, or in all.
-func (s *State) Granted(ctx context.Context, owner, conversation, subject string) (granted bool, err error) {
-	err = s.db.Read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM grants WHERE owner = $1 AND subject = $3 AND conversation_id IN ('', $2))`,
-		owner, conversation, s.db.SQL.Text(subject)).Scan(&granted)
-	return granted, s.db.Fault("find grant", err)
+// GrantsOf returns the owner's permissions that count in a conversation.
+func (s *State) GrantsOf(ctx context.Context, owner, conversation string) ([]schemas.Grant, error) {
+	return s.grants(ctx, `WHERE owner = $1 AND conversation_id IN ('', $2)`, owner, conversation)
 }
 
 // ListGrants returns an owner's permissions, the newest first; an empty owner means every
 // owner's.
 func (s *State) ListGrants(ctx context.Context, owner string) ([]schemas.Grant, error) {
+	return s.grants(ctx, `WHERE ($1 = '' OR owner = $1)`, owner)
+}
+
+func (s *State) grants(ctx context.Context, where string, args ...any) ([]schemas.Grant, error) {
 	all, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (g schemas.Grant, err error) {
 		var at int64
-		err = row.Scan(&g.ID, &g.Owner, &g.ConversationID, &g.Subject, &at)
+		var id, owner, conversation, subject string
+		err = row.Scan(&id, &owner, &conversation, &subject, &at)
+		if err == nil {
+			err = json.Unmarshal([]byte(subject), &g)
+		}
+		g.ID, g.Owner, g.ConversationID = id, owner, conversation
 		g.GivenAt = database.TimeAt(at)
 		return g, err
-	}, `SELECT id, owner, conversation_id, subject, given_at FROM grants
-		WHERE ($1 = '' OR owner = $1) ORDER BY given_at DESC, subject`, owner)
+	}, `SELECT id, owner, conversation_id, subject, given_at FROM grants `+where+` ORDER BY given_at DESC, subject`, args...)
 	return all, s.db.Fault("list grants", err)
 }
 

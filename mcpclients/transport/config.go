@@ -74,8 +74,8 @@ type ServerConfig struct {
 	// Unset lists the settings that lack a value, and what to do. Such a server is listed as
 	// failed and never started; its other fields are ignored.
 	Unset string
-	// Trusted marks a server whose texts contain no instructions to the model.
-	Trusted bool
+	// Marks are what the operator says about the server.
+	Marks schemas.ServerMarks
 	// Always means that the server's tools are offered first, whatever their size.
 	Always bool
 	// Pin withholds tools whose definition differs from their first listing until a person

@@ -15,12 +15,12 @@ func (s *ServerConfig) Rule(tool string) schemas.ToolRules {
 		if matches(r.Glob, tool) {
 			rules := r.ToolRules
 			rules.Timeout = cmp.Or(rules.Timeout, s.Timeout)
-			rules.Policy, rules.Trusted = cmp.Or(rules.Policy, schemas.PolicyAuto), s.Trusted
+			rules.Policy, rules.Marks = cmp.Or(rules.Policy, schemas.PolicyAuto), s.Marks
 			rules.Always = rules.Always || s.Always
 			return rules
 		}
 	}
-	return schemas.ToolRules{Policy: schemas.PolicyAuto, Trusted: s.Trusted, Always: s.Always, Timeout: s.Timeout}
+	return schemas.ToolRules{Policy: schemas.PolicyAuto, Marks: s.Marks, Always: s.Always, Timeout: s.Timeout}
 }
 
 // Includes reports whether the config admits a tool of this name.

@@ -43,11 +43,12 @@ func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, erro
 	w := k.h.Waits
 	a := answer.Approval{
 		ID: callKind.newID(), Tool: ask.Tool.Name, Server: ask.Tool.Server, TurnID: k.turnID, CallID: ask.Call.ID,
-		Arguments: argumentsOf(ask.Call.Function.Arguments), Why: ask.Why, Unsure: ask.Unsure, Subject: ask.Subject(), Scopes: ask.Scopes, Expires: ask.Expires.UTC(),
+		Arguments: argumentsOf(ask.Call.Function.Arguments), Why: ask.Reason.String(), Reason: ask.Reason,
+		Unsure: ask.Reason.Rule == agent.RuleUnsure, Destinations: ask.Destinations, Scopes: ask.Scopes, Expires: ask.Expires.UTC(),
 	}
 	a.Token = w.sign(k.owner, a)
 	decided := make(chan agent.Decision, 1)
-	p := &wait{id: a.ID, turnID: k.turnID, owner: k.owner, content: a}
+	p := &wait{id: a.ID, turnID: k.turnID, owner: k.owner, content: a, ask: ask}
 	p.allow = func() { decided <- agent.Decision{Allowed: true} }
 	p.read = func(reply []byte) (func(), error) {
 		d, err := decodeDecision[decision](reply)
@@ -67,7 +68,7 @@ func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, erro
 		return func() {
 			decided <- d.Decision
 			if d.Allowed && d.Arguments == "" && d.Scope != "" && d.Scope != agent.Once {
-				w.allowAlike(p, a.Subject)
+				w.allowAlike(p, func(other agent.Ask) bool { return ask.CoversToo(d.Decision, other) })
 			}
 		}, nil
 	}

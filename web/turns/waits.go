@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"molar/agent"
 	"molar/agent/answer"
 	"molar/web/wire"
 )
@@ -42,6 +43,8 @@ type wait struct {
 	// allow approves a pending call when a permission for the same subject was given for
 	// another call. It is nil for a question.
 	allow func()
+	// ask is the call that waits; zero for a question.
+	ask agent.Ask
 }
 
 // A waitKind distinguishes approvals from questions, by their ids.
@@ -145,9 +148,9 @@ func (w *Waits) take(kind *waitKind, owner, id string, reply []byte) error {
 
 // allowAlike approves the turn's other pending calls that the permission just given covers. The
 // caller holds w.mu.
-func (w *Waits) allowAlike(as *wait, subject string) {
+func (w *Waits) allowAlike(as *wait, covered func(agent.Ask) bool) {
 	for id, p := range w.open {
-		if a, ok := p.content.(answer.Approval); ok && p.owner == as.owner && p.turnID == as.turnID && a.Subject == subject {
+		if _, ok := p.content.(answer.Approval); ok && p.owner == as.owner && p.turnID == as.turnID && covered(p.ask) {
 			delete(w.open, id)
 			p.allow()
 		}
