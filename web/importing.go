@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"molar/agent"
 	"molar/web/wire"
 )
 
