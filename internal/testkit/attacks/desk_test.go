@@ -18,6 +18,10 @@ func TestMain(m *testing.M) {
 		serveDesk(os.Args[2:])
 		os.Exit(0)
 	}
+	if len(os.Args) > 3 && os.Args[1] == standInArg {
+		serveStandIn(os.Args[2], os.Args[3])
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
 }
 

@@ -117,7 +117,7 @@ func (w *world) Tools() []schemas.Tool {
 		case "web_lookup":
 			t.Annotations.OpenWorldHint = new(true)
 		}
-		t.Rules.NoEgress = w.egress
+		t.Rules.Marks = schemas.ServerMarks{Closed: w.egress}
 		if w.policy {
 			t.Rules.Policy = schemas.PolicyAllow
 		}
