@@ -98,13 +98,24 @@ func (a *Agent) also(w *task) []string {
 // flowOf returns the texts of others that the model reads before any call, with their origins, and
 // what the person typed. earlier are the rounds of the turn before its client's tools ran.
 func (a *Agent) flowOf(w *task, q question, past recalled, found findings, earlier []schemas.Round) toolhandler.Flow {
-	return toolhandler.Flow{Readings: a.readings(w, q, past, found, earlier), Typed: typed(q, past), Rules: a.cfg.Flows}
+	return toolhandler.Flow{
+		Readings: a.readings(w, q, past, found, earlier), Own: ownTexts(w.catalogue, past, found, earlier), Typed: typed(q, past), Rules: a.cfg.Flows,
+	}
 }
 
-// guardLinks filters the addresses of the answer, so that they leak nothing that the turn has read.
+// guardLinks filters the addresses of the answer: while a private text is in the prompt, only those
+// are links that stood in the conversation: typed, read, or in the operator's texts.
 func (a *Agent) guardLinks(w *task, o offer.Offer) offer.Offer {
 	if !a.cfg.Off.Links {
-		w.out.Address(answer.NewLinks(o.Handler.Flow))
+		w.out.Address(answer.NewLinks(answer.LinksConfig{
+			Private: func() bool { return len(o.Handler.Flow().Private()) > 0 },
+			Known: func(address string) bool {
+				flow := o.Handler.Flow()
+				holds := func(text string) bool { return answer.Occurs(text, address) }
+				return slices.ContainsFunc(flow.Typed, holds) || slices.ContainsFunc(flow.Own, holds) ||
+					slices.ContainsFunc(flow.Readings, func(r toolhandler.Reading) bool { return holds(r.Text) })
+			},
+		}))
 	}
 	return o
 }

@@ -65,6 +65,29 @@ func results(of *toolhandler.Catalogue, rounds []schemas.Round) []toolhandler.Re
 	return all
 }
 
+// ownTexts returns the operator's texts that the model reads as results.
+func ownTexts(of *toolhandler.Catalogue, past recalled, found findings, earlier []schemas.Round) []string {
+	var all []string
+	add := func(r schemas.ToolResult) {
+		if reading, foreign := of.Result(r, nil); !foreign && r.Server != "" {
+			all = append(all, reading.Text)
+		}
+	}
+	for _, r := range found.results {
+		add(r)
+	}
+	rounds := slices.Clone(earlier)
+	for _, x := range past.exchanges {
+		rounds, all = append(rounds, x.Rounds()...), append(all, x.passages()...)
+	}
+	for _, round := range rounds {
+		for _, r := range round.Results {
+			add(r)
+		}
+	}
+	return all
+}
+
 // readOr returns the origins of what the prompt of the exchange's turn held; of an exchange that does
 // not tell, those of the whole conversation.
 func (x Exchange) readOr(all []schemas.Origin) []schemas.Origin {

@@ -30,8 +30,8 @@ type Reading struct {
 // A Flow is the content of a prompt by origin.
 type Flow struct {
 	Readings []Reading
-	// Typed are the person's own texts.
-	Typed []string
+	// Typed are the person's own texts, Own the operator's that were read as results.
+	Typed, Own []string
 	// Rules are the operator's, in order; the first that fits counts.
 	Rules []schemas.FlowRule
 }
@@ -175,12 +175,6 @@ func (f Flow) typedRun(value string) bool {
 		}
 	}
 	return false
-}
-
-// Holds reports whether a text that was typed or read holds a value, such as an address.
-func (f Flow) Holds(value string) bool {
-	return slices.ContainsFunc(f.Typed, func(typed string) bool { return occurs(typed, value) }) ||
-		slices.ContainsFunc(f.Readings, func(r Reading) bool { return occurs(r.Text, value) })
 }
 
 func (f Flow) typedNumber(digits string) bool {
@@ -375,7 +369,7 @@ func (c *Catalogue) Result(result schemas.ToolResult, call *schemas.ToolCall) (r
 	origin := schemas.Origin(result.Server)
 	if result.Server == schemas.ToolServer {
 		if open := tool.Annotations.OpenWorldHint; open != nil && !*open {
-			return Reading{}, false
+			return Reading{Text: contentOf(result)}, false
 		}
 		origin = schemas.FromWeb
 	}

@@ -273,6 +273,8 @@ func (t *Turn) Execute(ctx context.Context, calls []schemas.ToolCall) iter.Seq[O
 			if out.Result.Server != "" && out.Sent && out.Status != StatusTimeout { // an error has text of its server too
 				if reading, foreign := t.reading(out); foreign {
 					t.flow.Readings = append(t.flow.Readings, reading)
+				} else {
+					t.flow.Own = append(t.flow.Own, reading.Text)
 				}
 			}
 			if !yield(out) {

@@ -1,35 +1,56 @@
 package answer
 
 import (
-	"regexp"
 	"strings"
-	"unicode"
+	"unicode/utf8"
 
-	"molar/toolhandler"
+	"molar/internal/markdown"
 )
 
-// Limits for buffered parts of a text, in bytes.
-const (
-	maxAddress = 4096
-	maxAlt     = 300
-	maxTag     = 2048
-)
+// maxLine bounds a line whose end is awaited, in bytes; a longer one is broken.
+const maxLine = 64 << 10
 
-// Links changes the parts of a stream of Markdown that would send text to a server by themselves
-// or by one click: the end of an address that contains text which the model has read, and images
-// that a client would load from elsewhere. Text passes at once, except for an address, which is
-// buffered to its end.
-type Links struct {
-	flow func() toolhandler.Flow
-	held string
-	// referred is set once there may be an image with its address in a definition, defined once
-	// there is such a definition.
-	referred, defined bool
+// LinksConfig configures a [Links].
+type LinksConfig struct {
+	// Private reports whether the prompt holds private text now; nil means always.
+	Private func() bool
+	// Known reports whether exactly this address stood in the conversation; nil means never.
+	Known func(address string) bool
 }
 
-// NewLinks returns a filter. flow returns the texts that the model has read so far.
-func NewLinks(flow func() toolhandler.Flow) *Links {
-	return &Links{flow: flow}
+// Links changes what in a stream of Markdown would send text to a server by itself or by one click. An
+// image of another host becomes a link. With private text in the prompt only known addresses are
+// links; anything else that looks like an address is shown as text, and so is what could not be read
+// whole.
+//
+// Text passes at once, except from the first sign of an address to the end of its line: then the page's
+// parser reads the line. What it finds on one line is kept; what a client could join over several
+// lines, or read otherwise, is broken. Code passes if it is code for every client.
+type Links struct {
+	cfg     LinksConfig
+	inlines *markdown.Inlines // nil until a line needs it
+
+	line strings.Builder // the line so far
+	sent int             // bytes of it already shown
+	last byte            // the last byte shown
+	cr   bool            // a carriage return came last
+	json bool            // the text is a JSON value
+
+	// fence is the mark of the open code block, and indent its column; empty outside of code.
+	fence  string
+	indent int
+	// nested is set while a quotation or list may have code open, lost once it is unknown whether
+	// code is open. Nothing then counts as code.
+	nested, lost bool
+	// murky is set while HTML or a formula may be open, which end at an empty line.
+	murky bool
+	// defined is set after a definition, whose title may follow.
+	defined bool
+}
+
+// NewLinks returns a filter.
+func NewLinks(cfg LinksConfig) *Links {
+	return &Links{cfg: cfg, last: '\n'}
 }
 
 // Pass returns the text that may be shown after the next piece. A nil filter passes everything.
@@ -37,268 +58,191 @@ func (l *Links) Pass(text string) string {
 	if l == nil {
 		return text
 	}
-	l.held += text
-	return l.release(false)
-}
-
-// Rest ends the stream and returns the buffered text.
-func (l *Links) Rest() string {
-	if l == nil {
-		return ""
-	}
-	return l.release(true)
-}
-
-// find is a kind of element that must be checked as a whole.
-type find struct {
-	begin string
-	// end returns the length of the element after its beginning, or -1 while that is unknown.
-	end func(rest string) int
-	// clean returns the text to show instead.
-	clean func(l *Links, whole string) string
-}
-
-func finds() []find {
-	return []find{
-		{"![", endOfImage, (*Links).image},
-		{"](", endOfLink, (*Links).link},
-		{"]:", endOfDefinition, (*Links).definition},
-		{"://", endOfAddress, (*Links).bare},
-		{`:\/\/`, endOfAddress, (*Links).bare},
-		{"www.", endOfAddress, (*Links).bare},
-		{"<", endOfTag, (*Links).tag},
-	}
-}
-
-func (l *Links) release(last bool) string {
 	var out strings.Builder
-	all := finds()
-	for l.held != "" {
-		at, found := earliest(all, l.held)
-		if at < 0 {
-			keep := 0
-			if !last {
-				keep = partial(all, l.held)
+	text = l.lineEnds(text)
+	for text != "" {
+		n := strings.IndexByte(text, '\n')
+		ended := n >= 0
+		if !ended {
+			n = len(text)
+		}
+		if room := maxLine - l.line.Len(); n > room {
+			for n = room; n > 0 && !utf8.RuneStart(text[n]); n-- {
 			}
-			if keep == 0 && out.Len() == 0 { // as nearly always
-				text := l.held
-				l.held = ""
-				return text
-			}
-			out.WriteString(l.held[:len(l.held)-keep])
-			l.held = l.held[len(l.held)-keep:]
-			break
+			ended = true
+			l.line.WriteString(text[:n])
+			text = text[n:]
+		} else {
+			l.line.WriteString(text[:n])
+			text = text[min(n+1, len(text)):]
 		}
-		out.WriteString(l.held[:at])
-		l.held = l.held[at:]
-		n := found.end(l.held[len(found.begin):])
-		if n < 0 && !last {
-			break
+		l.advance(&out)
+		if ended {
+			l.show(&out, l.end()+"\n")
 		}
-		if n < 0 {
-			n = len(l.held) - len(found.begin)
-		}
-		whole := l.held[:len(found.begin)+n]
-		l.held = l.held[len(whole):]
-		out.WriteString(found.clean(l, whole))
 	}
 	return out.String()
 }
 
-func earliest(all []find, text string) (at int, first find) {
-	at = -1
-	for _, f := range all {
-		if i := strings.Index(text, f.begin); i >= 0 && (at < 0 || i < at) {
-			at, first = i, f
-		}
+// Rest ends the stream and returns the buffered text. It closes an open code block, so that what
+// follows is read alike whether a client joins it or not.
+func (l *Links) Rest() string {
+	if l == nil {
+		return ""
 	}
-	return at, first
+	if l.json {
+		text := l.line.String()
+		l.line.Reset()
+		return l.withoutAddresses(text)
+	}
+	var out strings.Builder
+	if l.cr {
+		l.cr = false
+		l.show(&out, l.Pass("\n"))
+	}
+	l.advance(&out)
+	l.show(&out, l.end())
+	if l.fence != "" {
+		if l.last != '\n' {
+			l.show(&out, "\n")
+		}
+		l.show(&out, l.closing())
+	}
+	l.murky = true
+	return out.String()
 }
 
-// partial returns the length of the end of a text that may be the beginning of an element.
-func partial(all []find, text string) int {
-	longest := 0
-	for _, f := range all {
-		for n := min(len(f.begin)-1, len(text)); n > longest; n-- {
-			if strings.HasSuffix(text, f.begin[:n]) {
-				longest = n
-			}
-		}
+func (l *Links) show(out *strings.Builder, text string) {
+	if text != "" {
+		l.last = text[len(text)-1]
+		out.WriteString(text)
 	}
-	return longest
 }
 
-// endAt returns the index of the first of some characters, the bound if it comes first, or -1 if
-// neither is reached.
-func endAt(rest, chars string, bound int) int {
-	if i := strings.IndexAny(rest, chars); i >= 0 && i <= bound {
-		return i
+// lineEnds returns a text with the line ends that all clients know.
+func (l *Links) lineEnds(text string) string {
+	if text == "" || !l.cr && strings.IndexByte(text, '\r') < 0 {
+		return text
 	}
-	if len(rest) > bound {
-		return bound
+	if l.cr {
+		text = "\r" + text
 	}
-	return -1
+	if l.cr = strings.HasSuffix(text, "\r"); l.cr {
+		text = text[:len(text)-1]
+	}
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 }
 
-// endOfImage returns the index of the bracket that closes an image's address, its text or its
-// label.
-func endOfImage(rest string) int {
-	n := endAt(rest, "]\n", maxAlt)
-	switch {
-	case n < 0 || n == maxAlt || rest[n] == '\n':
-		return n
-	case n+1 == len(rest):
-		return -1
-	case rest[n+1] != '(' && rest[n+1] != '[':
-		return n
-	case rest[n+1] == '[':
-		end := endAt(rest[n+2:], "]\n", maxAlt)
-		if end < 0 {
-			return -1
-		}
-		return n + 2 + end
+// advance shows what may be shown of the line so far.
+func (l *Links) advance(out *strings.Builder) {
+	if line := l.line.String(); l.sent < len(line) {
+		n := l.clear(line)
+		l.show(out, line[l.sent:n])
+		l.sent = n
 	}
-	end := endOfLink(rest[n+2:])
-	if end < 0 {
-		return -1
-	}
-	return n + 2 + end
 }
 
-// endOfLink returns the index of the bracket that closes an address; an address in angle brackets
-// may contain spaces.
-func endOfLink(rest string) int {
-	if strings.HasPrefix(strings.TrimLeft(rest, " "), "<") {
-		return endAt(rest, ">\n", maxAddress)
+// clear returns how many bytes of an unfinished line may be shown.
+func (l *Links) clear(line string) int {
+	if l.fence == "" {
+		return l.passing(line, l.sent)
 	}
-	return endAt(rest, ")\n", maxAddress)
-}
-
-// endOfDefinition returns the end of the address in a Markdown link definition, or 0 if it has none.
-func endOfDefinition(rest string) int {
-	address := strings.TrimLeft(rest, " \t\n")
-	for _, begin := range []string{"http", "<", "//", "www."} {
-		if strings.HasPrefix(begin, address) { // it may become an address
-			return -1
-		}
-		if strings.HasPrefix(address, begin) {
-			n := endAt(address, " \t\n", maxAddress)
-			if n < 0 {
-				return -1
-			}
-			return len(rest) - len(address) + n
-		}
+	if l.sent > 0 || column(line) >= l.indent && strings.Trim(line, "`~ \t") != "" {
+		return len(line)
 	}
 	return 0
 }
 
-func endOfAddress(rest string) int {
-	n := strings.IndexFunc(rest, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("()<>[]{}\"'`|，。、；", r)
-	})
-	if n < 0 && len(rest) > maxAddress {
-		return maxAddress
+// end returns the rest of the finished line.
+func (l *Links) end() string {
+	line, sent := l.line.String(), l.sent
+	l.line, l.sent = strings.Builder{}, 0
+	trimmed := strings.Trim(line, " \t")
+	if l.fence == "" {
+		return l.text(line, trimmed, sent)
+	}
+	switch {
+	case strings.HasPrefix(trimmed, l.fence) && strings.Trim(trimmed, "`~") == "":
+		return l.closing() // exactly: some clients end code also at other lines
+	case trimmed != "" && column(line) < l.indent:
+		return l.closing() + "\n" + l.text(line, trimmed, sent) // in a list, the code ends here
+	}
+	return line[sent:]
+}
+
+// closing returns the line that ends the open code block, and ends it.
+func (l *Links) closing() string {
+	line := strings.Repeat(" ", l.indent) + l.fence
+	l.fence = ""
+	return line
+}
+
+// text returns the rest of a line outside of code.
+func (l *Links) text(line, trimmed string, sent int) string {
+	if trimmed == "" {
+		l.murky, l.defined = false, false
+		return line[sent:]
+	}
+	if line == strings.TrimLeft(line, " \t>") {
+		l.nested = false // it ends every quotation and list before it
+	}
+	if fence := fenceOf(trimmed); fence != "" {
+		indent := column(line)
+		switch {
+		case l.lost || indent > 3:
+			l.nested = true
+		case l.nested:
+			l.lost = true // the end of that code, or the beginning of other code
+		default:
+			before := ""
+			if l.murky {
+				before = "\n\n" + line[:sent] // of spaces
+			}
+			l.fence, l.indent, l.murky, l.defined = fence, indent, false, false
+			return before + line[sent:]
+		}
+	}
+	content := withoutContainers(trimmed)
+	if content != trimmed && fenceOf(content) != "" {
+		l.nested = true
+	}
+	out := l.rewritten(line, sent)
+	l.murky = l.murky || strings.HasPrefix(content, "<") || strings.HasPrefix(content, "$$") || strings.HasPrefix(content, `\[`)
+	return out
+}
+
+// column returns the width of the spaces before a line.
+func column(line string) int {
+	n := 0
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
+		case ' ':
+			n++
+		case '\t':
+			n += 4
+		default:
+			return n
+		}
 	}
 	return n
 }
 
-// endOfTag returns the end of an HTML tag, or 0 if it is not a tag.
-func endOfTag(rest string) int {
-	if rest == "" {
-		return -1
+// fenceOf returns the mark with which a line opens a code block, or "".
+func fenceOf(line string) string {
+	for _, mark := range []string{"`", "~"} {
+		rest := strings.TrimLeft(line, mark)
+		if n := len(line) - len(rest); n >= 3 && (mark == "~" || !strings.Contains(rest, mark)) {
+			return line[:n]
+		}
 	}
-	if c := rest[0] | 0x20; c < 'a' || c > 'z' {
-		return 0
-	}
-	n := endAt(rest, ">", maxTag)
-	if n < 0 || n == maxTag {
-		return n
-	}
-	return n + 1
+	return ""
 }
 
-// image turns a remote image into a link.
-func (l *Links) image(whole string) string {
-	alt, address, inline := strings.Cut(whole[2:], "](")
-	switch {
-	case inline && isRemote(address):
-		return "[" + alt + l.link("]("+address)
-	case inline:
-		return whole
+// withoutContainers returns a line without anything that could be a mark of a quotation or of a list,
+// or of a footnote.
+func withoutContainers(line string) string {
+	if _, note, found := strings.Cut(line, "]:"); found && strings.HasPrefix(line, "[^") {
+		line = note
 	}
-	if l.defined { // it may be the address of this image
-		return whole[1:]
-	}
-	l.referred = true
-	return whole
-}
-
-// isRemote reports whether a client needs a server for an address.
-func isRemote(address string) bool {
-	address = strings.TrimLeft(address, " <")
-	return strings.Contains(address, "://") || strings.HasPrefix(address, "//") || strings.Contains(address, `:\/\/`) || strings.Contains(address, "&")
-}
-
-// link turns an address that would carry read text into plain text.
-func (l *Links) link(whole string) string {
-	address := strings.TrimLeft(whole[2:], " <")
-	if clean, changed := l.cleaned(address); changed {
-		return "] (`" + clean + "`"
-	}
-	return whole
-}
-
-// definition breaks the definition of a remote address that images may use, and cleans its
-// address.
-func (l *Links) definition(whole string) string {
-	if clean, changed := l.cleaned(strings.TrimSpace(whole[2:])); changed {
-		return "] : `" + clean + "`"
-	}
-	if isRemote(whole[2:]) && l.referred {
-		return "] :" + whole[2:] // no longer a definition
-	}
-	l.defined = l.defined || isRemote(whole[2:])
-	return whole
-}
-
-func (l *Links) bare(whole string) string {
-	if clean, changed := l.cleaned(whole); changed {
-		return clean
-	}
-	return whole
-}
-
-// loading matches the tags for which clients load something by themselves.
-var loading = regexp.MustCompile(`(?i)^</?(img|image|picture|source|video|audio|track|iframe|frame|embed|object|applet|link|style|script|svg|use|base|meta|body|table|td|input|form)\b`)
-
-// autolink matches an address in angle brackets.
-var autolink = regexp.MustCompile(`^<[a-zA-Z][a-zA-Z0-9+.\-]*:`)
-
-// tag turns a tag that would load something, or carry read text, into plain text.
-func (l *Links) tag(whole string) string {
-	remote := isRemote(whole) && (loading.MatchString(whole) || strings.Contains(strings.ToLower(whole), "style"))
-	clean, changed := l.cleaned(whole)
-	switch {
-	case changed && autolink.MatchString(whole):
-		return "`" + clean[1:] + "`"
-	case changed:
-		return "&lt;" + clean[1:]
-	case remote:
-		return "&lt;" + whole[1:]
-	}
-	return whole
-}
-
-// addressLeftOut replaces an address, or a part of it, that would carry read text.
-const addressLeftOut = "[…]"
-
-// cleaned returns an address without the read text that it may carry, and reports whether it
-// changed.
-func (l *Links) cleaned(address string) (string, bool) {
-	flow := l.flow()
-	bare := strings.Trim(strings.TrimSpace(address), "<>) ")
-	if len(flow.Private()) == 0 || flow.Holds(bare) {
-		return address, false
-	}
-	return addressLeftOut, true
+	return strings.TrimLeft(line, " \t>-+*0123456789.)")
 }

@@ -118,7 +118,7 @@ func (s *Speaker) Model(text string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.say(s.links.Pass(s.leak.Pass(text)), false); err != nil || !settled {
+	if err := s.say(s.pass(s.leak.Pass(text)), false); err != nil || !settled {
 		return err
 	}
 	s.good = len(s.Answer())
@@ -131,7 +131,15 @@ func (s *Speaker) Settle() error {
 	if err != nil {
 		return err
 	}
-	return s.say(s.links.Pass(s.leak.Pass(text)+s.leak.Rest())+s.links.Rest(), false)
+	return s.say(s.pass(s.leak.Pass(text)+s.leak.Rest())+s.links.Rest(), false)
+}
+
+// pass filters the addresses of a piece of the answer.
+func (s *Speaker) pass(text string) string {
+	if s.wantsJSON {
+		return s.links.JSON(text)
+	}
+	return s.links.Pass(text)
 }
 
 // JSON yields the model's whole answer to a client that wants JSON, as the filters leave it, if check
@@ -143,7 +151,7 @@ func (s *Speaker) JSON(text string, check func(text string) error) (fault, err e
 	if _, err := s.watch.Rest(); err != nil {
 		return nil, err
 	}
-	text = s.links.Pass(s.leak.Pass(text)+s.leak.Rest()) + s.links.Rest()
+	text = s.links.JSON(s.leak.Pass(text)+s.leak.Rest()) + s.links.Rest()
 	if fault := check(text); fault != nil {
 		return fault, nil
 	}

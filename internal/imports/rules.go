@@ -19,6 +19,8 @@ func layers() []layer {
 		{"toolhandler", []string{"schemas/...", "internal/telemetry", "internal/text"}},
 		// agent must not link the SDK of a provider.
 		{"agent", []string{"agent/*", "toolhandler", "providers", "schemas/...", "internal/telemetry", "internal/text"}},
+		// The answer's links are found with the parser of the page.
+		{"agent/answer", []string{"agent/*", "toolhandler", "providers", "schemas/...", "internal/markdown", "internal/telemetry", "internal/text"}},
 		{"agent/*", []string{"agent/*", "toolhandler", "providers", "schemas/...", "internal/telemetry", "internal/text"}},
 		{"mcpservers/...", []string{"mcpservers/...", "schemas/...", "internal/store", "internal/httpguard", "internal/telemetry", "internal/text"}},
 		// The program that records the tapes of the suites uses a scripted model.

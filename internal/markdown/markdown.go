@@ -2,7 +2,6 @@ package markdown
 
 import (
 	"github.com/yuin/goldmark"
-	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/renderer/html"
 )
 
@@ -11,9 +10,7 @@ import (
 // its HTML.
 func New() goldmark.Markdown {
 	return goldmark.New(
-		goldmark.WithExtensions(
-			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)),
-			extension.Strikethrough, extension.TaskList, extension.Linkify, additions{}),
+		goldmark.WithExtensions(dialect()...),
 		goldmark.WithRendererOptions(html.WithHardWraps()),
 	)
 }
