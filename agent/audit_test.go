@@ -20,13 +20,18 @@ import (
 // fakeGrants are the subjects that are always allowed.
 type fakeGrants map[string]bool
 
-func (f fakeGrants) PutGrant(_ context.Context, owner, _, subject string) error {
-	f[owner+"/"+subject] = true
+func (f fakeGrants) PutGrant(_ context.Context, owner string, g schemas.Grant) error {
+	f[owner+"/"+g.String()] = true
 	return nil
 }
 
-func (f fakeGrants) Granted(_ context.Context, owner, _, subject string) (bool, error) {
-	return f[owner+"/"+subject], nil
+func (f fakeGrants) GrantsOf(_ context.Context, owner, _ string) (all []schemas.Grant, err error) {
+	for subject := range f {
+		if of, tool, _ := strings.Cut(subject, "/"); of == owner {
+			all = append(all, schemas.Grant{Tool: tool})
+		}
+	}
+	return all, nil
 }
 
 // fixedApproval is an approver with fixed answers.

@@ -269,7 +269,7 @@ func (g *someGrants) DeleteGrant(_ context.Context, owner, id string) (bool, err
 // Grants are listed for their owner, who can revoke them.
 func TestGrants(t *testing.T) {
 	cfg := config(t, script(nil))
-	cfg.Grants = &someGrants{{ID: "g1", Owner: "ann", Subject: "mail__send to bob"}, {ID: "g2", Owner: "bob", Subject: "mail__send to ann"}}
+	cfg.Grants = &someGrants{{ID: "g1", Owner: "ann", Tool: "mail__send", Arguments: []byte(`{"to":"bob"}`)}, {ID: "g2", Owner: "bob", Tool: "mail__send", Arguments: []byte(`{"to":"ann"}`)}}
 	cfg.Owner = func(r *http.Request) string { return r.Header.Get("X-Who") }
 	h := build(t, cfg)
 	as := func(who, method, path string) (int, string) {
@@ -283,7 +283,7 @@ func TestGrants(t *testing.T) {
 		status            int
 		has, hasNot       string
 	}{
-		{"ann", "GET", "/v1/grants", 200, "mail__send to bob", "mail__send to ann"},
+		{"ann", "GET", "/v1/grants", 200, `"tool":"mail__send","arguments":{"to":"bob"}`, `"ann"`},
 		{"ann", "DELETE", "/v1/grants/g2", 404, "", ""},
 		{"ann", "DELETE", "/v1/grants/g1", 200, `"deleted":true`, ""},
 		{"ann", "GET", "/v1/grants", 200, `"data":[]`, "bob"},

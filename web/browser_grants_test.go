@@ -23,7 +23,7 @@ type grantsOf struct {
 func (g *grantsOf) give(subject string, scope toolhandler.Scope) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	one := schemas.Grant{ID: "g1", Subject: subject, GivenAt: time.Now()}
+	one := schemas.Grant{ID: "g1", Tool: subject, GivenAt: time.Now()}
 	if scope == toolhandler.InConversation {
 		one.ConversationID = "k1"
 	}

@@ -248,6 +248,7 @@ func (s *server) clearConversation(c *gin.Context) {
 		return
 	}
 	s.responses.Forget(owner, id)
+	s.record(c.Request, schemas.AuditLine{Event: schemas.EventErase, Detail: "cleared the conversation " + id})
 	wire.WriteJSON(c.Writer, map[string]any{"id": id, "object": "conversation", "cleared": true})
 }
 
@@ -261,6 +262,7 @@ func (s *server) deleteConversation(c *gin.Context) {
 		s.storeError(c, "conversation", err)
 		return
 	}
+	s.record(c.Request, schemas.AuditLine{Event: schemas.EventErase, Detail: "deleted the conversation " + id})
 	wire.WriteJSON(c.Writer, map[string]any{"id": id, "object": "conversation.deleted", "deleted": true})
 }
 

@@ -34,6 +34,7 @@ func (s *server) operations() []wire.Operation {
 	}
 	all = append(all, s.grantOperations()...)
 	all = append(all, s.toolOperations()...)
+	all = append(all, s.auditOperations()...)
 	return append(all, s.probeOperations()...)
 }
 

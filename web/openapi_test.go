@@ -35,6 +35,7 @@ func operated(t *testing.T, run turns.Runner) web.Config {
 	cfg.Telemetry = tel
 	cfg.Feedback = fakeFeedback{}
 	cfg.Grants = &someGrants{}
+	cfg.Audit = &auditOf{}
 	cfg.Reload = func(context.Context) (web.Reloaded, error) { return web.Reloaded{Added: []string{"a"}}, nil }
 	cfg.Operations = web.Operations{
 		SwitchTool: func(context.Context, string, bool) error { return nil },
@@ -223,6 +224,8 @@ func TestOpenAPI_AnswersMatch(t *testing.T) {
 		{"POST", "/v1/tools/search/call", "/v1/tools/{name}/call", `{"arguments":{"q":"x"}}`, "200"},
 		{"POST", "/v1/tools/search/call", "/v1/tools/{name}/call", `{"arguments":{"status":"timeout"}}`, "424"},
 		{"GET", "/v1/calls", "", "", "200"},
+		{"GET", "/v1/audit?since=2026-01-31T00:00:00Z&person=operator&after=0&limit=3", "/v1/audit", "", "200"},
+		{"GET", "/v1/audit?limit=0", "/v1/audit", "", "400"},
 		{"GET", "/v1/servers", "", "", "200"},
 		{"POST", "/v1/servers/family/approve", "/v1/servers/{name}/approve", `{"digest":"x"}`, "200"},
 		{"POST", "/v1/servers/family/approve", "/v1/servers/{name}/approve", `{"digest":"old"}`, "409"},

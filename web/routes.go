@@ -82,6 +82,9 @@ func (s *server) routes() (http.Handler, error) {
 	e.GET("/v1/setup", read, s.getSetup)
 	e.GET("/openapi.json", read, s.openAPI)
 	e.GET("/v1/calls", admin, s.listCalls)
+	if s.Audit != nil {
+		e.GET("/v1/audit", admin, s.listAudit)
+	}
 	for path, route := range s.operatorRoutes() {
 		e.Handle(route.method, path, admin, route.handle)
 	}

@@ -1,10 +1,12 @@
 package web
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/gin-gonic/gin"
 
+	"molar/schemas"
 	"molar/web/wire"
 )
 
@@ -47,6 +49,9 @@ func (s *server) approveServer(c *gin.Context) {
 	if err != nil {
 		s.operationError(c, "approve a server", err)
 		return
+	}
+	if len(approved) > 0 {
+		s.record(c.Request, schemas.AuditLine{Event: schemas.EventApproveServer, Server: c.Param("name"), Allowed: new(true), SHA256: body.Digest, Detail: fmt.Sprintf("tools: %d", len(approved))})
 	}
 	if approved == nil {
 		approved = []string{} // clients iterate over it

@@ -239,6 +239,7 @@ func (s *server) switchTool(c *gin.Context) {
 		s.operationError(c, "switch a tool", err)
 		return
 	}
+	s.record(c.Request, schemas.AuditLine{Event: schemas.EventSwitch, Server: tool.Server, Tool: tool.Name, Allowed: body.Enabled})
 	if now, found := s.findTool(tool.Name); found {
 		tool = now
 	}

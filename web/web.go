@@ -71,6 +71,9 @@ type Config struct {
 	Feedback FeedbackStore
 	// Grants stores grants; with nil, their routes do not exist.
 	Grants GrantStore
+	// Audit stores who decided or changed what; with nil, its route does not exist and nothing is
+	// recorded.
+	Audit AuditStore
 	// Reload rereads the config file and applies it. After a [*BrokenConfigError] nothing has
 	// changed. With nil, its route does not exist.
 	Reload func(ctx context.Context) (Reloaded, error)

@@ -12,6 +12,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/store"
 	"molar/internal/terminal"
+	"molar/schemas"
 )
 
 func newConversationsCmd(a *app) *cobra.Command {
@@ -58,6 +59,15 @@ func (a *app) export(cmd *cobra.Command, db *store.DB, owner, id string) error {
 		if err != nil {
 			return errors.Join(err, out.Flush())
 		}
+		if !found { // recorded first: what was printed cannot be taken back
+			what := "the conversation " + id
+			if id == "" {
+				what = "all conversations"
+			}
+			if err := recordAudit(cmd, db, schemas.EventExport, what, owner); err != nil {
+				return err
+			}
+		}
 		found = true
 		if err := lines.Encode(c); err != nil {
 			return err
@@ -70,17 +80,32 @@ func (a *app) export(cmd *cobra.Command, db *store.DB, owner, id string) error {
 }
 
 func newDeleteCmd(a *app) *cobra.Command {
+	var all bool
 	var owner string
 	cmd := &cobra.Command{
-		Use:   "delete ID",
-		Short: "Delete a conversation with its messages, summary and traces, for good",
-		Args:  cobra.ExactArgs(1),
+		Use:   "delete ID | --all --owner OWNER",
+		Short: "Delete a conversation with its messages, summary and traces, or all of an owner, for good",
+		Long: `Delete a conversation with its messages, summary and traces, for good.
+
+With --all and --owner it deletes all of an owner: their conversations, approvals, traces, and
+the hashes by which their answers are remembered. Lines of the audit stay; they hold no text.`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if all == (len(args) == 1) || all && owner == "" {
+				return cli.Usage(errors.New("name one conversation, or an owner to delete all of theirs: --all --owner OWNER"))
+			}
 			db, err := a.openConversations(cmd)
 			if err != nil {
 				return err
 			}
-			if err := errors.Join(deleteConversation(cmd, db, owner, args[0]), db.Close()); err != nil {
+			if all {
+				return errors.Join(a.deleteOwner(cmd, db, owner), db.Close())
+			}
+			err = deleteConversation(cmd, db, owner, args[0])
+			if err == nil {
+				err = recordAudit(cmd, db, schemas.EventErase, "deleted the conversation "+args[0], owner)
+			}
+			if err := errors.Join(err, db.Close()); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(a.Stdout, "deleted %s\n", terminal.Clean(args[0]))
@@ -88,7 +113,20 @@ func newDeleteCmd(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&owner, "owner", "", "the `owner` of the conversation, when several have one of that ID")
+	cmd.Flags().BoolVar(&all, "all", false, "delete all of an owner")
 	return cmd
+}
+
+// deleteOwner deletes all of an owner.
+func (a *app) deleteOwner(cmd *cobra.Command, db *store.DB, owner string) error {
+	n, err := db.DeleteOwner(cmd.Context(), owner)
+	if err == nil || n > 0 {
+		err = errors.Join(err, recordAudit(cmd, db, schemas.EventErase, fmt.Sprintf("deleted %d conversations and all else", n), owner))
+	}
+	if err == nil {
+		a.Say("deleted %d conversations of %s, and all else of theirs", n, terminal.Clean(owner))
+	}
+	return err
 }
 
 // deleteConversation deletes a conversation. It fails when several owners have one of that ID
@@ -109,6 +147,14 @@ func deleteConversation(cmd *cobra.Command, db *store.DB, owner, id string) erro
 		return noConversation(id)
 	}
 	return err
+}
+
+// recordAudit appends a line to the audit about the conversations of an owner, all owners if it is empty.
+func recordAudit(cmd *cobra.Command, db *store.DB, event, what, owner string) error {
+	if owner != "" {
+		what += " of " + owner
+	}
+	return db.Audit(cmd.Context(), schemas.AuditLine{Event: event, Detail: what})
 }
 
 func noConversation(id string) error {

@@ -109,6 +109,10 @@ func TestKeys_ScopesAndOwners(t *testing.T) {
 	a.want(200, "", http.MethodPost, "/v1/chat/completions", questionBody("general", "shared", "What causes tooth decay?", false))
 	a.want(403, "insufficient_scope", http.MethodPost, "/v1/servers/reload", "")
 	a.want(403, "insufficient_scope", http.MethodGet, "/v1/config", "")
+	a.want(403, "insufficient_scope", http.MethodGet, "/v1/audit", "")
+	if lines := nobody.with(admin).want(200, "", http.MethodGet, "/v1/audit?person=operator", ""); strings.Count(lines, `"event":"key_created"`) != 4 {
+		t.Errorf("the audit of the keys: %s", lines)
+	}
 	nobody.with(admin).want(200, "", http.MethodPost, "/v1/servers/reload", "")
 	nobody.with(admin).want(403, "insufficient_scope", http.MethodGet, "/v1/conversations", "")
 	nobody.with(metrics).want(403, "insufficient_scope", http.MethodGet, "/v1/models", "")

@@ -151,6 +151,7 @@ func TestServe_StrangersBehindAProxy(t *testing.T) {
 				{http.MethodDelete, conversations, ""},
 				{http.MethodGet, "/v1/config", ""},
 				{http.MethodGet, "/v1/calls", ""},
+				{http.MethodGet, "/v1/audit", ""},
 				{http.MethodGet, "/metrics", ""},
 				{http.MethodGet, "/", ""},
 				{http.MethodGet, "/v1/responses", ""}, // where a WebSocket begins

@@ -235,7 +235,11 @@ func (h ownHost) Tools(context.Context) ([]schemas.ToolInfo, error) {
 }
 
 func (h ownHost) Approve(ctx context.Context, server, digest string) ([]string, error) {
-	return h.MCP.Approve(ctx, server, digest)
+	approved, err := h.MCP.Approve(ctx, server, digest)
+	if err == nil && len(approved) > 0 {
+		err = h.DB.Audit(ctx, schemas.AuditLine{Event: schemas.EventApproveServer, Server: server, Allowed: new(true), SHA256: digest, Detail: fmt.Sprintf("tools: %d", len(approved))})
+	}
+	return approved, err
 }
 
 func newLoginCmd(a *app, format *string) *cobra.Command {

@@ -146,6 +146,15 @@ func TestServersLogin(t *testing.T) {
 	if code := out.wait(t); code != 0 || out.stdout.String() != "logged out of far\n" || s.Counts().Revoked != 1 {
 		t.Errorf("exit code %d: %s%s", code, out.stdout, out.stderr)
 	}
+	var audit struct{ Data []schemas.AuditLine }
+	host.get(t, "/v1/audit", &audit)
+	var events []string
+	for _, line := range audit.Data {
+		events = append(events, line.Person+" "+line.Event+" "+line.Server)
+	}
+	if got := strings.Join(events, ", "); got != "operator login far, operator logout far" {
+		t.Errorf("the audit: %s", got)
+	}
 	eventually(t, "the running host notices the logout", func() bool {
 		_, _ = host.do(t, http.MethodPost, "/v1/tools/far__add/call", `{}`)
 		return far().State == schemas.StateFailed

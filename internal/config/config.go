@@ -24,6 +24,7 @@ type Config struct {
 	Knowledge      Map[Knowledge]         `yaml:"knowledge" jsonschema_description:"Folders of Markdown, HTML and text files; each gets a search tool with its name."`
 	Search         Search                 `yaml:"search" jsonschema_description:"The bundled search tools."`
 	Memory         Memory                 `yaml:"memory" jsonschema_description:"Where conversations are kept, and how they are summarised."`
+	Audit          Audit                  `yaml:"audit" jsonschema_description:"The record of who decided or changed what."`
 	State          string                 `yaml:"state" jsonschema_description:"SQLite file for the host's own state when the memory is at memory.url; molar.db in the user's data folder when left out."`
 	MCPServers     Map[Server]            `yaml:"mcpServers" jsonschema_description:"MCP servers by name; their tools are offered to the assistants."`
 	Limits         Limits                 `yaml:"limits" jsonschema_description:"Limits of one turn and of the whole host."`
@@ -100,6 +101,12 @@ type Memory struct {
 	CompressAfterSummary bool           `yaml:"compress_after_summary" jsonschema_description:"Whether old messages are left out of reads once a summary covers them."`
 	// Retention zero keeps conversations for ever.
 	Retention time.Duration `yaml:"retention" jsonschema_description:"Conversations not changed for this long are deleted for good, such as 90d; for ever when left out."`
+}
+
+// Audit configures the record of who decided or changed what.
+type Audit struct {
+	// Retention zero keeps lines for ever.
+	Retention time.Duration `yaml:"retention" jsonschema_description:"Lines older than this are removed from the oldest end, such as 730d; 0s keeps them for ever (default 8760h, a year)."`
 }
 
 // Database returns the absolute path or the address of the host's own database: memory.store,

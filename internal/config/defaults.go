@@ -52,6 +52,7 @@ func Default() *Config {
 		Memory: Memory{
 			CompressAfterSummary: true,
 		},
+		Audit: Audit{Retention: 365 * 24 * time.Hour},
 		Limits: Limits{
 			Rounds:    8,
 			Calls:     16,

@@ -23,7 +23,15 @@ func TestLoad_Retention(t *testing.T) {
 	if got := mustLoad(t, "", "MOLAR_MEMORY_RETENTION", "7d").Memory.Retention; got != 7*24*time.Hour {
 		t.Errorf("from the environment: %s", got)
 	}
+	for text, want := range map[string]time.Duration{"": 365 * 24 * time.Hour, "audit: {retention: 730d}": 730 * 24 * time.Hour, "audit: {retention: 0s}": 0} {
+		if got := mustLoad(t, text+"\n").Audit.Retention; got != want {
+			t.Errorf("%q: the audit is kept for %s, want %s", text, got, want)
+		}
+	}
 	for _, bad := range []string{"1m", "-1h", "-3d", "1.5d", "d", "99999999d", "forever", "3"} {
+		if _, err := load(t, "audit: {retention: "+bad+"}\n"); err == nil || !strings.Contains(err.Error(), ":1: audit.retention: want ") {
+			t.Errorf("%q: %v", bad, err)
+		}
 		if _, err := load(t, "memory: {retention: "+bad+"}\n"); err == nil || !strings.Contains(err.Error(), ":1: memory.retention: want ") {
 			t.Errorf("%q: %v", bad, err)
 		}

@@ -128,6 +128,9 @@ func (c *checker) limits() {
 	if m.Retention < 0 || (m.Retention > 0 && m.Retention < time.Hour) {
 		c.fault("memory.retention", `want an hour or more, such as "90d"; 0s keeps conversations for ever`)
 	}
+	if a := c.cfg.Audit.Retention; a < 0 || (a > 0 && a < time.Hour) {
+		c.fault("audit.retention", `want an hour or more, such as "730d"; 0s keeps the audit for ever`)
+	}
 	c.positive("limits.tool_time", l.ToolTime, 24*time.Hour)
 	if l.Tools > maxTools {
 		c.fault("limits.tools", "want at most %d: model services accept no more", maxTools)

@@ -123,6 +123,9 @@ func (r *loginRun) logIn(ctx context.Context, format string) error {
 	if err := oauth.Put(ctx, r.db, s, grant); err != nil {
 		return err
 	}
+	if err := r.db.Audit(ctx, schemas.AuditLine{Event: schemas.EventLogin, Server: s.Name, Detail: "at " + grant.Issuer}); err != nil {
+		return err
+	}
 	return r.report(ctx, grant, format)
 }
 
@@ -198,6 +201,9 @@ func (r *loginRun) logOut(ctx context.Context, format string) error {
 		return err
 	}
 	dropped, err := oauth.Drop(ctx, r.db, s)
+	if err == nil && dropped {
+		err = r.db.Audit(ctx, schemas.AuditLine{Event: schemas.EventLogout, Server: s.Name})
+	}
 	if err != nil {
 		return err
 	}

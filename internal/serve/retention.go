@@ -3,29 +3,44 @@ package serve
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
+
+	"molar/internal/config"
+	"molar/internal/store"
 )
 
-// retentionEvery is how often old conversations are looked for.
+// retentionEvery is how often old data is looked for.
 const retentionEvery = time.Hour
 
-// applyRetention deletes the conversations that did not change for longer than age, now and
-// then every hour, until ctx ends. An age of zero keeps them for ever.
-func applyRetention(ctx context.Context, age time.Duration, deleteOlder func(ctx context.Context, before time.Time) (int, error), log *slog.Logger) {
-	if age <= 0 {
+// A retention deletes what is too old.
+type retention struct {
+	// what is deleted, for the log.
+	what string
+	// age is how old it may be; zero keeps it for ever.
+	age         time.Duration
+	deleteOlder func(ctx context.Context, before time.Time) (int, error)
+}
+
+// applyRetention deletes what is older than its age, now and then every hour, until ctx ends.
+func applyRetention(ctx context.Context, log *slog.Logger, all ...retention) {
+	all = slices.DeleteFunc(all, func(r retention) bool { return r.age <= 0 })
+	if len(all) == 0 {
 		return
 	}
 	tick := time.NewTicker(retentionEvery)
 	defer tick.Stop()
 	for {
-		n, err := deleteOlder(ctx, time.Now().Add(-age))
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			log.Warn("old conversations could not be deleted; it is tried again in an hour", "deleted", n, "error", err)
-		case n > 0:
-			log.Info("old conversations deleted", "deleted", n, "not_changed_for", age)
+		for _, r := range all {
+			n, err := r.deleteOlder(ctx, time.Now().Add(-r.age))
+			switch {
+			case ctx.Err() != nil:
+				return
+			case err != nil:
+				log.Warn("old "+r.what+" could not be deleted; it is tried again in an hour", "deleted", n, "error", err)
+			case n > 0:
+				log.Info("old "+r.what+" deleted", "deleted", n, "older_than", r.age)
+			}
 		}
 		select {
 		case <-tick.C:
@@ -33,4 +48,9 @@ func applyRetention(ctx context.Context, age time.Duration, deleteOlder func(ctx
 			return
 		}
 	}
+}
+
+// conversations are the conversations of a store, which are old when they did not change.
+func conversations(cfg *config.Config, db *store.DB) retention {
+	return retention{"conversations", cfg.Memory.Retention, db.DeleteOlder}
 }

@@ -18,10 +18,15 @@ func TestApplyRetention(t *testing.T) {
 		ages := make(chan time.Duration, 10) // how long ago what goes was changed
 		var running sync.WaitGroup
 		running.Go(func() {
-			applyRetention(ctx, 48*time.Hour, func(_ context.Context, at time.Time) (int, error) {
+			deletes := func(_ context.Context, at time.Time) (int, error) {
 				ages <- time.Since(at)
 				return 1, errors.New("locked")
-			}, slog.New(slog.DiscardHandler))
+			}
+			never := func(context.Context, time.Time) (int, error) {
+				t.Error("deleted what is kept for ever")
+				return 0, nil
+			}
+			applyRetention(ctx, slog.New(slog.DiscardHandler), retention{"things", 0, never}, retention{"things", 48 * time.Hour, deletes})
 		})
 		synctest.Wait()
 		if len(ages) != 1 {
@@ -44,8 +49,8 @@ func TestApplyRetention(t *testing.T) {
 }
 
 func TestApplyRetention_ForEver(t *testing.T) {
-	applyRetention(t.Context(), 0, func(context.Context, time.Time) (int, error) {
+	applyRetention(t.Context(), slog.New(slog.DiscardHandler), retention{"things", 0, func(context.Context, time.Time) (int, error) {
 		t.Error("deleted")
 		return 0, nil
-	}, slog.New(slog.DiscardHandler))
+	}})
 }

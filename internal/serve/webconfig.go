@@ -52,6 +52,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		Servers:       p.MCP,
 		Traces:        traces,
 		Grants:        p.DB,
+		Audit:         p.DB,
 		Feedback:      traces,
 		Ready:         p.Ready,
 		Reload: func(ctx context.Context) (web.Reloaded, error) {

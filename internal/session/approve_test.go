@@ -30,7 +30,7 @@ func quietSession(screen *strings.Builder) *session {
 // kept are grants without a database.
 type kept []schemas.Grant
 
-func (k *kept) Granted(context.Context, string, string, string) (bool, error) { return false, nil }
+func (k *kept) GrantsOf(context.Context, string, string) ([]schemas.Grant, error) { return nil, nil }
 
 func (k *kept) ListGrants(context.Context, string) ([]schemas.Grant, error) { return *k, nil }
 
@@ -119,17 +119,17 @@ func TestSession_Approvals(t *testing.T) {
 	var screen strings.Builder
 	s := quietSession(&screen)
 	s.f.Conversation = "c1"
-	s.grants = &kept{{ID: "1", Subject: "s__act to a"}, {ID: "2", Subject: "s__other", ConversationID: "c1"}, {ID: "3", Subject: "s__far", ConversationID: "c2"}}
+	s.grants = &kept{{ID: "1", Tool: "s__act", Arguments: []byte(`{"to":"a"}`)}, {ID: "2", Tool: "s__other", ConversationID: "c1"}, {ID: "3", Tool: "s__far", ConversationID: "c2"}}
 	for _, tt := range []struct {
 		args, shows, fault string
 		left               int
 	}{
-		{"", "s__act to a (always)", "", 3},
+		{"", `s__act {"to":"a"} (always)`, "", 3},
 		{"", "s__other (in this conversation)", "", 3},
 		{"", "s__far (in the conversation c2)", "", 3},
 		{"s__other", "s__other asks again", "", 2},
 		{"s__other", "", "\"s__other\" is not allowed", 2},
-		{"clear", "s__act to a asks again", "", 0},
+		{"clear", `s__act {"to":"a"} asks again`, "", 0},
 		{"", "nothing is allowed", "", 0},
 	} {
 		screen.Reset()

@@ -142,7 +142,7 @@ func scribble(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const from = 80 * 4096
+	const from = 100 * 4096 // behind the tables of an empty database
 	if _, err := f.WriteAt(bytes.Repeat([]byte{0xa5}, int(info.Size())-from), from); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package store_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,6 +120,47 @@ func inFiles(t *testing.T, path, text string) bool {
 		}
 	}
 	return false
+}
+
+// Of an owner nothing stays but the lines of the audit, and nothing of others goes.
+func TestDB_DeleteOwner(t *testing.T) {
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "memory.db")
+	db := open(t, path)
+	for _, owner := range []string{"ann", "bob"} {
+		for _, id := range []string{"c", owner + "'s own"} {
+			begun, err := db.BeginTurn(ctx, store.TurnRequest{Owner: owner, ConversationID: id, TTL: time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := db.SaveTurn(ctx, store.Turn{Lease: begun.Lease, TurnID: owner + id, User: owner + "'s secret", Answer: owner + "'s secret"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := db.PutTraces(ctx, []store.Trace{{TurnID: owner, Owner: owner, Body: []byte(`"` + owner + `'s secret"`)}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.PutGrant(ctx, owner, schemas.Grant{Tool: "mail__send", Arguments: []byte(`"` + owner + `'s secret"`)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.RememberAnswer(ctx, owner, []string{"h"}, []string{"file " + owner + "'s secret"}, time.Now().Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := db.DeleteOwner(ctx, ""); !errors.Is(err, store.ErrInvalid) {
+		t.Errorf("everybody: %v", err)
+	}
+	if n, err := db.DeleteOwner(ctx, "ann"); n != 2 || err != nil {
+		t.Errorf("deleted %d, %v", n, err)
+	}
+	if inFiles(t, path, "ann's secret") || !inFiles(t, path, "bob's secret") {
+		t.Error("ann's texts are still there, or bob's are gone")
+	}
+	lines, err := db.ListAudit(ctx, schemas.AuditQuery{Person: "ann"})
+	grants, fault := db.GrantsOf(ctx, "bob", "c")
+	if err != nil || fault != nil || len(lines) != 1 || len(grants) != 1 {
+		t.Errorf("%v %v, %v %v", lines, err, grants, fault)
+	}
 }
 
 // A host whose conversations are elsewhere forgets what it knows of one: that of its

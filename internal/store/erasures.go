@@ -43,6 +43,11 @@ func (s *State) ForgetConversation(ctx context.Context, owner, id string) error 
 	return err
 }
 
+// tablesOfHost returns the tables of the host's own data that belong to a conversation and an owner.
+func tablesOfHost() []string {
+	return []string{"traces", "wires", "feedback", "idempotency", "kept_turns", "kept_results", "responses", "live_turns", "grants", "standing_grants"}
+}
+
 // forget returns how many rows it deleted. whose is a condition on the owner, $2.
 func forget(ctx context.Context, tx *sql.Tx, now time.Time, owner, id, whose string) (deleted int64, err error) {
 	_, err = tx.ExecContext(ctx, `INSERT INTO erasures (conversation_id, owner, at) VALUES ($1, $2, $3)
@@ -50,7 +55,7 @@ func forget(ctx context.Context, tx *sql.Tx, now time.Time, owner, id, whose str
 	if err != nil {
 		return 0, err
 	}
-	for _, table := range []string{"traces", "wires", "feedback", "idempotency", "kept_turns", "kept_results", "responses", "live_turns", "grants"} {
+	for _, table := range tablesOfHost() {
 		n, err := database.Changed(tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE conversation_id = $1 AND `+whose, id, owner))
 		if err != nil {
 			return 0, err

@@ -13,43 +13,66 @@ func TestGrants(t *testing.T) {
 	testGrants(t, func(now func() time.Time) *store.DB { return stateOpenAt(t, now) })
 }
 
-// A grant counts for its owner, its subject and its conversation, or all of them, until it is
-// taken back or goes with its conversation.
+// A grant counts for its owner and its conversation, or all of them, until it is taken back or goes
+// with its conversation.
 func testGrants(t *testing.T, open func(now func() time.Time) *store.DB) {
 	ctx := t.Context()
 	db := open(time.Now)
-	for _, g := range [][3]string{{"ann", "c1", "mail to bob"}, {"ann", "c1", "mail to bob"}, {"ann", "", "note"}, {"bob", "", "mail to bob"}} {
-		if err := db.PutGrant(ctx, g[0], g[1], g[2]); err != nil {
+	mail := schemas.Grant{Tool: "mail__send", From: "server web", Width: schemas.WidthHost, Arguments: []byte(`{"to":"bob@b.example"}`)}
+	mailHere, exactly, note := mail, mail, schemas.Grant{Tool: "note__add"}
+	mailHere.ConversationID, exactly.Width, exactly.ConversationID = "c1", "", "c1"
+	put := func(owner string, all ...schemas.Grant) {
+		t.Helper()
+		for _, g := range all {
+			if err := db.PutGrant(ctx, owner, g); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	put("ann", mailHere, mailHere, exactly, note)
+	put("bob", mail)
+	granted := func(owner, conversation string, want ...schemas.Grant) {
+		t.Helper()
+		got, err := db.GrantsOf(ctx, owner, conversation)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	granted := func(owner, conversation, subject string, want bool) {
-		t.Helper()
-		if got, err := db.Granted(ctx, owner, conversation, subject); err != nil || got != want {
-			t.Errorf("%s in %s of %s: %v, %v", subject, conversation, owner, got, err)
+		for i := range got {
+			if got[i].Owner != owner || got[i].ID == "" || got[i].GivenAt.IsZero() {
+				t.Errorf("%+v", got[i])
+			}
+			got[i] = schemas.Grant{Tool: got[i].Tool, From: got[i].From, Width: got[i].Width, Arguments: got[i].Arguments, ConversationID: got[i].ConversationID}
 		}
+		byText := func(a, b schemas.Grant) int { return len(a.Subject()) - len(b.Subject()) }
+		slices.SortFunc(got, byText)
+		slices.SortFunc(want, byText)
+		same(t, got, append([]schemas.Grant{}, want...))
 	}
-	granted("ann", "c1", "mail to bob", true)
-	granted("ann", "c2", "mail to bob", false)
-	granted("ann", "c2", "note", true)
-	granted("ann", "c1", "mail to eve", false)
-	granted("bob", "c9", "mail to bob", true)
-	granted("eve", "c1", "mail to bob", false)
+	granted("ann", "c1", mailHere, exactly, note)
+	granted("ann", "c2", note)
+	granted("bob", "c9", mail)
+	granted("eve", "c1")
+	granted("", "c1")
 	all, err := db.ListGrants(ctx, "ann")
-	if err != nil || len(all) != 2 {
+	if err != nil || len(all) != 3 {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	note := all[slices.IndexFunc(all, func(g schemas.Grant) bool { return g.Subject == "note" })]
-	if ok, err := db.DeleteGrant(ctx, "bob", note.ID); ok || err != nil {
-		t.Errorf("another's grant: %v, %v", ok, err)
+	if every, err := db.ListGrants(ctx, ""); err != nil || len(every) != 4 {
+		t.Errorf("of everybody: %+v, %v", every, err)
 	}
-	if ok, err := db.DeleteGrant(ctx, "ann", note.ID); !ok || err != nil {
-		t.Errorf("taken back: %v, %v", ok, err)
+	id := all[slices.IndexFunc(all, func(g schemas.Grant) bool { return g.Tool == note.Tool })].ID
+	for _, step := range []struct {
+		owner string
+		ok    bool
+	}{{"bob", false}, {"ann", true}, {"ann", false}} {
+		if ok, err := db.DeleteGrant(ctx, step.owner, id); ok != step.ok || err != nil {
+			t.Errorf("taken back by %s: %v, %v", step.owner, ok, err)
+		}
 	}
-	granted("ann", "c2", "note", false)
+	granted("ann", "c2")
 	if err := db.ForgetConversation(ctx, "ann", "c1"); err != nil {
 		t.Fatal(err)
 	}
-	granted("ann", "c1", "mail to bob", false)
-	granted("bob", "c1", "mail to bob", true)
+	granted("ann", "c1")
+	granted("bob", "c1", mail)
 }

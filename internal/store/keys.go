@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"molar/internal/store/database"
+	"molar/schemas"
 )
 
 // ErrNoKey means that there is no such API key.
@@ -33,7 +34,17 @@ type APIKey struct {
 	LastUsed  time.Time `json:"last_used,omitzero"`
 }
 
-// AddKey stores a key. An existing name is ErrKeyExists.
+// keyLine returns the line of the audit about a key or a session. Only the operator has the link of a
+// session, and makes keys.
+func keyLine(id, name string, session bool, ofKey, ofSession string) schemas.AuditLine {
+	line := schemas.AuditLine{Event: ofKey, Detail: fmt.Sprintf("%s %q", id, name)}
+	if session {
+		line.Event = ofSession
+	}
+	return line
+}
+
+// AddKey stores a key, and records it in the audit. An existing name is ErrKeyExists.
 func (s *State) AddKey(ctx context.Context, k APIKey) error {
 	session := 0
 	if k.Session {
@@ -55,7 +66,12 @@ func (s *State) AddKey(ctx context.Context, k APIKey) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO api_keys (id, name, hash, scopes, session, created_at, expires_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 			k.ID, k.Name, k.Hash, strings.Join(k.Scopes, ","), session, database.Millis(s.db.Now()), expires)
-		return err
+		if err != nil {
+			return err
+		}
+		line := keyLine(k.ID, k.Name, k.Session, schemas.EventKeyCreated, schemas.EventLogin)
+		line.Scope = strings.Join(k.Scopes, ",")
+		return s.auditIn(ctx, tx, line)
 	})
 }
 
@@ -72,15 +88,26 @@ func (s *State) Keys(ctx context.Context) ([]APIKey, error) {
 	return keys, s.db.Fault("list API keys", err)
 }
 
-// RevokeKey deletes the key or session with that name or id; if there is none it returns
-// ErrNoKey.
+// RevokeKey deletes the key or session with that name or id, and records it in the audit; if there is
+// none it returns ErrNoKey.
 func (s *State) RevokeKey(ctx context.Context, nameOrID string) error {
-	const op = "revoke API key"
-	n, err := s.db.Exec(ctx, op, `DELETE FROM api_keys WHERE id = $1 OR (name = $1 AND session = 0)`, nameOrID)
-	if err != nil || n > 0 {
+	return s.db.Write(ctx, "revoke API key", func(tx *sql.Tx) error {
+		gone, err := database.List(ctx, tx, func(row *sql.Rows) (line schemas.AuditLine, err error) {
+			var id, name string
+			var session int
+			err = row.Scan(&id, &name, &session)
+			return keyLine(id, name, session != 0, schemas.EventKeyRevoked, schemas.EventLogout), err
+		}, `DELETE FROM api_keys WHERE id = $1 OR (name = $1 AND session = 0) RETURNING id, name, session`, nameOrID)
+		if err == nil && len(gone) == 0 {
+			err = fmt.Errorf("%w: %q", ErrNoKey, nameOrID)
+		}
+		for _, line := range gone {
+			if err == nil {
+				err = s.auditIn(ctx, tx, line)
+			}
+		}
 		return err
-	}
-	return s.db.Fault(op, fmt.Errorf("%w: %q", ErrNoKey, nameOrID))
+	})
 }
 
 // TouchKeys stores when keys were last used, by their id. It skips unknown ids.

@@ -167,7 +167,7 @@ func (s *statements) prepare(ctx context.Context, db *database.DB) error {
 	writes := []string{
 		takeLease, endLease, dropLease, findTurn, findTurnByKey, growByTurn, insertTurnMessages, insertTurn,
 		finishConversation, finishTurn, finishAnswer, beginJournal, growJournal, insertItems, insertRound, dropJournal,
-		claimWork,
+		claimWork, rememberAnswer,
 	}
 	durable := append(slices.Clone(writes), findConversation+db.SQL.ForUpdate, piecesUp, addPiece, putSummary, putTitle)
 	s.reading, s.saving = prepared{}, prepared{}

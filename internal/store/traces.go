@@ -96,7 +96,7 @@ func (s *State) ListTraces(ctx context.Context, limit int) ([]Trace, error) {
 
 // PruneTraces deletes traces older than maxAge, then the oldest ones until the bodies together
 // have at most maxBytes. It returns how many it deleted. Wire traffic, expired paused turns,
-// answers under a key and erasures go along.
+// answers under a key, hashes of answers and erasures go along.
 func (s *State) PruneTraces(ctx context.Context, maxAge time.Duration, maxBytes int64) (deleted int64, err error) {
 	if err := s.db.WriteRelaxed(ctx, "drop what expired", func(tx *sql.Tx) error { return s.dropExpired(ctx, tx) }); err != nil {
 		return 0, err
@@ -152,6 +152,9 @@ func (s *State) dropExpired(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `DELETE FROM idempotency WHERE created_at < $1`, database.Millis(s.db.Now().Add(-KeyAge))); err != nil {
+		return err
+	}
+	if _, err := dropAnswersIn(ctx, tx, s.db.Now()); err != nil {
 		return err
 	}
 	return dropErasures(ctx, tx, s.db.Now())

@@ -9,10 +9,12 @@ type Dialect struct {
 	ForUpdate string
 	// Like compares with a pattern, and ignores the case of ASCII letters only.
 	Like func(pattern string) string
-	// mergedServers is the union of two JSON lists: the stored one and $3.
-	mergedServers string
+	// merged returns the union of two JSON lists.
+	merged func(one, other string) string
 	// now is $1, or the database's own clock in milliseconds if that is NULL.
 	now string
+	// each is the function that returns the values of a JSON list as rows.
+	each string
 	// Text makes a text storable.
 	Text func(string) string
 }
@@ -20,10 +22,11 @@ type Dialect struct {
 func sqliteDialect() Dialect {
 	return Dialect{
 		Like: func(pattern string) string { return "LIKE " + pattern + ` ESCAPE '\'` },
-		mergedServers: `(SELECT json_group_array(value) FROM (
-			SELECT value FROM json_each(conversations.servers_read) UNION
-			SELECT value FROM json_each($3)))`,
+		merged: func(one, other string) string {
+			return `(SELECT json_group_array(value) FROM (SELECT value FROM json_each(` + one + `) UNION SELECT value FROM json_each(` + other + `)))`
+		},
 		now:  "$1",
+		each: "json_each",
 		Text: func(s string) string { return s },
 	}
 }
@@ -32,17 +35,20 @@ func postgresDialect() Dialect {
 	return Dialect{
 		ForUpdate: " FOR UPDATE",
 		Like:      func(pattern string) string { return "ILIKE " + pattern + ` COLLATE "C" ESCAPE '\'` },
-		mergedServers: `(SELECT coalesce(json_agg(value), '[]')::text FROM (
-			SELECT json_array_elements_text(conversations.servers_read::json) AS value UNION
-			SELECT json_array_elements_text($3::json)) AS servers)`,
+		merged: func(one, other string) string {
+			return `(SELECT coalesce(json_agg(value), '[]')::text FROM (SELECT json_array_elements_text((` + one +
+				`)::json) AS value UNION SELECT json_array_elements_text((` + other + `)::json)) AS lists)`
+		},
+		each: "json_array_elements_text",
 		now:  "coalesce($1::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)",
 		Text: postgresText,
 	}
 }
 
-// Say replaces MERGED_SERVERS and NOW() in a statement by the dialect's SQL.
+// Say replaces MERGED_SERVERS (with $3), MERGED_ORIGINS, NOW() and EACH in a statement by the dialect's
+// SQL.
 func (d Dialect) Say(query string) string {
-	return strings.NewReplacer("MERGED_SERVERS", d.mergedServers, "NOW()", d.now).Replace(query)
+	return strings.NewReplacer("MERGED_SERVERS", d.merged("conversations.servers_read", "$3"), "MERGED_ORIGINS", d.merged("answers.origins", "excluded.origins"), "NOW()", d.now, "EACH(", d.each+"(").Replace(query)
 }
 
 // postgresText replaces what a text in PostgreSQL cannot hold: NUL, and invalid UTF-8.

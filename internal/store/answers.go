@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"molar/internal/store/database"
+)
+
+// AnswerKey returns the key of the hashes by which answers are remembered: 32 random bytes, the same
+// for all that share the database. The caller keeps it.
+func (s *State) AnswerKey(ctx context.Context) ([]byte, error) { return s.Secret(ctx, "answers") }
+
+// RememberAnswer stores, until a time, from which origins the texts came that had been read when an
+// answer was made. hashes are those of the answer and of its parts. Origins of an earlier answer with
+// the same hash are kept, too. When it returns, every replica sees it; after a loss of power it may be
+// forgotten, and the answer is then one that nobody here made.
+func (d *DB) RememberAnswer(ctx context.Context, owner string, hashes, origins []string, until time.Time) error {
+	if len(hashes) == 0 {
+		return nil
+	}
+	from := make([]string, 0, len(origins))
+	for _, origin := range origins {
+		from = append(from, d.db.SQL.Text(origin))
+	}
+	slices.Sort(from)
+	hashesJSON, err := json.Marshal(hashes)
+	if err != nil {
+		return err
+	}
+	originsJSON, err := json.Marshal(slices.Compact(from))
+	if err != nil {
+		return err
+	}
+	args := []any{owner, string(hashesJSON), string(originsJSON), database.Millis(until)}
+	const op = "remember an answer"
+	if d.db.IsPostgres() { // one statement is a transaction
+		_, err := d.stmts.recording[rememberAnswer].ExecContext(ctx, args...)
+		return d.db.Fault(op, err)
+	}
+	return d.apply(ctx, op, false, func(ctx context.Context, tx turnTx) error {
+		_, err := tx.stmt(ctx, rememberAnswer).ExecContext(ctx, args...)
+		return err
+	})
+}
+
+// rememberAnswer stores the origins for each hash.
+const rememberAnswer = `INSERT INTO answers (owner, hash, origins, expires)
+	SELECT DISTINCT CAST($1 AS TEXT), h.value, CAST($3 AS TEXT), CAST($4 AS BIGINT) FROM EACH($2) AS h WHERE TRUE
+	ON CONFLICT (owner, hash) DO UPDATE SET
+		origins = CASE WHEN answers.origins = excluded.origins THEN answers.origins ELSE MERGED_ORIGINS END,
+		expires = CASE WHEN answers.expires < excluded.expires THEN excluded.expires ELSE answers.expires END`
+
+// AnswerOrigins returns the origins of an owner's answers by their hashes. A hash that is not
+// remembered is left out; an answer before which nothing was read has an empty list.
+func (s *State) AnswerOrigins(ctx context.Context, owner string, hashes []string) (map[string][]string, error) {
+	found := map[string][]string{}
+	if len(hashes) == 0 {
+		return found, nil
+	}
+	const op = "look up answers"
+	list, err := json.Marshal(hashes)
+	if err != nil {
+		return nil, err
+	}
+	type pair struct{ hash, origins string }
+	pairs, err := database.List(s.db.Short(ctx), s.db.Read, func(row *sql.Rows) (p pair, err error) {
+		err = row.Scan(&p.hash, &p.origins)
+		return p, err
+	}, s.db.SQL.Say(`SELECT hash, origins FROM answers WHERE owner = $1 AND hash IN (SELECT value FROM EACH($2) AS h) AND expires > $3`),
+		owner, string(list), database.Millis(s.db.Now()))
+	for _, p := range pairs {
+		var origins []string
+		if err = errors.Join(err, json.Unmarshal([]byte(p.origins), &origins)); err != nil {
+			break
+		}
+		slices.Sort(origins)
+		found[p.hash] = origins
+	}
+	return found, s.db.Fault(op, err)
+}
+
+// DropAnswers deletes the hashes of answers that were remembered until a time before the given one, and
+// returns how many rows that were.
+func (s *State) DropAnswers(ctx context.Context, before time.Time) (int, error) {
+	var n int64
+	err := s.db.WriteRelaxed(ctx, "forget old answers", func(tx *sql.Tx) (err error) {
+		n, err = dropAnswersIn(ctx, tx, before)
+		return err
+	})
+	return int(n), err
+}
+
+func dropAnswersIn(ctx context.Context, tx *sql.Tx, before time.Time) (int64, error) {
+	return database.Changed(tx.ExecContext(ctx, `DELETE FROM answers WHERE expires <= $1`, database.Millis(before)))
+}
