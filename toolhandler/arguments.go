@@ -1,10 +1,10 @@
 package toolhandler
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -35,43 +35,51 @@ type Argument struct {
 }
 
 // Arguments returns the arguments that a tool declares, by path.
-func Arguments(tool schemas.Tool) []Argument {
+func Arguments(tool schemas.Tool) []Argument { return argumentsIn(tool, schemaOf(tool)) }
+
+func argumentsIn(tool schemas.Tool, root *argSchema) []Argument {
 	var all []Argument
-	var walk func(path string, s *argSchema, depth int)
-	walk = func(path string, s *argSchema, depth int) {
-		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-			at := join(path, name)
-			inner := s.Properties[name].list()
-			if len(inner.Properties) > 0 && depth < maxDepth {
-				walk(at, inner, depth+1)
+	var walk func(path string, s *argSchema, command bool)
+	walk = func(path string, s *argSchema, command bool) {
+		for _, name := range slices.Sorted(maps.Keys(s.properties)) {
+			at, inner := join(path, name), s.properties[name].entry()
+			command := command || isCommand(tool, name, inner)
+			if len(inner.properties) > 0 {
+				walk(at, inner, command)
 				continue
 			}
-			all = append(all, Argument{at, useOf(tool, at, name, inner), isCommand(name, inner)})
+			all = append(all, Argument{at, useOf(tool, at, name, inner), command})
 		}
 	}
-	walk("", schemaOf(tool), 0)
+	walk("", root, false)
 	return all
 }
 
-// maxDepth bounds the nesting of arguments that is looked at; what is deeper belongs to the destination.
-const maxDepth = 6
-
-// contentWords end the names of arguments that are free text, and begin their descriptions;
-// commandWords are those of arguments that can hold a command. docs/trust.md lists both.
+// contentWords end the names of arguments that are free text; those of textWords also begin their
+// descriptions. placeWords begin the descriptions of arguments that are none, whatever their names;
+// commandWords are in the names of those that can hold a command. docs/trust.md lists them.
 func contentWords() []string {
-	return []string{"answer", "body", "caption", "comment", "content", "contents", "description", "html", "markdown", "message", "note", "notes", "observations", "subject", "summary", "text", "title"}
+	return append(textWords(), "answer", "caption", "comment", "description", "message", "note", "notes", "observations", "subject", "summary", "title")
+}
+
+func textWords() []string { return []string{"body", "content", "contents", "html", "markdown", "text"} }
+
+func placeWords() []string {
+	return []string{"address", "id", "identifier", "ids", "key", "name", "number", "path", "uri", "url"}
 }
 
 func commandWords() []string {
 	return []string{"action", "body", "cmd", "command", "commands", "graphql", "method", "mutation", "operation", "payload", "script", "shell", "sql", "statement", "statements", "verb"}
 }
 
-// commandLanguage matches descriptions of arguments that hold a command whatever their name is.
-var commandLanguage = regexp.MustCompile(`(?i)\b(sql|graphql|cypher|statements?|shell|scripts?|javascript|source code|http method|mutation)\b`)
+// commandLanguage matches texts about a tool or an argument that takes a command whatever its name is.
+var commandLanguage = regexp.MustCompile(`(?i)\b([a-z]*sql[a-z]*|graphql|cypher|statements?|shell|scripts?|javascript|source code|http method|mutation)\b`)
 
 // useOf returns the use of an argument.
 func useOf(tool schemas.Tool, path, name string, s *argSchema) Use {
-	isContent := s.isFreeText() && (slices.Contains(contentWords(), lastWord(name)) || speaksOfContent(s.Description))
+	about, last := describing(s.description), lastWord(name)
+	isContent := s.freeText && (slices.Contains(contentWords(), last) || speaksOfText(about)) &&
+		!slices.ContainsFunc(append(about[:min(2, len(about))], last), func(w string) bool { return slices.Contains(placeWords(), w) })
 	if tool.Rules.Content != nil {
 		isContent = slices.Contains(tool.Rules.Content, path)
 	}
@@ -81,18 +89,44 @@ func useOf(tool schemas.Tool, path, name string, s *argSchema) Use {
 	return Place
 }
 
+// describing returns the words of a description from the first that tells something.
+func describing(description string) []string {
+	all := words(description)
+	for len(all) > 0 && slices.Contains([]string{"the", "a", "an", "optional", "new", "full", "plain"}, all[0]) {
+		all = all[1:]
+	}
+	return all
+}
+
+// speaksOfText reports whether words begin by naming a text: "text of the mail".
+func speaksOfText(about []string) bool {
+	return len(about) > 0 && slices.Contains(textWords(), about[0]) &&
+		(len(about) == 1 || slices.Contains([]string{"to", "of", "for", "that", "in", "which"}, about[1]))
+}
+
 // isCommand reports whether an argument can hold a command. One that can only have the values of
 // reading verbs cannot.
-func isCommand(name string, s *argSchema) bool {
-	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(v any) bool {
+func isCommand(tool schemas.Tool, name string, s *argSchema) bool {
+	if len(s.enum) > 0 && !slices.ContainsFunc(s.enum, func(v any) bool {
 		text, ok := v.(string)
 		return !ok || !isReadingWord(text)
 	}) {
 		return false
 	}
-	last := lastWord(name)
-	return slices.Contains(commandWords(), last) || strings.EqualFold(name, "code") ||
-		s.isFreeText() && !slices.Contains([]string{"id", "name", "number"}, last) && commandLanguage.MatchString(s.Description)
+	about := s.description
+	if slices.Contains([]string{"expression", "input", "query"}, lastWord(name)) || strings.EqualFold(name, "q") {
+		about += " " + strings.Join(words(tool.ToolName), " ") + " " + tool.Description
+	}
+	return namesCommand(name) || s.freeText && !namesThing(name) && commandLanguage.MatchString(about)
+}
+
+// namesCommand reports whether the name of an argument says that it holds a command.
+func namesCommand(name string) bool {
+	return !namesThing(name) && slices.ContainsFunc(words(name), func(w string) bool { return slices.Contains(commandWords(), w) }) || strings.EqualFold(name, "code")
+}
+
+func namesThing(name string) bool {
+	return slices.Contains([]string{"id", "ids", "name", "number"}, lastWord(name))
 }
 
 func isReadingWord(text string) bool {
@@ -100,101 +134,141 @@ func isReadingWord(text string) bool {
 	return len(all) > 0 && slices.Contains(append(readingVerbs(), "head", "options"), all[0])
 }
 
-// speaksOfContent reports whether a description begins by naming free text: "The text of the mail".
-func speaksOfContent(description string) bool {
-	all := words(description)
-	for len(all) > 0 && slices.Contains([]string{"the", "a", "an", "optional", "new", "full", "plain"}, all[0]) {
-		all = all[1:]
-	}
-	return len(all) > 0 && slices.Contains(contentWords(), all[0]) &&
-		(len(all) == 1 || slices.Contains([]string{"to", "of", "for", "that", "in", "which"}, all[1]))
-}
-
-// An argSchema is the part of a JSON Schema that tells what an argument is for. Members of other types
-// than expected count as absent.
+// An argSchema is the part of a JSON Schema that tells what an argument is for.
 type argSchema struct {
-	Type        any                   `json:"type"`
-	Description string                `json:"description"`
-	Format      string                `json:"format"`
-	Pattern     string                `json:"pattern"`
-	Enum        []any                 `json:"enum"`
-	Const       any                   `json:"const"`
-	Default     any                   `json:"default"`
-	Examples    []any                 `json:"examples"`
-	Minimum     any                   `json:"minimum"`
-	Maximum     any                   `json:"maximum"`
-	Properties  map[string]*argSchema `json:"properties"`
-	Items       *argSchema            `json:"items"`
-	AnyOf       []*argSchema          `json:"anyOf"`
+	description, format string
+	// freeText is set for a string that may hold anything.
+	freeText bool
+	// enum are the only values, named also those that the schema mentions, preset is the default.
+	enum, named []any
+	preset      any
+	properties  map[string]*argSchema
+	items       *argSchema
+	// whole is false if a part of the schema was not read; arguments counts the declared ones. Both are
+	// of the root.
+	whole     bool
+	arguments int
 }
 
-// UnmarshalJSON leaves out members whose type is not the expected one, such as a boolean schema.
-func (s *argSchema) UnmarshalJSON(data []byte) error {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(data, &members) != nil {
-		return nil
+// entry returns the schema of the entries of a list, in lists of lists too, and others as they are.
+func (s *argSchema) entry() *argSchema {
+	for s.items != nil {
+		s = s.items
 	}
-	for name, into := range map[string]any{
-		"type": &s.Type, "description": &s.Description, "format": &s.Format, "pattern": &s.Pattern, "enum": &s.Enum, "const": &s.Const,
-		"default": &s.Default, "examples": &s.Examples, "minimum": &s.Minimum, "maximum": &s.Maximum,
-		"properties": &s.Properties, "items": &s.Items, "anyOf": &s.AnyOf,
-	} {
-		if raw, ok := members[name]; ok {
-			dec := json.NewDecoder(bytes.NewReader(raw))
-			dec.UseNumber()
-			_ = dec.Decode(into) //nolint:errcheck // it counts as absent
-		}
-	}
-	return nil
+	return s
 }
 
-// schemaOf returns the schema of a tool's arguments; an empty one if it cannot be read.
+// names reports whether the schema itself names a value.
+func (s *argSchema) names(value any) bool {
+	return slices.ContainsFunc(s.named, func(v any) bool { return same(v, value) })
+}
+
+// maxParts and maxDepth bound what is read of a schema.
+const (
+	maxParts = 4000
+	maxDepth = 16
+)
+
+// schemaOf reads the schema of a tool's arguments. What cannot be read declares nothing.
 func schemaOf(tool schemas.Tool) *argSchema {
-	s := new(argSchema)
-	if len(tool.InputSchema) > 0 && json.Unmarshal(tool.InputSchema, s) != nil {
+	root, err := decoded(string(tool.InputSchema))
+	if err != nil {
 		return new(argSchema)
 	}
+	r := schemaReader{root: root, open: make(map[string]bool)}
+	s := r.read(root, 0)
+	s.whole, s.arguments = !r.cut, r.arguments
 	return s
 }
 
-// list returns the schema of the entries of a list, and of the only branch that is not null; other
-// schemas as they are.
-func (s *argSchema) list() *argSchema {
-	for range maxDepth {
-		switch {
-		case s == nil:
-			return new(argSchema)
-		case s.Items != nil:
-			s = s.Items
-		case len(s.AnyOf) > 0 && s.Type == nil && len(s.Enum) == 0:
-			branches := slices.DeleteFunc(slices.Clone(s.AnyOf), func(b *argSchema) bool { return b == nil || b.Type == "null" })
-			if len(branches) != 1 {
-				return s
+// A schemaReader reads a schema with its references. One inside itself declares nothing again.
+type schemaReader struct {
+	root             any
+	open             map[string]bool
+	parts, arguments int
+	cut              bool
+}
+
+func (r *schemaReader) read(node any, depth int) *argSchema {
+	s := new(argSchema)
+	m, ok := node.(map[string]any)
+	if r.parts++; r.parts > maxParts || depth > maxDepth {
+		r.cut = true
+		return s
+	}
+	if !ok {
+		return s
+	}
+	s.description, _ = m["description"].(string)
+	s.format, _ = m["format"].(string)
+	s.enum, _ = m["enum"].([]any)
+	examples, _ := m["examples"].([]any)
+	s.preset = m["default"]
+	s.named = slices.DeleteFunc(slices.Concat(s.enum, examples, []any{m["const"], s.preset, m["minimum"], m["maximum"]}), func(v any) bool { return v == nil })
+	if properties, ok := m["properties"].(map[string]any); ok {
+		s.properties = make(map[string]*argSchema)
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
+			r.arguments++
+			s.properties[name] = r.read(properties[name], depth+1)
+		}
+	}
+	if items, ok := m["items"]; ok {
+		s.items = r.read(items, depth+1)
+		s.items.description = cmp.Or(s.items.description, s.description)
+	}
+	branches := r.branches(m, depth)
+	s.freeText = isString(m["type"]) && m["enum"] == nil && m["const"] == nil && s.format == "" && m["pattern"] == nil && len(branches) == 0
+	for _, b := range branches {
+		if len(branches) == 1 && m["type"] == nil && m["enum"] == nil {
+			s.freeText, s.enum, s.format = b.freeText, b.enum, cmp.Or(s.format, b.format)
+			s.description = cmp.Or(s.description, b.description)
+		}
+		s.named = append(s.named, b.named...)
+		s.preset = cmp.Or(s.preset, b.preset)
+		s.items = cmp.Or(s.items, b.items)
+		for name, inner := range b.properties {
+			if s.properties == nil {
+				s.properties = make(map[string]*argSchema)
 			}
-			inner := *branches[0]
-			if inner.Description == "" {
-				inner.Description = s.Description
-			}
-			s = &inner
-		default:
-			return s
+			s.properties[name] = cmp.Or(s.properties[name], inner)
 		}
 	}
 	return s
 }
 
-func (s *argSchema) isFreeText() bool {
-	is := s.Type == "string"
-	if list, ok := s.Type.([]any); ok {
-		is = slices.Contains(list, any("string"))
+// branches reads the schemas that another one combines or refers to.
+func (r *schemaReader) branches(m map[string]any, depth int) []*argSchema {
+	var all []*argSchema
+	if ref, ok := m["$ref"].(string); ok && !r.open[ref] {
+		r.open[ref] = true
+		all = append(all, r.read(r.at(ref), depth+1))
+		delete(r.open, ref)
 	}
-	return is && len(s.Enum) == 0 && s.Const == nil && s.Format == "" && s.Pattern == ""
+	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
+		list, _ := m[key].([]any)
+		for _, b := range list {
+			if branch, ok := b.(map[string]any); !ok || branch["type"] != "null" {
+				all = append(all, r.read(b, depth+1))
+			}
+		}
+	}
+	return all
 }
 
-// names returns the values that the schema itself names.
-func (s *argSchema) names(value any) bool {
-	named := slices.Concat(s.Enum, s.Examples, []any{s.Const, s.Default, s.Minimum, s.Maximum})
-	return slices.ContainsFunc(named, func(v any) bool { return v != nil && same(v, value) })
+// at returns the part of the schema that a reference names; nil if it names none.
+func (r *schemaReader) at(ref string) any {
+	node := r.root
+	for name := range strings.SplitSeq(strings.TrimPrefix(strings.TrimPrefix(ref, "#"), "/"), "/") {
+		if m, ok := node.(map[string]any); ok && name != "" {
+			node = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]
+		}
+	}
+	return node
+}
+
+func isString(kind any) bool {
+	list, _ := kind.([]any)
+	return kind == "string" || slices.Contains(list, any("string"))
 }
 
 // A leaf is a value of a call's arguments.
@@ -208,45 +282,44 @@ type leaf struct {
 	declared bool
 }
 
+// isPreset reports whether a value is the one that the schema gives anyway.
+func (l leaf) isPreset() bool {
+	return l.value == nil || l.schema.preset != nil && same(l.schema.preset, l.value)
+}
+
 // leavesOf returns the values of a call's arguments, ordered by key.
-func leavesOf(tool schemas.Tool, args json.RawMessage) []leaf {
-	dec := json.NewDecoder(bytes.NewReader(args))
-	dec.UseNumber()
-	var value any
-	if dec.Decode(&value) != nil {
+func leavesOf(tool schemas.Tool, root *argSchema, args json.RawMessage) []leaf {
+	value, err := decoded(string(args))
+	if err != nil {
 		return nil
 	}
 	var all []leaf
-	var walk func(path, key, name string, s *argSchema, declared bool, value any, depth int)
-	walk = func(path, key, name string, s *argSchema, declared bool, value any, depth int) {
-		s = s.list()
+	var walk func(path, key, name string, s *argSchema, declared bool, value any)
+	walk = func(path, key, name string, s *argSchema, declared bool, value any) {
 		switch v := value.(type) {
 		case map[string]any:
-			if len(v) == 0 && path != "" {
-				break
-			}
 			for _, name := range slices.Sorted(maps.Keys(v)) {
-				inner, known := s.Properties[name]
-				walk(join(path, name), join(key, name), name, inner, declared && known, v[name], depth+1)
+				inner, known := s.properties[name]
+				walk(join(path, name), join(key, name), name, cmp.Or(inner, new(argSchema)), declared && known, v[name])
 			}
-			return
+			if len(v) > 0 || path == "" {
+				return
+			}
 		case []any:
 			for i, e := range v {
-				walk(path, join(key, strconv.Itoa(i)), name, s, declared, e, depth+1)
+				walk(path, join(key, strconv.Itoa(i)), name, cmp.Or(s.items, new(argSchema)), declared && s.items != nil, e)
 			}
 			if len(v) > 0 {
 				return
 			}
-		case nil:
-			return
 		}
 		l := leaf{path, key, value, s, Place, declared}
-		if declared && depth <= maxDepth {
+		if declared {
 			l.use = useOf(tool, path, name, s)
 		}
 		all = append(all, l)
 	}
-	walk("", "", "", schemaOf(tool), true, value, 0)
+	walk("", "", "", root, true, value)
 	return all
 }
 
@@ -257,7 +330,11 @@ func lastWord(name string) string {
 	return ""
 }
 
+// join returns the path of an argument inside another one; a dot in a name is not that of a path.
 func join(path, name string) string {
+	if strings.ContainsAny(name, `\.`) {
+		name = strings.NewReplacer(`\`, `\\`, ".", `\.`).Replace(name)
+	}
 	if path == "" {
 		return name
 	}
@@ -265,7 +342,7 @@ func join(path, name string) string {
 }
 
 // same reports whether two decoded values are equal.
-func same(a, b any) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
+func same(a, b any) bool { return reflect.DeepEqual(a, b) }
 
 // decoded decodes arguments and keeps the digits of numbers.
 func decoded(arguments string) (value any, err error) {

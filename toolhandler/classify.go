@@ -26,9 +26,14 @@ const (
 // the tool's own annotations, else a reading verb at the beginning of its name. An argument that can
 // hold a command outweighs the last two. Without evidence it is Writes.
 func Classify(tool schemas.Tool) (class Class, why string) {
+	return classify(tool, schemaOf(tool), nil)
+}
+
+// classify is Classify for a call with values that its schema may not declare.
+func classify(tool schemas.Tool, root *argSchema, leaves []leaf) (class Class, why string) {
 	hints := tool.Annotations
 	verb, writing := readName(tool)
-	command := commandOf(tool)
+	command := commandOf(tool, root, leaves)
 	switch {
 	case tool.Rules.ReadOnly:
 		return Reads, "the config marks it readOnly"
@@ -66,14 +71,22 @@ func isTrue(hint *bool) bool { return hint != nil && *hint }
 
 // commandOf returns the first argument that can hold a command, "" if none matters: the credentials
 // of the server cannot write.
-func commandOf(tool schemas.Tool) string {
+func commandOf(tool schemas.Tool, root *argSchema, leaves []leaf) string {
 	if tool.Rules.Marks.ReadOnly {
 		return ""
 	}
-	for _, a := range Arguments(tool) {
+	for _, a := range argumentsIn(tool, root) {
 		if a.Command {
 			return a.Path
 		}
+	}
+	for _, l := range leaves {
+		if !l.declared && slices.ContainsFunc(strings.Split(l.path, "."), namesCommand) {
+			return l.path
+		}
+	}
+	if !root.whole {
+		return "a part that is too deep or too long to read"
 	}
 	return ""
 }

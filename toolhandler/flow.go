@@ -1,13 +1,17 @@
 package toolhandler
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
+	"math/bits"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -23,8 +27,9 @@ type Reading struct {
 	Trusted bool
 	// Public means that the text is private to nobody.
 	Public bool
-	// Places are the arguments of the call that brought the text, but for free text, by path.
-	Places map[string]string `json:",omitempty"`
+	// Places are the arguments of the call that brought the text, but for free text, by path; nil if
+	// that call is not known.
+	Places map[string]string `json:",omitzero"`
 }
 
 // A Flow is the content of a prompt by origin.
@@ -59,13 +64,72 @@ func (f Flow) origins(of func(Reading) bool) []schemas.Origin {
 	return slices.Sorted(maps.Keys(found))
 }
 
+// An action is a call as the rules see it.
+type action struct {
+	tool   schemas.Tool
+	class  Class
+	why    string
+	leaves []leaf
+	// places are its destination within the server.
+	places map[string]string
+	// arguments is how many arguments the tool declares.
+	arguments int
+}
+
+func actionOf(tool schemas.Tool, args json.RawMessage) action {
+	root := schemaOf(tool)
+	a := action{tool: tool, leaves: leavesOf(tool, root, args), arguments: root.arguments}
+	a.class, a.why = classify(tool, root, a.leaves)
+	a.places = placesOf(a.leaves)
+	return a
+}
+
+// A cargo is what a value of a call can carry.
+type cargo struct {
+	leaf
+	text, host string
+	// repository is set if it names a repository or its owner.
+	repository bool
+	// bits is how much a choice of the person's own words or of the schema's values carries; clean is
+	// set if it carries nothing else.
+	bits  int
+	clean bool
+	// from returns the readings of the call's server that hold the value.
+	from func() []Reading
+}
+
+// cargoOf weighs the values of a call.
+func (f Flow) cargoOf(a action) []cargo {
+	all, own := make([]cargo, len(a.leaves)), wordsOf(f.Typed)
+	for i, l := range a.leaves {
+		c := cargo{leaf: l, text: asText(l.value), repository: isRepository(l.path)}
+		c.bits, c.clean = own.weigh(l)
+		c.bits += bits.Len(uint(a.arguments))                                 // that it is there at all
+		if l.use == Place || !strings.ContainsFunc(c.text, unicode.IsSpace) { // an address may be called a text
+			c.host, _ = hostOf(l.path, c.text)
+		}
+		c.from = sync.OnceValue(func() (from []Reading) {
+			for _, r := range f.Readings {
+				if r.Origin.Server() == a.tool.Server && returns(r.Text, c.text) {
+					from = append(from, r)
+				}
+			}
+			return from
+		})
+		all[i] = c
+	}
+	return all
+}
+
 // crossing returns the sorted origins whose private texts a call may take to another destination than
 // the one that they came from.
-func (f Flow) crossing(tool schemas.Tool, leaves []leaf) []schemas.Origin {
-	class, _ := Classify(tool)
+func (f Flow) crossing(a action, values []cargo) []schemas.Origin {
+	if isOwn(a.tool) { // it looks in texts of the operator
+		return nil
+	}
 	found := make(map[schemas.Origin]bool)
 	for _, r := range f.Readings {
-		if !r.Public && !found[r.Origin] && !f.stays(r, tool, class, leaves) {
+		if !r.Public && !found[r.Origin] && !stays(r, a, values) {
 			found[r.Origin] = true
 		}
 	}
@@ -73,153 +137,173 @@ func (f Flow) crossing(tool schemas.Tool, leaves []leaf) []schemas.Origin {
 }
 
 // stays reports whether a call sends things only to where a text came from: to its own server, and
-// there to the same arguments. A reader may also be given ids and addresses that the server returned,
-// unless they name another host or repository; others only if the operator vouches for the server.
-func (f Flow) stays(r Reading, tool schemas.Tool, class Class, leaves []leaf) bool {
-	if r.Origin.Server() != tool.Server {
+// there to the same arguments.
+func stays(r Reading, a action, values []cargo) bool {
+	switch {
+	case r.Origin.Server() != a.tool.Server:
 		return false
-	}
-	if tool.Rules.Marks.Closed {
+	case a.tool.Rules.Marks.Closed:
 		return true
+	case a.class == Reads:
+		return readsOn(r, a, values)
+	case len(a.places) == 0:
+		return r.Places != nil && len(r.Places) == 0 // nil is unknown
+	case r.Trusted:
+		return !slices.ContainsFunc(values, func(c cargo) bool {
+			return a.places[c.key] != r.Places[c.key] && (c.host != "" || c.repository || len(c.from()) == 0)
+		})
 	}
-	for _, l := range leaves {
-		value := asText(l.value)
-		before, had := r.Places[l.key]
+	return maps.Equal(a.places, r.Places)
+}
+
+// readsOn reports whether a reader is only given what it was given before, the person's own words,
+// and ids and addresses that its server returned in one text, on the same host. In another repository,
+// which the person must have named, the ids must have been returned there.
+func readsOn(r Reading, a action, values []cargo) bool {
+	moves := func(c cargo) bool {
+		before, had := r.Places[c.key]
+		return had && before != c.text && c.repository
+	}
+	moved := slices.ContainsFunc(values, moves)
+	var ids []cargo
+	for _, c := range values {
+		before, had := r.Places[c.key]
 		switch {
-		case l.use == Content, had && before == value, f.isClean(l):
-			continue
-		case class != Reads && !r.Trusted, l.value == nil:
+		case c.host != "" && !hasHost(r, c.host), moves(c) && !c.clean:
 			return false
-		case had && isRepository(l.path), !f.sameHosts(r, value), !f.returned(tool.Server, value):
-			return false
+		case c.clean, had && before == c.text, c.use == Content && !moved:
+		default:
+			ids = append(ids, c)
 		}
 	}
-	return true
+	return len(ids) == 0 || slices.ContainsFunc(ids[0].from(), func(source Reading) bool {
+		return (!moved || maps.Equal(repositoryOf(source.Places), repositoryOf(a.places))) &&
+			!slices.ContainsFunc(ids[1:], func(c cargo) bool { return !returns(source.Text, c.text) })
+	})
 }
 
 // isRepository reports whether an argument names a repository or its owner.
 func isRepository(path string) bool {
-	return slices.Contains([]string{"owner", "org", "organization", "repo", "repository", "project", "workspace"}, lastWord(path))
+	all := words(path)
+	for len(all) > 1 && slices.Contains([]string{"id", "key", "name", "slug"}, all[len(all)-1]) {
+		all = all[:len(all)-1]
+	}
+	return len(all) > 0 && slices.Contains([]string{"owner", "org", "organization", "repo", "repository", "project", "workspace"}, all[len(all)-1])
 }
 
-// sameHosts reports whether a value names no other host than those of the call that brought a text.
-func (f Flow) sameHosts(r Reading, value string) bool {
-	host := hostOf(value)
-	if host == "" {
-		return true
-	}
-	for _, place := range r.Places {
-		if hostOf(place) == host {
+// repositoryOf returns the arguments that name a repository.
+func repositoryOf(places map[string]string) map[string]string {
+	named := maps.Clone(places)
+	maps.DeleteFunc(named, func(key, _ string) bool { return !isRepository(key) })
+	return named
+}
+
+// hasHost reports whether the call that brought a text named a host.
+func hasHost(r Reading, host string) bool {
+	for key, place := range r.Places {
+		if named, _ := hostOf(key, place); named == host {
 			return true
 		}
 	}
 	return false
 }
 
-// returned reports whether a server returned a value, as a whole word or a whole string.
-func (f Flow) returned(server, value string) bool {
-	for _, r := range f.Readings {
-		if r.Origin.Server() == server && occurs(r.Text, value) && (!strings.ContainsAny(value, " \t\n") || strings.Contains(r.Text, `"`+value+`"`)) {
-			return true
-		}
-	}
-	return false
+// returns reports whether a text holds a value as a whole word or a whole string.
+func returns(text, value string) bool {
+	return occurs(text, value) && (!strings.ContainsAny(value, " \t\r\n") || strings.Contains(text, `"`+value+`"`))
 }
 
-// isClean reports whether a value carries nothing but the person's own choice: it is one run of words
-// that they typed, a number or date that they typed, or one of the values that the schema names.
-func (f Flow) isClean(l leaf) bool {
+// typedWords are what a person typed, with one space between words.
+type typedWords struct {
+	texts, lower, numbers []string
+	// runs bounds how many runs of words there are.
+	runs int
+}
+
+func wordsOf(typed []string) typedWords {
+	var w typedWords
+	for _, text := range typed {
+		text = oneSpaced(text)
+		n := 1 + strings.Count(text, " ")
+		w.runs += n * n
+		w.texts, w.lower = append(w.texts, text), append(w.lower, strings.ToLower(text))
+		w.numbers = append(w.numbers, numbersIn(text)...)
+	}
+	return w
+}
+
+// weigh reports whether a value is the person's own choice: one run of words that they typed, a number
+// or date that they typed, or one of the values that the schema names. It returns how many bits the
+// choice carries.
+func (w typedWords) weigh(l leaf) (carried int, clean bool) {
 	if !l.declared {
-		return false
+		return 0, false
 	}
+	number := bits.Len(uint(len(w.numbers)))
 	switch v := l.value.(type) {
-	case nil, bool:
-		return true
-	case json.Number:
-		return l.schema.names(v) || f.typedNumber(v.String())
-	case string:
-		return v == "" || l.schema.names(v) || f.typedRun(v) || f.typedDate(v)
-	case map[string]any:
-		return len(v) == 0
-	case []any:
-		return len(v) == 0
+	case nil, bool, map[string]any, []any: // the last two are empty
+		return 1, true
+	case json.Number, string:
+		text := asText(v)
+		switch {
+		case text == "":
+			return 1, true
+		case l.schema.names(v):
+			return bits.Len(uint(len(l.schema.named))), true
+		case slices.Contains(w.numbers, text):
+			return number, true
+		case w.isDate(text):
+			return number * len(numbersIn(text)), true
+		}
+		return bits.Len(uint(w.runs)), w.isRun(text)
 	}
-	return false
+	return 0, false
 }
 
-// maxEntries bounds the entries of a list that may be the person's own words: their order would carry
-// more than the words do.
-const maxEntries = 3
+// isRun reports whether a text is one contiguous run of words, as they were typed or in small letters.
+func (w typedWords) isRun(text string) bool {
+	holds := func(typed string) bool { return occurs(typed, text) }
+	return text == oneSpaced(text) && // other spaces could carry something
+		(slices.ContainsFunc(w.texts, holds) || text == strings.ToLower(text) && slices.ContainsFunc(w.lower, holds))
+}
 
-// allClean reports whether every argument is clean.
-func (f Flow) allClean(leaves []leaf) bool {
-	entries := make(map[string]int)
-	for _, l := range leaves {
-		if entries[l.path]++; !f.isClean(l) || entries[l.path] > maxEntries {
-			return false
+// isDate reports whether a text is a date or a time whose numbers were typed.
+func (w typedWords) isDate(text string) bool {
+	parses := func(layout string) bool {
+		_, err := time.Parse(layout, text)
+		return err == nil
+	}
+	return slices.ContainsFunc([]string{time.DateOnly, "15:04", time.TimeOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339, "2006-01-02 15:04", time.DateTime}, parses) &&
+		!slices.ContainsFunc(numbersIn(text), func(n string) bool { return n != "0" && !slices.Contains(w.numbers, n) })
+}
+
+// maxClean is how many calls of a turn may go somewhere else because all their arguments are the
+// person's own words, and maxBits how much the choices in them may carry together.
+const (
+	maxClean = 3
+	maxBits  = 64
+)
+
+// bitsOf adds up what the choices of clean values carry; ok is false if one is not clean.
+func bitsOf(values []cargo) (sum int, ok bool) {
+	for _, c := range values {
+		if sum += c.bits; !c.clean {
+			return 0, false
 		}
 	}
-	return true
-}
-
-// typedRun reports whether a text is one contiguous run of words that the person typed, as they typed
-// it or in small letters.
-func (f Flow) typedRun(value string) bool {
-	if value != oneSpaced(value) { // spaces could carry something
-		return false
-	}
-	for _, typed := range f.Typed {
-		typed = oneSpaced(typed)
-		if occurs(typed, value) || value == strings.ToLower(value) && occurs(strings.ToLower(typed), value) {
-			return true
-		}
-	}
-	return false
-}
-
-func (f Flow) typedNumber(digits string) bool {
-	return slices.ContainsFunc(f.Typed, func(typed string) bool { return slices.Contains(numbersIn(typed), trimZeros(digits)) })
-}
-
-// typedDate reports whether a value is a date or a time whose numbers the person typed.
-func (f Flow) typedDate(value string) bool {
-	isDate := len(value) >= len("15:04") && len(value) <= len("2006-01-02T15:04:05.000+07:00") &&
-		strings.Trim(value, "0123456789-:.+ TZ") == "" && strings.ContainsAny(value, "-:")
-	if !isDate {
-		return false
-	}
-	var typed []string
-	for _, text := range f.Typed {
-		typed = append(typed, numbersIn(text)...)
-	}
-	for _, n := range numbersIn(value) {
-		if n != "0" && !slices.Contains(typed, n) {
-			return false
-		}
-	}
-	return true
+	return sum, true
 }
 
 // numbersIn returns the runs of digits in a text, without zeros before them.
 func numbersIn(text string) []string {
 	all := strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' })
 	for i := range all {
-		all[i] = trimZeros(all[i])
+		all[i] = cmp.Or(strings.TrimLeft(all[i], "0"), "0")
 	}
 	return all
 }
 
-func trimZeros(digits string) string {
-	if short := strings.TrimLeft(digits, "0"); short != "" {
-		return short
-	}
-	return "0"
-}
-
 func oneSpaced(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// Occurs reports whether a text holds a value between characters that are neither letters nor digits.
-func Occurs(text, value string) bool { return occurs(text, value) }
 
 func occurs(text, value string) bool {
 	if value == "" {
@@ -261,61 +345,89 @@ func asText(value any) string {
 func placesOf(leaves []leaf) map[string]string {
 	places := make(map[string]string)
 	for _, l := range leaves {
-		if l.use != Content && (l.schema.Default == nil || !same(l.schema.Default, l.value)) {
+		if l.use != Content && !l.isPreset() {
 			places[l.key] = asText(l.value)
 		}
 	}
 	return places
 }
 
-// hostOf returns the host of an address or of a mail address, "" for other values.
-func hostOf(value string) string {
-	value = strings.TrimSpace(value)
-	if u, err := url.Parse(value); err == nil && u.Host != "" {
-		return strings.ToLower(u.Hostname())
-	}
-	if at := strings.LastIndexByte(value, '@'); at > 0 && !strings.ContainsAny(value, " \t\n/") && strings.Contains(value[at:], ".") {
-		return strings.ToLower(strings.Trim(value[at+1:], "<>"))
-	}
-	return ""
+// isAddress reports whether an argument is one for addresses.
+func isAddress(path string) bool {
+	return slices.Contains([]string{"url", "uri", "urls", "address", "link", "href", "endpoint", "host", "hostname", "domain", "site"}, lastWord(path))
 }
 
-// namesInside reports whether an argument names an address inside: one that is not a name on the
-// public web.
+var startsWithScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+
+// hostOf returns the host, with its port, of an address or of a mail address in an argument, "" for
+// other values. A value that might name a host, but not clearly one, counts as a host of its own.
+func hostOf(path, value string) (host string, clear bool) {
+	value = strings.TrimSpace(value)
+	hasScheme := startsWithScheme.MatchString(value)
+	if !hasScheme && !strings.ContainsAny(value, `@\`) && !strings.HasPrefix(value, "//") {
+		if !isAddress(path) || value == "" || value[0] == '/' {
+			return "", false
+		}
+		value, hasScheme = "https://"+value, true
+	}
+	if strings.Count(value, "://") > 1 || strings.ContainsFunc(value, func(r rune) bool { return r == '\\' || unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		return value, false
+	}
+	if u, err := url.Parse(value); err == nil && u.Host != "" {
+		return strings.ToLower(u.Host), u.User == nil
+	}
+	name, at, isMail := strings.Cut(value, "@")
+	switch {
+	case hasScheme || !isMail || strings.ContainsAny(value, `,;<>?%/`) || strings.Contains(at, "@"):
+		return value, false
+	case name == "": // what a person is called in some service
+		return "", false
+	}
+	return strings.ToLower(at), true
+}
+
+// namesInside reports whether an argument names an address inside: one that is not clearly a name on
+// the public web.
 func namesInside(leaves []leaf) bool {
 	for _, l := range leaves {
-		value, ok := l.value.(string)
-		if !ok || l.use == Content {
+		value := strings.TrimSpace(asText(l.value))
+		if l.use == Content || l.isPreset() || value == "" {
 			continue
 		}
-		value = strings.TrimSpace(value)
+		address := isAddress(l.path) || l.schema.format == "uri" || strings.Contains(value, "://") || strings.HasPrefix(value, "//") ||
+			strings.HasPrefix(strings.ToLower(value), "http:") || strings.HasPrefix(strings.ToLower(value), "https:")
+		if !startsWithScheme.MatchString(value) {
+			value = "http://" + strings.TrimLeft(value, "/")
+		}
 		u, err := url.Parse(value)
-		isAddress := slices.Contains([]string{"url", "uri", "urls", "address", "link", "href", "endpoint", "host", "hostname", "domain", "site"}, lastWord(l.path))
 		switch {
-		case err == nil && u.Scheme != "" && u.Host != "":
-			if u.Scheme != "http" && u.Scheme != "https" || isInside(u.Hostname()) {
+		case address:
+			if err != nil || u.Scheme != "http" && u.Scheme != "https" || isInside(u.Hostname()) {
 				return true
 			}
-		case isAddress:
-			host, _, _ := strings.Cut(strings.TrimLeft(value, "/"), "/")
-			if u, err := url.Parse("http://" + host); err != nil || isInside(u.Hostname()) {
-				return true
-			}
-		case strings.Contains(value, "://"):
+		case err == nil && (strings.Contains(u.Hostname(), ".") || u.Scheme == "localhost") && isInside(u.Hostname()):
 			return true
 		}
 	}
 	return false
 }
 
-// isInside reports whether a host is no name on the public web. Every number counts as inside.
+// isInside reports whether a host is no name on the public web. Every number counts as inside, and so
+// do letters that a server may read as others.
 func isInside(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	last := host[strings.LastIndexByte(host, '.')+1:]
-	if _, err := netip.ParseAddr(host); err == nil || last == host || strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
+	if _, err := netip.ParseAddr(host); err == nil || last == host || strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") ||
+		strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return true
 	}
 	return slices.Contains([]string{"local", "localhost", "localdomain", "internal", "intranet", "lan", "corp", "home", "private", "arpa"}, last)
+}
+
+// isOwn reports whether a tool is one of the host's own that looks in texts of the operator only.
+func isOwn(tool schemas.Tool) bool {
+	open := tool.Annotations.OpenWorldHint
+	return tool.Server == schemas.ToolServer && open != nil && !*open
 }
 
 // A Catalogue answers for the servers and tools of a turn, where readings are made of results. A nil
@@ -368,14 +480,14 @@ func (c *Catalogue) Result(result schemas.ToolResult, call *schemas.ToolCall) (r
 	tool := c.tool(result.Server, result.ToolName)
 	origin := schemas.Origin(result.Server)
 	if result.Server == schemas.ToolServer {
-		if open := tool.Annotations.OpenWorldHint; open != nil && !*open {
+		if isOwn(tool) {
 			return Reading{Text: contentOf(result)}, false
 		}
 		origin = schemas.FromWeb
 	}
 	var leaves []leaf
 	if call != nil {
-		leaves = leavesOf(tool, json.RawMessage(call.Function.Arguments))
+		leaves = leavesOf(tool, schemaOf(tool), json.RawMessage(call.Function.Arguments))
 	}
 	if tool.Rules.Marks.Public && namesInside(leaves) {
 		origin = schemas.InsideOrigin(result.Server)

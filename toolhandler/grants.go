@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"log/slog"
 	"maps"
-	"net/url"
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"molar/schemas"
 )
@@ -49,33 +49,36 @@ func (d Destination) Grant(tool string, from schemas.Origin) schemas.Grant {
 	return schemas.Grant{Tool: tool, From: from, Width: d.Width, Arguments: compared}
 }
 
-// destinations returns what an approval of a call may cover, the narrowest first.
-func destinations(tool schemas.Tool, leaves []leaf) []Destination {
-	places := placesOf(leaves)
+// destinations returns what an approval of a call may cover, the narrowest first: only its own
+// destination if the tool announces itself destructive.
+func destinations(tool schemas.Tool, places map[string]string) []Destination {
 	all := []Destination{{ID: "exact", Arguments: places}}
-	repository := map[string]string{}
+	if destroys(tool) {
+		return all
+	}
 	for _, key := range slices.Sorted(maps.Keys(places)) {
 		value := places[key]
-		if isRepository(key) {
-			repository[key] = value
-		}
-		if host := hostOf(value); host != "" {
-			all = append(all, widened(places, key, schemas.WidthHost, host))
+		if host, clear := hostOf(key, value); host != "" {
+			if clear {
+				all = append(all, widened(places, key, schemas.WidthHost, host))
+			}
 			continue
 		}
-		folder := path.Clean(value)
+		folder := path.Dir(path.Clean(value))
 		for range maxFolders {
-			up := path.Dir(folder)
-			if up == folder || up == "." || up == "/" || up == ".." || strings.HasPrefix(up, "../") {
+			if !isPath(value) || strings.Trim(folder, "./~") == "" {
 				break
 			}
-			folder = up
 			all = append(all, widened(places, key, schemas.WidthFolder, folder))
+			folder = path.Dir(folder)
 		}
 	}
-	if len(repository) > 0 && len(repository) < len(places) {
-		name := strings.Join(slices.Collect(valuesInOrder(repository)), "/")
-		all = append(all, Destination{ID: "repository", Width: schemas.WidthRepository, Name: name, Arguments: repository})
+	if repository := repositoryOf(places); len(repository) > 0 && len(repository) < len(places) {
+		var names []string
+		for _, key := range slices.Sorted(maps.Keys(repository)) {
+			names = append(names, repository[key])
+		}
+		all = append(all, Destination{ID: "repository", Width: schemas.WidthRepository, Name: strings.Join(names, "/"), Arguments: repository})
 	}
 	if len(places) > 0 {
 		all = append(all, Destination{ID: "server", Width: schemas.WidthServer, Name: tool.Server, Arguments: map[string]string{}})
@@ -85,16 +88,6 @@ func destinations(tool schemas.Tool, leaves []leaf) []Destination {
 
 // maxFolders is how many folders above a path may be chosen.
 const maxFolders = 3
-
-func valuesInOrder(m map[string]string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for _, key := range slices.Sorted(maps.Keys(m)) {
-			if !yield(m[key]) {
-				return
-			}
-		}
-	}
-}
 
 // widened returns a destination with one argument replaced by what holds it.
 func widened(places map[string]string, key string, width schemas.Width, name string) Destination {
@@ -109,38 +102,47 @@ func Covers(g schemas.Grant, tool string, places map[string]string) bool {
 	if g.Tool != tool || json.Unmarshal(g.Arguments, &compared) != nil {
 		return false
 	}
+	within := func(string, string, string) bool { return false }
 	switch g.Width {
 	case schemas.WidthServer:
 		return true
 	case schemas.WidthRepository:
-		return len(compared) > 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(compared)), func(key string) bool { return places[key] != compared[key] })
-	case schemas.WidthExact, schemas.WidthHost, schemas.WidthFolder:
+		return len(compared) > 0 && maps.Equal(compared, repositoryOf(places))
+	case schemas.WidthHost:
+		within = isAt
+	case schemas.WidthFolder:
+		within = func(_, value, folder string) bool { return isIn(value, folder) }
+	case schemas.WidthExact:
 	default:
 		return false
 	}
-	if len(compared) != len(places) {
-		return false
-	}
+	var differ []string
 	for key, value := range places {
-		granted, ok := compared[key]
-		if !ok || granted != value && !(g.Width == schemas.WidthHost && isAt(value, granted) || g.Width == schemas.WidthFolder && isIn(value, granted)) {
+		if granted, ok := compared[key]; !ok || granted != value && !within(key, value, granted) {
 			return false
+		} else if granted != value {
+			differ = append(differ, key)
 		}
 	}
-	return true
+	return len(compared) == len(places) && len(differ) <= 1 // one is widened, the others are exact
 }
 
 // isAt reports whether a value is an address of a host: one without a person's name before the host.
-func isAt(value, host string) bool {
-	if u, err := url.Parse(value); err == nil && u.User != nil {
-		return false
-	}
-	return hostOf(value) == host
+func isAt(key, value, host string) bool {
+	named, clear := hostOf(key, value)
+	return clear && named == host
 }
 
 // isIn reports whether a value is a path in a folder.
 func isIn(value, folder string) bool {
-	return !strings.Contains(value, "\\") && strings.HasPrefix(path.Clean(value), folder+"/")
+	return isPath(value) && strings.HasPrefix(path.Clean(value), folder+"/")
+}
+
+// isPath reports whether a value is a path that no program reads as more than one, or as another one.
+func isPath(value string) bool {
+	return strings.Contains(value, "/") && !slices.Contains(strings.Split(value, "/"), "..") && !strings.ContainsFunc(value, func(r rune) bool {
+		return !unicode.In(r, unicode.L, unicode.M, unicode.Nd) && !strings.ContainsRune(" /._-~()+=@", r)
+	})
 }
 
 // scopes returns the scopes that a person may choose for a call.
@@ -152,19 +154,20 @@ func (t *Turn) scopes(r Reason) []Scope {
 }
 
 // granted reports whether standing approvals cover all that a call needs one for.
-func (t *Turn) granted(ctx context.Context, tool schemas.Tool, leaves []leaf, r Reason) bool {
+func (t *Turn) granted(ctx context.Context, tool schemas.Tool, places map[string]string, r Reason) bool {
 	return t.grants != nil && r.Rule != RuleConfirm &&
-		Granted(t.grants.Granted(ctx), Approval{Tool: tool, Reason: r, Destinations: []Destination{{Arguments: placesOf(leaves)}}})
+		Granted(t.grants.Granted(ctx), Approval{Tool: tool, Reason: r, Destinations: []Destination{{Arguments: places}}})
 }
 
 // Granted reports whether standing approvals cover a call.
 func Granted(all []schemas.Grant, a Approval) bool {
-	if a.Reason.Rule == RuleConfirm || a.Reason.Rule == RuleUnsure || len(a.Destinations) == 0 {
+	needs := a.Reason.needs()
+	if a.Reason.Rule == RuleConfirm || a.Reason.Rule == RuleUnsure || a.Reason.Rule == RuleDeny || len(a.Destinations) == 0 || len(needs) == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(a.Reason.needs(), func(from schemas.Origin) bool {
+	return !slices.ContainsFunc(needs, func(from schemas.Origin) bool {
 		return !slices.ContainsFunc(all, func(g schemas.Grant) bool {
-			return g.From == from && Covers(g, a.Tool.Name, a.Destinations[0].Arguments)
+			return g.From == from && Covers(g, a.Tool.Name, a.Destinations[0].Arguments) && (g.Width == schemas.WidthExact || a.Reason.Rule != RuleDestructive)
 		})
 	})
 }

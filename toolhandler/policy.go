@@ -81,45 +81,45 @@ func listed(origins []schemas.Origin) string {
 	return strings.Join(names, ", ")
 }
 
-// maxClean is how many calls of a turn may go somewhere else because all their arguments are the
-// person's own words.
-const maxClean = 3
-
-// review applies the rules to a call, but for the standing approvals. words is set if the call runs
-// only because its arguments are the person's own words.
-func (t *Turn) review(tool schemas.Tool, leaves []leaf) (r Reason, words bool) {
-	switch tool.Rules.Policy {
+// review applies the rules to a call, but for the standing approvals. free is set if the call runs
+// only because its arguments are the person's own words, whose choice carries some bits.
+func (t *Turn) review(a action) (r Reason, carried int, free bool) {
+	switch a.tool.Rules.Policy {
 	case schemas.PolicyAllow:
-		return Reason{}, false
+		return Reason{}, 0, false
 	case schemas.PolicyConfirm:
-		return Reason{Rule: RuleConfirm}, false
+		return Reason{Rule: RuleConfirm}, 0, false
 	case schemas.PolicyDeny:
-		return Reason{Rule: RuleDeny}, false
+		return Reason{Rule: RuleDeny}, 0, false
 	}
-	for _, from := range t.flow.crossing(tool, leaves) {
-		switch allow, ruled := t.flow.rule(from, tool.Server); {
+	values := t.flow.cargoOf(a)
+	for _, from := range t.flow.crossing(a, values) {
+		switch allow, ruled := t.flow.rule(from, a.tool.Server); {
 		case ruled && !allow:
-			return Reason{Rule: RuleDeny, Flows: []schemas.Origin{from}}, false
+			return Reason{Rule: RuleDeny, Flows: []schemas.Origin{from}}, 0, false
 		case !ruled:
 			r.Flows = append(r.Flows, from)
 		}
 	}
-	if len(r.Flows) > 0 && t.clean < maxClean && t.flow.allClean(leaves) {
-		r.Flows, words = nil, true
+	if len(r.Flows) > 0 && t.clean < maxClean {
+		if carried, free = bitsOf(values); free && t.carried+carried <= maxBits {
+			r.Flows = nil
+		} else {
+			free = false
+		}
 	}
-	class, why := Classify(tool)
-	if class == Writes {
-		r.Orders, r.Class = t.flow.Foreign(), why
+	if a.class == Writes {
+		r.Orders, r.Class = t.flow.Foreign(), a.why
 	}
 	switch {
-	case destroys(tool):
+	case destroys(a.tool):
 		r.Rule = RuleDestructive
 	case len(r.Flows) > 0:
 		r.Rule = RuleFlow
 	case len(r.Orders) > 0:
 		r.Rule = RuleOrder
 	}
-	return r, words
+	return r, carried, free
 }
 
 // rule returns the operator's rule for texts of an origin that go to a server.
@@ -145,7 +145,6 @@ func (f Flow) rule(from schemas.Origin, server string) (allow, ruled bool) {
 // refusal to the model. After [RuleUnsure] only an answer to that question counts.
 func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas.Tool, args json.RawMessage, reason Reason) (json.RawMessage, *Outcome) {
 	t, unsure := r.turn, reason.Rule == RuleUnsure
-	leaves := leavesOf(tool, args)
 	decided := func(how How, d Decision) {
 		t.audit(ctx, Ruling{Owner: t.owner, TurnID: t.id, Call: call, Tool: tool, Reason: reason, How: how, Decision: d})
 	}
@@ -162,7 +161,7 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 	case unsure:
 	case t.consented(tool, call): // its approval is already audited
 		return args, nil
-	case t.granted(ctx, tool, leaves, reason):
+	case t.granted(ctx, tool, actionOf(tool, args).places, reason):
 		decided(ByGrant, Decision{Allowed: true})
 		return args, nil
 	}
@@ -178,7 +177,7 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		return err
 	}}
 	if !unsure {
-		ask.Scopes, ask.Destinations = t.scopes(reason), destinations(tool, leaves)
+		ask.Scopes, ask.Destinations = t.scopes(reason), destinations(tool, actionOf(tool, args).places)
 	}
 	decision, late, err := r.ask(ctx, ask)
 	if err != nil {
@@ -200,7 +199,7 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		if args, err = r.checkedArguments(tool, decision.Arguments); err != nil {
 			return refused(StatusInvalid, "the edited arguments of %q do not fit: %v", tool.Name, err)
 		}
-		ask.Destinations, decision.Destination = destinations(tool, leavesOf(tool, args)), ""
+		ask.Destinations, decision.Destination = destinations(tool, actionOf(tool, args).places), ""
 	}
 	if !unsure {
 		t.grant(ctx, ask, decision)

@@ -23,47 +23,68 @@ func (f approverFunc) Approve(ctx context.Context, a toolhandler.Approval) (tool
 func readFrom(servers ...string) toolhandler.Flow {
 	var f toolhandler.Flow
 	for _, server := range servers {
-		f.Readings = append(f.Readings, toolhandler.Reading{Server: server, Text: "text of " + server})
+		f.Readings = append(f.Readings, of(schemas.Origin(server), "text of "+server))
 	}
 	return f
 }
 
-// Once the model has read results of a server, only tools that read need no approval, and on the
-// same server tools that only add.
+// The rules count in their order: deny, confirm, allow, destructive, flows, orders.
 func TestTurn_policy(t *testing.T) {
-	tests := []struct {
+	yes, no := new(true), new(false)
+	type rules = schemas.ToolRules
+	type hints = schemas.ToolAnnotations
+	for _, tt := range []struct {
 		name  string
-		rules schemas.ToolRules
-		hints schemas.ToolAnnotations
+		rules rules
+		hints hints
 		read  []string
-		want  toolhandler.Status
+		args  string
+		want  string
 	}{
-		{"nothing read", schemas.ToolRules{}, schemas.ToolAnnotations{}, nil, toolhandler.StatusOK},
-		{"own server read", schemas.ToolRules{}, schemas.ToolAnnotations{}, []string{"s"}, toolhandler.StatusUnapproved},
-		{"other server read", schemas.ToolRules{}, schemas.ToolAnnotations{}, []string{"web"}, toolhandler.StatusUnapproved},
-		{"own server read, destroys nothing", schemas.ToolRules{}, schemas.ToolAnnotations{DestructiveHint: new(false)}, []string{"s"}, toolhandler.StatusOK},
-		{"other server read, destroys nothing", schemas.ToolRules{}, schemas.ToolAnnotations{DestructiveHint: new(false)}, []string{"web"}, toolhandler.StatusUnapproved},
-		{"both read, destroys nothing", schemas.ToolRules{}, schemas.ToolAnnotations{DestructiveHint: new(false)}, []string{"s", "web"}, toolhandler.StatusUnapproved},
-		{"other read, says it is read-only", schemas.ToolRules{}, schemas.ToolAnnotations{ReadOnlyHint: new(true)}, []string{"web"}, toolhandler.StatusOK},
-		{"other read, marked read-only", schemas.ToolRules{ReadOnly: true}, schemas.ToolAnnotations{}, []string{"web"}, toolhandler.StatusOK},
-		{"other read, allowed", schemas.ToolRules{Policy: schemas.PolicyAllow}, schemas.ToolAnnotations{}, []string{"web"}, toolhandler.StatusOK},
-		{"destructive", schemas.ToolRules{}, schemas.ToolAnnotations{DestructiveHint: new(true)}, nil, toolhandler.StatusUnapproved},
-		{"destructive, marked read-only", schemas.ToolRules{ReadOnly: true}, schemas.ToolAnnotations{DestructiveHint: new(true)}, nil, toolhandler.StatusUnapproved},
-		{"destructive, not so for the operator", schemas.ToolRules{Mild: true}, schemas.ToolAnnotations{DestructiveHint: new(true)}, nil, toolhandler.StatusOK},
-		{"the same, once something was read", schemas.ToolRules{Mild: true}, schemas.ToolAnnotations{DestructiveHint: new(true)}, []string{"s"}, toolhandler.StatusUnapproved},
-		{"destructive, allowed", schemas.ToolRules{Policy: schemas.PolicyAllow}, schemas.ToolAnnotations{DestructiveHint: new(true)}, nil, toolhandler.StatusOK},
-		{"confirm", schemas.ToolRules{Policy: schemas.PolicyConfirm}, schemas.ToolAnnotations{}, nil, toolhandler.StatusUnapproved},
-		{"deny", schemas.ToolRules{Policy: schemas.PolicyDeny}, schemas.ToolAnnotations{}, nil, toolhandler.StatusRefused},
+		{"nothing read", rules{}, hints{}, nil, `{"x":"1"}`, "free"},
+		{"own server read", rules{}, hints{}, []string{"s"}, `{}`, "order"},
+		{"own server read, to somewhere", rules{}, hints{}, []string{"s"}, `{"x":"1"}`, "flow"},
+		{"other server read", rules{}, hints{}, []string{"web"}, `{}`, "order"},
+		{"other server read, to somewhere", rules{}, hints{}, []string{"web"}, `{"x":"1"}`, "flow"},
+		{"says that it destroys nothing", rules{}, hints{DestructiveHint: no}, []string{"web"}, `{}`, "order"},
+		{"says that it only reads", rules{}, hints{ReadOnlyHint: yes}, []string{"web"}, `{}`, "free"},
+		{"says that it only reads, to somewhere", rules{}, hints{ReadOnlyHint: yes}, []string{"web"}, `{"x":"1"}`, "flow"},
+		{"marked readOnly", rules{ReadOnly: true}, hints{}, []string{"web"}, `{}`, "free"},
+		{"marked adds", rules{Adds: true}, hints{}, []string{"web"}, `{}`, "free"},
+		{"marked adds, to somewhere", rules{Adds: true}, hints{}, []string{"web"}, `{"x":"1"}`, "flow"},
+		{"allowed", rules{Policy: schemas.PolicyAllow}, hints{DestructiveHint: yes}, []string{"web"}, `{"x":"1"}`, "free"},
+		{"destructive", rules{}, hints{DestructiveHint: yes}, nil, `{}`, "destructive"},
+		{"destructive, after a text", rules{}, hints{DestructiveHint: yes}, []string{"web"}, `{"x":"1"}`, "destructive"},
+		{"destructive, marked readOnly", rules{ReadOnly: true}, hints{DestructiveHint: yes}, []string{"web"}, `{}`, "free"},
+		{"destructive, not so for the operator", rules{Mild: true}, hints{DestructiveHint: yes}, nil, `{}`, "free"},
+		{"the same, after a text", rules{Mild: true}, hints{DestructiveHint: yes}, []string{"web"}, `{}`, "order"},
+		{"confirm", rules{Policy: schemas.PolicyConfirm, ReadOnly: true}, hints{}, nil, `{}`, "confirm"},
+		{"deny", rules{Policy: schemas.PolicyDeny}, hints{}, nil, `{}`, "deny"},
+	} {
+		s := tool("s", "act", schema("x"))
+		s.Rules, s.Annotations = tt.rules, tt.hints
+		if got := whether(t, readFrom(tt.read...), s, tt.args); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s := tool("s", "act", "")
-			s.Rules, s.Annotations = tt.rules, tt.hints
-			turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{s}, Flow: readFrom(tt.read...)})
-			if o := collect(t.Context(), turn, call("1", "act", ""))[0]; o.Status != tt.want {
-				t.Errorf("status %q, want %q (%s)", o.Status, tt.want, o.Result.OutputText())
-			}
-		})
+}
+
+// Texts of others may have ordered a call: of servers, files, clients, the web and pastes. Those of
+// servers that the operator vouches for have no orders.
+func TestTurn_orders(t *testing.T) {
+	act := tool("s", "act", schema("x"))
+	for _, origin := range []schemas.Origin{"web", "s", schemas.FileOrigin("a.txt"), schemas.FromClient, schemas.FromWeb, schemas.FromPaste} {
+		r := of(origin, "x")
+		r.Public = true
+		if got := whether(t, flow(r), act, `{"x":"1"}`); got != "order" {
+			t.Errorf("%s: %s", origin, got)
+		}
+		if got := whether(t, flow(trusted(r)), act, `{"x":"1"}`); got != "free" {
+			t.Errorf("%s, trusted: %s", origin, got)
+		}
+		if got := whether(t, flow(trusted(r), of("mail", "y")), act, `{}`); got != "order" && got != "flow" {
+			t.Errorf("%s, trusted, with mail: %s", origin, got)
+		}
 	}
 }
 
@@ -109,15 +130,15 @@ func TestTurn_approval(t *testing.T) {
 
 // Deleting something that a text of the tool's own server named needs approval too.
 func TestTurn_policy_unannotated(t *testing.T) {
-	turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool("mail", "read_mail", ""), tool("mail", "delete_all", "")}})
+	turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool("mail", "read_mail", schema("id")), tool("mail", "delete_all", "")}, Flow: toolhandler.Flow{Typed: []string{"Read mails m1 and m2"}}})
 	if o := collect(t.Context(), turn, call("1", "read_mail", ""))[0]; o.Status != toolhandler.StatusOK {
 		t.Fatal(o.Status)
 	}
-	if o := collect(t.Context(), turn, call("2", "read_mail", `{"page":2}`))[0]; o.Status != toolhandler.StatusOK {
+	if o := collect(t.Context(), turn, call("2", "read_mail", `{"id":"m2"}`))[0]; o.Status != toolhandler.StatusOK {
 		t.Errorf("reading again: %s", o.Status)
 	}
 	o := collect(t.Context(), turn, call("3", "delete_all", ""))[0]
-	if want := `results of server mail were read before, and the tool writes: its name says \"delete\"`; o.Status != toolhandler.StatusUnapproved || !strings.Contains(string(o.Result.Output), want) {
+	if want := `text of server mail was read before, and the tool may change something: its name says \"delete\"`; o.Status != toolhandler.StatusUnapproved || !strings.Contains(string(o.Result.Output), want) {
 		t.Errorf("%s: %s", o.Status, o.Result.Output)
 	}
 }
@@ -167,7 +188,7 @@ func TestTurn_hostTools(t *testing.T) {
 	if out := collect(t.Context(), turn, call("3", "mail__send", `{}`))[0]; out.Status != toolhandler.StatusOK || reached != 1 {
 		t.Errorf("a writer after it: %s %s, %d calls reached the server", out.Status, out.Result.Output, reached)
 	}
-	if read := turn.Read(); len(read) != 1 || read[0] != "mail" {
+	if read := turn.Flow().Origins(); len(read) != 1 || read[0] != "mail" {
 		t.Errorf("read %q", read)
 	}
 	late := h.Begin(toolhandler.TurnConfig{Flow: readFrom("web"), Host: []toolhandler.HostTool{find}})

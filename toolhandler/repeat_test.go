@@ -55,7 +55,7 @@ func TestTurn_repeats(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := &counting{}
 				tools := []schemas.Tool{tool("shop", "get_price", ""), tool("shop", "get_stock", ""), tool("shop", "put_price", "")}
-				tools[2].Rules.Policy = schemas.PolicyAllow
+				tools[0].Rules.Marks.Closed, tools[2].Rules.Policy = true, schemas.PolicyAllow
 				if tt.change != nil {
 					tt.change(tools, c)
 				}

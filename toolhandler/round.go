@@ -25,22 +25,24 @@ type round struct {
 	deadline time.Duration
 	// reasons are why the calls ask.
 	reasons []Reason
-	asked   atomic.Int64
+	// free is set for those that run only because their arguments are the person's own words.
+	free  []bool
+	asked atomic.Int64
 	// waits maps a call's id to the time it waited for a person.
 	waits sync.Map
 }
 
 func (t *Turn) openRound(calls []schemas.ToolCall) *round {
-	r := &round{turn: t, allowed: t.calls, deadline: t.left, reasons: make([]Reason, len(calls))}
+	r := &round{turn: t, allowed: t.calls, deadline: t.left, reasons: make([]Reason, len(calls)), free: make([]bool, len(calls))}
 	for i, call := range calls {
 		tool, known := t.Lookup(call.Function.Name)
 		args, err := parseArguments(call.Function.Arguments)
 		if !known || err != nil {
 			continue
 		}
-		reason, words := t.review(tool, leavesOf(tool, args))
-		if r.reasons[i] = reason; words {
-			t.clean++
+		reason, carried, free := t.review(actionOf(tool, args))
+		if r.reasons[i], r.free[i] = reason, free; free {
+			t.clean, t.carried = t.clean+1, t.carried+carried
 		}
 		if t.isUnsure(call, tool) && reason.Rule != RuleDeny {
 			r.reasons[i].Rule = RuleUnsure
@@ -113,7 +115,25 @@ func (r *round) run(ctx context.Context, index int, call schemas.ToolCall) (out 
 			return r.executeEdited(ctx, call, tool, approved)
 		}
 	}
+	if r.free[index] {
+		args = canonical(args)
+	}
 	return r.execute(ctx, call, tool, args)
+}
+
+// canonical writes arguments in one way, so that how a model wrote them carries nothing.
+func canonical(args json.RawMessage) json.RawMessage {
+	value, err := decoded(string(args))
+	if err != nil {
+		return args
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(value) != nil {
+		return args
+	}
+	return bytes.TrimSpace(b.Bytes())
 }
 
 // names returns the tool names for a model that called an unknown tool.

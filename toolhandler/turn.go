@@ -83,8 +83,9 @@ type Turn struct {
 	left     time.Duration
 	flow     Flow
 	of       *Catalogue
-	// clean is how many calls ran only because their arguments are the person's own words.
-	clean int
+	// clean is how many calls ran only because their arguments are the person's own words, carried how
+	// many bits their choice can carry.
+	clean, carried int
 	// consents are the approved calls.
 	consents *consents
 	unsure   []schemas.ToolCall
@@ -158,9 +159,9 @@ func (t *Turn) Asks(ctx context.Context, call schemas.ToolCall) bool {
 	if !known || err != nil || t.approver == nil || tool.Rules.Policy == schemas.PolicyDeny {
 		return false
 	}
-	leaves := leavesOf(tool, args)
-	reason, _ := t.review(tool, leaves)
-	return t.isUnsure(call, tool) || reason.Rule != "" && reason.Rule != RuleDeny && !t.consents.has(tool, call) && !t.granted(ctx, tool, leaves, reason)
+	a := actionOf(tool, args)
+	reason, _, _ := t.review(a)
+	return t.isUnsure(call, tool) || reason.Rule != "" && reason.Rule != RuleDeny && !t.consents.has(tool, call) && !t.granted(ctx, tool, a.places, reason)
 }
 
 // isUnsure reports whether the call was sent before its process was lost, and may have had its effect.
