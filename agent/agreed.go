@@ -13,6 +13,9 @@ import (
 // requestApproval tells the person which calls are pending approval, stores these, and reports the
 // dropped ones. A client that wants JSON gets a warning, and approves by a rule of the config.
 func (a *Agent) requestApproval(ctx context.Context, w *task, e *ending) error {
+	if err := a.reportDenied(w, e); err != nil {
+		return err
+	}
 	pending := e.answer.pending
 	if err := w.reportDropped(e.question, pending); err != nil || len(pending) == 0 || a.cfg.Pauses == nil {
 		return err
@@ -26,6 +29,35 @@ func (a *Agent) requestApproval(ctx context.Context, w *task, e *ending) error {
 	}
 	w.out.StartParagraph()
 	return w.out.Say(notice)
+}
+
+// reportDenied tells which calls were not made, and why, where nobody is asked.
+func (a *Agent) reportDenied(w *task, e *ending) error {
+	if len(e.answer.denied) == 0 {
+		return nil
+	}
+	text := prompts.Denied(e.question.lang, e.answer.denied)
+	if w.turn.wantsJSON() {
+		return w.out.Warn(text)
+	}
+	w.out.StartParagraph()
+	return w.out.Say(text)
+}
+
+// approver returns who is asked about calls; nil for nobody.
+func (w *task) approver() toolhandler.Approver {
+	if w.turn.AskNever {
+		return nil
+	}
+	return w.turn.Approver
+}
+
+// person returns the person whom servers can reach; nil for nobody.
+func (w *task) person() toolhandler.Person {
+	if w.turn.AskNever {
+		return nil
+	}
+	return w.turn.Person
 }
 
 // reportDropped tells the person which pending calls their message did not approve, as they may

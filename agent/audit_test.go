@@ -17,21 +17,16 @@ import (
 	"molar/schemas"
 )
 
-// fakeGrants are the subjects that are always allowed.
-type fakeGrants map[string]bool
+// fakeGrants are an owner's standing approvals, whatever the conversation.
+type fakeGrants map[string][]schemas.Grant
 
 func (f fakeGrants) PutGrant(_ context.Context, owner string, g schemas.Grant) error {
-	f[owner+"/"+g.String()] = true
+	f[owner] = append(f[owner], g)
 	return nil
 }
 
-func (f fakeGrants) GrantsOf(_ context.Context, owner, _ string) (all []schemas.Grant, err error) {
-	for subject := range f {
-		if of, tool, _ := strings.Cut(subject, "/"); of == owner {
-			all = append(all, schemas.Grant{Tool: tool})
-		}
-	}
-	return all, nil
+func (f fakeGrants) GrantsOf(_ context.Context, owner, _ string) ([]schemas.Grant, error) {
+	return f[owner], nil
 }
 
 // fixedApproval is an approver with fixed answers.
@@ -73,11 +68,19 @@ func TestAudit(t *testing.T) {
 	line := func(person bool, how string, allowed bool, scope, arguments string) map[string]any {
 		return map[string]any{
 			"msg": map[bool]string{true: "a person", false: "nobody"}[person] + " decided about a call", "by": "ann", "how": how, "allowed": allowed,
-			"scope": scope, "edited": arguments == edited, "server": "mail", "tool": "mail__send_mail",
+			"scope": scope, "edited": arguments == edited, "server": "mail", "tool": "mail__send_mail", "rule": map[bool]string{true: "", false: "flow"}[how == "message"],
 			"arguments_sha256": fmt.Sprintf("%x", sha256.Sum256([]byte(arguments))),
 		}
 	}
 	nobody := line(false, "nobody there", false, "", sends)
+	// granted are the approvals that a person gives who allows the call always: of the call, and of the
+	// mail's text.
+	granted := func(arguments string) fakeGrants {
+		grant := schemas.Grant{Tool: "mail__send_mail", Arguments: json.RawMessage(arguments)}
+		withText := grant
+		withText.From = "mail"
+		return fakeGrants{"ann": {grant, withText}}
+	}
 	for name, tt := range map[string]struct {
 		next   string // the person's next message, if any
 		asked  agent.Approver
@@ -93,8 +96,8 @@ func TestAudit(t *testing.T) {
 		"asked, and edited":         {asked: fixedApproval{Decision: agent.Decision{Allowed: true, Arguments: edited}}, want: []map[string]any{line(true, "asked", true, "once", edited)}},
 		"asked, and no":             {asked: fixedApproval{}, want: []map[string]any{line(true, "asked", false, "", sends)}},
 		"asked, and no answer":      {asked: fixedApproval{err: errors.New("gone")}, want: []map[string]any{line(false, "no answer", false, "", sends)}},
-		"granted before":            {grants: fakeGrants{"ann/mail__send_mail to a@b.example, b.example": true}, want: []map[string]any{line(true, "grant", true, "once", sends)}},
-		"granted, and asked anyway": {asked: fixedApproval{}, grants: fakeGrants{"ann/mail__send_mail to evil.example": true}, want: []map[string]any{line(true, "asked", false, "", sends)}},
+		"granted before":            {grants: granted(sends), want: []map[string]any{line(true, "grant", true, "once", sends)}},
+		"granted, and asked anyway": {asked: fixedApproval{}, grants: granted(`{"to":"a@b.example","url":"https://evil.example"}`), want: []map[string]any{line(true, "asked", false, "", sends)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer

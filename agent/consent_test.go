@@ -148,6 +148,7 @@ func TestConsent_hidden(t *testing.T) {
 			b := newBench(calls("", "mail__get_mail", `{}`), calls(texts[0], "mail__send_mail", `{}`), says(texts[1]), says("I read on."), says("It is sent."))
 			b.tools.add("mail", "get_mail", `"a letter"`)
 			b.tools.add("mail", "send_mail", `"sent"`)
+			b.tools.mark("mail", schemas.ServerMarks{Public: true}) // the answer's markup stays
 			b.pauses = fakePauses{}
 			b.with(t, schemas.Assistant{Tools: []string{"*"}})
 			first := b.play(t, ask("read my mail"))
@@ -166,6 +167,7 @@ func TestConsent_hidden(t *testing.T) {
 	b := newBench(calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", `{}`), says("<b>I read it.</b>"), says("It is sent."))
 	b.tools.add("mail", "get_mail", `"a letter"`)
 	b.tools.add("mail", "send_mail", `"sent"`)
+	b.tools.mark("mail", schemas.ServerMarks{Public: true})
 	b.pauses = fakePauses{}
 	b.with(t, schemas.Assistant{Tools: []string{"*"}})
 	first := b.play(t, ask("read my mail"))
@@ -195,6 +197,7 @@ func TestConsent_unseen(t *testing.T) {
 	b := newBench(calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", "{\"to\":\"\u202eelpmaxe.b@a\u202c\u200b\U000e0041\"}"), says("I read it."), says("It is sent."))
 	b.tools.add("mail", "get_mail", `"a letter"`)
 	b.tools.add("mail", "send_mail", `"sent"`)
+	b.tools.mark("mail", schemas.ServerMarks{Public: true})
 	b.pauses = fakePauses{}
 	b.with(t, schemas.Assistant{Tools: []string{"*"}})
 	first := b.play(t, ask("read my mail"))
@@ -296,6 +299,7 @@ func TestConsent_long(t *testing.T) {
 	b := newBench(calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", arguments), says("I read it."), says("It is sent."))
 	b.tools.add("mail", "get_mail", `"a letter"`)
 	b.tools.add("mail", "send_mail", `"sent"`)
+	b.tools.mark("mail", schemas.ServerMarks{Public: true})
 	b.pauses = fakePauses{}
 	b.with(t, schemas.Assistant{Tools: []string{"*"}})
 	first := b.play(t, ask("read my mail"))
@@ -319,6 +323,7 @@ func TestConsent_long(t *testing.T) {
 	b = newBench(calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", arguments), says("I read it."), says("It is sent."))
 	b.tools.add("mail", "get_mail", `"a letter"`)
 	b.tools.add("mail", "send_mail", `"sent"`)
+	b.tools.mark("mail", schemas.ServerMarks{Public: true})
 	b.pauses = fakePauses{}
 	b.with(t, schemas.Assistant{Tools: []string{"*"}})
 	first = b.play(t, ask("read my mail"))

@@ -139,7 +139,7 @@ func TestContinued(t *testing.T) {
 			if first := p.events[0]; first.Kind != answer.KindReset || first.Text != c.reset {
 				t.Errorf("it begins with %+v", first)
 			}
-			if !slices.Equal(b.tools.called, c.calls) || len(asked) != c.asked || c.asked > 0 && !asked[0].Unsure {
+			if !slices.Equal(b.tools.called, c.calls) || len(asked) != c.asked || c.asked > 0 && asked[0].Reason.Rule != agent.RuleUnsure {
 				t.Errorf("called %q, asked %+v", b.tools.called, asked)
 			}
 			messages := b.model.requests[0].Messages

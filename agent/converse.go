@@ -30,6 +30,8 @@ type outcome struct {
 	shortened map[string]int
 	// leftOut are the client's tools that a warning named as not offered.
 	leftOut []string
+	// denied are the calls that would need approval, of a turn that asks nobody.
+	denied []prompts.DeniedCall
 	// unapproved are the tools that needed a person's approval and did not get it.
 	unapproved []string
 	// clientCalls are calls that the client has to run; messages are the prompt up to them.
@@ -403,7 +405,10 @@ func (a *Agent) execute(ctx context.Context, w *task, calls []schemas.ToolCall, 
 	for out := range handler.Execute(ctx, calls) {
 		if out.Status == toolhandler.StatusUnapproved {
 			progress.unapproved = append(progress.unapproved, out.Tool.Name)
-			if w.turn.Approver == nil {
+			switch {
+			case w.turn.AskNever:
+				progress.denied = append(progress.denied, prompts.DeniedCall{Tool: out.Tool.Name, Reason: out.Reason})
+			case w.turn.Approver == nil:
 				call := out.Call
 				call.Function.Name = out.Tool.Name
 				progress.pending = progress.pending.With(schemas.Part{Kind: schemas.PartCall, Call: &call})

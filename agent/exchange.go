@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -23,8 +22,8 @@ type Exchange struct {
 	Seq int64
 	// Files are the question's files as the model is shown them.
 	Files []schemas.Part
-	// From are the origins of what the question holds beside typed words, Read those of all that the
-	// prompt of its turn held; known is set if they were recorded.
+	// From are the origins of the texts in the question that the person did not type, Read those of all
+	// that the prompt of its turn held; known is set if they were recorded.
 	From, Read []schemas.Origin
 	known      bool
 	// Bare is set when the texts that stood before the question are not shown any more.
@@ -192,7 +191,7 @@ func sent(messages []schemas.Message, data bool) []Exchange {
 		text := m.Said()
 		switch {
 		case m.Role == schemas.RoleUser && text != "":
-			x := Exchange{Question: text, From: originsOf(foreignParts(m, data))}
+			x := Exchange{Question: text, From: originsOf(othersTexts(m, data))}
 			for _, p := range m.Parts {
 				if p.IsFile() {
 					x.Files = append(x.Files, p)
@@ -236,7 +235,9 @@ func sentAnswer(m schemas.Message, next []schemas.Message) schemas.StoredMessage
 			continue
 		}
 		if result, known := given[p.Call.ID]; known {
-			result.Server = cmp.Or(result.Server, PauseClient)
+			if schemas.Origin(result.Server).Server() == "" { // of its own tool, or of what is no server
+				result.Server = PauseClient
+			}
 			round.Said.Parts, round.Results = append(round.Said.Parts, p), append(round.Results, result)
 		}
 	}

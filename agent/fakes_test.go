@@ -199,6 +199,20 @@ func (f *fakeTools) add(server, name string, output string) {
 	f.results[name] = schemas.ToolResult{Output: json.RawMessage(output)}
 }
 
+// mark sets what the operator says about a server.
+func (f *fakeTools) mark(server string, marks schemas.ServerMarks) {
+	for i := range f.tools {
+		if f.tools[i].Server == server {
+			f.tools[i].Rules.Marks = marks
+		}
+	}
+}
+
+// takes sets the schema of the arguments of a tool that was added last.
+func (f *fakeTools) takes(properties string) {
+	f.tools[len(f.tools)-1].InputSchema = json.RawMessage(`{"type":"object","properties":` + properties + `}`)
+}
+
 // fakeMemory stores what was saved.
 type fakeMemory struct {
 	mu       sync.Mutex
@@ -417,6 +431,7 @@ type bench struct {
 	prompts  agent.Prompts
 	pauses   agent.Pauses
 	grants   agent.Grants
+	answers  agent.Answers
 	log      *slog.Logger
 	others   []schemas.Assistant
 	agent    *agent.Agent
@@ -464,6 +479,7 @@ func (b *bench) with(t *testing.T, as schemas.Assistant) *bench {
 		Prompts:    b.prompts,
 		Pauses:     b.pauses,
 		Grants:     b.grants,
+		Answers:    b.answers,
 		Logger:     b.log,
 
 		MemoryRequired: b.required,

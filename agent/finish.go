@@ -102,18 +102,15 @@ func (a *Agent) record(w *task, e *ending, status string) memory.Record {
 	if (e.answer.toolCalls > 0 || e.answer.hasState()) && !w.out.Leaked() { // the rounds quote the model verbatim
 		rounds = withoutAnswer(e.answer.asShown(w.storedPictures(e.answer.rounds)), answer)
 	}
-	read := e.read(w)
-	if len(read)+len(e.prompt.passages) > 0 {
-		rounds = append(rounds[:0:0], rounds...)
-		if len(rounds) == 0 {
-			rounds = make([]schemas.Round, 1)
-		}
-		rounds[0].Passages = e.prompt.passages
-		rounds[0].Traced, rounds[0].Read, rounds[0].Question = true, e.held(w), originsOf(e.question.read)
+	rounds = append(rounds[:0:0], rounds...)
+	if len(rounds) == 0 {
+		rounds = make([]schemas.Round, 1)
 	}
+	rounds[0].Passages = e.prompt.passages
+	rounds[0].Traced, rounds[0].Read, rounds[0].Question = true, e.held(w), e.question.from
 	record := memory.Record{
 		Key: key, User: e.question.typed, BeganAt: w.started, Answer: answer, Rounds: rounds,
-		Status: status, ServersRead: toStrings(read), Language: e.question.lang,
+		Status: status, ServersRead: toStrings(e.read(w)), Language: e.question.lang,
 		Assistant: w.assistant.Name, Subject: e.subject, Compaction: e.prompt.compacted,
 	}
 	near, due := e.compaction(record)
@@ -131,9 +128,7 @@ func (e *ending) read(w *task) []schemas.Origin {
 	if e.offer.Handler != nil {
 		read = append(read, e.offer.Handler.Flow().Origins()...)
 	}
-	for _, r := range e.found.foreign {
-		read = append(read, w.catalogue.Origin(r))
-	}
+	read = append(read, originsOf(e.found.readings(w.catalogue))...)
 	if len(w.turn.Results) > 0 {
 		read = append(read, schemas.FromClient)
 	}

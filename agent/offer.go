@@ -62,8 +62,8 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 		Tools: choice.Callable(),
 		Host:  own,
 		Flow:  a.flowOf(w, q, past, found, earlier), Catalogue: w.catalogue, Audit: a.audit,
-		Approver: w.turn.Approver, Consented: q.approved.Calls(), Unsure: w.unsure(), Grants: a.grants(w),
-		Person: w.turn.Person,
+		Approver: w.approver(), Consented: q.approved.Calls(), Unsure: w.unsure(), Grants: a.grants(w),
+		Person: w.person(),
 		Limits: toolhandler.Limits{Calls: calls, Time: a.cfg.Limits.ToolTime},
 		Before: w.keeper.RecordCall,
 		Show: func(ctx context.Context, r schemas.ToolResult) schemas.ToolResult {

@@ -62,7 +62,8 @@ func (a *Agent) keep(ctx context.Context, w *task, e *ending) error {
 		},
 		PausedQuestion: PausedQuestion{
 			Question: e.question.message, Typed: e.question.typed, Language: e.question.lang, Notice: e.question.notice, Subject: e.subject,
-			Read: e.question.read, Dropped: e.question.dropped,
+			Words: e.question.words, From: e.question.from, Read: slices.Concat(e.question.read, e.found.readings(w.catalogue)),
+			Dropped: e.question.dropped,
 		},
 		PausedPrompt: PausedPrompt{System: e.prompt.system, Messages: e.answer.messages, Compacted: e.prompt.compacted, Passages: e.prompt.passages},
 		PausedWork: PausedWork{
@@ -98,11 +99,14 @@ func (a *Agent) resume(ctx context.Context, t *Turn) (*PausedTurn, error) {
 // endingOf returns the state of a turn when it paused.
 func endingOf(p *PausedTurn) *ending {
 	return &ending{
-		question: question{message: p.Question, asked: p.Question.Said(), typed: p.Typed, lang: p.Language, langSure: true, notice: p.Notice, read: p.Read, dropped: p.Dropped},
-		past:     recalled{read: toOrigins(p.ServersRead)},
-		prompt:   prompt{system: p.System, messages: p.Messages, compacted: p.Compacted, passages: p.Passages},
-		found:    findings{results: p.Found, looked: p.Looked}, // the sources are in ServersRead
-		before:   p.Answer, subject: p.Subject,
+		question: question{
+			message: p.Question, asked: p.Question.Said(), typed: p.Typed, words: p.Words, from: p.From, read: p.Read,
+			lang: p.Language, langSure: true, notice: p.Notice, dropped: p.Dropped,
+		},
+		past:   recalled{read: toOrigins(p.ServersRead)},
+		prompt: prompt{system: p.System, messages: p.Messages, compacted: p.Compacted, passages: p.Passages},
+		found:  findings{results: p.Found, looked: p.Looked}, // its origins are in Read
+		before: p.Answer, subject: p.Subject,
 	}
 }
 

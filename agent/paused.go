@@ -55,7 +55,10 @@ type PausedQuestion struct {
 	Language string          `json:"language"`
 	Notice   string          `json:"notice,omitempty"`
 	Subject  string          `json:"subject,omitempty"`
-	// read holds the parts of it that others wrote.
+	// Words are those that the person typed, From the origins of its other texts.
+	Words string           `json:"words,omitempty"`
+	From  []schemas.Origin `json:"from,omitempty"`
+	// Read holds its texts and files that others wrote, and what code had looked up for it.
 	Read []toolhandler.Reading `json:"read,omitempty"`
 	// Dropped are the calls that it did not approve; the person has not been told yet.
 	Dropped []schemas.Part `json:"dropped,omitempty"`

@@ -31,6 +31,8 @@ type question struct {
 	// not type.
 	server string
 	read   []toolhandler.Reading
+	// from are the origins of the texts in the person's own message that they did not type.
+	from []schemas.Origin
 	// ordered is set when an attachment gave orders to a model.
 	ordered bool
 	// notice is the emergency notice that was shown, if any.
@@ -52,6 +54,8 @@ func (a *Agent) read(ctx context.Context, w *task) (question, error) {
 	}
 	q := question{message: message, asked: message.Said()}
 	q.typed, q.words = q.asked, typedWords(message, w.turn.Data)
+	q.read = othersTexts(message, w.turn.Data)
+	q.from = originsOf(q.read)
 	sum := sha256.Sum256([]byte(q.asked))
 	w.out.Mark("1.2", "Extracted user message", "length", len([]rune(q.asked)), "sha256", hex.EncodeToString(sum[:4]))
 	w.out.Between(ctx, "QUESTION", q.asked)
@@ -120,7 +124,7 @@ func (a *Agent) readMentions(ctx context.Context, w *task, q *question) ([]Attac
 // attach appends the attachments and the message's text files to the question. Others may have
 // written an uploaded file and its name, so both are treated like a server's text.
 func (a *Agent) attach(ctx context.Context, w *task, q question, attached []Attachment) (question, error) {
-	q.read = append(q.read, foreignParts(q.message, w.turn.Data)...)
+	q.read = append(q.read, filesIn(q.message)...)
 	parts, files := splitFiles(q.message.Parts)
 	if attached = append(files, attached...); len(attached) == 0 {
 		return q, nil

@@ -15,31 +15,51 @@ import (
 func (a *Agent) readings(w *task, q question, past recalled, found findings, earlier []schemas.Round) []toolhandler.Reading {
 	of := w.catalogue
 	var all []toolhandler.Reading
+	for _, origin := range past.origins() {
+		all = append(all, of.Reading(origin, "")) // a model's text repeats what it had read
+	}
 	for _, x := range past.exchanges {
 		all = append(all, results(of, x.Rounds())...)
-		for _, origin := range x.readOr(past.read) {
-			all = append(all, of.Reading(origin, "")) // the model's text repeats what it had read
-		}
-	}
-	if past.summary != "" || len(past.exchanges) == 0 {
-		for _, origin := range past.read {
-			all = append(all, of.Reading(origin, ""))
-		}
 	}
 	all = append(all, results(of, earlier)...)
 	for _, r := range q.read {
 		all = append(all, of.Reading(r.Origin, r.Text))
 	}
-	for _, r := range found.foreign {
-		if reading, foreign := of.Result(r, nil); foreign {
-			all = append(all, reading)
-		}
-	}
+	all = append(all, found.readings(of)...)
 	for _, r := range w.turn.Results {
 		all = append(all, of.Reading(schemas.FromClient, r.OutputText()))
 	}
 	if w.turn.SystemFrom != "" && w.turn.System+w.turn.Form != "" {
 		all = append(all, of.Reading(w.turn.SystemFrom, w.turn.System))
+	}
+	return all
+}
+
+// origins returns the sorted origins of what the models had read whose texts the prompt holds: of each
+// exchange, and of the whole conversation where its summary stands in.
+func (r recalled) origins() []schemas.Origin {
+	var all []schemas.Origin
+	whole := r.summary != "" || len(r.exchanges) == 0
+	for _, x := range r.exchanges {
+		all = append(all, x.Read...)
+		whole = whole || !x.known || x.Condensed != ""
+	}
+	if whole {
+		all = append(all, r.read...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// readings returns the readings of what code had looked up for the question.
+func (f findings) readings(of *toolhandler.Catalogue) []toolhandler.Reading {
+	var all []toolhandler.Reading
+	for _, r := range f.foreign {
+		reading, foreign := of.Result(r, nil)
+		if !foreign { // the tool does not say that others write what it finds
+			reading = of.Reading(schemas.FromWeb, r.OutputText())
+		}
+		all = append(all, reading)
 	}
 	return all
 }
@@ -88,20 +108,12 @@ func ownTexts(of *toolhandler.Catalogue, past recalled, found findings, earlier 
 	return all
 }
 
-// readOr returns the origins of what the prompt of the exchange's turn held; of an exchange that does
-// not tell, those of the whole conversation.
-func (x Exchange) readOr(all []schemas.Origin) []schemas.Origin {
-	if x.known {
-		return x.Read
-	}
-	return all
-}
-
-// typed returns the texts that the person typed: the question, and the earlier ones.
+// typed returns the texts that the person typed or pasted: the question, and the earlier ones that hold
+// no text of others.
 func typed(q question, past recalled) []string {
 	words := []string{q.words}
 	for _, x := range past.exchanges {
-		if !slices.ContainsFunc(x.From, func(o schemas.Origin) bool { return o != schemas.FromPaste && !o.IsFile() }) {
+		if !slices.ContainsFunc(x.From, func(o schemas.Origin) bool { return o != schemas.FromPaste }) {
 			words = append(words, x.Question)
 		}
 	}
@@ -117,16 +129,23 @@ func file(name string) schemas.Origin {
 	return schemas.FileOrigin(text.Clip(text.EscapeInvisible(name), maxName, "…"))
 }
 
-// foreignParts returns the parts of a person's message that they did not type: the images, sounds and
-// other files that a model reads directly, and texts of another origin. data is set if the whole
-// message is one that a client passes on.
-func foreignParts(m schemas.Message, data bool) []toolhandler.Reading {
+// filesIn returns the images, sounds and other files of a message that a model reads directly.
+func filesIn(m schemas.Message) []toolhandler.Reading {
 	var read []toolhandler.Reading
 	for _, p := range m.Parts {
-		switch {
-		case p.Kind == schemas.PartImage || p.Kind == schemas.PartFile:
+		if p.Kind == schemas.PartImage || p.Kind == schemas.PartFile {
 			read = append(read, toolhandler.Reading{Origin: file(p.Name), Text: p.Name})
-		case p.Kind == schemas.PartText && (p.Origin != "" || data):
+		}
+	}
+	return read
+}
+
+// othersTexts returns the texts of a person's message that they did not type. data is set if the whole
+// message is one that a client passes on.
+func othersTexts(m schemas.Message, data bool) []toolhandler.Reading {
+	var read []toolhandler.Reading
+	for _, p := range m.Parts {
+		if p.Kind == schemas.PartText && (p.Origin != "" || data) {
 			read = append(read, toolhandler.Reading{Origin: cmp.Or(p.Origin, schemas.FromClient), Text: p.Text})
 		}
 	}

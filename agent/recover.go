@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"molar/agent/journal"
 	"molar/agent/memory"
 	"molar/schemas"
+	"molar/toolhandler"
 )
 
 // A begunTurn is what the journal holds of a turn whose question has passed the guardrail: enough to
@@ -29,6 +31,10 @@ type begunTurn struct {
 	Assistant   string   `json:"assistant"`
 	Subject     string   `json:"subject,omitempty"`
 	ServersRead []string `json:"servers_read,omitempty"`
+	// Read are the origins of the texts of others before the model, From those of the texts in the
+	// question that the person did not type.
+	Read []schemas.Origin `json:"read,omitempty"`
+	From []schemas.Origin `json:"from,omitempty"`
 	// Before is the text that was shown before the turn paused for its client's tools.
 	Before string        `json:"before,omitempty"`
 	Files  []memory.File `json:"files,omitempty"`
@@ -66,12 +72,13 @@ func (w *task) record(ctx context.Context, q question, past recalled, about, bef
 	if key == "" {
 		key = w.turn.ID
 	}
-	read := past.read
-	for _, r := range q.read {
-		read = append(slices.Clip(read), r.Origin)
+	asking := originsOf(q.read)
+	if w.turn.SystemFrom != "" {
+		asking = append(asking, w.turn.SystemFrom)
 	}
 	b := begunTurn{
-		Key: key, User: q.typed, Language: q.lang, Assistant: w.assistant.Name, Subject: about, ServersRead: toStrings(read), Before: before,
+		Key: key, User: q.typed, Language: q.lang, Assistant: w.assistant.Name, Subject: about, ServersRead: toStrings(slices.Concat(past.read, asking)), Before: before,
+		Read: append(past.origins(), asking...), From: q.from,
 		Files: files(asked.Parts, w.turn.Attachments),
 	}
 	if w.turn.GoesOn {
@@ -106,11 +113,15 @@ func (a *Agent) Recover(ctx context.Context, r schemas.JournalRecord) error {
 		Rounds: withoutMedia(p.rounds), Sources: p.seen.Sources, Status: schemas.StatusInterrupted, ServersRead: b.ServersRead, Language: b.Language,
 		Assistant: b.Assistant, Subject: b.Subject,
 	}
-	for _, result := range p.results {
-		if result.Server != "" {
-			record.ServersRead = append(record.ServersRead, result.Server)
-		}
+	of := toolhandler.NewCatalogue(a.cfg.Tools.Tools)
+	read := originsOf(results(of, append(slices.Clip(p.rounds), schemas.Round{Results: slices.Collect(maps.Values(p.results))})))
+	record.ServersRead = append(record.ServersRead, toStrings(read)...)
+	if len(record.Rounds) == 0 {
+		record.Rounds = make([]schemas.Round, 1)
 	}
+	read = append(read, b.Read...)
+	slices.Sort(read)
+	record.Rounds[0].Traced, record.Rounds[0].Read, record.Rounds[0].Question = true, slices.Compact(read), b.From
 	err = a.cfg.Memory.Save(ctx, record)
 	if errors.Is(err, memory.ErrStale) { // a later turn has begun meanwhile: it is saved after that
 		var opening schemas.Opening

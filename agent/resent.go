@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,94 +28,115 @@ const rememberFor = 30 * 24 * time.Hour
 
 // hashOf returns the keyed hash of an answer, whatever spaces a client puts into it.
 func hashOf(key []byte, owner, text string) string {
+	said := make([]byte, 0, len(owner)+1+len(text))
+	said = append(append(said, owner...), 0)
+	for word := range strings.FieldsSeq(text) {
+		said = append(said, word...)
+	}
 	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(owner + "\x00" + strings.Join(strings.Fields(text), "")))
+	mac.Write(said)
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
 // remember stores the origins of what the turn has read under the texts that its client may send back:
-// the answer, and all that was streamed.
+// the answer, each text before a call, and all of them as they were streamed.
 func (a *Agent) remember(ctx context.Context, w *task) {
-	shown := w.out.Shown()
-	if a.cfg.Answers == nil || shown == "" || w.ending == nil {
+	texts := w.out.Texts()
+	if a.cfg.Answers == nil || len(texts) == 0 || w.ending == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
 	defer cancel()
 	key, err := a.cfg.Answers.AnswerKey(ctx)
 	if err == nil {
-		hashes := []string{hashOf(key, w.turn.Owner, shown)}
-		if own := hashOf(key, w.turn.Owner, w.out.Answer()); own != hashes[0] && w.out.Answer() != "" {
-			hashes = append(hashes, own)
+		hashes := make([]string, len(texts))
+		for i, text := range texts {
+			hashes[i] = hashOf(key, w.turn.Owner, text)
 		}
-		err = a.cfg.Answers.RememberAnswer(ctx, w.turn.Owner, hashes, toStrings(w.ending.read(w)), a.cfg.Now().Add(rememberFor))
+		slices.Sort(hashes)
+		err = a.cfg.Answers.RememberAnswer(ctx, w.turn.Owner, slices.Compact(hashes), toStrings(w.ending.held(w)), a.cfg.Now().Add(rememberFor))
 	}
 	if err != nil {
 		a.log.Warn("what the answer had read is not remembered, so a client that sends it back is asked more often", "turn", w.turn.ID, "error", err)
 	}
 }
 
-// traceSent adds to the exchanges that a client sent where their texts come from: of an answer of this
-// host what it had read, of any other the client itself.
+// traceSent adds to the exchanges that a client sent where their texts come from: of a text of this
+// host's models what its turn had read, of any other the client itself. A result is one of the server
+// that it names, but never the operator's text, which a client cannot vouch for.
 func (a *Agent) traceSent(ctx context.Context, w *task, sent []Exchange) []Exchange {
 	known := a.rememberedOf(ctx, w, sent)
 	var before []schemas.Origin
 	for i := range sent {
 		x := &sent[i]
-		x.known, x.Read = true, append(x.Read, before...)
+		read := append(slices.Clone(before), x.From...)
 		for _, p := range x.Files {
-			x.Read = append(x.Read, file(p.Name))
+			read = append(read, file(p.Name))
 		}
-		x.Read = append(x.Read, x.From...)
-		for _, m := range x.Answers {
-			if m.Content == "" {
-				continue
-			}
-			if origins, ours := known[m.Content]; ours {
-				x.Read = append(x.Read, origins...)
+		for _, text := range x.said() {
+			if origins, ours := known[text]; ours {
+				read = append(read, origins...)
 			} else {
-				x.Read = append(x.Read, schemas.FromClient)
+				read = append(read, schemas.FromClient)
 			}
 		}
 		for _, round := range x.Rounds() {
 			for _, r := range round.Results {
-				x.Read = append(x.Read, w.catalogue.Origin(r))
+				if reading, foreign := w.catalogue.Result(r, nil); foreign {
+					read = append(read, reading.Origin)
+				} else {
+					read = append(read, schemas.FromClient)
+				}
 			}
 		}
+		slices.Sort(read)
+		x.known, x.Read = true, slices.Compact(read)
 		before = x.Read
 	}
 	return sent
 }
 
+// said returns the texts that a model wrote, with those before its calls.
+func (x Exchange) said() []string {
+	var texts []string
+	for _, m := range x.Answers {
+		texts = append(texts, m.Content)
+		for _, round := range m.Rounds() {
+			texts = append(texts, round.Said.Said())
+		}
+	}
+	return slices.DeleteFunc(texts, func(text string) bool { return strings.TrimSpace(text) == "" })
+}
+
 // rememberedOf returns the origins of the answers of this host, by text.
 func (a *Agent) rememberedOf(ctx context.Context, w *task, sent []Exchange) map[string][]schemas.Origin {
 	known := make(map[string][]schemas.Origin)
-	texts := make(map[string]string)
-	if a.cfg.Answers == nil || len(sent) == 0 {
+	var texts []string
+	for _, x := range sent {
+		texts = append(texts, x.said()...)
+	}
+	if a.cfg.Answers == nil || len(texts) == 0 {
 		return known
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
 	key, err := a.cfg.Answers.AnswerKey(ctx)
+	var found map[string][]string
+	hashes := make([]string, len(texts))
+	if err == nil {
+		for i, text := range texts {
+			hashes[i] = hashOf(key, w.turn.Owner, text)
+		}
+		found, err = a.cfg.Answers.AnswerOrigins(ctx, w.turn.Owner, hashes)
+	}
 	if err != nil {
 		a.log.Warn("earlier answers cannot be looked up, so a client's history counts as foreign", "error", err)
 		return known
 	}
-	var hashes []string
-	for _, x := range sent {
-		for _, m := range x.Answers {
-			if m.Content != "" {
-				hash := hashOf(key, w.turn.Owner, m.Content)
-				texts[hash], hashes = m.Content, append(hashes, hash)
-			}
+	for i, text := range texts {
+		if origins, ours := found[hashes[i]]; ours {
+			known[text] = toOrigins(origins)
 		}
-	}
-	found, err := a.cfg.Answers.AnswerOrigins(ctx, w.turn.Owner, hashes)
-	if err != nil {
-		a.log.Warn("earlier answers cannot be looked up, so a client's history counts as foreign", "error", err)
-	}
-	for hash, origins := range found {
-		known[texts[hash]] = toOrigins(origins)
 	}
 	return known
 }

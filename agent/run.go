@@ -305,14 +305,14 @@ func (a *Agent) continueTurn(ctx context.Context, w *task, p *PausedTurn) (err e
 // close finishes a turn that failed: a refused one gets the refusal text, one that left the subject
 // a note, any other is saved as interrupted, as far as it came.
 func (a *Agent) close(ctx context.Context, w *task, e *ending, err error) error {
-	if err != nil {
-		defer a.remember(ctx, w)
-	}
 	if r, ok := errors.AsType[*refusedError](err); ok {
 		return a.refuse(ctx, w, e, r)
 	}
 	if errors.Is(err, errStrayed) {
 		return a.cutShort(ctx, w, e)
+	}
+	if err != nil {
+		a.remember(ctx, w) // a client may keep the text so far
 	}
 	if err != nil && !errors.Is(err, ErrNotSaved) { // saving was already retried
 		return brokenError{err, a.interrupt(ctx, w, e, err)}

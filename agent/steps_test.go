@@ -161,6 +161,7 @@ func TestRun_sources(t *testing.T) {
 	b.tools.add("s", "t", `{"items":[{"title":"One","url":"https://a.example/(x)"},{"name":"Two","link":"http://b.example"},{"title":"Again","url":"https://a.example/(x)"},{"title":"Bad","url":"javascript:alert(1)"}],"md":"y"}`)
 	result := b.tools.results["t"]
 	result.Links = []schemas.Source{{Title: "Res [1]", URL: "https://c.example"}}
+	b.tools.mark("s", schemas.ServerMarks{Public: true}) // the answer's link stays
 	b.tools.results["t"] = result
 	p := b.with(t, schemas.Assistant{Tools: []string{"*"}}).play(t, ask("x"))
 	want := "See [mine] (`https://invented.example`).\n\nSources:\n\n1. [Res \\[1\\]](https://c.example)\n2. [One](https://a.example/%28x%29)\n3. [Two](http://b.example)"

@@ -44,6 +44,9 @@ type Turn struct {
 	Client
 	// Warnings are told to the person at the start, such as what of the request is left out.
 	Warnings []string
+	// AskNever means that nobody is asked, now or later: a call that needs a person's approval is
+	// denied. A standing approval counts.
+	AskNever bool `json:",omitempty"`
 	// Approver asks a person about calls that need approval; nil without a person.
 	Approver toolhandler.Approver `json:"-"`
 	// Person answers servers while their tools run; nil without a person.

@@ -499,12 +499,6 @@ func (c *Catalogue) Result(result schemas.ToolResult, call *schemas.ToolCall) (r
 	return r, true
 }
 
-// Origin returns the origin of a code-driven result.
-func (c *Catalogue) Origin(result schemas.ToolResult) schemas.Origin {
-	r, _ := c.Result(result, nil)
-	return r.Origin
-}
-
 // contentOf returns the text of a result with its strings as a reader sees them, without the escapes of
 // JSON.
 func contentOf(result schemas.ToolResult) string {

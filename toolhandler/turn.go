@@ -265,24 +265,37 @@ func (t *Turn) Execute(ctx context.Context, calls []schemas.ToolCall) iter.Seq[O
 		defer func() { t.left -= max(0, time.Since(started)-round.waited()-t.clocks.takeThinkingTime()) }()
 		for i, call := range calls {
 			out := t.outcome(ctx, round, i, call, outcomes[i], keys[i])
+			reading, foreign := t.reading(out)
 			if t.show != nil {
-				out.Result = t.show(ctx, out.Result)
+				if out.Result = t.shown(ctx, out.Result, reading.Origin); out.Result.Cut != nil {
+					reading, foreign = t.reading(out) // only what the model is shown was read
+				}
 			}
 			if out.Status == StatusOK {
 				t.repeats.add(keys[i], out)
 			}
-			if out.Result.Server != "" && out.Sent && out.Status != StatusTimeout { // an error has text of its server too
-				if reading, foreign := t.reading(out); foreign {
-					t.flow.Readings = append(t.flow.Readings, reading)
-				} else {
-					t.flow.Own = append(t.flow.Own, reading.Text)
-				}
+			switch read := out.Result.Server != "" && out.Sent && out.Status != StatusTimeout; { // an error has text of its server too
+			case read && foreign:
+				t.flow.Readings = append(t.flow.Readings, reading)
+			case read:
+				t.flow.Own = append(t.flow.Own, reading.Text)
 			}
 			if !yield(out) {
 				return
 			}
 		}
 	}
+}
+
+// shown returns a result as the model is shown it. Its whole text is kept with its origin.
+func (t *Turn) shown(ctx context.Context, result schemas.ToolResult, origin schemas.Origin) schemas.ToolResult {
+	server := result.Server
+	if origin.IsInside() {
+		result.Server = string(origin)
+	}
+	result = t.show(ctx, result)
+	result.Server = server
+	return result
 }
 
 // reading returns the reading of a result; ok is false if the operator wrote its text. What a tool of

@@ -17,6 +17,7 @@ import (
 	"molar/agent"
 	"molar/agent/answer"
 	"molar/schemas"
+	"molar/toolhandler"
 	"molar/web/turns"
 )
 
@@ -34,7 +35,7 @@ func askingTurn(ended chan<- agent.Decision, wait time.Duration) script {
 		defer cancel()
 		d, err := turn.Approver.Approve(ctx, agent.Ask{
 			Call: call, Tool: schemas.Tool{ToolInfo: schemas.ToolInfo{Name: call.Function.Name, Server: "family"}},
-			Why: "its policy is confirm", Scopes: []agent.Scope{agent.Once, agent.InConversation}, Expires: time.Now().Add(wait),
+			Reason: toolhandler.Reason{Rule: toolhandler.RuleConfirm}, Scopes: []agent.Scope{agent.Once, agent.InConversation}, Expires: time.Now().Add(wait),
 			Check: func(arguments string) error {
 				if !strings.Contains(arguments, `"q"`) {
 					return errors.New("q is missing")
@@ -113,7 +114,7 @@ func TestApprovals_Decide(t *testing.T) {
 			defer ts.Client().CloseIdleConnections()
 			resp := send(t.Context(), t, ts.Client(), ts.URL, `{"stream":true,"molar":{"events":true},`+question+`}`, "X-Who", "ann")
 			a := readApproval(t, bufio.NewScanner(resp.Body))
-			if a.Tool != call.Function.Name || a.Server != "family" || string(a.Arguments) != call.Function.Arguments || a.Why == "" || !strings.HasPrefix(a.Subject, a.Tool) || len(a.Scopes) != 2 || time.Until(a.Expires) < 50*time.Second {
+			if a.Tool != call.Function.Name || a.Server != "family" || string(a.Arguments) != call.Function.Arguments || a.Why == "" || !strings.HasPrefix(a.Subject(), a.Tool) || len(a.Scopes) != 2 || time.Until(a.Expires) < 50*time.Second {
 				t.Errorf("asked %+v", a)
 			}
 			list := readAll(t, get(t, ts.Client(), ts.URL+"/v1/approvals", "X-Who", "ann"))
@@ -214,7 +215,7 @@ func TestApprovals_OnlyWhereTheyAreSeen(t *testing.T) {
 	}
 }
 
-// twoCalls plays a turn with two calls that need a permission for the same subject.
+// twoCalls plays a turn with two calls that need a permission for the same destination.
 func twoCalls(ended chan<- agent.Decision) script {
 	return func(ctx context.Context, turn agent.Turn, yield func(answer.Event) bool) error {
 		yield(start())
@@ -223,7 +224,9 @@ func twoCalls(ended chan<- agent.Decision) script {
 			both.Go(func() {
 				d, _ := turn.Approver.Approve(ctx, agent.Ask{
 					Call: call, Tool: schemas.Tool{ToolInfo: schemas.ToolInfo{Name: call.Function.Name, Server: "family"}},
-					Scopes: []agent.Scope{agent.Once, agent.Always}, Expires: time.Now().Add(time.Minute),
+					Reason:       toolhandler.Reason{Rule: toolhandler.RuleOrder, Orders: []schemas.Origin{"mail"}},
+					Destinations: []agent.Destination{{ID: "exact", Arguments: map[string]string{"q": "Nguyen"}}},
+					Scopes:       []agent.Scope{agent.Once, agent.Always}, Expires: time.Now().Add(time.Minute),
 				})
 				ended <- d
 			})
@@ -234,7 +237,7 @@ func twoCalls(ended chan<- agent.Decision) script {
 	}
 }
 
-// A permission beyond one call is applied to the turn's other pending calls of the same subject.
+// A permission beyond one call is applied to the turn's other pending calls to the same destination.
 func TestApprovals_AlikeAreDecidedTogether(t *testing.T) {
 	ended := make(chan agent.Decision, 2)
 	cfg := config(t, twoCalls(ended))
@@ -269,7 +272,7 @@ func (g *someGrants) DeleteGrant(_ context.Context, owner, id string) (bool, err
 // Grants are listed for their owner, who can revoke them.
 func TestGrants(t *testing.T) {
 	cfg := config(t, script(nil))
-	cfg.Grants = &someGrants{{ID: "g1", Owner: "ann", Tool: "mail__send", Arguments: []byte(`{"to":"bob"}`)}, {ID: "g2", Owner: "bob", Tool: "mail__send", Arguments: []byte(`{"to":"ann"}`)}}
+	cfg.Grants = &someGrants{{ID: "g1", Owner: "ann", Tool: "mail__send", Arguments: json.RawMessage(`{"to":"bob"}`)}, {ID: "g2", Owner: "bob", Tool: "mail__send", Arguments: json.RawMessage(`{"to":"ann"}`)}}
 	cfg.Owner = func(r *http.Request) string { return r.Header.Get("X-Who") }
 	h := build(t, cfg)
 	as := func(who, method, path string) (int, string) {
@@ -283,7 +286,7 @@ func TestGrants(t *testing.T) {
 		status            int
 		has, hasNot       string
 	}{
-		{"ann", "GET", "/v1/grants", 200, `"tool":"mail__send","arguments":{"to":"bob"}`, `"ann"`},
+		{"ann", "GET", "/v1/grants", 200, `{"to":"bob"}`, `{"to":"ann"}`},
 		{"ann", "DELETE", "/v1/grants/g2", 404, "", ""},
 		{"ann", "DELETE", "/v1/grants/g1", 200, `"deleted":true`, ""},
 		{"ann", "GET", "/v1/grants", 200, `"data":[]`, "bob"},

@@ -20,10 +20,10 @@ type grantsOf struct {
 	all []schemas.Grant
 }
 
-func (g *grantsOf) give(subject string, scope toolhandler.Scope) {
+func (g *grantsOf) give(one schemas.Grant, scope toolhandler.Scope) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	one := schemas.Grant{ID: "g1", Tool: subject, GivenAt: time.Now()}
+	one.ID, one.GivenAt = "g1", time.Now()
 	if scope == toolhandler.InConversation {
 		one.ConversationID = "k1"
 	}
@@ -57,17 +57,18 @@ func TestChatPage_Grants(t *testing.T) {
 		yield(answer.Event{Kind: answer.KindStart, Start: &answer.Start{TurnID: turn.ID, ConversationID: "k1", Assistant: "dental", Created: time.Now()}})
 		yield(toolCall())
 		ask := agent.Ask{
-			Call:    schemas.ToolCall{ID: call.ID, Function: schemas.FunctionCall{Name: "mail__send", Arguments: `{"to":"ann@example.com"}`}},
-			Tool:    schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "mail__send", Server: "mail"}},
-			Why:     "its policy is confirm",
-			Scopes:  []toolhandler.Scope{toolhandler.Once, toolhandler.InConversation, toolhandler.Always},
-			Expires: time.Now().Add(time.Minute), Check: func(string) error { return nil },
+			Call:         schemas.ToolCall{ID: call.ID, Function: schemas.FunctionCall{Name: "mail__send", Arguments: `{"to":"ann@example.com"}`}},
+			Tool:         schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "mail__send", Server: "mail"}},
+			Reason:       toolhandler.Reason{Rule: toolhandler.RuleConfirm},
+			Destinations: []toolhandler.Destination{{ID: "exact", Arguments: map[string]string{"to": "ann@example.com"}}},
+			Scopes:       []toolhandler.Scope{toolhandler.Once, toolhandler.InConversation, toolhandler.Always},
+			Expires:      time.Now().Add(time.Minute), Check: func(string) error { return nil },
 		}
 		d, err := turn.Approver.Approve(ctx, ask)
 		if err != nil {
 			return err
 		}
-		grants.give(ask.Subject(), d.Scope)
+		grants.give(ask.Destinations[0].Grant(ask.Tool.Name, ""), d.Scope)
 		yield(toolResult())
 		yield(answer.Event{Kind: answer.KindText, Text: "Sent as " + string(d.Scope)})
 		yield(answer.Event{Kind: answer.KindDone, Done: &answer.Done{}})
@@ -79,7 +80,7 @@ func TestChatPage_Grants(t *testing.T) {
 		t.Helper()
 		eval[any](j, `[...document.querySelectorAll("button")].filter((b) => b.textContent === "`+label+`").at(-1).click()`)
 	}
-	const subject = `mail__send to ann@example.com`
+	const subject = `mail__send to to ann@example.com`
 	j.do(chromedp.Navigate(j.url + "/"))
 	j.ask("write to Ann")
 	j.sees(`document.querySelector(".approval strong")?.textContent === "` + subject + `"`)

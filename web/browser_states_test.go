@@ -281,7 +281,7 @@ func says(host *chatHost) script {
 			mail := schemas.ToolCall{ID: call.ID, Function: schemas.FunctionCall{Name: "mail__send_message", Arguments: "{\"to\":\"ann@example.com\",\"subject\":\"Visit\u200b\U000e0041\",\"text\":\"I come on Monday.\"}"}}
 			yield(answer.Event{Kind: answer.KindToolCall, Call: &mail, Server: "mail", ToolName: "send_message"})
 			_, err := turn.Approver.Approve(ctx, agent.Ask{
-				Call: mail, Tool: schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "mail__send_message", Server: "mail"}}, Why: "its policy is confirm",
+				Call: mail, Tool: schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "mail__send_message", Server: "mail"}}, Reason: toolhandler.Reason{Rule: toolhandler.RuleConfirm},
 				Scopes:  []toolhandler.Scope{toolhandler.Once, toolhandler.InConversation, toolhandler.Always},
 				Expires: time.Now().Add(time.Minute), Check: func(string) error { return nil },
 			})

@@ -18,6 +18,7 @@ import (
 	"molar/agent/answer"
 	"molar/providers"
 	"molar/schemas"
+	"molar/toolhandler"
 	"molar/web"
 	"molar/web/turns"
 )
@@ -324,9 +325,13 @@ func (h *chatHost) say(ctx context.Context, turn agent.Turn, asked string, yield
 		return h.wonder(ctx, turn, asked, yield)
 	case strings.Contains(asked, "pay"):
 		yield(toolCall())
+		rule := toolhandler.RuleConfirm
+		if strings.Contains(asked, "lost") {
+			rule = toolhandler.RuleUnsure
+		}
 		d, err := turn.Approver.Approve(ctx, agent.Ask{
 			Call: call, Tool: schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "bank__pay", Server: "bank"}},
-			Why: "its policy is confirm", Unsure: strings.Contains(asked, "lost"), Expires: time.Now().Add(time.Minute), Check: func(string) error { return nil },
+			Reason: toolhandler.Reason{Rule: rule}, Expires: time.Now().Add(time.Minute), Check: func(string) error { return nil },
 		})
 		if err != nil {
 			return "", err

@@ -242,6 +242,22 @@ func (s *Speaker) Shown() string {
 	return strings.Join(append(slices.Clone(s.seen.Commentary), s.seen.Answer()), "\n")
 }
 
+// Texts returns the texts that a client may keep: the answer, each commentary, and all of them
+// together.
+func (s *Speaker) Texts() []string {
+	all := append([]string{s.Answer()}, s.commentary()...)
+	if len(all) > 1 {
+		all = append(all, s.Shown())
+	}
+	return slices.DeleteFunc(all, func(text string) bool { return strings.TrimSpace(text) == "" })
+}
+
+func (s *Speaker) commentary() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.seen.Commentary)
+}
+
 // Count adds a model call. It may be called concurrently with the turn.
 func (s *Speaker) Count(usage schemas.Usage) {
 	s.mu.Lock()

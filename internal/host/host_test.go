@@ -10,8 +10,8 @@ import (
 	"molar/schemas"
 )
 
-// trust frees the calls for which no rule sets a policy, and nothing else.
-func TestServerConfig_trust(t *testing.T) {
+// What the operator says about a server and its tools reaches the rules, and nothing else does.
+func TestServerConfig_marks(t *testing.T) {
 	server := config.Server{Command: "x", Tools: config.Map[config.ToolRule]{
 		{Name: "drop", Value: config.ToolRule{Policy: schemas.PolicyConfirm}},
 		{Name: "get_*", Value: config.ToolRule{ReadOnly: true}},
@@ -26,18 +26,28 @@ func TestServerConfig_trust(t *testing.T) {
 	server.Trust = true
 	trusted := ServerConfig("s", server)
 	want := map[string]schemas.ToolRules{
-		"drop":  {Policy: schemas.PolicyConfirm, Trusted: true},
-		"get_x": {Policy: schemas.PolicyAuto, ReadOnly: true, Trusted: true},
-		"other": {Policy: schemas.PolicyAuto, Trusted: true},
+		"drop":  {Policy: schemas.PolicyConfirm, Marks: schemas.ServerMarks{Trust: true}},
+		"get_x": {Policy: schemas.PolicyAuto, ReadOnly: true, Marks: schemas.ServerMarks{Trust: true}},
+		"other": {Policy: schemas.PolicyAuto, Marks: schemas.ServerMarks{Trust: true}},
 	}
 	for tool, rules := range want {
 		if diff := cmp.Diff(rules, trusted.Rule(tool)); diff != "" {
 			t.Errorf("%s: %s", tool, diff)
 		}
 	}
-	server.Tools[1].Value.Egress, server.Tools[1].Value.Destructive = new(bool), new(bool)
-	if got := ServerConfig("s", server); !got.Rule("get_x").NoEgress || got.Rule("drop").NoEgress || !got.Rule("get_x").Mild || got.Rule("drop").Mild {
-		t.Errorf("egress and destructive: %+v", got.Rules)
+	server.Tools[1].Value.Adds, server.Tools[1].Value.Content, server.Tools[1].Value.Destructive = true, []string{"text"}, new(bool)
+	server.Public, server.Closed, server.ReadOnly = true, true, true
+	marked := ServerConfig("s", server)
+	want = map[string]schemas.ToolRules{
+		"drop":  {Policy: schemas.PolicyConfirm},
+		"get_x": {Policy: schemas.PolicyAuto, ReadOnly: true, Adds: true, Content: []string{"text"}, Mild: true},
+		"other": {Policy: schemas.PolicyAuto},
+	}
+	for tool, rules := range want {
+		rules.Marks = schemas.ServerMarks{Trust: true, Public: true, Closed: true, ReadOnly: true}
+		if diff := cmp.Diff(rules, marked.Rule(tool)); diff != "" {
+			t.Errorf("%s: %s", tool, diff)
+		}
 	}
 }
 

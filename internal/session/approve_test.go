@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -119,17 +120,17 @@ func TestSession_Approvals(t *testing.T) {
 	var screen strings.Builder
 	s := quietSession(&screen)
 	s.f.Conversation = "c1"
-	s.grants = &kept{{ID: "1", Tool: "s__act", Arguments: []byte(`{"to":"a"}`)}, {ID: "2", Tool: "s__other", ConversationID: "c1"}, {ID: "3", Tool: "s__far", ConversationID: "c2"}}
+	s.grants = &kept{{ID: "1", Tool: "s__act", Arguments: json.RawMessage(`{"to":"a"}`)}, {ID: "2", Tool: "s__other", Arguments: json.RawMessage(`{}`), ConversationID: "c1"}, {ID: "3", Tool: "s__far", Arguments: json.RawMessage(`{}`), ConversationID: "c2"}}
 	for _, tt := range []struct {
 		args, shows, fault string
 		left               int
 	}{
-		{"", `s__act {"to":"a"} (always)`, "", 3},
-		{"", "s__other (in this conversation)", "", 3},
-		{"", "s__far (in the conversation c2)", "", 3},
-		{"s__other", "s__other asks again", "", 2},
+		{"", "s__act to to a (always)", "", 3},
+		{"", "s__other, whatever its arguments (in this conversation)", "", 3},
+		{"", "s__far, whatever its arguments (in the conversation c2)", "", 3},
+		{"s__other, whatever its arguments", "s__other, whatever its arguments asks again", "", 2},
 		{"s__other", "", "\"s__other\" is not allowed", 2},
-		{"clear", `s__act {"to":"a"} asks again`, "", 0},
+		{"clear", "s__act to to a asks again", "", 0},
 		{"", "nothing is allowed", "", 0},
 	} {
 		screen.Reset()

@@ -11,6 +11,7 @@ import (
 	"molar/agent/answer"
 	"molar/internal/cli"
 	"molar/schemas"
+	"molar/toolhandler"
 )
 
 // TestRenderer_Waiting: what is waited for is told only when the wait is felt.
@@ -38,7 +39,7 @@ func TestRenderer_Waiting(t *testing.T) {
 // the start, the end, and how much is between.
 func TestApprovalLines(t *testing.T) {
 	call := func(arguments string) string {
-		ask := agent.Ask{Tool: schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "sh__run", Server: "sh"}}, Why: "its policy is confirm"}
+		ask := agent.Ask{Tool: schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "sh__run", Server: "sh"}}, Reason: toolhandler.Reason{Rule: toolhandler.RuleConfirm}}
 		ask.Call.Function.Arguments = arguments
 		return strings.Join(approvalLines(ask), "\n")
 	}

@@ -23,7 +23,7 @@ type Exported struct {
 	// Covers is the seq of the last message that the summary covers.
 	Covers int64 `json:"covers"`
 	// Messages are those of all branches.
-	Messages []schemas.StoredMessage `json:"messages"`
+	Messages []ExportedMessage `json:"messages"`
 	// Pieces are the summaries of exchanges, Compactions the texts that replaced the beginning
 	// of the conversation in prompts.
 	Pieces      []schemas.Piece      `json:"pieces,omitempty"`
@@ -32,6 +32,33 @@ type Exported struct {
 	Files []Whole `json:"files,omitempty"`
 
 	num int64
+}
+
+// An ExportedMessage is a message with the origins of its texts: of an answer, those of all that its
+// turn had read; of a question, those of the texts in it that the person did not type.
+type ExportedMessage struct {
+	schemas.StoredMessage
+	Origins []schemas.Origin `json:"origins,omitempty"`
+}
+
+// withOrigins returns messages with their origins. Those of a question are recorded with its answer.
+func withOrigins(messages []schemas.StoredMessage) []ExportedMessage {
+	all := make([]ExportedMessage, len(messages))
+	asked := make(map[string]int)
+	for i, m := range messages {
+		all[i].StoredMessage = m
+		if m.Role == schemas.RoleUser {
+			asked[m.TurnID] = i
+			continue
+		}
+		if rounds := m.Rounds(); len(rounds) > 0 {
+			all[i].Origins = rounds[0].Read
+			if at, known := asked[m.TurnID]; known {
+				all[at].Origins = rounds[0].Question
+			}
+		}
+	}
+	return all
 }
 
 // exportPage is how many conversations are read at once, so that no read stays open
@@ -68,15 +95,16 @@ func (d *DB) Export(ctx context.Context, owner, id string) iter.Seq2[Exported, e
 
 // exportMessages reads the messages of a conversation, and their summaries.
 func (d *DB) exportMessages(ctx context.Context, c *Exported) error {
-	c.Messages = []schemas.StoredMessage{}
+	var messages []schemas.StoredMessage
 	err := d.walkDown(ctx, branch{num: c.num, head: math.MaxInt64, linear: true}, 0, 0, func(m stored) bool {
-		c.Messages = append(c.Messages, m.StoredMessage)
+		messages = append(messages, m.StoredMessage)
 		if m.piece.String != "" || m.condensed.String != "" {
 			c.Pieces = append(c.Pieces, schemas.Piece{Seq: m.Seq, Text: m.piece.String, Condensed: m.condensed.String})
 		}
 		return true
 	})
-	slices.Reverse(c.Messages)
+	slices.Reverse(messages)
+	c.Messages = withOrigins(messages)
 	slices.Reverse(c.Pieces)
 	if err == nil {
 		c.Files, err = d.ExportFiles(ctx, c.Owner, c.ID)

@@ -49,7 +49,7 @@ func testExport(t *testing.T, open func(now func() time.Time) *store.DB) {
 	}
 	want := store.Exported{
 		Owner: "bob", ID: "c7", Title: "bob's", CreatedAt: at, UpdatedAt: at, Summary: "sum", Covers: 1,
-		Messages: []schemas.StoredMessage{{Seq: 1, Role: schemas.RoleUser, Content: "bob's", Timestamp: at}},
+		Messages: []store.ExportedMessage{{StoredMessage: schemas.StoredMessage{Seq: 1, Role: schemas.RoleUser, Content: "bob's", Timestamp: at}}},
 		Pieces:   []schemas.Piece{{Seq: 1, Condensed: "sum"}},
 	}
 	got := read("bob", "c7")

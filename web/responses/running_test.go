@@ -18,6 +18,7 @@ import (
 	"molar/agent"
 	"molar/agent/answer"
 	"molar/schemas"
+	"molar/toolhandler"
 	"molar/web"
 )
 
@@ -191,7 +192,7 @@ func eraser(effects chan<- string) script {
 		say(answer.Event{Kind: answer.KindCommentary, Text: "I would erase it."})
 		say(answer.Event{Kind: answer.KindToolCall, Step: "6.3", Call: &eraseCall, Server: "family", ToolName: "erase", Effect: true, Asks: true})
 		d, err := t.Approver.Approve(ctx, agent.Ask{
-			Call: eraseCall, Tool: store{}.Tools()[1], Why: "it writes", Expires: time.Now().Add(time.Minute),
+			Call: eraseCall, Tool: store{}.Tools()[1], Reason: toolhandler.Reason{Rule: toolhandler.RuleConfirm}, Expires: time.Now().Add(time.Minute),
 			Check: func(string) error { return nil },
 		})
 		result := &schemas.ToolResult{ID: "k1", Output: []byte(`"not executed"`), IsError: true}
