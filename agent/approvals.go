@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"molar/agent/prompts"
+	"molar/internal/text"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -19,11 +21,22 @@ type (
 	Person = toolhandler.Person
 	// Argument says what an argument of a tool is for.
 	Argument = toolhandler.Argument
+	// Asked is the question about a call, in plain words.
+	Asked = prompts.Asked
 	// Destination is what a lasting approval covers.
 	Destination = toolhandler.Destination
 	// Question is a server's question to them.
 	Question = toolhandler.Question
 )
+
+// Explain returns the question about a call, in plain words in the language of its turn.
+func Explain(a Ask) Asked {
+	return prompts.Ask(prompts.AskInput{Language: a.Language, Tool: a.Tool, Arguments: a.Call.Function.Arguments, Reason: a.Reason})
+}
+
+// ShownArguments returns the arguments of a call for a person to read: on one line, with what cannot be
+// seen or looks like another character written out.
+func ShownArguments(a Ask) string { return text.ShownJSON(a.Call.Function.Arguments) }
 
 // Granted reports whether standing approvals cover a call.
 func Granted(all []schemas.Grant, a Ask) bool { return toolhandler.Granted(all, a) }

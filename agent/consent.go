@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"molar/agent/prompts"
+	"molar/agent/subject"
 	"molar/internal/text"
 	"molar/schemas"
 	"molar/toolhandler"
@@ -39,31 +40,56 @@ type ConsentStore interface {
 	TakeKeptTurn(ctx context.Context, owner, id string) (json.RawMessage, bool, error)
 }
 
-// pendingCalls are calls that are pending approval, each as a part of the model's message, with the
-// provider's private state.
-type pendingCalls []schemas.Part
+// A pendingCall is a call that is pending approval: a part of the model's message, with the
+// provider's private state. Only the part is stored.
+type pendingCall struct {
+	schemas.Part
+	tool   schemas.Tool
+	reason toolhandler.Reason
+}
+
+// pendingCalls are the calls of an answer that are pending approval.
+type pendingCalls []pendingCall
+
+func pendingOf(parts []schemas.Part) pendingCalls {
+	w := make(pendingCalls, len(parts))
+	for i := range parts {
+		w[i].Part = parts[i]
+	}
+	return w
+}
 
 // With adds a call, unless it is already in the set.
-func (w pendingCalls) With(part schemas.Part) pendingCalls {
-	if w.has(*part.Call) {
+func (w pendingCalls) With(c pendingCall) pendingCalls {
+	if w.has(*c.Call) {
 		return w
 	}
-	return append(w, part)
+	return append(w, c)
 }
 
 func (w pendingCalls) has(call schemas.ToolCall) bool {
-	return slices.ContainsFunc(w, func(p schemas.Part) bool { return toolhandler.SameCall(*p.Call, call) })
+	return slices.ContainsFunc(w, func(c pendingCall) bool { return toolhandler.SameCall(*c.Call, call) })
 }
 
 // Without returns the calls that are not in another set.
 func (w pendingCalls) Without(again pendingCalls) pendingCalls {
-	return slices.DeleteFunc(slices.Clone(w), func(p schemas.Part) bool { return again.has(*p.Call) })
+	return slices.DeleteFunc(slices.Clone(w), func(c pendingCall) bool { return again.has(*c.Call) })
+}
+
+// Parts returns the calls as parts of the model's message.
+func (w pendingCalls) Parts() []schemas.Part {
+	parts := make([]schemas.Part, len(w))
+	for i := range w {
+		parts[i] = w[i].Part
+	}
+	return parts
 }
 
 // Calls returns the calls without the provider's state.
-func (w pendingCalls) Calls() []schemas.ToolCall { return schemas.Message{Parts: w}.Calls() }
+func (w pendingCalls) Calls() []schemas.ToolCall { return schemas.Message{Parts: w.Parts()}.Calls() }
 
-// Notice returns the notice of the calls that were not run, and how to approve them. If markup in
+// Notice returns the notice of the calls that were not run, each in plain words and with its
+// arguments below, and how to approve them. If markup in
 // the text before may hide the notice, the yes must repeat a word that only the notice contains:
 // it may otherwise answer another question. The same applies to a call that is too long to be
 // shown whole, which a casual yes must not approve.
@@ -73,11 +99,13 @@ func (w pendingCalls) Notice(lang, before string) string {
 		why = prompts.Hidden
 	}
 	lines := make([]string, len(w))
-	for i, p := range w {
-		line, whole := shownCall(lang, p.Call.Function)
-		if lines[i] = line; !whole {
+	for i, c := range w {
+		said := prompts.Ask(prompts.AskInput{Language: lang, Tool: c.tool, Arguments: c.Call.Function.Arguments, Reason: c.reason, Quote: inCode})
+		line, whole := shownCall(lang, c.Call.Function)
+		if !whole {
 			why = prompts.Cut
 		}
+		lines[i] = "- " + said.What + "  \n  " + said.Why + "  \n  " + said.Where + "  \n  " + line
 	}
 	word := ""
 	if why != prompts.Plain {
@@ -90,9 +118,9 @@ func (w pendingCalls) Notice(lang, before string) string {
 // not, the length and the hash of the arguments are shown too.
 func shownCall(lang string, f schemas.FunctionCall) (line string, whole bool) {
 	if len(f.Arguments) <= maxShown {
-		return fmt.Sprintf("- `%s` `%s`", f.Name, shown(f.Arguments)), true
+		return fmt.Sprintf("`%s` `%s`", f.Name, shown(f.Arguments)), true
 	}
-	line = fmt.Sprintf("- `%s` `%s`", f.Name, text.Clip(shown(begun(f.Arguments)), maxShown, "…"))
+	line = fmt.Sprintf("`%s` `%s`", f.Name, text.Clip(shown(begun(f.Arguments)), maxShown, "…"))
 	return line + " " + prompts.Length(lang, len(f.Arguments), toolhandler.Hash(f.Arguments)[:hashLength]), false
 }
 
@@ -132,17 +160,23 @@ func clipped(value any) any {
 // markup matches what Markdown passes through as HTML.
 var markup = regexp.MustCompile(`<[!?/a-zA-Z]`)
 
-// shown returns arguments on one line, without addresses that a client would make clickable, and
-// with invisible characters and those that change the direction of text escaped.
+// shown returns arguments on one line, without addresses that a client would make clickable.
 func shown(arguments string) string {
-	arguments = text.EscapeInvisible(strings.Join(strings.Fields(arguments), " "))
-	return strings.ReplaceAll(strings.ReplaceAll(arguments, "://", `:\/\/`), "`", `\u0060`)
+	return strings.ReplaceAll(strings.ReplaceAll(text.ShownJSON(arguments), "://", `:\/\/`), "`", `\u0060`)
+}
+
+// inCode returns a value of a call as code, which no client makes clickable.
+func inCode(value string) string {
+	if value == "" {
+		value = " "
+	}
+	return "`" + strings.ReplaceAll(strings.ReplaceAll(value, "://", `:\/\/`), "`", "'") + "`"
 }
 
 // Keep stores the calls of an answer that ends in their notice. They are found by the notice,
 // which is in every copy of the history.
 func (w pendingCalls) Keep(ctx context.Context, store ConsentStore, owner, conversation, notice string, now time.Time) error {
-	state, err := json.Marshal(w)
+	state, err := json.Marshal(w.Parts())
 	if err != nil {
 		return err
 	}
@@ -163,11 +197,13 @@ func take(ctx context.Context, store ConsentStore, owner, message, answer string
 	if err != nil || !found {
 		return nil, false, err
 	}
-	if err := json.Unmarshal(state, &w); err != nil {
+	var parts []schemas.Part
+	if err := json.Unmarshal(state, &parts); err != nil {
 		return nil, false, fmt.Errorf("read the calls pending approval: %w", err)
 	}
-	for i := range w {
-		w[i].Call.ID = uuid.NewString()
+	w = pendingOf(parts)
+	for _, c := range w {
+		c.Call.ID = uuid.NewString()
 	}
 	return w, approves(message, prompts.NamedIn(notice), lang), nil
 }
@@ -182,7 +218,9 @@ func idOf(notice string) string {
 // notice.
 func mayBeYes(message string) bool {
 	yes, word := lastWord(message)
-	return IsYes(message, "vi") || len(word) == wordLength && IsYes(yes, "vi")
+	return slices.ContainsFunc([]string{subject.English, subject.Vietnamese}, func(lang string) bool {
+		return IsYes(message, lang) || len(word) == wordLength && IsYes(yes, lang)
+	})
 }
 
 // approves reports whether a message is a plain yes that repeats the word, if there is one.

@@ -6,13 +6,15 @@ import (
 	"molar/agent"
 )
 
+// A yes counts in the language that it was asked for in, and in no other.
 func TestIsYes(t *testing.T) {
-	const never, always, vietnamese = "never", "always", "where Vietnamese was asked"
+	const never, always, english, vietnamese = "never", "always", "where English was asked", "where Vietnamese was asked"
 	for message, when := range map[string]string{
-		"yes": always, "Yes!": always, "yes, please.": always, "OK": always, "go ahead": always, "I agree": always, "👍": always, "👍 ok": always, "ok, ok": always,
-		"okay then": always, "Ok, do it then.": always, "y": always,
-		"Đồng ý": always, "ĐỒNG Ý!": always, "đồng ý": always, "dong y": always, "Có.": always, "vâng": always, "vâng ạ": always, "ừ": always,
-		"có chứ": always, "Được nhé": always, "Dạ, tôi đồng ý ạ.": always, "cu lam di": always, "ok em": always,
+		"OK": always, "👍": always, "👍 ok": always, "ok, ok": always, "okay": always,
+		"yes": english, "Yes!": english, "yes, please.": english, "go ahead": english, "I agree": english,
+		"okay then": english, "Ok, do it then.": english, "y": english,
+		"Đồng ý": vietnamese, "ĐỒNG Ý!": vietnamese, "đồng ý": vietnamese, "dong y": vietnamese, "Có.": vietnamese, "vâng": vietnamese, "vâng ạ": vietnamese, "ừ": vietnamese,
+		"có chứ": vietnamese, "Được nhé": vietnamese, "Dạ, tôi đồng ý ạ.": vietnamese, "cu lam di": vietnamese, "ok em": vietnamese, "ok nhé": vietnamese,
 		"co": vietnamese, "da": vietnamese, "vang a": vietnamese, "duoc nhe": vietnamese, "da vang": vietnamese,
 		"": never, " .": never, "no": never, "không": never, "yes but not now": never, "yes, and delete the rest": never, "yesterday": never, "không đồng ý": never,
 		"đồng ý thì sao?": never, "ok, what is it": never, "do it again with Bob": never, "có gì mới?": never, "ok?": never, "please": never, "then": never, "ạ": never,
@@ -21,7 +23,7 @@ func TestIsYes(t *testing.T) {
 		"Được chứ": never, "duoc chu": never,
 	} {
 		for _, lang := range []string{"en", "vi", "other"} {
-			want := when == always || when == vietnamese && lang == "vi"
+			want := when == always || when == vietnamese && lang == "vi" || when == english && lang != "vi"
 			if got := agent.IsYes(message, lang); got != want {
 				t.Errorf("%q, %s: %v", message, lang, got)
 			}

@@ -52,7 +52,7 @@ func history(texts ...string) agent.Turn {
 // If nobody can be asked, the answer lists the calls that were not run, and a plain yes in the
 // next message runs exactly these, once.
 func TestConsent(t *testing.T) {
-	for _, yes := range []string{"yes", "Yes, please!", "đồng ý", "OK", "👍"} {
+	for _, yes := range []string{"yes", "Yes, please!", "OK", "👍"} {
 		b := mailBench(t, "")
 		first := b.play(t, ask("read my mail"))
 		if first.err != nil || sent(b) != 0 || !strings.HasSuffix(first.text, `any other message drops it.`) || !strings.Contains(first.text, `mail__send_mail`) {
@@ -191,18 +191,20 @@ func TestConsent_dropped(t *testing.T) {
 	}
 }
 
-// Characters of a call's arguments that are invisible, or that change the direction of text, are
-// escaped.
+// Characters of a call's arguments that are invisible, change the direction of text or look like
+// others are written out, in the sentence and in the arguments; what a service has escaped is readable.
 func TestConsent_unseen(t *testing.T) {
-	b := newBench(calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", "{\"to\":\"\u202eelpmaxe.b@a\u202c\u200b\U000e0041\"}"), says("I read it."), says("It is sent."))
+	b := newBench(calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", "{\"to\":\"\u202eelpmaxe.b@a\u202c\u200b\U000e0041\",\"cc\":\"ann@clin\u0456c.example\",\"note\":\"H\\u1ed3ng\"}"), says("I read it."), says("It is sent."))
 	b.tools.add("mail", "get_mail", `"a letter"`)
 	b.tools.add("mail", "send_mail", `"sent"`)
 	b.tools.mark("mail", schemas.ServerMarks{Public: true})
 	b.pauses = fakePauses{}
 	b.with(t, schemas.Assistant{Tools: []string{"*"}})
 	first := b.play(t, ask("read my mail"))
-	if !strings.Contains(first.text, `{"to":"\u202eelpmaxe.b@a\u202c\u200b\udb40\udc41"}`) {
-		t.Errorf("%q", first.text)
+	for _, shown := range []string{"Send mail to `‹U+202E›elpmaxe.b@a", "cc `ann@clin‹U+0456›c.example`", `{"to":"‹U+202E›elpmaxe.b@a‹U+202C›‹U+200B›‹U+E0041›","cc":"ann@clin‹U+0456›c.example","note":"Hồng"}`} {
+		if !strings.Contains(first.text, shown) {
+			t.Errorf("%q lacks %q", first.text, shown)
+		}
 	}
 }
 
@@ -212,12 +214,12 @@ func TestConsent_unseen(t *testing.T) {
 func TestConsent_whatIsAYes(t *testing.T) {
 	for question, answers := range map[string]map[bool][]string{
 		"read my mail": {
-			true:  {"yes", "okay then", "ok, ok", "Yes, yes!", "vâng ạ", "có chứ", "Đồng ý nhé", "dong y"},
-			false: {"Um...", "uh", "Uh...", "u", "da", "co", "cô", "đá", "cỏ", "đa", "Ú", "Được chứ", "Đong ý", "no", "then", "yes, but not yet", "yes?"},
+			true:  {"yes", "okay then", "ok, ok", "Yes, yes!"},
+			false: {"Um...", "uh", "Uh...", "u", "vâng ạ", "Đồng ý nhé", "dong y", "da", "co", "cô", "đá", "cỏ", "đa", "Ú", "Được chứ", "Đong ý", "no", "then", "yes, but not yet", "yes?"},
 		},
 		"đọc thư của tôi": {
-			true:  {"vâng ạ", "có chứ", "ừ", "dạ", "da", "co a", "duoc nhe", "okay then", "yes", "Dạ, đồng ý ạ"},
-			false: {"Um...", "uh", "u", "ừm", "cô", "đá", "cỏ", "đa", "Ú", "Được chứ", "có gì", "không", "đồng ý thì sao"},
+			true:  {"vâng ạ", "có chứ", "ừ", "dạ", "da", "co a", "duoc nhe", "ok, ok", "Dạ, đồng ý ạ"},
+			false: {"Um...", "uh", "u", "ừm", "yes", "sure", "cô", "đá", "cỏ", "đa", "Ú", "Được chứ", "có gì", "không", "đồng ý thì sao"},
 		},
 	} {
 		for want, all := range answers {
@@ -344,7 +346,7 @@ func TestConsent_many(t *testing.T) {
 	b.pauses = fakePauses{}
 	b.with(t, schemas.Assistant{Tools: []string{"*"}})
 	first := b.play(t, ask("read my mail"))
-	if n := strings.Count(first.text, "@b.example"); n != 9 {
+	if n := strings.Count(first.text, `@b.example"}`); n != 9 {
 		t.Errorf("%d calls are told: %q", n, first.text)
 	}
 	if b.play(t, history("read my mail", first.text, "yes")); sent(b) != 9 {

@@ -148,7 +148,7 @@ func (a *Agent) roundMessages(w *task, message schemas.Message, results []schema
 
 // runApproved runs the calls that the person has just approved, as a first round.
 func (a *Agent) runApproved(ctx context.Context, w *task, approved pendingCalls, o *offer.Offer, ask *step, progress *outcome) error {
-	message := schemas.Message{Role: schemas.RoleAssistant, Parts: approved}
+	message := schemas.Message{Role: schemas.RoleAssistant, Parts: approved.Parts()}
 	w.results.Limit(a.resultBytes(ctx, w, len(approved)))
 	w.said(message)
 	results, err := a.execute(ctx, w, approved.Calls(), o.Handler, progress)
@@ -411,7 +411,7 @@ func (a *Agent) execute(ctx context.Context, w *task, calls []schemas.ToolCall, 
 			case w.turn.Approver == nil:
 				call := out.Call
 				call.Function.Name = out.Tool.Name
-				progress.pending = progress.pending.With(schemas.Part{Kind: schemas.PartCall, Call: &call})
+				progress.pending = progress.pending.With(pendingCall{Part: schemas.Part{Kind: schemas.PartCall, Call: &call}, tool: out.Tool, reason: out.Reason})
 			}
 		}
 		progress.toolCalls++

@@ -58,7 +58,7 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 		calls = min(calls, n)
 	}
 	o.Handler = a.cfg.Handler.Begin(toolhandler.TurnConfig{
-		Owner: w.turn.Owner, ID: w.turn.ID,
+		Owner: w.turn.Owner, ID: w.turn.ID, Language: q.lang,
 		Tools: choice.Callable(),
 		Host:  own,
 		Flow:  a.flowOf(w, q, past, found, earlier), Catalogue: w.catalogue, Audit: a.audit,

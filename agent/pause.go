@@ -63,7 +63,7 @@ func (a *Agent) keep(ctx context.Context, w *task, e *ending) error {
 		PausedQuestion: PausedQuestion{
 			Question: e.question.message, Typed: e.question.typed, Language: e.question.lang, Notice: e.question.notice, Subject: e.subject,
 			Words: e.question.words, From: e.question.from, Read: slices.Concat(e.question.read, e.found.readings(w.catalogue)),
-			Dropped: e.question.dropped,
+			Dropped: e.question.dropped.Parts(),
 		},
 		PausedPrompt: PausedPrompt{System: e.prompt.system, Messages: e.answer.messages, Compacted: e.prompt.compacted, Passages: e.prompt.passages},
 		PausedWork: PausedWork{
@@ -101,7 +101,7 @@ func endingOf(p *PausedTurn) *ending {
 	return &ending{
 		question: question{
 			message: p.Question, asked: p.Question.Said(), typed: p.Typed, words: p.Words, from: p.From, read: p.Read,
-			lang: p.Language, langSure: true, notice: p.Notice, dropped: p.Dropped,
+			lang: p.Language, langSure: true, notice: p.Notice, dropped: pendingOf(p.Dropped),
 		},
 		past:   recalled{read: toOrigins(p.ServersRead)},
 		prompt: prompt{system: p.System, messages: p.Messages, compacted: p.Compacted, passages: p.Passages},

@@ -126,7 +126,7 @@ const maxName = 80
 // file returns the origin of an uploaded file's text and name: others may have written both.
 func file(name string) schemas.Origin {
 	name = cmp.Or(strings.Join(strings.Fields(name), " "), "without a name")
-	return schemas.FileOrigin(text.Clip(text.EscapeInvisible(name), maxName, "…"))
+	return schemas.FileOrigin(text.Clip(text.Shown(name), maxName, "…"))
 }
 
 // filesIn returns the images, sounds and other files of a message that a model reads directly.

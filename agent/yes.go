@@ -7,13 +7,14 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"molar/agent/subject"
 	"molar/internal/text"
 )
 
 // IsYes reports whether a message is a plain yes and nothing else: words that agree, and polite
-// ones after them. lang is the language of the text it answers. Vietnamese counts with its marks,
-// or without any if the whole message has none; then a single syllable may be many words, or a mere
-// sound, so it counts only as an answer to Vietnamese, and a single letter never does.
+// ones after them, in lang, the language of the text that it answers. Vietnamese counts with its
+// marks, or without any if the whole message has none; then a single letter never counts, as it may be
+// a mere sound.
 func IsYes(message, lang string) bool {
 	words := strings.FieldsFunc(strings.ToLower(norm.NFKC.String(message)), isBetween)
 	if len(words) == 0 {
@@ -26,7 +27,7 @@ func IsYes(message, lang string) bool {
 		switch {
 		case n > 0:
 			agreed = true
-		case agreed && isPolite(words[0], bare):
+		case agreed && isPolite(words[0], bare, lang):
 			n = 1
 		default:
 			return false
@@ -50,31 +51,33 @@ func phraseLength(words []string, bare bool, lang string) int {
 		parts := strings.Fields(phrase)
 		return len(parts) <= len(words) && slices.Equal(parts, words[:len(parts)])
 	}
-	for _, phrase := range english() {
-		if begins(phrase) {
-			longest = max(longest, len(strings.Fields(phrase)))
-		}
+	phrases := english()
+	if lang == subject.Vietnamese {
+		phrases = vietnamese()
 	}
-	for _, phrase := range vietnamese() {
-		n, folded := len(strings.Fields(phrase)), text.Fold(phrase)
-		unmarked := bare && (n > 1 || lang == "vi" && utf8.RuneCountInString(folded) > 1)
-		if begins(phrase) || unmarked && begins(folded) {
-			longest = max(longest, n)
+	for _, phrase := range phrases {
+		folded := text.Fold(phrase)
+		if begins(phrase) || bare && utf8.RuneCountInString(folded) > 1 && begins(folded) {
+			longest = max(longest, len(strings.Fields(phrase)))
 		}
 	}
 	return longest
 }
 
-func isPolite(word string, bare bool) bool {
-	return slices.ContainsFunc(polite(), func(p string) bool { return word == p || bare && word == text.Fold(p) })
+func isPolite(word string, bare bool, lang string) bool {
+	return slices.ContainsFunc(polite(lang), func(p string) bool { return word == p || bare && word == text.Fold(p) })
 }
 
 // polite returns words that do not change a yes before them.
-func polite() []string {
-	return []string{"please", "then", "ạ", "nhé", "nha", "em", "anh", "chị", "bạn"}
+func polite(lang string) []string {
+	if lang == subject.Vietnamese {
+		return []string{"ạ", "nhé", "nha", "em", "anh", "chị", "bạn"}
+	}
+	return []string{"please", "then"}
 }
 
 // english and vietnamese return plain ways to agree, without words that are as often a question.
+// People who write Vietnamese say ok too.
 func english() []string {
 	return []string{
 		"yes", "y", "yep", "yeah", "yup", "ok", "okay", "sure", "go ahead", "do it", "please do", "please do it",
@@ -85,6 +88,6 @@ func english() []string {
 func vietnamese() []string {
 	return []string{
 		"đồng ý", "tôi đồng ý", "mình đồng ý", "em đồng ý", "anh đồng ý", "chị đồng ý", "có", "có chứ", "ừ", "vâng", "dạ", "được",
-		"làm đi", "cứ làm đi", "gửi đi", "xác nhận", "chấp nhận", "chấp thuận", "cho phép",
+		"ok", "oke", "okay", "làm đi", "cứ làm đi", "gửi đi", "xác nhận", "chấp nhận", "chấp thuận", "cho phép",
 	}
 }

@@ -51,7 +51,7 @@ func (g Grant) Subject() string {
 	for _, name := range slices.Sorted(maps.Keys(compared)) {
 		all = append(all, name+" "+compared[name])
 	}
-	line := g.Tool + " to " + strings.Join(all, ", ")
+	line := g.Tool + " with " + strings.Join(all, ", ")
 	if len(all) == 0 {
 		line = g.Tool + ", whatever its arguments"
 	}

@@ -94,11 +94,7 @@ func commandOf(tool schemas.Tool, root *argSchema, leaves []leaf) string {
 // readName returns the reading verb that a tool's name begins with, after the name of its server,
 // and the first word in it that writes.
 func readName(tool schemas.Tool) (verb, writing string) {
-	all := words(tool.ToolName)
-	server := words(tool.Server)
-	for len(all) > 1 && slices.Contains(server, all[0]) {
-		all = all[1:]
-	}
+	all := ownWords(tool)
 	if i := slices.IndexFunc(all, func(word string) bool { return slices.Contains(writingVerbs(), word) }); i >= 0 {
 		writing = all[i]
 	}
@@ -106,6 +102,16 @@ func readName(tool schemas.Tool) (verb, writing string) {
 		verb = all[0]
 	}
 	return verb, writing
+}
+
+// ownWords returns the words of a tool's name without that of its server at the beginning.
+func ownWords(tool schemas.Tool) []string {
+	all := words(tool.ToolName)
+	server := words(tool.Server)
+	for len(all) > 1 && slices.Contains(server, all[0]) {
+		all = all[1:]
+	}
+	return all
 }
 
 // readingVerbs are the verbs that a reader's name begins with, and writingVerbs the words that none

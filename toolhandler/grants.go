@@ -49,6 +49,11 @@ func (d Destination) Grant(tool string, from schemas.Origin) schemas.Grant {
 	return schemas.Grant{Tool: tool, From: from, Width: d.Width, Arguments: compared}
 }
 
+// DestinationsOf returns the destination of a call, and the wider ones that hold it.
+func DestinationsOf(tool schemas.Tool, arguments string) []Destination {
+	return destinations(tool, actionOf(tool, json.RawMessage(arguments)).places)
+}
+
 // destinations returns what an approval of a call may cover, the narrowest first: only its own
 // destination if the tool announces itself destructive.
 func destinations(tool schemas.Tool, places map[string]string) []Destination {

@@ -40,6 +40,8 @@ type Approval struct {
 	Tool schemas.Tool
 	// Reason is why it is required. After [RuleUnsure], to allow the call is to send it again.
 	Reason Reason
+	// Language is the turn's.
+	Language string
 	// Destinations are what a lasting approval may cover, the call's own first.
 	Destinations []Destination
 	// Expires is when the call counts as refused.

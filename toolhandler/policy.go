@@ -172,7 +172,7 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		}
 		return refused(StatusUnapproved, "%q was not executed: it needs a person's approval (%s), and nobody is there to ask", tool.Name, reason)
 	}
-	ask := Approval{Call: call, Tool: tool, Reason: reason, Check: func(arguments string) error {
+	ask := Approval{Call: call, Tool: tool, Reason: reason, Language: t.language, Check: func(arguments string) error {
 		_, err := r.checkedArguments(tool, arguments)
 		return err
 	}}

@@ -32,6 +32,8 @@ const (
 type TurnConfig struct {
 	// Owner is the owner of the turn, ID its id, both for the audit.
 	Owner, ID string
+	// Language is what a person is asked in.
+	Language string
 	// Tools are the callable tools of servers; the turn keeps the slice, which must not change.
 	Tools []schemas.Tool
 	// Host are the host's own tools.
@@ -74,6 +76,7 @@ type Turn struct {
 	h        *Handler
 	owner    string
 	id       string
+	language string
 	tools    []schemas.Tool
 	host     []HostTool
 	approver Approver
@@ -102,6 +105,7 @@ func (h *Handler) Begin(cfg TurnConfig) *Turn {
 		h:        h,
 		owner:    cfg.Owner,
 		id:       cfg.ID,
+		language: cfg.Language,
 		tools:    cfg.Tools,
 		host:     cfg.Host,
 		approver: cfg.Approver,

@@ -17,6 +17,9 @@ type decisionRequest struct {
 	Decision string `json:"decision"`
 	// Scope is how far the approval reaches: once, conversation or always.
 	Scope agent.Scope `json:"scope"`
+	// Destination is the id of what an approval beyond this call covers, one of the approval's
+	// destinations; without it the call's own.
+	Destination string `json:"destination"`
 	// Arguments replace the arguments of the call: an object, or a string that contains one.
 	Arguments json.RawMessage `json:"arguments"`
 }
@@ -26,7 +29,7 @@ func (q decisionRequest) read() (agent.Decision, error) {
 	var d agent.Decision
 	switch q.Decision {
 	case "approve":
-		d.Allowed, d.Scope = true, q.Scope
+		d.Allowed, d.Scope, d.Destination = true, q.Scope, q.Destination
 	case "refuse":
 	default:
 		return d, wire.Invalid("decision", "decision %q is not known; use approve or refuse", wire.Clip(q.Decision, 40))

@@ -35,7 +35,8 @@ func askingTurn(ended chan<- agent.Decision, wait time.Duration) script {
 		defer cancel()
 		d, err := turn.Approver.Approve(ctx, agent.Ask{
 			Call: call, Tool: schemas.Tool{ToolInfo: schemas.ToolInfo{Name: call.Function.Name, Server: "family"}},
-			Reason: toolhandler.Reason{Rule: toolhandler.RuleConfirm}, Scopes: []agent.Scope{agent.Once, agent.InConversation}, Expires: time.Now().Add(wait),
+			Reason: toolhandler.Reason{Rule: toolhandler.RuleConfirm}, Scopes: []agent.Scope{agent.Once, agent.InConversation},
+			Destinations: []agent.Destination{{ID: "exact"}, {ID: "server"}}, Expires: time.Now().Add(wait),
 			Check: func(arguments string) error {
 				if !strings.Contains(arguments, `"q"`) {
 					return errors.New("q is missing")
@@ -100,6 +101,7 @@ func TestApprovals_Decide(t *testing.T) {
 		"yes":                   {`"decision":"approve"`, agent.Decision{Allowed: true}},
 		"no":                    {`"decision":"refuse"`, agent.Decision{}},
 		"in this conversation":  {`"decision":"approve","scope":"conversation"`, agent.Decision{Allowed: true, Scope: agent.InConversation}},
+		"all of a server":       {`"decision":"approve","scope":"conversation","destination":"server"`, agent.Decision{Allowed: true, Scope: agent.InConversation, Destination: "server"}},
 		"edited":                {`"decision":"approve","arguments":{"q":"An"}`, agent.Decision{Allowed: true, Arguments: `{"q":"An"}`}},
 		"edited, as in a call":  {`"decision":"approve","arguments":"{\"q\":\"An\"}"`, agent.Decision{Allowed: true, Arguments: `{"q":"An"}`}},
 		"no arguments of a man": {`"decision":"approve","arguments":null`, agent.Decision{Allowed: true}},
@@ -114,7 +116,7 @@ func TestApprovals_Decide(t *testing.T) {
 			defer ts.Client().CloseIdleConnections()
 			resp := send(t.Context(), t, ts.Client(), ts.URL, `{"stream":true,"molar":{"events":true},`+question+`}`, "X-Who", "ann")
 			a := readApproval(t, bufio.NewScanner(resp.Body))
-			if a.Tool != call.Function.Name || a.Server != "family" || string(a.Arguments) != call.Function.Arguments || a.Why == "" || !strings.HasPrefix(a.Subject(), a.Tool) || len(a.Scopes) != 2 || time.Until(a.Expires) < 50*time.Second {
+			if a.Tool != call.Function.Name || a.Server != "family" || string(a.Arguments) != call.Function.Arguments || a.Why == "" || a.Question.What == "" || a.Question.Why == "" || a.Question.Where != "Goes to server family." || a.Shown == "" || !strings.HasPrefix(a.Subject(), a.Tool) || len(a.Scopes) != 2 || time.Until(a.Expires) < 50*time.Second {
 				t.Errorf("asked %+v", a)
 			}
 			list := readAll(t, get(t, ts.Client(), ts.URL+"/v1/approvals", "X-Who", "ann"))
@@ -135,6 +137,9 @@ func TestApprovals_Decide(t *testing.T) {
 				{"ann", fmt.Sprintf(`{"token":%q,"decision":"maybe"}`, a.Token), 400},
 				{"ann", fmt.Sprintf(`{"token":%q,"decision":"approve","scope":"always"}`, a.Token), 400},
 				{"ann", fmt.Sprintf(`{"token":%q,"decision":"approve","arguments":{"x":1}}`, a.Token), 400},
+				{"ann", fmt.Sprintf(`{"token":%q,"decision":"approve","scope":"conversation","destination":"elsewhere"}`, a.Token), 400},
+				{"ann", fmt.Sprintf(`{"token":%q,"decision":"approve","destination":"server"}`, a.Token), 400},
+				{"ann", fmt.Sprintf(`{"token":%q,"decision":"approve","scope":"conversation","destination":"server","arguments":{"q":1}}`, a.Token), 400},
 				{"ann", fmt.Sprintf(`{"token":%q,"decision":"refuse","arguments":{"q":1}}`, a.Token), 400},
 			} {
 				if status, code := decide(t, ts.URL, ts.Client(), a.ID, wrong.body, "X-Who", wrong.who); status != wrong.status {
@@ -224,9 +229,8 @@ func twoCalls(ended chan<- agent.Decision) script {
 			both.Go(func() {
 				d, _ := turn.Approver.Approve(ctx, agent.Ask{
 					Call: call, Tool: schemas.Tool{ToolInfo: schemas.ToolInfo{Name: call.Function.Name, Server: "family"}},
-					Reason:       toolhandler.Reason{Rule: toolhandler.RuleOrder, Orders: []schemas.Origin{"mail"}},
-					Destinations: []agent.Destination{{ID: "exact", Arguments: map[string]string{"q": "Nguyen"}}},
-					Scopes:       []agent.Scope{agent.Once, agent.Always}, Expires: time.Now().Add(time.Minute),
+					Reason: toolhandler.Reason{Rule: toolhandler.RuleOrder, Orders: []schemas.Origin{"mail"}}, Destinations: []agent.Destination{{ID: "exact"}},
+					Scopes: []agent.Scope{agent.Once, agent.Always}, Expires: time.Now().Add(time.Minute),
 				})
 				ended <- d
 			})

@@ -2,7 +2,9 @@ package web_test
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,6 +53,7 @@ func (g *grantsOf) DeleteGrant(_ context.Context, _, id string) (bool, error) {
 func TestChatPage_Grants(t *testing.T) {
 	t.Parallel()
 	host, grants := newChatHost(), &grantsOf{}
+	var once atomic.Bool // only the first call has a wider destination
 	cfg := host.config(t)
 	cfg.Grants = grants
 	cfg.Agent = script(func(ctx context.Context, turn agent.Turn, yield func(answer.Event) bool) error {
@@ -58,17 +61,21 @@ func TestChatPage_Grants(t *testing.T) {
 		yield(toolCall())
 		ask := agent.Ask{
 			Call:         schemas.ToolCall{ID: call.ID, Function: schemas.FunctionCall{Name: "mail__send", Arguments: `{"to":"ann@example.com"}`}},
-			Tool:         schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "mail__send", Server: "mail"}},
-			Reason:       toolhandler.Reason{Rule: toolhandler.RuleConfirm},
+			Tool:         schemas.Tool{ToolInfo: schemas.ToolInfo{Name: "mail__send", ToolName: "send", Server: "mail"}},
+			Reason:       toolhandler.Reason{Rule: toolhandler.RuleOrder, Orders: []schemas.Origin{schemas.FileOrigin("letter.pdf")}},
 			Destinations: []toolhandler.Destination{{ID: "exact", Arguments: map[string]string{"to": "ann@example.com"}}},
 			Scopes:       []toolhandler.Scope{toolhandler.Once, toolhandler.InConversation, toolhandler.Always},
 			Expires:      time.Now().Add(time.Minute), Check: func(string) error { return nil },
+		}
+		if wide := (toolhandler.Destination{ID: "host to example.com", Width: schemas.WidthHost, Arguments: map[string]string{"to": "example.com"}}); !once.Swap(true) {
+			ask.Destinations = append(ask.Destinations, wide)
 		}
 		d, err := turn.Approver.Approve(ctx, ask)
 		if err != nil {
 			return err
 		}
-		grants.give(ask.Destinations[0].Grant(ask.Tool.Name, ""), d.Scope)
+		to := slices.IndexFunc(ask.Destinations, func(to toolhandler.Destination) bool { return to.ID == d.Destination })
+		grants.give(ask.Destinations[max(0, to)].Grant(ask.Tool.Name, ""), d.Scope)
 		yield(toolResult())
 		yield(answer.Event{Kind: answer.KindText, Text: "Sent as " + string(d.Scope)})
 		yield(answer.Event{Kind: answer.KindDone, Done: &answer.Done{}})
@@ -80,19 +87,24 @@ func TestChatPage_Grants(t *testing.T) {
 		t.Helper()
 		eval[any](j, `[...document.querySelectorAll("button")].filter((b) => b.textContent === "`+label+`").at(-1).click()`)
 	}
-	const subject = `mail__send to to ann@example.com`
+	const subject, wide = `mail__send: to ann@example.com`, `mail__send: any address at the host, to example.com`
 	j.do(chromedp.Navigate(j.url + "/"))
 	j.ask("write to Ann")
-	j.sees(`document.querySelector(".approval strong")?.textContent === "` + subject + `"`)
+	j.sees(`[...document.querySelectorAll(".approval option")].map((o) => o.textContent).join("|") === "`+subject+`|`+wide+`"`,
+		`document.querySelector(".approval .asked").textContent === "Send to ann@example.com."`,
+		`document.querySelector(".approval").textContent.includes("text from file letter.pdf was read")`,
+		`document.querySelector(".approval").textContent.includes("Goes to server mail, host example.com.")`,
+		`document.querySelector(".approval details").open`)
 	j.shot("three-ways")
+	eval[any](j, `document.querySelector(".approval select").value = "host to example.com"`)
 	press("In this conversation")
-	j.sees(idle, `document.body.textContent.includes("Allowed in this conversation: `+subject+`")`, `document.querySelector(".prose").textContent.includes("Sent as conversation")`)
+	j.sees(idle, `document.body.textContent.includes("Allowed in this conversation: `+wide+`")`, `document.querySelector(".prose").textContent.includes("Sent as conversation")`)
 	j.sees(`[...document.querySelectorAll("button")].some((b) => b.textContent === "Take back")`)
 	j.shot("taken")
 	press("Take back")
-	j.sees(`document.body.textContent.includes("` + subject + ` asks again.")`)
+	j.sees(`document.body.textContent.includes("` + wide + ` asks again.")`)
 	j.ask("once more")
-	j.sees(`document.querySelector(".approval strong")`)
+	j.sees(`document.querySelector(".approval strong")?.textContent === "` + subject + `"`)
 	press("Always")
 	j.sees(idle, `document.body.textContent.includes("Always allowed: `+subject+`")`)
 	j.do(chromedp.Navigate(j.url + "/tools"))

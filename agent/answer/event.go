@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"molar/agent/prompts"
 	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
@@ -117,6 +118,11 @@ type Approval struct {
 	CallID string `json:"call_id"`
 	// Arguments is the JSON object that the tool would be called with.
 	Arguments json.RawMessage `json:"arguments"`
+	// Shown is the same for a person to read: on one line, with what cannot be seen or looks like
+	// another character written out.
+	Shown string `json:"shown"`
+	// Question is what a person is asked, in plain words in the turn's language.
+	Question prompts.Asked `json:"question"`
 	// Why is why it asks, in English; Reason is the same as data.
 	Why    string             `json:"why"`
 	Reason toolhandler.Reason `json:"reason"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -99,21 +100,40 @@ func choices(ask agent.Ask) string {
 	if slices.Contains(ask.Scopes, agent.Always) {
 		all += "[a]lways, "
 	}
-	return all + "[e]dit the arguments, [n]o"
+	all += "[e]dit the arguments, [n]o"
+	if len(ask.Scopes) > 1 && len(ask.Destinations) > 1 {
+		all += "; c 2 or a 2 for what is wider"
+	}
+	return all
 }
 
-// chosenBy returns the decision for an answer, and its text for the person.
+// chosenBy returns the decision for an answer, and its text for the person. The number of a wider
+// destination may follow the scope: "a 2".
 func chosenBy(ask agent.Ask, answer string) (d agent.Decision, said string, known bool) {
-	reaches := func(scope agent.Scope) bool { return slices.Contains(ask.Scopes, scope) }
+	lasts := func(scope agent.Scope, how string, to int) (agent.Decision, string, bool) {
+		d := agent.Decision{Allowed: true, Scope: scope}
+		if to > 0 {
+			d.Destination = ask.Destinations[to].ID
+		}
+		return d, "allowed " + how + ": " + reachOf(ask, to) + "; /approvals takes it back", slices.Contains(ask.Scopes, scope)
+	}
+	to := 0
+	if letters := strings.TrimRight(answer, "0123456789"); letters != answer {
+		n, err := strconv.Atoi(answer[len(letters):])
+		if answer = strings.TrimSpace(letters); err != nil || n < 1 || n > len(ask.Destinations) {
+			return d, "", false
+		}
+		to = n - 1
+	}
 	switch answer {
 	case "n", "no":
 		return d, "refused", true
 	case "o", "once", "y", "yes":
-		return agent.Decision{Allowed: true}, "allowed once", true
+		return agent.Decision{Allowed: true}, "allowed once", to == 0
 	case "c", "conversation":
-		return agent.Decision{Allowed: true, Scope: agent.InConversation}, "allowed in this conversation: " + reachOf(ask) + "; /approvals takes it back", reaches(agent.InConversation)
+		return lasts(agent.InConversation, "in this conversation", to)
 	case "a", "always":
-		return agent.Decision{Allowed: true, Scope: agent.Always}, "allowed always: " + reachOf(ask) + "; /approvals takes it back", reaches(agent.Always)
+		return lasts(agent.Always, "always", to)
 	}
 	return d, "", false
 }
@@ -215,10 +235,11 @@ func (s *session) editArguments(ctx context.Context, ask agent.Ask) (agent.Decis
 	}
 }
 
-// reachOf describes what a lasting approval of a call covers.
-func reachOf(ask agent.Ask) string {
-	if len(ask.Destinations) == 0 {
+// reachOf describes what a lasting approval of a call covers: its own destination, or a wider one by
+// its position.
+func reachOf(ask agent.Ask, to int) string {
+	if to >= len(ask.Destinations) {
 		return ask.Tool.Name
 	}
-	return ask.Destinations[0].Grant(ask.Tool.Name, "").Subject()
+	return ask.Destinations[to].Grant(ask.Tool.Name, "").Subject()
 }

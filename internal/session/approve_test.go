@@ -125,12 +125,12 @@ func TestSession_Approvals(t *testing.T) {
 		args, shows, fault string
 		left               int
 	}{
-		{"", "s__act to to a (always)", "", 3},
+		{"", "s__act with to a (always)", "", 3},
 		{"", "s__other, whatever its arguments (in this conversation)", "", 3},
 		{"", "s__far, whatever its arguments (in the conversation c2)", "", 3},
 		{"s__other, whatever its arguments", "s__other, whatever its arguments asks again", "", 2},
 		{"s__other", "", "\"s__other\" is not allowed", 2},
-		{"clear", "s__act to to a asks again", "", 0},
+		{"clear", "s__act with to a asks again", "", 0},
 		{"", "nothing is allowed", "", 0},
 	} {
 		screen.Reset()
@@ -150,5 +150,31 @@ func TestChosenBy_once(t *testing.T) {
 		if _, _, known := chosenBy(agent.Ask{Scopes: []agent.Scope{agent.Once}}, answer); known != want {
 			t.Errorf("%q: %v", answer, known)
 		}
+	}
+}
+
+// A number behind the scope chooses what is wider; one that is not offered is no answer.
+func TestChosenBy_wider(t *testing.T) {
+	ask := agent.Ask{Scopes: []agent.Scope{agent.Once, agent.InConversation, agent.Always}, Destinations: []agent.Destination{
+		{ID: "exact", Arguments: map[string]string{"path": "~/reports/a.txt"}},
+		{ID: "folder path ~/reports", Width: schemas.WidthFolder, Name: "~/reports", Arguments: map[string]string{"path": "~/reports"}},
+	}}
+	ask.Tool.Name = "files__write_file"
+	for answer, want := range map[string]string{
+		"a": "always ", "a 1": "always ", "a2": "always folder path ~/reports", "c 2": "conversation folder path ~/reports",
+		"a 3": "unknown", "a 0": "unknown", "o 2": "unknown", "2": "unknown", "a 99999999999999999999": "unknown",
+	} {
+		d, said, known := chosenBy(ask, answer)
+		got := string(d.Scope) + " " + d.Destination
+		if !known {
+			got = "unknown"
+		}
+		if got != want || d.Destination != "" && !strings.Contains(said, "(folder)") {
+			t.Errorf("%s: %q, not %q (%s)", answer, got, want, said)
+		}
+	}
+	lines := strings.Join(approvalLines(ask), "\n")
+	if !strings.Contains(lines, "with 2 behind the letter: files__write_file with path ~/reports (folder)") {
+		t.Errorf("%s", lines)
 	}
 }

@@ -88,16 +88,21 @@ func (l *lineAsker) line(ctx context.Context) (string, error) {
 
 // approvalLines returns the question to the person, without the choices.
 func approvalLines(ask agent.Ask) []string {
-	asks := "? %s of server %s wants to run: %s"
-	if ask.Reason.Rule == agent.RuleUnsure {
-		asks = "? was %s of server %s done? %s; to allow it is to run it again"
-	}
+	said := agent.Explain(ask)
 	lines := []string{
-		terminal.Clean(fmt.Sprintf(asks, ask.Tool.Name, ask.Tool.Server, ask.Reason)),
-		terminal.Clean("  " + shortenMiddle(ask.Call.Function.Arguments)),
+		"? " + said.What,
+		"  " + said.Why,
+		"  " + said.Where,
+		"  " + ask.Tool.Name + " " + shortenMiddle(agent.ShownArguments(ask)),
 	}
 	if len(ask.Scopes) > 1 {
-		lines = append(lines, terminal.Clean("  beyond this call: "+shortenMiddle(reachOf(ask))))
+		lines = append(lines, "  beyond this call: "+shortenMiddle(reachOf(ask, 0)))
+		for i := 1; i < len(ask.Destinations); i++ {
+			lines = append(lines, fmt.Sprintf("  or wider, with %d behind the letter: %s", i+1, shortenMiddle(reachOf(ask, i))))
+		}
+	}
+	for i := range lines {
+		lines[i] = terminal.Clean(lines[i])
 	}
 	return lines
 }

@@ -55,8 +55,10 @@ type Item struct {
 	Approve           *bool  `json:"approve,omitempty"`
 	// Scope is how far an approval reaches: once, conversation or always. It is our own field, like
 	// QuestionID, the id of an answered question.
-	Scope      string `json:"scope,omitempty"`
-	QuestionID string `json:"question_id,omitempty"`
+	Scope string `json:"scope,omitempty"`
+	// Destination is the id of what an approval with a scope covers.
+	Destination string `json:"destination,omitempty"`
+	QuestionID  string `json:"question_id,omitempty"`
 	// Action is a word in an answer to a question, and an object in a search.
 	Action json.RawMessage `json:"action,omitempty"`
 	// Summary is a list of [TextPart].

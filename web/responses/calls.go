@@ -99,7 +99,10 @@ func (r *renderer) result(ev answer.Event) {
 // approval ends the response with a pending approval.
 func (r *renderer) approval(a *answer.Approval) {
 	r.closeMessage(responses.PhaseCommentary, responses.StatusCompleted)
-	it := mcpApprovalRequest{Type: "mcp_approval_request", ID: r.id("mcpr"), ServerLabel: a.Server, Name: a.Tool, Arguments: string(a.Arguments), Unsure: a.Unsure, Subject: a.Subject(), Scopes: a.Scopes}
+	it := mcpApprovalRequest{
+		Type: "mcp_approval_request", ID: r.id("mcpr"), ServerLabel: a.Server, Name: a.Tool, Arguments: string(a.Arguments),
+		Unsure: a.Unsure, Question: a.Question, Shown: a.Shown, Subject: a.Subject(), Scopes: a.Scopes, Destinations: a.Destinations,
+	}
 	if c := r.calls[a.CallID]; c != nil {
 		it.Name = c.tool
 		c.request = it.ID

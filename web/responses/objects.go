@@ -141,9 +141,14 @@ type mcpApprovalRequest struct {
 	// Unsure is set on a call that was sent before the host stopped: it may have been done, and to
 	// approve it is to send it again.
 	Unsure bool `json:"unsure,omitempty"`
-	// Subject is the subject of a permission beyond this call, Scopes are its possible scopes.
-	Subject string        `json:"subject,omitempty"`
-	Scopes  []agent.Scope `json:"scopes,omitempty"`
+	// Question is what a person is asked, in plain words; Shown are the arguments for them to read.
+	Question agent.Asked `json:"question"`
+	Shown    string      `json:"shown"`
+	// Subject is what a permission beyond this call covers, Scopes are its possible scopes, and
+	// Destinations what else it may cover.
+	Subject      string              `json:"subject,omitempty"`
+	Scopes       []agent.Scope       `json:"scopes,omitempty"`
+	Destinations []agent.Destination `json:"destinations,omitempty"`
 }
 
 // An Event is a stream event.

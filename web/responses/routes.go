@@ -119,7 +119,7 @@ func (s *Surface) decide(ctx context.Context, owner string, r *renderer, d respo
 		if d.Approve == nil {
 			return wire.Invalid("input", "the response waits for an mcp_approval_response")
 		}
-		return s.Turns.Decide(ctx, owner, r.Approval.ID, r.Approval.Token, agent.Decision{Allowed: *d.Approve, Scope: agent.Scope(d.Scope)})
+		return s.Turns.Decide(ctx, owner, r.Approval.ID, r.Approval.Token, agent.Decision{Allowed: *d.Approve, Scope: agent.Scope(d.Scope), Destination: d.Destination})
 	}
 	var answer schemas.Answer
 	if wire.IsSet(d.Action) {

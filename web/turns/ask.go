@@ -43,7 +43,7 @@ func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, erro
 	w := k.h.Waits
 	a := answer.Approval{
 		ID: callKind.newID(), Tool: ask.Tool.Name, Server: ask.Tool.Server, TurnID: k.turnID, CallID: ask.Call.ID,
-		Arguments: argumentsOf(ask.Call.Function.Arguments), Why: ask.Reason.String(), Reason: ask.Reason,
+		Arguments: argumentsOf(ask.Call.Function.Arguments), Shown: agent.ShownArguments(ask), Question: agent.Explain(ask), Why: ask.Reason.String(), Reason: ask.Reason,
 		Unsure: ask.Reason.Rule == agent.RuleUnsure, Destinations: ask.Destinations, Scopes: ask.Scopes, Expires: ask.Expires.UTC(),
 	}
 	a.Token = w.sign(k.owner, a)
@@ -60,6 +60,9 @@ func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, erro
 		case d.Allowed && d.Scope != "" && d.Scope != agent.Once && !slices.Contains(a.Scopes, d.Scope): // the right to allow includes allowing once
 			return nil, wire.Invalid("scope", "%q may be allowed for: %v", a.Tool, a.Scopes)
 		}
+		if err := checkDestination(a, d.Decision); err != nil {
+			return nil, err
+		}
 		if d.Allowed && d.Arguments != "" {
 			if err := ask.Check(d.Arguments); err != nil {
 				return nil, wire.Invalid("arguments", "the arguments do not fit %q: %v", a.Tool, err)
@@ -73,6 +76,26 @@ func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, erro
 		}, nil
 	}
 	return await(ctx, w, p, decided, k.sharing, func() { k.send(answer.Event{Kind: answer.KindApproval, Approval: &a}) })
+}
+
+// checkDestination returns what is wrong with the destination that a person chose for a lasting
+// approval.
+func checkDestination(a answer.Approval, d agent.Decision) error {
+	var known []string
+	for _, to := range a.Destinations {
+		known = append(known, to.ID)
+	}
+	switch {
+	case d.Destination == "":
+		return nil
+	case !d.Allowed || d.Scope == "" || d.Scope == agent.Once:
+		return wire.Invalid("destination", "a destination belongs to an approval that lasts; set scope to conversation or always")
+	case d.Arguments != "":
+		return wire.Invalid("destination", "the approval of changed arguments lasts for their own destination; leave destination out")
+	case !slices.Contains(known, d.Destination):
+		return wire.Invalid("destination", "destination %q is not among those of this call: %q", wire.Clip(d.Destination, 80), known)
+	}
+	return nil
 }
 
 // Answer waits for the answer to a server's question. Without one it fails when ctx ends.

@@ -6,6 +6,14 @@
 export const language = (navigator.language || "en").toLowerCase().startsWith("vi") ? "vi" : "en";
 export const t = (en, vi) => (language === "vi" ? vi : en);
 
+// covers describes what a lasting permission, or a destination of one, covers.
+export function covers({ tool, width, arguments: compared = {}, from }) {
+  const all = Object.entries(compared).map(([name, value]) => `${name} ${value}`).join(", ");
+  const some = { host: t("any address at the host, ", "mọi địa chỉ tại trang, "), folder: t("anything in the folder, ", "mọi thứ trong thư mục, "), repository: t("all of the repository, ", "toàn bộ kho mã, ") }[width] ?? "";
+  const line = all ? `${tool}: ${some}${all}` : t(`${tool}, whatever its arguments`, `${tool}, với mọi tham số`);
+  return from ? t(`${line}, with text of ${from}`, `${line}, với nội dung của ${from}`) : line;
+}
+
 // translate replaces a page's English by Vietnamese. The text of an element is in its attribute
 // data-vi; the texts of its attributes are in data-vi-label, data-vi-title and data-vi-placeholder.
 export function translate(root = document) {

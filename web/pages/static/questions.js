@@ -3,6 +3,16 @@
 import { api, el, language, t } from "/static/app.js";
 import { formFor } from "/static/toolform.js";
 
+// isHere reports whether an address is on the person's own computer, where other programs listen.
+function isHere(url) {
+  try {
+    const host = new URL(url).hostname;
+    return host === "localhost" || host.endsWith(".localhost") || /^(127\.|0\.)/.test(host) || host === "[::1]" || host === "[::]" || host.startsWith("[::ffff:7f");
+  } catch {
+    return true;
+  }
+}
+
 // questionCard returns a form with a server's question, which can be answered once. The server's
 // message is set as text.
 export function questionCard(ask) {
@@ -31,7 +41,7 @@ export function questionCard(ask) {
   };
   const accept = () => {
     if (ask.url) {
-      window.open(ask.url, "_blank", "noopener,noreferrer");
+      if (!isHere(ask.url)) window.open(ask.url, "_blank", "noopener,noreferrer");
       return answer("accept");
     }
     const content = form.read();
@@ -42,11 +52,12 @@ export function questionCard(ask) {
     el("p", { className: "asked" }, ask.message),
     ask.url ? el("p", {}, t("It wants you to open this address: ", "Máy chủ muốn bạn mở địa chỉ này: "), el("code", {}, ask.url)) : "",
     ...(form?.elements ?? []),
-    el("p", {}, t(`This comes from the server, not from the assistant: give it no password. Without an answer until ${until} it is cancelled.`,
-      `Câu hỏi này do máy chủ đưa ra, không phải trợ lý: đừng cho biết mật khẩu. Không trả lời trước ${until} nghĩa là hủy.`)),
+    ask.url && isHere(ask.url) ? el("p", {}, t("It is on your own computer, so it is not opened from here.", "Địa chỉ này nằm trên chính máy của bạn nên không được mở từ đây.")) : "",
+    el("p", {}, t(`This comes from the server, not from the assistant: give it no password, and never a key of Molar, with which no server has any business. Without an answer until ${until} it is cancelled.`,
+      `Câu hỏi này do máy chủ đưa ra, không phải trợ lý: đừng cho biết mật khẩu, và đừng bao giờ đưa khóa của Molar, vì không máy chủ nào cần đến nó. Không trả lời trước ${until} nghĩa là hủy.`)),
     fault,
     el("div", { className: "row" },
-      el("button", { type: "button", className: "primary", on: { click: accept } }, ask.url ? t("Open it", "Mở") : t("Answer", "Trả lời")),
+      el("button", { type: "button", className: "primary", on: { click: accept } }, ask.url && isHere(ask.url) ? t("I have opened it", "Tôi đã mở") : ask.url ? t("Open it", "Mở") : t("Answer", "Trả lời")),
       el("button", { type: "button", on: { click: () => answer("decline") } }, t("Decline", "Từ chối"))));
   card.dataset.server = ask.server;
   return card;

@@ -1,7 +1,7 @@
 // The display of a conversation: questions, growing answers, calls, approvals, sources. Text from
 // the server is set as text; only HTML that the server has sanitised is set as HTML.
 
-import { $, Problem, api, el, files, icon, language, number, send, t, unreachable } from "/static/app.js";
+import { $, Problem, api, covers, el, files, icon, language, number, send, t, unreachable } from "/static/app.js";
 
 const log = $("log");
 
@@ -193,22 +193,38 @@ function inWords(text) {
   return node;
 }
 
-// approvalCard returns a form in which a person decides about a call, once. A fault is shown in it;
+// editable returns arguments as JSON in which the characters that the host has written out, as they
+// cannot be seen or look like others, are escapes.
+function editable(ask) {
+  const strange = new Set([...(ask.shown ?? "").matchAll(/‹U\+([0-9A-F]{4,6})›/g)].map((m) => String.fromCodePoint(parseInt(m[1], 16))).filter((c) => c > "\x7f"));
+  return [...pretty(ask.arguments)].map((c) => (strange.has(c) ? c.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("") : c)).join("");
+}
+
+const shortArguments = 400; // characters of arguments that are shown at first
+
+// approvalCard returns a form in which a person decides about a call, once: what would happen, why it
+// asks, where it goes, and the arguments, which are folded if they are long. A fault is shown in it;
 // the decision replaces it.
 function approvalCard(ask) {
   const label = t("Arguments", "Tham số");
+  const given = editable(ask);
   const tool = nameOf(ask.tool);
   const until = new Date(ask.expires).toLocaleTimeString(language, { timeStyle: "short" });
-  const editor = el("textarea", { value: pretty(ask.arguments), rows: Math.min(14, pretty(ask.arguments).split("\n").length), spellcheck: false, "aria-label": label });
+  const editor = el("textarea", { value: given, rows: Math.min(14, given.split("\n").length), spellcheck: false, "aria-label": label });
   const fault = el("p", { className: "note bad", hidden: true, role: "alert" });
+  const wide = (ask.destinations?.length ?? 0) > 1 && el("select", { "aria-label": t("What you would allow", "Điều bạn sẽ cho phép") },
+    ask.destinations.map((d) => el("option", { value: d.id }, covers({ ...d, tool: ask.tool }))));
+  const chosen = () => ({ ...(ask.destinations?.find((d) => d.id === wide?.value) ?? ask.destinations?.[0]), tool: ask.tool });
   const decide = async (decision, scope = "once") => {
     const body = decision === "approve" ? { token: ask.token, decision, scope } : { token: ask.token, decision };
-    if (decision === "approve" && editor.value !== pretty(ask.arguments)) {
+    if (scope !== "once" && wide) body.destination = wide.value;
+    if (decision === "approve" && editor.value !== given) {
       try {
         body.arguments = JSON.parse(editor.value);
       } catch {
         fault.textContent = t("The arguments are no valid JSON. Correct them, then approve.", "Tham số không phải JSON hợp lệ. Hãy sửa rồi chấp thuận.");
         fault.hidden = false;
+        folded.open = true;
         return;
       }
     }
@@ -219,9 +235,9 @@ function approvalCard(ask) {
       if (body.arguments) card.dispatchEvent(new CustomEvent("changed", { detail: body.arguments }));
       const note = settle(decision !== "approve" ? t(`You refused ${tool}.`, `Bạn đã từ chối ${tool}.`)
         : scope === "once" ? t(`You approved ${tool} once.`, `Bạn đã chấp thuận ${tool} một lần.`)
-          : scope === "always" ? t(`Always allowed: ${ask.subject}.`, `Luôn cho phép: ${ask.subject}.`)
-            : t(`Allowed in this conversation: ${ask.subject}.`, `Cho phép trong cuộc trò chuyện này: ${ask.subject}.`));
-      if (scope !== "once") import("/static/grants.js").then(({ addTakeBack }) => addTakeBack(note, ask.subject)).catch(() => null);
+          : scope === "always" ? t(`Always allowed: ${covers(chosen())}.`, `Luôn cho phép: ${covers(chosen())}.`)
+            : t(`Allowed in this conversation: ${covers(chosen())}.`, `Cho phép trong cuộc trò chuyện này: ${covers(chosen())}.`));
+      if (scope !== "once") import("/static/grants.js").then(({ addTakeBack }) => addTakeBack(note, chosen())).catch(() => null);
     } catch (err) {
       if ([404, 409, 410].includes(err.status)) return settle(err.message);
       fault.textContent = err.message;
@@ -238,15 +254,17 @@ function approvalCard(ask) {
     return note;
   };
   const beyond = (ask.scopes?.length ?? 0) > 1 && [
-    el("button", { type: "button", title: ask.subject, on: { click: () => decide("approve", "conversation") } }, t("In this conversation", "Trong cuộc trò chuyện này")),
-    ask.scopes.includes("always") && el("button", { type: "button", title: ask.subject, on: { click: () => decide("approve", "always") } }, t("Always", "Luôn luôn"))].filter(Boolean);
-  if (beyond) editor.addEventListener("input", () => beyond.forEach((b) => { b.hidden = editor.value !== pretty(ask.arguments); }));
+    el("button", { type: "button", on: { click: () => decide("approve", "conversation") } }, t("In this conversation", "Trong cuộc trò chuyện này")),
+    ask.scopes.includes("always") && el("button", { type: "button", on: { click: () => decide("approve", "always") } }, t("Always", "Luôn luôn"))].filter(Boolean);
+  if (beyond) editor.addEventListener("input", () => beyond.forEach((b) => { b.hidden = editor.value !== given; }));
+  const folded = el("details", { open: given.length <= shortArguments }, el("summary", {}, t(`Exactly: ${ask.tool}`, `Chính xác: ${ask.tool}`)), editor);
   const card = el("section", { className: "approval", "aria-label": t("Approval", "Chấp thuận") },
-    el("h3", {}, ask.unsure ? t(`Was ${tool} done?`, `${tool} đã được thực hiện chưa?`) : t(`May ${tool} run?`, `Cho phép chạy ${tool}?`)),
-    el("p", {}, t(`It belongs to ${ask.server}. You are asked because `, `Thuộc ${ask.server}. Lý do hỏi: `), inWords(ask.why),
-      t(`. Without an answer until ${until} it counts as refused.`, `. Không trả lời trước ${until} nghĩa là từ chối.`)),
-    editor, fault,
-    beyond && el("p", {}, t("Beyond this call you would allow: ", "Ngoài lần gọi này, bạn sẽ cho phép: "), el("strong", {}, ask.subject), "."),
+    el("h3", {}, ask.unsure ? t("Was this done?", "Việc này đã được thực hiện chưa?") : t("May this be done?", "Cho phép việc này?")),
+    el("p", { className: "asked" }, ask.question.what),
+    el("p", {}, ask.question.why),
+    el("p", {}, ask.question.where, t(` Without an answer until ${until} it counts as refused.`, ` Không trả lời trước ${until} nghĩa là từ chối.`)),
+    folded, fault,
+    beyond && el("p", {}, t("Beyond this call you would allow: ", "Ngoài lần gọi này, bạn sẽ cho phép: "), wide || el("strong", {}, covers(chosen()))),
     el("div", { className: "row" },
       el("button", { type: "button", className: "primary", on: { click: () => decide("approve") } }, ask.unsure ? t("No: run it again", "Chưa: chạy lại") : t("Approve once", "Chấp thuận một lần")), beyond,
       el("button", { type: "button", on: { click: () => decide("refuse") } }, ask.unsure ? t("It was done, or is not wanted", "Đã xong, hoặc không cần nữa") : t("Refuse", "Từ chối"))));

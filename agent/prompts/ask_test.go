@@ -1,0 +1,77 @@
+package prompts_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"molar/agent/prompts"
+	"molar/schemas"
+	"molar/toolhandler"
+)
+
+// declared returns a tool with a schema of texts.
+func declared(server, name string, arguments ...string) schemas.Tool {
+	properties := map[string]any{}
+	for _, a := range arguments {
+		properties[a] = map[string]string{"type": "string"}
+	}
+	schema, _ := json.Marshal(map[string]any{"type": "object", "properties": properties})
+	return schemas.Tool{ToolInfo: schemas.ToolInfo{Server: server, ToolName: name, Name: server + "__" + name, InputSchema: schema}}
+}
+
+// A person who sees only the question knows what would happen, why it asks and where it goes: the last
+// call of thirty everyday tasks, in both languages. To read: testdata/asked.golden.
+func TestAsk_everyday(t *testing.T) {
+	f, err := os.Open("../../internal/testkit/attacks/testdata/tasks.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var got strings.Builder
+	n := 0
+	for lines := bufio.NewScanner(f); lines.Scan(); n++ {
+		var task struct {
+			Text  string
+			Calls []string
+			Args  []json.RawMessage
+		}
+		if err := json.Unmarshal(lines.Bytes(), &task); err != nil {
+			t.Fatal(err)
+		}
+		last := len(task.Calls) - 1
+		server, name, _ := strings.Cut(task.Calls[last], "__")
+		var arguments map[string]any
+		if err := json.Unmarshal(task.Args[last], &arguments); err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for a := range arguments {
+			names = append(names, a)
+		}
+		reason := toolhandler.Reason{Rule: toolhandler.RuleOrder, Orders: []schemas.Origin{"mail", schemas.FileOrigin("letter.pdf")}}
+		if n%3 == 1 {
+			reason = toolhandler.Reason{Rule: toolhandler.RuleFlow, Flows: []schemas.Origin{"mail"}}
+		}
+		if strings.HasPrefix(name, "delete") {
+			reason = toolhandler.Reason{Rule: toolhandler.RuleDestructive}
+		}
+		fmt.Fprintf(&got, "# %s\n", task.Text)
+		for _, lang := range []string{"en", "vi"} {
+			q := prompts.Ask(prompts.AskInput{Language: lang, Tool: declared(server, name, names...), Arguments: string(task.Args[last]), Reason: reason})
+			fmt.Fprintf(&got, "%s: %s | %s | %s\n", lang, q.What, q.Why, q.Where)
+			for _, values := range arguments {
+				if v, ok := values.(string); ok && v != "" && len(v) < 40 && !strings.Contains(v, "\n") && !strings.Contains(q.What, v) {
+					t.Errorf("%s: %q says nothing of %q", task.Calls[last], q.What, v)
+				}
+			}
+		}
+	}
+	if n != 30 {
+		t.Errorf("%d tasks", n)
+	}
+	checkGolden(t, "asked.golden", got.String())
+}
