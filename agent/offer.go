@@ -57,11 +57,13 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 	if n := w.turn.MaxCalls; n > 0 {
 		calls = min(calls, n)
 	}
+	flow := a.flowOf(w, q, past, found, earlier)
+	flow.Described = unseen(choice.Callable())
 	o.Handler = a.cfg.Handler.Begin(toolhandler.TurnConfig{
 		Owner: w.turn.Owner, ID: w.turn.ID, Language: q.lang,
 		Tools: choice.Callable(),
 		Host:  own,
-		Flow:  a.flowOf(w, q, past, found, earlier), Catalogue: w.catalogue, Audit: a.audit,
+		Flow:  flow, Catalogue: w.catalogue, Audit: a.audit,
 		Approver: w.approver(), Consented: q.approved.Calls(), Unsure: w.unsure(), Grants: a.grants(w),
 		Person: w.person(),
 		Limits: toolhandler.Limits{Calls: calls, Time: a.cfg.Limits.ToolTime},
@@ -75,6 +77,17 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 		w.out.Watching().Arm() // a server wrote the descriptions
 	}
 	return a.guardLinks(w, o), w.turn.CheckForced(o.Tools)
+}
+
+// unseen returns the servers of tools whose lists no person has confirmed.
+func unseen(tools []schemas.Tool) []string {
+	var servers []string
+	for _, t := range tools {
+		if t.Rules.Marks.Unseen && !slices.Contains(servers, t.Server) {
+			servers = append(servers, t.Server)
+		}
+	}
+	return servers
 }
 
 // also returns the searches that a client asked for and the assistant may be given: those of the web, and

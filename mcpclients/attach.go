@@ -182,6 +182,7 @@ func mayBeTemporary(err error) bool {
 }
 
 func (s *server) becomeReady(conn transport.Conn, info serverInfo, tools []schemas.ToolInfo, skipped []string, took time.Duration) {
+	s.shelf.Instruct(text.Shorten(strings.TrimSpace(text.Visible(strings.ToValidUTF8(info.Instructions, "?"))), maxInstructions))
 	s.shelf.Put(tools)
 	s.prompts.attached(info)
 	s.conn.Store(&liveConn{conn})
@@ -191,7 +192,6 @@ func (s *server) becomeReady(conn transport.Conn, info serverInfo, tools []schem
 	s.update(func(now *look) {
 		now.attempts++
 		now.wasReady = true
-		now.instructions = text.Shorten(strings.TrimSpace(text.Visible(strings.ToValidUTF8(info.Instructions, "?"))), maxInstructions)
 		now.State, now.Reason, now.Skipped, now.Stderr = schemas.StateReady, "", skipped, nil
 		if s.warning != "" {
 			now.State, now.Reason = schemas.StateDegraded, s.warning

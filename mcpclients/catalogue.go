@@ -13,7 +13,7 @@ type Catalogue struct {
 	tools   []schemas.Tool
 	offered map[string]int // offered name to index
 	own     map[string]int // tool's own name to index; -1 if several servers have it
-	names   toolNames      // names that texts may mention; empty in a part of a catalogue
+	alike   []likeness     // tools that can be mistaken for each other; empty in a part of a catalogue
 }
 
 // NewCatalogue sorts, names and indexes the tools. It keeps tools.
@@ -22,13 +22,11 @@ func NewCatalogue(tools []schemas.Tool) *Catalogue {
 		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.ToolName, b.ToolName))
 	})
 	offerNames(tools)
-	names := namesOf(tools)
-	dropForeignToolNames(names, tools)
 	for i := range tools {
 		tools[i].InputSchema = lower.Trim(tools[i].InputSchema)
 	}
 	c := index(tools)
-	c.names = names
+	c.alike = likenesses(tools)
 	return c
 }
 

@@ -3,6 +3,7 @@ package mcpclients
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"molar/mcpclients/transport"
 	"molar/schemas"
@@ -38,7 +39,7 @@ func (m *Manager) Approve(ctx context.Context, server, reviewed string) ([]strin
 		return nil, fmt.Errorf("%w: its tools need no approval; set mcpServers.%s.pin to ask for it", ErrNotPinned, server)
 	}
 	infos := s.Shelf().Listed()
-	if len(infos) == 0 {
+	if !hasTools(infos) {
 		return nil, fmt.Errorf("%w: server %q lists no tools now, so there is nothing to approve", transport.ErrUnavailable, server)
 	}
 	pending, err := m.decisions.Approve(ctx, server, reviewed, infos)
@@ -48,6 +49,33 @@ func (m *Manager) Approve(ctx context.Context, server, reviewed string) ([]strin
 	s.Shelf().Judge()
 	m.log.Info("the tools of an MCP server were approved", "server", server, "tools", pending)
 	return pending, nil
+}
+
+// Confirm stores what a person confirms about a server's tools, from then on in force. The proposal's
+// digest must be that of the list as it is now, else the error is [ErrChanged].
+func (m *Manager) Confirm(ctx context.Context, p schemas.Proposal) error {
+	s, err := m.server(p.Server)
+	if err != nil {
+		return err
+	}
+	infos := s.Shelf().Included()
+	if !hasTools(infos) {
+		return fmt.Errorf("%w: server %q lists no tools now, so there is nothing to confirm", transport.ErrUnavailable, p.Server)
+	}
+	if p.Digest != listDigest(infos) {
+		return fmt.Errorf("%w: server %q lists other definitions than those that you saw; look again", ErrChanged, p.Server)
+	}
+	for _, t := range p.Tools {
+		if !slices.ContainsFunc(infos, func(info schemas.ToolInfo) bool { return info.ToolName == t.Tool }) {
+			return fmt.Errorf("%w %q: server %q does not list it", ErrUnknownTool, t.Tool, p.Server)
+		}
+	}
+	if err := m.decisions.Confirm(ctx, p, infos); err != nil {
+		return err
+	}
+	s.Shelf().Judge()
+	m.log.Info("the marks of an MCP server were confirmed", "server", p.Server, "public", p.Public, "closed", p.Closed, "readonly", p.ReadOnly, "tools", len(p.Tools))
+	return nil
 }
 
 // Refresh adopts the decisions of other processes with the same Keeper, as read returns them.

@@ -51,6 +51,16 @@ func (k *keeper) KeepPins(_ context.Context, server string, pins map[string]stri
 	return k.err
 }
 
+func (k *keeper) KeepConfirmation(_ context.Context, server string, c schemas.Confirmation) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.now.Confirmed == nil {
+		k.now.Confirmed = map[string]schemas.Confirmation{}
+	}
+	k.now.Confirmed[server] = c
+	return k.err
+}
+
 func (k *keeper) config(list ...transport.ServerConfig) mcpclients.Config {
 	return mcpclients.Config{Servers: list, Keeper: k, Decisions: k.now}
 }
@@ -122,7 +132,7 @@ func TestPin(t *testing.T) {
 	pinned := overHTTP(web.URL)
 	pinned.Pin = true
 	m := start(t, kept.config(pinned))
-	if st := status(t, m); len(st.Pending) > 0 || len(kept.now.Pins["web"]) != 3 {
+	if st := status(t, m); len(st.Pending) > 0 || len(kept.now.Pins["web"]) != 4 { // three tools and the instructions
 		t.Fatalf("at the first listing %v is withheld, %d are pinned", st.Pending, len(kept.now.Pins["web"]))
 	}
 	// The server changes one tool and adds another.

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,25 +37,32 @@ type Keeper interface {
 	KeepSwitch(ctx context.Context, server, tool string, on bool) error
 	// KeepPins replaces all pins of a server.
 	KeepPins(ctx context.Context, server string, pins map[string]string) error
+	// KeepConfirmation replaces what was confirmed about a server.
+	KeepConfirmation(ctx context.Context, server string, confirmed schemas.Confirmation) error
 }
 
 // InForce holds the decisions in force, shared by all servers.
 type InForce struct {
-	keeper  Keeper // nil stores nothing
-	mu      sync.Mutex
-	off     map[schemas.ToolRef]bool
-	pins    map[string]map[string]string
-	decided int // counts the decisions of this process
+	keeper Keeper // nil stores nothing
+	mu     sync.Mutex
+	off    map[schemas.ToolRef]bool
+	pins   map[string]map[string]string
+	// confirmed is what people have confirmed, by server.
+	confirmed map[string]schemas.Confirmation
+	decided   int // counts the decisions of this process
 }
 
 // newInForce returns the stored decisions; with a nil keeper new ones are not stored.
 func newInForce(stored schemas.ToolDecisions, keeper Keeper) *InForce {
-	d := &InForce{keeper: keeper, off: maps.Clone(stored.Off), pins: maps.Clone(stored.Pins)}
+	d := &InForce{keeper: keeper, off: maps.Clone(stored.Off), pins: maps.Clone(stored.Pins), confirmed: maps.Clone(stored.Confirmed)}
 	if d.off == nil {
 		d.off = map[schemas.ToolRef]bool{}
 	}
 	if d.pins == nil {
 		d.pins = map[string]map[string]string{}
+	}
+	if d.confirmed == nil {
+		d.confirmed = map[string]schemas.Confirmation{}
 	}
 	return d
 }
@@ -89,15 +98,22 @@ func pins(infos []schemas.ToolInfo) map[string]string {
 	return all
 }
 
-// trustFirst pins the tools that a pinned server lists for the first time.
+// trustFirst pins the tools and the instructions that a pinned server lists for the first time.
 func (d *InForce) trustFirst(server string, infos []schemas.ToolInfo, log *slog.Logger) {
 	d.mu.Lock()
-	_, known := d.pins[server]
-	if known || len(infos) == 0 {
+	pinned, known := d.pins[server]
+	_, whole := pinned[schemas.Instructions] // earlier versions pinned the tools alone
+	if known && whole || !hasTools(infos) {
 		d.mu.Unlock()
 		return
 	}
-	pinned := pins(infos)
+	now := pins(infos)
+	if known {
+		pinned = maps.Clone(pinned)
+		pinned[schemas.Instructions] = now[schemas.Instructions]
+	} else {
+		pinned = now
+	}
 	d.pins[server] = pinned
 	d.decided++
 	d.mu.Unlock()
@@ -107,7 +123,12 @@ func (d *InForce) trustFirst(server string, infos []schemas.ToolInfo, log *slog.
 		log.Warn("the pins of the server's tools hold only until molar ends", "error", err)
 		return
 	}
-	log.Info("the server's tools are pinned as they are", "tools", len(pinned))
+	log.Info("the server's tools are pinned as they are", "tools", len(pinned)-1)
+}
+
+// hasTools reports whether a list holds more than the instructions.
+func hasTools(infos []schemas.ToolInfo) bool {
+	return slices.ContainsFunc(infos, func(info schemas.ToolInfo) bool { return info.ToolName != schemas.Instructions })
 }
 
 func (d *InForce) keep(ctx context.Context, server string, pins map[string]string) error {
@@ -218,6 +239,11 @@ func (d *InForce) adopt(stored schemas.ToolDecisions, before int) bool {
 		d.off = map[schemas.ToolRef]bool{}
 		maps.Copy(d.off, stored.Off)
 	}
+	if !reflect.DeepEqual(stored.Confirmed, d.confirmed) && len(stored.Confirmed)+len(d.confirmed) > 0 {
+		d.confirmed = map[string]schemas.Confirmation{}
+		maps.Copy(d.confirmed, stored.Confirmed)
+		changed = true
+	}
 	for server, pins := range stored.Pins {
 		if !maps.EqualFunc(d.pins[server], pins, samePin) {
 			d.pins[server] = maps.Clone(pins)
@@ -225,4 +251,67 @@ func (d *InForce) adopt(stored schemas.ToolDecisions, before int) bool {
 		}
 	}
 	return changed
+}
+
+// confirmation returns what a person has confirmed about a server's tools, by own name, of those that
+// are still the same; and of the server, which is nil unless all of its list is.
+func (d *InForce) confirmation(server string, infos []schemas.ToolInfo) (tools map[string]schemas.ToolMarks, all *schemas.Confirmation) {
+	d.mu.Lock()
+	confirmed, known := d.confirmed[server]
+	d.mu.Unlock()
+	if !known {
+		return nil, nil
+	}
+	tools, all = map[string]schemas.ToolMarks{}, &confirmed
+	for _, info := range infos {
+		sum := digest(info)
+		marks, seen := confirmed.Tools[info.ToolName]
+		switch {
+		case info.ToolName == schemas.Instructions && sum == confirmed.Instructions:
+		case seen && marks.Digest == sum:
+			tools[info.ToolName] = marks
+		default:
+			all = nil
+		}
+	}
+	return tools, all
+}
+
+// Confirm stores what a person confirms about the tools that a server lists.
+func (d *InForce) Confirm(ctx context.Context, p schemas.Proposal, infos []schemas.ToolInfo) error {
+	c := schemas.Confirmation{Public: p.Public, Closed: p.Closed, ReadOnly: p.ReadOnly, Tools: map[string]schemas.ToolMarks{}}
+	for _, info := range infos {
+		if info.ToolName == schemas.Instructions {
+			c.Instructions = digest(info)
+			continue
+		}
+		i := slices.IndexFunc(p.Tools, func(t schemas.ProposedTool) bool { return t.Tool == info.ToolName })
+		if i < 0 {
+			continue // it stays unconfirmed
+		}
+		t := p.Tools[i]
+		content := append([]string{}, t.Content...)
+		c.Tools[info.ToolName] = schemas.ToolMarks{Digest: digest(info), Reads: t.Reads, Adds: t.Adds && !t.Reads, Content: content}
+	}
+	if d.keeper != nil {
+		if err := d.keeper.KeepConfirmation(ctx, p.Server, c); err != nil {
+			return fmt.Errorf("confirm the tools of server %q: %w", p.Server, err)
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.confirmed[p.Server] = c
+	d.decided++
+	return nil
+}
+
+// listDigest identifies all definitions of a list.
+func listDigest(infos []schemas.ToolInfo) string {
+	sums := make([]string, len(infos))
+	for i, info := range infos {
+		sums[i] = info.ToolName + " " + digest(info)
+	}
+	slices.Sort(sums)
+	all := sha256.Sum256([]byte(strings.Join(sums, "\n")))
+	return hex.EncodeToString(all[:8])
 }

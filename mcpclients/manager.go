@@ -171,6 +171,11 @@ func (m *Manager) publish() {
 		known, attached[s.Name()] = append(known, tools...), ok
 	}
 	all := NewCatalogue(known)
+	if before := m.known.Load(); before != nil {
+		for _, note := range all.newlyAlike(before) {
+			m.log.Warn("tools of two servers can be mistaken for each other", "tools", note)
+		}
+	}
 	m.known.Store(all)
 	m.catalogue.Store(all.Of(attached))
 }
@@ -215,12 +220,12 @@ func (m *Manager) WaitStarting(ctx context.Context, servers []string) error {
 }
 
 // Instructions returns the servers' usage instructions by server name: at most 1 KiB each, for
-// servers whose tools are in [Manager.Known]. The texts are the servers' and untrusted.
+// servers whose tools are in [Manager.Known]. Instructions that changed are left out until they are approved. The texts are the servers' and untrusted.
 func (m *Manager) Instructions() map[string]string {
 	all := map[string]string{}
 	for _, s := range m.servers.Load().list {
-		if now := s.Look(); now.Instructions() != "" {
-			all[s.Name()] = m.Known().Own(s.Name(), now.Instructions())
+		if now := s.Look(); now.Known() && s.Shelf().Instructions() != "" {
+			all[s.Name()] = s.Shelf().Instructions()
 		}
 	}
 	return all
@@ -232,6 +237,7 @@ func (m *Manager) Status() []schemas.ServerStatus {
 	all := make([]schemas.ServerStatus, len(servers))
 	for i, s := range servers {
 		all[i] = s.Status()
+		all[i].Alike = m.Known().Alike(s.Name())
 	}
 	return all
 }

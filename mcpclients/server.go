@@ -127,6 +127,7 @@ func (s *server) Status() schemas.ServerStatus {
 	st := s.Look().ServerStatus
 	st.Tools = s.shelf.Count()
 	st.Changes, st.Digest = s.shelf.Pending()
+	st.Unconfirmed, st.ListDigest = s.shelf.Unseen()
 	for _, c := range st.Changes {
 		st.Pending = append(st.Pending, c.Tool)
 	}

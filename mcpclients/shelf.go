@@ -22,6 +22,11 @@ type Shelf struct {
 	changes []schemas.ToolChange // pending approval, with the digest of all tools
 	digest  string
 	lost    bool
+	// instructions are the server's; list identifies all definitions, and unseen is set while nobody
+	// has confirmed them.
+	instructions string
+	list         string
+	unseen       bool
 }
 
 // A ShelfConfig is what [newShelf] needs.
@@ -38,8 +43,37 @@ type ShelfConfig struct {
 // newShelf returns an empty shelf.
 func newShelf(cfg ShelfConfig) *Shelf { return &Shelf{ShelfConfig: cfg} }
 
+// Instruct replaces the server's instructions, which the next Put judges.
+func (s *Shelf) Instruct(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.instructions = text
+}
+
+// Instructions returns the server's instructions, "" while they are withheld.
+func (s *Shelf) Instructions() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reasons[schemas.Instructions] != "" {
+		return ""
+	}
+	return s.instructions
+}
+
+// Unseen reports whether nobody has confirmed the list of tools, and the digest of the list.
+func (s *Shelf) Unseen() (unseen bool, list string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unseen && !s.lost && len(s.tools) > 0, s.list
+}
+
 // Put replaces the tools by those of an attached server.
 func (s *Shelf) Put(infos []schemas.ToolInfo) {
+	infos = slices.DeleteFunc(slices.Clone(infos), func(info schemas.ToolInfo) bool { return info.ToolName == schemas.Instructions })
+	s.mu.Lock()
+	// They are judged, pinned and approved like a tool, and are never offered as one.
+	infos = append(infos, schemas.ToolInfo{Server: s.Server, ToolName: schemas.Instructions, Description: s.instructions})
+	s.mu.Unlock()
 	// A pinned server's changes are withheld, and its status shows them.
 	if changed := s.definitions.compare(infos); changed != nil && !s.Config().Pin {
 		s.Log.Warn("MCP server changed the definition of its tools", "tools", changed)
@@ -93,15 +127,25 @@ func (s *Shelf) judge() {
 	cfg := s.Config()
 	s.tools = make([]schemas.Tool, 0, len(s.infos))
 	reasons := map[string]string{}
-	for _, info := range s.infos {
-		if !cfg.Includes(info.ToolName) {
-			continue
-		}
+	listed := slices.DeleteFunc(slices.Clone(s.infos), func(info schemas.ToolInfo) bool {
+		return info.ToolName != schemas.Instructions && !cfg.Includes(info.ToolName)
+	})
+	confirmed, all := s.Decisions.confirmation(s.Server, listed)
+	marks := cfg.Confirm(all)
+	s.unseen, s.list = marks.Unseen, listDigest(listed)
+	for _, info := range listed {
 		why, off := s.Decisions.withheld(info, cfg.Pin)
 		if why != "" {
 			reasons[info.ToolName] = why
 		}
-		s.tools = append(s.tools, schemas.Tool{ToolInfo: info, Rules: cfg.Rule(info.ToolName), Withheld: why, Off: off})
+		if info.ToolName == schemas.Instructions {
+			continue
+		}
+		var known *schemas.ToolMarks
+		if m, ok := confirmed[info.ToolName]; ok {
+			known = &m
+		}
+		s.tools = append(s.tools, schemas.Tool{ToolInfo: info, Rules: cfg.Judge(info.ToolName, known, marks), Withheld: why, Off: off})
 	}
 	if len(s.infos) > 0 {
 		s.reasons = reasons
@@ -128,7 +172,7 @@ func (s *Shelf) Count() int {
 	return len(tools)
 }
 
-// Listed returns an attached server's tools, before the filters.
+// Listed returns an attached server's tools and instructions, before the filters.
 func (s *Shelf) Listed() []schemas.ToolInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,6 +180,14 @@ func (s *Shelf) Listed() []schemas.ToolInfo {
 		return nil
 	}
 	return slices.Clone(s.infos)
+}
+
+// Included returns an attached server's tools and instructions, after the filters.
+func (s *Shelf) Included() []schemas.ToolInfo {
+	cfg := s.Config()
+	return slices.DeleteFunc(s.Listed(), func(info schemas.ToolInfo) bool {
+		return info.ToolName != schemas.Instructions && !cfg.Includes(info.ToolName)
+	})
 }
 
 // Pending returns the changed tools that are pending approval.

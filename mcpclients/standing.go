@@ -17,17 +17,11 @@ type look struct {
 	wasReady bool // an attempt succeeded
 	final    bool // no attempt follows, or none that callers could wait for
 	changed  chan struct{}
-
-	instructions string
 }
 
-// Instructions returns the server's usage instructions, bounded and visible; "" if it gave none
-// or its tools are unknown.
-func (l *look) Instructions() string {
-	if l.Lost() || l.State == schemas.StateReady || l.State == schemas.StateDegraded {
-		return l.instructions
-	}
-	return ""
+// Known reports whether the server's tools and instructions are known.
+func (l *look) Known() bool {
+	return l.Lost() || l.State == schemas.StateReady || l.State == schemas.StateDegraded
 }
 
 // FirstStart reports whether the server was never ready and is being started.

@@ -77,6 +77,9 @@ type ServerMarks struct {
 	Public bool
 	// Closed means that it reaches nobody outside, so that all of it is one destination.
 	Closed bool
+	// Unseen means that no person has confirmed its list of tools: their descriptions and its
+	// instructions may hold orders.
+	Unseen bool
 	// ReadOnly means that its credentials cannot write, so that it does not matter which statement a
 	// reader's argument holds.
 	ReadOnly bool
@@ -84,7 +87,7 @@ type ServerMarks struct {
 
 // A FlowRule is the operator's rule for texts of one origin that go to another server.
 type FlowRule struct {
-	// From is a server, "file", "client", "paste" or "*"; To is a server or "*".
+	// From is a server, "file", "client", "paste", "web" or "*"; To is a server or "*".
 	From, To string
 	Allow    bool
 }

@@ -51,6 +51,13 @@ type ServerStatus struct {
 	// definitions.
 	Pending []string `json:"pending,omitempty"`
 	Digest  string   `json:"digest,omitempty"`
+	// Unconfirmed is set while no person has confirmed its list of tools, whose definitions ListDigest
+	// identifies. Proposal is what to confirm.
+	Unconfirmed bool      `json:"unconfirmed,omitempty"`
+	ListDigest  string    `json:"list_digest,omitempty"`
+	Proposal    *Proposal `json:"proposal,omitempty"`
+	// Alike names its tools that can be mistaken for those of another server.
+	Alike []string `json:"alike,omitempty"`
 	// Changes are their changes.
 	Changes []ToolChange `json:"changes,omitempty"`
 	// Protocol is the MCP revision agreed on, such as "2025-11-25".

@@ -144,6 +144,9 @@ type ToolRules struct {
 	Adds bool
 	// Content names the arguments that are free text; nil leaves that to the schema.
 	Content []string
+	// Writes means that a person says that it may have an effect, whatever its name or its annotations
+	// say.
+	Writes bool
 	// Mild means that the tool destroys nothing of value, whatever it declares.
 	Mild bool
 	// Poll means that the tool is called again to see whether something has changed: repeated calls
@@ -178,4 +181,10 @@ type ToolDecisions struct {
 	// Pins identify the definitions in use, by server and tool: the digest of each, followed by a
 	// space and the definition if that was read too.
 	Pins map[string]map[string]string
+	// Confirmed are the confirmations by server.
+	Confirmed map[string]Confirmation
 }
+
+// Instructions is the name under which a server's instructions are pinned, withheld and approved,
+// beside its tools. No tool may have it.
+const Instructions = "(instructions)"

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"log/slog"
+	"slices"
+	"strings"
 
 	"molar/schemas"
 )
@@ -50,6 +52,27 @@ func Audit(log *slog.Logger, r Ruling) {
 	log.Info(message, "by", r.Owner, "how", r.How, "allowed", r.Allowed, "scope", scope, "edited", r.Arguments != "",
 		"rule", r.Reason.Rule, "server", r.Tool.Server, "tool", cmp.Or(r.Tool.Name, r.Call.Function.Name), "turn_id", r.TurnID, "call_id", r.Call.ID,
 		"arguments_sha256", Hash(cmp.Or(r.Arguments, r.Call.Function.Arguments)))
+}
+
+// Line returns the line of the audit about the decision. Arguments may be private, so it has their
+// hash.
+func (r Ruling) Line() schemas.AuditLine {
+	l := schemas.AuditLine{
+		Person: r.Owner, Event: schemas.EventDecision, Server: r.Tool.Server, Tool: cmp.Or(r.Tool.Name, r.Call.Function.Name),
+		How: string(r.How), Allowed: new(r.Allowed), SHA256: Hash(cmp.Or(r.Arguments, r.Call.Function.Arguments)),
+		TurnID: r.TurnID, CallID: r.Call.ID, Detail: string(r.Reason.Rule),
+	}
+	var from []string
+	for _, o := range slices.Concat(r.Reason.Flows, r.Reason.Orders) {
+		if name := string(o.Group()); !slices.Contains(from, name) {
+			from = append(from, name)
+		}
+	}
+	l.Origin = strings.Join(from, ", ")
+	if r.Allowed {
+		l.Scope = string(cmp.Or(r.Scope, Once))
+	}
+	return l
 }
 
 // Hash returns the SHA-256 of a call's arguments, as the model or a person wrote them.

@@ -37,6 +37,8 @@ func classify(tool schemas.Tool, root *argSchema, leaves []leaf) (class Class, w
 	switch {
 	case tool.Rules.ReadOnly:
 		return Reads, "the config marks it readOnly"
+	case tool.Rules.Writes:
+		return Writes, "a person has marked it as one that may change something"
 	case tool.Rules.Adds:
 		return Adds, "the config marks it adds"
 	case destroys(tool):

@@ -35,6 +35,9 @@ type Reading struct {
 // A Flow is the content of a prompt by origin.
 type Flow struct {
 	Readings []Reading
+	// Described are the servers whose descriptions of tools, or instructions, no person has confirmed:
+	// they may order calls of other servers' tools.
+	Described []string
 	// Typed are the person's own texts, Own the operator's that were read as results.
 	Typed, Own []string
 	// Rules are the operator's, in order; the first that fits counts.
@@ -44,6 +47,19 @@ type Flow struct {
 // Foreign returns the sorted origins whose texts may contain orders.
 func (f Flow) Foreign() []schemas.Origin {
 	return f.origins(func(r Reading) bool { return !r.Trusted })
+}
+
+// Orders returns the sorted origins whose texts may have ordered a call of a server's tool. What a server
+// says of its own tools orders nothing that it could not do by itself.
+func (f Flow) Orders(server string) []schemas.Origin {
+	all := f.Foreign()
+	for _, described := range f.Described {
+		if described != server {
+			all = append(all, schemas.Origin(described))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Private returns the sorted origins whose texts are private to them.

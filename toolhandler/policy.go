@@ -109,7 +109,7 @@ func (t *Turn) review(a action) (r Reason, carried int, free bool) {
 		}
 	}
 	if a.class == Writes {
-		r.Orders, r.Class = t.flow.Foreign(), a.why
+		r.Orders, r.Class = t.flow.Orders(a.tool.Server), a.why
 	}
 	switch {
 	case destroys(a.tool):
@@ -132,6 +132,8 @@ func (f Flow) rule(from schemas.Origin, server string) (allow, ruled bool) {
 		name = "client"
 	case schemas.FromPaste:
 		name = "paste"
+	case schemas.FromWeb:
+		name = "web"
 	}
 	for _, r := range f.Rules {
 		if (r.From == "*" || r.From == name) && (r.To == "*" || r.To == server) {

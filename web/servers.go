@@ -18,6 +18,9 @@ func (s *server) listServers(c *gin.Context) {
 	all := slices.Clone(s.Servers.Status())
 	for i := range all {
 		all[i].Added = slices.Contains(added, all[i].Name)
+		if all[i].Unconfirmed && s.Operations.Propose != nil {
+			all[i].Proposal = s.Operations.Propose(all[i])
+		}
 	}
 	wire.WriteJSON(c.Writer, listOf(all))
 }
@@ -27,6 +30,9 @@ type approveBody struct {
 	// Digest is the digest in the server's status. If it is set, the request is refused when the
 	// tools have changed since the status was read.
 	Digest string `json:"digest,omitempty"`
+	// Marks are the proposal in the server's status, as the person has changed it. They are confirmed
+	// for the list of tools that the proposal's own digest identifies.
+	Marks *schemas.Proposal `json:"marks,omitempty"`
 }
 
 // An approvedObject lists the approved tools, which were withheld before.
@@ -45,16 +51,25 @@ func (s *server) approveServer(c *gin.Context) {
 			return
 		}
 	}
-	approved, err := s.Operations.ApproveServer(c.Request.Context(), c.Param("name"), body.Digest)
-	if err != nil {
-		s.operationError(c, "approve a server", err)
-		return
+	ctx, name := c.Request.Context(), c.Param("name")
+	approved := []string{} // clients iterate over it
+	if body.Marks == nil || body.Digest != "" {
+		withheld, err := s.Operations.ApproveServer(ctx, name, body.Digest)
+		if err != nil {
+			s.operationError(c, "approve a server", err)
+			return
+		}
+		approved = append(approved, withheld...)
 	}
-	if len(approved) > 0 {
-		s.record(c.Request, schemas.AuditLine{Event: schemas.EventApproveServer, Server: c.Param("name"), Allowed: new(true), SHA256: body.Digest, Detail: fmt.Sprintf("tools: %d", len(approved))})
+	if body.Marks != nil && s.Operations.ConfirmServer != nil {
+		body.Marks.Server = name
+		if err := s.Operations.ConfirmServer(ctx, *body.Marks); err != nil {
+			s.operationError(c, "confirm the marks of a server", err)
+			return
+		}
 	}
-	if approved == nil {
-		approved = []string{} // clients iterate over it
+	if len(approved) > 0 || body.Marks != nil {
+		s.record(c.Request, schemas.AuditLine{Event: schemas.EventApproveServer, Server: name, Allowed: new(true), SHA256: body.Digest, Detail: fmt.Sprintf("tools: %d", len(approved))})
 	}
 	wire.WriteJSON(c.Writer, approvedObject{Object: "server.approved", Server: c.Param("name"), Approved: approved})
 }

@@ -27,6 +27,10 @@ type Operations struct {
 	// ApproveServer approves the current tools of a pinned server, unless digest is set and no
 	// longer theirs, and returns the names of those that were withheld.
 	ApproveServer func(ctx context.Context, server, digest string) ([]string, error)
+	// Propose returns what to propose about a server's tools, and ConfirmServer puts in force what a
+	// person confirms of it.
+	Propose       func(server schemas.ServerStatus) *schemas.Proposal
+	ConfirmServer func(ctx context.Context, confirmed schemas.Proposal) error
 	// TestProvider makes one small call of a model.
 	TestProvider func(ctx context.Context, provider, model string) (ProviderTest, error)
 	// Providers lists the providers and whether each can answer now.

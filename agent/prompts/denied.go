@@ -81,7 +81,7 @@ func (w deniedWords) reason(r toolhandler.Reason) string {
 func named(origins []schemas.Origin) string {
 	names := make([]string, len(origins))
 	for i, o := range origins {
-		names[i] = "`" + strings.ReplaceAll(text.EscapeInvisible(string(o)), "`", "'") + "`"
+		names[i] = "`" + strings.ReplaceAll(text.Shown(string(o)), "`", "'") + "`"
 	}
 	return strings.Join(names, ", ")
 }

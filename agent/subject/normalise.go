@@ -5,6 +5,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"molar/internal/text"
 )
 
 // maxRunes is how much of a message is read: more than anyone types, and short enough to judge in
@@ -57,35 +59,22 @@ func isInvisible(r rune) bool {
 }
 
 // unmask replaces look-alike letters in words that also hold Latin ones.
-func unmask(text string) (string, bool) {
+func unmask(message string) (string, bool) {
 	mixed := false
-	words := strings.Split(text, " ")
+	words := strings.Split(message, " ")
 	for i, w := range words {
 		latin, alike := false, false
 		for _, r := range w {
 			latin = latin || unicode.Is(unicode.Latin, r)
-			alike = alike || lookAlike(r) != r
+			alike = alike || text.LookAlike(r) != r
 		}
 		if latin && alike {
-			words[i] = strings.Map(lookAlike, w)
+			words[i] = strings.Map(text.LookAlike, w)
 			mixed = true
 		}
 	}
 	if !mixed {
-		return text, false
+		return message, false
 	}
 	return strings.Join(words, " "), true
-}
-
-// lookAlike returns the Latin letter that a Cyrillic or Greek one is taken for.
-func lookAlike(r rune) rune {
-	const from = "аеорсухіјѕԁһкмтвнАЕОРСУХІЈЅКМТВНαεορυνικτΑΕΟΡΥΝΙΚΤ"
-	const to = "aeopcyxijsdhkmtbhAEOPCYXIJSKMTBHaeopuvikTAEOPYNIKT"
-	if r < 0x370 || r > 0x52F {
-		return r
-	}
-	if i := strings.IndexRune(from, r); i >= 0 {
-		return rune(to[i/2]) // each of from has two bytes
-	}
-	return r
 }

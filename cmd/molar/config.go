@@ -76,11 +76,7 @@ func newConfigCheckCmd(a *app) *cobra.Command {
 			if wrong != nil {
 				return cli.Usage(wrong)
 			}
-			err = a.summarise(cfg, opened.Describe(a.Env)...)
-			for _, note := range setup.Senders(cmd.Context(), cfg) {
-				a.Say("note: %s", terminal.Clean(note))
-			}
-			return err
+			return a.summarise(cfg, opened.Describe(a.Env)...)
 		},
 	}
 }

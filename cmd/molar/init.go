@@ -88,6 +88,9 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 	} else if err := a.summarise(cfg); err != nil {
 		return err
 	}
+	if cfg != nil && len(cfg.MCPServers) > 0 {
+		a.Say("once they run, confirm what their tools do, at /tools or with: molar servers approve %s", strings.Join(cfg.MCPServers.Names(), ", "))
+	}
 	if start && !yes {
 		if start, err = talk.Confirm(cmd.Context(), "\nStart it now?"); err != nil {
 			return err

@@ -86,6 +86,12 @@ func (a *app) listServers(status []schemas.ServerStatus, format string) error {
 		for _, skipped := range s.Skipped {
 			a.Say("  left out: %s", terminal.Clean(skipped))
 		}
+		for _, alike := range s.Alike {
+			a.Say("  beware: %s", terminal.Clean(alike))
+		}
+		if s.Unconfirmed {
+			a.Say("%s", terminal.Clean("  nobody has confirmed what its tools do: molar servers approve "+s.Name))
+		}
 		if len(s.Pending) > 0 {
 			a.Say("%s", terminal.Clean("  withheld until approved: "+strings.Join(s.Pending, ", ")))
 			a.Say("%s", terminal.Clean("  see what is new, and decide: molar servers approve "+s.Name))
@@ -135,8 +141,14 @@ func (a *app) reloadServers(ctx context.Context, listen, format string) error {
 func newApproveCmd(a *app, listen, format *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "approve NAME",
-		Short: "Approve the current tools of a pinned server",
-		Long: `Approve the current tools of a pinned server.
+		Short: "Confirm what a server's tools do, and approve those that changed",
+		Long: `Confirm what a server's tools do, and approve those that changed.
+
+While nobody has confirmed the list of a server's tools, what they say of themselves may
+hold orders: calls of other servers' tools that may change something ask, and the server
+counts as neither public nor closed. This command shows which tools read, which only add
+and which arguments are free text, as Molar takes them, and asks once. To change the list,
+put the lines of molar tools lint --marks into the config: they win.
 
 Tools that are new or changed since they were first listed are withheld, unless the config
 has trust: true or pin: false for their server. This command prints the changes of each,
@@ -155,7 +167,13 @@ line by line. At a terminal it asks before it approves; otherwise it approves at
 				a.noteRefused(err)
 			}
 			return a.withServers(cmd.Context(), toolsFlags{}, func(ctx context.Context, h *host.Host) error {
-				return a.approve(ctx, *format, args[0], h.MCP.Status(), ownHost{h})
+				status := h.MCP.Status()
+				for i := range status {
+					if status[i].Unconfirmed {
+						status[i].Proposal = h.Propose(status[i])
+					}
+				}
+				return a.approve(ctx, *format, args[0], status, ownHost{h})
 			})
 		},
 	}
@@ -165,9 +183,10 @@ line by line. At a terminal it asks before it approves; otherwise it approves at
 type pinHolder interface {
 	Tools(ctx context.Context) ([]schemas.ToolInfo, error)
 	Approve(ctx context.Context, server, digest string) ([]string, error)
+	Confirm(ctx context.Context, confirmed schemas.Proposal) error
 }
 
-// approve prints what is withheld and approves exactly that.
+// approve prints what is withheld and what is proposed, and approves exactly that.
 func (a *app) approve(ctx context.Context, format, name string, all []schemas.ServerStatus, from pinHolder) error {
 	i := slices.IndexFunc(all, func(s schemas.ServerStatus) bool { return s.Name == name })
 	if i < 0 {
@@ -177,21 +196,32 @@ func (a *app) approve(ctx context.Context, format, name string, all []schemas.Se
 	if err != nil {
 		return err
 	}
+	proposal := all[i].Proposal
 	if format != cli.JSON {
 		a.sayChanges(all[i].Changes)
+		a.sayProposal(proposal)
 	}
 	if len(all[i].Pending) > 0 && cli.IsTerminal(a.Stdin) && !a.confirms("Take them as they are now?") {
 		a.Say("nothing was approved; they stay withheld")
 		return nil
 	}
 	approved, err := from.Approve(ctx, name, all[i].Digest)
-	if err != nil {
+	if err != nil && (proposal == nil || len(all[i].Pending) > 0) { // a server that is not pinned has marks too
 		return err
 	}
-	if format == cli.JSON {
-		return a.PrintJSON(map[string]any{"server": name, "approved": approved})
+	confirms := proposal != nil && (!cli.IsTerminal(a.Stdin) || a.confirms("Is this what its tools do?"))
+	if confirms {
+		if err := from.Confirm(ctx, *proposal); err != nil {
+			return err
+		}
 	}
-	if len(approved) == 0 {
+	if format == cli.JSON {
+		return a.PrintJSON(map[string]any{"server": name, "approved": append([]string{}, approved...), "confirmed": confirms})
+	}
+	if confirms {
+		a.Say("confirmed: what the tools of %s do", terminal.Clean(name))
+	}
+	if len(approved) == 0 && !confirms {
 		a.Say("nothing of %s was withheld", terminal.Clean(name))
 	}
 	for _, tool := range tools {
@@ -200,6 +230,46 @@ func (a *app) approve(ctx context.Context, format, name string, all []schemas.Se
 		}
 	}
 	return nil
+}
+
+// sayProposal prints what is proposed about a server, if anything.
+func (a *app) sayProposal(p *schemas.Proposal) {
+	if p == nil {
+		return
+	}
+	for _, line := range proposalLines(*p) {
+		a.Say("%s", terminal.Clean(line))
+	}
+}
+
+// proposalLines describes what is proposed about a server.
+func proposalLines(p schemas.Proposal) []string {
+	what := "It is neither public nor closed: its texts are private, and it may reach others."
+	switch {
+	case p.Public:
+		what = "It is public: its readers fetch what the web shows to anybody."
+	case p.Closed:
+		what = "It is closed: it reaches nobody outside."
+	}
+	lines := []string{p.Server + ": " + what}
+	for _, t := range p.Tools {
+		does := "may change something, so it asks once text of others was read"
+		switch {
+		case t.Reads:
+			does = "reads"
+		case t.Adds:
+			does = "only adds"
+		}
+		line := "  " + t.Tool + " " + does + ": " + t.Why
+		if t.MayAdd && !t.Adds {
+			line += "; if what it adds harms nobody, say adds: true in the config"
+		}
+		lines = append(lines, line)
+		if len(t.Content) > 0 {
+			lines = append(lines, "    free text: "+strings.Join(t.Content, ", "))
+		}
+	}
+	return lines
 }
 
 // sayChanges prints the changes of withheld tools.
@@ -240,6 +310,10 @@ func (h ownHost) Approve(ctx context.Context, server, digest string) ([]string, 
 		err = h.DB.Audit(ctx, schemas.AuditLine{Event: schemas.EventApproveServer, Server: server, Allowed: new(true), SHA256: digest, Detail: fmt.Sprintf("tools: %d", len(approved))})
 	}
 	return approved, err
+}
+
+func (h ownHost) Confirm(ctx context.Context, confirmed schemas.Proposal) error {
+	return h.MCP.Confirm(ctx, confirmed)
 }
 
 func newLoginCmd(a *app, format *string) *cobra.Command {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"molar/agent/offer"
 	"molar/internal/cli"
+	"molar/internal/config"
 	"molar/internal/host"
 	"molar/internal/session"
 	"molar/internal/terminal"
@@ -191,7 +193,7 @@ func (a *app) callTool(ctx context.Context, h *host.Host, name, arguments string
 }
 
 func newLintCmd(a *app, f *toolsFlags) *cobra.Command {
-	var schemasToo, forget bool
+	var schemasToo, forget, marks bool
 	cmd := &cobra.Command{
 		Use:   "lint [--forget [NAME...]]",
 		Short: "Show how each tool is classified, and what providers' schema rules change in it",
@@ -202,7 +204,11 @@ rules or, in an earlier turn, by the provider's service. A model's arguments are
 checked against the tool's own schema. The exit code is 1 when a tool is refused.
 
 A tool that a service refused is not offered to that service for a day, or until the tool
-changes. --forget offers the named tools, or all, again at once, also in a running host.`,
+changes. --forget offers the named tools, or all, again at once, also in a running host.
+
+--marks prints, for each server, what Molar proposes to say about it in the config, as lines
+to paste: whether it is public or closed, which tools read or only add, and which arguments
+are free text. molar servers approve NAME confirms the same without the config.`,
 		Example: `  molar tools lint --mcp mine="./my-server"
   molar tools lint --schemas --output-format json > findings.json
   molar tools lint --forget family__search_family`,
@@ -223,13 +229,37 @@ changes. --forget offers the named tools, or all, again at once, also in a runni
 						return err
 					}
 				}
+				if marks {
+					return a.lintMarks(h, f.format)
+				}
 				return a.lint(h, f.format, schemasToo)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&forget, "forget", false, "offer the tools again that services refused")
+	cmd.Flags().BoolVar(&marks, "marks", false, "print what to say about each server in the config")
 	cmd.Flags().BoolVar(&schemasToo, "schemas", false, "print each schema before and after")
 	return cmd
+}
+
+// lintMarks prints what is proposed about each server.
+func (a *app) lintMarks(h *host.Host, format string) error {
+	proposals := []schemas.Proposal{}
+	for _, s := range h.MCP.Status() {
+		if p := h.Propose(s); p != nil && !slices.Contains(config.ReservedServers(), s.Name) {
+			proposals = append(proposals, *p)
+		}
+	}
+	if format == cli.JSON {
+		return a.PrintJSON(proposals)
+	}
+	for i, line := range toolhandler.MarkLines(proposals) {
+		if i == 0 {
+			a.Say("# Check each line: code guesses what a tool does, and you know.")
+		}
+		a.Say("%s", terminal.Clean(line))
+	}
+	return nil
 }
 
 // forgetRefusals forgets the refusals of services: of the named tools, or all.
@@ -266,6 +296,16 @@ func (a *app) lint(h *host.Host, format string, schemasToo bool) error {
 			room = fmt.Sprintf("%d tokens (limits.tool_tokens)", n)
 		}
 		a.Say("%s take about %d tokens; there is room for %s", terminal.Counted(len(tools), "tool"), offer.Size(offer.Infos(tools))/offer.TokenBytes, room)
+	}
+	if format == cli.Text {
+		for _, s := range h.MCP.Status() {
+			for _, alike := range s.Alike {
+				a.Say("beware: %s: %s", terminal.Clean(s.Name), terminal.Clean(alike))
+			}
+			if s.Unconfirmed {
+				a.Say("%s: nobody has confirmed this list: molar servers approve %[1]s, or paste the lines of molar tools lint --marks", terminal.Clean(s.Name))
+			}
+		}
 	}
 	if refused > 0 {
 		return cli.With(cli.Failure, fmt.Errorf("%d offers are refused", refused))

@@ -101,12 +101,17 @@ func (a *Access) UseFile(keys []config.APIKey) error {
 			}
 		}
 		id := FileKeyID(k.Name)
-		ring = append(ring, httpguard.Key{ID: id, Owner: id, Name: k.Name, Hash: hash, Scopes: k.Scopes})
+		ring = append(ring, httpguard.Key{ID: id, Owner: id, Name: k.Name, Hash: hash, Scopes: k.Scopes, Manner: mannerOf(k.Input, k.System, k.Ask)})
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.fromFile = ring
 	return nil
+}
+
+// mannerOf reads the settings of a key that say who is behind it.
+func mannerOf(input, system, ask string) httpguard.Manner {
+	return httpguard.Manner{Data: input == "data", OwnSystem: system == "trusted", AskNever: ask == "never"}
 }
 
 // FileKeyID returns the id of a key of the config file: it, and so its conversations, stay the

@@ -20,6 +20,10 @@ type APIKey struct {
 	// Key is a reference in the file, never the key itself.
 	Key    schemas.Secret `yaml:"key" jsonschema_description:"The key itself as a reference to the environment, such as ${CI_KEY}."`
 	Scopes []string       `yaml:"scopes" jsonschema:"enum=chat,enum=admin,enum=metrics,enum=host" jsonschema_description:"What the key may do: chat, admin, metrics, host (default chat)."`
+	// Input, System and Ask are empty for the defaults.
+	Input  string `yaml:"input" jsonschema:"enum=typed,enum=data" jsonschema_description:"data: the messages of this key are what others wrote, such as a webhook's, so they give no orders; typed (default): a person typed them."`
+	System string `yaml:"system" jsonschema:"enum=trusted,enum=client" jsonschema_description:"trusted: the operator answers for the system texts that this key sends; client (default): they are the client's."`
+	Ask    string `yaml:"ask" jsonschema:"enum=person,enum=never" jsonschema_description:"never: nobody is behind this key, so a call that would ask is denied, and the answer says so; person (default): somebody answers."`
 }
 
 // ProxyIdentity configures how a reverse proxy that signs people in passes on their names.
@@ -149,6 +153,14 @@ func (c *checker) apiKeys() {
 			c.fault(key+".hash", `want "sha256:" and 64 hexadecimal digits, as molar keys create --for-config prints it`)
 		case k.Key != "" && len(k.Key.Reveal()) < minKeyLength:
 			c.fault(key+".key", "want a key of at least %d characters; molar keys create --for-config makes one", minKeyLength)
+		}
+		for _, f := range []struct {
+			key, value string
+			allowed    []string
+		}{{".input", k.Input, []string{"typed", "data"}}, {".system", k.System, []string{"trusted", "client"}}, {".ask", k.Ask, []string{"person", "never"}}} {
+			if f.value != "" {
+				c.enum(key+f.key, f.value, f.allowed)
+			}
 		}
 		for j, scope := range k.Scopes {
 			c.enum(index(key+".scopes", j), scope, KeyScopes())

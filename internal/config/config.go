@@ -27,6 +27,7 @@ type Config struct {
 	Audit          Audit                  `yaml:"audit" jsonschema_description:"The record of who decided or changed what."`
 	State          string                 `yaml:"state" jsonschema_description:"SQLite file for the host's own state when the memory is at memory.url; molar.db in the user's data folder when left out."`
 	MCPServers     Map[Server]            `yaml:"mcpServers" jsonschema_description:"MCP servers by name; their tools are offered to the assistants."`
+	Flows          []Flow                 `yaml:"flows" jsonschema_description:"Where texts of one origin may go, in order; the first rule that fits counts. Without one, a person is asked."`
 	Limits         Limits                 `yaml:"limits" jsonschema_description:"Limits of one turn and of the whole host."`
 	APIKeys        []APIKey               `yaml:"api_keys" jsonschema_description:"API keys, in addition to those of molar keys create. With a key of either kind, both ports require one."`
 	AllowedHosts   []string               `yaml:"allowed_hosts" jsonschema_description:"Host names that requests may name in their Host header, in addition to the listen address."`
@@ -158,6 +159,14 @@ type Server struct {
 	Always         bool     `yaml:"always" jsonschema_description:"Offer all tools of the server first, whatever the question and their size, as far as the model's window has room."`
 	// Tools holds rules by glob, in the order of the file; the first glob that matches wins.
 	Tools Map[ToolRule] `yaml:"tools" jsonschema_description:"Rules by glob over the server's tool names; the first match wins."`
+}
+
+// A Flow is the operator's rule for texts of one origin that go to another server.
+type Flow struct {
+	From string `yaml:"from" jsonschema_description:"Whose texts: a server's name, file (uploaded files), client (what clients pass on), paste, web (the built-in web search), or * for all."`
+	To   string `yaml:"to" jsonschema_description:"The server that they would go to, or * for all."`
+	// Allow nil is a fault.
+	Allow *bool `yaml:"allow" jsonschema_description:"true lets them go there without a question, false never."`
 }
 
 // OAuth configures the login at an MCP server. If it is left out, Molar registers itself there.

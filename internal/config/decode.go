@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -174,11 +175,19 @@ func (d *decoder) structure(key string, n ast.Node, v reflect.Value) {
 		name := keyText(e.Key)
 		i, ok := fields.Index[name]
 		if !ok {
-			d.faults.Add(d.at(e.Key), join(key, name), "unknown key %q%s", name, didYouMean(name, fields.Names))
+			d.faults.Add(d.at(e.Key), join(key, name), "unknown key %q%s", name, cmp.Or(replaced(v.Type(), name), didYouMean(name, fields.Names)))
 			continue
 		}
 		d.value(join(key, name), e.Value, v.FieldByIndex(i))
 	}
+}
+
+// replaced returns what takes the place of a key that earlier versions had, "" for other keys.
+func replaced(of reflect.Type, name string) string {
+	if of == reflect.TypeFor[ToolRule]() && name == "egress" {
+		return ": it is gone; say closed: true of a server that reaches nobody outside, or allow the way with flows: [{from, to, allow}]"
+	}
+	return ""
 }
 
 func (d *decoder) mapping(key string, n ast.Node, m mapping) {

@@ -11,7 +11,12 @@ type Knowledge struct {
 	Path      string   `yaml:"path" jsonschema_description:"Folder of Markdown, HTML and text files, including its subfolders; relative to the file's folder."`
 	Languages []string `yaml:"languages" jsonschema:"enum=vi,enum=en" jsonschema_description:"Languages of the files: vi, en or both; both when left out."`
 	Link      string   `yaml:"link" jsonschema_description:"Web address under which the files can be opened, such as https://docs.example.com/; their paths are appended to it, and answers name them as sources."`
+	// Trust nil means true.
+	Trust *bool `yaml:"trust" jsonschema_description:"false: others can write into the folder, so a call that may change something asks once its texts were read (default true)."`
 }
+
+// Foreign reports whether others than the operator write into the folder.
+func (k Knowledge) Foreign() bool { return k.Trust != nil && !*k.Trust }
 
 // bundledTools returns the names of the search tools that are part of the host, or of its topics.
 func (cfg *Config) bundledTools() []string {

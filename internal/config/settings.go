@@ -30,7 +30,7 @@ func (cfg *Config) Settings() []schemas.Setting {
 			}
 		case "knowledge":
 			for _, e := range cfg.Knowledge {
-				all = append(all, cfg.setting(join(name, e.Name), e.Value.Path))
+				all = append(all, cfg.setting(join(name, e.Name), e.Value.describe()))
 			}
 		case "mcpServers":
 			for _, e := range cfg.MCPServers {
@@ -38,7 +38,11 @@ func (cfg *Config) Settings() []schemas.Setting {
 			}
 		case "api_keys":
 			for i, k := range cfg.APIKeys {
-				all = append(all, cfg.setting(index(name, i), k.Name+" ("+strings.Join(k.Scopes, ", ")+")"))
+				all = append(all, cfg.setting(index(name, i), k.describe()))
+			}
+		case "flows":
+			for i, f := range cfg.Flows {
+				all = append(all, cfg.setting(index(name, i), f.describe()))
 			}
 		default:
 			all = append(all, cfg.plainSettings(name, field)...)
@@ -146,12 +150,36 @@ func (s Server) describe() string {
 	for _, flag := range []struct {
 		name string
 		on   bool
-	}{{"disabled", s.Disabled}, {"pin", s.Pin != nil && *s.Pin}, {"no pin", s.Pin != nil && !*s.Pin}, {"trust", s.Trust}} {
+	}{{"disabled", s.Disabled}, {"pin", s.Pin != nil && *s.Pin}, {"no pin", s.Pin != nil && !*s.Pin}, {"trust", s.Trust}, {"public", s.Public}, {"closed", s.Closed}, {"read-only", s.ReadOnly}} {
 		if flag.on {
 			text.WriteString(", " + flag.name)
 		}
 	}
 	return text.String()
+}
+
+func (k Knowledge) describe() string {
+	if k.Foreign() {
+		return k.Path + ", not trusted"
+	}
+	return k.Path
+}
+
+func (k APIKey) describe() string {
+	text := k.Name + " (" + strings.Join(k.Scopes, ", ") + ")"
+	for _, p := range []struct{ name, value string }{{"input", k.Input}, {"system", k.System}, {"ask", k.Ask}} {
+		if p.value != "" {
+			text += ", " + p.name + " " + p.value
+		}
+	}
+	return text
+}
+
+func (f Flow) describe() string {
+	if f.Allow != nil && *f.Allow {
+		return "text of " + f.From + " may go to " + f.To
+	}
+	return "text of " + f.From + " never goes to " + f.To
 }
 
 // describe lists the settings of an assistant that are not empty, except its texts.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"molar/schemas"
 )
@@ -103,6 +104,9 @@ func (c *checker) server(key, name string, s Server) {
 	}
 	if _, err := time.Parse(time.DateOnly, s.Protocol); s.Protocol != "" && s.Protocol != "auto" && err != nil {
 		c.fault(key+".protocol", `want an MCP revision such as "2025-11-25", or auto`)
+	}
+	if s.Public && s.Closed {
+		c.fault(key+".closed", "cannot be combined with public: what fetches from the web reaches others; remove one of them")
 	}
 	c.globs(key+".includeTools", s.IncludeTools)
 	c.globs(key+".excludeTools", s.ExcludeTools)
@@ -211,9 +215,41 @@ func (c *checker) rules(key string, rules Map[ToolRule]) {
 		if e.Value.Policy != "" && !slices.Contains(policies, e.Value.Policy) {
 			c.fault(join(key, e.Name)+".policy", "want auto, allow, confirm or deny")
 		}
+		if e.Value.ReadOnly && e.Value.Adds {
+			c.fault(join(key, e.Name)+".adds", "cannot be combined with readOnly, which says more; remove one of them")
+		}
+		for i, path := range e.Value.Content {
+			if path == "" || strings.ContainsFunc(path, unicode.IsSpace) {
+				c.fault(index(join(key, e.Name)+".content", i), `want the path of an argument, such as "body" or "message.text"`)
+			}
+		}
+		c.uniqueList(join(key, e.Name)+".content", e.Value.Content)
 		if e.Value.Timeout < 0 || e.Value.Timeout > maxToolTime {
 			c.fault(join(key, e.Name)+".timeout", "want a time above 0s, at most %s", shortTime(maxToolTime))
 		}
 	}
 	c.unique(key, rules.Names())
+}
+
+// flowAny fits every origin and every server in a rule of flows.
+const flowAny = "*"
+
+// flowOrigins returns what from may name in a rule of flows, besides servers.
+func flowOrigins() []string { return []string{"file", "client", "paste", "web", flowAny} }
+
+func (c *checker) flows() {
+	servers := append(c.cfg.MCPServers.Names(), schemas.ToolServer)
+	name := func(key, value string, known []string) {
+		if !slices.Contains(known, value) {
+			c.fault(key, "want one of %s%s", strings.Join(known, ", "), didYouMean(value, known))
+		}
+	}
+	for i, f := range c.cfg.Flows {
+		key := index("flows", i)
+		name(key+".from", f.From, slices.Concat(c.cfg.MCPServers.Names(), flowOrigins()))
+		name(key+".to", f.To, append(slices.Clone(servers), flowAny))
+		if f.Allow == nil {
+			c.fault(key+".allow", "want true or false")
+		}
+	}
 }

@@ -321,6 +321,7 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 		Pauses:         h.DB,
 		Results:        h.DB,
 		Grants:         h.DB,
+		Flows:          flowsOf(h.Config),
 		Guards:         guards,
 		Rank:           offer.Of,
 		Prompts:        h.MCP,
@@ -341,6 +342,9 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 			InFlight:      h.Config.Limits.TurnsInFlight,
 		},
 	}
+	if h.DB != nil {
+		cfg.Answers, cfg.Audit = h.DB, h.audit
+	}
 	cfg.Observer = observer{Telemetry: h.Telemetry, Topics: topicsOf(h.Config), ResultBytes: h.Config.Limits.ResultTokens * 4}
 	if h.Traces != nil {
 		cfg.Recorder = recorder{h.Traces, h.Log}
@@ -351,6 +355,13 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 		cfg.Assistants = append(cfg.Assistants, as)
 	}
 	return agent.New(cfg)
+}
+
+// audit keeps a decision about a call.
+func (h *Host) audit(ctx context.Context, r toolhandler.Ruling) {
+	if err := h.DB.Audit(context.WithoutCancel(ctx), r.Line()); err != nil {
+		h.Log.Error("a decision about a call is not in the audit", "turn", r.TurnID, "call", r.Call.ID, "error", err)
+	}
 }
 
 // models picks the models of turns and summaries, and watches them.

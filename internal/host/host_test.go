@@ -35,19 +35,9 @@ func TestServerConfig_marks(t *testing.T) {
 			t.Errorf("%s: %s", tool, diff)
 		}
 	}
-	server.Tools[1].Value.Adds, server.Tools[1].Value.Content, server.Tools[1].Value.Destructive = true, []string{"text"}, new(bool)
-	server.Public, server.Closed, server.ReadOnly = true, true, true
-	marked := ServerConfig("s", server)
-	want = map[string]schemas.ToolRules{
-		"drop":  {Policy: schemas.PolicyConfirm},
-		"get_x": {Policy: schemas.PolicyAuto, ReadOnly: true, Adds: true, Content: []string{"text"}, Mild: true},
-		"other": {Policy: schemas.PolicyAuto},
-	}
-	for tool, rules := range want {
-		rules.Marks = schemas.ServerMarks{Trust: true, Public: true, Closed: true, ReadOnly: true}
-		if diff := cmp.Diff(rules, marked.Rule(tool)); diff != "" {
-			t.Errorf("%s: %s", tool, diff)
-		}
+	server.Tools[1].Value.Adds, server.Tools[1].Value.Destructive = true, new(bool)
+	if got := ServerConfig("s", server); !got.Rule("get_x").Adds || got.Rule("drop").Adds || !got.Rule("get_x").Mild || got.Rule("drop").Mild {
+		t.Errorf("adds and destructive: %+v", got.Rules)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"molar/mcpclients/oauth"
 	"molar/mcpclients/transport"
 	"molar/schemas"
+	"molar/toolhandler"
 )
 
 // ServerConfig converts a configured server for the client manager.
@@ -87,4 +88,22 @@ func MissingVariables(cfg *config.Config) []string {
 		}
 	}
 	return notes
+}
+
+// flowsOf converts the operator's rules for flows.
+func flowsOf(cfg *config.Config) []schemas.FlowRule {
+	rules := make([]schemas.FlowRule, len(cfg.Flows))
+	for i, f := range cfg.Flows {
+		rules[i] = schemas.FlowRule{From: f.From, To: f.To, Allow: f.Allow != nil && *f.Allow}
+	}
+	return rules
+}
+
+// Propose returns what to propose about the tools of a server, nil if it lists none.
+func (h *Host) Propose(server schemas.ServerStatus) *schemas.Proposal {
+	p := toolhandler.Propose(server.Name, h.MCP.Catalogue().Tools())
+	if p.Digest = server.ListDigest; len(p.Tools) == 0 {
+		return nil
+	}
+	return &p
 }

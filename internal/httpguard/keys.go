@@ -46,6 +46,7 @@ type Key struct {
 	Expires time.Time
 	// Session keys come as a cookie only, all others in a header only.
 	Session bool
+	Manner
 	// Idle is the time without use after which a key expires; zero means never.
 	Idle     time.Duration
 	LastUsed time.Time
@@ -57,6 +58,17 @@ type Principal struct {
 	// Key is the ID of the key, and Owner the owner of the conversations to which it gives access.
 	Key, Owner, Name string
 	Scopes           []string
+	Manner
+}
+
+// A Manner says who is behind a key.
+type Manner struct {
+	// Data means that its messages are what others wrote, and not typed.
+	Data bool
+	// OwnSystem means that the operator answers for the system texts that it sends.
+	OwnSystem bool
+	// AskNever means that nobody is there to ask.
+	AskNever bool
 }
 
 // May reports whether the principal has one of the scopes.
@@ -210,7 +222,7 @@ func (k *Keyring) find(hash Hash, session bool) (Principal, bool) {
 	}
 	key := k.keys[found]
 	k.used[key.ID] = k.now()
-	return Principal{Key: key.ID, Owner: key.Owner, Name: key.Name, Scopes: key.Scopes}, true
+	return Principal{Key: key.ID, Owner: key.Owner, Name: key.Name, Scopes: key.Scopes, Manner: key.Manner}, true
 }
 
 // presented returns the key that a request carries, and whether it came as a cookie.

@@ -75,7 +75,17 @@ func (h *Host) Reload(ctx context.Context) (web.Reloaded, error) {
 
 // Approve accepts the tools of a pinned server as they were when digest was shown.
 func (h *Host) Approve(ctx context.Context, server, digest string) ([]string, error) {
-	res, err := h.call(ctx, http.MethodPost, "/v1/servers/"+url.PathEscape(server)+"/approve", map[string]string{"digest": digest}, changeTimeout)
+	return h.approve(ctx, server, map[string]any{"digest": digest})
+}
+
+// Confirm puts in force what a person confirms about a server.
+func (h *Host) Confirm(ctx context.Context, confirmed schemas.Proposal) error {
+	_, err := h.approve(ctx, confirmed.Server, map[string]any{"marks": confirmed})
+	return err
+}
+
+func (h *Host) approve(ctx context.Context, server string, body map[string]any) ([]string, error) {
+	res, err := h.call(ctx, http.MethodPost, "/v1/servers/"+url.PathEscape(server)+"/approve", body, changeTimeout)
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,10 @@ func (p *port) operations() web.Operations {
 			approved, err := p.MCP.Approve(ctx, server, digest)
 			return approved, webError(err)
 		},
+		Propose: func(server schemas.ServerStatus) *schemas.Proposal { return p.Propose(server) },
+		ConfirmServer: func(ctx context.Context, confirmed schemas.Proposal) error {
+			return webError(p.MCP.Confirm(ctx, confirmed))
+		},
 		TestProvider:  p.testProvider,
 		Providers:     p.providers,
 		ServiceOf:     p.Config.LLM.ServiceOf,

@@ -18,14 +18,9 @@ func openReaders(cfg *config.Config) []string {
 		}
 		attached++
 		for _, rule := range e.Value.Tools {
-			why := ""
-			switch r := rule.Value; {
-			case r.Policy == schemas.PolicyAllow:
-				why = "policy: allow"
-			default:
-				continue
+			if rule.Value.Policy == schemas.PolicyAllow {
+				notes = append(notes, fmt.Sprintf("tools %s of server %s may be sent text of other servers without a question (policy: allow); molar tools lint lists the arguments", rule.Name, e.Name))
 			}
-			notes = append(notes, fmt.Sprintf("tools %s of server %s may be sent text of other servers without a question (%s); molar tools lint lists the arguments", rule.Name, e.Name, why))
 		}
 	}
 	if attached < 2 {

@@ -14,7 +14,6 @@ func TestOpenReaders(t *testing.T) {
 		return config.Server{Command: "x", Tools: rules}
 	}
 	web := config.Entry[config.Server]{Name: "web", Value: server(
-		config.Entry[config.ToolRule]{Name: "fetch", Value: config.ToolRule{ReadOnly: true, Adds: true}},
 		config.Entry[config.ToolRule]{Name: "look", Value: config.ToolRule{Policy: schemas.PolicyAllow}},
 		config.Entry[config.ToolRule]{Name: "get_*", Value: config.ToolRule{ReadOnly: true}},
 	)}
@@ -27,7 +26,7 @@ func TestOpenReaders(t *testing.T) {
 		want    int
 	}{{"with another server", config.Map[config.Server]{web, vault}, 1}, {"alone", config.Map[config.Server]{web}, 0}, {"with a disabled server", config.Map[config.Server]{web, off}, 0}} {
 		notes := openReaders(&config.Config{MCPServers: tt.servers})
-		if len(notes) != tt.want || tt.want > 0 && (!strings.Contains(notes[0], "look of server web") || !strings.Contains(notes[0], "policy: allow")) {
+		if len(notes) != tt.want || tt.want > 0 && !strings.Contains(notes[0], "look of server web may be sent text of other servers without a question (policy: allow)") {
 			t.Errorf("%s: %q", tt.name, notes)
 		}
 	}

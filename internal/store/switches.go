@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"math"
 
 	"molar/internal/store/database"
@@ -45,7 +46,43 @@ func (s *State) toolDecisions(ctx context.Context, most int) (schemas.ToolDecisi
 			all.Pins[ref.Server][ref.Tool] = digest
 		}
 	}
+	if err := rows.Err(); err != nil {
+		return all, s.db.Fault(op, err)
+	}
+	return s.confirmations(ctx, all)
+}
+
+// confirmations adds what people have confirmed about servers.
+func (s *State) confirmations(ctx context.Context, all schemas.ToolDecisions) (schemas.ToolDecisions, error) {
+	const op = "read what was confirmed about servers"
+	all.Confirmed = map[string]schemas.Confirmation{}
+	rows, err := s.db.Read.QueryContext(ctx, `SELECT server, marks FROM server_marks`)
+	if err != nil {
+		return all, s.db.Fault(op, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var server, marks string
+		if err := rows.Scan(&server, &marks); err != nil {
+			return all, s.db.Fault(op, err)
+		}
+		var c schemas.Confirmation
+		if json.Unmarshal([]byte(marks), &c) == nil { // else it counts as not confirmed
+			all.Confirmed[server] = c
+		}
+	}
 	return all, s.db.Fault(op, rows.Err())
+}
+
+// KeepConfirmation replaces what was confirmed about a server.
+func (s *State) KeepConfirmation(ctx context.Context, server string, c schemas.Confirmation) error {
+	marks, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	_, err = s.db.Exec(ctx, "confirm the tools of a server", `INSERT INTO server_marks (server, marks, confirmed_at) VALUES ($1, $2, $3)
+		ON CONFLICT (server) DO UPDATE SET marks = excluded.marks, confirmed_at = excluded.confirmed_at`, server, string(marks), database.Millis(s.db.Now()))
+	return err
 }
 
 // KeepSwitch stores that a tool is off, or on.

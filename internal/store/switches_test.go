@@ -14,7 +14,7 @@ func TestToolDecisions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "molar.db")
 	db := openState(t, path)
 	ctx := t.Context()
-	want := schemas.ToolDecisions{Off: map[schemas.ToolRef]bool{}, Pins: map[string]map[string]string{}}
+	want := schemas.ToolDecisions{Off: map[schemas.ToolRef]bool{}, Pins: map[string]map[string]string{}, Confirmed: map[string]schemas.Confirmation{}}
 	check := func(db *store.DB) {
 		t.Helper()
 		got, err := db.ToolDecisions(ctx)
@@ -40,9 +40,13 @@ func TestToolDecisions(t *testing.T) {
 	must(db.KeepPins(ctx, "a", map[string]string{"x": "1", "gone": "2"}))
 	must(db.KeepPins(ctx, "b", map[string]string{"y": "3"}))
 	must(db.KeepPins(ctx, "a", map[string]string{"x": "4", "z": "5"}))
+	confirmed := schemas.Confirmation{Closed: true, Instructions: "6", Tools: map[string]schemas.ToolMarks{"x": {Digest: "4", Adds: true, Content: []string{}}}}
+	must(db.KeepConfirmation(ctx, "a", schemas.Confirmation{Public: true}))
+	must(db.KeepConfirmation(ctx, "a", confirmed))
 	want = schemas.ToolDecisions{
-		Off:  map[schemas.ToolRef]bool{{Server: "a", Tool: "x"}: true},
-		Pins: map[string]map[string]string{"a": {"x": "4", "z": "5"}, "b": {"y": "3"}},
+		Off:       map[schemas.ToolRef]bool{{Server: "a", Tool: "x"}: true},
+		Pins:      map[string]map[string]string{"a": {"x": "4", "z": "5"}, "b": {"y": "3"}},
+		Confirmed: map[string]schemas.Confirmation{"a": confirmed},
 	}
 	check(db)
 	check(openState(t, path)) // another process

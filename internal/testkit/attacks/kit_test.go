@@ -62,8 +62,8 @@ const (
 // off selects the protections that are switched off.
 type off struct {
 	agent.Protections
-	// policy switches off approvals, egress the check of tools that only read, descriptions the
-	// cleaning of tool descriptions.
+	// policy switches off approvals, egress the check of tools that only read, descriptions
+	// the rule that those of a server that nobody has confirmed may be orders.
 	policy, egress, descriptions bool
 	// below allows a client's system text, after the assistant's own.
 	below bool
@@ -117,16 +117,10 @@ func (w *world) Tools() []schemas.Tool {
 		case "web_lookup":
 			t.Annotations.OpenWorldHint = new(true)
 		}
-		t.Rules.Marks = schemas.ServerMarks{Closed: w.egress}
+		t.Rules.Marks = schemas.ServerMarks{Closed: w.egress, Unseen: t.Server == "evil" && !w.descriptions}
 		if w.policy {
 			t.Rules.Policy = schemas.PolicyAllow
 		}
-	}
-	if w.descriptions {
-		for i := range tools {
-			tools[i].Name = tools[i].Server + "__" + tools[i].ToolName
-		}
-		return tools
 	}
 	return mcpclients.NewCatalogue(tools).Tools()
 }
@@ -146,10 +140,7 @@ func (w *world) Instructions() map[string]string {
 	if said == "" {
 		return nil
 	}
-	if w.descriptions {
-		return map[string]string{"evil": said}
-	}
-	return map[string]string{"evil": mcpclients.NewCatalogue(w.Tools()).Own("evil", said)}
+	return map[string]string{"evil": said}
 }
 
 func (w *world) Resource(context.Context, string, string) (string, []schemas.Part, error) {

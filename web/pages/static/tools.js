@@ -35,6 +35,8 @@ function serverCard(s) {
     el("header", {}, el("h3", {}, s.name), badge(state, kind), s.added ? badge(t("added here", "thêm từ trang")) : ""),
     s.reason ? note(reason(s.reason), s.state === "failed" ? "bad" : "warn") : "",
     s.pending?.length ? pendingTools(s) : "",
+    s.alike?.length ? note(s.alike.join("; "), "warn") : "",
+    s.proposal ? proposed(s) : "",
     fold([t(s.tools === 1 ? "1 tool" : `${number(s.tools)} tools`, `${number(s.tools)} công cụ`), s.transport, latency(s.name)].filter(Boolean).join(" · "), facts([
       [t("Version", "Phiên bản"), [s.version, s.protocol && `MCP ${s.protocol}`].filter(Boolean).join(" · ")],
       [t("Started in", "Khởi động trong"), s.start_ms ? duration(s.start_ms) : ""],
@@ -43,6 +45,40 @@ function serverCard(s) {
     s.skipped?.length ? fold(t(`${s.skipped.length} left out`, `${s.skipped.length} bị bỏ qua`), el("ul", {}, s.skipped.map((text) => el("li", {}, text)))) : "",
     s.added ? removal(s) : "",
     s.stderr?.length ? fold(t("Standard error", "Luồng lỗi chuẩn"), code(s.stderr.join("\n"), t(`Standard error of ${s.name}`, `Luồng lỗi chuẩn của ${s.name}`))) : "");
+}
+
+// proposed shows what a server's tools do, as Molar takes them: a person corrects it and confirms it once.
+function proposed(s) {
+  const p = structuredClone(s.proposal);
+  const tick = (label, on, change) => el("label", {}, el("input", { type: "checkbox", checked: on, on: { change: (e) => change(e.currentTarget.checked) } }), " ", label);
+  const rows = p.tools.map((tool) => [el("code", {}, tool.tool),
+    tick(t("only reads", "chỉ đọc"), tool.reads, (on) => { tool.reads = on; }),
+    tick(t("only adds, and harms nobody", "chỉ thêm, không hại ai"), tool.adds, (on) => { tool.adds = on; }),
+    el("label", {}, t("free text: ", "văn bản tự do: "), el("input", { type: "text", value: tool.content.join(", "), on: { change: (e) => {
+      tool.content = e.currentTarget.value.split(",").map((path) => path.trim()).filter(Boolean);
+    } } })),
+    tool.why ?? ""]);
+  const result = el("div", { "aria-live": "polite" });
+  return el("div", { className: "proposal" },
+    note(t("Nobody has confirmed yet what these tools do. Until then a call of another server that may change something asks.",
+      "Chưa ai xác nhận các công cụ này làm gì. Đến lúc đó, lệnh gọi có thể thay đổi gì của máy chủ khác sẽ phải hỏi."), "warn"),
+    fold(t("What the tools do", "Các công cụ làm gì"), el("div", {},
+      el("p", {}, tick(t("public: it fetches what the web shows to anybody", "công khai: lấy về những gì web cho ai cũng xem"), p.public, (on) => { p.public = on; })),
+      el("p", {}, tick(t("closed: it reaches nobody outside", "khép kín: không liên lạc với ai bên ngoài"), p.closed, (on) => { p.closed = on; })),
+      el("p", {}, tick(t("its credentials cannot write", "tài khoản của nó không thể ghi"), p.readonly, (on) => { p.readonly = on; })),
+      el("ul", {}, rows.map((row) => el("li", {}, row.flatMap((cell) => [cell, " "])))))),
+    el("button", { type: "button", className: "small", on: { click: async (event) => {
+      const button = event.currentTarget;
+      button.disabled = true;
+      try {
+        await api(`/v1/servers/${encodeURIComponent(s.name)}/approve`, { method: "POST", body: { marks: p } });
+        say(t(`What the tools of ${s.name} do is confirmed.`, `Đã xác nhận các công cụ của ${s.name} làm gì.`));
+        await refresh();
+      } catch (err) {
+        button.disabled = false;
+        result.replaceChildren(note(words(err), "bad"));
+      }
+    } } }, t(`Confirm ${s.name}`, `Xác nhận ${s.name}`)), result);
 }
 
 // removal returns a button that removes a server that was added on this page.
@@ -271,7 +307,7 @@ const loadServers = () => fill($("servers"), async () => (await api("/v1/servers
   clearTimeout(again);
   // The page polls servers that are starting, stopping or retrying.
   if (servers.some((s) => moving.has(s.state))) again = setTimeout(loadServers, 3000);
-  const now = servers.map((s) => `${s.name} ${s.state} ${s.tools}`).join("\n");
+  const now = servers.map((s) => `${s.name} ${s.state} ${s.tools} ${s.list_digest ?? ""}`).join("\n");
   if (lastStates && lastStates !== now) loadTools();
   lastStates = now;
   return servers.length ? servers.map(serverCard) : noServers();
