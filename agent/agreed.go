@@ -85,7 +85,11 @@ func (a *Agent) takeApproval(ctx context.Context, w *task, q question, past reca
 	if a.cfg.Pauses == nil || past.last() == nil {
 		return q, nil
 	}
-	pending, agreed, err := take(ctx, a.cfg.Pauses, w.turn.Owner, q.asked, past.last().Answer)
+	said := q.asked
+	if said != q.words { // what others wrote agrees to nothing
+		said = ""
+	}
+	pending, agreed, err := take(ctx, a.cfg.Pauses, w.turn.Owner, said, past.last().Answer)
 	if err != nil {
 		return q, fmt.Errorf("%w: read the call pending approval: %w", ErrStore, err)
 	}

@@ -180,8 +180,9 @@ func (x *Exchange) origins(m schemas.StoredMessage) {
 }
 
 // sent groups the messages before the question, as a client sent them. Its own calls are rounds like
-// ours, if their results follow. data is set if the client passes on what others wrote.
-func sent(messages []schemas.Message, data bool) []Exchange {
+// ours, if their results follow. data is set if the client passes on what others wrote; attached reports
+// whether a server is attached, which a result may say that it comes from.
+func sent(messages []schemas.Message, data bool, attached func(server string) bool) []Exchange {
 	last := len(messages) - 1
 	for last >= 0 && messages[last].Role != schemas.RoleUser {
 		last--
@@ -203,15 +204,15 @@ func sent(messages []schemas.Message, data bool) []Exchange {
 				all = append(all, Exchange{})
 			}
 			x := &all[len(all)-1]
-			x.Answers = append(x.Answers, sentAnswer(m, messages[i+1:last]))
+			x.Answers = append(x.Answers, sentAnswer(m, messages[i+1:last], attached))
 		}
 	}
 	return all
 }
 
 // sentAnswer returns an answer that a client sent. Calls without a result are left out: a client may
-// have cut its history.
-func sentAnswer(m schemas.Message, next []schemas.Message) schemas.StoredMessage {
+// have cut its history. A result is the client's own, unless it names an attached server.
+func sentAnswer(m schemas.Message, next []schemas.Message, attached func(server string) bool) schemas.StoredMessage {
 	stored := schemas.StoredMessage{Role: m.Role, Content: m.Said()}
 	calls := m.Calls()
 	if len(calls) == 0 {
@@ -235,7 +236,7 @@ func sentAnswer(m schemas.Message, next []schemas.Message) schemas.StoredMessage
 			continue
 		}
 		if result, known := given[p.Call.ID]; known {
-			if schemas.Origin(result.Server).Server() == "" { // of its own tool, or of what is no server
+			if result.Server == "" || !attached(result.Server) {
 				result.Server = PauseClient
 			}
 			round.Said.Parts, round.Results = append(round.Said.Parts, p), append(round.Results, result)

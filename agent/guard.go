@@ -289,7 +289,7 @@ func (a *Agent) conversation(ctx context.Context, w *task, past recalled) recall
 	switch {
 	case !past.isEmpty():
 	case w.turn.Stateless:
-		past.exchanges = sent(w.turn.Messages, w.turn.Data)
+		past.exchanges = sent(w.turn.Messages, w.turn.Data, w.catalogue.Attached)
 	case w.keeper.Reads() && !w.keeper.Fresh():
 		ctx, cancel := context.WithTimeout(ctx, recallTimeout)
 		defer cancel()

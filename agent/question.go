@@ -52,7 +52,7 @@ func (a *Agent) read(ctx context.Context, w *task) (question, error) {
 	if err != nil {
 		return question{}, err
 	}
-	q := question{message: message, asked: message.Said()}
+	q := question{message: message.OneText(), asked: message.Said()}
 	q.typed, q.words = q.asked, typedWords(message, w.turn.Data)
 	q.read = othersTexts(message, w.turn.Data)
 	q.from = originsOf(q.read)

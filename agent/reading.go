@@ -145,8 +145,12 @@ func filesIn(m schemas.Message) []toolhandler.Reading {
 func othersTexts(m schemas.Message, data bool) []toolhandler.Reading {
 	var read []toolhandler.Reading
 	for _, p := range m.Parts {
-		if p.Kind == schemas.PartText && (p.Origin != "" || data) {
-			read = append(read, toolhandler.Reading{Origin: cmp.Or(p.Origin, schemas.FromClient), Text: p.Text})
+		switch {
+		case p.Kind != schemas.PartText:
+		case data && (p.Origin == "" || p.Origin == schemas.FromPaste):
+			read = append(read, toolhandler.Reading{Origin: schemas.FromClient, Text: p.Text})
+		case p.Origin != "":
+			read = append(read, toolhandler.Reading{Origin: p.Origin, Text: p.Text})
 		}
 	}
 	return read
@@ -156,7 +160,7 @@ func othersTexts(m schemas.Message, data bool) []toolhandler.Reading {
 func typedWords(m schemas.Message, data bool) string {
 	var own []string
 	for _, p := range m.Parts {
-		if p.Kind == schemas.PartText && (p.Origin == schemas.FromPaste || p.Origin == "" && !data) {
+		if p.Kind == schemas.PartText && !data && (p.Origin == "" || p.Origin == schemas.FromPaste) {
 			own = append(own, p.Text)
 		}
 	}

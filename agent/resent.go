@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"molar/internal/text"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -38,6 +39,16 @@ func hashOf(key []byte, owner, text string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
+// maxBeginning is the most bytes of the beginning of an answer.
+const maxBeginning = 500
+
+// Beginning returns the beginning of an answer, as a client may have it in a history that was made
+// shorter: its first paragraph, cut.
+func Beginning(answer string) string {
+	first, _, _ := strings.Cut(answer, "\n\n")
+	return text.Clip(first, maxBeginning, "…")
+}
+
 // remember stores the origins of what the turn has read under the texts that its client may send back:
 // the answer, each text before a call, and all of them as they were streamed.
 func (a *Agent) remember(ctx context.Context, w *task) {
@@ -49,9 +60,9 @@ func (a *Agent) remember(ctx context.Context, w *task) {
 	defer cancel()
 	key, err := a.cfg.Answers.AnswerKey(ctx)
 	if err == nil {
-		hashes := make([]string, len(texts))
-		for i, text := range texts {
-			hashes[i] = hashOf(key, w.turn.Owner, text)
+		var hashes []string
+		for _, text := range append(texts, joinParagraphs(w.ending.before, w.out.Answer())) {
+			hashes = append(hashes, hashOf(key, w.turn.Owner, text), hashOf(key, w.turn.Owner, Beginning(text)))
 		}
 		slices.Sort(hashes)
 		err = a.cfg.Answers.RememberAnswer(ctx, w.turn.Owner, slices.Compact(hashes), toStrings(w.ending.held(w)), a.cfg.Now().Add(rememberFor))

@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -98,18 +99,37 @@ func (m Message) FullText() string {
 }
 
 // join joins texts. An answer's text parts are pieces of one text, split only for their provider
-// state.
+// state; and so are text parts of different origins, which one person put together.
 func (m Message) join(separator string, wanted func(Part) bool) string {
-	if m.Role == RoleAssistant {
-		separator = ""
-	}
-	var texts []string
+	var all strings.Builder
+	var before Part
 	for _, p := range m.Parts {
-		if p.Text != "" && wanted(p) {
-			texts = append(texts, p.Text)
+		if p.Text == "" || !wanted(p) {
+			continue
+		}
+		if all.Len() > 0 && m.Role != RoleAssistant && !(before.Kind == PartText && p.Kind == PartText && before.Origin != p.Origin) {
+			all.WriteString(separator)
+		}
+		all.WriteString(p.Text)
+		before = p
+	}
+	return all.String()
+}
+
+// OneText returns the message with its text parts of different origins as one text, which models are
+// sent. A message without such parts is returned as it is.
+func (m Message) OneText() Message {
+	if !slices.ContainsFunc(m.Parts, func(p Part) bool { return p.Kind == PartText && p.Origin != "" }) {
+		return m
+	}
+	parts := []Part{{Kind: PartText, Text: m.Said()}}
+	for _, p := range m.Parts {
+		if p.Kind != PartText {
+			parts = append(parts, p)
 		}
 	}
-	return strings.Join(texts, separator)
+	m.Parts = parts
+	return m
 }
 
 // Calls returns the tool calls of the message, in order.

@@ -467,6 +467,16 @@ func (c *Catalogue) load() {
 	})
 }
 
+// Attached reports whether a server is attached.
+func (c *Catalogue) Attached(server string) bool {
+	if c == nil {
+		return false
+	}
+	c.load()
+	_, ok := c.marks[server]
+	return ok
+}
+
 // tool returns the tool that made a result, without declared arguments if it is not attached.
 func (c *Catalogue) tool(server, name string) schemas.Tool {
 	if c == nil {

@@ -13,6 +13,7 @@ import (
 
 	"molar/agent"
 	"molar/internal/httpguard"
+	"molar/web/turns"
 	"molar/web/wire"
 )
 
@@ -195,6 +196,11 @@ func (s *server) mayGoOn(_ context.Context, t agent.Turn) error {
 // ownerOf returns the owner whose conversations a request may see; without keys "", which means
 // all.
 func ownerOf(r *http.Request) string { return httpguard.PrincipalOf(r.Context()).Owner }
+
+// setOrigins sets whose words the texts of a request's turn are.
+func (s *server) setOrigins(r *http.Request, t *agent.Turn) {
+	turns.SetOrigins(t, httpguard.PrincipalOf(r.Context()), s.Access.on())
+}
 
 // signIn answers a request with a one-time token in its address: it sets the session cookie and
 // redirects to the page, so that the token does not stay in the address bar. It reports whether it

@@ -190,11 +190,11 @@ func newServer(cfg Config) (*server, error) {
 	}
 	s.chat = chat.New(chat.Config{
 		Turns: s.turns, Conversations: cfg.Conversations, Traces: cfg.Traces, HTML: func() *pages.HTML { return s.markdown() },
-		MayChoose: s.mayChoose, Owner: cfg.Owner, MaxMessages: cfg.MaxMessages, MaxBody: cfg.MaxBody, KeepAlive: cfg.KeepAlive,
+		MayChoose: s.mayChoose, Owner: cfg.Owner, SetOrigins: s.setOrigins, MaxMessages: cfg.MaxMessages, MaxBody: cfg.MaxBody, KeepAlive: cfg.KeepAlive,
 	})
 	s.responses = responses.New(responses.Config{
 		Turns: s.turns, Conversations: cfg.Conversations, Traces: cfg.Traces, Store: cfg.Responses, Imports: cfg.Imports, Searches: cfg.Searches, Files: cfg.Files, Secret: cfg.Secret, Admit: s.admit, Tools: cfg.Tools.Tools, Servers: cfg.Servers.Status,
-		MayChoose: s.mayChoose, Owner: cfg.Owner, MaxMessages: cfg.MaxMessages, MaxBody: cfg.MaxBody, KeepAlive: cfg.KeepAlive,
+		MayChoose: s.mayChoose, Owner: cfg.Owner, SetOrigins: s.setOrigins, MaxMessages: cfg.MaxMessages, MaxBody: cfg.MaxBody, KeepAlive: cfg.KeepAlive,
 	})
 	s.document = sync.OnceValues(func() ([]byte, error) { return wire.Document(s.operations(), s.Version, true) })
 	site, err := pages.New(s.Models, s.unknownRoute)

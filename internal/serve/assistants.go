@@ -30,13 +30,15 @@ func (p *mcpPort) openAssistants(ctx context.Context, m MCPConfig, port *httpser
 	return err
 }
 
-// askAssistant runs a turn for an MCP client. There is no one to approve: a call that needs
-// approval does not run, and the answer reports it.
+// askAssistant runs a turn for an MCP client. Its text is what another host's model wrote, so nobody
+// typed it. There is no one to approve: a call that needs approval does not run, and the answer
+// reports it.
 func askAssistant(ctx context.Context, h *host.Host, q mcpservers.Question) (mcpservers.Answer, error) {
 	turn := agent.Turn{
 		ID: schemas.NewID(), Assistant: q.Assistant,
 		Place:    agent.Place{ConversationID: q.ConversationID, Owner: httpguard.PrincipalOf(ctx).Owner},
 		Messages: []schemas.Message{schemas.Text(schemas.RoleUser, q.Text)},
+		Data:     true,
 	}
 	var seen answer.Collector
 	for ev, err := range h.Runner().Run(ctx, turn) {

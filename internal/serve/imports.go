@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"time"
 
 	"molar/agent"
@@ -28,7 +29,7 @@ func (i imports) Import(ctx context.Context, owner, conversation string, parent 
 		return "", err
 	}
 	r := memory.Record{
-		Lease: opening.Lease, Owner: owner, TurnID: schemas.NewID(), User: x.Question, Answer: x.Answer, Rounds: x.Rounds,
+		Lease: opening.Lease, Owner: owner, TurnID: schemas.NewID(), User: x.Question, Answer: x.Answer, Rounds: ofClient(x.Rounds),
 		ServersRead: []string{agent.PauseClient}, Assistant: agent.PauseClient,
 	}
 	if r.Key = r.TurnID; r.Answer == "" {
@@ -41,6 +42,16 @@ func (i imports) Import(ctx context.Context, owner, conversation string, parent 
 		return "", errors.Join(err, i.DeleteTurn(context.WithoutCancel(ctx), owner, r.Lease.ConversationID, r.TurnID))
 	}
 	return r.TurnID, nil
+}
+
+// ofClient returns rounds of which the question and all that was read are the client's.
+func ofClient(rounds []schemas.Round) []schemas.Round {
+	if len(rounds) == 0 {
+		rounds = []schemas.Round{{Said: schemas.Message{Role: schemas.RoleAssistant}}}
+	}
+	rounds = slices.Clone(rounds)
+	rounds[0].Traced, rounds[0].Read, rounds[0].Question = true, []schemas.Origin{schemas.FromClient}, []schemas.Origin{schemas.FromClient}
+	return rounds
 }
 
 // putFiles stores the files of a saved question.

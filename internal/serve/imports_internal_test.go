@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -88,8 +89,13 @@ func TestImports(t *testing.T) {
 	if diff := cmp.Diff([]string{"one ", "1 ", "two ", "2 "}, got); diff != "" {
 		t.Error(diff)
 	}
+	theirs := []schemas.Origin{schemas.FromClient}
+	rounds[0].Traced, rounds[0].Read, rounds[0].Question = true, theirs, theirs
 	if diff := cmp.Diff(rounds, messages[1].Rounds()); diff != "" {
 		t.Error(diff)
+	}
+	if bare := messages[3].Rounds(); len(bare) != 1 || !bare[0].Traced || !slices.Equal(bare[0].Question, theirs) || !slices.Equal(bare[0].Read, theirs) {
+		t.Errorf("an exchange without calls has %+v", bare)
 	}
 	files, err := client.Files(ctx, "ann", "c")
 	if err != nil || len(files) != 1 || files[0].Name != "a.png" || files[0].Seq != messages[0].Seq {

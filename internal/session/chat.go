@@ -145,7 +145,7 @@ func (f Flags) turn(asked Question) agent.Turn {
 	return agent.Turn{
 		Assistant:   f.Assistant,
 		Place:       agent.Place{ConversationID: f.Conversation, Parent: asked.Parent},
-		Messages:    []schemas.Message{schemas.Text(schemas.RoleUser, asked.Prompt)},
+		Messages:    []schemas.Message{{Role: schemas.RoleUser, Parts: schemas.PastedParts(asked.Prompt, asked.Pasted)}},
 		Attachments: asked.Attached,
 		ModelChoice: agent.ModelChoice{Provider: f.Provider, Model: f.Model},
 		ServerTools: agent.ServerTools{NoTools: f.NoTools, MaxRounds: f.MaxRounds},

@@ -52,6 +52,7 @@ type session struct {
 	grants grantStore
 	status string // the line shown while something runs
 	last   *Question
+	pasted []string           // what was pasted into the last line
 	files  []agent.Attachment // that go with the next question
 	// answering is the assistant that answered last; the conversation keeps it.
 	answering string
@@ -259,6 +260,7 @@ func (s *session) readLine(ctx context.Context, prompt string) (string, error) {
 		switch s.editor.Key(key) {
 		case terminal.Submitted:
 			err := s.editor.Leave()
+			s.pasted = s.editor.Pasted()
 			return s.editor.Take(), err
 		case terminal.Ended:
 			s.editor.Erase()

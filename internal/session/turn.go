@@ -28,7 +28,7 @@ type turnEvent struct {
 
 // ask runs a turn and shows it.
 func (s *session) ask(ctx context.Context, text string) error {
-	asked, err := Question{Prompt: text, Attached: s.files}.WithFiles()
+	asked, err := Question{Prompt: text, Pasted: s.pasted, Attached: s.files}.WithFiles()
 	s.files = nil
 	if err != nil {
 		return err

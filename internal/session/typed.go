@@ -19,7 +19,9 @@ const pipeWait = 5 * time.Second
 
 // A Question is a person's question, with its attachments.
 type Question struct {
-	Prompt   string
+	Prompt string
+	// Pasted are the texts in the prompt that the person pasted.
+	Pasted   []string
 	Attached []agent.Attachment
 	// Parent is the turn to continue after; nil means the newest.
 	Parent *string
@@ -41,7 +43,7 @@ func read(ctx context.Context, a *cli.CLI, args []string) (Question, error) {
 	case strings.TrimSpace(prompt) == "" && strings.TrimSpace(piped) == "":
 		return Question{}, errors.New(`the prompt is missing: molar chat "…", or molar chat - to read it from standard input; in a terminal, molar chat alone begins a session`)
 	case strings.TrimSpace(prompt) == "":
-		return Question{Prompt: piped}, nil
+		return Question{Prompt: piped, Pasted: []string{piped}}, nil
 	case strings.TrimSpace(piped) == "":
 		return Question{Prompt: prompt}, nil
 	}

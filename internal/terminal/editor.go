@@ -46,6 +46,8 @@ type Editor struct {
 	draft  string
 	search *search           // nil unless the person searches the history
 	folded map[string]string // long pastes by their marks
+	pasted []string          // all pastes since the text was empty
+	given  string            // the text that was last put into the editor as a whole
 
 	painted bool
 	wide    int   // columns when it was painted
@@ -62,7 +64,7 @@ func (e *Editor) SetPrompt(prompt string) { e.prompt = prompt }
 
 // SetText sets the editor's text, with the cursor at its end.
 func (e *Editor) SetText(text string) {
-	e.text = []rune(text)
+	e.text, e.given = []rune(text), text
 	e.at, e.back, e.search = len(e.text), 0, nil
 }
 
@@ -75,9 +77,18 @@ func (e *Editor) Take() string {
 	for mark, paste := range e.folded {
 		text = strings.Replace(text, mark, paste, 1)
 	}
-	e.folded = nil
+	e.folded, e.pasted = nil, nil
 	e.SetText("")
 	return text
+}
+
+// Pasted returns what was put into the editor at once since it was empty, by pasting or out of the
+// history, whether it still stands in the text or not.
+func (e *Editor) Pasted() []string {
+	if e.given == "" {
+		return slices.Clone(e.pasted)
+	}
+	return append(slices.Clone(e.pasted), e.given)
 }
 
 // Key applies a key. It paints only the proposals of a completion.
@@ -94,6 +105,7 @@ func (e *Editor) Key(k Key) Event {
 		return Submitted
 	case KeyInterrupt:
 		e.SetText("")
+		e.pasted = nil
 		return Interrupted
 	case KeyEOF:
 		if len(e.text) == 0 {
@@ -108,6 +120,9 @@ func (e *Editor) Key(k Key) Event {
 		e.vertical(+1)
 	default:
 		e.edit(k)
+		if len(e.text) == 0 && e.back == 0 {
+			e.pasted, e.given = nil, ""
+		}
 	}
 	return Edited
 }
@@ -135,6 +150,7 @@ func (e *Editor) edit(k Key) {
 	case KeyRune:
 		e.insert(k.Text)
 	case KeyPaste:
+		e.pasted = append(e.pasted, k.Text)
 		e.insert(e.fold(k.Text))
 	case KeyNewline:
 		e.insert("\n")
@@ -253,7 +269,9 @@ func (e *Editor) recall(by int) {
 		text = e.history.Last(to)
 	}
 	e.SetText(text)
-	e.back = to
+	if e.back = to; to == 0 { // the person's own draft again
+		e.given = ""
+	}
 }
 
 // proposeHere completes the text before the cursor as far as all proposals agree, or lists

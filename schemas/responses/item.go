@@ -81,6 +81,14 @@ type Part struct {
 	// FileData is a data URL.
 	FileData string `json:"file_data,omitempty"`
 	Audio    *Audio `json:"input_audio,omitempty"`
+	// Molar holds this host's own fields of an input_text.
+	Molar *PartFields `json:"molar,omitempty"`
+}
+
+// PartFields are this host's own fields of a text part.
+type PartFields struct {
+	// Origin says who wrote the text, if it is not the person who sends the message.
+	Origin string `json:"origin,omitempty"`
 }
 
 // An Audio is a sound. Data is base64; Format is a name, such as wav.

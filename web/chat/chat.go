@@ -77,6 +77,7 @@ func (s *Surface) begin(r *http.Request, req *chatRequest) (*turns.Feed, *identi
 	}
 	turn.ID = schemas.NewID()
 	turn.Owner = s.Owner(r)
+	s.SetOrigins(r, &turn)
 	t, err := s.Turns.Begin(r.Context(), turns.Request{
 		Turn: turn, Hash: req.hash, Detach: req.Molar.Detach, Shared: req.Molar.Detach || turn.Key != "", Asks: req.Molar.Detach || req.Stream && req.Molar.Events, Answers: req.Molar.Detach || req.Stream && req.Molar.Events,
 	})

@@ -36,8 +36,9 @@ type wirePart struct {
 	ImageURL struct {
 		URL string `json:"url"`
 	} `json:"image_url"`
-	File  wire.File  `json:"file"`
-	Audio wire.Audio `json:"input_audio"`
+	File  wire.File        `json:"file"`
+	Audio wire.Audio       `json:"input_audio"`
+	Molar *wire.PartFields `json:"molar"`
 }
 
 // A messageList is the decoded messages of a request.
@@ -218,7 +219,7 @@ func readPart(raw json.RawMessage, at string, media bool) ([]schemas.Part, error
 	}
 	switch {
 	case p.Type == "text":
-		return textPart(p.Text), nil
+		return wire.TextParts(p.Text, p.Molar, at)
 	case p.Type == "refusal":
 		return textPart(p.Refusal), nil
 	case p.Type == "image_url" && media:

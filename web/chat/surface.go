@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"molar/agent"
 	"molar/schemas"
 	"molar/web/pages"
 	"molar/web/turns"
@@ -35,6 +36,8 @@ type Config struct {
 	MayChoose func(assistant, provider, model string) bool
 	// Owner returns the owner whose conversations a request may see.
 	Owner func(*http.Request) string
+	// SetOrigins sets whose words the texts of a request's turn are.
+	SetOrigins func(*http.Request, *agent.Turn)
 	// MaxMessages is the maximum number of messages of a request, MaxBody its maximum size in
 	// bytes without files.
 	MaxMessages int

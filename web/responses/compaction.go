@@ -1,19 +1,17 @@
 package responses
 
 import (
-	"strings"
-
+	"molar/agent"
 	"molar/schemas"
 	"molar/schemas/responses"
 	"molar/web/wire"
 )
 
-// The most bytes that a compaction keeps of each message of a person, of the newest answer, and of
-// each older answer.
+// The most bytes that a compaction keeps of each message of a person and of the newest answer. Of older
+// answers it keeps the beginnings.
 const (
 	maxQuestion = 4 << 10
 	maxNewest   = 16 << 10
-	maxOlder    = 500
 )
 
 // An InputCompaction is the content of a compaction: the messages without calls and their results.
@@ -26,6 +24,8 @@ type InputCompaction struct {
 type compactMessage struct {
 	Role schemas.Role `json:"role"`
 	Text string       `json:"text"`
+	// Origin is who wrote the text of a person's message, if they did not type all of it.
+	Origin schemas.Origin `json:"origin,omitempty"`
 	// Files are the names of the attached files.
 	Files []string `json:"files,omitempty"`
 }
@@ -41,6 +41,15 @@ func (t *talk) Compacted() InputCompaction {
 			continue
 		}
 		w := compactMessage{Role: m.Role, Text: text}
+		if m.Role == schemas.RoleUser {
+			var from []schemas.Origin
+			for _, p := range m.Parts {
+				if p.Kind == schemas.PartText {
+					from = append(from, p.Origin)
+				}
+			}
+			w.Origin = leastTyped(from)
+		}
 		for _, p := range m.Parts {
 			if p.IsFile() {
 				w.Files = append(w.Files, p.Name)
@@ -57,8 +66,7 @@ func (t *talk) Compacted() InputCompaction {
 		case newest:
 			w.Text, newest = wire.Clip(w.Text, maxNewest), false
 		default:
-			first, _, _ := strings.Cut(w.Text, "\n\n")
-			w.Text = wire.Clip(first, maxOlder)
+			w.Text = agent.Beginning(w.Text)
 		}
 	}
 	return c
@@ -72,9 +80,18 @@ func (t *talk) addCompaction(it responses.Item, at string) error {
 	}
 	t.System = append(t.System, c.System...)
 	for _, w := range c.Messages {
-		if err := t.addText(w.Role, w.Text, w.Files...); err != nil {
-			return err
-		}
+		t.addText(w.Role, w.Text, w.Origin, w.Files...)
 	}
 	return nil
+}
+
+// leastTyped returns the origin of a text that has several: one of others, else a paste, else none.
+func leastTyped(from []schemas.Origin) schemas.Origin {
+	var least schemas.Origin
+	for _, o := range from {
+		if o != "" && (least == "" || least == schemas.FromPaste) {
+			least = o
+		}
+	}
+	return least
 }

@@ -35,7 +35,11 @@ func readContent(it responses.Item, at string) (parts []schemas.Part, files []ag
 		}
 		switch p.Type {
 		case "input_text", "output_text", "text", "summary_text", "reasoning_text":
-			parts = append(parts, textParts(p.Text)...)
+			text, err := wire.TextParts(p.Text, (*wire.PartFields)(p.Molar), here)
+			if err != nil {
+				return nil, nil, err
+			}
+			parts = append(parts, text...)
 		case "refusal":
 			parts = append(parts, textParts(p.Refusal)...)
 		case "input_image":

@@ -346,7 +346,8 @@ func (s *Surface) addStored(ctx context.Context, owner, conversation string, mes
 			}
 		}
 	}
-	return into.AddStored(messages)
+	into.AddStored(messages)
+	return nil
 }
 
 // checkQuestion refuses a request whose last message of a person has no text.

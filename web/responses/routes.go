@@ -58,6 +58,7 @@ func (s *Surface) start(r *http.Request, q *Request) (*live, error) {
 	if len(p.decisions) > 0 {
 		return s.resume(r.Context(), s.Owner(r), p)
 	}
+	s.SetOrigins(r, &p.turn)
 	return s.begin(r.Context(), p)
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"molar/agent"
 	"molar/schemas"
 	"molar/web/turns"
 	"molar/web/wire"
@@ -53,6 +54,8 @@ type Config struct {
 	MayChoose func(assistant, provider, model string) bool
 	// Owner returns the owner whose responses a request may see.
 	Owner func(*http.Request) string
+	// SetOrigins sets whose words the texts of a request's turn are.
+	SetOrigins func(*http.Request, *agent.Turn)
 	// Admit returns why the client of a WebSocket may not start another turn.
 	Admit func(*http.Request) error
 	// Secret returns the key of 32 bytes that seals compactions, which clients keep; nil means a

@@ -118,13 +118,7 @@ func (t *talk) addMessage(it responses.Item, at string) error {
 	case "assistant":
 		t.say(parts...)
 	case "user":
-		t.Settle()
-		t.Files = files
-		if end := len(t.Messages) - 1; end >= 0 && t.Messages[end].Role == schemas.RoleUser {
-			t.Messages[end].Parts = append(t.Messages[end].Parts, apart(t.Messages[end].Parts, parts)...)
-			return nil
-		}
-		t.Messages = append(t.Messages, schemas.Message{Role: schemas.RoleUser, Parts: parts})
+		t.ask(parts, files)
 	default:
 		return wire.Invalid(at+".role", "role %q is not known; use system, developer, user or assistant", wire.Clip(it.Role, 40))
 	}
@@ -158,33 +152,60 @@ func (t *talk) say(parts ...schemas.Part) {
 	t.Messages = append(t.Messages, schemas.Message{Role: schemas.RoleAssistant, Parts: parts})
 }
 
-// addText adds a message with a text and the names of its attached files.
-func (t *talk) addText(role schemas.Role, text string, files ...string) error {
-	content, err := json.Marshal(text)
-	if err != nil {
-		return err
-	}
-	if err := t.addMessage(responses.Item{Role: string(role), Content: content}, "input"); err != nil {
-		return err
+// addText adds a message with a text, its origin, and the names of its attached files. An answer stays
+// apart from the text before it, as the host remembers what each has read.
+func (t *talk) addText(role schemas.Role, text string, origin schemas.Origin, files ...string) {
+	parts := textParts(text)
+	switch {
+	case len(parts) == 0:
+	case role == schemas.RoleUser:
+		parts[0].Origin = origin
+		t.ask(parts, nil)
+	case role == schemas.RoleAssistant:
+		t.Answered = true
+		t.Messages = append(t.Messages, schemas.Message{Role: role, Parts: parts})
+	default:
+		t.System = append(t.System, text)
 	}
 	for _, name := range files {
 		t.Files = append(t.Files, agent.Attachment{Name: name})
 	}
-	return nil
 }
 
-// AddStored adds the messages of a conversation.
-func (t *talk) AddStored(messages []schemas.StoredMessage) error {
-	for _, m := range messages {
+// ask adds parts to the message of a person. files are its text files.
+func (t *talk) ask(parts []schemas.Part, files []agent.Attachment) {
+	t.Settle()
+	t.Files = files
+	if end := len(t.Messages) - 1; end >= 0 && t.Messages[end].Role == schemas.RoleUser {
+		t.Messages[end].Parts = append(t.Messages[end].Parts, apart(t.Messages[end].Parts, parts)...)
+		return
+	}
+	t.Messages = append(t.Messages, schemas.Message{Role: schemas.RoleUser, Parts: parts})
+}
+
+// AddStored adds the messages of a conversation. What a question holds beside typed words stands with
+// its answer.
+func (t *talk) AddStored(messages []schemas.StoredMessage) {
+	for i, m := range messages {
 		var files []string
 		for _, f := range m.Files {
 			files = append(files, f.Name)
 		}
-		if err := t.addText(m.Role, m.Content, files...); err != nil {
-			return err
+		var origin schemas.Origin
+		if m.Role == schemas.RoleUser && i+1 < len(messages) {
+			origin = questionOrigin(messages[i+1])
 		}
+		t.addText(m.Role, m.Content, origin, files...)
 	}
-	return nil
+}
+
+// questionOrigin returns the origin of the text of a question from its stored answer.
+func questionOrigin(answer schemas.StoredMessage) schemas.Origin {
+	var from []schemas.Origin
+	for _, round := range answer.Rounds() {
+		from = append(from, slices.DeleteFunc(slices.Clone(round.Question), schemas.Origin.IsFile)...)
+	}
+	return leastTyped(from)
 }
 
 // addOutput pairs a result with its call.

@@ -2,7 +2,7 @@
 // reload.
 
 import { $, Problem, api, el, eventsOf, keep, storedValue, linesOf, problemOf, send, settings, sleep, t, translate, unreachable } from "/static/app.js";
-import { draftOf, drawer, filesNow, keepDraft, loadList, look, markHere, setInput, setUpFrame, showAssistant, showMissing, showModel, withFiles } from "/static/frame.js";
+import { draftOf, drawer, filesNow, keepDraft, loadList, look, markHere, pastesNow, setInput, setUpFrame, showAssistant, showMissing, showModel, textParts, withFiles } from "/static/frame.js";
 import { Answer, Tree, announce, loadProse, question as questionBox, setVersions, showMark, showSome, stopTurn, storedAnswer, toEnd } from "/static/view.js";
 
 const input = $("question");
@@ -18,7 +18,7 @@ let view = 0; // counts the conversations shown, so that a late answer to a requ
 let running = null; // the Answer that is being written in the conversation shown
 const runs = new Set(); // all Answers that are being written, also in conversations not shown
 let earlierTurns = loadTurns(); // the turns that were running before a reload, until they are shown again
-let queue = []; // the questions typed while an answer is written; they are sent after it
+let queue = []; // the questions typed while an answer is written, with what was pasted; they are sent after it
 let editing = null; // the turn whose question is being edited, and the text that was in the box before
 
 // newID returns the id of a conversation before its first question is sent: even if that question
@@ -62,16 +62,19 @@ function begin(content, files = []) {
 }
 
 // ask sends a question. replaces are the turns of which it is a new version, if any: it becomes
-// another version of the newest of them that is stored, whose own branch stays.
-async function ask(content, replaces = [], files = []) {
+// another version of the newest of them that is stored, whose own branch stays. pastes are the texts in
+// it that were pasted.
+async function ask(content, replaces = [], files = [], pastes = [content]) {
   const hiddenMessages = hideFrom(replaces);
-  const answer = Object.assign(begin(content, files), { replaces, hiddenMessages });
+  const answer = Object.assign(begin(content, files), { replaces, hiddenMessages, pastes });
   const body = {
     model: chosen ? model.value : undefined, stream: true, messages: [{ role: "user", content }], chat_id: answer.sent,
     molar: { ...settings(), events: true, html: true, detach: true },
   };
   await settle(answer, async () => {
-    if (files.length) body.messages[0].content = await withFiles((f) => f.partsOf(content, files));
+    const parts = textParts(content, pastes);
+    if (files.length) body.messages[0].content = [...parts, ...await withFiles((f) => f.partsOf(files))];
+    else if (parts.some((p) => p.molar)) body.messages[0].content = parts;
     body.molar.parent = await parentFor(answer);
     const response = await send("/v1/chat/completions", { method: "POST", body, signal: answer.abort.signal });
     accept(answer, response.headers.get("X-Turn-Id"));
@@ -154,20 +157,20 @@ const continueAnswer = () => { if (!running) ask(t("Go on where you stopped.", "
 function askQueued() {
   const [next] = queue.splice(0, 1);
   drawQueue();
-  ask(next);
+  ask(next.content, [], [], next.pastes);
 }
 
 // unqueue puts the waiting questions back into the box: they will not be sent.
 function unqueue() {
   if (!queue.length) return;
-  setInput([...queue, input.value].filter(Boolean).join("\n\n"));
+  setInput([...queue.map((q) => q.content), input.value].filter(Boolean).join("\n\n"), [...queue.flatMap((q) => q.pastes), ...pastesNow()]);
   queue = [];
   drawQueue();
   keepDraft();
 }
 
 function drawQueue() {
-  $("queue").replaceChildren(...queue.map((text, i) => el("li", {}, el("span", {}, text),
+  $("queue").replaceChildren(...queue.map((q, i) => el("li", {}, el("span", {}, q.content),
     el("button", { type: "button", className: "plain small", on: { click: () => { queue.splice(i, 1); drawQueue(); input.focus(); } } }, t("Do not ask", "Không gửi")))));
 }
 
@@ -195,7 +198,7 @@ function showFailure(answer, problem) {
   if (answer.files?.length && answer === running) withFiles((f) => f.setFiles(answer.files));
   for (const m of answer.hiddenMessages ?? []) m.hidden = false;
   if (answer !== running) hint(t("A question of another conversation found no answer. It is kept in the box there.", "Một câu hỏi ở cuộc trò chuyện khác không có câu trả lời. Nội dung được giữ trong ô nhập ở đó."));
-  else if (input.value === "") setInput(answer.content);
+  else if (input.value === "") setInput(answer.content, answer.pastes);
   if (!draftOf(answer.home)) keep(`draft.${answer.home}`, answer.content);
 }
 
@@ -359,7 +362,7 @@ function leaveConversation() {
 function again(answer) {
   if (running) return;
   if (!answer.source && input.value.trim() === answer.content) setInput("");
-  ask(answer.content, [answer.turn, ...answer.source ? [] : answer.replaces].filter(Boolean), answer.files);
+  ask(answer.content, [answer.turn, ...answer.source ? [] : answer.replaces].filter(Boolean), answer.files, answer.pastes);
   if (answer.source) return;
   answer.question.remove();
   answer.box.remove();
@@ -373,7 +376,7 @@ function unanswered(content) {
 }
 
 function edit(content, box) {
-  editing = { turn: box.dataset.turn ?? "", before: editing?.before ?? input.value };
+  editing = { turn: box.dataset.turn ?? "", before: editing?.before ?? input.value, pastes: editing?.pastes ?? pastesNow() };
   setInput(content);
   if (box.files?.length) withFiles((f) => f.setFiles(box.files));
   input.focus();
@@ -392,7 +395,7 @@ function editLast() {
 // cancelEdit restores the text from before an edit, and reports whether there was an edit.
 function cancelEdit() {
   if (!editing) return false;
-  setInput(editing.before);
+  setInput(editing.before, editing.pastes);
   keepDraft();
   editing = null;
   hint();
@@ -407,7 +410,7 @@ function submit(content) {
       hint(t("Wait for the answer, or stop it, then send this.", "Hãy chờ câu trả lời, hoặc dừng nó, rồi gửi."));
       return null;
     }
-    queue.push(content);
+    queue.push({ content, pastes: pastesNow() });
     drawQueue();
     hint(t("It is asked when this answer is done. Escape stops the answer.", "Sẽ gửi khi câu trả lời này xong. Phím Esc dừng câu trả lời."));
     return "";
@@ -417,7 +420,7 @@ function submit(content) {
   hint();
   const askAgain = turn ? null : unanswered(content);
   if (askAgain) askAgain(filesNow());
-  else ask(content, turn ? [turn] : [], filesNow());
+  else ask(content, turn ? [turn] : [], filesNow(), pastesNow());
   return before;
 }
 

@@ -55,11 +55,10 @@ function draw() {
     el("button", { type: "button", className: "plain small square", "aria-label": t(`Leave out ${f.name}`, `Bỏ ${f.name}`), on: { click: () => { attached.splice(i, 1); draw(); $("question").focus(); } } }, icon("close")))));
 }
 
-// partsOf returns the content of a message with files. Stored files are downloaded first.
-export async function partsOf(text, files) {
-  const parts = await Promise.all(files.map(async (f) => {
+// partsOf returns files as parts of a message. Stored files are downloaded first.
+export async function partsOf(files) {
+  return Promise.all(files.map(async (f) => {
     const data = f.data ?? (await dataOf(await (await send(f.url)).blob())).replace(/^data:[^;,]*/, `data:${f.type}`);
     return { type: "file", file: { filename: f.name, file_data: data } };
   }));
-  return [{ type: "text", text }, ...parts];
 }

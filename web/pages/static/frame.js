@@ -29,10 +29,60 @@ function grow() {
   if (!many) input.style.height = `${input.scrollHeight}px`;
 }
 
-export function setInput(text) {
-  input.value = text;
+// setInput puts a text into the box. pastes are the texts in it that were not typed; of a text about
+// which that is not known any more, a long one counts as pasted.
+export function setInput(text, pastes = [text]) {
+  input.value = before = text;
+  put = pastes.filter(isLong);
   grow();
 }
+
+// --- pasted texts --------------------------------------------------------------------------------
+
+const isLong = (text) => text.trim().length > 400; // characters: a shorter text counts as typed
+
+let before = ""; // the text of the box before the last change
+let put = []; // the long texts that were put into the box at once since it was last empty
+
+// pastesNow returns the long texts that were put into the box at once.
+export const pastesNow = () => put;
+
+// notePut remembers a long text that a change put into the box, however that was done.
+function notePut(event) {
+  const now = input.value;
+  const small = event.data ? !isLong(event.data) : /^(insertLineBreak|delete)/.test(event.inputType ?? "");
+  if (!small) {
+    let head = 0;
+    while (head < before.length && before[head] === now[head]) head++;
+    let tail = 0;
+    while (tail < Math.min(before.length, now.length) - head && before.at(-1 - tail) === now.at(-1 - tail)) tail++;
+    const text = now.slice(head, now.length - tail);
+    if (isLong(text)) put = [...put, text];
+  }
+  if (!now.trim()) put = [];
+  before = now;
+}
+
+// textParts returns a question as the content of a message: a text, or parts of which those are marked
+// that were pasted. If one of these is not in the text as it was, all of it counts as pasted.
+export function textParts(text, pastes = [text]) {
+  let parts = [{ type: "text", text }];
+  for (const paste of pastes.map((p) => p.trim()).filter(isLong)) {
+    const at = parts.findIndex((p) => !p.molar && p.text.includes(paste));
+    if (at < 0) return [{ type: "text", text, molar: { origin: "paste" } }];
+    const from = parts[at].text.indexOf(paste);
+    parts.splice(at, 1, { type: "text", text: parts[at].text.slice(0, from) }, { type: "text", text: paste, molar: { origin: "paste" } }, { type: "text", text: parts[at].text.slice(from + paste.length) });
+  }
+  return joinedPastes(parts.filter((p) => p.text));
+}
+
+// joinedPastes makes one part of pasted parts that follow each other.
+const joinedPastes = (parts) => parts.reduce((all, p) => {
+  const last = all.at(-1);
+  if (last?.molar && p.molar) last.text += p.text;
+  else all.push(p);
+  return all;
+}, []);
 
 let timer = 0;
 
@@ -108,7 +158,8 @@ function setUpComposer() {
     if (rest !== null) clearInput(rest);
     if (document.activeElement === document.body || document.activeElement === $("send")) input.focus();
   });
-  input.addEventListener("input", () => {
+  input.addEventListener("input", (event) => {
+    notePut(event);
     grow();
     if (input.value.startsWith("/")) slash((prompts) => prompts.suggest((text) => { setInput(text); keepDraft(); }));
     else choices.hidden = true;
