@@ -29,12 +29,12 @@ func dentalBench(scripts ...script) *bench {
 // The notice is the first text of the answer: it is sent after the verdict and before the search,
 // and is saved with the answer.
 func TestRun_emergency(t *testing.T) {
-	b := dentalBench(says("See one today.")).with(t, dental())
+	b := dentalBench(says("See a dentist.")).with(t, dental())
 	p := b.play(t, ask(emergencyEN))
 	if p.err != nil || !strings.HasPrefix(p.text, "**This may be an emergency. Call 115 in Vietnam") {
 		t.Fatalf("%q %v", p.text, p.err)
 	}
-	if !strings.Contains(p.text, "\n\nSee one today.\n\nSources:") {
+	if !strings.Contains(p.text, "\n\nSee a dentist.\n\nSources:") {
 		t.Errorf("the answer is not set apart: %q", p.text)
 	}
 	if want := "start text tool_call tool_result text text sources done"; p.kinds() != want {
@@ -59,10 +59,10 @@ func TestRun_emergency_withoutASearch(t *testing.T) {
 		"it is not there":   func(b *bench) { b.tools.tools = nil },
 		"the host lacks it": func(b *bench) { b.tools.tools, b.lacking = nil, map[string]string{"guide": "set the key"} },
 	} {
-		b := dentalBench(says("See one today."))
+		b := dentalBench(says("See a dentist."))
 		spoil(b)
 		p := b.with(t, dental()).play(t, ask(emergencyEN))
-		if p.err != nil || !p.done.Saved || !strings.HasSuffix(p.text, "See one today.") || !strings.HasPrefix(p.text, "**This may") || len(p.done.Warnings) != 1 {
+		if p.err != nil || !p.done.Saved || !strings.HasSuffix(p.text, "See a dentist.") || !strings.HasPrefix(p.text, "**This may") || len(p.done.Warnings) != 1 {
 			t.Errorf("%s: %q, done %+v, %v", name, p.text, p.done, p.err)
 		}
 	}

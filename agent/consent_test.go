@@ -17,7 +17,7 @@ import (
 func mailBench(t *testing.T, topic string) *bench {
 	t.Helper()
 	b := newBench(
-		calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", `{"to":"a@b.example","url":"https://b.example/?q=1"}`), says("I read it."),
+		calls("", "mail__get_mail", `{}`), calls("", "mail__send_mail", `{"to":"a@b.example","url":"https://b.example/?q=1"}`), says("Brush twice a day."),
 		says("It is sent."),
 	)
 	b.tools.add("mail", "get_mail", `"a letter"`)

@@ -139,11 +139,11 @@ func (a *Agent) runCalls(ctx context.Context, w *task, reply *Reply, o *offer.Of
 
 // roundMessages returns a round as the next one sees it.
 func (a *Agent) roundMessages(w *task, message schemas.Message, results []schemas.ToolResult) []schemas.Message {
-	clean, ordered := a.disarm(w, results)
-	if ordered || slices.ContainsFunc(results, func(r schemas.ToolResult) bool { return r.Server != "" }) {
+	if slices.ContainsFunc(results, func(r schemas.ToolResult) bool { return r.Server != "" }) {
 		w.out.Watching().Arm()
 	}
-	return []schemas.Message{message, prompts.Results(clean, 0)}
+	w.heard.results(results...)
+	return []schemas.Message{message, prompts.Results(results, 0)}
 }
 
 // runApproved runs the calls that the person has just approved, as a first round.
@@ -312,6 +312,7 @@ func (a *Agent) listen(ctx context.Context, w *task, req *providers.Request, qui
 		}
 		if chunk.Switched != nil && chunk.Switched.Quotes { // quotations are not watched
 			w.out.Watch(nil)
+			w.out.Source(nil)
 		}
 		progress.grounded = append(progress.grounded, chunk.Sources...)
 		if quiet {

@@ -35,6 +35,9 @@ func (a *Agent) finish(ctx context.Context, w *task, e *ending) error {
 	if err := a.requestApproval(ctx, w, e); err != nil {
 		return err
 	}
+	if err := a.noteUnsourced(w); err != nil {
+		return err
+	}
 	list, err := a.addSources(ctx, w, e)
 	if err != nil {
 		return err
@@ -49,6 +52,21 @@ func (a *Agent) finish(ctx context.Context, w *task, e *ending) error {
 		}
 	}
 	return a.done(w, e.question.lang, done)
+}
+
+// noteUnsourced says that a part of the answer was left out, if one was.
+func (a *Agent) noteUnsourced(w *task) error {
+	n := w.out.Unsourced()
+	if n == 0 {
+		return nil
+	}
+	w.out.Mark("8.1", "Sentences left out of the answer: no source says them", "sentences", n)
+	note := prompts.Unsourced(w.out.Lang())
+	if w.turn.wantsJSON() {
+		return w.out.Warn(note)
+	}
+	w.out.StartParagraph()
+	return w.out.Say(note)
 }
 
 // save stores the turn, if it is to be kept. A turn that the store never opened is dropped with a
@@ -99,7 +117,7 @@ func (a *Agent) record(w *task, e *ending, status string) memory.Record {
 	}
 	answer := joinParagraphs(e.before, w.out.Answer())
 	var rounds []schemas.Round
-	if (e.answer.toolCalls > 0 || e.answer.hasState()) && !w.out.Leaked() { // the rounds quote the model verbatim
+	if (e.answer.toolCalls > 0 || e.answer.hasState()) && !w.out.Leaked() && w.out.Unsourced() == 0 { // the rounds quote the model verbatim
 		rounds = withoutAnswer(e.answer.asShown(w.storedPictures(e.answer.rounds)), answer)
 	}
 	rounds = append(rounds[:0:0], rounds...)

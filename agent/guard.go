@@ -106,23 +106,36 @@ func (a *Agent) streamOf(w *task) func(context.Context, providers.Request) iter.
 	}
 }
 
+// askTime is how long one answer waits in all for the small model that is asked about it.
+const askTime = 20 * time.Second
+
 // setWatch sets the watch over the answer, if the assistant has a topic. The watch starts when
-// armed. Where it doubts, the small model is asked, and only its no ends the answer; after an error
-// it is not asked again. Offline answers are quotations or the host's own text, and are not
+// armed. Where it doubts, the small model is asked, and only its no ends the answer; after an error, or
+// askTime in all, it is not asked again. It also sets the filter of what must stand in a source. Offline answers are quotations or the host's own text, and are not
 // watched.
 func (a *Agent) setWatch(ctx context.Context, w *task, q question, past recalled) {
-	if w.guard == nil || w.route.Offline || a.cfg.Off.Watch {
+	if w.guard == nil || w.route.Offline {
 		return
 	}
-	look := func(text string) (seen answer.Look) {
-		seen.Score, seen.Strayed, seen.Sure = w.guard.Strays(text)
+	w.heard.conversation(q, past)
+	w.heard.results(w.turn.Results...)
+	if w.guard.Sourced() {
+		w.out.Source(answer.NewSourced(w.heard.sources, w.guard.Claimable))
+	}
+	if a.cfg.Off.Watch {
+		return
+	}
+	look := func(part, before string) (seen answer.Look) {
+		seen.Score, seen.Strayed, seen.Sure = w.guard.Strays(part, before, w.heard.ground)
 		return seen
 	}
-	silent := false
+	silent, left := false, askTime
 	w.out.Watch(answer.NewWatch(look, func(part string, score float64) error {
-		if silent {
+		if silent || left <= 0 {
 			return nil
 		}
+		began := a.cfg.Now()
+		defer func() { left -= a.cfg.Now().Sub(began) }()
 		strayed, err := a.judges.HasStrayed(ctx, Case{
 			Topic: w.assistant.Topic, Route: w.route, Stream: a.streamOf(w),
 			Question: subject.Question{Text: q.asked, Lang: w.out.Lang(), Last: past.last()},
@@ -151,7 +164,7 @@ func (a *Agent) armWatch(w *task, q question, past recalled, v subject.Verdict, 
 	switch {
 	case urgent:
 		w.out.Watching().Urge()
-	case past.foreign && len(past.exchanges) > 0, q.ordered, q.server != "", v.By != "code" && v.Score < 0,
+	case past.foreign && len(past.exchanges) > 0, q.server != "", v.By != "code" && v.Score < 0,
 		len(q.read) > 0, len(past.read) > 0, len(q.approved) > 0, w.turn.System != "", w.turn.Form != "", w.turn.describesAnswer(), len(w.turn.Results) > 0:
 		w.out.Watching().Arm()
 	}

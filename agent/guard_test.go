@@ -16,9 +16,9 @@ import (
 
 // The judge's call is limited to the two verdicts, short, and at temperature 0.
 func TestRun_judgeIsConstrained(t *testing.T) {
-	b := newBench(says("answer"))
+	b := newBench(says("Brush twice a day."))
 	b.model.judge = says(`{"verdict":"YES"}`)
-	if p := b.with(t, schemas.Assistant{Topic: "dental"}).play(t, ask(unsure)); p.err != nil || p.text != "answer" {
+	if p := b.with(t, schemas.Assistant{Topic: "dental"}).play(t, ask(unsure)); p.err != nil || p.text != "Brush twice a day." {
 		t.Fatalf("%q %v", p.text, p.err)
 	}
 	at := slices.IndexFunc(b.model.requests, func(r providers.Request) bool { return r.Pass == providers.PassGuardrail })
@@ -40,7 +40,7 @@ func TestRun_judgeIsConstrained(t *testing.T) {
 // If code cannot detect the language of a question, one call before the answer returns both the
 // verdict and the language.
 func TestRun_languageIsAskedWithTheVerdict(t *testing.T) {
-	b := newBench(says("answer"))
+	b := newBench(says("Brush twice a day."))
 	b.model.judge = says(`{"verdict":"YES","language":"vi"}`)
 	p := b.with(t, schemas.Assistant{Topic: "dental"}).play(t, ask("Xylo 24 Gamma?"))
 	if p.err != nil || p.done.Language != "vi" || p.done.ModelCalls != 2 {
@@ -55,7 +55,7 @@ func TestRun_languageIsAskedWithTheVerdict(t *testing.T) {
 
 // The same question again does not call the judge a second time.
 func TestRun_verdictIsRemembered(t *testing.T) {
-	b := newBench(says("answer"))
+	b := newBench(says("Brush twice a day."))
 	b.model.judge = says("YES")
 	bench := b.with(t, schemas.Assistant{Topic: "dental"})
 	bench.play(t, ask(unsure))
@@ -89,7 +89,7 @@ func TestRun_judgeGetsTimeToLoad(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBench(says("answer"))
+				b := newBench(says("Brush twice a day."))
 				b.route.Provider, b.route.Queues = hanging{b.model}, tc.queues
 				bench := b.with(t, schemas.Assistant{Topic: "dental"})
 				if tc.warmed {

@@ -118,7 +118,7 @@ func TestRun_followUpThatLooksOutside(t *testing.T) {
 		known bool
 		asked int
 	}{{true, 1}, {false, 0}} {
-		b := newBench(says("answer"))
+		b := newBench(says("Brush twice a day."))
 		if tt.known {
 			b.memory.opening.Messages = []schemas.StoredMessage{
 				{Role: schemas.RoleUser, Content: "What is a dental implant made of?"}, {Role: schemas.RoleAssistant, Content: "Of titanium."},
@@ -140,7 +140,7 @@ func TestRun_followUpThatLooksOutside(t *testing.T) {
 // If code is not sure of an exchange in a client's history, it is not sure of a follow-up either.
 func TestRun_followUpOfAnUnjudgedExchange(t *testing.T) {
 	for first, asked := range map[string]bool{unsure: true, "What is a dental implant made of?": false} {
-		b := newBench(says("answer"))
+		b := newBench(says("Brush twice a day."))
 		b.model.judge = says("NO")
 		turn := ask("tell me more about that")
 		turn.Stateless = true

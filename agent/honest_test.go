@@ -59,6 +59,11 @@ func honestAnswers() []string {
 	}
 }
 
+// unsourced returns the answers whose price stands in no source, which the dental topic asks for.
+func unsourced(answer string) bool {
+	return strings.Contains(answer, "400 to 900 euros") || strings.Contains(answer, "hai đến năm triệu đồng")
+}
+
 // watchedTurn returns a turn whose answer is watched, because the search results are not the host's
 // own; with history, a history sent by the client is a further reason.
 func watchedTurn(question string, history bool) (*bench, agent.Turn) {
@@ -100,7 +105,11 @@ func TestWatch_honestAnswers(t *testing.T) {
 							began := time.Now()
 							p := b.play(t, turn)
 							longest = max(longest, time.Since(began))
-							if p.err != nil || p.done.Refused || !strings.HasPrefix(p.text, answer) || p.done.Finish != providers.FinishStop {
+							whole := strings.HasPrefix(p.text, answer)
+							if unsourced(answer) && !b.route.Offline {
+								whole = strings.Contains(p.text, "[…]")
+							}
+							if p.err != nil || p.done.Refused || !whole || p.done.Finish != providers.FinishStop {
 								lost++
 								t.Errorf("%q, history %v: %q becomes %q, %v", question, history, answer, p.text, p.err)
 							}
@@ -124,7 +133,7 @@ func TestWatch_honestAnswers(t *testing.T) {
 func TestWatch_straysAreCut(t *testing.T) {
 	const good = "Brush your teeth twice a day with fluoride toothpaste and clean between them each evening with floss or a small brush. See your dentist once a year, and sooner when a tooth hurts, is loose, or when the gum around it bleeds. "
 	for name, stray := range map[string]string{
-		"a recipe": "For the goulash, fry two onions in lard, add a kilo of diced beef and three spoons of paprika, then let it simmer with red wine and stock for two hours. Season it with salt, caraway and marjoram, and serve it with noodles or potatoes.",
+		"a recipe": "For the goulash, fry two onions in lard, add the diced beef and some paprika, then let it simmer with red wine and stock for two hours. Season it with salt, caraway and marjoram, and serve it with noodles or potatoes.",
 		"code":     "To reverse a linked list in Python, keep three pointers. In each loop save the next node, turn the pointer of the current node around, and move on by one. The function returns the last node, which is the new head of the list.",
 		"politics": "The prime minister should resign after this election, since the parties of his coalition lost their majority in parliament. The opposition now demands a vote of no confidence, and the president may dissolve the assembly before the summer.",
 		"a story":  "Ngày xưa có một chàng hoàng tử sống trong lâu đài trên đỉnh núi. Một hôm chàng cưỡi ngựa xuống làng, gặp cô gái chăn cừu và đem lòng yêu mến. Vua cha nổi giận, đuổi chàng ra khỏi vương quốc cùng thanh gươm cũ.",

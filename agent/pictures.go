@@ -178,8 +178,8 @@ func (a *Agent) shownFiles(ctx context.Context, w *task, files []schemas.Part, r
 // textFile returns a text file as it was shown with its question.
 func (a *Agent) textFile(w *task, name, text string, bytes int) schemas.Part {
 	result := schemas.ToolResult{ID: textID("file", text), ToolName: name, Server: string(file(name)), Output: schemas.TextOutput(text)}
-	clean, _ := a.disarm(w, []schemas.ToolResult{result})
-	return attachedPart(w.results.Hold(clean[0], bytes), false)
+	w.heard.results(result)
+	return attachedPart(w.results.Hold(result, bytes), false)
 }
 
 // mark stands for a file that is not shown any more.

@@ -33,8 +33,6 @@ type question struct {
 	read   []toolhandler.Reading
 	// from are the origins of the texts in the person's own message that they did not type.
 	from []schemas.Origin
-	// ordered is set when an attachment gave orders to a model.
-	ordered bool
 	// notice is the emergency notice that was shown, if any.
 	notice string
 	// approved are the previous answer's pending calls if the question is a plain yes, dropped the
@@ -144,7 +142,6 @@ func (a *Agent) attach(ctx context.Context, w *task, q question, attached []Atta
 		results[i] = schemas.ToolResult{ID: textID("file", at.Text), ToolName: at.Name, Server: cmp.Or(at.Server, string(file(at.Name))), Output: text}
 		q.read = append(q.read, toolhandler.Reading{Origin: schemas.Origin(results[i].Server), Text: at.Name + "\n" + at.Text})
 	}
-	results, q.ordered = a.disarm(w, results)
 	for i, result := range results {
 		if result = w.results.Hold(result, largest); result.Cut != nil && w.route.Offline { // nobody reads on
 			if err := w.out.Warn(fmt.Sprintf("%s is longer than the %d bytes that a model is shown of it; the rest is left out", result.ToolName, largest)); err != nil {
@@ -180,24 +177,6 @@ func splitFiles(all []schemas.Part) (parts []schemas.Part, files []Attachment) {
 		}
 	}
 	return parts, files
-}
-
-// disarm returns the results without the sentences that give orders to a model, and whether there
-// were any. Only an assistant with a topic does so, as it never needs them.
-func (a *Agent) disarm(w *task, results []schemas.ToolResult) (clean []schemas.ToolResult, ordered bool) {
-	if w.guard == nil {
-		return results, false
-	}
-	clean = slices.Clone(results)
-	for i, result := range clean {
-		output, n := answer.Disarm(result.Output)
-		if n == 0 {
-			continue
-		}
-		clean[i].Output, ordered = output, true
-		w.out.Mark("6.4", "Sentences left out of a result: they give orders to a model", "tool", result.ToolName, "server", result.Server, "sentences", n)
-	}
-	return clean, ordered
 }
 
 // settleLanguage uses the conversation's language where the question's is not sure.

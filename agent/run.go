@@ -29,6 +29,7 @@ type task struct {
 	guard *subject.Guard
 	// schema is that of the answer; nil for an answer in prose.
 	schema *toolhandler.Schema
+	heard  heard
 	out    *answer.Speaker
 	keeper *keeper
 	// results are the conversation's results, as far as read_result can read them.
@@ -166,6 +167,7 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *kee
 		turn: t, assistant: assistant, route: route, schema: schema, guard: a.cfg.Guards[assistant.Topic],
 		out: out, keeper: k, group: group, started: a.cfg.Now(), catalogue: toolhandler.NewCatalogue(a.cfg.Tools.Tools),
 	}
+	w.heard = hear(w.guard, assistant)
 	if unreachable {
 		w.down = err
 	}
@@ -293,6 +295,10 @@ func (a *Agent) continueTurn(ctx context.Context, w *task, p *PausedTurn) (err e
 	}
 	e.prompt.content = content{e.question, e.past, e.found}
 	a.setWatch(ctx, w, e.question, e.past)
+	w.heard.results(e.found.results...)
+	for _, round := range p.Rounds {
+		w.heard.results(round.Results...)
+	}
 	w.out.Watching().Arm()
 	w.record(ctx, e.question, e.past, e.subject, e.before)
 	err = a.converse(ctx, w, &e.prompt, &e.offer, openGate(), &e.answer)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"molar/agent/answer"
 	"molar/agent/prompts"
 	"molar/agent/subject"
 	"molar/schemas"
@@ -13,8 +14,6 @@ import (
 type findings struct {
 	results []schemas.ToolResult
 	looked  prompts.Looked
-	// ordered is set when a result gave orders to a model.
-	ordered bool
 	// foreign are the results that somebody else wrote than the operator.
 	foreign []schemas.ToolResult
 }
@@ -65,13 +64,14 @@ func (a *Agent) lookUp(ctx context.Context, w *task, q question, past recalled, 
 	case out.Result == nil:
 		return found, nil
 	}
-	if !out.Own {
-		found.foreign = []schemas.ToolResult{*out.Result}
+	found.results = []schemas.ToolResult{*out.Result}
+	if out.Own {
+		w.heard.own(answer.Prose(out.Result.OutputText()))
+		return found, nil
 	}
-	found.results, found.ordered = a.disarm(w, []schemas.ToolResult{*out.Result})
-	if !out.Own || found.ordered {
-		w.out.Watching().Arm()
-	}
+	found.foreign = []schemas.ToolResult{*out.Result}
+	w.heard.results(*out.Result)
+	w.out.Watching().Arm()
 	return found, nil
 }
 

@@ -61,9 +61,9 @@ func TestRun_refusedTraceHoldsNoText(t *testing.T) {
 }
 
 func TestRun_judgePasses(t *testing.T) {
-	b := newBench(says("answer"))
+	b := newBench(says("Brush twice a day."))
 	p := b.with(t, schemas.Assistant{Topic: "dental"}).play(t, ask(unsure))
-	if p.text != "answer" || p.done.ModelCalls != 2 {
+	if p.text != "Brush twice a day." || p.done.ModelCalls != 2 {
 		t.Errorf("%q in %d calls, %v", p.text, p.done.ModelCalls, p.err)
 	}
 }

@@ -78,7 +78,7 @@ func TestRun_usageIsSummedOverTheRounds(t *testing.T) {
 	}
 	b := familyBench(
 		streams(used(10, 1), providers.Chunk{Call: familyCall("1")}, used(10, 5), providers.Chunk{Finish: providers.FinishToolCalls}),
-		streams(providers.Chunk{Text: "Nguyen"}, used(100, 7), providers.Chunk{Finish: providers.FinishStop}),
+		streams(providers.Chunk{Text: "Yes."}, used(100, 7), providers.Chunk{Finish: providers.FinishStop}),
 	)
 	b.model.judge = streams(providers.Chunk{Text: "YES"}, used(1000, 2), providers.Chunk{Finish: providers.FinishStop})
 	as := family()

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// proseOf returns the strings in a JSON value, one a line, without the names of fields: what the watch
+// Prose returns the strings in a JSON value, one a line, without the names of fields: what the watch
 // over the subject reads of it.
-func proseOf(text string) string {
+func Prose(text string) string {
 	var value any
 	if json.Unmarshal([]byte(text), &value) != nil {
 		return text

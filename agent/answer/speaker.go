@@ -29,7 +29,9 @@ type Speaker struct {
 	turnID string
 	leak   *leak // nil lets all pass
 	watch  *Watch
-	links  *Links
+	// sourced leaves out what stands in no source; nil lets all pass.
+	sourced *Sourced
+	links   *Links
 
 	mu sync.Mutex // guards tally: the judge and the journal use it concurrently
 	tally
@@ -111,18 +113,19 @@ func (s *Speaker) begun() bool {
 }
 
 // Model yields a piece of the model's text: through the watch over the subject, if set, and the
-// filters of the prompt and of addresses. A strayed answer fails with the error of the watch.
+// filters of sources, of the prompt and of addresses. A strayed answer fails with the error of the watch.
 func (s *Speaker) Model(text string) error {
 	s.spoke = s.spoke || strings.TrimSpace(text) != ""
-	text, settled, err := s.watch.Pass(text)
-	if err != nil {
+	sound, rest, strayed := s.watch.Pass(text)
+	found := sound != ""
+	sound, rest = s.filter(sound), s.filter(rest)
+	if err := s.say(sound+rest, false); err != nil {
 		return err
 	}
-	if err := s.say(s.pass(s.leak.Pass(text)), false); err != nil || !settled {
-		return err
+	if found {
+		s.good = len(s.Answer()) - len(rest)
 	}
-	s.good = len(s.Answer())
-	return nil
+	return strayed
 }
 
 // Settle yields the text that the checks still hold back.
@@ -131,7 +134,17 @@ func (s *Speaker) Settle() error {
 	if err != nil {
 		return err
 	}
-	return s.say(s.pass(s.leak.Pass(text)+s.leak.Rest())+s.links.Rest(), false)
+	text = s.filter(text)
+	text += s.pass(s.leak.Pass(s.sourced.Rest()) + s.leak.Rest())
+	return s.say(text+s.links.Rest(), false)
+}
+
+// filter returns what the filters let through of a text now.
+func (s *Speaker) filter(text string) string {
+	if text == "" {
+		return ""
+	}
+	return s.pass(s.leak.Pass(s.sourced.Pass(text)))
 }
 
 // pass filters the addresses of a piece of the answer.
@@ -145,12 +158,13 @@ func (s *Speaker) pass(text string) string {
 // JSON yields the model's whole answer to a client that wants JSON, as the filters leave it, if check
 // finds no fault with that; else it yields nothing and returns the fault.
 func (s *Speaker) JSON(text string, check func(text string) error) (fault, err error) {
-	if _, _, err := s.watch.Pass(proseOf(text)); err != nil {
+	if _, _, err := s.watch.Pass(Prose(text)); err != nil {
 		return nil, err
 	}
 	if _, err := s.watch.Rest(); err != nil {
 		return nil, err
 	}
+	text = s.sourced.JSON(text)
 	text = s.links.JSON(s.leak.Pass(text)+s.leak.Rest()) + s.links.Rest()
 	if fault := check(text); fault != nil {
 		return fault, nil
@@ -312,6 +326,12 @@ func (s *Speaker) Watch(w *Watch) { s.watch = w }
 
 // Watching returns the watch over the subject, nil if none is set.
 func (s *Speaker) Watching() *Watch { return s.watch }
+
+// Source sets the filter of what must stand in a source; nil removes it.
+func (s *Speaker) Source(f *Sourced) { s.sourced = f }
+
+// Unsourced returns how many sentences were left out because no source says them.
+func (s *Speaker) Unsourced() int { return s.sourced.LeftOut() }
 
 // Address sets the filter of the addresses in the answer.
 func (s *Speaker) Address(l *Links) { s.links = l }

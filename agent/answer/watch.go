@@ -3,42 +3,51 @@ package answer
 import (
 	"strings"
 	"unicode/utf8"
+
+	"molar/internal/text"
 )
 
-// Sizes of a block of an answer, in characters: from strayBlock it ends at the next sentence end,
-// and at strayMost in any case.
+// Sizes of what a watch reads at once, in characters: sentences are also read together once they have
+// readTogether, a doubtful beginning shorter than fewCharacters is read with what follows, a sentence without an end is read at longestSentence, and doubtful text is held back in the
+// first heldText of an answer.
 const (
-	strayBlock = 200
-	strayMost  = 400
+	readTogether    = 200
+	longestSentence = 400
+	heldText        = 200
+	fewCharacters   = 30
 )
 
 // A Look is the guardrail's judgement of a part of an answer.
 type Look struct {
-	// Score is above zero for the subject.
+	// Score is the higher the likelier the part keeps to the subject.
 	Score float64
-	// Strayed is the likelier judgement, Sure one that is hardly ever wrong.
+	// Strayed means that the part is in doubt, Sure that it has hardly ever kept to the subject.
 	Strayed, Sure bool
 }
 
-// A Watch checks block by block whether an answer left its subject, as the guardrail checks a
-// question. It ends no answer by itself: where it doubts, it asks. Text is shown as it arrives;
-// only doubtful text of the first block is held back until it is settled. A nil or unarmed Watch
-// lets everything pass.
+// A Watch checks sentence by sentence whether an answer left its subject. It ends no answer by
+// itself: where it doubts, it asks. Text is shown as it arrives; only doubtful text at the beginning is
+// held back until it is settled. A nil or unarmed Watch lets everything pass.
 type Watch struct {
-	look func(text string) Look
+	look func(part, before string) Look
 	ask  func(part string, score float64) error
 	// armed starts the checks; an urgent watch doubts only what is sure to have strayed.
 	armed, urgent bool
 
-	block strings.Builder
-	begun bool   // the first block has passed
-	shown int    // bytes of the first block already shown
-	last  string // the previous block, unless it was asked about
+	open  string // the sentence that has not ended
+	shown int    // how many bytes of it are shown
+	last  string // the sentence before it
+	block string // the sentences since the last ones that were read together or asked about
+	seen  int    // characters of the sentences that have ended
+	// due is set if a sentence of the block is in doubt, with this score. The first doubt is asked about at
+	// once, later ones together with the block.
+	due, asked bool
+	score      float64
 }
 
-// NewWatch returns a watch. It calls ask for a doubtful part: an error ends the answer, nil lets it
-// continue.
-func NewWatch(look func(text string) Look, ask func(part string, score float64) error) *Watch {
+// NewWatch returns a watch. look judges a part of an answer, which follows the sentence before. The
+// watch calls ask for a doubtful part: an error ends the answer, nil lets it continue.
+func NewWatch(look func(part, before string) Look, ask func(part string, score float64) error) *Watch {
 	return &Watch{look: look, ask: ask}
 }
 
@@ -56,91 +65,111 @@ func (w *Watch) Urge() {
 	}
 }
 
-// Pass returns the text that may be shown after the next piece. settled reports that nothing up to
-// its end is in doubt.
-func (w *Watch) Pass(text string) (show string, settled bool, err error) {
+// Pass returns the text that may be shown after the next piece, also with an error: first what is not in
+// doubt, then the beginning of a sentence that is not checked yet.
+func (w *Watch) Pass(piece string) (sound, rest string, err error) {
 	if w == nil || !w.armed {
-		return text, false, nil
+		return "", piece, nil
 	}
-	w.block.WriteString(text)
-	n := utf8.RuneCountInString(w.block.String())
-	full := n >= strayMost || n >= strayBlock && endsSentence(w.block.String())
-	switch {
-	case !w.begun && !full:
-		text, settled = w.partial()
-		return text, settled, nil
-	case !w.begun:
-		text, err = w.checkFirst()
-		return text, err == nil, err
-	case !full:
-		return text, false, nil
+	w.open += piece
+	for {
+		n := w.sentenceEnd()
+		if n == 0 {
+			break
+		}
+		passed, err := w.end(n)
+		if sound += passed; err != nil {
+			return sound, "", err
+		}
 	}
-	if err := w.checkNext(w.block.String()); err != nil {
-		return "", false, err
+	rest = w.open[w.shown:]
+	if w.seen+utf8.RuneCountInString(w.open) < heldText {
+		if _, doubt := w.doubts(w.open, w.last); doubt {
+			return sound, "", nil
+		}
+		sound, rest = sound+rest, ""
 	}
-	return text, true, nil
+	w.shown = len(w.open)
+	return sound, rest, nil
 }
 
-// Rest checks the remaining text, and returns the text that may be shown. The next text counts as a
-// first block again.
-func (w *Watch) Rest() (string, error) {
+// sentenceEnd returns the length of the first sentence of the open text, zero if it has not ended. A few doubtful
+// words with nothing before them are read with the sentence behind them.
+func (w *Watch) sentenceEnd() int {
+	n := text.SentenceEnd(w.open)
+	for n > 0 && w.last == "" && utf8.RuneCountInString(w.open[:n]) < fewCharacters {
+		if _, doubt := w.doubts(w.open[:n], ""); !doubt {
+			break
+		}
+		more := text.SentenceEnd(w.open[n:])
+		if more == 0 {
+			n = 0
+			break
+		}
+		n += more
+	}
+	if n == 0 && utf8.RuneCountInString(w.open) >= longestSentence {
+		return len(w.open)
+	}
+	return n
+}
+
+// Rest checks the remaining text, and returns the text that may be shown, also with an error. The next text
+// counts as a beginning again.
+func (w *Watch) Rest() (show string, err error) {
 	if w == nil || !w.armed {
 		return "", nil
 	}
-	defer func() { w.begun, w.last = false, "" }()
-	switch {
-	case w.begun: // with the previous block, as it may be too short alone
-		return "", w.checkNext(w.last + w.block.String())
-	case strings.TrimSpace(w.block.String()) == "":
-		return "", nil
+	defer func() { w.last, w.block, w.seen, w.due = "", "", 0, false }()
+	if w.open != "" {
+		show, err = w.end(len(w.open))
 	}
-	return w.checkFirst()
+	if err == nil && w.block != "" {
+		err = w.together()
+	}
+	return show, err
 }
 
 // doubts reports whether a text seems to have left the subject, with its score.
-func (w *Watch) doubts(text string) (score float64, doubt bool) {
-	judged := w.look(text)
+func (w *Watch) doubts(part, before string) (score float64, doubt bool) {
+	judged := w.look(part, before)
 	return judged.Score, judged.Sure || judged.Strayed && !w.urgent
 }
 
-// partial returns the text to show of a first block that is not full: all of it, or nothing more
-// while it is in doubt.
-func (w *Watch) partial() (show string, settled bool) {
-	text := w.block.String()
-	if _, doubt := w.doubts(text); doubt {
-		return "", false
+// end checks the first n bytes of the open sentence, and returns what is not shown of them.
+func (w *Watch) end(n int) (show string, err error) {
+	sentence, before := w.open[:n], w.last
+	show, w.open, w.last = sentence[min(w.shown, n):], w.open[n:], sentence
+	w.shown = max(w.shown-n, 0)
+	w.seen += utf8.RuneCountInString(sentence)
+	w.block += sentence
+	if strings.TrimSpace(sentence) == "" {
+		w.last = before
+		return show, nil
 	}
-	show, w.shown = text[w.shown:], len(text)
-	return show, true
-}
-
-// checkFirst checks the first block.
-func (w *Watch) checkFirst() (string, error) {
-	text, shown := w.block.String(), w.shown
-	w.block.Reset()
-	w.shown = 0
-	if score, doubt := w.doubts(text); doubt {
-		if err := w.ask(text, score); err != nil {
+	score, doubt := w.doubts(sentence, before)
+	if doubt {
+		w.last, w.due, w.score = "", true, score
+	}
+	if w.due && !w.asked || utf8.RuneCountInString(w.block) >= readTogether {
+		if err := w.together(); err != nil {
 			return "", err
 		}
 	}
-	w.begun = true
-	return text[shown:], nil
+	return show, nil
 }
 
-// checkNext checks a later block.
-func (w *Watch) checkNext(block string) error {
-	w.last = w.block.String()
-	w.block.Reset()
-	score, doubt := w.doubts(block)
+// together checks the sentences since the last check as one text, and asks about them if one of them or all
+// together are in doubt.
+func (w *Watch) together() error {
+	part, score, doubt := w.block, w.score, w.due
+	w.block, w.due = "", false
+	if !doubt {
+		score, doubt = w.doubts(part, "")
+	}
 	if !doubt {
 		return nil
 	}
-	w.last = ""
-	return w.ask(block, score)
-}
-
-func endsSentence(text string) bool {
-	text = strings.TrimRight(text, " *_)\"'”")
-	return text == "" || strings.ContainsAny(text[len(text)-1:], ".!?:\n") || strings.HasSuffix(text, "…")
+	w.asked = true
+	return w.ask(part, score)
 }

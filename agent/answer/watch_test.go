@@ -9,7 +9,7 @@ import (
 )
 
 // lookFor finds a text off the subject by a word in it: surely for "stocks", perhaps for "money".
-func lookFor(text string) answer.Look {
+func lookFor(text, _ string) answer.Look {
 	switch {
 	case strings.Contains(text, "stocks"):
 		return answer.Look{Score: -5, Strayed: true, Sure: true}
@@ -36,11 +36,11 @@ func watch(arm func(*answer.Watch), says error, pieces []string) (got watched) {
 		arm(w)
 	}
 	for _, piece := range pieces {
-		text, _, err := w.Pass(piece)
+		sound, rest, err := w.Pass(piece)
+		got.shown += sound + rest
 		if got.err = err; err != nil {
 			return got
 		}
-		got.shown += text
 	}
 	text, err := w.Rest()
 	got.shown, got.err = got.shown+text, err
@@ -61,20 +61,20 @@ func TestWatch(t *testing.T) {
 		shown  string // if the judge says no
 	}{
 		{"a whole answer", (*answer.Watch).Arm, []string{"Brush. ", long, "Rinse."}, 0, "Brush. " + long + "Rinse."},
-		{"a first block that strays", (*answer.Watch).Arm, []string{stocks}, 1, ""},
+		{"a first block that strays", (*answer.Watch).Arm, []string{stocks}, 2, ""},
 		{"a short answer that strays", (*answer.Watch).Arm, []string{"Buy stocks."}, 1, ""},
 		{"a short answer that may", (*answer.Watch).Arm, []string{"It is money."}, 1, ""},
-		{"a first block that may stray", (*answer.Watch).Arm, []string{money, long}, 1, ""},
+		{"a first block that may stray", (*answer.Watch).Arm, []string{money, long}, 2, ""},
 		{"the same, in an emergency", (*answer.Watch).Urge, []string{money, money, long}, 0, money + money + long},
-		{"an emergency that strays", (*answer.Watch).Urge, []string{stocks}, 1, ""},
+		{"an emergency that strays", (*answer.Watch).Urge, []string{stocks}, 2, ""},
 		{"an emergency, and what was read", func(w *answer.Watch) { w.Urge(); w.Arm() }, []string{money}, 0, money},
-		{"a later block that strays", (*answer.Watch).Arm, []string{long, stocks[:100], stocks, "more"}, 1, long + stocks[:100]},
-		{"a later block that may", (*answer.Watch).Arm, []string{long, money, long}, 1, long},
-		{"two of them", (*answer.Watch).Arm, []string{long, money, money, "more"}, 2, long},
+		{"a later block that strays", (*answer.Watch).Arm, []string{long, stocks[:100], stocks[100:], "more"}, 3, long},
+		{"a later block that may", (*answer.Watch).Arm, []string{long, money, long}, 3, long},
+		{"two of them", (*answer.Watch).Arm, []string{long, money, money, "more"}, 4, long},
 		{"a beginning that keeps to the subject", (*answer.Watch).Arm, []string{"Brush and ", "rinse. ", "Buy stocks."}, 1, "Brush and rinse. "},
 		{"an end behind what is in doubt", (*answer.Watch).Arm, []string{"It is money. ", "Brush and rinse. "}, 1, ""},
 		{"an end that strays", (*answer.Watch).Arm, []string{long, "Buy stocks."}, 1, long + "Buy stocks."},
-		{"an end behind what was asked about", (*answer.Watch).Arm, []string{long, money, "Rinse."}, 1, long},
+		{"an end behind what was asked about", (*answer.Watch).Arm, []string{long, money, "Rinse."}, 3, long},
 		{"nothing to doubt", nil, []string{stocks, stocks}, 0, stocks + stocks},
 	}
 	for _, tt := range tests {
@@ -94,30 +94,29 @@ func TestWatch(t *testing.T) {
 	}
 	var none *answer.Watch
 	none.Arm()
-	if text, _, err := none.Pass("stocks"); text != "stocks" || err != nil {
+	if _, text, err := none.Pass("stocks"); text != "stocks" || err != nil {
 		t.Errorf("without a watch: %q, %v", text, err)
 	}
 }
 
-// Text is shown as it arrives. A doubtful beginning is buffered until the doubt is settled, and a
-// later block is settled at its end.
-func TestWatch_settled(t *testing.T) {
-	w := answer.NewWatch(lookFor, func(string, float64) error { return errLeft })
+// Text is shown as it arrives. A doubtful beginning is buffered until the doubt is settled, and later
+// sentences are sound once they have ended.
+func TestWatch_sound(t *testing.T) {
+	w := answer.NewWatch(lookFor, func(string, float64) error { return nil })
 	w.Arm()
 	long := strings.Repeat("Brush. ", 30)
-	for _, tt := range []struct {
-		piece   string
-		shown   string
-		settled bool
-	}{
-		{"Brush. ", "Brush. ", true},
-		{"Rinse after it. Spit it ou", "Rinse after it. Spit it ou", true},
-		{"t" + long, "t" + long, true},
-		{"Then rinse", "Then rinse", false},
-		{long, long, true},
+	for _, tt := range []struct{ piece, sound, rest string }{
+		{"Brush. ", "Brush. ", ""},
+		{"Rinse after it. Spit it ou", "Rinse after it. Spit it ou", ""},
+		{"t. It is money", "t. ", ""},
+		{" well spent. ", "It is money well spent. ", ""},
+		{"Then" + long, "Then" + long, ""},
+		{"Rinse", "", "Rinse"},
+		{" it. Buy", " it. ", "Buy"},
+		{" stocks", "", " stocks"},
 	} {
-		if text, settled, err := w.Pass(tt.piece); text != tt.shown || settled != tt.settled || err != nil {
-			t.Errorf("%q passed as %q, settled %v, %v", tt.piece, text, settled, err)
+		if sound, rest, err := w.Pass(tt.piece); sound != tt.sound || rest != tt.rest || err != nil {
+			t.Errorf("%q passed as %q and %q, %v", tt.piece, sound, rest, err)
 		}
 	}
 }

@@ -19,6 +19,7 @@ type words struct {
 	// To the person.
 	sources, withheld, unlooked  string
 	strayed, strayedWhole        string
+	unsourced                    string
 	missing, unusable, ambiguous string
 	// Around calls pending approval, and for dropped ones.
 	waiting, length, hidden, cut, agree, dropped string
@@ -50,6 +51,7 @@ func wordsOf(lang string) words {
 			sources:      "Nguồn tham khảo:",
 			withheld:     "[phần này là hướng dẫn nội bộ nên không được hiển thị]",
 			strayed:      "[Phần còn lại của câu trả lời đã đi ra ngoài chủ đề của trợ lý nên không được hiển thị.]",
+			unsourced:    "[Một phần câu trả lời được bỏ đi, vì không nguồn nào nêu liều dùng, con số, địa chỉ hay cách đăng nhập đó.]",
 			strayedWhole: "[Câu trả lời đã đi ra ngoài chủ đề của trợ lý nên không được hiển thị. Câu hỏi của bạn vẫn được giữ lại; bạn có thể hỏi lại.]",
 			unlooked:     "Không tra cứu được thông tin cho câu hỏi này, nên câu trả lời dưới đây không có nguồn tham khảo.",
 			missing:      "Lệnh `%s` còn thiếu: %s. Cách dùng: `%s`",
@@ -85,6 +87,7 @@ func wordsOf(lang string) words {
 		sources:      "Sources:",
 		withheld:     "[internal instructions are not shown]",
 		strayed:      "[The rest of the answer left this assistant's subject and is not shown.]",
+		unsourced:    "[Some of the answer is left out: no source says that dose, number, address or log-in.]",
 		strayedWhole: "[The answer left this assistant's subject and is not shown. Your question is kept; you can ask again.]",
 		unlooked:     "Nothing could be looked up for this question, so the answer below has no sources.",
 		missing:      "`%s` still needs: %s. Usage: `%s`",
@@ -134,6 +137,9 @@ func Strayed(lang string, begun bool) string {
 	}
 	return wordsOf(lang).strayedWhole
 }
+
+// Unsourced returns the note that a part of the answer is left out, as no source says it.
+func Unsourced(lang string) string { return wordsOf(lang).unsourced }
 
 // Unlooked returns the warning that every search failed.
 func Unlooked(lang string) string { return wordsOf(lang).unlooked }

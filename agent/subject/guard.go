@@ -98,12 +98,14 @@ type Guard struct {
 	learn     func() (weights string, err error)
 	log       *slog.Logger
 	verdicts  cache
+	claims    *claims // nil if the topic asks for no sources
 
 	// The fields below are built at the first question, as that takes some milliseconds.
 	prepared sync.Once
 
 	names, orders *text.Phrases
 	abroad        abroad
+	said          vocabulary  // the words of the topic's texts
 	model         *Classifier // nil: the names of the topic alone decide
 }
 
@@ -113,7 +115,7 @@ func NewGuard(c GuardConfig) (*Guard, error) {
 	if err := c.Topic.Check(); err != nil {
 		return nil, err
 	}
-	g := &Guard{topic: c.Topic, onFailure: c.OnFailure, timeout: c.Timeout, learn: c.Learn, log: c.Logger, verdicts: cache{byKey: make(map[cacheKey]Verdict)}}
+	g := &Guard{topic: c.Topic, onFailure: c.OnFailure, timeout: c.Timeout, learn: c.Learn, log: c.Logger, claims: newClaims(c.Topic.Sourced), verdicts: cache{byKey: make(map[cacheKey]Verdict)}}
 	switch g.onFailure {
 	case "":
 		g.onFailure = Closed
@@ -147,6 +149,7 @@ func (g *Guard) Prepare() {
 			orders = append(orders, s.Lines...)
 		}
 		g.orders, g.abroad = text.NewPhrases(orders), newAbroad(g.topic.Phrases.Abroad)
+		g.said = g.readTexts()
 		if g.Learns() {
 			g.model = g.learned()
 		}

@@ -15,7 +15,8 @@ import (
 // The files of a pack: a folder that holds a topic. Each text is optional, but for the description
 // in each language of the topic.
 const (
-	// TopicFile has the sections "languages" (the first is the fallback), "names" and "abroad".
+	// TopicFile has the sections "languages" (the first is the fallback), "names" and "abroad", and those of
+	// what an answer may only take from sources.
 	TopicFile = "topic.txt"
 	// EmergencyFile has the kinds and signs of emergencies, the number to call and a crisis line.
 	EmergencyFile = "emergencies.txt"
@@ -84,7 +85,9 @@ func (r *packReader) topic(name string) Topic {
 			r.files[f.name] = string(data)
 		}
 	}
-	for _, s := range r.sections(TopicFile, sectionNames{names: []string{"languages", "names", "abroad"}}) {
+	sourced := make(map[string]Section)
+	names := []string{"languages", "names", "abroad", onlyFromSources, "doses", "units", "number words", "log-ins"}
+	for _, s := range r.sections(TopicFile, sectionNames{names: names}) {
 		switch s.Name {
 		case "languages":
 			t.Languages = s.List()
@@ -92,8 +95,11 @@ func (r *packReader) topic(name string) Topic {
 			t.Phrases.Names = r.entries(TopicFile, s.Name, s.List())
 		case "abroad":
 			t.Phrases.Abroad = r.entries(TopicFile, s.Name, s.List())
+		default:
+			sourced[s.Name] = s
 		}
 	}
+	t.Sourced = r.sourced(sourced)
 	t.Languages = r.languages(t.Languages)
 	t.Emergencies = r.emergencies()
 	for _, lang := range t.Languages {

@@ -182,33 +182,3 @@ func (g *Guard) Weigh(message string, last *Exchange) Weighing {
 func (g *Guard) clearlyFollows(r reading, after Verdict) bool {
 	return g.model != nil && r.marker.name == "" && !r.other && !r.long && after.Score >= float64(g.model.After)
 }
-
-const (
-	// straySure is the score at or below which an answer has left the subject.
-	straySure = -0.9
-	// strayCertain is the same with hardly any mistakes.
-	strayCertain = -1.4
-	// asAnswer scales a score of the question classifier for an answer.
-	asAnswer = 0.4
-	// strayWords is the fewest words that show what an answer is about.
-	strayWords = 6
-)
-
-// Strays reports whether a part of an answer has left the topic, by the score that it
-// returns, and whether code is sure of that. Signs of injection do not count: an answer gives
-// no orders.
-func (g *Guard) Strays(answer string) (score float64, strayed, sure bool) {
-	g.Prepare()
-	r := g.read(answer)
-	if len(r.words) < strayWords {
-		return 0, false, false
-	}
-	if g.model != nil && g.model.Answers.Bits > 0 && !r.other {
-		score = g.model.Answers.Score(plain(r.words))
-		return score, score <= straySure, score <= strayCertain
-	}
-	r.marker = marker{}
-	alone := g.alone(r)
-	score = alone.Score * asAnswer
-	return score, !alone.Pass && (alone.Sure || score <= straySure), !alone.Pass && alone.Sure
-}

@@ -29,6 +29,8 @@ type Topic struct {
 	Weights string
 	// Emergencies are the situations in which a person needs help at once.
 	Emergencies Emergencies
+	// Sourced says what an answer may only take from a source.
+	Sourced Sourced
 	// Consult is a prompt about the topic that clients may choose; it may have no text.
 	Consult Consult
 }
@@ -107,6 +109,20 @@ func (t Topic) Check() error {
 		}
 	}
 	return errors.Join(append(errs, t.Emergencies.check()...)...)
+}
+
+// Texts returns what the topic says to people and models about itself.
+func (t Topic) Texts() []string {
+	texts := []string{t.Emergencies.Number, t.Emergencies.CrisisLine}
+	for _, lang := range slices.Sorted(maps.Keys(t.Voices)) {
+		v := t.Voices[lang]
+		texts = append(texts, v.Description, v.System, v.Refusal, v.Unavailable, v.CrisisLine, v.Call)
+		texts = append(texts, v.FirstQuestions...)
+		for _, kind := range slices.Sorted(maps.Keys(v.Notices)) {
+			texts = append(texts, v.Notices[kind])
+		}
+	}
+	return texts
 }
 
 // Learns reports whether a classifier is trained from the topic's examples: it has no Weights, and

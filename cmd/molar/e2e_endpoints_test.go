@@ -69,7 +69,7 @@ func (e *endpoint) asked() (models, keys []string) {
 // gets its own key, and the turn costs what both cost.
 func TestServe_Endpoints(t *testing.T) {
 	t.Parallel()
-	down, main, judge := newEndpoint(t, "", ""), newEndpoint(t, "Water them weekly.", `,"cost":0.25`), newEndpoint(t, "About watering.", "")
+	down, main, judge := newEndpoint(t, "", ""), newEndpoint(t, "Once a week.", `,"cost":0.25`), newEndpoint(t, "About watering.", "")
 	config := writeFile(t, "molar.yaml", fmt.Sprintf(`
 default: garden
 llm:
@@ -104,7 +104,7 @@ memory: {store: ./molar.db}
 	if err := json.Unmarshal([]byte(body), &got); err != nil || status != http.StatusOK {
 		t.Fatalf("%d, %v: %s", status, err, body)
 	}
-	if got.Choices[0].Message.Content != "Water them weekly." || got.Molar.Provider != "second" || len(got.Molar.Warnings) != 1 || !strings.Contains(got.Molar.Warnings[0], "second answers instead: first model big") {
+	if got.Choices[0].Message.Content != "Once a week." || got.Molar.Provider != "second" || len(got.Molar.Warnings) != 1 || !strings.Contains(got.Molar.Warnings[0], "second answers instead: first model big") {
 		t.Errorf("%s", body)
 	}
 	// The second's own report, and 0.002 for the judge.
