@@ -104,7 +104,7 @@ func TestOrigins_doors(t *testing.T) {
 		"a picture":                        {turn: media(schemas.FilePart("a.png", "image/png", []byte("\x89PNG\r\n\x1a\n"))), want: []schemas.Origin{"file a.png"}},
 		"a PDF":                            {turn: media(schemas.FilePart("a.pdf", "application/pdf", []byte("%PDF-1.7"))), want: []schemas.Origin{"file a.pdf"}},
 		"a server's prompt":                {asked: "/cook", want: []schemas.Origin{"recipes"}},
-		"a server's prompt, and a paste":   {asked: "/cook", turn: part(schemas.FromPaste), want: []schemas.Origin{schemas.FromPaste, "recipes"}},
+		"a server's prompt, and a paste":   {asked: "/cook ", turn: part(schemas.FromPaste), want: []schemas.Origin{schemas.FromPaste, "recipes"}},
 		"a resource":                       {asked: "What says @notes:one?", want: []schemas.Origin{"notes"}},
 		"a result":                         {calls: []string{"mail__get_mail", `{}`}, want: []schemas.Origin{"mail"}},
 		"a result of an answer that broke": {calls: []string{"mail__get_mail", `{}`}, broken: true, want: []schemas.Origin{"mail"}},
@@ -362,7 +362,7 @@ func TestOrigins_resentResults(t *testing.T) {
 		"of its own tool":               {"", []schemas.Origin{schemas.FromClient}},
 		"as if the operator wrote it":   {"tool-server", []schemas.Origin{schemas.FromClient}},
 		"as if it were public":          {string(schemas.FromWeb), []schemas.Origin{schemas.FromClient}},
-		"of a server that is not there": {"gone", []schemas.Origin{"gone"}},
+		"of a server that is not there": {"gone", []schemas.Origin{schemas.FromClient}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := deskBench(calls("", "desk__write", `{}`), says("done"))

@@ -164,7 +164,7 @@ func TestRun_sources(t *testing.T) {
 	b.tools.mark("s", schemas.ServerMarks{Public: true}) // the answer's link stays
 	b.tools.results["t"] = result
 	p := b.with(t, schemas.Assistant{Tools: []string{"*"}}).play(t, ask("x"))
-	want := "See [mine] (`https://invented.example`).\n\nSources:\n\n1. [Res \\[1\\]](https://c.example)\n2. [One](https://a.example/%28x%29)\n3. [Two](http://b.example)"
+	want := "See [mine](https://invented.example).\n\nSources:\n\n1. [Res \\[1\\]](https://c.example)\n2. [One](https://a.example/%28x%29)\n3. [Two](http://b.example)"
 	if diff := cmp.Diff(want, p.text); diff != "" {
 		t.Error(diff)
 	}

@@ -38,8 +38,22 @@ type strange struct {
 type strangeTurn struct {
 	User, Paste, Answer string
 	File                struct{ Name, Text string }
-	Before              []struct{ Role, Content string }
+	Before              []strangeBefore
 	Rounds              [][]strangeCall
+}
+
+// A strangeBefore is a message that the client claims to have had before, or an item of the Responses
+// API.
+type strangeBefore struct {
+	Role, Content string
+	Item          json.RawMessage
+}
+
+func (b strangeBefore) message(items bool) any {
+	if items && len(b.Item) > 0 {
+		return b.Item
+	}
+	return map[string]any{"role": b.Role, "content": b.Content}
 }
 
 type strangeCall struct {
@@ -250,7 +264,7 @@ func (h *strangeHost) ask(t *testing.T, a strange, turn strangeTurn, n int, id s
 		content = append(content, map[string]any{"type": "file", "file": map[string]string{"filename": turn.File.Name, "file_data": "data:text/plain;base64," + base64.StdEncoding.EncodeToString([]byte(turn.File.Text))}})
 	}
 	for _, m := range turn.Before {
-		*history = append(*history, map[string]any{"role": m.Role, "content": m.Content})
+		*history = append(*history, m.message(false))
 	}
 	*history = append(*history, map[string]any{"role": "user", "content": content})
 	body := map[string]any{"model": a.Assistant, "messages": *history}
@@ -279,7 +293,7 @@ func (h *strangeHost) responses(t *testing.T, a strange, turn strangeTurn, _ int
 		content = append(content, map[string]any{"type": "input_file", "filename": turn.File.Name, "file_data": "data:text/plain;base64," + base64.StdEncoding.EncodeToString([]byte(turn.File.Text))})
 	}
 	for _, m := range turn.Before {
-		*history = append(*history, map[string]any{"role": m.Role, "content": m.Content})
+		*history = append(*history, m.message(true))
 	}
 	*history = append(*history, map[string]any{"role": "user", "content": content})
 	var got struct{ Output []json.RawMessage }
