@@ -26,6 +26,8 @@ const (
 	EventErase  = "erase"
 	// EventApproveServer: the changed tools of a pinned server were approved.
 	EventApproveServer = "approve_server"
+	// EventConfirmServer: somebody confirmed what a server is and what its tools do.
+	EventConfirmServer = "confirm_server"
 	// EventSwitch: a tool was switched off, or on again.
 	EventSwitch = "switch"
 )

@@ -1,5 +1,10 @@
 package schemas
 
+import (
+	"fmt"
+	"strings"
+)
+
 // A Proposal is what attaching a server proposes to its operator, and, with the operator's changes,
 // what they confirm about it.
 type Proposal struct {
@@ -11,6 +16,34 @@ type Proposal struct {
 	Closed   bool           `json:"closed"`
 	ReadOnly bool           `json:"readonly"`
 	Tools    []ProposedTool `json:"tools"`
+}
+
+// Line returns the line of the audit about a proposal that was confirmed: the marks of the server, and
+// which tools read or only add.
+func (p Proposal) Line() AuditLine {
+	var said, adds []string
+	for _, mark := range []struct {
+		name string
+		set  bool
+	}{{"public", p.Public}, {"closed", p.Closed}, {"readonly", p.ReadOnly}} {
+		if mark.set {
+			said = append(said, mark.name)
+		}
+	}
+	reads := 0
+	for _, t := range p.Tools {
+		switch {
+		case t.Reads:
+			reads++
+		case t.Adds:
+			adds = append(adds, t.Tool)
+		}
+	}
+	said = append(said, fmt.Sprintf("reads: %d of %d", reads, len(p.Tools)))
+	if len(adds) > 0 {
+		said = append(said, "adds: "+strings.Join(adds, " "))
+	}
+	return AuditLine{Event: EventConfirmServer, Server: p.Server, Allowed: new(true), SHA256: p.Digest, Detail: strings.Join(said, ", ")}
 }
 
 // A ProposedTool is a tool in a proposal.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/schemas"
+	"molar/web"
 )
 
 // auditOf is an audit in memory.
@@ -43,6 +44,12 @@ func TestAudit_Records(t *testing.T) {
 	audit := &auditOf{}
 	cfg.Audit = audit
 	cfg.Owner = func(*http.Request) string { return "ann" }
+	cfg.Operations.ConfirmServer = func(_ context.Context, p schemas.Proposal) error {
+		if p.Digest != "l" {
+			return web.ErrConflict
+		}
+		return nil
+	}
 	h := build(t, cfg)
 	ctx, gone := context.WithCancel(t.Context())
 	gone() // a client that does not wait for the answer is recorded too
@@ -51,6 +58,8 @@ func TestAudit_Records(t *testing.T) {
 		request("PATCH", "/v1/tools/none", `{"enabled":false}`),
 		request("POST", "/v1/servers/family/approve", `{"digest":"x"}`),
 		request("POST", "/v1/servers/family/approve", `{"digest":"old"}`),
+		request("POST", "/v1/servers/family/approve", `{"marks":{"digest":"l","closed":true,"tools":[{"tool":"search","reads":true},{"tool":"note","adds":true}]}}`),
+		request("POST", "/v1/servers/family/approve", `{"digest":"x","marks":{"digest":"old"}}`),
 		request("DELETE", "/v1/conversations/c1", ""),
 		request("POST", "/v1/conversations/c1/clear", "").WithContext(ctx),
 	} {
@@ -58,6 +67,8 @@ func TestAudit_Records(t *testing.T) {
 	}
 	want := []schemas.AuditLine{
 		{Person: "ann", Event: schemas.EventSwitch, Server: "family", Tool: "family__search", Allowed: new(false)},
+		{Person: "ann", Event: schemas.EventApproveServer, Server: "family", Allowed: new(true), SHA256: "x", Detail: "tools: 1"},
+		{Person: "ann", Event: schemas.EventConfirmServer, Server: "family", Allowed: new(true), SHA256: "l", Detail: "closed, reads: 1 of 2, adds: note"},
 		{Person: "ann", Event: schemas.EventApproveServer, Server: "family", Allowed: new(true), SHA256: "x", Detail: "tools: 1"},
 		{Person: "ann", Event: schemas.EventErase, Detail: "deleted the conversation c1"},
 		{Person: "ann", Event: schemas.EventErase, Detail: "cleared the conversation c1"},

@@ -59,7 +59,9 @@ func (s *server) approveServer(c *gin.Context) {
 			s.operationError(c, "approve a server", err)
 			return
 		}
-		approved = append(approved, withheld...)
+		if approved = append(approved, withheld...); len(approved) > 0 {
+			s.record(c.Request, schemas.AuditLine{Event: schemas.EventApproveServer, Server: name, Allowed: new(true), SHA256: body.Digest, Detail: fmt.Sprintf("tools: %d", len(approved))})
+		}
 	}
 	if body.Marks != nil && s.Operations.ConfirmServer != nil {
 		body.Marks.Server = name
@@ -67,9 +69,7 @@ func (s *server) approveServer(c *gin.Context) {
 			s.operationError(c, "confirm the marks of a server", err)
 			return
 		}
-	}
-	if len(approved) > 0 || body.Marks != nil {
-		s.record(c.Request, schemas.AuditLine{Event: schemas.EventApproveServer, Server: name, Allowed: new(true), SHA256: body.Digest, Detail: fmt.Sprintf("tools: %d", len(approved))})
+		s.record(c.Request, body.Marks.Line())
 	}
 	wire.WriteJSON(c.Writer, approvedObject{Object: "server.approved", Server: c.Param("name"), Approved: approved})
 }

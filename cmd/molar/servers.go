@@ -313,7 +313,10 @@ func (h ownHost) Approve(ctx context.Context, server, digest string) ([]string, 
 }
 
 func (h ownHost) Confirm(ctx context.Context, confirmed schemas.Proposal) error {
-	return h.MCP.Confirm(ctx, confirmed)
+	if err := h.MCP.Confirm(ctx, confirmed); err != nil {
+		return err
+	}
+	return h.DB.Audit(ctx, confirmed.Line())
 }
 
 func newLoginCmd(a *app, format *string) *cobra.Command {

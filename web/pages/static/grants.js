@@ -3,7 +3,6 @@
 
 import { api, covers, el, t } from "/static/app.js";
 
-const subject = (g) => (g.arguments ? `${g.tool} ${JSON.stringify(g.arguments)}` : g.tool);
 const reach = (g) => (g.conversation_id ? t("in one conversation", "trong một cuộc trò chuyện") : t("always", "luôn luôn"));
 
 // takeBack returns a button that takes a permission back. done is called with the text to show.
