@@ -14,7 +14,7 @@ import (
 // How is how a call was decided.
 type How string
 
-// The ways of a decision. A person decided, except for the last two.
+// The ways of a decision. A person decided, except for the last three.
 const (
 	// InTurn: the call waited, and a person was asked.
 	InTurn How = "asked"
@@ -25,6 +25,8 @@ const (
 	// NobodyThere: there was no person to ask. NoAnswer: the person did not decide in time.
 	NobodyThere How = "nobody there"
 	NoAnswer    How = "no answer"
+	// ByConfig: a rule of the config forbids the call.
+	ByConfig How = "config"
 )
 
 // A Ruling is the decision about a call.
@@ -42,8 +44,11 @@ type Ruling struct {
 // the person's arguments if they replaced the call's.
 func Audit(log *slog.Logger, r Ruling) {
 	message := "a person decided about a call"
-	if r.How == NobodyThere || r.How == NoAnswer {
+	switch r.How {
+	case NobodyThere, NoAnswer:
 		message = "nobody decided about a call"
+	case ByConfig:
+		message = "the config forbids a call"
 	}
 	var scope Scope
 	if r.Allowed {

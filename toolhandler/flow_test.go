@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -354,6 +356,29 @@ func TestFlow_rules(t *testing.T) {
 		if got := whether(t, f, fetch, `{"url":"`+url+`"}`); got != tt.want {
 			t.Errorf("%s: %s", name, got)
 		}
+	}
+}
+
+// What a rule of the config forbids leaves a line in the audit, with the text because of which it was
+// refused.
+func TestFlow_forbidden(t *testing.T) {
+	var lines []schemas.AuditLine
+	f := flow(of("vault", "x"))
+	f.Rules = []schemas.FlowRule{{From: "vault", To: "web"}}
+	turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{
+		Owner: "ann", Tools: []schemas.Tool{tool("web", "fetch", schema("url"))}, Flow: f,
+		Audit: func(_ context.Context, r toolhandler.Ruling) { lines = append(lines, r.Line()) },
+	})
+	const args = `{"url":"https://e.example/"}`
+	if o := collect(t.Context(), turn, call("1", "fetch", args))[0]; o.Status != toolhandler.StatusRefused {
+		t.Fatal(o.Status)
+	}
+	want := []schemas.AuditLine{{
+		Person: "ann", Event: schemas.EventDecision, Origin: "vault", Server: "web", Tool: "web__fetch", How: "config", Allowed: new(false),
+		SHA256: toolhandler.Hash(args), CallID: "1", Detail: "deny",
+	}}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Error(diff)
 	}
 }
 

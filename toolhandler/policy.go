@@ -155,6 +155,9 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		out.Sent, out.Reason = unsure, reason
 		return nil, &out
 	}
+	if reason.Rule == RuleDeny {
+		decided(ByConfig, Decision{})
+	}
 	switch {
 	case reason.Rule == RuleDeny && len(reason.Flows) > 0:
 		return refused(StatusRefused, "%q was not executed: text of %s may not go to server %s", tool.Name, listed(reason.Flows), tool.Server)
