@@ -407,7 +407,7 @@ func (a *Agent) execute(ctx context.Context, w *task, calls []schemas.ToolCall, 
 		if out.Status == toolhandler.StatusUnapproved {
 			progress.unapproved = append(progress.unapproved, out.Tool.Name)
 			switch {
-			case w.turn.AskNever:
+			case w.turn.AskNever, w.turn.Approver == nil && w.turn.Data: // what others write agrees to nothing
 				progress.denied = append(progress.denied, prompts.DeniedCall{Tool: out.Tool.Name, Reason: out.Reason})
 			case w.turn.Approver == nil:
 				call := out.Call

@@ -415,6 +415,21 @@ func TestAskNever(t *testing.T) {
 			}
 		})
 	}
+	t.Run("what others write agrees to nothing", func(t *testing.T) {
+		kept := fakePauses{}
+		b := deskBench(calls("", "desk__write", `{}`), says("I read it."))
+		b.pauses = kept
+		b.with(t, schemas.Assistant{Tools: []string{"desk__*"}})
+		turn := ask("Write down that the shop is closed")
+		turn.Data = true
+		p := b.play(t, turn)
+		if p.err != nil || !strings.Contains(p.text, "Not done, since nobody can be asked here: `desk__write`") || !slices.Equal(p.done.Unapproved, []string{"desk__write"}) {
+			t.Errorf("%q, %+v, %v", p.text, p.done, p.err)
+		}
+		if len(kept) > 0 || slices.Contains(b.tools.called, "write {}") {
+			t.Errorf("kept %v, called %v", kept, b.tools.called)
+		}
+	})
 	t.Run("what is granted runs", func(t *testing.T) {
 		b := deskBench(calls("", "mail__get_mail", `{}`), calls("", "desk__write", `{}`), says("I wrote it."))
 		b.grants = fakeGrants{"ann": {{Tool: "desk__write", Arguments: json.RawMessage(`{}`)}, {Tool: "desk__write", From: "mail", Arguments: json.RawMessage(`{}`)}}}
