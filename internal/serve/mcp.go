@@ -144,7 +144,7 @@ func MCP(ctx context.Context, m MCPConfig) (err error) {
 	server.RegisterOnShutdown(p.server.Close) // open streams would delay the drain
 	ended := make(chan error, 1)
 	go func() { ended <- serveOn(server, bound(listener, log)) }()
-	defer background(ctx, func(ctx context.Context) { applyRetention(ctx, log, conversations(cfg, p.db)) })()
+	defer background(ctx, func(ctx context.Context) { applyRetention(ctx, log, retentions(cfg, p.db)...) })()
 	defer background(ctx, func(ctx context.Context) { p.keys.Watch(ctx, func() {}) })()
 	c.Say("molar mcp listens on %s://%s: JSON-RPC on /jsonrpc, MCP on /mcp", schemeOf(cfg), listener.Addr())
 	warnPlain(cfg, cfg.MCP.Listen, log)
@@ -170,7 +170,7 @@ func MCPStdio(ctx context.Context, m MCPConfig) error {
 		return err
 	}
 	defer p.close()
-	defer background(ctx, func(ctx context.Context) { applyRetention(ctx, m.Log, conversations(m.Config, p.db)) })()
+	defer background(ctx, func(ctx context.Context) { applyRetention(ctx, m.Log, retentions(m.Config, p.db)...) })()
 	return p.server.ServeStdio(ctx, m.CLI.Stdin, m.CLI.Stdout)
 }
 

@@ -50,7 +50,11 @@ func applyRetention(ctx context.Context, log *slog.Logger, all ...retention) {
 	}
 }
 
-// conversations are the conversations of a store, which are old when they did not change.
-func conversations(cfg *config.Config, db *store.DB) retention {
-	return retention{"conversations", cfg.Memory.Retention, db.DeleteOlder}
+// retentions are what a store keeps for a time only.
+func retentions(cfg *config.Config, db *store.DB) []retention {
+	return []retention{
+		{"conversations", cfg.Memory.Retention, db.DeleteOlder}, // old when they did not change
+		{"lines of the audit", cfg.Audit.Retention, db.DropAudit},
+		{"hashes of answers", time.Hour, db.DropAnswers}, // they say themselves how long they are kept
+	}
 }

@@ -137,9 +137,7 @@ func (p *port) run(ctx context.Context, listener net.Listener, certificate *tls.
 		p.files.watch,
 		p.watchDecisions,
 		func(ctx context.Context) {
-			applyRetention(ctx, p.Log, conversations(p.Config, p.DB),
-				retention{"lines of the audit", p.Config.Audit.Retention, p.DB.DropAudit},
-				retention{"hashes of answers", time.Hour, p.DB.DropAnswers}) // they say themselves how long they are kept
+			applyRetention(ctx, p.Log, retentions(p.Config, p.DB)...)
 		},
 		func(ctx context.Context) { p.files.hangups(ctx, p.cli.Stdin, end) },
 	} {
