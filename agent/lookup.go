@@ -80,6 +80,8 @@ type SearchResult struct {
 // A Query is what to look up.
 type query struct {
 	Text string
+	// Typed is what the person typed of it: tools that send it elsewhere get nothing else.
+	Typed string
 	// About is the subject of the conversation, for a follow-up question. If the two together find
 	// nothing, the question is searched for alone.
 	About string
@@ -144,6 +146,11 @@ func (s *search) call(ctx context.Context, out *answer.Speaker, name string, q q
 	tool, ok := s.tool(name)
 	if !ok {
 		return result, false, fmt.Errorf("tool %q is not attached; attach a server that has it, or take it out of the assistant's search list", name)
+	}
+	if !isOwn(tool) {
+		if q.Text = q.Typed; q.Text == "" && q.Passage == "" {
+			return result, false, errors.New("the person typed nothing to search for, and what others wrote is not sent")
+		}
 	}
 	args, err := json.Marshal(arguments(tool, q))
 	if err != nil {

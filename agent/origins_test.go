@@ -426,3 +426,50 @@ func TestAskNever(t *testing.T) {
 		}
 	})
 }
+
+// Code searches elsewhere for what the person typed, and for nothing that others wrote, now or in a later
+// turn; what it looks up in the operator's own texts goes nowhere.
+func TestOrigins_search(t *testing.T) {
+	const secret = "Mrs Tran has the code 4711"
+	for name, tt := range map[string]struct {
+		turn func(*agent.Turn)
+		own  bool
+		want []string
+	}{
+		"typed": {want: []string{`news {"query":"Which trees are the tallest in the world?"}`}},
+		"a part": {turn: func(turn *agent.Turn) {
+			turn.Messages[0].Parts = append(turn.Messages[0].Parts, schemas.Part{Kind: schemas.PartText, Text: secret, Origin: "mail"})
+		}, want: []string{`news {"query":"Which trees are the tallest in the world?"}`}},
+		"a paste": {turn: func(turn *agent.Turn) {
+			turn.Messages[0].Parts = append(turn.Messages[0].Parts, schemas.Part{Kind: schemas.PartText, Text: " And?", Origin: schemas.FromPaste})
+		}, want: []string{`news {"query":"Which trees are the tallest in the world? And?"}`}},
+		"what a client passes on": {turn: func(turn *agent.Turn) { turn.Data = true }},
+		"in the operator's texts": {turn: func(turn *agent.Turn) { turn.Data = true }, own: true, want: []string{`news {"query":"Which trees are the tallest in the world?"}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := deskBench(says("The redwoods."), says("They are."))
+			for i, tool := range b.tools.tools {
+				if tool.ToolName == "news" && tt.own {
+					b.tools.tools[i].Annotations.OpenWorldHint = new(false)
+				}
+			}
+			b.with(t, schemas.Assistant{Tools: []string{"desk__*"}, Search: []string{"news"}})
+			turn := ask("Which trees are the tallest in the world?")
+			if tt.turn != nil {
+				tt.turn(&turn)
+			}
+			if p := b.play(t, turn); p.err != nil {
+				t.Fatal(p.err)
+			}
+			if diff := cmp.Diff(tt.want, b.tools.called, cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+			b.memory.opening = openingOf(t, b.memory.saved[0])
+			b.memory.opening.Subject = b.memory.saved[0].Subject
+			b.play(t, ask("Why?"))
+			if called := strings.Join(b.tools.called, "\n"); strings.Contains(called, secret) || !tt.own && turn.Data && strings.Contains(called, "tallest") {
+				t.Errorf("searched for a text of others: %s", called)
+			}
+		})
+	}
+}

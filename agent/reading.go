@@ -113,11 +113,28 @@ func ownTexts(of *toolhandler.Catalogue, past recalled, found findings, earlier 
 func typed(q question, past recalled) []string {
 	words := []string{q.words}
 	for _, x := range past.exchanges {
-		if !slices.ContainsFunc(x.From, func(o schemas.Origin) bool { return o != schemas.FromPaste }) {
+		if x.isTyped() {
 			words = append(words, x.Question)
 		}
 	}
 	return words
+}
+
+// isTyped reports whether the person typed or pasted all of the question.
+func (x Exchange) isTyped() bool { return areTyped(x.From) }
+
+// areTyped reports whether a question with texts of these origins beside typed ones holds no text of
+// others.
+func areTyped(from []schemas.Origin) bool {
+	return !slices.ContainsFunc(from, func(o schemas.Origin) bool { return o != schemas.FromPaste })
+}
+
+// own returns what the person typed or pasted of the question.
+func (q question) own() string {
+	if q.server == "" && areTyped(q.from) {
+		return q.asked
+	}
+	return q.words
 }
 
 // maxName bounds a file's name in its origin, in bytes.
