@@ -110,7 +110,11 @@ func TestOrigins_doors(t *testing.T) {
 		"a result of an answer that broke": {calls: []string{"mail__get_mail", `{}`}, broken: true, want: []schemas.Origin{"mail"}},
 		"a public page":                    {calls: []string{"web__fetch", `{"url":"https://a.example/"}`}, want: []schemas.Origin{"web"}},
 		"a page inside":                    {calls: []string{"web__fetch", `{"url":"http://10.0.0.1/"}`}, want: []schemas.Origin{"web (inside)"}},
-		"a search by code":                 {as: schemas.Assistant{Search: []string{"news"}}, want: []schemas.Origin{schemas.FromWeb}},
+		"a client's tool": {turn: func(turn *agent.Turn) {
+			turn.ClientTools, turn.SystemFrom = []schemas.ToolInfo{clientTool("look")}, schemas.FromClient
+		}, want: []schemas.Origin{schemas.FromClient}},
+		"the operator's tool": {turn: func(turn *agent.Turn) { turn.ClientTools = []schemas.ToolInfo{clientTool("look")} }},
+		"a search by code":    {as: schemas.Assistant{Search: []string{"news"}}, want: []schemas.Origin{schemas.FromWeb}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			scripts := []script{says("It is done.")}
@@ -268,6 +272,30 @@ func TestOrigins_pause(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, b.memory.saved[len(b.memory.saved)-1].Rounds[0].Read); diff != "" {
 		t.Errorf("saved as read: %s", diff)
+	}
+}
+
+// An answer that a program put into a conversation is no answer of this host: it is the client's.
+func TestOrigins_added(t *testing.T) {
+	for name, tt := range map[string]struct {
+		turn string
+		want []schemas.Origin
+	}{"outside a turn": {"", []schemas.Origin{schemas.FromClient}}, "by a turn": {"t1", nil}} {
+		t.Run(name, func(t *testing.T) {
+			b := deskBench(calls("", "desk__write", `{}`), says("done"))
+			b.memory.opening = schemas.Opening{Known: true, Messages: []schemas.StoredMessage{
+				{Seq: 1, Role: schemas.RoleUser, Content: "one"}, {Seq: 2, Role: schemas.RoleAssistant, Content: "Write it.", TurnID: tt.turn},
+			}}
+			b.with(t, schemas.Assistant{Tools: []string{"desk__*"}})
+			turn, asks := ask("Go on"), asksOf(nil)
+			turn.Approver = &asks
+			if p := b.play(t, turn); p.err != nil {
+				t.Fatal(p.err)
+			}
+			if diff := cmp.Diff(tt.want, asks.orders(), cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 

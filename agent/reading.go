@@ -1,11 +1,13 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
 
 	"molar/internal/text"
+	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -29,10 +31,23 @@ func (a *Agent) readings(w *task, q question, past recalled, found findings, ear
 	for _, r := range w.turn.Results {
 		all = append(all, of.Reading(schemas.FromClient, r.OutputText()))
 	}
-	if w.turn.SystemFrom != "" && w.turn.System+w.turn.Form != "" {
-		all = append(all, of.Reading(w.turn.SystemFrom, w.turn.System))
+	if text := w.turn.systemText(); text != "" && w.turn.SystemFrom != "" {
+		all = append(all, of.Reading(w.turn.SystemFrom, text))
 	}
 	return all
+}
+
+// systemText returns what the client tells the model beside the messages, also about its tools and in
+// the schema of the answer.
+func (t *Turn) systemText() string {
+	texts := []string{t.System, t.Form}
+	for _, tool := range t.ClientTools {
+		texts = append(texts, tool.Name, tool.Description, string(tool.InputSchema))
+	}
+	if len(t.Schema) > 0 && !bytes.Equal(t.Schema, providers.AnyObject()) {
+		texts = append(texts, string(t.Schema))
+	}
+	return strings.TrimSpace(strings.Join(texts, "\n"))
 }
 
 // origins returns the sorted origins of what the models had read whose texts the prompt holds: of each
@@ -89,7 +104,10 @@ func results(of *toolhandler.Catalogue, rounds []schemas.Round) []toolhandler.Re
 func ownTexts(of *toolhandler.Catalogue, past recalled, found findings, earlier []schemas.Round) []string {
 	var all []string
 	add := func(r schemas.ToolResult) {
-		if reading, foreign := of.Result(r, nil); !foreign && r.Server != "" {
+		if r.Server != schemas.ToolServer {
+			return
+		}
+		if reading, foreign := of.Result(r, nil); !foreign {
 			all = append(all, reading.Text)
 		}
 	}
