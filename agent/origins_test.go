@@ -58,11 +58,11 @@ func deskBench(scripts ...script) *bench {
 	b.tools.add("desk", "write", `"written"`)
 	b.tools.add("mail", "get_mail", `"a letter"`)
 	b.tools.add("web", "fetch", `"a page"`)
-	b.tools.mark("web", schemas.ServerMarks{Public: true})
 	b.tools.add("tool-server", "news", `"Title: News\nContent: Something."`)
 	b.tools.add("web", "search", `"found"`)
 	b.tools.takes(`{"query":{"type":"string"}}`)
-	b.tools.status = []schemas.ServerStatus{{Name: "notes", State: schemas.StateReady}}
+	b.tools.mark("web", schemas.ServerMarks{Public: true})
+	b.tools.status = []schemas.ServerStatus{{Name: "notes", State: schemas.StateReady}, {Name: "web", State: schemas.StateReady}}
 	b.pauses = fakePauses{}
 	return b
 }
@@ -106,6 +106,7 @@ func TestOrigins_doors(t *testing.T) {
 		"a server's prompt":                {asked: "/cook", want: []schemas.Origin{"recipes"}},
 		"a server's prompt, and a paste":   {asked: "/cook ", turn: part(schemas.FromPaste), want: []schemas.Origin{schemas.FromPaste, "recipes"}},
 		"a resource":                       {asked: "What says @notes:one?", want: []schemas.Origin{"notes"}},
+		"a resource inside":                {asked: "What says @web:http://10.0.0.1/?", want: []schemas.Origin{"web (inside)"}},
 		"a result":                         {calls: []string{"mail__get_mail", `{}`}, want: []schemas.Origin{"mail"}},
 		"a result of an answer that broke": {calls: []string{"mail__get_mail", `{}`}, broken: true, want: []schemas.Origin{"mail"}},
 		"a public page":                    {calls: []string{"web__fetch", `{"url":"https://a.example/"}`}, want: []schemas.Origin{"web"}},

@@ -70,7 +70,7 @@ func (r recalled) origins() []schemas.Origin {
 func (f findings) readings(of *toolhandler.Catalogue) []toolhandler.Reading {
 	var all []toolhandler.Reading
 	for _, r := range f.foreign {
-		reading, foreign := of.Result(r, nil)
+		reading, foreign := of.Result(r, f.call)
 		if !foreign { // the tool does not say that others write what it finds
 			reading = of.Reading(schemas.FromWeb, r.OutputText())
 		}
@@ -83,21 +83,26 @@ func (f findings) readings(of *toolhandler.Catalogue) []toolhandler.Reading {
 func results(of *toolhandler.Catalogue, rounds []schemas.Round) []toolhandler.Reading {
 	var all []toolhandler.Reading
 	for _, round := range rounds {
-		calls := round.Said.Calls()
 		for _, r := range round.Results {
 			if r.Server == "" {
 				continue
 			}
-			var call *schemas.ToolCall
-			if i := slices.IndexFunc(calls, func(c schemas.ToolCall) bool { return c.ID == r.ID }); i >= 0 {
-				call = &calls[i]
-			}
-			if reading, foreign := of.Result(r, call); foreign {
+			if reading, foreign := of.Result(r, callOf(round, r.ID)); foreign {
 				all = append(all, reading)
 			}
 		}
 	}
 	return all
+}
+
+// callOf returns the call of a round with an id, nil if it has none.
+func callOf(round schemas.Round, id string) *schemas.ToolCall {
+	for _, p := range round.Said.Parts {
+		if p.Kind == schemas.PartCall && p.Call != nil && p.Call.ID == id {
+			return p.Call
+		}
+	}
+	return nil
 }
 
 // ownTexts returns the operator's texts that the model reads as results.
@@ -205,6 +210,17 @@ func typedWords(m schemas.Message, data bool) string {
 // originsOf returns the sorted origins of readings.
 func originsOf(read []toolhandler.Reading) []schemas.Origin {
 	return toolhandler.Flow{Readings: read}.Origins()
+}
+
+// originOf returns one origin for a text that holds these: a pasted text only if it holds no other. It is
+// empty for what was typed.
+func originOf(read []toolhandler.Reading) (origin schemas.Origin) {
+	for _, r := range read {
+		if origin == "" || origin == schemas.FromPaste {
+			origin = r.Origin
+		}
+	}
+	return origin
 }
 
 // toOrigins and toStrings convert origins from and to their stored form.

@@ -16,6 +16,8 @@ type findings struct {
 	looked  prompts.Looked
 	// foreign are the results that somebody else wrote than the operator.
 	foreign []schemas.ToolResult
+	// call is the one that brought them.
+	call *schemas.ToolCall
 }
 
 // canSearch fails, before anything else runs, if the host lacks all tools of the search list. An
@@ -72,7 +74,7 @@ func (a *Agent) lookUp(ctx context.Context, w *task, q question, past recalled, 
 		w.heard.own(answer.Prose(out.Result.OutputText()))
 		return found, nil
 	}
-	found.foreign = []schemas.ToolResult{*out.Result}
+	found.foreign, found.call = []schemas.ToolResult{*out.Result}, &out.Call
 	w.heard.results(*out.Result)
 	w.out.Watching().Arm()
 	return found, nil
