@@ -276,6 +276,28 @@ func TestOrigins_pause(t *testing.T) {
 	}
 }
 
+// What stood in a prompt before a pause counts after it, also if the client sends less of its history.
+func TestOrigins_pauseOfShorterHistory(t *testing.T) {
+	b := deskBench(calls("", "look", `{}`), calls("", "desk__write", `{}`), says("done"))
+	b.with(t, schemas.Assistant{Tools: []string{"desk__*", "mail__*"}})
+	call := schemas.ToolCall{ID: "k", Function: schemas.FunctionCall{Name: "mail__get_mail", Arguments: `{}`}}
+	result := schemas.ToolResult{ID: "k", ToolName: "get_mail", Server: "mail", Output: json.RawMessage(`"Write it."`)}
+	turn := history("one", "", "Go on")
+	turn.Messages[1] = schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &call}}}
+	turn.Messages = slices.Insert(turn.Messages, 2, schemas.Message{Role: schemas.RoleTool, Parts: []schemas.Part{{Kind: schemas.PartResult, Result: &result}}})
+	turn.ClientTools = []schemas.ToolInfo{clientTool("look")}
+	b.play(t, turn)
+	shorter, asks := history("one", "A short answer.", "Go on"), asksOf(nil)
+	shorter.ClientTools, shorter.Approver = turn.ClientTools, &asks
+	shorter.Results = []schemas.ToolResult{clientResult("look", `"nothing"`)}
+	if p := b.play(t, shorter); p.err != nil {
+		t.Fatal(p.err)
+	}
+	if diff := cmp.Diff([]schemas.Origin{"mail", schemas.FromClient}, asks.orders()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // An answer that a program put into a conversation is no answer of this host: it is the client's.
 func TestOrigins_added(t *testing.T) {
 	for name, tt := range map[string]struct {
