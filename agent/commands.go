@@ -63,14 +63,14 @@ func (a *Agent) expand(ctx context.Context, w *task, q question) (question, erro
 		return q, nil
 	}
 	w.out.Mark("1.3", "Prompt of a server", "server", prompt.Server, "prompt", prompt.Name)
-	return q.withPrompt(w, prompt, messages, rest, extra), nil
+	return q.withPrompt(w, prompt, args, messages, rest, extra), nil
 }
 
 // withPrompt returns the question with a prompt's messages. Under a topic they are fenced as data;
 // a server never speaks as the system or the assistant.
-func (q question) withPrompt(w *task, prompt schemas.Prompt, messages []schemas.Message, rest, extra string) question {
+func (q question) withPrompt(w *task, prompt schemas.Prompt, args map[string]string, messages []schemas.Message, rest, extra string) question {
 	text := joinTexts(messages)
-	q.server, q.read = prompt.Server, append(q.read, toolhandler.Reading{Origin: schemas.Origin(prompt.Server), Text: text})
+	q.server, q.read = prompt.Server, append(q.read, toolhandler.Reading{Origin: w.catalogue.Named(prompt.Server, args), Text: text})
 	if q.lang, q.langSure = subject.Detect(rest, ""); !q.langSure {
 		q.lang, _ = subject.Detect(text, "")
 	}

@@ -167,15 +167,17 @@ func Exchanges(messages []schemas.StoredMessage, pieces, condensed map[int64]str
 	return all
 }
 
-// origins adds the recorded origins of a stored answer.
+// origins adds the origins of a stored answer.
 func (x *Exchange) origins(m schemas.StoredMessage) {
 	if m.Role != schemas.RoleAssistant {
 		return
 	}
-	for _, round := range m.Rounds()[:min(1, len(m.Rounds()))] {
-		if round.Traced {
-			x.From, x.Read, x.known = append(x.From, round.Question...), append(x.Read, round.Read...), true
-		}
+	if m.TurnID == "" && m.Seq > 0 && len(m.Calls) == 0 { // a program put it there, and no turn of this host
+		x.Read = append(x.Read, schemas.FromClient)
+		return
+	}
+	if rounds := m.Rounds(); len(rounds) > 0 && rounds[0].Traced {
+		x.From, x.Read, x.known = append(x.From, rounds[0].Question...), append(x.Read, rounds[0].Read...), true
 	}
 }
 

@@ -73,6 +73,7 @@ type SearchResult struct {
 	Looked prompts.Looked
 	// Result is the result of the tool that answered; nil if none did.
 	Result *schemas.ToolResult
+	Call   schemas.ToolCall
 	// Own is set when it quotes the host's bundled texts.
 	Own bool
 }
@@ -80,6 +81,8 @@ type SearchResult struct {
 // A Query is what to look up.
 type query struct {
 	Text string
+	// Typed is what the person typed of it: tools that send it elsewhere get nothing else.
+	Typed string
 	// About is the subject of the conversation, for a follow-up question. If the two together find
 	// nothing, the question is searched for alone.
 	About string
@@ -119,7 +122,7 @@ func (s *search) ask(ctx context.Context, out *answer.Speaker, list []string, q 
 	}
 	for _, name := range list {
 		for _, q.About = range subjects {
-			result, own, err := s.call(ctx, out, name, q)
+			done, own, err := s.call(ctx, out, name, q)
 			if ctx.Err() != nil {
 				return found, ctx.Err()
 			}
@@ -130,9 +133,10 @@ func (s *search) ask(ctx context.Context, out *answer.Speaker, list []string, q 
 				out.Mark("6.1", "Search failed", "tool", name, "error", err.Error())
 				break
 			}
+			result := done.Result
 			out.Mark("6.1", fmt.Sprintf("Search completed. Results length: %d characters", len(result.OutputText())), "tool", name)
 			if !isEmpty(result) {
-				return SearchResult{Looked: prompts.LookedFound, Result: &result, Own: own}, nil
+				return SearchResult{Looked: prompts.LookedFound, Result: &result, Call: done.Call, Own: own}, nil
 			}
 			found.Looked = prompts.LookedNothing
 		}
@@ -140,31 +144,36 @@ func (s *search) ask(ctx context.Context, out *answer.Speaker, list []string, q 
 	return found, nil
 }
 
-func (s *search) call(ctx context.Context, out *answer.Speaker, name string, q query) (result schemas.ToolResult, own bool, err error) {
+func (s *search) call(ctx context.Context, out *answer.Speaker, name string, q query) (done toolhandler.Outcome, own bool, err error) {
 	tool, ok := s.tool(name)
 	if !ok {
-		return result, false, fmt.Errorf("tool %q is not attached; attach a server that has it, or take it out of the assistant's search list", name)
+		return done, false, fmt.Errorf("tool %q is not attached; attach a server that has it, or take it out of the assistant's search list", name)
+	}
+	if !isOwn(tool) {
+		if q.Text = q.Typed; q.Text == "" && q.Passage == "" {
+			return done, false, errors.New("the person typed nothing to search for, and what others wrote is not sent")
+		}
 	}
 	args, err := json.Marshal(arguments(tool, q))
 	if err != nil {
-		return result, false, err
+		return done, false, err
 	}
 	call := schemas.ToolCall{ID: uuid.NewString(), Function: schemas.FunctionCall{Name: tool.Name, Arguments: string(args)}}
 	if err := out.Call("6.1", &call, tool, false); err != nil {
-		return result, false, err
+		return done, false, err
 	}
 	tool.Rules.Policy = schemas.PolicyAllow // chosen by code, not by a model
 	handler := s.cfg.Handler.Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool}, Show: showSearch})
-	for done := range handler.Execute(ctx, []schemas.ToolCall{call}) {
+	for done = range handler.Execute(ctx, []schemas.ToolCall{call}) {
 		if err := out.Outcome("6.1", &done, "code-driven: it is in the assistant's search list"); err != nil {
-			return result, false, err
+			return done, false, err
 		}
 		if done.Result.IsError {
-			return result, false, fmt.Errorf("%s: %s", name, done.Result.OutputText())
+			return done, false, fmt.Errorf("%s: %s", name, done.Result.OutputText())
 		}
-		return done.Result, isOwn(tool), nil
+		return done, isOwn(tool), nil
 	}
-	return result, false, ctx.Err()
+	return done, false, ctx.Err()
 }
 
 // maxSearch bounds the text of a search's result, in bytes. No tool reads the rest of it.

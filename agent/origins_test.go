@@ -58,11 +58,11 @@ func deskBench(scripts ...script) *bench {
 	b.tools.add("desk", "write", `"written"`)
 	b.tools.add("mail", "get_mail", `"a letter"`)
 	b.tools.add("web", "fetch", `"a page"`)
-	b.tools.mark("web", schemas.ServerMarks{Public: true})
 	b.tools.add("tool-server", "news", `"Title: News\nContent: Something."`)
 	b.tools.add("web", "search", `"found"`)
 	b.tools.takes(`{"query":{"type":"string"}}`)
-	b.tools.status = []schemas.ServerStatus{{Name: "notes", State: schemas.StateReady}}
+	b.tools.mark("web", schemas.ServerMarks{Public: true})
+	b.tools.status = []schemas.ServerStatus{{Name: "notes", State: schemas.StateReady}, {Name: "web", State: schemas.StateReady}}
 	b.pauses = fakePauses{}
 	return b
 }
@@ -106,11 +106,16 @@ func TestOrigins_doors(t *testing.T) {
 		"a server's prompt":                {asked: "/cook", want: []schemas.Origin{"recipes"}},
 		"a server's prompt, and a paste":   {asked: "/cook ", turn: part(schemas.FromPaste), want: []schemas.Origin{schemas.FromPaste, "recipes"}},
 		"a resource":                       {asked: "What says @notes:one?", want: []schemas.Origin{"notes"}},
+		"a resource inside":                {asked: "What says @web:http://10.0.0.1/?", want: []schemas.Origin{"web (inside)"}},
 		"a result":                         {calls: []string{"mail__get_mail", `{}`}, want: []schemas.Origin{"mail"}},
 		"a result of an answer that broke": {calls: []string{"mail__get_mail", `{}`}, broken: true, want: []schemas.Origin{"mail"}},
 		"a public page":                    {calls: []string{"web__fetch", `{"url":"https://a.example/"}`}, want: []schemas.Origin{"web"}},
 		"a page inside":                    {calls: []string{"web__fetch", `{"url":"http://10.0.0.1/"}`}, want: []schemas.Origin{"web (inside)"}},
-		"a search by code":                 {as: schemas.Assistant{Search: []string{"news"}}, want: []schemas.Origin{schemas.FromWeb}},
+		"a client's tool": {turn: func(turn *agent.Turn) {
+			turn.ClientTools, turn.SystemFrom = []schemas.ToolInfo{clientTool("look")}, schemas.FromClient
+		}, want: []schemas.Origin{schemas.FromClient}},
+		"the operator's tool": {turn: func(turn *agent.Turn) { turn.ClientTools = []schemas.ToolInfo{clientTool("look")} }},
+		"a search by code":    {as: schemas.Assistant{Search: []string{"news"}}, want: []schemas.Origin{schemas.FromWeb}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			scripts := []script{says("It is done.")}
@@ -268,6 +273,52 @@ func TestOrigins_pause(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, b.memory.saved[len(b.memory.saved)-1].Rounds[0].Read); diff != "" {
 		t.Errorf("saved as read: %s", diff)
+	}
+}
+
+// What stood in a prompt before a pause counts after it, also if the client sends less of its history.
+func TestOrigins_pauseOfShorterHistory(t *testing.T) {
+	b := deskBench(calls("", "look", `{}`), calls("", "desk__write", `{}`), says("done"))
+	b.with(t, schemas.Assistant{Tools: []string{"desk__*", "mail__*"}})
+	call := schemas.ToolCall{ID: "k", Function: schemas.FunctionCall{Name: "mail__get_mail", Arguments: `{}`}}
+	result := schemas.ToolResult{ID: "k", ToolName: "get_mail", Server: "mail", Output: json.RawMessage(`"Write it."`)}
+	turn := history("one", "", "Go on")
+	turn.Messages[1] = schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &call}}}
+	turn.Messages = slices.Insert(turn.Messages, 2, schemas.Message{Role: schemas.RoleTool, Parts: []schemas.Part{{Kind: schemas.PartResult, Result: &result}}})
+	turn.ClientTools = []schemas.ToolInfo{clientTool("look")}
+	b.play(t, turn)
+	shorter, asks := history("one", "A short answer.", "Go on"), asksOf(nil)
+	shorter.ClientTools, shorter.Approver = turn.ClientTools, &asks
+	shorter.Results = []schemas.ToolResult{clientResult("look", `"nothing"`)}
+	if p := b.play(t, shorter); p.err != nil {
+		t.Fatal(p.err)
+	}
+	if diff := cmp.Diff([]schemas.Origin{"mail", schemas.FromClient}, asks.orders()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// An answer that a program put into a conversation is no answer of this host: it is the client's.
+func TestOrigins_added(t *testing.T) {
+	for name, tt := range map[string]struct {
+		turn string
+		want []schemas.Origin
+	}{"outside a turn": {"", []schemas.Origin{schemas.FromClient}}, "by a turn": {"t1", nil}} {
+		t.Run(name, func(t *testing.T) {
+			b := deskBench(calls("", "desk__write", `{}`), says("done"))
+			b.memory.opening = schemas.Opening{Known: true, Messages: []schemas.StoredMessage{
+				{Seq: 1, Role: schemas.RoleUser, Content: "one"}, {Seq: 2, Role: schemas.RoleAssistant, Content: "Write it.", TurnID: tt.turn},
+			}}
+			b.with(t, schemas.Assistant{Tools: []string{"desk__*"}})
+			turn, asks := ask("Go on"), asksOf(nil)
+			turn.Approver = &asks
+			if p := b.play(t, turn); p.err != nil {
+				t.Fatal(p.err)
+			}
+			if diff := cmp.Diff(tt.want, asks.orders(), cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 
@@ -440,4 +491,51 @@ func TestAskNever(t *testing.T) {
 			t.Errorf("%q, called %v, %v", p.text, b.tools.called, p.err)
 		}
 	})
+}
+
+// Code searches elsewhere for what the person typed, and for nothing that others wrote, now or in a later
+// turn; what it looks up in the operator's own texts goes nowhere.
+func TestOrigins_search(t *testing.T) {
+	const secret = "Mrs Tran has the code 4711"
+	for name, tt := range map[string]struct {
+		turn func(*agent.Turn)
+		own  bool
+		want []string
+	}{
+		"typed": {want: []string{`news {"query":"Which trees are the tallest in the world?"}`}},
+		"a part": {turn: func(turn *agent.Turn) {
+			turn.Messages[0].Parts = append(turn.Messages[0].Parts, schemas.Part{Kind: schemas.PartText, Text: secret, Origin: "mail"})
+		}, want: []string{`news {"query":"Which trees are the tallest in the world?"}`}},
+		"a paste": {turn: func(turn *agent.Turn) {
+			turn.Messages[0].Parts = append(turn.Messages[0].Parts, schemas.Part{Kind: schemas.PartText, Text: " And?", Origin: schemas.FromPaste})
+		}, want: []string{`news {"query":"Which trees are the tallest in the world? And?"}`}},
+		"what a client passes on": {turn: func(turn *agent.Turn) { turn.Data = true }},
+		"in the operator's texts": {turn: func(turn *agent.Turn) { turn.Data = true }, own: true, want: []string{`news {"query":"Which trees are the tallest in the world?"}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := deskBench(says("The redwoods."), says("They are."))
+			for i, tool := range b.tools.tools {
+				if tool.ToolName == "news" && tt.own {
+					b.tools.tools[i].Annotations.OpenWorldHint = new(false)
+				}
+			}
+			b.with(t, schemas.Assistant{Tools: []string{"desk__*"}, Search: []string{"news"}})
+			turn := ask("Which trees are the tallest in the world?")
+			if tt.turn != nil {
+				tt.turn(&turn)
+			}
+			if p := b.play(t, turn); p.err != nil {
+				t.Fatal(p.err)
+			}
+			if diff := cmp.Diff(tt.want, b.tools.called, cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+			b.memory.opening = openingOf(t, b.memory.saved[0])
+			b.memory.opening.Subject = b.memory.saved[0].Subject
+			b.play(t, ask("Why?"))
+			if called := strings.Join(b.tools.called, "\n"); strings.Contains(called, secret) || !tt.own && turn.Data && strings.Contains(called, "tallest") {
+				t.Errorf("searched for a text of others: %s", called)
+			}
+		})
+	}
 }

@@ -55,6 +55,10 @@ func (a *Agent) keep(ctx context.Context, w *task, e *ending) error {
 		return nil
 	}
 	record := a.record(w, e, "")
+	var held []toolhandler.Reading // the client may leave out some of it when it goes on
+	for _, origin := range e.held(w) {
+		held = append(held, toolhandler.Reading{Origin: origin})
+	}
 	return Keep(ctx, a.cfg.Pauses, w.turn.Owner, e.answer.clientCalls, PausedTurn{
 		PausedIdentity: PausedIdentity{
 			TurnID: w.turn.ID, ConversationID: w.turn.ConversationID, Parent: w.turn.Parent,
@@ -62,7 +66,7 @@ func (a *Agent) keep(ctx context.Context, w *task, e *ending) error {
 		},
 		PausedQuestion: PausedQuestion{
 			Question: e.question.message, Typed: e.question.typed, Language: e.question.lang, Notice: e.question.notice, Subject: e.subject,
-			Words: e.question.words, From: e.question.from, Read: slices.Concat(e.question.read, e.found.readings(w.catalogue)),
+			Words: e.question.words, From: e.question.from, Read: slices.Concat(e.question.read, e.found.readings(w.catalogue), held),
 			Dropped: e.question.dropped.Parts(),
 		},
 		PausedPrompt: PausedPrompt{System: e.prompt.system, Messages: e.answer.messages, Compacted: e.prompt.compacted, Passages: e.prompt.passages},

@@ -58,7 +58,8 @@ type PausedQuestion struct {
 	// Words are those that the person typed, From the origins of its other texts.
 	Words string           `json:"words,omitempty"`
 	From  []schemas.Origin `json:"from,omitempty"`
-	// Read holds its texts and files that others wrote, and what code had looked up for it.
+	// Read holds its texts and files that others wrote, what code had looked up for it, and the origins of
+	// all else that the prompt held.
 	Read []toolhandler.Reading `json:"read,omitempty"`
 	// Dropped are the calls that it did not approve; the person has not been told yet.
 	Dropped []schemas.Part `json:"dropped,omitempty"`

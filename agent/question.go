@@ -66,15 +66,17 @@ func (a *Agent) read(ctx context.Context, w *task) (question, error) {
 	if q, err = a.expand(ctx, w, q); err != nil {
 		return q, err
 	}
-	q.message = w.shorten(q.message, a.resultBytes(ctx, w, 1))
+	q.message = w.shorten(q.message, originOf(q.read), a.resultBytes(ctx, w, 1))
 	return a.attach(ctx, w, q, append(slices.Clip(w.turn.Attachments), attached...))
 }
 
 // shorten returns the question with a text that is too long cut to so many bytes; the whole can be
-// read with read_result.
-func (w *task) shorten(m schemas.Message, bytes int) schemas.Message {
+// read with read_result, as a text of its origin.
+func (w *task) shorten(m schemas.Message, origin schemas.Origin, bytes int) schemas.Message {
 	if said := m.Said(); len(said) > bytes {
-		w.results.Hold(asResult(said), bytes)
+		whole := asResult(said)
+		whole.Server = string(origin)
+		w.results.Hold(whole, bytes)
 	}
 	return shortened(m, bytes)
 }
@@ -140,7 +142,11 @@ func (a *Agent) attach(ctx context.Context, w *task, q question, attached []Atta
 	for i, at := range attached {
 		text := schemas.TextOutput(at.Text)
 		results[i] = schemas.ToolResult{ID: textID("file", at.Text), ToolName: at.Name, Server: cmp.Or(at.Server, string(file(at.Name))), Output: text}
-		q.read = append(q.read, toolhandler.Reading{Origin: schemas.Origin(results[i].Server), Text: at.Name + "\n" + at.Text})
+		origin := schemas.Origin(results[i].Server)
+		if at.Server != "" {
+			origin = w.catalogue.Named(at.Server, map[string]string{"uri": at.Name})
+		}
+		q.read = append(q.read, toolhandler.Reading{Origin: origin, Text: at.Name + "\n" + at.Text})
 	}
 	for i, result := range results {
 		if result = w.results.Hold(result, largest); result.Cut != nil && w.route.Offline { // nobody reads on

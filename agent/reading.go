@@ -1,11 +1,13 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
 
 	"molar/internal/text"
+	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -29,10 +31,23 @@ func (a *Agent) readings(w *task, q question, past recalled, found findings, ear
 	for _, r := range w.turn.Results {
 		all = append(all, of.Reading(schemas.FromClient, r.OutputText()))
 	}
-	if w.turn.SystemFrom != "" && w.turn.System+w.turn.Form != "" {
-		all = append(all, of.Reading(w.turn.SystemFrom, w.turn.System))
+	if text := w.turn.systemText(); text != "" && w.turn.SystemFrom != "" {
+		all = append(all, of.Reading(w.turn.SystemFrom, text))
 	}
 	return all
+}
+
+// systemText returns what the client tells the model beside the messages, also about its tools and in
+// the schema of the answer.
+func (t *Turn) systemText() string {
+	texts := []string{t.System, t.Form}
+	for _, tool := range t.ClientTools {
+		texts = append(texts, tool.Name, tool.Description, string(tool.InputSchema))
+	}
+	if len(t.Schema) > 0 && !bytes.Equal(t.Schema, providers.AnyObject()) {
+		texts = append(texts, string(t.Schema))
+	}
+	return strings.TrimSpace(strings.Join(texts, "\n"))
 }
 
 // origins returns the sorted origins of what the models had read whose texts the prompt holds: of each
@@ -55,7 +70,7 @@ func (r recalled) origins() []schemas.Origin {
 func (f findings) readings(of *toolhandler.Catalogue) []toolhandler.Reading {
 	var all []toolhandler.Reading
 	for _, r := range f.foreign {
-		reading, foreign := of.Result(r, nil)
+		reading, foreign := of.Result(r, f.call)
 		if !foreign { // the tool does not say that others write what it finds
 			reading = of.Reading(schemas.FromWeb, r.OutputText())
 		}
@@ -68,16 +83,11 @@ func (f findings) readings(of *toolhandler.Catalogue) []toolhandler.Reading {
 func results(of *toolhandler.Catalogue, rounds []schemas.Round) []toolhandler.Reading {
 	var all []toolhandler.Reading
 	for _, round := range rounds {
-		calls := round.Said.Calls()
 		for _, r := range round.Results {
 			if r.Server == "" {
 				continue
 			}
-			var call *schemas.ToolCall
-			if i := slices.IndexFunc(calls, func(c schemas.ToolCall) bool { return c.ID == r.ID }); i >= 0 {
-				call = &calls[i]
-			}
-			if reading, foreign := of.Result(r, call); foreign {
+			if reading, foreign := of.Result(r, callOf(round, r.ID)); foreign {
 				all = append(all, reading)
 			}
 		}
@@ -85,11 +95,24 @@ func results(of *toolhandler.Catalogue, rounds []schemas.Round) []toolhandler.Re
 	return all
 }
 
+// callOf returns the call of a round with an id, nil if it has none.
+func callOf(round schemas.Round, id string) *schemas.ToolCall {
+	for _, p := range round.Said.Parts {
+		if p.Kind == schemas.PartCall && p.Call != nil && p.Call.ID == id {
+			return p.Call
+		}
+	}
+	return nil
+}
+
 // ownTexts returns the operator's texts that the model reads as results.
 func ownTexts(of *toolhandler.Catalogue, past recalled, found findings, earlier []schemas.Round) []string {
 	var all []string
 	add := func(r schemas.ToolResult) {
-		if reading, foreign := of.Result(r, nil); !foreign && r.Server != "" {
+		if r.Server != schemas.ToolServer {
+			return
+		}
+		if reading, foreign := of.Result(r, nil); !foreign {
 			all = append(all, reading.Text)
 		}
 	}
@@ -113,11 +136,28 @@ func ownTexts(of *toolhandler.Catalogue, past recalled, found findings, earlier 
 func typed(q question, past recalled) []string {
 	words := []string{q.words}
 	for _, x := range past.exchanges {
-		if !slices.ContainsFunc(x.From, func(o schemas.Origin) bool { return o != schemas.FromPaste }) {
+		if x.isTyped() {
 			words = append(words, x.Question)
 		}
 	}
 	return words
+}
+
+// isTyped reports whether the person typed or pasted all of the question.
+func (x Exchange) isTyped() bool { return areTyped(x.From) }
+
+// areTyped reports whether a question with texts of these origins beside typed ones holds no text of
+// others.
+func areTyped(from []schemas.Origin) bool {
+	return !slices.ContainsFunc(from, func(o schemas.Origin) bool { return o != schemas.FromPaste })
+}
+
+// own returns what the person typed or pasted of the question.
+func (q question) own() string {
+	if q.server == "" && areTyped(q.from) {
+		return q.asked
+	}
+	return q.words
 }
 
 // maxName bounds a file's name in its origin, in bytes.
@@ -170,6 +210,17 @@ func typedWords(m schemas.Message, data bool) string {
 // originsOf returns the sorted origins of readings.
 func originsOf(read []toolhandler.Reading) []schemas.Origin {
 	return toolhandler.Flow{Readings: read}.Origins()
+}
+
+// originOf returns one origin for a text that holds these: a pasted text only if it holds no other. It is
+// empty for what was typed.
+func originOf(read []toolhandler.Reading) (origin schemas.Origin) {
+	for _, r := range read {
+		if origin == "" || origin == schemas.FromPaste {
+			origin = r.Origin
+		}
+	}
+	return origin
 }
 
 // toOrigins and toStrings convert origins from and to their stored form.

@@ -73,7 +73,7 @@ func (w *task) record(ctx context.Context, q question, past recalled, about, bef
 		key = w.turn.ID
 	}
 	asking := originsOf(q.read)
-	if w.turn.SystemFrom != "" {
+	if w.turn.SystemFrom != "" && w.turn.systemText() != "" {
 		asking = append(asking, w.turn.SystemFrom)
 	}
 	b := begunTurn{

@@ -93,7 +93,7 @@ func (a *Agent) traceSent(ctx context.Context, w *task, sent []Exchange) []Excha
 		}
 		for _, round := range x.Rounds() {
 			for _, r := range round.Results {
-				if reading, foreign := w.catalogue.Result(r, nil); foreign {
+				if reading, foreign := w.catalogue.Result(r, callOf(round, r.ID)); foreign {
 					read = append(read, reading.Origin)
 				} else {
 					read = append(read, schemas.FromClient)

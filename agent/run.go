@@ -236,7 +236,10 @@ func (a *Agent) prepare(ctx context.Context, w *task, e *ending) (verdict *Gate,
 	if e.question, err = a.takeApproval(ctx, w, e.question, e.past); err != nil { // approval of pending calls
 		return nil, false, err
 	}
-	e.subject = a.needs(w, e.question.asked, e.past.isEmpty()).Subject(e.question.asked, a.subject(w, e.past))
+	e.subject = a.subject(w, e.past)
+	if own := e.question.own(); own != "" {
+		e.subject = a.needs(w, own, e.past.isEmpty()).Subject(own, e.subject)
+	}
 	verdict, err = a.judge(ctx, w, e.question, e.past, first, e.subject) // 2.1: a gate; nothing is shown or called before it
 	if e.question.notice = verdict.Notice; err != nil {
 		return nil, false, err

@@ -16,6 +16,8 @@ type findings struct {
 	looked  prompts.Looked
 	// foreign are the results that somebody else wrote than the operator.
 	foreign []schemas.ToolResult
+	// call is the one that brought them.
+	call *schemas.ToolCall
 }
 
 // canSearch fails, before anything else runs, if the host lacks all tools of the search list. An
@@ -38,11 +40,14 @@ func (a *Agent) lookUp(ctx context.Context, w *task, q question, past recalled, 
 	if err := verdict.Pass(ctx); err != nil {
 		return findings{}, err
 	}
-	query := query{Text: q.asked, Lang: q.lang, Passage: verdict.Emergency.Passage}
+	query := query{Text: q.asked, Typed: q.own(), Lang: q.lang, Passage: verdict.Emergency.Passage}
 	if verdict.Notice == "" {
 		needs := a.needs(w, q.asked, past.isEmpty())
 		if open := past.open(); needs == subject.AboutTalk && open != "" { // it asks that one again
-			query.Text, needs = open, a.needs(w, open, len(past.exchanges) == 1)
+			query.Text, query.Typed, needs = open, "", a.needs(w, open, len(past.exchanges) == 1)
+			if past.exchanges[len(past.exchanges)-1].isTyped() {
+				query.Typed = open
+			}
 		}
 		if needs == subject.AboutTalk { // it is about the conversation itself
 			return findings{}, nil
@@ -69,7 +74,7 @@ func (a *Agent) lookUp(ctx context.Context, w *task, q question, past recalled, 
 		w.heard.own(answer.Prose(out.Result.OutputText()))
 		return found, nil
 	}
-	found.foreign = []schemas.ToolResult{*out.Result}
+	found.foreign, found.call = []schemas.ToolResult{*out.Result}, &out.Call
 	w.heard.results(*out.Result)
 	w.out.Watching().Arm()
 	return found, nil
@@ -84,15 +89,15 @@ func (a *Agent) needs(w *task, text string, begins bool) subject.Needs {
 	return subject.NeedsOf(text, begins)
 }
 
-// subject returns the conversation's last self-contained question: the stored one, else the one
-// found in its exchanges.
+// subject returns the conversation's last self-contained question, of those that were typed: the stored
+// one, else the one found in its exchanges.
 func (a *Agent) subject(w *task, past recalled) string {
 	if past.subject != "" {
 		return past.subject
 	}
 	subject := ""
 	for i, x := range past.exchanges {
-		if isWholeAnswer(w.guard, x.Answer()) {
+		if !x.isTyped() || isWholeAnswer(w.guard, x.Answer()) {
 			continue
 		}
 		subject = a.needs(w, x.Question, i == 0 && past.summary == "").Subject(x.Question, subject)

@@ -28,8 +28,8 @@ type Turn struct {
 	// System is system text from the client. It goes below the assistant's own; under a topic it is
 	// left out, unless the assistant allows it.
 	System string
-	// SystemFrom is the origin of System and Form if the operator does not answer for the client:
-	// [schemas.FromClient]. Data is set if the client's messages are what others wrote, and not typed.
+	// SystemFrom is the origin of System, Form, Schema and what ClientTools say, if the operator does not
+	// answer for the client: [schemas.FromClient]. Data is set if the client's messages are what others wrote, and not typed.
 	SystemFrom schemas.Origin `json:",omitempty"`
 	Data       bool           `json:",omitempty"`
 	// Form describes the form that the client wants the answer in, such as its length.

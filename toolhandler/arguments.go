@@ -330,9 +330,12 @@ func lastWord(name string) string {
 	return ""
 }
 
-// join returns the path of an argument inside another one; a dot in a name is not that of a path.
+// join returns the path of an argument inside another one; a dot in a name is not that of a path, and a
+// name without letters takes the place of no other.
 func join(path, name string) string {
-	if strings.ContainsAny(name, `\.`) {
+	if name == "" {
+		name = `\e`
+	} else if strings.ContainsAny(name, `\.`) {
 		name = strings.NewReplacer(`\`, `\\`, ".", `\.`).Replace(name)
 	}
 	if path == "" {

@@ -500,8 +500,19 @@ func (c *Catalogue) Reading(origin schemas.Origin, text string) Reading {
 	return r
 }
 
+// Named returns the origin of what a server gives for a person's words: the address of a resource, or
+// the arguments of a prompt.
+func (c *Catalogue) Named(server string, args map[string]string) schemas.Origin {
+	given, _ := json.Marshal(args) //nolint:errchkjson // strings marshal
+	tool := c.tool(server, "")
+	if tool.Rules.Marks.Public && namesInside(leavesOf(tool, schemaOf(tool), given)) {
+		return schemas.InsideOrigin(server)
+	}
+	return schemas.Origin(server)
+}
+
 // Result returns the reading of a call's result; ok is false if the operator wrote its text. The call
-// may be nil if it is not known.
+// may be nil if it is not known: it may have named an address inside.
 func (c *Catalogue) Result(result schemas.ToolResult, call *schemas.ToolCall) (r Reading, ok bool) {
 	tool := c.tool(result.Server, result.ToolName)
 	origin := schemas.Origin(result.Server)
@@ -515,7 +526,7 @@ func (c *Catalogue) Result(result schemas.ToolResult, call *schemas.ToolCall) (r
 	if call != nil {
 		leaves = leavesOf(tool, schemaOf(tool), json.RawMessage(call.Function.Arguments))
 	}
-	if tool.Rules.Marks.Public && namesInside(leaves) {
+	if tool.Rules.Marks.Public && (call == nil || namesInside(leaves)) && !origin.IsInside() {
 		origin = schemas.InsideOrigin(result.Server)
 	}
 	r = c.Reading(origin, contentOf(result))

@@ -206,6 +206,16 @@ func TestDestinations(t *testing.T) {
 	}
 }
 
+// No argument hides another one of its destination.
+func TestDestinationsOf_names(t *testing.T) {
+	act := tool("s", "act", schema("to"))
+	for _, args := range []string{`{"":{"to":"eve"},"to":"ann"}`, `{"a.b":"eve","a":{"b":"ann"}}`, `{"\\e":"eve","":"ann"}`} {
+		if got := toolhandler.DestinationsOf(act, args)[0].Arguments; len(got) != 2 {
+			t.Errorf("%s: %v", args, got)
+		}
+	}
+}
+
 // A permission applies to the arguments as the person edited them, not to the model's, and then to no
 // wider destination than these.
 func TestGrants_whatWasEdited(t *testing.T) {
