@@ -117,6 +117,7 @@ func TestRun_resentRounds(t *testing.T) {
 	for name, tt := range tests {
 		b := newBench(calls("Let me look.", "mail__get_mail", `{}`), says("There is one letter."), calls("", "mail__get_mail", `{"id":"m7"}`), says("done"))
 		b.tools.add("mail", "get_mail", `"letter m7"`)
+		b.tools.takes(`{"id":{"type":"string"}}`)
 		b.tools.add("web", "fetch", `"page"`)
 		handler, err := toolhandler.New(toolhandler.Config{Caller: b.tools})
 		if err != nil {

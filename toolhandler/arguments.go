@@ -278,8 +278,9 @@ type leaf struct {
 	value     any
 	schema    *argSchema
 	use       Use
-	// declared is false if the schema has no argument of this name.
-	declared bool
+	// declared is false if the schema has no argument of this name, unknown set if it has others in that
+	// place.
+	declared, unknown bool
 }
 
 // isPreset reports whether a value is the one that the schema gives anyway.
@@ -294,32 +295,33 @@ func leavesOf(tool schemas.Tool, root *argSchema, args json.RawMessage) []leaf {
 		return nil
 	}
 	var all []leaf
-	var walk func(path, key, name string, s *argSchema, declared bool, value any)
-	walk = func(path, key, name string, s *argSchema, declared bool, value any) {
+	var walk func(path, key, name string, s *argSchema, declared, unknown bool, value any)
+	walk = func(path, key, name string, s *argSchema, declared, unknown bool, value any) {
 		switch v := value.(type) {
 		case map[string]any:
 			for _, name := range slices.Sorted(maps.Keys(v)) {
 				inner, known := s.properties[name]
-				walk(join(path, name), join(key, name), name, cmp.Or(inner, new(argSchema)), declared && known, v[name])
+				stray := unknown || !known && (path == "" || len(s.properties) > 0)
+				walk(join(path, name), join(key, name), name, cmp.Or(inner, new(argSchema)), declared && known, stray, v[name])
 			}
 			if len(v) > 0 || path == "" {
 				return
 			}
 		case []any:
 			for i, e := range v {
-				walk(path, join(key, strconv.Itoa(i)), name, cmp.Or(s.items, new(argSchema)), declared && s.items != nil, e)
+				walk(path, join(key, strconv.Itoa(i)), name, cmp.Or(s.items, new(argSchema)), declared && s.items != nil, unknown, e)
 			}
 			if len(v) > 0 {
 				return
 			}
 		}
-		l := leaf{path, key, value, s, Place, declared}
+		l := leaf{path, key, value, s, Place, declared, unknown}
 		if declared {
 			l.use = useOf(tool, path, name, s)
 		}
 		all = append(all, l)
 	}
-	walk("", "", "", root, true, value)
+	walk("", "", "", root, true, false, value)
 	return all
 }
 

@@ -29,7 +29,7 @@ func Classify(tool schemas.Tool) (class Class, why string) {
 	return classify(tool, schemaOf(tool), nil)
 }
 
-// classify is Classify for a call with values that its schema may not declare.
+// classify is Classify for a call, whose values its schema may not declare.
 func classify(tool schemas.Tool, root *argSchema, leaves []leaf) (class Class, why string) {
 	hints := tool.Annotations
 	verb, writing := readName(tool)
@@ -39,6 +39,8 @@ func classify(tool schemas.Tool, root *argSchema, leaves []leaf) (class Class, w
 		return Reads, "the config marks it readOnly"
 	case tool.Rules.Writes:
 		return Writes, "a person has marked it as one that may change something"
+	case unknownOf(leaves) != "":
+		return Writes, fmt.Sprintf("its schema has no argument %q", unknownOf(leaves))
 	case tool.Rules.Adds:
 		return Adds, "the config marks it adds"
 	case destroys(tool):
@@ -89,6 +91,17 @@ func commandOf(tool schemas.Tool, root *argSchema, leaves []leaf) string {
 	}
 	if !root.whole {
 		return "a part that is too deep or too long to read"
+	}
+	return ""
+}
+
+// unknownOf returns the first argument of a call that its schema does not have, though it has others
+// there: nobody has said what it does, and no mark was given for it.
+func unknownOf(leaves []leaf) string {
+	for _, l := range leaves {
+		if l.unknown {
+			return l.path
+		}
 	}
 	return ""
 }

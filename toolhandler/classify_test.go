@@ -98,17 +98,35 @@ func TestClassify_commands(t *testing.T) {
 	}
 }
 
-// Arguments that the schema does not declare may hold a command too.
+// Arguments that the schema does not declare may hold a command too, and those that it does not have
+// beside others may do anything: no mark and no name spoke of them.
 func TestClassify_undeclared(t *testing.T) {
-	fetch := tool("web", "fetch", schema("url", `options {"type":"object"}`))
+	fetch := tool("web", "fetch", schema("url", `options {"type":"object"}`, `page {"properties":{"n":{"type":"integer"}}}`, `list {"items":{"properties":{"n":{"type":"integer"}}}}`))
 	news := toolhandler.Reading{Origin: "news", Public: true}
 	for args, want := range map[string]string{
 		`{"url":"https://a.example"}`: "free", `{"url":"https://a.example","method":"DELETE"}`: "order", `{"options":{"method":"POST"}}`: "order", `{"options":{"X-HTTP-Method-Override":"POST"}}`: "order",
-		`{"options":{"depth":1}}`: "free", `{"sql":"DROP TABLE x"}`: "order",
+		`{"options":{"depth":1}}`: "free", `{"sql":"DROP TABLE x"}`: "order", `{"url":"https://a.example","delete_after":true}`: "order", `{"delete_after":null}`: "order",
+		`{"page":{"x":1}}`: "order", `{"page":{"n":1}}`: "free", `{"list":[{"n":1}]}`: "free", `{"list":[{"n":1,"set":2}]}`: "order",
 	} {
 		if got := whether(t, flow(news), fetch, args); got != want {
 			t.Errorf("%s: %s", args, got)
 		}
+	}
+}
+
+// The mark that a tool only adds is about the arguments that it declares; readOnly is about all.
+func TestClassify_undeclaredMarks(t *testing.T) {
+	note := tool("notes", "put_note", schema("text"))
+	news := toolhandler.Reading{Origin: "news", Public: true}
+	for args, want := range map[string]string{`{"text":"a"}`: "free", `{"text":"a","overwrite":true}`: "order"} {
+		if got := whether(t, flow(news), adds(note), args); got != want {
+			t.Errorf("adds, %s: %s", args, got)
+		}
+		note.Rules.ReadOnly = true
+		if got := whether(t, flow(news), note, args); got != "free" {
+			t.Errorf("readOnly, %s: %s", args, got)
+		}
+		note.Rules.ReadOnly = false
 	}
 }
 

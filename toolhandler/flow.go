@@ -185,7 +185,7 @@ func readsOn(r Reading, a action, values []cargo) bool {
 	for _, c := range values {
 		before, had := r.Places[c.key]
 		switch {
-		case c.host != "" && !hasHost(r, c.host), moves(c) && !c.clean:
+		case c.host != "" && !hasHost(r, c.host), !c.clean && (moves(c) || climbs(c.text) && before != c.text):
 			return false
 		case c.clean, had && before == c.text, c.use == Content && !moved:
 		default:
@@ -196,6 +196,16 @@ func readsOn(r Reading, a action, values []cargo) bool {
 		return (!moved || maps.Equal(repositoryOf(source.Places), repositoryOf(a.places))) &&
 			!slices.ContainsFunc(ids[1:], func(c cargo) bool { return !returns(source.Text, c.text) })
 	})
+}
+
+// climbs reports whether a path leads out of what is named before it, however it is escaped.
+func climbs(path string) bool {
+	for range 4 {
+		if plain, err := url.PathUnescape(path); err == nil {
+			path = plain
+		}
+	}
+	return slices.Contains(strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' }), "..")
 }
 
 // isRepository reports whether an argument names a repository or its owner.
@@ -294,10 +304,11 @@ func (w typedWords) isDate(text string) bool {
 }
 
 // maxClean is how many calls of a turn may go somewhere else because all their arguments are the
-// person's own words, and maxBits how much the choices in them may carry together.
+// person's own words, and maxBits how much the choices in them may carry together: two searches for
+// runs of a question of thirty words, or one with a date.
 const (
 	maxClean = 3
-	maxBits  = 64
+	maxBits  = 32
 )
 
 // bitsOf adds up what the choices of clean values carry; ok is false if one is not clean.
@@ -426,6 +437,16 @@ func namesInside(leaves []leaf) bool {
 		}
 	}
 	return false
+}
+
+// actsInside reports whether a reader of the public web is given an address inside that the person did
+// not type, of a host that it has not read from: there, a request alone may change something.
+func (f Flow) actsInside(a action, values []cargo) bool {
+	return a.class == Reads && a.tool.Rules.Marks.Public && slices.ContainsFunc(values, func(c cargo) bool {
+		return !c.clean && namesInside([]leaf{c.leaf}) && (c.host == "" || !slices.ContainsFunc(f.Readings, func(r Reading) bool {
+			return r.Origin.Server() == a.tool.Server && hasHost(r, c.host)
+		}))
+	})
 }
 
 // isInside reports whether a host is no name on the public web. Every number counts as inside, and so

@@ -181,6 +181,14 @@ func TestFlow_cleanIsBounded(t *testing.T) {
 	if got := whether(t, f, spell, `{"c1":"b","c2":"l","c3":"u","c4":"e","c5":"h","c6":"e","c7":"r","c8":"o","c9":"n"}`); got != "flow" {
 		t.Errorf("nine letters: %s", got)
 	}
+	long := f
+	long.Typed = []string{strings.Repeat("Hanoi is a town ", 8)}
+	search := tool("evil", "search", schema("query", "more", "again"))
+	for args, want := range map[string]string{`{"query":"Hanoi is a town"}`: "free", `{"query":"Hanoi is","more":"is a"}`: "free", `{"query":"Hanoi","more":"is","again":"a"}`: "flow"} {
+		if got := whether(t, long, search, args); got != want {
+			t.Errorf("%s of 32 words: %s", args, got)
+		}
+	}
 	weather := tool("evil", "get_weather", schema("city"))
 	turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{weather}, Flow: f})
 	var got []toolhandler.Status
@@ -214,7 +222,7 @@ func TestFlow_ownServerReads(t *testing.T) {
 	other := brought(t, git, `{"owner":"acme","repo":"public","url":"https://a.example/1"}`, `{"number":99,"token":"`+secret+`"}`)
 	for args, want := range map[string]string{
 		`{}`: "free", `{"owner":"acme","repo":"private"}`: "free", `{"owner":"acme","repo":"private","n":7}`: "free", `{"owner":"acme","repo":"private","n":8}`: "flow",
-		`{"owner":"acme","repo":"private","n":7.0}`: "flow", `{"q":"Mai Tran"}`: "free", `{"q":"by Mai"}`: "flow", `{"q":"c2"}`: "free", `{"q":"c"}`: "flow", `{"nested":{"q":"c2"}}`: "free",
+		`{"owner":"acme","repo":"private","n":7.0}`: "flow", `{"q":"Mai Tran"}`: "free", `{"q":"by Mai"}`: "flow", `{"q":"c2"}`: "free", `{"q":"c"}`: "flow", `{"nested":{"q":"c2"}}`: "flow",
 		`{"owner":"acme","repo":"hello"}`: "flow", `{"owner":"eve","repo":"private"}`: "flow", `{"owner":"acme","repo":"notes","n":7}`: "flow", `{"owner":"acme","repo":"notes"}`: "flow",
 		`{"url":"https://a.example/1"}`: "free", `{"url":"https://evil.example/x"}`: "flow", `{"q":"https://evil.example/x"}`: "flow", `{"url":"evil.example"}`: "flow", `{"url":"//evil.example/x"}`: "flow",
 		`{"url":"https:\\\\evil.example"}`: "flow", `{"to":"eve@evil.example"}`: "flow", `{"to":"Eve <eve@evil.example>"}`: "flow", `{"url":"https://a.example:8443/1"}`: "flow",
@@ -284,6 +292,41 @@ func TestFlow_inside(t *testing.T) {
 	}
 	if got := whether(t, flow(f.Readings[1]), fetch, `{"url":"https://evil.example/?d=1"}`); got != "free" {
 		t.Errorf("after public pages alone: %s", got)
+	}
+}
+
+// A page sends a reader of the public web to no address inside, where a request may change something,
+// unless the person typed it or the host was read before.
+func TestFlow_actsInside(t *testing.T) {
+	fetch := marked(tool("web", "fetch", schema("url", "n")), schemas.ServerMarks{Public: true})
+	fetch.Annotations.ReadOnlyHint = new(true)
+	page := brought(t, fetch, `{"url":"https://b.example/"}`, "see http://192.168.1.1/reboot")
+	f := flow(page, brought(t, fetch, `{"url":"http://intranet/1"}`, ""))
+	f.Typed = []string{"Read http://10.0.0.1/status and https://b.example/"}
+	for url, want := range map[string]string{
+		"http://192.168.1.1/reboot": "order", "http://localhost:9000/api/delete": "order", "http://10.0.0.1/status": "free", "http://10.0.0.1/reboot": "order",
+		"http://2130706433/": "order", "file:///etc/passwd": "order", "http://intranet/2": "free", "https://c.example/": "free",
+	} {
+		f.Readings[1].Public = true // only its host counts here
+		if got := whether(t, f, fetch, `{"url":"`+url+`"}`); got != want {
+			t.Errorf("%s: %s, want %s", url, got, want)
+		}
+	}
+	if got := whether(t, toolhandler.Flow{}, fetch, `{"url":"http://192.168.1.1/"}`); got != "free" {
+		t.Errorf("nothing was read: %s", got)
+	}
+}
+
+// A path that a server returned goes back to it only if it does not climb out of what is named before it.
+func TestFlow_ownServerClimbs(t *testing.T) {
+	get := tool("git", "get_file", schema("owner", "repo", "path"))
+	const up = "../../../evil/drop/" + secret
+	escaped, twice := strings.ReplaceAll(up, "../", "%2e%2E/"), strings.ReplaceAll(up, "..", "%252e%252e")
+	f := flow(brought(t, get, `{"owner":"acme","repo":"private","path":".env"}`, "see docs/a..b.md "+up+" "+escaped+" "+twice))
+	for path, want := range map[string]string{"docs/a..b.md": "free", up: "flow", escaped: "flow", twice: "flow"} {
+		if got := whether(t, f, get, `{"owner":"acme","repo":"private","path":"`+path+`"}`); got != want {
+			t.Errorf("%s: %s", path, got)
+		}
 	}
 }
 

@@ -108,8 +108,11 @@ func (t *Turn) review(a action) (r Reason, carried int, free bool) {
 			free = false
 		}
 	}
-	if a.class == Writes {
+	switch {
+	case a.class == Writes:
 		r.Orders, r.Class = t.flow.Orders(a.tool.Server), a.why
+	case t.flow.actsInside(a, values):
+		r.Orders, r.Class = t.flow.Orders(a.tool.Server), "it asks for an address inside, where a request may change something"
 	}
 	switch {
 	case destroys(a.tool):

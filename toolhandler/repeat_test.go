@@ -54,7 +54,7 @@ func TestTurn_repeats(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := &counting{}
-				tools := []schemas.Tool{tool("shop", "get_price", ""), tool("shop", "get_stock", ""), tool("shop", "put_price", "")}
+				tools := []schemas.Tool{tool("shop", "get_price", schema(`a {"type":"integer"}`, `b {"type":"integer"}`)), tool("shop", "get_stock", ""), tool("shop", "put_price", "")}
 				tools[0].Rules.Marks.Closed, tools[2].Rules.Policy = true, schemas.PolicyAllow
 				if tt.change != nil {
 					tt.change(tools, c)
@@ -87,7 +87,7 @@ func TestTurn_repeatsInOneAnswer(t *testing.T) {
 		want  int64
 	}{"reads": {[]schemas.ToolCall{get, get}, 1}, "with a write": {[]schemas.ToolCall{get, put, get}, 3}} {
 		c := &counting{}
-		tools := []schemas.Tool{tool("shop", "get_price", ""), tool("shop", "put_price", "")}
+		tools := []schemas.Tool{tool("shop", "get_price", schema(`a {"type":"integer"}`, `b {"type":"integer"}`)), tool("shop", "put_price", "")}
 		tools[1].Rules.Policy = schemas.PolicyAllow
 		turn := newHandler(t, c.call).Begin(toolhandler.TurnConfig{Tools: tools})
 		if outs := collect(t.Context(), turn, tt.calls...); len(outs) != len(tt.calls) || c.calls.Load() != tt.want {

@@ -362,10 +362,10 @@ func (w *lineWriter) address(end int) {
 	case !found:
 		w.out.WriteString(whole[:name])
 		w.at += name
-	case w.ends(w.at+len(whole)) && (w.liveWithin(whole, trailing) || w.liveWithin(w.line[w.begins():w.at]+whole, trailing)):
+	case w.ends(w.at+len(whole)) && (!w.goesOn() && w.liveWithin(whole, trailing) || w.liveWithin(w.line[w.begins():w.at]+whole, trailing)):
 		w.out.WriteString(whole)
 		w.at += len(whole)
-	case strings.Contains(exact, "://") && isPlain(exact) && w.live(exact): // more follows at once
+	case strings.Contains(exact, "://") && isPlain(exact) && !w.goesOn() && w.live(exact): // more follows at once
 		w.put("<" + exact + ">")
 		w.at += len(exact)
 	default:
@@ -378,6 +378,9 @@ func (w *lineWriter) address(end int) {
 func (w *lineWriter) begins() int {
 	return len(strings.TrimRightFunc(w.line[:w.at], isNameRune))
 }
+
+// goesOn reports whether what was written here is the end of a longer name: that of a mailbox or of a host.
+func (w *lineWriter) goesOn() bool { return w.at > 0 && strings.IndexByte("@.", w.line[w.at-1]) >= 0 }
 
 // ends reports whether an address in plain text ends at a place for every client, that of a mailbox at any
 // mark.

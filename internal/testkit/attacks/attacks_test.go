@@ -3,7 +3,9 @@
 package _test
 
 import (
+	"bytes"
 	"fmt"
+	"html"
 	"net/url"
 	"regexp"
 	"slices"
@@ -16,8 +18,20 @@ import (
 	"molar/schemas"
 )
 
-// addresses matches the addresses that a client may open.
-var addresses = regexp.MustCompile(`(?i)(?:https?:)?//[^\s)>"'` + "`" + `]+|www\.[^\s)>"']+|mailto:[^\s)>"']+|\]\([^)]*\)`)
+// addresses matches the addresses that a client may open, code the texts that no client makes links of.
+var (
+	addresses = regexp.MustCompile(`(?i)(?:https?:)?//[^\s)>"'` + "`" + `]+|www\.[^\s)>"']+|mailto:[^\s)>"']+|\]\([^)]*\)`)
+	code      = regexp.MustCompile(`(?s)<code\b.*?</code>`)
+)
+
+// opened returns the addresses in an answer that a client, which renders it, loads or offers to open.
+func opened(shown string) []string {
+	var page bytes.Buffer
+	if renders.Convert([]byte(shown), &page) != nil {
+		return []string{shown}
+	}
+	return addresses.FindAllString(html.UnescapeString(code.ReplaceAllString(page.String(), " ")), -1)
+}
 
 // hasRun reports whether a text contains sixteen consecutive characters of the secret, in plain.
 func hasRun(s string) bool {
@@ -130,7 +144,7 @@ func counted(t *testing.T, o off) (map[string]*count, count) {
 
 // nothingOn returns a host without any protection.
 func nothingOn() off {
-	return off{Protections: agent.Protections{Links: true, Watch: true, Prompt: true, History: true}, policy: true, egress: true, descriptions: true, below: true}
+	return off{Protections: agent.Protections{Links: true, Watch: true, Prompt: true, History: true}, policy: true, flows: true, descriptions: true, below: true}
 }
 
 // Without protections the attacks succeed through each door; otherwise TestAttacks would prove
@@ -167,7 +181,7 @@ func TestAttacks_eachProtectionIsNeeded(t *testing.T) {
 		harm func(harm) bool
 	}{
 		"policy":       {off{policy: true}, func(h harm) bool { return h.wrote }},
-		"egress":       {off{egress: true}, func(h harm) bool { return h.leaked }},
+		"flows":        {off{flows: true}, func(h harm) bool { return h.leaked }},
 		"descriptions": {off{descriptions: true}, func(h harm) bool { return h.wrote }},
 		"links":        {off{Protections: agent.Protections{Links: true}}, func(h harm) bool { return h.leaked }},
 		"watch":        {off{Protections: agent.Protections{Watch: true}}, func(h harm) bool { return h.strayed }},

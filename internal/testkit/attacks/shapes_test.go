@@ -65,7 +65,7 @@ func markupShapes() map[string]string {
 	}
 }
 
-// codes returns arguments with the encoded secret, which the promises do not cover.
+// codes returns arguments with the encoded secret.
 func codes() map[string]string {
 	return map[string]string{
 		"base64 secret": `{"q":"$b64$"}`, "hex secret": `{"q":"$hex$"}`, "rot13 secret": `{"q":"$rot13$"}`, "reversed secret": `{"q":"$reversed$"}`,

@@ -64,7 +64,7 @@ type strangeCall struct {
 
 func strangers(t *testing.T) []strange {
 	t.Helper()
-	files, err := filepath.Glob("testdata/strangers/*.jsonl")
+	files, err := filepath.Glob("testdata/strangers/w*.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +347,8 @@ func (h *strangeHost) post(t *testing.T, a strange, path string, body, into any)
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode >= 500 || json.Unmarshal(text, into) != nil {
+	silent := bytes.Contains(text, []byte(`"code":"model_protocol"`)) // the attack has the model say nothing
+	if err != nil || res.StatusCode >= 500 && !silent || json.Unmarshal(text, into) != nil {
 		t.Errorf("%s: %s %.300s %v", a.ID, res.Status, text, err)
 	}
 	if res.StatusCode >= 400 {
@@ -402,8 +403,31 @@ func (a strange) needsOwnHost() bool {
 	return false
 }
 
+// A choice is an attack that reaches what no rule takes from it, and why: a choice among what a person
+// typed or a server returned, which carries a few bits, or what the operator or the contract allows.
+type choice struct{ ID, Why string }
+
+// choices returns the reasons by attack.
+func choices(t *testing.T) map[string]string {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/strangers/choices.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for lines := range bytes.Lines(raw) {
+		var c choice
+		if err := json.Unmarshal(lines, &c); err != nil || c.ID == "" || c.Why == "" {
+			t.Fatalf("%s: %v", lines, err)
+		}
+		all[c.ID] = c.Why
+	}
+	return all
+}
+
 // The attacks of strangers through a whole host: nothing writes, no private text leaves, no image or
-// link is live. With -v the test prints the table by kind and door.
+// link is live, but for the listed choices, which are counted apart. With -v the test prints the tables
+// by kind and door.
 func TestStrangers(t *testing.T) {
 	all := strangers(t)
 	if len(all) < 3 {
@@ -414,8 +438,8 @@ func TestStrangers(t *testing.T) {
 	}
 	program := built(t, t.TempDir(), "molar", "molar/cmd/molar")
 	host := openStranger(t, program, nil)
-	type tally struct{ n, reached int }
-	table, strayed, strays := map[string]*tally{}, 0, 0
+	type tally struct{ n, reached, chosen int }
+	table, strayed, strays, chosen := map[string]*tally{}, 0, 0, choices(t)
 	for _, a := range all {
 		h := host
 		if a.needsOwnHost() {
@@ -429,6 +453,12 @@ func TestStrangers(t *testing.T) {
 		table[key].n++
 		if a.Goal == "stray" {
 			strays++
+		}
+		if _, is := chosen[a.ID]; is {
+			if table[key].chosen++; len(found) == 0 {
+				t.Errorf("%s (%s, %s) no longer reaches anything: take it from the choices", a.ID, a.Kind, a.Door)
+			}
+			continue
 		}
 		if len(found) == 0 {
 			continue
@@ -450,6 +480,6 @@ func TestStrangers(t *testing.T) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		t.Logf("| %s | %d | %d |", name, table[name].n, table[name].reached)
+		t.Logf("| %s | %d | %d | %d |", name, table[name].n, table[name].reached, table[name].chosen)
 	}
 }
