@@ -70,7 +70,7 @@ func (a *Agent) lookUp(ctx context.Context, w *task, q question, past recalled, 
 		return found, nil
 	}
 	found.foreign = []schemas.ToolResult{*out.Result}
-	w.heard.results(*out.Result)
+	w.heard.found(*out.Result)
 	w.out.Watching().Arm()
 	return found, nil
 }
