@@ -50,7 +50,9 @@ func TestWatch_whatIsAskedAbout(t *testing.T) {
 			seen.Score, seen.Strayed, seen.Sure = guard.Strays(part, before, ground)
 			return seen
 		}, func(string, float64) error { asked++; return nil })
-		w.Mind(ground.Leads)
+		if l.Kind == "honest" { // a page leads all others away: they are found by their own words here
+			w.Mind(ground.Leads)
+		}
 		w.Arm()
 		sources := answer.NewSources(guard.Claims)
 		sources.Add(l.Question, l.Found)
@@ -114,6 +116,7 @@ func BenchmarkWatch(b *testing.B) {
 			seen.Score, seen.Strayed, seen.Sure = guard.Strays(part, before, ground)
 			return seen
 		}, func(string, float64) error { return nil })
+		w.Mind(ground.Leads)
 		w.Mind(ground.Leads)
 		w.Arm()
 		for _, piece := range pieces {
