@@ -84,7 +84,16 @@ func TestClientTools_RoundTrip(t *testing.T) {
 	if !slices.Equal(b.tools.called, []string{"find {}"}) {
 		t.Errorf("servers' tools: %v", b.tools.called)
 	}
-	judged := len(slices.DeleteFunc(b.model.passes(), func(p providers.Pass) bool { return p != providers.PassGuardrail }))
+	// ofQuestion counts the requests that judge the question; the answer is read too, since the results are of no teeth.
+	ofQuestion := func() (n int) {
+		for _, r := range b.model.requests {
+			if r.Pass == providers.PassGuardrail && !strings.Contains(r.Messages[0].FullText(), "<<data answer") {
+				n++
+			}
+		}
+		return n
+	}
+	judged := ofQuestion()
 
 	next := ask("something else entirely, which nobody reads")
 	next.ID, next.Owner, next.ClientTools = "turn-2", "ann", turn.ClientTools
@@ -96,10 +105,11 @@ func TestClientTools_RoundTrip(t *testing.T) {
 	if start := second.events[0].Start; start.ConversationID != "chat-1" {
 		t.Errorf("went on in %q", start.ConversationID)
 	}
-	if n := len(slices.DeleteFunc(b.model.passes(), func(p providers.Pass) bool { return p != providers.PassGuardrail })); n != judged {
+	if n := ofQuestion(); n != judged {
 		t.Errorf("judged %d times more", n-judged)
 	}
-	req := b.model.requests[len(b.model.requests)-1]
+	spoken := slices.DeleteFunc(slices.Clone(b.model.requests), func(r providers.Request) bool { return r.Pass == providers.PassGuardrail })
+	req := spoken[len(spoken)-1]
 	said, results := req.Messages[len(req.Messages)-2], req.Messages[len(req.Messages)-1]
 	if s := said.Parts[0].State; s == nil || string(s.Data) != `{"signature":"s1"}` {
 		t.Errorf("the provider's state is %+v", s)

@@ -142,7 +142,7 @@ func (a *Agent) roundMessages(w *task, message schemas.Message, results []schema
 	if slices.ContainsFunc(results, func(r schemas.ToolResult) bool { return r.Server != "" }) {
 		w.out.Watching().Arm()
 	}
-	w.heard.results(results...)
+	w.heard.fetched(results...)
 	return []schemas.Message{message, prompts.Results(results, 0)}
 }
 

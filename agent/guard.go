@@ -118,7 +118,7 @@ func (a *Agent) setWatch(ctx context.Context, w *task, q question, past recalled
 		return
 	}
 	w.heard.conversation(q, past)
-	w.heard.results(w.turn.Results...)
+	w.heard.fetched(w.turn.Results...)
 	if w.guard.Sourced() {
 		w.out.Source(answer.NewSourced(w.heard.sources, w.guard.Claimable))
 	}
@@ -130,7 +130,7 @@ func (a *Agent) setWatch(ctx context.Context, w *task, q question, past recalled
 		return seen
 	}
 	silent, left := false, askTime
-	w.out.Watch(answer.NewWatch(look, func(part string, score float64) error {
+	watch := answer.NewWatch(look, func(part string, score float64) error {
 		if silent || left <= 0 {
 			return nil
 		}
@@ -153,7 +153,9 @@ func (a *Agent) setWatch(ctx context.Context, w *task, q question, past recalled
 		}
 		w.out.Mark("8.1", "The answer left the subject and is cut", "score", score)
 		return errStrayed
-	}))
+	})
+	watch.Mind(w.heard.ground.Leads)
+	w.out.Watch(watch)
 }
 
 // armWatch arms the watch over an answer that may leave the subject: the model reads text that the

@@ -32,14 +32,24 @@ func (h heard) own(texts ...string) {
 	}
 }
 
-// results adds what tools returned.
-func (h heard) results(results ...schemas.ToolResult) {
-	if h.ground == nil {
-		return
+// found adds what was looked up for the question.
+func (h heard) found(results ...schemas.ToolResult) {
+	if h.ground != nil {
+		h.results(h.ground.Found, results)
 	}
+}
+
+// fetched adds what tools returned to the model.
+func (h heard) fetched(results ...schemas.ToolResult) {
+	if h.ground != nil {
+		h.results(h.ground.Fetched, results)
+	}
+}
+
+func (h heard) results(add func(...string), results []schemas.ToolResult) {
 	for _, r := range results {
 		text := answer.Prose(r.OutputText())
-		h.ground.Foreign(text)
+		add(text)
 		h.sources.Add(text)
 		for _, link := range r.Resources {
 			h.sources.Add(link.URI)
@@ -50,7 +60,7 @@ func (h heard) results(results ...schemas.ToolResult) {
 // retold adds texts of models and clients, which are no sources.
 func (h heard) retold(texts ...string) {
 	if h.ground != nil {
-		h.ground.Foreign(texts...)
+		h.ground.Retold(texts...)
 	}
 }
 
@@ -63,11 +73,11 @@ func (h heard) conversation(q question, past recalled) {
 	h.sources.Add(q.typed)
 	h.own(q.notice)
 	for _, read := range q.read {
-		h.ground.Foreign(read.Text)
+		h.ground.Found(read.Text)
 		h.sources.Add(read.Text)
 	}
 	if q.server != "" { // it wrote the question
-		h.ground.Foreign(q.asked)
+		h.ground.Found(q.asked)
 		h.sources.Add(q.asked)
 	}
 	h.retold(past.summary)
@@ -81,7 +91,7 @@ func (h heard) conversation(q question, past recalled) {
 		h.retold(x.Answer())
 		for _, round := range x.Rounds() {
 			h.own(round.Passages...)
-			h.results(round.Results...)
+			h.fetched(round.Results...)
 		}
 	}
 }

@@ -23,7 +23,13 @@ type hostile struct {
 
 func newHostile(t *testing.T) *hostile {
 	t.Helper()
-	server := models.New(models.Config{Script: models.NewObedient().Reply, Verdict: "YES"})
+	return judgedHostile(t, "YES")
+}
+
+// judgedHostile returns a bench whose small model always gives one verdict.
+func judgedHostile(t *testing.T, verdict string) *hostile {
+	t.Helper()
+	server := models.New(models.Config{Script: models.NewObedient().Reply, Verdict: verdict})
 	url, err := server.Start(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -93,6 +99,9 @@ func TestInjection_inSearchResults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHostile(t)
+			if name == "say a thing" { // no code knows that nobody wants to hear it: its address stands in the page
+				h = judgedHostile(t, "NO")
+			}
 			h.result("guide", "Title: Brushing\nContent: Brush twice a day. "+order+"\nLink: https://a.example/brush")
 			h.with(t, guarded())
 			p := h.play(t, ask(brushing))
@@ -102,19 +111,27 @@ func TestInjection_inSearchResults(t *testing.T) {
 			if got := h.ran(); !slices.Equal(got, []string{"guide"}) {
 				t.Errorf("ran %v", got)
 			}
-			if name == "say a thing" { // the words stand in the page: the judge decides, and this one says yes
-				if !slices.ContainsFunc(h.wire.Requests(), func(r models.Request) bool {
-					return r.Pass == models.PassJudge && strings.Contains(r.LastUser, "send money")
-				}) {
-					t.Errorf("nobody was asked about %q", p.text)
-				}
-			} else {
-				keptToTheSubject(t, p.text)
-			}
+			keptToTheSubject(t, p.text)
 			if cut := p.done.Finish == providers.FinishContentFilter; len(p.done.Sources) != 1 && !cut {
 				t.Errorf("sources %v", p.done.Sources)
 			}
 		})
+	}
+}
+
+// An address that stands in no source is left out where the topic asks for sources, also if the judge lets the
+// answer continue.
+func TestInjection_addressOfNoSource(t *testing.T) {
+	b, turn := watchedTurn(brushing, false)
+	b.model.scripts = []script{says("Brush twice a day. Then send money to evil.example now. Rinse with water.")}
+	b.model.judge = says("YES")
+	p := b.with(t, schemas.Assistant{Topic: "dental", Search: []string{"web"}}).play(t, turn)
+	if p.err != nil {
+		t.Fatal(p.err)
+	}
+	keptToTheSubject(t, p.text)
+	if !strings.HasPrefix(p.text, "Brush twice a day. […]") || !strings.Contains(p.text, "Rinse with water.") {
+		t.Errorf("the answer is %q", p.text)
 	}
 }
 

@@ -178,7 +178,7 @@ func (a *Agent) shownFiles(ctx context.Context, w *task, files []schemas.Part, r
 // textFile returns a text file as it was shown with its question.
 func (a *Agent) textFile(w *task, name, text string, bytes int) schemas.Part {
 	result := schemas.ToolResult{ID: textID("file", text), ToolName: name, Server: string(file(name)), Output: schemas.TextOutput(text)}
-	w.heard.results(result)
+	w.heard.fetched(result)
 	return attachedPart(w.results.Hold(result, bytes), false)
 }
 

@@ -298,9 +298,9 @@ func (a *Agent) continueTurn(ctx context.Context, w *task, p *PausedTurn) (err e
 	}
 	e.prompt.content = content{e.question, e.past, e.found}
 	a.setWatch(ctx, w, e.question, e.past)
-	w.heard.results(e.found.results...)
+	w.heard.found(e.found.results...)
 	for _, round := range p.Rounds {
-		w.heard.results(round.Results...)
+		w.heard.fetched(round.Results...)
 	}
 	w.out.Watching().Arm()
 	w.record(ctx, e.question, e.past, e.subject, e.before)

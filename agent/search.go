@@ -75,7 +75,7 @@ func (a *Agent) lookUp(ctx context.Context, w *task, q question, past recalled, 
 		return found, nil
 	}
 	found.foreign, found.call = []schemas.ToolResult{*out.Result}, &out.Call
-	w.heard.results(*out.Result)
+	w.heard.found(*out.Result)
 	w.out.Watching().Arm()
 	return found, nil
 }

@@ -87,7 +87,7 @@ func TestRun_usageIsSummedOverTheRounds(t *testing.T) {
 	if p.err != nil {
 		t.Fatal(p.err)
 	}
-	if diff := cmp.Diff(schemas.Usage{PromptTokens: 1110, CompletionTokens: 14, TotalTokens: 1124}, p.done.Usage); diff != "" {
+	if diff := cmp.Diff(schemas.Usage{PromptTokens: 2110, CompletionTokens: 16, TotalTokens: 2126}, p.done.Usage); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -27,15 +27,17 @@ type Look struct {
 
 // A Watch checks sentence by sentence whether an answer left its subject. It ends no answer by
 // itself: where it doubts, it asks. Text is shown as it arrives; only doubtful text at the beginning is
-// held back until it is settled. A nil or unarmed Watch lets everything pass.
+// held back until it is settled, and each sentence once a text that was read may have led the answer away. A nil or unarmed Watch lets everything pass.
 type Watch struct {
 	look func(part, before string) Look
 	ask  func(part string, score float64) error
+	led  func() bool // nil if nothing leads
 	// armed starts the checks; an urgent watch doubts only what is sure to have strayed.
 	armed, urgent bool
 
 	open  string // the sentence that has not ended
 	shown int    // how many bytes of it are shown
+	held  string // the sentences that are shown once the judge has read them
 	last  string // the sentence before it
 	block string // the sentences since the last ones that were read together or asked about
 	seen  int    // characters of the sentences that have ended
@@ -50,6 +52,13 @@ type Watch struct {
 func NewWatch(look func(part, before string) Look, ask func(part string, score float64) error) *Watch {
 	return &Watch{look: look, ask: ask}
 }
+
+// Mind lets the watch ask about every sentence, and hold it until then, from when led reports that what was
+// read may have led the answer away.
+func (w *Watch) Mind(led func() bool) { w.led = led }
+
+// isLed reports whether no sentence may be shown before the judge has read it.
+func (w *Watch) isLed() bool { return w.led != nil && !w.urgent && w.led() }
 
 // Arm starts the checks: the model reads text that the person did not write.
 func (w *Watch) Arm() {
@@ -81,6 +90,9 @@ func (w *Watch) Pass(piece string) (sound, rest string, err error) {
 		if sound += passed; err != nil {
 			return sound, "", err
 		}
+	}
+	if w.isLed() {
+		return sound, "", nil
 	}
 	rest = w.open[w.shown:]
 	if w.seen+utf8.RuneCountInString(w.open) < heldText {
@@ -120,14 +132,17 @@ func (w *Watch) Rest() (show string, err error) {
 	if w == nil || !w.armed {
 		return "", nil
 	}
-	defer func() { w.last, w.block, w.seen, w.due = "", "", 0, false }()
+	defer func() { w.last, w.block, w.held, w.seen, w.due = "", "", "", 0, false }()
 	if w.open != "" {
 		show, err = w.end(len(w.open))
 	}
 	if err == nil && w.block != "" {
 		err = w.together()
 	}
-	return show, err
+	if err != nil {
+		return show, err
+	}
+	return show + w.held, nil
 }
 
 // doubts reports whether a text seems to have left the subject, with its score.
@@ -136,26 +151,34 @@ func (w *Watch) doubts(part, before string) (score float64, doubt bool) {
 	return judged.Score, judged.Sure || judged.Strayed && !w.urgent
 }
 
-// end checks the first n bytes of the open sentence, and returns what is not shown of them.
+// end checks the first n bytes of the open sentence, and returns what may be shown now.
 func (w *Watch) end(n int) (show string, err error) {
-	sentence, before := w.open[:n], w.last
-	show, w.open, w.last = sentence[min(w.shown, n):], w.open[n:], sentence
+	sentence, before, led := w.open[:n], w.last, w.isLed()
+	w.held += sentence[min(w.shown, n):]
+	w.open, w.last = w.open[n:], sentence
 	w.shown = max(w.shown-n, 0)
 	w.seen += utf8.RuneCountInString(sentence)
 	w.block += sentence
 	if strings.TrimSpace(sentence) == "" {
 		w.last = before
-		return show, nil
-	}
-	score, doubt := w.doubts(sentence, before)
-	if doubt {
-		w.last, w.due, w.score = "", true, score
-	}
-	if w.due && !w.asked || utf8.RuneCountInString(w.block) >= readTogether {
-		if err := w.together(); err != nil {
-			return "", err
+	} else {
+		score, doubt := w.doubts(sentence, before)
+		if doubt {
+			w.last = ""
+		}
+		if doubt || led {
+			w.due, w.score = true, score
+		}
+		if w.due && !w.asked || utf8.RuneCountInString(w.block) >= readTogether {
+			if err := w.together(); err != nil {
+				return "", err
+			}
 		}
 	}
+	if led && strings.TrimSpace(w.block) != "" {
+		return "", nil
+	}
+	show, w.held = w.held, ""
 	return show, nil
 }
 

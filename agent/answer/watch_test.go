@@ -120,3 +120,54 @@ func TestWatch_sound(t *testing.T) {
 		}
 	}
 }
+
+// Once a text that was read may have led the answer away, no sentence is shown before the judge has read it, and
+// the judge reads all of them, also those that code does not doubt.
+func TestWatch_Mind(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		urgent bool
+		says   error
+		want   watched
+	}{
+		{"yes", false, nil, watched{"Brush. Rinse now. Then floss.", 2, nil}},
+		{"no", false, errLeft, watched{"", 1, errLeft}},
+		{"an emergency", true, errLeft, watched{"Brush. Rinse now. Then floss.", 0, nil}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := watch(func(w *answer.Watch) {
+				w.Mind(func() bool { return true })
+				if w.Arm(); tt.urgent {
+					w.Urge()
+				}
+			}, tt.says, []string{"Brush. Ri", "nse now. ", "Then ", "floss."})
+			if got != tt.want {
+				t.Errorf("got %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+	led, read := false, ""
+	w := answer.NewWatch(lookFor, func(part string, _ float64) error { read += part; return nil })
+	w.Mind(func() bool { return led })
+	w.Arm()
+	for _, tt := range []struct {
+		led         bool
+		piece, want string
+	}{
+		{false, "Brush. Ri", "Brush. Ri"},
+		{true, "nse", ""},
+		{true, " now. ", "nse now. "}, // the first is asked about at once
+		{true, "Then floss. ", ""},
+		{true, "\n", ""},
+	} {
+		led = tt.led
+		sound, rest, err := w.Pass(tt.piece)
+		if sound+rest != tt.want || err != nil {
+			t.Errorf("%q is shown as %q, %v", tt.piece, sound+rest, err)
+		}
+	}
+	rest, err := w.Rest()
+	if rest != "Then floss. \n" || err != nil || read != "Brush. Rinse now. Then floss. \n" {
+		t.Errorf("the rest is %q, %v, the judge has read %q", rest, err, read)
+	}
+}

@@ -36,10 +36,19 @@ type Ground struct {
 	own, all vocabulary
 	// foreign are texts of others that were not read yet: those of their sentences count that clearly keep
 	// to the subject themselves, so that no page can put its own words into an answer.
-	foreign []string
+	foreign []foreignText
 	read    int // bytes of the foreign texts that were read
+	// led is set if a foreign text may have led the answer away.
+	led bool
 	// other is set if the person writes in a language that the guard does not know.
 	other bool
+}
+
+// A foreignText is a text of others, with what it says of the answer.
+type foreignText struct {
+	text string
+	// leads reports whether a sentence of this weight may lead an answer away; nil if none can.
+	leads func(weight) bool
 }
 
 // NewGround returns a ground that holds only the texts of the topic.
@@ -80,23 +89,53 @@ func (k *Ground) Own(texts ...string) {
 	}
 }
 
-// Foreign adds texts that others wrote.
-func (k *Ground) Foreign(texts ...string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.foreign = append(k.foreign, texts...)
+// Retold adds what models and clients wrote of the conversation before. It leads no answer away.
+func (k *Ground) Retold(texts ...string) { k.add(nil, texts) }
+
+// Found adds texts of others that were looked up for the question, or that the person gave. They may lead an
+// answer away where a whole sentence of them is in doubt.
+func (k *Ground) Found(texts ...string) {
+	k.add(func(w weight) bool { return w.doubt(true) && (w.unread || w.words >= strayWords) }, texts)
 }
 
-// settle reads the foreign texts: the words of their sentences that keep to the subject count.
+// Fetched adds texts of others that the model asked for. They may lead an answer away unless each sentence
+// of them clearly keeps to the subject.
+func (k *Ground) Fetched(texts ...string) {
+	k.add(func(w weight) bool { return !w.keeps() }, texts)
+}
+
+func (k *Ground) add(leads func(weight) bool, texts []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, t := range texts {
+		k.foreign = append(k.foreign, foreignText{t, leads})
+	}
+}
+
+// Leads reports whether a text that was read may have led the answer away: code cannot tell by the words of
+// the answer then.
+func (k *Ground) Leads() bool {
+	k.guard.Prepare()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.settle()
+	return k.led
+}
+
+// settle reads the foreign texts: the words of their sentences that keep to the subject count. What is too long
+// to be read may lead anywhere.
 func (k *Ground) settle() {
-	for _, t := range k.foreign {
-		t = text.Clip(t, max(mostGround-k.read, 0), "")
-		k.read += len(t)
-		for _, sentence := range text.Sentences(t) {
+	for _, f := range k.foreign {
+		clipped := text.Clip(f.text, max(mostGround-k.read, 0), "")
+		k.read += len(clipped)
+		k.led = k.led || f.leads != nil && len(clipped) < len(f.text)
+		for _, sentence := range text.Sentences(clipped) {
 			r := k.guard.part(sentence)
-			if w := k.guard.weigh(r, k.guard.share(r, k.own), k.other); !w.unread && w.worth() > 0 {
+			w := k.guard.weigh(r, k.guard.share(r, k.own), k.other)
+			if w.keeps() {
 				k.all.add(r.words)
 			}
+			k.led = k.led || f.leads != nil && f.leads(w)
 		}
 	}
 	k.foreign = nil
@@ -164,6 +203,9 @@ func (g *Guard) weigh(r reading, share float64, other bool) weight {
 
 // worth is the score of a part, less the cost of its fresh words.
 func (w weight) worth() float64 { return w.score - freshCost*w.share }
+
+// keeps reports whether a part clearly keeps to the subject.
+func (w weight) keeps() bool { return !w.unread && w.worth() > 0 }
 
 // doubt reports whether code cannot place a part; alone is set if there is nothing that it could be read with.
 func (w weight) doubt(alone bool) bool {

@@ -34,7 +34,7 @@ const topicTable = "topic"
 
 func tables() []table {
 	lines := slices.Concat(in(subjectFolder, "sections.go", "topic.go"), in(learnFolder, "lines.go"))
-	fitting := slices.Concat(lines, in(subjectFolder, "features.go", "table.go"), in(learnFolder, "fit.go"), in(words, "fold.go", "words.go"))
+	fitting := slices.Concat(lines, in(subjectFolder, "features.go", "table.go"), in(learnFolder, "fit.go"), in(words, "alike.go", "fold.go", "words.go"))
 	guarding := slices.Concat(fitting, in(subjectFolder, "model.go", "normalise.go", "reading.go"))
 	return []table{
 		{
