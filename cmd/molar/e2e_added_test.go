@@ -81,7 +81,7 @@ func TestAddedServers(t *testing.T) {
 	}
 	listed(true)
 	_, tools := s.request(t, adminKey, http.MethodGet, "/v1/tools?lint=true", "")
-	if !strings.Contains(tools, `"name":"notes__duckduckgo_search"`) || !strings.Contains(tools, `"lint":{"sends":["`) {
+	if !strings.Contains(tools, `"name":"notes__duckduckgo_search"`) || !strings.Contains(tools, `"use":"destination"`) {
 		t.Errorf("tools: %s", tools)
 	}
 	if status, body := s.request(t, adminKey, http.MethodPost, "/v1/servers/reload", ""); status != http.StatusOK {

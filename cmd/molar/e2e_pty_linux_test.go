@@ -249,7 +249,7 @@ func TestSession_HostileText(t *testing.T) {
 			t.Errorf("%q reached the terminal", bad)
 		}
 	}
-	if !strings.Contains(p.screen.String(), "Model says xabc end") {
+	if !strings.Contains(p.screen.String(), "Model says [2Jxabc end") {
 		t.Error("the answer is missing")
 	}
 }
@@ -413,7 +413,7 @@ func TestChat_AtTerminal(t *testing.T) {
 		return nil
 	}})
 	p := sitAt(t, homeEnv(t, model), "chat", "--config", config, "Echo")
-	p.see("[o]nce, in this [c]onversation, [a]lways, [e]dit the arguments, [n]o?")
+	p.see("[o]nce, [e]dit the arguments, [n]o?")
 	p.keys("e\n")
 	p.see("arguments: ")
 	p.keys("{\"text\":\n")

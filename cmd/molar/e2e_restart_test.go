@@ -171,33 +171,42 @@ func (s *served) callsOfClient(t *testing.T) heldCalls {
 	return heldCalls{called.Choices[0].Message.ToolCalls, calls[0].ID}
 }
 
-// A tool with the policy confirm waits for a person, who may change its arguments. It is not asked
-// about again when the person allows it for the conversation, until that permission is revoked.
+// A tool with the policy confirm waits for a person at each call, who may change its arguments.
 func TestServe_Approvals(t *testing.T) {
 	t.Parallel()
 	effects := filepath.Join(t.TempDir(), "effects.txt")
 	s := serveHost(t, effectsConfig(t, effects, "confirm"), startModel(t, models.Config{Script: booksAtOnce}))
 	s.stdout.wait(t, "server: effects ready", nil)
-	const sees = `"molar":{"events":true},`
-	conversation := `"approve","scope":"conversation"`
-	steps := func(all ...approvalStep) {
-		t.Helper()
-		for _, step := range all {
-			if asked := s.books(t, step); asked != step.asked {
-				t.Errorf("%+v: asked %v", step, asked)
-			}
-		}
+	s.steps(
+		t,
+		approvalStep{"chat_a", sees, `"approve","arguments":{"room":"edited"}`, true},
+		approvalStep{"chat_a", sees, `"refuse"`, true},
+		approvalStep{"chat_a", "", "", false}, // a client that cannot be asked, so nothing runs
+		approvalStep{"chat_a", sees, `"approve"`, true},
+		approvalStep{"chat_b", sees, `"approve"`, true},
+	)
+	if got := strings.Join(rooms(t, effects), " "); got != "edited hall hall" {
+		t.Errorf("effects %q", got)
 	}
-	steps([]approvalStep{
-		{"chat_a", sees, `"approve","arguments":{"room":"edited"}`, true},
-		{"chat_a", sees, `"refuse"`, true},
-		{"chat_a", "", "", false}, // a client that cannot be asked, so nothing runs
-		{"chat_a", sees, conversation, true},
-		{"chat_a", sees, "", false},
-		{"chat_a", "", "", false},
-		{"chat_b", sees, `"approve"`, true},
-	}...)
-	if got := strings.Join(rooms(t, effects), " "); got != "edited hall hall hall hall" {
+}
+
+// A tool that may have an effect is asked about once the server's text was read, and not again when
+// the person allows its destination for the conversation, until that approval is revoked.
+func TestServe_Grants(t *testing.T) {
+	t.Parallel()
+	effects := filepath.Join(t.TempDir(), "effects.txt")
+	s := serveHost(t, effectsConfig(t, effects, "auto"), startModel(t, models.Config{Script: booksAtOnce}))
+	s.stdout.wait(t, "server: effects ready", nil)
+	s.steps(
+		t,
+		approvalStep{"chat_a", sees, "", false}, // nothing was read before
+		approvalStep{"chat_a", sees, `"approve","scope":"conversation"`, true},
+		approvalStep{"chat_a", sees, "", false},
+		approvalStep{"chat_a", "", "", false},
+		approvalStep{"chat_b", sees, "", false},
+		approvalStep{"chat_b", sees, `"approve"`, true},
+	)
+	if got := strings.Join(rooms(t, effects), " "); got != "hall hall hall hall hall hall" {
 		t.Errorf("effects %q", got)
 	}
 	var list struct{ Data []schemas.Grant }
@@ -207,7 +216,20 @@ func TestServe_Approvals(t *testing.T) {
 	if status, answer := s.do(t, http.MethodDelete, "/v1/grants/"+list.Data[0].ID, ""); status != 200 {
 		t.Errorf("%d %s", status, answer)
 	}
-	steps(approvalStep{"chat_a", sees, `"refuse"`, true})
+	s.steps(t, approvalStep{"chat_a", sees, `"refuse"`, true})
+}
+
+// sees is what a client says that can be asked.
+const sees = `"molar":{"events":true},`
+
+// steps asks the questions, and fails for one about which a person was asked, or not, against its step.
+func (s *served) steps(t *testing.T, all ...approvalStep) {
+	t.Helper()
+	for _, step := range all {
+		if asked := s.books(t, step); asked != step.asked {
+			t.Errorf("%+v: asked %v", step, asked)
+		}
+	}
 }
 
 // booksAtOnce calls the tool in every turn.

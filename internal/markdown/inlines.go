@@ -51,7 +51,8 @@ func NewInlines() *Inlines {
 func dialect() []goldmark.Extender {
 	return []goldmark.Extender{
 		extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)),
-		extension.Strikethrough, extension.TaskList, extension.Linkify, additions{},
+		extension.Strikethrough, extension.TaskList, extension.Linkify,
+		additions{},
 	}
 }
 

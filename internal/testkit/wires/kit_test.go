@@ -263,7 +263,7 @@ func newDesk(n int, result string) desk {
 		d.tools = append(d.tools, schemas.Tool{ToolInfo: schemas.ToolInfo{
 			Name: "desk__" + name, Server: "desk", ToolName: name, Description: strings.Repeat("Reads what the register holds. ", 6),
 			InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: schemas.ToolAnnotations{ReadOnlyHint: new(true)},
-		}})
+		}, Rules: schemas.ToolRules{Marks: schemas.ServerMarks{Closed: true}}})
 	}
 	return d
 }
