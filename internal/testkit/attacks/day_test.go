@@ -191,6 +191,7 @@ func TestTasks(t *testing.T) {
 		t.Run(s.String(), func(t *testing.T) {
 			o := open(t, s, programs)
 			bounded := s.marks && s.npm == s.mild
+			onPage := map[string]map[string]asked{}
 			for _, day := range []struct {
 				name  string
 				tasks []task
@@ -199,6 +200,9 @@ func TestTasks(t *testing.T) {
 				asking := map[string]int{}
 				for name, over := range map[string]func(*testing.T, *office, task) asked{"plain client": plain, "client with a history of its own": keeps, "page": page} {
 					questions := o.play(t, over, day.tasks)
+					if name == "page" {
+						onPage[day.name] = questions
+					}
 					for _, k := range day.tasks {
 						if shown := questions[k.Text]; len(shown) > 0 {
 							t.Logf("%s, %s: %q asks\n%s", day.name, name, k.Text, strings.Join(shown, "\n"))
@@ -215,6 +219,9 @@ func TestTasks(t *testing.T) {
 				if day.most == 12 {
 					t.Logf("%s, %s: %d of %d tasks ask while each is answered for always", s, day.name, len(o.play(t, week, first)), len(first))
 				}
+			}
+			if s.marks && !s.npm {
+				checkEveryday(t, everyday(first, later, onPage["first day"], onPage["after a week"]))
 			}
 		})
 	}
