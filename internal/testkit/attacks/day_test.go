@@ -54,7 +54,9 @@ func keeps(t *testing.T, o *office, k task) asked { return chats(t, o, k, map[st
 
 // chats runs a task with answers that are not streamed.
 func chats(t *testing.T, o *office, k task, request map[string]any) (all asked) {
-	said := []map[string]string{{"role": "user", "content": k.Text}}
+	t.Helper()
+	said, _ := request["messages"].([]map[string]string)
+	said = append(said, map[string]string{"role": "user", "content": k.Text})
 	for {
 		var got struct {
 			Choices []struct{ Message struct{ Content string } }
@@ -69,6 +71,7 @@ func chats(t *testing.T, o *office, k task, request map[string]any) (all asked) 
 		answer := got.Choices[0].Message.Content
 		notice, _ := prompts.FindWaiting(answer)
 		if notice == "" || len(all) > len(k.Calls) {
+			request["messages"] = append(said, map[string]string{"role": "assistant", "content": answer})
 			return all
 		}
 		all = append(all, notice)

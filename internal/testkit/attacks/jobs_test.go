@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,6 +66,26 @@ func TestJobs(t *testing.T) {
 	}
 }
 
+// A client that sends its whole history again is asked as often as one whose history is kept: what the
+// answers had read is known again. The mail that was read first makes each later task ask before it takes something elsewhere.
+func TestResends(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: a whole host with all its servers")
+	}
+	o := open(t, setup{marks: true}, officePrograms(t))
+	asks := func(request map[string]any) (counts []int) {
+		for _, i := range []int{22, 3, 17, 15, 2, 17} { // read a mail, take a note, write a mail, book, reply, write again
+			counts = append(counts, len(o.finish(t, func(t *testing.T, o *office, k task) asked { return chats(t, o, k, request) }, tasks(t)[i])))
+		}
+		return counts
+	}
+	kept, sent := asks(map[string]any{"chat_id": uuid.NewString()}), asks(map[string]any{})
+	t.Logf("kept %v, sent again %v", kept, sent)
+	if want := []int{0, 1, 1, 1, 2, 1}; !slices.Equal(kept, want) || !slices.Equal(sent, want) {
+		t.Errorf("kept %v, sent again %v, want %v", kept, sent, want)
+	}
+}
+
 // headless runs a task as a program with its own system text, where nobody answers questions.
 func headless(t *testing.T, o *office, text string) (waits bool) {
 	t.Helper()
@@ -91,7 +112,7 @@ func TestHeadless(t *testing.T) {
 	programs := officePrograms(t)
 	key := func(name, more string) (value, line string) {
 		value = "molar_" + uuid.NewString()
-		return value, fmt.Sprintf("- {name: %s, hash: \"sha256:%x\", scope: admin%s}\n", name, sha256.Sum256([]byte(value)), more)
+		return value, fmt.Sprintf("- {name: %s, hash: \"sha256:%x\", scopes: [chat, admin]%s}\n", name, sha256.Sum256([]byte(value)), more)
 	}
 	trusted, trustedLine := key("clerk", ", system: trusted")
 	other, otherLine := key("other", "")
