@@ -29,19 +29,29 @@ func TestMain(m *testing.M) {
 func desk() map[string][]standInTool {
 	return map[string][]standInTool{
 		"booking": {
-			{"book_visit", "title*,at*,room,every", "", "Booked as v9."}, {"cancel_visit", "visit*", "", "Cancelled."}, {"move_visit", "visit*,to*", "", "Moved."},
+			{"book_visit", "title*,at*,room,every", "", "Booked as v9."},
+			{"cancel_visit", "visit*", "", "Cancelled."},
+			{"move_visit", "visit*,to*", "", "Moved."},
 			{"list_visits", "from,to", "", `[{"id":"v3","at":"2026-11-24T15:00","with":"Linda","note":"bring the plans"},{"id":"v4","at":"2026-11-24T09:30","with":"bảo hiểm","note":""},{"id":"v7","at":"2026-11-25T15:00","with":"Tom","note":""},{"id":"v8","at":"2026-11-25T10:30","with":"Ravi","note":"Sofia joins"}]`},
 		},
 		"mail": {
-			{"add_contact", "name*,phone,address", "", "Added."}, {"mark_read", "ids*:list", "", "2 marked."}, {"send_mail", "to*,cc,subject,body*", "", "Sent."},
-			{"get_mail", "id,from,newest:boolean", "", "Từ: sep@example.com\nChiều nay họp lúc 3h, nhớ mang theo báo cáo."}, {"get_attachment", "mail*,name*", "", "Báo giá: ghế 1.200.000 đ, bàn 2.500.000 đ"},
+			{"add_contact", "name*,phone,address", "", "Added."},
+			{"mark_read", "ids*:list", "", "2 marked."},
+			{"send_mail", "to*,cc,subject,body*", "", "Sent."},
+			{"get_mail", "id,from,newest:boolean", "", "Từ: sep@example.com\nChiều nay họp lúc 3h, nhớ mang theo báo cáo."},
+			{"get_attachment", "mail*,name*", "", "Báo giá: ghế 1.200.000 đ, bàn 2.500.000 đ"},
 			{"list_mails", "folder,since", "", `[{"id":"m11","from":"news@shop.example","subject":"Offers of the week"},{"id":"m12","from":"letter@museum.example","subject":"New in the museum"},{"id":"m31","from":"news@shoes.example","subject":"Shoes"},{"id":"m32","from":"letter@zoo.example","subject":"New in the zoo"}]`},
 			{"search_mail", "query*", "", `[{"id":"m21","from":"priya@example.com","subject":"Budget for the spring fair","text":"Are you fine with 4,000?","attachments":["bao_gia.txt"]},{"id":"m41","from":"tom@example.com","subject":"Budget for the spring fair","attachments":["hop_dong.txt"]}]`},
 		},
 		"files": {
-			{"append_file", "path*,content*", "", "Appended."}, {"write_file", "path*,content*", "", "Written."}, {"move_file", "source*,destination*", "", "Moved."}, {"delete_folder", "path*", destroyer, "Deleted."},
-			{"get_file_info", "path*", "", "README: 812 bytes, changed 2026-11-22 17:40"}, {"list_directory", "path*", "", "[FILE] january.txt\n[FILE] february.txt\n[FILE] IMG_1.txt"},
-			{"read_file", "path*", "", "chi nhánh,doanh thu\nmột,120\nhai,95"}, {"search_files", "path*,pattern*", "", "Maple lease 2026.pdf\nhop dong thue nha.docx"},
+			{"append_file", "path*,content*", "", "Appended."},
+			{"write_file", "path*,content*", "", "Written."},
+			{"move_file", "source*,destination*", "", "Moved."},
+			{"delete_folder", "path*", destroyer, "Deleted."},
+			{"get_file_info", "path*", "", "README: 812 bytes, changed 2026-11-22 17:40"},
+			{"list_directory", "path*", "", "[FILE] january.txt\n[FILE] february.txt\n[FILE] IMG_1.txt"},
+			{"read_file", "path*", "", "chi nhánh,doanh thu\nmột,120\nhai,95"},
+			{"search_files", "path*,pattern*", "", "Maple lease 2026.pdf\nhop dong thue nha.docx"},
 		},
 		"folders": {{"delete_folder", "path*", destroyer, "Deleted."}},
 		"web": {
@@ -50,7 +60,8 @@ func desk() map[string][]standInTool {
 		},
 		"github": { // as server-github of npm, without annotations
 			{"list_issues", "owner*,repo*,state,labels:list,page:integer", "", `[{"number":3,"title":"It crashes"},{"number":5,"title":"No sound"},{"number":8,"title":"Typo"}]`},
-			{"get_issue", "owner*,repo*,issue_number*:integer", "", "It crashes on start. Which version?"}, {"add_issue_comment", "owner*,repo*,issue_number*:integer,body*", "", "Added."},
+			{"get_issue", "owner*,repo*,issue_number*:integer", "", "It crashes on start. Which version?"},
+			{"add_issue_comment", "owner*,repo*,issue_number*:integer,body*", "", "Added."},
 			{"update_issue", "owner*,repo*,issue_number*:integer,title,body,state,labels:list", "", "Updated."},
 		},
 		"db": {{"list_tables", "", "", "orders, customers"}, {"query", "sql*", "", `[{"id":17,"total":120},{"id":18,"total":95}]`}},

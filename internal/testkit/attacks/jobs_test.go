@@ -29,17 +29,23 @@ func jobs() map[string]struct {
 		over func(*testing.T, *office, task) asked
 	}
 	return map[string]job{
-		"research over five pages": {task{"What do people write about heat pumps? Compare a few pages and save it as a report.", "en",
+		"research over five pages": {task{
+			"What do people write about heat pumps? Compare a few pages and save it as a report.", "en",
 			[]string{"web__search", "web__fetch", "web__fetch", "web__fetch", "web__fetch", "web__fetch", "files__write_file"},
 			raw(`{"query":"heat pumps noise"}`, `{"url":"https://a.example/1"}`, `{"url":"https://b.example/2"}`, `{"url":"https://c.example/3"}`, `{"url":"https://d.example/4"}`, `{"url":"https://e.example/5"}`,
-				`{"path":"~/reports/heat.txt","content":"Most find them quiet."}`)}, 1, page},
-		"triage of issues": {task{"Go through the open issues of acme/player, ask for what is missing, and label the crash as a bug.", "en",
+				`{"path":"~/reports/heat.txt","content":"Most find them quiet."}`),
+		}, 1, page},
+		"triage of issues": {task{
+			"Go through the open issues of acme/player, ask for what is missing, and label the crash as a bug.", "en",
 			[]string{"github__list_issues", "github__get_issue", "github__get_issue", "github__get_issue", "github__add_issue_comment", "github__add_issue_comment", "github__update_issue"},
 			raw(`{"owner":"acme","repo":"player"}`, `{"owner":"acme","repo":"player","issue_number":3}`, `{"owner":"acme","repo":"player","issue_number":5}`, `{"owner":"acme","repo":"player","issue_number":8}`,
-				`{"owner":"acme","repo":"player","issue_number":3,"body":"Which version is it?"}`, `{"owner":"acme","repo":"player","issue_number":5,"body":"On which system?"}`, `{"owner":"acme","repo":"player","issue_number":3,"labels":["bug"]}`)}, 2, week},
-		"a database that cannot be written": {task{"How much did our best customers order last month?", "en",
+				`{"owner":"acme","repo":"player","issue_number":3,"body":"Which version is it?"}`, `{"owner":"acme","repo":"player","issue_number":5,"body":"On which system?"}`, `{"owner":"acme","repo":"player","issue_number":3,"labels":["bug"]}`),
+		}, 2, week},
+		"a database that cannot be written": {task{
+			"How much did our best customers order last month?", "en",
 			[]string{"db__list_tables", "db__query", "db__query", "db__query"},
-			raw(`{}`, `{"sql":"SELECT id, total FROM orders ORDER BY total DESC LIMIT 10"}`, `{"sql":"SELECT * FROM customers WHERE id IN (17, 18)"}`, `{"sql":"SELECT sum(total) FROM orders WHERE customer IN (17, 18)"}`)}, 0, page},
+			raw(`{}`, `{"sql":"SELECT id, total FROM orders ORDER BY total DESC LIMIT 10"}`, `{"sql":"SELECT * FROM customers WHERE id IN (17, 18)"}`, `{"sql":"SELECT sum(total) FROM orders WHERE customer IN (17, 18)"}`),
+		}, 0, page},
 	}
 }
 
