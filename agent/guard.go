@@ -195,6 +195,11 @@ func (a *Agent) cutShort(ctx context.Context, w *task, e *ending) error {
 		}
 		good = joinParagraphs(good, note)
 	}
+	shown := w.out.Answer()
+	if err := a.requestApproval(ctx, w, e); err != nil { // else calls that wait would be lost with the cut
+		return err
+	}
+	good = joinParagraphs(good, strings.TrimPrefix(w.out.Answer(), shown))
 	record := a.record(w, e, "")
 	record.Answer = joinParagraphs(e.before, good)
 	if err := a.save(ctx, w, record, d); err != nil {

@@ -18,20 +18,34 @@ import (
 
 	"molar/internal/testkit/models"
 	"molar/internal/testkit/npm"
+	"molar/schemas"
 )
 
-// setup selects the servers of an office, and which of them are trusted.
+// setup selects the servers of an office, and what its operator says about them.
 type setup struct {
-	// trust trusts the servers with the person's own texts: files, bookings, families and spatial
-	// data, but not mail.
-	trust bool
+	// marks are those that attaching the servers proposes and an operator confirms: the servers that
+	// reach nobody outside, and the tools that only add there.
+	marks bool
 	// npm uses the third-party server for files, which annotates tools that write as destructive;
 	// mild overrides that in the configuration.
 	npm, mild bool
+	// more is the rest of the configuration, key the API key to use.
+	more, key string
 }
 
 func (s setup) String() string {
-	return fmt.Sprintf("own servers trusted %v, files of npm %v, mild %v", s.trust, s.npm, s.mild)
+	return fmt.Sprintf("marks-%v npm-%v mild-%v", s.marks, s.npm, s.mild)
+}
+
+// marksOf returns what the operator says about a server of the office, as YAML.
+func (s setup) marksOf(server string) string {
+	if !s.marks {
+		return ""
+	}
+	return map[string]string{
+		"booking": "    closed: true\n    tools: {book_visit: {adds: true}}\n", "files": "    closed: true\n    tools: {append_file: {adds: true}}\n", "folders": "    closed: true\n",
+		"mail": "    tools: {add_contact: {adds: true}}\n", "web": "    public: true\n", "db": "    closed: true\n    readonly: true\n",
+	}[server]
 }
 
 // office is molar as a program, with the servers of an ordinary working day.
@@ -101,6 +115,16 @@ func built(t *testing.T, dir, name, pkg string) string {
 	return program
 }
 
+// officePrograms builds the programs of an office into a folder.
+func officePrograms(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	built(t, dir, "molar", "molar/cmd/molar")
+	built(t, dir, "family", "molar/examples/family/server")
+	built(t, dir, "sdi", "molar/examples/sdi/server")
+	return dir
+}
+
 const officeConfig = `
 default: general
 llm: {provider: ollama, ollama: {base_url: %q}}
@@ -108,9 +132,10 @@ assistants:
   general: {tools: ["*"]}
   dental: {topic: dental, tools: ["booking__*"]}
 memory: {store: %q}
+%s
 mcpServers:
-  family: {command: %q, trust: %v}
-  sdi: {type: message, url: %q, trust: %v}
+  family: {command: %q}
+  sdi: {type: message, url: %q}
 `
 
 // open starts an office.
@@ -127,25 +152,28 @@ func open(t *testing.T, s setup, programs string) *office {
 	}))
 	t.Cleanup(catalogue.Close)
 	sdi := strings.TrimSuffix(start(t, dir, filepath.Join(programs, "sdi"), "--listen", "127.0.0.1:0", "--catalogue", catalogue.URL).wordAfter(t, "sdi server: "), "/mcp")
-	config := fmt.Sprintf(officeConfig, model.URL, filepath.Join(dir, "molar.db"), filepath.Join(programs, "family"), s.trust, sdi, s.trust)
+	config := fmt.Sprintf(officeConfig, model.URL, filepath.Join(dir, "molar.db"), s.more, filepath.Join(programs, "family"), sdi)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	attach := func(name, command string, trust bool, args ...string) {
+	attach := func(name, marks, command string, args ...string) {
 		raw, _ := json.Marshal(args) // strings always marshal
-		config += fmt.Sprintf("  %s:\n    command: %q\n    args: %s\n    trust: %v\n", name, command, raw, trust)
+		config += fmt.Sprintf("  %s:\n    command: %q\n    args: %s\n%s", name, command, raw, marks)
 	}
-	attach("mail", self, false, append([]string{deskArg}, deskTools(t, "mail")...)...)
-	attach("booking", self, s.trust, append([]string{deskArg}, deskTools(t, "booking")...)...)
+	servers := []string{"mail", "booking", "web", "github", "db"}
 	if s.npm {
-		attach("files", "node", s.trust, filepath.Join(npm.Installed(t, "npm", "node_modules"), "@modelcontextprotocol", "server-filesystem", "dist", "index.js"), o.files)
+		marks := "    closed: true\n"
 		if s.mild {
-			config += "    tools: {\"*\": {destructive: false}}\n"
+			marks += "    tools: {\"*\": {destructive: false}}\n"
 		}
-		attach("folders", self, s.trust, deskArg, "delete_folder")
+		attach("files", marks, "node", filepath.Join(npm.Installed(t, "npm", "node_modules"), "@modelcontextprotocol", "server-filesystem", "dist", "index.js"), o.files)
+		servers = append(servers, "folders")
 	} else {
-		attach("files", self, s.trust, append([]string{deskArg}, deskTools(t, "files")...)...)
+		servers = append(servers, "files")
+	}
+	for _, server := range servers {
+		attach(server, s.marksOf(server), self, deskArg, server)
 	}
 	path := filepath.Join(dir, "molar.yaml")
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
@@ -153,10 +181,34 @@ func open(t *testing.T, s setup, programs string) *office {
 	}
 	log := start(t, dir, filepath.Join(programs, "molar"), "serve", "--config", path, "--listen", "127.0.0.1:0")
 	o.url = log.wordAfter(t, "listens on ")
-	for _, server := range []string{"family", "sdi", "mail", "booking", "files"} {
+	for _, server := range append(servers, "family", "sdi", "files") {
 		log.wordAfter(t, `msg="MCP server is ready" server=`+server)
 	}
+	if s.marks {
+		o.confirm(t)
+	}
 	return o
+}
+
+// confirm confirms what is proposed about the servers that the configuration says nothing about.
+func (o *office) confirm(t *testing.T) {
+	t.Helper()
+	var got struct {
+		Data []struct {
+			Name     string
+			Proposal *schemas.Proposal
+		}
+	}
+	body := o.send(t, http.MethodGet, "/v1/servers", nil)
+	defer body.Close()
+	if err := json.NewDecoder(body).Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	for _, server := range got.Data {
+		if server.Proposal != nil {
+			o.send(t, http.MethodPost, "/v1/servers/"+server.Name+"/approve", map[string]any{"marks": server.Proposal}).Close()
+		}
+	}
 }
 
 // fill replaces the files by those that the tasks use.
@@ -169,7 +221,8 @@ func fill(t *testing.T, home string) {
 		}
 	}
 	for name, text := range map[string]string{
-		"Maple lease.pdf": "x", "q3_expenses.csv": "A,D\n1,20\n2,30\n", "whiteboard.txt": "a picture", "standup_0612.m4a": "a recording", "sales_by_region.xlsx": "north,120\nsouth,95\n",
+		"Maple lease.pdf": "x", "q3_expenses.csv": "A,D\n1,20\n2,30\n", "q4_expenses.csv": "A,D\n1,20\n", "blackboard.txt": "a picture", "standup_0613.m4a": "a recording", "sales_by_month.xlsx": "1,2", "chi_phi.csv": "1,2", "loi_nhuan_1.csv": "1", "loi_nhuan_2.csv": "2",
+		"Du lich/IMG_2.txt": "núi", "whiteboard.txt": "a picture", "standup_0612.m4a": "a recording", "sales_by_region.xlsx": "north,120\nsouth,95\n",
 		"reports/january.txt": "one", "reports/february.txt": "two", "desktop/keep": "", "hop dong thue nha.docx": "x", "chi_tieu.csv": "tháng,chi\n1,20\n", "Du lich/IMG_1.txt": "biển",
 		"doanh_thu_1.csv": "một,120\n", "doanh_thu_2.csv": "hai,95\n", "README": "read me", "bien_ban.txt": "Đã họp.", "notes.txt": "",
 	} {
