@@ -51,7 +51,7 @@ func (a *Agent) finish(ctx context.Context, w *task, e *ending) error {
 			return err
 		}
 	}
-	return a.done(w, e.question.lang, done)
+	return a.done(ctx, w, e.question.lang, done)
 }
 
 // noteUnsourced says that a part of the answer was left out, if one was.
@@ -240,13 +240,13 @@ func (s outcome) done() *answer.Done {
 }
 
 // done reports the end of a successful turn.
-func (a *Agent) done(w *task, lang string, d *answer.Done) error {
+func (a *Agent) done(ctx context.Context, w *task, lang string, d *answer.Done) error {
 	if d.Provider == "" {
 		d.Provider, d.Model = w.route.Provider.Name(), w.route.Model
 	}
 	d.Language = lang
 	w.out.Complete(d)
-	a.remember(context.Background(), w)
+	a.remember(ctx, w)
 	err := w.out.Emit(answer.Event{Kind: answer.KindDone, Done: d})
 	if errors.Is(err, answer.ErrStopped) { // this was the last event
 		return nil
@@ -256,12 +256,12 @@ func (a *Agent) done(w *task, lang string, d *answer.Done) error {
 
 // repeat yields the stored answer of a turn whose key was saved before, instead of running it
 // again.
-func (a *Agent) repeat(w *task, f *schemas.Finished) error {
+func (a *Agent) repeat(ctx context.Context, w *task, f *schemas.Finished) error {
 	w.out.WantJSON(w.schema != nil && w.check(f.Answer) != nil) // a stored value is the answer itself
 	if err := w.out.Say(strings.TrimPrefix(f.Answer, w.out.Answer())); err != nil {
 		return err
 	}
-	return a.done(w, "", &answer.Done{Finish: providers.FinishStop, Saved: true, Sources: f.Sources})
+	return a.done(ctx, w, "", &answer.Done{Finish: providers.FinishStop, Saved: true, Sources: f.Sources})
 }
 
 // unanswered returns why a turn that failed without an answer has none.

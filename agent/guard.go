@@ -205,7 +205,7 @@ func (a *Agent) cutShort(ctx context.Context, w *task, e *ending) error {
 	if err := a.save(ctx, w, record, d); err != nil {
 		return err
 	}
-	return a.done(w, e.question.lang, d)
+	return a.done(ctx, w, e.question.lang, d)
 }
 
 // Notice returns the emergency notice that an answer begins with, or "".
@@ -259,7 +259,7 @@ func (a *Agent) finishNotice(ctx context.Context, w *task, e *ending) error {
 	if err := a.save(ctx, w, a.record(w, e, ""), d); err != nil {
 		return err
 	}
-	return a.done(w, e.question.lang, d)
+	return a.done(ctx, w, e.question.lang, d)
 }
 
 // refuse answers a question that did not pass. Nothing of it is saved. After an emergency it
@@ -288,7 +288,7 @@ func (a *Agent) refuse(ctx context.Context, w *task, e *ending, r *refusedError)
 		return err
 	}
 	if notified {
-		return a.done(w, lang, refused)
+		return a.done(ctx, w, lang, refused)
 	}
 	text := w.guard.Refusal(lang)
 	if r.Verdict.Unavailable {
@@ -298,7 +298,7 @@ func (a *Agent) refuse(ctx context.Context, w *task, e *ending, r *refusedError)
 	if err := w.out.Say(text); err != nil {
 		return err
 	}
-	return a.done(w, lang, refused)
+	return a.done(ctx, w, lang, refused)
 }
 
 // recallTimeout bounds how long a refusal waits for the conversation.

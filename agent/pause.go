@@ -36,7 +36,7 @@ func (a *Agent) pause(ctx context.Context, w *task, e *ending) error {
 	}
 	d := e.answer.done()
 	d.Finish = providers.FinishToolCalls
-	return a.done(w, e.question.lang, d)
+	return a.done(ctx, w, e.question.lang, d)
 }
 
 // states returns the provider's state of the calls of the last round, by their ids.

@@ -194,9 +194,9 @@ func (q question) settleLanguage(past recalled) question {
 }
 
 // reply answers a prompt that cannot be used as typed. Like a refusal it is not saved.
-func (a *Agent) reply(w *task, q question) error {
+func (a *Agent) reply(ctx context.Context, w *task, q question) error {
 	if err := w.out.Say(q.reply(q.lang)); err != nil {
 		return err
 	}
-	return a.done(w, q.lang, &answer.Done{Finish: "stop"})
+	return a.done(ctx, w, q.lang, &answer.Done{Finish: "stop"})
 }

@@ -228,10 +228,10 @@ func (a *Agent) prepare(ctx context.Context, w *task, e *ending) (verdict *Gate,
 		return nil, false, err
 	}
 	if e.past.finished != nil {
-		return nil, true, a.repeat(w, e.past.finished)
+		return nil, true, a.repeat(ctx, w, e.past.finished)
 	}
 	if e.question = e.question.settleLanguage(e.past); e.question.reply != nil {
-		return nil, true, a.reply(w, e.question)
+		return nil, true, a.reply(ctx, w, e.question)
 	}
 	if e.question, err = a.takeApproval(ctx, w, e.question, e.past); err != nil { // approval of pending calls
 		return nil, false, err
@@ -288,7 +288,7 @@ func (a *Agent) continueTurn(ctx context.Context, w *task, p *PausedTurn) (err e
 		return err
 	}
 	if past.finished != nil {
-		return a.repeat(w, past.finished)
+		return a.repeat(ctx, w, past.finished)
 	}
 	e.past.read = append(e.past.read, past.read...)
 	w.out.Language(e.question.lang, e.question.langSure)

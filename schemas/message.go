@@ -107,7 +107,7 @@ func (m Message) join(separator string, wanted func(Part) bool) string {
 		if p.Text == "" || !wanted(p) {
 			continue
 		}
-		if all.Len() > 0 && m.Role != RoleAssistant && !(before.Kind == PartText && p.Kind == PartText && before.Origin != p.Origin) {
+		if all.Len() > 0 && m.Role != RoleAssistant && (before.Kind != PartText || p.Kind != PartText || before.Origin == p.Origin) {
 			all.WriteString(separator)
 		}
 		all.WriteString(p.Text)

@@ -560,20 +560,20 @@ func (c *Catalogue) Result(result schemas.ToolResult, call *schemas.ToolCall) (r
 // contentOf returns the text of a result with its strings as a reader sees them, without the escapes of
 // JSON.
 func contentOf(result schemas.ToolResult) string {
-	content := result.OutputText()
+	all := []string{result.OutputText()}
 	var value any
 	if json.Unmarshal(result.Output, &value) == nil {
 		if _, isText := value.(string); !isText {
-			content += "\n" + strings.Join(stringsIn(nil, value), "\n")
+			all = stringsIn(all, value)
 		}
 	}
 	for _, link := range result.Resources {
-		content += "\n" + link.URI
+		all = append(all, link.URI)
 	}
 	for _, link := range result.Links {
-		content += "\n" + link.URL
+		all = append(all, link.URL)
 	}
-	return content
+	return strings.Join(all, "\n")
 }
 
 // stringsIn returns the strings in a JSON value.

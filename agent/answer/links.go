@@ -214,7 +214,7 @@ func (l *Links) text(line, trimmed string, sent int) string {
 // column returns the width of the spaces before a line.
 func column(line string) int {
 	n := 0
-	for i := 0; i < len(line); i++ {
+	for i := range len(line) {
 		switch line[i] {
 		case ' ':
 			n++

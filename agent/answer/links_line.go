@@ -197,7 +197,7 @@ func (l *Links) isDefinition(line string) bool {
 // isPlain reports whether an address is read alike wherever it stands.
 func isPlain(address string) bool {
 	return address != "" && strings.IndexFunc(address, func(r rune) bool { return !isPlainRune(r) }) < 0 &&
-		!(strings.Contains(address, "&") && strings.Contains(address, ";"))
+		(!strings.Contains(address, "&") || !strings.Contains(address, ";"))
 }
 
 func isPlainRune(r rune) bool {

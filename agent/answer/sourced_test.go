@@ -9,7 +9,7 @@ import (
 
 // numbersIn finds the words of a text that begin with a digit.
 func numbersIn(text string) (all []string) {
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if word = strings.Trim(word, `.!?"`); word != "" && word[0] >= '0' && word[0] <= '9' {
 			all = append(all, word)
 		}

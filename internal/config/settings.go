@@ -166,13 +166,13 @@ func (k Knowledge) describe() string {
 }
 
 func (k APIKey) describe() string {
-	text := k.Name + " (" + strings.Join(k.Scopes, ", ") + ")"
+	all := []string{k.Name + " (" + strings.Join(k.Scopes, ", ") + ")"}
 	for _, p := range []struct{ name, value string }{{"input", k.Input}, {"system", k.System}, {"ask", k.Ask}} {
 		if p.value != "" {
-			text += ", " + p.name + " " + p.value
+			all = append(all, p.name+" "+p.value)
 		}
 	}
-	return text
+	return strings.Join(all, ", ")
 }
 
 func (f Flow) describe() string {

@@ -105,7 +105,7 @@ func strangersIn(runes []rune) map[int]bool {
 				}
 			}
 			for at, name := range of {
-				strange[at] = name != main && !(isBeside(name) && isBeside(main))
+				strange[at] = name != main && (!isBeside(name) || !isBeside(main))
 			}
 		}
 		from = to
