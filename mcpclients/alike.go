@@ -14,33 +14,37 @@ import (
 type likeness struct{ server, note string }
 
 // likenesses returns the tools that can be mistaken for those of another server: by their own names,
-// or where an own name reads like the offered name of another tool.
+// or where an own name reads like the offered name of another tool. Each is told once, with the first
+// of the others.
 func likenesses(tools []schemas.Tool) []likeness {
-	byName := make(map[string][]schemas.Tool)
-	for _, t := range tools {
+	type names struct{ own, offered string }
+	read := make([]names, len(tools))
+	byName := make(map[string][]int)
+	for i, t := range tools {
 		if t.Server == schemas.MemoryServer { // it is offered to no model
 			continue
 		}
-		own, offered := skeleton(t.ToolName), skeleton(t.Server+t.ToolName)
-		byName[own] = append(byName[own], t)
-		if offered != own {
-			byName[offered] = append(byName[offered], t)
+		n := names{skeleton(t.ToolName), skeleton(t.Server + t.ToolName)}
+		read[i] = n
+		byName[n.own] = append(byName[n.own], i)
+		if n.offered != n.own {
+			byName[n.offered] = append(byName[n.offered], i)
 		}
 	}
 	var all []likeness
-	for _, t := range tools {
-		if t.Server == schemas.MemoryServer {
-			continue
-		}
-		var others []schemas.Tool
-		for _, name := range []string{skeleton(t.ToolName), skeleton(t.Server + t.ToolName)} {
-			for _, other := range byName[name] {
-				if other.Server != t.Server && !slices.ContainsFunc(others, func(o schemas.Tool) bool { return o.Name == other.Name }) {
-					others = append(others, other)
-				}
+	for i, t := range tools {
+		first := -1
+		for _, name := range []string{read[i].own, read[i].offered} {
+			if name == "" {
+				continue
+			}
+			at := slices.IndexFunc(byName[name], func(j int) bool { return tools[j].Server != t.Server })
+			if at >= 0 && (first < 0 || byName[name][at] < first) {
+				first = byName[name][at]
 			}
 		}
-		for _, other := range others {
+		if first >= 0 {
+			other := tools[first]
 			all = append(all, likeness{t.Server, fmt.Sprintf("%s can be mistaken for %s of server %s", text.Shown(t.ToolName), text.Shown(other.ToolName), other.Server)})
 		}
 	}
@@ -61,8 +65,12 @@ func (c *Catalogue) Alike(server string) []string {
 // newlyAlike returns the notes that an earlier catalogue did not have.
 func (c *Catalogue) newlyAlike(before *Catalogue) []string {
 	var notes []string
+	known := make(map[likeness]bool, len(before.alike))
+	for _, l := range before.alike {
+		known[l] = true
+	}
 	for _, l := range c.alike {
-		if !slices.Contains(before.alike, l) {
+		if !known[l] {
 			notes = append(notes, l.server+": "+l.note)
 		}
 	}

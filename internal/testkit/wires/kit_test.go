@@ -262,7 +262,7 @@ func newDesk(n int, result string) desk {
 		name := fmt.Sprintf("find_%d", i)
 		d.tools = append(d.tools, schemas.Tool{ToolInfo: schemas.ToolInfo{
 			Name: "desk__" + name, Server: "desk", ToolName: name, Description: strings.Repeat("Reads what the register holds. ", 6),
-			InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: schemas.ToolAnnotations{ReadOnlyHint: new(true)},
+			InputSchema: json.RawMessage(`{"type":"object","properties":{"page":{"type":"integer"}}}`), Annotations: schemas.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, Rules: schemas.ToolRules{Marks: schemas.ServerMarks{Closed: true}}})
 	}
 	return d
