@@ -24,8 +24,12 @@ type Answers interface {
 	AnswerOrigins(ctx context.Context, owner string, hashes []string) (map[string][]string, error)
 }
 
-// rememberFor is how long an answer is remembered.
-const rememberFor = 30 * 24 * time.Hour
+// rememberFor is how long an answer is remembered, rememberWait how long that may take: a store that
+// does not answer has kept the turn waiting before.
+const (
+	rememberFor  = 30 * 24 * time.Hour
+	rememberWait = 500 * time.Millisecond
+)
 
 // hashOf returns the keyed hash of an answer, whatever spaces a client puts into it.
 func hashOf(key []byte, owner, text string) string {
@@ -56,7 +60,7 @@ func (a *Agent) remember(ctx context.Context, w *task) {
 	if a.cfg.Answers == nil || len(texts) == 0 || w.ending == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rememberWait)
 	defer cancel()
 	key, err := a.cfg.Answers.AnswerKey(ctx)
 	if err == nil {

@@ -124,7 +124,7 @@ func TestToolsPage_Attach(t *testing.T) {
 	store.mu.Unlock()
 	j.sees(`document.querySelector(".brought li")`, `document.querySelectorAll(".tool").length === 5`)
 	j.shot("attached")
-	if got := eval[string](j, `document.querySelector(".brought li").textContent`); got != "read_note reads it announces itself as read-only Try it1 remarkText can leave by the argument path." {
+	if got := eval[string](j, `document.querySelector(".brought li").textContent`); got != "read_note reads it announces itself as read-only Try it" {
 		t.Errorf("the page says %q", got)
 	}
 }

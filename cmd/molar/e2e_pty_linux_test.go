@@ -154,7 +154,9 @@ func TestSession_Approves(t *testing.T) {
 	long(t, "a person types, with pauses")
 	t.Parallel()
 	model := startModel(t, models.Config{Tool: "echo", Args: json.RawMessage(`{"text":"first"}`), Tokens: 3})
-	config := plainConfig(t, "mcpServers: {bad: {command: "+testkit.Build(t, "molar/internal/testkit/badmcp")+", tools: {'*': {policy: confirm}}}}\n")
+	bad := testkit.Build(t, "molar/internal/testkit/badmcp")
+	// What the other server says of itself may be an order, until somebody confirms it.
+	config := plainConfig(t, "mcpServers: {bad: {command: "+bad+"}, other: {command: "+bad+", excludeTools: [echo]}}\n")
 	p := sitDown(t, homeEnv(t, model), "chat", "--config", config)
 	for _, step := range []struct{ keys, want string }{
 		{"n\r", "the person said no"},
@@ -181,10 +183,10 @@ func TestSession_Approves(t *testing.T) {
 		t.Error("asked again after always")
 	}
 	p.keys("/approvals clear\r")
-	p.see("bad__echo, whatever its arguments asks again (always)")
+	p.see("bad__echo with text first asks again (always)")
 	before = p.screen.String()
 	p.keys("/clear\rEcho something\r")
-	p.seeAfter(before, "wants to run")
+	p.seeAfter(before, "Asked because")
 	p.keys("and a later question") // typed while the answer comes
 	p.seeAfter(before, "[o]nce")
 	asked := p.screen.String()

@@ -48,7 +48,7 @@ func TestWire_pictureOfARealServer(t *testing.T) {
 	folder := t.TempDir()
 	picture := noise(t)
 	must(t, os.WriteFile(filepath.Join(folder, "xray.png"), picture, 0o600))
-	manager, err := mcpclients.New(mcpclients.Config{Servers: []transport.ServerConfig{{Name: "files", Command: "node", Args: []string{script, folder}}}})
+	manager, err := mcpclients.New(mcpclients.Config{Servers: []transport.ServerConfig{{Name: "files", Command: "node", Args: []string{script, folder}, Marks: schemas.ServerMarks{Closed: true}}}})
 	must(t, err)
 	manager.Start(t.Context())
 	t.Cleanup(func() { must(t, manager.Close()) })
