@@ -131,6 +131,8 @@ type Agent struct {
 	windows windows
 	log     *slog.Logger
 	running atomic.Int64
+	// answerKey is the key of the hashes of answers, once it was read.
+	answerKey atomic.Pointer[[]byte]
 }
 
 // New checks the configuration as a whole and returns an agent.

@@ -43,6 +43,18 @@ func hashOf(key []byte, owner, text string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
+// keyOfAnswers returns the key of the hashes, which is read once.
+func (a *Agent) keyOfAnswers(ctx context.Context) ([]byte, error) {
+	if key := a.answerKey.Load(); key != nil {
+		return *key, nil
+	}
+	key, err := a.cfg.Answers.AnswerKey(ctx)
+	if err == nil {
+		a.answerKey.Store(&key)
+	}
+	return key, err
+}
+
 // maxBeginning is the most bytes of the beginning of an answer.
 const maxBeginning = 500
 
@@ -62,11 +74,14 @@ func (a *Agent) remember(ctx context.Context, w *task) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rememberWait)
 	defer cancel()
-	key, err := a.cfg.Answers.AnswerKey(ctx)
+	key, err := a.keyOfAnswers(ctx)
 	if err == nil {
 		var hashes []string
 		for _, text := range append(texts, joinParagraphs(w.ending.before, w.out.Answer())) {
-			hashes = append(hashes, hashOf(key, w.turn.Owner, text), hashOf(key, w.turn.Owner, Beginning(text)))
+			hashes = append(hashes, hashOf(key, w.turn.Owner, text))
+			if begins := Beginning(text); begins != text {
+				hashes = append(hashes, hashOf(key, w.turn.Owner, begins))
+			}
 		}
 		slices.Sort(hashes)
 		err = a.cfg.Answers.RememberAnswer(ctx, w.turn.Owner, slices.Compact(hashes), toStrings(w.ending.held(w)), a.cfg.Now().Add(rememberFor))
@@ -135,7 +150,7 @@ func (a *Agent) rememberedOf(ctx context.Context, w *task, sent []Exchange) map[
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
-	key, err := a.cfg.Answers.AnswerKey(ctx)
+	key, err := a.keyOfAnswers(ctx)
 	var found map[string][]string
 	hashes := make([]string, len(texts))
 	if err == nil {
