@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"molar/internal/store/database"
@@ -17,8 +18,9 @@ func (s *State) AnswerKey(ctx context.Context) ([]byte, error) { return s.Secret
 
 // RememberAnswer stores, until a time, from which origins the texts came that had been read when an
 // answer was made. hashes are those of the answer and of its parts. Origins of an earlier answer with
-// the same hash are kept, too. When it returns, every replica sees it; after a loss of power it may be
-// forgotten, and the answer is then one that nobody here made.
+// the same hash are kept, too. Answers are written some at a time, and before this process looks one
+// up. Until then another replica does not know them, and a lost process forgets them: the answer is
+// then one that nobody here made.
 func (d *DB) RememberAnswer(ctx context.Context, owner string, hashes, origins []string, until time.Time) error {
 	if len(hashes) == 0 {
 		return nil
@@ -37,15 +39,68 @@ func (d *DB) RememberAnswer(ctx context.Context, owner string, hashes, origins [
 		return err
 	}
 	args := []any{owner, string(hashesJSON), string(originsJSON), database.Millis(until)}
-	const op = "remember an answer"
-	if d.db.IsPostgres() { // one statement is a transaction
-		_, err := d.stmts.recording[rememberAnswer].ExecContext(ctx, args...)
-		return d.db.Fault(op, err)
+	d.answers.mu.Lock()
+	defer d.answers.mu.Unlock()
+	if len(d.answers.waiting) == 0 {
+		d.answers.since = d.db.Now()
+	}
+	if d.answers.waiting == nil {
+		d.answers.waiting = make(map[string][]any)
+	}
+	d.answers.waiting[owner+"\x00"+string(hashesJSON)+string(originsJSON)] = args // the same again only lasts longer
+	if len(d.answers.waiting) < maxWaitingAnswers && d.db.Now().Sub(d.answers.since) < maxAnswerWait && !d.db.IsPostgres() {
+		return nil
+	}
+	return d.writeAnswers(ctx)
+}
+
+// How many answers wait to be written, and how long if another one follows. PostgreSQL, which replicas
+// share, has each at once.
+const (
+	maxWaitingAnswers = 4096
+	maxAnswerWait     = 10 * time.Second
+)
+
+// waitingAnswers are answers to be written.
+type waitingAnswers struct {
+	mu      sync.Mutex
+	waiting map[string][]any
+	since   time.Time
+}
+
+// writeAnswers writes the answers that wait. The caller holds d.answers.mu.
+func (d *DB) writeAnswers(ctx context.Context) error {
+	if len(d.answers.waiting) == 0 {
+		return nil
+	}
+	const op = "remember answers"
+	all := d.answers.waiting
+	d.answers.waiting = nil // one that fails would fail again
+	if d.db.IsPostgres() {  // one statement is a transaction
+		var faults []error
+		for _, args := range all {
+			_, err := d.stmts.recording[rememberAnswer].ExecContext(ctx, args...)
+			faults = append(faults, d.db.Fault(op, err))
+		}
+		return errors.Join(faults...)
 	}
 	return d.apply(ctx, op, false, func(ctx context.Context, tx turnTx) error {
-		_, err := tx.stmt(ctx, rememberAnswer).ExecContext(ctx, args...)
-		return err
+		for _, args := range all {
+			if _, err := tx.stmt(ctx, rememberAnswer).ExecContext(ctx, args...); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
+}
+
+// AnswerOrigins is [State.AnswerOrigins] after the answers that wait are written.
+func (d *DB) AnswerOrigins(ctx context.Context, owner string, hashes []string) (map[string][]string, error) {
+	d.answers.mu.Lock()
+	err := d.writeAnswers(ctx)
+	d.answers.mu.Unlock()
+	found, other := d.State.AnswerOrigins(ctx, owner, hashes)
+	return found, errors.Join(err, other)
 }
 
 // rememberAnswer stores the origins for each hash.

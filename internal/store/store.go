@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"molar/internal/store/database"
 )
@@ -20,6 +21,7 @@ type DB struct {
 	db      *database.DB
 	stmts   statements
 	changes changeQueue
+	answers waitingAnswers
 	// begun counts begun turns, for the periodic clean-up of leases.
 	begun atomic.Int64
 }
@@ -74,4 +76,10 @@ func (d *DB) Backup(ctx context.Context, file string) error { return d.db.Backup
 func (d *DB) Empty(ctx context.Context) error { return d.db.Empty(ctx) }
 
 // Close closes the database. Calls under way end with an error.
-func (d *DB) Close() error { return errors.Join(d.stmts.close(), d.db.Close()) }
+func (d *DB) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	d.answers.mu.Lock()
+	defer d.answers.mu.Unlock()
+	return errors.Join(d.writeAnswers(ctx), d.stmts.close(), d.db.Close())
+}
