@@ -133,6 +133,7 @@ type Agent struct {
 	running atomic.Int64
 	// answerKey is the key of the hashes of answers, once it was read.
 	answerKey atomic.Pointer[[]byte]
+	known     knownAnswers
 }
 
 // New checks the configuration as a whole and returns an agent.

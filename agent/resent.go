@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"molar/internal/text"
@@ -84,6 +85,11 @@ func (a *Agent) remember(ctx context.Context, w *task) {
 			}
 		}
 		slices.Sort(hashes)
+		a.known.mu.Lock()
+		for _, hash := range hashes { // it may have read more than an earlier one
+			delete(a.known.all, hash)
+		}
+		a.known.mu.Unlock()
 		err = a.cfg.Answers.RememberAnswer(ctx, w.turn.Owner, slices.Compact(hashes), toStrings(w.ending.held(w)), a.cfg.Now().Add(rememberFor))
 	}
 	if err != nil {
@@ -157,7 +163,7 @@ func (a *Agent) rememberedOf(ctx context.Context, w *task, sent []Exchange) map[
 		for i, text := range texts {
 			hashes[i] = hashOf(key, w.turn.Owner, text)
 		}
-		found, err = a.cfg.Answers.AnswerOrigins(ctx, w.turn.Owner, hashes)
+		found, err = a.originsOfAnswers(ctx, w.turn.Owner, hashes)
 	}
 	if err != nil {
 		a.log.Warn("earlier answers cannot be looked up, so a client's history counts as foreign", "error", err)
@@ -177,4 +183,41 @@ func (a *Agent) audit(ctx context.Context, r toolhandler.Ruling) {
 	if a.cfg.Audit != nil {
 		a.cfg.Audit(ctx, r)
 	}
+}
+
+// knownAnswers are answers that were looked up lately: a client sends the same ones with each turn.
+type knownAnswers struct {
+	mu  sync.Mutex
+	all map[string][]string
+}
+
+// maxKnownAnswers bounds them.
+const maxKnownAnswers = 8192
+
+// originsOfAnswers looks answers up, and keeps those that were found.
+func (a *Agent) originsOfAnswers(ctx context.Context, owner string, hashes []string) (map[string][]string, error) {
+	found := make(map[string][]string)
+	var rest []string
+	a.known.mu.Lock()
+	for _, hash := range hashes {
+		if origins, ok := a.known.all[hash]; ok { // the hash covers the owner
+			found[hash] = origins
+		} else {
+			rest = append(rest, hash)
+		}
+	}
+	a.known.mu.Unlock()
+	if len(rest) == 0 {
+		return found, nil
+	}
+	more, err := a.cfg.Answers.AnswerOrigins(ctx, owner, rest)
+	a.known.mu.Lock()
+	defer a.known.mu.Unlock()
+	if a.known.all == nil || len(a.known.all) > maxKnownAnswers {
+		a.known.all = make(map[string][]string)
+	}
+	for hash, origins := range more {
+		found[hash], a.known.all[hash] = origins, origins
+	}
+	return found, err
 }
