@@ -85,12 +85,12 @@ func (a *Agent) remember(ctx context.Context, w *task) {
 			}
 		}
 		slices.Sort(hashes)
+		err = a.cfg.Answers.RememberAnswer(ctx, w.turn.Owner, slices.Compact(hashes), toStrings(w.ending.held(w)), a.cfg.Now().Add(rememberFor))
 		a.known.mu.Lock()
 		for _, hash := range hashes { // it may have read more than an earlier one
 			delete(a.known.all, hash)
 		}
 		a.known.mu.Unlock()
-		err = a.cfg.Answers.RememberAnswer(ctx, w.turn.Owner, slices.Compact(hashes), toStrings(w.ending.held(w)), a.cfg.Now().Add(rememberFor))
 	}
 	if err != nil {
 		a.log.Warn("what the answer had read is not remembered, so a client that sends it back is asked more often", "turn", w.turn.ID, "error", err)
@@ -185,25 +185,37 @@ func (a *Agent) audit(ctx context.Context, r toolhandler.Ruling) {
 	}
 }
 
-// knownAnswers are answers that were looked up lately: a client sends the same ones with each turn.
+// knownAnswers are the results of look-ups: a client sends the same answers with each of its requests,
+// and one that runs tools itself sends many within seconds.
 type knownAnswers struct {
 	mu  sync.Mutex
-	all map[string][]string
+	all map[string]knownAnswer
 }
 
-// maxKnownAnswers bounds them.
-const maxKnownAnswers = 8192
+// A knownAnswer is the result of a look-up; origins is nil for an answer that nobody here made.
+type knownAnswer struct {
+	origins []string
+	until   time.Time
+}
 
-// originsOfAnswers looks answers up, and keeps those that were found.
+// maxKnownAnswers bounds them, and knownFor how long another replica may have remembered more.
+const (
+	maxKnownAnswers = 8192
+	knownFor        = 10 * time.Second
+)
+
+// originsOfAnswers looks answers up.
 func (a *Agent) originsOfAnswers(ctx context.Context, owner string, hashes []string) (map[string][]string, error) {
 	found := make(map[string][]string)
 	var rest []string
+	now := a.cfg.Now()
 	a.known.mu.Lock()
 	for _, hash := range hashes {
-		if origins, ok := a.known.all[hash]; ok { // the hash covers the owner
-			found[hash] = origins
-		} else {
+		switch k, ok := a.known.all[hash]; { // the hash covers the owner
+		case !ok || now.After(k.until):
 			rest = append(rest, hash)
+		case k.origins != nil:
+			found[hash] = k.origins
 		}
 	}
 	a.known.mu.Unlock()
@@ -211,13 +223,21 @@ func (a *Agent) originsOfAnswers(ctx context.Context, owner string, hashes []str
 		return found, nil
 	}
 	more, err := a.cfg.Answers.AnswerOrigins(ctx, owner, rest)
+	if err != nil {
+		return found, err
+	}
 	a.known.mu.Lock()
 	defer a.known.mu.Unlock()
 	if a.known.all == nil || len(a.known.all) > maxKnownAnswers {
-		a.known.all = make(map[string][]string)
+		a.known.all = make(map[string]knownAnswer)
 	}
-	for hash, origins := range more {
-		found[hash], a.known.all[hash] = origins, origins
+	for _, hash := range rest {
+		origins, ours := more[hash]
+		if ours {
+			origins = append([]string{}, origins...)
+			found[hash] = origins
+		}
+		a.known.all[hash] = knownAnswer{origins, now.Add(knownFor)}
 	}
-	return found, err
+	return found, nil
 }
