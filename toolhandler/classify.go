@@ -26,14 +26,18 @@ const (
 // the tool's own annotations, else a reading verb at the beginning of its name. An argument that can
 // hold a command outweighs the last two. Without evidence it is Writes.
 func Classify(tool schemas.Tool) (class Class, why string) {
-	return classify(tool, schemaOf(tool), nil)
+	return classify(tool, func() *argSchema { return schemaOf(tool) }, nil)
 }
 
-// classify is Classify for a call, whose values its schema may not declare.
-func classify(tool schemas.Tool, root *argSchema, leaves []leaf) (class Class, why string) {
+// classify is Classify for a call, whose values its schema may not declare. The schema is read only if
+// it matters.
+func classify(tool schemas.Tool, root func() *argSchema, leaves []leaf) (class Class, why string) {
 	hints := tool.Annotations
 	verb, writing := readName(tool)
-	command := commandOf(tool, root, leaves)
+	command := ""
+	if isTrue(hints.ReadOnlyHint) || hints == (schemas.ToolAnnotations{}) && verb != "" {
+		command = commandOf(tool, root(), leaves)
+	}
 	switch {
 	case tool.Rules.ReadOnly:
 		return Reads, "the config marks it readOnly"
@@ -45,7 +49,7 @@ func classify(tool schemas.Tool, root *argSchema, leaves []leaf) (class Class, w
 		return Adds, "the config marks it adds"
 	case destroys(tool):
 		return Writes, "it announces itself as destructive"
-	case command != "" && (isTrue(hints.ReadOnlyHint) || hints == (schemas.ToolAnnotations{}) && verb != ""):
+	case command != "":
 		return Writes, fmt.Sprintf("its argument %q can hold a command", command)
 	case isTrue(hints.ReadOnlyHint):
 		return Reads, "it announces itself as read-only"

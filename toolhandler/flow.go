@@ -95,7 +95,7 @@ type action struct {
 func actionOf(tool schemas.Tool, args json.RawMessage) action {
 	root := schemaOf(tool)
 	a := action{tool: tool, leaves: leavesOf(tool, root, args), arguments: root.arguments}
-	a.class, a.why = classify(tool, root, a.leaves)
+	a.class, a.why = classify(tool, func() *argSchema { return root }, a.leaves)
 	a.places = placesOf(a.leaves)
 	return a
 }
