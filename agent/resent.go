@@ -44,6 +44,19 @@ func hashOf(key []byte, owner, text string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
+// withoutNames returns origins without the names of files, which are a person's: what is remembered
+// outlives their conversation.
+func withoutNames(origins []schemas.Origin) []schemas.Origin {
+	short := slices.Clone(origins)
+	for i, o := range short {
+		if o.IsFile() {
+			short[i] = schemas.FromFile
+		}
+	}
+	slices.Sort(short)
+	return slices.Compact(short)
+}
+
 // keyOfAnswers returns the key of the hashes, which is read once.
 func (a *Agent) keyOfAnswers(ctx context.Context) ([]byte, error) {
 	if key := a.answerKey.Load(); key != nil {
@@ -85,7 +98,7 @@ func (a *Agent) remember(ctx context.Context, w *task) {
 			}
 		}
 		slices.Sort(hashes)
-		err = a.cfg.Answers.RememberAnswer(ctx, w.turn.Owner, slices.Compact(hashes), toStrings(w.ending.held(w)), a.cfg.Now().Add(rememberFor))
+		err = a.cfg.Answers.RememberAnswer(ctx, w.turn.Owner, slices.Compact(hashes), toStrings(withoutNames(w.ending.held(w))), a.cfg.Now().Add(rememberFor))
 		a.known.mu.Lock()
 		for _, hash := range hashes { // it may have read more than an earlier one
 			delete(a.known.all, hash)

@@ -18,9 +18,9 @@ func (s *State) AnswerKey(ctx context.Context) ([]byte, error) { return s.Secret
 
 // RememberAnswer stores, until a time, from which origins the texts came that had been read when an
 // answer was made. hashes are those of the answer and of its parts. Origins of an earlier answer with
-// the same hash are kept, too. Answers are written some at a time, and before this process looks one
-// up. Until then another replica does not know them, and a lost process forgets them: the answer is
-// then one that nobody here made.
+// the same hash are kept, too. PostgreSQL has the answer when it returns. SQLite has it some seconds
+// later, with others, and before this process looks one up: until then another process does not know
+// it, and a lost one forgets it. The answer is then one that nobody here made.
 func (d *DB) RememberAnswer(ctx context.Context, owner string, hashes, origins []string, until time.Time) error {
 	if len(hashes) == 0 {
 		return nil

@@ -60,6 +60,12 @@ func (d *DB) DeleteOwner(ctx context.Context, owner string) (deleted int, err er
 			break
 		}
 	}
+	d.answers.mu.Lock() // those that wait would be written afterwards
+	err = d.writeAnswers(ctx)
+	d.answers.mu.Unlock()
+	if err != nil {
+		return deleted, err
+	}
 	err = d.db.Write(ctx, op, func(tx *sql.Tx) error {
 		for _, table := range append(tablesOfHost(), "answers") {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE owner = $1`, owner); err != nil { //nolint:gosec // our own tables

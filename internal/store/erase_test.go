@@ -156,6 +156,11 @@ func TestDB_DeleteOwner(t *testing.T) {
 	if inFiles(t, path, "ann's secret") || !inFiles(t, path, "bob's secret") {
 		t.Error("ann's texts are still there, or bob's are gone")
 	}
+	for owner, want := range map[string]int{"ann": 0, "bob": 1} {
+		if found, err := db.AnswerOrigins(ctx, owner, []string{"h"}); err != nil || len(found) != want {
+			t.Errorf("%s: remembered %v, %v", owner, found, err)
+		}
+	}
 	lines, err := db.ListAudit(ctx, schemas.AuditQuery{Person: "ann"})
 	grants, fault := db.GrantsOf(ctx, "bob", "c")
 	if err != nil || fault != nil || len(lines) != 1 || len(grants) != 1 {
