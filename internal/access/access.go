@@ -241,7 +241,7 @@ func CheckListen(ctx context.Context, cfg *config.Config, listen, database strin
 		return err
 	}
 	keys, err := db.Keys(ctx)
-	if err = errors.Join(err, db.Close()); err != nil {
+	if err = errors.Join(err, db.Close()); err != nil { //nolint:contextcheck // Close bounds its last write itself
 		return err
 	}
 	if slices.ContainsFunc(keys, func(k store.APIKey) bool { return !k.Session }) {

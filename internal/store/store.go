@@ -42,7 +42,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		err = db.WriteRelaxed(ctx, op, func(tx *sql.Tx) error { return d.reap(ctx, tx) })
 	}
 	if err != nil {
-		return nil, db.Fault(op, errors.Join(err, d.Close()))
+		return nil, db.Fault(op, errors.Join(err, d.stmts.close(), db.Close()))
 	}
 	return d, nil
 }
