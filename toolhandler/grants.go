@@ -152,7 +152,7 @@ func isPath(value string) bool {
 
 // scopes returns the scopes that a person may choose for a call.
 func (t *Turn) scopes(r Reason) []Scope {
-	if t.grants == nil || r.Rule == RuleConfirm {
+	if t.cfg.Grants == nil || r.Rule == RuleConfirm {
 		return []Scope{Once}
 	}
 	return []Scope{Once, InConversation, Always}
@@ -160,8 +160,8 @@ func (t *Turn) scopes(r Reason) []Scope {
 
 // granted reports whether standing approvals cover all that a call needs one for.
 func (t *Turn) granted(ctx context.Context, tool schemas.Tool, places map[string]string, r Reason) bool {
-	return t.grants != nil && r.Rule != RuleConfirm &&
-		Granted(t.grants.Granted(ctx), Approval{Tool: tool, Reason: r, Destinations: []Destination{{Arguments: places}}})
+	return t.cfg.Grants != nil && r.Rule != RuleConfirm &&
+		Granted(t.cfg.Grants.Granted(ctx), Approval{Tool: tool, Reason: r, Destinations: []Destination{{Arguments: places}}})
 }
 
 // Granted reports whether standing approvals cover a call.
@@ -187,7 +187,7 @@ func (t *Turn) grant(ctx context.Context, a Approval, d Decision) {
 		to = a.Destinations[i]
 	}
 	for _, from := range a.Reason.needs() {
-		if err := t.grants.Grant(ctx, to.Grant(a.Tool.Name, from), d.Scope); err != nil {
+		if err := t.cfg.Grants.Grant(ctx, to.Grant(a.Tool.Name, from), d.Scope); err != nil {
 			t.h.log.Warn("the approval of later calls could not be stored", slog.String("tool", a.Tool.Name), slog.Any("error", err))
 		}
 	}

@@ -151,7 +151,7 @@ func (f Flow) rule(from schemas.Origin, server string) (allow, ruled bool) {
 func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas.Tool, args json.RawMessage, reason Reason) (json.RawMessage, *Outcome) {
 	t, unsure := r.turn, reason.Rule == RuleUnsure
 	decided := func(how How, d Decision) {
-		t.audit(ctx, Ruling{Owner: t.owner, TurnID: t.id, Call: call, Tool: tool, Reason: reason, How: how, Decision: d})
+		t.audit(ctx, Ruling{Owner: t.cfg.Owner, TurnID: t.cfg.ID, Call: call, Tool: tool, Reason: reason, How: how, Decision: d})
 	}
 	refused := func(status Status, format string, args ...any) (json.RawMessage, *Outcome) {
 		out := failure(call, tool, status, format, args...)
@@ -173,14 +173,14 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		decided(ByGrant, Decision{Allowed: true})
 		return args, nil
 	}
-	if t.approver == nil {
+	if t.cfg.Approver == nil {
 		decided(NobodyThere, Decision{})
 		if unsure {
 			return refused(StatusUnsure, "%q was sent before the host stopped, and no result came: it may or may not have been done; it was not sent again, and nobody is there to ask; tell the person to check", tool.Name)
 		}
 		return refused(StatusUnapproved, "%q was not executed: it needs a person's approval (%s), and nobody is there to ask", tool.Name, reason)
 	}
-	ask := Approval{Call: call, Tool: tool, Reason: reason, Language: t.language, Check: func(arguments string) error {
+	ask := Approval{Call: call, Tool: tool, Reason: reason, Language: t.cfg.Language, Check: func(arguments string) error {
 		_, err := r.checkedArguments(tool, arguments)
 		return err
 	}}

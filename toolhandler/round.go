@@ -61,7 +61,7 @@ func (r *round) ask(ctx context.Context, a Approval) (d Decision, late bool, err
 	ctx, cancel := context.WithTimeout(ctx, ApprovalTimeout)
 	defer cancel()
 	a.Expires = asked.Add(ApprovalTimeout)
-	d, err = r.turn.approver.Approve(ctx, a)
+	d, err = r.turn.cfg.Approver.Approve(ctx, a)
 	waited := time.Since(asked)
 	r.asked.Add(int64(waited))
 	r.addWait(a.Call.ID, waited)
@@ -138,8 +138,8 @@ func canonical(args json.RawMessage) json.RawMessage {
 
 // names returns the tool names for a model that called an unknown tool.
 func (t *Turn) names() string {
-	names := make([]string, 0, len(t.tools))
-	for _, tool := range t.tools {
+	names := make([]string, 0, len(t.cfg.Tools))
+	for _, tool := range t.cfg.Tools {
 		if tool.Server != "" {
 			names = append(names, tool.Name)
 		}
@@ -176,8 +176,8 @@ func (r *round) execute(ctx context.Context, call schemas.ToolCall, tool schemas
 	limit := min(callTimeout(tool.Rules), r.deadline)
 	callCtx, stop := r.turn.clocks.start(ctx, tool, limit, r.deadline)
 	defer func() { r.addWait(call.ID, stop()) }()
-	if r.turn.before != nil && MayAct(tool) {
-		if err := r.turn.before(ctx, call); err != nil {
+	if r.turn.cfg.Before != nil && MayAct(tool) {
+		if err := r.turn.cfg.Before(ctx, call); err != nil {
 			return r.fault(ctx, callCtx, call, tool, limit, err)
 		}
 	}

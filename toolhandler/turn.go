@@ -1,6 +1,7 @@
 package toolhandler
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -73,60 +74,30 @@ type HostTool struct {
 
 // A Turn executes the calls of one turn. Rounds of one turn run one after the other.
 type Turn struct {
-	h        *Handler
-	owner    string
-	id       string
-	language string
-	tools    []schemas.Tool
-	host     []HostTool
-	approver Approver
-	grants   Grants
-	auditor  func(ctx context.Context, r Ruling)
-	calls    int
-	left     time.Duration
-	flow     Flow
-	of       *Catalogue
+	h   *Handler
+	cfg TurnConfig
+	// calls and left are what is left of the limits.
+	calls int
+	left  time.Duration
+	// flow is what the model has read so far.
+	flow Flow
 	// clean is how many calls ran only because their arguments are the person's own words, carried how
 	// many bits their choice can carry.
 	clean, carried int
-	// consents are the approved calls.
-	consents *consents
-	unsure   []schemas.ToolCall
-	who      *schemas.Person
-	clocks   clocks
-	repeats  repeats
-	before   func(ctx context.Context, call schemas.ToolCall) error
-	show     func(ctx context.Context, r schemas.ToolResult) schemas.ToolResult
+	consents       *consents
+	who            *schemas.Person
+	clocks         clocks
+	repeats        repeats
 }
 
 // Begin starts the tool side of a turn.
 func (h *Handler) Begin(cfg TurnConfig) *Turn {
 	t := &Turn{
-		h:        h,
-		owner:    cfg.Owner,
-		id:       cfg.ID,
-		language: cfg.Language,
-		tools:    cfg.Tools,
-		host:     cfg.Host,
-		approver: cfg.Approver,
-		grants:   cfg.Grants,
-		before:   cfg.Before,
-		show:     cfg.Show,
-		calls:    cfg.Limits.Calls,
-		left:     cfg.Limits.Time,
-		flow:     cfg.Flow,
-		of:       cfg.Catalogue,
-		auditor:  cfg.Audit,
-		consents: newConsents(cfg.Consented),
-		unsure:   cfg.Unsure,
+		h: h, cfg: cfg, flow: cfg.Flow, consents: newConsents(cfg.Consented),
+		calls: cmp.Or(cfg.Limits.Calls, DefaultCalls),
+		left:  cmp.Or(cfg.Limits.Time, DefaultTime),
 	}
 	t.who = t.personForServer(cfg.Person)
-	if t.calls == 0 {
-		t.calls = DefaultCalls
-	}
-	if t.left == 0 {
-		t.left = DefaultTime
-	}
 	return t
 }
 
@@ -148,8 +119,8 @@ func (t *Turn) Flow() Flow { return t.flow }
 
 // audit reports a decision about a call.
 func (t *Turn) audit(ctx context.Context, r Ruling) {
-	if t.auditor != nil {
-		t.auditor(ctx, r)
+	if t.cfg.Audit != nil {
+		t.cfg.Audit(ctx, r)
 		return
 	}
 	Audit(t.h.log, r)
@@ -160,7 +131,7 @@ func (t *Turn) audit(ctx context.Context, r Ruling) {
 func (t *Turn) Asks(ctx context.Context, call schemas.ToolCall) bool {
 	tool, known := t.Lookup(call.Function.Name)
 	args, err := parseArguments(call.Function.Arguments)
-	if !known || err != nil || t.approver == nil || tool.Rules.Policy == schemas.PolicyDeny {
+	if !known || err != nil || t.cfg.Approver == nil || tool.Rules.Policy == schemas.PolicyDeny {
 		return false
 	}
 	a := actionOf(tool, args)
@@ -170,7 +141,7 @@ func (t *Turn) Asks(ctx context.Context, call schemas.ToolCall) bool {
 
 // isUnsure reports whether the call was sent before its process was lost, and may have had its effect.
 func (t *Turn) isUnsure(call schemas.ToolCall, tool schemas.Tool) bool {
-	return MayAct(tool) && slices.ContainsFunc(t.unsure, func(u schemas.ToolCall) bool { return u.ID == call.ID })
+	return MayAct(tool) && slices.ContainsFunc(t.cfg.Unsure, func(u schemas.ToolCall) bool { return u.ID == call.ID })
 }
 
 // Lookup finds a call's tool by its offered name, or by its own name if only one offered tool has
@@ -180,21 +151,21 @@ func (t *Turn) Lookup(name string) (schemas.Tool, bool) {
 		name = strings.TrimPrefix(name, prefix)
 	}
 	own, found := -1, 0
-	for i := range t.tools {
-		if t.tools[i].Name == name {
-			return t.tools[i], true
+	for i := range t.cfg.Tools {
+		if t.cfg.Tools[i].Name == name {
+			return t.cfg.Tools[i], true
 		}
-		if t.tools[i].ToolName == name {
+		if t.cfg.Tools[i].ToolName == name {
 			own, found = i, found+1
 		}
 	}
-	for _, tool := range t.host {
+	for _, tool := range t.cfg.Host {
 		if tool.Info.Name == name {
 			return tool.asTool(), true
 		}
 	}
 	if found == 1 {
-		return t.tools[own], true
+		return t.cfg.Tools[own], true
 	}
 	return schemas.Tool{}, false
 }
@@ -270,7 +241,7 @@ func (t *Turn) Execute(ctx context.Context, calls []schemas.ToolCall) iter.Seq[O
 		for i, call := range calls {
 			out := t.outcome(ctx, round, i, call, outcomes[i], keys[i])
 			reading, foreign := t.reading(out)
-			if t.show != nil {
+			if t.cfg.Show != nil {
 				if out.Result = t.shown(ctx, out.Result, reading.Origin); out.Result.Cut != nil {
 					reading, foreign = t.reading(out) // only what the model is shown was read
 				}
@@ -297,7 +268,7 @@ func (t *Turn) shown(ctx context.Context, result schemas.ToolResult, origin sche
 	if origin.IsInside() {
 		result.Server = string(origin)
 	}
-	result = t.show(ctx, result)
+	result = t.cfg.Show(ctx, result)
 	result.Server = server
 	return result
 }
@@ -305,7 +276,7 @@ func (t *Turn) shown(ctx context.Context, result schemas.ToolResult, origin sche
 // reading returns the reading of a result; ok is false if the operator wrote its text. What a tool of
 // the host reads on in may be any earlier result of its server.
 func (t *Turn) reading(out Outcome) (r Reading, ok bool) {
-	r, ok = t.of.Result(out.Result, &out.Call)
+	r, ok = t.cfg.Catalogue.Result(out.Result, &out.Call)
 	if inside := schemas.InsideOrigin(out.Result.Server); out.Tool.Server == "" && slices.Contains(t.flow.Origins(), inside) {
 		r.Origin, r.Public = inside, false
 	}
@@ -326,7 +297,7 @@ func (t *Turn) outcome(ctx context.Context, r *round, i int, call schemas.ToolCa
 // call runs a tool of the host or of a server.
 func (t *Turn) call(ctx context.Context, tool schemas.Tool, args json.RawMessage) (schemas.ToolResult, error) {
 	if tool.Server == "" {
-		for _, own := range t.host {
+		for _, own := range t.cfg.Host {
 			if own.Info.Name == tool.Name {
 				return own.Call(ctx, args)
 			}
