@@ -359,3 +359,16 @@ func decoded(arguments string) (value any, err error) {
 	err = dec.Decode(&value)
 	return value, err
 }
+
+// canonical writes arguments in one way, whatever their spaces and the order of their names.
+func canonical(arguments string) string {
+	value, err := decoded(arguments)
+	if err != nil {
+		return arguments
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(value) // decoded JSON encodes
+	return strings.TrimSpace(b.String())
+}

@@ -1,7 +1,6 @@
 package toolhandler
 
 import (
-	"reflect"
 	"slices"
 	"sync"
 
@@ -45,13 +44,5 @@ func (t *Turn) consented(tool schemas.Tool, call schemas.ToolCall) bool {
 // SameCall reports whether two calls are of the same tool with equal arguments, regardless of
 // formatting.
 func SameCall(a, b schemas.ToolCall) bool {
-	if a.Function.Name != b.Function.Name {
-		return false
-	}
-	x, xErr := decoded(a.Function.Arguments)
-	y, yErr := decoded(b.Function.Arguments)
-	if xErr != nil || yErr != nil {
-		return a.Function.Arguments == b.Function.Arguments
-	}
-	return reflect.DeepEqual(x, y)
+	return a.Function.Name == b.Function.Name && canonical(a.Function.Arguments) == canonical(b.Function.Arguments)
 }

@@ -1,8 +1,6 @@
 package toolhandler
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -34,39 +32,20 @@ type repeated struct {
 }
 
 // keysOf returns what identifies each call among the calls of a turn, "" for calls that are no
-// repeats of others: a round in which a call may change something has none.
+// repeats of others. A round in which a call may change something has none, and ends those before it.
 func (t *Turn) keysOf(calls []schemas.ToolCall) []string {
 	keys := make([]string, len(calls))
 	for i, call := range calls {
 		tool, known := t.Lookup(call.Function.Name)
 		if class, _ := Classify(tool); known && class != Reads {
+			t.repeats.calls = nil
 			return make([]string, len(calls))
 		}
-		args, err := parseArguments(call.Function.Arguments)
-		if !known || tool.Rules.Poll || err != nil {
-			continue
-		}
-		var value any
-		dec := json.NewDecoder(bytes.NewReader(args))
-		dec.UseNumber() // large numbers that differ stay different
-		if dec.Decode(&value) != nil {
-			continue
-		}
-		if args, err = json.Marshal(value); err == nil { // with its keys in order
-			keys[i] = tool.Name + " " + string(args)
+		if args, err := parseArguments(call.Function.Arguments); known && !tool.Rules.Poll && err == nil {
+			keys[i] = tool.Name + " " + canonical(string(args))
 		}
 	}
 	return keys
-}
-
-// mayChange forgets the calls so far if one of a round may have changed something.
-func (t *Turn) mayChange(calls []schemas.ToolCall) {
-	for _, call := range calls {
-		tool, known := t.Lookup(call.Function.Name)
-		if class, _ := Classify(tool); known && class != Reads {
-			t.repeats.calls = nil
-		}
-	}
 }
 
 // find returns the earlier call with a key, if the call now repeats it.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"slices"
@@ -116,24 +115,9 @@ func (r *round) run(ctx context.Context, index int, call schemas.ToolCall) (out 
 		}
 	}
 	if r.free[index] {
-		args = canonical(args)
+		args = json.RawMessage(canonical(string(args))) // how a model wrote them carries nothing
 	}
 	return r.execute(ctx, call, tool, args)
-}
-
-// canonical writes arguments in one way, so that how a model wrote them carries nothing.
-func canonical(args json.RawMessage) json.RawMessage {
-	value, err := decoded(string(args))
-	if err != nil {
-		return args
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(value) != nil {
-		return args
-	}
-	return bytes.TrimSpace(b.Bytes())
 }
 
 // names returns the tool names for a model that called an unknown tool.
@@ -230,5 +214,5 @@ func (r *round) fault(ctx, callCtx context.Context, call schemas.ToolCall, tool 
 	case errors.Is(context.Cause(callCtx), context.DeadlineExceeded):
 		return failure(call, tool, StatusTimeout, "%q on server %q gave no answer within %s; it may or may not have taken effect", tool.Name, tool.Server, limit.Round(time.Millisecond))
 	}
-	return failure(call, tool, StatusFailed, "%s", fmt.Sprintf("%q could not be called: %v", tool.Name, err))
+	return failure(call, tool, StatusFailed, "%q could not be called: %v", tool.Name, err)
 }

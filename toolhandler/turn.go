@@ -223,7 +223,6 @@ func (t *Turn) Execute(ctx context.Context, calls []schemas.ToolCall) iter.Seq[O
 		round := t.openRound(calls)
 		outcomes := make([]chan Outcome, len(calls))
 		slots := make(chan struct{}, t.h.parallel)
-		t.mayChange(calls)
 		keys, open := t.keysOf(calls), make(map[string]bool)
 		for i, call := range calls {
 			if _, again := t.repeats.find(keys[i]); again || open[keys[i]] {
@@ -308,18 +307,13 @@ func (t *Turn) call(ctx context.Context, tool schemas.Tool, args json.RawMessage
 
 // failure returns the outcome that explains to the model why a call failed.
 func failure(call schemas.ToolCall, tool schemas.Tool, status Status, format string, args ...any) Outcome {
-	text, err := json.Marshal(fmt.Sprintf(format, args...))
-	if err != nil { // a string always marshals
-		text = []byte(`"error"`)
-	}
-	name := tool.ToolName
-	if name == "" {
-		name = call.Function.Name
-	}
 	return Outcome{
 		Call:   call,
 		Tool:   tool,
 		Status: status,
-		Result: schemas.ToolResult{ToolName: name, Output: text, ID: call.ID, Server: tool.Server, IsError: true},
+		Result: schemas.ToolResult{
+			ToolName: cmp.Or(tool.ToolName, call.Function.Name), Output: schemas.TextOutput(fmt.Sprintf(format, args...)),
+			ID: call.ID, Server: tool.Server, IsError: true,
+		},
 	}
 }
