@@ -2,43 +2,20 @@ package toolhandler
 
 import (
 	"slices"
-	"sync"
 
 	"molar/schemas"
 )
 
-// consents are the exact calls that a person has approved. Each is used once.
-type consents struct {
-	mu    sync.Mutex
-	calls []schemas.ToolCall
-}
-
-func newConsents(calls []schemas.ToolCall) *consents {
-	return &consents{calls: slices.Clone(calls)}
-}
-
-func (c *consents) find(call schemas.ToolCall) int {
-	return slices.IndexFunc(c.calls, func(agreed schemas.ToolCall) bool { return SameCall(agreed, call) })
-}
-
-func (c *consents) has(tool schemas.Tool, call schemas.ToolCall) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// consented reports whether a person has approved exactly this call. One that runs uses its approval up.
+func (t *Turn) consented(tool schemas.Tool, call schemas.ToolCall, runs bool) bool {
+	t.consenting.Lock()
+	defer t.consenting.Unlock()
 	call.Function.Name = tool.Name // the model may have written another name
-	return c.find(call) >= 0
-}
-
-// consented uses up the approval of the call, and reports whether there was one.
-func (t *Turn) consented(tool schemas.Tool, call schemas.ToolCall) bool {
-	t.consents.mu.Lock()
-	defer t.consents.mu.Unlock()
-	call.Function.Name = tool.Name
-	i := t.consents.find(call)
-	if i < 0 {
-		return false
+	i := slices.IndexFunc(t.consents, func(agreed schemas.ToolCall) bool { return SameCall(agreed, call) })
+	if i >= 0 && runs {
+		t.consents = slices.Delete(t.consents, i, i+1)
 	}
-	t.consents.calls = slices.Delete(t.consents.calls, i, i+1)
-	return true
+	return i >= 0
 }
 
 // SameCall reports whether two calls are of the same tool with equal arguments, regardless of

@@ -167,7 +167,7 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 	case reason.Rule == RuleDeny:
 		return refused(StatusRefused, "%q may not be called", tool.Name)
 	case unsure:
-	case t.consented(tool, call): // its approval is already audited
+	case t.consented(tool, call, true): // its approval is already audited
 		return args, nil
 	case t.granted(ctx, tool, actionOf(tool, args).places, reason):
 		decided(ByGrant, Decision{Allowed: true})

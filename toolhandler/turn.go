@@ -84,16 +84,18 @@ type Turn struct {
 	// clean is how many calls ran only because their arguments are the person's own words, carried how
 	// many bits their choice can carry.
 	clean, carried int
-	consents       *consents
-	who            *schemas.Person
-	clocks         clocks
-	repeats        repeats
+	// consents are the exact calls that a person has approved; consenting guards them.
+	consents   []schemas.ToolCall
+	consenting sync.Mutex
+	who        *schemas.Person
+	clocks     clocks
+	repeats    repeats
 }
 
 // Begin starts the tool side of a turn.
 func (h *Handler) Begin(cfg TurnConfig) *Turn {
 	t := &Turn{
-		h: h, cfg: cfg, flow: cfg.Flow, consents: newConsents(cfg.Consented),
+		h: h, cfg: cfg, flow: cfg.Flow, consents: slices.Clone(cfg.Consented),
 		calls: cmp.Or(cfg.Limits.Calls, DefaultCalls),
 		left:  cmp.Or(cfg.Limits.Time, DefaultTime),
 	}
@@ -136,7 +138,7 @@ func (t *Turn) Asks(ctx context.Context, call schemas.ToolCall) bool {
 	}
 	a := actionOf(tool, args)
 	reason, _, _ := t.review(a)
-	return t.isUnsure(call, tool) || reason.Rule != "" && reason.Rule != RuleDeny && !t.consents.has(tool, call) && !t.granted(ctx, tool, a.places, reason)
+	return t.isUnsure(call, tool) || reason.Rule != "" && reason.Rule != RuleDeny && !t.consented(tool, call, false) && !t.granted(ctx, tool, a.places, reason)
 }
 
 // isUnsure reports whether the call was sent before its process was lost, and may have had its effect.
