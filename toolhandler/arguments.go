@@ -42,7 +42,10 @@ func argumentsIn(tool schemas.Tool, root *argSchema) []Argument {
 	var walk func(path string, s *argSchema, command bool)
 	walk = func(path string, s *argSchema, command bool) {
 		for _, name := range slices.Sorted(maps.Keys(s.properties)) {
-			at, inner := join(path, name), s.properties[name].entry()
+			at, inner := join(path, name), s.properties[name]
+			for inner.items != nil { // those in a list share its name
+				inner = inner.items
+			}
 			command := command || isCommand(tool, name, inner)
 			if len(inner.properties) > 0 {
 				walk(at, inner, command)
@@ -150,19 +153,6 @@ type argSchema struct {
 	arguments int
 }
 
-// entry returns the schema of the entries of a list, in lists of lists too, and others as they are.
-func (s *argSchema) entry() *argSchema {
-	for s.items != nil {
-		s = s.items
-	}
-	return s
-}
-
-// names reports whether the schema itself names a value.
-func (s *argSchema) names(value any) bool {
-	return slices.ContainsFunc(s.named, func(v any) bool { return same(v, value) })
-}
-
 // maxParts and maxDepth bound what is read of a schema.
 const (
 	maxParts = 4000
@@ -190,27 +180,22 @@ type schemaReader struct {
 }
 
 func (r *schemaReader) read(node any, depth int) *argSchema {
-	s := new(argSchema)
-	m, ok := node.(map[string]any)
+	s := &argSchema{properties: make(map[string]*argSchema)}
 	if r.parts++; r.parts > maxParts || depth > maxDepth {
 		r.cut = true
 		return s
 	}
-	if !ok {
-		return s
-	}
+	m, _ := node.(map[string]any)
 	s.description, _ = m["description"].(string)
 	s.format, _ = m["format"].(string)
 	s.enum, _ = m["enum"].([]any)
 	examples, _ := m["examples"].([]any)
 	s.preset = m["default"]
 	s.named = slices.DeleteFunc(slices.Concat(s.enum, examples, []any{m["const"], s.preset, m["minimum"], m["maximum"]}), func(v any) bool { return v == nil })
-	if properties, ok := m["properties"].(map[string]any); ok {
-		s.properties = make(map[string]*argSchema)
-		for _, name := range slices.Sorted(maps.Keys(properties)) {
-			r.arguments++
-			s.properties[name] = r.read(properties[name], depth+1)
-		}
+	properties, _ := m["properties"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		r.arguments++
+		s.properties[name] = r.read(properties[name], depth+1)
 	}
 	if items, ok := m["items"]; ok {
 		s.items = r.read(items, depth+1)
@@ -227,9 +212,6 @@ func (r *schemaReader) read(node any, depth int) *argSchema {
 		s.preset = cmp.Or(s.preset, b.preset)
 		s.items = cmp.Or(s.items, b.items)
 		for name, inner := range b.properties {
-			if s.properties == nil {
-				s.properties = make(map[string]*argSchema)
-			}
 			s.properties[name] = cmp.Or(s.properties[name], inner)
 		}
 	}
@@ -258,7 +240,7 @@ func (r *schemaReader) branches(m map[string]any, depth int) []*argSchema {
 // at returns the part of the schema that a reference names; nil if it names none.
 func (r *schemaReader) at(ref string) any {
 	node := r.root
-	for name := range strings.SplitSeq(strings.TrimPrefix(strings.TrimPrefix(ref, "#"), "/"), "/") {
+	for name := range strings.SplitSeq(strings.TrimPrefix(ref, "#"), "/") {
 		if m, ok := node.(map[string]any); ok && name != "" {
 			node = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]
 		}
@@ -285,43 +267,47 @@ type leaf struct {
 
 // isPreset reports whether a value is the one that the schema gives anyway.
 func (l leaf) isPreset() bool {
-	return l.value == nil || l.schema.preset != nil && same(l.schema.preset, l.value)
+	return l.value == nil || l.schema.preset != nil && reflect.DeepEqual(l.schema.preset, l.value)
 }
 
 // leavesOf returns the values of a call's arguments, ordered by key.
-func leavesOf(tool schemas.Tool, root *argSchema, args json.RawMessage) []leaf {
-	value, err := decoded(string(args))
+func leavesOf(tool schemas.Tool, root *argSchema, arguments string) []leaf {
+	value, err := decoded(arguments)
 	if err != nil {
 		return nil
 	}
 	var all []leaf
-	var walk func(path, key, name string, s *argSchema, declared, unknown bool, value any)
-	walk = func(path, key, name string, s *argSchema, declared, unknown bool, value any) {
-		switch v := value.(type) {
+	var walk func(name string, l leaf)
+	walk = func(name string, l leaf) {
+		switch v := l.value.(type) {
 		case map[string]any:
 			for _, name := range slices.Sorted(maps.Keys(v)) {
-				inner, known := s.properties[name]
-				stray := unknown || !known && (path == "" || len(s.properties) > 0)
-				walk(join(path, name), join(key, name), name, cmp.Or(inner, new(argSchema)), declared && known, stray, v[name])
+				inner, known := l.schema.properties[name]
+				walk(name, leaf{
+					path: join(l.path, name), key: join(l.key, name), value: v[name], schema: cmp.Or(inner, new(argSchema)), declared: l.declared && known,
+					unknown: l.unknown || !known && (l.path == "" || len(l.schema.properties) > 0),
+				})
 			}
-			if len(v) > 0 || path == "" {
+			if len(v) > 0 || l.path == "" {
 				return
 			}
 		case []any:
 			for i, e := range v {
-				walk(path, join(key, strconv.Itoa(i)), name, cmp.Or(s.items, new(argSchema)), declared && s.items != nil, unknown, e)
+				walk(name, leaf{
+					path: l.path, key: join(l.key, strconv.Itoa(i)), value: e, schema: cmp.Or(l.schema.items, new(argSchema)), declared: l.declared && l.schema.items != nil,
+					unknown: l.unknown,
+				})
 			}
 			if len(v) > 0 {
 				return
 			}
 		}
-		l := leaf{path, key, value, s, Place, declared, unknown}
-		if declared {
-			l.use = useOf(tool, path, name, s)
+		if l.use = Place; l.declared {
+			l.use = useOf(tool, l.path, name, l.schema)
 		}
 		all = append(all, l)
 	}
-	walk("", "", "", root, true, false, value)
+	walk("", leaf{value: value, schema: root, declared: true})
 	return all
 }
 
@@ -345,9 +331,6 @@ func join(path, name string) string {
 	}
 	return path + "." + name
 }
-
-// same reports whether two decoded values are equal.
-func same(a, b any) bool { return reflect.DeepEqual(a, b) }
 
 // decoded decodes arguments and keeps the digits of numbers.
 func decoded(arguments string) (value any, err error) {

@@ -26,17 +26,16 @@ const (
 // the tool's own annotations, else a reading verb at the beginning of its name. An argument that can
 // hold a command outweighs the last two. Without evidence it is Writes.
 func Classify(tool schemas.Tool) (class Class, why string) {
-	return classify(tool, func() *argSchema { return schemaOf(tool) }, nil)
+	return classify(tool, nil)
 }
 
-// classify is Classify for a call, whose values its schema may not declare. The schema is read only if
-// it matters.
-func classify(tool schemas.Tool, root func() *argSchema, leaves []leaf) (class Class, why string) {
+// classify is Classify for a call, whose values its schema may not declare.
+func classify(tool schemas.Tool, leaves []leaf) (class Class, why string) {
 	hints := tool.Annotations
 	verb, writing := readName(tool)
 	command := ""
-	if isTrue(hints.ReadOnlyHint) || hints == (schemas.ToolAnnotations{}) && verb != "" {
-		command = commandOf(tool, root(), leaves)
+	if isTrue(hints.ReadOnlyHint) || hints == (schemas.ToolAnnotations{}) && verb != "" { // else it does not matter
+		command = commandOf(tool, leaves)
 	}
 	switch {
 	case tool.Rules.ReadOnly:
@@ -79,10 +78,11 @@ func isTrue(hint *bool) bool { return hint != nil && *hint }
 
 // commandOf returns the first argument that can hold a command, "" if none matters: the credentials
 // of the server cannot write.
-func commandOf(tool schemas.Tool, root *argSchema, leaves []leaf) string {
+func commandOf(tool schemas.Tool, leaves []leaf) string {
 	if tool.Rules.Marks.ReadOnly {
 		return ""
 	}
+	root := schemaOf(tool)
 	for _, a := range argumentsIn(tool, root) {
 		if a.Command {
 			return a.Path

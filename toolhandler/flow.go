@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -73,7 +74,7 @@ func (f Flow) Origins() []schemas.Origin { return f.origins(func(Reading) bool {
 func (f Flow) origins(of func(Reading) bool) []schemas.Origin {
 	found := make(map[schemas.Origin]bool)
 	for _, r := range f.Readings {
-		if of(r) {
+		if !found[r.Origin] && of(r) {
 			found[r.Origin] = true
 		}
 	}
@@ -83,20 +84,26 @@ func (f Flow) origins(of func(Reading) bool) []schemas.Origin {
 // An action is a call as the rules see it.
 type action struct {
 	tool   schemas.Tool
-	class  Class
-	why    string
 	leaves []leaf
-	// places are its destination within the server.
+	// places are its destination within the server, by key. Values that the schema gives anyway do not
+	// count.
 	places map[string]string
 	// arguments is how many arguments the tool declares.
 	arguments int
+	// class and its evidence, and what the values can carry, are known once the call is reviewed.
+	class  Class
+	why    string
+	values []cargo
 }
 
-func actionOf(tool schemas.Tool, args json.RawMessage) action {
+func actionOf(tool schemas.Tool, arguments string) action {
 	root := schemaOf(tool)
-	a := action{tool: tool, leaves: leavesOf(tool, root, args), arguments: root.arguments}
-	a.class, a.why = classify(tool, func() *argSchema { return root }, a.leaves)
-	a.places = placesOf(a.leaves)
+	a := action{tool: tool, leaves: leavesOf(tool, root, arguments), places: make(map[string]string), arguments: root.arguments}
+	for _, l := range a.leaves {
+		if l.use != Content && !l.isPreset() {
+			a.places[l.key] = asText(l.value)
+		}
+	}
 	return a
 }
 
@@ -139,33 +146,27 @@ func (f Flow) cargoOf(a action) []cargo {
 
 // crossing returns the sorted origins whose private texts a call may take to another destination than
 // the one that they came from.
-func (f Flow) crossing(a action, values []cargo) []schemas.Origin {
+func (f Flow) crossing(a action) []schemas.Origin {
 	if isOwn(a.tool) { // it looks in texts of the operator
 		return nil
 	}
-	found := make(map[schemas.Origin]bool)
-	for _, r := range f.Readings {
-		if !r.Public && !found[r.Origin] && !stays(r, a, values) {
-			found[r.Origin] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(found))
+	return f.origins(func(r Reading) bool { return !r.Public && !stays(r, a) })
 }
 
 // stays reports whether a call sends things only to where a text came from: to its own server, and
 // there to the same arguments.
-func stays(r Reading, a action, values []cargo) bool {
+func stays(r Reading, a action) bool {
 	switch {
 	case r.Origin.Server() != a.tool.Server:
 		return false
 	case a.tool.Rules.Marks.Closed:
 		return true
 	case a.class == Reads:
-		return readsOn(r, a, values)
+		return readsOn(r, a)
 	case len(a.places) == 0:
 		return r.Places != nil && len(r.Places) == 0 // nil is unknown
 	case r.Trusted:
-		return !slices.ContainsFunc(values, func(c cargo) bool {
+		return !slices.ContainsFunc(a.values, func(c cargo) bool {
 			return a.places[c.key] != r.Places[c.key] && (c.host != "" || c.repository || len(c.from()) == 0)
 		})
 	}
@@ -175,14 +176,14 @@ func stays(r Reading, a action, values []cargo) bool {
 // readsOn reports whether a reader is only given what it was given before, the person's own words,
 // and ids and addresses that its server returned in one text, on the same host. In another repository,
 // which the person must have named, the ids must have been returned there.
-func readsOn(r Reading, a action, values []cargo) bool {
+func readsOn(r Reading, a action) bool {
 	moves := func(c cargo) bool {
 		before, had := r.Places[c.key]
 		return had && before != c.text && c.repository
 	}
-	moved := slices.ContainsFunc(values, moves)
+	moved := slices.ContainsFunc(a.values, moves)
 	var ids []cargo
-	for _, c := range values {
+	for _, c := range a.values {
 		before, had := r.Places[c.key]
 		switch {
 		case c.host != "" && !hasHost(r, c.host), !c.clean && (moves(c) || climbs(c.text) && before != c.text):
@@ -274,7 +275,7 @@ func (w typedWords) weigh(l leaf) (carried int, clean bool) {
 		switch {
 		case text == "":
 			return 1, true
-		case l.schema.names(v):
+		case slices.ContainsFunc(l.schema.named, func(named any) bool { return reflect.DeepEqual(named, v) }):
 			return bits.Len(uint(len(l.schema.named))), true
 		case slices.Contains(w.numbers, text):
 			return number, true
@@ -367,18 +368,6 @@ func asText(value any) string {
 	return string(raw)
 }
 
-// placesOf returns the destination of a call within its server, by key. Values that the schema gives
-// anyway do not count.
-func placesOf(leaves []leaf) map[string]string {
-	places := make(map[string]string)
-	for _, l := range leaves {
-		if l.use != Content && !l.isPreset() {
-			places[l.key] = asText(l.value)
-		}
-	}
-	return places
-}
-
 // isAddress reports whether an argument is one for addresses.
 func isAddress(path string) bool {
 	return slices.Contains([]string{"url", "uri", "urls", "address", "link", "href", "endpoint", "host", "hostname", "domain", "site"}, lastWord(path))
@@ -415,35 +404,29 @@ func hostOf(path, value string) (host string, clear bool) {
 
 // namesInside reports whether an argument names an address inside: one that is not clearly a name on
 // the public web.
-func namesInside(leaves []leaf) bool {
-	for _, l := range leaves {
-		value := strings.TrimSpace(asText(l.value))
-		if l.use == Content || l.isPreset() || value == "" {
-			continue
-		}
-		address := isAddress(l.path) || l.schema.format == "uri" || strings.Contains(value, "://") || strings.HasPrefix(value, "//") ||
-			strings.HasPrefix(strings.ToLower(value), "http:") || strings.HasPrefix(strings.ToLower(value), "https:")
-		if !startsWithScheme.MatchString(value) {
-			value = "http://" + strings.TrimLeft(value, "/")
-		}
-		u, err := url.Parse(value)
-		switch {
-		case address:
-			if err != nil || u.Scheme != "http" && u.Scheme != "https" || isInside(u.Hostname()) {
-				return true
-			}
-		case err == nil && (strings.Contains(u.Hostname(), ".") || u.Scheme == "localhost") && isInside(u.Hostname()):
-			return true
-		}
+func (l leaf) namesInside() bool {
+	value := strings.TrimSpace(asText(l.value))
+	if l.use == Content || l.isPreset() || value == "" {
+		return false
 	}
-	return false
+	scheme := startsWithScheme.FindString(value)
+	address := isAddress(l.path) || l.schema.format == "uri" || strings.Contains(value, "://") || strings.HasPrefix(value, "//") ||
+		strings.EqualFold(scheme, "http:") || strings.EqualFold(scheme, "https:")
+	if scheme == "" {
+		value = "http://" + strings.TrimLeft(value, "/")
+	}
+	u, err := url.Parse(value)
+	if address {
+		return err != nil || u.Scheme != "http" && u.Scheme != "https" || isInside(u.Hostname())
+	}
+	return err == nil && (strings.Contains(u.Hostname(), ".") || u.Scheme == "localhost") && isInside(u.Hostname())
 }
 
 // actsInside reports whether a reader of the public web is given an address inside that the person did
 // not type, of a host that it has not read from: there, a request alone may change something.
-func (f Flow) actsInside(a action, values []cargo) bool {
-	return a.class == Reads && a.tool.Rules.Marks.Public && slices.ContainsFunc(values, func(c cargo) bool {
-		return !c.clean && namesInside([]leaf{c.leaf}) && (c.host == "" || !slices.ContainsFunc(f.Readings, func(r Reading) bool {
+func (f Flow) actsInside(a action) bool {
+	return a.class == Reads && a.tool.Rules.Marks.Public && slices.ContainsFunc(a.values, func(c cargo) bool {
+		return !c.clean && c.namesInside() && (c.host == "" || !slices.ContainsFunc(f.Readings, func(r Reading) bool {
 			return r.Origin.Server() == a.tool.Server && hasHost(r, c.host)
 		}))
 	})
@@ -526,7 +509,7 @@ func (c *Catalogue) Reading(origin schemas.Origin, text string) Reading {
 func (c *Catalogue) Named(server string, args map[string]string) schemas.Origin {
 	given, _ := json.Marshal(args) //nolint:errchkjson // strings marshal
 	tool := c.tool(server, "")
-	if tool.Rules.Marks.Public && namesInside(leavesOf(tool, schemaOf(tool), given)) {
+	if tool.Rules.Marks.Public && slices.ContainsFunc(actionOf(tool, string(given)).leaves, leaf.namesInside) {
 		return schemas.InsideOrigin(server)
 	}
 	return schemas.Origin(server)
@@ -543,17 +526,15 @@ func (c *Catalogue) Result(result schemas.ToolResult, call *schemas.ToolCall) (r
 		}
 		origin = schemas.FromWeb
 	}
-	var leaves []leaf
+	var a action
 	if call != nil {
-		leaves = leavesOf(tool, schemaOf(tool), json.RawMessage(call.Function.Arguments))
+		a = actionOf(tool, call.Function.Arguments)
 	}
-	if tool.Rules.Marks.Public && (call == nil || namesInside(leaves)) && !origin.IsInside() {
+	if tool.Rules.Marks.Public && (call == nil || slices.ContainsFunc(a.leaves, leaf.namesInside)) {
 		origin = schemas.InsideOrigin(result.Server)
 	}
 	r = c.Reading(origin, contentOf(result))
-	if call != nil {
-		r.Places = placesOf(leaves)
-	}
+	r.Places = a.places
 	return r, true
 }
 

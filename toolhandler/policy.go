@@ -83,8 +83,8 @@ func listed(origins []schemas.Origin) string {
 
 // review applies the rules to a call, but for the standing approvals. free is set if the call runs
 // only because its arguments are the person's own words, whose choice carries some bits.
-func (t *Turn) review(a action) (r Reason, carried int, free bool) {
-	switch a.tool.Rules.Policy {
+func (t *Turn) review(tool schemas.Tool, args json.RawMessage) (r Reason, carried int, free bool) {
+	switch tool.Rules.Policy {
 	case schemas.PolicyAllow:
 		return Reason{}, 0, false
 	case schemas.PolicyConfirm:
@@ -92,30 +92,29 @@ func (t *Turn) review(a action) (r Reason, carried int, free bool) {
 	case schemas.PolicyDeny:
 		return Reason{Rule: RuleDeny}, 0, false
 	}
-	values := t.flow.cargoOf(a)
-	for _, from := range t.flow.crossing(a, values) {
-		switch allow, ruled := t.flow.rule(from, a.tool.Server); {
+	a := actionOf(tool, string(args))
+	a.class, a.why = classify(tool, a.leaves)
+	a.values = t.flow.cargoOf(a)
+	for _, from := range t.flow.crossing(a) {
+		switch allow, ruled := t.flow.rule(from, tool.Server); {
 		case ruled && !allow:
 			return Reason{Rule: RuleDeny, Flows: []schemas.Origin{from}}, 0, false
 		case !ruled:
 			r.Flows = append(r.Flows, from)
 		}
 	}
-	if len(r.Flows) > 0 && t.clean < maxClean {
-		if carried, free = bitsOf(values); free && t.carried+carried <= maxBits {
-			r.Flows = nil
-		} else {
-			free = false
-		}
+	carried, clean := bitsOf(a.values)
+	if free = len(r.Flows) > 0 && clean && t.clean < maxClean && t.carried+carried <= maxBits; free {
+		r.Flows = nil
 	}
 	switch {
 	case a.class == Writes:
-		r.Orders, r.Class = t.flow.Orders(a.tool.Server), a.why
-	case t.flow.actsInside(a, values):
-		r.Orders, r.Class = t.flow.Orders(a.tool.Server), "it asks for an address inside, where a request may change something"
+		r.Orders, r.Class = t.flow.Orders(tool.Server), a.why
+	case t.flow.actsInside(a):
+		r.Orders, r.Class = t.flow.Orders(tool.Server), "it asks for an address inside, where a request may change something"
 	}
 	switch {
-	case destroys(a.tool):
+	case destroys(tool):
 		r.Rule = RuleDestructive
 	case len(r.Flows) > 0:
 		r.Rule = RuleFlow
@@ -169,7 +168,7 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 	case unsure:
 	case t.consented(tool, call, true): // its approval is already audited
 		return args, nil
-	case t.granted(ctx, tool, actionOf(tool, args).places, reason):
+	case t.granted(ctx, tool, actionOf(tool, string(args)).places, reason):
 		decided(ByGrant, Decision{Allowed: true})
 		return args, nil
 	}
@@ -185,7 +184,7 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		return err
 	}}
 	if !unsure {
-		ask.Scopes, ask.Destinations = t.scopes(reason), destinations(tool, actionOf(tool, args).places)
+		ask.Scopes, ask.Destinations = t.scopes(reason), destinations(tool, actionOf(tool, string(args)).places)
 	}
 	decision, late, err := r.ask(ctx, ask)
 	if err != nil {
@@ -207,7 +206,7 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		if args, err = r.checkedArguments(tool, decision.Arguments); err != nil {
 			return refused(StatusInvalid, "the edited arguments of %q do not fit: %v", tool.Name, err)
 		}
-		ask.Destinations, decision.Destination = destinations(tool, actionOf(tool, args).places), ""
+		ask.Destinations, decision.Destination = destinations(tool, actionOf(tool, string(args)).places), ""
 	}
 	if !unsure {
 		t.grant(ctx, ask, decision)

@@ -39,7 +39,7 @@ func (t *Turn) openRound(calls []schemas.ToolCall) *round {
 		if !known || err != nil {
 			continue
 		}
-		reason, carried, free := t.review(actionOf(tool, args))
+		reason, carried, free := t.review(tool, args)
 		if r.reasons[i], r.free[i] = reason, free; free {
 			t.clean, t.carried = t.clean+1, t.carried+carried
 		}

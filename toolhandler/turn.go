@@ -136,9 +136,8 @@ func (t *Turn) Asks(ctx context.Context, call schemas.ToolCall) bool {
 	if !known || err != nil || t.cfg.Approver == nil || tool.Rules.Policy == schemas.PolicyDeny {
 		return false
 	}
-	a := actionOf(tool, args)
-	reason, _, _ := t.review(a)
-	return t.isUnsure(call, tool) || reason.Rule != "" && reason.Rule != RuleDeny && !t.consented(tool, call, false) && !t.granted(ctx, tool, a.places, reason)
+	reason, _, _ := t.review(tool, args)
+	return t.isUnsure(call, tool) || reason.Rule != "" && reason.Rule != RuleDeny && !t.consented(tool, call, false) && !t.granted(ctx, tool, actionOf(tool, string(args)).places, reason)
 }
 
 // isUnsure reports whether the call was sent before its process was lost, and may have had its effect.

@@ -1,7 +1,6 @@
 package toolhandler
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -21,7 +20,7 @@ type Value struct {
 // gives anyway are left out.
 func ValuesOf(tool schemas.Tool, arguments string) []Value {
 	var all []Value
-	for _, l := range leavesOf(tool, schemaOf(tool), json.RawMessage(arguments)) {
+	for _, l := range actionOf(tool, arguments).leaves {
 		if l.isPreset() {
 			continue
 		}
