@@ -453,52 +453,49 @@ func isOwn(tool schemas.Tool) bool {
 // A Catalogue answers for the servers and tools of a turn, where readings are made of results. A nil
 // one knows none.
 type Catalogue struct {
-	tools func() []schemas.Tool
-	once  sync.Once
-	known map[[2]string]schemas.Tool
-	marks map[string]schemas.ServerMarks
+	read func() (tools map[schemas.ToolRef]schemas.Tool, marks map[string]schemas.ServerMarks)
 }
 
-// NewCatalogue returns a catalogue of the tools of all attached servers.
-func NewCatalogue(tools func() []schemas.Tool) *Catalogue { return &Catalogue{tools: tools} }
-
-func (c *Catalogue) load() {
-	c.once.Do(func() {
-		c.known, c.marks = make(map[[2]string]schemas.Tool), make(map[string]schemas.ServerMarks)
-		for _, t := range c.tools() {
-			c.known[[2]string{t.Server, t.ToolName}], c.marks[t.Server] = t, t.Rules.Marks
+// NewCatalogue returns a catalogue of the tools of all attached servers, which are asked for once.
+func NewCatalogue(all func() []schemas.Tool) *Catalogue {
+	return &Catalogue{read: sync.OnceValues(func() (map[schemas.ToolRef]schemas.Tool, map[string]schemas.ServerMarks) {
+		tools, marks := make(map[schemas.ToolRef]schemas.Tool), make(map[string]schemas.ServerMarks)
+		for _, t := range all() {
+			tools[schemas.ToolRef{Server: t.Server, Tool: t.ToolName}], marks[t.Server] = t, t.Rules.Marks
 		}
-	})
+		return tools, marks
+	})}
+}
+
+// known returns the tools, and the marks of each attached server.
+func (c *Catalogue) known() (tools map[schemas.ToolRef]schemas.Tool, marks map[string]schemas.ServerMarks) {
+	if c == nil {
+		return nil, nil
+	}
+	return c.read()
 }
 
 // Attached reports whether a server is attached.
 func (c *Catalogue) Attached(server string) bool {
-	if c == nil {
-		return false
-	}
-	c.load()
-	_, ok := c.marks[server]
+	_, marks := c.known()
+	_, ok := marks[server]
 	return ok
 }
 
 // tool returns the tool that made a result, without declared arguments if it is not attached.
 func (c *Catalogue) tool(server, name string) schemas.Tool {
-	if c == nil {
-		return schemas.Tool{ToolInfo: schemas.ToolInfo{Server: server, ToolName: name}}
-	}
-	c.load()
-	if t, ok := c.known[[2]string{server, name}]; ok {
+	tools, marks := c.known()
+	if t, ok := tools[schemas.ToolRef{Server: server, Tool: name}]; ok {
 		return t
 	}
-	return schemas.Tool{ToolInfo: schemas.ToolInfo{Server: server, ToolName: name}, Rules: schemas.ToolRules{Marks: c.marks[server]}}
+	return schemas.Tool{ToolInfo: schemas.ToolInfo{Server: server, ToolName: name}, Rules: schemas.ToolRules{Marks: marks[server]}}
 }
 
 // Reading returns a text of an origin.
 func (c *Catalogue) Reading(origin schemas.Origin, text string) Reading {
 	r := Reading{Origin: origin, Text: text, Public: origin == schemas.FromWeb || origin == schemas.FromPaste}
-	if server := origin.Server(); server != "" && c != nil {
-		c.load()
-		marks := c.marks[server]
+	if server := origin.Server(); server != "" {
+		marks := c.tool(server, "").Rules.Marks
 		r.Trusted, r.Public = marks.Trust, marks.Public && !origin.IsInside()
 	}
 	return r
