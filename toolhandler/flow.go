@@ -240,9 +240,10 @@ func returns(text, value string) bool {
 	return occurs(text, value) && (!strings.ContainsAny(value, " \t\r\n") || strings.Contains(text, `"`+value+`"`))
 }
 
-// typedWords are what a person typed, with one space between words.
+// typedWords are what a person typed.
 type typedWords struct {
-	texts, lower, numbers []string
+	// texts have one space between words, each text as it was typed and in small letters.
+	texts, numbers []string
 	// runs bounds how many runs of words there are.
 	runs int
 }
@@ -253,7 +254,7 @@ func wordsOf(typed []string) typedWords {
 		text = oneSpaced(text)
 		n := 1 + strings.Count(text, " ")
 		w.runs += n * n
-		w.texts, w.lower = append(w.texts, text), append(w.lower, strings.ToLower(text))
+		w.texts = append(w.texts, text, strings.ToLower(text))
 		w.numbers = append(w.numbers, numbersIn(text)...)
 	}
 	return w
@@ -263,35 +264,27 @@ func wordsOf(typed []string) typedWords {
 // or date that they typed, or one of the values that the schema names. It returns how many bits the
 // choice carries.
 func (w typedWords) weigh(l leaf) (carried int, clean bool) {
-	if !l.declared {
+	_, isText := l.value.(string)
+	_, isNumber := l.value.(json.Number)
+	text, number := asText(l.value), bits.Len(uint(len(w.numbers)))
+	switch {
+	case !l.declared:
 		return 0, false
-	}
-	number := bits.Len(uint(len(w.numbers)))
-	switch v := l.value.(type) {
-	case nil, bool, map[string]any, []any: // the last two are empty
+	case !isText && !isNumber, text == "": // nothing, yes or no, an empty list or object
 		return 1, true
-	case json.Number, string:
-		text := asText(v)
-		switch {
-		case text == "":
-			return 1, true
-		case slices.ContainsFunc(l.schema.named, func(named any) bool { return reflect.DeepEqual(named, v) }):
-			return bits.Len(uint(len(l.schema.named))), true
-		case slices.Contains(w.numbers, text):
-			return number, true
-		case w.isDate(text):
-			return number * len(numbersIn(text)), true
-		}
-		return bits.Len(uint(w.runs)), w.isRun(text)
+	case slices.ContainsFunc(l.schema.named, func(named any) bool { return reflect.DeepEqual(named, l.value) }):
+		return bits.Len(uint(len(l.schema.named))), true
+	case slices.Contains(w.numbers, text):
+		return number, true
+	case w.isDate(text):
+		return number * len(numbersIn(text)), true
 	}
-	return 0, false
+	return bits.Len(uint(w.runs)), w.isRun(text)
 }
 
-// isRun reports whether a text is one contiguous run of words, as they were typed or in small letters.
+// isRun reports whether a text is one contiguous run of words. Other spaces could carry something.
 func (w typedWords) isRun(text string) bool {
-	holds := func(typed string) bool { return occurs(typed, text) }
-	return text == oneSpaced(text) && // other spaces could carry something
-		(slices.ContainsFunc(w.texts, holds) || text == strings.ToLower(text) && slices.ContainsFunc(w.lower, holds))
+	return text == oneSpaced(text) && slices.ContainsFunc(w.texts, func(typed string) bool { return occurs(typed, text) })
 }
 
 // isDate reports whether a text is a date or a time whose numbers were typed.
@@ -352,9 +345,7 @@ func occurs(text, value string) bool {
 	}
 }
 
-func isWordy(r rune) bool {
-	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
-}
+func isWordy(r rune) bool { return unicode.In(r, unicode.L, unicode.M, unicode.Nd) }
 
 // asText returns a leaf's value as text.
 func asText(value any) string {
