@@ -49,14 +49,10 @@ func (d Destination) Grant(tool string, from schemas.Origin) schemas.Grant {
 	return schemas.Grant{Tool: tool, From: from, Width: d.Width, Arguments: compared}
 }
 
-// DestinationsOf returns the destination of a call, and the wider ones that hold it.
+// DestinationsOf returns what an approval of a call may cover, the narrowest first: its own destination,
+// and the wider ones that hold it unless the tool announces itself destructive.
 func DestinationsOf(tool schemas.Tool, arguments string) []Destination {
-	return destinations(tool, actionOf(tool, arguments).places)
-}
-
-// destinations returns what an approval of a call may cover, the narrowest first: only its own
-// destination if the tool announces itself destructive.
-func destinations(tool schemas.Tool, places map[string]string) []Destination {
+	places := actionOf(tool, arguments).places
 	all := []Destination{{ID: "exact", Arguments: places}}
 	if destroys(tool) {
 		return all
@@ -101,46 +97,44 @@ func widened(places map[string]string, key string, width schemas.Width, name str
 	return Destination{ID: string(width) + " " + key + " " + name, Width: width, Name: name, Arguments: wide}
 }
 
-// Covers reports whether a standing approval is about a tool's calls to a destination.
-func Covers(g schemas.Grant, tool string, places map[string]string) bool {
+// covers reports whether a standing approval is about a tool's calls to a destination.
+func covers(g schemas.Grant, tool string, places map[string]string) bool {
 	compared := make(map[string]string)
 	if g.Tool != tool || json.Unmarshal(g.Arguments, &compared) != nil {
 		return false
 	}
-	within := func(string, string, string) bool { return false }
 	switch g.Width {
 	case schemas.WidthServer:
 		return true
 	case schemas.WidthRepository:
 		return len(compared) > 0 && maps.Equal(compared, repositoryOf(places))
-	case schemas.WidthHost:
-		within = isAt
-	case schemas.WidthFolder:
-		within = func(_, value, folder string) bool { return isIn(value, folder) }
-	case schemas.WidthExact:
+	case schemas.WidthExact, schemas.WidthHost, schemas.WidthFolder:
 	default:
 		return false
 	}
-	var differ []string
+	differ := 0
 	for key, value := range places {
-		if granted, ok := compared[key]; !ok || granted != value && !within(key, value, granted) {
+		granted, ok := compared[key]
+		if !ok || granted != value && !holds(g.Width, granted, key, value) {
 			return false
 		} else if granted != value {
-			differ = append(differ, key)
+			differ++
 		}
 	}
-	return len(compared) == len(places) && len(differ) <= 1 // one is widened, the others are exact
+	return len(compared) == len(places) && differ <= 1 // one is widened, the others are exact
 }
 
-// isAt reports whether a value is an address of a host: one without a person's name before the host.
-func isAt(key, value, host string) bool {
-	named, clear := hostOf(key, value)
-	return clear && named == host
-}
-
-// isIn reports whether a value is a path in a folder.
-func isIn(value, folder string) bool {
-	return isPath(value) && strings.HasPrefix(path.Clean(value), folder+"/")
+// holds reports whether a host or a folder holds the value of an argument. An address with a person's
+// name before the host is not clearly of its host.
+func holds(width schemas.Width, place, key, value string) bool {
+	switch width {
+	case schemas.WidthHost:
+		host, clear := hostOf(key, value)
+		return clear && host == place
+	case schemas.WidthFolder:
+		return isPath(value) && strings.HasPrefix(path.Clean(value), place+"/")
+	}
+	return false
 }
 
 // isPath reports whether a value is a path that no program reads as more than one, or as another one.
@@ -152,42 +146,35 @@ func isPath(value string) bool {
 
 // scopes returns the scopes that a person may choose for a call.
 func (t *Turn) scopes(r Reason) []Scope {
-	if t.cfg.Grants == nil || r.Rule == RuleConfirm {
+	if t.cfg.Grants == nil || len(r.needs()) == 0 {
 		return []Scope{Once}
 	}
 	return []Scope{Once, InConversation, Always}
 }
 
-// granted reports whether standing approvals cover all that a call needs one for.
-func (t *Turn) granted(ctx context.Context, tool schemas.Tool, places map[string]string, r Reason) bool {
-	return t.cfg.Grants != nil && r.Rule != RuleConfirm &&
-		Granted(t.cfg.Grants.Granted(ctx), Approval{Tool: tool, Reason: r, Destinations: []Destination{{Arguments: places}}})
-}
-
-// Granted reports whether standing approvals cover a call.
+// Granted reports whether standing approvals cover all that a call needs one for.
 func Granted(all []schemas.Grant, a Approval) bool {
 	needs := a.Reason.needs()
-	if a.Reason.Rule == RuleConfirm || a.Reason.Rule == RuleUnsure || a.Reason.Rule == RuleDeny || len(a.Destinations) == 0 || len(needs) == 0 {
-		return false
-	}
-	return !slices.ContainsFunc(needs, func(from schemas.Origin) bool {
+	return len(needs) > 0 && len(a.Destinations) > 0 && !slices.ContainsFunc(needs, func(from schemas.Origin) bool {
 		return !slices.ContainsFunc(all, func(g schemas.Grant) bool {
-			return g.From == from && Covers(g, a.Tool.Name, a.Destinations[0].Arguments) && (g.Width == schemas.WidthExact || a.Reason.Rule != RuleDestructive)
+			return g.From == from && covers(g, a.Tool.Name, a.Destinations[0].Arguments) && (g.Width == schemas.WidthExact || a.Reason.Rule != RuleDestructive)
 		})
 	})
 }
 
-// grant stores an approval beyond the call, for each thing that the call needs it for.
+// granted is Granted by what counts in the turn.
+func (t *Turn) granted(ctx context.Context, a Approval) bool {
+	return t.cfg.Grants != nil && Granted(t.cfg.Grants.Granted(ctx), a)
+}
+
+// grant stores an approval beyond the call.
 func (t *Turn) grant(ctx context.Context, a Approval, d Decision) {
 	if d.Scope == "" || d.Scope == Once || !slices.Contains(a.Scopes, d.Scope) {
 		return
 	}
-	to := a.Destinations[0]
-	if i := slices.IndexFunc(a.Destinations, func(wide Destination) bool { return wide.ID == d.Destination }); i > 0 {
-		to = a.Destinations[i]
-	}
-	for _, from := range a.Reason.needs() {
-		if err := t.cfg.Grants.Grant(ctx, to.Grant(a.Tool.Name, from), d.Scope); err != nil {
+	to := a.Destinations[max(0, a.chosen(d))]
+	for _, g := range a.grants(to) {
+		if err := t.cfg.Grants.Grant(ctx, g, d.Scope); err != nil {
 			t.h.log.Warn("the approval of later calls could not be stored", slog.String("tool", a.Tool.Name), slog.Any("error", err))
 		}
 	}
@@ -195,15 +182,20 @@ func (t *Turn) grant(ctx context.Context, a Approval, d Decision) {
 
 // CoversToo reports whether a decision about an approval also covers another call of its turn.
 func (a Approval) CoversToo(d Decision, other Approval) bool {
-	for _, to := range a.Destinations {
-		if to.ID != cmp.Or(d.Destination, "exact") || len(other.Destinations) == 0 {
-			continue
-		}
-		var given []schemas.Grant
-		for _, from := range a.Reason.needs() {
-			given = append(given, to.Grant(a.Tool.Name, from))
-		}
-		return Granted(given, other)
+	i := a.chosen(d)
+	return i >= 0 && Granted(a.grants(a.Destinations[i]), other)
+}
+
+// chosen returns which destination a person decided about, -1 if it is none of the call's.
+func (a Approval) chosen(d Decision) int {
+	return slices.IndexFunc(a.Destinations, func(to Destination) bool { return to.ID == cmp.Or(d.Destination, "exact") })
+}
+
+// grants returns standing approvals for each thing that the call needs one for.
+func (a Approval) grants(to Destination) []schemas.Grant {
+	var all []schemas.Grant
+	for _, from := range a.Reason.needs() {
+		all = append(all, to.Grant(a.Tool.Name, from))
 	}
-	return false
+	return all
 }

@@ -37,7 +37,12 @@ type Reason struct {
 }
 
 // needs returns what a standing approval must be about: each origin of a flow, and "" for the call.
+// There is none where no standing approval counts.
 func (r Reason) needs() []schemas.Origin {
+	switch r.Rule {
+	case RuleDeny, RuleConfirm, RuleUnsure:
+		return nil
+	}
 	var all []schemas.Origin
 	if r.Rule == RuleDestructive || len(r.Orders) > 0 {
 		all = append(all, "")
@@ -127,15 +132,8 @@ func (t *Turn) review(tool schemas.Tool, args json.RawMessage) (r Reason, carrie
 // rule returns the operator's rule for texts of an origin that go to a server.
 func (f Flow) rule(from schemas.Origin, server string) (allow, ruled bool) {
 	name := from.Server()
-	switch from.Group() {
-	case schemas.FromFile:
-		name = "file"
-	case schemas.FromClient:
-		name = "client"
-	case schemas.FromPaste:
-		name = "paste"
-	case schemas.FromWeb:
-		name = "web"
+	if name == "" {
+		name = map[schemas.Origin]string{schemas.FromFile: "file", schemas.FromClient: "client", schemas.FromPaste: "paste", schemas.FromWeb: "web"}[from.Group()]
 	}
 	for _, r := range f.Rules {
 		if (r.From == "*" || r.From == name) && (r.To == "*" || r.To == server) {
@@ -159,32 +157,30 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 	}
 	if reason.Rule == RuleDeny {
 		decided(ByConfig, Decision{})
-	}
-	switch {
-	case reason.Rule == RuleDeny && len(reason.Flows) > 0:
-		return refused(StatusRefused, "%q was not executed: text of %s may not go to server %s", tool.Name, listed(reason.Flows), tool.Server)
-	case reason.Rule == RuleDeny:
-		return refused(StatusRefused, "%q may not be called", tool.Name)
-	case unsure:
-	case t.consented(tool, call, true): // its approval is already audited
-		return args, nil
-	case t.granted(ctx, tool, actionOf(tool, string(args)).places, reason):
-		decided(ByGrant, Decision{Allowed: true})
-		return args, nil
-	}
-	if t.cfg.Approver == nil {
-		decided(NobodyThere, Decision{})
-		if unsure {
-			return refused(StatusUnsure, "%q was sent before the host stopped, and no result came: it may or may not have been done; it was not sent again, and nobody is there to ask; tell the person to check", tool.Name)
+		if len(reason.Flows) > 0 {
+			return refused(StatusRefused, "%q was not executed: text of %s may not go to server %s", tool.Name, listed(reason.Flows), tool.Server)
 		}
-		return refused(StatusUnapproved, "%q was not executed: it needs a person's approval (%s), and nobody is there to ask", tool.Name, reason)
+		return refused(StatusRefused, "%q may not be called", tool.Name)
 	}
 	ask := Approval{Call: call, Tool: tool, Reason: reason, Language: t.cfg.Language, Check: func(arguments string) error {
 		_, err := r.checkedArguments(tool, arguments)
 		return err
 	}}
 	if !unsure {
-		ask.Scopes, ask.Destinations = t.scopes(reason), destinations(tool, actionOf(tool, string(args)).places)
+		ask.Scopes, ask.Destinations = t.scopes(reason), DestinationsOf(tool, string(args))
+	}
+	switch {
+	case !unsure && t.consented(tool, call, true): // its approval is already audited
+		return args, nil
+	case t.granted(ctx, ask):
+		decided(ByGrant, Decision{Allowed: true})
+		return args, nil
+	case t.cfg.Approver == nil && unsure:
+		decided(NobodyThere, Decision{})
+		return refused(StatusUnsure, "%q was sent before the host stopped, and no result came: it may or may not have been done; it was not sent again, and nobody is there to ask; tell the person to check", tool.Name)
+	case t.cfg.Approver == nil:
+		decided(NobodyThere, Decision{})
+		return refused(StatusUnapproved, "%q was not executed: it needs a person's approval (%s), and nobody is there to ask", tool.Name, reason)
 	}
 	decision, late, err := r.ask(ctx, ask)
 	if err != nil {
@@ -206,11 +202,9 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		if args, err = r.checkedArguments(tool, decision.Arguments); err != nil {
 			return refused(StatusInvalid, "the edited arguments of %q do not fit: %v", tool.Name, err)
 		}
-		ask.Destinations, decision.Destination = destinations(tool, actionOf(tool, string(args)).places), ""
+		ask.Destinations, decision.Destination = DestinationsOf(tool, string(args)), ""
 	}
-	if !unsure {
-		t.grant(ctx, ask, decision)
-	}
+	t.grant(ctx, ask, decision)
 	return args, nil
 }
 

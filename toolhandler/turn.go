@@ -137,7 +137,7 @@ func (t *Turn) Asks(ctx context.Context, call schemas.ToolCall) bool {
 		return false
 	}
 	reason, _, _ := t.review(tool, args)
-	return t.isUnsure(call, tool) || reason.Rule != "" && reason.Rule != RuleDeny && !t.consented(tool, call, false) && !t.granted(ctx, tool, actionOf(tool, string(args)).places, reason)
+	return t.isUnsure(call, tool) || reason.Rule != "" && reason.Rule != RuleDeny && !t.consented(tool, call, false) && !t.granted(ctx, Approval{Tool: tool, Reason: reason, Destinations: DestinationsOf(tool, string(args))})
 }
 
 // isUnsure reports whether the call was sent before its process was lost, and may have had its effect.
