@@ -18,19 +18,21 @@ func Propose(server string, tools []schemas.Tool) schemas.Proposal {
 			continue
 		}
 		class, why := Classify(t)
-		p.Closed = p.Closed && isFalse(t.Annotations.OpenWorldHint)
-		fetches = fetches || class == Reads && !isFalse(t.Annotations.OpenWorldHint) && takesAddress(t)
-		writes = writes || class != Reads
+		open, takesAddress := !isFalse(t.Annotations.OpenWorldHint), false
 		tool := schemas.ProposedTool{Tool: t.ToolName, Reads: class == Reads, Adds: class == Adds, Content: []string{}, Why: why}
 		if ok, evidence := mayAdd(t); class == Writes && ok {
-			tool.MayAdd, tool.Adds = true, isFalse(t.Annotations.OpenWorldHint)
-			tool.Why = evidence
+			tool.MayAdd, tool.Adds, tool.Why = true, !open, evidence
 		}
 		for _, a := range Arguments(t) {
 			if a.Use == Content {
 				tool.Content = append(tool.Content, a.Path)
 			}
+			name := a.Path[strings.LastIndexByte(a.Path, '.')+1:]
+			takesAddress = takesAddress || slices.Contains([]string{"url", "urls", "uri"}, lastWord(name))
 		}
+		p.Closed = p.Closed && !open
+		fetches = fetches || class == Reads && open && takesAddress
+		writes = writes || class != Reads
 		p.Tools = append(p.Tools, tool)
 	}
 	p.Closed = p.Closed && len(p.Tools) > 0
@@ -46,8 +48,8 @@ func mayAdd(t schemas.Tool) (ok bool, why string) {
 	if isFalse(t.Annotations.DestructiveHint) {
 		return true, "it announces that it destroys nothing"
 	}
-	if first := firstWord(t); slices.Contains(addingVerbs(), first) {
-		return true, fmt.Sprintf("its name begins with %q", first)
+	if own := ownWords(t); len(own) > 0 && slices.Contains(addingVerbs(), own[0]) {
+		return true, fmt.Sprintf("its name begins with %q", own[0])
 	}
 	return false, ""
 }
@@ -57,71 +59,49 @@ func addingVerbs() []string {
 	return []string{"add", "append", "book", "create", "draft", "insert", "log", "note", "record", "remember", "reserve", "save", "schedule"}
 }
 
-// firstWord returns the first word of a tool's name, after the name of its server.
-func firstWord(t schemas.Tool) string {
-	all, server := words(t.ToolName), words(t.Server)
-	for len(all) > 1 && slices.Contains(server, all[0]) {
-		all = all[1:]
-	}
-	if len(all) == 0 {
-		return ""
-	}
-	return all[0]
-}
-
-// takesAddress reports whether an argument of a tool is an address on the web.
-func takesAddress(t schemas.Tool) bool {
-	return slices.ContainsFunc(Arguments(t), func(a Argument) bool {
-		return slices.Contains([]string{"url", "urls", "uri"}, lastWord(a.Path[strings.LastIndexByte(a.Path, '.')+1:]))
-	})
-}
-
 func isFalse(hint *bool) bool { return hint != nil && !*hint }
 
 // MarkLines returns what is proposed about servers as the lines of a config file. What is up to the
 // operator is a comment.
 func MarkLines(proposals []schemas.Proposal) []string {
-	var lines []string
-	for i, p := range proposals {
-		if i == 0 {
-			lines = append(lines, "mcpServers:")
+	if len(proposals) == 0 {
+		return nil
+	}
+	lines := []string{"mcpServers:"}
+	for _, p := range proposals {
+		lines = append(lines, "  "+quoted(p.Server)+":")
+		for _, mark := range []struct {
+			name string
+			on   bool
+		}{{"public", p.Public}, {"closed", p.Closed}, {"readonly", p.ReadOnly}} {
+			if mark.on {
+				lines = append(lines, "    "+mark.name+": true")
+			}
 		}
-		lines = append(lines, markLines(p)...)
+		lines = append(lines, "    tools:")
+		for _, t := range p.Tools {
+			lines = append(lines, "      "+markLine(t))
+		}
 	}
 	return lines
 }
 
-func markLines(p schemas.Proposal) []string {
-	lines := []string{"  " + quoted(p.Server) + ":"}
-	for _, mark := range []struct {
-		name string
-		on   bool
-	}{{"public", p.Public}, {"closed", p.Closed}, {"readonly", p.ReadOnly}} {
-		if mark.on {
-			lines = append(lines, "    "+mark.name+": true")
-		}
+func markLine(t schemas.ProposedTool) string {
+	marks, comment := "", ""
+	switch {
+	case t.Reads:
+		marks = "readOnly: true, "
+	case t.Adds:
+		marks = "adds: true, "
 	}
-	lines = append(lines, "    tools:")
-	for _, t := range p.Tools {
-		rule := []string{}
-		switch {
-		case t.Reads:
-			rule = append(rule, "readOnly: true")
-		case t.Adds:
-			rule = append(rule, "adds: true")
-		}
-		names := make([]string, len(t.Content))
-		for i, path := range t.Content {
-			names[i] = quoted(path)
-		}
-		rule = append(rule, "content: ["+strings.Join(names, ", ")+"]")
-		line := "      " + quoted(globOf(t.Tool)) + ": {" + strings.Join(rule, ", ") + "}"
-		if t.MayAdd && !t.Adds {
-			line += " # adds: true, if what it adds harms nobody"
-		}
-		lines = append(lines, line)
+	if t.MayAdd && !t.Adds {
+		comment = " # adds: true, if what it adds harms nobody"
 	}
-	return lines
+	content := make([]string, len(t.Content))
+	for i, path := range t.Content {
+		content[i] = quoted(path)
+	}
+	return quoted(globOf(t.Tool)) + ": {" + marks + "content: [" + strings.Join(content, ", ") + "]}" + comment
 }
 
 // globOf returns the glob that matches exactly a tool.
