@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -12,40 +13,24 @@ const maxTyped = 400
 // at once. If one of these does not stand in the text as it was pasted, all of the text counts as
 // pasted. The parts together are the text.
 func PastedParts(text string, pastes []string) []Part {
-	parts := []Part{{Kind: PartText, Text: text}}
+	part := func(text string, origin Origin) Part { return Part{Kind: PartText, Text: text, Origin: origin} }
+	parts := []Part{part(text, "")}
 	for _, paste := range pastes {
 		paste = strings.TrimSpace(paste)
 		if utf8.RuneCountInString(paste) <= maxTyped {
 			continue
 		}
-		at := -1
-		for i, p := range parts {
-			if p.Origin == "" && strings.Contains(p.Text, paste) {
-				at = i
-				break
-			}
-		}
+		at := slices.IndexFunc(parts, func(p Part) bool { return p.Origin == "" && strings.Contains(p.Text, paste) })
 		if at < 0 {
-			return []Part{{Kind: PartText, Text: text, Origin: FromPaste}}
+			return []Part{part(text, FromPaste)}
 		}
 		before, after, _ := strings.Cut(parts[at].Text, paste)
-		split := []Part{{Kind: PartText, Text: paste, Origin: FromPaste}}
-		if before != "" {
-			split = append([]Part{{Kind: PartText, Text: before}}, split...)
-		}
-		if after != "" {
-			split = append(split, Part{Kind: PartText, Text: after})
-		}
-		parts = append(parts[:at:at], append(split, parts[at+1:]...)...)
+		split := []Part{part(before, ""), part(paste, FromPaste), part(after, "")}
+		parts = slices.Replace(parts, at, at+1, slices.DeleteFunc(split, func(p Part) bool { return p.Text == "" })...)
 	}
-	return joinPastes(parts)
-}
-
-// joinPastes makes one part of pasted parts that follow each other.
-func joinPastes(parts []Part) []Part {
 	var all []Part
 	for _, p := range parts {
-		if n := len(all) - 1; n >= 0 && all[n].Origin == p.Origin {
+		if n := len(all) - 1; n >= 0 && all[n].Origin == p.Origin { // pastes that follow each other
 			all[n].Text += p.Text
 			continue
 		}
