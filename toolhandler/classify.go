@@ -31,10 +31,12 @@ func Classify(tool schemas.Tool) (class Class, why string) {
 
 // classify is Classify for a call, whose values its schema may not declare.
 func classify(tool schemas.Tool, leaves []leaf) (class Class, why string) {
-	hints := tool.Annotations
-	verb, writing := readName(tool)
+	hints, name := tool.Annotations, ownWords(tool)
+	reads := len(name) > 0 && slices.Contains(readingVerbs(), name[0])
+	writing := slices.IndexFunc(name, func(word string) bool { return slices.Contains(writingVerbs(), word) })
+	unknown := slices.IndexFunc(leaves, func(l leaf) bool { return l.unknown })
 	command := ""
-	if isTrue(hints.ReadOnlyHint) || hints == (schemas.ToolAnnotations{}) && verb != "" { // else it does not matter
+	if isTrue(hints.ReadOnlyHint) || hints == (schemas.ToolAnnotations{}) && reads { // else it does not matter
 		command = commandOf(tool, leaves)
 	}
 	switch {
@@ -42,8 +44,8 @@ func classify(tool schemas.Tool, leaves []leaf) (class Class, why string) {
 		return Reads, "the config marks it readOnly"
 	case tool.Rules.Writes:
 		return Writes, "a person has marked it as one that may change something"
-	case unknownOf(leaves) != "":
-		return Writes, fmt.Sprintf("its schema has no argument %q", unknownOf(leaves))
+	case unknown >= 0: // nobody has said what it does, and no mark was given for it
+		return Writes, fmt.Sprintf("its schema has no argument %q", leaves[unknown].path)
 	case tool.Rules.Adds:
 		return Adds, "the config marks it adds"
 	case destroys(tool):
@@ -54,10 +56,10 @@ func classify(tool schemas.Tool, leaves []leaf) (class Class, why string) {
 		return Reads, "it announces itself as read-only"
 	case hints != (schemas.ToolAnnotations{}):
 		return Writes, "its annotations do not say that it only reads"
-	case writing != "":
-		return Writes, fmt.Sprintf("its name says %q", writing)
-	case verb != "":
-		return Reads, fmt.Sprintf("its name begins with %q", verb)
+	case writing >= 0:
+		return Writes, fmt.Sprintf("its name says %q", name[writing])
+	case reads:
+		return Reads, fmt.Sprintf("its name begins with %q", name[0])
 	}
 	return Writes, "it has no annotations, and its name does not begin with a verb that reads"
 }
@@ -99,34 +101,9 @@ func commandOf(tool schemas.Tool, leaves []leaf) string {
 	return ""
 }
 
-// unknownOf returns the first argument of a call that its schema does not have, though it has others
-// there: nobody has said what it does, and no mark was given for it.
-func unknownOf(leaves []leaf) string {
-	for _, l := range leaves {
-		if l.unknown {
-			return l.path
-		}
-	}
-	return ""
-}
-
-// readName returns the reading verb that a tool's name begins with, after the name of its server,
-// and the first word in it that writes.
-func readName(tool schemas.Tool) (verb, writing string) {
-	all := ownWords(tool)
-	if i := slices.IndexFunc(all, func(word string) bool { return slices.Contains(writingVerbs(), word) }); i >= 0 {
-		writing = all[i]
-	}
-	if len(all) > 0 && slices.Contains(readingVerbs(), all[0]) {
-		verb = all[0]
-	}
-	return verb, writing
-}
-
 // ownWords returns the words of a tool's name without that of its server at the beginning.
 func ownWords(tool schemas.Tool) []string {
-	all := words(tool.ToolName)
-	server := words(tool.Server)
+	all, server := words(tool.ToolName), words(tool.Server)
 	for len(all) > 1 && slices.Contains(server, all[0]) {
 		all = all[1:]
 	}
