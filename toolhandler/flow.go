@@ -45,15 +45,10 @@ type Flow struct {
 	Rules []schemas.FlowRule
 }
 
-// Foreign returns the sorted origins whose texts may contain orders.
-func (f Flow) Foreign() []schemas.Origin {
-	return f.origins(func(r Reading) bool { return !r.Trusted })
-}
-
 // Orders returns the sorted origins whose texts may have ordered a call of a server's tool. What a server
 // says of its own tools orders nothing that it could not do by itself.
 func (f Flow) Orders(server string) []schemas.Origin {
-	all := f.Foreign()
+	all := f.origins(func(r Reading) bool { return !r.Trusted })
 	for _, described := range f.Described {
 		if described != server {
 			all = append(all, schemas.Origin(described))
