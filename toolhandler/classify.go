@@ -64,12 +64,6 @@ func classify(tool schemas.Tool, leaves []leaf) (class Class, why string) {
 	return Writes, "it has no annotations, and its name does not begin with a verb that reads"
 }
 
-// ReadsByName reports whether only its name says that a tool reads: an operator should confirm it.
-func ReadsByName(tool schemas.Tool) bool {
-	class, _ := Classify(tool)
-	return class == Reads && !tool.Rules.ReadOnly && tool.Annotations == (schemas.ToolAnnotations{})
-}
-
 // destroys reports whether the tool declares itself destructive and the operator has not
 // overridden that.
 func destroys(tool schemas.Tool) bool {

@@ -51,9 +51,6 @@ func TestClassify(t *testing.T) {
 		if class, why := toolhandler.Classify(s); class != tt.want || why != tt.why {
 			t.Errorf("%s %+v: %s (%s), want %s (%s)", tt.name, tt.hints, class, why, tt.want, tt.why)
 		}
-		if byName := toolhandler.ReadsByName(s); byName != strings.HasPrefix(tt.why, "its name begins") {
-			t.Errorf("%s: reads by name: %v", tt.name, byName)
-		}
 	}
 }
 
