@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -40,20 +41,22 @@ type AskInput struct {
 // the arguments stand below it.
 const (
 	maxPlace   = 160
-	maxContent = 60
+	maxContent = 160
 	maxValues  = 6
 	maxListed  = 3
 )
 
 // Ask writes the question about a call.
 func Ask(in AskInput) Asked {
-	w := &asking{AskInput: in, askWords: askWordsOf(in.Language)}
+	w := &asking{AskInput: in, askWords: askWordsOf(in.Language), explained: make(map[string]bool)}
 	return Asked{What: sentence(w.what()), Why: sentence(w.why()), Where: sentence(w.where())}
 }
 
 type asking struct {
 	AskInput
 	askWords
+	// explained are the signs that the question has explained.
+	explained map[string]bool
 }
 
 // what returns the tool's verb and object with the values of the call: first where, then what.
@@ -68,22 +71,37 @@ func (w *asking) what() string {
 	}
 	for i, v := range values {
 		if i == maxValues {
-			return said + fmt.Sprintf(w.moreValues, len(values)-i)
+			said += fmt.Sprintf(w.moreValues, len(values)-i)
+			break
 		}
 		value, label := w.texts(v), toolhandler.Words(v.Path[strings.LastIndexByte(v.Path, '.')+1:])
-		switch {
+		switch between := prepositionOf(verb, label); {
 		case value == "":
-		case v.Use != toolhandler.Content && len(label) == 1 && slices.Contains(prepositions(), label[0]):
-			said += " " + w.name(label) + " " + value
-		case v.Use == toolhandler.Content && contents == 1:
-			said += ", " + value
-		case i == 0 && v.Use != toolhandler.Content && verb != "" && namesIt(label, object):
+		case v.Use == toolhandler.Content && contents == 1 && (replaces(verb) || verb == "append"):
+			said += ", " + w.exactly + " " + value
+		case v.Use != toolhandler.Content && i == 0 && verb != "" && namesIt(label, object):
+			if between = prepositionOf(verb, nil); between != "" {
+				said += " " + w.name([]string{between})
+			}
 			said += " " + value
+			if replaces(verb) && !w.Tool.Rules.Adds {
+				said += w.replaces
+			}
+		case v.Use != toolhandler.Content && between != "" && len(label) == 1:
+			if between == "every" {
+				value = w.name([]string{value})
+			}
+			said += " " + w.name([]string{between}) + " " + value
 		default:
-			said += ", " + w.name(label) + " " + value
+			said += "; " + w.name(label) + ": " + value
 		}
 	}
 	return said
+}
+
+// replaces reports whether a verb puts something in the place of what is there.
+func replaces(verb string) bool {
+	return slices.Contains([]string{"write", "save", "put", "upload", "upsert"}, verb)
 }
 
 func rank(v toolhandler.Value) int {
@@ -105,9 +123,24 @@ func (w *asking) verb(verb string, object []string) string {
 	return fmt.Sprintf(w.use, w.quoted(text.Clip(called, maxContent, "…"), true))
 }
 
-// prepositions are names of arguments that read as a part of the sentence.
-func prepositions() []string {
-	return []string{"to", "from", "at", "in", "on", "for", "with", "into", "by", "since", "until"}
+// prepositionOf returns the word between a verb and an argument with a label, or between the verb and
+// its object if there is no label; "" if none belongs there.
+func prepositionOf(verb string, label []string) string {
+	if len(label) == 0 {
+		if slices.Contains([]string{"browse", "find", "list", "search"}, verb) {
+			return "in"
+		}
+		return ""
+	}
+	switch label[0] {
+	case "to", "from", "at", "in", "on", "for", "with", "into", "by", "since", "until", "every":
+		return label[0]
+	case "source":
+		return "from"
+	case "destination", "target":
+		return "to"
+	}
+	return ""
 }
 
 // namesIt reports whether an argument names the object of a tool.
@@ -136,31 +169,93 @@ func (w *asking) name(words []string) string {
 
 // texts returns the texts of a value; "" if there is nothing to say.
 func (w *asking) texts(v toolhandler.Value) string {
-	isContent := v.Use == toolhandler.Content
 	var all []string
 	for i, one := range v.Texts {
 		if i == maxListed {
 			return strings.Join(all, ", ") + fmt.Sprintf(w.more, len(v.Texts)-i)
 		}
-		if one = strings.TrimSpace(one); one == "" && isContent {
+		if one = strings.TrimSpace(one); one == "" && v.Use == toolhandler.Content {
 			continue
 		}
-		first, _, _ := strings.Cut(one, "\n")
-		lines := strings.Count(one, "\n") + 1
-		switch {
-		case isContent && lines > 1:
-			all = append(all, fmt.Sprintf(w.lines, lines))
-		case isContent:
-			all = append(all, w.quoted(text.Clip(one, maxContent, "…"), true))
-		case lines > 1:
-			all = append(all, w.quoted(text.Clip(first, maxPlace, "…"), true)+" ("+fmt.Sprintf(w.lines, lines)+")")
-		case one == "true" || one == "false":
-			all = append(all, map[string]string{"true": w.yes, "false": w.no}[one])
-		default:
-			all = append(all, w.quoted(text.Clip(one, maxPlace, "…"), false))
-		}
+		all = append(all, w.text(one, v.Use == toolhandler.Content))
 	}
 	return strings.Join(all, ", ")
+}
+
+// text returns one value: the beginning of a long one, with how much more there is, a moment as people
+// write it, and what an id stands for.
+func (w *asking) text(one string, isContent bool) string {
+	limit := maxPlace
+	if isContent {
+		limit = maxContent
+	}
+	at, isMoment := moment(one)
+	switch {
+	case isMoment && !isContent:
+		return w.moment(at, len(one) > len(time.DateOnly))
+	case one == "true" || one == "false":
+		return map[string]string{"true": w.yes, "false": w.no}[one]
+	}
+	line := strings.Join(strings.FieldsFunc(one, func(r rune) bool { return r == '\n' || r == '\r' }), " ⏎ ")
+	said := w.quoted(text.Clip(line, limit, "…"), isContent || line != one)
+	if len(line) > limit {
+		said += fmt.Sprintf(w.letters, utf8.RuneCountInString(line)-utf8.RuneCountInString(text.Clip(line, limit, "")))
+	}
+	switch {
+	case isContent:
+	case one == "~" || strings.HasPrefix(one, "~/"):
+		said += w.explain("~", w.home)
+	case strings.Contains(one, "*") && !strings.Contains(one, " "):
+		said += w.explain("*", w.pattern)
+	}
+	if about := w.Reason.Records[one]; len(about) > 0 && !isContent {
+		about = slices.Clone(about)
+		for i, a := range about {
+			if at, ok := moment(a); ok {
+				about[i] = w.moment(at, len(a) > len(time.DateOnly))
+			}
+		}
+		said = w.quoted(text.Clip(strings.Join(about, "; "), maxPlace, "…"), true) + " (" + said + ")"
+	}
+	return said
+}
+
+// explain returns the meaning of a sign, once in a question.
+func (w *asking) explain(sign, meaning string) string {
+	if w.explained[sign] {
+		return ""
+	}
+	w.explained[sign] = true
+	return " (" + meaning + ")"
+}
+
+// moment reads a date, or a date and time, as programs write them.
+func moment(s string) (time.Time, bool) {
+	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05", time.DateTime, time.RFC3339} {
+		if at, err := time.Parse(layout, s); err == nil {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// moment writes a date, or a date and time, for a person.
+func (w *asking) moment(at time.Time, hasTime bool) string {
+	said := at.Format("Monday 2 January 2006")
+	if w.names != nil {
+		said = vietnameseDays()[at.Weekday()] + at.Format(" 02/01/2006")
+	}
+	if !hasTime {
+		return said
+	}
+	said += at.Format(", 15:04")
+	if at.Second() != 0 {
+		said += at.Format(":05")
+	}
+	if zone, _ := at.Zone(); at.Location() != time.UTC || zone != "UTC" {
+		said += at.Format(" (UTC-07:00)")
+	}
+	return said
 }
 
 // quoted returns a value as a part of a sentence.
@@ -180,23 +275,66 @@ func (w *asking) why() string {
 	var all []string
 	r := w.Reason
 	switch r.Rule {
-	case toolhandler.RuleConfirm:
-		all = append(all, w.confirm)
 	case toolhandler.RuleUnsure:
 		all = append(all, w.unsure)
 	case toolhandler.RuleDestructive:
-		all = append(all, w.destructive)
+		all = append(all, fmt.Sprintf(w.destructive, w.service(w.Tool.Server)))
 	}
 	if len(r.Orders) > 0 {
 		all = append(all, fmt.Sprintf(w.order, w.origins(r.Orders)))
 	}
-	if len(r.Flows) > 0 {
-		all = append(all, fmt.Sprintf(w.flow, w.origins(r.Flows)))
+	var others []schemas.Origin
+	for _, o := range r.Flows {
+		if o.Server() != w.Tool.Server {
+			others = append(others, o)
+		}
+	}
+	service := w.service(w.Tool.Server)
+	if len(others) > 0 {
+		all = append(all, fmt.Sprintf(w.flow, w.carried(), w.origins(others), service))
+	}
+	if len(others) < len(r.Flows) {
+		said := w.flowInside
+		if class, _ := toolhandler.Classify(w.Tool); class == toolhandler.Reads {
+			said = w.flowAgain
+		}
+		all = append(all, fmt.Sprintf(said, w.carried(), service))
 	}
 	if len(all) == 0 {
-		return w.confirm
+		all = append(all, w.confirm)
 	}
-	return w.because + strings.Join(all, "; ")
+	return w.because + strings.Join(all, w.also)
+}
+
+// carried names what a flow may carry: the one value of the call by what it is.
+func (w *asking) carried() string {
+	values := toolhandler.ValuesOf(w.Tool, w.Arguments)
+	kinds := make(map[string]bool)
+	for _, v := range values {
+		label := toolhandler.Words(v.Path)
+		last := label[max(0, len(label)-1):]
+		switch _, isMoment := moment(v.Texts[0]); {
+		case isMoment:
+			kinds[w.aDate] = true
+		case v.Use == toolhandler.Content || len(last) == 0:
+			kinds[w.aText] = true
+		case slices.Contains([]string{"path", "file", "filename", "folder", "directory"}, last[0]):
+			kinds[w.aFile] = true
+		case slices.Contains([]string{"query", "q", "pattern", "search", "term", "terms", "keywords"}, last[0]):
+			kinds[w.aSearch] = true
+		default:
+			kinds[w.aText] = true
+		}
+	}
+	switch {
+	case len(kinds) == 2 && kinds[w.aFile] && kinds[w.aSearch]:
+		return w.aSearch
+	case len(kinds) == 1 && !kinds[w.aText]:
+		for kind := range kinds {
+			return kind
+		}
+	}
+	return w.aText
 }
 
 func (w *asking) origins(from []schemas.Origin) string {
@@ -227,35 +365,62 @@ func (w *asking) origin(o schemas.Origin) string {
 	case o == schemas.FromPaste:
 		return w.paste
 	case o.IsInside():
-		return w.server + " " + o.Server() + " " + w.inside
+		return w.service(o.Server()) + " " + w.inside
 	}
-	return w.server + " " + string(o)
+	return w.service(string(o))
 }
 
-// where returns the server of a call, and the hosts, folders and the repository that it names.
+// service names a server as people know it: what does a part of the work.
+func (w *asking) service(server string) string {
+	if server == schemas.ToolServer {
+		return w.web
+	}
+	return fmt.Sprintf(w.server, w.quoted(server, true))
+}
+
+// where returns which server does it, whether that reaches others, and the hosts and the repository
+// that the call names.
 func (w *asking) where() string {
-	said := w.goes + " " + w.server + " " + w.Tool.Server
-	if w.Tool.Server == schemas.ToolServer {
-		said = w.goes + " " + w.web
+	class, _ := toolhandler.Classify(w.Tool)
+	said := fmt.Sprintf(w.does, w.service(w.Tool.Server))
+	if class == toolhandler.Reads {
+		said = fmt.Sprintf(w.reads, w.service(w.Tool.Server))
+	} else if to := w.recipients(); to != "" {
+		said = fmt.Sprintf(w.sends, to, w.service(w.Tool.Server))
 	}
 	var seen []string
-	folders := make(map[string]bool) // by all but the folder
 	for _, d := range toolhandler.DestinationsOf(w.Tool, w.Arguments) {
-		kind := map[schemas.Width]string{schemas.WidthHost: w.host, schemas.WidthFolder: w.folder, schemas.WidthRepository: w.repository}[d.Width]
-		key := strings.TrimSuffix(d.ID, d.Name)
-		if kind == "" || d.Width == schemas.WidthFolder && folders[key] || len(seen) == maxListed {
-			continue
-		}
-		folders[key] = true
-		if part := kind + " " + w.quoted(text.Clip(d.Name, maxPlace, "…"), false); !slices.Contains(seen, part) {
+		kind := map[schemas.Width]string{schemas.WidthHost: w.host, schemas.WidthRepository: w.repository}[d.Width]
+		isShown := d.Width == schemas.WidthHost && strings.Contains(w.Arguments, "@"+d.Name+`"`) // in the address of a mail
+		if part := kind + " " + w.quoted(text.Clip(d.Name, maxPlace, "…"), false); kind != "" && !isShown && len(seen) < maxListed && !slices.Contains(seen, part) {
 			seen = append(seen, part)
 		}
 	}
 	said = strings.Join(append([]string{said}, seen...), ", ")
-	if w.Tool.Rules.Marks.Closed {
+	switch {
+	case w.Tool.Rules.Marks.Closed:
 		said += w.closed
+	case w.Tool.Server != schemas.ToolServer:
+		said += w.open
+	}
+	if class == toolhandler.Reads {
+		said += w.back
 	}
 	return said
+}
+
+// recipients returns those whom a call that sends something names.
+func (w *asking) recipients() string {
+	verb, _ := toolhandler.VerbOf(w.Tool)
+	var all []string
+	for _, v := range toolhandler.ValuesOf(w.Tool, w.Arguments) {
+		label := toolhandler.Words(v.Path)
+		if v.Use != toolhandler.Content && len(label) > 0 && slices.Contains([]string{"forward", "invite", "publish", "reply", "send", "submit"}, verb) &&
+			slices.Contains([]string{"to", "cc", "bcc", "recipient", "recipients", "channel"}, label[len(label)-1]) {
+			all = append(all, w.texts(v))
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // sentence begins a text with a capital letter and ends it with a full stop.
@@ -270,40 +435,56 @@ func sentence(s string) string {
 // askWords are the words of questions in one language.
 type askWords struct {
 	// verbs and names translate words of tools' names; nil names are right as they are.
-	verbs, names                               map[string]string
-	and, use, more, moreValues, lines, yes, no string
-	because, confirm, unsure, destructive      string
-	order, flow                                string
-	server, file, web, client, paste           string
-	inside, closed                             string
-	goes, host, folder, repository             string
+	verbs, names                                map[string]string
+	and, use, more, moreValues, yes, no         string
+	letters, replaces, home, pattern            string
+	because, also, confirm, unsure, destructive string
+	order, flow, flowInside, flowAgain, exactly string
+	aText, aDate, aFile, aSearch                string
+	server, file, web, client, paste            string
+	inside, closed, open                        string
+	does, sends, reads, back, host, repository  string
 }
 
 func askWordsOf(lang string) askWords {
 	if lang == subject.Vietnamese {
 		return askWords{
 			verbs: vietnameseVerbs(), names: vietnameseNames(),
-			and: " và ", use: "dùng công cụ %s", more: " và %d mục nữa", moreValues: ", và %d tham số nữa", lines: "%d dòng", yes: "có", no: "không",
-			because: "hỏi vì ", confirm: "người quản trị muốn mỗi lần gọi công cụ này đều được đồng ý",
-			unsure:      "lệnh đã được gửi trước khi Molar dừng mà không có kết quả: có thể nó đã xong, và đồng ý nghĩa là gửi lại",
-			destructive: "chính công cụ báo rằng nó có thể sửa hoặc xóa những gì đang có",
-			order:       "đã đọc nội dung từ %s, và chính nội dung đó có thể đã ra lệnh này", flow: "nội dung từ %s có thể bị chuyển đi nơi khác",
-			server: "máy chủ", file: "tệp", web: "kết quả tìm trên mạng", client: "ứng dụng gửi câu hỏi này", paste: "đoạn bạn đã dán",
-			inside: "(địa chỉ nội bộ)", closed: ", nơi không chuyển gì ra ngoài",
-			goes: "gửi đến", host: "trang", folder: "thư mục", repository: "kho mã",
+			and: " và ", use: "dùng công cụ %s", more: " và %d mục nữa", moreValues: "; và %d tham số nữa", yes: "có", no: "không",
+			letters: " (còn %d ký tự nữa)", replaces: ", thay bản cũ nếu có", home: "~ là thư mục cá nhân", pattern: "* là phần chữ bất kỳ", exactly: "với đúng đoạn chữ này:",
+			because: "hỏi vì ", also: ". Ngoài ra, ", confirm: "người quản trị yêu cầu bạn đồng ý mỗi lần làm việc này",
+			unsure:      "yêu cầu này đã được gửi trước khi bị gián đoạn mà không có kết quả: có thể nó đã được thực hiện, và đồng ý nghĩa là gửi lại",
+			destructive: "%s cho biết thao tác này có thể sửa hoặc xóa dữ liệu",
+			order:       "trợ lý đã đọc nội dung từ %s: có thể chính nội dung đó, chứ không phải bạn, bảo làm việc này; nếu bạn không yêu cầu thì hãy từ chối",
+			flow:        "%s có thể được lấy từ nội dung mà trợ lý đã đọc trong %s; nếu bạn đồng ý, %s sẽ biết điều đó",
+			flowInside:  "%s có thể được lấy từ nội dung mà trợ lý đã đọc trong %s; nếu bạn đồng ý, nó sẽ đến một chỗ khác hoặc người khác ở đó",
+			flowAgain:   "%s có thể được lấy từ nội dung mà trợ lý đã đọc trong %s; nếu bạn đồng ý, nó được dùng để tìm đọc thêm ở đó",
+			aText:       "nội dung ở trên", aDate: "ngày giờ ở trên", aFile: "tên tệp ở trên", aSearch: "từ khóa ở trên",
+			server: "dịch vụ %s", file: "tệp", web: "kết quả tìm trên mạng", client: "ứng dụng gửi câu hỏi này", paste: "đoạn bạn đã dán",
+			inside: "(một địa chỉ nội bộ)", closed: "; không gửi cho ai khác", open: "; chưa rõ có ai khác xem được không",
+			does: "thực hiện trong %s", sends: "gửi đến %s qua %s", reads: "yêu cầu gửi đến %s", back: "; kết quả trả về cho trợ lý", host: "trang", repository: "kho mã",
 		}
 	}
 	return askWords{
-		verbs: map[string]string{"append": "append to", "look": "look at"},
-		and:   " and ", use: "use the tool %s", more: " and %d more", moreValues: ", and %d more arguments", lines: "%d lines", yes: "yes", no: "no",
-		because: "asked because ", confirm: "the operator wants a yes to every call of this tool",
-		unsure:      "it was sent before Molar stopped, and no result came: it may have been done, and to allow it is to send it again",
-		destructive: "the tool says of itself that it can change or delete what is there",
-		order:       "text from %s was read, and that text may have ordered this", flow: "text from %s may be taken somewhere else",
-		server: "server", file: "file", web: "web search", client: "the app that sends this", paste: "what you pasted",
-		inside: "(an address inside)", closed: ", which reaches nobody outside",
-		goes: "goes to", host: "host", folder: "folder", repository: "repository",
+		verbs: map[string]string{"append": "add to", "look": "look at", "mark": "mark as"},
+		and:   " and ", use: "use the tool %s", more: " and %d more", moreValues: "; and %d more arguments", yes: "yes", no: "no",
+		letters: " (%d more characters)", replaces: ", replacing it if it exists", home: "~ is the home folder", pattern: "* stands for any text", exactly: "with exactly this text:",
+		because: "asked because ", also: ". Also, ", confirm: "the administrator wants your approval each time this is done",
+		unsure:      "this was sent before an interruption, and no result came back: it may have been done, and to allow it is to send it again",
+		destructive: "%s says that this action can change or delete data",
+		order:       "the assistant has read text from %s: that text, not you, may have told it to do this; if you did not ask for it, refuse",
+		flow:        "%s may have been taken from something that the assistant has read in %s; if you allow this, %s gets to know it",
+		flowInside:  "%s may have been taken from something that the assistant has read in %s; if you allow this, it goes to another place or person there",
+		flowAgain:   "%s may have been taken from something that the assistant has read in %s; if you allow this, it is used to read more there",
+		aText:       "the text above", aDate: "the date above", aFile: "the file name above", aSearch: "the search text above",
+		server: "the service %s", file: "the file", web: "web search", client: "the app that sent your question", paste: "the text that you pasted",
+		inside: "(an internal address)", closed: ", which gives it to nobody else", open: "; it is not known whether others can see it too",
+		does: "done in %s", sends: "goes to %s through %s", reads: "the request goes to %s", back: "; what it finds comes back to the assistant", host: "site", repository: "repository",
 	}
+}
+
+func vietnameseDays() [7]string {
+	return [7]string{"chủ nhật", "thứ hai", "thứ ba", "thứ tư", "thứ năm", "thứ sáu", "thứ bảy"}
 }
 
 // vietnameseVerbs translates the verbs that names of tools begin with.
@@ -333,8 +514,8 @@ func vietnameseNames() map[string]string {
 		"page": "trang", "table": "bảng", "row": "dòng", "image": "hình", "user": "người dùng", "order": "đơn hàng", "comment": "bình luận", "info": "thông tin",
 		"to": "đến", "from": "từ", "at": "lúc", "in": "trong", "on": "vào", "for": "cho", "with": "với", "into": "vào", "by": "bởi", "since": "từ", "until": "đến",
 		"subject": "tiêu đề", "title": "tiêu đề", "body": "nội dung", "content": "nội dung", "text": "nội dung", "name": "tên", "phone": "số điện thoại",
-		"date": "ngày", "time": "giờ", "day": "ngày", "room": "phòng", "amount": "số tiền", "price": "giá", "source": "nguồn", "destination": "đích",
+		"date": "ngày", "time": "giờ", "day": "ngày", "week": "tuần", "month": "tháng", "year": "năm", "hour": "giờ", "room": "phòng", "amount": "số tiền", "price": "giá", "source": "nguồn", "destination": "đích",
 		"url": "địa chỉ", "address": "địa chỉ", "query": "nội dung tìm", "pattern": "mẫu", "every": "lặp lại mỗi", "newest": "mới nhất", "description": "mô tả",
-		"repo": "kho mã", "repository": "kho mã", "owner": "chủ", "read": "đã đọc", "command": "lệnh",
+		"repo": "kho mã", "repository": "kho mã", "owner": "chủ", "read": "đã đọc", "command": "lệnh", "record": "dữ liệu", "list": "danh sách", "task": "việc", "calendar": "lịch", "document": "tài liệu", "issue": "vấn đề", "label": "nhãn", "state": "trạng thái",
 	}
 }
