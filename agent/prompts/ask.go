@@ -90,6 +90,8 @@ func (w *asking) what() string {
 		case v.Use != toolhandler.Content && between != "" && len(label) == 1:
 			if between == "every" {
 				value = w.name([]string{value})
+			} else if _, isMoment := moment(v.Texts[0]); isMoment && between == "at" && w.names == nil {
+				between = "on" // its date comes first
 			}
 			said += " " + w.name([]string{between}) + " " + value
 		default:
@@ -202,6 +204,8 @@ func (w *asking) text(one string, isContent bool) string {
 		said += fmt.Sprintf(w.letters, utf8.RuneCountInString(line)-utf8.RuneCountInString(text.Clip(line, limit, "")))
 	}
 	switch {
+	case strings.Contains(line, " ⏎ "):
+		said += w.explain("⏎", w.newLine)
 	case isContent:
 	case one == "~" || strings.HasPrefix(one, "~/"):
 		said += w.explain("~", w.home)
@@ -241,19 +245,23 @@ func moment(s string) (time.Time, bool) {
 
 // moment writes a date, or a date and time, for a person.
 func (w *asking) moment(at time.Time, hasTime bool) string {
-	said := at.Format("Monday 2 January 2006")
-	if w.names != nil {
-		said = vietnameseDays()[at.Weekday()] + at.Format(" 02/01/2006")
+	hour := "15:04"
+	if at.Second() != 0 {
+		hour += ":05"
 	}
-	if !hasTime {
+	if zone, _ := at.Zone(); zone != "UTC" {
+		hour += " (UTC-07:00)"
+	}
+	if w.names != nil {
+		said := vietnameseDays()[at.Weekday()] + at.Format(", 02/01/2006")
+		if hasTime {
+			said = at.Format(hour) + " " + said
+		}
 		return said
 	}
-	said += at.Format(", 15:04")
-	if at.Second() != 0 {
-		said += at.Format(":05")
-	}
-	if zone, _ := at.Zone(); at.Location() != time.UTC || zone != "UTC" {
-		said += at.Format(" (UTC-07:00)")
+	said := at.Format("Monday 2 January 2006")
+	if hasTime {
+		said += " at " + at.Format(hour)
 	}
 	return said
 }
@@ -289,16 +297,18 @@ func (w *asking) why() string {
 			others = append(others, o)
 		}
 	}
-	service := w.service(w.Tool.Server)
+	class, _ := toolhandler.Classify(w.Tool)
+	carried, server, to := w.carried(), w.service(w.Tool.Server), w.recipients()
 	if len(others) > 0 {
-		all = append(all, fmt.Sprintf(w.flow, w.carried(), w.origins(others), service))
+		all = append(all, fmt.Sprintf(w.flow, carried.it, w.origins(others), cmp.Or(to, server), carried.that))
 	}
-	if len(others) < len(r.Flows) {
-		said := w.flowInside
-		if class, _ := toolhandler.Classify(w.Tool); class == toolhandler.Reads {
-			said = w.flowAgain
-		}
-		all = append(all, fmt.Sprintf(said, w.carried(), service))
+	switch inside := len(others) < len(r.Flows); {
+	case inside && class == toolhandler.Reads:
+		all = append(all, fmt.Sprintf(w.flowAgain, carried.it, server))
+	case inside && to != "":
+		all = append(all, fmt.Sprintf(w.flow, carried.it, server, to, carried.that))
+	case inside:
+		all = append(all, fmt.Sprintf(w.flowInside, carried.it, server))
 	}
 	if len(all) == 0 {
 		all = append(all, w.confirm)
@@ -306,35 +316,32 @@ func (w *asking) why() string {
 	return w.because + strings.Join(all, w.also)
 }
 
-// carried names what a flow may carry: the one value of the call by what it is.
-func (w *asking) carried() string {
-	values := toolhandler.ValuesOf(w.Tool, w.Arguments)
-	kinds := make(map[string]bool)
-	for _, v := range values {
+// A carried is what a flow may carry, as it is named first and later in a sentence.
+type carried struct{ it, that string }
+
+// carried names what a flow may carry by what the values of the call are.
+func (w *asking) carried() carried {
+	kinds := make(map[carried]bool)
+	for _, v := range toolhandler.ValuesOf(w.Tool, w.Arguments) {
 		label := toolhandler.Words(v.Path)
-		last := label[max(0, len(label)-1):]
+		last := strings.Join(label[max(0, len(label)-1):], "")
 		switch _, isMoment := moment(v.Texts[0]); {
 		case isMoment:
-			kinds[w.aDate] = true
-		case v.Use == toolhandler.Content || len(last) == 0:
-			kinds[w.aText] = true
-		case slices.Contains([]string{"path", "file", "filename", "folder", "directory"}, last[0]):
-			kinds[w.aFile] = true
-		case slices.Contains([]string{"query", "q", "pattern", "search", "term", "terms", "keywords"}, last[0]):
-			kinds[w.aSearch] = true
+			kinds[w.date] = true
+		case slices.Contains([]string{"path", "file", "filename", "folder", "directory"}, last):
+			kinds[w.fileName] = true
+		case slices.Contains([]string{"query", "q", "pattern", "search", "term", "terms", "keywords"}, last):
+			return w.search
 		default:
-			kinds[w.aText] = true
+			return w.values
 		}
 	}
-	switch {
-	case len(kinds) == 2 && kinds[w.aFile] && kinds[w.aSearch]:
-		return w.aSearch
-	case len(kinds) == 1 && !kinds[w.aText]:
-		for kind := range kinds {
+	for kind := range kinds {
+		if len(kinds) == 1 {
 			return kind
 		}
 	}
-	return w.aText
+	return w.values
 }
 
 func (w *asking) origins(from []schemas.Origin) string {
@@ -437,10 +444,10 @@ type askWords struct {
 	// verbs and names translate words of tools' names; nil names are right as they are.
 	verbs, names                                map[string]string
 	and, use, more, moreValues, yes, no         string
-	letters, replaces, home, pattern            string
+	letters, newLine, replaces, home, pattern   string
 	because, also, confirm, unsure, destructive string
 	order, flow, flowInside, flowAgain, exactly string
-	aText, aDate, aFile, aSearch                string
+	values, date, fileName, search              carried
 	server, file, web, client, paste            string
 	inside, closed, open                        string
 	does, sends, reads, back, host, repository  string
@@ -451,35 +458,35 @@ func askWordsOf(lang string) askWords {
 		return askWords{
 			verbs: vietnameseVerbs(), names: vietnameseNames(),
 			and: " và ", use: "dùng công cụ %s", more: " và %d mục nữa", moreValues: "; và %d tham số nữa", yes: "có", no: "không",
-			letters: " (còn %d ký tự nữa)", replaces: ", thay bản cũ nếu có", home: "~ là thư mục cá nhân", pattern: "* là phần chữ bất kỳ", exactly: "với đúng đoạn chữ này:",
-			because: "hỏi vì ", also: ". Ngoài ra, ", confirm: "người quản trị yêu cầu bạn đồng ý mỗi lần làm việc này",
+			letters: " (còn %d ký tự nữa)", replaces: ", thay bản cũ nếu có", home: "~ là thư mục cá nhân", pattern: "* là phần chữ bất kỳ", newLine: "⏎ là xuống dòng", exactly: "với đúng đoạn chữ này:",
+			because: "cần hỏi bạn vì ", also: ". Ngoài ra, ", confirm: "người quản trị yêu cầu bạn đồng ý mỗi lần làm việc này",
 			unsure:      "yêu cầu này đã được gửi trước khi bị gián đoạn mà không có kết quả: có thể nó đã được thực hiện, và đồng ý nghĩa là gửi lại",
 			destructive: "%s cho biết thao tác này có thể sửa hoặc xóa dữ liệu",
-			order:       "trợ lý đã đọc nội dung từ %s: có thể chính nội dung đó, chứ không phải bạn, bảo làm việc này; nếu bạn không yêu cầu thì hãy từ chối",
-			flow:        "%s có thể được lấy từ nội dung mà trợ lý đã đọc trong %s; nếu bạn đồng ý, %s sẽ biết điều đó",
-			flowInside:  "%s có thể được lấy từ nội dung mà trợ lý đã đọc trong %s; nếu bạn đồng ý, nó sẽ đến một chỗ khác hoặc người khác ở đó",
-			flowAgain:   "%s có thể được lấy từ nội dung mà trợ lý đã đọc trong %s; nếu bạn đồng ý, nó được dùng để tìm đọc thêm ở đó",
-			aText:       "nội dung ở trên", aDate: "ngày giờ ở trên", aFile: "tên tệp ở trên", aSearch: "từ khóa ở trên",
+			order:       "trợ lý đã đọc nội dung từ %s: có thể chính nội dung đó, chứ không phải bạn, đã bảo trợ lý làm việc này; nếu bạn không yêu cầu thì hãy từ chối",
+			flow:        "trợ lý có thể đã lấy %s từ những gì đã đọc trong %s; nếu bạn cho phép, %s sẽ nhận được %s",
+			flowInside:  "trợ lý có thể đã lấy %s từ những gì khác đã đọc trong %s",
+			flowAgain:   "trợ lý có thể đã lấy %s từ những gì đã đọc trong %s: có thể chính nội dung đó, chứ không phải bạn, khiến trợ lý đọc thêm; nếu bạn không yêu cầu thì hãy từ chối",
+			values:      carried{"những gì ghi ở dòng đầu", "những lời đó"}, date: carried{"ngày giờ ở trên", "ngày giờ đó"}, fileName: carried{"tên tệp ở trên", "tên tệp đó"}, search: carried{"từ khóa ở trên", "từ khóa đó"},
 			server: "dịch vụ %s", file: "tệp", web: "kết quả tìm trên mạng", client: "ứng dụng gửi câu hỏi này", paste: "đoạn bạn đã dán",
-			inside: "(một địa chỉ nội bộ)", closed: "; không gửi cho ai khác", open: "; chưa rõ có ai khác xem được không",
-			does: "thực hiện trong %s", sends: "gửi đến %s qua %s", reads: "yêu cầu gửi đến %s", back: "; kết quả trả về cho trợ lý", host: "trang", repository: "kho mã",
+			inside: "(một địa chỉ nội bộ)", closed: "; không ai khác xem được", open: "; chưa rõ có ai khác xem được không",
+			does: "thực hiện trong %s", sends: "gửi đến %s qua %s", reads: "yêu cầu gửi đến %s", back: "; trợ lý sẽ đọc được kết quả", host: "trang", repository: "kho mã",
 		}
 	}
 	return askWords{
 		verbs: map[string]string{"append": "add to", "look": "look at", "mark": "mark as"},
 		and:   " and ", use: "use the tool %s", more: " and %d more", moreValues: "; and %d more arguments", yes: "yes", no: "no",
-		letters: " (%d more characters)", replaces: ", replacing it if it exists", home: "~ is the home folder", pattern: "* stands for any text", exactly: "with exactly this text:",
+		letters: " (%d more characters)", replaces: ", replacing it if it exists", home: "~ is the home folder", pattern: "* stands for any text", newLine: "⏎ is a new line", exactly: "with exactly this text:",
 		because: "asked because ", also: ". Also, ", confirm: "the administrator wants your approval each time this is done",
 		unsure:      "this was sent before an interruption, and no result came back: it may have been done, and to allow it is to send it again",
 		destructive: "%s says that this action can change or delete data",
 		order:       "the assistant has read text from %s: that text, not you, may have told it to do this; if you did not ask for it, refuse",
-		flow:        "%s may have been taken from something that the assistant has read in %s; if you allow this, %s gets to know it",
-		flowInside:  "%s may have been taken from something that the assistant has read in %s; if you allow this, it goes to another place or person there",
-		flowAgain:   "%s may have been taken from something that the assistant has read in %s; if you allow this, it is used to read more there",
-		aText:       "the text above", aDate: "the date above", aFile: "the file name above", aSearch: "the search text above",
+		flow:        "the assistant may have taken %s from what it has read in %s; if you allow this, %s receives %s",
+		flowInside:  "the assistant may have taken %s from something else that it has read in %s",
+		flowAgain:   "the assistant may have taken %s from what it has read in %s: that text, not you, may be choosing what it reads next; if you did not ask for it, refuse",
+		values:      carried{"what the first line says", "it"}, date: carried{"the date above", "the date"}, fileName: carried{"the file name above", "the file name"}, search: carried{"the search text above", "the search text"},
 		server: "the service %s", file: "the file", web: "web search", client: "the app that sent your question", paste: "the text that you pasted",
-		inside: "(an internal address)", closed: ", which gives it to nobody else", open: "; it is not known whether others can see it too",
-		does: "done in %s", sends: "goes to %s through %s", reads: "the request goes to %s", back: "; what it finds comes back to the assistant", host: "site", repository: "repository",
+		inside: "(an internal address)", closed: "; nobody else gets to see it", open: "; it is not known whether others can see it too",
+		does: "done in %s", sends: "goes to %s through %s", reads: "the request goes to %s", back: "; the assistant gets to read the result", host: "site", repository: "repository",
 	}
 }
 
