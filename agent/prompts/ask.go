@@ -300,28 +300,29 @@ func (w *asking) why() string {
 	class, _ := toolhandler.Classify(w.Tool)
 	carried, server, to := w.carried(), w.service(w.Tool.Server), w.recipients()
 	if len(others) > 0 {
-		all = append(all, fmt.Sprintf(w.flow, carried.it, w.origins(others), cmp.Or(to, server), carried.that))
+		all = append(all, fmt.Sprintf(w.flow, carried, w.origins(others), cmp.Or(to, server)))
 	}
 	switch inside := len(others) < len(r.Flows); {
 	case inside && class == toolhandler.Reads:
-		all = append(all, fmt.Sprintf(w.flowAgain, carried.it, server))
+		all = append(all, fmt.Sprintf(w.flowAgain, carried, server))
 	case inside && to != "":
-		all = append(all, fmt.Sprintf(w.flow, carried.it, server, to, carried.that))
-	case inside:
-		all = append(all, fmt.Sprintf(w.flowInside, carried.it, server))
+		all = append(all, fmt.Sprintf(w.flow, carried, server, to))
+	case inside && len(r.Orders) == 0:
+		all = append(all, fmt.Sprintf(w.flowInside, carried, server))
 	}
 	if len(all) == 0 {
 		all = append(all, w.confirm)
 	}
-	return w.because + strings.Join(all, w.also)
+	said := w.because + strings.Join(all, w.also)
+	if len(r.Orders)+len(r.Flows) > 0 {
+		said += w.advice
+	}
+	return said
 }
 
-// A carried is what a flow may carry, as it is named first and later in a sentence.
-type carried struct{ it, that string }
-
 // carried names what a flow may carry by what the values of the call are.
-func (w *asking) carried() carried {
-	kinds := make(map[carried]bool)
+func (w *asking) carried() string {
+	kinds := make(map[string]bool)
 	for _, v := range toolhandler.ValuesOf(w.Tool, w.Arguments) {
 		label := toolhandler.Words(v.Path)
 		last := strings.Join(label[max(0, len(label)-1):], "")
@@ -442,15 +443,15 @@ func sentence(s string) string {
 // askWords are the words of questions in one language.
 type askWords struct {
 	// verbs and names translate words of tools' names; nil names are right as they are.
-	verbs, names                                map[string]string
-	and, use, more, moreValues, yes, no         string
-	letters, newLine, replaces, home, pattern   string
-	because, also, confirm, unsure, destructive string
-	order, flow, flowInside, flowAgain, exactly string
-	values, date, fileName, search              carried
-	server, file, web, client, paste            string
-	inside, closed, open                        string
-	does, sends, reads, back, host, repository  string
+	verbs, names                                        map[string]string
+	and, use, more, moreValues, yes, no                 string
+	letters, newLine, replaces, home, pattern           string
+	because, also, confirm, unsure, destructive         string
+	order, flow, flowInside, flowAgain, advice, exactly string
+	values, date, fileName, search                      string
+	server, file, web, client, paste                    string
+	inside, closed, open                                string
+	does, sends, reads, back, host, repository          string
 }
 
 func askWordsOf(lang string) askWords {
@@ -458,17 +459,18 @@ func askWordsOf(lang string) askWords {
 		return askWords{
 			verbs: vietnameseVerbs(), names: vietnameseNames(),
 			and: " và ", use: "dùng công cụ %s", more: " và %d mục nữa", moreValues: "; và %d tham số nữa", yes: "có", no: "không",
-			letters: " (còn %d ký tự nữa)", replaces: ", thay bản cũ nếu có", home: "~ là thư mục cá nhân", pattern: "* là phần chữ bất kỳ", newLine: "⏎ là xuống dòng", exactly: "với đúng đoạn chữ này:",
+			letters: " (còn %d ký tự nữa)", replaces: ", thay bản cũ nếu có", home: "~ là thư mục cá nhân", pattern: "* là phần chữ bất kỳ", newLine: "⏎ là xuống dòng", exactly: "với đúng nội dung sau:",
 			because: "cần hỏi bạn vì ", also: ". Ngoài ra, ", confirm: "người quản trị yêu cầu bạn đồng ý mỗi lần làm việc này",
 			unsure:      "yêu cầu này đã được gửi trước khi bị gián đoạn mà không có kết quả: có thể nó đã được thực hiện, và đồng ý nghĩa là gửi lại",
 			destructive: "%s cho biết thao tác này có thể sửa hoặc xóa dữ liệu",
-			order:       "trợ lý đã đọc nội dung từ %s: có thể chính nội dung đó, chứ không phải bạn, đã bảo trợ lý làm việc này; nếu bạn không yêu cầu thì hãy từ chối",
-			flow:        "trợ lý có thể đã lấy %s từ những gì đã đọc trong %s; nếu bạn cho phép, %s sẽ nhận được %s",
-			flowInside:  "trợ lý có thể đã lấy %s từ những gì khác đã đọc trong %s",
-			flowAgain:   "trợ lý có thể đã lấy %s từ những gì đã đọc trong %s: có thể chính nội dung đó, chứ không phải bạn, khiến trợ lý đọc thêm; nếu bạn không yêu cầu thì hãy từ chối",
-			values:      carried{"những gì ghi ở dòng đầu", "những lời đó"}, date: carried{"ngày giờ ở trên", "ngày giờ đó"}, fileName: carried{"tên tệp ở trên", "tên tệp đó"}, search: carried{"từ khóa ở trên", "từ khóa đó"},
+			order:       "trợ lý đã đọc nội dung từ %s: có thể chính nội dung đó, chứ không phải bạn, đã bảo trợ lý làm việc này",
+			flow:        "%s có thể không do bạn đưa ra mà lấy từ những gì trợ lý đã đọc trong %s, và khi đó một phần nội dung ấy sẽ được chuyển sang %s",
+			flowInside:  "%s có thể không do bạn đưa ra mà lấy từ những gì trợ lý đã đọc ở chỗ khác trong %s",
+			flowAgain:   "%s có thể không do bạn đưa ra mà lấy từ những gì trợ lý đã đọc trong %s, và sẽ quyết định trợ lý đọc gì tiếp theo",
+			advice:      ". Nếu bạn không yêu cầu thì hãy từ chối",
+			values:      "các chi tiết ở trên", date: "ngày giờ ở trên", fileName: "tên tệp ở trên", search: "từ khóa ở trên",
 			server: "dịch vụ %s", file: "tệp", web: "kết quả tìm trên mạng", client: "ứng dụng gửi câu hỏi này", paste: "đoạn bạn đã dán",
-			inside: "(một địa chỉ nội bộ)", closed: "; không ai khác xem được", open: "; chưa rõ có ai khác xem được không",
+			inside: "(một địa chỉ nội bộ)", closed: "; dịch vụ này không gửi hay báo cho ai khác", open: "; chưa rõ dịch vụ này có gửi hay báo cho ai khác không",
 			does: "thực hiện trong %s", sends: "gửi đến %s qua %s", reads: "yêu cầu gửi đến %s", back: "; trợ lý sẽ đọc được kết quả", host: "trang", repository: "kho mã",
 		}
 	}
@@ -479,13 +481,14 @@ func askWordsOf(lang string) askWords {
 		because: "asked because ", also: ". Also, ", confirm: "the administrator wants your approval each time this is done",
 		unsure:      "this was sent before an interruption, and no result came back: it may have been done, and to allow it is to send it again",
 		destructive: "%s says that this action can change or delete data",
-		order:       "the assistant has read text from %s: that text, not you, may have told it to do this; if you did not ask for it, refuse",
-		flow:        "the assistant may have taken %s from what it has read in %s; if you allow this, %s receives %s",
-		flowInside:  "the assistant may have taken %s from something else that it has read in %s",
-		flowAgain:   "the assistant may have taken %s from what it has read in %s: that text, not you, may be choosing what it reads next; if you did not ask for it, refuse",
-		values:      carried{"what the first line says", "it"}, date: carried{"the date above", "the date"}, fileName: carried{"the file name above", "the file name"}, search: carried{"the search text above", "the search text"},
+		order:       "the assistant has read text from %s: that text, not you, may have told it to do this",
+		flow:        "%s may come, not from you, but from what the assistant has read in %s, and some of that would then reach %s",
+		flowInside:  "%s may come, not from you, but from what the assistant has read elsewhere in %s",
+		flowAgain:   "%s may come, not from you, but from what the assistant has read in %s, and would decide what it reads next",
+		advice:      ". If you did not ask for it, refuse",
+		values:      "what is written above", date: "the date above", fileName: "the file name above", search: "the search text above",
 		server: "the service %s", file: "the file", web: "web search", client: "the app that sent your question", paste: "the text that you pasted",
-		inside: "(an internal address)", closed: "; nobody else gets to see it", open: "; it is not known whether others can see it too",
+		inside: "(an internal address)", closed: "; nobody else is told or gets to see it", open: "; it is not known whether that service tells anybody else",
 		does: "done in %s", sends: "goes to %s through %s", reads: "the request goes to %s", back: "; the assistant gets to read the result", host: "site", repository: "repository",
 	}
 }
@@ -522,7 +525,7 @@ func vietnameseNames() map[string]string {
 		"to": "đến", "from": "từ", "at": "lúc", "in": "trong", "on": "vào", "for": "cho", "with": "với", "into": "vào", "by": "bởi", "since": "từ", "until": "đến",
 		"subject": "tiêu đề", "title": "tiêu đề", "body": "nội dung", "content": "nội dung", "text": "nội dung", "name": "tên", "phone": "số điện thoại",
 		"date": "ngày", "time": "giờ", "day": "ngày", "week": "tuần", "month": "tháng", "year": "năm", "hour": "giờ", "room": "phòng", "amount": "số tiền", "price": "giá", "source": "nguồn", "destination": "đích",
-		"url": "địa chỉ", "address": "địa chỉ", "query": "nội dung tìm", "pattern": "mẫu", "every": "lặp lại mỗi", "newest": "mới nhất", "description": "mô tả",
+		"url": "địa chỉ", "address": "địa chỉ", "query": "từ khóa", "pattern": "mẫu", "every": "lặp lại mỗi", "newest": "mới nhất", "description": "mô tả",
 		"repo": "kho mã", "repository": "kho mã", "owner": "chủ", "read": "đã đọc", "command": "lệnh", "record": "dữ liệu", "list": "danh sách", "task": "việc", "calendar": "lịch", "document": "tài liệu", "issue": "vấn đề", "label": "nhãn", "state": "trạng thái",
 	}
 }
