@@ -90,3 +90,24 @@ func TestAsk_everyday(t *testing.T) {
 	}
 	checkGolden(t, "asked.golden", got.String())
 }
+
+// Values of a call are written for a person, and never so that they seem to be other ones.
+func TestAsk_values(t *testing.T) {
+	tool := declared("mail", "send_mail", "to", "at", "pattern", "body")
+	for arguments, want := range map[string]string{
+		`{"at":"2026-05-01"}`:                         "Send mail on Friday 1 May 2026.",
+		`{"at":"2026-05-01T08:00:00Z"}`:               "Send mail on Friday 1 May 2026 at 08:00 (UTC+00:00).",
+		`{"at":"2026-05-01T08:00:05+07:00"}`:          "Send mail on Friday 1 May 2026 at 08:00:05 (UTC+07:00).",
+		`{"at":"2026-05-01 or later"}`:                "Send mail at “2026-05-01 or later”.",
+		`{"body":"2026-05-01"}`:                       "Send mail; body: “2026-05-01”.",
+		`{"body":"true"}`:                             "Send mail; body: “true”.",
+		`{"body":"one\ntwo"}`:                         "Send mail; body: “one ⏎ two” (⏎ is a new line).",
+		`{"body":"` + strings.Repeat("a", 200) + `"}`: "Send mail; body: “" + strings.Repeat("a", 160) + "…” (40 more characters).",
+		`{"pattern":"*.txt"}`:                         "Send mail; pattern: *.txt (* stands for any text).",
+		`{"to":"\u202ea@b.example"}`:                  "Send mail to ‹U+202E›a@b.example.",
+	} {
+		if got := prompts.Ask(prompts.AskInput{Language: "en", Tool: tool, Arguments: arguments}).What; got != want {
+			t.Errorf("%s\n got %s\nwant %s", arguments, got, want)
+		}
+	}
+}
