@@ -214,7 +214,7 @@ func (w *asking) why() string {
 		all = append(all, w.confirm)
 	}
 	said := w.because + strings.Join(all, w.also)
-	if len(r.Orders)+len(r.Flows) > 0 {
+	if r.Rule == toolhandler.RuleDestructive || len(r.Orders)+len(r.Flows) > 0 {
 		said += w.advice
 	}
 	return said

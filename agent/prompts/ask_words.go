@@ -32,7 +32,7 @@ func askWordsOf(lang string) askWords {
 			advice:      ". Chỉ cho phép nếu chính bạn đã yêu cầu việc này",
 			values:      "các chi tiết ở trên", date: "ngày giờ ở trên", fileName: "tên tệp ở trên", search: "từ khóa ở trên",
 			server: "dịch vụ %s", file: "tệp", web: "kết quả tìm trên mạng", client: "ứng dụng gửi câu hỏi này", paste: "đoạn bạn đã dán",
-			inside: "(một địa chỉ nội bộ)", closed: "; dịch vụ này không gửi hay báo cho ai khác", open: "; chưa rõ dịch vụ này có gửi hay báo cho ai khác không",
+			inside: "(một địa chỉ nội bộ)", closed: "; không ai khác được báo hay xem được", open: "; chưa rõ dịch vụ này có gửi hay báo cho ai khác không",
 			does: "thực hiện trong %s", sends: "gửi đến %s qua %s", reads: "yêu cầu gửi đến %s", back: "; trợ lý sẽ đọc được kết quả", host: "trang", repository: "kho mã",
 		}
 	}
