@@ -130,7 +130,7 @@ func (w *asking) verb(verb string, object []string) string {
 	if verb != "" && w.names == nil { // it is in the person's language already
 		return strings.Join(append([]string{verb}, object...), " ")
 	}
-	called := cmp.Or(w.Tool.Title, strings.Join(append(strings.Fields(verb), object...), " "), w.Tool.ToolName)
+	called := cmp.Or(w.Tool.Title, strings.Join(append(strings.Fields(verb), object...), " "), w.Tool.ToolName, w.Tool.Name)
 	return fmt.Sprintf(w.use, w.quoted(text.Clip(called, maxContent, "…"), true))
 }
 
