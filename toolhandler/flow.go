@@ -488,14 +488,15 @@ func (c *Catalogue) load() {
 	})
 }
 
-// Attached reports whether a server is attached.
-func (c *Catalogue) Attached(server string) bool {
-	if c == nil {
+// MayClaim reports whether a client may say that a result comes from a server: it is attached, and no
+// text counts for more because it comes from there.
+func (c *Catalogue) MayClaim(server string) bool {
+	if c == nil || server == schemas.ToolServer {
 		return false
 	}
 	c.load()
-	_, ok := c.marks[server]
-	return ok
+	marks, ok := c.marks[server]
+	return ok && !marks.Trust && !marks.Public
 }
 
 // tool returns the tool that made a result, without declared arguments if it is not attached.
