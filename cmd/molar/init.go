@@ -32,7 +32,11 @@ It looks for a model (Ollama, keys in the environment, a server of your own) and
 MCP servers of Claude Desktop, VS Code, Cursor and Gemini CLI, and asks which to use.
 Secrets in their files become variables, whose values go into a file next to FILE that
 only you can read: molar.env for molar.yaml. Without FILE the settings are written where
-molar looks for them by default.`,
+molar looks for them by default.
+
+At a terminal it also starts the servers once, if you like, shows which of their tools read,
+which only add and which arguments are free text, and asks for each server whether that is
+so. Enter leaves a server unconfirmed: molar servers approve NAME asks again.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := a.configName(args)
