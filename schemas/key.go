@@ -34,11 +34,11 @@ func (m KeyManner) Settings() []KeySetting {
 	return set
 }
 
-// Words describes the settings that were set, each with a comma before it, such as ", input: data".
-func (m KeyManner) Words() string {
-	words := ""
+// Lines returns the settings that were set as lines of a config file, such as "input: data".
+func (m KeyManner) Lines() []string {
+	var lines []string
 	for _, s := range m.Settings() {
-		words += ", " + s.Name + ": " + s.Value
+		lines = append(lines, s.Name+": "+s.Value)
 	}
-	return words
+	return lines
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,7 +94,7 @@ func (a *app) showKey(key access.Key, format string) error {
 		return a.PrintJSON(key)
 	}
 	a.Say("%s", key.Key)
-	a.Note("made key %q (%s), scope %s%s; it is shown only now", key.Name, key.ID, strings.Join(key.Scopes, ", "), key.Words())
+	a.Note("made key %q (%s), scope %s; it is shown only now", key.Name, key.ID, mayAndManner(key.Scopes, key.KeyManner))
 	return nil
 }
 
@@ -104,14 +105,16 @@ func (a *app) showForConfig(key access.Key, format string) error {
 	if !key.ExpiresAt.IsZero() {
 		return cli.Usage(errors.New("--expires cannot be used with --for-config: a key of the file is valid until it is removed"))
 	}
-	settings := ""
-	for _, s := range key.Settings() {
-		settings += "\n    " + s.Name + ": " + s.Value
-	}
+	scopes := "scopes: [" + strings.Join(key.Scopes, ", ") + "]"
 	a.Say("%s", key.Key)
-	a.Note("nothing was stored; put this into molar.yaml:\napi_keys:\n  - name: %s\n    hash: %q\n    scopes: [%s]%s",
-		key.Name, key.Hash, strings.Join(key.Scopes, ", "), settings)
+	a.Note("nothing was stored; put this into molar.yaml:\napi_keys:\n  - name: %s\n    hash: %q\n    %s",
+		key.Name, key.Hash, strings.Join(append([]string{scopes}, key.Lines()...), "\n    "))
 	return nil
+}
+
+// mayAndManner describes what a key may do and who is behind it.
+func mayAndManner(scopes []string, manner schemas.KeyManner) string {
+	return strings.Join(slices.Concat(scopes, manner.Lines()), ", ")
 }
 
 // A listedKey is an entry of the list of keys.
@@ -164,7 +167,7 @@ func (a *app) listKeys(keys []listedKey, format string) error {
 		a.Say("there are no API keys: everybody on this machine may use molar, and it accepts no connection from elsewhere")
 	}
 	for _, k := range keys {
-		line := fmt.Sprintf("%s (%s), scope %s%s", k.Name, k.ID, strings.Join(k.Scopes, ", "), k.Words())
+		line := fmt.Sprintf("%s (%s), scope %s", k.Name, k.ID, mayAndManner(k.Scopes, k.KeyManner))
 		if k.From == "file" {
 			a.Say("%s, of the config file", line)
 			continue

@@ -71,7 +71,8 @@ func (s *State) AddKey(ctx context.Context, k APIKey) error {
 			return err
 		}
 		line := keyLine(k.ID, k.Name, k.Session, schemas.EventKeyCreated, schemas.EventLogin)
-		line.Scope, line.Detail = strings.Join(k.Scopes, ","), line.Detail+k.Words()
+		line.Scope = strings.Join(k.Scopes, ",")
+		line.Detail = strings.Join(append([]string{line.Detail}, k.Lines()...), ", ")
 		return s.auditIn(ctx, tx, line)
 	})
 }
