@@ -459,11 +459,12 @@ func (c *Catalogue) known() (tools map[schemas.ToolRef]schemas.Tool, marks map[s
 	return c.read()
 }
 
-// Attached reports whether a server is attached.
-func (c *Catalogue) Attached(server string) bool {
-	_, marks := c.known()
-	_, ok := marks[server]
-	return ok
+// MayClaim reports whether a client may say that a result comes from a server: it is attached, and no
+// text counts for more because it comes from there.
+func (c *Catalogue) MayClaim(server string) bool {
+	_, all := c.known()
+	marks, attached := all[server]
+	return attached && server != schemas.ToolServer && !marks.Trust && !marks.Public
 }
 
 // tool returns the tool that made a result, without declared arguments if it is not attached.

@@ -34,6 +34,8 @@ type Reason struct {
 	Orders []schemas.Origin `json:"orders,omitempty"`
 	// Class is why the tool counts as one that may have an effect, in English.
 	Class string `json:"class,omitempty"`
+	// Records are what ids of the call stand for, for the question to a person.
+	Records map[string][]string `json:"-"`
 }
 
 // needs returns what a standing approval must be about: each origin of a flow, and "" for the call.
@@ -175,6 +177,10 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 	case t.granted(ctx, ask):
 		decided(ByGrant, Decision{Allowed: true})
 		return args, nil
+	}
+	reason.Records = t.flow.recordsOf(actionOf(tool, string(args)))
+	ask.Reason = reason
+	switch {
 	case t.cfg.Approver == nil && unsure:
 		decided(NobodyThere, Decision{})
 		return refused(StatusUnsure, "%q was sent before the host stopped, and no result came: it may or may not have been done; it was not sent again, and nobody is there to ask; tell the person to check", tool.Name)

@@ -19,7 +19,7 @@ func Propose(server string, tools []schemas.Tool) schemas.Proposal {
 		}
 		class, why := Classify(t)
 		open, takesAddress := !isFalse(t.Annotations.OpenWorldHint), false
-		tool := schemas.ProposedTool{Tool: t.ToolName, Reads: class == Reads, Adds: class == Adds, Content: []string{}, Why: why}
+		tool := schemas.ProposedTool{Tool: t.ToolName, Reads: class == Reads, Adds: class == Adds, Destroys: destroys(t), Content: []string{}, Why: why}
 		if ok, evidence := mayAdd(t); class == Writes && ok {
 			tool.MayAdd, tool.Adds, tool.Why = true, !open, evidence
 		}
@@ -96,6 +96,9 @@ func markLine(t schemas.ProposedTool) string {
 	}
 	if t.MayAdd && !t.Adds {
 		comment = " # adds: true, if what it adds harms nobody"
+	}
+	if t.Destroys {
+		comment += " # destructive: false, if it destroys nothing of value"
 	}
 	content := make([]string, len(t.Content))
 	for i, path := range t.Content {

@@ -122,6 +122,12 @@ func TestFirstMinutes(t *testing.T) {
 	p.see("A subject of your own, and nothing else\r\n  [1]")
 	p.keys("\r")
 	p.see("molar.env, which is read together with it and which only you can read: MODEL_KEY, VAULT_TOKEN")
+	p.see("Confirm what the tools of its servers do? They are started once to see it. [Y/n]")
+	p.keys("\r")
+	p.see("read_word reads: it announces itself as read-only")
+	p.see("Is this what its tools do? [y/N]")
+	p.keys("y\r")
+	p.see("confirmed: what the tools of vault do")
 	p.see("Start it now? [Y/n]")
 	p.keys("\r")
 	p.see("molar listens on http://127.0.0.1:")
@@ -140,6 +146,9 @@ func TestFirstMinutes(t *testing.T) {
 	if text := string(result); !strings.Contains(text, "is amaranth") || !strings.Contains(text, "VAULT_TOKEN") ||
 		strings.Contains(text, "MODEL_KEY") || strings.Contains(text, "OPENAI_API_KEY") {
 		t.Errorf("the server was given, and said: %s", text)
+	}
+	if _, servers := s.do(t, http.MethodGet, "/v1/servers", ""); strings.Contains(servers, "unconfirmed") {
+		t.Errorf("what was confirmed is asked again: %s", servers)
 	}
 	_, settings := s.do(t, http.MethodGet, "/v1/config", "")
 	p.keys("\x03")

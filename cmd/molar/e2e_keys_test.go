@@ -13,6 +13,8 @@ import (
 
 	"molar/internal/cli"
 	"molar/internal/httpguard"
+	"molar/internal/testkit"
+	"molar/internal/testkit/models"
 	"molar/schemas"
 )
 
@@ -27,7 +29,12 @@ func molarCmd(t *testing.T, args ...string) (code int, stdout, stderr string) {
 // makeKeyFor stores a key in the database of a config and returns its text.
 func makeKeyFor(t *testing.T, config, name string, scopes ...string) string {
 	t.Helper()
-	code, out, errs := molarCmd(t, "keys", "create", name, "--config", config, "--scope", strings.Join(scopes, ","))
+	return makeKey(t, config, name, "--scope", strings.Join(scopes, ","))
+}
+
+func makeKey(t *testing.T, config, name string, flags ...string) string {
+	t.Helper()
+	code, out, errs := molarCmd(t, append([]string{"keys", "create", name, "--config", config}, flags...)...)
 	if code != cli.OK {
 		t.Fatalf("keys create %s: %d %s", name, code, errs)
 	}
@@ -202,6 +209,46 @@ func TestKeys_OfTheFile(t *testing.T) {
 		return status == http.StatusOK
 	})
 	c.want(401, "invalid_api_key", http.MethodGet, "/v1/models", "")
+}
+
+// What a kept key says about who is behind it counts in its turns: a tool that may change something
+// runs for a person, and not for a text that others wrote.
+func TestKeys_Manner(t *testing.T) {
+	t.Parallel()
+	model := startModel(t, models.Config{Tool: "echo", Args: json.RawMessage(`{"text":"the shop is closed"}`), Tokens: 2})
+	config := plainConfig(t, "mcpServers: {bad: {command: "+testkit.Build(t, "molar/internal/testkit/badmcp")+"}}\n")
+	tests := []struct {
+		name         string
+		flags        []string
+		system, says string
+		runs         bool
+	}{
+		{name: "person", runs: true},
+		{name: "webhook", flags: []string{"--input", "data"}, says: "since nobody can be asked here"},
+		{name: "client", system: "Write down what you hear.", says: `Answer "yes"`},
+		{name: "own-client", flags: []string{"--system", "trusted"}, system: "Write down what you hear.", runs: true},
+		{name: "program", flags: []string{"--ask", "never"}, system: "Write down what you hear.", says: "since nobody can be asked here"},
+	}
+	keys := map[string]string{}
+	for _, tt := range tests {
+		keys[tt.name] = makeKey(t, config, tt.name, tt.flags...)
+	}
+	s := serveHost(t, config, model)
+	for _, tt := range tests {
+		messages := []map[string]string{{"role": "user", "content": "Echo that the shop is closed"}}
+		if tt.system != "" {
+			messages = append([]map[string]string{{"role": "system", "content": tt.system}}, messages...)
+		}
+		body, _ := json.Marshal(map[string]any{"model": "plain", "messages": messages, "molar": map[string]bool{"events": true}})
+		_, answer, _ := caller{t: t, url: s.url, key: keys[tt.name], client: s.client}.do(http.MethodPost, "/v1/chat/completions", string(body))
+		var c chunk
+		if err := json.Unmarshal([]byte(answer), &c); err != nil || len(c.Choices) != 1 || c.Molar == nil || len(c.Molar.Results) != 1 {
+			t.Fatalf("%s: %v: %s", tt.name, err, answer)
+		}
+		if runs := !c.Molar.Results[0].Result.IsError; runs != tt.runs || !strings.Contains(c.Choices[0].Message.Content, tt.says) {
+			t.Errorf("%s: the tool ran: %v, and it said: %s", tt.name, runs, answer)
+		}
+	}
 }
 
 // The printed link signs a browser in, once; the session is a key that owns its conversations.

@@ -7,14 +7,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"molar/internal/cli"
 	"molar/internal/config"
+	"molar/internal/host"
 	"molar/internal/serve"
 	"molar/internal/setup"
+	"molar/internal/terminal"
+	"molar/schemas"
 )
 
 func newInitCmd(a *app) *cobra.Command {
@@ -28,7 +32,11 @@ It looks for a model (Ollama, keys in the environment, a server of your own) and
 MCP servers of Claude Desktop, VS Code, Cursor and Gemini CLI, and asks which to use.
 Secrets in their files become variables, whose values go into a file next to FILE that
 only you can read: molar.env for molar.yaml. Without FILE the settings are written where
-molar looks for them by default.`,
+molar looks for them by default.
+
+At a terminal it also starts the servers once, if you like, shows which of their tools read,
+which only add and which arguments are free text, and asks for each server whether that is
+so. Enter leaves a server unconfirmed: molar servers approve NAME asks again.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := a.configName(args)
@@ -88,23 +96,67 @@ func (a *app) setUp(cmd *cobra.Command, name string, yes, force, start bool) err
 	} else if err := a.summarise(cfg); err != nil {
 		return err
 	}
+	named := " --config " + name
+	if usual, _ := config.FindFile("", a.Env); usual == name {
+		named = ""
+	}
 	if cfg != nil && len(cfg.MCPServers) > 0 {
-		a.Say("once they run, confirm what their tools do, at /tools or with: molar servers approve %s", strings.Join(cfg.MCPServers.Names(), ", "))
+		left, err := a.confirmServers(cmd.Context(), &talk, cfg.MCPServers.Names())
+		if err != nil {
+			return err
+		}
+		if len(left) > 0 {
+			a.Say("nobody has confirmed yet what the tools of %s do; confirm it once they run, at /tools or with: molar servers approve NAME%s", strings.Join(left, ", "), named)
+		}
 	}
 	if start && !yes {
-		if start, err = talk.Confirm(cmd.Context(), "\nStart it now?"); err != nil {
+		if start, err = talk.Confirm(cmd.Context(), "\nStart it now?", true); err != nil {
 			return err
 		}
 	}
 	if !start || yes {
-		named := " --config " + name
-		if usual, _ := config.FindFile("", a.Env); usual == name {
-			named = ""
-		}
 		a.Say("start it with: molar serve%s; if something is wrong: molar doctor%[1]s", named)
 		return nil
 	}
 	return serve.Serve(cmd.Context(), serve.Config{CLI: a.CLI, Load: func() (*config.Config, error) { return a.Load(nil) }})
+}
+
+// confirmServers lets the person at a terminal confirm what the tools of servers do, and returns the
+// servers for which that is left. What keeps the servers from running is theirs to mend later.
+func (a *app) confirmServers(ctx context.Context, talk *setup.Dialogue, servers []string) (left []string, err error) {
+	if talk.Yes || !cli.IsTerminal(a.Stdin) {
+		return servers, nil
+	}
+	yes, err := talk.Confirm(ctx, "\nConfirm what the tools of its servers do? They are started once to see it.", true)
+	if err != nil || !yes {
+		return servers, err
+	}
+	a.Say("starting %s", strings.Join(servers, ", "))
+	var done []string
+	err = a.withServers(ctx, toolsFlags{}, func(ctx context.Context, h *host.Host) error {
+		for _, s := range proposed(h) {
+			if s.State == schemas.StateReady && !s.Unconfirmed {
+				done = append(done, s.Name) // the config says it
+			}
+			a.sayProposal(s.Proposal)
+			confirmed, err := confirmMarks(ctx, talk, s.Proposal, ownHost{h})
+			if err != nil {
+				return err
+			}
+			if confirmed {
+				done = append(done, s.Name)
+			}
+			a.sayConfirmed(s.Name, confirmed)
+		}
+		return nil
+	})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		a.Note("%s", terminal.Clean(err.Error()))
+	}
+	return slices.DeleteFunc(slices.Clone(servers), func(name string) bool { return slices.Contains(done, name) }), nil
 }
 
 // keepVariables writes the imported secrets into a file next to the config, and names that file.

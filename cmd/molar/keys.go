@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/httpguard"
 	"molar/internal/store"
+	"molar/schemas"
 )
 
 func newKeysCmd(a *app) *cobra.Command {
@@ -40,6 +42,7 @@ metrics for /metrics; host for a molar serve that stores its memory at this mola
 func newKeysCreateCmd(a *app, format *string) *cobra.Command {
 	var (
 		scopes    []string
+		manner    schemas.KeyManner
 		expires   string
 		forConfig bool
 	)
@@ -49,13 +52,14 @@ func newKeysCreateCmd(a *app, format *string) *cobra.Command {
 		Example: `  molar keys create laptop
   molar keys create ci --scope chat --expires 90d
   molar keys create prometheus --scope metrics
-  molar keys create office --scope host`,
+  molar keys create office --scope host
+  molar keys create webhook --input data --ask never`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cli.CheckFormat(*format); err != nil {
 				return err
 			}
-			key, err := access.NewKey(args[0], scopes, expires, time.Now())
+			key, err := access.NewKey(args[0], scopes, manner, expires, time.Now())
 			if err != nil {
 				return cli.Usage(err)
 			}
@@ -64,7 +68,7 @@ func newKeysCreateCmd(a *app, format *string) *cobra.Command {
 			}
 			key.ID = "key_" + strings.ToLower(rand.Text()[:16])
 			err = a.withKeys(cmd.Context(), func(ctx context.Context, db *store.DB) error {
-				return db.AddKey(ctx, store.APIKey{ID: key.ID, Name: key.Name, Hash: key.Hash, Scopes: key.Scopes, ExpiresAt: key.ExpiresAt})
+				return db.AddKey(ctx, store.APIKey{ID: key.ID, Name: key.Name, Hash: key.Hash, Scopes: key.Scopes, KeyManner: key.KeyManner, ExpiresAt: key.ExpiresAt})
 			})
 			if errors.Is(err, store.ErrKeyExists) {
 				return fmt.Errorf("there is a key %q already; choose another name, or revoke it first: molar keys revoke %s", key.Name, key.Name)
@@ -75,9 +79,13 @@ func newKeysCreateCmd(a *app, format *string) *cobra.Command {
 			return a.showKey(key, *format)
 		},
 	}
-	cmd.Flags().StringSliceVar(&scopes, "scope", []string{httpguard.ScopeChat}, "chat, admin, metrics or `host`; may be repeated")
-	cmd.Flags().StringVar(&expires, "expires", "", "`time` after which the key expires, such as 90d or 12h (default: never)")
-	cmd.Flags().BoolVar(&forConfig, "for-config", false, "store nothing; print the entry for api_keys in molar.yaml")
+	flags := cmd.Flags()
+	flags.StringSliceVar(&scopes, "scope", []string{httpguard.ScopeChat}, "chat, admin, metrics or `host`; may be repeated")
+	flags.StringVar(&manner.Input, "input", "", "`data`: its messages are what others wrote, so they give no orders; typed (default): a person typed them")
+	flags.StringVar(&manner.System, "system", "", "`trusted`: you answer for the system texts that it sends; client (default): they are the client's")
+	flags.StringVar(&manner.Ask, "ask", "", "`never`: nobody is behind it, so a call that would ask is denied; person (default): somebody answers")
+	flags.StringVar(&expires, "expires", "", "`time` after which the key expires, such as 90d or 12h (default: never)")
+	flags.BoolVar(&forConfig, "for-config", false, "store nothing; print the entry for api_keys in molar.yaml")
 	return cmd
 }
 
@@ -86,7 +94,7 @@ func (a *app) showKey(key access.Key, format string) error {
 		return a.PrintJSON(key)
 	}
 	a.Say("%s", key.Key)
-	a.Note("made key %q (%s), scope %s; it is shown only now", key.Name, key.ID, strings.Join(key.Scopes, ", "))
+	a.Note("made key %q (%s), scope %s; it is shown only now", key.Name, key.ID, mayAndManner(key.Scopes, key.KeyManner))
 	return nil
 }
 
@@ -97,10 +105,16 @@ func (a *app) showForConfig(key access.Key, format string) error {
 	if !key.ExpiresAt.IsZero() {
 		return cli.Usage(errors.New("--expires cannot be used with --for-config: a key of the file is valid until it is removed"))
 	}
+	scopes := "scopes: [" + strings.Join(key.Scopes, ", ") + "]"
 	a.Say("%s", key.Key)
-	a.Note("nothing was stored; put this into molar.yaml:\napi_keys:\n  - name: %s\n    hash: %q\n    scopes: [%s]",
-		key.Name, key.Hash, strings.Join(key.Scopes, ", "))
+	a.Note("nothing was stored; put this into molar.yaml:\napi_keys:\n  - name: %s\n    hash: %q\n    %s",
+		key.Name, key.Hash, strings.Join(append([]string{scopes}, key.Lines()...), "\n    "))
 	return nil
+}
+
+// mayAndManner describes what a key may do and who is behind it.
+func mayAndManner(scopes []string, manner schemas.KeyManner) string {
+	return strings.Join(slices.Concat(scopes, manner.Lines()), ", ")
 }
 
 // A listedKey is an entry of the list of keys.
@@ -114,7 +128,7 @@ type listedKey struct {
 func newKeysListCmd(a *app, format *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List the keys: name, id, scopes, when made, when last used; never the key",
+		Short: "List the keys: name, id, scopes, who is behind them, when made, when last used; never the key",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cli.CheckFormat(*format); err != nil {
@@ -126,7 +140,7 @@ func newKeysListCmd(a *app, format *string) *cobra.Command {
 			}
 			keys := []listedKey{}
 			for _, k := range cfg.APIKeys {
-				keys = append(keys, listedKey{APIKey: store.APIKey{ID: access.FileKeyID(k.Name), Name: k.Name, Scopes: k.Scopes}, From: "file"})
+				keys = append(keys, listedKey{APIKey: store.APIKey{ID: access.FileKeyID(k.Name), Name: k.Name, Scopes: k.Scopes, KeyManner: k.Manner()}, From: "file"})
 			}
 			err = a.withKeys(cmd.Context(), func(ctx context.Context, db *store.DB) error {
 				stored, err := db.Keys(ctx)
@@ -153,7 +167,7 @@ func (a *app) listKeys(keys []listedKey, format string) error {
 		a.Say("there are no API keys: everybody on this machine may use molar, and it accepts no connection from elsewhere")
 	}
 	for _, k := range keys {
-		line := fmt.Sprintf("%s (%s), scope %s", k.Name, k.ID, strings.Join(k.Scopes, ", "))
+		line := fmt.Sprintf("%s (%s), scope %s", k.Name, k.ID, mayAndManner(k.Scopes, k.KeyManner))
 		if k.From == "file" {
 			a.Say("%s, of the config file", line)
 			continue

@@ -13,6 +13,7 @@ import (
 	"molar/internal/cli"
 	"molar/internal/host"
 	"molar/internal/serve"
+	"molar/internal/setup"
 	"molar/internal/terminal"
 	"molar/schemas"
 )
@@ -167,23 +168,33 @@ line by line. At a terminal it asks before it approves; otherwise it approves at
 				a.noteRefused(err)
 			}
 			return a.withServers(cmd.Context(), toolsFlags{}, func(ctx context.Context, h *host.Host) error {
-				status := h.MCP.Status()
-				for i := range status {
-					if status[i].Unconfirmed {
-						status[i].Proposal = h.Propose(status[i])
-					}
-				}
-				return a.approve(ctx, *format, args[0], status, ownHost{h})
+				return a.approve(ctx, *format, args[0], proposed(h), ownHost{h})
 			})
 		},
 	}
 }
 
+// proposed returns the servers of a host, with what is proposed about those that nobody has confirmed.
+func proposed(h *host.Host) []schemas.ServerStatus {
+	status := h.MCP.Status()
+	for i := range status {
+		if status[i].Unconfirmed {
+			status[i].Proposal = h.Propose(status[i])
+		}
+	}
+	return status
+}
+
+// A markHolder puts in force what a person confirms about a server.
+type markHolder interface {
+	Confirm(ctx context.Context, confirmed schemas.Proposal) error
+}
+
 // A pinHolder lists the tools of pinned servers, and approves them.
 type pinHolder interface {
+	markHolder
 	Tools(ctx context.Context) ([]schemas.ToolInfo, error)
 	Approve(ctx context.Context, server, digest string) ([]string, error)
-	Confirm(ctx context.Context, confirmed schemas.Proposal) error
 }
 
 // approve prints what is withheld and what is proposed, and approves exactly that.
@@ -201,27 +212,33 @@ func (a *app) approve(ctx context.Context, format, name string, all []schemas.Se
 		a.sayChanges(all[i].Changes)
 		a.sayProposal(proposal)
 	}
-	if len(all[i].Pending) > 0 && cli.IsTerminal(a.Stdin) && !a.confirms("Take them as they are now?") {
-		a.Say("nothing was approved; they stay withheld")
-		return nil
+	var talk *setup.Dialogue
+	if cli.IsTerminal(a.Stdin) {
+		talk = &setup.Dialogue{In: bufio.NewReader(a.Stdin), Out: a.Stderr}
+	}
+	if len(all[i].Pending) > 0 && talk != nil {
+		yes, err := talk.Confirm(ctx, "Take them as they are now?", false)
+		if err != nil {
+			return err
+		}
+		if !yes {
+			a.Say("nothing was approved; they stay withheld")
+			return nil
+		}
 	}
 	approved, err := from.Approve(ctx, name, all[i].Digest)
 	if err != nil && (proposal == nil || len(all[i].Pending) > 0) { // a server that is not pinned has marks too
 		return err
 	}
-	confirms := proposal != nil && (!cli.IsTerminal(a.Stdin) || a.confirms("Is this what its tools do?"))
-	if confirms {
-		if err := from.Confirm(ctx, *proposal); err != nil {
-			return err
-		}
+	confirmed, err := confirmMarks(ctx, talk, proposal, from)
+	if err != nil {
+		return err
 	}
 	if format == cli.JSON {
-		return a.PrintJSON(map[string]any{"server": name, "approved": append([]string{}, approved...), "confirmed": confirms})
+		return a.PrintJSON(map[string]any{"server": name, "approved": append([]string{}, approved...), "confirmed": confirmed})
 	}
-	if confirms {
-		a.Say("confirmed: what the tools of %s do", terminal.Clean(name))
-	}
-	if len(approved) == 0 && !confirms {
+	a.sayConfirmed(name, confirmed)
+	if len(approved) == 0 && !confirmed {
 		a.Say("nothing of %s was withheld", terminal.Clean(name))
 	}
 	for _, tool := range tools {
@@ -230,6 +247,27 @@ func (a *app) approve(ctx context.Context, format, name string, all []schemas.Se
 		}
 	}
 	return nil
+}
+
+// confirmMarks confirms what is proposed about a server, if anything, once the person agrees; a nil
+// dialogue asks nobody.
+func confirmMarks(ctx context.Context, talk *setup.Dialogue, p *schemas.Proposal, at markHolder) (bool, error) {
+	if p == nil {
+		return false, nil
+	}
+	if talk != nil {
+		if yes, err := talk.Confirm(ctx, "Is this what its tools do?", false); err != nil || !yes {
+			return false, err
+		}
+	}
+	err := at.Confirm(ctx, *p)
+	return err == nil, err
+}
+
+func (a *app) sayConfirmed(server string, confirmed bool) {
+	if confirmed {
+		a.Say("confirmed: what the tools of %s do", terminal.Clean(server))
+	}
 }
 
 // sayProposal prints what is proposed about a server, if anything.
@@ -264,6 +302,9 @@ func proposalLines(p schemas.Proposal) []string {
 		if t.MayAdd && !t.Adds {
 			line += "; if what it adds harms nobody, say adds: true in the config"
 		}
+		if t.Destroys {
+			line += ", so it asks for each new destination; if it destroys nothing of value, say destructive: false in the config"
+		}
 		lines = append(lines, line)
 		if len(t.Content) > 0 {
 			lines = append(lines, "    free text: "+strings.Join(t.Content, ", "))
@@ -283,14 +324,6 @@ func (a *app) sayChanges(changes []schemas.ToolChange) {
 			a.Say("%s", terminal.Clean("  "+line))
 		}
 	}
-}
-
-// confirms asks the person at the terminal. It returns false without an answer.
-func (a *app) confirms(question string) bool {
-	_, _ = fmt.Fprint(a.Stderr, question+" [y/N] ")
-	line, err := bufio.NewReader(a.Stdin).ReadString('\n')
-	answer := strings.ToLower(strings.TrimSpace(line))
-	return (err == nil || answer != "") && (answer == "y" || answer == "yes")
 }
 
 // ownHost approves in this process, when no host runs.

@@ -18,6 +18,7 @@ import (
 	"molar/internal/config"
 	"molar/internal/httpguard"
 	"molar/internal/store"
+	"molar/schemas"
 )
 
 // Times of keys and sessions.
@@ -101,7 +102,7 @@ func (a *Access) UseFile(keys []config.APIKey) error {
 			}
 		}
 		id := FileKeyID(k.Name)
-		ring = append(ring, httpguard.Key{ID: id, Owner: id, Name: k.Name, Hash: hash, Scopes: k.Scopes, Manner: mannerOf(k.Input, k.System, k.Ask)})
+		ring = append(ring, httpguard.Key{ID: id, Owner: id, Name: k.Name, Hash: hash, Scopes: k.Scopes, Manner: mannerOf(k.Manner())})
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -110,8 +111,8 @@ func (a *Access) UseFile(keys []config.APIKey) error {
 }
 
 // mannerOf reads the settings of a key that say who is behind it.
-func mannerOf(input, system, ask string) httpguard.Manner {
-	return httpguard.Manner{Data: input == "data", OwnSystem: system == "trusted", AskNever: ask == "never"}
+func mannerOf(m schemas.KeyManner) httpguard.Manner {
+	return httpguard.Manner{Data: m.Input == "data", OwnSystem: m.System == "trusted", AskNever: m.Ask == "never"}
 }
 
 // FileKeyID returns the id of a key of the config file: it, and so its conversations, stay the
@@ -146,7 +147,7 @@ func ringKey(k store.APIKey) (httpguard.Key, error) {
 	hash, err := httpguard.ParseHash(k.Hash)
 	key := httpguard.Key{
 		ID: k.ID, Owner: k.ID, Name: k.Name, Hash: hash, Scopes: k.Scopes, Expires: k.ExpiresAt,
-		LastUsed: k.LastUsed, Session: k.Session,
+		LastUsed: k.LastUsed, Session: k.Session, Manner: mannerOf(k.KeyManner),
 	}
 	if k.Session {
 		key.Owner, key.Idle = operatorOwner, sessionIdle

@@ -14,6 +14,7 @@ import (
 	"molar/internal/config"
 	"molar/internal/httpguard"
 	"molar/internal/store"
+	"molar/schemas"
 )
 
 // A memory keeps keys as long as the test lasts.
@@ -102,31 +103,60 @@ func TestAccess_SessionsOnlyWhereThereArePages(t *testing.T) {
 	}
 }
 
+// The settings of a key count alike, wherever the key is kept.
+func TestAccess_Manner(t *testing.T) {
+	for _, tt := range []struct {
+		manner schemas.KeyManner
+		want   httpguard.Manner
+	}{
+		{schemas.KeyManner{}, httpguard.Manner{}},
+		{schemas.KeyManner{Input: "typed", System: "client", Ask: "person"}, httpguard.Manner{}},
+		{schemas.KeyManner{Input: "data"}, httpguard.Manner{Data: true}},
+		{schemas.KeyManner{System: "trusted"}, httpguard.Manner{OwnSystem: true}},
+		{schemas.KeyManner{Ask: "never"}, httpguard.Manner{AskNever: true}},
+	} {
+		kept := &memory{keys: []store.APIKey{{ID: "key_1", Name: "kept", Hash: httpguard.HashOf("kept").String(), KeyManner: tt.manner}}}
+		a := open(t, kept, true, config.APIKey{Name: "file", Key: "file", Input: tt.manner.Input, System: tt.manner.System, Ask: tt.manner.Ask})
+		for _, key := range []string{"kept", "file"} {
+			r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+			r.Header.Set("X-Api-Key", key)
+			if who, refused := a.Ring().Identify(r); refused != nil || who.Manner != tt.want {
+				t.Errorf("%s with %+v: %+v, refused: %v", key, tt.manner, who.Manner, refused)
+			}
+		}
+	}
+}
+
 func TestNewKey(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	tests := []struct {
 		name, key string
 		scopes    []string
+		manner    schemas.KeyManner
 		expires   string
 		fault     string
 	}{
-		{"a key", "laptop", []string{"chat"}, "", ""},
-		{"that ends", "ci", []string{"chat", "admin"}, "90d", ""},
-		{"a name with a space", "my laptop", []string{"chat"}, "", `name "my laptop"`},
-		{"an unknown scope", "a", []string{"root"}, "", `--scope "root"`},
-		{"a scope twice", "a", []string{"chat", "chat"}, "", "twice"},
-		{"a time that is past", "a", []string{"chat"}, "-1h", "--expires"},
+		{"a key", "laptop", []string{"chat"}, schemas.KeyManner{}, "", ""},
+		{"that ends", "ci", []string{"chat", "admin"}, schemas.KeyManner{}, "90d", ""},
+		{"of a webhook", "hook", []string{"chat"}, schemas.KeyManner{Input: "data", System: "client", Ask: "never"}, "", ""},
+		{"a name with a space", "my laptop", []string{"chat"}, schemas.KeyManner{}, "", `name "my laptop"`},
+		{"an unknown scope", "a", []string{"root"}, schemas.KeyManner{}, "", `--scope "root"`},
+		{"a scope twice", "a", []string{"chat", "chat"}, schemas.KeyManner{}, "", "twice"},
+		{"a time that is past", "a", []string{"chat"}, schemas.KeyManner{}, "-1h", "--expires"},
+		{"an unknown input", "a", []string{"chat"}, schemas.KeyManner{Input: "dat"}, "", `--input "dat": choose of typed, data`},
+		{"an unknown system", "a", []string{"chat"}, schemas.KeyManner{System: "mine"}, "", `--system "mine": choose of trusted, client`},
+		{"an unknown ask", "a", []string{"chat"}, schemas.KeyManner{Ask: "no"}, "", `--ask "no": choose of person, never`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			key, err := access.NewKey(tt.key, tt.scopes, tt.expires, now)
+			key, err := access.NewKey(tt.key, tt.scopes, tt.manner, tt.expires, now)
 			if tt.fault != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.fault) {
 					t.Fatalf("got %v, want an error with %q", err, tt.fault)
 				}
 				return
 			}
-			if err != nil || key.Hash != httpguard.HashOf(key.Key).String() {
+			if err != nil || key.Hash != httpguard.HashOf(key.Key).String() || key.KeyManner != tt.manner {
 				t.Fatalf("key %+v, error %v", key, err)
 			}
 			if tt.expires == "90d" && !key.ExpiresAt.Equal(now.Add(90*24*time.Hour).Truncate(time.Second)) {

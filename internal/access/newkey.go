@@ -8,20 +8,22 @@ import (
 
 	"molar/internal/config"
 	"molar/internal/httpguard"
+	"molar/schemas"
 )
 
 // A Key is a new key as it is shown once.
 type Key struct {
-	ID        string    `json:"id,omitempty"`
-	Name      string    `json:"name"`
-	Key       string    `json:"key"`
-	Hash      string    `json:"hash"`
-	Scopes    []string  `json:"scopes"`
+	ID     string   `json:"id,omitempty"`
+	Name   string   `json:"name"`
+	Key    string   `json:"key"`
+	Hash   string   `json:"hash"`
+	Scopes []string `json:"scopes"`
+	schemas.KeyManner
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 }
 
 // NewKey makes a key that is not stored yet.
-func NewKey(name string, scopes []string, expires string, now time.Time) (Key, error) {
+func NewKey(name string, scopes []string, manner schemas.KeyManner, expires string, now time.Time) (Key, error) {
 	if !config.IsKeyName(name) {
 		return Key{}, fmt.Errorf("name %q: want 1 to 64 letters, digits, '.', '_' and '-', the first a letter or digit", name)
 	}
@@ -33,8 +35,13 @@ func NewKey(name string, scopes []string, expires string, now time.Time) (Key, e
 			return Key{}, fmt.Errorf("--scope %q is given twice", scope)
 		}
 	}
+	for _, s := range manner.Settings() {
+		if !slices.Contains(s.Allowed, s.Value) {
+			return Key{}, fmt.Errorf("--%s %q: choose of %s", s.Name, s.Value, strings.Join(s.Allowed, ", "))
+		}
+	}
 	text := httpguard.NewKeyText()
-	key := Key{Name: name, Key: text, Hash: httpguard.HashOf(text).String(), Scopes: scopes}
+	key := Key{Name: name, Key: text, Hash: httpguard.HashOf(text).String(), Scopes: scopes, KeyManner: manner}
 	if expires != "" {
 		life, err := config.ParseDuration(expires)
 		if err != nil || life <= 0 {

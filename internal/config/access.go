@@ -26,6 +26,11 @@ type APIKey struct {
 	Ask    string `yaml:"ask" jsonschema:"enum=person,enum=never" jsonschema_description:"never: nobody is behind this key, so a call that would ask is denied, and the answer says so; person (default): somebody answers."`
 }
 
+// Manner returns what the key's settings say about who is behind it.
+func (k APIKey) Manner() schemas.KeyManner {
+	return schemas.KeyManner{Input: k.Input, System: k.System, Ask: k.Ask}
+}
+
 // ProxyIdentity configures how a reverse proxy that signs people in passes on their names.
 type ProxyIdentity struct {
 	Header string `yaml:"header" jsonschema_description:"Header in which one of trusted_proxies names the person, such as X-Forwarded-User; each person has separate conversations, approvals and limits. The proxy must remove this header from the requests of clients."`
@@ -154,13 +159,8 @@ func (c *checker) apiKeys() {
 		case k.Key != "" && len(k.Key.Reveal()) < minKeyLength:
 			c.fault(key+".key", "want a key of at least %d characters; molar keys create --for-config makes one", minKeyLength)
 		}
-		for _, f := range []struct {
-			key, value string
-			allowed    []string
-		}{{".input", k.Input, []string{"typed", "data"}}, {".system", k.System, []string{"trusted", "client"}}, {".ask", k.Ask, []string{"person", "never"}}} {
-			if f.value != "" {
-				c.enum(key+f.key, f.value, f.allowed)
-			}
+		for _, s := range k.Manner().Settings() {
+			c.enum(key+"."+s.Name, s.Value, s.Allowed)
 		}
 		for j, scope := range k.Scopes {
 			c.enum(index(key+".scopes", j), scope, KeyScopes())

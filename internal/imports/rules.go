@@ -42,7 +42,7 @@ func layers() []layer {
 			"internal/telemetry", "internal/terminal", "internal/text")},
 		{"internal/setup", []string{"agent/subject", "providers", "schemas", "toolhandler", "internal/cli", "internal/config", "internal/host", "internal/serve", "internal/terminal", "internal/text"}},
 		{"internal/live", []string{"agent", "agent/memory", "agent/prompts", "agent/subject", "providers", "schemas", "internal/text"}},
-		{"internal/access", []string{"internal/cli", "internal/config", "internal/httpguard", "internal/store", "internal/telemetry"}},
+		{"internal/access", []string{"schemas", "internal/cli", "internal/config", "internal/httpguard", "internal/store", "internal/telemetry"}},
 		{"internal/cli", []string{"internal/config"}},
 		{"internal/httpguard/...", []string{"internal/httpguard/...", "schemas/...", "internal/telemetry"}},
 		{"internal/telemetry/...", []string{"internal/telemetry/...", "schemas/..."}},

@@ -77,7 +77,7 @@ func (m *Model) listAvailable(ctx context.Context) error {
 func (d *Dialogue) askKey(ctx context.Context, m *Model) error {
 	m.Key, m.KeyName = "", ""
 	if m.EnvKey != "" {
-		yes, err := d.yesNo(ctx, "  Send it the "+m.EnvKeyName+" of your environment?", false)
+		yes, err := d.Confirm(ctx, "  Send it the "+m.EnvKeyName+" of your environment?", false)
 		if err != nil {
 			return err
 		}

@@ -82,7 +82,7 @@ func (d *Dialogue) model(ctx context.Context, models []Model) (Model, error) {
 func (d *Dialogue) servers(ctx context.Context, files []*config.HostFile) (chosen []*config.HostFile, typed []string, err error) {
 	d.say("\nWhich MCP servers should it use? You can attach more at any time.")
 	for _, f := range files {
-		yes, err := d.Confirm(ctx, fmt.Sprintf("  %s has %s: take them over?", f.Host, strings.Join(f.Servers, ", ")))
+		yes, err := d.Confirm(ctx, fmt.Sprintf("  %s has %s: take them over?", f.Host, strings.Join(f.Servers, ", ")), true)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -189,12 +189,8 @@ func topicName(about string) string {
 	return name
 }
 
-// Confirm asks a question whose default answer is yes.
-func (d *Dialogue) Confirm(ctx context.Context, question string) (bool, error) {
-	return d.yesNo(ctx, question, true)
-}
-
-func (d *Dialogue) yesNo(ctx context.Context, question string, preset bool) (bool, error) {
+// Confirm asks a question whose answer is yes or no, and preset if the person only presses Enter.
+func (d *Dialogue) Confirm(ctx context.Context, question string, preset bool) (bool, error) {
 	choices, short := " [y/N]", "n"
 	if preset {
 		choices, short = " [Y/n]", "y"

@@ -246,7 +246,7 @@ func testAuditChanges(t *testing.T, open auditOpener) {
 			t.Fatal(err)
 		}
 	}
-	for _, key := range []store.APIKey{{ID: "key_1", Name: "laptop", Hash: "canary", Scopes: []string{"chat", "admin"}}, {ID: "ses_1", Name: "browser", Session: true}} {
+	for _, key := range []store.APIKey{{ID: "key_1", Name: "laptop", Hash: "canary", Scopes: []string{"chat", "admin"}, KeyManner: schemas.KeyManner{Input: "data", Ask: "never"}}, {ID: "ses_1", Name: "browser", Session: true}} {
 		if err := db.AddKey(ctx, key); err != nil {
 			t.Fatal(err)
 		}
@@ -269,7 +269,7 @@ func testAuditChanges(t *testing.T, open auditOpener) {
 	taken.Event = schemas.EventRevoke
 	want := []schemas.AuditLine{
 		given, taken,
-		{Person: "operator", Event: schemas.EventKeyCreated, Scope: "chat,admin", Detail: `key_1 "laptop"`},
+		{Person: "operator", Event: schemas.EventKeyCreated, Scope: "chat,admin", Detail: `key_1 "laptop", input: data, ask: never`},
 		{Person: "operator", Event: schemas.EventLogin, Detail: `ses_1 "browser"`},
 		{Person: "operator", Event: schemas.EventKeyRevoked, Detail: `key_1 "laptop"`},
 		{Person: "operator", Event: schemas.EventLogout, Detail: `ses_1 "browser"`},

@@ -25,6 +25,7 @@ type APIKey struct {
 	// Hash is of the key's text, written out.
 	Hash   string   `json:"-"`
 	Scopes []string `json:"scopes"`
+	schemas.KeyManner
 	// Session marks the cookie of a signed-in browser.
 	Session   bool      `json:"-"`
 	CreatedAt time.Time `json:"created_at"`
@@ -63,14 +64,15 @@ func (s *State) AddKey(ctx context.Context, k APIKey) error {
 		if taken > 0 {
 			return fmt.Errorf("%w: %q", ErrKeyExists, k.Name)
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO api_keys (id, name, hash, scopes, session, created_at, expires_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			k.ID, k.Name, k.Hash, strings.Join(k.Scopes, ","), session, database.Millis(s.db.Now()), expires)
+		_, err := tx.ExecContext(ctx, `INSERT INTO api_keys (id, name, hash, scopes, session, created_at, expires_at, input, system, ask)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+			k.ID, k.Name, k.Hash, strings.Join(k.Scopes, ","), session, database.Millis(s.db.Now()), expires, k.Input, k.System, k.Ask)
 		if err != nil {
 			return err
 		}
 		line := keyLine(k.ID, k.Name, k.Session, schemas.EventKeyCreated, schemas.EventLogin)
 		line.Scope = strings.Join(k.Scopes, ",")
+		line.Detail = strings.Join(append([]string{line.Detail}, k.Lines()...), ", ")
 		return s.auditIn(ctx, tx, line)
 	})
 }
@@ -80,11 +82,11 @@ func (s *State) Keys(ctx context.Context) ([]APIKey, error) {
 	keys, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (k APIKey, err error) {
 		var scopes string
 		var session, created, expires, used int64
-		err = row.Scan(&k.ID, &k.Name, &k.Hash, &scopes, &session, &created, &expires, &used)
+		err = row.Scan(&k.ID, &k.Name, &k.Hash, &scopes, &session, &created, &expires, &used, &k.Input, &k.System, &k.Ask)
 		k.Scopes, k.Session = strings.Split(scopes, ","), session != 0
 		k.CreatedAt, k.ExpiresAt, k.LastUsed = database.TimeAt(created), database.TimeAt(expires), database.TimeAt(used)
 		return k, err
-	}, `SELECT id, name, hash, scopes, session, created_at, expires_at, last_used FROM api_keys ORDER BY created_at, id`)
+	}, `SELECT id, name, hash, scopes, session, created_at, expires_at, last_used, input, system, ask FROM api_keys ORDER BY created_at, id`)
 	return keys, s.db.Fault("list API keys", err)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/internal/store"
+	"molar/schemas"
 )
 
 func TestKeys(t *testing.T) {
@@ -20,6 +21,7 @@ func testKeys(t *testing.T, open func(now func() time.Time) *store.DB) {
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	db := open(func() time.Time { return now })
 	ann := store.APIKey{ID: "key_1", Name: "ann", Hash: "h1", Scopes: []string{"chat", "admin"}, ExpiresAt: now.Add(time.Hour)}
+	ann.KeyManner = schemas.KeyManner{Input: "data", System: "trusted", Ask: "never"}
 	browser := store.APIKey{ID: "ses_1", Name: "ann", Hash: "h2", Scopes: []string{"chat"}, Session: true}
 	for _, k := range []store.APIKey{ann, browser} {
 		if err := db.AddKey(ctx, k); err != nil {
