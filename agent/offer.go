@@ -64,7 +64,7 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 		Tools: choice.Callable(),
 		Host:  own,
 		Flow:  flow, Catalogue: w.catalogue, Audit: a.audit,
-		Approver: w.approver(), Consented: q.approved.Calls(), Unsure: w.unsure(), Grants: a.grants(w),
+		Approver: w.approver(), Consented: q.approved.Calls(), Made: made(earlier), Unsure: w.unsure(), Grants: a.grants(w),
 		Person: w.person(),
 		Limits: toolhandler.Limits{Calls: calls, Time: a.cfg.Limits.ToolTime},
 		Before: w.keeper.RecordCall,
@@ -147,6 +147,19 @@ func callsOf(rounds []schemas.Round) []schemas.ToolCall {
 	var calls []schemas.ToolCall
 	for _, r := range rounds {
 		calls = append(calls, r.Said.Calls()...)
+	}
+	return calls
+}
+
+// made returns the calls of rounds that were made here, and not by the client.
+func made(rounds []schemas.Round) []schemas.ToolCall {
+	var calls []schemas.ToolCall
+	for _, round := range rounds {
+		for _, r := range round.Results {
+			if call := callOf(round, r.ID); call != nil && r.Server != PauseClient {
+				calls = append(calls, *call)
+			}
+		}
 	}
 	return calls
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/agent/memory"
 	"molar/schemas"
 )
@@ -274,6 +276,48 @@ func TestOrigins_pause(t *testing.T) {
 	if diff := cmp.Diff(want, b.memory.saved[len(b.memory.saved)-1].Rounds[0].Read); diff != "" {
 		t.Errorf("saved as read: %s", diff)
 	}
+}
+
+// A turn has one bound of calls with the person's own words, also if it pauses for its client's tools or
+// its process is lost.
+func TestOrigins_boundOfOneTurn(t *testing.T) {
+	as := schemas.Assistant{Tools: []string{"mail__*", "web__*"}}
+	fourth := []script{calls("", "web__search", `{"query":"who"}`), says("done")}
+	check := func(t *testing.T, p outcome) {
+		t.Helper()
+		if p.err != nil || !slices.Equal(p.done.Unapproved, []string{"web__search"}) {
+			t.Errorf("%v, not made: %q", p.err, p.done.Unapproved)
+		}
+	}
+	t.Run("a pause", func(t *testing.T) {
+		scripts := []script{calls("", "mail__get_mail", `{}`)}
+		for _, word := range []string{"tallest", "tree", "world"} {
+			scripts = append(scripts, calls("", "web__search", `{"query":"`+word+`"}`))
+		}
+		b := deskBench(slices.Concat(scripts, []script{calls("", "look", `{}`)}, fourth)...).with(t, as)
+		turn := ask("who knows the tallest tree in the world?")
+		turn.ClientTools = []schemas.ToolInfo{clientTool("look")}
+		if p := b.play(t, turn); p.err != nil || len(p.done.Unapproved) > 0 {
+			t.Fatalf("%v, not made: %q", p.err, p.done.Unapproved)
+		}
+		turn.Results = []schemas.ToolResult{clientResult("look", `"nothing"`)}
+		check(t, b.play(t, turn))
+	})
+	t.Run("a lost process", func(t *testing.T) {
+		var l left
+		for i, name := range []string{"mail__get_mail", "web__search", "web__search", "web__search"} {
+			call := schemas.ToolCall{ID: strconv.Itoa(i), Function: schemas.FunctionCall{Name: name, Arguments: `{"query":"who"}`}}
+			server, tool, _ := strings.Cut(name, "__")
+			result := schemas.ToolResult{ID: call.ID, Server: server, ToolName: tool, Output: json.RawMessage(`"found"`)}
+			l.said = append(l.said, schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &call}}})
+			l.events = append(l.events, answer.Event{Kind: answer.KindToolCall, Call: &call}, answer.Event{Kind: answer.KindToolResult, Call: &call, Result: &result})
+		}
+		turn, err := agent.Continued(leave(t, l))
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, deskBench(fourth...).with(t, as).play(t, turn))
+	})
 }
 
 // What stood in a prompt before a pause counts after it, also if the client sends less of its history.
