@@ -304,20 +304,55 @@ func TestOrigins_boundOfOneTurn(t *testing.T) {
 		check(t, b.play(t, turn))
 	})
 	t.Run("a lost process", func(t *testing.T) {
-		var l left
-		for i, name := range []string{"mail__get_mail", "web__search", "web__search", "web__search"} {
-			call := schemas.ToolCall{ID: strconv.Itoa(i), Function: schemas.FunctionCall{Name: name, Arguments: `{"query":"who"}`}}
-			server, tool, _ := strings.Cut(name, "__")
-			result := schemas.ToolResult{ID: call.ID, Server: server, ToolName: tool, Output: json.RawMessage(`"found"`)}
-			l.said = append(l.said, schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &call}}})
-			l.events = append(l.events, answer.Event{Kind: answer.KindToolCall, Call: &call}, answer.Event{Kind: answer.KindToolResult, Call: &call, Result: &result})
-		}
-		turn, err := agent.Continued(leave(t, l))
+		turn, err := agent.Continued(leave(t, leftAfter("mail__get_mail", "web__search", "web__search", "web__search")))
 		if err != nil {
 			t.Fatal(err)
 		}
 		check(t, deskBench(fourth...).with(t, as).play(t, turn))
 	})
+}
+
+// What a turn read after a pause counts also if its process is lost then.
+func TestOrigins_lostAfterPause(t *testing.T) {
+	as := schemas.Assistant{Tools: []string{"mail__*", "desk__*"}}
+	b := deskBench(calls("", "look", `{}`), says("cut"))
+	stop := b.withJournal(t, as)
+	turn := ask("who?")
+	turn.ID, turn.GoesOn, turn.ClientTools = "t1", true, []schemas.ToolInfo{clientTool("look")}
+	b.play(t, turn)
+	turn.ID, turn.Results = "t2", []schemas.ToolResult{clientResult("look", `"nothing"`)}
+	if p := b.play(t, turn); p.err != nil {
+		t.Fatal(p.err)
+	}
+	stop()
+	record := b.journal.begun[len(b.journal.begun)-1]
+	read := leave(t, leftAfter("mail__get_mail"))
+	record.Rows, record.Rounds = read.Rows, read.Rounds
+	again, err := agent.Continued(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asks asksOf
+	again.Approver = &asks
+	b.model.scripts = []script{calls("", "desk__write", `{}`), says("done")}
+	if p := b.play(t, again); p.err != nil {
+		t.Fatal(p.err)
+	}
+	if diff := cmp.Diff([]schemas.Origin{"mail", schemas.FromClient}, asks.orders()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// leftAfter returns what is left of a turn after rounds with a call each.
+func leftAfter(tools ...string) (l left) {
+	for i, name := range tools {
+		call := schemas.ToolCall{ID: strconv.Itoa(i), Function: schemas.FunctionCall{Name: name, Arguments: `{"query":"who"}`}}
+		server, tool, _ := strings.Cut(name, "__")
+		result := schemas.ToolResult{ID: call.ID, Server: server, ToolName: tool, Output: json.RawMessage(`"found"`)}
+		l.said = append(l.said, schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &call}}})
+		l.events = append(l.events, answer.Event{Kind: answer.KindToolCall, Call: &call}, answer.Event{Kind: answer.KindToolResult, Call: &call, Result: &result})
+	}
+	return l
 }
 
 // What stood in a prompt before a pause counts after it, also if the client sends less of its history.
