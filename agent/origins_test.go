@@ -481,6 +481,35 @@ func TestOrigins_resent(t *testing.T) {
 	}
 }
 
+// What is remembered of an answer outlives its conversation, so it names no file.
+func TestOrigins_resentWithoutNames(t *testing.T) {
+	answers := fakeAnswers{}
+	b := deskBench(says("They are letters."))
+	b.answers = answers
+	b.with(t, schemas.Assistant{Tools: []string{"desk__*"}})
+	first := ask("What are they?")
+	first.Attachments = []agent.Attachment{{Name: "dismissal of Ann.txt", Text: "x"}, {Name: "b.txt", Text: "y"}}
+	p := b.play(t, first)
+	if p.err != nil || len(answers) == 0 {
+		t.Fatalf("%d remembered, %v", len(answers), p.err)
+	}
+	for _, origins := range answers {
+		if diff := cmp.Diff([]string{string(schemas.FromFile)}, origins); diff != "" {
+			t.Error(diff)
+		}
+	}
+	b.model.scripts = []script{calls("", "desk__write", `{}`), says("done")}
+	var asks asksOf
+	second := history("What are they?", p.text, "Write it down")
+	second.Approver = &asks
+	if p := b.play(t, second); p.err != nil {
+		t.Fatal(p.err)
+	}
+	if diff := cmp.Diff([]schemas.Origin{schemas.FromFile}, asks.orders()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A client's own items are results of the servers that they name; those of its own tools are the
 // client's, and it cannot vouch for a text of the operator.
 func TestOrigins_resentResults(t *testing.T) {
