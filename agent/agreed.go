@@ -10,11 +10,24 @@ import (
 	"molar/toolhandler"
 )
 
-// requestApproval tells the person which calls are pending approval, stores these, and reports the
-// dropped ones. A client that wants JSON gets a warning, and approves by a rule of the config.
+// tell adds a text of the host to the answer. A client that wants JSON gets it as a warning, which
+// keeps its answer valid.
+func (w *task) tell(text string) error {
+	if w.turn.wantsJSON() {
+		return w.out.Warn(text)
+	}
+	w.out.StartParagraph()
+	return w.out.Say(text)
+}
+
+// requestApproval tells the person which calls were denied, as nobody is asked, and which are pending
+// approval, stores these, and reports the dropped ones. A client that wants JSON approves by a rule of
+// the config.
 func (a *Agent) requestApproval(ctx context.Context, w *task, e *ending) error {
-	if err := a.reportDenied(w, e); err != nil {
-		return err
+	if denied := e.answer.denied; len(denied) > 0 {
+		if err := w.tell(prompts.Denied(e.question.lang, denied)); err != nil {
+			return err
+		}
 	}
 	pending := e.answer.pending
 	if err := w.reportDropped(e.question, pending); err != nil || len(pending) == 0 || a.cfg.Pauses == nil {
@@ -22,26 +35,12 @@ func (a *Agent) requestApproval(ctx context.Context, w *task, e *ending) error {
 	}
 	notice := pending.Notice(e.question.lang, w.out.Shown())
 	if w.turn.wantsJSON() {
-		return w.out.Warn(notice)
+		return w.tell(notice)
 	}
 	if err := pending.Keep(ctx, a.cfg.Pauses, w.turn.Owner, w.turn.ConversationID, notice, a.cfg.Now()); err != nil {
 		return w.out.Warn("the calls pending approval could not be stored, so they cannot be approved: " + err.Error())
 	}
-	w.out.StartParagraph()
-	return w.out.Say(notice)
-}
-
-// reportDenied tells which calls were not made, and why, where nobody is asked.
-func (a *Agent) reportDenied(w *task, e *ending) error {
-	if len(e.answer.denied) == 0 {
-		return nil
-	}
-	text := prompts.Denied(e.question.lang, e.answer.denied)
-	if w.turn.wantsJSON() {
-		return w.out.Warn(text)
-	}
-	w.out.StartParagraph()
-	return w.out.Say(text)
+	return w.tell(notice)
 }
 
 // approver returns who is asked about calls; nil for nobody.
@@ -71,12 +70,7 @@ func (w *task) reportDropped(q question, again pendingCalls) error {
 		return nil
 	}
 	slices.Sort(tools)
-	text := prompts.Dropped(q.lang, slices.Compact(tools))
-	if w.turn.wantsJSON() {
-		return w.out.Warn(text)
-	}
-	w.out.StartParagraph()
-	return w.out.Say(text)
+	return w.tell(prompts.Dropped(q.lang, slices.Compact(tools)))
 }
 
 // takeApproval reads the calls pending approval, and sorts them as approved or dropped by the

@@ -61,12 +61,7 @@ func (a *Agent) noteUnsourced(w *task) error {
 		return nil
 	}
 	w.out.Mark("8.1", "Sentences left out of the answer: no source says them", "sentences", n)
-	note := prompts.Unsourced(w.out.Lang())
-	if w.turn.wantsJSON() {
-		return w.out.Warn(note)
-	}
-	w.out.StartParagraph()
-	return w.out.Say(note)
+	return w.tell(prompts.Unsourced(w.out.Lang()))
 }
 
 // save stores the turn, if it is to be kept. A turn that the store never opened is dropped with a
