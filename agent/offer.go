@@ -15,7 +15,7 @@ import (
 // tool. earlier are the rounds of the turn before its client's tools ran.
 func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, found findings, earlier ...schemas.Round) (offer.Offer, error) {
 	if w.turn.NoTools {
-		return a.guardLinks(w, offer.Offer{Handler: a.cfg.Handler.Begin(toolhandler.TurnConfig{Flow: a.flowOf(w, q, past, found, earlier), Catalogue: w.catalogue})}), nil
+		return a.guardLinks(w, offer.Offer{Handler: a.cfg.Handler.Begin(toolhandler.TurnConfig{Flow: w.flowOf(q, past, found, earlier), Catalogue: w.catalogue})}), nil
 	}
 	choice, err := a.tools.Choose(ctx, w.out, offer.Want{
 		Globs: w.assistant.Tools, Also: a.also(w), Questions: questions(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.narrow(),
@@ -57,8 +57,8 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 	if n := w.turn.MaxCalls; n > 0 {
 		calls = min(calls, n)
 	}
-	flow := a.flowOf(w, q, past, found, earlier)
-	flow.Described = unseen(choice.Callable())
+	flow := w.flowOf(q, past, found, earlier)
+	flow.Described, flow.Rules = unseen(choice.Callable()), a.cfg.Flows
 	o.Handler = a.cfg.Handler.Begin(toolhandler.TurnConfig{
 		Owner: w.turn.Owner, ID: w.turn.ID, Language: q.lang,
 		Tools: choice.Callable(),
@@ -106,14 +106,6 @@ func (a *Agent) also(w *task) []string {
 		}
 	}
 	return names
-}
-
-// flowOf returns the texts of others that the model reads before any call, with their origins, and
-// what the person typed. earlier are the rounds of the turn before its client's tools ran.
-func (a *Agent) flowOf(w *task, q question, past recalled, found findings, earlier []schemas.Round) toolhandler.Flow {
-	return toolhandler.Flow{
-		Readings: a.readings(w, q, past, found, earlier), Own: ownTexts(w.catalogue, past, found, earlier), Typed: typed(q, past), Rules: a.cfg.Flows,
-	}
 }
 
 // guardLinks filters the addresses of the answer: while a private text is in the prompt, only those

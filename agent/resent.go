@@ -53,8 +53,7 @@ func withoutNames(origins []schemas.Origin) []schemas.Origin {
 			short[i] = schemas.FromFile
 		}
 	}
-	slices.Sort(short)
-	return slices.Compact(short)
+	return sorted(short)
 }
 
 // keyOfAnswers returns the key of the hashes, which is read once.
@@ -129,17 +128,11 @@ func (a *Agent) traceSent(ctx context.Context, w *task, sent []Exchange) []Excha
 				read = append(read, schemas.FromClient)
 			}
 		}
-		for _, round := range x.Rounds() {
-			for _, r := range round.Results {
-				if reading, foreign := w.catalogue.Result(r, callOf(round, r.ID)); foreign {
-					read = append(read, reading.Origin)
-				} else {
-					read = append(read, schemas.FromClient)
-				}
-			}
+		given, own := results(w.catalogue, x.Rounds())
+		if read = append(read, originsOf(given)...); len(own) > 0 {
+			read = append(read, schemas.FromClient)
 		}
-		slices.Sort(read)
-		x.known, x.Read = true, slices.Compact(read)
+		x.known, x.Read = true, sorted(read)
 		before = x.Read
 	}
 	return sent
