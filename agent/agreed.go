@@ -113,3 +113,11 @@ func (a *Agent) grants(w *task) toolhandler.Grants {
 	}
 	return standing{Grants: a.cfg.Grants, Owner: w.turn.Owner, Conversation: w.turn.ConversationID, Log: a.log}
 }
+
+// audit reports a decision about a call.
+func (a *Agent) audit(ctx context.Context, r toolhandler.Ruling) {
+	toolhandler.Audit(a.log, r)
+	if a.cfg.Audit != nil {
+		a.cfg.Audit(ctx, r)
+	}
+}

@@ -12,7 +12,6 @@ import (
 
 	"molar/internal/text"
 	"molar/schemas"
-	"molar/toolhandler"
 )
 
 // Answers remembers the origins of what answers had read, by keyed hashes of their texts. A client
@@ -113,7 +112,10 @@ func (a *Agent) remember(ctx context.Context, w *task) {
 // host's models what its turn had read, of any other the client itself. A result is one of the server
 // that it names, but never the operator's text, which a client cannot vouch for.
 func (a *Agent) traceSent(ctx context.Context, w *task, sent []Exchange) []Exchange {
-	known := a.rememberedOf(ctx, w, sent)
+	known, err := a.rememberedOf(ctx, w.turn.Owner, sent)
+	if err != nil {
+		a.log.Warn("earlier answers cannot be looked up, so a client's history counts as foreign", "error", err)
+	}
 	var before []schemas.Origin
 	for i := range sent {
 		x := &sent[i]
@@ -150,57 +152,17 @@ func (x Exchange) said() []string {
 	return slices.DeleteFunc(texts, func(text string) bool { return strings.TrimSpace(text) == "" })
 }
 
-// rememberedOf returns the origins of the answers of this host, by text.
-func (a *Agent) rememberedOf(ctx context.Context, w *task, sent []Exchange) map[string][]schemas.Origin {
-	known := make(map[string][]schemas.Origin)
-	var texts []string
-	for _, x := range sent {
-		texts = append(texts, x.said()...)
-	}
-	if a.cfg.Answers == nil || len(texts) == 0 {
-		return known
-	}
-	ctx, cancel := context.WithTimeout(ctx, storeWait)
-	defer cancel()
-	key, err := a.keyOfAnswers(ctx)
-	var found map[string][]string
-	hashes := make([]string, len(texts))
-	if err == nil {
-		for i, text := range texts {
-			hashes[i] = hashOf(key, w.turn.Owner, text)
-		}
-		found, err = a.originsOfAnswers(ctx, w.turn.Owner, hashes)
-	}
-	if err != nil {
-		a.log.Warn("earlier answers cannot be looked up, so a client's history counts as foreign", "error", err)
-		return known
-	}
-	for i, text := range texts {
-		if origins, ours := found[hashes[i]]; ours {
-			known[text] = toOrigins(origins)
-		}
-	}
-	return known
-}
-
-// audit reports a decision about a call.
-func (a *Agent) audit(ctx context.Context, r toolhandler.Ruling) {
-	toolhandler.Audit(a.log, r)
-	if a.cfg.Audit != nil {
-		a.cfg.Audit(ctx, r)
-	}
-}
-
 // knownAnswers are the results of look-ups: a client sends the same answers with each of its requests,
 // and one that runs tools itself sends many within seconds.
 type knownAnswers struct {
 	mu  sync.Mutex
-	all map[string]knownAnswer
+	all map[string]knownAnswer // the hash covers the owner
 }
 
-// A knownAnswer is the result of a look-up; origins is nil for an answer that nobody here made.
+// A knownAnswer is the result of a look-up, ours if the answer is one of this host.
 type knownAnswer struct {
-	origins []string
+	origins []schemas.Origin
+	ours    bool
 	until   time.Time
 }
 
@@ -210,40 +172,53 @@ const (
 	knownFor        = 10 * time.Second
 )
 
-// originsOfAnswers looks answers up.
-func (a *Agent) originsOfAnswers(ctx context.Context, owner string, hashes []string) (map[string][]string, error) {
-	found := make(map[string][]string)
+// rememberedOf returns the origins of the answers of this host, by text.
+func (a *Agent) rememberedOf(ctx context.Context, owner string, sent []Exchange) (map[string][]schemas.Origin, error) {
+	var texts []string
+	for _, x := range sent {
+		texts = append(texts, x.said()...)
+	}
+	if a.cfg.Answers == nil || len(texts) == 0 {
+		return nil, nil //nolint:nilnil // none is of this host
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	key, err := a.keyOfAnswers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now, hashes, found := a.cfg.Now(), make([]string, len(texts)), make(map[string]knownAnswer)
 	var rest []string
-	now := a.cfg.Now()
 	a.known.mu.Lock()
-	for _, hash := range hashes {
-		switch k, ok := a.known.all[hash]; { // the hash covers the owner
-		case !ok || now.After(k.until):
+	for i, text := range texts {
+		hash := hashOf(key, owner, text)
+		hashes[i], found[hash] = hash, a.known.all[hash]
+		if now.After(found[hash].until) {
 			rest = append(rest, hash)
-		case k.origins != nil:
-			found[hash] = k.origins
 		}
 	}
 	a.known.mu.Unlock()
-	if len(rest) == 0 {
-		return found, nil
-	}
-	more, err := a.cfg.Answers.AnswerOrigins(ctx, owner, rest)
-	if err != nil {
-		return found, err
-	}
-	a.known.mu.Lock()
-	defer a.known.mu.Unlock()
-	if a.known.all == nil || len(a.known.all) > maxKnownAnswers {
-		a.known.all = make(map[string]knownAnswer)
-	}
-	for _, hash := range rest {
-		origins, ours := more[hash]
-		if ours {
-			origins = append([]string{}, origins...)
-			found[hash] = origins
+	if len(rest) > 0 {
+		stored, err := a.cfg.Answers.AnswerOrigins(ctx, owner, rest)
+		if err != nil {
+			return nil, err
 		}
-		a.known.all[hash] = knownAnswer{origins, now.Add(knownFor)}
+		a.known.mu.Lock()
+		if a.known.all == nil || len(a.known.all) > maxKnownAnswers {
+			a.known.all = make(map[string]knownAnswer)
+		}
+		for _, hash := range rest {
+			origins, ours := stored[hash]
+			found[hash] = knownAnswer{toOrigins(origins), ours, now.Add(knownFor)}
+			a.known.all[hash] = found[hash]
+		}
+		a.known.mu.Unlock()
 	}
-	return found, nil
+	known := make(map[string][]schemas.Origin)
+	for i, text := range texts {
+		if k := found[hashes[i]]; k.ours {
+			known[text] = k.origins
+		}
+	}
+	return known, nil
 }
