@@ -120,41 +120,9 @@ func shownCall(lang string, f schemas.FunctionCall) (line string, whole bool) {
 	if len(f.Arguments) <= maxShown {
 		return fmt.Sprintf("`%s` `%s`", f.Name, shown(f.Arguments)), true
 	}
-	line = fmt.Sprintf("`%s` `%s`", f.Name, text.Clip(shown(begun(f.Arguments)), maxShown, "…"))
+	begun := text.EditJSON(f.Arguments, func(value string) string { return text.Clip(value, maxValue, "…") })
+	line = fmt.Sprintf("`%s` `%s`", f.Name, text.Clip(shown(begun), maxShown, "…"))
 	return line + " " + prompts.Length(lang, len(f.Arguments), toolhandler.Hash(f.Arguments)[:hashLength]), false
-}
-
-// begun returns long arguments with each long text cut to its beginning.
-func begun(arguments string) string {
-	dec := json.NewDecoder(strings.NewReader(arguments))
-	dec.UseNumber()
-	var value any
-	if dec.Decode(&value) != nil {
-		return arguments
-	}
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(clipped(value)) != nil {
-		return arguments
-	}
-	return b.String()
-}
-
-func clipped(value any) any {
-	switch v := value.(type) {
-	case string:
-		return text.Clip(v, maxValue, "…")
-	case []any:
-		for i := range v {
-			v[i] = clipped(v[i])
-		}
-	case map[string]any:
-		for key := range v {
-			v[key] = clipped(v[key])
-		}
-	}
-	return value
 }
 
 // markup matches what Markdown passes through as HTML.
