@@ -1,13 +1,11 @@
 package agent
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"strings"
 
 	"molar/internal/text"
-	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -47,7 +45,7 @@ func (t *Turn) systemRead() []toolhandler.Reading {
 	for _, tool := range t.ClientTools {
 		texts = append(texts, tool.Name, tool.Description, string(tool.InputSchema))
 	}
-	if len(t.Schema) > 0 && !bytes.Equal(t.Schema, providers.AnyObject()) {
+	if t.describesAnswer() {
 		texts = append(texts, string(t.Schema))
 	}
 	text := strings.TrimSpace(strings.Join(texts, "\n"))
