@@ -43,20 +43,12 @@ func (a *Agent) requestApproval(ctx context.Context, w *task, e *ending) error {
 	return w.tell(notice)
 }
 
-// approver returns who is asked about calls; nil for nobody.
-func (w *task) approver() toolhandler.Approver {
+// whom returns who is asked about calls, and the person whom servers can reach; nil for nobody.
+func (w *task) whom() (toolhandler.Approver, toolhandler.Person) {
 	if w.turn.AskNever {
-		return nil
+		return nil, nil
 	}
-	return w.turn.Approver
-}
-
-// person returns the person whom servers can reach; nil for nobody.
-func (w *task) person() toolhandler.Person {
-	if w.turn.AskNever {
-		return nil
-	}
-	return w.turn.Person
+	return w.turn.Approver, w.turn.Person
 }
 
 // reportDropped tells the person which pending calls their message did not approve, as they may

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -135,10 +136,7 @@ func shown(arguments string) string {
 
 // inCode returns a value of a call as code, which no client makes clickable.
 func inCode(value string) string {
-	if value == "" {
-		value = " "
-	}
-	return "`" + strings.ReplaceAll(strings.ReplaceAll(value, "://", `:\/\/`), "`", "'") + "`"
+	return "`" + strings.ReplaceAll(strings.ReplaceAll(cmp.Or(value, " "), "://", `:\/\/`), "`", "'") + "`"
 }
 
 // Keep stores the calls of an answer that ends in their notice. They are found by the notice,

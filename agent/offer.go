@@ -59,13 +59,14 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 	}
 	flow := w.flowOf(q, past, found, earlier)
 	flow.Described, flow.Rules = unseen(choice.Callable()), a.cfg.Flows
+	approver, person := w.whom()
 	o.Handler = a.cfg.Handler.Begin(toolhandler.TurnConfig{
 		Owner: w.turn.Owner, ID: w.turn.ID, Language: q.lang,
 		Tools: choice.Callable(),
 		Host:  own,
 		Flow:  flow, Catalogue: w.catalogue, Audit: a.audit,
-		Approver: w.approver(), Consented: q.approved.Calls(), Made: made(earlier), Unsure: w.unsure(), Grants: a.grants(w),
-		Person: w.person(),
+		Approver: approver, Consented: q.approved.Calls(), Made: made(earlier), Unsure: w.unsure(), Grants: a.grants(w),
+		Person: person,
 		Limits: toolhandler.Limits{Calls: calls, Time: a.cfg.Limits.ToolTime},
 		Before: w.keeper.RecordCall,
 		Show: func(ctx context.Context, r schemas.ToolResult) schemas.ToolResult {
