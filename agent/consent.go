@@ -89,11 +89,10 @@ func (w pendingCalls) Parts() []schemas.Part {
 // Calls returns the calls without the provider's state.
 func (w pendingCalls) Calls() []schemas.ToolCall { return schemas.Message{Parts: w.Parts()}.Calls() }
 
-// Notice returns the notice of the calls that were not run, each in plain words and with its
-// arguments below, and how to approve them. If markup in
-// the text before may hide the notice, the yes must repeat a word that only the notice contains:
-// it may otherwise answer another question. The same applies to a call that is too long to be
-// shown whole, which a casual yes must not approve.
+// Notice returns the notice of the calls that were not run, each in plain words and with its arguments
+// below, and how to approve them. If markup in the text before may hide the notice, the yes must repeat
+// a word that only the notice contains: it may otherwise answer another question. The same applies to a
+// call that is too long to be shown whole, which a casual yes must not approve.
 func (w pendingCalls) Notice(lang, before string) string {
 	why := prompts.Plain
 	if markup.MatchString(before) {

@@ -231,9 +231,7 @@ func (l *Links) kept(in markdown.Inline, source string) string {
 	link := "[" + label + "](" + in.Address + ")"
 	if plain && !strings.ContainsAny(label, "[]<>`|\\!&$\n") && strings.TrimSpace(label) != "" {
 		switch {
-		case source == link:
-			return source
-		case image && source == "!"+link && isOwn(in.Address):
+		case source == link, image && source == "!"+link && isOwn(in.Address):
 			return source
 		case image && source == "!"+link:
 			return link
