@@ -72,10 +72,7 @@ func (w *task) record(ctx context.Context, q question, past recalled, about, bef
 	if key == "" {
 		key = w.turn.ID
 	}
-	asking := originsOf(q.read)
-	if w.turn.SystemFrom != "" && w.turn.systemText() != "" {
-		asking = append(asking, w.turn.SystemFrom)
-	}
+	asking := originsOf(slices.Concat(q.read, w.turn.systemRead()))
 	b := begunTurn{
 		Key: key, User: q.typed, Language: q.lang, Assistant: w.assistant.Name, Subject: about, ServersRead: toStrings(slices.Concat(past.read, asking)), Before: before,
 		Read: append(past.origins(), asking...), From: q.from,
@@ -114,14 +111,13 @@ func (a *Agent) Recover(ctx context.Context, r schemas.JournalRecord) error {
 		Assistant: b.Assistant, Subject: b.Subject,
 	}
 	of := toolhandler.NewCatalogue(a.cfg.Tools.Tools)
-	read := originsOf(results(of, append(slices.Clip(p.rounds), schemas.Round{Results: slices.Collect(maps.Values(p.results))})))
+	found, _ := results(of, append(slices.Clip(p.rounds), schemas.Round{Results: slices.Collect(maps.Values(p.results))}))
+	read := originsOf(found)
 	record.ServersRead = append(record.ServersRead, toStrings(read)...)
 	if len(record.Rounds) == 0 {
 		record.Rounds = make([]schemas.Round, 1)
 	}
-	read = append(read, b.Read...)
-	slices.Sort(read)
-	record.Rounds[0].Traced, record.Rounds[0].Read, record.Rounds[0].Question = true, slices.Compact(read), b.From
+	record.Rounds[0].Traced, record.Rounds[0].Read, record.Rounds[0].Question = true, sorted(append(read, b.Read...)), b.From
 	err = a.cfg.Memory.Save(ctx, record)
 	if errors.Is(err, memory.ErrStale) { // a later turn has begun meanwhile: it is saved after that
 		var opening schemas.Opening

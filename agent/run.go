@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -293,7 +294,7 @@ func (a *Agent) continueTurn(ctx context.Context, w *task, p *PausedTurn) (err e
 	e.past.read = append(e.past.read, past.read...)
 	w.out.Language(e.question.lang, e.question.langSure)
 	e.past.exchanges, e.past.summary, e.past.lang = past.exchanges, past.summary, past.lang
-	if e.offer, err = a.offer(ctx, w, e.question, e.past, e.found, p.Rounds...); err != nil {
+	if e.offer, err = a.offer(ctx, w, e.question, e.past, e.found, slices.Concat(p.Rounds, w.earlier())...); err != nil {
 		return err
 	}
 	e.prompt.content = content{e.question, e.past, e.found}

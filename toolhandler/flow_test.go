@@ -201,6 +201,20 @@ func TestFlow_cleanIsBounded(t *testing.T) {
 	}
 }
 
+// The calls that a turn made before it paused count within its bounds, but for those that ran anyway.
+func TestFlow_cleanIsBoundedOverPauses(t *testing.T) {
+	weather := tool("evil", "get_weather", schema("city"))
+	f := flow(of("vault", secret))
+	f.Typed = []string{"What is the weather in Hanoi today?"}
+	for city, want := range map[string]toolhandler.Status{"Hanoi": toolhandler.StatusUnapproved, "Hue": toolhandler.StatusOK} {
+		made := slices.Repeat([]schemas.ToolCall{call("1", weather.Name, `{"city":"`+city+`"}`)}, 3)
+		turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{weather}, Flow: f, Made: made})
+		if got := collect(t.Context(), turn, call("2", weather.Name, `{"city":"Hanoi"}`))[0].Status; got != want {
+			t.Errorf("after calls for %s: %s", city, got)
+		}
+	}
+}
+
 // How a model writes a call that is free for its words carries nothing.
 func TestFlow_cleanIsWrittenInOneWay(t *testing.T) {
 	look := tool("evil", "search", schema("a", "b"))

@@ -36,20 +36,30 @@ func (t *Turn) openRound(calls []schemas.ToolCall) *round {
 	r := &round{turn: t, allowed: t.calls, deadline: t.left, reasons: make([]Reason, len(calls)), free: make([]bool, len(calls))}
 	for i, call := range calls {
 		tool, known := t.Lookup(call.Function.Name)
-		args, err := parseArguments(call.Function.Arguments)
-		if !known || err != nil {
+		if !known {
 			continue
 		}
-		reason, carried, free := t.review(actionOf(tool, args))
-		if r.reasons[i], r.free[i] = reason, free; free {
-			t.clean, t.carried = t.clean+1, t.carried+carried
-		}
-		if t.isUnsure(call, tool) && reason.Rule != RuleDeny {
+		r.reasons[i], r.free[i] = t.admit(tool, call)
+		if t.isUnsure(call, tool) && r.reasons[i].Rule != RuleDeny {
 			r.reasons[i].Rule = RuleUnsure
 		}
 	}
 	t.calls = max(0, t.calls-len(calls))
 	return r
+}
+
+// admit returns why a call asks, and counts it if it is free only because its arguments are the person's own
+// words.
+func (t *Turn) admit(tool schemas.Tool, call schemas.ToolCall) (reason Reason, free bool) {
+	args, err := parseArguments(call.Function.Arguments)
+	if err != nil { // it fails without asking
+		return Reason{}, false
+	}
+	reason, carried, free := t.review(actionOf(tool, args))
+	if free {
+		t.clean, t.carried = t.clean+1, t.carried+carried
+	}
+	return reason, free
 }
 
 // waited returns the time that a person took to decide.

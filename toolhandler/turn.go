@@ -44,6 +44,9 @@ type TurnConfig struct {
 	Catalogue *Catalogue
 	// Consented are calls that the person has approved, each for one use.
 	Consented []schemas.ToolCall
+	// Made are the calls that the turn made before it paused or its process was lost: they count within
+	// its bound of calls with the person's own words.
+	Made []schemas.ToolCall
 	// Unsure are calls that were sent before their process was lost, and whose result never came: those
 	// that may have an effect are made again only if a person says so.
 	Unsure []schemas.ToolCall
@@ -126,6 +129,11 @@ func (h *Handler) Begin(cfg TurnConfig) *Turn {
 	}
 	if t.left == 0 {
 		t.left = DefaultTime
+	}
+	for _, call := range cfg.Made {
+		if tool, known := t.Lookup(call.Function.Name); known {
+			t.admit(tool, call)
+		}
 	}
 	return t
 }

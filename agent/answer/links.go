@@ -2,9 +2,9 @@ package answer
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"molar/internal/markdown"
+	"molar/internal/text"
 )
 
 // maxLine bounds a line whose end is awaited, in bytes; a longer one is broken.
@@ -54,28 +54,18 @@ func NewLinks(cfg LinksConfig) *Links {
 }
 
 // Pass returns the text that may be shown after the next piece. A nil filter passes everything.
-func (l *Links) Pass(text string) string {
+func (l *Links) Pass(piece string) string {
 	if l == nil {
-		return text
+		return piece
 	}
 	var out strings.Builder
-	text = l.lineEnds(text)
-	for text != "" {
-		n := strings.IndexByte(text, '\n')
-		ended := n >= 0
-		if !ended {
-			n = len(text)
+	for rest := l.lineEnds(piece); rest != ""; {
+		line, after, ended := strings.Cut(rest, "\n")
+		if n := text.Border(line, maxLine-l.line.Len()); n < len(line) {
+			line, after, ended = rest[:n], rest[n:], true
 		}
-		if room := maxLine - l.line.Len(); n > room {
-			for n = room; n > 0 && !utf8.RuneStart(text[n]); n-- {
-			}
-			ended = true
-			l.line.WriteString(text[:n])
-			text = text[n:]
-		} else {
-			l.line.WriteString(text[:n])
-			text = text[min(n+1, len(text)):]
-		}
+		l.line.WriteString(line)
+		rest = after
 		l.advance(&out)
 		if ended {
 			l.show(&out, l.end()+"\n")
@@ -135,22 +125,16 @@ func (l *Links) lineEnds(text string) string {
 
 // advance shows what may be shown of the line so far.
 func (l *Links) advance(out *strings.Builder) {
-	if line := l.line.String(); l.sent < len(line) {
-		n := l.clear(line)
-		l.show(out, line[l.sent:n])
-		l.sent = n
+	line := l.line.String()
+	n := len(line)
+	switch {
+	case l.fence == "":
+		n = l.passing(line, l.sent)
+	case l.sent == 0 && (column(line) < l.indent || strings.Trim(line, "`~ \t") == ""): // it may end the code
+		n = 0
 	}
-}
-
-// clear returns how many bytes of an unfinished line may be shown.
-func (l *Links) clear(line string) int {
-	if l.fence == "" {
-		return l.passing(line, l.sent)
-	}
-	if l.sent > 0 || column(line) >= l.indent && strings.Trim(line, "`~ \t") != "" {
-		return len(line)
-	}
-	return 0
+	l.show(out, line[l.sent:n])
+	l.sent = n
 }
 
 // end returns the rest of the finished line.
