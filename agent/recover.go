@@ -13,7 +13,6 @@ import (
 	"molar/agent/journal"
 	"molar/agent/memory"
 	"molar/schemas"
-	"molar/toolhandler"
 )
 
 // A begunTurn is what the journal holds of a turn whose question has passed the guardrail: enough to
@@ -113,7 +112,7 @@ func (a *Agent) Recover(ctx context.Context, r schemas.JournalRecord) error {
 		Rounds: withoutMedia(p.rounds), Sources: p.seen.Sources, Status: schemas.StatusInterrupted, ServersRead: b.ServersRead, Language: b.Language,
 		Assistant: b.Assistant, Subject: b.Subject,
 	}
-	of := toolhandler.NewCatalogue(a.cfg.Tools.Tools)
+	of := a.cfg.Handler.Catalogue(a.cfg.Tools.Tools)
 	read := originsOf(results(of, append(slices.Clip(p.rounds), schemas.Round{Results: slices.Collect(maps.Values(p.results))})))
 	record.ServersRead = append(record.ServersRead, toStrings(read)...)
 	if len(record.Rounds) == 0 {

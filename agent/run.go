@@ -165,7 +165,7 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *kee
 	}
 	w := &task{
 		turn: t, assistant: assistant, route: route, schema: schema, guard: a.cfg.Guards[assistant.Topic],
-		out: out, keeper: k, group: group, started: a.cfg.Now(), catalogue: toolhandler.NewCatalogue(a.cfg.Tools.Tools),
+		out: out, keeper: k, group: group, started: a.cfg.Now(), catalogue: a.cfg.Handler.Catalogue(a.cfg.Tools.Tools),
 	}
 	w.heard = hear(w.guard, assistant)
 	if unreachable {

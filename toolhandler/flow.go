@@ -92,12 +92,17 @@ type action struct {
 	arguments int
 }
 
-func actionOf(tool schemas.Tool, args json.RawMessage) action {
-	root := schemaOf(tool)
+func (t *Turn) actionOf(tool schemas.Tool, args json.RawMessage) action {
+	root := t.h.inputs.schemaOf(tool)
 	a := action{tool: tool, leaves: leavesOf(tool, root, args), arguments: root.arguments}
 	a.class, a.why = classify(tool, func() *argSchema { return root }, a.leaves)
 	a.places = placesOf(a.leaves)
 	return a
+}
+
+// placesOf returns the destination of a call.
+func (t *Turn) placesOf(tool schemas.Tool, args json.RawMessage) map[string]string {
+	return placesOf(leavesOf(tool, t.h.inputs.schemaOf(tool), args))
 }
 
 // A cargo is what a value of a call can carry.
@@ -470,14 +475,17 @@ func isOwn(tool schemas.Tool) bool {
 // A Catalogue answers for the servers and tools of a turn, where readings are made of results. A nil
 // one knows none.
 type Catalogue struct {
-	tools func() []schemas.Tool
-	once  sync.Once
-	known map[[2]string]schemas.Tool
-	marks map[string]schemas.ServerMarks
+	inputs *inputs
+	tools  func() []schemas.Tool
+	once   sync.Once
+	known  map[[2]string]schemas.Tool
+	marks  map[string]schemas.ServerMarks
 }
 
-// NewCatalogue returns a catalogue of the tools of all attached servers.
-func NewCatalogue(tools func() []schemas.Tool) *Catalogue { return &Catalogue{tools: tools} }
+// Catalogue returns a catalogue of the tools of all attached servers.
+func (h *Handler) Catalogue(tools func() []schemas.Tool) *Catalogue {
+	return &Catalogue{inputs: h.inputs, tools: tools}
+}
 
 func (c *Catalogue) load() {
 	c.once.Do(func() {
@@ -496,6 +504,14 @@ func (c *Catalogue) Attached(server string) bool {
 	c.load()
 	_, ok := c.marks[server]
 	return ok
+}
+
+// schemaOf returns what the arguments of a tool are for.
+func (c *Catalogue) schemaOf(tool schemas.Tool) *argSchema {
+	if c == nil {
+		return new(argSchema)
+	}
+	return c.inputs.schemaOf(tool)
 }
 
 // tool returns the tool that made a result, without declared arguments if it is not attached.
@@ -526,7 +542,7 @@ func (c *Catalogue) Reading(origin schemas.Origin, text string) Reading {
 func (c *Catalogue) Named(server string, args map[string]string) schemas.Origin {
 	given, _ := json.Marshal(args) //nolint:errchkjson // strings marshal
 	tool := c.tool(server, "")
-	if tool.Rules.Marks.Public && namesInside(leavesOf(tool, schemaOf(tool), given)) {
+	if tool.Rules.Marks.Public && namesInside(leavesOf(tool, c.schemaOf(tool), given)) {
 		return schemas.InsideOrigin(server)
 	}
 	return schemas.Origin(server)
@@ -545,7 +561,7 @@ func (c *Catalogue) Result(result schemas.ToolResult, call *schemas.ToolCall) (r
 	}
 	var leaves []leaf
 	if call != nil {
-		leaves = leavesOf(tool, schemaOf(tool), json.RawMessage(call.Function.Arguments))
+		leaves = leavesOf(tool, c.schemaOf(tool), json.RawMessage(call.Function.Arguments))
 	}
 	if tool.Rules.Marks.Public && (call == nil || namesInside(leaves)) && !origin.IsInside() {
 		origin = schemas.InsideOrigin(result.Server)

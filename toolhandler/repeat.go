@@ -39,7 +39,7 @@ func (t *Turn) keysOf(calls []schemas.ToolCall) []string {
 	keys := make([]string, len(calls))
 	for i, call := range calls {
 		tool, known := t.Lookup(call.Function.Name)
-		if class, _ := Classify(tool); known && class != Reads {
+		if known && t.classOf(tool) != Reads {
 			return make([]string, len(calls))
 		}
 		args, err := parseArguments(call.Function.Arguments)
@@ -63,7 +63,7 @@ func (t *Turn) keysOf(calls []schemas.ToolCall) []string {
 func (t *Turn) mayChange(calls []schemas.ToolCall) {
 	for _, call := range calls {
 		tool, known := t.Lookup(call.Function.Name)
-		if class, _ := Classify(tool); known && class != Reads {
+		if known && t.classOf(tool) != Reads {
 			t.repeats.calls = nil
 		}
 	}

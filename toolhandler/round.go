@@ -40,7 +40,7 @@ func (t *Turn) openRound(calls []schemas.ToolCall) *round {
 		if !known || err != nil {
 			continue
 		}
-		reason, carried, free := t.review(actionOf(tool, args))
+		reason, carried, free := t.review(tool, args)
 		if r.reasons[i], r.free[i] = reason, free; free {
 			t.clean, t.carried = t.clean+1, t.carried+carried
 		}
@@ -103,7 +103,7 @@ func (r *round) run(ctx context.Context, index int, call schemas.ToolCall) (out 
 	if err != nil {
 		return failure(call, tool, StatusInvalid, "the arguments of %q are not a JSON object: %v", tool.Name, err)
 	}
-	if err := r.turn.h.validators.check(tool, args); err != nil {
+	if err := r.turn.h.inputs.check(tool, args); err != nil {
 		return failure(call, tool, StatusInvalid, "the arguments of %q do not fit its schema: %v", tool.Name, err)
 	}
 	if reason := r.reasons[index]; reason.Rule != "" {
@@ -176,7 +176,7 @@ func (r *round) execute(ctx context.Context, call schemas.ToolCall, tool schemas
 	limit := min(callTimeout(tool.Rules), r.deadline)
 	callCtx, stop := r.turn.clocks.start(ctx, tool, limit, r.deadline)
 	defer func() { r.addWait(call.ID, stop()) }()
-	if r.turn.before != nil && MayAct(tool) {
+	if r.turn.before != nil && r.turn.MayAct(tool) {
 		if err := r.turn.before(ctx, call); err != nil {
 			return r.fault(ctx, callCtx, call, tool, limit, err)
 		}
@@ -201,11 +201,10 @@ func (r *round) execute(ctx context.Context, call schemas.ToolCall, tool schemas
 	return Outcome{Call: call, Tool: tool, Result: result, Status: status, Sent: true}
 }
 
-// MayAct reports whether a call of the tool may have an effect that a second one would
+// MayAct reports whether a call of a tool of the turn may have an effect that a second one would
 // double: it is neither a reader nor idempotent.
-func MayAct(tool schemas.Tool) bool {
-	class, _ := Classify(tool)
-	return class != Reads && !tool.Rules.Idempotent && !isTrue(tool.Annotations.IdempotentHint)
+func (t *Turn) MayAct(tool schemas.Tool) bool {
+	return t.classOf(tool) != Reads && !tool.Rules.Idempotent && !isTrue(tool.Annotations.IdempotentHint)
 }
 
 // executeEdited calls the tool with the person's arguments and tells the model so: it would
