@@ -91,7 +91,9 @@ func (a *Agent) remember(ctx context.Context, w *task) {
 	key, err := a.keyOfAnswers(ctx)
 	if err == nil {
 		var hashes []string
-		for _, text := range append(texts, joinParagraphs(w.ending.before, w.out.Answer())) {
+		texts = append(texts, joinParagraphs(w.ending.before, w.out.Answer()))
+		slices.Sort(texts)
+		for _, text := range slices.Compact(texts) {
 			hashes = append(hashes, hashOf(key, w.turn.Owner, text))
 			if begins := Beginning(text); begins != text {
 				hashes = append(hashes, hashOf(key, w.turn.Owner, begins))

@@ -62,6 +62,11 @@ func (f Flow) Orders(server string) []schemas.Origin {
 	return slices.Compact(all)
 }
 
+// HoldsPrivate reports whether a text is private to somebody.
+func (f Flow) HoldsPrivate() bool {
+	return slices.ContainsFunc(f.Readings, func(r Reading) bool { return !r.Public })
+}
+
 // Private returns the sorted origins whose texts are private to them.
 func (f Flow) Private() []schemas.Origin {
 	return f.origins(func(r Reading) bool { return !r.Public })
@@ -71,13 +76,14 @@ func (f Flow) Private() []schemas.Origin {
 func (f Flow) Origins() []schemas.Origin { return f.origins(func(Reading) bool { return true }) }
 
 func (f Flow) origins(of func(Reading) bool) []schemas.Origin {
-	found := make(map[schemas.Origin]bool)
+	var found []schemas.Origin
 	for _, r := range f.Readings {
 		if of(r) {
-			found[r.Origin] = true
+			found = append(found, r.Origin)
 		}
 	}
-	return slices.Sorted(maps.Keys(found))
+	slices.Sort(found)
+	return slices.Compact(found)
 }
 
 // An action is a call as the rules see it.
@@ -477,32 +483,29 @@ func isOwn(tool schemas.Tool) bool {
 type Catalogue struct {
 	inputs *inputs
 	tools  func() []schemas.Tool
-	once   sync.Once
-	known  map[[2]string]schemas.Tool
-	marks  map[string]schemas.ServerMarks
 }
 
 // Catalogue returns a catalogue of the tools of all attached servers.
 func (h *Handler) Catalogue(tools func() []schemas.Tool) *Catalogue {
-	return &Catalogue{inputs: h.inputs, tools: tools}
+	return &Catalogue{inputs: h.inputs, tools: sync.OnceValue(tools)}
 }
 
-func (c *Catalogue) load() {
-	c.once.Do(func() {
-		c.known, c.marks = make(map[[2]string]schemas.Tool), make(map[string]schemas.ServerMarks)
-		for _, t := range c.tools() {
-			c.known[[2]string{t.Server, t.ToolName}], c.marks[t.Server] = t, t.Rules.Marks
-		}
-	})
+// marks returns the marks of a server; ok is false if it is not attached.
+func (c *Catalogue) marks(server string) (m schemas.ServerMarks, ok bool) {
+	if c == nil {
+		return m, false
+	}
+	all := c.tools()
+	i := slices.IndexFunc(all, func(t schemas.Tool) bool { return t.Server == server })
+	if i < 0 {
+		return m, false
+	}
+	return all[i].Rules.Marks, true
 }
 
 // Attached reports whether a server is attached.
 func (c *Catalogue) Attached(server string) bool {
-	if c == nil {
-		return false
-	}
-	c.load()
-	_, ok := c.marks[server]
+	_, ok := c.marks(server)
 	return ok
 }
 
@@ -516,22 +519,21 @@ func (c *Catalogue) schemaOf(tool schemas.Tool) *argSchema {
 
 // tool returns the tool that made a result, without declared arguments if it is not attached.
 func (c *Catalogue) tool(server, name string) schemas.Tool {
-	if c == nil {
-		return schemas.Tool{ToolInfo: schemas.ToolInfo{Server: server, ToolName: name}}
+	if c != nil {
+		all := c.tools()
+		if i := slices.IndexFunc(all, func(t schemas.Tool) bool { return t.Server == server && t.ToolName == name }); i >= 0 {
+			return all[i]
+		}
 	}
-	c.load()
-	if t, ok := c.known[[2]string{server, name}]; ok {
-		return t
-	}
-	return schemas.Tool{ToolInfo: schemas.ToolInfo{Server: server, ToolName: name}, Rules: schemas.ToolRules{Marks: c.marks[server]}}
+	marks, _ := c.marks(server)
+	return schemas.Tool{ToolInfo: schemas.ToolInfo{Server: server, ToolName: name}, Rules: schemas.ToolRules{Marks: marks}}
 }
 
 // Reading returns a text of an origin.
 func (c *Catalogue) Reading(origin schemas.Origin, text string) Reading {
 	r := Reading{Origin: origin, Text: text, Public: origin == schemas.FromWeb || origin == schemas.FromPaste}
 	if server := origin.Server(); server != "" && c != nil {
-		c.load()
-		marks := c.marks[server]
+		marks, _ := c.marks(server)
 		r.Trusted, r.Public = marks.Trust, marks.Public && !origin.IsInside()
 	}
 	return r
@@ -576,12 +578,11 @@ func (c *Catalogue) Result(result schemas.ToolResult, call *schemas.ToolCall) (r
 // contentOf returns the text of a result with its strings as a reader sees them, without the escapes of
 // JSON.
 func contentOf(result schemas.ToolResult) string {
-	all := []string{result.OutputText()}
+	text := result.OutputText()
+	all := []string{text}
 	var value any
-	if json.Unmarshal(result.Output, &value) == nil {
-		if _, isText := value.(string); !isText {
-			all = stringsIn(all, value)
-		}
+	if text == string(result.Output) && json.Unmarshal(result.Output, &value) == nil { // else it is one string
+		all = stringsIn(all, value)
 	}
 	for _, link := range result.Resources {
 		all = append(all, link.URI)
