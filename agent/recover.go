@@ -60,10 +60,13 @@ func (a *Agent) openJournal(ctx context.Context, t *Turn, cancel context.CancelC
 	}, nil
 }
 
+// isRecorded reports whether the turn is written anywhere.
+func (w *task) isRecorded() bool { return w.keeper.Keeps() || w.turn.GoesOn }
+
 // record begins the journal of a turn that is being answered: about is the subject of the conversation,
 // before what the turn showed before it paused.
 func (w *task) record(ctx context.Context, q question, past recalled, about, before string) {
-	if !w.keeper.Keeps() && !w.turn.GoesOn {
+	if !w.isRecorded() {
 		return
 	}
 	asked, _ := w.turn.Asked()

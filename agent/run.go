@@ -236,9 +236,11 @@ func (a *Agent) prepare(ctx context.Context, w *task, e *ending) (verdict *Gate,
 	if e.question, err = a.takeApproval(ctx, w, e.question, e.past); err != nil { // approval of pending calls
 		return nil, false, err
 	}
-	e.subject = a.subject(w, e.past)
-	if own := e.question.own(); own != "" {
-		e.subject = a.needs(w, own, e.past.isEmpty()).Subject(own, e.subject)
+	if w.isRecorded() { // else nothing keeps the subject
+		e.subject = a.subject(w, e.past)
+		if own := e.question.own(); own != "" {
+			e.subject = a.needs(w, own, e.past.isEmpty()).Subject(own, e.subject)
+		}
 	}
 	verdict, err = a.judge(ctx, w, e.question, e.past, first, e.subject) // 2.1: a gate; nothing is shown or called before it
 	if e.question.notice = verdict.Notice; err != nil {

@@ -282,6 +282,9 @@ func (s *Speaker) Count(usage schemas.Usage) {
 
 // Mark logs a step under its number.
 func (s *Speaker) Mark(step, message string, attrs ...any) {
+	if !s.log.Enabled(context.Background(), slog.LevelInfo) {
+		return
+	}
 	s.log.Info("[STEP "+step+"] "+message, append([]any{"turn", s.turnID}, attrs...)...)
 }
 
