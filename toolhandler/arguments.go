@@ -50,7 +50,7 @@ func argumentsIn(tool schemas.Tool, root *argSchema) []Argument {
 func eachArgument(tool schemas.Tool, root *argSchema, visit func(path, name string, s *argSchema, command bool) bool) {
 	var walk func(path string, s *argSchema, command bool) bool
 	walk = func(path string, s *argSchema, command bool) bool {
-		for _, name := range slices.Sorted(maps.Keys(s.properties)) {
+		for _, name := range s.order {
 			at, inner := join(path, name), s.properties[name].entry()
 			command := command || isCommand(tool, name, inner)
 			if len(inner.properties) > 0 {
@@ -159,7 +159,9 @@ type argSchema struct {
 	enum, named []any
 	preset      any
 	properties  map[string]*argSchema
-	items       *argSchema
+	// order are the names of the properties, sorted.
+	order []string
+	items *argSchema
 	// whole is false if a part of the schema was not read; arguments counts the declared ones. Both are
 	// of the root.
 	whole     bool
@@ -249,6 +251,7 @@ func (r *schemaReader) read(node any, depth int) *argSchema {
 			s.properties[name] = cmp.Or(s.properties[name], inner)
 		}
 	}
+	s.order = slices.Sorted(maps.Keys(s.properties))
 	return s
 }
 

@@ -23,6 +23,9 @@ type round struct {
 	turn     *Turn
 	allowed  int
 	deadline time.Duration
+	// args are the parsed arguments of the calls, faults what is wrong with those that could not be.
+	args   []json.RawMessage
+	faults []error
 	// reasons are why the calls ask.
 	reasons []Reason
 	// free is set for those that run only because their arguments are the person's own words.
@@ -33,14 +36,17 @@ type round struct {
 }
 
 func (t *Turn) openRound(calls []schemas.ToolCall) *round {
-	r := &round{turn: t, allowed: t.calls, deadline: t.left, reasons: make([]Reason, len(calls)), free: make([]bool, len(calls))}
+	r := &round{
+		turn: t, allowed: t.calls, deadline: t.left, args: make([]json.RawMessage, len(calls)), faults: make([]error, len(calls)),
+		reasons: make([]Reason, len(calls)), free: make([]bool, len(calls)),
+	}
 	for i, call := range calls {
 		tool, known := t.Lookup(call.Function.Name)
-		args, err := parseArguments(call.Function.Arguments)
-		if !known || err != nil {
+		r.args[i], r.faults[i] = parseArguments(call.Function.Arguments)
+		if !known || r.faults[i] != nil {
 			continue
 		}
-		reason, carried, free := t.review(tool, args)
+		reason, carried, free := t.review(tool, r.args[i])
 		if r.reasons[i], r.free[i] = reason, free; free {
 			t.clean, t.carried = t.clean+1, t.carried+carried
 		}
@@ -99,7 +105,7 @@ func (r *round) run(ctx context.Context, index int, call schemas.ToolCall) (out 
 	if !known {
 		return failure(call, tool, StatusUnknown, "there is no tool %q; the tools are: %s", call.Function.Name, r.turn.names())
 	}
-	args, err := parseArguments(call.Function.Arguments)
+	args, err := r.args[index], r.faults[index]
 	if err != nil {
 		return failure(call, tool, StatusInvalid, "the arguments of %q are not a JSON object: %v", tool.Name, err)
 	}

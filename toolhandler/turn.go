@@ -161,8 +161,11 @@ func (t *Turn) audit(ctx context.Context, r Ruling) {
 // beyond a limit, fails without asking.
 func (t *Turn) Asks(ctx context.Context, call schemas.ToolCall) bool {
 	tool, known := t.Lookup(call.Function.Name)
+	if !known || t.approver == nil || tool.Rules.Policy == schemas.PolicyDeny {
+		return false
+	}
 	args, err := parseArguments(call.Function.Arguments)
-	if !known || err != nil || t.approver == nil || tool.Rules.Policy == schemas.PolicyDeny {
+	if err != nil {
 		return false
 	}
 	reason, _, _ := t.review(tool, args)
@@ -266,7 +269,7 @@ func (t *Turn) Execute(ctx context.Context, calls []schemas.ToolCall) iter.Seq[O
 		outcomes := make([]chan Outcome, len(calls))
 		slots := make(chan struct{}, t.h.parallel)
 		t.mayChange(calls)
-		keys, open := t.keysOf(calls), make(map[string]bool)
+		keys, open := round.keysOf(calls), make(map[string]bool)
 		for i, call := range calls {
 			if _, again := t.repeats.find(keys[i]); again || open[keys[i]] {
 				continue // it waits for the one before it

@@ -58,8 +58,15 @@ func (l *Links) Pass(text string) string {
 	if l == nil {
 		return text
 	}
-	var out strings.Builder
 	text = l.lineEnds(text)
+	if text == "" {
+		return ""
+	}
+	if strings.IndexByte(text, '\n') < 0 && l.line.Len()+len(text) <= maxLine { // most pieces end no line
+		l.line.WriteString(text)
+		return l.advance()
+	}
+	var out strings.Builder
 	for text != "" {
 		n := strings.IndexByte(text, '\n')
 		ended := n >= 0
@@ -76,9 +83,9 @@ func (l *Links) Pass(text string) string {
 			l.line.WriteString(text[:n])
 			text = text[min(n+1, len(text)):]
 		}
-		l.advance(&out)
+		out.WriteString(l.advance())
 		if ended {
-			l.show(&out, l.end()+"\n")
+			out.WriteString(l.show(l.end() + "\n"))
 		}
 	}
 	return out.String()
@@ -98,25 +105,26 @@ func (l *Links) Rest() string {
 	var out strings.Builder
 	if l.cr {
 		l.cr = false
-		l.show(&out, l.Pass("\n"))
+		out.WriteString(l.Pass("\n"))
 	}
-	l.advance(&out)
-	l.show(&out, l.end())
+	out.WriteString(l.advance())
+	out.WriteString(l.show(l.end()))
 	if l.fence != "" {
 		if l.last != '\n' {
-			l.show(&out, "\n")
+			out.WriteString("\n")
 		}
-		l.show(&out, l.closing())
+		out.WriteString(l.show(l.closing()))
 	}
 	l.murky = true
 	return out.String()
 }
 
-func (l *Links) show(out *strings.Builder, text string) {
+// show returns a text that is shown now.
+func (l *Links) show(text string) string {
 	if text != "" {
 		l.last = text[len(text)-1]
-		out.WriteString(text)
 	}
+	return text
 }
 
 // lineEnds returns a text with the line ends that all clients know.
@@ -133,13 +141,14 @@ func (l *Links) lineEnds(text string) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 }
 
-// advance shows what may be shown of the line so far.
-func (l *Links) advance(out *strings.Builder) {
-	if line := l.line.String(); l.sent < len(line) {
-		n := l.clear(line)
-		l.show(out, line[l.sent:n])
-		l.sent = n
+// advance returns what may be shown now of the line so far.
+func (l *Links) advance() string {
+	line, sent := l.line.String(), l.sent
+	if sent == len(line) {
+		return ""
 	}
+	l.sent = l.clear(line)
+	return l.show(line[sent:l.sent])
 }
 
 // clear returns how many bytes of an unfinished line may be shown.
