@@ -201,7 +201,7 @@ func TestConsent_unseen(t *testing.T) {
 	b.pauses = fakePauses{}
 	b.with(t, schemas.Assistant{Tools: []string{"*"}})
 	first := b.play(t, ask("read my mail"))
-	for _, shown := range []string{"Send mail to `‹U+202E›elpmaxe.b@a", "cc `ann@clin‹U+0456›c.example`", `{"to":"‹U+202E›elpmaxe.b@a‹U+202C›‹U+200B›‹U+E0041›","cc":"ann@clin‹U+0456›c.example","note":"Hồng"}`} {
+	for _, shown := range []string{"Send mail to `‹U+202E›elpmaxe.b@a", "cc: `ann@clin‹U+0456›c.example`", `{"to":"‹U+202E›elpmaxe.b@a‹U+202C›‹U+200B›‹U+E0041›","cc":"ann@clin‹U+0456›c.example","note":"Hồng"}`} {
 		if !strings.Contains(first.text, shown) {
 			t.Errorf("%q lacks %q", first.text, shown)
 		}

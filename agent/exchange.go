@@ -182,9 +182,9 @@ func (x *Exchange) origins(m schemas.StoredMessage) {
 }
 
 // sent groups the messages before the question, as a client sent them. Its own calls are rounds like
-// ours, if their results follow. data is set if the client passes on what others wrote; attached reports
-// whether a server is attached, which a result may say that it comes from.
-func sent(messages []schemas.Message, data bool, attached func(server string) bool) []Exchange {
+// ours, if their results follow. data is set if the client passes on what others wrote; believes reports
+// whether a result comes from the server that it names.
+func sent(messages []schemas.Message, data bool, believes func(schemas.ToolCall, schemas.ToolResult) bool) []Exchange {
 	last := len(messages) - 1
 	for last >= 0 && messages[last].Role != schemas.RoleUser {
 		last--
@@ -206,20 +206,43 @@ func sent(messages []schemas.Message, data bool, attached func(server string) bo
 				all = append(all, Exchange{})
 			}
 			x := &all[len(all)-1]
-			x.Answers = append(x.Answers, sentAnswer(m, messages[i+1:last], attached))
+			x.Answers = append(x.Answers, sentAnswer(m, messages[i+1:last], believes))
 		}
 	}
 	return all
 }
 
 // sentAnswer returns an answer that a client sent. Calls without a result are left out: a client may
-// have cut its history. A result is the client's own, unless it names an attached server.
-func sentAnswer(m schemas.Message, next []schemas.Message, attached func(server string) bool) schemas.StoredMessage {
+// have cut its history. A result that does not come from the server that it names is the client's own.
+func sentAnswer(m schemas.Message, next []schemas.Message, believes func(schemas.ToolCall, schemas.ToolResult) bool) schemas.StoredMessage {
 	stored := schemas.StoredMessage{Role: m.Role, Content: m.Said()}
 	calls := m.Calls()
 	if len(calls) == 0 {
 		return stored
 	}
+	given := resultsAfter(next)
+	round := schemas.Round{Said: schemas.Message{Role: m.Role}}
+	for _, p := range m.Parts {
+		if p.Kind != schemas.PartCall || p.Call == nil {
+			round.Said.Parts = append(round.Said.Parts, p)
+			continue
+		}
+		if result, known := given[p.Call.ID]; known {
+			if !believes(*p.Call, result) {
+				result.Server = PauseClient
+			}
+			round.Said.Parts, round.Results = append(round.Said.Parts, p), append(round.Results, result)
+		}
+	}
+	if len(round.Results) > 0 {
+		stored.Content = ""
+		stored.Calls, _ = json.Marshal([]schemas.Round{round}) // rounds always marshal
+	}
+	return stored
+}
+
+// resultsAfter returns the results that a client sent right after an answer, by the ids of their calls.
+func resultsAfter(next []schemas.Message) map[string]schemas.ToolResult {
 	given := make(map[string]schemas.ToolResult)
 	for _, t := range next {
 		if t.Role != schemas.RoleTool {
@@ -231,24 +254,7 @@ func sentAnswer(m schemas.Message, next []schemas.Message, attached func(server 
 			}
 		}
 	}
-	round := schemas.Round{Said: schemas.Message{Role: m.Role}}
-	for _, p := range m.Parts {
-		if p.Kind != schemas.PartCall || p.Call == nil {
-			round.Said.Parts = append(round.Said.Parts, p)
-			continue
-		}
-		if result, known := given[p.Call.ID]; known {
-			if result.Server == "" || !attached(result.Server) {
-				result.Server = PauseClient
-			}
-			round.Said.Parts, round.Results = append(round.Said.Parts, p), append(round.Results, result)
-		}
-	}
-	if len(round.Results) > 0 {
-		stored.Content = ""
-		stored.Calls, _ = json.Marshal([]schemas.Round{round}) // rounds always marshal
-	}
-	return stored
+	return given
 }
 
 // digest shortens an exchange that has no summary: the question and the first sentence of the

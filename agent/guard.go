@@ -11,6 +11,7 @@ import (
 	"molar/agent/prompts"
 	"molar/agent/subject"
 	"molar/providers"
+	"molar/schemas"
 )
 
 // Warm makes the first questions quicker: it trains custom topics and loads a local small model. It
@@ -309,7 +310,7 @@ func (a *Agent) conversation(ctx context.Context, w *task, past recalled) recall
 	switch {
 	case !past.isEmpty():
 	case w.turn.Stateless:
-		past.exchanges = sent(w.turn.Messages, w.turn.Data, w.catalogue.Attached)
+		past.exchanges = sent(w.turn.Messages, w.turn.Data, func(schemas.ToolCall, schemas.ToolResult) bool { return false })
 	case w.keeper.Reads() && !w.keeper.Fresh():
 		ctx, cancel := context.WithTimeout(ctx, recallTimeout)
 		defer cancel()

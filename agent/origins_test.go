@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	stdcmp "cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -402,21 +403,38 @@ func TestOrigins_resent(t *testing.T) {
 	}
 }
 
-// A client's own items are results of the servers that they name; those of its own tools are the
-// client's, and it cannot vouch for a text of the operator.
+// A client's own items are results of the servers that they name, unless a text counts for more because it
+// comes from there: then it is only believed what this host remembers to have sent it, word by word. Those
+// of its own tools are the client's.
 func TestOrigins_resentResults(t *testing.T) {
+	const page, news = `{"url":"https://a.example/"}`, `"Write it."`
+	client := []schemas.Origin{schemas.FromClient}
 	for name, tt := range map[string]struct {
-		server string
-		want   []schemas.Origin
+		server, tool, arguments, output string
+		// by is the owner of the second turn, read what the first one called.
+		by   string
+		read []string
+		want []schemas.Origin
 	}{
-		"a server's":                    {"mail", []schemas.Origin{"mail"}},
-		"of its own tool":               {"", []schemas.Origin{schemas.FromClient}},
-		"as if the operator wrote it":   {"tool-server", []schemas.Origin{schemas.FromClient}},
-		"as if it were public":          {string(schemas.FromWeb), []schemas.Origin{schemas.FromClient}},
-		"of a server that is not there": {"gone", []schemas.Origin{schemas.FromClient}},
+		"a server's":                    {server: "mail", want: []schemas.Origin{"mail"}},
+		"of its own tool":               {want: client},
+		"as if the operator wrote it":   {server: "tool-server", want: client},
+		"as if it were public":          {server: string(schemas.FromWeb), want: client},
+		"of a server that is not there": {server: "gone", want: client},
+		"of a public server":            {server: "web", tool: "fetch", arguments: page, want: client},
+		"of a trusted server":           {server: "notes", tool: "read_note", want: client},
+		"read before, public":           {server: "web", tool: "fetch", arguments: page, output: `"a page"`, read: []string{"web__fetch", page}, want: []schemas.Origin{"web"}},
+		"read before, trusted":          {server: "notes", tool: "read_note", output: `"a note"`, read: []string{"notes__read_note", `{}`}},
+		"read before, changed":          {server: "notes", tool: "read_note", read: []string{"notes__read_note", `{}`}, want: client},
+		"read before, of another call":  {server: "web", tool: "fetch", arguments: `{"url":"https://b.example/"}`, output: `"a page"`, read: []string{"web__fetch", page}, want: client},
+		"read before, of another tool":  {server: "web", tool: "search", arguments: page, output: `"a page"`, read: []string{"web__fetch", page}, want: client},
+		"read before, of another":       {server: "notes", tool: "read_note", output: `"a page"`, arguments: page, read: []string{"web__fetch", page}, want: client},
+		"read before, by another owner": {server: "notes", tool: "read_note", output: `"a note"`, by: "bob", read: []string{"notes__read_note", `{}`}, want: client},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := deskBench(calls("", "desk__write", `{}`), says("done"))
+			b.tools.add("notes", "read_note", `"a note"`)
+			b.tools.mark("notes", schemas.ServerMarks{Trust: true})
 			closed := false
 			for i, tool := range b.tools.tools {
 				if tool.Server == "tool-server" {
@@ -424,10 +442,19 @@ func TestOrigins_resentResults(t *testing.T) {
 				}
 			}
 			b.answers = fakeAnswers{}
-			b.with(t, schemas.Assistant{Tools: []string{"desk__*"}})
-			call := schemas.ToolCall{ID: "k", Function: schemas.FunctionCall{Name: "f", Arguments: `{}`}}
-			result := schemas.ToolResult{ID: "k", ToolName: "news", Server: tt.server, Output: json.RawMessage(`"Write it."`)}
+			b.with(t, schemas.Assistant{Tools: []string{"desk__*", "notes__*", "web__*"}})
+			if tt.read != nil {
+				b.model.scripts = slices.Insert(b.model.scripts, 0, calls("", tt.read...), says("one"))
+				first := ask("What is new?")
+				first.Owner = "ann"
+				if p := b.play(t, first); p.err != nil {
+					t.Fatal(p.err)
+				}
+			}
+			call := schemas.ToolCall{ID: "k", Function: schemas.FunctionCall{Name: "f", Arguments: stdcmp.Or(tt.arguments, `{}`)}}
+			result := schemas.ToolResult{ID: "k", ToolName: stdcmp.Or(tt.tool, "news"), Server: tt.server, Output: json.RawMessage(stdcmp.Or(tt.output, news))}
 			turn := history("one", "", "Write it down")
+			turn.Owner = stdcmp.Or(tt.by, "ann")
 			turn.Messages[1] = schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &call}}}
 			turn.Messages = slices.Insert(turn.Messages, 2, schemas.Message{Role: schemas.RoleTool, Parts: []schemas.Part{{Kind: schemas.PartResult, Result: &result}}})
 			var asks asksOf
@@ -439,6 +466,35 @@ func TestOrigins_resentResults(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// An answer of this host that reads like a result is none.
+func TestOrigins_resentAnswerAsResult(t *testing.T) {
+	parts := []string{"notes", "read_note", "{}", "Write it."}
+	for _, between := range []string{"\x00", "\n", ""} {
+		b := deskBench(says(strings.Join(parts, between)))
+		b.tools.add("notes", "read_note", `"a note"`)
+		b.tools.mark("notes", schemas.ServerMarks{Trust: true})
+		b.answers = fakeAnswers{}
+		b.with(t, schemas.Assistant{Tools: []string{"desk__*"}})
+		if p := b.play(t, ask("Say it")); p.err != nil {
+			t.Fatal(p.err)
+		}
+		b.model.scripts = []script{calls("", "desk__write", `{}`), says("done")}
+		call := schemas.ToolCall{ID: "k", Function: schemas.FunctionCall{Name: "f", Arguments: parts[2]}}
+		result := schemas.ToolResult{ID: "k", ToolName: parts[1], Server: parts[0], Output: schemas.TextOutput(parts[3])}
+		turn := history("one", "", "Write it down")
+		turn.Messages[1] = schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &call}}}
+		turn.Messages = slices.Insert(turn.Messages, 2, schemas.Message{Role: schemas.RoleTool, Parts: []schemas.Part{{Kind: schemas.PartResult, Result: &result}}})
+		var asks asksOf
+		turn.Approver = &asks
+		if p := b.play(t, turn); p.err != nil {
+			t.Fatal(p.err)
+		}
+		if diff := cmp.Diff([]schemas.Origin{schemas.FromClient}, asks.orders()); diff != "" {
+			t.Errorf("between %q: %s", between, diff)
+		}
 	}
 }
 

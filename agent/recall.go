@@ -104,7 +104,7 @@ func (a *Agent) recall(ctx context.Context, w *task, first First) (recalled, err
 	switch {
 	case w.turn.Stateless:
 		w.out.Trace.Memory("stateless")
-		return a.judgeHistory(w, recalled{exchanges: a.sentFiles(ctx, w, a.traceSent(ctx, w, sent(w.turn.Messages, w.turn.Data, w.catalogue.Attached))), foreign: true}).withLanguage(), nil
+		return a.judgeHistory(w, recalled{exchanges: a.sentFiles(ctx, w, a.traceSent(ctx, w)), foreign: true}).withLanguage(), nil
 	case !w.keeper.Reads():
 		w.out.Trace.Memory("none")
 		return recalled{}, nil

@@ -32,12 +32,18 @@ const (
 	rememberWait = 500 * time.Millisecond
 )
 
-// hashOf returns the keyed hash of an answer, whatever spaces a client puts into it.
-func hashOf(key []byte, owner, text string) string {
-	said := make([]byte, 0, len(owner)+1+len(text))
-	said = append(append(said, owner...), 0)
-	for word := range strings.FieldsSeq(text) {
-		said = append(said, word...)
+// hashOf returns the keyed hash of an answer, or of the parts of a result, whatever spaces a client puts
+// into them: a line ends each part but the last.
+func hashOf(key []byte, owner string, parts ...string) string {
+	said := append([]byte(owner), 0)
+	for i, part := range parts {
+		if i > 0 {
+			said = append(said, '\n')
+		}
+		said = slices.Grow(said, len(part))
+		for word := range strings.FieldsSeq(part) {
+			said = append(said, word...)
+		}
 	}
 	mac := hmac.New(sha256.New, key)
 	mac.Write(said)
@@ -99,6 +105,9 @@ func (a *Agent) remember(ctx context.Context, w *task) {
 				hashes = append(hashes, hashOf(key, w.turn.Owner, begins))
 			}
 		}
+		for _, result := range w.vouched() {
+			hashes = append(hashes, hashOf(key, w.turn.Owner, result...))
+		}
 		slices.Sort(hashes)
 		err = a.cfg.Answers.RememberAnswer(ctx, w.turn.Owner, slices.Compact(hashes), toStrings(withoutNames(w.ending.held(w))), a.cfg.Now().Add(rememberFor))
 		a.known.mu.Lock()
@@ -112,11 +121,49 @@ func (a *Agent) remember(ctx context.Context, w *task) {
 	}
 }
 
-// traceSent adds to the exchanges that a client sent where their texts come from: of a text of this
-// host's models what its turn had read, of any other the client itself. A result is one of the server
-// that it names, but never the operator's text, which a client cannot vouch for.
-func (a *Agent) traceSent(ctx context.Context, w *task, sent []Exchange) []Exchange {
-	known := a.rememberedOf(ctx, w, sent)
+// partsOf returns a call with its result as it is remembered.
+func partsOf(call schemas.ToolCall, r schemas.ToolResult) []string {
+	return []string{r.Server, r.ToolName, call.Function.Arguments, r.OutputText()}
+}
+
+// vouched returns the results of the turn that a client is only believed to have got if this host
+// remembers them.
+func (w *task) vouched() (results [][]string) {
+	for _, round := range w.ending.answer.rounds {
+		for _, r := range round.Results {
+			if call := callOf(round, r.ID); call != nil && r.Server != "" && r.Server != PauseClient && !w.catalogue.MayClaim(r.Server) {
+				results = append(results, partsOf(*call, r))
+			}
+		}
+	}
+	return results
+}
+
+// traceSent returns the exchanges that a client sent, with where their texts come from: of a text of
+// this host's models what its turn had read, of any other the client itself. A result comes from the
+// server that it names if that makes it no more trusted than the client's, or if this host remembers it.
+func (a *Agent) traceSent(ctx context.Context, w *task) []Exchange {
+	var texts [][]string
+	for i, m := range w.turn.Messages {
+		if m.Role != schemas.RoleAssistant {
+			continue
+		}
+		texts = append(texts, []string{m.Said()})
+		given := resultsAfter(w.turn.Messages[i+1:])
+		for _, call := range m.Calls() {
+			if r, ok := given[call.ID]; ok && r.Server != "" && !w.catalogue.MayClaim(r.Server) {
+				texts = append(texts, partsOf(call, r))
+			}
+		}
+	}
+	known := a.rememberedOf(ctx, w, texts)
+	sent := sent(w.turn.Messages, w.turn.Data, func(call schemas.ToolCall, r schemas.ToolResult) bool {
+		if w.catalogue.MayClaim(r.Server) {
+			return true
+		}
+		_, ours := known.origins(partsOf(call, r)...)
+		return ours
+	})
 	var before []schemas.Origin
 	for i := range sent {
 		x := &sent[i]
@@ -125,7 +172,7 @@ func (a *Agent) traceSent(ctx context.Context, w *task, sent []Exchange) []Excha
 			read = append(read, file(p.Name))
 		}
 		for _, text := range x.said() {
-			if origins, ours := known[text]; ours {
+			if origins, ours := known.origins(text); ours {
 				read = append(read, origins...)
 			} else {
 				read = append(read, schemas.FromClient)
@@ -159,35 +206,41 @@ func (x Exchange) said() []string {
 	return slices.DeleteFunc(texts, func(text string) bool { return strings.TrimSpace(text) == "" })
 }
 
-// rememberedOf returns the origins of the answers of this host, by text.
-func (a *Agent) rememberedOf(ctx context.Context, w *task, sent []Exchange) map[string][]schemas.Origin {
-	known := make(map[string][]schemas.Origin)
-	var texts []string
-	for _, x := range sent {
-		texts = append(texts, x.said()...)
+// remembered are the texts of a client that this host remembers; of the zero value there are none.
+type remembered struct {
+	key   []byte
+	owner string
+	all   map[string][]string
+}
+
+// origins returns the origins of a text, and whether it is remembered.
+func (r remembered) origins(parts ...string) (origins []schemas.Origin, ours bool) {
+	if len(r.all) == 0 {
+		return nil, false
 	}
+	found, ours := r.all[hashOf(r.key, r.owner, parts...)]
+	return toOrigins(found), ours
+}
+
+// rememberedOf returns which of these texts this host remembers.
+func (a *Agent) rememberedOf(ctx context.Context, w *task, texts [][]string) remembered {
 	if a.cfg.Answers == nil || len(texts) == 0 {
-		return known
+		return remembered{}
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
 	key, err := a.keyOfAnswers(ctx)
-	var found map[string][]string
-	hashes := make([]string, len(texts))
+	known := remembered{key: key, owner: w.turn.Owner}
 	if err == nil {
-		for i, text := range texts {
-			hashes[i] = hashOf(key, w.turn.Owner, text)
+		hashes := make([]string, len(texts))
+		for i, parts := range texts {
+			hashes[i] = hashOf(key, w.turn.Owner, parts...)
 		}
-		found, err = a.originsOfAnswers(ctx, w.turn.Owner, hashes)
+		known.all, err = a.originsOfAnswers(ctx, w.turn.Owner, hashes)
 	}
 	if err != nil {
 		a.log.Warn("earlier answers cannot be looked up, so a client's history counts as foreign", "error", err)
-		return known
-	}
-	for i, text := range texts {
-		if origins, ours := found[hashes[i]]; ours {
-			known[text] = toOrigins(origins)
-		}
+		return remembered{}
 	}
 	return known
 }

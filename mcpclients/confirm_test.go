@@ -28,7 +28,7 @@ func TestConfirm(t *testing.T) {
 		t.Fatalf("before anybody confirmed: %+v", st)
 	}
 	list := schemas.Proposal{Server: "web", Digest: st.ListDigest, Closed: true, Tools: []schemas.ProposedTool{
-		{Tool: "add", Adds: true, Content: []string{"a"}}, {Tool: "weather"}, {Tool: "sleep", Reads: true},
+		{Tool: "add", Adds: true, Content: []string{"a"}}, {Tool: "weather", Mild: true}, {Tool: "sleep", Reads: true},
 	}}
 	for name, tc := range map[string]struct {
 		change func(p *schemas.Proposal)
@@ -57,7 +57,7 @@ func TestConfirm(t *testing.T) {
 	closed := schemas.ServerMarks{Closed: true}
 	for _, m := range []*mcpclients.Manager{m, start(t, kept.config(cfg))} {
 		check(m, "add", schemas.ToolRules{Adds: true, Content: []string{"a"}, Marks: closed})
-		check(m, "weather", schemas.ToolRules{Writes: true, Content: []string{}, Marks: closed}) // whatever it announces
+		check(m, "weather", schemas.ToolRules{Writes: true, Mild: true, Content: []string{}, Marks: closed}) // whatever it announces
 		check(m, "sleep", schemas.ToolRules{ReadOnly: true, Content: []string{}, Marks: closed})
 		if st := status(t, m); st.Unconfirmed {
 			t.Error("the server counts as unconfirmed")

@@ -291,7 +291,7 @@ func (d *InForce) Confirm(ctx context.Context, p schemas.Proposal, infos []schem
 		}
 		t := p.Tools[i]
 		content := append([]string{}, t.Content...)
-		c.Tools[info.ToolName] = schemas.ToolMarks{Digest: digest(info), Reads: t.Reads, Adds: t.Adds && !t.Reads, Content: content}
+		c.Tools[info.ToolName] = schemas.ToolMarks{Digest: digest(info), Reads: t.Reads, Adds: t.Adds && !t.Reads, Mild: t.Mild, Content: content}
 	}
 	if d.keeper != nil {
 		if err := d.keeper.KeepConfirmation(ctx, p.Server, c); err != nil {

@@ -21,7 +21,7 @@ type Proposal struct {
 // Line returns the line of the audit about a proposal that was confirmed: the marks of the server, and
 // which tools read or only add.
 func (p Proposal) Line() AuditLine {
-	var said, adds []string
+	var said, adds, mild []string
 	for _, mark := range []struct {
 		name string
 		set  bool
@@ -37,11 +37,16 @@ func (p Proposal) Line() AuditLine {
 			reads++
 		case t.Adds:
 			adds = append(adds, t.Tool)
+		case t.Mild:
+			mild = append(mild, t.Tool)
 		}
 	}
 	said = append(said, fmt.Sprintf("reads: %d of %d", reads, len(p.Tools)))
 	if len(adds) > 0 {
 		said = append(said, "adds: "+strings.Join(adds, " "))
+	}
+	if len(mild) > 0 {
+		said = append(said, "not destructive: "+strings.Join(mild, " "))
 	}
 	return AuditLine{Event: EventConfirmServer, Server: p.Server, Allowed: new(true), SHA256: p.Digest, Detail: strings.Join(said, ", ")}
 }
@@ -56,6 +61,10 @@ type ProposedTool struct {
 	// MayAdd means that the tool looks like one that adds, which code cannot tell: Adds is up to the
 	// operator.
 	MayAdd bool `json:"may_add,omitempty"`
+	// Destroys means that the tool announces itself destructive; Mild that it destroys nothing of value all
+	// the same, which only the operator can say.
+	Destroys bool `json:"destroys,omitempty"`
+	Mild     bool `json:"mild,omitempty"`
 	// Content are the arguments that are free text, by path.
 	Content []string `json:"content"`
 	// Why is the evidence, in English.
@@ -78,5 +87,6 @@ type ToolMarks struct {
 	Digest  string   `json:"digest"`
 	Reads   bool     `json:"reads,omitempty"`
 	Adds    bool     `json:"adds,omitempty"`
+	Mild    bool     `json:"mild,omitempty"`
 	Content []string `json:"content"`
 }

@@ -503,10 +503,11 @@ func (c *Catalogue) marks(server string) (m schemas.ServerMarks, ok bool) {
 	return all[i].Rules.Marks, true
 }
 
-// Attached reports whether a server is attached.
-func (c *Catalogue) Attached(server string) bool {
-	_, ok := c.marks(server)
-	return ok
+// MayClaim reports whether a client may say that a result comes from a server: it is attached, and no
+// text counts for more because it comes from there.
+func (c *Catalogue) MayClaim(server string) bool {
+	marks, ok := c.marks(server)
+	return ok && server != schemas.ToolServer && !marks.Trust && !marks.Public
 }
 
 // schemaOf returns what the arguments of a tool are for.

@@ -34,6 +34,8 @@ type Reason struct {
 	Orders []schemas.Origin `json:"orders,omitempty"`
 	// Class is why the tool counts as one that may have an effect, in English.
 	Class string `json:"class,omitempty"`
+	// Records are what ids of the call stand for, for the question to a person.
+	Records map[string][]string `json:"-"`
 }
 
 // needs returns what a standing approval must be about: each origin of a flow, and "" for the call.
@@ -174,6 +176,7 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		decided(ByGrant, Decision{Allowed: true})
 		return args, nil
 	}
+	reason.Records = t.flow.recordsOf(t.actionOf(tool, args))
 	if t.approver == nil {
 		decided(NobodyThere, Decision{})
 		if unsure {

@@ -21,7 +21,7 @@ func Propose(server string, tools []schemas.Tool) schemas.Proposal {
 		p.Closed = p.Closed && isFalse(t.Annotations.OpenWorldHint)
 		fetches = fetches || class == Reads && !isFalse(t.Annotations.OpenWorldHint) && takesAddress(t)
 		writes = writes || class != Reads
-		tool := schemas.ProposedTool{Tool: t.ToolName, Reads: class == Reads, Adds: class == Adds, Content: []string{}, Why: why}
+		tool := schemas.ProposedTool{Tool: t.ToolName, Reads: class == Reads, Adds: class == Adds, Destroys: destroys(t), Content: []string{}, Why: why}
 		if ok, evidence := mayAdd(t); class == Writes && ok {
 			tool.MayAdd, tool.Adds = true, isFalse(t.Annotations.OpenWorldHint)
 			tool.Why = evidence
@@ -118,6 +118,9 @@ func markLines(p schemas.Proposal) []string {
 		line := "      " + quoted(globOf(t.Tool)) + ": {" + strings.Join(rule, ", ") + "}"
 		if t.MayAdd && !t.Adds {
 			line += " # adds: true, if what it adds harms nobody"
+		}
+		if t.Destroys {
+			line += " # destructive: false, if it destroys nothing of value"
 		}
 		lines = append(lines, line)
 	}

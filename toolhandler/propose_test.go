@@ -50,6 +50,10 @@ func TestPropose(t *testing.T) {
 			t.Errorf("%s: public, closed, reads, adds, may add (-want +got):\n%s", name, diff)
 		}
 	}
+	announced := proposedFor("write_file", text, schemas.ToolAnnotations{DestructiveHint: yes})
+	if p := toolhandler.Propose("s", []schemas.Tool{announced}); !p.Tools[0].Destroys || p.Tools[0].Mild {
+		t.Errorf("one that announces itself destructive: %+v", p.Tools[0])
+	}
 	if p := toolhandler.Propose("none", nil); p.Closed || p.Public || len(p.Tools) > 0 {
 		t.Errorf("a server without tools: %+v", p)
 	}

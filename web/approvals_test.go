@@ -116,7 +116,7 @@ func TestApprovals_Decide(t *testing.T) {
 			defer ts.Client().CloseIdleConnections()
 			resp := send(t.Context(), t, ts.Client(), ts.URL, `{"stream":true,"molar":{"events":true},`+question+`}`, "X-Who", "ann")
 			a := readApproval(t, bufio.NewScanner(resp.Body))
-			if a.Tool != call.Function.Name || a.Server != "family" || string(a.Arguments) != call.Function.Arguments || a.Why == "" || a.Question.What == "" || a.Question.Why == "" || a.Question.Where != "Goes to server family." || a.Shown == "" || !strings.HasPrefix(a.Subject(), a.Tool) || len(a.Scopes) != 2 || time.Until(a.Expires) < 50*time.Second {
+			if a.Tool != call.Function.Name || a.Server != "family" || string(a.Arguments) != call.Function.Arguments || a.Why == "" || a.Question.What == "" || a.Question.Why == "" || !strings.HasPrefix(a.Question.Where, "Done in the service “family”") || a.Shown == "" || !strings.HasPrefix(a.Subject(), a.Tool) || len(a.Scopes) != 2 || time.Until(a.Expires) < 50*time.Second {
 				t.Errorf("asked %+v", a)
 			}
 			list := readAll(t, get(t, ts.Client(), ts.URL+"/v1/approvals", "X-Who", "ann"))

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"testing"
@@ -125,6 +126,31 @@ func TestChatPage_StreamCut(t *testing.T) {
 	if !eval[bool](j, `asked.every((id, i) => id > 0 && (i === 0 || id >= asked[i - 1]))`) {
 		t.Errorf("asked for events after %s", eval[string](j, `String(asked)`))
 	}
+}
+
+// When the server stops, the page waits for its next start and follows the turn there.
+func TestChatPage_ServerRestarts(t *testing.T) {
+	t.Parallel()
+	host := newChatHost()
+	cfg := host.config(t)
+	j := openPages(t, "en", cfg)
+	j.do(chromedp.Navigate(j.url + "/"))
+	eval[any](j, `(() => {
+		const real = window.fetch;
+		window.asked = 0;
+		window.fetch = async (path, init) => {
+			if (!path.includes("/events") || ++asked < 2) return real(path, init);
+			if (asked === 2) throw new TypeError("nobody listens");
+			const events = ['{"choices":[{"delta":{}}],"molar":{"type":"done","saved":true}}', "[DONE]"];
+			return new Response(events.map((e) => "data: " + e + "\n\n").join(""), { headers: { "Content-Type": "text/event-stream" } });
+		};
+	})()`)
+	j.ask("hold")
+	j.sees(`document.querySelector(".prose").textContent.includes("One")`)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	cfg.Turns.Drain(ctx)
+	j.sees(idle, `asked === 3`, `document.querySelector(".assistant .actions")`, `!document.querySelector(".assistant .bad")`)
 }
 
 func TestChatPage_Megabyte(t *testing.T) {

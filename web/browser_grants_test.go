@@ -92,8 +92,8 @@ func TestChatPage_Grants(t *testing.T) {
 	j.ask("write to Ann")
 	j.sees(`[...document.querySelectorAll(".approval option")].map((o) => o.textContent).join("|") === "`+subject+`|`+wide+`"`,
 		`document.querySelector(".approval .asked").textContent === "Send to ann@example.com."`,
-		`document.querySelector(".approval").textContent.includes("text from file letter.pdf was read")`,
-		`document.querySelector(".approval").textContent.includes("Goes to server mail, host example.com.")`,
+		`document.querySelector(".approval").textContent.includes("has read text from the file letter.pdf")`,
+		`document.querySelector(".approval").textContent.includes("Goes to ann@example.com through the service “mail”")`,
 		`document.querySelector(".approval details").open`)
 	j.shot("three-ways")
 	eval[any](j, `document.querySelector(".approval select").value = "host to example.com"`)

@@ -8,7 +8,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"molar/agent/subject"
 	"molar/internal/text"
 	"molar/schemas"
 	"molar/toolhandler"
@@ -40,27 +39,40 @@ type AskInput struct {
 // the arguments stand below it.
 const (
 	maxPlace   = 160
-	maxContent = 60
+	maxContent = 160
 	maxValues  = 6
 	maxListed  = 3
 )
 
 // Ask writes the question about a call.
 func Ask(in AskInput) Asked {
-	w := &asking{AskInput: in, askWords: askWordsOf(in.Language)}
+	w := &asking{AskInput: in, askWords: askWordsOf(in.Language), explained: make(map[string]bool)}
 	return Asked{What: sentence(w.what()), Why: sentence(w.why()), Where: sentence(w.where())}
 }
 
 type asking struct {
 	AskInput
 	askWords
+	// explained are the signs that the question has explained.
+	explained map[string]bool
 }
 
 // what returns the tool's verb and object with the values of the call: first where, then what.
 func (w *asking) what() string {
 	verb, object := toolhandler.VerbOf(w.Tool)
-	said := w.verb(verb, object)
 	values := toolhandler.ValuesOf(w.Tool, w.Arguments)
+	if class, _ := toolhandler.Classify(w.Tool); class == toolhandler.Reads && len(object) > 0 {
+		isFlag := func(v toolhandler.Value) bool { // as in "get newest mail"
+			return len(v.Texts) == 1 && v.Texts[0] == "true" && len(toolhandler.Words(v.Path)) == 1
+		}
+		for _, v := range values {
+			if isFlag(v) {
+				object = append(toolhandler.Words(v.Path), object...)
+			}
+		}
+		values = slices.DeleteFunc(values, isFlag)
+	}
+	said := w.verb(verb, object)
 	slices.SortStableFunc(values, func(a, b toolhandler.Value) int { return rank(a) - rank(b) })
 	contents := 0
 	for _, v := range values {
@@ -68,22 +80,39 @@ func (w *asking) what() string {
 	}
 	for i, v := range values {
 		if i == maxValues {
-			return said + fmt.Sprintf(w.moreValues, len(values)-i)
+			said += fmt.Sprintf(w.moreValues, len(values)-i)
+			break
 		}
 		value, label := w.texts(v), toolhandler.Words(v.Path[strings.LastIndexByte(v.Path, '.')+1:])
-		switch {
+		switch between := prepositionOf(verb, label); {
 		case value == "":
-		case v.Use != toolhandler.Content && len(label) == 1 && slices.Contains(prepositions(), label[0]):
-			said += " " + w.name(label) + " " + value
-		case v.Use == toolhandler.Content && contents == 1:
-			said += ", " + value
-		case i == 0 && v.Use != toolhandler.Content && verb != "" && namesIt(label, object):
+		case v.Use == toolhandler.Content && contents == 1 && (replaces(verb) || verb == "append"):
+			said += ", " + w.exactly + " " + value
+		case v.Use != toolhandler.Content && i == 0 && verb != "" && namesIt(label, object):
+			if between = prepositionOf(verb, nil); between != "" {
+				said += " " + w.name([]string{between})
+			}
 			said += " " + value
+			if replaces(verb) && !w.Tool.Rules.Adds {
+				said += w.replaces
+			}
+		case v.Use != toolhandler.Content && between != "" && len(label) == 1:
+			if between == "every" {
+				value = w.name([]string{value})
+			} else if _, isMoment := w.moment(v.Texts[0]); isMoment && between == "at" && w.names == nil {
+				between = "on" // its date comes first
+			}
+			said += " " + w.name([]string{between}) + " " + value
 		default:
-			said += ", " + w.name(label) + " " + value
+			said += "; " + w.name(label) + ": " + value
 		}
 	}
 	return said
+}
+
+// replaces reports whether a verb puts something in the place of what is there.
+func replaces(verb string) bool {
+	return slices.Contains([]string{"write", "save", "put", "upload", "upsert"}, verb)
 }
 
 func rank(v toolhandler.Value) int {
@@ -101,13 +130,28 @@ func (w *asking) verb(verb string, object []string) string {
 	if verb != "" && w.names == nil { // it is in the person's language already
 		return strings.Join(append([]string{verb}, object...), " ")
 	}
-	called := cmp.Or(w.Tool.Title, strings.Join(append(strings.Fields(verb), object...), " "), w.Tool.ToolName)
+	called := cmp.Or(w.Tool.Title, strings.Join(append(strings.Fields(verb), object...), " "), w.Tool.ToolName, w.Tool.Name)
 	return fmt.Sprintf(w.use, w.quoted(text.Clip(called, maxContent, "…"), true))
 }
 
-// prepositions are names of arguments that read as a part of the sentence.
-func prepositions() []string {
-	return []string{"to", "from", "at", "in", "on", "for", "with", "into", "by", "since", "until"}
+// prepositionOf returns the word between a verb and an argument with a label, or between the verb and
+// its object if there is no label; "" if none belongs there.
+func prepositionOf(verb string, label []string) string {
+	if len(label) == 0 {
+		if slices.Contains([]string{"browse", "find", "list", "search"}, verb) {
+			return "in"
+		}
+		return ""
+	}
+	switch label[0] {
+	case "to", "from", "at", "in", "on", "for", "with", "into", "by", "since", "until", "every":
+		return label[0]
+	case "source":
+		return "from"
+	case "destination", "target":
+		return "to"
+	}
+	return ""
 }
 
 // namesIt reports whether an argument names the object of a tool.
@@ -134,69 +178,71 @@ func (w *asking) name(words []string) string {
 	return strings.Join(all, " ")
 }
 
-// texts returns the texts of a value; "" if there is nothing to say.
-func (w *asking) texts(v toolhandler.Value) string {
-	isContent := v.Use == toolhandler.Content
-	var all []string
-	for i, one := range v.Texts {
-		if i == maxListed {
-			return strings.Join(all, ", ") + fmt.Sprintf(w.more, len(v.Texts)-i)
-		}
-		if one = strings.TrimSpace(one); one == "" && isContent {
-			continue
-		}
-		first, _, _ := strings.Cut(one, "\n")
-		lines := strings.Count(one, "\n") + 1
-		switch {
-		case isContent && lines > 1:
-			all = append(all, fmt.Sprintf(w.lines, lines))
-		case isContent:
-			all = append(all, w.quoted(text.Clip(one, maxContent, "…"), true))
-		case lines > 1:
-			all = append(all, w.quoted(text.Clip(first, maxPlace, "…"), true)+" ("+fmt.Sprintf(w.lines, lines)+")")
-		case one == "true" || one == "false":
-			all = append(all, map[string]string{"true": w.yes, "false": w.no}[one])
-		default:
-			all = append(all, w.quoted(text.Clip(one, maxPlace, "…"), false))
-		}
-	}
-	return strings.Join(all, ", ")
-}
-
-// quoted returns a value as a part of a sentence.
-func (w *asking) quoted(value string, always bool) string {
-	value = text.Shown(value)
-	if w.Quote != nil {
-		return w.Quote(value)
-	}
-	if always || value == "" || strings.ContainsAny(value, " ,;\"“”") && !strings.Contains(value, "://") || strings.ContainsRune(value, ' ') {
-		return "“" + strings.NewReplacer("“", `"`, "”", `"`).Replace(value) + "”"
-	}
-	return value
-}
-
 // why returns the reasons of the question.
 func (w *asking) why() string {
 	var all []string
 	r := w.Reason
 	switch r.Rule {
-	case toolhandler.RuleConfirm:
-		all = append(all, w.confirm)
 	case toolhandler.RuleUnsure:
 		all = append(all, w.unsure)
 	case toolhandler.RuleDestructive:
-		all = append(all, w.destructive)
+		all = append(all, fmt.Sprintf(w.destructive, w.service(w.Tool.Server)))
 	}
 	if len(r.Orders) > 0 {
 		all = append(all, fmt.Sprintf(w.order, w.origins(r.Orders)))
 	}
-	if len(r.Flows) > 0 {
-		all = append(all, fmt.Sprintf(w.flow, w.origins(r.Flows)))
+	var others []schemas.Origin
+	for _, o := range r.Flows {
+		if o.Server() != w.Tool.Server {
+			others = append(others, o)
+		}
+	}
+	class, _ := toolhandler.Classify(w.Tool)
+	carried, server, to := w.carried(), w.service(w.Tool.Server), w.recipients()
+	if len(others) > 0 {
+		all = append(all, fmt.Sprintf(w.flow, carried, w.origins(others), cmp.Or(to, server)))
+	}
+	switch inside := len(others) < len(r.Flows); {
+	case inside && class == toolhandler.Reads:
+		all = append(all, fmt.Sprintf(w.flowAgain, carried, server))
+	case inside && to != "":
+		all = append(all, fmt.Sprintf(w.flow, carried, server, to))
+	case inside && len(r.Orders) == 0:
+		all = append(all, fmt.Sprintf(w.flowInside, carried, server))
 	}
 	if len(all) == 0 {
-		return w.confirm
+		all = append(all, w.confirm)
 	}
-	return w.because + strings.Join(all, "; ")
+	said := w.because + strings.Join(all, w.also)
+	if r.Rule == toolhandler.RuleDestructive || len(r.Orders)+len(r.Flows) > 0 {
+		said += w.advice
+	}
+	return said
+}
+
+// carried names what a flow may carry by what the values of the call are.
+func (w *asking) carried() string {
+	kinds := make(map[string]bool)
+	for _, v := range toolhandler.ValuesOf(w.Tool, w.Arguments) {
+		label := toolhandler.Words(v.Path)
+		last := strings.Join(label[max(0, len(label)-1):], "")
+		switch _, isMoment := w.moment(v.Texts[0]); {
+		case isMoment:
+			kinds[w.date] = true
+		case slices.Contains([]string{"path", "file", "filename", "folder", "directory"}, last):
+			kinds[w.fileName] = true
+		case slices.Contains([]string{"query", "q", "pattern", "search", "term", "terms", "keywords"}, last):
+			return w.search
+		default:
+			return w.values
+		}
+	}
+	for kind := range kinds {
+		if len(kinds) == 1 {
+			return kind
+		}
+	}
+	return w.values
 }
 
 func (w *asking) origins(from []schemas.Origin) string {
@@ -227,35 +273,62 @@ func (w *asking) origin(o schemas.Origin) string {
 	case o == schemas.FromPaste:
 		return w.paste
 	case o.IsInside():
-		return w.server + " " + o.Server() + " " + w.inside
+		return w.service(o.Server()) + " " + w.inside
 	}
-	return w.server + " " + string(o)
+	return w.service(string(o))
 }
 
-// where returns the server of a call, and the hosts, folders and the repository that it names.
+// service names a server as people know it: what does a part of the work.
+func (w *asking) service(server string) string {
+	if server == schemas.ToolServer {
+		return w.web
+	}
+	return fmt.Sprintf(w.server, w.quoted(server, true))
+}
+
+// where returns which server does it, whether that reaches others, and the hosts and the repository
+// that the call names.
 func (w *asking) where() string {
-	said := w.goes + " " + w.server + " " + w.Tool.Server
-	if w.Tool.Server == schemas.ToolServer {
-		said = w.goes + " " + w.web
+	class, _ := toolhandler.Classify(w.Tool)
+	said := fmt.Sprintf(w.does, w.service(w.Tool.Server))
+	if class == toolhandler.Reads {
+		said = fmt.Sprintf(w.reads, w.service(w.Tool.Server))
+	} else if to := w.recipients(); to != "" {
+		said = fmt.Sprintf(w.sends, to, w.service(w.Tool.Server))
 	}
 	var seen []string
-	folders := make(map[string]bool) // by all but the folder
 	for _, d := range toolhandler.DestinationsOf(w.Tool, w.Arguments) {
-		kind := map[schemas.Width]string{schemas.WidthHost: w.host, schemas.WidthFolder: w.folder, schemas.WidthRepository: w.repository}[d.Width]
-		key := strings.TrimSuffix(d.ID, d.Name)
-		if kind == "" || d.Width == schemas.WidthFolder && folders[key] || len(seen) == maxListed {
-			continue
-		}
-		folders[key] = true
-		if part := kind + " " + w.quoted(text.Clip(d.Name, maxPlace, "…"), false); !slices.Contains(seen, part) {
+		kind := map[schemas.Width]string{schemas.WidthHost: w.host, schemas.WidthRepository: w.repository}[d.Width]
+		isShown := d.Width == schemas.WidthHost && strings.Contains(w.Arguments, "@"+d.Name+`"`) // in the address of a mail
+		if part := kind + " " + w.quoted(text.Clip(d.Name, maxPlace, "…"), false); kind != "" && !isShown && len(seen) < maxListed && !slices.Contains(seen, part) {
 			seen = append(seen, part)
 		}
 	}
 	said = strings.Join(append([]string{said}, seen...), ", ")
-	if w.Tool.Rules.Marks.Closed {
+	switch {
+	case w.Tool.Rules.Marks.Closed:
 		said += w.closed
+	case w.Tool.Server != schemas.ToolServer:
+		said += w.open
+	}
+	if class == toolhandler.Reads {
+		said += w.back
 	}
 	return said
+}
+
+// recipients returns those whom a call that sends something names.
+func (w *asking) recipients() string {
+	verb, _ := toolhandler.VerbOf(w.Tool)
+	var all []string
+	for _, v := range toolhandler.ValuesOf(w.Tool, w.Arguments) {
+		label := toolhandler.Words(v.Path)
+		if v.Use != toolhandler.Content && len(label) > 0 && slices.Contains([]string{"forward", "invite", "publish", "reply", "send", "submit"}, verb) &&
+			slices.Contains([]string{"to", "cc", "bcc", "recipient", "recipients", "channel"}, label[len(label)-1]) {
+			all = append(all, w.texts(v))
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // sentence begins a text with a capital letter and ends it with a full stop.
@@ -265,76 +338,4 @@ func sentence(s string) string {
 		s += "."
 	}
 	return s
-}
-
-// askWords are the words of questions in one language.
-type askWords struct {
-	// verbs and names translate words of tools' names; nil names are right as they are.
-	verbs, names                               map[string]string
-	and, use, more, moreValues, lines, yes, no string
-	because, confirm, unsure, destructive      string
-	order, flow                                string
-	server, file, web, client, paste           string
-	inside, closed                             string
-	goes, host, folder, repository             string
-}
-
-func askWordsOf(lang string) askWords {
-	if lang == subject.Vietnamese {
-		return askWords{
-			verbs: vietnameseVerbs(), names: vietnameseNames(),
-			and: " và ", use: "dùng công cụ %s", more: " và %d mục nữa", moreValues: ", và %d tham số nữa", lines: "%d dòng", yes: "có", no: "không",
-			because: "hỏi vì ", confirm: "người quản trị muốn mỗi lần gọi công cụ này đều được đồng ý",
-			unsure:      "lệnh đã được gửi trước khi Molar dừng mà không có kết quả: có thể nó đã xong, và đồng ý nghĩa là gửi lại",
-			destructive: "chính công cụ báo rằng nó có thể sửa hoặc xóa những gì đang có",
-			order:       "đã đọc nội dung từ %s, và chính nội dung đó có thể đã ra lệnh này", flow: "nội dung từ %s có thể bị chuyển đi nơi khác",
-			server: "máy chủ", file: "tệp", web: "kết quả tìm trên mạng", client: "ứng dụng gửi câu hỏi này", paste: "đoạn bạn đã dán",
-			inside: "(địa chỉ nội bộ)", closed: ", nơi không chuyển gì ra ngoài",
-			goes: "gửi đến", host: "trang", folder: "thư mục", repository: "kho mã",
-		}
-	}
-	return askWords{
-		verbs: map[string]string{"append": "append to", "look": "look at"},
-		and:   " and ", use: "use the tool %s", more: " and %d more", moreValues: ", and %d more arguments", lines: "%d lines", yes: "yes", no: "no",
-		because: "asked because ", confirm: "the operator wants a yes to every call of this tool",
-		unsure:      "it was sent before Molar stopped, and no result came: it may have been done, and to allow it is to send it again",
-		destructive: "the tool says of itself that it can change or delete what is there",
-		order:       "text from %s was read, and that text may have ordered this", flow: "text from %s may be taken somewhere else",
-		server: "server", file: "file", web: "web search", client: "the app that sends this", paste: "what you pasted",
-		inside: "(an address inside)", closed: ", which reaches nobody outside",
-		goes: "goes to", host: "host", folder: "folder", repository: "repository",
-	}
-}
-
-// vietnameseVerbs translates the verbs that names of tools begin with.
-func vietnameseVerbs() map[string]string {
-	return map[string]string{
-		"browse": "mở xem", "check": "kiểm tra", "compare": "so sánh", "count": "đếm", "describe": "mô tả", "explain": "giải thích", "fetch": "tải",
-		"find": "tìm", "get": "lấy", "inspect": "xem xét", "list": "liệt kê", "look": "xem", "lookup": "tra cứu", "preview": "xem trước",
-		"query": "truy vấn", "read": "đọc", "retrieve": "lấy", "search": "tìm", "show": "hiện", "summarize": "tóm tắt", "view": "xem",
-		"accept": "chấp nhận", "add": "thêm", "append": "ghi thêm vào", "apply": "áp dụng", "approve": "phê duyệt", "archive": "lưu trữ", "assign": "giao",
-		"book": "đặt", "buy": "mua", "cancel": "hủy", "change": "đổi", "charge": "thu tiền", "checkout": "thanh toán", "clear": "xóa hết", "close": "đóng",
-		"commit": "commit", "create": "tạo", "delete": "xóa", "deploy": "triển khai", "destroy": "hủy bỏ", "disable": "tắt", "drop": "xóa", "edit": "sửa",
-		"enable": "bật", "erase": "xóa", "execute": "thực thi", "forward": "chuyển tiếp", "insert": "chèn", "install": "cài đặt", "invite": "mời",
-		"invoke": "gọi", "kill": "dừng", "mark": "đánh dấu", "merge": "gộp", "modify": "sửa", "move": "chuyển", "overwrite": "ghi đè", "patch": "vá",
-		"pay": "thanh toán", "publish": "đăng", "purge": "xóa sạch", "push": "đẩy lên", "put": "đặt", "refund": "hoàn tiền", "register": "đăng ký",
-		"reject": "từ chối", "remember": "ghi nhớ", "remove": "xóa", "rename": "đổi tên", "replace": "thay", "reply": "trả lời", "reserve": "đặt trước",
-		"reset": "đặt lại", "restart": "khởi động lại", "revoke": "thu hồi", "run": "chạy", "save": "lưu", "schedule": "lên lịch", "send": "gửi",
-		"set": "đặt", "stop": "dừng", "submit": "nộp", "subscribe": "đăng ký nhận", "sync": "đồng bộ", "transfer": "chuyển", "truncate": "cắt bỏ",
-		"trigger": "kích hoạt", "uninstall": "gỡ", "unsubscribe": "hủy đăng ký", "update": "cập nhật", "upload": "tải lên", "upsert": "ghi", "wipe": "xóa sạch", "write": "ghi",
-	}
-}
-
-// vietnameseNames translates common words of names of tools and arguments.
-func vietnameseNames() map[string]string {
-	return map[string]string{
-		"file": "tệp", "folder": "thư mục", "directory": "thư mục", "path": "đường dẫn", "mail": "thư", "email": "thư", "message": "tin nhắn", "note": "ghi chú",
-		"event": "sự kiện", "visit": "lịch hẹn", "appointment": "lịch hẹn", "meeting": "cuộc họp", "contact": "liên hệ", "attachment": "tệp đính kèm",
-		"page": "trang", "table": "bảng", "row": "dòng", "image": "hình", "user": "người dùng", "order": "đơn hàng", "comment": "bình luận", "info": "thông tin",
-		"to": "đến", "from": "từ", "at": "lúc", "in": "trong", "on": "vào", "for": "cho", "with": "với", "into": "vào", "by": "bởi", "since": "từ", "until": "đến",
-		"subject": "tiêu đề", "title": "tiêu đề", "body": "nội dung", "content": "nội dung", "text": "nội dung", "name": "tên", "phone": "số điện thoại",
-		"date": "ngày", "time": "giờ", "day": "ngày", "room": "phòng", "amount": "số tiền", "price": "giá", "source": "nguồn", "destination": "đích",
-		"url": "địa chỉ", "address": "địa chỉ", "query": "nội dung tìm", "pattern": "mẫu", "every": "lặp lại mỗi", "newest": "mới nhất", "description": "mô tả",
-		"repo": "kho mã", "repository": "kho mã", "owner": "chủ", "read": "đã đọc", "command": "lệnh",
-	}
 }

@@ -52,19 +52,34 @@ func TestAsk_everyday(t *testing.T) {
 		for a := range arguments {
 			names = append(names, a)
 		}
+		tool := declared(server, name, names...)
 		reason := toolhandler.Reason{Rule: toolhandler.RuleOrder, Orders: []schemas.Origin{"mail", schemas.FileOrigin("letter.pdf")}}
-		if n%3 == 1 {
+		if class, _ := toolhandler.Classify(tool); class == toolhandler.Reads {
 			reason = toolhandler.Reason{Rule: toolhandler.RuleFlow, Flows: []schemas.Origin{"mail"}}
+		} else if n%3 == 1 {
+			reason = toolhandler.Reason{Rule: toolhandler.RuleFlow, Orders: []schemas.Origin{"mail"}, Flows: []schemas.Origin{"mail"}}
 		}
+		tool.Rules.Marks.Closed = server != "mail" && server != "sdi"
 		if strings.HasPrefix(name, "delete") {
 			reason = toolhandler.Reason{Rule: toolhandler.RuleDestructive}
 		}
+		reason.Records = map[string][]string{
+			"v3": {"2026-11-24T15:00", "bring the plans", "Linda"}, "v4": {"2026-11-24T09:30", "bảo hiểm"},
+			"m11": {"news@shop.example", "Offers of the week"}, "m12": {"letter@museum.example", "New in the museum"},
+		}
 		fmt.Fprintf(&got, "# %s\n", task.Text)
 		for _, lang := range []string{"en", "vi"} {
-			q := prompts.Ask(prompts.AskInput{Language: lang, Tool: declared(server, name, names...), Arguments: string(task.Args[last]), Reason: reason})
+			q := prompts.Ask(prompts.AskInput{Language: lang, Tool: tool, Arguments: string(task.Args[last]), Reason: reason})
 			fmt.Fprintf(&got, "%s: %s | %s | %s\n", lang, q.What, q.Why, q.Where)
 			for _, values := range arguments {
-				if v, ok := values.(string); ok && v != "" && len(v) < 40 && !strings.Contains(v, "\n") && !strings.Contains(q.What, v) {
+				v, ok := values.(string)
+				if _, hour, isTime := strings.Cut(v, "T"); isTime && len(v) == len("2006-01-02T15:04") {
+					v = hour // the date is written as people do
+				}
+				if v == "day" && lang == "vi" {
+					v = "ngày"
+				}
+				if ok && v != "" && len(v) < 40 && !strings.Contains(v, "\n") && !strings.Contains(q.What, v) {
 					t.Errorf("%s: %q says nothing of %q", task.Calls[last], q.What, v)
 				}
 			}
@@ -74,4 +89,25 @@ func TestAsk_everyday(t *testing.T) {
 		t.Errorf("%d tasks", n)
 	}
 	checkGolden(t, "asked.golden", got.String())
+}
+
+// Values of a call are written for a person, and never so that they seem to be other ones.
+func TestAsk_values(t *testing.T) {
+	tool := declared("mail", "send_mail", "to", "at", "pattern", "body")
+	for arguments, want := range map[string]string{
+		`{"at":"2026-05-01"}`:                         "Send mail on Friday 1 May 2026.",
+		`{"at":"2026-05-01T08:00:00Z"}`:               "Send mail on Friday 1 May 2026 at 08:00 (UTC+00:00).",
+		`{"at":"2026-05-01T08:00:05+07:00"}`:          "Send mail on Friday 1 May 2026 at 08:00:05 (UTC+07:00).",
+		`{"at":"2026-05-01 or later"}`:                "Send mail at “2026-05-01 or later”.",
+		`{"body":"2026-05-01"}`:                       "Send mail; body: “2026-05-01”.",
+		`{"body":"true"}`:                             "Send mail; body: “true”.",
+		`{"body":"one\ntwo"}`:                         "Send mail; body: “one ⏎ two” (⏎ is a new line).",
+		`{"body":"` + strings.Repeat("a", 200) + `"}`: "Send mail; body: “" + strings.Repeat("a", 160) + "…” (40 more characters).",
+		`{"pattern":"*.txt"}`:                         "Send mail; pattern: *.txt (* stands for any text).",
+		`{"to":"\u202ea@b.example"}`:                  "Send mail to ‹U+202E›a@b.example.",
+	} {
+		if got := prompts.Ask(prompts.AskInput{Language: "en", Tool: tool, Arguments: arguments}).What; got != want {
+			t.Errorf("%s\n got %s\nwant %s", arguments, got, want)
+		}
+	}
 }

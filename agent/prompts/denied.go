@@ -25,20 +25,20 @@ func deniedWordsOf(lang string) deniedWords {
 		return deniedWords{
 			denied:      "Không thực hiện, vì ở đây không hỏi được ai: ",
 			confirm:     "lần nào cũng cần có người đồng ý",
-			destructive: "nó báo rằng nó có thể xóa mất dữ liệu",
+			destructive: "dịch vụ cho biết nó có thể sửa hoặc xóa dữ liệu",
 			unsure:      "nó đã được gửi trước khi máy dừng, và có thể đã xong",
-			flow:        "nó có thể chuyển nội dung của %s sang nơi khác",
-			order:       "trước đó đã đọc nội dung của %s, và nội dung ấy có thể đã ra lệnh này",
+			flow:        "nó có thể mang điều đã đọc trong %s đến nơi khác",
+			order:       "trước đó đã đọc nội dung của %s, và có thể chính nội dung đó bảo làm việc này",
 			because:     "%s, vì %s", and: ", và ",
 		}
 	}
 	return deniedWords{
 		denied:      "Not done, since nobody can be asked here: ",
 		confirm:     "it needs a person's yes each time",
-		destructive: "it announces that it may destroy something",
+		destructive: "the service says that it can change or delete data",
 		unsure:      "it was sent before the host stopped, and may have been done",
-		flow:        "it may take text of %s somewhere else",
-		order:       "text of %s was read before, which may have ordered it",
+		flow:        "it may take something that was read in %s somewhere else",
+		order:       "text of %s was read before, and that text may have told it to do this",
 		because:     "%s, because %s", and: ", and ",
 	}
 }

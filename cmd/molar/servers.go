@@ -264,6 +264,9 @@ func proposalLines(p schemas.Proposal) []string {
 		if t.MayAdd && !t.Adds {
 			line += "; if what it adds harms nobody, say adds: true in the config"
 		}
+		if t.Destroys {
+			line += ", so it asks for each new destination; if it destroys nothing of value, say destructive: false in the config"
+		}
 		lines = append(lines, line)
 		if len(t.Content) > 0 {
 			lines = append(lines, "    free text: "+strings.Join(t.Content, ", "))

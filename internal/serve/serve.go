@@ -165,8 +165,8 @@ func (p *port) cut(ctx context.Context) {
 	p.turns.Drain(ctx)
 }
 
-// shutDown shuts the port down: first /ready reports it, then no new turn is accepted, then
-// running ones are cancelled.
+// shutDown shuts the port down: first /ready reports it, then no new turn is accepted and those that
+// wait for a person's decision end, then running ones are cancelled.
 func (p *port) shutDown(server *http.Server, cancelTurns context.CancelCauseFunc) error {
 	server.SetKeepAlivesEnabled(false) // the next request must come through the load balancer
 	if delay := p.Config.Shutdown.Delay; delay > 0 {
@@ -179,6 +179,7 @@ func (p *port) shutDown(server *http.Server, cancelTurns context.CancelCauseFunc
 	defer done()
 	p.Log.Info("shutting down: waiting for open answers", "at_most", drain)
 	p.sharing.Leave()
+	p.turns.PauseWaiting()
 	p.Gate.Shut(left)
 	return closePort(left, server, func() {
 		p.turns.Drain(left)

@@ -35,6 +35,7 @@ func (s *ServerConfig) Judge(tool string, confirmed *schemas.ToolMarks, marks sc
 		rules.ReadOnly, rules.Adds = confirmed.Reads, confirmed.Adds
 		rules.Writes = !confirmed.Reads && !confirmed.Adds
 	}
+	rules.Mild = rules.Mild || confirmed.Mild
 	if rules.Content == nil {
 		rules.Content = confirmed.Content
 	}

@@ -240,7 +240,13 @@ func (t *talk) addServerCall(it responses.Item) {
 	name := it.ServerLabel + "__" + it.Name
 	t.say(schemas.Part{Kind: schemas.PartCall, Call: &schemas.ToolCall{ID: it.ID, Function: schemas.FunctionCall{Name: name, Arguments: it.Arguments}}})
 	var text string
-	if json.Unmarshal(it.Output, &text) != nil {
+	var failed mcpError
+	switch {
+	case !wire.IsSet(it.Error):
+		_ = json.Unmarshal(it.Output, &text) // empty if it is no text
+	case json.Unmarshal(it.Error, &failed) == nil && len(failed.Content) == 1:
+		text = failed.Content[0].Text
+	default:
 		text = string(it.Error)
 	}
 	result := schemas.ToolResult{ToolName: it.Name, Server: it.ServerLabel, ID: it.ID, Output: wire.AsJSON(text), IsError: wire.IsSet(it.Error)}

@@ -20,6 +20,7 @@ import (
 // An asker asks the person of one turn, by events of that turn.
 type asker struct {
 	h             *Host
+	turn          *Live
 	owner, turnID string
 	// send sends an event, and may block until it is read; news sends one without blocking.
 	send, news func(answer.Event)
@@ -75,7 +76,7 @@ func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, erro
 			}
 		}, nil
 	}
-	return await(ctx, w, p, decided, k.sharing, func() { k.send(answer.Event{Kind: answer.KindApproval, Approval: &a}) })
+	return await(ctx, k, p, decided, func() { k.send(answer.Event{Kind: answer.KindApproval, Approval: &a}) })
 }
 
 // checkDestination returns what is wrong with the destination that a person chose for a lasting
@@ -119,7 +120,7 @@ func (k asker) Answer(ctx context.Context, q agent.Question) (schemas.Answer, er
 		}
 		return func() { answered <- a }, nil
 	}
-	return await(ctx, k.h.Waits, p, answered, k.sharing, func() { k.send(answer.Event{Kind: answer.KindQuestion, Asked: &asked}) })
+	return await(ctx, k, p, answered, func() { k.send(answer.Event{Kind: answer.KindQuestion, Asked: &asked}) })
 }
 
 // OnNews sends a server's progress or log message as an event.

@@ -162,11 +162,14 @@ func (h *Host) run(ctx context.Context, t *Live, turn *agent.Turn, before func(a
 		}
 	}()
 	for ev, err := range h.events(ctx, turn) {
+		left := t.book().IsHandedOver()
 		switch {
-		case err != nil && t.book().IsHandedOver():
+		case err != nil && left:
 			err = errFollowElsewhere
 		case err != nil:
 			err = CauseOf(context.Cause(ctx), err)
+		case left: // how its calls end here is not how they end
+			continue
 		case before != nil:
 			err = before(ev)
 		}
@@ -174,8 +177,21 @@ func (h *Host) run(ctx context.Context, t *Live, turn *agent.Turn, before func(a
 		if err != nil {
 			return err
 		}
+		if ev.Kind == answer.KindToolResult && h.Set.isLeaving() { // the others may wait for a person
+			h.pauseWaiting(t)
+		}
 	}
 	return nil
+}
+
+// pauseWaiting ends a turn that only waits for a person's decisions, as the process shuts down: another
+// one asks again, if the turn may go on. No call that may have an effect is running, so none is made
+// twice.
+func (h *Host) pauseWaiting(t *Live) {
+	if h.Waits.withdraw(t.ID, t.openCalls()) {
+		t.book().HandOver()
+		t.cancel(ErrShuttingDown)
+	}
 }
 
 // events returns the events of a turn. It is a function of its own, as a turn is large and run's stack

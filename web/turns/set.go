@@ -3,7 +3,9 @@ package turns
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,8 +45,8 @@ type Set struct {
 	keys   map[ownedKey]*Live
 	ended  []*Live
 	closed bool
-	// closing is closed when Drain begins.
-	closing chan struct{}
+	// leaving is closed by PauseWaiting, closing when Drain begins.
+	leaving, closing chan struct{}
 	// running counts the turns.
 	running sync.WaitGroup
 }
@@ -80,6 +82,8 @@ type Live struct {
 
 	// adding keeps the items in the same order in log and journal.
 	adding sync.Mutex
+	// open has the ids of the calls that may have an effect and have no result yet.
+	open map[string]bool
 	// added counts the items; resets are the numbers of those with which a continuation began.
 	added  int
 	resets []int
@@ -95,7 +99,7 @@ func NewSet(log *slog.Logger, now func() time.Time) *Set {
 	if now == nil {
 		now = time.Now
 	}
-	return &Set{log: log, now: now, live: make(map[string]*Live), keys: make(map[ownedKey]*Live), closing: make(chan struct{})}
+	return &Set{log: log, now: now, live: make(map[string]*Live), keys: make(map[ownedKey]*Live), leaving: make(chan struct{}), closing: make(chan struct{})}
 }
 
 // attachMirror adds a turn that another process runs, or finds it.
@@ -197,6 +201,27 @@ func (ts *Set) Find(owner, id string) (*Live, bool) {
 	return t, ok && t.owner == owner
 }
 
+// PauseWaiting ends, from now on, every turn that only waits for a person's decisions: they may take
+// longer than a shutdown. Another process asks again in those that may go on; others are saved as
+// interrupted.
+func (ts *Set) PauseWaiting() {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if !ts.isLeaving() {
+		close(ts.leaving)
+	}
+}
+
+// isLeaving reports whether PauseWaiting was called.
+func (ts *Set) isLeaving() bool {
+	select {
+	case <-ts.leaving:
+		return true
+	default:
+		return false
+	}
+}
+
 // Drain lets the turns end, and refuses new ones. Turns that still run when ctx ends are
 // cancelled, and the reason is sent to their followers: another process continues those that may go
 // on, the answers of others are saved as interrupted.
@@ -246,6 +271,7 @@ func (t *Live) add(it Item) {
 	if it.Event.Kind == answer.KindStart {
 		t.start.Store(it.Event.Start)
 	}
+	t.track(it.Event)
 	if t.Log.isQueue() { // it has no journal, and may wait for its reader
 		t.Log.Add(it)
 		return
@@ -261,6 +287,31 @@ func (t *Live) add(it Item) {
 	} else {
 		t.journal.Add(it.Event, it.At)
 	}
+}
+
+// track records which calls that may have an effect have no result. A continuation announces again those
+// of the process that is gone.
+func (t *Live) track(ev answer.Event) {
+	t.adding.Lock()
+	defer t.adding.Unlock()
+	switch {
+	case Acts(ev):
+		if t.open == nil {
+			t.open = make(map[string]bool)
+		}
+		t.open[ev.Call.ID] = true
+	case ev.Kind == answer.KindToolResult && ev.Call != nil:
+		delete(t.open, ev.Call.ID)
+	case ev.Kind == answer.KindReset:
+		clear(t.open)
+	}
+}
+
+// openCalls returns the ids of the calls that may have an effect and have no result yet.
+func (t *Live) openCalls() []string {
+	t.adding.Lock()
+	defer t.adding.Unlock()
+	return slices.Collect(maps.Keys(t.open))
 }
 
 // book returns the journal of a turn of this process that others may follow; nil if there is none.

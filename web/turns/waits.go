@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -81,7 +82,8 @@ func (k *waitKind) errLate() error {
 
 // await publishes a wait, to other replicas too unless sharing is nil, and blocks until it receives
 // a value from reply. It fails if ctx ends first. send sends the event for the client.
-func await[T any](ctx context.Context, w *Waits, p *wait, reply <-chan T, sharing *Sharing, send func()) (T, error) {
+func await[T any](ctx context.Context, k asker, p *wait, reply <-chan T, send func()) (T, error) {
+	w, sharing, leaving := k.h.Waits, k.sharing, k.h.Set.leaving
 	w.mu.Lock()
 	w.open[p.id] = p
 	w.mu.Unlock()
@@ -94,13 +96,38 @@ func await[T any](ctx context.Context, w *Waits, p *wait, reply <-chan T, sharin
 		defer sharing.ask(ctx, p)()
 	}
 	send()
-	select {
-	case s := <-reply:
-		return s, nil
-	case <-ctx.Done():
-		var none T
-		return none, ctx.Err()
+	for {
+		select {
+		case s := <-reply:
+			return s, nil
+		case <-leaving:
+			leaving = nil
+			k.h.pauseWaiting(k.turn)
+		case <-ctx.Done():
+			var none T
+			return none, ctx.Err()
+		}
 	}
+}
+
+// withdraw withdraws the pending approvals of a turn, so that no decision reaches it any more, if each
+// of the calls is one of them. It reports whether it did.
+func (w *Waits) withdraw(turnID string, calls []string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	asked := make(map[string]string)
+	for id, p := range w.open {
+		if p.turnID == turnID && p.allow != nil {
+			asked[p.ask.Call.ID] = id
+		}
+	}
+	if len(asked) == 0 || slices.ContainsFunc(calls, func(call string) bool { return asked[call] == "" }) {
+		return false
+	}
+	for _, id := range asked {
+		delete(w.open, id)
+	}
+	return true
 }
 
 // waiting returns the owner's pending items of one kind in this process.

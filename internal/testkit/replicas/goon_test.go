@@ -142,3 +142,52 @@ func TestReplicas_GoOn(t *testing.T) {
 		})
 	}
 }
+
+// A host that is stopped while its turns only wait for a person ends long before the drain does. A
+// detached turn asks again after the restart, and the yes books once; a plain stream ends with an error
+// that allows to ask again.
+func TestReplicas_GoOnAsking(t *testing.T) {
+	t.Parallel()
+	c := trial{file: true, policy: "confirm"}.start(t, "shutdown: {drain: 1m}\n")
+	host := start(t, c.command)
+	plain, _ := asks(t.Context(), t, host, "w1-1-1")
+	const id = "w1-1-2"
+	body := fmt.Sprintf(`{"chat_id":%q,"stream":true,"molar":{"events":true,"detach":true},"messages":[{"role":"user","content":"ask %s book"}]}`, id, id)
+	res := call(t.Context(), t, http.MethodPost, host, "/v1/chat/completions", body)
+	turn := res.Header.Get("X-Turn-Id")
+	follow(scan(res), func(n goNote, _ string) bool { return n.Type != "approval" })
+	began := time.Now()
+	if err := host.Process().Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	host.Ended()
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("the host ended after %v", took)
+	}
+	var rest strings.Builder
+	for plain.Scan() {
+		rest.WriteString(plain.Text())
+	}
+	if !strings.Contains(rest.String(), `"code":"shutting_down"`) {
+		t.Errorf("the plain stream ended with %s", rest.String())
+	}
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := follow(scan(call(t.Context(), t, http.MethodGet, host, "/v1/turns/"+turn+"/events", "")), func(n goNote, _ string) bool {
+		if n.Type == "approval" {
+			res := call(t.Context(), t, http.MethodPost, host, "/v1/approvals/"+n.ID, fmt.Sprintf(`{"token":%q,"decision":"approve"}`, n.Token))
+			if res.StatusCode != http.StatusOK && res.StatusCode != http.StatusNotFound { // the process before had asked too
+				t.Errorf("decided: %s", res.Status)
+			}
+		}
+		return n.Type != "done"
+	})
+	bookings, err := os.ReadFile(c.bookings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(said, "say "+id+" after none.") || strings.Count(string(bookings), id) != 1 || strings.Contains(string(bookings), "w1-1-1") {
+		t.Errorf("said %q, booked %q", said, bookings)
+	}
+}

@@ -9,6 +9,7 @@ const input = $("question");
 const model = $("model");
 const log = $("log");
 const tabs = new BroadcastChannel("molar"); // notifies the other tabs of changed conversations
+const restarting = "shutting_down"; // the error of a turn that the server may continue after its restart
 
 let conversation = "";
 let next = newID(); // the id of the conversation that the next question begins
@@ -206,7 +207,9 @@ function showFailure(answer, problem) {
 async function read(response, answer) {
   for await (const { id, data } of eventsOf(response)) {
     if (data === "[DONE]") return true;
-    if (data) show(JSON.parse(data), answer);
+    const chunk = data ? JSON.parse(data) : null;
+    if (chunk?.error?.code === restarting) return false;
+    if (chunk) show(chunk, answer);
     answer.last = id ?? answer.last;
   }
   return false;
@@ -257,7 +260,7 @@ async function follow(answer) {
       if (await read(response, answer)) return;
       if (answer.last !== before) wait = 250; // it made progress: the waiting time starts over
     } catch (err) {
-      if (err.code !== "unreachable") {
+      if (err.code !== "unreachable" && err.code !== restarting) {
         report();
         if (err.status === 404 || err.status === 410) return showLostTurn(answer, err);
         throw err;

@@ -54,6 +54,7 @@ function proposed(s) {
   const rows = p.tools.map((tool) => [el("code", {}, tool.tool),
     tick(t("only reads", "chỉ đọc"), tool.reads, (on) => { tool.reads = on; }),
     tick(t("only adds, and harms nobody", "chỉ thêm, không hại ai"), tool.adds, (on) => { tool.adds = on; }),
+    tool.destroys ? tick(t("destroys nothing of value, whatever it announces", "không xóa mất gì đáng giá, dù tự báo là có"), tool.mild, (on) => { tool.mild = on; }) : "",
     el("label", {}, t("free text: ", "văn bản tự do: "), el("input", { type: "text", value: tool.content.join(", "), on: { change: (e) => {
       tool.content = e.currentTarget.value.split(",").map((path) => path.trim()).filter(Boolean);
     } } })),
