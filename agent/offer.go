@@ -114,7 +114,7 @@ func (a *Agent) also(w *task) []string {
 func (a *Agent) guardLinks(w *task, o offer.Offer) offer.Offer {
 	if !a.cfg.Off.Links {
 		w.out.Address(answer.NewLinks(answer.LinksConfig{
-			Private: func() bool { return len(o.Handler.Flow().Private()) > 0 },
+			Private: func() bool { return o.Handler.Flow().HoldsPrivate() },
 			Known: func(address string) bool {
 				flow := o.Handler.Flow()
 				holds := func(text string) bool { return answer.Occurs(text, address) }

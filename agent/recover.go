@@ -13,7 +13,6 @@ import (
 	"molar/agent/journal"
 	"molar/agent/memory"
 	"molar/schemas"
-	"molar/toolhandler"
 )
 
 // A begunTurn is what the journal holds of a turn whose question has passed the guardrail: enough to
@@ -61,10 +60,13 @@ func (a *Agent) openJournal(ctx context.Context, t *Turn, cancel context.CancelC
 	}, nil
 }
 
+// isRecorded reports whether the turn is written anywhere.
+func (w *task) isRecorded() bool { return w.keeper.Keeps() || w.turn.GoesOn }
+
 // record begins the journal of a turn that is being answered: about is the subject of the conversation,
 // before what the turn showed before it paused.
 func (w *task) record(ctx context.Context, q question, past recalled, about, before string) {
-	if !w.keeper.Keeps() && !w.turn.GoesOn {
+	if !w.isRecorded() {
 		return
 	}
 	asked, _ := w.turn.Asked()
@@ -110,7 +112,7 @@ func (a *Agent) Recover(ctx context.Context, r schemas.JournalRecord) error {
 		Rounds: withoutMedia(p.rounds), Sources: p.seen.Sources, Status: schemas.StatusInterrupted, ServersRead: b.ServersRead, Language: b.Language,
 		Assistant: b.Assistant, Subject: b.Subject,
 	}
-	of := toolhandler.NewCatalogue(a.cfg.Tools.Tools)
+	of := a.cfg.Handler.Catalogue(a.cfg.Tools.Tools)
 	found, _ := results(of, append(slices.Clip(p.rounds), schemas.Round{Results: slices.Collect(maps.Values(p.results))}))
 	read := originsOf(found)
 	record.ServersRead = append(record.ServersRead, toStrings(read)...)

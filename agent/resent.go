@@ -97,7 +97,8 @@ func (a *Agent) remember(ctx context.Context, w *task) {
 	if err == nil {
 		var hashes []string
 		texts = append(texts, joinParagraphs(w.ending.before, w.out.Answer()))
-		for _, text := range texts {
+		slices.Sort(texts)
+		for _, text := range slices.Compact(texts) {
 			hashes = append(hashes, hashOf(key, w.turn.Owner, text))
 			if begins := Beginning(text); begins != text {
 				hashes = append(hashes, hashOf(key, w.turn.Owner, begins))

@@ -83,10 +83,15 @@ func commandOf(tool schemas.Tool, root *argSchema, leaves []leaf) string {
 	if tool.Rules.Marks.ReadOnly {
 		return ""
 	}
-	for _, a := range argumentsIn(tool, root) {
-		if a.Command {
-			return a.Path
+	found := ""
+	eachArgument(tool, root, func(path, _ string, _ *argSchema, command bool) bool {
+		if command {
+			found = path
 		}
+		return !command
+	})
+	if found != "" {
+		return found
 	}
 	for _, l := range leaves {
 		if !l.declared && slices.ContainsFunc(strings.Split(l.path, "."), namesCommand) {

@@ -62,6 +62,11 @@ func (f Flow) Orders(server string) []schemas.Origin {
 	return slices.Compact(all)
 }
 
+// HoldsPrivate reports whether a text is private to somebody.
+func (f Flow) HoldsPrivate() bool {
+	return slices.ContainsFunc(f.Readings, func(r Reading) bool { return !r.Public })
+}
+
 // Private returns the sorted origins whose texts are private to them.
 func (f Flow) Private() []schemas.Origin {
 	return f.origins(func(r Reading) bool { return !r.Public })
@@ -71,13 +76,14 @@ func (f Flow) Private() []schemas.Origin {
 func (f Flow) Origins() []schemas.Origin { return f.origins(func(Reading) bool { return true }) }
 
 func (f Flow) origins(of func(Reading) bool) []schemas.Origin {
-	found := make(map[schemas.Origin]bool)
+	var found []schemas.Origin
 	for _, r := range f.Readings {
 		if of(r) {
-			found[r.Origin] = true
+			found = append(found, r.Origin)
 		}
 	}
-	return slices.Sorted(maps.Keys(found))
+	slices.Sort(found)
+	return slices.Compact(found)
 }
 
 // An action is a call as the rules see it.
@@ -92,12 +98,17 @@ type action struct {
 	arguments int
 }
 
-func actionOf(tool schemas.Tool, args json.RawMessage) action {
-	root := schemaOf(tool)
+func (t *Turn) actionOf(tool schemas.Tool, args json.RawMessage) action {
+	root := t.h.inputs.schemaOf(tool)
 	a := action{tool: tool, leaves: leavesOf(tool, root, args), arguments: root.arguments}
 	a.class, a.why = classify(tool, func() *argSchema { return root }, a.leaves)
 	a.places = placesOf(a.leaves)
 	return a
+}
+
+// placesOf returns the destination of a call.
+func (t *Turn) placesOf(tool schemas.Tool, args json.RawMessage) map[string]string {
+	return placesOf(leavesOf(tool, t.h.inputs.schemaOf(tool), args))
 }
 
 // A cargo is what a value of a call can carry.
@@ -470,53 +481,60 @@ func isOwn(tool schemas.Tool) bool {
 // A Catalogue answers for the servers and tools of a turn, where readings are made of results. A nil
 // one knows none.
 type Catalogue struct {
-	tools func() []schemas.Tool
-	once  sync.Once
-	known map[[2]string]schemas.Tool
-	marks map[string]schemas.ServerMarks
+	inputs *inputs
+	tools  func() []schemas.Tool
 }
 
-// NewCatalogue returns a catalogue of the tools of all attached servers.
-func NewCatalogue(tools func() []schemas.Tool) *Catalogue { return &Catalogue{tools: tools} }
+// Catalogue returns a catalogue of the tools of all attached servers.
+func (h *Handler) Catalogue(tools func() []schemas.Tool) *Catalogue {
+	return &Catalogue{inputs: h.inputs, tools: sync.OnceValue(tools)}
+}
 
-func (c *Catalogue) load() {
-	c.once.Do(func() {
-		c.known, c.marks = make(map[[2]string]schemas.Tool), make(map[string]schemas.ServerMarks)
-		for _, t := range c.tools() {
-			c.known[[2]string{t.Server, t.ToolName}], c.marks[t.Server] = t, t.Rules.Marks
-		}
-	})
+// marks returns the marks of a server; ok is false if it is not attached.
+func (c *Catalogue) marks(server string) (m schemas.ServerMarks, ok bool) {
+	if c == nil {
+		return m, false
+	}
+	all := c.tools()
+	i := slices.IndexFunc(all, func(t schemas.Tool) bool { return t.Server == server })
+	if i < 0 {
+		return m, false
+	}
+	return all[i].Rules.Marks, true
 }
 
 // MayClaim reports whether a client may say that a result comes from a server: it is attached, and no
 // text counts for more because it comes from there.
 func (c *Catalogue) MayClaim(server string) bool {
-	if c == nil || server == schemas.ToolServer {
-		return false
+	marks, ok := c.marks(server)
+	return ok && server != schemas.ToolServer && !marks.Trust && !marks.Public
+}
+
+// schemaOf returns what the arguments of a tool are for.
+func (c *Catalogue) schemaOf(tool schemas.Tool) *argSchema {
+	if c == nil {
+		return new(argSchema)
 	}
-	c.load()
-	marks, ok := c.marks[server]
-	return ok && !marks.Trust && !marks.Public
+	return c.inputs.schemaOf(tool)
 }
 
 // tool returns the tool that made a result, without declared arguments if it is not attached.
 func (c *Catalogue) tool(server, name string) schemas.Tool {
-	if c == nil {
-		return schemas.Tool{ToolInfo: schemas.ToolInfo{Server: server, ToolName: name}}
+	if c != nil {
+		all := c.tools()
+		if i := slices.IndexFunc(all, func(t schemas.Tool) bool { return t.Server == server && t.ToolName == name }); i >= 0 {
+			return all[i]
+		}
 	}
-	c.load()
-	if t, ok := c.known[[2]string{server, name}]; ok {
-		return t
-	}
-	return schemas.Tool{ToolInfo: schemas.ToolInfo{Server: server, ToolName: name}, Rules: schemas.ToolRules{Marks: c.marks[server]}}
+	marks, _ := c.marks(server)
+	return schemas.Tool{ToolInfo: schemas.ToolInfo{Server: server, ToolName: name}, Rules: schemas.ToolRules{Marks: marks}}
 }
 
 // Reading returns a text of an origin.
 func (c *Catalogue) Reading(origin schemas.Origin, text string) Reading {
 	r := Reading{Origin: origin, Text: text, Public: origin == schemas.FromWeb || origin == schemas.FromPaste}
 	if server := origin.Server(); server != "" && c != nil {
-		c.load()
-		marks := c.marks[server]
+		marks, _ := c.marks(server)
 		r.Trusted, r.Public = marks.Trust, marks.Public && !origin.IsInside()
 	}
 	return r
@@ -527,7 +545,7 @@ func (c *Catalogue) Reading(origin schemas.Origin, text string) Reading {
 func (c *Catalogue) Named(server string, args map[string]string) schemas.Origin {
 	given, _ := json.Marshal(args) //nolint:errchkjson // strings marshal
 	tool := c.tool(server, "")
-	if tool.Rules.Marks.Public && namesInside(leavesOf(tool, schemaOf(tool), given)) {
+	if tool.Rules.Marks.Public && namesInside(leavesOf(tool, c.schemaOf(tool), given)) {
 		return schemas.InsideOrigin(server)
 	}
 	return schemas.Origin(server)
@@ -546,7 +564,7 @@ func (c *Catalogue) Result(result schemas.ToolResult, call *schemas.ToolCall) (r
 	}
 	var leaves []leaf
 	if call != nil {
-		leaves = leavesOf(tool, schemaOf(tool), json.RawMessage(call.Function.Arguments))
+		leaves = leavesOf(tool, c.schemaOf(tool), json.RawMessage(call.Function.Arguments))
 	}
 	if tool.Rules.Marks.Public && (call == nil || namesInside(leaves)) && !origin.IsInside() {
 		origin = schemas.InsideOrigin(result.Server)
@@ -561,12 +579,11 @@ func (c *Catalogue) Result(result schemas.ToolResult, call *schemas.ToolCall) (r
 // contentOf returns the text of a result with its strings as a reader sees them, without the escapes of
 // JSON.
 func contentOf(result schemas.ToolResult) string {
-	all := []string{result.OutputText()}
+	text := result.OutputText()
+	all := []string{text}
 	var value any
-	if json.Unmarshal(result.Output, &value) == nil {
-		if _, isText := value.(string); !isText {
-			all = stringsIn(all, value)
-		}
+	if text == string(result.Output) && json.Unmarshal(result.Output, &value) == nil { // else it is one string
+		all = stringsIn(all, value)
 	}
 	for _, link := range result.Resources {
 		all = append(all, link.URI)

@@ -62,7 +62,7 @@ func adds(tool schemas.Tool) schemas.Tool {
 func brought(t *testing.T, tool schemas.Tool, args, text string) toolhandler.Reading {
 	t.Helper()
 	made := call("c", tool.Name, args)
-	all := toolhandler.NewCatalogue(func() []schemas.Tool { return []schemas.Tool{tool} })
+	all := newHandler(t, echo).Catalogue(func() []schemas.Tool { return []schemas.Tool{tool} })
 	r, foreign := all.Result(schemas.ToolResult{Server: tool.Server, ToolName: tool.ToolName, Output: schemas.TextOutput(text)}, &made)
 	if !foreign {
 		t.Fatal("it is the operator's")
@@ -137,7 +137,7 @@ func TestCatalogue(t *testing.T) {
 	if r := brought(t, marked(public, schemas.ServerMarks{Trust: true}), `{}`, "x"); !r.Trusted {
 		t.Errorf("a trusted server: %+v", r)
 	}
-	none := toolhandler.NewCatalogue(func() []schemas.Tool { return nil })
+	none := newHandler(t, echo).Catalogue(func() []schemas.Tool { return nil })
 	if r := none.Reading("gone", "x"); r.Public || r.Trusted {
 		t.Errorf("a server that is not attached: %+v", r)
 	}

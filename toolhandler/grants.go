@@ -51,7 +51,7 @@ func (d Destination) Grant(tool string, from schemas.Origin) schemas.Grant {
 
 // DestinationsOf returns the destination of a call, and the wider ones that hold it.
 func DestinationsOf(tool schemas.Tool, arguments string) []Destination {
-	return destinations(tool, actionOf(tool, json.RawMessage(arguments)).places)
+	return destinations(tool, placesOf(leavesOf(tool, schemaOf(tool), json.RawMessage(arguments))))
 }
 
 // destinations returns what an approval of a call may cover, the narrowest first: only its own

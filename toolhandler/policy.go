@@ -85,8 +85,8 @@ func listed(origins []schemas.Origin) string {
 
 // review applies the rules to a call, but for the standing approvals. free is set if the call runs
 // only because its arguments are the person's own words, whose choice carries some bits.
-func (t *Turn) review(a action) (r Reason, carried int, free bool) {
-	switch a.tool.Rules.Policy {
+func (t *Turn) review(tool schemas.Tool, args json.RawMessage) (r Reason, carried int, free bool) {
+	switch tool.Rules.Policy {
 	case schemas.PolicyAllow:
 		return Reason{}, 0, false
 	case schemas.PolicyConfirm:
@@ -94,6 +94,7 @@ func (t *Turn) review(a action) (r Reason, carried int, free bool) {
 	case schemas.PolicyDeny:
 		return Reason{Rule: RuleDeny}, 0, false
 	}
+	a := t.actionOf(tool, args)
 	values := t.flow.cargoOf(a)
 	for _, from := range t.flow.crossing(a, values) {
 		switch allow, ruled := t.flow.rule(from, a.tool.Server); {
@@ -171,11 +172,11 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 	case unsure:
 	case t.consented(tool, call): // its approval is already audited
 		return args, nil
-	case t.granted(ctx, tool, actionOf(tool, args).places, reason):
+	case t.granted(ctx, tool, t.placesOf(tool, args), reason):
 		decided(ByGrant, Decision{Allowed: true})
 		return args, nil
 	}
-	reason.Records = t.flow.recordsOf(actionOf(tool, args))
+	reason.Records = t.flow.recordsOf(t.actionOf(tool, args))
 	if t.approver == nil {
 		decided(NobodyThere, Decision{})
 		if unsure {
@@ -188,7 +189,7 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		return err
 	}}
 	if !unsure {
-		ask.Scopes, ask.Destinations = t.scopes(reason), destinations(tool, actionOf(tool, args).places)
+		ask.Scopes, ask.Destinations = t.scopes(reason), destinations(tool, t.placesOf(tool, args))
 	}
 	decision, late, err := r.ask(ctx, ask)
 	if err != nil {
@@ -210,7 +211,7 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		if args, err = r.checkedArguments(tool, decision.Arguments); err != nil {
 			return refused(StatusInvalid, "the edited arguments of %q do not fit: %v", tool.Name, err)
 		}
-		ask.Destinations, decision.Destination = destinations(tool, actionOf(tool, args).places), ""
+		ask.Destinations, decision.Destination = destinations(tool, t.placesOf(tool, args)), ""
 	}
 	if !unsure {
 		t.grant(ctx, ask, decision)
@@ -224,5 +225,5 @@ func (r *round) checkedArguments(tool schemas.Tool, text string) (json.RawMessag
 	if err != nil {
 		return nil, err
 	}
-	return args, r.turn.h.validators.check(tool, args)
+	return args, r.turn.h.inputs.check(tool, args)
 }

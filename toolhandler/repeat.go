@@ -1,7 +1,6 @@
 package toolhandler
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -35,24 +34,21 @@ type repeated struct {
 
 // keysOf returns what identifies each call among the calls of a turn, "" for calls that are no
 // repeats of others: a round in which a call may change something has none.
-func (t *Turn) keysOf(calls []schemas.ToolCall) []string {
+func (r *round) keysOf(calls []schemas.ToolCall) []string {
 	keys := make([]string, len(calls))
 	for i, call := range calls {
-		tool, known := t.Lookup(call.Function.Name)
-		if class, _ := Classify(tool); known && class != Reads {
+		tool, known := r.turn.Lookup(call.Function.Name)
+		if known && r.turn.classOf(tool) != Reads {
 			return make([]string, len(calls))
 		}
-		args, err := parseArguments(call.Function.Arguments)
-		if !known || tool.Rules.Poll || err != nil {
+		if !known || tool.Rules.Poll || r.faults[i] != nil {
 			continue
 		}
-		var value any
-		dec := json.NewDecoder(bytes.NewReader(args))
-		dec.UseNumber() // large numbers that differ stay different
-		if dec.Decode(&value) != nil {
+		value, err := decoded(string(r.args[i])) // large numbers that differ stay different
+		if err != nil {
 			continue
 		}
-		if args, err = json.Marshal(value); err == nil { // with its keys in order
+		if args, err := json.Marshal(value); err == nil { // with its keys in order
 			keys[i] = tool.Name + " " + string(args)
 		}
 	}
@@ -63,7 +59,7 @@ func (t *Turn) keysOf(calls []schemas.ToolCall) []string {
 func (t *Turn) mayChange(calls []schemas.ToolCall) {
 	for _, call := range calls {
 		tool, known := t.Lookup(call.Function.Name)
-		if class, _ := Classify(tool); known && class != Reads {
+		if known && t.classOf(tool) != Reads {
 			t.repeats.calls = nil
 		}
 	}

@@ -98,8 +98,10 @@ type Turn struct {
 	who      *schemas.Person
 	clocks   clocks
 	repeats  repeats
-	before   func(ctx context.Context, call schemas.ToolCall) error
-	show     func(ctx context.Context, r schemas.ToolResult) schemas.ToolResult
+	// classes are those of the tools that were called, by name.
+	classes sync.Map
+	before  func(ctx context.Context, call schemas.ToolCall) error
+	show    func(ctx context.Context, r schemas.ToolResult) schemas.ToolResult
 }
 
 // Begin starts the tool side of a turn.
@@ -131,8 +133,9 @@ func (h *Handler) Begin(cfg TurnConfig) *Turn {
 		t.left = DefaultTime
 	}
 	for _, call := range cfg.Made {
-		if tool, known := t.Lookup(call.Function.Name); known {
-			t.admit(tool, call)
+		tool, known := t.Lookup(call.Function.Name)
+		if args, err := parseArguments(call.Function.Arguments); known && err == nil {
+			t.admit(tool, args)
 		}
 	}
 	return t
@@ -167,18 +170,20 @@ func (t *Turn) audit(ctx context.Context, r Ruling) {
 // beyond a limit, fails without asking.
 func (t *Turn) Asks(ctx context.Context, call schemas.ToolCall) bool {
 	tool, known := t.Lookup(call.Function.Name)
-	args, err := parseArguments(call.Function.Arguments)
-	if !known || err != nil || t.approver == nil || tool.Rules.Policy == schemas.PolicyDeny {
+	if !known || t.approver == nil || tool.Rules.Policy == schemas.PolicyDeny {
 		return false
 	}
-	a := actionOf(tool, args)
-	reason, _, _ := t.review(a)
-	return t.isUnsure(call, tool) || reason.Rule != "" && reason.Rule != RuleDeny && !t.consents.has(tool, call) && !t.granted(ctx, tool, a.places, reason)
+	args, err := parseArguments(call.Function.Arguments)
+	if err != nil {
+		return false
+	}
+	reason, _, _ := t.review(tool, args)
+	return t.isUnsure(call, tool) || reason.Rule != "" && reason.Rule != RuleDeny && !t.consents.has(tool, call) && !t.granted(ctx, tool, t.placesOf(tool, args), reason)
 }
 
 // isUnsure reports whether the call was sent before its process was lost, and may have had its effect.
 func (t *Turn) isUnsure(call schemas.ToolCall, tool schemas.Tool) bool {
-	return MayAct(tool) && slices.ContainsFunc(t.unsure, func(u schemas.ToolCall) bool { return u.ID == call.ID })
+	return slices.ContainsFunc(t.unsure, func(u schemas.ToolCall) bool { return u.ID == call.ID }) && t.MayAct(tool)
 }
 
 // Lookup finds a call's tool by its offered name, or by its own name if only one offered tool has
@@ -205,6 +210,16 @@ func (t *Turn) Lookup(name string) (schemas.Tool, bool) {
 		return t.tools[own], true
 	}
 	return schemas.Tool{}, false
+}
+
+// classOf is [Classify] for a tool of the turn, which stays as it is.
+func (t *Turn) classOf(tool schemas.Tool) Class {
+	known, ok := t.classes.Load(tool.Name)
+	if !ok {
+		class, _ := classify(tool, func() *argSchema { return t.h.inputs.schemaOf(tool) }, nil)
+		known, _ = t.classes.LoadOrStore(tool.Name, class)
+	}
+	return known.(Class)
 }
 
 func (h HostTool) asTool() schemas.Tool {
@@ -241,6 +256,8 @@ type Outcome struct {
 	Reason Reason
 	// Sent is set if the call may have reached its server, whatever the result.
 	Sent bool
+	// Acted is set if it may have had an effect there.
+	Acted bool
 	// Took excludes Waited, the time that a person took to decide.
 	Took, Waited time.Duration
 }
@@ -261,7 +278,7 @@ func (t *Turn) Execute(ctx context.Context, calls []schemas.ToolCall) iter.Seq[O
 		outcomes := make([]chan Outcome, len(calls))
 		slots := make(chan struct{}, t.h.parallel)
 		t.mayChange(calls)
-		keys, open := t.keysOf(calls), make(map[string]bool)
+		keys, open := round.keysOf(calls), make(map[string]bool)
 		for i, call := range calls {
 			if _, again := t.repeats.find(keys[i]); again || open[keys[i]] {
 				continue // it waits for the one before it
@@ -277,6 +294,7 @@ func (t *Turn) Execute(ctx context.Context, calls []schemas.ToolCall) iter.Seq[O
 		defer func() { t.left -= max(0, time.Since(started)-round.waited()-t.clocks.takeThinkingTime()) }()
 		for i, call := range calls {
 			out := t.outcome(ctx, round, i, call, outcomes[i], keys[i])
+			out.Acted = out.Sent && t.MayAct(out.Tool)
 			reading, foreign := t.reading(out)
 			if t.show != nil {
 				if out.Result = t.shown(ctx, out.Result, reading.Origin); out.Result.Cut != nil {

@@ -58,17 +58,25 @@ func (l *Links) Pass(piece string) string {
 	if l == nil {
 		return piece
 	}
+	piece = l.lineEnds(piece)
+	if piece == "" {
+		return ""
+	}
+	if strings.IndexByte(piece, '\n') < 0 && l.line.Len()+len(piece) <= maxLine { // most pieces end no line
+		l.line.WriteString(piece)
+		return l.advance()
+	}
 	var out strings.Builder
-	for rest := l.lineEnds(piece); rest != ""; {
+	for rest := piece; rest != ""; {
 		line, after, ended := strings.Cut(rest, "\n")
 		if n := text.Border(line, maxLine-l.line.Len()); n < len(line) {
 			line, after, ended = rest[:n], rest[n:], true
 		}
 		l.line.WriteString(line)
 		rest = after
-		l.advance(&out)
+		out.WriteString(l.advance())
 		if ended {
-			l.show(&out, l.end()+"\n")
+			out.WriteString(l.show(l.end() + "\n"))
 		}
 	}
 	return out.String()
@@ -88,25 +96,26 @@ func (l *Links) Rest() string {
 	var out strings.Builder
 	if l.cr {
 		l.cr = false
-		l.show(&out, l.Pass("\n"))
+		out.WriteString(l.Pass("\n"))
 	}
-	l.advance(&out)
-	l.show(&out, l.end())
+	out.WriteString(l.advance())
+	out.WriteString(l.show(l.end()))
 	if l.fence != "" {
 		if l.last != '\n' {
-			l.show(&out, "\n")
+			out.WriteString("\n")
 		}
-		l.show(&out, l.closing())
+		out.WriteString(l.show(l.closing()))
 	}
 	l.murky = true
 	return out.String()
 }
 
-func (l *Links) show(out *strings.Builder, text string) {
+// show returns a text that is shown now.
+func (l *Links) show(text string) string {
 	if text != "" {
 		l.last = text[len(text)-1]
-		out.WriteString(text)
 	}
+	return text
 }
 
 // lineEnds returns a text with the line ends that all clients know.
@@ -123,18 +132,19 @@ func (l *Links) lineEnds(text string) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 }
 
-// advance shows what may be shown of the line so far.
-func (l *Links) advance(out *strings.Builder) {
-	line := l.line.String()
+// advance returns what may be shown now of the line so far.
+func (l *Links) advance() string {
+	line, sent := l.line.String(), l.sent
 	n := len(line)
 	switch {
+	case n == sent:
 	case l.fence == "":
-		n = l.passing(line, l.sent)
-	case l.sent == 0 && (column(line) < l.indent || strings.Trim(line, "`~ \t") == ""): // it may end the code
+		n = l.passing(line, sent)
+	case sent == 0 && (column(line) < l.indent || strings.Trim(line, "`~ \t") == ""): // it may end the code
 		n = 0
 	}
-	l.show(out, line[l.sent:n])
 	l.sent = n
+	return l.show(line[sent:n])
 }
 
 // end returns the rest of the finished line.
