@@ -10,33 +10,9 @@ import (
 	"molar/toolhandler"
 )
 
-// requestApproval tells the person which calls are pending approval, stores these, and reports the
-// dropped ones. A client that wants JSON gets a warning, and approves by a rule of the config.
-func (a *Agent) requestApproval(ctx context.Context, w *task, e *ending) error {
-	if err := a.reportDenied(w, e); err != nil {
-		return err
-	}
-	pending := e.answer.pending
-	if err := w.reportDropped(e.question, pending); err != nil || len(pending) == 0 || a.cfg.Pauses == nil {
-		return err
-	}
-	notice := pending.Notice(e.question.lang, w.out.Shown())
-	if w.turn.wantsJSON() {
-		return w.out.Warn(notice)
-	}
-	if err := pending.Keep(ctx, a.cfg.Pauses, w.turn.Owner, w.turn.ConversationID, notice, a.cfg.Now()); err != nil {
-		return w.out.Warn("the calls pending approval could not be stored, so they cannot be approved: " + err.Error())
-	}
-	w.out.StartParagraph()
-	return w.out.Say(notice)
-}
-
-// reportDenied tells which calls were not made, and why, where nobody is asked.
-func (a *Agent) reportDenied(w *task, e *ending) error {
-	if len(e.answer.denied) == 0 {
-		return nil
-	}
-	text := prompts.Denied(e.question.lang, e.answer.denied)
+// tell adds a text of the host to the answer. A client that wants JSON gets it as a warning, which
+// keeps its answer valid.
+func (w *task) tell(text string) error {
 	if w.turn.wantsJSON() {
 		return w.out.Warn(text)
 	}
@@ -44,20 +20,35 @@ func (a *Agent) reportDenied(w *task, e *ending) error {
 	return w.out.Say(text)
 }
 
-// approver returns who is asked about calls; nil for nobody.
-func (w *task) approver() toolhandler.Approver {
-	if w.turn.AskNever {
-		return nil
+// requestApproval tells the person which calls were denied, as nobody is asked, and which are pending
+// approval, stores these, and reports the dropped ones. A client that wants JSON approves by a rule of
+// the config.
+func (a *Agent) requestApproval(ctx context.Context, w *task, e *ending) error {
+	if denied := e.answer.denied; len(denied) > 0 {
+		if err := w.tell(prompts.Denied(e.question.lang, denied)); err != nil {
+			return err
+		}
 	}
-	return w.turn.Approver
+	pending := e.answer.pending
+	if err := w.reportDropped(e.question, pending); err != nil || len(pending) == 0 || a.cfg.Pauses == nil {
+		return err
+	}
+	notice := pending.Notice(e.question.lang, w.out.Shown())
+	if w.turn.wantsJSON() {
+		return w.tell(notice)
+	}
+	if err := pending.Keep(ctx, a.cfg.Pauses, w.turn.Owner, w.turn.ConversationID, notice, a.cfg.Now()); err != nil {
+		return w.out.Warn("the calls pending approval could not be stored, so they cannot be approved: " + err.Error())
+	}
+	return w.tell(notice)
 }
 
-// person returns the person whom servers can reach; nil for nobody.
-func (w *task) person() toolhandler.Person {
+// whom returns who is asked about calls, and the person whom servers can reach; nil for nobody.
+func (w *task) whom() (toolhandler.Approver, toolhandler.Person) {
 	if w.turn.AskNever {
-		return nil
+		return nil, nil
 	}
-	return w.turn.Person
+	return w.turn.Approver, w.turn.Person
 }
 
 // reportDropped tells the person which pending calls their message did not approve, as they may
@@ -71,12 +62,7 @@ func (w *task) reportDropped(q question, again pendingCalls) error {
 		return nil
 	}
 	slices.Sort(tools)
-	text := prompts.Dropped(q.lang, slices.Compact(tools))
-	if w.turn.wantsJSON() {
-		return w.out.Warn(text)
-	}
-	w.out.StartParagraph()
-	return w.out.Say(text)
+	return w.tell(prompts.Dropped(q.lang, slices.Compact(tools)))
 }
 
 // takeApproval reads the calls pending approval, and sorts them as approved or dropped by the
@@ -118,4 +104,12 @@ func (a *Agent) grants(w *task) toolhandler.Grants {
 		return nil
 	}
 	return standing{Grants: a.cfg.Grants, Owner: w.turn.Owner, Conversation: w.turn.ConversationID, Log: a.log}
+}
+
+// audit reports a decision about a call.
+func (a *Agent) audit(ctx context.Context, r toolhandler.Ruling) {
+	toolhandler.Audit(a.log, r)
+	if a.cfg.Audit != nil {
+		a.cfg.Audit(ctx, r)
+	}
 }

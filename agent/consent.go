@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -88,11 +89,10 @@ func (w pendingCalls) Parts() []schemas.Part {
 // Calls returns the calls without the provider's state.
 func (w pendingCalls) Calls() []schemas.ToolCall { return schemas.Message{Parts: w.Parts()}.Calls() }
 
-// Notice returns the notice of the calls that were not run, each in plain words and with its
-// arguments below, and how to approve them. If markup in
-// the text before may hide the notice, the yes must repeat a word that only the notice contains:
-// it may otherwise answer another question. The same applies to a call that is too long to be
-// shown whole, which a casual yes must not approve.
+// Notice returns the notice of the calls that were not run, each in plain words and with its arguments
+// below, and how to approve them. If markup in the text before may hide the notice, the yes must repeat
+// a word that only the notice contains: it may otherwise answer another question. The same applies to a
+// call that is too long to be shown whole, which a casual yes must not approve.
 func (w pendingCalls) Notice(lang, before string) string {
 	why := prompts.Plain
 	if markup.MatchString(before) {
@@ -120,41 +120,9 @@ func shownCall(lang string, f schemas.FunctionCall) (line string, whole bool) {
 	if len(f.Arguments) <= maxShown {
 		return fmt.Sprintf("`%s` `%s`", f.Name, shown(f.Arguments)), true
 	}
-	line = fmt.Sprintf("`%s` `%s`", f.Name, text.Clip(shown(begun(f.Arguments)), maxShown, "…"))
+	begun := text.EditJSON(f.Arguments, func(value string) string { return text.Clip(value, maxValue, "…") })
+	line = fmt.Sprintf("`%s` `%s`", f.Name, text.Clip(shown(begun), maxShown, "…"))
 	return line + " " + prompts.Length(lang, len(f.Arguments), toolhandler.Hash(f.Arguments)[:hashLength]), false
-}
-
-// begun returns long arguments with each long text cut to its beginning.
-func begun(arguments string) string {
-	dec := json.NewDecoder(strings.NewReader(arguments))
-	dec.UseNumber()
-	var value any
-	if dec.Decode(&value) != nil {
-		return arguments
-	}
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(clipped(value)) != nil {
-		return arguments
-	}
-	return b.String()
-}
-
-func clipped(value any) any {
-	switch v := value.(type) {
-	case string:
-		return text.Clip(v, maxValue, "…")
-	case []any:
-		for i := range v {
-			v[i] = clipped(v[i])
-		}
-	case map[string]any:
-		for key := range v {
-			v[key] = clipped(v[key])
-		}
-	}
-	return value
 }
 
 // markup matches what Markdown passes through as HTML.
@@ -167,10 +135,7 @@ func shown(arguments string) string {
 
 // inCode returns a value of a call as code, which no client makes clickable.
 func inCode(value string) string {
-	if value == "" {
-		value = " "
-	}
-	return "`" + strings.ReplaceAll(strings.ReplaceAll(value, "://", `:\/\/`), "`", "'") + "`"
+	return "`" + strings.ReplaceAll(strings.ReplaceAll(cmp.Or(value, " "), "://", `:\/\/`), "`", "'") + "`"
 }
 
 // Keep stores the calls of an answer that ends in their notice. They are found by the notice,

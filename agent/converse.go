@@ -398,7 +398,7 @@ func (a *Agent) execute(ctx context.Context, w *task, calls []schemas.ToolCall, 
 	for _, call := range calls {
 		tool, _ := handler.Lookup(call.Function.Name)
 		w.out.Mark("6.3", "Tool call", "tool", call.Function.Name, "id", call.ID)
-		if err := w.out.Call("6.3", &call, tool, handler.Asks(ctx, call)); err != nil {
+		if err := w.out.Call("6.3", &call, tool, handler.MayAct(tool), handler.Asks(ctx, call)); err != nil {
 			return nil, err
 		}
 	}

@@ -194,7 +194,8 @@ func sent(messages []schemas.Message, data bool, believes func(schemas.ToolCall,
 		text := m.Said()
 		switch {
 		case m.Role == schemas.RoleUser && text != "":
-			x := Exchange{Question: text, From: originsOf(othersTexts(m, data))}
+			_, others := textsIn(m, data)
+			x := Exchange{Question: text, From: originsOf(others)}
 			for _, p := range m.Parts {
 				if p.IsFile() {
 					x.Files = append(x.Files, p)

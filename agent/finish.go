@@ -61,12 +61,7 @@ func (a *Agent) noteUnsourced(w *task) error {
 		return nil
 	}
 	w.out.Mark("8.1", "Sentences left out of the answer: no source says them", "sentences", n)
-	note := prompts.Unsourced(w.out.Lang())
-	if w.turn.wantsJSON() {
-		return w.out.Warn(note)
-	}
-	w.out.StartParagraph()
-	return w.out.Say(note)
+	return w.tell(prompts.Unsourced(w.out.Lang()))
 }
 
 // save stores the turn, if it is to be kept. A turn that the store never opened is dropped with a
@@ -142,22 +137,13 @@ func (a *Agent) record(w *task, e *ending, status string) memory.Record {
 // read returns the sorted origins of all texts of others that the conversation has seen, this turn
 // included.
 func (e *ending) read(w *task) []schemas.Origin {
-	read := slices.Concat(e.past.read, originsOf(e.question.read))
-	if e.offer.Handler != nil {
-		read = append(read, e.offer.Handler.Flow().Origins()...)
-	}
-	read = append(read, originsOf(e.found.readings(w.catalogue))...)
-	if len(w.turn.Results) > 0 {
-		read = append(read, schemas.FromClient)
-	}
-	slices.Sort(read)
-	return slices.Compact(read)
+	return sorted(slices.Concat(e.past.read, e.held(w)))
 }
 
 // held returns the sorted origins of all texts of others that the turn's prompt held.
 func (e *ending) held(w *task) []schemas.Origin {
 	if e.offer.Handler == nil {
-		return e.read(w)
+		return w.flowOf(e.question, e.past, e.found, w.earlier()).Origins()
 	}
 	return e.offer.Handler.Flow().Origins()
 }

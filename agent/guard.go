@@ -182,19 +182,13 @@ func (a *Agent) cutShort(ctx context.Context, w *task, e *ending) error {
 	note := prompts.Strayed(w.out.Lang(), good != "")
 	d := e.answer.done()
 	d.Finish = providers.FinishContentFilter
-	if w.turn.wantsJSON() {
-		if err := w.out.Warn(note); err != nil {
-			return err
-		}
-		if e.before == "" { // else it already begins with the notice
-			good = joinParagraphs(e.question.notice, good)
-		}
-	} else {
-		w.out.StartParagraph()
-		if err := w.out.Say(note); err != nil {
-			return err
-		}
+	if err := w.tell(note); err != nil {
+		return err
+	}
+	if !w.turn.wantsJSON() {
 		good = joinParagraphs(good, note)
+	} else if e.before == "" { // else it already begins with the notice
+		good = joinParagraphs(e.question.notice, good)
 	}
 	shown := w.out.Answer()
 	if err := a.requestApproval(ctx, w, e); err != nil { // else calls that wait would be lost with the cut

@@ -27,8 +27,7 @@ func hear(guard *subject.Guard, assistant *schemas.Assistant) heard {
 // own adds texts of the person or the operator.
 func (h heard) own(texts ...string) {
 	if h.ground != nil {
-		h.ground.Own(texts...)
-		h.sources.Add(texts...)
+		h.add(h.ground.Own, texts...)
 	}
 }
 
@@ -48,47 +47,39 @@ func (h heard) fetched(results ...schemas.ToolResult) {
 
 func (h heard) results(add func(...string), results []schemas.ToolResult) {
 	for _, r := range results {
-		text := answer.Prose(r.OutputText())
-		add(text)
-		h.sources.Add(text)
+		h.add(add, answer.Prose(r.OutputText()))
 		for _, link := range r.Resources {
 			h.sources.Add(link.URI)
 		}
 	}
 }
 
-// retold adds texts of models and clients, which are no sources.
-func (h heard) retold(texts ...string) {
-	if h.ground != nil {
-		h.ground.Retold(texts...)
-	}
+// add adds texts that are sources, too.
+func (h heard) add(add func(...string), texts ...string) {
+	add(texts...)
+	h.sources.Add(texts...)
 }
 
-// conversation adds the question and what was said before it.
+// conversation adds the question and what was said before it, under a topic. Texts of models and clients
+// are retold, and models' are no sources.
 func (h heard) conversation(q question, past recalled) {
-	if h.ground == nil {
-		return
-	}
 	h.ground.Asked(q.typed)
 	h.sources.Add(q.typed)
 	h.own(q.notice)
 	for _, read := range q.read {
-		h.ground.Found(read.Text)
-		h.sources.Add(read.Text)
+		h.add(h.ground.Found, read.Text)
 	}
 	if q.server != "" { // it wrote the question
-		h.ground.Found(q.asked)
-		h.sources.Add(q.asked)
+		h.add(h.ground.Found, q.asked)
 	}
-	h.retold(past.summary)
+	h.ground.Retold(past.summary)
 	for _, x := range past.exchanges {
 		if past.foreign {
-			h.retold(x.Question)
-			h.sources.Add(x.Question)
+			h.add(h.ground.Retold, x.Question)
 		} else {
 			h.own(x.Question)
 		}
-		h.retold(x.Answer())
+		h.ground.Retold(x.Answer())
 		for _, round := range x.Rounds() {
 			h.own(round.Passages...)
 			h.fetched(round.Results...)

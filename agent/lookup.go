@@ -159,11 +159,11 @@ func (s *search) call(ctx context.Context, out *answer.Speaker, name string, q q
 		return done, false, err
 	}
 	call := schemas.ToolCall{ID: uuid.NewString(), Function: schemas.FunctionCall{Name: tool.Name, Arguments: string(args)}}
-	if err := out.Call("6.1", &call, tool, false); err != nil {
-		return done, false, err
-	}
 	tool.Rules.Policy = schemas.PolicyAllow // chosen by code, not by a model
 	handler := s.cfg.Handler.Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool}, Show: showSearch})
+	if err := out.Call("6.1", &call, tool, handler.MayAct(tool), false); err != nil {
+		return done, false, err
+	}
 	for done = range handler.Execute(ctx, []schemas.ToolCall{call}) {
 		if err := out.Outcome("6.1", &done, "code-driven: it is in the assistant's search list"); err != nil {
 			return done, false, err

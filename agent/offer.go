@@ -15,7 +15,7 @@ import (
 // tool. earlier are the rounds of the turn before its client's tools ran.
 func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, found findings, earlier ...schemas.Round) (offer.Offer, error) {
 	if w.turn.NoTools {
-		return a.guardLinks(w, offer.Offer{Handler: a.cfg.Handler.Begin(toolhandler.TurnConfig{Flow: a.flowOf(w, q, past, found, earlier), Catalogue: w.catalogue})}), nil
+		return a.guardLinks(w, offer.Offer{Handler: a.cfg.Handler.Begin(toolhandler.TurnConfig{Flow: w.flowOf(q, past, found, earlier), Catalogue: w.catalogue})}), nil
 	}
 	choice, err := a.tools.Choose(ctx, w.out, offer.Want{
 		Globs: w.assistant.Tools, Also: a.also(w), Questions: questions(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.narrow(),
@@ -57,15 +57,16 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 	if n := w.turn.MaxCalls; n > 0 {
 		calls = min(calls, n)
 	}
-	flow := a.flowOf(w, q, past, found, earlier)
-	flow.Described = unseen(choice.Callable())
+	flow := w.flowOf(q, past, found, earlier)
+	flow.Described, flow.Rules = unseen(choice.Callable()), a.cfg.Flows
+	approver, person := w.whom()
 	o.Handler = a.cfg.Handler.Begin(toolhandler.TurnConfig{
 		Owner: w.turn.Owner, ID: w.turn.ID, Language: q.lang,
 		Tools: choice.Callable(),
 		Host:  own,
 		Flow:  flow, Catalogue: w.catalogue, Audit: a.audit,
-		Approver: w.approver(), Consented: q.approved.Calls(), Unsure: w.unsure(), Grants: a.grants(w),
-		Person: w.person(),
+		Approver: approver, Consented: q.approved.Calls(), Made: made(earlier), Unsure: w.unsure(), Grants: a.grants(w),
+		Person: person,
 		Limits: toolhandler.Limits{Calls: calls, Time: a.cfg.Limits.ToolTime},
 		Before: w.keeper.RecordCall,
 		Show: func(ctx context.Context, r schemas.ToolResult) schemas.ToolResult {
@@ -108,20 +109,12 @@ func (a *Agent) also(w *task) []string {
 	return names
 }
 
-// flowOf returns the texts of others that the model reads before any call, with their origins, and
-// what the person typed. earlier are the rounds of the turn before its client's tools ran.
-func (a *Agent) flowOf(w *task, q question, past recalled, found findings, earlier []schemas.Round) toolhandler.Flow {
-	return toolhandler.Flow{
-		Readings: a.readings(w, q, past, found, earlier), Own: ownTexts(w.catalogue, past, found, earlier), Typed: typed(q, past), Rules: a.cfg.Flows,
-	}
-}
-
 // guardLinks filters the addresses of the answer: while a private text is in the prompt, only those
 // are links that stood in the conversation: typed, read, or in the operator's texts.
 func (a *Agent) guardLinks(w *task, o offer.Offer) offer.Offer {
 	if !a.cfg.Off.Links {
 		w.out.Address(answer.NewLinks(answer.LinksConfig{
-			Private: func() bool { return len(o.Handler.Flow().Private()) > 0 },
+			Private: func() bool { return o.Handler.Flow().HoldsPrivate() },
 			Known: func(address string) bool {
 				flow := o.Handler.Flow()
 				holds := func(text string) bool { return answer.Occurs(text, address) }
@@ -147,6 +140,19 @@ func callsOf(rounds []schemas.Round) []schemas.ToolCall {
 	var calls []schemas.ToolCall
 	for _, r := range rounds {
 		calls = append(calls, r.Said.Calls()...)
+	}
+	return calls
+}
+
+// made returns the calls of rounds that were made here, and not by the client.
+func made(rounds []schemas.Round) []schemas.ToolCall {
+	var calls []schemas.ToolCall
+	for _, round := range rounds {
+		for _, r := range round.Results {
+			if call := callOf(round, r.ID); call != nil && r.Server != PauseClient {
+				calls = append(calls, *call)
+			}
+		}
 	}
 	return calls
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/agent/memory"
 	"molar/schemas"
 )
@@ -277,6 +279,83 @@ func TestOrigins_pause(t *testing.T) {
 	}
 }
 
+// A turn has one bound of calls with the person's own words, also if it pauses for its client's tools or
+// its process is lost.
+func TestOrigins_boundOfOneTurn(t *testing.T) {
+	as := schemas.Assistant{Tools: []string{"mail__*", "web__*"}}
+	fourth := []script{calls("", "web__search", `{"query":"who"}`), says("done")}
+	check := func(t *testing.T, p outcome) {
+		t.Helper()
+		if p.err != nil || !slices.Equal(p.done.Unapproved, []string{"web__search"}) {
+			t.Errorf("%v, not made: %q", p.err, p.done.Unapproved)
+		}
+	}
+	t.Run("a pause", func(t *testing.T) {
+		scripts := []script{calls("", "mail__get_mail", `{}`)}
+		for _, word := range []string{"tallest", "tree", "world"} {
+			scripts = append(scripts, calls("", "web__search", `{"query":"`+word+`"}`))
+		}
+		b := deskBench(slices.Concat(scripts, []script{calls("", "look", `{}`)}, fourth)...).with(t, as)
+		turn := ask("who knows the tallest tree in the world?")
+		turn.ClientTools = []schemas.ToolInfo{clientTool("look")}
+		if p := b.play(t, turn); p.err != nil || len(p.done.Unapproved) > 0 {
+			t.Fatalf("%v, not made: %q", p.err, p.done.Unapproved)
+		}
+		turn.Results = []schemas.ToolResult{clientResult("look", `"nothing"`)}
+		check(t, b.play(t, turn))
+	})
+	t.Run("a lost process", func(t *testing.T) {
+		turn, err := agent.Continued(leave(t, leftAfter("mail__get_mail", "web__search", "web__search", "web__search")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, deskBench(fourth...).with(t, as).play(t, turn))
+	})
+}
+
+// What a turn read after a pause counts also if its process is lost then.
+func TestOrigins_lostAfterPause(t *testing.T) {
+	as := schemas.Assistant{Tools: []string{"mail__*", "desk__*"}}
+	b := deskBench(calls("", "look", `{}`), says("cut"))
+	stop := b.withJournal(t, as)
+	turn := ask("who?")
+	turn.ID, turn.GoesOn, turn.ClientTools = "t1", true, []schemas.ToolInfo{clientTool("look")}
+	b.play(t, turn)
+	turn.ID, turn.Results = "t2", []schemas.ToolResult{clientResult("look", `"nothing"`)}
+	if p := b.play(t, turn); p.err != nil {
+		t.Fatal(p.err)
+	}
+	stop()
+	record := b.journal.begun[len(b.journal.begun)-1]
+	read := leave(t, leftAfter("mail__get_mail"))
+	record.Rows, record.Rounds = read.Rows, read.Rounds
+	again, err := agent.Continued(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asks asksOf
+	again.Approver = &asks
+	b.model.scripts = []script{calls("", "desk__write", `{}`), says("done")}
+	if p := b.play(t, again); p.err != nil {
+		t.Fatal(p.err)
+	}
+	if diff := cmp.Diff([]schemas.Origin{"mail", schemas.FromClient}, asks.orders()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// leftAfter returns what is left of a turn after rounds with a call each.
+func leftAfter(tools ...string) (l left) {
+	for i, name := range tools {
+		call := schemas.ToolCall{ID: strconv.Itoa(i), Function: schemas.FunctionCall{Name: name, Arguments: `{"query":"who"}`}}
+		server, tool, _ := strings.Cut(name, "__")
+		result := schemas.ToolResult{ID: call.ID, Server: server, ToolName: tool, Output: json.RawMessage(`"found"`)}
+		l.said = append(l.said, schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &call}}})
+		l.events = append(l.events, answer.Event{Kind: answer.KindToolCall, Call: &call}, answer.Event{Kind: answer.KindToolResult, Call: &call, Result: &result})
+	}
+	return l
+}
+
 // What stood in a prompt before a pause counts after it, also if the client sends less of its history.
 func TestOrigins_pauseOfShorterHistory(t *testing.T) {
 	b := deskBench(calls("", "look", `{}`), calls("", "desk__write", `{}`), says("done"))
@@ -400,6 +479,35 @@ func TestOrigins_resent(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// What is remembered of an answer outlives its conversation, so it names no file.
+func TestOrigins_resentWithoutNames(t *testing.T) {
+	answers := fakeAnswers{}
+	b := deskBench(says("They are letters."))
+	b.answers = answers
+	b.with(t, schemas.Assistant{Tools: []string{"desk__*"}})
+	first := ask("What are they?")
+	first.Attachments = []agent.Attachment{{Name: "dismissal of Ann.txt", Text: "x"}, {Name: "b.txt", Text: "y"}}
+	p := b.play(t, first)
+	if p.err != nil || len(answers) == 0 {
+		t.Fatalf("%d remembered, %v", len(answers), p.err)
+	}
+	for _, origins := range answers {
+		if diff := cmp.Diff([]string{string(schemas.FromFile)}, origins); diff != "" {
+			t.Error(diff)
+		}
+	}
+	b.model.scripts = []script{calls("", "desk__write", `{}`), says("done")}
+	var asks asksOf
+	second := history("What are they?", p.text, "Write it down")
+	second.Approver = &asks
+	if p := b.play(t, second); p.err != nil {
+		t.Fatal(p.err)
+	}
+	if diff := cmp.Diff([]schemas.Origin{schemas.FromFile}, asks.orders()); diff != "" {
+		t.Error(diff)
 	}
 }
 

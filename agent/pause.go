@@ -55,9 +55,10 @@ func (a *Agent) keep(ctx context.Context, w *task, e *ending) error {
 		return nil
 	}
 	record := a.record(w, e, "")
-	var held []toolhandler.Reading // the client may leave out some of it when it goes on
+	read, _ := e.found.readings(w.catalogue)
+	read = slices.Concat(e.question.read, read)
 	for _, origin := range e.held(w) {
-		held = append(held, toolhandler.Reading{Origin: origin})
+		read = append(read, toolhandler.Reading{Origin: origin}) // the client may leave out some of it when it goes on
 	}
 	return Keep(ctx, a.cfg.Pauses, w.turn.Owner, e.answer.clientCalls, PausedTurn{
 		PausedIdentity: PausedIdentity{
@@ -66,7 +67,7 @@ func (a *Agent) keep(ctx context.Context, w *task, e *ending) error {
 		},
 		PausedQuestion: PausedQuestion{
 			Question: e.question.message, Typed: e.question.typed, Language: e.question.lang, Notice: e.question.notice, Subject: e.subject,
-			Words: e.question.words, From: e.question.from, Read: slices.Concat(e.question.read, e.found.readings(w.catalogue), held),
+			Words: e.question.words, From: e.question.from, Read: read,
 			Dropped: e.question.dropped.Parts(),
 		},
 		PausedPrompt: PausedPrompt{System: e.prompt.system, Messages: e.answer.messages, Compacted: e.prompt.compacted, Passages: e.prompt.passages},

@@ -71,7 +71,7 @@ func (a *Agent) build(ctx context.Context, w *task, c *content, system string, r
 		p.compacted = &schemas.Compaction{Covers: view.Covers, Text: view.Summary}
 	}
 	in := a.questionInput(w, c, r)
-	if len(c.found.foreign) == 0 {
+	if c.found.call == nil {
 		p.passages = prompts.Passages(in)
 	}
 	if len(p.messages) == 0 {

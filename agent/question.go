@@ -51,8 +51,8 @@ func (a *Agent) read(ctx context.Context, w *task) (question, error) {
 		return question{}, err
 	}
 	q := question{message: message.OneText(), asked: message.Said()}
-	q.typed, q.words = q.asked, typedWords(message, w.turn.Data)
-	q.read = othersTexts(message, w.turn.Data)
+	q.typed = q.asked
+	q.words, q.read = textsIn(message, w.turn.Data)
 	q.from = originsOf(q.read)
 	sum := sha256.Sum256([]byte(q.asked))
 	w.out.Mark("1.2", "Extracted user message", "length", len([]rune(q.asked)), "sha256", hex.EncodeToString(sum[:4]))

@@ -1,53 +1,58 @@
 package agent
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"strings"
 
 	"molar/internal/text"
-	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
 )
 
-// readings returns the texts of others that the model reads before any call, each with its origin.
-// earlier are the rounds of the turn before its client's tools ran.
-func (a *Agent) readings(w *task, q question, past recalled, found findings, earlier []schemas.Round) []toolhandler.Reading {
-	of := w.catalogue
-	var all []toolhandler.Reading
+// flowOf returns the texts that the model reads before any call, with their origins, and what the person
+// typed. earlier are the rounds of the turn before its client's tools ran, or its process was lost.
+func (w *task) flowOf(q question, past recalled, found findings, earlier []schemas.Round) toolhandler.Flow {
+	f := toolhandler.Flow{Typed: typed(q, past)}
+	add := func(read []toolhandler.Reading, own []string) {
+		f.Readings, f.Own = append(f.Readings, read...), append(f.Own, own...)
+	}
+	addText := func(origin schemas.Origin, text string) {
+		f.Readings = append(f.Readings, w.catalogue.Reading(origin, text))
+	}
 	for _, origin := range past.origins() {
-		all = append(all, of.Reading(origin, "")) // a model's text repeats what it had read
+		addText(origin, "") // a model's text repeats what it had read
 	}
 	for _, x := range past.exchanges {
-		all = append(all, results(of, x.Rounds())...)
+		add(results(w.catalogue, x.Rounds()))
+		f.Own = append(f.Own, x.passages()...)
 	}
-	all = append(all, results(of, earlier)...)
-	for _, r := range q.read {
-		all = append(all, of.Reading(r.Origin, r.Text))
+	add(results(w.catalogue, earlier))
+	add(found.readings(w.catalogue))
+	for _, r := range slices.Concat(q.read, w.turn.systemRead()) {
+		addText(r.Origin, r.Text)
 	}
-	all = append(all, found.readings(of)...)
 	for _, r := range w.turn.Results {
-		all = append(all, of.Reading(schemas.FromClient, r.OutputText()))
+		addText(schemas.FromClient, r.OutputText())
 	}
-	if text := w.turn.systemText(); text != "" && w.turn.SystemFrom != "" {
-		all = append(all, of.Reading(w.turn.SystemFrom, text))
-	}
-	return all
+	return f
 }
 
-// systemText returns what the client tells the model beside the messages, also about its tools and in
-// the schema of the answer.
-func (t *Turn) systemText() string {
+// systemRead returns what the client tells the model beside the messages, also about its tools and in
+// the schema of the answer, unless it stands for the operator.
+func (t *Turn) systemRead() []toolhandler.Reading {
 	texts := []string{t.System, t.Form}
 	for _, tool := range t.ClientTools {
 		texts = append(texts, tool.Name, tool.Description, string(tool.InputSchema))
 	}
-	if len(t.Schema) > 0 && !bytes.Equal(t.Schema, providers.AnyObject()) {
+	if t.describesAnswer() {
 		texts = append(texts, string(t.Schema))
 	}
-	return strings.TrimSpace(strings.Join(texts, "\n"))
+	text := strings.TrimSpace(strings.Join(texts, "\n"))
+	if t.SystemFrom == "" || text == "" {
+		return nil
+	}
+	return []toolhandler.Reading{{Origin: t.SystemFrom, Text: text}}
 }
 
 // origins returns the sorted origins of what the models had read whose texts the prompt holds: of each
@@ -62,37 +67,44 @@ func (r recalled) origins() []schemas.Origin {
 	if whole {
 		all = append(all, r.read...)
 	}
+	return sorted(all)
+}
+
+// sorted returns origins in order, each once.
+func sorted(all []schemas.Origin) []schemas.Origin {
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// readings returns the readings of what code had looked up for the question.
-func (f findings) readings(of *toolhandler.Catalogue) []toolhandler.Reading {
-	var all []toolhandler.Reading
-	for _, r := range f.foreign {
-		reading, foreign := of.Result(r, f.call)
-		if !foreign { // the tool does not say that others write what it finds
-			reading = of.Reading(schemas.FromWeb, r.OutputText())
+// readings returns the readings of what code had looked up for the question, and the operator's texts
+// among it. After a pause the question's readings hold the first.
+func (f findings) readings(of *toolhandler.Catalogue) (read []toolhandler.Reading, own []string) {
+	for _, r := range f.results {
+		switch reading, foreign := of.Result(r, f.call); {
+		case !foreign:
+			own = append(own, reading.Text)
+		case f.call != nil:
+			read = append(read, reading)
 		}
-		all = append(all, reading)
 	}
-	return all
+	return read, own
 }
 
-// results returns the readings of the results of rounds.
-func results(of *toolhandler.Catalogue, rounds []schemas.Round) []toolhandler.Reading {
-	var all []toolhandler.Reading
+// results returns the readings of the results of rounds, and the operator's texts among them.
+func results(of *toolhandler.Catalogue, rounds []schemas.Round) (read []toolhandler.Reading, own []string) {
 	for _, round := range rounds {
 		for _, r := range round.Results {
 			if r.Server == "" {
 				continue
 			}
 			if reading, foreign := of.Result(r, callOf(round, r.ID)); foreign {
-				all = append(all, reading)
+				read = append(read, reading)
+			} else {
+				own = append(own, reading.Text)
 			}
 		}
 	}
-	return all
+	return read, own
 }
 
 // callOf returns the call of a round with an id, nil if it has none.
@@ -103,32 +115,6 @@ func callOf(round schemas.Round, id string) *schemas.ToolCall {
 		}
 	}
 	return nil
-}
-
-// ownTexts returns the operator's texts that the model reads as results.
-func ownTexts(of *toolhandler.Catalogue, past recalled, found findings, earlier []schemas.Round) []string {
-	var all []string
-	add := func(r schemas.ToolResult) {
-		if r.Server != schemas.ToolServer {
-			return
-		}
-		if reading, foreign := of.Result(r, nil); !foreign {
-			all = append(all, reading.Text)
-		}
-	}
-	for _, r := range found.results {
-		add(r)
-	}
-	rounds := slices.Clone(earlier)
-	for _, x := range past.exchanges {
-		rounds, all = append(rounds, x.Rounds()...), append(all, x.passages()...)
-	}
-	for _, round := range rounds {
-		for _, r := range round.Results {
-			add(r)
-		}
-	}
-	return all
 }
 
 // typed returns the texts that the person typed or pasted: the question, and the earlier ones that hold
@@ -180,31 +166,25 @@ func filesIn(m schemas.Message) []toolhandler.Reading {
 	return read
 }
 
-// othersTexts returns the texts of a person's message that they did not type. data is set if the whole
-// message is one that a client passes on.
-func othersTexts(m schemas.Message, data bool) []toolhandler.Reading {
-	var read []toolhandler.Reading
+// textsIn returns what a person typed or pasted in a message, and the texts in it that they did not
+// type. data is set if the whole message is one that a client passes on.
+func textsIn(m schemas.Message, data bool) (own string, others []toolhandler.Reading) {
+	var words []string
 	for _, p := range m.Parts {
+		isOwn := p.Origin == "" || p.Origin == schemas.FromPaste
 		switch {
 		case p.Kind != schemas.PartText:
-		case data && (p.Origin == "" || p.Origin == schemas.FromPaste):
-			read = append(read, toolhandler.Reading{Origin: schemas.FromClient, Text: p.Text})
-		case p.Origin != "":
-			read = append(read, toolhandler.Reading{Origin: p.Origin, Text: p.Text})
+			continue
+		case isOwn && data:
+			p.Origin = schemas.FromClient
+		case isOwn:
+			words = append(words, p.Text)
+		}
+		if p.Origin != "" {
+			others = append(others, toolhandler.Reading{Origin: p.Origin, Text: p.Text})
 		}
 	}
-	return read
-}
-
-// typedWords returns the text of a message that the person typed or pasted.
-func typedWords(m schemas.Message, data bool) string {
-	var own []string
-	for _, p := range m.Parts {
-		if p.Kind == schemas.PartText && !data && (p.Origin == "" || p.Origin == schemas.FromPaste) {
-			own = append(own, p.Text)
-		}
-	}
-	return strings.Join(own, "\n")
+	return strings.Join(words, "\n"), others
 }
 
 // originsOf returns the sorted origins of readings.

@@ -13,7 +13,6 @@ import (
 	"molar/agent/journal"
 	"molar/agent/memory"
 	"molar/schemas"
-	"molar/toolhandler"
 )
 
 // A begunTurn is what the journal holds of a turn whose question has passed the guardrail: enough to
@@ -61,10 +60,13 @@ func (a *Agent) openJournal(ctx context.Context, t *Turn, cancel context.CancelC
 	}, nil
 }
 
+// isRecorded reports whether the turn is written anywhere.
+func (w *task) isRecorded() bool { return w.keeper.Keeps() || w.turn.GoesOn }
+
 // record begins the journal of a turn that is being answered: about is the subject of the conversation,
 // before what the turn showed before it paused.
 func (w *task) record(ctx context.Context, q question, past recalled, about, before string) {
-	if !w.keeper.Keeps() && !w.turn.GoesOn {
+	if !w.isRecorded() {
 		return
 	}
 	asked, _ := w.turn.Asked()
@@ -72,10 +74,7 @@ func (w *task) record(ctx context.Context, q question, past recalled, about, bef
 	if key == "" {
 		key = w.turn.ID
 	}
-	asking := originsOf(q.read)
-	if w.turn.SystemFrom != "" && w.turn.systemText() != "" {
-		asking = append(asking, w.turn.SystemFrom)
-	}
+	asking := originsOf(slices.Concat(q.read, w.turn.systemRead()))
 	b := begunTurn{
 		Key: key, User: q.typed, Language: q.lang, Assistant: w.assistant.Name, Subject: about, ServersRead: toStrings(slices.Concat(past.read, asking)), Before: before,
 		Read: append(past.origins(), asking...), From: q.from,
@@ -113,15 +112,14 @@ func (a *Agent) Recover(ctx context.Context, r schemas.JournalRecord) error {
 		Rounds: withoutMedia(p.rounds), Sources: p.seen.Sources, Status: schemas.StatusInterrupted, ServersRead: b.ServersRead, Language: b.Language,
 		Assistant: b.Assistant, Subject: b.Subject,
 	}
-	of := toolhandler.NewCatalogue(a.cfg.Tools.Tools)
-	read := originsOf(results(of, append(slices.Clip(p.rounds), schemas.Round{Results: slices.Collect(maps.Values(p.results))})))
+	of := a.cfg.Handler.Catalogue(a.cfg.Tools.Tools)
+	found, _ := results(of, append(slices.Clip(p.rounds), schemas.Round{Results: slices.Collect(maps.Values(p.results))}))
+	read := originsOf(found)
 	record.ServersRead = append(record.ServersRead, toStrings(read)...)
 	if len(record.Rounds) == 0 {
 		record.Rounds = make([]schemas.Round, 1)
 	}
-	read = append(read, b.Read...)
-	slices.Sort(read)
-	record.Rounds[0].Traced, record.Rounds[0].Read, record.Rounds[0].Question = true, slices.Compact(read), b.From
+	record.Rounds[0].Traced, record.Rounds[0].Read, record.Rounds[0].Question = true, sorted(append(read, b.Read...)), b.From
 	err = a.cfg.Memory.Save(ctx, record)
 	if errors.Is(err, memory.ErrStale) { // a later turn has begun meanwhile: it is saved after that
 		var opening schemas.Opening

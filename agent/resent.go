@@ -12,7 +12,6 @@ import (
 
 	"molar/internal/text"
 	"molar/schemas"
-	"molar/toolhandler"
 )
 
 // Answers remembers the origins of what answers had read, by keyed hashes of their texts. A client
@@ -98,7 +97,8 @@ func (a *Agent) remember(ctx context.Context, w *task) {
 	if err == nil {
 		var hashes []string
 		texts = append(texts, joinParagraphs(w.ending.before, w.out.Answer()))
-		for _, text := range texts {
+		slices.Sort(texts)
+		for _, text := range slices.Compact(texts) {
 			hashes = append(hashes, hashOf(key, w.turn.Owner, text))
 			if begins := Beginning(text); begins != text {
 				hashes = append(hashes, hashOf(key, w.turn.Owner, begins))
@@ -177,17 +177,11 @@ func (a *Agent) traceSent(ctx context.Context, w *task) []Exchange {
 				read = append(read, schemas.FromClient)
 			}
 		}
-		for _, round := range x.Rounds() {
-			for _, r := range round.Results {
-				if reading, foreign := w.catalogue.Result(r, callOf(round, r.ID)); foreign {
-					read = append(read, reading.Origin)
-				} else {
-					read = append(read, schemas.FromClient)
-				}
-			}
+		given, own := results(w.catalogue, x.Rounds())
+		if read = append(read, originsOf(given)...); len(own) > 0 {
+			read = append(read, schemas.FromClient)
 		}
-		slices.Sort(read)
-		x.known, x.Read = true, slices.Compact(read)
+		x.known, x.Read = true, sorted(read)
 		before = x.Read
 	}
 	return sent
@@ -242,14 +236,6 @@ func (a *Agent) rememberedOf(ctx context.Context, w *task, texts [][]string) rem
 		return remembered{}
 	}
 	return known
-}
-
-// audit reports a decision about a call.
-func (a *Agent) audit(ctx context.Context, r toolhandler.Ruling) {
-	toolhandler.Audit(a.log, r)
-	if a.cfg.Audit != nil {
-		a.cfg.Audit(ctx, r)
-	}
 }
 
 // knownAnswers are the results of look-ups: a client sends the same answers with each of its requests,

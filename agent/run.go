@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -165,7 +166,7 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *kee
 	}
 	w := &task{
 		turn: t, assistant: assistant, route: route, schema: schema, guard: a.cfg.Guards[assistant.Topic],
-		out: out, keeper: k, group: group, started: a.cfg.Now(), catalogue: toolhandler.NewCatalogue(a.cfg.Tools.Tools),
+		out: out, keeper: k, group: group, started: a.cfg.Now(), catalogue: a.cfg.Handler.Catalogue(a.cfg.Tools.Tools),
 	}
 	w.heard = hear(w.guard, assistant)
 	if unreachable {
@@ -236,9 +237,11 @@ func (a *Agent) prepare(ctx context.Context, w *task, e *ending) (verdict *Gate,
 	if e.question, err = a.takeApproval(ctx, w, e.question, e.past); err != nil { // approval of pending calls
 		return nil, false, err
 	}
-	e.subject = a.subject(w, e.past)
-	if own := e.question.own(); own != "" {
-		e.subject = a.needs(w, own, e.past.isEmpty()).Subject(own, e.subject)
+	if w.isRecorded() { // else nothing keeps the subject
+		e.subject = a.subject(w, e.past)
+		if own := e.question.own(); own != "" {
+			e.subject = a.needs(w, own, e.past.isEmpty()).Subject(own, e.subject)
+		}
 	}
 	verdict, err = a.judge(ctx, w, e.question, e.past, first, e.subject) // 2.1: a gate; nothing is shown or called before it
 	if e.question.notice = verdict.Notice; err != nil {
@@ -293,7 +296,7 @@ func (a *Agent) continueTurn(ctx context.Context, w *task, p *PausedTurn) (err e
 	e.past.read = append(e.past.read, past.read...)
 	w.out.Language(e.question.lang, e.question.langSure)
 	e.past.exchanges, e.past.summary, e.past.lang = past.exchanges, past.summary, past.lang
-	if e.offer, err = a.offer(ctx, w, e.question, e.past, e.found, p.Rounds...); err != nil {
+	if e.offer, err = a.offer(ctx, w, e.question, e.past, e.found, slices.Concat(p.Rounds, w.earlier())...); err != nil {
 		return err
 	}
 	e.prompt.content = content{e.question, e.past, e.found}

@@ -14,9 +14,7 @@ import (
 type findings struct {
 	results []schemas.ToolResult
 	looked  prompts.Looked
-	// foreign are the results that somebody else wrote than the operator.
-	foreign []schemas.ToolResult
-	// call is the one that brought them.
+	// call is the one that brought results which somebody else wrote than the operator.
 	call *schemas.ToolCall
 }
 
@@ -74,7 +72,7 @@ func (a *Agent) lookUp(ctx context.Context, w *task, q question, past recalled, 
 		w.heard.own(answer.Prose(out.Result.OutputText()))
 		return found, nil
 	}
-	found.foreign, found.call = []schemas.ToolResult{*out.Result}, &out.Call
+	found.call = &out.Call
 	w.heard.found(*out.Result)
 	w.out.Watching().Arm()
 	return found, nil

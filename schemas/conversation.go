@@ -49,8 +49,11 @@ type StoredMessage struct {
 
 // Rounds returns the rounds of the answer's turn; nil if they are stored in another form.
 func (m StoredMessage) Rounds() []Round {
+	if len(m.Calls) == 0 {
+		return nil
+	}
 	var rounds []Round
-	if len(m.Calls) == 0 || json.Unmarshal(m.Calls, &rounds) != nil {
+	if json.Unmarshal(m.Calls, &rounds) != nil {
 		return nil
 	}
 	return rounds

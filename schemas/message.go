@@ -101,6 +101,9 @@ func (m Message) FullText() string {
 // join joins texts. An answer's text parts are pieces of one text, split only for their provider
 // state; and so are text parts of different origins, which one person put together.
 func (m Message) join(separator string, wanted func(Part) bool) string {
+	if len(m.Parts) == 1 && wanted(m.Parts[0]) { // most messages have one part
+		return m.Parts[0].Text
+	}
 	var all strings.Builder
 	var before Part
 	for _, p := range m.Parts {

@@ -39,23 +39,34 @@ func Arguments(tool schemas.Tool) []Argument { return argumentsIn(tool, schemaOf
 
 func argumentsIn(tool schemas.Tool, root *argSchema) []Argument {
 	var all []Argument
-	var walk func(path string, s *argSchema, command bool)
-	walk = func(path string, s *argSchema, command bool) {
-		for _, name := range slices.Sorted(maps.Keys(s.properties)) {
+	eachArgument(tool, root, func(path, name string, s *argSchema, command bool) bool {
+		all = append(all, Argument{path, useOf(tool, path, name, s), command})
+		return true
+	})
+	return all
+}
+
+// eachArgument visits the arguments that a tool declares, by path, until visit returns false.
+func eachArgument(tool schemas.Tool, root *argSchema, visit func(path, name string, s *argSchema, command bool) bool) {
+	var walk func(path string, s *argSchema, command bool) bool
+	walk = func(path string, s *argSchema, command bool) bool {
+		for _, name := range s.order {
 			at, inner := join(path, name), s.properties[name]
 			for inner.items != nil { // those in a list share its name
 				inner = inner.items
 			}
 			command := command || isCommand(tool, name, inner)
 			if len(inner.properties) > 0 {
-				walk(at, inner, command)
-				continue
+				if !walk(at, inner, command) {
+					return false
+				}
+			} else if !visit(at, name, inner, command) {
+				return false
 			}
-			all = append(all, Argument{at, useOf(tool, at, name, inner), command})
 		}
+		return true
 	}
 	walk("", root, false)
-	return all
 }
 
 // contentWords end the names of arguments that are free text; those of textWords also begin their
@@ -80,9 +91,7 @@ var commandLanguage = regexp.MustCompile(`(?i)\b([a-z]*sql[a-z]*|graphql|cypher|
 
 // useOf returns the use of an argument.
 func useOf(tool schemas.Tool, path, name string, s *argSchema) Use {
-	about, last := describing(s.description), lastWord(name)
-	isContent := s.freeText && (slices.Contains(contentWords(), last) || speaksOfText(about)) &&
-		!slices.ContainsFunc(append(about[:min(2, len(about))], last), func(w string) bool { return slices.Contains(placeWords(), w) })
+	isContent := s.freeText && speaksOfContent(name, s.description)
 	if tool.Rules.Content != nil {
 		isContent = slices.Contains(tool.Rules.Content, path)
 	}
@@ -90,6 +99,13 @@ func useOf(tool schemas.Tool, path, name string, s *argSchema) Use {
 		return Content
 	}
 	return Place
+}
+
+// speaksOfContent reports whether the name or the description of an argument says that it is free text.
+func speaksOfContent(name, description string) bool {
+	about, last := describing(description), lastWord(name)
+	return (slices.Contains(contentWords(), last) || speaksOfText(about)) &&
+		!slices.ContainsFunc(append(about[:min(2, len(about))], last), func(w string) bool { return slices.Contains(placeWords(), w) })
 }
 
 // describing returns the words of a description from the first that tells something.
@@ -146,7 +162,9 @@ type argSchema struct {
 	enum, named []any
 	preset      any
 	properties  map[string]*argSchema
-	items       *argSchema
+	// order are the names of the properties, sorted.
+	order []string
+	items *argSchema
 	// whole is false if a part of the schema was not read; arguments counts the declared ones. Both are
 	// of the root.
 	whole     bool
@@ -215,6 +233,7 @@ func (r *schemaReader) read(node any, depth int) *argSchema {
 			s.properties[name] = cmp.Or(s.properties[name], inner)
 		}
 	}
+	s.order = slices.Sorted(maps.Keys(s.properties))
 	return s
 }
 

@@ -26,18 +26,19 @@ const (
 // the tool's own annotations, else a reading verb at the beginning of its name. An argument that can
 // hold a command outweighs the last two. Without evidence it is Writes.
 func Classify(tool schemas.Tool) (class Class, why string) {
-	return classify(tool, nil)
+	return classify(tool, func() *argSchema { return schemaOf(tool) }, nil)
 }
 
-// classify is Classify for a call, whose values its schema may not declare.
-func classify(tool schemas.Tool, leaves []leaf) (class Class, why string) {
+// classify is Classify for a call, whose values its schema may not declare. The schema is read only if
+// it matters.
+func classify(tool schemas.Tool, root func() *argSchema, leaves []leaf) (class Class, why string) {
 	hints, name := tool.Annotations, ownWords(tool)
 	reads := len(name) > 0 && slices.Contains(readingVerbs(), name[0])
 	writing := slices.IndexFunc(name, func(word string) bool { return slices.Contains(writingVerbs(), word) })
 	unknown := slices.IndexFunc(leaves, func(l leaf) bool { return l.unknown })
 	command := ""
-	if isTrue(hints.ReadOnlyHint) || hints == (schemas.ToolAnnotations{}) && reads { // else it does not matter
-		command = commandOf(tool, leaves)
+	if isTrue(hints.ReadOnlyHint) || hints == (schemas.ToolAnnotations{}) && reads {
+		command = commandOf(tool, root(), leaves)
 	}
 	switch {
 	case tool.Rules.ReadOnly:
@@ -74,15 +75,19 @@ func isTrue(hint *bool) bool { return hint != nil && *hint }
 
 // commandOf returns the first argument that can hold a command, "" if none matters: the credentials
 // of the server cannot write.
-func commandOf(tool schemas.Tool, leaves []leaf) string {
+func commandOf(tool schemas.Tool, root *argSchema, leaves []leaf) string {
 	if tool.Rules.Marks.ReadOnly {
 		return ""
 	}
-	root := schemaOf(tool)
-	for _, a := range argumentsIn(tool, root) {
-		if a.Command {
-			return a.Path
+	found := ""
+	eachArgument(tool, root, func(path, _ string, _ *argSchema, command bool) bool {
+		if command {
+			found = path
 		}
+		return !command
+	})
+	if found != "" {
+		return found
 	}
 	for _, l := range leaves {
 		if !l.declared && slices.ContainsFunc(strings.Split(l.path, "."), namesCommand) {

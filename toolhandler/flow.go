@@ -58,6 +58,11 @@ func (f Flow) Orders(server string) []schemas.Origin {
 	return slices.Compact(all)
 }
 
+// HoldsPrivate reports whether a text is private to somebody.
+func (f Flow) HoldsPrivate() bool {
+	return slices.ContainsFunc(f.Readings, func(r Reading) bool { return !r.Public })
+}
+
 // Private returns the sorted origins whose texts are private to them.
 func (f Flow) Private() []schemas.Origin {
 	return f.origins(func(r Reading) bool { return !r.Public })
@@ -67,13 +72,14 @@ func (f Flow) Private() []schemas.Origin {
 func (f Flow) Origins() []schemas.Origin { return f.origins(func(Reading) bool { return true }) }
 
 func (f Flow) origins(of func(Reading) bool) []schemas.Origin {
-	found := make(map[schemas.Origin]bool)
+	var found []schemas.Origin
 	for _, r := range f.Readings {
-		if !found[r.Origin] && of(r) {
-			found[r.Origin] = true
+		if !slices.Contains(found, r.Origin) && of(r) {
+			found = append(found, r.Origin)
 		}
 	}
-	return slices.Sorted(maps.Keys(found))
+	slices.Sort(found)
+	return found
 }
 
 // An action is a call as the rules see it.
@@ -91,8 +97,11 @@ type action struct {
 	values []cargo
 }
 
-func actionOf(tool schemas.Tool, arguments string) action {
-	root := schemaOf(tool)
+func (t *Turn) actionOf(tool schemas.Tool, args json.RawMessage) action {
+	return actionOf(tool, t.h.inputs.schemaOf(tool), string(args))
+}
+
+func actionOf(tool schemas.Tool, root *argSchema, arguments string) action {
 	a := action{tool: tool, leaves: leavesOf(tool, root, arguments), places: make(map[string]string), arguments: root.arguments}
 	for _, l := range a.leaves {
 		if l.use != Content && !l.isPreset() {
@@ -437,50 +446,63 @@ func isOwn(tool schemas.Tool) bool {
 // A Catalogue answers for the servers and tools of a turn, where readings are made of results. A nil
 // one knows none.
 type Catalogue struct {
-	read func() (tools map[schemas.ToolRef]schemas.Tool, marks map[string]schemas.ServerMarks)
+	inputs *inputs
+	tools  func() []schemas.Tool
 }
 
-// NewCatalogue returns a catalogue of the tools of all attached servers, which are asked for once.
-func NewCatalogue(all func() []schemas.Tool) *Catalogue {
-	return &Catalogue{read: sync.OnceValues(func() (map[schemas.ToolRef]schemas.Tool, map[string]schemas.ServerMarks) {
-		tools, marks := make(map[schemas.ToolRef]schemas.Tool), make(map[string]schemas.ServerMarks)
-		for _, t := range all() {
-			tools[schemas.ToolRef{Server: t.Server, Tool: t.ToolName}], marks[t.Server] = t, t.Rules.Marks
-		}
-		return tools, marks
-	})}
+// Catalogue returns a catalogue of the tools of all attached servers.
+func (h *Handler) Catalogue(tools func() []schemas.Tool) *Catalogue {
+	return &Catalogue{inputs: h.inputs, tools: sync.OnceValue(tools)}
 }
 
-// known returns the tools, and the marks of each attached server.
-func (c *Catalogue) known() (tools map[schemas.ToolRef]schemas.Tool, marks map[string]schemas.ServerMarks) {
+// find returns the first tool that is as asked.
+func (c *Catalogue) find(is func(schemas.Tool) bool) (t schemas.Tool, ok bool) {
 	if c == nil {
-		return nil, nil
+		return t, false
 	}
-	return c.read()
+	all := c.tools()
+	i := slices.IndexFunc(all, is)
+	if i < 0 {
+		return t, false
+	}
+	return all[i], true
+}
+
+// marks returns the marks of a server; ok is false if it is not attached.
+func (c *Catalogue) marks(server string) (m schemas.ServerMarks, ok bool) {
+	t, ok := c.find(func(t schemas.Tool) bool { return t.Server == server })
+	return t.Rules.Marks, ok
 }
 
 // MayClaim reports whether a client may say that a result comes from a server: it is attached, and no
 // text counts for more because it comes from there.
 func (c *Catalogue) MayClaim(server string) bool {
-	_, all := c.known()
-	marks, attached := all[server]
+	marks, attached := c.marks(server)
 	return attached && server != schemas.ToolServer && !marks.Trust && !marks.Public
+}
+
+// actionOf returns a call as the rules see it.
+func (c *Catalogue) actionOf(tool schemas.Tool, arguments string) action {
+	if c == nil {
+		return actionOf(tool, new(argSchema), arguments)
+	}
+	return actionOf(tool, c.inputs.schemaOf(tool), arguments)
 }
 
 // tool returns the tool that made a result, without declared arguments if it is not attached.
 func (c *Catalogue) tool(server, name string) schemas.Tool {
-	tools, marks := c.known()
-	if t, ok := tools[schemas.ToolRef{Server: server, Tool: name}]; ok {
+	if t, ok := c.find(func(t schemas.Tool) bool { return t.Server == server && t.ToolName == name }); ok {
 		return t
 	}
-	return schemas.Tool{ToolInfo: schemas.ToolInfo{Server: server, ToolName: name}, Rules: schemas.ToolRules{Marks: marks[server]}}
+	marks, _ := c.marks(server)
+	return schemas.Tool{ToolInfo: schemas.ToolInfo{Server: server, ToolName: name}, Rules: schemas.ToolRules{Marks: marks}}
 }
 
 // Reading returns a text of an origin.
 func (c *Catalogue) Reading(origin schemas.Origin, text string) Reading {
 	r := Reading{Origin: origin, Text: text, Public: origin == schemas.FromWeb || origin == schemas.FromPaste}
 	if server := origin.Server(); server != "" {
-		marks := c.tool(server, "").Rules.Marks
+		marks, _ := c.marks(server)
 		r.Trusted, r.Public = marks.Trust, marks.Public && !origin.IsInside()
 	}
 	return r
@@ -491,7 +513,7 @@ func (c *Catalogue) Reading(origin schemas.Origin, text string) Reading {
 func (c *Catalogue) Named(server string, args map[string]string) schemas.Origin {
 	given, _ := json.Marshal(args) //nolint:errchkjson // strings marshal
 	tool := c.tool(server, "")
-	if tool.Rules.Marks.Public && slices.ContainsFunc(actionOf(tool, string(given)).leaves, leaf.namesInside) {
+	if tool.Rules.Marks.Public && slices.ContainsFunc(c.actionOf(tool, string(given)).leaves, leaf.namesInside) {
 		return schemas.InsideOrigin(server)
 	}
 	return schemas.Origin(server)
@@ -510,7 +532,7 @@ func (c *Catalogue) Result(result schemas.ToolResult, call *schemas.ToolCall) (r
 	}
 	var a action
 	if call != nil {
-		a = actionOf(tool, call.Function.Arguments)
+		a = c.actionOf(tool, call.Function.Arguments)
 	}
 	if tool.Rules.Marks.Public && (call == nil || slices.ContainsFunc(a.leaves, leaf.namesInside)) {
 		origin = schemas.InsideOrigin(result.Server)
@@ -523,12 +545,11 @@ func (c *Catalogue) Result(result schemas.ToolResult, call *schemas.ToolCall) (r
 // contentOf returns the text of a result with its strings as a reader sees them, without the escapes of
 // JSON.
 func contentOf(result schemas.ToolResult) string {
-	all := []string{result.OutputText()}
+	text := result.OutputText()
+	all := []string{text}
 	var value any
-	if json.Unmarshal(result.Output, &value) == nil {
-		if _, isText := value.(string); !isText {
-			all = stringsIn(all, value)
-		}
+	if text == string(result.Output) && json.Unmarshal(result.Output, &value) == nil { // else it is one string
+		all = stringsIn(all, value)
 	}
 	for _, link := range result.Resources {
 		all = append(all, link.URI)

@@ -62,7 +62,7 @@ func adds(tool schemas.Tool) schemas.Tool {
 func brought(t *testing.T, tool schemas.Tool, args, text string) toolhandler.Reading {
 	t.Helper()
 	made := call("c", tool.Name, args)
-	all := toolhandler.NewCatalogue(func() []schemas.Tool { return []schemas.Tool{tool} })
+	all := newHandler(t, echo).Catalogue(func() []schemas.Tool { return []schemas.Tool{tool} })
 	r, foreign := all.Result(schemas.ToolResult{Server: tool.Server, ToolName: tool.ToolName, Output: schemas.TextOutput(text)}, &made)
 	if !foreign {
 		t.Fatal("it is the operator's")
@@ -137,7 +137,7 @@ func TestCatalogue(t *testing.T) {
 	if r := brought(t, marked(public, schemas.ServerMarks{Trust: true}), `{}`, "x"); !r.Trusted {
 		t.Errorf("a trusted server: %+v", r)
 	}
-	none := toolhandler.NewCatalogue(func() []schemas.Tool { return nil })
+	none := newHandler(t, echo).Catalogue(func() []schemas.Tool { return nil })
 	if r := none.Reading("gone", "x"); r.Public || r.Trusted {
 		t.Errorf("a server that is not attached: %+v", r)
 	}
@@ -198,6 +198,20 @@ func TestFlow_cleanIsBounded(t *testing.T) {
 	const ok = toolhandler.StatusOK
 	if want := []toolhandler.Status{ok, ok, ok, toolhandler.StatusUnapproved}; !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// The calls that a turn made before it paused count within its bounds, but for those that ran anyway.
+func TestFlow_cleanIsBoundedOverPauses(t *testing.T) {
+	weather := tool("evil", "get_weather", schema("city"))
+	f := flow(of("vault", secret))
+	f.Typed = []string{"What is the weather in Hanoi today?"}
+	for city, want := range map[string]toolhandler.Status{"Hanoi": toolhandler.StatusUnapproved, "Hue": toolhandler.StatusOK} {
+		made := slices.Repeat([]schemas.ToolCall{call("1", weather.Name, `{"city":"`+city+`"}`)}, 3)
+		turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{weather}, Flow: f, Made: made})
+		if got := collect(t.Context(), turn, call("2", weather.Name, `{"city":"Hanoi"}`))[0].Status; got != want {
+			t.Errorf("after calls for %s: %s", city, got)
+		}
 	}
 }
 

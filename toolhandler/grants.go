@@ -52,7 +52,10 @@ func (d Destination) Grant(tool string, from schemas.Origin) schemas.Grant {
 // DestinationsOf returns what an approval of a call may cover, the narrowest first: its own destination,
 // and the wider ones that hold it unless the tool announces itself destructive.
 func DestinationsOf(tool schemas.Tool, arguments string) []Destination {
-	places := actionOf(tool, arguments).places
+	return destinations(tool, actionOf(tool, schemaOf(tool), arguments).places)
+}
+
+func destinations(tool schemas.Tool, places map[string]string) []Destination {
 	all := []Destination{{ID: "exact", Arguments: places}}
 	if destroys(tool) {
 		return all

@@ -74,10 +74,10 @@ type Config struct {
 
 // A Handler executes tool calls. It is safe for concurrent use; each turn has a [Turn].
 type Handler struct {
-	caller     Caller
-	parallel   int
-	log        *slog.Logger
-	validators *validators
+	caller   Caller
+	parallel int
+	log      *slog.Logger
+	inputs   *inputs
 }
 
 // New returns a handler, or an error if there is no caller or a bound is negative.
@@ -89,10 +89,10 @@ func New(cfg Config) (*Handler, error) {
 		return nil, errors.New("tool handler: parallel must not be negative")
 	}
 	h := &Handler{
-		caller:     cfg.Caller,
-		parallel:   cfg.Parallel,
-		log:        cfg.Logger,
-		validators: newValidators(),
+		caller:   cfg.Caller,
+		parallel: cfg.Parallel,
+		log:      cfg.Logger,
+		inputs:   newInputs(),
 	}
 	if h.parallel == 0 {
 		h.parallel = defaultParallel

@@ -99,8 +99,8 @@ func (t *Turn) review(tool schemas.Tool, args json.RawMessage) (r Reason, carrie
 	case schemas.PolicyDeny:
 		return Reason{Rule: RuleDeny}, 0, false
 	}
-	a := actionOf(tool, string(args))
-	a.class, a.why = classify(tool, a.leaves)
+	a := t.actionOf(tool, args)
+	a.class, a.why = classify(tool, func() *argSchema { return t.h.inputs.schemaOf(tool) }, a.leaves)
 	a.values = t.flow.cargoOf(a)
 	for _, from := range t.flow.crossing(a) {
 		switch allow, ruled := t.flow.rule(from, tool.Server); {
@@ -164,21 +164,22 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		}
 		return refused(StatusRefused, "%q may not be called", tool.Name)
 	}
+	if !unsure && t.consented(tool, call, true) { // its approval is already audited
+		return args, nil
+	}
+	a := t.actionOf(tool, args)
 	ask := Approval{Call: call, Tool: tool, Reason: reason, Language: t.cfg.Language, Check: func(arguments string) error {
 		_, err := r.checkedArguments(tool, arguments)
 		return err
 	}}
 	if !unsure {
-		ask.Scopes, ask.Destinations = t.scopes(reason), DestinationsOf(tool, string(args))
+		ask.Scopes, ask.Destinations = t.scopes(reason), destinations(tool, a.places)
 	}
-	switch {
-	case !unsure && t.consented(tool, call, true): // its approval is already audited
-		return args, nil
-	case t.granted(ctx, ask):
+	if t.granted(ctx, ask) {
 		decided(ByGrant, Decision{Allowed: true})
 		return args, nil
 	}
-	reason.Records = t.flow.recordsOf(actionOf(tool, string(args)))
+	reason.Records = t.flow.recordsOf(a)
 	ask.Reason = reason
 	switch {
 	case t.cfg.Approver == nil && unsure:
@@ -208,7 +209,7 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		if args, err = r.checkedArguments(tool, decision.Arguments); err != nil {
 			return refused(StatusInvalid, "the edited arguments of %q do not fit: %v", tool.Name, err)
 		}
-		ask.Destinations, decision.Destination = DestinationsOf(tool, string(args)), ""
+		ask.Destinations, decision.Destination = destinations(tool, t.actionOf(tool, args).places), ""
 	}
 	t.grant(ctx, ask, decision)
 	return args, nil
@@ -220,5 +221,5 @@ func (r *round) checkedArguments(tool schemas.Tool, text string) (json.RawMessag
 	if err != nil {
 		return nil, err
 	}
-	return args, r.turn.h.validators.check(tool, args)
+	return args, r.turn.h.inputs.check(tool, args)
 }

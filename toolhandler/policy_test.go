@@ -88,6 +88,30 @@ func TestTurn_orders(t *testing.T) {
 	}
 }
 
+// A tool that changes its schema, or its rules, is judged by what it has in that turn.
+func TestTurn_policy_changedTool(t *testing.T) {
+	h := newHandler(t, echo)
+	judged := func(look schemas.Tool, args string) (acts bool, status toolhandler.Status) {
+		turn := h.Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{look}, Flow: readFrom("web")})
+		return turn.MayAct(look), collect(t.Context(), turn, call("1", look.Name, args))[0].Status
+	}
+	look := tool("s", "get_it", schema("x"))
+	if acts, status := judged(look, `{}`); acts || status != toolhandler.StatusOK {
+		t.Errorf("it reads: %v, %s", acts, status)
+	}
+	look.InputSchema = []byte(schema("sql"))
+	if acts, status := judged(look, `{}`); !acts || status != toolhandler.StatusUnapproved {
+		t.Errorf("it takes a command now: %v, %s", acts, status)
+	}
+	if _, status := judged(look, `{"sql":1}`); status != toolhandler.StatusInvalid {
+		t.Errorf("another type than its new schema has: %s", status)
+	}
+	look.Rules.ReadOnly = true
+	if acts, status := judged(look, `{}`); acts || status != toolhandler.StatusOK {
+		t.Errorf("the operator says that it reads: %v, %s", acts, status)
+	}
+}
+
 // A result of one server requires approval for calls of others for the rest of the turn.
 func TestTurn_policy_afterARead(t *testing.T) {
 	one, two := tool("a", "add_one", ""), tool("b", "add_two", "")

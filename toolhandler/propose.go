@@ -42,7 +42,7 @@ func Propose(server string, tools []schemas.Tool) schemas.Proposal {
 
 // mayAdd reports whether a tool that counts as writing looks like one that only adds.
 func mayAdd(t schemas.Tool) (ok bool, why string) {
-	if destroys(t) || commandOf(t, nil) != "" {
+	if destroys(t) || commandOf(t, schemaOf(t), nil) != "" {
 		return false, ""
 	}
 	if isFalse(t.Annotations.DestructiveHint) {

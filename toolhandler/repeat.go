@@ -33,16 +33,16 @@ type repeated struct {
 
 // keysOf returns what identifies each call among the calls of a turn, "" for calls that are no
 // repeats of others. A round in which a call may change something has none, and ends those before it.
-func (t *Turn) keysOf(calls []schemas.ToolCall) []string {
+func (r *round) keysOf(calls []schemas.ToolCall) []string {
 	keys := make([]string, len(calls))
 	for i, call := range calls {
-		tool, known := t.Lookup(call.Function.Name)
-		if class, _ := Classify(tool); known && class != Reads {
-			t.repeats.calls = nil
+		tool, known := r.turn.Lookup(call.Function.Name)
+		if known && r.turn.classOf(tool) != Reads {
+			r.turn.repeats.calls = nil
 			return make([]string, len(calls))
 		}
-		if args, err := parseArguments(call.Function.Arguments); known && !tool.Rules.Poll && err == nil {
-			keys[i] = tool.Name + " " + canonical(string(args))
+		if known && !tool.Rules.Poll && r.faults[i] == nil {
+			keys[i] = tool.Name + " " + canonical(string(r.args[i]))
 		}
 	}
 	return keys

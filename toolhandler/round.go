@@ -22,6 +22,9 @@ type round struct {
 	turn     *Turn
 	allowed  int
 	deadline time.Duration
+	// args are the parsed arguments of the calls, faults what is wrong with those that could not be.
+	args   []json.RawMessage
+	faults []error
 	// reasons are why the calls ask.
 	reasons []Reason
 	// free is set for those that run only because their arguments are the person's own words.
@@ -32,23 +35,33 @@ type round struct {
 }
 
 func (t *Turn) openRound(calls []schemas.ToolCall) *round {
-	r := &round{turn: t, allowed: t.calls, deadline: t.left, reasons: make([]Reason, len(calls)), free: make([]bool, len(calls))}
+	r := &round{
+		turn: t, allowed: t.calls, deadline: t.left, args: make([]json.RawMessage, len(calls)), faults: make([]error, len(calls)),
+		reasons: make([]Reason, len(calls)), free: make([]bool, len(calls)),
+	}
 	for i, call := range calls {
 		tool, known := t.Lookup(call.Function.Name)
-		args, err := parseArguments(call.Function.Arguments)
-		if !known || err != nil {
+		r.args[i], r.faults[i] = parseArguments(call.Function.Arguments)
+		if !known || r.faults[i] != nil {
 			continue
 		}
-		reason, carried, free := t.review(tool, args)
-		if r.reasons[i], r.free[i] = reason, free; free {
-			t.clean, t.carried = t.clean+1, t.carried+carried
-		}
-		if t.isUnsure(call, tool) && reason.Rule != RuleDeny {
+		r.reasons[i], r.free[i] = t.admit(tool, r.args[i])
+		if t.isUnsure(call, tool) && r.reasons[i].Rule != RuleDeny {
 			r.reasons[i].Rule = RuleUnsure
 		}
 	}
 	t.calls = max(0, t.calls-len(calls))
 	return r
+}
+
+// admit returns why a call asks, and counts it if it is free only because its arguments are the person's own
+// words.
+func (t *Turn) admit(tool schemas.Tool, args json.RawMessage) (reason Reason, free bool) {
+	reason, carried, free := t.review(tool, args)
+	if free {
+		t.clean, t.carried = t.clean+1, t.carried+carried
+	}
+	return reason, free
 }
 
 // waited returns the time that a person took to decide.
@@ -98,11 +111,11 @@ func (r *round) run(ctx context.Context, index int, call schemas.ToolCall) (out 
 	if !known {
 		return failure(call, tool, StatusUnknown, "there is no tool %q; the tools are: %s", call.Function.Name, r.turn.names())
 	}
-	args, err := parseArguments(call.Function.Arguments)
+	args, err := r.args[index], r.faults[index]
 	if err != nil {
 		return failure(call, tool, StatusInvalid, "the arguments of %q are not a JSON object: %v", tool.Name, err)
 	}
-	if err := r.turn.h.validators.check(tool, args); err != nil {
+	if err := r.turn.h.inputs.check(tool, args); err != nil {
 		return failure(call, tool, StatusInvalid, "the arguments of %q do not fit its schema: %v", tool.Name, err)
 	}
 	if reason := r.reasons[index]; reason.Rule != "" {
@@ -160,7 +173,7 @@ func (r *round) execute(ctx context.Context, call schemas.ToolCall, tool schemas
 	limit := min(callTimeout(tool.Rules), r.deadline)
 	callCtx, stop := r.turn.clocks.start(ctx, tool, limit, r.deadline)
 	defer func() { r.addWait(call.ID, stop()) }()
-	if r.turn.cfg.Before != nil && MayAct(tool) {
+	if r.turn.cfg.Before != nil && r.turn.MayAct(tool) {
 		if err := r.turn.cfg.Before(ctx, call); err != nil {
 			return r.fault(ctx, callCtx, call, tool, limit, err)
 		}
@@ -185,11 +198,10 @@ func (r *round) execute(ctx context.Context, call schemas.ToolCall, tool schemas
 	return Outcome{Call: call, Tool: tool, Result: result, Status: status, Sent: true}
 }
 
-// MayAct reports whether a call of the tool may have an effect that a second one would
+// MayAct reports whether a call of a tool of the turn may have an effect that a second one would
 // double: it is neither a reader nor idempotent.
-func MayAct(tool schemas.Tool) bool {
-	class, _ := Classify(tool)
-	return class != Reads && !tool.Rules.Idempotent && !isTrue(tool.Annotations.IdempotentHint)
+func (t *Turn) MayAct(tool schemas.Tool) bool {
+	return t.classOf(tool) != Reads && !tool.Rules.Idempotent && !isTrue(tool.Annotations.IdempotentHint)
 }
 
 // executeEdited calls the tool with the person's arguments and tells the model so: it would

@@ -45,6 +45,9 @@ type TurnConfig struct {
 	Catalogue *Catalogue
 	// Consented are calls that the person has approved, each for one use.
 	Consented []schemas.ToolCall
+	// Made are the calls that the turn made before it paused or its process was lost: they count within
+	// its bound of calls with the person's own words.
+	Made []schemas.ToolCall
 	// Unsure are calls that were sent before their process was lost, and whose result never came: those
 	// that may have an effect are made again only if a person says so.
 	Unsure []schemas.ToolCall
@@ -84,6 +87,8 @@ type Turn struct {
 	// clean is how many calls ran only because their arguments are the person's own words, carried how
 	// many bits their choice can carry.
 	clean, carried int
+	// classes are those of the tools that were called, by name.
+	classes sync.Map
 	// consents are the exact calls that a person has approved; consenting guards them.
 	consents   []schemas.ToolCall
 	consenting sync.Mutex
@@ -100,6 +105,12 @@ func (h *Handler) Begin(cfg TurnConfig) *Turn {
 		left:  cmp.Or(cfg.Limits.Time, DefaultTime),
 	}
 	t.who = t.personForServer(cfg.Person)
+	for _, call := range cfg.Made {
+		tool, known := t.Lookup(call.Function.Name)
+		if args, err := parseArguments(call.Function.Arguments); known && err == nil {
+			t.admit(tool, args)
+		}
+	}
 	return t
 }
 
@@ -132,17 +143,21 @@ func (t *Turn) audit(ctx context.Context, r Ruling) {
 // beyond a limit, fails without asking.
 func (t *Turn) Asks(ctx context.Context, call schemas.ToolCall) bool {
 	tool, known := t.Lookup(call.Function.Name)
+	if !known || t.cfg.Approver == nil || tool.Rules.Policy == schemas.PolicyDeny {
+		return false
+	}
 	args, err := parseArguments(call.Function.Arguments)
-	if !known || err != nil || t.cfg.Approver == nil || tool.Rules.Policy == schemas.PolicyDeny {
+	if err != nil {
 		return false
 	}
 	reason, _, _ := t.review(tool, args)
-	return t.isUnsure(call, tool) || reason.Rule != "" && reason.Rule != RuleDeny && !t.consented(tool, call, false) && !t.granted(ctx, Approval{Tool: tool, Reason: reason, Destinations: DestinationsOf(tool, string(args))})
+	return t.isUnsure(call, tool) || reason.Rule != "" && reason.Rule != RuleDeny && !t.consented(tool, call, false) &&
+		!t.granted(ctx, Approval{Tool: tool, Reason: reason, Destinations: destinations(tool, t.actionOf(tool, args).places)})
 }
 
 // isUnsure reports whether the call was sent before its process was lost, and may have had its effect.
 func (t *Turn) isUnsure(call schemas.ToolCall, tool schemas.Tool) bool {
-	return MayAct(tool) && slices.ContainsFunc(t.cfg.Unsure, func(u schemas.ToolCall) bool { return u.ID == call.ID })
+	return slices.ContainsFunc(t.cfg.Unsure, func(u schemas.ToolCall) bool { return u.ID == call.ID }) && t.MayAct(tool)
 }
 
 // Lookup finds a call's tool by its offered name, or by its own name if only one offered tool has
@@ -169,6 +184,16 @@ func (t *Turn) Lookup(name string) (schemas.Tool, bool) {
 		return t.cfg.Tools[own], true
 	}
 	return schemas.Tool{}, false
+}
+
+// classOf is [Classify] for a tool of the turn, which stays as it is.
+func (t *Turn) classOf(tool schemas.Tool) Class {
+	known, ok := t.classes.Load(tool.Name)
+	if !ok {
+		class, _ := classify(tool, func() *argSchema { return t.h.inputs.schemaOf(tool) }, nil)
+		known, _ = t.classes.LoadOrStore(tool.Name, class)
+	}
+	return known.(Class)
 }
 
 func (h HostTool) asTool() schemas.Tool {
@@ -205,6 +230,8 @@ type Outcome struct {
 	Reason Reason
 	// Sent is set if the call may have reached its server, whatever the result.
 	Sent bool
+	// Acted is set if it may have had an effect there.
+	Acted bool
 	// Took excludes Waited, the time that a person took to decide.
 	Took, Waited time.Duration
 }
@@ -224,7 +251,7 @@ func (t *Turn) Execute(ctx context.Context, calls []schemas.ToolCall) iter.Seq[O
 		round := t.openRound(calls)
 		outcomes := make([]chan Outcome, len(calls))
 		slots := make(chan struct{}, t.h.parallel)
-		keys, open := t.keysOf(calls), make(map[string]bool)
+		keys, open := round.keysOf(calls), make(map[string]bool)
 		for i, call := range calls {
 			if _, again := t.repeats.find(keys[i]); again || open[keys[i]] {
 				continue // it waits for the one before it
@@ -240,6 +267,7 @@ func (t *Turn) Execute(ctx context.Context, calls []schemas.ToolCall) iter.Seq[O
 		defer func() { t.left -= max(0, time.Since(started)-round.waited()-t.clocks.takeThinkingTime()) }()
 		for i, call := range calls {
 			out := t.outcome(ctx, round, i, call, outcomes[i], keys[i])
+			out.Acted = out.Sent && t.MayAct(out.Tool)
 			reading, foreign := t.reading(out)
 			if t.cfg.Show != nil {
 				if out.Result = t.shown(ctx, out.Result, reading.Origin); out.Result.Cut != nil {

@@ -9,51 +9,54 @@ import (
 	"molar/schemas"
 )
 
-// validators caches the compiled input schemas of tools. The key holds the schema itself, so a
-// changed tool gets a new validator.
-type validators struct {
+// inputs keeps what is read of the input schemas of tools. The key is the schema itself, so a changed
+// tool is read again.
+type inputs struct {
 	mu    sync.Mutex
-	known map[string]*compiled
+	known map[string]*input
 }
 
-type compiled struct {
-	once   sync.Once
-	schema *Schema
-	err    error
+// An input is an input schema, as a validator and as what its arguments are for, each read when it is
+// first needed.
+type input struct {
+	compile   func() (*Schema, error)
+	arguments func() *argSchema
 }
 
-// maxValidators bounds the cache against a server that changes its tools endlessly.
-const maxValidators = 4096
+// maxInputs bounds what is kept against a server that changes its tools endlessly.
+const maxInputs = 4096
 
-func newValidators() *validators {
-	return &validators{known: make(map[string]*compiled)}
-}
+func newInputs() *inputs { return &inputs{known: make(map[string]*input)} }
 
 // check validates arguments against the tool's original schema, not the one lowered for a
 // provider. Numbers keep their digits.
-func (v *validators) check(tool schemas.Tool, args json.RawMessage) error {
+func (v *inputs) check(tool schemas.Tool, args json.RawMessage) error {
 	if len(bytes.TrimSpace(tool.InputSchema)) == 0 {
 		return nil
 	}
-	c := v.get(tool)
-	c.once.Do(func() { c.schema, c.err = NewSchema(tool.InputSchema) })
-	if c.err != nil {
-		return fmt.Errorf("the schema itself cannot be used (%w); tell the owner of server %q", c.err, tool.Server)
+	schema, err := v.get(tool).compile()
+	if err != nil {
+		return fmt.Errorf("the schema itself cannot be used (%w); tell the owner of server %q", err, tool.Server)
 	}
-	return c.schema.Check(args)
+	return schema.Check(args)
 }
 
-func (v *validators) get(tool schemas.Tool) *compiled {
-	key := tool.Name + "\x00" + string(tool.InputSchema)
+// schemaOf returns what the arguments of a tool are for.
+func (v *inputs) schemaOf(tool schemas.Tool) *argSchema { return v.get(tool).arguments() }
+
+func (v *inputs) get(tool schemas.Tool) *input {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if c, ok := v.known[key]; ok {
-		return c
+	if in, ok := v.known[string(tool.InputSchema)]; ok {
+		return in
 	}
-	if len(v.known) >= maxValidators {
+	if len(v.known) >= maxInputs {
 		clear(v.known)
 	}
-	c := &compiled{}
-	v.known[key] = c
-	return c
+	in := &input{
+		compile:   sync.OnceValues(func() (*Schema, error) { return NewSchema(tool.InputSchema) }),
+		arguments: sync.OnceValue(func() *argSchema { return schemaOf(tool) }),
+	}
+	v.known[string(tool.InputSchema)] = in
+	return in
 }

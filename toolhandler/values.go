@@ -20,7 +20,7 @@ type Value struct {
 // gives anyway are left out.
 func ValuesOf(tool schemas.Tool, arguments string) []Value {
 	var all []Value
-	for _, l := range actionOf(tool, arguments).leaves {
+	for _, l := range leavesOf(tool, schemaOf(tool), arguments) {
 		if l.isPreset() {
 			continue
 		}

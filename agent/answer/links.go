@@ -2,9 +2,9 @@ package answer
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"molar/internal/markdown"
+	"molar/internal/text"
 )
 
 // maxLine bounds a line whose end is awaited, in bytes; a longer one is broken.
@@ -54,31 +54,29 @@ func NewLinks(cfg LinksConfig) *Links {
 }
 
 // Pass returns the text that may be shown after the next piece. A nil filter passes everything.
-func (l *Links) Pass(text string) string {
+func (l *Links) Pass(piece string) string {
 	if l == nil {
-		return text
+		return piece
+	}
+	piece = l.lineEnds(piece)
+	if piece == "" {
+		return ""
+	}
+	if strings.IndexByte(piece, '\n') < 0 && l.line.Len()+len(piece) <= maxLine { // most pieces end no line
+		l.line.WriteString(piece)
+		return l.advance()
 	}
 	var out strings.Builder
-	text = l.lineEnds(text)
-	for text != "" {
-		n := strings.IndexByte(text, '\n')
-		ended := n >= 0
-		if !ended {
-			n = len(text)
+	for rest := piece; rest != ""; {
+		line, after, ended := strings.Cut(rest, "\n")
+		if n := text.Border(line, maxLine-l.line.Len()); n < len(line) {
+			line, after, ended = rest[:n], rest[n:], true
 		}
-		if room := maxLine - l.line.Len(); n > room {
-			for n = room; n > 0 && !utf8.RuneStart(text[n]); n-- {
-			}
-			ended = true
-			l.line.WriteString(text[:n])
-			text = text[n:]
-		} else {
-			l.line.WriteString(text[:n])
-			text = text[min(n+1, len(text)):]
-		}
-		l.advance(&out)
+		l.line.WriteString(line)
+		rest = after
+		out.WriteString(l.advance())
 		if ended {
-			l.show(&out, l.end()+"\n")
+			out.WriteString(l.show(l.end() + "\n"))
 		}
 	}
 	return out.String()
@@ -98,25 +96,26 @@ func (l *Links) Rest() string {
 	var out strings.Builder
 	if l.cr {
 		l.cr = false
-		l.show(&out, l.Pass("\n"))
+		out.WriteString(l.Pass("\n"))
 	}
-	l.advance(&out)
-	l.show(&out, l.end())
+	out.WriteString(l.advance())
+	out.WriteString(l.show(l.end()))
 	if l.fence != "" {
 		if l.last != '\n' {
-			l.show(&out, "\n")
+			out.WriteString("\n")
 		}
-		l.show(&out, l.closing())
+		out.WriteString(l.show(l.closing()))
 	}
 	l.murky = true
 	return out.String()
 }
 
-func (l *Links) show(out *strings.Builder, text string) {
+// show returns a text that is shown now.
+func (l *Links) show(text string) string {
 	if text != "" {
 		l.last = text[len(text)-1]
-		out.WriteString(text)
 	}
+	return text
 }
 
 // lineEnds returns a text with the line ends that all clients know.
@@ -133,24 +132,19 @@ func (l *Links) lineEnds(text string) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 }
 
-// advance shows what may be shown of the line so far.
-func (l *Links) advance(out *strings.Builder) {
-	if line := l.line.String(); l.sent < len(line) {
-		n := l.clear(line)
-		l.show(out, line[l.sent:n])
-		l.sent = n
+// advance returns what may be shown now of the line so far.
+func (l *Links) advance() string {
+	line, sent := l.line.String(), l.sent
+	n := len(line)
+	switch {
+	case n == sent:
+	case l.fence == "":
+		n = l.passing(line, sent)
+	case sent == 0 && (column(line) < l.indent || strings.Trim(line, "`~ \t") == ""): // it may end the code
+		n = 0
 	}
-}
-
-// clear returns how many bytes of an unfinished line may be shown.
-func (l *Links) clear(line string) int {
-	if l.fence == "" {
-		return l.passing(line, l.sent)
-	}
-	if l.sent > 0 || column(line) >= l.indent && strings.Trim(line, "`~ \t") != "" {
-		return len(line)
-	}
-	return 0
+	l.sent = n
+	return l.show(line[sent:n])
 }
 
 // end returns the rest of the finished line.

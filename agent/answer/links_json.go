@@ -2,9 +2,8 @@ package answer
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // addressLeftOut stands for an address in a JSON value.
@@ -22,69 +21,49 @@ func (l *Links) JSON(text string) string {
 		return text
 	}
 	var out strings.Builder
-	for {
-		begin := strings.IndexByte(text, '"')
-		if begin < 0 {
-			return out.String() + text
-		}
-		out.WriteString(text[:begin])
-		n := literal(text[begin:])
-		if n < 0 {
-			l.line.WriteString(text[begin:])
-			return out.String()
-		}
-		whole := text[begin : begin+n]
-		text = text[begin+n:]
-		var value string
-		if json.Unmarshal([]byte(whole), &value) != nil {
-			value = whole
-		}
-		if clean := l.withoutAddresses(value); clean != value {
-			quoted, _ := json.Marshal(clean) //nolint:errchkjson // a string
-			whole = string(quoted)
-		}
-		out.WriteString(whole)
+	at := 0
+	for _, found := range jsonString.FindAllStringIndex(text, -1) {
+		begin, end := found[0], found[1]
+		out.WriteString(text[at:begin] + l.cleanString(text[begin:end]))
+		at = end
 	}
+	rest, _, _ := strings.Cut(text[at:], `"`)
+	l.line.WriteString(text[at+len(rest):]) // a string that is still open
+	return out.String() + rest
 }
 
-// literal returns the length of the JSON string that begins a text, or -1 while it is open.
-func literal(text string) int {
-	for i := 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
+// jsonString matches a string of JSON that has ended.
+var jsonString = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*"`)
+
+// cleanString returns a string of JSON without the addresses that may not be live.
+func (l *Links) cleanString(quoted string) string {
+	var value string
+	if json.Unmarshal([]byte(quoted), &value) != nil {
+		value = quoted
 	}
-	return -1
+	clean := l.withoutAddresses(value)
+	if clean == value {
+		return quoted
+	}
+	again, _ := json.Marshal(clean) //nolint:errchkjson // a string
+	return string(again)
 }
+
+// spacedWord matches what stands between white space.
+var spacedWord = regexp.MustCompile(`[^\pZ\t\n\v\f\r\x{85}]+`)
 
 // withoutAddresses returns a text without the addresses that may not be live.
 func (l *Links) withoutAddresses(text string) string {
-	var out strings.Builder
-	for text != "" {
-		n := strings.IndexFunc(text, unicode.IsSpace)
-		if n < 0 {
-			n = len(text)
-		}
-		word := text[:n]
+	return spacedWord.ReplaceAllStringFunc(text, func(word string) string {
 		for i := range word {
 			if !bareSign(word, i, false) {
 				continue
 			}
-			if !l.liveWithin(word[i:], around) {
-				word = word[:i] + addressLeftOut + word[len(strings.TrimRight(word, around)):]
+			if l.liveWithin(word[i:], around) {
+				return word
 			}
-			break
+			return word[:i] + addressLeftOut + word[len(strings.TrimRight(word, around)):]
 		}
-		out.WriteString(word)
-		if n < len(text) {
-			_, size := utf8.DecodeRuneInString(text[n:])
-			out.WriteString(text[n : n+size])
-			n += size
-		}
-		text = text[n:]
-	}
-	return out.String()
+		return word
+	})
 }

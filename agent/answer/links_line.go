@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -160,7 +161,7 @@ func (l *Links) rewritten(line string, from int) string {
 	if l.defined && from == len(line)-len(body) && strings.ContainsRune(`"'(`, rune(body[0])) {
 		w.put(`\`) // not the definition's title
 	}
-	if w.passesWhole() {
+	if l.passing(line+" ", from) >= len(line) { // there is nothing to change
 		return w.out.String() + line[from:]
 	}
 	if l.inlines == nil {
@@ -230,9 +231,7 @@ func (l *Links) kept(in markdown.Inline, source string) string {
 	link := "[" + label + "](" + in.Address + ")"
 	if plain && !strings.ContainsAny(label, "[]<>`|\\!&$\n") && strings.TrimSpace(label) != "" {
 		switch {
-		case source == link:
-			return source
-		case image && source == "!"+link && isOwn(in.Address):
+		case source == link, image && source == "!"+link && isOwn(in.Address):
 			return source
 		case image && source == "!"+link:
 			return link
@@ -249,10 +248,7 @@ func isOwn(address string) bool {
 
 // labelText returns the text of an element as a label, its address if it has none.
 func labelText(in markdown.Inline) string {
-	text := strings.Join(strings.Fields(in.Label), " ")
-	if text == "" {
-		text = in.Address
-	}
+	text := cmp.Or(strings.Join(strings.Fields(in.Label), " "), in.Address)
 	return strings.NewReplacer(`\`, `\\`, "`", "&#96;", "<", "&lt;", "&", "&amp;", "[", "&#91;", "]", "&#93;", "!", `\!`,
 		"*", `\*`, "_", `\_`, "~", `\~`, "|", "&#124;", "$", "&#36;").Replace(text)
 }
@@ -283,9 +279,6 @@ type lineWriter struct {
 	isPrivate bool
 	out       strings.Builder
 }
-
-// passesWhole reports whether the line holds nothing to change.
-func (w *lineWriter) passesWhole() bool { return w.passing(w.line+" ", w.at) >= len(w.line) }
 
 // put writes an element, apart from a mark before it that would change it.
 func (w *lineWriter) put(text string) {
@@ -321,7 +314,7 @@ func (w *lineWriter) rest(end int) {
 		case c == '!' && len(rest) > 1 && rest[1] == '[', c == ']' && len(rest) > 1 && rest[1] == '(' && w.isPrivate,
 			c == ']' && len(rest) > 1 && rest[1] == ':' && definable(rest[2:]):
 			text += " "
-		case w.isPrivate && startsName(rest):
+		case w.isPrivate && strings.IndexFunc(rest, isNameRune) == 0:
 			w.address(end)
 			continue
 		}
@@ -408,10 +401,4 @@ func endsAddress(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRun
 
 func isNameRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.+%@:/~", r)
-}
-
-// startsName reports whether a name begins with a text.
-func startsName(text string) bool {
-	r, _ := utf8.DecodeRuneInString(text)
-	return isNameRune(r)
 }

@@ -2,33 +2,22 @@ package answer
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 	"strings"
+
+	"molar/internal/text"
 )
 
 // Prose returns the strings in a JSON value, one a line, without the names of fields: what the watch
 // over the subject reads of it.
-func Prose(text string) string {
+func Prose(said string) string {
 	var value any
-	if json.Unmarshal([]byte(text), &value) != nil {
-		return text
+	if json.Unmarshal([]byte(said), &value) != nil {
+		return said
 	}
-	return strings.Join(stringsIn(nil, value), "\n")
-}
-
-func stringsIn(all []string, value any) []string {
-	switch v := value.(type) {
-	case string:
-		return append(all, v)
-	case []any:
-		for _, e := range v {
-			all = stringsIn(all, e)
-		}
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			all = stringsIn(all, v[name])
-		}
-	}
-	return all
+	var all []string
+	text.MapStrings(value, func(s string) string {
+		all = append(all, s)
+		return s
+	})
+	return strings.Join(all, "\n")
 }

@@ -1,8 +1,6 @@
 package answer
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 	"sync"
 
@@ -131,39 +129,16 @@ func (f *Sourced) end(n int) string {
 
 // JSON returns a JSON value without the sentences in its strings that state what no source says.
 func (f *Sourced) JSON(raw string) string {
-	dec := json.NewDecoder(strings.NewReader(raw))
-	dec.UseNumber()
-	var value any
-	if f == nil || dec.Decode(&value) != nil {
+	if f == nil {
 		return raw
 	}
 	before := f.left
-	value = f.value(value)
+	edited := text.EditJSON(raw, func(value string) string {
+		f.marked = false
+		return f.Pass(value) + f.Rest()
+	})
 	if f.left == before {
 		return raw
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(value) != nil {
-		return raw
-	}
-	return strings.TrimSpace(b.String())
-}
-
-func (f *Sourced) value(value any) any {
-	switch v := value.(type) {
-	case string:
-		f.marked = false
-		return f.Pass(v) + f.Rest()
-	case []any:
-		for i := range v {
-			v[i] = f.value(v[i])
-		}
-	case map[string]any:
-		for key := range v {
-			v[key] = f.value(v[key])
-		}
-	}
-	return value
+	return edited
 }

@@ -201,11 +201,11 @@ func (s *Speaker) Step(number, text string) error {
 	return s.Emit(Event{Kind: KindStep, Step: number, Text: text})
 }
 
-// Call reports a call that starts, under the number of its step; asks is set if a person is asked
-// first.
-func (s *Speaker) Call(step string, call *schemas.ToolCall, tool schemas.Tool, asks bool) error {
+// Call reports a call that starts, under the number of its step; acts is set if it may have an effect,
+// asks if a person is asked first.
+func (s *Speaker) Call(step string, call *schemas.ToolCall, tool schemas.Tool, acts, asks bool) error {
 	return s.Emit(Event{
-		Kind: KindToolCall, Step: step, Call: call, Server: tool.Server, ToolName: tool.ToolName, Effect: mayAct(tool), Asks: asks,
+		Kind: KindToolCall, Step: step, Call: call, Server: tool.Server, ToolName: tool.ToolName, Effect: acts && isAttached(tool), Asks: asks,
 	})
 }
 
@@ -214,13 +214,13 @@ func (s *Speaker) Outcome(step string, o *toolhandler.Outcome, why string) error
 	s.Trace.Outcome(*o, why)
 	return s.Emit(Event{
 		Kind: KindToolResult, Step: step, Call: &o.Call, Result: &o.Result, Server: o.Tool.Server, ToolName: o.Tool.ToolName,
-		Effect: o.Sent && mayAct(o.Tool),
+		Effect: o.Acted && isAttached(o.Tool),
 	})
 }
 
-// mayAct reports whether a call may change something. The built-in searches never do.
-func mayAct(tool schemas.Tool) bool {
-	return tool.Server != "" && tool.Server != schemas.ToolServer && toolhandler.MayAct(tool)
+// isAttached reports whether a tool is one of an attached server. The built-in ones change nothing.
+func isAttached(tool schemas.Tool) bool {
+	return tool.Server != "" && tool.Server != schemas.ToolServer
 }
 
 // Warn reports to the person and the log something that did not stop the turn.
@@ -282,6 +282,9 @@ func (s *Speaker) Count(usage schemas.Usage) {
 
 // Mark logs a step under its number.
 func (s *Speaker) Mark(step, message string, attrs ...any) {
+	if !s.log.Enabled(context.Background(), slog.LevelInfo) {
+		return
+	}
 	s.log.Info("[STEP "+step+"] "+message, append([]any{"turn", s.turnID}, attrs...)...)
 }
 

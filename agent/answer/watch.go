@@ -81,11 +81,7 @@ func (w *Watch) Pass(piece string) (sound, rest string, err error) {
 		return "", piece, nil
 	}
 	w.open += piece
-	for {
-		n := w.sentenceEnd()
-		if n == 0 {
-			break
-		}
+	for n := w.sentenceEnd(); n > 0; n = w.sentenceEnd() {
 		passed, err := w.end(n)
 		if sound += passed; err != nil {
 			return sound, "", err

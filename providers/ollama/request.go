@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/ollama/ollama/api"
@@ -150,22 +149,25 @@ func hasImages(messages []api.Message) bool {
 // encode returns the body. It inserts the tools as they are, since encoding/json would check and
 // copy each of them again for every request, and there may be a hundred.
 func (r *chatRequest) encode() ([]byte, error) {
-	body, err := json.Marshal(r)
-	if err != nil || len(r.Tools) == 0 {
-		return body, err
+	var body bytes.Buffer
+	body.Grow(r.promptBytes() + len(r.Tools) + 512)
+	if err := json.NewEncoder(&body).Encode(r); err != nil {
+		return nil, err
 	}
-	size := len(`,"tools":[]}`)
-	for _, tool := range r.Tools {
-		size += len(tool) + len(",")
+	body.Truncate(body.Len() - len("\n"))
+	if len(r.Tools) == 0 {
+		return body.Bytes(), nil
 	}
-	body = append(slices.Grow(body[:len(body)-1], size), `,"tools":[`...)
+	body.Truncate(body.Len() - len("}"))
+	body.WriteString(`,"tools":[`)
 	for i, tool := range r.Tools {
 		if i > 0 {
-			body = append(body, ',')
+			body.WriteByte(',')
 		}
-		body = append(body, tool...)
+		body.Write(tool)
 	}
-	return append(body, "]}"...), nil
+	body.WriteString("]}")
+	return body.Bytes(), nil
 }
 
 // post sends the request.

@@ -144,7 +144,7 @@ func TestFit_fortyTurns(t *testing.T) {
 		for turn = range 40 {
 			replies := []reply{says(strings.Repeat(fmt.Sprintf("Answer %d in a sentence. ", turn), 6))}
 			if turn%2 == 1 {
-				replies = append([]reply{calls("desk__find_7", fmt.Sprintf(`{"turn":%d}`, turn))}, replies...)
+				replies = append([]reply{calls("desk__find_7", fmt.Sprintf(`{"page":%d}`, turn))}, replies...)
 			}
 			for _, b := range c.ask(t, fmt.Sprintf("What does the register hold about number %d?", turn), replies...) {
 				now := c.model.rendered(t, b)

@@ -262,7 +262,7 @@ func newDesk(n int, result string) desk {
 		name := fmt.Sprintf("find_%d", i)
 		d.tools = append(d.tools, schemas.Tool{ToolInfo: schemas.ToolInfo{
 			Name: "desk__" + name, Server: "desk", ToolName: name, Description: strings.Repeat("Reads what the register holds. ", 6),
-			InputSchema: json.RawMessage(`{"type":"object","properties":{"page":{"type":"integer"}}}`), Annotations: schemas.ToolAnnotations{ReadOnlyHint: new(true)},
+			InputSchema: json.RawMessage(`{"type":"object","properties":{"page":{"type":"integer"},"name":{"type":"string"}}}`), Annotations: schemas.ToolAnnotations{ReadOnlyHint: new(true)},
 		}, Rules: schemas.ToolRules{Marks: schemas.ServerMarks{Closed: true}}})
 	}
 	return d
@@ -390,7 +390,7 @@ func (c *talk) summarise(t *testing.T, text string) {
 	must(t, c.worker.Drain(t.Context()))
 }
 
-// ask runs a turn and returns the bodies of its model calls.
+// ask runs a turn, all of whose calls must be made, and returns the bodies of its model calls.
 func (c *talk) ask(t *testing.T, question string, replies ...reply) []string {
 	t.Helper()
 	c.model.setReplies(replies...)
@@ -400,6 +400,9 @@ func (c *talk) ask(t *testing.T, question string, replies ...reply) []string {
 		must(t, err)
 		if event.Done != nil {
 			saved = event.Done.Saved
+			if refused := event.Done.Unapproved; len(refused) > 0 {
+				t.Errorf("%q: the calls of %q were not made", question, refused)
+			}
 		}
 	}
 	if !saved {
