@@ -57,7 +57,7 @@ func (a *Agent) answer(ctx context.Context, cancel context.CancelCauseFunc, t *T
 		}
 		defer t.Journal.End()
 	}
-	out := answer.NewSpeaker(t.ID, answer.NewTracer(a.cfg.Recorder != nil, a.cfg.Now), a.log, yield)
+	out := answer.NewSpeaker(ctx, t.ID, answer.NewTracer(a.cfg.Recorder != nil, a.cfg.Now), a.log, yield)
 	if a.cfg.Summaries != nil {
 		defer a.cfg.Summaries.Began()()
 	}

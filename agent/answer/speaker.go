@@ -27,8 +27,10 @@ type Speaker struct {
 	yield  func(Event, error) bool
 	log    *slog.Logger
 	turnID string
-	leak   *leak // nil lets all pass
-	watch  *Watch
+	// marks is set if the steps of a turn are logged.
+	marks bool
+	leak  *leak // nil lets all pass
+	watch *Watch
 	// sourced leaves out what stands in no source; nil lets all pass.
 	sourced *Sourced
 	links   *Links
@@ -63,8 +65,8 @@ type tally struct {
 }
 
 // NewSpeaker returns the speaker of a turn, which logs under its id.
-func NewSpeaker(turnID string, tracer *Tracer, log *slog.Logger, yield func(Event, error) bool) *Speaker {
-	return &Speaker{Trace: tracer, yield: yield, log: log, turnID: turnID}
+func NewSpeaker(ctx context.Context, turnID string, tracer *Tracer, log *slog.Logger, yield func(Event, error) bool) *Speaker {
+	return &Speaker{Trace: tracer, yield: yield, log: log, turnID: turnID, marks: log.Enabled(ctx, slog.LevelInfo)}
 }
 
 // Resume starts with what an earlier process of the turn has shown.
@@ -282,7 +284,7 @@ func (s *Speaker) Count(usage schemas.Usage) {
 
 // Mark logs a step under its number.
 func (s *Speaker) Mark(step, message string, attrs ...any) {
-	if !s.log.Enabled(context.Background(), slog.LevelInfo) {
+	if !s.marks {
 		return
 	}
 	s.log.Info("[STEP "+step+"] "+message, append([]any{"turn", s.turnID}, attrs...)...)

@@ -53,7 +53,7 @@ func shareOf(t *testing.T, c *offer.Chooser, all []asks, tokens int) share {
 	t.Helper()
 	s := share{all: len(all)}
 	for _, q := range all {
-		out := answer.NewSpeaker("turn", answer.NewTracer(false, time.Now), slog.New(slog.DiscardHandler), func(answer.Event, error) bool { return true })
+		out := answer.NewSpeaker(t.Context(), "turn", answer.NewTracer(false, time.Now), slog.New(slog.DiscardHandler), func(answer.Event, error) bool { return true })
 		choice, err := c.Choose(t.Context(), out, offer.Want{Globs: offer.Globs{"*"}, Questions: []offer.Question{{Question: q.question}}, Bytes: 4 * tokens})
 		if err != nil {
 			t.Fatal(err)

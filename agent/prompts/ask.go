@@ -72,7 +72,8 @@ func (w *asking) what() string {
 		}
 		values = slices.DeleteFunc(values, isFlag)
 	}
-	said := w.verb(verb, object)
+	var said strings.Builder
+	said.WriteString(w.verb(verb, object))
 	slices.SortStableFunc(values, func(a, b toolhandler.Value) int { return rank(a) - rank(b) })
 	contents := 0
 	for _, v := range values {
@@ -80,21 +81,21 @@ func (w *asking) what() string {
 	}
 	for i, v := range values {
 		if i == maxValues {
-			said += fmt.Sprintf(w.moreValues, len(values)-i)
+			fmt.Fprintf(&said, w.moreValues, len(values)-i)
 			break
 		}
 		value, label := w.texts(v), toolhandler.Words(v.Path[strings.LastIndexByte(v.Path, '.')+1:])
 		switch between := prepositionOf(verb, label); {
 		case value == "":
 		case v.Use == toolhandler.Content && contents == 1 && (replaces(verb) || verb == "append"):
-			said += ", " + w.exactly + " " + value
+			said.WriteString(", " + w.exactly + " " + value)
 		case v.Use != toolhandler.Content && i == 0 && verb != "" && namesIt(label, object):
 			if between = prepositionOf(verb, nil); between != "" {
-				said += " " + w.name([]string{between})
+				said.WriteString(" " + w.name([]string{between}))
 			}
-			said += " " + value
+			said.WriteString(" " + value)
 			if replaces(verb) && !w.Tool.Rules.Adds {
-				said += w.replaces
+				said.WriteString(w.replaces)
 			}
 		case v.Use != toolhandler.Content && between != "" && len(label) == 1:
 			if between == "every" {
@@ -102,12 +103,12 @@ func (w *asking) what() string {
 			} else if _, isMoment := w.moment(v.Texts[0]); isMoment && between == "at" && w.names == nil {
 				between = "on" // its date comes first
 			}
-			said += " " + w.name([]string{between}) + " " + value
+			said.WriteString(" " + w.name([]string{between}) + " " + value)
 		default:
-			said += "; " + w.name(label) + ": " + value
+			said.WriteString("; " + w.name(label) + ": " + value)
 		}
 	}
-	return said
+	return said.String()
 }
 
 // replaces reports whether a verb puts something in the place of what is there.
