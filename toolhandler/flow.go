@@ -115,6 +115,8 @@ func actionOf(tool schemas.Tool, root *argSchema, arguments string) action {
 type cargo struct {
 	leaf
 	text, host string
+	// repository is set if it names a repository or its owner.
+	repository bool
 	// bits is how much a choice of the person's own words or of the schema's values carries; clean is
 	// set if it carries nothing else.
 	bits  int
@@ -127,7 +129,7 @@ type cargo struct {
 func (f Flow) cargoOf(a action) []cargo {
 	all, own := make([]cargo, len(a.leaves)), wordsOf(f.Typed)
 	for i, l := range a.leaves {
-		c := cargo{leaf: l, text: asText(l.value)}
+		c := cargo{leaf: l, text: asText(l.value), repository: isRepository(l.path)}
 		c.bits, c.clean = own.weigh(l)
 		c.bits += bits.Len(uint(a.arguments))                                 // that it is there at all
 		if l.use == Place || !strings.ContainsFunc(c.text, unicode.IsSpace) { // an address may be called a text
@@ -169,7 +171,7 @@ func stays(r Reading, a action) bool {
 		return r.Places != nil && len(r.Places) == 0 // nil is unknown
 	case r.Trusted:
 		return !slices.ContainsFunc(a.values, func(c cargo) bool {
-			return a.places[c.key] != r.Places[c.key] && (c.host != "" || isRepository(c.path) || len(c.from()) == 0)
+			return a.places[c.key] != r.Places[c.key] && (c.host != "" || c.repository || len(c.from()) == 0)
 		})
 	}
 	return maps.Equal(a.places, r.Places)
@@ -181,7 +183,7 @@ func stays(r Reading, a action) bool {
 func readsOn(r Reading, a action) bool {
 	moves := func(c cargo) bool {
 		before, had := r.Places[c.key]
-		return had && before != c.text && isRepository(c.path)
+		return had && before != c.text && c.repository
 	}
 	moved := slices.ContainsFunc(a.values, moves)
 	var ids []cargo

@@ -152,7 +152,7 @@ func (t *Turn) Asks(ctx context.Context, call schemas.ToolCall) bool {
 	}
 	reason, _, _ := t.review(tool, args)
 	return t.isUnsure(call, tool) || reason.Rule != "" && reason.Rule != RuleDeny && !t.consented(tool, call, false) &&
-		!t.granted(ctx, Approval{Tool: tool, Reason: reason, Destinations: destinations(tool, t.actionOf(tool, args).places)})
+		!t.granted(ctx, Approval{Tool: tool, Reason: reason, Destinations: []Destination{{Arguments: t.actionOf(tool, args).places}}})
 }
 
 // isUnsure reports whether the call was sent before its process was lost, and may have had its effect.
