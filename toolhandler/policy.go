@@ -179,7 +179,7 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		decided(ByGrant, Decision{Allowed: true})
 		return args, nil
 	}
-	reason.Records = t.flow.recordsOf(a)
+	reason.Records = r.flow.recordsOf(a)
 	ask.Reason = reason
 	switch {
 	case t.cfg.Approver == nil && unsure:

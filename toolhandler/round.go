@@ -22,6 +22,8 @@ type round struct {
 	turn     *Turn
 	allowed  int
 	deadline time.Duration
+	// flow is what the prompt held when the round opened: that of the turn grows while its calls run.
+	flow Flow
 	// args are the parsed arguments of the calls, faults what is wrong with those that could not be.
 	args   []json.RawMessage
 	faults []error
@@ -36,7 +38,7 @@ type round struct {
 
 func (t *Turn) openRound(calls []schemas.ToolCall) *round {
 	r := &round{
-		turn: t, allowed: t.calls, deadline: t.left, args: make([]json.RawMessage, len(calls)), faults: make([]error, len(calls)),
+		turn: t, allowed: t.calls, deadline: t.left, flow: t.flow, args: make([]json.RawMessage, len(calls)), faults: make([]error, len(calls)),
 		reasons: make([]Reason, len(calls)), free: make([]bool, len(calls)),
 	}
 	for i, call := range calls {
