@@ -47,7 +47,7 @@ const (
 // Ask writes the question about a call.
 func Ask(in AskInput) Asked {
 	w := &asking{AskInput: in, askWords: askWordsOf(in.Language), explained: make(map[string]bool)}
-	return Asked{What: sentence(w.what()), Why: sentence(w.why()), Where: sentence(w.where())}
+	return Asked{What: sentence(w.what()) + w.described(), Why: sentence(w.why()), Where: sentence(w.where())}
 }
 
 type asking struct {
@@ -109,6 +109,19 @@ func (w *asking) what() string {
 		}
 	}
 	return said.String()
+}
+
+// described returns what the service itself says of the action, if a person has confirmed the service and
+// it says more than the name.
+func (w *asking) described() string {
+	first := ""
+	if all := text.Sentences(strings.TrimSpace(w.Tool.Description)); len(all) > 0 {
+		first = strings.TrimRight(strings.Join(strings.Fields(all[0]), " "), ".")
+	}
+	if first == "" || w.Tool.Rules.Marks.Unseen || slices.Equal(toolhandler.Words(first), toolhandler.Words(w.Tool.ToolName)) {
+		return ""
+	}
+	return " " + sentence(fmt.Sprintf(w.describes, w.service(w.Tool.Server), w.quoted(text.Clip(first, maxContent, "…"), true)))
 }
 
 // replaces reports whether a verb puts something in the place of what is there.
@@ -205,7 +218,7 @@ func (w *asking) why() string {
 	}
 	switch inside := len(others) < len(r.Flows); {
 	case inside && class == toolhandler.Reads:
-		all = append(all, fmt.Sprintf(w.flowAgain, carried, server))
+		all = append(all, fmt.Sprintf(w.flowAgain, server))
 	case inside && to != "":
 		all = append(all, fmt.Sprintf(w.flow, carried, server, to))
 	case inside && len(r.Orders) == 0:

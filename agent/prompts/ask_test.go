@@ -53,6 +53,16 @@ func TestAsk_everyday(t *testing.T) {
 			names = append(names, a)
 		}
 		tool := declared(server, name, names...)
+		tool.Description = map[string]string{
+			"append_file": "Adds text at the end of a file.", "write_file": "Writes a text to a file; an existing file is overwritten.",
+			"move_file": "Moves or renames a file.", "delete_folder": "Deletes a folder with everything in it.",
+			"get_file_info": "Tells the size, the kind and the dates of a file.", "read_file": "Returns the content of a file as text.",
+			"search_files": "Searches a folder, and those inside it, for files whose name fits a pattern.",
+			"book_visit":   "Puts an appointment into the calendar of the office.", "move_visit": "Moves an appointment to another time.",
+			"cancel_visit": "Cancels an appointment.", "list_visits": "Lists the appointments between two times.",
+			"send_mail": "Sends a mail, or a message to a channel.", "mark_read": "Marks mails as read.", "add_contact": "Adds a person to the address book.",
+			"get_mail": "Returns a mail: the one with an id, or the newest of a sender.", "search_records": "Searches the records of the stock.",
+		}[name]
 		reason := toolhandler.Reason{Rule: toolhandler.RuleOrder, Orders: []schemas.Origin{"mail", schemas.FileOrigin("letter.pdf")}}
 		if class, _ := toolhandler.Classify(tool); class == toolhandler.Reads {
 			reason = toolhandler.Reason{Rule: toolhandler.RuleFlow, Flows: []schemas.Origin{"mail"}}
@@ -108,6 +118,27 @@ func TestAsk_values(t *testing.T) {
 	} {
 		if got := prompts.Ask(prompts.AskInput{Language: "en", Tool: tool, Arguments: arguments}).What; got != want {
 			t.Errorf("%s\n got %s\nwant %s", arguments, got, want)
+		}
+	}
+}
+
+// What a service says of an action is quoted, if a person has confirmed the service.
+func TestAsk_described(t *testing.T) {
+	for name, tc := range map[string]struct {
+		description string
+		unseen      bool
+		want        string
+	}{
+		"first sentence":            {"Sends a mail.\nUse it with care.", false, "Send mail. The service “mail” says of this action: “Sends a mail”."},
+		"its name":                  {"Send mail.", false, "Send mail."},
+		"none":                      {"", false, "Send mail."},
+		"unconfirmed":               {"Sends a mail.", true, "Send mail."},
+		"quotes, unseen characters": {"Reads” only\u200b, and  more", false, "Send mail. The service “mail” says of this action: “Reads\" only‹U+200B›, and more”."},
+	} {
+		tool := declared("mail", "send_mail")
+		tool.Description, tool.Rules.Marks.Unseen = tc.description, tc.unseen
+		if got := prompts.Ask(prompts.AskInput{Language: "en", Tool: tool, Arguments: "{}"}).What; got != tc.want {
+			t.Errorf("%s\n got %s\nwant %s", name, got, tc.want)
 		}
 	}
 }

@@ -5,15 +5,15 @@ import "molar/agent/subject"
 // askWords are the words of questions in one language.
 type askWords struct {
 	// verbs and names translate words of tools' names; nil names are right as they are.
-	verbs, names                                        map[string]string
-	and, use, more, moreValues, yes, no                 string
-	letters, newLine, replaces, home, pattern           string
-	because, also, confirm, unsure, destructive         string
-	order, flow, flowInside, flowAgain, advice, exactly string
-	values, date, fileName, search                      string
-	server, file, web, client, paste                    string
-	inside, closed, open                                string
-	does, sends, reads, back, host, repository          string
+	verbs, names                                          map[string]string
+	and, use, more, moreValues, yes, no                   string
+	letters, newLine, replaces, home, pattern             string
+	because, also, confirm, unsure, destructive           string
+	order, flow, flowInside, flowAgain, advice, exactly   string
+	values, date, fileName, search                        string
+	server, file, web, client, paste                      string
+	inside, closed, open                                  string
+	describes, does, sends, reads, back, host, repository string
 }
 
 func askWordsOf(lang string) askWords {
@@ -26,14 +26,14 @@ func askWordsOf(lang string) askWords {
 			unsure:      "yêu cầu này đã được gửi trước khi bị gián đoạn mà không có kết quả: có thể nó đã được thực hiện, và đồng ý nghĩa là gửi lại",
 			destructive: "%s cho biết thao tác này có thể sửa hoặc xóa dữ liệu",
 			order:       "trợ lý đã đọc nội dung từ %s: có thể chính nội dung đó, chứ không phải bạn, đã bảo trợ lý làm việc này",
-			flow:        "%s có thể không do bạn đưa ra mà lấy từ những gì trợ lý đã đọc trong %s, và khi đó một phần nội dung ấy sẽ được chuyển sang %s",
+			flow:        "%s có thể không do bạn đưa ra mà lấy từ những gì trợ lý đã đọc trong %s, và khi đó %s sẽ biết phần nội dung ấy",
 			flowInside:  "%s có thể không do bạn đưa ra mà lấy từ những gì trợ lý đã đọc ở chỗ khác trong %s",
-			flowAgain:   "%s có thể không do bạn đưa ra mà lấy từ những gì trợ lý đã đọc trong %s, và sẽ quyết định trợ lý đọc gì tiếp theo",
+			flowAgain:   "có thể chính nội dung mà trợ lý đã đọc trong %s, chứ không phải bạn, đã bảo trợ lý đọc phần này",
 			advice:      ". Chỉ cho phép nếu chính bạn đã yêu cầu việc này",
 			values:      "các chi tiết ở trên", date: "ngày giờ ở trên", fileName: "tên tệp ở trên", search: "từ khóa ở trên",
 			server: "dịch vụ %s", file: "tệp", web: "kết quả tìm trên mạng", client: "ứng dụng gửi câu hỏi này", paste: "đoạn bạn đã dán",
-			inside: "(một địa chỉ nội bộ)", closed: "; không ai khác được báo hay xem được", open: "; chưa rõ dịch vụ này có gửi hay báo cho ai khác không",
-			does: "thực hiện trong %s", sends: "gửi đến %s qua %s", reads: "yêu cầu gửi đến %s", back: "; trợ lý sẽ đọc được kết quả", host: "trang", repository: "kho mã",
+			inside: "(một địa chỉ nội bộ)", closed: "; dịch vụ này không báo cho ai khác và không ai khác xem được", open: "; chưa rõ dịch vụ này có báo cho ai khác không",
+			describes: "%s mô tả thao tác này: %s", does: "thực hiện trong %s", sends: "gửi đến %s qua %s", reads: "yêu cầu gửi đến %s", back: "; trợ lý sẽ đọc được kết quả", host: "trang", repository: "kho mã",
 		}
 	}
 	return askWords{
@@ -44,14 +44,14 @@ func askWordsOf(lang string) askWords {
 		unsure:      "this was sent before an interruption, and no result came back: it may have been done, and to allow it is to send it again",
 		destructive: "%s says that this action can change or delete data",
 		order:       "the assistant has read text from %s: that text, not you, may have told it to do this",
-		flow:        "%s may come, not from you, but from what the assistant has read in %s, and some of that would then reach %s",
+		flow:        "%s may come, not from you, but from what the assistant has read in %s, and %s would then learn that part of it",
 		flowInside:  "%s may come, not from you, but from what the assistant has read elsewhere in %s",
-		flowAgain:   "%s may come, not from you, but from what the assistant has read in %s, and would decide what it reads next",
+		flowAgain:   "something that the assistant has read in %s, and not you, may have told it to read this",
 		advice:      ". Allow it only if you asked for this",
 		values:      "what is written above", date: "the date above", fileName: "the file name above", search: "the search text above",
 		server: "the service %s", file: "the file", web: "web search", client: "the app that sent your question", paste: "the text that you pasted",
 		inside: "(an internal address)", closed: "; nobody else is told or gets to see it", open: "; it is not known whether that service tells anybody else",
-		does: "done in %s", sends: "goes to %s through %s", reads: "the request goes to %s", back: "; the assistant gets to read the result", host: "site", repository: "repository",
+		describes: "%s says of this action: %s", does: "done in %s", sends: "goes to %s through %s", reads: "the request goes to %s", back: "; the assistant gets to read the result", host: "site", repository: "repository",
 	}
 }
 
