@@ -32,7 +32,7 @@ func askWordsOf(lang string) askWords {
 			advice:      ". Chỉ cho phép nếu chính bạn đã yêu cầu việc này",
 			values:      "các chi tiết ở trên", date: "ngày giờ ở trên", fileName: "tên tệp ở trên", search: "từ khóa ở trên",
 			server: "dịch vụ %s", file: "tệp", web: "kết quả tìm trên mạng", client: "ứng dụng gửi câu hỏi này", paste: "đoạn bạn đã dán",
-			inside: "(một địa chỉ nội bộ)", closed: "; dịch vụ này không báo cho ai khác và không ai khác xem được", open: "; chưa rõ dịch vụ này có báo cho ai khác không",
+			inside: "(một địa chỉ nội bộ)", closed: "; chỉ ở trong dịch vụ đó", open: "; chưa rõ có ra khỏi dịch vụ đó hay không",
 			describes: "%s mô tả thao tác này: %s", does: "thực hiện trong %s", sends: "gửi đến %s qua %s", reads: "yêu cầu gửi đến %s", back: "; trợ lý sẽ đọc được kết quả", host: "trang", repository: "kho mã",
 		}
 	}
@@ -50,7 +50,7 @@ func askWordsOf(lang string) askWords {
 		advice:      ". Allow it only if you asked for this",
 		values:      "what is written above", date: "the date above", fileName: "the file name above", search: "the search text above",
 		server: "the service %s", file: "the file", web: "web search", client: "the app that sent your question", paste: "the text that you pasted",
-		inside: "(an internal address)", closed: "; nobody else is told or gets to see it", open: "; it is not known whether that service tells anybody else",
+		inside: "(an internal address)", closed: "; it stays in that service", open: "; it is not known whether it stays in that service",
 		describes: "%s says of this action: %s", does: "done in %s", sends: "goes to %s through %s", reads: "the request goes to %s", back: "; the assistant gets to read the result", host: "site", repository: "repository",
 	}
 }

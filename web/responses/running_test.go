@@ -220,7 +220,7 @@ func TestApproval(t *testing.T) {
 			first := h.create(`{"input":"Erase 7."}`)
 			last := at(first, "output", -1)
 			if first["status"] != "completed" || at(last, "type") != "mcp_approval_request" || at(last, "name") != "erase" || at(last, "server_label") != "family" || at(last, "arguments") != `{"id":7}` ||
-				at(last, "shown") != `{"id":7}` || at(last, "question", "where") != "Done in the service “family”; it is not known whether that service tells anybody else." {
+				at(last, "shown") != `{"id":7}` || at(last, "question", "where") != "Done in the service “family”; it is not known whether it stays in that service." {
 				t.Fatalf("response %v", first)
 			}
 			if status, _, _ := h.refused(`{"input":"And now?","previous_response_id":"` + id(first) + `"}`); status != http.StatusBadRequest {
