@@ -304,11 +304,11 @@ func (w *asking) service(server string) string {
 // that the call names.
 func (w *asking) where() string {
 	class, _ := toolhandler.Classify(w.Tool)
-	said := fmt.Sprintf(w.does, w.service(w.Tool.Server))
+	said, open := fmt.Sprintf(w.does, w.service(w.Tool.Server)), w.open
 	if class == toolhandler.Reads {
 		said = fmt.Sprintf(w.reads, w.service(w.Tool.Server))
 	} else if to := w.recipients(); to != "" {
-		said = fmt.Sprintf(w.sends, to, w.service(w.Tool.Server))
+		said, open = fmt.Sprintf(w.sends, to, w.service(w.Tool.Server)), w.others
 	}
 	var seen []string
 	for _, d := range toolhandler.DestinationsOf(w.Tool, w.Arguments) {
@@ -323,7 +323,7 @@ func (w *asking) where() string {
 	case w.Tool.Rules.Marks.Closed:
 		said += w.closed
 	case w.Tool.Server != schemas.ToolServer:
-		said += w.open
+		said += open
 	}
 	if class == toolhandler.Reads {
 		said += w.back

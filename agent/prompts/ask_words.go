@@ -12,7 +12,7 @@ type askWords struct {
 	order, flow, flowInside, flowAgain, advice, exactly   string
 	values, date, fileName, search                        string
 	server, file, web, client, paste                      string
-	inside, closed, open                                  string
+	inside, closed, open, others                          string
 	describes, does, sends, reads, back, host, repository string
 }
 
@@ -32,7 +32,7 @@ func askWordsOf(lang string) askWords {
 			advice:      ". Chỉ cho phép nếu chính bạn đã yêu cầu việc này",
 			values:      "các chi tiết ở trên", date: "ngày giờ ở trên", fileName: "tên tệp ở trên", search: "từ khóa ở trên",
 			server: "dịch vụ %s", file: "tệp", web: "kết quả tìm trên mạng", client: "ứng dụng gửi câu hỏi này", paste: "đoạn bạn đã dán",
-			inside: "(một địa chỉ nội bộ)", closed: "; chỉ ở trong dịch vụ đó", open: "; chưa rõ có ra khỏi dịch vụ đó hay không",
+			inside: "(một địa chỉ nội bộ)", closed: "; chỉ ở trong dịch vụ đó", open: "; chưa rõ có ra khỏi dịch vụ đó hay không", others: "; chưa rõ còn ai khác nhận được không",
 			describes: "%s mô tả thao tác này: %s", does: "thực hiện trong %s", sends: "gửi đến %s qua %s", reads: "yêu cầu gửi đến %s", back: "; trợ lý sẽ đọc được kết quả", host: "trang", repository: "kho mã",
 		}
 	}
@@ -50,7 +50,7 @@ func askWordsOf(lang string) askWords {
 		advice:      ". Allow it only if you asked for this",
 		values:      "what is written above", date: "the date above", fileName: "the file name above", search: "the search text above",
 		server: "the service %s", file: "the file", web: "web search", client: "the app that sent your question", paste: "the text that you pasted",
-		inside: "(an internal address)", closed: "; it stays in that service", open: "; it is not known whether it stays in that service",
+		inside: "(an internal address)", closed: "; it stays in that service", open: "; it is not known whether it stays in that service", others: "; it is not known whether anybody else receives it",
 		describes: "%s says of this action: %s", does: "done in %s", sends: "goes to %s through %s", reads: "the request goes to %s", back: "; the assistant gets to read the result", host: "site", repository: "repository",
 	}
 }
