@@ -3,6 +3,7 @@ package toolhandler_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +16,7 @@ import (
 // of the one record with this id.
 func TestReason_Records(t *testing.T) {
 	const list = `[{"id":"v3","at":"2026-11-24T15:00","with":"Linda","seats":2},{"id":"v4","with":"Tom"},{"id":"v5","with":"Ann"},{"id":"v5","with":"Bob"}]`
+	many := "[" + strings.Repeat(`{"id":"x","with":"Ann"},`, 2000) + list[1:]
 	for _, tc := range []struct {
 		name, origin, text, arguments string
 		want                          map[string][]string
@@ -22,6 +24,7 @@ func TestReason_Records(t *testing.T) {
 		{"by its id", "booking", list, `{"visit":"v3"}`, map[string][]string{"v3": {"2026-11-24T15:00", "Linda"}}},
 		{"a number", "booking", `{"visits":[{"number":7,"with":"Tom"}]}`, `{"visit":7}`, map[string][]string{"7": {"Tom"}}},
 		{"several", "booking", list, `{"visit":"v3","other":"v4"}`, map[string][]string{"v3": {"2026-11-24T15:00", "Linda"}, "v4": {"Tom"}}},
+		{"more than a question shows", "booking", many, `{"visit":[` + strings.TrimSuffix(strings.Repeat(`"none",`, 400), ",") + `],"other":"v3"}`, map[string][]string{"v3": {"2026-11-24T15:00", "Linda"}}},
 		{"two records", "booking", list, `{"visit":"v5"}`, nil},
 		{"unknown", "booking", list, `{"visit":"v9"}`, nil},
 		{"no id of a record", "booking", list, `{"visit":"Linda"}`, nil},

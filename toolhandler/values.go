@@ -14,6 +14,8 @@ type Value struct {
 	Use  Use
 	// Texts is one text, or those of a list.
 	Texts []string
+	// IsFlag is set for true and false.
+	IsFlag bool
 }
 
 // ValuesOf returns the values of a call, in the order in which it names them. Those that the schema
@@ -28,7 +30,8 @@ func ValuesOf(tool schemas.Tool, arguments string) []Value {
 			all[last].Texts = append(all[last].Texts, asText(l.value))
 			continue
 		}
-		all = append(all, Value{Path: l.path, Use: l.use, Texts: []string{asText(l.value)}})
+		_, isFlag := l.value.(bool)
+		all = append(all, Value{Path: l.path, Use: l.use, Texts: []string{asText(l.value)}, IsFlag: isFlag})
 	}
 	place := func(v Value) int {
 		name := v.Path[strings.LastIndexByte(v.Path, '.')+1:]

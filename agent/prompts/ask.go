@@ -3,6 +3,7 @@ package prompts
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode"
@@ -35,13 +36,12 @@ type AskInput struct {
 	Quote func(value string) string
 }
 
-// Bounds of what a question shows of a value, in bytes, and of how many values and origins it names:
+// Bounds of what a question shows of a text, in bytes, and of how many values and origins it names:
 // the arguments stand below it.
 const (
-	maxPlace   = 160
-	maxContent = 160
-	maxValues  = 6
-	maxListed  = 3
+	maxText   = 160
+	maxValues = 6
+	maxListed = 3
 )
 
 // Ask writes the question about a call.
@@ -63,7 +63,7 @@ func (w *asking) what() string {
 	values := toolhandler.ValuesOf(w.Tool, w.Arguments)
 	if class, _ := toolhandler.Classify(w.Tool); class == toolhandler.Reads && len(object) > 0 {
 		isFlag := func(v toolhandler.Value) bool { // as in "get newest mail"
-			return len(v.Texts) == 1 && v.Texts[0] == "true" && len(toolhandler.Words(v.Path)) == 1
+			return v.IsFlag && len(v.Texts) == 1 && v.Texts[0] == "true" && len(toolhandler.Words(v.Path)) == 1
 		}
 		for _, v := range values {
 			if isFlag(v) {
@@ -84,7 +84,7 @@ func (w *asking) what() string {
 			fmt.Fprintf(&said, w.moreValues, len(values)-i)
 			break
 		}
-		value, label := w.texts(v), toolhandler.Words(v.Path[strings.LastIndexByte(v.Path, '.')+1:])
+		value, label := w.texts(v), labelOf(v)
 		switch between := prepositionOf(verb, label); {
 		case value == "":
 		case v.Use == toolhandler.Content && contents == 1 && (replaces(verb) || verb == "append"):
@@ -100,7 +100,7 @@ func (w *asking) what() string {
 		case v.Use != toolhandler.Content && between != "" && len(label) == 1:
 			if between == "every" {
 				value = w.name([]string{value})
-			} else if _, isMoment := w.moment(v.Texts[0]); isMoment && between == "at" && w.names == nil {
+			} else if _, isMoment := w.momentOf(v, v.Texts[0]); isMoment && between == "at" && w.names == nil {
 				between = "on" // its date comes first
 			}
 			said.WriteString(" " + w.name([]string{between}) + " " + value)
@@ -121,7 +121,7 @@ func (w *asking) described() string {
 	if first == "" || w.Tool.Rules.Marks.Unseen || slices.Equal(toolhandler.Words(first), toolhandler.Words(w.Tool.ToolName)) {
 		return ""
 	}
-	return " " + sentence(fmt.Sprintf(w.describes, w.service(w.Tool.Server), w.quoted(text.Clip(first, maxContent, "…"), true)))
+	return " " + sentence(fmt.Sprintf(w.describes, w.service(w.Tool.Server), w.quoted(text.Clip(first, maxText, "…"), true)))
 }
 
 // replaces reports whether a verb puts something in the place of what is there.
@@ -145,7 +145,7 @@ func (w *asking) verb(verb string, object []string) string {
 		return strings.Join(append([]string{verb}, object...), " ")
 	}
 	called := cmp.Or(w.Tool.Title, strings.Join(append(strings.Fields(verb), object...), " "), w.Tool.ToolName, w.Tool.Name)
-	return fmt.Sprintf(w.use, w.quoted(text.Clip(called, maxContent, "…"), true))
+	return fmt.Sprintf(w.use, w.quoted(text.Clip(called, maxText, "…"), true))
 }
 
 // prepositionOf returns the word between a verb and an argument with a label, or between the verb and
@@ -174,8 +174,18 @@ func namesIt(label, object []string) bool {
 		return false
 	}
 	last := label[len(label)-1]
+	return isNaming(label) || slices.ContainsFunc(object, func(word string) bool { return strings.TrimSuffix(word, "s") == strings.TrimSuffix(last, "s") })
+}
+
+// isNaming reports whether a label says that the value is a name.
+func isNaming(label []string) bool {
 	naming := []string{"path", "file", "filename", "folder", "directory", "url", "uri", "address", "link", "name", "id", "ids", "key"}
-	return slices.Contains(naming, last) || slices.ContainsFunc(object, func(word string) bool { return strings.TrimSuffix(word, "s") == strings.TrimSuffix(last, "s") })
+	return len(label) > 0 && slices.Contains(naming, label[len(label)-1])
+}
+
+// labelOf returns the words of the name of an argument.
+func labelOf(v toolhandler.Value) []string {
+	return toolhandler.Words(v.Path[strings.LastIndexByte(v.Path, '.')+1:])
 }
 
 // name returns words of a name in the person's language, as far as they are known. In Vietnamese
@@ -238,17 +248,17 @@ func (w *asking) why() string {
 func (w *asking) carried() string {
 	kinds := make(map[string]bool)
 	for _, v := range toolhandler.ValuesOf(w.Tool, w.Arguments) {
-		label := toolhandler.Words(v.Path)
+		label := labelOf(v)
 		last := strings.Join(label[max(0, len(label)-1):], "")
-		switch _, isMoment := w.moment(v.Texts[0]); {
+		switch _, isMoment := w.momentOf(v, v.Texts[0]); {
 		case isMoment:
 			kinds[w.date] = true
 		case slices.Contains([]string{"path", "file", "filename", "folder", "directory"}, last):
 			kinds[w.fileName] = true
 		case slices.Contains([]string{"query", "q", "pattern", "search", "term", "terms", "keywords"}, last):
-			return w.search
+			kinds[w.search] = true
 		default:
-			return w.values
+			kinds[w.values] = true
 		}
 	}
 	for kind := range kinds {
@@ -277,7 +287,7 @@ func (w *asking) origins(from []schemas.Origin) string {
 func (w *asking) origin(o schemas.Origin) string {
 	switch {
 	case o.FileName() != "":
-		return w.file + " " + w.quoted(text.Clip(o.FileName(), maxPlace, "…"), false)
+		return w.file + " " + w.quoted(text.Clip(o.FileName(), maxText, "…"), false)
 	case o.IsFile():
 		return w.file
 	case o == schemas.FromWeb:
@@ -310,15 +320,7 @@ func (w *asking) where() string {
 	} else if to := w.recipients(); to != "" {
 		said, open = fmt.Sprintf(w.sends, to, w.service(w.Tool.Server)), w.others
 	}
-	var seen []string
-	for _, d := range toolhandler.DestinationsOf(w.Tool, w.Arguments) {
-		kind := map[schemas.Width]string{schemas.WidthHost: w.host, schemas.WidthRepository: w.repository}[d.Width]
-		isShown := d.Width == schemas.WidthHost && strings.Contains(w.Arguments, "@"+d.Name+`"`) // in the address of a mail
-		if part := kind + " " + w.quoted(text.Clip(d.Name, maxPlace, "…"), false); kind != "" && !isShown && len(seen) < maxListed && !slices.Contains(seen, part) {
-			seen = append(seen, part)
-		}
-	}
-	said = strings.Join(append([]string{said}, seen...), ", ")
+	said = strings.Join(append([]string{said}, w.places()...), ", ")
 	switch {
 	case w.Tool.Rules.Marks.Closed:
 		said += w.closed
@@ -329,6 +331,27 @@ func (w *asking) where() string {
 		said += w.back
 	}
 	return said
+}
+
+// places returns the hosts of the addresses in a call, which a name before them may hide, and its
+// repository.
+func (w *asking) places() []string {
+	var all []string
+	for _, v := range toolhandler.ValuesOf(w.Tool, w.Arguments) {
+		for _, s := range v.Texts {
+			if u, err := url.Parse(s); v.Use != toolhandler.Content && err == nil && u.Hostname() != "" {
+				all = append(all, w.host+" "+w.quoted(text.Clip(u.Hostname(), maxText, "…"), false))
+			}
+		}
+	}
+	for _, d := range toolhandler.DestinationsOf(w.Tool, w.Arguments) {
+		if d.Width == schemas.WidthRepository {
+			all = append(all, w.repository+" "+w.quoted(text.Clip(d.Name, maxText, "…"), false))
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	return all[:min(len(all), maxListed)]
 }
 
 // recipients returns those whom a call that sends something names.

@@ -142,3 +142,25 @@ func TestAsk_described(t *testing.T) {
 		}
 	}
 }
+
+// A question does not say less than the call does.
+func TestAsk_saysNoLess(t *testing.T) {
+	for name, tc := range map[string]struct {
+		tool             schemas.Tool
+		arguments        string
+		what, why, where string
+	}{
+		"a file whose name is a date":      {declared("files", "delete_file", "path"), `{"path":"2026-05-01"}`, "Delete file 2026-05-01.", "", ""},
+		"a text that is true":              {declared("web", "search_pages", "query"), `{"query":"true"}`, "Search pages; query: true.", "", ""},
+		"a flag":                           {declared("web", "search_pages", "newest"), `{"newest":true}`, "Search newest pages.", "", ""},
+		"a flag that is off":               {declared("web", "search_pages", "newest"), `{"newest":false}`, "Search pages; newest: no.", "", ""},
+		"a search in a place":              {declared("files", "search_files", "path", "query"), `{"path":"a/b","query":"x"}`, "", "what is written above may come", ""},
+		"an address with a name before it": {declared("web", "post_page", "url"), `{"url":"https://bank.example@evil.example"}`, "", "", "site evil.example"},
+		"the same beside a mail":           {declared("web", "post_page", "url", "to"), `{"url":"https://bank.example@evil.example","to":"a@evil.example"}`, "", "", "site evil.example"},
+	} {
+		q := prompts.Ask(prompts.AskInput{Language: "en", Tool: tc.tool, Arguments: tc.arguments, Reason: toolhandler.Reason{Rule: toolhandler.RuleFlow, Flows: []schemas.Origin{"mail"}}})
+		if tc.what != "" && q.What != tc.what || !strings.Contains(q.Why, tc.why) || !strings.Contains(q.Where, tc.where) {
+			t.Errorf("%s: %+v", name, q)
+		}
+	}
+}

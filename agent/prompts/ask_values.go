@@ -21,28 +21,25 @@ func (w *asking) texts(v toolhandler.Value) string {
 		if one = strings.TrimSpace(one); one == "" && v.Use == toolhandler.Content {
 			continue
 		}
-		all = append(all, w.text(one, v.Use == toolhandler.Content))
+		all = append(all, w.text(v, one))
 	}
 	return strings.Join(all, ", ")
 }
 
-// text returns one value: the beginning of a long one, with how much more there is, a moment as people
-// write it, and what an id stands for.
-func (w *asking) text(one string, isContent bool) string {
-	limit := maxPlace
-	if isContent {
-		limit = maxContent
-	}
-	if said, ok := w.moment(one); ok && !isContent {
+// text returns one text of a value: the beginning of a long one, with how much more there is, a moment as
+// people write it, and what an id stands for.
+func (w *asking) text(v toolhandler.Value, one string) string {
+	isContent := v.Use == toolhandler.Content
+	if said, ok := w.momentOf(v, one); ok {
 		return said
 	}
-	if word := map[string]string{"true": w.yes, "false": w.no}[one]; word != "" && !isContent {
-		return word
+	if v.IsFlag {
+		return map[string]string{"true": w.yes, "false": w.no}[one]
 	}
 	line := strings.Join(strings.FieldsFunc(one, func(r rune) bool { return r == '\n' || r == '\r' }), " ⏎ ")
-	said := w.quoted(text.Clip(line, limit, "…"), isContent || line != one)
-	if len(line) > limit {
-		said += fmt.Sprintf(w.letters, utf8.RuneCountInString(line)-utf8.RuneCountInString(text.Clip(line, limit, "")))
+	said := w.quoted(text.Clip(line, maxText, "…"), isContent || line != one)
+	if len(line) > maxText {
+		said += fmt.Sprintf(w.letters, utf8.RuneCountInString(line)-utf8.RuneCountInString(text.Clip(line, maxText, "")))
 	}
 	switch {
 	case strings.Contains(line, " ⏎ "):
@@ -60,7 +57,7 @@ func (w *asking) text(one string, isContent bool) string {
 				about[i] = said
 			}
 		}
-		said = w.quoted(text.Clip(strings.Join(about, "; "), maxPlace, "…"), true) + " (" + said + ")"
+		said = w.quoted(text.Clip(strings.Join(about, "; "), maxText, "…"), true) + " (" + said + ")"
 	}
 	return said
 }
@@ -72,6 +69,14 @@ func (w *asking) explain(sign, meaning string) string {
 	}
 	w.explained[sign] = true
 	return " (" + meaning + ")"
+}
+
+// momentOf returns a text of a value as a moment, if the value is no name and no free text.
+func (w *asking) momentOf(v toolhandler.Value, one string) (said string, ok bool) {
+	if v.Use == toolhandler.Content || isNaming(labelOf(v)) {
+		return "", false
+	}
+	return w.moment(one)
 }
 
 // moment returns a date, or a date and time, that a program wrote, as people write it.
