@@ -94,7 +94,9 @@ func TestChatPage_Grants(t *testing.T) {
 		`document.querySelector(".approval .asked").textContent === "Send to ann@example.com."`,
 		`document.querySelector(".approval").textContent.includes("has read text from the file letter.pdf")`,
 		`document.querySelector(".approval").textContent.includes("Goes to ann@example.com through the service “mail”")`,
-		`document.querySelector(".approval details").open`)
+		`document.querySelector(".approval details").open`,
+		`document.querySelector(".approval .asked").getBoundingClientRect().top > document.querySelector(".approval h3").getBoundingClientRect().bottom - 1`,
+		`document.querySelector(".approval select").getBoundingClientRect().right < document.querySelector(".approval").getBoundingClientRect().right`)
 	j.shot("three-ways")
 	eval[any](j, `document.querySelector(".approval select").value = "host to example.com"`)
 	press("In this conversation")

@@ -27,8 +27,12 @@ export function toEnd() {
   $("down").hidden = true;
 }
 
+// follow keeps the end in view, but of an open approval that is higher than the view its beginning: what
+// is asked, and why.
 function follow() {
-  if (atEnd && $("welcome").hidden) log.scrollTop = log.scrollHeight;
+  if (!atEnd || !$("welcome").hidden) return;
+  const open = log.querySelector(".approval:not([data-answered])");
+  log.scrollTop = open ? log.scrollTop + open.getBoundingClientRect().top - log.getBoundingClientRect().top - 8 : log.scrollHeight;
 }
 
 let measuring = false;
@@ -251,6 +255,7 @@ function approvalCard(ask) {
     card.dispatchEvent(new CustomEvent("decided"));
     card.replaceWith(note);
     note.focus({ preventScroll: true });
+    toEnd();
     return note;
   };
   const beyond = (ask.scopes?.length ?? 0) > 1 && [
