@@ -18,7 +18,7 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 		return a.guardLinks(w, offer.Offer{Handler: a.cfg.Handler.Begin(toolhandler.TurnConfig{Flow: w.flowOf(q, past, found, earlier), Catalogue: w.catalogue})}), nil
 	}
 	choice, err := a.tools.Choose(ctx, w.out, offer.Want{
-		Globs: w.assistant.Tools, Also: a.also(w), Questions: questions(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.narrow(),
+		Globs: w.assistant.Tools, Rights: w.turn.Rights, Also: a.also(w), Questions: questions(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.narrow(),
 		Bytes: a.toolBytes(ctx, w), Window: a.windowBytes(ctx, w, a.fixedBytes(ctx, w, q, past, found, earlier)),
 	})
 	if err != nil {

@@ -104,11 +104,18 @@ func textID(kind, text string) string {
 	return kind + "-" + hex.EncodeToString(sum[:4])
 }
 
+// mayNeed reports whether the person's groups could allow a tool of the server.
+func (t *Turn) mayNeed(server string) bool {
+	return t.Rights == nil || slices.ContainsFunc(t.Rights.Groups, func(g schemas.Group) bool {
+		return len(g.Tools) == 0 || offer.Globs(g.Tools).MayNeed(server)
+	})
+}
+
 // readMentions reads the resources that the question names. One that cannot be read is reported
 // instead of an answer. A client with a key reaches only the servers of its assistant's tools.
 func (a *Agent) readMentions(ctx context.Context, w *task, q *question) ([]Attachment, error) {
 	may := func(server string) bool {
-		return w.turn.Owner == "" || offer.Globs(w.assistant.Tools).MayNeed(server)
+		return (w.turn.Owner == "" || offer.Globs(w.assistant.Tools).MayNeed(server)) && w.turn.mayNeed(server)
 	}
 	attached, unread, err := read(ctx, mentionConfig{Tools: a.cfg.Tools, Await: a.tools.AwaitNamed, May: may}, q.typed)
 	switch {

@@ -133,16 +133,16 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *kee
 		if opening, err := k.Opening(ctx); err == nil {
 			name = opening.Assistant
 		}
-		if !a.Knows(name) {
+		if !a.Knows(name) || !t.Rights.Assistant(name) {
 			name = ""
 		}
 	}
 	if name == "" {
-		name = a.cfg.Default
+		name = a.defaultOf(t.Rights)
 	}
 	assistant, ok := a.assistants[name]
-	if !ok {
-		return nil, fmt.Errorf("%w: there is no assistant %q; choose one of %s", ErrNotFound, name, a.names())
+	if !ok || !t.Rights.Assistant(name) {
+		return nil, fmt.Errorf("%w: there is no assistant %q; choose one of %s", ErrNotFound, name, strings.Join(a.names(t.Rights), ", "))
 	}
 	schema, err := compileSchema(t)
 	if err != nil {
@@ -342,10 +342,21 @@ func (a *Agent) deliver(t answer.Trace) {
 	}
 }
 
-func (a *Agent) names() string {
+// names returns the assistants that somebody may use.
+func (a *Agent) names(rights *schemas.Rights) []string {
 	names := make([]string, 0, len(a.cfg.Assistants))
 	for _, as := range a.cfg.Assistants {
-		names = append(names, as.Name)
+		if rights.Assistant(as.Name) {
+			names = append(names, as.Name)
+		}
 	}
-	return strings.Join(names, ", ")
+	return names
+}
+
+// defaultOf returns the default assistant, or the first one that somebody may use.
+func (a *Agent) defaultOf(rights *schemas.Rights) string {
+	if names := a.names(rights); len(names) > 0 && !rights.Assistant(a.cfg.Default) {
+		return names[0]
+	}
+	return a.cfg.Default
 }

@@ -44,6 +44,9 @@ type Turn struct {
 	Client
 	// Warnings are told to the person at the start, such as what of the request is left out.
 	Warnings []string
+	// Rights are what the person's groups allow; nil without limit. They are not kept with the turn:
+	// one that is continued gets those that its owner has then.
+	Rights *schemas.Rights `json:"-"`
 	// AskNever means that nobody is asked, now or later: a call that needs a person's approval is
 	// denied. A standing approval counts.
 	AskNever bool `json:",omitempty"`

@@ -13,6 +13,7 @@ import (
 
 	"molar/agent"
 	"molar/internal/httpguard"
+	"molar/schemas"
 	"molar/web/turns"
 	"molar/web/wire"
 )
@@ -30,6 +31,11 @@ type Access struct {
 	// request; empty means that there is none. If it is set, a request with neither a person nor
 	// a key is refused.
 	Person string
+	// Groups is the header in which the same proxy names the person's groups, separated by commas.
+	Groups string
+	// Rights returns what the groups of a person allow, nil without limit; ok is false if none of them
+	// admits. Nil admits everybody without limit.
+	Rights func(groups []string) (rights *schemas.Rights, ok bool)
 	// Clients determines the address of a client; nil means the address of the connection.
 	Clients *httpguard.Addresses
 	// PerAddress limits the requests of one address while clients have to identify themselves.
@@ -267,8 +273,40 @@ func (a Access) person(r *http.Request) (who httpguard.Principal, ok bool, refus
 			Message: "the header " + a.Person + " does not name one person; the proxy in front must set it, and remove it from the requests of clients",
 		}
 	}
-	id := personPrefix + name
-	return httpguard.Principal{Key: id, Owner: id, Name: name, Scopes: []string{httpguard.ScopeChat}}, true, nil
+	who, refusal = a.admit(personPrefix+name, name, groupsIn(r.Header.Values(a.Groups)))
+	return who, refusal == nil, refusal
+}
+
+// groupsIn returns the names in the values of a header.
+func groupsIn(values []string) []string {
+	var groups []string
+	for _, list := range values {
+		for name := range strings.SplitSeq(list, ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				groups = append(groups, name)
+			}
+		}
+	}
+	return groups
+}
+
+// admit returns the principal of a person with these groups, or refuses it.
+func (a Access) admit(id, name string, groups []string) (httpguard.Principal, *httpguard.Refusal) {
+	who := httpguard.Principal{Key: id, Owner: id, Name: name, Person: true, Scopes: []string{httpguard.ScopeChat}}
+	if a.Rights == nil {
+		return who, nil
+	}
+	rights, ok := a.Rights(groups)
+	if !ok {
+		return httpguard.Principal{}, &httpguard.Refusal{
+			Status: http.StatusForbidden, Type: "permission_error", Code: "no_group",
+			Message: "none of the groups of " + name + " is admitted here; ask whoever runs this assistant",
+		}
+	}
+	if rights != nil {
+		who.Rights, who.Scopes = rights, rights.Scopes()
+	}
+	return who, nil
 }
 
 // unidentified refuses a request that names neither a person nor a key.

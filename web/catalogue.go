@@ -3,11 +3,14 @@ package web
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"molar/internal/httpguard"
+	"molar/schemas"
 	"molar/web/chat"
 	"molar/web/wire"
 )
@@ -46,9 +49,9 @@ type modelRoute struct {
 	Model string `json:"model,omitempty"`
 }
 
-func (s *server) models() []modelObject {
+func (s *server) models(r *http.Request) []modelObject {
 	var models []modelObject
-	for _, m := range s.Models() {
+	for _, m := range s.modelsFor(r) {
 		o := modelObject{
 			ID: m.Name, Object: "model", Created: s.started.Unix(),
 			OwnedBy: "molar", Description: m.Description,
@@ -61,12 +64,18 @@ func (s *server) models() []modelObject {
 	return models
 }
 
+// modelsFor returns the assistants that the client of a request may use.
+func (s *server) modelsFor(r *http.Request) []schemas.AssistantInfo {
+	rights := httpguard.PrincipalOf(r.Context()).Rights
+	return slices.DeleteFunc(s.Models(), func(a schemas.AssistantInfo) bool { return !rights.Assistant(a.Name) })
+}
+
 func (s *server) listModels(c *gin.Context) {
-	wire.WriteJSON(c.Writer, listOf(s.models()))
+	wire.WriteJSON(c.Writer, listOf(s.models(c.Request)))
 }
 
 func (s *server) getModel(c *gin.Context) {
-	for _, m := range s.models() {
+	for _, m := range s.models(c.Request) {
 		if m.ID == c.Param("id") {
 			wire.WriteJSON(c.Writer, m)
 			return

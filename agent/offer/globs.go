@@ -26,19 +26,7 @@ func (g Globs) Check() error {
 // MayCall reports whether the globs allow the tool, by its offered name or the server's name for
 // it.
 func (g Globs) MayCall(tool schemas.ToolInfo) bool {
-	allowed := false
-	for _, glob := range g {
-		negative := strings.HasPrefix(glob, "!")
-		glob = strings.TrimPrefix(glob, "!")
-		if !matches(glob, tool.Name) && !matches(glob, tool.ToolName) {
-			continue
-		}
-		if negative {
-			return false
-		}
-		allowed = true
-	}
-	return allowed
+	return schemas.MatchGlobs(g, tool.Name, tool.ToolName)
 }
 
 // MayNeed reports whether the globs could allow a tool of the server. A glob that does not begin

@@ -131,6 +131,8 @@ func Size(tools []schemas.ToolInfo) int {
 type Want struct {
 	// Globs are the assistant's.
 	Globs Globs
+	// Rights are the person's.
+	Rights *schemas.Rights
 	// Also are tools, by their offered names, that are offered whatever the globs are.
 	Also []string
 	// Questions are the questions of the conversation, oldest first, and last the new one.
@@ -219,6 +221,8 @@ func (c *Chooser) Choose(ctx context.Context, out *answer.Speaker, want Want) (C
 			reason = "the client brought a tool of the same name"
 		case !want.Globs.MayCall(tool.ToolInfo) && !slices.Contains(want.Also, tool.Name):
 			reason = "the assistant's tools do not include it"
+		case !want.Rights.Tool(tool.ToolInfo):
+			reason = "no group of the person allows it"
 		case tool.Withheld != "":
 			reason = tool.Withheld
 		case tool.Rules.Policy == schemas.PolicyDeny:

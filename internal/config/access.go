@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"molar/schemas"
 )
@@ -19,7 +20,7 @@ type APIKey struct {
 	Hash string `yaml:"hash" jsonschema_description:"Hash of the key, as molar keys create --for-config prints it."`
 	// Key is a reference in the file, never the key itself.
 	Key    schemas.Secret `yaml:"key" jsonschema_description:"The key itself as a reference to the environment, such as ${CI_KEY}."`
-	Scopes []string       `yaml:"scopes" jsonschema:"enum=chat,enum=admin,enum=metrics,enum=host" jsonschema_description:"What the key may do: chat, admin, metrics, host (default chat)."`
+	Scopes []string       `yaml:"scopes" jsonschema:"enum=chat,enum=admin,enum=metrics,enum=review,enum=host" jsonschema_description:"What the key may do: chat, admin, metrics, review, host (default chat)."`
 	// Input, System and Ask are empty for the defaults.
 	Input  string `yaml:"input" jsonschema:"enum=typed,enum=data" jsonschema_description:"data: the messages of this key are what others wrote, such as a webhook's, so they give no orders; typed (default): a person typed them."`
 	System string `yaml:"system" jsonschema:"enum=trusted,enum=client" jsonschema_description:"trusted: the operator answers for the system texts that this key sends; client (default): they are the client's."`
@@ -34,6 +35,8 @@ func (k APIKey) Manner() schemas.KeyManner {
 // ProxyIdentity configures how a reverse proxy that signs people in passes on their names.
 type ProxyIdentity struct {
 	Header string `yaml:"header" jsonschema_description:"Header in which one of trusted_proxies names the person, such as X-Forwarded-User; each person has separate conversations, approvals and limits. The proxy must remove this header from the requests of clients."`
+	// GroupsHeader may come several times, and its values may be lists with commas.
+	GroupsHeader string `yaml:"groups_header" jsonschema_description:"Header in which the same proxy names the person's groups, separated by commas, such as X-Forwarded-Groups. The proxy must remove it from the requests of clients too."`
 }
 
 // TLS names the files of the certificate of both ports.
@@ -45,6 +48,9 @@ type TLS struct {
 
 // On reports whether the ports use TLS.
 func (t TLS) On() bool { return t.Cert != "" }
+
+// maxGroup is the length of the longest name of a group, in bytes.
+const maxGroup = 128
 
 // minKeyLength is the length of the shortest valid API key, in bytes.
 const minKeyLength = 32
@@ -93,7 +99,10 @@ func IsKeyName(name string) bool {
 }
 
 // KeyScopes returns the scopes that a key may have.
-func KeyScopes() []string { return []string{"chat", "admin", "metrics", "host"} }
+func KeyScopes() []string { return []string{"chat", "admin", "metrics", "review", "host"} }
+
+// GroupScopes returns the scopes that a group may have.
+func GroupScopes() []string { return []string{"chat", "admin", "metrics", "review"} }
 
 // completeAccess sets the default scope of keys without scopes, and resolves the paths of the
 // config file.
@@ -101,6 +110,12 @@ func (cfg *Config) completeAccess() {
 	for i := range cfg.APIKeys {
 		if k := &cfg.APIKeys[i]; len(k.Scopes) == 0 {
 			k.Scopes = []string{"chat"}
+		}
+	}
+	for i := range cfg.Groups {
+		g := &cfg.Groups[i]
+		if g.Value.Name = g.Name; len(g.Value.Scopes) == 0 {
+			g.Value.Scopes = []string{"chat"}
 		}
 	}
 	for key, path := range map[string]*string{"tls.cert": &cfg.TLS.Cert, "tls.key": &cfg.TLS.Key, "ca_file": &cfg.CAFile} {
@@ -116,6 +131,7 @@ func (c *checker) access() {
 		c.fault("tls", "want both cert and key, or neither")
 	}
 	c.identity()
+	c.groups()
 	for i, proxy := range c.cfg.TrustedProxies {
 		_, err := netip.ParsePrefix(proxy)
 		if _, plain := netip.ParseAddr(proxy); err != nil && plain != nil {
@@ -127,14 +143,43 @@ func (c *checker) access() {
 // identity checks the header of the proxy. Without trusted proxies, every client could name any
 // person.
 func (c *checker) identity() {
-	header := c.cfg.Identity.Header
-	switch {
-	case header == "":
-	case !regexp.MustCompile(`^[A-Za-z0-9-]+$`).MatchString(header) || slices.ContainsFunc(
-		[]string{"Authorization", "Cookie", "Host", "Origin", "X-Forwarded-For", "X-Forwarded-Proto"}, func(name string) bool { return strings.EqualFold(name, header) }):
-		c.fault("identity.header", "want the name of a header that only the proxy sets, such as X-Forwarded-User")
-	case len(c.cfg.TrustedProxies) == 0:
-		c.fault("identity.header", "requires trusted_proxies: without it every client could name any person")
+	id := c.cfg.Identity
+	for key, header := range map[string]string{"identity.header": id.Header, "identity.groups_header": id.GroupsHeader} {
+		switch {
+		case header == "":
+		case !regexp.MustCompile(`^[A-Za-z0-9-]+$`).MatchString(header) || slices.ContainsFunc(
+			[]string{"Authorization", "Cookie", "Host", "Origin", "X-Forwarded-For", "X-Forwarded-Proto"}, func(name string) bool { return strings.EqualFold(name, header) }):
+			c.fault(key, "want the name of a header that only the proxy sets, such as X-Forwarded-User")
+		case len(c.cfg.TrustedProxies) == 0:
+			c.fault(key, "requires trusted_proxies: without it every client could name any person")
+		}
+	}
+	if id.GroupsHeader != "" && (id.Header == "" || strings.EqualFold(id.GroupsHeader, id.Header)) {
+		c.fault("identity.groups_header", "names the groups of the person in identity.header, which must be another header")
+	}
+}
+
+// groups checks the groups, and that somebody can be in one.
+func (c *checker) groups() {
+	for _, e := range c.cfg.Groups {
+		key := join("groups", e.Name)
+		if e.Name == "" || len(e.Name) > maxGroup || strings.ContainsFunc(e.Name, unicode.IsControl) {
+			c.fault(key, "want the group's name at the identity provider, at most %d bytes", maxGroup)
+		}
+		for i, scope := range e.Value.Scopes {
+			c.enum(index(key+".scopes", i), scope, GroupScopes())
+		}
+		c.groupGlobs(key+".assistants", e.Value.Assistants)
+		c.groupGlobs(key+".tools", e.Value.Tools)
+	}
+	c.unique("groups", c.cfg.Groups.Names())
+}
+
+// groupGlobs checks a group's globs: a list that only excludes would allow nothing.
+func (c *checker) groupGlobs(key string, globs []string) {
+	c.globs(key, globs)
+	if len(globs) > 0 && !slices.ContainsFunc(globs, func(g string) bool { return !strings.HasPrefix(g, "!") }) {
+		c.fault(key, `allows nothing, because it only excludes; begin it with "*"`)
 	}
 }
 

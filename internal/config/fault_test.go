@@ -49,7 +49,7 @@ func TestLoad_Faults(t *testing.T) {
 		{"a key without either", "api_keys: [{name: a}]\n", []string{`:1: api_keys[0]: want either hash: "sha256:…" or key: ${NAME}`}},
 		{"a key with a bad hash", "api_keys: [{name: a, hash: sha256:00}]\n", []string{`:1: api_keys[0].hash: want "sha256:" and 64 hexadecimal digits`}},
 		{"a key twice by name", "api_keys: [{name: a, hash: \"sha256:0000000000000000000000000000000000000000000000000000000000000000\"}, {name: a, hash: \"sha256:0000000000000000000000000000000000000000000000000000000000000000\"}]\n", []string{`:1: api_keys[1].name: "a" is defined twice`}},
-		{"a key with an unknown scope", "api_keys: [{name: a, hash: \"sha256:0000000000000000000000000000000000000000000000000000000000000000\", scopes: [chta]}]\n", []string{`:1: api_keys[0].scopes[0]: want chat, admin, metrics or host, did you mean "chat"?`}},
+		{"a key with an unknown scope", "api_keys: [{name: a, hash: \"sha256:0000000000000000000000000000000000000000000000000000000000000000\", scopes: [chta]}]\n", []string{`:1: api_keys[0].scopes[0]: want chat, admin, metrics, review or host, did you mean "chat"?`}},
 		{"a key without a name", "api_keys: [{name: '', hash: \"sha256:0000000000000000000000000000000000000000000000000000000000000000\"}]\n", []string{":1: api_keys[0].name: want a name"}},
 		{"half a certificate", "tls: {cert: a.pem}\n", []string{":1: tls: want both cert and key"}},
 		{"a proxy by name", "trusted_proxies: [proxy.local]\n", []string{":1: trusted_proxies[0]: want an address or a range"}},

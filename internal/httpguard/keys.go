@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"molar/schemas"
 )
 
 // The scopes of a key. None of them includes another one.
@@ -18,12 +20,14 @@ const (
 	ScopeAdmin = "admin"
 	// ScopeMetrics is for reading /metrics.
 	ScopeMetrics = "metrics"
+	// ScopeReview is for reading and marking the turns of everybody.
+	ScopeReview = "review"
 	// ScopeHost is for a host that stores its memory here and acts for many owners.
 	ScopeHost = "host"
 )
 
 // Scopes returns all scopes.
-func Scopes() []string { return []string{ScopeChat, ScopeAdmin, ScopeMetrics, ScopeHost} }
+func Scopes() []string { return []string{ScopeChat, ScopeAdmin, ScopeMetrics, ScopeReview, ScopeHost} }
 
 // SessionCookie is the cookie of a signed-in browser. SecureSessionCookie is its name over TLS: its
 // prefix makes browsers accept it only from this host.
@@ -58,6 +62,10 @@ type Principal struct {
 	// Key is the ID of the key, and Owner the owner of the conversations to which it gives access.
 	Key, Owner, Name string
 	Scopes           []string
+	// Person is set for somebody who signed in: Owner and Key are then their id.
+	Person bool
+	// Rights are what the groups of the person allow; nil if they have no limit.
+	Rights *schemas.Rights
 	Manner
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"molar/internal/access"
 	"molar/internal/cli"
 	"molar/internal/host"
 	"molar/internal/httpguard"
@@ -36,7 +37,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 	if err != nil {
 		return web.Config{}, err
 	}
-	access, err := p.webAccess()
+	who, err := p.webAccess()
 	if err != nil {
 		return web.Config{}, err
 	}
@@ -74,7 +75,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		MaxBody:     int64(p.Config.Limits.Body),
 		Guard:       guard,
 		MayChoose:   p.Config.MayChoose,
-		Access:      access,
+		Access:      who,
 		Logger:      p.Log,
 		Version:     cli.Version(),
 	}, nil
@@ -109,7 +110,7 @@ func (p *port) webAccess() (web.Access, error) {
 	if err != nil {
 		return web.Access{}, err
 	}
-	acc := web.Access{Keys: p.access.Ring(), Person: p.Config.Identity.Header, SignIn: p.access.SignIn, Clients: clients, PerAddress: perAddress}
+	acc := web.Access{Keys: p.access.Ring(), Person: p.Config.Identity.Header, Groups: p.Config.Identity.GroupsHeader, Rights: access.RightsOf(p.Config.Groups), SignIn: p.access.SignIn, Clients: clients, PerAddress: perAddress}
 	if n := p.Config.Limits.TurnsPerMinute; n > 0 {
 		const minute = 60.0
 		acc.Turns, err = httpguard.NewLimiter(float64(n)/minute, n, nil)

@@ -39,12 +39,12 @@ type page struct {
 // A Site serves the pages of one host.
 type Site struct {
 	pages   map[string]page
-	models  func() []schemas.AssistantInfo
+	models  func(*http.Request) []schemas.AssistantInfo
 	missing gin.HandlerFunc
 }
 
-// New returns the site. missing answers requests for unknown pages.
-func New(models func() []schemas.AssistantInfo, missing gin.HandlerFunc) (*Site, error) {
+// New returns the site. models returns the assistants that a client may use. missing answers requests for unknown pages.
+func New(models func(*http.Request) []schemas.AssistantInfo, missing gin.HandlerFunc) (*Site, error) {
 	pages, err := load()
 	return &Site{pages: pages, models: models, missing: missing}, err
 }
@@ -134,7 +134,7 @@ func (s *Site) write(c *gin.Context, p page) {
 	content := p.content
 	h := c.Writer.Header()
 	if bytes.Contains(content, []byte(modelsMark)) {
-		content = bytes.Replace(content, []byte(modelsMark), s.options(), 1)
+		content = bytes.Replace(content, []byte(modelsMark), s.options(c.Request), 1)
 	} else if zipped := p.zipped(); zipped != nil {
 		h.Set("Vary", "Accept-Encoding")
 		if takesGzip(c.Request) {
@@ -152,9 +152,9 @@ func (s *Site) write(c *gin.Context, p page) {
 }
 
 // options returns the assistants as options of the chat page.
-func (s *Site) options() []byte {
+func (s *Site) options(r *http.Request) []byte {
 	var b bytes.Buffer
-	for _, m := range s.models() {
+	for _, m := range s.models(r) {
 		questions, err := json.Marshal(m.FirstQuestions)
 		if err != nil || m.FirstQuestions == nil {
 			questions = []byte("{}")

@@ -1,0 +1,79 @@
+package schemas
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// A Group is what its members may do: an entry of groups in the config file.
+type Group struct {
+	// Name is the key of the entry, and the group's name at the identity provider.
+	Name string `yaml:"-"`
+	// Scopes empty means chat.
+	Scopes []string `yaml:"scopes" jsonschema:"enum=chat,enum=admin,enum=metrics,enum=review" jsonschema_description:"What its members may do: chat, admin, metrics, review (default chat)."`
+	// Assistants and Tools are globs; "!glob" excludes from this group's own. Empty means all.
+	Assistants []string `yaml:"assistants" jsonschema_description:"Globs over the assistants that its members may use; !glob excludes; all when left out."`
+	Tools      []string `yaml:"tools" jsonschema_description:"Globs over the tools that a model may call for its members, among those of the assistant; !glob excludes; all when left out."`
+}
+
+// Rights are what somebody may do: the union of what their groups allow. Nil Rights have no limit.
+type Rights struct {
+	// Groups are never none: without one nobody gets in.
+	Groups []Group
+}
+
+// Assistant reports whether one of the groups allows the assistant.
+func (r *Rights) Assistant(name string) bool {
+	return r == nil || slices.ContainsFunc(r.Groups, func(g Group) bool { return len(g.Assistants) == 0 || MatchGlobs(g.Assistants, name) })
+}
+
+// Tool reports whether one of the groups allows the tool, by its offered name or the server's name for
+// it.
+func (r *Rights) Tool(t ToolInfo) bool {
+	return r == nil || slices.ContainsFunc(r.Groups, func(g Group) bool { return len(g.Tools) == 0 || MatchGlobs(g.Tools, t.Name, t.ToolName) })
+}
+
+// Scopes returns the scopes of all groups, each once.
+func (r *Rights) Scopes() []string {
+	var scopes []string
+	for _, g := range r.Groups {
+		for _, s := range g.Scopes {
+			if !slices.Contains(scopes, s) {
+				scopes = append(scopes, s)
+			}
+		}
+	}
+	return scopes
+}
+
+// Names returns the names of the groups.
+func (r *Rights) Names() []string {
+	if r == nil {
+		return nil
+	}
+	names := make([]string, len(r.Groups))
+	for i, g := range r.Groups {
+		names[i] = g.Name
+	}
+	return names
+}
+
+// MatchGlobs reports whether one of the globs matches one of the names, and no "!glob" does.
+func MatchGlobs(globs []string, names ...string) bool {
+	allowed := false
+	for _, glob := range globs {
+		pattern, negative := strings.CutPrefix(glob, "!")
+		if !slices.ContainsFunc(names, func(name string) bool {
+			ok, err := path.Match(pattern, name)
+			return err == nil && ok
+		}) {
+			continue
+		}
+		if negative {
+			return false
+		}
+		allowed = true
+	}
+	return allowed
+}
