@@ -55,10 +55,17 @@ type Access struct {
 	now      func() time.Time
 
 	mu       sync.Mutex
-	fromFile []httpguard.Key
+	fromFile []fileKey
+	groups   config.Map[schemas.Group]
 	// link is the hash of the last printed one-time token, and its expiry.
 	link      httpguard.Hash
 	linkUntil time.Time
+}
+
+// A fileKey is a key of the config file with its groups.
+type fileKey struct {
+	httpguard.Key
+	groups []string
 }
 
 // A Config configures the keys of a port.
@@ -66,6 +73,8 @@ type Config struct {
 	Store Store
 	// Keys are those of the config file.
 	Keys []config.APIKey
+	// Groups are those of the config file.
+	Groups config.Map[schemas.Group]
 	// Sessions accepts sessions of browsers, as on the port that has pages.
 	Sessions bool
 	// Closed makes the port require a key even if there is none.
@@ -81,6 +90,7 @@ func Open(ctx context.Context, cfg Config) (*Access, error) {
 	if cfg.Closed {
 		a.ring.Close()
 	}
+	a.useGroups(cfg.Groups)
 	if err := a.UseFile(cfg.Keys); err != nil {
 		return nil, err
 	}
@@ -92,7 +102,7 @@ func Open(ctx context.Context, cfg Config) (*Access, error) {
 
 // UseFile applies the keys of a config file; they take effect at the next refresh.
 func (a *Access) UseFile(keys []config.APIKey) error {
-	var ring []httpguard.Key
+	var ring []fileKey
 	for _, k := range keys {
 		hash := httpguard.HashOf(k.Key.Reveal())
 		if k.Hash != "" {
@@ -102,7 +112,7 @@ func (a *Access) UseFile(keys []config.APIKey) error {
 			}
 		}
 		id := FileKeyID(k.Name)
-		ring = append(ring, httpguard.Key{ID: id, Owner: id, Name: k.Name, Hash: hash, Scopes: k.Scopes, Manner: mannerOf(k.Manner())})
+		ring = append(ring, fileKey{httpguard.Key{ID: id, Owner: id, Name: k.Name, Hash: hash, Scopes: k.Scopes, Manner: mannerOf(k.Manner())}, k.Groups})
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -126,8 +136,16 @@ func (a *Access) refresh(ctx context.Context) error {
 		return err
 	}
 	a.mu.Lock()
-	keys := slices.Clone(a.fromFile)
+	own := slices.Clone(a.fromFile)
 	a.mu.Unlock()
+	var keys []httpguard.Key
+	for _, k := range own {
+		if a.limit(&k.Key, k.groups, "", nil) {
+			keys = append(keys, k.Key)
+		}
+	}
+	// Keys come before the sessions that were made with them.
+	slices.SortStableFunc(stored, func(x, y store.APIKey) int { return cmp.Compare(len(x.Parent), len(y.Parent)) })
 	for _, k := range stored {
 		if k.Session && !a.sessions {
 			continue
@@ -137,7 +155,15 @@ func (a *Access) refresh(ctx context.Context) error {
 			a.log.Warn("a stored API key cannot be read and opens nothing", "key", k.ID, "error", err)
 			continue
 		}
-		keys = append(keys, key)
+		opens := false
+		if k.Session && k.Parent != "" {
+			key, opens = made(key, k.Parent, keys)
+		} else {
+			opens = a.limit(&key, k.Groups, k.Owner, k.Of)
+		}
+		if opens {
+			keys = append(keys, key)
+		}
 	}
 	a.ring.Set(keys)
 	return nil

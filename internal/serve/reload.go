@@ -25,14 +25,14 @@ type applier interface {
 	Apply(ctx context.Context, servers []transport.ServerConfig) (mcpclients.Changes, error)
 }
 
-// A reloader applies a changed config file to a running host. Only mcpServers are applied;
+// A reloader applies a changed config file to a running host. Only mcpServers, API keys and groups are applied;
 // other changed keys are reported, since they take effect at the next start.
 type reloader struct {
 	load    func() (*config.Config, error)
 	servers func(*config.Config) []transport.ServerConfig
 	to      applier
-	// keys applies the API keys of the file; nil leaves them.
-	keys func([]config.APIKey) error
+	// keys applies the API keys and groups of the file; nil leaves them.
+	keys func(*config.Config) error
 	log  *slog.Logger
 	// running are the settings that the host was started with.
 	running *config.Config
@@ -81,7 +81,7 @@ func (r *reloader) reload(ctx context.Context, why string) (web.Reloaded, error)
 		result = reading{last: next, restart: r.running.Changed(next)}
 	}
 	if err == nil && r.keys != nil {
-		err = r.keys(next.APIKeys)
+		err = r.keys(next)
 	}
 	if err != nil && ctx.Err() != nil {
 		return web.Reloaded{}, err // the host is ending; the file may be fine

@@ -87,7 +87,7 @@ func Serve(ctx context.Context, with Config) (err error) {
 // newPort adds keys, detached turns and the reload of the file to a host.
 func newPort(ctx context.Context, h *host.Host, with Config) (*port, error) {
 	keys, err := access.Open(ctx, access.Config{
-		Store: h.DB, Keys: h.Config.APIKeys, Sessions: true, Logger: h.Log,
+		Store: h.DB, Keys: h.Config.APIKeys, Groups: h.Config.Groups, Sessions: true, Logger: h.Log,
 		Closed: h.Config.ProxySetting() != "" && h.Config.Identity.Header == "",
 	})
 	if err != nil {
@@ -95,7 +95,7 @@ func newPort(ctx context.Context, h *host.Host, with Config) (*port, error) {
 	}
 	p := &port{Host: h, cli: with.CLI, access: keys, turns: turns.NewSet(h.Log, nil)}
 	p.files = &reloader{
-		load: with.Load, keys: keys.UseFile, servers: h.ServerConfigs, to: h.MCP, log: h.Log, running: h.Config, path: p.configFile(),
+		load: with.Load, keys: keys.Use, servers: h.ServerConfigs, to: h.MCP, log: h.Log, running: h.Config, path: p.configFile(),
 	}
 	if h.Live != nil {
 		p.sharing = turns.NewSharing(h.Live, h.Journal.OnNews, h.Log)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"molar/internal/access"
 	"molar/internal/cli"
 	"molar/internal/host"
 	"molar/internal/httpguard"
@@ -110,7 +109,7 @@ func (p *port) webAccess() (web.Access, error) {
 	if err != nil {
 		return web.Access{}, err
 	}
-	acc := web.Access{Keys: p.access.Ring(), Person: p.Config.Identity.Header, Groups: p.Config.Identity.GroupsHeader, Rights: access.RightsOf(p.Config.Groups), SignIn: p.access.SignIn, Clients: clients, PerAddress: perAddress}
+	acc := web.Access{Keys: p.access.Ring(), Person: p.Config.Identity.Header, Groups: p.Config.Identity.GroupsHeader, Rights: p.access.Rights, SignIn: p.access.SignIn, Clients: clients, PerAddress: perAddress}
 	if n := p.Config.Limits.TurnsPerMinute; n > 0 {
 		const minute = 60.0
 		acc.Turns, err = httpguard.NewLimiter(float64(n)/minute, n, nil)
