@@ -25,6 +25,8 @@ const (
 // signing in, with its files and its form.
 func opensToAll(r *http.Request) bool {
 	switch r.URL.Path {
+	case beginPath, callbackPath:
+		return r.Method == http.MethodGet
 	case loginPath:
 		return r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodPost
 	case waysPath, "/static/style.css", "/static/pages.css", "/static/icon.svg", "/static/app.js", "/static/login.js":
