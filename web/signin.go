@@ -22,11 +22,13 @@ const (
 )
 
 // opensToAll reports whether a client that has not identified itself may make the request: the page for
-// signing in, with its files and its form.
+// signing in, with its files and its form, and the end of a session.
 func opensToAll(r *http.Request) bool {
 	switch r.URL.Path {
 	case loginPath:
 		return r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodPost
+	case logoutPath:
+		return r.Method == http.MethodPost
 	case waysPath, "/static/style.css", "/static/pages.css", "/static/icon.svg", "/static/app.js", "/static/login.js":
 		return r.Method == http.MethodGet || r.Method == http.MethodHead
 	}
@@ -159,20 +161,23 @@ func (s *server) logIn(c *gin.Context) {
 	}
 }
 
-// logOut ends the session of a browser. Other clients have none, and it answers them alike.
+// logOut ends the session of a browser, even one that opens nothing any more. Other clients have none,
+// and it answers them alike.
 func (s *server) logOut(c *gin.Context) {
-	if who := httpguard.PrincipalOf(c.Request.Context()); who.Session && s.Access.SignOut != nil {
-		if err := s.Access.SignOut(c.Request.Context(), who.Credential); err != nil {
-			s.storeError(c, "session", err)
-			return
-		}
-	}
 	for _, name := range []string{httpguard.SecureSessionCookie, httpguard.SessionCookie} {
-		if _, err := c.Request.Cookie(name); err == nil {
-			http.SetCookie(c.Writer, &http.Cookie{
-				Name: name, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: name == httpguard.SecureSessionCookie,
-			})
+		cookie, err := c.Request.Cookie(name)
+		if err != nil {
+			continue
 		}
+		if s.Access.SignOut != nil {
+			if err := s.Access.SignOut(c.Request.Context(), cookie.Value); err != nil {
+				s.storeError(c, "session", err)
+				return
+			}
+		}
+		http.SetCookie(c.Writer, &http.Cookie{
+			Name: name, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: name == httpguard.SecureSessionCookie,
+		})
 	}
 	c.Status(http.StatusNoContent)
 }
