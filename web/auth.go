@@ -28,7 +28,7 @@ type Access struct {
 	SignIn func(ctx context.Context, token string) (session string, ok bool, err error)
 	// SignInKey exchanges a key for the value of a session cookie, or refuses it. Nil disables it.
 	SignInKey func(ctx context.Context, key string) (session string, refusal *httpguard.Refusal, err error)
-	// SignOut ends a session by its id.
+	// SignOut ends a session by the value of its cookie; an unknown one is no error.
 	SignOut func(ctx context.Context, session string) error
 	// Provider is how people call the identity provider at which they sign in; empty if there is none.
 	Provider string

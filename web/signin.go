@@ -22,13 +22,15 @@ const (
 )
 
 // opensToAll reports whether a client that has not identified itself may make the request: the page for
-// signing in, with its files and its form.
+// signing in, with its files and its form, and the end of a session.
 func opensToAll(r *http.Request) bool {
 	switch r.URL.Path {
 	case beginPath, callbackPath:
 		return r.Method == http.MethodGet
 	case loginPath:
 		return r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodPost
+	case logoutPath:
+		return r.Method == http.MethodPost
 	case waysPath, "/static/style.css", "/static/pages.css", "/static/icon.svg", "/static/app.js", "/static/login.js":
 		return r.Method == http.MethodGet || r.Method == http.MethodHead
 	}
@@ -36,7 +38,7 @@ func opensToAll(r *http.Request) bool {
 }
 
 // canSignIn reports whether the page for signing in helps a browser that is not signed in.
-func (a Access) canSignIn() bool { return a.SignInKey != nil && a.Keys.On() || a.Provider != "" }
+func (a Access) canSignIn() bool { return a.Keys.On() || a.Provider != "" }
 
 // wantsPage reports whether a browser asks for a page.
 func wantsPage(r *http.Request) bool {
@@ -161,23 +163,44 @@ func (s *server) logIn(c *gin.Context) {
 	}
 }
 
-// logOut ends the session of a browser. Other clients have none, and it answers them alike.
+// logOut ends the session of a browser, even one that opens nothing any more. Other clients have none,
+// and it answers them alike.
 func (s *server) logOut(c *gin.Context) {
-	if who := httpguard.PrincipalOf(c.Request.Context()); who.Session && s.Access.SignOut != nil {
-		if err := s.Access.SignOut(c.Request.Context(), who.Credential); err != nil {
-			s.storeError(c, "session", err)
-			return
-		}
-	}
 	for _, name := range []string{httpguard.SecureSessionCookie, httpguard.SessionCookie} {
-		if _, err := c.Request.Cookie(name); err == nil {
-			http.SetCookie(c.Writer, &http.Cookie{
-				Name: name, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: name == httpguard.SecureSessionCookie,
-			})
+		cookie, err := c.Request.Cookie(name)
+		if err != nil {
+			continue
 		}
+		if s.Access.SignOut != nil {
+			if err := s.Access.SignOut(c.Request.Context(), cookie.Value); err != nil {
+				s.storeError(c, "session", err)
+				return
+			}
+		}
+		http.SetCookie(c.Writer, &http.Cookie{
+			Name: name, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: name == httpguard.SecureSessionCookie,
+		})
 	}
-	c.Status(http.StatusNoContent)
+	wire.WriteJSON(c.Writer, logoutObject{Object: "session"})
 }
+
+// A logoutObject is the answer to POST /logout.
+type logoutObject struct {
+	Object string `json:"object"`
+	// Open is always false.
+	Open bool `json:"open"`
+}
+
+// signInOperations describes the routes of signing in and out for programs.
+func (s *server) signInOperations() []wire.Operation {
+	return []wire.Operation{
+		{Method: "GET", Path: waysPath, Tag: tagSignIn, Summary: "How one can sign in: with a key, or at an identity provider", Answer: waysObject{}},
+		{Method: "POST", Path: logoutPath, Tag: tagSignIn, Summary: "End the session of the request's cookie, on each replica", Answer: logoutObject{}, Errors: []int{403, 503}},
+		{Method: "GET", Path: "/v1/me", Tag: tagSignIn, Summary: "Who the client is, and what it may do", Answer: meObject{}},
+	}
+}
+
+const tagSignIn = "signing in"
 
 // pageScope refuses requests for a page whose client has none of the scopes. A browser gets a page that
 // says so.

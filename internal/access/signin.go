@@ -5,135 +5,116 @@ import (
 	"crypto/rand"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
-	"time"
+	"strings"
 
 	"molar/internal/httpguard"
-	"molar/internal/oidc"
 	"molar/internal/store"
-	"molar/schemas"
 )
 
-// seeEvery is how often a person who only makes requests is noted.
-const seeEvery = time.Minute
+// NewToken returns a one-time token for a link that signs a browser in, and its hash for the store.
+func NewToken() (token, hash string) {
+	token = rand.Text()
+	return token, httpguard.HashOf(token).String()
+}
 
-// maxSeen is how many people are remembered between two notes.
-const maxSeen = 10_000
+// NewLink makes a one-time token that signs the operator in.
+func (a *Access) NewLink(ctx context.Context) (token string, err error) {
+	token, hash := NewToken()
+	return token, a.db.AddLink(ctx, hash, operatorOwner, a.now().Add(LinkLife))
+}
 
-// See notes, in the background, a person whom a proxy or a token names.
-func (a *Access) See(p store.Person) {
+// SignIn trades a one-time token for a session: of the operator, or of a key.
+func (a *Access) SignIn(ctx context.Context, token string) (session string, ok bool, err error) {
+	id, ok, err := a.db.TakeLink(ctx, httpguard.HashOf(token).String())
+	if err != nil || !ok {
+		return "", false, err
+	}
+	if id == operatorOwner {
+		session, err = a.begin(ctx, store.APIKey{Name: "browser", Scopes: []string{httpguard.ScopeChat, httpguard.ScopeAdmin}})
+		return session, err == nil, err
+	}
+	if err := a.refresh(ctx); err != nil { // the key may be newer than the last one
+		return "", false, err
+	}
+	key, ok := a.key(id)
+	if !ok {
+		return "", false, nil
+	}
+	session, err = a.begin(ctx, sessionOf(key, ""))
+	return session, err == nil, err
+}
+
+// SignInKey trades the text of a key for a session, which has what the key opens and ends with it.
+func (a *Access) SignInKey(ctx context.Context, text string) (session string, refusal *httpguard.Refusal, err error) {
+	who, refusal := a.ring.Open(text, false)
+	if refusal != nil {
+		return "", refusal, nil
+	}
+	key, ok := a.key(who.Credential)
+	if !ok || !OpensPages(key.Scopes) {
+		return "", &httpguard.Refusal{
+			Status: http.StatusForbidden, Type: "permission_error", Code: "key_opens_no_page",
+			Message: "this key opens no page: it has none of the scopes " + strings.Join(pageScopes(), ", "),
+		}, nil
+	}
+	session, err = a.begin(ctx, sessionOf(key, httpguard.HashOf(text).String()))
+	return session, nil, err
+}
+
+// OpensPages reports whether a browser with these scopes has any page.
+func OpensPages(scopes []string) bool {
+	return slices.ContainsFunc(pageScopes(), func(s string) bool { return slices.Contains(scopes, s) })
+}
+
+func pageScopes() []string {
+	return []string{httpguard.ScopeChat, httpguard.ScopeAdmin, httpguard.ScopeReview}
+}
+
+// key returns a key of the ring by its id.
+func (a *Access) key(id string) (httpguard.Key, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now := a.now()
-	if last, ok := a.seen[p.Owner]; ok && now.Sub(last.at) < seeEvery && last.Name == p.Name && slices.Equal(last.Groups, p.Groups) {
-		return
+	i := slices.IndexFunc(a.keys, func(k httpguard.Key) bool { return k.ID == id })
+	if i < 0 {
+		return httpguard.Key{}, false
 	}
-	if a.seen == nil || len(a.seen) >= maxSeen {
-		a.seen = map[string]sight{}
-	}
-	if p.LastSeen.IsZero() {
-		p.LastSeen = now
-	}
-	a.seen[p.Owner] = sight{p, now}
-	a.unsaved = append(a.unsaved, p)
+	key := a.keys[i]
+	return key, key.Expires.IsZero() || a.now().Before(key.Expires)
 }
 
-// A sight is a person, and when they were seen.
-type sight struct {
-	store.Person
-	at time.Time
+// sessionOf is a session of a key, made with the text of this hash.
+func sessionOf(key httpguard.Key, madeWith string) store.APIKey {
+	k := store.APIKey{Name: key.Name, Scopes: key.Scopes, Parent: key.ID, MadeWith: madeWith, ExpiresAt: key.Expires}
+	if key.Person {
+		k.Owner = key.Owner
+	}
+	return k
 }
 
-// saveSeen stores the people who were seen.
-func (a *Access) saveSeen(ctx context.Context) {
-	a.mu.Lock()
-	people := a.unsaved
-	a.unsaved = nil
-	a.mu.Unlock()
-	for _, p := range people {
-		if err := a.db.SavePerson(ctx, p); err != nil {
-			a.log.Warn("a person could not be noted", "error", err)
-			return
-		}
-	}
-}
-
-// A SignIn signs people in at an identity provider.
-type SignIn struct {
-	*oidc.Provider
-	access *Access
-	// longest is how long somebody stays signed in.
-	longest time.Duration
-}
-
-// SignInAt returns how people sign in at a provider, for at most a time.
-func (a *Access) SignInAt(p *oidc.Provider, longest time.Duration) *SignIn {
-	return &SignIn{p, a, longest}
-}
-
-// Finish signs in the person who came back from the provider: it returns the value of the session's
-// cookie, and the path where they go. It refuses a person none of whose groups is admitted.
-func (s *SignIn) Finish(ctx context.Context, kept string, answer url.Values) (session, to string, refusal *httpguard.Refusal, err error) {
-	who, to, err := s.Provider.Finish(ctx, kept, answer)
-	if err != nil {
-		return "", to, refused(err), nil
-	}
-	person := personOf(who)
-	if err := s.access.db.SavePerson(ctx, person); err != nil {
-		return "", to, nil, err
-	}
-	if _, ok := s.access.Rights(who.Groups); !ok {
-		no := false
-		return "", to, noGroup(), s.access.db.Audit(ctx, schemas.AuditLine{
-			Event: schemas.EventLogin, Person: person.Owner, Allowed: &no, Detail: "none of the groups is admitted",
-		})
-	}
+// begin stores a session and returns the value of its cookie.
+func (a *Access) begin(ctx context.Context, k store.APIKey) (session string, err error) {
 	session = httpguard.NewKeyText()
-	err = s.access.db.AddKey(ctx, store.APIKey{
-		ID: "ses_" + rand.Text()[:16], Name: person.Name, Hash: httpguard.HashOf(session).String(), Owner: person.Owner,
-		Scopes: []string{httpguard.ScopeChat}, Session: true, ExpiresAt: s.access.now().Add(s.longest),
-	})
-	if err == nil {
-		err = s.access.refresh(ctx)
+	k.ID, k.Hash, k.Session = "ses_"+rand.Text()[:16], httpguard.HashOf(session).String(), true
+	if err := a.db.AddKey(ctx, k); err != nil {
+		return "", err
 	}
-	return session, to, nil, err
+	return session, a.refresh(ctx)
 }
 
-// Bearer returns the person whom a token of the provider names.
-func (s *SignIn) Bearer(ctx context.Context, text string) (owner, name string, groups []string, refusal *httpguard.Refusal) {
-	if !oidc.IsToken(text) {
-		return "", "", nil, &httpguard.Refusal{
-			Status: http.StatusUnauthorized, Code: "invalid_token",
-			Message: "this is neither an API key that is known here nor a signed token (JWT) of the identity provider",
-		}
-	}
-	who, fresh, err := s.Provider.Bearer(ctx, text)
+// SignOut ends the session of a cookie's value, if there is one.
+func (a *Access) SignOut(ctx context.Context, session string) error {
+	stored, err := a.db.Keys(ctx)
 	if err != nil {
-		return "", "", nil, refused(err)
+		return err
 	}
-	person := personOf(who)
-	if fresh {
-		s.access.See(person)
+	hash := httpguard.HashOf(session).String()
+	i := slices.IndexFunc(stored, func(k store.APIKey) bool { return k.Session && k.Hash == hash })
+	if i < 0 {
+		return nil
 	}
-	return person.Owner, person.Name, person.Groups, nil
-}
-
-func personOf(who oidc.Person) store.Person {
-	return store.Person{Owner: who.Owner(), Issuer: who.Issuer, Subject: who.Subject, Name: who.Name, Email: who.Email, Groups: who.Groups, LastSeen: who.At}
-}
-
-// refused returns the refusal for a person who was not signed in.
-func refused(err error) *httpguard.Refusal {
-	if errors.Is(err, oidc.ErrRefused) {
-		return &httpguard.Refusal{Status: http.StatusUnauthorized, Code: "invalid_token", Message: err.Error()}
+	if err := a.db.RevokeKey(ctx, stored[i].ID); err != nil && !errors.Is(err, store.ErrNoKey) {
+		return err
 	}
-	return &httpguard.Refusal{
-		Status: http.StatusServiceUnavailable, Type: "server_error", Code: "identity_unavailable", RetryAfter: seeEvery,
-		Message: "the identity provider does not answer, so nobody can sign in at this moment; who is signed in stays so",
-	}
-}
-
-func noGroup() *httpguard.Refusal {
-	return &httpguard.Refusal{Status: http.StatusForbidden, Type: "permission_error", Code: "no_group", Message: "none of your groups is admitted here; ask the person who runs this assistant"}
+	return a.refresh(ctx)
 }

@@ -16,6 +16,7 @@ import (
 	"molar/internal/host"
 	"molar/mcpclients"
 	"molar/mcpclients/transport"
+	"molar/schemas"
 	"molar/web"
 )
 
@@ -25,14 +26,14 @@ type applier interface {
 	Apply(ctx context.Context, servers []transport.ServerConfig) (mcpclients.Changes, error)
 }
 
-// A reloader applies a changed config file to a running host. Only mcpServers, API keys and groups are applied;
+// A reloader applies a changed config file to a running host. Only mcpServers are applied;
 // other changed keys are reported, since they take effect at the next start.
 type reloader struct {
 	load    func() (*config.Config, error)
 	servers func(*config.Config) []transport.ServerConfig
 	to      applier
 	// keys applies the API keys and groups of the file; nil leaves them.
-	keys func(*config.Config) error
+	keys func([]config.APIKey, config.Map[schemas.Group]) error
 	log  *slog.Logger
 	// running are the settings that the host was started with.
 	running *config.Config
@@ -81,7 +82,7 @@ func (r *reloader) reload(ctx context.Context, why string) (web.Reloaded, error)
 		result = reading{last: next, restart: r.running.Changed(next)}
 	}
 	if err == nil && r.keys != nil {
-		err = r.keys(next)
+		err = r.keys(next.APIKeys, next.Groups)
 	}
 	if err != nil && ctx.Err() != nil {
 		return web.Reloaded{}, err // the host is ending; the file may be fine

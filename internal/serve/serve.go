@@ -97,7 +97,7 @@ func newPort(ctx context.Context, h *host.Host, with Config) (*port, error) {
 	}
 	p := &port{Host: h, cli: with.CLI, access: keys, turns: turns.NewSet(h.Log, nil)}
 	p.files = &reloader{
-		load: with.Load, keys: keys.Use, servers: h.ServerConfigs, to: h.MCP, log: h.Log, running: h.Config, path: p.configFile(),
+		load: with.Load, keys: keys.UseFile, servers: h.ServerConfigs, to: h.MCP, log: h.Log, running: h.Config, path: p.configFile(),
 	}
 	if p.signIn, err = newSignIn(ctx, h, keys); err != nil {
 		return nil, err
@@ -133,10 +133,10 @@ func (p *port) run(ctx context.Context, listener net.Listener, certificate *tls.
 	p.cli.Say("molar listens on %s://%s", schemeOf(p.Config), listener.Addr())
 	defer p.serveMetrics(ctx, scrapers)()
 	warnPlain(p.Config, p.Config.Listen, p.Log)
-	p.sayLink(listener.Addr())
+	p.sayLink(ctx, listener.Addr())
 	p.sayProxied()
 	for _, work := range []func(context.Context){
-		func(ctx context.Context) { p.access.Watch(ctx, func() { p.sayLink(listener.Addr()) }) },
+		func(ctx context.Context) { p.access.Watch(ctx, func() { p.sayLink(ctx, listener.Addr()) }) },
 		func(ctx context.Context) { p.announce(ctx, listener.Addr()) },
 		p.Warm,
 		p.watchIdentity,
@@ -221,10 +221,22 @@ func (p *port) announce(ctx context.Context, addr net.Addr) {
 }
 
 // sayLink prints a link that signs a browser in, while keys are on.
-func (p *port) sayLink(addr net.Addr) {
-	if p.access.Ring().On() {
-		p.cli.Say("open %s://%s/?token=%s (works once, for ten minutes)", schemeOf(p.Config), config.LocalAddress(addr.String()), p.access.NewLink())
+func (p *port) sayLink(ctx context.Context, addr net.Addr) {
+	if !p.access.Ring().On() {
+		return
 	}
+	token, err := p.access.NewLink(ctx)
+	if err != nil {
+		p.Log.Warn("no link could be made that signs a browser in; make one with molar keys link NAME", "error", err)
+		return
+	}
+	p.cli.Say("open %s (works once, for ten minutes)", LinkAddress(p.Config, addr.String(), token))
+}
+
+// LinkAddress returns the address that signs a browser in with a one-time token, on a host that listens
+// on an address.
+func LinkAddress(cfg *config.Config, listen, token string) string {
+	return schemeOf(cfg) + "://" + config.LocalAddress(listen) + "/?token=" + token
 }
 
 // sayProxied tells an operator who relied on loopback why a key is required.

@@ -36,6 +36,12 @@ type APIKey struct {
 	Groups []string `json:"groups,omitempty"`
 	// Parent is the key with which a session was made, and with which it ends.
 	Parent string `json:"-"`
+	// MadeWith is the hash of the key's text with which a session was made, and with which it ends; empty
+	// for one that was made by a link.
+	MadeWith string `json:"-"`
+	// Previous is the hash that the key had before its rotation, which works until PreviousUntil.
+	Previous      string    `json:"-"`
+	PreviousUntil time.Time `json:"previous_until,omitzero"`
 	// Of is the person with Owner; nil if nobody is known by it. It is read, and not stored.
 	Of        *Person   `json:"-"`
 	CreatedAt time.Time `json:"created_at"`
@@ -78,10 +84,10 @@ func (s *State) AddKey(ctx context.Context, k APIKey) error {
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO api_keys (id, name, hash, scopes, session, created_at, expires_at, input, system, ask, owner, member_of, parent)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		_, err = tx.ExecContext(ctx, `INSERT INTO api_keys (id, name, hash, scopes, session, created_at, expires_at, input, system, ask, owner, member_of, parent, made_with)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 			k.ID, s.db.SQL.Text(k.Name), k.Hash, strings.Join(k.Scopes, ","), session, database.Millis(s.db.Now()), expires, k.Input, k.System, k.Ask,
-			s.db.SQL.Text(k.Owner), s.db.SQL.Text(groups), k.Parent)
+			s.db.SQL.Text(k.Owner), s.db.SQL.Text(groups), k.Parent, k.MadeWith)
 		if err != nil {
 			return err
 		}
@@ -96,14 +102,15 @@ func (s *State) AddKey(ctx context.Context, k APIKey) error {
 func (s *State) Keys(ctx context.Context) ([]APIKey, error) {
 	keys, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (k APIKey, err error) {
 		var scopes, groups string
-		var session, created, expires, used int64
+		var session, created, expires, used, previousUntil int64
 		var person, email, personGroups sql.NullString
 		err = row.Scan(&k.ID, &k.Name, &k.Hash, &scopes, &session, &created, &expires, &used, &k.Input, &k.System, &k.Ask,
-			&k.Owner, &groups, &k.Parent, &person, &email, &personGroups)
+			&k.Owner, &groups, &k.Parent, &k.MadeWith, &k.Previous, &previousUntil, &person, &email, &personGroups)
 		if err != nil {
 			return k, err
 		}
 		k.Scopes, k.Session = strings.Split(scopes, ","), session != 0
+		k.PreviousUntil = database.TimeAt(previousUntil)
 		k.CreatedAt, k.ExpiresAt, k.LastUsed = database.TimeAt(created), database.TimeAt(expires), database.TimeAt(used)
 		if k.Groups, err = listOf(groups); err == nil && person.Valid {
 			k.Of = &Person{Owner: k.Owner, Name: person.String, Email: email.String}
@@ -111,7 +118,7 @@ func (s *State) Keys(ctx context.Context) ([]APIKey, error) {
 		}
 		return k, err
 	}, `SELECT k.id, k.name, k.hash, k.scopes, k.session, k.created_at, k.expires_at, k.last_used, k.input, k.system, k.ask,
-			k.owner, k.member_of, k.parent, p.name, p.email, p.member_of
+			k.owner, k.member_of, k.parent, k.made_with, k.previous, k.previous_until, p.name, p.email, p.member_of
 		FROM api_keys k LEFT JOIN people p ON p.owner = k.owner ORDER BY k.created_at, k.id`)
 	return keys, s.db.Fault("list API keys", err)
 }

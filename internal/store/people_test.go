@@ -107,7 +107,7 @@ func testSessions(t *testing.T, open func(now func() time.Time) *store.DB) {
 		t.Errorf("the session of a revoked key: %v", err)
 	}
 	var persons []string
-	for line, err := range db.AuditLines(ctx, schemas.AuditFilter{}) {
+	for line, err := range db.AuditLines(ctx, schemas.AuditQuery{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
