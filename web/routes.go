@@ -103,8 +103,14 @@ func (s *server) routes() (http.Handler, error) {
 	e.Match(reads, "/health", s.health)
 	e.Match(reads, "/ready", s.ready)
 	for _, path := range s.site.Paths() {
-		e.Match(reads, path, read, s.site.Serve)
+		e.Match(reads, path, s.pageScope(path), s.site.Serve)
 	}
+	e.Match(reads, loginPath, s.loginPage)
+	e.POST(loginPath, s.logIn)
+	e.POST(logoutPath, s.logOut)
+	e.GET(waysPath, s.signInWays)
+	s.routeSignIn(e)
+	e.GET("/v1/me", s.getMe)
 	e.Match(reads, "/picture", read, s.site.Picture)
 	e.Match(reads, "/static/*file", read, s.site.Serve)
 	return e, nil
