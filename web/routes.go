@@ -109,6 +109,7 @@ func (s *server) routes() (http.Handler, error) {
 	e.POST(loginPath, s.logIn)
 	e.POST(logoutPath, s.logOut)
 	e.GET(waysPath, s.signInWays)
+	s.routeSignIn(e)
 	e.GET("/v1/me", s.getMe)
 	e.Match(reads, "/picture", read, s.site.Picture)
 	e.Match(reads, "/static/*file", read, s.site.Serve)

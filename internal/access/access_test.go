@@ -37,6 +37,8 @@ func (m *memory) AddKey(_ context.Context, k store.APIKey) error {
 
 func (m *memory) Keys(context.Context) ([]store.APIKey, error)          { return slices.Clone(m.keys), nil }
 func (m *memory) TouchKeys(context.Context, map[string]time.Time) error { return nil }
+func (m *memory) SavePerson(context.Context, store.Person) error        { return nil }
+func (m *memory) Audit(context.Context, schemas.AuditLine) error        { return nil }
 func (m *memory) DropSessions(_ context.Context, _ time.Time) error     { return nil }
 
 func (m *memory) RevokeKey(_ context.Context, id string) error {
