@@ -180,6 +180,22 @@ func TestDesk_Reads(t *testing.T) {
 		t.Errorf("gaps: %d %s", code, text)
 	}
 
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--outcome", "done"}, "When is lunch served"},
+		{[]string{"--outcome", "not_found", "--since", "1d", "--assistant", "help"}, payroll},
+		{[]string{"--gaps"}, "password payroll reset system"},
+	} {
+		if code, text := d.molar(append([]string{"turns", "list"}, tt.args...)...); code != 0 || !strings.Contains(text, tt.want) {
+			t.Errorf("turns list %v: %d %s", tt.args, code, text)
+		}
+	}
+	if code, text := d.molar("turns", "list", "--outcome", "lost"); code != 2 || !strings.Contains(text, "not_found") {
+		t.Errorf("an unknown outcome: %d %s", code, text)
+	}
+
 	// Both marks stay, and the person does not see the reviewer's.
 	for _, who := range []string{"ann", "lan"} {
 		if code, text := d.as(who, "POST", "/v1/turns/"+turn+"/feedback", `{"mark":"`+map[string]string{"ann": "up", "lan": "down"}[who]+`","note":"by `+who+`"}`); code != 200 {
