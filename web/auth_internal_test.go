@@ -119,6 +119,7 @@ func TestRoutes_Scopes(t *testing.T) {
 		"GET /v1/me":  anyKey,
 		"GET /health": probe, "HEAD /health": probe, "GET /ready": probe, "HEAD /ready": probe, "GET /metrics": "metrics",
 	}
+	reviewed := map[string]bool{"GET /v1/turns/:id": true} // routes that read the turns of all for scope review
 	for _, route := range engine.Routes() {
 		name := route.Method + " " + route.Path
 		path := strings.NewReplacer(":id", "x", ":name", "x", "*file", "none.js").Replace(route.Path)
@@ -141,7 +142,7 @@ func TestRoutes_Scopes(t *testing.T) {
 			case !listed && changes && open != (scope == httpguard.ScopeAdmin):
 				t.Errorf("%s, which changes something, with scope %s: open %v", name, scope, open)
 			case required == anyKey:
-			case !listed && open && scope != httpguard.ScopeChat && scope != httpguard.ScopeAdmin:
+			case !listed && open && scope != httpguard.ScopeChat && scope != httpguard.ScopeAdmin && !(scope == httpguard.ScopeReview && reviewed[name]):
 				t.Errorf("%s is open to scope %s", name, scope)
 			}
 		}
