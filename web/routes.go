@@ -102,10 +102,11 @@ func (s *server) routes() (http.Handler, error) {
 	reads := []string{http.MethodGet, http.MethodHead}
 	e.Match(reads, "/health", s.health)
 	e.Match(reads, "/ready", s.ready)
+	pages := s.scope(httpguard.ScopeChat, httpguard.ScopeAdmin, httpguard.ScopeReview) // the pages hold nothing of anybody
 	for _, path := range s.site.Paths() {
-		e.Match(reads, path, read, s.site.Serve)
+		e.Match(reads, path, pages, s.site.Serve)
 	}
 	e.Match(reads, "/picture", read, s.site.Picture)
-	e.Match(reads, "/static/*file", read, s.site.Serve)
+	e.Match(reads, "/static/*file", pages, s.site.Serve)
 	return e, nil
 }

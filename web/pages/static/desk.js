@@ -1,10 +1,9 @@
 // The desk: the turns of all people, the questions that nobody could answer, and the steps that put
 // a wrong answer right. The address holds what is shown, so that it can be kept and sent.
 
-import { $, api, el, t } from "/static/app.js";
+import { $, allows, api, el, me, t } from "/static/app.js";
 import { gapList, outcomes, turnList } from "/static/desk_queue.js";
 import { showTurn } from "/static/desk_turn.js";
-import { allows, me } from "/static/nav.js";
 import { fill, frame, note } from "/static/pages.js";
 
 const filters = {
