@@ -80,7 +80,7 @@ function showData(account) {
     el("article", { className: "card pad" },
       el("h3", {}, t("Take it with you", "Tải về")),
       el("p", { className: "quiet" }, t("One file with everything that is kept of you: conversations, files, marks, permissions and the rest.", "Một tệp gồm mọi thứ được giữ về bạn: cuộc trò chuyện, tệp, đánh dấu, quyền đã cho và phần còn lại.")),
-      all.length ? el("ul", { className: "kept" }, all.map(([name, n]) => el("li", {}, `${number(n)} ${kindOf(name)}`))) : "",
+      all.length ? el("ul", { className: "kept" }, all.map(([name, n]) => el("li", {}, `${kindOf(name)}: ${number(n)}`))) : "",
       el("div", { className: "row" }, el("a", { className: "button primary", href: "/v1/account/export", download: "" }, t("Download my data", "Tải dữ liệu của tôi")))),
     eraseCard(account),
   ];
@@ -118,7 +118,7 @@ function erased({ counts }) {
   for (const part of document.querySelectorAll("main > section")) part.remove();
   const title = el("h2", { tabIndex: -1 }, t("Everything is erased", "Đã xóa tất cả"));
   $("main").append(el("section", {}, title,
-    el("ul", { className: "kept" }, counted(counts).map(([name, n]) => el("li", {}, `${number(n)} ${kindOf(name)}`))),
+    el("ul", { className: "kept" }, counted(counts).map(([name, n]) => el("li", {}, `${kindOf(name)}: ${number(n)}`))),
     el("p", {}, t("You are signed out. Whoever signs in again begins with nothing.", "Bạn đã đăng xuất. Nếu đăng nhập lại, bạn bắt đầu từ đầu.")),
     el("p", {}, el("a", { className: "button", href: "/" }, t("Go to the chat", "Đến trang trò chuyện")))));
   title.focus();

@@ -63,7 +63,7 @@ function show() {
   const query = here();
   setFilters(query);
   const turn = query.get("turn");
-  $("benches").classList.toggle("open", Boolean(turn));
+  $("review").classList.toggle("open", Boolean(turn));
   showList(query, turn);
   if (turn) showTurn($("turn"), turn, { back: addressOf({ turn: null }), changed: (marks) => markRow(turn, marks) });
   else $("turn").replaceChildren(el("p", { className: "none" }, t("Choose a turn to see its answer, why it came about, and what you can do about it.", "Chọn một lượt để xem câu trả lời, vì sao có câu trả lời đó, và bạn có thể làm gì.")));
