@@ -71,7 +71,7 @@ func TestDeskPage_PutsAnAnswerRight(t *testing.T) {
 	j := openDesk(t, "en", api)
 	type to = chromedp.Action[chromedp.Void]
 	press := func(key string) to { return chromedp.KeyEvent(key) }
-	j.do(chromedp.Navigate(j.url + "/desk"))
+	j.do(chromedp.Navigate(j.url + "/desk")) // in a window where the turn takes the place of the list
 	j.sees(`document.querySelectorAll("#rows a").length === 6`)
 	j.do(js(`document.querySelector("#rows a").focus()`), press(kb.Enter))
 	j.sees(`location.search === "?turn=t-payroll"`, `document.activeElement.id === "turn-title"`, `document.querySelector(".told").textContent === "`+deskQuestion+`"`)
@@ -128,7 +128,7 @@ func TestDeskPage_Address(t *testing.T) {
 	t.Parallel()
 	api := newDeskAPI()
 	j := openDesk(t, "vi", api)
-	j.do(chromedp.Navigate(j.url + "/desk"))
+	j.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(j.url+"/desk"))
 	j.sees(`document.querySelectorAll("#rows a").length === 6`)
 	eval[any](j, `[...document.querySelectorAll("#rows button")].find((b) => b.textContent === "Các lượt cũ hơn").click()`)
 	j.sees(`document.querySelectorAll("#rows a").length === 7`, `document.activeElement.dataset.turn === "t-older"`)
@@ -168,8 +168,10 @@ func TestPages_LinksOfAPerson(t *testing.T) {
 			api.me = tt.me
 			j := openDesk(t, "en", api)
 			for _, path := range []string{"/", "/account"} {
-				j.do(chromedp.Navigate(j.url + path))
+				j.do(chromedp.EmulateViewport(320, 700), chromedp.Navigate(j.url+path))
 				j.sees(links + ` === "` + tt.want + `"`)
+				j.do(js(`document.getElementById("menu")?.click()`), fitsWidth(path))
+				j.shot(strings.Trim("links-"+path[1:], "-"))
 			}
 		})
 	}
