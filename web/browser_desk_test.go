@@ -168,7 +168,7 @@ func TestPages_LinksOfAPerson(t *testing.T) {
 			api.me = tt.me
 			j := openDesk(t, "en", api)
 			for _, path := range []string{"/", "/account"} {
-				j.do(chromedp.EmulateViewport(320, 700), chromedp.Navigate(j.url+path))
+				j.do(look{width: 320, height: 700, scheme: "light"}.see(), chromedp.Navigate(j.url+path))
 				j.sees(links + ` === "` + tt.want + `"`)
 				j.do(js(`document.getElementById("menu")?.click()`), fitsWidth(path))
 				j.shot(strings.Trim("links-"+path[1:], "-"))
