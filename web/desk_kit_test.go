@@ -153,7 +153,7 @@ func (d *deskAPI) turn(r *http.Request) (int, string) {
 
 func (d *deskAPI) feedback(*http.Request) (int, string) {
 	if mark := d.marks["t-payroll"]; mark != "" {
-		return http.StatusOK, `{"object":"list","data":[{"turn_id":"t-payroll","conversation_id":"c1","mark":"` + mark + `","note":"there is a guide","marked_at":"2026-05-04T03:02:01Z"}]}`
+		return http.StatusOK, `{"object":"list","data":[{"turn_id":"t-payroll","conversation_id":"c1","mark":"` + mark + `","note":"there is a guide","marked_at":"2026-05-04T03:02:01Z","by":"person"}]}`
 	}
 	return http.StatusOK, `{"object":"list","data":[]}`
 }
@@ -169,7 +169,7 @@ func (d *deskAPI) test(r *http.Request) (int, string) {
 	if !d.wires {
 		return http.StatusConflict, `{"error":{"code":"no_wire","message":"the wire traffic of this turn is not kept; set telemetry.wire"}}`
 	}
-	return http.StatusOK, `{"case":"reset-the-password","files":["tests/desk/cases.yaml","tests/desk/tapes/t-payroll.jsonl"]}`
+	return http.StatusOK, `{"case":"reset-the-password","files":[{"path":"tests/desk/cases.yaml","content":""},{"path":"tests/desk/tapes/t-payroll.jsonl","content":""}]}`
 }
 
 func (d *deskAPI) correct(r *http.Request) (int, string) {

@@ -119,7 +119,7 @@ function erased({ counts }) {
   const title = el("h2", { tabIndex: -1 }, t("Everything is erased", "Đã xóa tất cả"));
   $("main").append(el("section", {}, title,
     el("ul", { className: "kept" }, counted(counts).map(([name, n]) => el("li", {}, `${kindOf(name)}: ${number(n)}`))),
-    el("p", {}, t("You are signed out. Whoever signs in again begins with nothing.", "Bạn đã đăng xuất. Nếu đăng nhập lại, bạn bắt đầu từ đầu.")),
+    el("p", {}, t("You are signed out. If you sign in again, you begin with nothing.", "Bạn đã đăng xuất. Nếu đăng nhập lại, bạn bắt đầu từ đầu.")),
     el("p", {}, el("a", { className: "button", href: "/" }, t("Go to the chat", "Đến trang trò chuyện")))));
   title.focus();
 }
@@ -129,7 +129,7 @@ function erased({ counts }) {
 async function begin() {
   const who = await me();
   if (!who?.id) {
-    $("who").replaceChildren(note(t("This host knows no people and no keys: everything on it belongs to whoever runs it.", "Máy chủ này không phân biệt người dùng hay khóa: mọi thứ thuộc về người vận hành.")));
+    $("who").replaceChildren(note(t("This host knows no people and no keys: everything on it belongs to its operator.", "Máy chủ này không phân biệt người dùng hay khóa: mọi thứ thuộc về người vận hành.")));
     for (const id of ["sessions", "data"]) $(id).closest("section").hidden = true;
     return;
   }

@@ -2,6 +2,7 @@
 
 import { el, number, t, when } from "/static/app.js";
 import { badge, words } from "/static/pages.js";
+import { reason } from "/static/reasons.js";
 
 // outcomes holds the kind of the badge and the text for each outcome of a turn.
 export const outcomes = {
@@ -29,7 +30,7 @@ function turnRow(turn, linkTo) {
   return el("li", {}, el("a", linkTo(turn.id),
     el("span", { className: "row" }, outcomeBadge(turn.outcome), el("span", { className: "mark" }, markBadge(turn.mark))),
     el("strong", {}, turn.question ?? noText()),
-    el("small", {}, [turn.assistant, turn.person?.name ?? turn.person, when(turn.at)].filter(Boolean).join(" · "))));
+    el("small", {}, [turn.reason && reason(turn.reason), turn.assistant, turn.person, when(turn.at)].filter(Boolean).join(" · "))));
 }
 
 // turnList lists turns. more requests the page after a cursor.
@@ -67,8 +68,8 @@ export function gapList(groups, linkTo) {
     return el("p", { className: "none" }, t("Every question of this time had an answer.", "Mọi câu hỏi trong khoảng này đều có câu trả lời."));
   }
   return el("ul", { className: "rows gaps" }, groups.map((group) => el("li", {},
-    el("h3", {}, group.words?.length ? [group.words].flat().join(" ") : t("Refused questions, whose text is not kept", "Câu hỏi bị từ chối, nội dung không được giữ")),
+    el("h3", {}, group.words.length ? group.words.join(" ") : t("Refused questions, whose text is not kept", "Câu hỏi bị từ chối, nội dung không được giữ")),
     el("p", { className: "row" }, badge(group.count === 1 ? t("asked once", "hỏi 1 lần") : t(`asked ${number(group.count)} times`, `hỏi ${number(group.count)} lần`), "warn"),
-      el("small", {}, [group.assistant, group.reason, t(`last ${when(group.last)}`, `lần cuối ${when(group.last)}`)].filter(Boolean).join(" · "))),
-    group.examples?.length ? el("ul", {}, group.examples.map((e) => el("li", {}, el("a", linkTo(e.turn), e.question ?? t("Open the turn", "Mở lượt"))))) : "")));
+      el("small", {}, [group.assistant, group.reason && reason(group.reason), t(`last ${when(group.last)}`, `lần cuối ${when(group.last)}`)].filter(Boolean).join(" · "))),
+    group.examples.length ? el("ul", {}, group.examples.map((e) => el("li", {}, el("a", linkTo(e.turn), e.question)))) : "")));
 }

@@ -7,6 +7,9 @@ import { reason } from "/static/reasons.js";
 import { statuses, untracedText } from "/static/trace.js";
 import { explanation } from "/static/traceparts.js";
 
+// markers are the names of people who mark answers.
+const markers = { person: t("the person who asked", "người hỏi"), reviewer: t("a reviewer", "người rà soát") };
+
 let shown = ""; // the turn that is shown, or will be when it is loaded
 
 // showTurn shows a turn in a box. back is the address of the list without it; changed is called with
@@ -46,7 +49,7 @@ function turnParts(id, trace, marks, changed) {
       el("h3", {}, t("Answer", "Trả lời")),
       el("p", { className: "told" }, trace.answer || (trace.error ? reason(trace.error) : t("There was no answer.", "Không có câu trả lời."))),
       sources.length ? fold(t("Sources", "Nguồn"), el("ul", {}, sources.map((s) => el("li", {}, [s.title, s.url].filter(Boolean).join(" "))))) : "",
-      ...marks.filter((m) => m.note).map((m) => el("blockquote", {}, m.note, el("footer", {}, when(m.marked_at)))),
+      ...marks.filter((m) => m.note).map((m) => el("blockquote", {}, m.note, el("footer", {}, [markers[m.by], when(m.marked_at)].filter(Boolean).join(" · ")))),
       fold(t("Why this answer?", "Vì sao trả lời vậy?"), ...(trace.untraced ? [note(untracedText(trace))] : explanation(trace)))),
     guide(id, trace, marks, changed),
   ];
@@ -96,7 +99,7 @@ const happened = (text) => el("p", { className: "note good" }, text);
 const next = (text) => el("p", { className: "next" }, el("strong", {}, t("Next: ", "Tiếp theo: ")), text);
 
 function markStep(path, marks, changed) {
-  const mine = marks.findLast((m) => m.mark === "down") ?? marks[0];
+  const mine = marks.find((m) => m.by === "reviewer") ?? marks[0];
   const choice = (value, text) => el("label", { className: "check" }, el("input", { type: "radio", name: "mark", value, required: true, checked: mine?.mark === value }), text);
   return stepForm(t("Save the mark", "Lưu đánh dấu"), [
     el("fieldset", { className: "choice" }, el("legend", {}, t("Is the answer right?", "Câu trả lời có đúng không?")),
@@ -126,24 +129,25 @@ function testStep(path, state) {
     state.made = made;
     return [
       happened(t(`The test “${made.case}” is made.`, `Đã tạo bài kiểm thử “${made.case}”.`)),
-      el("ul", { className: "files" }, made.files.map((f) => el("li", {}, typeof f === "string" ? el("code", {}, f) : download(f.name, f.content)))),
-      el("p", {}, t("Whoever runs the host plays it with:", "Người vận hành chạy nó bằng lệnh:")),
+      el("ul", { className: "files" }, made.files.map((f) => el("li", {}, f.content ? download(f) : el("code", {}, f.path)))),
+      el("p", {}, t("The operator of this host plays it with:", "Người vận hành chạy nó bằng lệnh:")),
       code(commandOf(made), t("Command", "Lệnh")),
       next(t("write the right answer. Then this test turns green.", "viết câu trả lời đúng. Khi đó bài kiểm thử sẽ xanh.")),
     ];
   });
 }
 
-// commandOf returns the command that plays a test that was made.
-function commandOf(made) {
-  const first = made.files.find((f) => typeof f === "string");
-  return `molar eval run ${first?.includes("/") ? first.slice(0, first.lastIndexOf("/")) : "."}`;
-}
+// folderOf returns the folder of a path, "." for a bare name.
+const folderOf = (path) => path.slice(0, Math.max(0, path.lastIndexOf("/"))) || ".";
 
-function download(name, content) {
-  const text = typeof content === "string" ? content : JSON.stringify(content, null, 2);
+// commandOf returns the command that plays a test that was made.
+const commandOf = ({ files: [first] }) => `molar eval run ${folderOf(first.content ? "" : first.path)}`;
+
+// download returns a button that saves a file of a test which the host has not written.
+function download({ path, content }) {
+  const name = path.slice(path.lastIndexOf("/") + 1);
   return el("button", { type: "button", on: { click: () => {
-    const href = URL.createObjectURL(new Blob([text]));
+    const href = URL.createObjectURL(new Blob([content]));
     el("a", { href, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(href), 10_000);
   } } }, t(`Download ${name}`, `Tải ${name}`));
@@ -161,7 +165,7 @@ function writeStep(path, trace, state) {
     const written = await api(`${path}/correction`, { method: "POST", body: { question, answer, ...(list.length && { sources: list }) } });
     if (!written.file) {
       return [
-        note(t("No knowledge folder takes corrections, so nothing was written. Put this text into one, or ask whoever runs the host to set corrections: true for a folder.",
+        note(t("No knowledge folder takes corrections, so nothing was written. Put this text into one, or ask the operator of this host to set corrections: true for a folder.",
           "Chưa có thư mục kiến thức nào nhận câu trả lời sửa, nên chưa ghi gì. Hãy đưa nội dung này vào một thư mục, hoặc nhờ người vận hành đặt corrections: true cho một thư mục."), "warn"),
         code(written.text, t("The text to copy", "Nội dung để chép")),
       ];
