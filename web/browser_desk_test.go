@@ -107,6 +107,11 @@ func TestDeskPage_SaysWhatIsMissing(t *testing.T) {
 	j.sees(`document.querySelector(".guide")`)
 	eval[any](j, `document.querySelector("#step-test form").requestSubmit()`)
 	j.sees(`document.querySelector("#step-test .bad").textContent === "the wire traffic of this turn is not kept; set telemetry.wire"`)
+	api.mu.Lock()
+	api.wires, api.tests = true, false
+	api.mu.Unlock()
+	eval[any](j, `document.querySelector("#step-test form").requestSubmit()`)
+	j.sees(`document.querySelector("#step-test .files button").textContent === "Download reset-the-password.yaml"`, `document.querySelector("#step-test .code").textContent === "molar eval run ."`)
 	eval[any](j, `document.getElementById("write-answer").value = "x"; document.querySelector("#step-write form").requestSubmit()`)
 	j.sees(`document.querySelector("#step-write .warn").textContent.includes("corrections: true")`, `document.querySelector("#step-write .code").textContent.startsWith("# How do I")`)
 	j.do(chromedp.Navigate(j.url + "/desk?turn=t-gone"))

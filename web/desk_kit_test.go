@@ -19,6 +19,7 @@ type deskAPI struct {
 	mu      sync.Mutex
 	me      string
 	wires   bool   // the wire traffic of turns is kept, so that tests can be made
+	tests   bool   // a folder takes tests
 	folder  bool   // a knowledge folder takes corrections
 	refused string // the path whose requests fail
 	marks   map[string]string
@@ -31,7 +32,7 @@ type deskAPI struct {
 const reviewer = `{"object":"me","id":"oidc:https://login.example#7","name":"Lan","person":true,"scopes":["chat","review"],"groups":["support"],"approver":false}`
 
 func newDeskAPI() *deskAPI {
-	return &deskAPI{me: reviewer, wires: true, folder: true, marks: map[string]string{}, ended: map[string]bool{}}
+	return &deskAPI{me: reviewer, wires: true, tests: true, folder: true, marks: map[string]string{}, ended: map[string]bool{}}
 }
 
 // serve serves the pages of cfg with this API.
@@ -167,9 +168,12 @@ func (d *deskAPI) mark(r *http.Request) (int, string) {
 func (d *deskAPI) test(r *http.Request) (int, string) {
 	d.record(r)
 	if !d.wires {
-		return http.StatusConflict, `{"error":{"code":"no_wire","message":"the wire traffic of this turn is not kept; set telemetry.wire"}}`
+		return http.StatusConflict, `{"error":{"code":"turn_not_testable","message":"the wire traffic of this turn is not kept; set telemetry.wire"}}`
 	}
-	return http.StatusOK, `{"case":"reset-the-password","files":[{"path":"tests/desk/cases.yaml","content":""},{"path":"tests/desk/tapes/t-payroll.jsonl","content":""}]}`
+	if !d.tests {
+		return http.StatusOK, `{"case":"reset-the-password","files":[{"name":"reset-the-password.yaml","content":"id: reset-the-password\n"}]}`
+	}
+	return http.StatusOK, `{"case":"reset-the-password","files":["tests/desk/cases.yaml","tests/desk/tapes/t-payroll.jsonl"]}`
 }
 
 func (d *deskAPI) correct(r *http.Request) (int, string) {

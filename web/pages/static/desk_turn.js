@@ -129,7 +129,7 @@ function testStep(path, state) {
     state.made = made;
     return [
       happened(t(`The test “${made.case}” is made.`, `Đã tạo bài kiểm thử “${made.case}”.`)),
-      el("ul", { className: "files" }, made.files.map((f) => el("li", {}, f.content ? download(f) : el("code", {}, f.path)))),
+      el("ul", { className: "files" }, made.files.map((f) => el("li", {}, typeof f === "string" ? el("code", {}, f) : download(f)))),
       el("p", {}, t("The operator of this host plays it with:", "Người vận hành chạy nó bằng lệnh:")),
       code(commandOf(made), t("Command", "Lệnh")),
       next(t("write the right answer. Then this test turns green.", "viết câu trả lời đúng. Khi đó bài kiểm thử sẽ xanh.")),
@@ -137,27 +137,25 @@ function testStep(path, state) {
   });
 }
 
-// folderOf returns the folder of a path, "." for a bare name.
-const folderOf = (path) => path.slice(0, Math.max(0, path.lastIndexOf("/"))) || ".";
-
-// commandOf returns the command that plays a test that was made.
-const commandOf = ({ files: [first] }) => `molar eval run ${folderOf(first.content ? "" : first.path)}`;
+// commandOf returns the command that plays a test that was made: its files are paths, or texts to be
+// downloaded.
+function commandOf({ files: [first] }) {
+  const folder = typeof first === "string" ? first.slice(0, Math.max(0, first.lastIndexOf("/"))) : "";
+  return `molar eval run ${folder || "."}`;
+}
 
 // download returns a button that saves a file of a test which the host has not written.
-function download({ path, content }) {
-  const name = path.slice(path.lastIndexOf("/") + 1);
-  return el("button", { type: "button", on: { click: () => {
-    const href = URL.createObjectURL(new Blob([content]));
-    el("a", { href, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(href), 10_000);
-  } } }, t(`Download ${name}`, `Tải ${name}`));
-}
+const download = ({ name, content }) => el("button", { type: "button", on: { click: () => {
+  const href = URL.createObjectURL(new Blob([content]));
+  el("a", { href, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 10_000);
+} } }, t(`Download ${name}`, `Tải ${name}`));
 
 function writeStep(path, trace, state) {
   const field = (name, label, props) => el("div", { className: "field" }, el("label", { for: `write-${name}` }, label), el("textarea", { id: `write-${name}`, name, ...props }));
   return stepForm(t("Save the answer", "Lưu câu trả lời"), [
-    field("question", t("Question", "Câu hỏi"), { rows: 2, required: true, value: trace.question ?? "" }),
-    field("answer", t("The right answer", "Câu trả lời đúng"), { rows: 6, required: true }),
+    field("question", t("Question", "Câu hỏi"), { rows: 2, required: true, maxLength: 500, value: trace.question ?? "" }),
+    field("answer", t("The right answer", "Câu trả lời đúng"), { rows: 6, required: true, maxLength: 8000 }),
     field("sources", t("Sources, one on each line (optional)", "Nguồn, mỗi dòng một nguồn (tùy chọn)"), { rows: 2 }),
   ], async (form) => {
     const [question, answer, sources] = ["question", "answer", "sources"].map((name) => form.elements[name].value.trim());
