@@ -18,8 +18,9 @@ const (
 	// EventLogin and EventLogout: somebody logged in at a server or on the page, or out.
 	EventLogin  = "login"
 	EventLogout = "logout"
-	// EventKeyCreated and EventKeyRevoked are about API keys.
+	// EventKeyCreated, EventKeyRotated and EventKeyRevoked are about API keys.
 	EventKeyCreated = "key_created"
+	EventKeyRotated = "key_rotated"
 	EventKeyRevoked = "key_revoked"
 	// EventExport and EventErase are about stored conversations.
 	EventExport = "export"

@@ -27,6 +27,12 @@ type Access struct {
 	// SignIn exchanges a one-time token for the value of a session cookie. ok is false for a
 	// token that is unknown, used or too old. Nil disables sign-in.
 	SignIn func(ctx context.Context, token string) (session string, ok bool, err error)
+	// SignInKey exchanges a key for the value of a session cookie, or refuses it. Nil disables it.
+	SignInKey func(ctx context.Context, key string) (session string, refusal *httpguard.Refusal, err error)
+	// SignOut ends a session by the value of its cookie; an unknown one is no error.
+	SignOut func(ctx context.Context, session string) error
+	// Provider is how people call the identity provider at which they sign in; empty if there is none.
+	Provider string
 	// Person is the header in which a trusted proxy, one of Clients, names the person who makes a
 	// request; empty means that there is none. If it is set, a request with neither a person nor
 	// a key is refused.
@@ -86,6 +92,9 @@ func (s *server) identify(w http.ResponseWriter, r *http.Request) *http.Request 
 	if s.signIn(w, r) {
 		return nil
 	}
+	if opensToAll(r) {
+		return r
+	}
 	who, ok, refusal := s.Access.person(r)
 	switch {
 	case ok || refusal != nil:
@@ -113,21 +122,20 @@ func (s *server) tooMany(w http.ResponseWriter, r *http.Request, client string) 
 	return refusal != nil
 }
 
-// reject answers a request without a valid key. A browser gets instructions as plain text.
+// reject answers a request without a valid key. A browser is sent to the page for signing in, or gets
+// instructions as plain text where that does not help.
 func (s *server) reject(w http.ResponseWriter, r *http.Request, refusal *httpguard.Refusal) {
-	if r.Method != http.MethodGet || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+	if !wantsPage(r) {
 		refusal.Write(w, r)
+		return
+	}
+	if s.rejectPage(w, r, refusal) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("WWW-Authenticate", "Bearer")
 	w.WriteHeader(refusal.Status)
-	text := "You are not signed in: " + refusal.Message
-	if s.Access.Keys.On() { // then molar serve has printed a link
-		text = "You are not signed in. Open the link that molar serve printed at its start; " +
-			"it works once and for ten minutes. Start molar serve again for a new one."
-	}
-	_, _ = w.Write([]byte(text + "\n")) //nolint:gosec // plain text, and sent as that
+	_, _ = w.Write([]byte("You are not signed in: " + refusal.Message + "\n")) //nolint:gosec // plain text, and sent as that
 }
 
 // scope returns a handler that refuses requests whose key has none of the scopes. While no key is

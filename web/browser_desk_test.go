@@ -191,3 +191,23 @@ func TestPages_LinksOfAPerson(t *testing.T) {
 		t.Errorf("the list was asked: %q", api.asked)
 	}
 }
+
+// The button to sign out is there for a session, and ends it.
+func TestPages_SignOut(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/", "/desk"} {
+		api := newDeskAPI()
+		j := openDesk(t, "en", api)
+		j.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(j.url+path))
+		j.sees(`!document.getElementById("sign-out").hidden`)
+		j.do(js(`document.getElementById("sign-out").click()`), until(`location.pathname === "/login"`))
+		api.mu.Lock()
+		if !slices.Equal(api.sent, []string{"POST /logout null"}) {
+			t.Errorf("sent %q", api.sent)
+		}
+		api.me = strings.Replace(reviewer, `"session":true`, `"session":false`, 1)
+		api.mu.Unlock()
+		j.do(chromedp.Navigate(j.url + path))
+		j.sees(`document.querySelector('a[href="/account"]:not([hidden])')`, `document.getElementById("sign-out").hidden`)
+	}
+}

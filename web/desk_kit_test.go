@@ -29,7 +29,7 @@ type deskAPI struct {
 	ended   map[string]bool // the sessions that were ended
 }
 
-const reviewer = `{"object":"me","id":"oidc:https://login.example#7","name":"Lan","person":true,"scopes":["chat","review"],"groups":["support"],"approver":false}`
+const reviewer = `{"object":"me","id":"oidc:https://login.example#7","name":"Lan","person":true,"session":true,"scopes":["chat","review"],"groups":["support"],"approver":false}`
 
 func newDeskAPI() *deskAPI {
 	return &deskAPI{me: reviewer, wires: true, tests: true, folder: true, marks: map[string]string{}, ended: map[string]bool{}}
@@ -57,6 +57,8 @@ func (d *deskAPI) before(rest http.Handler) http.Handler {
 	mux.Handle("/", rest)
 	for pattern, answer := range map[string]func(*http.Request) (int, string){
 		"GET /v1/me":                       func(*http.Request) (int, string) { return http.StatusOK, d.me },
+		"GET /login":                       func(*http.Request) (int, string) { return http.StatusOK, `{}` },
+		"POST /logout":                     func(r *http.Request) (int, string) { d.record(r); return http.StatusOK, `{}` },
 		"GET /v1/turns":                    d.turns,
 		"GET /v1/turns/gaps":               func(*http.Request) (int, string) { return http.StatusOK, gapsJSON },
 		"GET /v1/turns/{id}":               d.turn,

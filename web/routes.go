@@ -102,11 +102,15 @@ func (s *server) routes() (http.Handler, error) {
 	reads := []string{http.MethodGet, http.MethodHead}
 	e.Match(reads, "/health", s.health)
 	e.Match(reads, "/ready", s.ready)
-	pages := s.scope(httpguard.ScopeChat, httpguard.ScopeAdmin, httpguard.ScopeReview) // the pages hold nothing of anybody
 	for _, path := range s.site.Paths() {
-		e.Match(reads, path, pages, s.site.Serve)
+		e.Match(reads, path, s.pageScope(path), s.site.Serve)
 	}
+	e.Match(reads, loginPath, s.loginPage)
+	e.POST(loginPath, s.logIn)
+	e.POST(logoutPath, s.logOut)
+	e.Match(reads, waysPath, s.signInWays)
+	e.GET("/v1/me", s.getMe)
 	e.Match(reads, "/picture", read, s.site.Picture)
-	e.Match(reads, "/static/*file", pages, s.site.Serve)
+	e.Match(reads, "/static/*file", s.pageScope("/static/"), s.site.Serve)
 	return e, nil
 }

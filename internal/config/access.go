@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/hex"
 	"fmt"
 	"net"
 	"net/netip"
@@ -21,6 +20,10 @@ type APIKey struct {
 	// Key is a reference in the file, never the key itself.
 	Key    schemas.Secret `yaml:"key" jsonschema_description:"The key itself as a reference to the environment, such as ${CI_KEY}."`
 	Scopes []string       `yaml:"scopes" jsonschema:"enum=chat,enum=admin,enum=metrics,enum=review,enum=host" jsonschema_description:"What the key may do: chat, admin, metrics, review, host (default chat)."`
+	// Previous is the text that the key had before, during its rotation.
+	Previous PreviousKey `yaml:"previous" jsonschema_description:"The key before its rotation, which works beside the new one for a while, as molar keys rotate --for-config prints it."`
+	// Groups empty means no limit but the scopes.
+	Groups []string `yaml:"groups" jsonschema_description:"Groups whose rights limit the key: their assistants, their tools, and of the scopes those that they have (default: no limit but the scopes)."`
 	// Input, System and Ask are empty for the defaults.
 	Input  string `yaml:"input" jsonschema:"enum=typed,enum=data" jsonschema_description:"data: the messages of this key are what others wrote, such as a webhook's, so they give no orders; typed (default): a person typed them."`
 	System string `yaml:"system" jsonschema:"enum=trusted,enum=client" jsonschema_description:"trusted: the operator answers for the system texts that this key sends; client (default): they are the client's."`
@@ -194,16 +197,8 @@ func (c *checker) apiKeys() {
 			c.fault(key+".name", "%q is defined twice", k.Name)
 		}
 		names = append(names, k.Name)
-		digits, ok := strings.CutPrefix(k.Hash, "sha256:")
-		sum, err := hex.DecodeString(digits)
-		switch {
-		case (k.Hash == "") == (k.Key == ""):
-			c.fault(key, `want either hash: "sha256:…" or key: ${NAME}`)
-		case k.Hash != "" && (!ok || err != nil || len(sum) != 32):
-			c.fault(key+".hash", `want "sha256:" and 64 hexadecimal digits, as molar keys create --for-config prints it`)
-		case k.Key != "" && len(k.Key.Reveal()) < minKeyLength:
-			c.fault(key+".key", "want a key of at least %d characters; molar keys create --for-config makes one", minKeyLength)
-		}
+		c.keyText(key, k.Hash, k.Key)
+		c.rotation(key, k)
 		for _, s := range k.Manner().Settings() {
 			c.enum(key+"."+s.Name, s.Value, s.Allowed)
 		}

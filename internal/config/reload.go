@@ -35,7 +35,7 @@ func (cfg *Config) Changed(next *Config) []string {
 	known := fieldsOf(a.Type())
 	var keys []string
 	for _, name := range known.Names {
-		if name == "mcpServers" || name == "api_keys" || name == "default" && cfg.derivesDefault() && next.derivesDefault() {
+		if name == "mcpServers" || name == "api_keys" || name == "groups" || name == "default" && cfg.derivesDefault() && next.derivesDefault() {
 			continue
 		}
 		i := known.Index[name]

@@ -87,7 +87,7 @@ func Serve(ctx context.Context, with Config) (err error) {
 // newPort adds keys, detached turns and the reload of the file to a host.
 func newPort(ctx context.Context, h *host.Host, with Config) (*port, error) {
 	keys, err := access.Open(ctx, access.Config{
-		Store: h.DB, Keys: h.Config.APIKeys, Sessions: true, Logger: h.Log,
+		Store: h.DB, Keys: h.Config.APIKeys, Groups: h.Config.Groups, Sessions: true, Logger: h.Log,
 		Closed: h.Config.ProxySetting() != "" && h.Config.Identity.Header == "",
 	})
 	if err != nil {
@@ -128,10 +128,10 @@ func (p *port) run(ctx context.Context, listener net.Listener, certificate *tls.
 	p.cli.Say("molar listens on %s://%s", schemeOf(p.Config), listener.Addr())
 	defer p.serveMetrics(ctx, scrapers)()
 	warnPlain(p.Config, p.Config.Listen, p.Log)
-	p.sayLink(listener.Addr())
+	p.sayLink(ctx, listener.Addr())
 	p.sayProxied()
 	for _, work := range []func(context.Context){
-		func(ctx context.Context) { p.access.Watch(ctx, func() { p.sayLink(listener.Addr()) }) },
+		func(ctx context.Context) { p.access.Watch(ctx, func() { p.sayLink(ctx, listener.Addr()) }) },
 		func(ctx context.Context) { p.announce(ctx, listener.Addr()) },
 		p.Warm,
 		p.files.watch,
@@ -215,10 +215,22 @@ func (p *port) announce(ctx context.Context, addr net.Addr) {
 }
 
 // sayLink prints a link that signs a browser in, while keys are on.
-func (p *port) sayLink(addr net.Addr) {
-	if p.access.Ring().On() {
-		p.cli.Say("open %s://%s/?token=%s (works once, for ten minutes)", schemeOf(p.Config), config.LocalAddress(addr.String()), p.access.NewLink())
+func (p *port) sayLink(ctx context.Context, addr net.Addr) {
+	if !p.access.Ring().On() {
+		return
 	}
+	token, err := p.access.NewLink(ctx)
+	if err != nil {
+		p.Log.Warn("no link could be made that signs a browser in; make one with molar keys link NAME", "error", err)
+		return
+	}
+	p.cli.Say("open %s (works once, for ten minutes)", LinkAddress(p.Config, addr.String(), token))
+}
+
+// LinkAddress returns the address that signs a browser in with a one-time token, on a host that listens
+// on an address.
+func LinkAddress(cfg *config.Config, listen, token string) string {
+	return schemeOf(cfg) + "://" + config.LocalAddress(listen) + "/?token=" + token
 }
 
 // sayProxied tells an operator who relied on loopback why a key is required.

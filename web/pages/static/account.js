@@ -1,7 +1,7 @@
 // The page of one's own things: who the reader is, what the host keeps of them, and where they are
 // signed in.
 
-import { $, api, el, me, number, t, when } from "/static/app.js";
+import { $, api, el, me, number, signOut, t, when } from "/static/app.js";
 import { listGrants } from "/static/grants.js";
 import { badge, facts, fill, frame, note, say, words } from "/static/pages.js";
 
@@ -56,10 +56,10 @@ function sessionLine(s) {
   const button = el("button", { type: "button", "aria-label": t(`Sign out: session of ${begun}`, `Đăng xuất: phiên từ ${begun}`), on: { click: async () => {
     button.disabled = true;
     try {
+      if (s.current) return signOut();
       await api(`/v1/account/sessions/${encodeURIComponent(s.id)}`, { method: "DELETE" });
       say(t("The session has ended.", "Phiên đã kết thúc."));
-      if (s.current) location.assign("/");
-      else await loadSessions();
+      await loadSessions();
     } catch (err) {
       button.disabled = false;
       line.append(el("p", { className: "note bad", role: "alert" }, words(err)));
