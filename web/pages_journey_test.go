@@ -208,7 +208,7 @@ func TestPages_OneTimeLink(t *testing.T) {
 	})
 	err := chromedp.Do(ctx,
 		chromedp.Navigate(ts.URL+"/tools"),
-		until(`document.body.textContent.startsWith("You are not signed in. Open the link")`),
+		until(`location.pathname === "/login" && document.querySelector("h1").textContent === "Sign in"`),
 		chromedp.Navigate(ts.URL+"/?token="+token),
 		until(`location.pathname === "/" && location.search === "" && document.getElementById("question")`), seen,
 		chromedp.Navigate(ts.URL+"/tools"), until(`document.querySelectorAll(".tool").length === 4`), seen,

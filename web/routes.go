@@ -108,7 +108,7 @@ func (s *server) routes() (http.Handler, error) {
 	e.Match(reads, loginPath, s.loginPage)
 	e.POST(loginPath, s.logIn)
 	e.POST(logoutPath, s.logOut)
-	e.Match(reads, waysPath, s.signInWays)
+	e.GET(waysPath, s.signInWays)
 	e.GET("/v1/me", s.getMe)
 	e.Match(reads, "/picture", read, s.site.Picture)
 	e.Match(reads, "/static/*file", s.pageScope("/static/"), s.site.Serve)

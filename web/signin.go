@@ -36,7 +36,7 @@ func opensToAll(r *http.Request) bool {
 }
 
 // canSignIn reports whether the page for signing in helps a browser that is not signed in.
-func (a Access) canSignIn() bool { return a.SignInKey != nil && a.Keys.On() || a.Provider != "" }
+func (a Access) canSignIn() bool { return a.Keys.On() || a.Provider != "" }
 
 // wantsPage reports whether a browser asks for a page.
 func wantsPage(r *http.Request) bool {
@@ -179,8 +179,26 @@ func (s *server) logOut(c *gin.Context) {
 			Name: name, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: name == httpguard.SecureSessionCookie,
 		})
 	}
-	c.Status(http.StatusNoContent)
+	wire.WriteJSON(c.Writer, logoutObject{Object: "session"})
 }
+
+// A logoutObject is the answer to POST /logout.
+type logoutObject struct {
+	Object string `json:"object"`
+	// Open is always false.
+	Open bool `json:"open"`
+}
+
+// signInOperations describes the routes of signing in and out for programs.
+func (s *server) signInOperations() []wire.Operation {
+	return []wire.Operation{
+		{Method: "GET", Path: waysPath, Tag: tagSignIn, Summary: "How one can sign in: with a key, or at an identity provider", Answer: waysObject{}},
+		{Method: "POST", Path: logoutPath, Tag: tagSignIn, Summary: "End the session of the request's cookie, on each replica", Answer: logoutObject{}, Errors: []int{403, 503}},
+		{Method: "GET", Path: "/v1/me", Tag: tagSignIn, Summary: "Who the client is, and what it may do", Answer: meObject{}},
+	}
+}
+
+const tagSignIn = "signing in"
 
 // pageScope refuses requests for a page whose client has none of the scopes. A browser gets a page that
 // says so.

@@ -15,13 +15,21 @@ document.title = `${document.querySelector("h1").textContent} · Molar`;
 $("theme").addEventListener("click", toggleTheme);
 $("theme").title = themeWords();
 if ($("with-key")) signIn().catch((err) => showFault(err.message));
-$("sign-out")?.addEventListener("click", async () => {
-  await fetch("/logout", { method: "POST" }).catch(() => null);
-  location.assign("/login");
-});
+if ($("sign-out")) otherWay().catch(() => null);
 
 function showFault(text) {
   $("fault").replaceChildren(el("p", { className: "note bad" }, text));
+}
+
+// otherWay shows the button that ends the session and leads to the page for signing in, where there is
+// more than one way.
+async function otherWay() {
+  const ways = await api("/v1/signin");
+  $("sign-out").hidden = !ways.keys && !ways.oidc;
+  $("sign-out").addEventListener("click", async () => {
+    await fetch("/logout", { method: "POST" }).catch(() => null);
+    location.assign("/login");
+  });
 }
 
 // signIn shows the ways in which one can sign in, and the reason why an attempt failed.
@@ -32,7 +40,8 @@ async function signIn() {
   if (fault) showFault(faults[fault] ?? faults.failed);
   const ways = await api("/v1/signin");
   $("to").value = to;
-  $("with-key").hidden = $("link-hint").hidden = !ways.keys;
+  $("with-key").hidden = !ways.keys;
+  $("link-hint").hidden = ways.oidc && !ways.keys;
   $("provider").hidden = !ways.oidc;
   $("oidc").textContent = t(`Sign in with ${ways.name}`, `Đăng nhập bằng ${ways.name}`);
   $("oidc").href = `/login/oidc?${new URLSearchParams({ to })}`;
