@@ -180,6 +180,11 @@ func TestPages_LinksOfAPerson(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Without the scope review the desk says so, and asks for nothing.
+func TestDeskPage_ForReviewersOnly(t *testing.T) {
+	t.Parallel()
 	api := newDeskAPI()
 	api.me = `{"id":"p1","person":true,"scopes":["chat"]}`
 	j := openDesk(t, "en", api)
