@@ -114,6 +114,6 @@ func (s *server) routes() (http.Handler, error) {
 	s.routeSignIn(e)
 	e.GET("/v1/me", s.getMe)
 	e.Match(reads, "/picture", read, s.site.Picture)
-	e.Match(reads, "/static/*file", read, s.site.Serve)
+	e.Match(reads, "/static/*file", s.pageScope("/static/"), s.site.Serve)
 	return e, nil
 }
