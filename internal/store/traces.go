@@ -28,11 +28,11 @@ type Trace struct {
 	Body json.RawMessage `json:"body,omitempty"`
 }
 
-// The trace of a turn is not stored when its conversation was cleared or deleted since
-// the turn began.
+// The trace of a turn is not stored when its conversation was cleared or deleted, or its owner
+// erased, since the turn began.
 const putTrace = `INSERT INTO traces (turn_id, created_at, owner, conversation_id, size, body)
 	SELECT CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS BIGINT), CAST($6 AS TEXT)
-	WHERE NOT EXISTS (SELECT 1 FROM erasures WHERE conversation_id = $4 AND owner IN ('', $3) AND at >= $7)
+	WHERE NOT EXISTS (SELECT 1 FROM erasures WHERE at >= $7 AND (conversation_id = $4 AND owner IN ('', $3) OR conversation_id = '' AND owner = $8))
 	ON CONFLICT (turn_id) DO UPDATE SET created_at = excluded.created_at, owner = excluded.owner,
 		conversation_id = excluded.conversation_id, size = excluded.size, body = excluded.body`
 
@@ -62,7 +62,7 @@ func (s *State) PutTraces(ctx context.Context, traces []Trace) error {
 				started = at
 			}
 			_, err := stmt.ExecContext(ctx, t.TurnID, database.Millis(at), t.Owner, t.ConversationID, len(t.Body),
-				s.db.SQL.Text(string(t.Body)), database.Millis(started))
+				s.db.SQL.Text(string(t.Body)), database.Millis(started), ErasureMark(t.Owner))
 			if err != nil {
 				return err
 			}
