@@ -77,7 +77,7 @@ func (s *State) auditIn(ctx context.Context, tx *sql.Tx, line schemas.AuditLine)
 // pseudonym returns the name by which the audit calls a person. It is random, and says nothing once its
 // row was deleted with the person.
 func (s *State) pseudonym(ctx context.Context, tx *sql.Tx, person string) (name string, err error) {
-	if person == schemas.AuditOperator {
+	if person == schemas.AuditOperator || person == schemas.AuditErased {
 		return person, nil
 	}
 	person = s.db.SQL.Text(person)

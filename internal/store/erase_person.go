@@ -9,52 +9,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"molar/internal/store/database"
+	"molar/schemas"
 )
-
-// Erased says how many things of each kind an erasure deleted.
-type Erased map[string]int64
-
-// Add adds the counts of another part of the same erasure.
-func (e Erased) Add(other Erased) {
-	for kind, n := range other {
-		e[kind] += n
-	}
-}
-
-// Total returns how many things were deleted.
-func (e Erased) Total() (n int64) {
-	for _, count := range e {
-		n += count
-	}
-	return n
-}
-
-// Kinds returns the kinds of which something was deleted, by their names.
-func (e Erased) Kinds() []string {
-	var kinds []string
-	for kind, n := range e {
-		if n > 0 {
-			kinds = append(kinds, kind)
-		}
-	}
-	slices.Sort(kinds)
-	return kinds
-}
-
-// String lists the counts, for a line of the audit.
-func (e Erased) String() string {
-	var parts []string
-	for _, kind := range e.Kinds() {
-		parts = append(parts, fmt.Sprintf("%d %s", e[kind], kind))
-	}
-	if len(parts) == 0 {
-		return "nothing was stored"
-	}
-	return strings.Join(parts, ", ")
-}
 
 // OwnerHash returns the hash by which a line of the audit says whose things were exported or erased.
 func OwnerHash(owner string) string { return sumOf(owner) }
@@ -68,7 +26,7 @@ func ErasureMark(owner string) string {
 // ErasePerson deletes all conversations of an owner, and all else that is theirs, except for the lines of
 // the audit. Their sessions and keys end, a running turn of theirs loses its place and ends, and what it
 // would store afterwards is not stored. Each repetition deletes what came meanwhile.
-func (d *DB) ErasePerson(ctx context.Context, owner string) (Erased, error) {
+func (d *DB) ErasePerson(ctx context.Context, owner string) (schemas.Erased, error) {
 	erased, err := d.State.ErasePerson(ctx, owner)
 	if err != nil {
 		return erased, err
@@ -95,14 +53,14 @@ const notesOfErasures = "notes of erasures"
 // ErasePerson deletes what the host itself has of an owner, in one transaction, except for lines of the
 // audit and conversations. The erasure is noted, without the owner's name, as long as a turn may run that
 // began before it.
-func (s *State) ErasePerson(ctx context.Context, owner string) (Erased, error) {
+func (s *State) ErasePerson(ctx context.Context, owner string) (schemas.Erased, error) {
 	const op = "erase a person"
 	if owner == "" {
 		return nil, s.db.Fault(op, fmt.Errorf("%w: no owner is named", ErrInvalid))
 	}
-	var erased Erased
+	var erased schemas.Erased
 	err := s.db.Write(ctx, op, func(tx *sql.Tx) error {
-		erased = Erased{}
+		erased = schemas.Erased{}
 		now := s.db.Now()
 		if err := dropErasures(ctx, tx, now); err != nil {
 			return err
@@ -163,30 +121,20 @@ func erasedSince(conversation, owner, mark, at int) string {
 		(conversation_id = $%[1]d AND owner IN ('', $%[2]d) OR conversation_id = '' AND owner = $%[3]d))`, conversation, owner, mark, at)
 }
 
-// An Owner has something here: a person, a key, or the command line.
-type Owner struct {
-	ID            string    `json:"id"`
-	Name          string    `json:"name,omitempty"`
-	Email         string    `json:"email,omitempty"`
-	Groups        []string  `json:"groups,omitempty"`
-	Conversations int64     `json:"conversations"`
-	LastSeen      time.Time `json:"last_seen,omitzero"`
-}
-
 // ListOwners returns all who own something here: who has signed in, and the owners of conversations and of
 // the host's own data.
-func (s *State) ListOwners(ctx context.Context) ([]Owner, error) {
+func (s *State) ListOwners(ctx context.Context) ([]schemas.Owner, error) {
 	people, err := s.People(ctx)
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]*Owner{}
+	known := map[string]*schemas.Owner{}
 	for _, p := range people {
-		known[p.Owner] = &Owner{ID: p.Owner, Name: p.Name, Email: p.Email, Groups: p.Groups, LastSeen: p.LastSeen}
+		known[p.Owner] = &schemas.Owner{ID: p.Owner, Name: p.Name, Email: p.Email, Groups: p.Groups, LastSeen: p.LastSeen}
 	}
-	at := func(id string) *Owner {
+	at := func(id string) *schemas.Owner {
 		if known[id] == nil {
-			known[id] = &Owner{ID: id}
+			known[id] = &schemas.Owner{ID: id}
 		}
 		return known[id]
 	}
@@ -219,24 +167,30 @@ func (s *State) ListOwners(ctx context.Context) ([]Owner, error) {
 			at(id)
 		}
 	}
-	all := make([]Owner, 0, len(known))
+	all := make([]schemas.Owner, 0, len(known))
 	for _, o := range known {
 		all = append(all, *o)
 	}
-	slices.SortFunc(all, func(a, b Owner) int { return strings.Compare(a.Name+"\x00"+a.ID, b.Name+"\x00"+b.ID) })
+	slices.SortFunc(all, func(a, b schemas.Owner) int { return strings.Compare(a.Name+"\x00"+a.ID, b.Name+"\x00"+b.ID) })
 	return all, nil
 }
 
 // SessionsOf returns the sessions of an owner, the oldest first.
-func (s *State) SessionsOf(ctx context.Context, owner string) ([]APIKey, error) {
+func (s *State) SessionsOf(ctx context.Context, owner string) ([]schemas.Session, error) {
 	keys, err := s.Keys(ctx)
-	return slices.DeleteFunc(keys, func(k APIKey) bool { return !k.Session || owner == "" || k.Owner != owner }), err
+	var own []schemas.Session
+	for _, k := range keys {
+		if k.Session && owner != "" && k.Owner == owner {
+			own = append(own, schemas.Session{ID: k.ID, Name: k.Name, CreatedAt: k.CreatedAt, LastUsed: k.LastUsed, ExpiresAt: k.ExpiresAt})
+		}
+	}
+	return own, err
 }
 
 // EndSession ends a session of an owner; ok is false if the owner has no such session.
 func (s *State) EndSession(ctx context.Context, owner, id string) (ok bool, err error) {
 	sessions, err := s.SessionsOf(ctx, owner)
-	if err != nil || !slices.ContainsFunc(sessions, func(k APIKey) bool { return k.ID == id }) {
+	if err != nil || !slices.ContainsFunc(sessions, func(k schemas.Session) bool { return k.ID == id }) {
 		return false, err
 	}
 	err = s.RevokeKey(ctx, id)
@@ -244,4 +198,18 @@ func (s *State) EndSession(ctx context.Context, owner, id string) (ok bool, err 
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// CountPerson says how many things of each kind an owner has.
+func (s *State) CountPerson(ctx context.Context, owner string) (schemas.Erased, error) {
+	counts := schemas.Erased{}
+	n, err := s.countIn(ctx, s.db.Read, "conversations", owner)
+	counts["conversations"] = n
+	for _, t := range personalTables() {
+		if err == nil {
+			n, err = s.countIn(ctx, s.db.Read, t.name, owner)
+			counts[t.kind] = n
+		}
+	}
+	return counts, s.db.Fault("count a person's things", err)
 }

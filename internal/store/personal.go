@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -24,6 +25,8 @@ type personalTable struct {
 	hidden string
 	// counted tables are exported as a number of rows.
 	counted bool
+	// order are the first columns that tell its rows apart, two if it is empty.
+	order string
 }
 
 // personalTables returns the tables with an owner column, except for the conversations, whose rows carry
@@ -40,7 +43,7 @@ func personalTables() []personalTable {
 		{name: "wires", kind: "wires"},
 		{name: "responses", kind: "responses"},
 		{name: "feedback", kind: "feedback"},
-		{name: "kept_results", kind: "kept results"},
+		{name: "kept_results", kind: "kept results", order: "1, 2, 3"},
 		{name: "kept_turns", kind: "paused turns"},
 		{name: "idempotency", kind: "repeatable answers"},
 		{name: "grants", kind: "old grants"},
@@ -61,17 +64,9 @@ func PersonalTables() []string {
 	return names
 }
 
-// A PersonRecord is one thing of a person: a conversation with its messages and files, or a row of
-// another table.
-type PersonRecord struct {
-	Kind string          `json:"kind"`
-	Data json.RawMessage `json:"data"`
-}
-
-// ExportPerson yields all that is an owner's, in a format for people and programs: no hash or secret,
-// and bytes as base64.
-func (d *DB) ExportPerson(ctx context.Context, owner string) iter.Seq2[PersonRecord, error] {
-	return func(yield func(PersonRecord, error) bool) {
+// ExportPerson yields all that is an owner's, without hashes and secrets.
+func (d *DB) ExportPerson(ctx context.Context, owner string) iter.Seq2[schemas.PersonRecord, error] {
+	return func(yield func(schemas.PersonRecord, error) bool) {
 		for c, err := range d.ExportConversations(ctx, owner) {
 			if !yield(c, err) || err != nil {
 				return
@@ -86,14 +81,14 @@ func (d *DB) ExportPerson(ctx context.Context, owner string) iter.Seq2[PersonRec
 }
 
 // ExportConversations yields the conversations of an owner as records.
-func (d *DB) ExportConversations(ctx context.Context, owner string) iter.Seq2[PersonRecord, error] {
-	return func(yield func(PersonRecord, error) bool) {
+func (d *DB) ExportConversations(ctx context.Context, owner string) iter.Seq2[schemas.PersonRecord, error] {
+	return func(yield func(schemas.PersonRecord, error) bool) {
 		if owner == "" {
-			yield(PersonRecord{}, d.db.Fault("export a person", fmt.Errorf("%w: no owner is named", ErrInvalid)))
+			yield(schemas.PersonRecord{}, d.db.Fault("export a person", fmt.Errorf("%w: no owner is named", ErrInvalid)))
 			return
 		}
 		for c, err := range d.Export(ctx, owner, "") {
-			var r PersonRecord
+			var r schemas.PersonRecord
 			if err == nil {
 				r, err = recordOf("conversation", c)
 			}
@@ -104,18 +99,18 @@ func (d *DB) ExportConversations(ctx context.Context, owner string) iter.Seq2[Pe
 	}
 }
 
-func recordOf(kind string, v any) (PersonRecord, error) {
+func recordOf(kind string, v any) (schemas.PersonRecord, error) {
 	data, err := json.Marshal(v)
-	return PersonRecord{Kind: kind, Data: data}, err
+	return schemas.PersonRecord{Kind: kind, Data: data}, err
 }
 
 // ExportPerson yields what the host itself has of an owner, beside conversations, and their lines of the
 // audit.
-func (s *State) ExportPerson(ctx context.Context, owner string) iter.Seq2[PersonRecord, error] {
-	return func(yield func(PersonRecord, error) bool) {
+func (s *State) ExportPerson(ctx context.Context, owner string) iter.Seq2[schemas.PersonRecord, error] {
+	return func(yield func(schemas.PersonRecord, error) bool) {
 		const op = "export a person"
 		if owner == "" {
-			yield(PersonRecord{}, s.db.Fault(op, fmt.Errorf("%w: no owner is named", ErrInvalid)))
+			yield(schemas.PersonRecord{}, s.db.Fault(op, fmt.Errorf("%w: no owner is named", ErrInvalid)))
 			return
 		}
 		for _, t := range personalTables() {
@@ -130,7 +125,7 @@ func (s *State) ExportPerson(ctx context.Context, owner string) iter.Seq2[Person
 			}
 		}
 		for line, err := range s.AuditLines(ctx, schemas.AuditQuery{Person: owner}) {
-			var r PersonRecord
+			var r schemas.PersonRecord
 			if err == nil {
 				r, err = recordOf("audit", line)
 			}
@@ -141,16 +136,16 @@ func (s *State) ExportPerson(ctx context.Context, owner string) iter.Seq2[Person
 	}
 }
 
-// exportTable yields the owner's rows of a table. It reads the keys first and each row when its turn
-// comes, so that no read stays open while a client takes its time.
-func (s *State) exportTable(ctx context.Context, t personalTable, owner string) iter.Seq2[PersonRecord, error] {
-	return func(yield func(PersonRecord, error) bool) {
+// exportTable yields the owner's rows of a table. It reads a few at a time, so that no read stays open
+// while a client takes its time.
+func (s *State) exportTable(ctx context.Context, t personalTable, owner string) iter.Seq2[schemas.PersonRecord, error] {
+	return func(yield func(schemas.PersonRecord, error) bool) {
 		if t.counted {
 			n, err := s.countIn(ctx, s.db.Read, t.name, owner)
 			if n == 0 && err == nil {
 				return
 			}
-			var r PersonRecord
+			var r schemas.PersonRecord
 			if err == nil {
 				r, err = recordOf(t.kind, map[string]int64{"count": n})
 			}
@@ -160,13 +155,13 @@ func (s *State) exportTable(ctx context.Context, t personalTable, owner string) 
 		const page = 50
 		for at := 0; ; at += page {
 			//nolint:gosec // our own tables
-			rows, err := s.db.Read.QueryContext(ctx, `SELECT * FROM `+t.name+` WHERE owner = $1 ORDER BY 1, 2, 3 LIMIT $2 OFFSET $3`, s.db.SQL.Text(owner), page, at)
-			var found []PersonRecord
+			rows, err := s.db.Read.QueryContext(ctx, `SELECT * FROM `+t.name+` WHERE owner = $1 ORDER BY `+cmp.Or(t.order, "1, 2")+` LIMIT $2 OFFSET $3`, s.db.SQL.Text(owner), page, at)
+			var found []schemas.PersonRecord
 			if err == nil {
 				found, err = readRecords(rows, t)
 			}
 			if err != nil {
-				yield(PersonRecord{}, err)
+				yield(schemas.PersonRecord{}, err)
 				return
 			}
 			for _, r := range found {
@@ -191,20 +186,20 @@ func (s *State) countIn(ctx context.Context, from database.Querier, table, owner
 }
 
 // readRecords reads rows as objects with the names of their columns.
-func readRecords(rows *sql.Rows, t personalTable) ([]PersonRecord, error) {
+func readRecords(rows *sql.Rows, t personalTable) ([]schemas.PersonRecord, error) {
 	columns, err := rows.Columns()
 	if err != nil {
 		_ = rows.Close()
 		return nil, err
 	}
 	hidden := strings.Fields(t.hidden)
-	return database.ReadAll(rows, func(row *sql.Rows) (PersonRecord, error) {
+	return database.ReadAll(rows, func(row *sql.Rows) (schemas.PersonRecord, error) {
 		values, to := make([]any, len(columns)), make([]any, len(columns))
 		for i := range values {
 			to[i] = &values[i]
 		}
 		if err := row.Scan(to...); err != nil {
-			return PersonRecord{}, err
+			return schemas.PersonRecord{}, err
 		}
 		object := make(map[string]any, len(columns))
 		for i, column := range columns {
