@@ -39,6 +39,9 @@ const (
 // or uses it on the same machine without a key.
 const AuditOperator = "operator"
 
+// AuditErased is the person of the line about the erasure that a person made of all that was theirs.
+const AuditErased = "erased"
+
 // An AuditLine is a line of the record of who decided or changed what. It has no text of a person,
 // a model or a server: what was decided about is named by a hash.
 type AuditLine struct {

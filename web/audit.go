@@ -2,6 +2,8 @@ package web
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
 	"strconv"
 	"time"
@@ -24,8 +26,22 @@ func (s *server) record(r *http.Request, line schemas.AuditLine) {
 	if s.Audit == nil {
 		return
 	}
-	line.Person = s.Owner(r)
-	if err := s.Audit.Audit(context.WithoutCancel(r.Context()), line); err != nil {
+	s.recordOf(context.WithoutCancel(r.Context()), s.Owner(r), line)
+}
+
+// hashOf returns the hash by which a line says whose things it is about.
+func hashOf(owner string) string {
+	sum := sha256.Sum256([]byte(owner))
+	return hex.EncodeToString(sum[:])
+}
+
+// recordOf appends a line about what a person has just done.
+func (s *server) recordOf(ctx context.Context, person string, line schemas.AuditLine) {
+	if s.Audit == nil {
+		return
+	}
+	line.Person = person
+	if err := s.Audit.Audit(ctx, line); err != nil {
 		s.Logger.Error("the audit could not be written", "event", line.Event, "person", line.Person, "error", err)
 	}
 }

@@ -21,6 +21,7 @@ const (
 	tagTools         = "tools"
 	tagServers       = "servers"
 	tagProbes        = "operations"
+	tagAccount       = "people"
 )
 
 // operations describes the routes of this server. A test compares it with the router.
@@ -37,6 +38,7 @@ func (s *server) operations() []wire.Operation {
 	all = append(all, s.toolOperations()...)
 	all = append(all, s.auditOperations()...)
 	all = append(all, s.reviewOperations()...)
+	all = append(all, s.peopleOperations()...)
 	return append(all, s.probeOperations()...)
 }
 

@@ -78,6 +78,7 @@ func (s *server) routes() (http.Handler, error) {
 		e.GET("/v1/feedback", reviewed, s.listFeedback)
 	}
 	s.routeWaits(e, chat)
+	s.routePeople(e, chat, admin)
 	e.GET("/v1/tools", read, s.listTools)
 	e.GET("/v1/servers", read, s.listServers)
 	e.GET("/v1/prompts", read, s.listPrompts)

@@ -76,6 +76,8 @@ type Config struct {
 	// Audit stores who decided or changed what; with nil, its route does not exist and nothing is
 	// recorded.
 	Audit AuditStore
+	// People exports and erases what is a person's; with nil, its routes do not exist.
+	People PeopleStore
 	// Reload rereads the config file and applies it. After a [*BrokenConfigError] nothing has
 	// changed. With nil, its route does not exist.
 	Reload func(ctx context.Context) (Reloaded, error)

@@ -119,12 +119,12 @@ the hashes by which their answers are remembered. Lines of the audit stay; they 
 
 // deleteOwner deletes all of an owner.
 func (a *app) deleteOwner(cmd *cobra.Command, db *store.DB, owner string) error {
-	n, err := db.DeleteOwner(cmd.Context(), owner)
-	if err == nil || n > 0 {
-		err = errors.Join(err, recordAudit(cmd, db, schemas.EventErase, fmt.Sprintf("deleted %d conversations and all else", n), owner))
+	erased, err := db.ErasePerson(cmd.Context(), owner)
+	if err == nil || erased.Total() > 0 {
+		err = errors.Join(err, recordAudit(cmd, db, schemas.EventErase, "all of an owner: "+erased.String(), owner))
 	}
 	if err == nil {
-		a.Say("deleted %d conversations of %s, and all else of theirs", n, terminal.Clean(owner))
+		a.Say("deleted %d conversations of %s, and all else of theirs", erased["conversations"], terminal.Clean(owner))
 	}
 	return err
 }
@@ -149,12 +149,14 @@ func deleteConversation(cmd *cobra.Command, db *store.DB, owner, id string) erro
 	return err
 }
 
-// recordAudit appends a line to the audit about the conversations of an owner, all owners if it is empty.
+// recordAudit appends a line to the audit about what is an owner's, all owners if it is empty. The line
+// holds a hash of the owner: it stays when they are erased.
 func recordAudit(cmd *cobra.Command, db *store.DB, event, what, owner string) error {
+	line := schemas.AuditLine{Event: event, Detail: what}
 	if owner != "" {
-		what += " of " + owner
+		line.SHA256 = store.OwnerHash(owner)
 	}
-	return db.Audit(cmd.Context(), schemas.AuditLine{Event: event, Detail: what})
+	return db.Audit(cmd.Context(), line)
 }
 
 func noConversation(id string) error {

@@ -30,6 +30,7 @@ func commands() []func(*app) *cobra.Command {
 		newTurnsCmd,
 		newEvalCmd,
 		newConversationsCmd,
+		newPeopleCmd,
 		newAuditCmd,
 		newBackupCmd,
 		newMigrateCmd,

@@ -155,6 +155,9 @@ func (c *checker) telemetry() {
 	}
 	c.enum("telemetry.log_format", t.LogFormat, []string{"text", "json"})
 	c.enum("telemetry.trace", t.Trace, []string{"on", "off"})
+	if r := t.TraceRetention; r < 0 || r > 0 && r < time.Hour {
+		c.fault("telemetry.trace_retention", `want an hour or more, such as "30d"; 0s keeps traces for a week`)
+	}
 	switch {
 	case t.Wire < 0 || t.Wire > 0 && t.Wire < time.Hour:
 		c.fault("telemetry.wire", `want an hour or more, such as "7d"; 0s keeps none`)

@@ -119,7 +119,7 @@ func (h *Host) open(ctx context.Context) (err error) {
 		}
 	}
 	if h.Config.Telemetry.Trace != "off" {
-		if h.Traces, err = store.NewTraceWriter(store.TraceWriterConfig{Store: h.DB.State, Logger: h.Log}); err != nil {
+		if h.Traces, err = store.NewTraceWriter(store.TraceWriterConfig{Store: h.DB.State, Logger: h.Log, MaxAge: h.Config.Telemetry.TraceRetention}); err != nil {
 			return err
 		}
 	}

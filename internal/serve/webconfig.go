@@ -53,6 +53,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		Traces:        traces,
 		Grants:        p.DB,
 		Audit:         p.DB,
+		People:        host.People{DB: p.DB, Memory: p.Memory, Traces: traces, Remote: p.Config.Memory.URL != ""},
 		Feedback:      traces,
 		Review:        p.review(traces),
 		Ready:         p.Ready,

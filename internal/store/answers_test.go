@@ -60,7 +60,7 @@ func testAnswers(t *testing.T, open func(now func() time.Time) *store.DB) {
 		}
 	}
 	remember("bob", []string{"h4"}, []string{"client"}, 30)
-	if _, err := db.DeleteOwner(ctx, "ann"); err != nil {
+	if _, err := db.ErasePerson(ctx, "ann"); err != nil {
 		t.Fatal(err)
 	}
 	known("ann", map[string][]string{})

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -51,7 +52,9 @@ func (s *State) auditIn(ctx context.Context, tx *sql.Tx, line schemas.AuditLine)
 	}
 	line.ID, line.Before = e.last+1, e.lastHash
 	line.At = database.TimeAt(database.Millis(line.At)) // as it is read back
-	line.Person = cmp.Or(line.Person, schemas.AuditOperator)
+	if line.Person, err = s.pseudonym(ctx, tx, cmp.Or(line.Person, schemas.AuditOperator)); err != nil {
+		return err
+	}
 	texts := []*string{
 		&line.Person, &line.Event, &line.Origin, &line.Server, &line.Tool, &line.How, &line.Scope, &line.SHA256, &line.TurnID, &line.CallID, &line.Detail,
 	}
@@ -71,6 +74,22 @@ func (s *State) auditIn(ctx context.Context, tx *sql.Tx, line schemas.AuditLine)
 	return err
 }
 
+// pseudonym returns the name by which the audit calls a person. It is random, and says nothing once its
+// row was deleted with the person.
+func (s *State) pseudonym(ctx context.Context, tx *sql.Tx, person string) (name string, err error) {
+	if person == schemas.AuditOperator || person == schemas.AuditErased {
+		return person, nil
+	}
+	person = s.db.SQL.Text(person)
+	err = tx.QueryRowContext(ctx, `SELECT pseudonym FROM person_names WHERE owner = $1`, person).Scan(&name)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return name, err
+	}
+	name = "p_" + strings.ToLower(rand.Text()[:16])
+	_, err = tx.ExecContext(ctx, `INSERT INTO person_names (owner, pseudonym) VALUES ($1, $2)`, person, name)
+	return name, err
+}
+
 // clipped returns the beginning of a field of a line: names and ids are shorter.
 func clipped(field string) string {
 	const most = 512 // bytes
@@ -83,8 +102,14 @@ func clipped(field string) string {
 // auditPage is how many lines are read at once.
 const auditPage = 1000
 
-// ListAudit returns lines of the audit in their order.
+// ListAudit returns lines of the audit in their order. Their person is the owner, or, of one who was
+// erased, the pseudonym that stands in the line.
 func (s *State) ListAudit(ctx context.Context, q schemas.AuditQuery) ([]schemas.AuditLine, error) {
+	return s.listAudit(ctx, q, `coalesce((SELECT n.owner FROM person_names n WHERE n.pseudonym = audit.person), audit.person)`)
+}
+
+// listAudit reads lines with an expression for their person.
+func (s *State) listAudit(ctx context.Context, q schemas.AuditQuery, person string) ([]schemas.AuditLine, error) {
 	until := int64(1) << 62
 	if !q.Until.IsZero() {
 		until = database.Millis(q.Until)
@@ -101,17 +126,21 @@ func (s *State) ListAudit(ctx context.Context, q schemas.AuditQuery) ([]schemas.
 			l.Allowed = &allowed.Bool
 		}
 		return l, err
-	}, `SELECT id, at, allowed, person, event, origin, server, tool, how, scope, sha256, turn_id, call_id, detail, hash_before, hash FROM audit
-		WHERE id > $1 AND at >= $2 AND at < $3 AND ($4 = '' OR person = $4) ORDER BY id LIMIT $5`,
+	}, `SELECT id, at, allowed, `+person+`, event, origin, server, tool, how, scope, sha256, turn_id, call_id, detail, hash_before, hash FROM audit
+		WHERE id > $1 AND at >= $2 AND at < $3 AND ($4 = '' OR person = $4 OR person = (SELECT n.pseudonym FROM person_names n WHERE n.owner = $4)) ORDER BY id LIMIT $5`,
 		q.After, since, until, s.db.SQL.Text(q.Person), cmp.Or(q.Limit, 1<<31-1))
 	return lines, s.db.Fault("read the audit", err)
 }
 
 // AuditLines yields the lines of a query, read in pages.
 func (s *State) AuditLines(ctx context.Context, q schemas.AuditQuery) iter.Seq2[schemas.AuditLine, error] {
+	return auditPages(ctx, q, s.ListAudit)
+}
+
+func auditPages(ctx context.Context, q schemas.AuditQuery, list func(context.Context, schemas.AuditQuery) ([]schemas.AuditLine, error)) iter.Seq2[schemas.AuditLine, error] {
 	return func(yield func(schemas.AuditLine, error) bool) {
 		for q.Limit = auditPage; ; {
-			page, err := s.ListAudit(ctx, q)
+			page, err := list(ctx, q)
 			if err != nil {
 				yield(schemas.AuditLine{}, err)
 				return
@@ -172,7 +201,10 @@ func (s *State) walkAudit(ctx context.Context) (AuditExtent, error) {
 	}
 	extent := AuditExtent{Gone: e.gone, Last: e.last, Hash: e.lastHash}
 	last, hash := e.gone, e.goneHash
-	for line, err := range s.AuditLines(ctx, schemas.AuditQuery{}) {
+	asWritten := func(ctx context.Context, q schemas.AuditQuery) ([]schemas.AuditLine, error) {
+		return s.listAudit(ctx, q, `person`)
+	}
+	for line, err := range auditPages(ctx, schemas.AuditQuery{}, asWritten) {
 		if err != nil {
 			return extent, err
 		}

@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
 
 	"molar/internal/store/database"
 )
@@ -36,48 +34,6 @@ func (d *DB) Delete(ctx context.Context, owner, id string) error {
 		_, err := tx.ExecContext(ctx, deleteConversation, num) // the schema cascades
 		return err
 	})
-}
-
-// DeleteOwner deletes all conversations of an owner, and all else that is theirs, except for the lines
-// of the audit. It returns how many conversations were deleted, also with an error.
-func (d *DB) DeleteOwner(ctx context.Context, owner string) (deleted int, err error) {
-	const op = "delete an owner"
-	if owner == "" {
-		return 0, d.db.Fault(op, fmt.Errorf("%w: no owner is named", ErrInvalid))
-	}
-	for {
-		ids, err := database.List(ctx, d.db.Read, database.One[string], `SELECT id FROM conversations WHERE owner = $1 LIMIT $2`, owner, retentionBatch)
-		if err != nil {
-			return deleted, d.db.Fault(op, err)
-		}
-		for _, id := range ids {
-			if err := d.Delete(ctx, owner, id); err != nil && !errors.Is(err, ErrNotFound) {
-				return deleted, err
-			}
-			deleted++
-		}
-		if len(ids) < retentionBatch {
-			break
-		}
-	}
-	d.answers.mu.Lock() // those that wait would be written afterwards
-	err = d.writeAnswers(ctx)
-	d.answers.mu.Unlock()
-	if err != nil {
-		return deleted, err
-	}
-	err = d.db.Write(ctx, op, func(tx *sql.Tx) error {
-		for _, table := range append(tablesOfHost(), "answers") {
-			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE owner = $1`, owner); err != nil { //nolint:gosec // our own tables
-				return err
-			}
-		}
-		return nil
-	})
-	if err == nil {
-		d.db.ScrubLog(ctx)
-	}
-	return deleted, err
 }
 
 const deleteConversation = `DELETE FROM conversations WHERE num = $1`

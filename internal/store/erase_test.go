@@ -123,7 +123,7 @@ func inFiles(t *testing.T, path, text string) bool {
 }
 
 // Of an owner nothing stays but the lines of the audit, and nothing of others goes.
-func TestDB_DeleteOwner(t *testing.T) {
+func TestDB_ErasePerson(t *testing.T) {
 	ctx := t.Context()
 	path := filepath.Join(t.TempDir(), "memory.db")
 	db := open(t, path)
@@ -147,11 +147,11 @@ func TestDB_DeleteOwner(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := db.DeleteOwner(ctx, ""); !errors.Is(err, store.ErrInvalid) {
+	if _, err := db.ErasePerson(ctx, ""); !errors.Is(err, store.ErrInvalid) {
 		t.Errorf("everybody: %v", err)
 	}
-	if n, err := db.DeleteOwner(ctx, "ann"); n != 2 || err != nil {
-		t.Errorf("deleted %d, %v", n, err)
+	if n, err := db.ErasePerson(ctx, "ann"); n["conversations"] != 2 || err != nil {
+		t.Errorf("deleted %v, %v", n, err)
 	}
 	if inFiles(t, path, "ann's secret") || !inFiles(t, path, "bob's secret") {
 		t.Error("ann's texts are still there, or bob's are gone")
@@ -161,9 +161,9 @@ func TestDB_DeleteOwner(t *testing.T) {
 			t.Errorf("%s: remembered %v, %v", owner, found, err)
 		}
 	}
-	lines, err := db.ListAudit(ctx, schemas.AuditQuery{Person: "ann"})
+	lines, err := db.ListAudit(ctx, schemas.AuditQuery{})
 	grants, fault := db.GrantsOf(ctx, "bob", "c")
-	if err != nil || fault != nil || len(lines) != 1 || len(grants) != 1 {
+	if err != nil || fault != nil || len(lines) != 2 || lines[0].Person == "ann" || lines[1].Person != "bob" || len(grants) != 1 {
 		t.Errorf("%v %v, %v %v", lines, err, grants, fault)
 	}
 }

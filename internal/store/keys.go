@@ -55,8 +55,8 @@ type APIKey struct {
 // session is of its person, or of its key.
 func keyLine(k APIKey, ofKey, ofSession string) schemas.AuditLine {
 	line := schemas.AuditLine{Event: ofKey, Detail: fmt.Sprintf("%s %q", k.ID, k.Name)}
-	if k.Session {
-		line.Event, line.Person = ofSession, cmp.Or(k.Owner, k.Parent)
+	if k.Session { // without its name, which may be that of a person
+		line.Event, line.Person, line.Detail = ofSession, cmp.Or(k.Owner, k.Parent), k.ID
 	}
 	return line
 }

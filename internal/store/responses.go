@@ -24,7 +24,8 @@ func (s *State) PutResponse(ctx context.Context, r schemas.StoredResponse) error
 		}
 		var erased int
 		err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM erasures
-			WHERE conversation_id = $1 AND (owner = $2 OR owner = '') AND at > $3`, r.ConversationID, r.Owner, database.Millis(r.CreatedAt)).Scan(&erased)
+			WHERE (conversation_id = $1 AND (owner = $2 OR owner = '') OR conversation_id = '' AND owner = $4) AND at > $3`,
+			r.ConversationID, r.Owner, database.Millis(r.CreatedAt), ErasureMark(r.Owner)).Scan(&erased)
 		if err != nil || erased > 0 {
 			return err
 		}

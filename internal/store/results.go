@@ -21,11 +21,11 @@ func (s *State) KeepResult(ctx context.Context, r schemas.KeptResult) error {
 	return s.db.WriteRelaxed(ctx, "keep result", func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO kept_results (owner, conversation_id, id, server, created_at, size, data)
 			SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS BIGINT), CAST($6 AS BIGINT), $7
-			WHERE NOT EXISTS (SELECT 1 FROM erasures WHERE conversation_id = $2 AND owner IN ('', $1) AND at >= $8)
+			WHERE NOT `+erasedSince(2, 1, 9, 8)+`
 			ON CONFLICT (owner, conversation_id, id) DO UPDATE SET
 				server = excluded.server, created_at = excluded.created_at, size = excluded.size, data = excluded.data`,
 			r.Owner, r.ConversationID, s.db.SQL.Text(r.ID), s.db.SQL.Text(r.Server), database.Millis(s.db.Now()), len(r.Text), []byte(r.Text),
-			database.Millis(r.Started))
+			database.Millis(r.Started), ErasureMark(r.Owner))
 		if err != nil {
 			return err
 		}

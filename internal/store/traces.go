@@ -30,12 +30,12 @@ type Trace struct {
 	Body json.RawMessage `json:"body,omitempty"`
 }
 
-// The trace of a turn is not stored when its conversation was cleared or deleted since
-// the turn began.
+// The trace of a turn is not stored when its conversation was cleared or deleted, or its owner
+// erased, since the turn began.
 const putTrace = `INSERT INTO traces (turn_id, created_at, owner, conversation_id, size, body, outcome, assistant, question, tools, reason)
 	SELECT CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS BIGINT), CAST($6 AS TEXT),
-		CAST($8 AS TEXT), CAST($9 AS TEXT), CAST($10 AS TEXT), CAST($11 AS TEXT), CAST($12 AS TEXT)
-	WHERE NOT EXISTS (SELECT 1 FROM erasures WHERE conversation_id = $4 AND owner IN ('', $3) AND at >= $7)
+		CAST($9 AS TEXT), CAST($10 AS TEXT), CAST($11 AS TEXT), CAST($12 AS TEXT), CAST($13 AS TEXT)
+	WHERE NOT EXISTS (SELECT 1 FROM erasures WHERE at >= $7 AND (conversation_id = $4 AND owner IN ('', $3) OR conversation_id = '' AND owner = $8))
 	ON CONFLICT (turn_id) DO UPDATE SET created_at = excluded.created_at, owner = excluded.owner,
 		conversation_id = excluded.conversation_id, size = excluded.size, body = excluded.body, outcome = excluded.outcome,
 		assistant = excluded.assistant, question = excluded.question, tools = excluded.tools, reason = excluded.reason`
@@ -67,7 +67,7 @@ func (s *State) PutTraces(ctx context.Context, traces []Trace) error {
 			}
 			_, err := stmt.ExecContext(ctx, append([]any{
 				t.TurnID, database.Millis(at), t.Owner, t.ConversationID, len(t.Body),
-				s.db.SQL.Text(string(t.Body)), database.Millis(started),
+				s.db.SQL.Text(string(t.Body)), database.Millis(started), ErasureMark(t.Owner),
 			}, s.listedColumns(t.Listed)...)...)
 			if err != nil {
 				return err

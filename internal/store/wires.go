@@ -41,9 +41,9 @@ func (s *State) PutWire(ctx context.Context, w Wire) error {
 	return s.db.WriteRelaxed(ctx, "put wire traffic", func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO wires (turn_id, owner, conversation_id, created_at, expires, size, tape)
 			SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT), CAST($5 AS BIGINT), CAST($6 AS BIGINT), $7
-			WHERE NOT EXISTS (SELECT 1 FROM erasures WHERE conversation_id = $3 AND owner IN ('', $2) AND at >= $4)
+			WHERE NOT `+erasedSince(3, 2, 8, 4)+`
 			ON CONFLICT (turn_id) DO UPDATE SET expires = excluded.expires, size = excluded.size, tape = excluded.tape`,
-			w.TurnID, w.Owner, w.ConversationID, database.Millis(w.Started), database.Millis(w.Expires), b.Len(), b.Bytes())
+			w.TurnID, w.Owner, w.ConversationID, database.Millis(w.Started), database.Millis(w.Expires), b.Len(), b.Bytes(), ErasureMark(w.Owner))
 		return err
 	})
 }
@@ -55,10 +55,17 @@ func (s *State) GetWire(ctx context.Context, turnID string) (tape []byte, ok boo
 	if ok, err = s.db.Found("get wire traffic", err); !ok {
 		return nil, false, err
 	}
-	unpack, err := gzip.NewReader(bytes.NewReader(packed))
+	tape, err = unpacked(packed)
 	if err != nil {
 		return nil, false, fmt.Errorf("wire traffic of turn %q: %w", turnID, err)
 	}
-	tape, err = io.ReadAll(unpack)
-	return tape, err == nil, err
+	return tape, true, nil
+}
+
+func unpacked(packed []byte) ([]byte, error) {
+	unpack, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(unpack)
 }

@@ -1,0 +1,215 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"molar/internal/store/database"
+	"molar/schemas"
+)
+
+// OwnerHash returns the hash by which a line of the audit says whose things were exported or erased.
+func OwnerHash(owner string) string { return sumOf(owner) }
+
+// ErasureMark returns the text under which an erasure of an owner is noted: it does not hold the owner.
+func ErasureMark(owner string) string {
+	sum := sha256.Sum256([]byte("erased owner\x00" + owner))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// ErasePerson deletes all conversations of an owner, and all else that is theirs, except for the lines of
+// the audit. Their sessions and keys end, a running turn of theirs loses its place and ends, and what it
+// would store afterwards is not stored. Each repetition deletes what came meanwhile.
+func (d *DB) ErasePerson(ctx context.Context, owner string) (schemas.Erased, error) {
+	erased, err := d.State.ErasePerson(ctx, owner)
+	if err != nil {
+		return erased, err
+	}
+	n, err := d.deleteConversations(ctx, owner)
+	erased["conversations"] += int64(n)
+	if err == nil {
+		d.answers.mu.Lock() // those that wait would be written afterwards
+		err = d.writeAnswers(ctx)
+		d.answers.mu.Unlock()
+	}
+	if err != nil {
+		return erased, err
+	}
+	again, err := d.State.ErasePerson(ctx, owner) // what a turn stored meanwhile, and the notes about its conversations
+	delete(again, notesOfErasures)
+	erased.Add(again)
+	return erased, err
+}
+
+// notesOfErasures is the kind of the rows that the deletion of conversations itself leaves.
+const notesOfErasures = "notes of erasures"
+
+// ErasePerson deletes what the host itself has of an owner, in one transaction, except for lines of the
+// audit and conversations. The erasure is noted, without the owner's name, as long as a turn may run that
+// began before it.
+func (s *State) ErasePerson(ctx context.Context, owner string) (schemas.Erased, error) {
+	const op = "erase a person"
+	if owner == "" {
+		return nil, s.db.Fault(op, fmt.Errorf("%w: no owner is named", ErrInvalid))
+	}
+	var erased schemas.Erased
+	err := s.db.Write(ctx, op, func(tx *sql.Tx) error {
+		erased = schemas.Erased{}
+		now := s.db.Now()
+		if err := dropErasures(ctx, tx, now); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO erasures (conversation_id, owner, at) VALUES ('', $1, $2)
+			ON CONFLICT (conversation_id, owner) DO UPDATE SET at = excluded.at`, ErasureMark(owner), database.Millis(now))
+		if err != nil {
+			return err
+		}
+		text := s.db.SQL.Text(owner)
+		for _, statement := range []string{
+			`DELETE FROM sign_in_links WHERE key_id IN (SELECT id FROM api_keys WHERE owner = $1)`,
+			`DELETE FROM live_rates WHERE name = $1`,
+		} {
+			if _, err := tx.ExecContext(ctx, statement, text); err != nil {
+				return err
+			}
+		}
+		for _, t := range personalTables() {
+			n, err := database.Changed(tx.ExecContext(ctx, `DELETE FROM `+t.name+` WHERE owner = $1`, text)) //nolint:gosec // our own tables
+			if err != nil {
+				return fmt.Errorf("%s: %w", t.name, err)
+			}
+			erased[t.kind] += n
+		}
+		return nil
+	})
+	if err == nil {
+		s.db.ScrubLog(ctx)
+	}
+	return erased, err
+}
+
+// deleteConversations deletes all conversations of an owner.
+func (d *DB) deleteConversations(ctx context.Context, owner string) (deleted int, err error) {
+	for {
+		ids, err := database.List(ctx, d.db.Read, database.One[string], `SELECT id FROM conversations WHERE owner = $1 LIMIT $2`, owner, retentionBatch)
+		if err != nil {
+			return deleted, d.db.Fault("delete an owner's conversations", err)
+		}
+		for _, id := range ids {
+			if err := d.Delete(ctx, owner, id); err != nil && !errors.Is(err, ErrNotFound) {
+				return deleted, err
+			}
+			deleted++
+		}
+		if len(ids) < retentionBatch {
+			return deleted, nil
+		}
+	}
+}
+
+// erasedSince is a condition of SQL: the conversation or its owner was erased at or after a time. Its
+// arguments are the numbers of those of the conversation, the owner, the owner's [ErasureMark] and the
+// time.
+func erasedSince(conversation, owner, mark, at int) string {
+	return fmt.Sprintf(`EXISTS (SELECT 1 FROM erasures WHERE at >= $%[4]d AND
+		(conversation_id = $%[1]d AND owner IN ('', $%[2]d) OR conversation_id = '' AND owner = $%[3]d))`, conversation, owner, mark, at)
+}
+
+// ListOwners returns all who own something here: who has signed in, and the owners of conversations and of
+// the host's own data.
+func (s *State) ListOwners(ctx context.Context) ([]schemas.Owner, error) {
+	people, err := s.People(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]*schemas.Owner{}
+	for _, p := range people {
+		known[p.Owner] = &schemas.Owner{ID: p.Owner, Name: p.Name, Email: p.Email, Groups: p.Groups, LastSeen: p.LastSeen}
+	}
+	at := func(id string) *schemas.Owner {
+		if known[id] == nil {
+			known[id] = &schemas.Owner{ID: id}
+		}
+		return known[id]
+	}
+	type count struct {
+		owner string
+		n     int64
+		last  int64
+	}
+	counts, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (c count, err error) {
+		err = row.Scan(&c.owner, &c.n, &c.last)
+		return c, err
+	}, `SELECT owner, count(*), max(updated_at) FROM conversations WHERE owner <> '' GROUP BY owner`)
+	if err != nil {
+		return nil, s.db.Fault("list owners", err)
+	}
+	for _, c := range counts {
+		o := at(c.owner)
+		o.Conversations = c.n
+		if last := database.TimeAt(c.last); last.After(o.LastSeen) {
+			o.LastSeen = last
+		}
+	}
+	others, err := database.List(ctx, s.db.Read, database.One[string], `SELECT owner FROM traces UNION SELECT owner FROM responses
+		UNION SELECT owner FROM feedback UNION SELECT owner FROM standing_grants`)
+	if err != nil {
+		return nil, s.db.Fault("list owners", err)
+	}
+	for _, id := range others {
+		if id != "" {
+			at(id)
+		}
+	}
+	all := make([]schemas.Owner, 0, len(known))
+	for _, o := range known {
+		all = append(all, *o)
+	}
+	slices.SortFunc(all, func(a, b schemas.Owner) int { return strings.Compare(a.Name+"\x00"+a.ID, b.Name+"\x00"+b.ID) })
+	return all, nil
+}
+
+// SessionsOf returns the sessions of an owner, the oldest first.
+func (s *State) SessionsOf(ctx context.Context, owner string) ([]schemas.Session, error) {
+	keys, err := s.Keys(ctx)
+	var own []schemas.Session
+	for _, k := range keys {
+		if k.Session && owner != "" && k.Owner == owner {
+			own = append(own, schemas.Session{ID: k.ID, Name: k.Name, CreatedAt: k.CreatedAt, LastUsed: k.LastUsed, ExpiresAt: k.ExpiresAt})
+		}
+	}
+	return own, err
+}
+
+// EndSession ends a session of an owner; ok is false if the owner has no such session.
+func (s *State) EndSession(ctx context.Context, owner, id string) (ok bool, err error) {
+	sessions, err := s.SessionsOf(ctx, owner)
+	if err != nil || !slices.ContainsFunc(sessions, func(k schemas.Session) bool { return k.ID == id }) {
+		return false, err
+	}
+	err = s.RevokeKey(ctx, id)
+	if errors.Is(err, ErrNoKey) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// CountPerson says how many things of each kind an owner has.
+func (s *State) CountPerson(ctx context.Context, owner string) (schemas.Erased, error) {
+	counts := schemas.Erased{}
+	n, err := s.countIn(ctx, s.db.Read, "conversations", owner)
+	counts["conversations"] = n
+	for _, t := range personalTables() {
+		if err == nil {
+			n, err = s.countIn(ctx, s.db.Read, t.name, owner)
+			counts[t.kind] = n
+		}
+	}
+	return counts, s.db.Fault("count a person's things", err)
+}

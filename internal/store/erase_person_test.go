@@ -1,0 +1,224 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"molar/internal/store"
+	"molar/internal/store/database"
+	"molar/internal/store/storetest"
+	"molar/schemas"
+)
+
+// tablesOfNobody are the tables without anything of a person. The lines of the audit stay, under a
+// pseudonym.
+func tablesOfNobody() []string {
+	return []string{
+		"audit", "audit_ends", "tool_refusals", "secrets", "logins", "added_servers", "server_marks", "molar_schema", "tool_decisions",
+		"tool_switches", "schema_migrations", "goose_db_version", "tool_pins",
+	}
+}
+
+func TestErasePerson(t *testing.T) {
+	testErasePerson(t, filepath.Join(t.TempDir(), "m.db"))
+}
+
+func TestErasePerson_Postgres(t *testing.T) {
+	pg := storetest.StartPostgres(t)
+	testErasePerson(t, pg.Database(t))
+}
+
+// Of a person who is erased no table holds anything, of the other one everything stays, and what a turn of
+// the person would store afterwards is not stored.
+func testErasePerson(t *testing.T, path string) {
+	ctx := t.Context()
+	db := openConfig(t, store.Config{Path: path})
+	people := []string{"https://idp.example#ann", "https://idp.example#bob"}
+	for _, owner := range people {
+		fillPerson(t, db, owner)
+	}
+	base, err := database.Open(ctx, store.Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer base.Close()
+	known := append(tablesOfNobody(), store.PersonalTables()...)
+	for _, table := range tablesOf(t, base) {
+		if !slices.Contains(known, table) {
+			t.Errorf("nobody said whether the table %q holds what is a person's: add it to personalTables, or to the list of this test", table)
+		}
+	}
+	ann, bob := "ann", "bob"
+	before := holding(t, base, bob)
+	if len(holding(t, base, ann)) < 14 {
+		t.Fatalf("ann is in %v only: the test fills too little", holding(t, base, ann))
+	}
+	exported := map[string]int{}
+	var text strings.Builder
+	for r, err := range db.ExportPerson(ctx, people[0]) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		exported[r.Kind]++
+		text.Write(r.Data)
+	}
+	for _, kind := range []string{"conversation", "person", "sessions and keys", "traces", "wires", "responses", "feedback", "kept results", "paused turns", "repeatable answers", "grants", "hashes of answers", "audit"} {
+		if exported[kind] == 0 {
+			t.Errorf("the export has no %s: %v", kind, exported)
+		}
+	}
+	if strings.Contains(text.String(), "bob") || strings.Contains(text.String(), "hash-of-") {
+		t.Error("the export holds what is bob's, or the hash of a key")
+	}
+	erased, err := db.ErasePerson(ctx, people[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("erased: %s", erased)
+	late(t, db, people[0])
+	if left := holding(t, base, ann); len(left) > 0 {
+		t.Errorf("ann is still in %v", left)
+	}
+	if after := holding(t, base, bob); !slices.Equal(before, after) {
+		t.Errorf("bob was in %v, and is in %v", before, after)
+	}
+	if _, err := db.CheckAudit(ctx); err != nil {
+		t.Error(err)
+	}
+	again, err := db.ErasePerson(ctx, people[0])
+	if err != nil || again.Total() > 0 {
+		t.Errorf("again: %v, %v", again, err)
+	}
+	// A person who comes back is new, and can store again.
+	fillPerson(t, db, people[0])
+	if left := holding(t, base, ann); len(left) < 14 {
+		t.Errorf("ann came back, and is in %v only", left)
+	}
+}
+
+// fillPerson stores something of every kind of an owner; each text has the name in it.
+func fillPerson(t *testing.T, db *store.DB, owner string) {
+	t.Helper()
+	ctx := t.Context()
+	_, name, _ := strings.Cut(owner, "#")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(db.SavePerson(ctx, store.Person{Owner: owner, Issuer: "https://idp.example", Subject: name, Name: "The " + name, Email: name + "@example.com"}))
+	id := fmt.Sprintf("ses_%s_%d", name, time.Now().UnixNano())
+	must(db.AddKey(ctx, store.APIKey{ID: strings.ReplaceAll(id, name, fmt.Sprint(len(name), name[0])), Name: "The " + name, Hash: "hash-of-" + id, Scopes: []string{"chat"}, Session: true, Owner: owner}))
+	begun, err := db.BeginTurn(ctx, store.TurnRequest{Owner: owner, ConversationID: "c", TTL: time.Minute})
+	must(err)
+	_, err = db.SaveTurn(ctx, store.Turn{Lease: begun.Lease, TurnID: begun.Lease.Token, User: "question of " + name, Answer: "answer to " + name})
+	must(err)
+	_, err = db.BeginTurn(ctx, store.TurnRequest{Owner: owner, ConversationID: "running", TTL: time.Minute})
+	must(err)
+	late(t, db, owner)
+	_, ok, err := db.PutFeedback(ctx, schemas.Feedback{TurnID: "turn of " + name, Owner: owner, Mark: schemas.MarkDown, Note: "note of " + name})
+	if must(err); !ok {
+		t.Fatal("the feedback was not stored")
+	}
+	must(db.KeepTurn(ctx, schemas.PauseRecord{Owner: owner, ConversationID: "c", CallIDs: []string{"call"}, State: []byte(`"` + name + `"`), Expires: time.Now().Add(time.Hour)}))
+	_, _, err = db.ClaimKey(ctx, schemas.KeyRecord{Owner: owner, Key: "k of " + name, Hash: "h", TurnID: "t", ConversationID: "c"})
+	must(err)
+	must(db.PutGrant(ctx, owner, schemas.Grant{Tool: "mail__send", Arguments: []byte(`{"to":"` + name + `"}`)}))
+	must(db.RememberAnswer(ctx, owner, []string{"h"}, []string{"file of " + name}, time.Now().Add(time.Hour)))
+	if _, err := db.AnswerOrigins(ctx, owner, []string{"h"}); err != nil { // writes those that wait
+		t.Fatal(err)
+	}
+	must(db.Journal("r").Begin(ctx, schemas.JournalTurn{ID: "journal of " + name, Owner: owner, ConversationID: "c", State: []byte(`"` + name + `"`)}))
+	_, err = db.Journal("r").Write(ctx, true, []schemas.JournalNews{{TurnID: "journal of " + name, Rows: []schemas.JournalRow{{First: 1, Last: 1, Body: name}}}})
+	must(err)
+	must(db.Delete(ctx, owner, mustEnsure(t, db, owner, "erased by "+name))) // leaves a note
+}
+
+func mustEnsure(t *testing.T, db *store.DB, owner, id string) string {
+	t.Helper()
+	if err := db.Ensure(t.Context(), owner, id); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// late stores what a turn stores at its end, of one that began a minute ago; now, if the person is new.
+func late(t *testing.T, db *store.DB, owner string) {
+	t.Helper()
+	ctx := t.Context()
+	_, name, _ := strings.Cut(owner, "#")
+	started := time.Now()
+	if sessions, err := db.SessionsOf(ctx, owner); err != nil {
+		t.Fatal(err)
+	} else if len(sessions) == 0 {
+		started = started.Add(-time.Minute)
+	} else {
+		started = started.Add(time.Second)
+	}
+	for _, err := range []error{
+		db.PutTraces(ctx, []store.Trace{{TurnID: "turn of " + name, Owner: owner, ConversationID: "c", Started: started, Body: []byte(`{"q":"` + name + `"}`)}}),
+		db.PutWire(ctx, store.Wire{TurnID: "turn of " + name, Owner: owner, ConversationID: "c", Started: started, Expires: started.Add(time.Hour), Tape: []byte("tape of " + name)}),
+		db.PutResponse(ctx, schemas.StoredResponse{Owner: owner, ID: "r of " + name, ConversationID: "c", CreatedAt: started, Body: []byte(`{"a":"` + name + `"}`)}),
+		db.KeepResult(ctx, schemas.KeptResult{Owner: owner, ConversationID: "c", ID: "k", Text: "result of " + name, Started: started}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func tablesOf(t *testing.T, base *database.DB) []string {
+	t.Helper()
+	query := `SELECT name FROM sqlite_master WHERE type = 'table'`
+	if base.IsPostgres() {
+		query = `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()`
+	}
+	names, err := database.List(t.Context(), base.Read, database.One[string], query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// holding returns the tables in which a text stands, in whatever column.
+func holding(t *testing.T, base *database.DB, text string) (found []string) {
+	t.Helper()
+	for _, table := range tablesOf(t, base) {
+		rows, err := base.Read.QueryContext(context.Background(), `SELECT * FROM "`+table+`"`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns, _ := rows.Columns()
+		hit := false
+		for rows.Next() {
+			values, to := make([]any, len(columns)), make([]any, len(columns))
+			for i := range values {
+				to[i] = &values[i]
+			}
+			if err := rows.Scan(to...); err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range values {
+				b, isBytes := v.([]byte)
+				s, _ := v.(string)
+				hit = hit || strings.Contains(s, text) || isBytes && bytes.Contains(b, []byte(text))
+			}
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		_ = rows.Close()
+		if hit {
+			found = append(found, table)
+		}
+	}
+	return found
+}
