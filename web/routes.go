@@ -76,6 +76,7 @@ func (s *server) routes() (http.Handler, error) {
 		e.GET("/v1/feedback", chat, s.listFeedback)
 	}
 	s.routeWaits(e, chat)
+	s.routeLogins(e, chat)
 	e.GET("/v1/tools", read, s.listTools)
 	e.GET("/v1/servers", read, s.listServers)
 	e.GET("/v1/prompts", read, s.listPrompts)
