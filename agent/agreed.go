@@ -51,6 +51,14 @@ func (w *task) whom() (toolhandler.Approver, toolhandler.Person) {
 	return w.turn.Approver, w.turn.Person
 }
 
+// caller returns the person for whom servers are called as themselves.
+func (w *task) caller() schemas.Caller {
+	if w.turn.AskNever {
+		return schemas.Caller{}
+	}
+	return w.turn.Caller
+}
+
 // reportDropped tells the person which pending calls their message did not approve, as they may
 // take it for an approval. Calls that are pending again have their own notice.
 func (w *task) reportDropped(q question, again pendingCalls) error {

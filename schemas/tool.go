@@ -167,6 +167,8 @@ type Tool struct {
 	// Withheld is why the tool must not be offered or called now, whatever its rules: it is
 	// switched off, or pending approval. Otherwise it is empty.
 	Withheld string `json:"-"`
+	// Personal is set if each person calls the tool as themselves, so that a turn without a person cannot.
+	Personal bool `json:"-"`
 	// Off is set if it is switched off.
 	Off bool `json:"-"`
 }

@@ -57,6 +57,8 @@ type TurnConfig struct {
 	Approver Approver
 	// Grants are the standing approvals; nil means none.
 	Grants Grants
+	// Caller is the person for whom servers are called as themselves; the zero Caller is nobody.
+	Caller schemas.Caller
 	// Person is nil if servers cannot reach a person.
 	Person Person
 	Limits Limits

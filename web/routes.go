@@ -79,6 +79,7 @@ func (s *server) routes() (http.Handler, error) {
 	}
 	s.routeWaits(e, chat)
 	s.routePeople(e, chat, admin)
+	s.routeLogins(e, chat)
 	e.GET("/v1/tools", read, s.listTools)
 	e.GET("/v1/servers", read, s.listServers)
 	e.GET("/v1/prompts", read, s.listPrompts)

@@ -71,6 +71,8 @@ type Config struct {
 	Feedback FeedbackStore
 	// Review lets some people read, mark and correct the turns of all.
 	Review Review
+	// Logins are those of people at servers; with nil, their routes do not exist.
+	Logins LoginStore
 	// Grants stores grants; with nil, their routes do not exist.
 	Grants GrantStore
 	// Audit stores who decided or changed what; with nil, its route does not exist and nothing is

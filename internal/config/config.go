@@ -35,6 +35,7 @@ type Config struct {
 	Identity       ProxyIdentity          `yaml:"identity" jsonschema_description:"Who signs people in: a reverse proxy that passes on their names, or an identity provider."`
 	Groups         Map[schemas.Group]     `yaml:"groups" jsonschema_description:"Groups of people by their name at the identity provider, and what their members may do: the union of what their groups allow. With a group here, people without one are not admitted."`
 	Review         Review                 `yaml:"review" jsonschema_description:"What those may see and do who review turns: keys and groups with the scope review."`
+	Logins         Logins                 `yaml:"logins" jsonschema_description:"The logins of people at MCP servers that each person calls as themselves (as: person)."`
 	TLS            TLS                    `yaml:"tls" jsonschema_description:"Certificate of both ports; plain HTTP when left out."`
 	CAFile         string                 `yaml:"ca_file" jsonschema_description:"PEM file of certificate authorities that are trusted in addition to the system's, for models and servers of your own."`
 	Telemetry      Telemetry              `yaml:"telemetry" jsonschema_description:"Logs and traces."`
@@ -134,7 +135,8 @@ type Server struct {
 	Cwd     string                    `yaml:"cwd" jsonschema_description:"Folder in which the command runs; relative to the file's folder."`
 	URL     string                    `yaml:"url" jsonschema_description:"Address of a server over HTTP."`
 	Type    string                    `yaml:"type" jsonschema:"enum=stdio,enum=http,enum=sse,enum=message" jsonschema_description:"Transport: stdio with command; with url http (streamable HTTP), sse (the older one) or message (plain JSON-RPC, /message below url). When left out, stdio or http."`
-	Headers map[string]schemas.Secret `yaml:"headers" jsonschema_description:"HTTP headers of every request to url."`
+	As      string                    `yaml:"as" jsonschema:"enum=person,enum=host" jsonschema_description:"Who the host is to the server: host, one connection for everybody (default), or person: each person has their own connection and login, and a turn without a person cannot call it."`
+	Headers map[string]schemas.Secret `yaml:"headers" jsonschema_description:"HTTP headers of every request to url. With as: person, ${person.id}, ${person.name} and ${person.groups} stand for the person."`
 	OAuth   OAuth                     `yaml:"oauth" jsonschema_description:"The login at a server over HTTP that requires one (molar servers login); not needed for servers that let clients register themselves."`
 	// Timeout is the time limit of one call; zero means the default of 60 s.
 	Timeout time.Duration `yaml:"timeout" jsonschema_description:"Longest time of one tool call, at most 30m (default 60s)."`

@@ -86,6 +86,7 @@ func (c *checker) server(key, name string, s Server) {
 	if s.UnsetFault != "" {
 		return
 	}
+	c.as(key, s)
 	switch {
 	case s.Command == "" && s.URL == "":
 		c.fault(key, "want either command or url")

@@ -251,7 +251,12 @@ func (h *Host) openServers(ctx context.Context) (*mcpclients.Manager, error) {
 			return edges.Dial(inner)
 		}
 	}
+	people, err := h.people()
+	if err != nil {
+		return nil, err
+	}
 	return mcpclients.New(mcpclients.Config{
+		People:     people,
 		Wrap:       wrap,
 		Elicit:     elicit,
 		Servers:    h.ServerConfigs(h.Config),

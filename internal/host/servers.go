@@ -22,6 +22,7 @@ func ServerConfig(name string, s config.Server) transport.ServerConfig {
 		URL:          s.URL,
 		Type:         s.Type,
 		Headers:      schemas.RevealAll(s.Headers),
+		AsPerson:     s.As == config.AsPerson,
 		OAuth:        loginSettings(s.OAuth),
 		Timeout:      s.Timeout,
 		StartTimeout: s.StartTimeout,
