@@ -85,6 +85,7 @@ func (tr *Tracer) Outcome(o toolhandler.Outcome, reason string) {
 		Output:    o.Result.OutputText(),
 		TookMS:    ms(o.Took),
 		WaitedMS:  ms(o.Waited),
+		DecidedBy: o.DecidedBy,
 	})
 }
 

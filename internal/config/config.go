@@ -34,6 +34,7 @@ type Config struct {
 	TrustedProxies []string               `yaml:"trusted_proxies" jsonschema_description:"Addresses or ranges of reverse proxies whose X-Forwarded-For is trusted."`
 	Identity       ProxyIdentity          `yaml:"identity" jsonschema_description:"How a reverse proxy that signs people in passes on their names."`
 	Groups         Map[schemas.Group]     `yaml:"groups" jsonschema_description:"Groups of people by their name at the identity provider, and what their members may do: the union of what their groups allow. With a group here, people without one are not admitted."`
+	Approvals      Approvals              `yaml:"approvals" jsonschema_description:"What happens with calls that need the approval of somebody else."`
 	TLS            TLS                    `yaml:"tls" jsonschema_description:"Certificate of both ports; plain HTTP when left out."`
 	CAFile         string                 `yaml:"ca_file" jsonschema_description:"PEM file of certificate authorities that are trusted in addition to the system's, for models and servers of your own."`
 	Telemetry      Telemetry              `yaml:"telemetry" jsonschema_description:"Logs and traces."`
@@ -202,12 +203,14 @@ func (o OAuth) isSet() bool {
 // A ToolRule holds the operator's settings for the tools of a server that match a glob.
 type ToolRule struct {
 	// Policy empty means the host's default.
-	Policy     schemas.Policy `yaml:"policy" jsonschema:"enum=auto,enum=allow,enum=confirm,enum=deny" jsonschema_description:"Whether a call runs without a question, asks a person first, or is never offered."`
-	ReadOnly   bool           `yaml:"readOnly" jsonschema_description:"The tool changes nothing, so a call may be repeated."`
-	Idempotent bool           `yaml:"idempotent" jsonschema_description:"Calling the tool twice does no more than once, so a call may be repeated."`
-	Poll       bool           `yaml:"poll" jsonschema_description:"The tool is called again to see whether something has changed: a repeated call is executed, not answered with the earlier result."`
-	Always     bool           `yaml:"always" jsonschema_description:"Offer the tool first, whatever the question and its size, as far as the model's window has room."`
-	Adds       bool           `yaml:"adds" jsonschema_description:"The tool changes nothing that exists, and what it adds harms nobody: no call asks because a text was read."`
+	Policy schemas.Policy `yaml:"policy" jsonschema:"enum=auto,enum=allow,enum=confirm,enum=deny" jsonschema_description:"Whether a call runs without a question, asks a person first, or is never offered."`
+	// Approvers set means policy confirm.
+	Approvers  []string `yaml:"approvers" jsonschema_description:"Groups whose members decide about each call, instead of the person who asks; with policy confirm, which it implies."`
+	ReadOnly   bool     `yaml:"readOnly" jsonschema_description:"The tool changes nothing, so a call may be repeated."`
+	Idempotent bool     `yaml:"idempotent" jsonschema_description:"Calling the tool twice does no more than once, so a call may be repeated."`
+	Poll       bool     `yaml:"poll" jsonschema_description:"The tool is called again to see whether something has changed: a repeated call is executed, not answered with the earlier result."`
+	Always     bool     `yaml:"always" jsonschema_description:"Offer the tool first, whatever the question and its size, as far as the model's window has room."`
+	Adds       bool     `yaml:"adds" jsonschema_description:"The tool changes nothing that exists, and what it adds harms nobody: no call asks because a text was read."`
 	// Content nil leaves it to the schema.
 	Content []string `yaml:"content" jsonschema_description:"Arguments that are free text, not part of the destination, by path (default as the schema tells; molar tools lint shows it)."`
 	// Destructive nil means the tool's own annotation.

@@ -54,6 +54,9 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		Traces:        traces,
 		Grants:        p.DB,
 		Audit:         p.DB,
+		Held:          p.DB,
+		Told:          p.Told,
+		Ruling:        p.Ruling,
 		Feedback:      traces,
 		Ready:         p.Ready,
 		Reload: func(ctx context.Context) (web.Reloaded, error) {

@@ -11,7 +11,7 @@ import (
 func SetOrigins(t *agent.Turn, who httpguard.Principal, identified bool) {
 	t.Data = t.Data || who.Data
 	t.AskNever = who.AskNever
-	t.Rights = who.Rights
+	t.Rights, t.AskedBy = who.Rights, who.Name
 	if identified && !who.OwnSystem {
 		t.SystemFrom = schemas.FromClient
 	}
