@@ -20,7 +20,7 @@ func captions() map[string]string {
 		"internal/config": "molar.yaml", "internal/cli": "what commands share", "internal/terminal": "lines, Markdown",
 		"internal/telemetry": "metrics and spans", "internal/markdown": "Markdown of models",
 		"internal/httpguard": "Host, Origin, limits", "internal/text": "words of vi and en",
-		"internal/sse": "lines and events of a stream", "schemas": "types that all share", "topics": "built-in packs",
+		"internal/webhook": "tells others of events", "internal/sse": "lines and events of a stream", "schemas": "types that all share", "topics": "built-in packs",
 	}
 }
 
