@@ -23,19 +23,15 @@ func StillWaiting(lang string, approvers []string) string {
 	return "Nobody in " + listed(approvers, "or") + " has approved this yet, so nothing was done."
 }
 
-// RefusedBy returns the answer to a yes after an approver's no.
+// RefusedBy returns the answer to a yes after an approver's no; name may be empty.
 func RefusedBy(lang, tool, name string) string {
+	if name != "" {
+		name = " (" + quotedName(name) + ")"
+	}
 	if lang == subject.Vietnamese {
-		return strings.TrimSpace(fmt.Sprintf("Không thực hiện `%s`: người có quyền chấp thuận đã từ chối.", tool) + by(" (%s)", name))
+		return fmt.Sprintf("Không thực hiện %s: người có quyền chấp thuận%s đã từ chối.", quotedName(tool), name)
 	}
-	return strings.TrimSpace(fmt.Sprintf("`%s` was not done: an approver refused it.", tool) + by(" (%s)", name))
-}
-
-func by(format, name string) string {
-	if name == "" {
-		return ""
-	}
-	return fmt.Sprintf(format, quotedName(name))
+	return fmt.Sprintf("%s was not done: an approver%s refused it.", quotedName(tool), name)
 }
 
 // quotedName returns a name as code, which no client makes clickable.
