@@ -18,8 +18,9 @@ const (
 	// EventLogin and EventLogout: somebody logged in at a server or on the page, or out.
 	EventLogin  = "login"
 	EventLogout = "logout"
-	// EventKeyCreated and EventKeyRevoked are about API keys.
+	// EventKeyCreated, EventKeyRotated and EventKeyRevoked are about API keys.
 	EventKeyCreated = "key_created"
+	EventKeyRotated = "key_rotated"
 	EventKeyRevoked = "key_revoked"
 	// EventExport and EventErase are about stored conversations.
 	EventExport = "export"
@@ -30,6 +31,8 @@ const (
 	EventConfirmServer = "confirm_server"
 	// EventSwitch: a tool was switched off, or on again.
 	EventSwitch = "switch"
+	// EventReview: somebody read, marked or corrected turns of other people.
+	EventReview = "review"
 )
 
 // AuditOperator is the person of a line whose person is not known by name: whoever runs the host,

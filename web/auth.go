@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -27,6 +26,21 @@ type Access struct {
 	// SignIn exchanges a one-time token for the value of a session cookie. ok is false for a
 	// token that is unknown, used or too old. Nil disables sign-in.
 	SignIn func(ctx context.Context, token string) (session string, ok bool, err error)
+	// SignInKey exchanges a key for the value of a session cookie, or refuses it. Nil disables it.
+	SignInKey func(ctx context.Context, key string) (session string, refusal *httpguard.Refusal, err error)
+	// SignOut ends a session by the value of its cookie; an unknown one is no error.
+	SignOut func(ctx context.Context, session string) error
+	// Provider is how people call the identity provider at which they sign in; empty if there is none.
+	Provider string
+	// OIDC signs people in at that provider; nil if there is none.
+	OIDC OIDC
+	// PublicURL is the address at which browsers reach this host; empty means the Host of the request.
+	PublicURL string
+	// GroupsOf returns the groups that a person had when they made their last request; known is false
+	// for somebody who never made one.
+	GroupsOf func(ctx context.Context, owner string) (groups []string, known bool, err error)
+	// See notes a person whom the proxy names; nil notes nobody.
+	See func(owner, name string, groups []string)
 	// Person is the header in which a trusted proxy, one of Clients, names the person who makes a
 	// request; empty means that there is none. If it is set, a request with neither a person nor
 	// a key is refused.
@@ -86,14 +100,10 @@ func (s *server) identify(w http.ResponseWriter, r *http.Request) *http.Request 
 	if s.signIn(w, r) {
 		return nil
 	}
-	who, ok, refusal := s.Access.person(r)
-	switch {
-	case ok || refusal != nil:
-	case s.Access.Keys.On():
-		who, refusal = s.Access.Keys.Identify(r)
-	default:
-		refusal = unidentified()
+	if opensToAll(r) {
+		return r
 	}
+	who, refusal := s.Access.who(r)
 	if refusal != nil {
 		if !local || !s.tooMany(w, r, httpguard.ClientName(from)) {
 			s.reject(w, r, refusal)
@@ -113,21 +123,20 @@ func (s *server) tooMany(w http.ResponseWriter, r *http.Request, client string) 
 	return refusal != nil
 }
 
-// reject answers a request without a valid key. A browser gets instructions as plain text.
+// reject answers a request without a valid key. A browser is sent to the page for signing in, or gets
+// instructions as plain text where that does not help.
 func (s *server) reject(w http.ResponseWriter, r *http.Request, refusal *httpguard.Refusal) {
-	if r.Method != http.MethodGet || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+	if !wantsPage(r) {
 		refusal.Write(w, r)
+		return
+	}
+	if s.rejectPage(w, r, refusal) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("WWW-Authenticate", "Bearer")
 	w.WriteHeader(refusal.Status)
-	text := "You are not signed in: " + refusal.Message
-	if s.Access.Keys.On() { // then molar serve has printed a link
-		text = "You are not signed in. Open the link that molar serve printed at its start; " +
-			"it works once and for ten minutes. Start molar serve again for a new one."
-	}
-	_, _ = w.Write([]byte(text + "\n")) //nolint:gosec // plain text, and sent as that
+	_, _ = w.Write([]byte("You are not signed in: " + refusal.Message + "\n")) //nolint:gosec // plain text, and sent as that
 }
 
 // scope returns a handler that refuses requests whose key has none of the scopes. While no key is
@@ -172,8 +181,8 @@ func (s *server) refuseTurn(r *http.Request) *httpguard.Refusal {
 // connection is still valid.
 func (s *server) admit(r *http.Request) error {
 	var refusal *httpguard.Refusal
-	if _, ok, _ := s.Access.person(r); !ok && s.Access.Keys.On() {
-		_, refusal = s.Access.Keys.Identify(r)
+	if s.Access.on() {
+		_, refusal = s.Access.who(r)
 	}
 	if refusal == nil {
 		refusal = s.refuseTurn(r)
@@ -182,21 +191,6 @@ func (s *server) admit(r *http.Request) error {
 		return nil
 	}
 	return &wire.Error{Status: refusal.Status, Kind: wire.TypeInvalid, Code: refusal.Code, Message: refusal.Message, RetryAfter: refusal.RetryAfter}
-}
-
-// mayGoOn returns why a turn of a process that is gone must not be continued: nobody may ask for its
-// owner any more, or for its model.
-func (s *server) mayGoOn(_ context.Context, t agent.Turn) error {
-	person := s.Access.Person != "" && strings.HasPrefix(t.Owner, personPrefix)
-	if !person && !s.Access.Keys.Admits(t.Owner) {
-		return fmt.Errorf("%w: the key of its client is no longer valid", agent.ErrNotContinued)
-	}
-	for _, model := range []string{t.Model, t.GuardrailModel} {
-		if model != "" && !s.mayChoose(t.Assistant, t.Provider, model) {
-			return fmt.Errorf("%w: its client may no longer choose the model %q", agent.ErrNotContinued, model)
-		}
-	}
-	return nil
 }
 
 // ownerOf returns the owner whose conversations a request may see; without keys "", which means
@@ -273,7 +267,11 @@ func (a Access) person(r *http.Request) (who httpguard.Principal, ok bool, refus
 			Message: "the header " + a.Person + " does not name one person; the proxy in front must set it, and remove it from the requests of clients",
 		}
 	}
-	who, refusal = a.admit(personPrefix+name, name, groupsIn(r.Header.Values(a.Groups)))
+	groups := groupsIn(r.Header.Values(a.Groups))
+	who, refusal = a.admit(personPrefix+name, name, groups)
+	if refusal == nil && a.See != nil {
+		a.See(who.Owner, name, groups)
+	}
 	return who, refusal == nil, refusal
 }
 

@@ -96,6 +96,10 @@ func (s *server) getTurn(c *gin.Context) {
 		wire.WriteJSON(c.Writer, t.SoFar(s.Now()))
 		return
 	}
+	if owner, err = s.readOwner(c, id); err != nil {
+		s.storeError(c, "turn", err)
+		return
+	}
 	trace, found, err := s.Traces.Trace(c.Request.Context(), owner, id)
 	if err != nil {
 		s.storeError(c, "turn", err)
@@ -126,5 +130,9 @@ func (s *server) ready(c *gin.Context) {
 		})
 		return
 	}
-	wire.WriteJSON(c.Writer, map[string]string{"status": "ready"})
+	ready := map[string]string{"status": "ready"}
+	if s.Access.OIDC != nil && s.Access.OIDC.Fault() != nil {
+		ready["degraded"] = "the identity provider does not answer: people who are signed in stay so, and nobody else can sign in"
+	}
+	wire.WriteJSON(c.Writer, ready)
 }

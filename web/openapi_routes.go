@@ -32,9 +32,11 @@ func (s *server) operations() []wire.Operation {
 	if s.Files != nil {
 		all = append(all, wire.Operation{Method: "GET", Path: "/v1/conversations/{id}/files/{file}", Tag: tagConversations, Scope: "chat", Summary: "Read a file of a question, at the url that its message names", Binary: true, Errors: []int{404, 503}})
 	}
+	all = append(all, s.signInOperations()...)
 	all = append(all, s.grantOperations()...)
 	all = append(all, s.toolOperations()...)
 	all = append(all, s.auditOperations()...)
+	all = append(all, s.reviewOperations()...)
 	return append(all, s.probeOperations()...)
 }
 

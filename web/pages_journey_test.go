@@ -208,7 +208,7 @@ func TestPages_OneTimeLink(t *testing.T) {
 	})
 	err := chromedp.Do(ctx,
 		chromedp.Navigate(ts.URL+"/tools"),
-		until(`document.body.textContent.startsWith("You are not signed in. Open the link")`),
+		until(`location.pathname === "/login" && document.querySelector("h1").textContent === "Sign in"`),
 		chromedp.Navigate(ts.URL+"/?token="+token),
 		until(`location.pathname === "/" && location.search === "" && document.getElementById("question")`), seen,
 		chromedp.Navigate(ts.URL+"/tools"), until(`document.querySelectorAll(".tool").length === 4`), seen,
@@ -232,7 +232,7 @@ func TestPages_OneTimeLink(t *testing.T) {
 func TestPages_Headers(t *testing.T) {
 	cfg, _ := fullConfig(t, toolTurn())
 	ts := live(t, cfg)
-	for _, path := range []string{"/", "/config", "/tools", "/turn", "/static/tools.js", "/static/pages.css", "/v1/config"} {
+	for _, path := range []string{"/", "/config", "/tools", "/turn", "/desk", "/account", "/static/tools.js", "/static/pages.css", "/v1/config"} {
 		res, err := http.Get(ts.URL + path)
 		if err != nil {
 			t.Fatal(err)

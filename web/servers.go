@@ -15,7 +15,7 @@ func (s *server) listServers(c *gin.Context) {
 	if s.Operations.AddedServers != nil {
 		added = s.Operations.AddedServers()
 	}
-	all := slices.Clone(s.Servers.Status())
+	all := s.serversFor(c.Request)
 	for i := range all {
 		all[i].Added = slices.Contains(added, all[i].Name)
 		if all[i].Unconfirmed && s.Operations.Propose != nil {

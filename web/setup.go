@@ -46,11 +46,7 @@ type promptList = list[schemas.Prompt]
 
 // listPrompts answers GET /v1/prompts.
 func (s *server) listPrompts(c *gin.Context) {
-	var prompts []schemas.Prompt
-	if s.Hints.Prompts != nil {
-		prompts = s.Hints.Prompts(c.Request.Context())
-	}
-	wire.WriteJSON(c.Writer, listOf(prompts))
+	wire.WriteJSON(c.Writer, listOf(s.promptsFor(c.Request)))
 }
 
 // A setupObject is the state of the host's setup.
@@ -73,7 +69,7 @@ type setupObject struct {
 // getSetup answers GET /v1/setup.
 func (s *server) getSetup(c *gin.Context) {
 	o := setupObject{Object: "setup"}
-	for _, status := range s.Servers.Status() {
+	for _, status := range s.serversFor(c.Request) {
 		if status.Transport != "in-process" && status.State != schemas.StateDisabled {
 			o.Servers++
 		}

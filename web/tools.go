@@ -197,7 +197,7 @@ func (s *server) listTools(c *gin.Context) {
 		return
 	}
 	var tools []toolObject
-	for _, t := range s.Tools.Tools() {
+	for _, t := range s.toolsFor(c.Request) {
 		o := s.toolOf(t)
 		if s.Operations.Lint != nil && c.Query("lint") == "true" {
 			o.Lint = new(s.Operations.Lint(t))

@@ -5,7 +5,6 @@ package access
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,19 +29,23 @@ const (
 	keyUseEvery = 10
 	// sessionIdle is how long an unused browser stays signed in.
 	sessionIdle = 12 * time.Hour
-	// signInLife is how long the printed link works.
-	signInLife = 10 * time.Minute
+	// LinkLife is how long a link that signs a browser in works, unless it says otherwise.
+	LinkLife = 10 * time.Minute
 )
-
-// operatorOwner owns the conversations of all browsers that signed in by a printed link.
-const operatorOwner = "operator"
 
 // A Store stores keys and sessions.
 type Store interface {
 	AddKey(ctx context.Context, k store.APIKey) error
 	Keys(ctx context.Context) ([]store.APIKey, error)
 	TouchKeys(ctx context.Context, used map[string]time.Time) error
+	SavePerson(ctx context.Context, p store.Person) error
+	Audit(ctx context.Context, line schemas.AuditLine) error
 	DropSessions(ctx context.Context, unusedSince time.Time) error
+	// RevokeKey deletes a key or session by its id.
+	RevokeKey(ctx context.Context, id string) error
+	// AddLink stores the hash of a one-time token of a key, and TakeLink deletes it and returns the key.
+	AddLink(ctx context.Context, hash, keyID string, expires time.Time) error
+	TakeLink(ctx context.Context, hash string) (keyID string, ok bool, err error)
 }
 
 // Access keeps the keyring of a port equal to file and store.
@@ -55,10 +58,13 @@ type Access struct {
 	now      func() time.Time
 
 	mu       sync.Mutex
-	fromFile []httpguard.Key
-	// link is the hash of the last printed one-time token, and its expiry.
-	link      httpguard.Hash
-	linkUntil time.Time
+	fromFile []fileKey
+	groups   config.Map[schemas.Group]
+	// seen are people who made requests lately, and unsaved those of them who are not stored yet.
+	seen    map[string]sight
+	unsaved []store.Person
+	// keys are those of the ring, without the sessions.
+	keys []httpguard.Key
 }
 
 // A Config configures the keys of a port.
@@ -66,6 +72,8 @@ type Config struct {
 	Store Store
 	// Keys are those of the config file.
 	Keys []config.APIKey
+	// Groups are those of the config file.
+	Groups config.Map[schemas.Group]
 	// Sessions accepts sessions of browsers, as on the port that has pages.
 	Sessions bool
 	// Closed makes the port require a key even if there is none.
@@ -81,7 +89,7 @@ func Open(ctx context.Context, cfg Config) (*Access, error) {
 	if cfg.Closed {
 		a.ring.Close()
 	}
-	if err := a.UseFile(cfg.Keys); err != nil {
+	if err := a.UseFile(cfg.Keys, cfg.Groups); err != nil {
 		return nil, err
 	}
 	if err := cfg.Store.DropSessions(ctx, a.now().Add(-sessionIdle)); err != nil {
@@ -90,23 +98,19 @@ func Open(ctx context.Context, cfg Config) (*Access, error) {
 	return a, a.refresh(ctx)
 }
 
-// UseFile applies the keys of a config file; they take effect at the next refresh.
-func (a *Access) UseFile(keys []config.APIKey) error {
-	var ring []httpguard.Key
+// UseFile applies the keys and groups of a config file; they take effect at the next refresh.
+func (a *Access) UseFile(keys []config.APIKey, groups config.Map[schemas.Group]) error {
+	var ring []fileKey
 	for _, k := range keys {
-		hash := httpguard.HashOf(k.Key.Reveal())
-		if k.Hash != "" {
-			var err error
-			if hash, err = httpguard.ParseHash(k.Hash); err != nil {
-				return fmt.Errorf("api_keys: key %q: %w", k.Name, err)
-			}
+		key, err := readFileKey(k)
+		if err != nil {
+			return fmt.Errorf("api_keys: key %q: %w", k.Name, err)
 		}
-		id := FileKeyID(k.Name)
-		ring = append(ring, httpguard.Key{ID: id, Owner: id, Name: k.Name, Hash: hash, Scopes: k.Scopes, Manner: mannerOf(k.Manner())})
+		ring = append(ring, key)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.fromFile = ring
+	a.fromFile, a.groups = ring, groups
 	return nil
 }
 
@@ -126,36 +130,14 @@ func (a *Access) refresh(ctx context.Context) error {
 		return err
 	}
 	a.mu.Lock()
-	keys := slices.Clone(a.fromFile)
-	a.mu.Unlock()
-	for _, k := range stored {
-		if k.Session && !a.sessions {
-			continue
-		}
-		key, err := ringKey(k)
-		if err != nil {
-			a.log.Warn("a stored API key cannot be read and opens nothing", "key", k.ID, "error", err)
-			continue
-		}
-		keys = append(keys, key)
+	defer a.mu.Unlock()
+	keys, sessions := a.ringOf(stored)
+	a.keys = keys
+	if a.sessions {
+		keys = slices.Concat(keys, sessions)
 	}
 	a.ring.Set(keys)
 	return nil
-}
-
-func ringKey(k store.APIKey) (httpguard.Key, error) {
-	hash, err := httpguard.ParseHash(k.Hash)
-	key := httpguard.Key{
-		ID: k.ID, Owner: k.ID, Name: k.Name, Hash: hash, Scopes: k.Scopes, Expires: k.ExpiresAt,
-		LastUsed: k.LastUsed, Session: k.Session, Manner: mannerOf(k.KeyManner),
-	}
-	if k.Session {
-		key.Owner, key.Idle = operatorOwner, sessionIdle
-		if key.LastUsed.IsZero() {
-			key.LastUsed = k.CreatedAt
-		}
-	}
-	return key, err
 }
 
 // Ring returns the keyring for the guards of a port.
@@ -170,10 +152,12 @@ func (a *Access) Watch(ctx context.Context, onFirst func()) {
 	for n := 1; ; n++ {
 		select {
 		case <-ctx.Done():
+			a.saveSeen(context.WithoutCancel(ctx))
 			a.noteUse(context.WithoutCancel(ctx))
 			return
 		case <-tick.C:
 		}
+		a.saveSeen(ctx)
 		if n%keyUseEvery == 0 {
 			a.noteUse(ctx)
 		}
@@ -195,44 +179,13 @@ func (a *Access) noteUse(ctx context.Context) {
 	}
 }
 
-// NewLink makes a one-time token; the previous one becomes invalid.
-func (a *Access) NewLink() string {
-	token := rand.Text()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.link, a.linkUntil = httpguard.HashOf(token), a.now().Add(signInLife)
-	return token
-}
-
-// SignIn trades the one-time token for a session.
-func (a *Access) SignIn(ctx context.Context, token string) (session string, ok bool, err error) {
-	a.mu.Lock()
-	ok = a.link != httpguard.Hash{} && a.link == httpguard.HashOf(token) && a.now().Before(a.linkUntil)
-	if ok {
-		a.link = httpguard.Hash{}
-	}
-	a.mu.Unlock()
-	if !ok {
-		return "", false, nil
-	}
-	session = httpguard.NewKeyText()
-	err = a.db.AddKey(ctx, store.APIKey{
-		ID: "ses_" + rand.Text()[:16], Name: "browser", Hash: httpguard.HashOf(session).String(),
-		Scopes: []string{httpguard.ScopeChat, httpguard.ScopeAdmin}, Session: true,
-	})
-	if err != nil {
-		return "", false, err
-	}
-	return session, true, a.refresh(ctx)
-}
-
 // CheckListen refuses a port that no one, or everyone, could use while there is no key: one
 // off loopback, and one behind a proxy. The port with the pages (listen) also admits people
 // whom the proxy names, and on loopback a link; the MCP port admits keys alone.
 func CheckListen(ctx context.Context, cfg *config.Config, listen, database string) error {
 	pages, loopback := listen == cfg.Listen, config.Loopback(listen)
 	switch {
-	case len(cfg.APIKeys) > 0 || pages && cfg.Identity.Header != "":
+	case len(cfg.APIKeys) > 0 || pages && cfg.Identity.SignsIn():
 		return nil
 	case loopback && (pages || cfg.ProxySetting() == ""):
 		return nil

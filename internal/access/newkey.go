@@ -19,6 +19,9 @@ type Key struct {
 	Hash   string   `json:"hash"`
 	Scopes []string `json:"scopes"`
 	schemas.KeyManner
+	// Groups limit the key, and Person is the id of the person for whom it acts.
+	Groups    []string  `json:"groups,omitempty"`
+	Person    string    `json:"person,omitempty"`
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 }
 

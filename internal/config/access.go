@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/hex"
 	"fmt"
 	"net"
 	"net/netip"
@@ -21,6 +20,10 @@ type APIKey struct {
 	// Key is a reference in the file, never the key itself.
 	Key    schemas.Secret `yaml:"key" jsonschema_description:"The key itself as a reference to the environment, such as ${CI_KEY}."`
 	Scopes []string       `yaml:"scopes" jsonschema:"enum=chat,enum=admin,enum=metrics,enum=review,enum=host" jsonschema_description:"What the key may do: chat, admin, metrics, review, host (default chat)."`
+	// Previous is the text that the key had before, during its rotation.
+	Previous PreviousKey `yaml:"previous" jsonschema_description:"The key before its rotation, which works beside the new one for a while, as molar keys rotate --for-config prints it."`
+	// Groups empty means no limit but the scopes.
+	Groups []string `yaml:"groups" jsonschema_description:"Groups whose rights limit the key: their assistants, their tools, and of the scopes those that they have (default: no limit but the scopes)."`
 	// Input, System and Ask are empty for the defaults.
 	Input  string `yaml:"input" jsonschema:"enum=typed,enum=data" jsonschema_description:"data: the messages of this key are what others wrote, such as a webhook's, so they give no orders; typed (default): a person typed them."`
 	System string `yaml:"system" jsonschema:"enum=trusted,enum=client" jsonschema_description:"trusted: the operator answers for the system texts that this key sends; client (default): they are the client's."`
@@ -32,11 +35,13 @@ func (k APIKey) Manner() schemas.KeyManner {
 	return schemas.KeyManner{Input: k.Input, System: k.System, Ask: k.Ask}
 }
 
-// ProxyIdentity configures how a reverse proxy that signs people in passes on their names.
+// ProxyIdentity configures who signs people in: a reverse proxy that passes on their names, or an identity
+// provider.
 type ProxyIdentity struct {
 	Header string `yaml:"header" jsonschema_description:"Header in which one of trusted_proxies names the person, such as X-Forwarded-User; each person has separate conversations, approvals and limits. The proxy must remove this header from the requests of clients."`
 	// GroupsHeader may come several times, and its values may be lists with commas.
 	GroupsHeader string `yaml:"groups_header" jsonschema_description:"Header in which the same proxy names the person's groups, separated by commas, such as X-Forwarded-Groups. The proxy must remove it from the requests of clients too."`
+	OIDC         OIDC   `yaml:"oidc" jsonschema_description:"Identity provider at which people sign in with OpenID Connect."`
 }
 
 // TLS names the files of the certificate of both ports.
@@ -64,6 +69,9 @@ func Loopback(address string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
+
+// SignsIn reports whether people are signed in by a proxy or at an identity provider.
+func (p ProxyIdentity) SignsIn() bool { return p.Header != "" || p.OIDC.On() }
 
 // ProxySetting returns the setting that indicates that a proxy forwards requests of other machines
 // to loopback: trusted_proxies, or a name in allowed_hosts that is not a local one. It returns ""
@@ -112,6 +120,7 @@ func (cfg *Config) completeAccess() {
 			k.Scopes = []string{"chat"}
 		}
 	}
+	cfg.Identity.OIDC.complete()
 	for i := range cfg.Groups {
 		g := &cfg.Groups[i]
 		if g.Value.Name = g.Name; len(g.Value.Scopes) == 0 {
@@ -131,6 +140,7 @@ func (c *checker) access() {
 		c.fault("tls", "want both cert and key, or neither")
 	}
 	c.identity()
+	c.oidc()
 	c.groups()
 	c.approvals()
 	for i, proxy := range c.cfg.TrustedProxies {
@@ -195,16 +205,8 @@ func (c *checker) apiKeys() {
 			c.fault(key+".name", "%q is defined twice", k.Name)
 		}
 		names = append(names, k.Name)
-		digits, ok := strings.CutPrefix(k.Hash, "sha256:")
-		sum, err := hex.DecodeString(digits)
-		switch {
-		case (k.Hash == "") == (k.Key == ""):
-			c.fault(key, `want either hash: "sha256:…" or key: ${NAME}`)
-		case k.Hash != "" && (!ok || err != nil || len(sum) != 32):
-			c.fault(key+".hash", `want "sha256:" and 64 hexadecimal digits, as molar keys create --for-config prints it`)
-		case k.Key != "" && len(k.Key.Reveal()) < minKeyLength:
-			c.fault(key+".key", "want a key of at least %d characters; molar keys create --for-config makes one", minKeyLength)
-		}
+		c.keyText(key, k.Hash, k.Key)
+		c.rotation(key, k)
 		for _, s := range k.Manner().Settings() {
 			c.enum(key+"."+s.Name, s.Value, s.Allowed)
 		}

@@ -28,14 +28,14 @@ func (cfg *Config) CheckReload(next *Config) error {
 }
 
 // Changed returns the keys in which next differs from cfg, in the order of the example file, except
-// mcpServers and api_keys, which a running host applies. Assistants appear with their name, such as
+// mcpServers, api_keys and groups, which a running host applies. Assistants appear with their name, such as
 // "assistants.helper".
 func (cfg *Config) Changed(next *Config) []string {
 	a, b := reflect.ValueOf(cfg).Elem(), reflect.ValueOf(next).Elem()
 	known := fieldsOf(a.Type())
 	var keys []string
 	for _, name := range known.Names {
-		if name == "mcpServers" || name == "api_keys" || name == "default" && cfg.derivesDefault() && next.derivesDefault() {
+		if name == "mcpServers" || name == "api_keys" || name == "groups" || name == "default" && cfg.derivesDefault() && next.derivesDefault() {
 			continue
 		}
 		i := known.Index[name]

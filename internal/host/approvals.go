@@ -3,7 +3,7 @@ package host
 import (
 	"molar/agent"
 	"molar/agent/answer"
-	"molar/internal/webhook"
+	"molar/internal/telemetry/webhook"
 )
 
 // openWebhook opens what tells others about calls that need approvers; nil if nobody is told.

@@ -23,7 +23,7 @@ import (
 	"molar/internal/store"
 	"molar/internal/store/database"
 	"molar/internal/telemetry"
-	"molar/internal/webhook"
+	"molar/internal/telemetry/webhook"
 	"molar/mcpclients"
 	"molar/mcpclients/transport"
 	"molar/mcpservers"

@@ -37,11 +37,14 @@ type Config struct {
 	// Files are the paths whose bodies may hold files: there a body may have eight times as
 	// many bytes, as long as all such large bodies together have at most 64 times as many.
 	Files []string
+	// Forms are the paths that accept a form of a page beside JSON. A page of another site can send one
+	// only with its own Origin, which is refused.
+	Forms []string
 }
 
 // New returns the middleware. It fails if no host is allowed, or one of them is invalid.
 func New(cfg Config) (func(http.Handler) http.Handler, error) {
-	g := &guard{proven: cfg.Proven, hosts: map[string]bool{}, open: map[string]bool{}, files: map[string]bool{}, maxBody: cfg.MaxBody, setting: cfg.Setting, origin: http.NewCrossOriginProtection()}
+	g := &guard{proven: cfg.Proven, hosts: map[string]bool{}, open: map[string]bool{}, files: map[string]bool{}, forms: map[string]bool{}, maxBody: cfg.MaxBody, setting: cfg.Setting, origin: http.NewCrossOriginProtection()}
 	if len(cfg.Hosts) == 0 {
 		return nil, errors.New("no allowed host: give the host and port that the server listens on")
 	}
@@ -57,6 +60,9 @@ func New(cfg Config) (func(http.Handler) http.Handler, error) {
 	for _, p := range cfg.Files {
 		g.files[p] = true
 	}
+	for _, p := range cfg.Forms {
+		g.forms[p] = true
+	}
 	if g.maxBody < 0 {
 		return nil, fmt.Errorf("body limit %d: want a size in bytes above zero", g.maxBody)
 	}
@@ -71,6 +77,7 @@ type guard struct {
 	open    map[string]bool
 	proven  func(*http.Request) bool
 	files   map[string]bool
+	forms   map[string]bool
 	maxBody int64
 	setting string
 	large   atomic.Int64 // bytes of the large bodies in flight
@@ -142,7 +149,7 @@ func (g *guard) check(r *http.Request) *Refusal {
 	if limit := g.limit(r); r.ContentLength > limit {
 		return refuse(http.StatusRequestEntityTooLarge, "request_too_large", TooLarge(limit, g.setting))
 	}
-	if r.ContentLength != 0 && !isJSON(r.Header.Values("Content-Type")) {
+	if r.ContentLength != 0 && !isType(r, "application/json") && !(g.forms[r.URL.Path] && isType(r, "application/x-www-form-urlencoded")) {
 		return refuse(http.StatusUnsupportedMediaType, "unsupported_media_type",
 			"the body must be sent with Content-Type: application/json")
 	}
@@ -168,14 +175,15 @@ func foreignOrigin(r *http.Request) bool {
 	return len(origins) > 1 || err != nil || !strings.EqualFold(u.Host, r.Host)
 }
 
-// isJSON reports whether the type is application/json with any parameters, sent once. A page
-// of another site cannot send that type without a preflight.
-func isJSON(contentTypes []string) bool {
+// isType reports whether the body's type is the given one with any parameters, sent once. A page of
+// another site cannot send application/json without a preflight.
+func isType(r *http.Request, want string) bool {
+	contentTypes := r.Header.Values("Content-Type")
 	if len(contentTypes) != 1 {
 		return false
 	}
 	mediaType, _, err := mime.ParseMediaType(contentTypes[0])
-	return err == nil && mediaType == "application/json"
+	return err == nil && mediaType == want
 }
 
 func crossOrigin() *Refusal {

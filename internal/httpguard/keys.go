@@ -1,6 +1,7 @@
 package httpguard
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"net/http"
@@ -48,8 +49,17 @@ type Key struct {
 	Scopes []string
 	// Expires is zero for a key that does not expire.
 	Expires time.Time
+	// Before is the hash of the text that the key had before, which is valid until BeforeUntil.
+	Before      Hash
+	BeforeUntil time.Time
 	// Session keys come as a cookie only, all others in a header only.
 	Session bool
+	// Counts is the id under which limits count its requests; empty means ID.
+	Counts string
+	// Person is set for the session of somebody who signed in, and for a key that acts for a person.
+	Person bool
+	// Rights are what the groups of the key or its person allow; nil if they have no limit.
+	Rights *schemas.Rights
 	Manner
 	// Idle is the time without use after which a key expires; zero means never.
 	Idle     time.Duration
@@ -62,8 +72,14 @@ type Principal struct {
 	// Key is the ID of the key, and Owner the owner of the conversations to which it gives access.
 	Key, Owner, Name string
 	Scopes           []string
-	// Person is set for somebody who signed in: Owner and Key are then their id.
+	// Person is set for somebody who signed in, and for a key that acts for them: Owner and Key are then
+	// the person's id.
 	Person bool
+	// Credential is the id of the key or session that the request presented, with which its streams end;
+	// empty for somebody whom a proxy names.
+	Credential string
+	// Session is set if that is a session, which a browser can end.
+	Session bool
 	// Rights are what the groups of the person allow; nil if they have no limit.
 	Rights *schemas.Rights
 	Manner
@@ -89,11 +105,11 @@ func (p Principal) Need(scopes ...string) *Refusal {
 	if p.May(scopes...) {
 		return nil
 	}
-	return &Refusal{
-		Status: http.StatusForbidden, Type: "permission_error", Code: "insufficient_scope",
-		Message: "this key lacks the scope " + strings.Join(scopes, " or ") +
-			"; make one that has it: molar keys create NAME --scope " + scopes[0],
+	message := "this key lacks the scope " + strings.Join(scopes, " or ") + "; make one that has it: molar keys create NAME --scope " + scopes[0]
+	if p.Person {
+		message = "none of your groups has the scope " + strings.Join(scopes, " or ") + ", which this needs; ask the person who runs this assistant"
 	}
+	return &Refusal{Status: http.StatusForbidden, Type: "permission_error", Code: "insufficient_scope", Message: message}
 }
 
 type principalKey struct{}
@@ -166,15 +182,19 @@ func (k *Keyring) On() bool {
 	return k.on
 }
 
-// Admits reports whether a client could still make a request for an owner, with a key that has not
-// expired or been revoked, or without one where none is required.
-func (k *Keyring) Admits(owner string) bool {
+// RightsOf returns what an owner may do now. ok is false if no client could make a request for the owner
+// any more, with a key that has not expired or been revoked, or without one where none is required.
+func (k *Keyring) RightsOf(owner string) (rights *schemas.Rights, ok bool) {
 	if !k.On() {
-		return true
+		return nil, true
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return slices.ContainsFunc(k.keys, func(key Key) bool { return key.Owner == owner && !k.over(key) })
+	at := slices.IndexFunc(k.keys, func(key Key) bool { return key.Owner == owner && !k.over(key) })
+	if at < 0 {
+		return nil, false
+	}
+	return k.keys[at].Rights, true
 }
 
 // over reports whether a key has expired.
@@ -203,6 +223,11 @@ func (k *Keyring) Identify(r *http.Request) (Principal, *Refusal) {
 		return Principal{}, refuse(http.StatusUnauthorized, "invalid_api_key",
 			"this server requires an API key, as Authorization: Bearer KEY or x-api-key: KEY; make one with: molar keys create NAME")
 	}
+	return k.Open(text, session)
+}
+
+// Open returns the principal of the key or session with this text, or why there is none.
+func (k *Keyring) Open(text string, session bool) (Principal, *Refusal) {
 	if p, ok := k.find(HashOf(text), session); ok {
 		return p, nil
 	}
@@ -219,9 +244,11 @@ func (k *Keyring) Identify(r *http.Request) (Principal, *Refusal) {
 func (k *Keyring) find(hash Hash, session bool) (Principal, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	found := -1
+	found, now := -1, k.now()
 	for i, key := range k.keys {
-		if subtle.ConstantTimeCompare(key.Hash[:], hash[:]) == 1 && key.Session == session {
+		is := subtle.ConstantTimeCompare(key.Hash[:], hash[:])
+		before := subtle.ConstantTimeCompare(key.Before[:], hash[:])
+		if key.Session == session && (is == 1 || before == 1 && now.Before(key.BeforeUntil)) {
 			found = i
 		}
 	}
@@ -229,8 +256,11 @@ func (k *Keyring) find(hash Hash, session bool) (Principal, bool) {
 		return Principal{}, false
 	}
 	key := k.keys[found]
-	k.used[key.ID] = k.now()
-	return Principal{Key: key.ID, Owner: key.Owner, Name: key.Name, Scopes: key.Scopes, Manner: key.Manner}, true
+	k.used[key.ID] = now
+	return Principal{
+		Key: cmp.Or(key.Counts, key.ID), Owner: key.Owner, Name: key.Name, Scopes: key.Scopes, Person: key.Person, Credential: key.ID,
+		Session: key.Session, Rights: key.Rights, Manner: key.Manner,
+	}, true
 }
 
 // presented returns the key that a request carries, and whether it came as a cookie.
@@ -262,10 +292,10 @@ func (k *Keyring) TakeUsed() map[string]time.Time {
 // that stay open. The caller calls cancel.
 func (k *Keyring) Bind(ctx context.Context, p Principal) (bound context.Context, cancel context.CancelFunc) {
 	ctx, end := context.WithCancel(ctx)
-	if k == nil || p.Key == "" {
+	if k == nil || p.Credential == "" {
 		return ctx, end
 	}
-	b := &binding{p.Key, end}
+	b := &binding{p.Credential, end}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.bound[b] = true

@@ -159,8 +159,8 @@ func TestKeyring_ThroughAProxy(t *testing.T) {
 func TestKeyring_EndsStreams(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	k := ring(&now)
-	ctx, cancel := k.Bind(t.Context(), httpguard.Principal{Key: "k1"})
-	other, cancelOther := k.Bind(t.Context(), httpguard.Principal{Key: "s1"})
+	ctx, cancel := k.Bind(t.Context(), httpguard.Principal{Credential: "k1"})
+	other, cancelOther := k.Bind(t.Context(), httpguard.Principal{Credential: "s1"})
 	defer cancel()
 	defer cancelOther()
 	k.Set([]httpguard.Key{{ID: "s1", Session: true}})

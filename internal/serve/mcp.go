@@ -54,7 +54,7 @@ func (m MCPConfig) open(ctx context.Context, guard func(http.Handler) http.Handl
 	}
 	if guard != nil {
 		if p.keys, err = access.Open(ctx, access.Config{
-			Store: p.db, Keys: m.Config.APIKeys, Closed: m.Config.ProxySetting() != "", Logger: m.Log,
+			Store: p.db, Keys: m.Config.APIKeys, Groups: m.Config.Groups, Closed: m.Config.ProxySetting() != "", Logger: m.Log,
 		}); err != nil {
 			return nil, err
 		}

@@ -16,6 +16,7 @@ import (
 	"molar/internal/host"
 	"molar/mcpclients"
 	"molar/mcpclients/transport"
+	"molar/schemas"
 	"molar/web"
 )
 
@@ -31,8 +32,8 @@ type reloader struct {
 	load    func() (*config.Config, error)
 	servers func(*config.Config) []transport.ServerConfig
 	to      applier
-	// keys applies the API keys of the file; nil leaves them.
-	keys func([]config.APIKey) error
+	// keys applies the API keys and groups of the file; nil leaves them.
+	keys func([]config.APIKey, config.Map[schemas.Group]) error
 	log  *slog.Logger
 	// running are the settings that the host was started with.
 	running *config.Config
@@ -81,7 +82,7 @@ func (r *reloader) reload(ctx context.Context, why string) (web.Reloaded, error)
 		result = reading{last: next, restart: r.running.Changed(next)}
 	}
 	if err == nil && r.keys != nil {
-		err = r.keys(next.APIKeys)
+		err = r.keys(next.APIKeys, next.Groups)
 	}
 	if err != nil && ctx.Err() != nil {
 		return web.Reloaded{}, err // the host is ending; the file may be fine

@@ -16,6 +16,7 @@ import (
 	"molar/internal/config"
 	"molar/internal/host"
 	"molar/providers/chain"
+	"molar/schemas"
 	"molar/web/turns"
 )
 
@@ -36,6 +37,8 @@ type Config struct {
 	Load func() (*config.Config, error)
 	// AsIs refuses a database whose schema is older than this program, instead of migrating it.
 	AsIs bool
+	// MakeTest makes a test of a turn for those who review turns; with nil they cannot.
+	MakeTest func(ctx context.Context, h *host.Host, turnID string) (schemas.TurnTest, error)
 }
 
 // A port is a host that listens.
@@ -43,11 +46,15 @@ type port struct {
 	*host.Host
 	cli    *cli.CLI
 	access *access.Access
+	// signIn signs people in at an identity provider; nil if there is none.
+	signIn *access.SignIn
 	// turns continue without their clients; they are drained at the end.
 	turns *turns.Set
 	// sharing shows them to other replicas; nil without a shared database.
 	sharing *turns.Sharing
 	files   *reloader
+	// makeTest is that of the config.
+	makeTest func(ctx context.Context, h *host.Host, turnID string) (schemas.TurnTest, error)
 }
 
 // Serve listens, answers until ctx ends, and then drains.
@@ -87,15 +94,18 @@ func Serve(ctx context.Context, with Config) (err error) {
 // newPort adds keys, detached turns and the reload of the file to a host.
 func newPort(ctx context.Context, h *host.Host, with Config) (*port, error) {
 	keys, err := access.Open(ctx, access.Config{
-		Store: h.DB, Keys: h.Config.APIKeys, Sessions: true, Logger: h.Log,
-		Closed: h.Config.ProxySetting() != "" && h.Config.Identity.Header == "",
+		Store: h.DB, Keys: h.Config.APIKeys, Groups: h.Config.Groups, Sessions: true, Logger: h.Log,
+		Closed: h.Config.ProxySetting() != "" && h.Config.Identity.Header == "" || h.Config.Identity.OIDC.On(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	p := &port{Host: h, cli: with.CLI, access: keys, turns: turns.NewSet(h.Log, nil)}
+	p := &port{Host: h, cli: with.CLI, access: keys, turns: turns.NewSet(h.Log, nil), makeTest: with.MakeTest}
 	p.files = &reloader{
 		load: with.Load, keys: keys.UseFile, servers: h.ServerConfigs, to: h.MCP, log: h.Log, running: h.Config, path: p.configFile(),
+	}
+	if p.signIn, err = newSignIn(ctx, h, keys); err != nil {
+		return nil, err
 	}
 	if h.Live != nil {
 		p.sharing = turns.NewSharing(h.Live, h.Journal.OnNews, h.Log)
@@ -128,12 +138,13 @@ func (p *port) run(ctx context.Context, listener net.Listener, certificate *tls.
 	p.cli.Say("molar listens on %s://%s", schemeOf(p.Config), listener.Addr())
 	defer p.serveMetrics(ctx, scrapers)()
 	warnPlain(p.Config, p.Config.Listen, p.Log)
-	p.sayLink(listener.Addr())
+	p.sayLink(ctx, listener.Addr())
 	p.sayProxied()
 	for _, work := range []func(context.Context){
-		func(ctx context.Context) { p.access.Watch(ctx, func() { p.sayLink(listener.Addr()) }) },
+		func(ctx context.Context) { p.access.Watch(ctx, func() { p.sayLink(ctx, listener.Addr()) }) },
 		func(ctx context.Context) { p.announce(ctx, listener.Addr()) },
 		p.Warm,
+		p.watchIdentity,
 		p.files.watch,
 		p.watchDecisions,
 		func(ctx context.Context) {
@@ -215,15 +226,27 @@ func (p *port) announce(ctx context.Context, addr net.Addr) {
 }
 
 // sayLink prints a link that signs a browser in, while keys are on.
-func (p *port) sayLink(addr net.Addr) {
-	if p.access.Ring().On() {
-		p.cli.Say("open %s://%s/?token=%s (works once, for ten minutes)", schemeOf(p.Config), config.LocalAddress(addr.String()), p.access.NewLink())
+func (p *port) sayLink(ctx context.Context, addr net.Addr) {
+	if !p.access.Ring().On() {
+		return
 	}
+	token, err := p.access.NewLink(ctx)
+	if err != nil {
+		p.Log.Warn("no link could be made that signs a browser in; make one with molar keys link NAME", "error", err)
+		return
+	}
+	p.cli.Say("open %s (works once, for ten minutes)", LinkAddress(p.Config, addr.String(), token))
+}
+
+// LinkAddress returns the address that signs a browser in with a one-time token, on a host that listens
+// on an address.
+func LinkAddress(cfg *config.Config, listen, token string) string {
+	return schemeOf(cfg) + "://" + config.LocalAddress(listen) + "/?token=" + token
 }
 
 // sayProxied tells an operator who relied on loopback why a key is required.
 func (p *port) sayProxied() {
-	if proxied := p.Config.ProxySetting(); proxied != "" && p.Config.Identity.Header == "" {
+	if proxied := p.Config.ProxySetting(); proxied != "" && !p.Config.Identity.SignsIn() {
 		p.cli.Say("%s allows access through a proxy: every request requires an API key (molar keys create NAME), the session of that link, "+
 			"or a person whom the proxy names (identity.header)", proxied)
 	}

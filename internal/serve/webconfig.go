@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"molar/internal/access"
 	"molar/internal/cli"
 	"molar/internal/host"
 	"molar/internal/httpguard"
@@ -32,7 +31,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 	}
 	guard, err := httpguard.New(httpguard.Config{
 		Hosts: hosts, Open: []string{"/health", "/ready"}, Proven: p.scrapes, MaxBody: int64(p.Config.Limits.Body), Setting: wire.BodySetting,
-		Files: []string{"/v1/chat/completions", "/chat", "/v1/responses"},
+		Files: []string{"/v1/chat/completions", "/chat", "/v1/responses"}, Forms: []string{"/login"},
 	})
 	if err != nil {
 		return web.Config{}, err
@@ -58,6 +57,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		Told:          p.Told,
 		Ruling:        p.Ruling,
 		Feedback:      traces,
+		Review:        p.review(traces),
 		Ready:         p.Ready,
 		Reload: func(ctx context.Context) (web.Reloaded, error) {
 			return p.files.reload(ctx, "a request")
@@ -113,7 +113,8 @@ func (p *port) webAccess() (web.Access, error) {
 	if err != nil {
 		return web.Access{}, err
 	}
-	acc := web.Access{Keys: p.access.Ring(), Person: p.Config.Identity.Header, Groups: p.Config.Identity.GroupsHeader, Rights: access.RightsOf(p.Config.Groups), SignIn: p.access.SignIn, Clients: clients, PerAddress: perAddress}
+	acc := web.Access{Keys: p.access.Ring(), Person: p.Config.Identity.Header, Groups: p.Config.Identity.GroupsHeader, Rights: p.access.Rights, SignIn: p.access.SignIn, SignInKey: p.access.SignInKey, SignOut: p.access.SignOut, Clients: clients, PerAddress: perAddress}
+	p.addPeople(&acc)
 	if n := p.Config.Limits.TurnsPerMinute; n > 0 {
 		const minute = 60.0
 		acc.Turns, err = httpguard.NewLimiter(float64(n)/minute, n, nil)

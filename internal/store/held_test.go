@@ -9,7 +9,9 @@ import (
 	"molar/schemas"
 )
 
-func TestHeldTurns(t *testing.T) { testHeldTurns(t, openState(t, filepath.Join(t.TempDir(), "molar.db"))) }
+func TestHeldTurns(t *testing.T) {
+	testHeldTurns(t, openState(t, filepath.Join(t.TempDir(), "molar.db")))
+}
 
 // Calls that are held for approvers are found for all owners until they expire, and are decided once.
 func testHeldTurns(t *testing.T, db *store.DB) {

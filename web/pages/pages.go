@@ -53,7 +53,7 @@ func New(models func(*http.Request) []schemas.AssistantInfo, missing gin.Handler
 func (s *Site) Paths() []string {
 	var paths []string
 	for path := range s.pages {
-		if !strings.HasPrefix(path, "/static/") {
+		if !strings.HasPrefix(path, "/static/") && path != loginPage {
 			paths = append(paths, path)
 		}
 	}
@@ -95,7 +95,7 @@ func load() (map[string]page, error) {
 		}
 		kind := path.Ext(f.Name())
 		at := "/static/" + f.Name()
-		if kind == ".html" && at != missingPage {
+		if kind == ".html" && at != missingPage && at != noGroupPage && at != notYoursPage {
 			at = "/" + strings.TrimSuffix(strings.TrimSuffix(f.Name(), kind), "index")
 		}
 		if pageTypes[kind] == "" {
@@ -113,31 +113,61 @@ func (s *Site) Serve(c *gin.Context) {
 		s.missing(c)
 		return
 	}
-	s.write(c, p)
+	s.write(c.Writer, c.Request, p)
 }
 
-// missingPage is the 404 page.
-const missingPage = "/static/missing.html"
+// Pages that have no address of their own, and the one for signing in.
+const (
+	missingPage  = "/static/missing.html"
+	noGroupPage  = "/static/nogroup.html"
+	notYoursPage = "/static/notyours.html"
+	loginPage    = "/login"
+)
 
 // Missing serves the 404 page.
 func (s *Site) Missing(c *gin.Context) {
-	c.Writer = missingWriter{c.Writer}
-	s.write(c, s.pages[missingPage])
+	s.writeInstead(c.Writer, c.Request, http.StatusNotFound, missingPage)
 }
 
-// A missingWriter sets the status 404 for the page.
-type missingWriter struct{ gin.ResponseWriter }
+// NotYours serves the page for somebody who lacks the scope of a page.
+func (s *Site) NotYours(c *gin.Context) {
+	s.writeInstead(c.Writer, c.Request, http.StatusForbidden, notYoursPage)
+}
 
-func (w missingWriter) WriteHeader(int) { w.ResponseWriter.WriteHeader(http.StatusNotFound) }
+// NoGroup serves the page for somebody none of whose groups is admitted.
+func (s *Site) NoGroup(w http.ResponseWriter, r *http.Request) {
+	s.writeInstead(w, r, http.StatusForbidden, noGroupPage)
+}
 
-func (s *Site) write(c *gin.Context, p page) {
+// Login serves the page for signing in.
+func (s *Site) Login(c *gin.Context) { s.write(c.Writer, c.Request, s.pages[loginPage]) }
+
+// writeInstead serves a page with a status instead of what the client asked for. A browser must not take
+// it for what it has of that address, so conditions of the request do not count.
+func (s *Site) writeInstead(w http.ResponseWriter, r *http.Request, status int, name string) {
+	r = r.Clone(r.Context())
+	for _, condition := range []string{"If-None-Match", "If-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range"} {
+		r.Header.Del(condition)
+	}
+	s.write(statusWriter{w, status}, r, s.pages[name])
+}
+
+// A statusWriter sets the status of the page.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w statusWriter) WriteHeader(int) { w.ResponseWriter.WriteHeader(w.status) }
+
+func (s *Site) write(w http.ResponseWriter, r *http.Request, p page) {
 	content := p.content
-	h := c.Writer.Header()
+	h := w.Header()
 	if bytes.Contains(content, []byte(modelsMark)) {
-		content = bytes.Replace(content, []byte(modelsMark), s.options(c.Request), 1)
+		content = bytes.Replace(content, []byte(modelsMark), s.options(r), 1)
 	} else if zipped := p.zipped(); zipped != nil {
 		h.Set("Vary", "Accept-Encoding")
-		if takesGzip(c.Request) {
+		if takesGzip(r) {
 			content = zipped
 			h.Set("Content-Encoding", "gzip")
 		}
@@ -148,7 +178,7 @@ func (s *Site) write(c *gin.Context, p page) {
 	h.Set("ETag", fmt.Sprintf(`"%x"`, sum[:12]))
 	// The pages allow one Trusted Types policy, their own frames and the manifest.
 	h.Set("Content-Security-Policy", h.Get("Content-Security-Policy")+"; frame-src 'self'; manifest-src 'self'; trusted-types molar")
-	http.ServeContent(c.Writer, c.Request, "", time.Time{}, bytes.NewReader(content))
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }
 
 // options returns the assistants as options of the chat page.

@@ -45,7 +45,7 @@ export function showApprovals(root) {
   const said = el("p", { className: "note", role: "status" });
   const none = el("p", { className: "quiet" }, t("Nothing waits for your approval.", "Không có gì chờ bạn chấp thuận."));
   const list = el("div", {});
-  root.replaceChildren(el("h2", {}, t("Waiting for your approval", "Chờ bạn chấp thuận")), said, none, list);
+  root.replaceChildren(said, none, list);
   const cards = new Map();
   const drop = (id) => {
     cards.get(id)?.remove();

@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"molar/internal/webhook"
+	"molar/internal/telemetry/webhook"
 )
 
 // receiver answers requests with a status, and remembers them.
