@@ -65,7 +65,7 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 		Tools: choice.Callable(),
 		Host:  own,
 		Flow:  flow, Catalogue: w.catalogue, Audit: a.audit,
-		Approver: approver, Consented: q.approved.Calls(), Made: made(earlier), Unsure: w.unsure(), Grants: a.grants(w),
+		Approver: approver, Consented: q.approved.consents(), ApprovesOwn: w.approvesOwn, Made: made(earlier), Unsure: w.unsure(), Grants: a.grants(w),
 		Person: person, Caller: w.caller(),
 		Limits: toolhandler.Limits{Calls: calls, Time: a.cfg.Limits.ToolTime},
 		Before: w.keeper.RecordCall,

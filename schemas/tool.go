@@ -137,7 +137,10 @@ const (
 
 // ToolRules are the operator's rules for a tool.
 type ToolRules struct {
-	Policy     Policy
+	Policy Policy
+	// Approvers are the groups whose members decide about its calls, instead of the person who asks;
+	// empty leaves it to that person. Such a call always asks.
+	Approvers  []string
 	ReadOnly   bool
 	Idempotent bool
 	// Adds means that a call changes nothing that exists: it runs whatever was read.

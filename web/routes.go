@@ -11,8 +11,9 @@ import (
 
 // routeWaits adds the routes of pending approvals and questions, and of grants.
 func (s *server) routeWaits(e *gin.Engine, chat gin.HandlerFunc) {
-	e.GET("/v1/approvals", chat, s.listApprovals)
-	e.POST("/v1/approvals/:id", chat, s.decideApproval)
+	decides := s.scope(httpguard.ScopeChat, httpguard.ScopeReview) // the server knows whose call it is
+	e.GET("/v1/approvals", decides, s.listApprovals)
+	e.POST("/v1/approvals/:id", decides, s.decideApproval)
 	if s.Grants != nil {
 		e.GET("/v1/grants", chat, s.listGrants)
 		e.DELETE("/v1/grants/:id", chat, s.revokeGrant)

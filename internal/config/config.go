@@ -34,6 +34,7 @@ type Config struct {
 	TrustedProxies []string               `yaml:"trusted_proxies" jsonschema_description:"Addresses or ranges of reverse proxies whose X-Forwarded-For is trusted."`
 	Identity       ProxyIdentity          `yaml:"identity" jsonschema_description:"Who signs people in: a reverse proxy that passes on their names, or an identity provider."`
 	Groups         Map[schemas.Group]     `yaml:"groups" jsonschema_description:"Groups of people by their name at the identity provider, and what their members may do: the union of what their groups allow. With a group here, people without one are not admitted."`
+	Approvals      Approvals              `yaml:"approvals" jsonschema_description:"What happens with calls that need the approval of somebody else."`
 	Review         Review                 `yaml:"review" jsonschema_description:"What those may see and do who review turns: keys and groups with the scope review."`
 	Logins         Logins                 `yaml:"logins" jsonschema_description:"The logins of people at MCP servers that each person calls as themselves (as: person)."`
 	TLS            TLS                    `yaml:"tls" jsonschema_description:"Certificate of both ports; plain HTTP when left out."`
@@ -205,12 +206,14 @@ func (o OAuth) isSet() bool {
 // A ToolRule holds the operator's settings for the tools of a server that match a glob.
 type ToolRule struct {
 	// Policy empty means the host's default.
-	Policy     schemas.Policy `yaml:"policy" jsonschema:"enum=auto,enum=allow,enum=confirm,enum=deny" jsonschema_description:"Whether a call runs without a question, asks a person first, or is never offered."`
-	ReadOnly   bool           `yaml:"readOnly" jsonschema_description:"The tool changes nothing, so a call may be repeated."`
-	Idempotent bool           `yaml:"idempotent" jsonschema_description:"Calling the tool twice does no more than once, so a call may be repeated."`
-	Poll       bool           `yaml:"poll" jsonschema_description:"The tool is called again to see whether something has changed: a repeated call is executed, not answered with the earlier result."`
-	Always     bool           `yaml:"always" jsonschema_description:"Offer the tool first, whatever the question and its size, as far as the model's window has room."`
-	Adds       bool           `yaml:"adds" jsonschema_description:"The tool changes nothing that exists, and what it adds harms nobody: no call asks because a text was read."`
+	Policy schemas.Policy `yaml:"policy" jsonschema:"enum=auto,enum=allow,enum=confirm,enum=deny" jsonschema_description:"Whether a call runs without a question, asks a person first, or is never offered."`
+	// Approvers set means policy confirm.
+	Approvers  []string `yaml:"approvers" jsonschema_description:"Groups whose members decide about each call, instead of the person who asks; with policy confirm, which it implies."`
+	ReadOnly   bool     `yaml:"readOnly" jsonschema_description:"The tool changes nothing, so a call may be repeated."`
+	Idempotent bool     `yaml:"idempotent" jsonschema_description:"Calling the tool twice does no more than once, so a call may be repeated."`
+	Poll       bool     `yaml:"poll" jsonschema_description:"The tool is called again to see whether something has changed: a repeated call is executed, not answered with the earlier result."`
+	Always     bool     `yaml:"always" jsonschema_description:"Offer the tool first, whatever the question and its size, as far as the model's window has room."`
+	Adds       bool     `yaml:"adds" jsonschema_description:"The tool changes nothing that exists, and what it adds harms nobody: no call asks because a text was read."`
 	// Content nil leaves it to the schema.
 	Content []string `yaml:"content" jsonschema_description:"Arguments that are free text, not part of the destination, by path (default as the schema tells; molar tools lint shows it)."`
 	// Destructive nil means the tool's own annotation.

@@ -216,6 +216,7 @@ func (c *checker) rules(key string, rules Map[ToolRule]) {
 		if e.Value.Policy != "" && !slices.Contains(policies, e.Value.Policy) {
 			c.fault(join(key, e.Name)+".policy", "want auto, allow, confirm or deny")
 		}
+		c.approvers(join(key, e.Name), e.Value)
 		if e.Value.ReadOnly && e.Value.Adds {
 			c.fault(join(key, e.Name)+".adds", "cannot be combined with readOnly, which says more; remove one of them")
 		}
