@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"molar/agent/prompts"
+	"molar/schemas"
 	"molar/toolhandler"
 )
 
