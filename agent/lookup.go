@@ -135,7 +135,7 @@ func (s *search) ask(ctx context.Context, out *answer.Speaker, list []string, q 
 			}
 			result := done.Result
 			out.Mark("6.1", fmt.Sprintf("Search completed. Results length: %d characters", len(result.OutputText())), "tool", name)
-			if !isEmpty(result) {
+			if !result.IsEmpty() {
 				return SearchResult{Looked: prompts.LookedFound, Result: &result, Call: done.Call, Own: own}, nil
 			}
 			found.Looked = prompts.LookedNothing
@@ -248,15 +248,4 @@ func arguments(tool schemas.Tool, q query) map[string]any {
 		args["passage"] = q.Passage
 	}
 	return args
-}
-
-// isEmpty reports whether a search tool found nothing: no text, or an empty list of results.
-func isEmpty(result schemas.ToolResult) bool {
-	var structured struct {
-		Results *[]json.RawMessage `json:"results"`
-	}
-	if json.Unmarshal(result.Output, &structured) == nil && structured.Results != nil {
-		return len(*structured.Results) == 0
-	}
-	return strings.TrimSpace(result.OutputText()) == ""
 }

@@ -31,6 +31,8 @@ const (
 	EventConfirmServer = "confirm_server"
 	// EventSwitch: a tool was switched off, or on again.
 	EventSwitch = "switch"
+	// EventReview: somebody read, marked or corrected turns of other people.
+	EventReview = "review"
 )
 
 // AuditOperator is the person of a line whose person is not known by name: whoever runs the host,

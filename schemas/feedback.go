@@ -21,6 +21,8 @@ type Feedback struct {
 	Mark     string    `json:"mark"`
 	Note     string    `json:"note,omitempty"`
 	MarkedAt time.Time `json:"marked_at"`
+	// By is "person" for the mark of the person who asked, "reviewer" for that of somebody who reviews.
+	By string `json:"by,omitempty"`
 	// Owner is the owner of the conversation; it is never sent.
 	Owner string `json:"-"`
 }

@@ -96,6 +96,10 @@ func (s *server) getTurn(c *gin.Context) {
 		wire.WriteJSON(c.Writer, t.SoFar(s.Now()))
 		return
 	}
+	if owner, err = s.readOwner(c, id); err != nil {
+		s.storeError(c, "turn", err)
+		return
+	}
 	trace, found, err := s.Traces.Trace(c.Request.Context(), owner, id)
 	if err != nil {
 		s.storeError(c, "turn", err)

@@ -58,7 +58,7 @@ func (s *server) giveFeedback(c *gin.Context) {
 	feedback := schemas.Feedback{
 		TurnID: strings.TrimPrefix(c.Param("id"), chat.IDPrefix), Owner: s.Owner(c.Request), Mark: strings.TrimSuffix(body.Mark, noMark), Note: note,
 	}
-	stored, ok, err := s.Feedback.PutFeedback(c.Request.Context(), feedback)
+	stored, ok, err := s.putMark(c, feedback)
 	switch {
 	case err != nil:
 		s.storeError(c, "feedback", err)
@@ -97,6 +97,10 @@ func (s *server) listFeedback(c *gin.Context) {
 			return
 		}
 		want.Since = at
+	}
+	if s.reviews(c.Request) {
+		s.listMarks(c, want)
+		return
 	}
 	all, err := s.Feedback.ListFeedback(c.Request.Context(), s.Owner(c.Request), want)
 	if err != nil {

@@ -102,7 +102,7 @@ func operated(t *testing.T, run turns.Runner) web.Config {
 }
 
 // pages are the routes that answer people, not programs.
-var pages = []string{"/", "/static/*file", "/tools", "/config", "/turn", "/picture", "/login"}
+var pages = []string{"/", "/static/*file", "/tools", "/config", "/turn", "/desk", "/account", "/picture", "/login"}
 
 func TestOpenAPI_NamesEveryRoute(t *testing.T) {
 	routes, raw, err := web.RoutesAndDocument(operated(t, play(nil)))

@@ -43,7 +43,7 @@ const oidcPrefix = "oidc:"
 // Names of the cookie that a browser keeps while its person signs in, without and with TLS. It comes
 // along when the provider sends the browser back, as the cookie of a session does not.
 const (
-	attemptCookie       = "molar_signin"
+	attemptCookieName   = "molar_signin"
 	secureAttemptCookie = "__Host-molar_signin"
 	attemptSeconds      = 600
 )
@@ -59,7 +59,7 @@ func (s *server) routeSignIn(e *gin.Engine) {
 
 // attemptCookie returns the cookie of an attempt; an empty value deletes it.
 func (s *server) attemptCookie(r *http.Request, value string) *http.Cookie {
-	c := &http.Cookie{Name: attemptCookie, Value: value, Path: "/", MaxAge: attemptSeconds, HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	c := &http.Cookie{Name: attemptCookieName, Value: value, Path: "/", MaxAge: attemptSeconds, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	if s.Access.Clients.Encrypted(r) {
 		c.Name, c.Secure = secureAttemptCookie, true
 	}

@@ -65,15 +65,17 @@ func (s *server) routes() (http.Handler, error) {
 	e.GET("/v1/models", read, s.listModels)
 	e.GET("/v1/models/:id", read, s.getModel)
 	s.routeConversations(e, chat)
-	e.GET("/v1/turns/:id", chat, s.getTurn)
+	reviewed := s.scope(httpguard.ScopeChat, httpguard.ScopeReview) // one's own turns, or with the scope review everybody's
+	s.routeReview(e)
+	e.GET("/v1/turns/:id", reviewed, s.getTurn)
 	e.GET("/v1/turns/:id/events", chat, s.chat.TurnEvents)
 	e.DELETE("/v1/turns/:id", chat, s.chat.StopTurn)
 	if s.Files != nil {
 		e.GET("/v1/conversations/:id/files/:file", chat, possibleID, serve(s.Files, s.Owner, s.storeError))
 	}
 	if s.Feedback != nil {
-		e.POST("/v1/turns/:id/feedback", chat, s.giveFeedback)
-		e.GET("/v1/feedback", chat, s.listFeedback)
+		e.POST("/v1/turns/:id/feedback", reviewed, s.giveFeedback)
+		e.GET("/v1/feedback", reviewed, s.listFeedback)
 	}
 	s.routeWaits(e, chat)
 	e.GET("/v1/tools", read, s.listTools)
@@ -112,6 +114,6 @@ func (s *server) routes() (http.Handler, error) {
 	s.routeSignIn(e)
 	e.GET("/v1/me", s.getMe)
 	e.Match(reads, "/picture", read, s.site.Picture)
-	e.Match(reads, "/static/*file", read, s.site.Serve)
+	e.Match(reads, "/static/*file", s.pageScope("/static/"), s.site.Serve)
 	return e, nil
 }

@@ -205,7 +205,7 @@ const tagSignIn = "signing in"
 // pageScope refuses requests for a page whose client has none of the scopes. A browser gets a page that
 // says so.
 func (s *server) pageScope(path string) gin.HandlerFunc {
-	scopes := []string{httpguard.ScopeChat, httpguard.ScopeAdmin}
+	scopes := []string{httpguard.ScopeChat, httpguard.ScopeAdmin, httpguard.ScopeReview} // a page holds nothing of anybody
 	if path == "/tools" || path == "/config" {
 		scopes = []string{httpguard.ScopeAdmin}
 	}

@@ -69,6 +69,8 @@ type Config struct {
 	Files Store
 	// Feedback stores marks of answers; with nil, its routes do not exist.
 	Feedback FeedbackStore
+	// Review lets some people read, mark and correct the turns of all.
+	Review Review
 	// Grants stores grants; with nil, their routes do not exist.
 	Grants GrantStore
 	// Audit stores who decided or changed what; with nil, its route does not exist and nothing is

@@ -28,19 +28,21 @@ type Trace struct {
 	Status         string    `json:"status"` // done | refused | interrupted | failed
 	// Untraced is set when no trace of the turn was written or kept: only its stored question and
 	// answer are here.
-	Untraced     bool          `json:"untraced,omitempty"`
-	Error        string        `json:"error,omitempty"`
-	Language     string        `json:"language,omitempty"`
-	Question     string        `json:"question,omitempty"`
-	QuestionHash string        `json:"question_sha256"`
-	Answer       string        `json:"answer,omitempty"`
-	Commentary   []string      `json:"commentary,omitempty"`
-	Verdict      *VerdictTrace `json:"verdict,omitempty"`
-	Memory       string        `json:"memory,omitempty"`
-	Steps        []StepTrace   `json:"steps,omitempty"`
-	Tools        []ToolTrace   `json:"tools"`
-	Passes       []PassTrace   `json:"passes"`
-	Done         *Done         `json:"done,omitempty"`
+	Untraced bool `json:"untraced,omitempty"`
+	// Outcome is what [OutcomeOf] says of it, once it is stored.
+	Outcome      schemas.Outcome `json:"outcome,omitempty"`
+	Error        string          `json:"error,omitempty"`
+	Language     string          `json:"language,omitempty"`
+	Question     string          `json:"question,omitempty"`
+	QuestionHash string          `json:"question_sha256"`
+	Answer       string          `json:"answer,omitempty"`
+	Commentary   []string        `json:"commentary,omitempty"`
+	Verdict      *VerdictTrace   `json:"verdict,omitempty"`
+	Memory       string          `json:"memory,omitempty"`
+	Steps        []StepTrace     `json:"steps,omitempty"`
+	Tools        []ToolTrace     `json:"tools"`
+	Passes       []PassTrace     `json:"passes"`
+	Done         *Done           `json:"done,omitempty"`
 }
 
 // A VerdictTrace is the guardrail's decision.
@@ -77,6 +79,8 @@ type CallTrace struct {
 	Arguments string             `json:"arguments"`
 	Status    toolhandler.Status `json:"status"`
 	Output    string             `json:"output"`
+	// Empty is set if it only read, and found nothing.
+	Empty bool `json:"empty,omitempty"`
 	// TookMS excludes WaitedMS, the time a person took to decide.
 	TookMS   float64 `json:"took_ms"`
 	WaitedMS float64 `json:"waited_ms,omitempty"`

@@ -83,6 +83,7 @@ func (tr *Tracer) Outcome(o toolhandler.Outcome, reason string) {
 		Arguments: o.Call.Function.Arguments,
 		Status:    o.Status,
 		Output:    o.Result.OutputText(),
+		Empty:     o.Status == toolhandler.StatusOK && o.Result.FoundNothing(o.Tool.Annotations),
 		TookMS:    ms(o.Took),
 		WaitedMS:  ms(o.Waited),
 	})

@@ -11,6 +11,8 @@ type Knowledge struct {
 	Path      string   `yaml:"path" jsonschema_description:"Folder of Markdown, HTML and text files, including its subfolders; relative to the file's folder."`
 	Languages []string `yaml:"languages" jsonschema:"enum=vi,enum=en" jsonschema_description:"Languages of the files: vi, en or both; both when left out."`
 	Link      string   `yaml:"link" jsonschema_description:"Web address under which the files can be opened, such as https://docs.example.com/; their paths are appended to it, and answers name them as sources."`
+	// Corrections are written into a subfolder.
+	Corrections bool `yaml:"corrections" jsonschema_description:"true: the answers that reviewers write are put into its subfolder corrections, and each is found before all else by its question (default false)."`
 	// Trust nil means true.
 	Trust *bool `yaml:"trust" jsonschema_description:"false: others can write into the folder, so a call that may change something asks once its texts were read (default true)."`
 }

@@ -209,6 +209,7 @@ func (cfg *Config) complete(env func(string) (string, bool)) faults {
 	for i := range cfg.Knowledge {
 		cfg.Knowledge[i].Value.Path = cfg.resolvePath(cfg.Knowledge[i].Value.Path, false)
 	}
+	cfg.Review.Tests = cfg.resolvePath(cfg.Review.Tests, false)
 	if err := cfg.completeDatabase(keyStore, &cfg.Memory.Store, env); err != nil {
 		bad.Add(cfg.originOf(keyStore), keyStore, "%v", err)
 	}

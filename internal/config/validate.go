@@ -35,6 +35,7 @@ func (cfg *Config) faults() faults {
 	c.assistants()
 	c.topics()
 	c.knowledge()
+	c.corrections()
 	c.search()
 	c.limits()
 	c.telemetry()

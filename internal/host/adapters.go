@@ -47,12 +47,13 @@ type recorder struct {
 }
 
 func (r recorder) Record(t answer.Trace) {
+	t.Outcome = answer.OutcomeOf(t)
 	body, err := t.Encode()
 	if err != nil {
 		r.log.Warn("the trace of a turn could not be encoded", "turn", t.TurnID, "error", err)
 		return
 	}
-	r.to.Record(store.Trace{TurnID: t.TurnID, ConversationID: t.ConversationID, Owner: t.Owner, Started: t.Started, Body: body})
+	r.to.Record(store.Trace{TurnID: t.TurnID, ConversationID: t.ConversationID, Owner: t.Owner, Started: t.Started, Body: body, Listed: listed(t)})
 }
 
 // TraceStore reads traces; queued ones are written first.

@@ -16,6 +16,7 @@ import (
 	"molar/internal/config"
 	"molar/internal/host"
 	"molar/providers/chain"
+	"molar/schemas"
 	"molar/web/turns"
 )
 
@@ -36,6 +37,8 @@ type Config struct {
 	Load func() (*config.Config, error)
 	// AsIs refuses a database whose schema is older than this program, instead of migrating it.
 	AsIs bool
+	// MakeTest makes a test of a turn for those who review turns; with nil they cannot.
+	MakeTest func(ctx context.Context, h *host.Host, turnID string) (schemas.TurnTest, error)
 }
 
 // A port is a host that listens.
@@ -50,6 +53,8 @@ type port struct {
 	// sharing shows them to other replicas; nil without a shared database.
 	sharing *turns.Sharing
 	files   *reloader
+	// makeTest is that of the config.
+	makeTest func(ctx context.Context, h *host.Host, turnID string) (schemas.TurnTest, error)
 }
 
 // Serve listens, answers until ctx ends, and then drains.
@@ -95,7 +100,7 @@ func newPort(ctx context.Context, h *host.Host, with Config) (*port, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &port{Host: h, cli: with.CLI, access: keys, turns: turns.NewSet(h.Log, nil)}
+	p := &port{Host: h, cli: with.CLI, access: keys, turns: turns.NewSet(h.Log, nil), makeTest: with.MakeTest}
 	p.files = &reloader{
 		load: with.Load, keys: keys.UseFile, servers: h.ServerConfigs, to: h.MCP, log: h.Log, running: h.Config, path: p.configFile(),
 	}

@@ -54,6 +54,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		Grants:        p.DB,
 		Audit:         p.DB,
 		Feedback:      traces,
+		Review:        p.review(traces),
 		Ready:         p.Ready,
 		Reload: func(ctx context.Context) (web.Reloaded, error) {
 			return p.files.reload(ctx, "a request")

@@ -45,7 +45,7 @@ func (s *State) ForgetConversation(ctx context.Context, owner, id string) error 
 
 // tablesOfHost returns the tables of the host's own data that belong to a conversation and an owner.
 func tablesOfHost() []string {
-	return []string{"traces", "wires", "feedback", "idempotency", "kept_turns", "kept_results", "responses", "live_turns", "grants", "standing_grants"}
+	return []string{"traces", "wires", "feedback", "reviews", "idempotency", "kept_turns", "kept_results", "responses", "live_turns", "grants", "standing_grants"}
 }
 
 // forget returns how many rows it deleted. whose is a condition on the owner, $2.
@@ -71,6 +71,7 @@ func deleteOlderIn(ctx context.Context, tx *sql.Tx, before time.Time) (deleted i
 	for _, statement := range []string{
 		`DELETE FROM traces WHERE created_at < $1`,
 		`DELETE FROM feedback WHERE created_at < $1`,
+		`DELETE FROM reviews WHERE created_at < $1`,
 		`DELETE FROM wires WHERE created_at < $1`,
 		`DELETE FROM idempotency WHERE created_at < $1`,
 		`DELETE FROM responses WHERE created_at < $1`,

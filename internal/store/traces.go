@@ -24,17 +24,21 @@ type Trace struct {
 	Started time.Time `json:"-"`
 	// Size is the length of the body in bytes.
 	Size int `json:"size"`
+	// Listed is what lists of turns show of it.
+	Listed Listed `json:"-"`
 	// Body is the trace itself; lists leave it out.
 	Body json.RawMessage `json:"body,omitempty"`
 }
 
 // The trace of a turn is not stored when its conversation was cleared or deleted since
 // the turn began.
-const putTrace = `INSERT INTO traces (turn_id, created_at, owner, conversation_id, size, body)
-	SELECT CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS BIGINT), CAST($6 AS TEXT)
+const putTrace = `INSERT INTO traces (turn_id, created_at, owner, conversation_id, size, body, outcome, assistant, question, tools, reason)
+	SELECT CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS BIGINT), CAST($6 AS TEXT),
+		CAST($8 AS TEXT), CAST($9 AS TEXT), CAST($10 AS TEXT), CAST($11 AS TEXT), CAST($12 AS TEXT)
 	WHERE NOT EXISTS (SELECT 1 FROM erasures WHERE conversation_id = $4 AND owner IN ('', $3) AND at >= $7)
 	ON CONFLICT (turn_id) DO UPDATE SET created_at = excluded.created_at, owner = excluded.owner,
-		conversation_id = excluded.conversation_id, size = excluded.size, body = excluded.body`
+		conversation_id = excluded.conversation_id, size = excluded.size, body = excluded.body, outcome = excluded.outcome,
+		assistant = excluded.assistant, question = excluded.question, tools = excluded.tools, reason = excluded.reason`
 
 // PutTraces stores traces in one transaction. A trace with the turn id of an
 // earlier one replaces it. A zero CreatedAt means now. Of a conversation that was
@@ -61,8 +65,10 @@ func (s *State) PutTraces(ctx context.Context, traces []Trace) error {
 			if started.IsZero() {
 				started = at
 			}
-			_, err := stmt.ExecContext(ctx, t.TurnID, database.Millis(at), t.Owner, t.ConversationID, len(t.Body),
-				s.db.SQL.Text(string(t.Body)), database.Millis(started))
+			_, err := stmt.ExecContext(ctx, append([]any{
+				t.TurnID, database.Millis(at), t.Owner, t.ConversationID, len(t.Body),
+				s.db.SQL.Text(string(t.Body)), database.Millis(started),
+			}, s.listedColumns(t.Listed)...)...)
 			if err != nil {
 				return err
 			}

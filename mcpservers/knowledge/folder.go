@@ -47,6 +47,9 @@ type Config struct {
 	// Foreign is set for a folder that somebody else wrote than whoever runs the assistant: what it
 	// says is no more trusted than a page of the web.
 	Foreign bool
+	// Corrections is set if the files below [CorrectionsDir] answer the questions in their headings
+	// before all else.
+	Corrections bool
 	// Fixed is set if the files never change; they are indexed at the first question.
 	Fixed bool
 	// Logger may be nil. It gets counts, never a question.
@@ -55,12 +58,13 @@ type Config struct {
 
 // A Folder answers questions from its files. It is safe for concurrent use.
 type Folder struct {
-	cfg   Config
-	log   *slog.Logger
-	begin func()        // starts the watch once
-	ready chan struct{} // closed after the first scan
-	stop  context.CancelFunc
-	ended sync.WaitGroup
+	cfg         Config
+	log         *slog.Logger
+	corrections *corrections  // nil without any
+	begin       func()        // starts the watch once
+	ready       chan struct{} // closed after the first scan
+	stop        context.CancelFunc
+	ended       sync.WaitGroup
 
 	mu         sync.RWMutex
 	shelves    shelves
@@ -98,6 +102,9 @@ func Open(cfg Config) (*Folder, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	f := &Folder{cfg: cfg, log: log.With("knowledge", cfg.Name), ready: make(chan struct{}), stop: stop, known: make(map[string]stamp)}
 	f.shelves = newShelves(cfg.Languages, nil)
+	if cfg.Corrections {
+		f.corrections = newCorrections(cfg.Files)
+	}
 	f.begin = sync.OnceFunc(func() { f.ended.Go(func() { f.watch(ctx) }) })
 	if !cfg.Fixed { // a fixed folder is indexed at the first question
 		f.begin()

@@ -207,6 +207,42 @@ export async function send(path, { method = "GET", body, signal, headers = {} } 
 // api is send for routes that answer with JSON; it returns the parsed answer.
 export const api = async (path, options) => (await send(path, options)).json();
 
+// --- who reads, and the links to other pages -----------------------------------------------------
+
+let reader = null; // the answer of GET /v1/me, requested once
+
+// me returns who the reader is: id, name, person, session, scopes, groups and approver; null if the host
+// does not say.
+export function me() {
+  reader ??= api("/v1/me").catch(() => null);
+  return reader;
+}
+
+// allows reports whether the reader has one of the scopes that an element names in data-scope.
+// "approver" is held by people who may approve calls of others, and "own" by those who have
+// something of their own: people and keys.
+export function allows(who, scopes) {
+  const held = [...who.scopes ?? [], who.approver && "approver", who.id && "own"];
+  return scopes.split(" ").some((scope) => held.includes(scope));
+}
+
+// showLinks shows the elements with data-scope that the reader may use, and hides the others; the button
+// to sign out is for readers with a session. The server decides who may do what; this only hides what it
+// would refuse. While the host does not say who the reader is, they stay as the page has them.
+export async function showLinks() {
+  const who = await me();
+  if (!who) return;
+  for (const e of document.querySelectorAll("[data-scope]")) e.hidden = !allows(who, e.dataset.scope);
+  $("sign-out").hidden = !who.session;
+  $("sign-out").addEventListener("click", signOut);
+}
+
+// signOut ends the reader's session everywhere.
+export async function signOut() {
+  await send("/logout", { method: "POST" }).catch(() => null); // then the page for signing in shows that the session goes on
+  location.assign("/login");
+}
+
 // linesOf yields the JSON lines of an answer. After every 8 ms of work it lets the browser run
 // other tasks, so that the page stays responsive.
 export async function* linesOf(response) {

@@ -1,7 +1,7 @@
 // The chat page: it sends questions and follows their turns, also after a cut connection or a
 // reload.
 
-import { $, Problem, api, el, eventsOf, keep, storedValue, linesOf, problemOf, send, settings, sleep, t, translate, unreachable } from "/static/app.js";
+import { $, Problem, api, el, eventsOf, keep, storedValue, linesOf, problemOf, send, settings, showLinks, sleep, t, translate, unreachable } from "/static/app.js";
 import { draftOf, drawer, filesNow, keepDraft, loadList, look, markHere, pastesNow, setInput, setUpFrame, showAssistant, showMissing, showModel, textParts, withFiles } from "/static/frame.js";
 import { Answer, Tree, announce, loadProse, question as questionBox, setVersions, showMark, showSome, stopTurn, storedAnswer, toEnd } from "/static/view.js";
 
@@ -664,6 +664,7 @@ async function start() {
   performance.mark("usable");
   if (!id) rejoin();
   if (document.readyState !== "complete") await new Promise((loaded) => { addEventListener("load", loaded, { once: true }); });
+  showLinks();
   await look(await loadList() === 0);
 }
 

@@ -1,10 +1,10 @@
 // Code that the pages for engineers share: the frame, the states of loading and failure, small
 // elements.
 
-import { $, api, el, storedValue, keep, number, setupPath, t, themeWords, toggleTheme, translate } from "/static/app.js";
+import { $, api, el, storedValue, keep, number, setupPath, showLinks, t, themeWords, toggleTheme, translate } from "/static/app.js";
 import { reason } from "/static/reasons.js";
 
-// frame prepares the page: its language, its theme and the mark of its link.
+// frame prepares the page: its language, its theme, its links to other pages and the mark of its own.
 export function frame(title) {
   translate();
   document.title = `${title} · Molar`;
@@ -13,6 +13,7 @@ export function frame(title) {
   for (const a of document.querySelectorAll(".top nav a")) {
     if (a.pathname === location.pathname) a.setAttribute("aria-current", "page");
   }
+  showLinks();
 }
 
 // say sets the status text that screen readers announce.

@@ -1,0 +1,88 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"molar/mcpservers/knowledge"
+	"molar/schemas"
+)
+
+const (
+	// maxGapTurns bounds the turns that are grouped.
+	maxGapTurns = 2000
+	// maxGapExamples is how many questions of a group are shown.
+	maxGapExamples = 3
+)
+
+// Gaps returns the questions that nobody could answer since a time, of all people, grouped by their
+// words.
+func (s TraceStore) Gaps(ctx context.Context, since time.Time) ([]schemas.Gap, error) {
+	turns, _, err := s.Turns(ctx, schemas.TurnFilter{
+		Outcomes: []schemas.Outcome{schemas.OutcomeRefused, schemas.OutcomeNotFound}, Since: since, Limit: maxGapTurns,
+	})
+	return gapsOf(turns), err
+}
+
+// A group collects similar questions to one assistant.
+type group struct {
+	schemas.Gap
+	words []string       // of the first question
+	times map[string]int // how many questions have each word
+}
+
+// gapsOf groups turns, given newest first: those with a question by the words that they have in common,
+// the others by their reason. The largest group comes first.
+func gapsOf(turns []schemas.ListedTurn) []schemas.Gap {
+	var groups []*group
+	for _, t := range turns {
+		var words []string
+		if t.Question != nil {
+			words = knowledge.ContentWords(*t.Question)
+		}
+		at := slices.IndexFunc(groups, func(g *group) bool {
+			return g.Assistant == t.Assistant && g.Reason == t.Reason && (t.Question == nil) == (g.words == nil) && (t.Question == nil || alike(g.words, words))
+		})
+		if at < 0 {
+			at = len(groups)
+			g := &group{Gap: schemas.Gap{Assistant: t.Assistant, Reason: t.Reason, Last: t.At, Words: []string{}, Examples: []schemas.GapExample{}}, times: map[string]int{}}
+			if t.Question != nil {
+				g.words = append([]string{}, words...)
+			}
+			groups = append(groups, g)
+		}
+		g := groups[at]
+		g.Count++
+		for _, w := range words {
+			g.times[w]++
+		}
+		if t.Question != nil && len(g.Examples) < maxGapExamples {
+			g.Examples = append(g.Examples, schemas.GapExample{Turn: t.ID, Question: *t.Question})
+		}
+	}
+	gaps := make([]schemas.Gap, len(groups))
+	for i, g := range groups {
+		for w, n := range g.times {
+			if 2*n >= g.Count {
+				g.Words = append(g.Words, w)
+			}
+		}
+		slices.SortFunc(g.Words, func(a, b string) int { return cmp.Or(cmp.Compare(g.times[b], g.times[a]), cmp.Compare(a, b)) })
+		gaps[i] = g.Gap
+	}
+	slices.SortStableFunc(gaps, func(a, b schemas.Gap) int { return cmp.Compare(b.Count, a.Count) })
+	return gaps
+}
+
+// alike reports whether two questions have at least half of their words in common.
+func alike(a, b []string) bool {
+	common := 0
+	for _, w := range b {
+		if slices.Contains(a, w) {
+			common++
+		}
+	}
+	return len(a) == len(b) && common == len(a) || common > 0 && 2*common >= len(a)+len(b)-common
+}

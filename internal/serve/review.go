@@ -1,0 +1,94 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"molar/internal/config"
+	"molar/internal/host"
+	"molar/mcpservers/knowledge"
+	"molar/schemas"
+	"molar/web"
+)
+
+// review returns what those may see and do who review turns.
+func (p *port) review(traces host.TraceStore) web.Review {
+	r := web.Review{
+		Store: traces, People: p.Config.Review.People, Correct: p.correct,
+		Secret: func(ctx context.Context) ([]byte, error) { return p.DB.Secret(ctx, "review") },
+	}
+	if p.makeTest != nil {
+		r.MakeTest = func(ctx context.Context, turnID string) (schemas.TurnTest, error) {
+			return p.makeTest(ctx, p.Host, turnID)
+		}
+	}
+	return r
+}
+
+// correct writes a correction into the folder that the assistant searches and that takes corrections. If
+// there is none, its text is to be copied.
+func (p *port) correct(_ context.Context, c schemas.Correction) (schemas.WrittenCorrection, error) {
+	text := correctionText(c, time.Now())
+	byModel, byCode := p.Agent.Searches(c.Assistant)
+	folder, ok := p.Config.CorrectionsOf(slices.Concat(byCode, byModel))
+	if !ok {
+		return schemas.WrittenCorrection{Text: text}, nil
+	}
+	name := knowledge.CorrectionFile(c.Question)
+	if err := writeWhole(filepath.Join(folder.Path, filepath.FromSlash(name)), text); err != nil {
+		return schemas.WrittenCorrection{}, fmt.Errorf("write a correction: %w; make the folder writable for the host", err)
+	}
+	return schemas.WrittenCorrection{File: shown(p.Config, filepath.Join(folder.Path, filepath.FromSlash(name))), Text: text}, nil
+}
+
+// shown returns a path relative to the folder of the config file, if it is below that.
+func shown(cfg *config.Config, path string) string {
+	if cfg.File == "" {
+		return path
+	}
+	short, err := filepath.Rel(filepath.Dir(cfg.File), path)
+	if err != nil || strings.HasPrefix(short, "..") {
+		return path
+	}
+	return filepath.ToSlash(short)
+}
+
+// correctionText returns a correction as the Markdown file that a folder of knowledge holds.
+func correctionText(c schemas.Correction, at time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "---\nturn: %s\ndate: %s\n---\n\n# %s\n\n%s\n", c.TurnID, at.UTC().Format(time.DateOnly), c.Question, c.Answer)
+	for i, source := range c.Sources {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "- %s\n", strings.Join(strings.Fields(source), " "))
+	}
+	return b.String()
+}
+
+// writeWhole writes a file in one step, so that nobody reads a part of it.
+func writeWhole(path, text string) (err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = f.WriteString(text)
+	if err = cmp.Or(err, f.Chmod(0o640), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

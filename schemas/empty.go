@@ -1,0 +1,33 @@
+package schemas
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// IsEmpty reports whether the result holds nothing: no text, or an empty list of results.
+func (r ToolResult) IsEmpty() bool {
+	empty, listed := r.emptyList()
+	return listed && empty || !listed && strings.TrimSpace(r.OutputText()) == ""
+}
+
+// FoundNothing reports whether a search came back without a result: an empty list of results, or no
+// text from a tool that only reads.
+func (r ToolResult) FoundNothing(of ToolAnnotations) bool {
+	empty, listed := r.emptyList()
+	if listed {
+		return empty
+	}
+	return of.ReadOnlyHint != nil && *of.ReadOnlyHint && len(r.Media) == 0 && strings.TrimSpace(r.OutputText()) == ""
+}
+
+// emptyList reports whether the result lists results, and whether there are none.
+func (r ToolResult) emptyList() (empty, listed bool) {
+	var structured struct {
+		Results *[]json.RawMessage `json:"results"`
+	}
+	if json.Unmarshal(r.Output, &structured) != nil || structured.Results == nil {
+		return false, false
+	}
+	return len(*structured.Results) == 0, true
+}

@@ -1,0 +1,218 @@
+package web_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// deskLooks are the looks of pictures of the desk: a phone, a tablet and a desk, light and dark.
+func deskLooks() []look {
+	return []look{{"360-light", 360, 780, "light"}, {"360-dark", 360, 780, "dark"}, {"768-light", 768, 900, "light"}, {"1280-light", 1280, 900, "light"}, {"1280-dark", 1280, 900, "dark"}}
+}
+
+// openDesk serves the pages with a fake API, and opens a browser.
+func openDesk(t *testing.T, language string, api *deskAPI) *journey {
+	t.Helper()
+	cfg, _ := fullConfig(t, toolTurn())
+	ts := api.serve(t, cfg)
+	return &journey{t: t, ctx: browser(t, language), url: ts.URL, server: ts}
+}
+
+// TestDeskPage_Look shows the desk and the page of one's own things in each state, size and language.
+func TestDeskPage_Look(t *testing.T) {
+	t.Parallel()
+	axe := axeSource(t)
+	type steps = []chromedp.Action[chromedp.Void]
+	states := []state{
+		{name: "desk", path: "/desk", steps: steps{until(`document.querySelectorAll("#rows a").length === 6`)}},
+		{name: "desk-gaps", path: "/desk?view=gaps", steps: steps{until(`document.querySelectorAll("#rows h3").length === 3`)}},
+		{name: "desk-turn", path: "/desk?turn=t-payroll", steps: steps{until(`document.querySelectorAll(".guide li.card").length === 3 && document.querySelectorAll("#rows a").length === 6`)}},
+		{name: "desk-why", path: "/desk?turn=t-payroll", steps: steps{until(`document.querySelector(".guide")`), js(`document.querySelector(".asked-and-said > .fold:last-of-type").open = true`), until(`document.querySelector(".fall li")`)}},
+		{name: "desk-done", path: "/desk?turn=t-payroll", steps: steps{
+			until(`document.querySelector(".guide")`),
+			js(`document.querySelector("#step-mark [value=down]").click(); document.querySelector("#step-mark form").requestSubmit()`),
+			until(`document.querySelector("#step-mark .good")`),
+			js(`document.querySelector("#step-test form").requestSubmit()`), until(`document.querySelector("#step-test .code")`),
+			js(`document.getElementById("write-answer").value = "At the helpdesk."; document.querySelector("#step-write form").requestSubmit()`),
+			until(`document.querySelector("#step-write .out button")`),
+		}},
+		{name: "desk-refused", path: "/desk?turn=t-refused", steps: steps{until(`document.querySelector(".guide")`)}},
+		{name: "account", path: "/account", steps: steps{until(`document.querySelectorAll("#sessions li").length === 2 && document.querySelector("#erase")`)}},
+	}
+	for _, language := range []string{"en", "vi"} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			j := openDesk(t, language, newDeskAPI())
+			for _, s := range states {
+				for i, l := range deskLooks() {
+					name := fmt.Sprintf("%s-%s-%s", s.name, language, l.name)
+					j.do(l.see())
+					if i == 0 {
+						j.do(append([]chromedp.Action[chromedp.Void]{chromedp.Navigate(j.url + s.path)}, s.steps...)...)
+					}
+					j.do(until(`document.documentElement.lang === "`+language+`"`), fitsWidth(name), shoot(t, name))
+					judge(j.ctx, t, axe, name)
+				}
+			}
+		})
+	}
+}
+
+// Somebody marks an answer as wrong, makes a test of it and writes the right answer, with the keyboard
+// alone. After each step the page says what happened and what comes next.
+func TestDeskPage_PutsAnAnswerRight(t *testing.T) {
+	t.Parallel()
+	api := newDeskAPI()
+	j := openDesk(t, "en", api)
+	type to = chromedp.Action[chromedp.Void]
+	press := func(key string) to { return chromedp.KeyEvent(key) }
+	j.do(chromedp.Navigate(j.url + "/desk")) // in a window where the turn takes the place of the list
+	j.sees(`document.querySelectorAll("#rows a").length === 6`)
+	j.do(js(`document.querySelector("#rows a").focus()`), press(kb.Enter))
+	j.sees(`location.search === "?turn=t-payroll"`, `document.activeElement.id === "turn-title"`, `document.querySelector(".told").textContent === "`+deskQuestion+`"`)
+	j.do(js(`document.querySelector("#step-mark [value=down]").focus()`), press(" "), press(kb.Tab), press("the guide is on the intranet"), press(kb.Tab), press(kb.Enter))
+	j.sees(`document.querySelector("#step-mark .out").textContent.startsWith("Marked as wrong.")`, `document.querySelector("#step-mark .out").textContent.includes("Next: make a test of it")`,
+		`document.querySelector("#rows a .mark").textContent === "wrong"`)
+	j.do(js(`document.querySelector("#step-test button").focus()`), press(kb.Enter))
+	j.sees(`document.querySelector("#step-test .out").textContent.includes("The test “reset-the-password” is made.")`, `document.querySelector("#step-test .code").textContent === "molar eval run tests/desk"`)
+	j.do(js(`document.getElementById("write-answer").focus()`), press("At the helpdesk, room 12."), press(kb.Tab), press("https://intranet.example/payroll"), press(kb.Tab), press(kb.Enter))
+	j.sees(`document.querySelector("#step-write .out").textContent.includes("From now on this question finds it first.")`, `document.querySelector("#step-write .files").textContent === "knowledge/corrections/reset-the-password.md"`)
+	j.do(js(`document.querySelector("#step-write .out button").focus()`), press(kb.Enter))
+	j.do(until(`location.pathname === "/" && document.getElementById("question").value === "` + deskQuestion + `"`))
+	want := []string{
+		`POST /v1/turns/t-payroll/feedback {"mark":"down","note":"the guide is on the intranet"}`,
+		`POST /v1/turns/t-payroll/test {}`,
+		`POST /v1/turns/t-payroll/correction {"answer":"At the helpdesk, room 12.","question":"` + deskQuestion + `","sources":["https://intranet.example/payroll"]}`,
+	}
+	api.mu.Lock()
+	defer api.mu.Unlock()
+	if !slices.Equal(api.sent, want) {
+		t.Errorf("sent %q", api.sent)
+	}
+}
+
+// What is missing is said as a sentence: the traffic of a turn that is not kept, a folder for
+// corrections, a store that is down.
+func TestDeskPage_SaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	api := newDeskAPI()
+	api.wires, api.folder = false, false
+	j := openDesk(t, "en", api)
+	j.do(chromedp.Navigate(j.url + "/desk?turn=t-payroll"))
+	j.sees(`document.querySelector(".guide")`)
+	eval[any](j, `document.querySelector("#step-test form").requestSubmit()`)
+	j.sees(`document.querySelector("#step-test .bad").textContent === "the wire traffic of this turn is not kept; set telemetry.wire"`)
+	api.mu.Lock()
+	api.wires, api.tests = true, false
+	api.mu.Unlock()
+	eval[any](j, `document.querySelector("#step-test form").requestSubmit()`)
+	j.sees(`document.querySelector("#step-test .files button").textContent === "Download reset-the-password.yaml"`, `document.querySelector("#step-test .code").textContent === "molar eval run ."`)
+	eval[any](j, `document.getElementById("write-answer").value = "x"; document.querySelector("#step-write form").requestSubmit()`)
+	j.sees(`document.querySelector("#step-write .warn").textContent.includes("corrections: true")`, `document.querySelector("#step-write .code").textContent.startsWith("# How do I")`)
+	j.do(chromedp.Navigate(j.url + "/desk?turn=t-gone"))
+	j.sees(`document.querySelector("#turn [role=alert]").textContent === "Nothing is stored of this turn any more. Choose another one."`)
+	api.mu.Lock()
+	api.refused = "/v1/turns"
+	api.mu.Unlock()
+	j.do(chromedp.Navigate(j.url + "/desk"))
+	j.sees(`document.querySelector("#rows [role=alert] button")`)
+	api.mu.Lock()
+	api.refused = ""
+	api.mu.Unlock()
+	j.do(chromedp.Click("#rows [role=alert] button"))
+	j.sees(`document.querySelectorAll("#rows a").length === 6`)
+}
+
+// The address holds the filters and the turn, so that it can be sent and the browser's buttons work.
+func TestDeskPage_Address(t *testing.T) {
+	t.Parallel()
+	api := newDeskAPI()
+	j := openDesk(t, "vi", api)
+	j.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(j.url+"/desk"))
+	j.sees(`document.querySelectorAll("#rows a").length === 6`)
+	eval[any](j, `[...document.querySelectorAll("#rows button")].find((b) => b.textContent === "Các lượt cũ hơn").click()`)
+	j.sees(`document.querySelectorAll("#rows a").length === 7`, `document.activeElement.dataset.turn === "t-older"`)
+	eval[any](j, `const o = document.getElementById("outcome"); o.value = "failed"; o.dispatchEvent(new Event("change"))`)
+	j.sees(`location.search === "?outcome=failed"`, `document.querySelectorAll("#rows a").length === 1`, `document.activeElement.id === "outcome"`)
+	eval[any](j, `history.back()`)
+	j.sees(`location.search === "" && document.querySelectorAll("#rows a").length === 6 && document.getElementById("outcome").value === ""`)
+	j.do(chromedp.Navigate(j.url + "/desk?outcome=refused&marked=bad&since=7d&assistant=dental&turn=t-refused"))
+	j.sees(`document.querySelectorAll("#rows a[aria-current]").length === 1`, `["outcome", "marked", "since", "assistant"].map((id) => document.getElementById(id).value).join() === "refused,bad,7d,dental"`)
+	j.do(chromedp.Click(`.views a[data-view="gaps"]`))
+	j.sees(`location.search === "?view=gaps"`, `document.querySelector("#rows h3").textContent === "password payroll reset"`, `document.getElementById("outcome").closest(".field").hidden`)
+	j.do(chromedp.Click(`#rows li li a`))
+	j.sees(`location.search.includes("turn=t-payroll")`, `document.querySelector(".guide")`)
+	api.mu.Lock()
+	defer api.mu.Unlock()
+	for _, part := range []string{"since=30d", "outcome=failed", "after=next-page", "marked=bad"} {
+		if !slices.ContainsFunc(api.asked, func(q string) bool { return strings.Contains(q, part) }) {
+			t.Errorf("the list was never asked with %s: %q", part, api.asked)
+		}
+	}
+}
+
+// People see only the links that are theirs, and without the scope review nothing of the desk.
+func TestPages_LinksOfAPerson(t *testing.T) {
+	t.Parallel()
+	const links = `[...document.querySelectorAll("nav a[data-scope]:not([hidden])")].map((a) => a.pathname).join()`
+	for _, tt := range []struct{ name, me, want string }{
+		{"a person", `{"id":"p1","person":true,"scopes":["chat"]}`, "/account"},
+		{"an approver", `{"id":"p1","person":true,"scopes":["chat"],"approver":true}`, "/desk,/account"},
+		{"a reviewer", reviewer, "/desk,/account"},
+		{"an administrator", `{"id":"k1","scopes":["chat","admin","review"]}`, "/desk,/tools,/config,/account"},
+		{"the owner of a machine", `{"id":"","scopes":["chat","admin","review","metrics"]}`, "/desk,/tools,/config"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			api := newDeskAPI()
+			api.me = tt.me
+			j := openDesk(t, "en", api)
+			for _, path := range []string{"/", "/account"} {
+				j.do(look{width: 320, height: 700, scheme: "light"}.see(), chromedp.Navigate(j.url+path))
+				j.sees(links + ` === "` + tt.want + `"`)
+				j.do(js(`document.getElementById("menu")?.click()`), fitsWidth(path))
+				j.shot(strings.Trim("links-"+path[1:], "-"))
+			}
+		})
+	}
+}
+
+// Without the scope review the desk says so, and asks for nothing.
+func TestDeskPage_ForReviewersOnly(t *testing.T) {
+	t.Parallel()
+	api := newDeskAPI()
+	api.me = `{"id":"p1","person":true,"scopes":["chat"]}`
+	j := openDesk(t, "en", api)
+	j.do(chromedp.Navigate(j.url + "/desk"))
+	j.sees(`document.querySelector("#main > .note").textContent.includes("You may not read the turns of others.")`, `document.getElementById("review").hidden`)
+	api.mu.Lock()
+	defer api.mu.Unlock()
+	if len(api.asked) > 0 {
+		t.Errorf("the list was asked: %q", api.asked)
+	}
+}
+
+// The button to sign out is there for a session, and ends it.
+func TestPages_SignOut(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/", "/desk"} {
+		api := newDeskAPI()
+		j := openDesk(t, "en", api)
+		j.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(j.url+path))
+		j.sees(`!document.getElementById("sign-out").hidden`)
+		j.do(js(`document.getElementById("sign-out").click()`), until(`location.pathname === "/login"`))
+		api.mu.Lock()
+		if !slices.Equal(api.sent, []string{"POST /logout null"}) {
+			t.Errorf("sent %q", api.sent)
+		}
+		api.me = strings.Replace(reviewer, `"session":true`, `"session":false`, 1)
+		api.mu.Unlock()
+		j.do(chromedp.Navigate(j.url + path))
+		j.sees(`document.querySelector('a[href="/account"]:not([hidden])')`, `document.getElementById("sign-out").hidden`)
+	}
+}

@@ -1,0 +1,220 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"molar/internal/httpguard"
+	"molar/web"
+)
+
+// A deskAPI answers the routes of the desk and of the page of one's own things with fixed data in their
+// wire format. The other routes are those of the real server.
+type deskAPI struct {
+	mu      sync.Mutex
+	me      string
+	wires   bool   // the wire traffic of turns is kept, so that tests can be made
+	tests   bool   // a folder takes tests
+	folder  bool   // a knowledge folder takes corrections
+	refused string // the path whose requests fail
+	marks   map[string]string
+	sent    []string // the changing requests, each with its body
+	asked   []string // the queries of the list
+	erased  bool
+	ended   map[string]bool // the sessions that were ended
+}
+
+const reviewer = `{"object":"me","id":"oidc:https://login.example#7","name":"Lan","person":true,"session":true,"scopes":["chat","review"],"groups":["support"],"approver":false}`
+
+func newDeskAPI() *deskAPI {
+	return &deskAPI{me: reviewer, wires: true, tests: true, folder: true, marks: map[string]string{}, ended: map[string]bool{}}
+}
+
+// serve serves the pages of cfg with this API.
+func (d *deskAPI) serve(t *testing.T, cfg web.Config) *httptest.Server {
+	t.Helper()
+	var h http.Handler
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, r) }))
+	t.Cleanup(ts.Close)
+	t.Cleanup(ts.CloseClientConnections)
+	guard, err := httpguard.New(httpguard.Config{Hosts: []string{ts.Listener.Addr().String()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Guard, cfg.MaxBody = guard, httpguard.DefaultMaxBody
+	h = d.before(build(t, cfg))
+	return ts
+}
+
+// before returns a handler that answers the routes of this API, and passes the others on.
+func (d *deskAPI) before(rest http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", rest)
+	for pattern, answer := range map[string]func(*http.Request) (int, string){
+		"GET /v1/me":                       func(*http.Request) (int, string) { return http.StatusOK, d.me },
+		"GET /login":                       func(*http.Request) (int, string) { return http.StatusOK, `{}` },
+		"POST /logout":                     func(r *http.Request) (int, string) { d.record(r); return http.StatusOK, `{}` },
+		"GET /v1/turns":                    d.turns,
+		"GET /v1/turns/gaps":               func(*http.Request) (int, string) { return http.StatusOK, gapsJSON },
+		"GET /v1/turns/{id}":               d.turn,
+		"GET /v1/feedback":                 d.feedback,
+		"POST /v1/turns/{id}/feedback":     d.mark,
+		"POST /v1/turns/{id}/test":         d.test,
+		"POST /v1/turns/{id}/correction":   d.correct,
+		"GET /v1/account":                  d.account,
+		"GET /v1/account/sessions":         d.sessions,
+		"DELETE /v1/account/sessions/{id}": d.endSession,
+		"POST /v1/account/erase":           d.erase,
+		"GET /v1/account/export":           func(*http.Request) (int, string) { return http.StatusOK, `{"kind":"person"}` },
+		"GET /v1/usage":                    func(*http.Request) (int, string) { return http.StatusOK, usageJSON },
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			d.mu.Lock()
+			status, body := answer(r)
+			if d.refused == r.URL.Path {
+				status, body = http.StatusServiceUnavailable, `{"error":{"code":"store_unavailable","message":"the database does not answer"}}`
+			}
+			d.mu.Unlock()
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			fmt.Fprint(w, body)
+		})
+	}
+	return mux
+}
+
+// record keeps a changing request.
+func (d *deskAPI) record(r *http.Request) map[string]any {
+	var body map[string]any
+	_ = json.NewDecoder(r.Body).Decode(&body)
+	text, _ := json.Marshal(body) //nolint:errchkjson // it was JSON
+	d.sent = append(d.sent, r.Method+" "+r.URL.Path+" "+string(text))
+	return body
+}
+
+const notFound = `{"error":{"code":"not_found","message":"no such turn"}}`
+
+// question of the turn that the journeys put right.
+const deskQuestion = "How do I reset the password of the payroll system?"
+
+func (d *deskAPI) turns(r *http.Request) (int, string) {
+	q := r.URL.Query()
+	d.asked = append(d.asked, r.URL.RawQuery)
+	row := func(id, outcome, question string) string {
+		return fmt.Sprintf(`{"id":%q,"conversation_id":"c-%s","person":"person-7f3a","assistant":"dental","outcome":%q,"mark":%q,"note":"","question":%s,"tools":["knowledge__search"],"at":"2026-05-04T03:02:01Z"}`,
+			id, id, outcome, d.marks[id], question)
+	}
+	all := []struct{ id, outcome, question string }{
+		{"t-payroll", "not_found", `"` + deskQuestion + `"`},
+		{"t-refused", "refused", "null"},
+		{"t-failed", "failed", `"Máy in tầng 3 báo lỗi E-52, tôi phải làm gì để in được hợp đồng trước 5 giờ chiều nay?"`},
+		{"t-approval", "unapproved", `"Reset the account of Minh"`},
+		{"t-emergency", "emergency", `"There is smoke in the server room"`},
+		{"t-done", "done", `"When does the canteen open?"`},
+	}
+	if q.Get("after") == "next-page" {
+		all = all[:1]
+		all[0].id, all[0].question = "t-older", `"An older question"`
+	}
+	var rows []string
+	for _, one := range all {
+		if q.Get("outcome") == "" || q.Get("outcome") == one.outcome {
+			rows = append(rows, row(one.id, one.outcome, one.question))
+		}
+	}
+	next := ""
+	if q.Get("after") == "" && q.Get("outcome") == "" {
+		next = `,"next":"next-page"`
+	}
+	return http.StatusOK, `{"object":"list","data":[` + strings.Join(rows, ",") + `]` + next + `}`
+}
+
+const gapsJSON = `{"object":"list","data":[
+ {"words":["password","payroll","reset"],"count":7,"assistant":"dental","last":"2026-05-04T03:02:01Z","examples":[
+  {"turn":"t-payroll","question":"How do I reset the password of the payroll system?"},{"turn":"t-failed","question":"Payroll password forgotten, how to reset?"}]},
+ {"words":["in","máy","tầng"],"count":1,"assistant":"dental","last":"2026-05-03T03:02:01Z","examples":[{"turn":"t-failed","question":"Máy in tầng 3 báo lỗi E-52"}]},
+ {"words":[],"count":3,"assistant":"dental","reason":"off topic","last":"2026-05-02T03:02:01Z","examples":[]}]}`
+
+// turn answers with a trace.
+func (d *deskAPI) turn(r *http.Request) (int, string) {
+	switch r.PathValue("id") {
+	case "t-payroll":
+		return http.StatusOK, strings.NewReplacer(`"question":"Does my grandmother's implant need another check this year?"`, `"question":"`+deskQuestion+`"`,
+			`"answer":"Yes: the last check was **14 months ago**, so one is due."`, `"answer":"I found nothing about the payroll system. Ask the helpdesk."`,
+			`"turn_id":"t1"`, `"turn_id":"t-payroll","outcome":"not_found"`).Replace(turnTrace)
+	case "t-refused":
+		return http.StatusOK, `{"turn_id":"t-refused","conversation_id":"c-r","assistant":"dental","started":"2026-05-04T03:02:01Z","took_ms":2,"status":"refused","outcome":"refused","verdict":{"pass":false,"sure":true,"by":"code","reason":"off topic","score":0.1,"took_ms":0.4}}`
+	default:
+		return http.StatusNotFound, notFound
+	}
+}
+
+func (d *deskAPI) feedback(*http.Request) (int, string) {
+	if mark := d.marks["t-payroll"]; mark != "" {
+		return http.StatusOK, `{"object":"list","data":[{"turn_id":"t-payroll","conversation_id":"c1","mark":"` + mark + `","note":"there is a guide","marked_at":"2026-05-04T03:02:01Z","by":"person"}]}`
+	}
+	return http.StatusOK, `{"object":"list","data":[]}`
+}
+
+func (d *deskAPI) mark(r *http.Request) (int, string) {
+	body := d.record(r)
+	d.marks[r.PathValue("id")], _ = body["mark"].(string)
+	return http.StatusOK, `{"object":"turn.feedback"}`
+}
+
+func (d *deskAPI) test(r *http.Request) (int, string) {
+	d.record(r)
+	if !d.wires {
+		return http.StatusConflict, `{"error":{"code":"turn_not_testable","message":"the wire traffic of this turn is not kept; set telemetry.wire"}}`
+	}
+	if !d.tests {
+		return http.StatusOK, `{"case":"reset-the-password","files":[{"name":"reset-the-password.yaml","content":"id: reset-the-password\n"}]}`
+	}
+	return http.StatusOK, `{"case":"reset-the-password","files":["tests/desk/cases.yaml","tests/desk/tapes/t-payroll.jsonl"]}`
+}
+
+func (d *deskAPI) correct(r *http.Request) (int, string) {
+	d.record(r)
+	if !d.folder {
+		return http.StatusOK, `{"text":"# How do I reset the password?\n\nAt the helpdesk.\n"}`
+	}
+	return http.StatusOK, `{"file":"knowledge/corrections/reset-the-password.md","text":"# How"}`
+}
+
+func (d *deskAPI) account(*http.Request) (int, string) {
+	return http.StatusOK, `{"object":"account","id":"oidc:https://login.example#7","name":"Lan","groups":["support"],"counts":{"conversations":12,"files":3,"traces":40,"grants":1}}`
+}
+
+func (d *deskAPI) sessions(*http.Request) (int, string) {
+	var rows []string
+	for _, row := range []string{
+		`{"id":"s1","current":true,"created_at":"2026-05-04T03:02:01Z","last_used_at":"2026-05-04T05:02:01Z","expires_at":"2026-05-04T15:02:01Z"}`,
+		`{"id":"s2","current":false,"created_at":"2026-05-01T03:02:01Z","last_used_at":"2026-05-02T05:02:01Z","expires_at":"2026-05-05T15:02:01Z"}`,
+	} {
+		if !d.ended[row[7:9]] {
+			rows = append(rows, row)
+		}
+	}
+	return http.StatusOK, `{"object":"list","data":[` + strings.Join(rows, ",") + `]}`
+}
+
+func (d *deskAPI) endSession(r *http.Request) (int, string) {
+	d.record(r)
+	d.ended[r.PathValue("id")] = true
+	return http.StatusOK, `{"deleted":true}`
+}
+
+func (d *deskAPI) erase(r *http.Request) (int, string) {
+	if body := d.record(r); body["confirm"] != "Lan" {
+		return http.StatusBadRequest, `{"error":{"code":"invalid_request","message":"confirm must be your name"}}`
+	}
+	d.erased = true
+	return http.StatusOK, `{"object":"account.erased","counts":{"conversations":12,"files":3,"traces":40,"grants":1}}`
+}
+
+const usageJSON = `{"object":"list","data":[{"assistant":"dental","calls":31,"prompt_tokens":41200,"completion_tokens":3800,"cost":1.25}]}`

@@ -1,0 +1,149 @@
+// The page of one's own things: who the reader is, what the host keeps of them, and where they are
+// signed in.
+
+import { $, api, el, me, number, signOut, t, when } from "/static/app.js";
+import { listGrants } from "/static/grants.js";
+import { badge, facts, fill, frame, note, say, words } from "/static/pages.js";
+
+// kinds are the names of what the host keeps of a person.
+const kinds = {
+  conversations: t("conversations", "cuộc trò chuyện"), messages: t("messages", "tin nhắn"), files: t("files", "tệp"), traces: t("traces of answers", "dấu vết của câu trả lời"),
+  wires: t("recorded traffic of answers", "bản ghi trao đổi của câu trả lời"), summaries: t("summaries", "tóm tắt"), results: t("results of tools", "kết quả công cụ"), responses: t("responses", "phản hồi"),
+  feedback: t("marks", "đánh dấu"), grants: t("permissions", "quyền đã cho"), sessions: t("sessions", "phiên đăng nhập"), keys: t("keys", "khóa"),
+  logins: t("connected services", "dịch vụ đã nối"), usage: t("lines of usage", "dòng sử dụng"), people: t("entries about you", "mục về bạn"),
+};
+const kindOf = (name) => kinds[name] ?? name.replaceAll("_", " ");
+
+const counted = (counts) => Object.entries(counts ?? {}).filter(([, n]) => n > 0);
+
+function showWho(account) {
+  return el("div", { className: "card pad" }, facts([
+    [t("Name", "Tên"), account.name],
+    [t("Groups", "Nhóm"), account.groups?.join(", ")],
+    [t("Id", "Mã"), el("code", {}, account.id)],
+  ]));
+}
+
+// showIf shows a part of the page if the host has a route for it.
+async function showIf(part, path, show) {
+  const has = await api(path).catch(() => null);
+  if (!has) return;
+  $(part).hidden = false;
+  await show(has);
+}
+
+// --- usage -------------------------------------------------------------------------------------
+
+function showUsage({ data }) {
+  const sum = (name) => data.reduce((all, row) => all + (row[name] ?? 0), 0);
+  const cost = sum("cost");
+  $("usage").replaceChildren(el("div", { className: "card pad" }, facts([
+    [t("Questions to models", "Lượt gọi mô hình"), number(sum("calls"))],
+    [t("Tokens in", "Token vào"), number(sum("prompt_tokens"))],
+    [t("Tokens out", "Token ra"), number(sum("completion_tokens"))],
+    [t("Cost", "Chi phí"), cost ? number(cost, 2) : ""],
+  ])));
+}
+
+// --- sessions ----------------------------------------------------------------------------------
+
+const loadSessions = () => fill($("sessions"), () => api("/v1/account/sessions"), ({ data }) => (data.length
+  ? el("ul", { className: "lines" }, data.map(sessionLine))
+  : el("p", { className: "none" }, t("You are signed in by something else than a session of this host.", "Bạn đăng nhập bằng cách khác, không qua phiên của máy chủ này."))));
+
+function sessionLine(s) {
+  const begun = s.created_at ? when(s.created_at) : s.id;
+  const button = el("button", { type: "button", "aria-label": t(`Sign out: session of ${begun}`, `Đăng xuất: phiên từ ${begun}`), on: { click: async () => {
+    button.disabled = true;
+    try {
+      if (s.current) return signOut();
+      await api(`/v1/account/sessions/${encodeURIComponent(s.id)}`, { method: "DELETE" });
+      say(t("The session has ended.", "Phiên đã kết thúc."));
+      await loadSessions();
+    } catch (err) {
+      button.disabled = false;
+      line.append(el("p", { className: "note bad", role: "alert" }, words(err)));
+    }
+  } } }, t("Sign out", "Đăng xuất"));
+  const line = el("li", { className: "card" },
+    el("div", {}, el("strong", {}, t(`Since ${begun}`, `Từ ${begun}`)), " ", s.current ? badge(t("this browser", "trình duyệt này"), "good") : "",
+      el("small", {}, [s.last_used_at && t(`last used ${when(s.last_used_at)}`, `dùng lần cuối ${when(s.last_used_at)}`), s.expires_at && t(`ends ${when(s.expires_at)}`, `hết hạn ${when(s.expires_at)}`)].filter(Boolean).join(" · "))),
+    button);
+  return line;
+}
+
+// --- one's own data ----------------------------------------------------------------------------
+
+function showData(account) {
+  const all = counted(account.counts);
+  return [
+    el("article", { className: "card pad" },
+      el("h3", {}, t("Take it with you", "Tải về")),
+      el("p", { className: "quiet" }, t("One file with everything that is kept of you: conversations, files, marks, permissions and the rest.", "Một tệp gồm mọi thứ được giữ về bạn: cuộc trò chuyện, tệp, đánh dấu, quyền đã cho và phần còn lại.")),
+      all.length ? el("ul", { className: "kept" }, all.map(([name, n]) => el("li", {}, `${kindOf(name)}: ${number(n)}`))) : "",
+      el("div", { className: "row" }, el("a", { className: "button primary", href: "/v1/account/export", download: "" }, t("Download my data", "Tải dữ liệu của tôi")))),
+    eraseCard(account),
+  ];
+}
+
+// eraseCard returns the form that erases everything. It has to be confirmed by typing the name.
+function eraseCard(account) {
+  const name = account.name || account.id;
+  const typed = el("input", { id: "confirm", name: "confirm", autocomplete: "off", spellcheck: false, required: true, "aria-describedby": "erase-what" });
+  const button = el("button", { type: "submit", className: "danger", disabled: true }, t("Erase everything", "Xóa tất cả"));
+  const out = el("div", { role: "alert" });
+  typed.addEventListener("input", () => { button.disabled = typed.value.trim() !== name; });
+  const card = el("article", { className: "card pad", id: "erase" },
+    el("h3", {}, t("Erase it", "Xóa đi")),
+    el("p", { id: "erase-what", className: "quiet" }, t("All of it goes for good: your conversations with their files, traces and marks, your permissions, connected services and sessions. You are signed out. Nobody can bring it back.",
+      "Tất cả sẽ mất vĩnh viễn: các cuộc trò chuyện cùng tệp, dấu vết và đánh dấu, quyền đã cho, dịch vụ đã nối và phiên đăng nhập. Bạn sẽ bị đăng xuất. Không ai khôi phục được.")),
+    el("form", { on: { submit: async (event) => {
+      event.preventDefault();
+      button.disabled = true;
+      out.replaceChildren();
+      try {
+        erased(await api("/v1/account/erase", { method: "POST", body: { confirm: name } }));
+      } catch (err) {
+        button.disabled = false;
+        out.replaceChildren(el("p", { className: "note bad" }, words(err)));
+      }
+    } } },
+      el("div", { className: "field" }, el("label", { for: "confirm" }, t(`Type “${name}” to confirm`, `Gõ “${name}” để xác nhận`)), typed),
+      el("div", { className: "row" }, button), out));
+  return card;
+}
+
+// erased replaces the page by what was erased.
+function erased({ counts }) {
+  for (const part of document.querySelectorAll("main > section")) part.remove();
+  const title = el("h2", { tabIndex: -1 }, t("Everything is erased", "Đã xóa tất cả"));
+  $("main").append(el("section", {}, title,
+    el("ul", { className: "kept" }, counted(counts).map(([name, n]) => el("li", {}, `${kindOf(name)}: ${number(n)}`))),
+    el("p", {}, t("You are signed out. If you sign in again, you begin with nothing.", "Bạn đã đăng xuất. Nếu đăng nhập lại, bạn bắt đầu từ đầu.")),
+    el("p", {}, el("a", { className: "button", href: "/" }, t("Go to the chat", "Đến trang trò chuyện")))));
+  title.focus();
+}
+
+// --- the page ----------------------------------------------------------------------------------
+
+async function begin() {
+  const who = await me();
+  if (!who?.id) {
+    $("who").replaceChildren(note(t("This host knows no people and no keys: everything on it belongs to its operator.", "Máy chủ này không phân biệt người dùng hay khóa: mọi thứ thuộc về người vận hành.")));
+    for (const id of ["sessions", "data"]) $(id).closest("section").hidden = true;
+    return;
+  }
+  const account = api("/v1/account");
+  account.catch(() => null); // both parts below show the failure
+  await Promise.all([
+    fill($("who"), () => account.catch(() => api("/v1/account")), showWho),
+    fill($("data"), () => account.catch(() => api("/v1/account")), showData),
+    loadSessions(),
+    showIf("usage-part", "/v1/usage", showUsage),
+    showIf("grants-part", "/v1/grants", () => listGrants($("grants"), say)),
+    showIf("logins-part", "/v1/logins", async () => (await import("/static/account_logins.js")).showLogins($("logins"))),
+  ]);
+}
+
+frame(t("My things", "Của tôi"));
+await begin();
