@@ -177,7 +177,7 @@ func (s *server) logOut(c *gin.Context) {
 				return
 			}
 		}
-		http.SetCookie(c.Writer, &http.Cookie{
+		http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // it deletes a cookie, which over plain HTTP is not Secure
 			Name: name, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: name == httpguard.SecureSessionCookie,
 		})
 	}
