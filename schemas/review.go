@@ -71,6 +71,8 @@ type TurnTest struct {
 	Case string `json:"case"`
 	// Files are the paths of what was written, or, without a folder for tests, the files themselves.
 	Files []TestFile `json:"files"`
+	// Command asks the question again, of the assistant as it is now.
+	Command string `json:"command"`
 }
 
 // A TestFile is a file of a test. Content is empty if it was written to Path.
@@ -99,3 +101,10 @@ type WrittenCorrection struct {
 type UntestableError string
 
 func (e UntestableError) Error() string { return string(e) }
+
+// A CursorError is a cursor that no list returned.
+type CursorError string
+
+func (e CursorError) Error() string {
+	return "the cursor is not one that this list returned; leave it out for the first page"
+}

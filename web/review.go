@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -114,6 +115,10 @@ func (s *server) listTurns(c *gin.Context) {
 	turns, next, err := s.Review.Store.Turns(c.Request.Context(), want)
 	if err == nil {
 		err = s.name(c.Request.Context(), turns)
+	}
+	if bad := schemas.CursorError(""); errors.As(err, &bad) {
+		wire.WriteError(c.Writer, wire.Invalid("after", "%s", bad.Error()))
+		return
 	}
 	if err != nil {
 		s.storeError(c, "turns", err)

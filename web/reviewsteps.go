@@ -26,6 +26,8 @@ const (
 type testObject struct {
 	Case  string `json:"case"`
 	Files []any  `json:"files"`
+	// Command asks the question again, of the assistant as it is now.
+	Command string `json:"command"`
 }
 
 // A testFile is a file to be downloaded.
@@ -64,7 +66,7 @@ func (s *server) testTurn(c *gin.Context) {
 		return
 	}
 	s.record(c.Request, schemas.AuditLine{Event: schemas.EventReview, TurnID: t.ID, Detail: "test " + made.Case})
-	answer := testObject{Case: made.Case, Files: []any{}}
+	answer := testObject{Case: made.Case, Files: []any{}, Command: made.Command}
 	for _, f := range made.Files {
 		if f.Content == "" {
 			answer.Files = append(answer.Files, f.Path)

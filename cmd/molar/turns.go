@@ -177,14 +177,18 @@ and in the output of molar chat --output-format json.`,
 
 func newTurnsListCmd(a *app) *cobra.Command {
 	var f run.MarkedFlags
-	var format string
+	var format, outcome string
+	var gaps bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the marked answers, newest first",
+		Short: "List the marked answers, turns by their outcome, or questions that nobody could answer, newest first",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cli.CheckFormat(format); err != nil {
 				return err
+			}
+			if outcome != "" || gaps {
+				return a.listTurns(cmd.Context(), f, outcome, gaps, format)
 			}
 			want, err := f.Filter(time.Now())
 			if err != nil {
@@ -212,6 +216,8 @@ func newTurnsListCmd(a *app) *cobra.Command {
 	flags.StringVar(&f.Marked, "marked", "", "only answers marked `up or down`")
 	flags.StringVar(&f.Since, "since", "", "only answers marked in this `time`, such as 7d")
 	flags.StringVar(&f.Assistant, "assistant", "", "only answers of this assistant, by `name`")
+	flags.StringVar(&outcome, "outcome", "", "turns that ended as `refused`, failed, interrupted, not_found, unapproved, emergency or done; any for all")
+	flags.BoolVar(&gaps, "gaps", false, "questions that nobody could answer, grouped by their words")
 	flags.StringVar(&format, "output-format", cli.Text, "text or json")
 	return cmd
 }

@@ -11,6 +11,7 @@ import (
 	"molar/agent/answer"
 	"molar/eval"
 	"molar/internal/cli"
+	"molar/internal/config"
 	"molar/internal/host"
 	"molar/schemas"
 )
@@ -78,7 +79,7 @@ func (a *Commands) writeTest(ctx context.Context, h *host.Host, dir string, e sa
 	if err := a.writeTurn(ctx, h, c, e, masker); err != nil {
 		return made, fmt.Errorf("make a test of turn %q: %w", e.TurnID, err)
 	}
-	made.Case = c.ID
+	made.Case, made.Command = c.ID, "molar eval run --live --on-miss report "+shownTest(h.Config, c.File)
 	for _, path := range []string{c.File, c.TapeFile()} {
 		f := schemas.TestFile{Path: path}
 		if h.Config.Review.Tests == "" { // to be downloaded
@@ -91,4 +92,17 @@ func (a *Commands) writeTest(ctx context.Context, h *host.Host, dir string, e sa
 		made.Files = append(made.Files, f)
 	}
 	return made, nil
+}
+
+// shownTest returns the path of a case as whoever runs the host names it: relative to the folder of the
+// config file, and by its name alone if it was downloaded.
+func shownTest(cfg *config.Config, file string) string {
+	if cfg.Review.Tests == "" {
+		return filepath.Base(file)
+	}
+	short, err := filepath.Rel(filepath.Dir(cfg.File), file)
+	if cfg.File == "" || err != nil {
+		return file
+	}
+	return short
 }

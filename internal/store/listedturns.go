@@ -92,9 +92,6 @@ func scanListed(row *sql.Rows) (t schemas.ListedTurn, err error) {
 	return t, nil
 }
 
-// ErrCursor means that a cursor is not one that a list returned.
-const ErrCursor = database.RefusalError("the cursor is none of this list")
-
 // readCursor returns the time and id before which a page begins.
 func readCursor(cursor string) (at int64, id string, err error) {
 	if cursor == "" {
@@ -103,7 +100,7 @@ func readCursor(cursor string) (at int64, id string, err error) {
 	millis, id, ok := strings.Cut(cursor, ".")
 	at, err = strconv.ParseInt(millis, 10, 64)
 	if !ok || err != nil {
-		return 0, "", ErrCursor
+		return 0, "", schemas.CursorError(cursor)
 	}
 	return at, id, nil
 }

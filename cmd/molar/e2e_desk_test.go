@@ -1,0 +1,298 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"molar/schemas"
+)
+
+// A deskHost is a host without a model for people with keys: each key is the name of its owner, filled
+// up to the length of a key.
+type deskHost struct {
+	*served
+	t    *testing.T
+	env  map[string]string
+	dir  string
+	file string
+}
+
+func deskKey(name string) string { return name + strings.Repeat("-", 32) }
+
+func newDeskHost(t *testing.T, more string) *deskHost {
+	t.Helper()
+	d := &deskHost{t: t, env: homeEnv(t, nil), dir: t.TempDir()}
+	d.file = filepath.Join(d.dir, "molar.yaml")
+	d.write("office/lunch.md", "# Lunch\n\nLunch is served in the canteen from noon to two.\n")
+	text := "default: help\nllm: {provider: offline}\ntelemetry: {wire: 7d}\nassistants:\n  help: {system_prompt: You answer the questions of colleagues., search: [office]}\n" +
+		"knowledge:\n  office: {path: office, corrections: true}\n" + more + "api_keys:\n"
+	for name, scopes := range map[string]string{"ann": "chat", "bob": "chat", "boss": "admin", "lan": "review", "both": "chat, review"} {
+		sum := sha256.Sum256([]byte(deskKey(name)))
+		text += fmt.Sprintf("  - {name: %s, hash: \"sha256:%s\", scopes: [%s]}\n", name, hex.EncodeToString(sum[:]), scopes)
+	}
+	d.write("molar.yaml", text)
+	d.served = serveIn(t, d.env, d.file)
+	return d
+}
+
+func (d *deskHost) write(name, text string) {
+	d.t.Helper()
+	path := filepath.Join(d.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		d.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// as sends a request with somebody's key.
+func (d *deskHost) as(name, method, path, text string) (int, string) {
+	d.t.Helper()
+	req, err := http.NewRequestWithContext(d.t.Context(), method, d.url+path, strings.NewReader(text))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+deskKey(name))
+	res, err := d.client.Do(req)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	return res.StatusCode, body(d.t, res)
+}
+
+// ask returns the answer to a question, and the id of its turn.
+func (d *deskHost) ask(name, conversation, question string) (answer, turn string) {
+	d.t.Helper()
+	code, text := d.as(name, http.MethodPost, "/v1/chat/completions", questionBody("help", conversation, question, false))
+	var got struct {
+		ID      string
+		Choices []struct{ Message struct{ Content string } }
+	}
+	if err := json.Unmarshal([]byte(text), &got); code != http.StatusOK || err != nil {
+		d.t.Fatalf("%d %s", code, text)
+	}
+	return got.Choices[0].Message.Content, strings.TrimPrefix(got.ID, "chatcmpl-")
+}
+
+// list returns the turns that somebody sees.
+func (d *deskHost) list(name, query string) (turns []schemas.ListedTurn) {
+	d.t.Helper()
+	code, text := d.as(name, http.MethodGet, "/v1/turns"+query, "")
+	var got struct{ Data []schemas.ListedTurn }
+	if err := json.Unmarshal([]byte(text), &got); code != http.StatusOK || err != nil {
+		d.t.Fatalf("%s%s: %d %s", name, query, code, text)
+	}
+	return got.Data
+}
+
+// molar runs a command with the host's config.
+func (d *deskHost) molar(args ...string) (int, string) {
+	var out, errs bytes.Buffer
+	code := execute(d.t.Context(), append(args, "--config", d.file), lookup(d.env), strings.NewReader(""), &out, &errs)
+	return code, out.String() + errs.String()
+}
+
+const payroll = "How do I reset the password of the payroll system?"
+
+// Somebody with the scope review sees what others were answered, under a pseudonym; nobody else does, and
+// each reading is in the audit.
+func TestDesk_Reads(t *testing.T) {
+	t.Parallel()
+	d := newDeskHost(t, "")
+	_, turn := d.ask("ann", "chat_one", payroll)
+	d.ask("ann", "chat_one", "How can I reset my payroll password?")
+	d.ask("ann", "chat_two", "When is lunch served in the canteen?")
+	d.ask("both", "chat_own", "Who waters the plants on floor nine?")
+
+	for _, tt := range []struct {
+		who, method, path, body string
+		want                    int
+	}{
+		{"boss", "GET", "/v1/turns", "", 403},
+		{"boss", "GET", "/v1/turns/gaps", "", 403},
+		{"bob", "GET", "/v1/turns/gaps", "", 403},
+		{"bob", "GET", "/v1/turns/" + turn, "", 404},
+		{"bob", "POST", "/v1/turns/" + turn + "/feedback", `{"mark":"down"}`, 404},
+		{"bob", "POST", "/v1/turns/" + turn + "/test", `{}`, 403},
+		{"bob", "POST", "/v1/turns/" + turn + "/correction", `{"answer":"x"}`, 403},
+		{"ann", "GET", "/v1/turns/" + turn, "", 200},
+		{"lan", "GET", "/v1/turns/" + turn, "", 200},
+		{"lan", "GET", "/v1/turns/unknown", "", 404},
+		{"lan", "POST", "/v1/turns/unknown/feedback", `{"mark":"down"}`, 404},
+		{"lan", "POST", "/v1/turns/unknown/test", `{}`, 404},
+		{"lan", "POST", "/v1/turns/" + turn + "/correction", `{"answer":" "}`, 400},
+		{"lan", "GET", "/v1/turns?outcome=lost", "", 400},
+		{"lan", "GET", "/v1/turns?outcomes=done", "", 400},
+		{"lan", "GET", "/v1/turns?marked=down", "", 400},
+		{"lan", "GET", "/v1/turns?since=soon", "", 400},
+		{"lan", "GET", "/v1/turns?limit=0", "", 400},
+		{"lan", "GET", "/v1/turns?after=x", "", 400},
+		{"lan", "GET", "/v1/conversations", "", 403},
+	} {
+		if code, text := d.as(tt.who, tt.method, tt.path, tt.body); code != tt.want {
+			t.Errorf("%s: %s %s: %d %s, want %d", tt.who, tt.method, tt.path, code, text, tt.want)
+		}
+	}
+	if own := d.list("bob", ""); len(own) != 0 {
+		t.Errorf("bob sees %+v", own)
+	}
+	if own := d.list("ann", ""); len(own) != 3 {
+		t.Errorf("ann sees %d of her turns", len(own))
+	}
+	all := d.list("lan", "")
+	if len(all) != 4 {
+		t.Fatalf("a reviewer sees %+v", all)
+	}
+	people := map[string]string{}
+	for _, turn := range all {
+		if !strings.HasPrefix(turn.Person, "person-") || strings.Contains(turn.Person, "ann") {
+			t.Errorf("the person is shown: %q", turn.Person)
+		}
+		if was := people[turn.ConversationID]; was != "" && was != turn.Person {
+			t.Errorf("two people in one conversation: %s, %s", was, turn.Person)
+		}
+		people[turn.ConversationID] = turn.Person
+	}
+	if people["chat_one"] == people["chat_two"] {
+		t.Error("a person is known again in another conversation")
+	}
+	lost := d.list("lan", "?outcome=not_found&since=1d&assistant=help")
+	if len(lost) != 3 || lost[0].Question == nil || len(lost[0].Tools) != 1 {
+		t.Errorf("found nothing: %+v", lost)
+	}
+	if done := d.list("lan", "?outcome=done"); len(done) != 1 || *done[0].Question != "When is lunch served in the canteen?" {
+		t.Errorf("done: %+v", done)
+	}
+	code, text := d.as("lan", "GET", "/v1/turns/gaps?since=30d", "")
+	var gaps struct{ Data []schemas.Gap }
+	if err := json.Unmarshal([]byte(text), &gaps); err != nil || code != 200 || len(gaps.Data) != 2 || gaps.Data[0].Count != 2 || strings.Join(gaps.Data[0].Words, " ") != "password payroll reset system" {
+		t.Errorf("gaps: %d %s", code, text)
+	}
+
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--outcome", "done"}, "When is lunch served"},
+		{[]string{"--outcome", "not_found", "--since", "1d", "--assistant", "help"}, payroll},
+		{[]string{"--gaps"}, "password payroll reset system"},
+	} {
+		if code, text := d.molar(append([]string{"turns", "list"}, tt.args...)...); code != 0 || !strings.Contains(text, tt.want) {
+			t.Errorf("turns list %v: %d %s", tt.args, code, text)
+		}
+	}
+	if code, text := d.molar("turns", "list", "--outcome", "lost"); code != 2 || !strings.Contains(text, "not_found") {
+		t.Errorf("an unknown outcome: %d %s", code, text)
+	}
+
+	// Both marks stay, and the person does not see the reviewer's.
+	for _, who := range []string{"ann", "lan"} {
+		if code, text := d.as(who, "POST", "/v1/turns/"+turn+"/feedback", `{"mark":"`+map[string]string{"ann": "up", "lan": "down"}[who]+`","note":"by `+who+`"}`); code != 200 {
+			t.Fatalf("%s marks: %d %s", who, code, text)
+		}
+	}
+	if _, text := d.as("ann", "GET", "/v1/feedback", ""); strings.Contains(text, "by lan") || !strings.Contains(text, "by ann") {
+		t.Errorf("ann's marks: %s", text)
+	}
+	if _, text := d.as("lan", "GET", "/v1/feedback", ""); !strings.Contains(text, "by lan") || !strings.Contains(text, "by ann") {
+		t.Errorf("all marks: %s", text)
+	}
+	if _, text := d.as("bob", "GET", "/v1/feedback", ""); !strings.Contains(text, `"data":[]`) {
+		t.Errorf("bob's marks: %s", text)
+	}
+	if bad := d.list("lan", "?marked=bad"); len(bad) != 1 || bad[0].Note != "by lan" {
+		t.Errorf("marked bad: %+v", bad)
+	}
+	if good := d.list("lan", "?marked=good"); len(good) != 1 {
+		t.Errorf("marked good: %+v", good)
+	}
+
+	_, text = d.as("boss", "GET", "/v1/audit", "")
+	var audit struct{ Data []schemas.AuditLine }
+	if err := json.Unmarshal([]byte(text), &audit); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, line := range audit.Data {
+		if line.Event == schemas.EventReview {
+			seen[strings.TrimSpace(line.TurnID+" "+line.Detail)] = true
+		}
+	}
+	for _, want := range []string{turn + " read", turn + " mark down", "list", "list outcome=not_found assistant=help since=1d", "gaps since=30d", "list marks"} {
+		if !seen[want] {
+			t.Errorf("the audit has no line %q: %v", want, seen)
+		}
+	}
+	if seen[turn+" mark up"] {
+		t.Errorf("the audit has what ann did to her own turn: %v", seen)
+	}
+}
+
+// A mark at the desk becomes a red test and, after the written answer, a green one, without a file being
+// edited by hand.
+func TestDesk_RedToGreen(t *testing.T) {
+	t.Parallel()
+	d := newDeskHost(t, "review: {tests: tests, people: true}\n")
+	bad, turn := d.ask("ann", "chat_one", payroll)
+	if list := d.list("lan", ""); len(list) != 1 || list[0].Person != "cfg_ann" {
+		t.Errorf("with review.people: %+v", list)
+	}
+	step := func(name, path, body string) string {
+		t.Helper()
+		code, text := d.as("lan", "POST", "/v1/turns/"+turn+path, body)
+		if code != http.StatusOK {
+			t.Fatalf("%s: %d %s", name, code, text)
+		}
+		return text
+	}
+	step("mark", "/feedback", `{"mark":"down","note":"there is a guide"}`)
+	var made struct {
+		Case  string
+		Files []string
+	}
+	if text := step("test", "/test", `{}`); json.Unmarshal([]byte(text), &made) != nil || len(made.Files) != 2 {
+		t.Fatalf("the test: %s", text)
+	}
+	tests := filepath.Join(d.dir, "tests")
+	if code, text := d.molar("eval", "run", tests); code != 1 || !strings.Contains(text, made.Case) {
+		t.Errorf("the test of a bad answer is not red: %d %s", code, text)
+	}
+	if code, text := d.molar("eval", "run", "--live", "--on-miss", "report", tests); code != 1 {
+		t.Errorf("before the answer is written, the assistant says the same: %d %s", code, text)
+	}
+	const right = "Go to the desk on floor 3 and bring your card."
+	if text := step("correction", "/correction", `{"answer":"`+right+`","sources":["https://intranet.example/payroll"]}`); !strings.Contains(text, `"file":"office/corrections/`) {
+		t.Errorf("the correction: %s", text)
+	}
+	if good, _ := d.ask("bob", "", payroll); !strings.Contains(good, right) || good == bad {
+		t.Errorf("after the correction: %s", good)
+	}
+	if code, text := d.molar("eval", "run", "--live", "--on-miss", "report", tests); code != 0 {
+		t.Errorf("the test is not green: %d %s", code, text)
+	}
+}
+
+// Where no folder takes corrections or tests, and no traffic is kept, the desk says so.
+func TestDesk_WithoutFolders(t *testing.T) {
+	t.Parallel()
+	d := newDeskHost(t, "")
+	_, turn := d.ask("ann", "", payroll)
+	code, text := d.as("lan", "POST", "/v1/turns/"+turn+"/test", `{}`)
+	var made struct {
+		Files []struct{ Name, Content string }
+	}
+	if err := json.Unmarshal([]byte(text), &made); err != nil || code != 200 || len(made.Files) != 2 || made.Files[0].Content == "" || strings.Contains(made.Files[0].Name, "/") {
+		t.Errorf("a test to download: %d %s", code, text)
+	}
+}
