@@ -187,14 +187,14 @@ func (d *deskAPI) correct(r *http.Request) (int, string) {
 }
 
 func (d *deskAPI) account(*http.Request) (int, string) {
-	return http.StatusOK, `{"object":"account","id":"oidc:https://login.example#7","name":"Lan","groups":["support"],"counts":{"conversations":12,"files":3,"traces":40,"grants":1}}`
+	return http.StatusOK, `{"object":"account","id":"oidc:https://login.example#7","name":"Lan","counts":{"conversations":12,"files":3,"traces":40,"grants":1}}`
 }
 
 func (d *deskAPI) sessions(*http.Request) (int, string) {
 	var rows []string
 	for _, row := range []string{
-		`{"id":"s1","current":true,"created_at":"2026-05-04T03:02:01Z","last_used_at":"2026-05-04T05:02:01Z","expires_at":"2026-05-04T15:02:01Z"}`,
-		`{"id":"s2","current":false,"created_at":"2026-05-01T03:02:01Z","last_used_at":"2026-05-02T05:02:01Z","expires_at":"2026-05-05T15:02:01Z"}`,
+		`{"id":"s1","created_at":"2026-05-04T03:02:01Z","last_used":"2026-05-04T05:02:01Z","expires_at":"2026-05-04T15:02:01Z"}`,
+		`{"id":"s2","created_at":"2026-05-01T03:02:01Z","last_used":"2026-05-02T05:02:01Z","expires_at":"2026-05-05T15:02:01Z"}`,
 	} {
 		if !d.ended[row[7:9]] {
 			rows = append(rows, row)
@@ -217,4 +217,4 @@ func (d *deskAPI) erase(r *http.Request) (int, string) {
 	return http.StatusOK, `{"object":"account.erased","counts":{"conversations":12,"files":3,"traces":40,"grants":1}}`
 }
 
-const usageJSON = `{"object":"list","data":[{"assistant":"dental","calls":31,"prompt_tokens":41200,"completion_tokens":3800,"cost":1.25}]}`
+const usageJSON = `{"object":"list","data":[{"name":"person:ann","calls":9,"prompt_tokens":9,"completion_tokens":9,"cost":9},{"name":"oidc:https://login.example#7","calls":31,"prompt_tokens":41200,"cached_tokens":0,"completion_tokens":3800,"cost":1.25}]}`
