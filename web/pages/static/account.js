@@ -42,7 +42,7 @@ async function loadUsage(who) {
   if (!sums) return;
   const [day, month] = sums.map(({ data }) => data.find((row) => row.name === who.id));
   $("usage-part").hidden = false;
-  $("usage").replaceChildren(month ? table(t("Used", "Đã dùng"), ["", t("Tokens in", "Token vào"), t("Tokens out", "Token ra"), t("Cost", "Chi phí")],
+  $("usage").replaceChildren(month ? table(t("Used", "Đã dùng"), [t("When", "Khi nào"), t("Tokens in", "Token vào"), t("Tokens out", "Token ra"), t("Cost", "Chi phí")],
     [[t("Today", "Hôm nay"), day], [t("This month", "Tháng này"), month]].map(([name, sum]) =>
       [name, number(sum?.prompt_tokens ?? 0), number(sum?.completion_tokens ?? 0), sum?.cost ? number(Number(sum.cost), 2) : ""]))
     : note(t("Nothing was used in this month.", "Tháng này chưa dùng gì.")));
