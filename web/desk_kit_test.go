@@ -173,9 +173,9 @@ func (d *deskAPI) test(r *http.Request) (int, string) {
 		return http.StatusConflict, `{"error":{"code":"turn_not_testable","message":"the wire traffic of this turn is not kept; set telemetry.wire"}}`
 	}
 	if !d.tests {
-		return http.StatusOK, `{"case":"reset-the-password","files":[{"name":"reset-the-password.yaml","content":"id: reset-the-password\n"}]}`
+		return http.StatusOK, `{"case":"reset-the-password","files":[{"name":"reset-the-password.yaml","content":"id: reset-the-password\n"}],"command":"molar eval run --live --on-miss report ."}`
 	}
-	return http.StatusOK, `{"case":"reset-the-password","files":["tests/desk/cases.yaml","tests/desk/tapes/t-payroll.jsonl"]}`
+	return http.StatusOK, `{"case":"reset-the-password","files":["tests/desk/cases.yaml","tests/desk/tapes/t-payroll.jsonl"],"command":"molar eval run --live --on-miss report tests/desk"}`
 }
 
 func (d *deskAPI) correct(r *http.Request) (int, string) {
