@@ -39,7 +39,8 @@ func (a *Agent) expand(ctx context.Context, w *task, q question) (question, erro
 	}
 	// The prompts of servers that are starting are not known yet.
 	a.tools.Await(ctx, a.tools.Starting(func(string) bool { return true })...)
-	matches := Named(a.cfg.Prompts.Prompts(ctx), name)
+	theirs := slices.DeleteFunc(a.cfg.Prompts.Prompts(ctx), func(p schemas.Prompt) bool { return !w.turn.mayNeed(p.Server) })
+	matches := Named(theirs, name)
 	if len(matches) == 0 {
 		return q, ctx.Err()
 	}

@@ -104,9 +104,10 @@ func textID(kind, text string) string {
 	return kind + "-" + hex.EncodeToString(sum[:4])
 }
 
-// mayNeed reports whether the person's groups could allow a tool of the server.
+// mayNeed reports whether the person's groups could allow a tool of the server. The host's own servers
+// are everybody's.
 func (t *Turn) mayNeed(server string) bool {
-	return t.Rights == nil || slices.ContainsFunc(t.Rights.Groups, func(g schemas.Group) bool {
+	return t.Rights == nil || server == schemas.MemoryServer || server == schemas.ToolServer || slices.ContainsFunc(t.Rights.Groups, func(g schemas.Group) bool {
 		return len(g.Tools) == 0 || offer.Globs(g.Tools).MayNeed(server)
 	})
 }

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -33,6 +32,15 @@ type Access struct {
 	SignOut func(ctx context.Context, session string) error
 	// Provider is how people call the identity provider at which they sign in; empty if there is none.
 	Provider string
+	// OIDC signs people in at that provider; nil if there is none.
+	OIDC OIDC
+	// PublicURL is the address at which browsers reach this host; empty means the Host of the request.
+	PublicURL string
+	// GroupsOf returns the groups that a person had when they made their last request; known is false
+	// for somebody who never made one.
+	GroupsOf func(ctx context.Context, owner string) (groups []string, known bool, err error)
+	// See notes a person whom the proxy names; nil notes nobody.
+	See func(owner, name string, groups []string)
 	// Person is the header in which a trusted proxy, one of Clients, names the person who makes a
 	// request; empty means that there is none. If it is set, a request with neither a person nor
 	// a key is refused.
@@ -95,14 +103,7 @@ func (s *server) identify(w http.ResponseWriter, r *http.Request) *http.Request 
 	if opensToAll(r) {
 		return r
 	}
-	who, ok, refusal := s.Access.person(r)
-	switch {
-	case ok || refusal != nil:
-	case s.Access.Keys.On():
-		who, refusal = s.Access.Keys.Identify(r)
-	default:
-		refusal = unidentified()
-	}
+	who, refusal := s.Access.who(r)
 	if refusal != nil {
 		if !local || !s.tooMany(w, r, httpguard.ClientName(from)) {
 			s.reject(w, r, refusal)
@@ -180,8 +181,8 @@ func (s *server) refuseTurn(r *http.Request) *httpguard.Refusal {
 // connection is still valid.
 func (s *server) admit(r *http.Request) error {
 	var refusal *httpguard.Refusal
-	if _, ok, _ := s.Access.person(r); !ok && s.Access.Keys.On() {
-		_, refusal = s.Access.Keys.Identify(r)
+	if s.Access.on() {
+		_, refusal = s.Access.who(r)
 	}
 	if refusal == nil {
 		refusal = s.refuseTurn(r)
@@ -190,21 +191,6 @@ func (s *server) admit(r *http.Request) error {
 		return nil
 	}
 	return &wire.Error{Status: refusal.Status, Kind: wire.TypeInvalid, Code: refusal.Code, Message: refusal.Message, RetryAfter: refusal.RetryAfter}
-}
-
-// mayGoOn returns why a turn of a process that is gone must not be continued: nobody may ask for its
-// owner any more, or for its model.
-func (s *server) mayGoOn(_ context.Context, t agent.Turn) error {
-	person := s.Access.Person != "" && strings.HasPrefix(t.Owner, personPrefix)
-	if !person && !s.Access.Keys.Admits(t.Owner) {
-		return fmt.Errorf("%w: the key of its client is no longer valid", agent.ErrNotContinued)
-	}
-	for _, model := range []string{t.Model, t.GuardrailModel} {
-		if model != "" && !s.mayChoose(t.Assistant, t.Provider, model) {
-			return fmt.Errorf("%w: its client may no longer choose the model %q", agent.ErrNotContinued, model)
-		}
-	}
-	return nil
 }
 
 // ownerOf returns the owner whose conversations a request may see; without keys "", which means
@@ -281,7 +267,11 @@ func (a Access) person(r *http.Request) (who httpguard.Principal, ok bool, refus
 			Message: "the header " + a.Person + " does not name one person; the proxy in front must set it, and remove it from the requests of clients",
 		}
 	}
-	who, refusal = a.admit(personPrefix+name, name, groupsIn(r.Header.Values(a.Groups)))
+	groups := groupsIn(r.Header.Values(a.Groups))
+	who, refusal = a.admit(personPrefix+name, name, groups)
+	if refusal == nil && a.See != nil {
+		a.See(who.Owner, name, groups)
+	}
 	return who, refusal == nil, refusal
 }
 

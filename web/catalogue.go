@@ -130,5 +130,9 @@ func (s *server) ready(c *gin.Context) {
 		})
 		return
 	}
-	wire.WriteJSON(c.Writer, map[string]string{"status": "ready"})
+	ready := map[string]string{"status": "ready"}
+	if s.Access.OIDC != nil && s.Access.OIDC.Fault() != nil {
+		ready["degraded"] = "the identity provider does not answer: people who are signed in stay so, and nobody else can sign in"
+	}
+	wire.WriteJSON(c.Writer, ready)
 }

@@ -204,7 +204,7 @@ func live(t testing.TB, cfg web.Config) *httptest.Server {
 	var h http.Handler
 	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, r) }))
 	t.Cleanup(ts.Close)
-	guard, err := httpguard.New(httpguard.Config{Hosts: []string{ts.Listener.Addr().String()}})
+	guard, err := httpguard.New(httpguard.Config{Hosts: []string{ts.Listener.Addr().String()}, Forms: []string{"/login"}})
 	if err != nil {
 		t.Fatal(err)
 	}

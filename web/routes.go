@@ -101,6 +101,12 @@ func (s *server) routes() (http.Handler, error) {
 		e.POST("/v1/servers/reload", admin, s.reloadServers)
 	}
 
+	s.routePages(e, read)
+	return e, nil
+}
+
+// routePages adds the routes for browsers and probes.
+func (s *server) routePages(e *gin.Engine, read gin.HandlerFunc) {
 	reads := []string{http.MethodGet, http.MethodHead}
 	e.Match(reads, "/health", s.health)
 	e.Match(reads, "/ready", s.ready)
@@ -111,8 +117,8 @@ func (s *server) routes() (http.Handler, error) {
 	e.POST(loginPath, s.logIn)
 	e.POST(logoutPath, s.logOut)
 	e.GET(waysPath, s.signInWays)
+	s.routeSignIn(e)
 	e.GET("/v1/me", s.getMe)
 	e.Match(reads, "/picture", read, s.site.Picture)
 	e.Match(reads, "/static/*file", s.pageScope("/static/"), s.site.Serve)
-	return e, nil
 }

@@ -38,6 +38,8 @@ type Store interface {
 	AddKey(ctx context.Context, k store.APIKey) error
 	Keys(ctx context.Context) ([]store.APIKey, error)
 	TouchKeys(ctx context.Context, used map[string]time.Time) error
+	SavePerson(ctx context.Context, p store.Person) error
+	Audit(ctx context.Context, line schemas.AuditLine) error
 	DropSessions(ctx context.Context, unusedSince time.Time) error
 	// RevokeKey deletes a key or session by its id.
 	RevokeKey(ctx context.Context, id string) error
@@ -58,6 +60,9 @@ type Access struct {
 	mu       sync.Mutex
 	fromFile []fileKey
 	groups   config.Map[schemas.Group]
+	// seen are people who made requests lately, and unsaved those of them who are not stored yet.
+	seen    map[string]sight
+	unsaved []store.Person
 	// keys are those of the ring, without the sessions.
 	keys []httpguard.Key
 }
@@ -147,10 +152,12 @@ func (a *Access) Watch(ctx context.Context, onFirst func()) {
 	for n := 1; ; n++ {
 		select {
 		case <-ctx.Done():
+			a.saveSeen(context.WithoutCancel(ctx))
 			a.noteUse(context.WithoutCancel(ctx))
 			return
 		case <-tick.C:
 		}
+		a.saveSeen(ctx)
 		if n%keyUseEvery == 0 {
 			a.noteUse(ctx)
 		}
@@ -178,7 +185,7 @@ func (a *Access) noteUse(ctx context.Context) {
 func CheckListen(ctx context.Context, cfg *config.Config, listen, database string) error {
 	pages, loopback := listen == cfg.Listen, config.Loopback(listen)
 	switch {
-	case len(cfg.APIKeys) > 0 || pages && cfg.Identity.Header != "":
+	case len(cfg.APIKeys) > 0 || pages && cfg.Identity.SignsIn():
 		return nil
 	case loopback && (pages || cfg.ProxySetting() == ""):
 		return nil

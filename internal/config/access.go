@@ -35,11 +35,13 @@ func (k APIKey) Manner() schemas.KeyManner {
 	return schemas.KeyManner{Input: k.Input, System: k.System, Ask: k.Ask}
 }
 
-// ProxyIdentity configures how a reverse proxy that signs people in passes on their names.
+// ProxyIdentity configures who signs people in: a reverse proxy that passes on their names, or an identity
+// provider.
 type ProxyIdentity struct {
 	Header string `yaml:"header" jsonschema_description:"Header in which one of trusted_proxies names the person, such as X-Forwarded-User; each person has separate conversations, approvals and limits. The proxy must remove this header from the requests of clients."`
 	// GroupsHeader may come several times, and its values may be lists with commas.
 	GroupsHeader string `yaml:"groups_header" jsonschema_description:"Header in which the same proxy names the person's groups, separated by commas, such as X-Forwarded-Groups. The proxy must remove it from the requests of clients too."`
+	OIDC         OIDC   `yaml:"oidc" jsonschema_description:"Identity provider at which people sign in with OpenID Connect."`
 }
 
 // TLS names the files of the certificate of both ports.
@@ -67,6 +69,9 @@ func Loopback(address string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
+
+// SignsIn reports whether people are signed in by a proxy or at an identity provider.
+func (p ProxyIdentity) SignsIn() bool { return p.Header != "" || p.OIDC.On() }
 
 // ProxySetting returns the setting that indicates that a proxy forwards requests of other machines
 // to loopback: trusted_proxies, or a name in allowed_hosts that is not a local one. It returns ""
@@ -115,6 +120,7 @@ func (cfg *Config) completeAccess() {
 			k.Scopes = []string{"chat"}
 		}
 	}
+	cfg.Identity.OIDC.complete()
 	for i := range cfg.Groups {
 		g := &cfg.Groups[i]
 		if g.Value.Name = g.Name; len(g.Value.Scopes) == 0 {
@@ -134,6 +140,7 @@ func (c *checker) access() {
 		c.fault("tls", "want both cert and key, or neither")
 	}
 	c.identity()
+	c.oidc()
 	c.groups()
 	for i, proxy := range c.cfg.TrustedProxies {
 		_, err := netip.ParsePrefix(proxy)

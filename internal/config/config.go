@@ -32,7 +32,7 @@ type Config struct {
 	APIKeys        []APIKey               `yaml:"api_keys" jsonschema_description:"API keys, in addition to those of molar keys create. With a key of either kind, both ports require one."`
 	AllowedHosts   []string               `yaml:"allowed_hosts" jsonschema_description:"Host names that requests may name in their Host header, in addition to the listen address."`
 	TrustedProxies []string               `yaml:"trusted_proxies" jsonschema_description:"Addresses or ranges of reverse proxies whose X-Forwarded-For is trusted."`
-	Identity       ProxyIdentity          `yaml:"identity" jsonschema_description:"How a reverse proxy that signs people in passes on their names."`
+	Identity       ProxyIdentity          `yaml:"identity" jsonschema_description:"Who signs people in: a reverse proxy that passes on their names, or an identity provider."`
 	Groups         Map[schemas.Group]     `yaml:"groups" jsonschema_description:"Groups of people by their name at the identity provider, and what their members may do: the union of what their groups allow. With a group here, people without one are not admitted."`
 	Review         Review                 `yaml:"review" jsonschema_description:"What those may see and do who review turns: keys and groups with the scope review."`
 	TLS            TLS                    `yaml:"tls" jsonschema_description:"Certificate of both ports; plain HTTP when left out."`

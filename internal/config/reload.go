@@ -28,7 +28,7 @@ func (cfg *Config) CheckReload(next *Config) error {
 }
 
 // Changed returns the keys in which next differs from cfg, in the order of the example file, except
-// mcpServers and api_keys, which a running host applies. Assistants appear with their name, such as
+// mcpServers, api_keys and groups, which a running host applies. Assistants appear with their name, such as
 // "assistants.helper".
 func (cfg *Config) Changed(next *Config) []string {
 	a, b := reflect.ValueOf(cfg).Elem(), reflect.ValueOf(next).Elem()

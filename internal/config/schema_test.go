@@ -220,7 +220,7 @@ func TestExample_Uncommented(t *testing.T) {
 		if err := check(t, s, text); err != nil {
 			t.Errorf("%s: schema: %v", name, err)
 		}
-		cfg, err := load(t, text, "TICKETS_TOKEN", "x", "MEMORY_KEY", "x", "MODEL_KEY", "x", "CI_KEY", strings.Repeat("k", 32))
+		cfg, err := load(t, text, "TICKETS_TOKEN", "x", "MEMORY_KEY", "x", "OIDC_SECRET", "x", "MODEL_KEY", "x", "CI_KEY", strings.Repeat("k", 32))
 		if err != nil {
 			t.Errorf("%s: %v\n%s", name, err, text)
 			continue

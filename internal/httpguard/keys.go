@@ -182,15 +182,19 @@ func (k *Keyring) On() bool {
 	return k.on
 }
 
-// Admits reports whether a client could still make a request for an owner, with a key that has not
-// expired or been revoked, or without one where none is required.
-func (k *Keyring) Admits(owner string) bool {
+// RightsOf returns what an owner may do now. ok is false if no client could make a request for the owner
+// any more, with a key that has not expired or been revoked, or without one where none is required.
+func (k *Keyring) RightsOf(owner string) (rights *schemas.Rights, ok bool) {
 	if !k.On() {
-		return true
+		return nil, true
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return slices.ContainsFunc(k.keys, func(key Key) bool { return key.Owner == owner && !k.over(key) })
+	at := slices.IndexFunc(k.keys, func(key Key) bool { return key.Owner == owner && !k.over(key) })
+	if at < 0 {
+		return nil, false
+	}
+	return k.keys[at].Rights, true
 }
 
 // over reports whether a key has expired.

@@ -46,6 +46,8 @@ type port struct {
 	*host.Host
 	cli    *cli.CLI
 	access *access.Access
+	// signIn signs people in at an identity provider; nil if there is none.
+	signIn *access.SignIn
 	// turns continue without their clients; they are drained at the end.
 	turns *turns.Set
 	// sharing shows them to other replicas; nil without a shared database.
@@ -93,7 +95,7 @@ func Serve(ctx context.Context, with Config) (err error) {
 func newPort(ctx context.Context, h *host.Host, with Config) (*port, error) {
 	keys, err := access.Open(ctx, access.Config{
 		Store: h.DB, Keys: h.Config.APIKeys, Groups: h.Config.Groups, Sessions: true, Logger: h.Log,
-		Closed: h.Config.ProxySetting() != "" && h.Config.Identity.Header == "",
+		Closed: h.Config.ProxySetting() != "" && h.Config.Identity.Header == "" || h.Config.Identity.OIDC.On(),
 	})
 	if err != nil {
 		return nil, err
@@ -101,6 +103,9 @@ func newPort(ctx context.Context, h *host.Host, with Config) (*port, error) {
 	p := &port{Host: h, cli: with.CLI, access: keys, turns: turns.NewSet(h.Log, nil), makeTest: with.MakeTest}
 	p.files = &reloader{
 		load: with.Load, keys: keys.UseFile, servers: h.ServerConfigs, to: h.MCP, log: h.Log, running: h.Config, path: p.configFile(),
+	}
+	if p.signIn, err = newSignIn(ctx, h, keys); err != nil {
+		return nil, err
 	}
 	if h.Live != nil {
 		p.sharing = turns.NewSharing(h.Live, h.Journal.OnNews, h.Log)
@@ -139,6 +144,7 @@ func (p *port) run(ctx context.Context, listener net.Listener, certificate *tls.
 		func(ctx context.Context) { p.access.Watch(ctx, func() { p.sayLink(ctx, listener.Addr()) }) },
 		func(ctx context.Context) { p.announce(ctx, listener.Addr()) },
 		p.Warm,
+		p.watchIdentity,
 		p.files.watch,
 		p.watchDecisions,
 		func(ctx context.Context) {
@@ -240,7 +246,7 @@ func LinkAddress(cfg *config.Config, listen, token string) string {
 
 // sayProxied tells an operator who relied on loopback why a key is required.
 func (p *port) sayProxied() {
-	if proxied := p.Config.ProxySetting(); proxied != "" && p.Config.Identity.Header == "" {
+	if proxied := p.Config.ProxySetting(); proxied != "" && !p.Config.Identity.SignsIn() {
 		p.cli.Say("%s allows access through a proxy: every request requires an API key (molar keys create NAME), the session of that link, "+
 			"or a person whom the proxy names (identity.header)", proxied)
 	}

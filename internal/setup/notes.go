@@ -69,7 +69,7 @@ func openPorts(cfg *config.Config) []string {
 		}
 	}
 	slices.Sort(notes)
-	if proxied := cfg.ProxySetting(); proxied != "" && cfg.Identity.Header == "" {
+	if proxied := cfg.ProxySetting(); proxied != "" && !cfg.Identity.SignsIn() {
 		notes = append(notes, proxied+" allows access through a proxy: every request requires an API key (molar keys create NAME), "+
 			"the link that serve prints, or a person whom the proxy names (identity.header)")
 	}

@@ -49,7 +49,7 @@ func (h *Host) GoOn(ctx context.Context, r schemas.JournalRecord) error {
 		return fmt.Errorf("%w: %w", agent.ErrNotContinued, err)
 	}
 	if h.May != nil {
-		if err := h.May(ctx, turn); err != nil {
+		if err := h.May(ctx, &turn); err != nil {
 			return err
 		}
 	}

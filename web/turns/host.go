@@ -40,7 +40,7 @@ type Host struct {
 	Sharing *Sharing
 	// May returns why a turn of a process that is gone must not be continued, such as that its owner's
 	// key is no longer valid; nil allows all.
-	May func(ctx context.Context, t agent.Turn) error
+	May func(ctx context.Context, t *agent.Turn) error
 	// OnContinued is called with each turn that goes on here; it may be nil.
 	OnContinued func(t *Live)
 	Logger      *slog.Logger
