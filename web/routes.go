@@ -104,6 +104,12 @@ func (s *server) routes() (http.Handler, error) {
 		e.POST("/v1/servers/reload", admin, s.reloadServers)
 	}
 
+	s.routePages(e, read)
+	return e, nil
+}
+
+// routePages adds the routes for browsers and probes.
+func (s *server) routePages(e *gin.Engine, read gin.HandlerFunc) {
 	reads := []string{http.MethodGet, http.MethodHead}
 	e.Match(reads, "/health", s.health)
 	e.Match(reads, "/ready", s.ready)
@@ -118,5 +124,4 @@ func (s *server) routes() (http.Handler, error) {
 	e.GET("/v1/me", s.getMe)
 	e.Match(reads, "/picture", read, s.site.Picture)
 	e.Match(reads, "/static/*file", s.pageScope("/static/"), s.site.Serve)
-	return e, nil
 }
