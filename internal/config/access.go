@@ -132,6 +132,7 @@ func (c *checker) access() {
 	}
 	c.identity()
 	c.groups()
+	c.budgets()
 	for i, proxy := range c.cfg.TrustedProxies {
 		_, err := netip.ParsePrefix(proxy)
 		if _, plain := netip.ParseAddr(proxy); err != nil && plain != nil {

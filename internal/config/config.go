@@ -34,6 +34,7 @@ type Config struct {
 	TrustedProxies []string               `yaml:"trusted_proxies" jsonschema_description:"Addresses or ranges of reverse proxies whose X-Forwarded-For is trusted."`
 	Identity       ProxyIdentity          `yaml:"identity" jsonschema_description:"How a reverse proxy that signs people in passes on their names."`
 	Groups         Map[schemas.Group]     `yaml:"groups" jsonschema_description:"Groups of people by their name at the identity provider, and what their members may do: the union of what their groups allow. With a group here, people without one are not admitted."`
+	Budgets        Budgets                `yaml:"budgets" jsonschema_description:"The most that models may use in a day or a month, in UTC."`
 	TLS            TLS                    `yaml:"tls" jsonschema_description:"Certificate of both ports; plain HTTP when left out."`
 	CAFile         string                 `yaml:"ca_file" jsonschema_description:"PEM file of certificate authorities that are trusted in addition to the system's, for models and servers of your own."`
 	Telemetry      Telemetry              `yaml:"telemetry" jsonschema_description:"Logs and traces."`
