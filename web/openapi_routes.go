@@ -35,6 +35,7 @@ func (s *server) operations() []wire.Operation {
 	all = append(all, s.grantOperations()...)
 	all = append(all, s.toolOperations()...)
 	all = append(all, s.auditOperations()...)
+	all = append(all, s.usageOperations()...)
 	return append(all, s.probeOperations()...)
 }
 

@@ -74,6 +74,8 @@ type Config struct {
 	// Audit stores who decided or changed what; with nil, its route does not exist and nothing is
 	// recorded.
 	Audit AuditStore
+	// Usage tells what model calls used; with nil, its route does not exist.
+	Usage UsageStore
 	// Reload rereads the config file and applies it. After a [*BrokenConfigError] nothing has
 	// changed. With nil, its route does not exist.
 	Reload func(ctx context.Context) (Reloaded, error)

@@ -31,6 +31,7 @@ func commands() []func(*app) *cobra.Command {
 		newEvalCmd,
 		newConversationsCmd,
 		newAuditCmd,
+		newUsageCmd,
 		newBackupCmd,
 		newMigrateCmd,
 		newKeysCmd,

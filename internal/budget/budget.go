@@ -81,11 +81,6 @@ const (
 	group  = "group:"
 )
 
-// IsPerson reports whether an owner is somebody who signed in, and not a key.
-func IsPerson(owner string) bool {
-	return strings.HasPrefix(owner, "person:") || strings.HasPrefix(owner, "oidc:")
-}
-
 // operator owns what people do who signed in with a link of the command line.
 const operator = "operator"
 
@@ -101,7 +96,7 @@ func (b *Book) budgets(p providers.Payer) []schemas.NamedBudget {
 	add(all, set.All)
 	switch sum := sha256.Sum256([]byte(p.Owner)); {
 	case p.Owner == "" || p.Owner == operator:
-	case IsPerson(p.Owner):
+	case schemas.IsPersonOwner(p.Owner):
 		add(person+":"+hex.EncodeToString(sum[:16]), set.Person)
 	default:
 		add(key+":"+hex.EncodeToString(sum[:16]), set.Key)

@@ -54,6 +54,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		Traces:        traces,
 		Grants:        p.DB,
 		Audit:         p.DB,
+		Usage:         p.DB,
 		Feedback:      traces,
 		Ready:         p.Ready,
 		Reload: func(ctx context.Context) (web.Reloaded, error) {
