@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"molar/providers"
+	"molar/schemas"
 )
 
 // unpaid refuses a call because a budget is used up.
@@ -37,7 +38,7 @@ func TestRun_judgeUnpaid(t *testing.T) {
 
 // Calls are charged to the owner of the turn and its assistant.
 func TestRun_payer(t *testing.T) {
-	b := newBench(says("Hello."))
+	b := newBench(says("Hello.")).with(t, schemas.Assistant{})
 	turn := ask("Hello")
 	turn.Owner = "person:ann"
 	if p := b.play(t, turn); p.err != nil {

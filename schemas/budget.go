@@ -5,7 +5,7 @@ import "time"
 // A Budget is the most that may be used in a period; zero Tokens or Money mean no limit of that kind.
 type Budget struct {
 	Per    string  `yaml:"per" jsonschema:"enum=day,enum=month" jsonschema_description:"The period, in UTC: day or month."`
-	Tokens int64   `yaml:"tokens" jsonschema:"minimum=0" jsonschema_description:"Most tokens in the period, of prompts and answers together."`
+	Tokens int     `yaml:"tokens" jsonschema:"minimum=0" jsonschema_description:"Most tokens in the period, of prompts and answers together."`
 	Money  float64 `yaml:"money" jsonschema:"minimum=0" jsonschema_description:"Most money in the period, in the currency of the prices. Every endpoint then needs a price."`
 }
 

@@ -17,7 +17,7 @@ func TestLoad_Budgets(t *testing.T) {
 		"unknown period": {"budgets: {all: {per: week, tokens: 2}}", "budgets.all.per"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := loadText(t, tt.text)
+			_, err := load(t, tt.text)
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}

@@ -2,7 +2,7 @@ package telemetry
 
 // BudgetUsed records the used share of a budget of the whole host or of a group.
 func (t *Telemetry) BudgetUsed(budget string, share float64) {
-	if m := t.metrics; m != nil {
-		m.budgets.WithLabelValues(budget).Set(share)
+	if t != nil && t.metrics != nil {
+		t.metrics.budgets.WithLabelValues(budget).Set(share)
 	}
 }

@@ -60,7 +60,8 @@ func TestMetrics(t *testing.T) {
 		TracesDropped: func() int64 { return 3 },
 	})
 	countOne(t.Context(), tel)
-	want := `molar_cost_total{model="qwen",provider="ollama"} 0.5
+	want := `molar_budget_used_ratio{budget="all"} 0.5
+molar_cost_total{model="qwen",provider="ollama"} 0.5
 molar_guardrail_verdicts_total{by="code",topic="dental",verdict="reject"} 1
 molar_http_request_duration_seconds_count{route="/v1/models/:id"} 1
 molar_http_requests_total{method="GET",route="/v1/models/:id",status="404"} 1
