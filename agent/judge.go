@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"strings"
@@ -118,7 +119,9 @@ func (j *Judge) Decide(ctx context.Context, c Case) (*Gate, []string) {
 	}
 	c.Question.Cold = j.cold(c.Route)
 	return &Gate{out: c.Out, verdict: begin(c.Group, func() (subject.Verdict, error) {
-		return j.guards[c.Topic].Decide(ctx, c.Question, j.model(c)), ctx.Err()
+		model, refused := stopsAtBudget(j.model(c))
+		verdict := j.guards[c.Topic].Decide(ctx, c.Question, model)
+		return verdict, cmp.Or(ctx.Err(), refused())
 	})}, nil
 }
 

@@ -207,6 +207,9 @@ func (a *Agent) run(ctx context.Context, w *task) (err error) {
 		return err
 	}
 	if err := a.converse(ctx, w, &e.prompt, &e.offer, verdict, &e.answer); err != nil { // 6.3, 8: its rounds
+		if isUnpaid(err) && verdict.Notice != "" && len(e.answer.rounds) == 0 { // the notice is shown whoever pays
+			return a.finishNotice(ctx, w, e)
+		}
 		return err
 	}
 	return a.end(ctx, w, e) // 8.2, 9.1: sources, save, report

@@ -13,6 +13,7 @@ import (
 // call, and learns the model's bytes per token from the usage.
 func (a *Agent) stream(ctx context.Context, w *task, req *providers.Request) iter.Seq2[providers.Chunk, error] {
 	provider := w.route.For(req.Pass)
+	req.Payer = providers.Payer{Owner: w.turn.Owner, Groups: w.turn.Rights.Names(), Assistant: w.assistant.Name}
 	pass := w.out.Trace.Pass(req, provider.Name())
 	logPrompt(ctx, w.out, req)
 	chunks := provider.Stream(ctx, *req)
@@ -33,6 +34,12 @@ func (a *Agent) stream(ctx context.Context, w *task, req *providers.Request) ite
 				usage = *chunk.Usage
 			}
 			pass.Chunk(chunk)
+			if chunk.Warning != "" && !req.Pass.IsSmall() {
+				if err := w.out.Warn(chunk.Warning); err != nil {
+					yield(providers.Chunk{}, err)
+					return
+				}
+			}
 			if !yield(chunk, nil) {
 				return
 			}

@@ -27,6 +27,8 @@ const (
 	KindTimeout Kind = "timeout"
 	// KindIncomplete: the stream broke off before its end.
 	KindIncomplete Kind = "incomplete"
+	// KindBudget: a budget for models is used up; RetryAfter says until when. No provider can help.
+	KindBudget Kind = "budget"
 	// KindProtocol: the service sent something that cannot be read.
 	KindProtocol Kind = "protocol"
 )
@@ -56,6 +58,9 @@ type Error struct {
 
 // Error returns a text with the provider, the model and the cause.
 func (e *Error) Error() string {
+	if e.Kind == KindBudget && e.Err != nil { // it is about no provider
+		return e.Err.Error()
+	}
 	where := e.Provider
 	if e.Model != "" {
 		where += " model " + e.Model

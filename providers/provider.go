@@ -49,6 +49,8 @@ const (
 
 // A Request is one model call.
 type Request struct {
+	// Payer is whom the call is charged to.
+	Payer Payer `json:"-"`
 	Pass  Pass
 	Model string
 	// System is the instruction text; it comes before all messages.
@@ -90,6 +92,15 @@ type Request struct {
 	// ExtraBody is a JSON object whose fields are merged into the body of the request and take
 	// precedence.
 	ExtraBody json.RawMessage
+}
+
+// A Payer is whom a model call is charged to. The zero Payer is the operator.
+type Payer struct {
+	// Owner is the person or the key whose turn it is, and Groups are the person's.
+	Owner  string
+	Groups []string
+	// Assistant is the assistant of the turn.
+	Assistant string
 }
 
 // With returns the request with the tuning for what it does not set. The most tokens of an answer are no
@@ -151,6 +162,8 @@ type Chunk struct {
 	Switched *Switch
 	// Note explains a decision of the provider's code, for the trace.
 	Note string
+	// Warning is told to the person, such as that a budget is nearly used up.
+	Warning string
 	// Finish is set on the last chunk.
 	Finish FinishReason
 }

@@ -44,6 +44,7 @@ func TestChat_FailureBeforeTheFirstByte(t *testing.T) {
 		{"unknown model", fault(providers.KindModelNotFound), 404, "model_not_found"},
 		{"auth", fault(providers.KindAuth), 502, "model_auth"},
 		{"quota", fault(providers.KindQuota), 429, "model_quota"},
+		{"budget", fault(providers.KindBudget), 429, "budget_exceeded"},
 		{"provider down", fault(providers.KindUnavailable), 503, "model_unreachable"},
 		{"nothing at the address", withStatus(404), 503, "model_unreachable"},
 		{"provider's fault", withStatus(500), 502, "model_failed"},

@@ -87,6 +87,9 @@ func (s *server) routes() (http.Handler, error) {
 	e.GET("/v1/setup", read, s.getSetup)
 	e.GET("/openapi.json", read, s.openAPI)
 	e.GET("/v1/calls", admin, s.listCalls)
+	if s.Usage != nil {
+		e.GET("/v1/usage", read, s.getUsage)
+	}
 	if s.Audit != nil {
 		e.GET("/v1/audit", admin, s.listAudit)
 	}

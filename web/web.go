@@ -88,6 +88,8 @@ type Config struct {
 	Held   turns.HeldStore
 	Told   func(event, owner string, a answer.Approval, d *agent.Decision)
 	Ruling func(ctx context.Context, r agent.Ruling)
+	// Usage tells what model calls used; with nil, its route does not exist.
+	Usage UsageStore
 	// Reload rereads the config file and applies it. After a [*BrokenConfigError] nothing has
 	// changed. With nil, its route does not exist.
 	Reload func(ctx context.Context) (Reloaded, error)

@@ -312,7 +312,7 @@ func (w *Worker) drainOne(ctx context.Context, least int, found func()) (d drain
 // the same write includes a condensed text.
 func (w *Worker) summarise(ctx context.Context, c schemas.SummaryWork) error {
 	for seq, x := range exchanges(c.Messages) {
-		x.Language, x.SoFar = c.Language, c.Summary
+		x.Language, x.SoFar, x.Owner = c.Language, c.Summary, c.Owner
 		if c.TitleOnly {
 			return w.title(ctx, c, x)
 		}

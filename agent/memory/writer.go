@@ -50,6 +50,7 @@ func (w Writer) smallText(ctx context.Context, x prompts.SummaryInput, system st
 	}
 	req := providers.Request{
 		Pass:        providers.PassSummary,
+		Payer:       providers.Payer{Owner: x.Owner, Assistant: x.Assistant},
 		Model:       route.SmallModel,
 		System:      system,
 		Messages:    messages,

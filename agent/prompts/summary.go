@@ -19,6 +19,8 @@ type SummaryInput struct {
 	Language string
 	// Assistant is the author of the answer, whose endpoint writes the summary; empty if unknown.
 	Assistant string
+	// Owner owns the conversation, and the model call is charged to them.
+	Owner string
 	// SoFar is the summary of the earlier exchanges, which resolves pronouns.
 	SoFar    string
 	Question string

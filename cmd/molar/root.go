@@ -32,6 +32,7 @@ func commands() []func(*app) *cobra.Command {
 		newConversationsCmd,
 		newPeopleCmd,
 		newAuditCmd,
+		newUsageCmd,
 		newBackupCmd,
 		newMigrateCmd,
 		newKeysCmd,

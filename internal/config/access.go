@@ -143,6 +143,7 @@ func (c *checker) access() {
 	c.oidc()
 	c.groups()
 	c.approvals()
+	c.budgets()
 	for i, proxy := range c.cfg.TrustedProxies {
 		_, err := netip.ParsePrefix(proxy)
 		if _, plain := netip.ParseAddr(proxy); err != nil && plain != nil {

@@ -18,6 +18,7 @@ import (
 	"molar/agent/offer"
 	"molar/agent/prompts"
 	"molar/eval"
+	"molar/internal/budget"
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/store"
@@ -61,6 +62,8 @@ type Host struct {
 	Journal *journal.Recorder
 	Unsaved *store.Journal
 	Worker  *memory.Worker
+	// Book charges model calls to budgets, and adds up what they use.
+	Book *budget.Book
 	// writes reports whether turns can be saved.
 	writes    writeProbe
 	Telemetry *telemetry.Telemetry
@@ -140,7 +143,10 @@ func (h *Host) open(ctx context.Context) (err error) {
 	if err := h.Refusals.Refresh(ctx); err != nil { // the providers are asked again
 		h.Log.Warn("the refusals of tools cannot be read", "error", err)
 	}
-	if h.Chain, err = openOver(h.opts.Edges, h.Config, h.Refusals, h.Log); err != nil {
+	if h.Book, err = h.openBook(); err != nil {
+		return err
+	}
+	if h.Chain, err = openOver(h.opts.Edges, h.Book.Meter, h.Config, h.Refusals, h.Log); err != nil {
 		return err
 	}
 	if h.Memory, err = memory.New(h.MCP); err != nil {
@@ -172,6 +178,7 @@ func (h *Host) open(ctx context.Context) (err error) {
 		return err
 	}
 	h.background.Go(func() { h.Journal.Run(ctx) })
+	h.background.Go(func() { h.Book.Run(ctx) })
 	if h.opts.Summaries {
 		h.background.Go(func() { h.Worker.Run(ctx) })
 	}

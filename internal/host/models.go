@@ -25,12 +25,12 @@ import (
 // OpenModels builds the configured providers, and the chain that chooses among them. It contacts
 // none of them.
 func OpenModels(cfg *config.Config, log *slog.Logger) (*chain.Chain, error) {
-	return openOver(nil, cfg, nil, log)
+	return openOver(nil, nil, cfg, nil, log)
 }
 
 // openOver is OpenModels with two additions. If edges is not nil, its recorder or player is between the
 // providers and their services. Otherwise tools that services refused earlier are left out.
-func openOver(edges eval.Edges, cfg *config.Config, refusals *wire.Refusals, log *slog.Logger) (*chain.Chain, error) {
+func openOver(edges eval.Edges, meter meter, cfg *config.Config, refusals *wire.Refusals, log *slog.Logger) (*chain.Chain, error) {
 	none, err := offline.New(offline.Config{Logger: log})
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func openOver(edges eval.Edges, cfg *config.Config, refusals *wire.Refusals, log
 		c.Queues, c.Price = e.Service.Queues, e.PriceOf
 		candidates[name] = c
 	}
-	all := chain.Config{Order: cfg.LLM.Provider, Small: cfg.LLM.Small, Candidates: candidates, Missing: missing, Offline: none, Logger: log}
+	all := chain.Config{Meter: meter, Order: cfg.LLM.Provider, Small: cfg.LLM.Small, Candidates: candidates, Missing: missing, Offline: none, Logger: log}
 	if edges != nil {
 		all.Candidates, all.Offline = tapeCandidates(edges, candidates), edges.Provider(none, true)
 	}

@@ -75,7 +75,7 @@ func (p watchedProvider) Stream(ctx context.Context, req providers.Request) iter
 // start begins a call and its span.
 func (p watchedProvider) start(ctx context.Context, req *providers.Request) (iter.Seq2[providers.Chunk, error], *telemetry.ModelSpan) {
 	ctx, span := p.to.StartModelCall(ctx, telemetry.ModelCall{
-		Provider: p.Name(), Model: req.Model, Pass: string(req.Pass),
+		Provider: p.Name(), Assistant: req.Payer.Assistant, Model: req.Model, Pass: string(req.Pass),
 		ClientModel: req.Model != "" && slices.Contains(p.asked, req.Model),
 		MaxTokens:   req.MaxTokens, Temperature: req.Temperature, System: req.System, Messages: req.Messages,
 	})

@@ -13,7 +13,7 @@ import (
 func captions() map[string]string {
 	return map[string]string{
 		"cmd": "flags in, output out", "eval/run": "the eval commands", "internal/session": "the terminal application",
-		"internal/setup": "molar init, molar doctor", "internal/live": "tries a model", "internal/serve": "the two ports", "internal/host": "wires the parts together",
+		"internal/setup": "molar init, molar doctor", "internal/live": "tries a model", "internal/serve": "the two ports", "internal/host": "wires the parts together", "internal/budget": "charges model calls",
 		"web": "OpenAI's APIs, pages", "eval": "cases, tapes, scores", "internal/access": "keys, browsers, people", "internal/oidc": "identity providers",
 		"agent": "one turn, in phases", "toolhandler": "checks and runs calls", "mcpclients": "attached MCP servers",
 		"mcpservers": "memory and search", "providers": "Gemini, OpenAI, Ollama", "internal/store": "SQLite and PostgreSQL",

@@ -13,6 +13,9 @@ import (
 // retentionEvery is how often old data is looked for.
 const retentionEvery = time.Hour
 
+// usageKept is how long usage is kept: 13 months.
+const usageKept = 396 * 24 * time.Hour
+
 // A retention deletes what is too old.
 type retention struct {
 	// what is deleted, for the log.
@@ -55,6 +58,7 @@ func retentions(cfg *config.Config, db *store.DB) []retention {
 	return []retention{
 		{"conversations", cfg.Memory.Retention, db.DeleteOlder}, // old when they did not change
 		{"lines of the audit", cfg.Audit.Retention, db.DropAudit},
+		{"lines of usage", usageKept, db.DropUsage},
 		{"hashes of answers", time.Hour, db.DropAnswers}, // they say themselves how long they are kept
 	}
 }

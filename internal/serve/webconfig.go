@@ -61,6 +61,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		Held:          p.DB,
 		Told:          p.Told,
 		Ruling:        p.Ruling,
+		Usage:         p.DB,
 		Feedback:      traces,
 		Review:        p.review(traces),
 		Ready:         p.Ready,

@@ -14,6 +14,8 @@ import (
 // A ModelCall is the start of a model call.
 type ModelCall struct {
 	Provider, Model, Pass string
+	// Assistant is the configured one that the call is for; empty outside of turns.
+	Assistant string
 	// ClientModel is set if a client named the model, so that the name may be anything.
 	ClientModel bool
 	MaxTokens   int
@@ -141,8 +143,8 @@ func (s *ModelSpan) count(e ModelEnd) {
 	if s.first > 0 {
 		m.firstTime.WithLabelValues(s.call.Provider, model).Observe(s.first.Seconds())
 	}
-	m.tokens.WithLabelValues(s.call.Provider, "input").Add(float64(e.Usage.PromptTokens))
-	m.tokens.WithLabelValues(s.call.Provider, "output").Add(float64(e.Usage.CompletionTokens))
+	m.tokens.WithLabelValues(s.call.Provider, model, s.call.Assistant, "input").Add(float64(e.Usage.PromptTokens))
+	m.tokens.WithLabelValues(s.call.Provider, model, s.call.Assistant, "output").Add(float64(e.Usage.CompletionTokens))
 	if e.Usage.Cost > 0 {
 		m.cost.WithLabelValues(s.call.Provider, model).Add(e.Usage.Cost.Amount())
 	}

@@ -24,6 +24,7 @@ type metrics struct {
 	turnTime, stepTime, modelTime, firstTime                  *prometheus.HistogramVec
 	toolTime, requestTime                                     *prometheus.HistogramVec
 	openStreams                                               prometheus.Gauge
+	budgets                                                   *prometheus.GaugeVec
 }
 
 func newMetrics(cfg Config) *metrics {
@@ -43,7 +44,7 @@ func newMetrics(cfg Config) *metrics {
 	m.modelCalls = m.counter("molar_model_calls_total", "Calls of models by pass and outcome.", "provider", "model", "pass", "outcome")
 	m.modelTime = m.histogram("molar_model_call_duration_seconds", "Time of a model call to the end of its stream.", long, "provider", "model")
 	m.firstTime = m.histogram("molar_model_first_output_seconds", "Time of a model call to its first output.", long, "provider", "model")
-	m.tokens = m.counter("molar_tokens_total", "Tokens as the providers count them.", "provider", "direction")
+	m.tokens = m.counter("molar_tokens_total", "Tokens as the providers count them.", "provider", "model", "assistant", "direction")
 	m.tokenParts = m.counter("molar_token_parts_total", "Input tokens from the provider's cache, and output tokens of reasoning.", "provider", "part")
 	m.cost = m.counter("molar_cost_total", "What model calls cost, in the currency of the prices; only calls whose price is known.", "provider", "model")
 	m.toolCalls = m.counter("molar_tool_calls_total", "Tool calls by how they ended.", "server", "tool", "status")
@@ -55,6 +56,9 @@ func newMetrics(cfg Config) *metrics {
 	m.asked = m.counter("molar_http_requests_total", "HTTP requests by route and status.", "method", "route", "status")
 	m.requestTime = m.histogram("molar_http_request_duration_seconds", "Time of an HTTP request to the end of its answer.", long, "route")
 	m.openStreams = m.gauge("molar_open_streams", "Chat requests that are being answered.")
+	m.note(Gauge, budgetRatio, budgetRatioHelp, "budget")
+	m.budgets = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: budgetRatio, Help: budgetRatioHelp}, []string{"budget"})
+	m.registry.MustRegister(m.budgets)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if cfg.TracesDropped != nil {
 		const name, help = "molar_traces_dropped_total", "Traces of turns that were not stored."
@@ -128,6 +132,8 @@ func (m *metrics) handler() http.Handler {
 }
 
 const (
+	budgetRatio, budgetRatioHelp = "molar_budget_used_ratio", "Share of a budget of the host (all) or of a group that is used or reserved, at its last call."
+
 	serverReady, serverReadyHelp = "molar_server_ready", "Whether an MCP server is ready (1) or not (0)."
 	serverTools, serverToolsHelp = "molar_server_tools", "Tools of an MCP server."
 )

@@ -60,7 +60,8 @@ func TestMetrics(t *testing.T) {
 		TracesDropped: func() int64 { return 3 },
 	})
 	countOne(t.Context(), tel)
-	want := `molar_cost_total{model="qwen",provider="ollama"} 0.5
+	want := `molar_budget_used_ratio{budget="all"} 0.5
+molar_cost_total{model="qwen",provider="ollama"} 0.5
 molar_guardrail_verdicts_total{by="code",topic="dental",verdict="reject"} 1
 molar_http_request_duration_seconds_count{route="/v1/models/:id"} 1
 molar_http_requests_total{method="GET",route="/v1/models/:id",status="404"} 1
@@ -76,8 +77,8 @@ molar_server_tools{server="x"} 0
 molar_step_duration_seconds_count{step="search"} 1
 molar_token_parts_total{part="cached",provider="ollama"} 5
 molar_token_parts_total{part="reasoning",provider="ollama"} 1
-molar_tokens_total{direction="input",provider="ollama"} 7
-molar_tokens_total{direction="output",provider="ollama"} 2
+molar_tokens_total{assistant="dental",direction="input",model="qwen",provider="ollama"} 7
+molar_tokens_total{assistant="dental",direction="output",model="qwen",provider="ollama"} 2
 molar_tool_call_duration_seconds_count{server="family"} 1
 molar_tool_calls_total{server="family",status="ok",tool="search"} 1
 molar_traces_dropped_total 3
@@ -98,8 +99,9 @@ func countOne(ctx context.Context, tel *telemetry.Telemetry) {
 	tel.CountVerdict("dental", "reject", "code")
 	tel.CountTruncation(telemetry.CutAnswer)
 	tel.CountReconnect("family")
+	tel.BudgetUsed("all", 0.5)
 	tel.CountCall(telemetry.Call{ID: "1", Server: "family", Tool: "search", Status: "ok", DurationMS: 1})
-	_, span := tel.StartModelCall(ctx, telemetry.ModelCall{Provider: "ollama", Model: "qwen", Pass: "tool"})
+	_, span := tel.StartModelCall(ctx, telemetry.ModelCall{Provider: "ollama", Assistant: "dental", Model: "qwen", Pass: "tool"})
 	span.FirstOutput()
 	span.End(telemetry.ModelEnd{Usage: schemas.Usage{PromptTokens: 7, CompletionTokens: 2, CachedTokens: 5, ReasoningTokens: 1, Cost: schemas.NewCost(0.5)}, Kind: "quota", Err: errors.New("x")})
 	_, request := tel.StartRequest(httptest.NewRequest("GET", "/v1/models/none", nil), "/v1/models/:id", "r1")

@@ -97,7 +97,7 @@ func (a *attempt) fail(ctx context.Context, chunk providers.Chunk, err error, yi
 		a.line.noteFailure(a.name, e)
 		return e
 	}
-	if ok && !a.out {
+	if ok && !a.out && e.Kind != providers.KindBudget {
 		err = withOtherErrors(e, a.why)
 	}
 	if a.release(yield) {
@@ -106,8 +106,8 @@ func (a *attempt) fail(ctx context.Context, chunk providers.Chunk, err error, yi
 	return nil
 }
 
-// canFallBack reports whether another provider may do better: it may unless the request itself is wrong.
-func canFallBack(kind providers.Kind) bool { return kind != providers.KindInvalid }
+// canFallBack reports whether another provider may do better: it may unless the request itself is wrong, or nobody may be asked.
+func canFallBack(kind providers.Kind) bool { return kind != providers.KindInvalid && kind != providers.KindBudget }
 
 // isOutage reports whether the whole service failed. A missing model does not count: a client may
 // have asked for it.

@@ -73,6 +73,8 @@ type Config struct {
 	Candidates map[string]Candidate
 	// Missing says for providers that are no candidates how to configure them, by name.
 	Missing map[string]string
+	// Meter, if set, wraps the providers of all candidates with all their retries. Only what it lets through is asked.
+	Meter func(providers.Provider, func(model string) schemas.Price) providers.Provider
 	// Offline answers if auto finds nothing else, or if it is named.
 	Offline providers.Provider
 	Logger  *slog.Logger
@@ -117,6 +119,9 @@ func New(cfg Config) (*Chain, error) {
 			candidate.Provider = priced{candidate.Provider, candidate.Price}
 		}
 		candidate.Provider = Again(candidate.Provider, candidate.First)
+		if cfg.Meter != nil {
+			candidate.Provider = cfg.Meter(candidate.Provider, candidate.Price)
+		}
 		c.candidates[name] = candidate
 	}
 	for _, name := range c.order {

@@ -106,6 +106,7 @@ var failures = []struct {
 	{kindIs(providers.KindContextLength), Error{Status: 400, Kind: TypeInvalid, Code: "context_length_exceeded", Param: "messages"}},
 	{kindIs(providers.KindModelNotFound), Error{Status: 404, Kind: TypeInvalid, Code: "model_not_found", Param: "model"}},
 	{kindIs(providers.KindAuth), Error{Status: 502, Kind: TypeServer, Code: "model_auth"}},
+	{kindIs(providers.KindBudget), Error{Status: 429, Kind: typeRateLimit, Code: "budget_exceeded"}},
 	{kindIs(providers.KindQuota), Error{Status: 429, Kind: typeRateLimit, Code: "model_quota"}},
 	{isUnreachable, Error{Status: 503, Kind: TypeServer, Code: "model_unreachable"}},
 	{isOverloaded, Error{Status: 503, Kind: TypeServer, Code: "model_overloaded"}},

@@ -156,6 +156,7 @@ const advice = {
   model_unreachable: () => t("The model's service cannot be reached. Is it running? Check it on the settings page, then ask again.", "Không kết nối được với dịch vụ mô hình. Dịch vụ có đang chạy không? Hãy kiểm tra trong trang cài đặt rồi hỏi lại."),
   model_failed: () => t("The model's service answered with an error. Ask again; if it stays so, look into that service's log or choose another model on the settings page.", "Dịch vụ mô hình báo lỗi. Hãy hỏi lại; nếu vẫn vậy, hãy xem nhật ký của dịch vụ đó hoặc chọn mô hình khác trong trang cài đặt."),
   model_overloaded: () => t("The model's service has too much to do now. Wait a moment, then ask again.", "Dịch vụ mô hình đang quá tải. Hãy chờ giây lát rồi hỏi lại."),
+  budget_exceeded: () => t("The budget for models is used up. The text below says when it begins anew.", "Ngân sách dành cho mô hình đã dùng hết. Dòng bên dưới cho biết khi nào có ngân sách mới."),
   model_quota: () => t("The model's service takes no more questions for now: too many were asked, or the quota is used up. Wait a minute, then ask again.", "Dịch vụ mô hình tạm thời không nhận thêm câu hỏi: đã hỏi quá nhiều hoặc hết hạn mức. Hãy chờ một phút rồi hỏi lại."),
   model_timeout: () => t("The model took too long. Ask again, or choose a smaller model on the settings page.", "Mô hình trả lời quá lâu. Hãy hỏi lại, hoặc chọn mô hình nhỏ hơn trong trang cài đặt."),
   model_incomplete: () => t("The model broke off in the middle. Ask again.", "Mô hình dừng giữa chừng. Hãy hỏi lại."),

@@ -1,0 +1,270 @@
+// Package budget charges model calls to the budgets that apply to them, and adds up what they use.
+//
+// A call takes an estimate from every budget before it begins, and settles with what it really used
+// when it has ended. Without a budget a call costs nothing but a line in the memory of this process,
+// which is written to the store now and then.
+package budget
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"molar/agent"
+	"molar/internal/config"
+	"molar/providers"
+	"molar/schemas"
+)
+
+// A Store keeps budgets and usage.
+type Store interface {
+	TakeBudget(ctx context.Context, budgets []schemas.NamedBudget, estimate schemas.BudgetSum, warn bool) (schemas.BudgetHold, *schemas.BudgetRefusal, error)
+	SettleBudget(ctx context.Context, hold schemas.BudgetHold, used schemas.BudgetSum) error
+	AddUsage(ctx context.Context, lines []schemas.UsageLine) error
+}
+
+const (
+	// storeWait is how long a call waits for the store: without its answer nobody pays.
+	storeWait = 2 * time.Second
+	// flushEvery is how often usage is written.
+	flushEvery = 5 * time.Second
+	// settleTries is how often settling is tried; a reservation that is never settled expires.
+	settleTries = 3
+)
+
+// Config configures a [Book].
+type Config struct {
+	Budgets config.Budgets
+	Store   Store
+	// Ratio, if set, is told the used share of a budget of the whole host or of a group.
+	Ratio  func(budget string, share float64)
+	Logger *slog.Logger
+	// Now tells the day of usage; nil means time.Now.
+	Now func() time.Time
+}
+
+// A Book charges calls. It is safe for concurrent use.
+type Book struct {
+	cfg Config
+
+	mu      sync.Mutex
+	pending map[string]schemas.UsageLine
+}
+
+// New returns an empty book.
+func New(cfg Config) (*Book, error) {
+	if cfg.Store == nil {
+		return nil, errors.New("budget: a store is required")
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Book{cfg: cfg, pending: map[string]schemas.UsageLine{}}, nil
+}
+
+// The names of the budgets. Those of people and keys do not say whose they are: they must outlive
+// the erasure of a person, who would begin anew otherwise.
+const (
+	all    = "all"
+	person = "person"
+	key    = "key"
+	group  = "group:"
+)
+
+// operator owns what people do who signed in with a link of the command line.
+const operator = "operator"
+
+// budgets returns the budgets that apply to a payer.
+func (b *Book) budgets(p providers.Payer) []schemas.NamedBudget {
+	set := b.cfg.Budgets
+	var named []schemas.NamedBudget
+	add := func(name string, budget schemas.Budget) {
+		if budget.IsSet() {
+			named = append(named, schemas.NamedBudget{Name: name, Budget: budget})
+		}
+	}
+	add(all, set.All)
+	switch sum := sha256.Sum256([]byte(p.Owner)); {
+	case p.Owner == "" || p.Owner == operator:
+	case schemas.IsPersonOwner(p.Owner):
+		add(person+":"+hex.EncodeToString(sum[:16]), set.Person)
+	default:
+		add(key+":"+hex.EncodeToString(sum[:16]), set.Key)
+	}
+	for _, name := range p.Groups {
+		budget, own := set.Groups.Get(name)
+		if !own {
+			budget = set.Group
+		}
+		add(group+name, budget)
+	}
+	return named
+}
+
+// title names a budget for people and metrics.
+func title(name string) string {
+	kind, _, _ := strings.Cut(name, ":")
+	if kind == person || kind == key {
+		return kind
+	}
+	return name
+}
+
+// take reserves the estimate of a call. hold is nil if no budget applies.
+func (b *Book) take(ctx context.Context, req *providers.Request, price schemas.Price) (hold *schemas.BudgetHold, warning string, err error) {
+	budgets := b.budgets(req.Payer)
+	if len(budgets) == 0 {
+		return nil, "", nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	usage := estimate(req)
+	taken, refusal, err := b.cfg.Store.TakeBudget(ctx, budgets, sumOf(usage, price), !req.Pass.IsSmall())
+	if err != nil {
+		b.cfg.Logger.Warn("the budgets cannot be read, so no model is asked", "error", err)
+		return nil, "", fmt.Errorf("%w: the budgets cannot be read, so no model is asked; ask again in a moment", agent.ErrStore)
+	}
+	for _, nb := range budgets {
+		if title(nb.Name) == nb.Name && b.cfg.Ratio != nil && refusal == nil {
+			b.cfg.Ratio(nb.Name, taken.Used[nb.Name])
+		}
+	}
+	if refusal != nil {
+		return nil, "", refused(refusal)
+	}
+	for _, name := range taken.Warn {
+		b.cfg.Logger.Warn("four fifths of a budget are used", "budget", title(name), "person", req.Payer.Owner)
+		at := slices.IndexFunc(budgets, func(nb schemas.NamedBudget) bool { return nb.Name == name })
+		if title(name) != name { // others' budgets are not the person's concern
+			_, ends := budgets[at].Period(taken.Periods[name])
+			warning = fmt.Sprintf("four fifths of %s are used; it begins anew on %s", words(budgets[at]), moment(ends))
+		}
+	}
+	return &taken, warning, nil
+}
+
+// words names a budget in a sentence.
+func words(b schemas.NamedBudget) string {
+	period := "this month's"
+	if b.Per == schemas.PerDay {
+		period = "today's"
+	}
+	switch kind := title(b.Name); kind {
+	case person, key:
+		return period + " budget of yours"
+	case all:
+		return period + " budget"
+	default:
+		return period + " budget of the group " + strings.TrimPrefix(kind, group)
+	}
+}
+
+func moment(t time.Time) string { return t.UTC().Format("2 January 15:04 UTC") }
+
+// heldWait is when to ask again if running calls have reserved the rest of a budget.
+const heldWait = 5 * time.Second
+
+func refused(r *schemas.BudgetRefusal) error {
+	e := &providers.Error{Kind: providers.KindBudget, Final: true}
+	if r.Held {
+		e.RetryAfter = heldWait
+		e.Err = fmt.Errorf("running calls have reserved the rest of %s; ask again in a moment", words(r.Budget))
+		return e
+	}
+	e.RetryAfter = r.Ends.Sub(r.Now)
+	e.Err = fmt.Errorf("%s is used up; it begins anew on %s", words(r.Budget), moment(r.Ends))
+	return e
+}
+
+// settle replaces the estimate of a call by what it used.
+func (b *Book) settle(ctx context.Context, hold *schemas.BudgetHold, used schemas.BudgetSum) {
+	ctx = context.WithoutCancel(ctx)
+	var err error
+	for range settleTries {
+		short, cancel := context.WithTimeout(ctx, storeWait)
+		err = b.cfg.Store.SettleBudget(short, *hold, used)
+		cancel()
+		if err == nil {
+			return
+		}
+	}
+	b.cfg.Logger.Error("a call is not counted in its budgets", "tokens", used.Tokens, "cost", used.Cost.String(), "error", err)
+}
+
+// count adds a call to the usage of the day.
+func (b *Book) count(p providers.Payer, provider, model string, used schemas.Usage) {
+	line := schemas.UsageLine{
+		Day: b.cfg.Now().UTC().Format(time.DateOnly), Owner: p.Owner, Groups: slices.Sorted(slices.Values(p.Groups)), Assistant: p.Assistant, Provider: provider, Model: model,
+		UsageSum: schemas.UsageSum{Calls: 1, Prompt: int64(used.PromptTokens), Cached: int64(used.CachedTokens), Completion: int64(used.CompletionTokens), Cost: used.Cost},
+	}
+	b.add(line)
+}
+
+func (b *Book) add(lines ...schemas.UsageLine) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, line := range lines {
+		k := strings.Join(append([]string{line.Day, line.Owner, line.Assistant, line.Provider, line.Model}, line.Groups...), "\x00")
+		line.UsageSum = line.Add(b.pending[k].UsageSum)
+		b.pending[k] = line
+	}
+}
+
+// Flush writes the usage so far. What cannot be written is kept for the next time.
+func (b *Book) Flush(ctx context.Context) error {
+	b.mu.Lock()
+	pending := b.pending
+	b.pending = map[string]schemas.UsageLine{}
+	b.mu.Unlock()
+	if len(pending) == 0 {
+		return nil
+	}
+	lines := make([]schemas.UsageLine, 0, len(pending))
+	for _, k := range slices.Sorted(func(yield func(string) bool) {
+		for k := range pending {
+			if !yield(k) {
+				return
+			}
+		}
+	}) {
+		lines = append(lines, pending[k])
+	}
+	err := b.cfg.Store.AddUsage(ctx, lines)
+	if err != nil {
+		b.add(lines...)
+	}
+	return err
+}
+
+// Run writes the usage now and then until ctx ends, and then once more.
+func (b *Book) Run(ctx context.Context) {
+	tick := time.NewTicker(flushEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			b.flush(ctx)
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
+			defer cancel()
+			b.flush(last)
+			return
+		}
+	}
+}
+
+func (b *Book) flush(ctx context.Context) {
+	if err := b.Flush(ctx); err != nil && ctx.Err() == nil {
+		b.cfg.Logger.Warn("the usage cannot be written; it is tried again", "error", err)
+	}
+}
