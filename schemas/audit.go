@@ -50,6 +50,9 @@ type AuditLine struct {
 	At time.Time `json:"at"`
 	// Person is the owner of the data that the person uses, or [AuditOperator].
 	Person string `json:"person"`
+	// Alias is the random name that was hashed and stored in place of Person, which nothing connects with
+	// them once they are erased; empty where Person itself was.
+	Alias string `json:"alias,omitempty"`
 	// Event is one of the Event constants.
 	Event string `json:"event"`
 	// Origin is where the text came from because of which a person was asked.
@@ -89,6 +92,9 @@ type AuditQuery struct {
 // as it is exported, without that last field.
 func (l AuditLine) Sum() (string, error) {
 	l.Hash = ""
+	if l.Alias != "" {
+		l.Person, l.Alias = l.Alias, ""
+	}
 	var line bytes.Buffer
 	to := json.NewEncoder(&line)
 	to.SetEscapeHTML(false)

@@ -47,7 +47,8 @@ func newAuditExportCmd(a *app) *cobra.Command {
 		Long: `Print the lines of the audit, the oldest first, or check them.
 
 Each line has the hash of the line before, and its own: the SHA-256 of the line as printed,
-without its last field. --check walks all lines in the store and says whether one was
+without its last field, and with the alias in place of the person where it has one: a random
+name, which nothing connects with somebody who was erased. --check walks all lines in the store and says whether one was
 changed, added or taken out. Lines older than audit.retention are gone.`,
 		Example: `  molar audit export --since 30d
   molar audit export --since 2026-01-01 --until 2026-02-01 --person person:ann --format csv

@@ -102,14 +102,8 @@ func clipped(field string) string {
 // auditPage is how many lines are read at once.
 const auditPage = 1000
 
-// ListAudit returns lines of the audit in their order. Their person is the owner, or, of one who was
-// erased, the pseudonym that stands in the line.
+// ListAudit returns lines of the audit in their order.
 func (s *State) ListAudit(ctx context.Context, q schemas.AuditQuery) ([]schemas.AuditLine, error) {
-	return s.listAudit(ctx, q, `coalesce((SELECT n.owner FROM person_names n WHERE n.pseudonym = audit.person), audit.person)`)
-}
-
-// listAudit reads lines with an expression for their person.
-func (s *State) listAudit(ctx context.Context, q schemas.AuditQuery, person string) ([]schemas.AuditLine, error) {
 	until := int64(1) << 62
 	if !q.Until.IsZero() {
 		until = database.Millis(q.Until)
@@ -121,12 +115,16 @@ func (s *State) listAudit(ctx context.Context, q schemas.AuditQuery, person stri
 	lines, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (l schemas.AuditLine, err error) {
 		var at int64
 		var allowed sql.NullBool
-		err = row.Scan(&l.ID, &at, &allowed, &l.Person, &l.Event, &l.Origin, &l.Server, &l.Tool, &l.How, &l.Scope, &l.SHA256, &l.TurnID, &l.CallID, &l.Detail, &l.Before, &l.Hash)
+		var owner sql.NullString
+		err = row.Scan(&l.ID, &at, &allowed, &l.Person, &owner, &l.Event, &l.Origin, &l.Server, &l.Tool, &l.How, &l.Scope, &l.SHA256, &l.TurnID, &l.CallID, &l.Detail, &l.Before, &l.Hash)
 		if l.At = database.TimeAt(at); allowed.Valid {
 			l.Allowed = &allowed.Bool
 		}
+		if owner.Valid {
+			l.Person, l.Alias = owner.String, l.Person
+		}
 		return l, err
-	}, `SELECT id, at, allowed, `+person+`, event, origin, server, tool, how, scope, sha256, turn_id, call_id, detail, hash_before, hash FROM audit
+	}, `SELECT id, at, allowed, person, (SELECT n.owner FROM person_names n WHERE n.pseudonym = audit.person), event, origin, server, tool, how, scope, sha256, turn_id, call_id, detail, hash_before, hash FROM audit
 		WHERE id > $1 AND at >= $2 AND at < $3 AND ($4 = '' OR person = $4 OR person = (SELECT n.pseudonym FROM person_names n WHERE n.owner = $4)) ORDER BY id LIMIT $5`,
 		q.After, since, until, s.db.SQL.Text(q.Person), cmp.Or(q.Limit, 1<<31-1))
 	return lines, s.db.Fault("read the audit", err)
@@ -134,13 +132,9 @@ func (s *State) listAudit(ctx context.Context, q schemas.AuditQuery, person stri
 
 // AuditLines yields the lines of a query, read in pages.
 func (s *State) AuditLines(ctx context.Context, q schemas.AuditQuery) iter.Seq2[schemas.AuditLine, error] {
-	return auditPages(ctx, q, s.ListAudit)
-}
-
-func auditPages(ctx context.Context, q schemas.AuditQuery, list func(context.Context, schemas.AuditQuery) ([]schemas.AuditLine, error)) iter.Seq2[schemas.AuditLine, error] {
 	return func(yield func(schemas.AuditLine, error) bool) {
 		for q.Limit = auditPage; ; {
-			page, err := list(ctx, q)
+			page, err := s.ListAudit(ctx, q)
 			if err != nil {
 				yield(schemas.AuditLine{}, err)
 				return
@@ -201,10 +195,7 @@ func (s *State) walkAudit(ctx context.Context) (AuditExtent, error) {
 	}
 	extent := AuditExtent{Gone: e.gone, Last: e.last, Hash: e.lastHash}
 	last, hash := e.gone, e.goneHash
-	asWritten := func(ctx context.Context, q schemas.AuditQuery) ([]schemas.AuditLine, error) {
-		return s.listAudit(ctx, q, `person`)
-	}
-	for line, err := range auditPages(ctx, schemas.AuditQuery{}, asWritten) {
+	for line, err := range s.AuditLines(ctx, schemas.AuditQuery{}) {
 		if err != nil {
 			return extent, err
 		}
