@@ -46,7 +46,7 @@ type BudgetHold struct {
 	ID string
 	// Periods are the beginnings of the periods, by the names of the budgets.
 	Periods map[string]time.Time
-	// Used are the shares of the budgets that are used, the reserved ones included, by name.
+	// Used are the shares of the budgets that others have used or reserved, by name; they are set after a refusal too.
 	Used map[string]float64
 	// Warn are the names of the budgets that reached their warning for the first time in the period.
 	Warn []string

@@ -135,7 +135,7 @@ func (b *Book) take(ctx context.Context, req *providers.Request, price schemas.P
 		return nil, "", fmt.Errorf("%w: the budgets cannot be read, so no model is asked; ask again in a moment", agent.ErrStore)
 	}
 	for _, nb := range budgets {
-		if title(nb.Name) == nb.Name && b.cfg.Ratio != nil && refusal == nil {
+		if title(nb.Name) == nb.Name && b.cfg.Ratio != nil {
 			b.cfg.Ratio(nb.Name, taken.Used[nb.Name])
 		}
 	}

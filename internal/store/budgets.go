@@ -35,7 +35,7 @@ func (s *State) TakeBudget(ctx context.Context, budgets []schemas.NamedBudget, e
 		}
 		now := database.TimeAt(millis)
 		for _, b := range budgets {
-			left, err := s.lookAtBudget(ctx, tx, b, now, estimate)
+			left, err := s.lookAtBudget(ctx, tx, b, now)
 			if err != nil {
 				return err
 			}
@@ -77,7 +77,7 @@ type budgetState struct {
 }
 
 // lookAtBudget reads a budget, and locks its row until the transaction ends.
-func (s *State) lookAtBudget(ctx context.Context, tx *sql.Tx, b schemas.NamedBudget, now time.Time, estimate schemas.BudgetSum) (state budgetState, err error) {
+func (s *State) lookAtBudget(ctx context.Context, tx *sql.Tx, b schemas.NamedBudget, now time.Time) (state budgetState, err error) {
 	begin, ends := b.Period(now)
 	period, millis := database.Millis(begin), database.Millis(now)
 	if _, err = tx.ExecContext(ctx, `INSERT INTO budget_use (name, period) VALUES ($1, $2) ON CONFLICT DO NOTHING`, b.Name, period); err != nil {
@@ -101,7 +101,7 @@ func (s *State) lookAtBudget(ctx context.Context, tx *sql.Tx, b schemas.NamedBud
 	if shareOf(b.Budget, both) >= 1 {
 		state.refusal = &schemas.BudgetRefusal{Budget: b, Ends: ends, Now: now, Held: shareOf(b.Budget, used) < 1}
 	}
-	state.used = shareOf(b.Budget, schemas.BudgetSum{Tokens: both.Tokens + estimate.Tokens, Cost: both.Cost + estimate.Cost})
+	state.used = shareOf(b.Budget, both)
 	state.warns = !warned && shareOf(b.Budget, used) >= warnAt
 	return state, nil
 }
