@@ -98,6 +98,7 @@ func countOne(ctx context.Context, tel *telemetry.Telemetry) {
 	tel.CountVerdict("dental", "reject", "code")
 	tel.CountTruncation(telemetry.CutAnswer)
 	tel.CountReconnect("family")
+	tel.CountWebhook("delivered")
 	tel.CountCall(telemetry.Call{ID: "1", Server: "family", Tool: "search", Status: "ok", DurationMS: 1})
 	_, span := tel.StartModelCall(ctx, telemetry.ModelCall{Provider: "ollama", Model: "qwen", Pass: "tool"})
 	span.FirstOutput()
