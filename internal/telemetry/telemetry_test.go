@@ -85,6 +85,7 @@ molar_truncations_total{what="answer"} 1
 molar_turn_duration_seconds_count{assistant="dental"} 1
 molar_turns_total{assistant="dental",outcome="done"} 1
 molar_turns_unsaved_total{assistant="dental"} 1
+molar_webhook_events_total{outcome="delivered"} 1
 `
 	if diff := cmp.Diff(want, scrape(t, tel)); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
