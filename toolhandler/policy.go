@@ -3,6 +3,7 @@ package toolhandler
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -155,17 +156,17 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 	decided := func(how How, d Decision) {
 		t.audit(ctx, Ruling{Owner: t.cfg.Owner, TurnID: t.cfg.ID, Call: call, Tool: tool, Reason: reason, How: how, Decision: d})
 	}
-	refused := func(status Status, format string, args ...any) (json.RawMessage, *Outcome) {
-		out := failure(call, tool, status, format, args...)
+	refused := func(status Status, text string) (json.RawMessage, *Outcome) {
+		out := failure(call, tool, status, "%s", text)
 		out.Sent, out.Reason = unsure, reason
 		return nil, &out
 	}
 	if reason.Rule == RuleDeny {
 		decided(ByConfig, Decision{})
 		if len(reason.Flows) > 0 {
-			return refused(StatusRefused, "%q was not executed: text of %s may not go to server %s", tool.Name, listed(reason.Flows), tool.Server)
+			return refused(StatusRefused, fmt.Sprintf("%q was not executed: text of %s may not go to server %s", tool.Name, listed(reason.Flows), tool.Server))
 		}
-		return refused(StatusRefused, "%q may not be called", tool.Name)
+		return refused(StatusRefused, fmt.Sprintf("%q may not be called", tool.Name))
 	}
 	if !unsure {
 		if given := t.consented(tool, call, true); given != nil { // its approval is already audited
@@ -187,16 +188,9 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 	}
 	reason.Records = r.flow.recordsOf(a)
 	ask.Reason = reason
-	switch {
-	case t.cfg.Approver == nil && unsure:
+	if t.cfg.Approver == nil {
 		decided(NobodyThere, Decision{})
-		return refused(StatusUnsure, "%q was sent before the host stopped, and no result came: it may or may not have been done; it was not sent again, and nobody is there to ask; tell the person to check", tool.Name)
-	case t.cfg.Approver == nil && len(tool.Rules.Approvers) > 0:
-		decided(NobodyThere, Decision{})
-		return refused(StatusUnapproved, "%q was not executed: a member of %s must approve it first", tool.Name, strings.Join(tool.Rules.Approvers, " or "))
-	case t.cfg.Approver == nil:
-		decided(NobodyThere, Decision{})
-		return refused(StatusUnapproved, "%q was not executed: it needs a person's approval (%s), and nobody is there to ask", tool.Name, reason)
+		return refused(nobodyThere(tool, reason))
 	}
 	decision, late, err := r.ask(ctx, ask)
 	own := err == nil && decision.Allowed && t.isOwn(tool, decision)
@@ -211,26 +205,37 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 	}
 	switch {
 	case unsure && (err != nil || !decision.Allowed):
-		return refused(StatusUnsure, "%q was sent before the host stopped, and no result came; the person did not have it sent again: it was done, or is not wanted", tool.Name)
+		return refused(StatusUnsure, fmt.Sprintf("%q was sent before the host stopped, and no result came; the person did not have it sent again: it was done, or is not wanted", tool.Name))
 	case own:
-		return refused(StatusUnapproved, "%q was not executed: a member of %s must approve it, and the person who asks may not", tool.Name, strings.Join(tool.Rules.Approvers, " or "))
+		return refused(StatusUnapproved, fmt.Sprintf("%q was not executed: a member of %s must approve it, and the person who asks may not", tool.Name, strings.Join(tool.Rules.Approvers, " or ")))
 	case late && len(tool.Rules.Approvers) > 0:
-		return refused(StatusUnapproved, "%q was not executed: a member of %s must approve it, and nobody did within %s; the request stays open for them", tool.Name, strings.Join(tool.Rules.Approvers, " or "), ApprovalTimeout)
+		return refused(StatusUnapproved, fmt.Sprintf("%q was not executed: a member of %s must approve it, and nobody did within %s; the request stays open for them", tool.Name, strings.Join(tool.Rules.Approvers, " or "), ApprovalTimeout))
 	case late:
-		return refused(StatusUnapproved, "%q was not executed: it needs a person's approval, and nobody decided within %s, which counts as a no", tool.Name, ApprovalTimeout)
+		return refused(StatusUnapproved, fmt.Sprintf("%q was not executed: it needs a person's approval, and nobody decided within %s, which counts as a no", tool.Name, ApprovalTimeout))
 	case err != nil:
-		return refused(StatusUnapproved, "%q was not executed: nobody approved it", tool.Name)
+		return refused(StatusUnapproved, fmt.Sprintf("%q was not executed: nobody approved it", tool.Name))
 	case !decision.Allowed:
-		return refused(StatusRefused, "%q was not executed: the person said no", tool.Name)
+		return refused(StatusRefused, fmt.Sprintf("%q was not executed: the person said no", tool.Name))
 	}
 	if decision.Arguments != "" {
 		if args, err = r.checkedArguments(tool, decision.Arguments); err != nil {
-			return refused(StatusInvalid, "the edited arguments of %q do not fit: %v", tool.Name, err)
+			return refused(StatusInvalid, fmt.Sprintf("the edited arguments of %q do not fit: %v", tool.Name, err))
 		}
 		ask.Destinations, decision.Destination = destinations(tool, t.actionOf(tool, args).places), ""
 	}
 	t.grant(ctx, ask, decision)
 	return args, nil
+}
+
+// nobodyThere returns how a call ends that needs a person's approval when there is nobody to ask.
+func nobodyThere(tool schemas.Tool, reason Reason) (Status, string) {
+	switch {
+	case reason.Rule == RuleUnsure:
+		return StatusUnsure, fmt.Sprintf("%q was sent before the host stopped, and no result came: it may or may not have been done; it was not sent again, and nobody is there to ask; tell the person to check", tool.Name)
+	case len(tool.Rules.Approvers) > 0:
+		return StatusUnapproved, fmt.Sprintf("%q was not executed: a member of %s must approve it first", tool.Name, strings.Join(tool.Rules.Approvers, " or "))
+	}
+	return StatusUnapproved, fmt.Sprintf("%q was not executed: it needs a person's approval (%s), and nobody is there to ask", tool.Name, reason)
 }
 
 // checkedArguments parses arguments and checks them against the tool's schema.

@@ -135,7 +135,7 @@ func TestUsage(t *testing.T) {
 		if diff := cmp.Diff([]schemas.UsageLine{want}, got); err != nil || diff != "" {
 			t.Fatal(err, diff)
 		}
-		if err := db.ForgetUsageOf(ctx, "person:ann"); err != nil {
+		if _, err := db.ErasePerson(ctx, "person:ann"); err != nil {
 			t.Fatal(err)
 		}
 		want.Owner = ""

@@ -71,6 +71,9 @@ func (s *State) ErasePerson(ctx context.Context, owner string) (schemas.Erased, 
 			return err
 		}
 		text := s.db.SQL.Text(owner)
+		if err := s.keepSums(ctx, tx, text); err != nil {
+			return fmt.Errorf("usage_days: %w", err)
+		}
 		for _, statement := range []string{
 			`DELETE FROM sign_in_links WHERE key_id IN (SELECT id FROM api_keys WHERE owner = $1)`,
 			`DELETE FROM live_rates WHERE name = $1`,

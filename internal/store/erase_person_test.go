@@ -17,10 +17,11 @@ import (
 )
 
 // tablesOfNobody are the tables without anything of a person. The lines of the audit stay, under a
-// pseudonym.
+// pseudonym. What was used of a budget is named by a hash of its owner: nobody begins anew by erasing
+// themselves.
 func tablesOfNobody() []string {
 	return []string{
-		"audit", "audit_ends", "tool_refusals", "secrets", "logins", "added_servers", "server_marks", "molar_schema", "tool_decisions",
+		"audit", "audit_ends", "budget_use", "budget_holds", "tool_refusals", "secrets", "logins", "added_servers", "server_marks", "molar_schema", "tool_decisions",
 		"tool_switches", "schema_migrations", "goose_db_version", "tool_pins",
 	}
 }

@@ -63,25 +63,17 @@ func (s *State) UsageOf(ctx context.Context, owner string, since time.Time) ([]s
 	return lines, s.db.Fault("read the usage", err)
 }
 
-// ForgetUsageOf takes the owner from what their model calls used. The sums stay: the bill must add up.
-func (s *State) ForgetUsageOf(ctx context.Context, owner string) error {
-	if owner == "" {
-		return nil
-	}
-	return s.db.Write(ctx, "forget whose usage it is", func(tx *sql.Tx) error {
-		lines, err := database.List(ctx, tx, scanUsage, usageColumns+`WHERE owner = $1`+s.db.SQL.ForUpdate, s.db.SQL.Text(owner))
-		if err != nil {
-			return err
-		}
-		for i := range lines {
-			lines[i].Owner = ""
-		}
-		if err := s.addUsageIn(ctx, tx, lines); err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM usage_days WHERE owner = $1`, s.db.SQL.Text(owner))
+// keepSums adds what model calls of an owner used to the usage of nobody: the bill must add up when the
+// owner's own rows are deleted.
+func (s *State) keepSums(ctx context.Context, tx *sql.Tx, owner string) error {
+	lines, err := database.List(ctx, tx, scanUsage, usageColumns+`WHERE owner = $1`+s.db.SQL.ForUpdate, owner)
+	if err != nil {
 		return err
-	})
+	}
+	for i := range lines {
+		lines[i].Owner = ""
+	}
+	return s.addUsageIn(ctx, tx, lines)
 }
 
 // DropUsage deletes usage and budgets of days before a time. It returns how many lines it deleted.
