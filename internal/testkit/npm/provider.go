@@ -2,7 +2,11 @@ package npm
 
 import (
 	"bufio"
+	"crypto/rand"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"html"
 	"io"
@@ -26,7 +30,8 @@ type Provider struct {
 	// Issuer is its address.
 	Issuer string
 	// Stop ends it.
-	Stop func()
+	Stop     func()
+	callback string
 }
 
 // StartProvider starts an identity provider that sends people back to the path callback, on any port of
@@ -50,7 +55,7 @@ func StartProvider(t testing.TB, callback string) *Provider {
 		t.Fatalf("start the identity provider: %v", err)
 	}
 	stopped := false
-	p := &Provider{Stop: func() {
+	p := &Provider{callback: callback, Stop: func() {
 		if !stopped {
 			stopped = true
 			_ = cmd.Process.Kill()
@@ -114,4 +119,46 @@ func read(client *http.Client, req *http.Request) (*http.Response, string, error
 func Browser(transport http.RoundTripper) *http.Client {
 	jar, _ := cookiejar.New(nil) // never fails
 	return &http.Client{Transport: transport, Jar: jar}
+}
+
+// Token returns an ID token of somebody, for a program of theirs.
+func (p *Provider) Token(t testing.TB, login string) string {
+	t.Helper()
+	verifier := rand.Text() + rand.Text()
+	challenge := sha256.Sum256([]byte(verifier))
+	back := "http://127.0.0.1:9" + p.callback
+	client := Browser(nil)
+	client.CheckRedirect = func(req *http.Request, _ []*http.Request) error {
+		if strings.HasPrefix(req.URL.String(), back) {
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}
+	res, text, err := p.SignIn(client, p.Issuer+"/auth?"+url.Values{
+		"client_id": {"molar"}, "response_type": {"code"}, "scope": {"openid profile email"}, "redirect_uri": {back},
+		"code_challenge": {base64.RawURLEncoding.EncodeToString(challenge[:])}, "code_challenge_method": {"S256"},
+	}.Encode(), login)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := res.Location()
+	if err != nil {
+		t.Fatalf("%v: %d %s", err, res.StatusCode, text)
+	}
+	form := url.Values{"grant_type": {"authorization_code"}, "client_id": {"molar"}, "redirect_uri": {back}, "code": {at.Query().Get("code")}, "code_verifier": {verifier}}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.Issuer+"/token", strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if _, text, err = read(client, req); err != nil {
+		t.Fatal(err)
+	}
+	var tokens struct {
+		ID string `json:"id_token"`
+	}
+	if err := json.Unmarshal([]byte(text), &tokens); err != nil || tokens.ID == "" {
+		t.Fatalf("no ID token: %v %s", err, text)
+	}
+	return tokens.ID
 }
