@@ -93,6 +93,8 @@ type Config struct {
 	Answers Answers
 	// Audit keeps each decision about a call; nil only logs them.
 	Audit func(ctx context.Context, r toolhandler.Ruling)
+	// OnHeld is called with each call that is stored for its approvers; it may be nil.
+	OnHeld func(answer.Held)
 	// Recorder is nil when no traces are kept.
 	Recorder Recorder
 	// Observer is nil without metrics.

@@ -40,6 +40,9 @@ func (a *Agent) requestApproval(ctx context.Context, w *task, e *ending) error {
 	if err := pending.Keep(ctx, a.cfg.Pauses, w.turn.Owner, w.turn.ConversationID, notice, a.cfg.Now()); err != nil {
 		return w.out.Warn("the calls pending approval could not be stored, so they cannot be approved: " + err.Error())
 	}
+	if err := a.hold(ctx, w, e.question.lang, pending); err != nil {
+		return w.out.Warn("the calls pending approval could not be shown to their approvers: " + err.Error())
+	}
 	return w.tell(notice)
 }
 
@@ -49,6 +52,14 @@ func (w *task) whom() (toolhandler.Approver, toolhandler.Person) {
 		return nil, nil
 	}
 	return w.turn.Approver, w.turn.Person
+}
+
+// caller returns the person for whom servers are called as themselves.
+func (w *task) caller() schemas.Caller {
+	if w.turn.AskNever {
+		return schemas.Caller{}
+	}
+	return w.turn.Caller
 }
 
 // reportDropped tells the person which pending calls their message did not approve, as they may
@@ -75,26 +86,35 @@ func (a *Agent) takeApproval(ctx context.Context, w *task, q question, past reca
 	if said != q.words { // what others wrote agrees to nothing
 		said = ""
 	}
-	pending, agreed, err := take(ctx, a.cfg.Pauses, w.turn.Owner, said, past.last().Answer)
-	if err != nil {
+	fault := func(err error) (question, error) {
 		return q, fmt.Errorf("%w: read the call pending approval: %w", ErrStore, err)
 	}
-	tools := a.cfg.Tools.Tools()
-	for _, call := range pending.Calls() {
-		ruling := toolhandler.Ruling{
-			Owner: w.turn.Owner, TurnID: w.turn.ID, Call: call, How: toolhandler.InMessage, Decision: toolhandler.Decision{Allowed: agreed},
-		}
-		if i := slices.IndexFunc(tools, func(t schemas.Tool) bool { return t.Name == call.Function.Name }); i >= 0 {
-			ruling.Tool = tools[i]
-		}
-		a.audit(ctx, ruling)
-	}
-	if !agreed {
-		q.dropped = pending
+	if reply, err := a.stillWaiting(ctx, w, said, past.last().Answer); err != nil {
+		return fault(err)
+	} else if reply != nil {
+		q.reply = reply
 		return q, nil
 	}
-	q.approved = pending
-	w.out.Mark("6.5", "The person said yes to the calls that waited", "calls", len(pending))
+	pending, agreed, err := take(ctx, a.cfg.Pauses, w.turn.Owner, said, past.last().Answer)
+	if err != nil {
+		return fault(err)
+	}
+	approved, refused, err := a.settle(ctx, w, pending, agreed)
+	if err != nil {
+		return fault(err)
+	}
+	for _, c := range pending {
+		a.audit(ctx, toolhandler.Ruling{
+			Owner: w.turn.Owner, TurnID: w.turn.ID, Call: *c.Call, Tool: a.toolNamed(c.Call.Function.Name), How: toolhandler.InMessage,
+			Decision: toolhandler.Decision{Allowed: approved.has(*c.Call)},
+		})
+	}
+	if q.dropped = pending.Without(approved); len(approved) == 0 {
+		q.reply = refused
+		return q, nil
+	}
+	q.approved = approved
+	w.out.Mark("6.5", "The person said yes to the calls that waited", "calls", len(approved))
 	return q, nil
 }
 

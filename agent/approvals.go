@@ -25,6 +25,8 @@ type (
 	Asked = prompts.Asked
 	// Destination is what a lasting approval covers.
 	Destination = toolhandler.Destination
+	// Ruling is a decision for the audit.
+	Ruling = toolhandler.Ruling
 	// Question is a server's question to them.
 	Question = toolhandler.Question
 )
@@ -40,6 +42,9 @@ func ShownArguments(a Ask) string { return text.ShownJSON(a.Call.Function.Argume
 
 // Granted reports whether standing approvals cover a call.
 func Granted(all []schemas.Grant, a Ask) bool { return toolhandler.Granted(all, a) }
+
+// ByApprover is the way of a decision that an approver made after the turn.
+const ByApprover = toolhandler.ByApprover
 
 // RuleUnsure is the rule of a call that was sent before the host stopped.
 const RuleUnsure = toolhandler.RuleUnsure

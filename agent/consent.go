@@ -47,6 +47,12 @@ type pendingCall struct {
 	schemas.Part
 	tool   schemas.Tool
 	reason toolhandler.Reason
+	// was is the id that it had when it was stored.
+	was string
+	// approver is set if somebody has approved it who may decide about calls that need approvers; by and
+	// byName are theirs.
+	approver   bool
+	by, byName string
 }
 
 // pendingCalls are the calls of an answer that are pending approval.
@@ -106,6 +112,9 @@ func (w pendingCalls) Notice(lang, before string) string {
 			why = prompts.Cut
 		}
 		lines[i] = "- " + said.What + "  \n  " + said.Why + "  \n  " + said.Where + "  \n  " + line
+		if who := c.tool.Rules.Approvers; len(who) > 0 {
+			lines[i] += "  \n  " + prompts.WaitingFor(lang, who)
+		}
 	}
 	word := ""
 	if why != prompts.Plain {
@@ -167,8 +176,8 @@ func take(ctx context.Context, store ConsentStore, owner, message, answer string
 		return nil, false, fmt.Errorf("read the calls pending approval: %w", err)
 	}
 	w = pendingOf(parts)
-	for _, c := range w {
-		c.Call.ID = uuid.NewString()
+	for i, c := range w {
+		w[i].was, c.Call.ID = c.Call.ID, uuid.NewString()
 	}
 	return w, approves(message, prompts.NamedIn(notice), lang), nil
 }

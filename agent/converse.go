@@ -409,7 +409,7 @@ func (a *Agent) execute(ctx context.Context, w *task, calls []schemas.ToolCall, 
 			switch {
 			case w.turn.AskNever, w.turn.Approver == nil && w.turn.Data: // what others write agrees to nothing
 				progress.denied = append(progress.denied, prompts.DeniedCall{Tool: out.Tool.Name, Reason: out.Reason})
-			case w.turn.Approver == nil:
+			case w.turn.Approver == nil, len(out.Tool.Rules.Approvers) > 0:
 				call := out.Call
 				call.Function.Name = out.Tool.Name
 				progress.pending = progress.pending.With(pendingCall{Part: schemas.Part{Kind: schemas.PartCall, Call: &call}, tool: out.Tool, reason: out.Reason})

@@ -18,7 +18,7 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 		return a.guardLinks(w, offer.Offer{Handler: a.cfg.Handler.Begin(toolhandler.TurnConfig{Flow: w.flowOf(q, past, found, earlier), Catalogue: w.catalogue})}), nil
 	}
 	choice, err := a.tools.Choose(ctx, w.out, offer.Want{
-		Globs: w.assistant.Tools, Rights: w.turn.Rights, Also: a.also(w), Questions: questions(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.narrow(),
+		Globs: w.assistant.Tools, Rights: w.turn.Rights, Nobody: w.caller().ID == "", Also: a.also(w), Questions: questions(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.narrow(),
 		Bytes: a.toolBytes(ctx, w), Window: a.windowBytes(ctx, w, a.fixedBytes(ctx, w, q, past, found, earlier)),
 	})
 	if err != nil {
@@ -65,8 +65,8 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 		Tools: choice.Callable(),
 		Host:  own,
 		Flow:  flow, Catalogue: w.catalogue, Audit: a.audit,
-		Approver: approver, Consented: q.approved.Calls(), Made: made(earlier), Unsure: w.unsure(), Grants: a.grants(w),
-		Person: person,
+		Approver: approver, Consented: q.approved.consents(), ApprovesOwn: w.approvesOwn, Made: made(earlier), Unsure: w.unsure(), Grants: a.grants(w),
+		Person: person, Caller: w.caller(),
 		Limits: toolhandler.Limits{Calls: calls, Time: a.cfg.Limits.ToolTime},
 		Before: w.keeper.RecordCall,
 		Show: func(ctx context.Context, r schemas.ToolResult) schemas.ToolResult {

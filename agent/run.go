@@ -237,6 +237,9 @@ func (a *Agent) prepare(ctx context.Context, w *task, e *ending) (verdict *Gate,
 	if e.question, err = a.takeApproval(ctx, w, e.question, e.past); err != nil { // approval of pending calls
 		return nil, false, err
 	}
+	if e.question.reply != nil { // the approvers have not approved
+		return nil, true, a.reply(ctx, w, e.question)
+	}
 	if w.isRecorded() { // else nothing keeps the subject
 		e.subject = a.subject(w, e.past)
 		if own := e.question.own(); own != "" {

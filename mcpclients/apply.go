@@ -96,9 +96,9 @@ func (m *Manager) plan(servers []transport.ServerConfig) plan {
 		configured[sc.Name] = true
 		old := now.byName[sc.Name]
 		switch {
-		case old != nil && sameConnection(old.Config(), &sc) && !gaveUp(old):
+		case old != nil && sameConnection(old.Config(), &sc) && !gaveUp(old) && !seatsChange(old, &sc):
 			list = append(list, old)
-			if !reflect.DeepEqual(callRules(old.Config()), callRules(&sc)) {
+			if !sameRules(old.Config(), &sc) {
 				cfg := copyConfig(sc)
 				p.updated = append(p.updated, update{old, &cfg})
 				p.Updated = append(p.Updated, sc.Name)
@@ -140,7 +140,7 @@ func gaveUp(s *member) bool {
 func sameConnection(a, b *transport.ServerConfig) bool {
 	return a.Command == b.Command && slices.Equal(a.Args, b.Args) && sameMap(a.Env, b.Env) && a.Dir == b.Dir &&
 		a.URL == b.URL && a.Transport() == b.Transport() && sameMap(a.Headers, b.Headers) && reflect.DeepEqual(a.OAuth, b.OAuth) &&
-		a.Protocol == b.Protocol && a.Disabled == b.Disabled && a.Unset == b.Unset && sameHandler(a.InProcess, b.InProcess)
+		a.Protocol == b.Protocol && a.Disabled == b.Disabled && a.AsPerson == b.AsPerson && a.Unset == b.Unset && sameHandler(a.InProcess, b.InProcess)
 }
 
 func sameMap(a, b map[string]string) bool {
@@ -161,6 +161,11 @@ func callRules(s *transport.ServerConfig) transport.ServerConfig {
 		Timeout: s.Timeout, StartTimeout: s.StartTimeout, IncludeTools: orNil(s.IncludeTools), ExcludeTools: orNil(s.ExcludeTools), Rules: orNil(s.Rules),
 		Pin: s.Pin, Marks: s.Marks, Always: s.Always,
 	}
+}
+
+// sameRules reports whether both configs govern calls in the same way.
+func sameRules(a, b *transport.ServerConfig) bool {
+	return reflect.DeepEqual(callRules(a), callRules(b))
 }
 
 // orNil makes an empty list equal to an absent one.

@@ -43,6 +43,8 @@ type Config struct {
 	Keeper    Keeper
 	// Logins stores the logins at servers that require one; nil disables logins.
 	Logins oauth.Store
+	// People is what servers need that each person calls as themselves.
+	People People
 	// Telemetry may be nil.
 	Telemetry *telemetry.Telemetry
 	// Wrap, when set, is put around the dialer of every server: a recorder wraps

@@ -67,7 +67,7 @@ func New(cfg Config) (*Manager, error) {
 		return nil, err
 	}
 	var logins *oauth.Client
-	if cfg.Logins != nil {
+	if cfg.Logins != nil || cfg.People.Logins != nil {
 		transport := http.RoundTripper(nil)
 		if cfg.HTTPClient != nil {
 			transport = cfg.HTTPClient.Transport
@@ -99,6 +99,7 @@ func New(cfg Config) (*Manager, error) {
 		Telemetry:    cfg.Telemetry,
 		Logins:       cfg.Logins,
 		OAuth:        logins,
+		People:       cfg.People,
 		Log:          m.log,
 		Wrap:         cfg.Wrap,
 		Publish:      m.publish,
@@ -168,6 +169,7 @@ func (m *Manager) publish() {
 	attached := map[string]bool{}
 	for _, s := range m.servers.Load().list {
 		tools, ok := s.Shelf().Look()
+		tools = s.orConnect(tools)
 		known, attached[s.Name()] = append(known, tools...), ok
 	}
 	all := NewCatalogue(known)

@@ -35,6 +35,7 @@ type server struct {
 	lines    quota
 	prompts  promptCache
 	login    *oauth.Source // nil if the server takes no login
+	seats    *seats        // nil unless each person has their own connection
 
 	// Only the supervisor uses these: whether the server shakes hands, as found with
 	// [transport.ProtocolAuto], and what a person should learn even though the server is back.
@@ -59,6 +60,7 @@ type settings struct {
 	// Logins and OAuth are nil if logins are disabled.
 	Logins oauth.Store
 	OAuth  *oauth.Client
+	People People
 	Log    *slog.Logger
 	// Wrap, when set, is put around the dialer of each server.
 	Wrap func(transport.Dialer) transport.Dialer
@@ -79,7 +81,11 @@ func newServer(cfg transport.ServerConfig, settings settings) *server {
 	s.shelf = newShelf(ShelfConfig{
 		Server: cfg.Name, Config: s.Config, Decisions: settings.Decisions, Log: s.log, Publish: settings.Publish,
 	})
-	s.login = settings.openLogin(&cfg)
+	if cfg.AsPerson {
+		s.seats = &seats{base: s, taken: map[string]*seat{}}
+	} else {
+		s.login = settings.openLogin(&cfg)
+	}
 	s.dial = transport.Dial(settings.HTTP, transport.Host{Answer: s.answer, Login: s.login})
 	if settings.Wrap != nil {
 		s.dial = settings.Wrap(s.dial)

@@ -145,7 +145,7 @@ func (s *Shelf) judge() {
 		if m, ok := confirmed[info.ToolName]; ok {
 			known = &m
 		}
-		s.tools = append(s.tools, schemas.Tool{ToolInfo: info, Rules: cfg.Judge(info.ToolName, known, marks), Withheld: why, Off: off})
+		s.tools = append(s.tools, schemas.Tool{ToolInfo: info, Rules: cfg.Judge(info.ToolName, known, marks), Withheld: why, Off: off, Personal: cfg.AsPerson})
 	}
 	if len(s.infos) > 0 {
 		s.reasons = reasons

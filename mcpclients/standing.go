@@ -16,7 +16,9 @@ type look struct {
 	attempts int  // finished attempts to attach
 	wasReady bool // an attempt succeeded
 	final    bool // no attempt follows, or none that callers could wait for
-	changed  chan struct{}
+	// needsLogin is set while a login must come first.
+	needsLogin bool
+	changed    chan struct{}
 }
 
 // Known reports whether the server's tools and instructions are known.

@@ -71,6 +71,10 @@ func jitter(wait time.Duration) time.Duration {
 // after a crash.
 func (s *server) Run(ctx context.Context) {
 	defer s.end()
+	if s.seats != nil {
+		s.seats.serve(ctx)
+		return
+	}
 	if s.login != nil {
 		defer s.login.Close()
 	}
@@ -106,7 +110,7 @@ func (s *server) Run(ctx context.Context) {
 			if wasReady && retries && !refused {
 				now.State = schemas.StateBackoff
 			}
-			now.final = refused || lastNews
+			now.final, now.needsLogin = refused || lastNews, transport.AsLogin(err) != nil
 			if !attached {
 				now.attempts++
 			}
@@ -198,7 +202,7 @@ func (s *server) awaitLogin(ctx context.Context) bool {
 		}
 		s.log.Info("logged in to the MCP server")
 		s.update(func(now *look) {
-			now.final = false
+			now.final, now.needsLogin = false, false
 			now.State, now.Reason = schemas.StateStarting, "the server is being started again, with a login"
 		})
 		return true

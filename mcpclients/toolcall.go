@@ -19,6 +19,9 @@ import (
 
 // Call executes one tool of the server for a person, nil for none.
 func (s *server) Call(ctx context.Context, person *schemas.Person, tool string, params callArgs) (schemas.ToolResult, error) {
+	if s.seats != nil {
+		return s.seats.call(ctx, person, tool, params)
+	}
 	cfg := s.Config()
 	if !cfg.Includes(tool) {
 		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w: excluded by includeTools or excludeTools", tool, s.Name(), transport.ErrUnavailable)
@@ -156,6 +159,9 @@ func roundTo(d time.Duration) time.Duration {
 
 // Request sends a request that is not a tool call, within the limit of one call.
 func (s *server) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	if s.seats != nil {
+		return nil, fmt.Errorf("%w: %s is attached for each person apart, and this request is for none", transport.ErrUnavailable, s.Name())
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Config().CallTimeout(), errCallTimeout)
 	defer cancel()
 	ctx, span := s.startRPC(ctx, method, "")

@@ -4,15 +4,40 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"time"
 )
 
 // A Person can be reached during a tool call. Calls for one person share the pointer.
 type Person struct {
+	// Caller is who makes the calls; the zero Caller is nobody.
+	Caller Caller
 	// Ask asks a server's question. It must be safe for concurrent use and return soon after ctx
 	// ends; an error counts as [ActionCancel].
 	Ask func(ctx context.Context, q Question) (Answer, error)
 	// OnNews receives a server's news and must not block; nil ignores them.
 	OnNews func(n News)
+}
+
+// A Caller is the person for whom a call is made, as a server may be told.
+type Caller struct {
+	// ID is the owner of what the person has, and [Operator] on a host without people.
+	ID     string   `json:"id"`
+	Name   string   `json:"name,omitempty"`
+	Groups []string `json:"groups,omitempty"`
+}
+
+// Operator is the id of the one person of a host without people.
+const Operator = "operator"
+
+// A PersonLogin is a server that a person calls as themselves, and their login there.
+type PersonLogin struct {
+	Server string `json:"server"`
+	// Connected is set if there is a login, made at Since.
+	Connected bool      `json:"connected"`
+	Since     time.Time `json:"since,omitzero"`
+	// Issuer is where the person logged in.
+	Issuer string   `json:"issuer,omitempty"`
+	Scopes []string `json:"scopes,omitempty"`
 }
 
 // A Question is a server's question to a person. Its text is the server's and untrusted.

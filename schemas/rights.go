@@ -15,6 +15,8 @@ type Group struct {
 	// Assistants and Tools are globs; "!glob" excludes from this group's own. Empty means all.
 	Assistants []string `yaml:"assistants" jsonschema_description:"Globs over the assistants that its members may use; !glob excludes; all when left out."`
 	Tools      []string `yaml:"tools" jsonschema_description:"Globs over the tools that a model may call for its members, among those of the assistant; !glob excludes; all when left out."`
+	// ApprovesOwn lets its members decide about their own calls of tools that name the group.
+	ApprovesOwn bool `yaml:"approves_own" jsonschema_description:"Its members may approve their own calls of the tools that name the group in approvers; without it only another member may."`
 }
 
 // Rights are what somebody may do: the union of what their groups allow. Nil Rights have no limit.

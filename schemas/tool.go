@@ -137,7 +137,10 @@ const (
 
 // ToolRules are the operator's rules for a tool.
 type ToolRules struct {
-	Policy     Policy
+	Policy Policy
+	// Approvers are the groups whose members decide about its calls, instead of the person who asks;
+	// empty leaves it to that person. Such a call always asks.
+	Approvers  []string
 	ReadOnly   bool
 	Idempotent bool
 	// Adds means that a call changes nothing that exists: it runs whatever was read.
@@ -167,6 +170,8 @@ type Tool struct {
 	// Withheld is why the tool must not be offered or called now, whatever its rules: it is
 	// switched off, or pending approval. Otherwise it is empty.
 	Withheld string `json:"-"`
+	// Personal is set if each person calls the tool as themselves, so that a turn without a person cannot.
+	Personal bool `json:"-"`
 	// Off is set if it is switched off.
 	Off bool `json:"-"`
 }

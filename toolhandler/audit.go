@@ -14,7 +14,7 @@ import (
 // How is how a call was decided.
 type How string
 
-// The ways of a decision. A person decided, except for the last three.
+// The ways of a decision. A person decided, except for the last four.
 const (
 	// InTurn: the call waited, and a person was asked.
 	InTurn How = "asked"
@@ -25,13 +25,17 @@ const (
 	// NobodyThere: there was no person to ask. NoAnswer: the person did not decide in time.
 	NobodyThere How = "nobody there"
 	NoAnswer    How = "no answer"
+	// ByApprover: an approver decided while nobody waited for it.
+	ByApprover How = "approver"
+	// NotTheirs: the person who asks said yes to a call that only others may approve.
+	NotTheirs How = "not theirs"
 	// ByConfig: a rule of the config forbids the call.
 	ByConfig How = "config"
 )
 
 // A Ruling is the decision about a call.
 type Ruling struct {
-	// Owner is the owner of the turn, and the person who decided.
+	// Owner is the owner of the turn, and the person who decided unless the decision names another.
 	Owner, TurnID string
 	Call          schemas.ToolCall
 	Tool          schemas.Tool
@@ -45,6 +49,8 @@ type Ruling struct {
 func Audit(log *slog.Logger, r Ruling) {
 	message := "a person decided about a call"
 	switch r.How {
+	case NotTheirs:
+		message = "a person may not decide about a call"
 	case NobodyThere, NoAnswer:
 		message = "nobody decided about a call"
 	case ByConfig:
@@ -54,7 +60,7 @@ func Audit(log *slog.Logger, r Ruling) {
 	if r.Allowed {
 		scope = cmp.Or(r.Scope, Once)
 	}
-	log.Info(message, "by", r.Owner, "how", r.How, "allowed", r.Allowed, "scope", scope, "edited", r.Arguments != "",
+	log.Info(message, "by", cmp.Or(r.By, r.Owner), "how", r.How, "allowed", r.Allowed, "scope", scope, "edited", r.Arguments != "",
 		"rule", r.Reason.Rule, "server", r.Tool.Server, "tool", cmp.Or(r.Tool.Name, r.Call.Function.Name), "turn_id", r.TurnID, "call_id", r.Call.ID,
 		"arguments_sha256", Hash(cmp.Or(r.Arguments, r.Call.Function.Arguments)))
 }
@@ -66,6 +72,9 @@ func (r Ruling) Line() schemas.AuditLine {
 		Person: r.Owner, Event: schemas.EventDecision, Server: r.Tool.Server, Tool: cmp.Or(r.Tool.Name, r.Call.Function.Name),
 		How: string(r.How), Allowed: new(r.Allowed), SHA256: Hash(cmp.Or(r.Arguments, r.Call.Function.Arguments)),
 		TurnID: r.TurnID, CallID: r.Call.ID, Detail: string(r.Reason.Rule),
+	}
+	if r.By != "" && r.By != r.Owner {
+		l.Person, l.Detail = r.By, l.Detail+" of "+r.Owner
 	}
 	var from []string
 	for _, o := range slices.Concat(r.Reason.Flows, r.Reason.Orders) {

@@ -458,7 +458,7 @@ func TestTurn_consent(t *testing.T) {
 	send := tool("mail", "send", "")
 	agreed := call("0", "mail__send", `{"to":"a@b.example","text":"hi","n":9007199254740993}`)
 	turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{
-		Tools: []schemas.Tool{send}, Flow: readFrom("web"), Consented: []schemas.ToolCall{agreed},
+		Tools: []schemas.Tool{send}, Flow: readFrom("web"), Consented: []toolhandler.Consent{{ToolCall: agreed}},
 	})
 	for _, tt := range []struct {
 		name, args string

@@ -62,6 +62,9 @@ type Decision struct {
 	// one covers; empty means the call's own.
 	Scope       Scope
 	Destination string
+	// By is the owner of what the person has who decided, and ByName their name, if the call is another
+	// person's or needs approvers.
+	By, ByName string
 }
 
 // Config configures a [Handler].

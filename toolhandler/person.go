@@ -32,7 +32,7 @@ type Question struct {
 // personForServer wraps the person for servers: clocks pause while the person answers a question,
 // and a sign of progress restarts the idle time of its call.
 func (t *Turn) personForServer(p Person) *schemas.Person {
-	who := &schemas.Person{OnNews: func(n schemas.News) {
+	who := &schemas.Person{Caller: t.cfg.Caller, OnNews: func(n schemas.News) {
 		if n.Level == "" {
 			t.clocks.touch(n.Server, n.Tool)
 		}

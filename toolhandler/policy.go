@@ -91,6 +91,9 @@ func listed(origins []schemas.Origin) string {
 // review applies the rules to a call, but for the standing approvals. free is set if the call runs
 // only because its arguments are the person's own words, whose choice carries some bits.
 func (t *Turn) review(tool schemas.Tool, args json.RawMessage) (r Reason, carried int, free bool) {
+	if tool.Rules.Policy != schemas.PolicyDeny && len(tool.Rules.Approvers) > 0 {
+		return Reason{Rule: RuleConfirm}, 0, false
+	}
 	switch tool.Rules.Policy {
 	case schemas.PolicyAllow:
 		return Reason{}, 0, false
@@ -164,8 +167,11 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		}
 		return refused(StatusRefused, "%q may not be called", tool.Name)
 	}
-	if !unsure && t.consented(tool, call, true) { // its approval is already audited
-		return args, nil
+	if !unsure {
+		if given := t.consented(tool, call, true); given != nil { // its approval is already audited
+			r.deciders.Store(call.ID, given.decider())
+			return args, nil
+		}
 	}
 	a := t.actionOf(tool, args)
 	ask := Approval{Call: call, Tool: tool, Reason: reason, Language: t.cfg.Language, Check: func(arguments string) error {
@@ -185,19 +191,31 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 	case t.cfg.Approver == nil && unsure:
 		decided(NobodyThere, Decision{})
 		return refused(StatusUnsure, "%q was sent before the host stopped, and no result came: it may or may not have been done; it was not sent again, and nobody is there to ask; tell the person to check", tool.Name)
+	case t.cfg.Approver == nil && len(tool.Rules.Approvers) > 0:
+		decided(NobodyThere, Decision{})
+		return refused(StatusUnapproved, "%q was not executed: a member of %s must approve it first", tool.Name, strings.Join(tool.Rules.Approvers, " or "))
 	case t.cfg.Approver == nil:
 		decided(NobodyThere, Decision{})
 		return refused(StatusUnapproved, "%q was not executed: it needs a person's approval (%s), and nobody is there to ask", tool.Name, reason)
 	}
 	decision, late, err := r.ask(ctx, ask)
-	if err != nil {
+	own := err == nil && decision.Allowed && t.isOwn(tool, decision)
+	switch decision.Allowed = decision.Allowed && !own; {
+	case err != nil:
 		decided(NoAnswer, Decision{})
-	} else {
+	case own:
+		decided(NotTheirs, Decision{})
+	default:
 		decided(InTurn, decision)
+		r.deciders.Store(call.ID, decision.decider())
 	}
 	switch {
 	case unsure && (err != nil || !decision.Allowed):
 		return refused(StatusUnsure, "%q was sent before the host stopped, and no result came; the person did not have it sent again: it was done, or is not wanted", tool.Name)
+	case own:
+		return refused(StatusUnapproved, "%q was not executed: a member of %s must approve it, and the person who asks may not", tool.Name, strings.Join(tool.Rules.Approvers, " or "))
+	case late && len(tool.Rules.Approvers) > 0:
+		return refused(StatusUnapproved, "%q was not executed: a member of %s must approve it, and nobody did within %s; the request stays open for them", tool.Name, strings.Join(tool.Rules.Approvers, " or "), ApprovalTimeout)
 	case late:
 		return refused(StatusUnapproved, "%q was not executed: it needs a person's approval, and nobody decided within %s, which counts as a no", tool.Name, ApprovalTimeout)
 	case err != nil:

@@ -34,6 +34,8 @@ type round struct {
 	asked atomic.Int64
 	// waits maps a call's id to the time it waited for a person.
 	waits sync.Map
+	// deciders maps a call's id to who decided about it, if that was not simply the person who asks.
+	deciders sync.Map
 }
 
 func (t *Turn) openRound(calls []schemas.ToolCall) *round {
@@ -103,6 +105,9 @@ func (r *round) run(ctx context.Context, index int, call schemas.ToolCall) (out 
 		}
 		if waited, ok := r.waits.Load(call.ID); ok {
 			out.Waited, _ = waited.(time.Duration)
+		}
+		if by, ok := r.deciders.Load(call.ID); ok {
+			out.DecidedBy, _ = by.(string)
 		}
 		out.Took = max(0, time.Since(start)-out.Waited)
 		out.Result.Duration = out.Took

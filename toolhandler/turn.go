@@ -44,7 +44,10 @@ type TurnConfig struct {
 	Flow      Flow
 	Catalogue *Catalogue
 	// Consented are calls that the person has approved, each for one use.
-	Consented []schemas.ToolCall
+	Consented []Consent
+	// ApprovesOwn reports whether the person who asks may decide about their own calls of tools with these
+	// approvers; nil means never.
+	ApprovesOwn func(approvers []string) bool
 	// Made are the calls that the turn made before it paused or its process was lost: they count within
 	// its bound of calls with the person's own words.
 	Made []schemas.ToolCall
@@ -57,6 +60,8 @@ type TurnConfig struct {
 	Approver Approver
 	// Grants are the standing approvals; nil means none.
 	Grants Grants
+	// Caller is the person for whom servers are called as themselves; the zero Caller is nobody.
+	Caller schemas.Caller
 	// Person is nil if servers cannot reach a person.
 	Person Person
 	Limits Limits
@@ -90,7 +95,7 @@ type Turn struct {
 	// classes are those of the tools that were called, by name.
 	classes sync.Map
 	// consents are the exact calls that a person has approved; consenting guards them.
-	consents   []schemas.ToolCall
+	consents   []Consent
 	consenting sync.Mutex
 	who        *schemas.Person
 	clocks     clocks
@@ -151,7 +156,7 @@ func (t *Turn) Asks(ctx context.Context, call schemas.ToolCall) bool {
 		return false
 	}
 	reason, _, _ := t.review(tool, args)
-	return t.isUnsure(call, tool) || reason.Rule != "" && reason.Rule != RuleDeny && !t.consented(tool, call, false) &&
+	return t.isUnsure(call, tool) || reason.Rule != "" && reason.Rule != RuleDeny && t.consented(tool, call, false) == nil &&
 		!t.granted(ctx, Approval{Tool: tool, Reason: reason, Destinations: []Destination{{Arguments: t.actionOf(tool, args).places}}})
 }
 
@@ -232,6 +237,8 @@ type Outcome struct {
 	Sent bool
 	// Acted is set if it may have had an effect there.
 	Acted bool
+	// DecidedBy names the approver of a call that needs one.
+	DecidedBy string
 	// Took excludes Waited, the time that a person took to decide.
 	Took, Waited time.Duration
 }

@@ -52,9 +52,19 @@ func (q decisionRequest) read() (agent.Decision, error) {
 	return d, nil
 }
 
-// listApprovals answers GET /v1/approvals.
+// listApprovals answers GET /v1/approvals: the client's own calls, or with for=me those of others that
+// it may decide about.
 func (s *server) listApprovals(c *gin.Context) {
-	waiting, err := s.turns.Approvals(c.Request.Context(), s.Owner(c.Request))
+	list := s.turns.Approvals
+	switch of := c.Query("for"); of {
+	case "":
+	case "me":
+		list = s.approvalsForMe
+	default:
+		wire.WriteError(c.Writer, wire.Invalid("for", "for %q is not known; use me, or leave it out", wire.Clip(of, 40)))
+		return
+	}
+	waiting, err := list(c.Request.Context(), s.decider(c.Request))
 	if err != nil {
 		wire.WriteError(c.Writer, wire.Failure(err))
 		return
@@ -71,7 +81,7 @@ func (s *server) decideApproval(c *gin.Context) {
 		d, err = req.read()
 	}
 	if err == nil {
-		err = s.turns.Decide(c.Request.Context(), s.Owner(c.Request), c.Param("id"), req.Token, d)
+		err = s.turns.Decide(c.Request.Context(), s.decider(c.Request), c.Param("id"), req.Token, d)
 	}
 	if err != nil {
 		wire.WriteError(c.Writer, wire.Failure(err))

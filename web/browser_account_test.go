@@ -14,7 +14,7 @@ func TestAccountPage(t *testing.T) {
 	j := openDesk(t, "en", api)
 	j.do(chromedp.Navigate(j.url + "/account"))
 	j.sees(`document.querySelector("#who .facts").textContent.includes("Lan")`, `document.querySelector("#who .facts").textContent.includes("support")`,
-		`document.querySelector("#usage .facts").textContent.includes("41,200")`, `!document.getElementById("grants-part").hidden`, `document.getElementById("logins-part").hidden`,
+		`document.querySelector("#usage tbody tr:nth-child(2)").textContent === "This month41,2003,8001.25"`, `!document.getElementById("grants-part").hidden`, `document.getElementById("logins-part").hidden`,
 		`document.querySelector('#data a[download]').getAttribute("href") === "/v1/account/export"`, `document.querySelectorAll("#sessions li").length === 2`)
 	j.do(js(`[...document.querySelectorAll("#sessions button")].at(-1).click()`))
 	j.sees(`document.querySelectorAll("#sessions li").length === 1`, `document.getElementById("said").textContent === "The session has ended."`)

@@ -79,7 +79,7 @@ func TestDeskPage_PutsAnAnswerRight(t *testing.T) {
 	j.sees(`document.querySelector("#step-mark .out").textContent.startsWith("Marked as wrong.")`, `document.querySelector("#step-mark .out").textContent.includes("Next: make a test of it")`,
 		`document.querySelector("#rows a .mark").textContent === "wrong"`)
 	j.do(js(`document.querySelector("#step-test button").focus()`), press(kb.Enter))
-	j.sees(`document.querySelector("#step-test .out").textContent.includes("The test “reset-the-password” is made.")`, `document.querySelector("#step-test .code").textContent === "molar eval run tests/desk"`)
+	j.sees(`document.querySelector("#step-test .out").textContent.includes("The test “reset-the-password” is made.")`, `document.querySelector("#step-test .code").textContent === "molar eval run --live --on-miss report tests/desk"`)
 	j.do(js(`document.getElementById("write-answer").focus()`), press("At the helpdesk, room 12."), press(kb.Tab), press("https://intranet.example/payroll"), press(kb.Tab), press(kb.Enter))
 	j.sees(`document.querySelector("#step-write .out").textContent.includes("From now on this question finds it first.")`, `document.querySelector("#step-write .files").textContent === "knowledge/corrections/reset-the-password.md"`)
 	j.do(js(`document.querySelector("#step-write .out button").focus()`), press(kb.Enter))
@@ -111,7 +111,7 @@ func TestDeskPage_SaysWhatIsMissing(t *testing.T) {
 	api.wires, api.tests = true, false
 	api.mu.Unlock()
 	eval[any](j, `document.querySelector("#step-test form").requestSubmit()`)
-	j.sees(`document.querySelector("#step-test .files button").textContent === "Download reset-the-password.yaml"`, `document.querySelector("#step-test .code").textContent === "molar eval run ."`)
+	j.sees(`document.querySelector("#step-test .files button").textContent === "Download reset-the-password.yaml"`, `document.querySelector("#step-test .code").textContent === "molar eval run --live --on-miss report ."`)
 	eval[any](j, `document.getElementById("write-answer").value = "x"; document.querySelector("#step-write form").requestSubmit()`)
 	j.sees(`document.querySelector("#step-write .warn").textContent.includes("corrections: true")`, `document.querySelector("#step-write .code").textContent.startsWith("# How do I")`)
 	j.do(chromedp.Navigate(j.url + "/desk?turn=t-gone"))

@@ -173,9 +173,9 @@ func (d *deskAPI) test(r *http.Request) (int, string) {
 		return http.StatusConflict, `{"error":{"code":"turn_not_testable","message":"the wire traffic of this turn is not kept; set telemetry.wire"}}`
 	}
 	if !d.tests {
-		return http.StatusOK, `{"case":"reset-the-password","files":[{"name":"reset-the-password.yaml","content":"id: reset-the-password\n"}]}`
+		return http.StatusOK, `{"case":"reset-the-password","files":[{"name":"reset-the-password.yaml","content":"id: reset-the-password\n"}],"command":"molar eval run --live --on-miss report ."}`
 	}
-	return http.StatusOK, `{"case":"reset-the-password","files":["tests/desk/cases.yaml","tests/desk/tapes/t-payroll.jsonl"]}`
+	return http.StatusOK, `{"case":"reset-the-password","files":["tests/desk/cases.yaml","tests/desk/tapes/t-payroll.jsonl"],"command":"molar eval run --live --on-miss report tests/desk"}`
 }
 
 func (d *deskAPI) correct(r *http.Request) (int, string) {
@@ -187,14 +187,14 @@ func (d *deskAPI) correct(r *http.Request) (int, string) {
 }
 
 func (d *deskAPI) account(*http.Request) (int, string) {
-	return http.StatusOK, `{"object":"account","id":"oidc:https://login.example#7","name":"Lan","groups":["support"],"counts":{"conversations":12,"files":3,"traces":40,"grants":1}}`
+	return http.StatusOK, `{"object":"account","id":"oidc:https://login.example#7","name":"Lan","counts":{"conversations":12,"files":3,"traces":40,"grants":1}}`
 }
 
 func (d *deskAPI) sessions(*http.Request) (int, string) {
 	var rows []string
 	for _, row := range []string{
-		`{"id":"s1","current":true,"created_at":"2026-05-04T03:02:01Z","last_used_at":"2026-05-04T05:02:01Z","expires_at":"2026-05-04T15:02:01Z"}`,
-		`{"id":"s2","current":false,"created_at":"2026-05-01T03:02:01Z","last_used_at":"2026-05-02T05:02:01Z","expires_at":"2026-05-05T15:02:01Z"}`,
+		`{"id":"s1","created_at":"2026-05-04T03:02:01Z","last_used":"2026-05-04T05:02:01Z","expires_at":"2026-05-04T15:02:01Z"}`,
+		`{"id":"s2","created_at":"2026-05-01T03:02:01Z","last_used":"2026-05-02T05:02:01Z","expires_at":"2026-05-05T15:02:01Z"}`,
 	} {
 		if !d.ended[row[7:9]] {
 			rows = append(rows, row)
@@ -217,4 +217,4 @@ func (d *deskAPI) erase(r *http.Request) (int, string) {
 	return http.StatusOK, `{"object":"account.erased","counts":{"conversations":12,"files":3,"traces":40,"grants":1}}`
 }
 
-const usageJSON = `{"object":"list","data":[{"assistant":"dental","calls":31,"prompt_tokens":41200,"completion_tokens":3800,"cost":1.25}]}`
+const usageJSON = `{"object":"list","data":[{"name":"person:ann","calls":9,"prompt_tokens":9,"completion_tokens":9,"cost":9},{"name":"oidc:https://login.example#7","calls":31,"prompt_tokens":41200,"cached_tokens":0,"completion_tokens":3800,"cost":1.25}]}`

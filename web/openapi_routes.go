@@ -65,9 +65,12 @@ func (s *server) chatOperations() []wire.Operation {
 			Event: chat.Chunk{}, Query: []wire.Parameter{{"Last-Event-ID", "the number of the last event that the client has received"}, {"html", "true: also the HTML of the answer, from the first requested event on"}}, Errors: []int{400, 404, 410}, Failure: chat.MissingTurn{},
 		},
 		{Method: "DELETE", Path: "/v1/turns/{id}", Tag: tagTurns, Scope: "chat", Summary: "Stop a turn", Answer: changedObject{}, Errors: []int{404}, Failure: chat.MissingTurn{}},
-		{Method: "GET", Path: "/v1/approvals", Tag: tagTurns, Scope: "chat", Summary: "List the pending approvals", Answer: approvalList{}},
 		{
-			Method: "POST", Path: "/v1/approvals/{id}", Tag: tagTurns, Scope: "chat", Summary: "Approve or refuse a pending call",
+			Method: "GET", Path: "/v1/approvals", Tag: tagTurns, Scope: "chat or review", Summary: "List the pending approvals", Answer: approvalList{},
+			Query: []wire.Parameter{{"for", "me: the calls of others that the client may decide about, instead of its own"}}, Errors: []int{400},
+		},
+		{
+			Method: "POST", Path: "/v1/approvals/{id}", Tag: tagTurns, Scope: "chat or review", Summary: "Approve or refuse a pending call",
 			Request: decisionRequest{}, Needs: []string{"token", "decision"}, Answer: changedObject{}, Errors: []int{400, 403, 404, 409, 410},
 		},
 		{Method: "GET", Path: "/v1/questions", Tag: tagTurns, Scope: "chat", Summary: "List the servers' pending questions", Answer: list[answer.PendingQuestion]{}},

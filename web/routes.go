@@ -11,8 +11,9 @@ import (
 
 // routeWaits adds the routes of pending approvals and questions, and of grants.
 func (s *server) routeWaits(e *gin.Engine, chat gin.HandlerFunc) {
-	e.GET("/v1/approvals", chat, s.listApprovals)
-	e.POST("/v1/approvals/:id", chat, s.decideApproval)
+	decides := s.scope(httpguard.ScopeChat, httpguard.ScopeReview) // the server knows whose call it is
+	e.GET("/v1/approvals", decides, s.listApprovals)
+	e.POST("/v1/approvals/:id", decides, s.decideApproval)
 	if s.Grants != nil {
 		e.GET("/v1/grants", chat, s.listGrants)
 		e.DELETE("/v1/grants/:id", chat, s.revokeGrant)
@@ -79,6 +80,7 @@ func (s *server) routes() (http.Handler, error) {
 	}
 	s.routeWaits(e, chat)
 	s.routePeople(e, chat, admin)
+	s.routeLogins(e, chat)
 	e.GET("/v1/tools", read, s.listTools)
 	e.GET("/v1/servers", read, s.listServers)
 	e.GET("/v1/prompts", read, s.listPrompts)
@@ -102,6 +104,12 @@ func (s *server) routes() (http.Handler, error) {
 		e.POST("/v1/servers/reload", admin, s.reloadServers)
 	}
 
+	s.routePages(e, read)
+	return e, nil
+}
+
+// routePages adds the routes for browsers and probes.
+func (s *server) routePages(e *gin.Engine, read gin.HandlerFunc) {
 	reads := []string{http.MethodGet, http.MethodHead}
 	e.Match(reads, "/health", s.health)
 	e.Match(reads, "/ready", s.ready)
@@ -116,5 +124,4 @@ func (s *server) routes() (http.Handler, error) {
 	e.GET("/v1/me", s.getMe)
 	e.Match(reads, "/picture", read, s.site.Picture)
 	e.Match(reads, "/static/*file", s.pageScope("/static/"), s.site.Serve)
-	return e, nil
 }

@@ -177,7 +177,7 @@ func (s *server) logOut(c *gin.Context) {
 				return
 			}
 		}
-		http.SetCookie(c.Writer, &http.Cookie{
+		http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // it deletes a cookie, which over plain HTTP is not Secure
 			Name: name, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: name == httpguard.SecureSessionCookie,
 		})
 	}
@@ -251,6 +251,8 @@ type meObject struct {
 	Session bool     `json:"session"`
 	Scopes  []string `json:"scopes"`
 	Groups  []string `json:"groups"`
+	// Approver is set if one of the groups approves calls of some tool.
+	Approver bool `json:"approver"`
 	// Assistants are the names of those that it may use.
 	Assistants []string `json:"assistants"`
 }
@@ -260,7 +262,7 @@ func (s *server) getMe(c *gin.Context) {
 	who := httpguard.PrincipalOf(c.Request.Context())
 	me := meObject{
 		Object: "me", ID: who.Owner, Name: who.Name, Person: who.Person, Session: who.Session,
-		Scopes: slices.Clone(who.Scopes), Groups: append([]string{}, who.Rights.Names()...), Assistants: []string{},
+		Scopes: slices.Clone(who.Scopes), Groups: append([]string{}, who.Rights.Names()...), Assistants: []string{}, Approver: s.isApprover(who),
 	}
 	if who.Key == "" { // no key is required
 		me.Scopes = httpguard.Scopes()

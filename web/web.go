@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"molar/agent"
+	"molar/agent/answer"
 	"molar/agent/journal"
 	"molar/internal/httpguard"
 	"molar/internal/telemetry"
@@ -71,6 +73,8 @@ type Config struct {
 	Feedback FeedbackStore
 	// Review lets some people read, mark and correct the turns of all.
 	Review Review
+	// Logins are those of people at servers; with nil, their routes do not exist.
+	Logins LoginStore
 	// Grants stores grants; with nil, their routes do not exist.
 	Grants GrantStore
 	// Audit stores who decided or changed what; with nil, its route does not exist and nothing is
@@ -78,6 +82,12 @@ type Config struct {
 	Audit AuditStore
 	// People exports and erases what is a person's; with nil, its routes do not exist.
 	People PeopleStore
+	// Held are the calls that are stored for their approvers; nil without any. Told is called with what
+	// happens to calls that need approvers, and Ruling keeps the decisions about stored ones; both may be
+	// nil.
+	Held   turns.HeldStore
+	Told   func(event, owner string, a answer.Approval, d *agent.Decision)
+	Ruling func(ctx context.Context, r agent.Ruling)
 	// Reload rereads the config file and applies it. After a [*BrokenConfigError] nothing has
 	// changed. With nil, its route does not exist.
 	Reload func(ctx context.Context) (Reloaded, error)
@@ -188,6 +198,7 @@ func newServer(cfg Config) (*server, error) {
 		s.turns.OnContinued = func(t *turns.Live) { s.responses.GoOn(t) }
 		cfg.Journal.GoOn(s.turns.GoOn)
 	}
+	s.turns.Held, s.turns.Told, s.turns.Audit = cfg.Held, cfg.Told, cfg.Ruling
 	if cfg.Sharing != nil {
 		s.turns.Sharing = cfg.Sharing
 		cfg.Sharing.Takes(s.turns.Waits)
@@ -197,7 +208,7 @@ func newServer(cfg Config) (*server, error) {
 		MayChoose: s.mayChoose, Owner: cfg.Owner, SetOrigins: s.setOrigins, MaxMessages: cfg.MaxMessages, MaxBody: cfg.MaxBody, KeepAlive: cfg.KeepAlive,
 	})
 	s.responses = responses.New(responses.Config{
-		Turns: s.turns, Conversations: cfg.Conversations, Traces: cfg.Traces, Store: cfg.Responses, Imports: cfg.Imports, Searches: cfg.Searches, Files: cfg.Files, Secret: cfg.Secret, Admit: s.admit, Tools: cfg.Tools.Tools, Servers: cfg.Servers.Status,
+		Turns: s.turns, Conversations: cfg.Conversations, Traces: cfg.Traces, Store: cfg.Responses, Imports: cfg.Imports, Searches: cfg.Searches, Files: cfg.Files, Secret: cfg.Secret, Admit: s.admit, Decider: s.decider, Tools: cfg.Tools.Tools, Servers: cfg.Servers.Status,
 		MayChoose: s.mayChoose, Owner: cfg.Owner, SetOrigins: s.setOrigins, MaxMessages: cfg.MaxMessages, MaxBody: cfg.MaxBody, KeepAlive: cfg.KeepAlive,
 	})
 	s.document = sync.OnceValues(func() ([]byte, error) { return wire.Document(s.operations(), s.Version, true) })

@@ -82,6 +82,8 @@ type Event struct {
 	// Effect is set on a call that may change something once it is sent, and on the result of one
 	// that was sent: the tool is neither read-only nor idempotent.
 	Effect bool
+	// DecidedBy names the approver on the result of a call that needed one.
+	DecidedBy string
 	// Asks is set on a call that waits for a person before it is sent.
 	Asks   bool
 	Tools  []schemas.ToolInfo
@@ -133,6 +135,11 @@ type Approval struct {
 	// reach.
 	Destinations []toolhandler.Destination `json:"destinations,omitempty"`
 	Scopes       []toolhandler.Scope       `json:"scopes,omitempty"`
+	// Approvers are the groups whose members decide, if that is not left to the person who asks. Mine is
+	// set for those who may decide; Person names the one who asks, for the others.
+	Approvers []string `json:"approvers,omitempty"`
+	Mine      bool     `json:"mine"`
+	Person    string   `json:"person,omitempty"`
 	// Expires is when the call counts as refused.
 	Expires time.Time `json:"expires"`
 }

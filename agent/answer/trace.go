@@ -84,6 +84,8 @@ type CallTrace struct {
 	// TookMS excludes WaitedMS, the time a person took to decide.
 	TookMS   float64 `json:"took_ms"`
 	WaitedMS float64 `json:"waited_ms,omitempty"`
+	// DecidedBy names the approver of a call that needs one.
+	DecidedBy string `json:"decided_by,omitempty"`
 }
 
 // A PassTrace is one model call.

@@ -86,6 +86,7 @@ func (tr *Tracer) Outcome(o toolhandler.Outcome, reason string) {
 		Empty:     o.Status == toolhandler.StatusOK && o.Result.FoundNothing(o.Tool.Annotations),
 		TookMS:    ms(o.Took),
 		WaitedMS:  ms(o.Waited),
+		DecidedBy: o.DecidedBy,
 	})
 }
 

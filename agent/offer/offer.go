@@ -133,6 +133,8 @@ type Want struct {
 	Globs Globs
 	// Rights are the person's.
 	Rights *schemas.Rights
+	// Nobody is set if no person asks, so that no tool is called as one.
+	Nobody bool
 	// Also are tools, by their offered names, that are offered whatever the globs are.
 	Also []string
 	// Questions are the questions of the conversation, oldest first, and last the new one.
@@ -223,6 +225,8 @@ func (c *Chooser) Choose(ctx context.Context, out *answer.Speaker, want Want) (C
 			reason = "the assistant's tools do not include it"
 		case !want.Rights.Tool(tool.ToolInfo):
 			reason = "no group of the person allows it"
+		case tool.Personal && want.Nobody:
+			reason = "each person calls it as themselves, and no person asks here"
 		case tool.Withheld != "":
 			reason = tool.Withheld
 		case tool.Rules.Policy == schemas.PolicyDeny:

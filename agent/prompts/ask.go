@@ -234,6 +234,9 @@ func (w *asking) why() string {
 	case inside && len(r.Orders) == 0:
 		all = append(all, fmt.Sprintf(w.flowInside, carried, server))
 	}
+	if who := w.Tool.Rules.Approvers; len(who) > 0 && len(all) == 0 {
+		all = append(all, fmt.Sprintf(w.approvers, strings.Join(who, ", ")))
+	}
 	if len(all) == 0 {
 		all = append(all, w.confirm)
 	}

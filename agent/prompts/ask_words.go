@@ -5,15 +5,15 @@ import "molar/agent/subject"
 // askWords are the words of questions in one language.
 type askWords struct {
 	// verbs and names translate words of tools' names; nil names are right as they are.
-	verbs, names                                          map[string]string
-	and, use, more, moreValues, yes, no                   string
-	letters, newLine, replaces, home, pattern             string
-	because, also, confirm, unsure, destructive           string
-	order, flow, flowInside, flowAgain, advice, exactly   string
-	values, date, fileName, search                        string
-	server, file, web, client, paste                      string
-	inside, closed, open, others                          string
-	describes, does, sends, reads, back, host, repository string
+	verbs, names                                           map[string]string
+	and, use, more, moreValues, yes, no                    string
+	letters, newLine, replaces, home, pattern              string
+	because, also, confirm, approvers, unsure, destructive string
+	order, flow, flowInside, flowAgain, advice, exactly    string
+	values, date, fileName, search                         string
+	server, file, web, client, paste                       string
+	inside, closed, open, others                           string
+	describes, does, sends, reads, back, host, repository  string
 }
 
 func askWordsOf(lang string) askWords {
@@ -23,6 +23,7 @@ func askWordsOf(lang string) askWords {
 			and: " và ", use: "dùng công cụ %s", more: " và %d mục nữa", moreValues: "; và %d tham số nữa", yes: "có", no: "không",
 			letters: " (còn %d ký tự nữa)", replaces: ", thay bản cũ nếu có", home: "~ là thư mục cá nhân", pattern: "* là phần chữ bất kỳ", newLine: "⏎ là xuống dòng", exactly: "với đúng nội dung sau:",
 			because: "cần bạn xác nhận vì ", also: ". Ngoài ra, ", confirm: "người quản trị yêu cầu bạn đồng ý mỗi lần làm việc này",
+			approvers:   "việc này mỗi lần đều phải được một người trong nhóm %s chấp thuận",
 			unsure:      "yêu cầu này đã được gửi trước khi bị gián đoạn mà không có kết quả: có thể nó đã được thực hiện, và đồng ý nghĩa là gửi lại",
 			destructive: "%s cho biết thao tác này có thể sửa hoặc xóa dữ liệu",
 			order:       "trợ lý đã đọc nội dung từ %s: có thể chính nội dung đó, chứ không phải bạn, đã bảo trợ lý làm việc này",
@@ -41,6 +42,7 @@ func askWordsOf(lang string) askWords {
 		and:   " and ", use: "use the tool %s", more: " and %d more", moreValues: "; and %d more arguments", yes: "yes", no: "no",
 		letters: " (%d more characters)", replaces: ", replacing it if it exists", home: "~ is the home folder", pattern: "* stands for any text", newLine: "⏎ is a new line", exactly: "with exactly this text:",
 		because: "asked because ", also: ". Also, ", confirm: "the administrator wants your approval each time this is done",
+		approvers:   "a member of %s must approve this each time",
 		unsure:      "this was sent before an interruption, and no result came back: it may have been done, and to allow it is to send it again",
 		destructive: "%s says that this action can change or delete data",
 		order:       "the assistant has read text from %s: that text, not you, may have told it to do this",

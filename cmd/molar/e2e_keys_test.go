@@ -278,11 +278,11 @@ func TestKeys_SignIn(t *testing.T) {
 		_ = res.Body.Close()
 		return res
 	}
-	if res := visit(browser, s.url+"/"); res.StatusCode != 401 || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") {
-		t.Errorf("without the link: %d", res.StatusCode)
+	if res := visit(browser, s.url+"/"); res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != "/login" {
+		t.Errorf("without the link: %d to %q", res.StatusCode, res.Header.Get("Location"))
 	}
-	if res := visit(browser, s.url+"/?token=wrong"); res.StatusCode != 401 || len(res.Cookies()) > 0 {
-		t.Errorf("with a wrong token: %d", res.StatusCode)
+	if res := visit(browser, s.url+"/?token=wrong"); res.Header.Get("Location") != "/login?fault=invalid_token" || len(res.Cookies()) > 0 {
+		t.Errorf("with a wrong token: %d to %q", res.StatusCode, res.Header.Get("Location"))
 	}
 	res := visit(browser, link)
 	cookie := res.Header.Get("Set-Cookie")
@@ -293,8 +293,8 @@ func TestKeys_SignIn(t *testing.T) {
 	if res := visit(browser, s.url+"/"); res.StatusCode != http.StatusOK {
 		t.Errorf("the page, signed in: %d", res.StatusCode)
 	}
-	if res := visit(s.client, link); res.StatusCode != 401 {
-		t.Errorf("the link works a second time: %d", res.StatusCode)
+	if res := visit(s.client, link); res.Request.URL.String() != s.url+"/login?fault=invalid_token" || len(res.Cookies()) > 0 {
+		t.Errorf("the link works a second time: %d at %s", res.StatusCode, res.Request.URL)
 	}
 	operator := caller{t: t, url: s.url, client: browser}
 	operator.want(200, "", http.MethodPost, "/v1/chat/completions", questionBody("general", "op", "What is caries?", false))
@@ -333,9 +333,7 @@ func TestKeys_OffLoopback(t *testing.T) {
 	if !strings.Contains(s.stderr.String(), "off loopback without TLS") {
 		t.Error("no word about TLS")
 	}
-	if !strings.Contains(s.stdout.String(), "open http://127.0.0.1:"+port+"/?token=") {
-		t.Errorf("the link: %s", s.stdout)
-	}
+	s.stdout.wait(t, "open http://127.0.0.1:"+port+"/?token=", nil)
 }
 
 // A host whose memory is elsewhere speaks for its own keys' owners there, with a key
@@ -368,4 +366,68 @@ func TestKeys_MemoryElsewhere(t *testing.T) {
 			t.Errorf("a key reads %d messages, want %d: %v", len(got.Result.Messages), count, err)
 		}
 	}
+}
+
+// A link of a key, made while serve runs, signs a browser in as that key; the session ends everywhere when
+// the person signs out, and with the key.
+func TestKeys_Link(t *testing.T) {
+	t.Parallel()
+	config := keyedConfig(t, "")
+	ann := makeKeyFor(t, config, "ann", "chat")
+	s, other := serveHost(t, config, nil), serveHost(t, config, nil)
+	program := caller{t: t, url: s.url, key: ann, client: s.client}
+	program.want(200, "", http.MethodPost, "/v1/chat/completions", questionBody("general", "mine", "What is caries?", false))
+	signIn := func() (here, there caller) {
+		t.Helper()
+		code, out, errs := molarCmd(t, "keys", "link", "ann", "--config", config)
+		if code != cli.OK {
+			t.Fatalf("keys link: %d %s", code, errs)
+		}
+		_, token, _ := strings.Cut(strings.TrimSpace(out), "/?token=")
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/?token="+token, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := s.client.Transport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if len(res.Cookies()) != 1 {
+			t.Fatalf("the link: %d, cookies %v", res.StatusCode, res.Cookies())
+		}
+		client := &http.Client{Transport: withCookie{res.Cookies()[0], s.client.Transport}}
+		return caller{t: t, url: s.url, client: client}, caller{t: t, url: other.url, client: client}
+	}
+	ended := func(who caller) {
+		t.Helper()
+		eventually(t, "the session ends", func() bool {
+			status, _, _ := who.do(http.MethodGet, "/v1/me", "")
+			return status == http.StatusUnauthorized
+		})
+	}
+	here, there := signIn()
+	here.want(200, "", http.MethodGet, "/v1/conversations/mine", "")
+	eventually(t, "the session is known to the other replica", func() bool { status, _, _ := there.do(http.MethodGet, "/v1/me", ""); return status == http.StatusOK })
+	here.want(403, "insufficient_scope", http.MethodGet, "/v1/config", "")
+	here.want(200, "", http.MethodPost, "/logout", "")
+	here.want(401, "invalid_api_key", http.MethodGet, "/v1/me", "")
+	ended(there)
+	here, _ = signIn()
+	if code, _, errs := molarCmd(t, "keys", "revoke", "ann", "--config", config); code != cli.OK {
+		t.Fatalf("keys revoke: %d %s", code, errs)
+	}
+	ended(here)
+}
+
+// withCookie sends a cookie with each request.
+type withCookie struct {
+	cookie *http.Cookie
+	next   http.RoundTripper
+}
+
+func (c withCookie) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.AddCookie(c.cookie)
+	return c.next.RoundTrip(r)
 }

@@ -170,7 +170,7 @@ func (a *app) callTool(ctx context.Context, h *host.Host, name, arguments string
 	if !ok {
 		return cli.Usage(fmt.Errorf("there is no tool %q; see: molar tools list", name))
 	}
-	tool.Rules.Policy = schemas.PolicyAllow
+	tool.Rules.Policy, tool.Rules.Approvers = schemas.PolicyAllow, nil // the operator of this machine
 	handler, err := toolhandler.New(toolhandler.Config{Caller: h.MCP, Logger: h.Log})
 	if err != nil {
 		return err

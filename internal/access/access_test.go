@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +21,7 @@ import (
 
 // A memory keeps keys and links as long as the test lasts.
 type memory struct {
+	mu    sync.Mutex
 	keys  []store.APIKey
 	links map[string]link
 }
@@ -30,23 +32,45 @@ type link struct {
 }
 
 func (m *memory) AddKey(_ context.Context, k store.APIKey) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	k.CreatedAt = time.Now()
 	m.keys = append(m.keys, k)
 	return nil
 }
 
-func (m *memory) Keys(context.Context) ([]store.APIKey, error)          { return slices.Clone(m.keys), nil }
 func (m *memory) TouchKeys(context.Context, map[string]time.Time) error { return nil }
 func (m *memory) SavePerson(context.Context, store.Person) error        { return nil }
 func (m *memory) Audit(context.Context, schemas.AuditLine) error        { return nil }
 func (m *memory) DropSessions(_ context.Context, _ time.Time) error     { return nil }
 
+func (m *memory) Keys(context.Context) ([]store.APIKey, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.keys), nil
+}
+
+// change changes the first key; it removes it if change is nil.
+func (m *memory) change(change func(*store.APIKey)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if change == nil {
+		m.keys = m.keys[1:]
+		return
+	}
+	change(&m.keys[0])
+}
+
 func (m *memory) RevokeKey(_ context.Context, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.keys = slices.DeleteFunc(m.keys, func(k store.APIKey) bool { return k.ID == id || k.Parent == id })
 	return nil
 }
 
 func (m *memory) AddLink(_ context.Context, hash, keyID string, until time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.links == nil {
 		m.links = map[string]link{}
 	}
@@ -55,6 +79,8 @@ func (m *memory) AddLink(_ context.Context, hash, keyID string, until time.Time)
 }
 
 func (m *memory) TakeLink(_ context.Context, hash string) (string, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	l, ok := m.links[hash]
 	delete(m.links, hash)
 	return l.key, ok && time.Now().Before(l.until), nil

@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,8 +39,9 @@ func TestAccess_Rotation(t *testing.T) {
 		if err != nil || refusal != nil {
 			t.Fatal(err, refusal)
 		}
-		m.keys[0].Previous, m.keys[0].PreviousUntil = key.Hash, time.Now().Add(time.Hour)
-		m.keys[0].Hash = httpguard.HashOf("new").String()
+		m.change(func(k *store.APIKey) {
+			k.Previous, k.PreviousUntil, k.Hash = key.Hash, time.Now().Add(time.Hour), httpguard.HashOf("new").String()
+		})
 		after, refusal := "", (*httpguard.Refusal)(nil)
 		check := func(when string, oldOpens bool) {
 			t.Helper()
@@ -64,7 +64,7 @@ func TestAccess_Rotation(t *testing.T) {
 		check("during the overlap", true)
 		time.Sleep(time.Hour)
 		check("after it", false)
-		m.keys = slices.DeleteFunc(m.keys, func(k store.APIKey) bool { return k.ID == "key_1" })
+		m.change(nil)
 		time.Sleep(2 * time.Second)
 		if _, refusal := a.Ring().Identify(presents(after, true)); refusal == nil {
 			t.Error("a session outlives its key")

@@ -142,6 +142,7 @@ func (c *checker) access() {
 	c.identity()
 	c.oidc()
 	c.groups()
+	c.approvals()
 	for i, proxy := range c.cfg.TrustedProxies {
 		_, err := netip.ParsePrefix(proxy)
 		if _, plain := netip.ParseAddr(proxy); err != nil && plain != nil {

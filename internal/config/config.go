@@ -34,7 +34,9 @@ type Config struct {
 	TrustedProxies []string               `yaml:"trusted_proxies" jsonschema_description:"Addresses or ranges of reverse proxies whose X-Forwarded-For is trusted."`
 	Identity       ProxyIdentity          `yaml:"identity" jsonschema_description:"Who signs people in: a reverse proxy that passes on their names, or an identity provider."`
 	Groups         Map[schemas.Group]     `yaml:"groups" jsonschema_description:"Groups of people by their name at the identity provider, and what their members may do: the union of what their groups allow. With a group here, people without one are not admitted."`
+	Approvals      Approvals              `yaml:"approvals" jsonschema_description:"What happens with calls that need the approval of somebody else."`
 	Review         Review                 `yaml:"review" jsonschema_description:"What those may see and do who review turns: keys and groups with the scope review."`
+	Logins         Logins                 `yaml:"logins" jsonschema_description:"The logins of people at MCP servers that each person calls as themselves (as: person)."`
 	TLS            TLS                    `yaml:"tls" jsonschema_description:"Certificate of both ports; plain HTTP when left out."`
 	CAFile         string                 `yaml:"ca_file" jsonschema_description:"PEM file of certificate authorities that are trusted in addition to the system's, for models and servers of your own."`
 	Telemetry      Telemetry              `yaml:"telemetry" jsonschema_description:"Logs and traces."`
@@ -134,7 +136,8 @@ type Server struct {
 	Cwd     string                    `yaml:"cwd" jsonschema_description:"Folder in which the command runs; relative to the file's folder."`
 	URL     string                    `yaml:"url" jsonschema_description:"Address of a server over HTTP."`
 	Type    string                    `yaml:"type" jsonschema:"enum=stdio,enum=http,enum=sse,enum=message" jsonschema_description:"Transport: stdio with command; with url http (streamable HTTP), sse (the older one) or message (plain JSON-RPC, /message below url). When left out, stdio or http."`
-	Headers map[string]schemas.Secret `yaml:"headers" jsonschema_description:"HTTP headers of every request to url."`
+	As      string                    `yaml:"as" jsonschema:"enum=person,enum=host" jsonschema_description:"Who the host is to the server: host, one connection for everybody (default), or person: each person has their own connection and login, and a turn without a person cannot call it."`
+	Headers map[string]schemas.Secret `yaml:"headers" jsonschema_description:"HTTP headers of every request to url. With as: person, ${person.id}, ${person.name} and ${person.groups} stand for the person."`
 	OAuth   OAuth                     `yaml:"oauth" jsonschema_description:"The login at a server over HTTP that requires one (molar servers login); not needed for servers that let clients register themselves."`
 	// Timeout is the time limit of one call; zero means the default of 60 s.
 	Timeout time.Duration `yaml:"timeout" jsonschema_description:"Longest time of one tool call, at most 30m (default 60s)."`
@@ -203,12 +206,14 @@ func (o OAuth) isSet() bool {
 // A ToolRule holds the operator's settings for the tools of a server that match a glob.
 type ToolRule struct {
 	// Policy empty means the host's default.
-	Policy     schemas.Policy `yaml:"policy" jsonschema:"enum=auto,enum=allow,enum=confirm,enum=deny" jsonschema_description:"Whether a call runs without a question, asks a person first, or is never offered."`
-	ReadOnly   bool           `yaml:"readOnly" jsonschema_description:"The tool changes nothing, so a call may be repeated."`
-	Idempotent bool           `yaml:"idempotent" jsonschema_description:"Calling the tool twice does no more than once, so a call may be repeated."`
-	Poll       bool           `yaml:"poll" jsonschema_description:"The tool is called again to see whether something has changed: a repeated call is executed, not answered with the earlier result."`
-	Always     bool           `yaml:"always" jsonschema_description:"Offer the tool first, whatever the question and its size, as far as the model's window has room."`
-	Adds       bool           `yaml:"adds" jsonschema_description:"The tool changes nothing that exists, and what it adds harms nobody: no call asks because a text was read."`
+	Policy schemas.Policy `yaml:"policy" jsonschema:"enum=auto,enum=allow,enum=confirm,enum=deny" jsonschema_description:"Whether a call runs without a question, asks a person first, or is never offered."`
+	// Approvers set means policy confirm.
+	Approvers  []string `yaml:"approvers" jsonschema_description:"Groups whose members decide about each call, instead of the person who asks; with policy confirm, which it implies."`
+	ReadOnly   bool     `yaml:"readOnly" jsonschema_description:"The tool changes nothing, so a call may be repeated."`
+	Idempotent bool     `yaml:"idempotent" jsonschema_description:"Calling the tool twice does no more than once, so a call may be repeated."`
+	Poll       bool     `yaml:"poll" jsonschema_description:"The tool is called again to see whether something has changed: a repeated call is executed, not answered with the earlier result."`
+	Always     bool     `yaml:"always" jsonschema_description:"Offer the tool first, whatever the question and its size, as far as the model's window has room."`
+	Adds       bool     `yaml:"adds" jsonschema_description:"The tool changes nothing that exists, and what it adds harms nobody: no call asks because a text was read."`
 	// Content nil leaves it to the schema.
 	Content []string `yaml:"content" jsonschema_description:"Arguments that are free text, not part of the destination, by path (default as the schema tells; molar tools lint shows it)."`
 	// Destructive nil means the tool's own annotation.

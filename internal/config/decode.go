@@ -262,7 +262,11 @@ func (d *decoder) scalar(key string, n ast.Node, v reflect.Value) {
 	expanded := text
 	if isString {
 		var err error
-		expanded, err = expand(text, d.env)
+		env := d.env
+		if isPersonHeader(key) {
+			env = keepPerson(env)
+		}
+		expanded, err = expand(text, env)
 		missing, unset := errors.AsType[unsetError](err)
 		if unset {
 			missing.File = d.variablesFile

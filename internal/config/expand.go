@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -41,6 +42,9 @@ func expand(text string, env func(string) (string, bool)) (string, error) {
 // empty variable.
 func lookUp(inner string, env func(string) (string, bool)) (string, error) {
 	name, fallback, hasFallback := strings.Cut(inner, ":-")
+	if value, ok := env(inner); ok && slices.Contains(personValues(), inner) {
+		return value, nil
+	}
 	if !isVariable(name) {
 		return "", errors.New("${…} requires the name of an environment variable; write $${ for the characters themselves")
 	}
@@ -80,4 +84,14 @@ func isVariable(name string) bool {
 		}
 	}
 	return name != ""
+}
+
+// keepPerson returns env with the values of a person, which stay references: each request has its own.
+func keepPerson(env func(string) (string, bool)) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		if slices.Contains(personValues(), name) {
+			return "${" + name + "}", true
+		}
+		return env(name)
+	}
 }

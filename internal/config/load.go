@@ -184,6 +184,9 @@ func needsReference(key string) (alternative string, needed bool) {
 	if strings.HasPrefix(key, "api_keys[") && strings.HasSuffix(key, "].key") {
 		return ", or give the hash of the key", true
 	}
+	if strings.HasPrefix(key, "logins.keys[") {
+		return "", true
+	}
 	endpoint, isKey := strings.CutSuffix(key, ".key")
 	name, own := strings.CutPrefix(endpoint, keyProviders+".")
 	name, builtIn := strings.CutPrefix(name, "llm.")

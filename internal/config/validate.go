@@ -42,6 +42,7 @@ func (cfg *Config) faults() faults {
 	c.shutdown()
 	c.access()
 	c.servers()
+	c.logins()
 	c.flows()
 	return c.bad
 }

@@ -86,6 +86,7 @@ func (c *checker) server(key, name string, s Server) {
 	if s.UnsetFault != "" {
 		return
 	}
+	c.as(key, s)
 	switch {
 	case s.Command == "" && s.URL == "":
 		c.fault(key, "want either command or url")
@@ -215,6 +216,7 @@ func (c *checker) rules(key string, rules Map[ToolRule]) {
 		if e.Value.Policy != "" && !slices.Contains(policies, e.Value.Policy) {
 			c.fault(join(key, e.Name)+".policy", "want auto, allow, confirm or deny")
 		}
+		c.approvers(join(key, e.Name), e.Value)
 		if e.Value.ReadOnly && e.Value.Adds {
 			c.fault(join(key, e.Name)+".adds", "cannot be combined with readOnly, which says more; remove one of them")
 		}

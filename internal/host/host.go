@@ -23,6 +23,7 @@ import (
 	"molar/internal/store"
 	"molar/internal/store/database"
 	"molar/internal/telemetry"
+	"molar/internal/telemetry/webhook"
 	"molar/mcpclients"
 	"molar/mcpclients/transport"
 	"molar/mcpservers"
@@ -64,7 +65,9 @@ type Host struct {
 	writes    writeProbe
 	Telemetry *telemetry.Telemetry
 	Gate      *Gate
-	opts      Options
+	// webhook tells others about calls that need approvers; nil tells nobody.
+	webhook *webhook.Sender
+	opts    Options
 
 	background sync.WaitGroup
 	stop       context.CancelFunc
@@ -162,6 +165,9 @@ func (h *Host) open(ctx context.Context) (err error) {
 	if err = h.openJournal(); err != nil {
 		return err
 	}
+	if h.webhook, err = h.openWebhook(); err != nil {
+		return err
+	}
 	if h.Agent, err = h.openAgent(); err != nil {
 		return err
 	}
@@ -203,6 +209,7 @@ func (h *Host) titles(w memory.Writer) func(context.Context, prompts.SummaryInpu
 func (h *Host) Close() {
 	h.stop()
 	h.background.Wait()
+	h.webhook.Close()
 	if h.MCP != nil {
 		h.closed("MCP servers", h.MCP.Close())
 	}
@@ -251,7 +258,12 @@ func (h *Host) openServers(ctx context.Context) (*mcpclients.Manager, error) {
 			return edges.Dial(inner)
 		}
 	}
+	people, err := h.people()
+	if err != nil {
+		return nil, err
+	}
 	return mcpclients.New(mcpclients.Config{
+		People:     people,
 		Wrap:       wrap,
 		Elicit:     elicit,
 		Servers:    h.ServerConfigs(h.Config),
@@ -321,6 +333,7 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 		Pauses:         h.DB,
 		Results:        h.DB,
 		Grants:         h.DB,
+		OnHeld:         h.onHeld,
 		Flows:          flowsOf(h.Config),
 		Guards:         guards,
 		Rank:           offer.Of,
@@ -355,6 +368,12 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 		cfg.Assistants = append(cfg.Assistants, as)
 	}
 	return agent.New(cfg)
+}
+
+// Ruling logs and keeps a decision about a call that was made after its turn.
+func (h *Host) Ruling(ctx context.Context, r toolhandler.Ruling) {
+	toolhandler.Audit(h.Log, r)
+	h.audit(ctx, r)
 }
 
 // audit keeps a decision about a call.

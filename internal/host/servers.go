@@ -22,6 +22,7 @@ func ServerConfig(name string, s config.Server) transport.ServerConfig {
 		URL:          s.URL,
 		Type:         s.Type,
 		Headers:      schemas.RevealAll(s.Headers),
+		AsPerson:     s.As == config.AsPerson,
 		OAuth:        loginSettings(s.OAuth),
 		Timeout:      s.Timeout,
 		StartTimeout: s.StartTimeout,
@@ -37,6 +38,9 @@ func ServerConfig(name string, s config.Server) transport.ServerConfig {
 	for _, rule := range s.Tools {
 		r := transport.ToolRule{Glob: rule.Name}
 		r.Policy, r.ReadOnly, r.Idempotent, r.Timeout = rule.Value.Policy, rule.Value.ReadOnly, rule.Value.Idempotent, rule.Value.Timeout
+		if r.Approvers = rule.Value.Approvers; len(r.Approvers) > 0 {
+			r.Policy = schemas.PolicyConfirm
+		}
 		r.Poll, r.Always = rule.Value.Poll, rule.Value.Always
 		r.Adds, r.Content = rule.Value.Adds, rule.Value.Content
 		r.Mild = rule.Value.Destructive != nil && !*rule.Value.Destructive

@@ -149,7 +149,7 @@ func (g *guard) check(r *http.Request) *Refusal {
 	if limit := g.limit(r); r.ContentLength > limit {
 		return refuse(http.StatusRequestEntityTooLarge, "request_too_large", TooLarge(limit, g.setting))
 	}
-	if r.ContentLength != 0 && !isType(r, "application/json") && !(g.forms[r.URL.Path] && isType(r, "application/x-www-form-urlencoded")) {
+	if r.ContentLength != 0 && !isType(r, "application/json") && (!g.forms[r.URL.Path] || !isType(r, "application/x-www-form-urlencoded")) {
 		return refuse(http.StatusUnsupportedMediaType, "unsupported_media_type",
 			"the body must be sent with Content-Type: application/json")
 	}

@@ -35,9 +35,10 @@ func layers() []layer {
 
 		{"internal/store/storetest", nil},
 		{"internal/store/...", []string{"internal/store/...", "schemas/...", "internal/telemetry"}},
-		{"internal/config", []string{"providers", "schemas/...", "topics", "internal/telemetry", "internal/text"}},
+		{"internal/sealed", nil},
+		{"internal/config", []string{"internal/sealed", "providers", "schemas/...", "topics", "internal/telemetry", "internal/text"}},
 		{"internal/session", append(public(), "internal/cli", "internal/config", "internal/host", "internal/text", "internal/terminal")},
-		{"internal/host", append(public(), "internal/cli", "internal/config", "internal/httpguard", "internal/store/...", "internal/telemetry", "internal/terminal", "internal/text")},
+		{"internal/host", append(public(), "internal/cli", "internal/config", "internal/httpguard", "internal/sealed", "internal/store/...", "internal/telemetry/...", "internal/terminal", "internal/text")},
 		{"internal/serve", append(public(), "internal/access", "internal/cli", "internal/config", "internal/host", "internal/httpguard", "internal/oidc", "internal/store",
 			"internal/telemetry", "internal/terminal", "internal/text")},
 		{"internal/setup", []string{"agent/subject", "providers", "schemas", "toolhandler", "internal/cli", "internal/config", "internal/host", "internal/serve", "internal/terminal", "internal/text"}},

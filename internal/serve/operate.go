@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"molar/internal/host"
+	"molar/internal/httpguard"
 	"molar/internal/telemetry"
 	"molar/mcpclients"
 	"molar/mcpclients/transport"
@@ -172,7 +173,10 @@ func (p *port) callByHand(ctx context.Context, name string, arguments json.RawMe
 	if err != nil {
 		return web.ToolOutcome{}, err
 	}
-	turn := handler.Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool}, Approver: byHand{}})
+	turn := handler.Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool}, Approver: byHand{}, ApprovesOwn: func(approvers []string) bool {
+		who := httpguard.PrincipalOf(ctx)
+		return who.Key == "" || who.Rights.ApprovesOwn(approvers)
+	}})
 	call := schemas.ToolCall{ID: uuid.NewString(), Function: schemas.FunctionCall{Name: tool.Name, Arguments: string(arguments)}}
 	for out := range turn.Execute(ctx, []schemas.ToolCall{call}) {
 		counted := telemetry.Call{

@@ -40,8 +40,12 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 	if err != nil {
 		return web.Config{}, err
 	}
+	logins, err := p.OpenPersonLogins()
+	if err != nil {
+		return web.Config{}, err
+	}
 	traces := host.TraceStore{DB: p.DB, Writer: p.Traces, Memory: p.Memory}
-	return web.Config{
+	cfg := web.Config{
 		Agent:         p.Runner(),
 		Notice:        p.Agent.Notice,
 		Models:        p.models,
@@ -54,6 +58,9 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		Grants:        p.DB,
 		Audit:         p.DB,
 		People:        host.People{DB: p.DB, Memory: p.Memory, Traces: traces, Remote: p.Config.Memory.URL != ""},
+		Held:          p.DB,
+		Told:          p.Told,
+		Ruling:        p.Ruling,
 		Feedback:      traces,
 		Review:        p.review(traces),
 		Ready:         p.Ready,
@@ -79,7 +86,11 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		Access:      who,
 		Logger:      p.Log,
 		Version:     cli.Version(),
-	}, nil
+	}
+	if logins != nil { // a nil pointer is no nil interface
+		cfg.Logins = logins
+	}
+	return cfg, nil
 }
 
 // scrapes reports whether a request is for metrics, with a key that will be checked: a scraper

@@ -25,10 +25,14 @@ func approver(a *cli.CLI, f Flags, in *bufio.Reader) agent.Approver {
 	return nil
 }
 
-// yes approves everything, for --yes.
+// yes approves everything, for --yes, but for what needs an approver: that is a person who looks at the
+// call.
 type yes struct{}
 
-func (yes) Approve(context.Context, agent.Ask) (agent.Decision, error) {
+func (yes) Approve(_ context.Context, ask agent.Ask) (agent.Decision, error) {
+	if len(ask.Tool.Rules.Approvers) > 0 {
+		return agent.Decision{}, fmt.Errorf("--yes does not approve %q, which has approvers", ask.Tool.Name)
+	}
 	return agent.Decision{Allowed: true}, nil
 }
 

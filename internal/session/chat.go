@@ -143,6 +143,7 @@ func chat(ctx context.Context, a *cli.CLI, cfg *config.Config, f Flags, asked Qu
 // turn returns the turn for a question, with all flags applied.
 func (f Flags) turn(asked Question) agent.Turn {
 	return agent.Turn{
+		Caller:      schemas.Caller{ID: schemas.Operator},
 		Assistant:   f.Assistant,
 		Place:       agent.Place{ConversationID: f.Conversation, Parent: asked.Parent},
 		Messages:    []schemas.Message{{Role: schemas.RoleUser, Parts: schemas.PastedParts(asked.Prompt, asked.Pasted)}},

@@ -33,6 +33,13 @@ func (s *Live) Waiting(ctx context.Context, owner string) ([]schemas.LiveAsk, er
 		owner, staleAfter.Milliseconds())
 }
 
+// ForApprovers returns the pending approvals of all owners that name approvers, of all replicas that are
+// alive.
+func (s *Live) ForApprovers(ctx context.Context) ([]schemas.LiveAsk, error) {
+	return s.asks(ctx, s.db.Read, `SELECT `+askColumns+` FROM live_approvals WHERE decision = '' AND beat_at > NOW() - $2 AND body LIKE '%"approvers":%'`,
+		staleAfter.Milliseconds())
+}
+
 // Decided says that the approvals and questions of this process are still pending. It returns those
 // with a decision from another replica that this process has not replied to yet.
 func (s *Live) Decided(ctx context.Context) ([]schemas.LiveAsk, error) {

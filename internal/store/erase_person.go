@@ -80,7 +80,7 @@ func (s *State) ErasePerson(ctx context.Context, owner string) (schemas.Erased, 
 			}
 		}
 		for _, t := range personalTables() {
-			n, err := database.Changed(tx.ExecContext(ctx, `DELETE FROM `+t.name+` WHERE owner = $1`, text)) //nolint:gosec // our own tables
+			n, err := database.Changed(tx.ExecContext(ctx, `DELETE FROM `+t.name+` WHERE owner = $1`, text))
 			if err != nil {
 				return fmt.Errorf("%s: %w", t.name, err)
 			}

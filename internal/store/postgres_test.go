@@ -36,6 +36,11 @@ func TestPostgres(t *testing.T) {
 	t.Run("export", func(t *testing.T) {
 		testExport(t, func(now func() time.Time) *store.DB { return openPostgres(t, pg.Database(t), now) })
 	})
+	t.Run("calls held for approvers", func(t *testing.T) {
+		db := openPostgres(t, pg.Database(t), nil)
+		testHeldTurns(t, db)
+		testForApprovers(t, db)
+	})
 	t.Run("a database of before is migrated", func(t *testing.T) {
 		dsn := pg.Database(t)
 		execPostgres(t, dsn, dump(t, "postgres"))

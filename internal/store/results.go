@@ -19,6 +19,7 @@ const (
 // Nothing is stored for a conversation that was erased since the turn began.
 func (s *State) KeepResult(ctx context.Context, r schemas.KeptResult) error {
 	return s.db.WriteRelaxed(ctx, "keep result", func(tx *sql.Tx) error {
+		//nolint:gosec // the condition has only numbers in it
 		_, err := tx.ExecContext(ctx, `INSERT INTO kept_results (owner, conversation_id, id, server, created_at, size, data)
 			SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS BIGINT), CAST($6 AS BIGINT), $7
 			WHERE NOT `+erasedSince(2, 1, 9, 8)+`

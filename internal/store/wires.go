@@ -39,6 +39,7 @@ func (s *State) PutWire(ctx context.Context, w Wire) error {
 		return fmt.Errorf("%w: the wire traffic of turn %q has %d bytes, %d are allowed", database.ErrInvalid, w.TurnID, b.Len(), MaxWire)
 	}
 	return s.db.WriteRelaxed(ctx, "put wire traffic", func(tx *sql.Tx) error {
+		//nolint:gosec // the condition has only numbers in it
 		_, err := tx.ExecContext(ctx, `INSERT INTO wires (turn_id, owner, conversation_id, created_at, expires, size, tape)
 			SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT), CAST($5 AS BIGINT), CAST($6 AS BIGINT), $7
 			WHERE NOT `+erasedSince(3, 2, 8, 4)+`

@@ -58,6 +58,13 @@ func (t *Telemetry) CountTruncation(what string) {
 	}
 }
 
+// CountWebhook counts an event for the webhook by its outcome.
+func (t *Telemetry) CountWebhook(outcome string) {
+	if t != nil && t.metrics != nil {
+		t.metrics.webhooks.WithLabelValues(outcome).Inc()
+	}
+}
+
 // CountReconnect counts a configured server's reconnection.
 func (t *Telemetry) CountReconnect(server string) {
 	if t != nil && t.metrics != nil {

@@ -162,7 +162,7 @@ const offline = "offline_access"
 
 func (l *Login) register(ctx context.Context, client *restrictedClient, a authority) error {
 	request := map[string]any{
-		"client_name": "Molar", "application_type": "native", "redirect_uris": []string{l.redirect},
+		"client_name": "Molar", "application_type": applicationType(l.redirect), "redirect_uris": []string{l.redirect},
 		"grant_types": []string{"authorization_code", "refresh_token"}, "response_types": []string{"code"},
 		"token_endpoint_auth_method": registeredMethod(a.Auth),
 	}
@@ -203,6 +203,15 @@ func (l *Login) register(ctx context.Context, client *restrictedClient, a author
 	l.grant.ClientID, l.grant.ClientSecret = registered.ID, registered.Secret
 	l.grant.AuthMethod = authMethod(registered.Method, &Settings{ClientSecret: registered.Secret}, a.Auth)
 	return nil
+}
+
+// applicationType returns the kind of client to register: an authorization server takes addresses on
+// this machine from native clients only, and others from web clients only.
+func applicationType(redirect string) string {
+	if u, err := url.Parse(redirect); err == nil && !IsLoopback(u.Hostname()) {
+		return "web"
+	}
+	return "native"
 }
 
 // registeredMethod returns the method to register for a program on a person's machine: no secret,

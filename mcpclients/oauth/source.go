@@ -99,6 +99,7 @@ type Source struct {
 	fault    error
 	missed   []string // scopes that a login without a person lacked
 	closed   bool
+	used     bool // a token was read
 	work     sync.WaitGroup
 }
 
@@ -266,6 +267,7 @@ func (s *Source) read(ctx context.Context, age time.Duration) (*Grant, error) {
 	defer s.mu.Unlock()
 	if !s.unsaved || unsaved {
 		s.grant, s.revision, s.readAt, s.unsaved = stored, revision, now, false
+		s.used = s.used || stored != nil && stored.Access != ""
 	}
 	return s.grant, nil
 }
@@ -277,4 +279,18 @@ func (s *Source) swap(ctx context.Context, g Grant, revision int64) (bool, error
 		return false, err
 	}
 	return s.store.SwapLogin(ctx, s.server.Name, revision, state)
+}
+
+// Used reports whether a token was read, and so may have been sent.
+func (s *Source) Used() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used
+}
+
+// Stored reports whether the store still holds a login with a token. If the store fails, the last one
+// that was read counts.
+func (s *Source) Stored(ctx context.Context) bool {
+	g, err := s.read(ctx, 0)
+	return err == nil && g != nil && g.Access != ""
 }

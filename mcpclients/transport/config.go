@@ -54,6 +54,9 @@ type ServerConfig struct {
 	Type string
 	// Headers are sent with every HTTP request.
 	Headers map[string]string
+	// AsPerson means that each person has their own connection and login. Then ${person.id},
+	// ${person.name} and ${person.groups} in Headers stand for the person.
+	AsPerson bool
 	// OAuth configures the login at a server over HTTP that requires one; only without an
 	// Authorization header.
 	OAuth oauth.Settings

@@ -33,6 +33,8 @@ type toolNote struct {
 	Server   string              `json:"server,omitempty"`
 	ToolName string              `json:"toolName,omitempty"`
 	Result   *schemas.ToolResult `json:"result,omitempty"`
+	// DecidedBy names the approver of a call that needed one.
+	DecidedBy string `json:"decided_by,omitempty"`
 	// DurationMS is how long the call took, in milliseconds.
 	DurationMS int64 `json:"duration_ms,omitempty"`
 }
@@ -76,7 +78,7 @@ type molarObject struct {
 }
 
 func toolNoteOf(ev answer.Event, at int64) toolNote {
-	n := toolNote{AtMS: at, Call: ev.Call, Server: ev.Server, ToolName: ev.ToolName, Result: ev.Result}
+	n := toolNote{AtMS: at, Call: ev.Call, Server: ev.Server, ToolName: ev.ToolName, Result: ev.Result, DecidedBy: ev.DecidedBy}
 	if ev.Result != nil {
 		n.DurationMS = ev.Result.Duration.Milliseconds()
 		if len(ev.Result.Output) > 0 && !json.Valid(ev.Result.Output) {

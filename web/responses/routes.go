@@ -56,7 +56,7 @@ func (s *Surface) start(r *http.Request, q *Request) (*live, error) {
 		return nil, err
 	}
 	if len(p.decisions) > 0 {
-		return s.resume(r.Context(), s.Owner(r), p)
+		return s.resume(r.Context(), s.Decider(r), p)
 	}
 	s.SetOrigins(r, &p.turn)
 	return s.begin(r.Context(), p)
@@ -75,7 +75,8 @@ func (s *Surface) leave(ctx context.Context, l *live) {
 
 // resume passes decisions to the pending calls or questions, and renders the rest of their turn as
 // a new response.
-func (s *Surface) resume(ctx context.Context, owner string, p *plan) (*live, error) {
+func (s *Surface) resume(ctx context.Context, by schemas.Decider, p *plan) (*live, error) {
+	owner := by.Owner
 	var before *live
 	for _, d := range p.decisions {
 		request := cmp.Or(d.ApprovalRequestID, d.QuestionID)
@@ -90,7 +91,7 @@ func (s *Surface) resume(ctx context.Context, owner string, p *plan) (*live, err
 			return nil, wire.Invalid("input", "the decisions of one request must be about one response")
 		}
 		before = l
-		err := s.decide(ctx, owner, l.render, d)
+		err := s.decide(ctx, by, l.render, d)
 		if e := failure(err); err != nil && e.Status != http.StatusNotFound && e.Status != http.StatusConflict {
 			return nil, err // a call that was decided elsewhere continues too
 		}
@@ -115,12 +116,12 @@ func (s *Surface) resume(ctx context.Context, owner string, p *plan) (*live, err
 }
 
 // decide passes a person's decision to the pending call, or the answer to the waiting server.
-func (s *Surface) decide(ctx context.Context, owner string, r *renderer, d responses.Item) error {
+func (s *Surface) decide(ctx context.Context, by schemas.Decider, r *renderer, d responses.Item) error {
 	if r.Question == nil {
 		if d.Approve == nil {
 			return wire.Invalid("input", "the response waits for an mcp_approval_response")
 		}
-		return s.Turns.Decide(ctx, owner, r.Approval.ID, r.Approval.Token, agent.Decision{Allowed: *d.Approve, Scope: agent.Scope(d.Scope), Destination: d.Destination})
+		return s.Turns.Decide(ctx, by, r.Approval.ID, r.Approval.Token, agent.Decision{Allowed: *d.Approve, Scope: agent.Scope(d.Scope), Destination: d.Destination})
 	}
 	var answer schemas.Answer
 	if wire.IsSet(d.Action) {
@@ -133,7 +134,7 @@ func (s *Surface) decide(ctx context.Context, owner string, r *renderer, d respo
 			return wire.Invalid("input", "the content of a molar:answer must be an object: %v", err)
 		}
 	}
-	return s.Turns.Answer(ctx, owner, r.Question.ID, answer)
+	return s.Turns.Answer(ctx, by.Owner, r.Question.ID, answer)
 }
 
 func (l *live) ended() bool {

@@ -54,6 +54,8 @@ type Config struct {
 	MayChoose func(assistant, provider, model string) bool
 	// Owner returns the owner whose responses a request may see.
 	Owner func(*http.Request) string
+	// Decider returns the client of a request as somebody who decides about calls.
+	Decider func(*http.Request) schemas.Decider
 	// SetOrigins sets whose words the texts of a request's turn are.
 	SetOrigins func(*http.Request, *agent.Turn)
 	// Admit returns why the client of a WebSocket may not start another turn.

@@ -22,6 +22,8 @@ type asker struct {
 	h             *Host
 	turn          *Live
 	owner, turnID string
+	// asking is the person who asks, as somebody who may decide.
+	asking schemas.Decider
 	// send sends an event, and may block until it is read; news sends one without blocking.
 	send, news func(answer.Event)
 	// sharing is nil if there are no other replicas.
@@ -36,6 +38,8 @@ var (
 // A decision is a person's decision about a call.
 type decision struct {
 	Token string `json:"token"`
+	// Decider is who decided, as the replica that they asked knows them.
+	Decider schemas.Decider `json:"decider"`
 	agent.Decision
 }
 
@@ -46,16 +50,24 @@ func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, erro
 		ID: callKind.newID(), Tool: ask.Tool.Name, Server: ask.Tool.Server, TurnID: k.turnID, CallID: ask.Call.ID,
 		Arguments: argumentsOf(ask.Call.Function.Arguments), Shown: agent.ShownArguments(ask), Question: agent.Explain(ask), Why: ask.Reason.String(), Reason: ask.Reason,
 		Unsure: ask.Reason.Rule == agent.RuleUnsure, Destinations: ask.Destinations, Scopes: ask.Scopes, Expires: ask.Expires.UTC(),
+		Approvers: ask.Tool.Rules.Approvers, Person: k.asking.Name,
 	}
+	a.Mine = k.asking.SayAbout(k.owner, a.Approvers) == schemas.SayAll
 	a.Token = w.sign(k.owner, a)
 	decided := make(chan agent.Decision, 1)
-	p := &wait{id: a.ID, turnID: k.turnID, owner: k.owner, content: a, ask: ask}
+	p := &wait{id: a.ID, turnID: k.turnID, owner: k.owner, content: a, ask: ask, approvers: a.Approvers}
 	p.allow = func() { decided <- agent.Decision{Allowed: true} }
-	p.read = func(reply []byte) (func(), error) {
+	p.read = func(by schemas.Decider, reply []byte) (func(), error) {
 		d, err := decodeDecision[decision](reply)
+		d.By, d.ByName = "", ""
+		if len(a.Approvers) > 0 {
+			d.By, d.ByName = by.Owner, by.Name
+		}
 		switch {
 		case err != nil || !hmac.Equal([]byte(d.Token), []byte(a.Token)):
 			return nil, errToken
+		case d.Allowed && by.SayAbout(k.owner, a.Approvers) != schemas.SayAll:
+			return nil, errNotTheirs(a.Approvers)
 		case !w.now().Before(a.Expires):
 			return nil, errExpired
 		case d.Allowed && d.Scope != "" && d.Scope != agent.Once && !slices.Contains(a.Scopes, d.Scope): // the right to allow includes allowing once
@@ -71,12 +83,16 @@ func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, erro
 		}
 		return func() {
 			decided <- d.Decision
+			k.h.tell(answer.ApprovalDecided, k.owner, a, &d.Decision)
 			if d.Allowed && d.Arguments == "" && d.Scope != "" && d.Scope != agent.Once {
 				w.allowAlike(p, func(other agent.Ask) bool { return ask.CoversToo(d.Decision, other) })
 			}
 		}, nil
 	}
-	return await(ctx, k, p, decided, func() { k.send(answer.Event{Kind: answer.KindApproval, Approval: &a}) })
+	return await(ctx, k, p, decided, func() {
+		k.h.tell(answer.ApprovalRequested, k.owner, a, nil)
+		k.send(answer.Event{Kind: answer.KindApproval, Approval: &a})
+	})
 }
 
 // checkDestination returns what is wrong with the destination that a person chose for a lasting
@@ -104,7 +120,7 @@ func (k asker) Answer(ctx context.Context, q agent.Question) (schemas.Answer, er
 	asked := answer.PendingQuestion{ID: questionKind.newID(), TurnID: k.turnID, Question: q.Question, Expires: q.Expires.UTC()}
 	answered := make(chan schemas.Answer, 1)
 	p := &wait{id: asked.ID, turnID: k.turnID, owner: k.owner, content: asked}
-	p.read = func(reply []byte) (func(), error) {
+	p.read = func(_ schemas.Decider, reply []byte) (func(), error) {
 		a, err := decodeDecision[schemas.Answer](reply)
 		switch {
 		case err != nil:

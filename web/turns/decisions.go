@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"molar/agent"
@@ -23,9 +24,22 @@ const (
 // ackOK is the outcome of a decision that the replica of the turn accepted.
 const ackOK = "ok"
 
-// Approvals lists an owner's pending approvals, the oldest expiry first.
-func (h *Host) Approvals(ctx context.Context, owner string) ([]answer.Approval, error) {
-	return pending(ctx, h, callKind, owner, func(a answer.Approval) (string, time.Time) { return a.ID, a.Expires })
+// Approvals lists somebody's own pending approvals, the oldest expiry first.
+func (h *Host) Approvals(ctx context.Context, by schemas.Decider) ([]answer.Approval, error) {
+	all, err := pending(ctx, h, callKind, by.Owner, func(a answer.Approval) (string, time.Time) { return a.ID, a.Expires })
+	if err != nil {
+		return nil, err
+	}
+	held, err := h.held(ctx)
+	for _, a := range held {
+		if a.Owner == by.Owner {
+			all = append(all, a.Approval)
+		}
+	}
+	for i := range all {
+		all[i].Mine = by.SayAbout(by.Owner, all[i].Approvers) == schemas.SayAll
+	}
+	return all, err
 }
 
 // Questions lists servers' pending questions, the oldest expiry first.
@@ -35,14 +49,17 @@ func (h *Host) Questions(ctx context.Context, owner string) ([]answer.PendingQue
 
 // Decide passes a decision to the pending call, on whichever replica its turn runs. A token is
 // valid once.
-func (h *Host) Decide(ctx context.Context, owner, id, token string, d agent.Decision) error {
-	return h.decide(ctx, callKind, owner, id, decision{token, d})
+func (h *Host) Decide(ctx context.Context, by schemas.Decider, id, token string, d agent.Decision) error {
+	if strings.HasPrefix(id, answer.HeldPrefix) {
+		return h.decideHeld(ctx, by, id, token, d)
+	}
+	return h.decide(ctx, callKind, by, id, decision{token, by, d})
 }
 
 // Answer passes an answer to the server that waits for it, on whichever replica its turn runs.
 // Only the first answer counts.
 func (h *Host) Answer(ctx context.Context, owner, id string, a schemas.Answer) error {
-	return h.decide(ctx, questionKind, owner, id, a)
+	return h.decide(ctx, questionKind, schemas.Decider{Owner: owner}, id, a)
 }
 
 // pending lists the approvals or questions that are pending here and on other replicas.
@@ -76,7 +93,7 @@ func pending[T any](ctx context.Context, h *Host, kind *waitKind, owner string, 
 }
 
 // decide applies a person's decision.
-func (h *Host) decide(ctx context.Context, kind *waitKind, owner, id string, reply any) error {
+func (h *Host) decide(ctx context.Context, kind *waitKind, by schemas.Decider, id string, reply any) error {
 	body, err := json.Marshal(reply)
 	if err != nil {
 		return err
@@ -85,9 +102,9 @@ func (h *Host) decide(ctx context.Context, kind *waitKind, owner, id string, rep
 		return kind.errGone()
 	}
 	if h.Sharing == nil || h.Waits.has(id) {
-		return h.Waits.take(kind, owner, id, body)
+		return h.Waits.take(kind, by, id, body)
 	}
-	err = h.decideRemotely(ctx, kind, owner, id, string(body))
+	err = h.decideRemotely(ctx, kind, by, id, string(body))
 	if _, known := err.(*wire.Error); err != nil && !known { //nolint:errorlint // made here, as it is
 		h.Logger.Error("pass a decision to a turn of another replica", "id", id, "error", err)
 		return wire.ErrStore
@@ -95,11 +112,18 @@ func (h *Host) decide(ctx context.Context, kind *waitKind, owner, id string, rep
 	return err
 }
 
-func (h *Host) decideRemotely(ctx context.Context, kind *waitKind, owner, id, reply string) error {
+func (h *Host) decideRemotely(ctx context.Context, kind *waitKind, by schemas.Decider, id, reply string) error {
 	ledger := h.Sharing.ledger
-	asks, err := ledger.Waiting(ctx, owner)
+	asks, err := ledger.Waiting(ctx, by.Owner)
 	if err != nil {
 		return err
+	}
+	others, err := h.elsewhere(ctx, by)
+	if err != nil {
+		return err
+	}
+	for _, o := range others {
+		asks = append(asks, o.ask)
 	}
 	i := slices.IndexFunc(asks, func(a schemas.LiveAsk) bool { return a.ID == id })
 	if i < 0 {
@@ -183,11 +207,13 @@ func (s *Sharing) applyRemote(ctx context.Context) {
 	defer cancel()
 	decided, err := s.ledger.Decided(ctx)
 	for _, a := range decided {
-		kind, outcome := callKind, ackOK
+		kind, outcome, by := callKind, ackOK, schemas.Decider{Owner: a.Owner}
 		if questionKind.names(a.ID) {
 			kind = questionKind
+		} else if d, err := decodeDecision[decision]([]byte(a.Decision)); err == nil && len(d.Decider.Groups)+len(d.Decider.Owner) > 0 {
+			by = d.Decider // an earlier version does not name them: its owner decided
 		}
-		if err := s.waits.take(kind, a.Owner, a.ID, []byte(a.Decision)); err != nil {
+		if err := s.waits.take(kind, by, a.ID, []byte(a.Decision)); err != nil {
 			b, _ := json.Marshal(wire.Failure(err)) // strings and numbers
 			outcome = string(b)
 		}

@@ -43,8 +43,15 @@ type Host struct {
 	May func(ctx context.Context, t *agent.Turn) error
 	// OnContinued is called with each turn that goes on here; it may be nil.
 	OnContinued func(t *Live)
-	Logger      *slog.Logger
-	Now         func() time.Time
+	// Held are the calls that are stored for approvers; nil without any. Told is called with what
+	// happens to calls that need approvers: [answer.ApprovalRequested], or [answer.ApprovalDecided] and the
+	// decision. It must not block, and may be nil.
+	Held HeldStore
+	Told func(event, owner string, a answer.Approval, d *agent.Decision)
+	// Audit keeps the decisions about stored calls; nil keeps none.
+	Audit  func(ctx context.Context, r agent.Ruling)
+	Logger *slog.Logger
+	Now    func() time.Time
 }
 
 // A Request asks for a turn.

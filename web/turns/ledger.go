@@ -32,6 +32,8 @@ type Ledger interface {
 	Settle(ctx context.Context, id string) error
 	// Waiting lists an owner's pending approvals and questions.
 	Waiting(ctx context.Context, owner string) ([]schemas.LiveAsk, error)
+	// ForApprovers lists the pending approvals of all owners that somebody else may decide about.
+	ForApprovers(ctx context.Context) ([]schemas.LiveAsk, error)
 	// Decide stores a decision for the process that asked, and reports whether it is the first.
 	// Outcome returns that process's reply, empty until it replies. Reopen makes the approval or
 	// question pending again after a rejected decision.

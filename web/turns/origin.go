@@ -1,6 +1,8 @@
 package turns
 
 import (
+	"cmp"
+
 	"molar/agent"
 	"molar/internal/httpguard"
 	"molar/schemas"
@@ -11,8 +13,18 @@ import (
 func SetOrigins(t *agent.Turn, who httpguard.Principal, identified bool) {
 	t.Data = t.Data || who.Data
 	t.AskNever = who.AskNever
-	t.Rights = who.Rights
+	t.Rights, t.AskedBy = who.Rights, who.Name
+	t.Caller = CallerOf(who)
 	if identified && !who.OwnSystem {
 		t.SystemFrom = schemas.FromClient
 	}
+}
+
+// CallerOf returns the person of a request, for servers that each person calls as themselves; nobody
+// for a key that has no person behind it.
+func CallerOf(who httpguard.Principal) schemas.Caller {
+	if who.AskNever {
+		return schemas.Caller{}
+	}
+	return schemas.Caller{ID: cmp.Or(who.Owner, schemas.Operator), Name: who.Name, Groups: who.Rights.Names()}
 }

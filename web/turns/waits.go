@@ -14,6 +14,7 @@ import (
 
 	"molar/agent"
 	"molar/agent/answer"
+	"molar/schemas"
 	"molar/web/wire"
 )
 
@@ -39,8 +40,10 @@ type wait struct {
 	id, turnID, owner string
 	// content is sent to its owner: an [answer.Approval] or an [answer.PendingQuestion].
 	content any
+	// approvers are the groups whose members decide, if not its owner.
+	approvers []string
 	// read checks a person's decision, and returns the func that applies it.
-	read func(reply []byte) (apply func(), err error)
+	read func(by schemas.Decider, reply []byte) (apply func(), err error)
 	// allow approves a pending call when a permission for the same subject was given for
 	// another call. It is nil for a question.
 	allow func()
@@ -152,14 +155,14 @@ func (w *Waits) has(id string) bool {
 
 // take applies a person's decision, as JSON, to the wait with the id. Only the first decision
 // counts.
-func (w *Waits) take(kind *waitKind, owner, id string, reply []byte) error {
+func (w *Waits) take(kind *waitKind, by schemas.Decider, id string, reply []byte) error {
 	w.mu.Lock()
 	p := w.open[id]
 	w.mu.Unlock()
-	if p == nil || p.owner != owner {
+	if p == nil || by.SayAbout(p.owner, p.approvers) == schemas.SayNothing {
 		return kind.errGone()
 	}
-	apply, err := p.read(reply)
+	apply, err := p.read(by, reply)
 	if err != nil {
 		return err
 	}

@@ -1,25 +1,25 @@
 // The page of one's own things: who the reader is, what the host keeps of them, and where they are
 // signed in.
 
-import { $, api, el, me, number, signOut, t, when } from "/static/app.js";
+import { $, api, el, me, number, t, when } from "/static/app.js";
 import { listGrants } from "/static/grants.js";
-import { badge, facts, fill, frame, note, say, words } from "/static/pages.js";
+import { facts, fill, frame, note, say, table, words } from "/static/pages.js";
 
-// kinds are the names of what the host keeps of a person.
+// kinds are the names of what the host keeps of a person, in Vietnamese.
 const kinds = {
-  conversations: t("conversations", "cuộc trò chuyện"), messages: t("messages", "tin nhắn"), files: t("files", "tệp"), traces: t("traces of answers", "dấu vết của câu trả lời"),
-  wires: t("recorded traffic of answers", "bản ghi trao đổi của câu trả lời"), summaries: t("summaries", "tóm tắt"), results: t("results of tools", "kết quả công cụ"), responses: t("responses", "phản hồi"),
-  feedback: t("marks", "đánh dấu"), grants: t("permissions", "quyền đã cho"), sessions: t("sessions", "phiên đăng nhập"), keys: t("keys", "khóa"),
-  logins: t("connected services", "dịch vụ đã nối"), usage: t("lines of usage", "dòng sử dụng"), people: t("entries about you", "mục về bạn"),
+  conversations: "cuộc trò chuyện", messages: "tin nhắn", files: "tệp", traces: "dấu vết của câu trả lời", wires: "bản ghi trao đổi", summaries: "tóm tắt",
+  responses: "phản hồi", feedback: "đánh dấu", grants: "quyền đã cho", "old grants": "quyền cũ", "sessions and keys": "phiên đăng nhập và khóa", "running turns": "lượt đang chạy",
+  "paused turns": "lượt tạm dừng", approvals: "yêu cầu chấp thuận", "kept results": "kết quả được giữ", "repeatable answers": "câu trả lời có thể lặp lại",
+  "hashes of answers": "mã băm câu trả lời", "names in the audit": "tên trong nhật ký kiểm tra", person: "mục về bạn", logins: "dịch vụ đã nối", usage: "dòng sử dụng",
 };
-const kindOf = (name) => kinds[name] ?? name.replaceAll("_", " ");
+const kindOf = (name) => t(name, kinds[name] ?? name);
 
 const counted = (counts) => Object.entries(counts ?? {}).filter(([, n]) => n > 0);
 
-function showWho(account) {
+function showWho(account, groups) {
   return el("div", { className: "card pad" }, facts([
     [t("Name", "Tên"), account.name],
-    [t("Groups", "Nhóm"), account.groups?.join(", ")],
+    [t("Groups", "Nhóm"), groups.join(", ")],
     [t("Id", "Mã"), el("code", {}, account.id)],
   ]));
 }
@@ -34,15 +34,18 @@ async function showIf(part, path, show) {
 
 // --- usage -------------------------------------------------------------------------------------
 
-function showUsage({ data }) {
-  const sum = (name) => data.reduce((all, row) => all + (row[name] ?? 0), 0);
-  const cost = sum("cost");
-  $("usage").replaceChildren(el("div", { className: "card pad" }, facts([
-    [t("Questions to models", "Lượt gọi mô hình"), number(sum("calls"))],
-    [t("Tokens in", "Token vào"), number(sum("prompt_tokens"))],
-    [t("Tokens out", "Token ra"), number(sum("completion_tokens"))],
-    [t("Cost", "Chi phí"), cost ? number(cost, 2) : ""],
-  ])));
+// loadUsage shows what the reader's questions used today and in this month, in UTC.
+async function loadUsage(who) {
+  const today = new Date().toISOString().slice(0, 10);
+  const since = (day) => api(`/v1/usage?${new URLSearchParams({ by: who.person ? "person" : "key", since: day })}`);
+  const sums = await Promise.all([since(today), since(`${today.slice(0, 8)}01`)]).catch(() => null); // a host without it shows nothing
+  if (!sums) return;
+  const [day, month] = sums.map(({ data }) => data.find((row) => row.name === who.id));
+  $("usage-part").hidden = false;
+  $("usage").replaceChildren(month ? table(t("Used", "Đã dùng"), [t("When", "Khi nào"), t("Tokens in", "Token vào"), t("Tokens out", "Token ra"), t("Cost", "Chi phí")],
+    [[t("Today", "Hôm nay"), day], [t("This month", "Tháng này"), month]].map(([name, sum]) =>
+      [name, number(sum?.prompt_tokens ?? 0), number(sum?.completion_tokens ?? 0), sum?.cost ? number(Number(sum.cost), 2) : ""]))
+    : note(t("Nothing was used in this month.", "Tháng này chưa dùng gì.")));
 }
 
 // --- sessions ----------------------------------------------------------------------------------
@@ -52,22 +55,22 @@ const loadSessions = () => fill($("sessions"), () => api("/v1/account/sessions")
   : el("p", { className: "none" }, t("You are signed in by something else than a session of this host.", "Bạn đăng nhập bằng cách khác, không qua phiên của máy chủ này."))));
 
 function sessionLine(s) {
-  const begun = s.created_at ? when(s.created_at) : s.id;
+  const begun = when(s.created_at);
   const button = el("button", { type: "button", "aria-label": t(`Sign out: session of ${begun}`, `Đăng xuất: phiên từ ${begun}`), on: { click: async () => {
     button.disabled = true;
     try {
-      if (s.current) return signOut();
       await api(`/v1/account/sessions/${encodeURIComponent(s.id)}`, { method: "DELETE" });
       say(t("The session has ended.", "Phiên đã kết thúc."));
-      await loadSessions();
+      if (await api("/v1/me").catch((err) => err.status) === 401) location.assign("/login"); // it was this browser's
+      else await loadSessions();
     } catch (err) {
       button.disabled = false;
       line.append(el("p", { className: "note bad", role: "alert" }, words(err)));
     }
   } } }, t("Sign out", "Đăng xuất"));
-  const line = el("li", { className: "card" },
-    el("div", {}, el("strong", {}, t(`Since ${begun}`, `Từ ${begun}`)), " ", s.current ? badge(t("this browser", "trình duyệt này"), "good") : "",
-      el("small", {}, [s.last_used_at && t(`last used ${when(s.last_used_at)}`, `dùng lần cuối ${when(s.last_used_at)}`), s.expires_at && t(`ends ${when(s.expires_at)}`, `hết hạn ${when(s.expires_at)}`)].filter(Boolean).join(" · "))),
+  const line = el("li", {},
+    el("div", {}, el("strong", {}, t(`Since ${begun}`, `Từ ${begun}`)),
+      el("small", {}, [s.last_used && t(`last used ${when(s.last_used)}`, `dùng lần cuối ${when(s.last_used)}`), s.expires_at && t(`ends ${when(s.expires_at)}`, `hết hạn ${when(s.expires_at)}`)].filter(Boolean).join(" · "))),
     button);
   return line;
 }
@@ -136,10 +139,10 @@ async function begin() {
   const account = api("/v1/account");
   account.catch(() => null); // both parts below show the failure
   await Promise.all([
-    fill($("who"), () => account.catch(() => api("/v1/account")), showWho),
+    fill($("who"), () => account.catch(() => api("/v1/account")), (it) => showWho(it, who.groups ?? [])),
     fill($("data"), () => account.catch(() => api("/v1/account")), showData),
     loadSessions(),
-    showIf("usage-part", "/v1/usage", showUsage),
+    loadUsage(who),
     showIf("grants-part", "/v1/grants", () => listGrants($("grants"), say)),
     showIf("logins-part", "/v1/logins", async () => (await import("/static/account_logins.js")).showLogins($("logins"))),
   ]);

@@ -125,7 +125,7 @@ async function begin() {
   const reviews = !who || allows(who, "review");
   $("review").hidden = !reviews;
   if (who?.approver) {
-    $("approvals-part").hidden = false;
+    $("approvals").hidden = false;
     const { showApprovals } = await import("/static/desk_approvals.js");
     showApprovals($("approvals"));
   }

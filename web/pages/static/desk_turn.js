@@ -131,17 +131,10 @@ function testStep(path, state) {
       happened(t(`The test “${made.case}” is made.`, `Đã tạo bài kiểm thử “${made.case}”.`)),
       el("ul", { className: "files" }, made.files.map((f) => el("li", {}, typeof f === "string" ? el("code", {}, f) : download(f)))),
       el("p", {}, t("The operator of this host plays it with:", "Người vận hành chạy nó bằng lệnh:")),
-      code(commandOf(made), t("Command", "Lệnh")),
+      code(made.command, t("Command", "Lệnh")),
       next(t("write the right answer. Then this test turns green.", "viết câu trả lời đúng. Khi đó bài kiểm thử sẽ xanh.")),
     ];
   });
-}
-
-// commandOf returns the command that plays a test that was made: its files are paths, or texts to be
-// downloaded.
-function commandOf({ files: [first] }) {
-  const folder = typeof first === "string" ? first.slice(0, Math.max(0, first.lastIndexOf("/"))) : "";
-  return `molar eval run ${folder || "."}`;
 }
 
 // download returns a button that saves a file of a test which the host has not written.
@@ -173,8 +166,9 @@ function writeStep(path, trace, state) {
       el("p", { className: "files" }, el("code", {}, written.file)),
       next(state.made ? t("ask the question yourself, and have the test run again: it is green now.", "tự hỏi lại câu này, và cho chạy lại bài kiểm thử: giờ nó xanh.")
         : t("ask the question yourself.", "tự hỏi lại câu này.")),
+      state.made && code(state.made.command, t("Command", "Lệnh")),
       askNow(question, trace.assistant),
-    ];
+    ].filter(Boolean);
   });
 }
 

@@ -206,10 +206,24 @@ function editable(ask) {
 
 const shortArguments = 400; // characters of arguments that are shown at first
 
+// waitingCard shows who decides about a call, where the person who asks may not.
+function waitingCard(ask) {
+  const until = new Date(ask.expires).toLocaleTimeString(language, { timeStyle: "short" });
+  const card = el("section", { className: "approval", "aria-label": t("Approval", "Chấp thuận") },
+    el("h3", {}, t(`Waiting for: ${ask.approvers.join(", ")}`, `Đang chờ: ${ask.approvers.join(", ")}`)),
+    el("p", { className: "asked" }, ask.question.what),
+    el("p", {}, ask.question.why),
+    el("p", {}, ask.question.where, t(` This answer waits until ${until}; after that the request stays open for a day, and your next yes runs it once it is approved.`,
+      ` Câu trả lời này chờ đến ${until}; sau đó yêu cầu còn mở trong một ngày, và lời đồng ý tiếp theo của bạn sẽ thực hiện khi đã được chấp thuận.`)));
+  card.dataset.call = ask.call_id;
+  return card;
+}
+
 // approvalCard returns a form in which a person decides about a call, once: what would happen, why it
 // asks, where it goes, and the arguments, which are folded if they are long. A fault is shown in it;
 // the decision replaces it.
 function approvalCard(ask) {
+  if (ask.approvers?.length && !ask.mine) return waitingCard(ask);
   const label = t("Arguments", "Tham số");
   const given = editable(ask);
   const tool = nameOf(ask.tool);
@@ -373,11 +387,13 @@ export class Answer {
         if (!this.cards.has(id) && call) this.addCall(id, call);
         if (this.cards.has(id)) showResult(this.cards.get(id), note.result, note.duration_ms);
         for (const ask of this.calls.querySelectorAll(".approval:not([data-answered])")) if (ask.dataset.call === id || ask.dataset.server && ask.dataset.server === (note.server ?? note.result?.server)) ask.remove(); // decided elsewhere
+        if (note.decided_by) this.note(t(`${nameOf((note.call ?? call).function.name)}: approved by ${note.decided_by}`, `${nameOf((note.call ?? call).function.name)}: ${note.decided_by} đã chấp thuận`));
         break;
       case "approval":
         markWaiting(this.cards.get(note.call_id));
         this.addApproval(note);
-        announce(t(`Your approval is needed for ${note.tool}.`, `Cần bạn chấp thuận ${note.tool}.`));
+        announce(note.approvers?.length && !note.mine ? t(`${note.tool} waits for: ${note.approvers.join(", ")}`, `${note.tool} đang chờ: ${note.approvers.join(", ")}`)
+          : t(`Your approval is needed for ${note.tool}.`, `Cần bạn chấp thuận ${note.tool}.`));
         break;
       case "question":
         import("/static/questions.js").then(({ questionCard }) => {
