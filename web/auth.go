@@ -79,6 +79,11 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 			if r = s.identify(w, r); r == nil {
 				return
 			}
+			// What is still on its way ends with the session or key: it must not show more to somebody
+			// whose access has ended.
+			ctx, cancel := s.Access.Keys.Bind(r.Context(), httpguard.PrincipalOf(r.Context()))
+			defer cancel()
+			r = r.WithContext(ctx)
 		default:
 			if _, refusal := s.Access.Keys.Identify(r); refusal != nil {
 				s.reject(w, r, refusal)
