@@ -121,23 +121,18 @@ func Browser(transport http.RoundTripper) *http.Client {
 	return &http.Client{Transport: transport, Jar: jar}
 }
 
-// Token returns an ID token of somebody, for a program of theirs.
-func (p *Provider) Token(t testing.TB, login string) string {
+// ComesBack signs somebody in at the address, and returns the answer with which the provider sends them
+// back.
+func (p *Provider) ComesBack(t testing.TB, begin, login string) url.Values {
 	t.Helper()
-	verifier := rand.Text() + rand.Text()
-	challenge := sha256.Sum256([]byte(verifier))
-	back := "http://127.0.0.1:9" + p.callback
 	client := Browser(nil)
 	client.CheckRedirect = func(req *http.Request, _ []*http.Request) error {
-		if strings.HasPrefix(req.URL.String(), back) {
+		if req.URL.Path == p.callback {
 			return http.ErrUseLastResponse
 		}
 		return nil
 	}
-	res, text, err := p.SignIn(client, p.Issuer+"/auth?"+url.Values{
-		"client_id": {"molar"}, "response_type": {"code"}, "scope": {"openid profile email"}, "redirect_uri": {back},
-		"code_challenge": {base64.RawURLEncoding.EncodeToString(challenge[:])}, "code_challenge_method": {"S256"},
-	}.Encode(), login)
+	res, text, err := p.SignIn(client, begin, login)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,13 +140,27 @@ func (p *Provider) Token(t testing.TB, login string) string {
 	if err != nil {
 		t.Fatalf("%v: %d %s", err, res.StatusCode, text)
 	}
-	form := url.Values{"grant_type": {"authorization_code"}, "client_id": {"molar"}, "redirect_uri": {back}, "code": {at.Query().Get("code")}, "code_verifier": {verifier}}
+	return at.Query()
+}
+
+// Token returns an ID token of somebody, for a program of theirs.
+func (p *Provider) Token(t testing.TB, login string) string {
+	t.Helper()
+	verifier := rand.Text() + rand.Text()
+	challenge := sha256.Sum256([]byte(verifier))
+	back := "http://127.0.0.1:9" + p.callback
+	answer := p.ComesBack(t, p.Issuer+"/auth?"+url.Values{
+		"client_id": {"molar"}, "response_type": {"code"}, "scope": {"openid profile email"}, "redirect_uri": {back},
+		"code_challenge": {base64.RawURLEncoding.EncodeToString(challenge[:])}, "code_challenge_method": {"S256"},
+	}.Encode(), login)
+	form := url.Values{"grant_type": {"authorization_code"}, "client_id": {"molar"}, "redirect_uri": {back}, "code": {answer.Get("code")}, "code_verifier": {verifier}}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.Issuer+"/token", strings.NewReader(form.Encode()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	if _, text, err = read(client, req); err != nil {
+	_, text, err := read(http.DefaultClient, req)
+	if err != nil {
 		t.Fatal(err)
 	}
 	var tokens struct {
