@@ -28,6 +28,8 @@ type Access struct {
 	SignIn func(ctx context.Context, token string) (session string, ok bool, err error)
 	// SignInKey exchanges a key for the value of a session cookie, or refuses it. Nil disables it.
 	SignInKey func(ctx context.Context, key string) (session string, refusal *httpguard.Refusal, err error)
+	// Reread reads the sessions again for one that is unknown, as at a replica where it did not begin.
+	Reread func(ctx context.Context) error
 	// SignOut ends a session by the value of its cookie; an unknown one is no error.
 	SignOut func(ctx context.Context, session string) error
 	// Provider is how people call the identity provider at which they sign in; empty if there is none.
