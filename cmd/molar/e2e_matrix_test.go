@@ -174,7 +174,7 @@ func TestReplicas_Matrix(t *testing.T) {
 
 // enter signs a visitor in at the provider.
 func (c *crowd) enter(t *testing.T, p *npm.Provider, v *visitor, i int) {
-	res, text, err := p.SignIn(v.client, c.hosts[i%len(c.hosts)].url+"/login/oidc", v.name)
+	res, text, err := p.SignIn(t.Context(), v.client, c.hosts[i%len(c.hosts)].url+"/login/oidc", v.name)
 	if err != nil || res.StatusCode != http.StatusOK {
 		t.Errorf("%s signs in: %v %s", v.name, err, text)
 	}

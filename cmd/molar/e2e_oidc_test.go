@@ -32,7 +32,7 @@ const staffOnly = "groups:\n  staff: {assistants: [plain]}\n"
 func (s *served) signsIn(t *testing.T, p *npm.Provider, login string) (b caller, status int, page string) {
 	t.Helper()
 	b = caller{t: t, url: s.url, client: npm.Browser(s.client.Transport)}
-	res, page, err := p.SignIn(b.client, s.url+"/login/oidc?to=/chat", login)
+	res, page, err := p.SignIn(t.Context(), b.client, s.url+"/login/oidc?to=/chat", login)
 	if err != nil {
 		t.Fatal(err)
 	}

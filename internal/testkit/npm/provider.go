@@ -2,6 +2,7 @@ package npm
 
 import (
 	"bufio"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	_ "embed"
@@ -80,8 +81,8 @@ var formAction = regexp.MustCompile(`<form[^>]* action="([^"]+)"`)
 // SignIn signs somebody in as a browser does: it opens the address, which leads to the provider, and
 // sends the provider's forms until the provider sends it back. It returns the last answer and its text;
 // the client keeps the cookies.
-func (p *Provider) SignIn(client *http.Client, begin, login string) (res *http.Response, text string, err error) {
-	req, err := http.NewRequest(http.MethodGet, begin, http.NoBody)
+func (p *Provider) SignIn(ctx context.Context, client *http.Client, begin, login string) (res *http.Response, text string, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, begin, http.NoBody)
 	for range maxForms {
 		if err != nil {
 			return nil, "", err
@@ -98,7 +99,7 @@ func (p *Provider) SignIn(client *http.Client, begin, login string) (res *http.R
 		if strings.Contains(text, `value="login"`) {
 			fields = url.Values{"prompt": {"login"}, "login": {login}, "password": {"any"}}
 		}
-		if req, err = http.NewRequest(http.MethodPost, html.UnescapeString(form[1]), strings.NewReader(fields.Encode())); err == nil {
+		if req, err = http.NewRequestWithContext(ctx, http.MethodPost, html.UnescapeString(form[1]), strings.NewReader(fields.Encode())); err == nil {
 			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		}
 	}
@@ -132,7 +133,7 @@ func (p *Provider) ComesBack(t testing.TB, begin, login string) url.Values {
 		}
 		return nil
 	}
-	res, text, err := p.SignIn(client, begin, login)
+	res, text, err := p.SignIn(t.Context(), client, begin, login) //nolint:bodyclose // it is read and closed
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +160,7 @@ func (p *Provider) Token(t testing.TB, login string) string {
 		t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	_, text, err := read(http.DefaultClient, req)
+	_, text, err := read(http.DefaultClient, req) //nolint:bodyclose // it is read and closed
 	if err != nil {
 		t.Fatal(err)
 	}
