@@ -81,11 +81,9 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 			if r = s.identify(w, r); r == nil {
 				return
 			}
-			// What is still on its way ends with the session or key: it must not show more to somebody
-			// whose access has ended.
-			ctx, cancel := s.Access.Keys.Bind(r.Context(), httpguard.PrincipalOf(r.Context()))
-			defer cancel()
-			r = r.WithContext(ctx)
+			bound, end := s.bind(r)
+			defer end()
+			r = bound
 		default:
 			if _, refusal := s.Access.Keys.Identify(r); refusal != nil {
 				s.reject(w, r, refusal)
@@ -94,6 +92,13 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// bind ends what a request still does when its session or key ends: it must not show more to somebody
+// whose access has ended.
+func (s *server) bind(r *http.Request) (bound *http.Request, end context.CancelFunc) {
+	ctx, end := s.Access.Keys.Bind(r.Context(), httpguard.PrincipalOf(r.Context()))
+	return r.WithContext(ctx), end
 }
 
 // identify returns the request with its principal, or answers it and returns nil. It is a separate
