@@ -28,6 +28,8 @@ type Access struct {
 	SignIn func(ctx context.Context, token string) (session string, ok bool, err error)
 	// SignInKey exchanges a key for the value of a session cookie, or refuses it. Nil disables it.
 	SignInKey func(ctx context.Context, key string) (session string, refusal *httpguard.Refusal, err error)
+	// Reread reads the sessions again for one that is unknown, as at a replica where it did not begin.
+	Reread func(ctx context.Context) error
 	// SignOut ends a session by the value of its cookie; an unknown one is no error.
 	SignOut func(ctx context.Context, session string) error
 	// Provider is how people call the identity provider at which they sign in; empty if there is none.
@@ -79,6 +81,9 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 			if r = s.identify(w, r); r == nil {
 				return
 			}
+			bound, end := s.bind(r)
+			defer end()
+			r = bound
 		default:
 			if _, refusal := s.Access.Keys.Identify(r); refusal != nil {
 				s.reject(w, r, refusal)
@@ -87,6 +92,13 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// bind ends what a request still does when its session or key ends: it must not show more to somebody
+// whose access has ended.
+func (s *server) bind(r *http.Request) (bound *http.Request, end context.CancelFunc) {
+	ctx, end := s.Access.Keys.Bind(r.Context(), httpguard.PrincipalOf(r.Context()))
+	return r.WithContext(ctx), end
 }
 
 // identify returns the request with its principal, or answers it and returns nil. It is a separate

@@ -164,7 +164,10 @@ func (a Access) who(r *http.Request) (who httpguard.Principal, refusal *httpguar
 	case !a.Keys.On():
 		return who, unidentified()
 	}
-	if who, refusal = a.Keys.Identify(r); refusal != nil {
+	if who, refusal = a.Keys.Identify(r); refusal != nil && a.Reread != nil && httpguard.PresentsSession(r) && a.Reread(r.Context()) == nil {
+		who, refusal = a.Keys.Identify(r)
+	}
+	if refusal != nil {
 		return a.bearer(r, refusal)
 	}
 	return who, nil

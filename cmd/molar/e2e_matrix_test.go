@@ -11,16 +11,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"molar/internal/testkit/models"
+	"molar/internal/testkit/npm"
 )
 
 // A visitor is one of the people who use the replicas at once.
 type visitor struct {
 	name, group string
-	client      *http.Client
-	// sign adds what says who they are; nil for nobody.
-	sign func(*http.Request)
+	// client keeps the cookie of their session.
+	client *http.Client
 	// ids are what they own, by the name of the parameter and the first part of the route.
 	ids map[string]string
 }
@@ -42,9 +43,6 @@ func (c *crowd) do(v *visitor, method, path, body string) (status int, answer st
 	}
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
-	}
-	if v.sign != nil {
-		v.sign(req)
 	}
 	res, err := v.client.Do(req)
 	if err != nil {
@@ -100,6 +98,9 @@ func (r matrixRoute) filled(v *visitor) string {
 	})
 }
 
+// openRoutes are the paths that answer everybody: probes, and signing in and out.
+func openRoutes() []string { return []string{"/health", "/ready", "/logout", "/v1/signin"} }
+
 // matrixGroups are the groups of the crowd.
 const matrixGroups = `groups:
   staff: {assistants: [plain], tools: ["family__*", "!family__note"]}
@@ -123,27 +124,30 @@ func TestReplicas_Matrix(t *testing.T) {
 		t.Skip("two hundred people are left out of short tests")
 	}
 	model := startModel(t, models.Config{Tool: "none", Tokens: 2})
-	hosts := replicas(t, model, 3, plainAssistant+matrixGroups+"identity: {header: X-Forwarded-User, groups_header: X-Forwarded-Groups}\ntrusted_proxies: [127.0.0.1]\n")
+	provider := npm.StartProvider(t, callbackPath)
+	hosts := replicas(t, model, 3, plainAssistant+matrixGroups+providerConfig(provider))
 	c := &crowd{hosts: hosts}
 	people := make([]*visitor, 200)
 	for i := range people {
-		v := &visitor{name: fmt.Sprintf("p%03d", i), group: []string{"staff", "sales", "desk", "admins"}[i%4], client: hosts[0].client}
-		v.sign = func(r *http.Request) {
-			r.Header.Set("X-Forwarded-User", v.name)
-			r.Header.Set("X-Forwarded-Groups", v.group)
-		}
-		people[i] = v
+		group := []string{"staff", "sales", "desk", "admins"}[i%4]
+		people[i] = &visitor{name: fmt.Sprintf("%s-%03d", group, i), group: group, client: npm.Browser(hosts[0].client.Transport)}
 	}
 	each := func(do func(v *visitor, i int)) {
 		var group sync.WaitGroup
-		for at := range 20 {
+		for at := range 16 {
 			group.Go(func() {
-				for i := at; i < len(people); i += 20 {
+				for i := at; i < len(people); i += 16 {
 					do(people[i], i)
 				}
 			})
 		}
 		group.Wait()
+	}
+	began := time.Now()
+	each(func(v *visitor, i int) { c.enter(t, provider, v, i) })
+	t.Logf("%d people signed in within %s", len(people), time.Since(began).Round(time.Millisecond))
+	if t.Failed() {
+		return
 	}
 	each(func(v *visitor, _ int) { c.settle(t, v) })
 	if t.Failed() {
@@ -157,18 +161,32 @@ func TestReplicas_Matrix(t *testing.T) {
 	})
 	each(func(v *visitor, _ int) { c.unharmed(t, v) })
 	nobody := &visitor{name: "nobody", client: hosts[0].client}
-	stranger := &visitor{name: "stranger", client: hosts[0].client, sign: func(r *http.Request) {
-		r.Header.Set("X-Forwarded-User", "stranger")
-		r.Header.Set("X-Forwarded-Groups", "guests")
-	}}
+	stranger := &visitor{name: "stranger", client: &http.Client{Transport: bearer(provider.Token(t, "guests-stranger"))}}
 	for _, r := range routes {
 		for v, want := range map[*visitor]int{nobody: http.StatusUnauthorized, stranger: http.StatusForbidden} {
-			if status, text, err := c.do(v, r.method, r.filled(people[0]), ""); err != nil || status != want && r.path != "/health" && r.path != "/ready" {
+			if status, text, err := c.do(v, r.method, r.filled(people[0]), ""); err != nil || status != want && !slices.Contains(openRoutes(), r.path) {
 				t.Errorf("%s %s of %s: %d %s, %v", r.method, r.path, v.name, status, text, err)
 			}
 		}
 	}
 	t.Logf("%d people, %d routes, %d requests", len(people), len(routes), c.sent.Load()-before)
+}
+
+// enter signs a visitor in at the provider.
+func (c *crowd) enter(t *testing.T, p *npm.Provider, v *visitor, i int) {
+	res, text, err := p.SignIn(t.Context(), v.client, c.hosts[i%len(c.hosts)].url+"/login/oidc", v.name)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Errorf("%s signs in: %v %s", v.name, err, text)
+	}
+}
+
+// bearer sends this token with every request.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // settle lets a visitor own one of each kind of thing.
@@ -203,7 +221,7 @@ func (c *crowd) settle(t *testing.T, v *visitor) {
 
 // probe tries every route with the ids of somebody else.
 func (c *crowd) probe(t *testing.T, routes []matrixRoute, v, other *visitor) {
-	secrets := regexp.MustCompile(`s3cret-\w+-`)
+	secrets := regexp.MustCompile(`s3cret-\w+-\d+-`)
 	for _, r := range routes {
 		may := len(r.scopes) == 0 || slices.ContainsFunc(r.scopes, func(s string) bool { return slices.Contains(matrixScopes(v.group), s) })
 		path := r.filled(other)
@@ -240,7 +258,7 @@ func (c *crowd) shared(r matrixRoute, v *visitor) bool {
 
 // unharmed checks that everything of a visitor is there as it was.
 func (c *crowd) unharmed(t *testing.T, v *visitor) {
-	for _, path := range []string{"/v1/conversations/chat_same", "/v1/conversations/" + v.ids["conversations{id}"], "/v1/turns/" + v.ids["turns{id}"], "/v1/responses/" + v.ids["responses{id}"], "/v1/feedback?mark=down"} {
+	for _, path := range []string{"/v1/conversations/chat_same", "/v1/conversations/" + v.ids["conversations{id}"], "/v1/turns/" + v.ids["turns{id}"], "/v1/responses/" + v.ids["responses{id}"], "/v1/feedback?mark=down&limit=1000"} {
 		status, text, err := c.do(v, http.MethodGet, path, "")
 		if err != nil || status != http.StatusOK || !strings.Contains(text, v.secret()) && !strings.HasPrefix(path, "/v1/responses") {
 			t.Errorf("%s reads %s: %d %s, %v", v.name, path, status, text, err)

@@ -25,6 +25,8 @@ const (
 	// keyRefresh is how often the stored keys are reread: the longest time a revoked key still
 	// works.
 	keyRefresh = time.Second
+	// rereadAfter is the shortest time between two readings for sessions that are unknown.
+	rereadAfter = 100 * time.Millisecond
 	// keyUseEvery is how many refreshes pass between two writes of the keys' last use.
 	keyUseEvery = 10
 	// sessionIdle is how long an unused browser stays signed in.
@@ -56,6 +58,12 @@ type Access struct {
 	ring     *httpguard.Keyring
 	log      *slog.Logger
 	now      func() time.Time
+
+	// rereading is held while keys are read for unknown sessions, the last time at reread.
+	rereading sync.Mutex
+	reread    time.Time
+	// reading is held while keys are read.
+	reading sync.Mutex
 
 	mu       sync.Mutex
 	fromFile []fileKey
@@ -125,6 +133,8 @@ func FileKeyID(name string) string { return "cfg_" + name }
 
 // refresh reads the stored keys.
 func (a *Access) refresh(ctx context.Context) error {
+	a.reading.Lock() // an older reading must not come after a newer one
+	defer a.reading.Unlock()
 	stored, err := a.db.Keys(ctx)
 	if err != nil {
 		return err
@@ -138,6 +148,26 @@ func (a *Access) refresh(ctx context.Context) error {
 	}
 	a.ring.Set(keys)
 	return nil
+}
+
+// Reread reads the stored keys for a session that is unknown here, because it may have begun at another
+// replica a moment ago. Many such requests read them together, and at most every rereadAfter.
+func (a *Access) Reread(ctx context.Context) error {
+	asked := a.now()
+	a.rereading.Lock()
+	defer a.rereading.Unlock()
+	if a.reread.After(asked) {
+		return nil
+	}
+	if wait := rereadAfter - a.now().Sub(a.reread); wait > 0 {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+	a.reread = a.now()
+	return a.refresh(ctx)
 }
 
 // Ring returns the keyring for the guards of a port.

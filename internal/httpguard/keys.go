@@ -263,6 +263,12 @@ func (k *Keyring) find(hash Hash, session bool) (Principal, bool) {
 	}, true
 }
 
+// PresentsSession reports whether a request carries the cookie of a session, and no key.
+func PresentsSession(r *http.Request) bool {
+	_, session := presented(r)
+	return session
+}
+
 // presented returns the key that a request carries, and whether it came as a cookie.
 func presented(r *http.Request) (text string, session bool) {
 	if scheme, rest, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {

@@ -25,6 +25,9 @@ const (
 	callLimit = 10 * time.Second
 	// checkEvery is how often a provider that answers is asked again.
 	checkEvery = 30 * time.Second
+	// freshFor is how long its last answer lets people be sent to it; after that it is asked before, so
+	// that nobody is sent to a provider that is away.
+	freshFor = 2 * time.Second
 	// firstRetry and lastRetry are the waits before a provider that does not answer is asked again.
 	firstRetry, lastRetry = time.Second, 30 * time.Second
 )
@@ -76,6 +79,8 @@ type Provider struct {
 	known *known
 	// fault is why it does not answer now; nil if it does.
 	fault error
+	// answered is when it answered last.
+	answered time.Time
 }
 
 // known is what a provider says about itself.
@@ -151,7 +156,7 @@ func (p *Provider) discover(ctx context.Context) (*known, error) {
 	if p.fault != nil {
 		p.cfg.Logger.Info("the identity provider answers again", "issuer", p.cfg.Issuer)
 	}
-	p.fault = nil
+	p.fault, p.answered = nil, p.cfg.Now()
 	var says struct {
 		NamesIssuer bool `json:"authorization_response_iss_parameter_supported"`
 	}
@@ -176,17 +181,23 @@ func (p *Provider) get(ctx context.Context) (*known, error) {
 	return p.discover(ctx)
 }
 
+// fresh is get, but asks a provider again that has not answered lately.
+func (p *Provider) fresh(ctx context.Context) (*known, error) {
+	p.mu.Lock()
+	k, fresh := p.known, p.fault == nil && p.cfg.Now().Sub(p.answered) < freshFor
+	p.mu.Unlock()
+	if k != nil && fresh {
+		return k, nil
+	}
+	return p.discover(ctx)
+}
+
 // Begin returns the address at which somebody signs in, and what their browser keeps meanwhile. The
 // provider sends them back to the address redirect, and to is where they go then.
 func (p *Provider) Begin(ctx context.Context, redirect, to string) (address, kept string, err error) {
-	k, err := p.get(ctx)
-	if err == nil {
-		err = p.Fault()
-	}
+	k, err := p.fresh(ctx)
 	if err != nil {
-		if k, err = p.discover(ctx); err != nil {
-			return "", "", err
-		}
+		return "", "", err
 	}
 	a := newAttempt(redirect, to, p.cfg.Now())
 	if kept, err = p.seal.seal(a); err != nil {

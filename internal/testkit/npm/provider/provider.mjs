@@ -1,0 +1,36 @@
+// An identity provider for tests: the package oidc-provider with one client, "molar", that must use
+// PKCE. Everybody signs in with any name and password; the part of the name before "-" is their group,
+// so that staff-007 is in the group staff.
+// Usage: node provider.mjs MODULES PORT CALLBACK. Port 0 chooses one; the line "ISSUER" tells it.
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import { pathToFileURL } from 'node:url';
+
+const [modules, port, callback] = process.argv.slice(2);
+const { default: Provider } = await import(pathToFileURL(`${modules}/oidc-provider/lib/index.js`));
+
+const key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' });
+let app;
+const server = createServer((req, res) => app(req, res));
+server.listen(Number(port), '127.0.0.1', () => {
+  const issuer = `http://localhost:${server.address().port}`;
+  app = new Provider(issuer, {
+    clients: [{
+      client_id: 'molar',
+      token_endpoint_auth_method: 'none',
+      // A native client may come back to any port of this machine (RFC 8252, section 7.3).
+      application_type: 'native',
+      redirect_uris: [callback],
+    }],
+    jwks: { keys: [{ ...key, alg: 'RS256', use: 'sig', kid: 'k1' }] },
+    cookies: { keys: [randomUUID()] },
+    pkce: { required: () => true },
+    claims: { openid: ['sub'], profile: ['name', 'groups'], email: ['email'] },
+    conformIdTokenClaims: false, // the ID token itself names the groups
+    findAccount: (_, id) => ({
+      accountId: id,
+      claims: () => ({ sub: id, name: `Person ${id}`, groups: [id.split('-')[0]], email: `${id}@example.com` }),
+    }),
+  }).callback();
+  console.log(issuer);
+});
