@@ -248,10 +248,10 @@ func TestChat_TurnOfARequest(t *testing.T) {
 			if w := serve(handler(t, k), r); w.Code != http.StatusOK {
 				t.Fatalf("status %d: %s", w.Code, w.Body)
 			}
-			if k.turn.ID == "" {
-				t.Error("the turn has no id")
+			if k.turn.ID == "" || k.turn.Caller.ID != schemas.Operator {
+				t.Errorf("the turn has the id %q, and is of %+v", k.turn.ID, k.turn.Caller)
 			}
-			if diff := cmp.Diff(tt.want, k.turn, cmpopts.IgnoreFields(agent.Turn{}, "ID"), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(tt.want, k.turn, cmpopts.IgnoreFields(agent.Turn{}, "ID", "Caller"), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("turn (-want +got):\n%s", diff)
 			}
 		})

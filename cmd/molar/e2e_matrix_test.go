@@ -89,7 +89,7 @@ func matrixRoutes(t *testing.T, c *crowd, v *visitor) []matrixRoute {
 
 // filled returns the route with the ids of a visitor.
 func (r matrixRoute) filled(v *visitor) string {
-	kind := strings.Split(strings.TrimPrefix(r.path, "/v1/"), "/")[0]
+	kind, _, _ := strings.Cut(strings.TrimPrefix(r.path, "/v1/"), "/")
 	return regexp.MustCompile(`\{[^}]+\}`).ReplaceAllStringFunc(r.path, func(name string) string {
 		if id := v.ids[kind+name]; id != "" {
 			return id

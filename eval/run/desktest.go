@@ -83,7 +83,7 @@ func (a *Commands) writeTest(ctx context.Context, h *host.Host, dir string, e sa
 	for _, path := range []string{c.File, c.TapeFile()} {
 		f := schemas.TestFile{Path: path}
 		if h.Config.Review.Tests == "" { // to be downloaded
-			text, err := os.ReadFile(path) //nolint:gosec // it was written just now
+			text, err := os.ReadFile(path)
 			if err != nil {
 				return made, cli.Usage(err)
 			}

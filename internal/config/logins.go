@@ -12,7 +12,7 @@ import (
 // Logins configures the logins of people at servers with as: person.
 type Logins struct {
 	// Keys are references in the file, never the keys themselves.
-	Keys []schemas.Secret `yaml:"keys" jsonschema_description:"Keys that encrypt the logins, as references such as ${MOLAR_LOGIN_KEY}: 32 bytes in base64 or hex, made with openssl rand -base64 32. The first encrypts and each decrypts, so a new one comes first until the old one is removed."`
+	Keys []schemas.Secret `yaml:"keys" jsonschema_description:"Keys that encrypt the logins, as references such as ${LOGIN_KEY}: 32 bytes in base64 or hex, made with openssl rand -base64 32. The first encrypts and each decrypts, so a new one comes first until the old one is removed."`
 	// PublicURL empty means the address to listen on.
 	PublicURL string `yaml:"public_url" jsonschema_description:"Address at which browsers reach this host, such as https://assistant.example.com; logins come back to /oauth/callback below it (default http://localhost and the port of listen)."`
 }
@@ -69,6 +69,6 @@ func (c *checker) as(key string, s Server) {
 	case s.OAuth.Grant != "" || s.OAuth.Identity != (Identity{}):
 		c.fault(key+".as", "person cannot be combined with a login of the host; remove oauth.grant and oauth.identity")
 	case !authorized && len(c.cfg.Logins.Keys) == 0 && !s.Disabled:
-		c.fault(key+".as", "person keeps each person's login encrypted: set logins.keys to [\"${MOLAR_LOGIN_KEY}\"], and that variable to a key made with: openssl rand -base64 32")
+		c.fault(key+".as", "person keeps each person's login encrypted: set logins.keys to [\"${LOGIN_KEY}\"], and that variable to a key made with: openssl rand -base64 32")
 	}
 }

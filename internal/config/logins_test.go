@@ -7,7 +7,7 @@ import (
 
 func TestLoad_AsPerson(t *testing.T) {
 	key := strings.Repeat("ab", 32)
-	keys := "logins: {keys: [\"${MOLAR_LOGIN_KEY:-" + key + "}\"]}\n"
+	keys := "logins: {keys: [\"${LOGIN_KEY:-" + key + "}\"]}\n"
 	for _, tt := range []struct {
 		name, text string
 		fault      string // "" for none

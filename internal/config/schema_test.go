@@ -268,7 +268,7 @@ func TestExamplesAndDocumentationLoad(t *testing.T) {
 				if strings.HasSuffix(name, "_URL") {
 					return "http://x", true
 				}
-				return strings.Repeat("x", 32), true // long enough for a key
+				return strings.Repeat("a", 64), true // long enough for a key, and 32 bytes in hex
 			}
 			if _, err := config.Load(config.Options{Path: file, Explicit: true, Env: anything}); err != nil {
 				t.Error(err)

@@ -142,10 +142,24 @@ func scribble(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const from = 100 * 4096 // behind the tables of an empty database
-	if _, err := f.WriteAt(bytes.Repeat([]byte{0xa5}, int(info.Size())-from), from); err != nil {
+	from := emptySize(t)
+	if _, err := f.WriteAt(bytes.Repeat([]byte{0xa5}, int(info.Size()-from)), from); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// emptySize returns the size of a file with the tables of an empty database, behind which the rows stand.
+func emptySize(t *testing.T) int64 {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "empty.db")
+	if err := open(t, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
 }
 
 type syncBuffer struct {

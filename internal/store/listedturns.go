@@ -28,7 +28,7 @@ type Listed struct {
 func (s *State) listedColumns(l Listed) []any {
 	tools := "[]"
 	if len(l.Tools) > 0 {
-		data, _ := json.Marshal(l.Tools) //nolint:errcheck,errchkjson // strings always encode
+		data, _ := json.Marshal(l.Tools) //nolint:errchkjson // strings always encode
 		tools = string(data)
 	}
 	return []any{string(l.Outcome), s.db.SQL.Text(l.Assistant), s.db.SQL.Text(l.Question), s.db.SQL.Text(tools), s.db.SQL.Text(l.Reason)}
@@ -43,10 +43,7 @@ func (s *State) ListTurns(ctx context.Context, want schemas.TurnFilter) (turns [
 	}
 	outcomes := ""
 	if len(want.Outcomes) > 0 {
-		for _, o := range want.Outcomes {
-			outcomes += " " + string(o)
-		}
-		outcomes += " "
+		outcomes = fmt.Sprint(" ", strings.Join(textsOf(want.Outcomes), " "), " ")
 	}
 	turns, err = database.List(ctx, s.db.Read, scanListed, `SELECT t.turn_id, t.owner, t.conversation_id, t.created_at, t.assistant, t.outcome, t.question, t.tools, t.reason,
 			coalesce(f.mark, ''), coalesce(f.note, ''), coalesce(r.mark, ''), coalesce(r.note, '')
@@ -103,4 +100,13 @@ func readCursor(cursor string) (at int64, id string, err error) {
 		return 0, "", schemas.CursorError(cursor)
 	}
 	return at, id, nil
+}
+
+// textsOf returns outcomes as texts.
+func textsOf(outcomes []schemas.Outcome) []string {
+	texts := make([]string, len(outcomes))
+	for i, o := range outcomes {
+		texts[i] = string(o)
+	}
+	return texts
 }

@@ -285,7 +285,7 @@ func TestFaults_AreNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := 100 * 4096; i < len(data); i++ { // behind the tables of an empty database
+		for i := emptySize(t); i < int64(len(data)); i++ { // behind the tables of an empty database
 			data[i] = 0xa5
 		}
 		if err := os.WriteFile(path, data, 0o600); err != nil {

@@ -82,7 +82,7 @@ func (c *corrections) update() {
 	}
 	c.changed, c.read = info.ModTime(), time.Now()
 	c.byWords = make(map[string][]correction)
-	names, _ := fs.Glob(c.files, CorrectionsDir+"/*.md") //nolint:errcheck // the pattern is fixed
+	names, _ := fs.Glob(c.files, CorrectionsDir+"/*.md") // the pattern is fixed
 	for _, name := range names {
 		data, err := fs.ReadFile(c.files, name)
 		if err != nil || len(data) > largestFile {

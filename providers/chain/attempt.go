@@ -107,7 +107,9 @@ func (a *attempt) fail(ctx context.Context, chunk providers.Chunk, err error, yi
 }
 
 // canFallBack reports whether another provider may do better: it may unless the request itself is wrong, or nobody may be asked.
-func canFallBack(kind providers.Kind) bool { return kind != providers.KindInvalid && kind != providers.KindBudget }
+func canFallBack(kind providers.Kind) bool {
+	return kind != providers.KindInvalid && kind != providers.KindBudget
+}
 
 // isOutage reports whether the whole service failed. A missing model does not count: a client may
 // have asked for it.
