@@ -81,9 +81,11 @@ func (s *server) authenticate(next http.Handler) http.Handler {
 			if r = s.identify(w, r); r == nil {
 				return
 			}
-			bound, end := s.bind(r)
-			defer end()
-			r = bound
+			if !wire.IsUpgrade(r) { // a WebSocket binds each of its answers
+				bound, end := s.bind(r)
+				defer end()
+				r = bound
+			}
 		default:
 			if _, refusal := s.Access.Keys.Identify(r); refusal != nil {
 				s.reject(w, r, refusal)

@@ -303,11 +303,11 @@ func TestChatPage_Keyboard(t *testing.T) {
 	j.sees(`document.querySelectorAll("#list li").length === 1`)
 	var reached []string
 	eval[any](j, `document.getElementById("new").focus()`)
-	for range 12 {
+	for range 13 {
 		reached = append(reached, eval[string](j, `document.activeElement.id || document.activeElement.getAttribute("aria-label") || document.activeElement.textContent`))
 		j.do(chromedp.KeyEvent("\t"))
 	}
-	want := []string{"new", "search", "Toothpaste", "More on Toothpaste", "Tools", "Settings", "theme", "picker", "log", "Why do gums bleed?", "How often should I floss?", "question"}
+	want := []string{"new", "search", "Toothpaste", "More on Toothpaste", "Desk", "Tools", "Settings", "theme", "picker", "log", "Why do gums bleed?", "How often should I floss?", "question"}
 	if diff := cmp.Diff(want, reached); diff != "" {
 		t.Error(diff)
 	}

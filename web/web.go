@@ -210,7 +210,7 @@ func newServer(cfg Config) (*server, error) {
 		MayChoose: s.mayChoose, Owner: cfg.Owner, SetOrigins: s.setOrigins, MaxMessages: cfg.MaxMessages, MaxBody: cfg.MaxBody, KeepAlive: cfg.KeepAlive,
 	})
 	s.responses = responses.New(responses.Config{
-		Turns: s.turns, Conversations: cfg.Conversations, Traces: cfg.Traces, Store: cfg.Responses, Imports: cfg.Imports, Searches: cfg.Searches, Files: cfg.Files, Secret: cfg.Secret, Admit: s.admit, Decider: s.decider, Tools: cfg.Tools.Tools, Servers: cfg.Servers.Status,
+		Turns: s.turns, Conversations: cfg.Conversations, Traces: cfg.Traces, Store: cfg.Responses, Imports: cfg.Imports, Searches: cfg.Searches, Files: cfg.Files, Secret: cfg.Secret, Admit: s.admit, Bind: s.bind, Decider: s.decider, Tools: cfg.Tools.Tools, Servers: cfg.Servers.Status,
 		MayChoose: s.mayChoose, Owner: cfg.Owner, SetOrigins: s.setOrigins, MaxMessages: cfg.MaxMessages, MaxBody: cfg.MaxBody, KeepAlive: cfg.KeepAlive,
 	})
 	s.document = sync.OnceValues(func() ([]byte, error) { return wire.Document(s.operations(), s.Version, true) })

@@ -74,7 +74,9 @@ func (s *Surface) answerMessage(r *http.Request, chain *socketChain, message []b
 	}
 	var l *live
 	if err == nil {
-		q.chain = chain
+		bound, end := s.Bind(r)
+		defer end()
+		r, q.chain = bound, chain
 		l, err = s.start(r, q)
 	}
 	if err == nil {

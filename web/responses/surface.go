@@ -60,6 +60,8 @@ type Config struct {
 	SetOrigins func(*http.Request, *agent.Turn)
 	// Admit returns why the client of a WebSocket may not start another turn.
 	Admit func(*http.Request) error
+	// Bind returns the request of a WebSocket for one answer, which ends with the client's key.
+	Bind func(*http.Request) (bound *http.Request, end context.CancelFunc)
 	// Secret returns the key of 32 bytes that seals compactions, which clients keep; nil means a
 	// random key that ends with the process.
 	Secret func(context.Context) ([]byte, error)
