@@ -31,7 +31,7 @@ func (a *Access) SignIn(ctx context.Context, token string) (session string, ok b
 		return "", false, err
 	}
 	if id == operatorOwner {
-		session, err = a.begin(ctx, store.APIKey{Name: "browser", Scopes: []string{httpguard.ScopeChat, httpguard.ScopeAdmin}})
+		session, err = a.begin(ctx, store.APIKey{Name: "browser", Scopes: []string{httpguard.ScopeChat, httpguard.ScopeAdmin, httpguard.ScopeReview}})
 		return session, err == nil, err
 	}
 	if err := a.refresh(ctx); err != nil { // the key may be newer than the last one
