@@ -20,8 +20,8 @@ func TestChatPage_Load(t *testing.T) {
 	requests := eval[int](j, entries+`.length`)
 	size := eval[int](j, entries+`.reduce((sum, e) => sum + e.encodedBodySize + 300, 0)`) // 300 for headers
 	t.Logf("%d files, %d requests in all, %d bytes", files, requests, size)
-	if files > 6 || requests > 9 || size > 60_000 {
-		t.Error("the page is too heavy: want 6 files, 9 requests and 60 kB")
+	if files > 6 || requests > 8 || size > 60_000 {
+		t.Error("the page is too heavy: want 6 files, 8 requests and 60 kB")
 	}
 }
 

@@ -3,6 +3,7 @@ package web_test
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -51,9 +52,31 @@ func (d *deskAPI) serve(t *testing.T, cfg web.Config) *httptest.Server {
 	return ts
 }
 
+// chatPage answers with the page of the real server, for the reader of this API.
+func (d *deskAPI) chatPage(rest http.Handler, w http.ResponseWriter, r *http.Request) {
+	d.mu.Lock()
+	me := d.me
+	d.mu.Unlock()
+	real := httptest.NewRecorder()
+	rest.ServeHTTP(real, r)
+	for name, values := range real.Header() {
+		if name != "Content-Length" && name != "Etag" {
+			w.Header()[name] = values
+		}
+	}
+	before, after, found := strings.Cut(real.Body.String(), `data-me="`)
+	_, after, closed := strings.Cut(after, `"`)
+	if !found || !closed {
+		http.Error(w, "the page does not say who its reader is", http.StatusInternalServerError)
+		return
+	}
+	fmt.Fprintf(w, `%sdata-me="%s"%s`, before, html.EscapeString(me), after)
+}
+
 // before returns a handler that answers the routes of this API, and passes the others on.
 func (d *deskAPI) before(rest http.Handler) http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { d.chatPage(rest, w, r) })
 	mux.Handle("/", rest)
 	for pattern, answer := range map[string]func(*http.Request) (int, string){
 		"GET /v1/me":                       func(*http.Request) (int, string) { return http.StatusOK, d.me },

@@ -258,8 +258,10 @@ type meObject struct {
 }
 
 // getMe answers GET /v1/me.
-func (s *server) getMe(c *gin.Context) {
-	who := httpguard.PrincipalOf(c.Request.Context())
+func (s *server) getMe(c *gin.Context) { wire.WriteJSON(c.Writer, s.meOf(c.Request)) }
+
+func (s *server) meOf(r *http.Request) meObject {
+	who := httpguard.PrincipalOf(r.Context())
 	me := meObject{
 		Object: "me", ID: who.Owner, Name: who.Name, Person: who.Person, Session: who.Session,
 		Scopes: slices.Clone(who.Scopes), Groups: append([]string{}, who.Rights.Names()...), Assistants: []string{}, Approver: s.isApprover(who),
@@ -267,8 +269,8 @@ func (s *server) getMe(c *gin.Context) {
 	if who.Key == "" { // no key is required
 		me.Scopes = httpguard.Scopes()
 	}
-	for _, a := range s.modelsFor(c.Request) {
+	for _, a := range s.modelsFor(r) {
 		me.Assistants = append(me.Assistants, a.Name)
 	}
-	wire.WriteJSON(c.Writer, me)
+	return me
 }

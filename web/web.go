@@ -214,7 +214,7 @@ func newServer(cfg Config) (*server, error) {
 		MayChoose: s.mayChoose, Owner: cfg.Owner, SetOrigins: s.setOrigins, MaxMessages: cfg.MaxMessages, MaxBody: cfg.MaxBody, KeepAlive: cfg.KeepAlive,
 	})
 	s.document = sync.OnceValues(func() ([]byte, error) { return wire.Document(s.operations(), s.Version, true) })
-	site, err := pages.New(s.modelsFor, s.unknownRoute)
+	site, err := pages.New(s.modelsFor, func(r *http.Request) any { return s.meOf(r) }, s.unknownRoute)
 	s.site = site
 	return s, err
 }

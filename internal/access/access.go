@@ -71,6 +71,8 @@ type Access struct {
 	// seen are people who made requests lately, and unsaved those of them who are not stored yet.
 	seen    map[string]sight
 	unsaved []store.Person
+	// link is the hash of the last one-time token of this process.
+	link string
 	// keys are those of the ring, without the sessions.
 	keys []httpguard.Key
 }

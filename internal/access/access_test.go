@@ -129,7 +129,11 @@ func TestAccess_SignIn(t *testing.T) {
 		if _, ok := in(""); ok {
 			t.Error("no token signs in where no link was made")
 		}
+		first := link()
 		token := link()
+		if _, ok := in(first); ok {
+			t.Error("the link before signs in")
+		}
 		session, ok := in(token)
 		if !ok || session == "" || len(m.keys) != 1 || !m.keys[0].Session {
 			t.Fatalf("session %q, %v; stored %v", session, ok, m.keys)

@@ -18,9 +18,18 @@ func NewToken() (token, hash string) {
 	return token, httpguard.HashOf(token).String()
 }
 
-// NewLink makes a one-time token that signs the operator in.
+// NewLink makes a one-time token that signs the operator in; the one before becomes invalid.
 func (a *Access) NewLink(ctx context.Context) (token string, err error) {
 	token, hash := NewToken()
+	a.mu.Lock()
+	before := a.link
+	a.link = hash
+	a.mu.Unlock()
+	if before != "" {
+		if _, _, err := a.db.TakeLink(ctx, before); err != nil {
+			return "", err
+		}
+	}
 	return token, a.db.AddLink(ctx, hash, operatorOwner, a.now().Add(LinkLife))
 }
 

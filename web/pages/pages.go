@@ -28,6 +28,9 @@ var static embed.FS
 // to request it.
 const modelsMark = "<!--models-->"
 
+// meMark is replaced there by who the reader is, as JSON.
+const meMark = "<!--me-->"
+
 // A page is an embedded file.
 type page struct {
 	content     []byte
@@ -40,13 +43,14 @@ type page struct {
 type Site struct {
 	pages   map[string]page
 	models  func(*http.Request) []schemas.AssistantInfo
+	me      func(*http.Request) any
 	missing gin.HandlerFunc
 }
 
-// New returns the site. models returns the assistants that a client may use. missing answers requests for unknown pages.
-func New(models func(*http.Request) []schemas.AssistantInfo, missing gin.HandlerFunc) (*Site, error) {
+// New returns the site. models returns the assistants that a client may use, and me who it is, as GET /v1/me does. missing answers requests for unknown pages.
+func New(models func(*http.Request) []schemas.AssistantInfo, me func(*http.Request) any, missing gin.HandlerFunc) (*Site, error) {
 	pages, err := load()
-	return &Site{pages: pages, models: models, missing: missing}, err
+	return &Site{pages: pages, models: models, me: me, missing: missing}, err
 }
 
 // Paths returns the paths of the pages, without those of their assets below "/static/".
@@ -165,6 +169,7 @@ func (s *Site) write(w http.ResponseWriter, r *http.Request, p page) {
 	h := w.Header()
 	if bytes.Contains(content, []byte(modelsMark)) {
 		content = bytes.Replace(content, []byte(modelsMark), s.options(r), 1)
+		content = bytes.Replace(content, []byte(meMark), s.reader(r), 1)
 	} else if zipped := p.zipped(); zipped != nil {
 		h.Set("Vary", "Accept-Encoding")
 		if takesGzip(r) {
@@ -179,6 +184,15 @@ func (s *Site) write(w http.ResponseWriter, r *http.Request, p page) {
 	// The pages allow one Trusted Types policy, their own frames and the manifest.
 	h.Set("Content-Security-Policy", h.Get("Content-Security-Policy")+"; frame-src 'self'; manifest-src 'self'; trusted-types molar")
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+}
+
+// reader returns who makes a request, as JSON for an attribute.
+func (s *Site) reader(r *http.Request) []byte {
+	me, err := json.Marshal(s.me(r))
+	if err != nil {
+		return nil // then the page asks
+	}
+	return []byte(html.EscapeString(string(me)))
 }
 
 // options returns the assistants as options of the chat page.
