@@ -73,7 +73,7 @@ func (s *server) attemptCookie(r *http.Request, value string) *http.Cookie {
 // Host.
 func (s *server) callbackOf(r *http.Request) string {
 	if s.Access.PublicURL != "" {
-		return strings.TrimSuffix(s.Access.PublicURL, "/") + callbackPath
+		return s.Access.PublicURL + callbackPath
 	}
 	scheme := "http"
 	if s.Access.Clients.Encrypted(r) {
