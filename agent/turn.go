@@ -47,10 +47,9 @@ type Turn struct {
 	// Rights are what the person's groups allow; nil without limit. They are not kept with the turn:
 	// one that is continued gets those that its owner has then.
 	Rights *schemas.Rights `json:"-"`
-	// Caller is the person for whom servers are called as themselves; the zero Caller is nobody.
+	// Caller is the person who asks: those who approve their calls read the name, and servers are called
+	// as this person. The zero Caller is nobody.
 	Caller schemas.Caller `json:",omitzero"`
-	// AskedBy names the person who asks, for those who approve their calls.
-	AskedBy string `json:",omitempty"`
 	// AskNever means that nobody is asked, now or later: a call that needs a person's approval is
 	// denied. A standing approval counts.
 	AskNever bool `json:",omitempty"`

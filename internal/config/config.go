@@ -31,6 +31,7 @@ type Config struct {
 	Limits         Limits                 `yaml:"limits" jsonschema_description:"Limits of one turn and of the whole host."`
 	APIKeys        []APIKey               `yaml:"api_keys" jsonschema_description:"API keys, in addition to those of molar keys create. With a key of either kind, both ports require one."`
 	AllowedHosts   []string               `yaml:"allowed_hosts" jsonschema_description:"Host names that requests may name in their Host header, in addition to the listen address."`
+	PublicURL      string                 `yaml:"public_url" jsonschema_description:"Origin under which people reach this host, such as https://assistant.example.com: sign-ins and logins come back to it, and links lead to it. It needs no entry in allowed_hosts. When left out, the Host of a request, else the address of listen."`
 	TrustedProxies []string               `yaml:"trusted_proxies" jsonschema_description:"Addresses or ranges of reverse proxies whose X-Forwarded-For is trusted."`
 	Identity       ProxyIdentity          `yaml:"identity" jsonschema_description:"Who signs people in: a reverse proxy that passes on their names, or an identity provider."`
 	Groups         Map[schemas.Group]     `yaml:"groups" jsonschema_description:"Groups of people by their name at the identity provider, and what their members may do: the union of what their groups allow. With a group here, people without one are not admitted."`

@@ -27,6 +27,7 @@ func (cfg *Config) faults() faults {
 	if c.cfg.Metrics.Listen != "" {
 		c.listen("metrics.listen", c.cfg.Metrics.Listen)
 	}
+	c.publicURL()
 	c.allowedHosts()
 	if c.cfg.Memory.URL != "" {
 		c.address(keyMemoryURL, c.cfg.Memory.URL)
@@ -202,6 +203,22 @@ func (c *checker) address(key, text string) {
 		c.fault(key, "want an address that starts with http:// or https://")
 	case u.User != nil:
 		c.fault(key, "want an address without a user and password; send them as a header")
+	}
+}
+
+// encrypted checks an address of which somebody on the way could make another person of somebody. It may
+// be plain on this machine only.
+func (c *checker) encrypted(key, text string) {
+	c.address(key, text)
+	u, err := url.Parse(text)
+	if err != nil {
+		return
+	}
+	if u.Scheme == "http" && !Loopback(net.JoinHostPort(u.Hostname(), "0")) {
+		c.fault(key, "want an address that starts with https://")
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		c.fault(key, "want an address without ? and #")
 	}
 }
 

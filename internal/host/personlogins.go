@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"molar/internal/config"
@@ -47,7 +46,7 @@ func (h *Host) OpenPersonLogins() (*PersonLogins, error) {
 		base = web.Transport
 	}
 	client, err := oauth.NewClient(base, nil)
-	return &PersonLogins{db: h.DB, box: box, client: client, mcp: h.MCP, public: publicURL(h.Config)}, err
+	return &PersonLogins{db: h.DB, box: box, client: client, mcp: h.MCP, public: h.Config.Address(h.Config.Listen)}, err
 }
 
 // loginBox returns what seals the logins of people; nil without keys.
@@ -62,26 +61,13 @@ func loginBox(cfg *config.Config) (*sealed.Box, error) {
 	return sealed.New(keys...)
 }
 
-// publicURL returns the address at which browsers reach the host, without a slash at its end.
-func publicURL(cfg *config.Config) string {
-	if cfg.Logins.PublicURL != "" {
-		return strings.TrimSuffix(cfg.Logins.PublicURL, "/")
-	}
-	scheme := "http"
-	if cfg.TLS.On() {
-		scheme = "https"
-	}
-	at := &url.URL{Host: cfg.Listen}
-	return scheme + "://localhost:" + at.Port()
-}
-
 // people returns what the servers need that each person calls as themselves.
 func (h *Host) people() (mcpclients.People, error) {
 	box, err := loginBox(h.Config)
 	if box == nil || err != nil {
 		return mcpclients.People{}, err
 	}
-	at := publicURL(h.Config)
+	at := h.Config.Address(h.Config.Listen)
 	return mcpclients.People{
 		Logins:   func(id string) oauth.Store { return personStore{h.DB, box, id} },
 		LoginURL: func(server string) string { return at + "/v1/logins/" + url.PathEscape(server) + "/begin" },

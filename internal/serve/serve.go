@@ -135,7 +135,7 @@ func (p *port) run(ctx context.Context, listener net.Listener, certificate *tls.
 	server.TLSConfig = certificate
 	ended := make(chan error, 1)
 	background.Go(func() { ended <- serveOn(server, bound(listener, p.Log)) })
-	p.cli.Say("molar listens on %s://%s", schemeOf(p.Config), listener.Addr())
+	p.cli.Say("molar listens on %s://%s", p.Config.Scheme(), listener.Addr())
 	defer p.serveMetrics(ctx, scrapers)()
 	warnPlain(p.Config, p.Config.Listen, p.Log)
 	p.sayLink(ctx, listener.Addr())
@@ -221,7 +221,7 @@ func (p *port) announce(ctx context.Context, addr net.Addr) {
 		p.cli.Say("server: %s", host.ServerLine(s))
 	}
 	if !p.access.Ring().On() { // otherwise its link was printed
-		p.cli.Say("chat page: %s://%s", schemeOf(p.Config), config.LocalAddress(addr.String()))
+		p.cli.Say("chat page: %s", p.Config.Address(addr.String()))
 	}
 }
 
@@ -238,10 +238,10 @@ func (p *port) sayLink(ctx context.Context, addr net.Addr) {
 	p.cli.Say("open %s (works once, for ten minutes)", LinkAddress(p.Config, addr.String(), token))
 }
 
-// LinkAddress returns the address that signs a browser in with a one-time token, on a host that listens
-// on an address.
+// LinkAddress returns the address that signs a browser in with a one-time token, at a host that listens on
+// an address.
 func LinkAddress(cfg *config.Config, listen, token string) string {
-	return schemeOf(cfg) + "://" + config.LocalAddress(listen) + "/?token=" + token
+	return cfg.Address(listen) + "/?token=" + token
 }
 
 // sayProxied tells an operator who relied on loopback why a key is required.

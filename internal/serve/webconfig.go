@@ -25,7 +25,7 @@ func (p *port) handler(addr net.Addr) (http.Handler, error) {
 }
 
 func (p *port) webConfig(addr net.Addr) (web.Config, error) {
-	hosts, err := httpguard.Hosts(addr.String(), p.Config.AllowedHosts...)
+	hosts, err := httpguard.Hosts(addr.String(), p.Config.Hosts()...)
 	if err != nil {
 		return web.Config{}, err
 	}
