@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"molar/agent/journal"
@@ -65,6 +66,8 @@ type Turn struct {
 	GoesOn bool
 	Note   json.RawMessage `json:",omitempty"`
 
+	// began is when Run took it.
+	began time.Time
 	// Resumed is set by [Continued].
 	Resumed *Resumption `json:"-"`
 }

@@ -96,6 +96,8 @@ type Request struct {
 
 // A Payer is whom a model call is charged to. The zero Payer is the operator.
 type Payer struct {
+	// Since is when the turn began; zero means with the call.
+	Since time.Time
 	// Owner is the person or the key whose turn it is, and Groups are the person's.
 	Owner  string
 	Groups []string

@@ -204,7 +204,7 @@ func (b *Book) settle(ctx context.Context, hold *schemas.BudgetHold, used schema
 // count adds a call to the usage of the day.
 func (b *Book) count(p providers.Payer, provider, model string, used schemas.Usage) {
 	line := schemas.UsageLine{
-		Day: b.cfg.Now().UTC().Format(time.DateOnly), Owner: p.Owner, Groups: slices.Sorted(slices.Values(p.Groups)), Assistant: p.Assistant, Provider: provider, Model: model,
+		Day: b.cfg.Now().UTC().Format(time.DateOnly), Owner: p.Owner, Groups: slices.Sorted(slices.Values(p.Groups)), Assistant: p.Assistant, Provider: provider, Model: model, Since: p.Since,
 		UsageSum: schemas.UsageSum{Calls: 1, Prompt: int64(used.PromptTokens), Cached: int64(used.CachedTokens), Completion: int64(used.CompletionTokens), Cost: used.Cost},
 	}
 	b.add(line)
@@ -215,6 +215,9 @@ func (b *Book) add(lines ...schemas.UsageLine) {
 	defer b.mu.Unlock()
 	for _, line := range lines {
 		k := strings.Join(append([]string{line.Day, line.Owner, line.Assistant, line.Provider, line.Model}, line.Groups...), "\x00")
+		if earlier, ok := b.pending[k]; ok && earlier.Since.Before(line.Since) {
+			line.Since = earlier.Since
+		}
 		line.UsageSum = line.Add(b.pending[k].UsageSum)
 		b.pending[k] = line
 	}

@@ -103,6 +103,7 @@ func newPort(ctx context.Context, h *host.Host, with Config) (*port, error) {
 	p := &port{Host: h, cli: with.CLI, access: keys, turns: turns.NewSet(h.Log, nil), makeTest: with.MakeTest}
 	p.files = &reloader{
 		load: with.Load, keys: keys.UseFile, servers: h.ServerConfigs, to: h.MCP, log: h.Log, running: h.Config, path: p.configFile(),
+		applied: make(chan struct{}, 1),
 	}
 	if p.signIn, err = newSignIn(ctx, h, keys); err != nil {
 		return nil, err
@@ -147,9 +148,7 @@ func (p *port) run(ctx context.Context, listener net.Listener, certificate *tls.
 		p.watchIdentity,
 		p.files.watch,
 		p.watchDecisions,
-		func(ctx context.Context) {
-			applyRetention(ctx, p.Log, retentions(p.Config, p.DB)...)
-		},
+		p.retain,
 		func(ctx context.Context) { p.files.hangups(ctx, p.cli.Stdin, end) },
 	} {
 		background.Go(func() { work(ctx) })
