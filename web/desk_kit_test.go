@@ -26,10 +26,10 @@ type deskAPI struct {
 	// approvals are the calls of others that wait for the reader.
 	approvals string
 	marks     map[string]string
-	sent    []string // the changing requests, each with its body
-	asked   []string // the queries of the list
-	erased  bool
-	ended   map[string]bool // the sessions that were ended
+	sent      []string // the changing requests, each with its body
+	asked     []string // the queries of the list
+	erased    bool
+	ended     map[string]bool // the sessions that were ended
 }
 
 const reviewer = `{"object":"me","id":"oidc:https://login.example#7","name":"Lan","person":true,"session":true,"scopes":["chat","review"],"groups":["support"],"approver":false}`

@@ -89,7 +89,7 @@ func TestApprovers_InTheBrowser(t *testing.T) {
 	bob := openTab(t, map[string]string{"X-Forwarded-User": "bob", "X-Forwarded-Groups": "staff"})
 	lan := openTab(t, map[string]string{"X-Forwarded-User": "lan", "X-Forwarded-Groups": "staff,leads"})
 	desk := newHelpDesk(t)
-	s := serveHost(t, writeFile(t, "molar.yaml", approversConfig(desk, "")), startModel(t, models.Config{Script: resetsPasswords}))
+	s := serveHost(t, writeFile(t, "molar.yaml", "default: plain\nllm: {provider: ollama}\n"+approversConfig(desk, "")), startModel(t, models.Config{Script: resetsPasswords}))
 	s.stdout.wait(t, "server: helpdesk ready", nil)
 	lan.open(s.url + "/desk")
 	lan.sees(`document.querySelector("#approvals .quiet").textContent === "No call waits for you."`, `document.title === "Desk · Molar"`)
@@ -114,7 +114,7 @@ func TestApprovers_InTheBrowser(t *testing.T) {
 	bob.sees(`document.querySelectorAll(".assistant .actions").length === 2`, `document.querySelector(".log").textContent.includes("helpdesk · reset_password: refused by lan")`)
 
 	// A client that cannot wait asked, and the page goes on with that conversation.
-	if code, text := s.as(t, "bob", "staff", http.MethodPost, "/v1/chat/completions", questionBody("it", "chat_late", "Reset the password of mai.le", false)); code != http.StatusOK {
+	if code, text := s.as(t, "bob", "staff", http.MethodPost, "/v1/chat/completions", questionBody("plain", "chat_late", "Reset the password of mai.le", false)); code != http.StatusOK {
 		t.Fatal(code, text)
 	}
 	bob.open(s.url + "/#chat_late")
