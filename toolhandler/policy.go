@@ -214,6 +214,8 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		return refused(StatusUnapproved, fmt.Sprintf("%q was not executed: it needs a person's approval, and nobody decided within %s, which counts as a no", tool.Name, ApprovalTimeout))
 	case err != nil:
 		return refused(StatusUnapproved, fmt.Sprintf("%q was not executed: nobody approved it", tool.Name))
+	case !decision.Allowed && len(tool.Rules.Approvers) > 0:
+		return refused(StatusRefused, fmt.Sprintf("%q was not executed: somebody who decides about it said no", tool.Name))
 	case !decision.Allowed:
 		return refused(StatusRefused, fmt.Sprintf("%q was not executed: the person said no", tool.Name))
 	}
