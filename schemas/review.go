@@ -15,8 +15,10 @@ const MaxListedQuestion = 200
 type ListedTurn struct {
 	ID             string `json:"id"`
 	ConversationID string `json:"conversation_id"`
-	// Person is a pseudonym that lasts for the conversation, unless review.people shows who it is.
+	// Person is a pseudonym that lasts for the conversation. With review.people it is the person's id, and
+	// Name what they are called, if that is known.
 	Person    string  `json:"person"`
+	Name      string  `json:"name,omitempty"`
 	Assistant string  `json:"assistant"`
 	Outcome   Outcome `json:"outcome"`
 	// Reason is why the guardrail refused the question.
@@ -39,6 +41,8 @@ type TurnFilter struct {
 	Owner     string
 	Outcomes  []Outcome
 	Assistant string
+	// Assistants are those whose turns may be selected; nil means all, an empty list none.
+	Assistants []string
 	// Marked is "up", "down", or "any".
 	Marked string
 	Since  time.Time

@@ -30,6 +30,11 @@ func (r *Rights) Assistant(name string) bool {
 	return r == nil || slices.ContainsFunc(r.Groups, func(g Group) bool { return len(g.Assistants) == 0 || MatchGlobs(g.Assistants, name) })
 }
 
+// AllAssistants reports whether one of the groups allows every assistant, without naming any.
+func (r *Rights) AllAssistants() bool {
+	return r == nil || slices.ContainsFunc(r.Groups, func(g Group) bool { return len(g.Assistants) == 0 })
+}
+
 // Tool reports whether one of the groups allows the tool, by its offered name or the server's name for
 // it.
 func (r *Rights) Tool(t ToolInfo) bool {

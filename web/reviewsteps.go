@@ -36,10 +36,13 @@ type testFile struct {
 	Content string `json:"content"`
 }
 
-// reviewed returns the turn that a request names, for a change by somebody who reviews; ok is false
-// after it has answered.
-func (s *server) reviewed(c *gin.Context) (t schemas.ListedTurn, ok bool) {
-	t, ok, err := s.Review.Store.Asked(c.Request.Context(), strings.TrimPrefix(c.Param("id"), chat.IDPrefix))
+// reviewed returns the turn that a request names, for a step of somebody who reviews, once that is recorded;
+// ok is false after it has answered.
+func (s *server) reviewed(c *gin.Context, step string) (t schemas.ListedTurn, ok bool) {
+	t, ok, err := s.underReview(c.Request, strings.TrimPrefix(c.Param("id"), chat.IDPrefix))
+	if err == nil && ok {
+		err = s.recordFirst(c.Request, t.ID, step)
+	}
 	switch {
 	case err != nil:
 		s.storeError(c, "turn", err)
@@ -51,7 +54,7 @@ func (s *server) reviewed(c *gin.Context) (t schemas.ListedTurn, ok bool) {
 
 // testTurn answers POST /v1/turns/{id}/test: it makes a test of a turn.
 func (s *server) testTurn(c *gin.Context) {
-	t, ok := s.reviewed(c)
+	t, ok := s.reviewed(c, "test")
 	if !ok {
 		return
 	}
@@ -65,7 +68,6 @@ func (s *server) testTurn(c *gin.Context) {
 		s.storeError(c, "turn", err)
 		return
 	}
-	s.record(c.Request, schemas.AuditLine{Event: schemas.EventReview, TurnID: t.ID, Detail: "test " + made.Case})
 	answer := testObject{Case: made.Case, Files: []any{}, Command: made.Command}
 	for _, f := range made.Files {
 		if f.Content == "" {
@@ -84,7 +86,7 @@ func (s *server) correctTurn(c *gin.Context) {
 		wire.WriteError(c.Writer, wire.Failure(err))
 		return
 	}
-	t, ok := s.reviewed(c)
+	t, ok := s.reviewed(c, "correction")
 	if !ok {
 		return
 	}
@@ -102,9 +104,6 @@ func (s *server) correctTurn(c *gin.Context) {
 		s.Logger.Error("a correction could not be written", "turn", t.ID, "error", err)
 		wire.WriteError(c.Writer, &wire.Error{Status: http.StatusInternalServerError, Kind: wire.TypeServer, Code: "correction_not_written", Message: "the answer could not be written into the folder; the log of the host says why"})
 		return
-	}
-	if written.File != "" {
-		s.record(c.Request, schemas.AuditLine{Event: schemas.EventReview, TurnID: t.ID, Detail: "correction"})
 	}
 	wire.WriteJSON(c.Writer, written)
 }

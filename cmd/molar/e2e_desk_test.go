@@ -154,7 +154,7 @@ func TestDesk_Reads(t *testing.T) {
 	if len(all) != 4 {
 		t.Fatalf("a reviewer sees %+v", all)
 	}
-	people := map[string]string{}
+	people, asker := map[string]string{}, map[string]string{}
 	for _, turn := range all {
 		if !strings.HasPrefix(turn.Person, "person-") || strings.Contains(turn.Person, "ann") {
 			t.Errorf("the person is shown: %q", turn.Person)
@@ -163,9 +163,15 @@ func TestDesk_Reads(t *testing.T) {
 			t.Errorf("two people in one conversation: %s, %s", was, turn.Person)
 		}
 		people[turn.ConversationID] = turn.Person
+		if strings.Contains(turn.ConversationID, "chat_") && *turn.Question != "Who waters the plants on floor nine?" {
+			t.Errorf("the conversation's own id is shown: %q", turn.ConversationID)
+		}
+		if turn.Question != nil {
+			asker[*turn.Question] = turn.Person
+		}
 	}
-	if people["chat_one"] == people["chat_two"] {
-		t.Error("a person is known again in another conversation")
+	if one, two := asker[payroll], asker["When is lunch served in the canteen?"]; one == two || one == "" || asker["How can I reset my payroll password?"] != one {
+		t.Errorf("a person is known again in another conversation, or not in the same one: %v", asker)
 	}
 	lost := d.list("lan", "?outcome=not_found&since=1d&assistant=help")
 	if len(lost) != 3 || lost[0].Question == nil || len(lost[0].Tools) != 1 {

@@ -48,7 +48,11 @@ func (a *Commands) TestOf(ctx context.Context, h *host.Host, turnID string) (mad
 	if e.feedback, _, err = h.DB.GetMark(ctx, turnID); err != nil {
 		return made, err
 	}
-	masker := eval.NewMasker(nil)
+	_, names, err := host.TraceStore{DB: h.DB}.Names(ctx, trace.Owner)
+	if err != nil {
+		return made, err
+	}
+	masker := eval.NewMasker(names)
 	for _, text := range e.texts() {
 		masker.Learn(text)
 	}

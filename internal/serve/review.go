@@ -22,6 +22,11 @@ func (p *port) review(traces host.TraceStore) web.Review {
 	r := web.Review{
 		Store: traces, People: p.Config.Review.People, Correct: p.correct,
 		Secret: func(ctx context.Context) ([]byte, error) { return p.DB.Secret(ctx, "review") },
+		Group:  host.GapsOf,
+		Names: func(ctx context.Context, owner string) (string, []string, error) {
+			name, texts, err := traces.Names(ctx, owner)
+			return cmp.Or(name, p.access.Ring().NameOf(owner)), texts, err
+		},
 	}
 	if p.makeTest != nil {
 		r.MakeTest = func(ctx context.Context, turnID string) (schemas.TurnTest, error) {
