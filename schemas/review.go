@@ -79,6 +79,31 @@ type TurnTest struct {
 	Command string `json:"command"`
 }
 
+// A TestRun is what came of asking the questions of a test again.
+type TestRun struct {
+	Case   string `json:"case"`
+	Passed bool   `json:"passed"`
+	// Answer is the answer to the last question.
+	Answer  string       `json:"answer"`
+	Reasons []TestReason `json:"reasons"`
+}
+
+// The codes of a [TestReason].
+const (
+	// ReasonSameEnd: the turn ended again as the one that was marked down: it found nothing, for example.
+	ReasonSameEnd = "same_end"
+	// ReasonNotUsed: the answer that a reviewer wrote was not found by the question.
+	ReasonNotUsed = "correction_not_used"
+	// ReasonCheck: an expectation of the test does not hold; Text says which.
+	ReasonCheck = "check"
+)
+
+// A TestReason is why a test is red.
+type TestReason struct {
+	Code string `json:"code"`
+	Text string `json:"text"`
+}
+
 // A TestFile is a file of a test. Content is empty if it was written to Path.
 type TestFile struct {
 	Path, Content string

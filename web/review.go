@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"molar/agent"
 	"molar/internal/httpguard"
 	"molar/schemas"
 	"molar/web/wire"
@@ -45,6 +46,9 @@ type Review struct {
 	// MakeTest makes a test of a turn. It fails with a [schemas.UntestableError] if that is impossible.
 	// With nil, its route does not exist.
 	MakeTest func(ctx context.Context, turnID string) (schemas.TurnTest, error)
+	// RunTest asks the questions of a turn's test again, of the assistant as it is now. As says who asks. With
+	// nil, its route does not exist.
+	RunTest func(ctx context.Context, turnID string, as agent.Turn) (schemas.TestRun, error)
 	// Correct writes the right answer to a question. With nil, its route does not exist.
 	Correct func(ctx context.Context, c schemas.Correction) (schemas.WrittenCorrection, error)
 }
@@ -59,6 +63,9 @@ func (s *server) routeReview(e *gin.Engine) {
 	e.GET("/v1/turns/gaps", review, s.listGaps)
 	if s.Review.MakeTest != nil {
 		e.POST("/v1/turns/:id/test", review, s.testTurn)
+	}
+	if s.Review.RunTest != nil {
+		e.POST("/v1/turns/:id/test/run", review, s.limitTurns, s.runTest)
 	}
 	if s.Review.Correct != nil {
 		e.POST("/v1/turns/:id/correction", review, s.correctTurn)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"molar/agent"
+	"molar/internal/httpguard"
 	"molar/schemas"
 	"molar/web/chat"
 	"molar/web/wire"
@@ -59,13 +61,8 @@ func (s *server) testTurn(c *gin.Context) {
 		return
 	}
 	made, err := s.Review.MakeTest(c.Request.Context(), t.ID)
-	var not schemas.UntestableError
-	switch {
-	case errors.As(err, &not):
-		wire.WriteError(c.Writer, &wire.Error{Status: http.StatusConflict, Kind: wire.TypeInvalid, Code: "turn_not_testable", NoRetry: true, Message: not.Error()})
-		return
-	case err != nil:
-		s.storeError(c, "turn", err)
+	if err != nil {
+		s.testError(c, err)
 		return
 	}
 	answer := testObject{Case: made.Case, Files: []any{}, Command: made.Command}
@@ -77,6 +74,31 @@ func (s *server) testTurn(c *gin.Context) {
 		}
 	}
 	wire.WriteJSON(c.Writer, answer)
+}
+
+// testError answers with why no test was made of a turn, or run.
+func (s *server) testError(c *gin.Context, err error) {
+	if not, ok := errors.AsType[schemas.UntestableError](err); ok {
+		err = &wire.Error{Status: http.StatusConflict, Kind: wire.TypeInvalid, Code: "turn_not_testable", NoRetry: true, Message: not.Error()}
+	}
+	s.storeError(c, "turn", err)
+}
+
+// runTest answers POST /v1/turns/{id}/test/run: it asks the questions of a turn's test again. They are asked by
+// the reviewer, with what the reviewer may use, and nobody is asked for an approval.
+func (s *server) runTest(c *gin.Context) {
+	t, ok := s.reviewed(c, "run test")
+	if !ok {
+		return
+	}
+	who := httpguard.PrincipalOf(c.Request.Context())
+	as := agent.Turn{Place: agent.Place{Owner: s.Owner(c.Request), Stateless: true}, Rights: who.Rights, AskNever: true}
+	run, err := s.Review.RunTest(c.Request.Context(), t.ID, as)
+	if err != nil {
+		s.testError(c, err)
+		return
+	}
+	wire.WriteJSON(c.Writer, run)
 }
 
 // correctTurn answers POST /v1/turns/{id}/correction: it writes the right answer to a turn's question.

@@ -277,9 +277,26 @@ func TestDesk_RedToGreen(t *testing.T) {
 	if code, text := d.molar("eval", "run", "--live", "--on-miss", "report", tests); code != 1 {
 		t.Errorf("before the answer is written, the assistant says the same: %d %s", code, text)
 	}
+	run := func() (r schemas.TestRun) {
+		t.Helper()
+		before := len(d.list("lan", ""))
+		if text := step("run the test", "/test/run", `{}`); json.Unmarshal([]byte(text), &r) != nil || r.Case != made.Case || r.Answer == "" {
+			t.Errorf("the run: %s", text)
+		}
+		if after := len(d.list("lan", "")); after != before {
+			t.Errorf("a run of the test is listed as a turn: %d, before it %d", after, before)
+		}
+		return r
+	}
+	if r := run(); r.Passed || len(r.Reasons) != 2 || r.Reasons[1].Code != schemas.ReasonSameEnd {
+		t.Errorf("run from the desk, the test is not red: %+v", r)
+	}
 	const right = "Go to the desk on floor 3 and bring your card."
 	if text := step("correction", "/correction", `{"answer":"`+right+`","sources":["https://intranet.example/payroll"]}`); !strings.Contains(text, `"file":"office/corrections/`) {
 		t.Errorf("the correction: %s", text)
+	}
+	if r := run(); !r.Passed || !strings.Contains(r.Answer, right) || len(r.Reasons) != 0 {
+		t.Errorf("run from the desk, the test is not green: %+v", r)
 	}
 	if good, _ := d.ask("bob", "", payroll); !strings.Contains(good, right) || good == bad {
 		t.Errorf("after the correction: %s", good)
@@ -300,5 +317,12 @@ func TestDesk_WithoutFolders(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(text), &made); err != nil || code != 200 || len(made.Files) != 2 || made.Files[0].Content == "" || strings.Contains(made.Files[0].Name, "/") {
 		t.Errorf("a test to download: %d %s", code, text)
+	}
+	// It can be run from the desk nevertheless. Without a mark it holds what was observed.
+	if code, text := d.as("lan", "POST", "/v1/turns/"+turn+"/test/run", `{}`); code != 200 || !strings.Contains(text, `"passed":true`) {
+		t.Errorf("run without a folder: %d %s", code, text)
+	}
+	if code, text := d.as("bob", "POST", "/v1/turns/"+turn+"/test/run", `{}`); code != 403 {
+		t.Errorf("run by somebody else: %d %s", code, text)
 	}
 }
