@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"molar/agent"
 	"molar/internal/httpguard"
 	"molar/schemas"
 	"molar/web"
@@ -71,9 +72,13 @@ func reviewOf(turns *someTurns) web.Review {
 			turns.marked++
 			return schemas.TurnTest{Case: "the secret test"}, nil
 		},
-		Correct: func(context.Context, schemas.Correction) (schemas.WrittenCorrection, error) {
+		RunTest: func(_ context.Context, _ string, as agent.Turn) (schemas.TestRun, error) {
 			turns.marked++
-			return schemas.WrittenCorrection{Text: "the secret text"}, nil
+			return schemas.TestRun{Answer: "the secret answer to " + as.Owner}, nil
+		},
+		Correct: func(_ context.Context, c schemas.Correction) (schemas.WrittenCorrection, error) {
+			turns.marked++
+			return schemas.WrittenCorrection{Text: "the secret answer to " + c.Question}, nil
 		},
 	}
 }
@@ -117,7 +122,8 @@ func reviewRequests(turn string) []reviewRequest {
 		{"GET", "/v1/turns/chatcmpl-" + turn, ""},
 		{"POST", "/v1/turns/" + turn + "/feedback", `{"mark":"down"}`},
 		{"POST", "/v1/turns/" + turn + "/test", `{}`},
-		{"POST", "/v1/turns/" + turn + "/correction", `{"question":"why","answer":"so"}`},
+		{"POST", "/v1/turns/" + turn + "/test/run", `{}`},
+		{"POST", "/v1/turns/" + turn + "/correction", `{"answer":"so"}`},
 	}
 }
 

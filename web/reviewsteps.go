@@ -114,7 +114,12 @@ func (s *server) correctTurn(c *gin.Context) {
 	}
 	body.Question, body.Answer = strings.Join(strings.Fields(body.Question), " "), strings.TrimSpace(body.Answer)
 	if body.Question == "" && t.Question != nil {
-		body.Question = strings.Join(strings.Fields(*t.Question), " ")
+		about := []schemas.ListedTurn{t}
+		if err := s.name(c.Request, about); err != nil {
+			s.storeError(c, "turn", err)
+			return
+		}
+		body.Question = strings.Join(strings.Fields(*about[0].Question), " ")
 	}
 	if refusal := checkCorrection(body); refusal != nil {
 		wire.WriteError(c.Writer, refusal)

@@ -306,6 +306,25 @@ func TestDesk_RedToGreen(t *testing.T) {
 	}
 }
 
+// The doctor says whether the answers and the tests of reviewers can be written.
+func TestDoctor_Desk(t *testing.T) {
+	t.Parallel()
+	d := newDeskHost(t, "review: {tests: tests}\n")
+	if _, text := d.molar("doctor"); strings.Count(text, "can be written into "+d.dir) != 2 || strings.Contains(text, "cannot") {
+		t.Errorf("folders that can be written: %s", text)
+	}
+	d.write("tests", "a file")
+	d.write("office/corrections", "a file")
+	if code, text := d.molar("doctor"); code != 1 || strings.Count(text, "cannot be written into "+d.dir) != 2 {
+		t.Errorf("folders that cannot: %d %s", code, text)
+	}
+	for _, dir := range []string{d.dir, filepath.Join(d.dir, "office")} {
+		if left, _ := filepath.Glob(filepath.Join(dir, ".molar-doctor-*")); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	}
+}
+
 // Where no folder takes corrections or tests, and no traffic is kept, the desk says so.
 func TestDesk_WithoutFolders(t *testing.T) {
 	t.Parallel()

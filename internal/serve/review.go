@@ -85,6 +85,11 @@ func (p *port) correct(_ context.Context, c schemas.Correction) (schemas.Written
 	return schemas.WrittenCorrection{File: shown(p.Config, filepath.Join(folder.Path, filepath.FromSlash(name))), Text: text}, nil
 }
 
+// CorrectionsFolder returns the folder into which the corrections of a folder of knowledge are written.
+func CorrectionsFolder(k config.Knowledge) string {
+	return filepath.Join(k.Path, knowledge.CorrectionsDir)
+}
+
 // shown returns a path relative to the folder of the config file, if it is below that.
 func shown(cfg *config.Config, path string) string {
 	if cfg.File == "" {
