@@ -81,21 +81,21 @@ func (a *Agent) answer(ctx context.Context, cancel context.CancelCauseFunc, t *T
 	cancel(nil)
 	group.Wait()
 	k.Release(ctx)
-	a.report(w, out, t.ID, err)
+	a.report(w, out, t, err)
 	return err
 }
 
 // report delivers the trace of a turn, and logs what ended it early.
-func (a *Agent) report(w *task, out *answer.Speaker, turnID string, err error) {
+func (a *Agent) report(w *task, out *answer.Speaker, t *Turn, err error) {
 	if w != nil { // else the turn was never accepted
-		a.deliver(out.Trace.Finish(out.End(err)))
+		a.deliver(t, out.Trace.Finish(out.End(err)))
 	}
 	if err != nil {
 		msg := "turn failed"
 		if errors.Is(err, context.Canceled) || errors.Is(err, answer.ErrStopped) { // the client left, or a person stopped the turn
 			msg = "turn broken off"
 		}
-		a.log.Info(msg, "turn", turnID, "error", err)
+		a.log.Info(msg, "turn", t.ID, "error", err)
 	}
 }
 
@@ -338,13 +338,16 @@ func (a *Agent) close(ctx context.Context, w *task, e *ending, err error) error 
 	return err
 }
 
-// deliver passes the trace to the observer and the recorder.
-func (a *Agent) deliver(t answer.Trace) {
+// deliver passes the trace of a turn to the observer, and to the recorder or who else takes it.
+func (a *Agent) deliver(t *Turn, trace answer.Trace) {
 	if a.cfg.Observer != nil {
-		a.cfg.Observer.Observe(t)
+		a.cfg.Observer.Observe(trace)
 	}
-	if a.cfg.Recorder != nil {
-		a.cfg.Recorder.Record(t)
+	switch {
+	case t.Traced != nil:
+		t.Traced(trace)
+	case a.cfg.Recorder != nil:
+		a.cfg.Recorder.Record(trace)
 	}
 }
 

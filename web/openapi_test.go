@@ -37,6 +37,7 @@ func operated(t *testing.T, run turns.Runner) web.Config {
 	cfg.Grants = &someGrants{}
 	cfg.Audit = &auditOf{}
 	cfg.People = &somePeople{}
+	cfg.Review = reviewOf(&someTurns{})
 	cfg.Reload = func(context.Context) (web.Reloaded, error) { return web.Reloaded{Added: []string{"a"}}, nil }
 	cfg.Operations = web.Operations{
 		SwitchTool: func(context.Context, string, bool) error { return nil },
