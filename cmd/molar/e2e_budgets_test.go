@@ -275,3 +275,69 @@ func (s *spender) everywhere(t *testing.T, c *crowd, anew time.Time) {
 		t.Errorf("the emergency of %s: %d %s, %v", s.name, status, text, err)
 	}
 }
+
+// The bill of people behind a proxy: each sees their own use, the operator everybody's, also as CSV and in the
+// metrics. The title of a conversation, written in the background, is on the bill of its owner and their groups.
+func TestServe_Usage(t *testing.T) {
+	t.Parallel()
+	main := newEndpoint(t, "Hello.", "")
+	s := serveHost(t, writeFile(t, "molar.yaml", fmt.Sprintf(`
+default: plain
+llm: {provider: main, providers: {main: {api: openai, base_url: "%s/v1", model: big, price: {input: 1, output: 10}}}}
+assistants: {plain: {description: x, tools: []}}
+memory: {store: ./molar.db}
+identity: {header: X-Forwarded-User, groups_header: X-Groups}
+trusted_proxies: [127.0.0.1]
+groups:
+  staff: {scopes: [chat]}
+  sales: {scopes: [chat]}
+  admins: {scopes: [admin, metrics]}
+`, main.URL)), nil)
+	as := func(name, groups, method, path, text string) string {
+		t.Helper()
+		res := s.send(t, method, path, text, "X-Forwarded-User", name, "X-Groups", groups)
+		answer := body(t, res)
+		if res.StatusCode != http.StatusOK {
+			t.Fatalf("%s %s of %s: %d %s", method, path, name, res.StatusCode, answer)
+		}
+		return answer
+	}
+	for _, name := range []string{"ann", "bob"} {
+		as(name, "staff,sales", http.MethodPost, "/v1/chat/completions", questionBody("plain", "chat_"+name, "Hello", false))
+	}
+	as("cat", "sales", http.MethodPost, "/v1/chat/completions", questionBody("plain", "chat_cat", "Hello", false))
+	csv := func(name, groups, by string) string {
+		return as(name, groups, http.MethodGet, "/v1/usage?format=csv&by="+by, "")
+	}
+	const head = ",calls,prompt_tokens,cached_tokens,completion_tokens,cost\n"
+	eventually(t, "three answers and three titles are written down", func() bool {
+		return csv("boss", "admins", "assistant") == "assistant"+head+"plain,6,6000,0,600,0.012\n"
+	})
+	for _, test := range []struct{ name, groups, by, want string }{
+		{"boss", "admins", "person", "person:ann,2,2000,0,200,0.004\nperson:bob,2,2000,0,200,0.004\nperson:cat,2,2000,0,200,0.004\n"},
+		{"boss", "admins", "group", "sales,6,6000,0,600,0.012\nstaff,4,4000,0,400,0.008\n"},
+		{"boss", "admins", "model", "big,6,6000,0,600,0.012\n"},
+		{"boss", "admins", "key", ""},
+		{"ann", "staff", "person", "person:ann,2,2000,0,200,0.004\n"},
+		{"ann", "staff", "provider", "main,2,2000,0,200,0.004\n"},
+		{"dan", "staff", "model", ""},
+	} {
+		if got := csv(test.name, test.groups, test.by); got != test.by+head+test.want {
+			t.Errorf("%s by %s: %s", test.name, test.by, got)
+		}
+	}
+	if got, want := as("ann", "staff", http.MethodGet, "/v1/usage?by=assistant", ""), `{"name":"plain","calls":2,"prompt_tokens":2000,"cached_tokens":0,"completion_tokens":200,"cost":0.004}`; !strings.Contains(got, want) {
+		t.Errorf("as JSON: %s", got)
+	}
+	for _, query := range []string{"by=colour", "since=yesterday", "format=xml"} {
+		if res := s.send(t, http.MethodGet, "/v1/usage?"+query, "", "X-Forwarded-User", "ann", "X-Groups", "staff"); res.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %d", query, res.StatusCode)
+		}
+	}
+	metrics := as("boss", "admins", http.MethodGet, "/metrics", "")
+	for direction, tokens := range map[string]string{"input": "6000", "output": "600"} {
+		if line := `molar_tokens_total{assistant="plain",direction="` + direction + `",model="big",provider="main"} ` + tokens; !strings.Contains(metrics, line+"\n") {
+			t.Errorf("the metrics have no %s:\n%s", line, metrics)
+		}
+	}
+}

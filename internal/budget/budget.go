@@ -56,6 +56,30 @@ type Book struct {
 
 	mu      sync.Mutex
 	pending map[string]schemas.UsageLine
+	// groups are those that owners had at their last call.
+	groups map[string][]string
+}
+
+// maxOwners is how many owners' groups are remembered.
+const maxOwners = 10_000
+
+// Groups returns the groups that an owner had at their last call in this process; ok is false if there
+// was none.
+func (b *Book) Groups(owner string) (groups []string, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	groups, ok = b.groups[owner]
+	return groups, ok
+}
+
+// remember notes the groups of a payer, for calls in the background.
+func (b *Book) remember(p providers.Payer) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.groups) >= maxOwners {
+		clear(b.groups)
+	}
+	b.groups[p.Owner] = p.Groups
 }
 
 // New returns an empty book.
@@ -69,7 +93,7 @@ func New(cfg Config) (*Book, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Book{cfg: cfg, pending: map[string]schemas.UsageLine{}}, nil
+	return &Book{cfg: cfg, pending: map[string]schemas.UsageLine{}, groups: map[string][]string{}}, nil
 }
 
 // The names of the budgets. Those of people and keys do not say whose they are: they must outlive

@@ -26,6 +26,7 @@ func (m metered) Unwrap() providers.Provider { return m.Provider }
 // Stream runs one model call, if the budgets allow it.
 func (m metered) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
+		m.book.remember(req.Payer)
 		var price schemas.Price
 		if m.price != nil {
 			price = m.price(req.Model)

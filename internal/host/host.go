@@ -153,7 +153,7 @@ func (h *Host) open(ctx context.Context) (err error) {
 		return err
 	}
 	h.writes.begin, h.writes.release, h.writes.log = h.Memory.Begin, h.Memory.Release, h.Log
-	writer := memory.Writer{Pick: func(ctx context.Context, assistant string) (providers.Route, error) {
+	writer := memory.Writer{Groups: h.groupsOf, Pick: func(ctx context.Context, assistant string) (providers.Route, error) {
 		as, _ := h.Config.Assistants.Get(assistant)
 		return h.models().Pick(ctx, as.Provider, "", "")
 	}}
