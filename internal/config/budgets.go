@@ -53,8 +53,7 @@ func (c *checker) budgets() {
 func (c *checker) prices() {
 	for _, name := range c.cfg.LLM.EndpointNames() {
 		e, _ := c.cfg.LLM.Endpoint(name)
-		free := len(e.Service.Keys) == 0 && !e.Price.IsSet() // it runs on the operator's own machine
-		if free || c.cfg.LLM.MissingKey(name) != "" || !c.mayAnswer(name) {
+		if e.IsFree() || c.cfg.LLM.MissingKey(name) != "" || !c.mayAnswer(name) {
 			continue
 		}
 		if !e.Price.IsSet() || e.SmallModel != "" && !e.PriceOf(e.SmallModel).IsSet() {
