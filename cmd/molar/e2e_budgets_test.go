@@ -281,7 +281,7 @@ func (s *spender) everywhere(t *testing.T, c *crowd, anew time.Time) {
 func TestServe_Usage(t *testing.T) {
 	t.Parallel()
 	main := newEndpoint(t, "Hello.", "")
-	s := serveHost(t, writeFile(t, "molar.yaml", fmt.Sprintf(`
+	config := writeFile(t, "molar.yaml", fmt.Sprintf(`
 default: plain
 llm: {provider: main, providers: {main: {api: openai, base_url: "%s/v1", model: big, price: {input: 1, output: 10}}}}
 assistants: {plain: {description: x, tools: []}}
@@ -292,7 +292,8 @@ groups:
   staff: {scopes: [chat]}
   sales: {scopes: [chat]}
   admins: {scopes: [admin, metrics]}
-`, main.URL)), nil)
+`, main.URL))
+	s := serveHost(t, config, nil)
 	as := func(name, groups, method, path, text string) string {
 		t.Helper()
 		res := s.send(t, method, path, text, "X-Forwarded-User", name, "X-Groups", groups)
@@ -332,6 +333,30 @@ groups:
 	for _, query := range []string{"by=colour", "since=yesterday", "format=xml"} {
 		if res := s.send(t, http.MethodGet, "/v1/usage?"+query, "", "X-Forwarded-User", "ann", "X-Groups", "staff"); res.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: %d", query, res.StatusCode)
+		}
+	}
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--csv", "--by", "group"}, "group" + head + "sales,6,6000,0,600,0.012\nstaff,4,4000,0,400,0.008\n"},
+		{[]string{"--json", "--by", "provider"}, `[
+  {
+    "name": "main",
+    "calls": 6,
+    "prompt_tokens": 6000,
+    "cached_tokens": 0,
+    "completion_tokens": 600,
+    "cost": 0.012
+  }
+]
+`},
+		{nil, "person      calls  prompt  cached  answer  cost\nperson:ann  2      2000    0       200     0.004\n" +
+			"person:bob  2      2000    0       200     0.004\nperson:cat  2      2000    0       200     0.004\n"},
+		{[]string{"--since", time.Now().AddDate(0, 0, 2).Format(time.DateOnly), "--csv"}, "person" + head},
+	} {
+		if code, out, errs := molarCmd(t, append([]string{"usage", "--config", config}, test.args...)...); code != 0 || out != test.want {
+			t.Errorf("molar usage %q: %d\n%s%s", test.args, code, out, errs)
 		}
 	}
 	metrics := as("boss", "admins", http.MethodGet, "/metrics", "")

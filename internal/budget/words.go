@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"molar/agent/subject"
 	"molar/schemas"
 )
 
@@ -19,8 +18,11 @@ type words struct {
 	used, warned, held string
 }
 
+// vietnamese is the code of the language.
+const vietnamese = "vi"
+
 func wordsOf(language string) words {
-	if language == subject.Vietnamese {
+	if language == vietnamese {
 		return words{
 			budget: vietnameseBudget,
 			moment: func(t time.Time) string { return t.Format("15:04 ngày 2 tháng 1") + " (giờ UTC)" },
