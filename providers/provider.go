@@ -103,6 +103,8 @@ type Payer struct {
 	Groups []string
 	// Assistant is the assistant of the turn.
 	Assistant string
+	// Language is "vi" if the payer is to be told in Vietnamese that a budget is used up, else in English.
+	Language string
 }
 
 // With returns the request with the tuning for what it does not set. The most tokens of an answer are no
