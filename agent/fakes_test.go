@@ -159,7 +159,7 @@ type fakeTools struct {
 
 func (f *fakeTools) Tools() []schemas.Tool          { return f.tools }
 func (f *fakeTools) Status() []schemas.ServerStatus { return f.status }
-func (f *fakeTools) Resource(_ context.Context, server, uri string) (string, []schemas.Part, error) {
+func (f *fakeTools) Resource(_ context.Context, _ schemas.Caller, server, uri string) (string, []schemas.Part, error) {
 	if strings.HasPrefix(uri, "gone:") {
 		return "", nil, errors.New("it is gone")
 	}

@@ -143,7 +143,7 @@ func (s *server) awaitPerson(ctx context.Context, person *schemas.Person) (why s
 	answers := make(chan schemas.Answer, 1)
 	asking, stopAsking := context.WithCancel(ctx)
 	go func() {
-		answer, err := person.Ask(asking, schemas.Question{Server: s.Name(), URL: at, Message: "Connect to " + s.Name() + " as yourself, so that its tools can be used for you."})
+		answer, err := person.Ask(asking, schemas.Question{Server: s.Name(), URL: at, Login: true, Message: "Connect to " + s.Name() + " as yourself, so that its tools can be used for you."})
 		if err != nil {
 			answer.Action = schemas.ActionCancel
 		}
