@@ -105,6 +105,14 @@ func (m *Manager) PersonServer(name string, who schemas.Caller) (oauth.Server, e
 	return cfg.LoginServer(), err
 }
 
+// LoggedIn tells a person's connection to a server that they have logged in: calls that wait for it go on
+// at once. Other processes notice it within seconds.
+func (m *Manager) LoggedIn(id, name string) {
+	if s, err := m.server(name); err == nil && s.seats != nil {
+		s.seats.loggedIn(id)
+	}
+}
+
 // Disconnect closes a person's connection to a server.
 func (m *Manager) Disconnect(id, name string) {
 	if s, err := m.server(name); err == nil && s.seats != nil {

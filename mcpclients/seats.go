@@ -159,6 +159,15 @@ func (s *seats) dropOldest() bool {
 	return true
 }
 
+// loggedIn tells a person's seat, if there is one, that they have logged in.
+func (s *seats) loggedIn(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one := s.taken[id]; one != nil {
+		one.wake()
+	}
+}
+
 // disconnect closes a person's seat, if there is one.
 func (s *seats) disconnect(id string) {
 	s.mu.Lock()
@@ -210,7 +219,7 @@ func (s *seats) request(ctx context.Context, who schemas.Caller, method string, 
 
 // prompts returns the person's prompts, if they have logged in: nobody is asked to for a list.
 func (s *seats) prompts(ctx context.Context, who schemas.Caller) (list []schemas.Prompt) {
-	if who.ID == "" || !s.loggedIn(ctx, who) {
+	if who.ID == "" || !s.mayConnect(ctx, who) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, promptsWait)
@@ -225,8 +234,8 @@ func (s *seats) prompts(ctx context.Context, who schemas.Caller) (list []schemas
 	return list
 }
 
-// loggedIn reports whether a connection of the person can be made without asking them.
-func (s *seats) loggedIn(ctx context.Context, who schemas.Caller) bool {
+// mayConnect reports whether a connection of the person can be made without asking them.
+func (s *seats) mayConnect(ctx context.Context, who schemas.Caller) bool {
 	cfg := s.base.Config()
 	if cfg.HasAuthorization() || s.base.settings.People.Logins == nil {
 		return true
@@ -279,6 +288,7 @@ func (s *seats) useOnce(ctx context.Context, person *schemas.Person, do func(*se
 		s.close(id, one)
 		return errSeatGone
 	}
+	one.noticeLogin(ctx)
 	_, err = one.ready(ctx)
 	if err != nil && one.Look().needsLogin {
 		if why := one.awaitPerson(ctx, person); why != "" {
@@ -304,6 +314,16 @@ func (s *seat) loggedOut(ctx context.Context) bool {
 		return false
 	}
 	return !s.login.Stored(ctx)
+}
+
+// noticeLogin makes a connection that waits for a login use one that was made meanwhile, here or at
+// another process, before its next look at the store.
+func (s *seat) noticeLogin(ctx context.Context) {
+	if s.login == nil || !s.Look().needsLogin || !s.login.Fresh(ctx) {
+		return
+	}
+	s.wake()
+	_ = s.WaitWhile(ctx, func(now *look) bool { return now.needsLogin })
 }
 
 func (s *seat) lists(tool string) bool {

@@ -219,6 +219,7 @@ func (l *PersonLogins) Finish(ctx context.Context, who schemas.Caller, kept stri
 	if err := oauth.Put(ctx, personStore{l.db, l.box, who.ID}, s, grant); err != nil {
 		return "", "", err
 	}
+	l.mcp.LoggedIn(who.ID, s.Name)
 	return s.Name, begun.To, l.db.Audit(ctx, schemas.AuditLine{Event: schemas.EventLogin, Person: who.ID, Server: s.Name, Detail: "at " + grant.Issuer})
 }
 
