@@ -136,6 +136,13 @@ func (b browserTab) answers(n int, text string) {
 	b.sees(`[...document.querySelectorAll(".assistant .prose")].filter((e) => e.textContent.includes("` + text + `")).length === ` + string(rune('0'+n)))
 }
 
+// consents sends the form of the authorization server. A tab behind another one draws nothing, so nothing
+// can be clicked there with the mouse.
+func (b browserTab) consents() {
+	b.t.Helper()
+	b.run("consent", chromedp.Evaluate[chromedp.Void](`document.querySelector("[type=submit]").click()`))
+}
+
 // logsIn follows the card of a pending call: the login and the consent of the authorization server, which
 // is another site, and the way back.
 func (b browserTab) logsIn(p *npm.Provider, name string) {
@@ -146,7 +153,7 @@ func (b browserTab) logsIn(p *npm.Provider, name string) {
 	login.sees(`document.querySelector("[name=login]")`)
 	login.run("log in", chromedp.SendKeys("[name=login]", name), chromedp.SendKeys("[name=password]", "any\r"))
 	login.sees(`document.querySelector("[value=consent]")`)
-	login.click("[type=submit]")
+	login.consents()
 	login.sees(`document.body.textContent.includes("You are connected to guarded.")`)
 }
 
@@ -192,7 +199,7 @@ func TestServe_ToolsAsThePersonInTheBrowser(t *testing.T) {
 	first.sees(`document.querySelector("a[href='/v1/logins/guarded/begin?to=/account']")`)
 	first.click("a[href='/v1/logins/guarded/begin?to=/account']")
 	first.sees(`document.querySelector("[value=consent]")`) // of a client that was registered anew
-	first.click("[type=submit]")
+	first.consents()
 	first.sees(`location.pathname === "/account" && document.querySelector("[aria-label='Disconnect guarded']")`)
 
 }
