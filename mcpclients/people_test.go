@@ -172,6 +172,62 @@ func TestAsPerson_LoginFirst(t *testing.T) {
 	}
 }
 
+// A login is renewed when it expires. When the renewal is refused the person has to log in again, and the
+// call that waits for it goes on.
+func TestAsPerson_Renewal(t *testing.T) {
+	as := oauthserver.New()
+	defer as.Close()
+	echoOf(as)
+	people := &crowd{}
+	m, cfg := asPerson(t, as.MCP(), mcpclients.People{Logins: people.of, LoginURL: func(s string) string { return "https://host/v1/logins/" + s + "/begin" }})
+	logIn(t, people.of("anna"), cfg)
+	cards := 0
+	anna := caller("anna")
+	anna.Ask = func(ctx context.Context, q schemas.Question) (schemas.Answer, error) {
+		if cards++; !q.Login {
+			t.Errorf("the card is %+v", q)
+		}
+		as.Behave(func(b *oauthserver.Behaviour) { b.RenewalFault = "" })
+		logIn(t, people.of("anna"), cfg)
+		m.LoggedIn("anna", "desk")
+		<-ctx.Done()
+		return schemas.Answer{}, ctx.Err()
+	}
+	call := func() string {
+		t.Helper()
+		r, err := m.CallFor(t.Context(), anna, "desk", "add", nil)
+		if want := "Bearer " + tokenOf(t, people, "anna", cfg) + " anna"; err != nil || !strings.Contains(string(r.Output), want) {
+			t.Fatalf("a call got %s, %v; want %q", r.Output, err, want)
+		}
+		return tokenOf(t, people, "anna", cfg)
+	}
+	expire := func() {
+		t.Helper()
+		g, _, err := oauth.Get(t.Context(), people.of("anna"), cfg.LoginServer())
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Expires = time.Now().Add(-time.Second)
+		if err := oauth.Put(t.Context(), people.of("anna"), cfg.LoginServer(), *g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := tokenOf(t, people, "anna", cfg)
+	expire()
+	second := call()
+	if second == first || as.Counts().Renewals == 0 || cards != 0 {
+		t.Errorf("after %d renewals and %d cards the token is %q, and was %q", as.Counts().Renewals, cards, second, first)
+	}
+	expire()
+	as.Behave(func(b *oauthserver.Behaviour) { b.RenewalFault = "invalid_grant" })
+	if third := call(); third == second || cards != 1 {
+		t.Errorf("after a refused renewal %d cards were shown, and the token is %q", cards, third)
+	}
+	if call(); cards != 1 {
+		t.Errorf("after the new login %d cards were shown", cards)
+	}
+}
+
 // A person's values cannot add a header or a group.
 func TestForPerson(t *testing.T) {
 	cfg := transport.ServerConfig{Headers: map[string]string{"X-User": "${person.id}/${person.name}", "X-Groups": "${person.groups}"}}

@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"html"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +20,7 @@ import (
 	"molar/internal/store/storetest"
 	"molar/internal/testkit/models"
 	"molar/internal/testkit/npm"
+	"molar/internal/testkit/stubmcp"
 )
 
 // asPersonConfig attaches a server that each person calls as themselves.
@@ -270,6 +274,25 @@ func TestReplicas_ToolsAsThePerson(t *testing.T) {
 	for _, h := range hosts {
 		says(ann.at(h), "It says: You are staff-ann.")
 		says(bob.at(h), "you are not connected")
+		if list := ann.at(h).want(http.StatusOK, "", http.MethodGet, "/v1/prompts", ""); !strings.Contains(list, "Greets staff-ann") {
+			t.Errorf("her prompts at %s: %s", h.url, list)
+		}
+		if list := bob.at(h).want(http.StatusOK, "", http.MethodGet, "/v1/prompts", ""); strings.Contains(list, "greet") {
+			t.Errorf("his prompts at %s: %s", h.url, list)
+		}
+		// A prompt and a resource are read over the connection of who asks.
+		for question, read := range map[string]string{"/greet": "Greet staff-ann warmly.", "What does @guarded:card://me say?": "The card of staff-ann."} {
+			for b, want := range map[*caller]bool{&ann: true, &bob: false} {
+				model.Reset()
+				if status, text, _ := b.at(h).do(http.MethodPost, "/v1/chat/completions", questionBody("plain", "", question, false)); status != http.StatusOK {
+					t.Errorf("%s: %d %s", question, status, text)
+				}
+				holds := func(r models.Request) bool { return strings.Contains(r.Body, read) }
+				if got := slices.ContainsFunc(asked(model), holds); got != want {
+					t.Errorf("%s: the model reads it: %t, want %t", question, got, want)
+				}
+			}
+		}
 	}
 	if status, text := bob.goesOn(bob.logsIn(t, p, "staff-bob")); status != http.StatusOK {
 		t.Fatalf("bob: %d %s", status, text)
@@ -345,5 +368,90 @@ func TestServe_LoginRoutes(t *testing.T) {
 	}
 	if list := bob.want(http.StatusOK, "", http.MethodGet, "/v1/logins", ""); strings.Contains(list, `"connected":true`) {
 		t.Errorf("the logins of bob: %s", list)
+	}
+}
+
+// A headerLog collects the headers of all requests that a server gets.
+type headerLog struct {
+	mu   sync.Mutex
+	seen []http.Header
+}
+
+func (l *headerLog) before(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		l.seen = append(l.seen, r.Header.Clone())
+		l.mu.Unlock()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Of what a client sends to identify itself, no server and no model gets anything. A server that each
+// person calls as themselves gets what the config says, and that of this person.
+func TestServe_ClientsHeadersAreNotPassedOn(t *testing.T) {
+	t.Parallel()
+	var logs [3]headerLog // of two servers and of the model
+	var urls [2]string
+	for i := range urls {
+		srv := httptest.NewServer(logs[i].before(stubmcp.New(stubmcp.Config{})))
+		t.Cleanup(srv.Close)
+		urls[i] = srv.URL
+	}
+	inner := models.New(models.Config{Script: func(r models.Request) *models.Reply {
+		for _, server := range []string{"mine", "ours"} {
+			for _, tool := range []string{stubmcp.ToolName, "connect"} {
+				name := server + "__" + tool
+				if slices.Contains(r.Tools, name) && !strings.Contains(r.Body, `"name":"`+name+`","arguments"`) && !isSummary(r) {
+					return &models.Reply{Calls: []models.Call{{Name: name, Args: []byte(`{"family_id":"1a955fff"}`)}}}
+				}
+			}
+		}
+		return models.Text("All were asked.")
+	}})
+	model := httptest.NewServer(logs[2].before(inner))
+	t.Cleanup(model.Close)
+	file := writeFile(t, "molar.yaml", "default: plain\nllm: {provider: ollama}\nassistants: {plain: {description: x, tools: ['*__*']}}\nmemory: {store: ./molar.db}\n"+
+		"mcpServers:\n  ours: {url: '"+urls[1]+"', trust: true, tools: {'*': {policy: allow}}}\n"+
+		"  mine: {url: '"+urls[0]+"', as: person, trust: true, headers: {Authorization: Bearer of-the-config, X-User: '${person.id}'}, tools: {'*': {policy: allow}}}\n")
+	ann, bob := makeKeyFor(t, file, "ann", "chat"), makeKeyFor(t, file, "bob", "chat")
+	env := homeEnv(t, nil)
+	env["OLLAMA_BASE_URL"] = model.URL
+	s := serveIn(t, env, file)
+	owners := map[string]string{}
+	for _, key := range []string{ann, bob} {
+		owners[key] = caller{t: t, url: s.url, client: s.client, key: key}.me().ID
+		res := s.send(t, http.MethodPost, "/v1/chat/completions", questionBody("plain", "", "Ask all of them", false),
+			"Authorization", "Bearer "+key, "Cookie", "canary=1", "X-Api-Key", key, "X-User", "canary", "X-Forwarded-User", "canary", "X-Canary", "canary")
+		body, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(body), "All were asked.") {
+			t.Fatalf("%d %s, %v", res.StatusCode, body, err)
+		}
+	}
+	s.stop()
+	users := map[string]bool{}
+	for i := range logs {
+		if len(logs[i].seen) == 0 {
+			t.Errorf("server %d was not asked", i)
+		}
+		for _, header := range logs[i].seen {
+			for name, values := range header {
+				all := strings.Join(values, ",")
+				if strings.Contains(all, ann) || strings.Contains(all, bob) || strings.Contains(all, "canary") {
+					t.Errorf("server %d got %s: %s", i, name, all)
+				}
+			}
+			want := ""
+			if i == 0 {
+				want = "Bearer of-the-config"
+				users[header.Get("X-User")] = true
+			}
+			if got := header.Get("Authorization"); got != want {
+				t.Errorf("server %d got the authorization %q, want %q", i, got, want)
+			}
+		}
+	}
+	if len(users) != 2 || !users[owners[ann]] || !users[owners[bob]] {
+		t.Errorf("the server of each person was told %v, want %v", users, owners)
 	}
 }
