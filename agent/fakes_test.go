@@ -150,6 +150,8 @@ type fakeTools struct {
 	status []schemas.ServerStatus
 	// results are by tool, or by tool and arguments.
 	results map[string]schemas.ToolResult
+	// brings are the tools that are listed after a call of a tool.
+	brings map[string][]schemas.Tool
 	// instructions are the servers' instructions, by server name.
 	instructions map[string]string
 	mu           sync.Mutex
@@ -178,6 +180,7 @@ func (f *fakeTools) WaitStarting(_ context.Context, servers []string) error {
 func (f *fakeTools) CallFor(_ context.Context, _ *schemas.Person, _, tool string, args json.RawMessage) (schemas.ToolResult, error) {
 	f.mu.Lock()
 	f.called = append(f.called, tool+" "+string(args))
+	f.tools = append(f.tools, f.brings[tool]...)
 	f.mu.Unlock()
 	result, ok := f.results[tool+" "+string(args)]
 	if !ok {
