@@ -168,7 +168,7 @@ func (s *server) loginOperations() []wire.Operation {
 		return nil
 	}
 	return []wire.Operation{
-		{Method: "GET", Path: "/v1/logins", Tag: tagAccount, Scope: "chat", Summary: "List the servers that one calls as oneself, and one's logins there", Answer: list[schemas.PersonLogin]{}, Errors: []int{403, 503}},
+		{Method: "GET", Path: "/v1/logins", Tag: tagAccount, Scope: "chat", Summary: "List the servers that one calls as oneself, and one's logins there. A browser begins one at /v1/logins/{server}/begin", Answer: list[schemas.PersonLogin]{}, Errors: []int{403, 503}},
 		{Method: "DELETE", Path: "/v1/logins/{server}", Tag: tagAccount, Scope: "chat", Summary: "End one's login at a server, on each replica, and revoke it there", Answer: changedObject{}, Errors: []int{403, 404, 503}},
 	}
 }

@@ -1,12 +1,14 @@
 package host
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"molar/internal/sealed"
 	"molar/internal/store"
@@ -68,6 +70,18 @@ func TestPersonLogins(t *testing.T) {
 		if err := try(); !errors.Is(err, ErrLogin) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	var begun begunLogin
+	if text, err := box.Open(kept, "begun", "anna"); err != nil || json.Unmarshal(text, &begun) != nil {
+		t.Fatal(err)
+	}
+	begun.Ends = time.Now()
+	expired, err := json.Marshal(begun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := l.Finish(t.Context(), anna, box.Seal(expired, "begun", "anna"), back.Query()); !errors.Is(err, ErrLogin) {
+		t.Errorf("after its time: %v", err)
 	}
 	if server, to, err := l.Finish(t.Context(), anna, kept, back.Query()); err != nil || server != "desk" || to != "/account" {
 		t.Fatalf("finish: %q, %q, %v", server, to, err)
