@@ -139,9 +139,9 @@ func (s *server) loginURL() string {
 	return s.settings.People.LoginURL(s.Name())
 }
 
-// awaitPerson lets the person log in at the server that s is for them alone, and returns when it is
-// being attached with the login. Otherwise it returns why there is none.
-func (s *server) awaitPerson(ctx context.Context, person *schemas.Person) (why string) {
+// awaitPerson lets the person log in at the server that s is for them alone, and returns when they have.
+// Otherwise it returns why not.
+func (s *server) awaitPerson(ctx context.Context, person *schemas.Person, have func(look) bool) (why string) {
 	at := s.loginURL()
 	if at == "" || person.Ask == nil {
 		return "they have to log in first"
@@ -164,9 +164,11 @@ func (s *server) awaitPerson(ctx context.Context, person *schemas.Person) (why s
 			<-answers // it returns soon after its ctx ends
 		}
 	}()
+	again := time.NewTicker(loginEvery)
+	defer again.Stop()
 	for {
 		now := s.Look()
-		if !now.needsLogin {
+		if have(now) {
 			return ""
 		}
 		waiting := answers
@@ -175,6 +177,7 @@ func (s *server) awaitPerson(ctx context.Context, person *schemas.Person) (why s
 		}
 		select {
 		case <-now.changed:
+		case <-again.C:
 		case answer := <-waiting:
 			if asked = false; answer.Action != schemas.ActionAccept {
 				return "they did not want to log in now"

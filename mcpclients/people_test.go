@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -225,6 +226,39 @@ func TestAsPerson_Renewal(t *testing.T) {
 	}
 	if call(); cards != 1 {
 		t.Errorf("after the new login %d cards were shown", cards)
+	}
+}
+
+// A call that the person's login does not allow shows the card: the next login asks for what is missing, and
+// the call goes on with it.
+func TestAsPerson_LacksScope(t *testing.T) {
+	as := oauthserver.New()
+	defer as.Close()
+	as.Behave(func(b *oauthserver.Behaviour) { b.Scopes = []string{"read", "write"} })
+	people := &crowd{}
+	m, cfg := asPerson(t, as.MCP(), mcpclients.People{Logins: people.of, LoginURL: func(string) string { return "https://host/begin" }})
+	logIn(t, people.of("anna"), cfg)
+	r, err := m.CallFor(t.Context(), caller("anna"), "desk", "add", nil)
+	if err != nil || !r.IsError || !strings.Contains(string(r.Output), "their login does not allow this") {
+		t.Errorf("when nobody can be asked: %s, %v", r.Output, err)
+	}
+	cards := 0
+	anna := caller("anna")
+	anna.Ask = func(ctx context.Context, _ schemas.Question) (schemas.Answer, error) {
+		cards++
+		logIn(t, people.of("anna"), cfg)
+		<-ctx.Done()
+		return schemas.Answer{}, ctx.Err()
+	}
+	if r, err = m.CallFor(t.Context(), anna, "desk", "add", nil); err != nil || r.IsError || cards != 1 {
+		t.Errorf("after %d cards: %s, %v", cards, r.Output, err)
+	}
+	if scopes := as.ScopesOf(tokenOf(t, people, "anna", cfg)); !slices.Contains(scopes, "write") {
+		t.Errorf("the login has the scopes %v", scopes)
+	}
+	as.Behave(func(b *oauthserver.Behaviour) { b.Scopes, b.Unnamed = []string{"all"}, true })
+	if r, err = m.CallFor(t.Context(), anna, "desk", "add", nil); err == nil || !strings.Contains(err.Error(), "mcpServers.desk.oauth.scopes") || cards != 1 {
+		t.Errorf("scopes without a name: %s, %v, %d cards", r.Output, err, cards)
 	}
 }
 

@@ -87,7 +87,7 @@ func (s *seats) take(who schemas.Caller) (taken *seat, release func(), err error
 // open starts a person's connection. s.mu is held.
 func (s *seats) open(id string, cfg transport.ServerConfig) *seat {
 	settings := s.base.settings
-	settings.Logins = nil
+	settings.Logins, settings.OnePerson = nil, true
 	if people := settings.People.Logins; people != nil {
 		settings.Logins = people(id)
 	}
@@ -199,7 +199,7 @@ func (s *seats) call(ctx context.Context, person *schemas.Person, tool string, p
 		result, err = one.Call(ctx, person, tool, params)
 		return err
 	})
-	if missing, ok := errors.AsType[*loginMissing](err); ok {
+	if missing, ok := errors.AsType[*missingLoginError](err); ok {
 		return s.base.loginNeeded(missing.why), nil
 	}
 	if err != nil && result.Server == "" {
@@ -246,7 +246,7 @@ func (s *seats) mayConnect(ctx context.Context, who schemas.Caller) bool {
 
 // use calls do with the person's connection, which is made if there is none, and lets them log in
 // before if needed. A connection whose login has ended is made anew: what the server refused had no
-// effect. It returns a [loginMissing] if the person did not log in.
+// effect. It returns a [missingLoginError] if the person did not log in.
 func (s *seats) use(ctx context.Context, person *schemas.Person, do func(*seat) error) error {
 	if person == nil || person.Caller.ID == "" {
 		return fmt.Errorf("%w: each person calls %s as themselves, and nobody asks here", transport.ErrUnavailable, s.base.Name())
@@ -268,14 +268,14 @@ func (s *seats) use(ctx context.Context, person *schemas.Person, do func(*seat) 
 // errSeatGone means that nothing was called, and that a new connection may do better.
 var errSeatGone = fmt.Errorf("%w: the person's login has ended", transport.ErrUnavailable)
 
-// A loginMissing says that the person has to log in first, and why they have not.
-type loginMissing struct{ server, why string }
+// A missingLoginError says that the person has to log in first, and why they have not.
+type missingLoginError struct{ server, why string }
 
-func (e *loginMissing) Error() string {
+func (e *missingLoginError) Error() string {
 	return fmt.Sprintf("%v: the person is not connected to %s: %s", transport.ErrUnavailable, e.server, e.why)
 }
 
-func (e *loginMissing) Unwrap() error { return transport.ErrUnavailable }
+func (e *missingLoginError) Unwrap() error { return transport.ErrUnavailable }
 
 func (s *seats) useOnce(ctx context.Context, person *schemas.Person, do func(*seat) error) error {
 	id := person.Caller.ID
@@ -291,8 +291,8 @@ func (s *seats) useOnce(ctx context.Context, person *schemas.Person, do func(*se
 	one.noticeLogin(ctx)
 	_, err = one.ready(ctx)
 	if err != nil && one.Look().needsLogin {
-		if why := one.awaitPerson(ctx, person); why != "" {
-			return &loginMissing{s.base.Name(), why}
+		if why := one.awaitPerson(ctx, person, func(now look) bool { return !now.needsLogin }); why != "" {
+			return &missingLoginError{s.base.Name(), why}
 		}
 		_, err = one.ready(ctx)
 	}
@@ -300,11 +300,17 @@ func (s *seats) useOnce(ctx context.Context, person *schemas.Person, do func(*se
 		return err
 	}
 	err = do(one)
-	if transport.AsLogin(err) != nil { // it was refused, so it had no effect
+	switch refused := transport.AsLogin(err); { // then it had no effect
+	case refused == nil, refused.Lacking && !refused.Wider():
+		return err
+	case refused.Lacking:
+		if why := one.awaitPerson(ctx, person, func(look) bool { return one.login.Fresh(ctx) }); why != "" {
+			return &missingLoginError{s.base.Name(), "their login does not allow this, and " + why}
+		}
+	default:
 		s.close(id, one)
-		return errSeatGone
 	}
-	return err
+	return errSeatGone
 }
 
 // loggedOut reports whether the connection was made with a login that the person has ended since,

@@ -97,8 +97,8 @@ func (s *server) Run(ctx context.Context) {
 		wait, retries := s.verdict(err, wasReady, &down)
 		refused, lastNews := transport.IsPermanent(err), transport.AskedToWait(err) > 0
 		level := slog.LevelWarn
-		if err.Error() == lastError {
-			level = slog.LevelDebug // repeats are not news
+		if err.Error() == lastError || s.settings.OnePerson && transport.AsLogin(err) != nil {
+			level = slog.LevelDebug // repeats are not news, and a login is a matter of its person
 		}
 		lastError = err.Error()
 		if refused {

@@ -205,13 +205,12 @@ func TestServe_ToolsAsThePersonInTheBrowser(t *testing.T) {
 	first.sees(`document.querySelector("[value=consent]")`) // of a client that was registered anew
 	first.consents()
 	first.sees(`location.pathname === "/account" && document.querySelector("[aria-label='Disconnect guarded']")`)
-
 }
 
 // logsIn logs the person of a browser in at the server, and returns the last page.
 func (c caller) logsIn(t *testing.T, p *npm.Provider, name string) string {
 	t.Helper()
-	_, page, err := p.SignIn(t.Context(), c.client, c.url+"/v1/logins/guarded/begin", name) //nolint:bodyclose // it is read and closed
+	_, page, err := p.SignIn(t.Context(), c.client, c.url+"/v1/logins/guarded/begin", name)
 	if err != nil {
 		t.Fatal(err)
 	}
