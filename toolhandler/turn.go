@@ -133,6 +133,17 @@ func (t *Turn) Exhausted() string {
 	return ""
 }
 
+// Join makes more tools of servers callable, between two rounds. What their servers say of them was read
+// from then on.
+func (t *Turn) Join(tools ...schemas.Tool) {
+	t.cfg.Tools = slices.Concat(t.cfg.Tools, tools)
+	for _, tool := range tools {
+		if tool.Rules.Marks.Unseen && !slices.Contains(t.flow.Described, tool.Server) {
+			t.flow.Described = append(slices.Clip(t.flow.Described), tool.Server)
+		}
+	}
+}
+
 // Flow returns what the model has read so far.
 func (t *Turn) Flow() Flow { return t.flow }
 

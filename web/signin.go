@@ -25,7 +25,7 @@ const (
 // signing in, with its files and its form, and the end of a session.
 func opensToAll(r *http.Request) bool {
 	switch r.URL.Path {
-	case beginPath, callbackPath:
+	case beginPath, callbackPath, loginBackPath:
 		return r.Method == http.MethodGet
 	case loginPath:
 		return r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodPost

@@ -19,6 +19,7 @@ import (
 	"molar/internal/host"
 	"molar/internal/store"
 	"molar/mcpservers"
+	"molar/schemas"
 	"molar/topics"
 )
 
@@ -215,7 +216,7 @@ func TestTopics_NobodyElsesPack(t *testing.T) {
 			for _, tool := range h.MCP.Catalogue().Tools() {
 				seen = append(seen, tool.Name, tool.Description)
 			}
-			for _, prompt := range h.MCP.Prompts(t.Context()) {
+			for _, prompt := range h.MCP.Prompts(t.Context(), schemas.Caller{}) {
 				seen = append(seen, prompt.Name, prompt.Description)
 			}
 			if len(seen) == 0 {

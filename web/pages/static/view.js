@@ -408,7 +408,7 @@ export class Answer {
           follow();
         }, () => this.note(t("A server asks something, and this page could not load its form.", "Một máy chủ đang hỏi, nhưng trang không tải được biểu mẫu."), "bad"));
         for (const card of this.calls.querySelectorAll(".call.running")) if (card.dataset.tool.startsWith(`${note.server}__`)) markWaiting(card);
-        announce(t(`“${note.server}” asks you something.`, `“${note.server}” hỏi bạn.`));
+        announce(note.login ? t(`You need to log in at “${note.server}”.`, `Bạn cần đăng nhập ở “${note.server}”.`) : t(`“${note.server}” asks you something.`, `“${note.server}” hỏi bạn.`));
         break;
       case "progress":
       case "log": this.showServerNews(note); break;
