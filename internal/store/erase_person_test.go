@@ -128,6 +128,7 @@ func fillPerson(t *testing.T, db *store.DB, owner string) {
 	if must(err); !ok {
 		t.Fatal("the feedback was not stored")
 	}
+	must(db.PutEvent(ctx, schemas.WebhookEvent{ID: "msg_" + name, Owner: owner, Body: []byte(`"` + name + `"`), Created: time.Now(), Next: time.Now()}))
 	must(db.KeepTurn(ctx, schemas.PauseRecord{Owner: owner, ConversationID: "c", CallIDs: []string{"call"}, State: []byte(`"` + name + `"`), Expires: time.Now().Add(time.Hour)}))
 	_, _, err = db.ClaimKey(ctx, schemas.KeyRecord{Owner: owner, Key: "k of " + name, Hash: "h", TurnID: "t", ConversationID: "c"})
 	must(err)

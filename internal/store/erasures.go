@@ -77,6 +77,7 @@ func deleteOlderIn(ctx context.Context, tx *sql.Tx, before time.Time) (deleted i
 		`DELETE FROM responses WHERE created_at < $1`,
 		`DELETE FROM kept_results WHERE created_at < $1`,
 		`DELETE FROM kept_turns WHERE expires < $1`,
+		`DELETE FROM webhook_events WHERE created_at < $1`,
 	} {
 		n, err := database.Changed(tx.ExecContext(ctx, statement, database.Millis(before)))
 		if err != nil {
