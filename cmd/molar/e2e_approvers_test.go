@@ -47,6 +47,11 @@ func newHelpDesk(t *testing.T) *helpDesk {
 		h.resets = append(h.resets, req.GetString("account", ""))
 		return mcp.NewToolResultText("The password is reset. A new one was sent to the account's telephone."), nil
 	})
+	ticket := mcp.NewTool("open_ticket", mcp.WithDescription("Opens a ticket for the people of the help desk."),
+		mcp.WithString("title", mcp.Required(), mcp.Description("What it is about")))
+	s.AddTool(ticket, func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return mcp.NewToolResultText("Ticket 4711 is open."), nil
+	})
 	ts := httptest.NewServer(server.NewStreamableHTTPServer(s, server.WithStateLess(true)))
 	t.Cleanup(ts.Close)
 	h.url = ts.URL + "/mcp"
@@ -66,7 +71,9 @@ func resetsPasswords(r models.Request) *models.Reply {
 	case isSummary(r):
 		return models.Text("Locked out of an account")
 	case r.Roles[len(r.Roles)-1] == "user" && len(r.Tools) > 0:
-		_, account, found := strings.Cut(strings.TrimRight(r.LastUser, ".?"), "password of ")
+		_, account, found := strings.Cut(r.LastUser, "the password of ")
+		account, _, _ = strings.Cut(account, "\n")
+		account = strings.TrimRight(account, ".?")
 		if !found {
 			return models.Text("What may I do for you?")
 		}
