@@ -41,7 +41,7 @@ func (a *Agent) hold(ctx context.Context, w *task, lang string, pending pendingC
 			return err
 		}
 		if a.cfg.OnHeld != nil {
-			a.cfg.OnHeld(held)
+			a.cfg.OnHeld(ctx, held)
 		}
 	}
 	return nil

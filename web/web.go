@@ -86,7 +86,7 @@ type Config struct {
 	// happens to calls that need approvers, and Ruling keeps the decisions about stored ones; both may be
 	// nil.
 	Held   turns.HeldStore
-	Told   func(event, owner string, a answer.Approval, d *agent.Decision)
+	Told   func(ctx context.Context, event, owner string, a answer.Approval, d *agent.Decision)
 	Ruling func(ctx context.Context, r agent.Ruling)
 	// Usage tells what model calls used; with nil, its route does not exist.
 	Usage UsageStore

@@ -47,6 +47,11 @@ func newHelpDesk(t *testing.T) *helpDesk {
 		h.resets = append(h.resets, req.GetString("account", ""))
 		return mcp.NewToolResultText("The password is reset. A new one was sent to the account's telephone."), nil
 	})
+	ticket := mcp.NewTool("open_ticket", mcp.WithDescription("Opens a ticket for the people of the help desk."),
+		mcp.WithString("title", mcp.Required(), mcp.Description("What it is about")))
+	s.AddTool(ticket, func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return mcp.NewToolResultText("Ticket 4711 is open."), nil
+	})
 	ts := httptest.NewServer(server.NewStreamableHTTPServer(s, server.WithStateLess(true)))
 	t.Cleanup(ts.Close)
 	h.url = ts.URL + "/mcp"
@@ -66,7 +71,9 @@ func resetsPasswords(r models.Request) *models.Reply {
 	case isSummary(r):
 		return models.Text("Locked out of an account")
 	case r.Roles[len(r.Roles)-1] == "user" && len(r.Tools) > 0:
-		_, account, found := strings.Cut(strings.TrimRight(r.LastUser, ".?"), "password of ")
+		_, account, found := strings.Cut(r.LastUser, "the password of ")
+		account, _, _ = strings.Cut(account, "\n")
+		account = strings.TrimRight(account, ".?")
 		if !found {
 			return models.Text("What may I do for you?")
 		}
@@ -136,6 +143,7 @@ type hook struct {
 
 	mu     sync.Mutex
 	events []hookEvent
+	closed bool // events are refused
 }
 
 type hookEvent struct {
@@ -168,6 +176,9 @@ func newHook(t *testing.T) *hook {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.events = append(h.events, e)
+		if h.closed {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
 	}))
 	t.Cleanup(ts.Close)
 	h.url = ts.URL
@@ -337,4 +348,40 @@ func TestApprovers_Late(t *testing.T) {
 	if diff := cmp.Diff(want, said); diff != "" {
 		t.Errorf("the audit (-want +got):\n%s", diff)
 	}
+}
+
+// What a webhook has not taken when the program is killed, it is told after the next start, under the same
+// id.
+func TestApprovers_WebhookAfterKill(t *testing.T) {
+	t.Parallel()
+	desk, hook := newHelpDesk(t), newHook(t)
+	hook.closed = true
+	env := homeEnv(t, startModel(t, models.Config{Script: resetsPasswords}))
+	file := writeFile(t, "molar.yaml", "default: plain\nllm: {provider: ollama}\nmemory: {store: ./molar.db}\n"+approversConfig(desk, hook.config()))
+	start := func() (*program, *served) {
+		p := startProgram(t, env, "serve", "--listen", "127.0.0.1:0", "--config", file)
+		p.stdout.wait(t, "server: helpdesk ready", p.ended)
+		_, rest, _ := strings.Cut(p.stdout.String(), "molar listens on ")
+		url, _, _ := strings.Cut(rest, "\n")
+		return p, &served{url: url, client: &http.Client{Transport: &http.Transport{}}}
+	}
+	p, s := start()
+	if code, text := s.as(t, "bob", "staff", http.MethodPost, "/v1/chat/completions", questionBody("plain", "chat_bob", "Reset the password of mai.le", false)); code != http.StatusOK {
+		t.Fatal(code, text)
+	}
+	refused := hook.wait(t, answer.ApprovalRequested, "bob")
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-p.ended
+	hook.mu.Lock()
+	hook.closed, hook.events = false, nil
+	hook.mu.Unlock()
+	_, s = start()
+	if told := hook.wait(t, answer.ApprovalRequested, "bob"); told.ID != refused.ID || told.Data.ApprovalID != refused.Data.ApprovalID {
+		t.Errorf("told %+v, and before %+v", told, refused)
+	}
+	s.decides(t, "lan", "leads", "approve")
+	hook.wait(t, answer.ApprovalDecided, "bob")
+	s.client.CloseIdleConnections()
 }

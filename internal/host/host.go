@@ -177,6 +177,7 @@ func (h *Host) open(ctx context.Context) (err error) {
 	if h.Agent, err = h.openAgent(); err != nil {
 		return err
 	}
+	h.background.Go(func() { h.webhook.Run(ctx) })
 	h.background.Go(func() { h.Journal.Run(ctx) })
 	h.background.Go(func() { h.Book.Run(ctx) })
 	if h.opts.Summaries {
@@ -216,7 +217,6 @@ func (h *Host) titles(w memory.Writer) func(context.Context, prompts.SummaryInpu
 func (h *Host) Close() {
 	h.stop()
 	h.background.Wait()
-	h.webhook.Close()
 	if h.MCP != nil {
 		h.closed("MCP servers", h.MCP.Close())
 	}

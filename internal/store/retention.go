@@ -125,11 +125,20 @@ func (d *DB) deleteOlderIn(ctx context.Context, tx *sql.Tx, of answeredBy, befor
 		}
 		deleted += n
 	}
-	if of.in { // a paused turn expires by itself, whoever answers
+	if of.in { // what follows belongs to no assistant
 		return deleted, nil
 	}
-	n, err := database.Changed(tx.ExecContext(ctx, `DELETE FROM kept_turns WHERE expires < $1`, database.Millis(before)))
-	return deleted + n, err
+	for _, statement := range []string{
+		`DELETE FROM kept_turns WHERE expires < $1`,
+		`DELETE FROM webhook_events WHERE created_at < $1`,
+	} {
+		n, err := database.Changed(tx.ExecContext(ctx, statement, database.Millis(before)))
+		if err != nil {
+			return 0, err
+		}
+		deleted += n
+	}
+	return deleted, nil
 }
 
 type oldConversation struct {

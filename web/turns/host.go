@@ -47,7 +47,7 @@ type Host struct {
 	// happens to calls that need approvers: [answer.ApprovalRequested], or [answer.ApprovalDecided] and the
 	// decision. It must not block, and may be nil.
 	Held HeldStore
-	Told func(event, owner string, a answer.Approval, d *agent.Decision)
+	Told func(ctx context.Context, event, owner string, a answer.Approval, d *agent.Decision)
 	// Audit keeps the decisions about stored calls; nil keeps none.
 	Audit  func(ctx context.Context, r agent.Ruling)
 	Logger *slog.Logger
