@@ -345,3 +345,68 @@ func TestDesk_WithoutFolders(t *testing.T) {
 		t.Errorf("run by somebody else: %d %s", code, text)
 	}
 }
+
+// A reviewer whose group names assistants sees the turns, gaps and marks of those alone, and can neither
+// read, mark, test nor correct another one. The command line leaves lines in the audit as HTTP does, and says
+// whose mark it shows.
+func TestDesk_Assistants(t *testing.T) {
+	t.Parallel()
+	home := homeEnv(t, nil)
+	d := &deskHost{t: t, env: home, dir: t.TempDir()}
+	d.file = filepath.Join(d.dir, "molar.yaml")
+	d.write("office/lunch.md", "# Lunch\n\nLunch is served in the canteen from noon to two.\n")
+	text := "default: help\nllm: {provider: offline}\ntelemetry: {wire: 7d}\nreview: {people: true}\n" +
+		"assistants:\n  help: {system_prompt: You answer., search: [office]}\n  pay_roll: {system_prompt: You answer., search: [office]}\n  payxroll: {system_prompt: You answer., search: [office]}\n" +
+		"knowledge:\n  office: {path: office, corrections: true}\n" +
+		"groups:\n  helpers: {scopes: [chat, review], assistants: [help]}\n  payers: {scopes: [chat, review], assistants: [pay_roll]}\n  all: {scopes: [chat, review]}\n  none: {scopes: [review], assistants: [other]}\napi_keys:\n"
+	for name, group := range map[string]string{"ann": "all", "hal": "helpers", "pat": "payers", "all": "all", "nil": "none"} {
+		sum := sha256.Sum256([]byte(deskKey(name)))
+		text += fmt.Sprintf("  - {name: %s, hash: \"sha256:%s\", scopes: [chat, review], groups: [%s]}\n", name, hex.EncodeToString(sum[:]), group)
+	}
+	d.write("molar.yaml", text)
+	d.served = serveIn(t, d.env, d.file)
+	turns := map[string]string{}
+	for _, assistant := range []string{"help", "pay_roll", "payxroll"} {
+		code, text := d.as("ann", http.MethodPost, "/v1/chat/completions", questionBody(assistant, "chat_"+assistant, "Who waters the "+assistant+"?", false))
+		var got struct{ ID string }
+		if err := json.Unmarshal([]byte(text), &got); code != http.StatusOK || err != nil {
+			t.Fatalf("%d %s", code, text)
+		}
+		turns[assistant] = strings.TrimPrefix(got.ID, "chatcmpl-")
+		if code, text := d.as("all", http.MethodPost, "/v1/turns/"+turns[assistant]+"/feedback", `{"mark":"down","note":"of `+assistant+`"}`); code != http.StatusOK {
+			t.Fatalf("mark: %d %s", code, text)
+		}
+	}
+	for who, allowed := range map[string][]string{"hal": {"help"}, "pat": {"pay_roll"}, "nil": {}, "all": {"help", "pay_roll", "payxroll"}} {
+		for assistant, turn := range turns {
+			may := strings.Contains(" "+strings.Join(allowed, " ")+" ", " "+assistant+" ")
+			for _, list := range []string{"/v1/turns", "/v1/turns?marked=any", "/v1/turns?assistant=" + assistant, "/v1/turns/gaps", "/v1/feedback", "/v1/feedback?turn=" + turn} {
+				if code, text := d.as(who, http.MethodGet, list, ""); code != http.StatusOK || strings.Contains(text, `"`+turn+`"`) != may {
+					t.Errorf("%s: %s: %d %s, of %s", who, list, code, text, assistant)
+				}
+			}
+			for _, r := range [][3]string{{"GET", "", ""}, {"POST", "/feedback", `{"mark":"down","note":"of ` + assistant + `"}`}, {"POST", "/test", `{}`}, {"POST", "/test/run", `{}`}, {"POST", "/correction", `{"answer":"x"}`}} {
+				if code, text := d.as(who, r[0], "/v1/turns/"+turn+r[1], r[2]); (code == http.StatusOK) != may || !may && code != http.StatusNotFound {
+					t.Errorf("%s: %v of %s: %d %s", who, r, assistant, code, text)
+				}
+			}
+		}
+	}
+
+	for _, args := range [][]string{{"turns", "list"}, {"turns", "list", "--outcome", "any"}, {"turns", "list", "--marked", "down"}} {
+		if code, text := d.molar(args...); code != 0 || !strings.Contains(text, "down by reviewer") {
+			t.Errorf("%v: %d %s", args, code, text)
+		}
+	}
+	d.molar("turns", "list", "--gaps")
+	d.molar("turns", "show", turns["help"])
+	if code, text := d.molar("eval", "import", "--marked", "down", "--assistant", "help", "--out", filepath.Join(d.dir, "cases"), "--yes"); code != 0 || !strings.Contains(text, "marked down by a reviewer") {
+		t.Errorf("import: %d %s", code, text)
+	}
+	_, audit := d.molar("audit", "export", "--person", "operator")
+	for _, detail := range []string{"list marks", "list", "gaps", "read", "import marked"} {
+		if !strings.Contains(audit, `"event":"review"`) || !strings.Contains(audit, `"detail":"`+detail+`"`) {
+			t.Errorf("the audit has no line %q of the operator: %s", detail, audit)
+		}
+	}
+}

@@ -77,7 +77,7 @@ function showList(query, turn) {
   const key = `${isGaps(query)}?${want}`;
   if (key === listed) return markCurrent(turn);
   listed = key;
-  $("list-title").textContent = isGaps(query) ? t("Questions that nobody could answer", "Câu hỏi chưa ai trả lời được") : t("Questions and answers", "Câu hỏi và trả lời");
+  $("list-title").textContent = isGaps(query) ? t("Questions that nobody could answer", "Câu hỏi chưa ai trả lời được") : t("All questions", "Tất cả câu hỏi");
   $("rows").replaceChildren();
   const load = isGaps(query) ? () => api(`/v1/turns/gaps?${want}`) : () => api(`/v1/turns?${want}`);
   const more = (after) => api(`/v1/turns?${new URLSearchParams({ ...Object.fromEntries(want), after })}`);
