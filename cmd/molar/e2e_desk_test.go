@@ -10,8 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"molar/internal/testkit/models"
 	"molar/schemas"
 )
 
@@ -322,6 +324,55 @@ func TestDoctor_Desk(t *testing.T) {
 		if left, _ := filepath.Glob(filepath.Join(dir, ".molar-doctor-*")); len(left) > 0 {
 			t.Errorf("left behind: %v", left)
 		}
+	}
+}
+
+// A model that gives another wrong answer does not turn the test green once the right one was written.
+func TestDesk_RunNeedsTheWrittenAnswer(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	model := startModel(t, models.Config{Script: func(models.Request) *models.Reply {
+		return &models.Reply{Tokens: []string{fmt.Sprintf("Perhaps on floor %d.", asked.Add(1))}}
+	}})
+	dir := filepath.Dir(writeFile(t, "lunch.md", "# Lunch\n\nAt noon.\n"))
+	s := serveHost(t, writeFile(t, "molar.yaml", "llm: {provider: ollama}\ntelemetry: {wire: 7d}\nknowledge:\n  office: {path: "+dir+", corrections: true}\nassistants:\n  help: {tools: [office]}\n"), model)
+	status, said := s.do(t, http.MethodPost, "/v1/chat/completions", `{"messages":[{"role":"user","content":"Where is the archive?"}]}`)
+	var got struct{ ID string }
+	if err := json.Unmarshal([]byte(said), &got); status != http.StatusOK || err != nil {
+		t.Fatalf("%d %s", status, said)
+	}
+	turn := "/v1/turns/" + strings.TrimPrefix(got.ID, "chatcmpl-")
+	for _, step := range []struct{ path, body, want string }{
+		{"/feedback", `{"mark":"down"}`, `"mark":"down"`},
+		{"/test/run", `{}`, `"passed":true`},
+		{"/correction", `{"answer":"In the cellar."}`, `corrections/`},
+		{"/test/run", `{}`, `"code":"correction_not_used"`},
+	} {
+		if status, text := s.do(t, http.MethodPost, turn+step.path, step.body); status != http.StatusOK || !strings.Contains(text, step.want) {
+			t.Errorf("%s: %d %s", step.path, status, text)
+		}
+	}
+}
+
+// A run of a test has no effect, whatever the tools are allowed to do for the people who ask.
+func TestDesk_RunHasNoEffect(t *testing.T) {
+	t.Parallel()
+	effects := filepath.Join(t.TempDir(), "effects.txt")
+	config := effectsConfig(t, effects, "allow")
+	text := readText(t, config) + "telemetry: {wire: 7d}\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serveHost(t, config, startModel(t, models.Config{Script: clientScript}))
+	s.stdout.wait(t, "server: effects ready", nil)
+	status, said := s.do(t, http.MethodPost, "/v1/chat/completions", `{"messages":[{"role":"user","content":"book one"}]}`)
+	var got struct{ ID string }
+	if err := json.Unmarshal([]byte(said), &got); status != http.StatusOK || err != nil || strings.Count(readText(t, effects), "\n") != 1 {
+		t.Fatalf("%d %s", status, said)
+	}
+	status, run := s.do(t, http.MethodPost, "/v1/turns/"+strings.TrimPrefix(got.ID, "chatcmpl-")+"/test/run", `{}`)
+	if status != http.StatusOK || !strings.Contains(run, `"passed":false`) || strings.Count(readText(t, effects), "\n") != 1 {
+		t.Errorf("the run: %d %s; effects: %s", status, run, readText(t, effects))
 	}
 }
 

@@ -192,6 +192,7 @@ function writeStep(path, trace, state) {
   const field = (name, label, props) => el("div", { className: "field" }, el("label", { for: `write-${name}` }, label), el("textarea", { id: `write-${name}`, name, ...props }));
   return stepForm(t("Save the answer", "Lưu câu trả lời"), [
     field("question", t("Question", "Câu hỏi"), { rows: 2, required: true, maxLength: 500, value: trace.question ?? "" }),
+    el("p", { className: "quiet" }, t("Asked in these words, in any order, the answer is found first. For other words write it once more.", "Hỏi bằng những từ này, theo thứ tự nào cũng được, câu trả lời được tìm thấy trước tiên. Với từ khác, hãy viết thêm lần nữa.")),
     field("answer", t("The right answer", "Câu trả lời đúng"), { rows: 6, required: true, maxLength: 8000 }),
     field("sources", t("Sources, one on each line (optional)", "Nguồn, mỗi dòng một nguồn (tùy chọn)"), { rows: 2 }),
   ], async (form) => {
