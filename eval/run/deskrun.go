@@ -121,16 +121,16 @@ func (h *askedHost) Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Even
 	h.before = append(h.before, t.Messages...)
 	turn.Messages = h.before
 	return func(yield func(answer.Event, error) bool) {
-		said := ""
+		var said strings.Builder
 		for event, err := range h.Runner().Run(ctx, turn) {
 			if event.Kind == answer.KindText {
-				said += event.Text
+				said.WriteString(event.Text)
 			}
 			if !yield(event, err) {
 				return
 			}
 		}
-		h.before = append(h.before, schemas.Text(schemas.RoleAssistant, said))
+		h.before = append(h.before, schemas.Text(schemas.RoleAssistant, said.String()))
 	}
 }
 
