@@ -90,6 +90,8 @@ type TestRun struct {
 
 // The codes of a [TestReason].
 const (
+	// ReasonSameAnswer: the answer that was marked down came again.
+	ReasonSameAnswer = "same_answer"
 	// ReasonSameEnd: the turn ended again as the one that was marked down: it found nothing, for example.
 	ReasonSameEnd = "same_end"
 	// ReasonNotUsed: the answer that a reviewer wrote was not found by the question.

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"molar/agent"
 	"molar/agent/answer"
@@ -61,7 +62,11 @@ func (a *Commands) RunTestOf(ctx context.Context, h *host.Host, turnID string, a
 	}
 	run = schemas.TestRun{Case: c.ID, Answer: last.Answer, Reasons: []schemas.TestReason{}}
 	for _, check := range result.Checks {
-		if !check.OK {
+		switch {
+		case check.OK:
+		case strings.HasPrefix(check.Text, "expected no "): // what [eval.ExpectOtherAnswer] expects
+			run.Reasons = append(run.Reasons, schemas.TestReason{Code: schemas.ReasonSameAnswer, Text: "the answer has again what it must not have"})
+		default:
 			run.Reasons = append(run.Reasons, schemas.TestReason{Code: schemas.ReasonCheck, Text: eval.Clean(check.Text)})
 		}
 	}
@@ -116,16 +121,16 @@ func (h *askedHost) Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Even
 	h.before = append(h.before, t.Messages...)
 	turn.Messages = h.before
 	return func(yield func(answer.Event, error) bool) {
-		said := ""
+		var said strings.Builder
 		for event, err := range h.Runner().Run(ctx, turn) {
 			if event.Kind == answer.KindText {
-				said += event.Text
+				said.WriteString(event.Text)
 			}
 			if !yield(event, err) {
 				return
 			}
 		}
-		h.before = append(h.before, schemas.Text(schemas.RoleAssistant, said))
+		h.before = append(h.before, schemas.Text(schemas.RoleAssistant, said.String()))
 	}
 }
 

@@ -21,7 +21,7 @@ export async function showTurn(box, id, { back, changed }) {
     return;
   }
   shown = id;
-  const head = (...rest) => [el("h2", { id: "turn-title", tabIndex: -1 }, t("The turn", "Lượt này")), el("a", { className: "back", href: back }, t("‹ Back to the list", "‹ Về danh sách")), ...rest];
+  const head = (...rest) => [el("h2", { id: "turn-title", tabIndex: -1 }, t("Question and answer", "Câu hỏi và trả lời")), el("a", { className: "back", href: back }, t("‹ Back to the list", "‹ Về danh sách")), ...rest];
   box.replaceChildren(...head(el("p", { className: "quiet" }, t("Loading…", "Đang tải…"))));
   box.querySelector("#turn-title").focus();
   let parts;
@@ -143,6 +143,7 @@ function testStep(path, state) {
   ], async () => {
     const made = await api(`${path}/test`, { method: "POST", body: {} });
     state.made = made;
+    const [run, out] = runButton(path, t("Run the test", "Chạy bài kiểm thử"));
     return [
       happened(t(`The test “${made.case}” is made.`, `Đã tạo bài kiểm thử “${made.case}”.`)),
       state.mark ? "" : note(t("This answer is not marked, so the test takes it for right. If it is wrong, mark it in step 1 and make the test again.",
@@ -150,23 +151,24 @@ function testStep(path, state) {
       fold(t("Its files, and how to run it at a terminal", "Các tệp, và cách chạy ở dòng lệnh"),
         el("ul", { className: "files" }, made.files.map((f) => el("li", {}, typeof f === "string" ? el("code", {}, f) : download(f)))),
         code(made.command, t("Command", "Lệnh"))),
-      ...runButton(path, t("Run the test", "Chạy bài kiểm thử")),
+      el("div", { className: "row" }, run), out,
       state.mark === "up" ? "" : next(t("write the right answer in step 3. Then this test turns green.", "viết câu trả lời đúng ở bước 3. Khi đó bài kiểm thử sẽ xanh.")),
     ];
   });
 }
 
-// runButton returns a button that runs the test of a turn, and the place for what comes of it.
+// runButton returns a button that runs the test of a turn, and the box for what comes of it.
 function runButton(path, label) {
   const out = el("div", { className: "out", role: "status" });
-  const run = el("button", { type: "button", className: "run", on: {
+  const run = el("button", { type: "button", className: "primary run", on: {
     click: () => busy(run, out, t("The assistant is asked again…", "Đang hỏi lại trợ lý…"), async () => result(await api(`${path}/test/run`, { method: "POST", body: {} }))),
   } }, label);
-  return [el("div", { className: "row" }, run), out];
+  return [run, out];
 }
 
 // whyRed are the sentences for the reasons of a red test.
 const whyRed = {
+  same_answer: t("It gave the same answer again.", "Trợ lý lại trả lời như cũ."),
   same_end: t("It ended in the same way again.", "Lượt lại kết thúc như trước."),
   correction_not_used: t("The written answer was not found by this question: write it for the question as it was asked.", "Câu hỏi này không tìm thấy câu trả lời đã viết: hãy viết cho đúng câu hỏi đã được hỏi."),
 };
@@ -190,6 +192,7 @@ function writeStep(path, trace, state) {
   const field = (name, label, props) => el("div", { className: "field" }, el("label", { for: `write-${name}` }, label), el("textarea", { id: `write-${name}`, name, ...props }));
   return stepForm(t("Save the answer", "Lưu câu trả lời"), [
     field("question", t("Question", "Câu hỏi"), { rows: 2, required: true, maxLength: 500, value: trace.question ?? "" }),
+    el("p", { className: "quiet" }, t("Asked in these words, in any order, the answer is found first. For other words write it once more.", "Hỏi bằng những từ này, theo thứ tự nào cũng được, câu trả lời được tìm thấy trước tiên. Với từ khác, hãy viết thêm lần nữa.")),
     field("answer", t("The right answer", "Câu trả lời đúng"), { rows: 6, required: true, maxLength: 8000 }),
     field("sources", t("Sources, one on each line (optional)", "Nguồn, mỗi dòng một nguồn (tùy chọn)"), { rows: 2 }),
   ], async (form) => {
@@ -203,13 +206,13 @@ function writeStep(path, trace, state) {
         code(written.text, t("The text to copy", "Nội dung để chép")),
       ];
     }
+    const [run, out] = runButton(path, t("Run the test again", "Chạy lại bài kiểm thử"));
     return [
       happened(t("Written. From now on this question finds it first.", "Đã ghi. Từ nay câu hỏi này tìm thấy nó trước tiên.")),
       el("p", { className: "files" }, el("code", {}, written.file)),
       next(state.made ? t("run the test: it should be green now. Then ask the question yourself.", "chạy bài kiểm thử: giờ nó sẽ xanh. Rồi tự hỏi lại câu này.")
         : t("ask the question yourself.", "tự hỏi lại câu này.")),
-      el("div", { className: "row" }, askNow(question, trace.assistant)),
-      ...(state.made ? runButton(path, t("Run the test again", "Chạy lại bài kiểm thử")) : []),
+      el("div", { className: "row" }, askNow(question, trace.assistant), state.made && run), out,
     ];
   });
 }
