@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -106,6 +107,9 @@ func (s *server) bind(r *http.Request) (bound *http.Request, end context.CancelF
 // identify returns the request with its principal, or answers it and returns nil. It is a separate
 // function so that its frame is not on the stack while the request is answered.
 func (s *server) identify(w http.ResponseWriter, r *http.Request) *http.Request {
+	if s.Access.encrypted(r) {
+		r = withoutPlainSession(r)
+	}
 	from := s.Access.Clients.Of(r)
 	local := from.IsLoopback()
 	if !local && s.tooMany(w, r, httpguard.ClientName(from)) {
@@ -255,10 +259,34 @@ func (s *server) sessionCookie(r *http.Request, session string) *http.Cookie {
 		Name: httpguard.SessionCookie, Value: session, Path: "/", MaxAge: int(sessionLife / time.Second),
 		HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	}
-	if s.Access.Clients.Encrypted(r) {
+	if s.Access.encrypted(r) {
 		c.Name, c.Secure = httpguard.SecureSessionCookie, true
 	}
 	return c
+}
+
+// encrypted reports whether the connection of a client is encrypted, as far as known: here, before a
+// trusted proxy, or before whatever stands at the public address.
+func (a Access) encrypted(r *http.Request) bool {
+	host, public := strings.CutPrefix(a.PublicURL, "https://")
+	return a.Clients.Encrypted(r) || public && strings.EqualFold(r.Host, host)
+}
+
+// withoutPlainSession returns a request without the cookie that a session has only where nothing is
+// encrypted. Elsewhere another host of the same site may have set it.
+func withoutPlainSession(r *http.Request) *http.Request {
+	cookies := r.Cookies()
+	if !slices.ContainsFunc(cookies, func(c *http.Cookie) bool { return c.Name == httpguard.SessionCookie }) {
+		return r
+	}
+	r = r.Clone(r.Context())
+	r.Header.Del("Cookie")
+	for _, c := range cookies {
+		if c.Name != httpguard.SessionCookie {
+			r.AddCookie(c)
+		}
+	}
+	return r
 }
 
 // maxPerson is the maximum length of a person's name, in bytes.

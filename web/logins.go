@@ -82,7 +82,7 @@ func (s *server) beginLogin(c *gin.Context) {
 }
 
 func (s *server) cookieForLogin(r *http.Request, kept string, age int) *http.Cookie {
-	return &http.Cookie{Name: loginCookie, Value: kept, Path: "/oauth/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.Access.Clients.Encrypted(r)} //nolint:gosec // a host on loopback has no TLS
+	return &http.Cookie{Name: loginCookie, Value: kept, Path: "/oauth/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.Access.encrypted(r)} //nolint:gosec // a host on loopback has no TLS
 }
 
 // loginCameBack sends the browser on from this site, so that it sends its session.

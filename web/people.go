@@ -59,7 +59,7 @@ func (s *server) routeSignIn(e *gin.Engine) {
 // attemptCookie returns the cookie of an attempt; an empty value deletes it.
 func (s *server) attemptCookie(r *http.Request, value string) *http.Cookie {
 	c := &http.Cookie{Name: attemptCookieName, Value: value, Path: "/", MaxAge: attemptSeconds, HttpOnly: true, SameSite: http.SameSiteLaxMode}
-	if s.Access.Clients.Encrypted(r) {
+	if s.Access.encrypted(r) {
 		c.Name, c.Secure = secureAttemptCookie, true
 	}
 	if value == "" {
@@ -75,7 +75,7 @@ func (s *server) callbackOf(r *http.Request) string {
 		return s.Access.PublicURL + callbackPath
 	}
 	scheme := "http"
-	if s.Access.Clients.Encrypted(r) {
+	if s.Access.encrypted(r) {
 		scheme = "https"
 	}
 	return scheme + "://" + r.Host + callbackPath
