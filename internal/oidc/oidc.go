@@ -5,6 +5,7 @@
 package oidc
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -88,6 +89,8 @@ type Provider struct {
 
 // known is what a provider says about itself.
 type known struct {
+	// says is what it says, as it sent it.
+	says     json.RawMessage
 	provider *oidc.Provider
 	verifier *oidc.IDTokenVerifier
 	// namesIssuer means that its answers always name it.
@@ -163,15 +166,16 @@ func (p *Provider) discover(ctx context.Context) (*known, error) {
 		p.cfg.Logger.Info("the identity provider answers again", "issuer", p.cfg.Issuer)
 	}
 	p.fault, p.answered = nil, p.cfg.Now()
-	var says struct {
+	var says json.RawMessage
+	var more struct {
 		NamesIssuer bool `json:"authorization_response_iss_parameter_supported"`
 	}
-	if err := found.Claims(&says); err != nil {
+	if err := errors.Join(found.Claims(&says), found.Claims(&more)); err != nil {
 		return nil, fmt.Errorf("read what %s says about itself: %w", p.cfg.Issuer, err)
 	}
-	if p.known == nil || p.known.provider.Endpoint() != found.Endpoint() || p.known.namesIssuer != says.NamesIssuer {
+	if p.known == nil || !bytes.Equal(p.known.says, says) { // what is known has its keys, too
 		// The audience is checked with the claims: access tokens may name another one.
-		p.known = &known{found, found.Verifier(&oidc.Config{SkipClientIDCheck: true, Now: p.cfg.Now}), says.NamesIssuer}
+		p.known = &known{says, found, found.Verifier(&oidc.Config{SkipClientIDCheck: true, Now: p.cfg.Now}), more.NamesIssuer}
 	}
 	return p.known, nil
 }
