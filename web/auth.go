@@ -118,7 +118,7 @@ func (s *server) identify(w http.ResponseWriter, r *http.Request) *http.Request 
 	if s.signIn(w, r) {
 		return nil
 	}
-	if opensToAll(r) {
+	if s.isOpen(r) {
 		return r
 	}
 	who, refusal := s.Access.who(r)

@@ -53,3 +53,14 @@ func TestSessionCookie_OverTLS(t *testing.T) {
 		}
 	}
 }
+
+// A browser that comes back from another site brings no session, and is sent on to where it does.
+func TestLogin_ComesBackWithoutSession(t *testing.T) {
+	handler, _ := keyedServer(t, func(c *Config) { c.Logins = struct{ LoginStore }{} })
+	if w := knock(handler, http.MethodGet, "/oauth/callback?state=s&code=c", "", loopback); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "url=/oauth/finish?code=c&amp;state=s") {
+		t.Errorf("back from the login: %d %s", w.Code, w.Body)
+	}
+	if w := knock(handler, http.MethodGet, "/oauth/finish?state=s&code=c", "", loopback); w.Code != http.StatusUnauthorized {
+		t.Errorf("the end of a login, for nobody: %d", w.Code)
+	}
+}

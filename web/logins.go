@@ -37,7 +37,7 @@ func (s *server) routeLogins(e *gin.Engine, chat gin.HandlerFunc) {
 	e.GET("/v1/logins", chat, s.listLogins)
 	e.GET("/v1/logins/:server/begin", chat, s.beginLogin)
 	e.DELETE("/v1/logins/:server", chat, s.endLogin)
-	e.GET("/oauth/callback", s.loginCameBack)
+	s.open(e, "/oauth/callback", s.loginCameBack, http.MethodGet)
 	e.GET("/oauth/finish", chat, s.finishLogin)
 }
 

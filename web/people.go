@@ -52,8 +52,8 @@ func (s *server) routeSignIn(e *gin.Engine) {
 	if s.Access.OIDC == nil {
 		return
 	}
-	e.GET(beginPath, s.beginSignIn)
-	e.GET(callbackPath, s.finishSignIn)
+	s.open(e, beginPath, s.beginSignIn, http.MethodGet)
+	s.open(e, callbackPath, s.finishSignIn, http.MethodGet)
 }
 
 // attemptCookie returns the cookie of an attempt; an empty value deletes it.
