@@ -36,8 +36,11 @@ func (r *Rights) Tool(t ToolInfo) bool {
 	return r == nil || slices.ContainsFunc(r.Groups, func(g Group) bool { return len(g.Tools) == 0 || MatchGlobs(g.Tools, t.Name, t.ToolName) })
 }
 
-// Scopes returns the scopes of all groups, each once.
+// Scopes returns the scopes of all groups, each once; of somebody without limit chat.
 func (r *Rights) Scopes() []string {
+	if r == nil {
+		return []string{"chat"}
+	}
 	var scopes []string
 	for _, g := range r.Groups {
 		for _, s := range g.Scopes {

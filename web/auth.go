@@ -43,7 +43,7 @@ type Access struct {
 	// for somebody who never made one.
 	GroupsOf func(ctx context.Context, owner string) (groups []string, known bool, err error)
 	// See notes a person whom the proxy names; nil notes nobody.
-	See func(owner, name string, groups []string)
+	See func(schemas.Caller)
 	// Person is the header in which a trusted proxy, one of Clients, names the person who makes a
 	// request; empty means that there is none. If it is set, a request with neither a person nor
 	// a key is refused.
@@ -309,10 +309,10 @@ func (a Access) person(r *http.Request) (who httpguard.Principal, ok bool, refus
 			Message: "the header " + a.Person + " does not name one person; the proxy in front must set it, and remove it from the requests of clients",
 		}
 	}
-	groups := groupsIn(r.Header.Values(a.Groups))
-	who, refusal = a.admit(personPrefix+name, name, groups)
+	named := schemas.Caller{ID: personPrefix + name, Name: name, Groups: groupsIn(r.Header.Values(a.Groups))}
+	who, refusal = a.admit(named)
 	if refusal == nil && a.See != nil {
-		a.See(who.Owner, name, groups)
+		a.See(named)
 	}
 	return who, refusal == nil, refusal
 }
@@ -330,23 +330,16 @@ func groupsIn(values []string) []string {
 	return groups
 }
 
-// admit returns the principal of a person with these groups, or refuses it.
-func (a Access) admit(id, name string, groups []string) (httpguard.Principal, *httpguard.Refusal) {
-	who := httpguard.Principal{Key: id, Owner: id, Name: name, Person: true, Scopes: []string{httpguard.ScopeChat}}
-	if a.Rights == nil {
-		return who, nil
-	}
-	rights, ok := a.Rights(groups)
-	if !ok {
-		return httpguard.Principal{}, &httpguard.Refusal{
-			Status: http.StatusForbidden, Type: "permission_error", Code: "no_group",
-			Message: "none of the groups of " + name + " is admitted here; ask whoever runs this assistant",
+// admit returns the principal of a person, or refuses one none of whose groups is admitted.
+func (a Access) admit(c schemas.Caller) (httpguard.Principal, *httpguard.Refusal) {
+	var rights *schemas.Rights
+	if a.Rights != nil {
+		var ok bool
+		if rights, ok = a.Rights(c.Groups); !ok {
+			return httpguard.Principal{}, httpguard.NoGroup()
 		}
 	}
-	if rights != nil {
-		who.Rights, who.Scopes = rights, rights.Scopes()
-	}
-	return who, nil
+	return httpguard.Principal{Key: c.ID, Owner: c.ID, Name: c.Name, Person: true, Rights: rights, Scopes: rights.Scopes()}, nil
 }
 
 // unidentified refuses a request that names neither a person nor a key.

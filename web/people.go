@@ -25,7 +25,7 @@ type OIDC interface {
 	// where they go, or refuses them.
 	Finish(ctx context.Context, kept string, answer url.Values) (session, to string, refusal *httpguard.Refusal, err error)
 	// Bearer returns the person whom a token of the provider names, or refuses it.
-	Bearer(ctx context.Context, text string) (owner, name string, groups []string, refusal *httpguard.Refusal)
+	Bearer(ctx context.Context, text string) (schemas.Caller, *httpguard.Refusal)
 	// Fault returns why the provider does not answer; nil if it does.
 	Fault() error
 }
@@ -142,11 +142,11 @@ func (a Access) bearer(r *http.Request, before *httpguard.Refusal) (httpguard.Pr
 	if text = strings.TrimSpace(text); a.OIDC == nil || !strings.EqualFold(scheme, "Bearer") || text == "" || strings.HasPrefix(text, "mk_") {
 		return httpguard.Principal{}, before
 	}
-	owner, name, groups, refusal := a.OIDC.Bearer(r.Context(), text)
+	who, refusal := a.OIDC.Bearer(r.Context(), text)
 	if refusal != nil {
 		return httpguard.Principal{}, refusal
 	}
-	return a.admit(owner, name, groups)
+	return a.admit(who)
 }
 
 // who returns the client of a request: whom a proxy names, else whose key, session or token it carries.

@@ -84,7 +84,7 @@ func (s *SignIn) Finish(ctx context.Context, kept string, answer url.Values) (se
 	}
 	if _, ok := s.access.Rights(who.Groups); !ok {
 		no := false
-		return "", to, noGroup(), s.access.db.Audit(ctx, schemas.AuditLine{
+		return "", to, httpguard.NoGroup(), s.access.db.Audit(ctx, schemas.AuditLine{
 			Event: schemas.EventLogin, Person: person.Owner, Allowed: &no, Detail: "none of the groups is admitted",
 		})
 	}
@@ -95,22 +95,22 @@ func (s *SignIn) Finish(ctx context.Context, kept string, answer url.Values) (se
 }
 
 // Bearer returns the person whom a token of the provider names.
-func (s *SignIn) Bearer(ctx context.Context, text string) (owner, name string, groups []string, refusal *httpguard.Refusal) {
+func (s *SignIn) Bearer(ctx context.Context, text string) (schemas.Caller, *httpguard.Refusal) {
 	if !oidc.IsToken(text) {
-		return "", "", nil, &httpguard.Refusal{
+		return schemas.Caller{}, &httpguard.Refusal{
 			Status: http.StatusUnauthorized, Code: "invalid_token",
 			Message: "this is neither an API key that is known here nor a signed token (JWT) of the identity provider",
 		}
 	}
 	who, fresh, err := s.Provider.Bearer(ctx, text)
 	if err != nil {
-		return "", "", nil, refused(err)
+		return schemas.Caller{}, refused(err)
 	}
 	person := personOf(who)
 	if fresh {
 		s.access.See(person)
 	}
-	return person.Owner, person.Name, person.Groups, nil
+	return schemas.Caller{ID: person.Owner, Name: person.Name, Groups: person.Groups}, nil
 }
 
 func personOf(who oidc.Person) store.Person {
@@ -126,8 +126,4 @@ func refused(err error) *httpguard.Refusal {
 		Status: http.StatusServiceUnavailable, Type: "server_error", Code: "identity_unavailable", RetryAfter: seeEvery,
 		Message: "the identity provider does not answer, so nobody can sign in at this moment; who is signed in stays so",
 	}
-}
-
-func noGroup() *httpguard.Refusal {
-	return &httpguard.Refusal{Status: http.StatusForbidden, Type: "permission_error", Code: "no_group", Message: "none of your groups is admitted here; ask the person who runs this assistant"}
 }

@@ -7,6 +7,7 @@ import (
 	"molar/internal/host"
 	"molar/internal/oidc"
 	"molar/internal/store"
+	"molar/schemas"
 	"molar/web"
 )
 
@@ -52,7 +53,5 @@ func (p *port) addPeople(to *web.Access) {
 		who, known, err := p.DB.Person(ctx, owner)
 		return who.Groups, known, err
 	}
-	to.See = func(owner, name string, groups []string) {
-		p.access.See(store.Person{Owner: owner, Name: name, Groups: groups})
-	}
+	to.See = func(c schemas.Caller) { p.access.See(store.Person{Owner: c.ID, Name: c.Name, Groups: c.Groups}) }
 }
