@@ -26,6 +26,8 @@ type OIDC interface {
 	Finish(ctx context.Context, kept string, answer url.Values) (session, to string, refusal *httpguard.Refusal, err error)
 	// Bearer returns the person whom a token of the provider names, or refuses it.
 	Bearer(ctx context.Context, text string) (schemas.Caller, *httpguard.Refusal)
+	// LogOut ends the sessions that the provider ends with a logout token, or refuses it.
+	LogOut(ctx context.Context, token string) (*httpguard.Refusal, error)
 	// Fault returns why the provider does not answer; nil if it does.
 	Fault() error
 }
@@ -34,6 +36,8 @@ type OIDC interface {
 const (
 	beginPath    = "/login/oidc"
 	callbackPath = "/login/callback"
+	// backChannelPath is where the provider says whose sessions end.
+	backChannelPath = "/login/backchannel"
 )
 
 // oidcPrefix begins the owner of what a person has who signed in at an identity provider.
@@ -54,6 +58,7 @@ func (s *server) routeSignIn(e *gin.Engine) {
 	}
 	s.open(e, beginPath, s.beginSignIn, http.MethodGet)
 	s.open(e, callbackPath, s.finishSignIn, http.MethodGet)
+	s.open(e, backChannelPath, s.endAtProvider, http.MethodPost)
 }
 
 // attemptCookie returns the cookie of an attempt; an empty value deletes it.
@@ -122,6 +127,20 @@ func (s *server) finishSignIn(c *gin.Context) {
 	default:
 		http.SetCookie(c.Writer, s.sessionCookie(c.Request, session))
 		plainPage(c.Writer, http.StatusOK, to, "Go on", "Tiếp tục")
+	}
+}
+
+// endAtProvider ends the sessions that the provider ends with the logout token of its form.
+func (s *server) endAtProvider(c *gin.Context) {
+	refusal, err := s.Access.OIDC.LogOut(c.Request.Context(), c.PostForm("logout_token"))
+	switch {
+	case err != nil:
+		s.storeError(c, "session", err)
+	case refusal != nil:
+		s.Logger.Warn("a logout token of the identity provider was refused", "why", refusal.Message, "request_id", wire.RequestID(c.Writer))
+		refusal.Write(c.Writer, c.Request)
+	default:
+		wire.WriteJSON(c.Writer, logoutObject{Object: "session"})
 	}
 }
 

@@ -45,6 +45,13 @@ func (f *fakeOIDC) Bearer(_ context.Context, text string) (schemas.Caller, *http
 	return schemas.Caller{ID: "oidc:x#" + text, Name: text, Groups: map[string][]string{"ann": {"staff"}}[text]}, nil
 }
 
+func (f *fakeOIDC) LogOut(_ context.Context, token string) (*httpguard.Refusal, error) {
+	if token != "ann" {
+		return &httpguard.Refusal{Status: http.StatusBadRequest, Code: "invalid_token", Message: "unknown"}, nil
+	}
+	return nil, f.fault
+}
+
 func (f *fakeOIDC) Fault() error { return f.fault }
 
 func staffOnly(groups []string) (*schemas.Rights, bool) {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"molar/internal/httpguard"
@@ -89,9 +90,40 @@ func (s *SignIn) Finish(ctx context.Context, kept string, answer url.Values) (se
 		})
 	}
 	session, err = s.access.begin(ctx, store.APIKey{
-		Name: person.Name, Owner: person.Owner, Scopes: []string{httpguard.ScopeChat}, ExpiresAt: s.access.now().Add(s.longest),
+		Name: person.Name, Owner: person.Owner, MadeWith: who.Session, Scopes: []string{httpguard.ScopeChat}, ExpiresAt: s.access.now().Add(s.longest),
 	})
 	return session, to, nil, err
+}
+
+// LogOut ends the sessions that the provider ends with a logout token, or refuses it.
+func (s *SignIn) LogOut(ctx context.Context, token string) (*httpguard.Refusal, error) {
+	err := s.Provider.LoggedOut(ctx, token, func(who oidc.Person) error { return s.access.endSessions(ctx, who) })
+	switch {
+	case errors.Is(err, oidc.ErrRefused):
+		return &httpguard.Refusal{Status: http.StatusBadRequest, Code: "invalid_token", Message: err.Error()}, nil
+	case errors.Is(err, oidc.ErrAway):
+		return refused(err), nil
+	}
+	return nil, err
+}
+
+// endSessions ends the sessions that a person began at the provider. If it names one of its own, those
+// end that began with it, and those of the person of which it did not say with which they began.
+func (a *Access) endSessions(ctx context.Context, who oidc.Person) error {
+	stored, err := a.db.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	for _, k := range stored {
+		theirs := k.Owner == who.Owner() || who.Subject == "" && k.MadeWith != "" && strings.HasPrefix(k.Owner, who.Owner())
+		if !k.Session || k.Parent != "" || !theirs || who.Session != "" && k.MadeWith != "" && k.MadeWith != who.Session {
+			continue
+		}
+		if err := a.db.RevokeKey(ctx, k.ID); err != nil && !errors.Is(err, store.ErrNoKey) {
+			return err
+		}
+	}
+	return a.refresh(ctx)
 }
 
 // Bearer returns the person whom a token of the provider names.

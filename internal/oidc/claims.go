@@ -91,6 +91,6 @@ func (p *Provider) person(token *oidc.IDToken, c claims) (Person, error) {
 		at = now
 	}
 	return Person{
-		Issuer: p.cfg.Issuer, Subject: token.Subject, Name: name, Email: c.text("email"), Groups: groups, At: at, Until: token.Expiry,
+		Issuer: p.cfg.Issuer, Subject: token.Subject, Name: name, Email: c.text("email"), Groups: groups, Session: c.text("sid"), At: at, Until: token.Expiry,
 	}, nil
 }

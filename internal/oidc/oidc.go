@@ -65,6 +65,8 @@ type Person struct {
 	// Name and Email are for people to read.
 	Name, Email string
 	Groups      []string
+	// Session is the provider's name for the session there; empty if it names none.
+	Session string
 	// At is when the provider said it, and Until how long its word holds.
 	At, Until time.Time
 }
@@ -77,6 +79,8 @@ type Provider struct {
 	cfg   Config
 	box   *sealed.Box
 	cache cache
+	// ended are the logout tokens that ended sessions lately.
+	ended cache
 
 	mu sync.Mutex
 	// known is nil until the provider has answered for the first time.
@@ -118,7 +122,7 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal attempts to sign in: %w", err)
 	}
-	return &Provider{cfg: cfg, box: box, cache: cache{now: cfg.Now}}, nil
+	return &Provider{cfg: cfg, box: box, cache: cache{now: cfg.Now}, ended: cache{now: cfg.Now}}, nil
 }
 
 // Watch keeps what is known of the provider current until ctx ends.

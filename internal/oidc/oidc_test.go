@@ -263,6 +263,63 @@ func TestProvider_Bearer(t *testing.T) {
 	}
 }
 
+// A logout token ends the sessions of whom it names, once, and again if that failed.
+func TestProvider_LoggedOut(t *testing.T) {
+	is := newIssuer(t)
+	p := is.provider(t, nil)
+	event := map[string]any{"events": map[string]any{"http://schemas.openid.net/event/backchannel-logout": map[string]any{}}, "jti": "1"}
+	for i, tt := range []struct {
+		name    string
+		claims  map[string]any
+		subject string
+		session string
+		fault   string
+	}{
+		{name: "a person", subject: "ann"},
+		{name: "a session of theirs", claims: map[string]any{"sid": "s1"}, subject: "ann", session: "s1"},
+		{name: "a session alone", claims: map[string]any{"sid": "s1", "sub": nil}, session: "s1"},
+		{name: "nobody", claims: map[string]any{"sub": nil}, fault: "'sub' claim, a 'sid' claim"},
+		{name: "another client", claims: map[string]any{"aud": "other"}, fault: "another client"},
+		{name: "an audience of tokens", claims: map[string]any{"aud": "api"}, fault: "another client"},
+		{name: "another issuer", claims: map[string]any{"iss": "https://evil.example"}, fault: "different provider"},
+		{name: "an ID token", claims: map[string]any{"events": nil}, fault: "event"},
+		{name: "another event", claims: map[string]any{"events": map[string]any{"x": map[string]any{}}}, fault: "event"},
+		{name: "a nonce", claims: map[string]any{"nonce": "n"}, fault: "nonce"},
+		{name: "without an id", claims: map[string]any{"jti": nil}, fault: "jti"},
+		{name: "over", claims: map[string]any{"exp": time.Now().Add(-time.Minute).Unix()}, fault: "expired"},
+		{name: "an old one", claims: map[string]any{"iat": time.Now().Add(-6 * time.Minute).Unix()}, fault: "last 5m0s"},
+		{name: "one of tomorrow", claims: map[string]any{"iat": time.Now().Add(6 * time.Minute).Unix()}, fault: "last 5m0s"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			claims := maps.Clone(event)
+			claims["jti"] = string(rune('a' + i))
+			maps.Copy(claims, tt.claims)
+			token := is.token(claims)
+			var ended []oidc.Person
+			end := func(who oidc.Person) error { ended = append(ended, who); return nil }
+			if tt.fault != "" {
+				if err := p.LoggedOut(t.Context(), token, end); !errors.Is(err, oidc.ErrRefused) || !strings.Contains(err.Error(), tt.fault) || len(ended) > 0 {
+					t.Errorf("ended %v, %v, want a refusal with %q", ended, err, tt.fault)
+				}
+				return
+			}
+			failed := errors.New("the database is away")
+			if err := p.LoggedOut(t.Context(), token, func(oidc.Person) error { return failed }); !errors.Is(err, failed) {
+				t.Errorf("the first try: %v", err)
+			}
+			if err := p.LoggedOut(t.Context(), token, end); err != nil || len(ended) != 1 || ended[0].Issuer != is.URL || ended[0].Subject != tt.subject || ended[0].Session != tt.session {
+				t.Errorf("ended %+v, %v", ended, err)
+			}
+			if err := p.LoggedOut(t.Context(), token, end); !errors.Is(err, oidc.ErrRefused) || len(ended) != 1 {
+				t.Errorf("the same token again: %v", err)
+			}
+		})
+	}
+	if err := p.LoggedOut(t.Context(), is.token(event)+"x", func(oidc.Person) error { return nil }); !errors.Is(err, oidc.ErrRefused) {
+		t.Errorf("a changed token: %v", err)
+	}
+}
+
 // A provider that moves its keys is followed as soon as it is asked about itself again.
 func TestProvider_MovedKeys(t *testing.T) {
 	is := newIssuer(t)

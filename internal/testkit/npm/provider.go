@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -20,6 +21,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 //go:embed provider/provider.mjs
@@ -33,6 +35,8 @@ type Provider struct {
 	// Stop ends it.
 	Stop     func()
 	callback string
+	// logouts are the forms that it sent when somebody signed out there.
+	logouts chan string
 }
 
 // StartProvider starts an identity provider that sends people back to the path callback, on any port of
@@ -44,7 +48,17 @@ func StartProvider(t testing.TB, callback string) *Provider {
 	if err := os.WriteFile(script, providerScript, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "node", script, modules, "0", "http://127.0.0.1"+callback)
+	logouts := make(chan string, 1)
+	listener := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if text, err := io.ReadAll(r.Body); err == nil {
+			select {
+			case logouts <- string(text):
+			default: // nobody waits for it
+			}
+		}
+	}))
+	t.Cleanup(listener.Close)
+	cmd := exec.CommandContext(t.Context(), "node", script, modules, "0", "http://127.0.0.1"+callback, listener.URL)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -56,7 +70,7 @@ func StartProvider(t testing.TB, callback string) *Provider {
 		t.Fatalf("start the identity provider: %v", err)
 	}
 	stopped := false
-	p := &Provider{callback: callback, Stop: func() {
+	p := &Provider{callback: callback, logouts: logouts, Stop: func() {
 		if !stopped {
 			stopped = true
 			_ = cmd.Process.Kill()
@@ -75,6 +89,11 @@ func StartProvider(t testing.TB, callback string) *Provider {
 
 // maxForms is how many pages somebody sees at most while they sign in: two forms and the callback.
 const maxForms = 4
+
+// toldWithin is how long the provider may take to tell its clients that somebody signed out.
+const toldWithin = 10 * time.Second
+
+var xsrfField = regexp.MustCompile(`name="xsrf" value="([^"]+)"`)
 
 var formAction = regexp.MustCompile(`<form[^>]* action="([^"]+)"`)
 
@@ -104,6 +123,35 @@ func (p *Provider) SignIn(ctx context.Context, client *http.Client, begin, login
 		}
 	}
 	return nil, "", fmt.Errorf("the identity provider asks %s without end", login)
+}
+
+// SignOut signs somebody out at the provider, in the browser in which they signed in, and returns the form
+// that the provider sends to the addresses of its clients, with the logout token.
+func (p *Provider) SignOut(t testing.TB, client *http.Client) (form string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.Issuer+"/session/end", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, err := read(client, req) //nolint:bodyclose // it is read and closed
+	action, secret := formAction.FindStringSubmatch(text), xsrfField.FindStringSubmatch(text)
+	if err != nil || action == nil || secret == nil {
+		t.Fatalf("the page for signing out: %v %s", err, text)
+	}
+	fields := url.Values{"xsrf": {secret[1]}, "logout": {"yes"}}
+	if req, err = http.NewRequestWithContext(t.Context(), http.MethodPost, html.UnescapeString(action[1]), strings.NewReader(fields.Encode())); err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if res, text, err := read(client, req); err != nil || res.StatusCode >= http.StatusBadRequest { //nolint:bodyclose // it is read and closed
+		t.Fatalf("sign out at the provider: %v %s", err, text)
+	}
+	select {
+	case form = <-p.logouts:
+	case <-time.After(toldWithin):
+		t.Fatal("the provider tells nobody")
+	}
+	return form
 }
 
 func read(client *http.Client, req *http.Request) (*http.Response, string, error) {
