@@ -97,7 +97,7 @@ func (s *SignIn) Finish(ctx context.Context, kept string, answer url.Values) (se
 
 // LogOut ends the sessions that the provider ends with a logout token, or refuses it.
 func (s *SignIn) LogOut(ctx context.Context, token string) (*httpguard.Refusal, error) {
-	err := s.Provider.LoggedOut(ctx, token, func(who oidc.Person) error { return s.access.endSessions(ctx, who) })
+	err := s.LoggedOut(ctx, token, func(who oidc.Person) error { return s.access.endSessions(ctx, who) })
 	switch {
 	case errors.Is(err, oidc.ErrRefused):
 		return &httpguard.Refusal{Status: http.StatusBadRequest, Code: "invalid_token", Message: err.Error()}, nil
