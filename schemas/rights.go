@@ -62,8 +62,11 @@ func (r *Rights) Within(tools []ToolInfo) *Rights {
 	return some
 }
 
-// Scopes returns the scopes of all groups, each once.
+// Scopes returns the scopes of all groups, each once; of somebody without limit chat.
 func (r *Rights) Scopes() []string {
+	if r == nil {
+		return []string{"chat"}
+	}
 	var scopes []string
 	for _, g := range r.Groups {
 		for _, s := range g.Scopes {

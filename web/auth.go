@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -42,7 +43,7 @@ type Access struct {
 	// for somebody who never made one.
 	GroupsOf func(ctx context.Context, owner string) (groups []string, known bool, err error)
 	// See notes a person whom the proxy names; nil notes nobody.
-	See func(owner, name string, groups []string)
+	See func(schemas.Caller)
 	// Person is the header in which a trusted proxy, one of Clients, names the person who makes a
 	// request; empty means that there is none. If it is set, a request with neither a person nor
 	// a key is refused.
@@ -106,6 +107,9 @@ func (s *server) bind(r *http.Request) (bound *http.Request, end context.CancelF
 // identify returns the request with its principal, or answers it and returns nil. It is a separate
 // function so that its frame is not on the stack while the request is answered.
 func (s *server) identify(w http.ResponseWriter, r *http.Request) *http.Request {
+	if s.Access.encrypted(r) {
+		r = withoutPlainSession(r)
+	}
 	from := s.Access.Clients.Of(r)
 	local := from.IsLoopback()
 	if !local && s.tooMany(w, r, httpguard.ClientName(from)) {
@@ -114,7 +118,7 @@ func (s *server) identify(w http.ResponseWriter, r *http.Request) *http.Request 
 	if s.signIn(w, r) {
 		return nil
 	}
-	if opensToAll(r) {
+	if s.isOpen(r) {
 		return r
 	}
 	who, refusal := s.Access.who(r)
@@ -255,10 +259,34 @@ func (s *server) sessionCookie(r *http.Request, session string) *http.Cookie {
 		Name: httpguard.SessionCookie, Value: session, Path: "/", MaxAge: int(sessionLife / time.Second),
 		HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	}
-	if s.Access.Clients.Encrypted(r) {
+	if s.Access.encrypted(r) {
 		c.Name, c.Secure = httpguard.SecureSessionCookie, true
 	}
 	return c
+}
+
+// encrypted reports whether the connection of a client is encrypted, as far as known: here, before a
+// trusted proxy, or before whatever stands at the public address.
+func (a Access) encrypted(r *http.Request) bool {
+	host, public := strings.CutPrefix(a.PublicURL, "https://")
+	return a.Clients.Encrypted(r) || public && strings.EqualFold(r.Host, host)
+}
+
+// withoutPlainSession returns a request without the cookie that a session has only where nothing is
+// encrypted. Elsewhere another host of the same site may have set it.
+func withoutPlainSession(r *http.Request) *http.Request {
+	cookies := r.Cookies()
+	if !slices.ContainsFunc(cookies, func(c *http.Cookie) bool { return c.Name == httpguard.SessionCookie }) {
+		return r
+	}
+	r = r.Clone(r.Context())
+	r.Header.Del("Cookie")
+	for _, c := range cookies {
+		if c.Name != httpguard.SessionCookie {
+			r.AddCookie(c)
+		}
+	}
+	return r
 }
 
 // maxPerson is the maximum length of a person's name, in bytes.
@@ -281,10 +309,10 @@ func (a Access) person(r *http.Request) (who httpguard.Principal, ok bool, refus
 			Message: "the header " + a.Person + " does not name one person; the proxy in front must set it, and remove it from the requests of clients",
 		}
 	}
-	groups := groupsIn(r.Header.Values(a.Groups))
-	who, refusal = a.admit(personPrefix+name, name, groups)
+	named := schemas.Caller{ID: personPrefix + name, Name: name, Groups: groupsIn(r.Header.Values(a.Groups))}
+	who, refusal = a.admit(named)
 	if refusal == nil && a.See != nil {
-		a.See(who.Owner, name, groups)
+		a.See(named)
 	}
 	return who, refusal == nil, refusal
 }
@@ -302,23 +330,16 @@ func groupsIn(values []string) []string {
 	return groups
 }
 
-// admit returns the principal of a person with these groups, or refuses it.
-func (a Access) admit(id, name string, groups []string) (httpguard.Principal, *httpguard.Refusal) {
-	who := httpguard.Principal{Key: id, Owner: id, Name: name, Person: true, Scopes: []string{httpguard.ScopeChat}}
-	if a.Rights == nil {
-		return who, nil
-	}
-	rights, ok := a.Rights(groups)
-	if !ok {
-		return httpguard.Principal{}, &httpguard.Refusal{
-			Status: http.StatusForbidden, Type: "permission_error", Code: "no_group",
-			Message: "none of the groups of " + name + " is admitted here; ask whoever runs this assistant",
+// admit returns the principal of a person, or refuses one none of whose groups is admitted.
+func (a Access) admit(c schemas.Caller) (httpguard.Principal, *httpguard.Refusal) {
+	var rights *schemas.Rights
+	if a.Rights != nil {
+		var ok bool
+		if rights, ok = a.Rights(c.Groups); !ok {
+			return httpguard.Principal{}, httpguard.NoGroup()
 		}
 	}
-	if rights != nil {
-		who.Rights, who.Scopes = rights, rights.Scopes()
-	}
-	return who, nil
+	return httpguard.Principal{Key: c.ID, Owner: c.ID, Name: c.Name, Person: true, Rights: rights, Scopes: rights.Scopes()}, nil
 }
 
 // unidentified refuses a request that names neither a person nor a key.

@@ -41,7 +41,7 @@ func (s *server) routeLogins(e *gin.Engine, chat gin.HandlerFunc) {
 	e.GET("/v1/logins", chat, s.listLogins)
 	e.GET("/v1/logins/:server/begin", chat, s.beginLogin)
 	e.DELETE("/v1/logins/:server", chat, s.endLogin)
-	e.GET(loginBackPath, s.loginCameBack)
+	s.open(e, loginBackPath, s.loginCameBack, http.MethodGet)
 	e.GET("/oauth/finish", chat, s.finishLogin)
 }
 
@@ -90,7 +90,7 @@ func (s *server) beginLogin(c *gin.Context) {
 }
 
 func (s *server) cookieForLogin(r *http.Request, kept string, age int) *http.Cookie {
-	return &http.Cookie{Name: loginCookie, Value: kept, Path: "/oauth/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.Access.Clients.Encrypted(r)} //nolint:gosec // a host on loopback has no TLS
+	return &http.Cookie{Name: loginCookie, Value: kept, Path: "/oauth/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.Access.encrypted(r)} //nolint:gosec // a host on loopback has no TLS
 }
 
 // loginCameBack sends the browser on from this site, so that it sends its session.

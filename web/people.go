@@ -25,7 +25,9 @@ type OIDC interface {
 	// where they go, or refuses them.
 	Finish(ctx context.Context, kept string, answer url.Values) (session, to string, refusal *httpguard.Refusal, err error)
 	// Bearer returns the person whom a token of the provider names, or refuses it.
-	Bearer(ctx context.Context, text string) (owner, name string, groups []string, refusal *httpguard.Refusal)
+	Bearer(ctx context.Context, text string) (schemas.Caller, *httpguard.Refusal)
+	// LogOut ends the sessions that the provider ends with a logout token, or refuses it.
+	LogOut(ctx context.Context, token string) (*httpguard.Refusal, error)
 	// Fault returns why the provider does not answer; nil if it does.
 	Fault() error
 }
@@ -34,6 +36,8 @@ type OIDC interface {
 const (
 	beginPath    = "/login/oidc"
 	callbackPath = "/login/callback"
+	// backChannelPath is where the provider says whose sessions end.
+	backChannelPath = "/login/backchannel"
 )
 
 // oidcPrefix begins the owner of what a person has who signed in at an identity provider.
@@ -52,14 +56,15 @@ func (s *server) routeSignIn(e *gin.Engine) {
 	if s.Access.OIDC == nil {
 		return
 	}
-	e.GET(beginPath, s.beginSignIn)
-	e.GET(callbackPath, s.finishSignIn)
+	s.open(e, beginPath, s.beginSignIn, http.MethodGet)
+	s.open(e, callbackPath, s.finishSignIn, http.MethodGet)
+	s.open(e, backChannelPath, s.endAtProvider, http.MethodPost)
 }
 
 // attemptCookie returns the cookie of an attempt; an empty value deletes it.
 func (s *server) attemptCookie(r *http.Request, value string) *http.Cookie {
 	c := &http.Cookie{Name: attemptCookieName, Value: value, Path: "/", MaxAge: attemptSeconds, HttpOnly: true, SameSite: http.SameSiteLaxMode}
-	if s.Access.Clients.Encrypted(r) {
+	if s.Access.encrypted(r) {
 		c.Name, c.Secure = secureAttemptCookie, true
 	}
 	if value == "" {
@@ -75,7 +80,7 @@ func (s *server) addressOf(r *http.Request) string {
 		return s.Access.PublicURL
 	}
 	scheme := "http"
-	if s.Access.Clients.Encrypted(r) {
+	if s.Access.encrypted(r) {
 		scheme = "https"
 	}
 	return scheme + "://" + r.Host
@@ -125,6 +130,20 @@ func (s *server) finishSignIn(c *gin.Context) {
 	}
 }
 
+// endAtProvider ends the sessions that the provider ends with the logout token of its form.
+func (s *server) endAtProvider(c *gin.Context) {
+	refusal, err := s.Access.OIDC.LogOut(c.Request.Context(), c.PostForm("logout_token"))
+	switch {
+	case err != nil:
+		s.storeError(c, "session", err)
+	case refusal != nil:
+		s.Logger.Warn("a logout token of the identity provider was refused", "why", refusal.Message, "request_id", wire.RequestID(c.Writer))
+		refusal.Write(c.Writer, c.Request)
+	default:
+		wire.WriteJSON(c.Writer, logoutObject{Object: "session"})
+	}
+}
+
 // notSignedIn answers a browser with the page for signing in, which says the fault, and other clients
 // with the refusal.
 func (s *server) notSignedIn(c *gin.Context, to, fault string, refusal *httpguard.Refusal) {
@@ -142,11 +161,11 @@ func (a Access) bearer(r *http.Request, before *httpguard.Refusal) (httpguard.Pr
 	if text = strings.TrimSpace(text); a.OIDC == nil || !strings.EqualFold(scheme, "Bearer") || text == "" || strings.HasPrefix(text, "mk_") {
 		return httpguard.Principal{}, before
 	}
-	owner, name, groups, refusal := a.OIDC.Bearer(r.Context(), text)
+	who, refusal := a.OIDC.Bearer(r.Context(), text)
 	if refusal != nil {
 		return httpguard.Principal{}, refusal
 	}
-	return a.admit(owner, name, groups)
+	return a.admit(who)
 }
 
 // who returns the client of a request: whom a proxy names, else whose key, session or token it carries.

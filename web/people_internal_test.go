@@ -37,12 +37,19 @@ func (f *fakeOIDC) Finish(_ context.Context, kept string, _ url.Values) (session
 	return "ann's session", to, nil, nil
 }
 
-func (f *fakeOIDC) Bearer(_ context.Context, text string) (owner, name string, groups []string, refusal *httpguard.Refusal) {
+func (f *fakeOIDC) Bearer(_ context.Context, text string) (schemas.Caller, *httpguard.Refusal) {
 	f.asked = append(f.asked, text)
 	if text != "ann" && text != "eve" {
-		return "", "", nil, &httpguard.Refusal{Status: http.StatusUnauthorized, Code: "invalid_token", Message: "unknown"}
+		return schemas.Caller{}, &httpguard.Refusal{Status: http.StatusUnauthorized, Code: "invalid_token", Message: "unknown"}
 	}
-	return "oidc:x#" + text, text, map[string][]string{"ann": {"staff"}}[text], nil
+	return schemas.Caller{ID: "oidc:x#" + text, Name: text, Groups: map[string][]string{"ann": {"staff"}}[text]}, nil
+}
+
+func (f *fakeOIDC) LogOut(_ context.Context, token string) (*httpguard.Refusal, error) {
+	if token != "ann" {
+		return &httpguard.Refusal{Status: http.StatusBadRequest, Code: "invalid_token", Message: "unknown"}, nil
+	}
+	return nil, f.fault
 }
 
 func (f *fakeOIDC) Fault() error { return f.fault }

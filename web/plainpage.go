@@ -5,16 +5,13 @@ import (
 	"net/http"
 )
 
-// plainPage writes a page of two lines, without files of its own. If there is a next address, it goes on
+// plainPage writes a page of two lines, without files of its own, so that it may load nothing. If there is a next address, it goes on
 // by itself, and the lines are links. A browser that comes from another site does so to get its session:
 // it sends the cookie with what this page begins, and not with a redirect.
 func plainPage(w http.ResponseWriter, status int, next, english, vietnamese string) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
 	refresh, begin, end := "", "", ""
 	if next != "" {
 		next = html.EscapeString(next)

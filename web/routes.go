@@ -119,10 +119,10 @@ func (s *server) routePages(e *gin.Engine, read gin.HandlerFunc) {
 	for _, path := range s.site.Paths() {
 		e.Match(reads, path, s.pageScope(path), s.site.Serve)
 	}
-	e.Match(reads, loginPath, s.signInPage)
-	e.POST(loginPath, s.logIn)
-	e.POST(logoutPath, s.logOut)
-	e.GET(waysPath, s.signInWays)
+	s.open(e, loginPath, s.signInPage, reads...)
+	s.open(e, loginPath, s.logIn, http.MethodPost)
+	s.open(e, logoutPath, s.logOut, http.MethodPost)
+	s.open(e, waysPath, s.signInWays, http.MethodGet)
 	s.routeSignIn(e)
 	e.GET("/v1/me", s.getMe)
 	e.Match(reads, "/picture", read, s.site.Picture)

@@ -21,20 +21,22 @@ const (
 	logoutPath = "/logout"
 )
 
-// opensToAll reports whether a client that has not identified itself may make the request: the page for
-// signing in, with its files and its form, and the end of a session.
-func opensToAll(r *http.Request) bool {
+// open adds a route for clients that have not identified themselves.
+func (s *server) open(e *gin.Engine, path string, handler gin.HandlerFunc, methods ...string) {
+	for _, method := range methods {
+		s.openRoutes[method+" "+path] = true
+	}
+	e.Match(methods, path, handler)
+}
+
+// isOpen reports whether a client that has not identified itself may make the request: it is for an open
+// route, or for a file of the page for signing in.
+func (s *server) isOpen(r *http.Request) bool {
 	switch r.URL.Path {
-	case beginPath, callbackPath, loginBackPath:
-		return r.Method == http.MethodGet
-	case loginPath:
-		return r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodPost
-	case logoutPath:
-		return r.Method == http.MethodPost
-	case waysPath, "/static/style.css", "/static/pages.css", "/static/icon.svg", "/static/app.js", "/static/login.js":
+	case "/static/style.css", "/static/pages.css", "/static/icon.svg", "/static/app.js", "/static/login.js":
 		return r.Method == http.MethodGet || r.Method == http.MethodHead
 	}
-	return false
+	return s.openRoutes[r.Method+" "+r.URL.Path]
 }
 
 // canSignIn reports whether the page for signing in helps a browser that is not signed in.
@@ -45,11 +47,15 @@ func wantsPage(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
+// maxPath is the longest path to which somebody goes on after signing in, in bytes: it is in the cookie
+// that a browser keeps meanwhile, and browsers keep at most 4 kB.
+const maxPath = 2000
+
 // localPath returns where to go after signing in: the path and query of this host, or "/" for anything
 // else.
 func localPath(to string) string {
 	u, err := url.Parse(to)
-	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") ||
+	if err != nil || len(to) > maxPath || u.IsAbs() || u.Host != "" || u.User != nil || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") ||
 		strings.ContainsAny(to, "\\") || strings.ContainsFunc(to, unicode.IsControl) ||
 		u.Path == loginPath || strings.HasPrefix(u.Path, loginPath+"/") || u.Path == logoutPath {
 		return "/"

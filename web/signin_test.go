@@ -106,7 +106,7 @@ func TestSignIn_WithAKey(t *testing.T) {
 	form := map[string]string{"Content-Type": "application/x-www-form-urlencoded", "Origin": ts.URL}
 	for to, want := range map[string]string{
 		"": "/", "/turn?id=x": "/turn?id=x", "https://evil.test/": "/", "//evil.test": "/", `/\evil.test`: "/", "turn": "/", "/login?to=/login": "/", "/logout": "/",
-		"/\tevil": "/", "javascript:alert(1)": "/",
+		"/\tevil": "/", "javascript:alert(1)": "/", "/?q=" + strings.Repeat("x", 2000): "/", // a cookie holds 4 kB
 	} {
 		res, _ := ask(t, ts, http.MethodPost, "/login", url.Values{"key": {" chat\n"}, "to": {to}}.Encode(), form)
 		cookies := res.Cookies()

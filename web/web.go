@@ -187,7 +187,7 @@ func newServer(cfg Config) (*server, error) {
 	if cfg.Turns == nil {
 		cfg.Turns = turns.NewSet(cfg.Logger, cfg.Now)
 	}
-	s := &server{Config: cfg, started: cfg.Now(), markdown: sync.OnceValue(func() *pages.HTML {
+	s := &server{Config: cfg, started: cfg.Now(), openRoutes: map[string]bool{}, markdown: sync.OnceValue(func() *pages.HTML {
 		html := pages.NewHTML()
 		html.Notice = cfg.Notice
 		return html
@@ -256,6 +256,8 @@ type server struct {
 	// markdown is built on first use.
 	markdown func() *pages.HTML
 	started  time.Time
+	// openRoutes are the routes, as "GET /login", at which nobody has to say who they are.
+	openRoutes map[string]bool
 	// turns runs the turns of all surfaces.
 	turns *turns.Host
 	chat  *chat.Surface

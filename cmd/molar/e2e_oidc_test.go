@@ -105,6 +105,61 @@ func TestServe_SignsInAtAProvider(t *testing.T) {
 	}
 }
 
+// Somebody who signs out at the provider, or is removed there, loses their session on each replica within
+// two seconds; others keep theirs, and so does the same person in another browser.
+func TestServe_SignsOutWithTheProvider(t *testing.T) {
+	t.Parallel()
+	p := npm.StartProvider(t, callbackPath)
+	config := plainConfig(t, providerConfig(p)+staffOnly)
+	s, replica := serveHost(t, config, nil), serveHost(t, config, nil)
+	ann, _, _ := s.signsIn(t, p, "staff-ann")
+	second, _, _ := s.signsIn(t, p, "staff-ann")
+	bob, _, _ := s.signsIn(t, p, "staff-bob")
+	elsewhere := ann
+	elsewhere.url = replica.url
+	elsewhere.me()
+
+	form := p.SignOut(t, ann.client)
+	tell := func(form string) int {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, replica.url+"/login/backchannel", strings.NewReader(form))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		res, err := replica.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res.StatusCode
+	}
+	for name, bad := range map[string]string{"changed": form + "x", "empty": "", "an ID token": "logout_token=" + p.Token(t, "staff-ann")} {
+		if status := tell(bad); status != http.StatusBadRequest {
+			t.Errorf("%s: %d", name, status)
+		}
+	}
+	elsewhere.me()
+	start := time.Now()
+	if status := tell(form); status != http.StatusOK {
+		t.Fatalf("the logout token: %d", status)
+	}
+	for at, b := range map[string]caller{"here": ann, "at the other replica": elsewhere} {
+		eventually(t, "she is signed out "+at, func() bool {
+			status, _, _ := b.do(http.MethodGet, "/v1/me", "")
+			return status == http.StatusUnauthorized
+		})
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	second.me()
+	bob.me()
+	if status := tell(form); status != http.StatusBadRequest {
+		t.Errorf("the same token again: %d", status)
+	}
+}
+
 // A meAnswer is the answer to GET /v1/me.
 type meAnswer struct {
 	ID, Name        string

@@ -29,6 +29,8 @@ const (
 	rereadAfter = 100 * time.Millisecond
 	// keyUseEvery is how many refreshes pass between two writes of the keys' last use.
 	keyUseEvery = 10
+	// dropEvery is how many refreshes pass between two deletions of sessions that are over.
+	dropEvery = 600
 	// sessionIdle is how long an unused browser stays signed in.
 	sessionIdle = 12 * time.Hour
 	// LinkLife is how long a link that signs a browser in works, unless it says otherwise.
@@ -189,6 +191,9 @@ func (a *Access) Watch(ctx context.Context, onFirst func()) {
 		if n%keyUseEvery == 0 {
 			a.noteUse(ctx)
 		}
+		if n%dropEvery == 0 {
+			a.dropSessions(ctx)
+		}
 		if err := a.refresh(ctx); err != nil && ctx.Err() == nil {
 			a.log.Warn("API keys cannot be reloaded; those read before stay in force", "error", err)
 		}
@@ -204,6 +209,13 @@ func (a *Access) noteUse(ctx context.Context) {
 	defer cancel()
 	if err := a.db.TouchKeys(ctx, a.ring.TakeUsed()); err != nil {
 		a.log.Warn("the last use of API keys could not be stored", "error", err)
+	}
+}
+
+// dropSessions deletes the sessions that are over, which would be read again with each refresh.
+func (a *Access) dropSessions(ctx context.Context) {
+	if err := a.db.DropSessions(ctx, a.now().Add(-sessionIdle)); err != nil && ctx.Err() == nil {
+		a.log.Warn("sessions that are over could not be deleted", "error", err)
 	}
 }
 

@@ -42,7 +42,15 @@ func (m *memory) AddKey(_ context.Context, k store.APIKey) error {
 func (m *memory) TouchKeys(context.Context, map[string]time.Time) error { return nil }
 func (m *memory) SavePerson(context.Context, store.Person) error        { return nil }
 func (m *memory) Audit(context.Context, schemas.AuditLine) error        { return nil }
-func (m *memory) DropSessions(_ context.Context, _ time.Time) error     { return nil }
+
+func (m *memory) DropSessions(_ context.Context, unusedSince time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.keys = slices.DeleteFunc(m.keys, func(k store.APIKey) bool {
+		return k.Session && (k.LastUsed.Before(unusedSince) && k.CreatedAt.Before(unusedSince) || !k.ExpiresAt.IsZero() && k.ExpiresAt.Before(time.Now()))
+	})
+	return nil
+}
 
 func (m *memory) Keys(context.Context) ([]store.APIKey, error) {
 	m.mu.Lock()
@@ -148,6 +156,31 @@ func TestAccess_SignIn(t *testing.T) {
 		time.Sleep(10*time.Minute + time.Second)
 		if _, ok := in(late); ok {
 			t.Error("the link works after its ten minutes")
+		}
+	})
+}
+
+// Sessions that nobody uses any more are deleted while the host runs, not only when it starts.
+func TestAccess_DropsUnusedSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &memory{}
+		a := open(t, m, true)
+		token, err := a.NewLink(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok, err := a.SignIn(t.Context(), token); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		go a.Watch(t.Context(), func() {})
+		for _, tt := range []struct {
+			after time.Duration
+			left  int
+		}{{11 * time.Hour, 1}, {2 * time.Hour, 0}} {
+			time.Sleep(tt.after)
+			if keys, err := m.Keys(t.Context()); err != nil || len(keys) != tt.left {
+				t.Errorf("after another %s: %d sessions, %v", tt.after, len(keys), err)
+			}
 		}
 	})
 }

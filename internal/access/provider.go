@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"molar/internal/httpguard"
@@ -84,33 +85,64 @@ func (s *SignIn) Finish(ctx context.Context, kept string, answer url.Values) (se
 	}
 	if _, ok := s.access.Rights(who.Groups); !ok {
 		no := false
-		return "", to, noGroup(), s.access.db.Audit(ctx, schemas.AuditLine{
+		return "", to, httpguard.NoGroup(), s.access.db.Audit(ctx, schemas.AuditLine{
 			Event: schemas.EventLogin, Person: person.Owner, Allowed: &no, Detail: "none of the groups is admitted",
 		})
 	}
 	session, err = s.access.begin(ctx, store.APIKey{
-		Name: person.Name, Owner: person.Owner, Scopes: []string{httpguard.ScopeChat}, ExpiresAt: s.access.now().Add(s.longest),
+		Name: person.Name, Owner: person.Owner, MadeWith: who.Session, Scopes: []string{httpguard.ScopeChat}, ExpiresAt: s.access.now().Add(s.longest),
 	})
 	return session, to, nil, err
 }
 
+// LogOut ends the sessions that the provider ends with a logout token, or refuses it.
+func (s *SignIn) LogOut(ctx context.Context, token string) (*httpguard.Refusal, error) {
+	err := s.LoggedOut(ctx, token, func(who oidc.Person) error { return s.access.endSessions(ctx, who) })
+	switch {
+	case errors.Is(err, oidc.ErrRefused):
+		return &httpguard.Refusal{Status: http.StatusBadRequest, Code: "invalid_token", Message: err.Error()}, nil
+	case errors.Is(err, oidc.ErrAway):
+		return refused(err), nil
+	}
+	return nil, err
+}
+
+// endSessions ends the sessions that a person began at the provider. If it names one of its own, those
+// end that began with it, and those of the person of which it did not say with which they began.
+func (a *Access) endSessions(ctx context.Context, who oidc.Person) error {
+	stored, err := a.db.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	for _, k := range stored {
+		theirs := k.Owner == who.Owner() || who.Subject == "" && k.MadeWith != "" && strings.HasPrefix(k.Owner, who.Owner())
+		if !k.Session || k.Parent != "" || !theirs || who.Session != "" && k.MadeWith != "" && k.MadeWith != who.Session {
+			continue
+		}
+		if err := a.db.RevokeKey(ctx, k.ID); err != nil && !errors.Is(err, store.ErrNoKey) {
+			return err
+		}
+	}
+	return a.refresh(ctx)
+}
+
 // Bearer returns the person whom a token of the provider names.
-func (s *SignIn) Bearer(ctx context.Context, text string) (owner, name string, groups []string, refusal *httpguard.Refusal) {
+func (s *SignIn) Bearer(ctx context.Context, text string) (schemas.Caller, *httpguard.Refusal) {
 	if !oidc.IsToken(text) {
-		return "", "", nil, &httpguard.Refusal{
+		return schemas.Caller{}, &httpguard.Refusal{
 			Status: http.StatusUnauthorized, Code: "invalid_token",
 			Message: "this is neither an API key that is known here nor a signed token (JWT) of the identity provider",
 		}
 	}
 	who, fresh, err := s.Provider.Bearer(ctx, text)
 	if err != nil {
-		return "", "", nil, refused(err)
+		return schemas.Caller{}, refused(err)
 	}
 	person := personOf(who)
 	if fresh {
 		s.access.See(person)
 	}
-	return person.Owner, person.Name, person.Groups, nil
+	return schemas.Caller{ID: person.Owner, Name: person.Name, Groups: person.Groups}, nil
 }
 
 func personOf(who oidc.Person) store.Person {
@@ -126,8 +158,4 @@ func refused(err error) *httpguard.Refusal {
 		Status: http.StatusServiceUnavailable, Type: "server_error", Code: "identity_unavailable", RetryAfter: seeEvery,
 		Message: "the identity provider does not answer, so nobody can sign in at this moment; who is signed in stays so",
 	}
-}
-
-func noGroup() *httpguard.Refusal {
-	return &httpguard.Refusal{Status: http.StatusForbidden, Type: "permission_error", Code: "no_group", Message: "none of your groups is admitted here; ask the person who runs this assistant"}
 }

@@ -41,11 +41,11 @@ func hashOf(hash string, text schemas.Secret) (httpguard.Hash, error) {
 	return httpguard.ParseHash(hash)
 }
 
-// Rights returns what the groups of a person allow, as the config file says now; see [RightsOf].
+// Rights returns what the groups of a person allow, as the config file says now; see rightsOf.
 func (a *Access) Rights(groups []string) (*schemas.Rights, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return RightsOf(a.groups)(groups)
+	return rightsOf(a.groups, groups)
 }
 
 // ringOf returns what the keys and sessions open now: those of the file, and the stored ones. Each key
@@ -115,7 +115,7 @@ func (a *Access) limited(key httpguard.Key, groups []string) (httpguard.Key, boo
 	if len(groups) == 0 {
 		return key, true
 	}
-	rights, ok := RightsOf(a.groups)(groups)
+	rights, ok := rightsOf(a.groups, groups)
 	if !ok || rights == nil {
 		return key, false
 	}
@@ -128,14 +128,11 @@ func (a *Access) forPerson(key httpguard.Key, k store.APIKey) (httpguard.Key, bo
 	if k.Of == nil {
 		return key, false
 	}
-	rights, ok := RightsOf(a.groups)(k.Of.Groups)
+	rights, ok := rightsOf(a.groups, k.Of.Groups)
 	if !ok {
 		return key, false
 	}
-	scopes := []string{httpguard.ScopeChat}
-	if rights != nil {
-		scopes = rights.Scopes()
-	}
+	scopes := rights.Scopes()
 	if !k.Session {
 		scopes = both(key.Scopes, scopes)
 	}

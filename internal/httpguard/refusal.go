@@ -65,6 +65,14 @@ func refuse(status int, code, message string) *Refusal {
 	return &Refusal{Status: status, Code: code, Message: message}
 }
 
+// NoGroup refuses a person none of whose groups is admitted.
+func NoGroup() *Refusal {
+	return &Refusal{
+		Status: http.StatusForbidden, Type: "permission_error", Code: "no_group",
+		Message: "none of your groups is admitted here; ask the person who runs this assistant",
+	}
+}
+
 // Write answers the request with the refusal; nothing may have been written before.
 func (f *Refusal) Write(w http.ResponseWriter, r *http.Request) {
 	type object struct {

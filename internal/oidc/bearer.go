@@ -45,7 +45,11 @@ func (p *Provider) Bearer(ctx context.Context, text string) (who Person, fresh b
 	if who, err = p.person(token, claims); err != nil {
 		return who, false, err
 	}
-	p.cache.put(hash, who)
+	until := p.cfg.Now().Add(cacheLife)
+	if who.Until.Before(until) {
+		until = who.Until
+	}
+	p.cache.put(hash, who, until)
 	return who, true, nil
 }
 
@@ -55,7 +59,7 @@ const (
 	cacheSize = 10_000
 )
 
-// A cache holds tokens that were verified a short while ago.
+// A cache holds whom tokens named that were verified a short while ago.
 type cache struct {
 	now func() time.Time
 	mu  sync.Mutex
@@ -74,15 +78,11 @@ func (c *cache) get(hash [sha256.Size]byte) (Person, bool) {
 	return v.who, ok && c.now().Before(v.until)
 }
 
-func (c *cache) put(hash [sha256.Size]byte, who Person) {
+func (c *cache) put(hash [sha256.Size]byte, who Person, until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all == nil || len(c.all) >= cacheSize {
 		c.all = map[[sha256.Size]byte]verified{}
-	}
-	until := c.now().Add(cacheLife)
-	if who.Until.Before(until) {
-		until = who.Until
 	}
 	c.all[hash] = verified{who, until}
 }

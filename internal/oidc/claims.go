@@ -3,6 +3,7 @@ package oidc
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -29,14 +30,20 @@ func (c claims) have(names ...string) bool {
 
 func (c claims) text(name string) string {
 	text, _ := c[name].(string)
-	if len(text) > maxName || !utf8.ValidString(text) {
+	if !isLine(text, maxName) {
 		return ""
 	}
 	return strings.TrimSpace(text)
 }
 
+// isLine reports whether a text is one line, without characters that databases and headers refuse.
+func isLine(text string, longest int) bool {
+	return len(text) <= longest && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
 // groups returns the names in a claim, which is a list or one name.
 func (c claims) groups(claim string) ([]string, error) {
+	var names []any
 	switch found := c[claim].(type) {
 	case nil:
 		elsewhere, _ := c["_claim_names"].(map[string]any)
@@ -44,27 +51,28 @@ func (c claims) groups(claim string) ([]string, error) {
 			return nil, fmt.Errorf("%w: the token leaves out the groups because there are too many: let the identity provider send only the groups of this client, "+
 				"or name another claim in identity.oidc.groups", ErrRefused)
 		}
-		return nil, nil
 	case string:
-		return []string{found}, nil
+		names = []any{found}
 	case []any:
-		if len(found) > maxGroups {
-			return nil, fmt.Errorf("%w: the token names more than %d groups; let the identity provider send only those of this client", ErrRefused, maxGroups)
-		}
-		var names []string
-		for _, name := range found {
-			if text, ok := name.(string); ok && text != "" {
-				names = append(names, text)
-			}
-		}
-		return names, nil
+		names = found
+	default:
+		return nil, fmt.Errorf("%w: the claim %q of the token is no list of names; name another one in identity.oidc.groups", ErrRefused, claim)
 	}
-	return nil, fmt.Errorf("%w: the claim %q of the token is no list of names; name another one in identity.oidc.groups", ErrRefused, claim)
+	if len(names) > maxGroups {
+		return nil, fmt.Errorf("%w: the token names more than %d groups; let the identity provider send only those of this client", ErrRefused, maxGroups)
+	}
+	var groups []string
+	for _, name := range names {
+		if text, ok := name.(string); ok && text != "" && isLine(text, maxName) { // no group here has another name
+			groups = append(groups, text)
+		}
+	}
+	return groups, nil
 }
 
 // person reads whom a valid token names.
 func (p *Provider) person(token *oidc.IDToken, c claims) (Person, error) {
-	if token.Subject == "" || len(token.Subject) > maxSubject {
+	if token.Subject == "" || !isLine(token.Subject, maxSubject) {
 		return Person{}, fmt.Errorf("%w: the token names nobody", ErrRefused)
 	}
 	groups, err := c.groups(p.cfg.Groups)
@@ -83,6 +91,6 @@ func (p *Provider) person(token *oidc.IDToken, c claims) (Person, error) {
 		at = now
 	}
 	return Person{
-		Issuer: p.cfg.Issuer, Subject: token.Subject, Name: name, Email: c.text("email"), Groups: groups, At: at, Until: token.Expiry,
+		Issuer: p.cfg.Issuer, Subject: token.Subject, Name: name, Email: c.text("email"), Groups: groups, Session: c.text("sid"), At: at, Until: token.Expiry,
 	}, nil
 }

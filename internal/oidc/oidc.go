@@ -5,6 +5,7 @@
 package oidc
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,6 +65,8 @@ type Person struct {
 	// Name and Email are for people to read.
 	Name, Email string
 	Groups      []string
+	// Session is the provider's name for the session there; empty if it names none.
+	Session string
 	// At is when the provider said it, and Until how long its word holds.
 	At, Until time.Time
 }
@@ -76,6 +79,8 @@ type Provider struct {
 	cfg   Config
 	box   *sealed.Box
 	cache cache
+	// ended are the logout tokens that ended sessions lately.
+	ended cache
 
 	mu sync.Mutex
 	// known is nil until the provider has answered for the first time.
@@ -88,6 +93,8 @@ type Provider struct {
 
 // known is what a provider says about itself.
 type known struct {
+	// says is what it says, as it sent it.
+	says     json.RawMessage
 	provider *oidc.Provider
 	verifier *oidc.IDTokenVerifier
 	// namesIssuer means that its answers always name it.
@@ -115,7 +122,7 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal attempts to sign in: %w", err)
 	}
-	return &Provider{cfg: cfg, box: box, cache: cache{now: cfg.Now}}, nil
+	return &Provider{cfg: cfg, box: box, cache: cache{now: cfg.Now}, ended: cache{now: cfg.Now}}, nil
 }
 
 // Watch keeps what is known of the provider current until ctx ends.
@@ -163,15 +170,16 @@ func (p *Provider) discover(ctx context.Context) (*known, error) {
 		p.cfg.Logger.Info("the identity provider answers again", "issuer", p.cfg.Issuer)
 	}
 	p.fault, p.answered = nil, p.cfg.Now()
-	var says struct {
+	var says json.RawMessage
+	var more struct {
 		NamesIssuer bool `json:"authorization_response_iss_parameter_supported"`
 	}
-	if err := found.Claims(&says); err != nil {
+	if err := errors.Join(found.Claims(&says), found.Claims(&more)); err != nil {
 		return nil, fmt.Errorf("read what %s says about itself: %w", p.cfg.Issuer, err)
 	}
-	if p.known == nil || p.known.provider.Endpoint() != found.Endpoint() || p.known.namesIssuer != says.NamesIssuer {
+	if p.known == nil || !bytes.Equal(p.known.says, says) { // what is known has its keys, too
 		// The audience is checked with the claims: access tokens may name another one.
-		p.known = &known{found, found.Verifier(&oidc.Config{SkipClientIDCheck: true, Now: p.cfg.Now}), says.NamesIssuer}
+		p.known = &known{says, found, found.Verifier(&oidc.Config{SkipClientIDCheck: true, Now: p.cfg.Now}), more.NamesIssuer}
 	}
 	return p.known, nil
 }

@@ -26,10 +26,12 @@ import (
 // An issuer is an identity provider that gives every code that it was told of one token, once.
 type issuer struct {
 	*httptest.Server
-	key *rsa.PrivateKey
+	key, newKey *rsa.PrivateKey
 	// codes are what a code was given for: the challenge and the claims of the token.
 	codes map[string]given
 	away  atomic.Bool
+	// moved is set when the keys are at another address, with another one among them.
+	moved atomic.Bool
 	info  map[string]any
 }
 
@@ -44,7 +46,12 @@ func newIssuer(t *testing.T) *issuer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	is := &issuer{key: key, codes: map[string]given{}}
+	newKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := &issuer{key: key, newKey: newKey, codes: map[string]given{}}
+	fresh := http.StripPrefix("/new", &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: newKey.Public(), KeyID: "k2", Algorithm: "RS256"}}})
 	keys := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "k1", Algorithm: "RS256"}}}
 	is.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -54,7 +61,7 @@ func newIssuer(t *testing.T) *issuer {
 			w.WriteHeader(http.StatusBadGateway)
 		case r.URL.Path == "/.well-known/openid-configuration":
 			answer = map[string]any{
-				"issuer": is.URL, "authorization_endpoint": is.URL + "/auth", "token_endpoint": is.URL + "/token", "jwks_uri": is.URL + "/keys",
+				"issuer": is.URL, "authorization_endpoint": is.URL + "/auth", "token_endpoint": is.URL + "/token", "jwks_uri": is.URL + map[bool]string{false: "/keys", true: "/new/keys"}[is.moved.Load()],
 				"userinfo_endpoint": is.URL + "/me", "id_token_signing_alg_values_supported": []string{"RS256"},
 			}
 		case r.URL.Path == "/token":
@@ -69,6 +76,9 @@ func newIssuer(t *testing.T) *issuer {
 			answer = map[string]any{"access_token": "opaque", "token_type": "Bearer", "id_token": is.token(got.claims)}
 		case r.URL.Path == "/me":
 			answer = is.info
+		case strings.HasPrefix(r.URL.Path, "/new/"):
+			fresh.ServeHTTP(w, r)
+			return
 		default:
 			keys.ServeHTTP(w, r)
 			return
@@ -86,6 +96,9 @@ func (is *issuer) token(change map[string]any) string {
 	maps.Copy(c, change)
 	maps.DeleteFunc(c, func(_ string, v any) bool { return v == nil })
 	text, _ := json.Marshal(c)
+	if is.moved.Load() {
+		return oidctest.SignIDToken(is.newKey, "k2", "RS256", string(text))
+	}
 	return oidctest.SignIDToken(is.key, "k1", "RS256", string(text))
 }
 
@@ -138,6 +151,10 @@ func TestProvider_Finish(t *testing.T) {
 		{name: "a token that is over", claims: map[string]any{"exp": time.Now().Add(-time.Hour).Unix()}, fault: "not valid"},
 		{name: "another token's issuer", claims: map[string]any{"iss": "https://evil.example"}, fault: "not valid"},
 		{name: "nobody", claims: map[string]any{"sub": ""}, fault: "names nobody"},
+		{name: "a subject of two lines", claims: map[string]any{"sub": "ann\nbob"}, fault: "names nobody"},
+		{name: "a subject with a zero byte", claims: map[string]any{"sub": "ann\x00"}, fault: "names nobody"},
+		{name: "a group of two lines is none", claims: map[string]any{"groups": []string{"a\nb", "staff"}}},
+		{name: "a name of two lines counts as none", claims: map[string]any{"name": "Eve\nAnn", "preferred_username": "Ann"}},
 		{name: "too many groups", claims: map[string]any{"groups": nil, "_claim_names": map[string]string{"groups": "src1"}, "_claim_sources": map[string]any{"src1": map[string]string{"endpoint": "https://graph.example"}}}, fault: "identity.oidc.groups"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -242,6 +259,80 @@ func TestProvider_Bearer(t *testing.T) {
 		_, fresh, err := p.Bearer(t.Context(), token)
 		if fresh != (i == 0) || (err == nil) != (i < 2) {
 			t.Errorf("use %d: fresh %v, %v", i, fresh, err)
+		}
+	}
+}
+
+// A logout token ends the sessions of whom it names, once, and again if that failed.
+func TestProvider_LoggedOut(t *testing.T) {
+	is := newIssuer(t)
+	p := is.provider(t, nil)
+	event := map[string]any{"events": map[string]any{"http://schemas.openid.net/event/backchannel-logout": map[string]any{}}, "jti": "1"}
+	for i, tt := range []struct {
+		name    string
+		claims  map[string]any
+		subject string
+		session string
+		fault   string
+	}{
+		{name: "a person", subject: "ann"},
+		{name: "a session of theirs", claims: map[string]any{"sid": "s1"}, subject: "ann", session: "s1"},
+		{name: "a session alone", claims: map[string]any{"sid": "s1", "sub": nil}, session: "s1"},
+		{name: "nobody", claims: map[string]any{"sub": nil}, fault: "'sub' claim, a 'sid' claim"},
+		{name: "another client", claims: map[string]any{"aud": "other"}, fault: "another client"},
+		{name: "an audience of tokens", claims: map[string]any{"aud": "api"}, fault: "another client"},
+		{name: "another issuer", claims: map[string]any{"iss": "https://evil.example"}, fault: "different provider"},
+		{name: "an ID token", claims: map[string]any{"events": nil}, fault: "event"},
+		{name: "another event", claims: map[string]any{"events": map[string]any{"x": map[string]any{}}}, fault: "event"},
+		{name: "a nonce", claims: map[string]any{"nonce": "n"}, fault: "nonce"},
+		{name: "without an id", claims: map[string]any{"jti": nil}, fault: "jti"},
+		{name: "over", claims: map[string]any{"exp": time.Now().Add(-time.Minute).Unix()}, fault: "expired"},
+		{name: "an old one", claims: map[string]any{"iat": time.Now().Add(-6 * time.Minute).Unix()}, fault: "last 5m0s"},
+		{name: "one of tomorrow", claims: map[string]any{"iat": time.Now().Add(6 * time.Minute).Unix()}, fault: "last 5m0s"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			claims := maps.Clone(event)
+			claims["jti"] = string(rune('a' + i))
+			maps.Copy(claims, tt.claims)
+			token := is.token(claims)
+			var ended []oidc.Person
+			end := func(who oidc.Person) error { ended = append(ended, who); return nil }
+			if tt.fault != "" {
+				if err := p.LoggedOut(t.Context(), token, end); !errors.Is(err, oidc.ErrRefused) || !strings.Contains(err.Error(), tt.fault) || len(ended) > 0 {
+					t.Errorf("ended %v, %v, want a refusal with %q", ended, err, tt.fault)
+				}
+				return
+			}
+			failed := errors.New("the database is away")
+			if err := p.LoggedOut(t.Context(), token, func(oidc.Person) error { return failed }); !errors.Is(err, failed) {
+				t.Errorf("the first try: %v", err)
+			}
+			if err := p.LoggedOut(t.Context(), token, end); err != nil || len(ended) != 1 || ended[0].Issuer != is.URL || ended[0].Subject != tt.subject || ended[0].Session != tt.session {
+				t.Errorf("ended %+v, %v", ended, err)
+			}
+			if err := p.LoggedOut(t.Context(), token, end); !errors.Is(err, oidc.ErrRefused) || len(ended) != 1 {
+				t.Errorf("the same token again: %v", err)
+			}
+		})
+	}
+	if err := p.LoggedOut(t.Context(), is.token(event)+"x", func(oidc.Person) error { return nil }); !errors.Is(err, oidc.ErrRefused) {
+		t.Errorf("a changed token: %v", err)
+	}
+}
+
+// A provider that moves its keys is followed as soon as it is asked about itself again.
+func TestProvider_MovedKeys(t *testing.T) {
+	is := newIssuer(t)
+	now := time.Now()
+	p := is.provider(t, func() time.Time { return now })
+	for _, moved := range []bool{false, true} {
+		is.moved.Store(moved)
+		now = now.Add(time.Minute)
+		if _, _, err := p.Begin(t.Context(), "http://x/login/callback", "/"); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := p.Bearer(t.Context(), is.token(nil)); err != nil {
+			t.Errorf("moved %v: %v", moved, err)
 		}
 	}
 }

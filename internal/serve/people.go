@@ -7,6 +7,7 @@ import (
 	"molar/internal/host"
 	"molar/internal/oidc"
 	"molar/internal/store"
+	"molar/schemas"
 	"molar/web"
 )
 
@@ -48,11 +49,10 @@ func (p *port) addPeople(to *web.Access) {
 	if p.signIn != nil {
 		to.OIDC, to.Provider = p.signIn, p.Config.Identity.OIDC.Label
 	}
+	to.PublicURL = p.Config.PublicURL
 	to.GroupsOf = func(ctx context.Context, owner string) (groups []string, known bool, err error) {
 		who, known, err := p.DB.Person(ctx, owner)
 		return who.Groups, known, err
 	}
-	to.See = func(owner, name string, groups []string) {
-		p.access.See(store.Person{Owner: owner, Name: name, Groups: groups})
-	}
+	to.See = func(c schemas.Caller) { p.access.See(store.Person{Owner: c.ID, Name: c.Name, Groups: c.Groups}) }
 }

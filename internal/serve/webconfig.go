@@ -31,7 +31,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 	}
 	guard, err := httpguard.New(httpguard.Config{
 		Hosts: hosts, Open: []string{"/health", "/ready"}, Proven: p.scrapes, MaxBody: int64(p.Config.Limits.Body), Setting: wire.BodySetting,
-		Files: []string{"/v1/chat/completions", "/chat", "/v1/responses"}, Forms: []string{"/login"},
+		Files: []string{"/v1/chat/completions", "/chat", "/v1/responses"}, Forms: []string{"/login", "/login/backchannel"},
 	})
 	if err != nil {
 		return web.Config{}, err

@@ -36,7 +36,8 @@ type APIKey struct {
 	Groups []string `json:"groups,omitempty"`
 	// Parent is the key with which a session was made, and with which it ends.
 	Parent string `json:"-"`
-	// MadeWith is the hash of the key's text with which a session was made, and with which it ends; empty
+	// MadeWith is the hash of the key's text with which a session was made, and with which it ends, or the
+	// identity provider's name for its session, with which a person signed in; empty
 	// for one that was made by a link.
 	MadeWith string `json:"-"`
 	// Previous is the hash that the key had before its rotation, which works until PreviousUntil.

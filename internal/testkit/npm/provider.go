@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -20,6 +21,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 //go:embed provider/provider.mjs
@@ -33,6 +35,8 @@ type Provider struct {
 	// Stop ends it.
 	Stop     func()
 	callback string
+	// logouts are the forms that it sent when somebody signed out there.
+	logouts chan string
 }
 
 // StartProvider starts an identity provider that sends people back to the path callback, on any port of
@@ -40,8 +44,18 @@ type Provider struct {
 func StartProvider(t testing.TB, callback string) *Provider {
 	t.Helper()
 	modules := filepath.Dir(Installed(t, "npm", "node_modules", "oidc-provider"))
-	issuer, _, stop := startScript(t, providerScript, modules, "0", "http://127.0.0.1"+callback)
-	return &Provider{Issuer: issuer, Stop: stop, callback: callback}
+	logouts := make(chan string, 1)
+	listener := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if text, err := io.ReadAll(r.Body); err == nil {
+			select {
+			case logouts <- string(text):
+			default: // nobody waits for it
+			}
+		}
+	}))
+	t.Cleanup(listener.Close)
+	issuer, _, stop := startScript(t, providerScript, modules, "0", "http://127.0.0.1"+callback, listener.URL)
+	return &Provider{Issuer: issuer, Stop: stop, callback: callback, logouts: logouts}
 }
 
 // startScript starts a script for node, and returns the first line that it prints, what it prints then,
@@ -83,6 +97,11 @@ func startScript(t testing.TB, text []byte, args ...string) (line string, out *b
 // maxForms is how many pages somebody sees at most while they sign in: two forms and the callback.
 const maxForms = 4
 
+// toldWithin is how long the provider may take to tell its clients that somebody signed out.
+const toldWithin = 10 * time.Second
+
+var xsrfField = regexp.MustCompile(`name="xsrf" value="([^"]+)"`)
+
 var formAction = regexp.MustCompile(`<form[^>]* action="([^"]+)"`)
 
 // SignIn signs somebody in as a browser does: it opens the address, which leads to the provider, and
@@ -111,6 +130,35 @@ func (p *Provider) SignIn(ctx context.Context, client *http.Client, begin, login
 		}
 	}
 	return nil, "", fmt.Errorf("the identity provider asks %s without end", login)
+}
+
+// SignOut signs somebody out at the provider, in the browser in which they signed in, and returns the form
+// that the provider sends to the addresses of its clients, with the logout token.
+func (p *Provider) SignOut(t testing.TB, client *http.Client) (form string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.Issuer+"/session/end", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, err := read(client, req) //nolint:bodyclose // it is read and closed
+	action, secret := formAction.FindStringSubmatch(text), xsrfField.FindStringSubmatch(text)
+	if err != nil || action == nil || secret == nil {
+		t.Fatalf("the page for signing out: %v %s", err, text)
+	}
+	fields := url.Values{"xsrf": {secret[1]}, "logout": {"yes"}}
+	if req, err = http.NewRequestWithContext(t.Context(), http.MethodPost, html.UnescapeString(action[1]), strings.NewReader(fields.Encode())); err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if res, text, err := read(client, req); err != nil || res.StatusCode >= http.StatusBadRequest { //nolint:bodyclose // it is read and closed
+		t.Fatalf("sign out at the provider: %v %s", err, text)
+	}
+	select {
+	case form = <-p.logouts:
+	case <-time.After(toldWithin):
+		t.Fatal("the provider tells nobody")
+	}
+	return form
 }
 
 func read(client *http.Client, req *http.Request) (*http.Response, string, error) {
