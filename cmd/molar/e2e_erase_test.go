@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"molar/internal/store/database"
 	"molar/internal/store/storetest"
 	"molar/internal/testkit/models"
+	"molar/schemas"
 )
 
 // A conversation that is deleted or cleared while a turn of it runs is gone for good:
@@ -178,5 +181,87 @@ func TestErasedPersonWhileTheirTurnsRun(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Where the conversations are at a memory server with keys, people count, export and erase theirs there
+// too, with files, and nobody else's.
+func TestPeople_MemoryElsewhere(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	far := writeFile(t, "far.yaml", "memory: {store: "+filepath.Join(folder, "far.db")+"}\n")
+	office, guest := makeKeyFor(t, far, "office", "host"), makeKeyFor(t, far, "guest", "chat")
+	m := serveAlone(t, far, "127.0.0.1:0")
+	model := startModel(t, models.Config{Tool: "none", Tokens: 3})
+	s := serveHost(t, writeFile(t, "near.yaml", "llm: {provider: ollama}\nassistants: {plain: {}}\nstate: "+filepath.Join(folder, "near.db")+
+		"\nidentity: {header: X-Forwarded-User}\ntrusted_proxies: [127.0.0.1]\nmemory: {url: \""+m.url+"\", key: \""+office+"\"}\n"), model)
+	for _, name := range []string{"annabel", "robert"} {
+		for _, chat := range []string{"one", "two"} {
+			question := `{"model":"plain","chat_id":"chat_` + chat + `","messages":[{"role":"user","content":[{"type":"text","text":"I am ` + name + `"},
+				{"type":"file","file":{"filename":"note.txt","file_data":"` + base64.StdEncoding.EncodeToString([]byte("the note of "+name)) + `"}}]}]}`
+			if status, text := s.behindProxy(t, http.MethodPost, "/v1/chat/completions", question, name); status != http.StatusOK || !strings.Contains(text, `"saved":true`) {
+				t.Fatalf("%s: %d %s", name, status, text)
+			}
+		}
+	}
+	var account struct{ Counts schemas.Erased }
+	_, text := s.behindProxy(t, http.MethodGet, "/v1/account", "", "annabel")
+	if err := json.Unmarshal([]byte(text), &account); err != nil || account.Counts["conversations"] != 2 {
+		t.Errorf("the account says %s", text)
+	}
+	export := func(name string) (conversations []store.Exported, all string) {
+		status, all := s.behindProxy(t, http.MethodGet, "/v1/account/export", "", name)
+		if status != http.StatusOK {
+			t.Fatalf("export: %d %s", status, all)
+		}
+		for line := range strings.Lines(all) {
+			var r struct {
+				Kind string
+				Data json.RawMessage
+			}
+			if err := json.Unmarshal([]byte(line), &r); err != nil {
+				t.Fatal(err)
+			}
+			if r.Kind == "conversation" {
+				var c store.Exported
+				if err := json.Unmarshal(r.Data, &c); err != nil {
+					t.Fatal(err)
+				}
+				conversations = append(conversations, c)
+			}
+		}
+		return conversations, all
+	}
+	conversations, all := export("annabel")
+	if len(conversations) != 2 || strings.Contains(all, "robert") {
+		t.Errorf("annabel exports %d conversations: %s", len(conversations), all)
+	}
+	for _, c := range conversations {
+		if len(c.Messages) != 2 || c.Messages[0].Content != "I am annabel" || len(c.Files) != 1 || string(c.Files[0].Data) != "the note of annabel" {
+			t.Errorf("exported: %+v", c)
+		}
+	}
+	rpc := caller{t: t, url: m.url, key: guest, client: s.client}
+	erase := `{"jsonrpc":"2.0","id":1,"method":"memory-server/memory/erase","params":{"owner":"person:robert"}}`
+	if text := rpc.want(http.StatusOK, "", http.MethodPost, "/jsonrpc", erase); !strings.Contains(text, "scope host") {
+		t.Errorf("a guest erases: %s", text)
+	}
+	if status, text := s.behindProxy(t, http.MethodPost, "/v1/account/erase", `{"confirm":"annabel"}`, "annabel"); status != http.StatusOK || !strings.Contains(text, `"conversations":2`) {
+		t.Errorf("erase: %d %s", status, text)
+	}
+	for name, want := range map[string]int{"annabel": 0, "robert": 2} {
+		if conversations, _ := export(name); len(conversations) != want {
+			t.Errorf("%s has %d conversations, want %d", name, len(conversations), want)
+		}
+	}
+	s.stop()
+	m.stop()
+	base, err := database.Open(t.Context(), store.Config{Path: filepath.Join(folder, "far.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer base.Close()
+	if left := storetest.Holding(t, base, "annabel"); len(left) > 0 {
+		t.Errorf("the memory server still has annabel in %v", left)
 	}
 }

@@ -44,6 +44,17 @@ func (p People) ExportPerson(ctx context.Context, owner string) iter.Seq2[schema
 	}
 }
 
+// CountPerson says how many things of each kind an owner has.
+func (p People) CountPerson(ctx context.Context, owner string) (schemas.Erased, error) {
+	counts, err := p.DB.CountPerson(ctx, owner)
+	for after, more := "", p.Remote && err == nil; more; more = err == nil && after != "" {
+		var page []schemas.Conversation
+		page, after, err = p.Memory.List(ctx, owner, "", memoryPage, after)
+		counts["conversations"] += int64(len(page))
+	}
+	return counts, err
+}
+
 // conversations yields the conversations of an owner as the memory has them.
 func (p People) conversations(ctx context.Context, owner string) iter.Seq2[schemas.PersonRecord, error] {
 	return func(yield func(schemas.PersonRecord, error) bool) {
