@@ -25,7 +25,13 @@ func (p *port) review(traces host.TraceStore) web.Review {
 	}
 	if p.makeTest != nil {
 		r.MakeTest = func(ctx context.Context, turnID string) (schemas.TurnTest, error) {
-			return p.makeTest(ctx, p.Host, turnID)
+			made, err := p.makeTest(ctx, p.Host, turnID)
+			for i, f := range made.Files {
+				if f.Content == "" {
+					made.Files[i].Path = shown(p.Config, f.Path)
+				}
+			}
+			return made, err
 		}
 	}
 	return r

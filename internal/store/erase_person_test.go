@@ -127,6 +127,7 @@ func fillPerson(t *testing.T, db *store.DB, owner string) {
 	if must(err); !ok {
 		t.Fatal("the feedback was not stored")
 	}
+	must(db.PutMadeFile(ctx, schemas.MadeFile{TurnID: "turn of " + name, Kind: schemas.MadeTest, Path: "tests/" + name}))
 	_, _, err = db.ClaimKey(ctx, schemas.KeyRecord{Owner: owner, Key: "k of " + name, Hash: "h", TurnID: "t", ConversationID: "c"})
 	must(err)
 	_, err = db.Journal("r").Write(ctx, true, []schemas.JournalNews{{TurnID: "journal of " + name, Rows: []schemas.JournalRow{{First: 1, Last: 1, Body: name}}}})
