@@ -172,7 +172,7 @@ func TestErasedPersonWhileTheirTurnsRun(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, text := range []string{"annabel", "penicillin"} {
-					if left := storetest.Holding(t, base, text); len(left) > 0 {
+					if left := storetest.Holding(t, base.Read, text); len(left) > 0 {
 						t.Errorf("%s is still in %v", text, left)
 					}
 				}
@@ -261,7 +261,7 @@ func TestPeople_MemoryElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer base.Close()
-	if left := storetest.Holding(t, base, "annabel"); len(left) > 0 {
+	if left := storetest.Holding(t, base.Read, "annabel"); len(left) > 0 {
 		t.Errorf("the memory server still has annabel in %v", left)
 	}
 }

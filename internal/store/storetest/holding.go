@@ -2,22 +2,37 @@ package storetest
 
 import (
 	"bytes"
+	"context"
+	"database/sql"
 	"slices"
 	"strings"
 	"testing"
-
-	"molar/internal/store/database"
 )
 
+// A Reader reads a database.
+type Reader interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
 // Tables returns the names of all tables of a database, in order.
-func Tables(t testing.TB, base *database.DB) []string {
+func Tables(t testing.TB, db Reader) (names []string) {
 	t.Helper()
-	query := `SELECT name FROM sqlite_master WHERE type = 'table'`
-	if base.IsPostgres() {
-		query = `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()`
+	rows, err := db.QueryContext(t.Context(), `SELECT name FROM sqlite_master WHERE type = 'table'`)
+	if err != nil { // it is PostgreSQL
+		rows, err = db.QueryContext(t.Context(), `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()`)
 	}
-	names, err := database.List(t.Context(), base.Read, database.One[string], query)
 	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
 	slices.Sort(names)
@@ -25,36 +40,43 @@ func Tables(t testing.TB, base *database.DB) []string {
 }
 
 // Holding returns the tables in which a text stands, in whatever column.
-func Holding(t testing.TB, base *database.DB, text string) (found []string) {
+func Holding(t testing.TB, db Reader, text string) (found []string) {
 	t.Helper()
-	for _, table := range Tables(t, base) {
-		rows, err := base.Read.QueryContext(t.Context(), `SELECT * FROM "`+table+`"`) //nolint:gosec // names of the database itself
-		if err != nil {
-			t.Fatal(err)
-		}
-		columns, _ := rows.Columns()
-		hit := false
-		for rows.Next() {
-			values, to := make([]any, len(columns)), make([]any, len(columns))
-			for i := range values {
-				to[i] = &values[i]
-			}
-			if err := rows.Scan(to...); err != nil {
-				t.Fatal(err)
-			}
-			for _, v := range values {
-				b, isBytes := v.([]byte)
-				s, _ := v.(string)
-				hit = hit || strings.Contains(s, text) || isBytes && bytes.Contains(b, []byte(text))
-			}
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		_ = rows.Close()
-		if hit {
+	for _, table := range Tables(t, db) {
+		if holds(t, db, table, text) {
 			found = append(found, table)
 		}
 	}
 	return found
+}
+
+func holds(t testing.TB, db Reader, table, text string) (hit bool) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), `SELECT * FROM "`+table+`"`) //nolint:gosec // names of the database itself
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		values, to := make([]any, len(columns)), make([]any, len(columns))
+		for i := range values {
+			to[i] = &values[i]
+		}
+		if err := rows.Scan(to...); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range values {
+			b, isBytes := v.([]byte)
+			s, _ := v.(string)
+			hit = hit || strings.Contains(s, text) || isBytes && bytes.Contains(b, []byte(text))
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return hit
 }
