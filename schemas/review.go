@@ -128,6 +128,21 @@ type WrittenCorrection struct {
 	Text string `json:"text"`
 }
 
+// The kinds of a [MadeFile].
+const (
+	MadeTest       = "test"
+	MadeCorrection = "correction"
+)
+
+// A MadeFile is a file that a reviewer made of a person's turn, and that keeps the person's words.
+type MadeFile struct {
+	TurnID string `json:"turn"`
+	Kind   string `json:"kind" jsonschema:"enum=test,enum=correction"`
+	// Path is empty if the reviewer got the text, as no folder takes such files.
+	Path   string    `json:"path,omitempty"`
+	MadeAt time.Time `json:"made_at"`
+}
+
 // An UntestableError is why no test can be made of a turn, and the remedy.
 type UntestableError string
 

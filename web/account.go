@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -20,6 +21,8 @@ type PeopleStore interface {
 	CountPerson(ctx context.Context, owner string) (schemas.Erased, error)
 	ExportPerson(ctx context.Context, owner string) iter.Seq2[schemas.PersonRecord, error]
 	ErasePerson(ctx context.Context, owner string) (schemas.Erased, error)
+	// MadeFiles returns the files that reviewers made of an owner's turns.
+	MadeFiles(ctx context.Context, owner string) ([]schemas.MadeFile, error)
 	SessionsOf(ctx context.Context, owner string) ([]schemas.Session, error)
 	// EndSession ends a session; ok is false if the owner has no such session.
 	EndSession(ctx context.Context, owner, id string) (ok bool, err error)
@@ -116,6 +119,9 @@ type erasedObject struct {
 	Erased bool   `json:"erased"`
 	// Counts are how many things of each kind were deleted.
 	Counts schemas.Erased `json:"counts"`
+	// Kept are the files that reviewers made of the person's turns. They are not erased, and have the
+	// person's words in them.
+	Kept []schemas.MadeFile `json:"kept"`
 }
 
 func (s *server) eraseAccount(c *gin.Context, owner string) {
@@ -134,6 +140,11 @@ func (s *server) eraseAccount(c *gin.Context, owner string) {
 // erase stops an owner's turns and deletes all that is theirs.
 func (s *server) erase(c *gin.Context, owner string) {
 	ctx := context.WithoutCancel(c.Request.Context()) // half an erasure is none
+	kept, err := s.People.MadeFiles(ctx, owner)       // the erasure forgets whose they are
+	if err != nil {
+		s.storeError(c, "account", err)
+		return
+	}
 	s.Turns.StopOf(owner)
 	erased, err := s.People.ErasePerson(ctx, owner)
 	if err == nil || erased.Total() > 0 {
@@ -148,7 +159,7 @@ func (s *server) erase(c *gin.Context, owner string) {
 		s.storeError(c, "account", err)
 		return
 	}
-	wire.WriteJSON(c.Writer, erasedObject{"account.erased", true, erased})
+	wire.WriteJSON(c.Writer, erasedObject{"account.erased", true, erased, slices.Concat([]schemas.MadeFile{}, kept)})
 }
 
 func (s *server) listSessions(c *gin.Context, owner string) {

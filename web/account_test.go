@@ -38,6 +38,10 @@ func (p *somePeople) ErasePerson(_ context.Context, owner string) (schemas.Erase
 	return schemas.Erased{"conversations": 2}, nil
 }
 
+func (p *somePeople) MadeFiles(context.Context, string) ([]schemas.MadeFile, error) {
+	return []schemas.MadeFile{{TurnID: "t", Kind: schemas.MadeTest, Path: "tests/t.json"}}, nil
+}
+
 func (p *somePeople) SessionsOf(_ context.Context, owner string) ([]schemas.Session, error) {
 	p.note("sessions", owner)
 	return []schemas.Session{{ID: "ses_1"}}, nil
@@ -58,7 +62,7 @@ func TestAccount(t *testing.T) {
 		"account":             {"ann", "GET", "/v1/account", "", 200, `"counts":{"conversations":2}`, "count ann"},
 		"no account":          {"", "GET", "/v1/account", "", 404, "", ""},
 		"export":              {"ann", "GET", "/v1/account/export?id=bob", "", 200, `{"kind":"conversation","data":{"id":"c"}}`, "export ann"},
-		"erase":               {"ann", "POST", "/v1/account/erase", `{"confirm":"ann"}`, 200, `"erased":true`, "erase ann"},
+		"erase":               {"ann", "POST", "/v1/account/erase", `{"confirm":"ann"}`, 200, `"kept":[{"turn":"t","kind":"test","path":"tests/t.json"`, "erase ann"},
 		"erase without a yes": {"ann", "POST", "/v1/account/erase", `{"confirm":"yes"}`, 400, `"param":"confirm"`, ""},
 		"erase with nothing":  {"ann", "POST", "/v1/account/erase", `{"confirm":""}`, 400, `"param":"confirm"`, ""},
 		"erase nobody":        {"", "POST", "/v1/account/erase", `{"confirm":""}`, 404, "", ""},

@@ -22,7 +22,8 @@ func TestAccountPage(t *testing.T) {
 	j.do(chromedp.SendKeys("#confirm", "La"))
 	j.sees(`document.querySelector("#erase button").disabled`)
 	j.do(chromedp.SendKeys("#confirm", "n\r"))
-	j.sees(`document.querySelector("main > section h2").textContent === "Everything is erased"`, `document.activeElement.tagName === "H2"`, `document.querySelectorAll(".kept li").length === 4`)
+	j.sees(`document.querySelector("main > section h2").textContent === "Everything is erased"`, `document.activeElement.tagName === "H2"`, `document.querySelectorAll(".kept li").length === 4`,
+		`document.querySelector("main > section").textContent.includes("office/corrections/lunch.md, t2")`)
 	api.mu.Lock()
 	defer api.mu.Unlock()
 	if want := []string{"DELETE /v1/account/sessions/s2 null", `POST /v1/account/erase {"confirm":"Lan"}`}; !slices.Equal(api.sent, want) || !api.erased {

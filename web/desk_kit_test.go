@@ -249,7 +249,7 @@ func (d *deskAPI) erase(r *http.Request) (int, string) {
 		return http.StatusBadRequest, `{"error":{"code":"invalid_request","message":"confirm must be your name"}}`
 	}
 	d.erased = true
-	return http.StatusOK, `{"object":"account.erased","counts":{"conversations":12,"files":3,"traces":40,"grants":1}}`
+	return http.StatusOK, `{"object":"account.erased","counts":{"conversations":12,"files":3,"traces":40,"grants":1},"kept":[{"turn":"t1","kind":"correction","path":"office/corrections/lunch.md"},{"turn":"t2","kind":"test"}]}`
 }
 
 const usageJSON = `{"object":"list","data":[{"name":"person:ann","calls":9,"prompt_tokens":9,"completion_tokens":9,"cost":9},{"name":"oidc:https://login.example#7","calls":31,"prompt_tokens":41200,"cached_tokens":0,"completion_tokens":3800,"cost":1.25}]}`

@@ -26,6 +26,8 @@ type ReviewStore interface {
 	// PutReview stores a reviewer's mark beside the person's own, or deletes it if f has no mark. ok is
 	// false if there is no such turn.
 	PutReview(ctx context.Context, f schemas.Feedback) (stored schemas.Feedback, ok bool, err error)
+	// PutMadeFile notes a file that was made of a turn, for an erasure of whoever asked.
+	PutMadeFile(ctx context.Context, f schemas.MadeFile) error
 	// Marks returns the marks of all people's turns by themselves and by reviewers, newest first.
 	Marks(ctx context.Context, filter schemas.FeedbackFilter) ([]schemas.Feedback, error)
 }

@@ -27,6 +27,8 @@ func (s *someTurns) Turns(_ context.Context, want schemas.TurnFilter) ([]schemas
 	}), "", nil
 }
 
+func (s *someTurns) PutMadeFile(context.Context, schemas.MadeFile) error { return nil }
+
 func (s *someTurns) Asked(_ context.Context, id string) (schemas.ListedTurn, bool, error) {
 	at := slices.IndexFunc(s.turns, func(t schemas.ListedTurn) bool { return t.ID == id })
 	if at < 0 {

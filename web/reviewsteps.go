@@ -65,6 +65,15 @@ func (s *server) testTurn(c *gin.Context) {
 		s.testError(c, err)
 		return
 	}
+	for _, f := range made.Files {
+		path := f.Path
+		if f.Content != "" { // it is downloaded
+			path = ""
+		}
+		if !s.made(c, schemas.MadeFile{TurnID: t.ID, Kind: schemas.MadeTest, Path: path}) {
+			return
+		}
+	}
 	answer := testObject{Case: made.Case, Files: []any{}, Command: made.Command}
 	for _, f := range made.Files {
 		if f.Content == "" {
@@ -132,7 +141,20 @@ func (s *server) correctTurn(c *gin.Context) {
 		wire.WriteError(c.Writer, &wire.Error{Status: http.StatusInternalServerError, Kind: wire.TypeServer, Code: "correction_not_written", Message: "the answer could not be written into the folder; the log of the host says why"})
 		return
 	}
+	if !s.made(c, schemas.MadeFile{TurnID: t.ID, Kind: schemas.MadeCorrection, Path: written.File}) {
+		return
+	}
 	wire.WriteJSON(c.Writer, written)
+}
+
+// made notes a file that keeps a person's words. It answers with a failure, after which the step can be
+// repeated, and returns false.
+func (s *server) made(c *gin.Context, f schemas.MadeFile) bool {
+	err := s.Review.Store.PutMadeFile(c.Request.Context(), f)
+	if err != nil {
+		s.storeError(c, "turn", err)
+	}
+	return err == nil
 }
 
 func checkCorrection(c schemas.Correction) *wire.Error {

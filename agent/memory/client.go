@@ -167,6 +167,16 @@ func (c *Client) Delete(ctx context.Context, owner, id string) error {
 	return c.request(ctx, "memory/delete", map[string]string{"conversation_id": id, "owner": owner}, nil)
 }
 
+// Erase deletes all conversations of an owner, for good, and returns how many things of each kind were
+// deleted. What a turn that began before would store afterwards is not stored.
+func (c *Client) Erase(ctx context.Context, owner string) (schemas.Erased, error) {
+	var done struct {
+		Erased schemas.Erased `json:"erased"`
+	}
+	err := c.request(ctx, "memory/erase", map[string]string{"owner": owner}, &done)
+	return done.Erased, err
+}
+
 // ClaimSummary claims a branch of a conversation whose summary is due and lacks least messages or more, or, with
 // titles, one without a title; nil if there is none. No other worker gets it for a minute: models are slow.
 func (c *Client) ClaimSummary(ctx context.Context, least int, titles bool) (*schemas.SummaryWork, error) {

@@ -461,3 +461,55 @@ func TestDesk_Assistants(t *testing.T) {
 		}
 	}
 }
+
+// What reviewers made of somebody's questions stays when they are erased: the erasure names the files.
+func TestDesk_ErasedPerson(t *testing.T) {
+	t.Parallel()
+	d := newDeskHost(t, "review: {tests: tests/desk}\n")
+	type kept struct {
+		Erased bool
+		Kept   []schemas.MadeFile
+	}
+	for _, name := range []string{"ann", "bob"} {
+		_, turn := d.ask(name, "chat_of_"+name, payroll+" asks "+name)
+		for _, step := range []struct{ path, body string }{{"/test", `{}`}, {"/test", `{}`}, {"/correction", `{"answer":"Ask the desk of ` + name + `."}`}} {
+			if code, text := d.as("lan", http.MethodPost, "/v1/turns/"+turn+step.path, step.body); code != http.StatusOK {
+				t.Fatalf("%s: %d %s", step.path, code, text)
+			}
+		}
+		if code, text := d.as(name, http.MethodDelete, "/v1/conversations/chat_of_"+name, ""); code != http.StatusOK {
+			t.Fatalf("%d %s", code, text)
+		}
+	}
+	var me meAnswer
+	_, text := d.as("ann", http.MethodGet, "/v1/me", "")
+	if err := json.Unmarshal([]byte(text), &me); err != nil {
+		t.Fatal(err)
+	}
+	code, text := d.as("ann", http.MethodPost, "/v1/account/erase", `{"confirm":"`+me.ID+`"}`)
+	var got kept
+	if err := json.Unmarshal([]byte(text), &got); err != nil || code != http.StatusOK {
+		t.Fatalf("erase: %d %s", code, text)
+	}
+	found := map[string]int{}
+	for _, f := range got.Kept {
+		found[f.Kind]++
+		data, err := os.ReadFile(filepath.Join(d.dir, filepath.FromSlash(f.Path)))
+		if err != nil || strings.Contains(string(data), "bob") {
+			t.Errorf("%+v: %v, %s", f, err, data)
+		}
+	}
+	if found[schemas.MadeTest] != 2 || found[schemas.MadeCorrection] != 1 {
+		t.Errorf("kept: %s", text)
+	}
+	_, text = d.as("bob", http.MethodGet, "/v1/me", "")
+	if err := json.Unmarshal([]byte(text), &me); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := d.molar("people", "erase", me.ID, "--yes"); code != 0 || !strings.Contains(out, "3 files that reviewers made") || strings.Count(out, "tests/desk/") != 2 || !strings.Contains(out, "office/corrections/") {
+		t.Errorf("at the command line: %d %s", code, out)
+	}
+	if code, out := d.molar("people", "erase", me.ID, "--yes"); code != 0 || strings.Contains(out, "reviewers made") {
+		t.Errorf("again: %d %s", code, out)
+	}
+}

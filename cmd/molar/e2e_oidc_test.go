@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -265,4 +266,36 @@ func TestReplicas_Sessions(t *testing.T) {
 		root.at(h).want(http.StatusOK, "", http.MethodPost, "/v1/servers/reload", "")
 		bob.at(h).within(http.StatusUnauthorized, fmt.Sprintf("without the group, at replica %d", i))
 	}
+}
+
+// Who is erased is signed out soon at every replica, before the erasure has answered, which it does. A turn
+// of theirs at another replica ends.
+func TestReplicas_ErasedSessions(t *testing.T) {
+	t.Parallel()
+	p := npm.StartProvider(t, callbackPath)
+	model := startModel(t, models.Config{Tool: "none", Tokens: 2000, LineEvery: 1, Interval: 20 * time.Millisecond})
+	hosts := replicas(t, model, 2, plainAssistant+providerConfig(p)+staffOnly)
+	ann, _, _ := hosts[0].signsIn(t, p, "staff-ann")
+	bob, _, _ := hosts[0].signsIn(t, p, "staff-bob")
+	who := ann.me()
+	elsewhere, eraser := ann.copied().at(hosts[1]), ann.copied()
+	elsewhere.me()
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() {
+		began := time.Now()
+		_, _, _ = elsewhere.do(http.MethodPost, "/v1/chat/completions", questionBody("plain", "chat_long", "Count", true))
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("the turn at another replica ended after %s", took)
+		}
+	})
+	eventually(t, "the turn runs", func() bool { return len(asked(model)) > 0 })
+	running.Go(func() {
+		if status, text, _ := eraser.do(http.MethodPost, "/v1/account/erase", `{"confirm":"`+who.ID+`"}`); status != http.StatusOK || !strings.Contains(text, `"erased":true`) {
+			t.Errorf("erase: %d %s", status, text)
+		}
+	})
+	ann.within(http.StatusUnauthorized, "erased, at the same replica")
+	ann.copied().at(hosts[1]).within(http.StatusUnauthorized, "erased, at the other replica")
+	bob.me()
 }

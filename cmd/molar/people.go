@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -107,12 +108,19 @@ func newPeopleEraseCmd(a *app) *cobra.Command {
 		Long: `Erase all that is somebody's, for good: conversations, files, traces, sessions and all else.
 
 Sessions end within seconds in a running host, and running turns are stopped. Lines of the audit stay,
-under a name that nothing connects with the person any more. Who signs in again is new.`,
+under a name that nothing connects with the person any more. Who signs in again is new.
+
+Tests and corrections that reviewers made of their questions keep their words. They are listed, so
+that you can look at them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !yes {
 				return cli.Usage(errors.New("this cannot be undone; add --yes to erase all that is theirs"))
 			}
 			return a.withPeople(cmd, func(ctx context.Context, db *store.DB) error {
+				kept, err := db.MadeFiles(ctx, args[0]) // the erasure forgets whose they are
+				if err != nil {
+					return err
+				}
 				erased, err := store.EraseForGood(ctx, args[0], db.ErasePerson)
 				if err == nil || erased.Total() > 0 {
 					err = errors.Join(err, recordAudit(cmd, db, schemas.EventErase, "all of a person: "+erased.String(), args[0]))
@@ -125,7 +133,14 @@ under a name that nothing connects with the person any more. Who signs in again 
 					fmt.Fprintf(w, "%s\t%d\n", kind, erased[kind])
 				}
 				fmt.Fprintf(w, "erased in all\t%d\n", erased.Total())
-				return w.Flush()
+				if err := w.Flush(); err != nil || len(kept) == 0 {
+					return err
+				}
+				a.Say("\n%d files that reviewers made of their questions stay, and have their words in them:", len(kept))
+				for _, f := range kept {
+					a.Say("%s of turn %s: %s", f.Kind, f.TurnID, terminal.Clean(cmp.Or(f.Path, "given to the reviewer")))
+				}
+				return nil
 			})
 		},
 	}

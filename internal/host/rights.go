@@ -3,10 +3,8 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"iter"
 
-	"molar/agent"
 	"molar/agent/memory"
 	"molar/internal/store"
 	"molar/schemas"
@@ -46,6 +44,17 @@ func (p People) ExportPerson(ctx context.Context, owner string) iter.Seq2[schema
 	}
 }
 
+// CountPerson says how many things of each kind an owner has.
+func (p People) CountPerson(ctx context.Context, owner string) (schemas.Erased, error) {
+	counts, err := p.DB.CountPerson(ctx, owner)
+	for after, more := "", p.Remote && err == nil; more; more = err == nil && after != "" {
+		var page []schemas.Conversation
+		page, after, err = p.Memory.List(ctx, owner, "", memoryPage, after)
+		counts["conversations"] += int64(len(page))
+	}
+	return counts, err
+}
+
 // conversations yields the conversations of an owner as the memory has them.
 func (p People) conversations(ctx context.Context, owner string) iter.Seq2[schemas.PersonRecord, error] {
 	return func(yield func(schemas.PersonRecord, error) bool) {
@@ -56,13 +65,10 @@ func (p People) conversations(ctx context.Context, owner string) iter.Seq2[schem
 				return
 			}
 			for _, c := range page {
-				messages, err := p.Memory.Tree(ctx, owner, c.ID)
+				whole, err := p.conversation(ctx, owner, c)
 				var data json.RawMessage
 				if err == nil {
-					data, err = json.Marshal(struct {
-						schemas.Conversation
-						Messages []schemas.StoredMessage `json:"messages"`
-					}{c, messages})
+					data, err = json.Marshal(whole)
 				}
 				if !yield(schemas.PersonRecord{Kind: "conversation", Data: data}, err) || err != nil {
 					return
@@ -71,6 +77,23 @@ func (p People) conversations(ctx context.Context, owner string) iter.Seq2[schem
 			after = next
 		}
 	}
+}
+
+// conversation reads a conversation of the memory with its files.
+func (p People) conversation(ctx context.Context, owner string, c schemas.Conversation) (store.Exported, error) {
+	whole := store.Exported{Owner: owner, ID: c.ID, Title: c.Title, CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt}
+	messages, err := p.Memory.Tree(ctx, owner, c.ID)
+	whole.Messages = store.WithOrigins(messages)
+	var files []schemas.File
+	if err == nil {
+		files, err = p.Memory.Files(ctx, owner, c.ID)
+	}
+	for i := 0; i < len(files) && err == nil; i++ {
+		var f memory.File
+		f, err = p.Memory.ReadFile(ctx, owner, c.ID, files[i].Seq, files[i].N)
+		whole.Files = append(whole.Files, store.Whole{File: f.File, Data: f.Data})
+	}
+	return whole, err
 }
 
 // ErasePerson deletes all that is an owner's, for good. See [store.EraseForGood]; it takes some seconds.
@@ -83,18 +106,10 @@ func (p People) erase(ctx context.Context, owner string) (schemas.Erased, error)
 	if err == nil {
 		err = p.Traces.flush(ctx) // those that wait are of before, and are not stored
 	}
-	for p.Remote && err == nil {
-		var page []schemas.Conversation
-		if page, _, err = p.Memory.List(ctx, owner, "", memoryPage, ""); len(page) == 0 {
-			break
-		}
-		for _, c := range page {
-			if err = known(p.Memory.Delete(ctx, owner, c.ID)); err != nil && !errors.Is(err, agent.ErrNotFound) {
-				return erased, err
-			}
-			err = nil
-			erased["conversations"]++
-		}
+	if !p.Remote || err != nil {
+		return erased, err
 	}
+	elsewhere, err := p.Memory.Erase(ctx, owner)
+	erased.Add(elsewhere)
 	return erased, err
 }

@@ -34,7 +34,13 @@ func (p *port) review(traces host.TraceStore) web.Review {
 	}
 	if p.tests.MakeTest != nil {
 		r.MakeTest = func(ctx context.Context, turnID string) (schemas.TurnTest, error) {
-			return p.tests.MakeTest(ctx, p.Host, turnID)
+			made, err := p.tests.MakeTest(ctx, p.Host, turnID)
+			for i, f := range made.Files {
+				if f.Content == "" {
+					made.Files[i].Path = shown(p.Config, f.Path)
+				}
+			}
+			return made, err
 		}
 		r.RunTest = p.runTest
 	}

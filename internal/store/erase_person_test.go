@@ -1,8 +1,6 @@
 package store_test
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -51,15 +49,15 @@ func testErasePerson(t *testing.T, path string) {
 	}
 	defer base.Close()
 	known := append(tablesOfNobody(), store.PersonalTables()...)
-	for _, table := range tablesOf(t, base) {
+	for _, table := range storetest.Tables(t, base.Read) {
 		if !slices.Contains(known, table) {
 			t.Errorf("nobody said whether the table %q holds what is a person's: add it to personalTables, or to the list of this test", table)
 		}
 	}
 	ann, bob := "ann", "bob"
-	before := holding(t, base, bob)
-	if len(holding(t, base, ann)) < 14 {
-		t.Fatalf("ann is in %v only: the test fills too little", holding(t, base, ann))
+	before := storetest.Holding(t, base.Read, bob)
+	if len(storetest.Holding(t, base.Read, ann)) < 14 {
+		t.Fatalf("ann is in %v only: the test fills too little", storetest.Holding(t, base.Read, ann))
 	}
 	exported := map[string]int{}
 	var text strings.Builder
@@ -84,10 +82,10 @@ func testErasePerson(t *testing.T, path string) {
 	}
 	t.Logf("erased: %s", erased)
 	late(t, db, people[0])
-	if left := holding(t, base, ann); len(left) > 0 {
+	if left := storetest.Holding(t, base.Read, ann); len(left) > 0 {
 		t.Errorf("ann is still in %v", left)
 	}
-	if after := holding(t, base, bob); !slices.Equal(before, after) {
+	if after := storetest.Holding(t, base.Read, bob); !slices.Equal(before, after) {
 		t.Errorf("bob was in %v, and is in %v", before, after)
 	}
 	if _, err := db.CheckAudit(ctx); err != nil {
@@ -99,7 +97,7 @@ func testErasePerson(t *testing.T, path string) {
 	}
 	// A person who comes back is new, and can store again.
 	fillPerson(t, db, people[0])
-	if left := holding(t, base, ann); len(left) < 14 {
+	if left := storetest.Holding(t, base.Read, ann); len(left) < 14 {
 		t.Errorf("ann came back, and is in %v only", left)
 	}
 }
@@ -130,6 +128,7 @@ func fillPerson(t *testing.T, db *store.DB, owner string) {
 		t.Fatal("the feedback was not stored")
 	}
 	must(db.PutEvent(ctx, schemas.WebhookEvent{ID: "msg_" + name, Owner: owner, Body: []byte(`"` + name + `"`), Created: time.Now(), Next: time.Now()}))
+	must(db.PutMadeFile(ctx, schemas.MadeFile{TurnID: "turn of " + name, Kind: schemas.MadeTest, Path: "tests/" + name}))
 	_, _, err = db.ClaimKey(ctx, schemas.KeyRecord{Owner: owner, Key: "k of " + name, Hash: "h", TurnID: "t", ConversationID: "c"})
 	must(err)
 	_, err = db.Journal("r").Write(ctx, true, []schemas.JournalNews{{TurnID: "journal of " + name, Rows: []schemas.JournalRow{{First: 1, Last: 1, Body: name}}}})
@@ -193,53 +192,4 @@ func late(t *testing.T, db *store.DB, owner string) {
 	if _, err := db.AnswerOrigins(ctx, owner, []string{"h"}); err != nil { // writes those that wait
 		t.Fatal(err)
 	}
-}
-
-func tablesOf(t *testing.T, base *database.DB) []string {
-	t.Helper()
-	query := `SELECT name FROM sqlite_master WHERE type = 'table'`
-	if base.IsPostgres() {
-		query = `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()`
-	}
-	names, err := database.List(t.Context(), base.Read, database.One[string], query)
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// holding returns the tables in which a text stands, in whatever column.
-func holding(t *testing.T, base *database.DB, text string) (found []string) {
-	t.Helper()
-	for _, table := range tablesOf(t, base) {
-		rows, err := base.Read.QueryContext(context.Background(), `SELECT * FROM "`+table+`"`)
-		if err != nil {
-			t.Fatal(err)
-		}
-		columns, _ := rows.Columns()
-		hit := false
-		for rows.Next() {
-			values, to := make([]any, len(columns)), make([]any, len(columns))
-			for i := range values {
-				to[i] = &values[i]
-			}
-			if err := rows.Scan(to...); err != nil {
-				t.Fatal(err)
-			}
-			for _, v := range values {
-				b, isBytes := v.([]byte)
-				s, _ := v.(string)
-				hit = hit || strings.Contains(s, text) || isBytes && bytes.Contains(b, []byte(text))
-			}
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		_ = rows.Close()
-		if hit {
-			found = append(found, table)
-		}
-	}
-	return found
 }

@@ -41,8 +41,8 @@ type ExportedMessage struct {
 	Origins []schemas.Origin `json:"origins,omitempty"`
 }
 
-// withOrigins returns messages with their origins. Those of a question are recorded with its answer.
-func withOrigins(messages []schemas.StoredMessage) []ExportedMessage {
+// WithOrigins returns messages with their origins. Those of a question are recorded with its answer.
+func WithOrigins(messages []schemas.StoredMessage) []ExportedMessage {
 	all := make([]ExportedMessage, len(messages))
 	asked := make(map[string]int)
 	for i, m := range messages {
@@ -104,7 +104,7 @@ func (d *DB) exportMessages(ctx context.Context, c *Exported) error {
 		return true
 	})
 	slices.Reverse(messages)
-	c.Messages = withOrigins(messages)
+	c.Messages = WithOrigins(messages)
 	slices.Reverse(c.Pieces)
 	if err == nil {
 		c.Files, err = d.ExportFiles(ctx, c.Owner, c.ID)

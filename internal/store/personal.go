@@ -44,6 +44,7 @@ func personalTables() []personalTable {
 		{name: "responses", kind: "responses"},
 		{name: "feedback", kind: "feedback"},
 		{name: "reviews", kind: "marks of reviewers"},
+		{name: "made_files", kind: "notes of reviewers' files"},
 		{name: "person_logins", kind: "logins at servers", hidden: "state revision lease_until"},
 		{name: "usage_days", kind: "usage"},
 		{name: "kept_results", kind: "kept results", order: "1, 2, 3"},

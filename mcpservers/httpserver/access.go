@@ -71,10 +71,10 @@ func owned(ctx context.Context, req mcpservers.Request, msg json.RawMessage) (js
 		return msg, named, nil
 	case named != "" && named != own:
 		return nil, "", mcpservers.InvalidParams("owner is accepted only from a key with scope host; leave it out")
-	case req.Method == "memory/claim_summaries":
+	case req.Method == "memory/claim_summaries", req.Method == "memory/erase":
 		return nil, "", &mcpservers.RPCError{
 			Code:    mcpservers.CodeInvalidRequest,
-			Message: "Invalid request: memory/claim_summaries wants a key with scope host: molar keys create NAME --scope host",
+			Message: "Invalid request: " + req.Method + " wants a key with scope host: molar keys create NAME --scope host",
 		}
 	case !ownable(req.Method):
 		return msg, own, nil

@@ -44,6 +44,7 @@ type Conversations interface {
 	SuggestTitle(ctx context.Context, owner, id, title string) error
 	Clear(ctx context.Context, owner, id string) error
 	Delete(ctx context.Context, owner, id string) error
+	ErasePerson(ctx context.Context, owner string) (schemas.Erased, error)
 }
 
 // Messages stores messages.
@@ -155,6 +156,7 @@ func (m *memory) methods() map[string]mcpservers.Method {
 		"memory/add_message":           method(m.addMessage),
 		"memory/clear":                 method(m.clear),
 		"memory/delete":                method(m.delete),
+		"memory/erase":                 method(m.erase),
 		"memory/begin_turn":            method(m.beginTurn),
 		"memory/renew_turn":            method(m.renewTurn),
 		"memory/save_turn":             method(m.saveTurn),

@@ -215,3 +215,17 @@ func (m *memory) delete(ctx context.Context, p ref) (any, error) {
 	}
 	return status("deleted", p.ConversationID), m.store.Delete(ctx, p.Owner, p.ConversationID)
 }
+
+type eraseParams struct {
+	Owner string `json:"owner"`
+}
+
+// erase deletes all that is an owner's, for good. What a turn of theirs that began before would store
+// afterwards is not stored.
+func (m *memory) erase(ctx context.Context, p eraseParams) (any, error) {
+	erased, err := m.store.ErasePerson(ctx, p.Owner)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]schemas.Erased{"erased": erased}, nil
+}

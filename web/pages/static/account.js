@@ -10,7 +10,8 @@ const kinds = {
   conversations: "cuộc trò chuyện", messages: "tin nhắn", files: "tệp", traces: "dấu vết của câu trả lời", wires: "bản ghi trao đổi", summaries: "tóm tắt",
   responses: "phản hồi", feedback: "đánh dấu", grants: "quyền đã cho", "old grants": "quyền cũ", "sessions and keys": "phiên đăng nhập và khóa", "running turns": "lượt đang chạy",
   "paused turns": "lượt tạm dừng", approvals: "yêu cầu chấp thuận", "kept results": "kết quả được giữ", "repeatable answers": "câu trả lời có thể lặp lại",
-  "events for the webhook": "thông báo cho webhook", "hashes of answers": "mã băm câu trả lời", "names in the audit": "tên trong nhật ký kiểm tra", person: "mục về bạn", logins: "dịch vụ đã nối", usage: "dòng sử dụng",
+  "events for the webhook": "thông báo cho webhook",
+  "hashes of answers": "mã băm câu trả lời", "names in the audit": "tên trong nhật ký kiểm tra", person: "mục về bạn", "logins at servers": "dịch vụ đã nối", "marks of reviewers": "đánh dấu của người duyệt", usage: "dòng sử dụng", "notes of reviewers' files": "ghi chú về tệp của người duyệt",
 };
 const kindOf = (name) => t(name, kinds[name] ?? name);
 
@@ -117,11 +118,15 @@ function eraseCard(account) {
 }
 
 // erased replaces the page by what was erased.
-function erased({ counts }) {
+const files = (kept) => kept.map((f) => f.path ?? f.turn).join(", ");
+
+function erased({ counts, kept }) {
   for (const part of document.querySelectorAll("main > section")) part.remove();
   const title = el("h2", { tabIndex: -1 }, t("Everything is erased", "Đã xóa tất cả"));
   $("main").append(el("section", {}, title,
     el("ul", { className: "kept" }, counted(counts).map(([name, n]) => el("li", {}, `${kindOf(name)}: ${number(n)}`))),
+    kept.length ? el("p", {}, t(`Files that reviewers made of your questions stay, with your words in them: ${files(kept)}. Ask whoever runs this host to look at them.`,
+      `Các tệp mà người duyệt làm từ câu hỏi của bạn vẫn còn, có lời của bạn trong đó: ${files(kept)}. Hãy nhờ người vận hành xem lại.`)) : "",
     el("p", {}, t("You are signed out. If you sign in again, you begin with nothing.", "Bạn đã đăng xuất. Nếu đăng nhập lại, bạn bắt đầu từ đầu.")),
     el("p", {}, el("a", { className: "button", href: "/" }, t("Go to the chat", "Đến trang trò chuyện")))));
   title.focus();
