@@ -29,13 +29,13 @@ func (a *Agent) hold(ctx context.Context, w *task, lang string, pending pendingC
 		held := answer.Held{Owner: w.turn.Owner, Approval: answer.Approval{
 			ID: answer.HeldID(c.Call.ID), Token: rand.Text(), Tool: c.tool.Name, Server: c.tool.Server, TurnID: w.turn.ID, CallID: c.Call.ID,
 			Arguments: argumentsOf(c.Call.Function.Arguments), Shown: ShownArguments(ask), Question: Explain(ask), Why: c.reason.String(), Reason: c.reason,
-			Scopes: []toolhandler.Scope{Once}, Approvers: c.tool.Rules.Approvers, Person: w.turn.AskedBy, Expires: a.cfg.Now().Add(keepFor).UTC(),
+			Scopes: []toolhandler.Scope{Once}, Approvers: c.tool.Rules.Approvers, Person: w.turn.Caller.Name, Expires: a.cfg.Now().Add(keepFor).UTC(),
 		}}
 		state, err := json.Marshal(held)
 		if err != nil {
 			return err
 		}
-		if err := a.cfg.Pauses.KeepTurn(ctx, schemas.PauseRecord{
+		if err := a.pausesOf(w).KeepTurn(ctx, schemas.PauseRecord{
 			Owner: w.turn.Owner, ConversationID: w.turn.ConversationID, CallIDs: []string{held.ID}, State: state, Expires: held.Expires,
 		}); err != nil {
 			return err
@@ -115,7 +115,7 @@ func (a *Agent) settle(ctx context.Context, w *task, pending pendingCalls, agree
 		case h != nil && h.Decision != nil && h.Decision.Allowed:
 			c.approver, c.by, c.byName = true, h.Decision.By, h.Decision.ByName
 		case w.approvesOwn(approvers):
-			c.approver, c.by, c.byName = true, w.turn.Owner, w.turn.AskedBy
+			c.approver, c.by, c.byName = true, w.turn.Owner, w.turn.Caller.Name
 		default:
 			if h != nil && h.Decision != nil {
 				name, tool := h.Decision.ByName, c.Call.Function.Name

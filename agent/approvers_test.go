@@ -25,7 +25,7 @@ func resetBench(t *testing.T) (b *bench, resets func() int) {
 }
 
 func of(owner string, turn agent.Turn, rights *schemas.Rights) agent.Turn {
-	turn.Owner, turn.AskedBy, turn.Rights = owner, strings.TrimPrefix(owner, "person:"), rights
+	turn.Owner, turn.Caller.Name, turn.Rights = owner, strings.TrimPrefix(owner, "person:"), rights
 	return turn
 }
 

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 	"unicode/utf8"
 
+	"molar/agent/answer"
 	"molar/agent/journal"
 	"molar/schemas"
 	"molar/toolhandler"
@@ -47,10 +49,9 @@ type Turn struct {
 	// Rights are what the person's groups allow; nil without limit. They are not kept with the turn:
 	// one that is continued gets those that its owner has then.
 	Rights *schemas.Rights `json:"-"`
-	// Caller is the person for whom servers are called as themselves; the zero Caller is nobody.
+	// Caller is the person who asks: those who approve their calls read the name, and servers are called
+	// as this person. The zero Caller is nobody.
 	Caller schemas.Caller `json:",omitzero"`
-	// AskedBy names the person who asks, for those who approve their calls.
-	AskedBy string `json:",omitempty"`
 	// AskNever means that nobody is asked, now or later: a call that needs a person's approval is
 	// denied. A standing approval counts.
 	AskNever bool `json:",omitempty"`
@@ -58,6 +59,8 @@ type Turn struct {
 	Approver toolhandler.Approver `json:"-"`
 	// Person answers servers while their tools run; nil without a person.
 	Person toolhandler.Person `json:"-"`
+	// Traced takes the trace of a turn that nobody asked, such as that of a test; with nil it is stored.
+	Traced func(answer.Trace) `json:"-"`
 	// Journal is that of a turn whose caller adds its events and ends it, as others follow it. When nil,
 	// Run keeps one of its own if the turn is to be saved.
 	Journal *journal.Turn `json:"-"`
@@ -66,6 +69,8 @@ type Turn struct {
 	GoesOn bool
 	Note   json.RawMessage `json:",omitempty"`
 
+	// began is when Run took it.
+	began time.Time
 	// Resumed is set by [Continued].
 	Resumed *Resumption `json:"-"`
 }

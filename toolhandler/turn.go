@@ -31,8 +31,9 @@ const (
 
 // TurnConfig configures a turn.
 type TurnConfig struct {
-	// Owner is the owner of the turn, ID its id, both for the audit.
+	// Owner is the owner of the turn, ID its id, and Started when it began, all for the audit.
 	Owner, ID string
+	Started   time.Time
 	// Language is what a person is asked in.
 	Language string
 	// Tools are the callable tools of servers; the turn keeps the slice, which must not change.

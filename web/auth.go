@@ -36,7 +36,7 @@ type Access struct {
 	Provider string
 	// OIDC signs people in at that provider; nil if there is none.
 	OIDC OIDC
-	// PublicURL is the address at which browsers reach this host; empty means the Host of the request.
+	// PublicURL is the origin under which people reach this host; empty means the Host of the request.
 	PublicURL string
 	// GroupsOf returns the groups that a person had when they made their last request; known is false
 	// for somebody who never made one.

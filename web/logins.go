@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"html"
 	"net/http"
 	"net/url"
 
@@ -80,7 +79,7 @@ func (s *server) beginLogin(c *gin.Context) {
 	address, kept, err := s.Logins.Begin(c.Request.Context(), who, c.Param("server"), s.addressOf(c.Request)+loginBackPath, to)
 	if err != nil {
 		s.Logger.WarnContext(c.Request.Context(), "a person's login could not begin", "server", c.Param("server"), "error", err)
-		loginPage(c.Writer, http.StatusBadGateway, "", "This login cannot begin. Whoever runs this assistant finds the reason in its log.",
+		plainPage(c.Writer, http.StatusBadGateway, "", "This login cannot begin. Whoever runs this assistant finds the reason in its log.",
 			"Không bắt đầu được việc đăng nhập này. Người vận hành trợ lý xem lý do trong nhật ký.")
 		return
 	}
@@ -102,7 +101,7 @@ func (s *server) loginCameBack(c *gin.Context) {
 			kept.Set(name, value)
 		}
 	}
-	loginPage(c.Writer, http.StatusOK, "/oauth/finish?"+kept.Encode(), "One moment …", "Một chút …")
+	plainPage(c.Writer, http.StatusOK, "/oauth/finish?"+kept.Encode(), "One moment …", "Một chút …")
 }
 
 func (s *server) finishLogin(c *gin.Context) {
@@ -118,7 +117,7 @@ func (s *server) finishLogin(c *gin.Context) {
 	server, to, err := s.Logins.Finish(c.Request.Context(), who, cookie.Value, c.Request.URL.Query())
 	if err != nil {
 		s.Logger.WarnContext(c.Request.Context(), "a person's login was not finished", "error", err)
-		loginPage(c.Writer, http.StatusBadRequest, "", "You are not connected: this is no answer to a login that you began here, or it was refused. Begin it again.",
+		plainPage(c.Writer, http.StatusBadRequest, "", "You are not connected: this is no answer to a login that you began here, or it was refused. Begin it again.",
 			"Chưa kết nối: đây không phải trả lời cho lần đăng nhập bạn đã bắt đầu ở đây, hoặc đã bị từ chối. Hãy bắt đầu lại.")
 		return
 	}
@@ -126,24 +125,7 @@ func (s *server) finishLogin(c *gin.Context) {
 		c.Redirect(http.StatusSeeOther, to)
 		return
 	}
-	loginPage(c.Writer, http.StatusOK, "", "You are connected to "+server+". You can close this page.", "Đã kết nối với "+server+". Bạn có thể đóng trang này.")
-}
-
-// loginPage writes a page of two lines, which goes on to another address if there is one.
-func loginPage(w http.ResponseWriter, status int, next, english, vietnamese string) {
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	refresh := ""
-	if next != "" {
-		refresh = `<meta http-equiv="refresh" content="0;url=` + html.EscapeString(next) + `">`
-	}
-	w.WriteHeader(status)
-	_, _ = w.Write([]byte(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` + refresh +
-		"<title>Molar</title><main><p>" + html.EscapeString(english) + `</p><p lang="vi">` + html.EscapeString(vietnamese) + "</p></main></html>\n"))
+	plainPage(c.Writer, http.StatusOK, "", "You are connected to "+server+". You can close this page.", "Đã kết nối với "+server+". Bạn có thể đóng trang này.")
 }
 
 func (s *server) endLogin(c *gin.Context) {

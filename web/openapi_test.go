@@ -38,6 +38,7 @@ func operated(t *testing.T, run turns.Runner) web.Config {
 	cfg.Audit = &auditOf{}
 	cfg.People = &somePeople{}
 	cfg.Logins = &someLogins{}
+	cfg.Review = reviewOf(&someTurns{})
 	cfg.Reload = func(context.Context) (web.Reloaded, error) { return web.Reloaded{Added: []string{"a"}}, nil }
 	cfg.Operations = web.Operations{
 		SwitchTool: func(context.Context, string, bool) error { return nil },

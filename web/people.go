@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"fmt"
-	"html"
 	"net/http"
 	"net/url"
 	"strings"
@@ -73,7 +72,7 @@ func (s *server) attemptCookie(r *http.Request, value string) *http.Cookie {
 // checked the Host.
 func (s *server) addressOf(r *http.Request) string {
 	if s.Access.PublicURL != "" {
-		return strings.TrimSuffix(s.Access.PublicURL, "/")
+		return s.Access.PublicURL
 	}
 	scheme := "http"
 	if s.Access.Clients.Encrypted(r) {
@@ -98,8 +97,7 @@ func (s *server) beginSignIn(c *gin.Context) {
 	c.Redirect(http.StatusSeeOther, address)
 }
 
-// finishSignIn signs in the person whom the provider sent back. It answers with a page that goes on by
-// itself: browsers do not send the cookie of the session with a redirect that another site began.
+// finishSignIn signs in the person whom the provider sent back.
 func (s *server) finishSignIn(c *gin.Context) {
 	kept := ""
 	if cookie, err := c.Request.Cookie(s.attemptCookie(c.Request, "").Name); err == nil {
@@ -123,11 +121,7 @@ func (s *server) finishSignIn(c *gin.Context) {
 		s.notSignedIn(c, to, fault, refusal)
 	default:
 		http.SetCookie(c.Writer, s.sessionCookie(c.Request, session))
-		at := html.EscapeString(to)
-		c.Data(http.StatusOK, "text/html; charset=utf-8", fmt.Appendf(nil, `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=%s"><title>Molar</title></head>
-<body><p><a href="%s">Go on</a> · <a lang="vi" href="%s">Tiếp tục</a></p></body></html>
-`, at, at, at))
+		plainPage(c.Writer, http.StatusOK, to, "Go on", "Tiếp tục")
 	}
 }
 

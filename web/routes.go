@@ -119,7 +119,7 @@ func (s *server) routePages(e *gin.Engine, read gin.HandlerFunc) {
 	for _, path := range s.site.Paths() {
 		e.Match(reads, path, s.pageScope(path), s.site.Serve)
 	}
-	e.Match(reads, loginPath, s.loginPage)
+	e.Match(reads, loginPath, s.signInPage)
 	e.POST(loginPath, s.logIn)
 	e.POST(logoutPath, s.logOut)
 	e.GET(waysPath, s.signInWays)

@@ -72,8 +72,8 @@ func loginAddress(to, fault string) string {
 	return loginPath + "?" + query.Encode()
 }
 
-// loginPage serves the page for signing in. A browser that is signed in goes on.
-func (s *server) loginPage(c *gin.Context) {
+// signInPage serves the page for signing in. A browser that is signed in goes on.
+func (s *server) signInPage(c *gin.Context) {
 	if !s.Access.canSignIn() || s.identified(c.Request) {
 		c.Redirect(http.StatusSeeOther, localPath(c.Query("to")))
 		return

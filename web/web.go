@@ -236,6 +236,7 @@ func (c Config) check() error {
 	var errs []error
 	for name, missing := range map[string]bool{
 		"Agent": c.Agent == nil, "Models": c.Models == nil, "Conversations": c.Conversations == nil,
+		"Audit, Review.Secret, Review.Names and Review.Group": c.Review.Store != nil && (c.Audit == nil || c.Review.Secret == nil || c.Review.Names == nil || c.Review.Group == nil),
 		"Tools": c.Tools == nil, "Servers": c.Servers == nil, "Traces": c.Traces == nil, "Guard": c.Guard == nil,
 	} {
 		if missing {

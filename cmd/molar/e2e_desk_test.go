@@ -154,7 +154,7 @@ func TestDesk_Reads(t *testing.T) {
 	if len(all) != 4 {
 		t.Fatalf("a reviewer sees %+v", all)
 	}
-	people := map[string]string{}
+	people, asker := map[string]string{}, map[string]string{}
 	for _, turn := range all {
 		if !strings.HasPrefix(turn.Person, "person-") || strings.Contains(turn.Person, "ann") {
 			t.Errorf("the person is shown: %q", turn.Person)
@@ -163,9 +163,15 @@ func TestDesk_Reads(t *testing.T) {
 			t.Errorf("two people in one conversation: %s, %s", was, turn.Person)
 		}
 		people[turn.ConversationID] = turn.Person
+		if strings.Contains(turn.ConversationID, "chat_") && *turn.Question != "Who waters the plants on floor nine?" {
+			t.Errorf("the conversation's own id is shown: %q", turn.ConversationID)
+		}
+		if turn.Question != nil {
+			asker[*turn.Question] = turn.Person
+		}
 	}
-	if people["chat_one"] == people["chat_two"] {
-		t.Error("a person is known again in another conversation")
+	if one, two := asker[payroll], asker["When is lunch served in the canteen?"]; one == two || one == "" || asker["How can I reset my payroll password?"] != one {
+		t.Errorf("a person is known again in another conversation, or not in the same one: %v", asker)
 	}
 	lost := d.list("lan", "?outcome=not_found&since=1d&assistant=help")
 	if len(lost) != 3 || lost[0].Question == nil || len(lost[0].Tools) != 1 {
@@ -271,15 +277,51 @@ func TestDesk_RedToGreen(t *testing.T) {
 	if code, text := d.molar("eval", "run", "--live", "--on-miss", "report", tests); code != 1 {
 		t.Errorf("before the answer is written, the assistant says the same: %d %s", code, text)
 	}
+	run := func() (r schemas.TestRun) {
+		t.Helper()
+		before := len(d.list("lan", ""))
+		if text := step("run the test", "/test/run", `{}`); json.Unmarshal([]byte(text), &r) != nil || r.Case != made.Case || r.Answer == "" {
+			t.Errorf("the run: %s", text)
+		}
+		if after := len(d.list("lan", "")); after != before {
+			t.Errorf("a run of the test is listed as a turn: %d, before it %d", after, before)
+		}
+		return r
+	}
+	if r := run(); r.Passed || len(r.Reasons) != 2 || r.Reasons[1].Code != schemas.ReasonSameEnd {
+		t.Errorf("run from the desk, the test is not red: %+v", r)
+	}
 	const right = "Go to the desk on floor 3 and bring your card."
 	if text := step("correction", "/correction", `{"answer":"`+right+`","sources":["https://intranet.example/payroll"]}`); !strings.Contains(text, `"file":"office/corrections/`) {
 		t.Errorf("the correction: %s", text)
+	}
+	if r := run(); !r.Passed || !strings.Contains(r.Answer, right) || len(r.Reasons) != 0 {
+		t.Errorf("run from the desk, the test is not green: %+v", r)
 	}
 	if good, _ := d.ask("bob", "", payroll); !strings.Contains(good, right) || good == bad {
 		t.Errorf("after the correction: %s", good)
 	}
 	if code, text := d.molar("eval", "run", "--live", "--on-miss", "report", tests); code != 0 {
 		t.Errorf("the test is not green: %d %s", code, text)
+	}
+}
+
+// The doctor says whether the answers and the tests of reviewers can be written.
+func TestDoctor_Desk(t *testing.T) {
+	t.Parallel()
+	d := newDeskHost(t, "review: {tests: tests}\n")
+	if _, text := d.molar("doctor"); strings.Count(text, "can be written into "+d.dir) != 2 || strings.Contains(text, "cannot") {
+		t.Errorf("folders that can be written: %s", text)
+	}
+	d.write("tests", "a file")
+	d.write("office/corrections", "a file")
+	if code, text := d.molar("doctor"); code != 1 || strings.Count(text, "cannot be written into "+d.dir) != 2 {
+		t.Errorf("folders that cannot: %d %s", code, text)
+	}
+	for _, dir := range []string{d.dir, filepath.Join(d.dir, "office")} {
+		if left, _ := filepath.Glob(filepath.Join(dir, ".molar-doctor-*")); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
 	}
 }
 
@@ -294,5 +336,12 @@ func TestDesk_WithoutFolders(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(text), &made); err != nil || code != 200 || len(made.Files) != 2 || made.Files[0].Content == "" || strings.Contains(made.Files[0].Name, "/") {
 		t.Errorf("a test to download: %d %s", code, text)
+	}
+	// It can be run from the desk nevertheless. Without a mark it holds what was observed.
+	if code, text := d.as("lan", "POST", "/v1/turns/"+turn+"/test/run", `{}`); code != 200 || !strings.Contains(text, `"passed":true`) {
+		t.Errorf("run without a folder: %d %s", code, text)
+	}
+	if code, text := d.as("bob", "POST", "/v1/turns/"+turn+"/test/run", `{}`); code != 403 {
+		t.Errorf("run by somebody else: %d %s", code, text)
 	}
 }

@@ -23,9 +23,8 @@ func newKeysLinkCmd(a *app, format *string) *cobra.Command {
 		Long: `Print a link that signs a browser in as a key, once. The browser then sees what the key sees, until
 it signs out, the key ends, or nobody uses it for twelve hours.
 
-The link leads to the address on which this configuration listens. A running molar serve, and each
-other one with the same database, accepts it at once; behind a proxy, put the proxy's address before
-the question mark.`,
+The link leads to public_url, or without it to the address on which this configuration listens. A
+running molar serve, and each other one with the same database, accepts it at once.`,
 		Example: `  molar keys link laptop
   molar keys link reception --for 1h`,
 		Args: cobra.ExactArgs(1),
@@ -74,7 +73,7 @@ the question mark.`,
 func linkedKey(cfg *config.Config, stored []store.APIKey, name string) (store.APIKey, error) {
 	keys := slices.DeleteFunc(stored, func(k store.APIKey) bool { return k.Session })
 	for _, k := range cfg.APIKeys {
-		keys = append(keys, store.APIKey{ID: access.FileKeyID(k.Name), Name: k.Name, Scopes: k.Scopes})
+		keys = append(keys, store.APIKey{ID: k.ID(), Name: k.Name, Scopes: k.Scopes})
 	}
 	i := slices.IndexFunc(keys, func(k store.APIKey) bool { return k.ID == name || k.Name == name })
 	if i < 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,6 +30,9 @@ type APIKey struct {
 	System string `yaml:"system" jsonschema:"enum=trusted,enum=client" jsonschema_description:"trusted: the operator answers for the system texts that this key sends; client (default): they are the client's."`
 	Ask    string `yaml:"ask" jsonschema:"enum=person,enum=never" jsonschema_description:"never: nobody is behind this key, so a call that would ask is denied, and the answer says so; person (default): somebody answers."`
 }
+
+// ID returns the id of the key: it, and so its conversations, stay the same when its text changes.
+func (k APIKey) ID() string { return "cfg_" + k.Name }
 
 // Manner returns what the key's settings say about who is behind it.
 func (k APIKey) Manner() schemas.KeyManner {
@@ -75,7 +79,7 @@ func (p ProxyIdentity) SignsIn() bool { return p.Header != "" || p.OIDC.On() }
 
 // ProxySetting returns the setting that indicates that a proxy forwards requests of other machines
 // to loopback: trusted_proxies, or a name in allowed_hosts that is not a local one. It returns ""
-// if there is none. With a proxy, a client address on loopback proves nothing, and every request
+// if there is none; public_url names such a host too. With a proxy, a client address on loopback proves nothing, and every request
 // needs a key, a session or a person whom the proxy names.
 func (cfg *Config) ProxySetting() string {
 	if len(cfg.TrustedProxies) > 0 {
@@ -86,7 +90,47 @@ func (cfg *Config) ProxySetting() string {
 			return fmt.Sprintf("allowed_hosts %q", name)
 		}
 	}
+	if u, err := url.Parse(cfg.PublicURL); err == nil && u.Host != "" && !isLocalName(u.Host) {
+		return "public_url"
+	}
 	return ""
+}
+
+// Hosts returns the values of the Host header that the port with the pages accepts beside its own address.
+func (cfg *Config) Hosts() []string {
+	u, err := url.Parse(cfg.PublicURL)
+	if err != nil || u.Host == "" {
+		return cfg.AllowedHosts
+	}
+	return append(slices.Clone(cfg.AllowedHosts), u.Host)
+}
+
+// Address returns the origin under which people reach a host that listens on an address, such as
+// "https://assistant.example.com".
+func (cfg *Config) Address(listen string) string {
+	if cfg.PublicURL != "" {
+		return cfg.PublicURL
+	}
+	return cfg.Scheme() + "://" + LocalAddress(listen)
+}
+
+// Scheme returns the scheme of the ports' addresses.
+func (cfg *Config) Scheme() string {
+	if cfg.TLS.On() {
+		return "https"
+	}
+	return "http"
+}
+
+// publicURL checks the address under which people reach the host.
+func (c *checker) publicURL() {
+	if c.cfg.PublicURL == "" {
+		return
+	}
+	c.encrypted("public_url", c.cfg.PublicURL)
+	if u, err := url.Parse(c.cfg.PublicURL); err == nil && u.Path != "" {
+		c.fault("public_url", "want only scheme, host and port: the pages are at its root")
+	}
 }
 
 // isLocalName reports whether a Host value always means the machine of the client.
@@ -120,6 +164,7 @@ func (cfg *Config) completeAccess() {
 			k.Scopes = []string{"chat"}
 		}
 	}
+	cfg.PublicURL = strings.TrimSuffix(cfg.PublicURL, "/")
 	cfg.Identity.OIDC.complete()
 	for i := range cfg.Groups {
 		g := &cfg.Groups[i]

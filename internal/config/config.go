@@ -31,6 +31,7 @@ type Config struct {
 	Limits         Limits                 `yaml:"limits" jsonschema_description:"Limits of one turn and of the whole host."`
 	APIKeys        []APIKey               `yaml:"api_keys" jsonschema_description:"API keys, in addition to those of molar keys create. With a key of either kind, both ports require one."`
 	AllowedHosts   []string               `yaml:"allowed_hosts" jsonschema_description:"Host names that requests may name in their Host header, in addition to the listen address."`
+	PublicURL      string                 `yaml:"public_url" jsonschema_description:"Origin under which people reach this host, such as https://assistant.example.com: sign-ins and logins come back to it, and links lead to it. It needs no entry in allowed_hosts. When left out, the Host of a request, else the address of listen."`
 	TrustedProxies []string               `yaml:"trusted_proxies" jsonschema_description:"Addresses or ranges of reverse proxies whose X-Forwarded-For is trusted."`
 	Identity       ProxyIdentity          `yaml:"identity" jsonschema_description:"Who signs people in: a reverse proxy that passes on their names, or an identity provider."`
 	Groups         Map[schemas.Group]     `yaml:"groups" jsonschema_description:"Groups of people by their name at the identity provider, and what their members may do: the union of what their groups allow. With a group here, people without one are not admitted."`
@@ -260,7 +261,7 @@ type Telemetry struct {
 	LogFormat string `yaml:"log_format" jsonschema:"enum=text,enum=json" jsonschema_description:"Form of the log lines."`
 	Trace     string `yaml:"trace" jsonschema:"enum=on,enum=off" jsonschema_description:"Whether every turn leaves a trace in the store."`
 	// TraceRetention zero means a week.
-	TraceRetention time.Duration `yaml:"trace_retention" jsonschema_description:"How long traces are kept, such as 30d (default 168h, a week)."`
+	TraceRetention time.Duration `yaml:"trace_retention" jsonschema_description:"How long traces are kept, such as 30d (default 168h, a week), and never longer than the conversation."`
 	// Wire zero means that no traffic is recorded.
 	Wire time.Duration `yaml:"wire" jsonschema_description:"How long the traffic of models and servers is kept with each turn, such as 7d, so that a marked answer can become a test with its complete tape; none is kept when left out. Requires trace."`
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 
@@ -13,8 +12,6 @@ import (
 type Logins struct {
 	// Keys are references in the file, never the keys themselves.
 	Keys []schemas.Secret `yaml:"keys" jsonschema_description:"Keys that encrypt the logins, as references such as ${LOGIN_KEY}: 32 bytes in base64 or hex, made with openssl rand -base64 32. The first encrypts and each decrypts, so a new one comes first until the old one is removed."`
-	// PublicURL empty means the address to listen on.
-	PublicURL string `yaml:"public_url" jsonschema_description:"Address at which browsers reach this host, such as https://assistant.example.com; logins come back to /oauth/callback below it (default http://localhost and the port of listen)."`
 }
 
 // The values of a server's as.
@@ -34,16 +31,9 @@ func isPersonHeader(key string) bool {
 
 // logins checks the logins of people.
 func (c *checker) logins() {
-	l := c.cfg.Logins
-	for i, key := range l.Keys {
+	for i, key := range c.cfg.Logins.Keys {
 		if _, err := sealed.Key(key.Reveal()); err != nil {
 			c.fault(index("logins.keys", i), "%v", err)
-		}
-	}
-	if l.PublicURL != "" {
-		c.address("logins.public_url", l.PublicURL)
-		if u, err := url.Parse(l.PublicURL); err == nil && (u.RawQuery != "" || u.Fragment != "" || u.Path != "" && u.Path != "/") {
-			c.fault("logins.public_url", "want only scheme, host and port: the pages are at its root")
 		}
 	}
 }

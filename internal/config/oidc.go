@@ -1,7 +1,6 @@
 package config
 
 import (
-	"net"
 	"net/url"
 	"slices"
 	"time"
@@ -20,9 +19,8 @@ type OIDC struct {
 	Name   string   `yaml:"name" jsonschema_description:"Claim with the person's name, for showing only (default name)."`
 	Label  string   `yaml:"label" jsonschema_description:"How people call the identity provider, on the page for signing in (default its host name)."`
 	// Audience may be empty.
-	Audience  string        `yaml:"audience" jsonschema_description:"Audience of the access tokens that programs may send as Authorization: Bearer, beside client_id."`
-	PublicURL string        `yaml:"public_url" jsonschema_description:"Address at which browsers reach this host, such as https://assistant.example.com; the callback is below it (default the Host of the request)."`
-	Session   time.Duration `yaml:"session" jsonschema_description:"Longest time that somebody stays signed in; unused for 12h it ends earlier (default 12h)."`
+	Audience string        `yaml:"audience" jsonschema_description:"Audience of the access tokens that programs may send as Authorization: Bearer, beside client_id."`
+	Session  time.Duration `yaml:"session" jsonschema_description:"Longest time that somebody stays signed in; unused for 12h it ends earlier (default 12h)."`
 }
 
 // On reports whether people can sign in at an identity provider.
@@ -51,36 +49,21 @@ func (o *OIDC) complete() {
 	}
 }
 
-// oidc checks the identity provider. Its address may be plain on this machine only: everybody on the way
-// could be anybody here.
+// oidc checks the identity provider.
 func (c *checker) oidc() {
 	o := c.cfg.Identity.OIDC
 	if !o.On() {
-		if o.ClientID != "" || o.ClientSecret != "" || o.PublicURL != "" || o.Audience != "" {
+		if o.ClientID != "" || o.ClientSecret != "" || o.Audience != "" {
 			c.fault("identity.oidc.issuer", "want the address of the identity provider, as it names itself")
 		}
 		return
 	}
-	c.address("identity.oidc.issuer", o.Issuer)
-	if u, err := url.Parse(o.Issuer); err == nil {
-		if u.Scheme == "http" && !Loopback(net.JoinHostPort(u.Hostname(), "0")) {
-			c.fault("identity.oidc.issuer", "want an address that starts with https://")
-		}
-		if u.RawQuery != "" || u.Fragment != "" {
-			c.fault("identity.oidc.issuer", "want an address without ? and #")
-		}
-	}
+	c.encrypted("identity.oidc.issuer", o.Issuer)
 	c.required("identity.oidc.client_id", o.ClientID)
 	if !slices.Contains(o.Scopes, "openid") {
 		c.fault("identity.oidc.scopes", "must contain openid")
 	}
 	c.uniqueList("identity.oidc.scopes", o.Scopes)
-	if o.PublicURL != "" {
-		c.address("identity.oidc.public_url", o.PublicURL)
-		if u, err := url.Parse(o.PublicURL); err == nil && (u.RawQuery != "" || u.Fragment != "" || u.Path != "" && u.Path != "/") {
-			c.fault("identity.oidc.public_url", "want only scheme, host and port: the pages are at its root")
-		}
-	}
 	if o.Session < time.Minute {
 		c.fault("identity.oidc.session", "want at least 1m")
 	}

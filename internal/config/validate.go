@@ -27,6 +27,7 @@ func (cfg *Config) faults() faults {
 	if c.cfg.Metrics.Listen != "" {
 		c.listen("metrics.listen", c.cfg.Metrics.Listen)
 	}
+	c.publicURL()
 	c.allowedHosts()
 	if c.cfg.Memory.URL != "" {
 		c.address(keyMemoryURL, c.cfg.Memory.URL)
@@ -128,12 +129,8 @@ func (c *checker) limits() {
 			c.fault(n.key, "want %d or more", n.least)
 		}
 	}
-	if m.Retention < 0 || (m.Retention > 0 && m.Retention < time.Hour) {
-		c.fault("memory.retention", `want an hour or more, such as "90d"; 0s keeps conversations for ever`)
-	}
-	if a := c.cfg.Audit.Retention; a < 0 || (a > 0 && a < time.Hour) {
-		c.fault("audit.retention", `want an hour or more, such as "730d"; 0s keeps the audit for ever`)
-	}
+	c.retention("memory.retention", m.Retention, "conversations")
+	c.retention("audit.retention", c.cfg.Audit.Retention, "the audit")
 	c.positive("limits.tool_time", l.ToolTime, 24*time.Hour)
 	if l.Tools > maxTools {
 		c.fault("limits.tools", "want at most %d: model services accept no more", maxTools)
@@ -146,6 +143,13 @@ func (c *checker) limits() {
 	}
 	if l.AttachWait != nil && *l.AttachWait < 0 {
 		c.fault("limits.attach_wait", "want a time that is not negative")
+	}
+}
+
+// retention checks how long something is kept.
+func (c *checker) retention(key string, d time.Duration, what string) {
+	if d < 0 || d > 0 && d < time.Hour {
+		c.fault(key, `want an hour or more, such as "90d"; 0s keeps %s for ever`, what)
 	}
 }
 
@@ -202,6 +206,22 @@ func (c *checker) address(key, text string) {
 		c.fault(key, "want an address that starts with http:// or https://")
 	case u.User != nil:
 		c.fault(key, "want an address without a user and password; send them as a header")
+	}
+}
+
+// encrypted checks an address of which somebody on the way could make another person of somebody. It may
+// be plain on this machine only.
+func (c *checker) encrypted(key, text string) {
+	c.address(key, text)
+	u, err := url.Parse(text)
+	if err != nil {
+		return
+	}
+	if u.Scheme == "http" && !Loopback(net.JoinHostPort(u.Hostname(), "0")) {
+		c.fault(key, "want an address that starts with https://")
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		c.fault(key, "want an address without ? and #")
 	}
 }
 

@@ -28,7 +28,7 @@ type approvalEvent struct {
 	What       string       `json:"what"`
 	Person     eventPerson  `json:"person"`
 	Approvers  []string     `json:"approvers"`
-	Path       string       `json:"path"`
+	URL        string       `json:"url"`
 	Allowed    *bool        `json:"allowed,omitempty"`
 	DecidedBy  *eventPerson `json:"decided_by,omitempty"`
 }
@@ -42,7 +42,7 @@ type eventPerson struct {
 func (h *Host) Told(event, owner string, a answer.Approval, d *agent.Decision) {
 	e := approvalEvent{
 		ApprovalID: a.ID, TurnID: a.TurnID, Tool: a.Tool, Server: a.Server, What: a.Question.What,
-		Person: eventPerson{owner, a.Person}, Approvers: a.Approvers, Path: "/desk#approvals",
+		Person: eventPerson{owner, a.Person}, Approvers: a.Approvers, URL: h.Config.Address(h.Config.Listen) + "/desk#approvals",
 	}
 	if d != nil {
 		e.Allowed, e.DecidedBy = new(d.Allowed), &eventPerson{d.By, d.ByName}

@@ -2,29 +2,14 @@ package host
 
 import (
 	"cmp"
-	"context"
 	"slices"
-	"time"
 
 	"molar/mcpservers/knowledge"
 	"molar/schemas"
 )
 
-const (
-	// maxGapTurns bounds the turns that are grouped.
-	maxGapTurns = 2000
-	// maxGapExamples is how many questions of a group are shown.
-	maxGapExamples = 3
-)
-
-// Gaps returns the questions that nobody could answer since a time, of all people, grouped by their
-// words.
-func (s TraceStore) Gaps(ctx context.Context, since time.Time) ([]schemas.Gap, error) {
-	turns, _, err := s.Turns(ctx, schemas.TurnFilter{
-		Outcomes: []schemas.Outcome{schemas.OutcomeRefused, schemas.OutcomeNotFound}, Since: since, Limit: maxGapTurns,
-	})
-	return gapsOf(turns), err
-}
+// maxGapExamples is how many questions of a group are shown.
+const maxGapExamples = 3
 
 // A group collects similar questions to one assistant.
 type group struct {
@@ -33,9 +18,9 @@ type group struct {
 	times map[string]int // how many questions have each word
 }
 
-// gapsOf groups turns, given newest first: those with a question by the words that they have in common,
+// GapsOf groups turns, given newest first: those with a question by the words that they have in common,
 // the others by their reason. The largest group comes first.
-func gapsOf(turns []schemas.ListedTurn) []schemas.Gap {
+func GapsOf(turns []schemas.ListedTurn) []schemas.Gap {
 	var groups []*group
 	for _, t := range turns {
 		var words []string

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"molar/internal/config"
@@ -28,8 +27,6 @@ type PersonLogins struct {
 	box    *sealed.Box
 	client *oauth.Client
 	mcp    *mcpclients.Manager
-	// public is the address at which browsers reach the host; empty means that of each request.
-	public string
 }
 
 // OpenPersonLogins returns the logins of people, nil if the config has no keys for them.
@@ -47,7 +44,7 @@ func (h *Host) OpenPersonLogins() (*PersonLogins, error) {
 		base = web.Transport
 	}
 	client, err := oauth.NewClient(base, nil)
-	return &PersonLogins{db: h.DB, box: box, client: client, mcp: h.MCP, public: strings.TrimSuffix(h.Config.Logins.PublicURL, "/")}, err
+	return &PersonLogins{db: h.DB, box: box, client: client, mcp: h.MCP}, err
 }
 
 // loginBox returns what seals the logins of people; nil without keys.
@@ -62,26 +59,13 @@ func loginBox(cfg *config.Config) (*sealed.Box, error) {
 	return sealed.New(keys...)
 }
 
-// publicURL returns the address at which browsers reach the host, without a slash at its end.
-func publicURL(cfg *config.Config) string {
-	if cfg.Logins.PublicURL != "" {
-		return strings.TrimSuffix(cfg.Logins.PublicURL, "/")
-	}
-	scheme := "http"
-	if cfg.TLS.On() {
-		scheme = "https"
-	}
-	at := &url.URL{Host: cfg.Listen}
-	return scheme + "://localhost:" + at.Port()
-}
-
 // people returns what the servers need that each person calls as themselves.
 func (h *Host) people() (mcpclients.People, error) {
 	box, err := loginBox(h.Config)
 	if box == nil || err != nil {
 		return mcpclients.People{}, err
 	}
-	at := publicURL(h.Config)
+	at := h.Config.Address(h.Config.Listen)
 	return mcpclients.People{
 		Logins:   func(id string) oauth.Store { return personStore{h.DB, box, id} },
 		LoginURL: func(server string) string { return at + "/v1/logins/" + url.PathEscape(server) + "/begin" },
@@ -167,8 +151,8 @@ func (l *PersonLogins) List(ctx context.Context, who schemas.Caller) ([]schemas.
 }
 
 // Begin begins a login and returns the address at which the person logs in, and the sealed login for
-// the person's browser to keep. They come back to the address redirect, unless the config names the
-// address of this host, and to is where they go then.
+// the person's browser to keep. They come back to the address redirect, and to is where they go
+// then.
 func (l *PersonLogins) Begin(ctx context.Context, who schemas.Caller, server, redirect, to string) (address, kept string, err error) {
 	s, err := l.mcp.PersonServer(server, who)
 	if err != nil {
@@ -177,9 +161,6 @@ func (l *PersonLogins) Begin(ctx context.Context, who schemas.Caller, server, re
 	before, _, err := oauth.Get(ctx, personStore{l.db, l.box, who.ID}, s)
 	if err != nil {
 		return "", "", err
-	}
-	if back, err := url.Parse(redirect); err == nil && l.public != "" {
-		redirect = l.public + back.Path
 	}
 	login, err := l.client.Begin(ctx, s, redirect, before)
 	if err != nil {

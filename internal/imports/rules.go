@@ -31,7 +31,7 @@ func layers() []layer {
 			"internal/host", "internal/serve", "internal/store", "internal/terminal", "internal/text",
 		}},
 		{"eval/...", []string{"eval/...", "agent/...", "toolhandler", "mcpclients/...", "providers/...", "schemas/...", "internal/sse", "internal/telemetry", "internal/text"}},
-		{"web/...", []string{"web/...", "agent", "agent/answer", "agent/journal", "providers", "schemas/...", "internal/httpguard", "internal/markdown", "internal/telemetry", "internal/text"}},
+		{"web/...", []string{"web/...", "agent", "agent/answer", "agent/journal", "providers", "schemas/...", "internal/httpguard", "internal/markdown", "internal/sealed", "internal/telemetry", "internal/text"}},
 
 		{"internal/store/storetest", nil},
 		{"internal/store/...", []string{"internal/store/...", "schemas/...", "internal/telemetry"}},
@@ -45,7 +45,7 @@ func layers() []layer {
 		{"internal/setup", []string{"agent/subject", "providers", "schemas", "toolhandler", "internal/cli", "internal/config", "internal/host", "internal/serve", "internal/terminal", "internal/text"}},
 		{"internal/live", []string{"agent", "agent/memory", "agent/prompts", "agent/subject", "providers", "schemas", "internal/text"}},
 		{"internal/access", []string{"schemas", "internal/cli", "internal/config", "internal/httpguard", "internal/oidc", "internal/store", "internal/telemetry"}},
-		{"internal/oidc", nil},
+		{"internal/oidc", []string{"internal/sealed"}},
 		{"internal/cli", []string{"internal/config"}},
 		{"internal/httpguard/...", []string{"internal/httpguard/...", "schemas/...", "internal/telemetry"}},
 		{"internal/telemetry/...", []string{"internal/telemetry/...", "schemas/..."}},

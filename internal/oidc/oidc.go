@@ -6,6 +6,7 @@ package oidc
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +18,8 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+
+	"molar/internal/sealed"
 )
 
 // Times of a provider.
@@ -71,7 +74,7 @@ func (p Person) Owner() string { return "oidc:" + p.Issuer + "#" + p.Subject }
 // A Provider signs people in.
 type Provider struct {
 	cfg   Config
-	seal  sealer
+	box   *sealed.Box
 	cache cache
 
 	mu sync.Mutex
@@ -108,8 +111,11 @@ func New(cfg Config) (*Provider, error) {
 	limited := *cfg.Client
 	limited.Timeout = callLimit
 	cfg.Client = &limited
-	seal, err := newSealer(cfg.Key)
-	return &Provider{cfg: cfg, seal: seal, cache: cache{now: cfg.Now}}, err
+	box, err := sealed.Of(cfg.Key)
+	if err != nil {
+		return nil, fmt.Errorf("seal attempts to sign in: %w", err)
+	}
+	return &Provider{cfg: cfg, box: box, cache: cache{now: cfg.Now}}, nil
 }
 
 // Watch keeps what is known of the provider current until ctx ends.
@@ -200,11 +206,9 @@ func (p *Provider) Begin(ctx context.Context, redirect, to string) (address, kep
 		return "", "", err
 	}
 	a := newAttempt(redirect, to, p.cfg.Now())
-	if kept, err = p.seal.seal(a); err != nil {
-		return "", "", err
-	}
-	oauth := p.oauth(k, redirect)
-	return oauth.AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), kept, nil
+	text, err := json.Marshal(a)
+	address = p.oauth(k, redirect).AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier))
+	return address, p.box.Seal(text, attemptPlace), err
 }
 
 func (p *Provider) oauth(k *known, redirect string) *oauth2.Config {
@@ -218,8 +222,8 @@ func (p *Provider) oauth(k *known, redirect string) *oauth2.Config {
 // refused.
 func (p *Provider) Finish(ctx context.Context, kept string, answer url.Values) (who Person, to string, err error) {
 	var a attempt
-	if err := p.seal.open(kept, &a); err != nil {
-		return who, "", fmt.Errorf("%w: %w", ErrRefused, err)
+	if text, err := p.box.Open(kept, attemptPlace); err != nil || json.Unmarshal(text, &a) != nil {
+		return who, "", fmt.Errorf("%w: this browser has not begun to sign in, or keeps no cookies", ErrRefused)
 	}
 	if p.cfg.Now().After(a.Until) {
 		return who, a.To, fmt.Errorf("%w: signing in took longer than %s", ErrRefused, attemptLife)

@@ -50,3 +50,23 @@ func TestBox(t *testing.T) {
 		}
 	}
 }
+
+// A box of one key, and what it sealed for a place of one part.
+func TestOf(t *testing.T) {
+	box, err := sealed.Of(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := box.Seal([]byte("state"), "anna")
+	if got, err := box.Open(text, "anna"); err != nil || string(got) != "state" {
+		t.Errorf("opened %q, %v", got, err)
+	}
+	for _, place := range [][]string{{"binh"}, {"anna", ""}} {
+		if got, err := box.Open(text, place...); err == nil {
+			t.Errorf("opened %q at %q", got, place)
+		}
+	}
+	if _, err := sealed.Of([]byte("short")); err == nil {
+		t.Error("a short key is taken")
+	}
+}

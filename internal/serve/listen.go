@@ -44,14 +44,6 @@ func serveOn(server *http.Server, listener net.Listener) error {
 	return server.Serve(listener)
 }
 
-// schemeOf returns the scheme of the ports' addresses.
-func schemeOf(cfg *config.Config) string {
-	if cfg.TLS.On() {
-		return "https"
-	}
-	return "http"
-}
-
 // warnPlain warns of what others on the network can read.
 func warnPlain(cfg *config.Config, listen string, log *slog.Logger) {
 	if !config.Loopback(listen) && !cfg.TLS.On() {

@@ -87,7 +87,7 @@ func (p *mcpPort) openMemory(ctx context.Context, m MCPConfig, port *httpserver.
 	if port.Memory, err = host.NewMemoryServer(m.Config, topics, p.db, m.Log); err != nil {
 		return err
 	}
-	port.Tools, err = host.NewToolServer(m.Config, topics, m.Log)
+	port.Tools, err = host.NewToolServer(m.Config, topics, nil, m.Log)
 	return err
 }
 
@@ -146,7 +146,7 @@ func MCP(ctx context.Context, m MCPConfig) (err error) {
 	go func() { ended <- serveOn(server, bound(listener, log)) }()
 	defer background(ctx, func(ctx context.Context) { applyRetention(ctx, log, retentions(cfg, p.db)...) })()
 	defer background(ctx, func(ctx context.Context) { p.keys.Watch(ctx, func() {}) })()
-	c.Say("molar mcp listens on %s://%s: JSON-RPC on /jsonrpc, MCP on /mcp", schemeOf(cfg), listener.Addr())
+	c.Say("molar mcp listens on %s://%s: JSON-RPC on /jsonrpc, MCP on /mcp", cfg.Scheme(), listener.Addr())
 	warnPlain(cfg, cfg.MCP.Listen, log)
 	c.Say("store: %s", p.db.Path())
 	select {

@@ -45,7 +45,7 @@ func (p *port) watchIdentity(ctx context.Context) {
 // addPeople adds how people sign in, and what is known of them.
 func (p *port) addPeople(to *web.Access) {
 	if p.signIn != nil {
-		to.OIDC, to.Provider, to.PublicURL = p.signIn, p.Config.Identity.OIDC.Label, p.Config.Identity.OIDC.PublicURL
+		to.OIDC, to.Provider = p.signIn, p.Config.Identity.OIDC.Label
 	}
 	to.GroupsOf = func(ctx context.Context, owner string) (groups []string, known bool, err error) {
 		who, known, err := p.DB.Person(ctx, owner)

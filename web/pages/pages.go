@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"html/template"
 	"net/http"
 	"path"
 	"strings"
@@ -30,6 +31,9 @@ const modelsMark = "<!--models-->"
 
 // meMark is replaced there by who the reader is, as JSON.
 const meMark = "<!--me-->"
+
+// frameFile is the template of all pages but the chat page: what stands before and after their own parts.
+const frameFile = "frame.html"
 
 // A page is an embedded file.
 type page struct {
@@ -98,6 +102,14 @@ func load() (map[string]page, error) {
 			return nil, fmt.Errorf("load page: %w", err)
 		}
 		kind := path.Ext(f.Name())
+		if f.Name() == frameFile {
+			continue
+		}
+		if kind == ".html" {
+			if content, err = framed(content); err != nil {
+				return nil, fmt.Errorf("load page %q: %w", f.Name(), err)
+			}
+		}
 		at := "/static/" + f.Name()
 		if kind == ".html" && at != missingPage && at != noGroupPage && at != notYoursPage {
 			at = "/" + strings.TrimSuffix(strings.TrimSuffix(f.Name(), kind), "index")
@@ -108,6 +120,23 @@ func load() (map[string]page, error) {
 		pages[at] = page{content: content, contentType: pageTypes[kind], zipped: sync.OnceValue(func() []byte { return zip(content) })}
 	}
 	return pages, nil
+}
+
+// framed puts a page that names its parts into the frame. The chat page has no frame, and stays as it is.
+func framed(content []byte) ([]byte, error) {
+	if !bytes.HasPrefix(content, []byte("{{define")) {
+		return content, nil
+	}
+	page, err := template.ParseFS(static, "static/"+frameFile)
+	if err == nil {
+		page, err = page.Parse(string(content))
+	}
+	if err != nil {
+		return nil, err
+	}
+	var whole bytes.Buffer
+	err = page.ExecuteTemplate(&whole, frameFile, nil)
+	return whole.Bytes(), err
 }
 
 // Serve serves an embedded file. Browsers cache it and revalidate it each time.

@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"molar/internal/sealed"
 	"molar/schemas/responses"
 	"molar/web/wire"
 )
@@ -125,7 +126,7 @@ func (s *Surface) sealsFor(owner string) func(InputState) string {
 
 // processSecret returns a random secret that ends with the process.
 func processSecret() func(context.Context) ([]byte, error) {
-	key := make([]byte, keySize)
+	key := make([]byte, sealed.KeySize)
 	_, _ = rand.Read(key) // never fails
 	return func(context.Context) ([]byte, error) { return key, nil }
 }

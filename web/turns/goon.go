@@ -30,7 +30,7 @@ func (h *Host) let(t *Live, turn *agent.Turn, n note) {
 			send(ev)
 		}
 	}
-	who := asker{h, t, turn.Owner, turn.ID, schemas.DeciderOf(turn.Owner, turn.AskedBy, turn.Rights), send, news, h.Sharing}
+	who := asker{h, t, turn.Owner, turn.ID, schemas.DeciderOf(turn.Owner, turn.Caller.Name, turn.Rights), send, news, h.Sharing}
 	turn.Approver = who
 	if n.Answers {
 		turn.Person = who

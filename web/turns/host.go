@@ -133,7 +133,7 @@ func (h *Host) start(ctx context.Context, t *Live, turn agent.Turn, open func() 
 
 // openJournal records a turn of this process, so that others can follow and stop it.
 func (h *Host) openJournal(ctx context.Context, t *Live) (*journal.Turn, error) {
-	info := schemas.JournalTurn{ID: t.ID, Owner: t.owner, Assistant: t.assistant, ConversationID: t.conversation, Shared: true}
+	info := schemas.JournalTurn{ID: t.ID, Owner: t.owner, Assistant: t.assistant, ConversationID: t.conversation, Shared: true, Since: t.began}
 	return h.Journal.Open(ctx, info, t.endElsewhere)
 }
 

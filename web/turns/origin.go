@@ -13,8 +13,7 @@ import (
 func SetOrigins(t *agent.Turn, who httpguard.Principal, identified bool) {
 	t.Data = t.Data || who.Data
 	t.AskNever = who.AskNever
-	t.Rights, t.AskedBy = who.Rights, who.Name
-	t.Caller = CallerOf(who)
+	t.Rights, t.Caller = who.Rights, CallerOf(who)
 	if identified && !who.OwnSystem {
 		t.SystemFrom = schemas.FromClient
 	}

@@ -34,11 +34,12 @@ const (
 	lastWords = 5 * time.Second
 )
 
-// Config configures a [Sender]. URL, Key and Client are required.
+// Config configures a [Sender]. URL and Key are required.
 type Config struct {
 	URL string
 	// Key signs the events.
-	Key    []byte
+	Key []byte
+	// Client nil is one that follows no redirect: the events are for this address alone.
 	Client *http.Client
 	Logger *slog.Logger
 	// Count is called with "delivered" or "failed" at the end of each event; it may be nil.
@@ -66,8 +67,11 @@ type Event struct {
 
 // New returns a sender; its owner calls Close.
 func New(cfg Config) (*Sender, error) {
-	if cfg.URL == "" || len(cfg.Key) == 0 || cfg.Client == nil {
-		return nil, errors.New("webhook: URL, Key and Client are required")
+	if cfg.URL == "" || len(cfg.Key) == 0 {
+		return nil, errors.New("webhook: URL and Key are required")
+	}
+	if cfg.Client == nil {
+		cfg.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
