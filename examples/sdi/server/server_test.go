@@ -130,7 +130,7 @@ func TestServer_transports(t *testing.T) {
 			if err := json.Unmarshal(result.Output, &found); err != nil || found.Total != 12 || len(found.Records) != 2 {
 				t.Errorf("%s %v", result.Output, err)
 			}
-			prompts := m.Prompts(t.Context())
+			prompts := m.Prompts(t.Context(), schemas.Caller{})
 			if len(prompts) != 2 || prompts[0].Name != "record" || !prompts[0].Arguments[0].Required || prompts[1].Name != "tag" {
 				t.Errorf("prompts %+v", prompts)
 			}
