@@ -454,3 +454,25 @@ func TestServe_ClientsHeadersAreNotPassedOn(t *testing.T) {
 		t.Errorf("the server of each person was told %v, want %v", users, owners)
 	}
 }
+
+// A login comes back to the address under which people reach the host, whatever address they began it at.
+func TestServe_LoginComesBackToThePublicAddress(t *testing.T) {
+	t.Parallel()
+	p := npm.StartProvider(t, callbackPath)
+	file := writeFile(t, "molar.yaml", asPersonConfig(p.StartGuarded(t), "./molar.db")+"public_url: https://assistant.example.com\n")
+	keepKey(t, file)
+	s := serveHost(t, file, nil)
+	ann := caller{t: t, url: s.url, client: npm.Browser(nil), key: makeKeyFor(t, file, "ann", "chat")}
+	at := ""
+	ann.client.CheckRedirect = func(req *http.Request, _ []*http.Request) error {
+		at = req.URL.Query().Get("redirect_uri")
+		return http.ErrUseLastResponse
+	}
+	eventually(t, "the key is known", func() bool {
+		status, _, _ := ann.do(http.MethodGet, "/v1/logins/guarded/begin", "")
+		return status == http.StatusSeeOther
+	})
+	if want := "https://assistant.example.com/oauth/callback"; at != want {
+		t.Errorf("it comes back to %q, want %q", at, want)
+	}
+}

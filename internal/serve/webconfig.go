@@ -123,7 +123,7 @@ func (p *port) webAccess() (web.Access, error) {
 	if err != nil {
 		return web.Access{}, err
 	}
-	acc := web.Access{Keys: p.access.Ring(), Person: p.Config.Identity.Header, Groups: p.Config.Identity.GroupsHeader, Rights: p.access.Rights, SignIn: p.access.SignIn, SignInKey: p.access.SignInKey, SignOut: p.access.SignOut, Reread: p.access.Reread, Clients: clients, PerAddress: perAddress}
+	acc := web.Access{PublicURL: p.Config.PublicURL, Keys: p.access.Ring(), Person: p.Config.Identity.Header, Groups: p.Config.Identity.GroupsHeader, Rights: p.access.Rights, SignIn: p.access.SignIn, SignInKey: p.access.SignInKey, SignOut: p.access.SignOut, Reread: p.access.Reread, Clients: clients, PerAddress: perAddress}
 	p.addPeople(&acc)
 	if n := p.Config.Limits.TurnsPerMinute; n > 0 {
 		const minute = 60.0
