@@ -23,7 +23,7 @@ function card(ask, gone) {
       gone(decision === "approve" ? t(`You approved ${tool} for ${who}.`, `Bạn đã chấp thuận ${tool} cho ${who}.`)
         : t(`You refused ${tool} for ${who}.`, `Bạn đã từ chối ${tool} của ${who}.`));
     } catch (err) {
-      if ([404, 409, 410].includes(err.status)) return gone(over(ask));
+      if ([404, 409, 410].includes(err.status)) return gone(ended(ask));
       fault.textContent = err.message;
       fault.hidden = false;
       for (const b of buttons) b.disabled = false;
@@ -41,8 +41,8 @@ function card(ask, gone) {
     el("div", { className: "row" }, buttons));
 }
 
-// over returns what to say of a call that the reader did not decide about.
-const over = (ask) => t(`${nameOf(ask.tool)} for ${askerOf(ask)} waits no longer: somebody else decided, or the request ended.`,
+// ended returns what to say of a call that the reader did not decide about.
+const ended = (ask) => t(`${nameOf(ask.tool)} for ${askerOf(ask)} waits no longer: somebody else decided, or the request ended.`,
   `${nameOf(ask.tool)} của ${askerOf(ask)} không còn chờ: người khác đã quyết định, hoặc yêu cầu đã kết thúc.`);
 
 // showApprovals keeps the list of waiting calls in a box up to date while the page is open, and their
@@ -56,6 +56,7 @@ export function showApprovals(root) {
   root.setAttribute("aria-labelledby", title.id);
   const page = document.title;
   const cards = new Map();
+  const over = new Set(); // the ids that a list from before a decision may still have
   const say = (words) => {
     said.className = "note";
     said.textContent = words;
@@ -76,10 +77,15 @@ export function showApprovals(root) {
     if (document.hidden) return;
     try {
       const { data } = await api("/v1/approvals?for=me");
-      for (const [id, { ask }] of cards) if (!data.some((a) => a.id === id)) drop(id, over(ask));
-      const fresh = data.filter((a) => !cards.has(a.id));
+      for (const [id, { ask }] of cards) if (!data.some((a) => a.id === id)) drop(id, ended(ask));
+      const fresh = data.filter((a) => !cards.has(a.id) && !over.has(a.id));
       for (const ask of fresh) {
-        cards.set(ask.id, Object.assign(card(ask, (words) => drop(ask.id, words, true)), { ask }));
+        const gone = (words) => {
+          over.add(ask.id);
+          drop(ask.id, words, true);
+          look(); // a call whose answer has ended meanwhile is listed anew
+        };
+        cards.set(ask.id, Object.assign(card(ask, gone), { ask }));
         list.append(cards.get(ask.id));
       }
       if (fresh.length) announce(fresh.map((ask) => t(`${askerOf(ask)} asks for ${nameOf(ask.tool)}.`, `${askerOf(ask)} hỏi ${nameOf(ask.tool)}.`)).join(" "));
