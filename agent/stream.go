@@ -13,7 +13,7 @@ import (
 // call, and learns the model's bytes per token from the usage.
 func (a *Agent) stream(ctx context.Context, w *task, req *providers.Request) iter.Seq2[providers.Chunk, error] {
 	provider := w.route.For(req.Pass)
-	req.Payer = providers.Payer{Owner: w.turn.Owner, Groups: w.turn.Rights.Names(), Assistant: w.assistant.Name, Since: w.turn.began}
+	req.Payer = providers.Payer{Owner: w.turn.Owner, Groups: w.turn.Rights.Names(), Assistant: w.assistant.Name, Since: w.turn.Began}
 	pass := w.out.Trace.Pass(req, provider.Name())
 	logPrompt(ctx, w.out, req)
 	chunks := provider.Stream(ctx, *req)
