@@ -202,7 +202,7 @@ func (a *Agent) Run(ctx context.Context, t Turn) iter.Seq2[answer.Event, error] 
 		if t.ID == "" {
 			t.ID = schemas.NewID()
 		}
-		t.began = a.cfg.Now()
+		t.Began = a.cfg.Now()
 		fresh := t.ConversationID == ""
 		if fresh {
 			t.ConversationID = "chat_" + schemas.NewID()

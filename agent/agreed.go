@@ -105,7 +105,7 @@ func (a *Agent) takeApproval(ctx context.Context, w *task, q question, past reca
 	}
 	for _, c := range pending {
 		a.audit(ctx, toolhandler.Ruling{
-			Owner: w.turn.Owner, TurnID: w.turn.ID, Started: w.turn.began, Call: *c.Call, Tool: a.toolNamed(c.Call.Function.Name), How: toolhandler.InMessage,
+			Owner: w.turn.Owner, TurnID: w.turn.ID, Started: w.turn.Began, Call: *c.Call, Tool: a.toolNamed(c.Call.Function.Name), How: toolhandler.InMessage,
 			Decision: toolhandler.Decision{Allowed: approved.has(*c.Call)},
 		})
 	}
@@ -123,7 +123,7 @@ func (a *Agent) grants(w *task) toolhandler.Grants {
 	if a.cfg.Grants == nil {
 		return nil
 	}
-	return standing{Grants: a.cfg.Grants, Owner: w.turn.Owner, Conversation: w.turn.ConversationID, Started: w.turn.began, Log: a.log}
+	return standing{Grants: a.cfg.Grants, Owner: w.turn.Owner, Conversation: w.turn.ConversationID, Started: w.turn.Began, Log: a.log}
 }
 
 // audit reports a decision about a call.

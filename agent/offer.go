@@ -62,7 +62,7 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 	flow.Described, flow.Rules = unseen(choice.Callable()), a.cfg.Flows
 	approver, person := w.whom()
 	o.Handler = a.cfg.Handler.Begin(toolhandler.TurnConfig{
-		Owner: w.turn.Owner, ID: w.turn.ID, Started: w.turn.began, Language: q.lang,
+		Owner: w.turn.Owner, ID: w.turn.ID, Started: w.turn.Began, Language: q.lang,
 		Tools: choice.Callable(),
 		Host:  own,
 		Flow:  flow, Catalogue: w.catalogue, Audit: a.audit,

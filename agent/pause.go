@@ -137,4 +137,4 @@ func (p datedPauses) KeepTurn(ctx context.Context, r schemas.PauseRecord) error 
 }
 
 // pausesOf returns where a turn keeps what waits for a person or client.
-func (a *Agent) pausesOf(w *task) Pauses { return datedPauses{a.cfg.Pauses, w.turn.began} }
+func (a *Agent) pausesOf(w *task) Pauses { return datedPauses{a.cfg.Pauses, w.turn.Began} }

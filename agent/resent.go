@@ -108,7 +108,7 @@ func (a *Agent) remember(ctx context.Context, w *task) {
 			hashes = append(hashes, hashOf(key, w.turn.Owner, result...))
 		}
 		slices.Sort(hashes)
-		err = a.cfg.Answers.RememberAnswer(ctx, w.turn.Owner, slices.Compact(hashes), toStrings(withoutNames(w.ending.held(w))), w.turn.began, a.cfg.Now().Add(rememberFor))
+		err = a.cfg.Answers.RememberAnswer(ctx, w.turn.Owner, slices.Compact(hashes), toStrings(withoutNames(w.ending.held(w))), w.turn.Began, a.cfg.Now().Add(rememberFor))
 		a.known.mu.Lock()
 		for _, hash := range hashes { // it may have read more than an earlier one
 			delete(a.known.all, hash)

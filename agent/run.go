@@ -104,7 +104,7 @@ func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *answer.Speak
 	id := t.ID
 	book := keeperConfig{
 		Memory: a.cfg.Memory, Journal: t.Journal, GoesOn: t.GoesOn, TurnID: id, ReadOnly: t.ReadOnly, Group: group,
-		Turn: memory.BeginRequest{ConversationID: t.ConversationID, Owner: t.Owner, Key: t.beginKey(), Parent: t.Parent, Began: t.began},
+		Turn: memory.BeginRequest{ConversationID: t.ConversationID, Owner: t.Owner, Key: t.beginKey(), Parent: t.Parent, Began: t.Began},
 		// The key's turn may have been saved in another conversation.
 		Fresh: fresh && t.Key == "" && !a.cfg.MemoryRequired,
 		Wait:  turnWait,
@@ -166,7 +166,7 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *kee
 	}
 	w := &task{
 		turn: t, assistant: assistant, route: route, schema: schema, guard: a.cfg.Guards[assistant.Topic],
-		out: out, keeper: k, group: group, started: t.began, catalogue: a.cfg.Handler.Catalogue(a.cfg.Tools.Tools),
+		out: out, keeper: k, group: group, started: t.Began, catalogue: a.cfg.Handler.Catalogue(a.cfg.Tools.Tools),
 	}
 	w.heard = hear(w.guard, assistant)
 	if unreachable {

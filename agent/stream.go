@@ -14,7 +14,7 @@ import (
 // payer is told of budgets.
 func (a *Agent) stream(ctx context.Context, w *task, lang string, req *providers.Request) iter.Seq2[providers.Chunk, error] {
 	provider := w.route.For(req.Pass)
-	req.Payer = providers.Payer{Owner: w.turn.Owner, Groups: w.turn.Rights.Names(), Assistant: w.assistant.Name, Since: w.turn.began, Language: lang}
+	req.Payer = providers.Payer{Owner: w.turn.Owner, Groups: w.turn.Rights.Names(), Assistant: w.assistant.Name, Since: w.turn.Began, Language: lang}
 	pass := w.out.Trace.Pass(req, provider.Name())
 	logPrompt(ctx, w.out, req)
 	chunks := provider.Stream(ctx, *req)

@@ -69,8 +69,8 @@ type Turn struct {
 	GoesOn bool
 	Note   json.RawMessage `json:",omitempty"`
 
-	// began is when Run took it.
-	began time.Time
+	// Began is when Run took it: Run sets it.
+	Began time.Time `json:"-"`
 	// Resumed is set by [Continued].
 	Resumed *Resumption `json:"-"`
 }
