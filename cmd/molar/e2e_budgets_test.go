@@ -90,6 +90,8 @@ func (s *spender) spend(t *testing.T, c *crowd, lane int) {
 				t.Errorf("%s is to wait %d s: %s", s.name, wait, text)
 			}
 			time.Sleep(20 * time.Millisecond)
+		case res.StatusCode == http.StatusServiceUnavailable && strings.Contains(text, `"store_unavailable"`): // a busy machine
+			time.Sleep(time.Second)
 		case res.StatusCode != http.StatusOK:
 			t.Errorf("%s asks: %d %s", s.name, res.StatusCode, text)
 			return

@@ -42,8 +42,6 @@ const (
 	// renewEvery is how often the reservations of running calls are renewed. It is well below the time
 	// after which they expire.
 	renewEvery = 2 * time.Minute
-	// settleTries is how often settling is tried; a reservation that is never settled expires.
-	settleTries = 3
 )
 
 // Config configures a [Book].
@@ -65,6 +63,8 @@ type Book struct {
 	pending map[string]schemas.UsageLine
 	// held are the ids of the reservations of running calls.
 	held map[string]struct{}
+	// late is what could not be settled yet.
+	late []settlement
 	// groups are those that owners had at their last call.
 	groups map[string][]string
 }
@@ -168,6 +168,11 @@ func (b *Book) take(ctx context.Context, req *providers.Request, price pricing) 
 	short, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
 	taken, refusal, err := b.cfg.Store.TakeBudget(short, budgets, sumOf(estimate(req), price.Price), !req.Pass.IsSmall())
+	if err != nil && len(taken.Periods) > 0 { // it may be reserved, if only the answer was lost
+		b.mu.Lock()
+		b.late = append(b.late, settlement{hold: &taken})
+		b.mu.Unlock()
+	}
 	switch {
 	case err != nil && ctx.Err() != nil: // nobody waits any more
 		return nil, "", context.Cause(ctx)
@@ -213,24 +218,36 @@ func refused(in words, r *schemas.BudgetRefusal) error {
 	return e
 }
 
-// settle replaces the estimate of a call by what it used.
+// settle replaces the estimate of a call by what it used. What the store does not take now it gets later.
 func (b *Book) settle(ctx context.Context, hold *schemas.BudgetHold, used schemas.BudgetSum) {
-	ctx = context.WithoutCancel(ctx)
-	defer func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
+	defer cancel()
+	err := b.cfg.Store.SettleBudget(ctx, *hold, used)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil {
 		delete(b.held, hold.ID)
-	}()
-	var err error
-	for range settleTries {
-		short, cancel := context.WithTimeout(ctx, storeWait)
-		err = b.cfg.Store.SettleBudget(short, *hold, used)
-		cancel()
-		if err == nil {
-			return
-		}
+		return
 	}
-	b.cfg.Logger.Error("a call is not counted in its budgets", "tokens", used.Tokens, "cost", used.Cost.String(), "error", err)
+	b.late = append(b.late, settlement{hold, used})
+	b.cfg.Logger.Warn("a call is not counted in its budgets yet; it is tried again", "tokens", used.Tokens, "cost", used.Cost.String(), "error", err)
+}
+
+// A settlement is what a call used, for the store.
+type settlement struct {
+	hold *schemas.BudgetHold
+	used schemas.BudgetSum
+}
+
+// settleLate settles what the store did not take before.
+func (b *Book) settleLate(ctx context.Context) {
+	b.mu.Lock()
+	late := b.late
+	b.late = nil
+	b.mu.Unlock()
+	for _, s := range late {
+		b.settle(ctx, s.hold, s.used)
+	}
 }
 
 // count adds a call to the usage of the day.
@@ -297,6 +314,7 @@ func (b *Book) Run(ctx context.Context) {
 }
 
 func (b *Book) flush(ctx context.Context) {
+	b.settleLate(ctx)
 	if err := b.Flush(ctx); err != nil && ctx.Err() == nil {
 		b.cfg.Logger.Warn("the usage cannot be written; it is tried again", "error", err)
 	}

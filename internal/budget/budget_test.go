@@ -3,6 +3,7 @@ package budget_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"path/filepath"
 	"slices"
@@ -274,6 +275,55 @@ func TestBook_WarnsInVietnamese(t *testing.T) {
 	}
 	if want := "đã dùng 80% ngân sách tháng này của bạn; ngân sách mới bắt đầu lúc 00:00 ngày 1 tháng "; !strings.HasPrefix(warning, want) {
 		t.Errorf("warned %q, want %q", warning, want)
+	}
+}
+
+// unsteady reserves but loses the answer, and settles at the second try.
+type unsteady struct {
+	renewals
+	settled []string
+	tries   int
+	loses   bool
+}
+
+func (u *unsteady) TakeBudget(context.Context, []schemas.NamedBudget, schemas.BudgetSum, bool) (hold schemas.BudgetHold, _ *schemas.BudgetRefusal, err error) {
+	if u.loses {
+		err = errors.New("lost")
+	}
+	return schemas.BudgetHold{ID: "one", Periods: map[string]time.Time{"all": {}}}, nil, err
+}
+
+func (u *unsteady) SettleBudget(_ context.Context, hold schemas.BudgetHold, used schemas.BudgetSum) error {
+	if u.tries++; u.tries == 1 {
+		return errors.New("away")
+	}
+	u.settled = append(u.settled, fmt.Sprint(hold.ID, " ", used.Tokens))
+	return nil
+}
+
+// What the store does not settle at once it settles later, and a reservation whose answer was lost is
+// given back, rather than that it stands in the way until it expires.
+func TestBook_SettlesLater(t *testing.T) {
+	for loses, want := range map[bool]string{false: "one 45", true: "one 0"} {
+		synctest.Test(t, func(t *testing.T) {
+			kept := &unsteady{loses: loses}
+			book, err := budget.New(budget.Config{Budgets: config.Budgets{All: schemas.Budget{Per: schemas.PerMonth, Tokens: 50}}, Store: kept})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			var running sync.WaitGroup
+			running.Go(func() { book.Run(ctx) })
+			if _, err := ask(t, book.Meter(new(model), nil), "person:ann"); (err != nil) != loses {
+				t.Error(err)
+			}
+			time.Sleep(time.Hour)
+			stop()
+			running.Wait()
+			if !slices.Equal(kept.settled, []string{want}) || kept.n != 0 {
+				t.Errorf("settled %q, want %q; renewed %d times", kept.settled, want, kept.n)
+			}
+		})
 	}
 }
 

@@ -131,13 +131,13 @@ func googleSearch(cfg *config.Config, book *budget.Book, log *slog.Logger) (func
 	}
 	return func(ctx context.Context, query string) ([]search.Result, error) {
 		var found gemini.Found
-		again := func(why string) error {
-			log.Info("google search: "+why, "model", g.Model)
-			return nil
-		}
 		look := func(ctx context.Context) (*schemas.Usage, error) {
 			var used *schemas.Usage // by all tries
-			err := chain.Repeat(ctx, time.Now().Add(g.Timeout), again, func(error) (err error) {
+			note := func(why string) error {
+				log.Info("google search: "+why, "model", g.Model)
+				return nil
+			}
+			err := chain.Repeat(ctx, time.Now().Add(g.Timeout), note, func(error) (err error) {
 				if found, err = service.Search(ctx, g.Model, query); found.Usage != nil {
 					if used != nil {
 						*found.Usage = used.Add(*found.Usage)
