@@ -3,7 +3,7 @@
 TEST = go test
 PACKAGES = ./...
 
-.PHONY: build test race lint fmt generate reference check e2e bench load long release
+.PHONY: build test race lint fmt generate reference pictures check e2e bench load long release
 
 # Without debug information, and without the MessagePack of gin, which nothing here speaks.
 build: ; go build -trimpath -tags nomsgpack -ldflags "-s -w" -o bin/ ./cmd/...
@@ -16,6 +16,8 @@ fmt: ; .ci/tools && .cache/bin/golangci-lint fmt
 generate: ; go generate ./...
 # The pages of docs/reference and the picture of the house, from the code.
 reference: ; go test -count=1 -run='^TestReference' ./cmd/molar ./internal/config ./internal/imports ./internal/telemetry ./web -update
+# The pictures of the docs, of a host that runs. They are looked at before they are committed.
+pictures: ; go test -count=1 -run='^TestPictures$$' ./cmd/molar -update-pictures
 release: ; .ci/release
 check: ; .ci/run
 e2e: ; go test -count=1 ./cmd/... ./examples/...

@@ -94,7 +94,7 @@ type Config struct {
 	// Audit keeps each decision about a call; nil only logs them.
 	Audit func(ctx context.Context, r toolhandler.Ruling)
 	// OnHeld is called with each call that is stored for its approvers; it may be nil.
-	OnHeld func(answer.Held)
+	OnHeld func(ctx context.Context, h answer.Held)
 	// Recorder is nil when no traces are kept.
 	Recorder Recorder
 	// Observer is nil without metrics.
@@ -202,6 +202,7 @@ func (a *Agent) Run(ctx context.Context, t Turn) iter.Seq2[answer.Event, error] 
 		if t.ID == "" {
 			t.ID = schemas.NewID()
 		}
+		t.began = a.cfg.Now()
 		fresh := t.ConversationID == ""
 		if fresh {
 			t.ConversationID = "chat_" + schemas.NewID()

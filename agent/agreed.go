@@ -37,7 +37,7 @@ func (a *Agent) requestApproval(ctx context.Context, w *task, e *ending) error {
 	if w.turn.wantsJSON() {
 		return w.tell(notice)
 	}
-	if err := pending.Keep(ctx, a.cfg.Pauses, w.turn.Owner, w.turn.ConversationID, notice, a.cfg.Now()); err != nil {
+	if err := pending.Keep(ctx, a.pausesOf(w), w.turn.Owner, w.turn.ConversationID, notice, a.cfg.Now()); err != nil {
 		return w.out.Warn("the calls pending approval could not be stored, so they cannot be approved: " + err.Error())
 	}
 	if err := a.hold(ctx, w, e.question.lang, pending); err != nil {
@@ -105,7 +105,7 @@ func (a *Agent) takeApproval(ctx context.Context, w *task, q question, past reca
 	}
 	for _, c := range pending {
 		a.audit(ctx, toolhandler.Ruling{
-			Owner: w.turn.Owner, TurnID: w.turn.ID, Call: *c.Call, Tool: a.toolNamed(c.Call.Function.Name), How: toolhandler.InMessage,
+			Owner: w.turn.Owner, TurnID: w.turn.ID, Started: w.turn.began, Call: *c.Call, Tool: a.toolNamed(c.Call.Function.Name), How: toolhandler.InMessage,
 			Decision: toolhandler.Decision{Allowed: approved.has(*c.Call)},
 		})
 	}
@@ -123,7 +123,7 @@ func (a *Agent) grants(w *task) toolhandler.Grants {
 	if a.cfg.Grants == nil {
 		return nil
 	}
-	return standing{Grants: a.cfg.Grants, Owner: w.turn.Owner, Conversation: w.turn.ConversationID, Log: a.log}
+	return standing{Grants: a.cfg.Grants, Owner: w.turn.Owner, Conversation: w.turn.ConversationID, Started: w.turn.began, Log: a.log}
 }
 
 // audit reports a decision about a call.

@@ -35,13 +35,13 @@ func (a *Agent) hold(ctx context.Context, w *task, lang string, pending pendingC
 		if err != nil {
 			return err
 		}
-		if err := a.cfg.Pauses.KeepTurn(ctx, schemas.PauseRecord{
+		if err := a.pausesOf(w).KeepTurn(ctx, schemas.PauseRecord{
 			Owner: w.turn.Owner, ConversationID: w.turn.ConversationID, CallIDs: []string{held.ID}, State: state, Expires: held.Expires,
 		}); err != nil {
 			return err
 		}
 		if a.cfg.OnHeld != nil {
-			a.cfg.OnHeld(held)
+			a.cfg.OnHeld(ctx, held)
 		}
 	}
 	return nil

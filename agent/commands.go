@@ -13,19 +13,19 @@ import (
 
 // Prompts are the prompts of the attached servers, which people use as "/name".
 type Prompts interface {
-	// Prompts lists the prompts of ready servers, by server and name.
-	Prompts(ctx context.Context) []schemas.Prompt
+	// Prompts lists the prompts of the servers that are ready for who asks, by server and name.
+	Prompts(ctx context.Context, who schemas.Caller) []schemas.Prompt
 	// Prompt returns the messages of one, of role user or assistant. It may read the owner's
 	// conversations.
-	Prompt(ctx context.Context, owner, server, name string, args map[string]string) ([]schemas.Message, error)
+	Prompt(ctx context.Context, who schemas.Caller, owner, server, name string, args map[string]string) ([]schemas.Message, error)
 }
 
-// Prompts lists the prompts that a question may name, for completion.
-func (a *Agent) Prompts(ctx context.Context) []schemas.Prompt {
+// Prompts lists the prompts that a question of who asks may name, for completion.
+func (a *Agent) Prompts(ctx context.Context, who schemas.Caller) []schemas.Prompt {
 	if a.cfg.Prompts == nil {
 		return nil
 	}
-	return a.cfg.Prompts.Prompts(ctx)
+	return a.cfg.Prompts.Prompts(ctx, who)
 }
 
 // expand replaces a question such as "/record 42" by the text of the prompt. A slash word that
@@ -39,7 +39,7 @@ func (a *Agent) expand(ctx context.Context, w *task, q question) (question, erro
 	}
 	// The prompts of servers that are starting are not known yet.
 	a.tools.Await(ctx, a.tools.Starting(func(string) bool { return true })...)
-	theirs := slices.DeleteFunc(a.cfg.Prompts.Prompts(ctx), func(p schemas.Prompt) bool { return !w.turn.mayNeed(p.Server) })
+	theirs := slices.DeleteFunc(a.cfg.Prompts.Prompts(ctx, w.caller()), func(p schemas.Prompt) bool { return !w.turn.mayNeed(p.Server) })
 	matches := Named(theirs, name)
 	if len(matches) == 0 {
 		return q, ctx.Err()
@@ -54,7 +54,7 @@ func (a *Agent) expand(ctx context.Context, w *task, q question) (question, erro
 		q.reply = func(lang string) string { return prompts.Missing(lang, prompt, missing) }
 		return q, nil
 	}
-	messages, err := a.cfg.Prompts.Prompt(ctx, w.turn.Owner, prompt.Server, prompt.Name, args)
+	messages, err := a.cfg.Prompts.Prompt(ctx, w.caller(), w.turn.Owner, prompt.Server, prompt.Name, args)
 	if ctx.Err() != nil {
 		return q, ctx.Err()
 	}

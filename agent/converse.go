@@ -124,13 +124,14 @@ func (a *Agent) runCalls(ctx context.Context, w *task, reply *Reply, o *offer.Of
 		progress.messages = slices.Concat(ask.messages, []schemas.Message{reply.Message()})
 		return false, nil
 	}
-	for _, tool := range o.Grow(results) {
+	grown, joined := o.Grow(results), a.tools.Join(o, results, w.out.Trace.Withheld)
+	for _, tool := range slices.Concat(grown, joined) {
 		w.out.Trace.Offered(tool.Name)
 	}
 	if err := a.reportUnfit(ctx, w, o); err != nil {
 		return false, err
 	}
-	if onlyFinds(hostCalls) { // the round only found tools, so it does not count
+	if onlyFinds(hostCalls) || len(joined) > 0 { // the round only brought tools, so it does not count
 		ask.round--
 	}
 	ask.messages = slices.Concat(ask.messages, a.roundMessages(w, reply.Message(), results))

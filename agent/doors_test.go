@@ -86,7 +86,7 @@ type doorAnswers map[string][]string
 
 func (doorAnswers) AnswerKey(context.Context) ([]byte, error) { return []byte("key"), nil }
 
-func (d doorAnswers) RememberAnswer(_ context.Context, owner string, hashes, origins []string, _ time.Time) error {
+func (d doorAnswers) RememberAnswer(_ context.Context, owner string, hashes, origins []string, _, _ time.Time) error {
 	for _, hash := range hashes {
 		d[owner+hash] = append(d[owner+hash], origins...)
 	}

@@ -150,6 +150,8 @@ type fakeTools struct {
 	status []schemas.ServerStatus
 	// results are by tool, or by tool and arguments.
 	results map[string]schemas.ToolResult
+	// brings are the tools that are listed after a call of a tool.
+	brings map[string][]schemas.Tool
 	// instructions are the servers' instructions, by server name.
 	instructions map[string]string
 	mu           sync.Mutex
@@ -159,7 +161,7 @@ type fakeTools struct {
 
 func (f *fakeTools) Tools() []schemas.Tool          { return f.tools }
 func (f *fakeTools) Status() []schemas.ServerStatus { return f.status }
-func (f *fakeTools) Resource(_ context.Context, server, uri string) (string, []schemas.Part, error) {
+func (f *fakeTools) Resource(_ context.Context, _ schemas.Caller, server, uri string) (string, []schemas.Part, error) {
 	if strings.HasPrefix(uri, "gone:") {
 		return "", nil, errors.New("it is gone")
 	}
@@ -178,6 +180,7 @@ func (f *fakeTools) WaitStarting(_ context.Context, servers []string) error {
 func (f *fakeTools) CallFor(_ context.Context, _ *schemas.Person, _, tool string, args json.RawMessage) (schemas.ToolResult, error) {
 	f.mu.Lock()
 	f.called = append(f.called, tool+" "+string(args))
+	f.tools = append(f.tools, f.brings[tool]...)
 	f.mu.Unlock()
 	result, ok := f.results[tool+" "+string(args)]
 	if !ok {

@@ -237,9 +237,9 @@ type fakePrompts struct {
 	got      []map[string]string
 }
 
-func (f *fakePrompts) Prompts(context.Context) []schemas.Prompt { return f.list }
+func (f *fakePrompts) Prompts(context.Context, schemas.Caller) []schemas.Prompt { return f.list }
 
-func (f *fakePrompts) Prompt(_ context.Context, _, _, _ string, args map[string]string) ([]schemas.Message, error) {
+func (f *fakePrompts) Prompt(_ context.Context, _ schemas.Caller, _, _, _ string, args map[string]string) ([]schemas.Message, error) {
 	f.got = append(f.got, args)
 	return f.messages, f.err
 }

@@ -25,13 +25,15 @@ type Attachment struct {
 // tools gives access to the attached servers.
 type tools interface {
 	Status() []schemas.ServerStatus
-	// Resource reads a resource of a server: its text, and the images and the like in it.
-	Resource(ctx context.Context, server, uri string) (string, []schemas.Part, error)
+	// Resource reads a resource of a server for who asks: its text, and the images and the like in it.
+	Resource(ctx context.Context, who schemas.Caller, server, uri string) (string, []schemas.Part, error)
 }
 
 // mentionConfig configures [read].
 type mentionConfig struct {
 	Tools tools
+	// Caller is who asks.
+	Caller schemas.Caller
 	// Await waits a moment for a server in its first start.
 	Await func(ctx context.Context, server string)
 	// May reports whether the question may name resources of a server.
@@ -52,7 +54,7 @@ func read(ctx context.Context, cfg mentionConfig, text string) (attached []Attac
 			continue
 		}
 		cfg.Await(ctx, server)
-		content, media, err := cfg.Tools.Resource(ctx, server, uri)
+		content, media, err := cfg.Tools.Resource(ctx, cfg.Caller, server, uri)
 		if err != nil {
 			return nil, "@" + server + ":" + uri, err
 		}

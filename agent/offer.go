@@ -17,14 +17,15 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 	if w.turn.NoTools {
 		return a.guardLinks(w, offer.Offer{Handler: a.cfg.Handler.Begin(toolhandler.TurnConfig{Flow: w.flowOf(q, past, found, earlier), Catalogue: w.catalogue})}), nil
 	}
-	choice, err := a.tools.Choose(ctx, w.out, offer.Want{
+	want := offer.Want{
 		Globs: w.assistant.Tools, Rights: w.turn.Rights, Nobody: w.caller().ID == "", Also: a.also(w), Questions: questions(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.narrow(),
 		Bytes: a.toolBytes(ctx, w), Window: a.windowBytes(ctx, w, a.fixedBytes(ctx, w, q, past, found, earlier)),
-	})
+	}
+	choice, err := a.tools.Choose(ctx, w.out, want)
 	if err != nil {
 		return offer.Offer{}, err
 	}
-	o := offer.Offer{Finder: choice.Finder, Results: w.readable(ctx, past, earlier), Most: max(1, a.cfg.Limits.Offered-len(w.turn.ClientTools))}
+	o := offer.Offer{Want: want, Finder: choice.Finder, Results: w.readable(ctx, past, earlier), Most: max(1, a.cfg.Limits.Offered-len(w.turn.ClientTools))}
 	if w.turn.ListTools {
 		if err := w.out.Emit(answer.Event{Kind: answer.KindTools, Tools: offer.Infos(choice.Offered)}); err != nil {
 			return offer.Offer{}, err
@@ -61,7 +62,7 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 	flow.Described, flow.Rules = unseen(choice.Callable()), a.cfg.Flows
 	approver, person := w.whom()
 	o.Handler = a.cfg.Handler.Begin(toolhandler.TurnConfig{
-		Owner: w.turn.Owner, ID: w.turn.ID, Language: q.lang,
+		Owner: w.turn.Owner, ID: w.turn.ID, Started: w.turn.began, Language: q.lang,
 		Tools: choice.Callable(),
 		Host:  own,
 		Flow:  flow, Catalogue: w.catalogue, Audit: a.audit,
@@ -161,7 +162,10 @@ func made(rounds []schemas.Round) []schemas.ToolCall {
 func (a *Agent) resultsOf(w *task) *offer.Results {
 	cfg := offer.ResultsConfig{
 		Store: a.cfg.Results, Owner: w.turn.Owner, ConversationID: w.turn.ConversationID, Started: w.started,
-		Resource: a.cfg.Tools.Resource, Log: a.log,
+		Log: a.log,
+		Resource: func(ctx context.Context, server, uri string) (string, []schemas.Part, error) {
+			return a.cfg.Tools.Resource(ctx, w.caller(), server, uri)
+		},
 	}
 	if !w.keeper.Keeps() {
 		cfg.Store = nil

@@ -407,7 +407,7 @@ type fakeAnswers map[string][]string
 
 func (f fakeAnswers) AnswerKey(context.Context) ([]byte, error) { return []byte("key"), nil }
 
-func (f fakeAnswers) RememberAnswer(_ context.Context, owner string, hashes, origins []string, _ time.Time) error {
+func (f fakeAnswers) RememberAnswer(_ context.Context, owner string, hashes, origins []string, _, _ time.Time) error {
 	for _, hash := range hashes {
 		f[owner+"/"+hash] = origins
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"molar/agent/answer"
 	"molar/providers"
@@ -60,7 +61,7 @@ func (a *Agent) keep(ctx context.Context, w *task, e *ending) error {
 	for _, origin := range e.held(w) {
 		read = append(read, toolhandler.Reading{Origin: origin}) // the client may leave out some of it when it goes on
 	}
-	return Keep(ctx, a.cfg.Pauses, w.turn.Owner, e.answer.clientCalls, PausedTurn{
+	return Keep(ctx, a.pausesOf(w), w.turn.Owner, e.answer.clientCalls, PausedTurn{
 		PausedIdentity: PausedIdentity{
 			TurnID: w.turn.ID, ConversationID: w.turn.ConversationID, Parent: w.turn.Parent,
 			Assistant: w.assistant.Name, Stateless: w.turn.Stateless, ReadOnly: w.turn.ReadOnly, Key: record.Key,
@@ -122,3 +123,18 @@ func (s outcome) after(p *PausedTurn) outcome {
 	s.toolCalls += p.ToolCalls
 	return s
 }
+
+// datedPauses keeps what a turn leaves with the time when it began.
+type datedPauses struct {
+	Pauses
+	began time.Time
+}
+
+// KeepTurn implements [Pauses].
+func (p datedPauses) KeepTurn(ctx context.Context, r schemas.PauseRecord) error {
+	r.Started = p.began
+	return p.Pauses.KeepTurn(ctx, r)
+}
+
+// pausesOf returns where a turn keeps what waits for a person or client.
+func (a *Agent) pausesOf(w *task) Pauses { return datedPauses{a.cfg.Pauses, w.turn.began} }

@@ -118,7 +118,7 @@ func (a *Agent) readMentions(ctx context.Context, w *task, q *question) ([]Attac
 	may := func(server string) bool {
 		return (w.turn.Owner == "" || offer.Globs(w.assistant.Tools).MayNeed(server)) && w.turn.mayNeed(server)
 	}
-	attached, unread, err := read(ctx, mentionConfig{Tools: a.cfg.Tools, Await: a.tools.AwaitNamed, May: may}, q.typed)
+	attached, unread, err := read(ctx, mentionConfig{Tools: a.cfg.Tools, Caller: w.caller(), Await: a.tools.AwaitNamed, May: may}, q.typed)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

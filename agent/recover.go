@@ -45,7 +45,7 @@ type begunTurn struct {
 func (a *Agent) openJournal(ctx context.Context, t *Turn, cancel context.CancelCauseFunc, yield func(answer.Event, error) bool) (
 	*journal.Turn, func(answer.Event, error) bool, error,
 ) {
-	book, err := a.cfg.Journal.Open(ctx, schemas.JournalTurn{ID: t.ID, Owner: t.Owner, ConversationID: t.ConversationID}, cancel)
+	book, err := a.cfg.Journal.Open(ctx, schemas.JournalTurn{ID: t.ID, Owner: t.Owner, ConversationID: t.ConversationID, Since: t.began}, cancel)
 	if err != nil || book == nil {
 		return nil, yield, err
 	}

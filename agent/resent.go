@@ -19,7 +19,7 @@ import (
 type Answers interface {
 	// AnswerKey returns the key of the hashes: it is the same on every replica.
 	AnswerKey(ctx context.Context) ([]byte, error)
-	RememberAnswer(ctx context.Context, owner string, hashes, origins []string, until time.Time) error
+	RememberAnswer(ctx context.Context, owner string, hashes, origins []string, since, until time.Time) error
 	// AnswerOrigins returns the origins by hash, of those that are remembered.
 	AnswerOrigins(ctx context.Context, owner string, hashes []string) (map[string][]string, error)
 }
@@ -108,7 +108,7 @@ func (a *Agent) remember(ctx context.Context, w *task) {
 			hashes = append(hashes, hashOf(key, w.turn.Owner, result...))
 		}
 		slices.Sort(hashes)
-		err = a.cfg.Answers.RememberAnswer(ctx, w.turn.Owner, slices.Compact(hashes), toStrings(withoutNames(w.ending.held(w))), a.cfg.Now().Add(rememberFor))
+		err = a.cfg.Answers.RememberAnswer(ctx, w.turn.Owner, slices.Compact(hashes), toStrings(withoutNames(w.ending.held(w))), w.turn.began, a.cfg.Now().Add(rememberFor))
 		a.known.mu.Lock()
 		for _, hash := range hashes { // it may have read more than an earlier one
 			delete(a.known.all, hash)

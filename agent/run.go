@@ -81,21 +81,21 @@ func (a *Agent) answer(ctx context.Context, cancel context.CancelCauseFunc, t *T
 	cancel(nil)
 	group.Wait()
 	k.Release(ctx)
-	a.report(w, out, t.ID, err)
+	a.report(w, out, t, err)
 	return err
 }
 
 // report delivers the trace of a turn, and logs what ended it early.
-func (a *Agent) report(w *task, out *answer.Speaker, turnID string, err error) {
+func (a *Agent) report(w *task, out *answer.Speaker, t *Turn, err error) {
 	if w != nil { // else the turn was never accepted
-		a.deliver(out.Trace.Finish(out.End(err)))
+		a.deliver(t, out.Trace.Finish(out.End(err)))
 	}
 	if err != nil {
 		msg := "turn failed"
 		if errors.Is(err, context.Canceled) || errors.Is(err, answer.ErrStopped) { // the client left, or a person stopped the turn
 			msg = "turn broken off"
 		}
-		a.log.Info(msg, "turn", turnID, "error", err)
+		a.log.Info(msg, "turn", t.ID, "error", err)
 	}
 }
 
@@ -104,7 +104,7 @@ func (a *Agent) open(ctx context.Context, t *Turn, fresh bool, out *answer.Speak
 	id := t.ID
 	book := keeperConfig{
 		Memory: a.cfg.Memory, Journal: t.Journal, GoesOn: t.GoesOn, TurnID: id, ReadOnly: t.ReadOnly, Group: group,
-		Turn: memory.BeginRequest{ConversationID: t.ConversationID, Owner: t.Owner, Key: t.beginKey(), Parent: t.Parent},
+		Turn: memory.BeginRequest{ConversationID: t.ConversationID, Owner: t.Owner, Key: t.beginKey(), Parent: t.Parent, Began: t.began},
 		// The key's turn may have been saved in another conversation.
 		Fresh: fresh && t.Key == "" && !a.cfg.MemoryRequired,
 		Wait:  turnWait,
@@ -166,7 +166,7 @@ func (a *Agent) accept(ctx context.Context, t *Turn, out *answer.Speaker, k *kee
 	}
 	w := &task{
 		turn: t, assistant: assistant, route: route, schema: schema, guard: a.cfg.Guards[assistant.Topic],
-		out: out, keeper: k, group: group, started: a.cfg.Now(), catalogue: a.cfg.Handler.Catalogue(a.cfg.Tools.Tools),
+		out: out, keeper: k, group: group, started: t.began, catalogue: a.cfg.Handler.Catalogue(a.cfg.Tools.Tools),
 	}
 	w.heard = hear(w.guard, assistant)
 	if unreachable {
@@ -338,13 +338,16 @@ func (a *Agent) close(ctx context.Context, w *task, e *ending, err error) error 
 	return err
 }
 
-// deliver passes the trace to the observer and the recorder.
-func (a *Agent) deliver(t answer.Trace) {
+// deliver passes the trace of a turn to the observer, and to the recorder or who else takes it.
+func (a *Agent) deliver(t *Turn, trace answer.Trace) {
 	if a.cfg.Observer != nil {
-		a.cfg.Observer.Observe(t)
+		a.cfg.Observer.Observe(trace)
 	}
-	if a.cfg.Recorder != nil {
-		a.cfg.Recorder.Record(t)
+	switch {
+	case t.Traced != nil:
+		t.Traced(trace)
+	case a.cfg.Recorder != nil:
+		a.cfg.Recorder.Record(trace)
 	}
 }
 

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"molar/schemas"
 	"molar/toolhandler"
@@ -20,7 +21,9 @@ type Grants interface {
 type standing struct {
 	Grants
 	Owner, Conversation string
-	Log                 *slog.Logger
+	// Started is when the turn began.
+	Started time.Time
+	Log     *slog.Logger
 }
 
 var _ toolhandler.Grants = standing{}
@@ -40,5 +43,6 @@ func (s standing) Grant(ctx context.Context, g schemas.Grant, scope toolhandler.
 	if scope != toolhandler.Always {
 		g.ConversationID = s.Conversation
 	}
+	g.Started = s.Started
 	return s.PutGrant(ctx, s.Owner, g)
 }

@@ -13,7 +13,10 @@ import (
 // call, and learns the model's bytes per token from the usage.
 func (a *Agent) stream(ctx context.Context, w *task, req *providers.Request) iter.Seq2[providers.Chunk, error] {
 	provider := w.route.For(req.Pass)
-	req.Payer = providers.Payer{Owner: w.turn.Owner, Groups: w.turn.Rights.Names(), Assistant: w.assistant.Name}
+	req.Payer = providers.Payer{Owner: w.turn.Owner, Groups: w.turn.Rights.Names(), Assistant: w.assistant.Name, Since: w.turn.began, Language: w.out.Lang()}
+	if req.Payer.Language == "" && w.ending != nil { // it is not settled yet
+		req.Payer.Language = w.ending.question.lang
+	}
 	pass := w.out.Trace.Pass(req, provider.Name())
 	logPrompt(ctx, w.out, req)
 	chunks := provider.Stream(ctx, *req)

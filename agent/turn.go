@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 	"unicode/utf8"
 
+	"molar/agent/answer"
 	"molar/agent/journal"
 	"molar/schemas"
 	"molar/toolhandler"
@@ -57,6 +59,8 @@ type Turn struct {
 	Approver toolhandler.Approver `json:"-"`
 	// Person answers servers while their tools run; nil without a person.
 	Person toolhandler.Person `json:"-"`
+	// Traced takes the trace of a turn that nobody asked, such as that of a test; with nil it is stored.
+	Traced func(answer.Trace) `json:"-"`
 	// Journal is that of a turn whose caller adds its events and ends it, as others follow it. When nil,
 	// Run keeps one of its own if the turn is to be saved.
 	Journal *journal.Turn `json:"-"`
@@ -65,6 +69,8 @@ type Turn struct {
 	GoesOn bool
 	Note   json.RawMessage `json:",omitempty"`
 
+	// began is when Run took it.
+	began time.Time
 	// Resumed is set by [Continued].
 	Resumed *Resumption `json:"-"`
 }

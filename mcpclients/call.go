@@ -49,6 +49,11 @@ func (m *Manager) replaced(ctx context.Context, s *member, err error) bool {
 // unless nil; the answer is decoded into result unless nil. An error answer of the server is an
 // [*RPCError].
 func (m *Manager) Request(ctx context.Context, server, method string, params, result any) error {
+	return m.requestFor(ctx, schemas.Caller{}, server, method, params, result)
+}
+
+// requestFor is [Manager.Request] for a person, over whose connection it goes where each person has one.
+func (m *Manager) requestFor(ctx context.Context, who schemas.Caller, server, method string, params, result any) error {
 	var raw json.RawMessage
 	var err error
 	if params != nil {
@@ -56,7 +61,7 @@ func (m *Manager) Request(ctx context.Context, server, method string, params, re
 			return fmt.Errorf("request %s of server %q: %w", method, server, err)
 		}
 	}
-	raw, err = m.requestRaw(ctx, server, method, raw)
+	raw, err = m.requestRaw(ctx, who, server, method, raw)
 	if err != nil {
 		return fmt.Errorf("request %s of server %q: %w", method, server, err)
 	}
@@ -70,13 +75,13 @@ func (m *Manager) Request(ctx context.Context, server, method string, params, re
 }
 
 // requestRaw sends a request that is not a tool call.
-func (m *Manager) requestRaw(ctx context.Context, name, method string, params json.RawMessage) (json.RawMessage, error) {
+func (m *Manager) requestRaw(ctx context.Context, who schemas.Caller, name, method string, params json.RawMessage) (json.RawMessage, error) {
 	for {
 		s, err := m.server(name)
 		if err != nil {
 			return nil, err
 		}
-		raw, err := s.Request(ctx, method, params)
+		raw, err := s.Request(ctx, who, method, params)
 		if err == nil || !m.replaced(ctx, s, err) {
 			return raw, err
 		}

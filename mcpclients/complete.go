@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"molar/internal/text"
+	"molar/schemas"
 )
 
 const (
@@ -19,17 +20,17 @@ const (
 	listWait  = 2 * time.Second
 )
 
-// Resources lists the URIs of a server's resources for completion; nil if it has none or is slow.
-func (m *Manager) Resources(ctx context.Context, server string) []string {
-	return m.addresses(ctx, server, methodListResources)
+// Resources lists the URIs of a server's resources for completion by who asks; nil if it has none or is slow.
+func (m *Manager) Resources(ctx context.Context, who schemas.Caller, server string) []string {
+	return m.addresses(ctx, who, server, methodListResources)
 }
 
 // Templates lists the URI templates of a server's resources, like Resources.
-func (m *Manager) Templates(ctx context.Context, server string) []string {
-	return m.addresses(ctx, server, methodListTemplates)
+func (m *Manager) Templates(ctx context.Context, who schemas.Caller, server string) []string {
+	return m.addresses(ctx, who, server, methodListTemplates)
 }
 
-func (m *Manager) addresses(ctx context.Context, server, method string) []string {
+func (m *Manager) addresses(ctx context.Context, who schemas.Caller, server, method string) []string {
 	ctx, cancel := context.WithTimeout(ctx, listWait)
 	defer cancel()
 	type entry struct {
@@ -47,7 +48,7 @@ func (m *Manager) addresses(ctx context.Context, server, method string) []string
 			NextCursor string  `json:"nextCursor"`
 		}
 		var raw json.RawMessage
-		if m.Request(ctx, server, method, params, &raw) != nil || json.Unmarshal(raw, &page) != nil {
+		if m.requestFor(ctx, who, server, method, params, &raw) != nil || json.Unmarshal(raw, &page) != nil {
 			break
 		}
 		for _, e := range append(page.Resources, page.Templates...) {
@@ -77,7 +78,7 @@ type Typed struct {
 }
 
 // Complete asks a server for completions of an argument; nil on an error or after 2 s.
-func (m *Manager) Complete(ctx context.Context, server string, typed Typed) []string {
+func (m *Manager) Complete(ctx context.Context, who schemas.Caller, server string, typed Typed) []string {
 	ctx, cancel := context.WithTimeout(ctx, listWait)
 	defer cancel()
 	ref := map[string]string{"type": "ref/resource", "uri": typed.Template}
@@ -93,7 +94,7 @@ func (m *Manager) Complete(ctx context.Context, server string, typed Typed) []st
 			Values []string `json:"values"`
 		} `json:"completion"`
 	}
-	if m.Request(ctx, server, methodComplete, params, &answer) != nil {
+	if m.requestFor(ctx, who, server, methodComplete, params, &answer) != nil {
 		return nil
 	}
 	values := slices.DeleteFunc(answer.Completion.Values, func(v string) bool { return !isWord(v) })

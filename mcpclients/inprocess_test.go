@@ -78,7 +78,7 @@ func TestInProcess_PromptOfAnOwner(t *testing.T) {
 		asked = string(params)
 		return `{"messages":[{"role":"user","content":{"type":"text","text":"Sum it up."}}]}`
 	})))
-	if _, err := m.Prompt(t.Context(), "ann", "memory-server", "sum-up", nil); err != nil || asked != `{"name":"sum-up","owner":"ann"}` {
+	if _, err := m.Prompt(t.Context(), schemas.Caller{}, "ann", "memory-server", "sum-up", nil); err != nil || asked != `{"name":"sum-up","owner":"ann"}` {
 		t.Errorf("asked %s: %v", asked, err)
 	}
 }

@@ -105,6 +105,14 @@ func (m *Manager) PersonServer(name string, who schemas.Caller) (oauth.Server, e
 	return cfg.LoginServer(), err
 }
 
+// LoggedIn tells a person's connection to a server that they have logged in: calls that wait for it go on
+// at once. Other processes notice it within seconds.
+func (m *Manager) LoggedIn(id, name string) {
+	if s, err := m.server(name); err == nil && s.seats != nil {
+		s.seats.loggedIn(id)
+	}
+}
+
 // Disconnect closes a person's connection to a server.
 func (m *Manager) Disconnect(id, name string) {
 	if s, err := m.server(name); err == nil && s.seats != nil {
@@ -131,9 +139,9 @@ func (s *server) loginURL() string {
 	return s.settings.People.LoginURL(s.Name())
 }
 
-// awaitPerson lets the person log in at the server that s is for them alone, and returns when it is
-// being attached with the login. Otherwise it returns why there is none.
-func (s *server) awaitPerson(ctx context.Context, person *schemas.Person) (why string) {
+// awaitPerson lets the person log in at the server that s is for them alone, and returns when they have.
+// Otherwise it returns why not.
+func (s *server) awaitPerson(ctx context.Context, person *schemas.Person, have func(look) bool) (why string) {
 	at := s.loginURL()
 	if at == "" || person.Ask == nil {
 		return "they have to log in first"
@@ -143,7 +151,7 @@ func (s *server) awaitPerson(ctx context.Context, person *schemas.Person) (why s
 	answers := make(chan schemas.Answer, 1)
 	asking, stopAsking := context.WithCancel(ctx)
 	go func() {
-		answer, err := person.Ask(asking, schemas.Question{Server: s.Name(), URL: at, Message: "Connect to " + s.Name() + " as yourself, so that its tools can be used for you."})
+		answer, err := person.Ask(asking, schemas.Question{Server: s.Name(), URL: at, Login: true, Message: "Connect to " + s.Name() + " as yourself, so that its tools can be used for you."})
 		if err != nil {
 			answer.Action = schemas.ActionCancel
 		}
@@ -156,9 +164,11 @@ func (s *server) awaitPerson(ctx context.Context, person *schemas.Person) (why s
 			<-answers // it returns soon after its ctx ends
 		}
 	}()
+	again := time.NewTicker(loginEvery)
+	defer again.Stop()
 	for {
 		now := s.Look()
-		if !now.needsLogin {
+		if have(now) {
 			return ""
 		}
 		waiting := answers
@@ -167,6 +177,7 @@ func (s *server) awaitPerson(ctx context.Context, person *schemas.Person) (why s
 		}
 		select {
 		case <-now.changed:
+		case <-again.C:
 		case answer := <-waiting:
 			if asked = false; answer.Action != schemas.ActionAccept {
 				return "they did not want to log in now"

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -169,6 +170,95 @@ func TestAsPerson_LoginFirst(t *testing.T) {
 	r, err = m.CallFor(t.Context(), caller("binh"), "desk", "add", nil)
 	if err != nil || !r.IsError || !strings.Contains(string(r.Output), "nothing was called") || as.Counts().Calls != before {
 		t.Errorf("after the logout a call got %s, %v", r.Output, err)
+	}
+}
+
+// A login is renewed when it expires. When the renewal is refused the person has to log in again, and the
+// call that waits for it goes on.
+func TestAsPerson_Renewal(t *testing.T) {
+	as := oauthserver.New()
+	defer as.Close()
+	echoOf(as)
+	people := &crowd{}
+	m, cfg := asPerson(t, as.MCP(), mcpclients.People{Logins: people.of, LoginURL: func(s string) string { return "https://host/v1/logins/" + s + "/begin" }})
+	logIn(t, people.of("anna"), cfg)
+	cards := 0
+	anna := caller("anna")
+	anna.Ask = func(ctx context.Context, q schemas.Question) (schemas.Answer, error) {
+		if cards++; !q.Login {
+			t.Errorf("the card is %+v", q)
+		}
+		as.Behave(func(b *oauthserver.Behaviour) { b.RenewalFault = "" })
+		logIn(t, people.of("anna"), cfg)
+		m.LoggedIn("anna", "desk")
+		<-ctx.Done()
+		return schemas.Answer{}, ctx.Err()
+	}
+	call := func() string {
+		t.Helper()
+		r, err := m.CallFor(t.Context(), anna, "desk", "add", nil)
+		if want := "Bearer " + tokenOf(t, people, "anna", cfg) + " anna"; err != nil || !strings.Contains(string(r.Output), want) {
+			t.Fatalf("a call got %s, %v; want %q", r.Output, err, want)
+		}
+		return tokenOf(t, people, "anna", cfg)
+	}
+	expire := func() {
+		t.Helper()
+		g, _, err := oauth.Get(t.Context(), people.of("anna"), cfg.LoginServer())
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Expires = time.Now().Add(-time.Second)
+		if err := oauth.Put(t.Context(), people.of("anna"), cfg.LoginServer(), *g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := tokenOf(t, people, "anna", cfg)
+	expire()
+	second := call()
+	if second == first || as.Counts().Renewals == 0 || cards != 0 {
+		t.Errorf("after %d renewals and %d cards the token is %q, and was %q", as.Counts().Renewals, cards, second, first)
+	}
+	expire()
+	as.Behave(func(b *oauthserver.Behaviour) { b.RenewalFault = "invalid_grant" })
+	if third := call(); third == second || cards != 1 {
+		t.Errorf("after a refused renewal %d cards were shown, and the token is %q", cards, third)
+	}
+	if call(); cards != 1 {
+		t.Errorf("after the new login %d cards were shown", cards)
+	}
+}
+
+// A call that the person's login does not allow shows the card: the next login asks for what is missing, and
+// the call goes on with it.
+func TestAsPerson_LacksScope(t *testing.T) {
+	as := oauthserver.New()
+	defer as.Close()
+	as.Behave(func(b *oauthserver.Behaviour) { b.Scopes = []string{"read", "write"} })
+	people := &crowd{}
+	m, cfg := asPerson(t, as.MCP(), mcpclients.People{Logins: people.of, LoginURL: func(string) string { return "https://host/begin" }})
+	logIn(t, people.of("anna"), cfg)
+	r, err := m.CallFor(t.Context(), caller("anna"), "desk", "add", nil)
+	if err != nil || !r.IsError || !strings.Contains(string(r.Output), "their login does not allow this") {
+		t.Errorf("when nobody can be asked: %s, %v", r.Output, err)
+	}
+	cards := 0
+	anna := caller("anna")
+	anna.Ask = func(ctx context.Context, _ schemas.Question) (schemas.Answer, error) {
+		cards++
+		logIn(t, people.of("anna"), cfg)
+		<-ctx.Done()
+		return schemas.Answer{}, ctx.Err()
+	}
+	if r, err = m.CallFor(t.Context(), anna, "desk", "add", nil); err != nil || r.IsError || cards != 1 {
+		t.Errorf("after %d cards: %s, %v", cards, r.Output, err)
+	}
+	if scopes := as.ScopesOf(tokenOf(t, people, "anna", cfg)); !slices.Contains(scopes, "write") {
+		t.Errorf("the login has the scopes %v", scopes)
+	}
+	as.Behave(func(b *oauthserver.Behaviour) { b.Scopes, b.Unnamed = []string{"all"}, true })
+	if r, err = m.CallFor(t.Context(), anna, "desk", "add", nil); err == nil || !strings.Contains(err.Error(), "mcpServers.desk.oauth.scopes") || cards != 1 {
+		t.Errorf("scopes without a name: %s, %v, %d cards", r.Output, err, cards)
 	}
 }
 

@@ -76,13 +76,13 @@ func TestManager_Prompts(t *testing.T) {
 			{Server: "sdi", Name: "tag", Arguments: []schemas.PromptArgument{{Name: "topic"}}},
 		}
 		for range 3 { // the list is read once
-			if diff := cmp.Diff(want, m.Prompts(t.Context())); diff != "" {
+			if diff := cmp.Diff(want, m.Prompts(t.Context(), schemas.Caller{})); diff != "" {
 				t.Fatalf("(-want +got)\n%s", diff)
 			}
 			time.Sleep(time.Hour)
 		}
 		conn.notify("notifications/prompts/list_changed", nil)
-		if got := m.Prompts(t.Context()); len(got) != 1 || got[0].Name != "new" || p.listed.Load() != 3 {
+		if got := m.Prompts(t.Context(), schemas.Caller{}); len(got) != 1 || got[0].Name != "new" || p.listed.Load() != 3 {
 			t.Errorf("after the change %v, listed %d times", got, p.listed.Load())
 		}
 	})
@@ -94,7 +94,7 @@ func TestManager_Prompts_ofASilentServer(t *testing.T) {
 		p := &prompting{pages: []string{`{"prompts":[{"name":"one"}]}`, `{"prompts":[{"name":"two"}]}`}}
 		m, _ := p.manager(t)
 		for _, want := range []string{"one", "one", "two"} {
-			if got := m.Prompts(t.Context()); len(got) != 1 || got[0].Name != want {
+			if got := m.Prompts(t.Context(), schemas.Caller{}); len(got) != 1 || got[0].Name != want {
 				t.Fatalf("got %v, want %s", got, want)
 			}
 			time.Sleep(40 * time.Second)
@@ -116,7 +116,7 @@ func TestManager_Prompt(t *testing.T) {
 			{"role":"user","content":{"type":"text","text":""}}]}`), nil
 	}}
 	m, _ := p.manager(t)
-	got, err := m.Prompt(t.Context(), "ann", "sdi", "record", map[string]string{"uuid": "u"})
+	got, err := m.Prompt(t.Context(), schemas.Caller{}, "ann", "sdi", "record", map[string]string{"uuid": "u"})
 	if err != nil || asked != `{"arguments":{"uuid":"u"},"name":"record"}` {
 		t.Fatalf("asked %s: %v", asked, err)
 	}
@@ -127,11 +127,11 @@ func TestManager_Prompt(t *testing.T) {
 	if len(got) != 3 || texts[0] != "user: Show it." || texts[1] != "assistant: An example." || !strings.Contains(texts[2], "the record") {
 		t.Errorf("got %q", texts)
 	}
-	_, err = m.Prompt(t.Context(), "ann", "sdi", "missing", nil)
+	_, err = m.Prompt(t.Context(), schemas.Caller{}, "ann", "sdi", "missing", nil)
 	if refused, ok := errors.AsType[*transport.RPCError](err); !ok || refused.Code != -32602 {
 		t.Errorf("error %v", err)
 	}
-	if _, err := m.Prompt(t.Context(), "", "nobody", "x", nil); !errors.Is(err, transport.ErrUnknownServer) {
+	if _, err := m.Prompt(t.Context(), schemas.Caller{}, "", "nobody", "x", nil); !errors.Is(err, transport.ErrUnknownServer) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/mcpclients"
+	"molar/schemas"
 )
 
 // A resource is returned as text, in whatever form the server sends it, with the same limit as a
@@ -34,39 +35,39 @@ func TestResource(t *testing.T) {
 		}
 		return `{"contents":[{"uri":"x","mimeType":"image/png","blob":"AAAA"}]}`
 	})))
-	if got, files, err := m.Resource(t.Context(), "memory-server", "text:1"); err != nil || got != "one\ntwo" || files != nil {
+	if got, files, err := m.Resource(t.Context(), schemas.Caller{}, "memory-server", "text:1"); err != nil || got != "one\ntwo" || files != nil {
 		t.Errorf("%q, %v, %v", got, files, err)
 	}
-	if got, _, err := m.Resource(t.Context(), "memory-server", "long:1"); err != nil || len(got) > 8<<20 {
+	if got, _, err := m.Resource(t.Context(), schemas.Caller{}, "memory-server", "long:1"); err != nil || len(got) > 8<<20 {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	if got, files, err := m.Resource(t.Context(), "memory-server", "image:1"); err != nil || len(files) != 1 || files[0].Text != "data:image/png;base64,AAAA" || !strings.Contains(got, "image/png, 3 bytes") {
+	if got, files, err := m.Resource(t.Context(), schemas.Caller{}, "memory-server", "image:1"); err != nil || len(files) != 1 || files[0].Text != "data:image/png;base64,AAAA" || !strings.Contains(got, "image/png, 3 bytes") {
 		t.Errorf("an image: %q, %v, %v", got, files, err)
 	}
-	if _, _, err := m.Resource(t.Context(), "memory-server", "zip:1"); err == nil || !strings.Contains(err.Error(), "holds no text but application/zip") {
+	if _, _, err := m.Resource(t.Context(), schemas.Caller{}, "memory-server", "zip:1"); err == nil || !strings.Contains(err.Error(), "holds no text but application/zip") {
 		t.Errorf("an archive: %v", err)
 	}
-	if _, _, err := m.Resource(t.Context(), "nobody", "x:1"); err == nil {
+	if _, _, err := m.Resource(t.Context(), schemas.Caller{}, "nobody", "x:1"); err == nil {
 		t.Error("a server that is unknown gave a resource")
 	}
-	if diff := cmp.Diff([]string{"a:1", "b:2"}, m.Resources(t.Context(), "memory-server")); diff != "" {
+	if diff := cmp.Diff([]string{"a:1", "b:2"}, m.Resources(t.Context(), schemas.Caller{}, "memory-server")); diff != "" {
 		t.Errorf("listed (-want +got)\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"tooth://{jaw}/{number}"}, m.Templates(t.Context(), "memory-server")); diff != "" {
+	if diff := cmp.Diff([]string{"tooth://{jaw}/{number}"}, m.Templates(t.Context(), schemas.Caller{}, "memory-server")); diff != "" {
 		t.Errorf("templates (-want +got)\n%s", diff)
 	}
 	typed := mcpclients.Typed{Template: "tooth://{jaw}/{number}", Argument: "number", Value: "3", Others: map[string]string{"jaw": "upper"}}
-	if diff := cmp.Diff([]string{"upper left", "upper right"}, m.Complete(t.Context(), "memory-server", typed)); diff != "" {
+	if diff := cmp.Diff([]string{"upper left", "upper right"}, m.Complete(t.Context(), schemas.Caller{}, "memory-server", typed)); diff != "" {
 		t.Errorf("completed (-want +got)\n%s", diff)
 	}
 	if want := `{"argument":{"name":"number","value":"3"},"context":{"arguments":{"jaw":"upper"}},"ref":{"type":"ref/resource","uri":"tooth://{jaw}/{number}"}}`; asked != want {
 		t.Errorf("asked %s, want %s", asked, want)
 	}
-	m.Complete(t.Context(), "memory-server", mcpclients.Typed{Prompt: "record", Argument: "uuid"})
+	m.Complete(t.Context(), schemas.Caller{}, "memory-server", mcpclients.Typed{Prompt: "record", Argument: "uuid"})
 	if want := `{"argument":{"name":"uuid","value":""},"ref":{"name":"record","type":"ref/prompt"}}`; asked != want {
 		t.Errorf("asked %s, want %s", asked, want)
 	}
-	if got := m.Complete(t.Context(), "nobody", typed); got != nil {
+	if got := m.Complete(t.Context(), schemas.Caller{}, "nobody", typed); got != nil {
 		t.Errorf("a server that is unknown proposed %v", got)
 	}
 }

@@ -2,6 +2,7 @@ package mcpclients
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"molar/mcpclients/oauth"
 	"molar/mcpclients/transport"
 	"molar/schemas"
 )
@@ -85,7 +87,7 @@ func (s *seats) take(who schemas.Caller) (taken *seat, release func(), err error
 // open starts a person's connection. s.mu is held.
 func (s *seats) open(id string, cfg transport.ServerConfig) *seat {
 	settings := s.base.settings
-	settings.Logins = nil
+	settings.Logins, settings.OnePerson = nil, true
 	if people := settings.People.Logins; people != nil {
 		settings.Logins = people(id)
 	}
@@ -157,6 +159,15 @@ func (s *seats) dropOldest() bool {
 	return true
 }
 
+// loggedIn tells a person's seat, if there is one, that they have logged in.
+func (s *seats) loggedIn(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one := s.taken[id]; one != nil {
+		one.wake()
+	}
+}
+
 // disconnect closes a person's seat, if there is one.
 func (s *seats) disconnect(id string) {
 	s.mu.Lock()
@@ -176,60 +187,130 @@ func (s *seats) close(id string, one *seat) {
 }
 
 // call executes a tool over the person's own connection, and lets them log in before if needed.
-func (s *seats) call(ctx context.Context, person *schemas.Person, tool string, params callArgs) (schemas.ToolResult, error) {
-	if person == nil || person.Caller.ID == "" {
-		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w: each person calls it as themselves, and nobody asks here", tool, s.base.Name(), transport.ErrUnavailable)
-	}
+func (s *seats) call(ctx context.Context, person *schemas.Person, tool string, params callArgs) (result schemas.ToolResult, err error) {
 	if why := s.base.Shelf().Withheld(tool); why != "" {
-		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w: %s", tool, s.base.Name(), transport.ErrUnavailable, why)
+		return result, fmt.Errorf("call tool %q on server %q: %w: %s", tool, s.base.Name(), transport.ErrUnavailable, why)
+	}
+	err = s.use(ctx, person, func(one *seat) error {
+		if tool == connectTool && !one.lists(connectTool) {
+			result = one.connected()
+			return nil
+		}
+		result, err = one.Call(ctx, person, tool, params)
+		return err
+	})
+	if missing, ok := errors.AsType[*missingLoginError](err); ok {
+		return s.base.loginNeeded(missing.why), nil
+	}
+	if err != nil && result.Server == "" {
+		err = fmt.Errorf("call tool %q on server %q: %w", tool, s.base.Name(), err)
+	}
+	return result, err
+}
+
+// request sends a request that is not a tool call over the person's own connection.
+func (s *seats) request(ctx context.Context, who schemas.Caller, method string, params json.RawMessage) (answer json.RawMessage, err error) {
+	err = s.use(ctx, &schemas.Person{Caller: who}, func(one *seat) error {
+		answer, err = one.Request(ctx, schemas.Caller{}, method, params)
+		return err
+	})
+	return answer, err
+}
+
+// prompts returns the person's prompts, if they have logged in: nobody is asked to for a list.
+func (s *seats) prompts(ctx context.Context, who schemas.Caller) (list []schemas.Prompt) {
+	if who.ID == "" || !s.mayConnect(ctx, who) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, promptsWait)
+	defer cancel()
+	err := s.use(ctx, &schemas.Person{Caller: who}, func(one *seat) error {
+		list = one.Prompts(ctx, schemas.Caller{})
+		return nil
+	})
+	if err != nil {
+		s.base.log.Debug("the prompts of a person could not be listed", "error", err)
+	}
+	return list
+}
+
+// mayConnect reports whether a connection of the person can be made without asking them.
+func (s *seats) mayConnect(ctx context.Context, who schemas.Caller) bool {
+	cfg := s.base.Config()
+	if cfg.HasAuthorization() || s.base.settings.People.Logins == nil {
+		return true
+	}
+	g, _, err := oauth.Get(ctx, s.base.settings.People.Logins(who.ID), cfg.LoginServer())
+	return err == nil && g != nil && g.Access != ""
+}
+
+// use calls do with the person's connection, which is made if there is none, and lets them log in
+// before if needed. A connection whose login has ended is made anew: what the server refused had no
+// effect. It returns a [missingLoginError] if the person did not log in.
+func (s *seats) use(ctx context.Context, person *schemas.Person, do func(*seat) error) error {
+	if person == nil || person.Caller.ID == "" {
+		return fmt.Errorf("%w: each person calls %s as themselves, and nobody asks here", transport.ErrUnavailable, s.base.Name())
 	}
 	if err := s.base.enter(); err != nil {
-		return schemas.ToolResult{}, err
+		return err
 	}
 	defer s.base.leave()
 	const attempts = 3 // a connection may have to be made anew, and a login may come between
 	for attempt := 1; ; attempt++ {
-		result, err := s.callOnce(ctx, person, tool, params)
+		err := s.useOnce(ctx, person, do)
 		if again := errors.Is(err, errSeatGone); again && attempt < attempts && ctx.Err() == nil {
 			continue
 		}
-		return result, err
+		return err
 	}
 }
 
 // errSeatGone means that nothing was called, and that a new connection may do better.
 var errSeatGone = fmt.Errorf("%w: the person's login has ended", transport.ErrUnavailable)
 
-func (s *seats) callOnce(ctx context.Context, person *schemas.Person, tool string, params callArgs) (schemas.ToolResult, error) {
+// A missingLoginError says that the person has to log in first, and why they have not.
+type missingLoginError struct{ server, why string }
+
+func (e *missingLoginError) Error() string {
+	return fmt.Sprintf("%v: the person is not connected to %s: %s", transport.ErrUnavailable, e.server, e.why)
+}
+
+func (e *missingLoginError) Unwrap() error { return transport.ErrUnavailable }
+
+func (s *seats) useOnce(ctx context.Context, person *schemas.Person, do func(*seat) error) error {
 	id := person.Caller.ID
 	one, release, err := s.take(person.Caller)
 	if err != nil {
-		return schemas.ToolResult{}, err
+		return err
 	}
 	defer release()
 	if one.loggedOut(ctx) {
 		s.close(id, one)
-		return schemas.ToolResult{}, errSeatGone
+		return errSeatGone
 	}
+	one.noticeLogin(ctx)
 	_, err = one.ready(ctx)
 	if err != nil && one.Look().needsLogin {
-		if why := one.awaitPerson(ctx, person); why != "" {
-			return s.base.loginNeeded(why), nil
+		if why := one.awaitPerson(ctx, person, func(now look) bool { return !now.needsLogin }); why != "" {
+			return &missingLoginError{s.base.Name(), why}
 		}
 		_, err = one.ready(ctx)
 	}
 	if err != nil {
-		return schemas.ToolResult{}, fmt.Errorf("call tool %q on server %q: %w", tool, s.base.Name(), err)
+		return err
 	}
-	if tool == connectTool && !one.lists(connectTool) {
-		return one.connected(), nil
-	}
-	result, err := one.Call(ctx, person, tool, params)
-	if transport.AsLogin(err) != nil { // it was refused, so it had no effect
+	err = do(one)
+	switch refused := transport.AsLogin(err); { // then it had no effect
+	case refused == nil, refused.Lacking && !refused.Wider():
+		return err
+	case refused.Lacking:
+		if why := one.awaitPerson(ctx, person, func(look) bool { return one.login.Fresh(ctx) }); why != "" {
+			return &missingLoginError{s.base.Name(), "their login does not allow this, and " + why}
+		}
+	default:
 		s.close(id, one)
-		return schemas.ToolResult{}, errSeatGone
 	}
-	return result, err
+	return errSeatGone
 }
 
 // loggedOut reports whether the connection was made with a login that the person has ended since,
@@ -239,6 +320,16 @@ func (s *seat) loggedOut(ctx context.Context) bool {
 		return false
 	}
 	return !s.login.Stored(ctx)
+}
+
+// noticeLogin makes a connection that waits for a login use one that was made meanwhile, here or at
+// another process, before its next look at the store.
+func (s *seat) noticeLogin(ctx context.Context) {
+	if s.login == nil || !s.Look().needsLogin || !s.login.Fresh(ctx) {
+		return
+	}
+	s.wake()
+	_ = s.WaitWhile(ctx, func(now *look) bool { return now.needsLogin })
 }
 
 func (s *seat) lists(tool string) bool {
@@ -259,6 +350,6 @@ func (s *seat) connected() schemas.ToolResult {
 			names = append(names, t.ToolName)
 		}
 	}
-	text := fmt.Sprintf("Connected to %s. From the next question on its tools can be called: %s.", s.Name(), strings.Join(names, ", "))
+	text := fmt.Sprintf("Connected to %s. Its tools can be called now: %s.", s.Name(), strings.Join(names, ", "))
 	return schemas.ToolResult{Server: s.Name(), ToolName: connectTool, Output: quoted(text, s.settings.MaxResult)}
 }

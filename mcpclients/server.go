@@ -61,7 +61,9 @@ type settings struct {
 	Logins oauth.Store
 	OAuth  *oauth.Client
 	People People
-	Log    *slog.Logger
+	// OnePerson is set for a connection of one person, who is asked to log in.
+	OnePerson bool
+	Log       *slog.Logger
 	// Wrap, when set, is put around the dialer of each server.
 	Wrap func(transport.Dialer) transport.Dialer
 	// Publish is called after the tools of a server have changed.

@@ -69,8 +69,11 @@ func (c *promptCache) current() (list []schemas.Prompt, stale bool) {
 	return c.list, c.read.IsZero() || !c.notifies && time.Since(c.read) > promptsAge
 }
 
-// Prompts returns the prompts of a ready server, and the last list if it cannot be read.
-func (s *server) Prompts(ctx context.Context) []schemas.Prompt {
+// Prompts returns the prompts of a ready server for who asks, and the last list if it cannot be read.
+func (s *server) Prompts(ctx context.Context, who schemas.Caller) []schemas.Prompt {
+	if s.seats != nil {
+		return s.seats.prompts(ctx, who)
+	}
 	live := s.conn.Load()
 	if live == nil {
 		return nil

@@ -97,8 +97,8 @@ func (s *server) Run(ctx context.Context) {
 		wait, retries := s.verdict(err, wasReady, &down)
 		refused, lastNews := transport.IsPermanent(err), transport.AskedToWait(err) > 0
 		level := slog.LevelWarn
-		if err.Error() == lastError {
-			level = slog.LevelDebug // repeats are not news
+		if err.Error() == lastError || s.settings.OnePerson && transport.AsLogin(err) != nil {
+			level = slog.LevelDebug // repeats are not news, and a login is a matter of its person
 		}
 		lastError = err.Error()
 		if refused {
@@ -179,7 +179,7 @@ func (s *server) rest(ctx context.Context, wait time.Duration, mustWait bool) {
 func (s *server) end() {
 	s.shelf.Clear()
 	s.update(func(now *look) {
-		now.final = true
+		now.final, now.needsLogin = true, false // nobody looks for a login any more
 		if now.State != schemas.StateFailed {
 			now.State, now.Reason = schemas.StateStopping, s.stopReason()
 		}
@@ -194,6 +194,7 @@ func (s *server) awaitLogin(ctx context.Context) bool {
 	for {
 		select {
 		case <-ticker.C:
+		case <-s.kick:
 		case <-ctx.Done():
 			return false
 		}

@@ -157,10 +157,11 @@ func roundTo(d time.Duration) time.Duration {
 	return 100 * time.Millisecond
 }
 
-// Request sends a request that is not a tool call, within the limit of one call.
-func (s *server) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+// Request sends a request that is not a tool call, within the limit of one call. It is for who asks where
+// each person is connected apart.
+func (s *server) Request(ctx context.Context, who schemas.Caller, method string, params json.RawMessage) (json.RawMessage, error) {
 	if s.seats != nil {
-		return nil, fmt.Errorf("%w: %s is attached for each person apart, and this request is for none", transport.ErrUnavailable, s.Name())
+		return s.seats.request(ctx, who, method, params)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Config().CallTimeout(), errCallTimeout)
 	defer cancel()

@@ -96,11 +96,15 @@ type Request struct {
 
 // A Payer is whom a model call is charged to. The zero Payer is the operator.
 type Payer struct {
+	// Since is when the turn began; zero means with the call.
+	Since time.Time
 	// Owner is the person or the key whose turn it is, and Groups are the person's.
 	Owner  string
 	Groups []string
 	// Assistant is the assistant of the turn.
 	Assistant string
+	// Language is "vi" if the payer is to be told in Vietnamese that a budget is used up, else in English.
+	Language string
 }
 
 // With returns the request with the tuning for what it does not set. The most tokens of an answer are no

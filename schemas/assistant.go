@@ -1,5 +1,7 @@
 package schemas
 
+import "time"
+
 // An Assistant is a named set of instructions, tools and rules: an entry of assistants in the
 // config file, which clients choose as the OpenAI model.
 type Assistant struct {
@@ -26,6 +28,8 @@ type Assistant struct {
 	Model        string `yaml:"model" jsonschema_description:"Model for this assistant instead of the provider's."`
 	// Wire nil means true for an assistant without a topic, and false for one with a topic.
 	Wire *bool `yaml:"wire" jsonschema_description:"Whether its turns keep their wire traffic, where telemetry.wire keeps any; true when left out, but false for an assistant with a topic."`
+	// Retention nil means memory.retention; zero keeps its conversations for ever.
+	Retention *time.Duration `yaml:"retention" jsonschema_description:"In place of memory.retention for conversations that it answered last: those not changed for this long are deleted for good; 0s keeps them for ever."`
 	// Tuning tunes its models; what a turn sets takes precedence.
 	Tuning
 }

@@ -72,6 +72,10 @@ type AuditLine struct {
 	// Detail is a few words, such as the id of a key or conversation; never a secret, and never the
 	// text of an argument.
 	Detail string `json:"detail,omitempty"`
+	// About is whose call a Person decided about, if it is another's: the stored Detail ends with their
+	// random name. Started is when the turn began: who was erased since has no name any more.
+	About   string    `json:"-"`
+	Started time.Time `json:"-"`
 	// Before is the hash of the line before, "" in the first one ever; Hash is the line's own.
 	Before string `json:"before"`
 	Hash   string `json:"hash"`

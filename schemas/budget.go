@@ -71,6 +71,9 @@ type UsageLine struct {
 	Assistant string   `json:"assistant"`
 	Provider  string   `json:"provider"`
 	Model     string   `json:"model"`
+	// Since is when the earliest turn of these calls began: if the owner was erased since, they are
+	// nobody's. It is not stored.
+	Since time.Time `json:"-"`
 	UsageSum
 }
 

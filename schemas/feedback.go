@@ -29,8 +29,10 @@ type Feedback struct {
 
 // A FeedbackFilter selects feedback; empty fields select all.
 type FeedbackFilter struct {
-	Mark, Assistant, ConversationID string
-	Since                           time.Time
+	Mark, Assistant, ConversationID, TurnID string
+	// Assistants are those whose answers may be selected; nil means all, an empty list none.
+	Assistants []string
+	Since      time.Time
 	// Limit bounds the results; 0 means all.
 	Limit int
 }

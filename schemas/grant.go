@@ -23,6 +23,9 @@ type Grant struct {
 	// ConversationID is empty if the grant applies to all of the person's conversations.
 	ConversationID string    `json:"conversation_id,omitempty"`
 	GivenAt        time.Time `json:"given_at"`
+	// Started is when the turn began that asked for it: one of an owner who was erased since is not
+	// stored.
+	Started time.Time `json:"-"`
 }
 
 // A Width is how much of a destination a grant compares.

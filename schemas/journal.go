@@ -18,6 +18,9 @@ type JournalTurn struct {
 	// author; empty until the question has passed the guardrail.
 	State json.RawMessage
 	Began time.Time
+	// Since is when its process took the turn: one of an owner who was erased since is not recorded. Zero
+	// means now. It is not read back.
+	Since time.Time
 	// Ended is set when it no longer runs; Lost, if its process disappeared before.
 	Ended, Lost bool
 }

@@ -49,6 +49,9 @@ type Question struct {
 	// URL, if set, replaces the form: the person opens it after seeing where it leads. It is an
 	// http or https address.
 	URL string `json:"url,omitempty"`
+	// Login is set if the host itself asks the person to log in at the server, at URL; the calls that
+	// wait for it go on as soon as they have, and an answer is needed only to decline.
+	Login bool `json:"login,omitempty"`
 }
 
 // Filled returns the content of an answer, with the form's default for each missing field.

@@ -15,8 +15,10 @@ const MaxListedQuestion = 200
 type ListedTurn struct {
 	ID             string `json:"id"`
 	ConversationID string `json:"conversation_id"`
-	// Person is a pseudonym that lasts for the conversation, unless review.people shows who it is.
+	// Person is a pseudonym that lasts for the conversation. With review.people it is the person's id, and
+	// Name what they are called, if that is known.
 	Person    string  `json:"person"`
+	Name      string  `json:"name,omitempty"`
 	Assistant string  `json:"assistant"`
 	Outcome   Outcome `json:"outcome"`
 	// Reason is why the guardrail refused the question.
@@ -39,6 +41,8 @@ type TurnFilter struct {
 	Owner     string
 	Outcomes  []Outcome
 	Assistant string
+	// Assistants are those whose turns may be selected; nil means all, an empty list none.
+	Assistants []string
 	// Marked is "up", "down", or "any".
 	Marked string
 	Since  time.Time
@@ -73,6 +77,33 @@ type TurnTest struct {
 	Files []TestFile `json:"files"`
 	// Command asks the question again, of the assistant as it is now.
 	Command string `json:"command"`
+}
+
+// A TestRun is what came of asking the questions of a test again.
+type TestRun struct {
+	Case   string `json:"case"`
+	Passed bool   `json:"passed"`
+	// Answer is the answer to the last question.
+	Answer  string       `json:"answer"`
+	Reasons []TestReason `json:"reasons"`
+}
+
+// The codes of a [TestReason].
+const (
+	// ReasonSameAnswer: the answer that was marked down came again.
+	ReasonSameAnswer = "same_answer"
+	// ReasonSameEnd: the turn ended again as the one that was marked down: it found nothing, for example.
+	ReasonSameEnd = "same_end"
+	// ReasonNotUsed: the answer that a reviewer wrote was not found by the question.
+	ReasonNotUsed = "correction_not_used"
+	// ReasonCheck: an expectation of the test does not hold; Text says which.
+	ReasonCheck = "check"
+)
+
+// A TestReason is why a test is red.
+type TestReason struct {
+	Code string `json:"code"`
+	Text string `json:"text"`
 }
 
 // A TestFile is a file of a test. Content is empty if it was written to Path.

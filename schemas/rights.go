@@ -30,10 +30,36 @@ func (r *Rights) Assistant(name string) bool {
 	return r == nil || slices.ContainsFunc(r.Groups, func(g Group) bool { return len(g.Assistants) == 0 || MatchGlobs(g.Assistants, name) })
 }
 
+// AllAssistants reports whether one of the groups allows every assistant, without naming any.
+func (r *Rights) AllAssistants() bool {
+	return r == nil || slices.ContainsFunc(r.Groups, func(g Group) bool { return len(g.Assistants) == 0 })
+}
+
 // Tool reports whether one of the groups allows the tool, by its offered name or the server's name for
 // it.
 func (r *Rights) Tool(t ToolInfo) bool {
 	return r == nil || slices.ContainsFunc(r.Groups, func(g Group) bool { return len(g.Tools) == 0 || MatchGlobs(g.Tools, t.Name, t.ToolName) })
+}
+
+// Within returns rights that allow only some of the tools that they allow; their groups stay the same.
+func (r *Rights) Within(tools []ToolInfo) *Rights {
+	if r == nil {
+		r = &Rights{Groups: []Group{{}}}
+	}
+	some := &Rights{Groups: slices.Clone(r.Groups)}
+	for i, g := range some.Groups {
+		own := Rights{Groups: []Group{g}}
+		some.Groups[i].Tools = []string{"!*"} // no list would mean all
+		for _, t := range tools {
+			if own.Tool(t) {
+				some.Groups[i].Tools = append(some.Groups[i].Tools, t.Name)
+			}
+		}
+		if len(some.Groups[i].Tools) > 1 {
+			some.Groups[i].Tools = some.Groups[i].Tools[1:]
+		}
+	}
+	return some
 }
 
 // Scopes returns the scopes of all groups, each once; of somebody without limit chat.

@@ -30,6 +30,8 @@ type PauseRecord struct {
 	// State is the JSON of its owner.
 	State   json.RawMessage
 	Expires time.Time
+	// Started is when the turn began: one whose conversation or owner was erased since is not stored.
+	Started time.Time
 }
 
 // A StoredResponse is an answer of the Responses API that can be read again and continued.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"molar/schemas"
 )
@@ -37,10 +38,12 @@ const (
 type Ruling struct {
 	// Owner is the owner of the turn, and the person who decided unless the decision names another.
 	Owner, TurnID string
-	Call          schemas.ToolCall
-	Tool          schemas.Tool
-	Reason        Reason
-	How           How
+	// Started is when the turn began; zero for a decision that is made after it.
+	Started time.Time
+	Call    schemas.ToolCall
+	Tool    schemas.Tool
+	Reason  Reason
+	How     How
 	Decision
 }
 
@@ -71,10 +74,10 @@ func (r Ruling) Line() schemas.AuditLine {
 	l := schemas.AuditLine{
 		Person: r.Owner, Event: schemas.EventDecision, Server: r.Tool.Server, Tool: cmp.Or(r.Tool.Name, r.Call.Function.Name),
 		How: string(r.How), Allowed: new(r.Allowed), SHA256: Hash(cmp.Or(r.Arguments, r.Call.Function.Arguments)),
-		TurnID: r.TurnID, CallID: r.Call.ID, Detail: string(r.Reason.Rule),
+		TurnID: r.TurnID, CallID: r.Call.ID, Detail: string(r.Reason.Rule), Started: r.Started,
 	}
 	if r.By != "" && r.By != r.Owner {
-		l.Person, l.Detail = r.By, l.Detail+" of "+r.Owner
+		l.Person, l.About = r.By, r.Owner
 	}
 	var from []string
 	for _, o := range slices.Concat(r.Reason.Flows, r.Reason.Orders) {

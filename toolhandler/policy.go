@@ -154,7 +154,7 @@ func (f Flow) rule(from schemas.Origin, server string) (allow, ruled bool) {
 func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas.Tool, args json.RawMessage, reason Reason) (json.RawMessage, *Outcome) {
 	t, unsure := r.turn, reason.Rule == RuleUnsure
 	decided := func(how How, d Decision) {
-		t.audit(ctx, Ruling{Owner: t.cfg.Owner, TurnID: t.cfg.ID, Call: call, Tool: tool, Reason: reason, How: how, Decision: d})
+		t.audit(ctx, Ruling{Owner: t.cfg.Owner, TurnID: t.cfg.ID, Started: t.cfg.Started, Call: call, Tool: tool, Reason: reason, How: how, Decision: d})
 	}
 	refused := func(status Status, text string) (json.RawMessage, *Outcome) {
 		out := failure(call, tool, status, "%s", text)
@@ -214,6 +214,8 @@ func (r *round) approve(ctx context.Context, call schemas.ToolCall, tool schemas
 		return refused(StatusUnapproved, fmt.Sprintf("%q was not executed: it needs a person's approval, and nobody decided within %s, which counts as a no", tool.Name, ApprovalTimeout))
 	case err != nil:
 		return refused(StatusUnapproved, fmt.Sprintf("%q was not executed: nobody approved it", tool.Name))
+	case !decision.Allowed && len(tool.Rules.Approvers) > 0:
+		return refused(StatusRefused, fmt.Sprintf("%q was not executed: somebody who decides about it said no", tool.Name))
 	case !decision.Allowed:
 		return refused(StatusRefused, fmt.Sprintf("%q was not executed: the person said no", tool.Name))
 	}

@@ -105,6 +105,35 @@ func TestTurn_Described(t *testing.T) {
 	}
 }
 
+// What a server says of tools that join a turn was read from then on, like that of the tools before it.
+func TestTurn_Join(t *testing.T) {
+	tool := func(server, name string, unseen bool) schemas.Tool {
+		return schemas.Tool{
+			ToolInfo: schemas.ToolInfo{Name: server + "__" + name, Server: server, ToolName: name, InputSchema: json.RawMessage(`{"type":"object"}`)},
+			Rules:    schemas.ToolRules{Policy: schemas.PolicyAuto, Marks: schemas.ServerMarks{Unseen: unseen}},
+		}
+	}
+	handler, err := toolhandler.New(toolhandler.Config{Caller: &nowhere{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn := handler.Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool("bank", "pay", false)}})
+	status := func(name string) (status toolhandler.Status) {
+		for out := range turn.Execute(t.Context(), []schemas.ToolCall{{ID: "a", Function: schemas.FunctionCall{Name: name, Arguments: "{}"}}}) {
+			status = out.Status
+		}
+		return status
+	}
+	if got := [2]toolhandler.Status{status("evil__write"), status("bank__pay")}; got != [2]toolhandler.Status{toolhandler.StatusUnknown, toolhandler.StatusOK} {
+		t.Errorf("before: %v", got)
+	}
+	turn = handler.Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool("bank", "pay", false)}})
+	turn.Join(tool("evil", "write", true))
+	if got := [2]toolhandler.Status{status("bank__pay"), status("evil__write")}; got != [2]toolhandler.Status{toolhandler.StatusUnapproved, toolhandler.StatusOK} {
+		t.Errorf("after: %v", got)
+	}
+}
+
 func TestMarkLines(t *testing.T) {
 	p := schemas.Proposal{Server: "on", Closed: true, Tools: []schemas.ProposedTool{
 		{Tool: "get*", Reads: true}, {Tool: "note", Adds: true, Content: []string{"text", "a.b"}}, {Tool: "book", MayAdd: true},

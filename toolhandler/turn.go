@@ -31,8 +31,9 @@ const (
 
 // TurnConfig configures a turn.
 type TurnConfig struct {
-	// Owner is the owner of the turn, ID its id, both for the audit.
+	// Owner is the owner of the turn, ID its id, and Started when it began, all for the audit.
 	Owner, ID string
+	Started   time.Time
 	// Language is what a person is asked in.
 	Language string
 	// Tools are the callable tools of servers; the turn keeps the slice, which must not change.
@@ -130,6 +131,17 @@ func (t *Turn) Exhausted() string {
 		return "the same call was made again and again"
 	}
 	return ""
+}
+
+// Join makes more tools of servers callable, between two rounds. What their servers say of them was read
+// from then on.
+func (t *Turn) Join(tools ...schemas.Tool) {
+	t.cfg.Tools = slices.Concat(t.cfg.Tools, tools)
+	for _, tool := range tools {
+		if tool.Rules.Marks.Unseen && !slices.Contains(t.flow.Described, tool.Server) {
+			t.flow.Described = append(slices.Clip(t.flow.Described), tool.Server)
+		}
+	}
 }
 
 // Flow returns what the model has read so far.

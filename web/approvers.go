@@ -22,10 +22,10 @@ func (s *server) isApprover(who httpguard.Principal) bool {
 }
 
 // approvalsForMe lists the calls of others that a client may decide about. Which turn made a call is for
-// those who may read the turns of others.
+// those who may read the turns of others, and know whose they are.
 func (s *server) approvalsForMe(ctx context.Context, by schemas.Decider) ([]answer.Approval, error) {
 	all, err := s.turns.ForApprover(ctx, by)
-	if !httpguard.PrincipalOf(ctx).May(httpguard.ScopeReview) {
+	if !s.Review.People || !httpguard.PrincipalOf(ctx).May(httpguard.ScopeReview) {
 		for i := range all {
 			all[i].TurnID, all[i].CallID = "", ""
 		}

@@ -43,12 +43,19 @@ func TestDeskPage_Look(t *testing.T) {
 		}},
 		{name: "desk-refused", path: "/desk?turn=t-refused", steps: steps{until(`document.querySelector(".guide")`)}},
 		{name: "account", path: "/account", steps: steps{until(`document.querySelectorAll("#sessions li").length === 2 && document.querySelector("#erase")`)}},
+		{name: "desk-approvals", path: "/desk", steps: steps{until(`document.querySelectorAll("#approvals .approval").length === 2 && document.title.startsWith("(2) ")`)}},
 	}
 	for _, language := range []string{"en", "vi"} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			j := openDesk(t, language, newDeskAPI())
+			api := newDeskAPI()
+			j := openDesk(t, language, api)
 			for _, s := range states {
+				if s.name == "desk-approvals" {
+					api.mu.Lock()
+					api.me, api.approvals = strings.Replace(reviewer, `"approver":false`, `"approver":true`, 1), approvalsJSON
+					api.mu.Unlock()
+				}
 				for i, l := range deskLooks() {
 					name := fmt.Sprintf("%s-%s-%s", s.name, language, l.name)
 					j.do(l.see())

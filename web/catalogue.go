@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -96,11 +97,19 @@ func (s *server) getTurn(c *gin.Context) {
 		wire.WriteJSON(c.Writer, t.SoFar(s.Now()))
 		return
 	}
-	if owner, err = s.readOwner(c, id); err != nil {
-		s.storeError(c, "turn", err)
-		return
+	another, reviews, err := s.ofAnother(c.Request, id)
+	if err == nil && reviews {
+		owner = another.Owner
+		err = s.recordFirst(c.Request, id, "read")
 	}
-	trace, found, err := s.Traces.Trace(c.Request.Context(), owner, id)
+	var trace json.RawMessage
+	var found bool
+	if err == nil {
+		trace, found, err = s.Traces.Trace(c.Request.Context(), owner, id)
+	}
+	if err == nil && found && reviews {
+		trace, err = s.nameTrace(c.Request.Context(), another, trace)
+	}
 	if err != nil {
 		s.storeError(c, "turn", err)
 		return

@@ -107,7 +107,7 @@ func (h *chatHost) config(t *testing.T) web.Config {
 			defer h.mu.Unlock()
 			return h.file
 		},
-		Prompts: func(context.Context) []schemas.Prompt {
+		Prompts: func(context.Context, schemas.Caller) []schemas.Prompt {
 			return []schemas.Prompt{
 				{Name: "record", Server: "sdi", Description: "Show one record", Arguments: []schemas.PromptArgument{{Name: "uuid", Required: true}}},
 				{Name: "report", Server: "sdi", Description: "Write a report"},

@@ -272,6 +272,10 @@ func (s *server) storeError(c *gin.Context, what string, err error) {
 		wire.WriteError(c.Writer, wire.NotFound(what))
 		return
 	}
+	if e, ok := errors.AsType[*wire.Error](err); ok {
+		wire.WriteError(c.Writer, e)
+		return
+	}
 	s.Logger.Error("read or change "+what, "error", err, "request_id", wire.RequestID(c.Writer))
 	wire.WriteError(c.Writer, wire.ErrStore)
 }

@@ -23,17 +23,19 @@ type deskAPI struct {
 	tests   bool   // a folder takes tests
 	folder  bool   // a knowledge folder takes corrections
 	refused string // the path whose requests fail
-	marks   map[string]string
-	sent    []string // the changing requests, each with its body
-	asked   []string // the queries of the list
-	erased  bool
-	ended   map[string]bool // the sessions that were ended
+	// approvals are the calls of others that wait for the reader.
+	approvals string
+	marks     map[string]string
+	sent      []string // the changing requests, each with its body
+	asked     []string // the queries of the list
+	erased    bool
+	ended     map[string]bool // the sessions that were ended
 }
 
 const reviewer = `{"object":"me","id":"oidc:https://login.example#7","name":"Lan","person":true,"session":true,"scopes":["chat","review"],"groups":["support"],"approver":false}`
 
 func newDeskAPI() *deskAPI {
-	return &deskAPI{me: reviewer, wires: true, tests: true, folder: true, marks: map[string]string{}, ended: map[string]bool{}}
+	return &deskAPI{me: reviewer, wires: true, tests: true, folder: true, approvals: `{"object":"list","data":[]}`, marks: map[string]string{}, ended: map[string]bool{}}
 }
 
 // serve serves the pages of cfg with this API.
@@ -94,6 +96,7 @@ func (d *deskAPI) before(rest http.Handler) http.Handler {
 		"DELETE /v1/account/sessions/{id}": d.endSession,
 		"POST /v1/account/erase":           d.erase,
 		"GET /v1/account/export":           func(*http.Request) (int, string) { return http.StatusOK, `{"kind":"person"}` },
+		"GET /v1/approvals":                func(*http.Request) (int, string) { return http.StatusOK, d.approvals },
 		"GET /v1/usage":                    func(*http.Request) (int, string) { return http.StatusOK, usageJSON },
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -121,6 +124,15 @@ func (d *deskAPI) record(r *http.Request) map[string]any {
 }
 
 const notFound = `{"error":{"code":"not_found","message":"no such turn"}}`
+
+// approvalsJSON are two calls that wait for an approver, one with a long text.
+const approvalsJSON = `{"object":"list","data":[
+ {"id":"approval_1","token":"T","tool":"helpdesk__reset_password","server":"helpdesk","turn_id":"t-payroll","arguments":{},"shown":"{\"account\":\"minh.tran\",\"reason\":\"locked out after a holiday\"}",
+  "question":{"what":"Reset password; account: minh.tran; reason: “locked out after a holiday”.","why":"Asked because a member of leads must approve this each time.","where":"Done in the service “helpdesk”."},
+  "person":"Nguyễn Thị Minh Khai","approvers":["leads"],"mine":true,"expires":"2026-05-04T03:02:01Z"},
+ {"id":"approval_held_2","token":"T","tool":"directory__delete_every_account_of_a_department","server":"directory","turn_id":"","arguments":{},"shown":"{\"path\":\"/a/very/long/path/without/any/space/in/it/so/that/it/must/be/broken/somewhere/on/a/telephone\"}",
+  "question":{"what":"Delete every account of a department; path: /a/very/long/path/without/any/space/in/it/so/that/it/must/be/broken/somewhere/on/a/telephone.","why":"Asked because a member of leads must approve this each time.","where":"Done in the service “directory”."},
+  "person":"","approvers":["leads"],"mine":true,"expires":"2026-05-04T03:02:01Z"}]}`
 
 // question of the turn that the journeys put right.
 const deskQuestion = "How do I reset the password of the payroll system?"

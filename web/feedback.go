@@ -58,7 +58,7 @@ func (s *server) giveFeedback(c *gin.Context) {
 	feedback := schemas.Feedback{
 		TurnID: strings.TrimPrefix(c.Param("id"), chat.IDPrefix), Owner: s.Owner(c.Request), Mark: strings.TrimSuffix(body.Mark, noMark), Note: note,
 	}
-	stored, ok, err := s.putMark(c, feedback)
+	stored, ok, err := s.putMark(c.Request, feedback)
 	switch {
 	case err != nil:
 		s.storeError(c, "feedback", err)
@@ -72,11 +72,11 @@ func (s *server) giveFeedback(c *gin.Context) {
 	wire.WriteJSON(c.Writer, feedbackObject{"turn.feedback", stored})
 }
 
-// listFeedback lists marked answers, newest first; ?mark=, ?assistant=, ?conversation=,
+// listFeedback lists marked answers, newest first; ?mark=, ?assistant=, ?conversation=, ?turn=,
 // ?since= and ?limit= filter them.
 func (s *server) listFeedback(c *gin.Context) {
 	want := schemas.FeedbackFilter{
-		Mark: c.Query("mark"), Assistant: c.Query("assistant"), ConversationID: c.Query("conversation"), Limit: defaultPage,
+		Mark: c.Query("mark"), Assistant: c.Query("assistant"), ConversationID: c.Query("conversation"), TurnID: c.Query("turn"), Limit: defaultPage,
 	}
 	if want.Mark != "" && want.Mark != schemas.MarkUp && want.Mark != schemas.MarkDown {
 		wire.WriteError(c.Writer, wire.Invalid("mark", "mark must be up or down"))

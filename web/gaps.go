@@ -1,13 +1,14 @@
 package web
 
 import (
-	"strings"
-
 	"github.com/gin-gonic/gin"
 
 	"molar/schemas"
 	"molar/web/wire"
 )
+
+// maxGapTurns bounds the turns whose questions are grouped.
+const maxGapTurns = 2000
 
 // listGaps answers GET /v1/turns/gaps: the questions that nobody could answer, grouped by their words.
 func (s *server) listGaps(c *gin.Context) {
@@ -22,13 +23,18 @@ func (s *server) listGaps(c *gin.Context) {
 		wire.WriteError(c.Writer, refusal)
 		return
 	}
-	gaps, err := s.Review.Store.Gaps(c.Request.Context(), since)
+	turns, _, err := s.Review.Store.Turns(c.Request.Context(), schemas.TurnFilter{
+		Outcomes: []schemas.Outcome{schemas.OutcomeRefused, schemas.OutcomeNotFound}, Assistants: s.assistantsOf(c.Request), Since: since, Limit: maxGapTurns,
+	})
+	if err == nil {
+		err = s.name(c.Request, turns)
+	}
+	if err == nil && s.reviews(c.Request) {
+		err = s.recordFirst(c.Request, "", "gaps "+filters(c))
+	}
 	if err != nil {
 		s.storeError(c, "turns", err)
 		return
 	}
-	if s.reviews(c.Request) {
-		s.record(c.Request, schemas.AuditLine{Event: schemas.EventReview, Detail: strings.TrimSpace("gaps " + filters(c))})
-	}
-	wire.WriteJSON(c.Writer, listOf(gaps))
+	wire.WriteJSON(c.Writer, listOf(s.Review.Group(turns)))
 }

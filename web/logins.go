@@ -17,9 +17,10 @@ import (
 type LoginStore interface {
 	List(ctx context.Context, who schemas.Caller) ([]schemas.PersonLogin, error)
 	// Begin returns the address at which the person logs in, and what their browser keeps meanwhile.
-	Begin(ctx context.Context, who schemas.Caller, server string) (address, kept string, err error)
+	// They come back to the address redirect, and to is where they go then.
+	Begin(ctx context.Context, who schemas.Caller, server, redirect, to string) (address, kept string, err error)
 	// Finish takes what the browser kept and the query that it came back with.
-	Finish(ctx context.Context, who schemas.Caller, kept string, query url.Values) (server string, err error)
+	Finish(ctx context.Context, who schemas.Caller, kept string, query url.Values) (server, to string, err error)
 	// End reports whether there was a login.
 	End(ctx context.Context, who schemas.Caller, server string) (bool, error)
 }
@@ -27,7 +28,10 @@ type LoginStore interface {
 // loginCookie holds the login in progress, sealed.
 const loginCookie = "molar_login"
 
-// routeLogins adds the routes of people's logins. Nobody is identified at /oauth/callback: a browser
+// loginBackPath is where an authorization server sends a browser back.
+const loginBackPath = "/oauth/callback"
+
+// routeLogins adds the routes of people's logins. Nobody is identified at loginBackPath: a browser
 // that comes from another site does not send its session there. The page that it gets goes on to
 // /oauth/finish, and there it does.
 func (s *server) routeLogins(e *gin.Engine, chat gin.HandlerFunc) {
@@ -37,7 +41,7 @@ func (s *server) routeLogins(e *gin.Engine, chat gin.HandlerFunc) {
 	e.GET("/v1/logins", chat, s.listLogins)
 	e.GET("/v1/logins/:server/begin", chat, s.beginLogin)
 	e.DELETE("/v1/logins/:server", chat, s.endLogin)
-	s.open(e, "/oauth/callback", s.loginCameBack, http.MethodGet)
+	s.open(e, loginBackPath, s.loginCameBack, http.MethodGet)
 	e.GET("/oauth/finish", chat, s.finishLogin)
 }
 
@@ -68,7 +72,11 @@ func (s *server) beginLogin(c *gin.Context) {
 	if !ok {
 		return
 	}
-	address, kept, err := s.Logins.Begin(c.Request.Context(), who, c.Param("server"))
+	to := c.Query("to")
+	if to != "" {
+		to = localPath(to)
+	}
+	address, kept, err := s.Logins.Begin(c.Request.Context(), who, c.Param("server"), s.addressOf(c.Request)+loginBackPath, to)
 	if err != nil {
 		s.Logger.WarnContext(c.Request.Context(), "a person's login could not begin", "server", c.Param("server"), "error", err)
 		plainPage(c.Writer, http.StatusBadGateway, "", "This login cannot begin. Whoever runs this assistant finds the reason in its log.",
@@ -106,11 +114,15 @@ func (s *server) finishLogin(c *gin.Context) {
 		cookie = &http.Cookie{}
 	}
 	http.SetCookie(c.Writer, s.cookieForLogin(c.Request, "", -1))
-	server, err := s.Logins.Finish(c.Request.Context(), who, cookie.Value, c.Request.URL.Query())
+	server, to, err := s.Logins.Finish(c.Request.Context(), who, cookie.Value, c.Request.URL.Query())
 	if err != nil {
 		s.Logger.WarnContext(c.Request.Context(), "a person's login was not finished", "error", err)
 		plainPage(c.Writer, http.StatusBadRequest, "", "You are not connected: this is no answer to a login that you began here, or it was refused. Begin it again.",
 			"Chưa kết nối: đây không phải trả lời cho lần đăng nhập bạn đã bắt đầu ở đây, hoặc đã bị từ chối. Hãy bắt đầu lại.")
+		return
+	}
+	if to != "" {
+		c.Redirect(http.StatusSeeOther, to)
 		return
 	}
 	plainPage(c.Writer, http.StatusOK, "", "You are connected to "+server+". You can close this page.", "Đã kết nối với "+server+". Bạn có thể đóng trang này.")
@@ -129,5 +141,16 @@ func (s *server) endLogin(c *gin.Context) {
 		wire.WriteError(c.Writer, wire.NotFound("login"))
 	default:
 		wire.WriteJSON(c.Writer, changedObject{ID: c.Param("server"), Object: "login", Deleted: true})
+	}
+}
+
+// loginOperations describes the routes of people's logins for programs.
+func (s *server) loginOperations() []wire.Operation {
+	if s.Logins == nil {
+		return nil
+	}
+	return []wire.Operation{
+		{Method: "GET", Path: "/v1/logins", Tag: tagAccount, Scope: "chat", Summary: "List the servers that one calls as oneself, and one's logins there. A browser begins one at /v1/logins/{server}/begin", Answer: list[schemas.PersonLogin]{}, Errors: []int{403, 503}},
+		{Method: "DELETE", Path: "/v1/logins/{server}", Tag: tagAccount, Scope: "chat", Summary: "End one's login at a server, on each replica, and revoke it there", Answer: changedObject{}, Errors: []int{403, 404, 503}},
 	}
 }

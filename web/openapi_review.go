@@ -33,6 +33,11 @@ func (s *server) reviewOperations() []wire.Operation {
 			Method: "POST", Path: "/v1/turns/{id}/test", Tag: tagTurns, Scope: "review", Summary: "Make a test of a turn. Of an answer marked down it is red until another answer comes", Answer: testObject{}, Errors: []int{404, 409, 503},
 		})
 	}
+	if s.Review.RunTest != nil {
+		all = append(all, wire.Operation{
+			Method: "POST", Path: "/v1/turns/{id}/test/run", Tag: tagTurns, Scope: "review", Summary: "Ask the question of a turn's test again, of the assistant as it is now, with the tools that only read", Answer: schemas.TestRun{}, Errors: []int{404, 409, 429, 503},
+		})
+	}
 	if s.Review.Correct != nil {
 		all = append(all, wire.Operation{
 			Method: "POST", Path: "/v1/turns/{id}/correction", Tag: tagTurns, Scope: "review", Summary: "Write the right answer to a turn's question into the knowledge folder that takes corrections; without one, only its text is returned",

@@ -37,6 +37,8 @@ func operated(t *testing.T, run turns.Runner) web.Config {
 	cfg.Grants = &someGrants{}
 	cfg.Audit = &auditOf{}
 	cfg.People = &somePeople{}
+	cfg.Review = reviewOf(&someTurns{})
+	cfg.Logins = &someLogins{}
 	cfg.Reload = func(context.Context) (web.Reloaded, error) { return web.Reloaded{Added: []string{"a"}}, nil }
 	cfg.Operations = web.Operations{
 		SwitchTool: func(context.Context, string, bool) error { return nil },
@@ -103,7 +105,7 @@ func operated(t *testing.T, run turns.Runner) web.Config {
 }
 
 // pages are the routes that answer people, not programs.
-var pages = []string{"/", "/static/*file", "/tools", "/config", "/turn", "/desk", "/account", "/picture", "/login"}
+var pages = []string{"/", "/static/*file", "/tools", "/config", "/turn", "/desk", "/account", "/picture", "/login", "/v1/logins/:server/begin", "/oauth/callback", "/oauth/finish"}
 
 func TestOpenAPI_NamesEveryRoute(t *testing.T) {
 	routes, raw, err := web.RoutesAndDocument(operated(t, play(nil)))
@@ -215,6 +217,9 @@ func TestOpenAPI_AnswersMatch(t *testing.T) {
 		{"POST", "/v1/approvals/none", "/v1/approvals/{id}", `{"token":"x","decision":"approve"}`, "404"},
 		{"GET", "/v1/grants", "", "", "200"},
 		{"DELETE", "/v1/grants/none", "/v1/grants/{id}", "", "404"},
+		{"GET", "/v1/logins", "", "", "200"},
+		{"DELETE", "/v1/logins/desk", "/v1/logins/{server}", "", "200"},
+		{"DELETE", "/v1/logins/none", "/v1/logins/{server}", "", "404"},
 		{"GET", "/v1/questions", "", "", "200"},
 		{"POST", "/v1/questions/none", "/v1/questions/{id}", `{"action":"accept"}`, "404"},
 		{"GET", "/v1/tools?provider=gemini", "/v1/tools", "", "200"},

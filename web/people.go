@@ -73,23 +73,23 @@ func (s *server) attemptCookie(r *http.Request, value string) *http.Cookie {
 	return c
 }
 
-// callbackOf returns the address to which the provider sends a browser back. The guard has checked the
-// Host.
-func (s *server) callbackOf(r *http.Request) string {
+// addressOf returns the address at which the browser of a request reaches this host. The guard has
+// checked the Host.
+func (s *server) addressOf(r *http.Request) string {
 	if s.Access.PublicURL != "" {
-		return s.Access.PublicURL + callbackPath
+		return s.Access.PublicURL
 	}
 	scheme := "http"
 	if s.Access.encrypted(r) {
 		scheme = "https"
 	}
-	return scheme + "://" + r.Host + callbackPath
+	return scheme + "://" + r.Host
 }
 
 // beginSignIn sends a browser to the identity provider.
 func (s *server) beginSignIn(c *gin.Context) {
 	to := localPath(c.Query("to"))
-	address, kept, err := s.Access.OIDC.Begin(c.Request.Context(), s.callbackOf(c.Request), to)
+	address, kept, err := s.Access.OIDC.Begin(c.Request.Context(), s.addressOf(c.Request)+callbackPath, to)
 	if err != nil {
 		s.Logger.Warn("sign in", "error", err, "request_id", wire.RequestID(c.Writer))
 		s.notSignedIn(c, to, "unavailable", &httpguard.Refusal{

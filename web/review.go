@@ -2,9 +2,6 @@ package web
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"slices"
@@ -13,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"molar/agent"
 	"molar/internal/httpguard"
 	"molar/schemas"
 	"molar/web/wire"
@@ -23,9 +21,6 @@ type ReviewStore interface {
 	// Turns returns the turns that match a filter, newest first, and the cursor of the next page. An
 	// empty owner selects those of all people.
 	Turns(ctx context.Context, want schemas.TurnFilter) (turns []schemas.ListedTurn, next string, err error)
-	// Gaps returns the questions of all people that nobody could answer since a time, grouped by their
-	// words.
-	Gaps(ctx context.Context, since time.Time) ([]schemas.Gap, error)
 	// Asked returns whose turn it is, with its conversation, assistant and whole question.
 	Asked(ctx context.Context, turnID string) (t schemas.ListedTurn, ok bool, err error)
 	// PutReview stores a reviewer's mark beside the person's own, or deletes it if f has no mark. ok is
@@ -35,16 +30,25 @@ type ReviewStore interface {
 	Marks(ctx context.Context, filter schemas.FeedbackFilter) ([]schemas.Feedback, error)
 }
 
-// A Review configures the review of turns. With a nil Store its routes do not exist.
+// A Review configures the review of turns. With a nil Store its routes do not exist. With one, all else is
+// required unless it says otherwise, and the Audit of the [Config]: nothing is read that is not recorded.
 type Review struct {
 	Store ReviewStore
 	// People shows who people are; else they have pseudonyms.
 	People bool
-	// Secret returns the key of the pseudonyms. It is required with a Store.
+	// Secret returns the key of the pseudonyms.
 	Secret func(context.Context) ([]byte, error)
+	// Names returns what the owner of turns is called, "" if that is not known, and all that gives them away
+	// where it stands in a text.
+	Names func(ctx context.Context, owner string) (name string, texts []string, err error)
+	// Group groups the questions of turns, given newest first, by their words.
+	Group func([]schemas.ListedTurn) []schemas.Gap
 	// MakeTest makes a test of a turn. It fails with a [schemas.UntestableError] if that is impossible.
 	// With nil, its route does not exist.
 	MakeTest func(ctx context.Context, turnID string) (schemas.TurnTest, error)
+	// RunTest asks the questions of a turn's test again, of the assistant as it is now. As says who asks. With
+	// nil, its route does not exist.
+	RunTest func(ctx context.Context, turnID string, as agent.Turn) (schemas.TestRun, error)
 	// Correct writes the right answer to a question. With nil, its route does not exist.
 	Correct func(ctx context.Context, c schemas.Correction) (schemas.WrittenCorrection, error)
 }
@@ -59,6 +63,9 @@ func (s *server) routeReview(e *gin.Engine) {
 	e.GET("/v1/turns/gaps", review, s.listGaps)
 	if s.Review.MakeTest != nil {
 		e.POST("/v1/turns/:id/test", review, s.testTurn)
+	}
+	if s.Review.RunTest != nil {
+		e.POST("/v1/turns/:id/test/run", review, s.limitTurns, s.runTest)
 	}
 	if s.Review.Correct != nil {
 		e.POST("/v1/turns/:id/correction", review, s.correctTurn)
@@ -78,19 +85,51 @@ func (s *server) isOthers(r *http.Request, owner string) bool {
 	return own != "" && own != owner
 }
 
-// readOwner returns the owner whose turns a request may read, "" for all, and records the reading of a
-// turn of somebody else. A turn that does not exist is left to the caller.
-func (s *server) readOwner(c *gin.Context, turnID string) (owner string, err error) {
-	owner = s.Owner(c.Request)
-	if !s.reviews(c.Request) {
-		return owner, nil
+// assistantsOf returns the assistants whose turns the client of a request may review: those that its groups
+// allow. Nil means all.
+func (s *server) assistantsOf(r *http.Request) []string {
+	if httpguard.PrincipalOf(r.Context()).Rights.AllAssistants() {
+		return nil
 	}
-	t, ok, err := s.Review.Store.Asked(c.Request.Context(), turnID)
-	if err != nil || !ok || !s.isOthers(c.Request, t.Owner) {
-		return owner, err
+	names := []string{}
+	for _, m := range s.modelsFor(r) {
+		names = append(names, m.Name)
 	}
-	s.record(c.Request, schemas.AuditLine{Event: schemas.EventReview, TurnID: turnID, Detail: "read"})
-	return "", nil
+	return names
+}
+
+// underReview returns a turn that the client of a request may review. ok is false if there is none, or if
+// its assistant is not one that the client's groups allow.
+func (s *server) underReview(r *http.Request, turnID string) (t schemas.ListedTurn, ok bool, err error) {
+	t, ok, err = s.Review.Store.Asked(r.Context(), turnID)
+	return t, ok && httpguard.PrincipalOf(r.Context()).Rights.Assistant(t.Assistant), err
+}
+
+// ofAnother returns the turn of somebody else that a reviewer asks for. ok is false for all other turns and
+// clients.
+func (s *server) ofAnother(r *http.Request, turnID string) (t schemas.ListedTurn, ok bool, err error) {
+	if !s.reviews(r) {
+		return t, false, nil
+	}
+	t, ok, err = s.underReview(r, turnID)
+	return t, ok && err == nil && s.isOthers(r, t.Owner), err
+}
+
+// errUnrecorded is the error of a review that cannot be recorded.
+var errUnrecorded = &wire.Error{
+	Status: http.StatusServiceUnavailable, Kind: wire.TypeServer, Code: "audit_unavailable", RetryAfter: time.Second,
+	Message: "nothing is shown or changed, since it cannot be recorded that you read it; try again in a moment, or tell the operator",
+}
+
+// recordFirst records what a reviewer is about to read or change. If it fails, nothing may be shown or
+// happen.
+func (s *server) recordFirst(r *http.Request, turnID, detail string) error {
+	line := schemas.AuditLine{Event: schemas.EventReview, Person: s.Owner(r), TurnID: turnID, Detail: strings.TrimSpace(detail)}
+	if err := s.Audit.Audit(r.Context(), line); err != nil {
+		s.Logger.Error("a review was refused, since the audit could not be written", "turn", turnID, "error", err)
+		return errUnrecorded
+	}
+	return nil
 }
 
 // turnList is a page of turns.
@@ -109,12 +148,17 @@ func (s *server) listTurns(c *gin.Context) {
 		return
 	}
 	reviews := s.reviews(c.Request)
-	if !reviews {
+	if reviews {
+		want.Assistants = s.assistantsOf(c.Request)
+	} else {
 		want.Owner = s.Owner(c.Request)
 	}
 	turns, next, err := s.Review.Store.Turns(c.Request.Context(), want)
 	if err == nil {
-		err = s.name(c.Request.Context(), turns)
+		err = s.name(c.Request, turns)
+	}
+	if err == nil && reviews {
+		err = s.recordFirst(c.Request, "", "list "+filters(c))
 	}
 	if bad := schemas.CursorError(""); errors.As(err, &bad) {
 		wire.WriteError(c.Writer, wire.Invalid("after", "%s", bad.Error()))
@@ -124,9 +168,6 @@ func (s *server) listTurns(c *gin.Context) {
 		s.storeError(c, "turns", err)
 		return
 	}
-	if reviews {
-		s.record(c.Request, schemas.AuditLine{Event: schemas.EventReview, Detail: strings.TrimSpace("list " + filters(c))})
-	}
 	wire.WriteJSON(c.Writer, turnList{"list", listOf(turns).Data, next})
 }
 
@@ -134,7 +175,7 @@ func (s *server) listTurns(c *gin.Context) {
 func filters(c *gin.Context) string {
 	query := c.Request.URL.Query()
 	var all []string
-	for _, name := range []string{"outcome", "assistant", "marked", "mark", "since", "conversation", "after", "limit"} {
+	for _, name := range []string{"outcome", "assistant", "marked", "mark", "since", "conversation", "turn", "after", "limit"} {
 		if query.Get(name) != "" {
 			all = append(all, name+"="+query.Get(name))
 		}
@@ -142,63 +183,40 @@ func filters(c *gin.Context) string {
 	return strings.Join(all, " ")
 }
 
-// name replaces the owners of turns by what a reviewer may know of them.
-func (s *server) name(ctx context.Context, turns []schemas.ListedTurn) error {
-	var secret []byte
-	if !s.Review.People && len(turns) > 0 {
-		var err error
-		if secret, err = s.Review.Secret(ctx); err != nil {
-			return err
-		}
-	}
-	for i := range turns {
-		t := &turns[i]
-		if t.Person = t.Owner; !s.Review.People {
-			t.Person = pseudonym(secret, *t)
-		}
-	}
-	return nil
-}
-
-// pseudonym returns a name for the person of a turn, which lasts for the conversation: the questions of
-// one belong together, and what somebody asked in others cannot be found by it.
-func pseudonym(secret []byte, t schemas.ListedTurn) string {
-	about := "conversation " + t.ConversationID
-	if t.ConversationID == "" {
-		about = "turn " + t.ID
-	}
-	mac := hmac.New(sha256.New, secret)
-	mac.Write([]byte(t.Owner + "\x00" + about))
-	return "person-" + hex.EncodeToString(mac.Sum(nil)[:3])
-}
-
 // listMarks answers GET /v1/feedback for a reviewer: the marks of everybody.
 func (s *server) listMarks(c *gin.Context, want schemas.FeedbackFilter) {
+	want.Assistants = s.assistantsOf(c.Request)
 	all, err := s.Review.Store.Marks(c.Request.Context(), want)
+	if err == nil && slices.ContainsFunc(all, func(f schemas.Feedback) bool { return s.isOthers(c.Request, f.Owner) }) {
+		if err = s.recordFirst(c.Request, "", "list marks "+filters(c)); err == nil {
+			err = s.nameMarks(c.Request, all)
+		}
+	}
 	if err != nil {
 		s.storeError(c, "feedback", err)
 		return
-	}
-	if slices.ContainsFunc(all, func(f schemas.Feedback) bool { return s.isOthers(c.Request, f.Owner) }) {
-		s.record(c.Request, schemas.AuditLine{Event: schemas.EventReview, Detail: strings.TrimSpace("list marks " + filters(c))})
 	}
 	wire.WriteJSON(c.Writer, listOf(all))
 }
 
 // putMark stores a mark: one's own of one's own turn, else a reviewer's.
-func (s *server) putMark(c *gin.Context, f schemas.Feedback) (schemas.Feedback, bool, error) {
-	if s.reviews(c.Request) {
-		t, ok, err := s.Review.Store.Asked(c.Request.Context(), f.TurnID)
-		if err != nil || !ok {
-			return f, false, err
-		}
-		if s.isOthers(c.Request, t.Owner) {
-			stored, ok, err := s.Review.Store.PutReview(c.Request.Context(), f)
-			if err == nil && ok {
-				s.record(c.Request, schemas.AuditLine{Event: schemas.EventReview, TurnID: f.TurnID, Detail: "mark " + f.Mark})
-			}
-			return stored, ok, err
-		}
+func (s *server) putMark(r *http.Request, f schemas.Feedback) (stored schemas.Feedback, ok bool, err error) {
+	t, isOthers, err := s.ofAnother(r, f.TurnID)
+	if err != nil {
+		return f, false, err
 	}
-	return s.Feedback.PutFeedback(c.Request.Context(), f)
+	if !isOthers {
+		return s.Feedback.PutFeedback(r.Context(), f)
+	}
+	if err := s.recordFirst(r, f.TurnID, "mark "+f.Mark); err != nil {
+		return f, false, err
+	}
+	stored, ok, err = s.Review.Store.PutReview(r.Context(), f)
+	if err != nil || !ok {
+		return stored, ok, err
+	}
+	marks := []schemas.Feedback{stored}
+	marks[0].Owner = t.Owner
+	err = s.nameMarks(r, marks)
+	return marks[0], true, err
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"molar/agent"
+	"molar/internal/httpguard"
 	"molar/schemas"
 	"molar/web/chat"
 	"molar/web/wire"
@@ -36,10 +38,13 @@ type testFile struct {
 	Content string `json:"content"`
 }
 
-// reviewed returns the turn that a request names, for a change by somebody who reviews; ok is false
-// after it has answered.
-func (s *server) reviewed(c *gin.Context) (t schemas.ListedTurn, ok bool) {
-	t, ok, err := s.Review.Store.Asked(c.Request.Context(), strings.TrimPrefix(c.Param("id"), chat.IDPrefix))
+// reviewed returns the turn that a request names, for a step of somebody who reviews, once that is recorded;
+// ok is false after it has answered.
+func (s *server) reviewed(c *gin.Context, step string) (t schemas.ListedTurn, ok bool) {
+	t, ok, err := s.underReview(c.Request, strings.TrimPrefix(c.Param("id"), chat.IDPrefix))
+	if err == nil && ok {
+		err = s.recordFirst(c.Request, t.ID, step)
+	}
 	switch {
 	case err != nil:
 		s.storeError(c, "turn", err)
@@ -51,21 +56,15 @@ func (s *server) reviewed(c *gin.Context) (t schemas.ListedTurn, ok bool) {
 
 // testTurn answers POST /v1/turns/{id}/test: it makes a test of a turn.
 func (s *server) testTurn(c *gin.Context) {
-	t, ok := s.reviewed(c)
+	t, ok := s.reviewed(c, "test")
 	if !ok {
 		return
 	}
 	made, err := s.Review.MakeTest(c.Request.Context(), t.ID)
-	var not schemas.UntestableError
-	switch {
-	case errors.As(err, &not):
-		wire.WriteError(c.Writer, &wire.Error{Status: http.StatusConflict, Kind: wire.TypeInvalid, Code: "turn_not_testable", NoRetry: true, Message: not.Error()})
-		return
-	case err != nil:
-		s.storeError(c, "turn", err)
+	if err != nil {
+		s.testError(c, err)
 		return
 	}
-	s.record(c.Request, schemas.AuditLine{Event: schemas.EventReview, TurnID: t.ID, Detail: "test " + made.Case})
 	answer := testObject{Case: made.Case, Files: []any{}, Command: made.Command}
 	for _, f := range made.Files {
 		if f.Content == "" {
@@ -77,6 +76,31 @@ func (s *server) testTurn(c *gin.Context) {
 	wire.WriteJSON(c.Writer, answer)
 }
 
+// testError answers with why no test was made of a turn, or run.
+func (s *server) testError(c *gin.Context, err error) {
+	if not, ok := errors.AsType[schemas.UntestableError](err); ok {
+		err = &wire.Error{Status: http.StatusConflict, Kind: wire.TypeInvalid, Code: "turn_not_testable", NoRetry: true, Message: not.Error()}
+	}
+	s.storeError(c, "turn", err)
+}
+
+// runTest answers POST /v1/turns/{id}/test/run: it asks the questions of a turn's test again. They are asked by
+// the reviewer, with what the reviewer may use, and nobody is asked for an approval.
+func (s *server) runTest(c *gin.Context) {
+	t, ok := s.reviewed(c, "run test")
+	if !ok {
+		return
+	}
+	who := httpguard.PrincipalOf(c.Request.Context())
+	as := agent.Turn{Place: agent.Place{Owner: s.Owner(c.Request), Stateless: true}, Rights: who.Rights, AskNever: true}
+	run, err := s.Review.RunTest(c.Request.Context(), t.ID, as)
+	if err != nil {
+		s.testError(c, err)
+		return
+	}
+	wire.WriteJSON(c.Writer, run)
+}
+
 // correctTurn answers POST /v1/turns/{id}/correction: it writes the right answer to a turn's question.
 func (s *server) correctTurn(c *gin.Context) {
 	var body schemas.Correction
@@ -84,13 +108,18 @@ func (s *server) correctTurn(c *gin.Context) {
 		wire.WriteError(c.Writer, wire.Failure(err))
 		return
 	}
-	t, ok := s.reviewed(c)
+	t, ok := s.reviewed(c, "correction")
 	if !ok {
 		return
 	}
 	body.Question, body.Answer = strings.Join(strings.Fields(body.Question), " "), strings.TrimSpace(body.Answer)
 	if body.Question == "" && t.Question != nil {
-		body.Question = strings.Join(strings.Fields(*t.Question), " ")
+		about := []schemas.ListedTurn{t}
+		if err := s.name(c.Request, about); err != nil {
+			s.storeError(c, "turn", err)
+			return
+		}
+		body.Question = strings.Join(strings.Fields(*about[0].Question), " ")
 	}
 	if refusal := checkCorrection(body); refusal != nil {
 		wire.WriteError(c.Writer, refusal)
@@ -102,9 +131,6 @@ func (s *server) correctTurn(c *gin.Context) {
 		s.Logger.Error("a correction could not be written", "turn", t.ID, "error", err)
 		wire.WriteError(c.Writer, &wire.Error{Status: http.StatusInternalServerError, Kind: wire.TypeServer, Code: "correction_not_written", Message: "the answer could not be written into the folder; the log of the host says why"})
 		return
-	}
-	if written.File != "" {
-		s.record(c.Request, schemas.AuditLine{Event: schemas.EventReview, TurnID: t.ID, Detail: "correction"})
 	}
 	wire.WriteJSON(c.Writer, written)
 }

@@ -6,6 +6,7 @@ import (
 
 	"molar/internal/httpguard"
 	"molar/schemas"
+	"molar/web/turns"
 )
 
 // The lists of tools, servers and prompts show a client only what its groups allow. Operators see all:
@@ -54,7 +55,7 @@ func (s *server) promptsFor(r *http.Request) []schemas.Prompt {
 	if s.Hints.Prompts == nil {
 		return nil
 	}
-	prompts := s.Hints.Prompts(r.Context())
+	prompts := s.Hints.Prompts(r.Context(), turns.CallerOf(httpguard.PrincipalOf(r.Context())))
 	if limits(r) == nil {
 		return prompts
 	}

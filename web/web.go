@@ -86,7 +86,7 @@ type Config struct {
 	// happens to calls that need approvers, and Ruling keeps the decisions about stored ones; both may be
 	// nil.
 	Held   turns.HeldStore
-	Told   func(event, owner string, a answer.Approval, d *agent.Decision)
+	Told   func(ctx context.Context, event, owner string, a answer.Approval, d *agent.Decision)
 	Ruling func(ctx context.Context, r agent.Ruling)
 	// Usage tells what model calls used; with nil, its route does not exist.
 	Usage UsageStore
@@ -236,6 +236,7 @@ func (c Config) check() error {
 	var errs []error
 	for name, missing := range map[string]bool{
 		"Agent": c.Agent == nil, "Models": c.Models == nil, "Conversations": c.Conversations == nil,
+		"Audit, Review.Secret, Review.Names and Review.Group": c.Review.Store != nil && (c.Audit == nil || c.Review.Secret == nil || c.Review.Names == nil || c.Review.Group == nil),
 		"Tools": c.Tools == nil, "Servers": c.Servers == nil, "Traces": c.Traces == nil, "Guard": c.Guard == nil,
 	} {
 		if missing {

@@ -82,8 +82,9 @@ type Event struct {
 	// Effect is set on a call that may change something once it is sent, and on the result of one
 	// that was sent: the tool is neither read-only nor idempotent.
 	Effect bool
-	// DecidedBy names the approver on the result of a call that needed one.
+	// DecidedBy names the approver on the result of a call that needed one; Refused is set if they said no.
 	DecidedBy string
+	Refused   bool
 	// Asks is set on a call that waits for a person before it is sent.
 	Asks   bool
 	Tools  []schemas.ToolInfo

@@ -216,7 +216,7 @@ func (s *Speaker) Outcome(step string, o *toolhandler.Outcome, why string) error
 	s.Trace.Outcome(*o, why)
 	return s.Emit(Event{
 		Kind: KindToolResult, Step: step, Call: &o.Call, Result: &o.Result, Server: o.Tool.Server, ToolName: o.Tool.ToolName,
-		Effect: o.Acted && isAttached(o.Tool), DecidedBy: o.DecidedBy,
+		Effect: o.Acted && isAttached(o.Tool), DecidedBy: o.DecidedBy, Refused: o.DecidedBy != "" && o.Status == toolhandler.StatusRefused,
 	})
 }
 

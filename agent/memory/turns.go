@@ -23,6 +23,8 @@ type BeginRequest struct {
 	// Parent is the turn to continue after; empty restarts the conversation, nil continues the
 	// newest branch.
 	Parent *string `json:"parent,omitempty"`
+	// Began is when the turn began: one of an owner who was erased since gets no lease. Zero means now.
+	Began time.Time `json:"began,omitzero"`
 	// Wait is how long to wait for other turns of the conversation.
 	Wait time.Duration `json:"-"`
 }

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"molar/agent/prompts"
@@ -13,6 +14,8 @@ import (
 type Writer struct {
 	// Pick returns the route of the small model for the texts of an assistant, which may be "".
 	Pick func(ctx context.Context, assistant string) (providers.Route, error)
+	// Groups returns the groups that the calls for an owner are charged to besides them; nil means none.
+	Groups func(ctx context.Context, owner string) ([]string, error)
 }
 
 // Summarise condenses one exchange, in the conversation's language.
@@ -48,9 +51,15 @@ func (w Writer) smallText(ctx context.Context, x prompts.SummaryInput, system st
 	if err != nil {
 		return "", err
 	}
+	payer := providers.Payer{Owner: x.Owner, Assistant: x.Assistant}
+	if w.Groups != nil {
+		if payer.Groups, err = w.Groups(ctx, x.Owner); err != nil {
+			return "", fmt.Errorf("read the groups of the conversation's owner: %w", err)
+		}
+	}
 	req := providers.Request{
 		Pass:        providers.PassSummary,
-		Payer:       providers.Payer{Owner: x.Owner, Assistant: x.Assistant},
+		Payer:       payer,
 		Model:       route.SmallModel,
 		System:      system,
 		Messages:    messages,

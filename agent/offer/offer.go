@@ -1,6 +1,7 @@
 package offer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -21,8 +22,8 @@ type Tools interface {
 	// by server and name. A call to one of the latter waits for one attempt to reach its server.
 	Tools() []schemas.Tool
 	Status() []schemas.ServerStatus
-	// Resource reads a resource of a server: its text, and the images and the like in it.
-	Resource(ctx context.Context, server, uri string) (string, []schemas.Part, error)
+	// Resource reads a resource of a server for who asks: its text, and the images and the like in it.
+	Resource(ctx context.Context, who schemas.Caller, server, uri string) (string, []schemas.Part, error)
 	// Instructions returns the servers' instructions for their tools, by name, at most 1 KiB each.
 	// The texts are untrusted.
 	Instructions() map[string]string
@@ -76,6 +77,8 @@ type Offer struct {
 	Most int
 	// Unfit are the tools that were found in the last round and are not offered.
 	Unfit []Unfit
+	// Want is what the tools were chosen by; Join chooses by it as well.
+	Want Want
 }
 
 // Allow sets how many bytes the tools may take, including those found in the next round.
@@ -214,7 +217,16 @@ func (c *Chooser) Choose(ctx context.Context, out *answer.Speaker, want Want) (C
 	if err := c.waitForServers(ctx, out, want.Globs); err != nil {
 		return Choice{}, err
 	}
-	all := c.cfg.Tools.Tools()
+	tools := want.callable(c.cfg.Tools.Tools(), out.Trace.Withheld)
+	choice := c.fit(want, tools)
+	for _, tool := range choice.Rest {
+		out.Trace.Withheld(tool.Name, fmt.Sprintf("the room for tools is taken by %d that fit the conversation better; %s finds it", len(choice.Offered), FindTools))
+	}
+	return choice, nil
+}
+
+// callable returns the tools that a turn may call, and reports why it may not call the others.
+func (want *Want) callable(all []schemas.Tool, withheld func(name, reason string)) []schemas.Tool {
 	tools := make([]schemas.Tool, 0, len(all))
 	for _, tool := range all {
 		reason := ""
@@ -238,16 +250,38 @@ func (c *Chooser) Choose(ctx context.Context, out *answer.Speaker, want Want) (C
 			}
 		}
 		if reason != "" {
-			out.Trace.Withheld(tool.Name, reason)
+			withheld(tool.Name, reason)
 			continue
 		}
 		tools = append(tools, tool)
 	}
-	choice := c.fit(want, tools)
-	for _, tool := range choice.Rest {
-		out.Trace.Withheld(tool.Name, fmt.Sprintf("the room for tools is taken by %d that fit the conversation better; %s finds it", len(choice.Offered), FindTools))
+	return tools
+}
+
+// Join makes tools callable that a round brought: those of servers that each person calls as themselves
+// and that listed none before the person connected. It offers as many of them as there is room for, and
+// returns these; the model has seen the names of the others.
+func (c *Chooser) Join(o *Offer, round []schemas.ToolResult, withheld func(name, reason string)) []schemas.ToolInfo {
+	fresh := slices.DeleteFunc(slices.Clone(c.cfg.Tools.Tools()), func(tool schemas.Tool) bool {
+		_, known := o.Handler.Lookup(tool.Name)
+		return known || !tool.Personal || !slices.ContainsFunc(round, func(r schemas.ToolResult) bool { return r.Server == tool.Server && !r.IsError })
+	})
+	if len(fresh) == 0 {
+		return nil
 	}
-	return choice, nil
+	fresh = o.Want.callable(fresh, withheld)
+	o.Handler.Join(fresh...)
+	left := cmp.Or(o.Want.Bytes, math.MaxInt) - Size(o.Tools)
+	var added []schemas.ToolInfo
+	for _, tool := range fresh {
+		left -= Size([]schemas.ToolInfo{tool.ToolInfo})
+		if left < 0 || o.Most > 0 && len(o.Tools)+len(added) >= o.Most {
+			break
+		}
+		added = append(added, tool.ToolInfo)
+	}
+	o.Tools = slices.Concat(o.Tools, added)
+	return added
 }
 
 // waitForServers waits a moment for servers in their first start, and warns of missing ones. A lost

@@ -123,7 +123,7 @@ type attached []schemas.Tool
 
 func (a attached) Tools() []schemas.Tool        { return a }
 func (attached) Status() []schemas.ServerStatus { return nil }
-func (attached) Resource(context.Context, string, string) (string, []schemas.Part, error) {
+func (attached) Resource(context.Context, schemas.Caller, string, string) (string, []schemas.Part, error) {
 	return "", nil, nil
 }
 func (attached) Instructions() map[string]string              { return nil }

@@ -234,15 +234,16 @@ func (w *asking) why() string {
 	case inside && len(r.Orders) == 0:
 		all = append(all, fmt.Sprintf(w.flowInside, carried, server))
 	}
-	if who := w.Tool.Rules.Approvers; len(who) > 0 && len(all) == 0 {
-		all = append(all, fmt.Sprintf(w.approvers, strings.Join(who, ", ")))
+	advice := w.advice
+	if who := w.Tool.Rules.Approvers; len(who) > 0 {
+		all, advice = append([]string{fmt.Sprintf(w.approvers, strings.Join(who, w.or))}, all...), w.adviseApprover
 	}
 	if len(all) == 0 {
 		all = append(all, w.confirm)
 	}
 	said := w.because + strings.Join(all, w.also)
 	if r.Rule == toolhandler.RuleDestructive || len(r.Orders)+len(r.Flows) > 0 {
-		said += w.advice
+		said += advice
 	}
 	return said
 }

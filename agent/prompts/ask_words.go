@@ -9,7 +9,8 @@ type askWords struct {
 	and, use, more, moreValues, yes, no                    string
 	letters, newLine, replaces, home, pattern              string
 	because, also, confirm, approvers, unsure, destructive string
-	order, flow, flowInside, flowAgain, advice, exactly    string
+	order, flow, flowInside, flowAgain, exactly            string
+	advice, adviseApprover, or                             string
 	values, date, fileName, search                         string
 	server, file, web, client, paste                       string
 	inside, closed, open, others                           string
@@ -30,8 +31,8 @@ func askWordsOf(lang string) askWords {
 			flow:        "%s có thể không do bạn đưa ra mà lấy từ những gì trợ lý đã đọc trong %s, và khi đó %s sẽ biết phần nội dung ấy",
 			flowInside:  "%s có thể không do bạn đưa ra mà lấy từ những gì trợ lý đã đọc ở chỗ khác trong %s",
 			flowAgain:   "có thể chính nội dung mà trợ lý đã đọc trong %s, chứ không phải bạn, đã bảo trợ lý đọc phần này",
-			advice:      ". Chỉ cho phép nếu chính bạn đã yêu cầu việc này",
-			values:      "các chi tiết ở trên", date: "ngày giờ ở trên", fileName: "tên tệp ở trên", search: "từ khóa ở trên",
+			advice:      ". Chỉ cho phép nếu chính bạn đã yêu cầu việc này", adviseApprover: ". Chỉ chấp thuận nếu chính người hỏi đã yêu cầu việc này", or: " hoặc ",
+			values: "các chi tiết ở trên", date: "ngày giờ ở trên", fileName: "tên tệp ở trên", search: "từ khóa ở trên",
 			server: "dịch vụ %s", file: "tệp", web: "kết quả tìm trên mạng", client: "ứng dụng gửi câu hỏi này", paste: "đoạn bạn đã dán",
 			inside: "(một địa chỉ nội bộ)", closed: "; chỉ ở trong dịch vụ đó", open: "; chưa rõ có ra khỏi dịch vụ đó hay không", others: "; chưa rõ còn ai khác nhận được không",
 			describes: "%s mô tả thao tác này: %s", does: "thực hiện trong %s", sends: "gửi đến %s qua %s", reads: "yêu cầu gửi đến %s", back: "; trợ lý sẽ đọc được kết quả", host: "trang", repository: "kho mã",
@@ -49,8 +50,8 @@ func askWordsOf(lang string) askWords {
 		flow:        "%s may come, not from you, but from what the assistant has read in %s, and %s would then learn that part of it",
 		flowInside:  "%s may come, not from you, but from what the assistant has read elsewhere in %s",
 		flowAgain:   "something that the assistant has read in %s, and not you, may have told it to read this",
-		advice:      ". Allow it only if you asked for this",
-		values:      "what is written above", date: "the date above", fileName: "the file name above", search: "the search text above",
+		advice:      ". Allow it only if you asked for this", adviseApprover: ". Approve it only if the person who asks wants this", or: " or ",
+		values: "what is written above", date: "the date above", fileName: "the file name above", search: "the search text above",
 		server: "the service %s", file: "the file", web: "web search", client: "the app that sent your question", paste: "the text that you pasted",
 		inside: "(an internal address)", closed: "; it stays in that service", open: "; it is not known whether it stays in that service", others: "; it is not known whether anybody else receives it",
 		describes: "%s says of this action: %s", does: "done in %s", sends: "goes to %s through %s", reads: "the request goes to %s", back: "; the assistant gets to read the result", host: "site", repository: "repository",

@@ -119,7 +119,7 @@ the hashes by which their answers are remembered. Lines of the audit stay; they 
 
 // deleteOwner deletes all of an owner.
 func (a *app) deleteOwner(cmd *cobra.Command, db *store.DB, owner string) error {
-	erased, err := db.ErasePerson(cmd.Context(), owner)
+	erased, err := store.EraseForGood(cmd.Context(), owner, db.ErasePerson)
 	if err == nil || erased.Total() > 0 {
 		err = errors.Join(err, recordAudit(cmd, db, schemas.EventErase, "all of an owner: "+erased.String(), owner))
 	}

@@ -10,8 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"molar/internal/testkit/models"
 	"molar/schemas"
 )
 
@@ -154,7 +156,7 @@ func TestDesk_Reads(t *testing.T) {
 	if len(all) != 4 {
 		t.Fatalf("a reviewer sees %+v", all)
 	}
-	people := map[string]string{}
+	people, asker := map[string]string{}, map[string]string{}
 	for _, turn := range all {
 		if !strings.HasPrefix(turn.Person, "person-") || strings.Contains(turn.Person, "ann") {
 			t.Errorf("the person is shown: %q", turn.Person)
@@ -163,9 +165,15 @@ func TestDesk_Reads(t *testing.T) {
 			t.Errorf("two people in one conversation: %s, %s", was, turn.Person)
 		}
 		people[turn.ConversationID] = turn.Person
+		if strings.Contains(turn.ConversationID, "chat_") && *turn.Question != "Who waters the plants on floor nine?" {
+			t.Errorf("the conversation's own id is shown: %q", turn.ConversationID)
+		}
+		if turn.Question != nil {
+			asker[*turn.Question] = turn.Person
+		}
 	}
-	if people["chat_one"] == people["chat_two"] {
-		t.Error("a person is known again in another conversation")
+	if one, two := asker[payroll], asker["When is lunch served in the canteen?"]; one == two || one == "" || asker["How can I reset my payroll password?"] != one {
+		t.Errorf("a person is known again in another conversation, or not in the same one: %v", asker)
 	}
 	lost := d.list("lan", "?outcome=not_found&since=1d&assistant=help")
 	if len(lost) != 3 || lost[0].Question == nil || len(lost[0].Tools) != 1 {
@@ -271,15 +279,100 @@ func TestDesk_RedToGreen(t *testing.T) {
 	if code, text := d.molar("eval", "run", "--live", "--on-miss", "report", tests); code != 1 {
 		t.Errorf("before the answer is written, the assistant says the same: %d %s", code, text)
 	}
+	run := func() (r schemas.TestRun) {
+		t.Helper()
+		before := len(d.list("lan", ""))
+		if text := step("run the test", "/test/run", `{}`); json.Unmarshal([]byte(text), &r) != nil || r.Case != made.Case || r.Answer == "" {
+			t.Errorf("the run: %s", text)
+		}
+		if after := len(d.list("lan", "")); after != before {
+			t.Errorf("a run of the test is listed as a turn: %d, before it %d", after, before)
+		}
+		return r
+	}
+	if r := run(); r.Passed || len(r.Reasons) != 2 || r.Reasons[1].Code != schemas.ReasonSameEnd {
+		t.Errorf("run from the desk, the test is not red: %+v", r)
+	}
 	const right = "Go to the desk on floor 3 and bring your card."
 	if text := step("correction", "/correction", `{"answer":"`+right+`","sources":["https://intranet.example/payroll"]}`); !strings.Contains(text, `"file":"office/corrections/`) {
 		t.Errorf("the correction: %s", text)
+	}
+	if r := run(); !r.Passed || !strings.Contains(r.Answer, right) || len(r.Reasons) != 0 {
+		t.Errorf("run from the desk, the test is not green: %+v", r)
 	}
 	if good, _ := d.ask("bob", "", payroll); !strings.Contains(good, right) || good == bad {
 		t.Errorf("after the correction: %s", good)
 	}
 	if code, text := d.molar("eval", "run", "--live", "--on-miss", "report", tests); code != 0 {
 		t.Errorf("the test is not green: %d %s", code, text)
+	}
+}
+
+// The doctor says whether the answers and the tests of reviewers can be written.
+func TestDoctor_Desk(t *testing.T) {
+	t.Parallel()
+	d := newDeskHost(t, "review: {tests: tests}\n")
+	if _, text := d.molar("doctor"); strings.Count(text, "can be written into "+d.dir) != 2 || strings.Contains(text, "cannot") {
+		t.Errorf("folders that can be written: %s", text)
+	}
+	d.write("tests", "a file")
+	d.write("office/corrections", "a file")
+	if code, text := d.molar("doctor"); code != 1 || strings.Count(text, "cannot be written into "+d.dir) != 2 {
+		t.Errorf("folders that cannot: %d %s", code, text)
+	}
+	for _, dir := range []string{d.dir, filepath.Join(d.dir, "office")} {
+		if left, _ := filepath.Glob(filepath.Join(dir, ".molar-doctor-*")); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	}
+}
+
+// A model that gives another wrong answer does not turn the test green once the right one was written.
+func TestDesk_RunNeedsTheWrittenAnswer(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	model := startModel(t, models.Config{Script: func(models.Request) *models.Reply {
+		return &models.Reply{Tokens: []string{fmt.Sprintf("Perhaps on floor %d.", asked.Add(1))}}
+	}})
+	dir := filepath.Dir(writeFile(t, "lunch.md", "# Lunch\n\nAt noon.\n"))
+	s := serveHost(t, writeFile(t, "molar.yaml", "llm: {provider: ollama}\ntelemetry: {wire: 7d}\nknowledge:\n  office: {path: "+dir+", corrections: true}\nassistants:\n  help: {tools: [office]}\n"), model)
+	status, said := s.do(t, http.MethodPost, "/v1/chat/completions", `{"messages":[{"role":"user","content":"Where is the archive?"}]}`)
+	var got struct{ ID string }
+	if err := json.Unmarshal([]byte(said), &got); status != http.StatusOK || err != nil {
+		t.Fatalf("%d %s", status, said)
+	}
+	turn := "/v1/turns/" + strings.TrimPrefix(got.ID, "chatcmpl-")
+	for _, step := range []struct{ path, body, want string }{
+		{"/feedback", `{"mark":"down"}`, `"mark":"down"`},
+		{"/test/run", `{}`, `"passed":true`},
+		{"/correction", `{"answer":"In the cellar."}`, `corrections/`},
+		{"/test/run", `{}`, `"code":"correction_not_used"`},
+	} {
+		if status, text := s.do(t, http.MethodPost, turn+step.path, step.body); status != http.StatusOK || !strings.Contains(text, step.want) {
+			t.Errorf("%s: %d %s", step.path, status, text)
+		}
+	}
+}
+
+// A run of a test has no effect, whatever the tools are allowed to do for the people who ask.
+func TestDesk_RunHasNoEffect(t *testing.T) {
+	t.Parallel()
+	effects := filepath.Join(t.TempDir(), "effects.txt")
+	config := effectsConfig(t, effects, "allow")
+	text := readText(t, config) + "telemetry: {wire: 7d}\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serveHost(t, config, startModel(t, models.Config{Script: clientScript}))
+	s.stdout.wait(t, "server: effects ready", nil)
+	status, said := s.do(t, http.MethodPost, "/v1/chat/completions", `{"messages":[{"role":"user","content":"book one"}]}`)
+	var got struct{ ID string }
+	if err := json.Unmarshal([]byte(said), &got); status != http.StatusOK || err != nil || strings.Count(readText(t, effects), "\n") != 1 {
+		t.Fatalf("%d %s", status, said)
+	}
+	status, run := s.do(t, http.MethodPost, "/v1/turns/"+strings.TrimPrefix(got.ID, "chatcmpl-")+"/test/run", `{}`)
+	if status != http.StatusOK || !strings.Contains(run, `"passed":false`) || strings.Count(readText(t, effects), "\n") != 1 {
+		t.Errorf("the run: %d %s; effects: %s", status, run, readText(t, effects))
 	}
 }
 
@@ -294,5 +387,77 @@ func TestDesk_WithoutFolders(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(text), &made); err != nil || code != 200 || len(made.Files) != 2 || made.Files[0].Content == "" || strings.Contains(made.Files[0].Name, "/") {
 		t.Errorf("a test to download: %d %s", code, text)
+	}
+	// It can be run from the desk nevertheless. Without a mark it holds what was observed.
+	if code, text := d.as("lan", "POST", "/v1/turns/"+turn+"/test/run", `{}`); code != 200 || !strings.Contains(text, `"passed":true`) {
+		t.Errorf("run without a folder: %d %s", code, text)
+	}
+	if code, text := d.as("bob", "POST", "/v1/turns/"+turn+"/test/run", `{}`); code != 403 {
+		t.Errorf("run by somebody else: %d %s", code, text)
+	}
+}
+
+// A reviewer whose group names assistants sees the turns, gaps and marks of those alone, and can neither
+// read, mark, test nor correct another one. The command line leaves lines in the audit as HTTP does, and says
+// whose mark it shows.
+func TestDesk_Assistants(t *testing.T) {
+	t.Parallel()
+	home := homeEnv(t, nil)
+	d := &deskHost{t: t, env: home, dir: t.TempDir()}
+	d.file = filepath.Join(d.dir, "molar.yaml")
+	d.write("office/lunch.md", "# Lunch\n\nLunch is served in the canteen from noon to two.\n")
+	text := "default: help\nllm: {provider: offline}\ntelemetry: {wire: 7d}\nreview: {people: true}\n" +
+		"assistants:\n  help: {system_prompt: You answer., search: [office]}\n  pay_roll: {system_prompt: You answer., search: [office]}\n  payxroll: {system_prompt: You answer., search: [office]}\n" +
+		"knowledge:\n  office: {path: office, corrections: true}\n" +
+		"groups:\n  helpers: {scopes: [chat, review], assistants: [help]}\n  payers: {scopes: [chat, review], assistants: [pay_roll]}\n  all: {scopes: [chat, review]}\n  none: {scopes: [review], assistants: [other]}\napi_keys:\n"
+	for name, group := range map[string]string{"ann": "all", "hal": "helpers", "pat": "payers", "all": "all", "nil": "none"} {
+		sum := sha256.Sum256([]byte(deskKey(name)))
+		text += fmt.Sprintf("  - {name: %s, hash: \"sha256:%s\", scopes: [chat, review], groups: [%s]}\n", name, hex.EncodeToString(sum[:]), group)
+	}
+	d.write("molar.yaml", text)
+	d.served = serveIn(t, d.env, d.file)
+	turns := map[string]string{}
+	for _, assistant := range []string{"help", "pay_roll", "payxroll"} {
+		code, text := d.as("ann", http.MethodPost, "/v1/chat/completions", questionBody(assistant, "chat_"+assistant, "Who waters the "+assistant+"?", false))
+		var got struct{ ID string }
+		if err := json.Unmarshal([]byte(text), &got); code != http.StatusOK || err != nil {
+			t.Fatalf("%d %s", code, text)
+		}
+		turns[assistant] = strings.TrimPrefix(got.ID, "chatcmpl-")
+		if code, text := d.as("all", http.MethodPost, "/v1/turns/"+turns[assistant]+"/feedback", `{"mark":"down","note":"of `+assistant+`"}`); code != http.StatusOK {
+			t.Fatalf("mark: %d %s", code, text)
+		}
+	}
+	for who, allowed := range map[string][]string{"hal": {"help"}, "pat": {"pay_roll"}, "nil": {}, "all": {"help", "pay_roll", "payxroll"}} {
+		for assistant, turn := range turns {
+			may := strings.Contains(" "+strings.Join(allowed, " ")+" ", " "+assistant+" ")
+			for _, list := range []string{"/v1/turns", "/v1/turns?marked=any", "/v1/turns?assistant=" + assistant, "/v1/turns/gaps", "/v1/feedback", "/v1/feedback?turn=" + turn} {
+				if code, text := d.as(who, http.MethodGet, list, ""); code != http.StatusOK || strings.Contains(text, `"`+turn+`"`) != may {
+					t.Errorf("%s: %s: %d %s, of %s", who, list, code, text, assistant)
+				}
+			}
+			for _, r := range [][3]string{{"GET", "", ""}, {"POST", "/feedback", `{"mark":"down","note":"of ` + assistant + `"}`}, {"POST", "/test", `{}`}, {"POST", "/test/run", `{}`}, {"POST", "/correction", `{"answer":"x"}`}} {
+				if code, text := d.as(who, r[0], "/v1/turns/"+turn+r[1], r[2]); (code == http.StatusOK) != may || !may && code != http.StatusNotFound {
+					t.Errorf("%s: %v of %s: %d %s", who, r, assistant, code, text)
+				}
+			}
+		}
+	}
+
+	for _, args := range [][]string{{"turns", "list"}, {"turns", "list", "--outcome", "any"}, {"turns", "list", "--marked", "down"}} {
+		if code, text := d.molar(args...); code != 0 || !strings.Contains(text, "down by reviewer") {
+			t.Errorf("%v: %d %s", args, code, text)
+		}
+	}
+	d.molar("turns", "list", "--gaps")
+	d.molar("turns", "show", turns["help"])
+	if code, text := d.molar("eval", "import", "--marked", "down", "--assistant", "help", "--out", filepath.Join(d.dir, "cases"), "--yes"); code != 0 || !strings.Contains(text, "marked down by a reviewer") {
+		t.Errorf("import: %d %s", code, text)
+	}
+	_, audit := d.molar("audit", "export", "--person", "operator")
+	for _, detail := range []string{"list marks", "list", "gaps", "read", "import marked"} {
+		if !strings.Contains(audit, `"event":"review"`) || !strings.Contains(audit, `"detail":"`+detail+`"`) {
+			t.Errorf("the audit has no line %q of the operator: %s", detail, audit)
+		}
 	}
 }

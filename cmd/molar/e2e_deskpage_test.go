@@ -91,6 +91,8 @@ func TestDesk_InTheBrowser(t *testing.T) {
 	if code, text := d.molar(test...); code != 1 {
 		t.Errorf("the test of a wrong answer is not red: %d %s", code, text)
 	}
+	click("#step-test .run")
+	sees(`document.querySelector("#step-test .out .out .bad").textContent.startsWith("Red") && document.querySelector("#step-test .out .out").textContent.includes("It ended in the same way again.")`)
 	const right = "Go to the desk on floor 3 and bring your card."
 	run("write", chromedp.SendKeys("#write-answer", right))
 	click("#step-write form button")
@@ -98,6 +100,8 @@ func TestDesk_InTheBrowser(t *testing.T) {
 	if code, text := d.molar(test...); code != 0 {
 		t.Errorf("the test is not green: %d %s", code, text)
 	}
+	click("#step-write .run")
+	sees(`document.querySelector("#step-write .out .out .good").textContent.startsWith("Green") && document.querySelector("#step-write .out .out .told").textContent.includes("` + right + `")`)
 	click("#step-write .out button")
 	sees(`location.pathname === "/" && document.getElementById("question").value === "` + payroll + `"`)
 	click("#send")

@@ -36,21 +36,29 @@ type crowd struct {
 }
 
 func (c *crowd) do(v *visitor, method, path, body string) (status int, answer string, err error) {
+	res, answer, err := c.send(v, method, path, body)
+	if err != nil {
+		return 0, "", err
+	}
+	return res.StatusCode, answer, nil
+}
+
+// send is do for tests that need the header of the answer.
+func (c *crowd) send(v *visitor, method, path, body string) (res *http.Response, answer string, err error) {
 	host := c.hosts[int(c.sent.Add(1))%len(c.hosts)]
 	req, err := http.NewRequest(method, host.url+path, strings.NewReader(body))
 	if err != nil {
-		return 0, "", err
+		return nil, "", err
 	}
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	res, err := v.client.Do(req)
-	if err != nil {
-		return 0, "", err
+	if res, err = v.client.Do(req); err != nil {
+		return nil, "", err
 	}
 	defer res.Body.Close()
 	data, err := io.ReadAll(res.Body)
-	return res.StatusCode, string(data), err
+	return res, string(data), err
 }
 
 // A matrixRoute is a route of the API as its document describes it.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -169,5 +170,60 @@ func TestRetention(t *testing.T) {
 				t.Error("the new conversation is gone too")
 			}
 		})
+	}
+}
+
+// The retention of an assistant takes its conversations only, from when it is written into the file of a
+// running host. Traces go after their own time, also where none is written any more.
+func TestRetention_OfAnAssistant(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "molar.db")
+	at := time.Now().AddDate(0, -2, 0)
+	db, err := store.Open(t.Context(), store.Config{Path: path, Now: func() time.Time { return at }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, assistant := range []string{"legal", "help"} {
+		begun, err := db.BeginTurn(t.Context(), store.TurnRequest{ConversationID: "of_" + assistant, TTL: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.SaveTurn(t.Context(), store.Turn{Lease: begun.Lease, TurnID: "t_" + assistant, User: "q", Answer: "a", Assistant: assistant}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err = db.PutTraces(t.Context(), []store.Trace{{TurnID: "t_help", ConversationID: "of_help", Body: []byte(`{}`)}})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	text := "llm: {provider: offline}\ntelemetry: {trace: off}\nmemory: {store: " + path + "}\nassistants:\n  help: {}\n  legal: {}\n"
+	file := writeFile(t, "molar.yaml", text)
+	s := serveHost(t, file, nil)
+	status := func(assistant string) int {
+		code, _ := s.do(t, http.MethodGet, "/v1/conversations/of_"+assistant, "")
+		return code
+	}
+	traces := func() int {
+		reader, err := store.Open(t.Context(), store.Config{Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reader.Close()
+		list, err := reader.ListTraces(t.Context(), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	eventually(t, "the old trace is gone", func() bool { return traces() == 0 })
+	if status("legal") != http.StatusOK || status("help") != http.StatusOK {
+		t.Error("a conversation is gone, and nothing says so")
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(text, "legal: {}", "legal: {retention: 30d}", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the assistant's conversation is gone", func() bool { return status("legal") == http.StatusNotFound })
+	if status("help") != http.StatusOK {
+		t.Error("the other assistant's conversation is gone too")
 	}
 }

@@ -37,7 +37,8 @@ func (g *geminiStub) serve(w http.ResponseWriter, r *http.Request) {
 		kind = "search"
 		answer = `{"candidates":[{"content":{"role":"model","parts":[{"text":"A bridge closes a gap."}]},"finishReason":"STOP","groundingMetadata":{` +
 			`"webSearchQueries":["q"],"groundingChunks":[{"web":{"uri":"https://a.example/bridge","title":"a.example"}}],` +
-			`"groundingSupports":[{"segment":{"endIndex":22,"text":"A bridge closes a gap."},"groundingChunkIndices":[0]}]}}]}`
+			`"groundingSupports":[{"segment":{"endIndex":22,"text":"A bridge closes a gap."},"groundingChunkIndices":[0]}]}}],` +
+			`"usageMetadata":{"promptTokenCount":10,"toolUsePromptTokenCount":1000,"candidatesTokenCount":20,"totalTokenCount":1030}}`
 	case strings.Contains(r.URL.Path, "flash-lite"):
 		kind = "judge"
 		answer = `{"candidates":[{"content":{"role":"model","parts":[{"text":"YES"}]},"finishReason":"STOP"}]}`
@@ -91,6 +92,33 @@ func TestGoogleSearch_FromTheCommandLine(t *testing.T) {
 	code, stdout, stderr := runMolar(t, g, "tools", "call", "tool-server__google_search", `{"query":"dental bridge"}`)
 	if code != 0 || !strings.Contains(stdout, "https://a.example/bridge") || !strings.Contains(stdout, "A bridge closes a gap.") {
 		t.Errorf("exit %d\n%s\n%s", code, stdout, stderr)
+	}
+}
+
+// A search is a call of a model: it is on the bill, and needs a budget that pays for it.
+func TestGoogleSearch_OnTheBill(t *testing.T) {
+	t.Parallel()
+	g := startGemini(t)
+	config := writeFile(t, "molar.yaml", "llm: {gemini: {base_url: \""+g.url+"\"}}\nmemory: {store: ./molar.db}\nbudgets: {all: {per: month, tokens: 1000}}\n")
+	env := homeEnv(t, nil)
+	env["GEMINI_API_KEY"] = "AIza-test-key"
+	run := func(args ...string) (stdout, stderr string) {
+		var out, faults bytes.Buffer
+		execute(t.Context(), append(args, "--config", config), lookup(env), strings.NewReader(""), &out, &faults)
+		return out.String(), faults.String()
+	}
+	search := func() string {
+		stdout, stderr := run("tools", "call", "tool-server__google_search", `{"query":"dental bridge"}`)
+		return stdout + stderr
+	}
+	if text := search(); !strings.Contains(text, "https://a.example/bridge") {
+		t.Errorf("the first search: %s", text)
+	}
+	if text := search(); !strings.Contains(text, "this month's budget is used up") || len(g.calls) != 1 {
+		t.Errorf("the second search: %s, %d calls", text, len(g.calls))
+	}
+	if bill, faults := run("usage", "--by", "provider", "--csv"); !strings.Contains(bill, "\ngemini,1,1010,0,20,") {
+		t.Errorf("the bill: %s%s", bill, faults)
 	}
 }
 

@@ -198,7 +198,7 @@ func newKeysListCmd(a *app, format *string) *cobra.Command {
 			}
 			keys := []listedKey{}
 			for _, k := range cfg.APIKeys {
-				keys = append(keys, listedKey{APIKey: store.APIKey{ID: access.FileKeyID(k.Name), Name: k.Name, Scopes: k.Scopes, KeyManner: k.Manner(), Groups: k.Groups, PreviousUntil: k.Previous.End()}, From: "file"})
+				keys = append(keys, listedKey{APIKey: store.APIKey{ID: k.ID(), Name: k.Name, Scopes: k.Scopes, KeyManner: k.Manner(), Groups: k.Groups, PreviousUntil: k.Previous.End()}, From: "file"})
 			}
 			err = a.withKeys(cmd.Context(), func(ctx context.Context, db *store.DB) error {
 				stored, err := db.Keys(ctx)

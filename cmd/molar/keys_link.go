@@ -73,7 +73,7 @@ running molar serve, and each other one with the same database, accepts it at on
 func linkedKey(cfg *config.Config, stored []store.APIKey, name string) (store.APIKey, error) {
 	keys := slices.DeleteFunc(stored, func(k store.APIKey) bool { return k.Session })
 	for _, k := range cfg.APIKeys {
-		keys = append(keys, store.APIKey{ID: access.FileKeyID(k.Name), Name: k.Name, Scopes: k.Scopes})
+		keys = append(keys, store.APIKey{ID: k.ID(), Name: k.Name, Scopes: k.Scopes})
 	}
 	i := slices.IndexFunc(keys, func(k store.APIKey) bool { return k.ID == name || k.Name == name })
 	if i < 0 {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"molar/internal/access"
 	"molar/internal/cli"
 	"molar/internal/config"
 	"molar/internal/httpguard"
@@ -98,7 +97,7 @@ func (a *app) rotateForConfig(key rotatedKey, format string) error {
 		if k.Name != key.Name {
 			continue
 		}
-		key.ID = access.FileKeyID(k.Name)
+		key.ID = k.ID()
 		if format == cli.JSON {
 			return a.PrintJSON(key)
 		}

@@ -113,7 +113,7 @@ under a name that nothing connects with the person any more. Who signs in again 
 				return cli.Usage(errors.New("this cannot be undone; add --yes to erase all that is theirs"))
 			}
 			return a.withPeople(cmd, func(ctx context.Context, db *store.DB) error {
-				erased, err := db.ErasePerson(ctx, args[0])
+				erased, err := store.EraseForGood(ctx, args[0], db.ErasePerson)
 				if err == nil || erased.Total() > 0 {
 					err = errors.Join(err, recordAudit(cmd, db, schemas.EventErase, "all of a person: "+erased.String(), args[0]))
 				}

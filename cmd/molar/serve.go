@@ -27,7 +27,7 @@ quotes tools and says so.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return serve.Serve(cmd.Context(), serve.Config{
-				CLI: a.CLI, AsIs: noMigrate, MakeTest: evaluations(a).TestOf,
+				CLI: a.CLI, AsIs: noMigrate, MakeTest: evaluations(a).TestOf, RunTest: evaluations(a).RunTestOf,
 				Load: func() (*config.Config, error) {
 					return a.LoadWithServers(map[string]string{"listen": address}, mcp)
 				},

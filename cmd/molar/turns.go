@@ -207,7 +207,7 @@ func newTurnsListCmd(a *app) *cobra.Command {
 			}
 			table := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 			for _, m := range marked {
-				_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", m.TurnID, m.Mark, m.MarkedAt.Format(time.DateTime), terminal.Clean(m.Assistant), terminal.Clean(strings.Join(strings.Fields(m.Note), " ")))
+				_, _ = fmt.Fprintf(table, "%s\t%s %s\t%s\t%s\t%s\n", m.TurnID, m.Mark, byWhom(m.By), m.MarkedAt.Format(time.DateTime), terminal.Clean(m.Assistant), terminal.Clean(strings.Join(strings.Fields(m.Note), " ")))
 			}
 			return table.Flush()
 		},

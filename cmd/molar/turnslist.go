@@ -36,7 +36,13 @@ func (a *app) listTurns(ctx context.Context, f run.MarkedFlags, outcome string, 
 	if err != nil {
 		return err
 	}
-	turns, groups, err := serve.Turns(ctx, cfg, want, gaps)
+	var turns []schemas.ListedTurn
+	var groups []schemas.Gap
+	if gaps {
+		groups, err = serve.Gaps(ctx, cfg, want.Since)
+	} else {
+		turns, err = serve.Turns(ctx, cfg, want)
+	}
 	if err != nil {
 		return err
 	}
@@ -57,8 +63,16 @@ func (a *app) listTurns(ctx context.Context, f run.MarkedFlags, outcome string, 
 			if t.Question != nil {
 				question = *t.Question
 			}
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Outcome, t.Mark, t.At.Format(time.DateTime), terminal.Clean(t.Assistant), line(question))
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Outcome, strings.TrimSpace(t.Mark+" "+byWhom(t.MarkedBy)), t.At.Format(time.DateTime), terminal.Clean(t.Assistant), line(question))
 		}
 	}
 	return table.Flush()
+}
+
+// byWhom says whose mark it is.
+func byWhom(by string) string {
+	if by == "" {
+		return ""
+	}
+	return "by " + by
 }

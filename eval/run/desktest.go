@@ -20,6 +20,20 @@ import (
 // with personal data masked. If the answer was marked as bad, the case is red until another answer comes.
 // The files are written into the folder of review.tests; without one they are returned.
 func (a *Commands) TestOf(ctx context.Context, h *host.Host, turnID string) (made schemas.TurnTest, err error) {
+	dir := h.Config.Review.Tests
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "molar-test-*"); err != nil {
+			return made, err
+		}
+		defer os.RemoveAll(dir)
+	} else if err := os.MkdirAll(dir, 0o750); err != nil {
+		return made, err
+	}
+	return a.testIn(ctx, h, dir, turnID)
+}
+
+// testIn is TestOf for a folder.
+func (a *Commands) testIn(ctx context.Context, h *host.Host, dir, turnID string) (made schemas.TurnTest, err error) {
 	if h.Config.Telemetry.Wire == 0 {
 		return made, schemas.UntestableError("the traffic of turns is not kept; set telemetry.wire, such as to 7d, and a test can be made of later turns")
 	}
@@ -48,27 +62,25 @@ func (a *Commands) TestOf(ctx context.Context, h *host.Host, turnID string) (mad
 	if e.feedback, _, err = h.DB.GetMark(ctx, turnID); err != nil {
 		return made, err
 	}
-	masker := eval.NewMasker(nil)
+	_, names, err := host.TraceStore{DB: h.DB}.Names(ctx, trace.Owner)
+	if err != nil {
+		return made, err
+	}
+	masker := eval.NewMasker(names)
 	for _, text := range e.texts() {
 		masker.Learn(text)
-	}
-	dir := h.Config.Review.Tests
-	if dir == "" {
-		if dir, err = os.MkdirTemp("", "molar-test-*"); err != nil {
-			return made, err
-		}
-		defer os.RemoveAll(dir)
-	} else if err := os.MkdirAll(dir, 0o750); err != nil {
-		return made, err
 	}
 	quiet := *a.CLI
 	quiet.Stdout, quiet.Stderr = io.Discard, io.Discard
 	return (&Commands{&quiet}).writeTest(ctx, h, dir, e, masker)
 }
 
+// caseOf returns the id of the test of a turn.
+func caseOf(turnID string) string { return "desk-" + eval.SafeName(turnID[max(0, len(turnID)-8):]) }
+
 // writeTest writes a case and its tape into a folder.
 func (a *Commands) writeTest(ctx context.Context, h *host.Host, dir string, e savedTurn, masker *eval.Masker) (made schemas.TurnTest, err error) {
-	c := eval.Case{V: eval.CaseVersion, ID: "desk-" + eval.SafeName(e.TurnID[max(0, len(e.TurnID)-8):]), Tags: []string{"desk"}}
+	c := eval.Case{V: eval.CaseVersion, ID: caseOf(e.TurnID), Tags: []string{"desk"}}
 	if e.feedback.Mark != "" {
 		c.Tags = append(c.Tags, e.feedback.Mark)
 	}

@@ -56,6 +56,9 @@ func (a *Commands) importMarked(ctx context.Context, f ImportFlags) error {
 	if err := h.Attached(ctx); err != nil { // the tapes contain the tool definitions
 		return cli.With(eval.ExitInfra, err)
 	}
+	if err := h.DB.Audit(ctx, schemas.AuditLine{Event: schemas.EventReview, Detail: "import marked"}); err != nil {
+		return err
+	}
 	masker := eval.NewMasker(f.Mask)
 	turns, err := a.collectMarked(ctx, h, want, masker)
 	switch {
@@ -73,6 +76,10 @@ func (a *Commands) importMarked(ctx context.Context, f ImportFlags) error {
 	}
 	for _, e := range turns {
 		c := eval.Case{V: eval.CaseVersion, ID: "marked-" + eval.SafeName(e.TurnID[max(0, len(e.TurnID)-8):]), Tags: []string{"marked", e.feedback.Mark}}
+		if e.feedback.By == schemas.MarkedByReviewer {
+			c.Tags = append(c.Tags, e.feedback.By)
+		}
+		a.Say("%s: marked %s by a %s", c.ID, e.feedback.Mark, e.feedback.By)
 		c.File = filepath.Join(f.Out, c.ID+".yaml")
 		if _, err := os.Stat(c.File); err == nil && !f.Force {
 			a.Say("%s is there already; --force replaces it", c.File)
@@ -90,12 +97,22 @@ func (a *Commands) importMarked(ctx context.Context, f ImportFlags) error {
 
 // collectMarked loads the marked turns, and collects the personal data in them.
 func (a *Commands) collectMarked(ctx context.Context, h *host.Host, want schemas.FeedbackFilter, masker *eval.Masker) ([]savedTurn, error) {
-	marks, err := h.DB.ListFeedback(ctx, "", want)
+	marks, err := h.DB.ListMarks(ctx, want)
 	if err != nil {
 		return nil, err
 	}
 	var all []savedTurn
 	for _, f := range marks {
+		counts, _, err := h.DB.GetMark(ctx, f.TurnID)
+		if err != nil {
+			return nil, err
+		}
+		if counts.By != f.By { // a reviewer's mark counts, as at the desk
+			if counts.Mark != f.Mark {
+				a.Say("turn %s is left out: a reviewer marked it %s", f.TurnID, counts.Mark)
+			}
+			continue
+		}
 		kept, ok, err := h.DB.GetTrace(ctx, f.TurnID)
 		if err != nil {
 			return nil, err

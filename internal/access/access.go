@@ -131,10 +131,6 @@ func mannerOf(m schemas.KeyManner) httpguard.Manner {
 	return httpguard.Manner{Data: m.Input == "data", OwnSystem: m.System == "trusted", AskNever: m.Ask == "never"}
 }
 
-// FileKeyID returns the id of a key of the config file: it, and so its conversations, stay the
-// same if its text changes.
-func FileKeyID(name string) string { return "cfg_" + name }
-
 // refresh reads the stored keys.
 func (a *Access) refresh(ctx context.Context) error {
 	a.reading.Lock() // an older reading must not come after a newer one

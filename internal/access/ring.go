@@ -25,7 +25,7 @@ func readFileKey(k config.APIKey) (fileKey, error) {
 	if err != nil {
 		return fileKey{}, err
 	}
-	id := FileKeyID(k.Name)
+	id := k.ID()
 	key := httpguard.Key{ID: id, Owner: id, Name: k.Name, Hash: hash, Scopes: k.Scopes, Manner: mannerOf(k.Manner())}
 	if k.Previous.Set() {
 		key.Before, err = hashOf(k.Previous.Hash, k.Previous.Key)

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -26,7 +27,10 @@ import (
 // A Store keeps budgets and usage.
 type Store interface {
 	TakeBudget(ctx context.Context, budgets []schemas.NamedBudget, estimate schemas.BudgetSum, warn bool) (schemas.BudgetHold, *schemas.BudgetRefusal, error)
+	// SettleBudget counts a call once, however often it is called.
 	SettleBudget(ctx context.Context, hold schemas.BudgetHold, used schemas.BudgetSum) error
+	// RenewBudgets keeps the reservations with these ids from expiring.
+	RenewBudgets(ctx context.Context, holds []string) error
 	AddUsage(ctx context.Context, lines []schemas.UsageLine) error
 }
 
@@ -35,6 +39,9 @@ const (
 	storeWait = 2 * time.Second
 	// flushEvery is how often usage is written.
 	flushEvery = 5 * time.Second
+	// renewEvery is how often the reservations of running calls are renewed. It is well below the time
+	// after which they expire.
+	renewEvery = 2 * time.Minute
 	// settleTries is how often settling is tried; a reservation that is never settled expires.
 	settleTries = 3
 )
@@ -56,6 +63,32 @@ type Book struct {
 
 	mu      sync.Mutex
 	pending map[string]schemas.UsageLine
+	// held are the ids of the reservations of running calls.
+	held map[string]struct{}
+	// groups are those that owners had at their last call.
+	groups map[string][]string
+}
+
+// maxOwners is how many owners' groups are remembered.
+const maxOwners = 10_000
+
+// Groups returns the groups that an owner had at their last call in this process; ok is false if there
+// was none.
+func (b *Book) Groups(owner string) (groups []string, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	groups, ok = b.groups[owner]
+	return groups, ok
+}
+
+// remember notes the groups of a payer, for calls in the background.
+func (b *Book) remember(p providers.Payer) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.groups) >= maxOwners {
+		clear(b.groups)
+	}
+	b.groups[p.Owner] = p.Groups
 }
 
 // New returns an empty book.
@@ -69,7 +102,7 @@ func New(cfg Config) (*Book, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Book{cfg: cfg, pending: map[string]schemas.UsageLine{}}, nil
+	return &Book{cfg: cfg, pending: map[string]schemas.UsageLine{}, held: map[string]struct{}{}, groups: map[string][]string{}}, nil
 }
 
 // The names of the budgets. Those of people and keys do not say whose they are: they must outlive
@@ -121,16 +154,24 @@ func title(name string) string {
 }
 
 // take reserves the estimate of a call. hold is nil if no budget applies.
-func (b *Book) take(ctx context.Context, req *providers.Request, price schemas.Price) (hold *schemas.BudgetHold, warning string, err error) {
+func (b *Book) take(ctx context.Context, req *providers.Request, price pricing) (hold *schemas.BudgetHold, warning string, err error) {
 	budgets := b.budgets(req.Payer)
 	if len(budgets) == 0 {
 		return nil, "", nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	if price.unknown && slices.ContainsFunc(budgets, func(nb schemas.NamedBudget) bool { return nb.Money > 0 }) {
+		return nil, "", &providers.Error{
+			Kind: providers.KindInvalid, Model: req.Model, Final: true,
+			Err: errors.New("it has no price, and a budget counts money: choose another model, or have its price set"),
+		}
+	}
+	short, cancel := context.WithTimeout(ctx, storeWait)
 	defer cancel()
-	usage := estimate(req)
-	taken, refusal, err := b.cfg.Store.TakeBudget(ctx, budgets, sumOf(usage, price), !req.Pass.IsSmall())
-	if err != nil {
+	taken, refusal, err := b.cfg.Store.TakeBudget(short, budgets, sumOf(estimate(req), price.Price), !req.Pass.IsSmall())
+	switch {
+	case err != nil && ctx.Err() != nil: // nobody waits any more
+		return nil, "", context.Cause(ctx)
+	case err != nil:
 		b.cfg.Logger.Warn("the budgets cannot be read, so no model is asked", "error", err)
 		return nil, "", fmt.Errorf("%w: the budgets cannot be read, so no model is asked; ask again in a moment", agent.ErrStore)
 	}
@@ -139,56 +180,47 @@ func (b *Book) take(ctx context.Context, req *providers.Request, price schemas.P
 			b.cfg.Ratio(nb.Name, taken.Used[nb.Name])
 		}
 	}
+	in := wordsOf(req.Payer.Language)
 	if refusal != nil {
-		return nil, "", refused(refusal)
+		return nil, "", refused(in, refusal)
 	}
 	for _, name := range taken.Warn {
 		b.cfg.Logger.Warn("four fifths of a budget are used", "budget", title(name), "person", req.Payer.Owner)
 		at := slices.IndexFunc(budgets, func(nb schemas.NamedBudget) bool { return nb.Name == name })
 		if title(name) != name { // others' budgets are not the person's concern
 			_, ends := budgets[at].Period(taken.Periods[name])
-			warning = fmt.Sprintf("four fifths of %s are used; it begins anew on %s", words(budgets[at]), moment(ends))
+			warning = in.anew(in.warned, budgets[at], ends)
 		}
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held[taken.ID] = struct{}{}
 	return &taken, warning, nil
 }
-
-// words names a budget in a sentence.
-func words(b schemas.NamedBudget) string {
-	period := "this month's"
-	if b.Per == schemas.PerDay {
-		period = "today's"
-	}
-	switch kind := title(b.Name); kind {
-	case person, key:
-		return period + " budget of yours"
-	case all:
-		return period + " budget"
-	default:
-		return period + " budget of the group " + strings.TrimPrefix(kind, group)
-	}
-}
-
-func moment(t time.Time) string { return t.UTC().Format("2 January 15:04 UTC") }
 
 // heldWait is when to ask again if running calls have reserved the rest of a budget.
 const heldWait = 5 * time.Second
 
-func refused(r *schemas.BudgetRefusal) error {
+func refused(in words, r *schemas.BudgetRefusal) error {
 	e := &providers.Error{Kind: providers.KindBudget, Final: true}
 	if r.Held {
 		e.RetryAfter = heldWait
-		e.Err = fmt.Errorf("running calls have reserved the rest of %s; ask again in a moment", words(r.Budget))
+		e.Err = fmt.Errorf(in.held, in.budget(title(r.Budget.Name), r.Budget.Per))
 		return e
 	}
 	e.RetryAfter = r.Ends.Sub(r.Now)
-	e.Err = fmt.Errorf("%s is used up; it begins anew on %s", words(r.Budget), moment(r.Ends))
+	e.Err = errors.New(in.anew(in.used, r.Budget, r.Ends))
 	return e
 }
 
 // settle replaces the estimate of a call by what it used.
 func (b *Book) settle(ctx context.Context, hold *schemas.BudgetHold, used schemas.BudgetSum) {
 	ctx = context.WithoutCancel(ctx)
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.held, hold.ID)
+	}()
 	var err error
 	for range settleTries {
 		short, cancel := context.WithTimeout(ctx, storeWait)
@@ -204,7 +236,7 @@ func (b *Book) settle(ctx context.Context, hold *schemas.BudgetHold, used schema
 // count adds a call to the usage of the day.
 func (b *Book) count(p providers.Payer, provider, model string, used schemas.Usage) {
 	line := schemas.UsageLine{
-		Day: b.cfg.Now().UTC().Format(time.DateOnly), Owner: p.Owner, Groups: slices.Sorted(slices.Values(p.Groups)), Assistant: p.Assistant, Provider: provider, Model: model,
+		Day: b.cfg.Now().UTC().Format(time.DateOnly), Owner: p.Owner, Groups: slices.Sorted(slices.Values(p.Groups)), Assistant: p.Assistant, Provider: provider, Model: model, Since: p.Since,
 		UsageSum: schemas.UsageSum{Calls: 1, Prompt: int64(used.PromptTokens), Cached: int64(used.CachedTokens), Completion: int64(used.CompletionTokens), Cost: used.Cost},
 	}
 	b.add(line)
@@ -215,6 +247,9 @@ func (b *Book) add(lines ...schemas.UsageLine) {
 	defer b.mu.Unlock()
 	for _, line := range lines {
 		k := strings.Join(append([]string{line.Day, line.Owner, line.Assistant, line.Provider, line.Model}, line.Groups...), "\x00")
+		if earlier, ok := b.pending[k]; ok && earlier.Since.Before(line.Since) {
+			line.Since = earlier.Since
+		}
 		line.UsageSum = line.Add(b.pending[k].UsageSum)
 		b.pending[k] = line
 	}
@@ -230,13 +265,7 @@ func (b *Book) Flush(ctx context.Context) error {
 		return nil
 	}
 	lines := make([]schemas.UsageLine, 0, len(pending))
-	for _, k := range slices.Sorted(func(yield func(string) bool) {
-		for k := range pending {
-			if !yield(k) {
-				return
-			}
-		}
-	}) {
+	for _, k := range slices.Sorted(maps.Keys(pending)) {
 		lines = append(lines, pending[k])
 	}
 	err := b.cfg.Store.AddUsage(ctx, lines)
@@ -246,12 +275,16 @@ func (b *Book) Flush(ctx context.Context) error {
 	return err
 }
 
-// Run writes the usage now and then until ctx ends, and then once more.
+// Run writes the usage now and then until ctx ends, and then once more. It renews the reservations of
+// calls that run for long.
 func (b *Book) Run(ctx context.Context) {
-	tick := time.NewTicker(flushEvery)
+	tick, again := time.NewTicker(flushEvery), time.NewTicker(renewEvery)
 	defer tick.Stop()
+	defer again.Stop()
 	for {
 		select {
+		case <-again.C:
+			b.renew(ctx)
 		case <-tick.C:
 			b.flush(ctx)
 		case <-ctx.Done():
@@ -266,5 +299,20 @@ func (b *Book) Run(ctx context.Context) {
 func (b *Book) flush(ctx context.Context) {
 	if err := b.Flush(ctx); err != nil && ctx.Err() == nil {
 		b.cfg.Logger.Warn("the usage cannot be written; it is tried again", "error", err)
+	}
+}
+
+// renew keeps the reservations of running calls.
+func (b *Book) renew(ctx context.Context) {
+	b.mu.Lock()
+	holds := slices.Sorted(maps.Keys(b.held))
+	b.mu.Unlock()
+	if len(holds) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	if err := b.cfg.Store.RenewBudgets(ctx, holds); err != nil && ctx.Err() == nil {
+		b.cfg.Logger.Warn("the reservations of running calls cannot be renewed; it is tried again", "error", err)
 	}
 }

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +26,8 @@ import (
 type model struct {
 	calls int
 	fails error
+	// waits, if set, is called before any output.
+	waits func()
 }
 
 func (*model) Name() string { return "openai" }
@@ -30,6 +35,9 @@ func (*model) Name() string { return "openai" }
 func (m *model) Stream(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		m.calls++
+		if m.waits != nil {
+			m.waits()
+		}
 		if m.fails != nil {
 			yield(providers.Chunk{}, m.fails)
 			return
@@ -123,4 +131,177 @@ func TestBook_StoreAway(t *testing.T) {
 	if service.calls != 1 {
 		t.Errorf("the model was asked %d times", service.calls)
 	}
+}
+
+// openBook returns a book of budgets over a database of its own.
+func openBook(t *testing.T, budgets config.Budgets) (*budget.Book, *store.DB) {
+	t.Helper()
+	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "m.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	book, err := budget.New(budget.Config{Budgets: budgets, Store: db})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return book, db
+}
+
+// used returns what is on the bill of an owner, calls of all models together.
+func used(t *testing.T, book *budget.Book, db *store.DB, owner string) (sum schemas.UsageSum) {
+	t.Helper()
+	if err := book.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := db.UsageOf(t.Context(), owner, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lines {
+		sum = sum.Add(l.UsageSum)
+	}
+	return sum
+}
+
+// A call that is stopped before its first word has cost its prompt. Otherwise somebody could ask for
+// free, and stop each time before the answer.
+func TestBook_Stopped(t *testing.T) {
+	t.Parallel()
+	book, db := openBook(t, config.Budgets{Person: schemas.Budget{Per: schemas.PerMonth, Tokens: 1_000}})
+	ctx, stop := context.WithCancel(t.Context())
+	service := &model{fails: context.Canceled, waits: stop}
+	req := providers.Request{Pass: providers.PassAnswer, Model: "m", System: strings.Repeat("x", 3_000), MaxTokens: 10, Payer: providers.Payer{Owner: "person:ann"}}
+	for _, err := range book.Meter(service, nil).Stream(ctx, req) {
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	if got := used(t, book, db, "person:ann"); got.Calls != 1 || got.Prompt < 1_000 || got.Completion != 0 {
+		t.Errorf("on the bill is %+v", got)
+	}
+	service.waits = nil
+	if _, err := ask(t, book.Meter(service, nil), "person:ann"); providers.KindOf(err) != providers.KindBudget {
+		t.Errorf("the next question: %v", err)
+	}
+	for _, err := range book.Meter(service, nil).Stream(ctx, req) { // nobody waits for it
+		if !errors.Is(err, context.Canceled) || errors.Is(err, agent.ErrStore) {
+			t.Error(err)
+		}
+	}
+}
+
+// Where money is counted, a model whose price nobody knows is not asked; one that costs nothing is.
+func TestBook_UnknownPrice(t *testing.T) {
+	t.Parallel()
+	book, db := openBook(t, config.Budgets{Key: schemas.Budget{Per: schemas.PerMonth, Money: 1}})
+	price := func(model string) schemas.Price {
+		if model == "m" {
+			return schemas.Price{}
+		}
+		return schemas.Price{Input: 1}
+	}
+	service := new(model)
+	if _, err := ask(t, book.Meter(service, price), "key_1"); providers.KindOf(err) != providers.KindInvalid || !strings.Contains(err.Error(), "has no price") || service.calls != 0 {
+		t.Errorf("a model without a price: %v, %d calls", err, service.calls)
+	}
+	for owner, p := range map[string]func(string) schemas.Price{"key_1": nil, "person:ann": price} { // it is free, or no budget of theirs counts money
+		if _, err := ask(t, book.Meter(service, p), owner); err != nil {
+			t.Errorf("%s: %v", owner, err)
+		}
+	}
+	err := book.Charge(t.Context(), &providers.Request{Model: "n", Payer: providers.Payer{Owner: "key_1"}}, "openai", price, func(context.Context) (*schemas.Usage, error) {
+		return &schemas.Usage{PromptTokens: 1_000_000}, nil
+	})
+	if got := used(t, book, db, "key_1"); err != nil || got.Calls != 2 || got.Cost != schemas.NewCost(1) {
+		t.Errorf("on the bill is %+v, %v", got, err)
+	}
+	err = book.Charge(t.Context(), &providers.Request{Model: "n", Payer: providers.Payer{Owner: "key_1"}}, "openai", price, nil)
+	if providers.KindOf(err) != providers.KindBudget {
+		t.Errorf("one call more: %v", err)
+	}
+}
+
+// People read of a budget in the language of the conversation, with the date as they write it.
+func TestBook_Languages(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 29, 23, 0, 0, 0, time.UTC)
+	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(t.TempDir(), "m.db"), Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	day, month := schemas.Budget{Per: schemas.PerDay, Tokens: 45}, schemas.Budget{Per: schemas.PerMonth, Tokens: 45}
+	for _, test := range []struct {
+		language, want string
+		budgets        config.Budgets
+	}{
+		{"vi", "ngân sách hôm nay của bạn đã dùng hết; ngân sách mới bắt đầu lúc 00:00 ngày 30 tháng 11 (giờ UTC)", config.Budgets{Person: day}},
+		{"vi", "ngân sách tháng này đã dùng hết; ngân sách mới bắt đầu lúc 00:00 ngày 1 tháng 12 (giờ UTC)", config.Budgets{All: month}},
+		{"vi", "ngân sách tháng này của nhóm staff đã dùng hết; ngân sách mới bắt đầu lúc 00:00 ngày 1 tháng 12 (giờ UTC)", config.Budgets{Group: month}},
+		{"en", "this month's budget of the group staff is used up; it begins anew on 1 December 00:00 UTC", config.Budgets{Group: month}},
+		{"other", "today's budget of yours is used up; it begins anew on 30 November 00:00 UTC", config.Budgets{Person: day}},
+	} {
+		book, err := budget.New(budget.Config{Budgets: test.budgets, Store: db})
+		if err != nil {
+			t.Fatal(err)
+		}
+		req := providers.Request{Model: "m", MaxTokens: 1, Payer: providers.Payer{Owner: "person:ann", Groups: []string{"staff"}, Language: test.language}}
+		for range 2 {
+			for _, fault := range book.Meter(new(model), nil).Stream(t.Context(), req) {
+				err = fault
+			}
+		}
+		if err == nil || err.Error() != test.want {
+			t.Errorf("%s: %v, want %s", test.language, err, test.want)
+		}
+	}
+}
+
+// renewals counts how often reservations are renewed.
+type renewals struct {
+	budget.Store
+	n int
+}
+
+func (r *renewals) TakeBudget(context.Context, []schemas.NamedBudget, schemas.BudgetSum, bool) (schemas.BudgetHold, *schemas.BudgetRefusal, error) {
+	return schemas.BudgetHold{ID: "one"}, nil, nil
+}
+
+func (r *renewals) SettleBudget(context.Context, schemas.BudgetHold, schemas.BudgetSum) error {
+	return nil
+}
+
+func (r *renewals) RenewBudgets(_ context.Context, holds []string) error {
+	if slices.Equal(holds, []string{"one"}) {
+		r.n++
+	}
+	return nil
+}
+
+func (r *renewals) AddUsage(context.Context, []schemas.UsageLine) error { return nil }
+
+// The reservation of a call is renewed while it runs, and only then.
+func TestBook_Renews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := new(renewals)
+		book, err := budget.New(budget.Config{Budgets: config.Budgets{All: schemas.Budget{Per: schemas.PerMonth, Tokens: 50}}, Store: kept})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { book.Run(ctx) })
+		service := &model{waits: func() { time.Sleep(time.Hour) }}
+		if _, err := ask(t, book.Meter(service, nil), "person:ann"); err != nil {
+			t.Error(err)
+		}
+		at := kept.n
+		time.Sleep(time.Hour)
+		stop()
+		running.Wait()
+		if at < 12 || kept.n > at+1 {
+			t.Errorf("the reservation was renewed %d times in the hour of the call, and %d times after it", at, kept.n-at)
+		}
+	})
 }

@@ -31,6 +31,9 @@ type APIKey struct {
 	Ask    string `yaml:"ask" jsonschema:"enum=person,enum=never" jsonschema_description:"never: nobody is behind this key, so a call that would ask is denied, and the answer says so; person (default): somebody answers."`
 }
 
+// ID returns the id of the key: it, and so its conversations, stay the same when its text changes.
+func (k APIKey) ID() string { return "cfg_" + k.Name }
+
 // Manner returns what the key's settings say about who is behind it.
 func (k APIKey) Manner() schemas.KeyManner {
 	return schemas.KeyManner{Input: k.Input, System: k.System, Ask: k.Ask}

@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 
+	"molar/providers"
 	"molar/schemas"
 )
 
@@ -53,14 +54,28 @@ func (c *checker) budgets() {
 func (c *checker) prices() {
 	for _, name := range c.cfg.LLM.EndpointNames() {
 		e, _ := c.cfg.LLM.Endpoint(name)
-		free := len(e.Service.Keys) == 0 && !e.Price.IsSet() // it runs on the operator's own machine
-		if free || c.cfg.LLM.MissingKey(name) != "" || !c.mayAnswer(name) {
+		if e.IsFree() || c.cfg.LLM.MissingKey(name) != "" || !c.mayAnswer(name) {
 			continue
 		}
 		if !e.Price.IsSet() || e.SmallModel != "" && !e.PriceOf(e.SmallModel).IsSet() {
 			c.fault(e.Setting+".price", "budgets count money, and the endpoint %q may answer: set price, and small_price for its small_model", name)
 		}
 	}
+	for _, a := range c.cfg.Assistants {
+		if model := a.Value.Model; model != "" && !c.hasPrice(a.Value.Provider, model) {
+			c.fault(join("assistants", a.Name)+".model", "budgets count money, and %q has no price: name an endpoint with this model and its price in llm.providers", model)
+		}
+	}
+}
+
+// hasPrice reports whether what an assistant's model costs is known at its provider, or without one at
+// any that may answer.
+func (c *checker) hasPrice(provider, model string) bool {
+	return slices.ContainsFunc(c.cfg.LLM.EndpointNames(), func(name string) bool {
+		e, _ := c.cfg.LLM.Endpoint(name)
+		at := name == provider || (provider == "" || provider == "auto") && c.cfg.LLM.MissingKey(name) == "" && c.mayAnswer(name)
+		return at && (e.IsFree() || e.PriceOf(model).IsSet())
+	}) || provider == providers.Offline
 }
 
 // mayAnswer reports whether an endpoint is in the order of the chain, or chosen by somebody.

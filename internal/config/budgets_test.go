@@ -11,6 +11,8 @@ func TestLoad_Budgets(t *testing.T) {
 		"good":           {endpoint + ", price: {input: 1, output: 2}}\nbudgets: {all: {per: month, money: 2}}", ""},
 		"tokens":         {"budgets: {person: {per: day, tokens: 20}}", ""},
 		"no price":       {endpoint + "}\nbudgets: {all: {per: month, money: 2}}", `llm.providers.fast.price: budgets count money, and the endpoint "fast" may answer`},
+		"an assistant's": {endpoint + ", price: {input: 1}}\nbudgets: {all: {per: month, money: 2}}\nassistants: {x: {description: x, model: m}}", ""},
+		"its price":      {endpoint + ", price: {input: 1}}\nbudgets: {all: {per: month, money: 2}}\nassistants: {x: {description: x, model: dear}}", `assistants.x.model: budgets count money, and "dear" has no price`},
 		"no period":      {"budgets: {all: {tokens: 2}}", "budgets.all.per"},
 		"nothing":        {"budgets: {key: {per: day}}", "budgets.key: want tokens or money"},
 		"unknown group":  {"budgets: {groups: {ghosts: {per: day, tokens: 2}}}", `there is no group "ghosts"`},

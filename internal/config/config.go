@@ -261,7 +261,7 @@ type Telemetry struct {
 	LogFormat string `yaml:"log_format" jsonschema:"enum=text,enum=json" jsonschema_description:"Form of the log lines."`
 	Trace     string `yaml:"trace" jsonschema:"enum=on,enum=off" jsonschema_description:"Whether every turn leaves a trace in the store."`
 	// TraceRetention zero means a week.
-	TraceRetention time.Duration `yaml:"trace_retention" jsonschema_description:"How long traces are kept, such as 30d (default 168h, a week)."`
+	TraceRetention time.Duration `yaml:"trace_retention" jsonschema_description:"How long traces are kept, such as 30d (default 168h, a week), and never longer than the conversation."`
 	// Wire zero means that no traffic is recorded.
 	Wire time.Duration `yaml:"wire" jsonschema_description:"How long the traffic of models and servers is kept with each turn, such as 7d, so that a marked answer can become a test with its complete tape; none is kept when left out. Requires trace."`
 }

@@ -124,6 +124,12 @@ func (e Endpoint) AtHome() bool {
 	return host == e.Service.KeyHost || strings.HasSuffix(host, "."+e.Service.KeyHost)
 }
 
+// IsFree reports whether calls cost nothing: the endpoint runs on the operator's own machine, and has no
+// price.
+func (e Endpoint) IsFree() bool {
+	return len(e.Service.Keys) == 0 && !e.Price.IsSet() && !e.SmallPrice.IsSet()
+}
+
 // PriceOf returns the price of a model; it is not set for a model without a price.
 func (e Endpoint) PriceOf(model string) schemas.Price {
 	switch {

@@ -28,8 +28,8 @@ func (cfg *Config) CheckReload(next *Config) error {
 }
 
 // Changed returns the keys in which next differs from cfg, in the order of the example file, except
-// mcpServers, api_keys and groups, which a running host applies. Assistants appear with their name, such as
-// "assistants.helper".
+// mcpServers, api_keys, groups and how long things are kept, which a running host applies. Assistants appear
+// with their name, such as "assistants.helper".
 func (cfg *Config) Changed(next *Config) []string {
 	a, b := reflect.ValueOf(cfg).Elem(), reflect.ValueOf(next).Elem()
 	known := fieldsOf(a.Type())
@@ -65,6 +65,9 @@ func (cfg *Config) derivesDefault() bool {
 	return cfg.hasBuiltInAssistants() && cfg.origins["default"] == ""
 }
 
+// retention is the last part of the keys that say how long something is kept.
+const retention = "retention"
+
 // changedKeys returns the keys at or below key whose values differ.
 func changedKeys(key string, a, b reflect.Value) []string {
 	var keys []string
@@ -74,6 +77,9 @@ func changedKeys(key string, a, b reflect.Value) []string {
 	case a.Kind() == reflect.Struct:
 		known := fieldsOf(a.Type())
 		for _, name := range known.Names {
+			if name == retention {
+				continue
+			}
 			i := known.Index[name]
 			keys = append(keys, changedKeys(join(key, name), a.FieldByIndex(i), b.FieldByIndex(i))...)
 		}
@@ -86,7 +92,8 @@ func changedKeys(key string, a, b reflect.Value) []string {
 func changedAssistants(key string, a, b Map[schemas.Assistant]) []string {
 	var keys []string
 	for _, e := range a {
-		if other, kept := b.Get(e.Name); !kept || !reflect.DeepEqual(e.Value, other) {
+		other, kept := b.Get(e.Name)
+		if e.Value.Retention = other.Retention; !kept || !reflect.DeepEqual(e.Value, other) {
 			keys = append(keys, join(key, e.Name))
 		}
 	}

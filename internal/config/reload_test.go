@@ -24,6 +24,7 @@ func TestConfig_Changed(t *testing.T) {
 		{"a scalar", before + "limits: {rounds: 2}\n", nil, []string{"limits.rounds"}},
 		{"a list and a deep key", before + "allowed_hosts: [x]\nllm: {ollama: {model: m}}\n", nil, []string{"llm.ollama.model", "allowed_hosts"}},
 		{"assistants", "assistants: {a: {tools: [y]}, c: {}}\n", nil, []string{"assistants.a", "assistants.b", "assistants.c"}},
+		{"how long things are kept", strings.Replace(before, "b: {}", "b: {retention: 1d}", 1) + "memory: {retention: 2d}\naudit: {retention: 3d}\n", nil, nil},
 		{"a key of the environment", before, []string{"OPENAI_API_KEY", "hunter2"}, []string{"OPENAI_API_KEY"}},
 	}
 	env := []string{"XDG_DATA_HOME", t.TempDir()}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestLoad_Retention(t *testing.T) {
@@ -34,6 +36,23 @@ func TestLoad_Retention(t *testing.T) {
 		}
 		if _, err := load(t, "memory: {retention: "+bad+"}\n"); err == nil || !strings.Contains(err.Error(), ":1: memory.retention: want ") {
 			t.Errorf("%q: %v", bad, err)
+		}
+		text := "assistants:\n  a: {retention: " + bad + "}\n"
+		if _, err := load(t, text); err == nil || !strings.Contains(err.Error(), ":2: assistants.a.retention: want ") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// An assistant's own retention may be longer or shorter than that of the memory, or for ever; without one
+// it has that of the memory.
+func TestLoad_RetentionOfAnAssistant(t *testing.T) {
+	cfg := mustLoad(t, "memory: {retention: 30d}\nassistants: {a: {retention: 365d}, b: {retention: 1h}, c: {retention: 0s}, d: {}}\n")
+	day := 24 * time.Hour
+	want := map[string]*time.Duration{"a": new(365 * day), "b": new(time.Hour), "c": new(time.Duration(0)), "d": nil}
+	for name, age := range want {
+		if a, _ := cfg.Assistants.Get(name); !cmp.Equal(a.Retention, age) {
+			t.Errorf("%s: %v, want %v", name, a.Retention, age)
 		}
 	}
 }

@@ -129,12 +129,8 @@ func (c *checker) limits() {
 			c.fault(n.key, "want %d or more", n.least)
 		}
 	}
-	if m.Retention < 0 || (m.Retention > 0 && m.Retention < time.Hour) {
-		c.fault("memory.retention", `want an hour or more, such as "90d"; 0s keeps conversations for ever`)
-	}
-	if a := c.cfg.Audit.Retention; a < 0 || (a > 0 && a < time.Hour) {
-		c.fault("audit.retention", `want an hour or more, such as "730d"; 0s keeps the audit for ever`)
-	}
+	c.retention("memory.retention", m.Retention, "conversations")
+	c.retention("audit.retention", c.cfg.Audit.Retention, "the audit")
 	c.positive("limits.tool_time", l.ToolTime, 24*time.Hour)
 	if l.Tools > maxTools {
 		c.fault("limits.tools", "want at most %d: model services accept no more", maxTools)
@@ -147,6 +143,13 @@ func (c *checker) limits() {
 	}
 	if l.AttachWait != nil && *l.AttachWait < 0 {
 		c.fault("limits.attach_wait", "want a time that is not negative")
+	}
+}
+
+// retention checks how long something is kept.
+func (c *checker) retention(key string, d time.Duration, what string) {
+	if d < 0 || d > 0 && d < time.Hour {
+		c.fault(key, `want an hour or more, such as "90d"; 0s keeps %s for ever`, what)
 	}
 }
 

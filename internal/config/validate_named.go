@@ -46,6 +46,9 @@ func (c *checker) assistant(key, name string, a schemas.Assistant) {
 		c.enum(key+".provider", a.Provider, c.cfg.LLM.Names())
 		c.hasKey(key+".provider", a.Provider)
 	}
+	if a.Retention != nil {
+		c.retention(key+".retention", *a.Retention, "conversations")
+	}
 	c.globs(key+".tools", a.Tools)
 	c.searchList(key+".search", a.Search)
 }

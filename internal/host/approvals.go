@@ -1,6 +1,8 @@
 package host
 
 import (
+	"context"
+
 	"molar/agent"
 	"molar/agent/answer"
 	"molar/internal/telemetry/webhook"
@@ -16,7 +18,7 @@ func (h *Host) openWebhook() (*webhook.Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return webhook.New(webhook.Config{URL: to.Webhook.Reveal(), Key: to.Key(), Client: client, Logger: h.Log, Count: h.Telemetry.CountWebhook})
+	return webhook.New(webhook.Config{URL: to.Webhook.Reveal(), Key: to.Key(), Store: h.DB, Client: client, Logger: h.Log, Count: h.Telemetry.CountWebhook})
 }
 
 // An approvalEvent is what the webhook is told about a call: what a person would be asked, and no more.
@@ -39,7 +41,7 @@ type eventPerson struct {
 }
 
 // Told tells the webhook what happened to a call that needs approvers.
-func (h *Host) Told(event, owner string, a answer.Approval, d *agent.Decision) {
+func (h *Host) Told(ctx context.Context, event, owner string, a answer.Approval, d *agent.Decision) {
 	e := approvalEvent{
 		ApprovalID: a.ID, TurnID: a.TurnID, Tool: a.Tool, Server: a.Server, What: a.Question.What,
 		Person: eventPerson{owner, a.Person}, Approvers: a.Approvers, URL: h.Config.Address(h.Config.Listen) + "/desk#approvals",
@@ -47,8 +49,10 @@ func (h *Host) Told(event, owner string, a answer.Approval, d *agent.Decision) {
 	if d != nil {
 		e.Allowed, e.DecidedBy = new(d.Allowed), &eventPerson{d.By, d.ByName}
 	}
-	h.webhook.Send(event, e)
+	h.webhook.Send(ctx, owner, event, e)
 }
 
 // onHeld tells the webhook about a call that is stored for its approvers.
-func (h *Host) onHeld(a answer.Held) { h.Told(answer.ApprovalRequested, a.Owner, a.Approval, nil) }
+func (h *Host) onHeld(ctx context.Context, a answer.Held) {
+	h.Told(ctx, answer.ApprovalRequested, a.Owner, a.Approval, nil)
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"molar/internal/budget"
 	"molar/internal/config"
 	"molar/internal/store"
 	"molar/mcpservers"
@@ -24,9 +25,10 @@ func NewMemoryServer(cfg *config.Config, topics *Topics, db *store.DB, log *slog
 	})
 }
 
-// NewToolServer builds the search tools, and starts to index the folders of knowledge.
-func NewToolServer(cfg *config.Config, topics *Topics, log *slog.Logger) (*mcpservers.Dispatcher, error) {
-	google, err := googleSearch(cfg, log)
+// NewToolServer builds the search tools, and starts to index the folders of knowledge. Searches that are
+// calls of a model are charged to the book, which may be nil.
+func NewToolServer(cfg *config.Config, topics *Topics, book *budget.Book, log *slog.Logger) (*mcpservers.Dispatcher, error) {
+	google, err := googleSearch(cfg, book, log)
 	if err != nil {
 		return nil, err
 	}

@@ -135,6 +135,9 @@ func (h *Host) open(ctx context.Context) (err error) {
 	if err = h.openTelemetry(ctx); err != nil {
 		return err
 	}
+	if h.Book, err = h.openBook(); err != nil {
+		return err
+	}
 	if h.MCP, err = h.openServers(ctx); err != nil {
 		return err
 	}
@@ -143,9 +146,6 @@ func (h *Host) open(ctx context.Context) (err error) {
 	if err := h.Refusals.Refresh(ctx); err != nil { // the providers are asked again
 		h.Log.Warn("the refusals of tools cannot be read", "error", err)
 	}
-	if h.Book, err = h.openBook(); err != nil {
-		return err
-	}
 	if h.Chain, err = openOver(h.opts.Edges, h.Book.Meter, h.Config, h.Refusals, h.Log); err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (h *Host) open(ctx context.Context) (err error) {
 		return err
 	}
 	h.writes.begin, h.writes.release, h.writes.log = h.Memory.Begin, h.Memory.Release, h.Log
-	writer := memory.Writer{Pick: func(ctx context.Context, assistant string) (providers.Route, error) {
+	writer := memory.Writer{Groups: h.groupsOf, Pick: func(ctx context.Context, assistant string) (providers.Route, error) {
 		as, _ := h.Config.Assistants.Get(assistant)
 		return h.models().Pick(ctx, as.Provider, "", "")
 	}}
@@ -177,6 +177,7 @@ func (h *Host) open(ctx context.Context) (err error) {
 	if h.Agent, err = h.openAgent(); err != nil {
 		return err
 	}
+	h.background.Go(func() { h.webhook.Run(ctx) })
 	h.background.Go(func() { h.Journal.Run(ctx) })
 	h.background.Go(func() { h.Book.Run(ctx) })
 	if h.opts.Summaries {
@@ -216,7 +217,6 @@ func (h *Host) titles(w memory.Writer) func(context.Context, prompts.SummaryInpu
 func (h *Host) Close() {
 	h.stop()
 	h.background.Wait()
-	h.webhook.Close()
 	if h.MCP != nil {
 		h.closed("MCP servers", h.MCP.Close())
 	}
@@ -300,7 +300,7 @@ func (h *Host) bundledServers() ([]transport.ServerConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.tools, err = NewToolServer(h.Config, h.topics, h.Log); err != nil {
+	if h.tools, err = NewToolServer(h.Config, h.topics, h.Book, h.Log); err != nil {
 		return nil, err
 	}
 	return []transport.ServerConfig{{Name: schemas.MemoryServer, InProcess: mem}, {Name: schemas.ToolServer, InProcess: h.tools}}, nil

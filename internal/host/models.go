@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"molar/eval"
+	"molar/internal/budget"
 	"molar/internal/config"
 	"molar/mcpservers/search"
 	"molar/providers"
@@ -55,7 +56,9 @@ func openOver(edges eval.Edges, meter meter, cfg *config.Config, refusals *wire.
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", e.Setting, err)
 		}
-		c.Queues, c.Price = e.Service.Queues, e.PriceOf
+		if c.Queues = e.Service.Queues; !e.IsFree() {
+			c.Price = e.PriceOf
+		}
 		candidates[name] = c
 	}
 	all := chain.Config{Meter: meter, Order: cfg.LLM.Provider, Small: cfg.LLM.Small, Candidates: candidates, Missing: missing, Offline: none, Logger: log}
@@ -112,8 +115,8 @@ func newGemini(o opening) (*gemini.Provider, error) {
 }
 
 // googleSearch returns a function that searches Google through Gemini, or nil without a key. Each
-// search is one model call.
-func googleSearch(cfg *config.Config, log *slog.Logger) (func(context.Context, string) ([]search.Result, error), error) {
+// search is one model call, which is charged to nobody in particular if there is a book.
+func googleSearch(cfg *config.Config, book *budget.Book, log *slog.Logger) (func(context.Context, string) ([]search.Result, error), error) {
 	if cfg.LLM.MissingKey(providers.Gemini) != "" {
 		return nil, nil
 	}
@@ -127,25 +130,39 @@ func googleSearch(cfg *config.Config, log *slog.Logger) (func(context.Context, s
 		return nil, err
 	}
 	return func(ctx context.Context, query string) ([]search.Result, error) {
-		var answer string
-		var pages []gemini.Page
+		var found gemini.Found
 		again := func(why string) error {
 			log.Info("google search: "+why, "model", g.Model)
 			return nil
 		}
-		err := chain.Repeat(ctx, time.Now().Add(g.Timeout), again, func(error) (err error) {
-			answer, pages, err = service.Search(ctx, g.Model, query)
-			return err
-		})
+		look := func(ctx context.Context) (*schemas.Usage, error) {
+			var used *schemas.Usage // by all tries
+			err := chain.Repeat(ctx, time.Now().Add(g.Timeout), again, func(error) (err error) {
+				if found, err = service.Search(ctx, g.Model, query); found.Usage != nil {
+					if used != nil {
+						*found.Usage = used.Add(*found.Usage)
+					}
+					used = found.Usage
+				}
+				return err
+			})
+			return used, err
+		}
+		var err error
+		if book == nil {
+			_, err = look(ctx)
+		} else {
+			err = book.Charge(ctx, &providers.Request{Model: g.Model, System: query}, g.Name, g.PriceOf, look)
+		}
 		if err != nil {
 			return nil, err
 		}
-		results := make([]search.Result, len(pages))
-		for i, page := range pages {
+		results := make([]search.Result, len(found.Pages))
+		for i, page := range found.Pages {
 			results[i] = search.Result{Title: page.Title, Content: page.Said, Link: page.URL}
 		}
 		if len(results) > 0 && results[0].Content == "" {
-			results[0].Content = answer // the service did not attribute parts of the answer to sources
+			results[0].Content = found.Text // the service did not attribute parts of the answer to sources
 		}
 		return results, nil
 	}, nil

@@ -19,6 +19,7 @@ import (
 	"molar/internal/host"
 	"molar/internal/store"
 	"molar/mcpservers"
+	"molar/schemas"
 	"molar/topics"
 )
 
@@ -64,7 +65,7 @@ func tools(t *testing.T, cfg *config.Config) *mcpservers.Dispatcher {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := host.NewToolServer(cfg, opened, slog.New(slog.DiscardHandler))
+	d, err := host.NewToolServer(cfg, opened, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +216,7 @@ func TestTopics_NobodyElsesPack(t *testing.T) {
 			for _, tool := range h.MCP.Catalogue().Tools() {
 				seen = append(seen, tool.Name, tool.Description)
 			}
-			for _, prompt := range h.MCP.Prompts(t.Context()) {
+			for _, prompt := range h.MCP.Prompts(t.Context(), schemas.Caller{}) {
 				seen = append(seen, prompt.Name, prompt.Description)
 			}
 			if len(seen) == 0 {

@@ -27,8 +27,6 @@ type PersonLogins struct {
 	box    *sealed.Box
 	client *oauth.Client
 	mcp    *mcpclients.Manager
-	// public is the address at which browsers reach the host.
-	public string
 }
 
 // OpenPersonLogins returns the logins of people, nil if the config has no keys for them.
@@ -46,7 +44,7 @@ func (h *Host) OpenPersonLogins() (*PersonLogins, error) {
 		base = web.Transport
 	}
 	client, err := oauth.NewClient(base, nil)
-	return &PersonLogins{db: h.DB, box: box, client: client, mcp: h.MCP, public: h.Config.Address(h.Config.Listen)}, err
+	return &PersonLogins{db: h.DB, box: box, client: client, mcp: h.MCP}, err
 }
 
 // loginBox returns what seals the logins of people; nil without keys.
@@ -115,6 +113,7 @@ func (s personStore) LeaseLogin(ctx context.Context, server string, revision int
 type begunLogin struct {
 	Server string    `json:"server"`
 	Login  []byte    `json:"login"`
+	To     string    `json:"to,omitempty"`
 	Ends   time.Time `json:"ends"`
 }
 
@@ -152,8 +151,8 @@ func (l *PersonLogins) List(ctx context.Context, who schemas.Caller) ([]schemas.
 }
 
 // Begin begins a login and returns the address at which the person logs in, and the sealed login for
-// the person's browser to keep.
-func (l *PersonLogins) Begin(ctx context.Context, who schemas.Caller, server string) (address, kept string, err error) {
+// the person's browser to keep. They come back to the address redirect, and to is where they go then.
+func (l *PersonLogins) Begin(ctx context.Context, who schemas.Caller, server, redirect, to string) (address, kept string, err error) {
 	s, err := l.mcp.PersonServer(server, who)
 	if err != nil {
 		return "", "", err
@@ -162,7 +161,7 @@ func (l *PersonLogins) Begin(ctx context.Context, who schemas.Caller, server str
 	if err != nil {
 		return "", "", err
 	}
-	login, err := l.client.Begin(ctx, s, l.public+"/oauth/callback", before)
+	login, err := l.client.Begin(ctx, s, redirect, before)
 	if err != nil {
 		return "", "", fmt.Errorf("log in to %s: %w", server, err)
 	}
@@ -170,37 +169,38 @@ func (l *PersonLogins) Begin(ctx context.Context, who schemas.Caller, server str
 	if err != nil {
 		return "", "", err
 	}
-	text, err := json.Marshal(begunLogin{server, saved, time.Now().Add(loginLife)})
+	text, err := json.Marshal(begunLogin{server, saved, to, time.Now().Add(loginLife)})
 	return login.URL, l.box.Seal(text, "begun", who.ID), err
 }
 
 // Finish finishes a login with what the person's browser kept and the query that it came back with,
-// and returns the server.
-func (l *PersonLogins) Finish(ctx context.Context, who schemas.Caller, kept string, query url.Values) (string, error) {
+// and returns the server, and where the person goes then.
+func (l *PersonLogins) Finish(ctx context.Context, who schemas.Caller, kept string, query url.Values) (server, to string, err error) {
 	var begun begunLogin
 	text, err := l.box.Open(kept, "begun", who.ID)
 	if err != nil || json.Unmarshal(text, &begun) != nil || time.Now().After(begun.Ends) {
-		return "", ErrLogin
+		return "", "", ErrLogin
 	}
 	s, err := l.mcp.PersonServer(begun.Server, who)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	login, err := l.client.Resume(s, begun.Login)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	grant, err := login.Finish(ctx, query)
 	if errors.Is(err, oauth.ErrState) {
-		return "", ErrLogin
+		return "", "", ErrLogin
 	}
 	if err != nil {
-		return "", fmt.Errorf("log in to %s: %w", s.Name, err)
+		return "", "", fmt.Errorf("log in to %s: %w", s.Name, err)
 	}
 	if err := oauth.Put(ctx, personStore{l.db, l.box, who.ID}, s, grant); err != nil {
-		return "", err
+		return "", "", err
 	}
-	return s.Name, l.db.Audit(ctx, schemas.AuditLine{Event: schemas.EventLogin, Person: who.ID, Server: s.Name, Detail: "at " + grant.Issuer})
+	l.mcp.LoggedIn(who.ID, s.Name)
+	return s.Name, begun.To, l.db.Audit(ctx, schemas.AuditLine{Event: schemas.EventLogin, Person: who.ID, Server: s.Name, Detail: "at " + grant.Issuer})
 }
 
 // End deletes a person's login, closes their connection and revokes the tokens where the

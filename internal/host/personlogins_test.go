@@ -1,12 +1,14 @@
 package host
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"molar/internal/sealed"
 	"molar/internal/store"
@@ -39,10 +41,10 @@ func TestPersonLogins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &PersonLogins{db: db, box: box, client: client, mcp: mcp, public: "http://localhost:8080"}
+	l := &PersonLogins{db: db, box: box, client: client, mcp: mcp}
 	anna, binh := schemas.Caller{ID: "anna"}, schemas.Caller{ID: "binh"}
 
-	address, kept, err := l.Begin(t.Context(), anna, "desk")
+	address, kept, err := l.Begin(t.Context(), anna, "desk", "http://localhost:8080/oauth/callback", "/account")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,19 +60,31 @@ func TestPersonLogins(t *testing.T) {
 		t.Fatalf("the browser came back to %v, %v", back, err)
 	}
 	for name, try := range map[string]func() error{
-		"another person": func() error { _, err := l.Finish(t.Context(), binh, kept, back.Query()); return err },
+		"another person": func() error { _, _, err := l.Finish(t.Context(), binh, kept, back.Query()); return err },
 		"another state": func() error {
-			_, err := l.Finish(t.Context(), anna, kept, url.Values{"state": {"x"}, "code": {back.Query().Get("code")}})
+			_, _, err := l.Finish(t.Context(), anna, kept, url.Values{"state": {"x"}, "code": {back.Query().Get("code")}})
 			return err
 		},
-		"another browser": func() error { _, err := l.Finish(t.Context(), anna, "", back.Query()); return err },
+		"another browser": func() error { _, _, err := l.Finish(t.Context(), anna, "", back.Query()); return err },
 	} {
 		if err := try(); !errors.Is(err, ErrLogin) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if server, err := l.Finish(t.Context(), anna, kept, back.Query()); err != nil || server != "desk" {
-		t.Fatalf("finish: %q, %v", server, err)
+	var begun begunLogin
+	if text, err := box.Open(kept, "begun", "anna"); err != nil || json.Unmarshal(text, &begun) != nil {
+		t.Fatal(err)
+	}
+	begun.Ends = time.Now()
+	expired, err := json.Marshal(begun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := l.Finish(t.Context(), anna, box.Seal(expired, "begun", "anna"), back.Query()); !errors.Is(err, ErrLogin) {
+		t.Errorf("after its time: %v", err)
+	}
+	if server, to, err := l.Finish(t.Context(), anna, kept, back.Query()); err != nil || server != "desk" || to != "/account" {
+		t.Fatalf("finish: %q, %q, %v", server, to, err)
 	}
 
 	text, _, err := db.GetPersonLogin(t.Context(), "anna", "desk")

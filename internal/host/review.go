@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"unicode/utf8"
 
 	"molar/agent/answer"
 	"molar/internal/store"
@@ -36,7 +37,7 @@ func (s TraceStore) Marks(ctx context.Context, want schemas.FeedbackFilter) ([]s
 }
 
 // Asked returns whose turn it is, with its conversation, assistant and question. ok is false if there
-// is no such turn.
+// is no such turn, or nobody knows whose it is.
 func (s TraceStore) Asked(ctx context.Context, turnID string) (t schemas.ListedTurn, ok bool, err error) {
 	if err := s.flush(ctx); err != nil {
 		return t, false, err
@@ -47,7 +48,10 @@ func (s TraceStore) Asked(ctx context.Context, turnID string) (t schemas.ListedT
 	}
 	t = schemas.ListedTurn{ID: turnID, Owner: kept.Owner, ConversationID: kept.ConversationID, At: kept.CreatedAt}
 	if !ok {
-		stored, found, err := s.Turn(ctx, "", turnID)
+		if t.Owner, ok, err = s.OwnerOf(ctx, turnID); err != nil || !ok {
+			return t, false, err
+		}
+		stored, found, err := s.Turn(ctx, t.Owner, turnID)
 		if err != nil || !found {
 			return t, false, err
 		}
@@ -63,6 +67,19 @@ func (s TraceStore) Asked(ctx context.Context, turnID string) (t schemas.ListedT
 		t.Question = &trace.Question
 	}
 	return t, true, nil
+}
+
+// Names returns the name with which the owner of turns signed in, "" for one who did not, and all that gives
+// them away in a text. The name of a key is none of it: it may be any word.
+func (s TraceStore) Names(ctx context.Context, owner string) (name string, texts []string, err error) {
+	const short = 3 // a shorter text cannot be told from a word
+	who, _, err := s.Person(ctx, owner)
+	for _, text := range []string{who.Name, who.Email, who.Subject, owner} {
+		if utf8.RuneCountInString(text) >= short {
+			texts = append(texts, text)
+		}
+	}
+	return who.Name, texts, err
 }
 
 // PutReview stores a reviewer's mark of a turn, with the assistant from its trace.

@@ -73,8 +73,12 @@ func (p People) conversations(ctx context.Context, owner string) iter.Seq2[schem
 	}
 }
 
-// ErasePerson deletes all that is an owner's. See [store.DB.ErasePerson].
+// ErasePerson deletes all that is an owner's, for good. See [store.EraseForGood]; it takes some seconds.
 func (p People) ErasePerson(ctx context.Context, owner string) (schemas.Erased, error) {
+	return store.EraseForGood(ctx, owner, p.erase)
+}
+
+func (p People) erase(ctx context.Context, owner string) (schemas.Erased, error) {
 	erased, err := p.DB.ErasePerson(ctx, owner)
 	if err == nil {
 		err = p.Traces.flush(ctx) // those that wait are of before, and are not stored

@@ -197,6 +197,17 @@ func (k *Keyring) RightsOf(owner string) (rights *schemas.Rights, ok bool) {
 	return k.keys[at].Rights, true
 }
 
+// NameOf returns the name of the key to which an owner's conversations belong; "" if there is none.
+func (k *Keyring) NameOf(owner string) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	at := slices.IndexFunc(k.keys, func(key Key) bool { return key.Owner == owner })
+	if at < 0 {
+		return ""
+	}
+	return k.keys[at].Name
+}
+
 // over reports whether a key has expired.
 func (k *Keyring) over(key Key) bool {
 	now := k.now()

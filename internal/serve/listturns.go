@@ -2,25 +2,56 @@ package serve
 
 import (
 	"context"
+	"time"
 
 	"molar/internal/config"
 	"molar/internal/host"
+	"molar/internal/store"
 	"molar/schemas"
 )
 
-// Turns lists the turns of all people that match a filter, or, with gaps, the questions since its time
-// that nobody could answer.
-func Turns(ctx context.Context, cfg *config.Config, want schemas.TurnFilter, gaps bool) (turns []schemas.ListedTurn, groups []schemas.Gap, err error) {
+// maxGapTurns bounds the turns whose questions are grouped.
+const maxGapTurns = 2000
+
+// Turns lists the turns of all people that match a filter, as the operator of this machine.
+func Turns(ctx context.Context, cfg *config.Config, want schemas.TurnFilter) (turns []schemas.ListedTurn, err error) {
+	err = review(ctx, cfg, "", "list", func(db *store.DB) error {
+		turns, _, err = host.TraceStore{DB: db}.Turns(ctx, want)
+		return err
+	})
+	return turns, err
+}
+
+// Gaps groups the questions since a time that nobody could answer, as the operator of this machine.
+func Gaps(ctx context.Context, cfg *config.Config, since time.Time) (groups []schemas.Gap, err error) {
+	err = review(ctx, cfg, "", "gaps", func(db *store.DB) error {
+		turns, _, err := host.TraceStore{DB: db}.Turns(ctx, schemas.TurnFilter{
+			Outcomes: []schemas.Outcome{schemas.OutcomeRefused, schemas.OutcomeNotFound}, Since: since, Limit: maxGapTurns,
+		})
+		groups = host.GapsOf(turns)
+		return err
+	})
+	return groups, err
+}
+
+// Marked lists the marks of people and of reviewers, the newest first, as the operator of this machine.
+func Marked(ctx context.Context, cfg *config.Config, want schemas.FeedbackFilter) (marks []schemas.Feedback, err error) {
+	err = review(ctx, cfg, "", "list marks", func(db *store.DB) error {
+		marks, err = db.ListMarks(ctx, want)
+		return err
+	})
+	return marks, err
+}
+
+// review opens the store and reads turns of people, once that is recorded.
+func review(ctx context.Context, cfg *config.Config, turnID, what string, read func(*store.DB) error) error {
 	db, err := openStore(ctx, cfg)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	defer db.Close()
-	traces := host.TraceStore{DB: db}
-	if gaps {
-		groups, err = traces.Gaps(ctx, want.Since)
-		return nil, groups, err
+	if err := db.Audit(ctx, schemas.AuditLine{Event: schemas.EventReview, TurnID: turnID, Detail: what}); err != nil {
+		return err
 	}
-	turns, _, err = traces.Turns(ctx, want)
-	return turns, nil, err
+	return read(db)
 }

@@ -45,6 +45,7 @@ func (p *port) watchIdentity(ctx context.Context) {
 
 // addPeople adds how people sign in, and what is known of them.
 func (p *port) addPeople(to *web.Access) {
+	to.PublicURL = p.Config.PublicURL
 	if p.signIn != nil {
 		to.OIDC, to.Provider = p.signIn, p.Config.Identity.OIDC.Label
 	}

@@ -26,8 +26,9 @@ type applier interface {
 	Apply(ctx context.Context, servers []transport.ServerConfig) (mcpclients.Changes, error)
 }
 
-// A reloader applies a changed config file to a running host. Only mcpServers are applied;
-// other changed keys are reported, since they take effect at the next start.
+// A reloader applies a changed config file to a running host. Servers, keys, groups and
+// how long things are kept are applied; other changed keys are reported, since they take effect at the next
+// start.
 type reloader struct {
 	load    func() (*config.Config, error)
 	servers func(*config.Config) []transport.ServerConfig
@@ -42,6 +43,8 @@ type reloader struct {
 	mu   sync.Mutex // one reload at a time
 	// latest is the result of the latest reading; nil before the first.
 	latest atomic.Pointer[reading]
+	// applied has an entry after a reload that nobody has noticed yet; nil tells nobody.
+	applied chan struct{}
 }
 
 // A reading is the result of reading the config file.
@@ -95,6 +98,10 @@ func (r *reloader) reload(ctx context.Context, why string) (web.Reloaded, error)
 		return web.Reloaded{}, broken
 	}
 	r.latest.Store(&result)
+	select {
+	case r.applied <- struct{}{}:
+	default:
+	}
 	done := web.Reloaded{
 		Added: changes.Added, Removed: changes.Removed, Restarted: changes.Restarted, Updated: changes.Updated,
 		NeedsRestart: result.restart, Offer: r.running.SuggestedDefault(next, false),

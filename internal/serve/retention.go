@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -55,10 +56,40 @@ func applyRetention(ctx context.Context, log *slog.Logger, all ...retention) {
 
 // retentions are what a store keeps for a time only.
 func retentions(cfg *config.Config, db *store.DB) []retention {
-	return []retention{
-		{"conversations", cfg.Memory.Retention, db.DeleteOlder}, // old when they did not change
+	var own []string
+	all := []retention{
+		{"conversations", cfg.Memory.Retention, func(ctx context.Context, before time.Time) (int, error) { // old when they did not change
+			return db.DeleteOlder(ctx, before, own...)
+		}},
 		{"lines of the audit", cfg.Audit.Retention, db.DropAudit},
 		{"lines of usage", usageKept, db.DropUsage},
+		// Those who write traces delete old ones as well. This also holds where nobody writes any.
+		{"traces", cmp.Or(cfg.Telemetry.TraceRetention, store.DefaultTraceAge), func(ctx context.Context, before time.Time) (int, error) {
+			n, err := db.PruneTraces(ctx, time.Since(before), store.DefaultTraceBytes)
+			return int(n), err
+		}},
 		{"hashes of answers", time.Hour, db.DropAnswers}, // they say themselves how long they are kept
+	}
+	for _, a := range cfg.Assistants {
+		if a.Value.Retention == nil {
+			continue
+		}
+		own = append(own, a.Name)
+		all = append(all, retention{"conversations of the assistant " + a.Name, *a.Value.Retention, func(ctx context.Context, before time.Time) (int, error) {
+			return db.DeleteOlderOf(ctx, before, a.Name)
+		}})
+	}
+	return all
+}
+
+// retain applies the retentions of the config file, and anew after each reload of it, until ctx ends.
+func (p *port) retain(ctx context.Context) {
+	for ctx.Err() == nil {
+		stop := background(ctx, func(ctx context.Context) { applyRetention(ctx, p.Log, retentions(p.files.last(), p.DB)...) })
+		select {
+		case <-p.files.applied:
+		case <-ctx.Done():
+		}
+		stop()
 	}
 }

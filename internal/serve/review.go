@@ -1,8 +1,10 @@
 package serve
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/config"
 	"molar/internal/host"
 	"molar/mcpservers/knowledge"
@@ -22,13 +26,47 @@ func (p *port) review(traces host.TraceStore) web.Review {
 	r := web.Review{
 		Store: traces, People: p.Config.Review.People, Correct: p.correct,
 		Secret: func(ctx context.Context) ([]byte, error) { return p.DB.Secret(ctx, "review") },
+		Group:  host.GapsOf,
+		Names: func(ctx context.Context, owner string) (string, []string, error) {
+			name, texts, err := traces.Names(ctx, owner)
+			return cmp.Or(name, p.access.Ring().NameOf(owner)), texts, err
+		},
 	}
-	if p.makeTest != nil {
+	if p.tests.MakeTest != nil {
 		r.MakeTest = func(ctx context.Context, turnID string) (schemas.TurnTest, error) {
-			return p.makeTest(ctx, p.Host, turnID)
+			return p.tests.MakeTest(ctx, p.Host, turnID)
 		}
+		r.RunTest = p.runTest
 	}
 	return r
+}
+
+// runTest asks the questions of a test again. It is red, too, if a correction of the last question was written
+// and the turn did not find it: a model may give another wrong answer.
+func (p *port) runTest(ctx context.Context, turnID string, as agent.Turn) (schemas.TestRun, error) {
+	run, trace, err := p.tests.RunTest(ctx, p.Host, turnID, as)
+	if err != nil {
+		return run, err
+	}
+	byModel, byCode := p.Agent.Searches(trace.Assistant)
+	if folder, ok := p.Config.CorrectionsOf(slices.Concat(byCode, byModel)); ok {
+		if right, ok := knowledge.Corrected(os.DirFS(folder.Path), trace.Question); ok && !reads(trace, right) {
+			run.Passed = false
+			run.Reasons = append(run.Reasons, schemas.TestReason{Code: schemas.ReasonNotUsed, Text: "the written answer was not found by this question"})
+		}
+	}
+	return run, nil
+}
+
+// reads reports whether a call of a turn returned a text.
+func reads(t answer.Trace, wanted string) bool {
+	line, _, _ := strings.Cut(wanted, "\n")
+	quoted, _ := json.Marshal(line) //nolint:errchkjson // strings always encode
+	return slices.ContainsFunc(t.Tools, func(tool answer.ToolTrace) bool {
+		return slices.ContainsFunc(tool.Calls, func(call answer.CallTrace) bool {
+			return strings.Contains(call.Output, line) || bytes.Contains([]byte(call.Output), bytes.Trim(quoted, `"`))
+		})
+	})
 }
 
 // correct writes a correction into the folder that the assistant searches and that takes corrections. If
@@ -45,6 +83,11 @@ func (p *port) correct(_ context.Context, c schemas.Correction) (schemas.Written
 		return schemas.WrittenCorrection{}, fmt.Errorf("write a correction: %w; make the folder writable for the host", err)
 	}
 	return schemas.WrittenCorrection{File: shown(p.Config, filepath.Join(folder.Path, filepath.FromSlash(name))), Text: text}, nil
+}
+
+// CorrectionsFolder returns the folder into which the corrections of a folder of knowledge are written.
+func CorrectionsFolder(k config.Knowledge) string {
+	return filepath.Join(k.Path, knowledge.CorrectionsDir)
 }
 
 // shown returns a path relative to the folder of the config file, if it is below that.

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"molar/agent"
+	"molar/agent/answer"
 	"molar/internal/access"
 	"molar/internal/cli"
 	"molar/internal/config"
@@ -39,6 +41,9 @@ type Config struct {
 	AsIs bool
 	// MakeTest makes a test of a turn for those who review turns; with nil they cannot.
 	MakeTest func(ctx context.Context, h *host.Host, turnID string) (schemas.TurnTest, error)
+	// RunTest asks the questions of such a test again, as somebody, and returns the trace of the last turn.
+	// It is required with MakeTest.
+	RunTest func(ctx context.Context, h *host.Host, turnID string, as agent.Turn) (schemas.TestRun, answer.Trace, error)
 }
 
 // A port is a host that listens.
@@ -53,8 +58,8 @@ type port struct {
 	// sharing shows them to other replicas; nil without a shared database.
 	sharing *turns.Sharing
 	files   *reloader
-	// makeTest is that of the config.
-	makeTest func(ctx context.Context, h *host.Host, turnID string) (schemas.TurnTest, error)
+	// tests are the functions of the config about tests.
+	tests Config
 }
 
 // Serve listens, answers until ctx ends, and then drains.
@@ -100,9 +105,10 @@ func newPort(ctx context.Context, h *host.Host, with Config) (*port, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &port{Host: h, cli: with.CLI, access: keys, turns: turns.NewSet(h.Log, nil), makeTest: with.MakeTest}
+	p := &port{Host: h, cli: with.CLI, access: keys, turns: turns.NewSet(h.Log, nil), tests: with}
 	p.files = &reloader{
 		load: with.Load, keys: keys.UseFile, servers: h.ServerConfigs, to: h.MCP, log: h.Log, running: h.Config, path: p.configFile(),
+		applied: make(chan struct{}, 1),
 	}
 	if p.signIn, err = newSignIn(ctx, h, keys); err != nil {
 		return nil, err
@@ -147,9 +153,7 @@ func (p *port) run(ctx context.Context, listener net.Listener, certificate *tls.
 		p.watchIdentity,
 		p.files.watch,
 		p.watchDecisions,
-		func(ctx context.Context) {
-			applyRetention(ctx, p.Log, retentions(p.Config, p.DB)...)
-		},
+		p.retain,
 		func(ctx context.Context) { p.files.hangups(ctx, p.cli.Stdin, end) },
 	} {
 		background.Go(func() { work(ctx) })

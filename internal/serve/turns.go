@@ -48,16 +48,6 @@ func (h *Host) mark(ctx context.Context, said schemas.Feedback) (stored schemas.
 	return stored, res.decode(&stored)
 }
 
-// Marked lists marked answers, the newest first.
-func Marked(ctx context.Context, cfg *config.Config, want schemas.FeedbackFilter) ([]schemas.Feedback, error) {
-	db, err := openStore(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
-	return db.ListFeedback(ctx, "", want)
-}
-
 func openStore(ctx context.Context, cfg *config.Config) (*store.DB, error) {
 	return store.Open(ctx, store.Config{Path: cfg.Database()})
 }
@@ -75,12 +65,12 @@ func Trace(ctx context.Context, c *cli.CLI, cfg *config.Config, id string) (json
 			refused = "; " + err.Error() + ", to be asked for turns that still run"
 		}
 	}
-	db, err := openStore(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
-	trace, ok, err := host.TraceStore{DB: db}.Trace(ctx, "", id)
+	var trace json.RawMessage
+	var ok bool
+	err := review(ctx, cfg, id, "read", func(db *store.DB) (err error) {
+		trace, ok, err = host.TraceStore{DB: db}.Trace(ctx, "", id)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

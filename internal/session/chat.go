@@ -143,7 +143,7 @@ func chat(ctx context.Context, a *cli.CLI, cfg *config.Config, f Flags, asked Qu
 // turn returns the turn for a question, with all flags applied.
 func (f Flags) turn(asked Question) agent.Turn {
 	return agent.Turn{
-		Caller:      schemas.Caller{ID: schemas.Operator},
+		Caller:      operator(),
 		Assistant:   f.Assistant,
 		Place:       agent.Place{ConversationID: f.Conversation, Parent: asked.Parent},
 		Messages:    []schemas.Message{{Role: schemas.RoleUser, Parts: schemas.PastedParts(asked.Prompt, asked.Pasted)}},
@@ -172,3 +172,6 @@ func chatError(ctx context.Context, err error) error {
 // as interrupted like any other. Unlike an ignored signal, one with a listener is not
 // inherited by the servers.
 func ignoreBrokenPipe() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+
+// operator is who asks in a terminal.
+func operator() schemas.Caller { return schemas.Caller{ID: schemas.Operator} }

@@ -45,7 +45,7 @@ func (s *session) slashWords(ctx context.Context) []string {
 	for _, c := range s.commands() {
 		words = append(words, "/"+c.name)
 	}
-	for _, p := range s.h.Agent.Prompts(ctx) {
+	for _, p := range s.h.Agent.Prompts(ctx, operator()) {
 		words = append(words, "/"+p.Name)
 	}
 	return words
@@ -78,7 +78,7 @@ func (s *session) argumentWords(ctx context.Context, command string) []string {
 // promptWords returns the completions of the current argument of a server's prompt: its
 // values, or the names of all arguments if it is empty.
 func (s *session) promptWords(ctx context.Context, name, typed string) []string {
-	found := agent.Named(s.h.Agent.Prompts(ctx), name)
+	found := agent.Named(s.h.Agent.Prompts(ctx, operator()), name)
 	if len(found) != 1 || len(found[0].Arguments) == 0 {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (s *session) promptWords(ctx context.Context, name, typed string) []string 
 	}
 	asked.Others, _ = agent.Arguments(p, strings.Join(before, " "))
 	delete(asked.Others, asked.Argument)
-	words := s.h.MCP.Complete(ctx, p.Server, asked)
+	words := s.h.MCP.Complete(ctx, operator(), p.Server, asked)
 	for i := range words {
 		if named {
 			words[i] = key + "=" + words[i]
@@ -124,10 +124,10 @@ func (s *session) resourceWords(ctx context.Context, word string) []string {
 	if !slices.Contains(s.serverNames(), server) {
 		return nil
 	}
-	for _, uri := range s.h.MCP.Resources(ctx, server) {
+	for _, uri := range s.h.MCP.Resources(ctx, operator(), server) {
 		words = append(words, "@"+server+":"+uri)
 	}
-	for _, t := range s.h.MCP.Templates(ctx, server) {
+	for _, t := range s.h.MCP.Templates(ctx, operator(), server) {
 		place, fits := Find(t, typed)
 		switch {
 		case !fits:
@@ -135,7 +135,7 @@ func (s *session) resourceWords(ctx context.Context, word string) []string {
 			words = append(words, "@"+server+":"+place.Done)
 		default:
 			asked := mcpclients.Typed{Template: t, Argument: place.Variable, Value: place.Value, Others: place.Others}
-			for _, value := range s.h.MCP.Complete(ctx, server, asked) {
+			for _, value := range s.h.MCP.Complete(ctx, operator(), server, asked) {
 				words = append(words, "@"+server+":"+place.With(value))
 			}
 		}

@@ -83,7 +83,9 @@ func (q *Asker) Ask(ctx context.Context, asked schemas.Question) (schemas.Answer
 	if asked.URL != "" {
 		q.say("open this address in a browser, if you trust it: %s", asked.URL)
 	}
-	q.say("give it no password, and never a key of Molar, with which no server has any business")
+	if !asked.Login {
+		q.say("give it no password, and never a key of Molar, with which no server has any business")
+	}
 	yes, err := q.Read(ctx, "answer it? [y/N]")
 	if err != nil || !strings.EqualFold(yes, "y") && !strings.EqualFold(yes, "yes") {
 		return schemas.Answer{Action: schemas.ActionDecline}, err

@@ -52,7 +52,7 @@ func (s *session) command(ctx context.Context, content string) (known bool, err 
 			return true, c.run(ctx, strings.TrimSpace(args))
 		}
 	}
-	for _, p := range s.h.Agent.Prompts(ctx) {
+	for _, p := range s.h.Agent.Prompts(ctx, operator()) {
 		if p.Name == name || p.Server+":"+p.Name == name {
 			return false, nil
 		}
@@ -68,7 +68,7 @@ func (s *session) help(ctx context.Context, _ string) error {
 	for _, c := range s.commands() {
 		s.entry(strings.TrimSpace("/"+c.name+" "+c.args), c.help)
 	}
-	for _, p := range s.h.Agent.Prompts(ctx) {
+	for _, p := range s.h.Agent.Prompts(ctx, operator()) {
 		s.entry(prompts.Usage(p), flat(p.Description)+" (prompt of "+p.Server+")")
 	}
 	s.entry("@server:uri, @path", "put a resource of a server, or a file, into the question")

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -60,6 +63,7 @@ func Examine(ctx context.Context, options ExamineOptions) []Finding {
 	}
 	findings = append(findings, settings(cfg)...)
 	findings = append(findings, permissions(cfg)...)
+	findings = append(findings, desk(cfg)...)
 	running, err := serve.Find(options.CLI, "")
 	var status []schemas.ServerStatus
 	if err == nil {
@@ -133,6 +137,49 @@ func permissions(cfg *config.Config) []Finding {
 		return []Finding{{Level: OK, Part: "permissions", Text: "only their owner can reach config and conversations"}}
 	}
 	return findings
+}
+
+// desk checks that the answers and the tests of reviewers can be written.
+func desk(cfg *config.Config) (findings []Finding) {
+	check := func(setting, what, dir string) {
+		if err := writable(dir); err != nil {
+			findings = append(findings, Finding{Fail, "desk", fmt.Sprintf("%s cannot be written into %s: %s", what, dir, bare(err)), "make the folder of " + setting + " writable for the user who runs molar serve"})
+			return
+		}
+		findings = append(findings, Finding{Level: OK, Part: "desk", Text: what + " can be written into " + dir})
+	}
+	for _, e := range cfg.Knowledge {
+		if e.Value.Corrections {
+			check("knowledge."+e.Name, "the answers of reviewers", serve.CorrectionsFolder(e.Value))
+		}
+	}
+	if cfg.Review.Tests != "" {
+		check("review.tests", "the tests of reviewers", cfg.Review.Tests)
+	}
+	return findings
+}
+
+// writable writes a file into a folder, or into the one in which the folder would be made, and deletes it.
+func writable(dir string) error {
+	for {
+		f, err := os.CreateTemp(dir, ".molar-doctor-*")
+		switch parent := filepath.Dir(dir); {
+		case err == nil:
+			return errors.Join(f.Close(), os.Remove(f.Name()))
+		case !errors.Is(err, fs.ErrNotExist) || parent == dir:
+			return err
+		default:
+			dir = parent
+		}
+	}
+}
+
+// bare returns the reason of an error of a file, without its name.
+func bare(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
 }
 
 // listenPort reports whether a molar is running at the address or the address is free. err is that

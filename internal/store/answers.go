@@ -17,11 +17,11 @@ import (
 func (s *State) AnswerKey(ctx context.Context) ([]byte, error) { return s.Secret(ctx, "answers") }
 
 // RememberAnswer stores, until a time, from which origins the texts came that had been read when an
-// answer was made. hashes are those of the answer and of its parts. Origins of an earlier answer with
+// answer was made, unless the owner was erased since the turn began. hashes are those of the answer and of its parts. Origins of an earlier answer with
 // the same hash are kept, too. PostgreSQL has the answer when it returns. SQLite has it some seconds
 // later, with others, and before this process looks one up: until then another process does not know
 // it, and a lost one forgets it. The answer is then one that nobody here made.
-func (d *DB) RememberAnswer(ctx context.Context, owner string, hashes, origins []string, until time.Time) error {
+func (d *DB) RememberAnswer(ctx context.Context, owner string, hashes, origins []string, since, until time.Time) error {
 	if len(hashes) == 0 {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (d *DB) RememberAnswer(ctx context.Context, owner string, hashes, origins [
 	if err != nil {
 		return err
 	}
-	args := []any{owner, string(hashesJSON), string(originsJSON), database.Millis(until)}
+	args := []any{owner, string(hashesJSON), string(originsJSON), database.Millis(until), ErasureMark(owner), database.Millis(since)}
 	d.answers.mu.Lock()
 	defer d.answers.mu.Unlock()
 	if len(d.answers.waiting) == 0 {
@@ -105,7 +105,8 @@ func (d *DB) AnswerOrigins(ctx context.Context, owner string, hashes []string) (
 
 // rememberAnswer stores the origins for each hash.
 const rememberAnswer = `INSERT INTO answers (owner, hash, origins, expires)
-	SELECT DISTINCT CAST($1 AS TEXT), h.value, CAST($3 AS TEXT), CAST($4 AS BIGINT) FROM EACH($2) AS h WHERE TRUE
+	SELECT DISTINCT CAST($1 AS TEXT), h.value, CAST($3 AS TEXT), CAST($4 AS BIGINT) FROM EACH($2) AS h
+	WHERE NOT EXISTS (SELECT 1 FROM erasures WHERE at >= $6 AND conversation_id = '' AND erasures.owner = $5)
 	ON CONFLICT (owner, hash) DO UPDATE SET
 		origins = CASE WHEN answers.origins = excluded.origins THEN answers.origins ELSE MERGED_ORIGINS END,
 		expires = CASE WHEN answers.expires < excluded.expires THEN excluded.expires ELSE answers.expires END`

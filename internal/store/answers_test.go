@@ -21,7 +21,7 @@ func testAnswers(t *testing.T, open func(now func() time.Time) *store.DB) {
 	db := open(func() time.Time { return now })
 	remember := func(owner string, hashes, origins []string, days int) {
 		t.Helper()
-		if err := db.RememberAnswer(ctx, owner, hashes, origins, now.AddDate(0, 0, days)); err != nil {
+		if err := db.RememberAnswer(ctx, owner, hashes, origins, now, now.AddDate(0, 0, days)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -86,7 +86,7 @@ func BenchmarkRememberAnswer(b *testing.B) {
 	hashes, origins := []string{"a", "b", "c", "d"}, []string{"server mail", "web search"}
 	for i := range b.N {
 		hashes[0] = time.Duration(i).String()
-		if err := db.RememberAnswer(b.Context(), "ann", hashes, origins, time.Now().Add(time.Hour)); err != nil {
+		if err := db.RememberAnswer(b.Context(), "ann", hashes, origins, time.Now(), time.Now().Add(time.Hour)); err != nil {
 			b.Fatal(err)
 		}
 	}

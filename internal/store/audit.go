@@ -52,8 +52,15 @@ func (s *State) auditIn(ctx context.Context, tx *sql.Tx, line schemas.AuditLine)
 	}
 	line.ID, line.Before = e.last+1, e.lastHash
 	line.At = database.TimeAt(database.Millis(line.At)) // as it is read back
-	if line.Person, err = s.pseudonym(ctx, tx, cmp.Or(line.Person, schemas.AuditOperator)); err != nil {
+	if line.Person, err = s.pseudonym(ctx, tx, cmp.Or(line.Person, schemas.AuditOperator), line.Started); err != nil {
 		return err
+	}
+	if line.About != "" {
+		about, err := s.pseudonym(ctx, tx, line.About, line.Started)
+		if err != nil {
+			return err
+		}
+		line.Detail += " of " + about
 	}
 	texts := []*string{
 		&line.Person, &line.Event, &line.Origin, &line.Server, &line.Tool, &line.How, &line.Scope, &line.SHA256, &line.TurnID, &line.CallID, &line.Detail,
@@ -75,8 +82,8 @@ func (s *State) auditIn(ctx context.Context, tx *sql.Tx, line schemas.AuditLine)
 }
 
 // pseudonym returns the name by which the audit calls a person. It is random, and says nothing once its
-// row was deleted with the person.
-func (s *State) pseudonym(ctx context.Context, tx *sql.Tx, person string) (name string, err error) {
+// row was deleted with the person. Who was erased since a turn began gets no new one.
+func (s *State) pseudonym(ctx context.Context, tx *sql.Tx, person string, began time.Time) (name string, err error) {
 	if person == schemas.AuditOperator || person == schemas.AuditErased {
 		return person, nil
 	}
@@ -84,6 +91,9 @@ func (s *State) pseudonym(ctx context.Context, tx *sql.Tx, person string) (name 
 	err = tx.QueryRowContext(ctx, `SELECT pseudonym FROM person_names WHERE owner = $1`, person).Scan(&name)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return name, err
+	}
+	if erased, err := erasedIn(ctx, tx, "", person, began); erased || err != nil {
+		return schemas.AuditErased, err
 	}
 	name = "p_" + strings.ToLower(rand.Text()[:16])
 	_, err = tx.ExecContext(ctx, `INSERT INTO person_names (owner, pseudonym) VALUES ($1, $2)`, person, name)

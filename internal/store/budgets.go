@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,8 +15,10 @@ import (
 )
 
 const (
-	// holdFor is how long a reservation counts if its call never settles: its process has died.
+	// holdFor is how long a reservation counts if it is neither settled nor renewed: its process has died.
 	holdFor = 10 * time.Minute
+	// lateSettle is how long an expired reservation is kept, so that a call that settles late is counted.
+	lateSettle = 24 * time.Hour
 	// warnAt is the share of a budget at which it warns.
 	warnAt = 0.8
 )
@@ -89,10 +92,10 @@ func (s *State) lookAtBudget(ctx context.Context, tx *sql.Tx, b schemas.NamedBud
 		Scan(&used.Tokens, &used.Cost, &warned); err != nil {
 		return state, err
 	}
-	if _, err = tx.ExecContext(ctx, `DELETE FROM budget_holds WHERE name = $1 AND period = $2 AND expires <= $3`, b.Name, period, millis); err != nil {
+	if _, err = tx.ExecContext(ctx, `DELETE FROM budget_holds WHERE name = $1 AND period = $2 AND expires <= $3`, b.Name, period, millis-lateSettle.Milliseconds()); err != nil {
 		return state, err
 	}
-	if err = tx.QueryRowContext(ctx, `SELECT CAST(coalesce(sum(tokens), 0) AS BIGINT), CAST(coalesce(sum(cost), 0) AS BIGINT) FROM budget_holds WHERE name = $1 AND period = $2`, b.Name, period).
+	if err = tx.QueryRowContext(ctx, `SELECT CAST(coalesce(sum(tokens), 0) AS BIGINT), CAST(coalesce(sum(cost), 0) AS BIGINT) FROM budget_holds WHERE name = $1 AND period = $2 AND expires > $3`, b.Name, period, millis).
 		Scan(&held.Tokens, &held.Cost); err != nil {
 		return state, err
 	}
@@ -117,21 +120,33 @@ func shareOf(b schemas.Budget, sum schemas.BudgetSum) (share float64) {
 	return share
 }
 
-// SettleBudget replaces what a call had reserved by what it used, in the periods in which it began.
+// SettleBudget replaces what a call had reserved by what it used, in the periods in which it began. What
+// is settled already stays so: the answer to the first try may have been lost.
 func (s *State) SettleBudget(ctx context.Context, hold schemas.BudgetHold, used schemas.BudgetSum) error {
 	return s.db.WriteRelaxed(ctx, "settle with the budgets", func(tx *sql.Tx) error {
-		names := make([]string, 0, len(hold.Periods))
-		for name := range hold.Periods {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		for _, name := range names {
+		for _, name := range slices.Sorted(maps.Keys(hold.Periods)) {
 			period := database.Millis(hold.Periods[name])
+			held, err := database.Changed(tx.ExecContext(ctx, `DELETE FROM budget_holds WHERE name = $1 AND period = $2 AND id = $3`, name, period, hold.ID))
+			if err != nil {
+				return err
+			}
+			if held == 0 {
+				continue
+			}
 			if _, err := tx.ExecContext(ctx, `UPDATE budget_use SET tokens = tokens + $3, cost = cost + $4 WHERE name = $1 AND period = $2`,
 				name, period, used.Tokens, int64(used.Cost)); err != nil {
 				return err
 			}
-			if _, err := tx.ExecContext(ctx, `DELETE FROM budget_holds WHERE name = $1 AND period = $2 AND id = $3`, name, period, hold.ID); err != nil {
+		}
+		return nil
+	})
+}
+
+// RenewBudgets lets the reservations with these ids count for longer: their calls still run.
+func (s *State) RenewBudgets(ctx context.Context, holds []string) error {
+	return s.db.WriteRelaxed(ctx, "renew the reservations in budgets", func(tx *sql.Tx) error {
+		for _, id := range holds {
+			if _, err := tx.ExecContext(ctx, s.db.SQL.Say(`UPDATE budget_holds SET expires = CAST(NOW() AS BIGINT) + $2 WHERE id = $3`), s.db.Clock(), holdFor.Milliseconds(), id); err != nil {
 				return err
 			}
 		}

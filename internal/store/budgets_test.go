@@ -115,6 +115,48 @@ func TestBudgets(t *testing.T) {
 	})
 }
 
+// A call that runs for long keeps its reservation as long as it is renewed. One that settles twice, since
+// the first answer was lost, counts once; one that settles after its reservation expired counts too.
+func TestBudgets_LongCalls(t *testing.T) {
+	bothDatabases(t, func(t *testing.T, open func(func() time.Time) *store.DB) {
+		now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+		db, ctx := open(func() time.Time { return now }), t.Context()
+		budgets := []schemas.NamedBudget{{Name: "all", Budget: schemas.Budget{Per: schemas.PerMonth, Tokens: 100}}}
+		take := func(tokens int64) (schemas.BudgetHold, *schemas.BudgetRefusal) {
+			t.Helper()
+			hold, refusal, err := db.TakeBudget(ctx, budgets, schemas.BudgetSum{Tokens: tokens}, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return hold, refusal
+		}
+		long, _ := take(100)
+		for range 3 {
+			now = now.Add(9 * time.Minute)
+			if err := db.RenewBudgets(ctx, []string{long.ID, "unknown"}); err != nil {
+				t.Fatal(err)
+			}
+			if _, refusal := take(1); refusal == nil || !refusal.Held {
+				t.Fatalf("the reservation of a running call is gone: %+v", refusal)
+			}
+		}
+		now = now.Add(11 * time.Minute) // its process stood still
+		second, refusal := take(30)
+		if refusal != nil {
+			t.Fatal(refusal)
+		}
+		for _, hold := range []schemas.BudgetHold{long, second, long, second} {
+			if err := db.SettleBudget(ctx, hold, schemas.BudgetSum{Tokens: 30}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		last, refusal := take(1)
+		if got := last.Used["all"]; refusal != nil || got != 0.6 {
+			t.Errorf("the share %v is used, want 0.6: %+v", got, refusal)
+		}
+	})
+}
+
 func TestUsage(t *testing.T) {
 	bothDatabases(t, func(t *testing.T, open func(func() time.Time) *store.DB) {
 		db, ctx := open(nil), t.Context()

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"molar/internal/store/database"
 	"molar/schemas"
@@ -42,6 +43,28 @@ func (d *DB) ErasePerson(ctx context.Context, owner string) (schemas.Erased, err
 		return erased, err
 	}
 	again, err := d.State.ErasePerson(ctx, owner) // what a turn stored meanwhile, and the notes about its conversations
+	delete(again, notesOfErasures)
+	erased.Add(again)
+	return erased, err
+}
+
+// sessionsEnd is how long another process may still take a session or key for valid after an erasure.
+const sessionsEnd = 2 * time.Second
+
+// EraseForGood erases an owner with a pass such as [DB.ErasePerson], and once more when no process takes
+// requests of theirs for valid any more: what such a request began meanwhile goes too. It returns how many
+// things were deleted, also with an error.
+func EraseForGood(ctx context.Context, owner string, pass func(ctx context.Context, owner string) (schemas.Erased, error)) (schemas.Erased, error) {
+	erased, err := pass(ctx, owner)
+	if err != nil {
+		return erased, err
+	}
+	select {
+	case <-time.After(sessionsEnd):
+	case <-ctx.Done():
+		return erased, ctx.Err()
+	}
+	again, err := pass(ctx, owner)
 	delete(again, notesOfErasures)
 	erased.Add(again)
 	return erased, err
@@ -124,8 +147,18 @@ func erasedSince(conversation, owner, mark, at int) string {
 		(conversation_id = $%[1]d AND owner IN ('', $%[2]d) OR conversation_id = '' AND owner = $%[3]d))`, conversation, owner, mark, at)
 }
 
-// ListOwners returns all who own something here: who has signed in, and the owners of conversations and of
-// the host's own data.
+// erasedIn reports whether a conversation, or its owner, was erased since something began. Nothing is
+// erased since zero.
+func erasedIn(ctx context.Context, from database.Querier, conversation, owner string, began time.Time) (erased bool, err error) {
+	if began.IsZero() {
+		return false, nil
+	}
+	found, err := database.List(ctx, from, database.One[bool], `SELECT `+erasedSince(1, 2, 3, 4), conversation, owner, ErasureMark(owner), database.Millis(began))
+	return len(found) == 1 && found[0], err
+}
+
+// ListOwners returns all who own something here: who has signed in, and the owners of keys, of conversations
+// and of the host's own data.
 func (s *State) ListOwners(ctx context.Context) ([]schemas.Owner, error) {
 	people, err := s.People(ctx)
 	if err != nil {
@@ -160,8 +193,13 @@ func (s *State) ListOwners(ctx context.Context) ([]schemas.Owner, error) {
 			o.LastSeen = last
 		}
 	}
-	others, err := database.List(ctx, s.db.Read, database.One[string], `SELECT owner FROM traces UNION SELECT owner FROM responses
-		UNION SELECT owner FROM feedback UNION SELECT owner FROM standing_grants`)
+	var of []string
+	for _, t := range personalTables() {
+		if t.kind != notesOfErasures {
+			of = append(of, `SELECT owner FROM `+t.name)
+		}
+	}
+	others, err := database.List(ctx, s.db.Read, database.One[string], strings.Join(of, ` UNION `))
 	if err != nil {
 		return nil, s.db.Fault("list owners", err)
 	}

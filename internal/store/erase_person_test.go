@@ -3,6 +3,7 @@ package store_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -128,15 +129,9 @@ func fillPerson(t *testing.T, db *store.DB, owner string) {
 	if must(err); !ok {
 		t.Fatal("the feedback was not stored")
 	}
-	must(db.KeepTurn(ctx, schemas.PauseRecord{Owner: owner, ConversationID: "c", CallIDs: []string{"call"}, State: []byte(`"` + name + `"`), Expires: time.Now().Add(time.Hour)}))
+	must(db.PutEvent(ctx, schemas.WebhookEvent{ID: "msg_" + name, Owner: owner, Body: []byte(`"` + name + `"`), Created: time.Now(), Next: time.Now()}))
 	_, _, err = db.ClaimKey(ctx, schemas.KeyRecord{Owner: owner, Key: "k of " + name, Hash: "h", TurnID: "t", ConversationID: "c"})
 	must(err)
-	must(db.PutGrant(ctx, owner, schemas.Grant{Tool: "mail__send", Arguments: []byte(`{"to":"` + name + `"}`)}))
-	must(db.RememberAnswer(ctx, owner, []string{"h"}, []string{"file of " + name}, time.Now().Add(time.Hour)))
-	if _, err := db.AnswerOrigins(ctx, owner, []string{"h"}); err != nil { // writes those that wait
-		t.Fatal(err)
-	}
-	must(db.Journal("r").Begin(ctx, schemas.JournalTurn{ID: "journal of " + name, Owner: owner, ConversationID: "c", State: []byte(`"` + name + `"`)}))
 	_, err = db.Journal("r").Write(ctx, true, []schemas.JournalNews{{TurnID: "journal of " + name, Rows: []schemas.JournalRow{{First: 1, Last: 1, Body: name}}}})
 	must(err)
 	must(db.Delete(ctx, owner, mustEnsure(t, db, owner, "erased by "+name))) // leaves a note
@@ -150,7 +145,8 @@ func mustEnsure(t *testing.T, db *store.DB, owner, id string) string {
 	return id
 }
 
-// late stores what a turn stores at its end, of one that began a minute ago; now, if the person is new.
+// late stores what a turn stores while it runs and at its end, of one that began a minute ago; now, if the
+// person is new.
 func late(t *testing.T, db *store.DB, owner string) {
 	t.Helper()
 	ctx := t.Context()
@@ -168,10 +164,34 @@ func late(t *testing.T, db *store.DB, owner string) {
 		db.PutWire(ctx, store.Wire{TurnID: "turn of " + name, Owner: owner, ConversationID: "c", Started: started, Expires: started.Add(time.Hour), Tape: []byte("tape of " + name)}),
 		db.PutResponse(ctx, schemas.StoredResponse{Owner: owner, ID: "r of " + name, ConversationID: "c", CreatedAt: started, Body: []byte(`{"a":"` + name + `"}`)}),
 		db.KeepResult(ctx, schemas.KeptResult{Owner: owner, ConversationID: "c", ID: "k", Text: "result of " + name, Started: started}),
+		db.KeepTurn(ctx, schemas.PauseRecord{Owner: owner, ConversationID: "c", CallIDs: []string{"call"}, State: []byte(`"` + name + `"`), Expires: time.Now().Add(time.Hour), Started: started}),
+		db.PutGrant(ctx, owner, schemas.Grant{Tool: "mail__send", Arguments: []byte(`{"to":"` + name + `"}`), Started: started}),
+		db.RememberAnswer(ctx, owner, []string{"h"}, []string{"file of " + name}, started, time.Now().Add(time.Hour)),
+		db.AddUsage(ctx, []schemas.UsageLine{{Day: "2026-01-01", Owner: owner, Since: started, UsageSum: schemas.UsageSum{Calls: 1}}}),
+		db.Audit(ctx, schemas.AuditLine{Person: "an approver", About: owner, Event: schemas.EventDecision, Started: started}),
+		db.Audit(ctx, schemas.AuditLine{Person: owner, Event: schemas.EventDecision, Started: started}),
+		db.SavePerson(ctx, store.Person{Owner: owner, Issuer: "https://idp.example", Subject: name, Name: "The " + name, LastSeen: started}),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+	erased := started.Before(time.Now().Add(-time.Second))
+	err := db.Journal("r").Begin(ctx, schemas.JournalTurn{ID: "journal of " + name, Owner: owner, ConversationID: "c", State: []byte(`"` + name + `"`), Since: started})
+	if erased != errors.Is(err, store.ErrTaken) || !erased && err != nil {
+		t.Errorf("the journal of a late turn: %v", err)
+	}
+	begun, err := db.BeginTurn(ctx, store.TurnRequest{Owner: owner, ConversationID: "late", Began: started, TTL: time.Minute})
+	if erased != errors.Is(err, store.ErrStaleLease) || !erased && err != nil {
+		t.Errorf("the lease of a late turn: %v", err)
+	}
+	if err == nil {
+		if err := db.EndTurn(ctx, begun.Lease); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := db.AnswerOrigins(ctx, owner, []string{"h"}); err != nil { // writes those that wait
+		t.Fatal(err)
 	}
 }
 

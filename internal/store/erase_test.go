@@ -143,7 +143,7 @@ func TestDB_ErasePerson(t *testing.T) {
 		if err := db.PutGrant(ctx, owner, schemas.Grant{Tool: "mail__send", Arguments: []byte(`"` + owner + `'s secret"`)}); err != nil {
 			t.Fatal(err)
 		}
-		if err := db.RememberAnswer(ctx, owner, []string{"h"}, []string{"file " + owner + "'s secret"}, time.Now().Add(time.Hour)); err != nil {
+		if err := db.RememberAnswer(ctx, owner, []string{"h"}, []string{"file " + owner + "'s secret"}, time.Now(), time.Now().Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 	}

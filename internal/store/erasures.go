@@ -64,25 +64,3 @@ func forget(ctx context.Context, tx *sql.Tx, now time.Time, owner, id, whose str
 	}
 	return deleted, nil
 }
-
-// deleteOlderIn deletes the host's data of turns before a time, also of those without a
-// conversation, and returns how many rows that were.
-func deleteOlderIn(ctx context.Context, tx *sql.Tx, before time.Time) (deleted int64, err error) {
-	for _, statement := range []string{
-		`DELETE FROM traces WHERE created_at < $1`,
-		`DELETE FROM feedback WHERE created_at < $1`,
-		`DELETE FROM reviews WHERE created_at < $1`,
-		`DELETE FROM wires WHERE created_at < $1`,
-		`DELETE FROM idempotency WHERE created_at < $1`,
-		`DELETE FROM responses WHERE created_at < $1`,
-		`DELETE FROM kept_results WHERE created_at < $1`,
-		`DELETE FROM kept_turns WHERE expires < $1`,
-	} {
-		n, err := database.Changed(tx.ExecContext(ctx, statement, database.Millis(before)))
-		if err != nil {
-			return 0, err
-		}
-		deleted += n
-	}
-	return deleted, nil
-}

@@ -14,6 +14,14 @@ import (
 const turnKnown = `SELECT owner, conversation_id FROM traces WHERE turn_id = $1 UNION ALL
 	SELECT c.owner, c.id FROM turns t JOIN conversations c ON c.num = t.conversation WHERE t.turn_id = $1 LIMIT 1`
 
+// OwnerOf returns the owner of a turn that has a trace or was saved here; ok is false for any other.
+func (s *State) OwnerOf(ctx context.Context, turnID string) (owner string, ok bool, err error) {
+	var conversation string
+	err = s.db.Read.QueryRowContext(ctx, turnKnown, turnID).Scan(&owner, &conversation)
+	ok, err = s.db.Found("find the owner of a turn", err)
+	return owner, ok, err
+}
+
 // PutFeedback stores feedback on a turn in place of earlier feedback; without a mark it
 // deletes that. An empty owner means every owner's turns. ok is false if the owner has no such
 // turn.
@@ -57,7 +65,7 @@ func (s *State) ListFeedback(ctx context.Context, owner string, want schemas.Fee
 		return f, err
 	}, `SELECT turn_id, owner, conversation_id, assistant, mark, note, created_at FROM feedback
 		WHERE ($1 = '' OR owner = $1) AND ($2 = '' OR mark = $2) AND ($3 = '' OR assistant = $3) AND ($4 = '' OR conversation_id = $4)
-			AND created_at >= $5 ORDER BY created_at DESC, turn_id LIMIT $6`,
-		owner, want.Mark, s.db.SQL.Text(want.Assistant), s.db.SQL.Text(want.ConversationID), database.Millis(want.Since), limit)
+			AND created_at >= $5 AND ($7 = '' OR turn_id = $7) ORDER BY created_at DESC, turn_id LIMIT $6`,
+		owner, want.Mark, s.db.SQL.Text(want.Assistant), s.db.SQL.Text(want.ConversationID), database.Millis(want.Since), limit, s.db.SQL.Text(want.TurnID))
 	return found, s.db.Fault("list feedback", err)
 }

@@ -22,6 +22,9 @@ func (s *State) PutGrant(ctx context.Context, owner string, g schemas.Grant) err
 	// The texts are stored apart, and their digest keeps the index small.
 	digest := sumOf(strings.Join([]string{g.Tool, string(g.From), string(g.Width), string(g.Arguments)}, "\x00"))
 	return s.db.Write(ctx, "put grant", func(tx *sql.Tx) error {
+		if erased, err := erasedIn(ctx, tx, g.ConversationID, owner, g.Started); erased || err != nil {
+			return err
+		}
 		text := s.db.SQL.Text
 		n, err := database.Changed(tx.ExecContext(ctx, `INSERT INTO standing_grants (id, owner, conversation_id, tool, origin, width, arguments, digest, given_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (owner, conversation_id, digest) DO NOTHING`,

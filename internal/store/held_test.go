@@ -42,6 +42,51 @@ func testHeldTurns(t *testing.T, db *store.DB) {
 	}
 }
 
+func TestEvents(t *testing.T) {
+	testEvents(t, openState(t, filepath.Join(t.TempDir(), "molar.db")))
+}
+
+// An event is due from its time on, is moved by whoever knows that time, and goes with its owner.
+func testEvents(t *testing.T, db *store.DB) {
+	ctx, at := t.Context(), time.Date(2026, 5, 4, 3, 2, 1, 5e6, time.UTC)
+	for id, e := range map[string]schemas.WebhookEvent{"msg_1": {Owner: "bob", Next: at}, "msg_2": {Owner: "bob", Next: at.Add(time.Minute)}, "msg_3": {Owner: "ann", Next: at.Add(-time.Minute)}} {
+		e.ID, e.Body, e.Created = id, []byte(`{"what":"é<"}`), at
+		if err := db.PutEvent(ctx, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	due := func(now time.Time, limit int) (ids string) {
+		all, err := db.DueEvents(ctx, now, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range all {
+			if string(e.Body) != `{"what":"é<"}` || !e.Created.Equal(at) {
+				t.Errorf("%+v", e)
+			}
+			ids += " " + e.ID
+		}
+		return ids
+	}
+	if got := due(at, 9) + due(at, 1) + due(at.Add(-time.Hour), 9); got != " msg_3 msg_1 msg_3" {
+		t.Errorf("due are%s", got)
+	}
+	for _, want := range []bool{true, false} {
+		if ok, err := db.MoveEvent(ctx, "msg_1", at, at.Add(time.Hour)); ok != want || err != nil {
+			t.Errorf("moved: %v, %v", ok, err)
+		}
+	}
+	if err := db.DropEvent(ctx, "msg_3"); err != nil {
+		t.Fatal(err)
+	}
+	if got := due(at.Add(time.Hour), 9); got != " msg_2 msg_1" {
+		t.Errorf("due are%s", got)
+	}
+	if _, err := db.ErasePerson(ctx, "bob"); err != nil || due(at.Add(time.Hour), 9) != "" {
+		t.Errorf("after an erasure%s are left, %v", due(at.Add(time.Hour), 9), err)
+	}
+}
+
 // Approvers see the calls of all owners that name approvers, as long as their replica is alive.
 func testForApprovers(t *testing.T, db *store.DB) {
 	ctx := t.Context()

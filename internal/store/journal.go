@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -30,7 +31,9 @@ const ErrTaken = database.RefusalError("the turn was taken over by another proce
 // two would keep their locks, and block those that share its turns.
 const (
 	beginJournal = `INSERT INTO live_turns (id, owner, assistant, conversation_id, replica, shared, state, goes_on, began_at, beat_at)
-		VALUES ($2, $3, $4, $5, $6, $7, $8, $9, NOW(), NOW())
+		SELECT CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS TEXT), CAST($6 AS TEXT), CAST($7 AS BOOLEAN), CAST($8 AS TEXT),
+			CAST($9 AS BOOLEAN), NOW(), NOW()
+		WHERE NOT EXISTS (SELECT 1 FROM erasures WHERE at >= $11 AND conversation_id = '' AND erasures.owner = $10)
 		ON CONFLICT (id) DO UPDATE SET assistant = excluded.assistant, conversation_id = excluded.conversation_id,
 			state = excluded.state, goes_on = excluded.goes_on, beat_at = excluded.beat_at
 			WHERE live_turns.replica = excluded.replica AND live_turns.ended_at = 0`
@@ -48,11 +51,12 @@ const (
 )
 
 // Begin records a turn of this process, or adds the state to one that is recorded. It fails with
-// [ErrTaken] if the turn has ended meanwhile.
+// [ErrTaken] if the turn has ended meanwhile, or its owner was erased since it began.
 func (j *Journal) Begin(ctx context.Context, t schemas.JournalTurn) error {
 	const op = "begin a journal"
 	args := []any{
 		j.d.db.Clock(), t.ID, t.Owner, t.Assistant, t.ConversationID, j.replica, t.Shared, j.d.db.SQL.Text(string(t.State)), t.GoesOn,
+		ErasureMark(t.Owner), database.Millis(cmp.Or(t.Since, j.d.db.Now())),
 	}
 	begin := func(ctx context.Context, stmt *sql.Stmt) error {
 		n, err := database.Changed(stmt.ExecContext(ctx, args...))

@@ -9,10 +9,14 @@ import (
 	"molar/schemas"
 )
 
-// KeepTurn stores a turn, and deletes those that have expired.
+// KeepTurn stores a turn, and deletes those that have expired. One whose conversation or owner was erased
+// since it started is not stored.
 func (s *State) KeepTurn(ctx context.Context, k schemas.PauseRecord) error {
 	return s.db.WriteRelaxed(ctx, "keep turn", func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM kept_turns WHERE expires <= $1`, database.Millis(s.db.Now())); err != nil {
+			return err
+		}
+		if erased, err := erasedIn(ctx, tx, k.ConversationID, k.Owner, k.Started); erased || err != nil {
 			return err
 		}
 		for _, id := range k.CallIDs {

@@ -45,14 +45,15 @@ func (s *State) ListTurns(ctx context.Context, want schemas.TurnFilter) (turns [
 	if len(want.Outcomes) > 0 {
 		outcomes = fmt.Sprint(" ", strings.Join(textsOf(want.Outcomes), " "), " ")
 	}
+	among, names := oneOf("t.assistant", want.Assistants, 9)
 	turns, err = database.List(ctx, s.db.Read, scanListed, `SELECT t.turn_id, t.owner, t.conversation_id, t.created_at, t.assistant, t.outcome, t.question, t.tools, t.reason,
 			coalesce(f.mark, ''), coalesce(f.note, ''), coalesce(r.mark, ''), coalesce(r.note, '')
 		FROM traces t LEFT JOIN feedback f ON f.turn_id = t.turn_id LEFT JOIN reviews r ON r.turn_id = t.turn_id
 		WHERE ($1 = '' OR t.owner = $1) AND ($2 = '' OR $2 LIKE '% ' || t.outcome || ' %') AND ($3 = '' OR t.assistant = $3)
 			AND ($4 = '' OR f.mark = $4 OR r.mark = $4 OR $4 = 'any' AND (f.mark IS NOT NULL OR r.mark IS NOT NULL))
-			AND t.created_at >= $5 AND (t.created_at < $6 OR t.created_at = $6 AND t.turn_id < $7)
+			AND t.created_at >= $5 AND (t.created_at < $6 OR t.created_at = $6 AND t.turn_id < $7)`+among+`
 		ORDER BY t.created_at DESC, t.turn_id DESC LIMIT $8`,
-		want.Owner, outcomes, s.db.SQL.Text(want.Assistant), want.Marked, database.Millis(want.Since), at, id, want.Limit+1)
+		append([]any{want.Owner, outcomes, s.db.SQL.Text(want.Assistant), want.Marked, database.Millis(want.Since), at, id, want.Limit + 1}, names...)...)
 	if err != nil {
 		return nil, "", s.db.Fault("list turns", err)
 	}
@@ -62,6 +63,19 @@ func (s *State) ListTurns(ctx context.Context, want schemas.TurnFilter) (turns [
 		next = fmt.Sprintf("%d.%s", database.Millis(last.At), last.ID)
 	}
 	return turns, next, nil
+}
+
+// oneOf returns the condition that a column has one of some values, with its arguments, the first of which
+// has a number. Nil values set no condition, and an empty list is never met.
+func oneOf(column string, values []string, first int) (condition string, args []any) {
+	if values == nil {
+		return "", nil
+	}
+	places := []string{"NULL"}
+	for i, v := range values {
+		places, args = append(places, fmt.Sprintf("$%d", first+i)), append(args, v)
+	}
+	return " AND " + column + " IN (" + strings.Join(places, ", ") + ")", args
 }
 
 func scanListed(row *sql.Rows) (t schemas.ListedTurn, err error) {

@@ -57,6 +57,9 @@ func testListTurns(t *testing.T, open func(now func() time.Time) *store.DB) {
 		"two outcomes":   {schemas.TurnFilter{Outcomes: []schemas.Outcome{schemas.OutcomeNotFound, schemas.OutcomeRefused}}, "dcb"},
 		"none like it":   {schemas.TurnFilter{Outcomes: []schemas.Outcome{schemas.OutcomeFailed}}, ""},
 		"an assistant":   {schemas.TurnFilter{Assistant: "dental"}, "ba"},
+		"some":           {schemas.TurnFilter{Assistants: []string{"office", "o_fice"}}, "dc"},
+		"none of them":   {schemas.TurnFilter{Assistants: []string{}}, ""},
+		"one of others":  {schemas.TurnFilter{Assistant: "dental", Assistants: []string{"office"}}, ""},
 		"good":           {schemas.TurnFilter{Marked: "up"}, "a"},
 		"bad":            {schemas.TurnFilter{Marked: "down"}, "ca"},
 		"marked":         {schemas.TurnFilter{Marked: "any"}, "ca"},
@@ -104,6 +107,19 @@ func testListTurns(t *testing.T, open func(now func() time.Time) *store.DB) {
 		}
 	}
 
+	for name, tt := range map[string]struct {
+		want schemas.FeedbackFilter
+		n    int
+	}{
+		"of one turn":         {schemas.FeedbackFilter{TurnID: "a"}, 2},
+		"of no assistant":     {schemas.FeedbackFilter{Assistants: []string{}}, 0},
+		"of another one":      {schemas.FeedbackFilter{TurnID: "a", Assistants: []string{"other"}}, 0},
+		"of all, as nil says": {schemas.FeedbackFilter{}, 3},
+	} {
+		if marks, err := db.ListMarks(ctx, tt.want); err != nil || len(marks) != tt.n {
+			t.Errorf("marks %s: %+v, %v", name, marks, err)
+		}
+	}
 	marks, err := db.ListMarks(ctx, schemas.FeedbackFilter{ConversationID: "c-ann"})
 	if err != nil || len(marks) != 2 || marks[0].By == marks[1].By {
 		t.Errorf("both marks of a turn: %+v, %v", marks, err)

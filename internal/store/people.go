@@ -38,6 +38,9 @@ func (s *State) SavePerson(ctx context.Context, p Person) error {
 }
 
 func (s *State) savePerson(ctx context.Context, tx *sql.Tx, p Person, seen time.Time) error {
+	if erased, err := erasedIn(ctx, tx, "", p.Owner, seen); erased || err != nil {
+		return err // they were seen before they were erased
+	}
 	groups, err := listText(p.Groups)
 	if err != nil {
 		return err

@@ -40,6 +40,7 @@ func TestPostgres(t *testing.T) {
 		db := openPostgres(t, pg.Database(t), nil)
 		testHeldTurns(t, db)
 		testForApprovers(t, db)
+		testEvents(t, openPostgres(t, pg.Database(t), nil))
 	})
 	t.Run("a database of before is migrated", func(t *testing.T) {
 		dsn := pg.Database(t)

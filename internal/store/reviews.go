@@ -45,6 +45,7 @@ func (s *State) ListMarks(ctx context.Context, want schemas.FeedbackFilter) ([]s
 	if limit == 0 {
 		limit = 1 << 31
 	}
+	among, names := oneOf("assistant", want.Assistants, 7)
 	found, err := database.List(ctx, s.db.Read, func(row *sql.Rows) (f schemas.Feedback, err error) {
 		var at int64
 		err = row.Scan(&f.TurnID, &f.Owner, &f.ConversationID, &f.Assistant, &f.Mark, &f.Note, &at, &f.By)
@@ -54,8 +55,8 @@ func (s *State) ListMarks(ctx context.Context, want schemas.FeedbackFilter) ([]s
 			SELECT turn_id, owner, conversation_id, assistant, mark, note, created_at, 'person' AS by_whom FROM feedback
 			UNION ALL SELECT turn_id, owner, conversation_id, assistant, mark, note, created_at, 'reviewer' FROM reviews) AS marks
 		WHERE ($1 = '' OR mark = $1) AND ($2 = '' OR assistant = $2) AND ($3 = '' OR conversation_id = $3)
-			AND created_at >= $4 ORDER BY created_at DESC, turn_id, by_whom LIMIT $5`,
-		want.Mark, s.db.SQL.Text(want.Assistant), s.db.SQL.Text(want.ConversationID), database.Millis(want.Since), limit)
+			AND created_at >= $4 AND ($6 = '' OR turn_id = $6)`+among+` ORDER BY created_at DESC, turn_id, by_whom LIMIT $5`,
+		append([]any{want.Mark, s.db.SQL.Text(want.Assistant), s.db.SQL.Text(want.ConversationID), database.Millis(want.Since), limit, s.db.SQL.Text(want.TurnID)}, names...)...)
 	return found, s.db.Fault("list marks", err)
 }
 

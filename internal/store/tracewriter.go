@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-// The defaults of [TraceWriterConfig].
+// The defaults of [TraceWriterConfig]: the age of a trace, and the bytes of all of them.
 const (
-	defaultTraceAge   = 7 * 24 * time.Hour
-	defaultTraceBytes = 256 << 20
-	defaultTraceQueue = 256
+	DefaultTraceAge   = 7 * 24 * time.Hour
+	DefaultTraceBytes = 256 << 20
 )
+
+const defaultTraceQueue = 256
 
 const (
 	// traceBatch is the most traces that one transaction stores.
@@ -69,10 +70,10 @@ func NewTraceWriter(cfg TraceWriterConfig) (*TraceWriter, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if cfg.MaxAge == 0 {
-		cfg.MaxAge = defaultTraceAge
+		cfg.MaxAge = DefaultTraceAge
 	}
 	if cfg.MaxBytes == 0 {
-		cfg.MaxBytes = defaultTraceBytes
+		cfg.MaxBytes = DefaultTraceBytes
 	}
 	if cfg.QueueLen == 0 {
 		cfg.QueueLen = defaultTraceQueue

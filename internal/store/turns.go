@@ -34,6 +34,13 @@ func (d *DB) BeginTurn(ctx context.Context, req TurnRequest) (schemas.Opening, e
 		if owner, start.Lease, err = d.lease(ctx, op, req, start.ConversationID, parent); err != nil {
 			return start, err
 		}
+		// After the lease: an erasure that comes later takes it away.
+		if erased, err := erasedIn(d.db.Short(ctx), d.db.Read, "", owner, req.Began); erased || err != nil {
+			if erased {
+				err = ErrStaleLease
+			}
+			return start, d.db.Fault(op, errors.Join(err, d.EndTurn(context.WithoutCancel(ctx), start.Lease)))
+		}
 	}
 	if err = d.readContext(ctx, owner, req.Most, parent, &start); err == nil {
 		err = ctx.Err()

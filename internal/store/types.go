@@ -48,6 +48,9 @@ type TurnRequest struct {
 	// Parent is the turn to continue; an empty one begins a new branch at the root, and nil
 	// continues the newest branch.
 	Parent *string
+	// Began is when the turn began: one of an owner who was erased since gets no lease, as if another turn
+	// had taken it. Zero means now.
+	Began time.Time
 	// TTL is how long the lease holds.
 	TTL time.Duration
 	// Most is approximately how many bytes of messages are read, the newest; 0 reads all.

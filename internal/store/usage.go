@@ -16,13 +16,18 @@ const addUsage = `INSERT INTO usage_days (day, owner, member_of, assistant, prov
 		prompt = usage_days.prompt + excluded.prompt, cached = usage_days.cached + excluded.cached,
 		completion = usage_days.completion + excluded.completion, cost = usage_days.cost + excluded.cost, calls = usage_days.calls + excluded.calls`
 
-// AddUsage adds what model calls used.
+// AddUsage adds what model calls used. That of an owner who was erased since is nobody's.
 func (s *State) AddUsage(ctx context.Context, lines []schemas.UsageLine) error {
 	return s.db.WriteRelaxed(ctx, "add up the usage", func(tx *sql.Tx) error { return s.addUsageIn(ctx, tx, lines) })
 }
 
 func (s *State) addUsageIn(ctx context.Context, tx *sql.Tx, lines []schemas.UsageLine) error {
 	for _, l := range lines {
+		if erased, err := erasedIn(ctx, tx, "", l.Owner, l.Since); err != nil {
+			return err
+		} else if erased {
+			l.Owner = "" // the bill adds up
+		}
 		groups := l.Groups
 		if groups == nil {
 			groups = []string{}

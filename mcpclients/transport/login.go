@@ -24,6 +24,9 @@ type LoginError struct {
 	noPerson bool
 }
 
+// Wider reports whether another login could be allowed what this one is not.
+func (e *LoginError) Wider() bool { return e.Lacking && len(e.scopes) > 0 && !e.noPerson }
+
 func (e *LoginError) Error() string {
 	if e.noPerson {
 		text := "the server refuses the token that the host got by itself"

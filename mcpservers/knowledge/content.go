@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"maps"
 	"slices"
 
 	"molar/internal/text"
@@ -9,8 +10,13 @@ import (
 // ContentWords returns the words of a question that have a meaning of their own, each once and in
 // order of the alphabet: those by which a folder of both languages is searched.
 func ContentWords(question string) []string {
+	return slices.Sorted(maps.Keys(WrittenWords(question)))
+}
+
+// WrittenWords returns how a question writes each of its [ContentWords].
+func WrittenWords(question string) map[string]string {
 	v := newVocabulary(nil, nil)
-	var words []string
+	words := map[string]string{}
 	for raw := range split(question) {
 		if w := v.read(raw); w.idle {
 			continue
@@ -19,8 +25,7 @@ func ContentWords(question string) []string {
 		if text.NewWord(raw).Bare {
 			word = v.fold(raw)
 		}
-		words = append(words, word)
+		words[word] = raw
 	}
-	slices.Sort(words)
-	return slices.Compact(words)
+	return words
 }

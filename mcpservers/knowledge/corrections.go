@@ -64,6 +64,13 @@ func (c *corrections) find(question string) (passage, bool) {
 	return passage{}, false
 }
 
+// Corrected returns the answer that was written to a question, from the files of a folder; ok is false if
+// there is none.
+func Corrected(files fs.FS, question string) (answer string, ok bool) {
+	p, ok := newCorrections(files).find(question)
+	return p.text, ok
+}
+
 // sameWord reports whether two words are the same, or one of them is the other without marks.
 func sameWord(a, b correctedWord) bool {
 	return a.folded == b.folded && (a.raw == b.raw || text.NewWord(a.raw).Bare || text.NewWord(b.raw).Bare)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -30,6 +31,8 @@ type beginParams struct {
 	// Parent is the turn to continue from, "" for a new root; absent, the newest branch
 	// continues.
 	Parent *string `json:"parent"`
+	// Began is when the turn began at the host; absent, now.
+	Began time.Time `json:"began"`
 }
 
 func (m *memory) beginTurn(ctx context.Context, p beginParams) (any, error) {
@@ -38,7 +41,7 @@ func (m *memory) beginTurn(ctx context.Context, p beginParams) (any, error) {
 		return nil, err
 	}
 	begun, err := m.store.BeginTurn(ctx, store.TurnRequest{
-		Owner: p.Owner, ConversationID: p.ConversationID, AnyConversation: unnamed, Key: p.Key, Parent: p.Parent,
+		Owner: p.Owner, ConversationID: p.ConversationID, AnyConversation: unnamed, Key: p.Key, Parent: p.Parent, Began: p.Began,
 		TTL: m.leaseTTL, Most: pageBytes,
 	})
 	if err != nil {

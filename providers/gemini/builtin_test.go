@@ -23,7 +23,7 @@ func TestStream_callsOfTheServiceItself(t *testing.T) {
 	if a.err != nil || a.text != "ok" || len(a.calls) != 1 || a.calls[0].Function.Name != "w__get_weather" {
 		t.Errorf("got %+v", a)
 	}
-	if _, _, err := p.Search(t.Context(), model, "q"); err != nil {
+	if _, err := p.Search(t.Context(), model, "q"); err != nil {
 		t.Error(err)
 	}
 	for i, sent := range f.requests() {

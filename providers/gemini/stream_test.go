@@ -224,13 +224,13 @@ func TestSearch(t *testing.T) {
 		ground(`{"web":{"uri":"https://a.example/1","title":"A"}},{"web":{"uri":"https://b.example/2","title":"B"}}`),
 	))
 	p := at(t, f)
-	text, sources, err := p.Search(t.Context(), model, "răng sâu?")
+	found, err := p.Search(t.Context(), model, "răng sâu?")
 	want := []gemini.Page{
 		{Source: schemas.Source{Title: "A", URL: "https://a.example/1"}, Said: "răng sâu"},
 		{Source: schemas.Source{Title: "B", URL: "https://b.example/2"}},
 	}
-	if diff := cmp.Diff(want, sources); diff != "" || text != "Răng sâu." || err != nil {
-		t.Errorf("text %q, error %v, sources %s", text, err, diff)
+	if diff := cmp.Diff(want, found.Pages); diff != "" || found.Text != "Răng sâu." || err != nil {
+		t.Errorf("text %q, error %v, sources %s", found.Text, err, diff)
 	}
 	if sent := f.requests()[0]; len(sent.Tools) != 1 || sent.Tools[0].GoogleSearch == nil || !strings.Contains(sent.Raw, `"googleSearch":{}`) {
 		t.Errorf("sent %s", sent.Raw)
@@ -240,11 +240,11 @@ func TestSearch(t *testing.T) {
 	}
 	for name, step := range map[string]string{"blocked": `{"promptFeedback":{"blockReason":"SAFETY"}}`, "error": fault(400, "INVALID_ARGUMENT", "x", "")} {
 		f := newFake(t, events(step))
-		if _, _, err := at(t, f).Search(t.Context(), model, "q"); err == nil {
+		if _, err := at(t, f).Search(t.Context(), model, "q"); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, _, err := p.Search(t.Context(), model, " "); providers.KindOf(err) != providers.KindInvalid {
+	if _, err := p.Search(t.Context(), model, " "); providers.KindOf(err) != providers.KindInvalid {
 		t.Errorf("empty query: %v", err)
 	}
 }

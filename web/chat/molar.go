@@ -33,8 +33,9 @@ type toolNote struct {
 	Server   string              `json:"server,omitempty"`
 	ToolName string              `json:"toolName,omitempty"`
 	Result   *schemas.ToolResult `json:"result,omitempty"`
-	// DecidedBy names the approver of a call that needed one.
+	// DecidedBy names the approver of a call that needed one; Refused is set if they said no.
 	DecidedBy string `json:"decided_by,omitempty"`
+	Refused   bool   `json:"refused,omitempty"`
 	// DurationMS is how long the call took, in milliseconds.
 	DurationMS int64 `json:"duration_ms,omitempty"`
 }
@@ -78,7 +79,7 @@ type molarObject struct {
 }
 
 func toolNoteOf(ev answer.Event, at int64) toolNote {
-	n := toolNote{AtMS: at, Call: ev.Call, Server: ev.Server, ToolName: ev.ToolName, Result: ev.Result, DecidedBy: ev.DecidedBy}
+	n := toolNote{AtMS: at, Call: ev.Call, Server: ev.Server, ToolName: ev.ToolName, Result: ev.Result, DecidedBy: ev.DecidedBy, Refused: ev.Refused}
 	if ev.Result != nil {
 		n.DurationMS = ev.Result.Duration.Milliseconds()
 		if len(ev.Result.Output) > 0 && !json.Valid(ev.Result.Output) {

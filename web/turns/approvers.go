@@ -23,9 +23,9 @@ type HeldStore interface {
 }
 
 // tell passes on what happened to a call, if it needs approvers.
-func (h *Host) tell(event, owner string, a answer.Approval, d *agent.Decision) {
+func (h *Host) tell(ctx context.Context, event, owner string, a answer.Approval, d *agent.Decision) {
 	if h.Told != nil && len(a.Approvers) > 0 {
-		h.Told(event, owner, a, d)
+		h.Told(ctx, event, owner, a, d)
 	}
 }
 
@@ -181,10 +181,10 @@ func (h *Host) decideHeld(ctx context.Context, by schemas.Decider, id, token str
 	case !first:
 		return callKind.errLate()
 	}
-	h.tell(answer.ApprovalDecided, a.Owner, a.Approval, &d)
 	if h.Audit != nil {
 		h.Audit(ctx, heldRuling(a.Held, d))
 	}
+	h.tell(ctx, answer.ApprovalDecided, a.Owner, a.Approval, &d)
 	return nil
 }
 

@@ -83,16 +83,19 @@ func (k asker) Approve(ctx context.Context, ask agent.Ask) (agent.Decision, erro
 		}
 		return func() {
 			decided <- d.Decision
-			k.h.tell(answer.ApprovalDecided, k.owner, a, &d.Decision)
 			if d.Allowed && d.Arguments == "" && d.Scope != "" && d.Scope != agent.Once {
 				w.allowAlike(p, func(other agent.Ask) bool { return ask.CoversToo(d.Decision, other) })
 			}
 		}, nil
 	}
-	return await(ctx, k, p, decided, func() {
-		k.h.tell(answer.ApprovalRequested, k.owner, a, nil)
+	d, err := await(ctx, k, p, decided, func() {
 		k.send(answer.Event{Kind: answer.KindApproval, Approval: &a})
+		k.h.tell(ctx, answer.ApprovalRequested, k.owner, a, nil)
 	})
+	if err == nil {
+		k.h.tell(ctx, answer.ApprovalDecided, k.owner, a, &d)
+	}
+	return d, err
 }
 
 // checkDestination returns what is wrong with the destination that a person chose for a lasting

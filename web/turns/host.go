@@ -47,7 +47,7 @@ type Host struct {
 	// happens to calls that need approvers: [answer.ApprovalRequested], or [answer.ApprovalDecided] and the
 	// decision. It must not block, and may be nil.
 	Held HeldStore
-	Told func(event, owner string, a answer.Approval, d *agent.Decision)
+	Told func(ctx context.Context, event, owner string, a answer.Approval, d *agent.Decision)
 	// Audit keeps the decisions about stored calls; nil keeps none.
 	Audit  func(ctx context.Context, r agent.Ruling)
 	Logger *slog.Logger
@@ -133,7 +133,7 @@ func (h *Host) start(ctx context.Context, t *Live, turn agent.Turn, open func() 
 
 // openJournal records a turn of this process, so that others can follow and stop it.
 func (h *Host) openJournal(ctx context.Context, t *Live) (*journal.Turn, error) {
-	info := schemas.JournalTurn{ID: t.ID, Owner: t.owner, Assistant: t.assistant, ConversationID: t.conversation, Shared: true}
+	info := schemas.JournalTurn{ID: t.ID, Owner: t.owner, Assistant: t.assistant, ConversationID: t.conversation, Shared: true, Since: t.began}
 	return h.Journal.Open(ctx, info, t.endElsewhere)
 }
 

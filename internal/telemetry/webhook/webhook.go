@@ -1,4 +1,5 @@
-// Package webhook sends events to one address by the rules of Standard Webhooks.
+// Package webhook sends events to one address by the rules of Standard Webhooks. An event is stored before
+// it is sent, and stays until it is delivered.
 package webhook
 
 import (
@@ -19,55 +20,75 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"molar/schemas"
 )
 
 // Times and bounds of a [Sender].
 const (
-	// tryFor is how long an event is tried again; the pauses grow from firstPause to lastPause.
+	// tryFor is how long an event is tried again: after pauses as long as it has been tried already, but
+	// from firstPause to lastPause.
 	tryFor                = time.Hour
 	firstPause, lastPause = time.Second, 5 * time.Minute
-	// oneTry is the time limit of one request.
+	// oneTry is the time limit of one request. A process has an event to itself for twice that time.
 	oneTry = 15 * time.Second
-	// maxOpen is how many events may be on their way at once.
-	maxOpen = 256
-	// lastWords is how long Close waits for events that are on their way.
+	// maxOpen is how many events a process sends at once.
+	maxOpen = 16
+	// lookEvery is how often due events are looked for.
+	lookEvery = time.Second
+	// lastWords is how long Run waits for requests that are on their way when it ends.
 	lastWords = 5 * time.Second
+	// storeFor is the time limit of one access to the store.
+	storeFor = 5 * time.Second
 )
 
-// Config configures a [Sender]. URL, Key and Client are required.
+// A Store keeps events until they are delivered, so that they survive the process. Times are in whole
+// milliseconds.
+type Store interface {
+	PutEvent(ctx context.Context, e schemas.WebhookEvent) error
+	// DueEvents returns up to limit events that are to be tried by now.
+	DueEvents(ctx context.Context, now time.Time, limit int) ([]schemas.WebhookEvent, error)
+	// MoveEvent sets when an event is tried next; ok is false if its time is not the one before any more.
+	MoveEvent(ctx context.Context, id string, from, to time.Time) (ok bool, err error)
+	DropEvent(ctx context.Context, id string) error
+}
+
+// Config configures a [Sender]. URL, Key and Store are required.
 type Config struct {
 	URL string
 	// Key signs the events.
-	Key    []byte
+	Key []byte
+	// Store may be shared with other processes: each event is sent by one of them at a time.
+	Store Store
+	// Client nil is one that follows no redirect: the events are for this address alone.
 	Client *http.Client
 	Logger *slog.Logger
 	// Count is called with "delivered" or "failed" at the end of each event; it may be nil.
 	Count func(outcome string)
 }
 
-// A Sender sends events in the background. It is safe for concurrent use. A nil Sender sends nothing.
+// A Sender sends events, each at least once. It is safe for concurrent use. A nil Sender sends nothing.
 type Sender struct {
-	cfg    Config
-	ctx    context.Context //nolint:containedctx // the life of the sender, which Close ends
-	cancel context.CancelFunc
-
-	mu     sync.Mutex
-	closed bool
-	open   int
-	events sync.WaitGroup
+	cfg  Config
+	news chan struct{}
+	// open holds an item for each event that is on its way.
+	open chan struct{}
 }
 
-// An Event is the body of a request.
-type Event struct {
+// An event is the body of a request.
+type event struct {
 	Type      string    `json:"type"`
 	Timestamp time.Time `json:"timestamp"`
 	Data      any       `json:"data"`
 }
 
-// New returns a sender; its owner calls Close.
+// New returns a sender, whose owner calls Run.
 func New(cfg Config) (*Sender, error) {
-	if cfg.URL == "" || len(cfg.Key) == 0 || cfg.Client == nil {
-		return nil, errors.New("webhook: URL, Key and Client are required")
+	if cfg.URL == "" || len(cfg.Key) == 0 || cfg.Store == nil {
+		return nil, errors.New("webhook: URL, Key and Store are required")
+	}
+	if cfg.Client == nil {
+		cfg.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -75,84 +96,122 @@ func New(cfg Config) (*Sender, error) {
 	if cfg.Count == nil {
 		cfg.Count = func(string) {}
 	}
-	s := &Sender{cfg: cfg}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	return s, nil
+	return &Sender{cfg: cfg, news: make(chan struct{}, 1), open: make(chan struct{}, maxOpen)}, nil
 }
 
-// Send sends an event in the background and never blocks. What cannot be delivered within an hour is
-// logged and counted.
-func (s *Sender) Send(kind string, data any) {
+// Send stores an event about an owner, which Run sends, here or in another process.
+func (s *Sender) Send(ctx context.Context, owner, kind string, data any) {
 	if s == nil {
 		return
 	}
-	body, err := json.Marshal(Event{Type: kind, Timestamp: time.Now().UTC(), Data: data})
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeFor)
+	defer cancel()
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	body, err := json.Marshal(event{Type: kind, Timestamp: now, Data: data})
+	if err == nil {
+		err = s.cfg.Store.PutEvent(ctx, schemas.WebhookEvent{ID: "msg_" + uuid.NewString(), Owner: owner, Body: body, Created: now, Next: now})
+	}
 	if err != nil {
-		s.fail(kind, err)
+		s.fail(err)
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed || s.open >= maxOpen {
-		s.fail(kind, fmt.Errorf("%d others are on their way", s.open))
-		return
+	select {
+	case s.news <- struct{}{}:
+	default:
 	}
-	s.open++
-	s.events.Go(func() {
-		s.deliver(kind, "msg_"+uuid.NewString(), body)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.open--
-	})
 }
 
-// Close waits a moment for the events that are on their way, and gives up the others.
-func (s *Sender) Close() {
+// Run sends events until ctx ends, and then waits a moment for those that are on their way. What is not
+// delivered stays in the store.
+func (s *Sender) Run(ctx context.Context) {
 	if s == nil {
 		return
 	}
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
-	late := time.AfterFunc(lastWords, s.cancel)
-	defer late.Stop()
-	s.events.Wait()
-	s.cancel()
-}
-
-func (s *Sender) fail(kind string, err error) {
-	s.cfg.Count("failed")
-	s.cfg.Logger.Error("an event could not be delivered to the webhook", "type", kind, "error", err)
-}
-
-// deliver tries until the receiver takes the event. The id stays the same, so that it can be recognised.
-func (s *Sender) deliver(kind, id string, body []byte) {
-	began, pause := time.Now(), firstPause
+	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	var sending sync.WaitGroup
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
 	for {
-		err := s.try(id, body)
-		if err == nil {
-			s.cfg.Count("delivered")
-			return
+		ended := ctx.Err() != nil // then what came last is tried once
+		s.sendDue(requests, func(e schemas.WebhookEvent) {
+			s.open <- struct{}{}
+			sending.Go(func() {
+				defer func() { <-s.open }()
+				s.deliver(requests, e)
+			})
+		})
+		if ended {
+			break
 		}
-		if s.ctx.Err() != nil || time.Since(began)+pause > tryFor {
-			s.fail(kind, err)
-			return
-		}
-		timer := time.NewTimer(pause)
 		select {
-		case <-timer.C:
-		case <-s.ctx.Done():
-			timer.Stop()
-			s.fail(kind, err)
-			return
+		case <-tick.C:
+		case <-s.news:
+		case <-ctx.Done():
 		}
-		pause = min(2*pause, lastPause)
+	}
+	late := time.AfterFunc(lastWords, cancel)
+	defer late.Stop()
+	sending.Wait()
+}
+
+// sendDue claims the due events that no other process has claimed, and passes them on.
+func (s *Sender) sendDue(ctx context.Context, send func(schemas.WebhookEvent)) {
+	free := cap(s.open) - len(s.open)
+	if free == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeFor)
+	defer cancel()
+	now := time.Now().Truncate(time.Millisecond)
+	due, err := s.cfg.Store.DueEvents(ctx, now, free)
+	for _, e := range due {
+		from := e.Next
+		e.Next = now.Add(2 * oneTry)
+		mine, moveErr := s.cfg.Store.MoveEvent(ctx, e.ID, from, e.Next)
+		if err = errors.Join(err, moveErr); mine {
+			send(e)
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		s.cfg.Logger.Warn("the events for the webhook cannot be read; retrying", "error", err)
+	}
+}
+
+func (s *Sender) fail(err error) {
+	s.cfg.Count("failed")
+	s.cfg.Logger.Error("an event could not be delivered to the webhook", "error", err)
+}
+
+// deliver tries to deliver an event, and says when it is tried again. ctx ends with the process.
+func (s *Sender) deliver(ctx context.Context, e schemas.WebhookEvent) {
+	err := s.try(ctx, e.ID, e.Body)
+	now := time.Now().Truncate(time.Millisecond)
+	age := now.Sub(e.Created)
+	next := now.Add(min(max(age, firstPause), lastPause))
+	if ctx.Err() != nil {
+		next = now // another process need not wait
+	}
+	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeFor)
+	defer cancel()
+	switch {
+	case err == nil:
+		s.cfg.Count("delivered")
+		err = s.cfg.Store.DropEvent(store, e.ID)
+	case ctx.Err() == nil && next.Sub(e.Created) > tryFor:
+		s.fail(err)
+		err = s.cfg.Store.DropEvent(store, e.ID)
+	default:
+		_, err = s.cfg.Store.MoveEvent(store, e.ID, e.Next, next)
+	}
+	if err != nil {
+		s.cfg.Logger.Warn("an event for the webhook will be sent once more", "id", e.ID, "error", err)
 	}
 }
 
 // try makes one request.
-func (s *Sender) try(id string, body []byte) error {
-	ctx, cancel := context.WithTimeout(s.ctx, oneTry)
+func (s *Sender) try(ctx context.Context, id string, body []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, oneTry)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.cfg.URL, bytes.NewReader(body))
 	if err != nil {

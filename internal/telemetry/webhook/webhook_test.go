@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -8,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +17,68 @@ import (
 	"time"
 
 	"molar/internal/telemetry/webhook"
+	"molar/schemas"
 )
+
+// events is a store that several senders share.
+type events struct {
+	mu  sync.Mutex
+	all map[string]schemas.WebhookEvent
+}
+
+func (s *events) PutEvent(_ context.Context, e schemas.WebhookEvent) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = map[string]schemas.WebhookEvent{}
+	}
+	s.all[e.ID] = e
+	return nil
+}
+
+func (s *events) DueEvents(_ context.Context, now time.Time, limit int) (due []schemas.WebhookEvent, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.all {
+		if !e.Next.After(now) && len(due) < limit {
+			due = append(due, e)
+		}
+	}
+	return due, nil
+}
+
+func (s *events) MoveEvent(_ context.Context, id string, from, to time.Time) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.all[id]
+	if ok = ok && e.Next.Equal(from); ok {
+		e.Next = to
+		s.all[id] = e
+	}
+	return ok, nil
+}
+
+func (s *events) DropEvent(_ context.Context, id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, id)
+	return nil
+}
+
+// run runs a sender until the returned func is called.
+func run(t *testing.T, s *webhook.Sender) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.Run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
 
 // receiver answers requests with a status, and remembers them.
 type receiver struct {
@@ -45,6 +108,13 @@ func (r *receiver) RoundTrip(q *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Status: http.StatusText(status), Body: io.NopCloser(strings.NewReader("")), Request: q}, nil
 }
 
+// seen returns the ids of the requests so far.
+func (r *receiver) seen() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.ids)
+}
+
 // An event is signed, keeps its id while it is tried again, and is given up after an hour.
 func TestSender(t *testing.T) {
 	for _, tt := range []struct {
@@ -62,18 +132,23 @@ func TestSender(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				to := &receiver{status: tt.status, key: "a key of twenty-four bytes"}
 				outcomes := make(chan string, 1)
+				kept := new(events)
 				s, err := webhook.New(webhook.Config{
-					URL: "https://chat.example/hook", Key: []byte(to.key), Client: &http.Client{Transport: to}, Count: func(o string) { outcomes <- o },
+					URL: "https://chat.example/hook", Key: []byte(to.key), Store: kept, Client: &http.Client{Transport: to}, Count: func(o string) { outcomes <- o },
 				})
 				if err != nil {
 					t.Fatal(err)
 				}
+				stop := run(t, s)
 				began := time.Now()
-				s.Send("approval.requested", map[string]string{"tool": "reset"})
+				s.Send(t.Context(), "bob", "approval.requested", map[string]string{"tool": "reset"})
 				if got := <-outcomes; got != tt.outcome || time.Since(began) > tt.within {
 					t.Errorf("%s after %v", got, time.Since(began))
 				}
-				s.Close()
+				stop()
+				if len(kept.all) > 0 {
+					t.Errorf("%v is kept", kept.all)
+				}
 				if len(to.ids) < tt.least || to.signed != len(to.ids) {
 					t.Errorf("%d requests, %d signed", len(to.ids), to.signed)
 				}
@@ -94,25 +169,85 @@ func TestSender(t *testing.T) {
 	}
 }
 
-// Close gives up what still waits, soon, and nothing is sent after it.
-func TestSender_Close(t *testing.T) {
+// When a sender ends, it soon gives up a request that is on its way, and what it has not delivered is sent
+// by another one, under the same id.
+func TestSender_Ends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		to := &receiver{status: func(int) int { return 500 }}
-		failed := 0
-		s, err := webhook.New(webhook.Config{URL: "https://chat.example", Key: []byte("k"), Client: &http.Client{Transport: to}, Count: func(string) { failed++ }})
-		if err != nil {
-			t.Fatal(err)
+		kept := new(events)
+		sender := func(to http.RoundTripper, outcomes *[]string) *webhook.Sender {
+			s, err := webhook.New(webhook.Config{
+				URL: "https://chat.example", Key: []byte("k"), Store: kept, Client: &http.Client{Transport: to}, Count: func(o string) { *outcomes = append(*outcomes, o) },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
 		}
-		s.Send("approval.requested", nil)
+		var first, second []string
+		busy, hangs := &receiver{key: "k", status: func(int) int { return 500 }}, make(silent, 1)
+		s := sender(hangs, &first)
+		stop := run(t, s)
+		s.Send(t.Context(), "bob", "approval.requested", nil)
+		asked := <-hangs
 		began := time.Now()
-		s.Close()
-		if time.Since(began) > 6*time.Second || failed != 1 {
-			t.Errorf("%v, %d failed", time.Since(began), failed)
+		stop()
+		if time.Since(began) > 6*time.Second || len(first) > 0 || len(kept.all) != 1 {
+			t.Errorf("%v, %q, %v", time.Since(began), first, kept.all)
 		}
-		tries := len(to.ids)
-		s.Send("approval.decided", nil)
-		if len(to.ids) != tries || failed != 2 {
-			t.Errorf("%d more requests", len(to.ids)-tries)
+		s.Send(t.Context(), "bob", "approval.decided", nil) // after its end
+		stop = run(t, sender(busy, &second))
+		time.Sleep(4 * time.Second)
+		busy.mu.Lock()
+		busy.status = func(int) int { return 204 }
+		busy.mu.Unlock()
+		time.Sleep(time.Minute)
+		stop()
+		if len(first) > 0 || len(second) != 2 || len(kept.all) != 0 || !slices.Contains(busy.ids, asked) || busy.signed != len(busy.ids) {
+			t.Errorf("%q, then %q of %q; kept %v", first, second, busy.ids, kept.all)
 		}
 	})
+}
+
+// Of many senders on one store one sends an event. If that one is gone in the middle of its request, another
+// takes over.
+func TestSender_OneOfMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept, to := new(events), &receiver{key: "k", status: func(int) int { return 204 }}
+		delivered := make(chan string, 9)
+		var all []*webhook.Sender
+		for range 3 {
+			s, err := webhook.New(webhook.Config{URL: "https://chat.example", Key: []byte("k"), Store: kept, Client: &http.Client{Transport: to}, Count: func(o string) { delivered <- o }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer run(t, s)()
+			all = append(all, s)
+		}
+		for range 5 {
+			all[0].Send(t.Context(), "bob", "approval.requested", nil)
+		}
+		time.Sleep(10 * time.Second)
+		if len(to.seen()) != 5 || len(delivered) != 5 {
+			t.Errorf("%q", to.seen())
+		}
+		now := time.Now()
+		_ = kept.PutEvent(t.Context(), schemas.WebhookEvent{ID: "msg_lost", Body: []byte("{}"), Created: now, Next: now.Add(30 * time.Second)})
+		time.Sleep(29 * time.Second)
+		if len(to.seen()) != 5 {
+			t.Error("it was sent while another process had it")
+		}
+		time.Sleep(2 * time.Second)
+		if len(to.seen()) != 6 || to.seen()[5] != "msg_lost" {
+			t.Errorf("%q", to.seen())
+		}
+	})
+}
+
+// silent never answers, and tells the id of each request.
+type silent chan string
+
+func (s silent) RoundTrip(q *http.Request) (*http.Response, error) {
+	s <- q.Header.Get("Webhook-Id")
+	<-q.Context().Done()
+	return nil, q.Context().Err()
 }

@@ -143,7 +143,7 @@ func (w *world) Instructions() map[string]string {
 	return map[string]string{"evil": said}
 }
 
-func (w *world) Resource(context.Context, string, string) (string, []schemas.Part, error) {
+func (w *world) Resource(context.Context, schemas.Caller, string, string) (string, []schemas.Part, error) {
 	return w.says("resource", "nothing"), nil, nil
 }
 
@@ -175,11 +175,11 @@ func (w *world) CallFor(_ context.Context, _ *schemas.Person, server, name strin
 	return result, err
 }
 
-func (w *world) Prompts(context.Context) []schemas.Prompt {
+func (w *world) Prompts(context.Context, schemas.Caller) []schemas.Prompt {
 	return []schemas.Prompt{{Server: "evil", Name: "help"}}
 }
 
-func (w *world) Prompt(context.Context, string, string, string, map[string]string) ([]schemas.Message, error) {
+func (w *world) Prompt(context.Context, schemas.Caller, string, string, string, map[string]string) ([]schemas.Message, error) {
 	return []schemas.Message{schemas.Text(schemas.RoleUser, dentalAsk+" "+w.says("server prompt", ""))}, nil
 }
 

@@ -44,10 +44,6 @@ type Provider struct {
 func StartProvider(t testing.TB, callback string) *Provider {
 	t.Helper()
 	modules := filepath.Dir(Installed(t, "npm", "node_modules", "oidc-provider"))
-	script := filepath.Join(t.TempDir(), "provider.mjs")
-	if err := os.WriteFile(script, providerScript, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	logouts := make(chan string, 1)
 	listener := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if text, err := io.ReadAll(r.Body); err == nil {
@@ -58,33 +54,44 @@ func StartProvider(t testing.TB, callback string) *Provider {
 		}
 	}))
 	t.Cleanup(listener.Close)
-	cmd := exec.CommandContext(t.Context(), "node", script, modules, "0", "http://127.0.0.1"+callback, listener.URL)
+	issuer, _, stop := startScript(t, providerScript, modules, "0", "http://127.0.0.1"+callback, listener.URL)
+	return &Provider{Issuer: issuer, Stop: stop, callback: callback, logouts: logouts}
+}
+
+// startScript starts a script for node, and returns the first line that it prints, what it prints then,
+// and what ends it, which the end of the test does as well.
+func startScript(t testing.TB, text []byte, args ...string) (line string, out *bufio.Reader, stop func()) {
+	t.Helper()
+	script := filepath.Join(t.TempDir(), "script.mjs")
+	if err := os.WriteFile(script, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", append([]string{script}, args...)...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
-	out, err := cmd.StdoutPipe()
+	pipe, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
-		t.Fatalf("start the identity provider: %v", err)
+		t.Fatalf("start a script for node: %v", err)
 	}
 	stopped := false
-	p := &Provider{callback: callback, logouts: logouts, Stop: func() {
+	stop = func() {
 		if !stopped {
 			stopped = true
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 		}
-	}}
-	t.Cleanup(p.Stop)
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		p.Stop()
-		t.Fatalf("the identity provider does not start: %v\n%s", err, stderr.String())
 	}
-	p.Issuer = strings.TrimSpace(line)
-	return p
+	t.Cleanup(stop)
+	out = bufio.NewReader(pipe)
+	if line, err = out.ReadString('\n'); err != nil {
+		stop()
+		t.Fatalf("the script for node does not start: %v\n%s", err, stderr.String())
+	}
+	return strings.TrimSpace(line), out, stop
 }
 
 // maxForms is how many pages somebody sees at most while they sign in: two forms and the callback.

@@ -270,7 +270,7 @@ func newDesk(n int, result string) desk {
 
 func (d desk) Tools() []schemas.Tool          { return d.tools }
 func (d desk) Status() []schemas.ServerStatus { return nil }
-func (d desk) Resource(context.Context, string, string) (string, []schemas.Part, error) {
+func (d desk) Resource(context.Context, schemas.Caller, string, string) (string, []schemas.Part, error) {
 	return "", nil, errors.New("none")
 }
 func (d desk) Instructions() map[string]string              { return nil }

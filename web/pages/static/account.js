@@ -10,7 +10,7 @@ const kinds = {
   conversations: "cuộc trò chuyện", messages: "tin nhắn", files: "tệp", traces: "dấu vết của câu trả lời", wires: "bản ghi trao đổi", summaries: "tóm tắt",
   responses: "phản hồi", feedback: "đánh dấu", grants: "quyền đã cho", "old grants": "quyền cũ", "sessions and keys": "phiên đăng nhập và khóa", "running turns": "lượt đang chạy",
   "paused turns": "lượt tạm dừng", approvals: "yêu cầu chấp thuận", "kept results": "kết quả được giữ", "repeatable answers": "câu trả lời có thể lặp lại",
-  "hashes of answers": "mã băm câu trả lời", "names in the audit": "tên trong nhật ký kiểm tra", person: "mục về bạn", logins: "dịch vụ đã nối", usage: "dòng sử dụng",
+  "events for the webhook": "thông báo cho webhook", "hashes of answers": "mã băm câu trả lời", "names in the audit": "tên trong nhật ký kiểm tra", person: "mục về bạn", logins: "dịch vụ đã nối", usage: "dòng sử dụng",
 };
 const kindOf = (name) => t(name, kinds[name] ?? name);
 

@@ -7,7 +7,7 @@ const at = (server, rest = "") => `/v1/logins/${encodeURIComponent(server)}${res
 function line(login, reload) {
   const name = login.server;
   if (!login.connected) {
-    return el("li", {}, `${name} `, el("a", { href: at(name, "/begin"), target: "_blank", rel: "noopener" }, t(`Connect to ${name}`, `Kết nối với ${name}`)));
+    return el("li", {}, `${name} `, el("a", { href: at(name, "/begin?to=/account") }, t(`Connect to ${name}`, `Kết nối với ${name}`)));
   }
   const said = el("span", { role: "status" });
   const button = el("button", { type: "button", className: "small", "aria-label": t(`Disconnect ${name}`, `Ngắt kết nối ${name}`), on: { click: async () => {

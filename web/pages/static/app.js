@@ -6,6 +6,9 @@
 export const language = (navigator.language || "en").toLowerCase().startsWith("vi") ? "vi" : "en";
 export const t = (en, vi) => (language === "vi" ? vi : en);
 
+// nameOf formats the offered name of a tool, "server__tool", for people.
+export const nameOf = (tool) => tool.replace("__", " · ");
+
 // covers describes what a lasting permission, or a destination of one, covers.
 export function covers({ tool, width, arguments: compared = {}, from }) {
   const all = Object.entries(compared).map(([name, value]) => `${name} ${value}`).join(", ");

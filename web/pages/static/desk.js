@@ -66,7 +66,7 @@ function show() {
   $("review").classList.toggle("open", Boolean(turn));
   showList(query, turn);
   if (turn) showTurn($("turn"), turn, { back: addressOf({ turn: null }), changed: (marks) => markRow(turn, marks) });
-  else $("turn").replaceChildren(el("p", { className: "none" }, t("Choose a turn to see its answer, why it came about, and what you can do about it.", "Chọn một lượt để xem câu trả lời, vì sao có câu trả lời đó, và bạn có thể làm gì.")));
+  else $("turn").replaceChildren(el("p", { className: "none" }, t("Choose a question to see its answer, why it came about, and what you can do about it.", "Chọn một câu hỏi để xem câu trả lời, vì sao có câu trả lời đó, và bạn có thể làm gì.")));
 }
 
 function showList(query, turn) {
@@ -77,7 +77,7 @@ function showList(query, turn) {
   const key = `${isGaps(query)}?${want}`;
   if (key === listed) return markCurrent(turn);
   listed = key;
-  $("list-title").textContent = isGaps(query) ? t("Questions that nobody could answer", "Câu hỏi chưa ai trả lời được") : t("Turns", "Các lượt");
+  $("list-title").textContent = isGaps(query) ? t("Questions that nobody could answer", "Câu hỏi chưa ai trả lời được") : t("All questions", "Tất cả câu hỏi");
   $("rows").replaceChildren();
   const load = isGaps(query) ? () => api(`/v1/turns/gaps?${want}`) : () => api(`/v1/turns?${want}`);
   const more = (after) => api(`/v1/turns?${new URLSearchParams({ ...Object.fromEntries(want), after })}`);

@@ -30,13 +30,14 @@ function turnRow(turn, linkTo) {
   return el("li", {}, el("a", linkTo(turn.id),
     el("span", { className: "row" }, outcomeBadge(turn.outcome), el("span", { className: "mark" }, markBadge(turn.mark))),
     el("strong", {}, turn.question ?? noText()),
-    el("small", {}, [turn.reason && reason(turn.reason), turn.assistant, turn.person, when(turn.at)].filter(Boolean).join(" · "))));
+    el("small", {}, [turn.reason && reason(turn.reason), turn.assistant, turn.name ?? turn.person, when(turn.at)].filter(Boolean).join(" · "))));
 }
 
 // turnList lists turns. more requests the page after a cursor.
 export function turnList(first, linkTo, more) {
   if (!first.data.length) {
-    return el("p", { className: "none" }, t("No turn matches. Choose a longer time or fewer filters.", "Không có lượt nào khớp. Hãy chọn khoảng dài hơn hoặc bớt điều kiện lọc."));
+    return el("p", { className: "none" }, t("No turn matches: nobody asked in this time, or the filters leave nothing. Turns are listed as long as their traces are kept. Choose a longer time or fewer filters.",
+      "Không có lượt nào khớp: chưa ai hỏi trong khoảng này, hoặc bộ lọc không để lại gì. Các lượt được liệt kê chừng nào còn giữ dấu vết. Hãy chọn khoảng dài hơn hoặc bớt điều kiện lọc."));
   }
   const list = el("ul", { className: "rows" }, first.data.map((turn) => turnRow(turn, linkTo)));
   const button = el("button", { type: "button" }, t("Older turns", "Các lượt cũ hơn"));

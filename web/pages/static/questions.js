@@ -13,9 +13,35 @@ function isHere(url) {
   }
 }
 
+// loginCard returns a card that leads to the login at a server, in another tab: the call that waits for
+// it goes on by itself, and its result removes the card.
+function loginCard(ask) {
+  const said = el("p", { className: "note", role: "status" });
+  const open = () => { said.textContent = t("Log in on the page that was opened. The answer goes on by itself after that.", "Hãy đăng nhập ở trang vừa mở. Sau đó câu trả lời tự tiếp tục."); };
+  const decline = async (event) => {
+    event.target.disabled = true;
+    try {
+      await api(`/v1/questions/${encodeURIComponent(ask.id)}`, { method: "POST", body: { action: "decline" } });
+    } catch (err) {
+      said.textContent = err.message;
+    }
+  };
+  const card = el("section", { className: "approval question", "aria-label": t("Login", "Đăng nhập") },
+    el("h3", {}, t(`Connect to “${ask.server}”`, `Kết nối với “${ask.server}”`)),
+    el("p", {}, t("The answer needs this service, and it knows you only after you log in there. You can end the connection on your account page.",
+      "Câu trả lời cần dịch vụ này, và dịch vụ chỉ biết bạn sau khi bạn đăng nhập ở đó. Bạn có thể ngắt kết nối ở trang tài khoản.")),
+    el("div", { className: "row" },
+      el("a", { className: "button primary", href: `/v1/logins/${encodeURIComponent(ask.server)}/begin`, target: "_blank", rel: "noopener", on: { click: open } }, t("Log in", "Đăng nhập")),
+      el("button", { type: "button", on: { click: decline } }, t("Not now", "Để sau"))),
+    said);
+  card.dataset.server = ask.server;
+  return card;
+}
+
 // questionCard returns a form with a server's question, which can be answered once. The server's
 // message is set as text.
 export function questionCard(ask) {
+  if (ask.login) return loginCard(ask);
   const until = new Date(ask.expires).toLocaleTimeString(language, { timeStyle: "short" });
   const fault = el("p", { className: "note bad", hidden: true, role: "alert" });
   const form = ask.url ? null : formFor(ask.schema ?? {}, ask.id, t("Nothing is to be filled in.", "Không cần điền gì."), true);

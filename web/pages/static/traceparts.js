@@ -112,7 +112,8 @@ function whyTools(trace) {
 }
 
 function callDetails(call) {
-  const head = [call.status === "ok" ? t("Call", "Lần gọi") : t(`Call: ${outcome(call.status)[0]}`, `Lần gọi: ${outcome(call.status)[0]}`), call.server, duration(call.took_ms), call.waited_ms && t(`${duration(call.waited_ms)} waiting for a person`, `${duration(call.waited_ms)} chờ người duyệt`)];
+  const head = [call.status === "ok" ? t("Call", "Lần gọi") : t(`Call: ${outcome(call.status)[0]}`, `Lần gọi: ${outcome(call.status)[0]}`), call.server, duration(call.took_ms), call.waited_ms && t(`${duration(call.waited_ms)} waiting for a person`, `${duration(call.waited_ms)} chờ người duyệt`),
+    call.decided_by && (call.status === "refused" ? t(`refused by ${call.decided_by}`, `${call.decided_by} đã từ chối`) : t(`approved by ${call.decided_by}`, `${call.decided_by} đã chấp thuận`))];
   return fold(head.filter(Boolean).join(" · "),
     el("p", { className: "quiet" }, t("Arguments", "Tham số")), code(pretty(call.arguments || "{}"), t("Arguments", "Tham số")),
     el("p", { className: "quiet" }, t("Output", "Kết quả")), code(pretty(call.output || ""), t("Output", "Kết quả")));

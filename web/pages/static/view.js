@@ -1,7 +1,7 @@
 // The display of a conversation: questions, growing answers, calls, approvals, sources. Text from
 // the server is set as text; only HTML that the server has sanitised is set as HTML.
 
-import { $, Problem, api, covers, el, files, icon, language, number, send, t, unreachable } from "/static/app.js";
+import { $, Problem, api, covers, el, files, icon, language, nameOf, number, send, t, unreachable } from "/static/app.js";
 
 const log = $("log");
 
@@ -114,8 +114,8 @@ function pretty(value) {
 
 const outputText = (value) => (typeof value === "string" ? value : pretty(value));
 
-// nameOf formats the offered name of a tool, "server__tool", for people.
-const nameOf = (tool) => tool.replace("__", " · ");
+// either formats names of which one is enough.
+const either = (names) => new Intl.ListFormat(language, { type: "disjunction" }).format(names);
 
 function callCard(call) {
   const name = call.function.name;
@@ -127,21 +127,21 @@ function callCard(call) {
   return card;
 }
 
-function showResult(card, result, milliseconds) {
+function showResult(card, result, milliseconds, refused = false) {
   card.classList.remove("running", "asks");
   card.classList.toggle("failed", Boolean(result.isError));
   const seconds = () => number(milliseconds / 1000, 1);
   const took = !milliseconds ? t("done", "xong") : milliseconds < 1000 ? `${number(milliseconds)} ms` : t(`${seconds()} s`, `${seconds()} giây`);
-  card.querySelector(".time").textContent = result.isError ? t("could not help", "không giúp được") : took;
+  card.querySelector(".time").textContent = refused ? t("refused", "bị từ chối") : result.isError ? t("could not help", "không giúp được") : took;
   card.querySelector(".body").append(el("h3", {}, t("Answered", "Kết quả")),
     el("pre", { className: "code", tabIndex: 0 }, outputText(result.output)), ...files(result));
 }
 
 // markWaiting shows on the line of a call that it waits for a person.
-function markWaiting(card) {
+function markWaiting(card, approvers) {
   card?.classList.add("asks");
   const time = card?.querySelector(".time");
-  if (time) time.textContent = t("waits for you", "chờ bạn");
+  if (time) time.textContent = approvers ? t(`waits for ${approvers}`, `chờ ${approvers}`) : t("waits for you", "chờ bạn");
 }
 
 // markRunning shows that a call that waited for a person runs again.
@@ -206,11 +206,17 @@ function editable(ask) {
 
 const shortArguments = 400; // characters of arguments that are shown at first
 
+// waitsFor returns the groups whose members decide about a call, where the person who asks may not.
+const waitsFor = (ask) => (ask.mine ? "" : either(ask.approvers ?? []));
+
+// decided returns what somebody else decided about a call.
+const decided = (tool, by, refused) => (refused ? t(`${tool}: refused by ${by}`, `${tool}: ${by} đã từ chối`) : t(`${tool}: approved by ${by}`, `${tool}: ${by} đã chấp thuận`));
+
 // waitingCard shows who decides about a call, where the person who asks may not.
 function waitingCard(ask) {
   const until = new Date(ask.expires).toLocaleTimeString(language, { timeStyle: "short" });
   const card = el("section", { className: "approval", "aria-label": t("Approval", "Chấp thuận") },
-    el("h3", {}, t(`Waiting for: ${ask.approvers.join(", ")}`, `Đang chờ: ${ask.approvers.join(", ")}`)),
+    el("h3", {}, t(`Waiting for ${waitsFor(ask)}`, `Đang chờ ${waitsFor(ask)}`)),
     el("p", { className: "asked" }, ask.question.what),
     el("p", {}, ask.question.why),
     el("p", {}, ask.question.where, t(` This answer waits until ${until}; after that the request stays open for a day, and your next yes runs it once it is approved.`,
@@ -223,7 +229,7 @@ function waitingCard(ask) {
 // asks, where it goes, and the arguments, which are folded if they are long. A fault is shown in it;
 // the decision replaces it.
 function approvalCard(ask) {
-  if (ask.approvers?.length && !ask.mine) return waitingCard(ask);
+  if (waitsFor(ask)) return waitingCard(ask);
   const label = t("Arguments", "Tham số");
   const given = editable(ask);
   const tool = nameOf(ask.tool);
@@ -385,14 +391,14 @@ export class Answer {
       case "tool_call": this.addCall(id, call); break;
       case "tool_result":
         if (!this.cards.has(id) && call) this.addCall(id, call);
-        if (this.cards.has(id)) showResult(this.cards.get(id), note.result, note.duration_ms);
+        if (this.cards.has(id)) showResult(this.cards.get(id), note.result, note.duration_ms, note.refused);
         for (const ask of this.calls.querySelectorAll(".approval:not([data-answered])")) if (ask.dataset.call === id || ask.dataset.server && ask.dataset.server === (note.server ?? note.result?.server)) ask.remove(); // decided elsewhere
-        if (note.decided_by) this.note(t(`${nameOf((note.call ?? call).function.name)}: approved by ${note.decided_by}`, `${nameOf((note.call ?? call).function.name)}: ${note.decided_by} đã chấp thuận`));
+        if (note.decided_by) this.note(decided(nameOf((note.call ?? call).function.name), note.decided_by, note.refused));
         break;
       case "approval":
-        markWaiting(this.cards.get(note.call_id));
+        markWaiting(this.cards.get(note.call_id), waitsFor(note));
         this.addApproval(note);
-        announce(note.approvers?.length && !note.mine ? t(`${note.tool} waits for: ${note.approvers.join(", ")}`, `${note.tool} đang chờ: ${note.approvers.join(", ")}`)
+        announce(waitsFor(note) ? t(`${nameOf(note.tool)} waits for ${waitsFor(note)}`, `${nameOf(note.tool)} đang chờ ${waitsFor(note)}`)
           : t(`Your approval is needed for ${note.tool}.`, `Cần bạn chấp thuận ${note.tool}.`));
         break;
       case "question":
@@ -402,7 +408,7 @@ export class Answer {
           follow();
         }, () => this.note(t("A server asks something, and this page could not load its form.", "Một máy chủ đang hỏi, nhưng trang không tải được biểu mẫu."), "bad"));
         for (const card of this.calls.querySelectorAll(".call.running")) if (card.dataset.tool.startsWith(`${note.server}__`)) markWaiting(card);
-        announce(t(`“${note.server}” asks you something.`, `“${note.server}” hỏi bạn.`));
+        announce(note.login ? t(`You need to log in at “${note.server}”.`, `Bạn cần đăng nhập ở “${note.server}”.`) : t(`“${note.server}” asks you something.`, `“${note.server}” hỏi bạn.`));
         break;
       case "progress":
       case "log": this.showServerNews(note); break;

@@ -1,6 +1,7 @@
 // An identity provider for tests: the package oidc-provider with one client, "molar", that must use
 // PKCE. Everybody signs in with any name and password; the part of the name before "-" is their group,
-// so that staff-007 is in the group staff.
+// so that staff-007 is in the group staff. Other clients may register themselves, and get tokens for any
+// MCP server that they name as the resource: JWTs that live for a minute, with refresh tokens.
 // Usage: node provider.mjs MODULES PORT CALLBACK LOGOUT. Port 0 chooses one; the line "ISSUER" tells it.
 // LOGOUT is told when somebody signs out at the provider.
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
@@ -27,11 +28,23 @@ server.listen(Number(port), '127.0.0.1', () => {
     }],
     jwks: { keys: [{ ...key, alg: 'RS256', use: 'sig', kid: 'k1' }] },
     cookies: { keys: [randomUUID()] },
-    features: { backchannelLogout: { enabled: true } },
     // Its own dispatcher refuses addresses of this machine, where its client is.
     fetch: (url, { dispatcher, ...options }) => fetch(url, options),
     pkce: { required: () => true },
     claims: { openid: ['sub'], profile: ['name', 'groups'], email: ['email'] },
+    scopes: ['openid', 'offline_access', 'read'],
+    features: {
+      backchannelLogout: { enabled: true },
+      registration: { enabled: true },
+      revocation: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => undefined,
+        useGrantedResource: () => true,
+        getResourceServerInfo: (_ctx, resource) => ({ scope: 'read', audience: resource, accessTokenTTL: 60, accessTokenFormat: 'jwt' }),
+      },
+    },
+    issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     conformIdTokenClaims: false, // the ID token itself names the groups
     findAccount: (_, id) => ({
       accountId: id,

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"image/png"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"molar/internal/httpguard"
+	"molar/internal/testkit/models"
+)
+
+var updatePictures = flag.Bool("update-pictures", false, "write the pictures of the desk, an approval and one's own things into docs/images")
+
+// officeAnswers are what the model of the pictures says, by a part of the question.
+var officeAnswers = map[string]string{ //nolint:gochecknoglobals // read only
+	"How do I reset the password of the payroll": "I found nothing about the payroll system in the handbook. Please ask at the IT desk in room 12.",
+	"Which form do I need":                       "I found nothing about a new laptop in the handbook. Please ask at the IT desk in room 12.",
+	"When is lunch":                              "Lunch is served in the canteen from noon to two.",
+	"The printer":                                "E-52 means that the paper tray is open. Close tray 2 firmly, then press Resume.",
+	"What does the guest Wi-Fi":                  "The guest Wi-Fi is free. Ask at the reception for the password of the day.",
+}
+
+// playsOffice plays a model that answers from officeAnswers, opens tickets and resets passwords.
+func playsOffice(r models.Request) *models.Reply {
+	for part, text := range officeAnswers {
+		if strings.Contains(r.LastUser, part) && !isSummary(r) {
+			return models.Text(text)
+		}
+	}
+	_, title, opens := strings.Cut(r.LastUser, "Open a ticket: ")
+	title, _, _ = strings.Cut(title, "\n")
+	switch last := r.Roles[len(r.Roles)-1]; {
+	case opens && last == "user" && len(r.Tools) > 0:
+		return &models.Reply{Calls: []models.Call{{Name: "helpdesk__open_ticket", Args: fmt.Appendf(nil, `{"title":%q}`, title)}}}
+	case opens && !isSummary(r):
+		return models.Text("Ticket 4711 is open: " + title)
+	}
+	return resetsPasswords(r)
+}
+
+// signIn signs in with a key, and opens a page.
+func (b tab) signIn(url, name, page string) {
+	b.t.Helper()
+	b.open(url + page)
+	b.sees(`location.pathname === "/login" && !document.getElementById("with-key").hidden`)
+	b.do("sign in", chromedp.SendKeys("#key", deskKey(name)+"\r"))
+	b.sees(`location.pathname === "` + page + `" && document.readyState === "complete"`)
+}
+
+// picture writes what is shown, in a window of a size, into docs/images.
+func (b tab) picture(name string, width, height int64) {
+	b.t.Helper()
+	b.do("resize", chromedp.EmulateViewport(width, height), b.call("Emulation.setEmulatedMedia", map[string]any{
+		"features": []map[string]string{{"name": "prefers-color-scheme", "value": "light"}, {"name": "prefers-reduced-motion", "value": "reduce"}},
+	}), chromedp.Evaluate[chromedp.Void](`document.activeElement?.blur()`))
+	shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	shown, err := png.Decode(bytes.NewReader(shot))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var small bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, shown); err != nil {
+		b.t.Fatal(err)
+	}
+	if small.Len() > 150_000 {
+		b.t.Errorf("%s has %d bytes", name, small.Len())
+	}
+	if err := os.WriteFile(filepath.Join("..", "..", "docs", "images", name), small.Bytes(), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// TestPictures makes the pictures of the docs, of a help desk with its people.
+func TestPictures(t *testing.T) {
+	if !*updatePictures {
+		t.Skip("make pictures writes the pictures of the docs")
+	}
+	desk := newHelpDesk(t)
+	d := &deskHost{t: t, env: homeEnv(t, startModel(t, models.Config{Script: playsOffice})), dir: t.TempDir()}
+	d.write("handbook/canteen.md", "# Canteen\n\nLunch is served in the canteen from noon to two.\n")
+	d.write("handbook/printers.md", "# Printers\n\nThe printer on floor 3 shows E-52 when its paper tray is open. Close tray 2 firmly, then press Resume.\n")
+	d.write("handbook/guests.md", "# Guests\n\nThe guest Wi-Fi is free. The reception has the password of the day.\n")
+	text := "default: helpdesk\nllm: {provider: ollama}\nmemory: {store: ./molar.db}\ntelemetry: {wire: 7d, trace: on}\nreview: {tests: tests}\n" +
+		"assistants: {helpdesk: {system_prompt: You help colleagues with their computers., tools: ['helpdesk__*'], search: [handbook]}}\n" +
+		"knowledge: {handbook: {path: handbook, corrections: true}}\n" +
+		"groups: {staff: {scopes: [chat]}, leads: {scopes: [chat]}, support: {scopes: [chat, review]}}\n" +
+		"mcpServers: {helpdesk: {url: '" + desk.url + "', tools: {reset_password: {approvers: [leads]}}}}\napi_keys:\n"
+	for name, group := range map[string]string{"mai.le": "staff", "tuan.vo": "staff", "lan.ho": "leads", "thu.bui": "support"} {
+		text += fmt.Sprintf("  - {name: %s, hash: %q, scopes: [chat, review], groups: [%s]}\n", name, httpguard.HashOf(deskKey(name)).String(), group)
+	}
+	d.write("molar.yaml", text)
+	d.file = filepath.Join(d.dir, "molar.yaml")
+	d.served = serveIn(t, d.env, d.file)
+	d.stdout.wait(t, "server: helpdesk ready", nil)
+	asks := func(who, chat, question string) (turn string) {
+		code, text := d.as(who, http.MethodPost, "/v1/chat/completions", questionBody("helpdesk", chat, question, false))
+		if code != http.StatusOK {
+			t.Fatal(code, text)
+		}
+		_, turn, _ = strings.Cut(text, `"turn_id":"`)
+		turn, _, _ = strings.Cut(turn, `"`)
+		return turn
+	}
+	asks("tuan.vo", "chat_1", "What does the guest Wi-Fi cost?")
+	asks("tuan.vo", "chat_2", "When is lunch served?")
+	asks("mai.le", "chat_3", "Which form do I need for a new laptop?")
+	printer := asks("mai.le", "chat_4", "The printer on floor 3 says E-52, what now?")
+	if code, text := d.as("mai.le", http.MethodPost, "/v1/turns/"+printer+"/feedback", `{"mark":"up"}`); code != http.StatusOK {
+		t.Fatal(code, text)
+	}
+	payroll := asks("tuan.vo", "chat_5", "How do I reset the password of the payroll system?")
+	if code, text := d.as("tuan.vo", http.MethodPost, "/v1/turns/"+payroll+"/feedback", `{"mark":"down","note":"There must be a way without queueing."}`); code != http.StatusOK {
+		t.Fatal(code, text)
+	}
+
+	thu := openTab(t, nil)
+	thu.signIn(d.url, "thu.bui", "/desk")
+	thu.sees(`document.querySelectorAll("#rows a").length === 5`)
+	thu.do("choose", chromedp.Click(`#rows a[data-turn="`+payroll+`"]`))
+	thu.sees(`document.querySelectorAll(".guide li.card").length === 3`)
+	thu.do("scroll", chromedp.Evaluate[chromedp.Void](`scrollTo(0, document.querySelector(".views").getBoundingClientRect().top - 70)`))
+	thu.picture("desk.png", 1100, 760)
+
+	asks("mai.le", "chat_6", "Please reset the password of minh.tran.")
+	lan := openTab(t, nil)
+	lan.signIn(d.url, "lan.ho", "/desk")
+	lan.sees(`document.querySelector("#approvals .approval")`)
+	lan.picture("approval.png", 800, 640)
+
+	mai := openTab(t, nil)
+	mai.signIn(d.url, "mai.le", "/")
+	mai.sees(`document.querySelectorAll("#list li").length === 3`)
+	mai.say("Open a ticket: the chair on floor 2 is broken")
+	mai.sees(`document.querySelector(".approval")`)
+	mai.do("always", chromedp.Evaluate[chromedp.Void](`[...document.querySelectorAll(".approval button")].find((b) => b.textContent === "Always").click()`))
+	mai.sees(`document.querySelector(".assistant .actions")`)
+	mai.open(d.url + "/account")
+	mai.sees(`!document.getElementById("usage-part").hidden && !document.getElementById("grants-part").hidden && document.querySelector("#erase")`)
+	mai.picture("account.png", 1000, 1250)
+}
