@@ -290,7 +290,7 @@ func (a *Agent) listen(ctx context.Context, w *task, req *providers.Request, qui
 		return reply, err
 	}
 	held := w.holds(req)
-	for chunk, err := range a.stream(ctx, w, req) {
+	for chunk, err := range a.stream(ctx, w, w.out.Lang(), req) {
 		if err != nil {
 			return reply, err
 		}

@@ -66,7 +66,7 @@ func (a *Agent) judge(ctx context.Context, w *task, q question, past recalled, f
 		Topic: w.assistant.Topic, First: first, Route: w.route, Out: w.out, Group: w.group,
 		Question: subject.Question{Text: q.asked, Lang: q.lang, AskLanguage: !q.langSure, Last: past.last()},
 		Earlier:  past.questions(),
-		Stream:   a.streamOf(w),
+		Stream:   a.streamOf(w, q),
 	})
 	verdict.OnPass = func(v subject.Verdict) error {
 		a.armWatch(w, q, past, v, len(kinds) > 0)
@@ -100,10 +100,11 @@ func (a *Agent) language(ctx context.Context, w *task, q question, verdict *Gate
 	return q, nil
 }
 
-// streamOf returns the judge's model calls, traced and counted as the turn's.
-func (a *Agent) streamOf(w *task) func(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
+// streamOf returns the judge's model calls, traced and counted as the turn's. They may begin before the
+// language of the turn is settled, so they have that of the question.
+func (a *Agent) streamOf(w *task, q question) func(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
-		return a.stream(ctx, w, &req)
+		return a.stream(ctx, w, q.lang, &req)
 	}
 }
 
@@ -138,7 +139,7 @@ func (a *Agent) setWatch(ctx context.Context, w *task, q question, past recalled
 		began := a.cfg.Now()
 		defer func() { left -= a.cfg.Now().Sub(began) }()
 		strayed, err := a.judges.HasStrayed(ctx, Case{
-			Topic: w.assistant.Topic, Route: w.route, Stream: a.streamOf(w),
+			Topic: w.assistant.Topic, Route: w.route, Stream: a.streamOf(w, q),
 			Question: subject.Question{Text: q.asked, Lang: w.out.Lang(), Last: past.last()},
 		}, part)
 		switch {

@@ -10,13 +10,11 @@ import (
 )
 
 // stream makes one model call of a turn; the caller reads it at once. It counts and traces the
-// call, and learns the model's bytes per token from the usage.
-func (a *Agent) stream(ctx context.Context, w *task, req *providers.Request) iter.Seq2[providers.Chunk, error] {
+// call, and learns the model's bytes per token from the usage. lang is the language in which the
+// payer is told of budgets.
+func (a *Agent) stream(ctx context.Context, w *task, lang string, req *providers.Request) iter.Seq2[providers.Chunk, error] {
 	provider := w.route.For(req.Pass)
-	req.Payer = providers.Payer{Owner: w.turn.Owner, Groups: w.turn.Rights.Names(), Assistant: w.assistant.Name, Since: w.turn.began, Language: w.out.Lang()}
-	if req.Payer.Language == "" && w.ending != nil { // it is not settled yet
-		req.Payer.Language = w.ending.question.lang
-	}
+	req.Payer = providers.Payer{Owner: w.turn.Owner, Groups: w.turn.Rights.Names(), Assistant: w.assistant.Name, Since: w.turn.began, Language: lang}
 	pass := w.out.Trace.Pass(req, provider.Name())
 	logPrompt(ctx, w.out, req)
 	chunks := provider.Stream(ctx, *req)

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"molar/providers"
-	"molar/schemas"
 )
 
 // unpaid refuses a call because a budget is used up.
@@ -36,15 +35,23 @@ func TestRun_judgeUnpaid(t *testing.T) {
 	}
 }
 
-// Calls are charged to the owner of the turn and its assistant.
+// Calls are charged to the owner of the turn and its assistant, and what is said of a budget is in the
+// language of the question.
 func TestRun_payer(t *testing.T) {
-	b := newBench(says("Hello.")).with(t, schemas.Assistant{})
-	turn := ask("Hello")
-	turn.Owner = "person:ann"
-	if p := b.play(t, turn); p.err != nil {
-		t.Fatal(p.err)
-	}
-	if got := b.model.requests[0].Payer; got.Owner != "person:ann" || got.Assistant == "" {
-		t.Errorf("charged to %+v", got)
+	for question, language := range map[string]string{"What is this one about?": "en", "Cái này nói về gì vậy bạn?": "vi"} {
+		b := dentalBench(says("Hello.")).with(t, dental())
+		turn := ask(question)
+		turn.Owner = "person:ann"
+		if p := b.play(t, turn); p.err != nil {
+			t.Fatal(p.err)
+		}
+		if len(b.model.requests) < 2 {
+			t.Errorf("%q: %d calls, want a verdict and an answer", question, len(b.model.requests))
+		}
+		for _, r := range b.model.requests {
+			if got := r.Payer; got.Owner != "person:ann" || got.Assistant == "" || got.Language != language {
+				t.Errorf("the %s pass of %q is charged to %+v", r.Pass, question, got)
+			}
+		}
 	}
 }

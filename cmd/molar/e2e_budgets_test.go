@@ -269,7 +269,12 @@ func (s *spender) everywhere(t *testing.T, c *crowd, anew time.Time) {
 		s.refused, s.wait = text, time.Duration(wait)*time.Second
 		s.told(t, "today's budget of yours is used up", anew)
 	}
-	status, text, err := c.do(&s.visitor, http.MethodPost, "/v1/chat/completions",
+	status, text, err := c.do(&s.visitor, http.MethodPost, "/v1/chat/completions", questionBody("plain", "", "Bạn đếm đến mười giúp mình được không?", false))
+	vietnamese := "ngân sách hôm nay của bạn đã dùng hết; ngân sách mới bắt đầu lúc 00:00 ngày " + anew.Format("2 tháng 1") + " (giờ UTC)"
+	if err != nil || status != http.StatusTooManyRequests || !strings.Contains(text, vietnamese) {
+		t.Errorf("%s was told in Vietnamese: %d %s, %v", s.name, status, text, err)
+	}
+	status, text, err = c.do(&s.visitor, http.MethodPost, "/v1/chat/completions",
 		questionBody("dental", "", "My tooth is infected and I have trouble breathing. Which dentist should I see?", false))
 	if err != nil || status != http.StatusOK || !strings.Contains(text, "This may be an emergency") {
 		t.Errorf("the emergency of %s: %d %s, %v", s.name, status, text, err)

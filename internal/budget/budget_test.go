@@ -258,6 +258,25 @@ func TestBook_Languages(t *testing.T) {
 	}
 }
 
+// A warning is in the language of the conversation too.
+func TestBook_WarnsInVietnamese(t *testing.T) {
+	t.Parallel()
+	book, _ := openBook(t, config.Budgets{Person: schemas.Budget{Per: schemas.PerMonth, Tokens: 56}})
+	req := providers.Request{Pass: providers.PassAnswer, Model: "m", MaxTokens: 1, Payer: providers.Payer{Owner: "person:ann", Language: "vi"}}
+	warning := ""
+	for range 2 {
+		for chunk, err := range book.Meter(new(model), nil).Stream(t.Context(), req) {
+			if err != nil {
+				t.Error(err)
+			}
+			warning += chunk.Warning
+		}
+	}
+	if want := "đã dùng 80% ngân sách tháng này của bạn; ngân sách mới bắt đầu lúc 00:00 ngày 1 tháng "; !strings.HasPrefix(warning, want) {
+		t.Errorf("warned %q, want %q", warning, want)
+	}
+}
+
 // renewals counts how often reservations are renewed.
 type renewals struct {
 	budget.Store

@@ -190,3 +190,39 @@ func TestUsage(t *testing.T) {
 		}
 	})
 }
+
+// BenchmarkBudgets reserves and settles one call in the budgets of a person, two groups and all: with one
+// client, then with many people of the same groups at once.
+func BenchmarkBudgets(b *testing.B) {
+	stores(b, func(b *testing.B, db *store.DB, _ string) {
+		for _, clients := range []int{1, 16} {
+			b.Run(fmt.Sprint("clients=", clients), func(b *testing.B) {
+				next := make(chan int)
+				var group sync.WaitGroup
+				for w := range clients {
+					group.Go(func() {
+						budgets := []schemas.NamedBudget{{Name: "all"}, {Name: "group:a"}, {Name: "group:b"}, {Name: fmt.Sprint("person:", w)}}
+						for i := range budgets {
+							budgets[i].Budget = schemas.Budget{Per: schemas.PerMonth, Tokens: 1 << 40}
+						}
+						for range next {
+							hold, refusal, err := db.TakeBudget(b.Context(), budgets, schemas.BudgetSum{Tokens: 1}, true)
+							if err != nil || refusal != nil {
+								b.Error(refusal, err)
+								continue
+							}
+							if err := db.SettleBudget(b.Context(), hold, schemas.BudgetSum{Tokens: 1}); err != nil {
+								b.Error(err)
+							}
+						}
+					})
+				}
+				for i := range b.N {
+					next <- i
+				}
+				close(next)
+				group.Wait()
+			})
+		}
+	})
+}
