@@ -134,11 +134,11 @@ func TestServer_transports(t *testing.T) {
 			if len(prompts) != 2 || prompts[0].Name != "record" || !prompts[0].Arguments[0].Required || prompts[1].Name != "tag" {
 				t.Errorf("prompts %+v", prompts)
 			}
-			messages, err := m.Prompt(t.Context(), "", "sdi", "record", map[string]string{"uuid": "3ccf"})
+			messages, err := m.Prompt(t.Context(), schemas.Caller{}, "", "sdi", "record", map[string]string{"uuid": "3ccf"})
 			if err != nil || len(messages) != 1 || !strings.Contains(messages[0].Said(), `"3ccf"`) || !strings.Contains(messages[0].Said(), "get_record") {
 				t.Errorf("%v %v", messages, err)
 			}
-			if _, err := m.Prompt(t.Context(), "", "sdi", "record", nil); err == nil {
+			if _, err := m.Prompt(t.Context(), schemas.Caller{}, "", "sdi", "record", nil); err == nil {
 				t.Error("a record without a uuid was accepted")
 			}
 			for tag, want := range map[string]string{"": "list_tags", "rivers": `"rivers"`} {
