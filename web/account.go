@@ -24,8 +24,8 @@ type PeopleStore interface {
 	// MadeFiles returns the files that reviewers made of an owner's turns.
 	MadeFiles(ctx context.Context, owner string) ([]schemas.MadeFile, error)
 	SessionsOf(ctx context.Context, owner string) ([]schemas.Session, error)
-	// EndSession ends a session; ok is false if the owner has no such session.
-	EndSession(ctx context.Context, owner, id string) (ok bool, err error)
+	// EndSessions ends those of an owner's sessions that have the ids, or all, and returns how many.
+	EndSessions(ctx context.Context, owner string, ids ...string) (int, error)
 }
 
 // routePeople adds the routes of one's own things, and those of the operator about people.
@@ -41,6 +41,7 @@ func (s *server) routePeople(e *gin.Engine, chat, admin gin.HandlerFunc) {
 	e.GET("/v1/people", admin, s.listPeople)
 	e.GET("/v1/people/export", admin, withPerson(s.export))
 	e.DELETE("/v1/people", admin, withPerson(s.erase))
+	e.DELETE("/v1/people/sessions", admin, withPerson(s.endSessions))
 }
 
 // withOwner passes the owner of the request; without one there is no account.
@@ -172,15 +173,30 @@ func (s *server) listSessions(c *gin.Context, owner string) {
 }
 
 func (s *server) endSession(c *gin.Context, owner string) {
-	ok, err := s.People.EndSession(c.Request.Context(), owner, c.Param("id"))
+	ended, err := s.People.EndSessions(c.Request.Context(), owner, c.Param("id"))
 	switch {
 	case err != nil:
 		s.storeError(c, "session", err)
-	case !ok:
+	case ended == 0:
 		wire.WriteError(c.Writer, wire.NotFound("session"))
 	default:
 		wire.WriteJSON(c.Writer, map[string]any{"id": c.Param("id"), "object": "session.deleted", "deleted": true})
 	}
+}
+
+type endedObject struct {
+	Object string `json:"object"`
+	Ended  int    `json:"ended"`
+}
+
+// endSessions signs somebody out everywhere.
+func (s *server) endSessions(c *gin.Context, owner string) {
+	ended, err := s.People.EndSessions(c.Request.Context(), owner)
+	if err != nil {
+		s.storeError(c, "session", err)
+		return
+	}
+	wire.WriteJSON(c.Writer, endedObject{"sessions.ended", ended})
 }
 
 func (s *server) listPeople(c *gin.Context) {
@@ -207,5 +223,6 @@ func (s *server) peopleOperations() []wire.Operation {
 		{Method: "GET", Path: "/v1/people", Tag: tagAccount, Scope: "admin", Summary: "List all who own something here", Answer: list[schemas.Owner]{}, Errors: []int{503}},
 		{Method: "GET", Path: "/v1/people/export", Tag: tagAccount, Scope: "admin", Summary: "Export all that is a person's, one JSON object a line", Query: id, Binary: true, Errors: []int{400, 503}},
 		{Method: "DELETE", Path: "/v1/people", Tag: tagAccount, Scope: "admin", Summary: "Erase all that is a person's, for good; their sessions end", Query: id, Answer: erasedObject{}, Errors: []int{400, 503}},
+		{Method: "DELETE", Path: "/v1/people/sessions", Tag: tagAccount, Scope: "admin", Summary: "End a person's sessions, on each replica", Query: id, Answer: endedObject{}, Errors: []int{400, 503}},
 	}
 }

@@ -47,9 +47,12 @@ func (p *somePeople) SessionsOf(_ context.Context, owner string) ([]schemas.Sess
 	return []schemas.Session{{ID: "ses_1"}}, nil
 }
 
-func (p *somePeople) EndSession(_ context.Context, owner, id string) (bool, error) {
-	p.note("end "+id, owner)
-	return owner == "ann" && id == "ses_1", nil
+func (p *somePeople) EndSessions(_ context.Context, owner string, ids ...string) (int, error) {
+	p.note(strings.Join(append([]string{"end"}, ids...), " "), owner)
+	if owner == "bob" {
+		return 0, nil
+	}
+	return 1, nil
 }
 
 // Everybody exports, counts and erases their own things alone; without an owner there is no account.
@@ -69,6 +72,8 @@ func TestAccount(t *testing.T) {
 		"sessions":            {"ann", "GET", "/v1/account/sessions", "", 200, `"id":"ses_1"`, "sessions ann"},
 		"end a session":       {"ann", "DELETE", "/v1/account/sessions/ses_1", "", 200, `"deleted":true`, "end ses_1 ann"},
 		"end another's":       {"bob", "DELETE", "/v1/account/sessions/ses_1", "", 404, "", "end ses_1 bob"},
+		"sign somebody out":   {"", "DELETE", "/v1/people/sessions?id=https%3A%2F%2Fidp%23ann", "", 200, `"ended":1`, "end https://idp#ann"},
+		"sign out everybody":  {"", "DELETE", "/v1/people/sessions", "", 400, `"param":"id"`, ""},
 		"people":              {"", "GET", "/v1/people", "", 200, `"name":"Ann"`, ""},
 		"export a person":     {"", "GET", "/v1/people/export?id=https%3A%2F%2Fidp%23ann", "", 200, `{"kind"`, "export https://idp#ann"},
 		"erase a person":      {"", "DELETE", "/v1/people?id=https%3A%2F%2Fidp%23ann", "", 200, `"erased":true`, "erase https://idp#ann"},

@@ -20,12 +20,12 @@ import (
 
 func newPeopleCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "people", Short: "List people, and export or erase what is theirs", Args: onlyCommands, RunE: showHelp,
-		Long: `List people, and export or erase what is theirs.
+		Use: "people", Short: "List people, sign them out, and export or erase what is theirs", Args: onlyCommands, RunE: showHelp,
+		Long: `List people, sign them out, and export or erase what is theirs.
 
 OWNER is the id that list prints: that of a person or of an API key. Put it in quotes.`,
 	}
-	cmd.AddCommand(newPeopleListCmd(a), newPeopleExportCmd(a), newPeopleEraseCmd(a))
+	cmd.AddCommand(newPeopleListCmd(a), newPeopleExportCmd(a), newPeopleSignoutCmd(a), newPeopleEraseCmd(a))
 	return cmd
 }
 
@@ -96,6 +96,25 @@ func newPeopleExportCmd(a *app) *cobra.Command {
 					}
 				}
 				return out.Flush()
+			})
+		},
+	}
+}
+
+func newPeopleSignoutCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "signout OWNER", Short: "End somebody's sessions, at every replica within two seconds", Args: cobra.ExactArgs(1),
+		Long: `End somebody's sessions, at every replica within two seconds. What is theirs stays.
+
+Who may still sign in at the identity provider can come back: close the account there first. A key
+that acts for them is ended with "molar keys revoke".`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withPeople(cmd, func(ctx context.Context, db *store.DB) error {
+				ended, err := db.EndSessions(ctx, args[0])
+				if err == nil {
+					a.Say("%d sessions ended", ended)
+				}
+				return err
 			})
 		},
 	}

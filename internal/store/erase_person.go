@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -219,26 +220,36 @@ func (s *State) ListOwners(ctx context.Context) ([]schemas.Owner, error) {
 // SessionsOf returns the sessions of an owner, the oldest first.
 func (s *State) SessionsOf(ctx context.Context, owner string) ([]schemas.Session, error) {
 	keys, err := s.Keys(ctx)
+	owners := map[string]string{"": schemas.Operator} // of keys, by id
+	for _, k := range keys {
+		owners[k.ID] = cmp.Or(k.Owner, k.ID)
+	}
 	var own []schemas.Session
 	for _, k := range keys {
-		if k.Session && owner != "" && k.Owner == owner {
+		// That of a key of the config file is the key's.
+		if k.Session && owner != "" && owner == cmp.Or(k.Owner, owners[k.Parent], k.Parent) {
 			own = append(own, schemas.Session{ID: k.ID, Name: k.Name, CreatedAt: k.CreatedAt, LastUsed: k.LastUsed, ExpiresAt: k.ExpiresAt})
 		}
 	}
 	return own, err
 }
 
-// EndSession ends a session of an owner; ok is false if the owner has no such session.
-func (s *State) EndSession(ctx context.Context, owner, id string) (ok bool, err error) {
+// EndSessions ends sessions of an owner: those with the ids, or all if there are none. It returns how
+// many that were.
+func (s *State) EndSessions(ctx context.Context, owner string, ids ...string) (ended int, err error) {
 	sessions, err := s.SessionsOf(ctx, owner)
-	if err != nil || !slices.ContainsFunc(sessions, func(k schemas.Session) bool { return k.ID == id }) {
-		return false, err
+	for _, k := range sessions {
+		if len(ids) > 0 && !slices.Contains(ids, k.ID) {
+			continue
+		}
+		switch gone := s.RevokeKey(ctx, k.ID); {
+		case gone == nil:
+			ended++
+		case !errors.Is(gone, ErrNoKey):
+			err = errors.Join(err, gone)
+		}
 	}
-	err = s.RevokeKey(ctx, id)
-	if errors.Is(err, ErrNoKey) {
-		return false, nil
-	}
-	return err == nil, err
+	return ended, err
 }
 
 // CountPerson says how many things of each kind an owner has.

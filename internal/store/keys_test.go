@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,57 @@ import (
 
 func TestKeys(t *testing.T) {
 	testKeys(t, func(now func() time.Time) *store.DB { return stateOpenAt(t, now) })
+}
+
+// A session is its person's, or its key's, or the operator's.
+func TestOwnSessions(t *testing.T) {
+	testOwnSessions(t, func(now func() time.Time) *store.DB { return stateOpenAt(t, now) })
+}
+
+func testOwnSessions(t *testing.T, open func(now func() time.Time) *store.DB) {
+	ctx := t.Context()
+	db := open(time.Now)
+	for _, k := range []store.APIKey{
+		{ID: "key_1", Name: "report", Hash: "h1"},
+		{ID: "key_2", Name: "of ann", Hash: "h2", Owner: "idp#ann"},
+		{ID: "ses_ann", Hash: "h3", Session: true, Owner: "idp#ann"},
+		{ID: "ses_anns_key", Hash: "h4", Session: true, Owner: "idp#ann", Parent: "key_2"},
+		{ID: "ses_key", Hash: "h5", Session: true, Parent: "key_1"},
+		{ID: "ses_file", Hash: "h6", Session: true, Parent: "cfg_desk"},
+		{ID: "ses_link", Hash: "h7", Session: true},
+	} {
+		if err := db.AddKey(ctx, k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for owner, want := range map[string][]string{
+		"idp#ann": {"ses_ann", "ses_anns_key"}, "key_1": {"ses_key"}, "cfg_desk": {"ses_file"}, schemas.Operator: {"ses_link"}, "": nil, "idp#bob": nil,
+	} {
+		sessions, err := db.SessionsOf(ctx, owner)
+		var got []string
+		for _, s := range sessions {
+			got = append(got, s.ID)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%q: %v (-want +got)\n%s", owner, err, diff)
+		}
+	}
+	for _, step := range []struct {
+		owner string
+		ids   []string
+		ended int
+	}{
+		{"idp#bob", nil, 0}, {"", nil, 0}, {"key_1", []string{"ses_ann"}, 0}, {"idp#ann", []string{"ses_ann"}, 1}, {"idp#ann", []string{"ses_ann"}, 0}, {"idp#ann", nil, 1},
+	} {
+		if n, err := db.EndSessions(ctx, step.owner, step.ids...); err != nil || n != step.ended {
+			t.Errorf("%+v: %d ended, %v", step, n, err)
+		}
+	}
+	left, err := db.Keys(ctx)
+	if err != nil || len(left) != 5 {
+		t.Errorf("left %v, %v", left, err)
+	}
 }
 
 func testKeys(t *testing.T, open func(now func() time.Time) *store.DB) {

@@ -53,7 +53,7 @@ async function loadUsage(who) {
 
 const loadSessions = () => fill($("sessions"), () => api("/v1/account/sessions"), ({ data }) => (data.length
   ? el("ul", { className: "lines" }, data.map(sessionLine))
-  : el("p", { className: "none" }, t("You are signed in by something else than a session of this host.", "Bạn đăng nhập bằng cách khác, không qua phiên của máy chủ này."))));
+  : el("p", { className: "none" }, t("There is no session here: a proxy, or a key sent with each request, signs you in.", "Không có phiên nào ở đây: máy chủ trung gian hoặc khóa gửi kèm mỗi yêu cầu đăng nhập cho bạn."))));
 
 function sessionLine(s) {
   const begun = when(s.created_at);
