@@ -5,15 +5,15 @@ import { $, api, el, me, number, t, when } from "/static/app.js";
 import { listGrants } from "/static/grants.js";
 import { facts, fill, frame, note, say, table, words } from "/static/pages.js";
 
-// kinds are the names of what the host keeps of a person, in Vietnamese.
+// kinds are the names of what the host keeps of a person in Vietnamese, and in plainer English where that is not the name itself.
 const kinds = {
-  conversations: "cuộc trò chuyện", messages: "tin nhắn", files: "tệp", traces: "dấu vết của câu trả lời", wires: "bản ghi trao đổi", summaries: "tóm tắt",
-  responses: "phản hồi", feedback: "đánh dấu", grants: "quyền đã cho", "old grants": "quyền cũ", "sessions and keys": "phiên đăng nhập và khóa", "running turns": "lượt đang chạy",
+  leases: ["locks of conversations", "khóa của cuộc trò chuyện"], conversations: "cuộc trò chuyện", messages: "tin nhắn", files: "tệp", traces: "dấu vết của câu trả lời", wires: ["recorded traffic", "bản ghi trao đổi"], summaries: "tóm tắt",
+  responses: "phản hồi", feedback: ["marks", "đánh dấu"], grants: ["permissions", "quyền đã cho"], "old grants": "quyền cũ", "sessions and keys": "phiên đăng nhập và khóa", "running turns": "lượt đang chạy",
   "paused turns": "lượt tạm dừng", approvals: "yêu cầu chấp thuận", "kept results": "kết quả được giữ", "repeatable answers": "câu trả lời có thể lặp lại",
   "events for the webhook": "thông báo cho webhook",
-  "hashes of answers": "mã băm câu trả lời", "names in the audit": "tên trong nhật ký kiểm tra", person: "mục về bạn", "logins at servers": "dịch vụ đã nối", "marks of reviewers": "đánh dấu của người duyệt", usage: "dòng sử dụng", "notes of reviewers' files": "ghi chú về tệp của người duyệt",
+  "hashes of answers": "mã băm câu trả lời", "names in the audit": "tên trong nhật ký kiểm tra", person: ["entry about you", "mục về bạn"], "logins at servers": "dịch vụ đã nối", "marks of reviewers": "đánh dấu của người duyệt", usage: "dòng sử dụng", "notes of reviewers' files": "ghi chú về tệp của người duyệt",
 };
-const kindOf = (name) => t(name, kinds[name] ?? name);
+const kindOf = (name) => t(...[name, kinds[name] ?? name].flat().slice(-2));
 
 const counted = (counts) => Object.entries(counts ?? {}).filter(([, n]) => n > 0);
 
