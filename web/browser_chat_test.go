@@ -95,6 +95,23 @@ func TestChatPage_FirstRun(t *testing.T) {
 	j.sees(`document.getElementById("who").textContent === "home"`, `document.getElementById("offer").hidden`, `document.activeElement.id === "question"`)
 }
 
+// The steps of the first run, and links to pages of the operator, are for who may open those pages.
+func TestChatPage_FirstRunOfAPerson(t *testing.T) {
+	t.Parallel()
+	for scopes, want := range map[string]string{`"chat"`: "0 0", `"chat","admin"`: "3 1"} {
+		t.Run(scopes, func(t *testing.T) {
+			t.Parallel()
+			host, api := newChatHost(), newDeskAPI()
+			host.bare, api.me = true, `{"id":"p1","person":true,"scopes":[`+scopes+`]}`
+			j := &journey{t: t, ctx: browser(t, "en"), host: host, url: api.serve(t, host.config(t)).URL}
+			j.do(chromedp.Navigate(j.url + "/"))
+			j.sees(`document.getElementById("by").textContent !== ""`)
+			j.do(chromedp.Click(`#who`))
+			j.sees(`document.querySelectorAll("#steps li").length + " " + document.querySelectorAll("#assistants a").length === "` + want + `"`)
+		})
+	}
+}
+
 // fits fails the test if the page is wider than its window.
 func (j *journey) fits() {
 	j.t.Helper()

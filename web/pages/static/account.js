@@ -8,7 +8,7 @@ import { facts, fill, frame, note, say, table, words } from "/static/pages.js";
 // kinds are the names of what the host keeps of a person in Vietnamese, and in plainer English where that is not the name itself.
 const kinds = {
   leases: ["locks of conversations", "khóa của cuộc trò chuyện"], conversations: "cuộc trò chuyện", messages: "tin nhắn", files: "tệp", traces: "dấu vết của câu trả lời", wires: ["recorded traffic", "bản ghi trao đổi"], summaries: "tóm tắt",
-  responses: "phản hồi", feedback: ["marks", "đánh dấu"], grants: ["permissions", "quyền đã cho"], "old grants": "quyền cũ", "sessions and keys": "phiên đăng nhập và khóa", "running turns": "lượt đang chạy",
+  responses: "phản hồi", feedback: ["marks", "đánh dấu"], grants: ["permissions", "quyền đã cho"], "old grants": "quyền cũ", "sessions and keys": "phiên đăng nhập và khóa", "running turns": ["recent turns", "lượt gần đây"],
   "paused turns": "lượt tạm dừng", approvals: "yêu cầu chấp thuận", "kept results": "kết quả được giữ", "repeatable answers": "câu trả lời có thể lặp lại",
   "events for the webhook": "thông báo cho webhook",
   "hashes of answers": "mã băm câu trả lời", "names in the audit": "tên trong nhật ký kiểm tra", person: ["entry about you", "mục về bạn"], "logins at servers": "dịch vụ đã nối", "marks of reviewers": "đánh dấu của người duyệt", usage: "dòng sử dụng", "notes of reviewers' files": "ghi chú về tệp của người duyệt",
@@ -99,8 +99,8 @@ function eraseCard(account) {
   typed.addEventListener("input", () => { button.disabled = typed.value.trim() !== name; });
   const card = el("article", { className: "card pad", id: "erase" },
     el("h3", {}, t("Erase it", "Xóa đi")),
-    el("p", { id: "erase-what", className: "quiet" }, t("All of it goes for good: your conversations with their files, traces and marks, your permissions, connected services and sessions. You are signed out. Nobody can bring it back.",
-      "Tất cả sẽ mất vĩnh viễn: các cuộc trò chuyện cùng tệp, dấu vết và đánh dấu, quyền đã cho, dịch vụ đã nối và phiên đăng nhập. Bạn sẽ bị đăng xuất. Không ai khôi phục được.")),
+    el("p", { id: "erase-what", className: "quiet" }, t("All of it goes for good: your conversations with their files, traces and marks, your permissions, connected services and sessions. You are signed out. Nobody can bring it back. Tests and answers that reviewers made of your questions stay; you are told which.",
+      "Tất cả sẽ mất vĩnh viễn: các cuộc trò chuyện cùng tệp, dấu vết và đánh dấu, quyền đã cho, dịch vụ đã nối và phiên đăng nhập. Bạn sẽ bị đăng xuất. Không ai khôi phục được. Bài kiểm thử và câu trả lời mà người duyệt làm từ câu hỏi của bạn vẫn còn; bạn sẽ được cho biết đó là gì.")),
     el("form", { on: { submit: async (event) => {
       event.preventDefault();
       button.disabled = true;

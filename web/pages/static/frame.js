@@ -1,7 +1,7 @@
 // The parts of the chat page around the conversation: the box where questions are typed, with
 // drafts; the list of conversations; the choice of the assistant; the steps of the first run.
 
-import { $, api, el, icon, keep, storedValue, language, number, setupPath, t, themeWords, toggleTheme, when } from "/static/app.js";
+import { $, allows, api, el, icon, keep, me, storedValue, language, number, setupPath, t, themeWords, toggleTheme, when } from "/static/app.js";
 
 const form = $("form");
 const input = $("question");
@@ -327,7 +327,7 @@ async function listAssistants() {
   const by = el("p", { className: "by" });
   $("assistants").replaceChildren(...[...model.options].map(item), by);
   const setup = await api(setupPath(model.value)).catch(() => null);
-  if (setup?.model) by.append(t(`Answers come from ${setup.model} (${setup.provider}). `, `Trả lời bằng ${setup.model} (${setup.provider}). `), el("a", { href: "/config" }, t("Choose another model", "Chọn mô hình khác")));
+  if (setup?.model) by.append(t(`Answers come from ${setup.model} (${setup.provider}). `, `Trả lời bằng ${setup.model} (${setup.provider}). `), ...operates ? [el("a", { href: "/config" }, t("Choose another model", "Chọn mô hình khác"))] : []);
 }
 
 // --- servers that are missing ----------------------------------------------------------------------
@@ -344,7 +344,7 @@ export function showMissing(now, more = false) {
   if (!missingServers.size) return [];
   $("missing").lastElementChild.textContent = missingServers.size === 1 ? t(`${first} is missing`, `thiếu ${first}`) : t(`${number(missingServers.size)} servers are missing`, `thiếu ${number(missingServers.size)} máy chủ`);
   $("missing-why").replaceChildren(...[...missingServers.values()].map((text) => el("p", {}, text)),
-    el("a", { href: "/tools" }, t("See the tools page", "Xem trang công cụ")));
+    ...operates ? [el("a", { href: "/tools" }, t("See the tools page", "Xem trang công cụ"))] : []);
   return news;
 }
 
@@ -352,13 +352,15 @@ export function showMissing(now, more = false) {
 
 let setupRequests = 0; // counts the requests for the host's state, so that only the latest is shown
 let first = false; // whether there is no conversation yet
+let operates = false; // whether the reader may open the pages of tools and settings
 
 // look requests the host's state, and shows the answering model, an offer and the steps of the
 // first run.
 export async function look(isFirst = first) {
   first = isFirst;
   const mine = ++setupRequests;
-  const setup = await api(setupPath(model.value)).catch(() => null);
+  const [setup, who] = await Promise.all([api(setupPath(model.value)).catch(() => null), me()]);
+  operates = !who || allows(who, "admin");
   if (!setup || mine !== setupRequests) return;
   showModel(setup);
   showOffer(setup.offer ?? "");
@@ -398,11 +400,11 @@ const step = (title, text, code) => el("li", { className: "card" }, el("strong",
 const lookAgain = 4000; // ms
 let looking = 0; // the timer
 
-// welcome shows three steps for the reader while no model or no server is attached, and polls until
-// both are.
+// welcome shows three steps for a reader who operates the host while no model or no server is attached,
+// and polls until both are.
 function welcome(setup) {
   const bare = !setup.provider || setup.provider === "offline";
-  const state = bare || setup.servers === 0 ? `${bare} ${setup.model} ${setup.servers}` : "";
+  const state = operates && (bare || setup.servers === 0) ? `${bare} ${setup.model} ${setup.servers}` : "";
   if (state !== ($("steps")?.dataset.state ?? "")) showSteps(setup, bare, state);
   clearTimeout(looking);
   if (state) looking = setTimeout(() => { if (!document.hidden && !$("welcome").hidden) look(); }, lookAgain);
