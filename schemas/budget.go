@@ -48,7 +48,8 @@ type BudgetHold struct {
 	Periods map[string]time.Time
 	// Used are the shares of the budgets that others have used or reserved, by name; they are set after a refusal too.
 	Used map[string]float64
-	// Warn are the names of the budgets that reached their warning for the first time in the period.
+	// Warn are the names of the budgets that reached their warning for the first time in the period, and
+	// whose warning was not said. Settling makes them warn again.
 	Warn []string
 }
 

@@ -197,6 +197,7 @@ func (b *Book) take(ctx context.Context, req *providers.Request, price pricing) 
 			warning = in.anew(in.warned, budgets[at], ends)
 		}
 	}
+	taken.Warn = nil // it is said
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held[taken.ID] = struct{}{}

@@ -121,7 +121,8 @@ func shareOf(b schemas.Budget, sum schemas.BudgetSum) (share float64) {
 }
 
 // SettleBudget replaces what a call had reserved by what it used, in the periods in which it began. What
-// is settled already stays so: the answer to the first try may have been lost.
+// is settled already stays so: the answer to the first try may have been lost. Budgets in hold.Warn warn
+// again.
 func (s *State) SettleBudget(ctx context.Context, hold schemas.BudgetHold, used schemas.BudgetSum) error {
 	return s.db.WriteRelaxed(ctx, "settle with the budgets", func(tx *sql.Tx) error {
 		for _, name := range slices.Sorted(maps.Keys(hold.Periods)) {
@@ -133,8 +134,12 @@ func (s *State) SettleBudget(ctx context.Context, hold schemas.BudgetHold, used 
 			if held == 0 {
 				continue
 			}
-			if _, err := tx.ExecContext(ctx, `UPDATE budget_use SET tokens = tokens + $3, cost = cost + $4 WHERE name = $1 AND period = $2`,
-				name, period, used.Tokens, int64(used.Cost)); err != nil {
+			said := 1
+			if slices.Contains(hold.Warn, name) {
+				said = 0
+			}
+			if _, err := tx.ExecContext(ctx, `UPDATE budget_use SET tokens = tokens + $3, cost = cost + $4, warned = warned * $5 WHERE name = $1 AND period = $2`,
+				name, period, used.Tokens, int64(used.Cost), said); err != nil {
 				return err
 			}
 		}

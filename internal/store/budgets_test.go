@@ -157,6 +157,33 @@ func TestBudgets_LongCalls(t *testing.T) {
 	})
 }
 
+// A warning that nobody was told, because the answer of the database was lost, comes with a later call.
+func TestBudgets_WarnAgain(t *testing.T) {
+	bothDatabases(t, func(t *testing.T, open func(func() time.Time) *store.DB) {
+		db := open(nil)
+		budgets := []schemas.NamedBudget{{Name: "all", Budget: schemas.Budget{Per: schemas.PerMonth, Tokens: 100}}}
+		for i, said := range []bool{true, false, true, true} {
+			hold, refusal, err := db.TakeBudget(t.Context(), budgets, schemas.BudgetSum{Tokens: 1}, true)
+			if err != nil || refusal != nil {
+				t.Fatal(err, refusal)
+			}
+			if got, want := len(hold.Warn) > 0, i == 1 || i == 2; got != want {
+				t.Errorf("call %d warns: %v", i, got)
+			}
+			used := int64(1)
+			if i == 0 {
+				used = 85
+			}
+			if said {
+				hold.Warn = nil
+			}
+			if err := db.SettleBudget(t.Context(), hold, schemas.BudgetSum{Tokens: used}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 func TestUsage(t *testing.T) {
 	bothDatabases(t, func(t *testing.T, open func(func() time.Time) *store.DB) {
 		db, ctx := open(nil), t.Context()
