@@ -43,8 +43,9 @@ type Review struct {
 	// Names returns what the owner of turns is called, "" if that is not known, and all that gives them away
 	// where it stands in a text.
 	Names func(ctx context.Context, owner string) (name string, texts []string, err error)
-	// Group groups the questions of turns, given newest first, by their words.
-	Group func([]schemas.ListedTurn) []schemas.Gap
+	// Group groups the questions of turns since a time by their words. It is given older ones too, newest
+	// first, since their corrections count.
+	Group func(turns []schemas.ListedTurn, since time.Time) []schemas.Gap
 	// MakeTest makes a test of a turn. It fails with a [schemas.UntestableError] if that is impossible.
 	// With nil, its route does not exist.
 	MakeTest func(ctx context.Context, turnID string) (schemas.TurnTest, error)

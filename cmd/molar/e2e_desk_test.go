@@ -306,6 +306,26 @@ func TestDesk_RedToGreen(t *testing.T) {
 	if code, text := d.molar("eval", "run", "--live", "--on-miss", "report", tests); code != 0 {
 		t.Errorf("the test is not green: %d %s", code, text)
 	}
+	// The question is unanswered no longer, until it comes again without an answer.
+	unanswered := func(when string, want int) {
+		t.Helper()
+		var gaps struct{ Data []schemas.Gap }
+		code, text := d.as("lan", "GET", "/v1/turns/gaps", "")
+		if err := json.Unmarshal([]byte(text), &gaps); err != nil || code != http.StatusOK || len(gaps.Data) != want || want > 0 && gaps.Data[0].Count != 1 {
+			t.Errorf("%s: %d %s, want %d groups of one", when, code, text, want)
+		}
+		if code, text := d.molar("turns", "list", "--gaps"); code != 0 || strings.Count(text, "password payroll reset") != want {
+			t.Errorf("%s, at the command line: %d %s", when, code, text)
+		}
+	}
+	unanswered("after the correction", 0)
+	if err := os.RemoveAll(filepath.Join(d.dir, "office", "corrections")); err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := d.ask("bob", "", payroll); strings.Contains(again, right) {
+		t.Errorf("after the correction was removed: %s", again)
+	}
+	unanswered("asked again", 1)
 }
 
 // The doctor says whether the answers and the tests of reviewers can be written.
