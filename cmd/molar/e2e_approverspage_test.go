@@ -113,6 +113,10 @@ func TestApprovers_InTheBrowser(t *testing.T) {
 	lan.sees(noCard, said+` === "You refused helpdesk · reset_password for bob."`)
 	bob.sees(`document.querySelectorAll(".assistant .actions").length === 2`, `document.querySelector(".log").textContent.includes("helpdesk · reset_password: refused by lan")`)
 
+	const both = `((text) => text.includes("helpdesk · reset_password: approved by lan") && text.includes("helpdesk · reset_password: refused by lan"))(document.querySelector(".log").textContent)`
+	bob.do("reload", chromedp.Reload())
+	bob.sees(`document.querySelectorAll(".assistant.stored").length === 2`, both)
+
 	// A client that cannot wait asked, and the page goes on with that conversation.
 	if code, text := s.as(t, "bob", "staff", http.MethodPost, "/v1/chat/completions", questionBody("plain", "chat_late", "Reset the password of mai.le", false)); code != http.StatusOK {
 		t.Fatal(code, text)
