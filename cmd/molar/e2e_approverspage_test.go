@@ -125,7 +125,10 @@ func TestApprovers_InTheBrowser(t *testing.T) {
 	bob.do("reload", chromedp.Reload())
 	bob.sees(`document.querySelector(".assistant").textContent.includes("Waiting for the approval of: leads or heads.")`)
 	bob.say("yes")
-	bob.sees(`[...document.querySelectorAll(".assistant")].at(-1).textContent.includes("Nobody in leads or heads has approved this yet")`)
+	const early = `[...document.querySelectorAll(".assistant")].at(-1).textContent.includes("Nobody in leads or heads has approved this yet")`
+	bob.sees(early, `document.querySelectorAll(".assistant .actions").length === 2`, `!document.querySelector(".log").textContent.includes("not saved")`)
+	bob.do("reload", chromedp.Reload())
+	bob.sees(`document.querySelectorAll(".assistant.stored").length === 2`, early)
 	lan.sees(onDesk)
 	lan.press("#approvals .primary")
 	lan.sees(noCard)
