@@ -49,8 +49,8 @@ type Review struct {
 	// MakeTest makes a test of a turn. It fails with a [schemas.UntestableError] if that is impossible.
 	// With nil, its route does not exist.
 	MakeTest func(ctx context.Context, turnID string) (schemas.TurnTest, error)
-	// RunTest asks the questions of a turn's test again, of the assistant as it is now. As says who asks. With
-	// nil, its route does not exist.
+	// RunTest asks the questions of a turn's test again, of the assistant as it is now. As says who asks. It
+	// fails with the error of their budget if that is used up. With nil, its route does not exist.
 	RunTest func(ctx context.Context, turnID string, as agent.Turn) (schemas.TestRun, error)
 	// Correct writes the right answer to a question. With nil, its route does not exist.
 	Correct func(ctx context.Context, c schemas.Correction) (schemas.WrittenCorrection, error)

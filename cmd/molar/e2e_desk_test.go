@@ -396,6 +396,29 @@ func TestDesk_RunHasNoEffect(t *testing.T) {
 	}
 }
 
+// A run of a test for which the reviewer's budget has nothing left is neither red nor green: the reviewer is
+// told when it begins anew.
+func TestDesk_RunOverBudget(t *testing.T) {
+	t.Parallel()
+	config := "llm: {provider: ollama}\ntelemetry: {wire: 7d}\nassistants:\n  help: {tools: []}\nbudgets: {key: {per: month, tokens: 1}}\napi_keys:\n"
+	for _, name := range []string{"ann", "lan"} {
+		sum := sha256.Sum256([]byte(deskKey(name)))
+		config += fmt.Sprintf("  - {name: %s, hash: \"sha256:%s\", scopes: [chat, review]}\n", name, hex.EncodeToString(sum[:]))
+	}
+	model := startModel(t, models.Config{Script: func(models.Request) *models.Reply { return &models.Reply{Tokens: []string{"In the cellar."}} }})
+	d := &deskHost{t: t, served: serveHost(t, writeFile(t, "molar.yaml", config), model)}
+	_, turn := d.ask("ann", "", "Where is the archive?")
+	run := "/v1/turns/" + turn + "/test/run"
+	if code, text := d.as("lan", http.MethodPost, run, `{}`); code != http.StatusOK || !strings.Contains(text, `"passed":true`) {
+		t.Fatalf("the first run: %d %s", code, text)
+	}
+	res := d.send(t, http.MethodPost, run, `{}`, "Authorization", "Bearer "+deskKey("lan"))
+	if text := body(t, res); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") == "" || !strings.Contains(text, `"budget_exceeded"`) ||
+		!strings.Contains(text, `"message":"this month's budget of yours is used up; it begins anew on 1 `) {
+		t.Errorf("over the budget: %d, Retry-After %q: %s", res.StatusCode, res.Header.Get("Retry-After"), text)
+	}
+}
+
 // Where no folder takes corrections or tests, and no traffic is kept, the desk says so.
 func TestDesk_WithoutFolders(t *testing.T) {
 	t.Parallel()
