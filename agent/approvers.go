@@ -8,6 +8,7 @@ import (
 
 	"molar/agent/answer"
 	"molar/agent/prompts"
+	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -97,6 +98,19 @@ func (a *Agent) stillWaiting(ctx context.Context, w *task, said, before string) 
 		}
 	}
 	return nil, nil
+}
+
+// unapproved answers a yes without that of the approvers. It is saved: both say what became of the call.
+func (a *Agent) unapproved(ctx context.Context, w *task, e *ending) error {
+	if err := w.out.Say(e.question.reply(e.question.lang)); err != nil {
+		return err
+	}
+	e.subject = a.subject(w, e.past)
+	d := &answer.Done{Finish: providers.FinishStop}
+	if err := a.save(ctx, w, a.record(w, e, ""), d); err != nil {
+		return err
+	}
+	return a.done(ctx, w, e.question.lang, d)
 }
 
 // settle returns which of the taken calls may run: after the person's yes those without approvers, and

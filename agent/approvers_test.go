@@ -119,6 +119,39 @@ func TestApprovers_Ended(t *testing.T) {
 	}
 }
 
+// A yes without that of the approvers is kept in the conversation with its answer, after which a later yes is
+// still about the same call.
+func TestApprovers_Saved(t *testing.T) {
+	b, resets := resetBench(t)
+	play := func(said string) outcome {
+		t.Helper()
+		p := b.play(t, of("person:bob", ask(said), inGroup("staff", false)))
+		last := len(b.memory.saved) - 1
+		if p.err != nil || !p.done.Saved || b.memory.saved[last].User != said || b.memory.saved[last].Answer != p.text {
+			t.Fatalf("%q is not saved: %q, %v", said, p.text, p.err)
+		}
+		seq := int64(2 * last)
+		b.memory.opening.Messages = append(b.memory.opening.Messages,
+			schemas.StoredMessage{Seq: seq + 1, Role: schemas.RoleUser, Content: said}, schemas.StoredMessage{Seq: seq + 2, Role: schemas.RoleAssistant, Content: p.text})
+		return p
+	}
+	play("reset the ceo's password")
+	if p := play("yes"); resets() != 0 || !strings.HasPrefix(p.text, "Nobody in `it-admins` has approved this yet") {
+		t.Errorf("early: %q, %d resets", p.text, resets())
+	}
+	decideHeld(t, b, true)
+	if p := play("yes"); resets() != 1 {
+		t.Errorf("approved: %q, %d resets", p.text, resets())
+	}
+
+	b, resets = resetBench(t)
+	play("reset the ceo's password")
+	decideHeld(t, b, false)
+	if p := play("yes"); resets() != 0 || !strings.Contains(p.text, "an approver (`carol`) refused it") {
+		t.Errorf("refused: %q, %d resets", p.text, resets())
+	}
+}
+
 // Who may approve their own call does so with a yes; everybody else does not, whatever their approver says.
 func TestApprovers_Own(t *testing.T) {
 	for _, tt := range []struct {

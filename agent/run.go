@@ -241,7 +241,7 @@ func (a *Agent) prepare(ctx context.Context, w *task, e *ending) (verdict *Gate,
 		return nil, false, err
 	}
 	if e.question.reply != nil { // the approvers have not approved
-		return nil, true, a.reply(ctx, w, e.question)
+		return nil, true, a.unapproved(ctx, w, e)
 	}
 	if w.isRecorded() { // else nothing keeps the subject
 		e.subject = a.subject(w, e.past)

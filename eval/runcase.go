@@ -229,7 +229,7 @@ func turnID(i int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", 
 func isInfra(err error) bool {
 	if e, ok := errors.AsType[*providers.Error](err); ok {
 		switch e.Kind {
-		case providers.KindUnavailable, providers.KindTimeout, providers.KindQuota, providers.KindAuth:
+		case providers.KindUnavailable, providers.KindTimeout, providers.KindQuota, providers.KindBudget, providers.KindAuth:
 			return true
 		}
 	}

@@ -33,6 +33,8 @@ type ListedTurn struct {
 	At       time.Time `json:"at"`
 	// Owner is never sent.
 	Owner string `json:"-"`
+	// Corrected is when a reviewer last wrote the right answer to it, zero if nobody did. It is never sent.
+	Corrected time.Time `json:"-"`
 }
 
 // A TurnFilter selects turns; empty fields select all.

@@ -105,7 +105,7 @@ func TestDeskPage_PutsAnAnswerRight(t *testing.T) {
 }
 
 // What is missing is said as a sentence: the traffic of a turn that is not kept, a folder for
-// corrections, a store that is down.
+// corrections, a budget that is used up, a store that is down.
 func TestDeskPage_SaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	api := newDeskAPI()
@@ -120,6 +120,9 @@ func TestDeskPage_SaysWhatIsMissing(t *testing.T) {
 	api.mu.Unlock()
 	eval[any](j, `document.querySelector("#step-test form").requestSubmit()`)
 	j.sees(`document.querySelector("#step-test .files button").textContent === "Download reset-the-password.yaml"`, `document.querySelector("#step-test .code").textContent === "molar eval run --live --on-miss report ."`)
+	eval[any](j, `document.querySelector("#step-test .run").click()`)
+	j.sees(`document.querySelector("#step-test .out .out .warn").textContent.includes("The budget for models is used up.")`,
+		`document.querySelector("#step-test .out .out").textContent.includes("it begins anew on 2 March 00:00 UTC")`, `!document.querySelector("#step-test").textContent.includes("Red")`)
 	eval[any](j, `document.getElementById("write-answer").value = "x"; document.querySelector("#step-write form").requestSubmit()`)
 	j.sees(`document.querySelector("#step-write .warn").textContent.includes("corrections: true")`, `document.querySelector("#step-write .code").textContent.startsWith("# How do I")`)
 	j.do(chromedp.Navigate(j.url + "/desk?turn=t-gone"))

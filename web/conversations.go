@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -14,7 +15,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"molar/agent"
+	"molar/agent/answer"
 	"molar/schemas"
+	"molar/toolhandler"
 	"molar/web/responses"
 	"molar/web/wire"
 )
@@ -86,7 +89,9 @@ type conversationObject struct {
 type messageObject struct {
 	schemas.StoredMessage
 	Commentary []commentaryObject `json:"commentary,omitempty"`
-	HTML       string             `json:"html,omitempty"`
+	// Decisions are those of approvers about calls of the answer, as long as its trace is kept.
+	Decisions []decisionObject `json:"decisions,omitempty"`
+	HTML      string           `json:"html,omitempty"`
 	// Files are the files attached to a question.
 	Files []Object `json:"files,omitempty"`
 }
@@ -97,6 +102,42 @@ type commentaryObject struct {
 	Call string `json:"call"`
 	Text string `json:"text"`
 	HTML string `json:"html,omitempty"`
+}
+
+// A decisionObject is what an approver decided about a call.
+type decisionObject struct {
+	// Call is its id.
+	Call      string `json:"call"`
+	Tool      string `json:"tool"`
+	DecidedBy string `json:"decided_by"`
+	Refused   bool   `json:"refused,omitempty"`
+}
+
+// decisionsOf returns what approvers decided about the calls of a stored turn. Its trace is read only if
+// one of its tools needs approvers.
+func (s *server) decisionsOf(ctx context.Context, owner string, m schemas.StoredMessage) (all []decisionObject) {
+	needsApprovers := func(call schemas.ToolCall) bool {
+		return slices.ContainsFunc(s.Tools.Tools(), func(t schemas.Tool) bool { return t.Name == call.Function.Name && len(t.Rules.Approvers) > 0 })
+	}
+	if !slices.ContainsFunc(m.Rounds(), func(r schemas.Round) bool { return slices.ContainsFunc(r.Said.Calls(), needsApprovers) }) {
+		return nil
+	}
+	body, ok, err := s.Traces.Trace(ctx, owner, m.TurnID)
+	var trace answer.Trace
+	if err == nil && ok {
+		err = json.Unmarshal(body, &trace)
+	}
+	if err != nil { // the answer is shown without them
+		s.Logger.Warn("read who decided about the calls of an answer", "turn_id", m.TurnID, "error", err)
+	}
+	for _, tool := range trace.Tools {
+		for _, call := range tool.Calls {
+			if call.DecidedBy != "" {
+				all = append(all, decisionObject{call.ID, tool.Name, call.DecidedBy, call.Status == toolhandler.StatusRefused})
+			}
+		}
+	}
+	return all
 }
 
 // commentaryOf returns the commentary before calls from the rounds of a stored turn.
@@ -168,7 +209,7 @@ func (s *server) getConversation(c *gin.Context) {
 	}
 	object := func(m schemas.StoredMessage) messageObject {
 		o := s.messageObject(m, c.Query("html") == "true")
-		o.Files = files[m.Seq]
+		o.Files, o.Decisions = files[m.Seq], s.decisionsOf(ctx, owner, m)
 		return o
 	}
 	if c.Query("lines") == "true" {

@@ -81,16 +81,19 @@ func (d *deskAPI) before(rest http.Handler) http.Handler {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { d.chatPage(rest, w, r) })
 	mux.Handle("/", rest)
 	for pattern, answer := range map[string]func(*http.Request) (int, string){
-		"GET /v1/me":                       func(*http.Request) (int, string) { return http.StatusOK, d.me },
-		"GET /login":                       func(*http.Request) (int, string) { return http.StatusOK, `{}` },
-		"POST /logout":                     func(r *http.Request) (int, string) { d.record(r); return http.StatusOK, `{}` },
-		"GET /v1/turns":                    d.turns,
-		"GET /v1/turns/gaps":               func(*http.Request) (int, string) { return http.StatusOK, gapsJSON },
-		"GET /v1/turns/{id}":               d.turn,
-		"GET /v1/feedback":                 d.feedback,
-		"POST /v1/turns/{id}/feedback":     d.mark,
-		"POST /v1/turns/{id}/test":         d.test,
-		"POST /v1/turns/{id}/correction":   d.correct,
+		"GET /v1/me":                     func(*http.Request) (int, string) { return http.StatusOK, d.me },
+		"GET /login":                     func(*http.Request) (int, string) { return http.StatusOK, `{}` },
+		"POST /logout":                   func(r *http.Request) (int, string) { d.record(r); return http.StatusOK, `{}` },
+		"GET /v1/turns":                  d.turns,
+		"GET /v1/turns/gaps":             func(*http.Request) (int, string) { return http.StatusOK, gapsJSON },
+		"GET /v1/turns/{id}":             d.turn,
+		"GET /v1/feedback":               d.feedback,
+		"POST /v1/turns/{id}/feedback":   d.mark,
+		"POST /v1/turns/{id}/test":       d.test,
+		"POST /v1/turns/{id}/correction": d.correct,
+		"POST /v1/turns/{id}/test/run": func(*http.Request) (int, string) {
+			return http.StatusTooManyRequests, `{"error":{"code":"budget_exceeded","message":"today's budget of yours is used up; it begins anew on 2 March 00:00 UTC"}}`
+		},
 		"GET /v1/account":                  d.account,
 		"GET /v1/account/sessions":         d.sessions,
 		"DELETE /v1/account/sessions/{id}": d.endSession,

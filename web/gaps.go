@@ -24,7 +24,7 @@ func (s *server) listGaps(c *gin.Context) {
 		return
 	}
 	turns, _, err := s.Review.Store.Turns(c.Request.Context(), schemas.TurnFilter{
-		Outcomes: []schemas.Outcome{schemas.OutcomeRefused, schemas.OutcomeNotFound}, Assistants: s.assistantsOf(c.Request), Since: since, Limit: maxGapTurns,
+		Outcomes: []schemas.Outcome{schemas.OutcomeRefused, schemas.OutcomeNotFound}, Assistants: s.assistantsOf(c.Request), Limit: maxGapTurns,
 	})
 	if err == nil {
 		err = s.name(c.Request, turns)
@@ -36,5 +36,5 @@ func (s *server) listGaps(c *gin.Context) {
 		s.storeError(c, "turns", err)
 		return
 	}
-	wire.WriteJSON(c.Writer, listOf(s.Review.Group(turns)))
+	wire.WriteJSON(c.Writer, listOf(s.Review.Group(turns, since)))
 }

@@ -43,13 +43,14 @@ type Review struct {
 	// Names returns what the owner of turns is called, "" if that is not known, and all that gives them away
 	// where it stands in a text.
 	Names func(ctx context.Context, owner string) (name string, texts []string, err error)
-	// Group groups the questions of turns, given newest first, by their words.
-	Group func([]schemas.ListedTurn) []schemas.Gap
+	// Group groups the questions of turns since a time by their words. It is given older ones too, newest
+	// first, since their corrections count.
+	Group func(turns []schemas.ListedTurn, since time.Time) []schemas.Gap
 	// MakeTest makes a test of a turn. It fails with a [schemas.UntestableError] if that is impossible.
 	// With nil, its route does not exist.
 	MakeTest func(ctx context.Context, turnID string) (schemas.TurnTest, error)
-	// RunTest asks the questions of a turn's test again, of the assistant as it is now. As says who asks. With
-	// nil, its route does not exist.
+	// RunTest asks the questions of a turn's test again, of the assistant as it is now. As says who asks. It
+	// fails with the error of their budget if that is used up. With nil, its route does not exist.
 	RunTest func(ctx context.Context, turnID string, as agent.Turn) (schemas.TestRun, error)
 	// Correct writes the right answer to a question. With nil, its route does not exist.
 	Correct func(ctx context.Context, c schemas.Correction) (schemas.WrittenCorrection, error)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"molar/agent"
 	"molar/internal/httpguard"
@@ -64,7 +65,7 @@ func reviewOf(turns *someTurns) web.Review {
 		Names: func(context.Context, string) (string, []string, error) {
 			return "Hà Lan", []string{"Hà Lan", "ha.lan@example.com"}, nil
 		},
-		Group: func(all []schemas.ListedTurn) (gaps []schemas.Gap) {
+		Group: func(all []schemas.ListedTurn, _ time.Time) (gaps []schemas.Gap) {
 			for _, t := range all {
 				gaps = append(gaps, schemas.Gap{Words: []string{*t.Question}, Count: 1})
 			}

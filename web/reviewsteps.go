@@ -11,6 +11,7 @@ import (
 
 	"molar/agent"
 	"molar/internal/httpguard"
+	"molar/providers"
 	"molar/schemas"
 	"molar/web/chat"
 	"molar/web/wire"
@@ -87,7 +88,9 @@ func (s *server) testTurn(c *gin.Context) {
 
 // testError answers with why no test was made of a turn, or run.
 func (s *server) testError(c *gin.Context, err error) {
-	if not, ok := errors.AsType[schemas.UntestableError](err); ok {
+	if providers.KindOf(err) == providers.KindBudget {
+		err = wire.Failure(err)
+	} else if not, ok := errors.AsType[schemas.UntestableError](err); ok {
 		err = &wire.Error{Status: http.StatusConflict, Kind: wire.TypeInvalid, Code: "turn_not_testable", NoRetry: true, Message: not.Error()}
 	}
 	s.storeError(c, "turn", err)

@@ -113,6 +113,10 @@ func TestApprovers_InTheBrowser(t *testing.T) {
 	lan.sees(noCard, said+` === "You refused helpdesk · reset_password for bob."`)
 	bob.sees(`document.querySelectorAll(".assistant .actions").length === 2`, `document.querySelector(".log").textContent.includes("helpdesk · reset_password: refused by lan")`)
 
+	const both = `((text) => text.includes("helpdesk · reset_password: approved by lan") && text.includes("helpdesk · reset_password: refused by lan"))(document.querySelector(".log").textContent)`
+	bob.do("reload", chromedp.Reload())
+	bob.sees(`document.querySelectorAll(".assistant.stored").length === 2`, both)
+
 	// A client that cannot wait asked, and the page goes on with that conversation.
 	if code, text := s.as(t, "bob", "staff", http.MethodPost, "/v1/chat/completions", questionBody("plain", "chat_late", "Reset the password of mai.le", false)); code != http.StatusOK {
 		t.Fatal(code, text)
@@ -121,7 +125,10 @@ func TestApprovers_InTheBrowser(t *testing.T) {
 	bob.do("reload", chromedp.Reload())
 	bob.sees(`document.querySelector(".assistant").textContent.includes("Waiting for the approval of: leads or heads.")`)
 	bob.say("yes")
-	bob.sees(`[...document.querySelectorAll(".assistant")].at(-1).textContent.includes("Nobody in leads or heads has approved this yet")`)
+	const early = `[...document.querySelectorAll(".assistant")].at(-1).textContent.includes("Nobody in leads or heads has approved this yet")`
+	bob.sees(early, `document.querySelectorAll(".assistant .actions").length === 2`, `!document.querySelector(".log").textContent.includes("not saved")`)
+	bob.do("reload", chromedp.Reload())
+	bob.sees(`document.querySelectorAll(".assistant.stored").length === 2`, early)
 	lan.sees(onDesk)
 	lan.press("#approvals .primary")
 	lan.sees(noCard)

@@ -306,6 +306,26 @@ func TestDesk_RedToGreen(t *testing.T) {
 	if code, text := d.molar("eval", "run", "--live", "--on-miss", "report", tests); code != 0 {
 		t.Errorf("the test is not green: %d %s", code, text)
 	}
+	// The question is unanswered no longer, until it comes again without an answer.
+	unanswered := func(when string, want int) {
+		t.Helper()
+		var gaps struct{ Data []schemas.Gap }
+		code, text := d.as("lan", "GET", "/v1/turns/gaps", "")
+		if err := json.Unmarshal([]byte(text), &gaps); err != nil || code != http.StatusOK || len(gaps.Data) != want || want > 0 && gaps.Data[0].Count != 1 {
+			t.Errorf("%s: %d %s, want %d groups of one", when, code, text, want)
+		}
+		if code, text := d.molar("turns", "list", "--gaps"); code != 0 || strings.Count(text, "password payroll reset") != want {
+			t.Errorf("%s, at the command line: %d %s", when, code, text)
+		}
+	}
+	unanswered("after the correction", 0)
+	if err := os.RemoveAll(filepath.Join(d.dir, "office", "corrections")); err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := d.ask("bob", "", payroll); strings.Contains(again, right) {
+		t.Errorf("after the correction was removed: %s", again)
+	}
+	unanswered("asked again", 1)
 }
 
 // The doctor says whether the answers and the tests of reviewers can be written.
@@ -373,6 +393,29 @@ func TestDesk_RunHasNoEffect(t *testing.T) {
 	status, run := s.do(t, http.MethodPost, "/v1/turns/"+strings.TrimPrefix(got.ID, "chatcmpl-")+"/test/run", `{}`)
 	if status != http.StatusOK || !strings.Contains(run, `"passed":false`) || strings.Count(readText(t, effects), "\n") != 1 {
 		t.Errorf("the run: %d %s; effects: %s", status, run, readText(t, effects))
+	}
+}
+
+// A run of a test for which the reviewer's budget has nothing left is neither red nor green: the reviewer is
+// told when it begins anew.
+func TestDesk_RunOverBudget(t *testing.T) {
+	t.Parallel()
+	config := "llm: {provider: ollama}\ntelemetry: {wire: 7d}\nassistants:\n  help: {tools: []}\nbudgets: {key: {per: month, tokens: 1}}\napi_keys:\n"
+	for _, name := range []string{"ann", "lan"} {
+		sum := sha256.Sum256([]byte(deskKey(name)))
+		config += fmt.Sprintf("  - {name: %s, hash: \"sha256:%s\", scopes: [chat, review]}\n", name, hex.EncodeToString(sum[:]))
+	}
+	model := startModel(t, models.Config{Script: func(models.Request) *models.Reply { return &models.Reply{Tokens: []string{"In the cellar."}} }})
+	d := &deskHost{t: t, served: serveHost(t, writeFile(t, "molar.yaml", config), model)}
+	_, turn := d.ask("ann", "", "Where is the archive?")
+	run := "/v1/turns/" + turn + "/test/run"
+	if code, text := d.as("lan", http.MethodPost, run, `{}`); code != http.StatusOK || !strings.Contains(text, `"passed":true`) {
+		t.Fatalf("the first run: %d %s", code, text)
+	}
+	res := d.send(t, http.MethodPost, run, `{}`, "Authorization", "Bearer "+deskKey("lan"))
+	if text := body(t, res); res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") == "" || !strings.Contains(text, `"budget_exceeded"`) ||
+		!strings.Contains(text, `"message":"this month's budget of yours is used up; it begins anew on 1 `) {
+		t.Errorf("over the budget: %d, Retry-After %q: %s", res.StatusCode, res.Header.Get("Retry-After"), text)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"molar/eval"
 	"molar/eval/tape"
 	"molar/internal/host"
+	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
 )
@@ -55,6 +56,8 @@ func (a *Commands) RunTestOf(ctx context.Context, h *host.Host, turnID string, a
 	defer runner.Close()
 	result, err := runner.Case(ctx, c)
 	switch {
+	case err == nil && providers.KindOf(asked.broke) == providers.KindBudget:
+		return run, last, asked.broke
 	case err != nil:
 		return run, last, fmt.Errorf("run the test of turn %q: %w", turnID, err)
 	case result.Status == eval.StatusInfra:
@@ -113,6 +116,7 @@ type askedHost struct {
 	*host.Host
 	as     agent.Turn
 	before []schemas.Message
+	broke  error // what ended the last turn early
 }
 
 func (h *askedHost) Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Event, error] {
@@ -123,7 +127,7 @@ func (h *askedHost) Run(ctx context.Context, t agent.Turn) iter.Seq2[answer.Even
 	return func(yield func(answer.Event, error) bool) {
 		var said strings.Builder
 		for event, err := range h.Runner().Run(ctx, turn) {
-			if event.Kind == answer.KindText {
+			if h.broke = err; event.Kind == answer.KindText {
 				said.WriteString(event.Text)
 			}
 			if !yield(event, err) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"molar/internal/host"
 	"molar/schemas"
@@ -36,11 +37,54 @@ func TestGapsOf(t *testing.T) {
 			turns = append(turns, turn)
 		}
 		var got []string
-		for _, g := range host.GapsOf(turns) {
+		for _, g := range host.GapsOf(turns, time.Time{}) {
 			got = append(got, fmt.Sprint(g.Count, " ", strings.Join(g.Words, " ")))
 		}
 		if text := strings.Join(got, ", "); text != tt.want {
 			t.Errorf("%q: %q, want %q", tt.questions, text, tt.want)
+		}
+	}
+}
+
+// Questions up to a written answer to one of their group do not count, also if that one is older than what is
+// listed. A refused turn, whose question nobody knows, is settled alone.
+func TestGapsOf_Corrected(t *testing.T) {
+	t.Parallel()
+	at := func(hour int) time.Time { return time.Date(2026, 11, 2, hour, 0, 0, 0, time.UTC) }
+	turn := func(hour int, question, reason string, corrected int) schemas.ListedTurn {
+		listed := schemas.ListedTurn{ID: fmt.Sprint(hour), Assistant: "help", Reason: reason, At: at(hour)}
+		if question != "" {
+			listed.Question = &question
+		}
+		if corrected > 0 {
+			listed.Corrected = at(corrected)
+		}
+		return listed
+	}
+	for name, tt := range map[string]struct {
+		turns []schemas.ListedTurn
+		since int
+		want  string
+	}{
+		"none is written":     {[]schemas.ListedTurn{turn(3, "Where can I park?", "", 0), turn(1, "Parking nearby?", "", 0)}, 0, "2 park nearby: 3 1"},
+		"of the older one":    {[]schemas.ListedTurn{turn(3, "Where can I park?", "", 0), turn(1, "Parking nearby?", "", 4)}, 0, ""},
+		"asked again":         {[]schemas.ListedTurn{turn(5, "Where can I park?", "", 0), turn(3, "Where can I park?", "", 0), turn(1, "Parking nearby?", "", 4)}, 0, "1 park: 5"},
+		"written again":       {[]schemas.ListedTurn{turn(5, "Where can I park?", "", 6), turn(1, "Parking nearby?", "", 4)}, 0, ""},
+		"of another question": {[]schemas.ListedTurn{turn(3, "Where can I park?", "", 0), turn(1, "Who waters the plants?", "", 4)}, 0, "1 park: 3"},
+		"not listed":          {[]schemas.ListedTurn{turn(5, "Where can I park?", "", 0), turn(3, "Where can I park?", "", 0), turn(1, "Parking nearby?", "", 4)}, 2, "1 park: 5"},
+		"since":               {[]schemas.ListedTurn{turn(3, "Where can I park?", "", 0), turn(1, "Parking nearby?", "", 0)}, 2, "1 park: 3"},
+		"refused":             {[]schemas.ListedTurn{turn(3, "", "off topic", 0), turn(1, "", "off topic", 4)}, 0, "1 : "},
+	} {
+		var got []string
+		for _, g := range host.GapsOf(tt.turns, at(tt.since)) {
+			var examples []string
+			for _, e := range g.Examples {
+				examples = append(examples, e.Turn)
+			}
+			got = append(got, fmt.Sprint(g.Count, " ", strings.Join(g.Words, " "), ": ", strings.Join(examples, " ")))
+		}
+		if text := strings.Join(got, ", "); text != tt.want {
+			t.Errorf("%s: %q, want %q", name, text, tt.want)
 		}
 	}
 }

@@ -26,9 +26,9 @@ func Turns(ctx context.Context, cfg *config.Config, want schemas.TurnFilter) (tu
 func Gaps(ctx context.Context, cfg *config.Config, since time.Time) (groups []schemas.Gap, err error) {
 	err = review(ctx, cfg, "", "gaps", func(db *store.DB) error {
 		turns, _, err := host.TraceStore{DB: db}.Turns(ctx, schemas.TurnFilter{
-			Outcomes: []schemas.Outcome{schemas.OutcomeRefused, schemas.OutcomeNotFound}, Since: since, Limit: maxGapTurns,
+			Outcomes: []schemas.Outcome{schemas.OutcomeRefused, schemas.OutcomeNotFound}, Limit: maxGapTurns,
 		})
-		groups = host.GapsOf(turns)
+		groups = host.GapsOf(turns, since)
 		return err
 	})
 	return groups, err

@@ -47,7 +47,8 @@ func (s *State) ListTurns(ctx context.Context, want schemas.TurnFilter) (turns [
 	}
 	among, names := oneOf("t.assistant", want.Assistants, 9)
 	turns, err = database.List(ctx, s.db.Read, scanListed, `SELECT t.turn_id, t.owner, t.conversation_id, t.created_at, t.assistant, t.outcome, t.question, t.tools, t.reason,
-			coalesce(f.mark, ''), coalesce(f.note, ''), coalesce(r.mark, ''), coalesce(r.note, '')
+			coalesce(f.mark, ''), coalesce(f.note, ''), coalesce(r.mark, ''), coalesce(r.note, ''),
+			coalesce((SELECT max(m.made_at) FROM made_files m WHERE m.turn_id = t.turn_id AND m.kind = '`+schemas.MadeCorrection+`'), 0)
 		FROM traces t LEFT JOIN feedback f ON f.turn_id = t.turn_id LEFT JOIN reviews r ON r.turn_id = t.turn_id
 		WHERE ($1 = '' OR t.owner = $1) AND ($2 = '' OR $2 LIKE '% ' || t.outcome || ' %') AND ($3 = '' OR t.assistant = $3)
 			AND ($4 = '' OR f.mark = $4 OR r.mark = $4 OR $4 = 'any' AND (f.mark IS NOT NULL OR r.mark IS NOT NULL))
@@ -79,13 +80,16 @@ func oneOf(column string, values []string, first int) (condition string, args []
 }
 
 func scanListed(row *sql.Rows) (t schemas.ListedTurn, err error) {
-	var at int64
+	var at, corrected int64
 	var question, tools, mark, note, reviewed, remark string
-	err = row.Scan(&t.ID, &t.Owner, &t.ConversationID, &at, &t.Assistant, &t.Outcome, &question, &tools, &t.Reason, &mark, &note, &reviewed, &remark)
+	err = row.Scan(&t.ID, &t.Owner, &t.ConversationID, &at, &t.Assistant, &t.Outcome, &question, &tools, &t.Reason, &mark, &note, &reviewed, &remark, &corrected)
 	if err != nil {
 		return t, err
 	}
 	t.At, t.Tools = database.TimeAt(at), []string{}
+	if corrected > 0 {
+		t.Corrected = database.TimeAt(corrected)
+	}
 	if question != "" {
 		t.Question = &question
 	}

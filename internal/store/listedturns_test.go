@@ -89,6 +89,18 @@ func testListTurns(t *testing.T, open func(now func() time.Time) *store.DB) {
 			t.Errorf("%s: %s, want %s", name, got, tt.ids)
 		}
 	}
+	written := now
+	for _, file := range []schemas.MadeFile{
+		{TurnID: "a", Kind: schemas.MadeCorrection, Path: "x"}, {TurnID: "a", Kind: schemas.MadeCorrection, Path: "y"}, {TurnID: "a", Kind: schemas.MadeTest}, {TurnID: "b", Kind: schemas.MadeTest},
+	} {
+		if file.Kind == schemas.MadeCorrection {
+			written = now
+		}
+		if err := db.PutMadeFile(ctx, file); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Hour)
+	}
 	page, _, err := db.ListTurns(ctx, schemas.TurnFilter{Assistant: "dental", Limit: 10})
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +108,7 @@ func testListTurns(t *testing.T, open func(now func() time.Time) *store.DB) {
 	question := "Câu hỏi?"
 	want := []schemas.ListedTurn{
 		{ID: "b", ConversationID: "c-bob", Owner: "bob", Assistant: "dental", Outcome: "refused", Reason: "why b", Tools: []string{"search_b"}, At: start.Add(time.Hour)},
-		{ID: "a", ConversationID: "c-ann", Owner: "ann", Assistant: "dental", Outcome: "done", Reason: "why a", Mark: "down", Note: "wrong", MarkedBy: "reviewer", Question: &question, Tools: []string{"search_a"}, At: start},
+		{ID: "a", ConversationID: "c-ann", Owner: "ann", Assistant: "dental", Outcome: "done", Reason: "why a", Mark: "down", Note: "wrong", MarkedBy: "reviewer", Question: &question, Tools: []string{"search_a"}, At: start, Corrected: written},
 	}
 	if diff := cmp.Diff(want, page); diff != "" {
 		t.Error(diff)

@@ -96,7 +96,8 @@ async function busy(button, out, text, work) {
   try {
     out.replaceChildren(...await work());
   } catch (err) {
-    out.replaceChildren(el("p", { className: "note bad" }, failure(err)));
+    const kind = err.code === "budget_exceeded" ? "warn" : "bad"; // no fault, and no red test
+    out.replaceChildren(el("p", { className: `note ${kind}` }, failure(err)));
   } finally {
     button.disabled = false;
     if (had?.isConnected && document.activeElement === document.body) had.focus({ preventScroll: true });

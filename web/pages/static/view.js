@@ -527,6 +527,7 @@ export function storedAnswer(m, again, continueAnswer) {
       answer.calls.append(card);
     }
   }
+  for (const d of m.decisions ?? []) answer.note(decided(nameOf(d.tool), d.decided_by, d.refused));
   answer.sources = m.sources;
   if (m.status === "interrupted") whyCut(answer);
   answer.end();
