@@ -17,7 +17,6 @@ import (
 	"molar/agent"
 	"molar/agent/answer"
 	"molar/schemas"
-	"molar/toolhandler"
 	"molar/web/responses"
 	"molar/web/wire"
 )
@@ -133,7 +132,7 @@ func (s *server) decisionsOf(ctx context.Context, owner string, m schemas.Stored
 	for _, tool := range trace.Tools {
 		for _, call := range tool.Calls {
 			if call.DecidedBy != "" {
-				all = append(all, decisionObject{call.ID, tool.Name, call.DecidedBy, call.Status == toolhandler.StatusRefused})
+				all = append(all, decisionObject{call.ID, tool.Name, call.DecidedBy, call.Refused()})
 			}
 		}
 	}

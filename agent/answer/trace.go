@@ -88,6 +88,9 @@ type CallTrace struct {
 	DecidedBy string `json:"decided_by,omitempty"`
 }
 
+// Refused reports whether a person or a rule refused it.
+func (c CallTrace) Refused() bool { return c.Status == toolhandler.StatusRefused }
+
 // A PassTrace is one model call.
 type PassTrace struct {
 	Pass providers.Pass `json:"pass"`

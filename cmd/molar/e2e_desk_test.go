@@ -471,21 +471,27 @@ func TestDesk_Assistants(t *testing.T) {
 			t.Fatalf("mark: %d %s", code, text)
 		}
 	}
-	for who, allowed := range map[string][]string{"hal": {"help"}, "pat": {"pay_roll"}, "nil": {}, "all": {"help", "pay_roll", "payxroll"}} {
-		for assistant, turn := range turns {
-			may := strings.Contains(" "+strings.Join(allowed, " ")+" ", " "+assistant+" ")
-			for _, list := range []string{"/v1/turns", "/v1/turns?marked=any", "/v1/turns?assistant=" + assistant, "/v1/turns/gaps", "/v1/feedback", "/v1/feedback?turn=" + turn} {
-				if code, text := d.as(who, http.MethodGet, list, ""); code != http.StatusOK || strings.Contains(text, `"`+turn+`"`) != may {
-					t.Errorf("%s: %s: %d %s, of %s", who, list, code, text, assistant)
-				}
-			}
-			for _, r := range [][3]string{{"GET", "", ""}, {"POST", "/feedback", `{"mark":"down","note":"of ` + assistant + `"}`}, {"POST", "/test", `{}`}, {"POST", "/test/run", `{}`}, {"POST", "/correction", `{"answer":"x"}`}} {
-				if code, text := d.as(who, r[0], "/v1/turns/"+turn+r[1], r[2]); (code == http.StatusOK) != may || !may && code != http.StatusNotFound {
-					t.Errorf("%s: %v of %s: %d %s", who, r, assistant, code, text)
-				}
+	each := func(check func(who, assistant, turn string, may bool)) {
+		for who, allowed := range map[string][]string{"hal": {"help"}, "pat": {"pay_roll"}, "nil": {}, "all": {"help", "pay_roll", "payxroll"}} {
+			for assistant, turn := range turns {
+				check(who, assistant, turn, strings.Contains(" "+strings.Join(allowed, " ")+" ", " "+assistant+" "))
 			}
 		}
 	}
+	each(func(who, assistant, turn string, may bool) {
+		for _, list := range []string{"/v1/turns", "/v1/turns?marked=any", "/v1/turns?assistant=" + assistant, "/v1/turns/gaps", "/v1/feedback", "/v1/feedback?turn=" + turn} {
+			if code, text := d.as(who, http.MethodGet, list, ""); code != http.StatusOK || strings.Contains(text, `"`+turn+`"`) != may {
+				t.Errorf("%s: %s: %d %s, of %s", who, list, code, text, assistant)
+			}
+		}
+	})
+	each(func(who, assistant, turn string, may bool) { // after the lists: a corrected question is no gap
+		for _, r := range [][3]string{{"GET", "", ""}, {"POST", "/feedback", `{"mark":"down","note":"of ` + assistant + `"}`}, {"POST", "/test", `{}`}, {"POST", "/test/run", `{}`}, {"POST", "/correction", `{"answer":"x"}`}} {
+			if code, text := d.as(who, r[0], "/v1/turns/"+turn+r[1], r[2]); (code == http.StatusOK) != may || !may && code != http.StatusNotFound {
+				t.Errorf("%s: %v of %s: %d %s", who, r, assistant, code, text)
+			}
+		}
+	})
 
 	for _, args := range [][]string{{"turns", "list"}, {"turns", "list", "--outcome", "any"}, {"turns", "list", "--marked", "down"}} {
 		if code, text := d.molar(args...); code != 0 || !strings.Contains(text, "down by reviewer") {
