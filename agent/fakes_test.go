@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -159,8 +160,14 @@ type fakeTools struct {
 	awaited      []string
 }
 
-func (f *fakeTools) Tools() []schemas.Tool          { return f.tools }
+func (f *fakeTools) Tools() []schemas.Tool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clip(f.tools)
+}
+
 func (f *fakeTools) Status() []schemas.ServerStatus { return f.status }
+
 func (f *fakeTools) Resource(_ context.Context, _ schemas.Caller, server, uri string) (string, []schemas.Part, error) {
 	if strings.HasPrefix(uri, "gone:") {
 		return "", nil, errors.New("it is gone")
