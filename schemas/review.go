@@ -31,6 +31,8 @@ type ListedTurn struct {
 	Question *string   `json:"question"`
 	Tools    []string  `json:"tools"`
 	At       time.Time `json:"at"`
+	// Made is what reviewers made of the turn, the oldest first; only reviewers get it.
+	Made []MadeFile `json:"made,omitempty"`
 	// Owner is never sent.
 	Owner string `json:"-"`
 	// Corrected is when a reviewer last wrote the right answer to it, zero if nobody did. It is never sent.

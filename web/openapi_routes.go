@@ -61,7 +61,7 @@ func (s *server) chatOperations() []wire.Operation {
 		completions, alias,
 		{Method: "GET", Path: "/v1/models", Tag: tagChat, Scope: "chat or admin", Summary: "List the assistants, as OpenAI models", Answer: modelList{}},
 		{Method: "GET", Path: "/v1/models/{id}", Tag: tagChat, Scope: "chat or admin", Summary: "Describe an assistant", Answer: modelObject{}, Errors: []int{404}},
-		{Method: "GET", Path: "/v1/turns/{id}", Tag: tagTurns, Scope: "chat", Summary: "The trace of a turn: why each tool was called, or not. For a running turn, the trace so far; for a turn without a trace, its stored messages", Answer: answer.Trace{}, Errors: []int{404, 500}},
+		{Method: "GET", Path: "/v1/turns/{id}", Tag: tagTurns, Scope: "chat", Summary: "The trace of a turn: why each tool was called, or not. For a running turn, the trace so far; for a turn without a trace, its stored messages", Answer: turnObject{}, Errors: []int{404, 500}},
 		{
 			Method: "GET", Path: "/v1/turns/{id}/events", Tag: tagTurns, Scope: "chat", Summary: "Follow a detached turn",
 			Event: chat.Chunk{}, Query: []wire.Parameter{{"Last-Event-ID", "the number of the last event that the client has received"}, {"html", "true: also the HTML of the answer, from the first requested event on"}}, Errors: []int{400, 404, 410}, Failure: chat.MissingTurn{},

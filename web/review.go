@@ -28,6 +28,8 @@ type ReviewStore interface {
 	PutReview(ctx context.Context, f schemas.Feedback) (stored schemas.Feedback, ok bool, err error)
 	// PutMadeFile notes a file that was made of a turn, for an erasure of whoever asked.
 	PutMadeFile(ctx context.Context, f schemas.MadeFile) error
+	// MadeOf returns the files that reviewers made of some turns, the oldest first.
+	MadeOf(ctx context.Context, turnIDs []string) ([]schemas.MadeFile, error)
 	// Marks returns the marks of all people's turns by themselves and by reviewers, newest first.
 	Marks(ctx context.Context, filter schemas.FeedbackFilter) ([]schemas.Feedback, error)
 }
@@ -54,6 +56,8 @@ type Review struct {
 	RunTest func(ctx context.Context, turnID string, as agent.Turn) (schemas.TestRun, error)
 	// Correct writes the right answer to a question. With nil, its route does not exist.
 	Correct func(ctx context.Context, c schemas.Correction) (schemas.WrittenCorrection, error)
+	// Written returns the answer that stands in the file of a correction, "" if somebody has removed it.
+	Written func(file string) string
 }
 
 // routeReview adds the routes of the review of turns.
@@ -162,6 +166,9 @@ func (s *server) listTurns(c *gin.Context) {
 	}
 	if err == nil && reviews {
 		err = s.recordFirst(c.Request, "", "list "+filters(c))
+	}
+	if err == nil && reviews {
+		err = s.addMade(c.Request.Context(), turns)
 	}
 	if bad := schemas.CursorError(""); errors.As(err, &bad) {
 		wire.WriteError(c.Writer, wire.Invalid("after", "%s", bad.Error()))

@@ -30,6 +30,13 @@ func (s *someTurns) Turns(_ context.Context, want schemas.TurnFilter) ([]schemas
 
 func (s *someTurns) PutMadeFile(context.Context, schemas.MadeFile) error { return nil }
 
+func (s *someTurns) MadeOf(_ context.Context, ids []string) (made []schemas.MadeFile, err error) {
+	if slices.Contains(ids, "t-a") {
+		made = []schemas.MadeFile{{TurnID: "t-a", Kind: schemas.MadeTest}, {TurnID: "t-a", Kind: schemas.MadeCorrection, Path: "office/corrections/a.md"}}
+	}
+	return made, nil
+}
+
 func (s *someTurns) Asked(_ context.Context, id string) (schemas.ListedTurn, bool, error) {
 	at := slices.IndexFunc(s.turns, func(t schemas.ListedTurn) bool { return t.ID == id })
 	if at < 0 {
@@ -83,6 +90,7 @@ func reviewOf(turns *someTurns) web.Review {
 			turns.marked++
 			return schemas.WrittenCorrection{Text: "the secret answer to " + c.Question}, nil
 		},
+		Written: func(file string) string { return "the secret answer in " + file },
 	}
 }
 
@@ -178,6 +186,22 @@ func TestReview_AssistantsOfTheGroup(t *testing.T) {
 				t.Errorf("%s: %s %s: %d %s, want %d", tt.who, r.method, r.path, status, body, want)
 			}
 		}
+	}
+}
+
+// A reviewer who comes back sees in the list and in the turn what was made of it; whoever asked does not.
+func TestReview_WhatWasMade(t *testing.T) {
+	h, _, _ := reviewers(t, false)
+	for _, tt := range []struct{ path, want string }{
+		{"/v1/turns", `"made":[{"turn":"t-a","kind":"test","made_at":"0001-01-01T00:00:00Z"},{"turn":"t-a","kind":"correction","path":"office/corrections/a.md",`},
+		{"/v1/turns/t-a", `"path":"office/corrections/a.md","made_at":"0001-01-01T00:00:00Z","answer":"the secret answer in office/corrections/a.md"}]`},
+	} {
+		if _, body := (reviewRequest{"GET", tt.path, ""}).as(h, "all"); !strings.Contains(body, tt.want) {
+			t.Errorf("%s: %s", tt.path, body)
+		}
+	}
+	if _, body := (reviewRequest{"GET", "/v1/turns/t-b", ""}).as(h, "all"); strings.Contains(body, `"made"`) {
+		t.Errorf("nothing was made of it: %s", body)
 	}
 }
 

@@ -297,6 +297,16 @@ func TestDesk_RedToGreen(t *testing.T) {
 	if text := step("correction", "/correction", `{"answer":"`+right+`","sources":["https://intranet.example/payroll"]}`); !strings.Contains(text, `"file":"office/corrections/`) {
 		t.Errorf("the correction: %s", text)
 	}
+	_, back := d.as("lan", "GET", "/v1/turns/"+turn, "")
+	if list := d.list("lan", ""); len(list) != 1 || len(list[0].Made) != 3 || !strings.Contains(back, `"answer":"`+right+`\n\n- https://intranet.example/payroll"`) {
+		t.Errorf("whoever comes back does not see what was made: %+v, %s", list, back)
+	}
+	if own := d.list("ann", ""); len(own) != 1 || own[0].Made != nil {
+		t.Errorf("whoever asked sees what reviewers made: %+v", own)
+	}
+	if _, trace := d.as("ann", "GET", "/v1/turns/"+turn, ""); strings.Contains(trace, `"made"`) {
+		t.Errorf("whoever asked sees what reviewers made: %s", trace)
+	}
 	if r := run(); !r.Passed || !strings.Contains(r.Answer, right) || len(r.Reasons) != 0 {
 		t.Errorf("run from the desk, the test is not green: %+v", r)
 	}

@@ -24,7 +24,7 @@ import (
 // review returns what those may see and do who review turns.
 func (p *port) review(traces host.TraceStore) web.Review {
 	r := web.Review{
-		Store: traces, People: p.Config.Review.People, Correct: p.correct,
+		Store: traces, People: p.Config.Review.People, Correct: p.correct, Written: p.written,
 		Secret: func(ctx context.Context) ([]byte, error) { return p.DB.Secret(ctx, "review") },
 		Group:  host.GapsOf,
 		Names: func(ctx context.Context, owner string) (string, []string, error) {
@@ -89,6 +89,22 @@ func (p *port) correct(_ context.Context, c schemas.Correction) (schemas.Written
 		return schemas.WrittenCorrection{}, fmt.Errorf("write a correction: %w; make the folder writable for the host", err)
 	}
 	return schemas.WrittenCorrection{File: shown(p.Config, filepath.Join(folder.Path, filepath.FromSlash(name))), Text: text}, nil
+}
+
+// written returns the answer that stands in the file of a correction, "" if there is none any more. The path is one
+// that shown returned.
+func (p *port) written(file string) string {
+	file = filepath.FromSlash(file)
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(filepath.Dir(p.Config.File), file)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil { // it may be removed by hand
+		return ""
+	}
+	_, text, _ := strings.Cut(string(data), "\n# ")
+	_, answer, _ := strings.Cut(text, "\n")
+	return strings.TrimSpace(answer)
 }
 
 // CorrectionsFolder returns the folder into which the corrections of a folder of knowledge are written.
