@@ -40,7 +40,7 @@ func TestDeskPage_Look(t *testing.T) {
 			until(`document.querySelector("#step-mark .good")`),
 			js(`document.querySelector("#step-test form").requestSubmit()`), until(`document.querySelector("#step-test .code")`),
 			js(`document.getElementById("write-answer").value = "At the helpdesk."; document.querySelector("#step-write form").requestSubmit()`),
-			until(`document.querySelector("#step-write .out button")`),
+			until(`document.querySelector("#step-write .ask:not([hidden])")`),
 		}},
 		{name: "desk-refused", path: "/desk?turn=t-refused", steps: steps{until(`document.querySelector(".guide")`)}},
 		{name: "account", path: "/account", steps: steps{until(`document.querySelectorAll("#sessions li").length === 2 && document.querySelector("#erase")`)}},
@@ -89,8 +89,9 @@ func TestDeskPage_PutsAnAnswerRight(t *testing.T) {
 	j.do(js(`document.querySelector("#step-test button").focus()`), press(kb.Enter))
 	j.sees(`document.querySelector("#step-test .out").textContent.includes("The test “reset-the-password” is made.")`, `document.querySelector("#step-test .code").textContent === "molar eval run --live --on-miss report tests/desk"`)
 	j.do(js(`document.getElementById("write-answer").focus()`), press("At the helpdesk, room 12."), press(kb.Tab), press("https://intranet.example/payroll"), press(kb.Tab), press(kb.Enter))
-	j.sees(`document.querySelector("#step-write .out").textContent.includes("From now on this question finds it first.")`, `document.querySelector("#step-write .files").textContent === "knowledge/corrections/reset-the-password.md"`)
-	j.do(js(`document.querySelector("#step-write .out button").focus()`), press(kb.Enter))
+	j.sees(`document.querySelector("#step-write .out").textContent.includes("Saved. Who asks with these words gets this answer from now on.")`, `document.querySelector("#step-write .files").textContent === "knowledge/corrections/reset-the-password.md"`)
+	j.sees(`document.querySelector("#step-write .ask").target === "_blank"`) // the desk stays; here the chat takes its place
+	j.do(js(`const a = document.querySelector("#step-write .ask"); a.target = ""; a.focus()`), press(kb.Enter))
 	j.do(until(`location.pathname === "/" && document.getElementById("question").value === "` + deskQuestion + `"`))
 	want := []string{
 		`POST /v1/turns/t-payroll/feedback {"mark":"down","note":"the guide is on the intranet"}`,
@@ -104,12 +105,77 @@ func TestDeskPage_PutsAnAnswerRight(t *testing.T) {
 	}
 }
 
+// Whoever comes back finds their work: the mark with its note, the test, which can be run at once, and the
+// written answer. A new result replaces the old one in all steps, in the list and at the head of the turn.
+func TestDeskPage_KeepsTheWork(t *testing.T) {
+	t.Parallel()
+	api := newDeskAPI()
+	j := openDesk(t, "en", api)
+	open := func() {
+		t.Helper()
+		j.do(chromedp.Navigate(j.url + "/desk?turn=t-payroll"))
+		j.sees(`document.querySelector(".guide")`, `document.querySelectorAll("#rows a").length === 6`)
+	}
+	submit := func(step, sees string) {
+		t.Helper()
+		eval[any](j, `document.querySelector("#step-`+step+` form").requestSubmit()`)
+		j.sees(`document.querySelector("#step-` + step + ` .out").textContent.includes("` + sees + `")`)
+	}
+	open()
+	submit("test", "This answer is not marked")
+	eval[any](j, `document.querySelector("#step-mark [value=up]").click(); document.getElementById("mark-note").value = "there is a guide"`)
+	submit("mark", "Marked as right.")
+	j.sees(`!document.body.textContent.includes("This answer is not marked")`, `document.querySelector("#step-test .warn").textContent === "It was made before the mark. Make it again."`,
+		`document.querySelector(".asked-and-said .mark").textContent === "righttest"`)
+	eval[any](j, `document.querySelector("#step-mark [value=down]").click()`)
+	submit("mark", "Marked as wrong.")
+	submit("test", "is made.")
+	j.sees(`!document.querySelector("#step-test .warn")`, `!document.querySelector("#step-mark .next")`)
+	eval[any](j, `document.querySelector("#step-test .run").click()`)
+	j.sees(`document.querySelector("#step-test .note.bad").textContent.startsWith("Red")`, `document.querySelector("#step-test li li, #step-test .outcome").textContent.includes("The outcome is as before: no source found.")`)
+
+	open() // again
+	j.sees(`document.querySelector("#step-mark.finished .good").textContent.startsWith("Marked as wrong.")`, `document.getElementById("mark-note").value === "there is a guide"`, `!document.querySelector("blockquote")`,
+		`document.querySelector("#step-test.finished .files").textContent === "tests/desk/cases.yaml"`, `document.querySelector('#rows a[aria-current] .mark').textContent === "wrongtest"`)
+	eval[any](j, `document.querySelector("#step-test .run").click()`)
+	j.sees(`document.querySelector("#step-test .note.bad")`)
+	eval[any](j, `document.getElementById("write-answer").value = "At the helpdesk, room 12."`)
+	submit("write", "Saved.")
+	j.sees(`!document.querySelector("#step-test .note.bad")`, `document.querySelector("#step-write .next").textContent.startsWith("Next: run the test")`, `document.querySelector("#rows a[aria-current] .mark").textContent === "wrongput right"`)
+	eval[any](j, `document.querySelector("#step-write .run").click()`)
+	j.sees(`document.querySelector("#step-write .outcome").textContent.includes("Green: the test passes.The assistant found the written answer, and no longer answers as before.")`,
+		`document.querySelector("#step-write .next").textContent === "Next: ask the question yourself."`)
+
+	open() // and again
+	j.sees(`document.getElementById("write-answer").value === "At the helpdesk, room 12."`, `document.querySelector("#step-write.finished .files").textContent === "knowledge/corrections/reset-the-password.md"`,
+		`document.querySelectorAll(".guide .run:not([hidden])").length === 2`, `document.querySelectorAll(".guide .finished").length === 3`)
+}
+
+// On a phone, where a turn takes the place of the list, the way back ends at the row from which one came.
+func TestDeskPage_BackToTheRow(t *testing.T) {
+	t.Parallel()
+	j := openDesk(t, "en", newDeskAPI())
+	const atRow = `document.activeElement.dataset.turn === "t-payroll" && document.activeElement.getBoundingClientRect().top > 0 && document.activeElement.getBoundingClientRect().bottom < innerHeight`
+	for _, back := range []string{`document.querySelector(".back").click()`, `history.back()`} {
+		j.do(chromedp.EmulateViewport(360, 300), chromedp.Navigate(j.url+"/desk"))
+		j.sees(`document.querySelectorAll("#rows a").length === 6`)
+		j.do(js(`document.querySelector("#rows ul").append(document.querySelector("#rows li")); document.querySelector('#rows a[data-turn="t-payroll"]').click()`)) // now the last row
+		j.sees(`document.querySelector(".guide")`)
+		j.do(js(back))
+		j.sees(atRow)
+	}
+	j.do(chromedp.EmulateViewport(1280, 500), chromedp.Navigate(j.url+"/desk"))
+	j.sees(`document.querySelectorAll("#rows a").length === 6`)
+	j.do(js(`document.querySelector("#rows ul").append(document.querySelector("#rows li")); document.querySelector('#rows a[data-turn="t-payroll"]').click()`))
+	j.sees(`document.querySelector(".guide")`, `(() => { const at = document.querySelector("#rows [aria-current]").getBoundingClientRect(); return at.top > 0 && at.bottom <= innerHeight; })()`)
+}
+
 // What is missing is said as a sentence: the traffic of a turn that is not kept, a folder for
 // corrections, a budget that is used up, a store that is down.
 func TestDeskPage_SaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	api := newDeskAPI()
-	api.wires, api.folder = false, false
+	api.wires, api.folder, api.spent = false, false, true
 	j := openDesk(t, "en", api)
 	j.do(chromedp.Navigate(j.url + "/desk?turn=t-payroll"))
 	j.sees(`document.querySelector(".guide")`)
@@ -121,8 +187,8 @@ func TestDeskPage_SaysWhatIsMissing(t *testing.T) {
 	eval[any](j, `document.querySelector("#step-test form").requestSubmit()`)
 	j.sees(`document.querySelector("#step-test .files button").textContent === "Download reset-the-password.yaml"`, `document.querySelector("#step-test .code").textContent === "molar eval run --live --on-miss report ."`)
 	eval[any](j, `document.querySelector("#step-test .run").click()`)
-	j.sees(`document.querySelector("#step-test .out .out .warn").textContent.includes("The budget for models is used up.")`,
-		`document.querySelector("#step-test .out .out").textContent.includes("it begins anew on 2 March 00:00 UTC")`, `!document.querySelector("#step-test").textContent.includes("Red")`)
+	j.sees(`document.querySelector("#step-test .out:last-child .warn").textContent.includes("The budget for models is used up.")`,
+		`document.querySelector("#step-test .out:last-child").textContent.includes("it begins anew on 2 March 00:00 UTC")`, `!document.querySelector("#step-test").textContent.includes("Red")`)
 	eval[any](j, `document.getElementById("write-answer").value = "x"; document.querySelector("#step-write form").requestSubmit()`)
 	j.sees(`document.querySelector("#step-write .warn").textContent.includes("corrections: true")`, `document.querySelector("#step-write .code").textContent.startsWith("# How do I")`)
 	j.do(chromedp.Navigate(j.url + "/desk?turn=t-gone"))
@@ -155,8 +221,8 @@ func TestDeskPage_Address(t *testing.T) {
 	j.do(chromedp.Navigate(j.url + "/desk?outcome=refused&marked=bad&since=7d&assistant=dental&turn=t-refused"))
 	j.sees(`document.querySelectorAll("#rows a[aria-current]").length === 1`, `["outcome", "marked", "since", "assistant"].map((id) => document.getElementById(id).value).join() === "refused,bad,7d,dental"`)
 	j.do(chromedp.Click(`.views a[data-view="gaps"]`))
-	j.sees(`location.search === "?view=gaps"`, `document.querySelector("#rows h3").textContent === "password payroll reset"`, `document.getElementById("outcome").closest(".field").hidden`)
-	j.do(chromedp.Click(`#rows li li a`))
+	j.sees(`location.search === "?view=gaps"`, `document.querySelector("#rows h3").textContent === "`+deskQuestion+`"`, `document.getElementById("outcome").closest(".field").hidden`)
+	j.do(chromedp.Click(`#rows h3 a`))
 	j.sees(`location.search.includes("turn=t-payroll")`, `document.querySelector(".guide")`)
 	api.mu.Lock()
 	defer api.mu.Unlock()

@@ -26,6 +26,9 @@ type deskAPI struct {
 	// approvals are the calls of others that wait for the reader.
 	approvals string
 	marks     map[string]string
+	notes     map[string]string
+	spent     bool     // no budget is left for runs of tests
+	made      string   // what was made of the turn of the journeys, as JSON
 	sent      []string // the changing requests, each with its body
 	asked     []string // the queries of the list
 	erased    bool
@@ -35,7 +38,7 @@ type deskAPI struct {
 const reviewer = `{"object":"me","id":"oidc:https://login.example#7","name":"Lan","person":true,"session":true,"scopes":["chat","review"],"groups":["support"],"approver":false}`
 
 func newDeskAPI() *deskAPI {
-	return &deskAPI{me: reviewer, wires: true, tests: true, folder: true, approvals: `{"object":"list","data":[]}`, marks: map[string]string{}, ended: map[string]bool{}}
+	return &deskAPI{me: reviewer, wires: true, tests: true, folder: true, approvals: `{"object":"list","data":[]}`, marks: map[string]string{}, notes: map[string]string{}, ended: map[string]bool{}}
 }
 
 // serve serves the pages of cfg with this API.
@@ -81,19 +84,17 @@ func (d *deskAPI) before(rest http.Handler) http.Handler {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { d.chatPage(rest, w, r) })
 	mux.Handle("/", rest)
 	for pattern, answer := range map[string]func(*http.Request) (int, string){
-		"GET /v1/me":                     func(*http.Request) (int, string) { return http.StatusOK, d.me },
-		"GET /login":                     func(*http.Request) (int, string) { return http.StatusOK, `{}` },
-		"POST /logout":                   func(r *http.Request) (int, string) { d.record(r); return http.StatusOK, `{}` },
-		"GET /v1/turns":                  d.turns,
-		"GET /v1/turns/gaps":             func(*http.Request) (int, string) { return http.StatusOK, gapsJSON },
-		"GET /v1/turns/{id}":             d.turn,
-		"GET /v1/feedback":               d.feedback,
-		"POST /v1/turns/{id}/feedback":   d.mark,
-		"POST /v1/turns/{id}/test":       d.test,
-		"POST /v1/turns/{id}/correction": d.correct,
-		"POST /v1/turns/{id}/test/run": func(*http.Request) (int, string) {
-			return http.StatusTooManyRequests, `{"error":{"code":"budget_exceeded","message":"today's budget of yours is used up; it begins anew on 2 March 00:00 UTC"}}`
-		},
+		"GET /v1/me":                       func(*http.Request) (int, string) { return http.StatusOK, d.me },
+		"GET /login":                       func(*http.Request) (int, string) { return http.StatusOK, `{}` },
+		"POST /logout":                     func(r *http.Request) (int, string) { d.record(r); return http.StatusOK, `{}` },
+		"GET /v1/turns":                    d.turns,
+		"GET /v1/turns/gaps":               func(*http.Request) (int, string) { return http.StatusOK, gapsJSON },
+		"GET /v1/turns/{id}":               d.turn,
+		"GET /v1/feedback":                 d.feedback,
+		"POST /v1/turns/{id}/feedback":     d.mark,
+		"POST /v1/turns/{id}/test":         d.test,
+		"POST /v1/turns/{id}/test/run":     d.runTest,
+		"POST /v1/turns/{id}/correction":   d.correct,
 		"GET /v1/account":                  d.account,
 		"GET /v1/account/sessions":         d.sessions,
 		"DELETE /v1/account/sessions/{id}": d.endSession,
@@ -144,8 +145,8 @@ func (d *deskAPI) turns(r *http.Request) (int, string) {
 	q := r.URL.Query()
 	d.asked = append(d.asked, r.URL.RawQuery)
 	row := func(id, outcome, question string) string {
-		return fmt.Sprintf(`{"id":%q,"conversation_id":"c-%s","person":"person-7f3a","assistant":"dental","outcome":%q,"mark":%q,"note":"","question":%s,"tools":["knowledge__search"],"at":"2026-05-04T03:02:01Z"}`,
-			id, id, outcome, d.marks[id], question)
+		return fmt.Sprintf(`{"id":%q,"conversation_id":"c-%s","person":"person-7f3a","assistant":"dental","outcome":%q,"mark":%q,"note":"","question":%s,"tools":["knowledge__search"],"made":[%s],"at":"2026-05-04T03:02:01Z"}`,
+			id, id, outcome, d.marks[id], question, map[bool]string{true: d.made}[id == "t-payroll"])
 	}
 	all := []struct{ id, outcome, question string }{
 		{"t-payroll", "not_found", `"` + deskQuestion + `"`},
@@ -184,7 +185,7 @@ func (d *deskAPI) turn(r *http.Request) (int, string) {
 	case "t-payroll":
 		return http.StatusOK, strings.NewReplacer(`"question":"Does my grandmother's implant need another check this year?"`, `"question":"`+deskQuestion+`"`,
 			`"answer":"Yes: the last check was **14 months ago**, so one is due."`, `"answer":"I found nothing about the payroll system. Ask the helpdesk."`,
-			`"turn_id":"t1"`, `"turn_id":"t-payroll","outcome":"not_found"`).Replace(turnTrace)
+			`"turn_id":"t1"`, `"turn_id":"t-payroll","person":"person-7f3a","outcome":"not_found","made":[`+d.made+`]`).Replace(turnTrace)
 	case "t-refused":
 		return http.StatusOK, `{"turn_id":"t-refused","conversation_id":"c-r","assistant":"dental","started":"2026-05-04T03:02:01Z","took_ms":2,"status":"refused","outcome":"refused","verdict":{"pass":false,"sure":true,"by":"code","reason":"off topic","score":0.1,"took_ms":0.4}}`
 	default:
@@ -194,7 +195,7 @@ func (d *deskAPI) turn(r *http.Request) (int, string) {
 
 func (d *deskAPI) feedback(*http.Request) (int, string) {
 	if mark := d.marks["t-payroll"]; mark != "" {
-		return http.StatusOK, `{"object":"list","data":[{"turn_id":"t-payroll","conversation_id":"c1","mark":"` + mark + `","note":"there is a guide","marked_at":"2026-05-04T03:02:01Z","by":"person"}]}`
+		return http.StatusOK, `{"object":"list","data":[{"turn_id":"t-payroll","conversation_id":"c1","mark":"` + mark + `","note":"` + d.notes["t-payroll"] + `","marked_at":"2026-05-04T03:02:01Z","by":"reviewer"}]}`
 	}
 	return http.StatusOK, `{"object":"list","data":[]}`
 }
@@ -202,6 +203,7 @@ func (d *deskAPI) feedback(*http.Request) (int, string) {
 func (d *deskAPI) mark(r *http.Request) (int, string) {
 	body := d.record(r)
 	d.marks[r.PathValue("id")], _ = body["mark"].(string)
+	d.notes[r.PathValue("id")], _ = body["note"].(string)
 	return http.StatusOK, `{"object":"turn.feedback"}`
 }
 
@@ -213,14 +215,29 @@ func (d *deskAPI) test(r *http.Request) (int, string) {
 	if !d.tests {
 		return http.StatusOK, `{"case":"reset-the-password","files":[{"name":"reset-the-password.yaml","content":"id: reset-the-password\n"}],"command":"molar eval run --live --on-miss report ."}`
 	}
+	d.made = `{"turn":"t-payroll","kind":"test","path":"tests/desk/cases.yaml","made_at":"2026-05-04T04:02:01Z"}`
 	return http.StatusOK, `{"case":"reset-the-password","files":["tests/desk/cases.yaml","tests/desk/tapes/t-payroll.jsonl"],"command":"molar eval run --live --on-miss report tests/desk"}`
 }
 
-func (d *deskAPI) correct(r *http.Request) (int, string) {
+// runTest finds the test green once an answer is written.
+func (d *deskAPI) runTest(r *http.Request) (int, string) {
 	d.record(r)
+	if d.spent {
+		return http.StatusTooManyRequests, `{"error":{"code":"budget_exceeded","message":"today's budget of yours is used up; it begins anew on 2 March 00:00 UTC"}}`
+	}
+	if strings.Contains(d.made, `"correction"`) {
+		return http.StatusOK, `{"case":"reset-the-password","passed":true,"answer":"At the helpdesk, room 12.","reasons":[]}`
+	}
+	return http.StatusOK, `{"case":"reset-the-password","passed":false,"answer":"I found nothing about the payroll system. Ask the helpdesk.","reasons":[{"code":"same_end","text":"it ended in the same way again: not_found"}]}`
+}
+
+func (d *deskAPI) correct(r *http.Request) (int, string) {
+	body := d.record(r)
 	if !d.folder {
 		return http.StatusOK, `{"text":"# How do I reset the password?\n\nAt the helpdesk.\n"}`
 	}
+	answer, _ := json.Marshal(body["answer"]) //nolint:errchkjson // it was JSON
+	d.made = strings.TrimPrefix(d.made+`,{"turn":"t-payroll","kind":"correction","path":"knowledge/corrections/reset-the-password.md","made_at":"2026-05-04T05:02:01Z","answer":`+string(answer)+`}`, ",")
 	return http.StatusOK, `{"file":"knowledge/corrections/reset-the-password.md","text":"# How"}`
 }
 

@@ -92,7 +92,7 @@ func TestDesk_InTheBrowser(t *testing.T) {
 		t.Errorf("the test of a wrong answer is not red: %d %s", code, text)
 	}
 	click("#step-test .run")
-	sees(`document.querySelector("#step-test .out .out .bad").textContent.startsWith("Red") && document.querySelector("#step-test .out .out").textContent.includes("It ended in the same way again.")`)
+	sees(`document.querySelector("#step-test .outcome .bad").textContent.startsWith("Red") && document.querySelector("#step-test .outcome").textContent.includes("The outcome is as before: no source found.")`)
 	const right = "Go to the desk on floor 3 and bring your card."
 	run("write", chromedp.SendKeys("#write-answer", right))
 	click("#step-write form button")
@@ -101,8 +101,9 @@ func TestDesk_InTheBrowser(t *testing.T) {
 		t.Errorf("the test is not green: %d %s", code, text)
 	}
 	click("#step-write .run")
-	sees(`document.querySelector("#step-write .out .out .good").textContent.startsWith("Green") && document.querySelector("#step-write .out .out .told").textContent.includes("` + right + `")`)
-	click("#step-write .out button")
+	sees(`document.querySelector("#step-write .out:last-child .good").textContent.startsWith("Green") && document.querySelector("#step-write .out:last-child .told").textContent.includes("` + right + `")`)
+	run("open the chat in this tab", chromedp.Evaluate[chromedp.Void](`document.querySelector("#step-write .ask").target = ""`))
+	click("#step-write .ask")
 	sees(`location.pathname === "/" && document.getElementById("question").value === "` + payroll + `"`)
 	click("#send")
 	sees(`document.querySelector(".assistant .prose").textContent.includes("` + right + `")`)

@@ -58,15 +58,20 @@ function chosen() {
 // --- what is shown -----------------------------------------------------------------------------
 
 let listed = ""; // the filters of the list that is shown
+let open = null; // the turn that is shown
 
+// show shows what the address names. Whoever comes back from a turn stands at its row in the list.
 function show() {
   const query = here();
   setFilters(query);
   const turn = query.get("turn");
+  const left = turn ? null : open;
+  open = turn;
   $("review").classList.toggle("open", Boolean(turn));
   showList(query, turn);
-  if (turn) showTurn($("turn"), turn, { back: addressOf({ turn: null }), changed: (marks) => markRow(turn, marks) });
+  if (turn) showTurn($("turn"), turn, { back: addressOf({ turn: null }), changed: (tags) => markRow(turn, tags) });
   else $("turn").replaceChildren(el("p", { className: "none" }, t("Choose a question to see its answer, why it came about, and what you can do about it.", "Chọn một câu hỏi để xem câu trả lời, vì sao có câu trả lời đó, và bạn có thể làm gì.")));
+  rowOf(left)?.focus();
 }
 
 function showList(query, turn) {
@@ -77,7 +82,7 @@ function showList(query, turn) {
   const key = `${isGaps(query)}?${want}`;
   if (key === listed) return markCurrent(turn);
   listed = key;
-  $("list-title").textContent = isGaps(query) ? t("Questions that nobody could answer", "Câu hỏi chưa ai trả lời được") : t("All questions", "Tất cả câu hỏi");
+  $("list-title").textContent = isGaps(query) ? t("Questions that nobody could answer", "Câu hỏi chưa ai trả lời được") : t("Questions", "Câu hỏi");
   $("rows").replaceChildren();
   const load = isGaps(query) ? () => api(`/v1/turns/gaps?${want}`) : () => api(`/v1/turns?${want}`);
   const more = (after) => api(`/v1/turns?${new URLSearchParams({ ...Object.fromEntries(want), after })}`);
@@ -90,18 +95,21 @@ function showList(query, turn) {
 // linkTo returns the properties of a link to a turn; the list stays as it is.
 const linkTo = (id) => ({ href: addressOf({ turn: id }), "data-turn": id });
 
+const rowOf = (turn) => document.querySelector(`#rows a[data-turn="${CSS.escape(turn ?? "")}"]`);
+
 function markCurrent(turn) {
   for (const a of document.querySelectorAll("#rows a[data-turn]")) {
     a.href = addressOf({ turn: a.dataset.turn });
     if (a.dataset.turn === turn) a.setAttribute("aria-current", "true");
     else a.removeAttribute("aria-current");
   }
+  rowOf(turn)?.scrollIntoView({ block: "nearest" });
 }
 
-// markRow shows a new mark in the row of a turn.
-function markRow(turn, badge) {
+// markRow shows new tags in the row of a turn.
+function markRow(turn, tags) {
   for (const a of document.querySelectorAll("#rows a[data-turn]")) {
-    if (a.dataset.turn === turn) a.querySelector(".mark")?.replaceChildren(badge);
+    if (a.dataset.turn === turn) a.querySelector(".mark")?.replaceChildren(...tags);
   }
 }
 
@@ -109,7 +117,12 @@ function markRow(turn, badge) {
 function go(address, focus) {
   history.pushState(null, "", address);
   show();
-  $(focus)?.focus();
+  if (here().get("turn")) {
+    $("turn").scrollIntoView(); // beside it the list shows its row
+    $(focus)?.focus({ preventScroll: true });
+  } else if (!document.activeElement?.dataset.turn) { // not at the row that one came from
+    $(focus)?.focus();
+  }
 }
 
 // follow handles clicks on links within the desk, unless they open another tab.
