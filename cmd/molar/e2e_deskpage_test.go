@@ -80,7 +80,7 @@ func TestDesk_InTheBrowser(t *testing.T) {
 	click(`#step-mark [value=down]`)
 	click("#step-mark button")
 	sees(`document.querySelector("#step-mark .good")`)
-	click("#step-test button")
+	click("#step-test form button")
 	sees(`document.querySelector("#step-test .code").textContent.startsWith("molar eval run ")`)
 	command, err := chromedp.Run(tab, chromedp.Evaluate[string](`document.querySelector("#step-test .code").textContent`))
 	if err != nil {

@@ -47,6 +47,17 @@ func testListTurns(t *testing.T, open func(now func() time.Time) *store.DB) {
 	if _, ok, err := db.PutReview(ctx, schemas.Feedback{TurnID: "unknown", Mark: "down"}); err != nil || ok {
 		t.Errorf("a mark of no turn: %v, %v", ok, err)
 	}
+	for _, f := range []schemas.MadeFile{{TurnID: "a", Kind: schemas.MadeTest}, {TurnID: "c", Kind: schemas.MadeCorrection, Path: "c.md"}} {
+		if err := db.PutMadeFile(ctx, f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if made, err := db.MadeOf(ctx, []string{"b", "c"}); err != nil || len(made) != 1 || made[0].Path != "c.md" {
+		t.Errorf("made of a page of turns: %+v, %v", made, err)
+	}
+	if made, err := db.MadeOf(ctx, nil); err != nil || len(made) != 0 {
+		t.Errorf("made of no turn: %+v, %v", made, err)
+	}
 	for name, tt := range map[string]struct {
 		want schemas.TurnFilter
 		ids  string
