@@ -146,6 +146,9 @@ func TestDeskPage_KeepsTheWork(t *testing.T) {
 	j.sees(`document.querySelector("#step-write .outcome").textContent.includes("Green: the test passes.The assistant found the written answer, and no longer answers as before.")`,
 		`document.querySelector("#step-write .next").textContent === "Next: ask the question yourself."`)
 
+	api.mu.Lock()
+	api.own = true // as for whoever runs a host without keys
+	api.mu.Unlock()
 	open() // and again
 	j.sees(`document.getElementById("write-answer").value === "At the helpdesk, room 12."`, `document.querySelector("#step-write.finished .files").textContent === "knowledge/corrections/reset-the-password.md"`,
 		`document.querySelectorAll(".guide .run:not([hidden])").length === 2`, `document.querySelectorAll(".guide .finished").length === 3`)

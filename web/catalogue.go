@@ -110,8 +110,8 @@ func (s *server) getTurn(c *gin.Context) {
 	if err == nil && found && reviews {
 		trace, err = s.nameTrace(c.Request.Context(), another, trace)
 	}
-	if err == nil && found && s.reviews(c.Request) {
-		trace, err = s.traceWithMade(c.Request.Context(), id, trace)
+	if err == nil && found {
+		trace, err = s.traceWithMade(c.Request, id, trace)
 	}
 	if err != nil {
 		s.storeError(c, "turn", err)

@@ -28,6 +28,7 @@ type deskAPI struct {
 	marks     map[string]string
 	notes     map[string]string
 	spent     bool     // no budget is left for runs of tests
+	own       bool     // the turn of the journeys is the reader's own
 	made      string   // what was made of the turn of the journeys, as JSON
 	sent      []string // the changing requests, each with its body
 	asked     []string // the queries of the list
@@ -185,7 +186,7 @@ func (d *deskAPI) turn(r *http.Request) (int, string) {
 	case "t-payroll":
 		return http.StatusOK, strings.NewReplacer(`"question":"Does my grandmother's implant need another check this year?"`, `"question":"`+deskQuestion+`"`,
 			`"answer":"Yes: the last check was **14 months ago**, so one is due."`, `"answer":"I found nothing about the payroll system. Ask the helpdesk."`,
-			`"turn_id":"t1"`, `"turn_id":"t-payroll","person":"person-7f3a","outcome":"not_found","made":[`+d.made+`]`).Replace(turnTrace)
+			`"turn_id":"t1"`, `"turn_id":"t-payroll",`+map[bool]string{false: `"person":"person-7f3a",`}[d.own]+`"outcome":"not_found","made":[`+d.made+`]`).Replace(turnTrace)
 	case "t-refused":
 		return http.StatusOK, `{"turn_id":"t-refused","conversation_id":"c-r","assistant":"dental","started":"2026-05-04T03:02:01Z","took_ms":2,"status":"refused","outcome":"refused","verdict":{"pass":false,"sure":true,"by":"code","reason":"off topic","score":0.1,"took_ms":0.4}}`
 	default:
@@ -195,7 +196,7 @@ func (d *deskAPI) turn(r *http.Request) (int, string) {
 
 func (d *deskAPI) feedback(*http.Request) (int, string) {
 	if mark := d.marks["t-payroll"]; mark != "" {
-		return http.StatusOK, `{"object":"list","data":[{"turn_id":"t-payroll","conversation_id":"c1","mark":"` + mark + `","note":"` + d.notes["t-payroll"] + `","marked_at":"2026-05-04T03:02:01Z","by":"reviewer"}]}`
+		return http.StatusOK, `{"object":"list","data":[{"turn_id":"t-payroll","conversation_id":"c1","mark":"` + mark + `","note":"` + d.notes["t-payroll"] + `","marked_at":"2026-05-04T03:02:01Z"` + map[bool]string{false: `,"by":"reviewer"`}[d.own] + `}]}`
 	}
 	return http.StatusOK, `{"object":"list","data":[]}`
 }

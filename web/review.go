@@ -167,8 +167,8 @@ func (s *server) listTurns(c *gin.Context) {
 	if err == nil && reviews {
 		err = s.recordFirst(c.Request, "", "list "+filters(c))
 	}
-	if err == nil && reviews {
-		err = s.addMade(c.Request.Context(), turns)
+	if err == nil {
+		err = s.addMade(c.Request, turns)
 	}
 	if bad := schemas.CursorError(""); errors.As(err, &bad) {
 		wire.WriteError(c.Writer, wire.Invalid("after", "%s", bad.Error()))

@@ -200,6 +200,14 @@ func TestReview_WhatWasMade(t *testing.T) {
 			t.Errorf("%s: %s", tt.path, body)
 		}
 	}
+	turns := &someTurns{turns: []schemas.ListedTurn{{ID: "t-a", Question: new("Where?")}}}
+	cfg := operated(t, play(nil)) // without keys
+	cfg.Review, cfg.Traces, cfg.Audit = reviewOf(turns), turns, &auditOf{}
+	for _, path := range []string{"/v1/turns", "/v1/turns/t-a"} {
+		if _, body := (reviewRequest{"GET", path, ""}).as(build(t, cfg), ""); !strings.Contains(body, `"made":[`) {
+			t.Errorf("without keys: %s: %s", path, body)
+		}
+	}
 	if _, body := (reviewRequest{"GET", "/v1/turns/t-b", ""}).as(h, "all"); strings.Contains(body, `"made"`) {
 		t.Errorf("nothing was made of it: %s", body)
 	}

@@ -1,10 +1,11 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
+	"net/http"
 
 	"molar/agent/answer"
+	"molar/internal/httpguard"
 	"molar/schemas"
 )
 
@@ -25,13 +26,21 @@ type turnObject struct {
 	Made []madeObject `json:"made,omitempty"`
 }
 
+// madeOf returns what reviewers made of some turns, if the client of a request may make such files.
+func (s *server) madeOf(r *http.Request, turnIDs ...string) ([]schemas.MadeFile, error) {
+	if s.Review.Store == nil || !httpguard.PrincipalOf(r.Context()).May(httpguard.ScopeReview) {
+		return nil, nil
+	}
+	return s.Review.Store.MadeOf(r.Context(), turnIDs)
+}
+
 // addMade adds to turns in a list what reviewers made of them.
-func (s *server) addMade(ctx context.Context, turns []schemas.ListedTurn) error {
+func (s *server) addMade(r *http.Request, turns []schemas.ListedTurn) error {
 	ids, at := make([]string, len(turns)), make(map[string]int, len(turns))
 	for i, t := range turns {
 		ids[i], at[t.ID] = t.ID, i
 	}
-	made, err := s.Review.Store.MadeOf(ctx, ids)
+	made, err := s.madeOf(r, ids...)
 	for _, f := range made {
 		t := &turns[at[f.TurnID]]
 		t.Made = append(t.Made, f)
@@ -40,8 +49,8 @@ func (s *server) addMade(ctx context.Context, turns []schemas.ListedTurn) error 
 }
 
 // traceWithMade returns the trace of a turn with what reviewers made of it.
-func (s *server) traceWithMade(ctx context.Context, turnID string, trace json.RawMessage) (json.RawMessage, error) {
-	files, err := s.Review.Store.MadeOf(ctx, []string{turnID})
+func (s *server) traceWithMade(r *http.Request, turnID string, trace json.RawMessage) (json.RawMessage, error) {
+	files, err := s.madeOf(r, turnID)
 	if err != nil || len(files) == 0 {
 		return trace, err
 	}

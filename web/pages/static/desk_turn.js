@@ -66,7 +66,7 @@ function turnParts(id, trace, marks, changed) {
 // known returns what was done about a turn. mark is the one that counts, and mine the one that the first step changes;
 // test and written are what the other steps made, and run what came of the last run of the test, at one of the steps.
 function known(trace, marks) {
-  const by = (who) => marks.find((m) => m.by === who);
+  const by = (who) => marks.find((m) => (m.by ?? "person") === who);
   const role = trace.person ? "reviewer" : "person"; // one's own turn has no name for its person
   const mark = by("reviewer") ?? by("person");
   const latest = (kind) => {
