@@ -133,6 +133,7 @@ func TestDeskPage_KeepsTheWork(t *testing.T) {
 	j.sees(`!document.querySelector("#step-test .warn")`, `!document.querySelector("#step-mark .next")`)
 	eval[any](j, `document.querySelector("#step-test .run").click()`)
 	j.sees(`document.querySelector("#step-test .note.bad").textContent.startsWith("Red")`, `document.querySelector("#step-test li li, #step-test .outcome").textContent.includes("The outcome is as before: no source found.")`)
+	j.sees(`document.querySelector("#step-test .next").textContent.startsWith("Next: write the right answer")`)
 
 	open() // again
 	j.sees(`document.querySelector("#step-mark.finished .good").textContent.startsWith("Marked as wrong.")`, `document.getElementById("mark-note").value === "there is a guide"`, `!document.querySelector("blockquote")`,

@@ -210,7 +210,8 @@ function testStep(path, state) {
         test.files.length ? fold(test.command ? t("Its files, and how to run it at a terminal", "Các tệp, và cách chạy ở dòng lệnh") : t("Its files", "Các tệp"),
           el("ul", { className: "files" }, test.files.map((f) => el("li", {}, typeof f === "string" ? el("code", {}, f) : download(f)))),
           test.command ? code(test.command, t("Command", "Lệnh")) : "") : note(t("It was downloaded.", "Bài này đã được tải xuống.")),
-        state.mark?.mark !== "down" || state.written || state.run?.passed ? "" : next(t("run the test: it is red. Then write the right answer in step 3, and it turns green.", "chạy bài kiểm thử: nó sẽ đỏ. Rồi viết câu trả lời đúng ở bước 3, và nó sẽ xanh.")),
+        state.mark?.mark !== "down" || state.written || state.run?.passed ? "" : next(state.run ? t("write the right answer in step 3. Then this test turns green.", "viết câu trả lời đúng ở bước 3. Khi đó bài kiểm thử sẽ xanh.")
+          : t("run the test: it should be red. Then write the right answer in step 3.", "chạy bài kiểm thử: nó sẽ đỏ. Rồi viết câu trả lời đúng ở bước 3.")),
       ];
     },
   });
