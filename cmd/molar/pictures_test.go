@@ -129,7 +129,7 @@ func TestPictures(t *testing.T) {
 	thu.sees(`document.querySelectorAll("#rows a").length === 5`)
 	thu.do("choose", chromedp.Click(`#rows a[data-turn="`+payroll+`"]`))
 	thu.sees(`document.querySelectorAll(".guide li.card").length === 3`)
-	thu.do("scroll", chromedp.Evaluate[chromedp.Void](`scrollTo(0, document.querySelector(".views").getBoundingClientRect().top - 70)`))
+	thu.do("scroll", chromedp.Evaluate[chromedp.Void](`scrollTo(0, scrollY + document.querySelector(".views").getBoundingClientRect().top - 70)`))
 	thu.picture("desk.png", 1100, 760)
 
 	asks("mai.le", "chat_6", "Please reset the password of minh.tran.")
