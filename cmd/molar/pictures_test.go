@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"image/png"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -145,6 +146,17 @@ func TestPictures(t *testing.T) {
 	mai.sees(`document.querySelector(".approval")`)
 	mai.do("always", chromedp.Evaluate[chromedp.Void](`[...document.querySelectorAll(".approval button")].find((b) => b.textContent === "Always").click()`))
 	mai.sees(`document.querySelector(".assistant .actions")`)
+	// The bill is written every five seconds.
+	key := &http.Client{Transport: bearer(deskKey("mai.le"))}
+	eventually(t, "the usage is written", func() bool {
+		res, err := key.Get(d.url + "/v1/usage?by=key&since=2026-01-01")
+		if err != nil {
+			return false
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		return err == nil && bytes.Contains(text, []byte(`"prompt_tokens"`))
+	})
 	mai.open(d.url + "/account")
 	mai.sees(`!document.getElementById("usage-part").hidden && !document.getElementById("grants-part").hidden && document.querySelector("#erase")`)
 	mai.picture("account.png", 1000, 1250)
