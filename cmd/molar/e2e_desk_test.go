@@ -195,6 +195,7 @@ func TestDesk_Reads(t *testing.T) {
 		{[]string{"--outcome", "done"}, "When is lunch served"},
 		{[]string{"--outcome", "not_found", "--since", "1d", "--assistant", "help"}, payroll},
 		{[]string{"--gaps"}, "password payroll reset system"},
+		{[]string{"--gaps"}, "How can I reset my payroll password?"},
 	} {
 		if code, text := d.molar(append([]string{"turns", "list"}, tt.args...)...); code != 0 || !strings.Contains(text, tt.want) {
 			t.Errorf("turns list %v: %d %s", tt.args, code, text)

@@ -55,7 +55,11 @@ func (a *app) listTurns(ctx context.Context, f run.MarkedFlags, outcome string, 
 		return json.NewEncoder(a.Stdout).Encode(turns)
 	case gaps:
 		for _, g := range groups {
-			_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\n", g.Count, g.Last.Format(time.DateTime), terminal.Clean(g.Assistant), line(strings.Join(g.Words, " ")), line(g.Reason))
+			newest := "" // of a refused question nothing is kept
+			if len(g.Examples) > 0 {
+				newest = g.Examples[0].Question
+			}
+			_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\n", g.Count, g.Last.Format(time.DateTime), terminal.Clean(g.Assistant), line(newest), line(strings.Join(g.Words, " ")), line(g.Reason))
 		}
 	default:
 		for _, t := range turns {
