@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"net/http"
 	"slices"
@@ -192,6 +193,9 @@ type endedObject struct {
 // endSessions signs somebody out everywhere.
 func (s *server) endSessions(c *gin.Context, owner string) {
 	ended, err := s.People.EndSessions(c.Request.Context(), owner)
+	if ended > 0 {
+		s.record(c.Request, schemas.AuditLine{Event: schemas.EventLogout, Detail: fmt.Sprintf("%d sessions of a person", ended), SHA256: hashOf(owner)})
+	}
 	if err != nil {
 		s.storeError(c, "session", err)
 		return

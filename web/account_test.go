@@ -80,8 +80,9 @@ func TestAccount(t *testing.T) {
 		"erase everybody":     {"", "DELETE", "/v1/people", "", 400, `"param":"id"`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			people := &somePeople{}
+			people, audit := &somePeople{}, &auditOf{}
 			cfg := config(t, script(nil))
+			cfg.Audit = audit
 			cfg.People, cfg.Owner = people, func(*http.Request) string { return tt.owner }
 			r := httptest.NewRequest(tt.method, tt.path, strings.NewReader(tt.body))
 			r.Header.Set("Content-Type", "application/json")
@@ -92,6 +93,9 @@ func TestAccount(t *testing.T) {
 			}
 			if want := strings.Split(tt.did, "\n"); tt.did == "" && len(people.did) > 0 || tt.did != "" && !slices.Equal(people.did, want) {
 				t.Errorf("did %q, want %q", people.did, tt.did)
+			}
+			if name == "sign somebody out" && (len(audit.lines) != 1 || audit.lines[0].Event != schemas.EventLogout || audit.lines[0].SHA256 == "") {
+				t.Errorf("the audit has %+v", audit.lines)
 			}
 		})
 	}

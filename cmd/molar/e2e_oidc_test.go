@@ -259,6 +259,17 @@ func TestReplicas_Sessions(t *testing.T) {
 		root.at(h).within(http.StatusOK, fmt.Sprintf("the operator's key, at replica %d", i))
 		bob.at(h).me()
 	}
+	dan, _, _ := hosts[0].signsIn(t, p, "staff-dan")
+	eve, _, _ := hosts[1].signsIn(t, p, "staff-eve")
+	if code, out, errs := molarCmd(t, "people", "signout", dan.me().ID, "--config", file); code != 0 || !strings.Contains(out, "sessions ended: 1") {
+		t.Fatalf("sign dan out: %d %s %s", code, out, errs)
+	}
+	root.client = hosts[2].client
+	root.at(hosts[2]).want(http.StatusOK, "", http.MethodDelete, "/v1/people/sessions?id="+url.QueryEscape(eve.me().ID), "")
+	for i, h := range hosts {
+		dan.at(h).within(http.StatusUnauthorized, fmt.Sprintf("signed out by the operator, at replica %d", i))
+		eve.at(h).within(http.StatusUnauthorized, fmt.Sprintf("signed out over the API, at replica %d", i))
+	}
 	if err := os.WriteFile(file, []byte(store+staffOnly), 0o600); err != nil {
 		t.Fatal(err)
 	}

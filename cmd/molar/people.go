@@ -111,8 +111,11 @@ that acts for them is ended with "molar keys revoke".`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withPeople(cmd, func(ctx context.Context, db *store.DB) error {
 				ended, err := db.EndSessions(ctx, args[0])
+				if ended > 0 {
+					err = errors.Join(err, recordAudit(cmd, db, schemas.EventLogout, fmt.Sprintf("%d sessions of a person", ended), args[0]))
+				}
 				if err == nil {
-					a.Say("%d sessions ended", ended)
+					a.Say("sessions ended: %d", ended)
 				}
 				return err
 			})
