@@ -353,14 +353,14 @@ export function showMissing(now, more = false) {
 let setupRequests = 0; // counts the requests for the host's state, so that only the latest is shown
 let first = false; // whether there is no conversation yet
 let operates = false; // whether the reader may open the pages of tools and settings
+me().then((who) => { operates = !who || allows(who, "admin"); }); // at once: the page itself says who reads it
 
 // look requests the host's state, and shows the answering model, an offer and the steps of the
 // first run.
 export async function look(isFirst = first) {
   first = isFirst;
   const mine = ++setupRequests;
-  const [setup, who] = await Promise.all([api(setupPath(model.value)).catch(() => null), me()]);
-  operates = !who || allows(who, "admin");
+  const setup = await api(setupPath(model.value)).catch(() => null);
   if (!setup || mine !== setupRequests) return;
   showModel(setup);
   showOffer(setup.offer ?? "");
