@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"image/png"
 	"io"
@@ -17,8 +16,6 @@ import (
 	"molar/internal/httpguard"
 	"molar/internal/testkit/models"
 )
-
-var updatePictures = flag.Bool("update-pictures", false, "write the pictures of the desk, an approval and one's own things into docs/images")
 
 // officeAnswers are what the model of the pictures says, by a part of the question.
 var officeAnswers = map[string]string{ //nolint:gochecknoglobals // read only
@@ -84,8 +81,8 @@ func (b tab) picture(name string, width, height int64) {
 
 // TestPictures makes the pictures of the docs, of a help desk with its people.
 func TestPictures(t *testing.T) {
-	if !*updatePictures {
-		t.Skip("make pictures writes the pictures of the docs")
+	if os.Getenv("MOLAR_PICTURES") == "" {
+		t.Skip("MOLAR_PICTURES is not set: make pictures writes the pictures of the docs")
 	}
 	desk := newHelpDesk(t)
 	d := &deskHost{t: t, env: homeEnv(t, startModel(t, models.Config{Script: playsOffice})), dir: t.TempDir()}
