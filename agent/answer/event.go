@@ -136,8 +136,8 @@ type Approval struct {
 	// reach.
 	Destinations []toolhandler.Destination `json:"destinations,omitempty"`
 	Scopes       []toolhandler.Scope       `json:"scopes,omitempty"`
-	// Approvers are the groups whose members decide, if that is not left to the person who asks. Mine is
-	// set for those who may decide; Person names the one who asks, for the others.
+	// Approvers are the groups whose members decide, if that is not left to the person who asks. Mine
+	// reports whether the reader may decide; Person is the name of who asks, for other readers.
 	Approvers []string `json:"approvers,omitempty"`
 	Mine      bool     `json:"mine"`
 	Person    string   `json:"person,omitempty"`

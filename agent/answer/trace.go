@@ -29,7 +29,7 @@ type Trace struct {
 	// Untraced is set when no trace of the turn was written or kept: only its stored question and
 	// answer are here.
 	Untraced bool `json:"untraced,omitempty"`
-	// Outcome is what [OutcomeOf] says of it, once it is stored.
+	// Outcome is that of [OutcomeOf]; it is empty until the trace is stored.
 	Outcome      schemas.Outcome `json:"outcome,omitempty"`
 	Error        string          `json:"error,omitempty"`
 	Language     string          `json:"language,omitempty"`

@@ -258,9 +258,8 @@ func (want *Want) callable(all []schemas.Tool, withheld func(name, reason string
 	return tools
 }
 
-// Join makes tools callable that a round brought: those of servers that each person calls as themselves
-// and that listed none before the person connected. It offers as many of them as there is room for, and
-// returns these; the model has seen the names of the others.
+// Join makes the tools callable that a server lists since its person has connected in a round. It offers
+// as many of them as there is room for, and returns these; the model has seen the names of the others.
 func (c *Chooser) Join(o *Offer, round []schemas.ToolResult, withheld func(name, reason string)) []schemas.ToolInfo {
 	fresh := slices.DeleteFunc(slices.Clone(c.cfg.Tools.Tools()), func(tool schemas.Tool) bool {
 		_, known := o.Handler.Lookup(tool.Name)

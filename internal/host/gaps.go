@@ -68,8 +68,8 @@ func wordsOf(t schemas.ListedTurn) []string {
 	return append([]string{}, slices.Sorted(maps.Keys(knowledge.WrittenWords(*t.Question)))...)
 }
 
-// gapOf returns what is shown of a group: its newest questions, and the words that at least half of them have. words are those of the
-// group's first question, whose forms count.
+// gapOf returns what is shown of a group: its newest questions, and the words that at least half of them
+// have, in the forms of the group's first question.
 func gapOf(turns []schemas.ListedTurn, words []string) schemas.Gap {
 	newest := turns[0]
 	gap := schemas.Gap{Assistant: newest.Assistant, Reason: newest.Reason, Last: newest.At, Count: len(turns), Words: []string{}, Examples: []schemas.GapExample{}}
