@@ -5,9 +5,9 @@ import (
 	"net/http"
 )
 
-// plainPage writes a page of two lines, without files of its own, so that it may load nothing. If there is a next address, it goes on
-// by itself, and the lines are links. A browser that comes from another site does so to get its session:
-// it sends the cookie with what this page begins, and not with a redirect.
+// plainPage writes a page of two lines that loads nothing. With a next address it goes on there by itself,
+// and the lines are links. A browser that comes from another site needs such a page to be known again: it
+// sends the cookie of its session with what the page requests, and not with a redirect.
 func plainPage(w http.ResponseWriter, status int, next, english, vietnamese string) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")

@@ -91,8 +91,8 @@ func (p *port) correct(_ context.Context, c schemas.Correction) (schemas.Written
 	return schemas.WrittenCorrection{File: shown(p.Config, filepath.Join(folder.Path, filepath.FromSlash(name))), Text: text}, nil
 }
 
-// written returns the answer that stands in the file of a correction, "" if there is none any more. The path is one
-// that shown returned.
+// written returns the answer that stands in the file of a correction, "" if there is none any more. The
+// path is one that shown returned.
 func (p *port) written(file string) string {
 	file = filepath.FromSlash(file)
 	if !filepath.IsAbs(file) {

@@ -17,8 +17,8 @@ import (
 func (s *State) AnswerKey(ctx context.Context) ([]byte, error) { return s.Secret(ctx, "answers") }
 
 // RememberAnswer stores, until a time, from which origins the texts came that had been read when an
-// answer was made, unless the owner was erased since the turn began. hashes are those of the answer and of its parts. Origins of an earlier answer with
-// the same hash are kept, too. PostgreSQL has the answer when it returns. SQLite has it some seconds
+// answer was made, unless the owner was erased since the turn began. hashes are those of the answer and
+// of its parts. Origins of an earlier answer with the same hash are kept, too. PostgreSQL has the answer when it returns. SQLite has it some seconds
 // later, with others, and before this process looks one up: until then another process does not know
 // it, and a lost one forgets it. The answer is then one that nobody here made.
 func (d *DB) RememberAnswer(ctx context.Context, owner string, hashes, origins []string, since, until time.Time) error {
