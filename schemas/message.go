@@ -175,4 +175,6 @@ func (u Usage) Add(v Usage) Usage {
 type Source struct {
 	Title string `json:"title"`
 	URL   string `json:"url"`
+	// Place is where a passage of a folder of knowledge stands, which may have no address of its own.
+	Place *Place `json:"place,omitempty"`
 }

@@ -12,9 +12,20 @@ type Knowledge struct {
 	Languages []string `yaml:"languages" jsonschema:"enum=vi,enum=en" jsonschema_description:"Languages of the files: vi, en or both; both when left out."`
 	Link      string   `yaml:"link" jsonschema_description:"Web address under which the files can be opened, such as https://docs.example.com/; their paths are appended to it, and answers name them as sources."`
 	// Corrections are written into a subfolder.
-	Corrections bool `yaml:"corrections" jsonschema_description:"true: the answers that reviewers write are put into its subfolder corrections, and each is found before all else by its question (default false)."`
+	Corrections bool   `yaml:"corrections" jsonschema_description:"true: the answers that reviewers write are put into its subfolder corrections, and each is found before all else by its question (default false)."`
+	Description string `yaml:"description" jsonschema_description:"What the folder holds, in a sentence: a model that may search it, or words questions for it, reads this."`
+	// Threshold nil means that the folder's texts set it.
+	Threshold *float64 `yaml:"threshold" jsonschema:"minimum=0,maximum=1" jsonschema_description:"The least share of a question, of 0 to 1, that a passage must hold to be found; learned from the folder's own texts when left out."`
+	// Embeddings without a provider mean words alone.
+	Embeddings Embeddings `yaml:"embeddings" jsonschema_description:"Finds passages by their meaning too, by vectors that a provider computes."`
 	// Trust nil means true.
 	Trust *bool `yaml:"trust" jsonschema_description:"false: others can write into the folder, so a call that may change something asks once its texts were read (default true)."`
+}
+
+// Embeddings name the model that computes the vectors of a folder.
+type Embeddings struct {
+	Provider string `yaml:"provider" jsonschema_description:"Name of an endpoint of llm: gemini, openai, ollama, or one of llm.providers with such an api."`
+	Model    string `yaml:"model" jsonschema_description:"Model for embeddings, such as bge-m3 or text-embedding-3-small."`
 }
 
 // Foreign reports whether others than the operator write into the folder.

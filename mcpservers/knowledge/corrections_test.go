@@ -40,7 +40,7 @@ func TestFolder_CorrectionsComeFirst(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			alone := len(results) == 1 && results[0].Score == 1 && results[0].Content == want
+			alone := len(results.Results) == 1 && results.Results[0].Score == 1 && results.Results[0].Content == want
 			if is := want != "" && corrections; alone != is {
 				t.Errorf("%s: %q: %+v, want it alone: %v", name, question, results, is)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"molar/mcpservers/knowledge"
+	"molar/schemas"
 )
 
 func garden() fstest.MapFS {
@@ -42,10 +43,18 @@ func first(t *testing.T, f *knowledge.Folder, question string) knowledge.Result 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(results) == 0 {
+	if len(results.Results) == 0 {
 		return knowledge.Result{}
 	}
-	return results[0]
+	return results.Results[0]
+}
+
+// at returns the file and the line of a place.
+func at(p schemas.Place) string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }
 
 func TestFolder_Search(t *testing.T) {
@@ -62,8 +71,8 @@ func TestFolder_Search(t *testing.T) {
 		{"?!", "", "", ""},
 	} {
 		got := first(t, f, tt.question)
-		if got.Title != tt.title || got.Link != tt.link || got.Place != tt.place || got.Score < 0 || got.Score > 1 {
-			t.Errorf("%q: got %q, %q at %q (%.2f), want %q, %q at %q", tt.question, got.Title, got.Link, got.Place, got.Score, tt.title, tt.link, tt.place)
+		if got.Title != tt.title || got.Link != tt.link || at(got.Place) != tt.place || got.Score < 0 || got.Score > 1 {
+			t.Errorf("%q: got %q, %q at %q (%.2f), want %q, %q at %q", tt.question, got.Title, got.Link, at(got.Place), got.Score, tt.title, tt.link, tt.place)
 		}
 	}
 }
@@ -75,11 +84,11 @@ func TestFolder_SameFilesFindTheSame(t *testing.T) {
 	for i, word := range []string{"planter", "plaster", "planner", "plasmer"} {
 		files[fmt.Sprintf("%d.md", i)] = &fstest.MapFile{Data: []byte("# The " + word + "\n\nHow to clean a " + word + " in the yard.\n")}
 	}
-	var want []knowledge.Result
+	var want knowledge.Found
 	for i := range 20 {
 		got, err := open(t, files, "").Search(t.Context(), knowledge.Query{Text: "clean a planmer in the yard"}, 3)
-		if err != nil || len(got) == 0 {
-			t.Fatalf("%d results, error %v", len(got), err)
+		if err != nil || len(got.Results) == 0 {
+			t.Fatalf("%d results, error %v", len(got.Results), err)
 		}
 		if i == 0 {
 			want = got
@@ -189,7 +198,7 @@ func TestFolder_ManyChanges(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		results, err := f.Search(t.Context(), knowledge.Query{Text: "special399"}, 5)
-		if err != nil || len(results) != 1 || results[0].Title != "Page 399" {
+		if err != nil || len(results.Results) != 1 || results.Results[0].Title != "Page 399" {
 			t.Errorf("got %v, %v", results, err)
 		}
 		if p := f.Progress(); p.Done != 400 || p.Files != 400 {

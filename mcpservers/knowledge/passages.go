@@ -22,11 +22,13 @@ const (
 type passage struct {
 	file  string // its path below the folder, with slashes
 	title string // the file's title and the headings down to the passage
-	// anchor is the heading as a URL fragment, line the number of its first line; HTML pages have
-	// neither.
-	anchor string
-	line   int
-	text   string
+	// heading is the one above it, anchor the same as a URL fragment.
+	heading, anchor string
+	// line is the number of its first line, or of its first row; page that of its page in a PDF, and sheet
+	// names its sheet in a workbook. They are empty where a document has none.
+	line, page int
+	sheet      string
+	text       string
 	// keywords are additional search words; they are never shown.
 	keywords string
 	// source is the page that it is based on, as "name | address".
@@ -72,8 +74,8 @@ type cutter struct {
 	passages []passage
 }
 
-// heading starts a passage under a heading; its level is 1 or more.
-func (c *cutter) heading(level int, name string) {
+// under starts a passage under a heading; its level is 1 or more.
+func (c *cutter) under(level int, name string) {
 	c.close()
 	if level == 1 && (c.titled || len(c.passages) == 0) {
 		c.title, c.titled = name, true
@@ -121,6 +123,14 @@ func (c *cutter) paragraph(text string) {
 	}
 }
 
+// heading returns the heading above the open passage, "" without one.
+func (c *cutter) heading() string {
+	if len(c.headings) == 0 {
+		return ""
+	}
+	return c.headings[len(c.headings)-1]
+}
+
 func (c *cutter) close() {
 	if c.text.Len() == 0 {
 		return
@@ -135,7 +145,7 @@ func (c *cutter) close() {
 		parts = parts[len(parts)-1:]
 	}
 	c.passages = append(c.passages, passage{
-		file: c.file, title: strings.Join(parts, " - "), anchor: c.anchor, line: c.from, text: c.text.String(),
+		file: c.file, title: strings.Join(parts, " - "), heading: c.heading(), anchor: c.anchor, line: c.from, text: c.text.String(),
 		keywords: strings.Trim(c.keywords+", "+c.about.keywords, ", "), source: c.about.source,
 	})
 	c.text.Reset()
@@ -171,11 +181,11 @@ func (c *cutter) markdown(text string) {
 		}
 		switch {
 		case !fenced && paragraph.Len() > 0 && isUnderline(plain):
-			c.heading(map[byte]int{'=': 1, '-': 2}[plain[0]], strings.Join(strings.Fields(paragraph.String()), " "))
+			c.under(map[byte]int{'=': 1, '-': 2}[plain[0]], strings.Join(strings.Fields(paragraph.String()), " "))
 			paragraph.Reset()
 		case isHeading:
 			name, id, named := strings.Cut(strings.Trim(plain[level:], " #"), " {#")
-			c.heading(level, name)
+			c.under(level, name)
 			if named {
 				c.anchor = strings.TrimSuffix(id, "}")
 			}
@@ -230,7 +240,7 @@ func (c *cutter) page(data []byte) {
 		switch {
 		case text == "":
 		case len(name) == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6':
-			c.heading(int(name[1]-'0'), text)
+			c.under(int(name[1]-'0'), text)
 			if id, ok := s.Attr("id"); ok {
 				c.anchor = id
 			}

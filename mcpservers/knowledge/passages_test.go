@@ -16,8 +16,8 @@ func TestCut(t *testing.T) {
 		{
 			"markdown", "guide/roses.md", "# Roses\n\nThey want sun.\n\n## In winter\nCover them.\n\n```sh\n# no heading\n```\n",
 			[]passage{
-				{file: "guide/roses.md", title: "Roses", anchor: "roses", line: 3, text: "They want sun."},
-				{file: "guide/roses.md", title: "Roses - In winter", anchor: "in-winter", line: 6, text: "Cover them.\n\n```sh\n# no heading\n```"},
+				{file: "guide/roses.md", title: "Roses", heading: "Roses", anchor: "roses", line: 3, text: "They want sun."},
+				{file: "guide/roses.md", title: "Roses - In winter", heading: "In winter", anchor: "in-winter", line: 6, text: "Cover them.\n\n```sh\n# no heading\n```"},
 			},
 		},
 		{
@@ -27,39 +27,39 @@ func TestCut(t *testing.T) {
 		{
 			"a deeper heading ends with the next of its level", "b.md", "# A\n## B\n### C\nc\n## D\nd",
 			[]passage{
-				{file: "b.md", title: "A - B - C", anchor: "c", line: 4, text: "c"},
-				{file: "b.md", title: "A - D", anchor: "d", line: 6, text: "d"},
+				{file: "b.md", title: "A - B - C", heading: "C", anchor: "c", line: 4, text: "c"},
+				{file: "b.md", title: "A - D", heading: "D", anchor: "d", line: 6, text: "d"},
 			},
 		},
 		{
 			"several headings of the first level", "h.md", "# A\na\n# B\nb\n## C\nc",
 			[]passage{
-				{file: "h.md", title: "A", anchor: "a", line: 2, text: "a"},
-				{file: "h.md", title: "B", anchor: "b", line: 4, text: "b"},
-				{file: "h.md", title: "B - C", anchor: "c", line: 6, text: "c"},
+				{file: "h.md", title: "A", heading: "A", anchor: "a", line: 2, text: "a"},
+				{file: "h.md", title: "B", heading: "B", anchor: "b", line: 4, text: "b"},
+				{file: "h.md", title: "B - C", heading: "C", anchor: "c", line: 6, text: "c"},
 			},
 		},
 		{
 			"underlined headings", "u.md", "Roses\n=====\nThey want sun.\n\nIn winter\n---\nCover them.\n\n---\n",
 			[]passage{
-				{file: "u.md", title: "Roses", anchor: "roses", line: 3, text: "They want sun."},
-				{file: "u.md", title: "Roses - In winter", anchor: "in-winter", line: 7, text: "Cover them.\n\n---"},
+				{file: "u.md", title: "Roses", heading: "Roses", anchor: "roses", line: 3, text: "They want sun."},
+				{file: "u.md", title: "Roses - In winter", heading: "In winter", anchor: "in-winter", line: 7, text: "Cover them.\n\n---"},
 			},
 		},
 		{
 			"page", "p/x.html", `<html><head><title>Soil</title><script>var no</script></head><body><nav>Menu</nav>
 			<h1>Soil</h1><p>Loose <b>earth</b>.</p><h2 id="acid">Acid soil</h2><ul><li>Peat</li><li>Needles</li></ul><footer>No</footer></body></html>`,
 			[]passage{
-				{file: "p/x.html", title: "Soil", anchor: "soil", text: "Loose earth."},
-				{file: "p/x.html", title: "Soil - Acid soil", anchor: "acid", text: "Peat\n\nNeedles"},
+				{file: "p/x.html", title: "Soil", heading: "Soil", anchor: "soil", text: "Loose earth."},
+				{file: "p/x.html", title: "Soil - Acid soil", heading: "Acid soil", anchor: "acid", text: "Peat\n\nNeedles"},
 			},
 		},
 		{"plain text", "notes.txt", "one\ntwo\n\n\nthree", []passage{{file: "notes.txt", title: "notes", line: 1, text: "one\ntwo\n\nthree"}}},
 		{
 			"a section of its own", "c.md", "---\nkeywords: all\n---\n# A\n## B {#b1}\n\nkeywords: x, y\nsource: Name | https://b.example/\nchecked: 2026-11\nb\nsource: no\n## C\nc\n",
 			[]passage{
-				{file: "c.md", title: "B", anchor: "b1", line: 10, text: "b\nsource: no", keywords: "all, x, y", source: "Name | https://b.example/"},
-				{file: "c.md", title: "A - C", anchor: "c", line: 13, text: "c", keywords: "all"},
+				{file: "c.md", title: "B", heading: "B", anchor: "b1", line: 10, text: "b\nsource: no", keywords: "all, x, y", source: "Name | https://b.example/"},
+				{file: "c.md", title: "A - C", heading: "C", anchor: "c", line: 13, text: "c", keywords: "all"},
 			},
 		},
 		{"nothing", "empty.md", "# Only a heading\n", nil},

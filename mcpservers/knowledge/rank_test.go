@@ -18,8 +18,8 @@ func anchors(t *testing.T, f *knowledge.Folder, q knowledge.Query) (all []string
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range results {
-		all = append(all, r.Anchor)
+	for _, r := range results.Results {
+		all = append(all, r.Place.Anchor)
 	}
 	return all
 }
@@ -116,7 +116,7 @@ func TestFolder_Passage(t *testing.T) {
 	} {
 		found, err := f.Search(t.Context(), knowledge.Query{Text: "prune roses", Language: tt.lang, Passage: tt.passage}, 5)
 		var got []string
-		for _, r := range found {
+		for _, r := range found.Results {
 			got = append(got, r.Content)
 		}
 		if err != nil || strings.Join(got, "; ") != tt.want {

@@ -2,15 +2,18 @@ package knowledge
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"strings"
 	"time"
+
+	"molar/schemas"
 )
 
 // A Query is a question to a folder.
 type Query struct {
 	Text string
+	// Others are the same question in other words, such as those of the documents, three at most.
+	Others []string
 	// About is the conversation's subject, for a question that depends on it ("how long does it
 	// take?"): passages that mention it come first, especially if the question mentions it too.
 	About string
@@ -29,19 +32,28 @@ type Result struct {
 	// Link is the page that it is based on, else the URL of its file, with the heading; without a
 	// URL prefix the file's path.
 	Link string
-	// Place is the file and line where the passage begins, Anchor its heading as a URL fragment.
-	Place, Anchor string
+	// Place is where the passage begins.
+	Place schemas.Place
 	// Score is between 0 and 1, 1 the best.
 	Score float64
 }
 
-// Search returns the passages that answer a question, best first; none if the folder does not
-// cover it.
-func (f *Folder) Search(ctx context.Context, q Query, limit int) ([]Result, error) {
+// Found is what a search found.
+type Found struct {
+	// Results are the passages that answer the question, best first; none if the folder does not cover it.
+	Results []Result
+	// Perhaps are the best passages if there are no results: each holds too little of the question.
+	Perhaps []Result
+	// Note says why words alone were compared, if the folder is to be searched by meaning too.
+	Note string
+}
+
+// Search returns the passages that answer a question.
+func (f *Folder) Search(ctx context.Context, q Query, limit int) (Found, error) {
 	f.begin()
 	if f.corrections != nil && q.Passage == "" {
 		if p, ok := f.corrections.find(q.Text); ok { // it is the whole answer
-			return []Result{{Title: p.title, Content: p.text, Link: f.link(p), Place: p.place(), Anchor: p.anchor, Score: 1}}, nil
+			return Found{Results: []Result{{Title: p.title, Content: p.text, Link: f.link(p), Place: f.place(p), Score: 1}}}, nil
 		}
 	}
 	wait := time.NewTimer(firstWait)
@@ -50,20 +62,20 @@ func (f *Folder) Search(ctx context.Context, q Query, limit int) ([]Result, erro
 	case <-f.ready:
 	case <-wait.C:
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return Found{}, ctx.Err()
 	}
-	var results []Result
+	var found Found
 	for _, h := range f.current().search(q, limit) {
 		name, link, sourced := strings.Cut(h.source, " | ")
-		r := Result{Title: h.title, Content: h.text, Link: link, Place: h.place(), Anchor: h.anchor, Score: h.score}
+		r := Result{Title: h.title, Content: h.text, Link: link, Place: f.place(h.passage), Score: h.score}
 		if sourced {
 			r.Title += " (" + name + ")"
 		} else {
 			r.Link = f.link(h.passage)
 		}
-		results = append(results, r)
+		found.Results = append(found.Results, r)
 	}
-	return results, nil
+	return found, nil
 }
 
 func (f *Folder) link(p passage) string {
@@ -73,10 +85,7 @@ func (f *Folder) link(p passage) string {
 	return f.cfg.Link + (&url.URL{Path: p.file, Fragment: p.anchor}).String()
 }
 
-// place returns the file of a passage, with the line if known.
-func (p passage) place() string {
-	if p.line == 0 {
-		return p.file
-	}
-	return fmt.Sprintf("%s:%d", p.file, p.line)
+// place returns where a passage stands.
+func (f *Folder) place(p passage) schemas.Place {
+	return schemas.Place{Folder: f.cfg.Name, File: p.file, Page: p.page, Sheet: p.sheet, Line: p.line, Heading: p.heading, Anchor: p.anchor}
 }

@@ -46,8 +46,8 @@ func (t *tools) searchFolder(f *knowledge.Folder) server.ToolHandlerFunc {
 			return nil, err
 		}
 		var results []Result
-		for _, r := range found {
-			results = append(results, Result{Title: r.Title, Content: r.Content, Link: r.Link, Place: r.Place, Score: r.Score})
+		for _, r := range found.Results {
+			results = append(results, Result{Title: r.Title, Content: r.Content, Link: r.Link, Place: &r.Place, Score: r.Score})
 		}
 		if p := f.Progress(); p.Done < p.Files {
 			t.log.InfoContext(ctx, "searched while the folder is still being indexed", "tool", f.Name(), "done", p.Done, "files", p.Files)

@@ -105,7 +105,7 @@ func TestGuide_AnEntryIsAPassage(t *testing.T) {
 	for _, lang := range []string{"vi", "en"} {
 		for _, e := range entries(t, lang) {
 			results := ask(t, guide, knowledge.Query{Text: e.title, Language: lang}, maxResults)
-			i := slices.IndexFunc(results, func(r knowledge.Result) bool { return r.Anchor == e.id })
+			i := slices.IndexFunc(results, func(r knowledge.Result) bool { return r.Place.Anchor == e.id })
 			if i < 0 {
 				t.Errorf("%s %s is not found by its title", lang, e.id)
 				continue
@@ -162,7 +162,7 @@ func BenchmarkGuideIndex(b *testing.B) {
 func TestGuide_named(t *testing.T) {
 	guide := openTestGuide(t)
 	for question, want := range map[string]string{"Sâu răng là gì?": "caries", "Một ngày nên đánh răng bao nhiêu lần?": "brushing", "gãy răng": "chipped", "How often should I brush my teeth?": "brushing"} {
-		if got := ask(t, guide, knowledge.Query{Text: question}, 1); len(got) == 0 || got[0].Anchor != want {
+		if got := ask(t, guide, knowledge.Query{Text: question}, 1); len(got) == 0 || got[0].Place.Anchor != want {
 			t.Errorf("%q: %+v, want %s", question, got, want)
 		}
 	}

@@ -51,7 +51,7 @@ func ask(t testing.TB, f *knowledge.Folder, q knowledge.Query, limit int) []know
 	if err != nil {
 		t.Fatal(err)
 	}
-	return results
+	return results.Results
 }
 
 // All folders are measured by the same figure: the share of questions that find the right passage
@@ -109,9 +109,9 @@ func found(t *testing.T, f *knowledge.Folder, lang, wanted, question string) boo
 	results := ask(t, f, knowledge.Query{Text: question}, 3)
 	var got []string
 	for _, r := range results {
-		got = append(got, r.Place+" "+r.Title)
+		got = append(got, r.Place.File+" "+r.Title)
 		for want := range strings.SplitSeq(wanted, ",") {
-			if strings.HasPrefix(r.Place, lang+"/") && (r.Anchor == want || strings.Contains(r.Title, want)) {
+			if strings.HasPrefix(r.Place.File, lang+"/") && (r.Place.Anchor == want || strings.Contains(r.Title, want)) {
 				return true
 			}
 		}

@@ -40,8 +40,8 @@ type Result struct {
 	Title   string `json:"title"`
 	Content string `json:"content"`
 	Link    string `json:"link"`
-	// Place is the file and line of a passage of a folder.
-	Place string `json:"place,omitempty"`
+	// Place is where a passage of a folder stands; nil for a page of the web.
+	Place *schemas.Place `json:"place,omitempty"`
 	// Score is between 0 and 1, 1 the best. On the web it only reflects the rank.
 	Score float64 `json:"score"`
 }

@@ -3,7 +3,6 @@ package responses
 import (
 	"encoding/json"
 	"path"
-	"strings"
 
 	"molar/agent/answer"
 	"molar/schemas"
@@ -46,16 +45,16 @@ func (r *renderer) found(s *openSearch, ev answer.Event) {
 	}
 	var found struct {
 		Results []struct {
-			Title   string  `json:"title"`
-			Content string  `json:"content"`
-			Link    string  `json:"link"`
-			Place   string  `json:"place"`
-			Score   float64 `json:"score"`
+			Title   string        `json:"title"`
+			Content string        `json:"content"`
+			Link    string        `json:"link"`
+			Place   schemas.Place `json:"place"`
+			Score   float64       `json:"score"`
 		} `json:"results"`
 	}
 	_ = json.Unmarshal(ev.Result.Output, &found) // a result of another form names nothing
 	for _, f := range found.Results {
-		switch file, _, _ := strings.Cut(f.Place, ":"); {
+		switch file := f.Place.File; {
 		case s.Action != nil && r.includes(includePages):
 			s.Action.Sources = append(s.Action.Sources, page{"url", f.Link})
 		case s.Action == nil && r.includes(includePassages):

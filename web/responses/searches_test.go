@@ -50,7 +50,7 @@ func ran(step, id, tool, query, output string, isError bool) []answer.Event {
 
 // Searches that a request names by OpenAI's types are its items of the same names.
 func TestSearches_Items(t *testing.T) {
-	const passages = `{"results":[{"title":"Leave","content":"30 days","link":"","place":"rules/leave.md:12","score":0.9},{"title":"Plain","content":"x","link":"https://a.vn/p","score":0.5}]}`
+	const passages = `{"results":[{"title":"Leave","content":"30 days","link":"","place":{"folder":"handbook","file":"rules/leave.md","line":12},"score":0.9},{"title":"Plain","content":"x","link":"https://a.vn/p","score":0.5}]}`
 	h := searchHost(t, slices.Concat(
 		ran("6.1", "a", "handbook", "how long", passages, false),
 		ran("6.3", "b", "duckduckgo_search", "weather", `{"results":[{"title":"W","content":"sunny","link":"https://w.vn"}]}`, false),

@@ -1,0 +1,128 @@
+package schemas
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+)
+
+// A Place is where a passage stands in a document of a folder of knowledge.
+type Place struct {
+	// Folder is the folder's name, File the document's path below it, with slashes.
+	Folder string `json:"folder"`
+	File   string `json:"file"`
+	// Page counts the pages of a PDF from 1, Sheet names that of a workbook, and Line is the first line
+	// of a text, or the first row of a table, from 1. Zero and empty mean that the document has none.
+	Page  int    `json:"page,omitempty"`
+	Sheet string `json:"sheet,omitempty"`
+	Line  int    `json:"line,omitempty"`
+	// Heading is the heading above the passage, and Anchor the same as the fragment of an address.
+	Heading string `json:"heading,omitempty"`
+	Anchor  string `json:"anchor,omitempty"`
+}
+
+// Text returns the place as a person reads it, in Vietnamese for "vi", else in English.
+func (p Place) Text(lang string) string {
+	page, row := "page", "row"
+	if lang == "vi" {
+		page, row = "trang", "dòng"
+	}
+	switch {
+	case p.Page > 0:
+		return fmt.Sprintf("%s, %s %d", p.File, page, p.Page)
+	case p.Sheet != "" && p.Line > 0:
+		return fmt.Sprintf("%s, %s, %s %d", p.File, p.Sheet, row, p.Line)
+	case p.Heading != "":
+		return p.File + ", " + p.Heading
+	case p.Line > 0:
+		return fmt.Sprintf("%s:%d", p.File, p.Line)
+	}
+	return p.File
+}
+
+// Fragment returns the place within its document as the fragment of an address: that of a PDF opens the
+// page in any browser ("page=3").
+func (p Place) Fragment() string {
+	switch {
+	case p.Page > 0:
+		return fmt.Sprintf("page=%d", p.Page)
+	case p.Sheet != "":
+		return fmt.Sprintf("%s!%d", p.Sheet, max(p.Line, 1))
+	}
+	if p.Anchor == "" && p.Line > 0 {
+		return fmt.Sprintf("line=%d", p.Line)
+	}
+	return p.Anchor
+}
+
+// Address returns the path at which the pages of the host show the document, with the place as its fragment.
+func (p Place) Address() string {
+	return (&url.URL{Path: "/knowledge/" + p.Folder + "/" + p.File, Fragment: p.Fragment()}).String()
+}
+
+// A Document is a file of a folder of knowledge as its search reads it: text only.
+type Document struct {
+	Folder string `json:"folder"`
+	File   string `json:"file"`
+	Title  string `json:"title"`
+	// Parts are in the order of the document.
+	Parts []DocumentPart `json:"parts"`
+}
+
+// A DocumentPart is the text at one place of a document: a passage, a page, or rows of a table.
+type DocumentPart struct {
+	Place Place `json:"place"`
+	// Title is that of the document and the headings down to the part.
+	Title string `json:"title,omitempty"`
+	Text  string `json:"text"`
+}
+
+// A KnowledgeStatus is what a folder of knowledge has read, and what not.
+type KnowledgeStatus struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	// Path is the folder on the disk of the host.
+	Path string `json:"path,omitempty"`
+	// Done of Files files are read; they have Passages passages with Bytes bytes of text.
+	Done     int   `json:"done"`
+	Files    int   `json:"files"`
+	Passages int   `json:"passages"`
+	Bytes    int64 `json:"bytes"`
+	// Unread are files that are not read: at most 200 of UnreadFiles.
+	Unread      []UnreadFile `json:"unread"`
+	UnreadFiles int          `json:"unread_files"`
+	// Threshold is the least share of a question, of 0 to 1, that a passage must hold; Learned is set if the
+	// folder's own texts set it.
+	Threshold float64 `json:"threshold"`
+	Learned   bool    `json:"learned"`
+	// Meaning is nil for a folder that is searched by words alone.
+	Meaning *MeaningStatus `json:"meaning,omitempty"`
+}
+
+// An UnreadFile is a file that is not read, and why.
+type UnreadFile struct {
+	File string `json:"file"`
+	Why  string `json:"why"`
+}
+
+// A MeaningStatus is how far the vectors of a folder are computed.
+type MeaningStatus struct {
+	Provider string `json:"provider"`
+	Model    string `json:"model"`
+	// Done of Passages passages have a vector.
+	Done     int `json:"done"`
+	Passages int `json:"passages"`
+	// Problem is why the service computes none at present; then words alone count. Empty if it does.
+	Problem string `json:"problem,omitempty"`
+}
+
+// State says how far a folder is read, in a few words.
+func (s KnowledgeStatus) State() string {
+	if s.Done < s.Files {
+		return fmt.Sprintf("reading, %d of %d files", s.Done, s.Files)
+	}
+	return fmt.Sprintf("%d files", s.Files)
+}
+
+// String returns the file and why it is not read.
+func (u UnreadFile) String() string { return u.File + ": " + cmp.Or(u.Why, "not read") }
