@@ -29,11 +29,12 @@ import (
 type script func(req providers.Request, yield func(providers.Chunk, error) bool)
 
 // fakeModel answers each call with the next script, repeating the last one, and stores the
-// requests. Guardrail calls have their own script.
+// requests. Guardrail calls and calls for queries have their own scripts.
 type fakeModel struct {
 	mu       sync.Mutex
 	scripts  []script
 	judge    script
+	words    script
 	requests []providers.Request
 	stopped  int
 	window   int
@@ -58,7 +59,11 @@ func (m *fakeModel) Stream(_ context.Context, req providers.Request) iter.Seq2[p
 		m.mu.Lock()
 		m.requests = append(m.requests, req)
 		next := m.judge
-		if req.Pass != providers.PassGuardrail {
+		switch req.Pass {
+		case providers.PassGuardrail:
+		case providers.PassQueries:
+			next = m.words
+		default:
 			next = m.scripts[0]
 			if len(m.scripts) > 1 {
 				m.scripts = m.scripts[1:]
@@ -449,7 +454,7 @@ type bench struct {
 
 func newBench(scripts ...script) *bench {
 	b := &bench{
-		model:    &fakeModel{scripts: scripts, judge: says("YES")},
+		model:    &fakeModel{scripts: scripts, judge: says("YES"), words: says(`{"queries":[]}`)},
 		tools:    &fakeTools{},
 		memory:   &fakeMemory{},
 		recorder: &fakeRecorder{},

@@ -100,7 +100,7 @@ func (a *Agent) questionInput(w *task, c *content, r limits) prompts.QuestionInp
 	return prompts.QuestionInput{
 		Language: q.lang, Labels: w.voice(q.lang).Labels, Notice: q.notice, Question: q.message,
 		Looked: c.found.looked, Found: c.found.results, MaxBytes: r.passages, JSON: w.turn.wantsJSON(), Schema: w.schemaInWords(),
-		Switched: q.lang != c.language(),
+		Switched: q.lang != c.language(), Perhaps: c.found.perhaps,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"molar/agent/prompts"
 	"molar/agent/subject"
 	"molar/schemas"
+	"molar/toolhandler"
 )
 
 // findings are the result of the code-driven search.
@@ -16,6 +17,8 @@ type findings struct {
 	looked  prompts.Looked
 	// call is the one that brought results which somebody else wrote than the operator.
 	call *schemas.ToolCall
+	// perhaps has passages below the threshold, for the offline provider; nil if there are none.
+	perhaps *schemas.ToolResult
 }
 
 // canSearch fails, before anything else runs, if the host lacks all tools of the search list. An
@@ -35,30 +38,34 @@ func (a *Agent) lookUp(ctx context.Context, w *task, q question, past recalled, 
 	if len(w.assistant.Search) == 0 || len(q.approved) > 0 {
 		return findings{}, nil
 	}
-	if err := verdict.Pass(ctx); err != nil {
-		return findings{}, err
+	query, wanted := a.queryOf(w, q, past, verdict)
+	ahead := lookAhead{}
+	var looked *future[map[string]toolhandler.Outcome]
+	if wanted {
+		ahead.words = a.rewording(ctx, w, q.lang, query)
 	}
-	query := query{Text: q.asked, Typed: q.own(), Lang: q.lang, Passage: verdict.Emergency.Passage}
-	if verdict.Notice == "" {
-		needs := a.needs(w, q.asked, past.isEmpty())
-		if open := past.open(); needs == subject.AboutTalk && open != "" { // it asks that one again
-			query.Text, query.Typed, needs = open, "", a.needs(w, open, len(past.exchanges) == 1)
-			if past.exchanges[len(past.exchanges)-1].isTyped() {
-				query.Typed = open
-			}
-		}
-		if needs == subject.AboutTalk { // it is about the conversation itself
-			return findings{}, nil
-		}
-		query.About, query.Shifts = needs.About(a.subject(w, past)), needs == subject.Shift
-	} else if query.Passage == "" {
-		return findings{}, nil
+	if ahead.words != nil && !verdict.Known() && !w.route.JudgeQueues() {
+		looked = begin(w.group, func() (map[string]toolhandler.Outcome, error) {
+			return a.search.lookAhead(ctx, w.assistant.Search, query, ahead.words), nil
+		})
+	}
+	if err := verdict.Pass(ctx); err != nil || !wanted {
+		return findings{}, err
 	}
 	began := a.cfg.Now()
 	defer func() { w.out.Trace.Step("search", a.cfg.Now().Sub(began)) }()
 	a.tools.Await(ctx, schemas.ToolServer)
-	out, err := a.search.Ask(ctx, w.out, w.assistant.Search, query)
+	if looked != nil {
+		var err error
+		if ahead.made, err = looked.Wait(ctx); err != nil {
+			return findings{}, err
+		}
+	}
+	out, err := a.search.Ask(ctx, w.out, w.assistant.Search, query, ahead)
 	found := findings{looked: out.Looked}
+	if w.route.Offline { // a model is only shown what surely fits
+		found.perhaps = out.Perhaps
+	}
 	switch {
 	case err != nil:
 		return found, err
@@ -76,6 +83,26 @@ func (a *Agent) lookUp(ctx context.Context, w *task, q question, past recalled, 
 	w.heard.found(*out.Result)
 	w.out.Watching().Arm()
 	return found, nil
+}
+
+// queryOf returns what to look up for a question; ok is false if there is nothing to.
+func (a *Agent) queryOf(w *task, q question, past recalled, verdict *Gate) (query query, ok bool) {
+	query.Text, query.Typed, query.Lang, query.Passage = q.asked, q.own(), q.lang, verdict.Emergency.Passage
+	if verdict.Notice != "" {
+		return query, query.Passage != ""
+	}
+	needs := a.needs(w, q.asked, past.isEmpty())
+	if open := past.open(); needs == subject.AboutTalk && open != "" { // it asks that one again
+		query.Text, query.Typed, needs = open, "", a.needs(w, open, len(past.exchanges) == 1)
+		if past.exchanges[len(past.exchanges)-1].isTyped() {
+			query.Typed = open
+		}
+	}
+	if needs == subject.AboutTalk { // it is about the conversation itself
+		return query, false
+	}
+	query.About, query.Shifts = needs.About(a.subject(w, past)), needs == subject.Shift
+	return query, true
 }
 
 // needs returns what a message needs of the conversation: as the topic's guardrail reads it, else

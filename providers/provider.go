@@ -33,6 +33,7 @@ type Pass string
 const (
 	PassGuardrail Pass = "guardrail"
 	PassLanguage  Pass = "language"
+	PassQueries   Pass = "queries"
 	PassTool      Pass = "tool"
 	PassAnswer    Pass = "answer"
 	PassSummary   Pass = "summary"
@@ -129,7 +130,7 @@ func (r Request) With(t schemas.Tuning) Request {
 
 // IsSmall reports whether the pass is the small model's, which nobody reads along.
 func (p Pass) IsSmall() bool {
-	return p == PassGuardrail || p == PassLanguage || p == PassSummary
+	return p == PassGuardrail || p == PassLanguage || p == PassQueries || p == PassSummary
 }
 
 // A FinishReason is why a stream ended, in OpenAI's terms.

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// IsEmpty reports whether the result holds nothing: no text, or an empty list of results.
+// IsEmpty reports whether the result holds nothing: no text, or an empty list of results, whatever a
+// search would offer instead.
 func (r ToolResult) IsEmpty() bool {
 	empty, listed := r.emptyList()
 	return listed && empty || !listed && strings.TrimSpace(r.OutputText()) == ""
@@ -19,6 +20,15 @@ func (r ToolResult) FoundNothing(of ToolAnnotations) bool {
 		return empty
 	}
 	return of.ReadOnlyHint != nil && *of.ReadOnlyHint && len(r.Media) == 0 && strings.TrimSpace(r.OutputText()) == ""
+}
+
+// IsPerhaps reports whether a search found nothing sure, and offers what holds a part of the question.
+func (r ToolResult) IsPerhaps() bool {
+	var structured struct {
+		Perhaps []json.RawMessage `json:"perhaps"`
+	}
+	empty, _ := r.emptyList()
+	return empty && json.Unmarshal(r.Output, &structured) == nil && len(structured.Perhaps) > 0
 }
 
 // emptyList reports whether the result lists results, and whether there are none.

@@ -37,6 +37,9 @@ type QuestionInput struct {
 	// Looked is the search's result; Found is what it found.
 	Looked Looked
 	Found  []schemas.ToolResult
+	// Perhaps has passages below the threshold. Only the offline provider reads it: its text is in no
+	// prompt.
+	Perhaps *schemas.ToolResult
 	// MaxBytes bounds each result.
 	MaxBytes int
 	// JSON is set if the client wants a JSON answer, Schema if the model has to read its schema here.
@@ -55,6 +58,9 @@ func Question(in QuestionInput) schemas.Message {
 		parts = append(parts, Summarised(in.Language, in.Summary))
 	}
 	parts = append(parts, passages(in, w)...)
+	if in.Perhaps != nil {
+		parts = append(parts, schemas.Part{Kind: schemas.PartContext, Result: in.Perhaps})
+	}
 	if len(parts) > 0 {
 		parts = append(parts, beside(in.Labels.Question))
 	}

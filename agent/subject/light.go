@@ -36,6 +36,14 @@ func (r reading) burden(last *Exchange) (b burden) {
 // grammatical or can be asked of anything, names the topic, or occurs in the exchange.
 func (b burden) isLight() bool { return b.fresh == 0 }
 
+// NamesSomething reports whether a message has a word that carries a subject: one that is not
+// grammatical, and that cannot be asked of anything.
+func NamesSomething(message string) bool {
+	clean, _, _ := normalise(message)
+	_, at := reading{text: clean, words: wordsOf(clean)}.heavy()
+	return len(at) > 0
+}
+
 // heavy returns the words of a message, and the indexes of those that carry a subject.
 func (r reading) heavy() (words []text.Word, at []int) {
 	s, words := readSigns().of(r.text, r.words)

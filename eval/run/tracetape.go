@@ -26,7 +26,7 @@ func tapeOf(h *host.Host, id string, t answer.Trace) ([]byte, error) {
 	}
 	for _, p := range t.Passes {
 		switch {
-		case p.Pass != providers.PassGuardrail && p.Pass != providers.PassLanguage:
+		case !p.Pass.IsSmall():
 		case p.Provider == "":
 			header.Small = p.Model
 		default:

@@ -62,7 +62,7 @@ func (p *Provider) stream(ctx context.Context, req providers.Request, yield func
 	if err := ended(ctx); err != nil {
 		return err
 	}
-	if req.Pass == providers.PassGuardrail || req.Pass == providers.PassLanguage || len(req.Schema) > 0 {
+	if req.Pass == providers.PassGuardrail || req.Pass == providers.PassLanguage || req.Pass == providers.PassQueries || len(req.Schema) > 0 {
 		err := fmt.Errorf("pass %q: cannot judge without a model: %s", req.Pass, providers.HowToGetOne("set", "or", "run"))
 		return &providers.Error{Kind: providers.KindInvalid, Provider: Name, Err: err}
 	}

@@ -26,7 +26,7 @@ func TestSmallAnswer_NotStarved(t *testing.T) {
 		"nothing":   func(adapter) string { return "" },
 	} {
 		for _, w := range wires() {
-			for _, pass := range []providers.Pass{providers.PassGuardrail, providers.PassLanguage, providers.PassSummary} {
+			for _, pass := range []providers.Pass{providers.PassGuardrail, providers.PassLanguage, providers.PassQueries, providers.PassSummary} {
 				t.Run(fmt.Sprint(w.name, "/", name, "/", pass), func(t *testing.T) {
 					t.Parallel()
 					var bounds []string
