@@ -83,6 +83,11 @@ func ask(t *testing.T, d *mcpservers.Dispatcher, method string, params any) stri
 	return string(d.Handle(t.Context(), "test", request))
 }
 
+// renamed returns an answer with the name of the built-in guide.
+func renamed(answer string) string {
+	return strings.ReplaceAll(answer, "teeth_guide_search", "dental_guide_search")
+}
+
 // heldLines are the messages that the dental topic is measured by, and the conversations before
 // some of them.
 func heldLines(t *testing.T) (lines []subject.Line) {
@@ -147,7 +152,7 @@ func TestPack_ByConfigIsTheSame(t *testing.T) {
 	here, there := tools(t, attached), tools(t, builtIn)
 	for range 20 { // on a busy machine the first question does not wait for the whole guide
 		question := map[string]any{"query": "What is a root canal treatment?"}
-		got := ask(t, here, "tools/call", map[string]any{"name": "teeth_guide_search", "arguments": question})
+		got := renamed(ask(t, here, "tools/call", map[string]any{"name": "teeth_guide_search", "arguments": question}))
 		want := ask(t, there, "tools/call", map[string]any{"name": "dental_guide_search", "arguments": question})
 		if strings.Contains(got, "Title: ") && got == want {
 			break
@@ -156,7 +161,7 @@ func TestPack_ByConfigIsTheSame(t *testing.T) {
 	passages := 0
 	for _, line := range lines[:400] {
 		arguments := map[string]any{"query": line.Text}
-		got := ask(t, here, "tools/call", map[string]any{"name": "teeth_guide_search", "arguments": arguments})
+		got := renamed(ask(t, here, "tools/call", map[string]any{"name": "teeth_guide_search", "arguments": arguments}))
 		want := ask(t, there, "tools/call", map[string]any{"name": "dental_guide_search", "arguments": arguments})
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%q: passages (-built in +attached):\n%s", line.Text, diff)

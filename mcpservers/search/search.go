@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"strings"
 
@@ -104,7 +103,7 @@ func (t *tools) searchWeb(ctx context.Context, req mcp.CallToolRequest) (*mcp.Ca
 	if err != nil {
 		return mcp.NewToolResultError(err.Error()), nil
 	}
-	return t.answer(ctx, "duckduckgo_search", results), nil
+	return t.answer(ctx, "duckduckgo_search", answered{results: results}), nil
 }
 
 func (t *tools) searchGoogle(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -116,7 +115,7 @@ func (t *tools) searchGoogle(ctx context.Context, req mcp.CallToolRequest) (*mcp
 	if err != nil {
 		return mcp.NewToolResultError(err.Error()), nil
 	}
-	return t.answer(ctx, "google_search", ranked(results)), nil
+	return t.answer(ctx, "google_search", answered{results: ranked(results)}), nil
 }
 
 // queryOf returns the query in one line, or the tool error with its fault.
@@ -137,25 +136,60 @@ func clipped(s string) string {
 	return string(runes[:min(len(runes), maxQuery)])
 }
 
-func (t *tools) answer(ctx context.Context, tool string, results []Result) *mcp.CallToolResult {
-	t.log.DebugContext(ctx, "search answered", "tool", tool, "results", len(results))
-	if results == nil {
-		results = []Result{} // an empty list, not null
-	}
-	return mcp.NewToolResultStructured(map[string]any{"results": results}, format(results))
+// answered is the answer of a search.
+type answered struct {
+	results []Result
+	// perhaps are passages that hold too little of the question; only a folder without results has them.
+	perhaps []Result
+	// note tells the caller about the results.
+	note string
+	// lang is the language of places.
+	lang string
 }
 
-// format formats results for models and source lists.
-func format(results []Result) string {
-	if len(results) == 0 {
-		return "No results."
+func (t *tools) answer(ctx context.Context, tool string, a answered) *mcp.CallToolResult {
+	t.log.DebugContext(ctx, "search answered", "tool", tool, "results", len(a.results), "perhaps", len(a.perhaps))
+	structured := map[string]any{"results": append([]Result{}, a.results...)} // an empty list, not null
+	if len(a.perhaps) > 0 {
+		structured["perhaps"] = a.perhaps
 	}
-	blocks := make([]string, len(results))
-	for i, r := range results {
-		blocks[i] = fmt.Sprintf("Title: %s\nContent: %s\nLink: %s", oneLine(r.Title), oneLine(r.Content), r.Link)
+	if a.note != "" {
+		structured["note"] = a.note
 	}
-	return strings.Join(blocks, "\n---\n")
+	return mcp.NewToolResultStructured(structured, a.text())
+}
+
+// text formats an answer for models and source lists that read no JSON.
+func (a answered) text() string {
+	var blocks []string
+	for _, r := range append(a.results, a.perhaps...) {
+		block := "Title: " + oneLine(r.Title) + "\nContent:" + inside(r.Content)
+		if r.Place != nil {
+			block += "\nPlace: " + oneLine(r.Place.Text(a.lang))
+		}
+		blocks = append(blocks, block+"\nLink: "+oneLine(r.Link))
+	}
+	text := strings.Join(blocks, "\n---\n")
+	if len(a.results) > 0 {
+		return strings.TrimSpace(text + "\n\n" + a.note)
+	}
+	text = strings.TrimSpace("Perhaps:\n" + text)
+	if len(a.perhaps) == 0 {
+		text = ""
+	}
+	return strings.TrimSpace("No results. " + a.note + "\n\n" + text)
 }
 
 // oneLine prevents foreign text from opening a block or a link line of its own.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// inside does the same for a text whose lines matter, such as those of a table or of code: it begins
+// each with a sign of quotation, as readers of lines ignore spaces before them.
+func inside(s string) string {
+	const ends = "\n\r\v\f\u0085\u2028\u2029"
+	lines := strings.FieldsFunc(strings.TrimSpace(s), func(r rune) bool { return strings.ContainsRune(ends, r) })
+	if len(lines) <= 1 {
+		return " " + oneLine(s)
+	}
+	return "\n> " + strings.Join(lines, "\n> ")
+}

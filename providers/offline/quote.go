@@ -94,8 +94,11 @@ type entry struct {
 
 // blockForm matches a search result that is written as labelled text.
 var blockForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^Title:[ \t]*(\S.*)\nContent:((?s:.*?))(?:^(?:Link|URL|Source):|^---|\z)`)
+	return regexp.MustCompile(`(?m)^Title:[ \t]*(\S.*)\nContent:((?s:.*?))(?:^(?:Place|Link|URL|Source):|^---|\z)`)
 })
+
+// quoteSign matches the sign before each line of a text in a block.
+var quoteSign = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^> `) })
 
 // entriesOf parses search results: labelled blocks of text, or a list "results" of objects that all
 // have a title and a text. For anything else it returns nil.
@@ -104,7 +107,7 @@ func entriesOf(output json.RawMessage) []entry {
 	var s string
 	if json.Unmarshal(output, &s) == nil {
 		for _, m := range blockForm().FindAllStringSubmatch(s, -1) {
-			found = append(found, entry{title: oneLine(m[1]), content: oneLine(m[2])})
+			found = append(found, entry{title: oneLine(m[1]), content: oneLine(quoteSign().ReplaceAllString(m[2], ""))})
 		}
 		return found
 	}
