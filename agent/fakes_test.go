@@ -156,6 +156,8 @@ type fakeTools struct {
 	status []schemas.ServerStatus
 	// results are by tool, or by tool and arguments.
 	results map[string]schemas.ToolResult
+	// slow is how long the calls of a tool take.
+	slow map[string]time.Duration
 	// brings are the tools that are listed after a call of a tool.
 	brings map[string][]schemas.Tool
 	// instructions are the servers' instructions, by server name.
@@ -194,6 +196,7 @@ func (f *fakeTools) CallFor(_ context.Context, _ *schemas.Person, _, tool string
 	f.called = append(f.called, tool+" "+string(args))
 	f.tools = append(f.tools, f.brings[tool]...)
 	f.mu.Unlock()
+	time.Sleep(f.slow[tool])
 	result, ok := f.results[tool+" "+string(args)]
 	if !ok {
 		result, ok = f.results[tool]

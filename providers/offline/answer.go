@@ -36,7 +36,7 @@ const (
 // lost returns the text that nothing was found. Before the first real answer, where the message may be
 // a greeting, the text also names what the person can ask about.
 func lost(t turn) string {
-	if slices.ContainsFunc(t.answers, func(a string) bool { return !isLost(a) }) {
+	if t.hasAnswered() {
 		return pick(t.vietnamese, noMoreVietnamese, noMoreEnglish)
 	}
 	said := pick(t.vietnamese, lostVietnamese, lostEnglish)
@@ -46,9 +46,14 @@ func lost(t turn) string {
 	return said
 }
 
+// hasAnswered reports whether an earlier answer was more than that nothing was found.
+func (t turn) hasAnswered() bool {
+	return slices.ContainsFunc(t.answers, func(a string) bool { return !isLost(a) })
+}
+
 // isLost reports whether an earlier answer was only that nothing was found.
 func isLost(answer string) bool {
-	return strings.HasPrefix(answer, lostEnglish) || strings.HasPrefix(answer, lostVietnamese)
+	return slices.ContainsFunc([]string{lostEnglish, lostVietnamese, unsureEnglish, unsureVietnamese}, func(s string) bool { return strings.HasPrefix(answer, s) })
 }
 
 func pick(vietnamese bool, vi, en string) string {
@@ -60,7 +65,14 @@ func pick(vietnamese bool, vi, en string) string {
 
 // answer quotes the results of a turn, or without results explains what the person can do.
 func answer(t turn, tools []schemas.ToolInfo) string {
+	closing := pick(t.vietnamese, closingVietnamese(), closingEnglish())
+	if t.about != "" && !t.called {
+		closing = pick(t.vietnamese, quotedVietnamese, quotedEnglish)
+	}
 	if len(t.results) == 0 {
+		if t.perhaps != "" {
+			return unsure(t) + "\n\n" + closing
+		}
 		if t.about != "" {
 			return lost(t)
 		}
@@ -74,20 +86,18 @@ func answer(t turn, tools []schemas.ToolInfo) string {
 			parts = append(parts, s)
 		}
 	}
-	closing := pick(t.vietnamese, closingVietnamese(), closingEnglish())
-	switch {
-	case len(parts) == 0:
+	if len(parts) == 0 {
 		return lost(t)
-	case !t.called && t.about != "":
-		closing = pick(t.vietnamese, quotedVietnamese, quotedEnglish)
 	}
 	return strings.Join(append(parts, closing), "\n\n")
 }
 
 // report introduces the result of a call and quotes it.
 func report(r schemas.ToolResult, vietnamese bool) string {
-	quoted := quote(r, vietnamese)
+	quoted, instead := quote(r, vietnamese), perhaps(r, vietnamese)
 	switch {
+	case instead != "":
+		return pick(vietnamese, unsureVietnamese, unsureEnglish) + " " + instead
 	case r.IsError && quoted == "":
 		return pick(vietnamese, "Công cụ "+r.ToolName+" báo lỗi mà không nói lý do.", "The tool "+r.ToolName+" reported an error without a reason.")
 	case r.IsError:

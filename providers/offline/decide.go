@@ -20,6 +20,7 @@ type turn struct {
 	about      string               // what the assistant is for
 	results    []schemas.ToolResult // of this question, in order
 	called     bool                 // some of them are from calls, not from code-driven tools
+	perhaps    string               // what a code-driven tool offers that found nothing sure
 	searched   bool                 // find_tools has been called
 	answers    []string             // earlier answers in the request
 }
@@ -47,6 +48,8 @@ func readTurn(req providers.Request) turn {
 			case part.Result == nil, part.Kind != schemas.PartResult && part.Kind != schemas.PartContext:
 			case part.Result.Server == "" && part.Result.ToolName == schemas.FindTools:
 				t.searched = true // the tools that it found are now among the others
+			case part.Kind == schemas.PartContext && part.Result.IsPerhaps():
+				t.perhaps = perhaps(*part.Result, t.vietnamese)
 			default:
 				t.results = append(t.results, *part.Result)
 				t.called = t.called || part.Kind == schemas.PartResult
