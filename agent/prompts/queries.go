@@ -63,15 +63,18 @@ func ReadQueries(written string) []string {
 	if begin < 0 {
 		return nil
 	}
-	var queries []string
 	dec := json.NewDecoder(strings.NewReader(written[begin:]))
-	for len(queries) < MaxQueries {
-		token, err := dec.Token()
-		if err != nil || token == json.Delim(']') {
+	if _, err := dec.Token(); err != nil {
+		return nil
+	}
+	var queries []string
+	for len(queries) < MaxQueries && dec.More() {
+		var value any
+		if dec.Decode(&value) != nil {
 			break
 		}
-		said, _ := token.(string)
-		said = text.Clip(strings.Join(strings.Fields(said), " "), queryOf, "")
+		said, _ := value.(string)
+		said = strings.TrimSpace(text.Clip(strings.Join(strings.Fields(said), " "), queryOf, ""))
 		if said != "" && !slices.ContainsFunc(queries, func(q string) bool { return strings.EqualFold(q, said) }) {
 			queries = append(queries, said)
 		}

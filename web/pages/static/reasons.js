@@ -12,6 +12,7 @@ const sentences = [
   ["the model called it in round (.+)", "mô hình đã gọi ở vòng $1"],
   ["the model called it", "mô hình đã gọi"],
   ["code-driven: it is in the assistant's search list", "mã tự gọi: nó nằm trong danh sách tìm kiếm của trợ lý"],
+  ["the question's own words found nothing sure, so the small model worded it anew", "lời của câu hỏi chưa tìm được gì chắc chắn, nên mô hình nhỏ đã hỏi lại bằng lời khác"],
   ["the client brought a tool of the same name", "ứng dụng khách có công cụ trùng tên"],
   ["the assistant's tools do not include it", "nó không thuộc các công cụ của trợ lý"],
   ["its policy is deny", "chính sách cấm dùng nó"],

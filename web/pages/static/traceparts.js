@@ -9,11 +9,12 @@ import { callsOf, offer, statuses, timesOf, tokens, untracedText } from "/static
 
 const steps = {
   guardrail: t("Guardrail", "Kiểm tra chủ đề"), memory: t("Memory", "Bộ nhớ"), search: t("Search", "Tìm kiếm"),
+  queries: t("Waiting for other words", "Chờ cách hỏi khác"),
   answer: t("Answer", "Trả lời"), save: t("Save", "Lưu"),
 };
 
 const passes = {
-  guardrail: t("Guardrail’s model", "Mô hình kiểm tra"), language: t("Language", "Ngôn ngữ"), tool: t("Model, with tools", "Mô hình, có công cụ"),
+  guardrail: t("Guardrail’s model", "Mô hình kiểm tra"), language: t("Language", "Ngôn ngữ"), queries: t("The question in other words", "Câu hỏi bằng lời khác"), tool: t("Model, with tools", "Mô hình, có công cụ"),
   answer: t("Model, answer", "Mô hình, trả lời"), summary: t("Summary", "Tóm tắt"),
 };
 
