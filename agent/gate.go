@@ -13,7 +13,7 @@ type refusedError struct{ Verdict subject.Verdict }
 func (*refusedError) Error() string { return "refused by the guardrail" }
 
 // A Gate holds a turn until its verdict: nothing is shown and no tool is executed before
-// [Gate.Pass] has returned without an error.
+// [Gate.Pass] has returned without an error. Only the folders of this host are looked at meanwhile.
 type Gate struct {
 	// OnPass is called once, when the verdict is a pass; it may be nil.
 	OnPass func(subject.Verdict) error
