@@ -158,7 +158,7 @@ func (j *Judge) model(c Case) subject.Judge {
 	return func(ctx context.Context, ask subject.Ask) (string, error) {
 		text, err := readText(c.Stream(ctx, request(c.Route.SmallModel, ask)))
 		if err == nil {
-			j.answered.Store(smallOf(c.Route), j.now())
+			j.heardFrom(c.Route)
 		}
 		return text, err
 	}

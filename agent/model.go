@@ -67,6 +67,9 @@ func (j *Judge) cold(route providers.Route) bool {
 	return route.JudgeQueues() && (!answered || j.now().Sub(last.(time.Time)) > warmFor)
 }
 
+// heardFrom notes that the route's small model has answered.
+func (j *Judge) heardFrom(route providers.Route) { j.answered.Store(smallOf(route), j.now()) }
+
 // Warm loads the route's small model, if it is loaded on demand, by a call of one token. It blocks
 // until the model answers.
 func (j *Judge) Warm(ctx context.Context, route providers.Route) error {
@@ -78,6 +81,6 @@ func (j *Judge) Warm(ctx context.Context, route providers.Route) error {
 	if _, err := readText(route.For(req.Pass).Stream(ctx, req)); err != nil {
 		return err
 	}
-	j.answered.Store(smallOf(route), j.now())
+	j.heardFrom(route)
 	return nil
 }

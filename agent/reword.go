@@ -14,11 +14,12 @@ import (
 	"molar/toolhandler"
 )
 
-// rewordTime bounds how long the small model words a question anew, and rewordTokens its answer: three
-// short queries as JSON.
+// rewordTime bounds how long the small model words a question anew, rewordColdTime the same while it may
+// have to be loaded, and rewordTokens its answer: three short queries as JSON.
 const (
-	rewordTime   = 4 * time.Second
-	rewordTokens = 120
+	rewordTime     = 4 * time.Second
+	rewordColdTime = 15 * time.Second
+	rewordTokens   = 120
 )
 
 // A rewording asks the small model, at most once a turn, for queries in the words of the documents.
@@ -45,7 +46,11 @@ func (a *Agent) rewording(ctx context.Context, w *task, lang string, q query) *r
 			in.Folders = append(in.Folders, prompts.QueriedFolder{Name: f.ToolName, Description: f.Description, Languages: parametersOf(f).Language.Enum})
 		}
 		system, messages := prompts.Queries(in)
-		ctx, cancel := context.WithTimeout(ctx, rewordTime)
+		limit := rewordTime
+		if a.judges.cold(w.route) { // given up sooner, it would never be loaded
+			limit = rewordColdTime
+		}
+		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		req := providers.Request{
 			Pass: providers.PassQueries, Model: w.route.SmallModel, System: system, Messages: messages,
@@ -58,6 +63,7 @@ func (a *Agent) rewording(ctx context.Context, w *task, lang string, q query) *r
 			}
 			text.WriteString(chunk.Text)
 		}
+		a.judges.heardFrom(w.route)
 		return prompts.ReadQueries(text.String()), nil
 	}
 	return &rewording{write: write, group: w.group, out: w.out, now: a.cfg.Now}

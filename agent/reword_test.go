@@ -295,11 +295,14 @@ func TestReword_BesideTheVerdict(t *testing.T) {
 	}
 }
 
-// stuck writes a part of the queries and no more.
-type stuck struct{ *fakeModel }
+// stuck writes a part of the queries and no more, unless it answers.
+type stuck struct {
+	*fakeModel
+	answers bool
+}
 
-func (s stuck) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
-	if req.Pass != providers.PassQueries {
+func (s *stuck) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
+	if req.Pass != providers.PassQueries || s.answers {
 		return s.fakeModel.Stream(ctx, req)
 	}
 	return func(yield func(providers.Chunk, error) bool) {
@@ -310,18 +313,35 @@ func (s stuck) Stream(ctx context.Context, req providers.Request) iter.Seq2[prov
 	}
 }
 
-// The small model has four seconds; then what it has written counts.
+// The small model has four seconds, and more while it may have to be loaded; then what it has written counts.
 func TestReword_TimeLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(says("answer"))
-		b.route.Provider = stuck{b.model}
-		b.folder("shop", returned)
-		began := time.Now()
-		p := b.with(t, schemas.Assistant{Search: []string{"shop"}}).play(t, ask(colloquial))
-		if took := time.Since(began); p.err != nil || took != 4*time.Second || !strings.Contains(b.asked(), "Water damage") {
-			t.Errorf("after %s: %q %v, called %v", took, p.text, p.err, b.tools.called)
-		}
-	})
+	for name, tt := range map[string]struct {
+		queues, warm bool
+		want         time.Duration
+	}{
+		"a hosted model": {false, false, 4 * time.Second},
+		"a cold one":     {true, false, 15 * time.Second},
+		"a warm one":     {true, true, 4 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(says("answer"))
+				provider := &stuck{fakeModel: b.model, answers: tt.warm}
+				b.route.Provider, b.route.Queues = provider, tt.queues
+				b.folder("shop", returned)
+				bench := b.with(t, schemas.Assistant{Search: []string{"shop"}})
+				if tt.warm {
+					bench.play(t, ask(colloquial)) // it answers once
+				}
+				provider.answers, b.model.requests = false, nil
+				began := time.Now()
+				p := bench.play(t, ask(colloquial))
+				if took := time.Since(began); p.err != nil || took != tt.want || !strings.Contains(b.asked(), "Water damage") {
+					t.Errorf("after %s: %q %v, called %v", took, p.text, p.err, b.tools.called)
+				}
+			})
+		})
+	}
 }
 
 // A small model that fails, or for which no budget pays, leaves the turn as it was without it.

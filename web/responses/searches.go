@@ -20,10 +20,12 @@ func (r *renderer) search(kind string, call *schemas.ToolCall) {
 	r.closeMessage("commentary", responses.StatusCompleted)
 	var arguments struct {
 		Query string `json:"query"`
+		// Queries are the same question in other words.
+		Queries []string `json:"queries"`
 	}
 	_ = json.Unmarshal([]byte(call.Function.Arguments), &arguments) // then the search fails
 	s := &openSearch{searchCall: searchCall{Type: kind + "_call", ID: r.id(map[string]string{webSearch: "ws", fileSearch: "fs"}[kind]), Status: responses.StatusInProgress}}
-	if queries := []string{arguments.Query}; kind == fileSearch {
+	if queries := append([]string{arguments.Query}, arguments.Queries...); kind == fileSearch {
 		s.Queries = queries
 	} else {
 		s.Action = &searchAction{Type: "search", Query: arguments.Query, Queries: queries}
