@@ -34,7 +34,7 @@ func (f *Folder) Names(n int) (names []string) {
 		case err != nil || name == ".":
 		case d.IsDir() && (isHidden(name) || name == CorrectionsDir):
 			return fs.SkipDir
-		case d.Type().IsRegular() && !isHidden(name) && base != synonymFile && isText(name):
+		case d.Type().IsRegular() && !isHidden(name) && base != synonymFile && !isAsset(name):
 			names = append(names, strings.TrimSuffix(base, path.Ext(base)))
 		}
 		return nil
