@@ -49,6 +49,9 @@ func (f *Folder) Document(ctx context.Context, file string) (schemas.Document, e
 		return schemas.Document{}, fmt.Errorf("folder %q: file %q is not read: %w", f.cfg.Name, file, fs.ErrNotExist)
 	}
 	d := schemas.Document{Folder: f.cfg.Name, File: file, Title: read.title, Parts: []schemas.DocumentPart{}}
+	if f.cfg.Link != "" {
+		d.Link = f.link(passage{file: file})
+	}
 	for _, p := range ix.of(file) {
 		d.Parts = append(d.Parts, schemas.DocumentPart{Place: f.place(p), Title: p.title, Text: p.text})
 	}
