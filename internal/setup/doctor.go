@@ -66,8 +66,12 @@ func Examine(ctx context.Context, options ExamineOptions) []Finding {
 	findings = append(findings, desk(cfg)...)
 	running, err := serve.Find(options.CLI, "")
 	var status []schemas.ServerStatus
+	var folders []schemas.KnowledgeStatus
 	if err == nil {
 		status, err = running.Servers(ctx)
+	}
+	if err == nil && len(cfg.Knowledge) > 0 {
+		folders, err = running.Knowledge(ctx)
 	}
 	isRunning := err == nil
 	findings = append(findings, listenPort(ctx, cfg.Listen, err), port(ctx, "mcp.listen", cfg.MCP.Listen))
@@ -91,7 +95,31 @@ func Examine(ctx context.Context, options ExamineOptions) []Finding {
 		_ = h.MCP.Wait(wait, nil) // servers that are not ready by then get a finding
 		status = h.MCP.Status()
 	}
+	if !isRunning && len(cfg.Knowledge) > 0 {
+		wait, cancel := context.WithTimeout(ctx, options.Attach)
+		defer cancel()
+		folders, _ = host.Knowledge{Manager: h.MCP}.Read(wait) // the tool server has a finding if it failed
+	}
+	findings = append(findings, knowledge(cfg, folders)...)
 	return append(findings, servers(cfg, status)...)
+}
+
+// knowledge returns findings for each configured folder of knowledge.
+func knowledge(cfg *config.Config, folders []schemas.KnowledgeStatus) (findings []Finding) {
+	const few = 5
+	for _, k := range folders {
+		if _, ok := cfg.Knowledge.Get(k.Name); !ok { // the guide of a topic
+			continue
+		}
+		findings = append(findings, Finding{Level: OK, Part: "knowledge", Text: fmt.Sprintf("%s: %s, passages: %d", k.Name, k.State(), k.Passages)})
+		if unread := k.NotRead(few); unread != "" {
+			findings = append(findings, Finding{Warn, "knowledge", k.Name + ": " + unread, "to see all of them: molar knowledge status --all"})
+		}
+		if k.Meaning != nil && k.Meaning.Problem != "" {
+			findings = append(findings, Finding{Level: Warn, Part: "knowledge", Text: k.Name + ": words alone are compared: " + k.Meaning.Problem})
+		}
+	}
+	return findings
 }
 
 // faults returns a finding for each line of an error of the settings.
