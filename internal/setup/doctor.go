@@ -66,12 +66,8 @@ func Examine(ctx context.Context, options ExamineOptions) []Finding {
 	findings = append(findings, desk(cfg)...)
 	running, err := serve.Find(options.CLI, "")
 	var status []schemas.ServerStatus
-	var folders []schemas.KnowledgeStatus
 	if err == nil {
 		status, err = running.Servers(ctx)
-	}
-	if err == nil && len(cfg.Knowledge) > 0 {
-		folders, err = running.Knowledge(ctx)
 	}
 	isRunning := err == nil
 	findings = append(findings, listenPort(ctx, cfg.Listen, err), port(ctx, "mcp.listen", cfg.MCP.Listen))
@@ -95,13 +91,27 @@ func Examine(ctx context.Context, options ExamineOptions) []Finding {
 		_ = h.MCP.Wait(wait, nil) // servers that are not ready by then get a finding
 		status = h.MCP.Status()
 	}
-	if !isRunning && len(cfg.Knowledge) > 0 {
-		wait, cancel := context.WithTimeout(ctx, options.Attach)
-		defer cancel()
-		folders, _ = host.Knowledge{Manager: h.MCP}.Read(wait) // the tool server has a finding if it failed
+	if len(cfg.Knowledge) > 0 {
+		var folders []schemas.KnowledgeStatus
+		if isRunning {
+			folders, err = running.Knowledge(ctx)
+		}
+		if !isRunning || err != nil { // without the scope admin they are read here
+			folders = readFolders(ctx, h, options.Attach)
+		}
+		findings = append(findings, knowledge(cfg, folders)...)
 	}
-	findings = append(findings, knowledge(cfg, folders)...)
 	return append(findings, servers(cfg, status)...)
+}
+
+// readFolders returns what the host reads of its folders; nothing if its tool server does not start, which
+// is a finding of its own.
+func readFolders(ctx context.Context, h *host.Host, atMost time.Duration) []schemas.KnowledgeStatus {
+	ctx, cancel := context.WithTimeout(ctx, atMost)
+	defer cancel()
+	_ = h.MCP.Wait(ctx, []string{schemas.ToolServer})
+	folders, _ := host.Knowledge{Manager: h.MCP}.Read(ctx)
+	return folders
 }
 
 // knowledge returns findings for each configured folder of knowledge.

@@ -75,7 +75,11 @@ func (f *Folder) link(p passage) string {
 	if f.cfg.Link == "" {
 		return p.file
 	}
-	return f.cfg.Link + (&url.URL{Path: p.file, Fragment: p.anchor}).String()
+	fragment := p.anchor
+	if p.page > 0 { // a browser opens a PDF there
+		fragment = f.place(p).Fragment()
+	}
+	return f.cfg.Link + (&url.URL{Path: p.file, Fragment: fragment}).String()
 }
 
 // place returns where a passage stands.
