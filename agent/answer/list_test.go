@@ -62,7 +62,7 @@ func TestList_CutPassages(t *testing.T) {
 	whole := `{"results":[` + passage("A", "", first) + `,` + passage("B", "", last) + `]}`
 	shown, _, _ := strings.Cut(whole, "text of B")
 	var list answer.List
-	list.AddCut(schemas.ToolResult{Server: schemas.ToolServer, ToolName: "handbook", Output: schemas.TextOutput(shown+"\n[… cut …]\n"), Cut: &schemas.Cut{}}, whole)
+	list.AddCut(schemas.ToolResult{Server: schemas.ToolServer, ToolName: "handbook", Output: schemas.TextOutput(shown + "\n[… cut …]\n"), Cut: &schemas.Cut{}}, whole)
 	if diff := cmp.Diff([]schemas.Source{{Title: "A", Place: &first}}, list.All()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
