@@ -48,7 +48,7 @@ func TestRun_attachment(t *testing.T) {
 // A question from any client may name resources, which follow it like other attachments. A client
 // with a key reaches no more servers than the tools of its assistant do.
 func TestRun_resourceInAQuestion(t *testing.T) {
-	ready := []schemas.ServerStatus{{Name: "family", State: schemas.StateReady}, {Name: "notes", State: schemas.StateReady}, {Name: schemas.MemoryServer, State: schemas.StateReady}}
+	ready := []schemas.ServerStatus{{Name: "family", State: schemas.StateReady}, {Name: "notes", State: schemas.StateReady}, {Name: schemas.MemoryServer, State: schemas.StateReady}, {Name: schemas.ToolServer, State: schemas.StateReady}}
 	for name, c := range map[string]struct {
 		question, owner string
 		tools           []string
@@ -62,6 +62,8 @@ func TestRun_resourceInAQuestion(t *testing.T) {
 		"a key, beyond its assistant":    {question: "What is in @notes:a:1?", owner: "k", tools: []string{"family__*"}},
 		"a key, within":                  {question: "What is in @family:a:1?", owner: "k", tools: []string{"family__*"}, want: []string{"family"}},
 		"a key, conversations of others": {question: "What is in @memory-server:a:1?", owner: "k", tools: []string{"*"}},
+		"documents, which have rights":   {question: "What is in @tool-server:a:1?", owner: "k", tools: []string{"*"}},
+		"documents, without a key":       {question: "What is in @tool-server:a:1?"},
 		"no key, whatever the tools are": {question: "What is in @notes:a:1?", tools: []string{"family__*"}, want: []string{"notes"}},
 	} {
 		b := newBench(says("answer"))

@@ -186,7 +186,7 @@ func joinParagraphs(before, after string) string {
 	return before + "\n\n" + strings.TrimLeft(after, "\n")
 }
 
-// addSources lists the pages that tool results name, never the model's own. With JSON, or without
+// addSources lists the pages and passages that tool results name, never the model's own. With JSON, or without
 // text in the answer, they are sent as data only.
 func (a *Agent) addSources(ctx context.Context, w *task, e *ending) ([]schemas.Source, error) {
 	var list answer.List
@@ -197,9 +197,13 @@ func (a *Agent) addSources(ctx context.Context, w *task, e *ending) ([]schemas.S
 	}
 	for _, round := range e.answer.rounds {
 		for _, result := range round.Results {
-			if !result.IsError {
-				list.AddResult(result)
+			if result.IsError {
+				continue
 			}
+			if whole, known := w.results.Text(ctx, result.ID); known && result.Cut != nil {
+				list.AddCut(result, whole.Text)
+			}
+			list.AddResult(result)
 		}
 	}
 	w.out.Mark("8.2", fmt.Sprintf("Formatted response. Sources: %d", len(list.All())))
@@ -208,7 +212,7 @@ func (a *Agent) addSources(ctx context.Context, w *task, e *ending) ([]schemas.S
 	}
 	if !w.turn.wantsJSON() && w.out.Spoke() {
 		w.out.StartParagraph()
-		if err := w.out.Say(answer.Markdown(prompts.SourcesHeading(e.question.lang), list.All())); err != nil {
+		if err := w.out.Say(answer.Markdown(prompts.SourcesHeading(e.question.lang), e.question.lang, list.All())); err != nil {
 			return nil, err
 		}
 	}

@@ -113,10 +113,11 @@ func (t *Turn) mayNeed(server string) bool {
 }
 
 // readMentions reads the resources that the question names. One that cannot be read is reported
-// instead of an answer. A client with a key reaches only the servers of its assistant's tools.
+// instead of an answer. A client with a key reaches only the servers of its assistant's tools. The documents
+// of the host's own tool server have rights of their own, so no question reads them.
 func (a *Agent) readMentions(ctx context.Context, w *task, q *question) ([]Attachment, error) {
 	may := func(server string) bool {
-		return (w.turn.Owner == "" || offer.Globs(w.assistant.Tools).MayNeed(server)) && w.turn.mayNeed(server)
+		return server != schemas.ToolServer && (w.turn.Owner == "" || offer.Globs(w.assistant.Tools).MayNeed(server)) && w.turn.mayNeed(server)
 	}
 	attached, unread, err := read(ctx, mentionConfig{Tools: a.cfg.Tools, Caller: w.caller(), Await: a.tools.AwaitNamed, May: may}, q.typed)
 	switch {

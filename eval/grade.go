@@ -138,7 +138,9 @@ func (c *Check) checkCitation(seen *tape.Turn, turns []tape.Turn) string {
 		addresses[i] = strings.TrimRight(a, ".,;:!?*_")
 	}
 	for _, s := range seen.Sum.Sources {
-		addresses = append(addresses, s.URL)
+		if s.URL != "" {
+			addresses = append(addresses, s.URL)
+		}
 	}
 	if len(addresses) == 0 {
 		return "expected a citation, the answer has none"

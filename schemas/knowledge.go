@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"strings"
 )
 
 // A Place is where a passage stands in a document of a folder of knowledge.
@@ -65,8 +66,12 @@ type Document struct {
 	Folder string `json:"folder"`
 	File   string `json:"file"`
 	Title  string `json:"title"`
+	// Link is the web address of the file, if the folder has one.
+	Link string `json:"link,omitempty"`
 	// Parts are in the order of the document.
 	Parts []DocumentPart `json:"parts"`
+	// Next is the number of the first part that is left out of a long document, counted from 0; 0 if none is.
+	Next int `json:"next,omitempty"`
 }
 
 // A DocumentPart is the text at one place of a document: a passage, a page, or rows of a table.
@@ -121,7 +126,26 @@ func (s KnowledgeStatus) State() string {
 	if s.Done < s.Files {
 		return fmt.Sprintf("reading, %d of %d files", s.Done, s.Files)
 	}
+	if s.Files == 1 {
+		return "1 file"
+	}
 	return fmt.Sprintf("%d files", s.Files)
+}
+
+// NotRead says how many files are not read, and names at most so many of them; it is empty if all are read.
+func (s KnowledgeStatus) NotRead(most int) string {
+	if s.UnreadFiles == 0 {
+		return ""
+	}
+	var named []string
+	for _, u := range s.Unread[:min(most, len(s.Unread))] {
+		named = append(named, u.String())
+	}
+	text := fmt.Sprintf("%d not read, or only in part: %s", s.UnreadFiles, strings.Join(named, "; "))
+	if left := s.UnreadFiles - len(named); left > 0 {
+		text += fmt.Sprintf("; and %d more", left)
+	}
+	return text
 }
 
 // String returns the file and why it is not read.

@@ -36,6 +36,7 @@ func (s *server) operations() []wire.Operation {
 	all = append(all, s.signInOperations()...)
 	all = append(all, s.grantOperations()...)
 	all = append(all, s.toolOperations()...)
+	all = append(all, s.knowledgeOperations()...)
 	all = append(all, s.auditOperations()...)
 	all = append(all, s.reviewOperations()...)
 	all = append(all, s.peopleOperations()...)

@@ -34,6 +34,7 @@ func operated(t *testing.T, run turns.Runner) web.Config {
 	tel.CountCall(telemetry.Call{ID: "k2", At: created, Server: "family", Tool: "get", Status: "tool_error", Error: "no such family"})
 	cfg.Telemetry = tel
 	cfg.Feedback = fakeFeedback{}
+	cfg.Knowledge = theHandbook()
 	cfg.Grants = &someGrants{}
 	cfg.Audit = &auditOf{}
 	cfg.People = &somePeople{}
@@ -105,7 +106,7 @@ func operated(t *testing.T, run turns.Runner) web.Config {
 }
 
 // pages are the routes that answer people, not programs.
-var pages = []string{"/", "/static/*file", "/tools", "/config", "/turn", "/desk", "/account", "/picture", "/login", "/v1/logins/:server/begin", "/oauth/callback", "/oauth/finish"}
+var pages = []string{"/", "/static/*file", "/tools", "/config", "/turn", "/desk", "/account", "/picture", "/login", "/knowledge/:name/*file", "/v1/logins/:server/begin", "/oauth/callback", "/oauth/finish"}
 
 func TestOpenAPI_NamesEveryRoute(t *testing.T) {
 	routes, raw, err := web.RoutesAndDocument(operated(t, play(nil)))

@@ -232,7 +232,7 @@ func TestPages_OneTimeLink(t *testing.T) {
 func TestPages_Headers(t *testing.T) {
 	cfg, _ := fullConfig(t, toolTurn())
 	ts := live(t, cfg)
-	for _, path := range []string{"/", "/config", "/tools", "/turn", "/desk", "/account", "/static/tools.js", "/static/pages.css", "/v1/config"} {
+	for _, path := range []string{"/", "/config", "/tools", "/turn", "/desk", "/account", "/knowledge/handbook/rules/leave.md", "/static/tools.js", "/static/pages.css", "/v1/config"} {
 		res, err := http.Get(ts.URL + path)
 		if err != nil {
 			t.Fatal(err)

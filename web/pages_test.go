@@ -55,7 +55,7 @@ func states(store *fullStore) []state {
 			js(`document.querySelector("#provider-ollama button").click()`), until(`document.querySelector("#provider-ollama .chips button")`),
 			js(`document.querySelector("#provider-gemini button").click()`), until(`document.querySelector("#provider-gemini .note.bad")`),
 		}},
-		{name: "tools", path: "/tools", steps: steps{until(`document.querySelectorAll(".tool").length === 4 && document.querySelector("#calls table") && document.querySelectorAll(".server").length === 3`)}},
+		{name: "tools", path: "/tools", steps: steps{until(`document.querySelectorAll(".tool").length === 4 && document.querySelector("#calls table") && document.querySelectorAll(".server").length === 3 && document.querySelectorAll("#knowledge article").length === 2`), js(`document.querySelector("#knowledge details").open = true`)}},
 		{name: "tools-open", path: "/tools", steps: steps{
 			until(`document.querySelectorAll(".tool").length === 4`),
 			js(`document.querySelector(".tool .open").click(); document.querySelector(".server details").open = true`),
@@ -68,6 +68,9 @@ func states(store *fullStore) []state {
 			until(`document.querySelector("#attaching .code")`),
 		}},
 		{name: "turn", path: "/turn?id=t1", steps: steps{until(`document.querySelectorAll(".fall li").length === 10`), js(`for (const d of document.querySelectorAll(".why details")) d.open = true`)}},
+		{name: "document", path: "/knowledge/handbook/rules/leave.md#annual-leave", steps: steps{until(`document.querySelectorAll(".part").length === 3 && document.querySelector(".found #here")`)}},
+		{name: "document-changed", path: "/knowledge/handbook/rules/leave.md#gone", steps: steps{until(`document.querySelector("#gone .note")`)}},
+		{name: "document-missing", path: "/knowledge/handbook/none.md", steps: steps{until(`document.querySelector("#document .note.bad")`)}},
 		{name: "turn-choose", path: "/turn", steps: steps{until(`document.querySelector("#id") && document.querySelector("table")`)}},
 		{name: "turn-missing", path: "/turn?id=gone", steps: steps{until(`document.querySelector("#trace .note.bad")`)}},
 		{name: "turn-store-down", path: "/turn?id=t1", steps: steps{

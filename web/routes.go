@@ -84,6 +84,7 @@ func (s *server) routes() (http.Handler, error) {
 	e.GET("/v1/tools", read, s.listTools)
 	e.GET("/v1/servers", read, s.listServers)
 	e.GET("/v1/prompts", read, s.listPrompts)
+	s.routeKnowledge(e, admin)
 	e.GET("/v1/setup", read, s.getSetup)
 	e.GET("/openapi.json", read, s.openAPI)
 	e.GET("/v1/calls", admin, s.listCalls)

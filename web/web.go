@@ -64,6 +64,8 @@ type Config struct {
 	// Searches returns the host's search tools that an assistant uses: those that its model may call,
 	// and those that code calls before each answer. Nil means none.
 	Searches func(assistant string) (byModel, byCode []schemas.Tool)
+	// Knowledge reads the folders of knowledge; with nil, its routes do not exist.
+	Knowledge KnowledgeStore
 	// Notice returns the emergency notice that an answer begins with, or ""; the pages show it in
 	// its own box. Nil means that answers have none.
 	Notice func(answer string) string

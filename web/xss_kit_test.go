@@ -17,6 +17,7 @@ func poisonedConfig(t *testing.T, all []string) web.Config {
 	cfg := operated(t, echoing())
 	store := &poisonedStore{fakeStore: &fakeStore{}, all: all}
 	cfg.Conversations, cfg.Tools, cfg.Servers, cfg.Traces = store, store, store, store
+	cfg.Knowledge = poisonedKnowledge(all)
 	cfg.Operations.CallTool = func(_ context.Context, _ string, args json.RawMessage) (web.ToolOutcome, error) {
 		return web.ToolOutcome{Status: "ok", Result: schemas.ToolResult{Output: args}}, nil
 	}
@@ -31,6 +32,23 @@ func poisonedConfig(t *testing.T, all []string) web.Config {
 		return s
 	}
 	return cfg
+}
+
+// poisonedKnowledge returns folders and a document whose names, titles, headings and texts are payloads.
+func poisonedKnowledge(all []string) *someKnowledge {
+	d := schemas.Document{Folder: all[0], File: all[1], Title: all[2], Link: all[3]}
+	k := &someKnowledge{}
+	for i, x := range all {
+		d.Parts = append(d.Parts, schemas.DocumentPart{Title: x, Text: x, Place: []schemas.Place{
+			{File: x, Heading: x, Anchor: x}, {File: x, Sheet: x, Line: 1}, {File: x, Heading: "here", Anchor: "here"},
+		}[i%3]})
+		k.status = append(k.status, schemas.KnowledgeStatus{
+			Name: x, Description: x, Path: x, Files: 1, Done: 1, Unread: []schemas.UnreadFile{{File: x, Why: x}}, UnreadFiles: 1,
+			Meaning: &schemas.MeaningStatus{Provider: x, Model: x, Problem: x},
+		})
+	}
+	k.docs = map[string]schemas.Document{"handbook/x": d}
+	return k
 }
 
 type poisonedStore struct {
@@ -57,7 +75,7 @@ func (p *poisonedStore) Messages(_ context.Context, _, _ string) ([]schemas.Stor
 		}})
 		list = append(list,
 			schemas.StoredMessage{Role: schemas.RoleUser, Content: x, Timestamp: created, TurnID: x},
-			schemas.StoredMessage{Role: schemas.RoleAssistant, Content: x, Timestamp: created, TurnID: x, Calls: rounds, Sources: []schemas.Source{{Title: x, URL: x}}})
+			schemas.StoredMessage{Role: schemas.RoleAssistant, Content: x, Timestamp: created, TurnID: x, Calls: rounds, Sources: []schemas.Source{{Title: x, URL: x, Place: &schemas.Place{Folder: x, File: x, Sheet: x, Line: 1}}}})
 	}
 	for i := range list {
 		list[i].Seq, list[i].Parent = int64(i+1), int64(i)
@@ -102,7 +120,7 @@ func (p *poisonedStore) Trace(context.Context, string, string) (json.RawMessage,
 	trace, err := json.Marshal(object{
 		"turn_id": joined, "conversation_id": joined, "assistant": joined, "route": joined, "started": created, "status": "done", "question": joined, "answer": joined,
 		"memory": joined, "verdict": object{"by": joined, "reason": joined}, "tools": tools, "passes": passes,
-		"steps": []any{object{"step": joined, "took_ms": 1}}, "done": object{"warnings": p.all, "usage": object{}, "sources": []any{object{"title": joined, "url": joined}}},
+		"steps": []any{object{"step": joined, "took_ms": 1}}, "done": object{"warnings": p.all, "usage": object{}, "sources": []any{object{"title": joined, "url": joined, "place": object{"folder": joined, "file": joined, "heading": joined}}}},
 	})
 	return trace, true, err
 }

@@ -64,7 +64,8 @@ func echoing() script {
 			yield(text(string(piece)))
 		}
 		ev := done()
-		ev.Done.Sources = []schemas.Source{{Title: asked, URL: asked}, {Title: asked, URL: "https://teeth.test/" + asked}}
+		place := &schemas.Place{Folder: asked, File: asked, Heading: asked, Anchor: asked}
+		ev.Done.Sources = []schemas.Source{{Title: asked, URL: asked}, {Title: asked, URL: "https://teeth.test/" + asked}, {Title: asked, Place: place}}
 		yield(answer.Event{Kind: answer.KindSources, Sources: ev.Done.Sources})
 		yield(ev)
 		return nil
@@ -123,11 +124,17 @@ func surfaces(t *testing.T, all []string) []surface {
 			const results = () => [...document.querySelectorAll(".try .result")];
 			for (let i = 0; i < 2000 && results().some((r) => !r.querySelector(".code, .note.bad")); i++) await new Promise((next) => setTimeout(next, 10));
 			const bad = results().find((r) => !r.querySelector(".code"));
+			for (let i = 0; i < 500 && !document.querySelector("#knowledge article"); i++) await new Promise((next) => setTimeout(next, 10));
+			if (document.querySelectorAll("#knowledge article").length !== ` + fmt.Sprint(len(all)) + `) return "folders are missing";
 			return bad ? bad.closest("form").innerHTML : results().length === ` + fmt.Sprint(len(all)) + `;
 		})()`, len(all)},
 		{"trace", "/turn?id=t1", `(async () => {
 			for (let i = 0; i < 500 && !document.querySelector(".pass"); i++) await new Promise((next) => setTimeout(next, 10));
 			return document.querySelectorAll(".pass").length === ` + fmt.Sprint(len(all)) + `;
+		})()`, len(all)},
+		{"document", "/knowledge/handbook/x#here", `(async () => {
+			for (let i = 0; i < 500 && !document.querySelector("#here"); i++) await new Promise((next) => setTimeout(next, 10));
+			return document.querySelectorAll(".part").length === ` + fmt.Sprint(len(all)) + `;
 		})()`, len(all)},
 		{"settings", "/config", `(async () => {
 			for (let i = 0; i < 500 && !document.querySelector(".connection"); i++) await new Promise((next) => setTimeout(next, 10));

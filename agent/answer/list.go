@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/url"
@@ -10,7 +11,7 @@ import (
 	"molar/schemas"
 )
 
-// A List collects sources, each page once, at most 20.
+// A List collects sources, each page and each place of a document once, at most 20.
 type List struct {
 	sources []schemas.Source
 	seen    map[string]bool
@@ -19,26 +20,26 @@ type List struct {
 // All returns the sources in the order they were added.
 func (l *List) All() []schemas.Source { return l.sources }
 
-// Add adds sources with an absolute http or https address.
+// Add adds sources with an absolute http or https address, without a place: what names one may not be of
+// this host.
 func (l *List) Add(sources ...schemas.Source) {
 	for _, s := range sources {
-		if len(l.sources) >= maxSources {
-			return
+		if address, page, ok := webAddress(s.URL); ok {
+			l.add(page, schemas.Source{Title: cmp.Or(plainTitle(s.Title), hostOf(address)), URL: address})
 		}
-		address, page, ok := webAddress(s.URL)
-		if !ok || l.seen[page] {
-			continue
-		}
-		if l.seen == nil {
-			l.seen = make(map[string]bool)
-		}
-		l.seen[page] = true
-		title := plainTitle(s.Title)
-		if title == "" {
-			title = hostOf(address)
-		}
-		l.sources = append(l.sources, schemas.Source{Title: title, URL: address})
 	}
+}
+
+// add adds a source, unless there is one of the same key.
+func (l *List) add(key string, s schemas.Source) {
+	if l.seen[key] || len(l.sources) >= maxSources {
+		return
+	}
+	if l.seen == nil {
+		l.seen = make(map[string]bool)
+	}
+	l.seen[key] = true
+	l.sources = append(l.sources, s)
 }
 
 // webAddress returns an absolute http or https address in a form that is safe inside a Markdown
@@ -66,9 +67,12 @@ func hostOf(address string) string {
 	return address
 }
 
-// AddResult adds the links of one result: its resource links, url fields of JSON, and in text
-// "Link:" lines and Markdown links.
+// AddResult adds the sources of one result: the passages of a folder of this host; else its resource
+// links, url fields of JSON, and in text "Link:" lines and Markdown links.
 func (l *List) AddResult(result schemas.ToolResult) {
+	if l.addPassages(result, string(result.Output)) {
+		return
+	}
 	l.Add(result.Links...)
 	var value any
 	if json.Unmarshal(result.Output, &value) != nil {
@@ -79,6 +83,39 @@ func (l *List) AddResult(result schemas.ToolResult) {
 		return
 	}
 	l.addValue(value, 0)
+}
+
+// AddCut adds the passages of the whole text of a result that the model was shown a part of: those whose
+// place stands in that part.
+func (l *List) AddCut(result schemas.ToolResult, whole string) { l.addPassages(result, whole) }
+
+// addPassages adds the passages of the search of a folder, and reports whether the result is one. A
+// place opens a document of this host to the reader, so only its own tool server may name one, and only in
+// the folder that the tool searches.
+func (l *List) addPassages(result schemas.ToolResult, whole string) bool {
+	var found struct {
+		Results, Perhaps []struct {
+			Title, Link string
+			Place       json.RawMessage
+		}
+	}
+	if result.Server != schemas.ToolServer || json.Unmarshal([]byte(whole), &found) != nil {
+		return false
+	}
+	isFolder := false
+	for _, p := range slices.Concat(found.Results, found.Perhaps) {
+		var place schemas.Place
+		if json.Unmarshal(p.Place, &place) != nil || place.File == "" || place.Folder != result.ToolName {
+			continue
+		}
+		isFolder = true
+		if result.Cut != nil && !strings.Contains(result.OutputText(), string(p.Place)) {
+			continue
+		}
+		address, _, _ := webAddress(p.Link)
+		l.add(place.Address(), schemas.Source{Title: cmp.Or(plainTitle(p.Title), plainTitle(place.File)), URL: address, Place: &place})
+	}
+	return isFolder
 }
 
 // addValue walks JSON, to the depth of a result list.

@@ -18,12 +18,21 @@ const (
 	maxSourceAddress = 2048
 )
 
-// Markdown writes sources as a numbered list of links under a heading.
-func Markdown(heading string, sources []schemas.Source) string {
+// Markdown writes sources as a numbered list under a heading: a link, or the title of what has no address,
+// and the place in the language of the answer. A link that leads to a heading needs no place: its title
+// names that.
+func Markdown(heading, lang string, sources []schemas.Source) string {
 	var b strings.Builder
 	b.WriteString(heading + "\n\n")
 	for i, s := range sources {
-		fmt.Fprintf(&b, "%d. [%s](%s)\n", i+1, escapeLabel(s.Title), s.URL)
+		title, place := escapeLabel(s.Title), ""
+		if s.URL != "" {
+			title = "[" + title + "](" + s.URL + ")"
+		}
+		if p := s.Place; p != nil && (s.URL == "" || p.Page > 0 || p.Sheet != "") {
+			place = " (" + escapeLabel(plainTitle(s.Place.Text(lang))) + ")"
+		}
+		fmt.Fprintf(&b, "%d. %s%s\n", i+1, title, place)
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

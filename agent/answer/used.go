@@ -27,6 +27,7 @@ func Used(result schemas.ToolResult, answer string, quotes bool) schemas.ToolRes
 	if !quotes {
 		return result
 	}
+	answer = spaced(answer)
 	quoted := make([]json.RawMessage, 0, len(entries))
 	for _, entry := range entries {
 		if isQuoted(entry, answer) {
@@ -36,13 +37,16 @@ func Used(result schemas.ToolResult, answer string, quotes bool) schemas.ToolRes
 	return withEntries(result, found, quoted)
 }
 
-// isQuoted reports whether an answer quotes a sentence of an entry.
+// spaced returns a text with one space between its words, as quotations lose the ends of lines.
+func spaced(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// isQuoted reports whether an answer, which is spaced, quotes a sentence of an entry.
 func isQuoted(entry json.RawMessage, answer string) bool {
 	var e struct{ Content, Snippet, Text string }
 	if json.Unmarshal(entry, &e) != nil {
 		return false
 	}
-	content := strings.TrimSpace(e.Content + e.Snippet + e.Text) // one of them is set
+	content := spaced(e.Content + e.Snippet + e.Text) // one of them is set
 	if content == "" {
 		return false
 	}

@@ -32,6 +32,10 @@ func TestUsed(t *testing.T) {
 		{"no answer", found, "", false, all},
 		{"quotes one", found, "Brushing your teeth: Brush for two minutes, last thing at night and on one other occasion.", true, "brushing"},
 		{"quotes two", found, "Brush for two minutes, last thing at night and on one other occasion. Prices on the web are a frame. Spit after brushing and do not rinse with water.", true, "brushing toothpaste"},
+		{
+			"quotes lines in one", `{"results":[{"title":"Prices","content":"Service: scaling; Price: 300,000\n\nService: filling;  Price: 450,000","link":"https://a.example/prices"}]}`,
+			"Prices: Service: scaling; Price: 300,000 Service: filling; Price: 450,000", true, "prices",
+		},
 		{"quotes nothing", found, "I am an automatic assistant that quotes what is written, and I found nothing more for this.", true, ""},
 		{"quotes in another language", french, "Prenez un dentifrice au fluor et ne rincez pas votre bouche après.", true, "dentifrice"},
 	} {

@@ -21,10 +21,35 @@ import (
 var officeAnswers = map[string]string{ //nolint:gochecknoglobals // read only
 	"How do I reset the password of the payroll": "I found nothing about the payroll system in the handbook. Please ask at the IT desk in room 12.",
 	"Which form do I need":                       "I found nothing about a new laptop in the handbook. Please ask at the IT desk in room 12.",
+	"How many days of annual leave":              "In your second year you have 26 days of annual leave. What is left over may be taken until the end of March.",
 	"When is lunch":                              "Lunch is served in the canteen from noon to two.",
 	"The printer":                                "E-52 means that the paper tray is open. Close tray 2 firmly, then press Resume.",
 	"What does the guest Wi-Fi":                  "The guest Wi-Fi is free. Ask at the reception for the password of the day.",
 }
+
+// leaveRules are the document whose passage the pictures open.
+const leaveRules = `# Leave
+
+## Who decides
+
+Your team lead decides about leave within three working days. Plan it together with your team.
+
+## Annual leave
+
+Annual leave grows with the years in the company:
+
+| year | days of annual leave |
+|---|---|
+| first | 24 |
+| second and third | 26 |
+| from the fourth | 30 |
+
+Days that are left over may be taken until the end of March.
+
+## Sick leave
+
+Call your team lead before ten. From the third day on a doctor's note is needed.
+`
 
 // playsOffice plays a model that answers from officeAnswers, opens tickets and resets passwords.
 func playsOffice(r models.Request) *models.Reply {
@@ -88,6 +113,7 @@ func TestPictures(t *testing.T) {
 	d := &deskHost{t: t, env: homeEnv(t, startModel(t, models.Config{Script: playsOffice})), dir: t.TempDir()}
 	d.write("handbook/canteen.md", "# Canteen\n\nLunch is served in the canteen from noon to two.\n")
 	d.write("handbook/printers.md", "# Printers\n\nThe printer on floor 3 shows E-52 when its paper tray is open. Close tray 2 firmly, then press Resume.\n")
+	d.write("handbook/leave.md", leaveRules)
 	d.write("handbook/guests.md", "# Guests\n\nThe guest Wi-Fi is free. The reception has the password of the day.\n")
 	text := "default: helpdesk\nllm: {provider: ollama}\nmemory: {store: ./molar.db}\ntelemetry: {wire: 7d, trace: on}\nreview: {tests: tests}\n" +
 		"assistants: {helpdesk: {system_prompt: You help colleagues with their computers., tools: ['helpdesk__*'], search: [handbook]}}\n" +
@@ -154,6 +180,14 @@ func TestPictures(t *testing.T) {
 		text, err := io.ReadAll(res.Body)
 		return err == nil && bytes.Contains(text, []byte(`"prompt_tokens"`))
 	})
+	source := openTab(t, nil)
+	source.signIn(d.url, "tuan.vo", "/")
+	source.say("How many days of annual leave do I have in my second year?")
+	source.sees(`document.querySelector(".assistant .actions") && document.querySelector(".sources .passage")`)
+	source.do("open the source", chromedp.Evaluate[chromedp.Void](`location.assign(document.querySelector(".sources .passage").getAttribute("href"))`))
+	source.sees(`document.querySelector(".found #here")`)
+	source.picture("source.png", 900, 620)
+
 	mai.open(d.url + "/account")
 	mai.sees(`!document.getElementById("usage-part").hidden && !document.getElementById("grants-part").hidden && document.querySelector("#erase")`)
 	mai.picture("account.png", 1000, 1250)

@@ -25,6 +25,7 @@ func commands() []func(*app) *cobra.Command {
 		newChatCmd,
 		newToolsCmd,
 		newServersCmd,
+		newKnowledgeCmd,
 		newTopicCmd,
 		newGuardrailCmd,
 		newTurnsCmd,

@@ -27,6 +27,11 @@ func (h *Host) Servers(ctx context.Context) ([]schemas.ServerStatus, error) {
 	return list[schemas.ServerStatus](ctx, h, "/v1/servers")
 }
 
+// Knowledge returns what the host has read of its folders of knowledge.
+func (h *Host) Knowledge(ctx context.Context) ([]schemas.KnowledgeStatus, error) {
+	return list[schemas.KnowledgeStatus](ctx, h, "/v1/knowledge")
+}
+
 // Tools returns the tools of the host.
 func (h *Host) Tools(ctx context.Context) ([]schemas.ToolInfo, error) {
 	return list[schemas.ToolInfo](ctx, h, "/v1/tools")

@@ -50,6 +50,7 @@ func (p *port) webConfig(addr net.Addr) (web.Config, error) {
 		Notice:        p.Agent.Notice,
 		Models:        p.models,
 		Searches:      p.Agent.Searches,
+		Knowledge:     host.Knowledge{Manager: p.MCP},
 		Conversations: host.Conversations{Client: p.Memory, Traces: traces},
 		Files:         host.Conversations{Client: p.Memory},
 		Tools:         host.Catalogue{Manager: p.MCP},

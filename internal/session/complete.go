@@ -143,10 +143,11 @@ func (s *session) resourceWords(ctx context.Context, word string) []string {
 	return words
 }
 
+// serverNames returns the servers whose resources a question may name.
 func (s *session) serverNames() []string {
 	var names []string
 	for _, status := range s.h.MCP.Status() {
-		if status.State != schemas.StateDisabled {
+		if status.State != schemas.StateDisabled && status.Name != schemas.ToolServer {
 			names = append(names, status.Name)
 		}
 	}

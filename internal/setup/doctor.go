@@ -91,7 +91,45 @@ func Examine(ctx context.Context, options ExamineOptions) []Finding {
 		_ = h.MCP.Wait(wait, nil) // servers that are not ready by then get a finding
 		status = h.MCP.Status()
 	}
+	if len(cfg.Knowledge) > 0 {
+		var folders []schemas.KnowledgeStatus
+		if isRunning {
+			folders, err = running.Knowledge(ctx)
+		}
+		if !isRunning || err != nil { // without the scope admin they are read here
+			folders = readFolders(ctx, h, options.Attach)
+		}
+		findings = append(findings, knowledge(cfg, folders)...)
+	}
 	return append(findings, servers(cfg, status)...)
+}
+
+// readFolders returns what the host reads of its folders; nothing if its tool server does not start, which
+// is a finding of its own.
+func readFolders(ctx context.Context, h *host.Host, atMost time.Duration) []schemas.KnowledgeStatus {
+	ctx, cancel := context.WithTimeout(ctx, atMost)
+	defer cancel()
+	_ = h.MCP.Wait(ctx, []string{schemas.ToolServer})
+	folders, _ := host.Knowledge{Manager: h.MCP}.Read(ctx)
+	return folders
+}
+
+// knowledge returns findings for each configured folder of knowledge.
+func knowledge(cfg *config.Config, folders []schemas.KnowledgeStatus) (findings []Finding) {
+	const few = 5
+	for _, k := range folders {
+		if _, ok := cfg.Knowledge.Get(k.Name); !ok { // the guide of a topic
+			continue
+		}
+		findings = append(findings, Finding{Level: OK, Part: "knowledge", Text: fmt.Sprintf("%s: %s, passages: %d", k.Name, k.State(), k.Passages)})
+		if unread := k.NotRead(few); unread != "" {
+			findings = append(findings, Finding{Warn, "knowledge", k.Name + ": " + unread, "to see all of them: molar knowledge status --all"})
+		}
+		if k.Meaning != nil && k.Meaning.Problem != "" {
+			findings = append(findings, Finding{Level: Warn, Part: "knowledge", Text: k.Name + ": words alone are compared: " + k.Meaning.Problem})
+		}
+	}
+	return findings
 }
 
 // faults returns a finding for each line of an error of the settings.

@@ -36,7 +36,7 @@ func Summary(cfg *config.Config) []string {
 	if cfg.Memory.URL != "" {
 		lines = append(lines, "memory:     "+cfg.Memory.URL)
 	}
-	for _, note := range notes(cfg) {
+	for _, note := range slices.Concat(notes(cfg), host.UnreadKnowledge(cfg)) {
 		lines = append(lines, "note: "+note)
 	}
 	return lines
@@ -50,10 +50,10 @@ func orNone(items []string) string {
 }
 
 // notes returns notes on valid settings that may need attention: ports that require a key,
-// providers without a key, servers without a variable or a program, tools that may be sent text of
-// other servers, and files of knowledge that are not read.
+// providers without a key, servers without a variable or a program, and tools that may be sent text of
+// other servers.
 func notes(cfg *config.Config) []string {
-	return slices.Concat(openPorts(cfg), missingKeys(cfg), host.MissingVariables(cfg), unusedVariables(cfg.Variables), missingPrograms(cfg), openReaders(cfg), host.UnreadKnowledge(cfg))
+	return slices.Concat(openPorts(cfg), missingKeys(cfg), host.MissingVariables(cfg), unusedVariables(cfg.Variables), missingPrograms(cfg), openReaders(cfg))
 }
 
 // openPorts notes the ports that other machines can reach, off loopback or through a proxy, and

@@ -45,7 +45,8 @@ func filled(b *testing.B, files, bytes int) *index {
 	b.Helper()
 	ix := newIndex(newVocabulary(nil, nil))
 	for name, file := range plainText(files, bytes) {
-		ix.put(name, cut(name, file.Data))
+		_, passages := cut(name, file.Data)
+		ix.put(name, passages)
 	}
 	return ix
 }
@@ -79,7 +80,8 @@ func BenchmarkIndex(b *testing.B) {
 	for b.Loop() {
 		ix := newIndex(newVocabulary(nil, nil))
 		for name, file := range files {
-			ix.put(name, cut(name, file.Data))
+			_, passages := cut(name, file.Data)
+			ix.put(name, passages)
 		}
 	}
 }

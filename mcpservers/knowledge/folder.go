@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"molar/schemas"
 )
 
 const (
@@ -66,9 +68,12 @@ type Folder struct {
 	stop        context.CancelFunc
 	ended       sync.WaitGroup
 
-	mu         sync.RWMutex
-	shelves    shelves
-	progress   Progress
+	mu       sync.RWMutex
+	shelves  shelves
+	progress Progress
+	read     map[string]document // by path
+	unread   []schemas.UnreadFile
+
 	known      map[string]stamp // known and lastUnread belong to the scanning goroutine
 	lastUnread string           // last log text about unread files
 }
@@ -100,7 +105,7 @@ func Open(cfg Config) (*Folder, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	f := &Folder{cfg: cfg, log: log.With("knowledge", cfg.Name), ready: make(chan struct{}), stop: stop, known: make(map[string]stamp)}
+	f := &Folder{cfg: cfg, log: log.With("knowledge", cfg.Name), ready: make(chan struct{}), stop: stop, known: make(map[string]stamp), read: make(map[string]document)}
 	f.shelves = newShelves(cfg.Languages, nil)
 	if cfg.Corrections {
 		f.corrections = newCorrections(cfg.Files)
@@ -175,6 +180,7 @@ func (f *Folder) scan(ctx context.Context) {
 		f.lastUnread = lastUnread
 		f.log.InfoContext(ctx, cmp.Or(lastUnread, "all files are read now"))
 	}
+	f.setUnread(unread)
 	into := f.current()
 	if synonyms := f.synonyms(ctx, stamps); !maps.EqualFunc(synonyms, into.synonyms, slices.Equal) {
 		into = newShelves(f.cfg.Languages, synonyms)
@@ -193,6 +199,7 @@ func (f *Folder) scan(ctx context.Context) {
 	for name := range f.known {
 		if _, there := stamps[name]; !there {
 			into.of(name).put(name, nil)
+			f.forget(name)
 			delete(f.known, name)
 		}
 	}
@@ -206,14 +213,16 @@ func (f *Folder) scan(ctx context.Context) {
 			reported = time.Now()
 			f.log.InfoContext(ctx, "indexing knowledge", "done", len(stamps)-len(changed)+i, "files", len(stamps))
 		}
-		into.of(name).put(name, cut(name, f.read(ctx, name)))
+		title, passages := cut(name, f.data(ctx, name))
+		into.of(name).put(name, passages)
+		f.keep(name, title, passages)
 		f.known[name] = stamps[name]
 	}
 	f.advance(len(stamps), len(stamps))
 	f.replace(into.compacted())
 }
 
-func (f *Folder) read(ctx context.Context, name string) []byte {
+func (f *Folder) data(ctx context.Context, name string) []byte {
 	data, err := fs.ReadFile(f.cfg.Files, name)
 	if err != nil {
 		f.log.WarnContext(ctx, "a file cannot be read", "path", name, "error", err)
@@ -247,7 +256,7 @@ func (f *Folder) synonyms(ctx context.Context, stamps map[string]stamp) map[stri
 			continue
 		}
 		in := strings.TrimPrefix(path.Dir(name), ".")
-		for line := range strings.Lines(string(f.read(ctx, name))) {
+		for line := range strings.Lines(string(f.data(ctx, name))) {
 			if strings.Contains(line, ",") {
 				lists[in] = append(lists[in], line)
 			}

@@ -43,8 +43,8 @@ func texts() []string {
 // isText reports whether a file is readable, by its name.
 func isText(name string) bool { return slices.Contains(texts(), strings.ToLower(path.Ext(name))) }
 
-// cut returns the passages of a file.
-func cut(file string, data []byte) []passage {
+// cut returns the title and the passages of a file.
+func cut(file string, data []byte) (title string, passages []passage) {
 	c := cutter{file: file, title: strings.TrimSuffix(path.Base(file), path.Ext(file))}
 	switch strings.ToLower(path.Ext(file)) {
 	case ".html", ".htm":
@@ -55,7 +55,7 @@ func cut(file string, data []byte) []passage {
 		c.plain(string(data))
 	}
 	c.close()
-	return c.passages
+	return c.title, c.passages
 }
 
 // A cutter assembles paragraphs into passages.

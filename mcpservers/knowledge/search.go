@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/url"
 	"strings"
-	"time"
 
 	"molar/schemas"
 )
@@ -50,19 +49,13 @@ type Found struct {
 
 // Search returns the passages that answer a question.
 func (f *Folder) Search(ctx context.Context, q Query, limit int) (Found, error) {
-	f.begin()
 	if f.corrections != nil && q.Passage == "" {
 		if p, ok := f.corrections.find(q.Text); ok { // it is the whole answer
 			return Found{Results: []Result{{Title: p.title, Content: p.text, Link: f.link(p), Place: f.place(p), Score: 1}}}, nil
 		}
 	}
-	wait := time.NewTimer(firstWait)
-	defer wait.Stop()
-	select {
-	case <-f.ready:
-	case <-wait.C:
-	case <-ctx.Done():
-		return Found{}, ctx.Err()
+	if err := f.wait(ctx); err != nil {
+		return Found{}, err
 	}
 	var found Found
 	for _, h := range f.current().search(q, limit) {
@@ -82,7 +75,11 @@ func (f *Folder) link(p passage) string {
 	if f.cfg.Link == "" {
 		return p.file
 	}
-	return f.cfg.Link + (&url.URL{Path: p.file, Fragment: p.anchor}).String()
+	fragment := p.anchor
+	if p.page > 0 { // a browser opens a PDF there
+		fragment = f.place(p).Fragment()
+	}
+	return f.cfg.Link + (&url.URL{Path: p.file, Fragment: fragment}).String()
 }
 
 // place returns where a passage stands.

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"molar/schemas"
 )
 
 // Unread returns a line on which files of a folder are not read, and which would be; it is empty
@@ -18,7 +20,8 @@ func Unread(files fs.FS) string {
 
 // list returns the readable files, and the names of the others, except hidden files and the
 // styling of pages, which people do not expect to be read. It ends when stop returns an error.
-func list(files fs.FS, stop func() error, failed func(name string, err error)) (stamps map[string]stamp, unread []string) {
+func list(files fs.FS, stop func() error, failed func(name string, err error)) (stamps map[string]stamp, unread []schemas.UnreadFile) {
+	skip := func(name, why string) { unread = append(unread, schemas.UnreadFile{File: name, Why: why}) }
 	stamps = make(map[string]stamp)
 	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		if stop := stop(); stop != nil {
@@ -32,16 +35,16 @@ func list(files fs.FS, stop func() error, failed func(name string, err error)) (
 			return fs.SkipDir
 		case d.IsDir() || isHidden(name) || isAsset(name):
 		case d.Type()&fs.ModeSymlink != 0:
-			unread = append(unread, name+" (a link)")
+			skip(name, "a link")
 		case !d.Type().IsRegular():
 		case !isText(name):
-			unread = append(unread, name)
+			skip(name, "")
 		default:
 			info, err := d.Info()
 			switch {
 			case err != nil: // it was removed meanwhile
 			case info.Size() > largestFile:
-				unread = append(unread, fmt.Sprintf("%s (over %d MiB)", name, largestFile>>20))
+				skip(name, fmt.Sprintf("over %d MiB", largestFile>>20))
 			default:
 				stamps[name] = stamp{info.Size(), info.ModTime()}
 			}
@@ -65,15 +68,18 @@ func isAsset(name string) bool {
 }
 
 // unreadText names a few unread files, first one of each kind.
-func unreadText(read int, unread []string) string {
+func unreadText(read int, unread []schemas.UnreadFile) string {
 	const few = 5
 	if len(unread) == 0 {
 		return ""
 	}
 	seen := make(map[string]bool)
 	var first, rest []string
-	for _, name := range unread {
-		kind := strings.ToLower(path.Ext(name))
+	for _, u := range unread {
+		name, kind := u.File, strings.ToLower(path.Ext(u.File))
+		if u.Why != "" {
+			name += " (" + u.Why + ")"
+		}
 		if seen[kind] {
 			rest = append(rest, name)
 			continue

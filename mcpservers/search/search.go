@@ -71,7 +71,10 @@ func New(c Config) (*mcpservers.Dispatcher, error) {
 	for _, f := range t.folders {
 		s.AddTool(folderTool(f), t.searchFolder(f))
 	}
-	return mcpservers.New(mcpservers.Config{Name: name, Version: version, MCP: s, Close: t.close, Logger: c.Logger})
+	t.addResources(s)
+	return mcpservers.New(mcpservers.Config{
+		Name: name, Version: version, MCP: s, Methods: map[string]mcpservers.Method{"resources/read": t.readResource}, Close: t.close, Logger: c.Logger,
+	})
 }
 
 func duckDuckGoTool() mcp.Tool {

@@ -111,7 +111,7 @@ func load() (map[string]page, error) {
 			}
 		}
 		at := "/static/" + f.Name()
-		if kind == ".html" && at != missingPage && at != noGroupPage && at != notYoursPage {
+		if kind == ".html" && at != missingPage && at != noGroupPage && at != notYoursPage && at != readerPage {
 			at = "/" + strings.TrimSuffix(strings.TrimSuffix(f.Name(), kind), "index")
 		}
 		if pageTypes[kind] == "" {
@@ -154,6 +154,7 @@ const (
 	missingPage  = "/static/missing.html"
 	noGroupPage  = "/static/nogroup.html"
 	notYoursPage = "/static/notyours.html"
+	readerPage   = "/static/reader.html"
 	loginPage    = "/login"
 )
 
@@ -161,6 +162,9 @@ const (
 func (s *Site) Missing(c *gin.Context) {
 	s.writeInstead(c.Writer, c.Request, http.StatusNotFound, missingPage)
 }
+
+// Reader serves the page that shows the document of its address.
+func (s *Site) Reader(c *gin.Context) { s.write(c.Writer, c.Request, s.pages[readerPage]) }
 
 // NotYours serves the page for somebody who lacks the scope of a page.
 func (s *Site) NotYours(c *gin.Context) {

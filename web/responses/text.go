@@ -182,6 +182,9 @@ func (r *renderer) closeThoughtWith(state InputState) {
 func citations(text string, sources []schemas.Source) []responses.Citation {
 	all := []responses.Citation{}
 	for _, s := range slices.Backward(sources) {
+		if s.URL == "" { // a passage without an address of its own
+			continue
+		}
 		link := "](" + s.URL + ")"
 		i := strings.LastIndex(text, link)
 		if i < 0 {

@@ -61,6 +61,36 @@ export function files(result) {
   }).filter(Boolean);
 }
 
+// --- places in documents of folders of knowledge, as package schemas names them -----------------
+
+// placeText returns a place as a person reads it.
+export function placeText({ file, page, sheet, line, heading }) {
+  if (page) return `${file}, ${t("page", "trang")} ${page}`;
+  if (sheet && line) return `${file}, ${sheet}, ${t("row", "dòng")} ${line}`;
+  if (heading) return `${file}, ${heading}`;
+  return line ? `${file}:${line}` : file;
+}
+
+// placeFragment returns a place within its document as the fragment of an address.
+export function placeFragment({ page, sheet, line, anchor }) {
+  if (page) return `page=${page}`;
+  if (sheet) return `${sheet}!${line || 1}`;
+  return anchor || (line ? `line=${line}` : "");
+}
+
+const placeAddress = (p) => `/knowledge/${[p.folder, ...p.file.split("/")].map(encodeURIComponent).join("/")}#${encodeURIComponent(placeFragment(p))}`;
+
+// passageLink returns a link that opens the passage of a source at its place, or null for a source of
+// another kind.
+export const passageLink = ({ title, place }) => place?.file ? el("a", { href: placeAddress(place), target: "_blank", rel: "noopener", className: "passage", title: placeText(place) },
+  title || place.file, " ", el("small", {}, placeText(place))) : null;
+
+// sourceText returns a source as text.
+export const sourceText = (s) => [s.title || s.url, s.place?.file && `(${placeText(s.place)})`].filter(Boolean).join(" ");
+
+// sourceList returns sources as a list, with the addresses of pages as text.
+export const sourceList = (sources) => el("ul", {}, sources.map((s) => el("li", {}, passageLink(s) ?? s.title ?? "", s.url ? ` ${s.url}` : "")));
+
 // icon draws a symbol of the page's sprite; screen readers do not read it.
 export function icon(name) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");

@@ -1,6 +1,6 @@
 // A turn at the desk: question, answer, why, and the three steps that put a wrong answer right.
 
-import { api, el, keep, t, when } from "/static/app.js";
+import { api, el, keep, sourceList, t, when } from "/static/app.js";
 import { outcomeBadge, outcomes, tags } from "/static/desk_queue.js";
 import { badge, code, fold, note, say, words } from "/static/pages.js";
 import { reason } from "/static/reasons.js";
@@ -54,7 +54,7 @@ function turnParts(id, trace, marks, changed) {
       el("p", { className: "told" }, trace.question || t("The text of this question is not kept.", "Nội dung câu hỏi này không được giữ.")),
       el("h3", {}, t("Answer", "Trả lời")),
       el("p", { className: "told" }, trace.answer || (trace.error ? reason(trace.error) : t("There was no answer.", "Không có câu trả lời."))),
-      sources.length ? fold(t("Sources", "Nguồn"), el("ul", {}, sources.map((s) => el("li", {}, [s.title, s.url].filter(Boolean).join(" "))))) : "",
+      sources.length ? fold(t("Sources", "Nguồn"), sourceList(sources)) : "",
       ...marks.filter((m) => m.note && m !== state.mine).map((m) => el("blockquote", {}, m.note, el("footer", {}, [markers[m.by], when(m.marked_at)].filter(Boolean).join(" · ")))),
       fold(t("Why this answer?", "Vì sao trả lời vậy?"), ...(trace.untraced ? [note(untracedText(trace))] : explanation(trace)))),
     steps,

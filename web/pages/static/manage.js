@@ -1,7 +1,7 @@
 // The menu of a conversation in the list: rename, pin, export as a file, delete. The page loads
 // this module when the first menu is opened.
 
-import { $, api, el, keep, send, showSanitised, t, when } from "/static/app.js";
+import { $, api, el, keep, placeText, send, showSanitised, sourceText, t, when } from "/static/app.js";
 import { label, setLevels } from "/static/prose.js";
 
 const pathOf = (id) => `/v1/conversations/${encodeURIComponent(id)}`;
@@ -73,7 +73,7 @@ const headingOf = (m) => `${m.role === "user" ? t("Question", "Câu hỏi") : t(
 // asMarkdown returns the newest branch as Markdown: questions and answers with files and sources.
 function asMarkdown(c, all) {
   const escape = (text) => text.replaceAll("]", "\\]");
-  const sources = (m) => (m.sources ?? []).map((s) => `- [${escape(s.title || s.url)}](${s.url})`).join("\n");
+  const sources = (m) => (m.sources ?? []).map((s) => `- ${s.url ? `[${escape(s.title || s.url)}](${s.url})` : escape(s.title)}${s.place ? ` (${escape(placeText(s.place))})` : ""}`).join("\n");
   const files = (m) => (m.files ?? []).map((f) => `- ${escape(f.name)}`).join("\n");
   const part = (m) => [`## ${headingOf(m)}`, m.content, files(m), m.sources?.length && `${t("Sources:", "Nguồn:")}\n\n${sources(m)}`].filter(Boolean).join("\n\n");
   return [`# ${c.title}`, ...all.messages.map(part)].join("\n\n") + "\n";
@@ -105,7 +105,7 @@ function asPage(c, all) {
     return box;
   };
   const file = (f) => (/^data:image\/(png|jpeg|gif|webp);/.test(f.data ?? "") ? el("img", { src: f.data, alt: f.name }) : el("p", {}, f.name));
-  const sources = (m) => m.sources?.length && el("ul", {}, m.sources.map((s) => el("li", {}, /^https?:/.test(s.url) ? el("a", { href: s.url, rel: "noopener noreferrer nofollow" }, s.title || s.url) : s.title || s.url)));
+  const sources = (m) => m.sources?.length && el("ul", {}, m.sources.map((s) => el("li", {}, /^https?:/.test(s.url) ? el("a", { href: s.url, rel: "noopener noreferrer nofollow" }, sourceText(s)) : sourceText(s))));
   page.body.append(el("main", {}, el("h1", {}, c.title), ...all.messages.map((m) => el("section", {}, el("h2", {}, headingOf(m)), ...(m.files ?? []).map(file), body(m), sources(m)))));
   return `<!doctype html>\n${page.documentElement.outerHTML}\n`;
 }

@@ -107,6 +107,20 @@ const sentences = [
   ["^none$", "không có"],
   ["^read$", "đã đọc"],
   ["^unreachable(?=:)", "không kết nối được"],
+  // Why a file of a folder of knowledge is not read.
+  ["^a scan: it holds pictures, no text; run OCR over it \\(ocrmypdf\\) first", "bản quét: chỉ có hình, không có chữ; hãy chạy OCR (ocrmypdf) trước"],
+  ["^no program reads PDF: install pdftotext", "chưa có chương trình đọc PDF: hãy cài pdftotext"],
+  ["^no program reads (\\.\\S+): name one in convert, or save it as PDF", "chưa có chương trình đọc $1: hãy ghi một chương trình vào convert, hoặc lưu thành PDF"],
+  ["^an old file of (Word|Excel): save it as (\\S+)", "tệp $1 kiểu cũ: hãy lưu thành $2"],
+  ["protected by a password: save it without one", "được bảo vệ bằng mật khẩu: hãy lưu lại không có mật khẩu"],
+  ["it is damaged or cut off", "tệp hỏng hoặc bị cắt"],
+  ["its content is not what its name says", "nội dung không khớp với tên tệp"],
+  ["^a picture: save its text as a document, or name a program for it in convert", "hình ảnh: hãy lưu phần chữ thành tài liệu, hoặc ghi một chương trình vào convert"],
+  ["^read in part: ", "chỉ đọc một phần: "],
+  ["^over (\\d+) MiB$", "lớn hơn $1 MiB"],
+  ["^it is empty$", "tệp rỗng"],
+  ["^it holds no text$", "không có chữ"],
+  ["^a link$", "là liên kết"],
 ];
 
 let patterns = null;

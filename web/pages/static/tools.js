@@ -2,6 +2,7 @@
 
 import { $, api, el, files, number, t, when } from "/static/app.js";
 import { listGrants } from "/static/grants.js";
+import { listKnowledge } from "/static/knowledge.js";
 import { badge, code, duration, facts, fileState, fill, fold, frame, lookNow, note, offerBox, outcome, pretty, say, table, words } from "/static/pages.js";
 import { reason } from "/static/reasons.js";
 import { formFor } from "/static/toolform.js";
@@ -317,7 +318,7 @@ const loadServers = () => fill($("servers"), async () => (await api("/v1/servers
 async function refresh() {
   await loadCalls(); // the servers show the median of the calls
   listGrants($("grants"), say).catch((err) => $("grants").replaceChildren(note(words(err), "warn")));
-  await Promise.all([loadServers(), loadTools()]);
+  await Promise.all([loadServers(), loadTools(), listKnowledge($("knowledge"))]);
 }
 
 async function reload() {

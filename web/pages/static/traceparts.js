@@ -2,7 +2,7 @@
 // and what the model was told. The trace page shows all of them, and the desk those that explain an
 // answer.
 
-import { el, number, t, when } from "/static/app.js";
+import { el, number, sourceList, t, when } from "/static/app.js";
 import { badge, code, duration, facts, fold, note, outcome, pretty, table } from "/static/pages.js";
 import { reason } from "/static/reasons.js";
 import { callsOf, offer, statuses, timesOf, tokens, untracedText } from "/static/trace.js";
@@ -163,7 +163,7 @@ function answer(trace) {
   return section(t("The answer, as text", "Câu trả lời, dạng chữ"),
     ...(trace.commentary ?? []).map((text) => el("div", { className: "commentary", role: "note", "aria-label": t("Said on the way", "Nói trong lúc làm") }, text)),
     trace.answer ? el("div", { className: "card pad answer" }, trace.answer) : "",
-    sources.length ? fold(t("Sources", "Nguồn"), el("ul", {}, sources.map((s) => el("li", {}, `${s.title ?? ""} ${s.url ?? ""}`)))) : "");
+    sources.length ? fold(t("Sources", "Nguồn"), sourceList(sources)) : "");
 }
 
 export const section = (title, ...children) => el("section", {}, el("h2", {}, title), ...children);

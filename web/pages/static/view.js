@@ -1,7 +1,7 @@
 // The display of a conversation: questions, growing answers, calls, approvals, sources. Text from
 // the server is set as text; only HTML that the server has sanitised is set as HTML.
 
-import { $, Problem, api, covers, el, files, icon, language, nameOf, number, send, t, unreachable } from "/static/app.js";
+import { $, Problem, api, covers, el, files, icon, language, nameOf, number, passageLink, send, t, unreachable } from "/static/app.js";
 
 const log = $("log");
 
@@ -449,12 +449,13 @@ export class Answer {
     announce(t(`Asking ${call.function.name}`, `Đang hỏi ${call.function.name}`));
   }
 
-  // showSources lists the sources that the answer itself does not link to.
+  // showSources lists the sources that the answer itself does not link to, and passages of documents, which it
+  // cannot link to.
   showSources() {
     this.after.querySelector(".sources")?.remove();
     const linked = new Set([...this.body.querySelectorAll("a")].map((a) => a.getAttribute("href")));
-    const links = (this.sources ?? []).filter((s) => /^https?:\/\//.test(s.url) && !linked.has(s.url)).map((s) => el("li", {},
-      el("a", { href: s.url, target: "_blank", rel: "noopener noreferrer nofollow", title: s.url }, s.title || s.url)));
+    const page = (s) => /^https?:\/\//.test(s.url) && !linked.has(s.url) && el("a", { href: s.url, target: "_blank", rel: "noopener noreferrer nofollow", title: s.url }, s.title || s.url);
+    const links = (this.sources ?? []).flatMap((s) => [passageLink(s), page(s)]).filter(Boolean).map((a) => el("li", {}, a));
     if (links.length) this.after.prepend(el("ul", { className: "sources", "aria-label": t("Sources", "Nguồn") }, links));
   }
 
