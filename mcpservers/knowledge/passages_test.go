@@ -64,7 +64,7 @@ func TestCut(t *testing.T) {
 		},
 		{"nothing", "empty.md", "# Only a heading\n", nil},
 	} {
-		_, got := cut(tt.file, []byte(tt.text))
+		_, got := cut(tt.file, tt.text)
 		if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(passage{})); diff != "" {
 			t.Errorf("%s:\n%s", tt.name, diff)
 		}
@@ -80,7 +80,7 @@ func TestCut_LongTexts(t *testing.T) {
 		"no spaces 2": strings.Repeat("ươ", 9_000),
 	} {
 		total := 0
-		_, passages := cut("long.txt", []byte(text))
+		_, passages := cut("long.txt", text)
 		for _, p := range passages {
 			total += len(strings.Join(strings.Fields(p.text), ""))
 			if len(p.text) > largestPassage || !utf8.ValidString(p.text) {
