@@ -51,6 +51,37 @@ type Part struct {
 	Sheet      string
 }
 
+// String returns the whole text, with its pages and sheets marked.
+func (d Document) String() string {
+	var b strings.Builder
+	if d.Title != "" {
+		b.WriteString("# " + d.Title + "\n")
+	}
+	page, sheet := 0, ""
+	for _, p := range d.Parts {
+		switch {
+		case p.Page != page:
+			page = p.Page
+			fmt.Fprintf(&b, "\n[page %d]\n", page)
+		case p.Sheet != sheet:
+			sheet = p.Sheet
+			fmt.Fprintf(&b, "\n[sheet %s]\n", sheet)
+		}
+		switch {
+		case p.Level > 0:
+			b.WriteString("\n" + strings.Repeat("#", min(p.Level, 6)) + " " + p.Text + "\n")
+		case p.Follows:
+			b.WriteString(p.Text + "\n")
+		default:
+			b.WriteString("\n" + p.Text + "\n")
+		}
+	}
+	if d.Left != "" {
+		b.WriteString("\n[" + d.Left + "]\n")
+	}
+	return strings.TrimSpace(b.String())
+}
+
 // Config says how documents are converted.
 type Config struct {
 	// Convert are the programs that print the text of documents, with their arguments, by the ending of
@@ -69,8 +100,8 @@ type Reader struct {
 func New(cfg Config) (*Reader, error) {
 	r := &Reader{convert: map[string][]string{"pdf": {"pdftotext", "-layout", place, "-"}}, slots: make(chan struct{}, atOnce)}
 	for ending, command := range cfg.Convert {
-		if len(command) < 2 || command[0] == place || !slices.Contains(command[1:], place) {
-			return nil, fmt.Errorf(`convert %q: want a program and its arguments, one of them "{}"`, ending)
+		if len(command) == 0 || !strings.Contains(strings.Join(command[1:], " "), place) {
+			return nil, fmt.Errorf(`convert %q: want a program and its arguments, one of them with "{}"`, ending)
 		}
 	}
 	maps.Copy(r.convert, cfg.Convert)
@@ -109,6 +140,15 @@ func (r *Reader) Check(name string) error {
 		return fmt.Errorf("no program reads .%s: name one in convert, or save it as PDF", kind)
 	}
 	return ErrUnknown
+}
+
+// IsDocument reports whether people call a file of this name a document, whether it can be read or not.
+func IsDocument(name string) bool {
+	switch kindOf(name) {
+	case "pdf", "docx", "docm", "xlsx", "xlsm", "csv", "tsv", "doc", "xls", "ppt", "pptx", "odt", "ods", "odp", "rtf", "epub":
+		return true
+	}
+	return false
 }
 
 // Converts reports whether a program converts the documents of this name, which takes longer than reading.

@@ -38,7 +38,7 @@ func layers() []layer {
 		{"internal/sealed", nil},
 		{"internal/config", []string{"internal/sealed", "providers", "schemas/...", "topics", "internal/telemetry", "internal/text"}},
 		{"internal/budget", []string{"agent", "providers", "schemas", "internal/config", "internal/telemetry"}},
-		{"internal/session", append(public(), "internal/cli", "internal/config", "internal/host", "internal/text", "internal/terminal")},
+		{"internal/session", append(public(), "internal/cli", "internal/config", "internal/documents", "internal/host", "internal/text", "internal/terminal")},
 		{"internal/host", append(public(), "internal/budget", "internal/cli", "internal/config", "internal/documents", "internal/httpguard", "internal/sealed", "internal/store/...", "internal/telemetry/...", "internal/terminal", "internal/text")},
 		{"internal/serve", append(public(), "internal/access", "internal/cli", "internal/config", "internal/host", "internal/httpguard", "internal/oidc", "internal/store",
 			"internal/telemetry", "internal/terminal", "internal/text")},
