@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -113,7 +112,7 @@ func run(ctx context.Context, command []string, dir, file string) ([]byte, error
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		said := strings.ReplaceAll(faults.String(), file, "the file")
+		said := strings.ReplaceAll(faults.kept.String(), file, "the file")
 		if strings.Contains(strings.ToLower(said), "incorrect password") {
 			return nil, errProtected
 		}
@@ -123,27 +122,25 @@ func run(ctx context.Context, command []string, dir, file string) ([]byte, error
 		}
 		return nil, fmt.Errorf("it is damaged, or %s cannot read it: %s", name, text.Shorten(clean(first), longestFault))
 	}
-	return out.Bytes(), nil
+	return out.kept.Bytes(), nil
 }
 
 // A bounded buffer keeps the first bytes of what is written, and calls full when there are more.
 type bounded struct {
-	bytes.Buffer
+	kept bytes.Buffer // not embedded: its ReadFrom would take all
 	most int
 	full func()
 	over bool
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > b.most {
+	if b.kept.Len()+len(p) > b.most {
 		b.over = true
 		b.full()
 	}
-	_, _ = b.Buffer.Write(p[:min(len(p), b.most-b.Len())])
+	_, _ = b.kept.Write(p[:min(len(p), b.most-b.kept.Len())])
 	return len(p), nil
 }
-
-var _ io.Writer = (*bounded)(nil)
 
 // environment returns the environment of a program: where programs are, and that text is UTF-8.
 func environment() []string {

@@ -55,7 +55,7 @@ func readCSV(ctx context.Context, data []byte, b *builder) error {
 	if len(rows) > 1 { // a file without a row of names is rare
 		rows[0].head = len(rows[0].cells) > 1 && isHead(row{cells: rows[0].cells}, rows[1:], true) || isNames(rows[0])
 	}
-	t := table{level: 1, lines: true}
+	t := table{level: 1, lines: true, plain: true}
 	parts, full := t.read(rows)
 	if err := b.add(parts...); err != nil {
 		return err

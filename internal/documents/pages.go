@@ -50,10 +50,11 @@ func readPages(text string, isPDF bool, b *builder) error {
 		b.Left = fmt.Sprintf("%d of its %d pages hold pictures, no text; run OCR over it (ocrmypdf)", empty, len(pages))
 	}
 	dropRunning(pages)
-	var open *Part // the last paragraph of the pages before
+	var open *Part // the last paragraph before
+	last := 0      // page with a text
 	for _, p := range pages {
 		parts := p.parts()
-		if open != nil && len(parts) > 0 && runsOver(open.Text, parts[0]) {
+		if open != nil && len(parts) > 0 && p.number == last+1 && runsOver(open.Text, parts[0]) {
 			open.Text += "\n" + parts[0].Text
 			parts = parts[1:]
 		}
@@ -64,6 +65,7 @@ func readPages(text string, isPDF bool, b *builder) error {
 			open = nil
 		}
 		if n := len(parts); n > 0 {
+			last = p.number
 			if err := b.add(parts[:n-1]...); err != nil {
 				return err
 			}

@@ -34,6 +34,7 @@ type table struct {
 	level int    // of the headings within it
 	sheet string // that it fills
 	lines bool   // whether its rows have numbers that people see
+	plain bool   // whether it is nothing but rows: none is a heading
 	names []string
 	parts []Part
 	size  int
@@ -54,7 +55,7 @@ func (t *table) read(rows []row) ([]Part, error) {
 			continue
 		case t.repeats(r):
 			continue
-		case len(r.cells) == 1 && (t.names == nil || blank || r.cells[0].span > 1 || r.cells[0].bold):
+		case len(r.cells) == 1 && (t.names == nil || !t.plain && (blank || len(t.names) > 2 || r.cells[0].span > 1 || r.cells[0].bold)):
 			err = t.single(r, columns > 1, after)
 			titled = true
 		case isHead(r, after, t.names == nil || blank && titled):
@@ -178,9 +179,10 @@ func isHead(r row, after []row, begins bool) bool {
 	if len(r.cells) < 2 || len(after) == 0 || len(after[0].cells) == 0 {
 		return false
 	}
-	bold, values := true, false
+	bold, values, columns := true, false, 0
 	seen := make(map[string]bool, len(r.cells))
 	for _, c := range r.cells {
+		columns += c.span
 		bold = bold && c.bold
 		values = values || isValue(c.text)
 		if utf8.RuneCountInString(c.text) > longestName || seen[c.text] {
@@ -188,14 +190,15 @@ func isHead(r row, after []row, begins bool) bool {
 		}
 		seen[c.text] = true
 	}
-	plain, below := false, false
+	plain, below := false, columns == 2
 	for _, next := range after[:min(len(after), 5)] {
-		for _, c := range next.cells {
+		for i, c := range next.cells {
 			plain = plain || !c.bold
-			below = below || isValue(c.text)
+			// Two columns may as well pair names and values, which are not all numbers.
+			below = below && (i == 0 && !strings.HasSuffix(c.text, ":") || i == 1 && isValue(c.text))
 		}
 	}
-	return bold && plain || begins && !values && (below || len(r.cells) > 2)
+	return bold && plain || begins && !values && (below || columns > 2)
 }
 
 // isValue reports whether a text is a number, a date or the like, and not a name.

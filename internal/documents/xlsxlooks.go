@@ -149,6 +149,8 @@ func (l *looks) format(n float64, format string) string {
 	switch {
 	case isDate:
 		return l.date(n, pieces)
+	case !hasDigits && len(sections) > 1: // a text in the place of some numbers
+		return l.number(n, pieces)
 	case !hasDigits || strings.Contains(section, "E+") || strings.Contains(section, "?/"):
 		return l.plain(n)
 	}
@@ -292,6 +294,9 @@ func (l *looks) number(n float64, pieces []piece) string {
 	}
 	for range min(strings.Count(whole, "0"), 20) - len(before) {
 		before = "0" + before
+	}
+	if n == 0 && !strings.Contains(digits, "0") {
+		before, behind = "", ""
 	}
 	group, point := ",", "."
 	if l.vietnamese {
