@@ -75,7 +75,8 @@ func (t *table) read(rows []row) ([]Part, error) {
 // single adds a row of one cell: a heading if a table follows, else a paragraph.
 func (t *table) single(r row, isTable bool, after []row) error {
 	p := Part{Text: r.cells[0].text}
-	if isTable && utf8.RuneCountInString(p.Text) <= longestHeading && len(after) > 0 && precedesRows(after) {
+	below := t.names == nil && len(t.parts) > 0 && t.parts[len(t.parts)-1].Level > 0 // a title has one line
+	if isTable && !below && utf8.RuneCountInString(p.Text) <= longestHeading && len(after) > 0 && precedesRows(after) {
 		if p.Level = t.level; t.names != nil {
 			p.Level++
 		}

@@ -15,9 +15,9 @@ func TestReader_Workbook(t *testing.T) {
 		want   []string
 	}{
 		"each row by the names of its columns": {
-			sheets: [][2]string{{"Prices", rows("PRICE LIST 2026", "", "Code|Service|Price", "CLEANING", "A1|Scaling|300", "A2|Polishing|", "", "Code|Service|Price", "B1|Filling|500")}},
+			sheets: [][2]string{{"Prices", rows("PRICE LIST 2026", "All taxes included.", "Code|Service|Price", "CLEANING", "A1|Scaling|300", "A2|Polishing|", "", "Code|Service|Price", "B1|Filling|500")}},
 			want: []string{
-				"# Prices", "1 ## PRICE LIST 2026", "4 ### CLEANING", "5 > Code: A1; Service: Scaling; Price: 300", "6 > Code: A2; Service: Polishing",
+				"# Prices", "1 ## PRICE LIST 2026", "2 All taxes included.", "4 ### CLEANING", "5 > Code: A1; Service: Scaling; Price: 300", "6 > Code: A2; Service: Polishing",
 				"9 > Code: B1; Service: Filling; Price: 500",
 			},
 		},
