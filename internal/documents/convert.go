@@ -57,7 +57,7 @@ func (r *Reader) converted(ctx context.Context, kind string, command []string, d
 	if err != nil {
 		return fmt.Errorf("%w: %w; set TMPDIR to a folder that is writable", ErrBusy, bare(err))
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // it is temporary
+	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "document."+kind)
 	if err := os.WriteFile(file, data, 0o600); err != nil {
 		return fmt.Errorf("%w: %w; set TMPDIR to a folder that is writable", ErrBusy, bare(err))
@@ -95,7 +95,8 @@ func run(ctx context.Context, command []string, dir, file string) ([]byte, error
 	defer cancel()
 	out, faults := &bounded{most: largestOutput, full: cancel}, &bounded{most: 1 << 10, full: func() {}}
 	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // the operator names it
-	cmd.Dir, cmd.Env = dir, environment()
+	cmd.Env = environment(cmd.Environ())
+	cmd.Dir = dir
 	cmd.Stdout, cmd.Stderr = out, faults
 	cmd.WaitDelay = exitWait
 	setGroup(cmd)
@@ -142,11 +143,14 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// environment returns the environment of a program: where programs are, and that text is UTF-8.
-func environment() []string {
-	env := []string{"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "LC_ALL=C.UTF-8"}
-	if root := os.Getenv("SYSTEMROOT"); root != "" { // Windows starts nothing without it
-		env = append(env, "SYSTEMROOT="+root)
+// environment returns the environment of a program, out of that of the host: where programs are, and that text is UTF-8.
+func environment(host []string) []string {
+	env := []string{"LANG=C.UTF-8", "LC_ALL=C.UTF-8"}
+	for _, one := range host {
+		switch name, _, _ := strings.Cut(one, "="); strings.ToUpper(name) {
+		case "PATH", "SYSTEMROOT": // Windows starts nothing without the second
+			env = append(env, one)
+		}
 	}
 	return env
 }

@@ -175,7 +175,7 @@ func pdf(pages ...string) []byte {
 	for _, page := range pages {
 		var b strings.Builder
 		b.WriteString("BT /F 11 Tf 50 780 Td 14 TL ")
-		for _, line := range strings.Split(page, "\n") {
+		for line := range strings.SplitSeq(page, "\n") {
 			b.WriteString("(" + line + ") Tj T* ")
 		}
 		b.WriteString("ET")
@@ -230,7 +230,7 @@ func TestReader_PDF_missing(t *testing.T) {
 	if err := r.Check("a.pdf"); err == nil || err.Error() != "no program reads PDF: install pdftotext (apt-get install poppler-utils, or brew install poppler)" {
 		t.Errorf("error %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "pdftotext"), []byte("#!/bin/sh\necho text\n"), 0o700); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(filepath.Join(dir, "pdftotext"), []byte("#!/bin/sh\necho text\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if d, err := r.Read(t.Context(), "a.pdf", []byte("%PDF-1.7")); err != nil || len(d.Parts) != 1 {

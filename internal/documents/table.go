@@ -127,10 +127,9 @@ func (t *table) name(r row) {
 			if utf8.RuneCountInString(name) > longestName {
 				name = string([]rune(name)[:longestName]) + "…"
 			}
-			switch {
-			case t.names[at] == "" || t.names[at] == name:
+			if t.names[at] == "" || t.names[at] == name {
 				t.names[at] = name
-			default:
+			} else {
 				t.names[at] += " - " + name
 			}
 		}

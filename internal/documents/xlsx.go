@@ -131,10 +131,10 @@ func (x *tokens) rich() (string, error) {
 	err := x.within(func(token xml.Token) error {
 		switch t := token.(type) {
 		case xml.StartElement:
-			switch {
-			case t.Name.Local == "rPh":
+			switch t.Name.Local {
+			case "rPh":
 				return x.skip()
-			case t.Name.Local == "t":
+			case "t":
 				depth++
 			}
 		case xml.EndElement:

@@ -350,60 +350,65 @@ func (l *looks) date(n float64, pieces []piece) string {
 			b.WriteString(strings.ReplaceAll(p.text, "@", ""))
 			continue
 		}
-		layout := ""
 		switch p.text {
-		case "yyyy", "yyy":
-			layout = "2006"
-		case "yy", "y":
-			layout = "06"
-		case "mmmmm", "mmmm":
-			layout = "January"
-		case "mmm":
-			layout = "Jan"
-		case "mm":
-			layout = "01"
-			if isMinute(pieces, i) {
-				layout = "04"
-			}
-		case "m":
-			layout = "1"
-			if isMinute(pieces, i) {
-				layout = "4"
-			}
-		case "dddd":
-			layout = "Monday"
-		case "ddd":
-			layout = "Mon"
-		case "dd":
-			layout = "02"
-		case "d":
-			layout = "2"
-		case "hh":
-			layout = "15"
-			if noon {
-				layout = "03"
-			}
 		case "h":
-			if layout = "3"; !noon {
-				b.WriteString(strconv.Itoa(at.Hour()))
-				continue
+			hour := at.Hour()
+			if noon {
+				hour = (hour+11)%12 + 1
 			}
-		case "ss":
-			layout = "05"
-		case "s":
-			layout = "5"
-		case "am/pm":
-			layout = "PM"
+			b.WriteString(strconv.Itoa(hour))
 		case "[h]":
 			b.WriteString(strconv.Itoa(int(math.Round(n*86400)) / 3600))
-			continue
 		case "[m]":
 			b.WriteString(strconv.Itoa(int(math.Round(n*86400)) / 60))
-			continue
+		default:
+			b.WriteString(at.Format(layout(p.text, noon, isMinute(pieces, i))))
 		}
-		b.WriteString(at.Format(layout))
 	}
 	return oneLine(b.String())
+}
+
+// layout returns a part of a date in the form of the package time.
+func layout(part string, noon, minute bool) string {
+	switch part {
+	case "yyyy", "yyy":
+		return "2006"
+	case "yy", "y":
+		return "06"
+	case "mmmmm", "mmmm":
+		return "January"
+	case "mmm":
+		return "Jan"
+	case "mm", "m":
+		layout := "01"
+		if minute {
+			layout = "04"
+		}
+		if part == "m" {
+			layout = layout[1:]
+		}
+		return layout
+	case "dddd":
+		return "Monday"
+	case "ddd":
+		return "Mon"
+	case "dd":
+		return "02"
+	case "d":
+		return "2"
+	case "hh":
+		if noon {
+			return "03"
+		}
+		return "15"
+	case "ss":
+		return "05"
+	case "s":
+		return "5"
+	case "am/pm":
+		return "PM"
+	}
+	return ""
 }
 
 // isMinute reports whether an "m" stands for minutes: after hours, or before seconds.

@@ -134,7 +134,7 @@ func TestFolder_ConverterThatComesLater(t *testing.T) {
 		if got := f.Status().Unread; len(got) != 1 || !strings.Contains(got[0].Why, "install pdftotext") {
 			t.Errorf("not read: %v", got)
 		}
-		if err := os.WriteFile(filepath.Join(bin, "pdftotext"), []byte("#!/bin/sh\necho Ferns want shade.\n"), 0o700); err != nil { //nolint:gosec // it is run
+		if err := os.WriteFile(filepath.Join(bin, "pdftotext"), []byte("#!/bin/sh\necho Ferns want shade.\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Minute)

@@ -18,6 +18,6 @@ func (d dir) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close() //nolint:errcheck // what was opened in it stays open
+	defer root.Close() // what was opened in it stays open
 	return root.FS().Open(name)
 }

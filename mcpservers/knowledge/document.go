@@ -110,7 +110,7 @@ func readFile(files fs.FS, name string, largest int64) ([]byte, error) {
 	if err != nil {
 		return nil, bare(err)
 	}
-	defer f.Close() //nolint:errcheck // it is only read
+	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil, errors.New("it is no file any more")
 	}

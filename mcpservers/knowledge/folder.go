@@ -236,18 +236,17 @@ func (f *Folder) scan(ctx context.Context) {
 		into.of(name).put(name, passages)
 		f.known[name] = stamps[name]
 		delete(f.faults, name)
-		switch {
-		case err == nil:
-			f.keep(name, title, passages)
-			if left != "" {
-				f.faults[name] = inPart + left
-			}
-		default:
+		if err != nil {
 			f.forget(name)
 			f.faults[name] = err.Error()
 			if errors.Is(err, documents.ErrBusy) { // it is tried again
 				delete(f.known, name)
 			}
+			continue
+		}
+		f.keep(name, title, passages)
+		if left != "" {
+			f.faults[name] = inPart + left
 		}
 	}
 	for name, why := range f.faults {

@@ -116,10 +116,9 @@ func unreadText(all int, unread []schemas.UnreadFile, reader *documents.Reader) 
 	how, unknown := "not read", false
 	for _, u := range unread {
 		name, kind := u.File, strings.ToLower(path.Ext(u.File))
-		switch {
-		case u.Why == "":
+		if u.Why == "" {
 			unknown = true
-		default:
+		} else {
 			name += " (" + u.Why + ")"
 		}
 		if strings.HasPrefix(u.Why, inPart) {
