@@ -94,6 +94,9 @@ func TestReader_manyFiles(t *testing.T) {
 
 // A document that is too long is read in part, and says so.
 func TestReader_inPart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads documents of megabytes")
+	}
 	long := strings.Repeat("word ", 200)
 	var table, sheet, body, below strings.Builder
 	table.WriteString("name,number\n")

@@ -49,7 +49,7 @@ func (r *Reader) converted(ctx context.Context, kind string, command []string, d
 	case r.slots <- struct{}{}:
 		defer func() { <-r.slots }()
 	case <-ctx.Done():
-		return ctx.Err()
+		return fmt.Errorf("%w: others took all the time", ErrBusy)
 	}
 	// A copy with a name of our own: no link and no change of the file in the meantime can lead the program
 	// elsewhere, and no name is taken for an option.

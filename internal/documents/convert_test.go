@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -236,4 +237,35 @@ func TestReader_PDF_missing(t *testing.T) {
 	if d, err := r.Read(t.Context(), "a.pdf", []byte("%PDF-1.7")); err != nil || len(d.Parts) != 1 {
 		t.Errorf("got %v, error %v", d, err)
 	}
+}
+
+// Two documents are converted at a time; one that waits for too long is no damaged one.
+func TestReader_twoAtOnce(t *testing.T) {
+	gate := filepath.Join(t.TempDir(), "gate")
+	r := reader(t, shell(`echo x >>"`+gate+`.$$"; while ! [ -e "`+gate+`" ]; do sleep 0.01; done; echo text`))
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			if _, err := r.Read(t.Context(), "a.odt", []byte("x")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for began := time.Now(); ; runtime.Gosched() {
+		if running, _ := filepath.Glob(gate + ".*"); len(running) == 2 {
+			break
+		}
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("two programs do not run at a time")
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := r.Read(ctx, "a.odt", []byte("x")); !errors.Is(err, documents.ErrBusy) {
+		t.Errorf("a third: error %v", err)
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	readers.Wait()
 }

@@ -153,6 +153,10 @@ func TestFolder_SlowDocuments(t *testing.T) {
 	if got := first(t, f, "what do ferns want"); got.Title != "Ferns" {
 		t.Errorf("found %+v", got)
 	}
+	began := time.Now()
+	if first(t, f, "what do roses want"); time.Since(began) > 2*time.Second {
+		t.Error("each question waits for the document")
+	}
 	if s := f.Status(); s.Done != 1 || s.Files != 2 || s.State() != "reading, 1 of 2 files" {
 		t.Errorf("status %+v", s)
 	}

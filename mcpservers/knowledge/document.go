@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"strings"
-	"time"
 
 	"molar/internal/documents"
 	"molar/schemas"
@@ -59,14 +58,12 @@ func (f *Folder) Document(ctx context.Context, file string) (schemas.Document, e
 	return d, nil
 }
 
-// wait waits until the folder is read, but not for long: what is read so far answers then.
+// wait waits until the folder is read, but not for long after its beginning: what is read so far answers then.
 func (f *Folder) wait(ctx context.Context) error {
 	f.begin()
-	wait := time.NewTimer(firstWait)
-	defer wait.Stop()
 	select {
 	case <-f.ready:
-	case <-wait.C:
+	case <-f.late:
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -21,8 +21,8 @@ import (
 const (
 	// largestFile bounds the files that are read, in bytes.
 	largestFile = 8 << 20
-	// firstWait is how long a question waits for the first scan of a folder: that suffices for a
-	// small folder; for a large one the part indexed so far answers.
+	// firstWait is how long after its beginning questions wait for the first scan of a folder: that
+	// suffices for a small folder; for a large one the part indexed so far answers.
 	firstWait = 3 * time.Second
 	// A folder is rescanned after shortestPause, or after pauseTimes the time of the last scan if
 	// that is longer, so that scanning costs little processor time.
@@ -66,6 +66,7 @@ type Folder struct {
 	corrections *corrections  // nil without any
 	begin       func()        // starts the watch once
 	ready       chan struct{} // closed after the first scan
+	late        chan struct{} // closed when questions wait for it no more
 	stop        context.CancelFunc
 	ended       sync.WaitGroup
 
@@ -108,7 +109,7 @@ func Open(cfg Config) (*Folder, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	f := &Folder{cfg: cfg, log: log.With("knowledge", cfg.Name), ready: make(chan struct{}), stop: stop, known: make(map[string]stamp), faults: make(map[string]string), read: make(map[string]document)}
+	f := &Folder{cfg: cfg, log: log.With("knowledge", cfg.Name), ready: make(chan struct{}), late: make(chan struct{}), stop: stop, known: make(map[string]stamp), faults: make(map[string]string), read: make(map[string]document)}
 	if f.cfg.Documents == nil {
 		var err error
 		if f.cfg.Documents, err = documents.New(documents.Config{}); err != nil {
@@ -120,7 +121,10 @@ func Open(cfg Config) (*Folder, error) {
 	if cfg.Corrections {
 		f.corrections = newCorrections(cfg.Files)
 	}
-	f.begin = sync.OnceFunc(func() { f.ended.Go(func() { f.watch(ctx) }) })
+	f.begin = sync.OnceFunc(func() {
+		time.AfterFunc(firstWait, func() { close(f.late) })
+		f.ended.Go(func() { f.watch(ctx) })
+	})
 	if !cfg.Fixed { // a fixed folder is indexed at the first question
 		f.begin()
 	}
