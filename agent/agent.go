@@ -77,6 +77,8 @@ type Config struct {
 	MemoryRequired bool
 	// Guards are the guardrails by topic.
 	Guards map[string]*subject.Guard
+	// Documents reads the files of questions that a model's service does not take; nil reads none.
+	Documents Documents
 	// Prompts is nil when no server's prompts are used.
 	Prompts Prompts
 	// Pauses stores turns that wait for the client's tools; when nil, such turns continue from what

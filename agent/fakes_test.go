@@ -447,6 +447,7 @@ type bench struct {
 	rank     offer.Ranker
 	lacking  map[string]string
 	prompts  agent.Prompts
+	files    agent.Documents
 	pauses   agent.Pauses
 	grants   agent.Grants
 	answers  agent.Answers
@@ -495,6 +496,7 @@ func (b *bench) with(t *testing.T, as schemas.Assistant) *bench {
 		Rank:       b.rank,
 		Lacking:    b.lacking,
 		Prompts:    b.prompts,
+		Documents:  b.files,
 		Pauses:     b.pauses,
 		Grants:     b.grants,
 		Answers:    b.answers,

@@ -154,6 +154,7 @@ func (a *Agent) readFile(ctx context.Context, w *task, f schemas.File, room int)
 // shownFiles returns the files of an earlier question as a model is shown them, texts first, and the
 // room that they leave.
 func (a *Agent) shownFiles(ctx context.Context, w *task, files []schemas.Part, room int) ([]schemas.Part, int) {
+	files, _ = a.readDocuments(ctx, w, files) // the question was warned of
 	others, texts := splitFiles(files)
 	bytes := a.attachedBytes(ctx, w, len(texts))
 	var parts []schemas.Part

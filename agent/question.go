@@ -133,8 +133,16 @@ func (a *Agent) readMentions(ctx context.Context, w *task, q *question) ([]Attac
 // attach appends the attachments and the message's text files to the question. Others may have
 // written an uploaded file and its name, so both are treated like a server's text.
 func (a *Agent) attach(ctx context.Context, w *task, q question, attached []Attachment) (question, error) {
+	read, warnings := a.readDocuments(ctx, w, q.message.Parts)
+	attached, more := a.readAttached(ctx, w, attached)
+	for _, text := range append(warnings, more...) {
+		if err := w.out.Warn(text); err != nil {
+			return q, err
+		}
+	}
+	q.message.Parts = read
 	q.read = append(q.read, filesIn(q.message)...)
-	parts, files := splitFiles(q.message.Parts)
+	parts, files := splitFiles(read)
 	if attached = append(files, attached...); len(attached) == 0 {
 		return q, nil
 	}

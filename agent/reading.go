@@ -150,9 +150,12 @@ func (q question) own() string {
 const maxName = 80
 
 // file returns the origin of an uploaded file's text and name: others may have written both.
-func file(name string) schemas.Origin {
+func file(name string) schemas.Origin { return schemas.FileOrigin(shownName(name)) }
+
+// shownName returns a file's name as people are shown it.
+func shownName(name string) string {
 	name = cmp.Or(strings.Join(strings.Fields(name), " "), "without a name")
-	return schemas.FileOrigin(text.Clip(text.Shown(name), maxName, "…"))
+	return text.Clip(text.Shown(name), maxName, "…")
 }
 
 // filesIn returns the images, sounds and other files of a message that a model reads directly.

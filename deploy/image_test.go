@@ -1,3 +1,5 @@
+//go:build unix
+
 package _test
 
 import (
@@ -8,11 +10,13 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 )
 
-// The image contains a program that needs no other file, and runs it as the user nobody. The
-// test runs each build step of the Dockerfile unchanged, for both architectures.
+// The image contains a program that needs no other file, and runs it as the user nobody, beside
+// pdftotext with what it needs. The test runs the build steps of the Dockerfile unchanged, those of the
+// program for both architectures.
 func TestImage(t *testing.T) {
 	text := read(t, "Dockerfile")
 	_, final, ok := strings.Cut(text, "FROM scratch\n")
@@ -28,9 +32,14 @@ func TestImage(t *testing.T) {
 	if build == nil {
 		t.Fatal("there is no build step")
 	}
+	copies := regexp.MustCompile(`(?m)^RUN (mkdir /out && for file in /usr/bin/pdftotext .*)$`).FindStringSubmatch(text)
+	if copies == nil || !strings.Contains(final, "COPY --from=poppler /out/ /\n") || !strings.Contains(final, "ENV PATH=/usr/bin ") {
+		t.Fatal("the image lacks pdftotext")
+	}
 	if os.Getenv("MOLAR_IMAGE") == "" {
 		t.Skip("MOLAR_IMAGE is not set: with it the image is built for both architectures (make long)")
 	}
+	checkConverter(t, copies[1])
 	for arch, machine := range map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64} {
 		program := filepath.Join(t.TempDir(), "molar")
 		step := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(build[1], "/out/molar", program))
@@ -48,6 +57,24 @@ func TestImage(t *testing.T) {
 		if out, err := version.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "molar ") {
 			t.Errorf("the program does not run by itself: %v\n%s", err, out)
 		}
+	}
+}
+
+// checkConverter runs pdftotext with nothing but the files that a step copies into the image.
+func checkConverter(t *testing.T, step string) {
+	t.Helper()
+	root := filepath.Join(t.TempDir(), "out")
+	if out, err := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(step, "/out", root)).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", step, err, out)
+	}
+	if os.Geteuid() != 0 {
+		t.Log("only root can run pdftotext in a root of its own")
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), "/usr/bin/pdftotext", "-v")
+	cmd.SysProcAttr, cmd.Dir, cmd.Env = &syscall.SysProcAttr{Chroot: root}, "/", []string{"PATH=/usr/bin"}
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "pdftotext version") {
+		t.Errorf("pdftotext does not run by itself: %v\n%s", err, out)
 	}
 }
 

@@ -45,3 +45,41 @@ func TestPictureTokens(t *testing.T) {
 		}
 	}
 }
+
+// A PDF goes to a service that takes it; that a server of others takes it is not sure.
+func TestTakesFile(t *testing.T) {
+	original, err := openai.New(openai.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := openai.New(openai.Config{BaseURL: "http://127.0.0.1:1/v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	google, err := gemini.New(gemini.Config{APIKey: "AIza-test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	claude, err := anthropic.New(anthropic.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		provider    providers.Provider
+		media       string
+		takes, sure bool
+	}{
+		"OpenAI":                 {original, "application/pdf", true, true},
+		"a server like OpenAI":   {other, "application/pdf", true, false},
+		"OpenAI, Word":           {original, "application/msword", false, true},
+		"Gemini":                 {google, "application/pdf", true, true},
+		"Gemini, a table":        {google, "text/csv", false, true},
+		"Anthropic":              {claude, "application/pdf", true, true},
+		"Anthropic, a recording": {claude, "audio/wav", false, true},
+		"a provider without one": {nil, "application/pdf", false, false},
+	} {
+		if takes, sure := providers.TakesFile(tt.provider, tt.media); takes != tt.takes || sure != tt.sure {
+			t.Errorf("%s: takes %v, sure %v, want %v and %v", name, takes, sure, tt.takes, tt.sure)
+		}
+	}
+}

@@ -255,6 +255,17 @@ func PictureTokens(p Provider, width, height int) int {
 	return max((width+side-1)/side*((height+side-1)/side), 1)
 }
 
+// TakesFile reports whether the API of p, or of the provider that p wraps, takes a file of a media type
+// itself, and whether that is sure: others serve the same API, and take less.
+func TakesFile(p Provider, media string) (takes, sure bool) {
+	if taker, ok := as[interface {
+		TakesFile(media string) (takes, sure bool)
+	}](p); ok {
+		return taker.TakesFile(media)
+	}
+	return false, false
+}
+
 // SchemaBesideTools reports whether a model at p, or at the provider that p wraps, takes the schema of
 // its answer in a request that also offers tools.
 func SchemaBesideTools(p Provider, model string, schema json.RawMessage) bool {

@@ -21,7 +21,8 @@ type Config struct {
 	LLM            LLM                    `yaml:"llm" jsonschema_description:"The models that answer."`
 	Assistants     Map[schemas.Assistant] `yaml:"assistants" jsonschema_description:"Assistants by name, which clients choose as the model. They replace the built-in ones."`
 	Topics         Map[Topic]             `yaml:"topics" jsonschema_description:"Topics to which assistants can be limited, by name: packs, or what the keys say. A built-in pack needs no entry; one under its name replaces its texts."`
-	Knowledge      Map[Knowledge]         `yaml:"knowledge" jsonschema_description:"Folders of Markdown, HTML and text files; each gets a search tool with its name."`
+	Knowledge      Map[Knowledge]         `yaml:"knowledge" jsonschema_description:"Folders of documents: Markdown, HTML, text, Word, Excel, CSV and PDF; each gets a search tool with its name."`
+	Convert        Map[[]string]          `yaml:"convert" jsonschema_description:"Programs that print the text of documents, by the ending of their names, such as pdf: a program and its arguments, of which {} stands for the document. Without an entry pdftotext reads PDF if it is installed."`
 	Search         Search                 `yaml:"search" jsonschema_description:"The bundled search tools."`
 	Memory         Memory                 `yaml:"memory" jsonschema_description:"Where conversations are kept, and how they are summarised."`
 	Audit          Audit                  `yaml:"audit" jsonschema_description:"The record of who decided or changed what."`

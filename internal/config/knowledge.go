@@ -4,11 +4,12 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // Knowledge is a folder that a search tool searches.
 type Knowledge struct {
-	Path      string   `yaml:"path" jsonschema_description:"Folder of Markdown, HTML and text files, including its subfolders; relative to the file's folder."`
+	Path      string   `yaml:"path" jsonschema_description:"Folder of documents, including its subfolders; relative to the file's folder."`
 	Languages []string `yaml:"languages" jsonschema:"enum=vi,enum=en" jsonschema_description:"Languages of the files: vi, en or both; both when left out."`
 	Link      string   `yaml:"link" jsonschema_description:"Web address under which the files can be opened, such as https://docs.example.com/; their paths are appended to it, and answers name them as sources."`
 	// Corrections are written into a subfolder.
@@ -47,7 +48,7 @@ func (c *checker) knowledge() {
 			c.fault(key, "%q is a bundled search tool; choose another name", e.Name)
 		}
 		if e.Value.Path == "" {
-			c.fault(key+".path", "want a folder of Markdown, HTML or text files")
+			c.fault(key+".path", "want a folder of documents")
 		}
 		for i, lang := range e.Value.Languages {
 			c.enum(index(key+".languages", i), lang, []string{"vi", "en"})
@@ -59,4 +60,30 @@ func (c *checker) knowledge() {
 		}
 	}
 	c.unique("knowledge", c.cfg.Knowledge.Names())
+}
+
+// convert checks the programs that print the text of documents.
+func (c *checker) convert() {
+	ending := regexp.MustCompile(`^[a-z0-9]{1,10}$`)
+	for _, e := range c.cfg.Convert {
+		key := join("convert", e.Name)
+		if !ending.MatchString(e.Name) {
+			c.fault(key, "want the ending of a name without its dot, in small letters, such as odt")
+		}
+		switch command := e.Value; {
+		case len(command) == 0 || command[0] == "" || command[0] == "{}":
+			c.fault(key, "want a program and its arguments, such as [pdftotext, -layout, \"{}\", -]")
+		case !slices.ContainsFunc(command[1:], func(arg string) bool { return strings.Contains(arg, "{}") }):
+			c.fault(key, "one argument must be {}, which stands for the document")
+		}
+	}
+}
+
+// Converters returns the programs that print the text of documents, by the ending of their names.
+func (cfg *Config) Converters() map[string][]string {
+	all := make(map[string][]string, len(cfg.Convert))
+	for _, e := range cfg.Convert {
+		all[e.Name] = e.Value
+	}
+	return all
 }

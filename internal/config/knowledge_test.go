@@ -45,3 +45,29 @@ func TestKnowledge_Faults(t *testing.T) {
 		})
 	}
 }
+
+func TestConvert(t *testing.T) {
+	load := func(text string) (*config.Config, error) {
+		return config.Load(config.Options{Path: write(t, text), Explicit: true, Env: environ(t)})
+	}
+	cfg, err := load("convert:\n  odt: [pandoc, -t, markdown, \"{}\"]\n  pdf: [./bin/read, \"--file={}\"]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := cfg.Converters()
+	if own := filepath.Join(filepath.Dir(cfg.File), "bin", "read"); len(all) != 2 || all["odt"][0] != "pandoc" || all["pdf"][0] != own {
+		t.Errorf("got %q, want pandoc and %s", all, own)
+	}
+	for text, want := range map[string]string{
+		"{.odt: [pandoc, \"{}\"]}": "convert..odt: want the ending of a name without its dot",
+		"{ODT: [pandoc, \"{}\"]}":  "convert.ODT: want the ending of a name",
+		"{odt: []}":                "convert.odt: want a program and its arguments",
+		"{odt: [\"{}\"]}":          "convert.odt: want a program and its arguments",
+		"{odt: [pandoc, -]}":       "convert.odt: one argument must be {}, which stands for the document",
+		"{odt: pandoc}":            "convert.odt",
+	} {
+		if _, err := load("convert: " + text + "\n"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %s", text, err, want)
+		}
+	}
+}

@@ -212,6 +212,11 @@ func (cfg *Config) complete(env func(string) (string, bool)) faults {
 	for i := range cfg.Knowledge {
 		cfg.Knowledge[i].Value.Path = cfg.resolvePath(cfg.Knowledge[i].Value.Path, false)
 	}
+	for _, e := range cfg.Convert {
+		if len(e.Value) > 0 {
+			e.Value[0] = cfg.resolvePath(e.Value[0], true)
+		}
+	}
 	cfg.Review.Tests = cfg.resolvePath(cfg.Review.Tests, false)
 	if err := cfg.completeDatabase(keyStore, &cfg.Memory.Store, env); err != nil {
 		bad.Add(cfg.originOf(keyStore), keyStore, "%v", err)

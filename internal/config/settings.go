@@ -32,6 +32,10 @@ func (cfg *Config) Settings() []schemas.Setting {
 			for _, e := range cfg.Knowledge {
 				all = append(all, cfg.setting(join(name, e.Name), e.Value.describe()))
 			}
+		case "convert":
+			for _, e := range cfg.Convert {
+				all = append(all, cfg.setting(join(name, e.Name), strings.Join(e.Value, " ")))
+			}
 		case "mcpServers":
 			for _, e := range cfg.MCPServers {
 				all = append(all, cfg.setting(join(name, e.Name), e.Value.describe()))

@@ -36,6 +36,7 @@ func (cfg *Config) faults() faults {
 	c.assistants()
 	c.topics()
 	c.knowledge()
+	c.convert()
 	c.corrections()
 	c.search()
 	c.limits()

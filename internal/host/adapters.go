@@ -11,6 +11,7 @@ import (
 	"molar/agent"
 	"molar/agent/answer"
 	"molar/agent/memory"
+	"molar/internal/documents"
 	"molar/internal/store"
 	"molar/mcpclients"
 	"molar/providers"
@@ -201,4 +202,28 @@ func known(err error) error {
 // servers that they may ask.
 func AskNobody(context.Context, schemas.Question) (schemas.Answer, error) {
 	return schemas.Answer{Action: schemas.ActionCancel}, nil
+}
+
+// questionFiles reads the files of questions.
+type questionFiles struct{ *documents.Reader }
+
+// Text returns the text of a file by its name, or by its media type if the name does not tell.
+func (q questionFiles) Text(ctx context.Context, name, media string, data []byte) (string, error) {
+	if !documents.IsDocument(name) && errors.Is(q.Check(name), documents.ErrUnknown) {
+		switch media {
+		case "application/pdf":
+			name += ".pdf"
+		case "application/vnd.openxmlformats-officedocument.wordprocessingml.document":
+			name += ".docx"
+		case "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":
+			name += ".xlsx"
+		default:
+			if schemas.IsText(media) {
+				return documents.Text(data)
+			}
+			return "", errors.ErrUnsupported
+		}
+	}
+	d, err := q.Read(ctx, name, data)
+	return d.String(), err
 }

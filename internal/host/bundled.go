@@ -6,6 +6,7 @@ import (
 
 	"molar/internal/budget"
 	"molar/internal/config"
+	"molar/internal/documents"
 	"molar/internal/store"
 	"molar/mcpservers"
 	"molar/mcpservers/knowledge"
@@ -25,14 +26,19 @@ func NewMemoryServer(cfg *config.Config, topics *Topics, db *store.DB, log *slog
 	})
 }
 
+// NewDocuments returns the reader of documents.
+func NewDocuments(cfg *config.Config) (*documents.Reader, error) {
+	return documents.New(documents.Config{Convert: cfg.Converters()})
+}
+
 // NewToolServer builds the search tools, and starts to index the folders of knowledge. Searches that are
 // calls of a model are charged to the book, which may be nil.
-func NewToolServer(cfg *config.Config, topics *Topics, book *budget.Book, log *slog.Logger) (*mcpservers.Dispatcher, error) {
+func NewToolServer(cfg *config.Config, topics *Topics, reader *documents.Reader, book *budget.Book, log *slog.Logger) (*mcpservers.Dispatcher, error) {
 	google, err := googleSearch(cfg, book, log)
 	if err != nil {
 		return nil, err
 	}
-	folders, err := openFolders(cfg, topics, log)
+	folders, err := openFolders(cfg, topics, reader, log)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +56,7 @@ func NewToolServer(cfg *config.Config, topics *Topics, book *budget.Book, log *s
 }
 
 // openFolders opens the guides of the topics, and the operator's folders.
-func openFolders(cfg *config.Config, topics *Topics, log *slog.Logger) ([]*knowledge.Folder, error) {
+func openFolders(cfg *config.Config, topics *Topics, reader *documents.Reader, log *slog.Logger) ([]*knowledge.Folder, error) {
 	folders, err := topics.guides(log)
 	if err != nil {
 		return nil, err
@@ -58,7 +64,7 @@ func openFolders(cfg *config.Config, topics *Topics, log *slog.Logger) ([]*knowl
 	for _, e := range cfg.Knowledge {
 		f, err := knowledge.Open(knowledge.Config{
 			Name: e.Name, About: e.Value.Description, Files: knowledge.Dir(e.Value.Path), Path: e.Value.Path, Languages: e.Value.Languages, Link: e.Value.Link,
-			Foreign: e.Value.Foreign(), Corrections: e.Value.Corrections, Logger: log,
+			Foreign: e.Value.Foreign(), Corrections: e.Value.Corrections, Documents: reader, Logger: log,
 		})
 		if err != nil {
 			closeFolders(folders)
@@ -72,8 +78,12 @@ func openFolders(cfg *config.Config, topics *Topics, log *slog.Logger) ([]*knowl
 // UnreadKnowledge lists for each folder of knowledge the files that are not read.
 func UnreadKnowledge(cfg *config.Config) []string {
 	var notes []string
+	reader, err := NewDocuments(cfg)
+	if err != nil {
+		return []string{err.Error()}
+	}
 	for _, e := range cfg.Knowledge {
-		if unread := knowledge.Unread(knowledge.Dir(e.Value.Path)); unread != "" {
+		if unread := knowledge.Unread(knowledge.Dir(e.Value.Path), reader); unread != "" {
 			notes = append(notes, fmt.Sprintf("knowledge %q: %s", e.Name, unread))
 		}
 	}

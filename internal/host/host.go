@@ -21,6 +21,7 @@ import (
 	"molar/internal/budget"
 	"molar/internal/cli"
 	"molar/internal/config"
+	"molar/internal/documents"
 	"molar/internal/store"
 	"molar/internal/store/database"
 	"molar/internal/telemetry"
@@ -51,6 +52,8 @@ type Host struct {
 	// added are the servers that an operator added over the API.
 	added  added
 	topics *Topics
+	// documents reads the files of folders and of questions.
+	documents *documents.Reader
 	// tools is the server of the search tools; nil if it runs in another process.
 	tools  *mcpservers.Dispatcher
 	Chain  *chain.Chain
@@ -116,6 +119,9 @@ func Open(ctx context.Context, cfg *config.Config, log *slog.Logger, opts Option
 
 func (h *Host) open(ctx context.Context) (err error) {
 	WarnExposed(h.Config, h.Log)
+	if h.documents, err = NewDocuments(h.Config); err != nil {
+		return err
+	}
 	if h.topics, err = OpenTopics(h.Config); err != nil {
 		return err
 	}
@@ -300,7 +306,7 @@ func (h *Host) bundledServers() ([]transport.ServerConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.tools, err = NewToolServer(h.Config, h.topics, h.Book, h.Log); err != nil {
+	if h.tools, err = NewToolServer(h.Config, h.topics, h.documents, h.Book, h.Log); err != nil {
 		return nil, err
 	}
 	return []transport.ServerConfig{{Name: schemas.MemoryServer, InProcess: mem}, {Name: schemas.ToolServer, InProcess: h.tools}}, nil
@@ -345,6 +351,7 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 		Guards:         guards,
 		Rank:           offer.Of,
 		Prompts:        h.MCP,
+		Documents:      questionFiles{h.documents},
 		Lacking:        missingTools(h.Config),
 		Summaries:      h.Worker,
 		Logger:         h.Log,

@@ -65,7 +65,11 @@ func tools(t *testing.T, cfg *config.Config) *mcpservers.Dispatcher {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := host.NewToolServer(cfg, opened, nil, slog.New(slog.DiscardHandler))
+	reader, err := host.NewDocuments(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := host.NewToolServer(cfg, opened, reader, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

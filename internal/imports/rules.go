@@ -22,7 +22,7 @@ func layers() []layer {
 		// The answer's links are found with the parser of the page.
 		{"agent/answer", []string{"agent/*", "toolhandler", "providers", "schemas/...", "internal/markdown", "internal/telemetry", "internal/text"}},
 		{"agent/*", []string{"agent/*", "toolhandler", "providers", "schemas/...", "internal/telemetry", "internal/text"}},
-		{"mcpservers/...", []string{"mcpservers/...", "schemas/...", "internal/store", "internal/httpguard", "internal/telemetry", "internal/text"}},
+		{"mcpservers/...", []string{"mcpservers/...", "schemas/...", "internal/store", "internal/documents", "internal/httpguard", "internal/telemetry", "internal/text"}},
 		// The program that records the tapes of the suites uses a scripted model.
 		{"eval/suites/record", []string{"eval", "eval/tape", "internal/testkit/models"}},
 		// The eval commands open whole hosts.
@@ -38,8 +38,8 @@ func layers() []layer {
 		{"internal/sealed", nil},
 		{"internal/config", []string{"internal/sealed", "providers", "schemas/...", "topics", "internal/telemetry", "internal/text"}},
 		{"internal/budget", []string{"agent", "providers", "schemas", "internal/config", "internal/telemetry"}},
-		{"internal/session", append(public(), "internal/cli", "internal/config", "internal/host", "internal/text", "internal/terminal")},
-		{"internal/host", append(public(), "internal/budget", "internal/cli", "internal/config", "internal/httpguard", "internal/sealed", "internal/store/...", "internal/telemetry/...", "internal/terminal", "internal/text")},
+		{"internal/session", append(public(), "internal/cli", "internal/config", "internal/documents", "internal/host", "internal/text", "internal/terminal")},
+		{"internal/host", append(public(), "internal/budget", "internal/cli", "internal/config", "internal/documents", "internal/httpguard", "internal/sealed", "internal/store/...", "internal/telemetry/...", "internal/terminal", "internal/text")},
 		{"internal/serve", append(public(), "internal/access", "internal/cli", "internal/config", "internal/host", "internal/httpguard", "internal/oidc", "internal/store",
 			"internal/telemetry", "internal/terminal", "internal/text")},
 		{"internal/setup", []string{"agent/subject", "providers", "schemas", "toolhandler", "internal/cli", "internal/config", "internal/host", "internal/serve", "internal/terminal", "internal/text"}},
@@ -50,6 +50,7 @@ func layers() []layer {
 		{"internal/httpguard/...", []string{"internal/httpguard/...", "schemas/...", "internal/telemetry"}},
 		{"internal/telemetry/...", []string{"internal/telemetry/...", "schemas/..."}},
 		{"internal/text", nil},
+		{"internal/documents", []string{"internal/text"}},
 		{"internal/sse", nil},
 		{"internal/markdown", nil},
 		{"internal/terminal/...", []string{"internal/terminal/...", "internal/markdown"}},

@@ -87,7 +87,11 @@ func (p *mcpPort) openMemory(ctx context.Context, m MCPConfig, port *httpserver.
 	if port.Memory, err = host.NewMemoryServer(m.Config, topics, p.db, m.Log); err != nil {
 		return err
 	}
-	port.Tools, err = host.NewToolServer(m.Config, topics, nil, m.Log)
+	reader, err := host.NewDocuments(m.Config)
+	if err != nil {
+		return err
+	}
+	port.Tools, err = host.NewToolServer(m.Config, topics, reader, nil, m.Log)
 	return err
 }
 

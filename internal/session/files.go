@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"molar/agent"
+	"molar/internal/documents"
 	"molar/schemas"
 )
 
@@ -38,12 +39,12 @@ func files(paths []string) ([]agent.Attachment, error) {
 	return files, nil
 }
 
-// attachment returns a file of a question: text, or a format that models read as is.
+// attachment returns a file of a question: text, a document, or a format that models read as is.
 func attachment(name string, data []byte) (agent.Attachment, error) {
 	media := schemas.MediaOf(name, data)
 	group, _, _ := strings.Cut(media, "/")
 	switch {
-	case group == "image", group == "audio", group == "video", media == "application/pdf":
+	case group == "image", group == "audio", group == "video", media == "application/pdf", documents.IsDocument(name) && !utf8.Valid(data):
 		note := fmt.Sprintf("[%s, %d bytes]", media, len(data))
 		return agent.Attachment{Name: name, Text: note, Media: []schemas.Part{schemas.FilePart(name, media, data)}}, nil
 	case utf8.Valid(data):
@@ -51,7 +52,7 @@ func attachment(name string, data []byte) (agent.Attachment, error) {
 	case schemas.IsText(media):
 		return agent.Attachment{Name: name, Text: strings.ToValidUTF8(string(data), "\uFFFD")}, nil
 	}
-	return agent.Attachment{}, fmt.Errorf("%s is %s: models take text, images, sounds and PDF", name, media)
+	return agent.Attachment{}, fmt.Errorf("%s is %s: models take text, images, sounds and documents", name, media)
 }
 
 // paths returns the files whose names begin with a word.

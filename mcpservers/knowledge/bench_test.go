@@ -45,7 +45,7 @@ func filled(b *testing.B, files, bytes int) *index {
 	b.Helper()
 	ix := newIndex(newVocabulary(nil, nil))
 	for name, file := range plainText(files, bytes) {
-		_, passages := cut(name, file.Data)
+		_, passages := cut(name, string(file.Data))
 		ix.put(name, passages)
 	}
 	return ix
@@ -80,7 +80,7 @@ func BenchmarkIndex(b *testing.B) {
 	for b.Loop() {
 		ix := newIndex(newVocabulary(nil, nil))
 		for name, file := range files {
-			_, passages := cut(name, file.Data)
+			_, passages := cut(name, string(file.Data))
 			ix.put(name, passages)
 		}
 	}

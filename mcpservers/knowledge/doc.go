@@ -1,4 +1,4 @@
-// Package knowledge searches folders of Markdown, HTML and plain text.
+// Package knowledge searches folders of documents.
 //
 // A file is cut into passages by its headings. An in-memory index finds those with the rarest
 // words of a question, or their synonyms; the best of them are then reread, ranked by their words

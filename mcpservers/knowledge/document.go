@@ -2,10 +2,13 @@ package knowledge
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"time"
+	"strings"
 
+	"molar/internal/documents"
 	"molar/schemas"
 )
 
@@ -58,18 +61,81 @@ func (f *Folder) Document(ctx context.Context, file string) (schemas.Document, e
 	return d, nil
 }
 
-// wait waits until the folder is read, but not for long: what is read so far answers then.
+// wait waits until the folder is read, but not for long after its beginning: what is read so far answers then.
 func (f *Folder) wait(ctx context.Context) error {
 	f.begin()
-	wait := time.NewTimer(firstWait)
-	defer wait.Stop()
 	select {
 	case <-f.ready:
-	case <-wait.C:
+	case <-f.late:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	return nil
+}
+
+// passages reads a file. left says what is left out of it; the error says why it is not read.
+func (f *Folder) passages(ctx context.Context, name string) (title string, passages []passage, left string, err error) {
+	if isText(name) && !f.cfg.Documents.Converts(name) {
+		text, err := readText(f.cfg.Files, name)
+		if err != nil {
+			return "", nil, "", err
+		}
+		title, passages = cut(name, text)
+		return title, passages, "", nil
+	}
+	data, err := readFile(f.cfg.Files, name, documents.Largest)
+	if err != nil {
+		return "", nil, "", err
+	}
+	d, err := f.cfg.Documents.Read(ctx, name, data)
+	if err != nil {
+		return "", nil, "", err
+	}
+	title, passages = cutDocument(name, d)
+	return title, passages, d.Left, nil
+}
+
+// readText reads a file of plain text.
+func readText(files fs.FS, name string) (string, error) {
+	data, err := readFile(files, name, largestFile)
+	if err != nil {
+		return "", err
+	}
+	return documents.Text(data)
+}
+
+// readFile reads a file that may have changed since it was listed.
+func readFile(files fs.FS, name string, largest int64) ([]byte, error) {
+	f, err := files.Open(name)
+	if err != nil {
+		return nil, bare(err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.New("it is no file any more")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, largest+1))
+	switch {
+	case err != nil:
+		return nil, bare(err)
+	case int64(len(data)) > largest:
+		return nil, tooLarge(largest)
+	case strings.TrimSpace(string(data[:min(len(data), 1<<10)])) == "" && len(data) <= 1<<10:
+		return nil, errEmpty
+	}
+	return data, nil
+}
+
+var errEmpty = errors.New("it is empty")
+
+func tooLarge(largest int64) error { return fmt.Errorf("over %d MiB", largest>>20) }
+
+// bare returns the reason of an error of a file, without its name.
+func bare(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
 }
 
 // of returns the passages of a file, in order.
@@ -99,6 +165,17 @@ func (f *Folder) forget(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.read, name)
+}
+
+// all returns how many files there are, read or not.
+func (f *Folder) all(unread []schemas.UnreadFile) int {
+	n := len(f.read)
+	for _, u := range unread {
+		if _, there := f.read[u.File]; !there {
+			n++
+		}
+	}
+	return n
 }
 
 func (f *Folder) setUnread(unread []schemas.UnreadFile) {

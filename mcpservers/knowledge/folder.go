@@ -1,7 +1,6 @@
 package knowledge
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,21 +8,21 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"molar/internal/documents"
 	"molar/schemas"
 )
 
 const (
 	// largestFile bounds the files that are read, in bytes.
 	largestFile = 8 << 20
-	// firstWait is how long a question waits for the first scan of a folder: that suffices for a
-	// small folder; for a large one the part indexed so far answers.
+	// firstWait is how long after its beginning questions wait for the first scan of a folder: that
+	// suffices for a small folder; for a large one the part indexed so far answers.
 	firstWait = 3 * time.Second
 	// A folder is rescanned after shortestPause, or after pauseTimes the time of the last scan if
 	// that is longer, so that scanning costs little processor time.
@@ -52,6 +51,8 @@ type Config struct {
 	// Corrections is set if the files below [CorrectionsDir] answer the questions in their headings
 	// before all else.
 	Corrections bool
+	// Documents reads the files that are no texts; nil reads those that need no setting.
+	Documents *documents.Reader
 	// Fixed is set if the files never change; they are indexed at the first question.
 	Fixed bool
 	// Logger may be nil. It gets counts, never a question.
@@ -65,6 +66,7 @@ type Folder struct {
 	corrections *corrections  // nil without any
 	begin       func()        // starts the watch once
 	ready       chan struct{} // closed after the first scan
+	late        chan struct{} // closed when questions wait for it no more
 	stop        context.CancelFunc
 	ended       sync.WaitGroup
 
@@ -74,8 +76,10 @@ type Folder struct {
 	read     map[string]document // by path
 	unread   []schemas.UnreadFile
 
-	known      map[string]stamp // known and lastUnread belong to the scanning goroutine
-	lastUnread string           // last log text about unread files
+	// What follows belongs to the scanning goroutine.
+	known      map[string]stamp
+	faults     map[string]string // why a file is not read, or only in part, by path
+	lastUnread string            // last log text about unread files
 }
 
 // Progress is the progress of a folder's scan.
@@ -98,27 +102,34 @@ func Open(cfg Config) (*Folder, error) {
 		return nil, errors.New("open a folder of knowledge: want a name and files")
 	}
 	if info, err := fs.Stat(cfg.Files, "."); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("knowledge %q: %s is no folder that can be read: name one with Markdown, HTML or text files", cfg.Name, cfg.Path)
+		return nil, fmt.Errorf("knowledge %q: %s is no folder that can be read: name one with documents", cfg.Name, cfg.Path)
 	}
 	log := cfg.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	f := &Folder{cfg: cfg, log: log.With("knowledge", cfg.Name), ready: make(chan struct{}), stop: stop, known: make(map[string]stamp), read: make(map[string]document)}
+	f := &Folder{cfg: cfg, log: log.With("knowledge", cfg.Name), ready: make(chan struct{}), late: make(chan struct{}), stop: stop, known: make(map[string]stamp), faults: make(map[string]string), read: make(map[string]document)}
+	if f.cfg.Documents == nil {
+		var err error
+		if f.cfg.Documents, err = documents.New(documents.Config{}); err != nil {
+			stop()
+			return nil, err
+		}
+	}
 	f.shelves = newShelves(cfg.Languages, nil)
 	if cfg.Corrections {
 		f.corrections = newCorrections(cfg.Files)
 	}
-	f.begin = sync.OnceFunc(func() { f.ended.Go(func() { f.watch(ctx) }) })
+	f.begin = sync.OnceFunc(func() {
+		time.AfterFunc(firstWait, func() { close(f.late) })
+		f.ended.Go(func() { f.watch(ctx) })
+	})
 	if !cfg.Fixed { // a fixed folder is indexed at the first question
 		f.begin()
 	}
 	return f, nil
 }
-
-// Dir returns the files of a folder on disk.
-func Dir(path string) fs.FS { return os.DirFS(path) }
 
 // Name returns the name of the tool that searches the folder.
 func (f *Folder) Name() string { return f.cfg.Name }
@@ -167,24 +178,23 @@ func (f *Folder) watch(ctx context.Context) {
 	}
 }
 
-// scan indexes new and changed files and drops removed ones. If synonyms change, it reindexes
-// everything, and the old index answers until then.
+// scan indexes new and changed files and drops removed ones. If synonyms change, it indexes all passages
+// anew, and the old index answers until then.
 func (f *Folder) scan(ctx context.Context) {
-	stamps, unread := list(f.cfg.Files, ctx.Err, func(name string, err error) {
+	stamps, unread := list(f.cfg.Files, f.cfg.Documents, ctx.Err, func(name string, err error) {
 		f.log.WarnContext(ctx, "a part of the folder cannot be read", "path", name, "error", err)
 	})
 	if ctx.Err() != nil {
 		return
 	}
-	if lastUnread := unreadText(len(stamps), unread); lastUnread != f.lastUnread {
-		f.lastUnread = lastUnread
-		f.log.InfoContext(ctx, cmp.Or(lastUnread, "all files are read now"))
-	}
 	f.setUnread(unread)
 	into := f.current()
 	if synonyms := f.synonyms(ctx, stamps); !maps.EqualFunc(synonyms, into.synonyms, slices.Equal) {
+		old := into
 		into = newShelves(f.cfg.Languages, synonyms)
-		clear(f.known)
+		for _, name := range slices.Sorted(maps.Keys(f.known)) {
+			into.of(name).put(name, old.of(name).of(name))
+		}
 		if !f.isReady() { // no index is ready yet
 			f.replace(into)
 		}
@@ -195,7 +205,6 @@ func (f *Folder) scan(ctx context.Context) {
 			changed = append(changed, name)
 		}
 	}
-	slices.Sort(changed) // the same files make the same index
 	for name := range f.known {
 		if _, there := stamps[name]; !there {
 			into.of(name).put(name, nil)
@@ -203,6 +212,17 @@ func (f *Folder) scan(ctx context.Context) {
 			delete(f.known, name)
 		}
 	}
+	maps.DeleteFunc(f.faults, func(name, _ string) bool { _, there := stamps[name]; return !there })
+	// The same files make the same index. Those that a program converts come last, so that they hold up no other.
+	slices.SortFunc(changed, func(a, b string) int {
+		if slow := f.cfg.Documents.Converts(a); slow != f.cfg.Documents.Converts(b) {
+			if slow {
+				return 1
+			}
+			return -1
+		}
+		return strings.Compare(a, b)
+	})
 	reported := time.Now()
 	for i, name := range changed {
 		if ctx.Err() != nil {
@@ -213,21 +233,37 @@ func (f *Folder) scan(ctx context.Context) {
 			reported = time.Now()
 			f.log.InfoContext(ctx, "indexing knowledge", "done", len(stamps)-len(changed)+i, "files", len(stamps))
 		}
-		title, passages := cut(name, f.data(ctx, name))
+		title, passages, left, err := f.passages(ctx, name)
+		if ctx.Err() != nil {
+			return
+		}
 		into.of(name).put(name, passages)
-		f.keep(name, title, passages)
 		f.known[name] = stamps[name]
+		delete(f.faults, name)
+		if err != nil {
+			f.forget(name)
+			f.faults[name] = err.Error()
+			if errors.Is(err, documents.ErrBusy) { // it is tried again
+				delete(f.known, name)
+			}
+			continue
+		}
+		f.keep(name, title, passages)
+		if left != "" {
+			f.faults[name] = inPart + left
+		}
 	}
-	f.advance(len(stamps), len(stamps))
+	for name, why := range f.faults {
+		unread = append(unread, schemas.UnreadFile{File: name, Why: why})
+	}
+	slices.SortFunc(unread, func(a, b schemas.UnreadFile) int { return strings.Compare(a.File, b.File) })
+	f.setUnread(unread)
+	if lastUnread := unreadText(f.all(unread), unread, f.cfg.Documents); lastUnread != f.lastUnread {
+		f.lastUnread = lastUnread
+		f.log.InfoContext(ctx, cmp.Or(lastUnread, "all files are read now"))
+	}
+	f.advance(len(f.read), len(f.read)) // only this goroutine writes it
 	f.replace(into.compacted())
-}
-
-func (f *Folder) data(ctx context.Context, name string) []byte {
-	data, err := fs.ReadFile(f.cfg.Files, name)
-	if err != nil {
-		f.log.WarnContext(ctx, "a file cannot be read", "path", name, "error", err)
-	}
-	return bytes.ToValidUTF8(data, []byte(" "))
 }
 
 func (f *Folder) current() shelves {
@@ -256,7 +292,11 @@ func (f *Folder) synonyms(ctx context.Context, stamps map[string]stamp) map[stri
 			continue
 		}
 		in := strings.TrimPrefix(path.Dir(name), ".")
-		for line := range strings.Lines(string(f.data(ctx, name))) {
+		text, err := readText(f.cfg.Files, name)
+		if err != nil && !errors.Is(err, errEmpty) {
+			f.log.WarnContext(ctx, "a file cannot be read", "path", name, "error", err)
+		}
+		for line := range strings.Lines(text) {
 			if strings.Contains(line, ",") {
 				lists[in] = append(lists[in], line)
 			}

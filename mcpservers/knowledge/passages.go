@@ -1,13 +1,15 @@
 package knowledge
 
 import (
-	"bytes"
+	"cmp"
 	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/PuerkitoBio/goquery"
+
+	"molar/internal/documents"
 )
 
 const (
@@ -43,16 +45,55 @@ func texts() []string {
 // isText reports whether a file is readable, by its name.
 func isText(name string) bool { return slices.Contains(texts(), strings.ToLower(path.Ext(name))) }
 
-// cut returns the title and the passages of a file.
-func cut(file string, data []byte) (title string, passages []passage) {
+// isPage reports whether a file may show pictures, by its name.
+func isPage(name string) bool { return isText(name) && !strings.HasPrefix(path.Ext(name), ".t") }
+
+// cut returns the title and the passages of a text file.
+func cut(file, text string) (title string, passages []passage) {
 	c := cutter{file: file, title: strings.TrimSuffix(path.Base(file), path.Ext(file))}
 	switch strings.ToLower(path.Ext(file)) {
 	case ".html", ".htm":
-		c.page(data)
+		c.page(text)
 	case ".md", ".markdown", ".mdx":
-		c.markdown(string(data))
+		c.markdown(text)
 	default:
-		c.plain(string(data))
+		c.plain(text)
+	}
+	c.close()
+	return c.title, c.passages
+}
+
+// cutDocument returns the title and the passages of a document. A passage ends with its page or its sheet.
+func cutDocument(file string, d documents.Document) (title string, passages []passage) {
+	c := cutter{file: file, title: cmp.Or(d.Title, strings.TrimSuffix(path.Base(file), path.Ext(file)))}
+	// The only heading of the first level is the title if nothing else is; several are chapters.
+	chapters := 0
+	for _, p := range d.Parts {
+		if p.Level == 1 {
+			chapters++
+		}
+	}
+	below := 1
+	if d.Title == "" && chapters == 1 && d.Parts[0].Level == 1 && d.Parts[0].Sheet == "" {
+		below = 0
+	}
+	for _, p := range d.Parts {
+		if p.Page != c.pageNumber || p.Sheet != c.sheet {
+			c.close()
+			c.pageNumber, c.sheet = p.Page, p.Sheet
+		}
+		c.line = p.Line
+		switch {
+		case p.Level > 0:
+			c.under(p.Level+below, p.Text)
+		case p.Head != "" && (c.text.Len() == 0 || c.text.Len()+len(p.Text) > passageSize):
+			c.close()
+			c.add(p.Head+"\n"+p.Text, "\n\n")
+		case p.Follows:
+			c.add(p.Text, "\n")
+		default:
+			c.paragraph(p.Text)
+		}
 	}
 	c.close()
 	return c.title, c.passages
@@ -70,8 +111,11 @@ type cutter struct {
 	anchor   string
 	line     int // of the current paragraph
 	from     int // of the open passage
-	text     strings.Builder
-	passages []passage
+	// pageNumber and sheet are where the current paragraph stands in a document that has them.
+	pageNumber int
+	sheet      string
+	text       strings.Builder
+	passages   []passage
 }
 
 // under starts a passage under a heading; its level is 1 or more.
@@ -102,8 +146,11 @@ func (c *cutter) metadata(line string) bool {
 	return c.head
 }
 
-// paragraph adds text to the passage, and closes a full one.
-func (c *cutter) paragraph(text string) {
+// paragraph adds a paragraph to the passage, and closes a full one.
+func (c *cutter) paragraph(text string) { c.add(text, "\n\n") }
+
+// add adds text to the passage, after a gap from what is there.
+func (c *cutter) add(text, gap string) {
 	text = strings.TrimSpace(text)
 	for text != "" {
 		piece := text
@@ -116,7 +163,7 @@ func (c *cutter) paragraph(text string) {
 		if c.text.Len() == 0 {
 			c.from = c.line
 		} else {
-			c.text.WriteString("\n\n")
+			c.text.WriteString(gap)
 		}
 		c.text.WriteString(strings.TrimSpace(piece))
 		text = strings.TrimSpace(text[len(piece):])
@@ -145,7 +192,7 @@ func (c *cutter) close() {
 		parts = parts[len(parts)-1:]
 	}
 	c.passages = append(c.passages, passage{
-		file: c.file, title: strings.Join(parts, " - "), heading: c.heading(), anchor: c.anchor, line: c.from, text: c.text.String(),
+		file: c.file, title: strings.Join(parts, " - "), heading: c.heading(), anchor: c.anchor, line: c.from, page: c.pageNumber, sheet: c.sheet, text: c.text.String(),
 		keywords: strings.Trim(c.keywords+", "+c.about.keywords, ", "), source: c.about.source,
 	})
 	c.text.Reset()
@@ -225,8 +272,8 @@ func (c *cutter) plain(text string) {
 }
 
 // page reads the headings and the text of an HTML page, without navigation and the like.
-func (c *cutter) page(data []byte) {
-	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(data))
+func (c *cutter) page(text string) {
+	doc, err := goquery.NewDocumentFromReader(strings.NewReader(text))
 	if err != nil { // reading from memory does not fail
 		return
 	}

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"molar/internal/documents"
 )
 
 func TestCut(t *testing.T) {
@@ -64,7 +66,7 @@ func TestCut(t *testing.T) {
 		},
 		{"nothing", "empty.md", "# Only a heading\n", nil},
 	} {
-		_, got := cut(tt.file, []byte(tt.text))
+		_, got := cut(tt.file, tt.text)
 		if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(passage{})); diff != "" {
 			t.Errorf("%s:\n%s", tt.name, diff)
 		}
@@ -80,7 +82,7 @@ func TestCut_LongTexts(t *testing.T) {
 		"no spaces 2": strings.Repeat("ươ", 9_000),
 	} {
 		total := 0
-		_, passages := cut("long.txt", []byte(text))
+		_, passages := cut("long.txt", text)
 		for _, p := range passages {
 			total += len(strings.Join(strings.Fields(p.text), ""))
 			if len(p.text) > largestPassage || !utf8.ValidString(p.text) {
@@ -89,6 +91,63 @@ func TestCut_LongTexts(t *testing.T) {
 		}
 		if want := len(strings.Join(strings.Fields(text), "")); total != want || len(passages) < 2 {
 			t.Errorf("%s: %d bytes in %d passages, want %d", name, total, len(passages), want)
+		}
+	}
+}
+
+// Passages of documents keep to their page and their sheet, and begin with the names of the columns.
+func TestCutDocument(t *testing.T) {
+	row := func(text string, line int) documents.Part {
+		return documents.Part{Text: text, Follows: true, Sheet: "Prices", Line: line}
+	}
+	wide := strings.Repeat("wide ", 130)
+	for _, tt := range []struct {
+		name, file string
+		document   documents.Document
+		want       []passage
+	}{
+		{
+			"pages", "a.pdf",
+			documents.Document{Parts: []documents.Part{
+				{Level: 1, Text: "Handbook", Page: 1}, {Text: "one", Page: 1}, {Text: "two", Page: 1}, {Text: "three", Page: 2}, {Level: 2, Text: "1. Fees", Page: 2}, {Text: "four", Page: 3},
+			}},
+			[]passage{
+				{file: "a.pdf", title: "Handbook", heading: "Handbook", anchor: "handbook", page: 1, text: "one\n\ntwo"},
+				{file: "a.pdf", title: "Handbook", heading: "Handbook", anchor: "handbook", page: 2, text: "three"},
+				{file: "a.pdf", title: "Handbook - 1. Fees", heading: "1. Fees", anchor: "1-fees", page: 3, text: "four"},
+			},
+		},
+		{
+			"chapters", "b.docx",
+			documents.Document{Title: "Rules", Parts: []documents.Part{{Level: 1, Text: "A"}, {Text: "one"}, {Text: "- x", Follows: true}, {Text: "- y", Follows: true}, {Level: 1, Text: "B"}, {Text: "two"}}},
+			[]passage{
+				{file: "b.docx", title: "Rules - A", heading: "A", anchor: "a", text: "one\n- x\n- y"},
+				{file: "b.docx", title: "Rules - B", heading: "B", anchor: "b", text: "two"},
+			},
+		},
+		{
+			"sheets", "c.xlsx",
+			documents.Document{Parts: []documents.Part{{Level: 1, Text: "Prices", Sheet: "Prices"}, row("A: "+wide, 4), row("A: "+wide, 5), {Text: "other", Sheet: "Other", Line: 1}}},
+			[]passage{
+				{file: "c.xlsx", title: "c - Prices", heading: "Prices", anchor: "prices", sheet: "Prices", line: 4, text: strings.TrimSpace("A: " + wide)},
+				{file: "c.xlsx", title: "c - Prices", heading: "Prices", anchor: "prices", sheet: "Prices", line: 5, text: strings.TrimSpace("A: " + wide)},
+				{file: "c.xlsx", title: "c - Prices", heading: "Prices", anchor: "prices", sheet: "Other", line: 1, text: "other"},
+			},
+		},
+		{
+			"a long table", "d.pdf",
+			documents.Document{Parts: []documents.Part{
+				{Text: "Name   Price", Page: 1}, {Text: "x  " + wide, Head: "Name   Price", Follows: true, Page: 1}, {Text: "y  " + wide, Head: "Name   Price", Follows: true, Page: 1},
+			}},
+			[]passage{
+				{file: "d.pdf", title: "d", page: 1, text: "Name   Price\nx  " + strings.TrimSpace(wide)},
+				{file: "d.pdf", title: "d", page: 1, text: "Name   Price\ny  " + strings.TrimSpace(wide)},
+			},
+		},
+	} {
+		_, got := cutDocument(tt.file, tt.document)
+		if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(passage{})); diff != "" {
+			t.Errorf("%s:\n%s", tt.name, diff)
 		}
 	}
 }

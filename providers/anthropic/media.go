@@ -69,3 +69,8 @@ func (h *history) resultText(p schemas.Part, unseen bool) string {
 	}
 	return text
 }
+
+// TakesFile reports whether the API takes a file of a media type.
+func (p *Provider) TakesFile(media string) (takes, sure bool) {
+	return media == "application/pdf", true // texts may be in any encoding
+}

@@ -104,6 +104,11 @@ func (l *line) PictureTokens(width, height int) int {
 	return providers.PictureTokens(l.first.Provider, width, height)
 }
 
+// TakesFile reports whether the API of the route's candidate takes a file of a media type.
+func (l *line) TakesFile(media string) (takes, sure bool) {
+	return providers.TakesFile(l.first.Provider, media)
+}
+
 // SchemaBesideTools reports whether the route's candidate takes a schema beside tools.
 func (l *line) SchemaBesideTools(model string, schema json.RawMessage) bool {
 	return providers.SchemaBesideTools(l.first.Provider, model, schema)

@@ -65,10 +65,8 @@ func media(p schemas.Part) (*genai.Blob, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the file %q %w", p.Name, err)
 	}
-	for _, kind := range []string{"image/", "audio/", "video/", "application/pdf"} {
-		if strings.HasPrefix(mime, kind) {
-			return &genai.Blob{MIMEType: mime, Data: raw}, nil
-		}
+	if takes(mime) {
+		return &genai.Blob{MIMEType: mime, Data: raw}, nil
 	}
 	return nil, fmt.Errorf("the file %q is %s: Gemini takes text, images, audio, video and PDF", p.Name, mime)
 }
@@ -79,3 +77,11 @@ func known(mimeType string) bool {
 	kind, isImage := strings.CutPrefix(mimeType, "image/")
 	return !isImage || slices.Contains([]string{"png", "jpeg", "webp", "heic", "heif"}, kind)
 }
+
+// takes reports whether the API takes files of a type.
+func takes(mimeType string) bool {
+	return slices.ContainsFunc([]string{"image/", "audio/", "video/", "application/pdf"}, func(kind string) bool { return strings.HasPrefix(mimeType, kind) })
+}
+
+// TakesFile reports whether the API takes a file of a media type.
+func (p *Provider) TakesFile(media string) (ok, sure bool) { return takes(media), true }

@@ -59,3 +59,9 @@ func isPicture(p schemas.Part) bool {
 	media, _, _ := schemas.DataOf(p.Text)
 	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, media)
 }
+
+// TakesFile reports whether the APIs take a file of a media type. Of the servers of others few take PDF.
+func (p *Provider) TakesFile(media string) (takes, sure bool) {
+	_, err := mediaOf(schemas.Part{Kind: schemas.PartFile, Text: "data:" + media + ";base64,"})
+	return err == nil, p.original || media != "application/pdf"
+}

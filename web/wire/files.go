@@ -67,7 +67,8 @@ func (a Audio) Parts(at string) ([]schemas.Part, error) {
 func Attach(parts []schemas.Part, at string) (rest []schemas.Part, texts []agent.Attachment, err error) {
 	for _, p := range parts {
 		media, data, dataErr := schemas.DataOf(p.Text)
-		if p.Kind != schemas.PartFile || dataErr != nil || !schemas.IsText(media) {
+		isText := p.Kind == schemas.PartFile && dataErr == nil && schemas.IsText(media)
+		if !isText || p.Name != "" && !utf8.Valid(data) { // the name tells how to read another encoding
 			rest = append(rest, p)
 			continue
 		}

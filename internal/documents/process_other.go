@@ -1,0 +1,14 @@
+//go:build !unix
+
+package documents
+
+import (
+	"os"
+	"os/exec"
+)
+
+// setGroup does nothing: these systems have no process groups.
+func setGroup(*exec.Cmd) {}
+
+// killGroup kills the program.
+func killGroup(p *os.Process) error { return p.Kill() }
