@@ -57,6 +57,7 @@ func (s shelves) compacted() shelves {
 		if ix.stale() {
 			ix = ix.compacted(s.vocabulary(name))
 		}
+		ix.settle()
 		fresh.byName[name] = ix
 	}
 	return fresh
@@ -69,21 +70,79 @@ func (s shelves) size() (n int) {
 	return n
 }
 
-// search searches the relevant indexes and returns the results of the best.
-func (s shelves) search(q Query, limit int) (best []hit) {
+// A found passage is one of an index, with its score.
+type found struct {
+	ix *index
+	id uint32
+}
+
+// search returns the passages that answer a question, in any of its wordings; without any, those that
+// perhaps do.
+func (s shelves) search(q Query, limit int) (sure, unsure []hit) {
 	if q.Passage != "" {
-		return s.under(q, limit)
+		return s.under(q, limit), nil
 	}
-	names := append(slices.Clone(s.languages), "")
-	if ix := s.byName[q.Language]; q.Language != "" && ix != nil && ix.size() > 0 {
-		names = []string{q.Language, ""}
-	}
-	for _, name := range names {
-		if hits := s.byName[name].search(q.Text, q.About, limit); len(hits) > 0 && (len(best) == 0 || hits[0].score > best[0].score) {
-			best = hits
+	var answers, doubts []ranking[found]
+	scores := make(map[found]float64)
+	for i, text := range append([]string{q.Text}, q.Others...) {
+		about := q.About
+		if i > 0 {
+			about = "" // a wording of its own needs no subject from elsewhere
+		}
+		ix, matches, ok := s.best(text, about, q.Language)
+		var r ranking[found]
+		for _, m := range matches {
+			f := found{ix, m.id}
+			r = append(r, f)
+			if ok {
+				scores[f] = max(scores[f], m.score)
+			}
+		}
+		if ok {
+			answers = append(answers, r)
+		} else {
+			doubts = append(doubts, r)
 		}
 	}
-	return best
+	if len(answers) > 0 {
+		return hits(spreadFound(merged(answers, nil)), scores, limit), nil
+	}
+	return nil, hits(merged(doubts, nil), scores, min(limit, perhaps))
+}
+
+// best returns the passages of the index that answers a text best, else those of the one that holds most
+// of it.
+func (s shelves) best(text, about, language string) (best *index, all []match, sure bool) {
+	names := append(slices.Clone(s.languages), "")
+	if ix := s.byName[language]; language != "" && ix != nil && ix.size() > 0 {
+		names = []string{language, ""}
+	}
+	for _, name := range names {
+		ix := s.byName[name]
+		matches, ok := ix.search(text, about)
+		if len(matches) == 0 || sure && !ok {
+			continue
+		}
+		if len(all) == 0 || ok && !sure || matches[0].score > all[0].score {
+			best, all, sure = ix, matches, ok
+		}
+	}
+	return best, all, sure
+}
+
+// spreadFound puts passages of pages that were not yet named before others, among the first.
+func spreadFound(all ranking[found]) ranking[found] {
+	return all
+}
+
+// hits returns the first passages with their texts. Their scores do not rise.
+func hits(all ranking[found], scores map[found]float64, limit int) (out []hit) {
+	least := 1.0
+	for _, f := range all[:min(len(all), limit)] {
+		least = min(least, scores[f])
+		out = append(out, hit{f.ix.read(f.id), least})
+	}
+	return out
 }
 
 // under returns the passages under a heading: in the language of a question, else in any.
