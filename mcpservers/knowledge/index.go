@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"path"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -215,13 +216,30 @@ func (ix *index) compacted(words *vocabulary) *index {
 	return fresh
 }
 
-// settle gives memory back that only a growing index needs, and learns the threshold if much has changed.
+// settle gives memory back that only a growing index needs, and learns the threshold, if much has changed.
 func (ix *index) settle() {
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	if !ix.least.isDue(ix.live) {
+	if !ix.isUnsettled() {
 		return
 	}
+	ix.clip()
+	least := ix.learned()
+	ix.mu.Lock()
+	ix.least = least
+	ix.mu.Unlock()
+	if least.size > manyPassages {
+		debug.FreeOSMemory() // else it would come back only after minutes, and be twice what is used
+	}
+}
+
+func (ix *index) isUnsettled() bool {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	return ix.least.isDue(ix.live)
+}
+
+func (ix *index) clip() {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
 	ix.texts.settle()
 	clip(&ix.passages)
 	clip(&ix.stream)
@@ -230,7 +248,6 @@ func (ix *index) settle() {
 	for i := range ix.postings {
 		clip(&ix.postings[i].data)
 	}
-	ix.learn()
 }
 
 // size returns the number of passages.

@@ -154,17 +154,18 @@ func (ix *index) wordWeight(w askedWord, holders int) float64 {
 
 func isNumber(raw string) bool { return strings.Trim(raw, "0123456789") == "" }
 
-// A match is a passage with what it contains of each word, sense and pair of a question, and how
-// often.
+// A match is a passage with what it contains of a question.
 type match struct {
-	id           uint32
-	fits         [maxWords]float64 // how well the best occurrence agrees
-	words, pairs [maxWords]float64
-	same, senses [maxWords]float64 // the score of the best word in place of each
-	score, held  float64
-	titled       float64 // the share of its title's words in the question
-	asked        int     // the number of the question's words that matter
-	meant        bool    // it holds a word that is more than slight
+	id          uint32
+	fits        []float64 // for each word of the question, how well the best occurrence agrees
+	times       []float64 // how often it occurs
+	pairs       []float64 // how often it occurs behind the word before it
+	same        []float64 // the score of the best word in place of it
+	senses      []float64 // the score of those with the same sense
+	score, held float64
+	titled      float64 // the share of its title's words in the question
+	asked       int     // the number of the question's words that matter
+	meant       bool    // it holds a word that is more than slight
 }
 
 // search returns the passages for a question that depends on the conversation's subject, the best first,
@@ -265,10 +266,16 @@ func (ix *index) ranked(question string) []match {
 	all := make([]match, len(ids))
 	pairs := make([]int, len(q.words)) // how many passages contain each
 	others := make([]float64, len(q.others))
+	const perMatch = 5
+	free := make([]float64, perMatch*len(ids)*len(q.words))
+	numbers := func() (own []float64) {
+		own, free = free[:len(q.words)], free[len(q.words):]
+		return own
+	}
 	for i, id := range ids {
-		all[i].id = id
+		all[i] = match{id: id, fits: numbers(), times: numbers(), pairs: numbers(), same: numbers(), senses: numbers()}
 		ix.compare(q, &all[i], others)
-		for j, n := range all[i].pairs[:len(q.words)] {
+		for j, n := range all[i].pairs {
 			if n > 0 {
 				pairs[j]++
 			}
@@ -305,7 +312,7 @@ func (ix *index) compare(q query, f *match, others []float64) {
 				fit = 1
 			}
 			f.fits[i] = max(f.fits[i], fit)
-			f.words[i] += weight * fit
+			f.times[i] += weight * fit
 			if i > 0 && previous != none && q.words[i-1].term == previous && (!asked.idle || !q.words[i-1].idle) {
 				f.pairs[i] += weight * fit
 			}
@@ -343,7 +350,7 @@ func (ix *index) weigh(q query, pairs []int, f *match) {
 			}
 			own := 0.0
 			if fit > 0 {
-				own = ix.rare(ix.holding(q.words[i].term).len()) * ix.saturated(f.words[i], p.length)
+				own = ix.rare(ix.holding(q.words[i].term).len()) * ix.saturated(f.times[i], p.length)
 			}
 			if f.same[i]+f.senses[i] > 0 {
 				fit = max(fit, synonym)

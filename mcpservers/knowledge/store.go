@@ -5,6 +5,7 @@ import (
 	"compress/flate"
 	"encoding/binary"
 	"io"
+	"sync"
 )
 
 // blockSize is how many bytes of passages are compressed together: more make them smaller, and a passage
@@ -17,6 +18,14 @@ type store struct {
 	open   []byte   // the block that is not yet full
 	spots  []spot
 	writer *flate.Writer
+
+	readers sync.Pool // of *reader
+}
+
+// A reader reads blocks, and keeps what it needs for the next.
+type reader struct {
+	inflate io.ReadCloser
+	text    bytes.Buffer
 }
 
 // A spot is where a passage begins: its block, and the offset there.
@@ -34,7 +43,7 @@ func (s *store) add(p passage) {
 func (s *store) close() {
 	var b bytes.Buffer
 	if s.writer == nil {
-		s.writer, _ = flate.NewWriter(&b, flate.DefaultCompression) // the level exists
+		s.writer, _ = flate.NewWriter(&b, flate.BestSpeed) // the level exists
 	} else {
 		s.writer.Reset(&b)
 	}
@@ -50,8 +59,15 @@ func (s *store) at(n uint32) passage {
 	if int(at.block) == len(s.blocks) {
 		return readPassage(s.open[at.at:])
 	}
-	data, _ := io.ReadAll(flate.NewReader(bytes.NewReader(s.blocks[at.block]))) // it was written by close
-	return readPassage(data[at.at:])
+	r, reused := s.readers.Get().(*reader)
+	if !reused {
+		r = &reader{inflate: flate.NewReader(nil)}
+	}
+	defer s.readers.Put(r)
+	_ = r.inflate.(flate.Resetter).Reset(bytes.NewReader(s.blocks[at.block]), nil) //nolint:errcheck,forcetypeassert // as flate says
+	r.text.Reset()
+	_, _ = r.text.ReadFrom(r.inflate) // it was written by close
+	return readPassage(r.text.Bytes()[at.at:])
 }
 
 // settle gives memory back that is needed to add passages only.

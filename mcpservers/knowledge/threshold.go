@@ -9,7 +9,7 @@ import (
 const (
 	// A threshold is learned from as many questions as samples, or fewSamples if the index has more than
 	// manyPassages, of shortest to longest words; unknown is the part of their words that no passage has.
-	samples, fewSamples, manyPassages = 1000, 80, 10_000
+	samples, fewSamples, manyPassages = 1000, 200, 10_000
 	shortest, longest                 = 3, 8
 	unknown                           = 0.5
 	// chance is the part of these questions that must find nothing.
@@ -49,11 +49,14 @@ func (t threshold) isDue(size int) bool {
 	return !t.learned || 5*max(size-t.size, t.size-size) > t.size
 }
 
-// learn sets the threshold by questions that mean nothing.
-func (ix *index) learn() {
-	ix.least.learned, ix.least.size = true, ix.live
-	if ix.live == 0 || ix.least.set {
-		return
+// learned returns the threshold by questions that mean nothing.
+func (ix *index) learned() threshold {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	least := ix.least
+	least.learned, least.size = true, ix.live
+	if ix.live == 0 || least.set {
+		return least
 	}
 	n := samples
 	if ix.live > manyPassages {
@@ -78,7 +81,8 @@ func (ix *index) learn() {
 	slices.Sort(strengths)
 	slices.Sort(shares)
 	at := int(chance * float64(n))
-	ix.least.strength, ix.least.share = strengths[at], shares[at]
+	least.strength, least.share = strengths[at], shares[at]
+	return least
 }
 
 // anyWord returns a word with a meaning of any passage. A word with marks comes with the next, since it may
