@@ -58,7 +58,7 @@ func openFolders(cfg *config.Config, topics *Topics, log *slog.Logger) ([]*knowl
 	for _, e := range cfg.Knowledge {
 		f, err := knowledge.Open(knowledge.Config{
 			Name: e.Name, Files: knowledge.Dir(e.Value.Path), Path: e.Value.Path, Languages: e.Value.Languages, Link: e.Value.Link,
-			Foreign: e.Value.Foreign(), Corrections: e.Value.Corrections, Logger: log,
+			Threshold: e.Value.Threshold, Foreign: e.Value.Foreign(), Corrections: e.Value.Corrections, Logger: log,
 		})
 		if err != nil {
 			closeFolders(folders)

@@ -40,8 +40,12 @@ type Config struct {
 	// Files is the folder, Path its location, for messages.
 	Files fs.FS
 	Path  string
-	// Languages are the languages of the files, of "vi" and "en"; both if empty.
+	// Languages are the languages of the files, as ISO codes; "vi" and "en" if empty. Endings, typing mistakes
+	// and words without meaning are known of these two, of others only how often each word occurs.
 	Languages []string
+	// Threshold is the least share of a question that a passage must hold, of 0 to 1. Nil learns from the
+	// files what suffices.
+	Threshold *float64
 	// Link is the URL prefix of the files, followed by a file's path. Empty gives paths alone.
 	Link string
 	// Foreign is set for a folder that somebody else wrote than whoever runs the assistant: what it
@@ -101,7 +105,7 @@ func Open(cfg Config) (*Folder, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	f := &Folder{cfg: cfg, log: log.With("knowledge", cfg.Name), ready: make(chan struct{}), stop: stop, known: make(map[string]stamp)}
-	f.shelves = newShelves(cfg.Languages, nil)
+	f.shelves = newShelves(cfg.Languages, cfg.Threshold, nil)
 	if cfg.Corrections {
 		f.corrections = newCorrections(cfg.Files)
 	}
@@ -123,6 +127,10 @@ func (f *Folder) About() string { return f.cfg.About }
 
 // Foreign reports whether somebody else wrote the folder.
 func (f *Folder) Foreign() bool { return f.cfg.Foreign }
+
+// threshold returns the least share of a question that a passage must hold, and whether it was learned from
+// the folder's texts, of a question of words that stand there together by chance.
+func (f *Folder) threshold() (value float64, learned bool) { return f.current().threshold() }
 
 // Close stops the indexing and waits for it.
 func (f *Folder) Close() {
@@ -177,7 +185,7 @@ func (f *Folder) scan(ctx context.Context) {
 	}
 	into := f.current()
 	if synonyms := f.synonyms(ctx, stamps); !maps.EqualFunc(synonyms, into.synonyms, slices.Equal) {
-		into = newShelves(f.cfg.Languages, synonyms)
+		into = newShelves(f.cfg.Languages, f.cfg.Threshold, synonyms)
 		clear(f.known)
 		if !f.isReady() { // no index is ready yet
 			f.replace(into)

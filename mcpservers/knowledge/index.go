@@ -201,6 +201,7 @@ func (ix *index) compacted(words *vocabulary) *index {
 	fresh := newIndex(words)
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
+	fresh.least.set, fresh.least.share = ix.least.set, ix.least.share
 	spans := make([]string, 0, len(ix.files))
 	for file := range ix.files {
 		spans = append(spans, file)

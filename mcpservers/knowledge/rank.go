@@ -9,7 +9,7 @@ import (
 
 const (
 	// judged is how many of the first passages are judged: one of them must answer the question.
-	judged = 2
+	judged = 1
 	// amount is the weight of the logarithm of a passage's score, relative to the share of the question
 	// that it holds.
 	amount = 0.4
@@ -24,7 +24,7 @@ const (
 	otherMarks, synonym = 0.4, 0.8
 	// slight is the weight of a word that says little of what a question is about ("stupid"); stray, of a
 	// name that no passage has.
-	slight, stray = 0.4, 0.7
+	slight, stray = 0.6, 0.7
 	// again is the factor of a passage for each that stands before it and is of the same page.
 	again = 0.7
 	// paired is the weight of two neighbours that are neighbours in a passage too, relative to an
@@ -241,19 +241,23 @@ func (ix *index) under(anchor string, limit int) (hits []hit) {
 // subject, the best first: each is also weighted by that subject.
 func (ix *index) rankedAbout(question, about string) []match {
 	all := ix.ranked(about + " " + question)
-	fits, best := make(map[uint32]float64), 0.0
+	fits, best := make(map[uint32]match), 0.0
 	for _, f := range ix.ranked(about) {
-		fits[f.id], best = f.score, max(best, f.score)
+		fits[f.id], best = f, max(best, f.score)
 	}
 	if best == 0 {
 		return all
 	}
-	least := aside
-	if strings.Contains(question, about) {
+	least, isNamed := aside, strings.Contains(question, about)
+	if isNamed {
 		least = astray
 	}
 	for i, f := range all {
-		all[i].score *= least + (1-least)*fits[f.id]/best
+		fit := fits[f.id]
+		all[i].score *= least + (1-least)*fit.score/best
+		if isNamed && fit.held > f.held { // the rest of the question is what was spoken of before
+			all[i].held, all[i].asked = fit.held, fit.asked
+		}
 	}
 	slices.SortStableFunc(all, func(a, b match) int { return cmp.Compare(b.score, a.score) })
 	return all

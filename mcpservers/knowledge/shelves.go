@@ -9,6 +9,8 @@ import (
 // other files. Word frequencies of one language do not apply to another.
 type shelves struct {
 	languages []string
+	// least is the least share of a question set by hand; nil if each index learns what suffices.
+	least *float64
 	// synonyms are the lists of the synonym files, by folder.
 	synonyms map[string][]string
 	byName   map[string]*index
@@ -17,14 +19,16 @@ type shelves struct {
 // synonymFile is the name of the files with synonyms, one list a line.
 const synonymFile = "synonyms.txt"
 
-func newShelves(languages []string, synonyms map[string][]string) shelves {
-	s := shelves{languages: languages, synonyms: synonyms, byName: make(map[string]*index)}
+func newShelves(languages []string, least *float64, synonyms map[string][]string) shelves {
+	s := shelves{languages: languages, least: least, synonyms: synonyms, byName: make(map[string]*index)}
 	if len(languages) == 0 {
 		s.languages = []string{"vi", "en"}
 	}
-	s.byName[""] = newIndex(s.vocabulary(""))
-	for _, lang := range s.languages {
-		s.byName[lang] = newIndex(s.vocabulary(lang))
+	for _, name := range append([]string{""}, s.languages...) {
+		s.byName[name] = newIndex(s.vocabulary(name))
+		if least != nil {
+			s.byName[name].least = threshold{share: *least, set: true}
+		}
 	}
 	return s
 }
@@ -52,7 +56,7 @@ func (s shelves) of(file string) *index {
 
 // compacted returns the shelves with indexes rebuilt if much of them was removed.
 func (s shelves) compacted() shelves {
-	fresh := shelves{s.languages, s.synonyms, make(map[string]*index)}
+	fresh := shelves{s.languages, s.least, s.synonyms, make(map[string]*index)}
 	for name, ix := range s.byName {
 		if ix.stale() {
 			ix = ix.compacted(s.vocabulary(name))
@@ -61,6 +65,20 @@ func (s shelves) compacted() shelves {
 		fresh.byName[name] = ix
 	}
 	return fresh
+}
+
+// threshold returns the least share of a question that suffices in the largest index, and whether it was
+// learned from the texts.
+func (s shelves) threshold() (share float64, learned bool) {
+	most := -1
+	for _, ix := range s.byName {
+		ix.mu.RLock()
+		if ix.live > most {
+			most, share, learned = ix.live, ix.least.share, ix.least.learned && !ix.least.set
+		}
+		ix.mu.RUnlock()
+	}
+	return share, learned
 }
 
 func (s shelves) size() (n int) {
@@ -105,7 +123,7 @@ func (s shelves) search(q Query, limit int) (sure, unsure []hit) {
 		}
 	}
 	if len(answers) > 0 {
-		return hits(spreadFound(merged(answers, nil)), scores, limit), nil
+		return hits(merged(answers, nil), scores, limit), nil
 	}
 	return nil, hits(merged(doubts, nil), scores, min(limit, perhaps))
 }
@@ -128,11 +146,6 @@ func (s shelves) best(text, about, language string) (best *index, all []match, s
 		}
 	}
 	return best, all, sure
-}
-
-// spreadFound puts passages of pages that were not yet named before others, among the first.
-func spreadFound(all ranking[found]) ranking[found] {
-	return all
 }
 
 // hits returns the first passages with their texts. Their scores do not rise.

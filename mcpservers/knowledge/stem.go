@@ -26,7 +26,7 @@ var endings = []struct {
 	{"ible", "", 4},
 	{"ance", "", 4},
 	{"ence", "", 4},
-	{"tion", "t", 3},
+	{"tion", "t", 4},
 	{"sion", "s", 3},
 	{"ical", "ic", 3},
 	{"ally", "", 4},
@@ -44,12 +44,18 @@ var endings = []struct {
 // "configures", or "colour" and "color".
 func stem(w string) string {
 	s := text.Stem(w)
+	switch { // a plural has the stem of its singular
+	case s+"s" == w:
+		s = text.Stem(s)
+	case strings.HasSuffix(w, "ie") && len(s) > 3: // movie
+		s = strings.TrimSuffix(s, "i")
+	}
 	for _, e := range endings {
 		if base, ok := strings.CutSuffix(s, e.ending); ok && len(base) >= e.least {
 			return strings.TrimSuffix(base+e.instead, "e")
 		}
 		// text.Stem has cut the last letter off some.
-		if cut := strings.TrimRight(e.ending, "ey"); cut != e.ending && len(cut) > 1 {
+		if cut := strings.TrimRight(e.ending, "ey"); cut != e.ending && strings.HasSuffix(w, e.ending) {
 			if base, ok := strings.CutSuffix(s, cut); ok && len(base) >= e.least {
 				return strings.TrimSuffix(base+e.instead, "e")
 			}

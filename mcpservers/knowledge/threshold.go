@@ -13,7 +13,7 @@ const (
 	shortest, longest                 = 3, 8
 	unknown                           = 0.5
 	// chance is the part of these questions that must find nothing.
-	chance = 0.945
+	chance = 0.94
 )
 
 // A threshold is what one of the first passages must reach to answer a question. Its strength is the share
