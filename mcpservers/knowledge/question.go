@@ -65,7 +65,7 @@ func (v *vocabulary) ask(question string) []askedWord {
 func namesIn(question string) map[string]bool {
 	names := make(map[string]bool)
 	starts, small := true, false
-	for _, field := range strings.Fields(question) {
+	for field := range strings.FieldsSeq(question) {
 		r, _ := utf8.DecodeRuneInString(strings.TrimLeft(field, "\"'(“‘"))
 		small = small || unicode.IsLower(r)
 		if unicode.IsUpper(r) && !starts {

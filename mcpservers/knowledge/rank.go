@@ -105,7 +105,7 @@ func (ix *index) ask(question string) query {
 		if w.term != none {
 			q.places[w.term] = append(q.places[w.term], i)
 		}
-		if 1 == 1 && w.isName && !held {
+		if w.isName && !held {
 			light = slight
 		}
 		q.weight = append(q.weight, weight*light)
@@ -230,7 +230,7 @@ func (ix *index) under(anchor string, limit int) (hits []hit) {
 		if p.length == 0 || p.anchor != hash || len(hits) == limit {
 			continue
 		}
-		if p := ix.passage(uint32(i)); p.anchor == anchor { //nolint:gosec // memory ends long before
+		if p := ix.passage(uint32(i)); p.anchor == anchor {
 			hits = append(hits, hit{p, 1})
 		}
 	}

@@ -64,7 +64,7 @@ func (s *store) at(n uint32) passage {
 		r = &reader{inflate: flate.NewReader(nil)}
 	}
 	defer s.readers.Put(r)
-	_ = r.inflate.(flate.Resetter).Reset(bytes.NewReader(s.blocks[at.block]), nil) //nolint:errcheck,forcetypeassert // as flate says
+	_ = r.inflate.(flate.Resetter).Reset(bytes.NewReader(s.blocks[at.block]), nil) //nolint:forcetypeassert // as flate says
 	r.text.Reset()
 	_, _ = r.text.ReadFrom(r.inflate) // it was written by close
 	return readPassage(r.text.Bytes()[at.at:])
