@@ -88,6 +88,9 @@ func (s shelves) size() (n int) {
 	return n
 }
 
+// maxOthers is how many other wordings of a question are searched.
+const maxOthers = 3
+
 // A found passage is one of an index, with its score.
 type found struct {
 	ix *index
@@ -102,7 +105,7 @@ func (s shelves) search(q Query, limit int) (sure, unsure []hit) {
 	}
 	var answers, doubts []ranking[found]
 	scores := make(map[found]float64)
-	for i, text := range append([]string{q.Text}, q.Others...) {
+	for i, text := range append([]string{q.Text}, q.Others[:min(len(q.Others), maxOthers)]...) {
 		about := q.About
 		if i > 0 {
 			about = "" // a wording of its own needs no subject from elsewhere

@@ -22,8 +22,9 @@ type store struct {
 	readers sync.Pool // of *reader
 }
 
-// A reader reads blocks, and keeps what it needs for the next.
+// A reader reads blocks, and keeps the last.
 type reader struct {
+	block   uint32
 	inflate io.ReadCloser
 	text    bytes.Buffer
 }
@@ -61,12 +62,15 @@ func (s *store) at(n uint32) passage {
 	}
 	r, reused := s.readers.Get().(*reader)
 	if !reused {
-		r = &reader{inflate: flate.NewReader(nil)}
+		r = &reader{inflate: flate.NewReader(nil), block: none}
 	}
 	defer s.readers.Put(r)
-	_ = r.inflate.(flate.Resetter).Reset(bytes.NewReader(s.blocks[at.block]), nil) //nolint:forcetypeassert // as flate says
-	r.text.Reset()
-	_, _ = r.text.ReadFrom(r.inflate) // it was written by close
+	if r.block != at.block { // else the passage before was of the same block
+		_ = r.inflate.(flate.Resetter).Reset(bytes.NewReader(s.blocks[at.block]), nil) //nolint:forcetypeassert // as flate says
+		r.text.Reset()
+		_, _ = r.text.ReadFrom(r.inflate) // it was written by close
+		r.block = at.block
+	}
 	return readPassage(r.text.Bytes()[at.at:])
 }
 
