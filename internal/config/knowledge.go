@@ -10,7 +10,7 @@ import (
 // Knowledge is a folder that a search tool searches.
 type Knowledge struct {
 	Path      string   `yaml:"path" jsonschema_description:"Folder of documents, including its subfolders; relative to the file's folder."`
-	Languages []string `yaml:"languages" jsonschema:"enum=vi,enum=en" jsonschema_description:"Languages of the files: vi, en or both; both when left out."`
+	Languages []string `yaml:"languages" jsonschema_description:"Languages of the files, as codes such as vi, en or de; vi and en when left out."`
 	Link      string   `yaml:"link" jsonschema_description:"Web address under which the files can be opened, such as https://docs.example.com/; their paths are appended to it, and answers name them as sources."`
 	// Corrections are written into a subfolder.
 	Corrections bool   `yaml:"corrections" jsonschema_description:"true: the answers that reviewers write are put into its subfolder corrections, and each is found before all else by its question (default false)."`
@@ -38,7 +38,7 @@ func (cfg *Config) bundledTools() []string {
 }
 
 func (c *checker) knowledge() {
-	name := regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
+	name, language := regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`), regexp.MustCompile(`^[a-z]{2,3}$`)
 	for _, e := range c.cfg.Knowledge {
 		key := join("knowledge", e.Name)
 		switch {
@@ -51,7 +51,12 @@ func (c *checker) knowledge() {
 			c.fault(key+".path", "want a folder of documents")
 		}
 		for i, lang := range e.Value.Languages {
-			c.enum(index(key+".languages", i), lang, []string{"vi", "en"})
+			if !language.MatchString(lang) {
+				c.fault(index(key+".languages", i), "want the code of a language in small letters, such as vi, en or de")
+			}
+		}
+		if least := e.Value.Threshold; least != nil && (*least < 0 || *least > 1) {
+			c.fault(key+".threshold", "want a share of 0 to 1, or leave it out: the texts of the folder then tell what suffices")
 		}
 		if link := e.Value.Link; link != "" {
 			if u, err := url.Parse(link); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

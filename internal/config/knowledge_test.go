@@ -33,7 +33,8 @@ func TestKnowledge_Faults(t *testing.T) {
 		"a name":         {"  handbook: {", "  Hand-book: {", "want a name of small letters, digits and '_'"},
 		"a bundled name": {"  handbook: {", "  duckduckgo_search: {", `"duckduckgo_search" is a bundled search tool`},
 		"no folder":      {"path: docs, ", "", "knowledge.handbook.path: want a folder"},
-		"a language":     {"[vi, en]", "[vi, fr]", "knowledge.handbook.languages[1]: want vi or en"},
+		"a language":     {"[vi, en]", "[vi, French]", "knowledge.handbook.languages[1]: want the code of a language"},
+		"a threshold":    {"path: docs", "path: docs, threshold: 40", "knowledge.handbook.threshold: want a share of 0 to 1"},
 		"a link":         {"https://docs.example.com/", "docs.example.com", "knowledge.handbook.link: want a web address"},
 		"an unknown key": {"path: docs", "path: docs, size: 3", "knowledge.handbook.size"},
 	} {

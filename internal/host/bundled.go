@@ -64,7 +64,7 @@ func openFolders(cfg *config.Config, topics *Topics, reader *documents.Reader, l
 	for _, e := range cfg.Knowledge {
 		f, err := knowledge.Open(knowledge.Config{
 			Name: e.Name, About: e.Value.Description, Files: knowledge.Dir(e.Value.Path), Path: e.Value.Path, Languages: e.Value.Languages, Link: e.Value.Link,
-			Foreign: e.Value.Foreign(), Corrections: e.Value.Corrections, Documents: reader, Logger: log,
+			Threshold: e.Value.Threshold, Foreign: e.Value.Foreign(), Corrections: e.Value.Corrections, Documents: reader, Logger: log,
 		})
 		if err != nil {
 			closeFolders(folders)

@@ -65,7 +65,7 @@ func BenchmarkSearch(b *testing.B) {
 		for range 10 {
 			words = append(words, wordOf(zipf.Uint64()))
 		}
-		ix.search(strings.Join(words, " "), "", 5)
+		ix.search(strings.Join(words, " "), "")
 	}
 	b.ReportMetric(float64(ix.size()), "passages")
 }

@@ -35,6 +35,7 @@ func (f *Folder) Status() schemas.KnowledgeStatus {
 		s.Passages += d.passages
 		s.Bytes += d.bytes
 	}
+	s.Threshold, s.Learned = f.shelves.threshold()
 	return s
 }
 
@@ -143,8 +144,9 @@ func (ix *index) of(file string) []passage {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	var all []passage
-	for _, id := range ix.files[file] {
-		all = append(all, ix.passages[id].passage)
+	span := ix.files[file]
+	for id := span.from; id < span.to; id++ {
+		all = append(all, ix.passage(id))
 	}
 	return all
 }

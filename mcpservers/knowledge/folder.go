@@ -41,8 +41,12 @@ type Config struct {
 	// Files is the folder, Path its location, for messages.
 	Files fs.FS
 	Path  string
-	// Languages are the languages of the files, of "vi" and "en"; both if empty.
+	// Languages are the languages of the files, as ISO codes; "vi" and "en" if empty. Endings, typing mistakes
+	// and words without meaning are known of these two, of others only how often each word occurs.
 	Languages []string
+	// Threshold is the least share of a question that a passage must hold, of 0 to 1. Nil learns from the
+	// files what suffices.
+	Threshold *float64
 	// Link is the URL prefix of the files, followed by a file's path. Empty gives paths alone.
 	Link string
 	// Foreign is set for a folder that somebody else wrote than whoever runs the assistant: what it
@@ -117,7 +121,7 @@ func Open(cfg Config) (*Folder, error) {
 			return nil, err
 		}
 	}
-	f.shelves = newShelves(cfg.Languages, nil)
+	f.shelves = newShelves(cfg.Languages, cfg.Threshold, nil)
 	if cfg.Corrections {
 		f.corrections = newCorrections(cfg.Files)
 	}
@@ -191,7 +195,7 @@ func (f *Folder) scan(ctx context.Context) {
 	into := f.current()
 	if synonyms := f.synonyms(ctx, stamps); !maps.EqualFunc(synonyms, into.synonyms, slices.Equal) {
 		old := into
-		into = newShelves(f.cfg.Languages, synonyms)
+		into = newShelves(f.cfg.Languages, f.cfg.Threshold, synonyms)
 		for _, name := range slices.Sorted(maps.Keys(f.known)) {
 			into.of(name).put(name, old.of(name).of(name))
 		}

@@ -2,7 +2,12 @@ package knowledge
 
 import (
 	"cmp"
+	"encoding/binary"
+	"hash/maphash"
+	"iter"
 	"math"
+	"path"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -21,17 +26,13 @@ const (
 	titleTimes = 3
 )
 
-// A posting is how often a passage contains a term.
-type posting struct {
-	passage uint32
-	times   uint8
-}
-
-// An indexed passage has the numbers of its words, with those of its title and keywords first.
+// An indexed passage has what is needed to rank it; its text is in the store.
 type indexed struct {
-	passage
-	words  []uint32
-	titled int // the number of title and keyword words
+	page   uint32 // the number of its file; of an article with a source of its own, one of its own
+	file   uint32 // its number
+	anchor uint32 // a hash
+	from   uint32 // where its words begin, in the stream
+	titled uint32 // how many words, and gaps between phrases, are of its title, keywords and path
 	// length counts the meaningful terms; 0 for a removed passage.
 	length float32
 }
@@ -41,53 +42,80 @@ type indexed struct {
 type index struct {
 	mu       sync.RWMutex
 	words    *vocabulary
+	same     thesaurus
 	passages []indexed
-	postings [][]posting // by term
-	senses   map[uint32][]posting
-	files    map[string][]uint32
+	texts    store
+	// stream has the numbers of the words of all passages, each plus one and as a varint; 0 is a gap
+	// between two phrases. The words of a title, its keywords and its path come before those of the text.
+	stream   []byte
+	postings []postings // by term
+	senses   map[uint32]*postings
+	files    map[string]span
+	names    []string // of the files, by number
+	seed     maphash.Seed
 	live     int
 	length   float64 // of all live passages
+	least    threshold
 
 	pool sync.Pool // of []float32, a score for each passage, all zero
 }
 
+// A span is the numbers of the passages of a file.
+type span struct{ from, to uint32 }
+
 func newIndex(words *vocabulary) *index {
-	return &index{words: words, senses: make(map[uint32][]posting), files: make(map[string][]uint32)}
+	return &index{
+		words: words, same: newThesaurus(words), senses: make(map[uint32]*postings), files: make(map[string]span),
+		seed: maphash.MakeSeed(), least: usual(),
+	}
 }
 
 // put replaces the passages of a file; an empty list removes them.
 func (ix *index) put(file string, passages []passage) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	for _, id := range ix.files[file] {
+	for id := ix.files[file].from; id < ix.files[file].to; id++ {
 		ix.length -= float64(ix.passages[id].length)
-		ix.passages[id] = indexed{}
+		ix.passages[id].length = 0
 		ix.live--
 	}
 	delete(ix.files, file)
+	if len(passages) == 0 {
+		return
+	}
+	from := uint32(len(ix.passages)) //nolint:gosec // memory ends long before
+	ix.names = append(ix.names, strings.Clone(file))
 	for _, p := range passages {
 		ix.add(p)
 	}
+	ix.files[file] = span{from, uint32(len(ix.passages))} //nolint:gosec // as above
 }
 
+// add adds a passage of the latest file.
 func (ix *index) add(p passage) {
 	id := uint32(len(ix.passages)) //nolint:gosec // memory ends long before
 	numbers := ix.words.learn(p.title)
 	for phrase := range strings.SplitSeq(p.keywords, ",") {
 		numbers = append(append(numbers, none), ix.words.learn(phrase)...)
 	}
+	keyed := len(numbers)
+	if p.source == "" { // else its page is another than its file
+		numbers = append(append(numbers, none), ix.words.learn(strings.TrimSuffix(p.file, path.Ext(p.file)))...)
+	}
 	titled := len(numbers)
 	numbers = slices.Concat(numbers, []uint32{none}, ix.words.learn(p.text))
 	counts, senses := make(map[uint32]int, len(numbers)), make(map[uint32]int)
 	length := 0
 	previous := none
+	from := uint32(len(ix.stream)) //nolint:gosec // memory ends long before
 	for i, n := range numbers {
+		ix.stream = binary.AppendUvarint(ix.stream, uint64(n+1)) // none is 0
 		if n == none {
 			previous = none
 			continue
 		}
 		w := ix.words.words[n]
-		if sense := ix.words.sense(previous, w.term, w.sense); sense != none && i < titled {
+		if sense := ix.words.sense(previous, w.term, w.sense); sense != none && i < keyed {
 			senses[sense]++
 		}
 		if previous = w.term; w.idle {
@@ -100,20 +128,65 @@ func (ix *index) add(p passage) {
 		counts[w.term] += times
 		length += times
 	}
-	for len(ix.postings) < len(ix.words.terms) {
-		ix.postings = append(ix.postings, nil)
+	for len(ix.postings) < ix.words.terms.size() {
+		ix.postings = append(ix.postings, postings{})
 	}
 	for term, n := range counts {
-		ix.postings[term] = append(ix.postings[term], posting{id, uint8(min(n, math.MaxUint8))}) //nolint:gosec // bounded
+		ix.postings[term].add(id, n)
 	}
 	for sense, n := range senses {
-		ix.senses[sense] = append(ix.senses[sense], posting{id, uint8(min(n, math.MaxUint8))}) //nolint:gosec // bounded
+		if ix.senses[sense] == nil {
+			ix.senses[sense] = new(postings)
+		}
+		ix.senses[sense].add(id, n)
 	}
 	length = max(length, 1)
-	ix.passages = append(ix.passages, indexed{passage: p, words: numbers, titled: titled, length: float32(length)})
-	ix.files[p.file] = append(ix.files[p.file], id)
+	file := uint32(len(ix.names) - 1) //nolint:gosec // as above
+	page := file
+	if p.source != "" {
+		page = ^id
+	}
+	ix.passages = append(ix.passages, indexed{
+		page: page, file: file, anchor: ix.hash(p.anchor), from: from, titled: uint32(titled), length: float32(length), //nolint:gosec // as above
+	})
+	ix.texts.add(p)
 	ix.live++
 	ix.length += float64(length)
+}
+
+func (ix *index) hash(anchor string) uint32 {
+	return uint32(maphash.String(ix.seed, anchor)) //nolint:gosec // the low half suffices
+}
+
+// passage returns a passage with its text.
+func (ix *index) passage(id uint32) passage {
+	p := ix.texts.at(id)
+	p.file = ix.names[ix.passages[id].file]
+	return p
+}
+
+// read returns a passage, also while others are added.
+func (ix *index) read(id uint32) passage {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	return ix.passage(id)
+}
+
+// wordsOf yields the places and numbers of the words of a passage; none is a gap between two phrases.
+func (ix *index) wordsOf(id uint32) iter.Seq2[int, uint32] {
+	words := ix.stream[ix.passages[id].from:]
+	if int(id)+1 < len(ix.passages) {
+		words = words[:ix.passages[id+1].from-ix.passages[id].from]
+	}
+	return func(yield func(int, uint32) bool) {
+		for at := 0; len(words) > 0; at++ {
+			n, size := binary.Uvarint(words)
+			words = words[size:]
+			if !yield(at, uint32(n)-1) { //nolint:gosec // as it was added
+				return
+			}
+		}
+	}
 }
 
 // stale reports whether so many passages were removed that the index should be rebuilt.
@@ -128,12 +201,54 @@ func (ix *index) compacted(words *vocabulary) *index {
 	fresh := newIndex(words)
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	for _, ids := range ix.files {
-		for _, id := range ids {
-			fresh.add(ix.passages[id].passage)
+	fresh.least.set, fresh.least.share = ix.least.set, ix.least.share
+	spans := make([]string, 0, len(ix.files))
+	for file := range ix.files {
+		spans = append(spans, file)
+	}
+	slices.Sort(spans)
+	for _, file := range spans {
+		var all []passage
+		for id := ix.files[file].from; id < ix.files[file].to; id++ {
+			all = append(all, ix.passage(id))
 		}
+		fresh.put(file, all)
 	}
 	return fresh
+}
+
+// settle gives memory back that only a growing index needs, and learns the threshold, if much has changed.
+func (ix *index) settle() {
+	if !ix.isUnsettled() {
+		return
+	}
+	ix.clip()
+	least := ix.learned()
+	ix.mu.Lock()
+	ix.least = least
+	ix.mu.Unlock()
+	if least.size > manyPassages {
+		debug.FreeOSMemory() // else it would come back only after minutes, and be twice what is used
+	}
+}
+
+func (ix *index) isUnsettled() bool {
+	ix.mu.RLock()
+	defer ix.mu.RUnlock()
+	return ix.least.isDue(ix.live)
+}
+
+func (ix *index) clip() {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	ix.texts.settle()
+	clip(&ix.passages)
+	clip(&ix.stream)
+	clip(&ix.postings)
+	clip(&ix.names)
+	for i := range ix.postings {
+		clip(&ix.postings[i].data)
+	}
 }
 
 // size returns the number of passages.
@@ -143,28 +258,33 @@ func (ix *index) size() int {
 	return ix.live
 }
 
-// likeliest returns the passages that best match some terms and senses, given by their postings,
-// by BM25, the best first.
-func (ix *index) likeliest(lists [][]posting) []uint32 {
+// A lookup is the postings of a term or sense, with their weight.
+type lookup struct {
+	*postings
+	weight float64
+}
+
+// likeliest returns the passages that best match some terms and senses, by BM25, the best first.
+func (ix *index) likeliest(lists []lookup) []uint32 {
 	scores := ix.scores()
 	defer ix.pool.Put(scores)
-	slices.SortStableFunc(lists, func(a, b []posting) int { return cmp.Compare(len(a), len(b)) })
+	slices.SortStableFunc(lists, func(a, b lookup) int { return cmp.Compare(a.count, b.count) })
 	left := maxPostings
 	var touched []uint32
 	for i, list := range lists {
-		if left -= len(list); left < 0 && i > 0 {
+		if left -= list.len(); left < 0 && i > 0 {
 			break
 		}
-		rare := ix.rare(len(list))
-		for _, p := range list {
-			length := ix.passages[p.passage].length
+		rare := ix.rare(list.len()) * list.weight
+		for id, times := range list.all() {
+			length := ix.passages[id].length
 			if length == 0 {
 				continue
 			}
-			if (*scores)[p.passage] == 0 {
-				touched = append(touched, p.passage)
+			if (*scores)[id] == 0 {
+				touched = append(touched, id)
 			}
-			(*scores)[p.passage] += float32(rare * ix.saturated(float64(p.times), length))
+			(*scores)[id] += float32(rare * ix.saturated(times, length))
 		}
 	}
 	best := top(touched, *scores)
@@ -214,9 +334,9 @@ func (ix *index) rare(holders int) float64 {
 }
 
 // holding returns the postings of a term.
-func (ix *index) holding(term uint32) []posting {
+func (ix *index) holding(term uint32) *postings {
 	if int(term) >= len(ix.postings) { // unknown, or a synonym in no passage
 		return nil
 	}
-	return ix.postings[term]
+	return &ix.postings[term]
 }

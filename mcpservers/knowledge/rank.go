@@ -8,19 +8,25 @@ import (
 )
 
 const (
-	// ample is what one of the first passages (judged of them) must reach: the share of the
-	// question that it contains, with each word weighted by rarity, plus amount times the
-	// logarithm of its score in words that only one passage has. Below this threshold there is no
-	// answer, unless the share alone suffices. Between spaces in Vietnamese is a syllable, which
-	// many passages share, so the threshold is higher there, or the whole title must match.
-	ample, ampleSyllables, amount = 1.09, 1.35, 0.4
-	enough, judged                = 0.65, 3
+	// judged is how many of the first passages are judged: one of them must answer the question.
+	judged = 1
+	// amount is the weight of the logarithm of a passage's score, relative to the share of the question
+	// that it holds.
+	amount = 0.4
+	// perhaps is how many passages are offered if none answers the question; deep, how many of a wording
+	// are merged with those of others.
+	perhaps, deep = 3, 10
 	// common is the least weight of a word, relative to one that no passage has: a word in most
 	// passages does not select one, but confirms the folder.
 	common = 0.4
 	// otherMarks is the weight of a word that a passage has with other marks: "bão" is a storm,
 	// "báo" a newspaper; synonym, of a word with the same sense.
 	otherMarks, synonym = 0.4, 0.8
+	// slight is the weight of a word that says little of what a question is about ("stupid"); stray, of a
+	// name that no passage has.
+	slight, stray = 0.6, 0.7
+	// again is the factor of a passage for each that stands before it and is of the same page.
+	again = 0.7
 	// paired is the weight of two neighbours that are neighbours in a passage too, relative to an
 	// equally rare word; loose is the part of it in English if one of them alone means nothing
 	// ("brush my").
@@ -50,36 +56,86 @@ type query struct {
 	weight []float64 // of each word; 0 if it is idle or a repetition
 	// places are the positions of a term among the words, senses those of a sense.
 	places, senses map[uint32][]int
-	lists          [][]posting // of the terms and senses to look up
+	// others are terms that may stand in place of a word; other has the positions of a term among them.
+	others []alternative
+	other  map[uint32][]int
+	lists  []lookup // of the terms and senses to look up
+}
+
+// An alternative is a term in place of a word of a question.
+type alternative struct {
+	word int
+	rare float64
 }
 
 func (ix *index) ask(question string) query {
 	words := ix.words.ask(question)
-	q := query{words: words[:min(len(words), maxWords)], places: make(map[uint32][]int), senses: make(map[uint32][]int)}
+	q := query{
+		words: words[:min(len(words), maxWords)], places: make(map[uint32][]int), senses: make(map[uint32][]int), other: make(map[uint32][]int),
+	}
 	for i, w := range q.words {
 		list := ix.holding(w.term)
-		weight := ix.wordWeight(w, len(list))
+		weight := ix.wordWeight(w, list.len())
 		if w.term != none && len(q.places[w.term]) > 0 {
 			weight = 0
 		}
-		if weight > 0 && len(list) > 0 {
-			q.lists = append(q.lists, list)
+		light := 1.0
+		if ix.words.light[w.raw] {
+			light = slight
 		}
+		if weight > 0 && list.len() > 0 {
+			q.lists = append(q.lists, lookup{list, light})
+		}
+		held := list.len() > 0
 		if w.sense != none {
-			if q.senses[w.sense] == nil && len(ix.senses[w.sense]) > 0 {
-				q.lists = append(q.lists, ix.senses[w.sense])
+			senses := ix.senses[w.sense]
+			if q.senses[w.sense] == nil && senses.len() > 0 {
+				q.lists = append(q.lists, lookup{senses, 1})
 			}
 			q.senses[w.sense] = append(q.senses[w.sense], i)
-			if weight > 0 && len(list) == 0 && len(ix.senses[w.sense]) > 0 {
-				weight = max(ix.rare(len(ix.senses[w.sense])), common*ix.rare(1))
+			if weight > 0 && !held && senses.len() > 0 {
+				weight, held = max(ix.rare(senses.len()), ix.common()), true
+			}
+		}
+		if weight > 0 && w.bare {
+			if best := q.replace(ix, i, light); best > 0 && !held {
+				weight, held = max(best, ix.common()), true
 			}
 		}
 		if w.term != none {
 			q.places[w.term] = append(q.places[w.term], i)
 		}
-		q.weight = append(q.weight, weight)
+		if w.isName && !held {
+			light = slight
+		}
+		q.weight = append(q.weight, weight*light)
 	}
 	return q
+}
+
+// replace adds the terms that may stand in place of a word, and returns the weight of the rarest.
+func (q *query) replace(ix *index, word int, light float64) (best float64) {
+	for _, other := range ix.same[q.words[word].key] {
+		term, known := ix.words.terms.number(other)
+		if !known || ix.holding(term).len() == 0 {
+			continue
+		}
+		rare := ix.rare(ix.holding(term).len())
+		best = max(best, rare)
+		q.other[term] = append(q.other[term], len(q.others))
+		q.others = append(q.others, alternative{word, rare})
+		q.lists = append(q.lists, lookup{ix.holding(term), synonym * light})
+	}
+	return best
+}
+
+// common returns the least weight of a word. In a language whose words without meaning are not known, the
+// most frequent ones weigh nothing.
+func (ix *index) common() float64 {
+	if !ix.words.english && !ix.words.vietnamese {
+		return 0
+	}
+	return common * ix.rare(1)
 }
 
 // wordWeight returns the weight of a question's word whose term this many passages contain. For a word
@@ -93,60 +149,88 @@ func (ix *index) wordWeight(w askedWord, holders int) float64 {
 	case !w.bare:
 		holders = int(float64(holders) * float64(ix.words.words[w.number].times) / float64(max(ix.words.tallies[w.term].all, 1)))
 	}
-	return w.meant * max(ix.rare(max(holders, 1)), common*ix.rare(1))
+	return w.meant * max(ix.rare(max(holders, 1)), ix.common())
 }
 
 func isNumber(raw string) bool { return strings.Trim(raw, "0123456789") == "" }
 
-// A match is a passage with what it contains of each word, sense and pair of a question, and how
-// often.
+// A match is a passage with what it contains of a question.
 type match struct {
-	id                 uint32
-	fits               [maxWords]float64 // how well the best occurrence agrees
-	words, same, pairs [maxWords]float64
-	score, held        float64
-	titled             float64 // the share of its title's words in the question
+	id          uint32
+	fits        []float64 // for each word of the question, how well the best occurrence agrees
+	times       []float64 // how often it occurs
+	pairs       []float64 // how often it occurs behind the word before it
+	same        []float64 // the score of the best word in place of it
+	senses      []float64 // the score of those with the same sense
+	score, held float64
+	titled      float64 // the share of its title's words in the question
+	asked       int     // the number of the question's words that matter
+	meant       bool    // it holds a word that is more than slight
 }
 
-// search returns the passages that answer a question, best first; none if no passage contains
-// enough of it.
-func (ix *index) search(question, about string, limit int) []hit {
+// search returns the passages for a question that depends on the conversation's subject, the best first,
+// and whether they answer it: one of the first holds enough of the question.
+func (ix *index) search(question, about string) (all []match, sure bool) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	all := ix.rankedAbout(question, about)
+	all = ix.rankedAbout(question, about)
 	held := 0.0
 	for _, f := range all[:min(len(all), judged)] {
 		if ix.answers(f) {
 			held = max(held, f.held)
 		}
 	}
-	if held == 0 {
-		return nil
+	sure = held > 0
+	if sure {
+		all = slices.DeleteFunc(all, func(f match) bool { return f.score < shareOfBest*all[0].score })
+	} else {
+		all = slices.DeleteFunc(all, func(f match) bool { return !f.meant })
 	}
-	var hits []hit
-	for _, f := range all[:min(len(all), limit)] {
-		if share := f.score / all[0].score; share >= shareOfBest {
-			hits = append(hits, hit{ix.passages[f.id].passage, held * share})
+	all = ix.spread(all, deep)
+	if sure {
+		best := all[0].score
+		for i := range all {
+			all[i].score *= held / best
 		}
 	}
-	return hits
+	return all, sure
 }
 
 // answers reports whether a passage contains enough of a question to answer it.
-func (ix *index) answers(f match) bool {
-	all := f.held + amount*math.Log1p(f.score/ix.rare(1))
-	if ix.words.vietnamese && !ix.words.english {
-		return all >= ampleSyllables || f.held >= enough && f.titled == 1
+func (ix *index) answers(f match) bool { return ix.least.isMet(f, ix.strength(f)) }
+
+func (ix *index) strength(f match) float64 { return f.held + amount*math.Log1p(f.score/ix.rare(1)) }
+
+// spread returns the best passages in an order in which those of one page do not stand before all others.
+func (ix *index) spread(all []match, limit int) []match {
+	var out []match
+	before := make(map[uint32]float64) // the factor of the next passage of a page
+	for len(out) < limit && len(all) > 0 {
+		best, most := 0, 0.0
+		for i, f := range all {
+			score := f.score * cmp.Or(before[ix.passages[f.id].page], 1)
+			if score > most {
+				best, most = i, score
+			}
+		}
+		page := ix.passages[all[best].id].page
+		before[page] = cmp.Or(before[page], 1) * again
+		out = append(out, all[best])
+		all = slices.Delete(all, best, best+1)
 	}
-	return all >= ample || f.held >= enough
+	return out
 }
 
 // under returns the passages under a heading, in their order.
 func (ix *index) under(anchor string, limit int) (hits []hit) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
-	for i := range ix.passages {
-		if p := ix.passages[i].passage; p.anchor == anchor && len(hits) < limit {
+	hash := ix.hash(anchor)
+	for i, p := range ix.passages {
+		if p.length == 0 || p.anchor != hash || len(hits) == limit {
+			continue
+		}
+		if p := ix.passage(uint32(i)); p.anchor == anchor {
 			hits = append(hits, hit{p, 1})
 		}
 	}
@@ -157,19 +241,23 @@ func (ix *index) under(anchor string, limit int) (hits []hit) {
 // subject, the best first: each is also weighted by that subject.
 func (ix *index) rankedAbout(question, about string) []match {
 	all := ix.ranked(about + " " + question)
-	fits, best := make(map[uint32]float64), 0.0
+	fits, best := make(map[uint32]match), 0.0
 	for _, f := range ix.ranked(about) {
-		fits[f.id], best = f.score, max(best, f.score)
+		fits[f.id], best = f, max(best, f.score)
 	}
 	if best == 0 {
 		return all
 	}
-	least := aside
-	if strings.Contains(question, about) {
+	least, isNamed := aside, strings.Contains(question, about)
+	if isNamed {
 		least = astray
 	}
 	for i, f := range all {
-		all[i].score *= least + (1-least)*fits[f.id]/best
+		fit := fits[f.id]
+		all[i].score *= least + (1-least)*fit.score/best
+		if isNamed && fit.held > f.held { // the rest of the question is what was spoken of before
+			all[i].held, all[i].asked = fit.held, fit.asked
+		}
 	}
 	slices.SortStableFunc(all, func(a, b match) int { return cmp.Compare(b.score, a.score) })
 	return all
@@ -181,10 +269,17 @@ func (ix *index) ranked(question string) []match {
 	ids := ix.likeliest(q.lists)
 	all := make([]match, len(ids))
 	pairs := make([]int, len(q.words)) // how many passages contain each
+	others := make([]float64, len(q.others))
+	const perMatch = 5
+	free := make([]float64, perMatch*len(ids)*len(q.words))
+	numbers := func() (own []float64) {
+		own, free = free[:len(q.words)], free[len(q.words):]
+		return own
+	}
 	for i, id := range ids {
-		all[i].id = id
-		ix.compare(q, &all[i])
-		for j, n := range all[i].pairs[:len(q.words)] {
+		all[i] = match{id: id, fits: numbers(), times: numbers(), pairs: numbers(), same: numbers(), senses: numbers()}
+		ix.compare(q, &all[i], others)
+		for j, n := range all[i].pairs {
 			if n > 0 {
 				pairs[j]++
 			}
@@ -197,18 +292,21 @@ func (ix *index) ranked(question string) []match {
 	return all
 }
 
-// compare records what a passage contains of a question.
-func (ix *index) compare(q query, f *match) {
+// compare records what a passage contains of a question. It counts in others how often the alternatives
+// occur.
+func (ix *index) compare(q query, f *match, others []float64) {
 	p := &ix.passages[f.id]
+	clear(others)
+	var senses [maxWords]float64
 	previous := none
-	for at, n := range p.words {
+	for at, n := range ix.wordsOf(f.id) {
 		if n == none {
 			previous = none
 			continue
 		}
 		w := ix.words.words[n]
 		weight := 1.0
-		if at < p.titled {
+		if at < int(p.titled) {
 			weight = titleWeight
 		}
 		for _, i := range q.places[w.term] {
@@ -218,17 +316,29 @@ func (ix *index) compare(q query, f *match) {
 				fit = 1
 			}
 			f.fits[i] = max(f.fits[i], fit)
-			f.words[i] += weight * fit
+			f.times[i] += weight * fit
 			if i > 0 && previous != none && q.words[i-1].term == previous && (!asked.idle || !q.words[i-1].idle) {
 				f.pairs[i] += weight * fit
 			}
 		}
-		if at < p.titled && len(q.senses) > 0 {
+		for _, i := range q.other[w.term] {
+			others[i] += weight
+		}
+		if at < int(p.titled) && len(q.senses) > 0 {
 			for _, i := range q.senses[ix.words.sense(previous, w.term, w.sense)] {
-				f.same[i] += weight
+				senses[i] += weight
 			}
 		}
 		previous = w.term
+	}
+	for i, times := range others {
+		other := q.others[i]
+		f.same[other.word] = max(f.same[other.word], synonym*other.rare*ix.saturated(times, p.length))
+	}
+	for i := range q.words {
+		if senses[i] > 0 {
+			f.senses[i] = max(f.senses[i], synonym*ix.rare(ix.senses[q.words[i].sense].len())*ix.saturated(senses[i], p.length))
+		}
 	}
 }
 
@@ -238,14 +348,21 @@ func (ix *index) weigh(q query, pairs []int, f *match) {
 	var got, whole float64
 	for i, weight := range q.weight {
 		if weight > 0 {
-			fit, holders := f.fits[i], len(ix.holding(q.words[i].term))
-			rare := ix.rare(holders)
-			f.score += rare * ix.saturated(f.words[i], p.length)
-			if f.same[i] > 0 {
-				fit = max(fit, synonym)
-				f.score += synonym * ix.rare(len(ix.senses[q.words[i].sense])) * ix.saturated(f.same[i], p.length)
+			fit, light := f.fits[i], 1.0
+			if ix.words.light[q.words[i].raw] {
+				light = slight
 			}
+			own := 0.0
+			if fit > 0 {
+				own = ix.rare(ix.holding(q.words[i].term).len()) * ix.saturated(f.times[i], p.length)
+			}
+			if f.same[i]+f.senses[i] > 0 {
+				fit = max(fit, synonym)
+			}
+			f.score += f.senses[i] + light*max(own, f.same[i])
+			f.meant = f.meant || fit > 0 && light == 1
 			got, whole = got+weight*fit, whole+weight
+			f.asked++
 		}
 		if f.pairs[i] > 0 {
 			rare := ix.rare(pairs[i])
@@ -257,14 +374,17 @@ func (ix *index) weigh(q query, pairs []int, f *match) {
 		}
 	}
 	f.held = got / max(whole, 1e-9)
-	f.titled = ix.titled(q, p)
+	f.titled = ix.titled(q, f.id)
 	f.score *= 1 + named*f.titled
 }
 
 // titled returns the share of the words of a passage's title that a question holds.
-func (ix *index) titled(q query, p *indexed) float64 {
+func (ix *index) titled(q query, id uint32) float64 {
 	words, said := 0, 0
-	for _, n := range p.words[:slices.Index(p.words, none)] {
+	for _, n := range ix.wordsOf(id) {
+		if n == none {
+			break
+		}
 		w := ix.words.words[n]
 		if w.idle {
 			continue

@@ -57,8 +57,12 @@ func (f *Folder) Search(ctx context.Context, q Query, limit int) (Found, error) 
 	if err := f.wait(ctx); err != nil {
 		return Found{}, err
 	}
-	var found Found
-	for _, h := range f.current().search(q, limit) {
+	sure, unsure := f.current().search(q, limit)
+	return Found{Results: f.results(sure), Perhaps: f.results(unsure)}, nil
+}
+
+func (f *Folder) results(hits []hit) (results []Result) {
+	for _, h := range hits {
 		name, link, sourced := strings.Cut(h.source, " | ")
 		r := Result{Title: h.title, Content: h.text, Link: link, Place: f.place(h.passage), Score: h.score}
 		if sourced {
@@ -66,9 +70,9 @@ func (f *Folder) Search(ctx context.Context, q Query, limit int) (Found, error) 
 		} else {
 			r.Link = f.link(h.passage)
 		}
-		found.Results = append(found.Results, r)
+		results = append(results, r)
 	}
-	return found, nil
+	return results
 }
 
 func (f *Folder) link(p passage) string {

@@ -9,6 +9,8 @@ import (
 // other files. Word frequencies of one language do not apply to another.
 type shelves struct {
 	languages []string
+	// least is the least share of a question set by hand; nil if each index learns what suffices.
+	least *float64
 	// synonyms are the lists of the synonym files, by folder.
 	synonyms map[string][]string
 	byName   map[string]*index
@@ -17,14 +19,16 @@ type shelves struct {
 // synonymFile is the name of the files with synonyms, one list a line.
 const synonymFile = "synonyms.txt"
 
-func newShelves(languages []string, synonyms map[string][]string) shelves {
-	s := shelves{languages: languages, synonyms: synonyms, byName: make(map[string]*index)}
+func newShelves(languages []string, least *float64, synonyms map[string][]string) shelves {
+	s := shelves{languages: languages, least: least, synonyms: synonyms, byName: make(map[string]*index)}
 	if len(languages) == 0 {
 		s.languages = []string{"vi", "en"}
 	}
-	s.byName[""] = newIndex(s.vocabulary(""))
-	for _, lang := range s.languages {
-		s.byName[lang] = newIndex(s.vocabulary(lang))
+	for _, name := range append([]string{""}, s.languages...) {
+		s.byName[name] = newIndex(s.vocabulary(name))
+		if least != nil {
+			s.byName[name].least = threshold{share: *least, set: true}
+		}
 	}
 	return s
 }
@@ -52,14 +56,29 @@ func (s shelves) of(file string) *index {
 
 // compacted returns the shelves with indexes rebuilt if much of them was removed.
 func (s shelves) compacted() shelves {
-	fresh := shelves{s.languages, s.synonyms, make(map[string]*index)}
+	fresh := shelves{s.languages, s.least, s.synonyms, make(map[string]*index)}
 	for name, ix := range s.byName {
 		if ix.stale() {
 			ix = ix.compacted(s.vocabulary(name))
 		}
+		ix.settle()
 		fresh.byName[name] = ix
 	}
 	return fresh
+}
+
+// threshold returns the least share of a question that suffices in the largest index, and whether it was
+// learned from the texts.
+func (s shelves) threshold() (share float64, learned bool) {
+	most := -1
+	for _, ix := range s.byName {
+		ix.mu.RLock()
+		if ix.live > most {
+			most, share, learned = ix.live, ix.least.share, ix.least.learned && !ix.least.set
+		}
+		ix.mu.RUnlock()
+	}
+	return share, learned
 }
 
 func (s shelves) size() (n int) {
@@ -69,21 +88,77 @@ func (s shelves) size() (n int) {
 	return n
 }
 
-// search searches the relevant indexes and returns the results of the best.
-func (s shelves) search(q Query, limit int) (best []hit) {
+// maxOthers is how many other wordings of a question are searched.
+const maxOthers = 3
+
+// A found passage is one of an index, with its score.
+type found struct {
+	ix *index
+	id uint32
+}
+
+// search returns the passages that answer a question, in any of its wordings; without any, those that
+// perhaps do.
+func (s shelves) search(q Query, limit int) (sure, unsure []hit) {
 	if q.Passage != "" {
-		return s.under(q, limit)
+		return s.under(q, limit), nil
 	}
-	names := append(slices.Clone(s.languages), "")
-	if ix := s.byName[q.Language]; q.Language != "" && ix != nil && ix.size() > 0 {
-		names = []string{q.Language, ""}
-	}
-	for _, name := range names {
-		if hits := s.byName[name].search(q.Text, q.About, limit); len(hits) > 0 && (len(best) == 0 || hits[0].score > best[0].score) {
-			best = hits
+	var answers, doubts []ranking[found]
+	scores := make(map[found]float64)
+	for i, text := range append([]string{q.Text}, q.Others[:min(len(q.Others), maxOthers)]...) {
+		about := q.About
+		if i > 0 {
+			about = "" // a wording of its own needs no subject from elsewhere
+		}
+		ix, matches, ok := s.best(text, about, q.Language)
+		var r ranking[found]
+		for _, m := range matches {
+			f := found{ix, m.id}
+			r = append(r, f)
+			if ok {
+				scores[f] = max(scores[f], m.score)
+			}
+		}
+		if ok {
+			answers = append(answers, r)
+		} else {
+			doubts = append(doubts, r)
 		}
 	}
-	return best
+	if len(answers) > 0 {
+		return hits(merged(answers, nil), scores, limit), nil
+	}
+	return nil, hits(merged(doubts, nil), scores, min(limit, perhaps))
+}
+
+// best returns the passages of the index that answers a text best, else those of the one that holds most
+// of it.
+func (s shelves) best(text, about, language string) (best *index, all []match, sure bool) {
+	names := append(slices.Clone(s.languages), "")
+	if ix := s.byName[language]; language != "" && ix != nil && ix.size() > 0 {
+		names = []string{language, ""}
+	}
+	for _, name := range names {
+		ix := s.byName[name]
+		matches, ok := ix.search(text, about)
+		if len(matches) == 0 || sure && !ok {
+			continue
+		}
+		if len(all) == 0 || ok && !sure || matches[0].score > all[0].score {
+			best, all, sure = ix, matches, ok
+		}
+	}
+	return best, all, sure
+}
+
+// hits returns the first passages with their texts. Their scores do not rise.
+func hits(all ranking[found], scores map[found]float64, limit int) (out []hit) {
+	least := 1.0
+	for _, f := range all[:min(len(all), limit)] {
+		least = min(least, scores[f])
+		out = append(out, hit{f.ix.read(f.id), least})
+	}
+	return out
 }
 
 // under returns the passages under a heading: in the language of a question, else in any.

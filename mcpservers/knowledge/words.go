@@ -22,17 +22,18 @@ var languageWords string
 type vocabulary struct {
 	english, vietnamese bool
 	idle                map[string]bool
+	light               map[string]bool   // words that say little of what a question is about
 	forms               map[string]string // base forms of irregular words
 	// senses number the synonym lists of a word by its spelling: without its marks it is often
 	// another word. Phrases are keyed by the terms of their last two words.
 	senses       map[string]uint32
 	phraseSenses map[[2]uint32]uint32
 
-	numbers map[string]uint32 // of words, by spelling
+	numbers lexicon // of words, by spelling
 	words   []word
-	terms   map[string]uint32
+	terms   lexicon
 	tallies []tally
-	initial map[byte][]string // candidate terms for a misspelling, by first letter
+	initial map[byte][]uint32 // candidate terms for a misspelling, by first letter
 }
 
 // A word is one spelling of a term.
@@ -55,8 +56,9 @@ const none = ^uint32(0)
 // synonymous words and phrases.
 func newVocabulary(languages []string, synonyms [][]string) *vocabulary {
 	v := &vocabulary{
-		idle: make(map[string]bool), forms: make(map[string]string), senses: make(map[string]uint32), phraseSenses: make(map[[2]uint32]uint32),
-		numbers: make(map[string]uint32), terms: make(map[string]uint32), initial: make(map[byte][]string),
+		idle: make(map[string]bool), light: make(map[string]bool), forms: make(map[string]string),
+		senses: make(map[string]uint32), phraseSenses: make(map[[2]uint32]uint32),
+		numbers: newLexicon(), terms: newLexicon(), initial: make(map[byte][]uint32),
 	}
 	for line := range strings.Lines(languageWords) {
 		about, words, _ := strings.Cut(line, ":")
@@ -66,8 +68,12 @@ func newVocabulary(languages []string, synonyms [][]string) *vocabulary {
 		}
 		v.english, v.vietnamese = v.english || lang == "en", v.vietnamese || lang == "vi"
 		for w := range strings.FieldsSeq(words) {
-			if kind == "idle" {
+			switch kind {
+			case "idle":
 				v.idle[w] = true
+				continue
+			case "light":
+				v.light[w] = true
 				continue
 			}
 			base, forms, _ := strings.Cut(w, "=")
@@ -107,10 +113,10 @@ func (v *vocabulary) sense(previous, term uint32, own uint32) uint32 {
 // learn returns the numbers of the words of a text, in order, and numbers new ones.
 func (v *vocabulary) learn(s string) []uint32 {
 	numbers := make([]uint32, 0, len(s)/5)
-	for raw := range split(s) {
-		n, known := v.numbers[raw]
+	for raw := range split(withParts(s, always)) {
+		n, known := v.numbers.add(raw)
 		if !known {
-			n = v.add(strings.Clone(raw))
+			v.add(raw)
 		}
 		numbers = append(numbers, n)
 		w := &v.words[n]
@@ -123,24 +129,21 @@ func (v *vocabulary) learn(s string) []uint32 {
 	return numbers
 }
 
-func (v *vocabulary) add(raw string) uint32 {
+func always(string) bool { return true }
+
+func (v *vocabulary) add(raw string) {
 	w := v.read(raw)
 	w.term = v.term(v.fold(raw))
 	v.words = append(v.words, w)
-	n := uint32(len(v.words) - 1) //nolint:gosec // memory ends long before
-	v.numbers[raw] = n
-	return n
 }
 
 // term returns the number of a term, and numbers a new one.
 func (v *vocabulary) term(folded string) uint32 {
-	term, known := v.terms[folded]
+	term, known := v.terms.add(folded)
 	if !known {
-		term = uint32(len(v.terms)) //nolint:gosec // memory ends long before
-		v.terms[folded] = term
 		v.tallies = append(v.tallies, tally{})
 		if len(folded) >= fixableLength-1 && folded[0] < utf8.RuneSelf {
-			v.initial[folded[0]] = append(v.initial[folded[0]], folded)
+			v.initial[folded[0]] = append(v.initial[folded[0]], term)
 		}
 	}
 	return term
@@ -164,9 +167,52 @@ func (v *vocabulary) fold(raw string) string {
 	}
 	folded := text.Fold(raw)
 	if v.english && text.NewWord(raw).Bare {
-		return text.Stem(folded)
+		if s := stem(folded); !v.idle[s] { // the evening is not even, nor are the news new
+			return s
+		}
 	}
 	return folded
+}
+
+// withParts returns a text with the words in each name such as maxAge behind it, or in its place if the name
+// alone is unknown.
+func withParts(s string, isKnown func(name string) bool) string {
+	isLower := func(i int) bool { return s[i] >= 'a' && s[i] <= 'z' || s[i] >= '0' && s[i] <= '9' }
+	isUpper := func(i int) bool { return s[i] >= 'A' && s[i] <= 'Z' }
+	var b strings.Builder
+	done := 0
+	for i := 1; i < len(s); i++ {
+		if !isUpper(i) || !isLower(i-1) {
+			continue
+		}
+		start, end := i, i
+		for start > done && (isLower(start-1) || isUpper(start-1)) {
+			start--
+		}
+		for end < len(s) && (isLower(end) || isUpper(end)) {
+			end++
+		}
+		if isUpper(start) { // such as GitHub, which is no hub
+			i = end
+			continue
+		}
+		b.WriteString(s[done:start])
+		if isKnown(s[start:end]) {
+			b.WriteString(s[start:end])
+			b.WriteByte(' ')
+		}
+		for at := start; at < end; at++ {
+			if at > start && isUpper(at) && isLower(at-1) {
+				b.WriteByte(' ')
+			}
+			b.WriteByte(s[at])
+		}
+		done, i = end, end
+	}
+	if done == 0 {
+		return s
+	}
+	return b.String() + s[done:]
 }
 
 // split yields the words of a text in lower case: letters, digits and marks, without
