@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"molar/schemas"
 )
 
 const (
@@ -56,6 +58,8 @@ type Config struct {
 	Corrections bool
 	// Fixed is set if the files never change; they are indexed at the first question.
 	Fixed bool
+	// Meaning compares passages by their meaning too; nil compares words alone.
+	Meaning *Meaning
 	// Logger may be nil. It gets counts, never a question.
 	Logger *slog.Logger
 }
@@ -65,6 +69,7 @@ type Folder struct {
 	cfg         Config
 	log         *slog.Logger
 	corrections *corrections  // nil without any
+	meaning     *meaning      // nil for words alone
 	begin       func()        // starts the watch once
 	ready       chan struct{} // closed after the first scan
 	stop        context.CancelFunc
@@ -109,7 +114,15 @@ func Open(cfg Config) (*Folder, error) {
 	if cfg.Corrections {
 		f.corrections = newCorrections(cfg.Files)
 	}
-	f.begin = sync.OnceFunc(func() { f.ended.Go(func() { f.watch(ctx) }) })
+	if cfg.Meaning != nil {
+		f.meaning = newMeaning(*cfg.Meaning, f.log)
+	}
+	f.begin = sync.OnceFunc(func() {
+		f.ended.Go(func() { f.watch(ctx) })
+		if f.meaning != nil {
+			f.ended.Go(func() { f.meaning.run(ctx) })
+		}
+	})
 	if !cfg.Fixed { // a fixed folder is indexed at the first question
 		f.begin()
 	}
@@ -131,6 +144,15 @@ func (f *Folder) Foreign() bool { return f.cfg.Foreign }
 // threshold returns the least share of a question that a passage must hold, and whether it was learned from
 // the folder's texts, of a question of words that stand there together by chance.
 func (f *Folder) threshold() (value float64, learned bool) { return f.current().threshold() }
+
+// Meaning returns how far the vectors of the folder are computed; nil if words alone are compared.
+func (f *Folder) Meaning() *schemas.MeaningStatus {
+	if f.meaning == nil {
+		return nil
+	}
+	s := f.meaning.status()
+	return &s
+}
 
 // Close stops the indexing and waits for it.
 func (f *Folder) Close() {
@@ -198,10 +220,12 @@ func (f *Folder) scan(ctx context.Context) {
 		}
 	}
 	slices.Sort(changed) // the same files make the same index
+	removed := 0
 	for name := range f.known {
 		if _, there := stamps[name]; !there {
 			into.of(name).put(name, nil)
 			delete(f.known, name)
+			removed++
 		}
 	}
 	reported := time.Now()
@@ -218,7 +242,11 @@ func (f *Folder) scan(ctx context.Context) {
 		f.known[name] = stamps[name]
 	}
 	f.advance(len(stamps), len(stamps))
-	f.replace(into.compacted())
+	fresh := into.compacted()
+	f.replace(fresh)
+	if f.meaning != nil && (len(changed) > 0 || removed > 0 || !f.isReady()) {
+		f.meaning.changed(fresh)
+	}
 }
 
 func (f *Folder) read(ctx context.Context, name string) []byte {
