@@ -80,6 +80,7 @@ func TestEmbed_faults(t *testing.T) {
 	}
 }
 
+// The real server computes vectors with any model that it can run.
 func TestReal_Embed(t *testing.T) {
 	s := ollamatest.Start(t)
 	p := realProvider(t, s, ollama.Config{})
@@ -87,7 +88,9 @@ func TestReal_Embed(t *testing.T) {
 	ctx := within(t)
 	texts := []string{"one", "two words", strings.Repeat("a long text ", 2000)}
 	got, used, err := p.Embed(ctx, "m", texts, providers.PurposeDocument)
-	t.Logf("%d vectors, usage %+v, error %v", len(got), used, err)
+	if err != nil || len(got) != len(texts) || used.PromptTokens == 0 { // the long one is cut
+		t.Errorf("%d vectors, usage %+v, error %v", len(got), used, err)
+	}
 	_, _, err = p.Embed(ctx, "missing", texts, providers.PurposeDocument)
 	if providers.KindOf(err) != providers.KindModelNotFound || !strings.Contains(err.Error(), "ollama pull missing") {
 		t.Errorf("a missing model: %v", err)

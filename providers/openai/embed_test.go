@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,8 +24,8 @@ func vectorsOf(w http.ResponseWriter, r *http.Request) {
 	var sent struct{ Input []string }
 	_ = json.NewDecoder(r.Body).Decode(&sent)
 	var data []string
-	for i := len(sent.Input) - 1; i >= 0; i-- {
-		data = append(data, fmt.Sprintf(`{"object":"embedding","index":%d,"embedding":[%d,0.5]}`, i, len(sent.Input[i])))
+	for i, text := range slices.Backward(sent.Input) {
+		data = append(data, fmt.Sprintf(`{"object":"embedding","index":%d,"embedding":[%d,0.5]}`, i, len(text)))
 	}
 	_, _ = fmt.Fprintf(w, `{"object":"list","data":[%s],"model":"m","usage":{"prompt_tokens":%d,"total_tokens":%d}}`, strings.Join(data, ","), len(data), len(data))
 }
