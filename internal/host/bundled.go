@@ -25,14 +25,14 @@ func NewMemoryServer(cfg *config.Config, topics *Topics, db *store.DB, log *slog
 	})
 }
 
-// NewToolServer builds the search tools, and starts to index the folders of knowledge. Searches that are
-// calls of a model are charged to the book, which may be nil.
-func NewToolServer(cfg *config.Config, topics *Topics, book *budget.Book, log *slog.Logger) (*mcpservers.Dispatcher, error) {
+// NewToolServer builds the search tools, and starts to index the folders of knowledge. Their vectors are kept in
+// the store; without one, words alone are compared. Calls of a model are charged to the book, which may be nil.
+func NewToolServer(cfg *config.Config, topics *Topics, db *store.DB, book *budget.Book, log *slog.Logger) (*mcpservers.Dispatcher, error) {
 	google, err := googleSearch(cfg, book, log)
 	if err != nil {
 		return nil, err
 	}
-	folders, err := openFolders(cfg, topics, log)
+	folders, err := openFolders(cfg, topics, db, book, log)
 	if err != nil {
 		return nil, err
 	}
@@ -50,16 +50,13 @@ func NewToolServer(cfg *config.Config, topics *Topics, book *budget.Book, log *s
 }
 
 // openFolders opens the guides of the topics, and the operator's folders.
-func openFolders(cfg *config.Config, topics *Topics, log *slog.Logger) ([]*knowledge.Folder, error) {
+func openFolders(cfg *config.Config, topics *Topics, db *store.DB, book *budget.Book, log *slog.Logger) ([]*knowledge.Folder, error) {
 	folders, err := topics.guides(log)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range cfg.Knowledge {
-		f, err := knowledge.Open(knowledge.Config{
-			Name: e.Name, Files: knowledge.Dir(e.Value.Path), Path: e.Value.Path, Languages: e.Value.Languages, Link: e.Value.Link,
-			Threshold: e.Value.Threshold, Foreign: e.Value.Foreign(), Corrections: e.Value.Corrections, Logger: log,
-		})
+		f, err := openFolder(cfg, e, db, book, log)
 		if err != nil {
 			closeFolders(folders)
 			return nil, err
@@ -67,6 +64,17 @@ func openFolders(cfg *config.Config, topics *Topics, log *slog.Logger) ([]*knowl
 		folders = append(folders, f)
 	}
 	return folders, nil
+}
+
+func openFolder(cfg *config.Config, e config.Entry[config.Knowledge], db *store.DB, book *budget.Book, log *slog.Logger) (*knowledge.Folder, error) {
+	meaning, err := meaningOf(cfg, e.Value.Embeddings, db, book, log)
+	if err != nil {
+		return nil, fmt.Errorf("knowledge %q: embeddings: %w", e.Name, err)
+	}
+	return knowledge.Open(knowledge.Config{
+		Name: e.Name, Files: knowledge.Dir(e.Value.Path), Path: e.Value.Path, Languages: e.Value.Languages, Link: e.Value.Link,
+		Threshold: e.Value.Threshold, Foreign: e.Value.Foreign(), Corrections: e.Value.Corrections, Meaning: meaning, Logger: log,
+	})
 }
 
 // UnreadKnowledge lists for each folder of knowledge the files that are not read.

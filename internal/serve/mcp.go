@@ -87,7 +87,7 @@ func (p *mcpPort) openMemory(ctx context.Context, m MCPConfig, port *httpserver.
 	if port.Memory, err = host.NewMemoryServer(m.Config, topics, p.db, m.Log); err != nil {
 		return err
 	}
-	port.Tools, err = host.NewToolServer(m.Config, topics, nil, m.Log)
+	port.Tools, err = host.NewToolServer(m.Config, topics, p.db, nil, m.Log)
 	return err
 }
 
