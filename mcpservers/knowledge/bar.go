@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"context"
+	"maps"
 	"slices"
 )
 
@@ -12,18 +13,18 @@ const (
 	// elsewhere is the share of the headings whose nearest passage of another document a passage must
 	// surpass to answer a question by its meaning alone: a question of something else finds a
 	// passage about as near as a heading finds one that does not belong to it.
-	elsewhere = 0.98
+	elsewhere = 0.99
 	// otherDepth is how deep a passage of another document is looked for.
 	otherDepth = 200
 	// unreached is above every cosine.
 	unreached = 2
 )
 
-// A headed passage stands under a heading.
+// A headed text is a heading, with the files of an index that have it.
 type headed struct {
 	lacking
-	placed
-	file string
+	ix    *index
+	files map[string]bool
 }
 
 // learn asks some of the folder's headings as if they were questions, and learns from the passages of other
@@ -73,10 +74,8 @@ func (m *meaning) heading(hash textHash) vector {
 	return m.headings[hash]
 }
 
-// headings returns some passages with different headings: the same ones as long as they are there.
-func headings(indexes []*index) []headed {
-	var all []headed
-	seen := make(map[textHash]bool)
+// headings returns some different headings: the same ones as long as they are there.
+func headings(indexes []*index) (all []headed) {
 	for _, ix := range indexes {
 		var ids []uint32
 		for id, is := range ix.living() {
@@ -84,26 +83,31 @@ func headings(indexes []*index) []headed {
 				ids = append(ids, uint32(id))
 			}
 		}
-		for id, p := range ix.readEach(ids) {
-			if hash := hashOf("question\n" + p.heading); p.heading != "" && !seen[hash] {
-				seen[hash] = true
-				all = append(all, headed{lacking{hash: hash, heading: p.heading}, placed{ix, id}, p.file})
+		known := make(map[textHash]headed)
+		for _, p := range ix.readEach(ids) {
+			if p.heading == "" {
+				continue
 			}
+			hash := hashOf("question\n" + p.heading)
+			if known[hash].files == nil {
+				known[hash] = headed{lacking{hash: hash, heading: p.heading}, ix, make(map[string]bool)}
+			}
+			known[hash].files[p.file] = true
 		}
+		all = slices.AppendSeq(all, maps.Values(known))
 	}
-	slices.SortFunc(all, func(a, b headed) int { return slices.Compare(a.hash[:], b.hash[:]) })
+	slices.SortStableFunc(all, func(a, b headed) int { return slices.Compare(a.hash[:], b.hash[:]) })
 	return all[:min(len(all), mostHeadings)]
 }
 
-// besideItself returns how near to a heading the nearest passage of another document is.
+// besideItself returns how near to a heading the nearest passage of a file without such a heading is.
 func (m *meaning) besideItself(h headed) (cosine float32, ok bool) {
 	v := m.heading(h.hash)
 	if v == nil { // the service refused it
 		return 0, false
 	}
-	all := m.nearest(h.ix, v, otherDepth)
-	for _, n := range all {
-		if file := h.ix.fileOf(n.id); file != "" && file != h.file {
+	for _, n := range m.nearest(h.ix, v, otherDepth) {
+		if file := h.ix.fileOf(n.id); file != "" && !h.files[file] {
 			return n.cosine, true
 		}
 	}

@@ -380,3 +380,20 @@ func (c *changing) Open(name string) (fs.File, error) {
 	defer c.mu.Unlock()
 	return c.files.Open(name)
 }
+
+// Pages that stand in a folder twice teach nothing about what does not answer a question.
+func TestMeaning_pagesTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := workshop()
+		for name, file := range workshop() {
+			files["old/"+name] = file
+		}
+		f := openMeant(t, files, newConcepts(), new(shelf))
+		if got, _ := search(t, f, "Where can they mend my automobile?"); len(got) == 0 || !strings.HasSuffix(got[0], "workshop.md#vehicle-repair") {
+			t.Errorf("found %v", got)
+		}
+		if got, _ := search(t, f, "Who won the chess championship in 1972?"); len(got) > 0 {
+			t.Errorf("found %v", got)
+		}
+	})
+}
