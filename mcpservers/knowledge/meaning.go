@@ -30,8 +30,8 @@ const (
 	askedAgain = 15 * time.Second
 	// usedEvery is how often the store is told that the vectors are used.
 	usedEvery = 24 * time.Hour
-	// remembered is how many vectors of questions are kept.
-	remembered = 64
+	// rememberedMost is how many vectors of questions are kept.
+	rememberedMost = 64
 	// titleShown bounds the beginning of a passage in the log, in bytes.
 	titleShown = 80
 )
@@ -511,8 +511,11 @@ func (m *meaning) question(ctx context.Context, texts []string) meant {
 	m.mu.RLock()
 	size, done, all, problem, failed := m.set.size(), m.done, m.all, m.problem, m.failed
 	m.mu.RUnlock()
+	vectors, unknown := m.remembered(texts)
 	waits := time.Since(failed) < askedAgain
 	switch {
+	case size > 0 && len(unknown) == 0:
+		return meant{m: m, wordings: vectors}
 	case problem != nil && (size == 0 || waits):
 		if !waits {
 			m.fails(problem)
@@ -522,16 +525,22 @@ func (m *meaning) question(ctx context.Context, texts []string) meant {
 	case size == 0:
 		return meant{note: fmt.Sprintf("words alone: the vectors of the folder are still being computed (%d of %d passages)", done, all)}
 	}
-	vectors, err := m.ask(ctx, texts)
-	switch {
-	case err == nil && problem != nil:
+	computed, err := m.ask(ctx, unknown)
+	if err != nil {
+		if ctx.Err() == nil {
+			m.fails(err)
+		}
+		return meant{note: "words alone: " + err.Error()}
+	}
+	if problem != nil {
 		m.note(ctx, nil)
 		m.awaken()
-	case err != nil && ctx.Err() == nil:
-		m.fails(err)
 	}
-	if err != nil {
-		return meant{note: "words alone: " + err.Error()}
+	for i, text := range texts {
+		if vectors[i] == nil {
+			vectors[i], computed = computed[0], computed[1:]
+			m.remember(text, vectors[i])
+		}
 	}
 	return meant{m: m, wordings: vectors}
 }
@@ -543,41 +552,25 @@ func (m *meaning) fails(err error) {
 	m.failed, m.problem = time.Now(), cmp.Or(m.problem, err)
 }
 
-// ask returns the vectors of texts, from memory or the model.
-func (m *meaning) ask(ctx context.Context, texts []string) ([]vector, error) {
-	vectors := make([]vector, len(texts))
-	var unknown []string
-	for i, t := range texts {
-		if vectors[i] = m.remembered(t); vectors[i] == nil {
-			unknown = append(unknown, t)
-		}
-	}
-	if len(unknown) == 0 {
-		return vectors, nil
-	}
+// ask has the model compute the vectors of a question's wordings, within a moment.
+func (m *meaning) ask(ctx context.Context, texts []string) (vectors []vector, err error) {
 	within, cancel := context.WithTimeout(ctx, questionWait)
 	defer cancel()
-	computed, err := m.cfg.Embedder.Embed(within, unknown, true)
+	computed, err := m.cfg.Embedder.Embed(within, texts, true)
 	switch {
 	case err != nil && within.Err() != nil && ctx.Err() == nil:
 		return nil, fmt.Errorf("%s has not answered within %v", m.cfg.Provider, questionWait)
 	case err != nil:
 		return nil, err
-	case len(computed) != len(unknown):
+	case len(computed) != len(texts):
 		return nil, errors.New("the service left out a vector")
-	}
-	if dims := len(computed[0]); dims != m.dimensions() {
-		err := m.otherModel(dims)
+	case len(computed[0]) != m.dimensions():
+		err := m.otherModel(len(computed[0]))
 		m.awaken()
 		return nil, err
 	}
-	for i := range vectors {
-		if vectors[i] != nil {
-			continue
-		}
-		v := newVector(computed[0])
-		vectors[i], computed = v, computed[1:]
-		m.remember(texts[i], v)
+	for _, c := range computed {
+		vectors = append(vectors, newVector(c))
 	}
 	return vectors, nil
 }
@@ -588,23 +581,28 @@ func (m *meaning) dimensions() int {
 	return m.dims
 }
 
-// remembered returns the vector of a question that was asked lately, or nil.
-func (m *meaning) remembered(text string) vector {
+// remembered returns the vectors of texts that were asked lately, nil for the others, and those others.
+func (m *meaning) remembered(texts []string) (vectors []vector, unknown []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	at := slices.IndexFunc(m.asked, func(a askedVector) bool { return a.text == text })
-	if at < 0 {
-		return nil
+	vectors = make([]vector, len(texts))
+	for i, text := range texts {
+		at := slices.IndexFunc(m.asked, func(a askedVector) bool { return a.text == text })
+		if at < 0 {
+			unknown = append(unknown, text)
+			continue
+		}
+		a := m.asked[at]
+		m.asked = append(slices.Delete(m.asked, at, at+1), a) // the latest is the last
+		vectors[i] = a.vector
 	}
-	a := m.asked[at]
-	m.asked = append(slices.Delete(m.asked, at, at+1), a) // the latest is the last
-	return a.vector
+	return vectors, unknown
 }
 
 func (m *meaning) remember(text string, v vector) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.asked) >= remembered {
+	if len(m.asked) >= rememberedMost {
 		m.asked = slices.Delete(m.asked, 0, 1)
 	}
 	m.asked = append(m.asked, askedVector{strings.Clone(text), v})

@@ -290,6 +290,11 @@ func TestMeaning_sameQuestion(t *testing.T) {
 		if calls, _ := model.asked(); calls != 1 {
 			t.Errorf("%d calls", calls)
 		}
+		model.set(func() { model.fault = func([]string) error { return errors.New("away") } })
+		search(t, f, "another one")
+		if got, found := search(t, f, "Where can they mend my automobile?"); len(got) == 0 || found.Note != "" || f.Meaning().Problem != "away" {
+			t.Errorf("while the service is away: %v, note %q, status %+v", got, found.Note, f.Meaning())
+		}
 	})
 }
 
