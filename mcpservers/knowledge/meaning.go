@@ -214,15 +214,27 @@ type placed struct {
 // fill gives each passage a vector, from the store or the model.
 func (m *meaning) fill(ctx context.Context) error {
 	m.forget()
-	missing := m.survey()
-	missing, err := m.recall(ctx, missing)
+	unknown := m.survey()
+	missing, err := m.recall(ctx, unknown)
 	if err == nil && len(missing) > 0 {
 		err = m.computeAll(ctx, missing)
+	}
+	if len(unknown) > 0 {
+		m.settle()
 	}
 	if err == nil {
 		err = m.learn(ctx)
 	}
 	return err
+}
+
+// settle gives memory back that only a growing set needs.
+func (m *meaning) settle() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clip(&m.set.data)
+	clip(&m.set.norms)
+	clip(&m.set.signed)
 }
 
 // computeAll computes what the store does not have.
