@@ -46,6 +46,8 @@ type Service struct {
 	Lower func(json.RawMessage) (lower.Result, error)
 	// Queues is set if it runs one request at a time.
 	Queues bool
+	// Embeds is set if it computes the vectors of texts.
+	Embeds bool
 	// Wire names the format of its recorded traffic, one of those that eval/tape reads.
 	Wire string
 	// Forms are the names of the protocols with which it can be spoken to, if there is a choice.
@@ -66,13 +68,13 @@ func Services() []Service {
 			Name: Gemini, Label: "Gemini", About: About{"Google’s Gemini", "Gemini của Google"},
 			Keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, Setup: "set GEMINI_API_KEY",
 			BaseURL: "https://generativelanguage.googleapis.com", Model: "gemini-2.5-flash", SmallModel: "gemini-2.5-flash-lite",
-			Lower: lower.ForGemini, Wire: "gemini", Telemetry: "gcp.gemini",
+			Lower: lower.ForGemini, Embeds: true, Wire: "gemini", Telemetry: "gcp.gemini",
 		},
 		{
 			Name: OpenAI, Label: "OpenAI", About: About{"OpenAI, or a server with its API", "OpenAI, hoặc máy chủ có cùng API"},
 			Keys: []string{"OPENAI_API_KEY"}, KeyHost: "api.openai.com", Setup: "set OPENAI_API_KEY, or llm.openai.base_url for a server without a key",
 			BaseURL: "https://api.openai.com/v1", Model: "gpt-4.1-mini", SmallModel: "gpt-4.1-nano",
-			Lower: lower.ForOpenAI, Wire: "openai", Forms: []string{"chat", "responses"}, Telemetry: "openai",
+			Lower: lower.ForOpenAI, Embeds: true, Wire: "openai", Forms: []string{"chat", "responses"}, Telemetry: "openai",
 		},
 		{
 			Name: Anthropic, Label: "Anthropic", About: About{"Anthropic’s Claude, or a server with its API", "Claude của Anthropic, hoặc máy chủ có cùng API"},
@@ -84,7 +86,7 @@ func Services() []Service {
 			Name: Ollama, Label: "Ollama", About: About{"A local Ollama", "Ollama trên máy này"},
 			Addresses: []string{"OLLAMA_BASE_URL", "OLLAMA_HOST"}, Setup: "give llm.ollama in the config, or set OLLAMA_BASE_URL",
 			Fetch: "ollama pull qwen2.5:7b-instruct", BaseURL: "http://127.0.0.1:11434", Model: "qwen2.5:7b-instruct", SmallModel: "qwen2.5:3b-instruct",
-			Lower: lower.ForOllama, Queues: true, Wire: "ollama", Telemetry: "ollama",
+			Lower: lower.ForOllama, Queues: true, Embeds: true, Wire: "ollama", Telemetry: "ollama",
 		},
 		{
 			Name: Offline, Label: "Offline", About: About{"No model: quotes tools and says so", "Không có mô hình: trích kết quả công cụ và nói rõ"},

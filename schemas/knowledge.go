@@ -150,3 +150,11 @@ func (s KnowledgeStatus) NotRead(most int) string {
 
 // String returns the file and why it is not read.
 func (u UnreadFile) String() string { return u.File + ": " + cmp.Or(u.Why, "not read") }
+
+// A Vector is the meaning of a passage as numbers, as it is stored.
+type Vector struct {
+	// Hash is that of the passage's title and text.
+	Hash string
+	// Data are a float32, little-endian, and a signed byte for each number, which counts that often.
+	Data []byte
+}

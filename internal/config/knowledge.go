@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net/url"
 	"regexp"
 	"slices"
@@ -27,6 +28,14 @@ type Knowledge struct {
 type Embeddings struct {
 	Provider string `yaml:"provider" jsonschema_description:"Name of an endpoint of llm: gemini, openai, ollama, or one of llm.providers with such an api."`
 	Model    string `yaml:"model" jsonschema_description:"Model for embeddings, such as bge-m3 or text-embedding-3-small."`
+	Prefix   Prefix `yaml:"prefix" jsonschema_description:"What the model wants before each text, if its page says so."`
+}
+
+// A Prefix stands before the texts of which a model computes vectors, where it tells documents from questions by
+// it. Gemini is told otherwise.
+type Prefix struct {
+	Document string `yaml:"document" jsonschema_description:"What the model wants before a passage, such as \"search_document: \"."`
+	Query    string `yaml:"query" jsonschema_description:"What the model wants before a question, such as \"search_query: \"."`
 }
 
 // Foreign reports whether others than the operator write into the folder.
@@ -58,6 +67,7 @@ func (c *checker) knowledge() {
 		if least := e.Value.Threshold; least != nil && (*least < 0 || *least > 1) {
 			c.fault(key+".threshold", "want a share of 0 to 1, or leave it out: the texts of the folder then tell what suffices")
 		}
+		c.embeddings(key+".embeddings", e.Value.Embeddings)
 		if link := e.Value.Link; link != "" {
 			if u, err := url.Parse(link); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 				c.fault(key+".link", "want a web address, such as https://docs.example.com/")
@@ -91,4 +101,29 @@ func (cfg *Config) Converters() map[string][]string {
 		all[e.Name] = e.Value
 	}
 	return all
+}
+
+// embeddings checks that an endpoint computes vectors, and of which model.
+func (c *checker) embeddings(key string, e Embeddings) {
+	if e == (Embeddings{}) {
+		return
+	}
+	var able []string
+	for _, name := range c.cfg.LLM.EndpointNames() {
+		if s, _ := c.cfg.LLM.ServiceOf(name); s.Embeds {
+			able = append(able, name)
+		}
+	}
+	s, known := c.cfg.LLM.ServiceOf(e.Provider)
+	switch {
+	case known && !s.Embeds:
+		c.fault(key+".provider", "%s computes no embeddings: want %s", e.Provider, oneOf(able))
+	case !slices.Contains(able, e.Provider):
+		c.enum(key+".provider", e.Provider, able)
+	default:
+		c.hasKey(key+".provider", e.Provider)
+	}
+	if e.Model == "" {
+		c.fault(key+".model", "want a model for embeddings that %s has, such as bge-m3 or text-embedding-3-small", cmp.Or(e.Provider, "the provider"))
+	}
 }

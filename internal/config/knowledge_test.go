@@ -30,13 +30,18 @@ func TestKnowledge(t *testing.T) {
 
 func TestKnowledge_Faults(t *testing.T) {
 	for name, tc := range map[string]struct{ from, to, want string }{
-		"a name":         {"  handbook: {", "  Hand-book: {", "want a name of small letters, digits and '_'"},
-		"a bundled name": {"  handbook: {", "  duckduckgo_search: {", `"duckduckgo_search" is a bundled search tool`},
-		"no folder":      {"path: docs, ", "", "knowledge.handbook.path: want a folder"},
-		"a language":     {"[vi, en]", "[vi, French]", "knowledge.handbook.languages[1]: want the code of a language"},
-		"a threshold":    {"path: docs", "path: docs, threshold: 40", "knowledge.handbook.threshold: want a share of 0 to 1"},
-		"a link":         {"https://docs.example.com/", "docs.example.com", "knowledge.handbook.link: want a web address"},
-		"an unknown key": {"path: docs", "path: docs, size: 3", "knowledge.handbook.size"},
+		"a name":           {"  handbook: {", "  Hand-book: {", "want a name of small letters, digits and '_'"},
+		"a bundled name":   {"  handbook: {", "  duckduckgo_search: {", `"duckduckgo_search" is a bundled search tool`},
+		"no folder":        {"path: docs, ", "", "knowledge.handbook.path: want a folder"},
+		"a language":       {"[vi, en]", "[vi, French]", "knowledge.handbook.languages[1]: want the code of a language"},
+		"a threshold":      {"path: docs", "path: docs, threshold: 40", "knowledge.handbook.threshold: want a share of 0 to 1"},
+		"a link":           {"https://docs.example.com/", "docs.example.com", "knowledge.handbook.link: want a web address"},
+		"no such endpoint": {"path: docs", "path: docs, embeddings: {provider: olama, model: bge-m3}", "knowledge.handbook.embeddings.provider: want gemini, openai or ollama, did you mean \"ollama\"?"},
+		"no embeddings":    {"path: docs", "path: docs, embeddings: {provider: anthropic, model: m}", "anthropic computes no embeddings: want gemini, openai or ollama"},
+		"no key":           {"path: docs", "path: docs, embeddings: {provider: openai, model: m}", "openai has no API key"},
+		"no model":         {"path: docs", "path: docs, embeddings: {provider: ollama}", "knowledge.handbook.embeddings.model: want a model for embeddings that ollama has"},
+		"no provider":      {"path: docs", "path: docs, embeddings: {model: bge-m3}", "knowledge.handbook.embeddings.provider: want gemini, openai or ollama"},
+		"an unknown key":   {"path: docs", "path: docs, size: 3", "knowledge.handbook.size"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := load(t, strings.Replace(handbook, tc.from, tc.to, 1))

@@ -54,6 +54,9 @@ func (cfg *Config) NamedModels() []NamedModel {
 		}
 		add(join("assistants", e.Name)+".model", provider, e.Value.Model)
 	}
+	for _, e := range cfg.Knowledge {
+		add(join("knowledge", e.Name)+".embeddings.model", e.Value.Embeddings.Provider, e.Value.Embeddings.Model)
+	}
 	return all
 }
 

@@ -31,14 +31,14 @@ func NewDocuments(cfg *config.Config) (*documents.Reader, error) {
 	return documents.New(documents.Config{Convert: cfg.Converters()})
 }
 
-// NewToolServer builds the search tools, and starts to index the folders of knowledge. Searches that are
-// calls of a model are charged to the book, which may be nil.
-func NewToolServer(cfg *config.Config, topics *Topics, reader *documents.Reader, book *budget.Book, log *slog.Logger) (*mcpservers.Dispatcher, error) {
+// NewToolServer builds the search tools, and starts to index the folders of knowledge. Their vectors are kept in
+// the store; without one, words alone are compared. Calls of a model are charged to the book, which may be nil.
+func NewToolServer(cfg *config.Config, topics *Topics, reader *documents.Reader, db *store.DB, book *budget.Book, log *slog.Logger) (*mcpservers.Dispatcher, error) {
 	google, err := googleSearch(cfg, book, log)
 	if err != nil {
 		return nil, err
 	}
-	folders, err := openFolders(cfg, topics, reader, log)
+	folders, err := openFolders(cfg, topics, reader, db, book, log)
 	if err != nil {
 		return nil, err
 	}
@@ -56,16 +56,13 @@ func NewToolServer(cfg *config.Config, topics *Topics, reader *documents.Reader,
 }
 
 // openFolders opens the guides of the topics, and the operator's folders.
-func openFolders(cfg *config.Config, topics *Topics, reader *documents.Reader, log *slog.Logger) ([]*knowledge.Folder, error) {
+func openFolders(cfg *config.Config, topics *Topics, reader *documents.Reader, db *store.DB, book *budget.Book, log *slog.Logger) ([]*knowledge.Folder, error) {
 	folders, err := topics.guides(log)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range cfg.Knowledge {
-		f, err := knowledge.Open(knowledge.Config{
-			Name: e.Name, About: e.Value.Description, Files: knowledge.Dir(e.Value.Path), Path: e.Value.Path, Languages: e.Value.Languages, Link: e.Value.Link,
-			Threshold: e.Value.Threshold, Foreign: e.Value.Foreign(), Corrections: e.Value.Corrections, Documents: reader, Logger: log,
-		})
+		f, err := openFolder(cfg, e, reader, db, book, log)
 		if err != nil {
 			closeFolders(folders)
 			return nil, err
@@ -73,6 +70,17 @@ func openFolders(cfg *config.Config, topics *Topics, reader *documents.Reader, l
 		folders = append(folders, f)
 	}
 	return folders, nil
+}
+
+func openFolder(cfg *config.Config, e config.Entry[config.Knowledge], reader *documents.Reader, db *store.DB, book *budget.Book, log *slog.Logger) (*knowledge.Folder, error) {
+	meaning, err := meaningOf(cfg, e.Value.Embeddings, db, book, log)
+	if err != nil {
+		return nil, fmt.Errorf("knowledge %q: embeddings: %w", e.Name, err)
+	}
+	return knowledge.Open(knowledge.Config{
+		Name: e.Name, About: e.Value.Description, Files: knowledge.Dir(e.Value.Path), Path: e.Value.Path, Languages: e.Value.Languages, Link: e.Value.Link,
+		Threshold: e.Value.Threshold, Foreign: e.Value.Foreign(), Corrections: e.Value.Corrections, Documents: reader, Meaning: meaning, Logger: log,
+	})
 }
 
 // UnreadKnowledge lists for each folder of knowledge the files that are not read.

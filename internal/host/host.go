@@ -74,6 +74,8 @@ type Host struct {
 	// webhook tells others about calls that need approvers; nil tells nobody.
 	webhook *webhook.Sender
 	opts    Options
+	// taped is set if a tape is recorded or played.
+	taped bool
 
 	background sync.WaitGroup
 	stop       context.CancelFunc
@@ -118,6 +120,7 @@ func Open(ctx context.Context, cfg *config.Config, log *slog.Logger, opts Option
 }
 
 func (h *Host) open(ctx context.Context) (err error) {
+	h.taped = h.opts.Edges != nil
 	WarnExposed(h.Config, h.Log)
 	if h.documents, err = NewDocuments(h.Config); err != nil {
 		return err
@@ -306,7 +309,11 @@ func (h *Host) bundledServers() ([]transport.ServerConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.tools, err = NewToolServer(h.Config, h.topics, h.documents, h.Book, h.Log); err != nil {
+	vectors := h.DB
+	if h.taped { // a tape is recorded and played by words alone, as its store is empty
+		vectors = nil
+	}
+	if h.tools, err = NewToolServer(h.Config, h.topics, h.documents, vectors, h.Book, h.Log); err != nil {
 		return nil, err
 	}
 	return []transport.ServerConfig{{Name: schemas.MemoryServer, InProcess: mem}, {Name: schemas.ToolServer, InProcess: h.tools}}, nil

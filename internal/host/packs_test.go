@@ -69,7 +69,7 @@ func tools(t *testing.T, cfg *config.Config) *mcpservers.Dispatcher {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := host.NewToolServer(cfg, opened, reader, nil, slog.New(slog.DiscardHandler))
+	d, err := host.NewToolServer(cfg, opened, reader, nil, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

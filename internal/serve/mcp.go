@@ -91,7 +91,7 @@ func (p *mcpPort) openMemory(ctx context.Context, m MCPConfig, port *httpserver.
 	if err != nil {
 		return err
 	}
-	port.Tools, err = host.NewToolServer(m.Config, topics, reader, nil, m.Log)
+	port.Tools, err = host.NewToolServer(m.Config, topics, reader, p.db, nil, m.Log)
 	return err
 }
 

@@ -17,6 +17,9 @@ const retentionEvery = time.Hour
 // usageKept is how long usage is kept: 13 months.
 const usageKept = 396 * 24 * time.Hour
 
+// vectorsKept is how long a vector is kept that no folder of knowledge uses.
+const vectorsKept = 30 * 24 * time.Hour
+
 // A retention deletes what is too old.
 type retention struct {
 	// what is deleted, for the log.
@@ -63,6 +66,7 @@ func retentions(cfg *config.Config, db *store.DB) []retention {
 		}},
 		{"lines of the audit", cfg.Audit.Retention, db.DropAudit},
 		{"lines of usage", usageKept, db.DropUsage},
+		{"unused vectors of passages", vectorsKept, db.DropVectors},
 		// Those who write traces delete old ones as well. This also holds where nobody writes any.
 		{"traces", cmp.Or(cfg.Telemetry.TraceRetention, store.DefaultTraceAge), func(ctx context.Context, before time.Time) (int, error) {
 			n, err := db.PruneTraces(ctx, time.Since(before), store.DefaultTraceBytes)

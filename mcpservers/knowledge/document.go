@@ -36,6 +36,9 @@ func (f *Folder) Status() schemas.KnowledgeStatus {
 		s.Bytes += d.bytes
 	}
 	s.Threshold, s.Learned = f.shelves.threshold()
+	if f.meaning != nil {
+		s.Meaning = new(f.meaning.status())
+	}
 	return s
 }
 

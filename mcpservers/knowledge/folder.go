@@ -59,6 +59,8 @@ type Config struct {
 	Documents *documents.Reader
 	// Fixed is set if the files never change; they are indexed at the first question.
 	Fixed bool
+	// Meaning compares passages by their meaning too; nil compares words alone.
+	Meaning *Meaning
 	// Logger may be nil. It gets counts, never a question.
 	Logger *slog.Logger
 }
@@ -68,6 +70,7 @@ type Folder struct {
 	cfg         Config
 	log         *slog.Logger
 	corrections *corrections  // nil without any
+	meaning     *meaning      // nil for words alone
 	begin       func()        // starts the watch once
 	ready       chan struct{} // closed after the first scan
 	late        chan struct{} // closed when questions wait for it no more
@@ -125,9 +128,15 @@ func Open(cfg Config) (*Folder, error) {
 	if cfg.Corrections {
 		f.corrections = newCorrections(cfg.Files)
 	}
+	if cfg.Meaning != nil {
+		f.meaning = newMeaning(*cfg.Meaning, f.log)
+	}
 	f.begin = sync.OnceFunc(func() {
 		time.AfterFunc(firstWait, func() { close(f.late) })
 		f.ended.Go(func() { f.watch(ctx) })
+		if f.meaning != nil {
+			f.ended.Go(func() { f.meaning.run(ctx) })
+		}
 	})
 	if !cfg.Fixed { // a fixed folder is indexed at the first question
 		f.begin()
@@ -209,11 +218,13 @@ func (f *Folder) scan(ctx context.Context) {
 			changed = append(changed, name)
 		}
 	}
+	removed := 0
 	for name := range f.known {
 		if _, there := stamps[name]; !there {
 			into.of(name).put(name, nil)
 			f.forget(name)
 			delete(f.known, name)
+			removed++
 		}
 	}
 	maps.DeleteFunc(f.faults, func(name, _ string) bool { _, there := stamps[name]; return !there })
@@ -267,7 +278,11 @@ func (f *Folder) scan(ctx context.Context) {
 		f.log.InfoContext(ctx, cmp.Or(lastUnread, "all files are read now"))
 	}
 	f.advance(len(f.read), len(f.read)) // only this goroutine writes it
-	f.replace(into.compacted())
+	fresh := into.compacted()
+	f.replace(fresh)
+	if f.meaning != nil && (len(changed) > 0 || removed > 0 || !f.isReady()) {
+		f.meaning.changed(fresh)
+	}
 }
 
 func (f *Folder) current() shelves {

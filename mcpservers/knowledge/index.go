@@ -172,6 +172,17 @@ func (ix *index) read(id uint32) passage {
 	return ix.passage(id)
 }
 
+// readEach yields passages with their ids, also while others are added.
+func (ix *index) readEach(ids []uint32) iter.Seq2[uint32, passage] {
+	return func(yield func(uint32, passage) bool) {
+		for _, id := range ids {
+			if !yield(id, ix.read(id)) {
+				return
+			}
+		}
+	}
+}
+
 // wordsOf yields the places and numbers of the words of a passage; none is a gap between two phrases.
 func (ix *index) wordsOf(id uint32) iter.Seq2[int, uint32] {
 	words := ix.stream[ix.passages[id].from:]

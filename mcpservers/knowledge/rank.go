@@ -25,6 +25,8 @@ const (
 	// slight is the weight of a word that says little of what a question is about ("stupid"); stray, of a
 	// name that no passage has.
 	slight, stray = 0.6, 0.7
+	// seldom is the weight of a word that few passages have, relative to one that only one has.
+	seldom = 0.9
 	// again is the factor of a passage for each that stands before it and is of the same page.
 	again = 0.7
 	// paired is the weight of two neighbours that are neighbours in a passage too, relative to an
@@ -166,6 +168,7 @@ type match struct {
 	titled      float64 // the share of its title's words in the question
 	asked       int     // the number of the question's words that matter
 	meant       bool    // it holds a word that is more than slight
+	rare        bool    // it holds a word that few passages have
 }
 
 // search returns the passages for a question that depends on the conversation's subject, the best first,
@@ -361,6 +364,7 @@ func (ix *index) weigh(q query, pairs []int, f *match) {
 			}
 			f.score += f.senses[i] + light*max(own, f.same[i])
 			f.meant = f.meant || fit > 0 && light == 1
+			f.rare = f.rare || f.fits[i] == 1 && light == 1 && ix.rare(ix.holding(q.words[i].term).len()) >= seldom*ix.rare(1)
 			got, whole = got+weight*fit, whole+weight
 			f.asked++
 		}

@@ -24,6 +24,15 @@ type Query struct {
 	Passage string
 }
 
+// wordings returns the ways in which the question is put, each with its subject.
+func (q Query) wordings() []string {
+	first := q.Text
+	if q.About != "" {
+		first = q.About + ": " + q.Text
+	}
+	return append([]string{first}, q.Others[:min(len(q.Others), maxOthers)]...)
+}
+
 // A Result is a passage that answers a question.
 type Result struct {
 	Title   string
@@ -57,8 +66,12 @@ func (f *Folder) Search(ctx context.Context, q Query, limit int) (Found, error) 
 	if err := f.wait(ctx); err != nil {
 		return Found{}, err
 	}
-	sure, unsure := f.current().search(q, limit)
-	return Found{Results: f.results(sure), Perhaps: f.results(unsure)}, nil
+	var by meant
+	if f.meaning != nil && q.Passage == "" {
+		by = f.meaning.question(ctx, q.wordings())
+	}
+	sure, unsure := f.current().search(q, limit, by)
+	return Found{Results: f.results(sure), Perhaps: f.results(unsure), Note: by.note}, nil
 }
 
 func (f *Folder) results(hits []hit) (results []Result) {

@@ -98,13 +98,14 @@ type found struct {
 }
 
 // search returns the passages that answer a question, in any of its wordings; without any, those that
-// perhaps do.
-func (s shelves) search(q Query, limit int) (sure, unsure []hit) {
+// perhaps do. Meaning finds passages of its own only where they are near enough to answer; else it orders what
+// words find. A passage with a rare word of the question keeps its place.
+func (s shelves) search(q Query, limit int, by meant) (sure, unsure []hit) {
 	if q.Passage != "" {
 		return s.under(q, limit), nil
 	}
-	var answers, doubts []ranking[found]
-	scores := make(map[found]float64)
+	var answers, doubts, meanings, sureMeanings []ranking[found]
+	scores, rare := make(map[found]float64), make(map[found]bool)
 	for i, text := range append([]string{q.Text}, q.Others[:min(len(q.Others), maxOthers)]...) {
 		about := q.About
 		if i > 0 {
@@ -115,6 +116,7 @@ func (s shelves) search(q Query, limit int) (sure, unsure []hit) {
 		for _, m := range matches {
 			f := found{ix, m.id}
 			r = append(r, f)
+			rare[f] = rare[f] || i == 0 && m.rare
 			if ok {
 				scores[f] = max(scores[f], m.score)
 			}
@@ -124,22 +126,34 @@ func (s shelves) search(q Query, limit int) (sure, unsure []hit) {
 		} else {
 			doubts = append(doubts, r)
 		}
+		near, sure := by.ranking(i, s.among(q.Language), scores)
+		meanings, sureMeanings = append(meanings, near), append(sureMeanings, near[:sure])
 	}
-	if len(answers) > 0 {
-		return hits(merged(answers, nil), scores, limit), nil
+	near, sureNear := merged(meanings, nil), merged(sureMeanings, nil)
+	if len(answers) > 0 || len(sureNear) > 0 {
+		words := merged(answers, nil)
+		both := []ranking[found]{words, near.within([]ranking[found]{words, sureNear})}
+		return hits(merged(both, func(f found) bool { return rare[f] }), scores, limit), nil
 	}
-	return nil, hits(merged(doubts, nil), scores, min(limit, perhaps))
+	return nil, hits(merged([]ranking[found]{merged(doubts, nil), near}, nil), scores, min(limit, perhaps))
 }
 
-// best returns the passages of the index that answers a text best, else those of the one that holds most
-// of it.
-func (s shelves) best(text, about, language string) (best *index, all []match, sure bool) {
+// among returns the indexes that are searched for a question in a language.
+func (s shelves) among(language string) (all []*index) {
 	names := append(slices.Clone(s.languages), "")
 	if ix := s.byName[language]; language != "" && ix != nil && ix.size() > 0 {
 		names = []string{language, ""}
 	}
 	for _, name := range names {
-		ix := s.byName[name]
+		all = append(all, s.byName[name])
+	}
+	return all
+}
+
+// best returns the passages of the index that answers a text best, else those of the one that holds most
+// of it.
+func (s shelves) best(text, about, language string) (best *index, all []match, sure bool) {
+	for _, ix := range s.among(language) {
 		matches, ok := ix.search(text, about)
 		if len(matches) == 0 || sure && !ok {
 			continue

@@ -80,6 +80,7 @@ type Provider struct {
 	safety  []*genai.SafetySetting
 	log     *slog.Logger
 	faults  *wire.Faults
+	vectors *wire.Vectors
 
 	lessons  *wire.Lessons
 	unopened wire.UnopenedThoughts
@@ -125,6 +126,7 @@ func New(cfg Config) (*Provider, error) {
 			Base: base, Public: "generativelanguage.googleapis.com", Secrets: []string{key},
 		}),
 	}
+	p.vectors = wire.NewVectors(p.faults)
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}

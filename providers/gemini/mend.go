@@ -25,8 +25,12 @@ type mender struct {
 // RoundTrip sends a request and mends its answer.
 func (m mender) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := m.next.RoundTrip(req)
+	_, method, _ := strings.Cut(req.URL.Path, ":")
+	stream := method == "streamGenerateContent"
 	switch {
-	case err != nil || !strings.HasSuffix(req.URL.Path, ":streamGenerateContent"):
+	case err != nil || !stream && !embeds(method):
+	case resp.StatusCode/100 == 2 && !stream:
+		resp.Body = bounded{io.LimitReader(resp.Body, maxVectors), resp.Body}
 	case resp.StatusCode/100 == 2:
 		next, stop := iter.Pull(m.events(req, resp.Body))
 		resp.Body = &mended{raw: resp.Body, next: next, stop: stop}

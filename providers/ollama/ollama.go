@@ -73,6 +73,7 @@ type Provider struct {
 	setting   string // the setting of the address
 	base      *url.URL
 	chat      string // the address of /api/chat
+	embed     string // the address of /api/embed
 	http      *http.Client
 	client    *api.Client
 	limits    wire.Limits
@@ -82,6 +83,7 @@ type Provider struct {
 	maxNumCtx int
 	log       *slog.Logger
 	faults    *wire.Faults
+	vectors   *wire.Vectors
 
 	models   modelCache
 	windows  windows
@@ -117,6 +119,7 @@ func New(cfg Config) (*Provider, error) {
 		setting:   setting,
 		base:      base,
 		chat:      base.JoinPath("/api/chat").String(),
+		embed:     base.JoinPath("/api/embed").String(),
 		http:      wire.NewClient(cfg.HTTPClient),
 		limits:    limits,
 		keepAlive: keepAlive,
@@ -129,6 +132,7 @@ func New(cfg Config) (*Provider, error) {
 			Limits: limits, Base: base,
 		}),
 	}
+	p.vectors = wire.NewVectors(p.faults)
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}

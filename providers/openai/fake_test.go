@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -40,6 +41,7 @@ func newFake(t testing.TB, steps ...http.HandlerFunc) *fake {
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	data, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(data)) // a step may read it too
 	var sent map[string]any
 	_ = json.Unmarshal(data, &sent)
 	f.mu.Lock()

@@ -73,6 +73,7 @@ type Provider struct {
 	response *endpoint
 	models   string // the URL of models
 	props    string // the URL of llama.cpp's properties
+	embed    string // the URL of embeddings
 	original bool   // the service is OpenAI's own
 	http     *http.Client
 	limits   wire.Limits
@@ -80,6 +81,7 @@ type Provider struct {
 	tuning   schemas.Tuning
 	log      *slog.Logger
 	faults   *wire.Faults
+	vectors  *wire.Vectors
 
 	unopened wire.UnopenedThoughts
 	thinkers wire.Thinkers
@@ -123,6 +125,7 @@ func New(cfg Config) (*Provider, error) {
 		key:      key,
 		models:   base.JoinPath("models").String(),
 		props:    base.JoinPath("../props").String(),
+		embed:    base.JoinPath("embeddings").String(),
 		original: original,
 		http:     wire.NewClient(cfg.HTTPClient),
 		limits:   limits,
@@ -135,6 +138,7 @@ func New(cfg Config) (*Provider, error) {
 			Advice: wire.Advice(setting, keyFrom, key == "" && !original, "OPENAI_API_KEY", "OpenAI"),
 		}),
 	}
+	p.vectors = wire.NewVectors(p.faults)
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}

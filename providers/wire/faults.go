@@ -309,13 +309,14 @@ func IsOverflow(message string) bool {
 		"maximum context length", "maximum model length", "available context size", "context length of only", "context length is only", "max_new_tokens must be",
 		"exceeds the context", "exceeds the model's context", "context window", "prompt is too long", "prompt too long",
 		"input length exceeds", "input is too long", "exceeds the maximum number of tokens", "max context length", "maximum prompt length",
-		"too_many_prompt_tokens", "too many prompt tokens", "reduce the length of the messages", "maximum context",
+		"too_many_prompt_tokens", "too many prompt tokens", "reduce the length of the messages", "maximum context", "too large to process",
 	} {
 		if strings.Contains(message, sign) {
 			return true
 		}
 	}
-	return strings.Contains(message, "token count") && strings.Contains(message, "exceed")
+	return strings.Contains(message, "token count") && strings.Contains(message, "exceed") ||
+		strings.Contains(message, "must have less than") && strings.Contains(message, "tokens")
 }
 
 // WindowIn reads the context window, in tokens, from a message that a prompt is too long; 0 if it
