@@ -108,7 +108,8 @@ func (q query) subjects() []string {
 }
 
 // Ask calls the tools of a list in order until one finds something. It skips one that fails. Folders
-// that find nothing sure are asked again in other words, before the tools behind them count. A passage
+// that find nothing sure are asked again in other words, before what they found or the tools behind them
+// count. A passage
 // that no tool has is not reported to the person.
 func (s *search) Ask(ctx context.Context, out *answer.Speaker, list []string, q query, ahead lookAhead) (SearchResult, error) {
 	if q.Passage != "" {
@@ -158,7 +159,12 @@ func (s *asking) all(ctx context.Context, list []string, q query) (*SearchResult
 		if err != nil {
 			return nil, err
 		}
-		if beside {
+		doubtful := isFolder && found != nil && found.Result.IsDoubtful()
+		if doubtful {
+			s.little = append(s.little, tool)
+			s.ahead.words.Begin(s.little)
+		}
+		if beside || doubtful {
 			if own, err := s.again(ctx, &q); err != nil || own != nil {
 				return own, err
 			}

@@ -127,9 +127,14 @@ func (s *search) lookAhead(ctx context.Context, list []string, q query, words *r
 			}
 			for done := range s.begin(tool).Execute(ctx, []schemas.ToolCall{call}) {
 				made[keyOf(call)] = done
-				if failed = done.Result.IsError; !failed && !done.Result.IsEmpty() {
-					return made
+				failed = done.Result.IsError
+				if failed || done.Result.IsEmpty() {
+					continue
 				}
+				if done.Result.IsDoubtful() {
+					words.Begin(append(little, tool))
+				}
+				return made
 			}
 			if failed {
 				break

@@ -31,6 +31,15 @@ func (r ToolResult) IsPerhaps() bool {
 	return empty && json.Unmarshal(r.Output, &structured) == nil && len(structured.Perhaps) > 0
 }
 
+// IsDoubtful reports whether what a search found may well be the wrong thing, so that it is worth searching in
+// other words.
+func (r ToolResult) IsDoubtful() bool {
+	var structured struct {
+		Doubtful bool `json:"doubtful"`
+	}
+	return json.Unmarshal(r.Output, &structured) == nil && structured.Doubtful
+}
+
 // emptyList reports whether the result lists results, and whether there are none.
 func (r ToolResult) emptyList() (empty, listed bool) {
 	var structured struct {

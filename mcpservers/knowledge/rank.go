@@ -8,14 +8,16 @@ import (
 )
 
 const (
-	// judged is how many of the first passages are judged: one of them must answer the question.
-	judged = 1
 	// amount is the weight of the logarithm of a passage's score, relative to the share of the question
 	// that it holds.
 	amount = 0.4
 	// perhaps is how many passages are offered if none answers the question; deep, how many of a wording
 	// are merged with those of others.
 	perhaps, deep = 3, 10
+	// surely is how many times what suffices a passage must reach to be surely the right one; head, the share of
+	// the question that its title and keywords must hold instead. Of questions in the documents' words nearly
+	// all reach one of the two, of those in a person's own few: there the first passages are often wrong.
+	surely, head = 1.5, 0.5
 	// common is the least weight of a word, relative to one that no passage has: a word in most
 	// passages does not select one, but confirms the folder.
 	common = 0.4
@@ -37,9 +39,9 @@ const (
 	titleWeight = 5
 	// named is the bonus of a passage whose whole title is in the question.
 	named = 0.5
-	// aside is the factor of a passage that does not mention the conversation's subject; astray,
-	// if the question itself names a new subject ("and hotels?").
-	aside, astray = 0.5, 0.2
+	// aside is the factor of a passage that does not mention the conversation's subject. If the question itself
+	// names a new subject ("and hotels?"), its own words decide.
+	aside = 0.5
 	// shareOfBest is the share of the best score below which a passage is dropped.
 	shareOfBest = 0.3
 	// maxWords bounds the words of a question.
@@ -164,39 +166,36 @@ type match struct {
 	pairs       []float64 // how often it occurs behind the word before it
 	same        []float64 // the score of the best word in place of it
 	senses      []float64 // the score of those with the same sense
+	heads       []float64 // for each word, how well the best occurrence in its title or among its keywords agrees
 	score, held float64
+	headed      float64 // the share of the question that its title and keywords hold
 	titled      float64 // the share of its title's words in the question
 	asked       int     // the number of the question's words that matter
 	meant       bool    // it holds a word that is more than slight
 	rare        bool    // it holds a word that few passages have
 }
 
-// search returns the passages for a question that depends on the conversation's subject, the best first,
-// and whether they answer it: one of the first holds enough of the question.
-func (ix *index) search(question, about string) (all []match, sure bool) {
+// search returns the passages for a question that depends on the conversation's subject, the best first;
+// whether they answer it, since the first holds enough of it; and whether that one is surely right.
+func (ix *index) search(question, about string) (all []match, answers, isClear bool) {
 	ix.mu.RLock()
 	defer ix.mu.RUnlock()
 	all = ix.rankedAbout(question, about)
-	held := 0.0
-	for _, f := range all[:min(len(all), judged)] {
-		if ix.answers(f) {
-			held = max(held, f.held)
-		}
+	if len(all) == 0 || !ix.answers(all[0]) {
+		return ix.spread(slices.DeleteFunc(all, func(f match) bool { return !f.meant }), deep), false, false
 	}
-	sure = held > 0
-	if sure {
-		all = slices.DeleteFunc(all, func(f match) bool { return f.score < shareOfBest*all[0].score })
-	} else {
-		all = slices.DeleteFunc(all, func(f match) bool { return !f.meant })
+	best, held := all[0].score, all[0].held
+	isClear = ix.isClear(all[0])
+	all = ix.spread(slices.DeleteFunc(all, func(f match) bool { return f.score < shareOfBest*best }), deep)
+	for i := range all {
+		all[i].score *= held / best
 	}
-	all = ix.spread(all, deep)
-	if sure {
-		best := all[0].score
-		for i := range all {
-			all[i].score *= held / best
-		}
-	}
-	return all, sure
+	return all, true, isClear
+}
+
+// isClear reports whether a passage that answers a question is surely the right one.
+func (ix *index) isClear(f match) bool {
+	return f.headed >= head || ix.strength(f) >= surely*ix.least.strength
 }
 
 // answers reports whether a passage contains enough of a question to answer it.
@@ -253,7 +252,7 @@ func (ix *index) rankedAbout(question, about string) []match {
 	}
 	least, isNamed := aside, strings.Contains(question, about)
 	if isNamed {
-		least = astray
+		least = 0
 	}
 	for i, f := range all {
 		fit := fits[f.id]
@@ -273,14 +272,14 @@ func (ix *index) ranked(question string) []match {
 	all := make([]match, len(ids))
 	pairs := make([]int, len(q.words)) // how many passages contain each
 	others := make([]float64, len(q.others))
-	const perMatch = 5
+	const perMatch = 6
 	free := make([]float64, perMatch*len(ids)*len(q.words))
 	numbers := func() (own []float64) {
 		own, free = free[:len(q.words)], free[len(q.words):]
 		return own
 	}
 	for i, id := range ids {
-		all[i] = match{id: id, fits: numbers(), times: numbers(), pairs: numbers(), same: numbers(), senses: numbers()}
+		all[i] = match{id: id, fits: numbers(), times: numbers(), pairs: numbers(), same: numbers(), senses: numbers(), heads: numbers()}
 		ix.compare(q, &all[i], others)
 		for j, n := range all[i].pairs {
 			if n > 0 {
@@ -319,6 +318,9 @@ func (ix *index) compare(q query, f *match, others []float64) {
 				fit = 1
 			}
 			f.fits[i] = max(f.fits[i], fit)
+			if at < int(p.titled) {
+				f.heads[i] = max(f.heads[i], fit)
+			}
 			f.times[i] += weight * fit
 			if i > 0 && previous != none && q.words[i-1].term == previous && (!asked.idle || !q.words[i-1].idle) {
 				f.pairs[i] += weight * fit
@@ -348,7 +350,7 @@ func (ix *index) compare(q query, f *match, others []float64) {
 // weigh scores a passage, and computes its share of the question.
 func (ix *index) weigh(q query, pairs []int, f *match) {
 	p := &ix.passages[f.id]
-	var got, whole float64
+	var got, whole, headed, all float64
 	for i, weight := range q.weight {
 		if weight > 0 {
 			fit, light := f.fits[i], 1.0
@@ -366,6 +368,11 @@ func (ix *index) weigh(q query, pairs []int, f *match) {
 			f.meant = f.meant || fit > 0 && light == 1
 			f.rare = f.rare || f.fits[i] == 1 && light == 1 && ix.rare(ix.holding(q.words[i].term).len()) >= seldom*ix.rare(1)
 			got, whole = got+weight*fit, whole+weight
+			titled := f.heads[i]
+			if f.senses[i] > 0 {
+				titled = max(titled, synonym)
+			}
+			headed, all = headed+weight*titled, all+weight
 			f.asked++
 		}
 		if f.pairs[i] > 0 {
@@ -378,6 +385,7 @@ func (ix *index) weigh(q query, pairs []int, f *match) {
 		}
 	}
 	f.held = got / max(whole, 1e-9)
+	f.headed = headed / max(all, 1e-9)
 	f.titled = ix.titled(q, f.id)
 	f.score *= 1 + named*f.titled
 }

@@ -50,6 +50,9 @@ type Result struct {
 type Found struct {
 	// Results are the passages that answer the question, best first; none if the folder does not cover it.
 	Results []Result
+	// Doubtful is set if the results may well be the wrong ones: the question's words stand in texts, not in
+	// titles, and not many together. Other words may find better ones.
+	Doubtful bool
 	// Perhaps are the best passages if there are no results: each holds too little of the question.
 	Perhaps []Result
 	// Note says why words alone were compared, if the folder is to be searched by meaning too.
@@ -70,8 +73,8 @@ func (f *Folder) Search(ctx context.Context, q Query, limit int) (Found, error) 
 	if f.meaning != nil && q.Passage == "" {
 		by = f.meaning.question(ctx, q.wordings())
 	}
-	sure, unsure := f.current().search(q, limit, by)
-	return Found{Results: f.results(sure), Perhaps: f.results(unsure), Note: by.note}, nil
+	sure, unsure, doubtful := f.current().search(q, limit, by)
+	return Found{Results: f.results(sure), Doubtful: doubtful, Perhaps: f.results(unsure), Note: by.note}, nil
 }
 
 func (f *Folder) results(hits []hit) (results []Result) {

@@ -98,12 +98,13 @@ type found struct {
 }
 
 // search returns the passages that answer a question, in any of its wordings; without any, those that
-// perhaps do. Meaning finds passages of its own only where they are near enough to answer; else it orders what
+// perhaps do. They are doubtful if only the question's own words found them, and none is surely right. Meaning finds passages of its own only where they are near enough to answer; else it orders what
 // words find. A passage with a rare word of the question keeps its place.
-func (s shelves) search(q Query, limit int, by meant) (sure, unsure []hit) {
+func (s shelves) search(q Query, limit int, by meant) (sure, unsure []hit, doubtful bool) {
 	if q.Passage != "" {
-		return s.under(q, limit), nil
+		return s.under(q, limit), nil, false
 	}
+	isClear := len(q.Others) > 0
 	var answers, doubts, meanings, sureMeanings []ranking[found]
 	scores, rare := make(map[found]float64), make(map[found]bool)
 	for i, text := range append([]string{q.Text}, q.Others[:min(len(q.Others), maxOthers)]...) {
@@ -111,7 +112,8 @@ func (s shelves) search(q Query, limit int, by meant) (sure, unsure []hit) {
 		if i > 0 {
 			about = "" // a wording of its own needs no subject from elsewhere
 		}
-		ix, matches, ok := s.best(text, about, q.Language)
+		ix, matches, ok, surely := s.best(text, about, q.Language)
+		isClear = isClear || surely
 		var r ranking[found]
 		for _, m := range matches {
 			f := found{ix, m.id}
@@ -133,9 +135,9 @@ func (s shelves) search(q Query, limit int, by meant) (sure, unsure []hit) {
 	if len(answers) > 0 || len(sureNear) > 0 {
 		words := merged(answers, nil)
 		both := []ranking[found]{words, near.within([]ranking[found]{words, sureNear})}
-		return hits(merged(both, func(f found) bool { return rare[f] }), scores, limit), nil
+		return hits(merged(both, func(f found) bool { return rare[f] }), scores, limit), nil, !isClear && len(sureNear) == 0
 	}
-	return nil, hits(merged([]ranking[found]{merged(doubts, nil), near}, nil), scores, min(limit, perhaps))
+	return nil, hits(merged([]ranking[found]{merged(doubts, nil), near}, nil), scores, min(limit, perhaps)), false
 }
 
 // among returns the indexes that are searched for a question in a language.
@@ -151,18 +153,18 @@ func (s shelves) among(language string) (all []*index) {
 }
 
 // best returns the passages of the index that answers a text best, else those of the one that holds most
-// of it.
-func (s shelves) best(text, about, language string) (best *index, all []match, sure bool) {
+// of it, and what [index.search] says of them.
+func (s shelves) best(text, about, language string) (best *index, all []match, answers, isClear bool) {
 	for _, ix := range s.among(language) {
-		matches, ok := ix.search(text, about)
-		if len(matches) == 0 || sure && !ok {
+		matches, ok, surely := ix.search(text, about)
+		if len(matches) == 0 || answers && !ok {
 			continue
 		}
-		if len(all) == 0 || ok && !sure || matches[0].score > all[0].score {
-			best, all, sure = ix, matches, ok
+		if len(all) == 0 || ok && !answers || matches[0].score > all[0].score {
+			best, all, answers, isClear = ix, matches, ok, surely
 		}
 	}
-	return best, all, sure
+	return best, all, answers, isClear
 }
 
 // hits returns the first passages with their texts. Their scores do not rise.

@@ -70,16 +70,25 @@ func readStrangers(t *testing.T, name string) (all []strangersCase) {
 }
 
 // A tally counts for each kind of question those that were asked and those with a right result.
-type tally map[string]*struct{ asked, right, nothing, perhaps int }
+type tally map[string]*counts
+
+// counts are those of one kind; calls is how often a model had to word the question anew.
+type counts struct{ asked, right, nothing, perhaps, calls int }
 
 func (all tally) ask(t *testing.T, f *knowledge.Folder, c strangersCase) {
-	all.note(t, f, c, c.Kind, knowledge.Query{Text: c.Question})
-	if len(c.Queries) > 0 {
-		all.note(t, f, c, c.Kind+" rewritten", knowledge.Query{Text: c.Question, Others: c.Queries})
+	found := all.note(t, f, c, c.Kind, knowledge.Query{Text: c.Question})
+	if c.Queries == nil {
+		return
 	}
+	q := knowledge.Query{Text: c.Question}
+	if len(found.Results) == 0 || found.Doubtful { // else nobody words it anew
+		q.Others = c.Queries
+		all.of(c.Kind + " rewritten").calls++
+	}
+	all.note(t, f, c, c.Kind+" rewritten", q)
 }
 
-func (all tally) note(t *testing.T, f *knowledge.Folder, c strangersCase, kind string, q knowledge.Query) {
+func (all tally) note(t *testing.T, f *knowledge.Folder, c strangersCase, kind string, q knowledge.Query) knowledge.Found {
 	t.Helper()
 	found, err := f.Search(t.Context(), q, 5)
 	if err != nil {
@@ -107,6 +116,7 @@ func (all tally) note(t *testing.T, f *knowledge.Folder, c strangersCase, kind s
 		}
 		t.Logf("%s %s %q: %d results %v, want %v", c.ID, kind, c.Question, len(found.Results), got, c.Files)
 	}
+	return found
 }
 
 // holdsFile reports whether a result of the first three is of one of some files.
@@ -114,9 +124,9 @@ func holdsFile(results []knowledge.Result, files []string) bool {
 	return slices.ContainsFunc(results[:min(len(results), 3)], func(r knowledge.Result) bool { return slices.Contains(files, r.Place.File) })
 }
 
-func (all tally) of(kind string) *struct{ asked, right, nothing, perhaps int } {
+func (all tally) of(kind string) *counts {
 	if all[kind] == nil {
-		all[kind] = new(struct{ asked, right, nothing, perhaps int })
+		all[kind] = new(counts)
 	}
 	return all[kind]
 }
@@ -124,16 +134,17 @@ func (all tally) of(kind string) *struct{ asked, right, nothing, perhaps int } {
 func (all tally) add(other tally) {
 	for kind, n := range other {
 		sum := all.of(kind)
-		sum.asked, sum.right, sum.nothing, sum.perhaps = sum.asked+n.asked, sum.right+n.right, sum.nothing+n.nothing, sum.perhaps+n.perhaps
+		sum.asked, sum.right, sum.nothing = sum.asked+n.asked, sum.right+n.right, sum.nothing+n.nothing
+		sum.perhaps, sum.calls = sum.perhaps+n.perhaps, sum.calls+n.calls
 	}
 }
 
 func (all tally) print(t *testing.T) {
 	t.Helper()
-	for _, kind := range []string{"own", "near", "vi", "off", "own rewritten", "vi rewritten"} {
+	for _, kind := range []string{"own", "near", "vi", "off", "own rewritten", "near rewritten", "vi rewritten", "off rewritten"} {
 		if n := all[kind]; n != nil {
-			t.Logf("%s: %d of %d right (%.2f), %d find nothing, %d have a right file among what is perhaps one",
-				kind, n.right, n.asked, float64(n.right)/float64(n.asked), n.nothing, n.perhaps)
+			t.Logf("%s: %d of %d right (%.2f), %d find nothing, %d have a right file among what is perhaps one, %d worded anew",
+				kind, n.right, n.asked, float64(n.right)/float64(n.asked), n.nothing, n.perhaps, n.calls)
 		}
 	}
 }

@@ -73,9 +73,8 @@ func (ix *index) learned() threshold {
 			}
 		}
 		all := ix.ranked(strings.Join(words, " "))
-		for _, f := range all[:min(len(all), judged)] {
-			strengths[i] = max(strengths[i], ix.strength(f))
-			shares[i] = max(shares[i], f.held)
+		if len(all) > 0 {
+			strengths[i], shares[i] = ix.strength(all[0]), all[0].held
 		}
 	}
 	slices.Sort(strengths)

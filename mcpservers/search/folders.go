@@ -89,7 +89,7 @@ func (t *tools) searchFolder(f *knowledge.Folder) server.ToolHandlerFunc {
 		if p := f.Progress(); p.Done < p.Files {
 			t.log.InfoContext(ctx, "searched while the folder is still being indexed", "tool", f.Name(), "done", p.Done, "files", p.Files)
 		}
-		a := answered{results: resultsOf(found.Results), perhaps: resultsOf(found.Perhaps), note: found.Note, lang: lang}
+		a := answered{results: resultsOf(found.Results), doubtful: found.Doubtful, perhaps: resultsOf(found.Perhaps), note: found.Note, lang: lang}
 		if len(a.results) == 0 && len(a.perhaps) > 0 {
 			a.note = strings.TrimSpace(onlyPerhaps + " " + a.note)
 		}

@@ -142,6 +142,8 @@ func clipped(s string) string {
 // answered is the answer of a search.
 type answered struct {
 	results []Result
+	// doubtful is set if the results may well be the wrong ones, as a folder judges them.
+	doubtful bool
 	// perhaps are passages that hold too little of the question; only a folder without results has them.
 	perhaps []Result
 	// note tells the caller about the results.
@@ -155,6 +157,9 @@ func (t *tools) answer(ctx context.Context, tool string, a answered) *mcp.CallTo
 	structured := map[string]any{"results": append([]Result{}, a.results...)} // an empty list, not null
 	if len(a.perhaps) > 0 {
 		structured["perhaps"] = a.perhaps
+	}
+	if a.doubtful {
+		structured["doubtful"] = true
 	}
 	if a.note != "" {
 		structured["note"] = a.note
