@@ -24,6 +24,7 @@ const (
 	colloquial = "My ticker drowned at the pool, can I bring it back?"
 	nothing    = `{"results":[]}`
 	returned   = `{"results":[{"title":"Returns","content":"Water damage is covered for a year.","link":"https://shop.example/returns"}]}`
+	doubtful   = `{"results":[{"title":"Pool rules","content":"Watches stay in the locker.","link":"https://shop.example/pool"}],"doubtful":true}`
 	paged      = `{"results":[{"title":"A page","content":"Somebody writes about watches.","link":"https://web.example/"}]}`
 	// inItsWords are the queries of the small model, and anew the arguments of a folder with them.
 	inItsWords = `{"queries":["water damage return","guarantee of watches"]}`
@@ -115,6 +116,39 @@ func TestReword(t *testing.T) {
 				t.Errorf("asked for queries %d times, %d model calls", got, p.done.ModelCalls)
 			}
 			if shown := b.asked(); !strings.Contains(shown, tt.shown) || strings.Contains(shown, "Somebody writes") && tt.shown != "Somebody writes" {
+				t.Errorf("the model is shown %s", shown)
+			}
+		})
+	}
+}
+
+// A doubtful result counts only if other words find nothing better, and without a model at once.
+func TestReword_Doubtful(t *testing.T) {
+	for name, tt := range map[string]struct {
+		anew, words string
+		offline     bool
+		called      string
+		shown       string
+	}{
+		"found in other words": {anew: returned, words: inItsWords, called: "shop shop*", shown: "Water damage"},
+		"nothing better":       {anew: nothing, words: inItsWords, called: "shop shop*", shown: "Watches stay"},
+		"no other words":       {anew: returned, words: `{"queries":[]}`, called: "shop", shown: "Watches stay"},
+		"without a model":      {anew: returned, words: inItsWords, offline: true, called: "shop", shown: "Watches stay"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(says("answer"))
+			b.folder("shop", tt.anew)
+			b.tools.results["shop"] = schemas.ToolResult{Output: json.RawMessage(doubtful)}
+			b.tools.add(schemas.ToolServer, "web", paged)
+			b.model.words = says(tt.words)
+			b.route.Offline = tt.offline
+			if p := b.with(t, schemas.Assistant{Search: []string{"shop", "web"}}).play(t, ask(colloquial)); p.err != nil {
+				t.Fatal(p.err)
+			}
+			if got := b.calledTools(); got != tt.called {
+				t.Errorf("called %s, want %s", got, tt.called)
+			}
+			if shown := b.asked(); !strings.Contains(shown, tt.shown) {
 				t.Errorf("the model is shown %s", shown)
 			}
 		})
@@ -222,16 +256,18 @@ func TestReword_SerialCalls(t *testing.T) {
 	const sure = "Does whitening damage the enamel of my teeth?"
 	for name, tt := range map[string]struct {
 		question string
-		found    bool // by the question's own words
+		found    string // by the question's own words
 		queues   bool
 		search   string
 		want     time.Duration
 		calls    int
 	}{
-		"the guardrail is sure, and found": {question: sure, found: true, search: "guide web", want: 1, calls: 1},
-		"a judge, and found":               {question: unsure, found: true, search: "guide web", want: 2, calls: 2},
+		"the guardrail is sure, and found": {question: sure, found: returned, search: "guide web", want: 1, calls: 1},
+		"a judge, and found":               {question: unsure, found: returned, search: "guide web", want: 2, calls: 2},
 		"the guardrail is sure, not found": {question: sure, search: "guide", want: 2, calls: 2},
 		"the same beside the web":          {question: sure, search: "guide web", want: 2, calls: 2},
+		"the guardrail is sure, doubtful":  {question: sure, found: doubtful, search: "guide web", want: 2, calls: 2},
+		"beside the judge, doubtful":       {question: unsure, found: doubtful, search: "guide web", want: 2, calls: 3},
 		"beside the judge":                 {question: unsure, search: "guide", want: 2, calls: 3},
 		"beside the judge, then the web":   {question: unsure, search: "guide web", want: 3, calls: 3},
 		"queued behind the judge":          {question: unsure, queues: true, search: "guide web", want: 3, calls: 3},
@@ -243,8 +279,8 @@ func TestReword_SerialCalls(t *testing.T) {
 				b.folder("guide", nothing)
 				b.tools.add(schemas.ToolServer, "web", paged)
 				b.tools.slow = map[string]time.Duration{"web": time.Second}
-				if tt.found {
-					b.tools.results["guide"] = schemas.ToolResult{Output: json.RawMessage(returned)}
+				if tt.found != "" {
+					b.tools.results["guide"] = schemas.ToolResult{Output: json.RawMessage(tt.found)}
 				}
 				bench := b.with(t, schemas.Assistant{Topic: "dental", Search: strings.Fields(tt.search)})
 				began := time.Now()
