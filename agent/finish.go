@@ -191,7 +191,11 @@ func joinParagraphs(before, after string) string {
 func (a *Agent) addSources(ctx context.Context, w *task, e *ending) ([]schemas.Source, error) {
 	var list answer.List
 	list.Add(e.answer.grounded...)
-	for _, result := range e.found.results {
+	found := e.found.results
+	if e.found.perhaps != nil { // which an answer without a model quotes
+		found = append(slices.Clip(found), *e.found.perhaps)
+	}
+	for _, result := range found {
 		quotes := w.route.Offline || e.answer.served != nil && e.answer.served.Quotes
 		list.AddResult(answer.Used(result, w.out.Answer(), quotes))
 	}

@@ -445,6 +445,9 @@ func TestReword_Perhaps(t *testing.T) {
 		if given != offline || answer.OutcomeOf(b.recorder.last) != schemas.OutcomeNotFound {
 			t.Errorf("offline %v: given %v, outcome %s", offline, given, answer.OutcomeOf(b.recorder.last))
 		}
+		if len(p.done.Sources) > 0 { // the answer of the model quotes nothing
+			t.Errorf("offline %v: sources %v", offline, p.done.Sources)
+		}
 		if saved := fmt.Sprintf("%+v", b.memory.saved); strings.Contains(saved, "Changed for free") {
 			t.Errorf("offline %v: kept for later turns: %s", offline, saved)
 		}

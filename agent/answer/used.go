@@ -11,18 +11,36 @@ import (
 // minQuote is the length of a quotation that shows that an answer used an entry, in bytes.
 const minQuote = 40
 
-// Used returns a search's result with the entries that the answer used, as far as code can tell: an
+// Used returns a search's result with the entries, or with those that only perhaps fit, that the answer used, as far as code can tell: an
 // answer that cites entries by the numbers of the prompt ("[3]") keeps those up to the last cited,
 // so that the numbers of the list match; one that only quotes keeps those that it quotes. Otherwise all stay:
 // a model's own words do not show what they are based on.
 func Used(result schemas.ToolResult, answer string, quotes bool) schemas.ToolResult {
 	var found map[string]json.RawMessage
 	var entries []json.RawMessage
-	if json.Unmarshal(result.Output, &found) != nil || json.Unmarshal(found["results"], &entries) != nil || len(entries) == 0 {
+	if json.Unmarshal(result.Output, &found) != nil {
+		return result
+	}
+	list := "results"
+	if result.IsPerhaps() {
+		list = "perhaps"
+	}
+	if json.Unmarshal(found[list], &entries) != nil || len(entries) == 0 {
+		return result
+	}
+	with := func(entries []json.RawMessage) schemas.ToolResult {
+		data, err := json.Marshal(entries)
+		if err != nil { // decoded JSON can be encoded
+			return result
+		}
+		found[list] = data
+		if output, err := json.Marshal(found); err == nil {
+			result.Output = output
+		}
 		return result
 	}
 	if last := lastCited(answer); last > 0 && last <= len(entries) {
-		return withEntries(result, found, entries[:last])
+		return with(entries[:last])
 	}
 	if !quotes {
 		return result
@@ -34,7 +52,7 @@ func Used(result schemas.ToolResult, answer string, quotes bool) schemas.ToolRes
 			quoted = append(quoted, entry)
 		}
 	}
-	return withEntries(result, found, quoted)
+	return with(quoted)
 }
 
 // spaced returns a text with one space between its words, as quotations lose the ends of lines.
@@ -56,19 +74,6 @@ func isQuoted(entry json.RawMessage, answer string) bool {
 		}
 	}
 	return false
-}
-
-// withEntries returns a result with other entries.
-func withEntries(result schemas.ToolResult, found map[string]json.RawMessage, entries []json.RawMessage) schemas.ToolResult {
-	list, err := json.Marshal(entries)
-	if err != nil { // decoded JSON can be encoded
-		return result
-	}
-	found["results"] = list
-	if output, err := json.Marshal(found); err == nil {
-		result.Output = output
-	}
-	return result
 }
 
 // lastCited returns the highest number in brackets in an answer, 0 without any.

@@ -36,6 +36,11 @@ func TestUsed(t *testing.T) {
 			"quotes lines in one", `{"results":[{"title":"Prices","content":"Service: scaling; Price: 300,000\n\nService: filling;  Price: 450,000","link":"https://a.example/prices"}]}`,
 			"Prices: Service: scaling; Price: 300,000 Service: filling; Price: 450,000", true, "prices",
 		},
+		{
+			"quotes what may fit", `{"results":[],"perhaps":[{"title":"Costs","content":"Ask for a written plan with each step and its price.","link":"https://a.example/costs"},
+				{"title":"Brushing","content":"Brush for two minutes, last thing at night.","link":"https://a.example/brushing"}]}`,
+			"Perhaps this is about it: Ask for a written plan with each step and its price.", true, "costs",
+		},
 		{"quotes nothing", found, "I am an automatic assistant that quotes what is written, and I found nothing more for this.", true, ""},
 		{"quotes in another language", french, "Prenez un dentifrice au fluor et ne rincez pas votre bouche après.", true, "dentifrice"},
 	} {
