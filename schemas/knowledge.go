@@ -1,7 +1,6 @@
 package schemas
 
 import (
-	"cmp"
 	"fmt"
 	"net/url"
 	"strings"
@@ -149,7 +148,7 @@ func (s KnowledgeStatus) NotRead(most int) string {
 }
 
 // String returns the file and why it is not read.
-func (u UnreadFile) String() string { return u.File + ": " + cmp.Or(u.Why, "not read") }
+func (u UnreadFile) String() string { return u.File + ": " + u.Why }
 
 // A Vector is the meaning of a passage as numbers, as it is stored.
 type Vector struct {

@@ -42,7 +42,7 @@ func theHandbook() *someKnowledge {
 		status: []schemas.KnowledgeStatus{
 			{
 				Name: "handbook", Description: "The rules of the office.", Path: "/srv/handbook", Done: 3, Files: 3, Passages: 40, Bytes: 52_000, Threshold: 0.42, Learned: true,
-				Unread: []schemas.UnreadFile{{File: "old/scan.pdf", Why: "a scan: it has no text"}, {File: "logo.psd"}}, UnreadFiles: 2,
+				Unread: []schemas.UnreadFile{{File: "old/scan.pdf", Why: "a scan: it has no text"}, {File: "logo.psd", Why: "nothing reads this kind of file"}}, UnreadFiles: 2,
 				Meaning: &schemas.MeaningStatus{Provider: "ollama", Model: "bge-m3", Done: 40, Passages: 40},
 			},
 			{Name: "payroll", Description: "What everybody earns.", Path: "/srv/payroll", Done: 1, Files: 2, Unread: []schemas.UnreadFile{}},

@@ -30,11 +30,19 @@ func Markdown(heading, lang string, sources []schemas.Source) string {
 			title = "[" + title + "](" + s.URL + ")"
 		}
 		if p := s.Place; p != nil && (s.URL == "" || p.Page > 0 || p.Sheet != "") {
-			place = " (" + escapeLabel(plainTitle(s.Place.Text(lang))) + ")"
+			place = " (" + escapeLabel(plainTitle(besides(s.Title, *p).Text(lang))) + ")"
 		}
 		fmt.Fprintf(&b, "%d. %s%s\n", i+1, title, place)
 	}
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// besides returns a place without the heading that its title ends with.
+func besides(title string, p schemas.Place) schemas.Place {
+	if p.Sheet == "" && p.Heading != "" && strings.HasSuffix(title, p.Heading) {
+		p.Heading, p.Line = "", 0
+	}
+	return p
 }
 
 // escapeLabel escapes a title, so that it cannot end the Markdown link that it is the label of.

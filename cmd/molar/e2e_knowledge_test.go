@@ -55,7 +55,7 @@ func TestKnowledge_ASourceOpens(t *testing.T) {
 			}
 			s := serveHost(t, writeFile(t, "molar.yaml", "llm: {provider: offline}\nassistants: {office: {search: [handbook]}}\n"+memory+knowledge), nil)
 			answer := s.ask(t, "office", "chat_1", "How many days of annual leave are there?")
-			if !strings.Contains(answer.text, "\n1. Leave - Annual leave (rules/leave #1.md, Annual leave)") {
+			if !strings.Contains(answer.text, "\n1. Leave - Annual leave (rules/leave #1.md)") {
 				t.Errorf("the answer is %s", answer.text)
 			}
 			place := schemas.Place{Folder: "handbook", File: "rules/leave #1.md", Line: 5, Heading: "Annual leave", Anchor: "annual-leave"}

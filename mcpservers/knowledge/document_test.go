@@ -40,7 +40,7 @@ func TestFolder_Status(t *testing.T) {
 	first(t, f, "one")
 	want := schemas.KnowledgeStatus{
 		Name: "garden", Description: "All on gardens.", Path: "/garden", Done: 1, Files: 1, Passages: 2, Bytes: 6,
-		Unread: []schemas.UnreadFile{{File: "b.exe"}}, UnreadFiles: 1, Learned: true,
+		Unread: []schemas.UnreadFile{{File: "b.exe", Why: "nothing reads this kind of file; a program can be named for it in convert"}}, UnreadFiles: 1, Learned: true,
 	}
 	if diff := cmp.Diff(want, f.Status()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

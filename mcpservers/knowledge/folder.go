@@ -277,9 +277,9 @@ func (f *Folder) scan(ctx context.Context) {
 		f.lastUnread = lastUnread
 		f.log.InfoContext(ctx, cmp.Or(lastUnread, "all files are read now"))
 	}
-	f.advance(len(f.read), len(f.read)) // only this goroutine writes it
 	fresh := into.compacted()
 	f.replace(fresh)
+	f.advance(len(f.read), len(f.read)) // only this goroutine writes it
 	if f.meaning != nil && (len(changed) > 0 || removed > 0 || !f.isReady()) {
 		f.meaning.changed(fresh)
 	}

@@ -16,6 +16,9 @@ import (
 // inPart begins why a file is only read in part.
 const inPart = "read in part: "
 
+// unknownKind is why a file is not read whose kind says nothing to anybody here.
+const unknownKind = "nothing reads this kind of file; a program can be named for it in convert"
+
 // Unread returns a line on which files of a folder are not read, by their names, and which would be; it is
 // empty if all are. Documents nil reads those that need no setting.
 func Unread(files fs.FS, reader *documents.Reader) string {
@@ -62,7 +65,7 @@ func list(files fs.FS, reader *documents.Reader, stop func() error, failed func(
 				pictures = append(pictures, name)
 				return nil
 			case errors.Is(err, documents.ErrUnknown):
-				skip(name, "")
+				skip(name, unknownKind)
 				return nil
 			}
 			if err != nil {
@@ -116,7 +119,7 @@ func unreadText(all int, unread []schemas.UnreadFile, reader *documents.Reader) 
 	how, unknown := "not read", false
 	for _, u := range unread {
 		name, kind := u.File, strings.ToLower(path.Ext(u.File))
-		if u.Why == "" {
+		if u.Why == unknownKind {
 			unknown = true
 		} else {
 			name += " (" + u.Why + ")"

@@ -222,7 +222,7 @@ func split(s string) func(yield func(string) bool) {
 		s = norm.NFC.String(s)
 	}
 	s = strings.ToLower(s)
-	if strings.ContainsAny(s, "'’") {
+	if strings.Contains(s, "'") || strings.Contains(s, "’") { // much faster than any of a set
 		s = strings.NewReplacer("'s ", " ", "’s ", " ", "'", "", "’", "").Replace(s)
 	}
 	return func(yield func(string) bool) {

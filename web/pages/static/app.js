@@ -63,11 +63,11 @@ export function files(result) {
 
 // --- places in documents of folders of knowledge, as package schemas names them -----------------
 
-// placeText returns a place as a person reads it.
-export function placeText({ file, page, sheet, line, heading }) {
+// placeText returns a place as a person reads it, without the heading that the title before it ends with.
+export function placeText({ file, page, sheet, line, heading }, title = "") {
   if (page) return `${file}, ${t("page", "trang")} ${page}`;
   if (sheet && line) return `${file}, ${sheet}, ${t("row", "dòng")} ${line}`;
-  if (heading) return `${file}, ${heading}`;
+  if (heading) return title.endsWith(heading) ? file : `${file}, ${heading}`;
   return line ? `${file}:${line}` : file;
 }
 
@@ -83,10 +83,10 @@ const placeAddress = (p) => `/knowledge/${[p.folder, ...p.file.split("/")].map(e
 // passageLink returns a link that opens the passage of a source at its place, or null for a source of
 // another kind.
 export const passageLink = ({ title, place }) => place?.file ? el("a", { href: placeAddress(place), target: "_blank", rel: "noopener", className: "passage", title: placeText(place) },
-  title || place.file, " ", el("small", {}, placeText(place))) : null;
+  title || place.file, " ", el("small", {}, placeText(place, title))) : null;
 
 // sourceText returns a source as text.
-export const sourceText = (s) => [s.title || s.url, s.place?.file && `(${placeText(s.place)})`].filter(Boolean).join(" ");
+export const sourceText = (s) => [s.title || s.url, s.place?.file && `(${placeText(s.place, s.title)})`].filter(Boolean).join(" ");
 
 // sourceList returns sources as a list, with the addresses of pages as text.
 export const sourceList = (sources) => el("ul", {}, sources.map((s) => el("li", {}, passageLink(s) ?? s.title ?? "", s.url ? ` ${s.url}` : "")));

@@ -32,7 +32,7 @@ function card(k) {
       [t("Meaning", "Theo nghĩa"), m && t(`${number(m.done)} of ${number(m.passages)} passages · ${m.model} (${m.provider})`, `${number(m.done)} trong ${number(m.passages)} đoạn · ${m.model} (${m.provider})`)],
     ]),
     left ? fold(t(left === 1 ? "1 file is not read" : `${number(left)} files are not read`, `${number(left)} tệp không đọc`), el("ul", { className: "faults" },
-      unread.map((u) => el("li", {}, el("code", {}, u.file), u.why ? `: ${reason(u.why)}` : "")),
+      unread.map((u) => el("li", {}, el("code", {}, u.file), `: ${reason(u.why)}`)),
       more > 0 ? el("li", {}, t(`and ${number(more)} more`, `và ${number(more)} tệp nữa`)) : "")) : "");
 }
 

@@ -73,7 +73,7 @@ const headingOf = (m) => `${m.role === "user" ? t("Question", "Câu hỏi") : t(
 // asMarkdown returns the newest branch as Markdown: questions and answers with files and sources.
 function asMarkdown(c, all) {
   const escape = (text) => text.replaceAll("]", "\\]");
-  const sources = (m) => (m.sources ?? []).map((s) => `- ${s.url ? `[${escape(s.title || s.url)}](${s.url})` : escape(s.title)}${s.place ? ` (${escape(placeText(s.place))})` : ""}`).join("\n");
+  const sources = (m) => (m.sources ?? []).map((s) => `- ${s.url ? `[${escape(s.title || s.url)}](${s.url})` : escape(s.title)}${s.place ? ` (${escape(placeText(s.place, s.title))})` : ""}`).join("\n");
   const files = (m) => (m.files ?? []).map((f) => `- ${escape(f.name)}`).join("\n");
   const part = (m) => [`## ${headingOf(m)}`, m.content, files(m), m.sources?.length && `${t("Sources:", "Nguồn:")}\n\n${sources(m)}`].filter(Boolean).join("\n\n");
   return [`# ${c.title}`, ...all.messages.map(part)].join("\n\n") + "\n";

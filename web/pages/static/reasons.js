@@ -121,6 +121,7 @@ const sentences = [
   ["^it is empty$", "tệp rỗng"],
   ["^it holds no text$", "không có chữ"],
   ["^a link$", "là liên kết"],
+  ["^nothing reads this kind of file; a program can be named for it in convert$", "không có gì đọc được loại tệp này; có thể ghi một chương trình cho nó vào convert"],
 ];
 
 let patterns = null;

@@ -63,7 +63,7 @@ await check({
     equal(r.output.map((it) => it.type).join(), "file_search_call,message", "items");
     equal(r.output[0].queries[0], "How long is the parental leave?", "query");
     equal(r.output[0].results[0].filename, "leave.md", "file");
-    equal(r.output_text, "30 days.", "text");
+    equal(r.output_text, "30 days.\n\nSources:\n\n1. Parental leave (leave.md)", "text");
     equal(/code_interpreter/.test(r.molar.warnings.join()), true, "warning");
     await fails(() => client.responses.create(ask("leave", { ...more, tool_choice: { type: "code_interpreter" } })), /400.*no call of a tool of type/, "forced");
     equal((await client.responses.inputTokens.count({ model: "all", input: "0123" })).input_tokens, 1, "tokens");
