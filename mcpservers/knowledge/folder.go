@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"log/slog"
 	"maps"
 	"path"
@@ -228,45 +229,22 @@ func (f *Folder) scan(ctx context.Context) {
 		}
 	}
 	maps.DeleteFunc(f.faults, func(name, _ string) bool { _, there := stamps[name]; return !there })
-	// The same files make the same index. Those that a program converts come last, so that they hold up no other.
-	slices.SortFunc(changed, func(a, b string) int {
-		if slow := f.cfg.Documents.Converts(a); slow != f.cfg.Documents.Converts(b) {
-			if slow {
-				return 1
-			}
-			return -1
-		}
-		return strings.Compare(a, b)
-	})
-	reported := time.Now()
-	for i, name := range changed {
-		if ctx.Err() != nil {
-			return
-		}
-		f.advance(len(stamps)-len(changed)+i, len(stamps))
+	f.sort(changed)
+	reported, done := time.Now(), len(stamps)-len(changed)
+	f.advance(done, len(stamps))
+	for read := range f.readAhead(ctx, changed) {
 		if time.Since(reported) > reportEvery {
 			reported = time.Now()
-			f.log.InfoContext(ctx, "indexing knowledge", "done", len(stamps)-len(changed)+i, "files", len(stamps))
+			f.log.InfoContext(ctx, "indexing knowledge", "done", done, "files", len(stamps))
 		}
-		title, passages, left, err := f.passages(ctx, name)
-		if ctx.Err() != nil {
-			return
-		}
-		into.of(name).put(name, passages)
-		f.known[name] = stamps[name]
-		delete(f.faults, name)
-		if err != nil {
-			f.forget(name)
-			f.faults[name] = err.Error()
-			if errors.Is(err, documents.ErrBusy) { // it is tried again
-				delete(f.known, name)
-			}
-			continue
-		}
-		f.keep(name, title, passages)
-		if left != "" {
-			f.faults[name] = inPart + left
-		}
+		into.of(read.name).put(read.name, read.passages)
+		f.known[read.name] = stamps[read.name]
+		f.note(read)
+		done++
+		f.advance(done, len(stamps))
+	}
+	if ctx.Err() != nil {
+		return
 	}
 	for name, why := range f.faults {
 		unread = append(unread, schemas.UnreadFile{File: name, Why: why})
@@ -282,6 +260,79 @@ func (f *Folder) scan(ctx context.Context) {
 	f.advance(len(f.read), len(f.read)) // only this goroutine writes it
 	if f.meaning != nil && (len(changed) > 0 || removed > 0 || !f.isReady()) {
 		f.meaning.changed(fresh)
+	}
+}
+
+// sort sorts the names of files: the same files make the same index. Those that a program converts come last,
+// so that they hold up no other.
+func (f *Folder) sort(names []string) {
+	slices.SortFunc(names, func(a, b string) int {
+		if slow := f.cfg.Documents.Converts(a); slow != f.cfg.Documents.Converts(b) {
+			if slow {
+				return 1
+			}
+			return -1
+		}
+		return strings.Compare(a, b)
+	})
+}
+
+// note keeps what a file that was read is, or why it was not.
+func (f *Folder) note(read reading) {
+	delete(f.faults, read.name)
+	if read.err != nil {
+		f.forget(read.name)
+		f.faults[read.name] = read.err.Error()
+		if errors.Is(read.err, documents.ErrBusy) { // it is tried again
+			delete(f.known, read.name)
+		}
+		return
+	}
+	f.keep(read.name, read.title, read.passages)
+	if read.left != "" {
+		f.faults[read.name] = inPart + read.left
+	}
+}
+
+// ahead is how many files are read before they are indexed.
+const ahead = 8
+
+// A reading is a file that was read, or why it was not.
+type reading struct {
+	name, title string
+	passages    []passage
+	left        string // what is left out
+	err         error
+}
+
+// readAhead yields files in order. They are read while the ones before them are indexed; it ends early with ctx.
+func (f *Folder) readAhead(ctx context.Context, names []string) iter.Seq[reading] {
+	return func(yield func(reading) bool) {
+		var reader sync.WaitGroup
+		defer reader.Wait()
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		files := make(chan reading, ahead)
+		reader.Go(func() {
+			defer close(files)
+			for _, name := range names {
+				r := reading{name: name}
+				r.title, r.passages, r.left, r.err = f.passages(ctx, name)
+				if ctx.Err() != nil {
+					return
+				}
+				select {
+				case files <- r:
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+		for r := range files {
+			if ctx.Err() != nil || !yield(r) {
+				return
+			}
+		}
 	}
 }
 

@@ -83,7 +83,7 @@ func (all tally) ask(t *testing.T, f *knowledge.Folder, c strangersCase) {
 	q := knowledge.Query{Text: c.Question}
 	if len(found.Results) == 0 || found.Doubtful { // else nobody words it anew
 		q.Others = c.Queries
-		all.of(c.Kind + " rewritten").calls++
+		all.of(c.Kind+" rewritten").calls++
 	}
 	all.note(t, f, c, c.Kind+" rewritten", q)
 }
