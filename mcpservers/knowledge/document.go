@@ -156,7 +156,7 @@ func (ix *index) of(file string) []passage {
 
 // keep notes that a file is read.
 func (f *Folder) keep(name, title string, passages []passage) {
-	d := document{title: title, passages: len(passages)}
+	d := document{title: strings.Clone(title), passages: len(passages)} // else it would hold the whole text in memory
 	for _, p := range passages {
 		d.bytes += int64(len(p.text))
 	}
