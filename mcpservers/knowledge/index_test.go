@@ -3,6 +3,7 @@ package knowledge
 import (
 	"fmt"
 	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -122,4 +123,29 @@ func TestFolder_threshold(t *testing.T) {
 			t.Errorf("got %v, learned %v", value, learned)
 		}
 	}
+}
+
+// An index takes less memory than twice the text, and holds no text of the files beside it.
+func TestIndex_Memory(t *testing.T) {
+	const size = 20 << 20
+	files := plainText(4000, size)
+	used := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc) //nolint:gosec // memory ends long before
+	}
+	before := used()
+	f, err := Open(Config{Name: "x", Files: files, Path: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	<-f.ready
+	if took := used() - before; took > 2*size {
+		t.Errorf("%d MiB of text take %d MiB", size>>20, took>>20)
+	} else {
+		t.Logf("%d MiB of text take %.1f MiB", size>>20, float64(took)/(1<<20))
+	}
+	runtime.KeepAlive(files)
 }
