@@ -16,6 +16,10 @@ type Place struct {
 	Page  int    `json:"page,omitempty"`
 	Sheet string `json:"sheet,omitempty"`
 	Line  int    `json:"line,omitempty"`
+	// Last is the last row of a table that the passage holds; zero without rows.
+	Last int `json:"last,omitempty"`
+	// Part is which of the document's passages it was when it was found, from 1.
+	Part int `json:"part,omitempty"`
 	// Heading is the heading above the passage, and Anchor the same as the fragment of an address.
 	Heading string `json:"heading,omitempty"`
 	Anchor  string `json:"anchor,omitempty"`
@@ -23,13 +27,15 @@ type Place struct {
 
 // Text returns the place as a person reads it, in Vietnamese for "vi", else in English.
 func (p Place) Text(lang string) string {
-	page, row := "page", "row"
+	page, row, rows := "page", "row", "rows"
 	if lang == "vi" {
-		page, row = "trang", "dòng"
+		page, row, rows = "trang", "dòng", "dòng"
 	}
 	switch {
 	case p.Page > 0:
 		return fmt.Sprintf("%s, %s %d", p.File, page, p.Page)
+	case p.Sheet != "" && p.Last > p.Line:
+		return fmt.Sprintf("%s, %s, %s %d–%d", p.File, p.Sheet, rows, p.Line, p.Last)
 	case p.Sheet != "" && p.Line > 0:
 		return fmt.Sprintf("%s, %s, %s %d", p.File, p.Sheet, row, p.Line)
 	case p.Heading != "":
@@ -56,8 +62,13 @@ func (p Place) Fragment() string {
 }
 
 // Address returns the path at which the pages of the host show the document, with the place as its fragment.
+// The query names the passage among those that begin there.
 func (p Place) Address() string {
-	return (&url.URL{Path: "/knowledge/" + p.Folder + "/" + p.File, Fragment: p.Fragment()}).String()
+	u := url.URL{Path: "/knowledge/" + p.Folder + "/" + p.File, Fragment: p.Fragment()}
+	if p.Part > 0 {
+		u.RawQuery = fmt.Sprintf("part=%d", p.Part)
+	}
+	return u.String()
 }
 
 // A Document is a file of a folder of knowledge as its search reads it: text only.

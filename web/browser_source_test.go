@@ -94,6 +94,24 @@ func TestReader_LongDocument(t *testing.T) {
 	j.sees(`document.querySelector("#gone .note")`, `!document.querySelector(".found")`, `document.querySelectorAll(".part").length === 3`)
 }
 
+// Of several passages of one page the address names one, as long as the document has not changed.
+func TestReader_PassageOfAPage(t *testing.T) {
+	t.Parallel()
+	k := theHandbook()
+	place := func(page, part int) schemas.Place {
+		return schemas.Place{Folder: "handbook", File: "book.pdf", Page: page, Part: part}
+	}
+	k.docs["handbook/book.pdf"] = schemas.Document{Folder: "handbook", File: "book.pdf", Title: "Book", Parts: []schemas.DocumentPart{
+		{Place: place(4, 1), Text: "implants"}, {Place: place(4, 2), Text: "accidents"}, {Place: place(5, 3), Text: "children"},
+	}}
+	j := openPages(t, "en", knowing(t, k))
+	const found = `[...document.querySelectorAll(".found")].map((p) => p.textContent.replace("The passage of the source", "")).join(" ")`
+	for at, want := range map[schemas.Place]string{place(4, 2): "accidents", place(4, 0): "implants accidents", place(5, 2): "children"} {
+		j.do(chromedp.Navigate("about:blank"), chromedp.Navigate(j.url+at.Address()))
+		j.sees(found + ` === "` + want + `"`)
+	}
+}
+
 // The tools page shows what is read of each folder and what is not, and follows one that is being read.
 func TestToolsPage_Knowledge(t *testing.T) {
 	t.Parallel()

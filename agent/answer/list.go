@@ -113,7 +113,9 @@ func (l *List) addPassages(result schemas.ToolResult, whole string) bool {
 			continue
 		}
 		address, _, _ := webAddress(p.Link)
-		l.add(place.Address(), schemas.Source{Title: cmp.Or(plainTitle(p.Title), plainTitle(place.File)), URL: address, Place: &place})
+		where := place
+		where.Part = 0 // passages at one place are one source
+		l.add(where.Address(), schemas.Source{Title: cmp.Or(plainTitle(p.Title), plainTitle(place.File)), URL: address, Place: &place})
 	}
 	return isFolder
 }

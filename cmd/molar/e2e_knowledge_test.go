@@ -58,7 +58,7 @@ func TestKnowledge_ASourceOpens(t *testing.T) {
 			if !strings.Contains(answer.text, "\n1. Leave - Annual leave (rules/leave #1.md)") {
 				t.Errorf("the answer is %s", answer.text)
 			}
-			place := schemas.Place{Folder: "handbook", File: "rules/leave #1.md", Line: 5, Heading: "Annual leave", Anchor: "annual-leave"}
+			place := schemas.Place{Folder: "handbook", File: "rules/leave #1.md", Line: 5, Part: 1, Heading: "Annual leave", Anchor: "annual-leave"}
 			want := []schemas.Source{{Title: "Leave - Annual leave", Place: &place}}
 			var c conversation
 			s.get(t, "/v1/conversations/chat_1", &c)

@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"log/slog"
+	"os"
 
 	"molar/internal/budget"
 	"molar/internal/config"
@@ -83,19 +84,29 @@ func openFolder(cfg *config.Config, e config.Entry[config.Knowledge], reader *do
 	})
 }
 
-// UnreadKnowledge lists for each folder of knowledge the files that are not read.
+// UnreadKnowledge lists for each folder of knowledge the files that are not read, or that it is not there.
 func UnreadKnowledge(cfg *config.Config) []string {
-	var notes []string
 	reader, err := NewDocuments(cfg)
 	if err != nil {
 		return []string{err.Error()}
 	}
+	notes := MissingKnowledge(cfg)
 	for _, e := range cfg.Knowledge {
 		if unread := knowledge.Unread(knowledge.Dir(e.Value.Path), reader); unread != "" {
 			notes = append(notes, fmt.Sprintf("knowledge %q: %s", e.Name, unread))
 		}
 	}
 	return notes
+}
+
+// MissingKnowledge lists the folders of knowledge that are not there.
+func MissingKnowledge(cfg *config.Config) (missing []string) {
+	for _, e := range cfg.Knowledge {
+		if info, err := os.Stat(e.Value.Path); err != nil || !info.IsDir() {
+			missing = append(missing, fmt.Sprintf("knowledge %q: there is no folder %s on this machine", e.Name, e.Value.Path))
+		}
+	}
+	return missing
 }
 
 func closeFolders(folders []*knowledge.Folder) {

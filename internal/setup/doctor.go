@@ -77,6 +77,12 @@ func Examine(ctx context.Context, options ExamineOptions) []Finding {
 		}
 		return findings
 	}
+	if missing := host.MissingKnowledge(cfg); len(missing) > 0 {
+		for _, folder := range missing {
+			findings = append(findings, Finding{Fail, "knowledge", folder, "name one in knowledge.NAME.path, or make it"})
+		}
+		return findings
+	}
 	h, err := host.Open(ctx, cfg, slog.New(slog.DiscardHandler), host.Options{AttachWait: options.Attach})
 	if err != nil {
 		remedy := "check that the disk has room and that " + cfg.DatabaseLabel() + " is writable, or set memory.store"

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Languages returns the languages of the folder's documents: "vi", "en" or both.
+// Languages returns the languages of the folder's documents, as codes such as "vi", "en" or "de".
 func (f *Folder) Languages() []string {
 	if len(f.cfg.Languages) == 0 {
 		return []string{"vi", "en"}
@@ -34,8 +34,10 @@ func (f *Folder) Names(n int) (names []string) {
 		case err != nil || name == ".":
 		case d.IsDir() && (isHidden(name) || name == CorrectionsDir):
 			return fs.SkipDir
-		case d.Type().IsRegular() && !isHidden(name) && base != synonymFile && !isAsset(name):
-			names = append(names, strings.TrimSuffix(base, path.Ext(base)))
+		case d.Type().IsRegular() && !isHidden(name) && base != synonymFile && (isText(name) || f.cfg.Documents.Check(name) == nil):
+			if short := strings.TrimSuffix(base, path.Ext(base)); !slices.Contains(names, short) {
+				names = append(names, short)
+			}
 		}
 		return nil
 	})

@@ -17,8 +17,8 @@ func TestFolder_Document(t *testing.T) {
 	f := open(t, garden(), "")
 	got, err := f.Document(t.Context(), "roses.md")
 	want := schemas.Document{Folder: "garden", File: "roses.md", Title: "Roses", Parts: []schemas.DocumentPart{
-		{Place: schemas.Place{Folder: "garden", File: "roses.md", Line: 3, Heading: "Roses", Anchor: "roses"}, Title: "Roses", Text: "Prune roses in early spring, above an outward bud."},
-		{Place: schemas.Place{Folder: "garden", File: "roses.md", Line: 7, Heading: "Greenfly", Anchor: "greenfly"}, Title: "Roses - Greenfly", Text: "Wash aphids off with soapy water; ladybirds eat the rest."},
+		{Place: schemas.Place{Folder: "garden", File: "roses.md", Line: 3, Part: 1, Heading: "Roses", Anchor: "roses"}, Title: "Roses", Text: "Prune roses in early spring, above an outward bud."},
+		{Place: schemas.Place{Folder: "garden", File: "roses.md", Line: 7, Part: 2, Heading: "Greenfly", Anchor: "greenfly"}, Title: "Roses - Greenfly", Text: "Wash aphids off with soapy water; ladybirds eat the rest."},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("error %v (-want +got):\n%s", err, diff)

@@ -162,6 +162,7 @@ func (ix *index) hash(anchor string) uint32 {
 func (ix *index) passage(id uint32) passage {
 	p := ix.texts.at(id)
 	p.file = ix.names[ix.passages[id].file]
+	p.part = int(id-ix.files[p.file].from) + 1
 	return p
 }
 

@@ -30,6 +30,8 @@ type passage struct {
 	// names its sheet in a workbook. They are empty where a document has none.
 	line, page int
 	sheet      string
+	// last is the number of its last row; part which of the file's passages it is, from 1.
+	last, part int
 	text       string
 	// keywords are additional search words; they are never shown.
 	keywords string
@@ -111,6 +113,7 @@ type cutter struct {
 	anchor   string
 	line     int // of the current paragraph
 	from     int // of the open passage
+	last     int // the last of the open passage
 	// pageNumber and sheet are where the current paragraph stands in a document that has them.
 	pageNumber int
 	sheet      string
@@ -165,6 +168,7 @@ func (c *cutter) add(text, gap string) {
 		} else {
 			c.text.WriteString(gap)
 		}
+		c.last = c.line
 		c.text.WriteString(strings.TrimSpace(piece))
 		text = strings.TrimSpace(text[len(piece):])
 	}
@@ -191,8 +195,12 @@ func (c *cutter) close() {
 	if c.about.source != "" { // an article of its own
 		parts = parts[len(parts)-1:]
 	}
+	last := 0
+	if c.sheet != "" {
+		last = c.last
+	}
 	c.passages = append(c.passages, passage{
-		file: c.file, title: strings.Join(parts, " - "), heading: c.heading(), anchor: c.anchor, line: c.from, page: c.pageNumber, sheet: c.sheet, text: c.text.String(),
+		file: c.file, title: strings.Join(parts, " - "), heading: c.heading(), anchor: c.anchor, line: c.from, last: last, page: c.pageNumber, sheet: c.sheet, text: c.text.String(),
 		keywords: strings.Trim(c.keywords+", "+c.about.keywords, ", "), source: c.about.source,
 	})
 	c.text.Reset()

@@ -129,9 +129,9 @@ func TestCutDocument(t *testing.T) {
 			"sheets", "c.xlsx",
 			documents.Document{Parts: []documents.Part{{Level: 1, Text: "Prices", Sheet: "Prices"}, row("A: "+wide, 4), row("A: "+wide, 5), {Text: "other", Sheet: "Other", Line: 1}}},
 			[]passage{
-				{file: "c.xlsx", title: "c - Prices", heading: "Prices", anchor: "prices", sheet: "Prices", line: 4, text: strings.TrimSpace("A: " + wide)},
-				{file: "c.xlsx", title: "c - Prices", heading: "Prices", anchor: "prices", sheet: "Prices", line: 5, text: strings.TrimSpace("A: " + wide)},
-				{file: "c.xlsx", title: "c - Prices", heading: "Prices", anchor: "prices", sheet: "Other", line: 1, text: "other"},
+				{file: "c.xlsx", title: "c - Prices", heading: "Prices", anchor: "prices", sheet: "Prices", line: 4, last: 4, text: strings.TrimSpace("A: " + wide)},
+				{file: "c.xlsx", title: "c - Prices", heading: "Prices", anchor: "prices", sheet: "Prices", line: 5, last: 5, text: strings.TrimSpace("A: " + wide)},
+				{file: "c.xlsx", title: "c - Prices", heading: "Prices", anchor: "prices", sheet: "Other", line: 1, last: 1, text: "other"},
 			},
 		},
 		{

@@ -102,6 +102,40 @@ func TestFolder_Languages(t *testing.T) {
 
 // A passage that is requested by its heading comes alone, whatever the other words: in the
 // language of the question if it exists there, and not at all in a folder without it.
+func TestFolder_Doubtful(t *testing.T) {
+	files := make(fstest.MapFS)
+	for i, page := range []string{
+		"Returns\n\nA watch with water damage is repaired for free within one year.",
+		"Opening hours\n\nThe shop opens at nine. Bring the bill if a battery is empty.",
+		"Batteries\n\nWe change them while you wait.",
+	} {
+		files[fmt.Sprintf("%d.md", i)] = md("# " + page + "\n")
+	}
+	for i := range 60 {
+		files[fmt.Sprintf("filler%d.md", i)] = md(fmt.Sprintf("# Filler%d\n\nWord%d and word%d of page%d, with a bill or a year.\n", i, i, i+1, i))
+	}
+	for _, set := range []*float64{nil, new(0.2)} {
+		f, err := knowledge.Open(knowledge.Config{Name: "shop", Files: files, Path: "shop", Threshold: set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(f.Close)
+		for question, doubtful := range map[string]bool{
+			"opening hours": false, // its title
+			"is a watch with water damage repaired for free within one year": false, // nearly the text
+			"empty bill holiday swimming":                                    true,  // words of a text, beside others
+		} {
+			found, err := f.Search(t.Context(), knowledge.Query{Text: question}, 3)
+			if err != nil || found.Doubtful != (doubtful && len(found.Results) > 0) || len(found.Results) == 0 && (!doubtful || set != nil) {
+				t.Errorf("%q: %d results, doubtful %v, error %v", question, len(found.Results), found.Doubtful, err)
+			}
+			if again, _ := f.Search(t.Context(), knowledge.Query{Text: question, Others: []string{"water damage"}}, 3); again.Doubtful {
+				t.Errorf("%q in other words is doubtful", question)
+			}
+		}
+	}
+}
+
 func TestFolder_Passage(t *testing.T) {
 	f := open(t, fstest.MapFS{
 		"en/roses.md": md("## Roses\nPrune roses in spring.\n## Poison {#poison}\nAfter eating berries do not vomit.\n"),

@@ -104,5 +104,5 @@ func (f *Folder) link(p passage) string {
 
 // place returns where a passage stands.
 func (f *Folder) place(p passage) schemas.Place {
-	return schemas.Place{Folder: f.cfg.Name, File: p.file, Page: p.page, Sheet: p.sheet, Line: p.line, Heading: p.heading, Anchor: p.anchor}
+	return schemas.Place{Folder: f.cfg.Name, File: p.file, Page: p.page, Sheet: p.sheet, Line: p.line, Last: p.last, Part: p.part, Heading: p.heading, Anchor: p.anchor}
 }

@@ -87,14 +87,19 @@ func (p *passage) texts() []*string {
 	return []*string{&p.title, &p.heading, &p.anchor, &p.sheet, &p.text, &p.keywords, &p.source}
 }
 
+// numbers returns all numbers of a passage but that of its part, which follows from its place in the index.
+func (p *passage) numbers() []*int { return []*int{&p.line, &p.last, &p.page} }
+
 // append appends a passage, without the name of its file.
 func (p *passage) append(b []byte) []byte {
 	for _, s := range p.texts() {
 		b = binary.AppendUvarint(b, uint64(len(*s)))
 		b = append(b, *s...)
 	}
-	b = binary.AppendVarint(b, int64(p.line))
-	return binary.AppendVarint(b, int64(p.page))
+	for _, n := range p.numbers() {
+		b = binary.AppendVarint(b, int64(*n))
+	}
+	return b
 }
 
 // readPassage reads what append wrote.
@@ -104,8 +109,9 @@ func readPassage(b []byte) (p passage) {
 		*s = string(b[n : n+int(length)]) //nolint:gosec // as it was written
 		b = b[n+int(length):]             //nolint:gosec // as it was written
 	}
-	line, n := binary.Varint(b)
-	page, _ := binary.Varint(b[n:])
-	p.line, p.page = int(line), int(page)
+	for _, number := range p.numbers() {
+		value, n := binary.Varint(b)
+		*number, b = int(value), b[n:]
+	}
 	return p
 }

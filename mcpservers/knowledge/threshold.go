@@ -26,8 +26,8 @@ const (
 // something.
 type threshold struct {
 	strength float64
-	share    float64 // the least share that suffices, of such a question; or set by whoever runs the folder
-	set      bool
+	share    float64 // the least share that suffices, of such a question
+	set      bool    // the share, by whoever runs the folder
 	learned  bool
 	size     int // of the index when it was learned
 }
@@ -55,7 +55,7 @@ func (ix *index) learned() threshold {
 	defer ix.mu.RUnlock()
 	least := ix.least
 	least.learned, least.size = true, ix.live
-	if ix.live == 0 || least.set {
+	if ix.live == 0 {
 		return least
 	}
 	n := samples
@@ -80,7 +80,10 @@ func (ix *index) learned() threshold {
 	slices.Sort(strengths)
 	slices.Sort(shares)
 	at := int(chance * float64(n))
-	least.strength, least.share = strengths[at], shares[at]
+	least.strength = strengths[at]
+	if !least.set {
+		least.share = shares[at]
+	}
 	return least
 }
 

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -59,7 +60,7 @@ func languages(f *knowledge.Folder) string {
 	names := map[string]string{"vi": "Vietnamese (with or without diacritics)", "en": "English"}
 	all := f.Languages()
 	for i, lang := range all {
-		all[i] = names[lang]
+		all[i] = cmp.Or(names[lang], fmt.Sprintf("the language %q", lang))
 	}
 	return "in " + strings.Join(all, " or ") + " as the documents are"
 }

@@ -78,7 +78,7 @@ func TestServer_Resources(t *testing.T) {
 	}
 	want := schemas.Document{
 		Folder: "handbook", File: file, Title: "Leave", Link: "https://docs.example.com/rules/ngh%E1%BB%89%20ph%C3%A9p%20%231%3F.md",
-		Parts: []schemas.DocumentPart{{Place: schemas.Place{Folder: "handbook", File: file, Line: 5, Heading: "Annual", Anchor: "annual"}, Title: "Leave - Annual", Text: "30 days."}},
+		Parts: []schemas.DocumentPart{{Place: schemas.Place{Folder: "handbook", File: file, Line: 5, Part: 1, Heading: "Annual", Anchor: "annual"}, Title: "Leave - Annual", Text: "30 days."}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -64,8 +64,9 @@ export function files(result) {
 // --- places in documents of folders of knowledge, as package schemas names them -----------------
 
 // placeText returns a place as a person reads it, without the heading that the title before it ends with.
-export function placeText({ file, page, sheet, line, heading }, title = "") {
+export function placeText({ file, page, sheet, line, last, heading }, title = "") {
   if (page) return `${file}, ${t("page", "trang")} ${page}`;
+  if (sheet && last > line) return `${file}, ${sheet}, ${t("rows", "dòng")} ${line}–${last}`;
   if (sheet && line) return `${file}, ${sheet}, ${t("row", "dòng")} ${line}`;
   if (heading) return title.endsWith(heading) ? file : `${file}, ${heading}`;
   return line ? `${file}:${line}` : file;
@@ -78,7 +79,7 @@ export function placeFragment({ page, sheet, line, anchor }) {
   return anchor || (line ? `line=${line}` : "");
 }
 
-const placeAddress = (p) => `/knowledge/${[p.folder, ...p.file.split("/")].map(encodeURIComponent).join("/")}#${encodeURIComponent(placeFragment(p))}`;
+const placeAddress = (p) => `/knowledge/${[p.folder, ...p.file.split("/")].map(encodeURIComponent).join("/")}${p.part ? `?part=${p.part}` : ""}#${encodeURIComponent(placeFragment(p))}`;
 
 // passageLink returns a link that opens the passage of a source at its place, or null for a source of
 // another kind.

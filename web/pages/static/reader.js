@@ -6,6 +6,7 @@ import { code, fill, frame, note, say, table, words } from "/static/pages.js";
 
 const [, , folder, ...path] = location.pathname.split("/").map(decodeURIComponent);
 const file = path.join("/");
+const part = Number(new URLSearchParams(location.search).get("part"));
 
 let parts = []; // the parts that are shown: { place, box }
 let next = 0; // the first part that is not shown; 0 if all are
@@ -50,7 +51,8 @@ function marks({ page, sheet, heading }, before = {}) {
 // add shows more parts of the document.
 function add(list) {
   for (const { place, text } of list) {
-    const row = place.sheet && place.line ? el("p", { className: "row-number" }, t(`Row ${place.line}`, `Dòng ${place.line}`)) : "";
+    const rows = place.last > place.line ? `${place.line}–${place.last}` : place.line;
+    const row = place.sheet && place.line ? el("p", { className: "row-number" }, place.last > place.line ? t(`Rows ${rows}`, `Dòng ${rows}`) : t(`Row ${rows}`, `Dòng ${rows}`)) : "";
     const box = el("div", { className: "part" }, row, blocks(text).map(show));
     $("document").append(...marks(place, parts.at(-1)?.place), box);
     parts.push({ place, box });
@@ -68,7 +70,12 @@ const fragment = () => {
   }
 };
 
-const partsAt = (name) => parts.filter((p) => placeFragment(p.place) === name);
+// partsAt returns the passage that the address names among those that begin at a place, else all of these.
+function partsAt(name) {
+  const there = parts.filter((p) => placeFragment(p.place) === name);
+  const named = there.filter((p) => p.place.part === part);
+  return named.length ? named : there;
+}
 
 // partsAround returns the part that holds the line or row of a fragment, if no part begins there.
 function partsAround(name) {
@@ -85,7 +92,8 @@ async function find() {
   $("gone").replaceChildren();
   const name = fragment();
   if (!name) return;
-  while (next && !partsAt(name).length && await load(next));
+  const isShown = () => part ? parts.some((p) => p.place.part === part) : partsAt(name).length;
+  while (next && !isShown() && await load(next));
   const found = partsAt(name).length ? partsAt(name) : partsAround(name);
   const [first] = found;
   if (!first) {
