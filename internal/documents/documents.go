@@ -174,6 +174,8 @@ func (r *Reader) Read(ctx context.Context, name string, data []byte) (Document, 
 		b.Left = fmt.Sprintf("only its first %d MiB of text are read", largestText>>20)
 	case errors.Is(err, errRows):
 		b.Left = fmt.Sprintf("only its first %d rows are read", mostRows)
+	case errors.Is(err, errPages):
+		b.Left = fmt.Sprintf("only its first %d pages or %d lines are read", mostPages, mostLines)
 	case errors.Is(err, context.DeadlineExceeded):
 		return Document{}, fmt.Errorf("it could not be read within %d seconds", int(timeLimit.Seconds()))
 	case err != nil:
@@ -203,10 +205,11 @@ func kindOf(name string) string {
 	return strings.TrimPrefix(strings.ToLower(path.Ext(name)), ".")
 }
 
-// A document is read in part if it is full, or has too many rows.
+// A document is read in part if it is full, or has too many rows or pages.
 var (
-	errFull = errors.New("too much text")
-	errRows = errors.New("too many rows")
+	errFull  = errors.New("too much text")
+	errRows  = errors.New("too many rows")
+	errPages = errors.New("too many pages or lines")
 )
 
 // A builder collects the parts of a document up to the bounds.
