@@ -174,6 +174,8 @@ func (r *Reader) Read(ctx context.Context, name string, data []byte) (Document, 
 		b.Left = fmt.Sprintf("only its first %d MiB of text are read", largestText>>20)
 	case errors.Is(err, errRows):
 		b.Left = fmt.Sprintf("only its first %d rows are read", mostRows)
+	case errors.Is(err, errRow):
+		b.Left = fmt.Sprintf("only its rows before one of over %d MiB are read", largestToken>>20)
 	case errors.Is(err, errPages):
 		b.Left = fmt.Sprintf("only its first %d pages or %d lines are read", mostPages, mostLines)
 	case errors.Is(err, context.DeadlineExceeded):
@@ -205,10 +207,11 @@ func kindOf(name string) string {
 	return strings.TrimPrefix(strings.ToLower(path.Ext(name)), ".")
 }
 
-// A document is read in part if it is full, or has too many rows or pages.
+// A document is read in part if it is full, or has too many rows or pages or too large a row.
 var (
 	errFull  = errors.New("too much text")
 	errRows  = errors.New("too many rows")
+	errRow   = errors.New("too large a row")
 	errPages = errors.New("too many pages or lines")
 )
 
