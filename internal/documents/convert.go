@@ -45,12 +45,12 @@ func (r *Reader) converted(ctx context.Context, kind string, command []string, d
 	if isPDF && !bytes.Contains(data[:min(len(data), 1024)], []byte("%PDF-")) {
 		return errors.New("its content is not what its name says: it is no PDF")
 	}
-	select {
-	case r.slots <- struct{}{}:
-		defer func() { <-r.slots }()
-	case <-ctx.Done():
-		return fmt.Errorf("%w: others took all the time", ErrBusy)
+	if err := r.enter(ctx); err != nil {
+		return err
 	}
+	defer func() { <-r.slots }()
+	ctx, cancel := context.WithTimeout(ctx, timeLimit)
+	defer cancel()
 	// A copy with a name of our own: no link and no change of the file in the meantime can lead the program
 	// elsewhere, and no name is taken for an option.
 	dir, err := os.MkdirTemp("", "molar-document-*")
@@ -67,6 +67,18 @@ func (r *Reader) converted(ctx context.Context, kind string, command []string, d
 		return err
 	}
 	return readPages(string(printed), isPDF, b)
+}
+
+// enter waits for a slot.
+func (r *Reader) enter(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, longestWait)
+	defer cancel()
+	select {
+	case r.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: others took all the time", ErrBusy)
+	}
 }
 
 // bare returns the reason of an error of a file, without its path.

@@ -22,8 +22,10 @@ const (
 	mostRows    = 50_000
 	// timeLimit bounds how long a document is read.
 	timeLimit = time.Minute
-	// atOnce is how many documents are converted at the same time.
-	atOnce = 2
+	// atOnce is how many documents are converted at the same time, and longestWait bounds how long another waits
+	// for them before its own time begins.
+	atOnce      = 2
+	longestWait = 2 * timeLimit
 )
 
 // A Document is the text of a document, in its order.
@@ -165,8 +167,6 @@ func (r *Reader) Read(ctx context.Context, name string, data []byte) (Document, 
 	case len(data) > Largest:
 		return Document{}, fmt.Errorf("over %d MiB", Largest>>20)
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeLimit)
-	defer cancel()
 	b := &builder{}
 	err := r.read(ctx, kindOf(name), data, b)
 	switch {
@@ -193,6 +193,8 @@ func (r *Reader) read(ctx context.Context, kind string, data []byte, b *builder)
 	if command, ok := r.convert[kind]; ok {
 		return r.converted(ctx, kind, command, data, b)
 	}
+	ctx, cancel := context.WithTimeout(ctx, timeLimit)
+	defer cancel()
 	switch kind {
 	case "docx", "docm":
 		return readDOCX(ctx, data, b)
