@@ -25,8 +25,9 @@ const (
 	longestFault = 200
 )
 
-// ErrBusy is the error for a document whose program could not be started: it may be another time.
-var ErrBusy = errors.New("its program could not be started")
+// ErrBusy is the error for a document whose program could not be started, or was ended by somebody else: the
+// document may be read another time.
+var ErrBusy = errors.New("it cannot be converted at present")
 
 // missing returns how to get a program that is not there; nil if it is.
 func missing(kind, program string) error {
@@ -124,6 +125,8 @@ func run(ctx context.Context, command []string, dir, file string) ([]byte, error
 		return nil, fmt.Errorf("%s prints more than %d MiB of text", name, largestOutput>>20)
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case wasEnded(cmd.ProcessState):
+		return nil, fmt.Errorf("%w: %s: %w", ErrBusy, name, err)
 	case err != nil:
 		said := strings.ReplaceAll(faults.kept.String(), file, "the file")
 		if strings.Contains(strings.ToLower(said), "incorrect password") {
