@@ -59,7 +59,7 @@ func (a *Agent) readAttached(ctx context.Context, w *task, attached []Attachment
 		}
 		all[i].Media = rest
 		for _, t := range texts {
-			all[i].Text = strings.TrimSpace(at.Text + "\n" + t.Text)
+			all[i].Text = strings.TrimSpace(all[i].Text + "\n" + t.Text)
 		}
 		warnings = append(warnings, warned...)
 	}

@@ -35,6 +35,28 @@ func (m takingModel) TakesFile(media string) (takes, sure bool) {
 	return media == "application/pdf", m.sure
 }
 
+// The texts of all files of one attachment are shown.
+func TestRun_documentsOfOneAttachment(t *testing.T) {
+	b := newBench(says("answer"))
+	b.files = fakeDocuments{}
+	turn := ask("What do they say?")
+	turn.Attachments = []agent.Attachment{{Name: "two", Text: "[two documents]", Media: []schemas.Part{
+		schemas.FilePart("a.docx", "application/x-word", []byte("text Open at eight.")),
+		schemas.FilePart("b.docx", "application/x-word", []byte("text Close at nine.")),
+	}}}
+	b.with(t, schemas.Assistant{})
+	if p := b.play(t, turn); p.err != nil {
+		t.Fatal(p.err)
+	}
+	text := ""
+	for _, m := range b.model.requests[0].Messages {
+		text += m.FullText()
+	}
+	if want := "[two documents]\n[page 1]\nOpen at eight.\n[page 1]\nClose at nine."; !strings.Contains(text, want) {
+		t.Errorf("the text is %q, want %q in it", text, want)
+	}
+}
+
 // A document whose kind the model's service does not take is shown as its text, as a text file is.
 func TestRun_documents(t *testing.T) {
 	const word = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"

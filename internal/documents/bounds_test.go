@@ -141,6 +141,28 @@ func TestReader_inPart(t *testing.T) {
 	}
 }
 
+// The numbers of lists count as text, and none is long.
+func TestReader_longNumbers(t *testing.T) {
+	list := func(text string) map[string]string {
+		return map[string]string{
+			"word/styles.xml": `<w:styles xmlns:w="w"><w:style w:type="paragraph" w:default="1" w:styleId="N"><w:name w:val="Normal"/><w:numPr><w:ilvl w:val="1"/><w:numId w:val="7"/></w:numPr></w:style></w:styles>`,
+			"word/numbering.xml": `<w:numbering xmlns:w="w"><w:abstractNum w:abstractNumId="1"><w:lvl w:ilvl="0"><w:start w:val="3889"/><w:numFmt w:val="upperRoman"/></w:lvl>` +
+				`<w:lvl w:ilvl="1"><w:numFmt w:val="decimal"/><w:lvlText w:val="` + text + `"/></w:lvl></w:abstractNum><w:num w:numId="7"><w:abstractNumId w:val="1"/></w:num></w:numbering>`,
+		}
+	}
+	for text, want := range map[string]string{strings.Repeat("x", 100): strings.Repeat("x", 100) + " item", strings.Repeat("x", 101): "item"} {
+		if got := read(t, "a.docx", word(t, para("", "item"), list(text))); strings.TrimPrefix(got[0], "> ") != want {
+			t.Errorf("an item with a number of %d bytes is %q", len(text), got)
+		}
+	}
+	// Nothing shows the note: what is read of it is all that counts.
+	others := list(strings.Repeat("%1", 50)) // 750 bytes of Roman digits
+	others["word/footnotes.xml"] = `<w:footnotes xmlns:w="w"><w:footnote w:id="2">` + strings.Repeat(para("", "x"), 25_000) + `</w:footnote></w:footnotes>`
+	if d, err := reader(t, nil).Read(t.Context(), "a.docx", word(t, para("", "item"), others)); err == nil || !strings.Contains(err.Error(), "far more than a document holds") {
+		t.Errorf("%d parts, error %v", len(d.Parts), err)
+	}
+}
+
 func TestNew_refuses(t *testing.T) {
 	for _, command := range [][]string{nil, {"cat"}, {"{}"}, {"cat", "-"}} {
 		if _, err := documents.New(documents.Config{Convert: map[string][]string{"odt": command}}); err == nil || !strings.Contains(err.Error(), `"odt"`) {

@@ -25,8 +25,9 @@ const (
 	longestFault = 200
 )
 
-// ErrBusy is the error for a document whose program could not be started: it may be another time.
-var ErrBusy = errors.New("its program could not be started")
+// ErrBusy is the error for a document whose program could not be started, or was ended by somebody else: the
+// document may be read another time.
+var ErrBusy = errors.New("it cannot be converted at present")
 
 // missing returns how to get a program that is not there; nil if it is.
 func missing(kind, program string) error {
@@ -45,12 +46,12 @@ func (r *Reader) converted(ctx context.Context, kind string, command []string, d
 	if isPDF && !bytes.Contains(data[:min(len(data), 1024)], []byte("%PDF-")) {
 		return errors.New("its content is not what its name says: it is no PDF")
 	}
-	select {
-	case r.slots <- struct{}{}:
-		defer func() { <-r.slots }()
-	case <-ctx.Done():
-		return fmt.Errorf("%w: others took all the time", ErrBusy)
+	if err := r.enter(ctx); err != nil {
+		return err
 	}
+	defer func() { <-r.slots }()
+	ctx, cancel := context.WithTimeout(ctx, timeLimit)
+	defer cancel()
 	// A copy with a name of our own: no link and no change of the file in the meantime can lead the program
 	// elsewhere, and no name is taken for an option.
 	dir, err := os.MkdirTemp("", "molar-document-*")
@@ -67,6 +68,18 @@ func (r *Reader) converted(ctx context.Context, kind string, command []string, d
 		return err
 	}
 	return readPages(string(printed), isPDF, b)
+}
+
+// enter waits for a slot.
+func (r *Reader) enter(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, longestWait)
+	defer cancel()
+	select {
+	case r.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: others took all the time", ErrBusy)
+	}
 }
 
 // bare returns the reason of an error of a file, without its path.
@@ -112,6 +125,8 @@ func run(ctx context.Context, command []string, dir, file string) ([]byte, error
 		return nil, fmt.Errorf("%s prints more than %d MiB of text", name, largestOutput>>20)
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case wasEnded(cmd.ProcessState):
+		return nil, fmt.Errorf("%w: %s: %w", ErrBusy, name, err)
 	case err != nil:
 		said := strings.ReplaceAll(faults.kept.String(), file, "the file")
 		if strings.Contains(strings.ToLower(said), "incorrect password") {

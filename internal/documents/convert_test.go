@@ -70,6 +70,16 @@ func TestReader_convertsNot(t *testing.T) {
 	}
 }
 
+// A program that somebody else ends says nothing about the document; one that crashes does.
+func TestReader_endedConverters(t *testing.T) {
+	for signal, busy := range map[string]bool{"KILL": true, "TERM": true, "HUP": true, "INT": true, "SEGV": false, "ABRT": false} {
+		_, err := reader(t, shell("kill -"+signal+" $$; sleep 600")).Read(t.Context(), "a.odt", []byte("x"))
+		if err == nil || errors.Is(err, documents.ErrBusy) != busy || strings.Contains(err.Error(), "damaged") == busy {
+			t.Errorf("%s: error %v", signal, err)
+		}
+	}
+}
+
 // A program that does not end is killed with all that it started, when its time is over.
 func TestReader_killsConverters(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"unicode/utf16"
@@ -27,30 +28,9 @@ func readCSV(ctx context.Context, data []byte, b *builder) error {
 	} else {
 		comma = separator(text)
 	}
-	r := reader(text, comma)
-	var rows []row
-	var stop error
-	for number := 1; stop == nil; number++ {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		record, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return errDamaged
-		}
-		one := row{line: number}
-		for at, text := range record[:min(len(record), mostColumns)] {
-			if text = strings.TrimSpace(text); text != "" {
-				one.cells = append(one.cells, cell{at: at, span: 1, text: text})
-			}
-		}
-		rows = append(rows, one)
-		if len(rows) >= mostRows {
-			stop = errRows
-		}
+	rows, stop := csvRows(ctx, text, comma)
+	if stop != nil && !errors.Is(stop, errRows) && !errors.Is(stop, errRow) && !errors.Is(stop, errFull) {
+		return stop
 	}
 	if len(rows) > 1 { // a file without a row of names is rare
 		rows[0].head = len(rows[0].cells) > 1 && isHead(row{cells: rows[0].cells}, rows[1:], true) || isNames(rows[0])
@@ -66,6 +46,42 @@ func readCSV(ctx context.Context, data []byte, b *builder) error {
 	return stop
 }
 
+// csvRows reads rows up to the bounds: what they hold is no more than the text of a document.
+func csvRows(ctx context.Context, text string, comma rune) (rows []row, err error) {
+	r := newRecords(text, comma)
+	size := 0
+	for number := 1; ; number++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		record, err := r.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return rows, nil
+		case errors.Is(err, errBomb) && len(rows) == 0:
+			return nil, fmt.Errorf("its first row is over %d MiB", largestToken>>20)
+		case errors.Is(err, errBomb): // perhaps a quote that is not ended
+			return rows, errRow
+		case err != nil:
+			return nil, errDamaged
+		}
+		one := row{line: number}
+		for at, text := range record[:min(len(record), mostColumns)] {
+			if text = strings.TrimSpace(text); text != "" {
+				one.cells = append(one.cells, cell{at: at, span: 1, text: text})
+				size += len(text) + len("; ")
+			}
+		}
+		rows = append(rows, one)
+		switch {
+		case len(rows) >= mostRows:
+			return rows, errRows
+		case size > largestText:
+			return rows, errFull
+		}
+	}
+}
+
 // isNames reports whether no cell of a row is a value.
 func isNames(r row) bool {
 	for _, c := range r.cells {
@@ -76,10 +92,23 @@ func isNames(r row) bool {
 	return len(r.cells) > 1
 }
 
-func reader(text string, comma rune) *csv.Reader {
-	r := csv.NewReader(strings.NewReader(text))
+// records are the records of a table.
+type records struct {
+	csv *csv.Reader
+	in  *countingReader
+}
+
+func newRecords(text string, comma rune) records {
+	in := &countingReader{Reader: strings.NewReader(text)}
+	r := csv.NewReader(in)
 	r.Comma, r.LazyQuotes, r.FieldsPerRecord, r.ReuseRecord = comma, true, -1, true
-	return r
+	return records{r, in}
+}
+
+// next returns the next record, which is used up to the next call; the error is errBomb for one that is too large.
+func (r records) next() ([]string, error) {
+	r.in.n = 0
+	return r.csv.Read() //nolint:wrapcheck // io.EOF
 }
 
 // separator returns the character that separates the cells: the one that gives most rows at the beginning
@@ -88,10 +117,10 @@ func separator(text string) rune {
 	const look = 20
 	best, most := ',', 0
 	for _, comma := range ",;\t|" {
-		r := reader(text, comma)
+		r := newRecords(text, comma)
 		times := make(map[int]int)
 		for range look {
-			record, err := r.Read()
+			record, err := r.next()
 			if err != nil {
 				break
 			}

@@ -1,6 +1,7 @@
 package documents_test
 
 import (
+	"strings"
 	"testing"
 	"unicode/utf16"
 
@@ -31,6 +32,18 @@ func TestReader_CSV(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A row that is too large, perhaps by a quote that is not ended, ends the table.
+func TestReader_CSV_largeRow(t *testing.T) {
+	large := strings.Repeat("1,", 5<<19)
+	if d, err := reader(t, nil).Read(t.Context(), "a.csv", []byte(large)); err == nil || err.Error() != "its first row is over 4 MiB" {
+		t.Errorf("alone: %d parts, error %v", len(d.Parts), err)
+	}
+	d, err := reader(t, nil).Read(t.Context(), "a.csv", []byte("Name,Note\nAnn,x\n"+large+"\nBob,y\n"))
+	if diff := cmp.Diff([]string{"2 > Name: Ann; Note: x"}, lines(d)); diff != "" || err != nil || d.Left != "only its rows before one of over 4 MiB are read" {
+		t.Errorf("left %q, error %v (-want +got):\n%s", d.Left, err, diff)
 	}
 }
 

@@ -22,8 +22,10 @@ const (
 	mostRows    = 50_000
 	// timeLimit bounds how long a document is read.
 	timeLimit = time.Minute
-	// atOnce is how many documents are converted at the same time.
-	atOnce = 2
+	// atOnce is how many documents are converted at the same time, and longestWait bounds how long another waits
+	// for them before its own time begins.
+	atOnce      = 2
+	longestWait = 2 * timeLimit
 )
 
 // A Document is the text of a document, in its order.
@@ -165,8 +167,6 @@ func (r *Reader) Read(ctx context.Context, name string, data []byte) (Document, 
 	case len(data) > Largest:
 		return Document{}, fmt.Errorf("over %d MiB", Largest>>20)
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeLimit)
-	defer cancel()
 	b := &builder{}
 	err := r.read(ctx, kindOf(name), data, b)
 	switch {
@@ -174,6 +174,10 @@ func (r *Reader) Read(ctx context.Context, name string, data []byte) (Document, 
 		b.Left = fmt.Sprintf("only its first %d MiB of text are read", largestText>>20)
 	case errors.Is(err, errRows):
 		b.Left = fmt.Sprintf("only its first %d rows are read", mostRows)
+	case errors.Is(err, errRow):
+		b.Left = fmt.Sprintf("only its rows before one of over %d MiB are read", largestToken>>20)
+	case errors.Is(err, errPages):
+		b.Left = fmt.Sprintf("only its first %d pages or %d lines are read", mostPages, mostLines)
 	case errors.Is(err, context.DeadlineExceeded):
 		return Document{}, fmt.Errorf("it could not be read within %d seconds", int(timeLimit.Seconds()))
 	case err != nil:
@@ -189,6 +193,8 @@ func (r *Reader) read(ctx context.Context, kind string, data []byte, b *builder)
 	if command, ok := r.convert[kind]; ok {
 		return r.converted(ctx, kind, command, data, b)
 	}
+	ctx, cancel := context.WithTimeout(ctx, timeLimit)
+	defer cancel()
 	switch kind {
 	case "docx", "docm":
 		return readDOCX(ctx, data, b)
@@ -203,10 +209,12 @@ func kindOf(name string) string {
 	return strings.TrimPrefix(strings.ToLower(path.Ext(name)), ".")
 }
 
-// A document is read in part if it is full, or has too many rows.
+// A document is read in part if it is full, or has too many rows or pages or too large a row.
 var (
-	errFull = errors.New("too much text")
-	errRows = errors.New("too many rows")
+	errFull  = errors.New("too much text")
+	errRows  = errors.New("too many rows")
+	errRow   = errors.New("too large a row")
+	errPages = errors.New("too many pages or lines")
 )
 
 // A builder collects the parts of a document up to the bounds.

@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -41,7 +42,9 @@ func readDOCX(ctx context.Context, data []byte, b *builder) error {
 		return err
 	}
 	for _, kind := range []string{"footnote", "endnote"} {
-		if err := d.readNotes(p, links.ofType(kind+"s"), kind); err != nil {
+		if err := d.readNotes(p, links.ofType(kind+"s"), kind); errors.Is(err, errFull) {
+			return errBomb
+		} else if err != nil {
 			return err
 		}
 	}
@@ -173,14 +176,16 @@ func (d *docx) paragraph() ([]block, error) {
 	if number := d.numbers.next(p.list, p.level); number != "" {
 		out.Text = number + " " + text
 		out.Follows = level == 0
+		err = cmp.Or(err, d.count(len(number)))
 	}
 	if p.style.title && d.title == "" {
 		d.title = oneLine(text)
 		return p.boxes, err
 	}
 	d.titled = d.titled || out.Level > 0
-	out.Text += strings.Join(p.notes, "")
-	return append([]block{out}, p.boxes...), err
+	notes := strings.Join(p.notes, "")
+	out.Text += notes
+	return append([]block{out}, p.boxes...), cmp.Or(err, d.count(len(notes)))
 }
 
 // inline reads what is within a paragraph, or within a part of one.
@@ -272,8 +277,8 @@ func (d *docx) chars(p *paragraph, bold bool) error {
 		if !ok {
 			return nil
 		}
-		if d.size += len(chars); d.size > 2*largestText {
-			return errFull
+		if err := d.count(len(chars)); err != nil {
+			return err
 		}
 		if len(strings.TrimSpace(string(chars))) > 0 {
 			p.bold, p.plain = p.bold || bold, p.plain || !bold
@@ -281,6 +286,14 @@ func (d *docx) chars(p *paragraph, bold bool) error {
 		p.text.Write(chars)
 		return nil
 	})
+}
+
+// count counts text that is kept, as a cell, a box or a note is collected before its parts are added.
+func (d *docx) count(bytes int) error {
+	if d.size += bytes; d.size > 2*largestText {
+		return errFull
+	}
+	return nil
 }
 
 // note marks a note in the text, and adds it to the paragraph.
@@ -356,8 +369,8 @@ func (d *docx) row(above map[int]cell) (row, error) {
 				delete(above, c.at)
 			}
 			if c.text != "" && c.at < mostColumns {
-				if d.size += len(c.text); d.size > 2*largestText {
-					return errFull
+				if err := d.count(len(c.text)); err != nil {
+					return err
 				}
 				r.cells = append(r.cells, c)
 			}

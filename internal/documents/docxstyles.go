@@ -106,7 +106,11 @@ func outlineLevel(value string) int {
 	return 0
 }
 
-const mostLevels = 9
+const (
+	mostLevels = 9
+	// longestForm bounds the text around the number of an item, in bytes.
+	longestForm = 100
+)
 
 // numbering writes the numbers of the items of lists, and of headings.
 type numbering struct {
@@ -172,7 +176,7 @@ func readNumbering(p *pack, name string) (*numbering, error) {
 				level.form = value
 			}
 		case "lvlText":
-			if level != nil {
+			if level != nil && len(value) <= longestForm {
 				level.text = value
 			}
 		}

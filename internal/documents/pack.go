@@ -21,7 +21,7 @@ const (
 	// A file of more than suspicious bytes that is mostRatio times as large as when packed is a trap.
 	suspicious = 1 << 20
 	mostRatio  = 300
-	// mostDepth bounds the elements within each other, and largestToken the bytes of one tag or text.
+	// mostDepth bounds the elements within each other, and largestToken the bytes of one tag or text, or of one row of a CSV.
 	mostDepth    = 400
 	largestToken = 4 << 20
 )

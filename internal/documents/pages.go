@@ -15,6 +15,9 @@ import (
 const (
 	// edge is how many lines at the top and at the bottom of a page may be its header and its footer.
 	edge = 3
+	// mostPages and mostLines bound what is read of a converted text.
+	mostPages = 20_000
+	mostLines = 1_000_000
 	// gap is the widest gap between two columns of a table that is kept, in characters.
 	gap = 4
 )
@@ -28,11 +31,13 @@ type page struct {
 // readPages reads text that a program printed: pages end with a form feed, and paragraphs with an empty
 // line.
 func readPages(text string, isPDF bool, b *builder) error {
+	text, more := firstPages(text)
 	text = strings.ReplaceAll(norm.NFC.String(strings.ToValidUTF8(text, " ")), "\r\n", "\n")
+	hasPages := isPDF || strings.Contains(text, "\f")
 	var pages []page
 	for i, one := range strings.Split(strings.TrimSuffix(text, "\f"), "\f") {
 		p := page{number: i + 1, lines: strings.Split(clean(one), "\n")}
-		if !isPDF && !strings.Contains(text, "\f") {
+		if !hasPages {
 			p.number = 0
 		}
 		pages = append(pages, p)
@@ -73,9 +78,28 @@ func readPages(text string, isPDF bool, b *builder) error {
 		}
 	}
 	if open != nil {
-		return b.add(*open)
+		if err := b.add(*open); err != nil {
+			return err
+		}
 	}
-	return nil
+	return more
+}
+
+// firstPages returns the pages and lines of a text up to the bounds, and whether there are more.
+func firstPages(text string) (string, error) {
+	pages, lines := 1, 1
+	for i := range len(text) {
+		switch text[i] {
+		case '\f':
+			pages++
+		case '\n':
+			lines++
+		}
+		if pages > mostPages && i+1 < len(text) || lines > mostLines {
+			return text[:i], errPages
+		}
+	}
+	return text, nil
 }
 
 func isSign(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

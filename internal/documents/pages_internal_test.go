@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -22,4 +23,17 @@ func FuzzPages(f *testing.F) {
 			last = p.Page
 		}
 	})
+}
+
+// Of many pages or lines, the first ones are read.
+func TestReadPages_inPart(t *testing.T) {
+	for name, text := range map[string]string{
+		"pages": "first\n\f" + strings.Repeat("\f", mostPages) + "last",
+		"lines": "first\n" + strings.Repeat("\n", mostLines) + "last",
+	} {
+		b := &builder{}
+		if err := readPages(text, true, b); !errors.Is(err, errPages) || len(b.Parts) != 1 || b.Parts[0].Text != "first" {
+			t.Errorf("%s: %d parts, error %v", name, len(b.Parts), err)
+		}
+	}
 }

@@ -190,7 +190,7 @@ func (w *xlsx) rows(s sheet, b *builder) ([]row, error) {
 				return nil
 			}
 			for _, c := range cells {
-				size += len(c.text)
+				size += len(c.text) + len("; ")
 			}
 			rows = append(rows, row{line: number, cells: cells})
 			if b.rows++; b.rows >= mostRows {

@@ -92,6 +92,8 @@ func TestReader_Workbook_formats(t *testing.T) {
 		{"0.00E+00", "1200", "1200", "1200"},
 		{"@", "12", "12", "12"},
 		{"", "no number", "no number", "no number"},
+		{`0"` + strings.Repeat("đ", 252) + `"`, "7", "7" + strings.Repeat("đ", 252), "7" + strings.Repeat("đ", 252)},
+		{`0"` + strings.Repeat("x", 253) + `"`, "7", "7", "7"}, // too long a format for Excel
 	} {
 		for shared, want := range map[string]string{"Plain": tt.want, "Giá từ": tt.vietnamese} {
 			format := strings.NewReplacer(`"`, "&quot;").Replace(tt.format)

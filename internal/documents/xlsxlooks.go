@@ -7,7 +7,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
+
+// longestFormat bounds the format of a number, in characters, as Excel does: each cell reads its format anew.
+const longestFormat = 255
 
 // looks tell how the cells of a workbook show their values.
 type looks struct {
@@ -83,8 +87,9 @@ func (l *looks) read(p *pack, name string) error {
 		case "fonts", "cellXfs", "cellStyleXfs", "fills", "borders", "cellStyles", "dxfs":
 			in = e.Name.Local
 		case "numFmt":
-			if id, err := strconv.Atoi(attr(e, "numFmtId")); err == nil {
-				l.formats[id] = attr(e, "formatCode")
+			format := attr(e, "formatCode")
+			if id, err := strconv.Atoi(attr(e, "numFmtId")); err == nil && utf8.RuneCountInString(format) <= longestFormat {
+				l.formats[id] = format
 			}
 		case "font":
 			if in == "fonts" {
@@ -209,6 +214,7 @@ func piecesOf(section string) (pieces []piece) {
 		pieces = append(pieces, piece{kind, text})
 	}
 	runes := []rune(section)
+	has := func(i int, word string) bool { return string(runes[i:min(i+len(word), len(runes))]) == word }
 	for i := 0; i < len(runes); i++ {
 		switch r := runes[i]; {
 		case r == '"':
@@ -252,10 +258,10 @@ func piecesOf(section string) (pieces []piece) {
 			}
 			add('d', strings.ToLower(string(runes[i:end])))
 			i = end - 1
-		case strings.HasPrefix(string(runes[i:]), "AM/PM"):
+		case has(i, "AM/PM"):
 			add('d', "am/pm")
 			i += len("AM/PM") - 1
-		case strings.HasPrefix(string(runes[i:]), "General"):
+		case has(i, "General"):
 			return nil
 		default:
 			add('t', string(r))
