@@ -103,6 +103,9 @@ type stamp struct {
 	changed time.Time
 }
 
+// unreadable is the size in the stamp of a file that is tried again at each scan.
+const unreadable = -1
+
 // Open starts to index a folder in the background. It fails if the folder does not exist. The
 // caller closes it.
 func Open(cfg Config) (*Folder, error) {
@@ -237,8 +240,11 @@ func (f *Folder) scan(ctx context.Context) {
 			reported = time.Now()
 			f.log.InfoContext(ctx, "indexing knowledge", "done", done, "files", len(stamps))
 		}
-		into.of(read.name).put(read.name, read.passages)
-		f.known[read.name] = stamps[read.name]
+		if f.known[read.name] = stamps[read.name]; read.passes() {
+			f.known[read.name] = stamp{size: unreadable}
+		} else {
+			into.of(read.name).put(read.name, read.passages)
+		}
 		f.note(read)
 		done++
 		f.advance(done, len(stamps))
@@ -281,10 +287,9 @@ func (f *Folder) sort(names []string) {
 func (f *Folder) note(read reading) {
 	delete(f.faults, read.name)
 	if read.err != nil {
-		f.forget(read.name)
 		f.faults[read.name] = read.err.Error()
-		if errors.Is(read.err, documents.ErrBusy) { // it is tried again
-			delete(f.known, read.name)
+		if !read.passes() { // else what was read before answers
+			f.forget(read.name)
 		}
 		return
 	}
@@ -303,6 +308,12 @@ type reading struct {
 	passages    []passage
 	left        string // what is left out
 	err         error
+}
+
+// passes reports whether the file may be read another time, though it does not change.
+func (r reading) passes() bool {
+	_, closed := errors.AsType[*openError](r.err)
+	return closed || errors.Is(r.err, documents.ErrBusy)
 }
 
 // readAhead yields files in order. They are read while the ones before them are indexed; it ends early with ctx.
