@@ -222,13 +222,13 @@ func (f *Folder) scan(ctx context.Context) {
 			changed = append(changed, name)
 		}
 	}
-	removed := 0
+	altered := false
 	for name := range f.known {
 		if _, there := stamps[name]; !there {
 			into.of(name).put(name, nil)
 			f.forget(name)
 			delete(f.known, name)
-			removed++
+			altered = true
 		}
 	}
 	maps.DeleteFunc(f.faults, func(name, _ string) bool { _, there := stamps[name]; return !there })
@@ -244,6 +244,7 @@ func (f *Folder) scan(ctx context.Context) {
 			f.known[read.name] = stamp{size: unreadable}
 		} else {
 			into.of(read.name).put(read.name, read.passages)
+			altered = true
 		}
 		f.note(read)
 		done++
@@ -261,10 +262,10 @@ func (f *Folder) scan(ctx context.Context) {
 		f.lastUnread = lastUnread
 		f.log.InfoContext(ctx, cmp.Or(lastUnread, "all files are read now"))
 	}
-	fresh := into.compacted()
+	before, fresh := f.current(), into.compacted()
 	f.replace(fresh)
 	f.advance(len(f.read), len(f.read)) // only this goroutine writes it
-	if f.meaning != nil && (len(changed) > 0 || removed > 0 || !f.isReady()) {
+	if f.meaning != nil && (altered || !maps.Equal(fresh.byName, before.byName) || !f.isReady()) {
 		f.meaning.changed(fresh)
 	}
 }

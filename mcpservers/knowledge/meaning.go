@@ -518,14 +518,21 @@ func (m *meaning) use(ctx context.Context) {
 	}
 }
 
-// question finds the vectors of the wordings of a question, or why there are none.
-func (m *meaning) question(ctx context.Context, texts []string) meant {
+// question finds the vectors of the wordings of a question to some indexes, or why there are none.
+func (m *meaning) question(ctx context.Context, texts []string, in shelves) meant {
 	m.mu.RLock()
 	size, done, all, problem, failed := m.set.size(), m.done, m.all, m.problem, m.failed
+	surveyed := true
+	for _, ix := range in.byName {
+		_, known := m.rows[ix]
+		surveyed = surveyed && (known || ix.size() == 0)
+	}
 	m.mu.RUnlock()
 	vectors, unknown := m.remembered(texts)
 	waits := time.Since(failed) < askedAgain
 	switch {
+	case size > 0 && !surveyed: // an index is new
+		return meant{note: "words alone: the folder's texts are still being compared with their vectors"}
 	case size > 0 && len(unknown) == 0:
 		return meant{m: m, wordings: vectors}
 	case problem != nil && (size == 0 || waits):

@@ -138,7 +138,7 @@ func workshop() fstest.MapFS {
 }
 
 // openMeant opens a folder, and waits until all of its passages have vectors, or none can be computed.
-func openMeant(t *testing.T, files fstest.MapFS, model *concepts, store knowledge.VectorStore) *knowledge.Folder {
+func openMeant(t *testing.T, files fs.FS, model *concepts, store knowledge.VectorStore) *knowledge.Folder {
 	t.Helper()
 	f, err := knowledge.Open(knowledge.Config{
 		Name: "docs", Files: files, Path: "docs", Logger: slog.New(slog.DiscardHandler),
@@ -399,6 +399,42 @@ func TestMeaning_pagesTwice(t *testing.T) {
 		}
 		if got, _ := search(t, f, "Who won the chess championship in 1972?"); len(got) > 0 {
 			t.Errorf("found %v", got)
+		}
+	})
+}
+
+// Synonyms that change make new indexes, whose passages have their vectors soon; until then a note says that
+// words alone count.
+func TestMeaning_synonyms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files, model := &changing{files: workshop()}, newConcepts()
+		f := openMeant(t, files, model, new(shelf))
+		search(t, f, "Where can they mend my automobile?")
+		changed := workshop()
+		changed["synonyms.txt"] = &fstest.MapFile{Data: []byte("noon, midday\n")}
+		files.set(changed)
+		time.Sleep(2 * time.Minute)
+		if got, found := search(t, f, "Where can they mend my automobile?"); len(got) == 0 || got[0] != "workshop.md#vehicle-repair" || found.Note != "" {
+			t.Errorf("with new synonyms: found %v, note %q", got, found.Note)
+		}
+
+		answer := make(chan struct{})
+		model.set(func() { model.answer = func(context.Context) error { <-answer; return nil } })
+		changed = maps.Clone(changed)
+		changed["new.md"] = &fstest.MapFile{Data: []byte("# New\n\nA new text.\n")}
+		files.set(changed)
+		time.Sleep(2 * time.Minute) // its vector is asked for
+		changed = maps.Clone(changed)
+		changed["synonyms.txt"] = &fstest.MapFile{Data: []byte("noon, midday, dinnertime\n")}
+		files.set(changed)
+		time.Sleep(2 * time.Minute)
+		if _, found := search(t, f, "Where can they mend my automobile?"); found.Note == "" {
+			t.Error("without the rows of the new indexes there is no note")
+		}
+		close(answer)
+		time.Sleep(2 * time.Minute)
+		if got, found := search(t, f, "Where can they mend my automobile?"); len(got) == 0 || got[0] != "workshop.md#vehicle-repair" || found.Note != "" {
+			t.Errorf("after the answer: found %v, note %q", got, found.Note)
 		}
 	})
 }
