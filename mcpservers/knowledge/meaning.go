@@ -133,11 +133,11 @@ func (m *meaning) awaken() {
 
 // run computes vectors until ctx ends.
 func (m *meaning) run(ctx context.Context) {
-	pause := time.Duration(0)
+	pause, used := time.Duration(0), time.Now()
 	for {
-		wait := usedEvery
+		wait := time.Until(used.Add(usedEvery))
 		if pause > 0 {
-			wait = pause
+			wait = min(wait, pause)
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -146,12 +146,12 @@ func (m *meaning) run(ctx context.Context) {
 			return
 		case <-m.wake:
 		case <-timer.C:
-			if pause == 0 {
-				m.use(ctx)
-				continue
-			}
 		}
 		timer.Stop()
+		if time.Since(used) >= usedEvery {
+			used = time.Now()
+			m.use(ctx)
+		}
 		err := m.fill(ctx)
 		if ctx.Err() != nil {
 			return

@@ -438,3 +438,41 @@ func TestMeaning_synonyms(t *testing.T) {
 		}
 	})
 }
+
+// A usedShelf knows when each vector was read last.
+type usedShelf struct {
+	shelf
+
+	read map[string]time.Time
+}
+
+func (s *usedShelf) Vectors(ctx context.Context, model string, hashes []string) ([]schemas.Vector, error) {
+	s.mu.Lock()
+	for _, h := range hashes {
+		s.read[h] = time.Now()
+	}
+	s.mu.Unlock()
+	return s.shelf.Vectors(ctx, model, hashes)
+}
+
+// The store hears once a day which vectors are used, also of a folder that changes more often than that.
+func TestMeaning_usedDaily(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files, store := &changing{files: workshop()}, &usedShelf{read: make(map[string]time.Time)}
+		openMeant(t, files, newConcepts(), store)
+		store.mu.Lock()
+		kept := slices.Collect(maps.Keys(store.read))
+		store.mu.Unlock()
+		for i := range 2 {
+			time.Sleep(20 * time.Hour)
+			changed := workshop()
+			changed["diary.md"] = &fstest.MapFile{Data: fmt.Appendf(nil, "# Diary\n\nEntry %d.\n", i), ModTime: time.Now()}
+			files.set(changed)
+		}
+		store.mu.Lock()
+		defer store.mu.Unlock()
+		if kept = slices.DeleteFunc(kept, func(h string) bool { return time.Since(store.read[h]) < 30*time.Hour }); len(kept) > 0 {
+			t.Errorf("%d vectors are not noted as used", len(kept))
+		}
+	})
+}
