@@ -66,7 +66,26 @@ type embeddings struct {
 }
 
 // Embed implements [knowledge.Embedder].
-func (m embeddings) Embed(ctx context.Context, texts []string, question bool) (vectors [][]float32, err error) {
+func (m embeddings) Embed(ctx context.Context, texts []string, question bool) ([][]float32, error) {
+	vectors, err := m.compute(ctx, texts, question)
+	switch providers.KindOf(err) {
+	case providers.KindModelNotFound, providers.KindAuth, providers.KindQuota, providers.KindTimeout, providers.KindBudget:
+		err = awayError{err}
+	}
+	return vectors, err
+}
+
+// An awayError is a [knowledge.ErrAway] with its own text.
+type awayError struct{ error }
+
+// Is implements the interface of [errors.Is].
+func (awayError) Is(target error) bool { return target == knowledge.ErrAway }
+
+// Unwrap returns the cause.
+func (e awayError) Unwrap() error { return e.error }
+
+// compute computes vectors, and charges for them.
+func (m embeddings) compute(ctx context.Context, texts []string, question bool) (vectors [][]float32, err error) {
 	as, prefix := providers.PurposeDocument, m.set.Prefix.Document
 	if question {
 		as, prefix = providers.PurposeQuestion, m.set.Prefix.Query

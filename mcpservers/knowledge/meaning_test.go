@@ -476,3 +476,44 @@ func TestMeaning_usedDaily(t *testing.T) {
 		}
 	})
 }
+
+// A text that the service cannot take is found by its words alone, also if it is the only one without a vector;
+// a text that comes while the service is busy gets its vector later.
+func TestMeaning_refusedAlone(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		err      error
+		again    bool // the service takes the text later
+		done     int
+		problem  string
+		mostAsks int // within a day
+	}{
+		{"refused", errors.New("unsupported value: NaN"), false, 62, "", 20},
+		{"away for a moment", errors.New("overloaded"), true, 64, "", 20},
+		{"busy", fmt.Errorf("too many: %w", knowledge.ErrAway), true, 64, "", 20},
+		{"busy for long", fmt.Errorf("too many: %w", knowledge.ErrAway), false, 62, "too many: not now", 400},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				files, model, asks := &changing{files: workshop()}, newConcepts(), 0
+				f := openMeant(t, files, model, new(shelf))
+				model.set(func() {
+					model.fault = func(texts []string) error {
+						if asks++; slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "odd") }) && (!tt.again || asks <= 2) {
+							return tt.err
+						}
+						return nil
+					}
+				})
+				changed := workshop()
+				changed["a.md"] = &fstest.MapFile{Data: []byte("An odd text.\n")}
+				changed["b.md"] = &fstest.MapFile{Data: []byte("Another odd text.\n")}
+				files.set(changed)
+				time.Sleep(24 * time.Hour)
+				if s := *f.Status().Meaning; s.Done != tt.done || s.Problem != tt.problem || asks > tt.mostAsks {
+					t.Errorf("status %+v after %d requests", s, asks)
+				}
+			})
+		})
+	}
+}
