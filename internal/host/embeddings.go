@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -46,7 +47,8 @@ func meaningOf(cfg *config.Config, set config.Embeddings, db *store.DB, book *bu
 	if !able {
 		return nil, fmt.Errorf("%s computes no embeddings", set.Provider)
 	}
-	key := set.Provider + " " + set.Model
+	at := sha256.Sum256([]byte(e.BaseURL)) // hashed, as an address may hold a password
+	key := fmt.Sprintf("%s %x %s", set.Provider, at[:4], set.Model)
 	if set.Prefix != (config.Prefix{}) {
 		key += fmt.Sprintf(" %q %q", set.Prefix.Document, set.Prefix.Query)
 	}

@@ -132,6 +132,14 @@ knowledge:
 		t.Error(diff)
 	}
 
+	// The same names at another address are another model.
+	moved := *cfg
+	moved.LLM.Providers = slices.Clone(cfg.LLM.Providers)
+	moved.LLM.Providers[0].Value.BaseURL = "https://elsewhere.example/v1"
+	if other, err := meaningOf(&moved, cfg.Knowledge[0].Value.Embeddings, db, nil, log); err != nil || other.Key == meaning.Key || strings.Contains(other.Key, "elsewhere") {
+		t.Errorf("key %q at both addresses, error %v", meaning.Key, err)
+	}
+
 	// Another host on the same store computes nothing; one without a store compares words.
 	for _, with := range []*store.DB{db, nil} {
 		again, err := NewToolServer(cfg, topics, nil, with, nil, log)
