@@ -25,7 +25,7 @@ func newKnowledgeCmd(a *app) *cobra.Command {
 		Short: "Show what was read of each folder, which files were not and why, and how far its vectors are",
 		Long: `Show what was read of each folder, which files were not and why, and how far its vectors are.
 
-A running host is asked; without one the folders are read by this command.`,
+A running host is asked; without one this command reads the folders, for their words alone.`,
 		Example:           "  molar knowledge status\n  molar knowledge status --all",
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -37,7 +37,7 @@ A running host is asked; without one the folders are read by this command.`,
 				}
 				a.noteRefused(err)
 			}
-			return a.withServers(cmd.Context(), toolsFlags{}, func(ctx context.Context, h *host.Host) error {
+			return a.withServers(cmd.Context(), toolsFlags{look: true}, func(ctx context.Context, h *host.Host) error {
 				folders, err := host.Knowledge{Manager: h.MCP}.Read(ctx)
 				if err != nil {
 					return err

@@ -31,6 +31,7 @@ type toolsFlags struct {
 	trace   bool
 	timeout time.Duration
 	elicit  mcpclients.Elicitor // shows the servers' questions to a person
+	look    bool                // computes nothing for folders of knowledge
 }
 
 const toolsHelp = `List, call and check the tools of the attached MCP servers, those of the config and
@@ -117,7 +118,7 @@ func (a *app) withServers(ctx context.Context, with toolsFlags, f func(context.C
 	if err != nil {
 		return err
 	}
-	opts := host.Options{AttachWait: host.AttachWait, Elicit: with.elicit}
+	opts := host.Options{AttachWait: host.AttachWait, Elicit: with.elicit, Look: with.look}
 	if with.trace {
 		opts.Wrap = (&host.Wire{Trace: a.Stderr, Redact: host.Redactor(cfg)}).Dial
 	}

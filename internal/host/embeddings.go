@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -46,7 +47,8 @@ func meaningOf(cfg *config.Config, set config.Embeddings, db *store.DB, book *bu
 	if !able {
 		return nil, fmt.Errorf("%s computes no embeddings", set.Provider)
 	}
-	key := set.Provider + " " + set.Model
+	at := sha256.Sum256([]byte(e.BaseURL)) // hashed, as an address may hold a password
+	key := fmt.Sprintf("%s %x %s", set.Provider, at[:4], set.Model)
 	if set.Prefix != (config.Prefix{}) {
 		key += fmt.Sprintf(" %q %q", set.Prefix.Document, set.Prefix.Query)
 	}
@@ -66,7 +68,26 @@ type embeddings struct {
 }
 
 // Embed implements [knowledge.Embedder].
-func (m embeddings) Embed(ctx context.Context, texts []string, question bool) (vectors [][]float32, err error) {
+func (m embeddings) Embed(ctx context.Context, texts []string, question bool) ([][]float32, error) {
+	vectors, err := m.compute(ctx, texts, question)
+	switch providers.KindOf(err) {
+	case providers.KindModelNotFound, providers.KindAuth, providers.KindQuota, providers.KindTimeout, providers.KindBudget:
+		err = awayError{err}
+	}
+	return vectors, err
+}
+
+// An awayError is a [knowledge.ErrAway] with its own text.
+type awayError struct{ error }
+
+// Is implements the interface of [errors.Is].
+func (awayError) Is(target error) bool { return target == knowledge.ErrAway }
+
+// Unwrap returns the cause.
+func (e awayError) Unwrap() error { return e.error }
+
+// compute computes vectors, and charges for them.
+func (m embeddings) compute(ctx context.Context, texts []string, question bool) (vectors [][]float32, err error) {
 	as, prefix := providers.PurposeDocument, m.set.Prefix.Document
 	if question {
 		as, prefix = providers.PurposeQuestion, m.set.Prefix.Query

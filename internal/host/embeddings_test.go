@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +132,14 @@ knowledge:
 		t.Error(diff)
 	}
 
+	// The same names at another address are another model.
+	moved := *cfg
+	moved.LLM.Providers = slices.Clone(cfg.LLM.Providers)
+	moved.LLM.Providers[0].Value.BaseURL = "https://elsewhere.example/v1"
+	if other, err := meaningOf(&moved, cfg.Knowledge[0].Value.Embeddings, db, nil, log); err != nil || other.Key == meaning.Key || strings.Contains(other.Key, "elsewhere") {
+		t.Errorf("key %q at both addresses, error %v", meaning.Key, err)
+	}
+
 	// Another host on the same store computes nothing; one without a store compares words.
 	for _, with := range []*store.DB{db, nil} {
 		again, err := NewToolServer(cfg, topics, nil, with, nil, log)
@@ -143,5 +152,36 @@ knowledge:
 	}
 	if len(asked) > 0 {
 		t.Errorf("computed again: %q", <-asked)
+	}
+}
+
+// A command that only shows what there is has no vectors computed.
+func TestOpen_look(t *testing.T) {
+	url, asked := vectorService(t)
+	docs := t.TempDir()
+	if err := os.WriteFile(filepath.Join(docs, "a.txt"), []byte("From eight.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := loadConfig(t, fmt.Sprintf(`
+llm:
+  provider: offline
+  providers:
+    vectors: {api: openai, base_url: %s}
+memory: {store: %s}
+knowledge:
+  docs: {path: %s, embeddings: {provider: vectors, model: e5}}
+`, url, filepath.Join(t.TempDir(), "m.db"), docs), map[string]string{"HOME": t.TempDir()})
+	h, err := Open(t.Context(), cfg, slog.New(slog.DiscardHandler), Options{Look: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if err := h.MCP.Wait(t.Context(), []string{schemas.ToolServer}); err != nil {
+		t.Fatal(err)
+	}
+	folders, err := Knowledge{Manager: h.MCP}.Read(t.Context())
+	at := slices.IndexFunc(folders, func(k schemas.KnowledgeStatus) bool { return k.Name == "docs" })
+	if err != nil || at < 0 || folders[at].Passages != 1 || folders[at].Meaning != nil || len(asked) > 0 {
+		t.Errorf("%+v, error %v; %d requests", folders, err, len(asked))
 	}
 }

@@ -105,6 +105,9 @@ type Options struct {
 	Elicit mcpclients.Elicitor
 	// AsIs refuses a database whose schema is older than this program, instead of migrating it.
 	AsIs bool
+	// Look is set by a command that only shows what there is: it compares the folders of knowledge by words alone,
+	// so that nothing is computed, or paid, for them.
+	Look bool
 }
 
 // Open wires a host and starts its servers. It returns before they are attached.
@@ -310,7 +313,7 @@ func (h *Host) bundledServers() ([]transport.ServerConfig, error) {
 		return nil, err
 	}
 	vectors := h.DB
-	if h.taped { // a tape is recorded and played by words alone, as its store is empty
+	if h.taped || h.opts.Look { // a tape is recorded and played by words alone, as its store is empty
 		vectors = nil
 	}
 	if h.tools, err = NewToolServer(h.Config, h.topics, h.documents, vectors, h.Book, h.Log); err != nil {

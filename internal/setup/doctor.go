@@ -83,7 +83,7 @@ func Examine(ctx context.Context, options ExamineOptions) []Finding {
 		}
 		return findings
 	}
-	h, err := host.Open(ctx, cfg, slog.New(slog.DiscardHandler), host.Options{AttachWait: options.Attach})
+	h, err := host.Open(ctx, cfg, slog.New(slog.DiscardHandler), host.Options{AttachWait: options.Attach, Look: true})
 	if err != nil {
 		remedy := "check that the disk has room and that " + cfg.DatabaseLabel() + " is writable, or set memory.store"
 		return append(findings, Finding{Fail, "store", err.Error(), remedy})

@@ -2,7 +2,6 @@ package knowledge
 
 import (
 	"context"
-	"maps"
 	"slices"
 )
 
@@ -83,22 +82,29 @@ func headings(indexes []*index) (all []headed) {
 				ids = append(ids, uint32(id))
 			}
 		}
-		known := make(map[textHash]headed)
+		var some []headed // those with the smallest hashes, in their order
 		for _, p := range ix.readEach(ids) {
 			if p.heading == "" {
 				continue
 			}
-			hash := hashOf("question\n" + p.heading)
-			if known[hash].files == nil {
-				known[hash] = headed{lacking{hash: hash, heading: p.heading}, ix, make(map[string]bool)}
+			h := headed{lacking{hash: hashOf("question\n" + p.heading), heading: p.heading}, ix, nil}
+			at, known := slices.BinarySearchFunc(some, h, byHash)
+			switch {
+			case !known && at == mostHeadings:
+				continue
+			case !known:
+				h.files = make(map[string]bool)
+				some = slices.Insert(some[:min(len(some), mostHeadings-1)], at, h)
 			}
-			known[hash].files[p.file] = true
+			some[at].files[p.file] = true
 		}
-		all = slices.AppendSeq(all, maps.Values(known))
+		all = append(all, some...)
 	}
-	slices.SortStableFunc(all, func(a, b headed) int { return slices.Compare(a.hash[:], b.hash[:]) })
+	slices.SortStableFunc(all, byHash)
 	return all[:min(len(all), mostHeadings)]
 }
+
+func byHash(a, b headed) int { return slices.Compare(a.hash[:], b.hash[:]) }
 
 // besideItself returns how near to a heading the nearest passage of a file without such a heading is.
 func (m *meaning) besideItself(h headed) (cosine float32, ok bool) {

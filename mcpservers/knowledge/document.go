@@ -112,7 +112,7 @@ func readText(files fs.FS, name string) (string, error) {
 func readFile(files fs.FS, name string, largest int64) ([]byte, error) {
 	f, err := files.Open(name)
 	if err != nil {
-		return nil, bare(err)
+		return nil, &openError{bare(err)}
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
@@ -121,7 +121,7 @@ func readFile(files fs.FS, name string, largest int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(f, largest+1))
 	switch {
 	case err != nil:
-		return nil, bare(err)
+		return nil, &openError{bare(err)}
 	case int64(len(data)) > largest:
 		return nil, tooLarge(largest)
 	case strings.TrimSpace(string(data[:min(len(data), 1<<10)])) == "" && len(data) <= 1<<10:
@@ -129,6 +129,13 @@ func readFile(files fs.FS, name string, largest int64) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// An openError is why a file cannot be opened or read at present. Whether it can be says no stamp of it: access
+// may be given, and a disk may answer again.
+type openError struct{ error }
+
+// Unwrap returns the reason.
+func (e *openError) Unwrap() error { return e.error }
 
 var errEmpty = errors.New("it is empty")
 

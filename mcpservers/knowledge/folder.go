@@ -25,10 +25,13 @@ const (
 	// firstWait is how long after its beginning questions wait for the first scan of a folder: that
 	// suffices for a small folder; for a large one the part indexed so far answers.
 	firstWait = 3 * time.Second
-	// A folder is rescanned after shortestPause, or after pauseTimes the time of the last scan if
+	// A folder is rescanned after shortestPause, or after pauseTimes the time that listing its files took if
 	// that is longer, so that scanning costs little processor time.
 	shortestPause = 2 * time.Second
 	pauseTimes    = 100
+	// convertFor is how long a scan begins to have files converted: the next one sees what has changed meanwhile,
+	// and goes on with the rest.
+	convertFor = 2 * time.Second
 	// reportEvery is how often the log reports the progress of the first scan.
 	reportEvery = 5 * time.Second
 )
@@ -103,6 +106,9 @@ type stamp struct {
 	changed time.Time
 }
 
+// unreadable is the size in the stamp of a file that is tried again at each scan.
+const unreadable = -1
+
 // Open starts to index a folder in the background. It fails if the folder does not exist. The
 // caller closes it.
 func Open(cfg Config) (*Folder, error) {
@@ -169,37 +175,41 @@ func (f *Folder) Progress() Progress {
 
 // watch rescans the folder until ctx ends.
 func (f *Folder) watch(ctx context.Context) {
-	began := time.Now()
-	f.scan(ctx)
-	if ctx.Err() != nil {
-		return
-	}
-	close(f.ready)
-	p := f.Progress()
-	f.log.InfoContext(ctx, "knowledge indexed", "files", p.Files, "passages", f.current().size(), "took", time.Since(began).Round(time.Millisecond))
-	for !f.cfg.Fixed {
-		pause := shortestPause
-		if took := time.Since(began) * pauseTimes; took > pause {
-			pause = min(took, time.Minute)
+	began, isRead := time.Now(), false
+	for first := true; first || !f.cfg.Fixed || !isRead; first = false {
+		looked, left := f.scan(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if first {
+			close(f.ready)
+		}
+		if !isRead && left == 0 {
+			isRead = true
+			f.log.InfoContext(ctx, "knowledge indexed", "files", f.Progress().Files, "passages", f.current().size(), "took", time.Since(began).Round(time.Millisecond))
+		}
+		pause := min(max(shortestPause, looked*pauseTimes), time.Minute)
+		if left > 0 {
+			pause = 0
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(pause):
 		}
-		began = time.Now()
-		f.scan(ctx)
 	}
 }
 
 // scan indexes new and changed files and drops removed ones. If synonyms change, it indexes all passages
-// anew, and the old index answers until then.
-func (f *Folder) scan(ctx context.Context) {
+// anew, and the old index answers until then. It returns how long listing the files took, and how many are left
+// for the next scan.
+func (f *Folder) scan(ctx context.Context) (looked time.Duration, left int) {
+	began := time.Now()
 	stamps, unread := list(f.cfg.Files, f.cfg.Documents, ctx.Err, func(name string, err error) {
 		f.log.WarnContext(ctx, "a part of the folder cannot be read", "path", name, "error", err)
 	})
-	if ctx.Err() != nil {
-		return
+	if looked = time.Since(began); ctx.Err() != nil {
+		return looked, 0
 	}
 	f.setUnread(unread)
 	into := f.current()
@@ -219,32 +229,36 @@ func (f *Folder) scan(ctx context.Context) {
 			changed = append(changed, name)
 		}
 	}
-	removed := 0
+	altered := false
 	for name := range f.known {
 		if _, there := stamps[name]; !there {
 			into.of(name).put(name, nil)
 			f.forget(name)
 			delete(f.known, name)
-			removed++
+			altered = true
 		}
 	}
 	maps.DeleteFunc(f.faults, func(name, _ string) bool { _, there := stamps[name]; return !there })
 	f.sort(changed)
 	reported, done := time.Now(), len(stamps)-len(changed)
 	f.advance(done, len(stamps))
-	for read := range f.readAhead(ctx, changed) {
+	for read := range f.readAhead(ctx, changed, began.Add(convertFor)) {
 		if time.Since(reported) > reportEvery {
 			reported = time.Now()
 			f.log.InfoContext(ctx, "indexing knowledge", "done", done, "files", len(stamps))
 		}
-		into.of(read.name).put(read.name, read.passages)
-		f.known[read.name] = stamps[read.name]
+		if f.known[read.name] = stamps[read.name]; read.passes() {
+			f.known[read.name] = stamp{size: unreadable}
+		} else {
+			into.of(read.name).put(read.name, read.passages)
+			altered = true
+		}
 		f.note(read)
 		done++
 		f.advance(done, len(stamps))
 	}
-	if ctx.Err() != nil {
-		return
+	if left = len(stamps) - done; ctx.Err() != nil {
+		return looked, left
 	}
 	for name, why := range f.faults {
 		unread = append(unread, schemas.UnreadFile{File: name, Why: why})
@@ -255,12 +269,13 @@ func (f *Folder) scan(ctx context.Context) {
 		f.lastUnread = lastUnread
 		f.log.InfoContext(ctx, cmp.Or(lastUnread, "all files are read now"))
 	}
-	fresh := into.compacted()
+	before, fresh := f.current(), into.compacted()
 	f.replace(fresh)
-	f.advance(len(f.read), len(f.read)) // only this goroutine writes it
-	if f.meaning != nil && (len(changed) > 0 || removed > 0 || !f.isReady()) {
+	f.advance(len(f.read), len(f.read)+left) // only this goroutine writes it
+	if f.meaning != nil && (altered || !maps.Equal(fresh.byName, before.byName) || !f.isReady()) {
 		f.meaning.changed(fresh)
 	}
+	return looked, left
 }
 
 // sort sorts the names of files: the same files make the same index. Those that a program converts come last,
@@ -281,10 +296,9 @@ func (f *Folder) sort(names []string) {
 func (f *Folder) note(read reading) {
 	delete(f.faults, read.name)
 	if read.err != nil {
-		f.forget(read.name)
 		f.faults[read.name] = read.err.Error()
-		if errors.Is(read.err, documents.ErrBusy) { // it is tried again
-			delete(f.known, read.name)
+		if !read.passes() { // else what was read before answers
+			f.forget(read.name)
 		}
 		return
 	}
@@ -305,8 +319,15 @@ type reading struct {
 	err         error
 }
 
-// readAhead yields files in order. They are read while the ones before them are indexed; it ends early with ctx.
-func (f *Folder) readAhead(ctx context.Context, names []string) iter.Seq[reading] {
+// passes reports whether the file may be read another time, though it does not change.
+func (r reading) passes() bool {
+	_, closed := errors.AsType[*openError](r.err)
+	return closed || errors.Is(r.err, documents.ErrBusy)
+}
+
+// readAhead yields files in order. They are read while the ones before them are indexed. It ends early with ctx,
+// and before a file that a program converts once it is late.
+func (f *Folder) readAhead(ctx context.Context, names []string, late time.Time) iter.Seq[reading] {
 	return func(yield func(reading) bool) {
 		var reader sync.WaitGroup
 		defer reader.Wait()
@@ -315,7 +336,10 @@ func (f *Folder) readAhead(ctx context.Context, names []string) iter.Seq[reading
 		files := make(chan reading, ahead)
 		reader.Go(func() {
 			defer close(files)
-			for _, name := range names {
+			for i, name := range names {
+				if i > 0 && f.cfg.Documents.Converts(name) && time.Now().After(late) {
+					return
+				}
 				r := reading{name: name}
 				r.title, r.passages, r.left, r.err = f.passages(ctx, name)
 				if ctx.Err() != nil {

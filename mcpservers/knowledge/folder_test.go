@@ -2,6 +2,7 @@ package knowledge_test
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -218,4 +219,77 @@ func TestOpen_NoFolder(t *testing.T) {
 			t.Errorf("%s: error %v", path, err)
 		}
 	}
+}
+
+// A closing folder refuses to open some of its files.
+type closing struct {
+	changing
+
+	closed map[string]bool
+}
+
+func (c *closing) close(names ...string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = make(map[string]bool)
+	for _, name := range names {
+		c.closed[name] = true
+	}
+}
+
+func (c *closing) Open(name string) (fs.File, error) {
+	c.mu.Lock()
+	closed := c.closed[name]
+	c.mu.Unlock()
+	if closed {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return c.changing.Open(name)
+}
+
+// A file that cannot be read at present is read as soon as it can be, though nothing of it changes; what was read
+// of it before answers until then.
+func TestFolder_FileWithoutAccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := &closing{changing: changing{files: garden()}}
+		files.close("roses.md")
+		f, err := knowledge.Open(knowledge.Config{Name: "garden", Files: files, Path: "garden"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		wants := func(when, question, text, unread string) {
+			t.Helper()
+			time.Sleep(2 * time.Minute)
+			synctest.Wait()
+			why := ""
+			for _, u := range f.Status().Unread {
+				if u.File == "roses.md" {
+					why = u.Why
+				}
+			}
+			if got := first(t, f, question); !strings.Contains(got.Content, text) || (text == "") != (got.Content == "") || why != unread {
+				t.Errorf("%s: got %q, want %q; unread: %q, want %q", when, got.Content, text, why, unread)
+			}
+		}
+		wants("closed at first", "when to prune roses", "", "permission denied")
+		files.close()
+		wants("access is given", "when to prune roses", "early spring", "")
+		changed := garden()
+		changed["roses.md"] = &fstest.MapFile{Data: []byte("# Roses\n\nPrune roses when the forsythia blooms."), ModTime: time.Now()}
+		files.close("roses.md")
+		files.set(changed)
+		wants("changed without access", "when to prune roses", "early spring", "permission denied")
+		files.close()
+		wants("access is given again", "when to prune roses", "forsythia", "")
+		files.close("roses.md")
+		touched := garden()
+		touched["roses.md"] = &fstest.MapFile{Data: changed["roses.md"].Data, ModTime: time.Now()}
+		files.set(touched)
+		wants("closed again", "when to prune roses", "forsythia", "permission denied")
+		gone := garden()
+		delete(gone, "roses.md")
+		files.set(gone)
+		wants("removed", "when to prune roses", "", "")
+	})
 }

@@ -47,10 +47,13 @@ type Meaning struct {
 	Store    VectorStore
 }
 
+// ErrAway is the error of an [Embedder] whose service takes no text at present, whichever it is.
+var ErrAway = errors.New("not now")
+
 // An Embedder computes the vectors of texts.
 type Embedder interface {
 	// Embed returns a vector for each text, in their order; they have the same number of dimensions. question
-	// is set for questions, and not for passages.
+	// is set for questions, and not for passages. The error may be [ErrAway].
 	Embed(ctx context.Context, texts []string, question bool) ([][]float32, error)
 }
 
@@ -133,11 +136,11 @@ func (m *meaning) awaken() {
 
 // run computes vectors until ctx ends.
 func (m *meaning) run(ctx context.Context) {
-	pause := time.Duration(0)
+	pause, used := time.Duration(0), time.Now()
 	for {
-		wait := usedEvery
+		wait := time.Until(used.Add(usedEvery))
 		if pause > 0 {
-			wait = pause
+			wait = min(wait, pause)
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -146,12 +149,12 @@ func (m *meaning) run(ctx context.Context) {
 			return
 		case <-m.wake:
 		case <-timer.C:
-			if pause == 0 {
-				m.use(ctx)
-				continue
-			}
 		}
 		timer.Stop()
+		if time.Since(used) >= usedEvery {
+			used = time.Now()
+			m.use(ctx)
+		}
 		err := m.fill(ctx)
 		if ctx.Err() != nil {
 			return
@@ -410,31 +413,61 @@ func (m *meaning) put(l lacking, v vector) bool {
 // alone: one that the service cannot take must not keep back the others.
 func (m *meaning) compute(ctx context.Context, texts []lacking) error {
 	err := m.embed(ctx, texts)
-	if err == nil || len(texts) < 2 || ctx.Err() != nil {
+	if err == nil || errors.Is(err, ErrAway) || ctx.Err() != nil {
 		return err
 	}
-	var refused []lacking
-	taken := -1
+	var failed []lacking
 	for i := range texts {
-		if m.embed(ctx, texts[i:i+1]) == nil {
-			taken = i
-			continue
+		if len(texts) > 1 {
+			if err = m.embed(ctx, texts[i:i+1]); err == nil {
+				continue
+			}
 		}
-		isAway := taken < 0 && len(refused) > 0
-		if taken >= 0 { // it may have gone away meanwhile
-			_, again := m.cfg.Embedder.Embed(ctx, []string{texts[taken].text()}, texts[taken].heading != "")
-			isAway = again != nil
-		}
-		if isAway || ctx.Err() != nil {
+		if takes, known := m.takesAnother(ctx); errors.Is(err, ErrAway) || ctx.Err() != nil || known && !takes || !known && len(failed) > 0 {
 			return err
 		}
-		refused = append(refused, texts[i])
+		failed = append(failed, texts[i])
 	}
-	for _, l := range refused {
+	for _, l := range failed {
+		if takes, _ := m.takesAnother(ctx); !takes {
+			return err
+		}
+		again := m.embed(ctx, []lacking{l}) // the service may have been away for a moment
+		switch {
+		case again == nil:
+			continue
+		case errors.Is(again, ErrAway) || ctx.Err() != nil:
+			return again
+		}
 		m.refuse(l.hash)
-		m.log.WarnContext(ctx, "a passage has no vector, so it is found by its words alone", "passage", text.Clip(l.text(), titleShown, ""), "error", err)
+		m.log.WarnContext(ctx, "a passage has no vector, so it is found by its words alone", "passage", text.Clip(l.text(), titleShown, ""), "error", again)
 	}
 	return nil
+}
+
+// takesAnother reports whether the service computes the vector of a passage that has one already, and whether
+// there is such a passage.
+func (m *meaning) takesAnother(ctx context.Context) (takes, known bool) {
+	sample, known := m.sample()
+	if !known {
+		return false, false
+	}
+	_, err := m.cfg.Embedder.Embed(ctx, []string{sample}, false)
+	return err == nil, true
+}
+
+// sample returns a passage that has a vector, as the model reads it.
+func (m *meaning) sample() (text string, ok bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for ix, rows := range m.rows {
+		for id, row := range rows {
+			if row != none && ix.fileOf(uint32(id)) != "" {
+				return embedded(ix.read(uint32(id))), true
+			}
+		}
+	}
+	return "", false
 }
 
 // refuse notes that a text has no vector, until the next start.
@@ -518,14 +551,21 @@ func (m *meaning) use(ctx context.Context) {
 	}
 }
 
-// question finds the vectors of the wordings of a question, or why there are none.
-func (m *meaning) question(ctx context.Context, texts []string) meant {
+// question finds the vectors of the wordings of a question to some indexes, or why there are none.
+func (m *meaning) question(ctx context.Context, texts []string, in shelves) meant {
 	m.mu.RLock()
 	size, done, all, problem, failed := m.set.size(), m.done, m.all, m.problem, m.failed
+	surveyed := true
+	for _, ix := range in.byName {
+		_, known := m.rows[ix]
+		surveyed = surveyed && (known || ix.size() == 0)
+	}
 	m.mu.RUnlock()
 	vectors, unknown := m.remembered(texts)
 	waits := time.Since(failed) < askedAgain
 	switch {
+	case size > 0 && !surveyed: // an index is new
+		return meant{note: "words alone: the folder's texts are still being compared with their vectors"}
 	case size > 0 && len(unknown) == 0:
 		return meant{m: m, wordings: vectors}
 	case problem != nil && (size == 0 || waits):

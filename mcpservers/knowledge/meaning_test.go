@@ -138,7 +138,7 @@ func workshop() fstest.MapFS {
 }
 
 // openMeant opens a folder, and waits until all of its passages have vectors, or none can be computed.
-func openMeant(t *testing.T, files fstest.MapFS, model *concepts, store knowledge.VectorStore) *knowledge.Folder {
+func openMeant(t *testing.T, files fs.FS, model *concepts, store knowledge.VectorStore) *knowledge.Folder {
 	t.Helper()
 	f, err := knowledge.Open(knowledge.Config{
 		Name: "docs", Files: files, Path: "docs", Logger: slog.New(slog.DiscardHandler),
@@ -401,4 +401,119 @@ func TestMeaning_pagesTwice(t *testing.T) {
 			t.Errorf("found %v", got)
 		}
 	})
+}
+
+// Synonyms that change make new indexes, whose passages have their vectors soon; until then a note says that
+// words alone count.
+func TestMeaning_synonyms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files, model := &changing{files: workshop()}, newConcepts()
+		f := openMeant(t, files, model, new(shelf))
+		search(t, f, "Where can they mend my automobile?")
+		changed := workshop()
+		changed["synonyms.txt"] = &fstest.MapFile{Data: []byte("noon, midday\n")}
+		files.set(changed)
+		time.Sleep(2 * time.Minute)
+		if got, found := search(t, f, "Where can they mend my automobile?"); len(got) == 0 || got[0] != "workshop.md#vehicle-repair" || found.Note != "" {
+			t.Errorf("with new synonyms: found %v, note %q", got, found.Note)
+		}
+
+		answer := make(chan struct{})
+		model.set(func() { model.answer = func(context.Context) error { <-answer; return nil } })
+		changed = maps.Clone(changed)
+		changed["new.md"] = &fstest.MapFile{Data: []byte("# New\n\nA new text.\n")}
+		files.set(changed)
+		time.Sleep(2 * time.Minute) // its vector is asked for
+		changed = maps.Clone(changed)
+		changed["synonyms.txt"] = &fstest.MapFile{Data: []byte("noon, midday, dinnertime\n")}
+		files.set(changed)
+		time.Sleep(2 * time.Minute)
+		if _, found := search(t, f, "Where can they mend my automobile?"); found.Note == "" {
+			t.Error("without the rows of the new indexes there is no note")
+		}
+		close(answer)
+		time.Sleep(2 * time.Minute)
+		if got, found := search(t, f, "Where can they mend my automobile?"); len(got) == 0 || got[0] != "workshop.md#vehicle-repair" || found.Note != "" {
+			t.Errorf("after the answer: found %v, note %q", got, found.Note)
+		}
+	})
+}
+
+// A usedShelf knows when each vector was read last.
+type usedShelf struct {
+	shelf
+
+	read map[string]time.Time
+}
+
+func (s *usedShelf) Vectors(ctx context.Context, model string, hashes []string) ([]schemas.Vector, error) {
+	s.mu.Lock()
+	for _, h := range hashes {
+		s.read[h] = time.Now()
+	}
+	s.mu.Unlock()
+	return s.shelf.Vectors(ctx, model, hashes)
+}
+
+// The store hears once a day which vectors are used, also of a folder that changes more often than that.
+func TestMeaning_usedDaily(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files, store := &changing{files: workshop()}, &usedShelf{read: make(map[string]time.Time)}
+		openMeant(t, files, newConcepts(), store)
+		store.mu.Lock()
+		kept := slices.Collect(maps.Keys(store.read))
+		store.mu.Unlock()
+		for i := range 2 {
+			time.Sleep(20 * time.Hour)
+			changed := workshop()
+			changed["diary.md"] = &fstest.MapFile{Data: fmt.Appendf(nil, "# Diary\n\nEntry %d.\n", i), ModTime: time.Now()}
+			files.set(changed)
+		}
+		store.mu.Lock()
+		defer store.mu.Unlock()
+		if kept = slices.DeleteFunc(kept, func(h string) bool { return time.Since(store.read[h]) < 30*time.Hour }); len(kept) > 0 {
+			t.Errorf("%d vectors are not noted as used", len(kept))
+		}
+	})
+}
+
+// A text that the service cannot take is found by its words alone, also if it is the only one without a vector;
+// a text that comes while the service is busy gets its vector later.
+func TestMeaning_refusedAlone(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		err      error
+		again    bool // the service takes the text later
+		done     int
+		problem  string
+		mostAsks int // within a day
+	}{
+		{"refused", errors.New("unsupported value: NaN"), false, 62, "", 20},
+		{"away for a moment", errors.New("overloaded"), true, 64, "", 20},
+		{"busy", fmt.Errorf("too many: %w", knowledge.ErrAway), true, 64, "", 20},
+		{"busy for long", fmt.Errorf("too many: %w", knowledge.ErrAway), false, 62, "too many: not now", 400},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				files, model, asks := &changing{files: workshop()}, newConcepts(), 0
+				f := openMeant(t, files, model, new(shelf))
+				model.set(func() {
+					model.fault = func(texts []string) error {
+						if asks++; slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "odd") }) && (!tt.again || asks <= 2) {
+							return tt.err
+						}
+						return nil
+					}
+				})
+				changed := workshop()
+				changed["a.md"] = &fstest.MapFile{Data: []byte("An odd text.\n")}
+				changed["b.md"] = &fstest.MapFile{Data: []byte("Another odd text.\n")}
+				files.set(changed)
+				time.Sleep(24 * time.Hour)
+				if s := *f.Status().Meaning; s.Done != tt.done || s.Problem != tt.problem || asks > tt.mostAsks {
+					t.Errorf("status %+v after %d requests", s, asks)
+				}
+			})
+		})
+	}
 }

@@ -70,10 +70,11 @@ func (f *Folder) Search(ctx context.Context, q Query, limit int) (Found, error) 
 		return Found{}, err
 	}
 	var by meant
+	in := f.current()
 	if f.meaning != nil && q.Passage == "" {
-		by = f.meaning.question(ctx, q.wordings())
+		by = f.meaning.question(ctx, q.wordings(), in)
 	}
-	sure, unsure, doubtful := f.current().search(q, limit, by)
+	sure, unsure, doubtful := in.search(q, limit, by)
 	return Found{Results: f.results(sure), Doubtful: doubtful, Perhaps: f.results(unsure), Note: by.note}, nil
 }
 
