@@ -163,6 +163,28 @@ func TestFolder_SlowDocuments(t *testing.T) {
 	write(t, gate, "open")
 }
 
+// While many documents are converted, a new text is found before all of them are.
+func TestFolder_NewTextAmongSlowDocuments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes some seconds")
+	}
+	files := make(map[string]string)
+	for i := range 8 {
+		files[fmt.Sprintf("%d.pdf", i)] = "%PDF-1.7"
+	}
+	f, root := converting(t, `sleep 0.6; echo Roses want sun.`, files)
+	defer f.Close()
+	write(t, filepath.Join(root, "new.md"), "# Ferns\n\nFerns want shade.")
+	for until := time.Now().Add(10 * time.Second); first(t, f, "what do ferns want").Title != "Ferns"; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("not found, status %+v", f.Status())
+		}
+	}
+	if s := f.Status(); s.Done >= s.Files || s.Files != 9 {
+		t.Errorf("found when all was read: %+v", s)
+	}
+}
+
 // No link leads out of a folder, also not one that a file became after it was listed.
 func TestDir_Links(t *testing.T) {
 	root, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret")
