@@ -117,6 +117,7 @@ func run(ctx context.Context, command []string, dir, file string) ([]byte, error
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrBusy, command[0], bare(err))
 	}
+	limitMemory(cmd.Process)
 	err = cmd.Wait()
 	_ = killGroup(cmd.Process) // what it started and left behind
 	name := strings.TrimSuffix(filepath.Base(command[0]), ".exe")
