@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -114,9 +115,12 @@ func run(ctx context.Context, command []string, dir, file string) ([]byte, error
 	cmd.WaitDelay = exitWait
 	setGroup(cmd)
 	cmd.Cancel = func() error { return killGroup(cmd.Process) }
+	runtime.LockOSThread() // on Linux a program dies with the thread that began it
+	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrBusy, command[0], bare(err))
 	}
+	limitMemory(cmd.Process)
 	err = cmd.Wait()
 	_ = killGroup(cmd.Process) // what it started and left behind
 	name := strings.TrimSuffix(filepath.Base(command[0]), ".exe")

@@ -114,7 +114,8 @@ func (r records) next() ([]string, error) {
 // separator returns the character that separates the cells: the one that gives most rows at the beginning
 // the same number of cells, and if several do, the most cells.
 func separator(text string) rune {
-	const look = 20
+	const look, beginning = 20, 256 << 10
+	text = text[:min(len(text), beginning)]
 	best, most := ',', 0
 	for _, comma := range ",;\t|" {
 		r := newRecords(text, comma)

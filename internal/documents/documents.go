@@ -1,6 +1,7 @@
 // Package documents reads the text of documents as people have them: of Word, of workbooks, of tables
 // separated by commas, and, by a program that converts them, of PDF and of any other kind. What it reads
-// may come from anybody: a document costs bounded time and memory, whatever it holds.
+// may come from anybody: a document costs bounded time and memory, whatever it holds. Only on Linux is the memory
+// of the programs bounded too.
 package documents
 
 import (

@@ -15,3 +15,6 @@ func killGroup(p *os.Process) error { return p.Kill() }
 
 // wasEnded returns false: these systems do not tell.
 func wasEnded(*os.ProcessState) bool { return false }
+
+// limitMemory does nothing: these systems limit no other process.
+func limitMemory(*os.Process) {}

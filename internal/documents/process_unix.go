@@ -3,6 +3,7 @@
 package documents
 
 import (
+	"os"
 	"os/exec"
 	"syscall"
 )
@@ -11,3 +12,6 @@ import (
 func setGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }
+
+// limitMemory does nothing: these systems limit no other process.
+func limitMemory(*os.Process) {}
