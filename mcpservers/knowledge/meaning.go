@@ -85,8 +85,11 @@ type meaning struct {
 	bar      float32
 	learnt   int
 
-	problem error     // why nothing is computed at present
-	failed  time.Time // when a question failed last
+	problem error // why no passage's vector is computed at present
+	// late is why a question has no vector, and failed when that was. It says little of the service after
+	// askedAgain: a local model may have had to be loaded.
+	late   error
+	failed time.Time
 	asked   []askedVector
 }
 
@@ -172,7 +175,9 @@ func (m *meaning) run(ctx context.Context) {
 func (m *meaning) note(ctx context.Context, err error) {
 	m.mu.Lock()
 	before := m.problem
-	m.problem = err
+	if m.problem = err; before != nil && err == nil {
+		m.late = nil
+	}
 	m.mu.Unlock()
 	switch {
 	case err != nil && (before == nil || before.Error() != err.Error()):
@@ -187,10 +192,18 @@ func (m *meaning) status() schemas.MeaningStatus {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	s := schemas.MeaningStatus{Provider: m.cfg.Provider, Model: m.cfg.Model, Done: m.done, Passages: m.all}
-	if m.problem != nil {
-		s.Problem = m.problem.Error()
+	if problem := cmp.Or(m.problem, m.lately()); problem != nil {
+		s.Problem = problem.Error()
 	}
 	return s
+}
+
+// lately returns why a question of the last moments has no vector, or nil. The caller holds the lock.
+func (m *meaning) lately() error {
+	if time.Since(m.failed) < askedAgain {
+		return m.late
+	}
+	return nil
 }
 
 // A lacking text has no vector yet: that of the passages in, or a heading, which is asked like a question.
@@ -554,7 +567,7 @@ func (m *meaning) use(ctx context.Context) {
 // question finds the vectors of the wordings of a question to some indexes, or why there are none.
 func (m *meaning) question(ctx context.Context, texts []string, in shelves) meant {
 	m.mu.RLock()
-	size, done, all, problem, failed := m.set.size(), m.done, m.all, m.problem, m.failed
+	size, done, all, problem, late := m.set.size(), m.done, m.all, m.problem, m.lately()
 	surveyed := true
 	for _, ix := range in.byName {
 		_, known := m.rows[ix]
@@ -562,17 +575,16 @@ func (m *meaning) question(ctx context.Context, texts []string, in shelves) mean
 	}
 	m.mu.RUnlock()
 	vectors, unknown := m.remembered(texts)
-	waits := time.Since(failed) < askedAgain
 	switch {
 	case size > 0 && !surveyed: // an index is new
 		return meant{note: "words alone: the folder's texts are still being compared with their vectors"}
 	case size > 0 && len(unknown) == 0:
 		return meant{m: m, wordings: vectors}
-	case problem != nil && (size == 0 || waits):
-		if !waits {
-			m.fails(problem)
-			m.awaken()
-		}
+	case late != nil:
+		return meant{note: "words alone: " + late.Error()}
+	case size == 0 && problem != nil:
+		m.fails(ctx, problem)
+		m.awaken()
 		return meant{note: "words alone: " + problem.Error()}
 	case size == 0:
 		return meant{note: fmt.Sprintf("words alone: the vectors of the folder are still being computed (%d of %d passages)", done, all)}
@@ -580,12 +592,12 @@ func (m *meaning) question(ctx context.Context, texts []string, in shelves) mean
 	computed, err := m.ask(ctx, unknown)
 	if err != nil {
 		if ctx.Err() == nil {
-			m.fails(err)
+			m.fails(ctx, err)
 		}
 		return meant{note: "words alone: " + err.Error()}
 	}
+	m.succeeds()
 	if problem != nil {
-		m.note(ctx, nil)
 		m.awaken()
 	}
 	for i, text := range texts {
@@ -598,10 +610,20 @@ func (m *meaning) question(ctx context.Context, texts []string, in shelves) mean
 }
 
 // fails notes that a question could not be embedded.
-func (m *meaning) fails(err error) {
+func (m *meaning) fails(ctx context.Context, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.failed, m.problem = time.Now(), cmp.Or(m.problem, err)
+	if m.late == nil || m.late.Error() != err.Error() {
+		m.log.WarnContext(ctx, "questions are compared by their words alone", "error", err)
+	}
+	m.failed, m.late = time.Now(), err
+}
+
+// succeeds notes that the service answers.
+func (m *meaning) succeeds() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.late = nil
 }
 
 // ask has the model compute the vectors of a question's wordings, within a moment.

@@ -517,3 +517,24 @@ func TestMeaning_refusedAlone(t *testing.T) {
 		})
 	}
 }
+
+// A question that was answered too late says nothing of the service for long.
+func TestMeaning_slowOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := newConcepts()
+		f := openMeant(t, workshop(), model, new(shelf))
+		model.set(func() { model.answer = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() } })
+		search(t, f, "vehicle repair")
+		if s := f.Status().Meaning; s.Problem != "ollama has not answered within 1.5s" {
+			t.Errorf("status %+v", s)
+		}
+		model.set(func() { model.answer = nil })
+		time.Sleep(15 * time.Second)
+		if s := f.Status().Meaning; s.Problem != "" {
+			t.Errorf("15 seconds later: status %+v", s)
+		}
+		if got, found := search(t, f, "vehicle repair"); len(got) == 0 || found.Note != "" {
+			t.Errorf("found %v, note %q", got, found.Note)
+		}
+	})
+}
