@@ -90,7 +90,7 @@ type meaning struct {
 	// askedAgain: a local model may have had to be loaded.
 	late   error
 	failed time.Time
-	asked   []askedVector
+	asked  []askedVector
 }
 
 // textHash identifies the text of a passage.
