@@ -564,10 +564,11 @@ func (m *meaning) use(ctx context.Context) {
 	}
 }
 
-// question finds the vectors of the wordings of a question to some indexes, or why there are none.
+// question finds the vectors of the wordings of a question to some indexes. If there are none, the status says
+// why.
 func (m *meaning) question(ctx context.Context, texts []string, in shelves) meant {
 	m.mu.RLock()
-	size, done, all, problem, late := m.set.size(), m.done, m.all, m.problem, m.lately()
+	size, problem, late := m.set.size(), m.problem, m.lately()
 	surveyed := true
 	for _, ix := range in.byName {
 		_, known := m.rows[ix]
@@ -577,24 +578,22 @@ func (m *meaning) question(ctx context.Context, texts []string, in shelves) mean
 	vectors, unknown := m.remembered(texts)
 	switch {
 	case size > 0 && !surveyed: // an index is new
-		return meant{note: "words alone: the folder's texts are still being compared with their vectors"}
+		return meant{}
 	case size > 0 && len(unknown) == 0:
 		return meant{m: m, wordings: vectors}
-	case late != nil:
-		return meant{note: "words alone: " + late.Error()}
-	case size == 0 && problem != nil:
+	case size == 0 && problem != nil && late == nil:
 		m.fails(ctx, problem)
 		m.awaken()
-		return meant{note: "words alone: " + problem.Error()}
-	case size == 0:
-		return meant{note: fmt.Sprintf("words alone: the vectors of the folder are still being computed (%d of %d passages)", done, all)}
+		return meant{}
+	case size == 0 || late != nil:
+		return meant{}
 	}
 	computed, err := m.ask(ctx, unknown)
 	if err != nil {
 		if ctx.Err() == nil {
 			m.fails(ctx, err)
 		}
-		return meant{note: "words alone: " + err.Error()}
+		return meant{}
 	}
 	m.succeeds()
 	if problem != nil {
