@@ -52,7 +52,8 @@ var ErrAway = errors.New("not now")
 
 // An Embedder computes the vectors of texts.
 type Embedder interface {
-	// Embed returns a vector for each text, in their order; they have the same number of dimensions. question
+	// Embed returns a vector for each text, in their order; none is empty, and they have the same number of
+	// dimensions. question
 	// is set for questions, and not for passages. The error may be [ErrAway].
 	Embed(ctx context.Context, texts []string, question bool) ([][]float32, error)
 }
@@ -503,9 +504,6 @@ func (m *meaning) embed(ctx context.Context, texts []lacking) error {
 	if err != nil {
 		return err
 	}
-	if len(computed) != len(texts) {
-		return fmt.Errorf("%s model %s: %d vectors came for %d texts", m.cfg.Provider, m.cfg.Model, len(computed), len(texts))
-	}
 	var kept []schemas.Vector
 	for i, l := range texts {
 		v := newVector(computed[i])
@@ -635,8 +633,6 @@ func (m *meaning) ask(ctx context.Context, texts []string) (vectors []vector, er
 		return nil, fmt.Errorf("%s has not answered within %v", m.cfg.Provider, questionWait)
 	case err != nil:
 		return nil, err
-	case len(computed) != len(texts):
-		return nil, errors.New("the service left out a vector")
 	case len(computed[0]) != m.dimensions():
 		err := m.otherModel(len(computed[0]))
 		m.awaken()
