@@ -165,6 +165,6 @@ func (u UnreadFile) String() string { return u.File + ": " + u.Why }
 type Vector struct {
 	// Hash is that of the passage's title and text.
 	Hash string
-	// Data are a float32, little-endian, and a signed byte for each number, which counts that often.
+	// Data are a signed byte for each number: of the vector only its direction counts.
 	Data []byte
 }

@@ -36,12 +36,14 @@ func (s *State) Vectors(ctx context.Context, model string, hashes []string) ([]s
 	if err != nil || stale == 0 {
 		return vectors, s.db.Fault(op, err)
 	}
-	err = s.db.WriteRelaxed(ctx, "note that vectors are used", func(tx *sql.Tx) error {
+	if err = s.db.WriteRelaxed(ctx, "note that vectors are used", func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, s.db.SQL.Say(`UPDATE vectors SET used_at = $3 WHERE model = $1 AND hash IN (SELECT value FROM EACH($2) AS named) AND used_at < $4`),
 			s.db.SQL.Text(model), string(list), database.Millis(s.db.Now()), old)
 		return err
-	})
-	return vectors, err
+	}); err != nil && ctx.Err() == nil { // the next use notes it
+		s.db.Log.WarnContext(ctx, "the database cannot note that vectors are used", "error", err)
+	}
+	return vectors, nil
 }
 
 // KeepVectors stores vectors of a model, in place of older ones of the same texts.

@@ -1,7 +1,9 @@
 package store_test
 
 import (
+	"database/sql"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -75,5 +77,28 @@ func BenchmarkVectors(b *testing.B) {
 				b.Fatal(len(got), err)
 			}
 		}
+	}
+}
+
+// Vectors are read though nobody can note that they are used.
+func TestVectors_noNote(t *testing.T) {
+	ctx, now, path := t.Context(), time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), filepath.Join(t.TempDir(), "m.db")
+	db := openConfig(t, store.Config{Path: path, Now: func() time.Time { return now }})
+	kept := []schemas.Vector{{Hash: "a", Data: []byte{1}}}
+	if err := db.KeepVectors(ctx, "m", kept); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	if _, err := raw.ExecContext(ctx, `CREATE TRIGGER refuse BEFORE UPDATE ON vectors BEGIN SELECT RAISE(ABORT, 'refused'); END`); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(20 * 24 * time.Hour)
+	got, err := db.Vectors(ctx, "m", []string{"a"})
+	if diff := cmp.Diff(kept, got); err != nil || diff != "" {
+		t.Error(err, diff)
 	}
 }

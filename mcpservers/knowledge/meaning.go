@@ -52,7 +52,8 @@ var ErrAway = errors.New("not now")
 
 // An Embedder computes the vectors of texts.
 type Embedder interface {
-	// Embed returns a vector for each text, in their order; they have the same number of dimensions. question
+	// Embed returns a vector for each text, in their order; none is empty, and they have the same number of
+	// dimensions. question
 	// is set for questions, and not for passages. The error may be [ErrAway].
 	Embed(ctx context.Context, texts []string, question bool) ([][]float32, error)
 }
@@ -85,9 +86,12 @@ type meaning struct {
 	bar      float32
 	learnt   int
 
-	problem error     // why nothing is computed at present
-	failed  time.Time // when a question failed last
-	asked   []askedVector
+	problem error // why no passage's vector is computed at present
+	// late is why a question has no vector, and failed when that was. It says little of the service after
+	// askedAgain: a local model may have had to be loaded.
+	late   error
+	failed time.Time
+	asked  []askedVector
 }
 
 // textHash identifies the text of a passage.
@@ -172,7 +176,9 @@ func (m *meaning) run(ctx context.Context) {
 func (m *meaning) note(ctx context.Context, err error) {
 	m.mu.Lock()
 	before := m.problem
-	m.problem = err
+	if m.problem = err; before != nil && err == nil {
+		m.late = nil
+	}
 	m.mu.Unlock()
 	switch {
 	case err != nil && (before == nil || before.Error() != err.Error()):
@@ -187,10 +193,18 @@ func (m *meaning) status() schemas.MeaningStatus {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	s := schemas.MeaningStatus{Provider: m.cfg.Provider, Model: m.cfg.Model, Done: m.done, Passages: m.all}
-	if m.problem != nil {
-		s.Problem = m.problem.Error()
+	if problem := cmp.Or(m.problem, m.lately()); problem != nil {
+		s.Problem = problem.Error()
 	}
 	return s
+}
+
+// lately returns why a question of the last moments has no vector, or nil. The caller holds the lock.
+func (m *meaning) lately() error {
+	if time.Since(m.failed) < askedAgain {
+		return m.late
+	}
+	return nil
 }
 
 // A lacking text has no vector yet: that of the passages in, or a heading, which is asked like a question.
@@ -490,9 +504,6 @@ func (m *meaning) embed(ctx context.Context, texts []lacking) error {
 	if err != nil {
 		return err
 	}
-	if len(computed) != len(texts) {
-		return fmt.Errorf("%s model %s: %d vectors came for %d texts", m.cfg.Provider, m.cfg.Model, len(computed), len(texts))
-	}
 	var kept []schemas.Vector
 	for i, l := range texts {
 		v := newVector(computed[i])
@@ -551,10 +562,11 @@ func (m *meaning) use(ctx context.Context) {
 	}
 }
 
-// question finds the vectors of the wordings of a question to some indexes, or why there are none.
+// question finds the vectors of the wordings of a question to some indexes. If there are none, the status says
+// why.
 func (m *meaning) question(ctx context.Context, texts []string, in shelves) meant {
 	m.mu.RLock()
-	size, done, all, problem, failed := m.set.size(), m.done, m.all, m.problem, m.failed
+	size, problem, late := m.set.size(), m.problem, m.lately()
 	surveyed := true
 	for _, ix := range in.byName {
 		_, known := m.rows[ix]
@@ -562,30 +574,27 @@ func (m *meaning) question(ctx context.Context, texts []string, in shelves) mean
 	}
 	m.mu.RUnlock()
 	vectors, unknown := m.remembered(texts)
-	waits := time.Since(failed) < askedAgain
 	switch {
 	case size > 0 && !surveyed: // an index is new
-		return meant{note: "words alone: the folder's texts are still being compared with their vectors"}
+		return meant{}
 	case size > 0 && len(unknown) == 0:
 		return meant{m: m, wordings: vectors}
-	case problem != nil && (size == 0 || waits):
-		if !waits {
-			m.fails(problem)
-			m.awaken()
-		}
-		return meant{note: "words alone: " + problem.Error()}
-	case size == 0:
-		return meant{note: fmt.Sprintf("words alone: the vectors of the folder are still being computed (%d of %d passages)", done, all)}
+	case size == 0 && problem != nil && late == nil:
+		m.fails(ctx, problem)
+		m.awaken()
+		return meant{}
+	case size == 0 || late != nil:
+		return meant{}
 	}
 	computed, err := m.ask(ctx, unknown)
 	if err != nil {
 		if ctx.Err() == nil {
-			m.fails(err)
+			m.fails(ctx, err)
 		}
-		return meant{note: "words alone: " + err.Error()}
+		return meant{}
 	}
+	m.succeeds()
 	if problem != nil {
-		m.note(ctx, nil)
 		m.awaken()
 	}
 	for i, text := range texts {
@@ -598,10 +607,20 @@ func (m *meaning) question(ctx context.Context, texts []string, in shelves) mean
 }
 
 // fails notes that a question could not be embedded.
-func (m *meaning) fails(err error) {
+func (m *meaning) fails(ctx context.Context, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.failed, m.problem = time.Now(), cmp.Or(m.problem, err)
+	if m.late == nil || m.late.Error() != err.Error() {
+		m.log.WarnContext(ctx, "questions are compared by their words alone", "error", err)
+	}
+	m.failed, m.late = time.Now(), err
+}
+
+// succeeds notes that the service answers.
+func (m *meaning) succeeds() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.late = nil
 }
 
 // ask has the model compute the vectors of a question's wordings, within a moment.
@@ -614,8 +633,6 @@ func (m *meaning) ask(ctx context.Context, texts []string) (vectors []vector, er
 		return nil, fmt.Errorf("%s has not answered within %v", m.cfg.Provider, questionWait)
 	case err != nil:
 		return nil, err
-	case len(computed) != len(texts):
-		return nil, errors.New("the service left out a vector")
 	case len(computed[0]) != m.dimensions():
 		err := m.otherModel(len(computed[0]))
 		m.awaken()

@@ -152,6 +152,9 @@ func openMeant(t *testing.T, files fs.FS, model *concepts, store knowledge.Vecto
 	return f
 }
 
+// wordsAlone is the note of a search that compared words alone, whatever the reason.
+const wordsAlone = "words alone were compared; a search by meaning is not possible at present"
+
 func search(t *testing.T, f *knowledge.Folder, question string) (files []string, found knowledge.Found) {
 	t.Helper()
 	found, err := f.Search(t.Context(), knowledge.Query{Text: question}, 5)
@@ -225,7 +228,7 @@ func TestMeaning_serviceAway(t *testing.T) {
 			t.Errorf("status %+v", s)
 		}
 		got, found := search(t, f, "vehicle repair")
-		if len(got) == 0 || got[0] != "workshop.md#vehicle-repair" || found.Note != "words alone: ollama model m: run: ollama pull m" {
+		if len(got) == 0 || got[0] != "workshop.md#vehicle-repair" || found.Note != wordsAlone || f.Status().Meaning.Problem != "ollama model m: run: ollama pull m" {
 			t.Errorf("found %v, note %q", got, found.Note)
 		}
 		model.asked()
@@ -240,11 +243,11 @@ func TestMeaning_serviceAway(t *testing.T) {
 		}
 		// A question finds that it is away, and that it is back.
 		model.set(func() { model.fault = func([]string) error { return errors.New("away") } })
-		if _, found := search(t, f, "one"); found.Note != "words alone: away" {
+		if _, found := search(t, f, "one"); found.Note != wordsAlone || f.Status().Meaning.Problem != "away" {
 			t.Errorf("note %q", found.Note)
 		}
 		model.asked()
-		if _, found := search(t, f, "two"); found.Note != "words alone: away" {
+		if _, found := search(t, f, "two"); found.Note != wordsAlone || f.Status().Meaning.Problem != "away" {
 			t.Errorf("note %q", found.Note)
 		}
 		if calls, _ := model.asked(); calls > 0 {
@@ -268,11 +271,11 @@ func TestMeaning_slowService(t *testing.T) {
 		})
 		began := time.Now()
 		got, found := search(t, f, "vehicle repair")
-		if waited := time.Since(began); waited != 1500*time.Millisecond || len(got) == 0 || found.Note != "words alone: ollama has not answered within 1.5s" {
+		if waited := time.Since(began); waited != 1500*time.Millisecond || len(got) == 0 || found.Note != wordsAlone || f.Status().Meaning.Problem != "ollama has not answered within 1.5s" {
 			t.Errorf("after %v: %v, note %q", waited, got, found.Note)
 		}
 		began = time.Now()
-		if _, found := search(t, f, "vehicle repair"); time.Since(began) > 0 || found.Note == "" {
+		if _, found := search(t, f, "vehicle repair"); time.Since(began) > 0 || found.Note != wordsAlone {
 			t.Errorf("the next one waits too, %v, note %q", time.Since(began), found.Note)
 		}
 	})
@@ -325,7 +328,7 @@ func TestMeaning_otherModel(t *testing.T) {
 		openMeant(t, workshop(), model, store).Close()
 		model.set(func() { model.dims = 256 })
 		f := openMeant(t, workshop(), model, store)
-		if _, found := search(t, f, "Where can they mend my automobile?"); !strings.Contains(found.Note, "have 256 numbers now, and had 512") {
+		if _, found := search(t, f, "Where can they mend my automobile?"); found.Note != wordsAlone || !strings.Contains(f.Status().Meaning.Problem, "have 256 numbers now, and had 512") {
 			t.Errorf("note %q", found.Note)
 		}
 		time.Sleep(time.Minute)
@@ -516,4 +519,25 @@ func TestMeaning_refusedAlone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A question that was answered too late says nothing of the service for long.
+func TestMeaning_slowOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := newConcepts()
+		f := openMeant(t, workshop(), model, new(shelf))
+		model.set(func() { model.answer = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() } })
+		search(t, f, "vehicle repair")
+		if s := f.Status().Meaning; s.Problem != "ollama has not answered within 1.5s" {
+			t.Errorf("status %+v", s)
+		}
+		model.set(func() { model.answer = nil })
+		time.Sleep(15 * time.Second)
+		if s := f.Status().Meaning; s.Problem != "" {
+			t.Errorf("15 seconds later: status %+v", s)
+		}
+		if got, found := search(t, f, "vehicle repair"); len(got) == 0 || found.Note != "" {
+			t.Errorf("found %v, note %q", got, found.Note)
+		}
+	})
 }

@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// meant is a question with the vectors of its wordings. The zero one has none; then its note may say why.
+// meant is a question with the vectors of its wordings. The zero one has none.
 type meant struct {
 	m        *meaning
 	wordings []vector
-	note     string
 }
 
 const (

@@ -55,9 +55,13 @@ type Found struct {
 	Doubtful bool
 	// Perhaps are the best passages if there are no results: each holds too little of the question.
 	Perhaps []Result
-	// Note says why words alone were compared, if the folder is to be searched by meaning too.
+	// Note says that words alone were compared, if the folder is to be searched by meaning too. Why is for the
+	// operator: it is in the folder's status.
 	Note string
 }
+
+// wordsAlone is the same each time, so that a recorded result is too.
+const wordsAlone = "words alone were compared; a search by meaning is not possible at present"
 
 // Search returns the passages that answer a question.
 func (f *Folder) Search(ctx context.Context, q Query, limit int) (Found, error) {
@@ -70,12 +74,15 @@ func (f *Folder) Search(ctx context.Context, q Query, limit int) (Found, error) 
 		return Found{}, err
 	}
 	var by meant
-	in := f.current()
+	note, in := "", f.current()
 	if f.meaning != nil && q.Passage == "" {
 		by = f.meaning.question(ctx, q.wordings(), in)
+		if by.m == nil {
+			note = wordsAlone
+		}
 	}
 	sure, unsure, doubtful := in.search(q, limit, by)
-	return Found{Results: f.results(sure), Doubtful: doubtful, Perhaps: f.results(unsure), Note: by.note}, nil
+	return Found{Results: f.results(sure), Doubtful: doubtful, Perhaps: f.results(unsure), Note: note}, nil
 }
 
 func (f *Folder) results(hits []hit) (results []Result) {

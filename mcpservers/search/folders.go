@@ -89,6 +89,7 @@ func (t *tools) searchFolder(f *knowledge.Folder) server.ToolHandlerFunc {
 		}
 		if p := f.Progress(); p.Done < p.Files {
 			t.log.InfoContext(ctx, "searched while the folder is still being indexed", "tool", f.Name(), "done", p.Done, "files", p.Files)
+			found.Note = strings.TrimSpace(found.Note + " " + stillReading)
 		}
 		a := answered{results: resultsOf(found.Results), doubtful: found.Doubtful, perhaps: resultsOf(found.Perhaps), note: found.Note, lang: lang}
 		if len(a.results) == 0 && len(a.perhaps) > 0 {
@@ -97,6 +98,9 @@ func (t *tools) searchFolder(f *knowledge.Folder) server.ToolHandlerFunc {
 		return t.answer(ctx, f.Name(), a), nil
 	}
 }
+
+// stillReading tells a model that a later search may find more.
+const stillReading = "Not all documents of this folder have been read yet."
 
 // onlyPerhaps tells a model what passages below the threshold are, and what it can do.
 const onlyPerhaps = "Nothing surely answers this. What is listed under perhaps holds only a part of the question, and may be about something else: " +

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -49,10 +50,7 @@ func (p *Provider) Embed(ctx context.Context, model string, texts []string, as p
 		for _, text := range texts { // its newer models take one
 			one, usage, err := p.embedOnce(ctx, model, []string{text}, as)
 			if usage != nil {
-				sum := usage.Add(schemas.Usage{})
-				if used != nil {
-					sum = used.Add(*usage)
-				}
+				sum := cmp.Or(used, new(schemas.Usage)).Add(*usage)
 				used = &sum
 			}
 			if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"time"
 
@@ -48,7 +47,7 @@ func (p *Provider) embedOnce(ctx context.Context, model string, texts []string) 
 		api.EmbedResponse
 		Error string `json:"error"`
 	}
-	body, err := io.ReadAll(io.LimitReader(x.Watch(resp.Body), maxAnswer))
+	body, err := wire.All(x.Watch(resp.Body))
 	if err != nil {
 		return nil, nil, p.faults.Broken(ctx, model, err)
 	}

@@ -63,7 +63,10 @@ func (v *Vectors) Of(model string, texts []string, ask func(texts []string) ([][
 		}
 		all = append(all, vectors...)
 	}
-	return all, used, v.check(model, len(texts), all)
+	if len(texts) > vectorBatch { // those of each request are alike; of all they may not be
+		err = v.check(model, len(texts), all)
+	}
+	return all, used, err
 }
 
 func (v *Vectors) length(model string) int {
