@@ -254,8 +254,9 @@ func (f *Folder) scan(ctx context.Context) (looked time.Duration, left int) {
 			altered = true
 		}
 		f.note(read)
-		done++
-		f.advance(done, len(stamps))
+		if done++; done < len(stamps) { // all are read once the index has learned from them
+			f.advance(done, len(stamps))
+		}
 	}
 	if left = len(stamps) - done; ctx.Err() != nil {
 		return looked, left
