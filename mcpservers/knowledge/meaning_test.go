@@ -461,14 +461,18 @@ func (s *usedShelf) Vectors(ctx context.Context, model string, hashes []string) 
 // The store hears once a day which vectors are used, also of a folder that changes more often than that.
 func TestMeaning_usedDaily(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		files, store := &changing{files: workshop()}, &usedShelf{read: make(map[string]time.Time)}
+		page := func() fstest.MapFS { return fstest.MapFS{"a.md": {Data: []byte("# Bikes\n\nWe repair bikes.\n")}} }
+		files, store := &changing{files: page()}, &usedShelf{read: make(map[string]time.Time)}
 		openMeant(t, files, newConcepts(), store)
 		store.mu.Lock()
 		kept := slices.Collect(maps.Keys(store.read))
 		store.mu.Unlock()
+		if len(kept) == 0 {
+			t.Fatal("no vector is kept")
+		}
 		for i := range 2 {
 			time.Sleep(20 * time.Hour)
-			changed := workshop()
+			changed := page()
 			changed["diary.md"] = &fstest.MapFile{Data: fmt.Appendf(nil, "# Diary\n\nEntry %d.\n", i), ModTime: time.Now()}
 			files.set(changed)
 		}
@@ -489,12 +493,12 @@ func TestMeaning_refusedAlone(t *testing.T) {
 		again    bool // the service takes the text later
 		done     int
 		problem  string
-		mostAsks int // within a day
+		mostAsks int // within two hours
 	}{
 		{"refused", errors.New("unsupported value: NaN"), false, 62, "", 20},
 		{"away for a moment", errors.New("overloaded"), true, 64, "", 20},
 		{"busy", fmt.Errorf("too many: %w", knowledge.ErrAway), true, 64, "", 20},
-		{"busy for long", fmt.Errorf("too many: %w", knowledge.ErrAway), false, 62, "too many: not now", 400},
+		{"busy for long", fmt.Errorf("too many: %w", knowledge.ErrAway), false, 62, "too many: not now", 50},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -512,7 +516,7 @@ func TestMeaning_refusedAlone(t *testing.T) {
 				changed["a.md"] = &fstest.MapFile{Data: []byte("An odd text.\n")}
 				changed["b.md"] = &fstest.MapFile{Data: []byte("Another odd text.\n")}
 				files.set(changed)
-				time.Sleep(24 * time.Hour)
+				time.Sleep(2 * time.Hour)
 				if s := *f.Status().Meaning; s.Done != tt.done || s.Problem != tt.problem || asks > tt.mostAsks {
 					t.Errorf("status %+v after %d requests", s, asks)
 				}
