@@ -65,10 +65,10 @@ func TestKnowledge_ASourceOpens(t *testing.T) {
 			if diff := cmp.Diff(want, c.Messages[1].Sources); diff != "" {
 				t.Errorf("stored (-want +got)\n%s", diff)
 			}
-			if place.Address() != "/knowledge/handbook/rules/leave%20%231.md#annual-leave" {
+			if place.Address() != "/knowledge/handbook/rules/leave%20%231.md?part=1#annual-leave" {
 				t.Errorf("the address is %s", place.Address())
 			}
-			page, _, _ := strings.Cut(place.Address(), "#")
+			page, _, _ := strings.Cut(place.Address(), "?")
 			if status, text := s.do(t, http.MethodGet, page, ""); status != http.StatusOK || !strings.Contains(text, "/static/reader.js") {
 				t.Errorf("the page: %d", status)
 			}

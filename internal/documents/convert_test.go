@@ -72,7 +72,8 @@ func TestReader_convertsNot(t *testing.T) {
 
 // A program that somebody else ends says nothing about the document; one that crashes does.
 func TestReader_endedConverters(t *testing.T) {
-	for signal, busy := range map[string]bool{"KILL": true, "TERM": true, "HUP": true, "INT": true, "SEGV": false, "ABRT": false} {
+	// HUP and INT are left out: whoever runs the tests may have them ignored.
+	for signal, busy := range map[string]bool{"KILL": true, "TERM": true, "SEGV": false, "ABRT": false} {
 		_, err := reader(t, shell("kill -"+signal+" $$; sleep 600")).Read(t.Context(), "a.odt", []byte("x"))
 		if err == nil || errors.Is(err, documents.ErrBusy) != busy || strings.Contains(err.Error(), "damaged") == busy {
 			t.Errorf("%s: error %v", signal, err)
