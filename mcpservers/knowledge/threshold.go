@@ -2,8 +2,10 @@ package knowledge
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 )
 
 const (
@@ -63,8 +65,8 @@ func (ix *index) learned() threshold {
 		n = fewSamples
 	}
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
-	strengths, shares := make([]float64, n), make([]float64, n)
-	for i := range n {
+	questions := make([]string, n)
+	for i := range questions {
 		words := make([]string, shortest+i%(longest-shortest+1))
 		for j := range words {
 			words[j] = ix.anyWord(random)
@@ -72,11 +74,21 @@ func (ix *index) learned() threshold {
 				words[j] = "zq" + string(rune('a'+j))
 			}
 		}
-		all := ix.ranked(strings.Join(words, " "))
-		if len(all) > 0 {
-			strengths[i], shares[i] = ix.strength(all[0]), all[0].held
-		}
+		questions[i] = strings.Join(words, " ")
 	}
+	strengths, shares := make([]float64, n), make([]float64, n)
+	var asking sync.WaitGroup // on all processors: the first question waits for it
+	workers := runtime.GOMAXPROCS(0)
+	for w := range workers {
+		asking.Go(func() {
+			for i := w; i < n; i += workers {
+				if all := ix.ranked(questions[i]); len(all) > 0 {
+					strengths[i], shares[i] = ix.strength(all[0]), all[0].held
+				}
+			}
+		})
+	}
+	asking.Wait()
 	slices.Sort(strengths)
 	slices.Sort(shares)
 	at := int(chance * float64(n))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"molar/agent/subject"
 	"molar/internal/testkit/packs"
@@ -21,6 +22,12 @@ func openNotes(t testing.TB) *knowledge.Folder {
 		t.Fatal(err)
 	}
 	t.Cleanup(f.Close)
+	for range 600 { // on a busy machine the first questions do not wait for all that the folder learns
+		if s := f.Status(); s.Files > 0 && s.Done == s.Files {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
 	return f
 }
 
@@ -31,6 +38,12 @@ func openTestGuide(t testing.TB) *knowledge.Folder {
 		t.Fatal(err)
 	}
 	t.Cleanup(f.Close)
+	for range 600 { // on a busy machine the first questions do not wait for all that the folder learns
+		if s := f.Status(); s.Files > 0 && s.Done == s.Files {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
 	return f
 }
 
