@@ -185,6 +185,20 @@ func TestFolder_NewTextAmongSlowDocuments(t *testing.T) {
 	}
 }
 
+// A document whose program is ended by somebody else each time holds up no other.
+func TestFolder_DocumentTriedAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes some seconds")
+	}
+	f, _ := converting(t, `if grep -q bad "$1"; then sleep 2.2; kill -KILL $$; fi; echo Roses want sun.`, map[string]string{"0.pdf": "%PDF-1.7 bad", "1.pdf": "%PDF-1.7"})
+	defer f.Close()
+	for until := time.Now().Add(10 * time.Second); first(t, f, "what do roses want").Place.File != "1.pdf"; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("not found, status %+v", f.Status())
+		}
+	}
+}
+
 // No link leads out of a folder, also not one that a file became after it was listed.
 func TestDir_Links(t *testing.T) {
 	root, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret")

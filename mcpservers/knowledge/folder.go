@@ -202,7 +202,7 @@ func (f *Folder) watch(ctx context.Context) {
 
 // scan indexes new and changed files and drops removed ones. If synonyms change, it indexes all passages
 // anew, and the old index answers until then. It returns how long listing the files took, and how many are left
-// for the next scan.
+// for the next scan that were not tried before.
 func (f *Folder) scan(ctx context.Context) (looked time.Duration, left int) {
 	began := time.Now()
 	stamps, unread := list(f.cfg.Files, f.cfg.Documents, ctx.Err, func(name string, err error) {
@@ -224,9 +224,13 @@ func (f *Folder) scan(ctx context.Context) (looked time.Duration, left int) {
 		}
 	}
 	var changed []string
+	tried := 0 // of them
 	for name, s := range stamps {
 		if f.known[name] != s {
 			changed = append(changed, name)
+		}
+		if f.known[name].size == unreadable {
+			tried++
 		}
 	}
 	altered := false
@@ -258,7 +262,7 @@ func (f *Folder) scan(ctx context.Context) (looked time.Duration, left int) {
 			f.advance(done, len(stamps))
 		}
 	}
-	if left = len(stamps) - done; ctx.Err() != nil {
+	if left = max(len(stamps)-done-tried, 0); ctx.Err() != nil {
 		return looked, left
 	}
 	for name, why := range f.faults {
@@ -279,18 +283,19 @@ func (f *Folder) scan(ctx context.Context) (looked time.Duration, left int) {
 	return looked, left
 }
 
-// sort sorts the names of files: the same files make the same index. Those that a program converts come last,
-// so that they hold up no other.
+// sort sorts the names of files: the same files make the same index. Those that a program converts come after the
+// others, and those that are tried again last, so that they hold up no other.
 func (f *Folder) sort(names []string) {
-	slices.SortFunc(names, func(a, b string) int {
-		if slow := f.cfg.Documents.Converts(a); slow != f.cfg.Documents.Converts(b) {
-			if slow {
-				return 1
-			}
-			return -1
+	after := func(name string) int {
+		switch {
+		case f.known[name].size == unreadable:
+			return 2
+		case f.cfg.Documents.Converts(name):
+			return 1
 		}
-		return strings.Compare(a, b)
-	})
+		return 0
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(after(a), after(b)), strings.Compare(a, b)) })
 }
 
 // note keeps what a file that was read is, or why it was not.

@@ -53,8 +53,7 @@ var ErrAway = errors.New("not now")
 // An Embedder computes the vectors of texts.
 type Embedder interface {
 	// Embed returns a vector for each text, in their order; none is empty, and they have the same number of
-	// dimensions. question
-	// is set for questions, and not for passages. The error may be [ErrAway].
+	// dimensions. question is set for questions, and not for passages. The error may be [ErrAway].
 	Embed(ctx context.Context, texts []string, question bool) ([][]float32, error)
 }
 
