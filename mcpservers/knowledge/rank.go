@@ -64,7 +64,15 @@ type query struct {
 	others []alternative
 	other  map[uint32][]int
 	lists  []lookup // of the terms and senses to look up
+	// asked has the terms of places and other by their last bits: most words of a passage are none of them,
+	// and this tells it faster than the maps.
+	asked [4]uint64
 }
+
+// asks notes that the query has a term, and mayAsk reports whether it may have one.
+func (q *query) asks(term uint32) { q.asked[term/64%4] |= 1 << (term % 64) }
+
+func (q *query) mayAsk(term uint32) bool { return q.asked[term/64%4]&(1<<(term%64)) != 0 }
 
 // An alternative is a term in place of a word of a question.
 type alternative struct {
@@ -108,6 +116,7 @@ func (ix *index) ask(question string) query {
 		}
 		if w.term != none {
 			q.places[w.term] = append(q.places[w.term], i)
+			q.asks(w.term)
 		}
 		if w.isName && !held {
 			light = slight
@@ -127,6 +136,7 @@ func (q *query) replace(ix *index, word int, light float64) (best float64) {
 		rare := ix.rare(ix.holding(term).len())
 		best = max(best, rare)
 		q.other[term] = append(q.other[term], len(q.others))
+		q.asks(term)
 		q.others = append(q.others, alternative{word, rare})
 		q.lists = append(q.lists, lookup{ix.holding(term), synonym * light})
 	}
@@ -310,6 +320,10 @@ func (ix *index) compare(q query, f *match, others []float64) {
 		weight := 1.0
 		if at < int(p.titled) {
 			weight = titleWeight
+		}
+		if !q.mayAsk(w.term) && (at >= int(p.titled) || len(q.senses) == 0) {
+			previous = w.term
+			continue
 		}
 		for _, i := range q.places[w.term] {
 			asked := q.words[i]
