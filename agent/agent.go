@@ -101,6 +101,8 @@ type Config struct {
 	Recorder Recorder
 	// Observer is nil without metrics.
 	Observer Observer
+	// Skills are the skills by assistant.
+	Skills map[string]offer.SkillLibrary
 	// Rank chooses among more tools than a model is offered.
 	Rank   offer.Ranker
 	Limits Limits

@@ -147,7 +147,7 @@ func (a *Agent) redo(ctx context.Context, w *task, o *offer.Offer, ask *step, pr
 			w.out.Trace.Offered(tool.Name)
 		}
 		ask.messages = slices.Concat(ask.messages, a.roundMessages(w, round.Said, round.Results))
-		if !onlyFinds(calls) {
+		if !onlyLooks(calls) {
 			ask.round++
 		}
 	}

@@ -131,7 +131,7 @@ func (a *Agent) runCalls(ctx context.Context, w *task, reply *Reply, o *offer.Of
 	if err := a.reportUnfit(ctx, w, o); err != nil {
 		return false, err
 	}
-	if onlyFinds(hostCalls) || len(joined) > 0 { // the round only brought tools, so it does not count
+	if onlyLooks(hostCalls) || len(joined) > 0 { // the round did nothing yet, so it does not count
 		ask.round--
 	}
 	ask.messages = slices.Concat(ask.messages, a.roundMessages(w, reply.Message(), results))
@@ -179,9 +179,12 @@ func (s *outcome) keepState(message schemas.Message) {
 	}
 }
 
-// onlyFinds reports whether a round only looked for tools. The limit of calls bounds such rounds.
-func onlyFinds(calls []schemas.ToolCall) bool {
-	return !slices.ContainsFunc(calls, func(c schemas.ToolCall) bool { return c.Function.Name != offer.FindTools })
+// onlyLooks reports whether a round only looked for tools, or for how to use them. The limit of calls bounds such
+// rounds.
+func onlyLooks(calls []schemas.ToolCall) bool {
+	return !slices.ContainsFunc(calls, func(c schemas.ToolCall) bool {
+		return c.Function.Name != offer.FindTools && c.Function.Name != offer.ReadSkill
+	})
 }
 
 // A step is the input of a round.

@@ -17,15 +17,16 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 	if w.turn.NoTools {
 		return a.guardLinks(w, offer.Offer{Handler: a.cfg.Handler.Begin(toolhandler.TurnConfig{Flow: w.flowOf(q, past, found, earlier), Catalogue: w.catalogue})}), nil
 	}
+	skills := a.skills(ctx, w)
 	want := offer.Want{
-		Globs: w.assistant.Tools, Rights: w.turn.Rights, Nobody: w.caller().ID == "", Also: a.also(w), Questions: questions(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.narrow(),
-		Bytes: a.toolBytes(ctx, w), Window: a.windowBytes(ctx, w, a.fixedBytes(ctx, w, q, past, found, earlier)),
+		Globs: w.assistant.Tools, Rights: w.turn.Rights, Nobody: w.caller().ID == "", Also: a.also(w), Questions: questions(past, q, earlier), Client: w.turn.ClientTools, Narrow: w.narrow(), Skills: skills,
+		Bytes: a.toolBytes(ctx, w), Window: a.windowBytes(ctx, w, a.fixedBytes(ctx, w, q, past, found, skills, earlier)),
 	}
 	choice, err := a.tools.Choose(ctx, w.out, want)
 	if err != nil {
 		return offer.Offer{}, err
 	}
-	o := offer.Offer{Want: want, Finder: choice.Finder, Results: w.readable(ctx, past, earlier), Most: max(1, a.cfg.Limits.Offered-len(w.turn.ClientTools))}
+	o := offer.Offer{Want: want, Finder: choice.Finder, Skills: skills, Results: w.readable(ctx, past, earlier), Most: max(1, a.cfg.Limits.Offered-len(w.turn.ClientTools))}
 	if w.turn.ListTools {
 		if err := w.out.Emit(answer.Event{Kind: answer.KindTools, Tools: offer.Infos(choice.Offered)}); err != nil {
 			return offer.Offer{}, err
@@ -35,6 +36,11 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 	if o.Finder != nil && !offer.Has(w.turn.ClientTools, offer.FindTools) {
 		own = append(own, o.Finder.Tool())
 		o.Tools = append(o.Tools, own[0].Info)
+	}
+	if skills != nil {
+		own = append(own, skills.Tool())
+		o.Tools = append(o.Tools, skills.Tool().Info)
+		w.out.Trace.Skills(skills.Names(), skills.More())
 	}
 	if len(o.Tools) > 0 {
 		o.Tools = append(o.Tools, choice.Shown...)
@@ -79,6 +85,20 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 		w.out.Watching().Arm() // a server wrote the descriptions
 	}
 	return a.guardLinks(w, o), w.turn.CheckForced(o.Tools)
+}
+
+// skills returns the assistant's skills; nil if it has none, or the client brought a tool of the name of the one
+// that reads them. Their lines take a fixed part of the window, so that they stay the same through a conversation.
+func (a *Agent) skills(ctx context.Context, w *task) *offer.Skills {
+	library := a.cfg.Skills[w.assistant.Name]
+	if library == nil || offer.Has(w.turn.ClientTools, offer.ReadSkill) {
+		return nil
+	}
+	tokens := skillTokens
+	if most := a.maxWindow(ctx, w); most > 0 {
+		tokens = min(tokens, most/skillShare)
+	}
+	return offer.NewSkills(library, a.cfg.Rank, tokens*schemaBytes)
 }
 
 // unseen returns the servers of tools whose lists no person has confirmed.

@@ -46,7 +46,7 @@ type limits struct {
 // exchanges verbatim, and last the question with its attachments and results. Until a compaction,
 // all but the last message repeats the previous turn byte for byte.
 func (a *Agent) prompt(ctx context.Context, w *task, c *content, o offer.Offer) (prompt, error) {
-	system := a.system(w, c.language(), len(o.Tools) > 0, a.instructions(o.Tools))
+	system := a.system(w, c.language(), len(o.Tools) > 0, o.Skills, a.instructions(o.Tools))
 	r := limits{passages: a.resultBytes(ctx, w, 1)}
 	question := Size([]schemas.Message{prompts.Question(a.questionInput(w, c, r))})
 	r.past = a.pastRoom(ctx, w, len(system), offer.Size(o.Tools), question)
@@ -106,10 +106,10 @@ func (a *Agent) questionInput(w *task, c *content, r limits) prompts.QuestionInp
 
 // system returns the system prompt; servers are the instructions of the servers whose tools are
 // offered.
-func (a *Agent) system(w *task, lang string, tools bool, servers []prompts.Instructions) string {
+func (a *Agent) system(w *task, lang string, tools bool, skills *offer.Skills, servers []prompts.Instructions) string {
 	return prompts.System(prompts.SystemInput{
 		Text: cmp.Or(w.assistant.SystemPrompt, w.voice(lang).System), Client: joinParagraphs(w.turn.System, w.turn.Form), Topic: w.guard != nil,
-		Language: lang, Tools: tools, Servers: servers,
+		Language: lang, Tools: tools, Skills: skills.Shown(), MoreSkills: skills.More() > 0, Servers: servers,
 	})
 }
 

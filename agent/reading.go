@@ -90,11 +90,15 @@ func (f findings) readings(of *toolhandler.Catalogue) (read []toolhandler.Readin
 	return read, own
 }
 
-// results returns the readings of the results of rounds, and the operator's texts among them.
+// results returns the readings of the results of rounds, and the operator's texts among them: those of
+// knowledge, and skills.
 func results(of *toolhandler.Catalogue, rounds []schemas.Round) (read []toolhandler.Reading, own []string) {
 	for _, round := range rounds {
 		for _, r := range round.Results {
 			if r.Server == "" {
+				if r.ToolName == schemas.ReadSkill && !r.IsError {
+					own = append(own, r.OutputText())
+				}
 				continue
 			}
 			if reading, foreign := of.Result(r, callOf(round, r.ID)); foreign {

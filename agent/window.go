@@ -15,7 +15,9 @@ import (
 const (
 	// The offered tools may take toolTokens, or 1/toolShare of the model's window if that is less.
 	toolTokens, toolShare = 8000, 4
-	schemaBytes           = offer.TokenBytes
+	// The lines of skills may take skillTokens, or 1/skillShare of the window if that is less.
+	skillTokens, skillShare = 2000, 16
+	schemaBytes             = offer.TokenBytes
 	// answerTokens is the room reserved for an answer without a limit.
 	answerTokens = 1024
 	// 1/toolResultShare of a window is reserved for tool results when tools are chosen.
@@ -187,8 +189,8 @@ func (w *task) answerRoom() int {
 
 // fixedBytes estimates the bytes of the prompt without the tools and the conversation. earlier are
 // the rounds of the turn before its client's tools ran.
-func (a *Agent) fixedBytes(ctx context.Context, w *task, q question, past recalled, found findings, earlier []schemas.Round) int {
-	n := len(a.system(w, cmp.Or(past.lang, q.lang), true, nil)) + Size([]schemas.Message{q.message})
+func (a *Agent) fixedBytes(ctx context.Context, w *task, q question, past recalled, found findings, skills *offer.Skills, earlier []schemas.Round) int {
+	n := len(a.system(w, cmp.Or(past.lang, q.lang), true, skills, nil)) + Size([]schemas.Message{q.message})
 	results := slices.Clone(found.results)
 	for _, r := range earlier {
 		n += Size([]schemas.Message{r.Said})

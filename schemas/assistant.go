@@ -16,6 +16,8 @@ type Assistant struct {
 	Search []string `yaml:"search" jsonschema_description:"Search tools that run before every answer, in order; the first that answers wins."`
 	// Tools are globs over offered names; "!glob" excludes. Empty means no tools.
 	Tools []string `yaml:"tools" jsonschema_description:"Globs over the tools that the model may call."`
+	// Skills are folders; the operator's own words stand in them.
+	Skills []string `yaml:"skills" jsonschema_description:"Folders of skills, relative to the file's folder: each subfolder with a SKILL.md, or the folder itself if it has one, says how a task is done; the model reads one when its task comes up."`
 	// ClientSystem empty drops a client's system text under a topic.
 	ClientSystem ClientSystem `yaml:"client_system" jsonschema:"enum=below" jsonschema_description:"below lets a client's system text in below the assistant's own; under a topic it is left out otherwise."`
 	// Flow empty means FlowAgentic.

@@ -79,6 +79,8 @@ type TurnConfig struct {
 type HostTool struct {
 	Info schemas.ToolInfo
 	Call func(ctx context.Context, args json.RawMessage) (schemas.ToolResult, error)
+	// Own is set if its texts are the operator's.
+	Own bool
 }
 
 // A Turn executes the calls of one turn. Rounds of one turn run one after the other.
@@ -213,6 +215,11 @@ func (t *Turn) classOf(tool schemas.Tool) Class {
 	return known.(Class)
 }
 
+// saysOwn reports whether a tool is one of the host whose texts are the operator's.
+func (t *Turn) saysOwn(tool schemas.Tool) bool {
+	return tool.Server == "" && slices.ContainsFunc(t.cfg.Host, func(h HostTool) bool { return h.Own && h.Info.Name == tool.Name })
+}
+
 func (h HostTool) asTool() schemas.Tool {
 	return schemas.Tool{ToolInfo: h.Info, Rules: schemas.ToolRules{Policy: schemas.PolicyAllow, ReadOnly: true}}
 }
@@ -299,7 +306,7 @@ func (t *Turn) Execute(ctx context.Context, calls []schemas.ToolCall) iter.Seq[O
 			switch read := out.Result.Server != "" && out.Sent && out.Status != StatusTimeout; { // an error has text of its server too
 			case read && foreign:
 				t.flow.Readings = append(t.flow.Readings, reading)
-			case read:
+			case read, out.Status == StatusOK && t.saysOwn(out.Tool):
 				t.flow.Own = append(t.flow.Own, reading.Text)
 			}
 			if !yield(out) {

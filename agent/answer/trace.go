@@ -40,6 +40,7 @@ type Trace struct {
 	Verdict      *VerdictTrace   `json:"verdict,omitempty"`
 	Memory       string          `json:"memory,omitempty"`
 	Steps        []StepTrace     `json:"steps,omitempty"`
+	Skills       *SkillsTrace    `json:"skills,omitempty"`
 	Tools        []ToolTrace     `json:"tools"`
 	Passes       []PassTrace     `json:"passes"`
 	Done         *Done           `json:"done,omitempty"`
@@ -49,6 +50,13 @@ type Trace struct {
 type VerdictTrace struct {
 	subject.Verdict
 	TookMS float64 `json:"took_ms"`
+}
+
+// A SkillsTrace records the skills of a turn. Those that were read are the calls of read_skill.
+type SkillsTrace struct {
+	// Shown are named in the prompt; More is how many others find_tools finds.
+	Shown []string `json:"shown"`
+	More  int      `json:"more,omitempty"`
 }
 
 // A ToolTrace records the use of one tool in a turn.

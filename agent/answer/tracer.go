@@ -71,6 +71,13 @@ func (tr *Tracer) Withheld(name, reason string) {
 	}
 }
 
+// Skills records the skills that the prompt names, and how many others there are.
+func (tr *Tracer) Skills(shown []string, more int) {
+	if tr.on {
+		tr.t.Skills = &SkillsTrace{shown, more}
+	}
+}
+
 // Outcome records the result of a call, and why it was made.
 func (tr *Tracer) Outcome(o toolhandler.Outcome, reason string) {
 	t := tr.tool(cmp.Or(o.Tool.Name, o.Call.Function.Name))

@@ -30,26 +30,37 @@ const (
 )
 
 // findTools describes the tool to the model, with the names of the servers whose tools it finds: a
-// model searches for what it can expect to exist.
-func findTools(tools []schemas.Tool) schemas.ToolInfo {
+// model searches for what it can expect to exist. Where not all skills are shown, it finds these too.
+func findTools(tools []schemas.Tool, skills *Skills) schemas.ToolInfo {
 	var servers []string
 	for _, t := range tools {
 		if t.Server != "" && !slices.Contains(servers, t.Server) && len(servers) < maxServers {
 			servers = append(servers, t.Server)
 		}
 	}
+	more := "There are more tools than those in this list, of: " + strings.Join(servers, ", ") + ". This one finds them by words about what a tool does and on what, " +
+		"best in English, for example \"create calendar event\". It gives up to ten names with a line each; they can be called from then on."
+	words := "What the tool should do"
+	switch {
+	case skills.More() == 0:
+	case len(tools) == 0:
+		more = "There are more skills than those in your instructions. This tool finds them by words about the task, in the language of their descriptions. It gives up to five with a line each, for " + ReadSkill + "."
+		words = "The task that the skill is for"
+	default:
+		more += " It also finds the skills that are not in your instructions, for " + ReadSkill + "."
+		words = "What the tool should do, or the task that the skill is for"
+	}
 	return schemas.ToolInfo{
-		Name: FindTools, ToolName: FindTools,
-		Description: "There are more tools than those in this list, of: " + strings.Join(servers, ", ") + ". This one finds them by words about what a tool does and on what, " +
-			"best in English, for example \"create calendar event\". It gives up to ten names with a line each; they can be called from then on.",
-		InputSchema: json.RawMessage(`{"type":"object","properties":{"words":{"type":"string","minLength":1,"maxLength":200,"description":"What the tool should do"}},"required":["words"],"additionalProperties":false}`),
+		Name: FindTools, ToolName: FindTools, Description: more,
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"words":{"type":"string","minLength":1,"maxLength":200,"description":"` + words + `"}},"required":["words"],"additionalProperties":false}`),
 	}
 }
 
-// A Finder finds tools that are not offered. It is safe for concurrent use.
+// A Finder finds tools that are not offered, and skills that are not shown. It is safe for concurrent use.
 type Finder struct {
-	rank  func(question string) []Ranked
-	tools []schemas.Tool
+	rank   func(question string) []Ranked
+	tools  []schemas.Tool
+	skills *Skills
 	// brief returns a tool as it is offered; nil offers it as it is.
 	brief func(schemas.ToolInfo) schemas.ToolInfo
 
@@ -88,7 +99,7 @@ func (s *space) take(tool schemas.ToolInfo, best bool) bool {
 
 // Tool returns the finder as a host tool.
 func (f *Finder) Tool() toolhandler.HostTool {
-	return toolhandler.HostTool{Info: findTools(f.tools), Call: f.call}
+	return toolhandler.HostTool{Info: findTools(f.tools, f.skills), Call: f.call}
 }
 
 // allow sets the room for tools found from now on.
@@ -101,9 +112,11 @@ func (f *Finder) allow(s space) {
 // call returns the tools that fit the words, and records the new ones, to be offered if there is
 // room. For the first of the others it returns the arguments.
 func (f *Finder) call(_ context.Context, args json.RawMessage) (schemas.ToolResult, error) {
-	finds := find(f.rank, f.tools, wordsIn(args))
+	words := wordsIn(args)
+	finds, skills := find(f.rank, f.tools, words), underHeading(skillsHeading, f.skills.foundLines(words))
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.space.bytes -= len(skills)
 	var shown, others, arguments []string
 	for i, t := range finds {
 		line := t.Name + ": " + firstLine(t.ToolInfo)
@@ -134,13 +147,17 @@ func (f *Finder) call(_ context.Context, args json.RawMessage) (schemas.ToolResu
 		text = paragraphs(paragraphs(underHeading(shownHeading, shown), underHeading(othersHeading, others)), paragraphs(arguments...))
 	case len(shown) > 0:
 		text = strings.Join(shown, "\n")
+	case skills != "":
+		text = ""
 	}
+	text = paragraphs(text, skills)
 	return schemas.ToolResult{Output: schemas.TextOutput(text)}, nil
 }
 
 const (
 	shownHeading  = "These are in your list of tools:"
 	othersHeading = "These cannot be shown beside the others, as there is no room for them. You can call them by their names all the same:"
+	skillsHeading = "Skills that may fit; read one with " + ReadSkill + " before you act:"
 )
 
 // underHeading puts a heading above lines, if there are any.

@@ -30,19 +30,23 @@ const (
 // A called tool stays whatever its size, as long as it fits the model's window, and so does one that
 // the operator wants offered always; a found one stays within the room.
 func (c *Chooser) fit(want Want, tools []schemas.Tool) Choice {
-	most := max(0, c.cfg.Most-len(want.Client))
-	window := cmp.Or(want.Window, math.MaxInt) - Size(want.Client)
-	room := min(cmp.Or(want.Bytes, math.MaxInt)-Size(want.Client), window)
+	others := slices.Concat(want.Client, want.Skills.tools())
+	most := max(0, c.cfg.Most-len(others))
+	window := cmp.Or(want.Window, math.MaxInt) - Size(others)
+	room := min(cmp.Or(want.Bytes, math.MaxInt)-Size(others), window)
 	if most == 0 { // the client's own tools take all places
 		return Choice{Rest: tools}
 	}
 	if len(tools) <= most {
 		if shown := Infos(tools); Size(shown) <= room {
-			return Choice{Offered: tools, Shown: shown}
+			return Choice{Offered: tools, Shown: shown, Finder: want.Skills.finder()}
 		}
 	}
-	finder := Size([]schemas.ToolInfo{findTools(tools)})
-	s := shelf{catalogue: newIndex(tools, room, c.ranker(tools), want.Questions), most: max(0, most-1), room: room - finder, window: window - finder}
+	finder := Size([]schemas.ToolInfo{findTools(tools, want.Skills)})
+	s := shelf{
+		catalogue: newIndex(tools, room, c.ranker(tools), want.Questions), skills: want.Skills,
+		most: max(0, most-1), room: room - finder, window: window - finder,
+	}
 	s.putAlways()
 	for i := range want.Questions {
 		s.ask(i)
@@ -149,6 +153,7 @@ func (x *index) ranked(n int) []Ranked {
 // A shelf is an offer being filled.
 type shelf struct {
 	catalogue *index
+	skills    *Skills
 	most      int
 	// room is what the tools may take, in bytes; called ones may exceed it up to window.
 	room, window int
@@ -275,7 +280,7 @@ func (s *shelf) has(name string) bool {
 }
 
 func (s *shelf) choice() Choice {
-	choice := Choice{Offered: s.offered, Finder: &Finder{rank: s.catalogue.rank, tools: s.catalogue.tools, brief: s.catalogue.briefOf, space: unbounded()}}
+	choice := Choice{Offered: s.offered, Finder: &Finder{rank: s.catalogue.rank, tools: s.catalogue.tools, skills: s.skills, brief: s.catalogue.briefOf, space: unbounded()}}
 	for _, t := range s.offered {
 		choice.Shown = append(choice.Shown, s.catalogue.briefOf(t.ToolInfo))
 	}

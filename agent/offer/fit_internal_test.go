@@ -64,7 +64,7 @@ func names(tools []schemas.Tool) []string {
 }
 
 // room returns the room for n tools of the catalogue and the finder.
-func room(n int) int { return 100*n + Size([]schemas.ToolInfo{findTools(catalogue("a"))}) }
+func room(n int) int { return 100*n + Size([]schemas.ToolInfo{findTools(catalogue("a"), nil)}) }
 
 func called(question string, tools ...string) Question {
 	a := Question{Question: question}
@@ -219,7 +219,7 @@ func TestOffer_neverMoreThanServicesTake(t *testing.T) {
 		choice := c.fit(want, tools)
 		o := Offer{Finder: choice.Finder, Most: 128}
 		if choice.Finder != nil {
-			o.Tools = append(o.Tools, findTools(tools))
+			o.Tools = append(o.Tools, findTools(tools, nil))
 		}
 		o.Tools = append(append(o.Tools, Infos(choice.Offered)...), want.Client...)
 		if len(choice.Offered)+len(choice.Rest) != len(tools) {

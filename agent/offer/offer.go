@@ -69,8 +69,10 @@ func New(cfg Config) *Chooser { return &Chooser{cfg: cfg} }
 type Offer struct {
 	Tools   []schemas.ToolInfo
 	Handler *toolhandler.Turn
-	// Finder is nil if every tool is offered.
+	// Finder is nil if every tool is offered, and every skill shown.
 	Finder *Finder
+	// Skills are the assistant's; nil without any.
+	Skills *Skills
 	// Results are the conversation's results; nil if no tool is offered.
 	Results *Results
 	// Most bounds Tools: services refuse a request with more. 0 means any number.
@@ -145,6 +147,8 @@ type Want struct {
 	// Client are the client's tools. They count towards the limits, and hide tools of the same
 	// names.
 	Client []schemas.ToolInfo
+	// Skills are the assistant's; the host's tools for them count towards the limits.
+	Skills *Skills
 	// Narrow returns a tool as it may be called, and false for one that may not; nil changes
 	// nothing.
 	Narrow func(schemas.Tool) (schemas.Tool, bool)
@@ -164,7 +168,7 @@ type Choice struct {
 	// Offered are in the prompt, in this order, as Shown: in brief if the room is small.
 	Offered []schemas.Tool
 	Shown   []schemas.ToolInfo
-	// Rest are reached through the finder, which is nil when there are none.
+	// Rest are reached through the finder, which is nil when there are none and every skill is shown.
 	Rest   []schemas.Tool
 	Finder *Finder
 }
@@ -212,7 +216,7 @@ func starting(servers []schemas.ServerStatus, need func(server string) bool) []s
 // Choose returns the tools that the model may call.
 func (c *Chooser) Choose(ctx context.Context, out *answer.Speaker, want Want) (Choice, error) {
 	if len(want.Globs)+len(want.Also) == 0 {
-		return Choice{}, nil
+		return Choice{Finder: want.Skills.finder()}, nil
 	}
 	if err := c.waitForServers(ctx, out, want.Globs); err != nil {
 		return Choice{}, err

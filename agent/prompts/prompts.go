@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"molar/agent/subject"
+	"molar/schemas"
 )
 
 // languages are the languages of prompts.
@@ -29,6 +30,9 @@ type SystemInput struct {
 	Language string
 	// Tools is set if tools are offered in this turn.
 	Tools bool
+	// Skills are those that the model may read; MoreSkills is set if it must look for others. Only with Tools.
+	Skills     []schemas.Skill
+	MoreSkills bool
 	// Servers are the attached servers' instructions for their tools.
 	Servers []Instructions
 }
@@ -48,6 +52,9 @@ func System(in SystemInput) string {
 		sections = append(sections, w.toolRule)
 	}
 	sections = append(sections, w.dataRule)
+	if text := skills(in, w); text != "" {
+		sections = append(sections, text)
+	}
 	for _, s := range in.Servers {
 		sections = append(sections, fence(s.Server, s.Text))
 	}
@@ -59,13 +66,28 @@ func System(in SystemInput) string {
 	return strings.Join(sections, "\n\n")
 }
 
+// skills returns the rule of skills and a line for each.
+func skills(in SystemInput, w words) string {
+	if !in.Tools || len(in.Skills) == 0 && !in.MoreSkills {
+		return ""
+	}
+	lines := []string{w.skillRule}
+	if in.MoreSkills {
+		lines[0] += " " + w.moreSkills
+	}
+	for _, s := range in.Skills {
+		lines = append(lines, "- "+harmless(s.Name+": "+s.Description))
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Private returns the built-in texts that no answer should quote: the rules in all languages, and
 // the roles without their bracketed remarks, which are facts that an answer may repeat.
 func Private(roles ...string) []string {
 	var texts []string
 	for _, lang := range languages {
 		w := wordsOf(lang)
-		texts = append(texts, w.toolRule, w.dataRule)
+		texts = append(texts, w.toolRule, w.dataRule, w.skillRule)
 	}
 	for _, role := range roles {
 		texts = append(texts, outside(role)...)

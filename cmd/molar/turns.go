@@ -87,6 +87,7 @@ func printTrace(w io.Writer, raw json.RawMessage) error {
 		line("used %s", usageText(t.Done.Usage))
 	}
 	printTools(line, t.Tools)
+	printSkills(line, t)
 	for i, p := range t.Passes {
 		line("\nmodel call %d: %s pass, %d tools offered, %.0f ms, first output after %.0f ms, %s", i+1, p.Pass, p.Offered, p.TookMS, p.FirstMS, p.Finish)
 		line("%s of %s: %s", cmp.Or(p.Model, "no model"), cmp.Or(p.Provider, t.Provider), usageText(p.Usage))
@@ -124,6 +125,24 @@ func printUntraced(line func(string, ...any), t answer.Trace) {
 		line("answer, as far as it is stored: %s", terminal.Preview(t.Answer))
 	case t.Status == schemas.StatusInterrupted:
 		line("nothing of its answer is stored")
+	}
+}
+
+// printSkills prints the skills that the prompt named, and those that were read.
+func printSkills(line func(string, ...any), t answer.Trace) {
+	if t.Skills == nil {
+		return
+	}
+	line("\nskills: %s", strings.Join(t.Skills.Shown, ", "))
+	if t.Skills.More > 0 {
+		line("  and %d more, which %s finds", t.Skills.More, schemas.FindTools)
+	}
+	for _, tool := range t.Tools {
+		for _, c := range tool.Calls {
+			if tool.Name == schemas.ReadSkill {
+				line("  read %s: %s", c.Arguments, c.Status)
+			}
+		}
 	}
 }
 

@@ -209,6 +209,11 @@ func (cfg *Config) complete(env func(string) (string, bool)) faults {
 	for i := range cfg.Topics {
 		cfg.Topics[i].Value.Pack = cfg.resolvePath(cfg.Topics[i].Value.Pack, false)
 	}
+	for _, e := range cfg.Assistants {
+		for i := range e.Value.Skills {
+			e.Value.Skills[i] = cfg.resolvePath(e.Value.Skills[i], false)
+		}
+	}
 	for i := range cfg.Knowledge {
 		cfg.Knowledge[i].Value.Path = cfg.resolvePath(cfg.Knowledge[i].Value.Path, false)
 	}

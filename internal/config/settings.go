@@ -196,6 +196,7 @@ func describe(a schemas.Assistant) string {
 		{"model", a.Model},
 		{"search", strings.Join(a.Search, " ")},
 		{"tools", strings.Join(a.Tools, " ")},
+		{"skills", strings.Join(a.Skills, " ")},
 	} {
 		if p.value != "" {
 			parts = append(parts, p.name+" "+p.value)

@@ -49,6 +49,12 @@ func (c *checker) assistant(key, name string, a schemas.Assistant) {
 	if a.Retention != nil {
 		c.retention(key+".retention", *a.Retention, "conversations")
 	}
+	for i, folder := range a.Skills {
+		if folder == "" {
+			c.fault(index(key+".skills", i), "want a folder of skills, such as ./skills")
+		}
+	}
+	c.uniqueList(key+".skills", a.Skills)
 	c.globs(key+".tools", a.Tools)
 	c.searchList(key+".search", a.Search)
 }

@@ -341,6 +341,10 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	skills, err := openSkills(h.Config, h.Log)
+	if err != nil {
+		return nil, err
+	}
 	wait := h.opts.AttachWait
 	if h.Config.Limits.AttachWait != nil {
 		wait = *h.Config.Limits.AttachWait
@@ -359,6 +363,7 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 		OnHeld:         h.onHeld,
 		Flows:          flowsOf(h.Config),
 		Guards:         guards,
+		Skills:         skills,
 		Rank:           offer.Of,
 		Prompts:        h.MCP,
 		Documents:      questionFiles{h.documents},

@@ -17,7 +17,7 @@ func captions() map[string]string {
 		"web": "OpenAI's APIs, pages", "eval": "cases, tapes, scores", "internal/access": "keys, browsers, people", "internal/oidc": "identity providers",
 		"agent": "one turn, in phases", "toolhandler": "checks and runs calls", "mcpclients": "attached MCP servers",
 		"mcpservers": "memory and search", "providers": "Gemini, OpenAI, Ollama", "internal/store": "SQLite and PostgreSQL",
-		"internal/config": "molar.yaml", "internal/sealed": "encryption", "internal/cli": "what commands share", "internal/documents": "text of Word, Excel, PDF", "internal/terminal": "lines, Markdown",
+		"internal/config": "molar.yaml", "internal/sealed": "encryption", "internal/cli": "what commands share", "internal/documents": "text of Word, Excel, PDF", "internal/skills": "folders of skills", "internal/terminal": "lines, Markdown",
 		"internal/telemetry": "metrics and spans", "internal/markdown": "Markdown of models",
 		"internal/httpguard": "Host, Origin, limits", "internal/text": "words of vi and en",
 		"internal/sse": "lines and events of a stream", "schemas": "types that all share", "topics": "built-in packs",

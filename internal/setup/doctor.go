@@ -83,6 +83,10 @@ func Examine(ctx context.Context, options ExamineOptions) []Finding {
 		}
 		return findings
 	}
+	found, err := skills(cfg)
+	if findings = append(findings, found...); err != nil {
+		return findings
+	}
 	h, err := host.Open(ctx, cfg, slog.New(slog.DiscardHandler), host.Options{AttachWait: options.Attach, Look: true})
 	if err != nil {
 		remedy := "check that the disk has room and that " + cfg.DatabaseLabel() + " is writable, or set memory.store"
@@ -108,6 +112,23 @@ func Examine(ctx context.Context, options ExamineOptions) []Finding {
 		findings = append(findings, knowledge(cfg, folders)...)
 	}
 	return append(findings, servers(cfg, status)...)
+}
+
+// skills returns findings for the skills of each assistant; the error is that of a folder that is not there.
+func skills(cfg *config.Config) (findings []Finding, err error) {
+	all, err := host.SkillsOf(cfg)
+	if err != nil {
+		for line := range strings.Lines(err.Error()) {
+			findings = append(findings, Finding{Fail, "skills", strings.TrimSpace(line), "name one in assistants.NAME.skills, or make it"})
+		}
+	}
+	for _, s := range all {
+		findings = append(findings, Finding{Level: OK, Part: "skills", Text: fmt.Sprintf("%s: %d", s.Assistant, s.Skills)})
+		for _, line := range s.LeftOut {
+			findings = append(findings, Finding{Warn, "skills", s.Assistant + ": left out: " + line, "docs/how-to/skills.md says what a skill needs"})
+		}
+	}
+	return findings, err
 }
 
 // readFolders returns what the host reads of its folders; nothing if its tool server does not start, which

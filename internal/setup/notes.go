@@ -36,10 +36,24 @@ func Summary(cfg *config.Config) []string {
 	if cfg.Memory.URL != "" {
 		lines = append(lines, "memory:     "+cfg.Memory.URL)
 	}
-	for _, note := range slices.Concat(notes(cfg), host.UnreadKnowledge(cfg)) {
+	for _, note := range slices.Concat(notes(cfg), host.UnreadKnowledge(cfg), leftOutSkills(cfg)) {
 		lines = append(lines, "note: "+note)
 	}
 	return lines
+}
+
+// leftOutSkills notes the folders of skills that are not there, and the skills that are left out.
+func leftOutSkills(cfg *config.Config) (notes []string) {
+	all, err := host.SkillsOf(cfg)
+	if err != nil {
+		notes = strings.Split(err.Error(), "\n")
+	}
+	for _, s := range all {
+		for _, line := range s.LeftOut {
+			notes = append(notes, fmt.Sprintf("assistant %q: a skill is left out: %s", s.Assistant, line))
+		}
+	}
+	return notes
 }
 
 func orNone(items []string) string {

@@ -80,7 +80,9 @@ func decide(req providers.Request) decision {
 	if t.called || len(req.Tools) == 0 || req.ForbidCalls || t.question == "" {
 		return decision{text: answer(t, req.Tools), note: fmt.Sprintf("offline: %d results to quote, %d tools offered", len(t.results), len(req.Tools))}
 	}
-	tools := slices.DeleteFunc(slices.Clone(req.Tools), func(t schemas.ToolInfo) bool { return t.Server == "" && t.Name == schemas.FindTools })
+	finds := slices.ContainsFunc(req.Tools, isHosts(schemas.FindTools))
+	tools := slices.DeleteFunc(slices.Clone(req.Tools), isHosts(schemas.FindTools))
+	tools = slices.DeleteFunc(tools, isHosts(schemas.ReadSkill)) // it follows no instructions
 	q := readQuestion(t.question)
 	ranked := rank(tools, q)
 	note := fmt.Sprintf("offline: threshold %.2f", Threshold)
@@ -89,7 +91,7 @@ func decide(req providers.Request) decision {
 	}
 	switch {
 	case len(ranked) > 0 && ranked[0].score >= Threshold:
-	case !t.searched && len(tools) < len(req.Tools):
+	case !t.searched && finds:
 		words := map[string]any{"words": text.Clip(t.question, 190, "")}
 		return decision{call: call(schemas.FindTools, words), note: note + ": looks for more tools"}
 	default:
@@ -104,6 +106,11 @@ func decide(req providers.Request) decision {
 		return decision{text: answer(t, tools), note: note}
 	}
 	return decision{text: askFor(t.vietnamese, ranked[0].Name, missing), note: note}
+}
+
+// isHosts recognises a tool of the host.
+func isHosts(name string) func(schemas.ToolInfo) bool {
+	return func(t schemas.ToolInfo) bool { return t.Server == "" && t.Name == name }
 }
 
 func call(tool string, arguments map[string]any) *schemas.ToolCall {
