@@ -451,6 +451,7 @@ type bench struct {
 	pauses   agent.Pauses
 	grants   agent.Grants
 	answers  agent.Answers
+	skills   offer.SkillLibrary
 	log      *slog.Logger
 	others   []schemas.Assistant
 	agent    *agent.Agent
@@ -500,6 +501,7 @@ func (b *bench) with(t *testing.T, as schemas.Assistant) *bench {
 		Pauses:     b.pauses,
 		Grants:     b.grants,
 		Answers:    b.answers,
+		Skills:     map[string]offer.SkillLibrary{"test": b.skills},
 		Logger:     b.log,
 
 		MemoryRequired: b.required,
