@@ -36,14 +36,17 @@ func sayTo(body string) saidAnswer {
 }
 
 // threeWires serves the wires of Gemini, Ollama and OpenAI, and Anthropic's.
-func threeWires(t *testing.T) string {
+func threeWires(t *testing.T) string { return wiresThatSay(t, sayTo) }
+
+// wiresThatSay serves the wires of a model that answers each request as say does.
+func wiresThatSay(t *testing.T, say func(body string) saidAnswer) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, err := io.ReadAll(r.Body)
 		if err != nil {
 			return
 		}
-		a := sayTo(string(raw))
+		a := say(string(raw))
 		quote := func(v string) string { data, _ := json.Marshal(v); return string(data) }
 		switch path := r.URL.Path; {
 		case strings.HasSuffix(path, ":streamGenerateContent"):

@@ -115,7 +115,7 @@ func writeCall(h *host.Host, w *tape.Builder, slot int, c tracedCall) {
 	output := tape.Output(c.Output)
 	tool, known := h.MCP.Catalogue().Lookup(c.name)
 	if !known || c.Status != toolhandler.StatusOK && c.Status != toolhandler.StatusToolError {
-		w.FailedCall(call, tool.Server, tool.ToolName, output)
+		w.LocalCall(call, tool.Server, tool.ToolName, output, c.Status != toolhandler.StatusOK)
 		return
 	}
 	w.Call(slot, tool.Server, tool.ToolName, call, output, c.Status == toolhandler.StatusToolError)

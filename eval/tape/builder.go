@@ -142,9 +142,10 @@ func (b *Builder) Call(slot int, server, tool string, call schemas.ToolCall, out
 	})
 }
 
-// FailedCall writes a call that reached no server, with the output that the model got.
-func (b *Builder) FailedCall(call schemas.ToolCall, server, tool string, output json.RawMessage) {
-	b.writeCall(call, server, tool, output, true, func() {})
+// LocalCall writes a call that reached no server, with the output that the model got: one that failed before, or
+// one of a tool of the host.
+func (b *Builder) LocalCall(call schemas.ToolCall, server, tool string, output json.RawMessage, isError bool) {
+	b.writeCall(call, server, tool, output, isError, func() {})
 }
 
 func (b *Builder) writeCall(call schemas.ToolCall, server, tool string, output json.RawMessage, isError bool, frames func()) {
