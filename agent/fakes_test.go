@@ -469,7 +469,7 @@ func newBench(scripts ...script) *bench {
 }
 
 // with builds the agent with one assistant.
-func (b *bench) with(t *testing.T, as schemas.Assistant) *bench {
+func (b *bench) with(t testing.TB, as schemas.Assistant) *bench {
 	t.Helper()
 	handler, err := toolhandler.New(toolhandler.Config{Caller: b.tools, Logger: b.log})
 	if err != nil {
@@ -532,7 +532,7 @@ func (p outcome) kinds() string {
 	return strings.Join(kinds, " ")
 }
 
-func (b *bench) play(t *testing.T, turn agent.Turn) outcome {
+func (b *bench) play(t testing.TB, turn agent.Turn) outcome {
 	t.Helper()
 	var p outcome
 	var all answer.Collector

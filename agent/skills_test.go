@@ -125,11 +125,8 @@ func TestRun_findsSkills(t *testing.T) {
 		t.Run("tools "+with, func(t *testing.T) {
 			b := catalogueBench(calls("", "find_tools", `{"words":"letters of complaint"}`), calls("", "read_skill", `{"name":"zz-complaint"}`), says("Done."))
 			b.rank = offer.Of
-			f := fakeSkills{"zz-complaint": "Be kind."}
-			for i := range 500 {
-				f[fmt.Sprintf("task-%03d", i)] = "x"
-			}
-			b.skills = f
+			f := manySkills(500)
+			f["zz-complaint"], b.skills = "Be kind.", f
 			b.tools.add("family", "get", `1`)
 			as := schemas.Assistant{}
 			if with != "" {
@@ -164,12 +161,8 @@ func TestRun_findsSkills(t *testing.T) {
 
 // A small window leaves less room for the lines.
 func TestRun_skillsInASmallWindow(t *testing.T) {
-	b := skilled(newBench(says("Yes.")))
-	f := fakeSkills{}
-	for i := range 100 {
-		f[fmt.Sprintf("task-%03d", i)] = "x"
-	}
-	b.skills, b.model.window = f, 8000
+	b := newBench(says("Yes."))
+	b.skills, b.model.window = manySkills(100), 8000
 	b.with(t, schemas.Assistant{}).play(t, ask("x"))
 	if lines := strings.Count(b.model.requests[0].System, "\n- "); lines < 40 || lines > 70 {
 		t.Errorf("%d lines", lines)
@@ -272,3 +265,76 @@ func TestRun_withoutSkills(t *testing.T) {
 		}
 	}
 }
+
+// The host's own tools for skills count towards the most tools of a request.
+func TestRun_skillsWithinTheLimitOfTools(t *testing.T) {
+	for _, skills := range []int{1, 500} {
+		b := newBench(says("Yes."))
+		for i := range 8 {
+			b.tools.add("shelf", fmt.Sprintf("book_%d", i), `1`)
+		}
+		b.limits, b.skills = agent.Limits{Offered: 8}, manySkills(skills)
+		b.with(t, schemas.Assistant{Tools: []string{"*"}}).play(t, ask("a book"))
+		if got := strings.Fields(offeredIn(b.model.requests[0])); len(got) > 8 || !slices.Contains(got, "read_skill") || !slices.Contains(got, "find_tools") {
+			t.Errorf("with %d skills: offered %v", skills, got)
+		}
+	}
+}
+
+// A description in Vietnamese is found without its diacritics.
+func TestRun_findsSkillsInVietnamese(t *testing.T) {
+	b := newBench(calls("", "find_tools", `{"words":"khach tra hang"}`), says("Yes."))
+	b.skills = describedSkills{manySkills(500), schemas.Skill{Name: "zz-back", Description: "Khách hàng muốn trả hàng và hoàn tiền."}}
+	b.with(t, schemas.Assistant{}).play(t, ask("x"))
+	last := b.model.requests[1].Messages
+	if got := last[len(last)-1].Parts[0].Text; !strings.Contains(got, "zz-back: Khách hàng muốn trả hàng và hoàn tiền.") {
+		t.Errorf("found: %s", got)
+	}
+}
+
+// describedSkills are skills and one more, which is the last.
+type describedSkills struct {
+	fakeSkills
+	last schemas.Skill
+}
+
+func (d describedSkills) Skills() []schemas.Skill { return append(d.fakeSkills.Skills(), d.last) }
+
+func manySkills(n int) fakeSkills {
+	f := fakeSkills{}
+	for i := range n {
+		f[fmt.Sprintf("task-%03d", i)] = "x"
+	}
+	return f
+}
+
+// How a turn and its head grow with the skills of an assistant.
+func BenchmarkRun_skills(b *testing.B) {
+	for _, n := range []int{0, 10, 100, 500} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			bench := newBench(says("Yes."))
+			if n > 0 {
+				var all library
+				for i := range n {
+					all = append(all, schemas.Skill{Name: fmt.Sprintf("task-%03d", i), Description: "How the task of customers with this number is done, step by step, from the first question to the last letter."})
+				}
+				bench.skills = all
+			}
+			bench.with(b, schemas.Assistant{})
+			for b.Loop() {
+				bench.model.requests, bench.memory.saved = nil, nil
+				if p := bench.play(b, ask("x")); p.err != nil {
+					b.Fatal(p.err)
+				}
+			}
+			r := bench.model.requests[0]
+			b.ReportMetric(float64(len(r.System)+offer.Size(r.Tools))/offer.TokenBytes, "tokens")
+		})
+	}
+}
+
+// A library returns the same skills each time.
+type library []schemas.Skill
+
+func (l library) Skills() []schemas.Skill             { return l }
+func (l library) Read(string, string) (string, error) { return "", errors.New("gone") }

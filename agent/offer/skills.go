@@ -1,9 +1,11 @@
 package offer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -169,16 +171,38 @@ func (s *Skills) find(words string) (found []schemas.Skill) {
 	if s == nil {
 		return nil
 	}
-	all := s.all()
+	all, scores := s.all(), s.literal(words)
 	for _, r := range s.rank(words) {
-		if r.Score <= 0 || len(found) == maxNear {
-			break
-		}
-		if i := slices.IndexFunc(all, func(k schemas.Skill) bool { return k.Name == r.Name }); i >= 0 {
-			found = append(found, all[i])
+		scores[r.Name] += r.Score
+	}
+	slices.SortStableFunc(all, func(a, b schemas.Skill) int { return cmp.Compare(scores[b.Name], scores[a.Name]) })
+	for _, k := range all {
+		if scores[k.Name] > 0 && len(found) < maxNear {
+			found = append(found, k)
 		}
 	}
 	return found
+}
+
+// literal scores the skills by the words themselves, the rare ones most: a ranker of tools takes Vietnamese words
+// for English ones, but skills are written in the language of their operator.
+func (s *Skills) literal(words string) map[string]float64 {
+	having := make(map[string][]string) // the skills by their words
+	for _, k := range s.all() {
+		of := stems(k.Name + " " + k.Description)
+		slices.Sort(of)
+		for _, w := range slices.Compact(of) {
+			having[w] = append(having[w], k.Name)
+		}
+	}
+	scores, wanted := make(map[string]float64), stems(words)
+	slices.Sort(wanted)
+	for _, w := range slices.Compact(wanted) {
+		for _, name := range having[w] {
+			scores[name] += math.Log(float64(1+len(s.shown)+len(s.rest)) / float64(len(having[w])))
+		}
+	}
+	return scores
 }
 
 // foundLines returns the skills that fit some words as lines for a model.
