@@ -102,6 +102,14 @@ func (f *Finder) Tool() toolhandler.HostTool {
 	return toolhandler.HostTool{Info: findTools(f.tools, f.skills), Call: f.call}
 }
 
+// tool describes the finder to the model; nothing for a nil one.
+func (f *Finder) tool() []schemas.ToolInfo {
+	if f == nil {
+		return nil
+	}
+	return []schemas.ToolInfo{f.Tool().Info}
+}
+
 // allow sets the room for tools found from now on.
 func (f *Finder) allow(s space) {
 	f.mu.Lock()

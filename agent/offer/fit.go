@@ -37,9 +37,10 @@ func (c *Chooser) fit(want Want, tools []schemas.Tool) Choice {
 	if most == 0 { // the client's own tools take all places
 		return Choice{Rest: tools}
 	}
-	if len(tools) <= most {
-		if shown := Infos(tools); Size(shown) <= room {
-			return Choice{Offered: tools, Shown: shown, Finder: want.Skills.finder()}
+	only := want.Skills.finder()
+	if len(tools)+len(only.tool()) <= most {
+		if shown := Infos(tools); Size(shown)+Size(only.tool()) <= room {
+			return Choice{Offered: tools, Shown: shown, Finder: only}
 		}
 	}
 	finder := Size([]schemas.ToolInfo{findTools(tools, want.Skills)})

@@ -91,13 +91,10 @@ func (s *Skills) More() int {
 	return len(s.rest)
 }
 
-// tools returns the host's tools that skills need.
+// tools returns the tool that reads skills, if there are any.
 func (s *Skills) tools() []schemas.ToolInfo {
-	switch {
-	case s == nil:
+	if s == nil {
 		return nil
-	case s.More() > 0:
-		return []schemas.ToolInfo{readSkill(), findTools(nil, s)}
 	}
 	return []schemas.ToolInfo{readSkill()}
 }
