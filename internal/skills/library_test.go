@@ -66,6 +66,8 @@ func TestLibrary_reads(t *testing.T) {
 			"other keys", "---\nname: a\ndescription: B\nlicense: MIT\nallowed-tools: Bash(rm:*)\nmetadata:\n  version: 1\n  tags: [x, y]\n---\nC", schemas.Skill{Name: "a", Description: "B"}, "C",
 		},
 		{"a line in the text", "---\nname: a\ndescription: B\n---\nC\n---\nD", schemas.Skill{Name: "a", Description: "B"}, "C\n---\nD"},
+		{"a long description is cut", md("a", strings.Repeat("ồ", 1025), "x"), schemas.Skill{Name: "a", Description: strings.Repeat("ồ", 1023) + "…"}, "x"},
+		{"a description of the largest size", md("a", strings.Repeat("ồ", 1024), "x"), schemas.Skill{Name: "a", Description: strings.Repeat("ồ", 1024)}, "x"},
 		{"digits alone", "---\nname: 365\ndescription: B\n---", schemas.Skill{Name: "365", Description: "B"}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -91,7 +93,6 @@ func TestLibrary_leavesOut(t *testing.T) {
 		{"bad name", md("Big Name", "B", ""), `"Big Name": want small letters`},
 		{"long name", md(strings.Repeat("a", 65), "B", ""), "at most 64"},
 		{"path as name", md("../a", "B", ""), "want small letters"},
-		{"long description", md("a", strings.Repeat("ồ", 1025), ""), "1025 characters; at most 1024"},
 		{"bad YAML", "---\nname: [a\ndescription: B\n---", "not YAML"},
 		{"a list as head", "---\n- a\n- b\n---", "not YAML"},
 		{"a list as name", "---\nname: [a]\ndescription: B\n---", "not YAML"},

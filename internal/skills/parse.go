@@ -16,7 +16,7 @@ import (
 const (
 	// maxHead bounds the YAML of a skill, in bytes.
 	maxHead = 16 << 10
-	// maxDescription bounds the description of a skill, in characters.
+	// maxDescription bounds the description of a skill, in characters; a longer one is cut, as there are such.
 	maxDescription = 1024
 )
 
@@ -45,15 +45,16 @@ func parse(data []byte) (s schemas.Skill, body string, err error) {
 		return s, "", fmt.Errorf("its head is not YAML: %s", firstLine(err.Error()))
 	}
 	s = schemas.Skill{Name: said.Name, Description: strings.Join(strings.Fields(said.Description), " ")}
-	switch n := utf8.RuneCountInString(s.Description); {
+	if runes := []rune(s.Description); len(runes) > maxDescription {
+		s.Description = string(runes[:maxDescription-1]) + "…"
+	}
+	switch {
 	case s.Name == "":
 		return s, "", errors.New("its head has no name")
 	case !isName(s.Name):
 		return s, "", fmt.Errorf("the name %q: want small letters, digits and hyphens, at most 64", s.Name)
-	case n == 0:
+	case s.Description == "":
 		return s, "", errors.New("its head has no description: a model chooses skills by it")
-	case n > maxDescription:
-		return s, "", fmt.Errorf("its description has %d characters; at most %d are read", n, maxDescription)
 	}
 	return s, strings.TrimSpace(body), nil
 }
