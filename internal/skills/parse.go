@@ -10,6 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"molar/internal/text"
 	"molar/schemas"
 )
 
@@ -26,11 +27,11 @@ var isName = regexp.MustCompile(`^[a-z0-9-]{1,64}$`).MatchString
 // parse returns the name and description in the head of a SKILL.md, and the text below it. Other keys of
 // the head are ignored.
 func parse(data []byte) (s schemas.Skill, body string, err error) {
-	text, err := textOf(data)
+	all, err := textOf(data)
 	if err != nil {
 		return s, "", err
 	}
-	head, body, ok := cutHead(text)
+	head, body, ok := cutHead(all)
 	switch {
 	case !ok:
 		return s, "", errors.New("it does not begin with a head: a line ---, the name and the description of the skill in YAML, a line ---")
@@ -44,10 +45,7 @@ func parse(data []byte) (s schemas.Skill, body string, err error) {
 	if err := yaml.Unmarshal([]byte(head), &said); err != nil {
 		return s, "", fmt.Errorf("its head is not YAML: %s", firstLine(err.Error()))
 	}
-	s = schemas.Skill{Name: said.Name, Description: strings.Join(strings.Fields(said.Description), " ")}
-	if runes := []rune(s.Description); len(runes) > maxDescription {
-		s.Description = string(runes[:maxDescription-1]) + "…"
-	}
+	s = schemas.Skill{Name: said.Name, Description: text.Truncate(strings.Join(strings.Fields(said.Description), " "), maxDescription)}
 	switch {
 	case s.Name == "":
 		return s, "", errors.New("its head has no name")
