@@ -24,14 +24,13 @@ type httpConn struct {
 
 	lastID atomic.Int64
 	stop   context.CancelFunc
-	webState
+	life
 }
 
 // dialHTTP prepares the connection; nothing is sent before the first request.
 func dialHTTP(cfg *ServerConfig, host Host, client *http.Client, notify Notify) (*httpConn, error) {
 	options := []transport.StreamableHTTPCOption{
 		transport.WithHTTPBasicClient(guardedClient(withLogin(client, cfg, host.Login), cfg.Headers, true)),
-		transport.WithHTTPHeaders(cfg.Headers),
 		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),
 	}
 	withoutHandshake := cfg.Protocol == ProtocolStateless
@@ -58,7 +57,7 @@ func dialHTTP(cfg *ServerConfig, host Host, client *http.Client, notify Notify) 
 	if withoutHandshake {
 		wire.SetProtocolVersion(ProtocolStateless)
 	}
-	return &httpConn{wire: wire, stateless: withoutHandshake, stop: stop, webState: webState{done: make(chan struct{})}}, nil
+	return &httpConn{wire: wire, stateless: withoutHandshake, stop: stop, life: newLife()}, nil
 }
 
 // personTimeout is how long a server's question waits for a person: the answer must be sent
@@ -142,28 +141,11 @@ func (c *httpConn) roundTrip(ctx context.Context, id int64, method string, param
 // classify maps a failed exchange to an error of the package and decides what it means for the
 // connection.
 func (c *httpConn) classify(method string, err error) error {
-	if login := AsLogin(err); login != nil {
-		err = permanentLogin(login)
-		if !login.Lacking {
-			c.lose(err)
-		}
-		return err
-	}
-	status, answered := errors.AsType[*StatusError](err)
-	switch {
-	case errors.Is(err, transport.ErrSessionTerminated), answered && status.sessionLost():
-		err = sessionEnded(err)
-		c.lose(err)
-		return err
-	case answered && method == MethodInitialize && status.legacy():
+	if status, answered := errors.AsType[*StatusError](err); answered && method == MethodInitialize && status.legacy() {
 		return &LegacyError{status}
-	case answered:
-		if refused := refusal(method, status); refused != nil {
-			return refused
-		}
 	}
-	err = exchangeError(err)
-	if method != MethodPing && method != MethodInitialize {
+	err, uncertain := c.life.classify(method, err)
+	if uncertain && method != MethodPing && method != MethodInitialize {
 		c.probe(err, func(ctx context.Context) error {
 			_, err := c.Request(ctx, MethodPing, nil)
 			return err

@@ -16,10 +16,9 @@ import (
 // whose body is the answer, and GET /health as ping. Such a server sends no messages of its own.
 type plainConn struct {
 	client          *http.Client
-	headers         map[string]string
 	message, health string
 	lastID          atomic.Int64
-	webState
+	life
 }
 
 // dialPlain connects after one health check.
@@ -29,9 +28,9 @@ func dialPlain(ctx context.Context, cfg *ServerConfig, client *http.Client) (*pl
 		return nil, Permanent("the url cannot be used: correct mcpServers.%s.url", cfg.Name)
 	}
 	c := &plainConn{
-		client: guardedClient(client, cfg.Headers, true), headers: cfg.Headers,
+		client:  guardedClient(client, cfg.Headers, true),
 		message: base.JoinPath("message").String(), health: base.JoinPath("health").String(),
-		webState: webState{done: make(chan struct{})},
+		life: newLife(),
 	}
 	if err := c.checkHealth(ctx); err != nil {
 		return nil, err
@@ -44,9 +43,6 @@ func (c *plainConn) checkHealth(ctx context.Context) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.health, nil)
 	if err != nil {
 		return Permanent("the url cannot be used: correct it")
-	}
-	for name, value := range c.headers {
-		r.Header.Set(name, value)
 	}
 	resp, err := c.client.Do(r)
 	if err != nil {
@@ -85,9 +81,12 @@ func (c *plainConn) Request(ctx context.Context, method string, params json.RawM
 		return plainAnswer(body, id, method)
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	default:
-		return nil, c.classify(method, err)
 	}
+	err, uncertain := c.classify(method, err)
+	if uncertain {
+		c.probe(err, c.checkHealth)
+	}
+	return nil, err
 }
 
 // plainAnswer reads the body of a successful POST.
@@ -103,18 +102,6 @@ func plainAnswer(body []byte, id int64, method string) (json.RawMessage, error) 
 	return r.Result, r.Err
 }
 
-// classify maps a failed exchange to an error of the package.
-func (c *plainConn) classify(method string, err error) error {
-	if status, answered := errors.AsType[*StatusError](err); answered {
-		if refused := refusal(method, status); refused != nil {
-			return refused
-		}
-	}
-	err = exchangeError(err)
-	c.probe(err, c.checkHealth)
-	return err
-}
-
 func (c *plainConn) post(ctx context.Context, frame []byte) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.message, bytes.NewReader(frame))
 	if err != nil {
@@ -122,9 +109,6 @@ func (c *plainConn) post(ctx context.Context, frame []byte) ([]byte, error) {
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json")
-	for name, value := range c.headers {
-		r.Header.Set(name, value)
-	}
 	resp, err := c.client.Do(r)
 	if err != nil {
 		return nil, err
