@@ -96,7 +96,7 @@ func (c *httpConn) Request(ctx context.Context, method string, params json.RawMe
 	if ctx.Err() != nil {
 		// A stateless server notices the end of the exchange, and expects no notification.
 		if method != MethodInitialize && !c.stateless {
-			c.sendCancelled(id)
+			c.sendCancelled(id, c.Notify)
 		}
 		return nil, context.Cause(ctx)
 	}
@@ -163,12 +163,6 @@ func (e *LegacyError) Error() string {
 }
 
 func (e *LegacyError) Unwrap() error { return e.Status }
-
-func (c *httpConn) sendCancelled(id int64) {
-	c.background(noticeTimeout, func(ctx context.Context) {
-		_ = c.Notify(ctx, MethodCancelled, cancelParams(id, "the caller no longer waits"))
-	})
-}
 
 func (c *httpConn) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	n := mcp.JSONRPCNotification{JSONRPC: "2.0", Notification: mcp.Notification{Method: method}}

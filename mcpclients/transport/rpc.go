@@ -181,8 +181,8 @@ func answerServer(ctx context.Context, answer Answerer, m *rpcMessage) []byte {
 }
 
 // cancelParams are the params of notifications/cancelled.
-func cancelParams(id int64, reason string) json.RawMessage {
-	b, err := json.Marshal(map[string]any{"requestId": id, "reason": reason})
+func cancelParams(id int64) json.RawMessage {
+	b, err := json.Marshal(map[string]any{"requestId": id, "reason": "the caller no longer waits"})
 	if err != nil {
 		return nil
 	}

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"molar/internal/sse"
 )
 
@@ -26,12 +28,12 @@ const (
 // one stream, the client sends each in its own POST. The end of the stream fails everything under
 // way at once.
 type sseConn struct {
-	client      *http.Client
-	endpoint    string
-	notify      Notify
-	answer      Answerer
-	calls       inflight
-	answerSlots chan struct{} // room for answers to the server
+	client   *http.Client
+	endpoint string
+	notify   Notify
+	answer   Answerer
+	calls    inflight
+	answers  errgroup.Group // to the server
 	life
 }
 
@@ -71,17 +73,12 @@ func (c *sseConn) handle(ctx context.Context, m *rpcMessage) {
 // answerRequest answers a server's request in the background, and drops it if maxServerRequests are under
 // way. ctx is the stream's.
 func (c *sseConn) answerRequest(ctx context.Context, m *rpcMessage) {
-	select {
-	case c.answerSlots <- struct{}{}:
-	default:
-		return
-	}
-	c.spawn(func() {
-		defer func() { <-c.answerSlots }()
+	c.answers.TryGo(func() error {
 		frame := answerServer(ctx, c.answer, m)
 		ctx, cancel := context.WithTimeout(ctx, noticeTimeout)
 		defer cancel()
 		_ = c.post(ctx, frame)
+		return nil
 	})
 }
 
@@ -117,19 +114,11 @@ func (c *sseConn) Request(ctx context.Context, method string, params json.RawMes
 		case <-ctx.Done():
 			cancel()
 			if method != MethodInitialize {
-				c.sendCancelled(id)
+				c.sendCancelled(id, c.Notify)
 			}
 			return nil, context.Cause(ctx)
 		}
 	}
-}
-
-func (c *sseConn) sendCancelled(id int64) {
-	frame, err := encodeNotification(MethodCancelled, cancelParams(id, "the caller no longer waits"))
-	if err != nil {
-		return
-	}
-	c.background(noticeTimeout, func(ctx context.Context) { _ = c.post(ctx, frame) })
 }
 
 // post sends one message. The guard turns a refusal into a [*StatusError].
@@ -169,5 +158,5 @@ func (c *sseConn) Notify(ctx context.Context, method string, params json.RawMess
 func (c *sseConn) Close() error {
 	c.markClosed()
 	c.work.Wait()
-	return nil
+	return c.answers.Wait()
 }

@@ -20,8 +20,9 @@ func dialSSE(ctx context.Context, cfg *ServerConfig, host Host, client *http.Cli
 	stream, stop := context.WithCancel(context.Background())
 	c := &sseConn{
 		client: guardedClient(withLogin(client, cfg, host.Login), cfg.Headers, false), notify: notify, answer: host.Answer,
-		answerSlots: make(chan struct{}, maxServerRequests), life: newLife(),
+		life: newLife(),
 	}
+	c.answers.SetLimit(maxServerRequests)
 	unlink := context.AfterFunc(ctx, stop)
 	body, err := c.open(stream, cfg.URL)
 	if err != nil {

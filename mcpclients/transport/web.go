@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -77,6 +78,11 @@ func (l *life) background(limit time.Duration, f func(context.Context)) {
 		defer cancel()
 		f(ctx)
 	})
+}
+
+// sendCancelled tells the server in the background that nobody waits for a request.
+func (l *life) sendCancelled(id int64, notify func(context.Context, string, json.RawMessage) error) {
+	l.background(noticeTimeout, func(ctx context.Context) { _ = notify(ctx, MethodCancelled, cancelParams(id)) })
 }
 
 // untilDone returns a ctx that also ends with the connection.
