@@ -142,7 +142,7 @@ func TestSSE_StartFailures(t *testing.T) {
 // answers the call with what it got.
 func questioning(question string) http.Handler {
 	events := make(chan string, 8)
-	var call json.RawMessage
+	calls := make(chan json.RawMessage, 1)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
 			w.Header().Set("Content-Type", "text/event-stream")
@@ -174,11 +174,11 @@ func questioning(question string) http.Handler {
 		case "tools/list":
 			events <- answer(`{"tools":[{"name":"book","inputSchema":{"type":"object"}}]}`)
 		case "tools/call":
-			call = m.ID
+			calls <- m.ID
 			events <- fmt.Sprintf(`data: {"jsonrpc":"2.0","id":%s,%s}`, m.ID, question) // its ids are not the host's
 		case "": // the answer
 			text, _ := json.Marshal(string(m.Result))
-			m.ID = call
+			m.ID = <-calls
 			events <- answer(fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, text))
 		}
 	})
