@@ -123,6 +123,9 @@ func TestSSE_StartFailures(t *testing.T) {
 		{"a page", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }), "instead of an event stream"},
 		{"wrong credentials", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }), "refused the credentials (HTTP 401)"},
 		{"an endpoint elsewhere", sseScript("event: endpoint\ndata: http://other.example/message\n\n"), "endpoint on another host"},
+		{"an endpoint by another scheme", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			sseScript("event: endpoint\ndata: https://"+r.Host+"/message\n\n").ServeHTTP(w, r)
+		}), "endpoint on another host"},
 		{"no endpoint", sseScript(": hello\n\n"), "named no endpoint"},
 		{"no answer", sseScript("event: endpoint\ndata: /m\n\n"), "initialize was not answered within 300ms"},
 	} {
