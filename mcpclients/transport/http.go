@@ -121,21 +121,14 @@ func (c *httpConn) roundTrip(ctx context.Context, id int64, method string, param
 	if err != nil {
 		return nil, err
 	}
-	if echoed, err := json.Marshal(answer.ID); err == nil && !IsNull(echoed) {
-		if got, ok := ParseID(echoed); !ok || got != id {
-			return nil, &RPCError{Method: method, Code: CodeInternal, Message: "the server answered another request"}
-		}
+	m := rpcMessage{Result: answer.Result}
+	if m.ID, err = json.Marshal(answer.ID); err == nil && answer.Error != nil {
+		m.Error, err = json.Marshal(answer.Error)
 	}
-	if answer.Error == nil {
-		m := rpcMessage{Result: answer.Result}
-		r := m.Reply(method)
-		return r.Result, r.Err
+	if err != nil {
+		return nil, err
 	}
-	data, err := json.Marshal(answer.Error.Data)
-	if err != nil || answer.Error.Data == nil {
-		data = nil
-	}
-	return nil, &RPCError{Method: method, Code: answer.Error.Code, Message: answer.Error.Message, Data: data}
+	return m.answerTo(id, method)
 }
 
 // classify maps a failed exchange to an error of the package and decides what it means for the

@@ -64,12 +64,7 @@ func (c *inProcess) answer(ctx context.Context, method string, params json.RawMe
 	if result, ok := plainResult(raw, id); ok {
 		return result, nil
 	}
-	var m rpcMessage
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return nil, fmt.Errorf("answer to %s: %w", method, err)
-	}
-	r := m.Reply(method)
-	return r.Result, r.Err
+	return readAnswer(raw, id, method)
 }
 
 // plainResult cuts the result out of a response in the usual form without scanning it: two scans

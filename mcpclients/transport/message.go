@@ -78,7 +78,7 @@ func (c *plainConn) Request(ctx context.Context, method string, params json.RawM
 	body, err := c.post(ctx, frame)
 	switch {
 	case err == nil:
-		return plainAnswer(body, id, method)
+		return readAnswer(body, id, method)
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}
@@ -87,19 +87,6 @@ func (c *plainConn) Request(ctx context.Context, method string, params json.RawM
 		c.probe(err, c.checkHealth)
 	}
 	return nil, err
-}
-
-// plainAnswer reads the body of a successful POST.
-func plainAnswer(body []byte, id int64, method string) (json.RawMessage, error) {
-	var m rpcMessage
-	if err := json.Unmarshal(body, &m); err != nil {
-		return nil, fmt.Errorf("answer to %s: %w", method, err)
-	}
-	if got, ok := ParseID(m.ID); !IsNull(m.ID) && (!ok || got != id) {
-		return nil, &RPCError{Method: method, Code: CodeInternal, Message: "the server answered another request"}
-	}
-	r := m.Reply(method)
-	return r.Result, r.Err
 }
 
 func (c *plainConn) post(ctx context.Context, frame []byte) ([]byte, error) {
