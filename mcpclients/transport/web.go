@@ -122,22 +122,6 @@ func (l *life) probe(err error, ping func(context.Context) error) {
 	})
 }
 
-// refusal maps an HTTP status that refuses a request to an error of the package. It returns nil
-// if the request may have had its effect.
-func refusal(method string, status *StatusError) error {
-	switch {
-	case status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden:
-		return Permanent("the server refused the credentials (HTTP %d): set the headers it needs", status.Code)
-	case status.RPC != nil:
-		e := *status.RPC
-		e.Method = method
-		return &e
-	case status.Code < 500:
-		return status
-	}
-	return nil
-}
-
 // classify maps a failed exchange to an error of the package, and ends the connection if its login
 // or session is gone. uncertain is set if the request may have had its effect.
 func (l *life) classify(method string, err error) (mapped error, uncertain bool) {
@@ -160,6 +144,22 @@ func (l *life) classify(method string, err error) (mapped error, uncertain bool)
 	}
 	l.lose(err)
 	return err, false
+}
+
+// refusal maps an HTTP status that refuses a request to an error of the package. It returns nil
+// if the request may have had its effect.
+func refusal(method string, status *StatusError) error {
+	switch {
+	case status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden:
+		return Permanent("the server refused the credentials (HTTP %d): set the headers it needs", status.Code)
+	case status.RPC != nil:
+		e := *status.RPC
+		e.Method = method
+		return &e
+	case status.Code < 500:
+		return status
+	}
+	return nil
 }
 
 // exchangeError returns the error of a request whose exchange broke off.
