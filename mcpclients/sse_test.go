@@ -123,6 +123,9 @@ func TestSSE_StartFailures(t *testing.T) {
 		{"a page", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }), "instead of an event stream"},
 		{"wrong credentials", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }), "refused the credentials (HTTP 401)"},
 		{"an endpoint elsewhere", sseScript("event: endpoint\ndata: http://other.example/message\n\n"), "endpoint on another host"},
+		{"an endpoint by another scheme", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			sseScript("event: endpoint\ndata: https://"+r.Host+"/message\n\n").ServeHTTP(w, r)
+		}), "endpoint on another host"},
 		{"no endpoint", sseScript(": hello\n\n"), "named no endpoint"},
 		{"no answer", sseScript("event: endpoint\ndata: /m\n\n"), "initialize was not answered within 300ms"},
 	} {
@@ -133,6 +136,70 @@ func TestSSE_StartFailures(t *testing.T) {
 			m := start(t, cfg)
 			if st := status(t, m); st.State != schemas.StateFailed || !strings.Contains(st.Reason, tc.want) {
 				t.Errorf("%s: %s", st.State, st.Reason)
+			}
+		})
+	}
+}
+
+// questioning is a server over the older transport that sends a request of its own during a call, and
+// answers the call with what it got.
+func questioning(question string) http.Handler {
+	events := make(chan string, 8)
+	calls := make(chan json.RawMessage, 1)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for event := "event: endpoint\ndata: /m"; ; {
+				_, _ = io.WriteString(w, event+"\n\n")
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case event = <-events:
+				case <-r.Context().Done():
+					return
+				}
+			}
+		}
+		w.WriteHeader(http.StatusAccepted)
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Result json.RawMessage `json:"result"`
+		}
+		if json.NewDecoder(r.Body).Decode(&m) != nil {
+			return
+		}
+		answer := func(result string) string {
+			return fmt.Sprintf(`data: {"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+		}
+		switch m.Method {
+		case "initialize":
+			events <- answer(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"q","version":"1"}}`)
+		case "tools/list":
+			events <- answer(`{"tools":[{"name":"book","inputSchema":{"type":"object"}}]}`)
+		case "tools/call":
+			calls <- m.ID
+			events <- fmt.Sprintf(`data: {"jsonrpc":"2.0","id":%s,%s}`, m.ID, question) // its ids are not the host's
+		case "": // the answer
+			text, _ := json.Marshal(string(m.Result))
+			m.ID = <-calls
+			events <- answer(fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, text))
+		}
+	})
+}
+
+func TestSSE_AnswersAServer(t *testing.T) {
+	for name, tc := range map[string]struct{ question, want string }{
+		"a ping":     {`"method":"ping"`, `{}`},
+		"a question": {`"method":"elicitation/create","params":{"message":"When?","requestedSchema":{"type":"object","properties":{"hour":{"type":"integer"}}}}`, `{"action":"accept","content":{"hour":14}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			web := serveHTTP(t, questioning(tc.question))
+			m := answering(t, overSSE(web.URL), accept(map[string]json.RawMessage{"hour": json.RawMessage(`14`)}))
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			result, err := m.Call(ctx, "web", "book", nil)
+			if err != nil || string(result.Output) != tc.want {
+				t.Errorf("%s, %v; want %s", result.Output, err, tc.want)
 			}
 		})
 	}

@@ -102,6 +102,7 @@ func confined() []confinement {
 		{"github.com/gin-contrib", []string{"web/..."}},
 		{"github.com/coder/websocket", []string{"web/wire"}},
 		{"github.com/coreos/go-oidc", []string{"internal/oidc", "internal/testkit/..."}},
+		{"github.com/go-jose", []string{"mcpclients/oauth"}},
 		{"github.com/spf13", []string{"cmd/..."}},
 		{"github.com/yuin/goldmark", []string{"web/...", "internal/markdown", "internal/terminal"}},
 		{"github.com/microcosm-cc/bluemonday", []string{"web/..."}},

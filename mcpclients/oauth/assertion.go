@@ -6,15 +6,14 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/rsa"
-	_ "crypto/sha256" // the hashes of the signatures
-	_ "crypto/sha512"
 	"crypto/x509"
-	"encoding/base64"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
 )
 
 const (
@@ -26,36 +25,22 @@ const (
 
 // assertion returns a signed client assertion (RFC 7523).
 func assertion(key, client, audience string, now time.Time) (string, error) {
-	signer, err := parseKey(key)
+	private, err := parseKey(key)
 	if err != nil {
 		return "", err
 	}
-	name, hash, err := algorithm(signer)
+	name, err := algorithm(private)
 	if err != nil {
 		return "", err
 	}
-	head, err := encode(map[string]string{"alg": name, "typ": "JWT"})
-	if err != nil {
-		return "", err
-	}
-	claims, err := encode(map[string]any{
-		"iss": client, "sub": client, "aud": audience, "jti": rand.Text(),
-		"iat": now.Unix(), "exp": now.Add(assertionLife).Unix(),
-	})
-	if err != nil {
-		return "", err
-	}
-	text := head + "." + claims
-	signature, err := sign(signer, hash, []byte(text))
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: name, Key: private}, (&jose.SignerOptions{}).WithType("JWT"))
 	if err != nil {
 		return "", fmt.Errorf("sign the client assertion: %w", err)
 	}
-	return text + "." + base64.RawURLEncoding.EncodeToString(signature), nil
-}
-
-func encode(v any) (string, error) {
-	raw, err := json.Marshal(v)
-	return base64.RawURLEncoding.EncodeToString(raw), err
+	return jwt.Signed(signer).Claims(map[string]any{
+		"iss": client, "sub": client, "aud": audience, "jti": rand.Text(),
+		"iat": now.Unix(), "exp": now.Add(assertionLife).Unix(),
+	}).Serialize()
 }
 
 func parseKey(text string) (crypto.Signer, error) {
@@ -77,43 +62,22 @@ func parseKey(text string) (crypto.Signer, error) {
 	return nil, errors.New("the private key cannot be read: want PKCS #8, EC or PKCS #1 in PEM, without a passphrase")
 }
 
-// algorithm returns a key's signature algorithm and hash (RFC 7518, RFC 8037).
-func algorithm(key crypto.Signer) (name string, hash crypto.Hash, err error) {
+// algorithm returns a key's signature algorithm.
+func algorithm(key crypto.Signer) (jose.SignatureAlgorithm, error) {
 	switch k := key.(type) {
 	case ed25519.PrivateKey:
-		return "EdDSA", 0, nil
+		return jose.EdDSA, nil
 	case *rsa.PrivateKey:
-		return "RS256", crypto.SHA256, nil
+		return jose.RS256, nil
 	case *ecdsa.PrivateKey:
 		switch k.Curve.Params().BitSize {
 		case 256:
-			return "ES256", crypto.SHA256, nil
+			return jose.ES256, nil
 		case 384:
-			return "ES384", crypto.SHA384, nil
+			return jose.ES384, nil
 		case 521:
-			return "ES512", crypto.SHA512, nil
+			return jose.ES512, nil
 		}
 	}
-	return "", 0, errors.New("the private key is of a kind that cannot sign here: use EC, RSA or Ed25519")
-}
-
-func sign(key crypto.Signer, hash crypto.Hash, text []byte) ([]byte, error) {
-	if hash == 0 {
-		return key.Sign(rand.Reader, text, hash)
-	}
-	h := hash.New()
-	h.Write(text)
-	k, elliptic := key.(*ecdsa.PrivateKey)
-	if !elliptic {
-		return key.Sign(rand.Reader, h.Sum(nil), hash)
-	}
-	r, s, err := ecdsa.Sign(rand.Reader, k, h.Sum(nil))
-	if err != nil {
-		return nil, err
-	}
-	size := (k.Curve.Params().BitSize + 7) / 8
-	both := make([]byte, 2*size)
-	r.FillBytes(both[:size])
-	s.FillBytes(both[size:])
-	return both, nil
+	return "", errors.New("the private key is of a kind that cannot sign here: use EC, RSA or Ed25519")
 }

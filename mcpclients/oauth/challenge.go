@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 )
 
@@ -20,34 +21,34 @@ type Challenge struct {
 // maxChallenge bounds how much of the header is read, in bytes.
 const maxChallenge = 8 << 10
 
+// challengeItem matches a scheme, its token68, or a parameter with a token or a quoted string (RFC 9110, 11.2).
+func challengeItem() *regexp.Regexp {
+	return regexp.MustCompile("(?s)([!#$%&'*+.^_`|~0-9A-Za-z-]+)" + `([ \t]*=[ \t]*("(?:[^"\\]|\\.)*"|[^", \t][^, \t]*)?)?`)
+}
+
 // ParseChallenge reads the Bearer challenge of WWW-Authenticate headers and skips what it cannot
 // parse.
 func ParseChallenge(h http.Header) Challenge {
 	var c Challenge
 	text := strings.Join(h.Values("WWW-Authenticate"), ", ")
-	text = text[:min(len(text), maxChallenge)]
 	bearer := false
-	for text = strings.TrimLeft(text, " \t,"); text != ""; text = strings.TrimLeft(text, " \t,") {
-		word := tokenOf(text)
-		rest := strings.TrimLeft(text[len(word):], " \t")
-		switch {
-		case word == "":
-			text = text[1:]
-		case strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "=="):
-			var value string
-			value, text = valueOf(strings.TrimLeft(rest[1:], " \t"))
-			if bearer {
-				c.set(strings.ToLower(word), value)
-			}
-		default: // a scheme, or its token68
-			if text = rest; strings.EqualFold(word, "Bearer") {
-				bearer, c.Bearer = true, true
-			} else if !strings.HasPrefix(rest, "=") {
-				bearer = false
-			}
+	for _, item := range challengeItem().FindAllStringSubmatch(text[:min(len(text), maxChallenge)], -1) {
+		switch name, isParam, value := item[1], item[2] != "", item[3]; {
+		case !isParam:
+			bearer = strings.EqualFold(name, "Bearer")
+			c.Bearer = c.Bearer || bearer
+		case bearer:
+			c.set(strings.ToLower(name), unquote(value))
 		}
 	}
 	return c
+}
+
+func unquote(value string) string {
+	if !strings.HasPrefix(value, `"`) {
+		return value
+	}
+	return regexp.MustCompile(`(?s)\\(.)`).ReplaceAllString(value[1:len(value)-1], "$1")
 }
 
 func (c *Challenge) set(name, value string) {
@@ -59,42 +60,6 @@ func (c *Challenge) set(name, value string) {
 	case "error":
 		c.Error = value
 	}
-}
-
-// tokenOf returns the token at the start of text.
-func tokenOf(text string) string {
-	end := strings.IndexFunc(text, func(r rune) bool {
-		return r <= ' ' || r > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
-	})
-	if end < 0 {
-		return text
-	}
-	return text[:end]
-}
-
-// valueOf returns the token or quoted string at the start of text, and the rest.
-func valueOf(text string) (value, rest string) {
-	if !strings.HasPrefix(text, `"`) {
-		end := strings.IndexAny(text, ", \t")
-		if end < 0 {
-			end = len(text)
-		}
-		return text[:end], text[end:]
-	}
-	var b strings.Builder
-	for i := 1; i < len(text); i++ {
-		switch text[i] {
-		case '"':
-			return b.String(), text[i+1:]
-		case '\\':
-			if i++; i < len(text) {
-				b.WriteByte(text[i])
-			}
-		default:
-			b.WriteByte(text[i])
-		}
-	}
-	return "", "" // the quote is not closed
 }
 
 // maxScopes bounds the scopes kept from a server.

@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -125,7 +123,7 @@ func (c *Client) exchange(ctx context.Context, s Server, g Grant, form url.Value
 	}
 	g.Access, g.Refresh = token.AccessToken, cmp.Or(token.RefreshToken, g.Refresh)
 	g.Issued, g.Expires = c.now().UTC(), time.Time{}
-	if life := lifeOf(token.Extra("expires_in")); life > 0 {
+	if life := time.Until(token.Expiry).Round(time.Second); life > 0 { // it was set by the system's clock
 		g.Expires = g.Issued.Add(life)
 	}
 	if scope, _ := token.Extra("scope").(string); scope != "" {
@@ -176,16 +174,6 @@ func (c *Client) requestToken(ctx context.Context, s Server, g Grant, form url.V
 		return nil, fmt.Errorf("ask %s: %w", at.Host, outer.Err) // the rest is the address with its query
 	}
 	return nil, errors.New("the authorization server answered without a token") // the library's error may quote the answer
-}
-
-// lifeOf reads expires_in, which some servers write as a string.
-func lifeOf(value any) time.Duration {
-	seconds, err := strconv.ParseFloat(fmt.Sprint(value), 64)
-	const most = 10 * 365 * 24 * time.Hour
-	if err != nil || math.IsNaN(seconds) || seconds <= 0 {
-		return 0
-	}
-	return time.Duration(min(seconds, most.Seconds()) * float64(time.Second))
 }
 
 // Revoke revokes the tokens if the authorization server supports it (RFC 7009).

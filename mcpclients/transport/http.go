@@ -24,14 +24,13 @@ type httpConn struct {
 
 	lastID atomic.Int64
 	stop   context.CancelFunc
-	webState
+	life
 }
 
 // dialHTTP prepares the connection; nothing is sent before the first request.
 func dialHTTP(cfg *ServerConfig, host Host, client *http.Client, notify Notify) (*httpConn, error) {
 	options := []transport.StreamableHTTPCOption{
 		transport.WithHTTPBasicClient(guardedClient(withLogin(client, cfg, host.Login), cfg.Headers, true)),
-		transport.WithHTTPHeaders(cfg.Headers),
 		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),
 	}
 	withoutHandshake := cfg.Protocol == ProtocolStateless
@@ -58,7 +57,7 @@ func dialHTTP(cfg *ServerConfig, host Host, client *http.Client, notify Notify) 
 	if withoutHandshake {
 		wire.SetProtocolVersion(ProtocolStateless)
 	}
-	return &httpConn{wire: wire, stateless: withoutHandshake, stop: stop, webState: webState{done: make(chan struct{})}}, nil
+	return &httpConn{wire: wire, stateless: withoutHandshake, stop: stop, life: newLife()}, nil
 }
 
 // personTimeout is how long a server's question waits for a person: the answer must be sent
@@ -97,7 +96,7 @@ func (c *httpConn) Request(ctx context.Context, method string, params json.RawMe
 	if ctx.Err() != nil {
 		// A stateless server notices the end of the exchange, and expects no notification.
 		if method != MethodInitialize && !c.stateless {
-			c.sendCancelled(id)
+			c.sendCancelled(id, c.Notify)
 		}
 		return nil, context.Cause(ctx)
 	}
@@ -122,48 +121,24 @@ func (c *httpConn) roundTrip(ctx context.Context, id int64, method string, param
 	if err != nil {
 		return nil, err
 	}
-	if echoed, err := json.Marshal(answer.ID); err == nil && !IsNull(echoed) {
-		if got, ok := ParseID(echoed); !ok || got != id {
-			return nil, &RPCError{Method: method, Code: CodeInternal, Message: "the server answered another request"}
-		}
+	m := rpcMessage{Result: answer.Result}
+	if m.ID, err = json.Marshal(answer.ID); err == nil && answer.Error != nil {
+		m.Error, err = json.Marshal(answer.Error)
 	}
-	if answer.Error == nil {
-		m := rpcMessage{Result: answer.Result}
-		r := m.Reply(method)
-		return r.Result, r.Err
+	if err != nil {
+		return nil, err
 	}
-	data, err := json.Marshal(answer.Error.Data)
-	if err != nil || answer.Error.Data == nil {
-		data = nil
-	}
-	return nil, &RPCError{Method: method, Code: answer.Error.Code, Message: answer.Error.Message, Data: data}
+	return m.answerTo(id, method)
 }
 
 // classify maps a failed exchange to an error of the package and decides what it means for the
 // connection.
 func (c *httpConn) classify(method string, err error) error {
-	if login := AsLogin(err); login != nil {
-		err = permanentLogin(login)
-		if !login.Lacking {
-			c.lose(err)
-		}
-		return err
-	}
-	status, answered := errors.AsType[*StatusError](err)
-	switch {
-	case errors.Is(err, transport.ErrSessionTerminated), answered && status.sessionLost():
-		err = sessionEnded(err)
-		c.lose(err)
-		return err
-	case answered && method == MethodInitialize && status.legacy():
+	if status, answered := errors.AsType[*StatusError](err); answered && method == MethodInitialize && status.legacy() {
 		return &LegacyError{status}
-	case answered:
-		if refused := refusal(method, status); refused != nil {
-			return refused
-		}
 	}
-	err = exchangeError(err)
-	if method != MethodPing && method != MethodInitialize {
+	err, uncertain := c.life.classify(method, err)
+	if uncertain && method != MethodPing && method != MethodInitialize {
 		c.probe(err, func(ctx context.Context) error {
 			_, err := c.Request(ctx, MethodPing, nil)
 			return err
@@ -181,12 +156,6 @@ func (e *LegacyError) Error() string {
 }
 
 func (e *LegacyError) Unwrap() error { return e.Status }
-
-func (c *httpConn) sendCancelled(id int64) {
-	c.background(noticeTimeout, func(ctx context.Context) {
-		_ = c.Notify(ctx, MethodCancelled, cancelParams(id, "the caller no longer waits"))
-	})
-}
 
 func (c *httpConn) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	n := mcp.JSONRPCNotification{JSONRPC: "2.0", Notification: mcp.Notification{Method: method}}

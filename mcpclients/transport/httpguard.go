@@ -36,8 +36,8 @@ func NewHTTPClient() *http.Client {
 	}}
 }
 
-// guardedClient returns a copy of client that limits what a server may send, keeps the status of
-// refused requests, and never sends credentials to another host. capped is false for a transport
+// guardedClient returns a copy of client that sends the configured headers, limits what a server may
+// send, keeps the status of refused requests, and never sends credentials to another host. capped is false for a transport
 // that bounds its stream's messages itself.
 func guardedClient(client *http.Client, headers map[string]string, capped bool) *http.Client {
 	guarded := *client
@@ -98,7 +98,7 @@ func (e *StatusError) legacy() bool {
 	return e.Code >= 400 && e.Code < 500
 }
 
-// guard filters what passes between mcp-go's transport and the network.
+// guard filters what passes between a connection and the network.
 type guard struct {
 	base    http.RoundTripper
 	headers map[string]string
@@ -106,10 +106,13 @@ type guard struct {
 }
 
 func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
+	for name, value := range g.headers { // the request was made for this exchange only
+		r.Header.Set(name, value)
+	}
 	if r.Method == http.MethodDelete {
 		return g.endSession(r)
 	}
-	telemetry.Inject(r.Context(), r.Header) // mcp-go made the request for this exchange only
+	telemetry.Inject(r.Context(), r.Header)
 	resp, err := g.base.RoundTrip(r)
 	if err != nil {
 		return nil, err
@@ -126,16 +129,11 @@ func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// endSession sends the DELETE with the configured headers, which mcp-go omits here, and does not
-// wait long for a server that hangs.
+// endSession sends the DELETE and does not wait long for a server that hangs.
 func (g guard) endSession(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), noticeTimeout)
 	defer cancel() // the body of this answer is not read
-	r = r.Clone(ctx)
-	for name, value := range g.headers {
-		r.Header.Set(name, value)
-	}
-	return g.base.RoundTrip(r)
+	return g.base.RoundTrip(r.WithContext(ctx))
 }
 
 func readStatus(r *http.Request, resp *http.Response) *StatusError {

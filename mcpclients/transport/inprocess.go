@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"sync"
 	"sync/atomic"
 )
 
@@ -16,34 +15,24 @@ type inProcess struct {
 	handler Handler
 	session string
 	lastID  atomic.Int64
-	done    chan struct{}
-
-	mu     sync.Mutex // guards closed and the wait group's growth
-	closed bool
-	calls  sync.WaitGroup
+	life
 }
 
 func newInProcess(h Handler) *inProcess {
-	return &inProcess{handler: h, session: rand.Text(), done: make(chan struct{})}
+	return &inProcess{handler: h, session: rand.Text(), life: newLife()}
 }
 
 func (c *inProcess) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	if err := c.enter(); err != nil {
-		return nil, notSent(err)
-	}
-	if ctx.Done() == nil {
-		defer c.calls.Done()
-		return c.answer(ctx, method, params)
-	}
 	answer := make(chan Reply, 1)
-	go func() {
-		defer c.calls.Done()
+	if !c.spawn(func() {
 		result, err := c.answer(ctx, method, params)
 		answer <- Reply{Result: result, Err: err}
-	}()
+	}) {
+		return nil, notSent(ErrClosed)
+	}
 	select {
 	case r := <-answer:
 		return r.Result, r.Err
@@ -75,12 +64,7 @@ func (c *inProcess) answer(ctx context.Context, method string, params json.RawMe
 	if result, ok := plainResult(raw, id); ok {
 		return result, nil
 	}
-	var m rpcMessage
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return nil, fmt.Errorf("answer to %s: %w", method, err)
-	}
-	r := m.Reply(method)
-	return r.Result, r.Err
+	return readAnswer(raw, id, method)
 }
 
 // plainResult cuts the result out of a response in the usual form without scanning it: two scans
@@ -126,37 +110,19 @@ func (c *inProcess) Notify(ctx context.Context, method string, params json.RawMe
 	if err != nil {
 		return err
 	}
-	if err := c.enter(); err != nil {
-		return err
-	}
-	defer c.calls.Done()
-	_, err = c.handle(ctx, frame)
-	return err
-}
-
-// enter counts a call that Close must wait for.
-func (c *inProcess) enter() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
+	handled := make(chan error, 1)
+	if !c.spawn(func() {
+		_, err := c.handle(ctx, frame)
+		handled <- err
+	}) {
 		return ErrClosed
 	}
-	c.calls.Add(1)
-	return nil
+	return <-handled
 }
-
-func (c *inProcess) Done() <-chan struct{} { return c.done }
-
-func (c *inProcess) Err() error { return ErrClosed }
 
 // Close waits for the handler to return from the calls under way.
 func (c *inProcess) Close() error {
-	c.mu.Lock()
-	if !c.closed {
-		c.closed = true
-		close(c.done)
-	}
-	c.mu.Unlock()
-	c.calls.Wait()
+	c.markClosed()
+	c.work.Wait()
 	return nil
 }

@@ -16,10 +16,9 @@ import (
 // whose body is the answer, and GET /health as ping. Such a server sends no messages of its own.
 type plainConn struct {
 	client          *http.Client
-	headers         map[string]string
 	message, health string
 	lastID          atomic.Int64
-	webState
+	life
 }
 
 // dialPlain connects after one health check.
@@ -29,9 +28,9 @@ func dialPlain(ctx context.Context, cfg *ServerConfig, client *http.Client) (*pl
 		return nil, Permanent("the url cannot be used: correct mcpServers.%s.url", cfg.Name)
 	}
 	c := &plainConn{
-		client: guardedClient(client, cfg.Headers, true), headers: cfg.Headers,
+		client:  guardedClient(client, cfg.Headers, true),
 		message: base.JoinPath("message").String(), health: base.JoinPath("health").String(),
-		webState: webState{done: make(chan struct{})},
+		life: newLife(),
 	}
 	if err := c.checkHealth(ctx); err != nil {
 		return nil, err
@@ -44,9 +43,6 @@ func (c *plainConn) checkHealth(ctx context.Context) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.health, nil)
 	if err != nil {
 		return Permanent("the url cannot be used: correct it")
-	}
-	for name, value := range c.headers {
-		r.Header.Set(name, value)
 	}
 	resp, err := c.client.Do(r)
 	if err != nil {
@@ -82,37 +78,15 @@ func (c *plainConn) Request(ctx context.Context, method string, params json.RawM
 	body, err := c.post(ctx, frame)
 	switch {
 	case err == nil:
-		return plainAnswer(body, id, method)
+		return readAnswer(body, id, method)
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	default:
-		return nil, c.classify(method, err)
 	}
-}
-
-// plainAnswer reads the body of a successful POST.
-func plainAnswer(body []byte, id int64, method string) (json.RawMessage, error) {
-	var m rpcMessage
-	if err := json.Unmarshal(body, &m); err != nil {
-		return nil, fmt.Errorf("answer to %s: %w", method, err)
+	err, uncertain := c.classify(method, err)
+	if uncertain {
+		c.probe(err, c.checkHealth)
 	}
-	if got, ok := ParseID(m.ID); !IsNull(m.ID) && (!ok || got != id) {
-		return nil, &RPCError{Method: method, Code: CodeInternal, Message: "the server answered another request"}
-	}
-	r := m.Reply(method)
-	return r.Result, r.Err
-}
-
-// classify maps a failed exchange to an error of the package.
-func (c *plainConn) classify(method string, err error) error {
-	if status, answered := errors.AsType[*StatusError](err); answered {
-		if refused := refusal(method, status); refused != nil {
-			return refused
-		}
-	}
-	err = exchangeError(err)
-	c.probe(err, c.checkHealth)
-	return err
+	return nil, err
 }
 
 func (c *plainConn) post(ctx context.Context, frame []byte) ([]byte, error) {
@@ -122,9 +96,6 @@ func (c *plainConn) post(ctx context.Context, frame []byte) ([]byte, error) {
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json")
-	for name, value := range c.headers {
-		r.Header.Set(name, value)
-	}
 	resp, err := c.client.Do(r)
 	if err != nil {
 		return nil, err

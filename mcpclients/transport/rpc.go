@@ -96,6 +96,24 @@ func (m *rpcMessage) Reply(method string) Reply {
 	}
 }
 
+// answerTo returns the outcome of the request with this id; an answer without one is taken for its own.
+func (m *rpcMessage) answerTo(id int64, method string) (json.RawMessage, error) {
+	if got, ok := ParseID(m.ID); !IsNull(m.ID) && (!ok || got != id) {
+		return nil, &RPCError{Method: method, Code: CodeInternal, Message: "the server answered another request"}
+	}
+	r := m.Reply(method)
+	return r.Result, r.Err
+}
+
+// readAnswer returns the outcome in the response to the request with this id.
+func readAnswer(raw []byte, id int64, method string) (json.RawMessage, error) {
+	var m rpcMessage
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return nil, fmt.Errorf("answer to %s: %w", method, err)
+	}
+	return m.answerTo(id, method)
+}
+
 // rpcErrorOf reads an error object; anything else becomes the error's message.
 func rpcErrorOf(method string, raw json.RawMessage) *RPCError {
 	var e WireError
@@ -181,8 +199,8 @@ func answerServer(ctx context.Context, answer Answerer, m *rpcMessage) []byte {
 }
 
 // cancelParams are the params of notifications/cancelled.
-func cancelParams(id int64, reason string) json.RawMessage {
-	b, err := json.Marshal(map[string]any{"requestId": id, "reason": reason})
+func cancelParams(id int64) json.RawMessage {
+	b, err := json.Marshal(map[string]any{"requestId": id, "reason": "the caller no longer waits"})
 	if err != nil {
 		return nil
 	}

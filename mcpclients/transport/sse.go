@@ -9,8 +9,9 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"molar/internal/sse"
 )
@@ -27,15 +28,13 @@ const (
 // one stream, the client sends each in its own POST. The end of the stream fails everything under
 // way at once.
 type sseConn struct {
-	client      *http.Client
-	headers     map[string]string
-	endpoint    string
-	notify      Notify
-	answer      Answerer
-	calls       inflight
-	stop        context.CancelFunc
-	answerSlots chan struct{} // room for answers to the server
-	webState
+	client   *http.Client
+	endpoint string
+	notify   Notify
+	answer   Answerer
+	calls    inflight
+	answers  errgroup.Group // to the server
+	life
 }
 
 // read handles the server's messages until the stream ends.
@@ -57,7 +56,7 @@ func (c *sseConn) read(ctx context.Context, body io.ReadCloser, events iter.Seq2
 			c.handle(ctx, m)
 		}
 	}
-	c.end(fmt.Errorf("%w: the event stream ended", ErrLost))
+	c.lose(fmt.Errorf("%w: the event stream ended", ErrLost))
 }
 
 func (c *sseConn) handle(ctx context.Context, m *rpcMessage) {
@@ -74,24 +73,13 @@ func (c *sseConn) handle(ctx context.Context, m *rpcMessage) {
 // answerRequest answers a server's request in the background, and drops it if maxServerRequests are under
 // way. ctx is the stream's.
 func (c *sseConn) answerRequest(ctx context.Context, m *rpcMessage) {
-	select {
-	case c.answerSlots <- struct{}{}:
-	default:
-		return
-	}
-	c.spawn(func() {
-		defer func() { <-c.answerSlots }()
+	c.answers.TryGo(func() error {
 		frame := answerServer(ctx, c.answer, m)
 		ctx, cancel := context.WithTimeout(ctx, noticeTimeout)
 		defer cancel()
 		_ = c.post(ctx, frame)
+		return nil
 	})
-}
-
-// end fails everything under way and all later requests.
-func (c *sseConn) end(err error) {
-	c.lose(err)
-	c.calls.fail(c.Err())
 }
 
 func (c *sseConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
@@ -119,49 +107,18 @@ func (c *sseConn) Request(ctx context.Context, method string, params json.RawMes
 			return r.Result, r.Err
 		case err := <-posted:
 			if err != nil && ctx.Err() == nil {
-				return nil, c.classify(method, err)
+				err, _ = c.classify(method, err)
+				return nil, err
 			}
 			posted = nil
 		case <-ctx.Done():
 			cancel()
 			if method != MethodInitialize {
-				c.sendCancelled(id)
+				c.sendCancelled(id, c.Notify)
 			}
 			return nil, context.Cause(ctx)
 		}
 	}
-}
-
-// classify maps a failed POST to an error of the package. Only the end of the stream means a lost
-// connection, except for a lost session or login.
-func (c *sseConn) classify(method string, err error) error {
-	if login := AsLogin(err); login != nil {
-		err = permanentLogin(login)
-		if !login.Lacking {
-			c.end(err)
-		}
-		return err
-	}
-	status, answered := errors.AsType[*StatusError](err)
-	if answered && (status.Code == http.StatusNotFound || status.Code == http.StatusBadRequest && strings.Contains(strings.ToLower(status.text), "session")) {
-		err = sessionEnded(err)
-		c.end(err)
-		return err
-	}
-	if answered {
-		if refused := refusal(method, status); refused != nil {
-			return refused
-		}
-	}
-	return exchangeError(err)
-}
-
-func (c *sseConn) sendCancelled(id int64) {
-	frame, err := encodeNotification(MethodCancelled, cancelParams(id, "the caller no longer waits"))
-	if err != nil {
-		return
-	}
-	c.background(noticeTimeout, func(ctx context.Context) { _ = c.post(ctx, frame) })
 }
 
 // post sends one message. The guard turns a refusal into a [*StatusError].
@@ -171,9 +128,12 @@ func (c *sseConn) post(ctx context.Context, frame []byte) error {
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	c.setHeaders(r, "application/json, text/event-stream")
+	r.Header.Set("Accept", "application/json, text/event-stream")
 	resp, err := c.client.Do(r)
 	if err != nil {
+		if status, answered := errors.AsType[*StatusError](err); answered {
+			status.session = true // the endpoint names it
+		}
 		return err
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxReply)) // so that the connection can be reused
@@ -188,17 +148,15 @@ func (c *sseConn) Notify(ctx context.Context, method string, params json.RawMess
 	if err != nil {
 		return err
 	}
-	if err := c.post(ctx, frame); err != nil {
-		return c.classify(method, err)
+	if err = c.post(ctx, frame); err != nil {
+		err, _ = c.classify(method, err)
 	}
-	return nil
+	return err
 }
 
 // Close ends the stream and waits for background work.
 func (c *sseConn) Close() error {
 	c.markClosed()
-	c.calls.fail(ErrClosed)
-	c.stop()
 	c.work.Wait()
-	return nil
+	return c.answers.Wait()
 }

@@ -17,13 +17,14 @@ import (
 // dialSSE opens the stream and waits until the server has named its endpoint.
 func dialSSE(ctx context.Context, cfg *ServerConfig, host Host, client *http.Client, notify Notify) (*sseConn, error) {
 	// The stream outlives the dialing.
-	life, stop := context.WithCancel(context.Background())
+	stream, stop := context.WithCancel(context.Background())
 	c := &sseConn{
-		client: guardedClient(withLogin(client, cfg, host.Login), cfg.Headers, false), headers: cfg.Headers, notify: notify, answer: host.Answer,
-		stop: stop, answerSlots: make(chan struct{}, maxServerRequests), webState: webState{done: make(chan struct{})},
+		client: guardedClient(withLogin(client, cfg, host.Login), cfg.Headers, false), notify: notify, answer: host.Answer,
+		life: newLife(),
 	}
+	c.answers.SetLimit(maxServerRequests)
 	unlink := context.AfterFunc(ctx, stop)
-	body, err := c.open(life, cfg.URL)
+	body, err := c.open(stream, cfg.URL)
 	if err != nil {
 		stop()
 		if ctx.Err() != nil {
@@ -44,7 +45,12 @@ func dialSSE(ctx context.Context, cfg *ServerConfig, host Host, client *http.Cli
 		_ = body.Close()
 		return nil, context.Cause(ctx)
 	}
-	c.work.Go(func() { c.read(life, body, events) })
+	c.work.Go(func() { c.read(stream, body, events) })
+	c.work.Go(func() { // whatever ends the connection fails the requests under way
+		<-c.done
+		stop()
+		c.calls.fail(c.Err())
+	})
 	return c, nil
 }
 
@@ -54,7 +60,7 @@ func (c *sseConn) open(ctx context.Context, address string) (io.ReadCloser, erro
 	if err != nil {
 		return nil, Permanent("the url cannot be used: correct it")
 	}
-	c.setHeaders(r, "text/event-stream")
+	r.Header.Set("Accept", "text/event-stream")
 	resp, err := c.client.Do(r)
 	if login := AsLogin(err); login != nil {
 		return nil, permanentLogin(login)
@@ -78,13 +84,6 @@ func (c *sseConn) open(ctx context.Context, address string) (io.ReadCloser, erro
 		return nil, fmt.Errorf("%w: it offers no event stream there", status)
 	default:
 		return nil, status
-	}
-}
-
-func (c *sseConn) setHeaders(r *http.Request, accept string) {
-	r.Header.Set("Accept", accept)
-	for name, value := range c.headers {
-		r.Header.Set(name, value)
 	}
 }
 

@@ -117,7 +117,7 @@ func (c *stdio) Request(ctx context.Context, method string, params json.RawMessa
 		return r.Result, r.Err
 	case <-ctx.Done():
 		if method != MethodInitialize {
-			c.tryNotify(MethodCancelled, cancelParams(id, "the caller no longer waits"))
+			c.tryNotify(MethodCancelled, cancelParams(id))
 		}
 		return nil, context.Cause(ctx)
 	}

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -20,9 +21,9 @@ const (
 	probeTimeout  = 3 * time.Second
 )
 
-// webState is shared by the connections over HTTP: whether the connection has ended, why, and the
+// A life is shared by the connections without a process: whether the connection has ended, why, and the
 // background work that Close waits for.
-type webState struct {
+type life struct {
 	mu      sync.Mutex // guards the fields below and the wait group's growth
 	err     error
 	probing bool
@@ -31,59 +32,66 @@ type webState struct {
 	work    sync.WaitGroup
 }
 
+func newLife() life { return life{done: make(chan struct{})} }
+
 // lose ends the connection with err; the first cause wins.
-func (w *webState) lose(err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err == nil {
-		w.err = err
-		close(w.done)
+func (l *life) lose(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil {
+		l.err = err
+		close(l.done)
 	}
 }
 
-func (w *webState) Done() <-chan struct{} { return w.done }
+func (l *life) Done() <-chan struct{} { return l.done }
 
-func (w *webState) Err() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.err
+func (l *life) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
 }
 
 // markClosed marks the connection as closed by the host; no work starts after it.
-func (w *webState) markClosed() {
-	w.mu.Lock()
-	w.closed = true
-	w.mu.Unlock()
-	w.lose(ErrClosed)
+func (l *life) markClosed() {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.lose(ErrClosed)
 }
 
 // spawn runs f in a goroutine that Close waits for; it returns false if the connection is closed.
-func (w *webState) spawn(f func()) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
+func (l *life) spawn(f func()) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
 		return false
 	}
-	w.work.Go(f)
+	l.work.Go(f)
 	return true
 }
 
 // background runs f for at most limit, unless the connection is closed.
-func (w *webState) background(limit time.Duration, f func(context.Context)) {
-	w.spawn(func() {
+func (l *life) background(limit time.Duration, f func(context.Context)) {
+	l.spawn(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
 		defer cancel()
 		f(ctx)
 	})
 }
 
+// sendCancelled tells the server in the background that nobody waits for a request.
+func (l *life) sendCancelled(id int64, notify func(context.Context, string, json.RawMessage) error) {
+	l.background(noticeTimeout, func(ctx context.Context) { _ = notify(ctx, MethodCancelled, cancelParams(id)) })
+}
+
 // untilDone returns a ctx that also ends with the connection.
-func (w *webState) untilDone(ctx context.Context) (context.Context, context.CancelFunc) {
+func (l *life) untilDone(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	if !w.spawn(func() {
+	if !l.spawn(func() {
 		select {
-		case <-w.done:
-			cancel(w.Err())
+		case <-l.done:
+			cancel(l.Err())
 		case <-ctx.Done():
 		}
 	}) {
@@ -94,24 +102,48 @@ func (w *webState) untilDone(ctx context.Context) (context.Context, context.Canc
 
 // probe pings the server in the background after a request failed with err, and ends the
 // connection if there is no answer. One broken exchange must not fail the others.
-func (w *webState) probe(err error, ping func(context.Context) error) {
-	w.mu.Lock()
-	busy := w.probing || w.err != nil
-	w.probing = true
-	w.mu.Unlock()
+func (l *life) probe(err error, ping func(context.Context) error) {
+	l.mu.Lock()
+	busy := l.probing || l.err != nil
+	l.probing = true
+	l.mu.Unlock()
 	if busy {
 		return
 	}
-	w.background(probeTimeout, func(ctx context.Context) {
+	l.background(probeTimeout, func(ctx context.Context) {
 		pingErr := ping(ctx)
 		_, answered := errors.AsType[*RPCError](pingErr)
-		w.mu.Lock()
-		w.probing = false
-		w.mu.Unlock()
+		l.mu.Lock()
+		l.probing = false
+		l.mu.Unlock()
 		if pingErr != nil && !answered {
-			w.lose(err)
+			l.lose(err)
 		}
 	})
+}
+
+// classify maps a failed exchange to an error of the package, and ends the connection if its login
+// or session is gone. uncertain is set if the request may have had its effect.
+func (l *life) classify(method string, err error) (mapped error, uncertain bool) {
+	status, answered := errors.AsType[*StatusError](err)
+	login := AsLogin(err)
+	switch {
+	case login != nil && login.Lacking:
+		return permanentLogin(login), false
+	case login != nil:
+		err = permanentLogin(login)
+	case errors.Is(err, transport.ErrSessionTerminated), answered && status.sessionLost():
+		err = fmt.Errorf("%w: %w", ErrSession, innerError(err))
+	default:
+		if answered {
+			if refused := refusal(method, status); refused != nil {
+				return refused, false
+			}
+		}
+		return exchangeError(err), true
+	}
+	l.lose(err)
+	return err, false
 }
 
 // refusal maps an HTTP status that refuses a request to an error of the package. It returns nil
@@ -140,11 +172,6 @@ func exchangeError(err error) error {
 		kind = ErrUnavailable // nothing was sent
 	}
 	return fmt.Errorf("%w: %w", kind, innerError(err))
-}
-
-// sessionEnded returns the error of a request that was refused for its session.
-func sessionEnded(err error) error {
-	return fmt.Errorf("%w: %w", ErrSession, innerError(err))
 }
 
 // innerError drops the layers of an error that repeat one another, or show the URL with possible
