@@ -25,6 +25,28 @@ func env(configured map[string]string) []string {
 	return env
 }
 
+// secrets returns the values of the configured variables whose names look secret.
+func secrets(configured map[string]string) []string {
+	var secrets []string
+	for name, value := range configured {
+		if secretName(name) {
+			secrets = append(secrets, value)
+		}
+	}
+	return secrets
+}
+
+// secretName reports whether a variable of this name probably holds a secret.
+func secretName(name string) bool {
+	upper := strings.ToUpper(name)
+	for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASS", "CRED", "AUTH", "DSN"} {
+		if strings.Contains(upper, word) {
+			return true
+		}
+	}
+	return false
+}
+
 // passedOn reports whether servers may see a variable of the host.
 func passedOn(name string) bool {
 	if runtime.GOOS == "windows" {

@@ -1,0 +1,306 @@
+package lastwords
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"strings"
+)
+
+// A kind says how much a line tells of a failure, the least first.
+type kind int
+
+const (
+	noise    kind = iota // a frame, a source line, a brace, a version
+	plain                // other words
+	mild                 // words of failure in a warning or a note
+	sentence             // words of failure
+	named                // an error by its form: its name or the word before a colon, or its level
+	fatal                // one that ended the program
+)
+
+// A line is one line, read.
+type line struct {
+	raw  string
+	body string // without time and level
+	kind kind
+	// indented is set for a line below another, cause for one that is marked as the cause of another,
+	// frame for a frame of a stack, link for a sentence between two tracebacks.
+	indented, cause, frame, link bool
+}
+
+// A reader reads lines one after another.
+type reader struct {
+	patterns
+	// source is how many lines of source may follow, as a location was just named; thrown is set after
+	// the mark below the source, and trace in a traceback, up to its last line.
+	source        int
+	thrown, trace bool
+}
+
+// The patterns of lines.
+type patterns struct {
+	time, level, pid, gutter, cause         *regexp.Regexp
+	name, label, begins, off, fatal, symbol *regexp.Regexp
+	words, none, warning, option, property  *regexp.Regexp
+	location, frame, code, version, letters *regexp.Regexp
+	traceback, link, pair                   *regexp.Regexp
+}
+
+func newPatterns() patterns {
+	re := regexp.MustCompile
+	return patterns{
+		time: re(`^[\[(<]?(?:\d{4}[-/]\d\d[-/]\d\d[T ,]+)?\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?[\])>]?[\s|:,-]*`),
+		// Capitals, or any letters in brackets: "Error: …" is the program's own text.
+		level: re(`^(?:[\w./-]{1,40}[\s|:-]+|\[[^\]]{1,40}\]\s*)??(?:[\[(<|]\s*((?i:trace|debug|info|notice|warn|warning|err|error|severe|critical|fatal))\s*[\])>|]|(TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERR|ERROR|SEVERE|CRITICAL|FATAL)(?:[\s:|\]-]|$))[\s:|-]*`),
+		pid:   re(`^\[\d+\]\s*`),
+		// Groups of exceptions and boxes are drawn with bars.
+		gutter: re(`^\s*[|+│║┃]\s?`),
+		cause:  re(`^\s*(?:\[(?:cause|errors?)\]|(?i:caused by)|(?i:cause)|╰─▶|├─▶)(?::|\s|\b)\s*`),
+
+		name:   re(`(?:^|[\s(\["'])(?:[\w$]+[.:\\])*[A-Z][\w$]*(?:Error|Exception|Panic|Fault|Failure)(?:Group|Event)?(?:\s*[\[(][^\])]{1,60}[\])])?:|(?:^|[\s(\[])Error \[\w+\]|^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)$`),
+		label:  re(`(?i)^(?:[^\s:]{1,40}: ?){0,2}[^:]{0,50}?(?:^|[^\pL\pN])(?:error|fatal|panic|exception|lỗi)(?: [\pL\pN'-]+){0,4}:(?:\s|$)`),
+		begins: re(`^(?:[a-z][\w.-]{0,20} )?(?:(?i:error|fatal|lỗi)|ERR!)(?:[\s:!]|$)`),
+		off:    re(`(?i):\s*(?:on|off|yes|no|true|false|enabled|disabled|none|null|0)\W*$`),
+		fatal:  re(`(?i)^.{0,40}(?:^|[^\pL])(?:fatal|panic|panicked|uncaught|unhandled|exception in thread|unhandled\w+rejection)(?:[^\pL]|$)`),
+		symbol: re(`^[×✖✗✘❌⨯⨉🚨🛑💥⛔]`),
+		words: re(`(?i)(?:^|[^\pL\pN])(?:\w*errors?|\w*exceptions?|fatal|panic|fail(?:s|ed|ure|ing)?|can ?not|can['’]t|could ?n[o'’]t|unable|not (?:\w+ )?(?:found|set|exist|defined|installed|allowed|permitted|supported|configured|provided|available|recognized|authorized|running|specified|implemented)|does ?n[o'’]t exist|no such|missing|requires?|required|must|mandatory|invalid|illegal|malformed|refused|denied|rejected|forbidden|unauthori[sz]ed|unknown|unsupported|undefined|unexpected|unresolved|timed? ?out|crash(?:ed)?|abort(?:ed)?|killed|out of memory|expired|incorrect|wrong|bad|incompatible|corrupt(?:ed)?|already in use|please (?:set|provide|specify|install|configure|run)|` +
+			`lỗi|không|thiếu|thất bại|từ chối|chưa|sai|hỏng|错误|失败|无法|缺少|未找到|异常|erreur|impossible|introuvable|fehler|fehlgeschlagen|nicht gefunden|falló|no se (?:pudo|encontró)|ошибка|не удалось)`),
+		none:     re(`(?i)(?:^|\W)(?:0|no|without|zero) (?:\w+ )?(?:errors?|failures?|exceptions?|fails?|failed)(?:\W|$)`),
+		warning:  re(`(?i)(?:^|[^\pL])\w*warn(?:ings?)?(?:[^\pL]|$)|deprecat`),
+		option:   re(`^\s*-{1,2}\w|(?i:^usage\b)`),
+		property: re(`^\[?['"]?[\w$-]+['"]?\]?: (?:.*[,{\[]|'.*'|-?\d+|true|false|null|undefined)$`),
+
+		location:  re(`^(?:(?:file:|node:|webpack:|/|\\|[A-Za-z]:[\\/]|\.{1,2}[\\/]).*|[\w@.$-]+(?:[\\/][\w@.$-]+)*\.\w+):\d+(?::\d+)?$`),
+		frame:     re(`^\s+at \S|^at .*[:(]|^\s*File "[^"]*", line \d+|^goroutine \d+|^\s+\S*\.\w+:\d+(?: \+0x\w+)?$|^[\w./*()-]+\((?:0x|\.\.\.|\{)[^)]*\)?\)$|^created by |^\s*\.\.\. \d+ (?:more|lines)|^\s+from \S+:\d+|^\s*\d+: +\w+(?:::|\.)`),
+		code:      re(`^\s*>?\s*\d+ *[|│]|^\s*[|│](?: *[\^~-]+)?\s*$`),
+		version:   re(`^[\w.@/-]+[ @]v?\d+(?:\.\d+)+\S*$`),
+		letters:   re(`\pL{2}`),
+		traceback: re(`Traceback \(most recent call last\):$|^\s*File "[^"]*", line \d+`),
+		link:      re(`another exception occurred:$|direct cause of the following exception:$`),
+		pair:      re(`(?:^|\s)([\w.@]+)=("(?:[^"\\]|\\.)*"|\S*)`),
+	}
+}
+
+// read reads all lines.
+func read(lines []string) []line {
+	r := reader{patterns: newPatterns()}
+	var all []line
+	for _, raw := range lines {
+		if strings.TrimSpace(raw) != "" {
+			all = append(all, r.read(raw))
+		}
+	}
+	return all
+}
+
+func (r *reader) read(raw string) line {
+	l := line{raw: raw, indented: strings.TrimLeft(raw, " \t") != raw}
+	shape := r.gutter.ReplaceAllString(raw, "")
+	l.body = strings.Trim(shape, " \t│║┃|")
+	switch {
+	case r.inTrace(shape, &l), r.inSource(shape):
+		return l
+	}
+	if at := r.cause.FindStringIndex(l.body); at != nil {
+		l.cause, l.body = true, strings.Trim(l.body[at[1]:], "[] {")
+	}
+	switch {
+	case r.frame.MatchString(shape):
+		l.frame = true
+	case r.code.MatchString(raw), r.version.MatchString(l.body), !r.letters.MatchString(l.body):
+	case r.link.MatchString(l.body):
+		l.link = true
+	default:
+		level := r.strip(&l)
+		l.kind = r.judge(&l, level)
+	}
+	if l.kind > noise && r.thrown {
+		l.kind, r.thrown = fatal, false
+	}
+	return l
+}
+
+// inTrace reports whether a line belongs to a traceback, whose last line names the error. That line
+// begins where the traceback began: all others are indented.
+func (r *reader) inTrace(shape string, l *line) bool {
+	if r.traceback.MatchString(shape) {
+		r.trace, l.frame = true, true
+		return true
+	}
+	if !r.trace {
+		return false
+	}
+	if l.frame = strings.TrimLeft(shape, " \t") != shape || !r.letters.MatchString(shape); !l.frame {
+		r.trace, l.kind = false, named
+	}
+	return true
+}
+
+// inSource reports whether a line is a location, the source there, or the mark below the source.
+func (r *reader) inSource(shape string) bool {
+	if trimmed := strings.TrimSpace(shape); r.location.MatchString(trimmed) {
+		r.source = 6
+		return true
+	} else if r.source > 0 && trimmed != "" && strings.Trim(trimmed, "^~") == "" {
+		r.source, r.thrown = 0, true
+		return true
+	}
+	if r.source == 0 {
+		return false
+	}
+	first := r.source == 6
+	r.source--
+	return first || strings.TrimLeft(shape, " \t") != shape && !r.frame.MatchString(shape)
+}
+
+// A level is how grave a program says that a line is.
+type level int
+
+const (
+	unsaid level = iota
+	low
+	warned
+	failed
+	dead
+)
+
+// levelOf reads the name or the number of a level.
+func levelOf(name string) level {
+	switch strings.ToLower(strings.Trim(name, `" `)) {
+	case "trace", "debug", "info", "information", "notice", "verbose", "10", "20", "30":
+		return low
+	case "warn", "warning", "40":
+		return warned
+	case "err", "error", "severe", "50":
+		return failed
+	case "critical", "fatal", "emerg", "emergency", "alert", "panic", "60":
+		return dead
+	}
+	return unsaid
+}
+
+// strip takes time and level off a line, however they are written, and returns the level.
+func (r *reader) strip(l *line) level {
+	if strings.HasPrefix(l.body, "{") {
+		if said, text, ok := fromJSON(l.body); ok {
+			l.body = text
+			return said
+		}
+	}
+	if said, text, ok := r.fromPairs(l.body); ok {
+		l.body = text
+		return said
+	}
+	rest := r.pid.ReplaceAllString(l.body, "")
+	rest = r.time.ReplaceAllString(rest, "")
+	said := unsaid
+	if m := r.level.FindStringSubmatch(rest); m != nil && len(m[0]) < len(rest) {
+		said, rest = levelOf(cmp.Or(m[1], m[2])), rest[len(m[0]):]
+		rest = r.time.ReplaceAllString(rest, "")
+	}
+	if rest != "" {
+		l.body = rest
+	}
+	return said
+}
+
+// fromJSON reads a line of a structured log.
+func fromJSON(body string) (level, string, bool) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal([]byte(body), &fields) != nil {
+		return unsaid, "", false
+	}
+	said := unsaid
+	for _, key := range []string{"level", "severity", "levelname", "lvl", "log.level", "@l"} {
+		said = max(said, levelOf(string(fields[key])))
+	}
+	text := first(fields, "msg", "message", "event", "@mt", "@m")
+	cause := first(fields, "err", "error", "exception", "@x", "detail")
+	if text == "" || cause == "" || strings.Contains(text, cause) {
+		text = cmp.Or(text, cause)
+	} else {
+		text += ": " + cause
+	}
+	if text == "" {
+		return unsaid, "", false
+	}
+	if cause != "" && said == unsaid {
+		said = failed
+	}
+	text, _, _ = strings.Cut(text, "\n")
+	return said, text, true
+}
+
+// first returns the first of the fields that holds a text, or an object with one.
+func first(fields map[string]json.RawMessage, keys ...string) string {
+	for _, key := range keys {
+		var text string
+		var object struct {
+			Message string `json:"message"`
+		}
+		if json.Unmarshal(fields[key], &text) == nil && text != "" {
+			return text
+		}
+		if json.Unmarshal(fields[key], &object) == nil && object.Message != "" {
+			return object.Message
+		}
+	}
+	return ""
+}
+
+// fromPairs reads a line of a log of the form level=error msg="…".
+func (r *reader) fromPairs(body string) (level, string, bool) {
+	if !strings.Contains(body, "level=") && !strings.Contains(body, "lvl=") {
+		return unsaid, "", false
+	}
+	fields := map[string]json.RawMessage{}
+	for _, pair := range r.pair.FindAllStringSubmatch(body, -1) {
+		value := pair[2]
+		if !strings.HasPrefix(value, `"`) {
+			quoted, _ := json.Marshal(value)
+			value = string(quoted)
+		}
+		fields[strings.ToLower(pair[1])] = json.RawMessage(value)
+	}
+	text := first(fields, "msg", "message")
+	if cause := first(fields, "err", "error"); cause != "" && !strings.Contains(text, cause) {
+		text = strings.TrimPrefix(text+": "+cause, ": ")
+	}
+	said := levelOf(first(fields, "level", "lvl"))
+	return said, text, said != unsaid && text != ""
+}
+
+// judge returns how much a line tells.
+func (r *reader) judge(l *line, said level) kind {
+	body := l.body
+	absent := r.none.MatchString(body) || r.off.MatchString(body)
+	fails := r.words.MatchString(body) && !absent
+	switch {
+	case said == low || said == warned || r.option.MatchString(body) || r.warning.MatchString(body):
+		if fails && !r.option.MatchString(body) {
+			return mild
+		}
+		return plain
+	case l.indented && r.property.MatchString(body):
+		if fails && strings.HasPrefix(body, `"`) { // JSON, which may be all that it says
+			return sentence
+		}
+		return noise
+	case l.cause:
+		return sentence
+	case said == dead:
+		return fatal
+	}
+	byForm := said == failed || r.symbol.MatchString(body) || r.name.MatchString(body) ||
+		(r.label.MatchString(body) || r.begins.MatchString(body)) && !absent
+	switch {
+	case r.fatal.MatchString(body) && (byForm || fails):
+		return fatal
+	case byForm:
+		return named
+	case fails:
+		return sentence
+	}
+	return plain
+}
