@@ -69,6 +69,9 @@ func (c *stdio) handle(ctx context.Context, line []byte) bool {
 		return false
 	}
 	m, ok := readMessage(line)
+	if !ok {
+		m, ok = unreadableAnswer(line)
+	}
 	switch {
 	case !ok:
 		c.recordStray(line)
