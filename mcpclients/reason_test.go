@@ -1,12 +1,14 @@
 package mcpclients_test
 
 import (
+	"encoding/json"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"molar/mcpclients"
@@ -31,7 +33,7 @@ func nodeProgram(t *testing.T, file, text string, args ...string) transport.Serv
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return transport.ServerConfig{Name: "s", Command: "node", Args: append([]string{path}, args...), Env: map[string]string{"API_KEY": "sesame-open"}}
+	return transport.ServerConfig{Name: "s", Command: "node", Args: append([]string{path}, args...), Env: map[string]string{"API_KEY": "sesame-open", "DATABASE": "postgres://me:abracadabra@db.example/x"}}
 }
 
 // refusedPort returns the port of an address of this machine at which nothing answers.
@@ -84,8 +86,8 @@ func TestReason_ProgramsOfNode(t *testing.T) {
 		},
 		{
 			"it reports on standard output, in red", "index.js",
-			"console.log('\\x1b[31mthe key ' + process.env.API_KEY + ' was not found\\x1b[0m'); process.exit(1)",
-			[]string{"it said “the key *** was not found”"},
+			"console.log('\\x1b[31mthe key ' + process.env.API_KEY + ' was not found at ' + process.env.DATABASE + '\\x1b[0m'); process.exit(1)",
+			[]string{"it said “the key *** was not found at postgres://me:***@db.example/x”"},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -130,4 +132,18 @@ func lostFor(t *testing.T, m *mcpclients.Manager, want string) bool {
 	t.Helper()
 	st := status(t, m)
 	return st.State != schemas.StateReady && time.Since(st.Since) < time.Minute && strings.Contains(st.Reason, want)
+}
+
+// A server that refuses while it is attached is named by the line about it, not again as "".
+func TestReason_ARefusedList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refuse := func(string, json.RawMessage) (json.RawMessage, error) {
+			return nil, &transport.RPCError{Method: "tools/list", Code: -32603, Message: "fetch failed"}
+		}
+		m := (&fakeDialer{next: func(int) (*fakeConn, error) { return &fakeConn{answer: refuse}, nil }}).manager(t)
+		defer func() { _ = m.Close() }()
+		if st := status(t, m); !strings.HasPrefix(st.Reason, "the server answered tools/list with error -32603: fetch failed") {
+			t.Errorf("%s: %s", st.State, st.Reason)
+		}
+	})
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode"
 )
 
 // A kind says how much a line tells of a failure, the least first.
@@ -42,9 +44,8 @@ type reader struct {
 type patterns struct {
 	time, level, pid, gutter, cause         *regexp.Regexp
 	name, label, begins, off, fatal, symbol *regexp.Regexp
-	words, none, warning, option, property  *regexp.Regexp
-	location, frame, code, version, letters *regexp.Regexp
-	traceback, link, pair                   *regexp.Regexp
+	none, option, property                  *regexp.Regexp
+	location, frame, code, version, pair    *regexp.Regexp
 }
 
 func newPatterns() patterns {
@@ -58,33 +59,33 @@ func newPatterns() patterns {
 		gutter: re(`^\s*[|+│║┃]\s?`),
 		cause:  re(`^\s*(?:\[(?:cause|errors?)\]|(?i:caused by)|(?i:cause)|╰─▶|├─▶)(?::|\s|\b)\s*`),
 
-		name:   re(`(?:^|[\s(\["'])(?:[\w$]+[.:\\])*[A-Z][\w$]*(?:Error|Exception|Panic|Fault|Failure)(?:Group|Event)?(?:\s*[\[(][^\])]{1,60}[\])])?:|(?:^|[\s(\[])Error \[\w+\]|^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)$`),
-		label:  re(`(?i)^(?:[^\s:]{1,40}: ?){0,2}[^:]{0,50}?(?:^|[^\pL\pN])(?:error|fatal|panic|exception|lỗi)(?: [\pL\pN'-]+){0,4}:(?:\s|$)`),
-		begins: re(`^(?:[a-z][\w.-]{0,20} )?(?:(?i:error|fatal|lỗi)|ERR!)(?:[\s:!]|$)`),
-		off:    re(`(?i):\s*(?:on|off|yes|no|true|false|enabled|disabled|none|null|0)\W*$`),
-		fatal:  re(`(?i)^.{0,40}(?:^|[^\pL])(?:fatal|panic|panicked|uncaught|unhandled|exception in thread|unhandled\w+rejection)(?:[^\pL]|$)`),
-		symbol: re(`^[×✖✗✘❌⨯⨉🚨🛑💥⛔]`),
-		words: re(`(?i)(?:^|[^\pL\pN])(?:\w*errors?|\w*exceptions?|fatal|panic|fail(?:s|ed|ure|ing)?|can ?not|can['’]t|could ?n[o'’]t|unable|not (?:\w+ )?(?:found|set|exist|defined|installed|allowed|permitted|supported|configured|provided|available|recognized|authorized|running|specified|implemented)|does ?n[o'’]t exist|no such|missing|requires?|required|must|mandatory|invalid|illegal|malformed|refused|denied|rejected|forbidden|unauthori[sz]ed|unknown|unsupported|undefined|unexpected|unresolved|timed? ?out|crash(?:ed)?|abort(?:ed)?|killed|out of memory|expired|incorrect|wrong|bad|incompatible|corrupt(?:ed)?|already in use|please (?:set|provide|specify|install|configure|run)|` +
-			`lỗi|không|thiếu|thất bại|từ chối|chưa|sai|hỏng|错误|失败|无法|缺少|未找到|异常|erreur|impossible|introuvable|fehler|fehlgeschlagen|nicht gefunden|falló|no se (?:pudo|encontró)|ошибка|не удалось)`),
+		name:     re(`(?:^|[\s(\["'])(?:[\w$]+[.:\\])*[A-Z][\w$]*(?:Error|Exception|Panic|Fault|Failure)(?:Group|Event)?(?:\s*[\[(][^\])]{1,60}[\])])?:|(?:^|[\s(\[])Error \[\w+\]|^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)$`),
+		label:    re(`(?i)^(?:[^\s:]{1,40}: ?){0,2}[^:]{0,50}?(?:^|[^\pL\pN])(?:error|fatal|panic|exception|lỗi)(?: [\pL\pN'-]+){0,4}:(?:\s|$)`),
+		begins:   re(`^(?:[a-z][\w.-]{0,20} )?(?:(?i:error|fatal|lỗi)|ERR!)(?:[\s:!]|$)`),
+		off:      re(`(?i):\s*(?:on|off|yes|no|true|false|enabled|disabled|none|null|0)\W*$`),
+		fatal:    re(`(?i)^.{0,40}(?:^|[^\pL])(?:fatal|panic|panicked|uncaught|unhandled|exception in thread|unhandled\w+rejection)(?:[^\pL]|$)`),
+		symbol:   re(`^[×✖✗✘❌⨯⨉🚨🛑💥⛔]`),
 		none:     re(`(?i)(?:^|\W)(?:0|no|without|zero) (?:\w+ )?(?:errors?|failures?|exceptions?|fails?|failed)(?:\W|$)`),
-		warning:  re(`(?i)(?:^|[^\pL])\w*warn(?:ings?)?(?:[^\pL]|$)|deprecat`),
 		option:   re(`^\s*-{1,2}\w|(?i:^usage\b)`),
 		property: re(`^\[?['"]?[\w$-]+['"]?\]?: (?:.*[,{\[]|'.*'|-?\d+|true|false|null|undefined)$`),
 
-		location:  re(`^(?:(?:file:|node:|webpack:|/|\\|[A-Za-z]:[\\/]|\.{1,2}[\\/]).*|[\w@.$-]+(?:[\\/][\w@.$-]+)*\.\w+):\d+(?::\d+)?$`),
-		frame:     re(`^\s+at \S|^at .*[:(]|^\s*File "[^"]*", line \d+|^goroutine \d+|^\s+\S*\.\w+:\d+(?: \+0x\w+)?$|^[\w./*()-]+\((?:0x|\.\.\.|\{)[^)]*\)?\)$|^created by |^\s*\.\.\. \d+ (?:more|lines)|^\s+from \S+:\d+|^\s*\d+: +\w+(?:::|\.)`),
-		code:      re(`^\s*>?\s*\d+ *[|│]|^\s*[|│](?: *[\^~-]+)?\s*$`),
-		version:   re(`^[\w.@/-]+[ @]v?\d+(?:\.\d+)+\S*$`),
-		letters:   re(`\pL{2}`),
-		traceback: re(`Traceback \(most recent call last\):$|^\s*File "[^"]*", line \d+`),
-		link:      re(`another exception occurred:$|direct cause of the following exception:$`),
-		pair:      re(`(?:^|\s)([\w.@]+)=("(?:[^"\\]|\\.)*"|\S*)`),
+		location: re(`^(?:(?:file:|node:|webpack:|/|\\|[A-Za-z]:[\\/]|\.{1,2}[\\/]).*|[\w@.$-]+(?:[\\/][\w@.$-]+)*\.\w+):\d+(?::\d+)?$`),
+		frame:    re(`^\s+at \S|^at .*[:(]|^\s*File "[^"]*", line \d+|^goroutine \d+|^\s+\S*\.\w+:\d+(?: \+0x\w+)?$|^[\w./*()-]+\((?:0x|\.\.\.|\{)[^)]*\)?\)$|^created by |^\s*\.\.\. \d+ (?:more|lines)|^\s+from \S+:\d+|^\s*\d+: +\w+(?:::|\.)`),
+		code:     re(`^\s*>?\s*\d+ *[|│]|^\s*[|│](?: *[\^~-]+)?\s*$`),
+		version:  re(`^[\w.@/-]+[ @]v?\d+(?:\.\d+)+\S*$`),
+		pair:     re(`(?:^|\s)([\w.@]+)=("(?:[^"\\]|\\.)*"|\S*)`),
 	}
 }
 
-// read reads all lines.
+// maxRead bounds how many of the first lines are read, and of the last ones.
+const maxRead = 200
+
+// read reads lines.
 func read(lines []string) []line {
 	r := reader{patterns: newPatterns()}
+	if middle := len(lines) - 2*maxRead; middle > 0 {
+		lines = slices.Concat(lines[:maxRead], lines[maxRead+middle:])
+	}
 	var all []line
 	for _, raw := range lines {
 		if strings.TrimSpace(raw) != "" {
@@ -108,8 +109,8 @@ func (r *reader) read(raw string) line {
 	switch {
 	case r.frame.MatchString(shape):
 		l.frame = true
-	case r.code.MatchString(raw), r.version.MatchString(l.body), !r.letters.MatchString(l.body):
-	case r.link.MatchString(l.body):
+	case r.code.MatchString(raw), r.version.MatchString(l.body), !hasWord(l.body):
+	case strings.HasSuffix(l.body, "another exception occurred:"), strings.HasSuffix(l.body, "direct cause of the following exception:"):
 		l.link = true
 	default:
 		level := r.strip(&l)
@@ -124,14 +125,15 @@ func (r *reader) read(raw string) line {
 // inTrace reports whether a line belongs to a traceback, whose last line names the error. That line
 // begins where the traceback began: all others are indented.
 func (r *reader) inTrace(shape string, l *line) bool {
-	if r.traceback.MatchString(shape) {
+	if trimmed := strings.TrimSpace(shape); strings.HasSuffix(trimmed, "Traceback (most recent call last):") ||
+		strings.HasPrefix(trimmed, `File "`) && strings.Contains(trimmed, `", line `) {
 		r.trace, l.frame = true, true
 		return true
 	}
 	if !r.trace {
 		return false
 	}
-	if l.frame = strings.TrimLeft(shape, " \t") != shape || !r.letters.MatchString(shape); !l.frame {
+	if l.frame = strings.TrimLeft(shape, " \t") != shape || !hasWord(shape); !l.frame {
 		r.trace, l.kind = false, named
 	}
 	return true
@@ -139,7 +141,7 @@ func (r *reader) inTrace(shape string, l *line) bool {
 
 // inSource reports whether a line is a location, the source there, or the mark below the source.
 func (r *reader) inSource(shape string) bool {
-	if trimmed := strings.TrimSpace(shape); r.location.MatchString(trimmed) {
+	if trimmed := strings.TrimSpace(shape); endsInDigit(trimmed) && r.location.MatchString(trimmed) {
 		r.source = 6
 		return true
 	} else if r.source > 0 && trimmed != "" && strings.Trim(trimmed, "^~") == "" {
@@ -274,11 +276,12 @@ func (r *reader) fromPairs(body string) (level, string, bool) {
 // judge returns how much a line tells.
 func (r *reader) judge(l *line, said level) kind {
 	body := l.body
-	absent := r.none.MatchString(body) || r.off.MatchString(body)
-	fails := r.words.MatchString(body) && !absent
+	lower := strings.ToLower(body)
+	isOption := r.option.MatchString(body)
+	fails, form := r.fails(body, lower)
 	switch {
-	case said == low || said == warned || r.option.MatchString(body) || r.warning.MatchString(body):
-		if fails && !r.option.MatchString(body) {
+	case said == low || said == warned || isOption || strings.Contains(lower, "warn") || strings.Contains(lower, "deprecat"):
+		if fails && !isOption {
 			return mild
 		}
 		return plain
@@ -291,16 +294,65 @@ func (r *reader) judge(l *line, said level) kind {
 		return sentence
 	case said == dead:
 		return fatal
-	}
-	byForm := said == failed || r.symbol.MatchString(body) || r.name.MatchString(body) ||
-		(r.label.MatchString(body) || r.begins.MatchString(body)) && !absent
-	switch {
-	case r.fatal.MatchString(body) && (byForm || fails):
+	case form && (fails || said == failed) && r.fatal.MatchString(body):
 		return fatal
-	case byForm:
+	case said == failed, r.symbol.MatchString(body):
+		return named
+	case form && (r.name.MatchString(body) || fails && (r.label.MatchString(body) || r.begins.MatchString(body))):
 		return named
 	case fails:
 		return sentence
 	}
 	return plain
 }
+
+// fails reports whether a line has words of failure, and whether one of them may give it the form of
+// an error.
+func (r *reader) fails(body, lower string) (fails, form bool) {
+	for _, word := range []string{"error", "exception", "fatal", "panic", "fault", "failure", "err!", "uncaught", "unhandled", "lỗi", "错误", "失败", "无法", "缺少", "未找到", "异常", "エラー", "失敗"} {
+		form = form || strings.Contains(lower, word)
+	}
+	fails = form
+	if !fails {
+		var words strings.Builder // with one space around each
+		for word := range strings.FieldsFuncSeq(lower, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			words.WriteString(" " + word)
+		}
+		words.WriteString(" ")
+		for _, phrase := range failures() {
+			fails = fails || strings.Contains(words.String(), " "+phrase)
+		}
+	}
+	return fails && !r.none.MatchString(body) && !r.off.MatchString(body), form
+}
+
+// failures returns how words and phrases of failure begin. What ends in a space is a whole word.
+func failures() []string {
+	return []string{
+		"fail", "cannot ", "can not ", "can t ", "could not ", "couldn t ", "unable ", "does not exist", "doesn t exist", "no such ", "missing ",
+		"not found", "not set", "not exist", "not defined", "not installed", "not allowed", "not permitted", "not supported", "not configured",
+		"not provided", "not available", "not recognized", "not authorized", "not running", "not specified", "not implemented", "not a function",
+		"requires ", "required ", "must ", "mandatory ", "invalid ", "illegal ", "malformed ", "refused ", "denied ", "rejected ", "forbidden ",
+		"unauthorized ", "unauthorised ", "unknown ", "unsupported ", "undefined ", "unexpected ", "unresolved ", "timed out ", "timeout ",
+		"crash", "abort", "killed ", "out of memory ", "expired ", "incorrect ", "wrong ", "bad ", "incompatible ", "corrupt", "already in use ",
+		"please set ", "please provide ", "please specify ", "please install ", "please configure ", "please run ",
+		"không ", "thiếu ", "thất bại ", "từ chối ", "chưa ", "sai ", "hỏng ",
+		"erreur", "impossible ", "introuvable", "fehler", "fehlgeschlagen ", "nicht gefunden ", "falló ", "no se pudo ", "no se encontró ", "ошибка", "не удалось ",
+	}
+}
+
+// hasWord reports whether a text has two letters in a row.
+func hasWord(s string) bool {
+	before := false
+	for _, r := range s {
+		is := unicode.IsLetter(r)
+		if is && before {
+			return true
+		}
+		before = is
+	}
+	return false
+}
+
+// endsInDigit reports whether the last byte of a text is a digit.
+func endsInDigit(s string) bool { return s != "" && s[len(s)-1] >= '0' && s[len(s)-1] <= '9' }

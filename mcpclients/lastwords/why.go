@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode"
 
 	"molar/internal/text"
 )
@@ -147,6 +148,11 @@ func poor(body string) bool {
 			continue
 		}
 		words++
+		for _, r := range word {
+			if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) {
+				words++ // they write without spaces
+			}
+		}
 	}
 	return words < fewWords
 }

@@ -200,6 +200,7 @@ Caused by: java.net.ConnectException: Connection refused
 		{"uv: a cause", "Installed 12 packages in 8ms\nerror: Failed to spawn: `server-x`\n  Caused by: No such file or directory (os error 2)", "error: Failed to spawn: `server-x` (cause: No such file or directory (os error 2))"},
 		{"vietnamese", "Đang khởi động\nLỗi: không kết nối được cơ sở dữ liệu\nTạm biệt", "Lỗi: không kết nối được cơ sở dữ liệu"},
 		{"vietnamese: a sentence", "Đang khởi động\nThiếu biến môi trường TOKEN\nTạm biệt", "Thiếu biến môi trường TOKEN"},
+		{"chinese", "正在启动\n数据库连接失败\n再见", "数据库连接失败"},
 		{"a structured log", `{"level":30,"time":1,"msg":"no error so far"}
 {"level":50,"time":2,"msg":"the database is away","err":{"type":"Error","message":"connect ECONNREFUSED 127.0.0.1:5432"}}
 {"level":30,"time":3,"msg":"bye"}`, "the database is away: connect ECONNREFUSED 127.0.0.1:5432"},

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"net/url"
 	"os"
 	"runtime"
 	"slices"
@@ -25,12 +26,22 @@ func env(configured map[string]string) []string {
 	return env
 }
 
-// secrets returns the values of the configured variables whose names look secret.
-func secrets(configured map[string]string) []string {
+// secrets returns the values of the configured variables whose names look secret, and the passwords of
+// addresses in others and in the arguments.
+func secrets(cfg *ServerConfig) []string {
 	var secrets []string
-	for name, value := range configured {
+	texts := slices.Clone(cfg.Args)
+	for name, value := range cfg.Env {
 		if secretName(name) {
 			secrets = append(secrets, value)
+		}
+		texts = append(texts, value)
+	}
+	for _, text := range texts {
+		if address, err := url.Parse(text); err == nil {
+			if password, is := address.User.Password(); is {
+				secrets = append(secrets, password)
+			}
 		}
 	}
 	return secrets

@@ -72,7 +72,7 @@ func dialStdio(cfg *ServerConfig, host Host, notify Notify) (*stdio, error) {
 	if err != nil {
 		return nil, startError(cfg, err)
 	}
-	hidden := secrets(cfg.Env)
+	hidden := secrets(cfg)
 	c := &stdio{
 		proc: proc, notify: notify, answer: host.Answer, questionSlots: make(chan struct{}, maxServerRequests),
 		stderr: lastwords.NewRecord(hidden), stray: lastwords.NewRecord(hidden),
