@@ -68,15 +68,16 @@ func main() {
 	only := flag.String("only", "", "attach only the packages whose names contain this `text`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, *molar, *only); err != nil {
+	err := run(ctx, os.Stdout, *molar, *only)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "strangers:", err)
 		os.Exit(1)
 	}
 }
 
 // run prints the table, and fails if fewer than half of the servers worked: those that did not say why.
-func run(ctx context.Context, molar, only string) error {
+func run(ctx context.Context, out io.Writer, molar, only string) error {
 	if molar == "" {
 		return errors.New("which molar? name it with -molar")
 	}
@@ -88,8 +89,7 @@ func run(ctx context.Context, molar, only string) error {
 	if err := json.Unmarshal(table, &all); err != nil {
 		return fmt.Errorf("servers.json: %w", err)
 	}
-	fmt.Println("| package | version | tools | first start | call | back after | the same call again |")
-	fmt.Println("|---|---|---|---|---|---|---|")
+	_, _ = fmt.Fprintln(out, "| package | version | tools | first start | call | back after | the same call again |\n|---|---|---|---|---|---|---|")
 	worked, tried := 0, 0
 	for _, s := range all {
 		if ctx.Err() != nil {
@@ -103,9 +103,9 @@ func run(ctx context.Context, molar, only string) error {
 		if r.fault == "" {
 			worked++
 		}
-		fmt.Println(r)
+		_, _ = fmt.Fprintln(out, r)
 	}
-	fmt.Printf("\n%d of %d were attached, called, killed and found again.\n", worked, tried)
+	_, _ = fmt.Fprintf(out, "\n%d of %d were attached, called, killed and found again.\n", worked, tried)
 	if worked*2 < tried {
 		return fmt.Errorf("only %d of %d worked", worked, tried)
 	}
@@ -274,7 +274,7 @@ func start(ctx context.Context, molar, dir string, s stranger, script string) (*
 	if err := os.WriteFile(file, config, 0o600); err != nil {
 		return nil, err
 	}
-	log, err := os.Create(filepath.Join(dir, "molar.log")) //nolint:gosec // a temporary folder
+	log, err := os.Create(filepath.Join(dir, "molar.log"))
 	if err != nil {
 		return nil, err
 	}
@@ -363,16 +363,15 @@ func (h *host) harmless(ctx context.Context) (string, error) {
 				Required []string `json:"required"`
 			} `json:"inputSchema"`
 			Server string `json:"server"`
+			Class  string `json:"class"` // as Molar takes it
 		} `json:"data"`
 	}
 	if err := h.get(ctx, "/v1/tools", &answer); err != nil {
 		return "", err
 	}
-	for _, verb := range []string{"list", "get", "search", "status", "read", "show"} {
-		for _, tool := range answer.Data {
-			if tool.Server == "stranger" && len(tool.Input.Required) == 0 && strings.Contains(strings.ToLower(tool.Name), verb) {
-				return strings.TrimPrefix(tool.Name, "stranger__"), nil
-			}
+	for _, tool := range answer.Data {
+		if tool.Server == "stranger" && len(tool.Input.Required) == 0 && tool.Class == "reads" {
+			return strings.TrimPrefix(tool.Name, "stranger__"), nil
 		}
 	}
 	return "", nil
@@ -425,7 +424,7 @@ func (h *host) kill(script string) error {
 		return err
 	}
 	for _, file := range stats {
-		raw, err := os.ReadFile(file) //nolint:gosec // of the kernel
+		raw, err := os.ReadFile(file)
 		if err != nil {
 			continue // it has ended
 		}
