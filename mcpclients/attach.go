@@ -143,14 +143,21 @@ func (s *server) giveUp(conn transport.Conn, late string, err error) error {
 		err = &lateError{late}
 	}
 	why, tells := lastwords.Why(lines)
-	if n, ok := transport.Innermost(conn).(interface{ Noise() string }); ok && !tells && n.Noise() != "" {
-		err = fmt.Errorf("%w; on standard output it wrote “%s”, which is not a message", err, n.Noise())
+	noise := ""
+	talker, isTalker := transport.Innermost(conn).(stderrHolder)
+	if isTalker && !tells {
+		noise = talker.Noise()
+	}
+	if noise != "" {
+		err = fmt.Errorf("%w; on standard output it wrote “%s”, which is not a message", err, noise)
 	}
 	switch {
 	case tells:
 		err = fmt.Errorf("%w; it said “%s”", err, why)
 	case why != "":
 		err = fmt.Errorf("%w; its last words were “%s”", err, why)
+	case isTalker && noise == "" && errors.Is(err, transport.ErrLost):
+		err = fmt.Errorf("%w; it said nothing", err)
 	}
 	return err
 }
@@ -162,10 +169,11 @@ func (e *lateError) Error() string { return e.text }
 func (e *lateError) Unwrap() error { return context.DeadlineExceeded }
 
 // A stderrHolder is a connection that keeps what its server writes beside the messages: the last
-// lines, and all since a time.
+// lines, all since a time, and the first line on standard output that was no message.
 type stderrHolder interface {
 	Stderr() []string
 	Said(since time.Time) []string
+	Noise() string
 }
 
 // A headerMirror is a connection that needs the tools because it repeats some of their arguments

@@ -84,6 +84,7 @@ func TestReason_ProgramsOfNode(t *testing.T) {
 			`fetch("http://127.0.0.1:` + port + `/mcp").catch((e) => { console.error("[" + process.pid + "] Fatal error:", e); process.exit(1) })`,
 			[]string{"exit status 1", "it said “Fatal error: TypeError: fetch failed (cause: ", "connect ECONNREFUSED 127.0.0.1:" + port},
 		},
+		{"it says nothing", "index.js", "process.exit(7)", []string{"exit status 7); it said nothing: repair the server"}},
 		{
 			"it reports on standard output, in red", "index.js",
 			"console.log('\\x1b[31mthe key ' + process.env.API_KEY + ' was not found at ' + process.env.DATABASE + '\\x1b[0m'); process.exit(1)",

@@ -54,6 +54,7 @@ const sentences = [
   ["connection lost(?=:)", "mất kết nối"],
   ["the process ended \\((.+?)\\)", "tiến trình đã kết thúc ($1)"],
   ["; it said (?=“)", "; nó báo "],
+  ["; it said nothing(?=:)", "; nó không báo gì"],
   ["; its last words were (?=“)", "; lời cuối của nó là "],
   ["connection refused", "kết nối bị từ chối"],
   // The config file.
