@@ -3,7 +3,7 @@
 TEST = go test
 PACKAGES = ./...
 
-.PHONY: build test race lint fmt generate reference pictures check e2e bench load long release
+.PHONY: build test race lint fmt generate reference pictures check e2e bench load strangers long release
 
 # Without debug information, and without the MessagePack of gin, which nothing here speaks.
 build: ; go build -trimpath -tags nomsgpack -ldflags "-s -w" -o bin/ ./cmd/...
@@ -23,4 +23,6 @@ check: ; .ci/run
 e2e: ; go test -count=1 ./cmd/... ./examples/...
 bench: ; go test -run='^$$' -bench=. -benchmem ./...
 load: ; .ci/load
-long: race ; .ci/fuzz 60s && go test -count=1 -timeout=30m -tags=long ./agent/subject/learn && go test -count=1 -timeout=30m -tags=long -run=TestStrangers ./internal/testkit/attacks && go test -count=1 -tags=long -run='TestChatPage_(Usable|Scrolling|TokenToScreen)' ./web && MOLAR_IMAGE=1 go test -count=1 ./deploy && MOLAR_REPLICAS_CYCLES=300 go test -count=1 -timeout=9h -v ./internal/testkit/replicas && MOLAR_CRASH_CYCLES=200 go test -count=1 -timeout=1h -v -run="Kill|Trouble" ./internal/testkit/crash && MOLAR_BRANCH_STEPS=10000 go test -count=1 -timeout=1h -run="(Contract|Postgres)/(contract|branches)/branches" ./internal/store
+# Servers of many vendors, from npm.
+strangers: build ; go run -C bench ./strangers -molar $(CURDIR)/bin/molar
+long: race ; .ci/fuzz 60s && go test -count=1 -timeout=30m -tags=long ./agent/subject/learn && go test -count=1 -timeout=30m -tags=long -run=TestStrangers ./internal/testkit/attacks && go test -count=1 -tags=long -run='TestChatPage_(Usable|Scrolling|TokenToScreen)' ./web && MOLAR_IMAGE=1 go test -count=1 ./deploy && MOLAR_REPLICAS_CYCLES=300 go test -count=1 -timeout=9h -v ./internal/testkit/replicas && MOLAR_CRASH_CYCLES=200 go test -count=1 -timeout=1h -v -run="Kill|Trouble" ./internal/testkit/crash && MOLAR_BRANCH_STEPS=10000 go test -count=1 -timeout=1h -run="(Contract|Postgres)/(contract|branches)/branches" ./internal/store && $(MAKE) strangers

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"molar/internal/text"
+	"molar/mcpclients/lastwords"
 	"molar/mcpclients/transport"
 	"molar/schemas"
 )
@@ -136,16 +137,27 @@ func (s *server) greetStateless(ctx context.Context, conn transport.Conn) (trans
 // a timeout.
 func (s *server) giveUp(conn transport.Conn, late string, err error) error {
 	_ = conn.Close()
-	stderr := stderrOf(conn)
-	s.update(func(now *look) { now.Stderr = stderr })
+	lines := saidBy(conn, time.Time{})
+	s.update(func(now *look) { now.Stderr = lines })
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = &lateError{late}
 	}
-	if n, ok := transport.Innermost(conn).(interface{ Noise() string }); ok && n.Noise() != "" {
-		err = fmt.Errorf("%w; on standard output it wrote %q, which is not a message", err, n.Noise())
+	why, tells := lastwords.Why(lines)
+	noise := ""
+	talker, isTalker := transport.Innermost(conn).(stderrHolder)
+	if isTalker && !tells {
+		noise = talker.Noise()
 	}
-	if len(stderr) > 0 {
-		err = fmt.Errorf("%w; its last output was %q", err, text.Shorten(stderr[len(stderr)-1], 200))
+	if noise != "" {
+		err = fmt.Errorf("%w; on standard output it wrote “%s”, which is not a message", err, noise)
+	}
+	switch {
+	case tells:
+		err = fmt.Errorf("%w; it said “%s”", err, why)
+	case why != "":
+		err = fmt.Errorf("%w; its last words were “%s”", err, why)
+	case isTalker && noise == "" && errors.Is(err, transport.ErrLost):
+		err = fmt.Errorf("%w; it said nothing", err)
 	}
 	return err
 }
@@ -156,9 +168,12 @@ type lateError struct{ text string }
 func (e *lateError) Error() string { return e.text }
 func (e *lateError) Unwrap() error { return context.DeadlineExceeded }
 
-// A stderrHolder is a connection that keeps its server's standard error output.
+// A stderrHolder is a connection that keeps what its server writes beside the messages: the last
+// lines, all since a time, and the first line on standard output that was no message.
 type stderrHolder interface {
 	Stderr() []string
+	Said(since time.Time) []string
+	Noise() string
 }
 
 // A headerMirror is a connection that needs the tools because it repeats some of their arguments
@@ -170,6 +185,14 @@ type headerMirror interface {
 func stderrOf(conn transport.Conn) []string {
 	if holder, ok := transport.Innermost(conn).(stderrHolder); ok {
 		return holder.Stderr()
+	}
+	return nil
+}
+
+// saidBy returns what the server of a connection wrote since the time.
+func saidBy(conn transport.Conn, since time.Time) []string {
+	if holder, ok := transport.Innermost(conn).(stderrHolder); ok {
+		return holder.Said(since)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"molar/mcpclients/lastwords"
 	"molar/mcpclients/transport"
 	"molar/schemas"
 )
@@ -22,6 +23,8 @@ const (
 	pingEvery   = 30 * time.Second
 	pingTimeout = 5 * time.Second
 	maxMisses   = 2
+	// lastWords is how long before its end a server's words may tell why it ended.
+	lastWords = 5 * time.Second
 )
 
 // A watch is the supervisor's state while a server is ready.
@@ -164,16 +167,20 @@ func (w *watch) refresh(ctx context.Context) {
 	w.settle()
 }
 
-// lost removes a lost server's tools from the catalogue.
+// lost removes a lost server's tools from the catalogue, and adds to err what the server said last.
 func (s *server) lost(conn transport.Conn, err error) error {
+	from := time.Now().Add(-lastWords)
 	s.conn.Store(nil)
 	s.shelf.Leave()
 	s.update(func(now *look) {
 		now.State, now.Reason = schemas.StateBackoff, err.Error()
 	})
 	_ = conn.Close()
-	stderr := stderrOf(conn)
-	s.update(func(now *look) { now.Stderr = stderr })
+	all, last := saidBy(conn, time.Time{}), saidBy(conn, from)
+	s.update(func(now *look) { now.Stderr = all })
+	if why, tells := lastwords.Why(last); tells {
+		err = fmt.Errorf("%w; it said “%s”", err, why)
+	}
 	return err
 }
 

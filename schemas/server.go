@@ -67,6 +67,7 @@ type ServerStatus struct {
 	Since   time.Time `json:"since"`
 	// StartMS is how long the last start took, in milliseconds.
 	StartMS int64 `json:"start_ms,omitempty"`
-	// Stderr holds the last lines that the server wrote to standard error.
+	// Stderr holds the last lines that the server wrote to standard error; of one that failed, all that
+	// were kept.
 	Stderr []string `json:"stderr,omitempty"`
 }

@@ -69,7 +69,11 @@ func (a *app) printChecks(findings []setup.Finding, format string) error {
 		return a.PrintJSON(findings)
 	}
 	for _, f := range findings {
-		a.Say("%-4s  %-11s  %s", f.Level, f.Part, terminal.Clean(f.Text))
+		text, words, _ := strings.Cut(f.Text, "\n")
+		a.Say("%-4s  %-11s  %s", f.Level, f.Part, terminal.Clean(text))
+		for line := range strings.Lines(words) {
+			a.Say("%-4s  %-11s  | %s", "", "", terminal.Clean(strings.TrimSpace(line)))
+		}
 		if f.Remedy != "" {
 			a.Say("%-4s  %-11s  -> %s", "", "", terminal.Clean(f.Remedy))
 		}

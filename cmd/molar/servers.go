@@ -30,8 +30,11 @@ func newServersCmd(a *app) *cobra.Command {
 		Short: "List the servers with their state and its reason, of a running host or by attaching them",
 		Long: `List the servers with their state and its reason, of a running host or by attaching them.
 
-With --trace this command always attaches them itself, and prints each JSON-RPC message on
-standard error, with the secrets of the config masked.`,
+A server that failed says why in its own words: the lines that tell of an error, at most three.
+With --output-format json they are all there.
+
+With --trace this command always attaches them itself, prints each JSON-RPC message on standard
+error, with the secrets of the config masked, and all that was kept of what the servers wrote.`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -41,12 +44,16 @@ standard error, with the secrets of the config masked.`,
 			if far, err := serve.Find(a.CLI, listen); err == nil && !trace {
 				status, err := far.Servers(cmd.Context())
 				if err == nil {
-					return a.listServers(status, format)
+					return a.listServers(status, format, host.ServerWords)
 				}
 				a.noteRefused(err)
 			}
+			words := host.ServerWords
+			if trace {
+				words = func(s schemas.ServerStatus) []string { return s.Stderr }
+			}
 			return a.withServers(cmd.Context(), toolsFlags{trace: trace}, func(_ context.Context, h *host.Host) error {
-				return a.listServers(h.MCP.Status(), format)
+				return a.listServers(h.MCP.Status(), format, words)
 			})
 		},
 	}
@@ -78,12 +85,16 @@ func (a *app) noteRefused(err error) {
 	}
 }
 
-func (a *app) listServers(status []schemas.ServerStatus, format string) error {
+// listServers prints the servers, with the words of each.
+func (a *app) listServers(status []schemas.ServerStatus, format string, words func(schemas.ServerStatus) []string) error {
 	if format == cli.JSON {
 		return a.PrintJSON(status)
 	}
 	for _, s := range status {
 		a.Say("%s", terminal.Clean(host.ServerLine(s)))
+		for _, line := range words(s) {
+			a.Say("  | %s", terminal.Clean(line))
+		}
 		for _, skipped := range s.Skipped {
 			a.Say("  left out: %s", terminal.Clean(skipped))
 		}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"molar/internal/config"
+	"molar/mcpclients/lastwords"
 	"molar/mcpclients/oauth"
 	"molar/mcpclients/transport"
 	"molar/schemas"
@@ -74,6 +75,16 @@ func ServerLine(s schemas.ServerStatus) string {
 		line += ": " + s.Reason
 	}
 	return line
+}
+
+// ServerWords returns the lines that tell why a server is not ready, as it wrote them, at most three.
+func ServerWords(s schemas.ServerStatus) []string {
+	switch s.State {
+	case schemas.StateFailed, schemas.StateBackoff:
+		return lastwords.Excerpt(s.Stderr, 3)
+	default:
+		return nil
+	}
 }
 
 // WarnExposed warns if others can read the config's file of secrets.

@@ -86,7 +86,7 @@ func (q *Asker) Ask(ctx context.Context, asked schemas.Question) (schemas.Answer
 	if !asked.Login {
 		q.say("give it no password, and never a key of Molar, with which no server has any business")
 	}
-	yes, err := q.Read(ctx, "answer it? [y/N]")
+	yes, err := q.Read(ctx, "answer it? [y/N] (Enter declines)")
 	if err != nil || !strings.EqualFold(yes, "y") && !strings.EqualFold(yes, "yes") {
 		return schemas.Answer{Action: schemas.ActionDecline}, err
 	}

@@ -29,7 +29,7 @@ func TestQuestioner(t *testing.T) {
 		shown       string
 	}{
 		{"declined", "n\n", schemas.Question{Schema: schema}, `decline null`, "bank asks: When?"},
-		{"nothing typed", "\n", schemas.Question{Schema: schema}, `decline null`, "answer it? [y/N]"},
+		{"nothing typed", "\n", schemas.Question{Schema: schema}, `decline null`, "answer it? [y/N] (Enter declines)"},
 		{
 			"filled in", "y\nFriday\n9\n\n1.5\nn\n",
 			schemas.Question{Schema: schema},

@@ -37,7 +37,8 @@ const (
 type Finding struct {
 	Level Level  `json:"level"`
 	Part  string `json:"part"`
-	Text  string `json:"text"`
+	// Text may have more lines, in which a program itself says what is wrong.
+	Text string `json:"text"`
 	// Remedy is what a person can do about it; empty if there is nothing to do.
 	Remedy string `json:"do,omitempty"`
 }
@@ -399,7 +400,7 @@ func servers(cfg *config.Config, status []schemas.ServerStatus) []Finding {
 		if s.Transport == bundled && s.State == schemas.StateReady {
 			continue
 		}
-		f := Finding{Level: OK, Part: "server", Text: host.ServerLine(s)}
+		f := Finding{Level: OK, Part: "server", Text: strings.Join(append([]string{host.ServerLine(s)}, host.ServerWords(s)...), "\n")}
 		if s.State != schemas.StateReady && s.State != schemas.StateDisabled {
 			f.Level, f.Remedy = Fail, "see its messages: molar servers list --trace"
 			if server, _ := cfg.MCPServers.Get(s.Name); len(server.UnsetVariables) > 0 {

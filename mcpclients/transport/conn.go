@@ -47,7 +47,7 @@ type Notify func(method string, params json.RawMessage)
 // bounds only the dialing.
 type Dialer func(ctx context.Context, server ServerConfig, notify Notify) (Conn, error)
 
-// An RPCError is a server's error answer to a request.
+// An RPCError is a server's error answer to a request. Server is empty while it is being attached.
 type RPCError struct {
 	Server  string
 	Method  string
@@ -57,7 +57,11 @@ type RPCError struct {
 }
 
 func (e *RPCError) Error() string {
-	return fmt.Sprintf("server %q answered %s with error %d: %s", e.Server, e.Method, e.Code, e.Message)
+	who := "the server"
+	if e.Server != "" {
+		who = fmt.Sprintf("server %q", e.Server)
+	}
+	return fmt.Sprintf("%s answered %s with error %d: %s", who, e.Method, e.Code, e.Message)
 }
 
 // RPCCode returns the JSON-RPC error code, for callers that do not import this package.

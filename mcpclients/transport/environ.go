@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"net/url"
 	"os"
 	"runtime"
 	"slices"
@@ -23,6 +24,38 @@ func env(configured map[string]string) []string {
 	}
 	slices.Sort(env)
 	return env
+}
+
+// secrets returns the values of the configured variables whose names look secret, and the passwords of
+// addresses in others and in the arguments.
+func secrets(cfg *ServerConfig) []string {
+	var secrets []string
+	texts := slices.Clone(cfg.Args)
+	for name, value := range cfg.Env {
+		if secretName(name) {
+			secrets = append(secrets, value)
+		}
+		texts = append(texts, value)
+	}
+	for _, text := range texts {
+		if address, err := url.Parse(text); err == nil {
+			if password, is := address.User.Password(); is {
+				secrets = append(secrets, password)
+			}
+		}
+	}
+	return secrets
+}
+
+// secretName reports whether a variable of this name probably holds a secret.
+func secretName(name string) bool {
+	upper := strings.ToUpper(name)
+	for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASS", "CRED", "AUTH", "DSN"} {
+		if strings.Contains(upper, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // passedOn reports whether servers may see a variable of the host.

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"molar/mcpclients/lastwords"
 )
 
 // Output that is not a message is accepted in bursts of any size, but not without end.
@@ -40,7 +42,7 @@ func TestStdio_JunkWithoutEndIsCutOff(t *testing.T) {
 					}
 				})
 				began := time.Now()
-				c := &stdio{}
+				c := &stdio{stray: lastwords.NewRecord(nil)}
 				err := c.readFrom(read)
 				_ = read.Close()
 				writing.Wait()

@@ -46,6 +46,26 @@ func cutAnswer(ends *sse.Ends) (*rpcMessage, bool) {
 	}.Encode()}, true
 }
 
+// unreadableAnswer returns the error answer for a request whose answer is no JSON that can be read, as
+// it is broken or nested too deep.
+func unreadableAnswer(line []byte) (*rpcMessage, bool) {
+	if !bytes.HasPrefix(line, []byte("{")) || !bytes.Contains(line, []byte(`"jsonrpc"`)) {
+		return nil, false
+	}
+	var message map[string]json.RawMessage
+	err := json.Unmarshal(line, &message)
+	if err == nil {
+		return nil, false
+	}
+	id, ok := cutID(line[:min(len(line), frameEnds)], line[max(0, len(line)-frameEnds):])
+	if !ok {
+		return nil, false
+	}
+	return &rpcMessage{ID: id, Error: WireError{
+		Code: CodeInternal, Message: fmt.Sprintf("the answer is no JSON that can be read: %v", err),
+	}.Encode()}, true
+}
+
 // errUnreadable fails the only request under way after a line that was too long to keep and had
 // no id.
 var errUnreadable = fmt.Errorf("%w: the server wrote a line of more than %d MiB that names no request; it was taken for the answer", ErrLost, maxFrame>>20)
@@ -66,6 +86,9 @@ func leadingID(head []byte) (json.RawMessage, bool) {
 			return nil, false
 		}
 		if key == "id" {
+			if next, err := dec.Token(); err == nil && next == "method" {
+				return nil, false // a request of the server, whose ids are its own
+			}
 			return value, true
 		}
 	}

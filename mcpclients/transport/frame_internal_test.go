@@ -36,10 +36,11 @@ func TestCutAnswer_OfLinesThatAreTooLong(t *testing.T) {
 func TestCutID(t *testing.T) {
 	for _, tc := range []struct{ head, tail, want string }{
 		{`{"jsonrpc":"2.0","id":7,"result":{"a":"`, `zz"}}`, "7"},
+		{`{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":{"a":"`, `zz"}}`, ""},
 		{`{"result":{"content":[{"id":3,"text":"`, `zz","id":4}]}}`, ""},
 		{`{"result":"`, `zz","jsonrpc":"2.0","id":9}`, "9"},
 		{`{"result":"`, `zz","id":9,"jsonrpc":"2.0"}`, "9"},
-		{`{"id":1,"method":"x","params":"`, `zz"}`, "1"},
+		{`{"id":1,"method":"x","params":"`, `zz"}`, ""},
 		{`{"method":"x","params":"`, `zz"}`, ""},
 		{`[{"id":1,`, `zz`, ""},
 		{``, ``, ""},

@@ -67,6 +67,7 @@ func (p *process) openPipes() ([]*os.File, error) {
 	p.cmd.Stdin, p.Stdin = files[0], files[1]
 	p.Stdout, p.cmd.Stdout = files[2], files[3]
 	p.Stderr, p.cmd.Stderr = files[4], files[5]
+	widen(p.Stderr)
 	return []*os.File{files[0], files[3], files[5]}, nil
 }
 

@@ -14,3 +14,6 @@ func setAttributes(*exec.Cmd) {}
 func signalGroup(p *os.Process, _ bool) {
 	_ = p.Kill()
 }
+
+// widen does nothing: the size of a pipe is the system's matter here.
+func widen(*os.File) {}

@@ -8,12 +8,20 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"molar/internal/text"
+	"molar/mcpclients/lastwords"
 )
 
 const (
+	// lastLines is how many lines of a running server's standard error are shown, firstNoise how much
+	// of the first line that was no message, in bytes.
+	lastLines, firstNoise = 20, 120
 	// queueLen and queueBytes bound the unsent frames to a server that does not read.
 	queueLen   = 256
 	queueBytes = 8 << 20
@@ -27,7 +35,9 @@ type stdio struct {
 	notify        Notify
 	answer        Answerer
 	questionSlots chan struct{} // room for questions to a person
-	stderr        *tail
+	// stderr holds what the server wrote to standard error, stray what it wrote to standard output
+	// that was no message.
+	stderr, stray *lastwords.Record
 
 	queue  chan outgoing
 	budget *semaphore.Weighted
@@ -40,9 +50,7 @@ type stdio struct {
 	all       sync.WaitGroup
 
 	junk      flood // used by the reader only
-	noiseMu   sync.Mutex
-	noise     string // the first line on stdout that was not a message
-	stopCause error  // why the reader stopped; set before readEnd is closed
+	stopCause error // why the reader stopped; set before readEnd is closed
 }
 
 // An outgoing frame is dropped if its ctx ends before it is written; ctx is nil if no caller
@@ -64,8 +72,10 @@ func dialStdio(cfg *ServerConfig, host Host, notify Notify) (*stdio, error) {
 	if err != nil {
 		return nil, startError(cfg, err)
 	}
+	hidden := secrets(cfg)
 	c := &stdio{
-		proc: proc, notify: notify, answer: host.Answer, questionSlots: make(chan struct{}, maxServerRequests), stderr: newTail(cfg.Env),
+		proc: proc, notify: notify, answer: host.Answer, questionSlots: make(chan struct{}, maxServerRequests),
+		stderr: lastwords.NewRecord(hidden), stray: lastwords.NewRecord(hidden),
 		queue: make(chan outgoing, queueLen), budget: semaphore.NewWeighted(queueBytes),
 		closing: make(chan struct{}), readEnd: make(chan struct{}), done: make(chan struct{}),
 	}
@@ -183,13 +193,30 @@ func (c *stdio) Err() error {
 }
 
 // Stderr returns the last lines of the process's standard error.
-func (c *stdio) Stderr() []string { return c.stderr.Lines() }
+func (c *stdio) Stderr() []string { return c.stderr.Last(lastLines) }
+
+// Said returns what the process wrote to standard error since the time, all that was kept if it is
+// zero. If that tells of no error but its other output does, the other output comes first.
+func (c *stdio) Said(since time.Time) []string {
+	lines, stray := c.stderr.Since(since), c.stray.Since(since)
+	if since.IsZero() {
+		lines = c.stderr.Lines()
+	}
+	if _, tells := lastwords.Why(lines); tells {
+		return lines
+	}
+	if _, tells := lastwords.Why(stray); tells {
+		return append(stray, lines...)
+	}
+	return lines
+}
 
 // Noise returns the first line on standard output that was not a message.
 func (c *stdio) Noise() string {
-	c.noiseMu.Lock()
-	defer c.noiseMu.Unlock()
-	return c.noise
+	for _, line := range c.stray.Lines() {
+		return text.Shorten(strings.TrimSpace(line), firstNoise)
+	}
+	return ""
 }
 
 func (c *stdio) Close() error {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"molar/internal/sse"
-	"molar/internal/text"
 )
 
 // read handles messages from standard output until it ends.
@@ -70,9 +69,12 @@ func (c *stdio) handle(ctx context.Context, line []byte) bool {
 		return false
 	}
 	m, ok := readMessage(line)
+	if !ok {
+		m, ok = unreadableAnswer(line)
+	}
 	switch {
 	case !ok:
-		c.recordNoise(line)
+		c.recordStray(line)
 	case m.Method != "" && !IsNull(m.ID):
 		c.answerRequest(ctx, m)
 	case m.Method != "":
@@ -105,19 +107,16 @@ func (c *stdio) answerRequest(ctx context.Context, m *rpcMessage) {
 func (c *stdio) resolveCut(ends *sse.Ends) {
 	m, ok := cutAnswer(ends)
 	if !ok {
-		c.recordNoise(ends.Head)
+		c.recordStray(ends.Head)
 		c.calls.failOnly(errUnreadable)
 		return
 	}
 	c.calls.resolve(m)
 }
 
-func (c *stdio) recordNoise(line []byte) {
-	c.noiseMu.Lock()
-	defer c.noiseMu.Unlock()
-	if c.noise == "" {
-		c.noise = text.Line(line, 120)
-	}
+func (c *stdio) recordStray(line []byte) {
+	_, _ = c.stray.Write(line) // it cannot fail
+	_, _ = c.stray.Write([]byte{'\n'})
 }
 
 // write sends queued frames until the connection ends; closing standard input unblocks a stuck

@@ -101,6 +101,10 @@ func (s *server) call(in *bufio.Reader, r request) (code int, stop bool) {
 			s.print(part)
 		}
 		s.print("\n")
+	case "deep": // an answer that is nested too deep to be read
+		s.result(r.ID, `{"content":`+strings.Repeat("[", 20_000)+strings.Repeat("]", 20_000)+`}`)
+	case "broken": // the same, but it names its request last, and is no JSON at all
+		s.print(`{"jsonrpc":"2.0","result":{"content":[{"type":"text","text":"half},"id":` + string(r.ID) + "}\n")
 	case "log": // a log line that looks like an answer with an error, then the answer
 		s.print(`{"level":"warn","error":"the disk is slow"}` + "\n")
 		s.text(r.ID, "done")

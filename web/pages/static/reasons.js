@@ -51,6 +51,11 @@ const sentences = [
   ["trying again in (\\S+)$", "sẽ thử lại sau $1"],
   ["start the server or correct (\\S+), the host keeps trying", "hãy chạy máy chủ đó hoặc sửa $1, Molar sẽ tiếp tục thử"],
   ["repair the server or correct (\\S+)", "hãy sửa máy chủ đó hoặc $1"],
+  ["connection lost(?=:)", "mất kết nối"],
+  ["the process ended \\((.+?)\\)", "tiến trình đã kết thúc ($1)"],
+  ["; it said (?=“)", "; nó báo "],
+  ["; it said nothing(?=:)", "; nó không báo gì"],
+  ["; its last words were (?=“)", "; lời cuối của nó là "],
   ["connection refused", "kết nối bị từ chối"],
   // The config file.
   ["not readable as YAML(?=:)", "không đọc được theo YAML"],
