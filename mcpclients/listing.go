@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// maxDescription bounds a description, in bytes.
-	maxDescription = 2 << 10
+	// maxDescription bounds a description against floods, in bytes. What a model is shown of it depends on
+	// the room for tools.
+	maxDescription = 64 << 10
 	// MaxTools bounds the tools of one server, maxPages the pages of its list.
 	MaxTools = 2000
 	maxPages = 500
@@ -51,6 +52,10 @@ func (s *toolSet) add(raw json.RawMessage) {
 		}
 	default:
 		s.seen[info.ToolName] = true
+		if n := len(info.Description); n > maxDescription {
+			info.Description = text.Shorten(info.Description, maxDescription)
+			s.skip(fmt.Sprintf("%s: only the first %d of the %d bytes of its description are kept", info.ToolName, maxDescription, n))
+		}
 		info.Server = s.server
 		s.tools = append(s.tools, info)
 	}
@@ -129,7 +134,7 @@ func decodeTool(raw json.RawMessage) (schemas.ToolInfo, error) {
 	}
 	return schemas.ToolInfo{
 		ToolName: tool.Name, Title: text.Shorten(text.Visible(tool.Title), 200),
-		Description: text.Shorten(text.Visible(tool.Description), maxDescription),
+		Description: text.Visible(tool.Description),
 		InputSchema: input, OutputSchema: output, Annotations: tool.Annotations,
 	}, nil
 }

@@ -19,7 +19,9 @@ type Finding struct {
 	Why   string `json:"why"`
 	// Arguments are what each argument is for.
 	Arguments []Argument `json:"arguments,omitempty"`
-	Provider  string     `json:"provider"`
+	// Remarks are about its definition, whatever the provider.
+	Remarks  []string `json:"remarks,omitempty"`
+	Provider string   `json:"provider"`
 	// Refused is why the tool is not offered to the provider.
 	Refused string `json:"refused,omitempty"`
 	// Notes list the changes.

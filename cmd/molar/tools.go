@@ -288,6 +288,12 @@ func (a *app) forgetRefusals(ctx context.Context, h *host.Host, names []string) 
 func (a *app) lint(h *host.Host, format string, schemasToo bool) error {
 	tools := h.MCP.Catalogue().Tools()
 	findings, refused := toolhandler.Tools(tools, providers.Lowerings(), h.RefusedBy, schemasToo)
+	told := offer.Told(offer.Infos(tools), h.Config.Limits.ToolTokens, h.Config.Limits.Tools)
+	for i, f := range findings {
+		if remark := told[f.Tool]; remark != "" {
+			findings[i].Remarks = append(findings[i].Remarks, remark)
+		}
+	}
 	if err := a.printFindings(findings, format); err != nil {
 		return err
 	}
@@ -323,6 +329,9 @@ func (a *app) printFindings(findings []toolhandler.Finding, format string) error
 			a.Say("%s %s: %s", terminal.Clean(f.Tool), f.Class, terminal.Clean(f.Why))
 			for _, arg := range f.Arguments {
 				a.Say("  %s: %s", terminal.Clean(arg.Path), arg.Use)
+			}
+			for _, remark := range f.Remarks {
+				a.Say("  %s", terminal.Clean(remark))
 			}
 		}
 		verdict := "unchanged"
