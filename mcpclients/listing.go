@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"molar/internal/text"
@@ -128,6 +129,9 @@ func decodeTool(raw json.RawMessage) (schemas.ToolInfo, error) {
 	if input == nil {
 		input = json.RawMessage(`{"type":"object"}`)
 	}
+	if !takesObject(input) {
+		return schemas.ToolInfo{}, errors.New("its inputSchema takes no object, which the arguments of every call are")
+	}
 	output, err := schemaObject("outputSchema", tool.OutputSchema)
 	if err != nil {
 		return schemas.ToolInfo{}, err
@@ -149,6 +153,24 @@ func schemaObject(field string, raw json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("its %s is not an object", field)
 	}
 	return raw, nil
+}
+
+// takesObject reports whether the types at the root of a schema, if it names known ones alone, include an
+// object.
+func takesObject(schema json.RawMessage) bool {
+	var root struct {
+		Type any `json:"type"`
+	}
+	if json.Unmarshal(schema, &root) != nil {
+		return true
+	}
+	types, isList := root.Type.([]any)
+	if !isList {
+		types = []any{root.Type}
+	}
+	return slices.ContainsFunc(types, func(name any) bool {
+		return !slices.Contains([]any{"array", "string", "number", "integer", "boolean", "null"}, name)
+	}) || len(types) == 0
 }
 
 // A toolPage is one page of tools/list.

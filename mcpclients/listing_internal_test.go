@@ -35,6 +35,18 @@ func TestList_CleansTexts(t *testing.T) {
 	}
 }
 
+// Nobody can call a tool whose arguments are no object.
+func TestDecodeTool_TakesAnObject(t *testing.T) {
+	for schema, want := range map[string]bool{
+		`{}`: true, `null`: true, `{"type":"object"}`: true, `{"type":["array","object"]}`: true, `{"type":"dict"}`: true, `{"type":7}`: true, `{"type":[]}`: true,
+		`{"type":"array","items":{}}`: false, `{"type":["string","null"]}`: false, `{"type":"null"}`: false,
+	} {
+		if _, err := decodeTool(json.RawMessage(`{"name":"a","inputSchema":` + schema + `}`)); (err == nil) != want {
+			t.Errorf("%s: %v", schema, err)
+		}
+	}
+}
+
 // pageConn answers tools/list with one page.
 type pageConn struct {
 	transport.Conn

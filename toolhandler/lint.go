@@ -37,8 +37,9 @@ func Tools(tools []schemas.Tool, services []lower.Lowering, refusedBefore func(p
 	findings = []Finding{}
 	for _, tool := range tools {
 		class, why := Classify(tool)
+		unchecked := Unchecked(tool)
 		for _, l := range services {
-			f := Finding{Tool: tool.Name, Class: class, Why: why, Arguments: Arguments(tool), Provider: l.Service}
+			f := Finding{Tool: tool.Name, Class: class, Why: why, Arguments: Arguments(tool), Remarks: slices.Clone(unchecked), Provider: l.Service}
 			result, err := l.Lower(tool.InputSchema)
 			if err != nil {
 				f.Refused = err.Error()
