@@ -53,3 +53,20 @@ func TestShelf_PinsOfCutDescriptions(t *testing.T) {
 		t.Error("the adopted description is withheld after a restart")
 	}
 }
+
+// Whatever tools of others a description names, none of it is taken out.
+func TestCatalogue_KeepsDescriptions(t *testing.T) {
+	confirm := "Returns a unique ID for this confirmation which should be passed to `create_project` or `create_branch`. Ask GitLab's create_branch first."
+	c := mcpclients.NewCatalogue([]schemas.Tool{
+		{ToolInfo: schemas.ToolInfo{Server: "gitlab", ToolName: "create_branch", Description: "Creates a branch. Not for supabase's confirm_cost."}},
+		{ToolInfo: schemas.ToolInfo{Server: "supabase", ToolName: "create_branch", Description: "Creates a development branch."}},
+		{ToolInfo: schemas.ToolInfo{Server: "supabase", ToolName: "confirm_cost", Description: confirm}},
+	})
+	for name, want := range map[string]string{
+		"gitlab__create_branch": "Creates a branch. Not for supabase's confirm_cost.", "supabase__create_branch": "Creates a development branch.", "supabase__confirm_cost": confirm,
+	} {
+		if tool, ok := c.Lookup(name); !ok || tool.Description != want {
+			t.Errorf("%s: %q", name, tool.Description)
+		}
+	}
+}

@@ -199,10 +199,12 @@ func newLintCmd(a *app, f *toolsFlags) *cobra.Command {
 		Use:   "lint [--forget [NAME...]]",
 		Short: "Show how each tool is classified, and what providers' schema rules change in it",
 		Long: `Show, for each attached tool, whether the policy auto classifies it as reading, only
-adding or writing, and why, and how many tokens all of them take. For each provider, show
-what was changed in its input schema to make it fit, and which tools are refused, by these
-rules or, in an earlier turn, by the provider's service. A model's arguments are always
-checked against the tool's own schema. The exit code is 1 when a tool is refused.
+adding or writing, and why, how much of a long description models are shown, and how many
+tokens all of them take. For each provider, show what was changed in its input schema to
+make it fit, and which tools are refused, by these rules or, in an earlier turn, by the
+provider's service. A model's arguments are always checked against the tool's own schema,
+but for parts that cannot be used, which are named. The exit code is 1 when a tool is
+refused.
 
 A tool that a service refused is not offered to that service for a day, or until the tool
 changes. --forget offers the named tools, or all, again at once, also in a running host.
