@@ -30,9 +30,9 @@ func Told(tools []schemas.ToolInfo, tokens, most int) map[string]string {
 			if form.Description == tools[j].Description || i+1 < len(windows) && forms[i+1][j].Description == form.Description {
 				continue // it is told of the larger window
 			}
-			shown := fmt.Sprintf("%d characters", utf8.RuneCountInString(form.Description))
-			if window > 0 {
-				shown += fmt.Sprintf(" with a window of up to %d tokens", window)
+			shown := fmt.Sprintf("%d with a window of up to %d tokens", utf8.RuneCountInString(form.Description), window)
+			if window == 0 {
+				shown = fmt.Sprintf("%d at most", utf8.RuneCountInString(form.Description))
 			}
 			parts[j] = append(parts[j], shown)
 		}
@@ -40,7 +40,7 @@ func Told(tools []schemas.ToolInfo, tokens, most int) map[string]string {
 	told := make(map[string]string)
 	for j, t := range tools {
 		if len(parts[j]) > 0 {
-			told[t.Name] = fmt.Sprintf("its description has %d tokens (%d characters), of which models are shown %s",
+			told[t.Name] = fmt.Sprintf("its description has %d tokens (%d characters); with all of these tools attached, models are shown so many characters: %s",
 				len(t.Description)/TokenBytes, utf8.RuneCountInString(t.Description), strings.Join(parts[j], ", "))
 		}
 	}
