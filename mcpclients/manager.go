@@ -254,6 +254,18 @@ func (m *Manager) Status() []schemas.ServerStatus {
 	return all
 }
 
+// States is [Manager.Status] without what is gathered for people: the last lines of standard error,
+// pending approvals and the like. Each turn asks for it.
+func (m *Manager) States() []schemas.ServerStatus {
+	servers := m.servers.Load().list
+	all := make([]schemas.ServerStatus, len(servers))
+	for i, s := range servers {
+		all[i] = s.Look().ServerStatus
+		all[i].Tools = s.Shelf().Count()
+	}
+	return all
+}
+
 // Wait returns when none of the named servers (nil: all) is starting any more, whatever the
 // outcome, or with the cause of ctx. Named servers in backoff retry at once, and Wait includes
 // that one attempt.
