@@ -133,6 +133,7 @@ type server struct {
 	out    io.Writer
 	stderr io.Writer
 	extra  []string // tools added by the tool "grow"
+	lists  int      // answers to tools/list
 	work   sync.WaitGroup
 
 	poisoned, renamed, greeted, pouring bool
@@ -304,6 +305,9 @@ func (s *server) list(cursor string) string {
 		default:
 			tools = append(tools, tool(name))
 		}
+	}
+	if s.lists++; s.pour == "changes" && s.lists%2 == 0 {
+		tools = append(tools, tool("now_and_then"))
 	}
 	if s.twice {
 		tools = append(tools, tool("echo"))
