@@ -359,7 +359,7 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 		OnHeld:         h.onHeld,
 		Flows:          flowsOf(h.Config),
 		Guards:         guards,
-		Rank:           offer.Of,
+		Rank:           offer.Ranking(),
 		Prompts:        h.MCP,
 		Documents:      questionFiles{h.documents},
 		Lacking:        missingTools(h.Config),
