@@ -34,7 +34,7 @@ func TestManager_CataloguesAreThoseOfAllTools(t *testing.T) {
 	names := []string{"a", "a__b", "mail", "mаil", "s", schemas.MemoryServer} // one is not ASCII throughout
 	own := []string{"b__c", "c", "x.y", "x_y", "send_mail", "send-mail", "mailsend", strings.Repeat("long", 20), schemas.Instructions}
 	for seed := range uint64(20) {
-		random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // repeatable
+		random := rand.New(rand.NewPCG(seed, 0))
 		m := unstarted(t, names...)
 		known, lost := map[string][]schemas.ToolInfo{}, map[string]bool{}
 		for step := range 60 {

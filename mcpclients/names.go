@@ -77,12 +77,13 @@ func offerNames(tools []schemas.Tool, labels []*label) {
 		claims[l.plain] = c
 	}
 	var rest []int // the tools that do not get their plain name
-	for i, l := range labels {
+	for i := range tools {
+		l := labels[i]
 		c := claims[l.plain]
-		if len(l.plain) <= maxOffered && (c.all == 1 || (l.exact && c.exact == 1)) {
+		if tools[i].Name = ""; len(l.plain) <= maxOffered && (c.all == 1 || (l.exact && c.exact == 1)) {
 			tools[i].Name = l.plain
 		} else {
-			tools[i].Name, rest = "", append(rest, i)
+			rest = append(rest, i)
 		}
 	}
 	if rest == nil {

@@ -23,6 +23,8 @@ type brake struct {
 	io.Reader
 	// busy reports whether somebody waits for the server.
 	busy func() bool
+	// end ends a pause.
+	end <-chan struct{}
 	// paid is until when what was read is paid for.
 	paid time.Time
 }
@@ -43,6 +45,13 @@ func (b *brake) Read(p []byte) (int, error) {
 	if most := now.Add(nap); b.paid.After(most) {
 		b.paid = most
 	}
-	time.Sleep(b.paid.Sub(now))
+	if pause := b.paid.Sub(now); pause > 0 {
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-b.end:
+		}
+	}
 	return n, err
 }
