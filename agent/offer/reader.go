@@ -8,8 +8,9 @@ import (
 	"molar/schemas"
 )
 
-// spareReadings is how many tools a reader remembers beyond twice those that it was last asked about.
-const spareReadings = 1000
+// spareReadings is how many tools a reader remembers beyond twice those that it was last asked about, and
+// spareStems how many words for each tool: then it starts over, as a server may list other words each time.
+const spareReadings, spareStems = 1000, 100
 
 // A reading is the stems of a tool's words, field by field.
 type reading [fields][]string
@@ -30,7 +31,7 @@ type remembered struct {
 func (r *reader) read(tools []schemas.ToolInfo) []reading {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.known == nil || len(r.known) > 2*len(tools)+spareReadings {
+	if r.known == nil || len(r.known) > 2*len(tools)+spareReadings || len(r.stems) > spareStems*(len(tools)+spareReadings) {
 		r.known, r.stems = make(map[string]remembered, len(tools)), map[string]string{}
 	}
 	all := make([]reading, len(tools))
