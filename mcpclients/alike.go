@@ -2,7 +2,6 @@ package mcpclients
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -13,38 +12,49 @@ import (
 // A likeness is a tool whose name a model or a person can take for that of another server's tool.
 type likeness struct{ server, note string }
 
+// A pair is what two tools of different servers have in common for a quick reader: the places of the
+// first tool, and of the first one of another server, -1 if there is none.
+type pair struct{ first, other int }
+
 // likenesses returns the tools that can be mistaken for those of another server: by their own names,
 // or where an own name reads like the offered name of another tool. Each is told once, with the first
-// of the others.
-func likenesses(tools []schemas.Tool) []likeness {
-	type names struct{ own, offered string }
-	read := make([]names, len(tools))
-	byName := make(map[string][]int)
-	for i, t := range tools {
-		if t.Server == schemas.MemoryServer { // it is offered to no model
-			continue
-		}
-		n := names{skeleton(t.ToolName), skeleton(t.Server + t.ToolName)}
-		read[i] = n
-		byName[n.own] = append(byName[n.own], i)
-		if n.offered != n.own {
-			byName[n.offered] = append(byName[n.offered], i)
+// of the others. labels are those of the tools.
+func likenesses(tools []schemas.Tool, labels []*label) []likeness {
+	pairs := make(map[string]pair, 2*len(tools))
+	add := func(name string, i int) {
+		switch r, known := pairs[name]; {
+		case !known:
+			pairs[name] = pair{i, -1}
+		case r.other < 0 && tools[r.first].Server != tools[i].Server:
+			pairs[name] = pair{r.first, i}
 		}
 	}
+	for i, l := range labels {
+		if tools[i].Server == schemas.MemoryServer { // it is offered to no model
+			continue
+		}
+		add(l.own, i)
+		add(l.offered, i)
+	}
 	var all []likeness
-	for i, t := range tools {
+	for i, l := range labels {
+		t := &tools[i]
+		if t.Server == schemas.MemoryServer {
+			continue
+		}
 		first := -1
-		for _, name := range []string{read[i].own, read[i].offered} {
-			if name == "" {
-				continue
+		for _, name := range []string{l.own, l.offered} {
+			r := pairs[name]
+			at := r.first
+			if tools[at].Server == t.Server {
+				at = r.other
 			}
-			at := slices.IndexFunc(byName[name], func(j int) bool { return tools[j].Server != t.Server })
-			if at >= 0 && (first < 0 || byName[name][at] < first) {
-				first = byName[name][at]
+			if name != "" && at >= 0 && (first < 0 || at < first) {
+				first = at
 			}
 		}
 		if first >= 0 {
-			other := tools[first]
+			other := &tools[first]
 			all = append(all, likeness{t.Server, fmt.Sprintf("%s can be mistaken for %s of server %s", text.Shown(t.ToolName), text.Shown(other.ToolName), other.Server)})
 		}
 	}
@@ -64,6 +74,9 @@ func (c *Catalogue) Alike(server string) []string {
 
 // newlyAlike returns the notes that an earlier catalogue did not have.
 func (c *Catalogue) newlyAlike(before *Catalogue) []string {
+	if len(c.alike) == 0 {
+		return nil
+	}
 	var notes []string
 	known := make(map[likeness]bool, len(before.alike))
 	for _, l := range before.alike {

@@ -16,7 +16,7 @@ import (
 	"molar/schemas"
 )
 
-// troublemakers returns 26 servers, each of which fails for ever in its own way.
+// troublemakers returns 36 servers, each of which fails or floods for ever in its own way.
 func troublemakers(t *testing.T) []transport.ServerConfig {
 	t.Helper()
 	answers := func(h http.HandlerFunc) string { return serveHTTP(t, h).URL }
@@ -32,7 +32,7 @@ func troublemakers(t *testing.T) []transport.ServerConfig {
 	}
 	var all []transport.ServerConfig
 	for round := range 2 {
-		for i, flag := range []string{"-exit", "-mute", "-garbage", "-touchy", "-cursor", "-malformed", "-tools=8000", "-wait=10s"} {
+		for i, flag := range []string{"-exit", "-mute", "-garbage", "-touchy", "-cursor", "-malformed", "-tools=8000", "-wait=10s", "-pour=stderr", "-pour=junk", "-pour=notes", "-pour=changes", "-pour=lines"} {
 			all = append(all, bad(fmt.Sprintf("bad%d-%d", round, i), flag))
 		}
 		for name, url := range web {
@@ -62,7 +62,7 @@ func latency(t *testing.T, m *mcpclients.Manager, calls int) time.Duration {
 	return took[calls*99/100]
 }
 
-// A call of a good server is as fast among 26 bad ones as alone, apart from the load of their
+// A call of a good server is as fast among 36 bad ones as alone, apart from the load of their
 // processes.
 func TestManager_GoodBesideBad(t *testing.T) {
 	if testing.Short() {
@@ -73,7 +73,7 @@ func TestManager_GoodBesideBad(t *testing.T) {
 	alone := latency(t, start(t, servers(good)), 300)
 
 	crowd := append(troublemakers(t), good)
-	if len(crowd) != 27 {
+	if len(crowd) != 37 {
 		t.Fatalf("%d servers", len(crowd))
 	}
 	m, err := mcpclients.New(servers(crowd...))

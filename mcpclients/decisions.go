@@ -62,7 +62,7 @@ func (m *Manager) Confirm(ctx context.Context, p schemas.Proposal) error {
 	if !hasTools(infos) {
 		return fmt.Errorf("%w: server %q lists no tools now, so there is nothing to confirm", transport.ErrUnavailable, p.Server)
 	}
-	if p.Digest != listDigest(infos) {
+	if list, _ := define(infos, nil); p.Digest != listDigest(list) {
 		return fmt.Errorf("%w: server %q lists other definitions than those that you saw; look again", ErrChanged, p.Server)
 	}
 	for _, t := range p.Tools {

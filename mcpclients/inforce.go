@@ -83,31 +83,31 @@ func pin(info schemas.ToolInfo) string {
 	return hex.EncodeToString(sum[:]) + " " + string(raw)
 }
 
-// samePin reports whether two pins are of the same definition.
+// samePin reports whether two pins, or a pin and a digest, are of the same definition.
 func samePin(a, b string) bool {
 	a, _, _ = strings.Cut(a, " ")
 	b, _, _ = strings.Cut(b, " ")
 	return a == b
 }
 
-func pins(infos []schemas.ToolInfo) map[string]string {
-	all := make(map[string]string, len(infos))
-	for _, info := range infos {
-		all[info.ToolName] = pin(info)
+func pins(list []definition) map[string]string {
+	all := make(map[string]string, len(list))
+	for _, t := range list {
+		all[t.ToolName] = pin(t.ToolInfo)
 	}
 	return all
 }
 
 // trustFirst pins the tools and the instructions that a pinned server lists for the first time.
-func (d *InForce) trustFirst(server string, infos []schemas.ToolInfo, log *slog.Logger) {
+func (d *InForce) trustFirst(server string, list []definition, log *slog.Logger) {
 	d.mu.Lock()
 	pinned, known := d.pins[server]
 	_, whole := pinned[schemas.Instructions] // earlier versions pinned the tools alone
-	if known && whole || !hasTools(infos) {
+	if known && whole || !hasTools(listed(list)) {
 		d.mu.Unlock()
 		return
 	}
-	now := pins(infos)
+	now := pins(list)
 	if known {
 		pinned = maps.Clone(pinned)
 		pinned[schemas.Instructions] = now[schemas.Instructions]
@@ -139,36 +139,36 @@ func (d *InForce) keep(ctx context.Context, server string, pins map[string]strin
 }
 
 // withheld returns why a tool must not be used, "" if it may, and whether it is switched off.
-func (d *InForce) withheld(info schemas.ToolInfo, pinned bool) (why string, off bool) {
+func (d *InForce) withheld(t definition, pinned bool) (why string, off bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if off = d.off[schemas.ToolRef{Server: info.Server, Tool: info.ToolName}]; off {
+	if off = d.off[schemas.ToolRef{Server: t.Server, Tool: t.ToolName}]; off {
 		why = "it is switched off"
 	}
 	if pinned {
-		why = cmp.Or(d.unpinned(info), why)
+		why = cmp.Or(d.unpinned(t), why)
 	}
 	return why, off
 }
 
 // unpinned returns why a tool of a pinned server is pending approval, "" if it is not. d.mu is
 // held.
-func (d *InForce) unpinned(info schemas.ToolInfo) string {
-	pins, known := d.pins[info.Server]
+func (d *InForce) unpinned(t definition) string {
+	pins, known := d.pins[t.Server]
 	if !known {
 		return ""
 	}
-	before, seen := pins[info.ToolName]
+	before, seen := pins[t.ToolName]
 	what := ""
 	switch {
 	case !seen:
 		what = "it is new"
-	case !samePin(before, pin(info)):
+	case !samePin(before, t.sum):
 		what = "its definition changed"
 	default:
 		return ""
 	}
-	return fmt.Sprintf("%s since the server's tools were approved; read it, then run: molar servers approve %s", what, info.Server)
+	return fmt.Sprintf("%s since the server's tools were approved; read it, then run: molar servers approve %s", what, t.Server)
 }
 
 // Switch turns a tool off or on and stores that.
@@ -193,11 +193,12 @@ func (d *InForce) Switch(ctx context.Context, ref schemas.ToolRef, on bool) erro
 // pending approval. If seen, the digest from a status, is set and no longer matches, it returns
 // [ErrChanged].
 func (d *InForce) Approve(ctx context.Context, server, reviewed string, infos []schemas.ToolInfo) ([]string, error) {
-	changes, now := d.pending(infos)
+	list, _ := define(infos, nil)
+	changes, now := d.pending(list)
 	if reviewed != "" && reviewed != now {
 		return nil, fmt.Errorf("%w: server %q lists other definitions than those that you saw; look again", ErrChanged, server)
 	}
-	pinned := pins(infos)
+	pinned := pins(list)
 	if err := d.keep(ctx, server, pinned); err != nil {
 		return nil, fmt.Errorf("approve the tools of server %q: %w", server, err)
 	}
@@ -255,7 +256,7 @@ func (d *InForce) adopt(stored schemas.ToolDecisions, before int) bool {
 
 // confirmation returns what a person has confirmed about a server's tools, by own name, of those that
 // are still the same; and of the server, which is nil unless all of its list is.
-func (d *InForce) confirmation(server string, infos []schemas.ToolInfo) (tools map[string]schemas.ToolMarks, all *schemas.Confirmation) {
+func (d *InForce) confirmation(server string, list []definition) (tools map[string]schemas.ToolMarks, all *schemas.Confirmation) {
 	d.mu.Lock()
 	confirmed, known := d.confirmed[server]
 	d.mu.Unlock()
@@ -263,13 +264,12 @@ func (d *InForce) confirmation(server string, infos []schemas.ToolInfo) (tools m
 		return nil, nil
 	}
 	tools, all = map[string]schemas.ToolMarks{}, &confirmed
-	for _, info := range infos {
-		sum := digest(info)
-		marks, seen := confirmed.Tools[info.ToolName]
+	for _, t := range list {
+		marks, seen := confirmed.Tools[t.ToolName]
 		switch {
-		case info.ToolName == schemas.Instructions && sum == confirmed.Instructions:
-		case seen && marks.Digest == sum:
-			tools[info.ToolName] = marks
+		case t.ToolName == schemas.Instructions && t.sum == confirmed.Instructions:
+		case seen && marks.Digest == t.sum:
+			tools[t.ToolName] = marks
 		default:
 			all = nil
 		}
@@ -279,19 +279,20 @@ func (d *InForce) confirmation(server string, infos []schemas.ToolInfo) (tools m
 
 // Confirm stores what a person confirms about the tools that a server lists.
 func (d *InForce) Confirm(ctx context.Context, p schemas.Proposal, infos []schemas.ToolInfo) error {
+	list, _ := define(infos, nil)
 	c := schemas.Confirmation{Public: p.Public, Closed: p.Closed, ReadOnly: p.ReadOnly, Tools: map[string]schemas.ToolMarks{}}
-	for _, info := range infos {
-		if info.ToolName == schemas.Instructions {
-			c.Instructions = digest(info)
+	for _, now := range list {
+		if now.ToolName == schemas.Instructions {
+			c.Instructions = now.sum
 			continue
 		}
-		i := slices.IndexFunc(p.Tools, func(t schemas.ProposedTool) bool { return t.Tool == info.ToolName })
+		i := slices.IndexFunc(p.Tools, func(t schemas.ProposedTool) bool { return t.Tool == now.ToolName })
 		if i < 0 {
 			continue // it stays unconfirmed
 		}
 		t := p.Tools[i]
 		content := append([]string{}, t.Content...)
-		c.Tools[info.ToolName] = schemas.ToolMarks{Digest: digest(info), Reads: t.Reads, Adds: t.Adds && !t.Reads, Mild: t.Mild, Content: content}
+		c.Tools[now.ToolName] = schemas.ToolMarks{Digest: now.sum, Reads: t.Reads, Adds: t.Adds && !t.Reads, Mild: t.Mild, Content: content}
 	}
 	if d.keeper != nil {
 		if err := d.keeper.KeepConfirmation(ctx, p.Server, c); err != nil {
@@ -306,10 +307,10 @@ func (d *InForce) Confirm(ctx context.Context, p schemas.Proposal, infos []schem
 }
 
 // listDigest identifies all definitions of a list.
-func listDigest(infos []schemas.ToolInfo) string {
-	sums := make([]string, len(infos))
-	for i, info := range infos {
-		sums[i] = info.ToolName + " " + digest(info)
+func listDigest(list []definition) string {
+	sums := make([]string, len(list))
+	for i, t := range list {
+		sums[i] = t.ToolName + " " + t.sum
 	}
 	slices.Sort(sums)
 	all := sha256.Sum256([]byte(strings.Join(sums, "\n")))

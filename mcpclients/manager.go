@@ -27,7 +27,9 @@ type Manager struct {
 
 	catalogue atomic.Pointer[Catalogue]
 	known     atomic.Pointer[Catalogue]
-	publishMu sync.Mutex // serializes rebuilds of the catalogue
+	changes   atomic.Int64 // of what the catalogues are made of
+	publishMu sync.Mutex   // serializes rebuilds of the catalogues, and guards published
+	published int64        // how many of the changes they hold
 
 	applyMu sync.Mutex // serializes changes of the config
 
@@ -161,25 +163,33 @@ func (m *Manager) supervise(ctx context.Context, s *member, after <-chan struct{
 	})
 }
 
-// publish rebuilds the catalogues from the tools of all servers.
+// publish makes the catalogues hold what is on the shelves. Of several calls at once one does the work
+// for all that came before it began.
 func (m *Manager) publish() {
+	mine := m.changes.Add(1)
 	m.publishMu.Lock()
 	defer m.publishMu.Unlock()
-	var known []schemas.Tool
-	attached := map[string]bool{}
-	for _, s := range m.servers.Load().list {
-		tools, ok := s.Shelf().Look()
-		tools = s.orConnect(tools)
-		known, attached[s.Name()] = append(known, tools...), ok
+	if m.published >= mine {
+		return
 	}
-	all := NewCatalogue(known)
-	if before := m.known.Load(); before != nil {
+	m.published = m.changes.Load()
+	servers := m.servers.Load().list
+	parts, attached := make([]*part, len(servers)), make(map[string]bool, len(servers))
+	for i, s := range servers {
+		tools, here := s.Shelf().now()
+		parts[i], attached[s.Name()] = s.orConnect(tools), here
+	}
+	all, before := m.known.Load(), m.known.Load()
+	if before == nil || !slices.Equal(before.parts, parts) {
+		all = merge(parts)
+	}
+	if before != nil && all != before {
 		for _, note := range all.newlyAlike(before) {
 			m.log.Warn("tools of two servers can be mistaken for each other", "tools", note)
 		}
 	}
 	m.known.Store(all)
-	m.catalogue.Store(all.Of(attached))
+	m.catalogue.Store(all.of(attached))
 }
 
 // Catalogue returns the tools of all servers that are attached now, as an immutable snapshot.
@@ -240,6 +250,18 @@ func (m *Manager) Status() []schemas.ServerStatus {
 	for i, s := range servers {
 		all[i] = s.Status()
 		all[i].Alike = m.Known().Alike(s.Name())
+	}
+	return all
+}
+
+// States is [Manager.Status] without what is gathered for people: the last lines of standard error,
+// pending approvals and the like. Each turn asks for it.
+func (m *Manager) States() []schemas.ServerStatus {
+	servers := m.servers.Load().list
+	all := make([]schemas.ServerStatus, len(servers))
+	for i, s := range servers {
+		all[i] = s.Look().ServerStatus
+		all[i].Tools = s.Shelf().Count()
 	}
 	return all
 }

@@ -48,39 +48,56 @@ func hashedName(plain, server, tool string, attempt int) string {
 	return plain[:min(len(plain), maxOffered-len(suffix))] + suffix
 }
 
+// A label is what is found in the names of a tool, which need be read only once.
+type label struct {
+	// plain is the offered name if no other tool claims it; exact is set if nothing changed in it.
+	plain string
+	exact bool
+	// own and offered are what a quick reader sees of the tool's own name and of the offered one.
+	own, offered string
+}
+
+func newLabel(server, tool string) label {
+	plain, exact := plainName(server, tool)
+	return label{plain: plain, exact: exact, own: skeleton(tool), offered: skeleton(server + tool)}
+}
+
 // offerNames sets the Name of every tool: the plain one if it fits and no other tool claims it,
 // else a hashed one. If several tools claim a plain name, the only one that needed no change
-// keeps it. tools are in their final order, which decides the rest.
-func offerNames(tools []schemas.Tool) {
+// keeps it. tools are in their final order, which decides the rest, and labels are theirs.
+func offerNames(tools []schemas.Tool, labels []*label) {
 	type claim struct{ all, exact int }
-	claims := map[string]claim{}
-	for _, t := range tools {
-		plain, exact := plainName(t.Server, t.ToolName)
-		c := claims[plain]
+	claims := make(map[string]claim, len(tools))
+	for _, l := range labels {
+		c := claims[l.plain]
 		c.all++
-		if exact {
+		if l.exact {
 			c.exact++
 		}
-		claims[plain] = c
+		claims[l.plain] = c
 	}
-	taken := map[string]bool{}
+	var rest []int // the tools that do not get their plain name
 	for i := range tools {
-		t := &tools[i]
-		t.Name = ""
-		plain, exact := plainName(t.Server, t.ToolName)
-		c := claims[plain]
-		if len(plain) <= maxOffered && (c.all == 1 || (exact && c.exact == 1)) {
-			t.Name = plain
-			taken[plain] = true
+		l := labels[i]
+		c := claims[l.plain]
+		if tools[i].Name = ""; len(l.plain) <= maxOffered && (c.all == 1 || (l.exact && c.exact == 1)) {
+			tools[i].Name = l.plain
+		} else {
+			rest = append(rest, i)
 		}
 	}
-	for i := range tools {
+	if rest == nil {
+		return
+	}
+	taken := make(map[string]bool, len(tools))
+	for _, t := range tools {
+		taken[t.Name] = true
+	}
+	for _, i := range rest {
 		t := &tools[i]
-		plain, _ := plainName(t.Server, t.ToolName)
 		for attempt := 0; t.Name == ""; attempt++ {
-			if name := hashedName(plain, t.Server, t.ToolName, attempt); !taken[name] {
-				t.Name = name
-				taken[name] = true
+			if name := hashedName(labels[i].plain, t.Server, t.ToolName, attempt); !taken[name] {
+				t.Name, taken[name] = name, true
 			}
 		}
 	}

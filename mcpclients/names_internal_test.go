@@ -16,7 +16,7 @@ func TestOfferNames(t *testing.T) {
 		named("a", "b__c"), named("a", "x.y"), named("a", "x_y"), named("a__b", "c"),
 		named("máy chủ", "tìm"), named("s", long), named("9", "nine"), named("ok", "fine-name"),
 	}
-	offerNames(tools)
+	offerNames(tools, labelsOf(tools))
 	got := map[string]string{}
 	for _, tool := range tools {
 		got[tool.Server+"/"+tool.ToolName] = regexp.MustCompile(`_[0-9a-f]{8}$`).ReplaceAllString(tool.Name, "_HASH")
@@ -32,7 +32,7 @@ func TestOfferNames(t *testing.T) {
 	}
 	t.Run("a hash does not depend on the neighbours", func(t *testing.T) {
 		alone := []schemas.Tool{named("s", long)}
-		offerNames(alone)
+		offerNames(alone, labelsOf(alone))
 		if alone[0].Name != tools[5].Name {
 			t.Errorf("%s and %s", alone[0].Name, tools[5].Name)
 		}
@@ -40,11 +40,20 @@ func TestOfferNames(t *testing.T) {
 	t.Run("a tool that took the hashed name", func(t *testing.T) {
 		squatter := hashedName("a__x_y", "a", "x.y", 0)
 		tools := []schemas.Tool{named("a", strings.TrimPrefix(squatter, "a__")), named("a", "x.y"), named("a", "x_y")}
-		offerNames(tools)
+		offerNames(tools, labelsOf(tools))
 		if tools[0].Name != squatter || tools[1].Name == squatter {
 			t.Errorf("%s %s", tools[0].Name, tools[1].Name)
 		}
 	})
+}
+
+func labelsOf(tools []schemas.Tool) []*label {
+	labels := make([]*label, len(tools))
+	for i, t := range tools {
+		l := newLabel(t.Server, t.ToolName)
+		labels[i] = &l
+	}
+	return labels
 }
 
 func named(server, tool string) schemas.Tool {

@@ -14,14 +14,14 @@ import (
 
 // pending returns the tools pending approval and one digest of them all; both are empty if there
 // are none.
-func (d *InForce) pending(infos []schemas.ToolInfo) (changes []schemas.ToolChange, sum string) {
+func (d *InForce) pending(list []definition) (changes []schemas.ToolChange, sum string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var parts []string
-	for _, info := range infos {
-		if d.unpinned(info) != "" {
-			changes = append(changes, change(d.pins[info.Server][info.ToolName], info))
-			parts = append(parts, info.ToolName+" "+digest(info))
+	for _, t := range list {
+		if d.unpinned(t) != "" {
+			changes = append(changes, change(d.pins[t.Server][t.ToolName], t.ToolInfo))
+			parts = append(parts, t.ToolName+" "+t.sum)
 		}
 	}
 	if changes == nil {

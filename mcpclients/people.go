@@ -37,15 +37,24 @@ const connectTool = "connect"
 
 // orConnect returns the tools, or a tool that connects the person if each person calls the server
 // as themselves and its tools are not known yet.
-func (s *server) orConnect(tools []schemas.Tool) []schemas.Tool {
-	if s.seats == nil || len(tools) > 0 || !s.Config().Startable() {
+func (s *server) orConnect(tools *part) *part {
+	if s.seats == nil || len(tools.tools) > 0 || !s.Config().Startable() {
 		return tools
 	}
+	return s.seats.connect
+}
+
+// newConnect returns the tool that connects a person to a server.
+func newConnect(server string) *part {
 	info := schemas.ToolInfo{
-		Server: s.Name(), ToolName: connectTool, InputSchema: []byte(`{"type":"object"}`),
-		Description: "Connect to " + s.Name() + " as the person who asks. Its tools are not known before.",
+		Server: server, ToolName: connectTool, InputSchema: []byte(`{"type":"object"}`),
+		Description: "Connect to " + server + " as the person who asks. Its tools are not known before.",
 	}
-	return []schemas.Tool{{ToolInfo: info, Personal: true, Rules: schemas.ToolRules{Policy: schemas.PolicyAllow, ReadOnly: true}}}
+	l := newLabel(server, connectTool)
+	return &part{
+		tools:  []schemas.Tool{{ToolInfo: info, Personal: true, Rules: schemas.ToolRules{Policy: schemas.PolicyAllow, ReadOnly: true}}},
+		labels: []*label{&l},
+	}
 }
 
 // seatsChange reports whether a new config of a server that each person calls as themselves differs

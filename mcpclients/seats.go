@@ -20,6 +20,8 @@ import (
 // switches and pins, which count for everybody.
 type seats struct {
 	base *server
+	// connect is offered while nobody has listed the tools.
+	connect *part
 
 	mu    sync.Mutex
 	ctx   context.Context //nolint:containedctx // the life of the supervisor, which the connections share

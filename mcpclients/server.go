@@ -84,7 +84,7 @@ func newServer(cfg transport.ServerConfig, settings settings) *server {
 		Server: cfg.Name, Config: s.Config, Decisions: settings.Decisions, Log: s.log, Publish: settings.Publish,
 	})
 	if cfg.AsPerson {
-		s.seats = &seats{base: s, taken: map[string]*seat{}}
+		s.seats = &seats{base: s, connect: newConnect(cfg.Name), taken: map[string]*seat{}}
 	} else {
 		s.login = settings.openLogin(&cfg)
 	}

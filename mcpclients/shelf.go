@@ -16,8 +16,8 @@ type Shelf struct {
 	definitions definitions
 
 	mu      sync.Mutex
-	infos   []schemas.ToolInfo // as listed, before the filters
-	tools   []schemas.Tool
+	listed  []definition         // before the filters
+	part    *part                // the tools, replaced when one changes
 	reasons map[string]string    // why tools are withheld
 	changes []schemas.ToolChange // pending approval, with the digest of all tools
 	digest  string
@@ -41,7 +41,7 @@ type ShelfConfig struct {
 }
 
 // newShelf returns an empty shelf.
-func newShelf(cfg ShelfConfig) *Shelf { return &Shelf{ShelfConfig: cfg} }
+func newShelf(cfg ShelfConfig) *Shelf { return &Shelf{ShelfConfig: cfg, part: &part{}} }
 
 // Instruct replaces the server's instructions, which the next Put judges.
 func (s *Shelf) Instruct(text string) {
@@ -64,7 +64,7 @@ func (s *Shelf) Instructions() string {
 func (s *Shelf) Unseen() (unseen bool, list string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.unseen && !s.lost && len(s.tools) > 0, s.list
+	return s.unseen && !s.lost && len(s.part.tools) > 0, s.list
 }
 
 // Put replaces the tools by those of an attached server.
@@ -73,17 +73,27 @@ func (s *Shelf) Put(infos []schemas.ToolInfo) {
 	s.mu.Lock()
 	// They are judged, pinned and approved like a tool, and are never offered as one.
 	infos = append(infos, schemas.ToolInfo{Server: s.Server, ToolName: schemas.Instructions, Description: s.instructions})
+	before := s.listed
 	s.mu.Unlock()
-	// A pinned server's changes are withheld, and its status shows them.
-	if changed := s.definitions.compare(infos); changed != nil && !s.Config().Pin {
-		s.Log.Warn("MCP server changed the definition of its tools", "tools", changed)
+	list, same := define(infos, before)
+	if !same {
+		// A pinned server's changes are withheld, and its status shows them.
+		if changed := s.definitions.compare(list); changed != nil && !s.Config().Pin {
+			s.Log.Warn("MCP server changed the definition of its tools", "tools", changed)
+		}
+		s.trustFirst(list)
 	}
-	s.trustFirst(infos)
 	s.mu.Lock()
-	s.infos, s.lost = infos, false
-	s.judge() // under the same lock, so that no call finds the new tools unjudged
+	came := s.lost
+	s.lost = false
+	if !same {
+		s.listed = list
+		s.judge() // under the same lock, so that no call finds the new tools unjudged
+	}
 	s.mu.Unlock()
-	s.Publish()
+	if came || !same {
+		s.Publish()
+	}
 }
 
 // Leave marks the server as lost and keeps its tools, since it may come back.
@@ -97,17 +107,22 @@ func (s *Shelf) Leave() {
 // Clear removes all tools. It keeps the reasons why some were withheld.
 func (s *Shelf) Clear() {
 	s.mu.Lock()
-	s.infos, s.tools = nil, nil
+	had := len(s.part.tools) > 0
+	if s.listed = nil; had {
+		s.part = &part{}
+	}
 	s.mu.Unlock()
-	s.Publish()
+	if had {
+		s.Publish()
+	}
 }
 
 // Judge applies the changed config and decisions to the listed tools.
 func (s *Shelf) Judge() {
 	s.mu.Lock()
-	listed := s.infos
+	list := s.listed
 	s.mu.Unlock()
-	s.trustFirst(listed)
+	s.trustFirst(list)
 	s.mu.Lock()
 	s.judge()
 	s.mu.Unlock()
@@ -116,44 +131,46 @@ func (s *Shelf) Judge() {
 
 // trustFirst pins a pinned server's first list, and adopts what was decided about cut descriptions. It may
 // write to the store, so the lock must not be held.
-func (s *Shelf) trustFirst(infos []schemas.ToolInfo) {
-	s.Decisions.adoptWhole(s.Server, infos, s.Log)
+func (s *Shelf) trustFirst(list []definition) {
+	s.Decisions.adoptWhole(s.Server, listed(list), s.Log)
 	if s.Config().Pin {
-		s.Decisions.trustFirst(s.Server, infos, s.Log)
+		s.Decisions.trustFirst(s.Server, list, s.Log)
 	}
 }
 
 // judge is called with the lock held.
 func (s *Shelf) judge() {
 	cfg := s.Config()
-	s.tools = make([]schemas.Tool, 0, len(s.infos))
 	reasons := map[string]string{}
-	listed := slices.DeleteFunc(slices.Clone(s.infos), func(info schemas.ToolInfo) bool {
-		return info.ToolName != schemas.Instructions && !cfg.Includes(info.ToolName)
+	included := slices.DeleteFunc(slices.Clone(s.listed), func(t definition) bool {
+		return t.ToolName != schemas.Instructions && !cfg.Includes(t.ToolName)
 	})
-	confirmed, all := s.Decisions.confirmation(s.Server, listed)
+	confirmed, all := s.Decisions.confirmation(s.Server, included)
 	marks := cfg.Confirm(all)
-	s.unseen, s.list = marks.Unseen, listDigest(listed)
-	for _, info := range listed {
-		why, off := s.Decisions.withheld(info, cfg.Pin)
+	s.unseen, s.list = marks.Unseen, listDigest(included)
+	s.part = &part{tools: make([]schemas.Tool, 0, len(included)), labels: make([]*label, 0, len(included))}
+	for _, t := range included {
+		why, off := s.Decisions.withheld(t, cfg.Pin)
 		if why != "" {
-			reasons[info.ToolName] = why
+			reasons[t.ToolName] = why
 		}
-		if info.ToolName == schemas.Instructions {
+		if t.ToolName == schemas.Instructions {
 			continue
 		}
 		var known *schemas.ToolMarks
-		if m, ok := confirmed[info.ToolName]; ok {
+		if m, ok := confirmed[t.ToolName]; ok {
 			known = &m
 		}
-		s.tools = append(s.tools, schemas.Tool{ToolInfo: info, Rules: cfg.Judge(info.ToolName, known, marks), Withheld: why, Off: off, Personal: cfg.AsPerson})
+		tool := schemas.Tool{ToolInfo: t.ToolInfo, Rules: cfg.Judge(t.ToolName, known, marks), Withheld: why, Off: off, Personal: cfg.AsPerson}
+		tool.InputSchema = t.trimmed
+		s.part.tools, s.part.labels = append(s.part.tools, tool), append(s.part.labels, t.label)
 	}
-	if len(s.infos) > 0 {
+	if len(s.listed) > 0 {
 		s.reasons = reasons
 	}
 	s.changes, s.digest = nil, ""
 	if cfg.Pin { // compares every definition, so not at each look
-		s.changes, s.digest = s.Decisions.pending(s.infos)
+		s.changes, s.digest = s.Decisions.pending(s.listed)
 	}
 }
 
@@ -161,7 +178,15 @@ func (s *Shelf) judge() {
 func (s *Shelf) Look() (tools []schemas.Tool, here bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.tools, !s.lost
+	return s.part.tools, !s.lost
+}
+
+// now returns the tools as a part of a catalogue, and whether their server is attached. The part is
+// another one when anything in it has changed.
+func (s *Shelf) now() (tools *part, here bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.part, !s.lost
 }
 
 // Count returns how many tools can be called now.
@@ -180,7 +205,7 @@ func (s *Shelf) Listed() []schemas.ToolInfo {
 	if s.lost {
 		return nil
 	}
-	return slices.Clone(s.infos)
+	return listed(s.listed)
 }
 
 // Included returns an attached server's tools and instructions, after the filters.

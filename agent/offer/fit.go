@@ -1,7 +1,6 @@
 package offer
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"math"
@@ -99,8 +98,7 @@ func (c *Chooser) about(tools []schemas.Tool) *latest {
 
 // sameText reports whether two tools are the same to a ranker.
 func sameText(a, b schemas.Tool) bool {
-	return a.Name == b.Name && a.ToolName == b.ToolName && a.Server == b.Server && a.Title == b.Title &&
-		a.Description == b.Description && bytes.Equal(a.InputSchema, b.InputSchema)
+	return sameWords(a.ToolInfo, b.ToolInfo)
 }
 
 // An index holds the tools and questions of a conversation.
@@ -298,7 +296,16 @@ func (s *shelf) put(u use, part float64) bool {
 // has reports whether a known tool is on the shelf.
 func (s *shelf) has(name string) bool {
 	at, known := s.catalogue.places[name]
-	return known && slices.ContainsFunc(s.offered, func(t schemas.Tool) bool { return t.Name == s.catalogue.tools[at].Name })
+	if !known {
+		return false
+	}
+	name = s.catalogue.tools[at].Name
+	for i := range s.offered { // a tool is too large to be copied for each look
+		if s.offered[i].Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *shelf) choice() Choice {

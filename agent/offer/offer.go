@@ -266,8 +266,11 @@ func (want *Want) callable(all []schemas.Tool, withheld func(name, reason string
 // as many of them as there is room for, and returns these; the model has seen the names of the others.
 func (c *Chooser) Join(o *Offer, round []schemas.ToolResult, withheld func(name, reason string)) []schemas.ToolInfo {
 	fresh := slices.DeleteFunc(slices.Clone(c.cfg.Tools.Tools()), func(tool schemas.Tool) bool {
+		if !tool.Personal || !slices.ContainsFunc(round, func(r schemas.ToolResult) bool { return r.Server == tool.Server && !r.IsError }) {
+			return true
+		}
 		_, known := o.Handler.Lookup(tool.Name)
-		return known || !tool.Personal || !slices.ContainsFunc(round, func(r schemas.ToolResult) bool { return r.Server == tool.Server && !r.IsError })
+		return known
 	})
 	if len(fresh) == 0 {
 		return nil

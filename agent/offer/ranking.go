@@ -10,16 +10,30 @@ import (
 
 // Of indexes tools once and ranks them for any number of questions, best first. A score of 0 means
 // that no word matches; equal scores keep the order of the tools.
-func Of(tools []schemas.ToolInfo) func(question string) []Ranked {
-	x := newWordIndex(tools)
-	return func(question string) []Ranked {
-		wanted := x.thesaurus.read(question)
-		ranked := make([]Ranked, len(tools))
-		for i, t := range tools {
-			ranked[i] = Ranked{Name: t.Name, Score: x.score(i, wanted)}
+func Of(tools []schemas.ToolInfo) func(question string) []Ranked { return Ranking()(tools) }
+
+// Ranking returns a [Ranker] that ranks as [Of] does, and reads a tool only when it sees it for the first
+// time: when a server comes or goes, most tools are those of before.
+func Ranking() Ranker {
+	r := &reader{}
+	return func(tools []schemas.ToolInfo) func(question string) []Ranked {
+		x := newWordIndex(r.read(tools))
+		return func(question string) []Ranked {
+			scores := x.scores(x.thesaurus.read(question))
+			ranked := make([]Ranked, 0, len(tools))
+			for i, t := range tools {
+				if scores[i] > 0 {
+					ranked = append(ranked, Ranked{Name: t.Name, Score: scores[i]})
+				}
+			}
+			slices.SortStableFunc(ranked, func(a, b Ranked) int { return cmp.Compare(b.Score, a.Score) })
+			for i, t := range tools {
+				if scores[i] <= 0 {
+					ranked = append(ranked, Ranked{Name: t.Name})
+				}
+			}
+			return ranked
 		}
-		slices.SortStableFunc(ranked, func(a, b Ranked) int { return cmp.Compare(b.Score, a.Score) })
-		return ranked
 	}
 }
 
@@ -43,52 +57,82 @@ const saturation = 1.2
 // shortness is how much less a word counts in a field longer than usual.
 const shortness = 0.6
 
-// A wordIndex holds the words of tools.
+// A wordIndex finds tools by their words.
 type wordIndex struct {
 	thesaurus *thesaurus
-	tools     []map[string]float64 // for each tool, the weight of each word
-	rarity    map[string]float64   // of each word
+	tools     int
+	words     map[string]*word
 }
 
-func newWordIndex(tools []schemas.ToolInfo) wordIndex {
-	x := wordIndex{thesaurus: words(), rarity: map[string]float64{}}
-	texts := make([][fields][]string, len(tools))
+// A word is where a word is found, and how much that says.
+type word struct {
+	rarity float64
+	places []place
+}
+
+// A place is a tool and the weight of a word in it.
+type place struct {
+	tool  int
+	about float64
+}
+
+func newWordIndex(tools []reading) wordIndex {
+	x := wordIndex{thesaurus: words(), tools: len(tools), words: map[string]*word{}}
 	var usual [fields]float64
-	for i, t := range tools {
-		texts[i] = wordsOf(t)
-		for f, words := range texts[i] {
-			usual[f] += float64(len(words)) / float64(len(tools))
+	for _, t := range tools {
+		for f, stems := range t {
+			usual[f] += float64(len(stems)) / float64(len(tools))
 		}
 	}
-	for _, text := range texts {
-		about := map[string]float64{}
-		for f, words := range text {
-			length := 1 - shortness + shortness*float64(len(words))/max(usual[f], 1)
-			for _, w := range words {
-				about[w] += weights()[f] / length
+	for i, t := range tools {
+		for f, stems := range t {
+			length := 1 - shortness + shortness*float64(len(stems))/max(usual[f], 1)
+			for _, stem := range stems {
+				x.add(stem, i, weights()[f]/length)
 			}
 		}
-		for w := range about {
-			x.rarity[w]++
-		}
-		x.tools = append(x.tools, about)
 	}
-	for w, n := range x.rarity {
-		x.rarity[w] = math.Log1p((float64(len(tools)) - n + 0.5) / (n + 0.5))
+	for _, w := range x.words {
+		n := float64(len(w.places))
+		w.rarity = math.Log1p((float64(len(tools)) - n + 0.5) / (n + 0.5))
 	}
 	return x
 }
 
-// score sums, for each wanted thing, the score of its best word in a tool.
-func (x wordIndex) score(tool int, wanted []want) float64 {
-	sum := 0.0
-	for _, w := range wanted {
-		best := 0.0
-		for _, word := range w {
-			about := x.tools[tool][word.stem]
-			best = max(best, word.weight*x.rarity[word.stem]*about/(about+saturation))
-		}
-		sum += best
+// add adds to the weight of a word in a tool, which is the last one or a new one.
+func (x *wordIndex) add(stem string, tool int, weight float64) {
+	w := x.words[stem]
+	if w == nil {
+		w = &word{}
+		x.words[stem] = w
 	}
-	return math.Round(sum*1000) / 1000
+	if last := len(w.places) - 1; last >= 0 && w.places[last].tool == tool {
+		w.places[last].about += weight
+	} else {
+		w.places = append(w.places, place{tool, weight})
+	}
+}
+
+// scores sums for each tool, over the wanted things, the score of the best word for it.
+func (x *wordIndex) scores(wanted []want) []float64 {
+	sums, best := make([]float64, x.tools), make([]float64, x.tools)
+	for _, w := range wanted {
+		clear(best)
+		for _, name := range w {
+			found := x.words[name.stem]
+			if found == nil {
+				continue
+			}
+			for _, p := range found.places {
+				best[p.tool] = max(best[p.tool], name.weight*found.rarity*p.about/(p.about+saturation))
+			}
+		}
+		for i := range sums {
+			sums[i] += best[i]
+		}
+	}
+	for i := range sums {
+		sums[i] = math.Round(sums[i]*1000) / 1000
+	}
+	return sums
 }

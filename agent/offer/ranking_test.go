@@ -3,8 +3,11 @@ package offer_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"molar/agent/offer"
 	"molar/schemas"
@@ -107,4 +110,46 @@ func BenchmarkOf(b *testing.B) {
 	for b.Loop() {
 		offer.Of(all)("do thing number 17 of s3")
 	}
+}
+
+// What is kept of tools of earlier lists changes no ranking.
+func TestRanking_KeepsNothingOld(t *testing.T) {
+	of := offer.Ranking()
+	random := rand.New(rand.NewPCG(1, 0))
+	for range 50 {
+		list := tools()
+		random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		list = list[:random.IntN(len(list)+1)]
+		for i := range list {
+			if random.IntN(3) == 0 {
+				list[i].Description = list[random.IntN(len(list))].Description
+			}
+		}
+		for _, question := range []string{"Rename a.txt to b.txt", "Nhắn vào kênh chung là cơm xong rồi", "Add an emoji to the message in the channel"} {
+			if diff := cmp.Diff(offer.Of(list)(question), of(list)(question)); diff != "" {
+				t.Fatalf("%q (-fresh +kept):\n%s", question, diff)
+			}
+		}
+	}
+}
+
+// BenchmarkRanking_OneChanged is the work after one of 2,000 tools has changed, and of a question among them.
+func BenchmarkRanking_OneChanged(b *testing.B) {
+	var all []schemas.ToolInfo
+	for n := range 2000 {
+		all = append(all, tool(fmt.Sprintf("s%d", n%100), fmt.Sprintf("thing_%d", n), fmt.Sprintf("Does a thing with what it is given, in the way number %d. ", n%50), "path", "name"))
+	}
+	of := offer.Ranking()
+	rank := of(all)
+	b.Run("list", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			all[1000].Description = fmt.Sprint("Does something else, ", i)
+			of(all)
+		}
+	})
+	b.Run("question", func(b *testing.B) {
+		for b.Loop() {
+			rank("do thing number 17 of s3")
+		}
+	})
 }

@@ -18,7 +18,7 @@ const (
 )
 
 // wordsOf returns the stems of a tool's words, field by field.
-func wordsOf(t schemas.ToolInfo) [fields][]string {
+func wordsOf(t schemas.ToolInfo) reading {
 	var schema struct {
 		Properties map[string]struct {
 			Description string `json:"description"`
@@ -36,7 +36,7 @@ func wordsOf(t schemas.ToolInfo) [fields][]string {
 			}
 		}
 	}
-	return [fields][]string{
+	return reading{
 		inName: stems(cmp.Or(t.ToolName, t.Name)), inTitle: stems(t.Title), inServer: stems(t.Server),
 		inDescription: stems(text.Clip(t.Description, maxText, "")), inParameters: names, inExplanations: explanations,
 	}

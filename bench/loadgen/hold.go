@@ -28,7 +28,7 @@ func Hold(ctx context.Context, client *http.Client, target Target, q Question, n
 	if target.PID == 0 {
 		return Held{}, fmt.Errorf("hold streams of %s: the id of its process is needed", target.Name)
 	}
-	idle, err := readProcess(target.PID)
+	idle, err := ReadProcess(target.PID)
 	if err != nil {
 		return Held{}, err
 	}
@@ -37,7 +37,7 @@ func Hold(ctx context.Context, client *http.Client, target Target, q Question, n
 	var watcher sync.WaitGroup
 	watcher.Go(func() {
 		for watching.Err() == nil {
-			if now, err := readProcess(target.PID); err == nil {
+			if now, err := ReadProcess(target.PID); err == nil {
 				peak.RSS, peak.Anon = max(peak.RSS, now.RSS), max(peak.Anon, now.Anon)
 			}
 			wait(watching, 50*time.Millisecond)

@@ -9,7 +9,7 @@ func TestParseProcess(t *testing.T) {
 	stat := []byte("7 (a) b (c) S 1 7 7 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 9 0 100 1000 50")
 	status := []byte("Name:\ta) b (c\nVmRSS:\t   12345 kB\nRssAnon:\t    6789 kB\nThreads:\t9\n")
 	got, err := parseProcess(stat, status)
-	if want := (process{CPU: 3 * time.Second, RSS: 12345, Anon: 6789}); err != nil || got != want {
+	if want := (Process{CPU: 3 * time.Second, RSS: 12345, Anon: 6789}); err != nil || got != want {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 }
@@ -23,7 +23,7 @@ func TestParseProcess_RefusesNonsense(t *testing.T) {
 }
 
 func TestReadProcess_NamesWhatIsMissing(t *testing.T) {
-	if _, err := readProcess(1 << 30); err == nil {
+	if _, err := ReadProcess(1 << 30); err == nil {
 		t.Error("no error for a process that does not exist")
 	}
 }

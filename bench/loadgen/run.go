@@ -61,14 +61,14 @@ func Run(ctx context.Context, client *http.Client, target Target, q Question, op
 	if opt.Conns < 1 || (opt.Turns < 1 && opt.Duration <= 0) {
 		return Stats{}, fmt.Errorf("load %s: want at least one connection, and a number of turns or a duration", target.Name)
 	}
-	before, err := readProcess(target.PID)
+	before, err := ReadProcess(target.PID)
 	if err != nil {
 		return Stats{}, err
 	}
 	begin := time.Now()
 	samples := runTurns(ctx, client, target, q, opt)
 	took := time.Since(begin)
-	after, err := readProcess(target.PID)
+	after, err := ReadProcess(target.PID)
 	if err != nil {
 		return Stats{}, err
 	}

@@ -41,6 +41,9 @@ type offered struct{ Catalogue }
 
 func (o offered) Tools() []schemas.Tool { return o.Known().Tools() }
 
+// Status returns what turns need to know of the servers.
+func (o offered) Status() []schemas.ServerStatus { return o.States() }
+
 // recorder passes traces to the writer.
 type recorder struct {
 	to  *store.TraceWriter

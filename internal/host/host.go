@@ -364,7 +364,7 @@ func (h *Host) openAgent() (*agent.Agent, error) {
 		Flows:          flowsOf(h.Config),
 		Guards:         guards,
 		Skills:         skills,
-		Rank:           offer.Of,
+		Rank:           offer.Ranking(),
 		Prompts:        h.MCP,
 		Documents:      questionFiles{h.documents},
 		Lacking:        missingTools(h.Config),

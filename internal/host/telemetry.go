@@ -21,7 +21,7 @@ func (h *Host) openTelemetry(ctx context.Context) (err error) {
 			service, _ := h.Config.LLM.ServiceOf(name)
 			return service.Telemetry
 		},
-		Servers: func() []schemas.ServerStatus { return h.MCP.Status() },
+		Servers: func() []schemas.ServerStatus { return h.MCP.States() },
 		TracesDropped: func() int64 {
 			if h.Traces == nil {
 				return 0

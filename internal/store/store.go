@@ -63,6 +63,9 @@ func (d *DB) Path() string { return d.db.Path() }
 // Schema returns the number of the schema, when the database was opened and before that.
 func (d *DB) Schema() database.Schema { return d.db.Schema() }
 
+// Version tells changes of the database, as [database.DB.Version] does.
+func (d *DB) Version(ctx context.Context) (version int64, known bool) { return d.db.Version(ctx) }
+
 // Ping reports whether the database answers, and is sound as far as is known.
 func (d *DB) Ping(ctx context.Context) error { return d.db.Ping(ctx) }
 

@@ -51,3 +51,23 @@ func TestToolDecisions(t *testing.T) {
 	check(db)
 	check(openState(t, path)) // another process
 }
+
+// What another process decides is noticed, and nothing but a change counts as one.
+func TestVersion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.db")
+	db, other := openState(t, path), openState(t, path)
+	before, known := db.Version(t.Context())
+	if again, _ := db.Version(t.Context()); !known || again != before {
+		t.Fatalf("version %d, then %d: %v", before, again, known)
+	}
+	for name, by := range map[string]*store.DB{"another process": other, "this process": db} {
+		if err := by.KeepSwitch(t.Context(), "s", "a tool of "+name, false); err != nil {
+			t.Fatal(err)
+		}
+		now, _ := db.Version(t.Context())
+		if now == before {
+			t.Errorf("a change by %s is not noticed", name)
+		}
+		before = now
+	}
+}

@@ -31,6 +31,18 @@ func (f *inflight) add(method string) (int64, <-chan Reply, error) {
 	return f.lastID, w.answer, nil
 }
 
+// busy reports whether an answer is waited for. The request for news of a server stays open for ever.
+func (f *inflight) busy() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, w := range f.waiting {
+		if w.method != MethodListen {
+			return true
+		}
+	}
+	return false
+}
+
 // remove drops a request; a later answer is ignored.
 func (f *inflight) remove(id int64) {
 	f.mu.Lock()

@@ -22,7 +22,7 @@ func (c *stdio) read() {
 func (c *stdio) readFrom(stdout io.Reader) error {
 	ctx, stop := context.WithCancel(context.Background()) // for the server's requests
 	defer stop()
-	src := &endlessGuard{Reader: stdout, junk: &c.junk}
+	src := &endlessGuard{Reader: &brake{Reader: stdout, busy: c.calls.busy, end: c.closing}, junk: &c.junk}
 	for line, err := range sse.Lines(src, frames()) {
 		src.size = 0
 		noise := false
@@ -153,7 +153,7 @@ func (c *stdio) freeQueue() {
 // drain empties standard error so that its pipe never fills.
 func (c *stdio) drain(drained chan<- struct{}) {
 	defer close(drained)
-	_, _ = io.Copy(c.stderr, c.proc.Stderr)
+	_, _ = io.Copy(c.stderr, &brake{Reader: c.proc.Stderr, busy: c.calls.busy, end: c.closing})
 }
 
 // watch waits for the end, whatever its cause, and tears everything down. It watches the process

@@ -34,6 +34,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	listen := flags.String("listen", "", "address for HTTP; empty: stdio")
 	flags.DurationVar(&cfg.Delay, "delay", 0, "how long a call takes")
 	flags.IntVar(&cfg.Tools, "tools", 7, "tools listed")
+	flags.Uint64Var(&cfg.Seed, "seed", 0, "tools as long as real ones, others for each seed; 0: tools that differ by a number")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}

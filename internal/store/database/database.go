@@ -78,11 +78,13 @@ type DB struct {
 	// knows.
 	schema Schema
 	known  int
-	// present, sync and file are for SQLite only. sync is what was set last of the connection that
+	// present, sync, versions and file are for SQLite only. sync is what was set last of the connection that
 	// writes; Writing guards it.
 	present *presence
 	sync    string
-	file    fs.FileInfo
+	// versions is the one connection that notices what all others change; nil for PostgreSQL.
+	versions *sql.DB
+	file     fs.FileInfo
 
 	background sync.WaitGroup
 	stop       context.CancelFunc
@@ -145,7 +147,7 @@ func (d *DB) Close() error {
 	d.stop()
 	d.background.Wait()
 	var errs []error
-	for _, pool := range []*sql.DB{d.Read, d.Relaxed, d.Durable} {
+	for _, pool := range []*sql.DB{d.versions, d.Read, d.Relaxed, d.Durable} {
 		if pool != nil {
 			errs = append(errs, pool.Close())
 		}

@@ -44,6 +44,9 @@ func (d *DB) openSQLite(ctx context.Context, cfg Config) (err error) {
 	if d.Read, err = d.openPool(readers, "query_only(1)"); err != nil {
 		return err
 	}
+	if d.versions, err = d.openPool(1, "query_only(1)"); err != nil { // it connects when it is first used
+		return err
+	}
 	if unclean {
 		d.checkLater(cfg.CheckDelay)
 	}

@@ -30,6 +30,9 @@ type Config struct {
 	Delay time.Duration
 	// Tools is how many tools are listed, get_family_details first; 0 means 7.
 	Tools int
+	// Seed makes all tools up, with names, descriptions and schemas as long as those of real servers,
+	// and others for each seed; with 0 they differ by a number alone.
+	Seed uint64
 }
 
 // A Server answers MCP requests. It is an http.Handler for one endpoint and is safe
@@ -48,7 +51,7 @@ func New(cfg Config) *Server {
 	if cfg.Tools == 0 {
 		cfg.Tools = 7
 	}
-	return &Server{delay: cfg.Delay, list: listTools(cfg.Tools), sessions: map[string]struct{}{}}
+	return &Server{delay: cfg.Delay, list: listTools(cfg), sessions: map[string]struct{}{}}
 }
 
 // Calls returns how many tools/call requests came.
@@ -57,20 +60,28 @@ func (s *Server) Calls() int { return int(s.calls.Load()) }
 // Lists returns how many tools/list requests came.
 func (s *Server) Lists() int { return int(s.lists.Load()) }
 
-func listTools(n int) json.RawMessage {
+func listTools(cfg Config) json.RawMessage {
 	list := []byte(`{"tools":[`)
-	for i := range n {
+	words := newVocabulary(cfg.Seed)
+	for i := range cfg.Tools {
 		if i > 0 {
 			list = append(list, ',')
 		}
-		name, about := ToolName, "Shows one family: its members and their dates of birth"
-		if i > 0 {
-			name, about = fmt.Sprintf("stub_tool_%d", i), fmt.Sprintf("Does the work number %d", i)
+		switch {
+		case cfg.Seed != 0:
+			list = words.appendTool(list, i)
+		case i == 0:
+			list = appendTool(list, ToolName, "Shows one family: its members and their dates of birth")
+		default:
+			list = appendTool(list, fmt.Sprintf("stub_tool_%d", i), fmt.Sprintf("Does the work number %d", i))
 		}
-		list = fmt.Appendf(list, `{"name":%q,"description":%q,"inputSchema":{"type":"object","properties":`+
-			`{"family_id":{"type":"string","description":"The id of the family"}},"required":["family_id"]}}`, name, about)
 	}
 	return append(list, "]}"...)
+}
+
+func appendTool(list []byte, name, about string) []byte {
+	return fmt.Appendf(list, `{"name":%q,"description":%q,"inputSchema":{"type":"object","properties":`+
+		`{"family_id":{"type":"string","description":"The id of the family"}},"required":["family_id"]}}`, name, about)
 }
 
 type message struct {

@@ -1,6 +1,7 @@
 package stubmcp_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -73,4 +74,19 @@ func TestServeStdio_CallsRunSideBySide(t *testing.T) {
 			t.Errorf("took %v for %s", took, out.String())
 		}
 	})
+}
+
+func TestNew_MakesToolsUp(t *testing.T) {
+	list := func(seed uint64) string {
+		s := stubmcp.New(stubmcp.Config{Tools: 20, Seed: seed})
+		session := post(t, s, "", `{"id":1,"method":"initialize"}`).Header().Get("Mcp-Session-Id")
+		return post(t, s, session, `{"id":2,"method":"tools/list"}`).Body.String()
+	}
+	first := list(1)
+	if !json.Valid([]byte(first)) || strings.Count(first, `"inputSchema"`) != 20 || len(first) < 20<<10 {
+		t.Errorf("%d bytes: %s", len(first), first)
+	}
+	if list(1) != first || list(2) == first {
+		t.Error("the seed does not decide about the tools")
+	}
 }
