@@ -281,8 +281,13 @@ func (h *Host) openServers(ctx context.Context) (*mcpclients.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	var protocols mcpclients.Protocols
+	if !h.taped { // what a tape answers says nothing about the server
+		protocols = h.DB
+	}
 	return mcpclients.New(mcpclients.Config{
 		People:     people,
+		Protocols:  protocols,
 		Wrap:       wrap,
 		Elicit:     elicit,
 		Servers:    h.ServerConfigs(h.Config),
@@ -304,8 +309,8 @@ func (h *Host) bundledServers() ([]transport.ServerConfig, error) {
 			headers = map[string]string{"Authorization": "Bearer " + key}
 		}
 		return []transport.ServerConfig{
-			{Name: schemas.MemoryServer, URL: url + "/mcp/" + schemas.MemoryServer, Headers: headers, Setting: "memory"},
-			{Name: schemas.ToolServer, URL: url + "/mcp/" + schemas.ToolServer, Headers: headers, Setting: "memory"},
+			{Name: schemas.MemoryServer, URL: url + "/mcp/" + schemas.MemoryServer, Headers: headers, Setting: "memory", Protocol: transport.ProtocolHandshake},
+			{Name: schemas.ToolServer, URL: url + "/mcp/" + schemas.ToolServer, Headers: headers, Setting: "memory", Protocol: transport.ProtocolHandshake},
 		}, nil
 	}
 	mem, err := NewMemoryServer(h.Config, h.topics, h.DB, h.Log)
