@@ -196,7 +196,7 @@ func (s *server) notified(method string, params json.RawMessage) {
 		s.logged(params)
 	case methodPromptsChanged:
 		s.prompts.changed()
-	case transport.MethodListChanged:
+	case transport.MethodListChanged, transport.MethodSubscribed: // what changed before a subscription was not reported
 		select {
 		case s.list <- struct{}{}:
 		default: // a refresh is due already

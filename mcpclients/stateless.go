@@ -79,6 +79,8 @@ func discover(ctx context.Context, conn transport.Conn) (serverInfo, error) {
 	_, refused := errors.AsType[*transport.RPCError](err)
 	_, answered := errors.AsType[*transport.StatusError](err)
 	switch {
+	case transport.IsPermanent(err):
+		return serverInfo{}, err
 	case refused || (answered && !errors.Is(err, transport.ErrLost)):
 		return serverInfo{}, notStateless(err, offeredVersions(err))
 	case err != nil:

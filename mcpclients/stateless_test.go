@@ -25,11 +25,12 @@ func TestProtocol_OverHTTP(t *testing.T) {
 		handler        http.Handler
 		want           string // the agreed revision, or a part of the error
 	}{
-		{"default", "", modern, "2025-11-25"},
+		{"default", "", modern, "2026-07-28"},
+		{"pinned to an older one", "2025-11-25", modern, "2025-11-25"},
 		{"asked for by name", "2026-07-28", modern, "2026-07-28"},
 		{"found out", "auto", modern, "2026-07-28"},
 		{"a server with a handshake", "auto", older, "2025-11-25"},
-		{"a server with a handshake that must have none", "2026-07-28", older, "correct or remove mcpServers.web.protocol"},
+		{"a server with a handshake that must have none", "2026-07-28", older, "set mcpServers.web.protocol: auto (or remove it)"},
 		{"a server that nods at everything", "auto", emptyDiscover(goodServer()), "2025-11-25"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

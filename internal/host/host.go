@@ -309,8 +309,8 @@ func (h *Host) bundledServers() ([]transport.ServerConfig, error) {
 			headers = map[string]string{"Authorization": "Bearer " + key}
 		}
 		return []transport.ServerConfig{
-			{Name: schemas.MemoryServer, URL: url + "/mcp/" + schemas.MemoryServer, Headers: headers, Setting: "memory", Protocol: transport.ProtocolHandshake},
-			{Name: schemas.ToolServer, URL: url + "/mcp/" + schemas.ToolServer, Headers: headers, Setting: "memory", Protocol: transport.ProtocolHandshake},
+			{Name: schemas.MemoryServer, URL: url + "/mcp/" + schemas.MemoryServer, Headers: headers, Setting: "memory"},
+			{Name: schemas.ToolServer, URL: url + "/mcp/" + schemas.ToolServer, Headers: headers, Setting: "memory"},
 		}, nil
 	}
 	mem, err := NewMemoryServer(h.Config, h.topics, h.DB, h.Log)

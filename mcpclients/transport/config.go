@@ -157,10 +157,11 @@ func (s *ServerConfig) CallTimeout() time.Duration {
 // Pinned reports whether the config names the revision.
 func (s *ServerConfig) Pinned() bool { return s.Protocol != "" && s.Protocol != ProtocolAuto }
 
-// FindsProtocol reports whether the server is asked which revision it speaks.
+// FindsProtocol reports whether the server is asked which revision it speaks. A server that the
+// host itself needs is this program elsewhere, which shakes hands.
 func (s *ServerConfig) FindsProtocol() bool {
 	kind := s.Transport()
-	return !s.Pinned() && (kind == TypeHTTP || kind == TypeStdio)
+	return !s.Pinned() && !s.Needed() && (kind == TypeHTTP || kind == TypeStdio)
 }
 
 // Handshake returns the revision to request in a handshake.
