@@ -110,6 +110,12 @@ func (a *Agent) runCalls(ctx context.Context, w *task, reply *Reply, o *offer.Of
 	if err := w.out.Commentary(); err != nil {
 		return false, err
 	}
+	reply.change(func(call schemas.ToolCall) schemas.ToolCall {
+		if w.turn.runs(call) {
+			return call // what its client's schema takes is up to the client
+		}
+		return o.Handler.WithoutNulls(call)
+	})
 	hostCalls, clientCalls := w.turn.Split(reply.Calls())
 	w.results.Limit(a.resultBytes(ctx, w, len(hostCalls)))
 	w.said(reply.Message())

@@ -85,6 +85,16 @@ func (r *Reply) Calls() []schemas.ToolCall {
 	return r.Message().Calls()
 }
 
+// change replaces each call.
+func (r *Reply) change(changed func(schemas.ToolCall) schemas.ToolCall) {
+	for i, p := range r.parts {
+		if p.Call != nil {
+			call := changed(*p.Call)
+			r.parts[i].Call = &call
+		}
+	}
+}
+
 // KeepOneCall drops all calls but the first.
 func (r *Reply) KeepOneCall() {
 	r.settle()

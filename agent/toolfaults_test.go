@@ -147,3 +147,25 @@ func TestRun_callsWithAnEffect(t *testing.T) {
 		})
 	}
 }
+
+// A null that a tool's schema does not take is nowhere: not in what is shown, sent, kept and read again.
+func TestRun_dropsNulls(t *testing.T) {
+	b := newBench(calls("", "srv__do", `{"q":"x","limit":null}`), says("ok"))
+	b.tools.add("srv", "do", `"done"`)
+	b.tools.takes(`{"q":{"type":"string"},"limit":{"type":"integer"}}`)
+	p := b.with(t, schemas.Assistant{Tools: []string{"*"}}).play(t, ask("q"))
+	if p.err != nil {
+		t.Fatal(p.err)
+	}
+	history := b.model.requests[1].Messages
+	got := []string{b.tools.called[0], history[len(history)-2].Calls()[0].Function.Arguments, b.memory.saved[0].Rounds[0].Said.Calls()[0].Function.Arguments}
+	for _, e := range p.events {
+		if e.Kind == answer.KindToolCall {
+			got = append(got, e.Call.Function.Arguments)
+		}
+	}
+	want := `{"q":"x"}`
+	if diff := cmp.Diff([]string{"do " + want, want, want, want}, got); diff != "" {
+		t.Error(diff)
+	}
+}

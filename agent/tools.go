@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"molar/agent/offer"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -47,7 +48,7 @@ type Client struct {
 // Split separates the calls that servers run from those of the client.
 func (c Client) Split(calls []schemas.ToolCall) (hostCalls, clientCalls []schemas.ToolCall) {
 	for _, call := range calls {
-		if slices.ContainsFunc(c.ClientTools, func(t schemas.ToolInfo) bool { return t.Name == call.Function.Name }) {
+		if c.runs(call) {
 			clientCalls = append(clientCalls, call)
 			continue
 		}
@@ -55,6 +56,9 @@ func (c Client) Split(calls []schemas.ToolCall) (hostCalls, clientCalls []schema
 	}
 	return hostCalls, clientCalls
 }
+
+// runs reports whether the client runs a call itself.
+func (c Client) runs(call schemas.ToolCall) bool { return offer.Has(c.ClientTools, call.Function.Name) }
 
 // CheckForced refuses a turn that must call a tool which is not offered.
 func (c Client) CheckForced(offered []schemas.ToolInfo) error {

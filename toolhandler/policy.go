@@ -246,5 +246,6 @@ func (r *round) checkedArguments(tool schemas.Tool, text string) (json.RawMessag
 	if err != nil {
 		return nil, err
 	}
+	args, _ = r.turn.h.inputs.withoutNulls(tool, args)
 	return args, r.turn.h.inputs.check(tool, args)
 }

@@ -163,6 +163,7 @@ func (t *Turn) Asks(ctx context.Context, call schemas.ToolCall) bool {
 	if !known || t.cfg.Approver == nil || tool.Rules.Policy == schemas.PolicyDeny {
 		return false
 	}
+	call = t.WithoutNulls(call)
 	args, err := parseArguments(call.Function.Arguments)
 	if err != nil {
 		return false
@@ -267,6 +268,7 @@ func (t *Turn) Execute(ctx context.Context, calls []schemas.ToolCall) iter.Seq[O
 		defer cancel()
 
 		started := time.Now()
+		calls := t.withoutNulls(calls)
 		round := t.openRound(calls)
 		outcomes := make([]chan Outcome, len(calls))
 		slots := make(chan struct{}, t.h.parallel)
