@@ -34,14 +34,14 @@ type molar struct {
 	log           *slog.Logger
 }
 
-// server are the settings of the suite's server.
-type server struct {
+// settings are those of the suite's server.
+type settings struct {
 	URL   string         `json:"url"`
 	OAuth map[string]any `json:"oauth,omitempty"`
 }
 
 // configure writes the config file; secrets become variables.
-func (m *molar) configure(s server, secrets map[string]string) error {
+func (m *molar) configure(s settings, secrets map[string]string) error {
 	for name, value := range secrets {
 		m.secrets = append(m.secrets, name+"="+value)
 	}
@@ -136,38 +136,42 @@ func reply(prompt string, again bool) string {
 }
 
 // logIn goes through one login; the suite's authorization server asks nobody.
-func (m *molar) logIn(ctx context.Context) error {
+func (m *molar) logIn(ctx context.Context) {
 	cmd := m.command(ctx, "servers", "login", serverName, "--no-browser")
+	said, out := io.Pipe()
+	var all bytes.Buffer
+	both := io.MultiWriter(&all, out)
+	cmd.Stdout, cmd.Stderr = both, both
 	paste, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
 	if err != nil {
-		return err
+		m.log.Error("molar servers login", "error", err)
+		return
 	}
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
+	browsed := make(chan error, 1)
+	go func() { browsed <- browse(ctx, said, paste) }()
+	err = cmd.Wait()
+	_ = out.Close()
+	m.log.Info("molar servers login", "error", errors.Join(err, <-browsed), "said", all.String())
+}
+
+// browse opens the first address that molar says in a browser, and pastes the one at which that
+// ends.
+func browse(ctx context.Context, said io.Reader, paste io.WriteCloser) error {
 	var failed error
-	var said strings.Builder
-	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		said.WriteString(lines.Text() + "\n")
-		if strings.HasPrefix(lines.Text(), "http") {
-			var back string
-			if back, failed = openIn(ctx, lines.Text()); failed != nil {
-				_ = paste.Close()
-				continue
-			}
-			_, failed = io.WriteString(paste, back+"\n")
+	for lines := bufio.NewScanner(said); lines.Scan(); { // to the end, since molar would wait for its reader
+		if !strings.HasPrefix(lines.Text(), "http") {
+			continue
 		}
+		back, err := openIn(ctx, lines.Text())
+		if err == nil {
+			_, err = io.WriteString(paste, back+"\n")
+		}
+		failed = errors.Join(failed, err, paste.Close())
 	}
-	err = errors.Join(failed, cmd.Wait())
-	m.log.Info("molar servers login", "error", err, "said", said.String())
-	if err != nil {
-		return fmt.Errorf("log in: %w: %s", err, said.String())
-	}
-	return nil
+	return failed
 }
 
 // openIn is the browser: it returns the address that it was sent back to.
