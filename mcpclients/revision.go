@@ -170,14 +170,13 @@ func newestOf(theirs, ours []string) string {
 
 // refusedHandshake returns the error of an answer to initialize that is no agreement.
 func refusedHandshake(err error) error {
-	refused, ok := errors.AsType[*transport.RPCError](err)
-	if !ok {
-		return err
+	if refused, ok := errors.AsType[*transport.RPCError](err); ok {
+		return &refusedError{err: fmt.Errorf("initialize was refused with error %d: %s", refused.Code, refused.Message), speaks: offeredVersions(err)}
 	}
-	return &refusedError{
-		err:    fmt.Errorf("initialize was refused with error %d: %s", refused.Code, refused.Message),
-		speaks: offeredVersions(refused),
+	if speaks := offeredVersions(err); len(speaks) > 0 {
+		return &refusedError{err: err, speaks: speaks}
 	}
+	return err
 }
 
 // noneShared is permanent: one of the two sides must be updated.

@@ -110,6 +110,9 @@ func notStateless(why error, speaks []string) error {
 // offeredVersions returns the revisions that a server names when it rejects another.
 func offeredVersions(err error) []string {
 	refused, ok := errors.AsType[*transport.RPCError](err)
+	if status, is := errors.AsType[*transport.StatusError](err); is && status.RPC != nil {
+		refused, ok = status.RPC, true
+	}
 	if !ok || (refused.Code != transport.CodeUnsupportedVersion && refused.Code != transport.CodeInvalidParams) {
 		return nil
 	}
