@@ -102,6 +102,9 @@ func (s *server) greetStateless(ctx context.Context, conn transport.Conn) (trans
 	if err != nil {
 		return nil, serverInfo{}, s.giveUp(conn, s.tooLate(transport.MethodDiscover), err)
 	}
+	if info.Capabilities.Logging != nil {
+		wrapped.hearLog()
+	}
 	info.transport = s.Config().Transport()
 	return &inputs{Conn: wrapped, answer: s.answer}, info, nil
 }

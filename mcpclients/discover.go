@@ -24,6 +24,7 @@ type serverInfo struct {
 type capabilities struct {
 	Tools   *toolsCapability   `json:"tools"`
 	Prompts *promptsCapability `json:"prompts"`
+	Logging *struct{}          `json:"logging"`
 }
 
 type promptsCapability struct {

@@ -31,6 +31,11 @@ func newStateless(conn transport.Conn, host *settings) (*stateless, error) {
 	}}, nil
 }
 
+// hearLog asks for the server's log with each request: without a handshake none comes unasked.
+func (c *stateless) hearLog() {
+	c.meta[mcp.MetaKeyLogLevel] = json.RawMessage(`"` + mcp.LoggingLevelInfo + `"`)
+}
+
 // Inner returns the wrapped connection.
 func (c *stateless) Inner() transport.Conn { return c.Conn }
 
