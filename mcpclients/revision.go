@@ -237,8 +237,9 @@ func saysMore(err, other error) bool {
 	if !isStatus {
 		return err.Error() != other.Error()
 	}
-	known, same := errors.AsType[*transport.StatusError](other)
-	return !(same && known.Error() == status.Error()) && status.Code != http.StatusNotFound && status.Code != http.StatusMethodNotAllowed
+	known, isKnown := errors.AsType[*transport.StatusError](other)
+	same := isKnown && known.Error() == status.Error()
+	return !same && status.Code != http.StatusNotFound && status.Code != http.StatusMethodNotAllowed
 }
 
 // mayBeTemporary reports whether a refusal may come from a gateway, or from a server that is still
