@@ -47,9 +47,13 @@ func (s *server) negotiate(ctx context.Context, cfg transport.ServerConfig) (tra
 		slices.Reverse(ways)
 	}
 	refusals := map[string]error{}
-	for _, way := range ways {
+	for i, way := range ways {
 		cfg.Protocol = way
-		conn, info, err := s.openWithin(ctx, cfg, s.patience(way, known))
+		limit := time.Duration(0)
+		if i == 0 && way == transport.ProtocolStateless {
+			limit = s.patience(known)
+		}
+		conn, info, err := s.openWithin(ctx, cfg, limit)
 		if err == nil {
 			s.learn(ctx, known, info, refusals)
 			return conn, info, nil
@@ -62,20 +66,16 @@ func (s *server) negotiate(ctx context.Context, cfg transport.ServerConfig) (tra
 	return nil, serverInfo{}, bothRefused(refusals[transport.ProtocolHandshake], refusals[transport.ProtocolStateless])
 }
 
-// patience bounds the attempt without a handshake, so that time is left for the other one; 0 is no
-// bound.
-func (s *server) patience(way string, known schemas.ServerProtocol) time.Duration {
+// patience bounds an attempt without a handshake, so that time is left for one with it.
+func (s *server) patience(known schemas.ServerProtocol) time.Duration {
 	half := s.startTimeout() / 2
-	switch {
-	case way == transport.ProtocolHandshake:
-		return 0
-	case known.Revision == transport.ProtocolStateless:
-		return half
-	default:
+	if known.Revision == "" {
 		return min(discoverTimeout, half)
 	}
+	return half
 }
 
+// openWithin is openAs within limit; 0 is no limit.
 func (s *server) openWithin(ctx context.Context, cfg transport.ServerConfig, limit time.Duration) (transport.Conn, serverInfo, error) {
 	if limit > 0 {
 		var cancel context.CancelFunc
