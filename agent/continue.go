@@ -144,7 +144,7 @@ func (a *Agent) redo(ctx context.Context, w *task, o *offer.Offer, ask *step, pr
 		}
 		progress.rounds = append(progress.rounds, round)
 		for _, tool := range o.Grow(round.Results) {
-			w.out.Trace.Offered(tool.Name)
+			w.traceOffered(o, tool)
 		}
 		ask.messages = slices.Concat(ask.messages, a.roundMessages(w, round.Said, round.Results))
 		if !onlyFinds(calls) {

@@ -132,7 +132,7 @@ func (a *Agent) runCalls(ctx context.Context, w *task, reply *Reply, o *offer.Of
 	}
 	grown, joined := o.Grow(results), a.tools.Join(o, results, w.out.Trace.Withheld)
 	for _, tool := range slices.Concat(grown, joined) {
-		w.out.Trace.Offered(tool.Name)
+		w.traceOffered(o, tool)
 	}
 	if err := a.reportUnfit(ctx, w, o); err != nil {
 		return false, err

@@ -46,14 +46,6 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 		o.Grow(nil)
 	}
 	o.Tools, o.Most = append(o.Tools, w.turn.ClientTools...), a.cfg.Limits.Offered
-	out := providers.LeftOut(w.route.Provider, o.Tools)
-	for _, tool := range o.Tools {
-		if reason := out[tool.Name]; reason != "" {
-			w.out.Trace.Withheld(tool.Name, reason)
-		} else {
-			w.out.Trace.Offered(tool.Name)
-		}
-	}
 	calls := a.cfg.Limits.Calls
 	if n := w.turn.MaxCalls; n > 0 {
 		calls = min(calls, n)
@@ -75,10 +67,27 @@ func (a *Agent) offer(ctx context.Context, w *task, q question, past recalled, f
 			return w.results.Show(ctx, r)
 		},
 	})
+	out := providers.LeftOut(w.route.Provider, o.Tools)
+	for _, tool := range o.Tools {
+		if reason := out[tool.Name]; reason != "" {
+			w.out.Trace.Withheld(tool.Name, reason)
+		} else {
+			w.traceOffered(&o, tool)
+		}
+	}
 	if slices.ContainsFunc(choice.Offered, func(t schemas.Tool) bool { return !t.Rules.Marks.Trust && t.Server != schemas.ToolServer }) {
 		w.out.Watching().Arm() // a server wrote the descriptions
 	}
 	return a.guardLinks(w, o), w.turn.CheckForced(o.Tools)
+}
+
+// traceOffered traces a tool as it is offered.
+func (w *task) traceOffered(o *offer.Offer, tool schemas.ToolInfo) {
+	shown := ""
+	if whole, known := o.Handler.Lookup(tool.Name); known && whole.Name == tool.Name {
+		shown = offer.Shortened(whole.ToolInfo, tool)
+	}
+	w.out.Trace.Offered(tool.Name, shown)
 }
 
 // unseen returns the servers of tools whose lists no person has confirmed.

@@ -294,3 +294,20 @@ func TestRun_offersTheBest(t *testing.T) {
 		t.Error("the first round with tools is the tool pass")
 	}
 }
+
+// The trace says what the model was not shown of a tool.
+func TestRun_tracesShortenedDescriptions(t *testing.T) {
+	b := newBench(says("ok"))
+	b.limits = agent.Limits{ToolTokens: 300}
+	b.tools.add("s", "short", `1`)
+	b.tools.add("s", "long", `1`)
+	b.tools.tools[1].Description = strings.Repeat("Looks things up. ", 200)
+	b.with(t, schemas.Assistant{Tools: []string{"*"}}).play(t, ask("x"))
+	shown := map[string]string{}
+	for _, tool := range b.recorder.last.Tools {
+		shown[tool.Name] = tool.Shown
+	}
+	if diff := cmp.Diff(map[string]string{"s__short": "", "s__long": "953 of the 3400 characters of its description"}, shown); diff != "" {
+		t.Error(diff)
+	}
+}

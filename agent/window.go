@@ -13,9 +13,7 @@ import (
 )
 
 const (
-	// The offered tools may take toolTokens, or 1/toolShare of the model's window if that is less.
-	toolTokens, toolShare = 8000, 4
-	schemaBytes           = offer.TokenBytes
+	schemaBytes = offer.TokenBytes
 	// answerTokens is the room reserved for an answer without a limit.
 	answerTokens = 1024
 	// 1/toolResultShare of a window is reserved for tool results when tools are chosen.
@@ -118,16 +116,13 @@ func (a *Agent) attachedBytes(ctx context.Context, w *task, n int) int {
 	return bytes
 }
 
-// toolBytes returns the room for tools in the prompt: [Limits.ToolTokens], else toolTokens within
-// the share of the largest window that the model can have. A window that can grow does so for
-// tools, as for the rest of a prompt.
+// toolBytes returns the room for tools in the prompt: [Limits.ToolTokens], else what they take of the
+// largest window that the model can have. A window that can grow does so for tools, as for the rest of a
+// prompt.
 func (a *Agent) toolBytes(ctx context.Context, w *task) int {
 	tokens := a.cfg.Limits.ToolTokens
 	if tokens == 0 {
-		tokens = toolTokens
-		if most := a.maxWindow(ctx, w); most > 0 {
-			tokens = min(tokens, most/toolShare)
-		}
+		tokens = offer.DefaultTokens(a.maxWindow(ctx, w))
 	}
 	return tokens * schemaBytes
 }
@@ -164,7 +159,7 @@ func (a *Agent) pastRoom(ctx context.Context, w *task, system, tools, question i
 	}
 	most := max(window, a.maxWindow(ctx, w))
 	free := min(
-		window-int(float64(system+min(tools, window/toolShare*schemaBytes))/perToken),
+		window-int(float64(system+min(tools, window/offer.WindowShare*schemaBytes))/perToken),
 		most-int(float64(system+tools)/perToken),
 	) - w.answerRoom()
 	soft := int(float64(max(min(tokens, free/2), 0)) * perToken)

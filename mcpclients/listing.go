@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"molar/internal/text"
@@ -14,8 +15,9 @@ import (
 )
 
 const (
-	// maxDescription bounds a description, in bytes.
-	maxDescription = 2 << 10
+	// maxDescription bounds a description against floods, in bytes. What a model is shown of it depends on
+	// the room for tools.
+	maxDescription = 64 << 10
 	// MaxTools bounds the tools of one server, maxPages the pages of its list.
 	MaxTools = 2000
 	maxPages = 500
@@ -51,6 +53,10 @@ func (s *toolSet) add(raw json.RawMessage) {
 		}
 	default:
 		s.seen[info.ToolName] = true
+		if n := len(info.Description); n > maxDescription {
+			info.Description = text.Shorten(info.Description, maxDescription)
+			s.skip(fmt.Sprintf("%s: only the first %d of the %d bytes of its description are kept", info.ToolName, maxDescription, n))
+		}
 		info.Server = s.server
 		s.tools = append(s.tools, info)
 	}
@@ -123,13 +129,16 @@ func decodeTool(raw json.RawMessage) (schemas.ToolInfo, error) {
 	if input == nil {
 		input = json.RawMessage(`{"type":"object"}`)
 	}
+	if !takesObject(input) {
+		return schemas.ToolInfo{}, errors.New("its inputSchema takes no object, which the arguments of every call are")
+	}
 	output, err := schemaObject("outputSchema", tool.OutputSchema)
 	if err != nil {
 		return schemas.ToolInfo{}, err
 	}
 	return schemas.ToolInfo{
 		ToolName: tool.Name, Title: text.Shorten(text.Visible(tool.Title), 200),
-		Description: text.Shorten(text.Visible(tool.Description), maxDescription),
+		Description: text.Visible(tool.Description),
 		InputSchema: input, OutputSchema: output, Annotations: tool.Annotations,
 	}, nil
 }
@@ -144,6 +153,24 @@ func schemaObject(field string, raw json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("its %s is not an object", field)
 	}
 	return raw, nil
+}
+
+// takesObject reports whether the types at the root of a schema, if it names known ones alone, include an
+// object.
+func takesObject(schema json.RawMessage) bool {
+	var root struct {
+		Type any `json:"type"`
+	}
+	if json.Unmarshal(schema, &root) != nil {
+		return true
+	}
+	types, isList := root.Type.([]any)
+	if !isList {
+		types = []any{root.Type}
+	}
+	return slices.ContainsFunc(types, func(name any) bool {
+		return !slices.Contains([]any{"array", "string", "number", "integer", "boolean", "null"}, name)
+	}) || len(types) == 0
 }
 
 // A toolPage is one page of tools/list.

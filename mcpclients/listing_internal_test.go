@@ -3,6 +3,7 @@ package mcpclients
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -12,14 +13,37 @@ import (
 	"molar/schemas"
 )
 
-func TestDecodeTool_CleansTexts(t *testing.T) {
-	tool, err := decodeTool(json.RawMessage(`{"name":"a","description":"be\u200b kind\u0007\nnow\udb40\udc41 ` + strings.Repeat("ữ", 2000) + `"}`))
-	if err != nil {
-		t.Fatal(err)
+func TestList_CleansTexts(t *testing.T) {
+	listed := func(description string) (schemas.ToolInfo, []string) {
+		t.Helper()
+		tools, skipped, err := list(t.Context(), pageConn{page: json.RawMessage(`{"tools":[{"name":"a","description":"` + description + `"}]}`)}, "s")
+		if err != nil || len(tools) != 1 {
+			t.Fatal(tools, err)
+		}
+		return tools[0], skipped
 	}
-	if !strings.HasPrefix(tool.Description, "be kind\nnow ữ") || !strings.HasSuffix(tool.Description, text.Mark) ||
-		len(tool.Description) > maxDescription || !utf8.ValidString(tool.Description) {
+	whole := "be kind\nnow " + strings.Repeat("ữ", 2000)
+	if tool, skipped := listed(`be\u200b kind\u0007\nnow\udb40\udc41 ` + strings.Repeat("ữ", 2000)); tool.Description != whole || skipped != nil {
+		t.Errorf("%d bytes: %.40q; %q", len(tool.Description), tool.Description, skipped)
+	}
+	tool, skipped := listed(strings.Repeat("ữ", 40_000))
+	if !strings.HasSuffix(tool.Description, text.Mark) || len(tool.Description) > maxDescription || !utf8.ValidString(tool.Description) {
 		t.Errorf("%d bytes: %.40q", len(tool.Description), tool.Description)
+	}
+	if want := []string{"a: only the first 65536 of the 120000 bytes of its description are kept"}; !slices.Equal(skipped, want) {
+		t.Errorf("%q, want %q", skipped, want)
+	}
+}
+
+// Nobody can call a tool whose arguments are no object.
+func TestDecodeTool_TakesAnObject(t *testing.T) {
+	for schema, want := range map[string]bool{
+		`{}`: true, `null`: true, `{"type":"object"}`: true, `{"type":["array","object"]}`: true, `{"type":"dict"}`: true, `{"type":7}`: true, `{"type":[]}`: true,
+		`{"type":"array","items":{}}`: false, `{"type":["string","null"]}`: false, `{"type":"null"}`: false,
+	} {
+		if _, err := decodeTool(json.RawMessage(`{"name":"a","inputSchema":` + schema + `}`)); (err == nil) != want {
+			t.Errorf("%s: %v", schema, err)
+		}
 	}
 }
 

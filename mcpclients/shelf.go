@@ -114,9 +114,10 @@ func (s *Shelf) Judge() {
 	s.Publish()
 }
 
-// trustFirst pins a pinned server's first list. It may write to the store, so the lock must not
-// be held.
+// trustFirst pins a pinned server's first list, and adopts what was decided about cut descriptions. It may
+// write to the store, so the lock must not be held.
 func (s *Shelf) trustFirst(infos []schemas.ToolInfo) {
+	s.Decisions.adoptWhole(s.Server, infos, s.Log)
 	if s.Config().Pin {
 		s.Decisions.trustFirst(s.Server, infos, s.Log)
 	}

@@ -44,6 +44,8 @@ type Service struct {
 	BaseURL, Model, SmallModel string
 	// Lower converts a tool's input schema to what the service accepts; nil without a model.
 	Lower func(json.RawMessage) (lower.Result, error)
+	// MaxDescription is the longest description of a tool that it takes, in characters; 0 is no limit.
+	MaxDescription int
 	// Queues is set if it runs one request at a time.
 	Queues bool
 	// Embeds is set if it computes the vectors of texts.
@@ -74,7 +76,7 @@ func Services() []Service {
 			Name: OpenAI, Label: "OpenAI", About: About{"OpenAI, or a server with its API", "OpenAI, hoặc máy chủ có cùng API"},
 			Keys: []string{"OPENAI_API_KEY"}, KeyHost: "api.openai.com", Setup: "set OPENAI_API_KEY, or llm.openai.base_url for a server without a key",
 			BaseURL: "https://api.openai.com/v1", Model: "gpt-4.1-mini", SmallModel: "gpt-4.1-nano",
-			Lower: lower.ForOpenAI, Embeds: true, Wire: "openai", Forms: []string{"chat", "responses"}, Telemetry: "openai",
+			Lower: lower.ForOpenAI, MaxDescription: lower.MaxOpenAIDescription, Embeds: true, Wire: "openai", Forms: []string{"chat", "responses"}, Telemetry: "openai",
 		},
 		{
 			Name: Anthropic, Label: "Anthropic", About: About{"Anthropic’s Claude, or a server with its API", "Claude của Anthropic, hoặc máy chủ có cùng API"},
@@ -127,7 +129,7 @@ func Lowerings() []lower.Lowering {
 	var all []lower.Lowering
 	for _, s := range Services() {
 		if s.Lower != nil {
-			all = append(all, lower.Lowering{Service: s.Name, Lower: s.Lower})
+			all = append(all, lower.Lowering{Service: s.Name, Lower: s.Lower, MaxDescription: s.MaxDescription})
 		}
 	}
 	slices.SortFunc(all, func(a, b lower.Lowering) int { return strings.Compare(a.Service, b.Service) })

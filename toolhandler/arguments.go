@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"molar/schemas"
+	"molar/schemas/lower"
 )
 
 // A Use is what an argument is for, as far as the rules care.
@@ -179,7 +180,8 @@ const (
 
 // schemaOf reads the schema of a tool's arguments. What cannot be read declares nothing.
 func schemaOf(tool schemas.Tool) *argSchema {
-	root, err := decoded(string(tool.InputSchema))
+	local, _ := lower.Local(tool.InputSchema)
+	root, err := decoded(string(local))
 	if err != nil {
 		return new(argSchema)
 	}

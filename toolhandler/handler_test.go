@@ -73,7 +73,7 @@ func TestTurn_Execute_failures(t *testing.T) {
 	family := tool("family", "get_family_details", familySchema)
 	denied := tool("family", "drop", `{"type":"object"}`)
 	denied.Rules.Policy = schemas.PolicyDeny
-	broken := tool("family", "broken", `{"type":"object","properties":{"a":{"$ref":"https://example.com/x.json"}}}`)
+	broken := tool("family", "broken", `7`)
 	failing := callerFunc(func(_ context.Context, _, name string, _ json.RawMessage) (schemas.ToolResult, error) {
 		switch name {
 		case "broken":
@@ -96,7 +96,7 @@ func TestTurn_Execute_failures(t *testing.T) {
 		{"no object", "family__get_family_details", `[1]`, toolhandler.StatusInvalid, "not a JSON object"},
 		{"missing argument", "family__get_family_details", `{}`, toolhandler.StatusInvalid, "familyId"},
 		{"wrong type", "family__get_family_details", `{"familyId":7}`, toolhandler.StatusInvalid, "/familyId"},
-		{"schema that reaches out", "family__broken", `{}`, toolhandler.StatusInvalid, "only references inside the schema"},
+		{"schema that is none", "family__broken", `{}`, toolhandler.StatusInvalid, "the schema itself cannot be used"},
 		{"denied", "family__drop", `{}`, toolhandler.StatusRefused, "may not be called"},
 		{"dead server", "family__dead", `{}`, toolhandler.StatusFailed, "has stopped"},
 		{"panic", "family__panics", `{}`, toolhandler.StatusFailed, "do not call it again"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"molar/schemas"
 	"molar/schemas/lower"
@@ -19,7 +20,9 @@ type Finding struct {
 	Why   string `json:"why"`
 	// Arguments are what each argument is for.
 	Arguments []Argument `json:"arguments,omitempty"`
-	Provider  string     `json:"provider"`
+	// Remarks are about its definition, whatever the provider.
+	Remarks  []string `json:"remarks,omitempty"`
+	Provider string   `json:"provider"`
 	// Refused is why the tool is not offered to the provider.
 	Refused string `json:"refused,omitempty"`
 	// Notes list the changes.
@@ -35,8 +38,9 @@ func Tools(tools []schemas.Tool, services []lower.Lowering, refusedBefore func(p
 	findings = []Finding{}
 	for _, tool := range tools {
 		class, why := Classify(tool)
+		remarks := Remarks(tool, tools)
 		for _, l := range services {
-			f := Finding{Tool: tool.Name, Class: class, Why: why, Arguments: Arguments(tool), Provider: l.Service}
+			f := Finding{Tool: tool.Name, Class: class, Why: why, Arguments: Arguments(tool), Remarks: slices.Clone(remarks), Provider: l.Service}
 			result, err := l.Lower(tool.InputSchema)
 			if err != nil {
 				f.Refused = err.Error()
@@ -46,7 +50,7 @@ func Tools(tools []schemas.Tool, services []lower.Lowering, refusedBefore func(p
 			if f.Refused != "" {
 				refused++
 			}
-			f.Notes = slices.Concat(result.Notes, moved("", parsed(tool.InputSchema), parsed(result.Schema)))
+			f.Notes = slices.Concat(tooLong(tool, l), result.Notes, moved("", parsed(tool.InputSchema), parsed(result.Schema)))
 			if schemasToo {
 				f.Before, f.After = tool.InputSchema, result.Schema
 			}
@@ -54,6 +58,21 @@ func Tools(tools []schemas.Tool, services []lower.Lowering, refusedBefore func(p
 		}
 	}
 	return findings, refused
+}
+
+// tooLong notes that a service does not take all of a tool's description.
+func tooLong(tool schemas.Tool, l lower.Lowering) []string {
+	n := utf8.RuneCountInString(tool.Description)
+	if l.MaxDescription == 0 || n <= l.MaxDescription {
+		return nil
+	}
+	return []string{fmt.Sprintf("its description has %d characters, of which the service takes %d", n, l.MaxDescription)}
+}
+
+// Remarks are about the definition of a tool among all, whatever the provider: what of it calls are not
+// checked against, and whom it steers to.
+func Remarks(tool schemas.Tool, all []schemas.Tool) []string {
+	return append(Unchecked(tool), Steers(tool, all)...)
 }
 
 func parsed(schema json.RawMessage) any {

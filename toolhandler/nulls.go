@@ -78,7 +78,7 @@ func (s *Schema) refuses(args json.RawMessage) (refused, missing []string) {
 		for _, cause := range fault.Causes {
 			walk(cause)
 		}
-		if len(fault.Causes) > 0 {
+		if _, endless := fault.ErrorKind.(*kind.RefCycle); endless || len(fault.Causes) > 0 {
 			return
 		}
 		if len(fault.InstanceLocation) > 0 {

@@ -23,6 +23,10 @@ func NewSchema(raw json.RawMessage) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
+	return compile(doc)
+}
+
+func compile(doc any) (*Schema, error) {
 	const name = "schema:///" // references to other files do not name this host's
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
@@ -81,7 +85,9 @@ func explain(err error) error {
 	}
 	printer := message.NewPrinter(language.English)
 	var faults []string
-	collect(ve, printer, &faults)
+	if collect(ve, printer, &faults); len(faults) == 0 {
+		return nil
+	}
 	return errors.New(strings.Join(faults, "; "))
 }
 
@@ -91,6 +97,9 @@ const maxFaults = 5
 func collect(ve *jsonschema.ValidationError, printer *message.Printer, faults *[]string) {
 	if len(*faults) >= maxFaults {
 		return
+	}
+	if _, endless := ve.ErrorKind.(*kind.RefCycle); endless {
+		return // it says nothing about the value
 	}
 	if len(ve.Causes) == 0 {
 		place := "/" + strings.Join(ve.InstanceLocation, "/")

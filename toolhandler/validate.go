@@ -54,7 +54,10 @@ func (v *inputs) get(tool schemas.Tool) *input {
 		clear(v.known)
 	}
 	in := &input{
-		compile:   sync.OnceValues(func() (*Schema, error) { return NewSchema(tool.InputSchema) }),
+		compile: sync.OnceValues(func() (*Schema, error) {
+			schema, _, err := lenientSchema(tool.InputSchema)
+			return schema, err
+		}),
 		arguments: sync.OnceValue(func() *argSchema { return schemaOf(tool) }),
 	}
 	v.known[string(tool.InputSchema)] = in

@@ -55,9 +55,11 @@ type VerdictTrace struct {
 type ToolTrace struct {
 	Name string `json:"name"`
 	// Offered is set if the model could call it; Reason is why not, or why it was called.
-	Offered bool        `json:"offered"`
-	Reason  string      `json:"reason"`
-	Calls   []CallTrace `json:"calls,omitempty"`
+	Offered bool   `json:"offered"`
+	Reason  string `json:"reason"`
+	// Shown says what was shown of its definition, if not all for lack of room.
+	Shown string      `json:"shown,omitempty"`
+	Calls []CallTrace `json:"calls,omitempty"`
 }
 
 // A StepTrace is how long a step delayed the turn, or, for memory and guardrail, which run

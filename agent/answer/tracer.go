@@ -55,13 +55,13 @@ func (tr *Tracer) tool(name string) *ToolTrace {
 	return &tr.t.Tools[i]
 }
 
-// Offered records a tool that the model may call.
-func (tr *Tracer) Offered(name string) {
+// Offered records a tool that the model may call, and what is shown of its definition if not all.
+func (tr *Tracer) Offered(name, shown string) {
 	if !tr.on {
 		return
 	}
 	t := tr.tool(name)
-	t.Offered, t.Reason = true, "offered, and the model did not call it"
+	t.Offered, t.Shown, t.Reason = true, shown, "offered, and the model did not call it"
 }
 
 // Withheld records why the model may not call a tool.

@@ -3,7 +3,10 @@ package offer
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"molar/internal/text"
 	"molar/schemas"
@@ -17,16 +20,106 @@ const (
 	// maxTool and maxArgument bound the descriptions of a tool in brief and of its arguments, in
 	// bytes.
 	maxTool, maxArgument = 240, 80
+	// doublings is how often maxTool is doubled for the longest description of tools that are all offered.
+	doublings = 8
 )
 
-// brief returns a tool as it is offered in a room. Its calls are checked against its whole schema.
+// Tools take at most 1/WindowShare of a window, and defaultTokens, if no setting says otherwise.
+const (
+	WindowShare   = 4
+	defaultTokens = 8000
+)
+
+// DefaultTokens is the room for tools in a window, in tokens; a window of 0 is unknown.
+func DefaultTokens(window int) int {
+	if window == 0 {
+		return defaultTokens
+	}
+	return min(defaultTokens, window/WindowShare)
+}
+
+// Forms returns tools as a model is offered them in a room of bytes: whole if they all fit, else with the
+// longest descriptions shortened as far as they must be for all to fit, else large ones in brief. all
+// reports whether all fit; at most so many tools do.
+func Forms(tools []schemas.ToolInfo, room, most int) (forms []schemas.ToolInfo, all bool) {
+	whole, least := 0, 0
+	for _, t := range tools {
+		size := Size([]schemas.ToolInfo{t})
+		whole, least = whole+size, least+size-max(0, len(t.Description)-maxTool)
+	}
+	all = len(tools) <= most && least <= room
+	if all && whole <= room {
+		return tools, true
+	}
+	forms = slices.Clone(tools)
+	if !all {
+		for i, t := range forms {
+			forms[i] = brief(t, room)
+		}
+		return forms, false
+	}
+	for longest := maxTool << doublings; longest >= maxTool; longest /= 2 {
+		size := 0
+		for _, t := range tools {
+			size += Size([]schemas.ToolInfo{t}) - max(0, len(t.Description)-longest)
+		}
+		if size <= room {
+			for i, t := range forms {
+				forms[i].Description = shorten(t.Description, longest)
+			}
+			break
+		}
+	}
+	return forms, true
+}
+
+// shorten returns a description, or as many of its first sentences and lines as fit into most bytes with a
+// mark that says that there is more.
+func shorten(description string, most int) string {
+	const mark = " …"
+	if len(description) <= most {
+		return description
+	}
+	end, room := 0, text.Border(description, most-len(mark))
+	for {
+		n := text.SentenceEnd(description[end:most])
+		if n == 0 || len(strings.TrimRight(description[:end+n], " \n")) > room {
+			break
+		}
+		end += n
+	}
+	if end < room/2 { // one long sentence
+		end = max(end, strings.LastIndexAny(description[:room], " \n"))
+	}
+	if end <= 0 {
+		end = room
+	}
+	return strings.TrimSpace(description[:end]) + mark
+}
+
+// Shortened says what a tool's form leaves out of it; "" if it is whole.
+func Shortened(whole, form schemas.ToolInfo) string {
+	var what []string
+	if form.Description != whole.Description {
+		what = append(what, fmt.Sprintf("%d of the %d characters of its description", utf8.RuneCountInString(form.Description), utf8.RuneCountInString(whole.Description)))
+	}
+	if !bytes.Equal(form.InputSchema, whole.InputSchema) {
+		what = append(what, "its arguments in brief")
+	}
+	return strings.Join(what, ", ")
+}
+
+// brief returns a tool as it is offered in a room that has not all. Its calls are checked against its whole
+// schema.
 func brief(t schemas.ToolInfo, room int) schemas.ToolInfo {
 	most := max(room/briefShare, leastBrief)
 	if Size([]schemas.ToolInfo{t}) <= most {
 		return t
 	}
 	whole := t
-	t.Description = text.Clip(strings.TrimSpace(t.Description), maxTool, "…")
+	if t.Description = shorten(t.Description, maxTool); Size([]schemas.ToolInfo{t}) <= most {
+		return t
+	}
 	lowered, err := lower.ForOpenAI(t.InputSchema) // resolves its references
 	if err != nil {
 		return whole

@@ -50,8 +50,8 @@ func findTools(tools []schemas.Tool) schemas.ToolInfo {
 type Finder struct {
 	rank  func(question string) []Ranked
 	tools []schemas.Tool
-	// brief returns a tool as it is offered; nil offers it as it is.
-	brief func(schemas.ToolInfo) schemas.ToolInfo
+	// form returns a tool as it is offered; nil offers it as it is.
+	form func(schemas.ToolInfo) schemas.ToolInfo
 
 	mu      sync.Mutex
 	offered []string
@@ -109,8 +109,8 @@ func (f *Finder) call(_ context.Context, args json.RawMessage) (schemas.ToolResu
 		line := t.Name + ": " + firstLine(t.ToolInfo)
 		f.space.bytes -= len(line)
 		offered := t.ToolInfo
-		if f.brief != nil {
-			offered = f.brief(offered)
+		if f.form != nil {
+			offered = f.form(offered)
 		}
 		switch {
 		case slices.Contains(f.offered, t.Name):

@@ -20,7 +20,8 @@ const (
 	previousWeight = 0.5
 )
 
-// fit offers all tools if there is room for them, else those that fit the conversation.
+// fit offers all tools if there is room for them, be it with shorter descriptions, else those that fit the
+// conversation.
 //
 // It replays the conversation from its oldest question, as earlier turns did, and so offers the
 // same tools in the same order: the beginning of the prompt stays cached. Each question adds the
@@ -36,13 +37,12 @@ func (c *Chooser) fit(want Want, tools []schemas.Tool) Choice {
 	if most == 0 { // the client's own tools take all places
 		return Choice{Rest: tools}
 	}
-	if len(tools) <= most {
-		if shown := Infos(tools); Size(shown) <= room {
-			return Choice{Offered: tools, Shown: shown}
-		}
+	forms, all := c.forms(tools, room, most)
+	if all {
+		return Choice{Offered: tools, Shown: forms}
 	}
 	finder := Size([]schemas.ToolInfo{findTools(tools)})
-	s := shelf{catalogue: newIndex(tools, room, c.ranker(tools), want.Questions), most: max(0, most-1), room: room - finder, window: window - finder}
+	s := shelf{catalogue: newIndex(tools, forms, c.ranker(tools), want.Questions), most: max(0, most-1), room: room - finder, window: window - finder}
 	s.putAlways()
 	for i := range want.Questions {
 		s.ask(i)
@@ -51,10 +51,14 @@ func (c *Chooser) fit(want Want, tools []schemas.Tool) Choice {
 	return s.choice()
 }
 
-// A ranker ranks the tools that it has indexed.
-type ranker struct {
+// A latest is what was computed of the tools of the latest turn.
+type latest struct {
 	tools []schemas.Tool
 	rank  func(question string) []Ranked
+	// forms are those for room and most.
+	forms      []schemas.ToolInfo
+	all        bool
+	room, most int
 }
 
 // ranker returns the ranking of the tools. Indexing hundreds of tools takes milliseconds, so the
@@ -62,10 +66,30 @@ type ranker struct {
 func (c *Chooser) ranker(tools []schemas.Tool) func(question string) []Ranked {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !slices.EqualFunc(c.last.tools, tools, sameText) {
-		c.last = ranker{tools, c.cfg.Rank(Infos(tools))}
+	if last := c.about(tools); last.rank == nil {
+		last.rank = c.cfg.Rank(Infos(tools))
 	}
 	return c.last.rank
+}
+
+// forms returns the [Forms] of the tools, kept as well.
+func (c *Chooser) forms(tools []schemas.Tool, room, most int) (forms []schemas.ToolInfo, all bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last := c.about(tools)
+	if last.forms == nil || last.room != room || last.most != most {
+		last.forms, last.all = Forms(Infos(tools), room, most)
+		last.room, last.most = room, most
+	}
+	return slices.Clip(last.forms), last.all
+}
+
+// about returns what is known of the tools. c.mu is held.
+func (c *Chooser) about(tools []schemas.Tool) *latest {
+	if !slices.EqualFunc(c.last.tools, tools, sameText) {
+		c.last = latest{tools: tools}
+	}
+	return &c.last
 }
 
 // sameText reports whether two tools are the same to a ranker.
@@ -77,8 +101,8 @@ func sameText(a, b schemas.Tool) bool {
 // An index holds the tools and questions of a conversation.
 type index struct {
 	tools []schemas.Tool
-	// brief are the tools as they are offered.
-	brief []schemas.ToolInfo
+	// forms are the tools as they are offered.
+	forms []schemas.ToolInfo
 	rank  func(question string) []Ranked
 	asked []Question
 	// places are the indexes of the tools by offered name and by the server's name.
@@ -87,8 +111,8 @@ type index struct {
 	uses map[int][]use
 }
 
-// briefOf returns a tool of the catalogue as it is offered.
-func (x *index) briefOf(t schemas.ToolInfo) schemas.ToolInfo { return x.brief[x.places[t.Name]] }
+// formOf returns a tool of the catalogue as it is offered.
+func (x *index) formOf(t schemas.ToolInfo) schemas.ToolInfo { return x.forms[x.places[t.Name]] }
 
 // A use is a called or found tool.
 type use struct {
@@ -96,13 +120,10 @@ type use struct {
 	called bool
 }
 
-func newIndex(tools []schemas.Tool, room int, rank func(string) []Ranked, asked []Question) *index {
-	x := &index{tools: tools, brief: Infos(tools), rank: rank, asked: asked, places: make(map[string]int, 2*len(tools)), uses: map[int][]use{}}
+func newIndex(tools []schemas.Tool, forms []schemas.ToolInfo, rank func(string) []Ranked, asked []Question) *index {
+	x := &index{tools: tools, forms: forms, rank: rank, asked: asked, places: make(map[string]int, 2*len(tools)), uses: map[int][]use{}}
 	for i, t := range slices.Backward(tools) {
 		x.places[t.ToolName] = i
-	}
-	for i, t := range x.brief {
-		x.brief[i] = brief(t, room)
 	}
 	for i, t := range tools {
 		x.places[t.Name] = i
@@ -257,7 +278,7 @@ func (s *shelf) put(u use, part float64) bool {
 		return true
 	}
 	tool := s.catalogue.tools[at]
-	size := Size([]schemas.ToolInfo{s.catalogue.brief[at]})
+	size := Size([]schemas.ToolInfo{s.catalogue.forms[at]})
 	if len(s.offered) >= s.most || size > s.window-s.whole {
 		return false
 	}
@@ -275,9 +296,9 @@ func (s *shelf) has(name string) bool {
 }
 
 func (s *shelf) choice() Choice {
-	choice := Choice{Offered: s.offered, Finder: &Finder{rank: s.catalogue.rank, tools: s.catalogue.tools, brief: s.catalogue.briefOf, space: unbounded()}}
+	choice := Choice{Offered: s.offered, Finder: &Finder{rank: s.catalogue.rank, tools: s.catalogue.tools, form: s.catalogue.formOf, space: unbounded()}}
 	for _, t := range s.offered {
-		choice.Shown = append(choice.Shown, s.catalogue.briefOf(t.ToolInfo))
+		choice.Shown = append(choice.Shown, s.catalogue.formOf(t.ToolInfo))
 	}
 	for _, t := range s.catalogue.tools {
 		if s.has(t.Name) {

@@ -298,7 +298,7 @@ func TestFinder_room(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Offer{Finder: New(Config{Rank: byWords, Most: 128}).fit(Want{Bytes: room(1), Questions: []Question{called("q")}}, tools).Finder, Most: tc.tools, Tools: make([]schemas.ToolInfo, 1)}
-			o.Finder.brief = nil // in brief they would all fit
+			o.Finder.form = nil // in brief they would all fit
 			o.Allow(tc.bytes)
 			args, err := json.Marshal(map[string]string{"words": tc.words})
 			if err != nil {
@@ -382,5 +382,71 @@ func TestBrief(t *testing.T) {
 				t.Errorf("in a room of %d the schema lacks %s: %s", room, part, got.InputSchema)
 			}
 		}
+	}
+}
+
+// As long as all tools fit, none is dropped: the longest descriptions are shortened first, at the end of a
+// sentence or a line, with a mark.
+func TestForms(t *testing.T) {
+	tools := Infos(catalogue("a", "b"))
+	long := tools[0]
+	long.Name, long.Description = "s__long", strings.Repeat("Puts a thing there.\n", 400)
+	wordy := tools[0]
+	wordy.Name, wordy.Description = "s__wordy", strings.Repeat("word ", 200)
+	tools = append(tools, long, wordy)
+	for room, want := range map[int]struct {
+		all         bool
+		long, wordy int
+	}{
+		20_000: {true, 8000, 1000},
+		6000:   {true, 3844, 1000},
+		2400:   {true, 964, 959},
+		750:    {true, 244, 239},
+		600:    {false, 244, 239},
+	} {
+		forms, all := Forms(tools, room, 128)
+		if got := []int{len(forms[2].Description), len(forms[3].Description)}; all != want.all || got[0] > want.long || got[0] < want.long-30 || got[1] > want.wordy || got[1] < want.wordy-10 {
+			t.Errorf("in a room of %d: all %v, descriptions of %d bytes, want %+v", room, all, got, want)
+		}
+		if size := Size(forms); all && size > room {
+			t.Errorf("%d bytes in a room of %d", size, room)
+		}
+		for i, form := range forms {
+			if form.Description != tools[i].Description && !strings.HasSuffix(form.Description, ". …") && !strings.HasSuffix(form.Description, "word …") {
+				t.Errorf("in a room of %d it is cut in mid-sentence: %q", room, form.Description[len(form.Description)-20:])
+			}
+		}
+	}
+	if _, all := Forms(tools, 20_000, 3); all {
+		t.Error("more than the most are all offered")
+	}
+}
+
+func TestShorten(t *testing.T) {
+	for most, tc := range map[int]struct{ text, want string }{
+		100: {"All of it.  ", "All of it.  "},
+		30:  {"The first. The second one. The third is long.", "The first. The second one. …"},
+		20:  {"One sentence that has no end at all", "One sentence …"},
+		21:  {"ữữữữữữữữữữữữữữ", "ữữữữữ …"},
+		14:  {"A. Verylongword indeed", "A. …"},
+		22:  {"- one\n- two\n- three\n- four", "- one\n- two …"},
+	} {
+		if got := shorten(tc.text, most); got != tc.want || len(got) > most && got != tc.text {
+			t.Errorf("%q in %d: %q, want %q", tc.text, most, got, tc.want)
+		}
+	}
+}
+
+// What the offer cuts is told in the same numbers.
+func TestTold(t *testing.T) {
+	tools := Infos(catalogue("a", "b"))
+	tools[1].Description = strings.Repeat("Puts a thing there.\n", 400)
+	want := map[string]string{"s__b": "its description has 2000 tokens (8000 characters); with all of these tools attached, models are shown so many characters: 3821 with a window of up to 4096 tokens"}
+	if diff := cmp.Diff(want, Told(tools, 0, 128)); diff != "" {
+		t.Error(diff)
+	}
+	want = map[string]string{"s__b": "its description has 2000 tokens (8000 characters); with all of these tools attached, models are shown so many characters: 1901 at most"}
+	if diff := cmp.Diff(want, Told(tools, 600, 128)); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -59,7 +59,7 @@ type Chooser struct {
 	cfg Config
 
 	mu   sync.Mutex
-	last ranker
+	last latest
 }
 
 // New returns a chooser.
@@ -273,6 +273,9 @@ func (c *Chooser) Join(o *Offer, round []schemas.ToolResult, withheld func(name,
 	left := cmp.Or(o.Want.Bytes, math.MaxInt) - Size(o.Tools)
 	var added []schemas.ToolInfo
 	for _, tool := range fresh {
+		if Size([]schemas.ToolInfo{tool.ToolInfo}) > left {
+			tool.ToolInfo = brief(tool.ToolInfo, o.Want.Bytes)
+		}
 		left -= Size([]schemas.ToolInfo{tool.ToolInfo})
 		if left < 0 || o.Most > 0 && len(o.Tools)+len(added) >= o.Most {
 			break

@@ -199,10 +199,12 @@ func newLintCmd(a *app, f *toolsFlags) *cobra.Command {
 		Use:   "lint [--forget [NAME...]]",
 		Short: "Show how each tool is classified, and what providers' schema rules change in it",
 		Long: `Show, for each attached tool, whether the policy auto classifies it as reading, only
-adding or writing, and why, and how many tokens all of them take. For each provider, show
-what was changed in its input schema to make it fit, and which tools are refused, by these
-rules or, in an earlier turn, by the provider's service. A model's arguments are always
-checked against the tool's own schema. The exit code is 1 when a tool is refused.
+adding or writing, and why, how much of a long description models are shown, and how many
+tokens all of them take. For each provider, show what was changed in its input schema to
+make it fit, and which tools are refused, by these rules or, in an earlier turn, by the
+provider's service. A model's arguments are always checked against the tool's own schema,
+but for parts that cannot be used, which are named. The exit code is 1 when a tool is
+refused.
 
 A tool that a service refused is not offered to that service for a day, or until the tool
 changes. --forget offers the named tools, or all, again at once, also in a running host.
@@ -288,6 +290,12 @@ func (a *app) forgetRefusals(ctx context.Context, h *host.Host, names []string) 
 func (a *app) lint(h *host.Host, format string, schemasToo bool) error {
 	tools := h.MCP.Catalogue().Tools()
 	findings, refused := toolhandler.Tools(tools, providers.Lowerings(), h.RefusedBy, schemasToo)
+	told := offer.Told(offer.Infos(tools), h.Config.Limits.ToolTokens, h.Config.Limits.Tools)
+	for i, f := range findings {
+		if remark := told[f.Tool]; remark != "" {
+			findings[i].Remarks = append(findings[i].Remarks, remark)
+		}
+	}
 	if err := a.printFindings(findings, format); err != nil {
 		return err
 	}
@@ -323,6 +331,9 @@ func (a *app) printFindings(findings []toolhandler.Finding, format string) error
 			a.Say("%s %s: %s", terminal.Clean(f.Tool), f.Class, terminal.Clean(f.Why))
 			for _, arg := range f.Arguments {
 				a.Say("  %s: %s", terminal.Clean(arg.Path), arg.Use)
+			}
+			for _, remark := range f.Remarks {
+				a.Say("  %s", terminal.Clean(remark))
 			}
 		}
 		verdict := "unchanged"

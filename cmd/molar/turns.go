@@ -134,6 +134,9 @@ func printTools(line func(string, ...any), tools []answer.ToolTrace) {
 	}
 	for _, tool := range tools {
 		line("  %s: %s", tool.Name, tool.Reason)
+		if tool.Shown != "" {
+			line("    shown for lack of room: %s", tool.Shown)
+		}
 		for _, c := range tool.Calls {
 			line("    %s %s -> %s in %.1f ms: %s", c.ID, c.Arguments, c.Status, c.TookMS, terminal.Preview(c.Output))
 		}

@@ -64,7 +64,7 @@ func (p *port) operations() web.Operations {
 // lint returns what providers refuse of a tool, and how text can leave through it.
 func (p *port) lint(tool schemas.Tool) web.Lint {
 	found, _ := toolhandler.Tools([]schemas.Tool{tool}, providers.Lowerings(), p.RefusedBy, false)
-	l := web.Lint{Arguments: toolhandler.Arguments(tool)}
+	l := web.Lint{Arguments: toolhandler.Arguments(tool), Notes: toolhandler.Remarks(tool, p.MCP.Catalogue().Tools())}
 	for _, f := range found {
 		if f.Refused != "" {
 			l.Notes = append(l.Notes, f.Provider+" is not offered it: "+f.Refused)

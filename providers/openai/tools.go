@@ -11,9 +11,8 @@ import (
 	"molar/schemas/lower"
 )
 
-// maxDescription is the API's limit of a function description, in characters. Half of it is for
-// what the schema could not express.
-const maxDescription = 1024
+// Half of maxDescription is for what the schema could not express.
+const maxDescription = lower.MaxOpenAIDescription
 
 // A toolFunction is a function in the form of Chat Completions, which Responses extends.
 type toolFunction struct {

@@ -105,3 +105,24 @@ func safe(t *testing.T, schema map[string]any) {
 		}
 	}
 }
+
+// A schema made local is JSON that is local.
+func FuzzLocal(f *testing.F) {
+	for _, seed := range []string{
+		`{"items":{"$ref":"#a"},"$defs":{"x":{"$anchor":"a","$ref":"#/$defs/y"}}}`,
+		`{"$id":"https://a.example/b","items":{"$ref":"c#d"},"$defs":{"x":{"$id":"c","$dynamicAnchor":"d","items":{"$dynamicRef":"#d"}}}}`,
+		`{"items":{"$ref":"#/$defs/a~1b%25/0"},"$defs":{"a/b%":[{}]},"enum":[{"$ref":"x"}]}`,
+		`{"$ref":"#%zz","properties":{"$ref":{"$ref":"../x"}}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		local, _ := lower.Local(raw)
+		if json.Valid(raw) != json.Valid(local) {
+			t.Fatalf("%s becomes %s", raw, local)
+		}
+		if again, lost := lower.Local(local); !bytes.Equal(again, local) || len(lost) > 0 {
+			t.Fatalf("%s becomes %s, and that %s without %q", raw, local, again, lost)
+		}
+	})
+}

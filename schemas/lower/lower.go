@@ -70,6 +70,7 @@ func normalise(raw json.RawMessage) (*node, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	root = link(root)
 	efforts := [...]effort{
 		{unroll: 1, depth: maxDepth, spend: 64<<10 + 2*len(raw)},
 		{unroll: 0, depth: maxDepth, spend: 128<<10 + 2*len(raw)},

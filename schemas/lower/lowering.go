@@ -6,4 +6,7 @@ import "encoding/json"
 type Lowering struct {
 	Service string
 	Lower   func(json.RawMessage) (Result, error)
+	// MaxDescription is the longest description that the service takes of a tool, in characters; 0 is no
+	// limit.
+	MaxDescription int
 }

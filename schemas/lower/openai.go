@@ -11,6 +11,9 @@ import (
 // strictDepth bounds the nesting of a strict schema: OpenAI rejects deeper ones.
 const strictDepth = 5
 
+// MaxOpenAIDescription is the longest description of a function that OpenAI's API takes, in characters.
+const MaxOpenAIDescription = 1024
+
 // ForOpenAI lowers a tool's input schema to what OpenAI and the servers with its API accept: an
 // object at the root, only plain keywords below it, and the bounds and formats that the servers'
 // grammars support. Descriptions state the rest. The schema is not strict.

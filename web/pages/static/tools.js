@@ -182,7 +182,7 @@ function toggle(tool) {
 
 function details(tool, id) {
   return [
-    el("p", { className: "says" }, tool.description || t("The server gives no description.", "Máy chủ không mô tả công cụ này.")),
+    el("p", tool.description?.length > 2000 ? { className: "says long", tabIndex: 0 } : { className: "says" }, tool.description || t("The server gives no description.", "Máy chủ không mô tả công cụ này.")),
     tool.withheld ? note(t(`No model is offered it: ${tool.withheld}`, `Không mô hình nào được dùng: ${reason(tool.withheld)}`), "warn") : "",
     refusals(tool),
     facts([

@@ -1,0 +1,138 @@
+package toolhandler
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"molar/schemas"
+	"molar/schemas/lower"
+)
+
+// maxMended bounds how often a schema is compiled without what is wrong with it.
+const maxMended = 8
+
+// lenientSchema compiles the input schema of a tool without what cannot be used of it: references that lead
+// nowhere, or out of it, and keywords with values that no schema has. There everything is accepted, since the
+// server checks its arguments as well; all else holds. left names what was left out.
+func lenientSchema(raw json.RawMessage) (schema *Schema, left []string, err error) {
+	local, lost := lower.Local(raw)
+	for _, ref := range lost {
+		left = append(left, "the reference "+strconv.Quote(ref)+" leads nowhere in the schema")
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(local))
+	if err != nil {
+		return nil, nil, err
+	}
+	for range maxMended {
+		if schema, err = compile(doc); err == nil {
+			return schema, left, nil
+		}
+		places := without(&doc, err)
+		if len(places) == 0 {
+			return nil, nil, err
+		}
+		for _, place := range places {
+			left = append(left, place+" has a value that no schema has")
+		}
+	}
+	return nil, nil, err
+}
+
+// Unchecked says what of a tool's schema calls are not checked against, as it cannot be used.
+func Unchecked(tool schemas.Tool) []string {
+	if len(bytes.TrimSpace(tool.InputSchema)) == 0 {
+		return nil
+	}
+	_, left, err := lenientSchema(tool.InputSchema)
+	if err != nil {
+		return []string{"the schema cannot be used, so that no call is possible: " + err.Error()}
+	}
+	for i, what := range left {
+		left[i] = what + ": that part accepts anything"
+	}
+	return left
+}
+
+// without removes from a schema what it could not be compiled for, and returns the places.
+func without(doc *any, fault error) (places []string) {
+	root, _ := (*doc).(map[string]any)
+	invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](fault)
+	if !ok { // a dialect or an id that nothing is known of
+		for _, key := range []string{"$schema", "$id"} {
+			if _, has := root[key]; has {
+				delete(root, key)
+				places = append(places, "/"+key)
+			}
+		}
+		return places
+	}
+	faults, ok := errors.AsType[*jsonschema.ValidationError](invalid.Err)
+	if !ok {
+		return nil
+	}
+	var walk func(*jsonschema.ValidationError)
+	walk = func(fault *jsonschema.ValidationError) {
+		for _, cause := range fault.Causes {
+			walk(cause)
+		}
+		if len(fault.Causes) > 0 {
+			return
+		}
+		wrong, isType := fault.ErrorKind.(*kind.Type)
+		isSchema := isType && slices.Contains(wrong.Want, "object") && slices.Contains(wrong.Want, "boolean")
+		if place := cutOut(root, fault.InstanceLocation, isSchema); place != "" && !slices.Contains(places, place) {
+			places = append(places, place)
+		}
+	}
+	walk(faults)
+	return places
+}
+
+// cutOut removes a keyword from a schema by its location, or makes what should be a schema one that accepts
+// everything. It returns the place of what it changed.
+func cutOut(root map[string]any, location []string, isSchema bool) string {
+	if len(location) == 0 || root == nil {
+		return ""
+	}
+	var parent any = root
+	for _, step := range location[:len(location)-1] {
+		switch p := parent.(type) {
+		case map[string]any:
+			parent = p[step]
+		case []any:
+			n, err := strconv.Atoi(step)
+			if err != nil || n < 0 || n >= len(p) {
+				return ""
+			}
+			parent = p[n]
+		default:
+			return "" // what it is in was cut out
+		}
+	}
+	last := location[len(location)-1]
+	switch p := parent.(type) {
+	case map[string]any:
+		if _, has := p[last]; !has {
+			return ""
+		}
+		if delete(p, last); isSchema {
+			p[last] = true
+		}
+	case []any:
+		n, err := strconv.Atoi(last)
+		if !isSchema || err != nil || n < 0 || n >= len(p) {
+			return cutOut(root, location[:len(location)-1], false)
+		}
+		p[n] = true
+	default:
+		return ""
+	}
+	return "/" + strings.Join(location, "/")
+}

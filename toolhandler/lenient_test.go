@@ -1,0 +1,63 @@
+package toolhandler_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"molar/schemas"
+	"molar/toolhandler"
+)
+
+// What cannot be used of a schema costs that part only: it accepts anything, the rest is checked, and lint
+// says so.
+func TestTurn_Execute_schemasThatCannotBeUsed(t *testing.T) {
+	type calls map[string]bool // whether arguments fit
+	for name, tc := range map[string]struct {
+		schema string
+		calls  calls
+		left   []string
+	}{
+		"all of it can": {`{"properties":{"a":{"$ref":"#/$defs/s"}},"$defs":{"s":{"type":"string"}}}`, calls{`{"a":"x"}`: true, `{"a":1}`: false}, nil},
+		"a reference to nowhere": {
+			`{"properties":{"a":{"$ref":"#/$defs/none"},"b":{"type":"string"}},"required":["b"]}`,
+			calls{`{"a":{"x":1},"b":"y"}`: true, `{"a":1}`: false, `{"b":2}`: false},
+			[]string{`the reference "#/$defs/none" leads nowhere in the schema`},
+		},
+		"one to elsewhere": {
+			`{"properties":{"a":{"$ref":"https://example.com/x.json#/y"},"b":{"items":{"$ref":"../z.json"},"type":"array"}}}`,
+			calls{`{"a":1,"b":["x"]}`: true, `{"b":1}`: false},
+			[]string{`the reference "https://example.com/x.json#/y" leads nowhere in the schema`, `the reference "../z.json" leads nowhere in the schema`},
+		},
+		"one to a file":      {`{"properties":{"a":{"$ref":"file:///etc/passwd"}}}`, calls{`{"a":1}`: true}, []string{`the reference "file:///etc/passwd" leads nowhere in the schema`}},
+		"an anchor":          {`{"properties":{"a":{"$ref":"#s"}},"$defs":{"x":{"$anchor":"s","type":"string"}}}`, calls{`{"a":"x"}`: true, `{"a":1}`: false}, nil},
+		"an id":              {`{"properties":{"a":{"$ref":"urn:s"}},"$defs":{"x":{"$id":"urn:s","type":"string"}}}`, calls{`{"a":"x"}`: true, `{"a":1}`: false}, nil},
+		"each of the other":  {`{"properties":{"a":{"$ref":"#/$defs/x"},"b":{"type":"string"}},"$defs":{"x":{"$ref":"#/$defs/y"},"y":{"$ref":"#/$defs/x"}}}`, calls{`{"a":"x"}`: true, `{"a":1,"b":2}`: false}, nil},
+		"inside itself":      {`{"properties":{"a":{"$ref":"#"}},"additionalProperties":false}`, calls{`{"a":{"a":{}}}`: true, `{"a":{"b":1}}`: false}, nil},
+		"an unknown type":    {`{"properties":{"a":{"type":"dict"},"b":{"type":"string"}}}`, calls{`{"a":{},"b":"x"}`: true, `{"b":1}`: false}, []string{"/properties/a/type has a value that no schema has"}},
+		"words of draft 3":   {`{"properties":{"a":{"type":"string","required":true}}}`, calls{`{"a":"x"}`: true, `{"a":1}`: false}, []string{"/properties/a/required has a value that no schema has"}},
+		"words of draft 4":   {`{"properties":{"a":{"type":"number","minimum":0,"exclusiveMinimum":true}}}`, calls{`{"a":1}`: true, `{"a":-1}`: false}, []string{"/properties/a/exclusiveMinimum has a value that no schema has"}},
+		"what is no schema":  {`{"properties":{"a":"string","b":{"anyOf":["x",{"type":"null"}]}},"additionalProperties":false}`, calls{`{"a":1,"b":2}`: true, `{"c":1}`: false}, []string{"/properties/a has a value that no schema has", "/properties/b/anyOf/0 has a value that no schema has"}},
+		"a list of names":    {`{"properties":{"a":{"type":"string"}},"required":["a",1]}`, calls{`{"a":1}`: false, `{}`: true}, []string{"/required has a value that no schema has"}},
+		"an unknown dialect": {`{"$schema":"https://example.com/dialect","properties":{"a":{"type":"string"}}}`, calls{`{"a":"x"}`: true, `{"a":1}`: false}, []string{"/$schema has a value that no schema has"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tool := tool("s", "do", tc.schema)
+			for args, fits := range tc.calls {
+				turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool}})
+				out := collect(t.Context(), turn, call("1", tool.Name, args))[0]
+				if want := map[bool]toolhandler.Status{true: toolhandler.StatusOK, false: toolhandler.StatusInvalid}[fits]; out.Status != want {
+					t.Errorf("%s: %s (%s)", args, out.Status, out.Result.OutputText())
+				}
+			}
+			left := toolhandler.Unchecked(tool)
+			for i := range left {
+				left[i] = strings.TrimSuffix(left[i], ": that part accepts anything")
+			}
+			if diff := cmp.Diff(tc.left, left); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
