@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stderr 
 		return 2
 	}
 	defer os.RemoveAll(home)
-	m := molar{program: *program, home: home, log: log}
+	m := molar{program: *program, home: home, path: getenv("PATH"), log: log}
 	if err := m.configure(s.settings(flags.Arg(0))); err != nil {
 		log.Error("the config cannot be written", "error", err)
 		return 2

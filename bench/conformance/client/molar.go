@@ -30,6 +30,7 @@ const wantsLogin = "run molar servers login " + serverName
 // molar is the program under test, in a home folder of its own.
 type molar struct {
 	program, home string
+	path          string   // of the environment
 	secrets       []string // variables that the config refers to
 	log           *slog.Logger
 }
@@ -57,7 +58,7 @@ func (m *molar) file() string { return filepath.Join(m.home, "molar.yaml") }
 func (m *molar) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, m.program, append(args, "--config", m.file())...)
 	cmd.Dir = m.home
-	cmd.Env = append([]string{"HOME=" + m.home, "PATH=" + os.Getenv("PATH"), "TERM=dumb"}, m.secrets...)
+	cmd.Env = append([]string{"HOME=" + m.home, "PATH=" + m.path, "TERM=dumb"}, m.secrets...)
 	return cmd
 }
 
