@@ -37,28 +37,15 @@ func (s *server) attach(ctx context.Context) (transport.Conn, serverInfo, error)
 	return conn, info, nil
 }
 
-// open connects as the config asks, or else in the way that the server turns out to understand.
-func (s *server) open(ctx context.Context) (transport.Conn, serverInfo, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.startTimeout())
-	defer cancel()
-	cfg := *s.Config()
-	kind := cfg.Transport()
-	if cfg.Protocol == transport.ProtocolAuto && kind == transport.TypeHTTP && !s.shakesHands {
-		stateless := cfg
-		stateless.Protocol = transport.ProtocolStateless
-		probeCtx, cancelProbe := context.WithTimeout(ctx, discoverTimeout)
-		conn, info, err := s.openAs(probeCtx, stateless)
-		cancelProbe()
-		if err == nil || ctx.Err() != nil || (!errors.Is(err, errNotStateless) && !errors.Is(err, context.DeadlineExceeded)) {
-			return conn, info, err
-		}
-	}
-	conn, info, err := s.openAs(ctx, cfg)
-	s.shakesHands = err == nil // skip the probe next time
-	if legacy, ok := errors.AsType[*transport.LegacyError](err); ok && kind == transport.TypeHTTP {
-		legacyCfg := cfg
-		legacyCfg.Type = transport.TypeSSE
-		if conn, info, sseErr := s.openAs(ctx, legacyCfg); sseErr == nil {
+// openAs dials and begins according to cfg, over the older HTTP and SSE transport if the server
+// refuses the newer one.
+func (s *server) openAs(ctx context.Context, cfg transport.ServerConfig) (transport.Conn, serverInfo, error) {
+	conn, info, err := s.openOver(ctx, cfg)
+	if legacy, ok := errors.AsType[*transport.LegacyError](err); ok && cfg.Transport() == transport.TypeHTTP {
+		cfg.Type = transport.TypeSSE
+		ctx, cancel := context.WithTimeout(ctx, s.startTimeout()/2)
+		defer cancel()
+		if conn, info, sseErr := s.openOver(ctx, cfg); sseErr == nil {
 			s.log.Info("MCP server speaks the older HTTP and SSE transport", "refusal", legacy.Status)
 			return conn, info, nil
 		}
@@ -66,8 +53,8 @@ func (s *server) open(ctx context.Context) (transport.Conn, serverInfo, error) {
 	return conn, info, err
 }
 
-// openAs dials and shakes hands according to cfg.
-func (s *server) openAs(ctx context.Context, cfg transport.ServerConfig) (transport.Conn, serverInfo, error) {
+// openOver dials and begins over the transport of cfg.
+func (s *server) openOver(ctx context.Context, cfg transport.ServerConfig) (transport.Conn, serverInfo, error) {
 	conn, err := s.dial(ctx, cfg, s.notified)
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
@@ -78,37 +65,27 @@ func (s *server) openAs(ctx context.Context, cfg transport.ServerConfig) (transp
 	if cfg.Protocol == transport.ProtocolStateless {
 		return s.greetStateless(ctx, conn)
 	}
-	info, err := initialize(ctx, conn, cfg.Handshake(), &s.settings)
-	refused, isRefusal := errors.AsType[*transport.RPCError](err)
-	if isRefusal && cfg.Protocol == transport.ProtocolAuto {
-		// A refused handshake does no harm, so it comes first: an older server may exit if its
-		// first message is anything else.
-		if wrapped, info, err := s.greetStateless(ctx, conn); err == nil || !errors.Is(err, errNotStateless) {
-			return wrapped, info, err
-		}
-		return nil, serverInfo{}, refusedHandshake(refused)
-	}
+	info, err := s.shakeHands(ctx, conn, cfg.Handshake())
 	switch {
 	case err == nil:
 	case cfg.Transport() == transport.TypeMessage && transport.Answered(err):
 		info = serverInfo{Capabilities: capabilities{Tools: &toolsCapability{}}} // such servers need no handshake
-	case isRefusal:
-		return nil, serverInfo{}, s.giveUp(conn, "", refusedHandshake(refused))
 	default:
-		return nil, serverInfo{}, s.giveUp(conn, s.tooLate(transport.MethodInitialize), err)
+		return nil, serverInfo{}, s.giveUp(conn, s.tooLate(transport.MethodInitialize), refusedHandshake(err))
 	}
 	info.transport = cfg.Transport()
 	return conn, info, nil
 }
 
-// refusedHandshake is permanent for a server that names other revisions; any other refusal may
-// come from a server that is still starting.
-func refusedHandshake(refused *transport.RPCError) error {
-	if versions := offeredVersions(refused); len(versions) > 0 {
-		return transport.Permanent("initialize was refused with error %d: %s: it speaks %s",
-			refused.Code, refused.Message, strings.Join(versions, ", "))
+// shakeHands begins at protocol, or at the newest of the revisions that the server names instead.
+func (s *server) shakeHands(ctx context.Context, conn transport.Conn, protocol string) (serverInfo, error) {
+	info, err := initialize(ctx, conn, protocol, &s.settings)
+	if !s.Config().Pinned() {
+		if older := newestOf(offeredVersions(err), transport.Handshakes()); older != "" && older != protocol {
+			return initialize(ctx, conn, older, &s.settings)
+		}
 	}
-	return fmt.Errorf("initialize was refused with error %d: %s", refused.Code, refused.Message)
+	return info, err
 }
 
 // tooLate returns the text for a method that was not answered in time.
@@ -124,10 +101,10 @@ func (s *server) greetStateless(ctx context.Context, conn transport.Conn) (trans
 	}
 	info, err := discover(ctx, wrapped)
 	if err != nil {
-		if s.Config().Protocol == transport.ProtocolStateless && errors.Is(err, errNotStateless) && !mayBeTemporary(err) {
-			err = transport.Permanent("%w: correct or remove mcpServers.%s.protocol", err, s.Name())
-		}
 		return nil, serverInfo{}, s.giveUp(conn, s.tooLate(transport.MethodDiscover), err)
+	}
+	if info.Capabilities.Logging != nil {
+		wrapped.hearLog()
 	}
 	info.transport = s.Config().Transport()
 	return &inputs{Conn: wrapped, answer: s.answer}, info, nil
@@ -197,13 +174,6 @@ func saidBy(conn transport.Conn, since time.Time) []string {
 	return nil
 }
 
-// mayBeTemporary reports whether a refusal may come from a gateway, or from a server that is still
-// starting.
-func mayBeTemporary(err error) bool {
-	_, status := errors.AsType[*transport.StatusError](err)
-	return status || refusalCode(err) == transport.CodeInternal
-}
-
 func (s *server) becomeReady(conn transport.Conn, info serverInfo, tools []schemas.ToolInfo, skipped []string, took time.Duration) {
 	s.shelf.Instruct(text.Shorten(strings.TrimSpace(text.Visible(strings.ToValidUTF8(info.Instructions, "?"))), maxInstructions))
 	s.shelf.Put(tools)
@@ -252,7 +222,7 @@ func (s *server) notified(method string, params json.RawMessage) {
 		s.logged(params)
 	case methodPromptsChanged:
 		s.prompts.changed()
-	case transport.MethodListChanged:
+	case transport.MethodListChanged, transport.MethodSubscribed: // what changed before a subscription was not reported
 		select {
 		case s.list <- struct{}{}:
 		default: // a refresh is due already

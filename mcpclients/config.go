@@ -45,6 +45,8 @@ type Config struct {
 	Logins oauth.Store
 	// People is what servers need that each person calls as themselves.
 	People People
+	// Protocols keeps which revision each server speaks; nil keeps it until the manager is closed.
+	Protocols Protocols
 	// Telemetry may be nil.
 	Telemetry *telemetry.Telemetry
 	// Wrap, when set, is put around the dialer of every server: a recorder wraps

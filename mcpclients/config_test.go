@@ -27,7 +27,7 @@ func TestNew_RejectsBadConfig(t *testing.T) {
 		{"bad header", cfg{Name: "s", URL: "http://h/", Headers: map[string]string{"X": "hidden\n"}}, `header "X"`},
 		{"bad variable", cfg{Name: "s", Command: "x", Env: map[string]string{"A=B": "hidden"}}, `env "A=B"`},
 		{"long timeout", cfg{Name: "s", Command: "x", Timeout: time.Hour}, "up to 30m0s"},
-		{"unknown protocol", cfg{Name: "s", Command: "x", Protocol: "1.0"}, "use one of 2025-11-25"},
+		{"unknown protocol", cfg{Name: "s", Command: "x", Protocol: "1.0"}, "use one of auto"},
 		{"bad pattern", cfg{Name: "s", Command: "x", IncludeTools: []string{"[a"}}, `tool pattern "[a"`},
 		{"bad rule", cfg{Name: "s", Command: "x", Rules: []transport.ToolRule{{Glob: "a["}}}, `tool pattern "a["`},
 	} {

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
+	"molar/internal/text"
 	"molar/mcpclients/transport"
 )
 
@@ -24,6 +24,7 @@ type serverInfo struct {
 type capabilities struct {
 	Tools   *toolsCapability   `json:"tools"`
 	Prompts *promptsCapability `json:"prompts"`
+	Logging *struct{}          `json:"logging"`
 }
 
 type promptsCapability struct {
@@ -51,8 +52,9 @@ func initialize(ctx context.Context, conn transport.Conn, protocol string, host 
 		return serverInfo{}, fmt.Errorf("answer to initialize: %w", err)
 	}
 	if !slices.Contains(transport.Handshakes(), info.Protocol) {
-		return serverInfo{}, transport.Permanent("it answered with protocol version %q, which is none of %s: update one of the two sides",
-			info.Protocol, strings.Join(transport.Handshakes(), ", "))
+		return serverInfo{}, &refusedError{
+			err: fmt.Errorf("it answered initialize with protocol version %q", text.Shorten(text.Visible(info.Protocol), 40)), speaks: []string{info.Protocol},
+		}
 	}
 	if v, ok := transport.Innermost(conn).(interface{ SetProtocolVersion(version string) }); ok {
 		v.SetProtocolVersion(info.Protocol)

@@ -43,7 +43,7 @@ func askingServer() http.Handler {
 		content, err := json.Marshal(got.Content)
 		return mcp.NewToolResultText(fmt.Sprintf("%s %s", got.Action, content)), err
 	})
-	return server.NewStreamableHTTPServer(s, server.WithStateful(true))
+	return withHandshake(s)
 }
 
 // answering attaches one server, with elicit as the person who answers.
@@ -212,7 +212,7 @@ func gatheringServer(calls int) http.Handler {
 		content, err := json.Marshal(got.Content)
 		return mcp.NewToolResultText(fmt.Sprintf("%s %s", got.Action, content)), err
 	})
-	return server.NewStreamableHTTPServer(s, server.WithStateful(true))
+	return withHandshake(s)
 }
 
 // A question during a call goes to the person of the call, and to nobody while calls of several
@@ -288,7 +288,7 @@ func TestManager_AsksToOpenAnAddress(t *testing.T) {
 			content, err := json.Marshal(got.Content)
 			return mcp.NewToolResultText(fmt.Sprintf("%s %s", got.Action, content)), err
 		})
-		web := serveHTTP(t, server.NewStreamableHTTPServer(s, server.WithStateful(true)))
+		web := serveHTTP(t, withHandshake(s))
 		seen := ""
 		m := answering(t, overHTTP(web.URL), func(_ context.Context, q schemas.Question) (schemas.Answer, error) {
 			seen = q.URL

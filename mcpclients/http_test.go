@@ -35,11 +35,16 @@ func overHTTP(url string) transport.ServerConfig {
 	return transport.ServerConfig{Name: "web", URL: url}
 }
 
+// withHandshake serves s only in the revisions that begin with a handshake.
+func withHandshake(s *server.MCPServer) http.Handler {
+	return server.NewStreamableHTTPServer(s, server.WithStateful(true), server.WithStreamableHTTPProtocolVersions(transport.Handshakes()...))
+}
+
 func TestHTTP_RealServer(t *testing.T) {
 	real := goodServer()
 	cancelled := make(chan struct{}, 1)
 	var auth sync.Map
-	mcpHandler := server.NewStreamableHTTPServer(real, server.WithStateful(true))
+	mcpHandler := withHandshake(real)
 	web := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		auth.Store(r.Method+" "+r.Header.Get("Authorization"), true)
 		body, _ := io.ReadAll(r.Body)
@@ -99,7 +104,7 @@ func TestHTTP_SessionLost(t *testing.T) {
 		t.Run(http.StatusText(code), func(t *testing.T) {
 			var forget atomic.Bool
 			var calls atomic.Int32
-			real := server.NewStreamableHTTPServer(goodServer(), server.WithStateful(true))
+			real := withHandshake(goodServer())
 			web := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
 				if strings.Contains(string(body), `"tools/call"`) {

@@ -102,6 +102,7 @@ func New(cfg Config) (*Manager, error) {
 		Logins:       cfg.Logins,
 		OAuth:        logins,
 		People:       cfg.People,
+		Protocols:    cfg.Protocols,
 		Log:          m.log,
 		Wrap:         cfg.Wrap,
 		Publish:      m.publish,

@@ -111,7 +111,7 @@ func TestNPM_EverythingOverStdio(t *testing.T) {
 // everything runs the tools of server-everything, over any transport.
 func everything(t *testing.T, m *mcpclients.Manager, ears *notificationCounts) {
 	t.Helper()
-	if st := status(t, m); st.Tools < 12 || st.Protocol != transport.DefaultProtocol || st.Version == "" {
+	if st := status(t, m); st.Tools < 12 || st.Protocol != transport.ProtocolHandshake || st.Version == "" {
 		t.Errorf("%+v", st)
 	}
 	tool, ok := m.Catalogue().Lookup("real__get-sum")

@@ -144,7 +144,7 @@ func TestGoSDK_WithoutHandshake(t *testing.T) {
 
 func sdkTools(t *testing.T, m *mcpclients.Manager) {
 	t.Helper()
-	if st := status(t, m); st.Tools < 20 || st.Protocol != transport.DefaultProtocol {
+	if st := status(t, m); st.Tools < 20 || st.Protocol != transport.ProtocolHandshake {
 		t.Errorf("%+v", st)
 	}
 	tool, ok := m.Catalogue().Lookup("json_schema_2020_12_tool")

@@ -89,7 +89,7 @@ func TestSupervise_RefusalIsFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &refuser{attempts: 1}
 		m, err := mcpclients.New(mcpclients.Config{
-			Servers: []transport.ServerConfig{{Name: "s", URL: "http://127.0.0.1:1"}},
+			Servers: []transport.ServerConfig{{Name: "s", URL: "http://127.0.0.1:1", Protocol: transport.ProtocolHandshake}},
 			Wrap:    d.wrap,
 		})
 		if err != nil {

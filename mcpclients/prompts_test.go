@@ -29,7 +29,7 @@ type prompting struct {
 func (p *prompting) manager(t *testing.T) (*mcpclients.Manager, *promptConn) {
 	t.Helper()
 	conn := &promptConn{fakeConn: fakeConn{done: make(chan struct{})}, p: p}
-	cfg := servers(transport.ServerConfig{Name: "sdi", URL: "http://127.0.0.1:1/mcp"})
+	cfg := servers(transport.ServerConfig{Name: "sdi", URL: "http://127.0.0.1:1/mcp", Protocol: transport.ProtocolHandshake})
 	cfg.Wrap = func(transport.Dialer) transport.Dialer {
 		return func(_ context.Context, _ transport.ServerConfig, notify transport.Notify) (transport.Conn, error) {
 			conn.notify = notify

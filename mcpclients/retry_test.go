@@ -91,9 +91,9 @@ func (w *gatedServer) shut(gate http.HandlerFunc, away time.Duration) {
 
 func (w *gatedServer) start(t *testing.T) *mcpclients.Manager {
 	t.Helper()
-	m, err := mcpclients.New(mcpclients.Config{
-		Servers: []transport.ServerConfig{overHTTP("http://server.test/mcp")}, HTTPClient: &http.Client{Transport: w},
-	})
+	cfg := overHTTP("http://server.test/mcp")
+	cfg.Protocol = transport.ProtocolHandshake // one request for each attempt
+	m, err := mcpclients.New(mcpclients.Config{Servers: []transport.ServerConfig{cfg}, HTTPClient: &http.Client{Transport: w}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,10 +37,10 @@ type server struct {
 	login    *oauth.Source // nil if the server takes no login
 	seats    *seats        // nil unless each person has their own connection
 
-	// Only the supervisor uses these: whether the server shakes hands, as found with
-	// [transport.ProtocolAuto], and what a person should learn even though the server is back.
-	shakesHands bool
-	warning     string
+	// Only the supervisor uses these: which revision the server is known to speak, nil if that was
+	// not looked up yet, and what a person should learn even though the server is back.
+	spoken  *schemas.ServerProtocol
+	warning string
 }
 
 // settings are what all servers of a manager share.
@@ -61,6 +61,8 @@ type settings struct {
 	Logins oauth.Store
 	OAuth  *oauth.Client
 	People People
+	// Protocols may be nil.
+	Protocols Protocols
 	// OnePerson is set for a connection of one person, who is asked to log in.
 	OnePerson bool
 	Log       *slog.Logger

@@ -7,14 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"molar/mcpclients/transport"
 )
-
-// discoverTimeout bounds the probe for a stateless server: some older servers never answer
-// unknown methods.
-const discoverTimeout = 5 * time.Second
 
 // stateless adds to every request what a server without a handshake needs.
 type stateless struct {
@@ -28,10 +25,15 @@ func newStateless(conn transport.Conn, host *settings) (*stateless, error) {
 		return nil, err
 	}
 	return &stateless{Conn: conn, meta: map[string]json.RawMessage{
-		"io.modelcontextprotocol/protocolVersion":    json.RawMessage(`"` + transport.ProtocolStateless + `"`),
-		"io.modelcontextprotocol/clientInfo":         info,
-		"io.modelcontextprotocol/clientCapabilities": host.Elicit.capabilities(),
+		mcp.MetaKeyProtocolVersion:    json.RawMessage(`"` + transport.ProtocolStateless + `"`),
+		mcp.MetaKeyClientInfo:         info,
+		mcp.MetaKeyClientCapabilities: host.Elicit.capabilities(),
 	}}, nil
+}
+
+// hearLog asks for the server's log with each request: without a handshake none comes unasked.
+func (c *stateless) hearLog() {
+	c.meta[mcp.MetaKeyLogLevel] = json.RawMessage(`"` + mcp.LoggingLevelInfo + `"`)
 }
 
 // Inner returns the wrapped connection.
@@ -71,8 +73,8 @@ func (c *stateless) withMeta(params json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(fields)
 }
 
-// discover sends server/discover to a stateless server. An answer of any other shape is
-// errNotStateless: a server that answers everything with an empty object must not pass.
+// discover sends server/discover to a stateless server. An answer of any other shape is a
+// [refusedError]: a server that answers everything with an empty object must not pass.
 func discover(ctx context.Context, conn transport.Conn) (serverInfo, error) {
 	raw, err := conn.Request(ctx, transport.MethodDiscover, json.RawMessage(`{}`))
 	if slices.Contains(offeredVersions(err), transport.ProtocolStateless) {
@@ -82,8 +84,10 @@ func discover(ctx context.Context, conn transport.Conn) (serverInfo, error) {
 	_, refused := errors.AsType[*transport.RPCError](err)
 	_, answered := errors.AsType[*transport.StatusError](err)
 	switch {
+	case transport.IsPermanent(err):
+		return serverInfo{}, err
 	case refused || (answered && !errors.Is(err, transport.ErrLost)):
-		return serverInfo{}, fmt.Errorf("%w: %w", errNotStateless, err)
+		return serverInfo{}, notStateless(err, offeredVersions(err))
 	case err != nil:
 		return serverInfo{}, err
 	}
@@ -96,28 +100,30 @@ func discover(ctx context.Context, conn transport.Conn) (serverInfo, error) {
 		} `json:"_meta"`
 	}
 	if err := json.Unmarshal(raw, &answer); err != nil {
-		return serverInfo{}, fmt.Errorf("%w: answer to %s: %w", errNotStateless, transport.MethodDiscover, err)
+		return serverInfo{}, notStateless(fmt.Errorf("answer to %s: %w", transport.MethodDiscover, err), nil)
 	}
 	if !slices.Contains(answer.Supported, transport.ProtocolStateless) {
-		return serverInfo{}, fmt.Errorf("%w: it names %q", errNotStateless, answer.Supported)
+		return serverInfo{}, notStateless(fmt.Errorf("it names %q", answer.Supported), answer.Supported)
 	}
 	return serverInfo{Protocol: transport.ProtocolStateless, ServerInfo: answer.Meta.Server, Capabilities: answer.Capabilities, Instructions: answer.Instructions}, nil
+}
+
+func notStateless(why error, speaks []string) error {
+	return &refusedError{err: fmt.Errorf("the server does not speak protocol %s: %w", transport.ProtocolStateless, why), speaks: speaks}
 }
 
 // offeredVersions returns the revisions that a server names when it rejects another.
 func offeredVersions(err error) []string {
 	refused, ok := errors.AsType[*transport.RPCError](err)
+	if status, is := errors.AsType[*transport.StatusError](err); is && status.RPC != nil {
+		refused, ok = status.RPC, true
+	}
 	if !ok || (refused.Code != transport.CodeUnsupportedVersion && refused.Code != transport.CodeInvalidParams) {
 		return nil
 	}
-	var data struct {
-		Supported []string `json:"supported"`
-	}
+	var data mcp.UnsupportedProtocolVersionData
 	if json.Unmarshal(refused.Data, &data) != nil {
 		return nil
 	}
 	return data.Supported
 }
-
-// errNotStateless means that a server does not speak [ProtocolStateless].
-var errNotStateless = errors.New("the server does not speak protocol " + transport.ProtocolStateless)

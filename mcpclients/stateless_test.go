@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -25,11 +27,12 @@ func TestProtocol_OverHTTP(t *testing.T) {
 		handler        http.Handler
 		want           string // the agreed revision, or a part of the error
 	}{
-		{"default", "", modern, "2025-11-25"},
+		{"default", "", modern, "2026-07-28"},
+		{"pinned to an older one", "2025-11-25", modern, "2025-11-25"},
 		{"asked for by name", "2026-07-28", modern, "2026-07-28"},
 		{"found out", "auto", modern, "2026-07-28"},
 		{"a server with a handshake", "auto", older, "2025-11-25"},
-		{"a server with a handshake that must have none", "2026-07-28", older, "correct or remove mcpServers.web.protocol"},
+		{"a server with a handshake that must have none", "2026-07-28", older, "set mcpServers.web.protocol: auto (or remove it)"},
 		{"a server that nods at everything", "auto", emptyDiscover(goodServer()), "2025-11-25"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -145,5 +148,38 @@ func TestProtocol_OverStdio(t *testing.T) {
 				t.Errorf("%s, %v", result.Output, err)
 			}
 		})
+	}
+}
+
+// Without a handshake a server sends its log only where a request asks for it.
+func TestStateless_News(t *testing.T) {
+	heard := make(chan string, 2)
+	s := server.NewMCPServer("telling", "1", server.WithToolCapabilities(true), server.WithLogging())
+	s.AddTool(mcp.NewTool("tell"), func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if err := s.SendLogMessageToClient(ctx, mcp.NewLoggingMessageNotification(mcp.LoggingLevelWarning, "db", "slow")); err != nil {
+			return nil, err
+		}
+		if err := s.SendNotificationToClient(ctx, "notifications/progress",
+			map[string]any{"progressToken": r.Params.Meta.ProgressToken, "progress": 1, "total": 2, "message": "half"}); err != nil {
+			return nil, err
+		}
+		var texts []string
+		for range 2 { // what is sent just before a result may be overtaken by it
+			select {
+			case one := <-heard:
+				texts = append(texts, one)
+			case <-time.After(5 * time.Second):
+			}
+		}
+		slices.Sort(texts)
+		return mcp.NewToolResultText(strings.Join(texts, ", ")), nil
+	})
+	m := start(t, servers(overHTTP(serveHTTP(t, server.NewStreamableHTTPServer(s)).URL)))
+	if st := status(t, m); st.Protocol != transport.ProtocolStateless {
+		t.Fatalf("%+v", st)
+	}
+	person := &schemas.Person{OnNews: func(n schemas.News) { heard <- n.Text }}
+	if result, err := m.CallFor(t.Context(), person, "web", "tell", nil); err != nil || string(result.Output) != `"db: slow, half"` {
+		t.Errorf("heard %s, %v", result.Output, err)
 	}
 }

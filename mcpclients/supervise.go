@@ -144,6 +144,7 @@ func (s *server) verdict(err error, wasReady bool, down *outage) (wait time.Dura
 // explain returns the text for a person: what happened and what to do.
 func (s *server) explain(err error, wait time.Duration, wasReady bool) string {
 	place := s.Config().Place()
+	_, advised := errors.AsType[*advisedError](err)
 	switch {
 	case transport.IsPermanent(err) && s.Config().Needed():
 		return fmt.Sprintf("%v; look at %s in the config and at what answers there, it is asked again every %s", err, place, wait)
@@ -151,6 +152,8 @@ func (s *server) explain(err error, wait time.Duration, wasReady bool) string {
 		return err.Error()
 	case wasReady:
 		return fmt.Sprintf("%v: trying again in %s", err, wait.Round(100*time.Millisecond))
+	case advised:
+		return err.Error() + "; the host keeps trying"
 	case transport.OverWeb(s.Config().Transport()):
 		return fmt.Sprintf("%v: start the server or correct %s.url, the host keeps trying", err, place)
 	default:

@@ -25,6 +25,14 @@ const (
 	StateStopping ServerState = "stopping"
 )
 
+// A ServerProtocol is what was learnt of how a server begins.
+type ServerProtocol struct {
+	// Revision is the MCP revision agreed on, "" if nothing is known.
+	Revision string
+	// Version is what the server called its version then.
+	Version string
+}
+
 // A ToolChange is a tool's change since its server's tools were approved.
 type ToolChange struct {
 	Tool string `json:"tool"`

@@ -15,6 +15,7 @@ import (
 	"molar/internal/serve"
 	"molar/internal/setup"
 	"molar/internal/terminal"
+	"molar/mcpclients/transport"
 	"molar/schemas"
 )
 
@@ -91,7 +92,11 @@ func (a *app) listServers(status []schemas.ServerStatus, format string, words fu
 		return a.PrintJSON(status)
 	}
 	for _, s := range status {
-		a.Say("%s", terminal.Clean(host.ServerLine(s)))
+		line := host.ServerLine(s)
+		if s.Protocol != "" && s.State == schemas.StateReady && s.Transport != transport.TypeInProcess {
+			line += ", protocol " + s.Protocol
+		}
+		a.Say("%s", terminal.Clean(line))
 		for _, line := range words(s) {
 			a.Say("  | %s", terminal.Clean(line))
 		}

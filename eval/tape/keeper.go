@@ -81,7 +81,7 @@ type listing struct {
 
 // listed stores a list, or a handshake, which replaces all earlier listings of the server.
 func (k *Keeper) listed(server, method string, params, result json.RawMessage) {
-	if method != MethodInitialize && !strings.HasSuffix(method, "/list") {
+	if method != MethodInitialize && method != MethodDiscover && !strings.HasSuffix(method, "/list") {
 		return
 	}
 	k.mu.Lock()

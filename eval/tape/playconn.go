@@ -78,7 +78,7 @@ func (t *tapedFrame) result(server string) (json.RawMessage, error) {
 // missing answers a request that is not on the tape: a call with a fixed tool error, other
 // methods with a protocol error.
 func (c *playedConn) missing(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	if method == "initialize" { // a new server, or a tape made by hand: there are no tools
+	if method == MethodInitialize && !c.p.withoutHandshake(c.server) { // a new server, or a tape made by hand: there are no tools
 		return json.RawMessage(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"replay","version":"1"}}`), nil
 	}
 	if method == MethodList {
@@ -99,6 +99,20 @@ func (c *playedConn) missing(ctx context.Context, method string, params json.Raw
 		c.p.drift(turnOf(ctx), line, d)
 	}
 	return json.RawMessage(`{"content":[{"type":"text","text":"replay: the tape has no such call"}],"isError":true}`), nil
+}
+
+// withoutHandshake reports whether the server answered on the tape what only one without a handshake
+// is asked.
+func (p *Player) withoutHandshake(server string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.frames[server], func(f *tapedFrame) bool {
+		if f.frame.Method != MethodDiscover {
+			return false
+		}
+		result, err := f.result(server)
+		return err == nil && len(result) > 0
+	})
 }
 
 // findFrame takes the next unused request with the same method and params. Equal parallel calls

@@ -113,6 +113,7 @@ func (r *Record) Bytes() []byte {
 // The MCP methods that tapes use.
 const (
 	MethodInitialize = "initialize"
+	MethodDiscover   = "server/discover"
 	MethodCall       = "tools/call"
 	MethodList       = "tools/list"
 )

@@ -146,7 +146,7 @@ type Server struct {
 	Timeout time.Duration `yaml:"timeout" jsonschema_description:"Longest time of one tool call, at most 30m (default 60s)."`
 	// StartTimeout zero means the default of 60 s.
 	StartTimeout time.Duration `yaml:"start_timeout" jsonschema_description:"Longest time from the start of the server to its answer, at most 30m (default 60s)."`
-	Protocol     string        `yaml:"protocol" jsonschema_description:"MCP revision to offer, such as 2025-11-25, or auto to ask the server."`
+	Protocol     string        `yaml:"protocol" jsonschema_description:"MCP revision, such as 2025-11-25, if only that one is to be spoken; auto (default) finds out once which one the server speaks, and remembers it."`
 	IncludeTools []string      `yaml:"includeTools" jsonschema_description:"Globs over the tools to offer; all when left out."`
 	ExcludeTools []string      `yaml:"excludeTools" jsonschema_description:"Globs over the tools to leave out."`
 	// Trust declares that the server's texts contain no instructions to the model.

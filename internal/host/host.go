@@ -281,8 +281,13 @@ func (h *Host) openServers(ctx context.Context) (*mcpclients.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	var protocols mcpclients.Protocols
+	if !h.taped { // what a tape answers says nothing about the server
+		protocols = h.DB
+	}
 	return mcpclients.New(mcpclients.Config{
 		People:     people,
+		Protocols:  protocols,
 		Wrap:       wrap,
 		Elicit:     elicit,
 		Servers:    h.ServerConfigs(h.Config),

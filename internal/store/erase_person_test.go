@@ -21,7 +21,7 @@ import (
 func tablesOfNobody() []string {
 	return []string{
 		"audit", "audit_ends", "budget_use", "budget_holds", "tool_refusals", "secrets", "logins", "added_servers", "server_marks", "molar_schema", "tool_decisions",
-		"tool_switches", "schema_migrations", "goose_db_version", "tool_pins", "vectors",
+		"tool_switches", "schema_migrations", "goose_db_version", "tool_pins", "vectors", "server_protocols",
 	}
 }
 

@@ -37,6 +37,7 @@ func (s *State) RemoveServer(ctx context.Context, name string) (ok bool, err err
 		}
 		for _, statement := range []string{
 			`DELETE FROM tool_pins WHERE server = $1`, `DELETE FROM server_marks WHERE server = $1`, `DELETE FROM tool_switches WHERE server = $1`, `DELETE FROM logins WHERE server = $1`,
+			`DELETE FROM server_protocols WHERE server = $1`,
 		} {
 			if _, err := tx.ExecContext(ctx, statement, name); err != nil {
 				return err

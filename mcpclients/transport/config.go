@@ -3,7 +3,10 @@ package transport
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"net/url"
 	"strings"
 	"time"
 
@@ -25,10 +28,11 @@ const (
 	// ProtocolStateless is the revision without a handshake: each request carries the revision,
 	// the client and its capabilities.
 	ProtocolStateless = "2026-07-28"
-	// ProtocolAuto tries both kinds of revision, with and without a handshake.
+	// ProtocolHandshake is the newest revision that begins with a handshake.
+	ProtocolHandshake = "2025-11-25"
+	// ProtocolAuto finds out which of the two kinds of revision the server speaks. It is the
+	// default over HTTP and stdio; the other transports begin with a handshake.
 	ProtocolAuto = "auto"
-	// DefaultProtocol is the MCP revision requested by default.
-	DefaultProtocol = "2025-11-25"
 	// DefaultTimeout bounds one call, MaxTimeout the configured timeouts.
 	DefaultTimeout = 60 * time.Second
 	MaxTimeout     = 30 * time.Minute
@@ -66,8 +70,7 @@ type ServerConfig struct {
 	Timeout time.Duration
 	// StartTimeout covers start and initialize; 0 means the default.
 	StartTimeout time.Duration
-	// Protocol is the MCP revision to ask for, [ProtocolStateless] or [ProtocolAuto];
-	// "" means [DefaultProtocol].
+	// Protocol is the only MCP revision to ask for; "" means [ProtocolAuto].
 	Protocol string
 	// IncludeTools and ExcludeTools are globs of [path.Match] over the tools' own names. An empty
 	// IncludeTools includes every tool; ExcludeTools overrides it.
@@ -151,12 +154,33 @@ func (s *ServerConfig) CallTimeout() time.Duration {
 	return DefaultTimeout
 }
 
+// Pinned reports whether the config names the revision.
+func (s *ServerConfig) Pinned() bool { return s.Protocol != "" && s.Protocol != ProtocolAuto }
+
+// FindsProtocol reports whether the server is asked which revision it speaks. A server that the
+// host itself needs is this program elsewhere, which shakes hands.
+func (s *ServerConfig) FindsProtocol() bool {
+	kind := s.Transport()
+	return !s.Pinned() && !s.Needed() && (kind == TypeHTTP || kind == TypeStdio)
+}
+
 // Handshake returns the revision to request in a handshake.
 func (s *ServerConfig) Handshake() string {
-	if s.Protocol != "" && s.Protocol != ProtocolAuto {
+	if s.Pinned() {
 		return s.Protocol
 	}
-	return DefaultProtocol
+	return ProtocolHandshake
+}
+
+// Identity returns a hash of where the server is: its address without user and query, or its
+// command without arguments, since secrets may be in those.
+func (s *ServerConfig) Identity() string {
+	at := s.Command
+	if u, err := url.Parse(s.URL); err == nil && s.URL != "" {
+		at = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	}
+	sum := sha256.Sum256([]byte(s.Transport() + " " + at))
+	return hex.EncodeToString(sum[:16])
 }
 
 // HasAuthorization reports whether the configured headers contain credentials.

@@ -138,7 +138,7 @@ func (c *httpConn) classify(method string, err error) error {
 		return &LegacyError{status}
 	}
 	err, uncertain := c.life.classify(method, err)
-	if uncertain && method != MethodPing && method != MethodInitialize {
+	if uncertain && method != MethodPing && method != MethodInitialize && method != MethodDiscover {
 		c.probe(err, func(ctx context.Context) error {
 			_, err := c.Request(ctx, MethodPing, nil)
 			return err
@@ -152,7 +152,15 @@ func (c *httpConn) classify(method string, err error) error {
 type LegacyError struct{ Status *StatusError }
 
 func (e *LegacyError) Error() string {
+	if e.Understood() {
+		return e.Status.Error()
+	}
 	return e.Status.Error() + ": it does not speak streamable HTTP there"
+}
+
+// Understood reports whether the server refused what the message says, not the message.
+func (e *LegacyError) Understood() bool {
+	return e.Status.RPC != nil || e.Status.Code == http.StatusBadRequest
 }
 
 func (e *LegacyError) Unwrap() error { return e.Status }

@@ -25,6 +25,7 @@ const (
 	MethodElicit      = "elicitation/create"
 	MethodDiscover    = "server/discover"
 	MethodListen      = "subscriptions/listen"
+	MethodSubscribed  = "notifications/subscriptions/acknowledged"
 )
 
 // JSON-RPC error codes that the host sends, creates or checks.

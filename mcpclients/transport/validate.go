@@ -16,12 +16,17 @@ const maxNameLen = 256
 
 // Handshakes lists the MCP revisions that begin with a handshake, newest first.
 func Handshakes() []string {
-	return []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+	return []string{ProtocolHandshake, "2025-06-18", "2025-03-26", "2024-11-05"}
+}
+
+// Revisions lists all MCP revisions that the host speaks, newest first.
+func Revisions() []string {
+	return append([]string{ProtocolStateless}, Handshakes()...)
 }
 
 // protocols returns the values that may be configured.
 func protocols() []string {
-	return append(Handshakes(), ProtocolStateless, ProtocolAuto)
+	return append([]string{ProtocolAuto}, Revisions()...)
 }
 
 // ValidateServers joins every fault of the list, each with its server's name.

@@ -151,7 +151,7 @@ func (l *life) classify(method string, err error) (mapped error, uncertain bool)
 func refusal(method string, status *StatusError) error {
 	switch {
 	case status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden:
-		return Permanent("the server refused the credentials (HTTP %d): set the headers it needs", status.Code)
+		return &permanentError{&credentialsError{status}}
 	case status.RPC != nil:
 		e := *status.RPC
 		e.Method = method
@@ -161,6 +161,15 @@ func refusal(method string, status *StatusError) error {
 	}
 	return nil
 }
+
+// A credentialsError is a refusal of who asks.
+type credentialsError struct{ status *StatusError }
+
+func (e *credentialsError) Error() string {
+	return fmt.Sprintf("the server refused the credentials (HTTP %d): set the headers it needs", e.status.Code)
+}
+
+func (e *credentialsError) Unwrap() error { return e.status }
 
 // exchangeError returns the error of a request whose exchange broke off.
 func exchangeError(err error) error {

@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -8,15 +10,12 @@ import (
 	"slices"
 	"strings"
 
-	"molar/mcpclients"
-	"molar/mcpclients/oauth"
 	"molar/schemas"
 )
 
 // A scenario is what the suite wants to see from this run.
 type scenario struct {
-	name    string
-	manager *mcpclients.Manager
+	name string
 	// ToolCalls are the calls to make, when the suite prescribes them.
 	ToolCalls []toolCall `json:"toolCalls"`
 	// ClientID and ClientSecret are of a client that was registered by hand, if any.
@@ -28,8 +27,6 @@ type scenario struct {
 	Issuer        string `json:"idp_issuer"`
 	IdentityToken string `json:"idp_id_token"`
 	IdentityID    string `json:"idp_client_id"`
-	// person logs in where that is wanted.
-	person person
 }
 
 type toolCall struct {
@@ -37,67 +34,81 @@ type toolCall struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// settings are what an operator puts into the config for the scenario.
-func (s *scenario) settings() oauth.Settings {
+// settings are what an operator puts into the config for the scenario, and into the environment.
+func (s *scenario) settings(url string) (settings, map[string]string) {
 	if s.name == "auth/basic-cimd" { // a client whose id is where its description is
-		return oauth.Settings{ClientID: "https://conformance-test.local/client-metadata.json"}
+		return settings{URL: url, OAuth: map[string]any{"client_id": "https://conformance-test.local/client-metadata.json"}}, nil
 	}
-	settings := oauth.Settings{
-		ClientID: s.ClientID, ClientSecret: s.ClientSecret, PrivateKey: s.PrivateKey,
-		Identity: oauth.Identity{Issuer: s.Issuer, ClientID: s.IdentityID, Token: s.IdentityToken},
+	oauth, secrets := map[string]any{}, map[string]string{}
+	secret := func(in map[string]any, key, name, value string) {
+		if value != "" {
+			in[key], secrets[name] = "${"+name+"}", value
+		}
+	}
+	secret(oauth, "client_id", "SUITE_CLIENT_ID", s.ClientID)
+	secret(oauth, "client_secret", "SUITE_CLIENT_SECRET", s.ClientSecret)
+	secret(oauth, "private_key", "SUITE_CLIENT_KEY", s.PrivateKey)
+	identity := map[string]any{}
+	secret(identity, "issuer", "SUITE_ISSUER", s.Issuer)
+	secret(identity, "client_id", "SUITE_IDENTITY", s.IdentityID)
+	secret(identity, "token", "SUITE_IDENTITY_TOKEN", s.IdentityToken)
+	if len(identity) > 0 {
+		oauth["identity"] = identity
 	}
 	if strings.HasPrefix(s.name, "auth/client-credentials") {
-		settings.Grant = oauth.GrantClient
+		oauth["grant"] = "client_credentials"
 	}
-	return settings
+	return settings{URL: url, OAuth: oauth}, secrets
 }
 
-// play makes the prescribed calls, or one call to each tool that the manager
-// offers, and what else the scenario is about. It goes on after a call that went
-// wrong, as a user would.
-func (s *scenario) play(ctx context.Context) error {
+// play lists the tools, and makes the prescribed calls or one call to each tool. It goes on after a
+// call that went wrong, and logs in where molar says so, as a person would.
+func (s *scenario) play(ctx context.Context, m *molar) error {
+	tools, said, err := m.tools(ctx)
+	const logins = 3 // one, and two for what it lacks
+	for range logins {
+		if err != nil || !strings.Contains(said, wantsLogin) {
+			break
+		}
+		m.logIn(ctx) // the next list says what came of it
+		tools, said, err = m.tools(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if strings.Contains(said, "warning: "+serverName+" ") {
+		return fmt.Errorf("the server is not attached: %s", said)
+	}
 	calls := s.ToolCalls
 	if len(calls) == 0 {
-		calls = callEach(s.manager.Catalogue().Tools())
+		calls = callEach(tools)
 	}
 	var errs []error
 	for _, c := range calls {
-		result, err := s.manager.Call(ctx, serverName, c.Name, c.Arguments)
-		if err != nil && strings.Contains(err.Error(), wantsLogin) && s.person.logIn(ctx) == nil {
-			result, err = s.manager.Call(ctx, serverName, c.Name, c.Arguments)
+		shown, err := m.call(ctx, offered(tools, c.Name), c.Arguments)
+		if err != nil && strings.Contains(shown, wantsLogin) {
+			m.logIn(ctx)
+			shown, err = m.call(ctx, offered(tools, c.Name), c.Arguments)
 		}
-		if err == nil && result.IsError {
-			err = fmt.Errorf("tool %q reports an error: %s", c.Name, result.Output)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("call %s: %w: %s", c.Name, err, shown))
 		}
-		errs = append(errs, err)
-	}
-	for _, r := range requests(s.name) {
-		errs = append(errs, s.manager.Request(ctx, serverName, r.method, r.params, nil))
 	}
 	return errors.Join(errs...)
 }
 
-// A request is one that no tool call leads to.
-type request struct {
-	method string
-	params any
-}
-
-// requests lists what a scenario wants beside tool calls.
-func requests(scenario string) []request {
-	if scenario != "http-standard-headers" {
-		return nil
+// offered returns the name under which molar offers a tool of the server.
+func offered(tools []schemas.ToolInfo, name string) string {
+	for _, t := range tools {
+		if t.ToolName == name {
+			return t.Name
+		}
 	}
-	return []request{
-		{"resources/list", struct{}{}},
-		{"resources/read", map[string]string{"uri": "file:///path/to/file%20name.txt"}},
-		{"prompts/list", struct{}{}},
-		{"prompts/get", map[string]string{"name": "test_prompt"}},
-	}
+	return name
 }
 
 // callEach returns a call with made-up arguments for each tool.
-func callEach(tools []schemas.Tool) []toolCall {
+func callEach(tools []schemas.ToolInfo) []toolCall {
 	calls := make([]toolCall, len(tools))
 	for i, t := range tools {
 		calls[i] = toolCall{Name: t.ToolName, Arguments: arguments(t.InputSchema, tools)}
@@ -108,7 +119,7 @@ func callEach(tools []schemas.Tool) []toolCall {
 // arguments makes up a value for each required property of a schema. A property
 // called schema gets the input schema of the first other tool, as it was received:
 // the suite compares it with the one that it sent.
-func arguments(schema json.RawMessage, tools []schemas.Tool) json.RawMessage {
+func arguments(schema json.RawMessage, tools []schemas.ToolInfo) json.RawMessage {
 	var object struct {
 		Required   []string `json:"required"`
 		Properties map[string]struct {
@@ -122,7 +133,7 @@ func arguments(schema json.RawMessage, tools []schemas.Tool) json.RawMessage {
 	for _, name := range object.Required {
 		args[name] = sample(object.Properties[name].Type)
 		if name == "schema" {
-			other := slices.IndexFunc(tools, func(t schemas.Tool) bool { return string(t.InputSchema) != string(schema) })
+			other := slices.IndexFunc(tools, func(t schemas.ToolInfo) bool { return string(t.InputSchema) != string(schema) })
 			if other >= 0 {
 				args[name] = tools[other].InputSchema
 			}

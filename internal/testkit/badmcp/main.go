@@ -33,6 +33,7 @@ type flags struct {
 	malformed bool          // list malformed tools among good ones
 	touchy    bool          // exit when the first message is not initialize
 	stateless bool          // support server/discover instead of initialize
+	newer     bool          // answer initialize with the revision that has none
 	empty     bool          // answer unknown requests with an empty object
 	cursor    bool          // repeat a page cursor for ever
 	ignore    bool          // ignore the end of standard input, and SIGTERM
@@ -62,6 +63,7 @@ func parse(args []string, stderr io.Writer) (flags, error) {
 	set.BoolVar(&f.malformed, "malformed", false, "list malformed tools")
 	set.BoolVar(&f.touchy, "touchy", false, "exit when the first message is not initialize")
 	set.BoolVar(&f.stateless, "stateless", false, "know server/discover instead of initialize")
+	set.BoolVar(&f.newer, "newer", false, "answer initialize with revision 2026-07-28")
 	set.BoolVar(&f.empty, "empty", false, "answer what is unknown with an empty object")
 	set.BoolVar(&f.cursor, "cursor", false, "repeat a page cursor")
 	set.BoolVar(&f.ignore, "ignore", false, "ignore polite requests to stop")
@@ -228,6 +230,8 @@ func (s *server) handle(in *bufio.Reader, r request) (code int, stop bool) {
 // knows reports an error for messages that a server without a handshake does not accept.
 func (s *server) knows(r request) bool {
 	switch {
+	case r.Method == "initialize" && s.newer:
+		s.result(r.ID, `{"protocolVersion":"2026-07-28","capabilities":{}}`)
 	case r.Method == "initialize":
 		s.print(`{"jsonrpc":"2.0","id":` + string(r.ID) + `,"error":{"code":-32601,"message":"no handshake"}}` + "\n")
 	case r.Params.Meta.Protocol != "2026-07-28":

@@ -1,0 +1,28 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"molar/internal/store/database"
+	"molar/schemas"
+)
+
+// ServerProtocol returns what was learnt of the server at a place, or nothing.
+func (s *State) ServerProtocol(ctx context.Context, server, place string) (p schemas.ServerProtocol, err error) {
+	err = s.db.Read.QueryRowContext(ctx, `SELECT revision, version FROM server_protocols WHERE server = $1 AND place = $2`, server, place).
+		Scan(&p.Revision, &p.Version)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, nil
+	}
+	return p, s.db.Fault("read the protocol of a server", err)
+}
+
+// KeepServerProtocol replaces what was learnt of the server, also at another place.
+func (s *State) KeepServerProtocol(ctx context.Context, server, place string, p schemas.ServerProtocol) error {
+	_, err := s.db.Exec(ctx, "keep the protocol of a server", `INSERT INTO server_protocols (server, place, revision, version, learned_at) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (server) DO UPDATE SET place = excluded.place, revision = excluded.revision, version = excluded.version, learned_at = excluded.learned_at`,
+		server, place, p.Revision, s.db.SQL.Text(p.Version), database.Millis(s.db.Now()))
+	return err
+}
