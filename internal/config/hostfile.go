@@ -16,10 +16,13 @@ type Host string
 
 // The hosts, whose files differ in form.
 const (
-	HostClaude Host = "Claude Desktop"
-	HostVSCode Host = "VS Code"
-	HostCursor Host = "Cursor"
-	HostGemini Host = "Gemini CLI"
+	HostClaude     Host = "Claude Desktop"
+	HostClaudeCode Host = "Claude Code"
+	HostVSCode     Host = "VS Code"
+	HostCursor     Host = "Cursor"
+	HostGemini     Host = "Gemini CLI"
+	// HostUnknown is any other host whose file has the usual key.
+	HostUnknown Host = "a file with mcpServers"
 )
 
 // A HostFile is a converted file of another host.
@@ -40,6 +43,8 @@ type HostFile struct {
 	head, entries string
 	// references are the variables that the original file refers to.
 	references map[string]bool
+	// faults are the reasons of LeftOut.
+	faults []string
 }
 
 // A Variable takes the place of a value in the YAML.
@@ -59,8 +64,15 @@ type reader struct {
 	inputs map[string]string // descriptions of the inputs of VS Code, by id
 	values map[string]string // literal values by the variable that replaces them
 	taken  []string          // names that no server may get
-	out    *HostFile
-	notes  []string // comments at the head of the text
+	secret bool              // every value of env and headers is secret
+	// person is set if ${person.id} and the like stand for a person.
+	person bool
+	// unchecked is set if the servers are checked later, with the rest of the file.
+	unchecked bool
+	// conflicts reports whether a variable has another value outside of the file; nil means never.
+	conflicts func(name string, value schemas.Secret) bool
+	out       *HostFile
+	notes     []string // comments at the head of the text
 }
 
 // ReadHostFile converts the content of a file. Its name helps to recognise the host. Comments and
@@ -74,12 +86,8 @@ func ReadHostFile(name string, data []byte, taken ...string) (*HostFile, error) 
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	r := &reader{
-		host: hostOf(name, root, section), out: &HostFile{references: referencedNames(data)}, notes: notes,
-		inputs: section.inputs, values: map[string]string{},
-		taken: slices.Concat(ReservedServers(), taken),
-	}
-	r.out.Host = r.host
+	r := newReader(hostOf(name, root, section), data, taken)
+	r.inputs, r.notes = section.inputs, notes
 	var servers []entry
 	for _, m := range section.servers {
 		e := r.server(m, r.newName(m.name))
@@ -91,6 +99,15 @@ func ReadHostFile(name string, data []byte, taken ...string) (*HostFile, error) 
 	}
 	r.out.YAML = r.write(filepath.Base(name), servers)
 	return r.out, nil
+}
+
+// newReader returns a reader whose servers get none of the taken names, and whose secrets none of the
+// variables that data refers to.
+func newReader(host Host, data []byte, taken []string) *reader {
+	return &reader{
+		host: host, out: &HostFile{Host: host, references: referencedNames(data)}, values: map[string]string{},
+		taken: slices.Concat(ReservedServers(), taken),
+	}
 }
 
 // A serverSection holds the settings of a file that concern servers.

@@ -40,7 +40,7 @@ func (r *reader) write(file string, servers []entry) []byte {
 	var body strings.Builder
 	for _, e := range servers {
 		text := e.text()
-		if err := checkServers([]byte("mcpServers:\n"+text), r.sample); err != nil {
+		if err := checkServers([]byte("mcpServers:\n"+text), r.sample); err != nil && !r.unchecked {
 			r.leaveOut(&body, e, err)
 			continue
 		}
@@ -73,7 +73,9 @@ func (r *reader) leaveOut(b *strings.Builder, e entry, err error) {
 	if fault, ok := errors.AsType[*fault](err); ok {
 		why = strings.TrimPrefix(strings.TrimPrefix(fault.Key, "mcpServers."+e.name), ".") + ": " + fault.Message
 	}
-	fmt.Fprintf(b, "  # %s is left out: %s\n", quoteComment(e.original), oneLine(strings.TrimPrefix(why, ": ")))
+	why = oneLine(strings.TrimPrefix(why, ": "))
+	r.out.faults = append(r.out.faults, why)
+	fmt.Fprintf(b, "  # %s is left out: %s\n", quoteComment(e.original), why)
 	for _, note := range e.notes {
 		fmt.Fprintf(b, "  #   %s\n", note)
 	}
