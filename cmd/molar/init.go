@@ -162,9 +162,14 @@ func (a *app) confirmServers(ctx context.Context, talk *setup.Dialogue, servers 
 // keepVariables writes the imported secrets into a file next to the config, and names that file.
 func (a *app) keepVariables(keep *setup.SecretsFile, variables []config.Variable) error {
 	has, other, err := keep.Add(variables)
-	if err != nil {
-		return err
+	if err == nil {
+		a.sayVariables(keep, has, other)
 	}
+	return err
+}
+
+// sayVariables tells which variables the file next to the config now has, and which have other values.
+func (a *app) sayVariables(keep *setup.SecretsFile, has, other []string) {
 	if len(has) > 0 {
 		a.Say("wrote %s, which is read together with it and which only you can read: %s", keep.File, strings.Join(has, ", "))
 	}
@@ -177,5 +182,4 @@ func (a *app) keepVariables(keep *setup.SecretsFile, variables []config.Variable
 	if len(has) > 0 && setup.Tracked(keep.File) {
 		a.Say("it is in a git repository: add %s to .gitignore", filepath.Base(keep.File))
 	}
-	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	yaml "github.com/goccy/go-yaml"
@@ -77,6 +78,9 @@ type editor struct {
 
 func openEditor(data []byte) (*editor, error) {
 	e := &editor{original: data, text: strings.ReplaceAll(string(data), "\r\n", "\n")}
+	if strings.Contains(e.text, "\r") { // alone, it ends a line for some programs and not for others
+		return nil, ErrNotEditable
+	}
 	root, err := parse([]byte(e.text))
 	if err != nil {
 		return nil, errors.New("it is not valid YAML")
@@ -160,7 +164,7 @@ func (e *editor) add(f *HostFile) error {
 	key := pair.Key.GetToken().Position
 	switch value := value.(type) {
 	case *ast.NullNode:
-		return e.replaceEmpty(f, value.GetToken(), key)
+		return e.replaceEmpty(f, key)
 	case *ast.MappingNode:
 		switch {
 		case !value.IsFlowStyle:
@@ -168,7 +172,7 @@ func (e *editor) add(f *HostFile) error {
 			e.insertAfter(e.lastLine(key.Line-1, next, indent-1), block(f, indent))
 			return nil
 		case len(value.Values) == 0 && !e.root.IsFlowStyle && value.Start.Position.Line == value.End.Position.Line:
-			return e.replaceEmpty(f, value.Start, key)
+			return e.replaceEmpty(f, key)
 		default:
 			return e.insertInside(value, func() (string, error) { return f.flowText(false) })
 		}
@@ -215,28 +219,25 @@ func (e *editor) insertAfter(line int, text string) {
 	e.to, e.insert = e.from, text
 }
 
-// replaceEmpty replaces a value that holds nothing: null, which may be left out, or empty braces.
-func (e *editor) replaceEmpty(f *HostFile, value *token.Token, key *token.Position) error {
-	entries := block(f, key.Column-1+len(entryIndent))
-	if e.root.IsFlowStyle {
-		return fmt.Errorf("mcpServers is null: %w", ErrNotEditable)
-	}
+// emptySection matches the line of mcpServers whose value holds nothing: null, which may be left out, or
+// empty braces, in group 1 with the blanks before the comment.
+var emptySection = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^ *["']?` + serversKey + `["']? *:(?: *&[^ ]+)?( *(?:null|Null|NULL|~|\{ *\})?) *(?:#.*)?\n?$`)
+})
+
+// replaceEmpty replaces a value that holds nothing.
+func (e *editor) replaceEmpty(f *HostFile, key *token.Position) error {
 	line := key.Line - 1
-	e.insertAfter(line, entries)
-	at, err := e.offset(value)
-	end := e.starts[line] + len(e.lines[line])
-	if err != nil || at < e.starts[line] || at >= end { // nothing stands there
+	at := emptySection().FindStringSubmatchIndex(e.lines[line])
+	if at == nil || e.root.IsFlowStyle {
+		return fmt.Errorf("mcpServers is empty: %w", ErrNotEditable)
+	}
+	e.insertAfter(line, block(f, key.Column-1+len(entryIndent)))
+	if strings.TrimSpace(e.lines[line][at[2]:at[3]]) == "" {
 		return nil
 	}
-	written := regexp.MustCompile(`^(null|Null|NULL|~|\{ *\}) *`).FindString(e.text[at:end])
-	if written == "" {
-		return nil
-	}
-	e.from, e.to = at, end
-	e.insert = strings.TrimSuffix(e.text[at+len(written):end], "\n") + "\n" + entries
-	if before := strings.TrimRight(e.text[:at], " "); strings.HasPrefix(e.insert, "\n") {
-		e.from = len(before)
-	}
+	rest := strings.TrimSuffix(e.lines[line][at[3]:], "\n")
+	e.from, e.insert = e.starts[line]+at[2], rest+"\n"+strings.TrimPrefix(e.insert, "\n")
 	return nil
 }
 
