@@ -29,7 +29,7 @@ func newInitCmd(a *app) *cobra.Command {
 		Long: `Ask three questions, write a first config file, and start.
 
 It looks for a model (Ollama, keys in the environment, a server of your own) and for the
-MCP servers of Claude Desktop, VS Code, Cursor and Gemini CLI, and asks which to use.
+MCP servers of other hosts (those of molar config import), and asks which to use.
 Secrets in their files become variables, whose values go into a file next to FILE that
 only you can read: molar.env for molar.yaml. Without FILE the settings are written where
 molar looks for them by default.

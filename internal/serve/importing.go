@@ -63,7 +63,7 @@ func (p *port) convert(text string, taken []string) (*config.HostFile, error) {
 	}
 	at, err := url.Parse(text)
 	switch {
-	case strings.ContainsAny(text[:1], `{["`), strings.HasPrefix(text, "//"), strings.HasPrefix(text, "/*"):
+	case config.LooksLikeHostFile(text):
 		file, err := config.ReadHostFile("the text", []byte(text), taken...)
 		if err != nil {
 			return nil, fmt.Errorf("this is neither the JSON of another host's servers, nor a command, nor an address: %w", err)

@@ -46,10 +46,14 @@ func TestImportServers(t *testing.T) {
 		{
 			"a block", `{"mcpServers": {"notes": {"command": "npx", "env": {"NOTES_TOKEN": "sk-very-secret-123456"}}}}`, "-",
 			web.Imported{
-				Host: "Claude Desktop", Place: "new", Servers: []string{"notes"}, Variables: []string{"NOTES_TOKEN"},
+				Place: "new", Servers: []string{"notes"}, Variables: []string{"NOTES_TOKEN"},
 				YAML: "# Put the values of these variables into molar.env next to molar.yaml, or into the environment:\n#   NOTES_TOKEN: env NOTES_TOKEN of notes\n" +
 					"mcpServers:\n  notes:\n" + command + "    env:\n      NOTES_TOKEN: \"${NOTES_TOKEN}\"\n",
 			},
+		},
+		{
+			"a block of Codex", "model = \"x\"\n[mcp_servers.notes]\ncommand = \"npx\"\n", "mcpServers: {}\n",
+			web.Imported{Host: "Codex", Place: "instead", Line: 1, Servers: []string{"notes"}, YAML: "mcpServers:\n  notes:\n" + command},
 		},
 		{
 			"an address", " https://mcp.example.com/v1 ", "listen: 127.0.0.1:1\n",
