@@ -67,7 +67,7 @@ stays in force. The host also does this by itself when the file is saved.`,
 			return a.reloadServers(cmd.Context(), listen, format)
 		},
 	}
-	cmd.AddCommand(newAddCmd(a, &listen, &format), newRemoveCmd(a, &listen, &format), list, reload, newApproveCmd(a, &listen, &format), newLoginCmd(a, &format))
+	cmd.AddCommand(newFindCmd(a, &format), newAddCmd(a, &listen, &format), newRemoveCmd(a, &listen, &format), list, reload, newApproveCmd(a, &listen, &format), newLoginCmd(a, &format))
 	return cmd
 }
 

@@ -151,6 +151,9 @@ func referencedNames(data []byte) map[string]bool {
 	return names
 }
 
+// VariableName turns a text into the name of an environment variable.
+func VariableName(text string) string { return varName(text) }
+
 // varName turns a text into the name of an environment variable.
 func varName(text string) string {
 	name := strings.Trim(regexp.MustCompile(`[^A-Z0-9]+`).ReplaceAllString(strings.ToUpper(text), "_"), "_")

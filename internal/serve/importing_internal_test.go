@@ -52,7 +52,7 @@ func TestImportServers(t *testing.T) {
 			},
 		},
 		{
-			"a block of Codex", "model = \"x\"\n[mcp_servers.notes]\ncommand = \"npx\"\n", "mcpServers: {}\n",
+			"a block of Codex", "# mine\n[mcp_servers.notes]\ncommand = \"npx\"\n", "mcpServers: {}\n",
 			web.Imported{Host: "Codex", Place: "instead", Line: 1, Servers: []string{"notes"}, YAML: "mcpServers:\n  notes:\n" + command},
 		},
 		{
