@@ -53,7 +53,7 @@ again. When the server cannot be attached, the reason is printed, and nothing is
 unless you say so at the terminal; --no-check writes the entry without attaching it. A
 server that wants a login is written: molar servers login NAME. A running molar serve
 attaches the server by itself.`,
-		Example: `  molar servers add files -- npx -y @modelcontextprotocol/server-filesystem .
+		Example: `  molar servers add files -- npx -y @modelcontextprotocol/server-filesystem ~/Documents
   molar servers add notes --env NOTES_TOKEN -- uvx notes-mcp
   molar servers add tickets https://mcp.example.com/mcp --header "Authorization: Bearer $TOKEN"`,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -226,6 +226,12 @@ func (r *adding) run(ctx context.Context, s config.NewServer) error {
 	if r.converted, err = s.Convert(taken, r.secrets.Conflicts, r.file.Text); err != nil {
 		return cli.Usage(fmt.Errorf("%w; nothing was changed", err))
 	}
+	for _, arg := range s.Args {
+		if arg == "." || arg == ".." || strings.HasPrefix(arg, "./") || strings.HasPrefix(arg, "../") {
+			r.Note("%s", terminal.Clean("the argument "+arg+" means the folder in which molar is started; for this one write it out, or use --cwd ."))
+			break
+		}
+	}
 	if err := r.askValues(ctx); err != nil {
 		return err
 	}
@@ -280,7 +286,7 @@ func (r *adding) askValues(ctx context.Context) error {
 			continue
 		}
 		var err error
-		if v.Value, err = r.talk.Value(ctx, *v); err != nil {
+		if v.Value, err = r.talk.Value(ctx, v.Name); err != nil {
 			return err
 		}
 	}
@@ -384,6 +390,7 @@ func (r *adding) write(text []byte, done *addedServer) error {
 func (r *adding) describe(h *host.Host, status schemas.ServerStatus) {
 	tools := h.MCP.Catalogue().Tools()
 	tools = slices.DeleteFunc(slices.Clone(tools), func(t schemas.Tool) bool { return t.Server != status.Name })
+	status.Unconfirmed = false // report says it
 	_ = r.listServers([]schemas.ServerStatus{status}, cli.Text) // as text, it cannot fail
 	findings, _ := toolhandler.Tools(tools, providers.Lowerings(), h.RefusedBy, false)
 	changed, refused := map[string]bool{}, map[string]bool{}
@@ -416,6 +423,9 @@ func (r *adding) report(ctx context.Context, done addedServer) error {
 		return r.PrintJSON(done)
 	}
 	r.sayConfirmed(done.Server, done.Confirmed)
+	if s := done.Status; s != nil && s.Unconfirmed && !done.Confirmed {
+		r.Say("nobody has confirmed what its tools do: molar servers approve %s", done.Server)
+	}
 	if done.Status != nil && wantsLogin(*done.Status) {
 		r.Say("it wants a login: molar servers login %s", done.Server)
 	}

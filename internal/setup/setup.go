@@ -241,8 +241,8 @@ func (d *Dialogue) line(ctx context.Context, question, preset string) (string, e
 }
 
 // Value asks for the value of a variable, without echo, and returns "" if the person presses Enter.
-func (d *Dialogue) Value(ctx context.Context, v config.Variable) (schemas.Secret, error) {
-	value, err := d.hidden(ctx, fmt.Sprintf("%s, for %s (not shown; press Enter to set it later):", v.Name, v.Use))
+func (d *Dialogue) Value(ctx context.Context, name string) (schemas.Secret, error) {
+	value, err := d.hidden(ctx, "The value of "+name+" (not shown; press Enter to set it later):")
 	return schemas.Secret(value), err
 }
 
