@@ -309,7 +309,7 @@ func (r *adding) attachFirst(ctx context.Context, cfg *config.Config, name strin
 	alone.MCPServers = config.Map[config.Server]{{Name: name, Value: entry}}
 	h, err := r.openHost(ctx, &alone, toolsFlags{look: true, quiet: true})
 	if err != nil {
-		return err
+		return fmt.Errorf("%w\nnothing was changed; to write the entry without attaching the server: --no-check", err)
 	}
 	defer h.Close()
 	if slices.Contains(h.AddedNames(), name) {
@@ -390,7 +390,7 @@ func (r *adding) write(text []byte, done *addedServer) error {
 func (r *adding) describe(h *host.Host, status schemas.ServerStatus) {
 	tools := h.MCP.Catalogue().Tools()
 	tools = slices.DeleteFunc(slices.Clone(tools), func(t schemas.Tool) bool { return t.Server != status.Name })
-	status.Unconfirmed = false // report says it
+	status.Unconfirmed = false                                  // report says it
 	_ = r.listServers([]schemas.ServerStatus{status}, cli.Text) // as text, it cannot fail
 	findings, _ := toolhandler.Tools(tools, providers.Lowerings(), h.RefusedBy, false)
 	changed, refused := map[string]bool{}, map[string]bool{}

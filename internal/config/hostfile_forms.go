@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"sync"
 
 	yaml "github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
 	"github.com/pelletier/go-toml/v2"
 )
 
@@ -61,14 +63,16 @@ func readRoot(data []byte) (object, error) {
 	if len(data) > maxHostFile {
 		return nil, fmt.Errorf("it is larger than %d bytes", maxHostFile)
 	}
-	switch {
-	case tomlServers().Match(data):
+	switch isTOML, isYAML := tomlServers().Match(data), yamlServers().Match(data); {
+	case (isTOML || isYAML) && isDeep(data):
+		return nil, errors.New("it is nested too deep")
+	case isTOML:
 		var file map[string]any
 		if toml.Unmarshal(data, &file) != nil {
 			return nil, errors.New("it is not valid TOML") // the message of the library quotes the file
 		}
 		return asRoot(json.Marshal(file))
-	case yamlServers().Match(data):
+	case isYAML:
 		root, err := asRoot(fromYAML(data))
 		if err != nil {
 			return nil, errors.New("it is not valid YAML")
@@ -79,13 +83,42 @@ func readRoot(data []byte) (object, error) {
 	}
 }
 
-// fromYAML converts YAML to JSON. The parser can fail on odd input.
+// isDeep reports whether a text is nested deeper than any person writes it: the parsers recurse, and
+// take the square of the time.
+func isDeep(data []byte) bool {
+	const most = 100
+	depth := 0
+	for line := range bytes.Lines(data) {
+		if len(line)-len(bytes.TrimLeft(line, " \t-?")) > 2*most {
+			return true
+		}
+		for _, c := range line {
+			switch c {
+			case '[', '{':
+				depth++
+			case ']', '}':
+				depth = max(0, depth-1)
+			}
+			if depth > most {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fromYAML converts YAML without aliases, which could make little text large, to JSON. The library can
+// fail on odd input.
 func fromYAML(data []byte) (text []byte, err error) {
 	defer func() {
 		if recover() != nil {
 			err = errors.New("the parser failed")
 		}
 	}()
+	root, err := parse(data)
+	if err != nil || root == nil || len(ast.Filter(ast.AliasType, root)) > 0 {
+		return nil, errors.New("it is empty, or has aliases")
+	}
 	return yaml.YAMLToJSON(data)
 }
 

@@ -100,6 +100,10 @@ func TestReadHostFile_Invalid(t *testing.T) {
 		{"too much", `{"mcpServers": {}}` + strings.Repeat(" ", 16<<20), "larger than"},
 		{"no TOML", "[mcp_servers.a]\ncommand = canary", "not valid TOML"},
 		{"no YAML", "extensions:\n  a: [canary", "not valid YAML"},
+		{"deep YAML", "extensions:\n" + strings.Repeat("- ", 1<<18), "nested too deep"},
+		{"deep braces", "extensions: " + strings.Repeat("{a: ", 1<<18), "nested too deep"},
+		{"deep TOML", "[mcp_servers.a]\nx = " + strings.Repeat("[", 1<<18), "nested too deep"},
+		{"aliases", "extensions:\n  a: &a {type: stdio}\n  b: *a\n", "not valid YAML"},
 		{"extensions of something else", "extensions:\n  a: b\n", `neither "mcpServers" nor "servers"`},
 	}
 	for _, tt := range tests {
@@ -464,6 +468,10 @@ func FuzzReadHostFile(f *testing.F) {
 		`{"mcpServers":{"a":{"command":"x","env":{"<<":"y","":"z","k":"\u0000\ufeff"}}}}`,
 		`{"servers":{"\u0000":{"url":"${input:x}${","headers":{"a":"Bearer "}}},"inputs":[{"id":5},null,"x"]}`,
 		`{"mcpServers":{"a":{"args":["$$","${A:-","${A:-${B}}","$"],"command":"${/}","timeout":1e300}}}`,
+		"[mcp_servers.a]\ncommand = \"x\"\nargs = [1, \"$\"]\ntool_timeout_sec = 1e300\nenv_vars = [\"A-B\"]\n[mcp_servers.b]\nurl = \"https://x\"\nbearer_token_env_var = \"}\"\n",
+		"extensions:\n  a: {type: stdio, cmd: x, envs: {A: 1}, env_keys: [\"${\", B]}\n  b:\n    type: sse\n    uri: x\n",
+		`{"mcp":{"a":{"type":"local","command":["x","{env:A}"],"oauth":false}},"context_servers":{"b":{"command":{"path":"y"}}}}`,
+		`{"projects":{"a":{"mcpServers":{"x":{"url":"https://x","oauth":{"redirectUri":":","scope":" a\n"}}}},"b":1}}`,
 		"\xef\xbb\xbf{\"mcpServers\":{\"~\":null,\"1\":{\"command\":\"- \\n #\",\"includeTools\":[\"\\\\[\"]}}}//",
 	} {
 		f.Add([]byte(text))
