@@ -161,7 +161,7 @@ func hideUser(s *config.NewServer) error {
 // would begin at its own folder.
 func makeAbsolute(s *config.NewServer) error {
 	for _, path := range []*string{&s.Command, &s.Cwd} {
-		if isProgram := path == &s.Command && !strings.ContainsAny(*path, `/\`); *path == "" || isProgram {
+		if isProgram := path == &s.Command && !strings.ContainsAny(*path, `/\`); *path == "" || isProgram || strings.HasPrefix(*path, "${") {
 			continue
 		}
 		absolute, err := filepath.Abs(*path)
