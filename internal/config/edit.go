@@ -78,7 +78,7 @@ type editor struct {
 
 func openEditor(data []byte) (*editor, error) {
 	e := &editor{original: data, text: strings.ReplaceAll(string(data), "\r\n", "\n")}
-	if strings.Contains(e.text, "\r") { // alone, it ends a line for some programs and not for others
+	if strings.ContainsAny(e.text, "\r\x00") || !utf8.ValidString(e.text) { // a lone \r ends a line for some programs and not for others
 		return nil, ErrNotEditable
 	}
 	root, err := parse([]byte(e.text))

@@ -97,7 +97,7 @@ func TestAddServers(t *testing.T) {
 func TestAddServers_NotEditable(t *testing.T) {
 	for _, file := range []string{
 		"all: &all\n  old: {command: a}\nmcpServers: *all\n", "mcpServers: [\n", "- a\n", "mcpServers: none\n", "a: 1\n---\nb: 2\n",
-		"{\"mcpServers\": null}\n", "a: 1\n...\n", "mcpServers:\n  new: {command: a}\n",
+		"{\"mcpServers\": null}\n", "a: 1\n...\n", "mcpServers:\n  a: \"\xf7\"\n", "mcpServers: # x\r  a: b\n", "mcpServers:\n  new: {command: a}\n",
 	} {
 		if got, err := config.AddServers([]byte(file), newFiles(t, "new")); err == nil {
 			t.Errorf("%q became\n%s", file, got)
