@@ -13,8 +13,8 @@ import (
 // Imported is a text for the config file, made from another host's config block or from the command
 // or address of a server.
 type Imported struct {
-	// Host is the program whose format the pasted block has, such as "Claude Desktop"; empty for
-	// a command or an address.
+	// Host is the program whose format the pasted block has, such as "Codex"; empty for a command, an
+	// address, and the format that many have.
 	Host string `json:"host,omitempty"`
 	// File is the path of the config file, and Place where in it the text belongs: "new" means
 	// that it is the whole file, "end" after the last line. "below", "instead" and "inside"

@@ -147,11 +147,12 @@ func newConfigImportCmd(a *app) *cobra.Command {
 		Short: "Write the MCP servers of another host's file as mcpServers of molar.yaml",
 		Long: `Write the MCP servers of another host's file as mcpServers of molar.yaml.
 
-It reads the JSON of Claude Desktop, VS Code, Cursor and Gemini CLI. What cannot be
-carried over becomes a comment, and a value that looks secret becomes a variable. With
---output, its value goes into a second file that only you can read: servers.env for
-servers.yaml.`,
+It reads the files of Claude Desktop, Claude Code (with the servers of its projects),
+VS Code, Cursor, Gemini CLI, Codex, goose, opencode and Zed. What cannot be carried over
+becomes a comment, and a value that looks secret becomes a variable. With --output, its
+value goes into a second file that only you can read: servers.env for servers.yaml.`,
 		Example: `  molar config import ~/.cursor/mcp.json
+  molar config import ~/.codex/config.toml
   molar config import .vscode/mcp.json --output servers.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -210,7 +211,7 @@ func (a *app) tellImport(file *config.HostFile, kept bool) {
 	note := func(format string, args ...any) {
 		_, _ = fmt.Fprintln(a.Stderr, terminal.Clean(fmt.Sprintf("note: "+format, args...)))
 	}
-	note("%s: %d servers carried over", file.Host, len(file.Servers))
+	note("%s: %s carried over", file.Host, terminal.Counted(len(file.Servers), "server"))
 	if len(file.LeftOut) > 0 {
 		note("left out, each with its reason in a comment: %q", file.LeftOut)
 	}

@@ -29,7 +29,7 @@ func newInitCmd(a *app) *cobra.Command {
 		Long: `Ask three questions, write a first config file, and start.
 
 It looks for a model (Ollama, keys in the environment, a server of your own) and for the
-MCP servers of Claude Desktop, VS Code, Cursor and Gemini CLI, and asks which to use.
+MCP servers of other hosts (those of molar config import), and asks which to use.
 Secrets in their files become variables, whose values go into a file next to FILE that
 only you can read: molar.env for molar.yaml. Without FILE the settings are written where
 molar looks for them by default.
@@ -162,9 +162,14 @@ func (a *app) confirmServers(ctx context.Context, talk *setup.Dialogue, servers 
 // keepVariables writes the imported secrets into a file next to the config, and names that file.
 func (a *app) keepVariables(keep *setup.SecretsFile, variables []config.Variable) error {
 	has, other, err := keep.Add(variables)
-	if err != nil {
-		return err
+	if err == nil {
+		a.sayVariables(keep, has, other)
 	}
+	return err
+}
+
+// sayVariables tells which variables the file next to the config now has, and which have other values.
+func (a *app) sayVariables(keep *setup.SecretsFile, has, other []string) {
 	if len(has) > 0 {
 		a.Say("wrote %s, which is read together with it and which only you can read: %s", keep.File, strings.Join(has, ", "))
 	}
@@ -177,5 +182,4 @@ func (a *app) keepVariables(keep *setup.SecretsFile, variables []config.Variable
 	if len(has) > 0 && setup.Tracked(keep.File) {
 		a.Say("it is in a git repository: add %s to .gitignore", filepath.Base(keep.File))
 	}
-	return nil
 }

@@ -44,15 +44,16 @@ func commands() []func(*app) *cobra.Command {
 }
 
 // An app is the command line that every command works with. started is true once the
-// arguments have been parsed.
+// arguments have been parsed. args are those arguments.
 type app struct {
 	*cli.CLI
+	args    []string
 	started bool
 }
 
 // execute runs the command that args name, and returns the exit code.
 func execute(ctx context.Context, args []string, env func(string) (string, bool), stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{CLI: &cli.CLI{Env: env, Stdin: stdin, Stdout: stdout, Stderr: stderr}}
+	a := &app{args: args, CLI: &cli.CLI{Env: env, Stdin: stdin, Stdout: stdout, Stderr: stderr}}
 	root := newRootCmd(a)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)

@@ -20,7 +20,7 @@ import (
 )
 
 func newServersCmd(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "servers", Short: "List, reload, approve and log in to the attached MCP servers", Args: onlyCommands, RunE: showHelp}
+	cmd := &cobra.Command{Use: "servers", Short: "Find, add, remove, list, reload, approve and log in to MCP servers", Args: onlyCommands, RunE: showHelp}
 	var format, listen string
 	var trace bool
 	flags := cmd.PersistentFlags()
@@ -75,7 +75,7 @@ stays in force. The host also does this by itself when the file is saved.`,
 			return a.reloadServers(cmd.Context(), listen, format)
 		},
 	}
-	cmd.AddCommand(list, reload, newApproveCmd(a, &listen, &format), newLoginCmd(a, &format))
+	cmd.AddCommand(newFindCmd(a, &format), newAddCmd(a, &listen, &format), newRemoveCmd(a, &listen, &format), list, reload, newApproveCmd(a, &listen, &format), newLoginCmd(a, &format))
 	return cmd
 }
 

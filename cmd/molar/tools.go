@@ -32,6 +32,7 @@ type toolsFlags struct {
 	timeout time.Duration
 	elicit  mcpclients.Elicitor // shows the servers' questions to a person
 	look    bool                // computes nothing for folders of knowledge
+	quiet   bool                // logs errors only: the command itself tells the state of its servers
 }
 
 const toolsHelp = `List, call and check the tools of the attached MCP servers, those of the config and
@@ -118,30 +119,44 @@ func (a *app) withServers(ctx context.Context, with toolsFlags, f func(context.C
 	if err != nil {
 		return err
 	}
-	opts := host.Options{AttachWait: host.AttachWait, Elicit: with.elicit, Look: with.look}
-	if with.trace {
-		opts.Wrap = (&host.Wire{Trace: a.Stderr, Redact: host.Redactor(cfg)}).Dial
-	}
-	log, err := a.Logger(cfg.Telemetry, slog.LevelWarn)
-	if err != nil {
-		return err
-	}
-	h, err := host.Open(ctx, cfg, log, opts)
+	h, err := a.openHost(ctx, cfg, with)
 	if err != nil {
 		return err
 	}
 	defer h.Close()
-	wait, cancel := context.WithTimeout(ctx, host.AttachWait)
-	defer cancel()
-	if err := h.MCP.Wait(wait, nil); err != nil && ctx.Err() != nil {
-		return ctx.Err()
-	}
 	for _, s := range h.MCP.Status() {
 		if s.State != schemas.StateReady && s.State != schemas.StateDisabled {
 			_, _ = fmt.Fprintln(a.Stderr, terminal.Clean("warning: "+host.ServerLine(s)))
 		}
 	}
 	return f(ctx, h)
+}
+
+// openHost opens a host for one command, and waits for its servers.
+func (a *app) openHost(ctx context.Context, cfg *config.Config, with toolsFlags) (*host.Host, error) {
+	opts := host.Options{AttachWait: host.AttachWait, Elicit: with.elicit, Look: with.look}
+	if with.trace {
+		opts.Wrap = (&host.Wire{Trace: a.Stderr, Redact: host.Redactor(cfg)}).Dial
+	}
+	level := slog.LevelWarn
+	if with.quiet {
+		level = slog.LevelError
+	}
+	log, err := a.Logger(cfg.Telemetry, level)
+	if err != nil {
+		return nil, err
+	}
+	h, err := host.Open(ctx, cfg, log, opts)
+	if err != nil {
+		return nil, err
+	}
+	wait, cancel := context.WithTimeout(ctx, host.AttachWait)
+	defer cancel()
+	if err := h.MCP.Wait(wait, nil); err != nil && ctx.Err() != nil {
+		h.Close()
+		return nil, ctx.Err()
+	}
+	return h, nil
 }
 
 func (a *app) listTools(h *host.Host, format string) error {

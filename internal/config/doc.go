@@ -4,9 +4,9 @@
 // only the settings that it needs.
 //
 // YAML is read strictly: all faults of a file are collected, with their lines. The package also
-// reads .env files, ${NAME} references in values, and the files in which other hosts (Claude
-// Desktop, VS Code, Cursor, Gemini CLI) configure MCP servers. It starts none of those servers,
-// and replaces their secrets by references to variables. [WatchFile] reports when the content of
+// reads .env files, ${NAME} references in values, and the files in which other hosts configure MCP
+// servers. It starts none of those servers, and replaces their secrets by references to variables.
+// [AddServers] and [RemoveServer] edit the text of a file and keep the rest of it. [WatchFile] reports when the content of
 // a file changes: it watches the folder, because editors save by replacing the file, and
 // compares contents.
 package config

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -16,10 +17,17 @@ type Host string
 
 // The hosts, whose files differ in form.
 const (
-	HostClaude Host = "Claude Desktop"
-	HostVSCode Host = "VS Code"
-	HostCursor Host = "Cursor"
-	HostGemini Host = "Gemini CLI"
+	HostClaude     Host = "Claude Desktop"
+	HostClaudeCode Host = "Claude Code"
+	HostVSCode     Host = "VS Code"
+	HostCursor     Host = "Cursor"
+	HostGemini     Host = "Gemini CLI"
+	HostCodex      Host = "Codex"
+	HostGoose      Host = "goose"
+	HostOpenCode   Host = "opencode"
+	HostZed        Host = "Zed"
+	// HostUnknown is any other host whose file has the usual key.
+	HostUnknown Host = "a file with mcpServers"
 )
 
 // A HostFile is a converted file of another host.
@@ -40,6 +48,8 @@ type HostFile struct {
 	head, entries string
 	// references are the variables that the original file refers to.
 	references map[string]bool
+	// faults are the reasons of LeftOut.
+	faults []string
 }
 
 // A Variable takes the place of a value in the YAML.
@@ -56,17 +66,26 @@ type Variable struct {
 // A reader converts one file.
 type reader struct {
 	host   Host
+	form   *form             // nil means the usual one
 	inputs map[string]string // descriptions of the inputs of VS Code, by id
 	values map[string]string // literal values by the variable that replaces them
 	taken  []string          // names that no server may get
-	out    *HostFile
-	notes  []string // comments at the head of the text
+	secret bool              // every value of env and headers is secret
+	// person is set if ${person.id} and the like stand for a person.
+	person bool
+	// unchecked is set if the servers are checked later, with the rest of the file.
+	unchecked bool
+	// conflicts reports whether a variable has another value outside of the file; nil means never.
+	conflicts func(name string, value schemas.Secret) bool
+	out       *HostFile
+	notes     []string // comments at the head of the text
 }
 
-// ReadHostFile converts the content of a file. Its name helps to recognise the host. Comments and
-// trailing commas in the JSON are ignored. No server gets one of the taken names.
+// ReadHostFile converts the content of a file: JSON, TOML (Codex) or YAML (goose). Its path and its
+// form tell the host. Comments and trailing commas in JSON are ignored. No server gets one of the
+// taken names.
 func ReadHostFile(name string, data []byte, taken ...string) (*HostFile, error) {
-	root, err := parseFile(data)
+	root, err := readRoot(data)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
@@ -74,43 +93,71 @@ func ReadHostFile(name string, data []byte, taken ...string) (*HostFile, error) 
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	r := &reader{
-		host: hostOf(name, root, section), out: &HostFile{references: referencedNames(data)}, notes: notes,
-		inputs: section.inputs, values: map[string]string{},
-		taken: slices.Concat(ReservedServers(), taken),
-	}
-	r.out.Host = r.host
+	r := newReader(hostOf(name, root, section), data, taken)
+	r.inputs, r.notes = section.inputs, notes
+	r.form = section.form
 	var servers []entry
 	for _, m := range section.servers {
 		e := r.server(m, r.newName(m.name))
 		if section.switchedOff(m.name) && !e.disabled {
-			e.add("disabled", true)
-			e.note("mcp.excluded or mcp.allowed switched it off")
+			e.switchOff("mcp.excluded or mcp.allowed switched it off")
 		}
 		servers = append(servers, e)
+	}
+	for _, p := range section.projects {
+		for _, m := range p.servers {
+			e := r.server(m, r.newName(m.name))
+			e.note("of the project %s", quoteComment(p.folder))
+			if slices.Contains(p.disabled, m.name) && !e.disabled {
+				e.switchOff("the project switched it off")
+			}
+			servers = append(servers, e)
+		}
 	}
 	r.out.YAML = r.write(filepath.Base(name), servers)
 	return r.out, nil
 }
 
+// newReader returns a reader whose servers get none of the taken names, and whose secrets none of the
+// variables that data refers to.
+func newReader(host Host, data []byte, taken []string) *reader {
+	return &reader{
+		host: host, out: &HostFile{Host: host, references: referencedNames(data)}, values: map[string]string{},
+		taken: slices.Concat(ReservedServers(), taken),
+	}
+}
+
 // A serverSection holds the settings of a file that concern servers.
 type serverSection struct {
 	key               string
+	form              *form
 	servers           object
 	inputs            map[string]string
 	allowed, excluded []string
+	projects          []project
+}
+
+// A project holds the servers that Claude Code keeps for one folder.
+type project struct {
+	folder   string
+	servers  object
+	disabled []string
 }
 
 func (f serverSection) switchedOff(name string) bool {
 	return slices.Contains(f.excluded, name) || f.allowed != nil && !slices.Contains(f.allowed, name)
 }
 
-// findServers returns the servers of a file, which are below mcpServers, below servers (VS Code) or
-// below mcp.servers (VS Code's settings), and notes that list the keys which were not read.
+// findServers returns the servers of a file, which are below mcpServers, below servers (VS Code), below
+// mcp.servers (VS Code's settings), below the projects (Claude Code), or below the key of another form;
+// and notes that list the keys which were not read.
 func findServers(root object) (serverSection, []string, error) {
 	f := serverSection{inputs: map[string]string{}}
-	var notes, others []string
-	if mcp, ok := asObject(root.get("mcp")); ok {
+	if root.get("mcpServers") == nil && root.get("servers") == nil {
+		f.form = formOf(root)
+	}
+	var others []string
+	if mcp, ok := asObject(root.get("mcp")); ok && f.form == nil {
 		if root.get("mcpServers") == nil && mcp.get("servers") != nil {
 			root = mcp
 		} else {
@@ -118,38 +165,72 @@ func findServers(root object) (serverSection, []string, error) {
 		}
 	}
 	for _, m := range root {
-		switch m.name {
-		case "mcpServers", "servers":
+		switch isForm := f.form != nil && m.name == f.form.key; {
+		case isForm, m.name == "mcpServers", m.name == "servers":
 			servers, ok := asObject(m.value)
 			if !ok {
 				return f, nil, fmt.Errorf("%s: want an object with a server under each name", m.name)
 			}
 			f.key, f.servers = m.name, append(f.servers, servers...)
-		case "inputs":
+		case m.name == "inputs":
 			for _, in := range asObjects(m.value) {
 				f.inputs[in.text("id")] = in.text("description")
 			}
-		case "allowMCPServers":
+		case m.name == "allowMCPServers":
 			f.allowed = append(f.allowed, root.strings(m.name)...)
-		case "excludeMCPServers":
+		case m.name == "excludeMCPServers":
 			f.excluded = append(f.excluded, root.strings(m.name)...)
-		case "mcp":
+		case m.name == "projects":
+			f.projects = projectsOf(m.value)
+		case m.name == "mcp":
 		default:
 			others = append(others, quoteComment(m.name))
 		}
 	}
-	if f.key == "" {
-		return f, nil, errors.New(`it holds neither "mcpServers" nor "servers"; want the file of Claude Desktop, VS Code, Cursor or Gemini CLI`)
+	if f.key == "" && len(f.projects) == 0 {
+		return f, nil, errors.New(`it holds neither "mcpServers" nor "servers", nor the servers of another host in a form that is known; ` +
+			"want the file of Claude Desktop, Claude Code, VS Code, Cursor, Gemini CLI, Codex, goose, opencode or Zed")
 	}
-	if len(others) > 0 {
-		notes = append(notes, "Not read, as it is not about MCP servers: "+strings.Join(others, ", "))
+	if len(others) == 0 {
+		return f, nil, nil
 	}
-	return f, notes, nil
+	more := ""
+	if n := len(others) - maxListed; n > 1 {
+		others, more = others[:maxListed], fmt.Sprintf(" and %d more", n)
+	}
+	return f, []string{"Not read, as it is not about MCP servers: " + strings.Join(others, ", ") + more}, nil
 }
 
-// hostOf recognises the host by the folder of the file and by keys that only one host has.
+// maxListed is how many keys a comment lists.
+const maxListed = 8
+
+// formOf returns the form of a file that is not the usual one, or nil.
+func formOf(root object) *form {
+	for _, f := range forms() {
+		servers, ok := asObject(root.get(f.key))
+		if ok && (f.fits == nil || f.fits(servers)) {
+			return &f
+		}
+	}
+	return nil
+}
+
+// projectsOf returns the projects that have servers.
+func projectsOf(raw json.RawMessage) []project {
+	all, _ := asObject(raw)
+	var found []project
+	for _, m := range all {
+		settings, _ := asObject(m.value)
+		if servers, ok := asObject(settings.get("mcpServers")); ok && len(servers) > 0 {
+			found = append(found, project{folder: m.name, servers: servers, disabled: settings.strings("disabledMcpServers")})
+		}
+	}
+	return found
+}
+
+// hostOf recognises the host by the path of the file, and by keys that only one host has.
 func hostOf(name string, root object, f serverSection) Host {
-	folder := filepath.Base(filepath.Dir(name))
+	folder, base := filepath.Base(filepath.Dir(name)), filepath.Base(name)
 	uses := func(keys ...string) bool {
 		return slices.ContainsFunc(f.servers, func(m member) bool {
 			server, _ := asObject(m.value)
@@ -157,17 +238,23 @@ func hostOf(name string, root object, f serverSection) Host {
 		})
 	}
 	switch {
+	case f.form != nil:
+		return f.form.host
 	case f.key == "servers" || folder == ".vscode":
 		return HostVSCode
+	case len(f.projects) > 0 || base == ".claude.json" || base == ".mcp.json":
+		return HostClaudeCode
+	case base == "claude_desktop_config.json":
+		return HostClaude
 	case folder == ".cursor":
 		return HostCursor
 	case folder == ".gemini" || f.allowed != nil || f.excluded != nil || root.get("selectedAuthType") != nil ||
-		uses("httpUrl", "trust", "includeTools", "excludeTools"):
+		uses("httpUrl", "trust", "includeTools", "excludeTools", "authProviderType"):
 		return HostGemini
-	case uses("url", "envFile"):
+	case uses("envFile", "auth"):
 		return HostCursor
 	default:
-		return HostClaude
+		return HostUnknown
 	}
 }
 

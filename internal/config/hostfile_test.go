@@ -97,7 +97,14 @@ func TestReadHostFile_Invalid(t *testing.T) {
 		{"a key twice", `{"mcpServers": {}, "mcpServers": {}}`, `"mcpServers" occurs twice`},
 		{"an open comment", `{"mcpServers": {} /* }`, "not valid JSON"},
 		{"more than one document", `{"mcpServers": {}} {}`, "not valid JSON"},
-		{"too much", `{"mcpServers": {}}` + strings.Repeat(" ", 1<<20), "larger than"},
+		{"too much", `{"mcpServers": {}}` + strings.Repeat(" ", 16<<20), "larger than"},
+		{"no TOML", "[mcp_servers.a]\ncommand = canary", "not valid TOML"},
+		{"no YAML", "extensions:\n  a: [canary", "not valid YAML"},
+		{"deep YAML", "extensions:\n" + strings.Repeat("- ", 1<<18), "nested too deep"},
+		{"deep braces", "extensions: " + strings.Repeat("{a: ", 1<<18), "nested too deep"},
+		{"deep TOML", "[mcp_servers.a]\nx = " + strings.Repeat("[", 1<<18), "nested too deep"},
+		{"aliases", "extensions:\n  a: &a {type: stdio}\n  b: *a\n", "not valid YAML"},
+		{"extensions of something else", "extensions:\n  a: b\n", `neither "mcpServers" nor "servers"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -146,7 +153,11 @@ func TestReadHostFile_Host(t *testing.T) {
 		host       config.Host
 		kind       string
 	}{
-		{"mcp.json", remote, config.HostCursor, ""},
+		{"mcp.json", remote, config.HostUnknown, ""},
+		{"claude_desktop_config.json", remote, config.HostClaude, ""},
+		{".mcp.json", remote, config.HostClaudeCode, ""},
+		{".cursor/mcp.json", remote, config.HostCursor, ""},
+		{"mcp.json", `{"mcpServers": {"a": {"url": "https://example.com/x", "auth": {"CLIENT_ID": "x"}}}}`, config.HostCursor, ""},
 		{".cursor/mcp.json", `{"mcpServers": {"a": {"command": "x"}}}`, config.HostCursor, ""},
 		{"/home/me/.gemini/settings.json", remote, config.HostGemini, "sse"},
 		{".vscode/mcp.json", `{"servers": {"a": {"url": "https://example.com/x"}}}`, config.HostVSCode, ""},
@@ -159,6 +170,161 @@ func TestReadHostFile_Host(t *testing.T) {
 		if f.Host != tt.host || server.Type != tt.kind || server.Disabled {
 			t.Errorf("%s: host %q, type %q\n%s", tt.name, f.Host, server.Type, f.YAML)
 		}
+	}
+}
+
+// The servers of hosts that write them in another form are converted as well.
+func TestReadHostFile_Forms(t *testing.T) {
+	tests := []struct {
+		name, file, text string
+		host             config.Host
+		leftOut          []string
+		want             string // below mcpServers
+	}{
+		{
+			"Codex", "config.toml", `model = "x"
+[mcp_servers.docs]
+command = "npx"
+args = ["-y", "docs-mcp"]
+env_vars = ["DOCS_HOME"]
+startup_timeout_sec = 20
+tool_timeout_sec = 1.5
+enabled_tools = ["search"]
+[mcp_servers.docs.env]
+DOCS_TOKEN = "canary 1"
+[mcp_servers.far]
+url = "https://example.com/mcp"
+bearer_token_env_var = "FAR_TOKEN"
+enabled = false
+http_headers = { "X-Tenant" = "acme" }
+env_http_headers = { "X-Key" = "FAR_KEY" }
+`, config.HostCodex, nil, `  docs:
+    args: ["-y", docs-mcp]
+    command: npx
+    includeTools: [search]
+    start_timeout: "20s"
+    timeout: "1.5s"
+    env:
+      DOCS_TOKEN: "${DOCS_TOKEN}"
+      DOCS_HOME: "${DOCS_HOME}"
+  far:
+    url: "https://example.com/mcp"
+    disabled: true
+    headers:
+      X-Tenant: acme
+      Authorization: "Bearer ${FAR_TOKEN}"
+      X-Key: "${FAR_KEY}"
+`,
+		},
+		{
+			"goose", "config.yaml", `GOOSE_MODEL: x
+extensions:
+  developer: {enabled: true, type: builtin, name: developer, bundled: true}
+  notes:
+    name: Notes
+    description: my notes
+    enabled: true
+    type: stdio
+    cmd: uvx
+    args: [notes-mcp]
+    envs: {LEVEL: debug}
+    env_keys: [NOTES_TOKEN]
+    timeout: 300
+    available_tools: []
+  far: {type: streamable_http, uri: "https://example.com/mcp", headers: {X-Tenant: acme}, enabled: false}
+`, config.HostGoose, []string{"developer"}, `  # developer is left out: want either command or url
+  #   "part of goose itself": has no counterpart in molar.yaml
+  notes:
+    command: uvx
+    args: [notes-mcp]
+    timeout: "5m0s"
+    env:
+      LEVEL: debug
+      NOTES_TOKEN: "${NOTES_TOKEN}"
+  far:
+    url: "https://example.com/mcp"
+    headers:
+      X-Tenant: acme
+    disabled: true
+`,
+		},
+		{
+			"opencode", "opencode.json", `{"$schema": "https://example.com/config.json", "mcp": {
+				"docs": {"type": "local", "command": ["bun", "x", "docs-mcp"], "environment": {"DOCS_TOKEN": "{env:MY_TOKEN}"}, "enabled": true, "timeout": 5000},
+				"far": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientId": "molar", "clientSecret": "canary 1", "scope": "read write"}}, // mine
+			}}`, config.HostOpenCode, nil, `  docs:
+    env:
+      DOCS_TOKEN: "${MY_TOKEN}"
+    timeout: "5s"
+    command: bun
+    args: [x, docs-mcp]
+  # oauth: log in with: molar servers login far
+  far:
+    url: "https://example.com/mcp"
+    oauth:
+      client_id: molar
+      client_secret: "${FAR_CLIENT_SECRET}"
+      scopes: [read, write]
+`,
+		},
+		{
+			"Zed", "settings.json", `{"theme": "x", "context_servers": {
+				"docs": {"source": "custom", "command": "npx", "args": ["docs-mcp"], "env": {}},
+				"old": {"command": {"path": "uvx", "args": ["old-mcp"], "env": {"LEVEL": "debug"}}},
+				"extension": {"source": "extension", "settings": {}}}}`, config.HostZed, []string{"extension"}, `  docs:
+    command: npx
+    args: [docs-mcp]
+  old:
+    command: uvx
+    args: [old-mcp]
+    env:
+      LEVEL: debug
+  # extension is left out: want either command or url
+  #   settings: has no counterpart in molar.yaml
+`,
+		},
+		{
+			"Claude Code", "/home/me/.claude.json", `{"numStartups": 3, "mcpServers": {"docs": {"type": "stdio", "command": "npx", "args": ["docs-mcp"], "env": {}}},
+				"projects": {"/work/a": {"history": [], "mcpServers": {}}, "/work/b": {
+					"mcpServers": {"docs": {"type": "http", "url": "https://example.com/mcp", "oauth": {"clientId": "molar", "callbackPort": 8123}}, "off": {"command": "x"}},
+					"disabledMcpServers": ["off"]}}}`, config.HostClaudeCode, nil, `  docs:
+    command: npx
+    args: [docs-mcp]
+  # original name: docs
+  # oauth.callbackPort: the browser comes back to http://127.0.0.1:8123/callback, which the client must allow
+  # oauth: log in with: molar servers login docs-2
+  # of the project /work/b
+  docs-2:
+    url: "https://example.com/mcp"
+    oauth:
+      client_id: molar
+      redirect_port: 8123
+  # of the project /work/b
+  # the project switched it off
+  "off":
+    command: x
+    disabled: true
+`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := readHostFile(t, tt.file, tt.text)
+			if f.Host != tt.host {
+				t.Errorf("host %q", f.Host)
+			}
+			if diff := cmp.Diff(tt.leftOut, f.LeftOut); diff != "" {
+				t.Errorf("left out (-want +got):\n%s", diff)
+			}
+			_, got, _ := strings.Cut(string(f.YAML), "mcpServers:\n")
+			if diff := cmp.Diff(tt.want, got); diff != "" || strings.Contains(string(f.YAML), "canary") {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			named, err := config.ReadHostFile("the text", []byte(tt.text))
+			if err != nil || tt.host != config.HostClaudeCode && named.Host != tt.host {
+				t.Errorf("without its path: %+v, %v", named, err)
+			}
+		})
 	}
 }
 
@@ -230,7 +396,7 @@ func TestReadHostFile_Values(t *testing.T) {
 
 // Files share a variable only if it has the same value in both and in the environment.
 func TestMerge(t *testing.T) {
-	claude := readHostFile(t, "claude.json", `{"mcpServers": {"a": {"command": "x", "env": {"TOKEN": "1 one"}}, "b": {"command": "x", "env": {"API_KEY": "1 key", "TAKEN": "1 mine"}}}}`)
+	claude := readHostFile(t, "claude_desktop_config.json", `{"mcpServers": {"a": {"command": "x", "env": {"TOKEN": "1 one"}}, "b": {"command": "x", "env": {"API_KEY": "1 key", "TAKEN": "1 mine"}}}}`)
 	cursor := readHostFile(t, ".cursor/mcp.json", `{"mcpServers": {
 		"a": {"command": "x", "env": {"TOKEN": "1 one"}},
 		"b": {"command": "x", "env": {"API_KEY": "2 key"}},
@@ -302,6 +468,10 @@ func FuzzReadHostFile(f *testing.F) {
 		`{"mcpServers":{"a":{"command":"x","env":{"<<":"y","":"z","k":"\u0000\ufeff"}}}}`,
 		`{"servers":{"\u0000":{"url":"${input:x}${","headers":{"a":"Bearer "}}},"inputs":[{"id":5},null,"x"]}`,
 		`{"mcpServers":{"a":{"args":["$$","${A:-","${A:-${B}}","$"],"command":"${/}","timeout":1e300}}}`,
+		"[mcp_servers.a]\ncommand = \"x\"\nargs = [1, \"$\"]\ntool_timeout_sec = 1e300\nenv_vars = [\"A-B\"]\n[mcp_servers.b]\nurl = \"https://x\"\nbearer_token_env_var = \"}\"\n",
+		"extensions:\n  a: {type: stdio, cmd: x, envs: {A: 1}, env_keys: [\"${\", B]}\n  b:\n    type: sse\n    uri: x\n",
+		`{"mcp":{"a":{"type":"local","command":["x","{env:A}"],"oauth":false}},"context_servers":{"b":{"command":{"path":"y"}}}}`,
+		`{"projects":{"a":{"mcpServers":{"x":{"url":"https://x","oauth":{"redirectUri":":","scope":" a\n"}}}},"b":1}}`,
 		"\xef\xbb\xbf{\"mcpServers\":{\"~\":null,\"1\":{\"command\":\"- \\n #\",\"includeTools\":[\"\\\\[\"]}}}//",
 	} {
 		f.Add([]byte(text))

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// maxHostFile is the size of the largest file, in bytes. People write such files by hand.
-const maxHostFile = 1 << 20
+// maxHostFile is the size of the largest file, in bytes. Claude Code keeps its history in the same file.
+const maxHostFile = 16 << 20
 
 // An object is a JSON object in the order of the file.
 type object []member
@@ -42,9 +42,6 @@ func (o object) strings(name string) []string {
 
 // parseFile reads a file that is one JSON object.
 func parseFile(data []byte) (object, error) {
-	if len(data) > maxHostFile {
-		return nil, fmt.Errorf("it is larger than %d bytes", maxHostFile)
-	}
 	data = plainJSON(data)
 	if !json.Valid(data) {
 		var v any

@@ -57,12 +57,12 @@ func (l leaf) Set(text string) error {
 	if v.Kind() != reflect.Slice {
 		return setScalar(v, text)
 	}
-	var items []string
+	items := reflect.Zero(v.Type())
 	for item := range strings.SplitSeq(text, ",") {
 		if item = strings.TrimSpace(item); item != "" {
-			items = append(items, item)
+			items = reflect.Append(items, reflect.ValueOf(item).Convert(v.Type().Elem()))
 		}
 	}
-	v.Set(reflect.ValueOf(items).Convert(v.Type()))
+	v.Set(items)
 	return nil
 }

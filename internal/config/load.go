@@ -21,6 +21,9 @@ type Options struct {
 	Path string
 	// Explicit is set if a person named Path, so that the file must exist.
 	Explicit bool
+	// Content, if it is set, is loaded in place of the content of the file: a change of it is checked
+	// before it is written.
+	Content []byte
 	// Env looks up an environment variable, as os.LookupEnv does. Nil means none.
 	Env func(string) (string, bool)
 	// EnvFile names a .env file. Variables of the environment override it.
@@ -138,7 +141,10 @@ func (cfg *Config) readFile(opts Options, env func(string) (string, bool)) (faul
 	if name == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(name)
+	data, err := opts.Content, error(nil)
+	if data == nil {
+		data, err = os.ReadFile(name)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		if !named {
 			return nil, nil

@@ -41,3 +41,12 @@ func TestLoad_AsPerson(t *testing.T) {
 		})
 	}
 }
+
+// The keys can come from the environment, like every list.
+func TestLoad_LoginKeysFromEnvironment(t *testing.T) {
+	key := strings.Repeat("ab", 32)
+	cfg := mustLoad(t, "", "MOLAR_LOGINS_KEYS", key+", "+key)
+	if len(cfg.Logins.Keys) != 2 || cfg.Logins.Keys[1].Reveal() != key {
+		t.Errorf("%d keys", len(cfg.Logins.Keys))
+	}
+}

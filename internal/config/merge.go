@@ -83,9 +83,12 @@ func (m *merger) add(f *HostFile) {
 
 // uniqueName returns the name of a variable, with the host and a number added if it clashes.
 func (m *merger) uniqueName(host Host, v Variable) string {
-	name := v.Name
+	name, prefix := v.Name, string(host)
+	if host == HostUnknown {
+		prefix = "other"
+	}
 	for n := 1; v.Value != "" && m.clashes(name, v.Value); n++ {
-		name = varName(string(host) + " " + v.Name)
+		name = varName(prefix + " " + v.Name)
 		if n > 1 {
 			name = fmt.Sprintf("%s_%d", name, n)
 		}
@@ -139,6 +142,11 @@ func hostFilePaths(home, configuration, project string) []string {
 	add(configuration, "Code", "User", "mcp.json")
 	add(home, ".cursor", "mcp.json")
 	add(home, ".gemini", "settings.json")
+	add(home, ".claude.json")
+	add(home, ".codex", "config.toml")
+	add(home, ".config", "goose", "config.yaml")
+	add(home, ".config", "opencode", "opencode.json")
+	add(home, ".config", "zed", "settings.json")
 	add(project, ".vscode", "mcp.json")
 	add(project, ".cursor", "mcp.json")
 	add(project, ".gemini", "settings.json")

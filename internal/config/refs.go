@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"molar/providers"
+	"molar/schemas"
 )
 
 // A piece is a part of a value: literal text or, if ref is set, the name of a variable with its
@@ -59,6 +60,8 @@ func (r *reader) parseReference(inner string) piece {
 	switch plain, fallback, hasDefault := strings.Cut(inner, ":-"); {
 	case inner == "/" || inner == "pathSeparator":
 		return piece{text: "/"}
+	case r.person && slices.Contains(personValues(), inner):
+		return piece{text: inner, ref: true}
 	case inner == "userHome":
 		name = "HOME"
 	case kind == "workspaceFolder" || kind == "workspaceRoot":
@@ -121,6 +124,9 @@ func (r *reader) isFree(name, value string) bool {
 	known := append(providers.Variables(),
 		"PATH", "HOME", "USER", "USERNAME", "USERPROFILE", "LANG", "SHELL", "PWD", "TMPDIR", "TEMP", "TMP", "TERM", "MCP_SERVER_URL")
 	before, taken := r.values[name]
+	if r.conflicts != nil && r.conflicts(name, schemas.Secret(value)) {
+		return false
+	}
 	return !r.out.references[name] && !slices.Contains(known, name) && !strings.HasPrefix(name, "MOLAR_") && (!taken || before == value)
 }
 
@@ -144,6 +150,9 @@ func referencedNames(data []byte) map[string]bool {
 	names["WORKSPACE_FOLDER"] = true
 	return names
 }
+
+// VariableName turns a text into the name of an environment variable.
+func VariableName(text string) string { return varName(text) }
 
 // varName turns a text into the name of an environment variable.
 func varName(text string) string {

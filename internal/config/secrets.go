@@ -84,7 +84,7 @@ func (r *reader) maskValue(server, name, value, base, use string) string {
 	if slices.ContainsFunc(pieces, func(p piece) bool { return p.ref }) {
 		return r.render(r.maskPieces(server, pieces))
 	}
-	if harmless(name, value) {
+	if harmless(name, value) && !r.secret {
 		return r.render(pieces)
 	}
 	return "${" + r.variable(server, base, value, use) + "}"

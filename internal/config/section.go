@@ -48,19 +48,22 @@ func FindSection(data []byte, key string) (s Section, ok bool) {
 		at := e.Key.GetToken().Position
 		s.Line, s.Indent = at.Line, at.Column+1
 		plain, _, _ := strings.Cut(strings.Split(string(data), "\n")[at.Line-1], " #")
-		return s, s.findPlace(e.Value, strings.TrimSpace(plain))
+		return s, s.findPlace(e.Value, strings.TrimSpace(plain), file.IsFlowStyle)
 	}
 	return s, false
 }
 
 // findPlace sets the place for another entry, and reports whether one can be added. line is the
-// line of the key, without a comment.
-func (s *Section) findPlace(value ast.Node, line string) bool {
+// line of the key, without a comment. inside reports whether the whole file is in braces.
+func (s *Section) findPlace(value ast.Node, line string, inside bool) bool {
 	if anchor, ok := value.(*ast.AnchorNode); ok {
 		value = anchor.Value
 	}
 	switch value := value.(type) {
 	case *ast.NullNode:
+		if inside {
+			return false
+		}
 		s.Place = Below
 		if !strings.HasSuffix(line, ":") { // the null is written out
 			s.Place = Instead
@@ -71,7 +74,7 @@ func (s *Section) findPlace(value ast.Node, line string) bool {
 			s.Names = append(s.Names, keyText(e.Key))
 		}
 		switch {
-		case value.IsFlowStyle && strings.HasSuffix(line, "{}"):
+		case value.IsFlowStyle && strings.HasSuffix(line, "{}") && !inside:
 			s.Place = Instead
 		case value.IsFlowStyle:
 			s.Place = Inside

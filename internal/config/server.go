@@ -2,7 +2,10 @@ package config
 
 import (
 	"encoding/json"
+	"net/url"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -14,6 +17,9 @@ func (r *reader) server(m member, name string) entry {
 	if !ok {
 		e.note("want an object with a command or an address")
 		return e
+	}
+	if r.form != nil {
+		source = r.form.convert(source)
 	}
 	r.transport(&e, source)
 	for _, m := range source {
@@ -73,8 +79,10 @@ func (r *reader) key(e *entry, source object, m member) {
 		r.variables(e, m)
 	case "envFile":
 		e.note("envFile: %s is not read for one server; name it with --env-file, and each variable under env", quoteComment(source.text("envFile")))
-	case "timeout":
-		r.timeout(e, m.value)
+	case "timeout", "start_timeout":
+		r.timeout(e, m)
+	case "oauth", "auth":
+		r.oauth(e, source, m)
 	case "includeTools", "excludeTools":
 		tools, ok := asTexts(m.value)
 		if !ok {
@@ -94,7 +102,7 @@ func withoutCounterpart(key string) string {
 	switch key {
 	case "trust", "autoApprove", "alwaysAllow":
 		return key + ": not converted; to let the tools run without a question write tools: {\"*\": {policy: allow}}"
-	case "oauth", "auth", "authProviderType":
+	case "authProviderType":
 		return key + ": not converted; log in with molar servers login, or send a token in headers"
 	default:
 		return quoteComment(key) + ": has no counterpart in molar.yaml"
@@ -141,23 +149,84 @@ func (r *reader) variables(e *entry, m member) {
 	}
 }
 
-// timeout converts a timeout, which these hosts write in milliseconds.
-func (r *reader) timeout(e *entry, raw json.RawMessage) {
+// timeout converts a timeout in milliseconds.
+func (r *reader) timeout(e *entry, m member) {
 	const most = 30 * time.Minute
 	var ms float64
-	if json.Unmarshal(raw, &ms) != nil || ms < 1 {
-		e.note("timeout: want a number of milliseconds")
+	if json.Unmarshal(m.value, &ms) != nil || ms < 1 {
+		e.note("%s: want a number of milliseconds", m.name)
 		return
 	}
 	if ms > float64(most.Milliseconds()) {
-		e.note("timeout: cut to 30m, the most that molar waits")
+		e.note("%s: cut to 30m, the most that molar waits", m.name)
 		ms = float64(most.Milliseconds())
 	}
 	d := time.Duration(ms) * time.Millisecond
-	if r.host != HostGemini {
-		e.note("timeout: read as milliseconds")
+	if r.host != HostGemini && r.form == nil { // the others do not say which unit they mean
+		e.note("%s: read as milliseconds", m.name)
 	}
-	e.add("timeout", d.String())
+	e.add(m.name, d.String())
+}
+
+// oauth converts the login at a server.
+func (r *reader) oauth(e *entry, source object, m member) {
+	settings, ok := asObject(m.value)
+	headers, _ := asObject(source.get("headers"))
+	authorized := slices.ContainsFunc(headers, func(h member) bool { return strings.EqualFold(h.name, "Authorization") })
+	switch {
+	case string(settings.get("enabled")) == "false" || string(m.value) == "false":
+		return
+	case !ok:
+		e.note("%s: want an object", m.name)
+		return
+	case source.text("url") == "" && source.text("httpUrl") == "":
+		e.note("%s: left out, because it applies only with url", m.name)
+		return
+	case authorized:
+		e.note("%s: left out, because headers has Authorization", m.name)
+		return
+	}
+	var fields []field
+	id := settings.text("clientId") + settings.text("CLIENT_ID")
+	for _, s := range settings {
+		text, _ := asText(s.value)
+		switch s.name {
+		case "enabled":
+		case "clientId", "CLIENT_ID":
+			fields = append(fields, field{"client_id", r.maskString(e.name, text)})
+		case "clientSecret", "CLIENT_SECRET":
+			if id == "" {
+				e.note("%s.%s: left out, because there is no client ID", m.name, s.name)
+				continue
+			}
+			fields = append(fields, field{"client_secret", r.maskValue(e.name, "secret", text, varName(e.name+"_CLIENT_SECRET"), "the secret of the client at "+e.name)})
+		case "scopes", "scope":
+			scopes, isList := asTexts(s.value)
+			if !isList {
+				scopes = strings.Fields(text)
+			}
+			if len(scopes) > 0 {
+				fields = append(fields, field{"scopes", scopes})
+			}
+		case "callbackPort", "redirectUri":
+			port := text
+			if at, err := url.Parse(text); s.name == "redirectUri" && err == nil {
+				port = at.Port()
+			} else if s.name == "callbackPort" {
+				port, _ = asScalar(s.value)
+			}
+			if n, err := strconv.Atoi(port); err == nil && n > 0 && n < 1<<16 {
+				fields = append(fields, field{"redirect_port", n})
+				e.note("%s.%s: the browser comes back to http://127.0.0.1:%d/callback, which the client must allow", m.name, s.name, n)
+			}
+		default:
+			e.note("%s.%s: has no counterpart in molar.yaml", m.name, quoteComment(s.name))
+		}
+	}
+	if len(fields) > 0 {
+		e.add("oauth", fields)
+	}
+	e.note("%s: log in with: molar servers login %s", m.name, e.name)
 }
 
 func (r *reader) disabled(e *entry, m member) {
@@ -170,6 +239,13 @@ func (r *reader) disabled(e *entry, m member) {
 		e.disabled = true
 		e.add("disabled", true)
 	}
+}
+
+// switchOff disables a server that its host does not start.
+func (e *entry) switchOff(why string) {
+	e.disabled = true
+	e.add("disabled", true)
+	e.note("%s", why)
 }
 
 // globs returns globs that match exactly the named tools, without duplicates.

@@ -21,7 +21,7 @@ type entry struct {
 	disabled       bool
 }
 
-// A field is a key and its value: a string, a bool, a list of strings or fields.
+// A field is a key and its value: a string, a bool, a number, a list of strings or fields.
 type field struct {
 	key   string
 	value any
@@ -40,7 +40,7 @@ func (r *reader) write(file string, servers []entry) []byte {
 	var body strings.Builder
 	for _, e := range servers {
 		text := e.text()
-		if err := checkServers([]byte("mcpServers:\n"+text), r.sample); err != nil {
+		if err := checkServers([]byte("mcpServers:\n"+text), r.sample); err != nil && !r.unchecked {
 			r.leaveOut(&body, e, err)
 			continue
 		}
@@ -63,7 +63,11 @@ func (r *reader) write(file string, servers []entry) []byte {
 		fmt.Fprintf(&head, "#   %s: %s\n", v.Name, v.Use)
 	}
 	r.out.head, r.out.entries = head.String(), body.String()
-	return fmt.Appendf(nil, "# MCP servers of %s, from %s.\n%s", r.host, quoteComment(file), r.out.document())
+	of := ""
+	if r.host != HostUnknown {
+		of = " of " + string(r.host) + ","
+	}
+	return fmt.Appendf(nil, "# MCP servers%s from %s.\n%s", of, quoteComment(file), r.out.document())
 }
 
 func (r *reader) leaveOut(b *strings.Builder, e entry, err error) {
@@ -73,7 +77,9 @@ func (r *reader) leaveOut(b *strings.Builder, e entry, err error) {
 	if fault, ok := errors.AsType[*fault](err); ok {
 		why = strings.TrimPrefix(strings.TrimPrefix(fault.Key, "mcpServers."+e.name), ".") + ": " + fault.Message
 	}
-	fmt.Fprintf(b, "  # %s is left out: %s\n", quoteComment(e.original), oneLine(strings.TrimPrefix(why, ": ")))
+	why = oneLine(strings.TrimPrefix(why, ": "))
+	r.out.faults = append(r.out.faults, why)
+	fmt.Fprintf(b, "  # %s is left out: %s\n", quoteComment(e.original), why)
 	for _, note := range e.notes {
 		fmt.Fprintf(b, "  #   %s\n", note)
 	}
@@ -119,8 +125,8 @@ func writeFields(b *strings.Builder, indent string, fields []field) {
 				quoted[i] = quote(item)
 			}
 			fmt.Fprintf(b, "%s%s: [%s]\n", indent, quote(f.key), strings.Join(quoted, ", "))
-		case bool:
-			fmt.Fprintf(b, "%s%s: %t\n", indent, quote(f.key), value)
+		case bool, int:
+			fmt.Fprintf(b, "%s%s: %v\n", indent, quote(f.key), value)
 		case string:
 			fmt.Fprintf(b, "%s%s: %s\n", indent, quote(f.key), quote(value))
 		}

@@ -110,6 +110,7 @@ func confined() []confinement {
 		{"github.com/jackc/pgx", []string{"internal/store/..."}},
 		{"github.com/pressly/goose", []string{"internal/store/..."}},
 		{"go.opentelemetry.io", []string{"internal/telemetry/...", "internal/testkit/..."}},
+		{"github.com/pelletier/go-toml", []string{"internal/config"}},
 		{"github.com/prometheus", []string{"internal/telemetry/..."}},
 		{"testing", tests},
 		{"net/http/httptest", tests},

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,19 +34,15 @@ func (p *port) importServers(text string) (web.Imported, error) {
 	if at != nil {
 		taken = append(taken, at.Names...)
 	}
-	block, err := p.blockOf(text, taken)
+	file, err := p.convert(text, taken)
 	if err != nil {
 		return web.Imported{}, err
-	}
-	file, err := config.ReadHostFile("the text", block, taken...)
-	if err != nil {
-		return web.Imported{}, fmt.Errorf("this is neither the JSON of another host's servers, nor a command, nor an address: %w", err)
 	}
 	if imported.YAML, err = file.TextFor(at); err != nil {
 		return web.Imported{}, err
 	}
 	imported.Servers, imported.LeftOut = file.Servers, file.LeftOut
-	if strings.HasPrefix(text, "{") { // otherwise the block is our own
+	if file.Host != config.HostUnknown {
 		imported.Host = string(file.Host)
 	}
 	for _, v := range file.Variables {
@@ -61,42 +56,29 @@ func (p *port) importServers(text string) (web.Imported, error) {
 	return imported, nil
 }
 
-// blockOf returns the text as another host's JSON: a command and an address are converted to
-// its format, under a free name.
-func (p *port) blockOf(text string, taken []string) ([]byte, error) {
+// convert converts the text: another host's JSON, a command or an address.
+func (p *port) convert(text string, taken []string) (*config.HostFile, error) {
 	if text == "" {
 		return nil, errors.New("nothing was pasted: paste the JSON of another host, the command that starts a server, or its address")
 	}
 	at, err := url.Parse(text)
 	switch {
-	case strings.ContainsAny(text[:1], `{["`), strings.HasPrefix(text, "//"), strings.HasPrefix(text, "/*"):
-		return []byte(text), nil
+	case config.LooksLikeHostFile(text):
+		file, err := config.ReadHostFile("the text", []byte(text), taken...)
+		if err != nil {
+			return nil, fmt.Errorf("this is neither the JSON of another host's servers, nor a command, nor an address: %w", err)
+		}
+		return file, nil
 	case err != nil || at.Host == "":
-		server, name, err := p.command(text)
+		server, err := p.command(text)
 		if err != nil {
 			return nil, err
 		}
-		return server.block(name, taken)
+		return server.Convert(taken, nil, nil)
 	case at.Scheme == "http" || at.Scheme == "https":
-		return pastedServer{URL: at.String()}.block(nameOf(at), taken)
+		return config.NewServer{Name: nameOf(at), URL: at.String()}.Convert(taken, nil, nil)
 	}
 	return nil, fmt.Errorf("an address begins with http:// or https://, not with %s://", at.Scheme)
-}
-
-// A pastedServer is a server in the format of other hosts.
-type pastedServer struct {
-	Command string            `json:"command,omitempty"`
-	Args    []string          `json:"args,omitempty"`
-	Env     map[string]string `json:"env,omitempty"`
-	URL     string            `json:"url,omitempty"`
-}
-
-func (s pastedServer) block(name string, taken []string) ([]byte, error) {
-	free := name
-	for n := 2; slices.Contains(taken, free); n++ {
-		free = fmt.Sprintf("%s-%d", name, n)
-	}
-	return json.Marshal(map[string]any{"mcpServers": map[string]pastedServer{free: s}})
 }
 
 // nameOf returns a name for the server at an address.
@@ -106,14 +88,14 @@ func nameOf(at *url.URL) string {
 
 // command parses a command as people paste it from a page: with a prompt, over several lines,
 // with variables before it. It must name a program of this machine, since the host runs it.
-func (p *port) command(text string) (server pastedServer, name string, err error) {
+func (p *port) command(text string) (server config.NewServer, err error) {
 	line := strings.NewReplacer("\\\r\n", " ", "\\\n", " ").Replace(strings.TrimPrefix(text, "$ "))
 	if strings.Contains(line, "\n") {
-		return server, "", errors.New("these are several lines: paste one command, the JSON of another host, or one address")
+		return server, errors.New("these are several lines: paste one command, the JSON of another host, or one address")
 	}
 	words, err := config.SplitWords(line)
 	if err != nil {
-		return server, "", err
+		return server, err
 	}
 	env := map[string]string{}
 	for ; len(words) > 1; words = words[1:] {
@@ -135,29 +117,9 @@ func (p *port) command(text string) (server pastedServer, name string, err error
 		program = filepath.Join(filepath.Dir(p.configFile()), program) // where the host will look for it
 	}
 	if _, err := exec.LookPath(program); err != nil {
-		return server, "", fmt.Errorf("there is no program %q on this machine: install it, or paste the JSON of another host, or an address that begins with http:// or https://", words[0])
+		return server, fmt.Errorf("there is no program %q on this machine: install it, or paste the JSON of another host, or an address that begins with http:// or https://", words[0])
 	}
-	return pastedServer{Command: words[0], Args: words[1:], Env: env}, nameOfCommand(words), nil
-}
-
-// nameOfCommand names a server after the package, image or folder in its command: the first
-// word that refers to a server, else the first that is not an option.
-func nameOfCommand(words []string) string {
-	tells, variable := regexp.MustCompile(`(?i)mcp|server`), regexp.MustCompile(`^[A-Z0-9_]+(=|$)`)
-	candidates := slices.DeleteFunc(slices.Clone(words[1:]), func(w string) bool { return strings.HasPrefix(w, "-") || variable.MatchString(w) })
-	candidates = append(candidates, words[0])
-	at := max(0, slices.IndexFunc(candidates, tells.MatchString))
-	for _, part := range slices.Backward(strings.Split(candidates[at], "/")) {
-		version := regexp.MustCompile(`(.)[@:].*|\.(js|mjs|ts|py)$`)
-		parts := strings.FieldsFunc(strings.ToLower(version.ReplaceAllString(part, "$1")), func(r rune) bool {
-			return (r < 'a' || r > 'z') && (r < '0' || r > '9')
-		})
-		parts = slices.DeleteFunc(parts, func(s string) bool { return s == "mcp" || s == "server" })
-		if name := strings.Join(parts, "-"); name != "" {
-			return name
-		}
-	}
-	return "server"
+	return config.NewServer{Name: config.NameOfCommand(words), Command: words[0], Args: words[1:], Env: env}, nil
 }
 
 // configFile returns the path of the config file, existing or not.

@@ -46,10 +46,14 @@ func TestImportServers(t *testing.T) {
 		{
 			"a block", `{"mcpServers": {"notes": {"command": "npx", "env": {"NOTES_TOKEN": "sk-very-secret-123456"}}}}`, "-",
 			web.Imported{
-				Host: "Claude Desktop", Place: "new", Servers: []string{"notes"}, Variables: []string{"NOTES_TOKEN"},
+				Place: "new", Servers: []string{"notes"}, Variables: []string{"NOTES_TOKEN"},
 				YAML: "# Put the values of these variables into molar.env next to molar.yaml, or into the environment:\n#   NOTES_TOKEN: env NOTES_TOKEN of notes\n" +
 					"mcpServers:\n  notes:\n" + command + "    env:\n      NOTES_TOKEN: \"${NOTES_TOKEN}\"\n",
 			},
+		},
+		{
+			"a block of Codex", "# mine\n[mcp_servers.notes]\ncommand = \"npx\"\n", "mcpServers: {}\n",
+			web.Imported{Host: "Codex", Place: "instead", Line: 1, Servers: []string{"notes"}, YAML: "mcpServers:\n  notes:\n" + command},
 		},
 		{
 			"an address", " https://mcp.example.com/v1 ", "listen: 127.0.0.1:1\n",
@@ -101,31 +105,6 @@ func TestImportServers(t *testing.T) {
 	} {
 		if _, err := p.importServers(bad); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", bad, err, want)
-		}
-	}
-}
-
-// A server is called after what its command runs, as far as that tells.
-func TestNameOfCommand(t *testing.T) {
-	for command, want := range map[string]string{
-		"npx -y @modelcontextprotocol/server-filesystem /home/me/mcp": "filesystem",
-		"npx @playwright/mcp@latest --headless":                       "playwright",
-		"npx -y @upstash/context7-mcp":                                "context7",
-		"npx -y tavily-mcp@0.1.2":                                     "tavily",
-		"uvx mcp-server-git --repository x":                           "git",
-		"docker run -i --rm -e GITHUB_MCP_TOKEN mcp/fetch":            "fetch",
-		"python -m mcp_server_time":                                   "time",
-		"go run ./examples/family/server":                             "family",
-		"node /opt/weather/build/index.js":                            "index",
-		"/opt/bin/clock-server":                                       "clock",
-		"npx mcp":                                                     "server",
-	} {
-		words, err := config.SplitWords(command)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := nameOfCommand(words); got != want {
-			t.Errorf("%s: called %q, want %q", command, got, want)
 		}
 	}
 }

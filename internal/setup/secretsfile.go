@@ -50,6 +50,13 @@ func (s *SecretsFile) Conflicts(name string, value schemas.Secret) bool {
 	return ok && present != value.Reveal()
 }
 
+// Has reports whether a variable has a value, in the environment or in the file.
+func (s *SecretsFile) Has(name string) bool {
+	_, known := s.known[name]
+	_, set := s.Env(name)
+	return known || set
+}
+
 // Add appends the variables that the file does not contain yet. Only its owner can read a file that
 // Add creates. It returns the names that the file now contains, and the conflicting ones, which it
 // skips.

@@ -240,6 +240,12 @@ func (d *Dialogue) line(ctx context.Context, question, preset string) (string, e
 	return answer, err
 }
 
+// Value asks for the value of a variable, without echo, and returns "" if the person presses Enter.
+func (d *Dialogue) Value(ctx context.Context, name string) (schemas.Secret, error) {
+	value, err := d.hidden(ctx, "The value of "+name+" (not shown; press Enter to set it later):")
+	return schemas.Secret(value), err
+}
+
 // hidden asks for a line without echo.
 func (d *Dialogue) hidden(ctx context.Context, question string) (string, error) {
 	if d.Hidden == nil || d.Yes {

@@ -35,17 +35,34 @@ func (s *State) RemoveServer(ctx context.Context, name string) (ok bool, err err
 		if ok = n > 0; !ok || err != nil {
 			return err
 		}
-		for _, statement := range []string{
-			`DELETE FROM tool_pins WHERE server = $1`, `DELETE FROM server_marks WHERE server = $1`, `DELETE FROM tool_switches WHERE server = $1`, `DELETE FROM logins WHERE server = $1`,
-			`DELETE FROM server_protocols WHERE server = $1`,
-		} {
-			if _, err := tx.ExecContext(ctx, statement, name); err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err = forgetServer(ctx, tx, name)
+		return err
 	})
 	return ok, err
+}
+
+// ForgetServer deletes what is stored about a server of the config file: its pins, marks, switches and
+// logins. ok is false if there was nothing.
+func (s *State) ForgetServer(ctx context.Context, name string) (ok bool, err error) {
+	err = s.db.Write(ctx, "forget a server", func(tx *sql.Tx) error {
+		ok, err = forgetServer(ctx, tx, name)
+		return err
+	})
+	return ok, err
+}
+
+func forgetServer(ctx context.Context, tx *sql.Tx, name string) (found bool, err error) {
+	for _, statement := range []string{
+		`DELETE FROM tool_pins WHERE server = $1`, `DELETE FROM server_marks WHERE server = $1`, `DELETE FROM tool_switches WHERE server = $1`,
+		`DELETE FROM logins WHERE server = $1`, `DELETE FROM person_logins WHERE server = $1`, `DELETE FROM server_protocols WHERE server = $1`,
+	} {
+		n, err := database.Changed(tx.ExecContext(ctx, statement, name))
+		if err != nil {
+			return false, err
+		}
+		found = found || n > 0
+	}
+	return found, nil
 }
 
 // AddedServers returns all added servers, by name.

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"molar/internal/testkit/oauthserver"
+	"molar/schemas"
+)
+
+// callServers runs "molar servers" in this process, and returns what it prints.
+func callServers(t *testing.T, env map[string]string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = execute(t.Context(), append([]string{"servers"}, args...), lookup(env), strings.NewReader(""), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// The whole way of a server that wants a login: it is added while a host runs, used after the login, and
+// removed, with its login revoked.
+func TestServersAdd_Login(t *testing.T) {
+	t.Parallel()
+	s := oauthserver.New()
+	t.Cleanup(s.Close)
+	env := homeEnv(t, nil)
+	env["XDG_DATA_HOME"] = t.TempDir()
+	const before = "# mine\nmcpServers:\n  near: {command: nothing} # not yet\n"
+	file := writeFile(t, "molar.yaml", before)
+	host := serveIn(t, env, file)
+	far := func() (found schemas.ServerStatus) {
+		var list struct{ Data []schemas.ServerStatus }
+		host.get(t, "/v1/servers", &list)
+		for _, one := range list.Data {
+			if one.Name == "far" {
+				return one
+			}
+		}
+		return found
+	}
+	code, out, errs := callServers(t, env, "add", "far", s.MCP(), "--config", file, "--listen", strings.TrimPrefix(host.url, "http://"))
+	if code != 0 || !strings.Contains(out, "it wants a login: molar servers login far\n") || !strings.Contains(out, "the running host takes it from the file by itself") {
+		t.Fatalf("exit code %d:\n%s\n%s", code, out, errs)
+	}
+	eventually(t, "the running host attaches it", func() bool { return strings.Contains(far().Reason, "wants a login") })
+	login := callLogin(t, env, "far", "--config", file)
+	browse(t, login.address(t), true)
+	if code := login.wait(t); code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, login.stderr)
+	}
+	eventually(t, "the running host takes the login up", func() bool { return far().State == schemas.StateReady })
+	code, out, errs = callServers(t, env, "remove", "far", "--config", file, "--listen", strings.TrimPrefix(host.url, "http://"))
+	if code != 0 || s.Counts().Revoked != 1 || !strings.Contains(out, "logged out of far\n") || !strings.Contains(out, "forgot what was stored about it") {
+		t.Fatalf("exit code %d:\n%s\n%s", code, out, errs)
+	}
+	if text, _ := os.ReadFile(file); string(text) != before {
+		t.Errorf("the file holds\n%s", text)
+	}
+	eventually(t, "the running host detaches it", func() bool { return far().Name == "" })
+	for _, secret := range s.Secrets() {
+		if strings.Contains(out+errs, secret) {
+			t.Errorf("%s was printed", secret)
+		}
+	}
+}
+
+// What a registry says is printed as lines for a shell, and nothing of it reaches the terminal.
+func TestServersFind(t *testing.T) {
+	t.Parallel()
+	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"servers": [{"server": {"name": "io.example/weather", "version": "1.0.0", "description": "It \u001b[2Jrains",
+			"packages": [{"registryType": "npm", "identifier": "weather", "version": "1.0.0", "environmentVariables": [{"name": "KEY", "isSecret": true}]}]}},
+			{"server": {"name": "io.example/none"}}]}`))
+	}))
+	t.Cleanup(registry.Close)
+	env := homeEnv(t, nil)
+	code, out, errs := callServers(t, env, "find", "weather", "--registry", registry.URL)
+	const want = "io.example/weather 1.0.0\n  It rains\n  npm package, run by npx:\n    molar servers add weather --env KEY -- npx -y weather@1.0.0\n      KEY (optional, secret)\n\n" +
+		"io.example/none \n  nothing that Molar can start or reach\n"
+	if code != 0 || strings.ReplaceAll(out, "\x1b", "") != out || out != want {
+		t.Errorf("exit code %d:\n%q\n%s", code, out, errs)
+	}
+	if code, out, _ := callServers(t, env, "find", "weather", "--registry", registry.URL, "--output-format", "json", "--limit", "1"); code != 0 || strings.Count(out, `"name"`) != 1 {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+}
