@@ -390,7 +390,7 @@ func (r *adding) write(text []byte, done *addedServer) error {
 func (r *adding) describe(h *host.Host, status schemas.ServerStatus) {
 	tools := h.MCP.Catalogue().Tools()
 	tools = slices.DeleteFunc(slices.Clone(tools), func(t schemas.Tool) bool { return t.Server != status.Name })
-	status.Unconfirmed = false                                  // report says it
+	status.Unconfirmed = false                                                    // report says it
 	_ = r.listServers([]schemas.ServerStatus{status}, cli.Text, host.ServerWords) // as text, it cannot fail
 	findings, _ := toolhandler.Tools(tools, providers.Lowerings(), h.RefusedBy, false)
 	changed, refused := map[string]bool{}, map[string]bool{}
