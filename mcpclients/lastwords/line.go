@@ -35,16 +35,17 @@ type line struct {
 type reader struct {
 	patterns
 	// source is how many lines of source may follow, as a location was just named; thrown is set after
-	// the mark below the source, and trace in a traceback, up to its last line.
-	source        int
-	thrown, trace bool
+	// the mark below the source, and trace in a traceback, up to its last line; caused is set after a mark
+	// of a cause that stands alone.
+	source                int
+	thrown, trace, caused bool
 }
 
 // The patterns of lines.
 type patterns struct {
 	time, level, pid, gutter, cause         *regexp.Regexp
 	name, label, begins, off, fatal, symbol *regexp.Regexp
-	none, option, property                  *regexp.Regexp
+	harmless, option, property              *regexp.Regexp
 	location, frame, code, version, pair    *regexp.Regexp
 }
 
@@ -57,15 +58,16 @@ func newPatterns() patterns {
 		pid:   re(`^\[\d+\]\s*`),
 		// Groups of exceptions and boxes are drawn with bars.
 		gutter: re(`^\s*[|+│║┃]\s?`),
-		cause:  re(`^\s*(?:\[(?:cause|errors?)\]|(?i:caused by)|(?i:cause)|╰─▶|├─▶)(?::|\s|\b)\s*`),
+		cause:  re(`^\s*(?:\[(?:cause|errors?)\]|(?i:caused by)|(?i:cause)|--->|╰─▶|├─▶)(?::|\s|\b)\s*`),
 
-		name:     re(`(?:^|[\s(\["'])(?:[\w$]+[.:\\])*[A-Z][\w$]*(?:Error|Exception|Panic|Fault|Failure)(?:Group|Event)?(?:\s*[\[(][^\])]{1,60}[\])])?:|(?:^|[\s(\[])Error \[\w+\]|^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)$`),
-		label:    re(`(?i)^(?:[^\s:]{1,40}: ?){0,2}[^:]{0,50}?(?:^|[^\pL\pN])(?:error|fatal|panic|exception|lỗi)(?: [\pL\pN'-]+){0,4}:(?:\s|$)`),
-		begins:   re(`^(?:[a-z][\w.-]{0,20} )?(?:(?i:error|fatal|lỗi)|ERR!)(?:[\s:!]|$)`),
-		off:      re(`(?i):\s*(?:on|off|yes|no|true|false|enabled|disabled|none|null|0)\W*$`),
-		fatal:    re(`(?i)^.{0,40}(?:^|[^\pL])(?:fatal|panic|panicked|uncaught|unhandled|exception in thread|unhandled\w+rejection)(?:[^\pL]|$)`),
-		symbol:   re(`^[×✖✗✘❌⨯⨉🚨🛑💥⛔]`),
-		none:     re(`(?i)(?:^|\W)(?:0|no|without|zero) (?:\w+ )?(?:errors?|failures?|exceptions?|fails?|failed)(?:\W|$)`),
+		name:   re(`(?:^|[\s(\["'])(?:[\w$]+[.:\\])*[A-Z][\w$]*(?:Error|Exception|Panic|Fault|Failure)(?:Group|Event)?(?:\s*[\[(][^\])]{1,60}[\])])?:|(?:^|[\s(\[])Error \[\w+\]|^(?:\w+\.)*[A-Z]\w*(?:Error|Exception)$`),
+		label:  re(`(?i)^(?:[^\s:]{1,40}: ?){0,2}[^:]{0,50}?(?:^|[^\pL\pN])(?:error|fatal|panic|exception|lỗi)(?: [\pL\pN'-]+){0,4}:(?:\s|$)`),
+		begins: re(`^(?:[a-z][\w.-]{0,20} )?(?:(?i:error|fatal|lỗi)|ERR!)(?:[\s:!]|$)`),
+		off:    re(`(?i):\s*(?:on|off|yes|no|true|false|enabled|disabled|none|null|0)\W*$`),
+		fatal:  re(`(?i)^.{0,40}(?:^|[^\pL])(?:fatal|panic|panicked|uncaught|unhandled|exception in thread|unhandled\w+rejection)(?:[^\pL]|$)`),
+		symbol: re(`^[×✖✗✘❌⨯⨉🚨🛑💥⛔]`),
+		// None of them, a thing that is for them, or a word that happens to contain one.
+		harmless: re(`\b(?:0|no|without|zero) (?:\w+ )?(?:errors?|failures?|exceptions?|fails?|failed)\b|(?:(?:uncaught|unhandled) ?)?(?:error|exception|rejection)s?[ ._-]?(?:handlers?|logs?|logger|rates?|reporting|tracking|monitoring)\b|default`),
 		option:   re(`^\s*-{1,2}\w|(?i:^usage\b)`),
 		property: re(`^\[?['"]?[\w$-]+['"]?\]?: (?:.*[,{\[]|'.*'|-?\d+|true|false|null|undefined)$`),
 
@@ -98,13 +100,16 @@ func read(lines []string) []line {
 func (r *reader) read(raw string) line {
 	l := line{raw: raw, indented: strings.TrimLeft(raw, " \t") != raw}
 	shape := r.gutter.ReplaceAllString(raw, "")
-	l.body = strings.Trim(shape, " \t│║┃|")
+	l.body = strings.TrimLeft(strings.TrimRight(shape, " \t│║┃|╮┐┓╗─━═"), " \t│║┃|╭┌┏╔─━═")
+	caused := r.caused
+	r.caused = false
 	switch {
 	case r.inTrace(shape, &l), r.inSource(shape):
 		return l
 	}
 	if at := r.cause.FindStringIndex(l.body); at != nil {
 		l.cause, l.body = true, strings.Trim(l.body[at[1]:], "[] {")
+		r.caused = l.body == ""
 	}
 	switch {
 	case r.frame.MatchString(shape):
@@ -115,6 +120,7 @@ func (r *reader) read(raw string) line {
 	default:
 		level := r.strip(&l)
 		l.kind = r.judge(&l, level)
+		l.cause = l.cause || caused && l.kind > noise
 	}
 	if l.kind > noise && r.thrown {
 		l.kind, r.thrown = fatal, false
@@ -210,8 +216,10 @@ func (r *reader) strip(l *line) level {
 // fromJSON reads a line of a structured log.
 func fromJSON(body string) (level, string, bool) {
 	var fields map[string]json.RawMessage
-	if json.Unmarshal([]byte(body), &fields) != nil {
-		return unsaid, "", false
+	for _, end := range []string{"", `"}`, `"}}`} { // a long one was cut, mostly in the stack
+		if json.Unmarshal([]byte(body+end), &fields) == nil {
+			break
+		}
 	}
 	said := unsaid
 	for _, key := range []string{"level", "severity", "levelname", "lvl", "log.level", "@l"} {
@@ -278,7 +286,8 @@ func (r *reader) judge(l *line, said level) kind {
 	body := l.body
 	lower := strings.ToLower(body)
 	isOption := r.option.MatchString(body)
-	fails, form := r.fails(body, lower)
+	fails, form := r.fails(lower)
+	fails = fails && !r.off.MatchString(body)
 	switch {
 	case said == low || said == warned || isOption || strings.Contains(lower, "warn") || strings.Contains(lower, "deprecat"):
 		if fails && !isOption {
@@ -306,10 +315,13 @@ func (r *reader) judge(l *line, said level) kind {
 	return plain
 }
 
-// fails reports whether a line has words of failure, and whether one of them may give it the form of
-// an error.
-func (r *reader) fails(body, lower string) (fails, form bool) {
-	for _, word := range []string{"error", "exception", "fatal", "panic", "fault", "failure", "err!", "uncaught", "unhandled", "lỗi", "错误", "失败", "无法", "缺少", "未找到", "异常", "エラー", "失敗"} {
+// fails reports whether a line in small letters has words of failure, and whether one of them may give
+// it the form of an error.
+func (r *reader) fails(lower string) (fails, form bool) {
+	for _, word := range []string{
+		"error", "exception", "fatal", "panic", "fault", "failure", "err!", "uncaught", "unhandled", "lỗi", "错误", "失败", "无法", "缺少", "未找到", "异常", "エラー", "失敗",
+		"econn", "etimedout", "enotfound", "enoent", "eacces", "eaddr",
+	} {
 		form = form || strings.Contains(lower, word)
 	}
 	fails = form
@@ -323,7 +335,12 @@ func (r *reader) fails(body, lower string) (fails, form bool) {
 			fails = fails || strings.Contains(words.String(), " "+phrase)
 		}
 	}
-	return fails && !r.none.MatchString(body) && !r.off.MatchString(body), form
+	if fails {
+		if rest := r.harmless.ReplaceAllString(lower, " "); rest != lower {
+			return r.fails(rest)
+		}
+	}
+	return fails, form
 }
 
 // failures returns how words and phrases of failure begin. What ends in a space is a whole word.
@@ -333,7 +350,8 @@ func failures() []string {
 		"not found", "not set", "not exist", "not defined", "not installed", "not allowed", "not permitted", "not supported", "not configured",
 		"not provided", "not available", "not recognized", "not authorized", "not running", "not specified", "not implemented", "not a function",
 		"requires ", "required ", "must ", "mandatory ", "invalid ", "illegal ", "malformed ", "refused ", "denied ", "rejected ", "forbidden ",
-		"unauthorized ", "unauthorised ", "unknown ", "unsupported ", "undefined ", "unexpected ", "unresolved ", "timed out ", "timeout ",
+		"unauthorized ", "unauthorised ", "unknown ", "unrecogni", "unbound ", "no module ",
+		"unsupported ", "undefined ", "unexpected ", "unresolved ", "timed out ", "timeout ",
 		"crash", "abort", "killed ", "out of memory ", "expired ", "incorrect ", "wrong ", "bad ", "incompatible ", "corrupt", "already in use ",
 		"please set ", "please provide ", "please specify ", "please install ", "please configure ", "please run ",
 		"không ", "thiếu ", "thất bại ", "từ chối ", "chưa ", "sai ", "hỏng ",

@@ -108,6 +108,16 @@ func head(all []line, at int) string {
 	if found != body && !next[0].frame {
 		return text.Shorten(join(found, inside(body[len(body)-1:], next)), maxHead)
 	}
+	for i, l := range next { // a sentence tells more than the codes above it
+		more := withoutPrefix(l.body, body)
+		if len(strings.Fields(more)) == len(strings.Fields(l.body)) {
+			break
+		}
+		if !poor(more) {
+			next = next[i:]
+			break
+		}
+	}
 	for i, l := range next {
 		listed := l.indented || strings.TrimLeft(l.body, bullets) != l.body
 		if l.kind == noise || l.cause && !strings.HasSuffix(found, ":") || i == 1 && !listed || i == 2 {
@@ -238,7 +248,14 @@ func messages(dump string) string {
 // causeOf returns the deepest cause that is written below an error.
 func causeOf(all []line, at int) string {
 	cause, frames := "", false
-	for _, l := range all[at+1 : min(len(all), at+1+blockLines)] {
+	next := all[at+1 : min(len(all), at+1+blockLines)]
+	i := slices.IndexFunc(next, func(l line) bool { return !l.frame })
+	if i == 0 && len(next) > 1 && next[1].frame || i > 0 && strings.HasSuffix(next[0].raw, "(most recent call last):") {
+		if next[i].kind >= named { // with its stack, below what a log says of it
+			cause, next = next[i].body, next[i+1:]
+		}
+	}
+	for _, l := range next {
 		frames = frames || l.frame
 		switch {
 		case l.cause && (l.kind > noise || cause == ""):

@@ -209,6 +209,24 @@ Caused by: java.net.ConnectException: Connection refused
 		{"levels and colours", "\x1b[90m[10:00:00]\x1b[39m \x1b[32mINFO\x1b[39m ready soon\n\x1b[90m[10:00:01]\x1b[39m \x1b[31mERROR\x1b[39m (server): the port is taken", "(server): the port is taken"},
 		{"errors that are none", "Server started with 0 errors\nNo errors found\nerror reporting: off\nlistening on stdio", "listening on stdio"},
 		{"no error, and a version last", "hello\nDemo MCP Server running on stdio\nNode.js v20.20.2\n}\n", "Demo MCP Server running on stdio"},
+		{"python: a log of an exception", `ERROR:root:the sync stopped
+Traceback (most recent call last):
+  File "/srv/a.py", line 7, in <module>
+    open(path)
+PermissionError: [Errno 13] Permission denied: '/srv/state'
+INFO:root:bye`, "root:the sync stopped (cause: PermissionError: [Errno 13] Permission denied: '/srv/state')"},
+		{"java: a log of an exception", `10:00:00.000 [main] ERROR a.b.Main - Startup failed
+java.net.BindException: Address already in use
+	at a.b.Main.bind(Main.java:12)
+10:00:00.100 [main] INFO a.b.Main - bye`, "a.b.Main - Startup failed (cause: java.net.BindException: Address already in use)"},
+		{"rust: a cause on a line of its own", "Error: cannot open the index\n\nCaused by:\n    Permission denied (os error 13)", "Error: cannot open the index (cause: Permission denied (os error 13))"},
+		{"npm: the sentence after codes", "npm error code ECONNRESET\nnpm error syscall read\nnpm error errno ECONNRESET\nnpm error network request to https://registry.example/x failed, reason: socket hang up\nnpm error network This is a problem related to network connectivity.", "npm error code ECONNRESET: network request to https://registry.example/x failed, reason: socket hang up"},
+		{"a structured log that is too long", `{"level":60,"time":1,"err":{"type":"Error","message":"the lease is lost","stack":"Error: the lease is lost` + strings.Repeat(`\n    at f (/srv/a.js:1:1)`, 60) + `"},"msg":"stopped"}`, "the lease is lost"},
+		{"a box around the reason", "Usage: x [OPTIONS]\n╭─ Error ─────────────────╮\n│ No such option: --port  │\n╰─────────────────────────╯", "Error: No such option: --port"},
+		{"words of failure that mean none", "Using the default settings\nopened /var/log/errors.log\nuncaughtException handler installed\nerror reporting is ready\nthe token is invalid\nbye", "the token is invalid"},
+		{"a handler of errors that fails", "Error handling request: the handler is gone\nbye", "Error handling request: the handler is gone"},
+		{"an option, before all others", "x: unrecognized option '--port'\nUsage: x [options]\n  --host <name>  the host", "x: unrecognized option '--port'"},
+		{"a name of the system for a failure", "attempt 1: connect ETIMEDOUT 192.0.2.1:5432\nattempt 2: connect ETIMEDOUT 192.0.2.1:5432\nleaving", "attempt 1: connect ETIMEDOUT 192.0.2.1:5432"},
 		{"an error before the fatal word that says nothing", "ERROR the licence is not valid here\nFATAL exiting\n", "the licence is not valid here"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
