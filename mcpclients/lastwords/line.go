@@ -353,6 +353,7 @@ func failures() []string {
 		"unauthorized ", "unauthorised ", "unknown ", "unrecogni", "unbound ", "no module ",
 		"unsupported ", "undefined ", "unexpected ", "unresolved ", "timed out ", "timeout ",
 		"crash", "abort", "killed ", "out of memory ", "expired ", "incorrect ", "wrong ", "bad ", "incompatible ", "corrupt", "already in use ",
+		"too many ", "no space ", "is a directory ", "not a directory ", "read only file system ", "reset by peer ", "broken pipe ", "no route ", "unreachable ", "temporarily unavailable ", "quota exceeded ",
 		"please set ", "please provide ", "please specify ", "please install ", "please configure ", "please run ",
 		"không ", "thiếu ", "thất bại ", "từ chối ", "chưa ", "sai ", "hỏng ",
 		"erreur", "impossible ", "introuvable", "fehler", "fehlgeschlagen ", "nicht gefunden ", "falló ", "no se pudo ", "no se encontró ", "ошибка", "не удалось ",

@@ -225,6 +225,7 @@ java.net.BindException: Address already in use
 		{"a box around the reason", "Usage: x [OPTIONS]\n╭─ Error ─────────────────╮\n│ No such option: --port  │\n╰─────────────────────────╯", "Error: No such option: --port"},
 		{"words of failure that mean none", "Using the default settings\nopened /var/log/errors.log\nuncaughtException handler installed\nerror reporting is ready\nthe token is invalid\nbye", "the token is invalid"},
 		{"a handler of errors that fails", "Error handling request: the handler is gone\nbye", "Error handling request: the handler is gone"},
+		{"a sentence of the system for a failure", "opening\n/srv/run: line 2: /srv/state: No space left on device\nbye", "/srv/run: line 2: /srv/state: No space left on device"},
 		{"an option, before all others", "x: unrecognized option '--port'\nUsage: x [options]\n  --host <name>  the host", "x: unrecognized option '--port'"},
 		{"a name of the system for a failure", "attempt 1: connect ETIMEDOUT 192.0.2.1:5432\nattempt 2: connect ETIMEDOUT 192.0.2.1:5432\nleaving", "attempt 1: connect ETIMEDOUT 192.0.2.1:5432"},
 		{"an error before the fatal word that says nothing", "ERROR the licence is not valid here\nFATAL exiting\n", "the licence is not valid here"},
