@@ -22,7 +22,7 @@ type ConfigFile struct {
 }
 
 // OpenConfigFile reads the file, if it exists. It returns an error for a file that its owner has made
-// read-only.
+// read-only, and for a device or a pipe, in whose place a file must not come.
 func OpenConfigFile(path string) (*ConfigFile, error) {
 	f := &ConfigFile{Path: path, real: path, Text: []byte{}}
 	info, err := os.Lstat(path)
@@ -35,6 +35,9 @@ func OpenConfigFile(path string) (*ConfigFile, error) {
 	}
 	if err == nil {
 		f.info, err = os.Stat(f.real)
+	}
+	if err == nil && !f.info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file that can be changed", path)
 	}
 	if err == nil && f.info.Mode().Perm()&0o200 == 0 {
 		return nil, fmt.Errorf("%s is read-only: to let it be changed, chmod u+w %[1]s", path)
