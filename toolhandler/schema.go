@@ -63,7 +63,7 @@ func compile(doc any) (*Schema, error) {
 func eachPart(v reflect.Value, seen map[*jsonschema.Schema]bool, visit func(*jsonschema.Schema)) {
 	switch v.Kind() {
 	case reflect.Interface, reflect.Pointer:
-		if part, ok := v.Interface().(*jsonschema.Schema); v.IsNil() || ok && seen[part] {
+		if part, ok := reflect.TypeAssert[*jsonschema.Schema](v); v.IsNil() || ok && seen[part] {
 			return
 		} else if ok {
 			seen[part] = true

@@ -55,9 +55,8 @@ func OpenConfigFile(path string) (*ConfigFile, error) {
 // mode and, where possible, its owner stay. A new file can be read only by its owner. Replace returns
 // an error if somebody else has changed the file since it was read.
 func (f *ConfigFile) Replace(text []byte) error {
-	now, err := os.ReadFile(f.real)
-	if f.New != errors.Is(err, fs.ErrNotExist) || !bytes.Equal(now, f.Text) {
-		return fmt.Errorf("%s was changed meanwhile; run the command again", f.Path)
+	if err := f.same(); err != nil {
+		return err
 	}
 	folder := filepath.Dir(f.real)
 	if f.New {
@@ -79,10 +78,22 @@ func (f *ConfigFile) Replace(text []byte) error {
 		err = part.Sync()
 	}
 	if err = errors.Join(err, part.Close()); err == nil {
+		if err := f.same(); err != nil { // writing took its time
+			return err
+		}
 		err = os.Rename(part.Name(), f.real)
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", f.Path, err)
+	}
+	return nil
+}
+
+// same returns an error unless the file is as it was read.
+func (f *ConfigFile) same() error {
+	now, err := os.ReadFile(f.real)
+	if f.New != errors.Is(err, fs.ErrNotExist) || !bytes.Equal(now, f.Text) {
+		return fmt.Errorf("%s was changed meanwhile; run the command again", f.Path)
 	}
 	return nil
 }
