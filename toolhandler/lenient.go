@@ -30,6 +30,7 @@ func lenientSchema(raw json.RawMessage) (schema *Schema, left []string, err erro
 	if err != nil {
 		return nil, nil, err
 	}
+	takeNulls(doc)
 	for range maxMended {
 		if schema, err = compile(doc); err == nil {
 			return schema, left, nil
@@ -43,6 +44,29 @@ func lenientSchema(raw json.RawMessage) (schema *Schema, left []string, err erro
 		}
 	}
 	return nil, nil, err
+}
+
+// takeNulls lets the parts of a schema that are nullable, as OpenAPI says it, take null: models are told so too.
+func takeNulls(part any) {
+	switch part := part.(type) {
+	case []any:
+		for _, inner := range part {
+			takeNulls(inner)
+		}
+	case map[string]any:
+		for key, inner := range part {
+			if !slices.Contains([]string{"const", "default", "enum", "example", "examples"}, key) {
+				takeNulls(inner)
+			}
+		}
+		types, _ := part["type"].([]any)
+		if name, isOne := part["type"].(string); isOne {
+			types = []any{name}
+		}
+		if part["nullable"] == true && len(types) > 0 && !slices.Contains(types, any("null")) {
+			part["type"] = append(types, "null")
+		}
+	}
 }
 
 // Unchecked says what of a tool's schema calls are not checked against, as it cannot be used.

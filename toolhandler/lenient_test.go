@@ -1,8 +1,10 @@
 package toolhandler_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -57,6 +59,45 @@ func TestTurn_Execute_schemasThatCannotBeUsed(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.left, left); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A short schema whose parts refer to each other more than once, which would be checked for days, and in more
+// memory than there is, holds no call up: it runs, as the server checks its arguments too.
+func TestTurn_Execute_schemasThatMultiply(t *testing.T) {
+	const parts = 40
+	multiply := func(part string) string {
+		var b strings.Builder
+		for i := range parts {
+			fmt.Fprintf(&b, `"d%d":%s,`, i, strings.ReplaceAll(part, "NEXT", fmt.Sprintf(`{"$ref":"#/$defs/d%d"}`, i+1)))
+		}
+		return fmt.Sprintf(`{"type":"object","properties":{"x":{"$ref":"#/$defs/d0"}},"$defs":{%s"d%d":{"type":"string"}}}`, b.String(), parts)
+	}
+	for name, part := range map[string]string{
+		"all of":             `{"allOf":[NEXT,NEXT]}`,
+		"any of":             `{"anyOf":[NEXT,NEXT]}`,
+		"not":                `{"not":{"allOf":[NEXT,NEXT]}}`,
+		"dependent schemas":  `{"dependentSchemas":{"a":NEXT,"b":NEXT}}`,
+		"a format":           `{"format":"regex","allOf":[NEXT,NEXT]}`,
+		"inside each other":  `{"allOf":[{"properties":{"a":NEXT}},{"properties":{"a":NEXT}}]}`,
+		"the keys of others": `{"allOf":[{"propertyNames":NEXT},{"propertyNames":NEXT}],"if":NEXT,"else":NEXT}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, draft := range []string{"http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"} {
+				tool := tool("s", "do", strings.Replace(multiply(part), "{", fmt.Sprintf(`{"$schema":%q,`, draft), 1))
+				for _, args := range []string{`{"x":null}`, `{"x":` + strings.Repeat(`{"a":`, parts) + `1` + strings.Repeat(`}`, parts) + `}`} {
+					turn := newHandler(t, echo).Begin(toolhandler.TurnConfig{Tools: []schemas.Tool{tool}})
+					began := time.Now()
+					out := collect(t.Context(), turn, call("1", tool.Name, args))[0]
+					if took := time.Since(began); took > 10*time.Second {
+						t.Errorf("%s took %s", args, took)
+					}
+					if out.Status != toolhandler.StatusOK && out.Status != toolhandler.StatusInvalid {
+						t.Errorf("%s: %s (%s)", args, out.Status, out.Result.OutputText())
+					}
+				}
 			}
 		})
 	}

@@ -69,7 +69,7 @@ func (s *Schema) refuses(args json.RawMessage) (refused, missing []string) {
 	if err != nil {
 		return nil, nil
 	}
-	fault, ok := errors.AsType[*jsonschema.ValidationError](s.schema.Validate(value))
+	fault, ok := errors.AsType[*jsonschema.ValidationError](s.validate(value, len(args)))
 	if !ok {
 		return nil, nil
 	}

@@ -33,6 +33,10 @@ func TestTurn_Execute_dropsNulls(t *testing.T) {
 			`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"oneOf":[{"required":["a"]},{"required":["b"]}]}`,
 			`{"a":"x","b":null}`, `{"a":"x"}`,
 		},
+		"nullable": {
+			`{"type":"object","properties":{"a":{"type":"string","nullable":true},"b":{"type":"string","nullable":false},"nullable":{"type":"boolean"}}}`,
+			`{"a":null,"b":null,"nullable":null}`, `{"a":null}`,
+		},
 		"digits": {searchSchema, `{"query":"x","limit":9007199254740993,"order":null}`, `{"query":"x","limit":9007199254740993}`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -15,7 +17,21 @@ import (
 )
 
 // A Schema is a compiled JSON Schema. It is safe for concurrent use.
-type Schema struct{ schema *jsonschema.Schema }
+type Schema struct {
+	mu     sync.Mutex // one value is checked at a time
+	schema *jsonschema.Schema
+	// left is how many steps the check of a value may still take.
+	left int
+}
+
+const (
+	// leastSteps and stepsPerByte bound the steps of a check: a short schema whose parts refer to each other
+	// more than once could take a check any time and memory.
+	leastSteps, stepsPerByte = 100_000, 4
+)
+
+// errTooManySteps reports a value that was not checked to the end.
+var errTooManySteps = errors.New("the check takes too long: parts of the schema combine others too often")
 
 // NewSchema compiles a JSON Schema of any draft. References to other documents are an error.
 func NewSchema(raw json.RawMessage) (*Schema, error) {
@@ -38,7 +54,74 @@ func compile(doc any) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Schema{schema}, nil
+	s := &Schema{schema: schema}
+	eachPart(reflect.ValueOf(schema), make(map[*jsonschema.Schema]bool), s.count)
+	return s, nil
+}
+
+// eachPart calls visit once with each schema in a compiled one.
+func eachPart(v reflect.Value, seen map[*jsonschema.Schema]bool, visit func(*jsonschema.Schema)) {
+	switch v.Kind() {
+	case reflect.Interface, reflect.Pointer:
+		if part, ok := reflect.TypeAssert[*jsonschema.Schema](v); v.IsNil() || ok && seen[part] {
+			return
+		} else if ok {
+			seen[part] = true
+			defer visit(part)
+		}
+		eachPart(v.Elem(), seen, visit)
+	case reflect.Slice:
+		for i := range v.Len() {
+			eachPart(v.Index(i), seen, visit)
+		}
+	case reflect.Map:
+		for parts := v.MapRange(); parts.Next(); {
+			eachPart(parts.Value(), seen, visit)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				eachPart(v.Field(i), seen, visit)
+			}
+		}
+	}
+}
+
+// count lets each use of a part be a step. The library has no bound of its own, but checks the format of a
+// part before the parts inside it.
+func (s *Schema) count(part *jsonschema.Schema) {
+	format := part.Format
+	counted := &jsonschema.Format{}
+	if format != nil && format.Name != "regex" { // of which the library asks something else; see lenientRegexp
+		counted.Name = format.Name
+	}
+	counted.Validate = func(v any) error {
+		if s.left--; s.left < 0 {
+			panic(errTooManySteps)
+		}
+		if counted.Name == "" {
+			return nil
+		}
+		return format.Validate(v)
+	}
+	part.Format = counted
+}
+
+// validate checks the value of a text of so many bytes.
+func (s *Schema) validate(value any, size int) (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left = leastSteps + stepsPerByte*size
+	defer func() {
+		switch reason := recover(); reason {
+		case nil:
+		case errTooManySteps:
+			err = errTooManySteps
+		default:
+			panic(reason)
+		}
+	}()
+	return s.schema.Validate(value)
 }
 
 // Check returns what is wrong with a text that should be one JSON value of the schema: up to
@@ -48,7 +131,7 @@ func (s *Schema) Check(text []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := s.schema.Validate(value); err != nil {
+	if err := s.validate(value, len(text)); err != nil {
 		return explain(err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -144,6 +145,11 @@ func (f addFlags) newServer(args []string, dash int) (config.NewServer, error) {
 // hideUser sends the user and password of an address as a header.
 func hideUser(s *config.NewServer) error {
 	at, err := url.Parse(s.URL)
+	if err != nil && strings.Contains(s.URL, "${") { // a host may be a reference; no user and password are
+		if at, err = url.Parse(regexp.MustCompile(`\$\{[^{}]*\}`).ReplaceAllString(s.URL, "x")); err == nil && at.User != nil {
+			return errors.New("the address of the server holds a reference and a user: send these with --header instead")
+		}
+	}
 	if err != nil {
 		return errors.New("the address of the server is invalid; put it into quotes if it contains characters such as & or ?") // it is not quoted: it may hold a secret
 	}

@@ -22,7 +22,7 @@ type ConfigFile struct {
 }
 
 // OpenConfigFile reads the file, if it exists. It returns an error for a file that its owner has made
-// read-only.
+// read-only, and for a device or a pipe, in whose place a file must not come.
 func OpenConfigFile(path string) (*ConfigFile, error) {
 	f := &ConfigFile{Path: path, real: path, Text: []byte{}}
 	info, err := os.Lstat(path)
@@ -35,6 +35,9 @@ func OpenConfigFile(path string) (*ConfigFile, error) {
 	}
 	if err == nil {
 		f.info, err = os.Stat(f.real)
+	}
+	if err == nil && !f.info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file that can be changed", path)
 	}
 	if err == nil && f.info.Mode().Perm()&0o200 == 0 {
 		return nil, fmt.Errorf("%s is read-only: to let it be changed, chmod u+w %[1]s", path)
@@ -52,9 +55,8 @@ func OpenConfigFile(path string) (*ConfigFile, error) {
 // mode and, where possible, its owner stay. A new file can be read only by its owner. Replace returns
 // an error if somebody else has changed the file since it was read.
 func (f *ConfigFile) Replace(text []byte) error {
-	now, err := os.ReadFile(f.real)
-	if f.New != errors.Is(err, fs.ErrNotExist) || !bytes.Equal(now, f.Text) {
-		return fmt.Errorf("%s was changed meanwhile; run the command again", f.Path)
+	if err := f.same(); err != nil {
+		return err
 	}
 	folder := filepath.Dir(f.real)
 	if f.New {
@@ -76,10 +78,22 @@ func (f *ConfigFile) Replace(text []byte) error {
 		err = part.Sync()
 	}
 	if err = errors.Join(err, part.Close()); err == nil {
+		if err := f.same(); err != nil { // writing took its time
+			return err
+		}
 		err = os.Rename(part.Name(), f.real)
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", f.Path, err)
+	}
+	return nil
+}
+
+// same returns an error unless the file is as it was read.
+func (f *ConfigFile) same() error {
+	now, err := os.ReadFile(f.real)
+	if f.New != errors.Is(err, fs.ErrNotExist) || !bytes.Equal(now, f.Text) {
+		return fmt.Errorf("%s was changed meanwhile; run the command again", f.Path)
 	}
 	return nil
 }

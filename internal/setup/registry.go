@@ -91,16 +91,17 @@ type (
 		Packages    []registryPackage `json:"packages"`
 		Remotes     []registryRemote  `json:"remotes"`
 	}
+	registryEntry struct {
+		Server registryServer `json:"server"`
+		Meta   struct {
+			Official struct {
+				Latest *bool  `json:"isLatest"`
+				Status string `json:"status"`
+			} `json:"io.modelcontextprotocol.registry/official"`
+		} `json:"_meta"`
+	}
 	registryAnswer struct {
-		Servers []struct {
-			Server registryServer `json:"server"`
-			Meta   struct {
-				Official struct {
-					Latest *bool  `json:"isLatest"`
-					Status string `json:"status"`
-				} `json:"io.modelcontextprotocol.registry/official"`
-			} `json:"_meta"`
-		} `json:"servers"`
+		Servers []json.RawMessage `json:"servers"` // each a registryEntry, read alone: anybody publishes one
 	}
 )
 
@@ -111,6 +112,9 @@ func (r Registry) Find(ctx context.Context, words []string, most int) ([]Found, 
 	words = strings.Fields(strings.ToLower(strings.Join(words, " ")))
 	if len(words) == 0 {
 		return nil, errors.New("want a word to look for")
+	}
+	if most < 1 {
+		return nil, fmt.Errorf("want at least 1 server, not %d", most)
 	}
 	words = words[:min(len(words), registryWords)]
 	var all []registryServer
@@ -179,7 +183,11 @@ func (r Registry) search(ctx context.Context, text string) ([]registryServer, er
 		return nil, fmt.Errorf("the registry %s did not answer with a list of servers; is %s an MCP registry?", at.Host, r.URL)
 	}
 	var servers []registryServer
-	for _, s := range answer.Servers {
+	for _, raw := range answer.Servers {
+		var s registryEntry
+		if json.Unmarshal(raw, &s) != nil || s.Server.Name == "" {
+			continue
+		}
 		if official := s.Meta.Official; official.Status != "deleted" && (official.Latest == nil || *official.Latest) {
 			servers = append(servers, s.Server)
 		}
@@ -285,7 +293,9 @@ func (p registryPackage) way(name string) (w Way, ok bool) {
 func (r registryRemote) way(name string) (w Way, ok bool) {
 	braces := regexp.MustCompile(`\{([A-Za-z_][\w.-]*)\}`)
 	variable := func(text string) string {
-		return braces.ReplaceAllStringFunc(text, func(m string) string { return "${" + config.VariableName(m) + "}" })
+		return braces.ReplaceAllStringFunc(text, func(m string) string { // {path} is not the PATH of this machine
+			return "${" + config.VariableName(name+"_"+m) + "}"
+		})
 	}
 	at, err := url.Parse(braces.ReplaceAllString(r.URL, "x"))
 	if err != nil || at.Scheme != "https" && at.Scheme != "http" || at.Host == "" {
@@ -302,7 +312,7 @@ func (r registryRemote) way(name string) (w Way, ok bool) {
 		}
 		w.describe(h.Name, h)
 		if h.wanted() {
-			line = append(line, "--header", h.Name+": "+variable(cmp.Or(h.Value, "{"+name+"_"+h.Name+"}")))
+			line = append(line, "--header", h.Name+": "+variable(cmp.Or(h.Value, "{"+h.Name+"}")))
 		}
 	}
 	return w.finish(line)

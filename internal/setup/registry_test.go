@@ -58,7 +58,7 @@ func TestRegistry_Find(t *testing.T) {
 			},
 			{
 				How:   "remote server",
-				Add:   `molar servers add weather 'https://${TENANT}.example.com/sse' --type sse --header 'X-Key: ${WEATHER_X_KEY}' --header 'Authorization: Bearer ${TOKEN}'`,
+				Add:   `molar servers add weather 'https://${WEATHER_TENANT}.example.com/sse' --type sse --header 'X-Key: ${WEATHER_X_KEY}' --header 'Authorization: Bearer ${WEATHER_TOKEN}'`,
 				Needs: []string{"X-Key (required, secret)", "Authorization (optional)"},
 			},
 			{How: "remote server", Add: "molar servers add weather 'https://example.com/$(x)'"},
@@ -69,6 +69,23 @@ func TestRegistry_Find(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"/base/v0.1/servers?limit=50&search=one&version=latest", "/base/v0.1/servers?limit=50&search=weather&version=latest"}, asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+}
+
+// An entry that cannot be read costs no other one, as anybody can publish one.
+func TestRegistry_Find_OddEntries(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"servers": [{"server": {"name": 1}}, 2, {"server": {"name": "a/odd", "packages": [{"packageArguments": [{"value": 5}]}]}}, {"server": {}}, {"server": {"name": "a/good"}}]}`))
+	}))
+	defer server.Close()
+	found, err := setup.Registry{URL: server.URL}.Find(t.Context(), []string{"x"}, 5)
+	if want := []setup.Found{{Name: "a/good", Ways: []setup.Way{}}}; err != nil || !cmp.Equal(want, found) {
+		t.Errorf("%v, error %v", found, err)
+	}
+	for _, most := range []int{0, -1} {
+		if _, err := (setup.Registry{URL: server.URL}).Find(t.Context(), []string{"x"}, most); err == nil || !strings.Contains(err.Error(), "at least 1") {
+			t.Errorf("%d servers: %v", most, err)
+		}
 	}
 }
 
