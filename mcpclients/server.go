@@ -153,10 +153,10 @@ func (s *server) Status() schemas.ServerStatus {
 func (s *server) ready(ctx context.Context) (transport.Conn, error) {
 	attemptsBefore := -1
 	for {
+		now := s.Look() // before the connection: one that comes after this look changes the state
 		if live := s.conn.Load(); live != nil {
 			return live.Conn, nil
 		}
-		now := s.Look()
 		if now.final || (attemptsBefore >= 0 && now.attempts > attemptsBefore) {
 			return nil, unavailable(now)
 		}
@@ -165,9 +165,6 @@ func (s *server) ready(ctx context.Context) (transport.Conn, error) {
 			if now.State != schemas.StateStarting {
 				s.wake()
 			}
-		}
-		if s.conn.Load() != nil {
-			continue // it became ready between the two looks
 		}
 		select {
 		case <-now.changed:
