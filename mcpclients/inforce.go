@@ -73,13 +73,22 @@ func digest(info schemas.ToolInfo) string {
 	return sum
 }
 
-// pin returns the digest of a definition and the definition.
+// pin returns the digest of a definition and the definition. A definition that looks like one that
+// earlier versions cut has another digest than theirs.
 func pin(info schemas.ToolInfo) string {
+	if looksCut(info.Description) {
+		return saltedPin(info, "whole")
+	}
+	return saltedPin(info, "")
+}
+
+// saltedPin returns the digest of a salt and a definition, and the definition.
+func saltedPin(info schemas.ToolInfo, salt string) string {
 	raw, err := json.Marshal(info)
 	if err != nil {
 		return "" // no schema that was decoded fails here; an empty digest matches nothing
 	}
-	sum := sha256.Sum256(raw)
+	sum := sha256.Sum256(append([]byte(salt), raw...))
 	return hex.EncodeToString(sum[:]) + " " + string(raw)
 }
 
