@@ -90,7 +90,7 @@ func (s *server) openWithin(ctx context.Context, cfg transport.ServerConfig, lim
 // must have been refused.
 func mayDoOtherwise(way string, err error) bool {
 	if way == transport.ProtocolStateless {
-		if status, ok := errors.AsType[*transport.StatusError](err); ok && status.Code == http.StatusForbidden {
+		if status, ok := errors.AsType[*transport.StatusError](err); ok && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden) {
 			return true // a firewall may forbid the request alone
 		}
 		return !transport.IsPermanent(err) && transport.AskedToWait(err) == 0 && !errors.Is(err, transport.ErrUnavailable)

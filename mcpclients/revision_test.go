@@ -145,6 +145,7 @@ func TestProtocol_OlderServersAreAskedOnce(t *testing.T) {
 		"unknown method":             refuses(200, -32601, "no such method", "null"),
 		"400":                        answers(400, "Bad Request: no session"),
 		"400 as JSON-RPC":            refuses(400, -32000, "Bad Request: server not initialized", "null"),
+		"401 for all but some":       answers(401, "log in first"),
 		"403 of a firewall":          answers(403, "forbidden"),
 		"404":                        answers(404, ""),
 		"405":                        answers(405, "<html>"),
