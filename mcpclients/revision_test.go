@@ -345,6 +345,7 @@ func TestProtocol_Refusals(t *testing.T) {
 		{"later than ours, by its refusals", "", refuses(400, -32022, "Unsupported protocol version", future), missing, "it speaks 2031-01-01, and " + ours, []string{"Missing", "url"}},
 		{"later than ours, by its discovery", "auto", result(`{"supportedVersions":["2031-01-01"]}`), unknown, "it speaks 2031-01-01, and " + ours, []string{"url"}},
 		{"older than ours, by its handshake", "", unknown, result(`{"protocolVersion":"2023-01-01"}`), "it speaks 2023-01-01, and " + ours, []string{"url"}},
+		{"no revision at all", "", result(`{}`), result(`{}`), "it answered initialize without a protocol version (asked without a handshake: ", []string{"it speaks", "update"}},
 		{"later than ours, pinned", "2025-11-25", unknown, refuses(400, -32602, "Unsupported", future), "it speaks 2031-01-01, and " + ours, []string{"url"}},
 		{
 			"both refusals say something", "", answers(500, "the database is away"), missing,
