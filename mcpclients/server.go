@@ -126,6 +126,14 @@ func (s *server) Judge(cfg *transport.ServerConfig) {
 	s.shelf.Judge()
 }
 
+// applyDecisions applies what people have decided since to the tools, over whichever connection.
+func (s *server) applyDecisions() {
+	if s.seats != nil {
+		s.seats.applyDecisions()
+	}
+	s.shelf.Judge()
+}
+
 // startTimeout covers start and initialize.
 func (s *server) startTimeout() time.Duration {
 	return cmp.Or(s.Config().StartTimeout, s.settings.StartTimeout)
