@@ -196,6 +196,39 @@ func TestProtocol_AGatewayTeachesNothing(t *testing.T) {
 	})
 }
 
+// A failure that says nothing does not teach that a server is an older one, if it was a newer one before.
+func TestProtocol_AFailureTeachesNothingOfANewerServer(t *testing.T) {
+	for name, failure := range map[string]http.HandlerFunc{"closed connection": answers(closed, ""), "silence": hangs} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e, n := &era{real: server.NewStreamableHTTPServer(goodServer(), server.WithStateful(true))}, newNotebook()
+				m, err := mcpclients.New(mcpclients.Config{
+					Servers: []transport.ServerConfig{atTest()}, HTTPClient: &http.Client{Transport: e}, Protocols: n,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = m.Close() }()
+				m.Start(t.Context())
+				if err := m.Wait(t.Context(), nil); err != nil || status(t, m).Protocol != transport.ProtocolStateless {
+					t.Fatal(err, status(t, m))
+				}
+				synctest.Wait()
+				e.discover = failure // also of the pings
+				time.Sleep(5 * time.Minute)
+				synctest.Wait()
+				if st := status(t, m); st.State != schemas.StateReady || st.Protocol != "2025-11-25" {
+					t.Errorf("while the question fails: %+v", st)
+				}
+				e.discover = nil
+				if st, _ := e.attach(t, n, atTest()); st.Protocol != transport.ProtocolStateless {
+					t.Errorf("at the next start: %+v", st)
+				}
+			})
+		})
+	}
+}
+
 // What was learnt and is no longer true is learnt anew in the same attempt.
 func TestProtocol_IsLearntAnew(t *testing.T) {
 	onlyStateless := func() *era {
