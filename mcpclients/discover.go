@@ -25,7 +25,7 @@ type serverInfo struct {
 type capabilities struct {
 	Tools   *toolsCapability   `json:"tools"`
 	Prompts *promptsCapability `json:"prompts"`
-	Logging *struct{}          `json:"logging"`
+	Logging json.RawMessage    `json:"logging"` // of any form: that it is there counts
 }
 
 type promptsCapability struct {

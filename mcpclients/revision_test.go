@@ -426,3 +426,23 @@ func TestProtocol_AStrictServerIsAskedForItsOwn(t *testing.T) {
 		}
 	})
 }
+
+// Only what the host uses of a server's capabilities has to have its form.
+func TestProtocol_FormOfCapabilities(t *testing.T) {
+	for _, logging := range []string{`{}`, `[]`, `true`, `null`} {
+		for _, begin := range []string{`"protocolVersion":"2025-11-25"`, `"supportedVersions":["2026-07-28"]`} {
+			synctest.Test(t, func(t *testing.T) {
+				result := func(body string) http.HandlerFunc {
+					return func(w http.ResponseWriter, r *http.Request) {
+						answers(200, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, r.Context().Value(rpcID{}), body), "Content-Type", "application/json")(w, r)
+					}
+				}
+				begun := result(`{` + begin + `,"capabilities":{"tools":{},"logging":` + logging + `}}`)
+				e := &era{real: result(`{"tools":[]}`), discover: begun, handshake: begun}
+				if st, _ := e.attach(t, newNotebook(), atTest()); st.State != schemas.StateReady {
+					t.Errorf("%s, logging %s: %s", begin, logging, st.Reason)
+				}
+			})
+		}
+	}
+}
