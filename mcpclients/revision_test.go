@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -201,7 +202,16 @@ func TestProtocol_AFailureTeachesNothingOfANewerServer(t *testing.T) {
 	for name, failure := range map[string]http.HandlerFunc{"closed connection": answers(closed, ""), "silence": hangs} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e, n := &era{real: server.NewStreamableHTTPServer(goodServer(), server.WithStateful(true))}, newNotebook()
+				var fails atomic.Bool
+				real := server.NewStreamableHTTPServer(goodServer(), server.WithStateful(true))
+				e, n := &era{real: real}, newNotebook()
+				e.discover = func(w http.ResponseWriter, r *http.Request) {
+					if fails.Load() {
+						failure(w, r)
+						return
+					}
+					real.ServeHTTP(w, r)
+				}
 				m, err := mcpclients.New(mcpclients.Config{
 					Servers: []transport.ServerConfig{atTest()}, HTTPClient: &http.Client{Transport: e}, Protocols: n,
 				})
@@ -213,14 +223,13 @@ func TestProtocol_AFailureTeachesNothingOfANewerServer(t *testing.T) {
 				if err := m.Wait(t.Context(), nil); err != nil || status(t, m).Protocol != transport.ProtocolStateless {
 					t.Fatal(err, status(t, m))
 				}
-				synctest.Wait()
-				e.discover = failure // also of the pings
+				fails.Store(true) // the pings ask the same
 				time.Sleep(5 * time.Minute)
 				synctest.Wait()
 				if st := status(t, m); st.State != schemas.StateReady || st.Protocol != "2025-11-25" {
 					t.Errorf("while the question fails: %+v", st)
 				}
-				e.discover = nil
+				fails.Store(false)
 				if st, _ := e.attach(t, n, atTest()); st.Protocol != transport.ProtocolStateless {
 					t.Errorf("at the next start: %+v", st)
 				}
