@@ -103,7 +103,7 @@ func (s *server) greetStateless(ctx context.Context, conn transport.Conn) (trans
 	if err != nil {
 		return nil, serverInfo{}, s.giveUp(conn, s.tooLate(transport.MethodDiscover), err)
 	}
-	if info.Capabilities.Logging != nil {
+	if !transport.IsNull(info.Capabilities.Logging) {
 		wrapped.hearLog()
 	}
 	info.transport = s.Config().Transport()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"strings"
+	"unicode/utf8"
 
 	"molar/internal/text"
 	"molar/schemas"
@@ -11,6 +13,13 @@ import (
 
 // cutDescription is how many bytes of a description earlier versions kept.
 const cutDescription = 2 << 10
+
+// looksCut reports whether a description can be the beginning that earlier versions kept of a longer one.
+// The digest of one that is decided about as it is differs from that of the beginning, so that the
+// decision holds for no longer one.
+func looksCut(description string) bool {
+	return strings.HasSuffix(description, text.Mark) && len(description) <= cutDescription && len(description) > cutDescription-utf8.UTFMax
+}
 
 // adoptWhole takes over what people decided about tools of a server while only the beginning of their
 // descriptions was kept: what was decided about the beginning holds for the whole, once. It may write to
@@ -26,7 +35,10 @@ func (d *InForce) adoptWhole(server string, infos []schemas.ToolInfo, log *slog.
 		}
 		cut := info
 		cut.Description = text.Shorten(info.Description, cutDescription)
-		before := pin(cut)
+		if !looksCut(cut.Description) {
+			continue
+		}
+		before := saltedPin(cut, "")
 		if known, ok := pinned[info.ToolName]; ok && samePin(known, before) {
 			pinned[info.ToolName], repinned = pin(info), true
 		}

@@ -21,7 +21,7 @@ func (m *Manager) Switch(ctx context.Context, name string, on bool) error {
 		return fmt.Errorf("switch tool %q: %w", name, err)
 	}
 	if s, err := m.server(tool.Server); err == nil {
-		s.Shelf().Judge()
+		s.applyDecisions()
 	}
 	m.log.Info("a tool was switched", "server", tool.Server, "tool", tool.ToolName, "on", on)
 	return nil
@@ -46,7 +46,7 @@ func (m *Manager) Approve(ctx context.Context, server, reviewed string) ([]strin
 	if err != nil {
 		return nil, err
 	}
-	s.Shelf().Judge()
+	s.applyDecisions()
 	m.log.Info("the tools of an MCP server were approved", "server", server, "tools", pending)
 	return pending, nil
 }
@@ -73,7 +73,7 @@ func (m *Manager) Confirm(ctx context.Context, p schemas.Proposal) error {
 	if err := m.decisions.Confirm(ctx, p, infos); err != nil {
 		return err
 	}
-	s.Shelf().Judge()
+	s.applyDecisions()
 	m.log.Info("the marks of an MCP server were confirmed", "server", p.Server, "public", p.Public, "closed", p.Closed, "readonly", p.ReadOnly, "tools", len(p.Tools))
 	return nil
 }
@@ -85,7 +85,7 @@ func (m *Manager) Refresh(ctx context.Context, read func(context.Context) (schem
 		return err
 	}
 	for _, s := range m.servers.Load().list {
-		s.Shelf().Judge()
+		s.applyDecisions()
 	}
 	m.log.Info("tools were switched or approved by another process")
 	return nil

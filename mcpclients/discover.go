@@ -3,6 +3,7 @@ package mcpclients
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -24,7 +25,7 @@ type serverInfo struct {
 type capabilities struct {
 	Tools   *toolsCapability   `json:"tools"`
 	Prompts *promptsCapability `json:"prompts"`
-	Logging *struct{}          `json:"logging"`
+	Logging json.RawMessage    `json:"logging"` // of any form: that it is there counts
 }
 
 type promptsCapability struct {
@@ -51,7 +52,10 @@ func initialize(ctx context.Context, conn transport.Conn, protocol string, host 
 	if err := json.Unmarshal(raw, &info); err != nil {
 		return serverInfo{}, fmt.Errorf("answer to initialize: %w", err)
 	}
-	if !slices.Contains(transport.Handshakes(), info.Protocol) {
+	switch {
+	case info.Protocol == "":
+		return serverInfo{}, &refusedError{err: errors.New("it answered initialize without a protocol version")}
+	case !slices.Contains(transport.Handshakes(), info.Protocol):
 		return serverInfo{}, &refusedError{
 			err: fmt.Errorf("it answered initialize with protocol version %q", text.Shorten(text.Visible(info.Protocol), 40)), speaks: []string{info.Protocol},
 		}

@@ -73,13 +73,22 @@ func digest(info schemas.ToolInfo) string {
 	return sum
 }
 
-// pin returns the digest of a definition and the definition.
+// pin returns the digest of a definition and the definition. A definition that looks like one that
+// earlier versions cut has another digest than theirs.
 func pin(info schemas.ToolInfo) string {
+	if looksCut(info.Description) {
+		return saltedPin(info, "whole")
+	}
+	return saltedPin(info, "")
+}
+
+// saltedPin returns the digest of a salt and a definition, and the definition.
+func saltedPin(info schemas.ToolInfo, salt string) string {
 	raw, err := json.Marshal(info)
 	if err != nil {
 		return "" // no schema that was decoded fails here; an empty digest matches nothing
 	}
-	sum := sha256.Sum256(raw)
+	sum := sha256.Sum256(append([]byte(salt), raw...))
 	return hex.EncodeToString(sum[:]) + " " + string(raw)
 }
 
@@ -214,28 +223,33 @@ func (d *InForce) Approve(ctx context.Context, server, reviewed string, infos []
 }
 
 // Refresh adopts the decisions of other processes with the same Keeper, as read returns them, and
-// reports whether anything changed. A decision made here while read runs is newer and wins; it
-// reaches the next Refresh through the Keeper. Pins that were never stored stay.
+// reports whether anything changed. A decision made here while read runs is newer and wins: then it
+// reads once more, as a caller may come again only after the next change. Pins that were never stored
+// stay.
 func (d *InForce) Refresh(ctx context.Context, read func(context.Context) (schemas.ToolDecisions, error)) (bool, error) {
-	d.mu.Lock()
-	before := d.decided
-	d.mu.Unlock()
-	stored, err := read(ctx)
-	if err != nil {
-		return false, fmt.Errorf("read the decisions about tools: %w", err)
+	for {
+		d.mu.Lock()
+		before := d.decided
+		d.mu.Unlock()
+		stored, err := read(ctx)
+		if err != nil {
+			return false, fmt.Errorf("read the decisions about tools: %w", err)
+		}
+		if changed, current := d.adopt(stored, before); current {
+			return changed, nil
+		}
 	}
-	return d.adopt(stored, before), nil
 }
 
 // adopt replaces the decisions in force by the stored ones and reports whether they differ. It
-// does nothing if a decision was made since before.
-func (d *InForce) adopt(stored schemas.ToolDecisions, before int) bool {
+// does nothing if a decision was made since before; then the stored ones are not current.
+func (d *InForce) adopt(stored schemas.ToolDecisions, before int) (changed, current bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.decided != before {
-		return false
+		return false, false
 	}
-	changed := !maps.Equal(d.off, stored.Off)
+	changed = !maps.Equal(d.off, stored.Off)
 	if changed {
 		d.off = map[schemas.ToolRef]bool{}
 		maps.Copy(d.off, stored.Off)
@@ -251,7 +265,7 @@ func (d *InForce) adopt(stored schemas.ToolDecisions, before int) bool {
 			changed = true
 		}
 	}
-	return changed
+	return changed, true
 }
 
 // confirmation returns what a person has confirmed about a server's tools, by own name, of those that

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mark3labs/mcp-go/server"
+
 	"molar/internal/testkit/oauthserver"
 	"molar/mcpclients"
 	"molar/mcpclients/oauth"
@@ -340,5 +342,30 @@ func TestAsPerson_257People(t *testing.T) {
 	defer mu.Unlock()
 	if sessions["p256"] != 1 || sessions["p000"] != 2 || sessions["p002"] != 1 {
 		t.Errorf("sessions: p256 %d, p000 %d, p002 %d", sessions["p256"], sessions["p000"], sessions["p002"])
+	}
+}
+
+// What is decided about a tool holds at once for the people who are connected.
+func TestAsPerson_DecisionsReachTheConnected(t *testing.T) {
+	web := serveHTTP(t, server.NewStreamableHTTPServer(goodServer(), server.WithStateful(true)))
+	m, _ := asPerson(t, web.URL+"/mcp", mcpclients.People{})
+	call := func(tool string) error {
+		_, err := m.CallFor(t.Context(), caller("anna"), "desk", tool, nil)
+		return err
+	}
+	other, err := m.CallFor(t.Context(), caller("binh"), "desk", "weather", nil) // so that the tools are known
+	if err != nil {
+		t.Fatal(other, err)
+	}
+	for _, on := range []bool{false, true, false, true} {
+		if err := m.Switch(t.Context(), "desk__add", on); err != nil {
+			t.Fatal(err)
+		}
+		if err := call("weather"); err != nil {
+			t.Fatal(err)
+		}
+		if err := call("add"); (err == nil) != on {
+			t.Errorf("switched to %v: %v", on, err)
+		}
 	}
 }

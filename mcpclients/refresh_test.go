@@ -48,16 +48,24 @@ func TestRefresh(t *testing.T) {
 			t.Errorf("switched to %v: the second replica has %+v", on, got)
 		}
 	}
-	// A refresh that is running during a local decision must not undo it.
+	// A refresh that is running during a local decision must not undo it, and still brings the others'.
+	if err := here.Switch(t.Context(), "sleep", false); err != nil {
+		t.Fatal(err)
+	}
+	decided := false
 	err := there.Refresh(t.Context(), func(ctx context.Context) (schemas.ToolDecisions, error) {
 		old, err := kept.kept(ctx)
+		if decided {
+			return old, err
+		}
+		decided = true
 		return old, errors.Join(err, there.Switch(ctx, "add", true), there.Switch(ctx, "weather", false))
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if add, weather := tool(t, there, "add"), tool(t, there, "weather"); add.Off || !weather.Off {
-		t.Errorf("add off: %v, weather off: %v", add.Off, weather.Off)
+	if add, weather, sleep := tool(t, there, "add"), tool(t, there, "weather"), tool(t, there, "sleep"); add.Off || !weather.Off || !sleep.Off {
+		t.Errorf("add off: %v, weather off: %v, sleep off: %v", add.Off, weather.Off, sleep.Off)
 	}
 	// Approvals are shared too.
 	real.AddTool(mcp.NewTool("new"), saying("new"))

@@ -90,7 +90,7 @@ func (s *server) openWithin(ctx context.Context, cfg transport.ServerConfig, lim
 // must have been refused.
 func mayDoOtherwise(way string, err error) bool {
 	if way == transport.ProtocolStateless {
-		if status, ok := errors.AsType[*transport.StatusError](err); ok && status.Code == http.StatusForbidden {
+		if status, ok := errors.AsType[*transport.StatusError](err); ok && (status.Code == http.StatusUnauthorized || status.Code == http.StatusForbidden) {
 			return true // a firewall may forbid the request alone
 		}
 		return !transport.IsPermanent(err) && transport.AskedToWait(err) == 0 && !errors.Is(err, transport.ErrUnavailable)
@@ -128,6 +128,8 @@ func (s *server) learn(ctx context.Context, known schemas.ServerProtocol, info s
 		now = schemas.ServerProtocol{}
 	case fromGateway(refusals[transport.ProtocolStateless]):
 		return
+	case s.Look().Protocol == transport.ProtocolStateless && !isRefused(refusals[transport.ProtocolStateless]):
+		return // it spoke that until now, and a failure says nothing
 	}
 	s.spoken = &now
 	if kept := s.settings.Protocols; kept != nil {
@@ -152,6 +154,12 @@ type refusedError struct {
 
 func (e *refusedError) Error() string { return e.err.Error() }
 func (e *refusedError) Unwrap() error { return e.err }
+
+// isRefused reports whether a server answered that it does not begin so.
+func isRefused(err error) bool {
+	_, ok := errors.AsType[*refusedError](err)
+	return ok
+}
 
 // foreign reports whether the server names revisions, and the host speaks none of them.
 func (e *refusedError) foreign() bool {

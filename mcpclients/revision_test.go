@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -145,6 +146,7 @@ func TestProtocol_OlderServersAreAskedOnce(t *testing.T) {
 		"unknown method":             refuses(200, -32601, "no such method", "null"),
 		"400":                        answers(400, "Bad Request: no session"),
 		"400 as JSON-RPC":            refuses(400, -32000, "Bad Request: server not initialized", "null"),
+		"401 for all but some":       answers(401, "log in first"),
 		"403 of a firewall":          answers(403, "forbidden"),
 		"404":                        answers(404, ""),
 		"405":                        answers(405, "<html>"),
@@ -193,6 +195,47 @@ func TestProtocol_AGatewayTeachesNothing(t *testing.T) {
 			t.Errorf("%+v", st)
 		}
 	})
+}
+
+// A failure that says nothing does not teach that a server is an older one, if it was a newer one before.
+func TestProtocol_AFailureTeachesNothingOfANewerServer(t *testing.T) {
+	for name, failure := range map[string]http.HandlerFunc{"closed connection": answers(closed, ""), "silence": hangs} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var fails atomic.Bool
+				real := server.NewStreamableHTTPServer(goodServer(), server.WithStateful(true))
+				e, n := &era{real: real}, newNotebook()
+				e.discover = func(w http.ResponseWriter, r *http.Request) {
+					if fails.Load() {
+						failure(w, r)
+						return
+					}
+					real.ServeHTTP(w, r)
+				}
+				m, err := mcpclients.New(mcpclients.Config{
+					Servers: []transport.ServerConfig{atTest()}, HTTPClient: &http.Client{Transport: e}, Protocols: n,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = m.Close() }()
+				m.Start(t.Context())
+				if err := m.Wait(t.Context(), nil); err != nil || status(t, m).Protocol != transport.ProtocolStateless {
+					t.Fatal(err, status(t, m))
+				}
+				fails.Store(true) // the pings ask the same
+				time.Sleep(5 * time.Minute)
+				synctest.Wait()
+				if st := status(t, m); st.State != schemas.StateReady || st.Protocol != "2025-11-25" {
+					t.Errorf("while the question fails: %+v", st)
+				}
+				fails.Store(false)
+				if st, _ := e.attach(t, n, atTest()); st.Protocol != transport.ProtocolStateless {
+					t.Errorf("at the next start: %+v", st)
+				}
+			})
+		})
+	}
 }
 
 // What was learnt and is no longer true is learnt anew in the same attempt.
@@ -344,6 +387,7 @@ func TestProtocol_Refusals(t *testing.T) {
 		{"later than ours, by its refusals", "", refuses(400, -32022, "Unsupported protocol version", future), missing, "it speaks 2031-01-01, and " + ours, []string{"Missing", "url"}},
 		{"later than ours, by its discovery", "auto", result(`{"supportedVersions":["2031-01-01"]}`), unknown, "it speaks 2031-01-01, and " + ours, []string{"url"}},
 		{"older than ours, by its handshake", "", unknown, result(`{"protocolVersion":"2023-01-01"}`), "it speaks 2023-01-01, and " + ours, []string{"url"}},
+		{"no revision at all", "", result(`{}`), result(`{}`), "it answered initialize without a protocol version (asked without a handshake: ", []string{"it speaks", "update"}},
 		{"later than ours, pinned", "2025-11-25", unknown, refuses(400, -32602, "Unsupported", future), "it speaks 2031-01-01, and " + ours, []string{"url"}},
 		{
 			"both refusals say something", "", answers(500, "the database is away"), missing,
@@ -390,4 +434,24 @@ func TestProtocol_AStrictServerIsAskedForItsOwn(t *testing.T) {
 			t.Errorf("%+v", st)
 		}
 	})
+}
+
+// Only what the host uses of a server's capabilities has to have its form.
+func TestProtocol_FormOfCapabilities(t *testing.T) {
+	for _, logging := range []string{`{}`, `[]`, `true`, `null`} {
+		for _, begin := range []string{`"protocolVersion":"2025-11-25"`, `"supportedVersions":["2026-07-28"]`} {
+			synctest.Test(t, func(t *testing.T) {
+				result := func(body string) http.HandlerFunc {
+					return func(w http.ResponseWriter, r *http.Request) {
+						answers(200, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, r.Context().Value(rpcID{}), body), "Content-Type", "application/json")(w, r)
+					}
+				}
+				begun := result(`{` + begin + `,"capabilities":{"tools":{},"logging":` + logging + `}}`)
+				e := &era{real: result(`{"tools":[]}`), discover: begun, handshake: begun}
+				if st, _ := e.attach(t, newNotebook(), atTest()); st.State != schemas.StateReady {
+					t.Errorf("%s, logging %s: %s", begin, logging, st.Reason)
+				}
+			})
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -115,6 +116,17 @@ func (s *seats) learn(from *seat) {
 		}
 	}
 	s.base.Shelf().Put(infos)
+}
+
+// applyDecisions applies what people have decided to the tools of each person's connection. The base
+// server's tools stay those that were listed last.
+func (s *seats) applyDecisions() {
+	s.mu.Lock()
+	taken := slices.Collect(maps.Values(s.taken))
+	s.mu.Unlock()
+	for _, one := range taken {
+		one.Shelf().judgeAgain()
+	}
 }
 
 // release ends the use of a seat, which is closed if it stays unused.

@@ -126,6 +126,14 @@ func (s *server) Judge(cfg *transport.ServerConfig) {
 	s.shelf.Judge()
 }
 
+// applyDecisions applies what people have decided since to the tools, over whichever connection.
+func (s *server) applyDecisions() {
+	if s.seats != nil {
+		s.seats.applyDecisions()
+	}
+	s.shelf.Judge()
+}
+
 // startTimeout covers start and initialize.
 func (s *server) startTimeout() time.Duration {
 	return cmp.Or(s.Config().StartTimeout, s.settings.StartTimeout)
@@ -153,10 +161,10 @@ func (s *server) Status() schemas.ServerStatus {
 func (s *server) ready(ctx context.Context) (transport.Conn, error) {
 	attemptsBefore := -1
 	for {
+		now := s.Look() // before the connection: one that comes after this look changes the state
 		if live := s.conn.Load(); live != nil {
 			return live.Conn, nil
 		}
-		now := s.Look()
 		if now.final || (attemptsBefore >= 0 && now.attempts > attemptsBefore) {
 			return nil, unavailable(now)
 		}
@@ -165,9 +173,6 @@ func (s *server) ready(ctx context.Context) (transport.Conn, error) {
 			if now.State != schemas.StateStarting {
 				s.wake()
 			}
-		}
-		if s.conn.Load() != nil {
-			continue // it became ready between the two looks
 		}
 		select {
 		case <-now.changed:

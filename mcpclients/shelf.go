@@ -119,6 +119,12 @@ func (s *Shelf) Clear() {
 
 // Judge applies the changed config and decisions to the listed tools.
 func (s *Shelf) Judge() {
+	s.judgeAgain()
+	s.Publish()
+}
+
+// judgeAgain is Judge for the tools of one person's connection, which are published when they change.
+func (s *Shelf) judgeAgain() {
 	s.mu.Lock()
 	list := s.listed
 	s.mu.Unlock()
@@ -126,7 +132,6 @@ func (s *Shelf) Judge() {
 	s.mu.Lock()
 	s.judge()
 	s.mu.Unlock()
-	s.Publish()
 }
 
 // trustFirst pins a pinned server's first list, and adopts what was decided about cut descriptions. It may

@@ -290,3 +290,47 @@ func TestMessage_StartFailures(t *testing.T) {
 		})
 	}
 }
+
+// A call whose answer is no JSON that can be read fails at once, as over stdio.
+func TestSSE_UnreadableAnswer(t *testing.T) {
+	answers := make(chan string, 10)
+	results := map[string]string{
+		"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`,
+		"tools/list": `{"tools":[{"name":"add","inputSchema":{"type":"object"}}]}`,
+		"tools/call": `{"content":[{"type":"text" "text":"a colon is missing"}]}`,
+	}
+	web := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			var m struct {
+				ID     json.RawMessage `json:"id"`
+				Method string          `json:"method"`
+			}
+			_ = json.NewDecoder(r.Body).Decode(&m)
+			w.WriteHeader(http.StatusAccepted)
+			if m.ID != nil {
+				answers <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, results[m.Method])
+			}
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		answer := "/message"
+		for name := "endpoint"; ; name = "message" {
+			_, _ = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", name, answer)
+			if err := http.NewResponseController(w).Flush(); err != nil {
+				return
+			}
+			select {
+			case answer = <-answers:
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}))
+	m := start(t, servers(overSSE(web.URL)))
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	result, err := m.Call(ctx, "web", "add", nil)
+	if err != nil || !result.IsError || !strings.Contains(string(result.Output), "the answer is no JSON that can be read") {
+		t.Errorf("%s, %v", result.Output, err)
+	}
+}

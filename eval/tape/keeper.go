@@ -79,15 +79,18 @@ type listing struct {
 	request, answer *Record
 }
 
-// listed stores a list, or a handshake, which replaces all earlier listings of the server.
+// listed stores a list, or how a server began, which replaces all earlier listings if it is a handshake, or
+// the first time without one. A server without a handshake answers each ping as it began.
 func (k *Keeper) listed(server, method string, params, result json.RawMessage) {
 	if method != MethodInitialize && method != MethodDiscover && !strings.HasSuffix(method, "/list") {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	asked := method + string(params)
-	known := slices.DeleteFunc(k.lists[server], func(l listing) bool { return l.asked == asked || method == MethodInitialize })
+	asked := method + canonicalParams(params)
+	shaken := func(l listing) bool { return strings.HasPrefix(l.asked, MethodInitialize) }
+	begins := method == MethodInitialize || method == MethodDiscover && slices.ContainsFunc(k.lists[server], shaken)
+	known := slices.DeleteFunc(k.lists[server], func(l listing) bool { return l.asked == asked || begins })
 	k.listings++
 	id := -k.listings // distinct from the ids of requests in turns
 	k.lists[server] = append(known, listing{

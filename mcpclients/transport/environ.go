@@ -38,9 +38,13 @@ func secrets(cfg *ServerConfig) []string {
 		texts = append(texts, value)
 	}
 	for _, text := range texts {
-		if address, err := url.Parse(text); err == nil {
-			if password, is := address.User.Password(); is {
-				secrets = append(secrets, password)
+		_, value, _ := strings.Cut(text, "=") // of an option
+		for _, text := range []string{text, value} {
+			if address, err := url.Parse(text); err == nil {
+				if password, is := address.User.Password(); is {
+					_, written, _ := strings.Cut(address.User.String(), ":")
+					secrets = append(secrets, password, written)
+				}
 			}
 		}
 	}

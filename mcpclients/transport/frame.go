@@ -46,6 +46,14 @@ func cutAnswer(ends *sse.Ends) (*rpcMessage, bool) {
 	}.Encode()}, true
 }
 
+// incoming reads a message, or what stands for an answer that cannot be read.
+func incoming(raw []byte) (*rpcMessage, bool) {
+	if m, ok := readMessage(raw); ok {
+		return m, true
+	}
+	return unreadableAnswer(raw)
+}
+
 // unreadableAnswer returns the error answer for a request whose answer is no JSON that can be read, as
 // it is broken or nested too deep.
 func unreadableAnswer(line []byte) (*rpcMessage, bool) {

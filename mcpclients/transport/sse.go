@@ -52,7 +52,7 @@ func (c *sseConn) read(ctx context.Context, body io.ReadCloser, events iter.Seq2
 			}
 			continue
 		}
-		if m, ok := readMessage(e.Data); ok {
+		if m, ok := incoming(e.Data); ok {
 			c.handle(ctx, m)
 		}
 	}

@@ -68,10 +68,7 @@ func (c *stdio) handle(ctx context.Context, line []byte) bool {
 	if len(line) == 0 {
 		return false
 	}
-	m, ok := readMessage(line)
-	if !ok {
-		m, ok = unreadableAnswer(line)
-	}
+	m, ok := incoming(line)
 	switch {
 	case !ok:
 		c.recordStray(line)
