@@ -59,7 +59,7 @@ function proposed(s) {
     el("label", {}, t("free text: ", "văn bản tự do: "), el("input", { type: "text", value: tool.content.join(", "), on: { change: (e) => {
       tool.content = e.currentTarget.value.split(",").map((path) => path.trim()).filter(Boolean);
     } } })),
-    tool.why ?? ""]);
+    reason(tool.why ?? "")]);
   const result = el("div", { "aria-live": "polite" });
   return el("div", { className: "proposal" },
     note(t("Nobody has confirmed yet what these tools do. Until then a call of another server that may change something asks.",
