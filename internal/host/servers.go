@@ -71,6 +71,9 @@ func ServerLine(s schemas.ServerStatus) string {
 		if len(s.Skipped) > 0 {
 			line += fmt.Sprintf(", %d left out", len(s.Skipped))
 		}
+		if s.State == schemas.StateDegraded && s.Reason != "" {
+			line += ": " + s.Reason
+		}
 	case s.Reason != "":
 		line += ": " + s.Reason
 	}
