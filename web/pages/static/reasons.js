@@ -57,6 +57,8 @@ const sentences = [
   ["the server refused the credentials \\((.+?)\\): set the headers it needs", "máy chủ từ chối thông tin đăng nhập ($1): hãy đặt các header mà nó cần"],
   ["the server answered (HTTP .+?): it does not speak streamable HTTP there(?=:)", "máy chủ trả lời $1: ở đó nó không dùng streamable HTTP"],
   ['directory "(.+?)" not found: create it or correct ([^\\s;]+)', 'không tìm thấy thư mục "$1": hãy tạo nó, hoặc sửa $2'],
+  ["(\\S.*?) can be mistaken for tools of the same names of server (\\S+)", "$1 dễ bị nhầm với các công cụ cùng tên của máy chủ $2"],
+  ["(\\S+) can be mistaken for (\\S+) of server (\\S+)", "$1 dễ bị nhầm với $2 của máy chủ $3"],
   ["MCP server unavailable(?=:)", "không kết nối được với máy chủ MCP"],
   ["; on standard output it wrote (“.*”), which is not a message", "; nó in ra $1, không phải là thông điệp"],
   ["connection lost(?=:)", "mất kết nối"],
