@@ -109,6 +109,8 @@ func (f addFlags) newServer(args []string, dash int) (config.NewServer, error) {
 	switch {
 	case dash < 0 && isURL, dash == 2 && isURL:
 		s.Name, s.URL = args[0], args[1]
+	case dash == 1 && len(args) == 2 && strings.Contains(args[1], " ") && !strings.ContainsAny(args[1], `/\`):
+		return s, fmt.Errorf("put -- before the command, and no quotes around the whole of it: molar servers add %s -- %s", terminal.Shell(args[0]), args[1])
 	case dash == 1 && len(args) > 1:
 		s.Name, s.Command, s.Args = args[0], args[1], args[2:]
 	case dash == 0 && len(args) > 1:

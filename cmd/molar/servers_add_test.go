@@ -108,6 +108,7 @@ func TestServersAdd_Faults(t *testing.T) {
 		{"it ends", []string{"--", "go", "version"}, "repair the server or correct mcpServers.new\n", []string{"keeps trying", "is looked up in the folder"}, 1},
 		{"a file from here", []string{"--no-check", "--", "go", "run", "servers_add.go"}, "the argument servers_add.go is looked up in the folder in which molar is started", nil, 0},
 		{"a file below the folder that is set", []string{"--no-check", "--cwd", ".", "--", "go", "run", "servers_add.go"}, "", []string{"is looked up in the folder"}, 0},
+		{"a whole line as the command", []string{"--", "go version"}, "put -- before the command, and no quotes around the whole of it: molar servers add new -- go version\n", nil, 2},
 		{"a login or a header", []string{web.URL}, "it wants a login: molar servers login new, or set the headers it needs in mcpServers.new.headers\n", nil, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
