@@ -169,7 +169,11 @@ func (e *editor) add(f *HostFile) error {
 		switch {
 		case !value.IsFlowStyle:
 			indent := value.Values[0].Key.GetToken().Position.Column - 1
-			e.insertAfter(e.lastLine(key.Line-1, next, indent-1), block(f, indent))
+			last, text := e.lastLine(key.Line-1, next, indent-1), block(f, indent)
+			if e.commentsAbove(last+1, indent) > 0 {
+				text = "\n" + text // it is not about the new server, with which it would go
+			}
+			e.insertAfter(last, text)
 			return nil
 		case len(value.Values) == 0 && !e.root.IsFlowStyle && value.Start.Position.Line == value.End.Position.Line:
 			return e.replaceEmpty(f, key)

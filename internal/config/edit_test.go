@@ -38,7 +38,7 @@ func TestAddServers(t *testing.T) {
 		{"no line end at the end", "listen: 127.0.0.1:1 # mine", "listen: 127.0.0.1:1 # mine\n\nmcpServers:\n" + entry},
 		{"a section", "mcpServers:\n  old: {command: a} # why\n\n# next\nlisten: 127.0.0.1:1\n", "mcpServers:\n  old: {command: a} # why\n" + entry + "\n# next\nlisten: 127.0.0.1:1\n"},
 		{"a section at the end", "mcpServers:\n  old:\n    command: a", "mcpServers:\n  old:\n    command: a\n" + entry},
-		{"a comment at the end", "mcpServers:\n  old: {command: a}\n  # b: {command: b}\n# end\n", "mcpServers:\n  old: {command: a}\n  # b: {command: b}\n" + entry + "# end\n"},
+		{"a comment at the end", "mcpServers:\n  old: {command: a}\n  # b: {command: b}\n# end\n", "mcpServers:\n  old: {command: a}\n  # b: {command: b}\n\n" + entry + "# end\n"},
 		{"an end marker", "---\nmcpServers:\n  old: {command: a}\n...\n", "---\nmcpServers:\n  old: {command: a}\n" + entry + "...\n"},
 		{"a deep section", "mcpServers: # all\n    # first\n    old:\n        command: a\n", "mcpServers: # all\n    # first\n    old:\n        command: a\n" + deep},
 		{"a key without a value", "mcpServers:\n  # old: {command: a}\ndefault: dental\n", "mcpServers:\n" + entry + "  # old: {command: a}\ndefault: dental\n"},
@@ -54,7 +54,7 @@ func TestAddServers(t *testing.T) {
 		{"a JSON file", `{"listen": "127.0.0.1:1", "mcpServers": {"old": {"command": "ăâ"}}}`, `{"listen": "127.0.0.1:1", "mcpServers": {` + flow + `, "old": {"command": "ăâ"}}}`},
 		{"a JSON file without servers", "{\n\t\"mcpServers\": {}\n}\n", "{\n\t\"mcpServers\": {" + flow + "}\n}\n"},
 		{"a JSON file without the key", "{\n  \"listen\": \"127.0.0.1:1\"\n}\n", "{\n  \"mcpServers\": {" + flow + "},\n  \"listen\": \"127.0.0.1:1\"\n}\n"},
-		{"a tab in a comment", "mcpServers:\n  old: {command: a} #\tx\n  #\ty\nlisten: 127.0.0.1:1\n", "mcpServers:\n  old: {command: a} #\tx\n  #\ty\n" + entry + "listen: 127.0.0.1:1\n"},
+		{"a tab in a comment", "mcpServers:\n  old: {command: a} #\tx\n  #\ty\nlisten: 127.0.0.1:1\n", "mcpServers:\n  old: {command: a} #\tx\n  #\ty\n\n" + entry + "listen: 127.0.0.1:1\n"},
 		{"a block text", "mcpServers:\n  old:\n    command: sh\n    args:\n      - |\n        # a\n\n        b\n\nlisten: 127.0.0.1:1\n", "mcpServers:\n  old:\n    command: sh\n    args:\n      - |\n        # a\n\n        b\n" + entry + "\nlisten: 127.0.0.1:1\n"},
 	}
 	for _, tt := range tests {
@@ -189,4 +189,26 @@ func isInsertion(before, after []byte) bool {
 		start++
 	}
 	return bytes.HasSuffix(after, before[start:])
+}
+
+// A comment that was there before a server was added stays when the server goes again.
+func TestEdit_AddedAndRemoved(t *testing.T) {
+	f, err := config.NewServer{Name: "new", Command: "npx"}.Convert(nil, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{
+		"mcpServers:\n  old: {command: a}\n  # b: {command: b}\n# end\n",
+		"mcpServers:\n  old:\n    command: a\n    # inside\n  # later\nlisten: 127.0.0.1:1\n",
+		"mcpServers:\n  # old: {command: a}\ndefault: dental\n",
+	} {
+		with, err := config.AddServers([]byte(file), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		without, comments, err := config.RemoveServer(with, "new")
+		if err != nil || comments > 0 || strings.ReplaceAll(string(without), "\n\n", "\n") != file {
+			t.Errorf("%d comments went, %v:\n%s\nthen\n%s", comments, err, with, without)
+		}
+	}
 }
