@@ -10,7 +10,7 @@ import (
 )
 
 // A likeness is a tool whose name a model or a person can take for that of another server's tool.
-type likeness struct{ server, note string }
+type likeness struct{ server, tool, other, otherTool string }
 
 // A pair is what two tools of different servers have in common for a quick reader: the places of the
 // first tool, and of the first one of another server, -1 if there is none.
@@ -55,7 +55,7 @@ func likenesses(tools []schemas.Tool, labels []*label) []likeness {
 		}
 		if first >= 0 {
 			other := &tools[first]
-			all = append(all, likeness{t.Server, fmt.Sprintf("%s can be mistaken for %s of server %s", text.Shown(t.ToolName), text.Shown(other.ToolName), other.Server)})
+			all = append(all, likeness{t.Server, t.ToolName, other.Server, other.ToolName})
 		}
 	}
 	return all
@@ -63,28 +63,62 @@ func likenesses(tools []schemas.Tool, labels []*label) []likeness {
 
 // Alike returns notes on the tools of a server that can be mistaken for those of another one.
 func (c *Catalogue) Alike(server string) []string {
-	var notes []string
+	var its []likeness
 	for _, l := range c.alike {
 		if l.server == server {
-			notes = append(notes, l.note)
+			its = append(its, l)
+		}
+	}
+	return notesOf(its)
+}
+
+// newlyAlike returns the notes, each with its server, on what an earlier catalogue did not have.
+func (c *Catalogue) newlyAlike(before *Catalogue) []string {
+	if len(c.alike) == 0 {
+		return nil
+	}
+	known := make(map[likeness]bool, len(before.alike))
+	for _, l := range before.alike {
+		known[l] = true
+	}
+	var servers []string
+	newly := make(map[string][]likeness)
+	for _, l := range c.alike {
+		if known[l] {
+			continue
+		}
+		if newly[l.server] == nil {
+			servers = append(servers, l.server)
+		}
+		newly[l.server] = append(newly[l.server], l)
+	}
+	var notes []string
+	for _, server := range servers {
+		for _, note := range notesOf(newly[server]) {
+			notes = append(notes, server+": "+note)
 		}
 	}
 	return notes
 }
 
-// newlyAlike returns the notes that an earlier catalogue did not have.
-func (c *Catalogue) newlyAlike(before *Catalogue) []string {
-	if len(c.alike) == 0 {
-		return nil
+// notesOf describes what is alike of one server: one note for all tools that have the names of another
+// server's, as with one program that is attached twice, and one for each other tool.
+func notesOf(its []likeness) []string {
+	same := make(map[string][]string) // by the other server
+	for _, l := range its {
+		if l.tool == l.otherTool {
+			same[l.other] = append(same[l.other], text.Shown(l.tool))
+		}
 	}
 	var notes []string
-	known := make(map[likeness]bool, len(before.alike))
-	for _, l := range before.alike {
-		known[l] = true
-	}
-	for _, l := range c.alike {
-		if !known[l] {
-			notes = append(notes, l.server+": "+l.note)
+	for _, l := range its {
+		names := same[l.other]
+		switch {
+		case l.tool != l.otherTool || len(names) == 1:
+			notes = append(notes, fmt.Sprintf("%s can be mistaken for %s of server %s", text.Shown(l.tool), text.Shown(l.otherTool), l.other))
+		case len(names) > 1:
+			notes = append(notes, fmt.Sprintf("%s can be mistaken for tools of the same names of server %s", strings.Join(names, ", "), l.other))
+			same[l.other] = nil
 		}
 	}
 	return notes

@@ -189,3 +189,24 @@ func TestCatalogue_Alike(t *testing.T) {
 		t.Errorf("tools of one server: %q", got)
 	}
 }
+
+// A program that is attached twice gives one note for each of its two servers, with all names.
+func TestCatalogue_AlikeAtOnce(t *testing.T) {
+	var tools []schemas.Tool
+	for _, server := range []string{"home", "work"} {
+		for _, name := range []string{"read", "write", "list"} {
+			tools = append(tools, schemas.Tool{ToolInfo: schemas.ToolInfo{Server: server, ToolName: name, Name: server + "__" + name}})
+		}
+	}
+	tools = append(tools, schemas.Tool{ToolInfo: schemas.ToolInfo{Server: "work", ToolName: "write_", Name: "work__write_"}})
+	c := mcpclients.NewCatalogue(tools)
+	want := map[string][]string{
+		"home": {"list, read, write can be mistaken for tools of the same names of server work"},
+		"work": {"list, read, write can be mistaken for tools of the same names of server home", "write_ can be mistaken for write of server home"},
+	}
+	for server, notes := range want {
+		if diff := cmp.Diff(notes, c.Alike(server)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", server, diff)
+		}
+	}
+}

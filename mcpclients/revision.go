@@ -207,15 +207,9 @@ func (s *server) pinRefused(err error) error {
 	case isRefusal && (len(refused.speaks) > 0 || cfg.Protocol == transport.ProtocolStateless && !mayBeTemporary(err)):
 		return transport.Permanent(remedy, err, cfg.Place())
 	default:
-		return &advisedError{fmt.Errorf(remedy, err, cfg.Place())}
+		return &transport.AdvisedError{Err: fmt.Errorf(remedy, err, cfg.Place())}
 	}
 }
-
-// An advisedError already says what a person can do.
-type advisedError struct{ err error }
-
-func (e *advisedError) Error() string { return e.err.Error() }
-func (e *advisedError) Unwrap() error { return e.err }
 
 // bothRefused returns why a server could be attached neither with a handshake nor without; each is
 // nil if it was not tried.

@@ -144,7 +144,7 @@ func (s *server) verdict(err error, wasReady bool, down *outage) (wait time.Dura
 // explain returns the text for a person: what happened and what to do.
 func (s *server) explain(err error, wait time.Duration, wasReady bool) string {
 	place := s.Config().Place()
-	_, advised := errors.AsType[*advisedError](err)
+	_, advised := errors.AsType[*transport.AdvisedError](err)
 	switch {
 	case transport.IsPermanent(err) && s.Config().Needed():
 		return fmt.Sprintf("%v; look at %s in the config and at what answers there, it is asked again every %s", err, place, wait)

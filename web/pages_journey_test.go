@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -260,6 +261,35 @@ func TestPages_Headers(t *testing.T) {
 		}
 		if res.Header.Get("Permissions-Policy") == "" {
 			t.Errorf("%s: no Permissions-Policy", path)
+		}
+	}
+}
+
+// The reasons of a server that cannot be attached are wholly in the reader's language, apart from what the
+// server or the system said.
+func TestPages_ReasonsOfServers(t *testing.T) {
+	t.Parallel()
+	cfg, _ := fullConfig(t, toolTurn())
+	ts := live(t, cfg)
+	tab := browser(t, "vi")
+	if err := chromedp.Do(tab, chromedp.Navigate(ts.URL+"/tools"),
+		until(`window.reasonOf || (import("/static/reasons.js").then((m) => { window.reasonOf = m.reason; }), false)`)); err != nil {
+		t.Fatal(err)
+	}
+	for said, want := range map[string]string{
+		"connection lost: the process ended (exit status 1); it said “no module”: repair the server or correct mcpServers.a, the host keeps trying":                                         "mất kết nối: tiến trình đã kết thúc (exit status 1); nó báo “no module”: hãy sửa máy chủ đó hoặc mcpServers.a, Molar sẽ tiếp tục thử",
+		"connection lost: the process ended (exit status 0); on standard output it wrote “hello”, which is not a message: repair the server or correct mcpServers.a, the host keeps trying": "mất kết nối: tiến trình đã kết thúc (exit status 0); nó in ra “hello”, không phải là thông điệp: hãy sửa máy chủ đó hoặc mcpServers.a, Molar sẽ tiếp tục thử",
+		`directory "/x" not found: create it or correct mcpServers.a.cwd; the host keeps trying`:                                                                                            `không tìm thấy thư mục "/x": hãy tạo nó, hoặc sửa mcpServers.a.cwd; Molar sẽ tiếp tục thử`,
+		"the server wants a login: run molar servers login a":                                                                                                                               "máy chủ cần đăng nhập: hãy chạy molar servers login a",
+		"the server wants a login: run molar servers login a, or set the headers it needs in mcpServers.a.headers":                                                                          "máy chủ cần đăng nhập: hãy chạy molar servers login a, hoặc đặt các header mà nó cần trong mcpServers.a.headers",
+		"read, write can be mistaken for tools of the same names of server b":                                                                                                               "read, write dễ bị nhầm với các công cụ cùng tên của máy chủ b",
+		"send-mail can be mistaken for send_mail of server b":                                                                                                                               "send-mail dễ bị nhầm với send_mail của máy chủ b",
+		"the server refused the credentials (HTTP 401): set the headers it needs":                                                                                                           "máy chủ từ chối thông tin đăng nhập (HTTP 401): hãy đặt các header mà nó cần",
+		"the server answered HTTP 404 Not Found: it does not speak streamable HTTP there: start the server or correct mcpServers.a.url, the host keeps trying":                              "máy chủ trả lời HTTP 404 Not Found: ở đó nó không dùng streamable HTTP: hãy chạy máy chủ đó hoặc sửa mcpServers.a.url, Molar sẽ tiếp tục thử",
+		"MCP server unavailable: dial tcp 127.0.0.1:9: connect: connection refused: start the server or correct mcpServers.a.url, the host keeps trying":                                    "không kết nối được với máy chủ MCP: dial tcp 127.0.0.1:9: connect: kết nối bị từ chối: hãy chạy máy chủ đó hoặc sửa mcpServers.a.url, Molar sẽ tiếp tục thử",
+	} {
+		if err := chromedp.Do(tab, until(fmt.Sprintf("window.reasonOf(%q) === %q", said, want))); err != nil {
+			t.Error(err)
 		}
 	}
 }

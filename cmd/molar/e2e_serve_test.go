@@ -65,7 +65,7 @@ func TestServe(t *testing.T) {
 		"server: absent failed",
 		"server: family ready (stdio), 2 tools",
 		"server: memory-server ready (in-process), 0 tools",
-		"server: tool-server ready (in-process), 1 tools", // no assistant names the dental guide,
+		"server: tool-server ready (in-process), 1 tool", // no assistant names the dental guide,
 	} {
 		if !strings.Contains(overview, want) {
 			t.Errorf("%q is missing in\n%s", want, overview)

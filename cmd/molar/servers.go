@@ -53,7 +53,7 @@ error, with the secrets of the config masked, and all that was kept of what the 
 			if trace {
 				words = func(s schemas.ServerStatus) []string { return s.Stderr }
 			}
-			return a.withServers(cmd.Context(), toolsFlags{trace: trace}, func(_ context.Context, h *host.Host) error {
+			return a.withServers(cmd.Context(), toolsFlags{trace: trace, tells: true}, func(_ context.Context, h *host.Host) error {
 				return a.listServers(h.MCP.Status(), format, words)
 			})
 		},

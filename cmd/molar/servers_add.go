@@ -110,6 +110,8 @@ func (f addFlags) newServer(args []string, dash int) (config.NewServer, error) {
 	switch {
 	case dash < 0 && isURL, dash == 2 && isURL:
 		s.Name, s.URL = args[0], args[1]
+	case dash == 1 && len(args) == 2 && strings.Contains(args[1], " ") && !strings.ContainsAny(args[1], `/\`):
+		return s, fmt.Errorf("put -- before the command, and no quotes around the whole of it: molar servers add %s -- %s", terminal.Shell(args[0]), args[1])
 	case dash == 1 && len(args) > 1:
 		s.Name, s.Command, s.Args = args[0], args[1], args[2:]
 	case dash == 0 && len(args) > 1:
@@ -179,6 +181,20 @@ func makeAbsolute(s *config.NewServer) error {
 	return nil
 }
 
+// isRelative reports whether an argument of a command without a folder is a path from the working folder.
+func isRelative(arg, cwd string) bool {
+	switch {
+	case cwd != "":
+		return false
+	case arg == ".", arg == "..", strings.HasPrefix(arg, "./"), strings.HasPrefix(arg, "../"):
+		return true
+	case arg == "", strings.HasPrefix(arg, "-"), filepath.IsAbs(arg):
+		return false
+	}
+	info, err := os.Stat(arg)
+	return err == nil && (info.Mode().IsRegular() || strings.Contains(arg, "/")) // a bare word can be a subcommand
+}
+
 func set(all *map[string]string, name, value string) {
 	if *all == nil {
 		*all = map[string]string{}
@@ -233,8 +249,8 @@ func (r *adding) run(ctx context.Context, s config.NewServer) error {
 		return cli.Usage(fmt.Errorf("%w; nothing was changed", err))
 	}
 	for _, arg := range s.Args {
-		if arg == "." || arg == ".." || strings.HasPrefix(arg, "./") || strings.HasPrefix(arg, "../") {
-			r.Note("%s", terminal.Clean("the argument "+arg+" means the folder in which molar is started; for this one write it out, or use --cwd ."))
+		if isRelative(arg, s.Cwd) {
+			r.Note("%s", terminal.Clean("the argument "+arg+" is looked up in the folder in which molar is started; for this folder write the path out, or use --cwd ."))
 			break
 		}
 	}
@@ -357,6 +373,7 @@ func wantsLogin(s schemas.ServerStatus) bool {
 // keepBroken lets a person at a terminal decide whether a server is written that could not be
 // attached. Without a terminal it is not.
 func (r *adding) keepBroken(ctx context.Context, status schemas.ServerStatus) error {
+	status.Reason = strings.TrimRight(strings.TrimSuffix(status.Reason, "the host keeps trying"), ",; ") // no host does
 	fault := errors.New(terminal.Clean(host.ServerLine(status)))
 	if r.talk == nil {
 		return fmt.Errorf("%w\nnothing was changed; to write the entry all the same: --no-check", fault)
@@ -433,7 +450,11 @@ func (r *adding) report(ctx context.Context, done addedServer) error {
 		r.Say("nobody has confirmed what its tools do: molar servers approve %s", done.Server)
 	}
 	if done.Status != nil && wantsLogin(*done.Status) {
-		r.Say("it wants a login: molar servers login %s", done.Server)
+		what := "molar servers login " + done.Server
+		if _, tail, ok := strings.Cut(done.Status.Reason, " wants a login: run "); ok { // it may name another way
+			what = tail
+		}
+		r.Say("it wants a login: %s", terminal.Clean(what))
 	}
 	if r.isServed(ctx, r.listen) {
 		r.Say("the running host takes it from the file by itself; see: molar servers list")

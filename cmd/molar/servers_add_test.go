@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,5 +86,48 @@ func TestServersFind(t *testing.T) {
 	}
 	if code, out, _ := callServers(t, env, "find", "weather", "--registry", registry.URL, "--output-format", "json", "--limit", "1"); code != 0 || strings.Count(out, `"name"`) != 1 {
 		t.Errorf("exit code %d:\n%s", code, out)
+	}
+}
+
+// What a person reads of a server that cannot be added is true of one that is not in the file: nobody keeps
+// trying it. Each fault names its remedy once, and a path that holds only here is noted.
+func TestServersAdd_Faults(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	t.Cleanup(web.Close)
+	env := homeEnv(t, nil)
+	for _, tc := range []struct {
+		name     string
+		args     []string
+		want     string
+		unwanted []string
+		code     int
+	}{
+		{"no folder", []string{"--cwd", "/nowhere", "--", "go", "version"}, "not found: create it or correct mcpServers.new.cwd\n", []string{"repair the server", "keeps trying"}, 1},
+		{"nothing listens", []string{"http://127.0.0.1:1/mcp"}, "start the server or correct mcpServers.new.url\n", []string{"keeps trying"}, 1},
+		{"it ends", []string{"--", "go", "version"}, "repair the server or correct mcpServers.new\n", []string{"keeps trying", "is looked up in the folder"}, 1},
+		{"a file from here", []string{"--no-check", "--", "go", "run", "servers_add.go"}, "the argument servers_add.go is looked up in the folder in which molar is started", nil, 0},
+		{"a file below the folder that is set", []string{"--no-check", "--cwd", ".", "--", "go", "run", "servers_add.go"}, "", []string{"is looked up in the folder"}, 0},
+		{"a whole line as the command", []string{"--", "go version"}, "put -- before the command, and no quotes around the whole of it: molar servers add new -- go version\n", nil, 2},
+		{"a login or a header", []string{web.URL}, "it wants a login: molar servers login new, or set the headers it needs in mcpServers.new.headers\n", nil, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			file := writeFile(t, "molar.yaml", "# mine\n")
+			code, out, errs := callServers(t, env, append([]string{"add", "new", "--config", file}, tc.args...)...)
+			if text := out + errs; code != tc.code || !strings.Contains(text, tc.want) || slices.ContainsFunc(tc.unwanted, func(s string) bool { return strings.Contains(text, s) }) {
+				t.Errorf("exit code %d:\n%s", code, text)
+			}
+		})
+	}
+}
+
+// Servers that failed are listed once each, with the remedy.
+func TestServersList_Once(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, "molar.yaml", "mcpServers: {gone: {url: \"http://127.0.0.1:1/mcp\"}, ends: {command: go, args: [version]}}\n")
+	code, out, errs := callServers(t, homeEnv(t, nil), "list", "--config", file)
+	if code != 0 || errs != "" || strings.Count(out, "gone failed (http)") != 1 || strings.Count(out, "ends failed (stdio)") != 1 {
+		t.Errorf("exit code %d:\n%s\n%s", code, out, errs)
 	}
 }

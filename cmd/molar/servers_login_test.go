@@ -125,7 +125,7 @@ func TestServersLogin(t *testing.T) {
 	if code := login.wait(t); code != 0 {
 		t.Fatalf("exit code %d:\n%s", code, login.stderr)
 	}
-	if out := login.stdout.String(); !strings.Contains(out, "logged in to far at "+s.IssuerURL()+", scope read") || !strings.Contains(out, "far ready (http), 1 tools") {
+	if out := login.stdout.String(); !strings.Contains(out, "logged in to far at "+s.IssuerURL()+", scope read") || !strings.Contains(out, "far ready (http), 1 tool") {
 		t.Errorf("standard output: %s", out)
 	}
 	eventually(t, "the running host takes the login up", func() bool { return far().State == schemas.StateReady })

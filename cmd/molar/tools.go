@@ -33,6 +33,7 @@ type toolsFlags struct {
 	elicit  mcpclients.Elicitor // shows the servers' questions to a person
 	look    bool                // computes nothing for folders of knowledge
 	quiet   bool                // logs errors only: the command itself tells the state of its servers
+	tells   bool                // the command tells what is wrong with its servers, so no warning does
 }
 
 const toolsHelp = `List, call and check the tools of the attached MCP servers, those of the config and
@@ -113,19 +114,21 @@ the tool reports an error, 130 when the call was interrupted.`,
 	return cmd
 }
 
-// withServers attaches all servers and runs f.
+// withServers attaches all servers and runs f. It warns once of each that is not ready: the log, which has its
+// fault without the remedy, says it only if a log level was asked for.
 func (a *app) withServers(ctx context.Context, with toolsFlags, f func(context.Context, *host.Host) error) error {
 	cfg, err := a.LoadWithServers(nil, with.mcp)
 	if err != nil {
 		return err
 	}
+	with.quiet = true
 	h, err := a.openHost(ctx, cfg, with)
 	if err != nil {
 		return err
 	}
 	defer h.Close()
 	for _, s := range h.MCP.Status() {
-		if s.State != schemas.StateReady && s.State != schemas.StateDisabled {
+		if !with.tells && s.State != schemas.StateReady && s.State != schemas.StateDisabled {
 			_, _ = fmt.Fprintln(a.Stderr, terminal.Clean("warning: "+host.ServerLine(s)))
 		}
 	}

@@ -203,3 +203,25 @@ func isInsertion(before, after []byte) bool {
 	}
 	return bytes.HasSuffix(after, before[start:])
 }
+
+// A comment that was there before a server was added stays when the server goes again.
+func TestEdit_AddedAndRemoved(t *testing.T) {
+	f, err := config.NewServer{Name: "new", Command: "npx"}.Convert(nil, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{
+		"mcpServers:\n  old: {command: a}\n  # b: {command: b}\n# end\n",
+		"mcpServers:\n  old:\n    command: a\n    # inside\n  # later\nlisten: 127.0.0.1:1\n",
+		"mcpServers:\n  # old: {command: a}\ndefault: dental\n",
+	} {
+		with, err := config.AddServers([]byte(file), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		without, comments, err := config.RemoveServer(with, "new")
+		if err != nil || comments > 0 || strings.ReplaceAll(string(without), "\n\n", "\n") != file {
+			t.Errorf("%d comments went, %v:\n%s\nthen\n%s", comments, err, with, without)
+		}
+	}
+}

@@ -67,9 +67,14 @@ func ServerLine(s schemas.ServerStatus) string {
 	line := fmt.Sprintf("%s %s (%s)", s.Name, s.State, s.Transport)
 	switch {
 	case s.State == schemas.StateReady || s.State == schemas.StateDegraded:
-		line += fmt.Sprintf(", %d tools", s.Tools)
+		if line += fmt.Sprintf(", %d tool", s.Tools); s.Tools != 1 {
+			line += "s"
+		}
 		if len(s.Skipped) > 0 {
 			line += fmt.Sprintf(", %d left out", len(s.Skipped))
+		}
+		if s.State == schemas.StateDegraded && s.Reason != "" {
+			line += ": " + s.Reason
 		}
 	case s.Reason != "":
 		line += ": " + s.Reason

@@ -165,7 +165,10 @@ func (r Registry) search(ctx context.Context, text string) ([]registryServer, er
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("ask the registry %s: %w", at.Host, err)
+		if failed, ok := errors.AsType[*url.Error](err); ok {
+			err = failed.Err // without the address, which has the words of the search
+		}
+		return nil, fmt.Errorf("the registry %s cannot be reached: %w; look at the network, or name another one with --registry", at.Host, err)
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusOK {

@@ -117,3 +117,12 @@ func TestRegistry_Find_Refused(t *testing.T) {
 		}
 	}
 }
+
+// A registry that cannot be reached is told in a line that names it and what to look at.
+func TestRegistry_Unreachable(t *testing.T) {
+	t.Parallel()
+	_, err := setup.Registry{URL: "http://127.0.0.1:1"}.Find(t.Context(), []string{"x"}, 5)
+	if err == nil || !strings.Contains(err.Error(), "the registry 127.0.0.1:1 cannot be reached: dial tcp") || !strings.Contains(err.Error(), "look at the network, or name another one with --registry") {
+		t.Errorf("got %v", err)
+	}
+}

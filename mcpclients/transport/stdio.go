@@ -87,12 +87,18 @@ func dialStdio(cfg *ServerConfig, host Host, notify Notify) (*stdio, error) {
 	return c, nil
 }
 
+// An AdvisedError already says what a person can do.
+type AdvisedError struct{ Err error }
+
+func (e *AdvisedError) Error() string { return e.Err.Error() }
+func (e *AdvisedError) Unwrap() error { return e.Err }
+
 func checkDir(cfg *ServerConfig) error {
 	if cfg.Dir == "" {
 		return nil
 	}
 	if info, err := os.Stat(cfg.Dir); err != nil || !info.IsDir() {
-		return fmt.Errorf("directory %q not found: create it or correct mcpServers.%s.cwd", cfg.Dir, cfg.Name)
+		return &AdvisedError{fmt.Errorf("directory %q not found: create it or correct %s.cwd", cfg.Dir, cfg.Place())}
 	}
 	return nil
 }

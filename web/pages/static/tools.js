@@ -36,7 +36,7 @@ function serverCard(s) {
     el("header", {}, el("h3", {}, s.name), badge(state, kind), s.added ? badge(t("added here", "thêm từ trang")) : ""),
     s.reason ? note(reason(s.reason), s.state === "failed" ? "bad" : "warn") : "",
     s.pending?.length ? pendingTools(s) : "",
-    s.alike?.length ? note(s.alike.join("; "), "warn") : "",
+    s.alike?.length ? note(s.alike.map(reason).join("; "), "warn") : "",
     s.proposal ? proposed(s) : "",
     fold([t(s.tools === 1 ? "1 tool" : `${number(s.tools)} tools`, `${number(s.tools)} công cụ`), s.transport, latency(s.name)].filter(Boolean).join(" · "), facts([
       [t("Version", "Phiên bản"), [s.version, s.protocol && `MCP ${s.protocol}`].filter(Boolean).join(" · ")],
@@ -59,7 +59,7 @@ function proposed(s) {
     el("label", {}, t("free text: ", "văn bản tự do: "), el("input", { type: "text", value: tool.content.join(", "), on: { change: (e) => {
       tool.content = e.currentTarget.value.split(",").map((path) => path.trim()).filter(Boolean);
     } } })),
-    tool.why ?? ""]);
+    reason(tool.why ?? "")]);
   const result = el("div", { "aria-live": "polite" });
   return el("div", { className: "proposal" },
     note(t("Nobody has confirmed yet what these tools do. Until then a call of another server that may change something asks.",
