@@ -20,8 +20,27 @@ const maxMended = 8
 
 // lenientSchema compiles the input schema of a tool without what cannot be used of it: references that lead
 // nowhere, or out of it, and keywords with values that no schema has. There everything is accepted, since the
-// server checks its arguments as well; all else holds. left names what was left out.
+// server checks its arguments as well; all else holds. So does a schema that is too large to be compiled.
+// left names what was left out.
 func lenientSchema(raw json.RawMessage) (schema *Schema, left []string, err error) {
+	if schema, left, err = mendedSchema(raw); errors.Is(err, errTooLarge) {
+		schema, err = compile(true)
+		return schema, []string{"the whole schema is too large to be checked"}, err
+	}
+	return schema, left, err
+}
+
+func mendedSchema(raw json.RawMessage) (schema *Schema, left []string, err error) {
+	if len(raw) > lower.MaxInput {
+		return nil, nil, errTooLarge
+	}
+	whole, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, nil, err
+	}
+	if effort(whole) > maxEffort {
+		return nil, nil, errTooLarge
+	}
 	local, lost := lower.Local(raw)
 	for _, ref := range lost {
 		left = append(left, "the reference "+strconv.Quote(ref)+" leads nowhere in the schema")
@@ -31,7 +50,10 @@ func lenientSchema(raw json.RawMessage) (schema *Schema, left []string, err erro
 		return nil, nil, err
 	}
 	takeNulls(doc)
-	for range maxMended {
+	for tries := 1; tries <= maxMended; tries++ {
+		if steps := effort(doc); tries*steps*steps > maxEffort*maxEffort {
+			return nil, nil, errTooLarge
+		}
 		if schema, err = compile(doc); err == nil {
 			return schema, left, nil
 		}
@@ -101,6 +123,7 @@ func without(doc *any, fault error) (places []string) {
 	if !ok {
 		return nil
 	}
+	seen := map[string]bool{"": true}
 	var walk func(*jsonschema.ValidationError)
 	walk = func(fault *jsonschema.ValidationError) {
 		for _, cause := range fault.Causes {
@@ -111,7 +134,8 @@ func without(doc *any, fault error) (places []string) {
 		}
 		wrong, isType := fault.ErrorKind.(*kind.Type)
 		isSchema := isType && slices.Contains(wrong.Want, "object") && slices.Contains(wrong.Want, "boolean")
-		if place := cutOut(root, fault.InstanceLocation, isSchema); place != "" && !slices.Contains(places, place) {
+		if place := cutOut(root, fault.InstanceLocation, isSchema); !seen[place] {
+			seen[place] = true
 			places = append(places, place)
 		}
 	}
