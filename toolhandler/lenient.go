@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,8 +21,27 @@ const maxMended = 8
 
 // lenientSchema compiles the input schema of a tool without what cannot be used of it: references that lead
 // nowhere, or out of it, and keywords with values that no schema has. There everything is accepted, since the
-// server checks its arguments as well; all else holds. left names what was left out.
+// server checks its arguments as well; all else holds. So does a schema that is too large to be compiled.
+// left names what was left out.
 func lenientSchema(raw json.RawMessage) (schema *Schema, left []string, err error) {
+	if schema, left, err = mendedSchema(raw); errors.Is(err, errTooLarge) {
+		schema, err = compile(true)
+		return schema, []string{"the whole schema is too large to be checked"}, err
+	}
+	return schema, left, err
+}
+
+func mendedSchema(raw json.RawMessage) (schema *Schema, left []string, err error) {
+	if len(raw) > lower.MaxInput {
+		return nil, nil, errTooLarge
+	}
+	whole, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, nil, err
+	}
+	if effort(whole) > maxEffort {
+		return nil, nil, errTooLarge
+	}
 	local, lost := lower.Local(raw)
 	for _, ref := range lost {
 		left = append(left, "the reference "+strconv.Quote(ref)+" leads nowhere in the schema")
@@ -31,7 +51,10 @@ func lenientSchema(raw json.RawMessage) (schema *Schema, left []string, err erro
 		return nil, nil, err
 	}
 	takeNulls(doc)
-	for range maxMended {
+	for tries := 1; tries <= maxMended; tries++ {
+		if steps := effort(doc); tries*steps*steps > maxEffort*maxEffort {
+			return nil, nil, errTooLarge
+		}
 		if schema, err = compile(doc); err == nil {
 			return schema, left, nil
 		}
@@ -101,22 +124,46 @@ func without(doc *any, fault error) (places []string) {
 	if !ok {
 		return nil
 	}
+	var leaves []*jsonschema.ValidationError
 	var walk func(*jsonschema.ValidationError)
 	walk = func(fault *jsonschema.ValidationError) {
 		for _, cause := range fault.Causes {
 			walk(cause)
 		}
-		if len(fault.Causes) > 0 {
-			return
-		}
-		wrong, isType := fault.ErrorKind.(*kind.Type)
-		isSchema := isType && slices.Contains(wrong.Want, "object") && slices.Contains(wrong.Want, "boolean")
-		if place := cutOut(root, fault.InstanceLocation, isSchema); place != "" && !slices.Contains(places, place) {
-			places = append(places, place)
+		if len(fault.Causes) == 0 {
+			leaves = append(leaves, fault)
 		}
 	}
 	walk(faults)
+	// They come in no order, as objects are walked through.
+	slices.SortFunc(leaves, func(a, b *jsonschema.ValidationError) int {
+		return slices.Compare(a.InstanceLocation, b.InstanceLocation)
+	})
+	part, seen := pointer(invalid.URL), map[string]bool{"": true}
+	for _, fault := range leaves {
+		wrong, isType := fault.ErrorKind.(*kind.Type)
+		isSchema := isType && slices.Contains(wrong.Want, "object") && slices.Contains(wrong.Want, "boolean")
+		if place := cutOut(root, slices.Concat(part, fault.InstanceLocation), isSchema); !seen[place] {
+			seen[place] = true
+			places = append(places, place)
+		}
+	}
 	return places
+}
+
+// pointer returns the steps of the JSON pointer in an address: of the part of a schema that was found to be none,
+// where a reference leads to it.
+func pointer(address string) []string {
+	_, fragment, _ := strings.Cut(address, "#")
+	path, err := url.PathUnescape(fragment)
+	if err != nil || !strings.HasPrefix(path, "/") {
+		return nil
+	}
+	steps := strings.Split(path[1:], "/")
+	for i, step := range steps {
+		steps[i] = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
+	}
+	return steps
 }
 
 // cutOut removes a keyword from a schema by its location, or makes what should be a schema one that accepts

@@ -41,6 +41,7 @@ func TestTurn_Execute_schemasThatCannotBeUsed(t *testing.T) {
 		"words of draft 3":   {`{"properties":{"a":{"type":"string","required":true}}}`, calls{`{"a":"x"}`: true, `{"a":1}`: false}, []string{"/properties/a/required has a value that no schema has"}},
 		"words of draft 4":   {`{"properties":{"a":{"type":"number","minimum":0,"exclusiveMinimum":true}}}`, calls{`{"a":1}`: true, `{"a":-1}`: false}, []string{"/properties/a/exclusiveMinimum has a value that no schema has"}},
 		"what is no schema":  {`{"properties":{"a":"string","b":{"anyOf":["x",{"type":"null"}]}},"additionalProperties":false}`, calls{`{"a":1,"b":2}`: true, `{"c":1}`: false}, []string{"/properties/a has a value that no schema has", "/properties/b/anyOf/0 has a value that no schema has"}},
+		"behind an odd ref":  {`{"type":"object","properties":{"a":{"$ref":"#/x/a"},"b":{"type":"string"}},"x":{"a":{"type":"dict"}}}`, calls{`{"a":1,"b":"x"}`: true, `{"b":1}`: false}, []string{"/x/a/type has a value that no schema has"}},
 		"a list of names":    {`{"properties":{"a":{"type":"string"}},"required":["a",1]}`, calls{`{"a":1}`: false, `{}`: true}, []string{"/required has a value that no schema has"}},
 		"an unknown dialect": {`{"$schema":"https://example.com/dialect","properties":{"a":{"type":"string"}}}`, calls{`{"a":"x"}`: true, `{"a":1}`: false}, []string{"/$schema has a value that no schema has"}},
 	} {

@@ -50,17 +50,20 @@ func (v *inputs) withoutNulls(tool schemas.Tool, args json.RawMessage) (kept jso
 	if err != nil {
 		return args, false
 	}
-	refused, _ := schema.refuses(args)
-	without := func(required []string) []member {
-		return slices.DeleteFunc(slices.Clone(all), func(m member) bool {
-			return m.isNull && slices.Contains(refused, m.name) && !slices.Contains(required, m.name)
-		})
+	for { // a value may be refused only without another one
+		refused, _ := schema.refuses(args)
+		without := func(required []string) []member {
+			return slices.DeleteFunc(slices.Clone(all), func(m member) bool {
+				return m.isNull && slices.Contains(refused, m.name) && !slices.Contains(required, m.name)
+			})
+		}
+		_, missing := schema.refuses(object(without(nil)))
+		rest := without(missing)
+		if len(rest) == len(all) {
+			return args, dropped
+		}
+		all, args, dropped = rest, object(rest), true
 	}
-	_, missing := schema.refuses(object(without(nil)))
-	if rest := without(missing); len(rest) < len(all) {
-		return object(rest), true
-	}
-	return args, false
 }
 
 // refuses returns the names of the arguments whose values are not accepted, and of those that are missing.

@@ -37,6 +37,15 @@ func TestTurn_Execute_dropsNulls(t *testing.T) {
 			`{"type":"object","properties":{"a":{"type":"string","nullable":true},"b":{"type":"string","nullable":false},"nullable":{"type":"boolean"}}}`,
 			`{"a":null,"b":null,"nullable":null}`, `{"a":null}`,
 		},
+		"refused without another": {
+			`{"properties":{"a":{"type":"string"}},"if":{"not":{"required":["a"]}},"then":{"properties":{"b":{"type":"string"}}}}`,
+			`{"a":null,"b":null}`, `{}`,
+		},
+		"refused one after another": {
+			`{"properties":{"a":{"type":"string"}},"allOf":[{"if":{"not":{"required":["a"]}},"then":{"properties":{"b":{"type":"string"}}}},` +
+				`{"if":{"not":{"required":["b"]}},"then":{"properties":{"c":{"type":"string"}},"required":["d"]}}]}`,
+			`{"a":null,"b":null,"c":null,"d":1}`, `{"d":1}`,
+		},
 		"digits": {searchSchema, `{"query":"x","limit":9007199254740993,"order":null}`, `{"query":"x","limit":9007199254740993}`},
 	} {
 		t.Run(name, func(t *testing.T) {

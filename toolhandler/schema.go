@@ -43,6 +43,9 @@ func NewSchema(raw json.RawMessage) (*Schema, error) {
 }
 
 func compile(doc any) (*Schema, error) {
+	if effort(doc) > maxEffort {
+		return nil, errTooLarge
+	}
 	const name = "schema:///" // references to other files do not name this host's
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})

@@ -55,50 +55,25 @@ func (c *Chooser) fit(want Want, tools []schemas.Tool) Choice {
 	return s.choice()
 }
 
-// A latest is what was computed of the tools of the latest turn.
-type latest struct {
-	tools []schemas.Tool
-	rank  func(question string) []Ranked
-	// forms are those for room and most.
-	forms      []schemas.ToolInfo
-	all        bool
-	room, most int
+// ranker returns the ranking of the tools. Indexing hundreds of tools takes milliseconds, so the index is
+// kept for later turns.
+func (c *Chooser) ranker(tools []schemas.Tool) func(question string) []Ranked {
+	return c.ranks.of(tools, 0, 0, func() func(string) []Ranked { return c.cfg.Rank(Infos(tools)) })
 }
 
-// ranker returns the ranking of the tools. Indexing hundreds of tools takes milliseconds, so the
-// previous turn's index is kept.
-func (c *Chooser) ranker(tools []schemas.Tool) func(question string) []Ranked {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if last := c.about(tools); last.rank == nil {
-		last.rank = c.cfg.Rank(Infos(tools))
-	}
-	return c.last.rank
+// A shown is the result of [Forms].
+type shown struct {
+	forms []schemas.ToolInfo
+	all   bool
 }
 
 // forms returns the [Forms] of the tools, kept as well.
 func (c *Chooser) forms(tools []schemas.Tool, room, most int) (forms []schemas.ToolInfo, all bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	last := c.about(tools)
-	if last.forms == nil || last.room != room || last.most != most {
-		last.forms, last.all = Forms(Infos(tools), room, most)
-		last.room, last.most = room, most
-	}
-	return slices.Clip(last.forms), last.all
-}
-
-// about returns what is known of the tools. c.mu is held.
-func (c *Chooser) about(tools []schemas.Tool) *latest {
-	if !slices.EqualFunc(c.last.tools, tools, sameText) {
-		c.last = latest{tools: tools}
-	}
-	return &c.last
-}
-
-// sameText reports whether two tools are the same to a ranker.
-func sameText(a, b schemas.Tool) bool {
-	return sameWords(a.ToolInfo, b.ToolInfo)
+	s := c.shown.of(tools, room, most, func() shown {
+		forms, all := Forms(Infos(tools), room, most)
+		return shown{slices.Clip(forms), all}
+	})
+	return s.forms, s.all
 }
 
 // An index holds the tools and questions of a conversation.

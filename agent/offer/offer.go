@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"molar/agent/answer"
@@ -58,8 +57,8 @@ type Config struct {
 type Chooser struct {
 	cfg Config
 
-	mu   sync.Mutex
-	last latest
+	ranks latest[func(question string) []Ranked]
+	shown latest[shown]
 }
 
 // New returns a chooser.

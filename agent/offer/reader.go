@@ -27,33 +27,51 @@ type remembered struct {
 	reading reading
 }
 
-// read returns the readings of tools.
+// read returns the readings of tools. Another call waits for no words to be read.
 func (r *reader) read(tools []schemas.ToolInfo) []reading {
+	all := make([]reading, len(tools))
+	var fresh []int
+	for i, t := range tools {
+		if known, ok := r.knows(t); ok {
+			all[i] = known
+		} else {
+			all[i], fresh = wordsOf(t), append(fresh, i)
+		}
+	}
+	if len(fresh) > 0 {
+		r.keep(tools, all, fresh)
+	}
+	return all
+}
+
+// knows returns the reading of a tool that was read before.
+func (r *reader) knows(t schemas.ToolInfo) (reading, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k, seen := r.known[t.Name]
+	return k.reading, seen && sameWords(k.tool, t)
+}
+
+// keep remembers the fresh readings, of all of the tools.
+func (r *reader) keep(tools []schemas.ToolInfo, all []reading, fresh []int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.known == nil || len(r.known) > 2*len(tools)+spareReadings || len(r.stems) > spareStems*(len(tools)+spareReadings) {
 		r.known, r.stems = make(map[string]remembered, len(tools)), map[string]string{}
 	}
-	all := make([]reading, len(tools))
-	for i, t := range tools {
-		k, seen := r.known[t.Name]
-		if !seen || !sameWords(k.tool, t) {
-			k = remembered{t, wordsOf(t)}
-			for _, stems := range k.reading {
-				for j, stem := range stems {
-					kept, known := r.stems[stem]
-					if !known {
-						kept = strings.Clone(stem) // it is a part of a whole description
-						r.stems[kept] = kept
-					}
-					stems[j] = kept
+	for _, i := range fresh {
+		for _, stems := range all[i] {
+			for j, stem := range stems {
+				kept, known := r.stems[stem]
+				if !known {
+					kept = strings.Clone(stem) // it is a part of a whole description
+					r.stems[kept] = kept
 				}
+				stems[j] = kept
 			}
-			r.known[t.Name] = k
 		}
-		all[i] = k.reading
+		r.known[tools[i].Name] = remembered{tools[i], all[i]}
 	}
-	return all
 }
 
 // sameWords reports whether two tools have the same words.

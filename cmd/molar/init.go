@@ -170,13 +170,18 @@ func (a *app) keepVariables(keep *setup.SecretsFile, variables []config.Variable
 
 // sayVariables tells which variables the file next to the config now has, and which have other values.
 func (a *app) sayVariables(keep *setup.SecretsFile, has, other []string) {
+	mode, exposed := config.Exposed(keep.File)
 	if len(has) > 0 {
-		a.Say("wrote %s, which is read together with it and which only you can read: %s", keep.File, strings.Join(has, ", "))
+		private := " and which only you can read"
+		if exposed {
+			private = ""
+		}
+		a.Say("wrote %s, which is read together with it%s: %s", keep.File, private, strings.Join(has, ", "))
 	}
 	if len(other) > 0 {
 		a.Say("unchanged, because %s or the environment has other values: %s", keep.File, strings.Join(other, ", "))
 	}
-	if mode, is := config.Exposed(keep.File); is {
+	if exposed {
 		a.Say("others on this machine can reach %s (%s): chmod 600 %[1]s", keep.File, mode)
 	}
 	if len(has) > 0 && setup.Tracked(keep.File) {

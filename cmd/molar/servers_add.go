@@ -387,14 +387,18 @@ func (r *adding) keepBroken(ctx context.Context, status schemas.ServerStatus) er
 	return err
 }
 
-// write writes the values of the variables and then the file, so that a running host finds both.
+// write writes the values of the variables and then the file, so that a running host finds both. Values of
+// an entry that cannot be written do not stay.
 func (r *adding) write(text []byte, done *addedServer) error {
+	if err := r.file.Unchanged(); err != nil {
+		return err
+	}
 	has, other, err := r.secrets.Add(r.converted.Variables)
 	if err != nil {
 		return err
 	}
 	if err := r.file.Replace(text); err != nil {
-		return err
+		return errors.Join(err, r.secrets.TakeBack())
 	}
 	done.Variables = has
 	if r.format == cli.JSON {

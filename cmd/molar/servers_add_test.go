@@ -2,13 +2,18 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"molar/internal/cli"
+	"molar/internal/config"
+	"molar/internal/setup"
 	"molar/internal/testkit/oauthserver"
 	"molar/schemas"
 )
@@ -64,6 +69,56 @@ func TestServersAdd_Login(t *testing.T) {
 	for _, secret := range s.Secrets() {
 		if strings.Contains(out+errs, secret) {
 			t.Errorf("%s was printed", secret)
+		}
+	}
+}
+
+// Of two commands that add a server at once the later fails, and leaves no secret behind.
+func TestServersAdd_AtOnce(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, "molar.yaml", "mcpServers: {}\n")
+	begin := func(name, variable, value string) *adding {
+		f, err := setup.OpenConfigFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := setup.OpenSecretsFile(config.VariablesFile(file), lookup(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := config.NewServer{Name: name, Command: "x", Env: map[string]string{variable: value}}.Convert(nil, s.Conflicts, f.Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &adding{app: &app{CLI: &cli.CLI{Env: lookup(nil), Stdout: &bytes.Buffer{}}}, file: f, secrets: s, converted: c}
+	}
+	first, second := begin("one", "ONE_TOKEN", "first-secret-value"), begin("two", "TWO_TOKEN", "second-secret-value")
+	if err := first.write([]byte("mcpServers: {one: {command: x}}\n"), &addedServer{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.write([]byte("mcpServers: {two: {command: x}}\n"), &addedServer{}); err == nil || !strings.Contains(err.Error(), "changed meanwhile") {
+		t.Errorf("%v", err)
+	}
+	if text, err := os.ReadFile(config.VariablesFile(file)); err != nil || !strings.Contains(string(text), "first-secret") || strings.Contains(string(text), "second-secret") {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// A file of variables that others can read is not said to be private.
+func TestServersAdd_VariablesThatOthersRead(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no such modes")
+	}
+	for mode, private := range map[os.FileMode]bool{0o600: true, 0o644: false} {
+		file := writeFile(t, "molar.yaml", "mcpServers: {}\n")
+		variables := config.VariablesFile(file)
+		if err := errors.Join(os.WriteFile(variables, []byte("A=1\n"), 0o600), os.Chmod(variables, mode)); err != nil {
+			t.Fatal(err)
+		}
+		code, out, errs := callServers(t, homeEnv(t, nil), "add", "notes", "--config", file, "--no-check", "--env", "NOTES_TOKEN=first-secret-value", "--", "nothing")
+		if code != 0 || !strings.Contains(out, "wrote "+variables) || strings.Contains(out, "only you can read") != private || strings.Contains(out, "others on this machine") == private {
+			t.Errorf("%s: exit code %d:\n%s\n%s", mode, code, out, errs)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -62,6 +63,16 @@ func (d *decoder) decode(data []byte, to any) faults {
 	return d.faults
 }
 
+// cutMark cuts the mark of the encoding off a text, with which some editors begin it. The parser takes it for
+// a part of the first key.
+func cutMark(data []byte) (mark, text []byte) {
+	const all = "\ufeff"
+	if bytes.HasPrefix(data, []byte(all)) {
+		return data[:len(all)], data[len(all):]
+	}
+	return nil, data
+}
+
 // parse returns the root of the only document in data, or nil if it is empty. It turns a panic of
 // the YAML library into an error.
 func parse(data []byte) (root ast.Node, err error) {
@@ -73,6 +84,7 @@ func parse(data []byte) (root ast.Node, err error) {
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("it is larger than %s", Size(maxFile))
 	}
+	_, data = cutMark(data)
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		return nil, err

@@ -63,7 +63,8 @@ func RemoveServer(data []byte, name string) (text []byte, comments int, err erro
 
 // An editor makes one edit of a text: it replaces text[from:to].
 type editor struct {
-	original []byte
+	// original is the text after the mark of its encoding.
+	mark, original []byte
 	// text is the original with "\n" at the ends of all lines, for which alone the parser's positions
 	// are right. lines are its lines with their ends, starts their offsets.
 	text   string
@@ -77,7 +78,8 @@ type editor struct {
 }
 
 func openEditor(data []byte) (*editor, error) {
-	e := &editor{original: data, text: strings.ReplaceAll(string(data), "\r\n", "\n")}
+	mark, data := cutMark(data)
+	e := &editor{mark: mark, original: data, text: strings.ReplaceAll(string(data), "\r\n", "\n")}
 	if strings.ContainsAny(e.text, "\r\x00") || !utf8.ValidString(e.text) { // a lone \r ends a line for some programs and not for others
 		return nil, ErrNotEditable
 	}
@@ -388,7 +390,7 @@ func (e *editor) result(change func([]yaml.MapItem) []yaml.MapItem) ([]byte, err
 	if !sameItems(want, after.servers) || !reflect.DeepEqual(e.before.rest, after.rest) {
 		return nil, ErrNotEditable
 	}
-	return text, nil
+	return slices.Concat(e.mark, text), nil
 }
 
 // originalOffset returns the offset in the original of an offset in the text.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,6 +25,13 @@ func newFiles(t testing.TB, name string) *config.HostFile {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// layouts returns how editors begin a file and end its lines.
+func layouts() iter.Seq2[string, string] {
+	return func(yield func(mark, end string) bool) {
+		_ = yield("", "\n") && yield("", "\r\n") && yield("\ufeff", "\n") && yield("\ufeff", "\r\n")
+	}
 }
 
 // A server is added as the last one, in the layout of the file.
@@ -58,16 +66,16 @@ func TestAddServers(t *testing.T) {
 		{"a block text", "mcpServers:\n  old:\n    command: sh\n    args:\n      - |\n        # a\n\n        b\n\nlisten: 127.0.0.1:1\n", "mcpServers:\n  old:\n    command: sh\n    args:\n      - |\n        # a\n\n        b\n" + entry + "\nlisten: 127.0.0.1:1\n"},
 	}
 	for _, tt := range tests {
-		for _, end := range []string{"\n", "\r\n"} {
-			t.Run(fmt.Sprintf("%s, lines end with %q", tt.name, end), func(t *testing.T) {
-				layout := func(text string) string { return strings.ReplaceAll(text, "\n", end) }
+		for mark, end := range layouts() {
+			t.Run(fmt.Sprintf("%s, lines end with %q", tt.name, mark+end), func(t *testing.T) {
+				layout := func(text string) string { return mark + strings.ReplaceAll(text, "\n", end) }
 				got, err := config.AddServers([]byte(layout(tt.file)), newFiles(t, "new"))
 				if err != nil {
 					t.Fatal(err)
 				}
 				want := layout(tt.want)
 				if !strings.Contains(tt.file, "\n") {
-					want = tt.want // nothing tells that its lines end otherwise
+					want = mark + tt.want // nothing tells that its lines end otherwise
 				}
 				if diff := cmp.Diff(want, string(got)); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
@@ -125,9 +133,9 @@ func TestRemoveServer(t *testing.T) {
 		{"no line end at the end", "mcpServers:\n  b: {command: b}\n  old:\n    command: a", "mcpServers:\n  b: {command: b}\n", 0},
 	}
 	for _, tt := range tests {
-		for _, end := range []string{"\n", "\r\n"} {
-			t.Run(fmt.Sprintf("%s, lines end with %q", tt.name, end), func(t *testing.T) {
-				layout := func(text string) string { return strings.ReplaceAll(text, "\n", end) }
+		for mark, end := range layouts() {
+			t.Run(fmt.Sprintf("%s, lines end with %q", tt.name, mark+end), func(t *testing.T) {
+				layout := func(text string) string { return mark + strings.ReplaceAll(text, "\n", end) }
 				got, comments, err := config.RemoveServer([]byte(layout(tt.file)), "old")
 				if err != nil {
 					t.Fatal(err)

@@ -115,6 +115,7 @@ func fromYAML(data []byte) (text []byte, err error) {
 			err = errors.New("the parser failed")
 		}
 	}()
+	_, data = cutMark(data)
 	root, err := parse(data)
 	if err != nil || root == nil || len(ast.Filter(ast.AliasType, root)) > 0 {
 		return nil, errors.New("it is empty, or has aliases")

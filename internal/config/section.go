@@ -33,6 +33,7 @@ type Section struct {
 // FindSection returns the section of a key; ok is false if the file has no such key, or if no entry
 // can be added to its value.
 func FindSection(data []byte, key string) (s Section, ok bool) {
+	_, data = cutMark(data)
 	root, err := parse(data)
 	if err != nil {
 		return s, false

@@ -55,7 +55,7 @@ func OpenConfigFile(path string) (*ConfigFile, error) {
 // mode and, where possible, its owner stay. A new file can be read only by its owner. Replace returns
 // an error if somebody else has changed the file since it was read.
 func (f *ConfigFile) Replace(text []byte) error {
-	if err := f.same(); err != nil {
+	if err := f.Unchanged(); err != nil {
 		return err
 	}
 	folder := filepath.Dir(f.real)
@@ -78,7 +78,7 @@ func (f *ConfigFile) Replace(text []byte) error {
 		err = part.Sync()
 	}
 	if err = errors.Join(err, part.Close()); err == nil {
-		if err := f.same(); err != nil { // writing took its time
+		if err := f.Unchanged(); err != nil { // writing took its time
 			return err
 		}
 		err = os.Rename(part.Name(), f.real)
@@ -89,8 +89,8 @@ func (f *ConfigFile) Replace(text []byte) error {
 	return nil
 }
 
-// same returns an error unless the file is as it was read.
-func (f *ConfigFile) same() error {
+// Unchanged returns an error unless the file is as it was read.
+func (f *ConfigFile) Unchanged() error {
 	now, err := os.ReadFile(f.real)
 	if f.New != errors.Is(err, fs.ErrNotExist) || !bytes.Equal(now, f.Text) {
 		return fmt.Errorf("%s was changed meanwhile; run the command again", f.Path)

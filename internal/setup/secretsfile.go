@@ -22,6 +22,7 @@ type SecretsFile struct {
 
 	known map[string]string
 	text  string
+	added string // what Add appended
 }
 
 // OpenSecretsFile reads the file, if it exists.
@@ -89,11 +90,46 @@ func (s *SecretsFile) Add(variables []config.Variable) (stored, conflicting []st
 	if err != nil {
 		return nil, nil, fmt.Errorf("write the variables of the config file: %w", err)
 	}
+	s.added = text
 	_, err = f.WriteString(text)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, nil, fmt.Errorf("write %s: %w", s.File, err)
 	}
 	return stored, conflicting, nil
+}
+
+// TakeBack removes what Add appended, for a config file that could not be written. What others have added
+// since stays; a file that is then empty goes.
+func (s *SecretsFile) TakeBack() error {
+	data, err := os.ReadFile(s.File)
+	at := strings.LastIndex(string(data), s.added)
+	if s.added == "" || errors.Is(err, fs.ErrNotExist) || err == nil && at < 0 {
+		return nil
+	}
+	rest := data[min(at+len(s.added), len(data)):]
+	switch {
+	case err != nil:
+	case s.text == "" && at+len(rest) == 0:
+		err = os.Remove(s.File)
+	default:
+		err = cutOut(s.File, at, rest)
+	}
+	if err != nil {
+		return fmt.Errorf("take the added variables back out of %s: %w", s.File, err)
+	}
+	return nil
+}
+
+// cutOut makes the rest of a file begin at an offset.
+func cutOut(file string, at int, rest []byte) error {
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	if _, err = f.WriteAt(rest, int64(at)); err == nil {
+		err = f.Truncate(int64(at + len(rest)))
+	}
+	return errors.Join(err, f.Close())
 }
 
 // Tracked reports whether a file is in a git repository and the .gitignore next to it does not name

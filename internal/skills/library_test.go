@@ -68,6 +68,7 @@ func TestLibrary_reads(t *testing.T) {
 		{"a line in the text", "---\nname: a\ndescription: B\n---\nC\n---\nD", schemas.Skill{Name: "a", Description: "B"}, "C\n---\nD"},
 		{"a long description is cut", md("a", strings.Repeat("ồ", 1025), "x"), schemas.Skill{Name: "a", Description: strings.Repeat("ồ", 1023) + "…"}, "x"},
 		{"a description of the largest size", md("a", strings.Repeat("ồ", 1024), "x"), schemas.Skill{Name: "a", Description: strings.Repeat("ồ", 1024)}, "x"},
+		{"what hides text", "---\nname: a\ndescription: \"Give\\e[31m \\u202Eback \\0money\\u200B.\"\n---", schemas.Skill{Name: "a", Description: "Give[31m back money."}, ""},
 		{"digits alone", "---\nname: 365\ndescription: B\n---", schemas.Skill{Name: "365", Description: "B"}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -93,6 +94,8 @@ func TestLibrary_leavesOut(t *testing.T) {
 		{"bad name", md("Big Name", "B", ""), `"Big Name": want small letters`},
 		{"long name", md(strings.Repeat("a", 65), "B", ""), "at most 64"},
 		{"path as name", md("../a", "B", ""), "want small letters"},
+		{"nothing to see as description", "---\nname: a\ndescription: \"\\u202E \\u200B\"\n---", "has no description"},
+		{"what hides text in the name", "---\nname: \"a\\u202E\"\ndescription: B\n---", "want small letters"},
 		{"bad YAML", "---\nname: [a\ndescription: B\n---", "not YAML"},
 		{"a list as head", "---\n- a\n- b\n---", "not YAML"},
 		{"a list as name", "---\nname: [a]\ndescription: B\n---", "not YAML"},

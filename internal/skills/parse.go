@@ -45,7 +45,7 @@ func parse(data []byte) (s schemas.Skill, body string, err error) {
 	if err := yaml.Unmarshal([]byte(head), &said); err != nil {
 		return s, "", fmt.Errorf("its head is not YAML: %s", firstLine(err.Error()))
 	}
-	s = schemas.Skill{Name: said.Name, Description: text.Truncate(strings.Join(strings.Fields(said.Description), " "), maxDescription)}
+	s = schemas.Skill{Name: said.Name, Description: text.Truncate(strings.Join(strings.Fields(text.Visible(said.Description)), " "), maxDescription)}
 	switch {
 	case s.Name == "":
 		return s, "", errors.New("its head has no name")
