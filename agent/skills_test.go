@@ -249,6 +249,36 @@ func TestRun_skillKeepsLinks(t *testing.T) {
 	}
 }
 
+// In a stored turn the host's own read_skill returned what the operator wrote, and a client's tool of that name
+// what the client wrote: after it a call asks.
+func TestRun_clientsReadSkillIsTheClients(t *testing.T) {
+	for server, want := range map[string][]string{"": {`send {"text":"hello"}`}, agent.PauseClient: nil} {
+		t.Run(server, func(t *testing.T) {
+			b := skilled(newBench(calls("", "mail__send", `{"text":"hello"}`), says("Sent.")), "refund", "Send: hello.")
+			b.tools.add("mail", "send", `"ok"`)
+			b.tools.takes(`{"text":{"type":"string"}}`)
+			b.tools.tools[0].Rules.Policy = schemas.PolicyAuto
+			call := schemas.ToolCall{ID: "c1", Function: schemas.FunctionCall{Name: "read_skill", Arguments: `{}`}}
+			rounds, err := json.Marshal([]schemas.Round{{
+				Traced: true, Said: schemas.Message{Role: schemas.RoleAssistant, Parts: []schemas.Part{{Kind: schemas.PartCall, Call: &call}}},
+				Results: []schemas.ToolResult{{ToolName: "read_skill", ID: "c1", Server: server, Output: json.RawMessage(`"Send: hello."`)}},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.memory.opening.Messages = []schemas.StoredMessage{
+				{Seq: 1, Role: schemas.RoleUser, Content: "one"}, {Seq: 2, Role: schemas.RoleAssistant, Content: "Read.", Calls: rounds, TurnID: "t"},
+			}
+			if p := b.with(t, schemas.Assistant{Tools: []string{"*"}}).play(t, ask("money back")); p.err != nil {
+				t.Fatal(p.err)
+			}
+			if diff := cmp.Diff(want, b.tools.called); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // A client's own tool of the name is the client's, and a turn without tools has no skills.
 func TestRun_withoutSkills(t *testing.T) {
 	b := skilled(newBench(says("Yes.")), "refund", "x").with(t, schemas.Assistant{})

@@ -47,6 +47,8 @@ type Config struct {
 	People People
 	// Protocols keeps which revision each server speaks; nil keeps it until the manager is closed.
 	Protocols Protocols
+	// Once is set if the process ends soon after [Manager.Wait]: no reason promises a retry then.
+	Once bool
 	// Telemetry may be nil.
 	Telemetry *telemetry.Telemetry
 	// Wrap, when set, is put around the dialer of every server: a recorder wraps

@@ -40,7 +40,7 @@ func (m *Manager) Approve(ctx context.Context, server, reviewed string) ([]strin
 	}
 	infos := s.Shelf().Listed()
 	if !hasTools(infos) {
-		return nil, fmt.Errorf("%w: server %q lists no tools now, so there is nothing to approve", transport.ErrUnavailable, server)
+		return nil, s.listsNothing("approve")
 	}
 	pending, err := m.decisions.Approve(ctx, server, reviewed, infos)
 	if err != nil {
@@ -49,6 +49,16 @@ func (m *Manager) Approve(ctx context.Context, server, reviewed string) ([]strin
 	s.applyDecisions()
 	m.log.Info("the tools of an MCP server were approved", "server", server, "tools", pending)
 	return pending, nil
+}
+
+// listsNothing returns the error, with its reason, of a server without tools about which something is
+// to be decided.
+func (s *server) listsNothing(decision string) error {
+	because := ""
+	if reason := s.Look().Reason; reason != "" {
+		because = ": " + reason
+	}
+	return fmt.Errorf("%w: server %q lists no tools now, so there is nothing to %s%s", transport.ErrUnavailable, s.Name(), decision, because)
 }
 
 // Confirm stores what a person confirms about a server's tools, from then on in force. The proposal's
@@ -60,7 +70,7 @@ func (m *Manager) Confirm(ctx context.Context, p schemas.Proposal) error {
 	}
 	infos := s.Shelf().Included()
 	if !hasTools(infos) {
-		return fmt.Errorf("%w: server %q lists no tools now, so there is nothing to confirm", transport.ErrUnavailable, p.Server)
+		return s.listsNothing("confirm")
 	}
 	if list, _ := define(infos, nil); p.Digest != listDigest(list) {
 		return fmt.Errorf("%w: server %q lists other definitions than those that you saw; look again", ErrChanged, p.Server)

@@ -103,6 +103,7 @@ func New(cfg Config) (*Manager, error) {
 		OAuth:        logins,
 		People:       cfg.People,
 		Protocols:    cfg.Protocols,
+		Once:         cfg.Once,
 		Log:          m.log,
 		Wrap:         cfg.Wrap,
 		Publish:      m.publish,

@@ -223,6 +223,23 @@ func TestSupervise_ACommandThatFailsOnceIsStartedAgain(t *testing.T) {
 	})
 }
 
+// A command that ends soon promises no further attempt.
+func TestSupervise_NobodyKeepsTryingForACommandThatEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &fakeDialer{next: func(int) (*fakeConn, error) { return nil, errors.New("the process ended (exit status 1)") }}
+		m, err := mcpclients.New(mcpclients.Config{Wrap: d.wrap, Once: true, Servers: []transport.ServerConfig{{Name: "x", Command: "x"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Start(t.Context())
+		defer func() { _ = m.Close() }()
+		synctest.Wait()
+		if got, want := status(t, m).Reason, "the process ended (exit status 1): repair the server or correct mcpServers.x"; got != want {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+	})
+}
+
 // A server may start slowly, like a cold npx, a compiler or a container.
 func TestSupervise_ASlowStartIsWaitedFor(t *testing.T) {
 	for _, tc := range []struct {

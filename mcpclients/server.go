@@ -65,7 +65,9 @@ type settings struct {
 	Protocols Protocols
 	// OnePerson is set for a connection of one person, who is asked to log in.
 	OnePerson bool
-	Log       *slog.Logger
+	// Once is set if no reason should promise a retry.
+	Once bool
+	Log  *slog.Logger
 	// Wrap, when set, is put around the dialer of each server.
 	Wrap func(transport.Dialer) transport.Dialer
 	// Publish is called after the tools of a server have changed.
@@ -200,7 +202,7 @@ func (s *server) readyAfter(ctx context.Context, old transport.Conn) (transport.
 
 // unavailable explains why there is no connection.
 func unavailable(now look, causes ...error) error {
-	err := fmt.Errorf("%w: %s is %s: %s", transport.ErrUnavailable, now.Name, now.State, now.Reason)
+	err := fmt.Errorf("%w: %s %s: %s", transport.ErrUnavailable, now.Name, now.State.Predicate(), now.Reason)
 	for _, cause := range causes {
 		err = fmt.Errorf("%w: %w", err, cause)
 	}

@@ -145,19 +145,27 @@ func (s *server) verdict(err error, wasReady bool, down *outage) (wait time.Dura
 func (s *server) explain(err error, wait time.Duration, wasReady bool) string {
 	place := s.Config().Place()
 	_, advised := errors.AsType[*transport.AdvisedError](err)
+	text := err.Error()
+	promise := func(separator, what string) string {
+		if s.settings.Once {
+			return ""
+		}
+		return separator + what
+	}
+	const keeps = "the host keeps trying"
 	switch {
 	case transport.IsPermanent(err) && s.Config().Needed():
-		return fmt.Sprintf("%v; look at %s in the config and at what answers there, it is asked again every %s", err, place, wait)
+		return text + "; look at " + place + " in the config and at what answers there" + promise(", ", fmt.Sprintf("it is asked again every %s", wait))
 	case transport.IsPermanent(err):
-		return err.Error()
+		return text
 	case wasReady:
-		return fmt.Sprintf("%v: trying again in %s", err, wait.Round(100*time.Millisecond))
+		return text + promise(": ", fmt.Sprintf("trying again in %s", wait.Round(100*time.Millisecond)))
 	case advised:
-		return err.Error() + "; the host keeps trying"
+		return text + promise("; ", keeps)
 	case transport.OverWeb(s.Config().Transport()):
-		return fmt.Sprintf("%v: start the server or correct %s.url, the host keeps trying", err, place)
+		return text + ": start the server or correct " + place + ".url" + promise(", ", keeps)
 	default:
-		return fmt.Sprintf("%v: repair the server or correct %s, the host keeps trying", err, place)
+		return text + ": repair the server or correct " + place + promise(", ", keeps)
 	}
 }
 

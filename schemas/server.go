@@ -25,6 +25,18 @@ const (
 	StateStopping ServerState = "stopping"
 )
 
+// Predicate returns the state as what a sentence says of the server: "is starting", "failed".
+func (s ServerState) Predicate() string {
+	switch s {
+	case StateFailed:
+		return "failed"
+	case StateBackoff:
+		return "is down"
+	default:
+		return "is " + string(s)
+	}
+}
+
 // A ServerProtocol is what was learnt of how a server begins.
 type ServerProtocol struct {
 	// Revision is the MCP revision agreed on, "" if nothing is known.

@@ -17,7 +17,7 @@ import (
 func TestChatPage_MissingServers(t *testing.T) {
 	t.Parallel()
 	for language, words := range map[string]struct{ one, two, why string }{
-		"en": {"notes is missing", "2 servers are missing", `tools are missing: server "notes" is failed: connection refused`},
+		"en": {"notes is missing", "2 servers are missing", `tools are missing: server "notes" failed: connection refused`},
 		"vi": {"thiếu notes", "thiếu 2 máy chủ", `thiếu công cụ: máy chủ "notes" chưa dùng được (failed): kết nối bị từ chối`},
 	} {
 		t.Run(language, func(t *testing.T) {

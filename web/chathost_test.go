@@ -158,7 +158,7 @@ func (h *chatHost) answer(ctx context.Context, turn agent.Turn, yield func(answe
 	gone := h.gone
 	h.mu.Unlock()
 	for _, name := range gone {
-		yield(answer.Event{Kind: answer.KindWarning, Code: answer.CodeServerMissing, Server: name, Text: fmt.Sprintf("tools are missing: server %q is failed: connection refused", name)})
+		yield(answer.Event{Kind: answer.KindWarning, Code: answer.CodeServerMissing, Server: name, Text: fmt.Sprintf("tools are missing: server %q failed: connection refused", name)})
 	}
 	reply, err := h.say(ctx, turn, asked, yield)
 	if errors.Is(err, agent.ErrBusy) || errors.Is(err, agent.ErrSearch) { // these errors end a turn before its question is recorded

@@ -316,7 +316,7 @@ func (c *Chooser) missing(out *answer.Speaker, globs Globs, servers []schemas.Se
 		if known && s.State != schemas.StateFailed {
 			continue
 		}
-		reason := fmt.Sprintf("server %q is %s", s.Name, s.State)
+		reason := fmt.Sprintf("server %q %s", s.Name, s.State.Predicate())
 		if s.Reason != "" {
 			reason += ": " + s.Reason
 		}

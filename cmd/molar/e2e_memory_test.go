@@ -60,7 +60,7 @@ func TestMemoryElsewhere_IsNoMemory(t *testing.T) {
 			s := httptest.NewServer(http.NotFoundHandler())
 			t.Cleanup(s.Close)
 			return s.URL
-		}(), "memory-server is failed"},
+		}(), "memory-server failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serveHost(t, writeFile(t, "molar.yaml", `

@@ -79,6 +79,9 @@ stays in force. The host also does this by itself when the file is saved.`,
 	return cmd
 }
 
+// hint returns a text whose commands can be run as they stand.
+func (a *app) hint(text string) string { return host.Hint(a.CLI, text) }
+
 // noteRefused notes that a host runs but refused the request.
 func (a *app) noteRefused(err error) {
 	if errors.Is(err, serve.ErrRefused) {
@@ -96,7 +99,7 @@ func (a *app) listServers(status []schemas.ServerStatus, format string, words fu
 		if s.Protocol != "" && s.State == schemas.StateReady && s.Transport != transport.TypeInProcess {
 			line += ", protocol " + s.Protocol
 		}
-		a.Say("%s", terminal.Clean(line))
+		a.Say("%s", terminal.Clean(a.hint(line)))
 		for _, line := range words(s) {
 			a.Say("  | %s", terminal.Clean(line))
 		}
@@ -107,11 +110,11 @@ func (a *app) listServers(status []schemas.ServerStatus, format string, words fu
 			a.Say("  beware: %s", terminal.Clean(alike))
 		}
 		if s.Unconfirmed {
-			a.Say("%s", terminal.Clean("  nobody has confirmed what its tools do: molar servers approve "+s.Name))
+			a.Say("%s", terminal.Clean(a.hint("  nobody has confirmed what its tools do: molar servers approve "+s.Name)))
 		}
 		if len(s.Pending) > 0 {
 			a.Say("%s", terminal.Clean("  withheld until approved: "+strings.Join(s.Pending, ", ")))
-			a.Say("%s", terminal.Clean("  see what is new, and decide: molar servers approve "+s.Name))
+			a.Say("%s", terminal.Clean(a.hint("  see what is new, and decide: molar servers approve "+s.Name)))
 		}
 	}
 	return nil
@@ -217,7 +220,7 @@ type pinHolder interface {
 func (a *app) approve(ctx context.Context, format, name string, all []schemas.ServerStatus, from pinHolder) error {
 	i := slices.IndexFunc(all, func(s schemas.ServerStatus) bool { return s.Name == name })
 	if i < 0 {
-		return cli.Usage(fmt.Errorf("no server is called %q; see: molar servers list", name))
+		return cli.Usage(fmt.Errorf("no server is called %q; see: %s", name, a.hint("molar servers list")))
 	}
 	tools, err := from.Tools(ctx)
 	if err != nil {

@@ -64,12 +64,12 @@ attaches the server by itself.`,
 			}
 			s, err := f.newServer(args, cmd.ArgsLenAtDash())
 			if err != nil {
-				return cli.Usage(err)
+				return cli.Usage(errors.New(a.hint(err.Error())))
 			}
 			return (&adding{app: a, flags: f, listen: *listen, format: *format}).run(cmd.Context(), s)
 		},
 	}
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return hintDashes(err, cmd.Flags().Args(), a.args) })
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return hintDashes(err, cmd.Flags().Args(), a.args, a.hint) })
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.env, "env", "e", nil, "environment variable of the command: `NAME=VALUE`, or NAME to refer to it; may be repeated")
 	flags.StringArrayVarP(&f.headers, "header", "H", nil, "HTTP header of every request: `\"Name: value\"`; may be repeated")
@@ -90,11 +90,11 @@ attaches the server by itself.`,
 
 // hintDashes adds to the error about an unknown flag how to write a command with flags of its own:
 // the same line with -- in front of the command.
-func hintDashes(err error, read, line []string) error {
+func hintDashes(err error, read, line []string, hint func(string) string) error {
 	const wanted = "; options of the server's own command go behind --: molar servers add NAME -- COMMAND ARGUMENTS"
 	at := slices.Index(line, "add")
 	if len(read) < 2 || at < 0 {
-		return fmt.Errorf("%w%s", err, wanted)
+		return fmt.Errorf("%w%s", err, hint(wanted))
 	}
 	name := at + 1 + slices.Index(line[at+1:], read[0])
 	command := name + 1 + slices.Index(line[name+1:], read[1])
@@ -243,7 +243,7 @@ func (r *adding) run(ctx context.Context, s config.NewServer) error {
 	}
 	taken := cfg.MCPServers.Names()
 	if err := config.CheckServerName(s.Name, taken); err != nil {
-		return cli.Usage(err)
+		return cli.Usage(errors.New(r.hint(err.Error())))
 	}
 	if r.converted, err = s.Convert(taken, r.secrets.Conflicts, r.file.Text); err != nil {
 		return cli.Usage(fmt.Errorf("%w; nothing was changed", err))
@@ -373,8 +373,7 @@ func wantsLogin(s schemas.ServerStatus) bool {
 // keepBroken lets a person at a terminal decide whether a server is written that could not be
 // attached. Without a terminal it is not.
 func (r *adding) keepBroken(ctx context.Context, status schemas.ServerStatus) error {
-	status.Reason = strings.TrimRight(strings.TrimSuffix(status.Reason, "the host keeps trying"), ",; ") // no host does
-	fault := errors.New(terminal.Clean(host.ServerLine(status)))
+	fault := errors.New(terminal.Clean(r.hint(host.ServerLine(status))))
 	if r.talk == nil {
 		return fmt.Errorf("%w\nnothing was changed; to write the entry all the same: --no-check", fault)
 	}
@@ -432,7 +431,7 @@ func (r *adding) describe(h *host.Host, status schemas.ServerStatus) {
 	if n := countTrue(refused); n > 0 {
 		line += fmt.Sprintf("; %d are refused by a provider", n)
 	}
-	r.Say("%s; in detail: molar tools lint", line)
+	r.Say("%s; in detail: %s", line, r.hint("molar tools lint"))
 }
 
 func countTrue(all map[string]bool) (n int) {
@@ -451,17 +450,17 @@ func (r *adding) report(ctx context.Context, done addedServer) error {
 	}
 	r.sayConfirmed(done.Server, done.Confirmed)
 	if s := done.Status; s != nil && s.Unconfirmed && !done.Confirmed {
-		r.Say("nobody has confirmed what its tools do: molar servers approve %s", done.Server)
+		r.Say("nobody has confirmed what its tools do: %s", r.hint("molar servers approve "+done.Server))
 	}
 	if done.Status != nil && wantsLogin(*done.Status) {
 		what := "molar servers login " + done.Server
 		if _, tail, ok := strings.Cut(done.Status.Reason, " wants a login: run "); ok { // it may name another way
 			what = tail
 		}
-		r.Say("it wants a login: %s", terminal.Clean(what))
+		r.Say("it wants a login: %s", terminal.Clean(r.hint(what)))
 	}
 	if r.isServed(ctx, r.listen) {
-		r.Say("the running host takes it from the file by itself; see: molar servers list")
+		r.Say("the running host takes it from the file by itself; see: %s", r.hint("molar servers list"))
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func TestServersAdd_Login(t *testing.T) {
 		return found
 	}
 	code, out, errs := callServers(t, env, "add", "far", s.MCP(), "--config", file, "--listen", strings.TrimPrefix(host.url, "http://"))
-	if code != 0 || !strings.Contains(out, "it wants a login: molar servers login far\n") || !strings.Contains(out, "the running host takes it from the file by itself") {
+	if code != 0 || !strings.Contains(out, "it wants a login: molar servers login --config "+file+" far\n") || !strings.Contains(out, "the running host takes it from the file by itself") {
 		t.Fatalf("exit code %d:\n%s\n%s", code, out, errs)
 	}
 	eventually(t, "the running host attaches it", func() bool { return strings.Contains(far().Reason, "wants a login") })
@@ -163,14 +163,14 @@ func TestServersAdd_Faults(t *testing.T) {
 		{"it ends", []string{"--", "go", "version"}, "repair the server or correct mcpServers.new\n", []string{"keeps trying", "is looked up in the folder"}, 1},
 		{"a file from here", []string{"--no-check", "--", "go", "run", "servers_add.go"}, "the argument servers_add.go is looked up in the folder in which molar is started", nil, 0},
 		{"a file below the folder that is set", []string{"--no-check", "--cwd", ".", "--", "go", "run", "servers_add.go"}, "", []string{"is looked up in the folder"}, 0},
-		{"a whole line as the command", []string{"--", "go version"}, "put -- before the command, and no quotes around the whole of it: molar servers add new -- go version\n", nil, 2},
-		{"a login or a header", []string{web.URL}, "it wants a login: molar servers login new, or set the headers it needs in mcpServers.new.headers\n", nil, 0},
+		{"a whole line as the command", []string{"--", "go version"}, "put -- before the command, and no quotes around the whole of it: molar servers add --config FILE new -- go version\n", nil, 2},
+		{"a login or a header", []string{web.URL}, "it wants a login: molar servers login --config FILE new, or set the headers it needs in mcpServers.new.headers\n", nil, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			file := writeFile(t, "molar.yaml", "# mine\n")
 			code, out, errs := callServers(t, env, append([]string{"add", "new", "--config", file}, tc.args...)...)
-			if text := out + errs; code != tc.code || !strings.Contains(text, tc.want) || slices.ContainsFunc(tc.unwanted, func(s string) bool { return strings.Contains(text, s) }) {
+			if text := out + errs; code != tc.code || !strings.Contains(text, strings.ReplaceAll(tc.want, "FILE", file)) || slices.ContainsFunc(tc.unwanted, func(s string) bool { return strings.Contains(text, s) }) {
 				t.Errorf("exit code %d:\n%s", code, text)
 			}
 		})

@@ -202,7 +202,7 @@ func (r *removing) report(ctx context.Context, done removedServer, comments int)
 		r.Say("nothing uses these variables any more, so their lines in %s can go: %s", filepath.Base(config.VariablesFile(done.File)), strings.Join(done.Unused, ", "))
 	}
 	if r.isServed(ctx, r.listen) {
-		r.Say("the running host takes it from the file by itself; see: molar servers list")
+		r.Say("the running host takes it from the file by itself; see: %s", r.hint("molar servers list"))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -122,6 +123,13 @@ func (a *app) withServers(ctx context.Context, with toolsFlags, f func(context.C
 		return err
 	}
 	with.quiet = true
+	if cfg.Telemetry.LogLevel == "" { // else the host's own log says it
+		log, err := a.Logger(cfg.Telemetry, slog.LevelWarn)
+		if err != nil {
+			return err
+		}
+		host.WarnExposed(cfg, log)
+	}
 	h, err := a.openHost(ctx, cfg, with)
 	if err != nil {
 		return err
@@ -129,7 +137,7 @@ func (a *app) withServers(ctx context.Context, with toolsFlags, f func(context.C
 	defer h.Close()
 	for _, s := range h.MCP.Status() {
 		if !with.tells && s.State != schemas.StateReady && s.State != schemas.StateDisabled {
-			_, _ = fmt.Fprintln(a.Stderr, terminal.Clean("warning: "+host.ServerLine(s)))
+			_, _ = fmt.Fprintln(a.Stderr, terminal.Clean("warning: "+a.hint(host.ServerLine(s))))
 		}
 	}
 	return f(ctx, h)
@@ -137,7 +145,7 @@ func (a *app) withServers(ctx context.Context, with toolsFlags, f func(context.C
 
 // openHost opens a host for one command, and waits for its servers.
 func (a *app) openHost(ctx context.Context, cfg *config.Config, with toolsFlags) (*host.Host, error) {
-	opts := host.Options{AttachWait: host.AttachWait, Elicit: with.elicit, Look: with.look}
+	opts := host.Options{AttachWait: host.AttachWait, Elicit: with.elicit, Look: with.look, Once: true}
 	if with.trace {
 		opts.Wrap = (&host.Wire{Trace: a.Stderr, Redact: host.Redactor(cfg)}).Dial
 	}
@@ -187,7 +195,12 @@ func (a *app) listTools(h *host.Host, format string) error {
 func (a *app) callTool(ctx context.Context, h *host.Host, name, arguments string) error {
 	tool, ok := h.MCP.Catalogue().Lookup(name)
 	if !ok {
-		return cli.Usage(fmt.Errorf("there is no tool %q; see: molar tools list", name))
+		for _, s := range h.MCP.Status() {
+			if s.State == schemas.StateFailed && strings.HasPrefix(name, s.Name+"__") {
+				return cli.With(cli.Failure, fmt.Errorf("there is no tool %q: server %s", name, a.hint(host.ServerLine(s))))
+			}
+		}
+		return cli.Usage(fmt.Errorf("there is no tool %q; see: %s", name, a.hint("molar tools list")))
 	}
 	tool.Rules.Policy, tool.Rules.Approvers = schemas.PolicyAllow, nil // the operator of this machine
 	handler, err := toolhandler.New(toolhandler.Config{Caller: h.MCP, Logger: h.Log})
@@ -330,7 +343,7 @@ func (a *app) lint(h *host.Host, format string, schemasToo bool) error {
 				a.Say("beware: %s: %s", terminal.Clean(s.Name), terminal.Clean(alike))
 			}
 			if s.Unconfirmed {
-				a.Say("%s: nobody has confirmed this list: molar servers approve %[1]s, or paste the lines of molar tools lint --marks", terminal.Clean(s.Name))
+				a.Say("%s", terminal.Clean(a.hint(fmt.Sprintf("%s: nobody has confirmed this list: molar servers approve %[1]s, or paste the lines of molar tools lint --marks", s.Name))))
 			}
 		}
 	}

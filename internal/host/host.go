@@ -108,6 +108,8 @@ type Options struct {
 	// Look is set by a command that only shows what there is: it compares the folders of knowledge by words alone,
 	// so that nothing is computed, or paid, for them.
 	Look bool
+	// Once is set by a command that ends once it has told what the servers are, as nobody retries those that failed.
+	Once bool
 }
 
 // Open wires a host and starts its servers. It returns before they are attached.
@@ -288,6 +290,7 @@ func (h *Host) openServers(ctx context.Context) (*mcpclients.Manager, error) {
 	return mcpclients.New(mcpclients.Config{
 		People:     people,
 		Protocols:  protocols,
+		Once:       h.opts.Once,
 		Wrap:       wrap,
 		Elicit:     elicit,
 		Servers:    h.ServerConfigs(h.Config),

@@ -3,8 +3,11 @@ package host
 import (
 	"fmt"
 	"log/slog"
+	"regexp"
 
+	"molar/internal/cli"
 	"molar/internal/config"
+	"molar/internal/terminal"
 	"molar/mcpclients/lastwords"
 	"molar/mcpclients/oauth"
 	"molar/mcpclients/transport"
@@ -80,6 +83,18 @@ func ServerLine(s schemas.ServerStatus) string {
 		line += ": " + s.Reason
 	}
 	return line
+}
+
+// Hint returns a text whose commands on servers can be run as they stand: they repeat --config, if it was
+// given.
+func Hint(c *cli.CLI, text string) string {
+	if c.ConfigFile == "" {
+		return text
+	}
+	hinted := regexp.MustCompile(`\bmolar (?:servers|tools) [a-z]+`)
+	return hinted.ReplaceAllStringFunc(text, func(command string) string {
+		return command + " --config " + terminal.Shell(c.ConfigFile)
+	})
 }
 
 // ServerWords returns the lines that tell why a server is not ready, as it wrote them, at most three.

@@ -51,7 +51,7 @@ func Run(ctx context.Context, c *cli.CLI, name, format string, f Flags) error {
 	}
 	run := &loginRun{CLI: c, Flags: f}
 	if run.server, err = loginServer(cfg, name); err != nil {
-		return cli.Usage(err)
+		return cli.Usage(errors.New(host.Hint(c, err.Error())))
 	}
 	if run.web, err = host.Client(cfg.CAFile); err != nil {
 		return err
@@ -247,7 +247,7 @@ func (r *loginRun) report(ctx context.Context, g oauth.Grant, format string) err
 		line += ", until " + cli.Day(g.Expires) + ": it cannot be renewed"
 	}
 	r.Say("%s", terminal.Clean(line))
-	r.Say("%s", terminal.Clean(host.ServerLine(status)))
+	r.Say("%s", terminal.Clean(host.Hint(r.CLI, host.ServerLine(status))))
 	if status.State != schemas.StateReady && status.State != schemas.StateDisabled {
 		return cli.Exit(cli.Failure)
 	}
@@ -257,7 +257,7 @@ func (r *loginRun) report(ctx context.Context, g oauth.Grant, format string) err
 // attach attaches the server with the new login.
 func (r *loginRun) attach(ctx context.Context) (schemas.ServerStatus, error) {
 	m, err := mcpclients.New(mcpclients.Config{
-		Servers: []transport.ServerConfig{r.server}, HTTPClient: r.web, Logins: r.db,
+		Servers: []transport.ServerConfig{r.server}, HTTPClient: r.web, Logins: r.db, Once: true,
 		Client: transport.Implementation{Name: "molar", Version: cli.Version()},
 	})
 	if err != nil {

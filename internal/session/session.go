@@ -146,7 +146,7 @@ func (s *session) introduce(ctx context.Context) {
 		case status.Transport == "in-process" || status.State == schemas.StateDisabled:
 		case status.Reason != "" && status.State != schemas.StateStarting:
 			s.warn("server " + host.ServerLine(status))
-			s.reported[fmt.Sprintf("%s%q is %s: %s", missingTools, status.Name, status.State, status.Reason)] = true
+			s.reported[fmt.Sprintf("%s%q %s: %s", missingTools, status.Name, status.State.Predicate(), status.Reason)] = true
 		default:
 			ready = append(ready, host.ServerLine(status))
 		}

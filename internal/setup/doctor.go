@@ -88,7 +88,7 @@ func Examine(ctx context.Context, options ExamineOptions) []Finding {
 	if findings = append(findings, found...); err != nil {
 		return findings
 	}
-	h, err := host.Open(ctx, cfg, slog.New(slog.DiscardHandler), host.Options{AttachWait: options.Attach, Look: true})
+	h, err := host.Open(ctx, cfg, slog.New(slog.DiscardHandler), host.Options{AttachWait: options.Attach, Look: true, Once: true})
 	if err != nil {
 		remedy := "check that the disk has room and that " + cfg.DatabaseLabel() + " is writable, or set memory.store"
 		return append(findings, Finding{Fail, "store", err.Error(), remedy})
@@ -112,7 +112,7 @@ func Examine(ctx context.Context, options ExamineOptions) []Finding {
 		}
 		findings = append(findings, knowledge(cfg, folders)...)
 	}
-	return append(findings, servers(cfg, status)...)
+	return append(findings, servers(options.CLI, cfg, status)...)
 }
 
 // skills returns findings for the skills of each assistant; the error is that of a folder that is not there.
@@ -394,15 +394,15 @@ func envKeyWithheld(llm config.LLM, e config.Endpoint) bool {
 const bundled = "in-process"
 
 // servers returns a finding for each configured server, and for bundled servers that failed.
-func servers(cfg *config.Config, status []schemas.ServerStatus) []Finding {
+func servers(c *cli.CLI, cfg *config.Config, status []schemas.ServerStatus) []Finding {
 	findings := make([]Finding, 0, len(status))
 	for _, s := range status {
 		if s.Transport == bundled && s.State == schemas.StateReady {
 			continue
 		}
-		f := Finding{Level: OK, Part: "server", Text: strings.Join(append([]string{host.ServerLine(s)}, host.ServerWords(s)...), "\n")}
+		f := Finding{Level: OK, Part: "server", Text: strings.Join(append([]string{host.Hint(c, host.ServerLine(s))}, host.ServerWords(s)...), "\n")}
 		if s.State != schemas.StateReady && s.State != schemas.StateDisabled {
-			f.Level, f.Remedy = Fail, "see its messages: molar servers list --trace"
+			f.Level, f.Remedy = Fail, host.Hint(c, "see its messages: molar servers list --trace")
 			if server, _ := cfg.MCPServers.Get(s.Name); len(server.UnsetVariables) > 0 {
 				f.Remedy = fmt.Sprintf("put %s=… into %s", strings.Join(server.UnsetVariables, "=… and "), config.VariablesFile(cfg.File))
 			}

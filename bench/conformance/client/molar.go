@@ -56,9 +56,9 @@ func (m *molar) configure(s settings, secrets map[string]string) error {
 func (m *molar) file() string { return filepath.Join(m.home, "molar.yaml") }
 
 func (m *molar) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, m.program, append(args, "--config", m.file())...)
+	cmd := exec.CommandContext(ctx, m.program, args...)
 	cmd.Dir = m.home
-	cmd.Env = append([]string{"HOME=" + m.home, "PATH=" + m.path, "TERM=dumb"}, m.secrets...)
+	cmd.Env = append([]string{"HOME=" + m.home, "MOLAR_CONFIG=" + m.file(), "PATH=" + m.path, "TERM=dumb"}, m.secrets...)
 	return cmd
 }
 

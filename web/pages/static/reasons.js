@@ -35,7 +35,7 @@ const sentences = [
   ["(\\S+) is not offered it: the service refused it, and it stays out until ([\\d: -]+) or until it changes", "$1 không được dùng nó: dịch vụ đã từ chối công cụ này, nên phải đợi đến $2 hoặc đến khi công cụ thay đổi"],
   ["the client's tool (\\S+) is (?=không đưa cho)", "công cụ $1 của ứng dụng khách: "],
   ["only (\\d+) tools are offered, and (\\d+) fit the question better \\(score (.+?)\\)", "chỉ đưa $1 công cụ, và $2 công cụ khác hợp câu hỏi hơn (điểm $3)"],
-  ['server "(.+?)" is (starting|backoff|failed|disabled|stopping|degraded)', 'máy chủ "$1" chưa dùng được ($2)'],
+  ['server "(.+?)" (?:is )?(starting|down|backoff|failed|disabled|stopping|degraded)(?=:|$)', 'máy chủ "$1" chưa dùng được ($2)'],
   ["the limit of tool calls of this turn is reached", "đã hết số lần gọi công cụ của lượt này"],
   ["the time for tools of this turn is used up", "đã hết thời gian dành cho công cụ của lượt này"],
   // States of servers.
