@@ -112,6 +112,7 @@ func TestKnowledge_Groups(t *testing.T) {
 		text += "  - {name: " + name + ", hash: '" + httpguard.HashOf("key-"+name).String() + "', scopes: [chat], groups: [" + name + "]}\n"
 	}
 	s := serveHost(t, writeFile(t, "molar.yaml", text), nil)
+	eventually(t, "the servers of the folders are attached", func() bool { status, _ := s.do(t, http.MethodGet, "/ready", ""); return status == http.StatusOK })
 	as := func(who, path string) int {
 		c := caller{t: t, url: s.url, client: &http.Client{Transport: bearer("key-" + who)}}
 		status, _, _ := c.do(http.MethodGet, path, "")

@@ -100,7 +100,7 @@ func (m *molar) call(ctx context.Context, tool string, arguments json.RawMessage
 		n, readErr := master.Read(buf)
 		screen.Write(buf[:n])
 		prompt := lastLine(screen.String()[typed:])
-		if strings.HasSuffix(prompt, "] ") || strings.HasSuffix(prompt, ": ") {
+		if strings.HasSuffix(prompt, "(Enter declines) ") || strings.HasSuffix(prompt, ": ") {
 			if _, err := master.WriteString(reply(prompt, prompt == again) + "\n"); err != nil {
 				break
 			}
