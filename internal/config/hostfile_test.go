@@ -285,7 +285,7 @@ extensions:
 		},
 		{
 			"Claude Code", "/home/me/.claude.json", `{"numStartups": 3, "mcpServers": {"docs": {"type": "stdio", "command": "npx", "args": ["docs-mcp"], "env": {}}},
-				"projects": {"/work/a": {"history": [], "mcpServers": {}}, "/work/b": {
+				"projects": {"/home/an/a": {"history": [], "mcpServers": {}}, "/home/an/b": {
 					"mcpServers": {"docs": {"type": "http", "url": "https://example.com/mcp", "oauth": {"clientId": "molar", "callbackPort": 8123}}, "off": {"command": "x"}},
 					"disabledMcpServers": ["off"]}}}`, config.HostClaudeCode, nil, `  docs:
     command: npx
@@ -293,13 +293,13 @@ extensions:
   # original name: docs
   # oauth.callbackPort: the browser comes back to http://127.0.0.1:8123/callback, which the client must allow
   # oauth: log in with: molar servers login docs-2
-  # of the project /work/b
+  # of the project /home/an/b
   docs-2:
     url: "https://example.com/mcp"
     oauth:
       client_id: molar
       redirect_port: 8123
-  # of the project /work/b
+  # of the project /home/an/b
   # the project switched it off
   "off":
     command: x
