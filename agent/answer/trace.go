@@ -65,7 +65,7 @@ type ToolTrace struct {
 	// Offered is set if the model could call it; Reason is why not, or why it was called.
 	Offered bool   `json:"offered"`
 	Reason  string `json:"reason"`
-	// Shown says what was shown of its definition, if not all for lack of room.
+	// Shown describes the part of its definition that the model saw; empty if that was all of it.
 	Shown string      `json:"shown,omitempty"`
 	Calls []CallTrace `json:"calls,omitempty"`
 }

@@ -97,7 +97,7 @@ func shorten(description string, most int) string {
 	return strings.TrimSpace(description[:end]) + mark
 }
 
-// Shortened says what a tool's form leaves out of it; "" if it is whole.
+// Shortened describes how a tool's form is shorter than the whole tool, or returns "".
 func Shortened(whole, form schemas.ToolInfo) string {
 	var what []string
 	if form.Description != whole.Description {

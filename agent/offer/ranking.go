@@ -12,8 +12,8 @@ import (
 // that no word matches; equal scores keep the order of the tools.
 func Of(tools []schemas.ToolInfo) func(question string) []Ranked { return Ranking()(tools) }
 
-// Ranking returns a [Ranker] that ranks as [Of] does, and reads a tool only when it sees it for the first
-// time: when a server comes or goes, most tools are those of before.
+// Ranking returns a [Ranker] that ranks as [Of] does and reads each tool once: when a server comes or
+// goes, most tools stay the same.
 func Ranking() Ranker {
 	r := &reader{}
 	return func(tools []schemas.ToolInfo) func(question string) []Ranked {

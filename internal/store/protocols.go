@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 
-	"molar/internal/store/database"
 	"molar/schemas"
 )
 
@@ -21,8 +20,8 @@ func (s *State) ServerProtocol(ctx context.Context, server, place string) (p sch
 
 // KeepServerProtocol replaces what was learnt of the server, also at another place.
 func (s *State) KeepServerProtocol(ctx context.Context, server, place string, p schemas.ServerProtocol) error {
-	_, err := s.db.Exec(ctx, "keep the protocol of a server", `INSERT INTO server_protocols (server, place, revision, version, learned_at) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (server) DO UPDATE SET place = excluded.place, revision = excluded.revision, version = excluded.version, learned_at = excluded.learned_at`,
-		server, place, p.Revision, s.db.SQL.Text(p.Version), database.Millis(s.db.Now()))
+	_, err := s.db.Exec(ctx, "keep the protocol of a server", `INSERT INTO server_protocols (server, place, revision, version) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (server) DO UPDATE SET place = excluded.place, revision = excluded.revision, version = excluded.version`,
+		server, place, p.Revision, s.db.SQL.Text(p.Version))
 	return err
 }
