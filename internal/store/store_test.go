@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -394,5 +395,25 @@ func TestOpen_NewerSchema(t *testing.T) {
 		if !ok || fault.Kind != database.KindNewer {
 			t.Errorf("a schema that has become too new: %v", fault)
 		}
+	}
+}
+
+// Programs that start at once on a new file wait for each other: none is told that the file is
+// locked.
+func TestOpen_Together(t *testing.T) {
+	for i := range 20 {
+		path := filepath.Join(t.TempDir(), "m.db")
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				db, err := store.Open(t.Context(), store.Config{Path: path})
+				if err != nil {
+					t.Errorf("round %d: %v", i, err)
+					return
+				}
+				db.Close()
+			})
+		}
+		wg.Wait()
 	}
 }

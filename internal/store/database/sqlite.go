@@ -36,6 +36,9 @@ func (d *DB) openSQLite(ctx context.Context, cfg Config) (err error) {
 	if d.Durable, err = d.openPool(1, "synchronous(FULL)"); err != nil {
 		return err
 	}
+	if err = d.connect(ctx); err != nil {
+		return err
+	}
 	// Each change by another connection empties a connection's cache, so one writes both kinds.
 	d.Relaxed, d.FullSync = d.Durable, "FULL"
 	if d.schema, err = migrate(ctx, d.Durable, d.name, cfg.AsIs); err != nil {
@@ -136,6 +139,23 @@ func (d *DB) openPool(conns int, pragma string) (*sql.DB, error) {
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	return db, nil
+}
+
+// connect makes the first connection, which switches a new file to its write-ahead log. SQLite
+// does not wait for a lock there (two programs that switch at once would wait for each other):
+// it says at once that the file is locked, so the wait is here.
+func (d *DB) connect(ctx context.Context) error {
+	for end := time.Now().Add(d.busy); ; {
+		err := d.Durable.PingContext(ctx)
+		if err == nil || KindOf(err) != KindLocked || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 // setSync sets whether SQLite's next commit waits for the disk. A connection that replaces a broken one
