@@ -146,7 +146,7 @@ func (e *lateError) Error() string { return e.text }
 func (e *lateError) Unwrap() error { return context.DeadlineExceeded }
 
 // A stderrHolder is a connection that keeps what its server writes beside the messages: the last
-// lines, all since a time, and the first line on standard output that was no message.
+// lines, all since a time, and the first line on standard output that was not a message.
 type stderrHolder interface {
 	Stderr() []string
 	Said(since time.Time) []string

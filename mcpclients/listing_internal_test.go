@@ -35,7 +35,7 @@ func TestList_CleansTexts(t *testing.T) {
 	}
 }
 
-// Nobody can call a tool whose arguments are no object.
+// Nobody can call a tool whose arguments are not an object.
 func TestDecodeTool_TakesAnObject(t *testing.T) {
 	for schema, want := range map[string]bool{
 		`{}`: true, `null`: true, `{"type":"object"}`: true, `{"type":["array","object"]}`: true, `{"type":"dict"}`: true, `{"type":7}`: true, `{"type":[]}`: true,

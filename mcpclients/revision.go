@@ -75,7 +75,7 @@ func (s *server) patience(known schemas.ServerProtocol) time.Duration {
 	return half
 }
 
-// openWithin is openAs within limit; 0 is no limit.
+// openWithin is openAs within limit; 0 means no limit.
 func (s *server) openWithin(ctx context.Context, cfg transport.ServerConfig, limit time.Duration) (transport.Conn, serverInfo, error) {
 	if limit > 0 {
 		var cancel context.CancelFunc
@@ -176,7 +176,7 @@ func newestOf(theirs, ours []string) string {
 	return ""
 }
 
-// refusedHandshake returns the error of an answer to initialize that is no agreement.
+// refusedHandshake returns the error of an answer to initialize that is not an agreement.
 func refusedHandshake(err error) error {
 	if refused, ok := errors.AsType[*transport.RPCError](err); ok {
 		return &refusedError{err: fmt.Errorf("initialize was refused with error %d: %s", refused.Code, refused.Message), speaks: offeredVersions(err)}

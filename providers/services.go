@@ -44,7 +44,7 @@ type Service struct {
 	BaseURL, Model, SmallModel string
 	// Lower converts a tool's input schema to what the service accepts; nil without a model.
 	Lower func(json.RawMessage) (lower.Result, error)
-	// MaxDescription is the longest description of a tool that it takes, in characters; 0 is no limit.
+	// MaxDescription is the longest description of a tool that it takes, in characters; 0 means no limit.
 	MaxDescription int
 	// Queues is set if it runs one request at a time.
 	Queues bool

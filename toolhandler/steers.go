@@ -57,7 +57,7 @@ func names(sentence string, tool schemas.Tool) bool {
 	return holdsWord(sentence, name) && holdsWord(strings.ToLower(sentence), strings.ToLower(tool.Server))
 }
 
-// holdsWord reports whether a text holds a name that is no part of a longer one.
+// holdsWord reports whether a text holds a name that is not part of a longer one.
 func holdsWord(s, name string) bool {
 	part := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 	for from := 0; name != ""; {

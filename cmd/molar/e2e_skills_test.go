@@ -83,7 +83,7 @@ func TestSkills_aTurn(t *testing.T) {
 			if err := os.RemoveAll(filepath.Dir(filepath.Dir(skill))); err != nil {
 				t.Fatal(err)
 			}
-			if code, stdout, stderr = molar("eval", "run", file); code == 0 || !strings.Contains(stdout+stderr, "is no folder that can be read") {
+			if code, stdout, stderr = molar("eval", "run", file); code == 0 || !strings.Contains(stdout+stderr, "is not a folder that can be read") {
 				t.Errorf("replay without the skills: exit code %d: %s%s", code, stdout, stderr)
 			}
 		})

@@ -37,7 +37,7 @@ func OpenConfigFile(path string) (*ConfigFile, error) {
 		f.info, err = os.Stat(f.real)
 	}
 	if err == nil && !f.info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file that can be changed", path)
+		return nil, fmt.Errorf("%s is not a file that can be changed", path)
 	}
 	if err == nil && f.info.Mode().Perm()&0o200 == 0 {
 		return nil, fmt.Errorf("%s is read-only: to let it be changed, chmod u+w %[1]s", path)

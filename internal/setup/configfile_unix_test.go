@@ -18,7 +18,7 @@ func TestConfigFile_NoFile(t *testing.T) {
 		t.Skip("no pipes: ", err)
 	}
 	for _, path := range []string{pipe, "/dev/null", t.TempDir()} {
-		if _, err := setup.OpenConfigFile(path); err == nil || !strings.Contains(err.Error(), "is no file that can be changed") {
+		if _, err := setup.OpenConfigFile(path); err == nil || !strings.Contains(err.Error(), "is not a file that can be changed") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

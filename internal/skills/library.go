@@ -83,7 +83,7 @@ func New(cfg Config) (*Library, error) {
 	}
 	for _, folder := range cfg.Folders {
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("skills: %s is no folder that can be read: name one with skills", folder)
+			return nil, fmt.Errorf("skills: %s is not a folder that can be read: name one with skills", folder)
 		}
 	}
 	l := &Library{cfg: cfg}
@@ -145,7 +145,7 @@ func (l *Library) Read(name, file string) (string, error) {
 // readFile returns the text of another file of a skill.
 func readFile(root *os.Root, name, file string) (string, error) {
 	if !fs.ValidPath(file) {
-		return "", fmt.Errorf("%q is no file of the skill %q: name one by its path within the skill, such as references/more.md", file, name)
+		return "", fmt.Errorf("%q is not a file of the skill %q: name one by its path within the skill, such as references/more.md", file, name)
 	}
 	data, err := read(root, file, maxFile)
 	var said string
@@ -195,7 +195,7 @@ func read(root *os.Root, name string, most int64) ([]byte, error) {
 	case info.IsDir():
 		return nil, errors.New("it is a folder")
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no file")
+		return nil, errors.New("it is not a file")
 	case info.Size() > most:
 		return nil, fmt.Errorf("it is too large: it has %d bytes, and at most %d are read", info.Size(), most)
 	}

@@ -151,11 +151,11 @@ func TestLibrary_folders(t *testing.T) {
 	if left := open(t, t.TempDir()).LeftOut(); len(left) != 1 || !strings.Contains(left[0], "there is no skill in it") {
 		t.Errorf("an empty folder: %q", left)
 	}
-	if _, err := skills.New(skills.Config{Folders: []string{filepath.Join(one, "gone")}}); err == nil || !strings.Contains(err.Error(), "is no folder that can be read") {
+	if _, err := skills.New(skills.Config{Folders: []string{filepath.Join(one, "gone")}}); err == nil || !strings.Contains(err.Error(), "is not a folder that can be read") {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 	if _, err := skills.New(skills.Config{Folders: []string{filepath.Join(one, "SKILL.md")}}); err == nil {
-		t.Error("a file is no folder of skills")
+		t.Error("a file is not a folder of skills")
 	}
 }
 
@@ -193,7 +193,7 @@ func TestLibrary_readsFiles(t *testing.T) {
 		{"sibling.md", "", "cannot be read"},
 		{"references", "", "it is a folder"},
 		{".", "", "it is a folder"},
-		{"logo.png", "", "it is no text"},
+		{"logo.png", "", "it is not text"},
 		{"huge.txt", "", "too large"},
 	} {
 		said, err := l.Read("a", tt.file)

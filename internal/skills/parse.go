@@ -79,7 +79,7 @@ func textOf(data []byte) (string, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	switch {
 	case bytes.IndexByte(data, 0) >= 0:
-		return "", errors.New("it is no text")
+		return "", errors.New("it is not text")
 	case !utf8.Valid(data):
 		return "", errors.New("it is not UTF-8; save it in that encoding")
 	}

@@ -18,10 +18,10 @@ func TestLibrary_opensNoPipe(t *testing.T) {
 		}
 	}
 	l := open(t, dir)
-	if left := l.LeftOut(); len(left) != 1 || !strings.Contains(left[0], "it is no file") {
+	if left := l.LeftOut(); len(left) != 1 || !strings.Contains(left[0], "it is not a file") {
 		t.Errorf("left out: %q", left)
 	}
-	if _, err := l.Read("a", "pipe.md"); err == nil || !strings.Contains(err.Error(), "it is no file") {
+	if _, err := l.Read("a", "pipe.md"); err == nil || !strings.Contains(err.Error(), "it is not a file") {
 		t.Error(err)
 	}
 }

@@ -40,7 +40,7 @@ func Why(lines []string) (why string, tells bool) {
 }
 
 // Excerpt returns at most n lines: the one that tells why the program failed, and what it wrote next
-// that is no frame of a stack.
+// that is not a frame of a stack.
 func Excerpt(lines []string, n int) []string {
 	all := read(lines)
 	at := choose(all)

@@ -20,7 +20,7 @@ import (
 
 const (
 	// lastLines is how many lines of a running server's standard error are shown, firstNoise how much
-	// of the first line that was no message, in bytes.
+	// of the first line that was not a message, in bytes.
 	lastLines, firstNoise = 20, 120
 	// queueLen and queueBytes bound the unsent frames to a server that does not read.
 	queueLen   = 256
@@ -36,7 +36,7 @@ type stdio struct {
 	answer        Answerer
 	questionSlots chan struct{} // room for questions to a person
 	// stderr holds what the server wrote to standard error, stray what it wrote to standard output
-	// that was no message.
+	// that was not a message.
 	stderr, stray *lastwords.Record
 
 	queue  chan outgoing

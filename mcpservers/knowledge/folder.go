@@ -116,7 +116,7 @@ func Open(cfg Config) (*Folder, error) {
 		return nil, errors.New("open a folder of knowledge: want a name and files")
 	}
 	if info, err := fs.Stat(cfg.Files, "."); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("knowledge %q: %s is no folder that can be read: name one with documents", cfg.Name, cfg.Path)
+		return nil, fmt.Errorf("knowledge %q: %s is not a folder that can be read: name one with documents", cfg.Name, cfg.Path)
 	}
 	log := cfg.Logger
 	if log == nil {

@@ -243,7 +243,7 @@ func (t *talk) addServerCall(it responses.Item) {
 	var failed mcpError
 	switch {
 	case !wire.IsSet(it.Error):
-		_ = json.Unmarshal(it.Output, &text) // empty if it is no text
+		_ = json.Unmarshal(it.Output, &text) // empty if it is not text
 	case json.Unmarshal(it.Error, &failed) == nil && len(failed.Content) == 1:
 		text = failed.Content[0].Text
 	default:

@@ -52,7 +52,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	for count := range strings.SplitSeq(*counts, ",") {
 		n, err := strconv.Atoi(count)
 		if err != nil || n < 1 {
-			return fmt.Errorf("-servers: %q is no number of servers", count)
+			return fmt.Errorf("-servers: %q is not a number of servers", count)
 		}
 		b.counts = append(b.counts, n)
 	}
