@@ -2,13 +2,16 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"molar/internal/cli"
@@ -174,6 +177,59 @@ func TestServersAdd_Faults(t *testing.T) {
 				t.Errorf("exit code %d:\n%s", code, text)
 			}
 		})
+	}
+}
+
+// A server may list more tools to a host that can ask a person. Adding and confirming it shows those that
+// a host that serves gets: else these would seem new there, and be withheld.
+func TestServersAdd_ListsAsForTheHostThatServes(t *testing.T) {
+	t.Parallel()
+	var asks atomic.Bool
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var msg struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Capabilities map[string]json.RawMessage }
+		}
+		_ = json.NewDecoder(r.Body).Decode(&msg)
+		if msg.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		answer := `"error": {"code": -32601, "message": "unknown"}`
+		switch msg.Method {
+		case "initialize":
+			asks.Store(msg.Params.Capabilities["elicitation"] != nil)
+			answer = `"result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}`
+		case "tools/list":
+			answer = `"result": {"tools": [{"name": "look", "inputSchema": {"type": "object"}}`
+			if asks.Load() {
+				answer += `, {"name": "ask", "inputSchema": {"type": "object"}}`
+			}
+			answer += "]}"
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"jsonrpc": "2.0", "id": %s, %s}`, msg.ID, answer)
+	}))
+	t.Cleanup(web.Close)
+	env := homeEnv(t, nil)
+	env["XDG_DATA_HOME"] = t.TempDir()
+	file := writeFile(t, "molar.yaml", "# mine\n")
+	for _, args := range [][]string{{"add", "far", web.URL + "/mcp"}, {"approve", "far"}} {
+		if code, out, errs := callServers(t, env, append(args, "--config", file)...); code != 0 {
+			t.Fatalf("%s: exit code %d:\n%s\n%s", args, code, out, errs)
+		}
+	}
+	host := serveIn(t, env, file)
+	var far schemas.ServerStatus
+	eventually(t, "the server is attached", func() bool {
+		var list struct{ Data []schemas.ServerStatus }
+		host.get(t, "/v1/servers", &list)
+		far = list.Data[slices.IndexFunc(list.Data, func(s schemas.ServerStatus) bool { return s.Name == "far" })]
+		return far.State == schemas.StateReady
+	})
+	if far.Tools != 2 || len(far.Pending) > 0 || far.Unconfirmed {
+		t.Errorf("%+v", far)
 	}
 }
 

@@ -31,7 +31,7 @@ type toolsFlags struct {
 	mcp     []string
 	trace   bool
 	timeout time.Duration
-	elicit  mcpclients.Elicitor // shows the servers' questions to a person
+	elicit  mcpclients.Elicitor // shows the servers' questions to a person; nil cancels them
 	look    bool                // computes nothing for folders of knowledge
 	quiet   bool                // logs errors only: the command itself tells the state of its servers
 	tells   bool                // the command tells what is wrong with its servers, so no warning does
@@ -146,6 +146,9 @@ func (a *app) withServers(ctx context.Context, with toolsFlags, f func(context.C
 // openHost opens a host for one command, and waits for its servers.
 func (a *app) openHost(ctx context.Context, cfg *config.Config, with toolsFlags) (*host.Host, error) {
 	opts := host.Options{AttachWait: host.AttachWait, Elicit: with.elicit, Look: with.look, Once: true}
+	if opts.Elicit == nil { // a server lists the same tools as to a host that serves: others would be withheld there as new
+		opts.Elicit = host.AskNobody
+	}
 	if with.trace {
 		opts.Wrap = (&host.Wire{Trace: a.Stderr, Redact: host.Redactor(cfg)}).Dial
 	}
