@@ -438,15 +438,15 @@ func TestShorten(t *testing.T) {
 }
 
 // What the offer cuts is told in the same numbers.
-func TestTold(t *testing.T) {
+func TestCutDescriptions(t *testing.T) {
 	tools := Infos(catalogue("a", "b"))
 	tools[1].Description = strings.Repeat("Puts a thing there.\n", 400)
 	want := map[string]string{"s__b": "its description has 2000 tokens (8000 characters); with all of these tools attached, models are shown so many characters: 3821 with a window of up to 4096 tokens"}
-	if diff := cmp.Diff(want, Told(tools, 0, 128)); diff != "" {
+	if diff := cmp.Diff(want, CutDescriptions(tools, 0, 128)); diff != "" {
 		t.Error(diff)
 	}
 	want = map[string]string{"s__b": "its description has 2000 tokens (8000 characters); with all of these tools attached, models are shown so many characters: 1901 at most"}
-	if diff := cmp.Diff(want, Told(tools, 600, 128)); diff != "" {
+	if diff := cmp.Diff(want, CutDescriptions(tools, 600, 128)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -57,8 +57,8 @@ type Config struct {
 type Chooser struct {
 	cfg Config
 
-	ranks latest[func(question string) []Ranked]
-	shown latest[shown]
+	ranks cache[func(question string) []Ranked]
+	shown cache[shown]
 }
 
 // New returns a chooser.

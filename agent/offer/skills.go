@@ -24,7 +24,7 @@ const maxNear = 5
 type SkillLibrary interface {
 	// Skills returns those that there are, by name.
 	Skills() []schemas.Skill
-	// Read returns the text of a skill, or of a file in its folder. The error tells a model why there is none.
+	// Read returns the text of a skill, or of a file in its folder. A model reads the error.
 	Read(name, file string) (string, error)
 }
 
@@ -32,7 +32,7 @@ type SkillLibrary interface {
 type Skills struct {
 	library SkillLibrary
 	rank    func(words string) []Ranked
-	// shown stand in the system prompt; find_tools finds the rest.
+	// The system prompt names those that are shown; find_tools finds the rest.
 	shown, rest []schemas.Skill
 }
 
@@ -66,7 +66,7 @@ func asTools(skills []schemas.Skill) []schemas.ToolInfo {
 
 func skillLine(s schemas.Skill) string { return s.Name + ": " + s.Description }
 
-// Shown returns the skills whose lines stand in the system prompt.
+// Shown returns the skills that the system prompt names.
 func (s *Skills) Shown() []schemas.Skill {
 	if s == nil {
 		return nil

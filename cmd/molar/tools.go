@@ -324,7 +324,7 @@ func (a *app) forgetRefusals(ctx context.Context, h *host.Host, names []string) 
 func (a *app) lint(h *host.Host, format string, schemasToo bool) error {
 	tools := h.MCP.Catalogue().Tools()
 	findings, refused := toolhandler.Tools(tools, providers.Lowerings(), h.RefusedBy, schemasToo)
-	told := offer.Told(offer.Infos(tools), h.Config.Limits.ToolTokens, h.Config.Limits.Tools)
+	told := offer.CutDescriptions(offer.Infos(tools), h.Config.Limits.ToolTokens, h.Config.Limits.Tools)
 	for i, f := range findings {
 		if remark := told[f.Tool]; remark != "" {
 			findings[i].Remarks = append(findings[i].Remarks, remark)

@@ -71,7 +71,7 @@ func CheckServerName(name string, taken []string) error {
 }
 
 // NameOfCommand names a server after the package, image or folder in its command: the first
-// word that refers to a server, else the first that is not an option.
+// word that refers to a server, else the first that is not an option. The name is valid, but may be taken.
 func NameOfCommand(words []string) string {
 	tells, variable := regexp.MustCompile(`(?i)mcp|server`), regexp.MustCompile(`^[A-Z0-9_]+(=|$)`)
 	candidates := slices.DeleteFunc(slices.Clone(words[1:]), func(w string) bool { return strings.HasPrefix(w, "-") || variable.MatchString(w) })
@@ -84,7 +84,7 @@ func NameOfCommand(words []string) string {
 		})
 		parts = slices.DeleteFunc(parts, func(s string) bool { return s == "mcp" || s == "server" })
 		if name := strings.Join(parts, "-"); name != "" {
-			return name
+			return name[:min(len(name), maxServerName)]
 		}
 	}
 	return "server"

@@ -201,7 +201,6 @@ func (r Registry) search(ctx context.Context, text string) ([]registryServer, er
 // ways returns how to attach a server.
 func (s registryServer) ways() []Way {
 	name := config.NameOfCommand([]string{"", s.Name})
-	name = name[:min(len(name), maxAddedName)]
 	ways := []Way{}
 	for _, p := range s.Packages {
 		if way, ok := p.way(name); ok {
@@ -215,9 +214,6 @@ func (s registryServer) ways() []Way {
 	}
 	return ways
 }
-
-// maxAddedName is the length of the longest valid server name, in bytes.
-const maxAddedName = 32
 
 // A runner starts the packages of one kind.
 type runner struct {

@@ -69,11 +69,11 @@ func TestChooser_TurnsThatAlternate(t *testing.T) {
 	if indexed != 3 {
 		t.Errorf("three lists of tools were indexed %d times", indexed)
 	}
-	for n := range 3 * maxLatest {
+	for n := range 3 * maxCached {
 		c.fit(Want{Bytes: 2000, Questions: asked}, all[n:])
 	}
-	if n := max(len(c.ranks.latest), len(c.shown.latest)); n > maxLatest {
-		t.Errorf("what was computed for %d lists is kept, want %d at most", n, maxLatest)
+	if n := max(len(c.ranks.held), len(c.shown.held)); n > maxCached {
+		t.Errorf("what was computed for %d lists is kept, want %d at most", n, maxCached)
 	}
 }
 

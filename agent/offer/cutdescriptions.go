@@ -8,10 +8,10 @@ import (
 	"molar/schemas"
 )
 
-// Told says of each tool whose description is too long for the room for tools how much of it models are
+// CutDescriptions says of each tool whose description is too long for the room for tools how much of it models are
 // shown, by name, where all of the tools are offered together. The room is tokens, or depends on the window
 // if that is 0; at most so many tools are offered.
-func Told(tools []schemas.ToolInfo, tokens, most int) map[string]string {
+func CutDescriptions(tools []schemas.ToolInfo, tokens, most int) map[string]string {
 	windows := []int{4 << 10, 8 << 10, 16 << 10, 32 << 10, 0}
 	if tokens > 0 {
 		windows = []int{0}
