@@ -78,7 +78,14 @@ func takeNulls(part any) {
 		}
 	case map[string]any:
 		for key, inner := range part {
-			if !slices.Contains([]string{"const", "default", "enum", "example", "examples"}, key) {
+			named, _ := inner.(map[string]any)
+			switch {
+			case lower.HoldsValues(key):
+			case lower.HoldsNamed(key):
+				for _, one := range named {
+					takeNulls(one)
+				}
+			default:
 				takeNulls(inner)
 			}
 		}

@@ -37,6 +37,10 @@ func TestTurn_Execute_dropsNulls(t *testing.T) {
 			`{"type":"object","properties":{"a":{"type":"string","nullable":true},"b":{"type":"string","nullable":false},"nullable":{"type":"boolean"}}}`,
 			`{"a":null,"b":null,"nullable":null}`, `{"a":null}`,
 		},
+		"nullable, with the name of a keyword": {
+			`{"type":"object","properties":{"default":{"type":"string","nullable":true},"enum":{"type":"string"}}}`,
+			`{"default":null,"enum":null}`, `{"default":null}`,
+		},
 		"refused without another": {
 			`{"properties":{"a":{"type":"string"}},"if":{"not":{"required":["a"]}},"then":{"properties":{"b":{"type":"string"}}}}`,
 			`{"a":null,"b":null}`, `{}`,

@@ -113,8 +113,8 @@ func (l *linker) each(v value, at string, visit func(inner value, at string)) {
 	for _, m := range v.obj {
 		at := at + "/" + pointerStep(m.key)
 		switch {
-		case holdsValues(m.key):
-		case holdsNamed(m.key):
+		case HoldsValues(m.key):
+		case HoldsNamed(m.key):
 			for _, inner := range m.val.obj {
 				visit(inner.val, at+"/"+pointerStep(inner.key))
 			}
@@ -124,13 +124,13 @@ func (l *linker) each(v value, at string, visit func(inner value, at string)) {
 	}
 }
 
-// holdsValues reports whether a keyword holds values, in which nothing is a keyword; holdsNamed whether it
-// holds schemas by names.
-func holdsValues(key string) bool {
+// HoldsValues reports whether a keyword of JSON Schema holds values, in which nothing is a keyword.
+func HoldsValues(key string) bool {
 	return slices.Contains([]string{"const", "default", "enum", "example", "examples"}, key)
 }
 
-func holdsNamed(key string) bool {
+// HoldsNamed reports whether a keyword of JSON Schema holds schemas by names, which are not keywords.
+func HoldsNamed(key string) bool {
 	return slices.Contains([]string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}, key)
 }
 
@@ -158,9 +158,9 @@ func (l *linker) schema(b []byte, v value, base string) []byte {
 				b = appendString(appendKey(b, "$ref"), ref)
 			}
 		case slices.Contains([]string{"$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"}, m.key) && !m.val.isObject():
-		case holdsValues(m.key):
+		case HoldsValues(m.key):
 			b = append(appendKey(b, m.key), m.val.raw...)
-		case holdsNamed(m.key) && m.val.isObject():
+		case HoldsNamed(m.key) && m.val.isObject():
 			b = append(appendKey(b, m.key), '{')
 			for _, inner := range m.val.obj {
 				b = l.schema(appendKey(b, inner.key), inner.val, base)
