@@ -11,10 +11,10 @@ import (
 
 func TestRun_NamesWhatIsWrong(t *testing.T) {
 	for want, args := range map[string][]string{
-		"name at least one part":         nil,
-		`unknown part "x"`:               {"x"},
+		"name at least one part":            nil,
+		`unknown part "x"`:                  {"x"},
 		`"none" is not a number of servers`: {"-servers=1,none", "start"},
-		"no such file":                   {"-bin", t.TempDir(), "-servers=1", "start"},
+		"no such file":                      {"-bin", t.TempDir(), "-servers=1", "start"},
 	} {
 		if err := run(t.Context(), args, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: got %v, want %q", args, err, want)
