@@ -99,9 +99,10 @@ func (e *Expect) isEmpty() bool {
 
 // Calls are the expected tool calls of a turn.
 type Calls struct {
-	// Mode is exact, in_order, any_order, dag, subset or superset; any_order when
-	// empty.
-	Mode   string `yaml:"mode,omitempty" json:"mode,omitempty" jsonschema:"enum=exact,enum=in_order,enum=any_order,enum=dag,enum=subset,enum=superset"`
+	// Order requires the order of the items; else any order that their After allows is right.
+	Order bool `yaml:"order,omitempty" json:"order,omitempty"`
+	// Others allows other calls beside the items.
+	Others bool   `yaml:"others,omitempty" json:"others,omitempty"`
 	Items  []Call `yaml:"items,omitempty" json:"items,omitempty"`
 	Forbid []Call `yaml:"forbid,omitempty" json:"forbid,omitempty"`
 	Max    int    `yaml:"max,omitempty" json:"max,omitempty"`
@@ -263,11 +264,8 @@ func (e *Expect) plan() (*match.Plan, error) {
 		}
 		calls = &Calls{}
 	}
-	p := &match.Plan{Max: calls.Max, NoCall: e.NoCall || calls.NoCall}
+	p := &match.Plan{Order: calls.Order, Others: calls.Others, Max: calls.Max, NoCall: e.NoCall || calls.NoCall}
 	var err error
-	if p.Mode, err = match.ParseMode(calls.Mode); err != nil {
-		return nil, err
-	}
 	if p.NoCall && len(calls.Items) > 0 {
 		return nil, errors.New("no_call and items exclude each other")
 	}

@@ -140,7 +140,7 @@ func loadLines(file string, data []byte) ([]Case, error) {
 		dec.UseNumber()
 		c := Case{File: file, Line: line}
 		if err := dec.Decode(&c); err != nil {
-			return nil, fmt.Errorf("%s:%d: %s", file, line, withSuggestion(err.Error()))
+			return nil, fmt.Errorf("%s:%d: %s", file, line, withRemedy(err.Error(), in.Text()))
 		}
 		if err := c.check(); err != nil {
 			return nil, atLine(file, line, err)
@@ -167,7 +167,7 @@ func loadYAML(file string, data []byte) (cases []Case, err error) {
 	}()
 	parsed, err := parser.ParseBytes(data, 0)
 	if err != nil {
-		return nil, yamlFault(file, err)
+		return nil, yamlFault(file, data, err)
 	}
 	for _, doc := range parsed.Docs {
 		root, ok := doc.Body.(*ast.MappingNode)
@@ -179,9 +179,9 @@ func loadYAML(file string, data []byte) (cases []Case, err error) {
 		}
 		var more []Case
 		if value(root, "cases") != nil || value(root, "files") != nil {
-			more, err = loadSuite(file, root)
+			more, err = loadSuite(file, data, root)
 		} else {
-			more, err = loadCase(file, root)
+			more, err = loadCase(file, data, root)
 		}
 		if err != nil {
 			return nil, err
@@ -191,10 +191,10 @@ func loadYAML(file string, data []byte) (cases []Case, err error) {
 	return cases, nil
 }
 
-func loadCase(file string, root ast.Node) ([]Case, error) {
+func loadCase(file string, data []byte, root ast.Node) ([]Case, error) {
 	c := Case{File: file, Line: line(root)}
 	if err := decodeNode(root, &c); err != nil {
-		return nil, yamlFault(file, err)
+		return nil, yamlFault(file, data, err)
 	}
 	if err := c.check(); err != nil {
 		return nil, atLine(file, c.Line, err)
@@ -203,10 +203,10 @@ func loadCase(file string, root ast.Node) ([]Case, error) {
 }
 
 // loadSuite reads a suite: its inline cases and those in the files that it names.
-func loadSuite(file string, root *ast.MappingNode) ([]Case, error) {
+func loadSuite(file string, data []byte, root *ast.MappingNode) ([]Case, error) {
 	var suite suiteFile
 	if err := decodeNode(root, &suite); err != nil {
-		return nil, yamlFault(file, err)
+		return nil, yamlFault(file, data, err)
 	}
 	if suite.V > CaseVersion {
 		return nil, fmt.Errorf("%s:%d: the suite has version %d, this program reads up to %d: use a newer molar", file, line(root), suite.V, CaseVersion)
@@ -293,9 +293,11 @@ func decodeNode(n ast.Node, to any) error {
 }
 
 // yamlFault adds file and line to an error of the parser or decoder.
-func yamlFault(file string, err error) error {
+func yamlFault(file string, data []byte, err error) error {
 	if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
-		return fmt.Errorf("%s:%d: %s", file, ye.GetToken().Position.Line, withSuggestion(ye.GetMessage()))
+		at := ye.GetToken().Position.Line
+		source := slices.Collect(strings.Lines(string(data)))[at-1]
+		return fmt.Errorf("%s:%d: %s", file, at, withRemedy(ye.GetMessage(), source))
 	}
 	return fmt.Errorf("%s:1: %w", file, err)
 }

@@ -89,7 +89,14 @@ func TestLoad_faults(t *testing.T) {
 		{"twice", "a.yaml", "id: a\nuser: x\n---\nid: a\nuser: y\n", `a.yaml:4: id "a" is taken: it stands at`},
 		{"bad YAML", "a.yaml", "id: [a\n", "a.yaml:1:"},
 		{"a list", "a.yaml", "- a\n", "a.yaml:1: want a case"},
-		{"mode", "a.yaml", "id: a\nuser: x\nexpect: {calls: {mode: same}}\n", `mode "same"`},
+		{"known key elsewhere", "a.yaml", "id: a\nuser: x\nexpect: {gate: {}}\n", `a.yaml:3: unknown field "gate", which belongs to another part of the file`},
+		{"mode exact", "a.yaml", "id: a\nuser: x\nexpect: {calls: {mode: exact}}\n", "a.yaml:3: calls have no mode any more: instead of mode: exact write order: true"},
+		{"mode in_order", "a.yaml", "id: a\nuser: x\nexpect:\n  calls:\n    items: []\n    mode: in_order\n", "a.yaml:6: calls have no mode any more: instead of mode: in_order write order: true and others: true"},
+		{"mode any_order", "a.yaml", "id: a\nuser: x\nexpect: {calls: {mode: any_order}}\n", "instead of mode: any_order leave it out"},
+		{"mode subset", "a.yaml", "id: a\nuser: x\nexpect: {calls: {mode: subset}}\n", "instead of mode: subset write optional: true in each item"},
+		{"mode superset in a line", "a.jsonl", `{"id":"a","user":"x","expect":{"calls":{"items":[{"name":"f","args":{"mode":"dark"}}],"mode": "superset"}}}`, "a.jsonl:1: calls have no mode any more: instead of mode: superset write others: true"},
+		{"mode that never was", "a.yaml", "id: a\nuser: x\nexpect: {calls: {mode: same}}\n", "write order: true if the order of the items matters, and others: true if other calls are allowed"},
+		{"mode in a suite", "a.yaml", "v: 1\ncases:\n  - id: a\n    user: x\n    expect: {calls: {mode: dag}}\n", "a.yaml:5: calls have no mode any more: instead of mode: dag leave it out"},
 		{"on_miss", "a.yaml", "id: a\nuser: x\npolicy: {on_miss: live}\n", `on_miss "live"`},
 		{"guardrail", "a.yaml", "id: a\nuser: x\nexpect: {guardrail: maybe}\n", `guardrail "maybe"`},
 		{"no name", "a.yaml", "id: a\nuser: x\nexpect: {calls: {items: [{args: {}}]}}\n", "call 1 has no name"},
@@ -153,7 +160,7 @@ func TestSchema(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	for _, bad := range []string{"id: a\nexpekt: {}\n", "id: a\nexpect: {guardrail: maybe}\n", "id: a\nexpect: {calls: {mode: same}}\n", "cases: [{id: 5}]\n"} {
+	for _, bad := range []string{"id: a\nexpekt: {}\n", "id: a\nexpect: {guardrail: maybe}\n", "id: a\nexpect: {calls: {order: same}}\n", "cases: [{id: 5}]\n"} {
 		if valid([]byte(bad)) == nil {
 			t.Errorf("%q fits", bad)
 		}

@@ -16,7 +16,7 @@ func Observed(s tape.Turn) Expect {
 	if len(s.Calls) == 0 {
 		e.NoCall = true
 	} else {
-		e.Calls = &Calls{Mode: string(match.ModeExact)}
+		e.Calls = &Calls{Order: true}
 		for _, c := range s.Calls {
 			e.Calls.Items = append(e.Calls.Items, ObservedCall(c.Call.Function.Name, c.Call.Function.Arguments))
 		}

@@ -23,14 +23,43 @@ func caseSchema() *jsonschema.Schema {
 	return schemaOf("cases of molar eval", &Case{}, &suiteFile{})
 }
 
-// withSuggestion adds the closest known key to an error about an unknown one.
-func withSuggestion(fault string) string {
+// withRemedy adds to an error about an unknown key what to write instead: the closest known key,
+// or what replaces a key of older files. The source has the value of that key.
+func withRemedy(fault, source string) string {
 	name := regexp.MustCompile(`unknown field "(.*)"`).FindStringSubmatch(fault)
 	if name == nil {
 		return fault
 	}
-	if near := text.Nearest(name[1], schemaKeys(caseSchema())); near != "" {
+	near := text.Nearest(name[1], schemaKeys(caseSchema()))
+	switch {
+	case name[1] == "mode":
+		return insteadOfMode(source)
+	case near == name[1]:
+		return fault + ", which belongs to another part of the file"
+	case near != "":
 		return fmt.Sprintf("%s, did you mean %q?", fault, near)
 	}
 	return fault
+}
+
+// insteadOfMode says what replaces the mode of calls that the source names.
+func insteadOfMode(source string) string {
+	instead := "write order: true if the order of the items matters, and others: true if other calls are allowed"
+	mode := regexp.MustCompile(`\bmode"?\s*:\s*"?(exact|in_order|any_order|dag|subset|superset)\b`).FindStringSubmatch(source)
+	if mode == nil {
+		return "calls have no mode any more: " + instead
+	}
+	switch mode[1] {
+	case "exact":
+		instead = "write order: true"
+	case "in_order":
+		instead = "write order: true and others: true"
+	case "superset":
+		instead = "write others: true"
+	case "subset":
+		instead = "write optional: true in each item"
+	default:
+		instead = "leave it out"
+	}
+	return fmt.Sprintf("calls have no mode any more: instead of mode: %s %s", mode[1], instead)
 }

@@ -126,7 +126,7 @@ func TestEval_markedAnswer(t *testing.T) {
 	h.run(1, "eval", "run", file)
 
 	text := readText(t, file)
-	wanted := "    expect:\n      calls: {mode: exact, items: [{name: search_family, args: {query: Nguyen}}]}\n      answer: {all: [{contains: Nguyen is here}]}\n"
+	wanted := "    expect:\n      calls: {order: true, items: [{name: search_family, args: {query: Nguyen}}]}\n      answer: {all: [{contains: Nguyen is here}]}\n"
 	text = regexp.MustCompile(`(?s)    expect:\n.*`).ReplaceAllString(text, wanted)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

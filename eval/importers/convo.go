@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"molar/eval"
-	"molar/eval/match"
 	"molar/eval/tape"
 	"molar/schemas"
 )
@@ -105,7 +104,7 @@ func (c *conversation) build() (Imported, error) {
 		}
 		w.Answer(answer)
 		if len(items) > 0 {
-			turn.Expect.Calls = &eval.Calls{Mode: string(match.ModeExact), Items: items}
+			turn.Expect.Calls = &eval.Calls{Order: true, Items: items}
 		} else {
 			turn.Expect.NoCall = true
 		}

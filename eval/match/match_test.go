@@ -73,7 +73,7 @@ func TestMatchers(t *testing.T) {
 		{`{"a":{"x":{"regex":"^b"},"y":[1,{"ignore":true}]}}`, `{"a":{"x":"bc","y":[1,"z"]}}`, true},
 		{`{"a":{"x":{"regex":"^b"}}}`, `{"a":{"x":"c"}}`, false},
 	} {
-		p := match.Plan{Mode: match.ModeExact, Items: []match.Expected{expected(t, "f "+test.want)}}
+		p := match.Plan{Order: true, Items: []match.Expected{expected(t, "f "+test.want)}}
 		if a := p.Compare([]match.Call{made("f " + test.got)}); a.Valid != test.ok {
 			t.Errorf("%s against %s: valid %v, want %v (%v)", test.got, test.want, a.Valid, test.ok, a.Faults)
 		}
@@ -95,31 +95,29 @@ func TestParseMatcher_faults(t *testing.T) {
 	}
 }
 
-func TestModes(t *testing.T) {
+func TestPlan(t *testing.T) {
 	a, b, c := `f {"x":1}`, `f {"x":2}`, `g {}`
 	for _, test := range []struct {
-		name  string
-		mode  match.Mode
-		want  []string
-		got   []string
-		valid bool
+		name          string
+		order, others bool
+		want          []string
+		got           []string
+		valid         bool
 	}{
-		{"exact", match.ModeExact, []string{a, c}, []string{a, c}, true},
-		{"exact refuses another order", match.ModeExact, []string{a, c}, []string{c, a}, false},
-		{"exact refuses more", match.ModeExact, []string{a}, []string{a, c}, false},
-		{"in order lets others between", match.ModeInOrder, []string{a, c}, []string{a, b, c}, true},
-		{"in order refuses another order", match.ModeInOrder, []string{a, c}, []string{c, a}, false},
-		{"any order", match.ModeAnyOrder, []string{a, b, c}, []string{c, b, a}, true},
-		{"any order refuses more", match.ModeAnyOrder, []string{a}, []string{a, c}, false},
-		{"any order refuses fewer", match.ModeAnyOrder, []string{a, b}, []string{a}, false},
-		{"any order counts repeats", match.ModeAnyOrder, []string{a, a}, []string{a}, false},
-		{"subset takes fewer", match.ModeSubset, []string{a, b, c}, []string{b}, true},
-		{"subset refuses others", match.ModeSubset, []string{a}, []string{a, c}, false},
-		{"superset takes more", match.ModeSuperset, []string{a}, []string{c, a}, true},
-		{"superset refuses fewer", match.ModeSuperset, []string{a, c}, []string{a}, false},
+		{"order", true, false, []string{a, c}, []string{a, c}, true},
+		{"order refuses another order", true, false, []string{a, c}, []string{c, a}, false},
+		{"order refuses more", true, false, []string{a}, []string{a, c}, false},
+		{"order with others lets them between", true, true, []string{a, c}, []string{a, b, c}, true},
+		{"order with others refuses another order", true, true, []string{a, c}, []string{c, a}, false},
+		{"any order", false, false, []string{a, b, c}, []string{c, b, a}, true},
+		{"any order refuses more", false, false, []string{a}, []string{a, c}, false},
+		{"any order refuses fewer", false, false, []string{a, b}, []string{a}, false},
+		{"any order counts repeats", false, false, []string{a, a}, []string{a}, false},
+		{"others take more", false, true, []string{a}, []string{c, a}, true},
+		{"others refuse fewer", false, true, []string{a, c}, []string{a}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := match.Plan{Mode: test.mode}
+			p := match.Plan{Order: test.order, Others: test.others}
 			for _, text := range test.want {
 				p.Items = append(p.Items, expected(t, text))
 			}
@@ -136,7 +134,7 @@ func TestModes(t *testing.T) {
 
 // TestAssignment has calls that a greedy pairing gets wrong in one of two orders.
 func TestAssignment(t *testing.T) {
-	p := match.Plan{Mode: match.ModeAnyOrder, Items: []match.Expected{
+	p := match.Plan{Items: []match.Expected{
 		expected(t, `f {"x":{"any_of":[1,2]}}`), expected(t, `f {"x":1}`), expected(t, `f {"x":{"any_of":[2,3]}}`),
 	}}
 	for _, order := range [][]string{{"1", "2", "3"}, {"1", "3", "2"}, {"2", "1", "3"}, {"2", "3", "1"}, {"3", "1", "2"}, {"3", "2", "1"}} {
@@ -153,7 +151,7 @@ func TestAssignment(t *testing.T) {
 func TestDataFlow(t *testing.T) {
 	find, read := expected(t, "find"), expected(t, `read {"id":{"from":"find#/items/0/id"}}`)
 	find.Ref, read.After = "find", []string{"find"}
-	p := match.Plan{Mode: match.ModeDAG, Items: []match.Expected{read, find}}
+	p := match.Plan{Items: []match.Expected{read, find}}
 	result, err := match.Decode([]byte(`{"items":[{"id":"a1"}]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -185,16 +183,24 @@ func TestBounds(t *testing.T) {
 		return all
 	}
 	for n, valid := range map[int]bool{0: false, 1: true, 3: true, 4: false} {
-		p := match.Plan{Mode: match.ModeAnyOrder, Items: []match.Expected{repeat}}
+		p := match.Plan{Items: []match.Expected{repeat}}
 		if a := p.Compare(calls(n)); a.Valid != valid {
 			t.Errorf("%d calls of 1 to 3: valid %v", n, a.Valid)
+		}
+	}
+	optional := expected(t, "f")
+	optional.Max = 1
+	for n, valid := range map[int]bool{0: true, 1: true, 2: false} {
+		p := match.Plan{Items: []match.Expected{optional}}
+		if a := p.Compare(calls(n)); a.Valid != valid {
+			t.Errorf("%d calls of at most 1: valid %v", n, a.Valid)
 		}
 	}
 	none := match.Plan{NoCall: true}
 	if a := none.Compare(calls(1)); a.Valid {
 		t.Error("a call is valid where none is wanted")
 	}
-	forbid := match.Plan{Mode: match.ModeSuperset, Forbid: []match.Expected{expected(t, "f")}}
+	forbid := match.Plan{Others: true, Forbid: []match.Expected{expected(t, "f")}}
 	if a := forbid.Compare(calls(1)); a.Valid {
 		t.Error("a forbidden call is valid")
 	}

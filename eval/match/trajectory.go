@@ -5,40 +5,13 @@ import (
 	"slices"
 )
 
-// A Mode says how a list of made calls must match the expected ones.
-type Mode string
-
-// The modes.
-const (
-	// ModeExact requires the same calls in the same order.
-	ModeExact Mode = "exact"
-	// ModeInOrder requires the expected calls in their order; other calls may be between them.
-	ModeInOrder Mode = "in_order"
-	// ModeAnyOrder requires the same calls in any order. ModeDAG is equivalent, and documents
-	// that After defines the order.
-	ModeAnyOrder Mode = "any_order"
-	ModeDAG      Mode = "dag"
-	// ModeSubset forbids unexpected calls; expected ones may be missing.
-	ModeSubset Mode = "subset"
-	// ModeSuperset requires every expected call; others may be made too.
-	ModeSuperset Mode = "superset"
-)
-
-// ParseMode parses a mode; the empty text is ModeAnyOrder.
-func ParseMode(s string) (Mode, error) {
-	switch m := Mode(s); m {
-	case "":
-		return ModeAnyOrder, nil
-	case ModeExact, ModeInOrder, ModeAnyOrder, ModeDAG, ModeSubset, ModeSuperset:
-		return m, nil
-	}
-	return "", fmt.Errorf("mode %q: choose exact, in_order, any_order, dag, subset or superset", s)
-}
-
 // A Plan describes the expected calls of a turn.
 type Plan struct {
-	Mode  Mode
-	Items []Expected
+	// Order requires the order of the items; else any order that their After allows is right.
+	Order bool
+	// Others allows other calls beside the items.
+	Others bool
+	Items  []Expected
 	// Forbid lists calls that must not be made.
 	Forbid []Expected
 	// Max is the maximum number of calls; 0 means no limit.
@@ -101,7 +74,7 @@ func (p *Plan) Compare(made []Call) Agreement {
 	slots := p.slots(len(made))
 	table := p.table(slots, made)
 	var pairs map[int]int
-	if p.Mode == ModeExact || p.Mode == ModeInOrder {
+	if p.Order {
 		pairs = align(slots, len(made), table)
 	} else {
 		pairs = assign(len(slots), len(made), func(i, j int) float64 { return weight(slots[i], table[i][j]) })
@@ -185,7 +158,7 @@ func align(slots []slot, made int, table [][]comparison) map[int]int {
 	return pairs
 }
 
-// collect turns the pairing into an agreement, with the faults that the mode does not allow.
+// collect turns the pairing into an agreement, with the faults of its calls.
 func (p *Plan) collect(slots []slot, made []Call, table [][]comparison, pairs map[int]int) Agreement {
 	a := Agreement{Pairs: []Pair{}}
 	taken := make([]bool, len(made))
@@ -196,9 +169,7 @@ func (p *Plan) collect(slots []slot, made []Call, table [][]comparison, pairs ma
 			if s.required {
 				a.Expected++
 				a.Missing = append(a.Missing, s.item)
-				if p.Mode != ModeSubset {
-					a.Faults = append(a.Faults, fmt.Sprintf("expected call of %s is missing", item.Name))
-				}
+				a.Faults = append(a.Faults, fmt.Sprintf("expected call of %s is missing", item.Name))
 			}
 			continue
 		}
@@ -213,7 +184,7 @@ func (p *Plan) collect(slots []slot, made []Call, table [][]comparison, pairs ma
 		}
 	}
 	for j := range made {
-		if !taken[j] && p.Mode != ModeInOrder && p.Mode != ModeSuperset && !p.NoCall {
+		if !taken[j] && !p.Others && !p.NoCall {
 			a.Faults = append(a.Faults, fmt.Sprintf("call %d, %s, is not expected", j+1, made[j].Name))
 		}
 	}
