@@ -40,7 +40,6 @@ type Case struct {
 	User   string  `yaml:"user,omitempty" json:"user,omitempty"`
 	Expect *Expect `yaml:"expect,omitempty" json:"expect,omitempty"`
 
-	Policy Policy `yaml:"policy,omitempty" json:"policy,omitzero"`
 	// Tape is the tape's file, relative to the case's file. If empty, it is the id with the
 	// extension ".tape.jsonl", in the folder of the case's file.
 	Tape string `yaml:"tape,omitempty" json:"tape,omitempty"`
@@ -152,13 +151,6 @@ type Limits struct {
 	Tokens    int `yaml:"tokens,omitempty" json:"tokens,omitempty"`
 }
 
-// A Policy controls how a case is judged.
-type Policy struct {
-	// OnMiss is fail (a request that differs from the tape ends the turn) or report (the tape's
-	// answer is served anyway).
-	OnMiss string `yaml:"on_miss,omitempty" json:"on_miss,omitempty" jsonschema:"enum=fail,enum=report"`
-}
-
 // TapeFile returns the path of the case's tape.
 func (c *Case) TapeFile() string {
 	name := c.Tape
@@ -212,9 +204,6 @@ func (c *Case) check() error {
 			turn.Expect = *c.Expect
 		}
 		c.Turns, c.User, c.Expect = []Turn{turn}, "", nil
-	}
-	if p := c.Policy.OnMiss; p != "" && p != "fail" && p != "report" {
-		add("policy.on_miss %q: choose fail or report", p)
 	}
 	if c.Trials < 0 || c.Trials > maxTrials {
 		add("trials: between 0 and %d", maxTrials)

@@ -5,3 +5,16 @@ func NewShare(hits, total int) Share { return newShare(hits, total) }
 
 // NewReport gives black-box tests the summary of results.
 func NewReport(results []CaseResult) *Report { return newReport(results) }
+
+// Score gives black-box tests the grades of the tapes of cases.
+func Score(cases []Case) (*Report, error) {
+	var results []CaseResult
+	for i := range cases {
+		t, err := cases[i].ReadTape()
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, score(&cases[i], t))
+	}
+	return newReport(results), nil
+}

@@ -45,7 +45,6 @@ type defaults struct {
 	Assistant string             `yaml:"assistant"`
 	Provider  string             `yaml:"provider"`
 	Model     string             `yaml:"model"`
-	Policy    Policy             `yaml:"policy"`
 	Trials    int                `yaml:"trials"`
 	Gate      map[string]float64 `yaml:"gate"`
 	// Tapes is the folder of the tapes, relative to the suite's file.
@@ -257,7 +256,7 @@ func (d *defaults) apply(c *Case, suite string) {
 		c.Config = relativeTo(c.File, resolvePath(suite, d.Config))
 	}
 	c.Assistant, c.Provider, c.Model = cmp.Or(c.Assistant, d.Assistant), cmp.Or(c.Provider, d.Provider), cmp.Or(c.Model, d.Model)
-	c.Policy, c.Trials = cmp.Or(c.Policy, d.Policy), cmp.Or(c.Trials, d.Trials)
+	c.Trials = cmp.Or(c.Trials, d.Trials)
 	if c.Gate == nil {
 		c.Gate = d.Gate
 	}

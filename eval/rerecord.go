@@ -48,10 +48,8 @@ type Rerecording struct {
 // Rerecord runs a case once and records it to w. The tape's answers are served even to requests
 // that differ.
 func (r *Runner) Rerecord(ctx context.Context, c *Case, w io.Writer) (*Rerecording, error) {
-	reporting := *c
-	reporting.Policy.OnMiss = "report"
 	var rec *tape.Recorder
-	host, player, err := r.open(ctx, &reporting, func(p *tape.Player) (edges Edges, err error) {
+	host, player, err := r.open(ctx, c, true, func(p *tape.Player) (edges Edges, err error) {
 		header := p.Tape().Header
 		header.Case, header.Host = c.ID, r.cfg.Version
 		rec, err = tape.NewRecorder(tape.RecorderConfig{To: w, Header: header, Redactor: r.cfg.Redactor, Skip: r.cfg.Skip})

@@ -70,18 +70,19 @@ func (c *Case) ReadTape() (*tape.Tape, error) {
 
 // Open opens the host of a case over its tape. The caller closes it.
 func (r *Runner) Open(ctx context.Context, c *Case) (Host, *tape.Player, error) {
-	return r.open(ctx, c, func(p *tape.Player) (Edges, error) { return p, nil })
+	return r.open(ctx, c, false, func(p *tape.Player) (Edges, error) { return p, nil })
 }
 
-// open opens the host of a case over the edges that wrap returns for the tape's player.
-func (r *Runner) open(ctx context.Context, c *Case, wrap func(*tape.Player) (Edges, error)) (Host, *tape.Player, error) {
+// open opens the host of a case over the edges that wrap returns for the tape's player. With
+// serve, the tape's answer is served even to a request that differs.
+func (r *Runner) open(ctx context.Context, c *Case, serve bool, wrap func(*tape.Player) (Edges, error)) (Host, *tape.Player, error) {
 	t, err := c.ReadTape()
 	if err != nil {
 		return nil, nil, err
 	}
 	player, err := tape.NewPlayer(tape.PlayerConfig{
 		Tape: t, LiveModel: r.cfg.Mode.LiveModel, LiveTools: r.cfg.Mode.LiveTools,
-		Report: c.Policy.OnMiss == "report", Skip: r.cfg.Skip, Redactor: r.cfg.Redactor, Canon: r.canon,
+		Report: serve, Skip: r.cfg.Skip, Redactor: r.cfg.Redactor, Canon: r.canon,
 		Faults: append(slices.Clone(c.faults), r.cfg.Faults...),
 	})
 	if err != nil {
@@ -159,7 +160,9 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 		return result, err
 	}
 	result.judge(c, seen)
-	result.Drift, result.Follows = player.Finish()
+	if mode := r.cfg.Mode; !mode.LiveModel || !mode.LiveTools { // else nothing comes from the tape
+		result.Drift, result.Follows = player.Finish()
+	}
 	unfired := player.Unfired()
 	for _, f := range unfired {
 		result.Notes = append(result.Notes, fmt.Sprintf("fault %s:%s=%s hit nothing", f.Edge, f.Glob, f.Kind))
@@ -181,9 +184,7 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 		w.Outcome, w.Changed, w.Answers = behaviour(turnResults(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
 		result.WhatIf = w
 	}
-	// Drift is expected after a fault, once the tape was left, and where nothing comes from it and the
-	// case only reports it.
-	result.conclude(left || faulted || r.cfg.Mode.LiveModel && r.cfg.Mode.LiveTools && c.Policy.OnMiss == "report")
+	result.conclude(left || faulted) // then drift is expected
 	switch {
 	case faulted && player.NotAsked() && result.Wrong() == "":
 		result.Status, result.Why = StatusNotAsked, "the model was not asked again after the fault: this is what the host did, and no verdict about the answer; ask it with --from-drift live"
@@ -246,21 +247,7 @@ func (r *CaseResult) noteTorn(t *tape.Tape) {
 	}
 }
 
-// Score grades the tapes of cases without running anything.
-func Score(cases []Case) (*Report, error) {
-	var results []CaseResult
-	for i := range cases {
-		t, err := cases[i].ReadTape()
-		if err != nil {
-			return nil, err
-		}
-		results = append(results, score(&cases[i], t))
-	}
-	rep := newReport(results)
-	rep.Run.Mode = "score"
-	return rep, nil
-}
-
+// score grades a tape without running anything.
 func score(c *Case, t *tape.Tape) CaseResult {
 	result := newResult(c)
 	result.noteTorn(t)

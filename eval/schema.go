@@ -34,6 +34,8 @@ func withRemedy(fault, source string) string {
 	switch {
 	case name[1] == "mode":
 		return insteadOfMode(source)
+	case name[1] == "policy":
+		return "there is no policy any more: a request that differs from the tape is drift, and --live compares none; remove it"
 	case near == name[1]:
 		return fault + ", which belongs to another part of the file"
 	case near != "":

@@ -55,10 +55,8 @@ Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid file,
 	flags.IntVar(&f.Parallel, "parallel", 0, "run this `number` of cases at once (default: one for each CPU in a replay, else 1)")
 	flags.StringArrayVar(&f.Faults, "fault", nil, "add a `fault` to every tape: tool:family__*=error, model:answer=disconnect#2, tool:*=delay:200ms; drop, delay, garble, error, disconnect")
 	flags.BoolVar(&f.Sweep, "fault-sweep", false, "run each case once with each fault at each of its calls, and report what the host does; with --from-drift also how a model answers")
-	flags.StringVar(&f.OnMiss, "on-miss", "", "fail or report: what happens when a model request differs from the tape")
 	flags.StringVar(&f.Provider, "provider", "", "`name` of the live model's provider")
 	flags.StringVar(&f.Model, "model", "", "`name` of the live model")
-	flags.BoolVar(&f.Score, "score", false, "score what the tapes contain, and run nothing")
 	flags.BoolVar(&f.Full, "full", false, "show the causes of drift with their texts in full")
 	flags.BoolVar(&f.Quiet, "quiet", false, "print no progress and no table")
 	return cmd

@@ -42,7 +42,6 @@ func (a *Commands) RunTestOf(ctx context.Context, h *host.Host, turnID string, a
 		return run, last, schemas.UntestableError("the test cannot be read: " + eval.Clean(err.Error()))
 	}
 	c := &cases[0]
-	c.Policy.OnMiss = "report"
 	asked := &askedHost{Host: h, as: as}
 	asked.as.Rights = as.Rights.Within(readers(h))
 	asked.as.Traced = func(t answer.Trace) { last = t }

@@ -24,12 +24,12 @@ type Flags struct {
 	OutFlags
 	SelectFlags
 	LiveFlags
-	Trials, Parallel        int
-	Faults                  []string
-	OnMiss, Provider, Model string
-	Quiet, Full, Score      bool
-	FromDrift               string
-	Sweep                   bool
+	Trials, Parallel int
+	Faults           []string
+	Provider, Model  string
+	Quiet, Full      bool
+	FromDrift        string
+	Sweep            bool
 }
 
 // LiveFlags select what is asked for real.
@@ -106,7 +106,7 @@ func (a *Commands) writeFile(name string, f func(io.Writer) error) (err error) {
 	return os.Rename(file.Name(), name)
 }
 
-// Run runs cases, or scores their tapes, and reports. The error carries the exit code of
+// Run runs cases and reports. The error carries the exit code of
 // [eval.Report] or of a failure.
 func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	mode := f.mode()
@@ -123,16 +123,6 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if f.Score {
-		rep, err := eval.Score(cases)
-		if err != nil {
-			return evalError(err)
-		}
-		return a.concludeReport(rep, &f.OutFlags, f.Quiet, f.Full)
-	}
-	if f.OnMiss != "" && f.OnMiss != "fail" && f.OnMiss != "report" {
-		return cli.Usage(fmt.Errorf("--on-miss %q: choose fail or report", f.OnMiss))
-	}
 	if f.Sweep && (mode.LiveModel || mode.LiveTools) {
 		return cli.Usage(errors.New("--fault-sweep lays its faults over tapes: leave out --live-model, --live-tools and --live; --from-drift asks a model behind each fault"))
 	}
@@ -144,11 +134,8 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 			return err
 		}
 	}
-	for i := range cases {
-		if f.OnMiss != "" {
-			cases[i].Policy.OnMiss = f.OnMiss
-		}
-		if f.Provider != "" || f.Model != "" {
+	if f.Provider != "" || f.Model != "" {
+		for i := range cases {
 			cases[i].Provider, cases[i].Model = f.Provider, f.Model
 		}
 	}
