@@ -19,7 +19,7 @@ Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid file,
 		RunE: showHelp,
 	}
 	cmd.AddCommand(newEvalRecordCmd(a), newEvalRunCmd(a), newEvalAcceptCmd(a), newEvalVerifyCmd(a),
-		newEvalReportCmd(a), newEvalImportCmd(a), newEvalMatchCmd(a), newEvalTrafficCmd(a), newEvalSchemaCmd(a))
+		newEvalReportCmd(a), newEvalImportCmd(a), newEvalTrafficCmd(a), newEvalSchemaCmd(a))
 	return cmd
 }
 
@@ -230,36 +230,6 @@ func newEvalSchemaCmd(a *app) *cobra.Command {
 			return err
 		},
 	}
-}
-
-func newEvalMatchCmd(a *app) *cobra.Command {
-	var f run.MatchFlags
-	cmd := &cobra.Command{
-		Use:   "match --policy bfcl --cases FILE --answers FILE --calls FILE",
-		Short: "Score tool calls that were made elsewhere",
-		Long: `Score tool calls that were made elsewhere: the cases and their accepted answers are
-files of the Berkeley Function Calling Leaderboard, the calls are lines of
-{"id", "tool_calls": [{"id", "function": {"name", "arguments"}}]}.
-
-For each line of calls, in order, one JSON line {"id","valid","reason"} is printed.
-The verdict is that of the benchmark's own checker.
-
-Exit codes: 0 every line is judged, whatever the verdicts; 1 the share of valid lines is
-below --gate; 2 usage, an invalid file, or an id that no case has; 5 there was no line
-to judge.`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return evaluations(a).Match(f) },
-	}
-	flags := cmd.Flags()
-	flags.StringVar(&f.Policy, "policy", "bfcl", "bfcl: the rules of the benchmark's own checker")
-	flags.StringArrayVar(&f.Cases, "cases", nil, "`file` of cases; may be repeated")
-	flags.StringArrayVar(&f.Answers, "answers", nil, "`file` of accepted answers; may be repeated")
-	flags.StringVar(&f.Calls, "calls", "", "`file` of calls to score")
-	flags.Float64Var(&f.Gate, "gate", 0, "exit with 1 when a smaller `share` of the lines is valid; 1 wants all")
-	for _, name := range []string{"cases", "calls"} {
-		_ = cmd.MarkFlagRequired(name)
-	}
-	return cmd
 }
 
 func newEvalTrafficCmd(a *app) *cobra.Command {

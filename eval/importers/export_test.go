@@ -15,6 +15,3 @@ func HTTPRR(name string, data []byte) ([]Imported, error) { return readExchanges
 
 // Pairs reads request and response pairs.
 func Pairs(name string, data []byte) ([]Imported, error) { return readExchanges("pairs")(name, data) }
-
-// CategoryOf returns the category in an id.
-func CategoryOf(id string) string { return categoryOf(id) }

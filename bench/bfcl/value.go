@@ -1,4 +1,4 @@
-package importers
+package bfcl
 
 import (
 	"bytes"

@@ -1,4 +1,6 @@
-package importers
+// Package bfcl judges calls as the Berkeley Function Calling Leaderboard's own checker does, in
+// the categories of Python.
+package bfcl
 
 import (
 	"fmt"

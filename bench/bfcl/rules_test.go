@@ -1,10 +1,10 @@
-package importers_test
+package bfcl_test
 
 import (
 	"strings"
 	"testing"
 
-	"molar/eval/importers"
+	"molar/bench/bfcl"
 )
 
 const cases = `{"id":"simple_python_0","question":[[{"role":"user","content":"q"}]],"function":[{"name":"trip","description":"d","parameters":{"type":"dict","properties":{"city":{"type":"string"},"days":{"type":"integer"},"cost":{"type":"float"},"tags":{"type":"array","items":{"type":"string"}},"who":{"type":"dict"},"stops":{"type":"array","items":{"type":"dict"}}},"required":["city"]}}]}
@@ -70,11 +70,11 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := known[test.id]
-			line := importers.Line{ID: test.id}
+			line := bfcl.Line{ID: test.id}
 			for _, call := range test.calls {
 				name, args, _ := strings.Cut(call, " ")
-				var raw importers.RawCall
-				raw.Function.Name, raw.Function.Arguments = name, importers.Arguments(args)
+				var raw bfcl.RawCall
+				raw.Function.Name, raw.Function.Arguments = name, bfcl.Arguments(args)
 				line.Calls = append(line.Calls, raw)
 			}
 			if v := c.Judge(line); v.Type != test.want || v.Valid != (test.want == "") {
@@ -84,16 +84,16 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func load(t *testing.T) map[string]importers.Case {
+func load(t *testing.T) map[string]bfcl.Case {
 	t.Helper()
-	list, err := importers.ReadCases("cases", strings.NewReader(cases))
+	list, err := bfcl.ReadCases("cases", strings.NewReader(cases))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := importers.ReadAnswers("answers", strings.NewReader(answers), list); err != nil {
+	if err := bfcl.ReadAnswers("answers", strings.NewReader(answers), list); err != nil {
 		t.Fatal(err)
 	}
-	byID := make(map[string]importers.Case)
+	byID := make(map[string]bfcl.Case)
 	for _, c := range list {
 		byID[c.ID] = c
 	}
@@ -109,7 +109,7 @@ func TestReadCases_faults(t *testing.T) {
 		"several turns": {`{"id":"multi_turn_0","function":[],"initial_config":{}}`, "f:1: case"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := importers.ReadCases("f", strings.NewReader(test.line))
+			_, err := bfcl.ReadCases("f", strings.NewReader(test.line))
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want %q in it", err, test.want)
 			}
@@ -122,7 +122,7 @@ func TestCategoryOf(t *testing.T) {
 		"simple_python_12": "simple_python", "live_simple_0-0-0": "live_simple", "parallel_multiple_7": "parallel_multiple",
 		"irrelevance_3": "irrelevance", "x": "x",
 	} {
-		if got := importers.CategoryOf(id); got != want {
+		if got := bfcl.CategoryOf(id); got != want {
 			t.Errorf("CategoryOf(%q) = %q, want %q", id, got, want)
 		}
 	}
@@ -136,9 +136,9 @@ func FuzzJudge(f *testing.F) {
 		if !ok {
 			c = known["simple_python_0"]
 		}
-		var raw importers.RawCall
-		raw.Function.Name, raw.Function.Arguments = c.Functions[0].Name, importers.Arguments(args)
-		if v := c.Judge(importers.Line{ID: c.ID, Calls: []importers.RawCall{raw}}); v.Valid == (v.Type != "") {
+		var raw bfcl.RawCall
+		raw.Function.Name, raw.Function.Arguments = c.Functions[0].Name, bfcl.Arguments(args)
+		if v := c.Judge(bfcl.Line{ID: c.ID, Calls: []bfcl.RawCall{raw}}); v.Valid == (v.Type != "") {
 			t.Errorf("verdict %+v contradicts itself", v)
 		}
 	})
@@ -148,9 +148,9 @@ func FuzzJudge(f *testing.F) {
 func TestJudge_TellsPythonsNumbers(t *testing.T) {
 	c := load(t)["simple_python_0"]
 	for _, number := range []string{"NaN", "-Infinity"} {
-		var call importers.RawCall
-		call.Function.Name, call.Function.Arguments = "trip", importers.Arguments(`{"city":"New York, NY","cost":`+number+`}`)
-		v := c.Judge(importers.Line{ID: c.ID, Calls: []importers.RawCall{call}})
+		var call bfcl.RawCall
+		call.Function.Name, call.Function.Arguments = "trip", bfcl.Arguments(`{"city":"New York, NY","cost":`+number+`}`)
+		v := c.Judge(bfcl.Line{ID: c.ID, Calls: []bfcl.RawCall{call}})
 		if !strings.Contains(v.Reason, " "+number+" is not") {
 			t.Errorf("%s: %+v", number, v)
 		}

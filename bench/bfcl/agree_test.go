@@ -1,4 +1,4 @@
-package importers_test
+package bfcl_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"molar/eval/importers"
+	"molar/bench/bfcl"
 )
 
 // TestOfficialVerdicts compares with verdicts of the official checker, if MOLAR_BFCL names a
@@ -21,7 +21,7 @@ func TestOfficialVerdicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases := map[string]importers.Case{}
+	cases := map[string]bfcl.Case{}
 	for _, file := range files {
 		for _, c := range readCases(t, file, filepath.Join(dir, "possible_answer", filepath.Base(file))) {
 			cases[c.ID] = c
@@ -40,7 +40,7 @@ func TestOfficialVerdicts(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &row); err != nil {
 			t.Fatal(err)
 		}
-		err := importers.ReadCalls("verdicts", strings.NewReader(line), func(l importers.Line) error {
+		err := bfcl.ReadCalls("verdicts", strings.NewReader(line), func(l bfcl.Line) error {
 			c := cases[l.ID]
 			v := c.Judge(l)
 			total++
@@ -58,20 +58,20 @@ func TestOfficialVerdicts(t *testing.T) {
 	t.Logf("%d of %d verdicts agree", agreed, total)
 }
 
-func readCases(t *testing.T, file, answers string) []importers.Case {
+func readCases(t *testing.T, file, answers string) []bfcl.Case {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	cases, err := importers.ReadCases(file, f)
+	cases, err := bfcl.ReadCases(file, f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if a, err := os.Open(answers); err == nil {
 		defer a.Close()
-		if err := importers.ReadAnswers(answers, a, cases); err != nil {
+		if err := bfcl.ReadAnswers(answers, a, cases); err != nil {
 			t.Fatal(err)
 		}
 	}

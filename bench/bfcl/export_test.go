@@ -1,0 +1,4 @@
+package bfcl
+
+// CategoryOf returns the category in an id.
+func CategoryOf(id string) string { return categoryOf(id) }
