@@ -188,7 +188,6 @@ func newEvalImportCmd(a *app) *cobra.Command {
 and data sets:
 
   cassette  of go-vcr, VCR for Ruby and vcrpy, with Gemini, OpenAI-compatible servers, Ollama
-  httprr    recordings of Google's httprr
   openai    conversations as OpenAI messages, or logs of requests and responses
   pairs     request and response pairs
 
@@ -238,8 +237,8 @@ func newEvalTrafficCmd(a *app) *cobra.Command {
 		Use:   "traffic [flags] FOLDER",
 		Short: "Check how Molar reads traffic that other programs recorded",
 		Long: `Check how Molar reads traffic with model services that other programs recorded: cassettes
-of go-vcr, VCR for Ruby and vcrpy, recordings of httprr and nock, HTTP archives, request and
-response pairs, fake responses of Gemini CLI, and files with an answer alone. Nothing is sent
+of go-vcr, VCR for Ruby and vcrpy, recordings of nock, HTTP archives, request and response pairs,
+fake responses of Gemini CLI, and files with an answer alone. Nothing is sent
 anywhere.
 
 Each answer of an API that Molar speaks is given to its provider code whole, line by line and byte

@@ -41,7 +41,6 @@ type object = map[string]any
 // formats returns all formats; the first one that matches a file counts.
 func formats() []format {
 	return []format{
-		{"httprr", func(_ string, data []byte, _ object) bool { return bytes.HasPrefix(data, []byte("httprr trace")) }, readHTTPRR},
 		{"pairs", func(_ string, _ []byte, first object) bool { return has(first, "url", "response") }, readPairs},
 		{"cassette", func(_ string, data []byte, first object) bool {
 			request, _ := first["request"].(object)

@@ -35,11 +35,7 @@ func zipped(t testing.TB, s string) string {
 // The same exchange in each format that keeps requests.
 func TestRead(t *testing.T) {
 	t.Parallel()
-	httprr := func() string {
-		request := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: api.example\r\nContent-Length: %d\r\n\r\n%s", address, len(asked), asked)
-		response := fmt.Sprintf("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nContent-Length: %d\r\n\r\n%s", len(said), said)
-		return fmt.Sprintf("httprr trace v1\n%d %d\n%s%s", len(request), len(response), request, response)
-	}()
+	pairs := `{"method":"POST","url":"` + address + `","status":429,"request":` + asked + `,"response":` + said + `}`
 	coded := base64.StdEncoding.EncodeToString([]byte(zipped(t, said)))
 	for name, tt := range map[string]struct {
 		file, data string
@@ -52,13 +48,12 @@ func TestRead(t *testing.T) {
 		"one interaction": {file: "a.json", data: `{"request":{"method":"POST","url":"` + address + `","body":` + fmt.Sprintf("%q", asked) + `},"response":{"status":{"code":429},"headers":{"Retry-After":"7"},"body":` + fmt.Sprintf("%q", said) + `}}`},
 		"VCR for Ruby":    {file: "a.yml", data: "http_interactions:\n- request:\n    method: POST\n    uri: " + address + "\n    body: {string: '" + asked + "'}\n  response:\n    status: {code: 429}\n    headers: {Retry-After: ['7']}\n    body:\n      string: !binary |-\n        " + base64.StdEncoding.EncodeToString([]byte(said)) + "\n"},
 		"vcr of R":        {file: "a.yml", data: "http_interactions:\n- request:\n    method: POST\n    uri: " + address + "\n    body: {string: '" + asked + "'}\n  response:\n    status: 429\n    headers: {Retry-After: '7'}\n    body: {string: '" + said + "'}\n"},
-		"httprr":          {file: "a.httprr", data: httprr},
-		"httprr, zipped":  {file: "a.httprr.gz", data: zipped(t, httprr)},
+		"pairs, zipped":   {file: "a.jsonl.gz", bare: true, data: zipped(t, pairs)},
 		"archive":         {file: "a.har", data: `{"log":{"entries":[{"request":{"method":"POST","url":"` + address + `","postData":{"text":` + fmt.Sprintf("%q", asked) + `}},"response":{"status":429,"headers":[{"name":"retry-after","value":"7"}],"content":{"text":` + fmt.Sprintf("%q", said) + `}}}]}}`},
 		"archive of Polly.JS": {file: "a.har", data: `{"log":{"entries":[{"request":{"method":"POST","url":"` + address + `","postData":{"text":` + fmt.Sprintf("%q", asked) + `}},"response":{"status":429,"headers":[{"name":"retry-after","value":"7"}],` +
 			`"content":{"encoding":"base64","text":` + fmt.Sprintf("%q", `["`+coded+`"]`) + `}}}]}}`},
 		"nock":  {file: "a.json", bare: true, data: `[{"scope":"https://api.example","method":"POST","path":"/v1/chat/completions","body":` + asked + `,"status":429,"response":` + said + `}]`},
-		"pairs": {file: "a.jsonl", bare: true, data: `{"method":"POST","url":"` + address + `","status":429,"request":` + asked + `,"response":` + said + `}`},
+		"pairs": {file: "a.jsonl", bare: true, data: pairs},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -116,7 +111,7 @@ func TestRead_faults(t *testing.T) {
 		}
 	}
 	for name, data := range map[string]string{
-		"a.yaml": "interactions:\n- a: [\n", "a.httprr": "httprr trace v1\n9 9\nx", "a.har": `{"log":{"entries":[{"response":{"content":{"encoding":"base64","text":"?"}}}]}}`,
+		"a.yaml": "interactions:\n- a: [\n", "a.har": `{"log":{"entries":[{"response":{"content":{"encoding":"base64","text":"?"}}}]}}`,
 		"a.gz": "\x1f\x8bno",
 	} {
 		_, err := cassettes.Read("", name, []byte(data))

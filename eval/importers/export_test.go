@@ -10,8 +10,5 @@ func Cassette(name string, data []byte) ([]Imported, error) {
 	return readExchanges("cassette")(name, data)
 }
 
-// HTTPRR reads a recording of httprr.
-func HTTPRR(name string, data []byte) ([]Imported, error) { return readExchanges("httprr")(name, data) }
-
 // Pairs reads request and response pairs.
 func Pairs(name string, data []byte) ([]Imported, error) { return readExchanges("pairs")(name, data) }

@@ -90,26 +90,6 @@ func wantWeather(t *testing.T, i importers.Imported) {
 	}
 }
 
-func TestHTTPRR(t *testing.T) {
-	pair := func(path, body, kind, answer string) string {
-		request := fmt.Sprintf("POST %s%s HTTP/1.1\r\nHost: generativelanguage.googleapis.com\r\nContent-Length: %d\r\n\r\n%s", geminiURL, path, len(body), body)
-		response := fmt.Sprintf("HTTP/2.0 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", kind, len(answer), answer)
-		return fmt.Sprintf("%d %d\n%s%s", len(request), len(response), request, response)
-	}
-	text := "httprr trace v1\n" + pair(":generateContent", geminiAsk, "application/json", geminiCall) +
-		pair(":streamGenerateContent?alt=sse", geminiBack, "text/event-stream", geminiSays)
-	i, err := importers.HTTPRR("w.httprr", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantWeather(t, i[0])
-	for _, bad := range []string{"", "no trace\n", "httprr trace v1\n9 9\nx", "httprr trace v1\nx y\n", "httprr trace v1\n-1 4\nabcd", "httprr trace v1\n"} {
-		if _, err := importers.HTTPRR("w.httprr", []byte(bad)); err == nil || !strings.Contains(err.Error(), "w.httprr:") {
-			t.Errorf("%q: error %v", bad, err)
-		}
-	}
-}
-
 func TestGoVCR(t *testing.T) {
 	quote := func(s string) string {
 		data, err := json.Marshal(s)
@@ -201,7 +181,7 @@ func TestOpenAI_logs(t *testing.T) {
 // TestRead_strange: errors about unreadable files quote their start or an address.
 func TestRead_strange(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"eval_set_id": "x", "eval_cases": []}`: "not recognised as one of cassette, httprr, openai, pairs",
+		`{"eval_set_id": "x", "eval_cases": []}`: "not recognised as one of cassette, openai, pairs",
 		"interactions:\n- request: {method: GET, uri: https://api.weather.example/v1}\n  response: {status: {code: 200}, body: {string: x}}\n": "https://api.weather.example/v1 is not a model call",
 	} {
 		if _, err := importers.Read("", "f", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
@@ -223,11 +203,6 @@ func TestEnding(t *testing.T) {
 	if !strings.Contains(string(all[0].Tape), "(The recording ends here.)") {
 		t.Error("the tape has no ending")
 	}
-}
-
-func FuzzHTTPRR(f *testing.F) {
-	f.Add([]byte("httprr trace v1\n3 3\nabcdef"))
-	f.Fuzz(func(t *testing.T, data []byte) { _, _ = importers.HTTPRR("f", data) })
 }
 
 func FuzzPairs(f *testing.F) {

@@ -13,7 +13,7 @@ import (
 // formats returns the readers by format.
 func formats() map[string]func(name string, data []byte) ([]Imported, error) {
 	all := map[string]func(string, []byte) ([]Imported, error){"openai": readOpenAI}
-	for _, format := range []string{"cassette", "httprr", "pairs"} {
+	for _, format := range []string{"cassette", "pairs"} {
 		all[format] = readExchanges(format)
 	}
 	return all
