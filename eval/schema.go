@@ -23,11 +23,14 @@ func caseSchema() *jsonschema.Schema {
 	return schemaOf("cases of molar eval", &Case{}, &suiteFile{})
 }
 
-// withSuggestion adds the closest known key to an error about an unknown one.
+// withSuggestion adds to an error about an unknown key what to write instead.
 func withSuggestion(fault string) string {
 	name := regexp.MustCompile(`unknown field "(.*)"`).FindStringSubmatch(fault)
 	if name == nil {
 		return fault
+	}
+	if name[1] == "faults" {
+		return fault + ": faults are no part of a case; ask a model behind one with molar eval run --fault tool:GLOB=error --from-drift live"
 	}
 	if near := text.Nearest(name[1], schemaKeys(caseSchema())); near != "" {
 		return fmt.Sprintf("%s, did you mean %q?", fault, near)

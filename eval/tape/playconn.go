@@ -40,7 +40,7 @@ func (c *playedConn) Request(ctx context.Context, method string, params json.Raw
 		return json.RawMessage(`{}`), nil
 	}
 	if method == MethodCall {
-		if result, fired, err := c.p.toolFault(ctx, c.server, params); fired {
+		if result, hit, err := c.p.toolFault(c.server, params); hit {
 			return result, err
 		}
 	}
@@ -218,7 +218,7 @@ func (c *liveConn) Inner() transport.Conn { return c.Conn }
 
 func (c *liveConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	if method == MethodCall {
-		if result, fired, err := c.played.p.toolFault(ctx, c.played.server, params); fired {
+		if result, hit, err := c.played.p.toolFault(c.played.server, params); hit {
 			return result, err
 		}
 	}

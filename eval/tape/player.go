@@ -32,7 +32,7 @@ type PlayerConfig struct {
 	Redactor *Redactor
 	// Canon may be shared by players; nil means a new one.
 	Canon *Canon
-	// Faults are injected into the replay.
+	// Faults replace results of tools, taped and live ones.
 	Faults []Fault
 }
 
@@ -43,14 +43,12 @@ type Player struct {
 	models []*tapedExchange
 	frames map[string][]*tapedFrame // by server
 
-	mu     sync.Mutex
-	drifts []Drift
-	turn   int
-	line   int // the last served line
-	fired  map[int]int
-	missed []string
-	// unasked is set if the tape answered a request that a fault had changed.
-	unasked  bool
+	mu       sync.Mutex
+	drifts   []Drift
+	turn     int
+	line     int // the last served line
+	missed   []string
+	faulted  bool     // a fault hit a call
 	fallback Fallback // answers after the tape was left
 	left     bool
 	calls    int
@@ -83,7 +81,7 @@ func NewPlayer(cfg PlayerConfig) (*Player, error) {
 	if cfg.Redactor == nil {
 		cfg.Redactor = NewRedactor()
 	}
-	p := &Player{cfg: cfg, frames: make(map[string][]*tapedFrame), fired: make(map[int]int), live: make(map[string]map[string]Tool)}
+	p := &Player{cfg: cfg, frames: make(map[string][]*tapedFrame), live: make(map[string]map[string]Tool)}
 	exchanges, frames := make(map[int]*tapedExchange), make(map[string]*tapedFrame)
 	for i := range cfg.Tape.Records {
 		r := &cfg.Tape.Records[i]
@@ -214,7 +212,6 @@ func (p *Player) take(s slot, method, path string, body []byte) (*tapedExchange,
 		if p.leaveTape() {
 			return nil, errNotOnTape("the tape ends here")
 		}
-		p.afterFault(s)
 		return nil, p.recordMiss("the tape has no further %s call in turn %d", s.pass, s.turn)
 	}
 	if x.end == nil {
@@ -235,32 +232,10 @@ func (p *Player) take(s slot, method, path string, body []byte) (*tapedExchange,
 		drifts[i].Where = fmt.Sprintf("%s pass, %s", s.pass, drifts[i].Where)
 	}
 	p.drift(s.turn, x.request.Line, drifts...)
-	if p.leaveTape() || !p.afterFault(s) && !p.cfg.Report {
+	if p.leaveTape() || !p.cfg.Report {
 		return nil, errNotOnTape(fmt.Sprintf("the %s request of turn %d differs from the tape: %s", s.pass, s.turn, drifts[0].Class))
 	}
 	return x, nil
-}
-
-// afterFault reports whether a fault hit before a request that differs from the tape. The tape's
-// answer is served then, to see what the host does, although no model gave it to this request. A
-// summary after the last turn does not count as unasked, since it changes no answer.
-func (p *Player) afterFault(s slot) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	hit := false
-	for i, f := range p.cfg.Faults {
-		hit = hit || p.fired[i] >= max(f.Nth, 1)
-	}
-	p.unasked = p.unasked || hit && !p.left && (s.pass != providers.PassSummary || s.turn < len(p.cfg.Tape.Turns))
-	return hit
-}
-
-// NotAsked reports whether the tape answered a request that a fault had changed, in place of a
-// model.
-func (p *Player) NotAsked() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.unasked
 }
 
 // find returns the next exchange of the turn and pass. A summary recorded outside of turns is

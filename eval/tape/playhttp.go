@@ -32,17 +32,11 @@ func (t playedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if s.pass == passProbe {
 		return t.probe(req, s, body)
 	}
-	answer := func() (*http.Response, error) {
-		x, err := t.p.take(s, req.Method, t.p.cfg.Redactor.Path(req.URL), body)
-		if err != nil {
-			return refusal(req, err), nil
-		}
-		return serve(req, x)
+	x, err := t.p.take(s, req.Method, t.p.cfg.Redactor.Path(req.URL), body)
+	if err != nil {
+		return refusal(req, err), nil
 	}
-	if resp, fired, err := t.p.modelFault(req, s, answer); fired {
-		return resp, err
-	}
-	return answer()
+	return serve(req, x)
 }
 
 // refusal returns an error response that every wire understands.
