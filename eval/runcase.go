@@ -79,14 +79,11 @@ func (r *Runner) open(ctx context.Context, c *Case, wrap func(*tape.Player) (Edg
 	if err != nil {
 		return nil, nil, err
 	}
-	player, err := tape.NewPlayer(tape.PlayerConfig{
+	player := tape.NewPlayer(tape.PlayerConfig{
 		Tape: t, LiveModel: r.cfg.Mode.LiveModel, LiveTools: r.cfg.Mode.LiveTools,
 		Report: c.Policy.OnMiss == "report", Skip: r.cfg.Skip, Redactor: r.cfg.Redactor, Canon: r.canon,
 		Faults: r.cfg.Faults,
 	})
-	if err != nil {
-		return nil, nil, &InvalidError{err}
-	}
 	edges, err := wrap(player)
 	if err != nil {
 		return nil, nil, err

@@ -197,7 +197,7 @@ func (s *stage) keep(from, to string) error {
 		return err
 	}
 	text := strings.NewReplacer(s.model.url, "http://127.0.0.1:11434", s.records, "https://catalogue.example").Replace(string(data))
-	sealed, err := tape.Reseal([]byte(text))
+	sealed, err := tape.Tidy(from, []byte(text))
 	if err != nil {
 		return err
 	}
