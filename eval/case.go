@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"molar/eval/match"
-	"molar/eval/tape"
 )
 
 // CaseVersion is the newest version of the case format.
@@ -47,15 +45,12 @@ type Case struct {
 	Trials int `yaml:"trials,omitempty" json:"trials,omitempty"`
 	// Gate sets minimum values of metrics, each checked over all cases that have the same gate.
 	Gate map[string]float64 `yaml:"gate,omitempty" json:"gate,omitempty"`
-	// Faults are injected into the replay of the tape, see [tape.ParseFault].
-	Faults []string `yaml:"faults,omitempty" json:"faults,omitempty"`
 
 	// File and Line are the position of the case.
 	File string `yaml:"-" json:"-"`
 	Line int    `yaml:"-" json:"-"`
 
-	faults []tape.Fault
-	plans  []*match.Plan
+	plans []*match.Plan
 }
 
 // An Input is the start of the conversation.
@@ -160,12 +155,6 @@ func (c *Case) TapeFile() string {
 	return resolvePath(c.File, name)
 }
 
-// WithFault returns a copy of the case with one more fault, to be run once.
-func (c Case) WithFault(f tape.Fault) Case {
-	c.Trials, c.faults = 1, append(slices.Clone(c.faults), f)
-	return c
-}
-
 // SafeName turns an id into a file name.
 func SafeName(id string) string {
 	return strings.Map(func(r rune) rune {
@@ -184,7 +173,7 @@ func (c *Case) ConfigFile() string {
 	return resolvePath(c.File, c.Config)
 }
 
-// check validates a decoded case and compiles its faults and expectations. It returns all errors
+// check validates a decoded case and compiles its expectations. It returns all errors
 // joined.
 func (c *Case) check() error {
 	var faults []error
@@ -212,14 +201,6 @@ func (c *Case) check() error {
 		if _, known := (&Metrics{}).Value(name); !known {
 			add("gate: there is no metric %q", name)
 		}
-	}
-	c.faults = nil
-	for _, text := range c.Faults {
-		f, err := tape.ParseFault(text)
-		if err != nil {
-			faults = append(faults, err)
-		}
-		c.faults = append(c.faults, f)
 	}
 	c.plans = nil
 	for i := range c.Turns {

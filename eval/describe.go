@@ -115,7 +115,7 @@ func LiveCalls(cases []Case, mode Mode) ([]string, error) {
 			return nil, err
 		}
 		if mode.LiveModel || mode.FromDrift == FromDriftLive {
-			models[strings.TrimSpace(t.Header.Provider+" "+t.Header.Model)] += len(t.Steps)
+			models[strings.TrimSpace(t.Header.Provider+" "+t.Header.Model)] += t.Calls()
 		}
 		if !mode.LiveTools {
 			continue

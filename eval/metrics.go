@@ -110,7 +110,7 @@ func mean(values []float64) *float64 {
 }
 
 // measure computes the metrics. Cases without a verdict do not count as judged: a service was
-// down, or no model was asked after a fault.
+// down, or a model was not asked.
 func measure(cases []CaseResult) Metrics {
 	var m Metrics
 	turns, passed, judged, compared, agreed := 0, 0, 0, 0, 0

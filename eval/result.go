@@ -19,8 +19,7 @@ const (
 	StatusFlaky Status = "flaky"
 	// StatusInfra is a case that could not be judged because a service was down.
 	StatusInfra Status = "infra"
-	// StatusNotAsked is a case with a fault after which the tape answered a request that differs
-	// from it: no model saw the effect of the fault.
+	// StatusNotAsked is a case without a verdict, since the model that gives it was not asked.
 	StatusNotAsked Status = "not-asked-again"
 )
 

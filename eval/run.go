@@ -80,7 +80,7 @@ type Config struct {
 	Parallel int
 	// Trials, if positive, overrides the cases' own number.
 	Trials int
-	// Faults are injected into every replay, in addition to the cases' own.
+	// Faults replace results of tools in every case. The mode must ask a model afterwards.
 	Faults []tape.Fault
 	// Redactor must be the one of the recording.
 	Redactor *tape.Redactor

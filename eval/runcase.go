@@ -80,14 +80,11 @@ func (r *Runner) open(ctx context.Context, c *Case, serve bool, wrap func(*tape.
 	if err != nil {
 		return nil, nil, err
 	}
-	player, err := tape.NewPlayer(tape.PlayerConfig{
+	player := tape.NewPlayer(tape.PlayerConfig{
 		Tape: t, LiveModel: r.cfg.Mode.LiveModel, LiveTools: r.cfg.Mode.LiveTools,
 		Report: serve, Skip: r.cfg.Skip, Redactor: r.cfg.Redactor, Canon: r.canon,
-		Faults: append(slices.Clone(c.faults), r.cfg.Faults...),
+		Faults: r.cfg.Faults,
 	})
-	if err != nil {
-		return nil, nil, &InvalidError{err}
-	}
 	edges, err := wrap(player)
 	if err != nil {
 		return nil, nil, err
@@ -163,17 +160,11 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 	if mode := r.cfg.Mode; !mode.LiveModel || !mode.LiveTools { // else nothing comes from the tape
 		result.Drift, result.Follows = player.Finish()
 	}
-	unfired := player.Unfired()
-	for _, f := range unfired {
-		result.Notes = append(result.Notes, fmt.Sprintf("fault %s:%s=%s hit nothing", f.Edge, f.Glob, f.Kind))
+	if len(r.cfg.Faults) > 0 && !player.Faulted() {
+		result.Notes = append(result.Notes, "no fault hit a call")
 	}
 	left, calls, usage := player.Left()
-	laid := len(r.cfg.Faults) + len(c.faults)
-	faulted := laid > len(unfired)
-	if laid > 0 {
-		result.checkUnderFault(player.Tape(), left || r.cfg.Mode.LiveModel)
-	}
-	if left || faulted || r.cfg.Mode.LiveModel {
+	if left || r.cfg.Mode.LiveModel {
 		result.failUnjudged(c, turnResults(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
 	}
 	if left || r.cfg.Mode.LiveModel {
@@ -184,11 +175,8 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 		w.Outcome, w.Changed, w.Answers = behaviour(turnResults(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
 		result.WhatIf = w
 	}
-	result.conclude(left || faulted) // then drift is expected
-	switch {
-	case faulted && player.NotAsked() && result.Wrong() == "":
-		result.Status, result.Why = StatusNotAsked, "the model was not asked again after the fault: this is what the host did, and no verdict about the answer; ask it with --from-drift live"
-	case left && !faulted && result.Status == StatusPass && result.WhatIf.Outcome == OutcomeOtherCalls && score(c, player.Tape()).Status != StatusFail:
+	result.conclude(left) // then drift is expected
+	if left && !player.Faulted() && result.Status == StatusPass && result.WhatIf.Outcome == OutcomeOtherCalls && score(c, player.Tape()).Status != StatusFail {
 		result.Status, result.Why = StatusFail, "other calls than on the tape"
 	}
 	return result, nil

@@ -36,6 +36,8 @@ func withRemedy(fault, source string) string {
 		return insteadOfMode(source)
 	case name[1] == "policy":
 		return "there is no policy any more: a request that differs from the tape is drift, and --live compares none; remove it"
+	case name[1] == "faults":
+		return fault + ": faults are no part of a case; ask a model behind one with molar eval run --fault tool:GLOB=error --from-drift live"
 	case near == name[1]:
 		return fault + ", which belongs to another part of the file"
 	case near != "":

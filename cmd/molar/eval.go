@@ -41,8 +41,7 @@ same calls and another answer, or other calls. Another answer fails unless the c
 checks the answer.
 
 Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid file,
-3 drift, or a fault after which no model was asked again, 4 infrastructure,
-5 nothing was selected.`,
+3 drift, 4 infrastructure, 5 nothing was selected.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return evaluations(a).Run(cmd.Context(), f, args) },
 	}
@@ -53,8 +52,7 @@ Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid file,
 	flags.StringVar(&f.FromDrift, "from-drift", "", "play each tape up to the first request that differs, and continue from there with the `model` live or offline")
 	flags.IntVar(&f.Trials, "trials", 0, "run each case this `number` of times")
 	flags.IntVar(&f.Parallel, "parallel", 0, "run this `number` of cases at once (default: one for each CPU in a replay, else 1)")
-	flags.StringArrayVar(&f.Faults, "fault", nil, "add a `fault` to every tape: tool:family__*=error, model:answer=disconnect#2, tool:*=delay:200ms; drop, delay, garble, error, disconnect")
-	flags.BoolVar(&f.Sweep, "fault-sweep", false, "run each case once with each fault at each of its calls, and report what the host does; with --from-drift also how a model answers")
+	flags.StringArrayVar(&f.Faults, "fault", nil, "with --from-drift or --live-model: let calls end with a `fault`, tool:GLOB=error, timeout, empty or inject (the tool gives orders); may be repeated")
 	flags.StringVar(&f.Provider, "provider", "", "`name` of the live model's provider")
 	flags.StringVar(&f.Model, "model", "", "`name` of the live model")
 	flags.BoolVar(&f.Full, "full", false, "show the causes of drift with their texts in full")

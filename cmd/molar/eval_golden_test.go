@@ -440,13 +440,3 @@ func TestEval_liveSaysWho(t *testing.T) {
 		t.Errorf("replayed: %v", rep.Run.Models)
 	}
 }
-
-// A fault of a search makes the assistant ask the next search of its list, which does not count as
-// a repeated call.
-func TestEval_faultSweepNextSearch(t *testing.T) {
-	long(t, "each fault is waited out as a turn does")
-	t.Parallel()
-	if code, stdout, stderr := evalRun(t, nowhere, "eval", "run", "--fault-sweep", "--id", "dental-caries", suites); code != 0 || !strings.Contains(stdout, "all") {
-		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
-	}
-}

@@ -60,7 +60,7 @@ func TestEval_suitesCover(t *testing.T) {
 		}
 		wires[first.Header.Provider]++
 	}
-	for _, tag := range []string{"family", "dental", "sdi", "choice", "parallel", "errors", "refusals", "follow-ups", "memory", "injections", "faults"} {
+	for _, tag := range []string{"family", "dental", "sdi", "choice", "parallel", "errors", "refusals", "follow-ups", "memory", "injections"} {
 		if tags[tag] == 0 {
 			t.Errorf("no case has the tag %s", tag)
 		}

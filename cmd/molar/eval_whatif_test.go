@@ -136,79 +136,30 @@ func TestEval_reportOutcomes(t *testing.T) {
 	}
 }
 
-// TestEval_faultNotAsked: when a fault of a tool changes the model's input, the answer of the tape
-// does not count. The case is judged once a model is asked.
-func TestEval_faultNotAsked(t *testing.T) {
+// TestEval_fault: a model that is asked after a fault is judged by its answer. A fault without one
+// to see it is refused, since the tape's answer would say nothing about it.
+func TestEval_fault(t *testing.T) {
 	t.Parallel()
 	file := recordedCase(t)
 	edit(t, file, "expect:\n", "expect:\n      answer: {all: [{contains: tok1}]}\n")
-	dir := filepath.Dir(file)
-	for _, fault := range []string{"tool:family__*=error", "tool:family__search_family=empty#2", "tool:*=inject"} {
-		code, stdout, stderr := evalRun(t, nowhere, "eval", "run", file, "--fault", fault, "--junit", filepath.Join(dir, "r.xml"), "--html", filepath.Join(dir, "r.html"))
-		for name, form := range map[string]string{"terminal": stdout, "JUnit": readText(t, filepath.Join(dir, "r.xml")), "HTML": readText(t, filepath.Join(dir, "r.html"))} {
-			if code != eval.ExitDrift || !strings.Contains(form, "not asked again") {
-				t.Errorf("%s, %s: exit code %d: %s%s", fault, name, code, form, stderr)
+	for model, want := range map[string]int{goldenModel(t, false): 0, ruinedModel(t): eval.ExitFailed} {
+		for _, fault := range []string{"tool:family__*=error", "tool:family__*=timeout", "tool:family__search_family=empty", "tool:*=inject"} {
+			code, stdout, stderr := evalRun(t, model, "eval", "run", file, "--fault", fault, "--from-drift", "live")
+			if code != want || strings.Contains(stdout, "no fault hit") {
+				t.Errorf("%s: exit code %d, want %d: %s%s", fault, code, want, stdout, stderr)
 			}
 		}
-		if strings.Contains(stdout, "FAIL") || !strings.Contains(stdout, "0 passed, 1 not asked again") {
-			t.Errorf("%s: %s", fault, stdout)
-		}
 	}
-	// A model that sees the fault is judged by its answer.
-	for model, want := range map[string]int{goldenModel(t, false): 0, ruinedModel(t): eval.ExitFailed} {
-		if code, stdout, stderr := evalRun(t, model, "eval", "run", file, "--fault", "tool:family__*=error", "--from-drift", "live"); code != want || strings.Contains(stdout, "not asked") {
-			t.Errorf("exit code %d, want %d: %s%s", code, want, stdout, stderr)
-		}
+	if code, stdout, _ := evalRun(t, nowhere, "eval", "run", file, "--fault", "tool:family__*=error", "--from-drift", "offline"); code != eval.ExitFailed || !strings.Contains(stdout, "tok1") {
+		t.Errorf("offline: exit code %d: %s", code, stdout)
 	}
-	// What a request does not show changes nothing for a model.
-	if code, stdout, _ := evalRun(t, nowhere, "eval", "run", file, "--fault", "tool:*=delay:1ms"); code != 0 {
-		t.Errorf("a delay: exit code %d: %s", code, stdout)
+	if code, stdout, _ := evalRun(t, nowhere, "eval", "run", file, "--fault", "tool:nobody__*=error", "--from-drift", "offline"); code != 0 || !strings.Contains(stdout, "no fault hit a call") {
+		t.Errorf("a fault of no tool: exit code %d: %s", code, stdout)
 	}
-}
-
-// TestEval_faultSweep: every call of a case fails in every way, and the host answers or says
-// that it cannot. No answer is held for right that no model gave, unless one is asked.
-func TestEval_faultSweep(t *testing.T) {
-	long(t, "each fault is waited out as a turn does")
-	t.Parallel()
-	file := filepath.Join(filepath.Dir(recordedCase(t)), "short.yaml") // of one turn
-	if code, _, stderr := evalRun(t, goldenModel(t, false), "eval", "record", "--config", filepath.Join(filepath.Dir(file), "molar.yaml"),
-		"--provider", "ollama", "--out", file, "Find the family Nguyen"); code != 0 {
-		t.Fatalf("record: exit code %d: %s", code, stderr)
-	}
-	edit(t, file, "expect:\n", "expect:\n      answer: {all: [{contains: tok1}]}\n")
-	rows := func(model string, flags ...string) []eval.SweepRow {
-		t.Helper()
-		out := filepath.Join(t.TempDir(), "sweep.json")
-		code, stdout, stderr := evalRun(t, model, append([]string{"eval", "run", "--fault-sweep", "--json", out, file}, flags...)...)
-		var swept eval.SweepResult
-		if err := json.Unmarshal([]byte(readText(t, out)), &swept); err != nil {
-			t.Fatal(err)
-		}
-		if code != 0 || !strings.Contains(stdout, "not asked again") {
-			t.Errorf("exit code %d: %s%s", code, stdout, stderr)
-		}
-		return swept.Rows
-	}
-	runs, kinds := 0, make(map[string]bool)
-	for _, r := range rows(nowhere) {
-		runs += r.Runs
-		kinds[r.Edge+" "+r.Kind] = true
-		if r.Edge == "tool" && (r.Runs != 1 || r.NotAsked != r.Runs) {
-			t.Errorf("offline: %+v, want none of the runs to be judged", r)
-		}
-	}
-	if runs < 13 || !kinds["tool inject"] || !kinds["model answer huge"] {
-		t.Errorf("%d runs, %v", runs, kinds)
-	}
-	for _, r := range rows(goldenModel(t, false), "--from-drift", "live") {
-		if r.Edge == "tool" && r.Held != r.Runs {
-			t.Errorf("a model that answers well: %+v", r)
-		}
-	}
-	for _, r := range rows(ruinedModel(t), "--from-drift", "live") {
-		if r.Edge == "tool" && r.Otherwise != r.Runs {
-			t.Errorf("a model that does not: %+v", r)
+	for _, flags := range [][]string{nil, {"--live-tools"}} {
+		code, _, stderr := evalRun(t, nowhere, append([]string{"eval", "run", file, "--fault", "tool:*=error"}, flags...)...)
+		if code != eval.ExitInvalid || !strings.Contains(stderr, "give --from-drift live, --from-drift offline or --live-model") {
+			t.Errorf("%v: exit code %d: %s", flags, code, stderr)
 		}
 	}
 }

@@ -87,7 +87,10 @@ func (a *Commands) rerecord(ctx context.Context, runner *eval.Runner, c *eval.Ca
 	}
 	r.file = file.Name()
 	recording, err := runner.Rerecord(ctx, c, file)
-	if err = errors.Join(err, file.Close()); err != nil {
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = tidyTape(r.file)
+	}
+	if err != nil {
 		return r, err
 	}
 	r.turns = recording.Now

@@ -29,7 +29,6 @@ type Flags struct {
 	Provider, Model  string
 	Quiet, Full      bool
 	FromDrift        string
-	Sweep            bool
 }
 
 // LiveFlags select what is asked for real.
@@ -123,8 +122,8 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if f.Sweep && (mode.LiveModel || mode.LiveTools) {
-		return cli.Usage(errors.New("--fault-sweep lays its faults over tapes: leave out --live-model, --live-tools and --live; --from-drift asks a model behind each fault"))
+	if len(f.Faults) > 0 && !mode.LiveModel && mode.FromDrift == "" {
+		return cli.Usage(errors.New("--fault changes what a model reads, and a replay asks none: give --from-drift live, --from-drift offline or --live-model with it"))
 	}
 	if (f.Provider != "" || f.Model != "") && !mode.LiveModel && mode.FromDrift != eval.FromDriftLive {
 		return cli.Usage(errors.New("--provider and --model choose who is asked: give --live-model or --from-drift live with them"))
@@ -145,9 +144,6 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	}
 	defer runner.Close()
 	cli.CollectLess()
-	if f.Sweep {
-		return a.evalSweep(ctx, runner, cases, f, mode.IsLive())
-	}
 	rep, err := runner.Run(ctx, cases)
 	if err != nil {
 		return evalError(err)
@@ -181,9 +177,6 @@ func (a *Commands) runner(mode eval.Mode, f Flags) (*eval.Runner, error) {
 	parallel := f.Parallel
 	if parallel <= 0 && !mode.IsLive() {
 		parallel = runtime.NumCPU()
-		if f.Sweep { // most of the time is spent waiting for retries
-			parallel *= 8
-		}
 	}
 	pool := &storePool{log: log}
 	cfg := eval.Config{

@@ -43,7 +43,25 @@ func (a *Commands) openRecorder(file, caseID string, cfg *config.Config, who cho
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close(), os.Remove(file))
 	}
-	return rec, func() error { return errors.Join(rec.Err(), f.Close()) }, nil
+	return rec, func() error {
+		err := errors.Join(rec.Err(), f.Close())
+		if err != nil {
+			return err
+		}
+		return tidyTape(file)
+	}, nil
+}
+
+// tidyTape writes the tape of a file anew, so that its changes can be read.
+func tidyTape(file string) error {
+	data, err := os.ReadFile(file)
+	if err == nil {
+		data, err = tape.Tidy(file, data)
+	}
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, data, 0o600)
 }
 
 // A choice is the assistant of a recording, with the provider and model that flags selected.

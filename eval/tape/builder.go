@@ -41,19 +41,8 @@ func (b *Builder) Server(name string, tools []Tool) {
 // frames writes a request frame and its answer.
 func (b *Builder) frames(slot int, server, method string, params, result any) {
 	b.rpc++
-	encode := func(v any) json.RawMessage {
-		data, err := json.Marshal(v)
-		if err != nil {
-			data = []byte("{}")
-		}
-		return data
-	}
 	b.w.Write(&Record{Type: TypeMCP, Turn: b.turn, Server: server, Dir: toServer, Slot: slot, Frame: rpcFrame{ID: b.rpc, Method: method, Params: encode(params)}.Encode()})
-	rec := &Record{Type: TypeMCP, Turn: b.turn, Server: server, Dir: fromServer, Frame: rpcFrame{ID: b.rpc, Result: encode(result)}.Encode()}
-	if method == MethodCall {
-		b.w.Seal(rec)
-	}
-	b.w.Write(rec)
+	b.w.Write(&Record{Type: TypeMCP, Turn: b.turn, Server: server, Dir: fromServer, Frame: rpcFrame{ID: b.rpc, Result: encode(result)}.Encode()})
 }
 
 // User begins a turn.
@@ -83,12 +72,12 @@ func (b *Builder) exchange(pass, method, path string, body json.RawMessage, end 
 	b.seq++
 	b.sum.ModelCalls++
 	b.w.Write(&Record{Type: TypeModelRequest, Seq: b.seq, Turn: b.turn, Pass: pass, Method: method, Path: path, Body: body, Unkeyed: true})
-	for i, data := range chunks {
-		rec := &Record{Type: TypeModelChunk, Seq: b.seq, N: i + 1}
+	for _, data := range chunks {
+		rec := &Record{Type: TypeModelChunk, Seq: b.seq}
 		rec.SetBytes(data)
 		b.w.Write(rec)
 	}
-	end.Type, end.Seq, end.N = TypeModelEnd, b.seq, len(chunks)
+	end.Type, end.Seq = TypeModelEnd, b.seq
 	b.w.Write(&end)
 }
 

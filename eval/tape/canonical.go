@@ -1,8 +1,6 @@
 package tape
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -83,12 +81,6 @@ func (r *Request) Key() string {
 		parts = append(parts, p.class, p.at, p.text)
 	}
 	return fmt.Sprintf("%q %q %q", parts, r.tools, r.config)
-}
-
-// sha returns the first twelve hex digits of the SHA-256 of a text.
-func sha(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:6])
 }
 
 // Read converts the body of a request of any wire that Molar uses.

@@ -46,7 +46,7 @@ func (p *Player) Contract(server string) []Drift {
 // isBuilt reports whether the tape was not recorded but made from an import or a trace. Its
 // tools may have only the fields that a model sees.
 func (p *Player) isBuilt() bool {
-	return slices.ContainsFunc(p.models, func(x *tapedExchange) bool { return x.request.Unkeyed })
+	return slices.ContainsFunc(p.models, func(x *exchange) bool { return x.request.Unkeyed })
 }
 
 // compareContracts reports the changes of the servers that the tape uses.

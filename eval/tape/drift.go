@@ -56,6 +56,7 @@ type Drift struct {
 	Tier string `json:"tier,omitempty"`
 
 	was, now string // uncut
+	late     bool   // the cause only if nothing else in the turn differs
 }
 
 // Full returns both sides uncut.
@@ -76,7 +77,7 @@ func differing(class, where, was, now string) Drift {
 // the cause only if nothing else in its turn differs.
 func rank(drifts []Drift) (causes, follows []Drift) {
 	late := func(d Drift) int {
-		if d.Class == Unconsumed {
+		if d.Class == Unconsumed || d.late {
 			return 1
 		}
 		return 0

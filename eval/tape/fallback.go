@@ -3,6 +3,7 @@ package tape
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"molar/providers"
 	"molar/schemas"
@@ -18,7 +19,7 @@ func (p *Player) SetFallback(f Fallback) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.fallback = f
-	p.left = len(p.drifts) > 0
+	p.left = slices.ContainsFunc(p.drifts, func(d Drift) bool { return !d.late })
 }
 
 // Left reports whether the tape was left, and the model calls and tokens since.

@@ -2,88 +2,127 @@ package tape
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/base32"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 )
 
 // Join joins the tapes of a conversation's turns into one, and applies replace to all texts. The
 // header and the tool lists are those of the last one.
 func Join(caseID string, turns []*Tape, replace func(string) string) ([]byte, error) {
-	var b bytes.Buffer
 	last := turns[len(turns)-1]
-	header := last.Header
-	header.Case = caseID
-	w := newWriter(&b, NewRedactor(), header)
-	for _, r := range last.Records {
-		if r.Type == TypeMCP && r.Turn == 0 {
-			w.Write(&r)
-		}
-	}
-	j := joiner{w: w, replace: replace, provider: header.Speaks(), answers: make(map[int][]byte)}
+	j := newJoiner(last, replace)
+	j.header.Case = caseID
+	j.handshakes(last)
 	for i, t := range turns {
-		j.turn, j.seq, j.id = i+1, j.lastSeq, j.lastID
-		for _, r := range t.Records {
-			if r.Type == TypeMCP && r.Turn == 0 {
-				continue
+		j.add(t, func(int) int { return i + 1 })
+	}
+	return j.bytes()
+}
+
+// Tidy writes a tape anew, so that two recordings of the same conversation differ in little but the
+// header: the handshakes first, by server; each model call in one piece, with a chunk for each event; and
+// in place of what is random or counted over the whole process (ids of requests and calls, the marks
+// around data), numbers in the order of the tape. What a replay does not compare of the host's requests to servers is left out.
+func Tidy(name string, data []byte) ([]byte, error) {
+	t, err := Read(name, data)
+	if err != nil {
+		return nil, err
+	}
+	j := newJoiner(t, func(s string) string { return s })
+	j.handshakes(t)
+	j.add(t, func(turn int) int { return turn })
+	return j.bytes()
+}
+
+// A joiner writes the records of tapes one after the other.
+type joiner struct {
+	header   Header
+	records  []*Record
+	replace  func(string) string
+	provider string
+	seq      int
+	rpc      map[string]int // the last id of a request, by server
+	err      error
+}
+
+func newJoiner(t *Tape, replace func(string) string) *joiner {
+	return &joiner{header: t.Header, replace: replace, provider: t.Header.Speaks(), rpc: make(map[string]int)}
+}
+
+func (j *joiner) bytes() ([]byte, error) {
+	var b bytes.Buffer
+	w := newWriter(&b, NewRedactor(), j.header)
+	number(j.records)
+	for _, r := range j.records {
+		w.Write(r)
+	}
+	return b.Bytes(), errors.Join(j.err, w.Err())
+}
+
+// handshakes adds what servers were asked outside of turns.
+func (j *joiner) handshakes(t *Tape) {
+	outside := slices.DeleteFunc(slices.Clone(t.frames), func(f *frames) bool { return f.request.Turn != 0 })
+	slices.SortStableFunc(outside, func(a, b *frames) int { return cmp.Compare(a.request.Server, b.request.Server) })
+	for _, f := range outside {
+		j.frames(f, 0)
+	}
+}
+
+// add adds all other records of a tape.
+func (j *joiner) add(t *Tape, turn func(int) int) {
+	var round []*frames // parallel calls
+	byRequest := make(map[*Record]*frames)
+	for _, f := range t.frames {
+		byRequest[f.request] = f
+	}
+	for _, r := range t.Records {
+		in := r.Turn
+		if in > 0 {
+			in = turn(in)
+		}
+		if r.Type == TypeMCP {
+			if f := byRequest[r]; f != nil && in > 0 {
+				round = append(round, f)
 			}
-			if err := j.add(r); err != nil {
-				return nil, err
-			}
+			continue
+		}
+		slices.SortStableFunc(round, func(a, b *frames) int { return cmp.Compare(a.request.Slot, b.request.Slot) })
+		for _, f := range round {
+			j.frames(f, turn(f.request.Turn))
+		}
+		round = nil
+		switch r.Type {
+		case TypeModelRequest:
+			j.exchange(t.exchanges[r.Seq], in)
+		case TypeModelChunk, TypeModelEnd: // with their request
+		default:
+			j.record(*r, in)
 		}
 	}
-	return b.Bytes(), w.Err()
+	for _, f := range round {
+		j.frames(f, turn(f.request.Turn))
+	}
 }
 
-// A joiner writes the records of turns one after the other.
-type joiner struct {
-	w               *Writer
-	replace         func(string) string
-	provider        string
-	turn, seq, id   int // the current turn, and the offsets of its numbers
-	lastSeq, lastID int
-	answers         map[int][]byte // the bytes of unfinished exchanges
-}
-
-func (j *joiner) add(r Record) error {
-	if r.Turn > 0 {
-		r.Turn = j.turn
-	}
-	if r.Seq > 0 {
-		r.Seq += j.seq
-		j.lastSeq = max(j.lastSeq, r.Seq)
-	}
+// record adds a copy of a record.
+func (j *joiner) record(r Record, turn int) *Record {
+	r.Turn = turn
 	r.Text, r.Raw, r.Error = j.replace(r.Text), j.replace(r.Raw), j.replace(r.Error)
-	r.Body, r.Content = j.json(r.Body), j.json(r.Content)
+	r.Body, r.Content, r.Frame = j.json(r.Body), j.json(r.Content), j.json(r.Frame)
 	if r.Call != nil {
 		call := *r.Call
 		call.Function.Arguments = j.replace(call.Function.Arguments)
 		r.Call = &call
 	}
-	if len(r.Frame) > 0 {
-		var f rpcFrame
-		if err := json.Unmarshal(j.json(r.Frame), &f); err != nil {
-			return fmt.Errorf("read a frame: %w", err)
-		}
-		f.ID += j.id
-		j.lastID = max(j.lastID, f.ID)
-		r.Frame = f.Encode()
-		if r.Sha != "" {
-			j.w.Seal(&r)
-		}
-	}
-	switch r.Type {
-	case TypeModelChunk:
-		j.answers[r.Seq] = append(j.answers[r.Seq], r.Bytes()...)
-	case TypeModelEnd:
-		if text := j.answerText(j.answers[r.Seq]); j.replace(text) != text {
-			return errors.New("what is masked came in pieces") // the value is split between chunks
-		}
-		delete(j.answers, r.Seq)
-	}
-	j.w.Write(&r)
-	return nil
+	j.records = append(j.records, &r)
+	return &r
 }
 
 func (j *joiner) json(raw json.RawMessage) json.RawMessage {
@@ -91,6 +130,53 @@ func (j *joiner) json(raw json.RawMessage) json.RawMessage {
 		return nil
 	}
 	return json.RawMessage(j.replace(string(raw)))
+}
+
+// frames adds a request to a server and its answer.
+func (j *joiner) frames(f *frames, turn int) {
+	j.rpc[f.request.Server]++
+	asked, said := f.asked, f.said
+	asked.ID, said.ID = j.rpc[f.request.Server], j.rpc[f.request.Server]
+	asked.Params = json.RawMessage(f.key)
+	r := *f.request
+	r.Frame = asked.Encode()
+	j.record(r, turn)
+	if f.answer != nil {
+		r := *f.answer
+		r.Frame = said.Encode()
+		j.record(r, turn)
+	}
+}
+
+// exchange adds a model call, with a chunk for each line or event.
+func (j *joiner) exchange(x *exchange, turn int) {
+	j.seq++
+	r := j.record(*x.request, turn)
+	r.Seq = j.seq
+	var said, masked []byte
+	for _, c := range x.chunks {
+		said = append(said, c.Bytes()...)
+	}
+	end := []byte("\n\n")
+	if x.end == nil || !strings.HasPrefix(x.end.ContentType, eventStream) {
+		end = end[:1]
+	}
+	for len(said) > 0 {
+		n := len(said)
+		if i := bytes.Index(said, end); i >= 0 {
+			n = i + len(end)
+		}
+		c := Record{Type: TypeModelChunk, Seq: j.seq}
+		c.SetBytes(said[:n])
+		masked = append(masked, j.record(c, 0).Bytes()...)
+		said = said[n:]
+	}
+	if text := j.answerText(masked); j.replace(text) != text {
+		j.err = errors.New("what is masked came in pieces") // the value is split between events
+	}
+	if x.end != nil {
+		j.record(*x.end, 0).Seq = j.seq
+	}
 }
 
 // answerText returns the text and the call arguments of an exchange, each on a line.
@@ -101,4 +187,41 @@ func (j *joiner) answerText(said []byte) string {
 		parts = append(parts, c.Arguments)
 	}
 	return strings.Join(parts, "\n")
+}
+
+// number replaces what is random in the host's records, in the order of the tape: ids of calls that
+// the host made up, and the marks around data and around questions of the guardrail.
+func number(records []*Record) {
+	id := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+	mark := regexp.MustCompile(`data-([0-9a-f]{16})`)
+	question := regexp.MustCompile(`(?:<<|\\u003c\\u003c)([A-Z2-7]{12})\b`)
+	names := make(map[string]string)
+	var pairs []string
+	name := func(old string, make func(n int) string) {
+		if _, known := names[old]; !known {
+			names[old] = make(len(names) + 1)
+			pairs = append(pairs, old, names[old])
+		}
+	}
+	for _, r := range records {
+		switch {
+		case r.Type == TypeModelRequest:
+			for _, m := range mark.FindAllSubmatch(r.Body, -1) {
+				name("data-"+string(m[1]), func(n int) string { return fmt.Sprintf("data-%016x", n) })
+			}
+			for _, m := range question.FindAllSubmatch(r.Body, -1) {
+				name(string(m[1]), func(n int) string {
+					return base32.StdEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, uint64(n)))[:12] //nolint:gosec // it counts
+				})
+			}
+			r.Body = json.RawMessage(strings.NewReplacer(pairs...).Replace(string(r.Body)))
+		case r.Call != nil:
+			if id.MatchString(r.Call.ID) {
+				name(r.Call.ID, func(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012x", n) })
+			}
+			if to := names[r.Call.ID]; to != "" {
+				r.Call.ID = to
+			}
+		}
+	}
 }

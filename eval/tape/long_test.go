@@ -29,8 +29,8 @@ func TestRead_long(t *testing.T) {
 	}
 	size, before := int64(long.Len()), heap()
 	read, err := tape.Read("long.jsonl", long.Bytes())
-	if err != nil || len(read.Steps) != exchanges {
-		t.Fatalf("%d steps, %v", len(read.Steps), err)
+	if err != nil || read.Calls() != exchanges {
+		t.Fatalf("%d calls, %v", read.Calls(), err)
 	}
 	if grown := int64(heap()) - int64(before); grown > 3*size/2 {
 		t.Errorf("the heap grew by %d MiB for a tape of %d MiB", grown>>20, size>>20)

@@ -40,7 +40,7 @@ func (c *playedConn) Request(ctx context.Context, method string, params json.Raw
 		return json.RawMessage(`{}`), nil
 	}
 	if method == MethodCall {
-		if result, fired, err := c.p.toolFault(ctx, c.server, params); fired {
+		if result, hit, err := c.p.toolFault(c.server, params); hit {
 			return result, err
 		}
 	}
@@ -48,31 +48,20 @@ func (c *playedConn) Request(ctx context.Context, method string, params json.Raw
 	if f == nil {
 		return c.missing(ctx, method, params)
 	}
-	if rec := f.answer; rec != nil && rec.Sha != "" && rec.Sha != frameSha(rec.Frame) {
-		c.p.drift(turnOf(ctx), rec.Line, Drift{
-			Class: Result, Where: "call on server " + c.server, Want: "the result with hash " + rec.Sha, Got: "a changed one, hash " + frameSha(rec.Frame),
-		})
-	}
 	return f.result(c.server)
 }
 
 // result returns the answer on the tape.
-func (t *tapedFrame) result(server string) (json.RawMessage, error) {
-	rec := t.answer
-	if rec == nil {
-		return nil, fmt.Errorf("line %d of the tape: a record is missing: the recording broke off", t.request.Line)
+func (f *frames) result(server string) (json.RawMessage, error) {
+	switch {
+	case f.answer == nil:
+		return nil, fmt.Errorf("line %d of the tape: a record is missing: the recording broke off", f.request.Line)
+	case f.answer.Error != "":
+		return nil, fmt.Errorf("%w: %s", transport.ErrLost, f.answer.Error)
+	case f.said.Error != nil:
+		return nil, &transport.RPCError{Server: server, Method: f.asked.Method, Code: f.said.Error.Code, Message: f.said.Error.Message, Data: f.said.Error.Data}
 	}
-	if rec.Error != "" {
-		return nil, fmt.Errorf("%w: %s", transport.ErrLost, rec.Error)
-	}
-	var f rpcFrame
-	if err := json.Unmarshal(rec.Frame, &f); err != nil {
-		return nil, fmt.Errorf("frame: %w", err)
-	}
-	if f.Error != nil {
-		return nil, &transport.RPCError{Server: server, Method: t.frame.Method, Code: f.Error.Code, Message: f.Error.Message, Data: f.Error.Data}
-	}
-	return f.Result, nil
+	return f.said.Result, nil
 }
 
 // missing answers a request that is not on the tape: a call with a fixed tool error, other
@@ -106,8 +95,8 @@ func (c *playedConn) missing(ctx context.Context, method string, params json.Raw
 func (p *Player) withoutHandshake(server string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.frames[server], func(f *tapedFrame) bool {
-		if f.frame.Method != MethodDiscover {
+	return slices.ContainsFunc(p.frames[server], func(f *frames) bool {
+		if f.asked.Method != MethodDiscover {
 			return false
 		}
 		result, err := f.result(server)
@@ -117,19 +106,19 @@ func (p *Player) withoutHandshake(server string) bool {
 
 // findFrame takes the next unused request with the same method and params. Equal parallel calls
 // are distinguished by their slot. Methods other than calls may repeat.
-func (p *Player) findFrame(ctx context.Context, server, method string, params json.RawMessage) *tapedFrame {
+func (p *Player) findFrame(ctx context.Context, server, method string, params json.RawMessage) *frames {
 	key := canonicalParams(json.RawMessage(p.cfg.Redactor.Text(string(params))))
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var first, last, exact *tapedFrame
+	var first, last, exact *frames
 	for _, f := range p.frames[server] {
 		switch {
-		case f.frame.Method != method || f.key != key || method == MethodCall && !f.within(turnOf(ctx)):
+		case f.asked.Method != method || f.key != key || method == MethodCall && !f.within(turnOf(ctx)):
 			continue
-		case !f.used && first == nil:
+		case !p.used[f.request] && first == nil:
 			first = f
 		}
-		if !f.used && exact == nil && f.request.Slot == toolhandler.Slot(ctx) {
+		if !p.used[f.request] && exact == nil && f.request.Slot == toolhandler.Slot(ctx) {
 			exact = f
 		}
 		last = f
@@ -138,7 +127,7 @@ func (p *Player) findFrame(ctx context.Context, server, method string, params js
 		first = exact
 	}
 	if first != nil {
-		first.used = true
+		p.used[first.request] = true
 		if first.answer != nil {
 			p.line = max(p.line, first.answer.Line)
 		}
@@ -151,8 +140,8 @@ func (p *Player) findFrame(ctx context.Context, server, method string, params js
 }
 
 // within reports whether the call may belong to the turn; 0 is any turn.
-func (t *tapedFrame) within(turn int) bool {
-	return t.request.Turn == turn || t.request.Turn == 0 || turn == 0
+func (f *frames) within(turn int) bool {
+	return f.request.Turn == turn || f.request.Turn == 0 || turn == 0
 }
 
 // nearest returns the params of the unused call of the same tool that is most similar: first in
@@ -161,12 +150,12 @@ func (p *Player) nearest(ctx context.Context, server string, params json.RawMess
 	made := paramsOf(params)
 	best, found := -1, ""
 	p.mu.Lock()
-	unused := slices.DeleteFunc(slices.Clone(p.frames[server]), func(f *tapedFrame) bool {
-		return f.used || f.frame.Method != MethodCall || !f.within(turnOf(ctx))
+	unused := slices.DeleteFunc(slices.Clone(p.frames[server]), func(f *frames) bool {
+		return p.used[f.request] || f.asked.Method != MethodCall || !f.within(turnOf(ctx))
 	})
 	p.mu.Unlock()
 	for _, f := range unused {
-		taped := paramsOf(f.frame.Params)
+		taped := paramsOf(f.asked.Params)
 		if taped.Name != made.Name {
 			continue
 		}
@@ -175,7 +164,7 @@ func (p *Player) nearest(ctx context.Context, server string, params json.RawMess
 			same++
 		}
 		if same > best {
-			best, found = same, canonicalParams(f.frame.Params)
+			best, found = same, canonicalParams(f.asked.Params)
 		}
 	}
 	return found
@@ -218,7 +207,7 @@ func (c *liveConn) Inner() transport.Conn { return c.Conn }
 
 func (c *liveConn) Request(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	if method == MethodCall {
-		if result, fired, err := c.played.p.toolFault(ctx, c.played.server, params); fired {
+		if result, hit, err := c.played.p.toolFault(c.played.server, params); hit {
 			return result, err
 		}
 	}

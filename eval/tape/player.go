@@ -3,11 +3,11 @@ package tape
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 
 	"molar/agent"
@@ -32,7 +32,7 @@ type PlayerConfig struct {
 	Redactor *Redactor
 	// Canon may be shared by players; nil means a new one.
 	Canon *Canon
-	// Faults are injected into the replay.
+	// Faults replace results of tools, taped and live ones.
 	Faults []Fault
 }
 
@@ -40,17 +40,16 @@ type PlayerConfig struct {
 // it never uses the network. A player is for one case.
 type Player struct {
 	cfg    PlayerConfig
-	models []*tapedExchange
-	frames map[string][]*tapedFrame // by server
+	models []*exchange          // in order
+	frames map[string][]*frames // by server
 
-	mu     sync.Mutex
-	drifts []Drift
-	turn   int
-	line   int // the last served line
-	fired  map[int]int
-	missed []string
-	// unasked is set if the tape answered a request that a fault had changed.
-	unasked  bool
+	mu       sync.Mutex
+	used     map[*Record]bool // the served requests
+	drifts   []Drift
+	turn     int
+	line     int // the last served line
+	missed   []string
+	faulted  bool     // a fault hit a call
 	fallback Fallback // answers after the tape was left
 	left     bool
 	calls    int
@@ -58,71 +57,35 @@ type Player struct {
 	live     map[string]map[string]Tool // the tools that real servers list, by server
 }
 
-// A tapedExchange is a model call on the tape.
-type tapedExchange struct {
-	request *Record
-	pass    string
-	chunks  [][]byte
-	end     *Record // nil if the recording ended early
-	used    bool
-}
-
-// A tapedFrame is an MCP request on the tape.
-type tapedFrame struct {
-	request, answer *Record  // answer is nil if the recording ended early
-	frame           rpcFrame // of the request
-	key             string   // the canonical params
-	used            bool
-}
-
 // NewPlayer indexes a tape and returns its player.
-func NewPlayer(cfg PlayerConfig) (*Player, error) {
+func NewPlayer(cfg PlayerConfig) *Player {
 	if cfg.Canon == nil {
 		cfg.Canon = NewCanon()
 	}
 	if cfg.Redactor == nil {
 		cfg.Redactor = NewRedactor()
 	}
-	p := &Player{cfg: cfg, frames: make(map[string][]*tapedFrame), fired: make(map[int]int), live: make(map[string]map[string]Tool)}
-	exchanges, frames := make(map[int]*tapedExchange), make(map[string]*tapedFrame)
-	for i := range cfg.Tape.Records {
-		r := &cfg.Tape.Records[i]
-		switch r.Type {
-		case TypeModelRequest:
-			exchanges[r.Seq] = &tapedExchange{request: r, pass: r.ModelPass()}
-			p.models = append(p.models, exchanges[r.Seq])
-		case TypeModelChunk:
-			exchanges[r.Seq].chunks = append(exchanges[r.Seq].chunks, r.Bytes())
-		case TypeModelEnd:
-			exchanges[r.Seq].end = r
-		case TypeMCP:
-			if err := p.addFrame(r, frames); err != nil {
-				return nil, fmt.Errorf("%s:%d: %w", cfg.Tape.Name, r.Line, err)
-			}
+	p := &Player{cfg: cfg, frames: make(map[string][]*frames), used: make(map[*Record]bool), live: make(map[string]map[string]Tool)}
+	for _, r := range cfg.Tape.Records {
+		if x := cfg.Tape.exchanges[r.Seq]; r.Type == TypeModelRequest {
+			p.models = append(p.models, x)
+		} else if r.Type == TypeModelEnd && r.Sha != "" && r.Sha != x.sum() {
+			p.spoilt(x.request.Turn, r, "model call "+strconv.Itoa(r.Seq), x.sum())
 		}
 	}
-	return p, nil
+	for _, f := range cfg.Tape.frames {
+		p.frames[f.request.Server] = append(p.frames[f.request.Server], f)
+		if r := f.answer; r != nil && r.Sha != "" && r.Sha != frameSha(r) {
+			p.spoilt(r.Turn, r, f.asked.Method+" of server "+r.Server, frameSha(r))
+		}
+	}
+	return p
 }
 
-func (p *Player) addFrame(r *Record, byID map[string]*tapedFrame) error {
-	var f rpcFrame
-	if err := json.Unmarshal(r.Frame, &f); err != nil {
-		return fmt.Errorf("frame: %w", err)
-	}
-	id := fmt.Sprintf("%s/%d", r.Server, f.ID)
-	known := byID[id]
-	switch {
-	case r.Dir == toServer && known != nil:
-		return fmt.Errorf("request %d of server %q begins twice", f.ID, r.Server)
-	case r.Dir == toServer:
-		byID[id] = &tapedFrame{request: r, frame: f, key: canonicalParams(f.Params)}
-		p.frames[r.Server] = append(p.frames[r.Server], byID[id])
-	case known != nil && known.answer != nil:
-		return fmt.Errorf("request %d of server %q is answered twice", f.ID, r.Server)
-	case known != nil:
-		known.answer = r
-	}
-	return nil
+// spoilt reports an answer that was changed on the tape. What came of the change says more, if the
+// host read it.
+func (p *Player) spoilt(turn int, r *Record, where, sha string) {
+	p.drift(turn, r.Line, Drift{Class: Result, Where: where, Want: "the answer with hash " + r.Sha, Got: "a changed one, hash " + sha, late: true})
 }
 
 // Tape returns the tape.
@@ -136,8 +99,8 @@ func (p *Player) Servers() []string { return slices.Collect(maps.Keys(p.frames))
 func (p *Player) Summarises() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.models, func(x *tapedExchange) bool {
-		return x.pass == string(providers.PassSummary) && !x.used && (x.request.Turn == p.turn || x.request.Turn == 0)
+	return slices.ContainsFunc(p.models, func(x *exchange) bool {
+		return x.pass == string(providers.PassSummary) && !p.used[x.request] && (x.request.Turn == p.turn || x.request.Turn == 0)
 	})
 }
 
@@ -166,8 +129,8 @@ func (p *Player) Differs(where, was, now string) {
 
 // Uses reports whether the tape offers or calls a tool of the server.
 func (p *Player) Uses(server string) bool {
-	return slices.ContainsFunc(p.models, func(x *tapedExchange) bool { return bytes.Contains(x.request.Body, []byte(`"`+server+"__")) }) ||
-		slices.ContainsFunc(p.frames[server], func(f *tapedFrame) bool { return f.frame.Method == MethodCall })
+	return slices.ContainsFunc(p.models, func(x *exchange) bool { return bytes.Contains(x.request.Body, []byte(`"`+server+"__")) }) ||
+		slices.ContainsFunc(p.frames[server], func(f *frames) bool { return f.asked.Method == MethodCall })
 }
 
 // Provider wraps a provider so that the transport below knows the pass. A provider without a
@@ -200,11 +163,11 @@ func errNotOnTape(what string) error {
 }
 
 // take finds the exchange for a request, marks it as used, and compares the requests.
-func (p *Player) take(s slot, method, path string, body []byte) (*tapedExchange, error) {
+func (p *Player) take(s slot, method, path string, body []byte) (*exchange, error) {
 	p.mu.Lock()
 	x := p.find(s, method, path, body)
 	if x != nil {
-		x.used = true
+		p.used[x.request] = true
 		p.line = max(p.line, x.request.Line)
 	}
 	line := p.line
@@ -214,7 +177,6 @@ func (p *Player) take(s slot, method, path string, body []byte) (*tapedExchange,
 		if p.leaveTape() {
 			return nil, errNotOnTape("the tape ends here")
 		}
-		p.afterFault(s)
 		return nil, p.recordMiss("the tape has no further %s call in turn %d", s.pass, s.turn)
 	}
 	if x.end == nil {
@@ -235,44 +197,22 @@ func (p *Player) take(s slot, method, path string, body []byte) (*tapedExchange,
 		drifts[i].Where = fmt.Sprintf("%s pass, %s", s.pass, drifts[i].Where)
 	}
 	p.drift(s.turn, x.request.Line, drifts...)
-	if p.leaveTape() || !p.afterFault(s) && !p.cfg.Report {
+	if p.leaveTape() || !p.cfg.Report {
 		return nil, errNotOnTape(fmt.Sprintf("the %s request of turn %d differs from the tape: %s", s.pass, s.turn, drifts[0].Class))
 	}
 	return x, nil
 }
 
-// afterFault reports whether a fault hit before a request that differs from the tape. The tape's
-// answer is served then, to see what the host does, although no model gave it to this request. A
-// summary after the last turn does not count as unasked, since it changes no answer.
-func (p *Player) afterFault(s slot) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	hit := false
-	for i, f := range p.cfg.Faults {
-		hit = hit || p.fired[i] >= max(f.Nth, 1)
-	}
-	p.unasked = p.unasked || hit && !p.left && (s.pass != providers.PassSummary || s.turn < len(p.cfg.Tape.Turns))
-	return hit
-}
-
-// NotAsked reports whether the tape answered a request that a fault had changed, in place of a
-// model.
-func (p *Player) NotAsked() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.unasked
-}
-
 // find returns the next exchange of the turn and pass. A summary recorded outside of turns is
 // found by its request.
-func (p *Player) find(s slot, method, path string, body []byte) *tapedExchange {
+func (p *Player) find(s slot, method, path string, body []byte) *exchange {
 	if s.pass == passProbe {
 		return p.findProbe(method, path, body)
 	}
-	var stray *tapedExchange
+	var stray *exchange
 	for _, x := range p.models {
 		switch {
-		case x.used || x.pass == passProbe:
+		case p.used[x.request] || x.pass == passProbe:
 		case x.request.Turn == s.turn && x.pass == string(s.pass):
 			return x
 		case x.request.Turn == s.turn && x.pass == "" && (s.pass == providers.PassTool || s.pass == providers.PassAnswer):
@@ -286,16 +226,16 @@ func (p *Player) find(s slot, method, path string, body []byte) *tapedExchange {
 
 // findProbe returns the next equal probe, else the next one of the same address. The last one
 // repeats.
-func (p *Player) findProbe(method, path string, body []byte) *tapedExchange {
-	var same, like *tapedExchange
+func (p *Player) findProbe(method, path string, body []byte) *exchange {
+	var same, like *exchange
 	for _, x := range p.models {
 		if x.pass != passProbe || x.request.Method != method || x.request.Path != path {
 			continue
 		}
-		if like == nil || like.used {
+		if like == nil || p.used[like.request] {
 			like = x
 		}
-		if (same == nil || same.used) && p.asksSame(x, body) {
+		if (same == nil || p.used[same.request]) && p.asksSame(x, body) {
 			same = x
 		}
 	}
@@ -306,7 +246,7 @@ func (p *Player) findProbe(method, path string, body []byte) *tapedExchange {
 }
 
 // asksSame reports whether a taped request equals the given one.
-func (p *Player) asksSame(x *tapedExchange, body []byte) bool {
+func (p *Player) asksSame(x *exchange, body []byte) bool {
 	return p.cfg.Canon.Read(x.request.Body).Key() == p.cfg.Canon.Read(body).Key()
 }
 
@@ -347,7 +287,7 @@ func (p *Player) Finish() (causes, follows []Drift) {
 	}
 	if !p.cfg.LiveModel {
 		for _, x := range p.models {
-			if !x.used && x.pass != passProbe && !x.optional() {
+			if !p.used[x.request] && x.pass != passProbe && !x.optional() {
 				p.drift(x.request.Turn, x.request.Line, Drift{Class: Unconsumed, Where: fmt.Sprintf("model call %d, %s pass", x.request.Seq, x.pass), Want: "asked for", Got: "(nothing)"})
 			}
 		}
@@ -358,7 +298,7 @@ func (p *Player) Finish() (causes, follows []Drift) {
 	if !p.cfg.LiveTools && !p.cfg.LiveModel {
 		for server, frames := range p.frames {
 			for _, f := range frames {
-				if !f.used && f.frame.Method == MethodCall {
+				if !p.used[f.request] && f.asked.Method == MethodCall {
 					p.drift(f.request.Turn, f.request.Line, Drift{Class: Unconsumed, Where: "call on server " + server, Want: "asked for", Got: "(nothing)"})
 				}
 			}
@@ -376,7 +316,7 @@ func (p *Player) Finish() (causes, follows []Drift) {
 
 // optional reports whether an exchange may remain unused: a verdict recorded outside of turns,
 // which a turn asks for only if it is needed.
-func (x *tapedExchange) optional() bool {
+func (x *exchange) optional() bool {
 	return x.request.Turn == 0 && x.pass == string(providers.PassGuardrail)
 }
 

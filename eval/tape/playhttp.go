@@ -32,17 +32,11 @@ func (t playedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if s.pass == passProbe {
 		return t.probe(req, s, body)
 	}
-	answer := func() (*http.Response, error) {
-		x, err := t.p.take(s, req.Method, t.p.cfg.Redactor.Path(req.URL), body)
-		if err != nil {
-			return refusal(req, err), nil
-		}
-		return serve(req, x)
+	x, err := t.p.take(s, req.Method, t.p.cfg.Redactor.Path(req.URL), body)
+	if err != nil {
+		return refusal(req, err), nil
 	}
-	if resp, fired, err := t.p.modelFault(req, s, answer); fired {
-		return resp, err
-	}
-	return answer()
+	return serve(req, x)
 }
 
 // refusal returns an error response that every wire understands.
@@ -60,8 +54,11 @@ func response(req *http.Request, status int, contentType string, body io.ReadClo
 }
 
 // serve returns the response of an exchange, chunk by chunk.
-func serve(req *http.Request, x *tapedExchange) (*http.Response, error) {
-	body := &chunkReader{chunks: x.chunks}
+func serve(req *http.Request, x *exchange) (*http.Response, error) {
+	body := &chunkReader{}
+	for _, c := range x.chunks {
+		body.chunks = append(body.chunks, c.Bytes())
+	}
 	if x.end.Error != "" {
 		body.failure = errors.New(x.end.Error)
 		if x.end.Status == 0 && len(x.chunks) == 0 {
@@ -98,7 +95,7 @@ func (t playedTransport) probe(req *http.Request, s slot, body []byte) (*http.Re
 	t.p.mu.Lock()
 	x := t.p.find(s, req.Method, t.p.cfg.Redactor.Path(req.URL), body)
 	if x != nil {
-		x.used = true
+		t.p.used[x.request] = true
 	}
 	t.p.mu.Unlock()
 	if x != nil && x.end != nil {

@@ -6,29 +6,54 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strconv"
 )
 
 // A Tape is the content of a tape file.
 type Tape struct {
 	Name    string
 	Header  Header
-	Records []Record // without the header
+	Records []*Record // without the header
 	Turns   []Turn
-	// Steps are the finished model calls, in the order in which they began.
-	Steps []Step
 	// Servers are the servers whose tools were listed.
 	Servers map[string]*Server
 	// Torn is set if the last line is incomplete. All lines before it were read.
 	Torn error
+
+	exchanges map[int]*exchange // by Seq
+	frames    []*frames         // in the order of the requests
+}
+
+// An exchange is a model call on a tape.
+type exchange struct {
+	request *Record
+	pass    string
+	chunks  []*Record
+	end     *Record // nil if the recording ended early
+}
+
+// frames are a request to a server and its answer.
+type frames struct {
+	request, answer *Record // answer is nil if the recording ended early
+	asked, said     rpcFrame
+	key             string // the canonical params
+}
+
+// Calls returns the number of finished model calls.
+func (t *Tape) Calls() int {
+	n := 0
+	for _, x := range t.exchanges {
+		if x.pass != passProbe && x.end != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // Read reads a tape; name is its file, for messages. A malformed line, a missing header, a newer
-// version or a repeated exchange is an error that names file and line.
+// version, a repeated exchange or an answer without a request is an error that names file and line.
 func Read(name string, data []byte) (*Tape, error) {
-	t := &Tape{Name: name, Servers: make(map[string]*Server)}
-	in := reader{t: t, exchanges: make(map[int]*exchangeState), asked: make(map[int]bool), answered: make(map[int]bool), lists: make(map[string]bool)}
+	t := &Tape{Name: name, Servers: make(map[string]*Server), exchanges: make(map[int]*exchange)}
+	in := reader{t: t, asked: make(map[int]bool), answered: make(map[int]bool), frames: make(map[string]*frames)}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // the byte order mark
 	n := 0
 	for raw := range bytes.Lines(data) {
@@ -37,8 +62,8 @@ func Read(name string, data []byte) (*Tape, error) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		r := Record{Line: n}
-		if err := decodeRecord(line, &r); err != nil {
+		r := &Record{Line: n}
+		if err := decodeRecord(line, r); err != nil {
 			if !whole && n > 1 {
 				t.Torn = fmt.Errorf("%s:%d: the last line is torn: %d bytes are left out", name, n, len(line))
 				break
@@ -52,7 +77,6 @@ func Read(name string, data []byte) (*Tape, error) {
 	if !in.begun {
 		return t, fmt.Errorf("%s:1: the tape is empty: it has no header", name)
 	}
-	slices.SortStableFunc(t.Steps, func(a, b Step) int { return a.seq - b.seq })
 	return t, nil
 }
 
@@ -72,21 +96,13 @@ func decodeRecord(raw []byte, to *Record) error {
 type reader struct {
 	t               *Tape
 	begun           bool
-	exchanges       map[int]*exchangeState
-	asked, answered map[int]bool    // by turn; records of parallel turns are interleaved
-	lists           map[string]bool // the requests that list tools
-}
-
-// An exchangeState is the state of a model call while the tape is read.
-type exchangeState struct {
-	step   Step
-	tools  json.RawMessage
-	chunks int
-	ended  bool
+	bodies          folder
+	asked, answered map[int]bool       // by turn; records of parallel turns are interleaved
+	frames          map[string]*frames // by server and id
 }
 
 // take validates a record and adds it.
-func (in *reader) take(r Record) (err error) {
+func (in *reader) take(r *Record) (err error) {
 	switch first := !in.begun; {
 	case first && (r.Type != TypeHeader || r.Header == nil):
 		return errors.New("the first line is not a header: this is not a tape")
@@ -102,11 +118,11 @@ func (in *reader) take(r Record) (err error) {
 	case TypeHeader:
 		return errors.New("a second header: one file holds one tape")
 	case TypeModelRequest, TypeModelChunk, TypeModelEnd:
-		err = in.exchange(&r)
+		err = in.exchange(r)
 	case TypeMCP:
-		in.frame(&r)
+		err = in.frame(r)
 	case TypeUser, TypeGuardrail, TypeToolCall, TypeToolResult, TypeAnswer:
-		err = in.turn(&r)
+		err = in.turn(r)
 	default:
 		err = fmt.Errorf("unknown type of record %q", r.Type)
 	}
@@ -117,60 +133,29 @@ func (in *reader) take(r Record) (err error) {
 }
 
 // exchange validates the records of a model call: each once, and in order.
-func (in *reader) exchange(r *Record) error {
-	p := in.exchanges[r.Seq]
+func (in *reader) exchange(r *Record) (err error) {
+	x := in.t.exchanges[r.Seq]
 	switch {
-	case r.Type == TypeModelRequest && p != nil:
+	case r.Type == TypeModelRequest && x != nil:
 		return fmt.Errorf("exchange %d begins twice", r.Seq)
 	case r.Type == TypeModelRequest:
-		p = &exchangeState{step: Step{Turn: r.Turn, Pass: r.ModelPass(), seq: r.Seq}}
-		in.exchanges[r.Seq] = p
-		return in.offered(r, p)
-	case p == nil:
+		in.t.exchanges[r.Seq] = &exchange{request: r, pass: r.modelPass()}
+		r.Body, err = in.bodies.unfold(r.Seq, r.Body)
+		return err
+	case x == nil:
 		return fmt.Errorf("%s of exchange %d, which has not begun", r.Type, r.Seq)
-	case p.ended:
+	case x.end != nil:
 		return fmt.Errorf("%s of exchange %d, which has ended", r.Type, r.Seq)
 	case r.Type == TypeModelChunk:
-		if p.chunks++; r.N != 0 && r.N != p.chunks {
-			return fmt.Errorf("chunk %d of exchange %d stands where chunk %d should", r.N, r.Seq, p.chunks)
+		if x.chunks = append(x.chunks, r); r.N != 0 && r.N != len(x.chunks) {
+			return fmt.Errorf("chunk %d of exchange %d stands where chunk %d should", r.N, r.Seq, len(x.chunks))
 		}
 	default:
-		if p.ended = true; r.N != 0 && r.N != p.chunks {
-			return fmt.Errorf("exchange %d has %d chunks, and ends after %d", r.Seq, p.chunks, r.N)
-		}
-		if p.step.Pass != passProbe {
-			in.t.Steps = append(in.t.Steps, p.step)
+		if x.end = r; r.N != 0 && r.N != len(x.chunks) {
+			return fmt.Errorf("exchange %d has %d chunks, and ends after %d", r.Seq, len(x.chunks), r.N)
 		}
 	}
 	return nil
-}
-
-// offered restores the tools of a request that names the exchange with the same tools, see
-// [Writer.shorten].
-func (in *reader) offered(r *Record, p *exchangeState) error {
-	before, rest, named := bytes.Cut(r.Body, []byte(`"tools":{"as_in_exchange":`))
-	if !named {
-		p.tools = toolsOf(r.Body)
-		return nil
-	}
-	number, after, _ := bytes.Cut(rest, []byte("}"))
-	seq, err := strconv.Atoi(string(number))
-	if err != nil || in.exchanges[seq] == nil || in.exchanges[seq].tools == nil {
-		return fmt.Errorf("there is no exchange %s with tools, which exchange %d names", number, r.Seq)
-	}
-	r.Body = slices.Concat(before, json.RawMessage(`"tools":`), in.exchanges[seq].tools, after)
-	return nil
-}
-
-// toolsOf returns the tools in the body of a request, byte for byte; nil if there are none.
-func toolsOf(body json.RawMessage) json.RawMessage {
-	var members struct {
-		Tools json.RawMessage `json:"tools"`
-	}
-	if !bytes.Contains(body, []byte(`"tools":[{`)) || json.Unmarshal(body, &members) != nil {
-		return nil
-	}
-	return members.Tools
 }
 
 // turn adds a record of a turn.
@@ -211,19 +196,29 @@ func (in *reader) turn(r *Record) error {
 	return nil
 }
 
-// frame stores the tools that servers list.
-func (in *reader) frame(r *Record) {
+// frame pairs the frames of a server, and stores the tools that it lists.
+func (in *reader) frame(r *Record) error {
 	var f rpcFrame
-	if json.Unmarshal(r.Frame, &f) != nil {
-		return
+	if err := json.Unmarshal(r.Frame, &f); err != nil {
+		return fmt.Errorf("frame: %w", err)
 	}
 	key := fmt.Sprintf("%s/%d", r.Server, f.ID)
-	if r.Dir == toServer {
-		in.lists[key] = f.Method == MethodList
-		return
+	known := in.frames[key]
+	switch {
+	case r.Dir == toServer && known != nil:
+		return fmt.Errorf("request %d of server %q begins twice", f.ID, r.Server)
+	case r.Dir == toServer:
+		in.frames[key] = &frames{request: r, asked: f, key: canonicalParams(f.Params)}
+		in.t.frames = append(in.t.frames, in.frames[key])
+		return nil
+	case known == nil:
+		return fmt.Errorf("an answer of server %q to request %d, which was not made", r.Server, f.ID)
+	case known.answer != nil:
+		return fmt.Errorf("request %d of server %q is answered twice", f.ID, r.Server)
 	}
-	if !in.lists[key] {
-		return
+	known.answer, known.said = r, f
+	if known.asked.Method != MethodList {
+		return nil
 	}
 	to := in.t.Servers[r.Server]
 	if to == nil {
@@ -234,4 +229,5 @@ func (in *reader) frame(r *Record) {
 	for _, t := range listed(f.Result) {
 		to.Tools[t.Name] = t
 	}
+	return nil
 }

@@ -82,8 +82,8 @@ type Record struct {
 	// Dir is "c2s" or "s2c", Frame the JSON-RPC message.
 	Dir   string          `json:"dir,omitempty"`
 	Frame json.RawMessage `json:"frame,omitempty"`
-	// Sha is a hash of Frame, in the answer to a tools/call. The host may not read all of a
-	// result, but any change of it is drift.
+	// Sha is the hash of what came from outside: of a server's frame, or of a model's answer, in
+	// TypeModelEnd. Older tapes have it only for the results of calls.
 	Sha string `json:"sha,omitempty"`
 
 	// Done is the summary of the turn, for TypeAnswer.

@@ -70,22 +70,21 @@ func (r *Recorder) failed(what string) {
 	r.failures = append(r.failures, what)
 }
 
-// An exchange is a model call that is being recorded.
-type exchange struct {
+// A recording is a model call that is being recorded.
+type recording struct {
 	r        *Recorder
 	slot     slot
 	canceled <-chan struct{} // closed when the host cancels the call
 	seq      int
 
-	mu     sync.Mutex // a body may be closed while it is read
-	chunks int
-	ended  bool
+	mu    sync.Mutex // a body may be closed while it is read
+	ended bool
 }
 
 // begin writes the request of an exchange.
-func (r *Recorder) begin(ctx context.Context, method, path string, body []byte) *exchange {
+func (r *Recorder) begin(ctx context.Context, method, path string, body []byte) *recording {
 	s := slotOf(ctx, path)
-	x := &exchange{r: r, slot: s, canceled: ctx.Done(), seq: int(r.seq.Add(1))}
+	x := &recording{r: r, slot: s, canceled: ctx.Done(), seq: int(r.seq.Add(1))}
 	rec := &Record{Type: TypeModelRequest, Seq: x.seq, Turn: s.turn, Pass: string(s.pass), Method: method, Path: path}
 	if json.Valid(body) {
 		rec.Body = body
@@ -95,29 +94,26 @@ func (r *Recorder) begin(ctx context.Context, method, path string, body []byte) 
 }
 
 // chunk writes bytes as they arrived. It drops bytes after the end.
-func (x *exchange) chunk(data []byte) {
+func (x *recording) chunk(data []byte) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.ended {
 		return
 	}
-	x.chunks++
-	rec := &Record{Type: TypeModelChunk, Seq: x.seq, N: x.chunks}
+	rec := &Record{Type: TypeModelChunk, Seq: x.seq}
 	rec.SetBytes(data)
 	x.r.w.Write(rec)
 }
 
 // end finishes the exchange, once. A failure is noted unless the host canceled the call.
-func (x *exchange) end(status int, contentType string, err error) {
+func (x *recording) end(status int, contentType string, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.ended {
 		return
 	}
 	x.ended = true
-	rec := &Record{
-		Type: TypeModelEnd, Seq: x.seq, N: x.chunks, Status: status, ContentType: contentType,
-	}
+	rec := &Record{Type: TypeModelEnd, Seq: x.seq, Status: status, ContentType: contentType}
 	what := fmt.Sprintf("status %d", status)
 	if err != nil {
 		rec.Error, what = err.Error(), err.Error()

@@ -95,7 +95,7 @@ func takeBody(req *http.Request) ([]byte, error) {
 // teeBody records a body as it is read, chunk by chunk.
 type teeBody struct {
 	io.ReadCloser
-	x           *exchange
+	x           *recording
 	status      int
 	contentType string
 }
@@ -166,9 +166,6 @@ func (c *tapConn) Request(ctx context.Context, method string, params json.RawMes
 	}
 	rec := frame(c.server, fromServer, answer)
 	rec.Turn, rec.Error = turnOf(ctx), lost
-	if method == MethodCall && lost == "" {
-		r.w.Seal(rec)
-	}
 	r.w.Write(rec)
 	return result, err
 }

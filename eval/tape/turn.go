@@ -89,14 +89,6 @@ func (s *Turn) MatchCalls() []match.Call {
 	return made
 }
 
-// A Step is one recorded model call.
-type Step struct {
-	Turn int
-	Pass string
-
-	seq int
-}
-
 // A Server holds the listed tools of a server.
 type Server struct {
 	Tools map[string]Tool
@@ -104,8 +96,8 @@ type Server struct {
 	Line int
 }
 
-// ModelPass returns the pass of a request. A look-up of models is always a probe.
-func (r *Record) ModelPass() string {
+// modelPass returns the pass of a request. A look-up of models is always a probe.
+func (r *Record) modelPass() string {
 	if lookup(r.Path) {
 		return passProbe
 	}

@@ -109,7 +109,7 @@ func ServiceOf(wire string) string { return cmp.Or(wireOf(wire).service, wire) }
 
 // Speaks reports whether a model call of the tape is of a wire.
 func (t *Tape) Speaks(wire string) bool {
-	return slices.ContainsFunc(t.Records, func(r Record) bool {
+	return slices.ContainsFunc(t.Records, func(r *Record) bool {
 		at, _ := WireOf(r.Path)
 		return r.Type == TypeModelRequest && at == wire
 	})

@@ -187,10 +187,7 @@ func (s *stage) play(ctx context.Context, c *eval.Case, script script) error {
 		return fmt.Errorf("%w: %s", err, text)
 	}
 	// A tape that does not match the script is kept, to show the difference.
-	if err := errors.Join(s.model.left(), s.keep(filepath.Join(s.dir, eval.SafeName(c.ID)+".tape.jsonl"), c.TapeFile())); err != nil || !slices.ContainsFunc(c.Faults, func(f string) bool { return strings.HasPrefix(f, "tool:") }) {
-		return err
-	}
-	return s.underFaults(ctx, c)
+	return errors.Join(s.model.left(), s.keep(filepath.Join(s.dir, eval.SafeName(c.ID)+".tape.jsonl"), c.TapeFile()))
 }
 
 // keep stores a tape, with addresses that are the same on every machine.
@@ -200,7 +197,7 @@ func (s *stage) keep(from, to string) error {
 		return err
 	}
 	text := strings.NewReplacer(s.model.url, "http://127.0.0.1:11434", s.records, "https://catalogue.example").Replace(string(data))
-	sealed, err := tape.Reseal([]byte(text))
+	sealed, err := tape.Tidy(from, []byte(text))
 	if err != nil {
 		return err
 	}
@@ -220,29 +217,4 @@ func (s *stage) config(c *eval.Case) (string, error) {
 	text := strings.NewReplacer("command: go\n", "command: "+s.family+"\n", "    args: [run, ./server]\n", "", "    cwd: ../../../examples/family\n", "").Replace(string(data))
 	file := filepath.Join(s.dir, eval.SafeName(c.ID)+".molar.yaml")
 	return file, os.WriteFile(file, []byte(text), 0o600) //nolint:gosec // in our own folder
-}
-
-// underFaults updates a tape to the requests that the host makes under the case's faults, with
-// the answers of the script: a fault that a model sees changes its requests.
-func (s *stage) underFaults(ctx context.Context, c *eval.Case) error {
-	accept := func(extra ...string) (string, error) {
-		args := append([]string{"eval", "accept", "--id", c.ID, c.File}, extra...)
-		cmd := exec.CommandContext(ctx, s.molar, args...) //nolint:gosec // our own binary
-		cmd.Env = []string{"HOME=" + s.dir}
-		text, err := cmd.CombinedOutput()
-		return string(text), err
-	}
-	text, err := accept()
-	if err == nil {
-		return nil // the faults change no request
-	}
-	_, rest, listed := strings.Cut(text, "--yes ")
-	name, _, _ := strings.Cut(rest, "\n")
-	if !listed {
-		return fmt.Errorf("lay the faults over the tape: %w: %s", err, text)
-	}
-	if text, err := accept("--yes", strings.TrimSpace(name)); err != nil {
-		return fmt.Errorf("lay the faults over the tape: %w: %s", err, text)
-	}
-	return nil
 }
