@@ -83,6 +83,9 @@ func groupText(g Group, full bool) string {
 	if len(g.Cases) == 1 {
 		what = "1 case"
 	}
+	if g.Invalid != "" {
+		return fmt.Sprintf("%s %s: %s\n  %s\n", mark(StatusInvalid), what, listIDs(g.Cases), g.Invalid)
+	}
 	return fmt.Sprintf("%s %s: %s\n%s", mark(StatusDrift), what, listIDs(g.Cases), Causes(causes))
 }
 
@@ -275,7 +278,7 @@ func writeSummary(b *strings.Builder, r *Report) {
 	for _, part := range []struct {
 		n    int
 		word string
-	}{{s.Fail, "failed"}, {s.Drift, "drifted"}, {s.Flaky, "flaky"}, {s.Infra, "not judged: infrastructure"}, {s.NotAsked, "not asked again"}} {
+	}{{s.Fail, "failed"}, {s.Drift, "drifted"}, {s.Flaky, "flaky"}, {s.Infra, "not judged: infrastructure"}, {s.Invalid, "invalid"}, {s.NotAsked, "not asked again"}} {
 		if part.n > 0 {
 			fmt.Fprintf(b, ", %d %s", part.n, part.word)
 		}

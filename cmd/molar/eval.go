@@ -13,7 +13,7 @@ func newEvalCmd(a *app) *cobra.Command {
 		Short: "Record turns, replay them and score what the assistants do",
 		Long: `Record turns, replay them and score what the assistants do.
 
-Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid file,
+Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid case,
 3 drift, 4 infrastructure, 5 nothing was selected.`,
 		Args: onlyCommands,
 		RunE: showHelp,
@@ -40,7 +40,7 @@ When a real model is asked, each run is one of three: same calls and answer as o
 same calls and another answer, or other calls. Another answer fails unless the case
 checks the answer.
 
-Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid file,
+Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid case,
 3 drift, or a fault after which no model was asked again, 4 infrastructure,
 5 nothing was selected.`,
 		Args: cobra.MinimumNArgs(1),
@@ -128,8 +128,8 @@ expectations too.
 A tape is not replaced when a turn failed, a server is missing, a model answered with an
 error, the old tape lacks a required answer, or a check of the case fails.
 
-Exit codes: 0 nothing differs or the differences were accepted, 3 they were not accepted,
-4 a recording failed and its case is unchanged.`,
+Exit codes: 0 nothing differs or the differences were accepted, 2 usage or an invalid case,
+3 they were not accepted, 4 a recording failed and its case is unchanged.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return evaluations(a).Accept(cmd.Context(), f, args)
@@ -154,7 +154,8 @@ names each tool that was removed or renamed, or whose description, arguments, re
 annotations changed, and what that means for callers. It calls no tool; molar eval run
 --live-tools calls them and compares their results.
 
-Exit codes: 0 all agree, 3 a tool differs, 4 a server is missing, 5 nothing to compare.`,
+Exit codes: 0 all agree, 2 usage or an invalid case, 3 a tool differs, 4 a server is missing,
+5 nothing to compare.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return evaluations(a).Verify(cmd.Context(), f, args)
