@@ -328,12 +328,16 @@ func trialText(b *strings.Builder, r *Report) {
 
 func gateText(b *strings.Builder, r *Report) {
 	for _, g := range r.Gates {
-		verdict := "reached"
-		if !g.OK {
-			verdict = "NOT REACHED"
-		}
-		fmt.Fprintf(b, "gate %s at least %g: %s (%s)\n", g.Metric, g.Least, verdict, Number(g.Value))
+		b.WriteString(gateLine(g))
 	}
+}
+
+func gateLine(g Gate) string {
+	verdict := "reached"
+	if !g.OK {
+		verdict = "NOT REACHED"
+	}
+	return fmt.Sprintf("gate %s at least %g: %s (%s)\n", g.Metric, g.Least, verdict, Number(g.Value))
 }
 
 // Number formats a metric; one that could not be measured is a dash.

@@ -79,6 +79,7 @@ func addOutFlags(cmd *cobra.Command, f *run.OutFlags) {
 	cmd.Flags().StringVar(&f.JSON, "json", "", "write the report as JSON to this `file`; - for standard output")
 	cmd.Flags().StringVar(&f.JUnit, "junit", "", "write JUnit XML to this `file`")
 	cmd.Flags().StringVar(&f.HTML, "html", "", "write an HTML page to this `file`")
+	cmd.Flags().StringVar(&f.Markdown, "markdown", "", "write Markdown, for the comment on a change, to this `file`; - for standard output")
 }
 
 func newEvalRecordCmd(a *app) *cobra.Command {
@@ -173,7 +174,8 @@ func newEvalReportCmd(a *app) *cobra.Command {
 		Short: "Convert a JSON report to other forms, or compare two",
 		Long: `Convert a report that was saved as JSON to other forms. Of two reports, show which cases
 changed their status from the first to the second, and which numbers changed; the exit
-code is then 1 when a case no longer passes.`,
+code is then 1 when a case no longer passes. With --markdown, the text is about the second,
+with what changed since the first.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error { return evaluations(a).Report(args, &out, full) },
 	}

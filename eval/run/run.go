@@ -71,15 +71,16 @@ func (f *SelectFlags) pick(cases []eval.Case) ([]eval.Case, error) {
 
 // OutFlags name the files of reports.
 type OutFlags struct {
-	JSON, JUnit, HTML string
+	JSON, JUnit, HTML, Markdown string
 }
 
-// write writes every requested report.
-func (f *OutFlags) write(a *Commands, r *eval.Report) error {
+// write writes every requested report. The base of the Markdown may be nil.
+func (f *OutFlags) write(a *Commands, r, base *eval.Report) error {
+	markdown := func(w io.Writer, r *eval.Report) error { return eval.Markdown(w, r, base) }
 	for _, out := range []struct {
 		file string
 		form func(io.Writer, *eval.Report) error
-	}{{f.JSON, eval.JSON[*eval.Report]}, {f.JUnit, eval.JUnit}, {f.HTML, eval.HTML}} {
+	}{{f.JSON, eval.JSON[*eval.Report]}, {f.JUnit, eval.JUnit}, {f.HTML, eval.HTML}, {f.Markdown, markdown}} {
 		if out.file == "" {
 			continue
 		}
