@@ -49,6 +49,8 @@ type Case struct {
 	// File and Line are the position of the case.
 	File string `yaml:"-" json:"-"`
 	Line int    `yaml:"-" json:"-"`
+	// Err is why the case is invalid, as an [InvalidError]: it cannot be run.
+	Err error `yaml:"-" json:"-"`
 
 	plans []*match.Plan
 }

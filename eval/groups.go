@@ -1,17 +1,20 @@
 package eval
 
 import (
+	"fmt"
 	"strings"
 
 	"molar/eval/match"
 	"molar/eval/tape"
 )
 
-// A Group is one cause of drift, with all the cases that drifted because of it.
+// A Group is one cause of drift, or one reason why cases are invalid, with all its cases.
 type Group struct {
 	Cases []string `json:"cases"`
 	// Causes are the drifts of the first case, with their full texts.
-	Causes []FullDrift `json:"causes"`
+	Causes []FullDrift `json:"causes,omitempty"`
+	// Invalid is the reason why the cases are invalid, or "" for drift.
+	Invalid string `json:"invalid,omitempty"`
 }
 
 // A FullDrift is a drift with both sides uncut.
@@ -21,20 +24,28 @@ type FullDrift struct {
 	Now string `json:"now,omitempty"`
 }
 
-// group groups the cases that drifted because of the same change, wherever it occurred.
+// group groups the cases that drifted because of the same change, wherever it occurred, and the
+// cases that are invalid for the same reason, such as their config.
 func group(results []CaseResult) []Group {
 	var all []Group
 	at := make(map[string]int)
 	for _, c := range results {
-		if c.Status != StatusDrift {
+		var g Group
+		var key string
+		switch c.Status {
+		case StatusDrift:
+			g.Causes, key = full(c.Drift), changeOf(c.Drift)
+		case StatusInvalid:
+			g.Invalid = strings.TrimPrefix(c.Why, fmt.Sprintf("%s:%d: case %q: ", c.File, c.Line, c.ID))
+			key = g.Invalid
+		default:
 			continue
 		}
-		key := changeOf(c.Drift)
 		i, known := at[key]
 		if !known {
 			i = len(all)
 			at[key] = i
-			all = append(all, Group{Causes: full(c.Drift)})
+			all = append(all, g)
 		}
 		all[i].Cases = append(all[i].Cases, c.ID)
 	}

@@ -83,6 +83,7 @@ func newPage(r *Report) *page {
 			{StatusDrift, "drifted", s.Drift},
 			{StatusFlaky, "flaky", s.Flaky},
 			{StatusInfra, "not judged", s.Infra},
+			{StatusInvalid, "invalid", s.Invalid},
 			{StatusNotAsked, "not asked again", s.NotAsked},
 		},
 	}

@@ -53,7 +53,7 @@ type junitFault struct {
 }
 
 // JUnit writes JUnit XML: one suite for each first tag, with the totals of its cases;
-// infrastructure failures are errors. It uses only the elements and attributes that the
+// infrastructure failures and invalid cases are errors. It uses only the elements and attributes that the
 // strictest readers accept, so the file and line of a case are in the text of its failure.
 func JUnit(w io.Writer, r *Report) error {
 	all := junitSuites{Name: "molar eval"}
@@ -97,7 +97,7 @@ func (s *junitSuite) add(c CaseResult, ms float64) {
 	s.Tests++
 	fault := &junitFault{Type: string(c.Status), Message: Clean(text.Truncate(c.Why, 300)), Text: Clean(failure(&c))}
 	switch c.Status {
-	case StatusInfra:
+	case StatusInfra, StatusInvalid:
 		s.Errors++
 		j.Error = fault
 	case StatusFail, StatusDrift:

@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -10,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -52,8 +52,10 @@ type defaults struct {
 }
 
 // Load reads cases from files and folders: YAML with one or more documents, each a case or a
-// suite, and JSON Lines. Folders are read recursively, without the tapes in them. A duplicate id
-// is an error.
+// suite, and JSON Lines. Folders are read recursively, without the tapes in them. What is invalid
+// in a file is a case with an Err and, where they can be read, an id and tags; the other cases of
+// the file are not affected. A path that does not exist, or a folder without any case file, is an
+// [InvalidError].
 func Load(paths ...string) ([]Case, error) {
 	var cases []Case
 	for _, path := range paths {
@@ -62,19 +64,22 @@ func Load(paths ...string) ([]Case, error) {
 			return nil, &InvalidError{err}
 		}
 		for _, file := range files {
-			more, err := loadFile(file)
-			if err != nil {
-				return nil, &InvalidError{err}
-			}
-			cases = append(cases, more...)
+			cases = append(cases, loadFile(file)...)
 		}
 	}
-	seen := make(map[string]Case, len(cases))
-	for _, c := range cases {
-		if first, twice := seen[c.ID]; twice {
-			return nil, invalid("%s:%d: id %q is taken: it stands at %s:%d", c.File, c.Line, c.ID, first.File, first.Line)
+	seen := make(map[string]*Case, len(cases))
+	for i := range cases {
+		c := &cases[i]
+		if c.Err == nil {
+			if err := c.check(); err != nil {
+				c.Err = &InvalidError{atLine(c.File, c.Line, err)}
+			}
 		}
-		seen[c.ID] = c
+		if first, twice := seen[c.ID]; twice && c.Err == nil {
+			c.Err = invalid("%s:%d: id %q is taken: it stands at %s:%d", c.File, c.Line, c.ID, first.File, first.Line)
+		} else if !twice && c.ID != "" {
+			seen[c.ID] = c
+		}
 	}
 	return cases, nil
 }
@@ -100,6 +105,9 @@ func caseFiles(path string) ([]string, error) {
 		}
 		return err
 	})
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("%s: there is no case file in this folder", path)
+	}
 	return files, err
 }
 
@@ -114,39 +122,49 @@ func isCaseFile(name string) bool {
 	return false
 }
 
-func loadFile(file string) ([]Case, error) {
+func loadFile(file string) []Case {
 	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	if filepath.Ext(file) == ".jsonl" {
+	switch {
+	case err != nil:
+		return []Case{broken(file, 1, fmt.Errorf("%s:1: %w", file, err))}
+	case filepath.Ext(file) == ".jsonl":
 		return loadLines(file, data)
 	}
 	return loadYAML(file, data)
 }
 
+// broken returns a case that cannot be run.
+func broken(file string, line int, err error) Case {
+	return Case{File: file, Line: line, Err: &InvalidError{err}}
+}
+
+// A named has what selects a case. It is read even if the case is invalid.
+type named struct {
+	ID   string   `yaml:"id" json:"id"`
+	Tags []string `yaml:"tags" json:"tags"`
+}
+
 // loadLines reads JSON Lines, one case per line.
-func loadLines(file string, data []byte) ([]Case, error) {
+func loadLines(file string, data []byte) []Case {
 	var cases []Case
-	in := bufio.NewScanner(bytes.NewReader(data))
-	in.Buffer(make([]byte, 64<<10), 16<<20)
-	for line := 1; in.Scan(); line++ {
-		if len(bytes.TrimSpace(in.Bytes())) == 0 {
+	number := 0
+	for line := range bytes.Lines(data) {
+		if number++; len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		dec := json.NewDecoder(bytes.NewReader(in.Bytes()))
+		dec := json.NewDecoder(bytes.NewReader(line))
 		dec.DisallowUnknownFields()
 		dec.UseNumber()
-		c := Case{File: file, Line: line}
+		c := Case{File: file, Line: number}
 		if err := dec.Decode(&c); err != nil {
-			return nil, fmt.Errorf("%s:%d: %s", file, line, withRemedy(err.Error(), in.Text()))
-		}
-		if err := c.check(); err != nil {
-			return nil, atLine(file, line, err)
+			c = broken(file, number, fmt.Errorf("%s:%d: %s", file, number, withRemedy(err.Error(), string(line))))
+			var n named
+			_ = json.Unmarshal(line, &n) // it is invalid, and may have neither
+			c.ID, c.Tags = n.ID, n.Tags
 		}
 		cases = append(cases, c)
 	}
-	return cases, in.Err()
+	return cases
 }
 
 // atLine prefixes every line of an error with file and line.
@@ -158,7 +176,27 @@ func atLine(file string, line int, err error) error {
 	return errors.Join(faults...)
 }
 
-func loadYAML(file string, data []byte) (cases []Case, err error) {
+// loadYAML reads the documents of a file. If the parser rejects the file, each document is read
+// by itself, so that only the broken ones are invalid.
+func loadYAML(file string, data []byte) []Case {
+	cases, err := readYAML(file, data)
+	if err == nil {
+		return cases
+	}
+	cases = nil
+	from := 0
+	for _, at := range append(regexp.MustCompile(`(?m)^---(?:\s|$)`).FindAllIndex(data, -1), []int{len(data)}) {
+		before := bytes.Count(data[:from], []byte("\n"))
+		more, err := readYAML(file, append(bytes.Repeat([]byte("\n"), before), data[from:at[0]]...)) // errors keep their lines
+		if err != nil {
+			more = []Case{broken(file, before+1, err)}
+		}
+		cases, from = append(cases, more...), at[0]
+	}
+	return cases
+}
+
+func readYAML(file string, data []byte) (cases []Case, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the third-party parser may panic
 			cases, err = nil, fmt.Errorf("%s:1: the YAML parser cannot make sense of it", file)
@@ -170,83 +208,70 @@ func loadYAML(file string, data []byte) (cases []Case, err error) {
 	}
 	for _, doc := range parsed.Docs {
 		root, ok := doc.Body.(*ast.MappingNode)
-		if !ok {
-			if doc.Body == nil {
-				continue
-			}
-			return nil, fmt.Errorf("%s:%d: want a case: a mapping with id, user and expect", file, line(doc.Body))
+		switch {
+		case doc.Body == nil:
+		case !ok:
+			cases = append(cases, broken(file, line(doc.Body), fmt.Errorf("%s:%d: want a case: a mapping with id, user and expect", file, line(doc.Body))))
+		case value(root, "cases") != nil || value(root, "files") != nil:
+			cases = append(cases, loadSuite(file, data, root)...)
+		default:
+			cases = append(cases, loadCase(newDecoder(), file, data, root))
 		}
-		var more []Case
-		if value(root, "cases") != nil || value(root, "files") != nil {
-			more, err = loadSuite(file, data, root)
-		} else {
-			more, err = loadCase(file, data, root)
-		}
-		if err != nil {
-			return nil, err
-		}
-		cases = append(cases, more...)
 	}
 	return cases, nil
 }
 
-func loadCase(file string, data []byte, root ast.Node) ([]Case, error) {
+func loadCase(dec *yaml.Decoder, file string, data []byte, root ast.Node) Case {
 	c := Case{File: file, Line: line(root)}
-	if err := decodeNode(root, &c); err != nil {
-		return nil, yamlFault(file, data, err)
+	if err := dec.DecodeFromNode(root, &c); err != nil {
+		c = broken(file, c.Line, yamlFault(file, data, err))
+		var n named
+		_ = yaml.NewDecoder(bytes.NewReader(nil)).DecodeFromNode(root, &n) // it is invalid, and may have neither
+		c.ID, c.Tags = n.ID, n.Tags
 	}
-	if err := c.check(); err != nil {
-		return nil, atLine(file, c.Line, err)
-	}
-	return []Case{c}, nil
+	return c
 }
 
-// loadSuite reads a suite: its inline cases and those in the files that it names.
-func loadSuite(file string, data []byte, root *ast.MappingNode) ([]Case, error) {
+// loadSuite reads a suite: its inline cases and those in the files that it names. Each case is
+// decoded by itself, so that an invalid one leaves the others valid.
+func loadSuite(file string, data []byte, root *ast.MappingNode) []Case {
+	fail := func(err error) []Case { return []Case{broken(file, line(root), err)} }
+	list, ok := value(root, "cases").(*ast.SequenceNode)
+	if !ok && value(root, "cases") != nil && value(root, "cases").Type() != ast.NullType {
+		return fail(fmt.Errorf("%s:%d: cases: want a list of cases", file, line(value(root, "cases"))))
+	}
+	head := *root
+	head.Values = slices.DeleteFunc(slices.Clone(root.Values), func(v *ast.MappingValueNode) bool { return v.Key.GetToken().Value == "cases" })
 	var suite suiteFile
-	if err := decodeNode(root, &suite); err != nil {
-		return nil, yamlFault(file, data, err)
+	dec := newDecoder() // one for all, since a case may refer to the anchors of an earlier one
+	if err := dec.DecodeFromNode(&head, &suite); err != nil {
+		return fail(yamlFault(file, data, err))
 	}
 	if suite.V > CaseVersion {
-		return nil, fmt.Errorf("%s:%d: the suite has version %d, this program reads up to %d: use a newer molar", file, line(root), suite.V, CaseVersion)
+		return fail(fmt.Errorf("%s:%d: the suite has version %d, this program reads up to %d: use a newer molar", file, line(root), suite.V, CaseVersion))
 	}
-	lines := caseLines(root)
-	cases := suite.Cases
-	for i := range cases {
-		c := &cases[i]
-		c.File, c.Line = file, line(root)
-		if i < len(lines) {
-			c.Line = lines[i]
-		}
-		suite.Defaults.apply(c, file)
-		if err := c.check(); err != nil {
-			return nil, atLine(file, c.Line, err)
+	var cases []Case
+	if list != nil {
+		for _, item := range list.Values {
+			cases = append(cases, loadCase(dec, file, data, item))
 		}
 	}
 	for _, glob := range suite.Files {
 		names, err := filepath.Glob(filepath.Join(filepath.Dir(file), glob))
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: files: %w", file, line(root), err)
+			cases = append(cases, fail(fmt.Errorf("%s:%d: files: %w", file, line(root), err))...)
 		}
 		slices.Sort(names)
 		for _, name := range names {
-			if !isCaseFile(name) || filepath.Clean(name) == filepath.Clean(file) {
-				continue
+			if isCaseFile(name) && filepath.Clean(name) != filepath.Clean(file) {
+				cases = append(cases, loadFile(name)...)
 			}
-			more, err := loadFile(name)
-			if err != nil {
-				return nil, err
-			}
-			for i := range more {
-				suite.Defaults.apply(&more[i], file)
-				if err := more[i].check(); err != nil {
-					return nil, atLine(name, more[i].Line, err)
-				}
-			}
-			cases = append(cases, more...)
 		}
 	}
-	return cases, nil
+	for i := range cases {
+		suite.Defaults.apply(&cases[i], file)
+	}
+	return cases
 }
 
 // apply sets the fields that a case leaves empty. Paths in the defaults are relative to the
@@ -287,9 +312,7 @@ func relativeTo(file, path string) string {
 	return rel
 }
 
-func decodeNode(n ast.Node, to any) error {
-	return yaml.NewDecoder(bytes.NewReader(nil), yaml.Strict()).DecodeFromNode(n, to)
-}
+func newDecoder() *yaml.Decoder { return yaml.NewDecoder(bytes.NewReader(nil), yaml.Strict()) }
 
 // yamlFault adds file and line to an error of the parser or decoder.
 func yamlFault(file string, data []byte, err error) error {
@@ -315,17 +338,4 @@ func value(m *ast.MappingNode, key string) ast.Node {
 		}
 	}
 	return nil
-}
-
-// caseLines returns the lines on which the cases of a suite begin.
-func caseLines(root *ast.MappingNode) []int {
-	list, ok := value(root, "cases").(*ast.SequenceNode)
-	if !ok {
-		return nil
-	}
-	var lines []int
-	for _, item := range list.Values {
-		lines = append(lines, line(item))
-	}
-	return lines
 }

@@ -2,8 +2,10 @@ package eval_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,7 +78,7 @@ files: ["more/*"]
 	}
 }
 
-// TestLoad_faults: every error names file and line.
+// TestLoad_faults: every error of a case names file and line.
 func TestLoad_faults(t *testing.T) {
 	for _, test := range []struct{ name, file, text, want string }{
 		{"unknown key", "a.yaml", "id: a\nuser: x\nexpekt: {}\n", `a.yaml:3: unknown field "expekt", did you mean "expect"?`},
@@ -108,14 +110,75 @@ func TestLoad_faults(t *testing.T) {
 		{"call and no call", "a.yaml", "id: a\nuser: x\nexpect: {no_call: true, calls: {items: [{name: f}]}}\n", "exclude each other"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := eval.Load(filepath.Join(files(t, map[string]string{test.file: test.text}), test.file))
-			if err == nil || !strings.Contains(err.Error(), test.want) {
+			cases, err := eval.Load(filepath.Join(files(t, map[string]string{test.file: test.text}), test.file))
+			if err != nil || len(cases) == 0 {
+				t.Fatalf("%d cases, %v", len(cases), err)
+			}
+			if err := cases[len(cases)-1].Err; err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want %q in it", err, test.want)
 			}
 		})
 	}
-	if _, err := eval.Load(filepath.Join(t.TempDir(), "nothing.yaml")); err == nil {
-		t.Error("a file that is not there is read")
+	for _, path := range []string{filepath.Join(t.TempDir(), "nothing.yaml"), t.TempDir()} {
+		if _, err := eval.Load(path); err == nil {
+			t.Errorf("%s is read without an error", path)
+		}
+	}
+}
+
+// TestLoad_invalid: what is invalid leaves everything else in its file, and the other files, valid.
+func TestLoad_invalid(t *testing.T) {
+	for _, test := range []struct {
+		name, file, text string
+		want             []string // id, line, and what the error contains
+	}{
+		{
+			"a line", "a.jsonl", "{\"id\":\"a\",\"user\":\"x\"}\n{\"id\":\n{\"id\":\"c\",\"tags\":[\"t\"],\"users\":\"x\"}\n{\"id\":\"d\",\"user\":\"x\"}\n",
+			[]string{"a 1 ", " 2 a.jsonl:2: ", "c 3 t a.jsonl:3: json: unknown field", "d 4 "},
+		},
+		{
+			"a document that does not parse", "a.yaml", "id: a\nuser: x\n---\nid: [b\n---\nid: c\nuser: x\n--- # the last\nid: d\nuser: [x\n",
+			[]string{"a 1 ", " 3 a.yaml:", "c 6 ", " 8 a.yaml:"},
+		},
+		{
+			"a document that is invalid", "a.yaml", "id: a\nuser: x\n---\nid: b\ntags: [t]\nusr: x\n---\n- list\n---\nid: c\nuser: x\n",
+			[]string{"a 1 ", "b 4 t a.yaml:6: unknown field", " 8 a.yaml:8: want a case", "c 10 "},
+		},
+		{
+			"a case of a suite", "suite.yaml", "defaults: {tags: [s]}\ncases:\n  - {id: a, user: &q x}\n  - {id: b, usr: x}\n  - {id: c, user: *q}\n  - 5\nfiles: [more.yaml]\n",
+			[]string{"a 3 s ", "b 4 s suite.yaml:4: unknown field", "c 5 s ", " 6 s suite.yaml:6: "},
+		},
+		{
+			"the head of a suite", "a.yaml", "default: {}\ncases: [{id: a, user: x}]\n---\ncases: 5\n---\nid: c\nuser: x\n",
+			[]string{" 1 a.yaml:1: unknown field", " 4 a.yaml:4: cases: want a list", "c 6 "},
+		},
+		{
+			"an id that is there twice", "a.yaml", "id: a\nuser: x\n---\nid: a\nuser: y\n---\nid: b\nuser: x\n",
+			[]string{"a 1 ", "a 4 a.yaml:4: id \"a\" is taken", "b 7 "},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := files(t, map[string]string{test.file: test.text, "z.yaml": "id: z\nuser: x\n"})
+			cases, err := eval.Load(filepath.Join(dir, test.file), filepath.Join(dir, "z.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, c := range cases {
+				line := fmt.Sprintf("%s %d ", c.ID, c.Line)
+				for _, tag := range c.Tags {
+					line += tag + " "
+				}
+				if c.Err != nil {
+					line += strings.ReplaceAll(c.Err.Error(), dir+string(filepath.Separator), "")
+				}
+				got = append(got, line)
+			}
+			want := append(test.want, "z 1 ")
+			if !slices.EqualFunc(got, want, func(g, w string) bool { return g == w || strings.Contains(w, ":") && strings.HasPrefix(g, w) }) {
+				t.Errorf("got  %q\nwant %q", got, want)
+			}
+		})
 	}
 }
 

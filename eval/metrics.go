@@ -115,7 +115,7 @@ func measure(cases []CaseResult) Metrics {
 	var m Metrics
 	turns, passed, judged, compared, agreed := 0, 0, 0, 0, 0
 	for _, c := range cases {
-		if c.Status == StatusInfra || c.Status == StatusNotAsked {
+		if c.Status == StatusInfra || c.Status == StatusInvalid || c.Status == StatusNotAsked {
 			continue
 		}
 		judged++
@@ -124,7 +124,7 @@ func measure(cases []CaseResult) Metrics {
 		}
 	}
 	for _, c := range everyRun(cases) {
-		if c.Status == StatusInfra {
+		if c.Status == StatusInfra || c.Status == StatusInvalid {
 			continue
 		}
 		for _, t := range c.Turns {

@@ -19,6 +19,8 @@ const (
 	StatusFlaky Status = "flaky"
 	// StatusInfra is a case that could not be judged because a service was down.
 	StatusInfra Status = "infra"
+	// StatusInvalid is a case that could not be run because its file, tape or config is invalid.
+	StatusInvalid Status = "invalid"
 	// StatusNotAsked is a case without a verdict, since the model that gives it was not asked.
 	StatusNotAsked Status = "not-asked-again"
 )
@@ -95,7 +97,7 @@ type Report struct {
 	Summary Summary `json:"summary"`
 	Metrics Metrics `json:"metrics"`
 	Gates   []Gate  `json:"gates,omitempty"`
-	// Groups are the causes of drift, each with its cases.
+	// Groups are the causes of drift and of invalid cases, each with its cases.
 	Groups []Group `json:"groups,omitempty"`
 	// WhatIf counts the runs that left their tapes.
 	WhatIf *WhatIfSum   `json:"what_if,omitempty"`
@@ -129,6 +131,8 @@ type Summary struct {
 	Drift int `json:"drift"`
 	Flaky int `json:"flaky"`
 	Infra int `json:"infra"`
+	// Invalid counts cases that could not be run, see [StatusInvalid].
+	Invalid int `json:"invalid"`
 	// NotAsked counts cases without a verdict, see [StatusNotAsked].
 	NotAsked int `json:"not_asked_again"`
 }
@@ -151,8 +155,8 @@ const (
 	ExitNothing = 5
 )
 
-// ExitCode returns the exit code of the run: infrastructure takes precedence over drift, and
-// drift over failed checks. An empty run is an error. StatusNotAsked counts as drift, since it
+// ExitCode returns the exit code of the run: an invalid case takes precedence over infrastructure,
+// that over drift, and drift over failed checks. An empty run is an error. StatusNotAsked counts as drift, since it
 // is unknown whether the checks would pass.
 func (r *Report) ExitCode() int {
 	failed := r.Summary.Fail+r.Summary.Flaky > 0
@@ -162,6 +166,8 @@ func (r *Report) ExitCode() int {
 	switch {
 	case r.Summary.Cases == 0:
 		return ExitNothing
+	case r.Summary.Invalid > 0:
+		return ExitInvalid
 	case r.Summary.Infra > 0:
 		return ExitInfra
 	case r.Summary.Drift+r.Summary.NotAsked > 0:

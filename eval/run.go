@@ -114,8 +114,8 @@ func (r *Runner) Close() {
 	}
 }
 
-// Run runs all cases and returns the report. It ends with an [InvalidError] if a file is
-// invalid.
+// Run runs all cases and returns the report. An invalid case, tape or config of a case is a
+// result with [StatusInvalid].
 func (r *Runner) Run(ctx context.Context, cases []Case) (*Report, error) {
 	started := time.Now()
 	results := make([]CaseResult, len(cases))
@@ -128,6 +128,9 @@ func (r *Runner) Run(ctx context.Context, cases []Case) (*Report, error) {
 		wg.Go(func() {
 			for i := range next {
 				result, err := r.Case(ctx, &cases[i])
+				if why, ok := errors.AsType[*InvalidError](err); ok {
+					result, err = invalidResult(&cases[i], why), nil
+				}
 				results[i], faults[i] = result, err
 				mu.Lock()
 				done++
@@ -149,33 +152,25 @@ func (r *Runner) Run(ctx context.Context, cases []Case) (*Report, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if err := dedupeFaults(faults); err != nil {
-		return nil, err
+	for _, err := range faults {
+		if err != nil {
+			return nil, err
+		}
 	}
+	nameAll(results)
 	return r.report(started, results), nil
 }
 
-// dedupeFaults joins the errors, with one for all cases that share a cause.
-func dedupeFaults(faults []error) error {
-	var kept []error
-	more := make(map[string]int)
-	for _, err := range faults {
-		if err == nil {
-			continue
+// nameAll gives each result without an id, or with that of an earlier one, its position as its id.
+func nameAll(results []CaseResult) {
+	seen := make(map[string]bool)
+	for i := range results {
+		c := &results[i]
+		if c.ID == "" || seen[c.ID] {
+			c.ID = fmt.Sprintf("%s:%d", c.File, c.Line)
 		}
-		why := err.Error()
-		if invalid, ok := errors.AsType[*InvalidError](err); ok && errors.Unwrap(invalid.Err) != nil {
-			why = errors.Unwrap(invalid.Err).Error()
-		}
-		if _, reported := more[why]; !reported {
-			kept = append(kept, err)
-		}
-		more[why]++
+		seen[c.ID] = true
 	}
-	if others := len(slices.DeleteFunc(faults, func(err error) bool { return err == nil })) - len(kept); others > 0 {
-		kept = append(kept, fmt.Errorf("and %d more cases, for the same", others))
-	}
-	return errors.Join(kept...)
 }
 
 func (r *Runner) report(started time.Time, results []CaseResult) *Report {
@@ -215,6 +210,8 @@ func newReport(results []CaseResult) *Report {
 			rep.Summary.Flaky++
 		case StatusInfra:
 			rep.Summary.Infra++
+		case StatusInvalid:
+			rep.Summary.Invalid++
 		case StatusNotAsked:
 			rep.Summary.NotAsked++
 		}

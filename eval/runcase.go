@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"molar/agent"
@@ -53,6 +54,9 @@ func (r *Runner) Case(ctx context.Context, c *Case) (CaseResult, error) {
 
 // ReadTape reads and validates the case's tape.
 func (c *Case) ReadTape() (*tape.Tape, error) {
+	if c.Err != nil {
+		return nil, c.Err
+	}
 	name := c.TapeFile()
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -227,6 +231,13 @@ func isInfra(err error) bool {
 
 func newResult(c *Case) CaseResult {
 	return CaseResult{ID: c.ID, Tags: c.Tags, File: c.File, Line: c.Line, Checks: []CheckResult{}, Turns: []TurnResult{}, gate: c.Gate}
+}
+
+// invalidResult returns the result of a case that cannot be run.
+func invalidResult(c *Case, why *InvalidError) CaseResult {
+	r := newResult(c)
+	r.Status, r.Why = StatusInvalid, strings.ReplaceAll(why.Error(), "\n", "; ")
+	return r
 }
 
 func (r *CaseResult) noteTorn(t *tape.Tape) {

@@ -83,6 +83,9 @@ func groupText(g Group, full bool) string {
 	if len(g.Cases) == 1 {
 		what = "1 case"
 	}
+	if g.Invalid != "" {
+		return fmt.Sprintf("%s %s: %s\n  %s\n", mark(StatusInvalid), what, listIDs(g.Cases), g.Invalid)
+	}
 	return fmt.Sprintf("%s %s: %s\n%s", mark(StatusDrift), what, listIDs(g.Cases), Causes(causes))
 }
 
@@ -275,7 +278,7 @@ func writeSummary(b *strings.Builder, r *Report) {
 	for _, part := range []struct {
 		n    int
 		word string
-	}{{s.Fail, "failed"}, {s.Drift, "drifted"}, {s.Flaky, "flaky"}, {s.Infra, "not judged: infrastructure"}, {s.NotAsked, "not asked again"}} {
+	}{{s.Fail, "failed"}, {s.Drift, "drifted"}, {s.Flaky, "flaky"}, {s.Infra, "not judged: infrastructure"}, {s.Invalid, "invalid"}, {s.NotAsked, "not asked again"}} {
 		if part.n > 0 {
 			fmt.Fprintf(b, ", %d %s", part.n, part.word)
 		}
@@ -325,12 +328,16 @@ func trialText(b *strings.Builder, r *Report) {
 
 func gateText(b *strings.Builder, r *Report) {
 	for _, g := range r.Gates {
-		verdict := "reached"
-		if !g.OK {
-			verdict = "NOT REACHED"
-		}
-		fmt.Fprintf(b, "gate %s at least %g: %s (%s)\n", g.Metric, g.Least, verdict, Number(g.Value))
+		b.WriteString(gateLine(g))
 	}
+}
+
+func gateLine(g Gate) string {
+	verdict := "reached"
+	if !g.OK {
+		verdict = "NOT REACHED"
+	}
+	return fmt.Sprintf("gate %s at least %g: %s (%s)\n", g.Metric, g.Least, verdict, Number(g.Value))
 }
 
 // Number formats a metric; one that could not be measured is a dash.

@@ -73,17 +73,17 @@ type faultView struct {
 	Pieces  []match.Piece
 }
 
-// A groupView is a cause of drift with its number of cases.
+// A groupView is a cause of drift, or why cases are invalid, with its number of cases.
 type groupView struct {
-	Cases  int
-	Few    string
-	Drifts []driftView
+	Cases        int
+	Few, Invalid string
+	Drifts       []driftView
 }
 
 func groupsOf(r *Report) []groupView {
 	var all []groupView
 	for _, g := range r.Groups {
-		v := groupView{Cases: len(g.Cases), Few: Clean(listIDs(g.Cases))}
+		v := groupView{Cases: len(g.Cases), Few: Clean(listIDs(g.Cases)), Invalid: Clean(g.Invalid)}
 		for _, c := range g.Causes {
 			v.Drifts = append(v.Drifts, driftView{Drift: c.Drift, Pieces: compare(c.Was, c.Now), WhereText: Clean(c.Where)})
 		}

@@ -13,7 +13,7 @@ func newEvalCmd(a *app) *cobra.Command {
 		Short: "Record turns, replay them and score what the assistants do",
 		Long: `Record turns, replay them and score what the assistants do.
 
-Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid file,
+Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid case,
 3 drift, 4 infrastructure, 5 nothing was selected.`,
 		Args: onlyCommands,
 		RunE: showHelp,
@@ -40,8 +40,8 @@ When a real model is asked, each run is one of three: same calls and answer as o
 same calls and another answer, or other calls. Another answer fails unless the case
 checks the answer.
 
-Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid file,
-3 drift, 4 infrastructure, 5 nothing was selected.`,
+Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid case,
+3 drift, or a check without a verdict, 4 infrastructure, 5 nothing was selected.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return evaluations(a).Run(cmd.Context(), f, args) },
 	}
@@ -75,6 +75,7 @@ func addOutFlags(cmd *cobra.Command, f *run.OutFlags) {
 	cmd.Flags().StringVar(&f.JSON, "json", "", "write the report as JSON to this `file`; - for standard output")
 	cmd.Flags().StringVar(&f.JUnit, "junit", "", "write JUnit XML to this `file`")
 	cmd.Flags().StringVar(&f.HTML, "html", "", "write an HTML page to this `file`")
+	cmd.Flags().StringVar(&f.Markdown, "markdown", "", "write Markdown, for the comment on a change, to this `file`; - for standard output")
 }
 
 func newEvalRecordCmd(a *app) *cobra.Command {
@@ -124,8 +125,8 @@ expectations too.
 A tape is not replaced when a turn failed, a server is missing, a model answered with an
 error, the old tape lacks a required answer, or a check of the case fails.
 
-Exit codes: 0 nothing differs or the differences were accepted, 3 they were not accepted,
-4 a recording failed and its case is unchanged.`,
+Exit codes: 0 nothing differs or the differences were accepted, 2 usage or an invalid case,
+3 they were not accepted, 4 a recording failed and its case is unchanged.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return evaluations(a).Accept(cmd.Context(), f, args)
@@ -150,7 +151,8 @@ names each tool that was removed or renamed, or whose description, arguments, re
 annotations changed, and what that means for callers. It calls no tool; molar eval run
 --live-tools calls them and compares their results.
 
-Exit codes: 0 all agree, 3 a tool differs, 4 a server is missing, 5 nothing to compare.`,
+Exit codes: 0 all agree, 2 usage or an invalid case, 3 a tool differs, 4 a server is missing,
+5 nothing to compare.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return evaluations(a).Verify(cmd.Context(), f, args)
@@ -168,7 +170,8 @@ func newEvalReportCmd(a *app) *cobra.Command {
 		Short: "Convert a JSON report to other forms, or compare two",
 		Long: `Convert a report that was saved as JSON to other forms. Of two reports, show which cases
 changed their status from the first to the second, and which numbers changed; the exit
-code is then 1 when a case no longer passes.`,
+code is then 1 when a case no longer passes. With --markdown, the text is about the second,
+with what changed since the first.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error { return evaluations(a).Report(args, &out, full) },
 	}

@@ -37,9 +37,7 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 			return err
 		}
 	}
-	if err := a.printLiveCalls(cases, mode); err != nil {
-		return err
-	}
+	a.printLiveCalls(cases, mode)
 	runner, err := a.runner(mode, Flags{Quiet: true})
 	if err != nil {
 		return err
@@ -51,22 +49,24 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 			_ = os.Remove(r.file) // it no longer exists if it was accepted
 		}
 	}()
-	failed := 0
+	failed, invalid := 0, 0
 	for i := range cases {
 		r, err := a.rerecord(ctx, runner, &cases[i], f)
 		list = append(list, r)
-		if err != nil {
-			return evalError(err)
-		}
-		if !r.accepted {
+		switch {
+		case a.noteInvalid(err):
+			invalid++
+		case err != nil:
+			return withInvalid(invalid, evalError(err))
+		case !r.accepted:
 			failed++
 		}
 	}
 	err = a.replace(slices.DeleteFunc(slices.Clone(list), func(r replacement) bool { return !r.accepted || r.diff == "" }), f)
 	if failed > 0 {
-		return errors.Join(err, cli.With(eval.ExitInfra, fmt.Errorf("%d cases could not be recorded as they should be, and were left as they are; --allow-failure takes them over all the same", failed)))
+		err = errors.Join(err, cli.With(eval.ExitInfra, fmt.Errorf("%d cases could not be recorded as they should be, and were left as they are; --allow-failure takes them over all the same", failed)))
 	}
-	return err
+	return withInvalid(invalid, err)
 }
 
 // A replacement is a new tape in the folder of the old one.
@@ -81,6 +81,9 @@ type replacement struct {
 // rerecord records a case again, next to its tape, and prints the difference.
 func (a *Commands) rerecord(ctx context.Context, runner *eval.Runner, c *eval.Case, f AcceptFlags) (replacement, error) {
 	r := replacement{c: c}
+	if _, err := c.ReadTape(); err != nil {
+		return r, err
+	}
 	file, err := os.CreateTemp(filepath.Dir(c.TapeFile()), ".accept-*")
 	if err != nil {
 		return r, err
@@ -134,18 +137,13 @@ func (a *Commands) printRejected(id string, why []string) error {
 }
 
 // printLiveCalls prints what a live run will call.
-func (a *Commands) printLiveCalls(cases []eval.Case, mode eval.Mode) error {
+func (a *Commands) printLiveCalls(cases []eval.Case, mode eval.Mode) {
 	if !mode.IsLive() {
-		return nil
+		return
 	}
-	lines, err := eval.LiveCalls(cases, mode)
-	if err != nil {
-		return evalError(err)
+	for _, line := range eval.LiveCalls(cases, mode) {
+		a.Note("%s", eval.Clean(line))
 	}
-	for _, line := range lines {
-		_, _ = fmt.Fprintln(a.Stderr, eval.Clean(line))
-	}
-	return nil
 }
 
 // replace replaces the old tapes by new ones, if the person confirms the differences that were

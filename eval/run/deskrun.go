@@ -38,6 +38,9 @@ func (a *Commands) RunTestOf(ctx context.Context, h *host.Host, turnID string, a
 		file = filepath.Join(dir, caseOf(turnID)+".yaml")
 	}
 	cases, err := eval.Load(file)
+	if err == nil {
+		err = cases[0].Err
+	}
 	if err != nil {
 		return run, last, schemas.UntestableError("the test cannot be read: " + eval.Clean(err.Error()))
 	}

@@ -14,12 +14,12 @@ import (
 
 // concludeReport prints and writes a report, and returns its exit code as an error.
 func (a *Commands) concludeReport(rep *eval.Report, out *OutFlags, quiet, full bool) error {
-	if !quiet && out.JSON != "-" {
+	if !quiet && out.JSON != "-" && out.Markdown != "-" {
 		if err := eval.Text(a.Stdout, rep, full); err != nil {
 			return err
 		}
 	}
-	if err := out.write(a, rep); err != nil {
+	if err := out.write(a, rep, nil); err != nil {
 		return err
 	}
 	if code := rep.ExitCode(); code != 0 {
@@ -47,12 +47,13 @@ func readReport(name string) (*eval.Report, error) {
 	return &rep, nil
 }
 
-// evalDiff prints a comparison, or writes it as JSON to a file. It fails if a case became worse.
-func (a *Commands) evalDiff(c eval.Comparison, file string) error {
+// evalDiff prints a comparison unless it is written to files, as JSON here. It fails if a case became worse.
+func (a *Commands) evalDiff(c eval.Comparison, out *OutFlags) error {
 	var err error
-	if file != "" {
-		err = a.writeFile(file, func(w io.Writer) error { return eval.JSON(w, c) })
-	} else {
+	switch {
+	case out.JSON != "":
+		err = a.writeFile(out.JSON, func(w io.Writer) error { return eval.JSON(w, c) })
+	case out.Markdown == "":
 		err = printDiff(a.Stdout, c)
 	}
 	if err == nil && c.Worse > 0 {
@@ -98,7 +99,8 @@ func printDiff(w io.Writer, c eval.Comparison) error {
 	return errors.Join(errs...)
 }
 
-// Report shows or converts a saved report, or compares two.
+// Report shows or converts a saved report, or compares two. As Markdown two are a report on the later one,
+// with what changed.
 func (a *Commands) Report(files []string, out *OutFlags, full bool) error {
 	rep, err := readReport(files[0])
 	if err != nil {
@@ -109,10 +111,13 @@ func (a *Commands) Report(files []string, out *OutFlags, full bool) error {
 		if err != nil {
 			return err
 		}
-		return a.evalDiff(eval.Compare(rep, later), out.JSON)
+		if err := (&OutFlags{Markdown: out.Markdown}).write(a, later, rep); err != nil {
+			return err
+		}
+		return a.evalDiff(eval.Compare(rep, later), out)
 	}
 	if *out != (OutFlags{}) {
-		return out.write(a, rep)
+		return out.write(a, rep, nil)
 	}
 	return eval.Text(a.Stdout, rep, full)
 }

@@ -43,7 +43,8 @@ type SelectFlags struct {
 	IDs, Tags []string
 }
 
-// pick returns the selected cases.
+// pick returns the selected cases. An invalid case whose id is unknown is always selected, since it may
+// be the one that is meant.
 func (f *SelectFlags) pick(cases []eval.Case) ([]eval.Case, error) {
 	for _, glob := range f.IDs {
 		if _, err := path.Match(glob, ""); err != nil {
@@ -51,6 +52,9 @@ func (f *SelectFlags) pick(cases []eval.Case) ([]eval.Case, error) {
 		}
 	}
 	selected := slices.DeleteFunc(slices.Clone(cases), func(c eval.Case) bool {
+		if c.ID == "" {
+			return false
+		}
 		id := len(f.IDs) == 0 || slices.ContainsFunc(f.IDs, func(glob string) bool {
 			ok, _ := path.Match(glob, c.ID)
 			return ok
@@ -66,15 +70,16 @@ func (f *SelectFlags) pick(cases []eval.Case) ([]eval.Case, error) {
 
 // OutFlags name the files of reports.
 type OutFlags struct {
-	JSON, JUnit, HTML string
+	JSON, JUnit, HTML, Markdown string
 }
 
-// write writes every requested report.
-func (f *OutFlags) write(a *Commands, r *eval.Report) error {
+// write writes every requested report. The base of the Markdown may be nil.
+func (f *OutFlags) write(a *Commands, r, base *eval.Report) error {
+	markdown := func(w io.Writer, r *eval.Report) error { return eval.Markdown(w, r, base) }
 	for _, out := range []struct {
 		file string
 		form func(io.Writer, *eval.Report) error
-	}{{f.JSON, eval.JSON[*eval.Report]}, {f.JUnit, eval.JUnit}, {f.HTML, eval.HTML}} {
+	}{{f.JSON, eval.JSON[*eval.Report]}, {f.JUnit, eval.JUnit}, {f.HTML, eval.HTML}, {f.Markdown, markdown}} {
 		if out.file == "" {
 			continue
 		}
@@ -129,9 +134,7 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 		return cli.Usage(errors.New("--provider and --model choose who is asked: give --live-model or --from-drift live with them"))
 	}
 	if !f.Quiet {
-		if err := a.printLiveCalls(cases, mode); err != nil {
-			return err
-		}
+		a.printLiveCalls(cases, mode)
 	}
 	if f.Provider != "" || f.Model != "" {
 		for i := range cases {
@@ -195,13 +198,31 @@ func (a *Commands) runner(mode eval.Mode, f Flags) (*eval.Runner, error) {
 	return eval.New(cfg)
 }
 
-// mayRecord returns an error if MOLAR_EVAL_RECORD forbids recording: then nothing may be live,
-// and no case or tape is written.
+// mayRecord returns an error if MOLAR_EVAL_RECORD forbids recording: then no model is asked, no tool is
+// called, and no case or tape is written. Servers may still be asked which tools they have.
 func (a *Commands) mayRecord() error {
 	if never, _ := a.Env("MOLAR_EVAL_RECORD"); never == "never" {
-		return cli.Usage(errors.New("MOLAR_EVAL_RECORD=never: nothing may go live here, and no case or tape be written; unset it"))
+		return cli.Usage(errors.New("MOLAR_EVAL_RECORD=never: no model may be asked and no tool called here, and no case or tape be written; unset it"))
 	}
 	return nil
+}
+
+// noteInvalid prints an error about an invalid case, and reports whether it was one. The other cases
+// are then worked on, and the command ends by [withInvalid].
+func (a *Commands) noteInvalid(err error) bool {
+	why, ok := errors.AsType[*eval.InvalidError](err)
+	if ok {
+		a.Note("%s", eval.Clean(why.Error()))
+	}
+	return ok
+}
+
+// withInvalid adds to how a command ended that some cases are invalid, whose exit code takes precedence.
+func withInvalid(cases int, err error) error {
+	if cases == 0 {
+		return err
+	}
+	return cli.Usage(errors.Join(fmt.Errorf("%d cases are invalid", cases), err))
 }
 
 // evalError adds the exit code to an error.

@@ -67,6 +67,10 @@ func run(ctx context.Context, args []string) error {
 		if ok, err := path.Match(*glob, c.ID); err != nil || !ok {
 			continue
 		}
+		if c.Err != nil {
+			faults = append(faults, c.Err)
+			continue
+		}
 		script, there := scripts[c.ID]
 		if !there {
 			faults = append(faults, fmt.Errorf("case %q has no script", c.ID))
