@@ -45,6 +45,7 @@ type defaults struct {
 	Assistant string             `yaml:"assistant"`
 	Provider  string             `yaml:"provider"`
 	Model     string             `yaml:"model"`
+	Judge     JudgeModel         `yaml:"judge"`
 	Policy    Policy             `yaml:"policy"`
 	Trials    int                `yaml:"trials"`
 	Gate      map[string]float64 `yaml:"gate"`
@@ -257,7 +258,7 @@ func (d *defaults) apply(c *Case, suite string) {
 		c.Config = relativeTo(c.File, resolvePath(suite, d.Config))
 	}
 	c.Assistant, c.Provider, c.Model = cmp.Or(c.Assistant, d.Assistant), cmp.Or(c.Provider, d.Provider), cmp.Or(c.Model, d.Model)
-	c.Policy, c.Trials = cmp.Or(c.Policy, d.Policy), cmp.Or(c.Trials, d.Trials)
+	c.Policy, c.Trials, c.Judge = cmp.Or(c.Policy, d.Policy), cmp.Or(c.Trials, d.Trials), cmp.Or(c.Judge, d.Judge)
 	if c.Gate == nil {
 		c.Gate = d.Gate
 	}

@@ -19,8 +19,8 @@ const (
 	StatusFlaky Status = "flaky"
 	// StatusInfra is a case that could not be judged because a service was down.
 	StatusInfra Status = "infra"
-	// StatusNotAsked is a case with a fault after which the tape answered a request that differs
-	// from it: no model saw the effect of the fault.
+	// StatusNotAsked is a case without a verdict. A judge was not asked about the answer as it is now,
+	// or a fault was injected after which the tape answered a request that differs from it.
 	StatusNotAsked Status = "not-asked-again"
 )
 
@@ -99,8 +99,10 @@ type Report struct {
 	// Groups are the causes of drift, each with its cases.
 	Groups []Group `json:"groups,omitempty"`
 	// WhatIf counts the runs that left their tapes.
-	WhatIf *WhatIfSum   `json:"what_if,omitempty"`
-	Cases  []CaseResult `json:"cases"`
+	WhatIf *WhatIfSum `json:"what_if,omitempty"`
+	// Judge counts the verdicts of judges.
+	Judge *JudgeSum    `json:"judge,omitempty"`
+	Cases []CaseResult `json:"cases"`
 }
 
 // ReportVersion is the version of the report's JSON form.

@@ -170,6 +170,14 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 	if laid > 0 {
 		result.checkUnderFault(player.Tape(), left || r.cfg.Mode.LiveModel)
 	}
+	// Drift is expected after a fault, once the tape was left, and where nothing comes from it and the
+	// case only reports it.
+	expected := left || faulted || r.cfg.Mode.LiveModel && r.cfg.Mode.LiveTools && c.Policy.OnMiss == "report"
+	if len(result.Drift) == 0 || expected { // else the answer is unknown
+		if _, err := r.judging(c, player.Tape()).decide(ctx, &result, seen); err != nil {
+			return result, err
+		}
+	}
 	if left || faulted || r.cfg.Mode.LiveModel {
 		result.failUnjudged(c, turnResults(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
 	}
@@ -181,9 +189,7 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 		w.Outcome, w.Changed, w.Answers = behaviour(turnResults(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
 		result.WhatIf = w
 	}
-	// Drift is expected after a fault, once the tape was left, and where nothing comes from it and the
-	// case only reports it.
-	result.conclude(left || faulted || r.cfg.Mode.LiveModel && r.cfg.Mode.LiveTools && c.Policy.OnMiss == "report")
+	result.conclude(expected)
 	switch {
 	case faulted && player.NotAsked() && result.Wrong() == "":
 		result.Status, result.Why = StatusNotAsked, "the model was not asked again after the fault: this is what the host did, and no verdict about the answer; ask it with --from-drift live"
@@ -265,6 +271,7 @@ func score(c *Case, t *tape.Tape) CaseResult {
 	result := newResult(c)
 	result.noteTorn(t)
 	result.judge(c, t.Turns)
+	_, _ = (&judging{c: c, tape: t}).decide(context.Background(), &result, t.Turns) // it asks nobody
 	result.conclude(false)
 	return result
 }
@@ -351,13 +358,23 @@ func trace(items []match.Expected, calls []CallResult, a *match.Agreement) []Row
 	return rows
 }
 
-// conclude sets the status: drift takes precedence over failed checks, unless drift is expected.
+// conclude sets the status: drift takes precedence over failed checks, unless drift is expected, and
+// a failed check over one without a verdict.
 func (r *CaseResult) conclude(driftExpected bool) {
 	r.Status = StatusPass
 	for _, c := range r.Checks {
-		if !c.OK {
+		if !c.OK && !c.isOpen() {
 			r.Status, r.Why = StatusFail, fmt.Sprintf("turn %d, %s: %s", c.Turn, c.Name, c.Text)
 			break
+		}
+	}
+	for _, c := range r.Checks {
+		switch {
+		case r.Status == StatusFail || r.Status == StatusInfra || !c.isOpen():
+		case c.Verdict.Result == VerdictDown:
+			r.Status, r.Why = StatusInfra, fmt.Sprintf("turn %d, %s: %s: %s", c.Turn, c.Name, c.Verdict.word(), c.Text)
+		case r.Status == StatusPass:
+			r.Status, r.Why = StatusNotAsked, fmt.Sprintf("turn %d, %s: %s: %s", c.Turn, c.Name, c.Verdict.word(), c.Text)
 		}
 	}
 	if len(r.Drift) > 0 && !driftExpected {

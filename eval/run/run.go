@@ -32,8 +32,11 @@ type Flags struct {
 	Sweep                   bool
 }
 
-// LiveFlags select what is asked for real.
-type LiveFlags struct{ LiveModel, LiveTools, Live bool }
+// LiveFlags select what is asked for real. Judge is "live" to ask the judge of each check, or "".
+type LiveFlags struct {
+	LiveModel, LiveTools, Live bool
+	Judge                      string
+}
 
 func (f *LiveFlags) mode() eval.Mode {
 	return eval.Mode{LiveModel: f.LiveModel || f.Live, LiveTools: f.LiveTools || f.Live}
@@ -114,7 +117,10 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	if f.FromDrift != "" && (mode.LiveModel || f.FromDrift != eval.FromDriftLive && f.FromDrift != eval.FromDriftOffline) {
 		return cli.Usage(fmt.Errorf("--from-drift %q: choose live or offline, with --live-tools or without", f.FromDrift))
 	}
-	if mode.IsLive() {
+	if err := f.checkJudge(); err != nil {
+		return err
+	}
+	if mode.IsLive() || f.Judge != "" {
 		if err := a.mayRecord(); err != nil {
 			return err
 		}
@@ -192,7 +198,7 @@ func (a *Commands) runner(mode eval.Mode, f Flags) (*eval.Runner, error) {
 		faults = append(faults, fault)
 	}
 	parallel := f.Parallel
-	if parallel <= 0 && !mode.IsLive() {
+	if parallel <= 0 && !mode.IsLive() && f.Judge == "" {
 		parallel = runtime.NumCPU()
 		if f.Sweep { // most of the time is spent waiting for retries
 			parallel *= 8
@@ -201,7 +207,7 @@ func (a *Commands) runner(mode eval.Mode, f Flags) (*eval.Runner, error) {
 	pool := &storePool{log: log}
 	cfg := eval.Config{
 		Open: a.openEval(mode, log, pool), Close: pool.close, Mode: mode, Skip: []string{schemas.MemoryServer}, Parallel: parallel,
-		Trials: f.Trials, Faults: faults, Version: cli.Version(),
+		Trials: f.Trials, Faults: faults, Version: cli.Version(), Judge: a.judgeOf(log), AskJudge: f.Judge != "",
 	}
 	if !f.Quiet && cli.IsTerminal(a.Stderr) {
 		cfg.Progress = func(done, total int, r eval.CaseResult) {
