@@ -133,7 +133,7 @@ type Answer struct {
 	Any   []Check `yaml:"any,omitempty" json:"any,omitempty"`
 }
 
-// A JudgeModel is the provider and the model of a judge; either may be empty.
+// A JudgeModel is the model of a judge, and its provider, if that is not the assistant's.
 type JudgeModel struct {
 	Provider string `yaml:"provider,omitempty" json:"provider,omitempty"`
 	Model    string `yaml:"model,omitempty" json:"model,omitempty"`
@@ -257,6 +257,9 @@ func (c *Case) check() error {
 	}
 	if c.Trials < 0 || c.Trials > maxTrials {
 		add("trials: between 0 and %d", maxTrials)
+	}
+	if c.Judge.Provider != "" && c.Judge.Model == "" {
+		add("judge: provider %q needs the model beside it", c.Judge.Provider)
 	}
 	for name := range c.Gate {
 		if _, known := (&Metrics{}).Value(name); !known {

@@ -34,23 +34,20 @@ func (a *Commands) judgeOf(log *slog.Logger) func(context.Context, *eval.Case) (
 	}
 }
 
-// pickJudge returns a route whose small model is the judge that a case names, or else the one that the
-// config has for the assistant.
+// pickJudge returns a route of the config whose small model judges a case.
 func pickJudge(ctx context.Context, cfg *config.Config, log *slog.Logger, c *eval.Case) (providers.Route, error) {
-	if c.Judge.Provider != "" { // not the one that the config has for small passes
-		own := *cfg
-		own.LLM.Small = ""
-		cfg = &own
-	}
 	models, err := host.OpenModels(cfg, log)
 	if err != nil {
 		return providers.Route{}, err
 	}
-	want := chain.Want{Provider: c.Judge.Provider, Model: c.Judge.Model, SmallModel: c.Judge.Model}
-	if assistant, _ := cfg.Assistants.Get(cmp.Or(c.Assistant, cfg.Default)); c.Judge.Provider == "" {
-		want.Provider = cmp.Or(c.Provider, assistant.Provider)
-	}
-	return models.Pick(ctx, want)
+	return models.Pick(ctx, wantJudge(cfg, c))
+}
+
+// wantJudge returns the judge that a case names, or else the small model that the config has for the
+// assistant.
+func wantJudge(cfg *config.Config, c *eval.Case) chain.Want {
+	assistant, _ := cfg.Assistants.Get(cmp.Or(c.Assistant, cfg.Default))
+	return chain.Want{Provider: cmp.Or(c.Judge.Provider, c.Provider, assistant.Provider), Model: c.Judge.Model, SmallModel: c.Judge.Model}
 }
 
 // judgeRecording adds the checks that the flags name to the last turn, and the verdicts on them to the

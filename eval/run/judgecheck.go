@@ -33,6 +33,9 @@ func (a *Commands) JudgeCheck(ctx context.Context, f JudgeCheckFlags) error {
 	if (f.Judge == "") == !f.Grounded {
 		return cli.Usage(errors.New("give either --judge RULE or --grounded"))
 	}
+	if f.Provider != "" && f.Model == "" {
+		return cli.Usage(errors.New("--provider needs --model beside it"))
+	}
 	if f.Limit < 1 || f.Gate < 0 || f.Gate > 1 {
 		return cli.Usage(errors.New("--limit is at least 1, and --gate between 0 and 1"))
 	}
