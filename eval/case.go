@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"molar/eval/match"
@@ -30,6 +31,9 @@ type Case struct {
 	Assistant string `yaml:"assistant,omitempty" json:"assistant,omitempty"`
 	Provider  string `yaml:"provider,omitempty" json:"provider,omitempty"`
 	Model     string `yaml:"model,omitempty" json:"model,omitempty"`
+	// Judge names who decides the checks that a judge decides. If it is empty, the small model of the
+	// assistant's config does.
+	Judge JudgeModel `yaml:"judge,omitempty" json:"judge,omitzero"`
 
 	Input *Input `yaml:"input,omitempty" json:"input,omitempty"`
 	// Turns are asked in order in one conversation. User and Expect are a short form for a
@@ -119,14 +123,22 @@ type Call struct {
 	Result   any            `yaml:"result,omitempty" json:"result,omitempty"`
 }
 
-// An Answer lists checks of the text: all of All must pass, and at least one of Any.
+// An Answer lists checks of the text: each field of Check that is set must hold, all of All, and at
+// least one of Any.
 type Answer struct {
-	All []Check `yaml:"all,omitempty" json:"all,omitempty"`
-	Any []Check `yaml:"any,omitempty" json:"any,omitempty"`
+	Check `yaml:",inline"`
+	All   []Check `yaml:"all,omitempty" json:"all,omitempty"`
+	Any   []Check `yaml:"any,omitempty" json:"any,omitempty"`
 }
 
-// A Check tests the answer. Exactly one field is set, apart from the tolerances Abs and Rel of
-// Number.
+// A JudgeModel is the model of a judge, and its provider, if that is not the assistant's.
+type JudgeModel struct {
+	Provider string `yaml:"provider,omitempty" json:"provider,omitempty"`
+	Model    string `yaml:"model,omitempty" json:"model,omitempty"`
+}
+
+// A Check tests the answer. In a list exactly one field is set, apart from the tolerances Abs and Rel
+// of Number.
 type Check struct {
 	Equals      string `yaml:"equals,omitempty" json:"equals,omitempty"`
 	Contains    string `yaml:"contains,omitempty" json:"contains,omitempty"`
@@ -139,6 +151,35 @@ type Check struct {
 	// Citation is "any" or an address. The answer must cite it, and every address it cites must
 	// occur in a tool result of the conversation.
 	Citation string `yaml:"citation,omitempty" json:"citation,omitempty"`
+
+	// Judge is a rule in a person's words, which a judge (a model) says the answer fulfils.
+	Judge string `yaml:"judge,omitempty" json:"judge,omitempty"`
+	// Grounded requires that each claim of the answer stands in a tool result of the conversation so
+	// far, or in what the person said. A judge finds the passages, code looks them up.
+	Grounded bool `yaml:"grounded,omitempty" json:"grounded,omitempty"`
+	// Like is a text that says the same as the answer, which a judge decides: nothing in it is
+	// contradicted, and nothing essential is missing.
+	Like string `yaml:"like,omitempty" json:"like,omitempty"`
+}
+
+// split returns a check for each field that is set.
+func (c Check) split() []Check {
+	var all []Check
+	add := func(set bool, one Check) {
+		if set {
+			all = append(all, one)
+		}
+	}
+	add(c.Equals != "", Check{Equals: c.Equals})
+	add(c.Contains != "", Check{Contains: c.Contains})
+	add(c.NotContains != "", Check{NotContains: c.NotContains})
+	add(c.Regex != "", Check{Regex: c.Regex})
+	add(c.Number != nil, Check{Number: c.Number, Abs: c.Abs, Rel: c.Rel})
+	add(c.Citation != "", Check{Citation: c.Citation})
+	add(c.Judge != "", Check{Judge: c.Judge})
+	add(c.Grounded, Check{Grounded: true})
+	add(c.Like != "", Check{Like: c.Like})
+	return all
 }
 
 // Limits bound the cost of a turn. Zero means no bound.
@@ -198,6 +239,9 @@ func (c *Case) check() error {
 	}
 	if c.Trials < 0 || c.Trials > maxTrials {
 		add("trials: between 0 and %d", maxTrials)
+	}
+	if c.Judge.Provider != "" && c.Judge.Model == "" {
+		add("judge: provider %q needs the model beside it", c.Judge.Provider)
 	}
 	for name := range c.Gate {
 		if _, known := (&Metrics{}).Value(name); !known {
@@ -298,19 +342,17 @@ func (a *Answer) check() error {
 	if a == nil {
 		return nil
 	}
-	for i, c := range append(append([]Check(nil), a.All...), a.Any...) {
-		set := 0
-		for _, given := range []bool{c.Equals != "", c.Contains != "", c.NotContains != "", c.Regex != "", c.Number != nil, c.Citation != ""} {
-			if given {
-				set++
-			}
-		}
-		if set != 1 {
-			return fmt.Errorf("check %d: exactly one of equals, contains, not_contains, regex, number, citation", i+1)
+	for i, c := range slices.Concat(a.All, a.Any) {
+		switch split := c.split(); {
+		case len(split) != 1:
+			return fmt.Errorf("check %d: exactly one of equals, contains, not_contains, regex, number, citation, judge, grounded, like", i+1)
+		case i >= len(a.All) && split[0].kind() != "":
+			return fmt.Errorf("any: %s is not allowed there, since a judge could make up for a check that fails; write it beside any, or into all", split[0].kind())
 		}
 		if _, err := regexp.Compile(c.Regex); err != nil {
 			return fmt.Errorf("check %d: %w", i+1, err)
 		}
 	}
-	return nil
+	_, err := regexp.Compile(a.Regex)
+	return err
 }

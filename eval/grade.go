@@ -21,6 +21,9 @@ type CheckResult struct {
 	OK   bool   `json:"ok"`
 	// Text describes the expected and the actual value; it is empty if the check passed.
 	Text string `json:"text,omitempty"`
+	// Verdict is set if a judge decides the check. Unless it is pass or fail, the check is open: OK is
+	// false, and the check has not failed.
+	Verdict *Verdict `json:"verdict,omitempty"`
 }
 
 // grade runs the checks of one turn.
@@ -67,17 +70,33 @@ func (c *Case) grade(i int, seen *tape.Turn, earlier []tape.Turn, agreement *mat
 	return checks
 }
 
-// checks reports whether there is at least one check.
-func (a *Answer) checks() bool { return a != nil && len(a.All)+len(a.Any) > 0 }
+// must returns the checks that all have to hold.
+func (a *Answer) must() []Check {
+	if a == nil {
+		return nil
+	}
+	return slices.Concat(a.split(), a.All)
+}
 
-// grade returns one line for each check; an empty line is a passed check.
+// checks reports whether there is at least one check.
+func (a *Answer) checks() bool { return a != nil && len(a.must())+len(a.Any) > 0 }
+
+// checksText reports whether a check says what the answer has to be about. Grounded alone does not:
+// another answer out of the same results may be wrong.
+func (a *Answer) checksText() bool {
+	return a != nil && (len(a.Any) > 0 || slices.ContainsFunc(a.must(), func(c Check) bool { return !c.Grounded }))
+}
+
+// grade returns one line for each check that code decides; an empty line is a passed check.
 func (a *Answer) grade(seen *tape.Turn, turns []tape.Turn) []string {
 	if a == nil {
 		return nil
 	}
 	var results []string
-	for _, c := range a.All {
-		results = append(results, c.mismatch(seen, turns))
+	for _, c := range a.must() {
+		if c.kind() == "" {
+			results = append(results, c.mismatch(seen, turns))
+		}
 	}
 	if len(a.Any) == 0 {
 		return results

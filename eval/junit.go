@@ -116,7 +116,7 @@ func (s *junitSuite) add(c CaseResult, ms float64) {
 		j.Out += o + "\n"
 	}
 	if c.Status == StatusPass {
-		j.Out += Clean(whatIfText(&c))
+		j.Out += Clean(verdictTexts(&c) + whatIfText(&c))
 	}
 	s.Cases = append(s.Cases, j)
 }

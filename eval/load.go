@@ -45,6 +45,7 @@ type defaults struct {
 	Assistant string             `yaml:"assistant"`
 	Provider  string             `yaml:"provider"`
 	Model     string             `yaml:"model"`
+	Judge     JudgeModel         `yaml:"judge"`
 	Trials    int                `yaml:"trials"`
 	Gate      map[string]float64 `yaml:"gate"`
 	// Tapes is the folder of the tapes, relative to the suite's file.
@@ -281,7 +282,7 @@ func (d *defaults) apply(c *Case, suite string) {
 		c.Config = relativeTo(c.File, resolvePath(suite, d.Config))
 	}
 	c.Assistant, c.Provider, c.Model = cmp.Or(c.Assistant, d.Assistant), cmp.Or(c.Provider, d.Provider), cmp.Or(c.Model, d.Model)
-	c.Trials = cmp.Or(c.Trials, d.Trials)
+	c.Trials, c.Judge = cmp.Or(c.Trials, d.Trials), cmp.Or(c.Judge, d.Judge)
 	if c.Gate == nil {
 		c.Gate = d.Gate
 	}

@@ -40,7 +40,7 @@ func Markdown(w io.Writer, r, base *Report) error {
 	if base != nil {
 		c := Compare(base, r)
 		fmt.Fprintf(&b, "Since the base report: %d worse, %d better, %d other answers, %d other calls.\n", c.Worse, c.Better, c.OtherAnswer, c.OtherCalls)
-		since, changed = changes(c), c.Turns
+		since, changed = changeLines(c), c.Turns
 	}
 	var numbers strings.Builder
 	writeSummary(&numbers, r)
@@ -116,7 +116,7 @@ func escape(s string) string {
 
 // changes lists the cases whose status changed, those that no longer pass first, and the numbers
 // that changed.
-func changes(c Comparison) []string {
+func changeLines(c Comparison) []string {
 	rank := func(c Change) int {
 		switch {
 		case c.After != "" && c.After != StatusPass:

@@ -41,8 +41,11 @@ type Rerecording struct {
 	Was, Now []tape.Turn
 	// Rejected lists the reasons not to replace the tape; it is empty if the recording is good.
 	Rejected []string
-	// Failed are the checks of the case that fail in the recording.
+	// Failed are the checks of the case that fail in the recording. A verdict that an answer of the old
+	// tape is bad is not among them: it belongs on the tape.
 	Failed []CheckResult
+	// Verdicts are the checks with a verdict that was asked for and differs from the one on the old tape.
+	Verdicts []CheckResult
 }
 
 // Rerecord runs a case once and records it to w. The tape's answers are served even to requests
@@ -80,7 +83,25 @@ func (r *Runner) Rerecord(ctx context.Context, c *Case, w io.Writer) (*Rerecordi
 	}
 	result := newResult(c)
 	result.judge(c, again.Now)
-	again.Failed = slices.DeleteFunc(result.Checks, func(r CheckResult) bool { return r.OK })
+	kept, err := r.judging(c, player.Tape()).decide(ctx, &result, again.Now)
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range kept {
+		rec.Judge(j)
+	}
+	for _, check := range result.Checks {
+		v := check.Verdict
+		switch {
+		case v != nil && v.Result == VerdictDown:
+			again.Rejected = append(again.Rejected, fmt.Sprintf("turn %d, %s: the judge cannot be reached: %s", check.Turn, check.Name, v.Reason))
+		case v == nil && !check.OK, v != nil && v.Result == VerdictFail && again.answerChanged(check.Turn-1):
+			again.Failed = append(again.Failed, check)
+		}
+		if v != nil && v.Live && (v.Before == nil || len(v.Changed) > 0 || v.Before.Result != v.Result || v.Before.Reason != v.Reason) {
+			again.Verdicts = append(again.Verdicts, check)
+		}
+	}
 	again.Causes, _ = player.Finish()
 	again.Rejected = append(again.Rejected, c.UnexpectedFailures(again.Now)...)
 	if r.cfg.Mode != (Mode{}) && !c.expectsError() { // in a pure replay the errors are those on the tape
@@ -88,6 +109,11 @@ func (r *Runner) Rerecord(ctx context.Context, c *Case, w io.Writer) (*Rerecordi
 	}
 	again.Rejected = append(again.Rejected, player.Missed()...)
 	return again, rec.Err()
+}
+
+// answerChanged reports whether the answer of the i-th turn is not that of the old tape.
+func (r *Rerecording) answerChanged(i int) bool {
+	return i >= len(r.Was) || i >= len(r.Now) || r.Was[i].Answer != r.Now[i].Answer
 }
 
 // UnexpectedFailures describes the turns that failed although no failure is expected.

@@ -21,7 +21,7 @@ const (
 	StatusInfra Status = "infra"
 	// StatusInvalid is a case that could not be run because its file, tape or config is invalid.
 	StatusInvalid Status = "invalid"
-	// StatusNotAsked is a case without a verdict, since the model that gives it was not asked.
+	// StatusNotAsked is a case without a verdict, since no judge was asked about the answer as it is now.
 	StatusNotAsked Status = "not-asked-again"
 )
 
@@ -100,8 +100,10 @@ type Report struct {
 	// Groups are the causes of drift and of invalid cases, each with its cases.
 	Groups []Group `json:"groups,omitempty"`
 	// WhatIf counts the runs that left their tapes.
-	WhatIf *WhatIfSum   `json:"what_if,omitempty"`
-	Cases  []CaseResult `json:"cases"`
+	WhatIf *WhatIfSum `json:"what_if,omitempty"`
+	// Judge counts the verdicts of judges.
+	Judge *JudgeSum    `json:"judge,omitempty"`
+	Cases []CaseResult `json:"cases"`
 }
 
 // ReportVersion is the version of the report's JSON form.

@@ -82,6 +82,11 @@ type Config struct {
 	Trials int
 	// Faults replace results of tools in every case. The mode must ask a model afterwards.
 	Faults []tape.Fault
+	// Judge returns the route whose small model decides the checks that need a judge. If it is nil, only
+	// the verdicts of the tapes count.
+	Judge func(ctx context.Context, c *Case) (providers.Route, error)
+	// AskJudge asks the judge of every check, whatever the tapes have.
+	AskJudge bool
 	// Redactor must be the one of the recording.
 	Redactor *tape.Redactor
 	// Progress is called after each case, never concurrently.
@@ -99,6 +104,9 @@ type Runner struct {
 func New(cfg Config) (*Runner, error) {
 	if cfg.Open == nil {
 		return nil, errors.New("runner needs an opener")
+	}
+	if cfg.AskJudge && cfg.Judge == nil {
+		return nil, errors.New("runner needs a judge to ask")
 	}
 	if cfg.Redactor == nil { // shared by all cases
 		cfg.Redactor = tape.NewRedactor()
@@ -187,6 +195,9 @@ func (r *Runner) report(started time.Time, results []CaseResult) *Report {
 			}
 		}
 	}
+	if r.cfg.AskJudge {
+		rep.Run.Mode += ", judged live"
+	}
 	slices.Sort(rep.Run.Models)
 	return rep
 }
@@ -216,7 +227,7 @@ func newReport(results []CaseResult) *Report {
 			rep.Summary.NotAsked++
 		}
 	}
-	rep.Gates, rep.Groups, rep.WhatIf = gates(results), group(results), whatIfs(results)
+	rep.Gates, rep.Groups, rep.WhatIf, rep.Judge = gates(results), group(results), whatIfs(results), sumVerdicts(results)
 	return rep
 }
 

@@ -168,6 +168,11 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 		result.Notes = append(result.Notes, "no fault hit a call")
 	}
 	left, calls, usage := player.Left()
+	if len(result.Drift) == 0 || left { // else the answer is unknown
+		if _, err := r.judging(c, player.Tape()).decide(ctx, &result, seen); err != nil {
+			return result, err
+		}
+	}
 	if left || r.cfg.Mode.LiveModel {
 		result.failUnjudged(c, turnResults(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
 	}
@@ -251,6 +256,7 @@ func score(c *Case, t *tape.Tape) CaseResult {
 	result := newResult(c)
 	result.noteTorn(t)
 	result.judge(c, t.Turns)
+	_, _ = (&judging{c: c, tape: t}).decide(context.Background(), &result, t.Turns) // it asks nobody
 	result.conclude(false)
 	return result
 }
@@ -337,13 +343,23 @@ func trace(items []match.Expected, calls []CallResult, a *match.Agreement) []Row
 	return rows
 }
 
-// conclude sets the status: drift takes precedence over failed checks, unless drift is expected.
+// conclude sets the status: drift takes precedence over failed checks, unless drift is expected, and
+// a failed check over one without a verdict.
 func (r *CaseResult) conclude(driftExpected bool) {
 	r.Status = StatusPass
 	for _, c := range r.Checks {
-		if !c.OK {
+		if !c.OK && !c.isOpen() {
 			r.Status, r.Why = StatusFail, fmt.Sprintf("turn %d, %s: %s", c.Turn, c.Name, c.Text)
 			break
+		}
+	}
+	for _, c := range r.Checks {
+		switch {
+		case r.Status == StatusFail || r.Status == StatusInfra || !c.isOpen():
+		case c.Verdict.Result == VerdictDown:
+			r.Status, r.Why = StatusInfra, fmt.Sprintf("turn %d, %s: %s: %s", c.Turn, c.Name, c.Verdict.word(), c.Text)
+		case r.Status == StatusPass:
+			r.Status, r.Why = StatusNotAsked, fmt.Sprintf("turn %d, %s: %s: %s", c.Turn, c.Name, c.Verdict.word(), c.Text)
 		}
 	}
 	if len(r.Drift) > 0 && !driftExpected {

@@ -46,6 +46,8 @@ func Text(w io.Writer, r *Report, full bool) error {
 		switch {
 		case c.Status != StatusPass && grouped[c.ID] <= 1:
 			b.WriteString("\n" + failure(&c))
+		case c.Status == StatusPass && verdictTexts(&c) != "":
+			fmt.Fprintf(&b, "\n%s %s\n%s%s", mark(c.Status), oneLine(c.ID), verdictTexts(&c), whatIfText(&c))
 		case c.Status == StatusPass && c.WhatIf != nil && c.WhatIf.Outcome != OutcomeSame:
 			fmt.Fprintf(&b, "\n%s %s\n%s", mark(c.Status), oneLine(c.ID), whatIfText(&c))
 		}
@@ -216,14 +218,15 @@ func duration(r *Report, id string) string {
 func failure(c *CaseResult) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s (%s:%d)\n", mark(c.Status), oneLine(c.ID), c.File, c.Line)
-	if c.Why != "" && (len(c.Checks) == 0 && len(c.Drift) == 0 || c.Status == StatusNotAsked) {
+	if c.Why != "" && (len(c.Checks) == 0 && len(c.Drift) == 0 || c.Status == StatusNotAsked && verdictTexts(c) == "") {
 		fmt.Fprintf(&b, "  %s\n", c.Why)
 	}
 	for _, check := range c.Checks {
-		if !check.OK && c.Status != StatusDrift && c.Status != StatusNotAsked {
+		if !check.OK && check.Verdict == nil && c.Status != StatusDrift && c.Status != StatusNotAsked {
 			fmt.Fprintf(&b, "  turn %d, %s: %s\n", check.Turn, check.Name, oneLine(check.Text))
 		}
 	}
+	b.WriteString(verdictTexts(c))
 	cause := len(c.Drift) == 0 // the first cause is not marked yet
 	for i, t := range c.Turns {
 		if faulty(t) && c.Status != StatusDrift && c.Status != StatusNotAsked {
@@ -290,6 +293,9 @@ func writeSummary(b *strings.Builder, r *Report) {
 	if w := r.WhatIf; w != nil {
 		fmt.Fprintf(b, "%d runs left their tapes; %s: %d; %s: %d; %s: %d; since then %d model calls, %d tokens\n",
 			w.Left, OutcomeSame, w.Same, OutcomeOtherAnswer, w.OtherAnswer, OutcomeOtherCalls, w.OtherCalls, w.ModelCalls, w.Tokens)
+	}
+	if j := r.Judge; j != nil {
+		fmt.Fprintf(b, "verdicts: %d pass, %d fail, %d none; asked now: %d, with %d model calls and %d tokens\n", j.Pass, j.Fail, j.None, j.Asked, j.Calls, j.Tokens)
 	}
 	if !r.Live() && s.Fail+s.Flaky == 0 { // a replay is deterministic: there is nothing to estimate
 		fmt.Fprintf(b, "model calls %d, tool calls %d, tokens %d\n", m.ModelCalls, m.ToolCalls, m.Tokens)

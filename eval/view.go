@@ -47,7 +47,9 @@ type turnView struct {
 	N      int
 	Rows   []rowView
 	Failed []checkView
-	Passed int // the number of passed checks
+	// Verdicts are those of judges.
+	Verdicts []string
+	Passed   int // the number of passed checks
 }
 
 type checkView struct {
@@ -113,8 +115,11 @@ func viewOf(c *CaseResult, took string) caseView {
 	for i := range c.Turns {
 		t := turnView{TurnResult: &c.Turns[i], N: i + 1, Rows: rowsOf(&c.Turns[i], &cause)}
 		for _, check := range c.Checks {
+			if check.Turn == i+1 && check.Verdict != nil {
+				t.Verdicts = append(t.Verdicts, VerdictText(check))
+			}
 			switch {
-			case check.Turn != i+1:
+			case check.Turn != i+1 || check.isOpen():
 			case check.OK:
 				t.Passed++
 			case c.Status == StatusNotAsked: // it is unknown whether it would pass

@@ -106,7 +106,7 @@ func (r *CaseResult) failUnjudged(c *Case, was, now []TurnResult) {
 		outcome, _, _ := behaviour([]TurnResult{before}, now[i:i+1])
 		otherCalls := len(Changed(callLines(before), callLines(now[i]))) > 0
 		switch {
-		case outcome == OutcomeSame, now[i].Error != "", c.Turns[i].Expect.Answer.checks():
+		case outcome == OutcomeSame, now[i].Error != "", c.Turns[i].Expect.Answer.checksText():
 		case otherCalls && c.plans[i] != nil && before.Guardrail == now[i].Guardrail:
 		default:
 			r.Checks = append(r.Checks, CheckResult{

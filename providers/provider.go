@@ -37,6 +37,8 @@ const (
 	PassTool      Pass = "tool"
 	PassAnswer    Pass = "answer"
 	PassSummary   Pass = "summary"
+	// PassJudge is no part of a turn: it judges the answer of one (molar eval).
+	PassJudge Pass = "judge"
 )
 
 // A ToolChoice determines whether the model must or may call a tool.
@@ -130,7 +132,7 @@ func (r Request) With(t schemas.Tuning) Request {
 
 // IsSmall reports whether the pass is the small model's, which nobody reads along.
 func (p Pass) IsSmall() bool {
-	return p == PassGuardrail || p == PassLanguage || p == PassQueries || p == PassSummary
+	return p == PassGuardrail || p == PassLanguage || p == PassQueries || p == PassSummary || p == PassJudge
 }
 
 // A FinishReason is why a stream ended, in OpenAI's terms.

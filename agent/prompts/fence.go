@@ -16,6 +16,13 @@ func fence(source, text string) string {
 	return fmt.Sprintf("<data source=%q>\n%s\n</data>", escape(source), escape(text))
 }
 
+// Enclose puts a text that is only to be read between two lines with a name and a nonce that the text
+// cannot contain. The text stays as it is, except that control tokens of chat templates are broken
+// up: what is quoted from it can be found in it.
+func Enclose(name, nonce, text string) string {
+	return fmt.Sprintf("<%s %s>\n%s\n</%s %s>", name, nonce, harmless(text), name, nonce)
+}
+
 func escape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }

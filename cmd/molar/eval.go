@@ -19,7 +19,7 @@ Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid case,
 		RunE: showHelp,
 	}
 	cmd.AddCommand(newEvalRecordCmd(a), newEvalRunCmd(a), newEvalAcceptCmd(a), newEvalVerifyCmd(a),
-		newEvalReportCmd(a), newEvalImportCmd(a), newEvalTrafficCmd(a), newEvalSchemaCmd(a))
+		newEvalReportCmd(a), newEvalImportCmd(a), newEvalTrafficCmd(a), newEvalSchemaCmd(a), newEvalJudgeCmd(a))
 	return cmd
 }
 
@@ -40,8 +40,14 @@ When a real model is asked, each run is one of three: same calls and answer as o
 same calls and another answer, or other calls. Another answer fails unless the case
 checks the answer.
 
+Checks that need a judge (judge, grounded, like) take its verdict from the tape. If the tape has
+none for this rubric and this answer, the case is not asked again; where a real model is asked
+anyway, the judge is asked too. --judge live asks about every answer, and shows which verdicts
+changed and why.
+
 Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid case,
-3 drift, or a check without a verdict, 4 infrastructure, 5 nothing was selected.`,
+3 drift, or an answer that no judge was asked about, 4 infrastructure,
+5 nothing was selected.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return evaluations(a).Run(cmd.Context(), f, args) },
 	}
@@ -69,6 +75,7 @@ func addLiveFlags(cmd *cobra.Command, f *run.LiveFlags) {
 	cmd.Flags().BoolVar(&f.LiveModel, "live-model", false, "ask the real model; tools stay taped")
 	cmd.Flags().BoolVar(&f.LiveTools, "live-tools", false, "call the real servers; the model stays taped")
 	cmd.Flags().BoolVar(&f.Live, "live", false, "ask the real model and call the real servers")
+	cmd.Flags().StringVar(&f.Judge, "judge", "", "`live`: ask the judge of every check that needs one, whatever the tapes have")
 }
 
 func addOutFlags(cmd *cobra.Command, f *run.OutFlags) {
@@ -105,6 +112,8 @@ Exit codes: 0 the case was written, 2 usage, 4 something failed and nothing was 
 	flags.StringVar(&f.Model, "model", "", "`name` of the model")
 	flags.StringArrayVar(&f.Tags, "tag", nil, "`tag` of the case; may be repeated")
 	flags.StringArrayVar(&f.MCP, "mcp", nil, "attach an MCP server: `NAME=\"command line\"` or NAME=https://address; may be repeated")
+	flags.StringVar(&f.Judge, "judge", "", "a `rule` for the last answer, which a judge checks now; its verdict is kept on the tape")
+	flags.BoolVar(&f.Grounded, "grounded", false, "each claim of the last answer must stand in a tool's result or in what was said; a judge checks it now")
 	flags.BoolVar(&f.AllowFailure, "allow-failure", false, "save a recording in which something failed")
 	flags.BoolVar(&f.NoSummary, "no-summary", false, "do not summarise after the turns")
 	return cmd
@@ -117,7 +126,8 @@ func newEvalAcceptCmd(a *app) *cobra.Command {
 		Short: "Show how cases differ from their tapes, and replace the tapes on request",
 		Long: `Run cases and record them anew. The tape's own answers are served, whatever the requests
 are; with --live-model, --live-tools or --live the real services answer, and the command
-first shows what they will be asked. The differences are shown case by case, old against
+first shows what they will be asked. --judge live asks the judge about the answers; the verdicts
+are shown too, and written to the tape. The differences are shown case by case, old against
 new. On a terminal you are then asked; elsewhere the list of differences has a name, and
 --yes NAME accepts exactly that list. With --expect the new results replace the
 expectations too.

@@ -18,6 +18,7 @@ import (
 
 	"molar/internal/cli"
 	"molar/internal/testkit"
+	"molar/internal/testkit/models"
 )
 
 // TestMain runs the tests with a molar in PATH: the binary of the tests themselves, which
@@ -113,6 +114,13 @@ func runScript(t *testing.T, file string) {
 			if err := free.Close(); err != nil {
 				return err
 			}
+			model := models.New(models.Config{Script: manners})
+			url, err := model.Start(context.Background(), "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			env.Defer(func() { _ = model.Close() })
+			env.Setenv("MODEL", url)
 			// Nobody listens there, whatever runs on this machine.
 			env.Setenv("OLLAMA_BASE_URL", "http://127.0.0.1:9")
 			env.Setenv("HOME", env.WorkDir+"/home")
@@ -120,6 +128,20 @@ func runScript(t *testing.T, file string) {
 			return os.MkdirAll(env.WorkDir+"/home", 0o700)
 		},
 	})
+}
+
+// manners is a model that is polite if its system prompt says so, and a judge of politeness.
+func manners(r models.Request) *models.Reply {
+	switch {
+	case !strings.Contains(r.Body, "You judge an answer"):
+		if strings.Contains(r.Body, "Be polite.") {
+			return &models.Reply{Tokens: []string{"Gladly: they are An and Binh."}}
+		}
+		return &models.Reply{Tokens: []string{"An and Binh."}}
+	case strings.Contains(r.LastUser, "Gladly"):
+		return &models.Reply{Tokens: []string{`{"reason":"It says gladly.","verdict":"pass"}`}}
+	}
+	return &models.Reply{Tokens: []string{`{"reason":"It is curt.","verdict":"fail"}`}}
 }
 
 // callMolar runs a command of a script in this process, which has nothing else to do.

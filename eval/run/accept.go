@@ -32,13 +32,16 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 		return err
 	}
 	mode := f.mode()
-	if f.Yes != "" || mode != (eval.Mode{}) {
+	if err := f.checkJudge(); err != nil {
+		return err
+	}
+	if f.Yes != "" || mode != (eval.Mode{}) || f.Judge != "" {
 		if err := a.mayRecord(); err != nil {
 			return err
 		}
 	}
 	a.printLiveCalls(cases, mode)
-	runner, err := a.runner(mode, Flags{Quiet: true})
+	runner, err := a.runner(mode, Flags{Quiet: true, LiveFlags: f.LiveFlags})
 	if err != nil {
 		return err
 	}
@@ -102,6 +105,9 @@ func (a *Commands) rerecord(ctx context.Context, runner *eval.Runner, c *eval.Ca
 	}
 	r.accepted = true
 	changes := eval.Changed(eval.Describe(recording.Was), eval.Describe(recording.Now))
+	for _, v := range recording.Verdicts {
+		changes = append(changes, "  "+eval.VerdictText(v))
+	}
 	if len(recording.Causes)+len(changes) == 0 && !f.Expect {
 		a.Say("%s: no difference", eval.Clean(c.ID))
 		return r, nil

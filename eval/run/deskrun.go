@@ -51,6 +51,9 @@ func (a *Commands) RunTestOf(ctx context.Context, h *host.Host, turnID string, a
 	runner, err := eval.New(eval.Config{
 		Open: func(context.Context, *eval.Case, *tape.Player, eval.Edges) (eval.Host, error) { return asked, nil },
 		Mode: eval.Mode{LiveModel: true, LiveTools: true}, Skip: []string{schemas.MemoryServer},
+		Judge: func(ctx context.Context, c *eval.Case) (providers.Route, error) {
+			return h.Chain.Pick(ctx, wantJudge(h.Config, c))
+		},
 	})
 	if err != nil {
 		return run, last, err

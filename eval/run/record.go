@@ -29,6 +29,9 @@ type RecordFlags struct {
 	Tags                                      []string
 	MCP                                       []string
 	NoSummary, AllowFailure                   bool
+	// Judge is a rule that a judge checks the last answer by. Grounded checks its claims.
+	Judge    string
+	Grounded bool
 }
 
 // draft creates a case from the flags.
@@ -50,6 +53,9 @@ func (f *RecordFlags) draft() (eval.Case, error) {
 func (a *Commands) Record(ctx context.Context, f RecordFlags, prompts []string) error {
 	if f.Out == "" || (len(prompts) == 0) == (f.Turn == "") {
 		return cli.Usage(errors.New("give --out CASE.yaml, and either prompts or --turn ID"))
+	}
+	if f.Turn != "" && (f.Judge != "" || f.Grounded) {
+		return cli.Usage(errors.New("--judge and --grounded go with prompts: write judge or grounded under expect.answer of the turn's case, and then molar eval accept --judge live"))
 	}
 	if err := a.mayRecord(); err != nil {
 		return err
@@ -89,16 +95,20 @@ func (a *Commands) recordPrompts(ctx context.Context, f RecordFlags, prompts []s
 	if err == nil && !f.AllowFailure {
 		err = a.requireComplete(c.ID, append(c.UnexpectedFailures(seen), rec.Failures()...))
 	}
+	var unjudged error
+	if err == nil {
+		c.ExpectObserved(seen)
+		unjudged = a.judgeRecording(ctx, cfg, log, rec, &c, seen, f)
+	}
 	if err = errors.Join(err, done()); err != nil {
 		return errors.Join(err, os.Remove(c.TapeFile()))
 	}
 	a.printTurns(seen)
-	c.ExpectObserved(seen)
 	if err := writeCase(c, host.Redactor(cfg)); err != nil {
 		return err
 	}
 	a.printWritten(c)
-	return nil
+	return unjudged
 }
 
 // requireComplete returns an error, and prints the reasons, if anything failed in a recording.

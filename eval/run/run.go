@@ -31,8 +31,11 @@ type Flags struct {
 	FromDrift        string
 }
 
-// LiveFlags select what is asked for real.
-type LiveFlags struct{ LiveModel, LiveTools, Live bool }
+// LiveFlags select what is asked for real. Judge is "live" to ask the judge of each check, or "".
+type LiveFlags struct {
+	LiveModel, LiveTools, Live bool
+	Judge                      string
+}
 
 func (f *LiveFlags) mode() eval.Mode {
 	return eval.Mode{LiveModel: f.LiveModel || f.Live, LiveTools: f.LiveTools || f.Live}
@@ -118,7 +121,10 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	if f.FromDrift != "" && (mode.LiveModel || f.FromDrift != eval.FromDriftLive && f.FromDrift != eval.FromDriftOffline) {
 		return cli.Usage(fmt.Errorf("--from-drift %q: choose live or offline, with --live-tools or without", f.FromDrift))
 	}
-	if mode.IsLive() {
+	if err := f.checkJudge(); err != nil {
+		return err
+	}
+	if mode.IsLive() || f.Judge != "" {
 		if err := a.mayRecord(); err != nil {
 			return err
 		}
@@ -178,13 +184,13 @@ func (a *Commands) runner(mode eval.Mode, f Flags) (*eval.Runner, error) {
 		faults = append(faults, fault)
 	}
 	parallel := f.Parallel
-	if parallel <= 0 && !mode.IsLive() {
+	if parallel <= 0 && !mode.IsLive() && f.Judge == "" {
 		parallel = runtime.NumCPU()
 	}
 	pool := &storePool{log: log}
 	cfg := eval.Config{
 		Open: a.openEval(mode, log, pool), Close: pool.close, Mode: mode, Skip: []string{schemas.MemoryServer}, Parallel: parallel,
-		Trials: f.Trials, Faults: faults, Version: cli.Version(),
+		Trials: f.Trials, Faults: faults, Version: cli.Version(), Judge: a.judgeOf(log), AskJudge: f.Judge != "",
 	}
 	if !f.Quiet && cli.IsTerminal(a.Stderr) {
 		cfg.Progress = func(done, total int, r eval.CaseResult) {

@@ -16,6 +16,8 @@ type Tape struct {
 	Turns   []Turn
 	// Servers are the servers whose tools were listed.
 	Servers map[string]*Server
+	// Judgements are the verdicts of judges on answers.
+	Judgements []Judgement
 	// Torn is set if the last line is incomplete. All lines before it were read.
 	Torn error
 
@@ -123,6 +125,8 @@ func (in *reader) take(r *Record) (err error) {
 		err = in.frame(r)
 	case TypeUser, TypeGuardrail, TypeToolCall, TypeToolResult, TypeAnswer:
 		err = in.turn(r)
+	case TypeJudge:
+		err = in.judgement(r)
 	default:
 		err = fmt.Errorf("unknown type of record %q", r.Type)
 	}

@@ -25,6 +25,7 @@ const (
 	TypeToolResult   = "tool_result"
 	TypeMCP          = "mcp"
 	TypeAnswer       = "answer"
+	TypeJudge        = "judge"
 )
 
 // passProbe marks exchanges that are not model calls, such as lists of models. They may be
@@ -88,6 +89,9 @@ type Record struct {
 
 	// Done is the summary of the turn, for TypeAnswer.
 	Done *Sum `json:"done,omitempty"`
+
+	// Judge is set for TypeJudge: a verdict on the answer of Turn, after all turns.
+	Judge *Judgement `json:"judge,omitempty"`
 
 	// Line is the line of the record in its file.
 	Line int `json:"-"`
