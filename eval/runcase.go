@@ -193,7 +193,7 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 	switch {
 	case faulted && player.NotAsked() && result.Wrong() == "":
 		result.Status, result.Why = StatusNotAsked, "the model was not asked again after the fault: this is what the host did, and no verdict about the answer; ask it with --from-drift live"
-	case left && !faulted && result.Status == StatusPass && result.WhatIf.Outcome == OutcomeOtherCalls && score(c, player.Tape()).Status != StatusFail:
+	case left && !faulted && result.Status == StatusPass && result.WhatIf.Outcome == OutcomeOtherCalls && score(ctx, c, player.Tape()).Status != StatusFail:
 		result.Status, result.Why = StatusFail, "other calls than on the tape"
 	}
 	return result, nil
@@ -260,18 +260,18 @@ func Score(cases []Case) (*Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		results = append(results, score(&cases[i], t))
+		results = append(results, score(context.Background(), &cases[i], t))
 	}
 	rep := newReport(results)
 	rep.Run.Mode = "score"
 	return rep, nil
 }
 
-func score(c *Case, t *tape.Tape) CaseResult {
+func score(ctx context.Context, c *Case, t *tape.Tape) CaseResult {
 	result := newResult(c)
 	result.noteTorn(t)
 	result.judge(c, t.Turns)
-	_, _ = (&judging{c: c, tape: t}).decide(context.Background(), &result, t.Turns) // it asks nobody
+	_, _ = (&judging{c: c, tape: t}).decide(ctx, &result, t.Turns) // it asks nobody
 	result.conclude(false)
 	return result
 }
