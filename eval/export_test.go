@@ -1,5 +1,7 @@
 package eval
 
+import "context"
+
 // NewShare gives black-box tests the interval of a share.
 func NewShare(hits, total int) Share { return newShare(hits, total) }
 
@@ -14,7 +16,7 @@ func Score(cases []Case) (*Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		results = append(results, score(&cases[i], t))
+		results = append(results, score(context.Background(), &cases[i], t))
 	}
 	return newReport(results), nil
 }

@@ -185,7 +185,7 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 		result.WhatIf = w
 	}
 	result.conclude(left) // then drift is expected
-	if left && !player.Faulted() && result.Status == StatusPass && result.WhatIf.Outcome == OutcomeOtherCalls && score(c, player.Tape()).Status != StatusFail {
+	if left && !player.Faulted() && result.Status == StatusPass && result.WhatIf.Outcome == OutcomeOtherCalls && score(ctx, c, player.Tape()).Status != StatusFail {
 		result.Status, result.Why = StatusFail, "other calls than on the tape"
 	}
 	return result, nil
@@ -252,11 +252,11 @@ func (r *CaseResult) noteTorn(t *tape.Tape) {
 }
 
 // score grades a tape without running anything.
-func score(c *Case, t *tape.Tape) CaseResult {
+func score(ctx context.Context, c *Case, t *tape.Tape) CaseResult {
 	result := newResult(c)
 	result.noteTorn(t)
 	result.judge(c, t.Turns)
-	_, _ = (&judging{c: c, tape: t}).decide(context.Background(), &result, t.Turns) // it asks nobody
+	_, _ = (&judging{c: c, tape: t}).decide(ctx, &result, t.Turns) // it asks nobody
 	result.conclude(false)
 	return result
 }

@@ -15,10 +15,12 @@ import (
 func TestEval_opensNoSocket(t *testing.T) {
 	long(t, "the program is built and traced")
 	t.Parallel()
+	judged, _ := judgedCase(t, "{judge: It names the family., grounded: true}")
+	accept(t, judgedBy(t, says("pass", "And once more")), judged, "--judge", "live")
 	seen := filepath.Join(t.TempDir(), "calls")
 	traced := []string{"strace", "-f", "-qq", "-yy", "-e", "trace=network,execve", "-e", "signal=none", "-o"}
 	alone := []string{"unshare", "-r", "-n"}
-	words, program := slices.Concat(traced, []string{seen}), []string{molarProgram(t), "eval", "run", suites}
+	words, program := slices.Concat(traced, []string{seen}), []string{molarProgram(t), "eval", "run", suites, judged}
 	if canRun(t, slices.Concat(traced, []string{os.DevNull})) != nil {
 		words = alone
 		if err := canRun(t, alone); err != nil {

@@ -14,10 +14,19 @@ import (
 // judgedBy is a model that looks families up, and answers a judge's question by says.
 func judgedBy(t *testing.T, says func(r models.Request) string) string {
 	t.Helper()
+	return answeredBy(t, "", says)
+}
+
+// answeredBy is judgedBy for a model with an answer of its own.
+func answeredBy(t *testing.T, answer string, says func(r models.Request) string) string {
+	t.Helper()
 	looks := looksUp("Nguyen", false).Script
 	model := models.New(models.Config{Script: func(r models.Request) *models.Reply {
-		if strings.Contains(r.Body, "You judge an answer") {
+		switch {
+		case strings.Contains(r.Body, "You judge an answer"):
 			return &models.Reply{Tokens: []string{says(r)}}
+		case answer != "" && r.Roles[len(r.Roles)-1] == "tool":
+			return &models.Reply{Tokens: []string{answer}}
 		}
 		return looks(r)
 	}})
@@ -152,20 +161,7 @@ func TestEval_judgeLive(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	// Where the model is asked anyway, a verdict that the tape lacks is asked for too.
-	ruined := models.New(models.Config{Script: func(r models.Request) *models.Reply {
-		switch {
-		case strings.Contains(r.Body, "You judge an answer"):
-			return models.Text(says("fail", "Rude.")(r))
-		case r.Roles[len(r.Roles)-1] == "tool":
-			return &models.Reply{Tokens: []string{ruin}}
-		}
-		return looksUp("Nguyen", false).Script(r)
-	}})
-	url, err := ruined.Start(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = ruined.Close() }()
+	url := answeredBy(t, ruin, says("fail", "Rude."))
 	if code, stdout, _ := evalRun(t, url, "eval", "run", file, "--live-model"); code != eval.ExitFailed || !strings.Contains(stdout, "judge: fail: Rude.") {
 		t.Errorf("exit code %d: %s", code, stdout)
 	}
@@ -193,6 +189,11 @@ func TestEval_grounded(t *testing.T) {
 	accept(t, judgedBy(t, says("", "And once more")), file, "--judge", "live")
 	if code, rep, _ := reportOf(t, file); code != 0 || rep.Judge.Pass != 1 || rep.Judge.Asked != 0 {
 		t.Errorf("exit code %d: %+v", code, rep.Cases[0])
+	}
+	// Another answer out of the same results may be wrong: what it has to say must be checked too.
+	if code, stdout, _ := evalRun(t, answeredBy(t, ruin, says("", "And once more")), "eval", "run", file, "--live-model"); code != eval.ExitFailed ||
+		!strings.Contains(stdout, "grounded: pass") || !strings.Contains(stdout, "the case does not check the answer") {
+		t.Errorf("exit code %d: %s", code, stdout)
 	}
 }
 

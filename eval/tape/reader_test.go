@@ -69,6 +69,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(head + exchange)
 	f.Add(head + `{"type":"mcp","server":"s","dir":"c2s","frame":{"id":1,"method":"tools/call"}}` + "\n")
 	f.Add(head + `{"type":"user","turn":1,"text":"x"}` + "\n" + `{"type":"answer","turn":1,"done":{}}`)
+	f.Add(head + `{"type":"answer","turn":1}` + "\n" + `{"type":"judge","turn":1,"judge":{"kind":"judge","rubric":"r","question":"q","answer":"a","provider":"p","model":"m","verdict":"pass","reason":"x","sha":"y"}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		read, err := tape.Read("t", []byte(text))
 		if err != nil {
