@@ -75,7 +75,7 @@ func newSuiteStage(t *testing.T) suiteStage {
 	catalogue := httptest.NewServer(http.HandlerFunc(serveCatalogue))
 	t.Cleanup(catalogue.Close)
 	s := suiteStage{catalogue: catalogue.URL + "/catalogue", family: buildFamily(t)}
-	server := exec.Command(testkit.Build(t, "molar/examples/sdi/server"), "--listen", "127.0.0.1:0", "--catalogue", s.catalogue) //nolint:noctx // killed below
+	server := exec.Command(testkit.Build(t, "molar/examples/sdi/server"), "--listen", "127.0.0.1:0", "--catalogue", s.catalogue)
 	says, err := server.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
