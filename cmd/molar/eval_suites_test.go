@@ -17,7 +17,7 @@ const suites = "../../eval/suites"
 
 // TestEval_suites replays the suites that ship with Molar twice: every case passes
 // with no service to be had, and both runs print the same. Where prompts or tools were
-// changed on purpose, make the tapes again: go run ./eval/suites/record.
+// changed on purpose, [TestEval_suitesRecord] makes the tapes again.
 func TestEval_suites(t *testing.T) {
 	long(t, ".ci/run runs the same suites")
 	t.Parallel()

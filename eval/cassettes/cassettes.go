@@ -41,20 +41,20 @@ type object = map[string]any
 // formats returns all formats; the first one that matches a file counts.
 func formats() []format {
 	return []format{
-		{"pairs", func(_ string, _ []byte, first object) bool { return has(first, "url", "response") }, readPairs},
+		{"pairs", func(_ string, _ []byte, first object) bool { return has(first, "url", "response") }, rows(pair)},
 		{"cassette", func(_ string, data []byte, first object) bool {
 			request, _ := first["request"].(object)
 			return bytes.Contains(data, []byte("interactions:")) || has(first, "interactions") || has(first, "http_interactions") ||
 				has(first, "response") && (has(request, "url") || has(request, "uri"))
 		}, readVCR},
 		{"har", func(_ string, _ []byte, first object) bool { return has(first, "log") }, readHAR},
-		{"nock", func(_ string, _ []byte, first object) bool { return has(first, "scope", "path", "response") }, readNock},
+		{"nock", func(_ string, _ []byte, first object) bool { return has(first, "scope", "path", "response") }, rows(nock)},
 		{"gemini-cli", func(_ string, _ []byte, first object) bool {
 			method, _ := first["method"].(string)
 			return has(first, "response") && strings.HasPrefix(method, "generateContent")
-		}, readGeminiCLI},
-		{"response", func(_ string, _ []byte, first object) bool { return has(first, "status", "headers", "body") }, readResponse},
-		{"ollama", func(_ string, _ []byte, first object) bool { return has(first, "response_stream") }, readOllama},
+		}, rows(geminiCLI)},
+		{"response", func(_ string, _ []byte, first object) bool { return has(first, "status", "headers", "body") }, rows(response)},
+		{"ollama", func(_ string, _ []byte, first object) bool { return has(first, "response_stream") }, rows(ollama)},
 		{"body", isBody, readBody},
 	}
 }

@@ -8,35 +8,50 @@ import (
 	"strings"
 )
 
-// readPairs reads request and response pairs: consecutive JSON objects with source, method, url,
-// status, request and response.
-func readPairs(name string, data []byte) ([]Exchange, error) {
-	return each(name, data, func(row struct {
-		Source   string          `json:"source"`
-		Method   string          `json:"method"`
-		URL      string          `json:"url"`
-		Status   int             `json:"status"`
-		Request  json.RawMessage `json:"request"`
-		Response json.RawMessage `json:"response"`
-	},
-	) ([]Exchange, error) {
-		return []Exchange{{Source: row.Source, Method: row.Method, URL: row.URL, Request: plain(row.Request), Status: row.Status, Response: plain(row.Response)}}, nil
-	})
+// A row is an entry of a list, with the fields of all formats that are lists of objects.
+type row struct {
+	Source, Method, URL, Scope, Path string
+	Status                           int
+	Headers                          any
+	Request, Body, Response          json.RawMessage
+	Stream                           []json.RawMessage `json:"response_stream"`
 }
 
-// readNock reads a recording of nock, a list of requests with their responses.
-func readNock(name string, data []byte) ([]Exchange, error) {
-	return each(name, data, func(row struct {
-		Scope    string          `json:"scope"`
-		Method   string          `json:"method"`
-		Path     string          `json:"path"`
-		Body     json.RawMessage `json:"body"`
-		Status   int             `json:"status"`
-		Response json.RawMessage `json:"response"`
-	},
-	) ([]Exchange, error) {
-		return []Exchange{{Method: row.Method, URL: row.Scope + row.Path, Request: plain(row.Body), Status: row.Status, Response: plain(row.Response)}}, nil
-	})
+// rows returns the reader of a format whose rows are exchanges.
+func rows(exchange func(r row) Exchange) func(name string, data []byte) ([]Exchange, error) {
+	return func(name string, data []byte) ([]Exchange, error) {
+		return each(name, data, func(r row) ([]Exchange, error) { return []Exchange{exchange(r)}, nil })
+	}
+}
+
+// pair is the exchange of a request and response pair.
+func pair(r row) Exchange {
+	return Exchange{Source: r.Source, Method: r.Method, URL: r.URL, Request: plain(r.Request), Status: r.Status, Response: plain(r.Response)}
+}
+
+// nock is the exchange of an entry of nock.
+func nock(r row) Exchange {
+	return Exchange{Method: r.Method, URL: r.Scope + r.Path, Request: plain(r.Body), Status: r.Status, Response: plain(r.Response)}
+}
+
+// geminiCLI is the exchange of a fake response of Gemini CLI: a method of the SDK and the answer or, of
+// a stream, the list of its events.
+func geminiCLI(r row) Exchange {
+	var events []json.RawMessage
+	if json.Unmarshal(r.Response, &events) != nil {
+		return Exchange{URL: ":" + r.Method, Response: string(r.Response)}
+	}
+	return Exchange{URL: ":" + r.Method, Response: stream(events, "data: ", "\r\n\r\n")}
+}
+
+// response is the exchange of a response without its request.
+func response(r row) Exchange {
+	return Exchange{Status: r.Status, Header: header(r.Headers), Response: plain(r.Body)}
+}
+
+// ollama is the exchange of an example of Ollama's documentation: a path and the events of an answer.
+func ollama(r row) Exchange {
+	return Exchange{URL: r.Path, Request: plain(r.Request), Response: stream(r.Stream, "", "\n")}
 }
 
 // readHAR reads an HTTP archive (version 1.2), as Polly.JS records it.
@@ -93,46 +108,6 @@ func decoded(body, encoding string) (string, error) {
 		whole = append(whole, data...)
 	}
 	return gunzip(string(whole))
-}
-
-// readGeminiCLI reads the fake responses of Gemini CLI: lines with a method of the SDK and the answer
-// or, of a stream, the list of its events.
-func readGeminiCLI(name string, data []byte) ([]Exchange, error) {
-	return each(name, data, func(row struct {
-		Method   string          `json:"method"`
-		Response json.RawMessage `json:"response"`
-	},
-	) ([]Exchange, error) {
-		var events []json.RawMessage
-		if json.Unmarshal(row.Response, &events) != nil {
-			return []Exchange{{URL: ":" + row.Method, Response: string(row.Response)}}, nil
-		}
-		return []Exchange{{URL: ":" + row.Method, Response: stream(events, "data: ", "\r\n\r\n")}}, nil
-	})
-}
-
-// readResponse reads responses without their requests.
-func readResponse(name string, data []byte) ([]Exchange, error) {
-	return each(name, data, func(row struct {
-		Status  int             `json:"status"`
-		Headers object          `json:"headers"`
-		Body    json.RawMessage `json:"body"`
-	},
-	) ([]Exchange, error) {
-		return []Exchange{{Status: row.Status, Header: header(row.Headers), Response: plain(row.Body)}}, nil
-	})
-}
-
-// readOllama reads the examples of Ollama's documentation: lines with a path and the events of an answer.
-func readOllama(name string, data []byte) ([]Exchange, error) {
-	return each(name, data, func(row struct {
-		Path    string            `json:"path"`
-		Request json.RawMessage   `json:"request"`
-		Stream  []json.RawMessage `json:"response_stream"`
-	},
-	) ([]Exchange, error) {
-		return []Exchange{{URL: row.Path, Request: plain(row.Request), Response: stream(row.Stream, "", "\n")}}, nil
-	})
 }
 
 func stream(events []json.RawMessage, before, after string) string {

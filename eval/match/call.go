@@ -2,8 +2,6 @@ package match
 
 import (
 	"errors"
-	"maps"
-	"slices"
 	"strings"
 
 	"molar/schemas"
@@ -116,33 +114,22 @@ func (c *comparison) count(want map[string]Matcher, got map[string]any) {
 	if want == nil {
 		return
 	}
-	keys := make(map[string]bool, len(want)+len(got))
-	for key := range got {
-		keys[key] = true
+	faulty := make(map[string]bool)
+	for _, f := range c.faults {
+		key, _, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/")
+		faulty[key] = true
 	}
+	c.given, c.slots = len(got), len(got)
 	for key, m := range want {
-		if !m.mayBeAbsent() {
-			keys[key] = true
-		}
-	}
-	c.slots, c.given = len(keys), len(got)
-	if slices.ContainsFunc(c.faults, func(f Fault) bool { return f.Pointer == "" }) {
-		c.wanted = len(want)
-		return // it is unknown which arguments match
-	}
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		_, expected := want[key]
 		_, given := got[key]
-		at := "/" + escape(key)
-		if !slices.ContainsFunc(c.faults, func(f Fault) bool { return f.Pointer == at || strings.HasPrefix(f.Pointer, at+"/") }) {
+		switch {
+		case !given && m.optional:
+			continue
+		case !given:
+			c.slots++
+		case !faulty[escape(key)]:
 			c.hits++
-			if !given { // its default is used
-				c.given++
-			}
-			expected = true
 		}
-		if expected {
-			c.wanted++
-		}
+		c.wanted++
 	}
 }

@@ -64,44 +64,36 @@ func words(s string) []string {
 
 func diff(was, now []string) []Piece {
 	var all []Piece
-	var run [3]strings.Builder // same, was, now
-	flush := func() {
-		for i, kind := range []Kind{Was, Now} {
-			if b := &run[i+1]; b.Len() > 0 {
-				all = append(all, Piece{kind, b.String()})
-				b.Reset()
-			}
-		}
-	}
-	// settle ends a shared run. A run of less than three letters between two changes is a
-	// coincidence, and becomes part of them.
-	settle := func(last bool) {
-		same := run[0].String()
-		run[0].Reset()
-		switch changed := run[1].Len()+run[2].Len() > 0; {
-		case same == "":
-		case changed && !last && letters(same) < 3:
-			run[1].WriteString(same)
-			run[2].WriteString(same)
-		default:
-			flush()
-			all = append(all, Piece{Same, same})
+	var same, gone, come strings.Builder // runs of tokens
+	end := func(k Kind, run *strings.Builder) {
+		if run.Len() > 0 {
+			all = append(all, Piece{k, run.String()})
+			run.Reset()
 		}
 	}
 	walk(was, now, func(k Kind, token string) {
-		switch k {
-		case Same:
-			run[0].WriteString(token)
-		case Was:
-			settle(false)
-			run[1].WriteString(token)
-		default:
-			settle(false)
-			run[2].WriteString(token)
+		switch {
+		case k == Same:
+			same.WriteString(token)
+			return
+		case gone.Len()+come.Len() > 0 && letters(same.String()) < 3: // a coincidence between two changes
+			gone.WriteString(same.String())
+			come.WriteString(same.String())
+			same.Reset()
+		case same.Len() > 0:
+			end(Was, &gone)
+			end(Now, &come)
+			end(Same, &same)
+		}
+		if k == Was {
+			gone.WriteString(token)
+		} else {
+			come.WriteString(token)
 		}
 	})
-	settle(true)
-	flush()
+	end(Was, &gone)
+	end(Now, &come)
+	end(Same, &same)
 	return all
 }
 

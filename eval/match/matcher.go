@@ -2,6 +2,7 @@ package match
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -10,109 +11,61 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-)
-
-// kind says which field of a [Matcher] is used.
-type kind string
-
-// The kinds of matcher, named after their keys.
-const (
-	kindLiteral   kind = "literal"
-	kindObject    kind = "object"
-	kindList      kind = "list"
-	kindAnyOf     kind = "any_of"
-	kindOptional  kind = "optional"
-	kindAbsent    kind = "absent"
-	kindRegex     kind = "regex"
-	kindContains  kind = "contains"
-	kindApprox    kind = "approx"
-	kindUnordered kind = "unordered"
-	kindSubset    kind = "subset"
-	kindSchema    kind = "schema"
-	kindIgnore    kind = "ignore"
-	kindFrom      kind = "from"
+	"molar/toolhandler"
 )
 
 // A Matcher decides whether an argument has an accepted value. Create one with [ParseMatcher].
 type Matcher struct {
-	kind     kind
-	literal  any
-	list     []Matcher
-	members  map[string]Matcher
-	pattern  *regexp.Regexp
-	number   float64
-	abs, rel float64
-	schema   *jsonschema.Schema
-	ref      string // of kindFrom
-	pointer  string
-	raw      any // the source
+	raw      any  // the source
+	optional bool // the argument may be left out
+	// check compares a value at a JSON pointer and returns the differences.
+	check func(s earlier, at string, v any) []Fault
 }
 
 // String returns the matcher's source.
 func (m *Matcher) String() string { return Show(m.raw) }
 
-// mayBeAbsent reports whether the argument may be omitted.
-func (m *Matcher) mayBeAbsent() bool {
-	switch m.kind {
-	case kindOptional, kindAbsent, kindIgnore:
-		return true
-	case kindAnyOf:
-		return slices.ContainsFunc(m.list, func(m Matcher) bool { return m.mayBeAbsent() })
-	}
-	return false
-}
+// fits reports whether a value has no differences.
+func (m *Matcher) fits(s earlier, v any) bool { return len(m.check(s, "", v)) == 0 }
 
 // ParseMatcher parses a matcher: a literal, or an object with one of the keys any_of, optional,
 // absent, regex, contains, approx (with abs or rel), unordered, subset, schema, ignore, from.
 // Literal objects and lists may contain matchers.
-func ParseMatcher(v any) (Matcher, error) {
-	v = Normal(v)
-	object, ok := v.(map[string]any)
-	if !ok {
-		if list, isList := v.([]any); isList {
-			items, err := parseList(list)
-			return Matcher{kind: kindList, list: items, raw: v}, err
-		}
-		return Matcher{kind: kindLiteral, literal: v, raw: v}, nil
-	}
-	if which, isMatcher := matcherKey(object); isMatcher {
-		m, err := parseKind(which, object)
-		m.raw = v
+func ParseMatcher(v any) (m Matcher, err error) {
+	m.raw = Normal(v)
+	switch v := m.raw.(type) {
+	case []any:
+		items, err := parseList(v)
+		m.check = func(s earlier, at string, v any) []Fault { return m.checkList(s, at, items, v) }
 		return m, err
-	}
-	members := make(map[string]Matcher, len(object))
-	for _, key := range slices.Sorted(maps.Keys(object)) {
-		m, err := ParseMatcher(object[key])
-		if err != nil {
-			return Matcher{}, fmt.Errorf("%s: %w", key, err)
+	case map[string]any:
+		if key := matcherKey(v); key != "" {
+			if m, err = m.parse(key, v); err != nil {
+				err = fmt.Errorf("%s: %w", key, err)
+			}
+			return m, err
 		}
-		members[key] = m
+		return m.object(v, true)
 	}
-	return Matcher{kind: kindObject, members: members, raw: v}, nil
+	return m.when(func(_ earlier, got any) bool { return Equal(m.raw, got) }), nil
 }
 
-// matcherKey finds the key that makes an object a matcher. No other key is allowed, except for
-// the tolerances of approx.
-func matcherKey(object map[string]any) (kind, bool) {
-	if _, ok := object[string(kindApprox)]; ok {
-		for key := range object {
-			if key != string(kindApprox) && key != "abs" && key != "rel" {
-				return "", false
-			}
-		}
-		return kindApprox, true
-	}
-	if len(object) != 1 {
-		return "", false
-	}
+// matcherKey returns the key that makes an object a matcher, or "". No other key is allowed,
+// except for the tolerances of approx.
+func matcherKey(object map[string]any) string {
+	kinds := []string{"any_of", "optional", "absent", "regex", "contains", "approx", "unordered", "subset", "schema", "ignore", "from"}
+	_, approx := object["approx"]
+	found := ""
 	for key := range object {
-		switch k := kind(key); k {
-		case kindAnyOf, kindOptional, kindAbsent, kindRegex, kindContains, kindUnordered, kindSubset, kindSchema, kindIgnore, kindFrom:
-			return k, true
+		switch {
+		case approx && (key == "abs" || key == "rel"):
+		case found != "" || !slices.Contains(kinds, key):
+			return ""
+		default:
+			found = key
 		}
 	}
-	return "", false
+	return found
 }
 
 func parseList(list []any) ([]Matcher, error) {
@@ -126,96 +79,130 @@ func parseList(list []any) ([]Matcher, error) {
 	return items, nil
 }
 
-// parseKind parses the value of a matcher's key.
-func parseKind(which kind, object map[string]any) (m Matcher, err error) {
-	value := object[string(which)]
-	m = Matcher{kind: which}
-	switch which {
-	case kindAnyOf, kindUnordered:
-		list, ok := value.([]any)
-		if !ok {
-			return m, fmt.Errorf("%s: needs a list", which)
+// when returns the matcher of the values for which ok holds.
+func (m Matcher) when(ok func(s earlier, v any) bool) Matcher {
+	m.check = func(s earlier, at string, v any) []Fault {
+		if ok(s, v) {
+			return nil
 		}
-		m.list, err = parseList(list)
-	case kindOptional:
-		var inner Matcher
-		inner, err = ParseMatcher(value)
-		m.list = []Matcher{inner}
-	case kindAbsent, kindIgnore:
-		if value != true {
-			return m, fmt.Errorf("%s: write %s: true", which, which)
-		}
-	case kindRegex:
-		text, ok := value.(string)
-		if !ok {
-			return m, fmt.Errorf("%s: needs a pattern", which)
-		}
-		m.pattern, err = regexp.Compile(text)
-	case kindContains:
-		var inner Matcher
-		inner, err = ParseMatcher(value)
-		m.literal, m.list = value, []Matcher{inner}
-	case kindApprox:
-		return parseApprox(object)
-	case kindSubset:
-		members, ok := value.(map[string]any)
-		if !ok {
-			return m, fmt.Errorf("%s: needs an object", which)
-		}
-		m.members = make(map[string]Matcher, len(members))
-		for _, key := range slices.Sorted(maps.Keys(members)) {
-			if m.members[key], err = ParseMatcher(members[key]); err != nil {
-				return m, fmt.Errorf("%s: %s: %w", which, key, err)
-			}
-		}
-	case kindSchema:
-		m.schema, err = compile(value)
-	case kindFrom:
-		text, ok := value.(string)
-		if m.ref, m.pointer, _ = strings.Cut(text, "#"); !ok || m.ref == "" {
-			return m, fmt.Errorf(`%s: write it like "ref#/json/pointer"`, which)
-		}
+		return m.fault(at, v)
 	}
-	if err != nil {
-		err = fmt.Errorf("%s: %w", which, err)
-	}
-	return m, err
+	return m
 }
 
-func parseApprox(object map[string]any) (Matcher, error) {
-	m := Matcher{kind: kindApprox}
-	for key, to := range map[string]*float64{string(kindApprox): &m.number, "abs": &m.abs, "rel": &m.rel} {
+func (m *Matcher) fault(at string, v any) []Fault {
+	return []Fault{{Pointer: at, Want: m.String(), Got: Show(v)}}
+}
+
+// object returns the matcher of objects with these members; if closed is set, with no others.
+func (m Matcher) object(object map[string]any, closed bool) (Matcher, error) {
+	want := make(map[string]Matcher, len(object))
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		var err error
+		if want[key], err = ParseMatcher(object[key]); err != nil {
+			return m, fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	m.check = func(s earlier, at string, v any) []Fault {
+		if got, ok := v.(map[string]any); ok {
+			return checkMembers(s, at, want, got, closed)
+		}
+		return m.fault(at, v)
+	}
+	return m, nil
+}
+
+// parse parses the object of a matcher with this key.
+func (m Matcher) parse(key string, object map[string]any) (Matcher, error) {
+	value := object[key]
+	list, isList := value.([]any)
+	members, isObject := value.(map[string]any)
+	text, isText := value.(string)
+	switch {
+	case (key == "any_of" || key == "unordered") && !isList:
+		return m, errors.New("needs a list")
+	case key == "subset" && !isObject:
+		return m, errors.New("needs an object")
+	case key == "regex" && !isText:
+		return m, errors.New("needs a pattern")
+	case (key == "absent" || key == "ignore") && value != true:
+		return m, fmt.Errorf("write %s: true", key)
+	}
+	switch key {
+	case "any_of":
+		items, err := parseList(list)
+		m.optional = slices.ContainsFunc(items, func(item Matcher) bool { return item.optional })
+		return m.when(func(s earlier, v any) bool {
+			return slices.ContainsFunc(items, func(item Matcher) bool { return item.fits(s, v) })
+		}), err
+	case "unordered":
+		items, err := parseList(list)
+		return m.when(func(s earlier, v any) bool { return unordered(s, items, v) }), err
+	case "optional":
+		inner, err := ParseMatcher(value)
+		m.optional, m.check = true, inner.check
+		return m, err
+	case "absent", "ignore":
+		m.optional = true
+		return m.when(func(earlier, any) bool { return key == "ignore" }), nil
+	case "regex":
+		pattern, err := regexp.Compile(text)
+		return m.when(func(_ earlier, v any) bool {
+			got, ok := v.(string)
+			return ok && pattern.MatchString(got)
+		}), err
+	case "contains":
+		inner, err := ParseMatcher(value)
+		return m.when(func(s earlier, v any) bool {
+			if got, ok := v.(string); ok {
+				return isText && strings.Contains(got, text)
+			}
+			items, _ := v.([]any)
+			return slices.ContainsFunc(items, func(item any) bool { return inner.fits(s, item) })
+		}), err
+	case "approx":
+		return m.approx(object)
+	case "subset":
+		return m.object(members, false)
+	case "schema":
+		schema, err := toolhandler.NewSchema([]byte(Canonical(value)))
+		return m.when(func(_ earlier, v any) bool { return schema.Check([]byte(Canonical(v))) == nil }), err
+	}
+	ref, at, _ := strings.Cut(text, "#") // from
+	if ref == "" {
+		return m, errors.New(`write it like "ref#/json/pointer"`)
+	}
+	return m.when(func(s earlier, v any) bool {
+		return slices.ContainsFunc(s[ref], func(result any) bool {
+			value, found := pointer(result, at)
+			return found && Equal(value, v)
+		})
+	}), nil
+}
+
+// approx returns the matcher of numbers that are close.
+func (m Matcher) approx(object map[string]any) (Matcher, error) {
+	var number, abs, rel float64
+	for key, to := range map[string]*float64{"approx": &number, "abs": &abs, "rel": &rel} {
 		value, given := object[key]
 		if !given {
 			continue
 		}
 		n, ok := value.(json.Number)
 		f, err := n.Float64()
-		if !ok || err != nil || f < 0 && key != string(kindApprox) {
-			return m, fmt.Errorf("%s: needs a number, abs and rel none below zero", key)
+		if !ok || err != nil || f < 0 && key != "approx" {
+			return m, errors.New("needs a number, abs and rel none below zero")
 		}
 		*to = f
 	}
-	if m.abs == 0 && m.rel == 0 {
-		m.rel = 1e-9
+	if abs == 0 && rel == 0 {
+		rel = 1e-9
 	}
-	return m, nil
-}
-
-// compile compiles a JSON Schema whose references must stay inside it.
-func compile(doc any) (*jsonschema.Schema, error) {
-	c := jsonschema.NewCompiler()
-	c.UseLoader(noLoader{})
-	if err := c.AddResource("schema.json", doc); err != nil {
-		return nil, err
-	}
-	return c.Compile("schema.json")
-}
-
-type noLoader struct{}
-
-func (noLoader) Load(url string) (any, error) {
-	return nil, fmt.Errorf("reference to %q: only references inside the schema are followed", url)
+	return m.when(func(_ earlier, v any) bool {
+		n, ok := v.(json.Number)
+		f, err := n.Float64()
+		return ok && err == nil && math.Abs(f-number) <= max(abs, rel*math.Abs(number))
+	}), nil
 }
 
 // A Fault is one difference between a call and the expected one.
@@ -233,58 +220,6 @@ const absent = "(absent)"
 // match.
 type earlier map[string][]any
 
-// check compares a value with the matcher and returns the differences.
-func (m *Matcher) check(s earlier, at string, v any) []Fault {
-	wrong := func() []Fault { return []Fault{{Pointer: at, Want: m.String(), Got: Show(v)}} }
-	ok := true
-	switch m.kind {
-	case kindIgnore:
-	case kindLiteral:
-		ok = Equal(m.literal, v)
-	case kindObject:
-		return m.checkObject(s, at, v, true)
-	case kindSubset:
-		return m.checkObject(s, at, v, false)
-	case kindList:
-		return m.checkList(s, at, v)
-	case kindAnyOf:
-		ok = slices.ContainsFunc(m.list, func(m Matcher) bool { return len(m.check(s, at, v)) == 0 })
-	case kindOptional:
-		return m.list[0].check(s, at, v)
-	case kindAbsent:
-		ok = false
-	case kindRegex:
-		text, isText := v.(string)
-		ok = isText && m.pattern.MatchString(text)
-	case kindContains:
-		ok = m.contained(s, at, v)
-	case kindApprox:
-		ok = m.close(v)
-	case kindUnordered:
-		list, isList := v.([]any)
-		ok = isList && m.unordered(s, at, list)
-	case kindSchema:
-		ok = m.schema.Validate(v) == nil
-	case kindFrom:
-		ok = slices.ContainsFunc(s[m.ref], func(result any) bool {
-			value, found := pointer(result, m.pointer)
-			return found && Equal(value, v)
-		})
-	}
-	if ok {
-		return nil
-	}
-	return wrong()
-}
-
-func (m *Matcher) checkObject(s earlier, at string, v any, closed bool) []Fault {
-	object, ok := v.(map[string]any)
-	if !ok {
-		return []Fault{{Pointer: at, Want: m.String(), Got: Show(v)}}
-	}
-	return checkMembers(s, at, m.members, object, closed)
-}
-
 // checkMembers compares the members of an object; if closed is set, unexpected members are
 // faults.
 func checkMembers(s earlier, at string, want map[string]Matcher, got map[string]any, closed bool) []Fault {
@@ -295,7 +230,7 @@ func checkMembers(s earlier, at string, want map[string]Matcher, got map[string]
 		switch {
 		case present:
 			faults = append(faults, m.check(s, at+"/"+escape(key), value)...)
-		case !m.mayBeAbsent():
+		case !m.optional:
 			faults = append(faults, Fault{Pointer: at + "/" + escape(key), Want: m.String(), Got: absent})
 		}
 	}
@@ -310,46 +245,26 @@ func checkMembers(s earlier, at string, want map[string]Matcher, got map[string]
 	return faults
 }
 
-func (m *Matcher) checkList(s earlier, at string, v any) []Fault {
+func (m *Matcher) checkList(s earlier, at string, want []Matcher, v any) []Fault {
 	list, ok := v.([]any)
-	if !ok || len(list) != len(m.list) {
-		return []Fault{{Pointer: at, Want: m.String(), Got: Show(v)}}
+	if !ok || len(list) != len(want) {
+		return m.fault(at, v)
 	}
 	var faults []Fault
 	for i := range list {
-		faults = append(faults, m.list[i].check(s, at+"/"+strconv.Itoa(i), list[i])...)
+		faults = append(faults, want[i].check(s, at+"/"+strconv.Itoa(i), list[i])...)
 	}
 	return faults
 }
 
-// contained reports whether a text contains a text, or a list an item.
-func (m *Matcher) contained(s earlier, at string, v any) bool {
-	switch v := v.(type) {
-	case string:
-		part, ok := m.literal.(string)
-		return ok && strings.Contains(v, part)
-	case []any:
-		return slices.ContainsFunc(v, func(item any) bool { return len(m.list[0].check(s, at, item)) == 0 })
-	}
-	return false
-}
-
-func (m *Matcher) close(v any) bool {
-	n, ok := v.(json.Number)
-	if !ok {
+// unordered reports whether the items of a list can be paired so that each matches.
+func unordered(s earlier, want []Matcher, v any) bool {
+	list, ok := v.([]any)
+	if !ok || len(list) != len(want) {
 		return false
 	}
-	f, err := n.Float64()
-	return err == nil && math.Abs(f-m.number) <= max(m.abs, m.rel*math.Abs(m.number))
-}
-
-// unordered reports whether the items can be paired so that each matches.
-func (m *Matcher) unordered(s earlier, at string, list []any) bool {
-	if len(list) != len(m.list) {
-		return false
-	}
-	pairs := assign(len(m.list), len(list), func(i, j int) float64 {
-		if len(m.list[i].check(s, at, list[j])) == 0 {
+	pairs := assign(len(want), len(list), func(i, j int) float64 {
+		if want[i].fits(s, list[j]) {
 			return 1
 		}
 		return 0

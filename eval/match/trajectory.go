@@ -22,26 +22,23 @@ type Plan struct {
 
 // A Pair is an expected call with the made call that was assigned to it.
 type Pair struct {
-	Expected int     `json:"expected"`
-	Made     int     `json:"made"`
-	Score    float64 `json:"score"`
-	Faults   []Fault `json:"faults,omitempty"`
+	Expected, Made int
+	Score          float64
+	Faults         []Fault
 	// Hits is the number of equal arguments, of Wants expected and Gives made ones.
-	Hits  int `json:"hits"`
-	Wants int `json:"wants"`
-	Gives int `json:"gives"`
+	Hits, Wants, Gives int
 }
 
 // An Agreement is the result of comparing the made calls of a turn with a plan.
 type Agreement struct {
-	Valid bool `json:"valid"`
+	Valid bool
 	// Pairs are sorted by expected call. Expected counts the calls that are required or were
 	// paired. Missing lists the items of required calls that were not made.
-	Pairs    []Pair `json:"pairs"`
-	Expected int    `json:"expected"`
-	Missing  []int  `json:"missing,omitempty"`
+	Pairs    []Pair
+	Expected int
+	Missing  []int
 	// Faults are sentences, each about one problem.
-	Faults []string `json:"faults,omitempty"`
+	Faults []string
 }
 
 // A slot is one repetition of an expected call.
@@ -160,7 +157,7 @@ func align(slots []slot, made int, table [][]comparison) map[int]int {
 
 // collect turns the pairing into an agreement, with the faults of its calls.
 func (p *Plan) collect(slots []slot, made []Call, table [][]comparison, pairs map[int]int) Agreement {
-	a := Agreement{Pairs: []Pair{}}
+	var a Agreement
 	taken := make([]bool, len(made))
 	for i, s := range slots {
 		item := &p.Items[s.item]

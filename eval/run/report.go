@@ -39,8 +39,8 @@ func readReport(name string) (*eval.Report, error) {
 		return nil, cli.Usage(fmt.Errorf("%s: no report: %w", name, err))
 	}
 	switch {
-	case rep.V == 0:
-		return nil, cli.Usage(fmt.Errorf("%s: no report: it has no version", name))
+	case rep.V == 0 || len(rep.Cases) == 0: // a run without cases writes none
+		return nil, cli.Usage(fmt.Errorf("%s: no report: it has no version, or no case", name))
 	case rep.V > eval.ReportVersion:
 		return nil, cli.Usage(fmt.Errorf("%s: the report has version %d, this program reads up to %d", name, rep.V, eval.ReportVersion))
 	}

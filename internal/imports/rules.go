@@ -23,8 +23,6 @@ func layers() []layer {
 		{"agent/answer", []string{"agent/*", "toolhandler", "providers", "schemas/...", "internal/markdown", "internal/telemetry", "internal/text"}},
 		{"agent/*", []string{"agent/*", "toolhandler", "providers", "schemas/...", "internal/telemetry", "internal/text"}},
 		{"mcpservers/...", []string{"mcpservers/...", "schemas/...", "internal/store", "internal/documents", "internal/httpguard", "internal/telemetry", "internal/text"}},
-		// The program that records the tapes of the suites uses a scripted model.
-		{"eval/suites/record", []string{"eval", "eval/tape", "internal/testkit/models"}},
 		// The eval commands open whole hosts.
 		{"eval/run", []string{
 			"eval/...", "agent", "agent/answer", "mcpclients/...", "providers/...", "schemas/...", "toolhandler", "internal/cli", "internal/config",
