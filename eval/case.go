@@ -135,6 +135,12 @@ type Check struct {
 	Contains    string `yaml:"contains,omitempty" json:"contains,omitempty"`
 	NotContains string `yaml:"not_contains,omitempty" json:"not_contains,omitempty"`
 	Regex       string `yaml:"regex,omitempty" json:"regex,omitempty"`
+	NotRegex    string `yaml:"not_regex,omitempty" json:"not_regex,omitempty"`
+	// Judge is what a judge has to find in the answer, Like an answer that means the same. Grounded
+	// requires that all facts are in tool results.
+	Judge    string `yaml:"judge,omitempty" json:"judge,omitempty"`
+	Like     string `yaml:"like,omitempty" json:"like,omitempty"`
+	Grounded bool   `yaml:"grounded,omitempty" json:"grounded,omitempty"`
 	// Number must occur in the answer, within Abs or Rel.
 	Number *float64 `yaml:"number,omitempty" json:"number,omitempty"`
 	Abs    float64  `yaml:"abs,omitempty" json:"abs,omitempty"`
@@ -330,15 +336,15 @@ func (a *Answer) check() error {
 	}
 	for i, c := range append(append([]Check(nil), a.All...), a.Any...) {
 		set := 0
-		for _, given := range []bool{c.Equals != "", c.Contains != "", c.NotContains != "", c.Regex != "", c.Number != nil, c.Citation != ""} {
+		for _, given := range []bool{c.Equals != "", c.Contains != "", c.NotContains != "", c.Regex != "", c.NotRegex != "", c.Judge != "", c.Like != "", c.Grounded, c.Number != nil, c.Citation != ""} {
 			if given {
 				set++
 			}
 		}
 		if set != 1 {
-			return fmt.Errorf("check %d: exactly one of equals, contains, not_contains, regex, number, citation", i+1)
+			return fmt.Errorf("check %d: exactly one of equals, contains, not_contains, regex, not_regex, judge, like, grounded, number, citation", i+1)
 		}
-		if _, err := regexp.Compile(c.Regex); err != nil {
+		if _, err := regexp.Compile(c.Regex + c.NotRegex); err != nil {
 			return fmt.Errorf("check %d: %w", i+1, err)
 		}
 	}

@@ -1,20 +1,4 @@
 package importers
 
-// The readers of the formats, for black-box tests; programs call [Read].
-
-// OpenAI reads conversations as OpenAI messages.
-func OpenAI(name string, data []byte) ([]Imported, error) { return readOpenAI(name, data) }
-
-// Cassette reads a cassette of a VCR.
-func Cassette(name string, data []byte) ([]Imported, error) {
-	return readExchanges("cassette")(name, data)
-}
-
-// HTTPRR reads a recording of httprr.
-func HTTPRR(name string, data []byte) ([]Imported, error) { return readExchanges("httprr")(name, data) }
-
-// Pairs reads request and response pairs.
-func Pairs(name string, data []byte) ([]Imported, error) { return readExchanges("pairs")(name, data) }
-
-// CategoryOf returns the category in an id.
+// CategoryOf returns the category in an id, for black-box tests.
 func CategoryOf(id string) string { return categoryOf(id) }
