@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -108,9 +109,13 @@ const longestLine = 300
 // LiveCalls returns lines that say what a live run of the cases will call, as far as their tapes
 // show.
 func LiveCalls(cases []Case, mode Mode) ([]string, error) {
-	models, tools := make(map[string]int), make(map[string]int)
+	models, tools, untaped := make(map[string]int), make(map[string]int), 0
 	for i := range cases {
 		t, err := cases[i].ReadTape()
+		if errors.Is(err, errNoTape) && mode.LiveModel {
+			untaped++
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +137,11 @@ func LiveCalls(cases []Case, mode Mode) ([]string, error) {
 			}
 		}
 	}
-	return append(countLines("asks the model of", models), countLines("calls", tools)...), nil
+	lines := append(countLines("asks the model of", models), countLines("calls", tools)...)
+	if untaped > 0 {
+		lines = append(lines, fmt.Sprintf("live: %d cases without a tape ask the model of their config, which may call its tools", untaped))
+	}
+	return lines, nil
 }
 
 func isTrue(hint *bool) bool { return hint != nil && *hint }

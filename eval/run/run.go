@@ -201,7 +201,7 @@ func (a *Commands) runner(mode eval.Mode, f Flags) (*eval.Runner, error) {
 	pool := &storePool{log: log}
 	cfg := eval.Config{
 		Open: a.openEval(mode, log, pool), Close: pool.close, Mode: mode, Skip: []string{schemas.MemoryServer}, Parallel: parallel,
-		Trials: f.Trials, Faults: faults, Version: cli.Version(),
+		Trials: f.Trials, Faults: faults, Version: cli.Version(), First: a.firstHeader(mode),
 	}
 	if !f.Quiet && cli.IsTerminal(a.Stderr) {
 		cfg.Progress = func(done, total int, r eval.CaseResult) {

@@ -24,6 +24,9 @@ type Tape struct {
 	Torn error
 }
 
+// IsEmpty reports whether nothing was recorded, so that only real services can answer.
+func (t *Tape) IsEmpty() bool { return len(t.Records) == 0 }
+
 // Read reads a tape; name is its file, for messages. A malformed line, a missing header, a newer
 // version or a repeated exchange is an error that names file and line.
 func Read(name string, data []byte) (*Tape, error) {
