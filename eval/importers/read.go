@@ -67,7 +67,10 @@ func (f format) namesFiles() int {
 }
 
 // recordings are the formats of recorded traffic.
-func recordings() []string { return []string{"cassette", "httprr", "pairs"} }
+func recordings() []string { return []string{"cassette", geminiCLI, "httprr", "pairs"} }
+
+// geminiCLI is the format of the fake responses of Gemini CLI.
+const geminiCLI = "gemini-cli"
 
 // A document is a file that was read as nodes.
 type document struct {

@@ -22,6 +22,9 @@ func (r *reader) recordings(format string, f File) {
 	groups := make(map[string][]cassettes.Exchange)
 	var order []string
 	for _, e := range all {
+		if format == geminiCLI {
+			e.URL = "/models/gemini" + strings.Replace(e.URL, ":generateContentStream", ":streamGenerateContent", 1)
+		}
 		if _, known := groups[e.Source]; !known {
 			order = append(order, e.Source)
 		}

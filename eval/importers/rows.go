@@ -96,9 +96,13 @@ func (r *reader) question(item, sample, vars *node) ([]message, error) {
 			return said, nil
 		}
 	}
-	said := messagesOf(r.pick(item, "user"))
+	value := r.pick(item, "user")
+	said := messagesOf(value)
 	if len(said) == 0 {
 		return nil, fmt.Errorf("it is unknown which member is the question: it has %s; choose it with --map user=NAME", outline(item))
+	}
+	if r.opts.Map["user"] == "" {
+		r.noteOnce("%s: %q is taken as the question; choose another one with --map user=NAME", item.file, keyOf(item, value))
 	}
 	if system := r.pick(item, "system").text(); system != "" {
 		said = append([]message{{tape.KindSystem, system}}, said...)
@@ -211,7 +215,7 @@ func (r *reader) rowChecks(c *conversation, e *eval.Expect, item, vars *node) er
 		if err := expect(e, what, value.texts()...); err != nil {
 			return err
 		}
-		r.noteOnce("%s: %q is taken as what the answer has to be (%s); choose others with --map user=NAME,contains=NAME", item.file, keyOf(item, value), what)
+		r.noteOnce("%s: %q is taken as what the answer has to be (%s); choose another one with --map contains=NAME", item.file, keyOf(item, value), what)
 	}
 	return nil
 }
