@@ -203,6 +203,7 @@ func (r *reader) refuse(err error) { r.faults = append(r.faults, err) }
 
 // finish builds a conversation and takes it over. place is where it stands.
 func (r *reader) finish(c *conversation, place *node) {
+	c.id = r.unique(c.id)
 	made, err := c.build()
 	if err == nil && (len(c.turns) == 0 || slices.ContainsFunc(c.turns, func(t conversationTurn) bool { return strings.TrimSpace(t.user) == "" })) {
 		err = errors.New("a turn has no text of a user")
@@ -223,7 +224,7 @@ func (c *conversation) lost(n *node, format string, args ...any) {
 func (r *reader) newConversation(source, id string, place *node) *conversation {
 	id = text.Clip(strings.TrimSpace(id), longestID, "")
 	id = cmp.Or(id, fmt.Sprintf("%s-%d", baseName(place.file), place.line))
-	return &conversation{id: r.unique(id), source: source, tags: []string{"imported", source}}
+	return &conversation{id: id, source: source, tags: []string{"imported", source}}
 }
 
 // longestID is the maximum length of an id, in bytes: it becomes the name of a file.

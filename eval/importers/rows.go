@@ -101,8 +101,8 @@ func (r *reader) question(item, sample, vars *node) ([]message, error) {
 	if len(said) == 0 {
 		return nil, fmt.Errorf("it is unknown which member is the question: it has %s; choose it with --map user=NAME", outline(item))
 	}
-	if r.opts.Map["user"] == "" {
-		r.noteOnce("%s: %q is taken as the question; choose another one with --map user=NAME", item.file, keyOf(item, value))
+	if name := keyOf(item, value); r.opts.Map["user"] == "" && name != "input" { // as OpenAI's evals name it
+		r.noteOnce("%s: %q is taken as the question; choose another one with --map user=NAME", item.file, name)
 	}
 	if system := r.pick(item, "system").text(); system != "" {
 		said = append([]message{{tape.KindSystem, system}}, said...)
