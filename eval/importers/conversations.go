@@ -11,11 +11,8 @@ import (
 )
 
 // isConversation reports whether a value is a conversation: messages, a response or a completion that OpenAI's service
-// stored, a log of a request with its response, a session of docker-agent, or a list of such.
+// stored, a log of a request with its response, or a session of docker-agent.
 func isConversation(n *node) bool {
-	if data := n.get("data"); n.get("object").text() == "list" && len(data.items()) > 0 {
-		return isConversation(data.list[0])
-	}
 	return n.has("messages") && !isGeminiSession(n) || n.has("choices") || n.has("request", "response") ||
 		n.get("object").text() == "response" || n.has("input", "output") && n.get("output").list != nil ||
 		n.get("response").get("object").text() == "response"
@@ -23,19 +20,12 @@ func isConversation(n *node) bool {
 
 // conversations makes a case of each conversation. Responses that continue each other are one.
 func (r *reader) conversations(d *document) {
-	var all []*node
-	for _, root := range d.roots {
-		if root.get("object").text() == "list" {
-			root = root.get("data")
-		}
-		all = append(all, root.items()...)
-	}
 	continued := make(map[string]bool)
-	for _, n := range all {
+	for _, n := range d.roots {
 		r.responses[responseID(n)] = n
 		continued[previousID(n)] = true
 	}
-	for _, n := range all {
+	for _, n := range d.roots {
 		if id := responseID(n); id != "" && continued[id] {
 			continue
 		}

@@ -9,11 +9,8 @@ import (
 	"molar/eval"
 )
 
-// isEval reports whether a value is an eval object of OpenAI, a run of one, or a list of them.
+// isEval reports whether a value is an eval object of OpenAI, or a run of one.
 func isEval(n *node) bool {
-	if data := n.get("data"); data != nil && len(data.list) > 0 {
-		return isEval(data.list[0])
-	}
 	return n.has("testing_criteria") || n.has("data_source_config") || n.has("data_source")
 }
 
@@ -23,13 +20,7 @@ func isRegistry(n *node) bool {
 }
 
 func (r *reader) learnEval(d *document) error {
-	for _, root := range d.roots {
-		if data := root.get("data"); data != nil {
-			r.evals = append(r.evals, data.items()...)
-			continue
-		}
-		r.evals = append(r.evals, root)
-	}
+	r.evals = append(r.evals, d.roots...)
 	return nil
 }
 
@@ -46,11 +37,9 @@ func (r *reader) learnRegistry(d *document) error {
 
 // evalRows makes cases of the rows inside of runs.
 func (r *reader) evalRows(d *document) {
-	for _, root := range d.roots {
-		for _, run := range append(root.get("data").items(), root) {
-			for _, row := range run.get("data_source").get("source").get("content").items() {
-				r.row(row)
-			}
+	for _, run := range d.roots {
+		for _, row := range run.get("data_source").get("source").get("content").items() {
+			r.row(row)
 		}
 	}
 }

@@ -168,11 +168,14 @@ func readNodes(f File) (roots []*node, faults []error) {
 		} else {
 			err = fmt.Errorf("%s:%d: %w", f.Name, v.Line, err)
 		}
-		if err != nil {
+		switch page := root.get("data"); {
+		case err != nil:
 			faults = append(faults, err)
-			continue
+		case page != nil && page.list != nil && root.get("object").text() == "list": // of OpenAI's service
+			roots = append(roots, page.list...)
+		default:
+			roots = append(roots, root)
 		}
-		roots = append(roots, root)
 	}
 	return roots, faults
 }

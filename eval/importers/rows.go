@@ -1,9 +1,11 @@
 package importers
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,9 +35,9 @@ func (r *reader) rows(d *document) {
 
 // row makes a case of a row. Its item is in it, or the row itself.
 func (r *reader) row(row *node) {
-	item, sample := row.get("item", "datasource_item"), row.get("sample")
-	if item == nil {
-		item = row
+	item, sample := row, row.get("sample")
+	for item.has("item") || item.has("datasource_item") {
+		item = item.get("item", "datasource_item")
 	}
 	if item.fields == nil {
 		r.refuse(row.errorf("a row must be an object, this is %s", outline(row)))
@@ -58,7 +60,7 @@ func (r *reader) row(row *node) {
 		r.refuse(row.errorf("%w", err))
 		return
 	}
-	if answer := sampleText(sample); answer != "" {
+	if answer := cmp.Or(sampleText(sample), item.get("sample.output_text").text()); answer != "" {
 		c.provider, c.model = tape.OpenAI, "imported"
 		a := tape.WireAnswer{Text: answer}
 		c.addAnswer(a, a.Stream(tape.OpenAI, ""))
@@ -72,15 +74,28 @@ func (r *reader) pick(item *node, what string) *node {
 		return lookup(item, name)
 	}
 	mapped := slices.Collect(maps.Values(r.opts.Map))
-	for _, usual := range usualNames(what) {
-		for _, key := range item.keys {
-			name := strings.ToLower(strings.NewReplacer(" ", "_", "-", "_").Replace(key))
-			if name == usual && !slices.Contains(mapped, key) && item.get(key) != nil {
-				return item.get(key)
+	for _, prefix := range []string{"", "_"} { // such as question, then ticket_question
+		for _, usual := range usualNames(what) {
+			for _, key := range item.keys {
+				name := strings.ToLower(strings.NewReplacer(" ", "_", "-", "_").Replace(key))
+				fits := name == usual || prefix != "" && strings.HasSuffix(name, prefix+usual)
+				if fits && !slices.Contains(mapped, key) && !r.isCompared(key) && item.get(key) != nil {
+					return item.get(key)
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// isCompared reports whether an eval object compares a member of the items with the answer.
+func (r *reader) isCompared(key string) bool {
+	for _, criterion := range r.evalOf("testing_criteria").items() {
+		if regexp.MustCompile(`\{\{\s*item\.` + regexp.QuoteMeta(key) + `\b`).MatchString(criterion.get("reference").text()) {
+			return true
+		}
+	}
+	return false
 }
 
 // A message is one of a conversation.
