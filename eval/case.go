@@ -144,6 +144,7 @@ type Check struct {
 	Contains    string `yaml:"contains,omitempty" json:"contains,omitempty"`
 	NotContains string `yaml:"not_contains,omitempty" json:"not_contains,omitempty"`
 	Regex       string `yaml:"regex,omitempty" json:"regex,omitempty"`
+	NotRegex    string `yaml:"not_regex,omitempty" json:"not_regex,omitempty"`
 	// Number must occur in the answer, within Abs or Rel.
 	Number *float64 `yaml:"number,omitempty" json:"number,omitempty"`
 	Abs    float64  `yaml:"abs,omitempty" json:"abs,omitempty"`
@@ -174,6 +175,7 @@ func (c Check) split() []Check {
 	add(c.Contains != "", Check{Contains: c.Contains})
 	add(c.NotContains != "", Check{NotContains: c.NotContains})
 	add(c.Regex != "", Check{Regex: c.Regex})
+	add(c.NotRegex != "", Check{NotRegex: c.NotRegex})
 	add(c.Number != nil, Check{Number: c.Number, Abs: c.Abs, Rel: c.Rel})
 	add(c.Citation != "", Check{Citation: c.Citation})
 	add(c.Judge != "", Check{Judge: c.Judge})
@@ -345,11 +347,11 @@ func (a *Answer) check() error {
 	for i, c := range slices.Concat(a.All, a.Any) {
 		switch split := c.split(); {
 		case len(split) != 1:
-			return fmt.Errorf("check %d: exactly one of equals, contains, not_contains, regex, number, citation, judge, grounded, like", i+1)
+			return fmt.Errorf("check %d: exactly one of equals, contains, not_contains, regex, not_regex, number, citation, judge, grounded, like", i+1)
 		case i >= len(a.All) && split[0].kind() != "":
 			return fmt.Errorf("any: %s is not allowed there, since a judge could make up for a check that fails; write it beside any, or into all", split[0].kind())
 		}
-		if _, err := regexp.Compile(c.Regex); err != nil {
+		if _, err := regexp.Compile(c.Regex + c.NotRegex); err != nil {
 			return fmt.Errorf("check %d: %w", i+1, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -108,10 +109,14 @@ const longestLine = 300
 // LiveCalls returns lines that say what a live run of the cases will call, as far as their tapes
 // show.
 func LiveCalls(cases []Case, mode Mode) []string {
-	models, tools := make(map[string]int), make(map[string]int)
+	models, tools, untaped := make(map[string]int), make(map[string]int), 0
 	for i := range cases {
 		t, err := cases[i].ReadTape()
-		if err != nil { // the run reports it
+		switch {
+		case errors.Is(err, errNoTape) && mode.LiveModel:
+			untaped++
+			continue
+		case err != nil: // the run reports it
 			continue
 		}
 		if mode.LiveModel || mode.FromDrift == FromDriftLive {
@@ -132,7 +137,11 @@ func LiveCalls(cases []Case, mode Mode) []string {
 			}
 		}
 	}
-	return append(countLines("asks the model of", models), countLines("calls", tools)...)
+	lines := append(countLines("asks the model of", models), countLines("calls", tools)...)
+	if untaped > 0 {
+		lines = append(lines, fmt.Sprintf("live: %d cases without a tape ask the model of their config, which may call its tools", untaped))
+	}
+	return lines
 }
 
 func isTrue(hint *bool) bool { return hint != nil && *hint }

@@ -131,6 +131,13 @@ func (c *Check) mismatch(seen *tape.Turn, turns []tape.Turn) string {
 	case c.Regex != "":
 		re, err := regexp.Compile(c.Regex)
 		return failUnless(err == nil && re.MatchString(answer), "expected a match of /%s/ in the answer", c.Regex)
+	case c.NotRegex != "":
+		re, err := regexp.Compile(c.NotRegex)
+		return failUnless(err == nil && !re.MatchString(answer), "expected no match of /%s/ in the answer", c.NotRegex)
+	case c.Like != "" && strings.TrimSpace(answer) == strings.TrimSpace(c.Like):
+		return "" // the same means the same
+	case c.Judge != "" || c.Like != "" || c.Grounded:
+		return "no judge was asked"
 	case c.Number != nil:
 		return failUnless(containsNumber(answer, *c.Number, c.Abs, c.Rel), "expected the number %g in the answer", *c.Number)
 	case c.Citation != "":

@@ -71,6 +71,8 @@ func (m Mode) String() string {
 // Config configures a [Runner].
 type Config struct {
 	Open Opener
+	// First returns the header of the first tape of a case that has none. If nil, each case needs a tape.
+	First func(c *Case) (tape.Header, error)
 	// Close, if set, closes what the hosts share.
 	Close func()
 	Mode  Mode

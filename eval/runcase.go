@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -52,6 +53,9 @@ func (r *Runner) Case(ctx context.Context, c *Case) (CaseResult, error) {
 	return returned, nil
 }
 
+// errNoTape is the cause of the error of a case without a tape.
+var errNoTape = errors.New("run it with real services: molar eval run --live; or record its tape: molar eval accept --live")
+
 // ReadTape reads and validates the case's tape.
 func (c *Case) ReadTape() (*tape.Tape, error) {
 	if c.Err != nil {
@@ -59,8 +63,11 @@ func (c *Case) ReadTape() (*tape.Tape, error) {
 	}
 	name := c.TapeFile()
 	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, invalid("%s:%d: case %q has no tape: %w; record it, or run it with --live", c.File, c.Line, c.ID, err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, invalid("%s:%d: case %q has no tape: %w", c.File, c.Line, c.ID, errNoTape)
+	case err != nil:
+		return nil, invalid("%s:%d: case %q: the tape is unreadable: %w", c.File, c.Line, c.ID, err)
 	}
 	t, err := tape.Read(name, data)
 	if err != nil {
@@ -72,6 +79,19 @@ func (c *Case) ReadTape() (*tape.Tape, error) {
 	return t, nil
 }
 
+// tapeOf returns the tape of a case. If the model is live, a case without one gets an empty one.
+func (r *Runner) tapeOf(c *Case) (*tape.Tape, error) {
+	t, err := c.ReadTape()
+	if !errors.Is(err, errNoTape) || !r.cfg.Mode.LiveModel || r.cfg.First == nil {
+		return t, err
+	}
+	header, err := r.cfg.First(c)
+	if err != nil {
+		return nil, err
+	}
+	return &tape.Tape{Name: c.TapeFile(), Header: header}, nil
+}
+
 // Open opens the host of a case over its tape. The caller closes it.
 func (r *Runner) Open(ctx context.Context, c *Case) (Host, *tape.Player, error) {
 	return r.open(ctx, c, false, func(p *tape.Player) (Edges, error) { return p, nil })
@@ -80,7 +100,7 @@ func (r *Runner) Open(ctx context.Context, c *Case) (Host, *tape.Player, error) 
 // open opens the host of a case over the edges that wrap returns for the tape's player. With
 // serve, the tape's answer is served even to a request that differs.
 func (r *Runner) open(ctx context.Context, c *Case, serve bool, wrap func(*tape.Player) (Edges, error)) (Host, *tape.Player, error) {
-	t, err := c.ReadTape()
+	t, err := r.tapeOf(c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -173,10 +193,14 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 			return result, err
 		}
 	}
-	if left || r.cfg.Mode.LiveModel {
+	first := player.Tape().IsEmpty()
+	switch {
+	case first:
+		result.failUnchecked(c)
+	case left || r.cfg.Mode.LiveModel:
 		result.failUnjudged(c, turnResults(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
 	}
-	if left || r.cfg.Mode.LiveModel {
+	if left || r.cfg.Mode.LiveModel && !first {
 		w := &WhatIf{ModelCalls: calls, Tokens: usage.TotalTokens}
 		if !left {
 			w.ModelCalls, w.Tokens = result.cost()

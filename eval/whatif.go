@@ -117,6 +117,13 @@ func (r *CaseResult) failUnjudged(c *Case, was, now []TurnResult) {
 	}
 }
 
+// failUnchecked adds a failed check if a case without a tape checks nothing, since then any answer would pass.
+func (r *CaseResult) failUnchecked(c *Case) {
+	if !slices.ContainsFunc(c.Turns, func(t Turn) bool { return !t.Expect.isEmpty() }) {
+		r.Checks = append(r.Checks, CheckResult{Turn: 1, Name: "answer", Text: "the case checks nothing: say under expect what has to happen"})
+	}
+}
+
 // whatIfs counts the runs that left their tapes; it is nil if none did.
 func whatIfs(results []CaseResult) *WhatIfSum {
 	var sum WhatIfSum

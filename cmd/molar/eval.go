@@ -34,7 +34,8 @@ func newEvalRunCmd(a *app) *cobra.Command {
 		Long: `Run cases. Each is a conversation: the host answers it with a fresh store, while the
 case's tape replaces the model service and the MCP servers. A request that the tape
 does not have fails; it is never sent to the real service. --live-model asks the real
-model, --live-tools calls the real servers, --live does both.
+model, --live-tools calls the real servers, --live does both. A case without a tape runs
+only with --live, or with --live-model if its config has no servers.
 
 When a real model is asked, each run is one of three: same calls and answer as on the tape,
 same calls and another answer, or other calls. Another answer fails unless the case
@@ -126,11 +127,11 @@ func newEvalAcceptCmd(a *app) *cobra.Command {
 		Short: "Show how cases differ from their tapes, and replace the tapes on request",
 		Long: `Run cases and record them anew. The tape's own answers are served, whatever the requests
 are; with --live-model, --live-tools or --live the real services answer, and the command
-first shows what they will be asked. --judge live asks the judge about the answers; the verdicts
-are shown too, and written to the tape. The differences are shown case by case, old against
-new. On a terminal you are then asked; elsewhere the list of differences has a name, and
---yes NAME accepts exactly that list. With --expect the new results replace the
-expectations too.
+first shows what they will be asked. So a case without a tape gets its first one. --judge live
+asks the judge about the answers; the verdicts are shown too, and written to the tape. The
+differences are shown case by case, old against new. On a terminal you are then asked;
+elsewhere the list of differences has a name, and --yes NAME accepts exactly that list.
+With --expect the new results replace the expectations too.
 
 A tape is not replaced when a turn failed, a server is missing, a model answered with an
 error, the old tape lacks a required answer, or a check of the case fails.
@@ -194,17 +195,28 @@ func newEvalImportCmd(a *app) *cobra.Command {
 	var f run.ImportFlags
 	cmd := &cobra.Command{
 		Use:   "import --out FOLDER [flags] {FILE|FOLDER... | --marked down}",
-		Short: "Make cases and tapes from marked answers and from other programs' recordings",
+		Short: "Make cases from marked answers, and from other programs' recordings and data sets",
 		Long: `Make cases and tapes from marked answers (--marked), or from other programs' recordings
 and data sets:
 
-  cassette  of go-vcr, VCR for Ruby and vcrpy, with Gemini, OpenAI-compatible servers, Ollama
-  openai    conversations as OpenAI messages, or logs of requests and responses
-  pairs     request and response pairs
+  rows         lines of a data set, such as {"item": ...} or {"input", "ideal"} of OpenAI's
+               evals, and tables (CSV); --map names their columns
+  openai-eval, openai-registry, adk-config
+               what is checked in the data that is given with it
+  openai       messages, stored responses and completions, logs of requests and responses,
+               sessions of docker-agent
+  promptfoo    a config with the files beside it
+  adk          eval sets
+  gemini-session, gemini-cli
+               sessions and fake responses of Gemini CLI
+  cassette     of go-vcr, VCR for Ruby and vcrpy
+  pairs        request and response pairs
 
-The format is recognised from the file. An imported recording runs through Molar's own
-provider code. The command names on standard error what it could not import, and imports
-the rest.
+The format is recognised from the file. The command names on standard error what it could
+not import, with its line, and imports the rest. A recording becomes a case with a tape and
+runs through Molar's own provider code. A data set becomes cases without tapes: run them
+with molar eval run --live, and record them with molar eval accept --live. --config and
+--assistant are written into the cases.
 
 A case from an answer that was marked down fails until the answer changes: write into it
 what is expected instead. Personal data is masked by rules, which are shown first together
@@ -217,10 +229,11 @@ with their matches; on a terminal you are then asked, elsewhere --yes writes the
 	flags := cmd.Flags()
 	flags.StringVar(&f.From, "from", "", "the `format` of the files, when it cannot be recognised")
 	flags.StringVar(&f.Out, "out", "", "`folder` for the cases and tapes")
+	flags.StringToStringVar(&f.Map, "map", nil, "what the columns of a data set are, such as `user=question,contains=answer`: user, system, id, tags, tool, or a check of the answer")
 	flags.BoolVar(&f.Force, "force", false, "replace existing cases")
 	flags.StringVar(&f.Marked, "marked", "", "import the answers that were marked `up or down`")
 	flags.StringVar(&f.Since, "since", "", "only answers marked in this `time`, such as 7d")
-	flags.StringVar(&f.Assistant, "assistant", "", "only answers of this assistant, by `name`")
+	flags.StringVar(&f.Assistant, "assistant", "", "only answers of this assistant, by `name`; of files: the assistant that is asked")
 	flags.StringArrayVar(&f.Mask, "mask", nil, "also mask this `text`, which no rule finds; may be repeated")
 	flags.BoolVar(&f.Yes, "yes", false, "write the cases without asking")
 	_ = cmd.MarkFlagRequired("out")

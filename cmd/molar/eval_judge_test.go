@@ -100,18 +100,9 @@ func TestEval_judge(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, stdout)
 	}
 	kept := readText(t, tapeFile)
-	for _, change := range []struct{ file, old, with, want string }{
-		{file, "It names the family.", "It names the members.", "the rubric changed"},
-		{tapeFile, "tok1", "tok7", "the answer changed"},
-	} {
-		edit(t, change.file, change.old, change.with)
-		if change.file == tapeFile {
-			edit(t, file, "tok1", "tok7")
-		}
-		run(eval.ExitDrift, change.want+" since the verdict")
-		edit(t, change.file, change.with, change.old)
-	}
-	edit(t, file, "tok7", "tok1")
+	edit(t, file, "It names the family.", "It names the members.")
+	run(eval.ExitDrift, "the rubric changed since the verdict")
+	edit(t, file, "It names the members.", "It names the family.")
 
 	// A verdict that was changed or is there twice is refused.
 	line := regexp.MustCompile(`(?m)^.*"type":"judge".*\n`).FindString(kept)
@@ -120,7 +111,7 @@ func TestEval_judge(t *testing.T) {
 		`"model":"qwen2.5:3b`: `"model":"qwen2.5:7b`, line: line + line,
 	} {
 		put(t, tapeFile, []byte(strings.Replace(kept, line, strings.Replace(line, old, with, 1), 1)))
-		if code, stdout, stderr := evalRun(t, nowhere, "eval", "run", file); code != 2 || !strings.Contains(stderr, "case.tape.jsonl:") {
+		if code, stdout, stderr := evalRun(t, nowhere, "eval", "run", file); code != 2 || !strings.Contains(stdout, "case.tape.jsonl:") {
 			t.Errorf("%s: exit code %d: %s%s", with, code, stdout, stderr)
 		}
 	}

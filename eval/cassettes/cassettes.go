@@ -116,23 +116,34 @@ type Value struct {
 	Line int
 }
 
-// Values yields the JSON values of a file: consecutive ones, or the items of a list.
+// Values yields the JSON values of a file: consecutive ones, or the items of a list. After what is not
+// JSON it goes on at the next line that begins an object.
 func Values(data []byte) func(yield func(Value, error) bool) {
 	return func(yield func(Value, error) bool) {
-		dec := json.NewDecoder(bytes.NewReader(data))
+		dec, begun := json.NewDecoder(bytes.NewReader(data)), int64(0)
 		if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '[' {
 			_, _ = dec.Token() // the opening bracket
 		}
+		line, counted := 1, int64(0)
 		for dec.More() {
-			at := dec.InputOffset()
+			at := begun + dec.InputOffset()
 			at += int64(len(data[at:]) - len(bytes.TrimLeft(data[at:], " \t\r\n,")))
-			v := Value{Line: 1 + bytes.Count(data[:at], []byte("\n"))}
+			line, counted = line+bytes.Count(data[counted:at], []byte("\n")), at
+			v := Value{Line: line}
 			err := dec.Decode(&v.Raw)
 			if err != nil {
 				err = fmt.Errorf("no JSON: %w", err)
 			}
-			if !yield(v, err) || err != nil {
+			if !yield(v, err) {
 				return
+			}
+			if err != nil {
+				next := bytes.Index(data[at:], []byte("\n{"))
+				if next < 0 {
+					return
+				}
+				begun = at + int64(next)
+				dec = json.NewDecoder(bytes.NewReader(data[begun:]))
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -20,8 +21,9 @@ const Server = "imported"
 // An Imported is a case with its tape.
 type Imported struct {
 	Case eval.Case
+	// Tape is nil if the file has no answers of a model.
 	Tape []byte
-	// Notes list what could not be converted.
+	// Notes list what could not be converted, with file and line where they are known.
 	Notes []string
 }
 
@@ -29,15 +31,19 @@ type Imported struct {
 type conversation struct {
 	id, source, provider, model string
 	tags                        []string
+	note                        string
 	system                      string
+	earlier                     []eval.Message // without their own turns
 	tools                       []tape.Tool
 	turns                       []conversationTurn
 	notes                       []string
 }
 
 type conversationTurn struct {
-	user  string
-	steps []conversationStep
+	user   string
+	expect eval.Expect // if empty, what was recorded is expected
+	judged []string    // what a judge has to find in the answer, in addition
+	steps  []conversationStep
 }
 
 // A conversationStep is one answer of the model: the request, the response, and the results of
@@ -66,21 +72,27 @@ func (c *conversation) addAnswer(a tape.WireAnswer, s tape.Stream) *conversation
 	return &t.steps[len(t.steps)-1]
 }
 
-// build returns the case and the tape.
+// build returns the case, and the tape if the model's answers are known.
 func (c *conversation) build() (Imported, error) {
+	out := eval.Case{V: eval.CaseVersion, ID: c.id, Tags: c.tags, Source: c.source, Note: c.note}
+	if c.system != "" || len(c.earlier) > 0 {
+		out.Input = &eval.Input{System: c.system, Messages: c.earlier}
+	}
+	if !slices.ContainsFunc(c.turns, func(t conversationTurn) bool { return len(t.steps) > 0 }) {
+		for _, t := range c.turns {
+			out.Turns = append(out.Turns, eval.Turn{User: t.user, Expect: t.expect})
+		}
+		return Imported{Case: out, Notes: c.notes}, nil
+	}
 	var b bytes.Buffer
 	w := tape.NewBuilder(&b, tape.Header{
 		TapeID: uuid.NewSHA1(uuid.NameSpaceOID, []byte(c.source+c.id)).String(), Case: c.id, Host: "import",
 		Route: tape.Route{Provider: tape.ServiceOf(c.provider), Model: c.model, Small: c.model}, Imported: c.source,
 	})
 	w.Server(Server, c.completeTools())
-	out := eval.Case{V: eval.CaseVersion, ID: c.id, Tags: c.tags, Source: c.source}
-	if c.system != "" {
-		out.Input = &eval.Input{System: c.system}
-	}
 	for _, t := range c.turns {
 		w.User(t.user)
-		turn := eval.Turn{User: t.user}
+		turn := eval.Turn{User: t.user, Expect: t.expect}
 		answer := ""
 		var items []eval.Call
 		for _, step := range t.steps {
@@ -103,13 +115,16 @@ func (c *conversation) build() (Imported, error) {
 			answer = ""
 		}
 		w.Answer(answer)
-		if len(items) > 0 {
-			turn.Expect.Calls = &eval.Calls{Order: true, Items: items}
-		} else {
-			turn.Expect.NoCall = true
+		if t.expect == (eval.Expect{}) {
+			expectCalls(&turn.Expect, true, false, items...)
+			if line := firstLine(answer); line != "" {
+				turn.Expect.Answer = &eval.Answer{All: []eval.Check{{Contains: line}}}
+			}
 		}
-		if line := firstLine(answer); line != "" {
-			turn.Expect.Answer = &eval.Answer{All: []eval.Check{{Contains: line}}}
+		for _, text := range t.judged {
+			if err := expect(&turn.Expect, "judge", text); err != nil {
+				return Imported{}, fmt.Errorf("turn %d: %w", len(out.Turns)+1, err)
+			}
 		}
 		out.Turns = append(out.Turns, turn)
 	}

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,6 +15,12 @@ import (
 	"molar/eval/importers"
 	"molar/eval/tape"
 )
+
+// read reads a file of a format.
+func read(format, name, text string) ([]importers.Imported, error) {
+	made, faults := importers.Read(importers.Options{Format: format}, importers.File{Name: name, Data: []byte(text)})
+	return made, errors.Join(faults...)
+}
 
 // readTape reads an imported tape back.
 func readTape(t *testing.T, i importers.Imported) *tape.Tape {
@@ -28,7 +35,7 @@ func readTape(t *testing.T, i importers.Imported) *tape.Tape {
 const openAI = `{"id":"c1","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Weather in Hanoi?"},{"role":"assistant","content":null,"tool_calls":[{"id":"x1","type":"function","function":{"name":"weather","arguments":"{\"city\": \"Hanoi\", \"days\": 2}"}}]},{"role":"tool","tool_call_id":"x1","content":"{\"temp\": 31}"},{"role":"assistant","content":"It is 31 degrees."},{"role":"user","content":[{"type":"text","text":"Thanks"}]},{"role":"assistant","content":"Welcome."}],"tools":[{"type":"function","function":{"name":"weather","description":"d","parameters":{"type":"object","properties":{"city":{"type":"string"}}}}}]}`
 
 func TestOpenAI(t *testing.T) {
-	all, err := importers.OpenAI("f.jsonl", []byte(openAI+"\n"))
+	all, err := read("openai", "f.jsonl", openAI+"\n")
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d cases, %v", len(all), err)
 	}
@@ -58,7 +65,7 @@ func TestOpenAI_faults(t *testing.T) {
 		`{"messages":[{"role":"user","content":"x"},{"role":"poet","content":"y"}]}`:      `role "poet"`,
 		`{"messages":[{"role":"system","content":"x"}]}`:                                  "no user message",
 	} {
-		if _, err := importers.OpenAI("f.jsonl", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := read("openai", "f.jsonl", text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
 	}
@@ -103,7 +110,7 @@ func TestGoVCR(t *testing.T) {
 	}
 	text := "---\nversion: 2\ninteractions:\n" + interaction(":generateContent", geminiAsk, "{}", 503) +
 		interaction(":generateContent", geminiAsk, geminiCall, 200) + interaction(":streamGenerateContent", geminiBack, geminiSays, 200)
-	i, err := importers.Cassette("w.yaml", []byte(text))
+	i, err := read("cassette", "w.yaml", text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +119,7 @@ func TestGoVCR(t *testing.T) {
 		t.Errorf("notes %q", i[0].Notes)
 	}
 	for _, bad := range []string{"interactions: []\n", "a: [\n", "interactions: 5\n"} {
-		if _, err := importers.Cassette("w.yaml", []byte(bad)); err == nil || !strings.Contains(err.Error(), "w.yaml:") {
+		if _, err := read("cassette", "w.yaml", bad); err == nil || !strings.Contains(err.Error(), "w.yaml:") {
 			t.Errorf("%q: error %v", bad, err)
 		}
 	}
@@ -148,7 +155,7 @@ func TestCassette(t *testing.T) {
 			"  response:\n    body:\n      string: " + quote(geminiSays) + "\n    status:\n      code: 200\n      message: OK\nversion: 1\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			all, err := importers.Read("", "w.yaml", []byte(text))
+			all, err := read("", "w.yaml", text)
 			if err != nil || len(all) != 1 {
 				t.Fatalf("%d cases, %v", len(all), err)
 			}
@@ -166,7 +173,7 @@ func TestOpenAI_logs(t *testing.T) {
      "tool_calls": [{"id": "x1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}]}}]}},
   {"messages": [{"role": "user", "content": "Hello"}], "choices": [{"message": {"content": "Good day."}}]}
 ]`
-	all, err := importers.Read("", "log.json", []byte(log))
+	all, err := read("", "log.json", log)
 	if err != nil || len(all) != 2 {
 		t.Fatalf("%d cases, %v", len(all), err)
 	}
@@ -181,10 +188,10 @@ func TestOpenAI_logs(t *testing.T) {
 // TestRead_strange: errors about unreadable files quote their start or an address.
 func TestRead_strange(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"eval_set_id": "x", "eval_cases": []}`: "not recognised as one of cassette, openai, pairs",
+		`"nothing"`: `f:1: there is no object or line in it that could be a case: it begins with "\"nothing\""`,
 		"interactions:\n- request: {method: GET, uri: https://api.weather.example/v1}\n  response: {status: {code: 200}, body: {string: x}}\n": "https://api.weather.example/v1 is not a model call",
 	} {
-		if _, err := importers.Read("", "f", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := read("", "f", text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
 	}
@@ -193,7 +200,7 @@ func TestRead_strange(t *testing.T) {
 // TestEnding: a recording that ends with a call gets an answer that says so, and a note.
 func TestEnding(t *testing.T) {
 	line := fmt.Sprintf(`{"source":"s/x.yaml","method":"POST","url":%q,"status":200,"request":%s,"response":%s}`, geminiURL+":generateContent", geminiAsk, geminiCall)
-	all, err := importers.Pairs("p.jsonl", []byte(line))
+	all, err := read("pairs", "p.jsonl", line)
 	if err != nil || len(all) != 1 {
 		t.Fatal(err)
 	}
@@ -207,5 +214,5 @@ func TestEnding(t *testing.T) {
 
 func FuzzPairs(f *testing.F) {
 	f.Add(`{"source":"s","method":"POST","url":"http://h/v1/chat/completions","status":200,"request":{"messages":[{"role":"user","content":"x"}]},"response":{"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}}]}}`)
-	f.Fuzz(func(t *testing.T, text string) { _, _ = importers.Pairs("f", []byte(text)) })
+	f.Fuzz(func(t *testing.T, text string) { _, _ = read("pairs", "f", text) })
 }

@@ -1,53 +1,282 @@
 package importers
 
 import (
-	"encoding/json"
+	"cmp"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"molar/eval/cassettes"
+	"molar/internal/text"
 )
 
-// formats returns the readers by format.
-func formats() map[string]func(name string, data []byte) ([]Imported, error) {
-	all := map[string]func(string, []byte) ([]Imported, error){"openai": readOpenAI}
-	for _, format := range []string{"cassette", "pairs"} {
-		all[format] = readExchanges(format)
-	}
-	return all
+// A File is a file to import.
+type File struct {
+	Name string
+	Data []byte
 }
 
-// choices lists the formats that [Read] accepts.
-func choices() string { return strings.Join(slices.Sorted(maps.Keys(formats())), ", ") }
-
-// Read converts a file to cases. Without a format it guesses one from the start of the file.
-func Read(format, name string, data []byte) ([]Imported, error) {
-	if format == "" {
-		if format = guess(name, data); format == "" {
-			return nil, fmt.Errorf("%s: this is not recognised as one of %s: it begins with %q; name the format with --from", name, choices(), string(data[:min(len(data), 60)]))
-		}
-	}
-	read, known := formats()[format]
-	if !known {
-		return nil, fmt.Errorf("format %q: choose %s", format, choices())
-	}
-	return read(name, data)
+// Options of [Read].
+type Options struct {
+	// Format is one of those that [Read] lists in its errors; if empty, it is recognised.
+	Format string
+	// Map says which column or member of a row becomes what: its keys are user, system, id, tags, tool
+	// and the checks of an answer, its values the names in the file.
+	Map map[string]string
 }
 
-// guess returns the format of a file by its start, or "".
-func guess(name string, data []byte) string {
-	format := cassettes.Guess(name, data)
-	if _, known := formats()[format]; known {
-		return format
+// A format is a form of files that are read as nodes.
+type format struct {
+	name string
+	// is reports whether a file has the format, by its first value.
+	is func(first *node) bool
+	// learn takes what a file says about the other files; nil if it says nothing.
+	learn func(r *reader, d *document) error
+	// read makes cases; nil if the file only says something about others.
+	read func(r *reader, d *document)
+	// want is what a file of the format must have.
+	want string
+}
+
+// formats returns the formats that are read as nodes; the first one that matches counts.
+func formats() []format {
+	return []format{
+		{name: "promptfoo", is: isPromptfoo, read: (*reader).promptfoo, want: "prompts, and tests or scenarios"},
+		{name: "adk", is: isADK, read: (*reader).adk, want: "eval_cases with conversations, or a list with query"},
+		{name: "adk-config", is: func(n *node) bool { return n.has("criteria") }, learn: (*reader).learnADK, want: "criteria"},
+		{name: "openai-eval", is: isEval, learn: (*reader).learnEval, read: (*reader).evalRows, want: "testing_criteria, or data_source"},
+		{name: "openai-registry", is: isRegistry, learn: (*reader).learnRegistry, want: "class and args of each eval"},
+		{name: "openai", is: isConversation, read: (*reader).conversations, want: "messages, input or output"},
+		{name: "gemini-session", is: isGeminiSession, read: (*reader).geminiSession, want: "messages with type user and gemini"},
+		{name: "rows", is: func(n *node) bool { return n != nil && n.fields != nil }, read: (*reader).rows, want: "objects or lines with a question"},
 	}
-	for v, err := range cassettes.Values(data) {
-		var first struct{ Messages, Request, Response json.RawMessage }
-		if err == nil && json.Unmarshal(v.Raw, &first) == nil && (first.Messages != nil || first.Request != nil && first.Response != nil) {
-			return "openai"
+}
+
+// namesFiles returns 1 if a file of the format may name others.
+func (f format) namesFiles() int {
+	if f.name == "promptfoo" {
+		return 1
+	}
+	return 0
+}
+
+// recordings are the formats of recorded traffic.
+func recordings() []string { return []string{"cassette", geminiCLI, "pairs"} }
+
+// geminiCLI is the format of the fake responses of Gemini CLI.
+const geminiCLI = "gemini-cli"
+
+// A document is a file that was read as nodes.
+type document struct {
+	File
+	roots []*node
+}
+
+// A reader reads files that are given together: some of them say what others are.
+type reader struct {
+	opts       Options
+	given      map[string]File // by their cleaned names
+	evals      []*node         // eval objects and runs
+	registries []*node
+	criteria   map[string]*node // of ADK, by folder
+	responses  map[string]*node // by id
+	ids        map[string]bool  // of the cases
+	used       map[string]bool  // the files that others name, by their cleaned names
+
+	made   []Imported
+	faults []error
+	notes  []string
+}
+
+// Read converts files to cases. The errors name, with file and line, each file or part of a file that
+// became no case.
+func Read(opts Options, files ...File) ([]Imported, []error) {
+	r := &reader{opts: opts, given: make(map[string]File), criteria: make(map[string]*node), responses: make(map[string]*node), ids: make(map[string]bool), used: make(map[string]bool)}
+	for _, f := range files {
+		r.given[filepath.Clean(f.Name)] = f
+	}
+	type part struct {
+		format
+		*document
+	}
+	var parts []part
+	for _, f := range files {
+		name, err := r.formatOf(f)
+		if err != nil {
+			r.faults = append(r.faults, err)
+			continue
 		}
-		break
+		if slices.Contains(recordings(), name) {
+			r.recordings(name, f)
+			continue
+		}
+		d := &document{File: f}
+		var faults []error
+		d.roots, faults = readNodes(f)
+		r.faults = append(r.faults, faults...)
+		if format, found := r.formatOfNodes(name, d, len(faults) > 0); found {
+			parts = append(parts, part{format, d})
+		}
 	}
-	return ""
+	for _, p := range parts {
+		if p.learn == nil {
+			continue
+		}
+		if err := p.learn(r, p.document); err != nil {
+			r.faults = append(r.faults, err)
+		}
+	}
+	slices.SortStableFunc(parts, func(a, b part) int { // the files that name others come first
+		return cmp.Compare(b.namesFiles(), a.namesFiles())
+	})
+	for _, p := range parts {
+		if p.read != nil && !r.used[filepath.Clean(p.Name)] {
+			p.read(r, p.document)
+		}
+	}
+	if len(r.made) == 0 && len(r.faults) == 0 && len(parts) > 0 {
+		r.faults = append(r.faults, fmt.Errorf("%s:1: this is %s, which says how other files are read: give the data as well", parts[0].Name, parts[0].name))
+	}
+	if len(r.notes) > 0 {
+		r.made = append(r.made, Imported{Notes: r.notes})
+	}
+	return r.made, r.faults
+}
+
+// formatOf returns the format of a file that is a recording, or the one that was chosen, or "".
+func (r *reader) formatOf(f File) (string, error) {
+	name := r.opts.Format
+	if name == "" {
+		if name = cassettes.Guess(f.Name, f.Data); !slices.Contains(recordings(), name) {
+			name = ""
+		}
+		return name, nil
+	}
+	known := recordings()
+	for _, format := range formats() {
+		known = append(known, format.name)
+	}
+	if !slices.Contains(known, name) {
+		slices.Sort(known)
+		return "", fmt.Errorf("format %q: choose %s", name, strings.Join(known, ", "))
+	}
+	return name, nil
+}
+
+// formatOfNodes returns the format of a file. If it has none, the error says what it looks like.
+func (r *reader) formatOfNodes(name string, d *document, faulty bool) (format, bool) {
+	var first *node
+	if len(d.roots) > 0 {
+		first = d.roots[0]
+	}
+	for _, f := range formats() {
+		switch {
+		case first != nil && f.is(first) && (name == "" || name == f.name):
+			return f, true
+		case first != nil && name == f.name:
+			r.refuse(first.errorf("this is not %s: it lacks %s; it has %s", name, f.want, outline(first)))
+			return f, false
+		}
+	}
+	if !faulty {
+		r.refuse(fmt.Errorf("%s:1: there is no object or line in it that could be a case: it begins with %q", d.Name, text.Clip(string(d.Data), longestQuote, "…")))
+	}
+	return format{}, false
+}
+
+// outline returns the names of a node's members.
+func outline(n *node) string {
+	if n.fields == nil {
+		return fmt.Sprintf("%q", text.Clip(n.text(), longestQuote, "…"))
+	}
+	return text.Clip(strings.Join(slices.Sorted(maps.Keys(n.fields)), ", "), longestQuote, "…")
+}
+
+// refuse notes that something became no case.
+func (r *reader) refuse(err error) { r.faults = append(r.faults, err) }
+
+// finish builds a conversation and takes it over. place is where it stands.
+func (r *reader) finish(c *conversation, place *node) {
+	c.id = r.unique(c.id)
+	made, err := c.build()
+	if err == nil && (len(c.turns) == 0 || slices.ContainsFunc(c.turns, func(t conversationTurn) bool { return strings.TrimSpace(t.user) == "" })) {
+		err = errors.New("a turn has no text of a user")
+	}
+	if err != nil {
+		r.refuse(place.errorf("%w", err))
+		return
+	}
+	r.made = append(r.made, made)
+}
+
+// lost notes that a part of a file has no counterpart.
+func (c *conversation) lost(n *node, format string, args ...any) {
+	c.notes = append(c.notes, n.at()+": not carried: "+fmt.Sprintf(format, args...))
+}
+
+// newConversation returns an empty conversation with an id, or one named after its position in a file.
+func (r *reader) newConversation(source, id string, place *node) *conversation {
+	id = text.Clip(strings.TrimSpace(id), longestID, "")
+	id = cmp.Or(id, fmt.Sprintf("%s-%d", baseName(place.file), place.line))
+	return &conversation{id: id, source: source, tags: []string{"imported", source}}
+}
+
+// longestID is the maximum length of an id, in bytes: it becomes the name of a file.
+const longestID = 100
+
+// unique numbers the ids that are taken.
+func (r *reader) unique(id string) string {
+	for n := 2; ; n++ {
+		name := id
+		if r.ids[id] {
+			name = fmt.Sprintf("%s-%d", id, n)
+		}
+		if !r.ids[name] {
+			r.ids[name] = true
+			return name
+		}
+	}
+}
+
+// maxFile is the maximum size of a file that another one names, in bytes.
+const maxFile = 64 << 20
+
+// open reads the files that a node names, relative to its own file: one of those given, or one in the same folder.
+func (r *reader) open(by *node, name string) ([]File, error) {
+	name = filepath.Clean(filepath.FromSlash(strings.TrimPrefix(name, "file://")))
+	dir := filepath.Dir(by.file)
+	if f, given := r.given[filepath.Join(dir, name)]; given {
+		return []File{f}, nil
+	}
+	if !filepath.IsLocal(name) {
+		return nil, fmt.Errorf("%s lies outside the folder of %s: give it as another FILE", name, by.file)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }() // it was only read
+	names, err := fs.Glob(root.FS(), filepath.ToSlash(name))
+	if err != nil || len(names) == 0 {
+		return nil, fmt.Errorf("%s is not there: give it too, or leave out what names it", filepath.Join(dir, name))
+	}
+	var files []File
+	for _, name := range names {
+		f, err := root.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		data, err := io.ReadAll(io.LimitReader(f, maxFile))
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+		files = append(files, File{Name: filepath.Join(dir, name), Data: data})
+	}
+	return files, nil
 }

@@ -28,6 +28,9 @@ func recording(id, source string, pairs []cassettes.Exchange) (Imported, error) 
 	c := &conversation{id: id, source: source, tags: []string{"imported", source}}
 	for i, p := range pairs {
 		provider, model := tape.WireOf(p.URL)
+		if provider == "" && speaks(p) {
+			provider = cmp.Or(c.provider, tape.OpenAI)
+		}
 		switch {
 		case provider == "":
 			c.notes = append(c.notes, fmt.Sprintf("interaction %d: %s is not a model call and was skipped", i+1, text.Clip(p.URL, longestQuote, "…")))
@@ -39,9 +42,8 @@ func recording(id, source string, pairs []cassettes.Exchange) (Imported, error) 
 			c.notes = append(c.notes, fmt.Sprintf("interaction %d: it is of %s, in a recording of %s, and was left out", i+1, provider, c.provider))
 			continue
 		}
-		c.provider = provider
-		if err := c.add(p, model); err != nil {
-			return Imported{}, fmt.Errorf("interaction %d: %w", i+1, err)
+		if err := c.add(p, provider, model); err != nil {
+			c.notes = append(c.notes, fmt.Sprintf("interaction %d: it was left out: %v", i+1, err))
 		}
 	}
 	if len(c.turns) == 0 {
@@ -50,17 +52,44 @@ func recording(id, source string, pairs []cassettes.Exchange) (Imported, error) 
 	return c.build()
 }
 
+// unknownQuestion is the text of the user in a recording that has only answers.
+const unknownQuestion = "(The recording has no question.)"
+
+// speaks reports whether an exchange of an unknown service is a model call all the same: a message of a user
+// with an answer. It is imported by its meaning.
+func speaks(p cassettes.Exchange) bool {
+	request, err := tape.ReadRequest([]byte(p.Request))
+	if err != nil || !slices.ContainsFunc(request.Messages(), func(m tape.Message) bool { return m.Role == "user" }) {
+		return false
+	}
+	answer, _, err := tape.ReadAnswer(tape.OpenAI, p.Response)
+	return err == nil && (answer.Text != "" || len(answer.Calls) > 0)
+}
+
 // add adds one exchange to the conversation.
-func (c *conversation) add(p cassettes.Exchange, model string) error {
+func (c *conversation) add(p cassettes.Exchange, provider, model string) error {
+	user := ""
+	if p.Request == "" { // of Gemini CLI's fake responses
+		user, p.Request = unknownQuestion, "{}"
+	}
 	request, err := tape.ReadRequest([]byte(p.Request))
 	if err != nil {
 		return fmt.Errorf("request: %w", err)
 	}
+	answer, stream, err := tape.ReadAnswer(provider, p.Response)
+	if err != nil {
+		return fmt.Errorf("response: %w", err)
+	}
+	if wire, _ := tape.WireOf(p.URL); wire == "" {
+		stream = answer.Stream(provider, "")
+	} else if u, err := url.Parse(p.URL); err == nil {
+		stream.Path = u.Path
+	}
+	c.provider = provider
 	c.model = cmp.Or(c.model, model, request.Model)
 	if len(c.tools) == 0 {
 		c.tools = request.Tools()
 	}
-	user := ""
 	var results []tape.Part // of the calls of the last answer
 	for _, m := range request.Messages() {
 		switch m.Role {
@@ -76,19 +105,12 @@ func (c *conversation) add(p cassettes.Exchange, model string) error {
 		}
 	}
 	switch calls := c.lastCalls(); {
-	case len(results) > 0 && len(calls) > 0:
+	case len(calls) > 0 && (len(results) > 0 || user == unknownQuestion):
 		takeResults(calls, results)
 	case user == "":
 		return errors.New("the request has no text of a user")
 	default:
 		c.turns = append(c.turns, conversationTurn{user: user})
-	}
-	answer, stream, err := tape.ReadAnswer(c.provider, p.Response)
-	if err != nil {
-		return fmt.Errorf("response: %w", err)
-	}
-	if u, err := url.Parse(p.URL); err == nil {
-		stream.Path = u.Path
 	}
 	step := c.addAnswer(answer, stream)
 	step.method, step.request = p.Method, json.RawMessage(match.CanonicalJSON([]byte(p.Request)))

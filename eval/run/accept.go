@@ -78,13 +78,14 @@ type replacement struct {
 	file     string // the new tape's file
 	turns    []tape.Turn
 	accepted bool
+	first    bool   // there is no old tape
 	diff     string // from the old tape; empty if there is none
 }
 
 // rerecord records a case again, next to its tape, and prints the difference.
 func (a *Commands) rerecord(ctx context.Context, runner *eval.Runner, c *eval.Case, f AcceptFlags) (replacement, error) {
 	r := replacement{c: c}
-	if _, err := c.ReadTape(); err != nil {
+	if err := os.MkdirAll(filepath.Dir(c.TapeFile()), 0o750); err != nil {
 		return r, err
 	}
 	file, err := os.CreateTemp(filepath.Dir(c.TapeFile()), ".accept-*")
@@ -99,7 +100,7 @@ func (a *Commands) rerecord(ctx context.Context, runner *eval.Runner, c *eval.Ca
 	if err != nil {
 		return r, err
 	}
-	r.turns = recording.Now
+	r.turns, r.first = recording.Now, len(recording.Was) == 0
 	if why := f.rejected(recording); len(why) > 0 {
 		return r, a.printRejected(c.ID, why)
 	}
@@ -168,7 +169,7 @@ func (a *Commands) replace(list []replacement, f AcceptFlags) error {
 	case f.Yes == name:
 	case f.Yes != "":
 		return cli.With(eval.ExitDrift, fmt.Errorf("--yes %s: the list above is another one, and nothing was replaced; take exactly this over with --yes %s", f.Yes, name))
-	case !a.confirm(fmt.Sprintf("replace %d tapes", len(list))):
+	case !a.confirm(fmt.Sprintf("write %d tapes", len(list))):
 		return cli.With(eval.ExitDrift, fmt.Errorf("%d cases differ; take exactly this over with --yes %s", len(list), name))
 	}
 	texts := make([][]byte, len(list)) // nothing is replaced before all texts exist
@@ -185,7 +186,7 @@ func (a *Commands) replace(list []replacement, f AcceptFlags) error {
 		if err := os.Rename(r.file, r.c.TapeFile()); err != nil {
 			return err
 		}
-		a.Say("%s: the tape was replaced", eval.Clean(r.c.ID))
+		a.Say("%s: the tape was %s", eval.Clean(r.c.ID), map[bool]string{true: "written", false: "replaced"}[r.first])
 		if !f.Expect {
 			continue
 		}

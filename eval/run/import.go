@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"molar/eval"
 	"molar/eval/importers"
@@ -19,7 +18,9 @@ import (
 // ImportFlags are the flags of eval import.
 type ImportFlags struct {
 	From, Out string
-	Force     bool
+	// Map says what the columns of data sets are, see [importers.Options].
+	Map   map[string]string
+	Force bool
 	MarkedFlags
 }
 
@@ -34,25 +35,38 @@ func (a *Commands) Import(ctx context.Context, f ImportFlags, files []string) er
 	if f.Marked != "" {
 		return a.importMarked(ctx, f)
 	}
-	all, faults := readImports(f, files)
+	read, faults := readFiles(files)
+	all, more := importers.Read(importers.Options{Format: f.From, Map: f.Map}, read...)
+	faults = append(faults, more...)
 	if err := os.MkdirAll(f.Out, 0o750); err != nil {
 		return cli.Usage(err)
 	}
-	written := 0
+	config, err := a.importConfig(f.Out)
+	if err != nil {
+		return cli.Usage(err)
+	}
 	for _, fault := range faults {
 		_, _ = fmt.Fprintln(a.Stderr, eval.Clean("not imported: "+fault.Error()))
 	}
+	written, untaped, said := 0, 0, make(map[string]bool)
 	for _, one := range all {
 		for _, note := range one.Notes {
-			_, _ = fmt.Fprintln(a.Stderr, eval.Clean("note: "+strings.TrimSpace(one.Case.ID+" "+note)))
+			if !said[note] {
+				_, _ = fmt.Fprintln(a.Stderr, eval.Clean("note: "+note))
+			}
+			said[note] = true
 		}
 		if one.Case.ID == "" {
 			continue
 		}
+		one.Case.Config, one.Case.Assistant = config, f.Assistant
 		if err := writeImport(f, one); err != nil {
 			return cli.Usage(err)
 		}
 		written++
+		if one.Tape == nil {
+			untaped++
+		}
 	}
 	switch {
 	case written == 0 && len(faults) > 0:
@@ -60,8 +74,27 @@ func (a *Commands) Import(ctx context.Context, f ImportFlags, files []string) er
 	case written == 0:
 		return cli.With(eval.ExitNothing, errors.New("there was nothing to import"))
 	}
-	a.Say("%d cases in %s; run them: molar eval run %s", written, f.Out, f.Out)
+	if untaped == 0 {
+		a.Say("%d cases in %s; run them: molar eval run %s", written, f.Out, f.Out)
+		return nil
+	}
+	a.Say("%d cases in %s, %d of them without a tape; run them: molar eval run --live %s; record their tapes: molar eval accept --live %s", written, f.Out, untaped, f.Out, f.Out)
 	return nil
+}
+
+// importConfig returns the path of the config that --config names, relative to the folder of the cases, or "".
+func (a *Commands) importConfig(dir string) (string, error) {
+	if a.ConfigFile == "" {
+		return "", nil
+	}
+	file, err := filepath.Abs(a.ConfigFile)
+	if err == nil {
+		_, err = os.Stat(file)
+	}
+	if err != nil {
+		return "", err
+	}
+	return configFrom(dir, &config.Config{File: file})
 }
 
 // configFrom returns the path of a config's file relative to a folder, or "".
@@ -76,23 +109,16 @@ func configFrom(dir string, cfg *config.Config) (string, error) {
 	return filepath.Rel(from, cfg.File)
 }
 
-// readImports reads all files. It returns an error for each file that cannot be read.
-func readImports(f ImportFlags, paths []string) (all []importers.Imported, faults []error) {
+// readFiles reads all files. It returns an error for each path that cannot be read.
+func readFiles(paths []string) (all []importers.File, faults []error) {
 	for _, path := range paths {
 		err := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
 			}
 			data, err := os.ReadFile(name) //nolint:gosec // the person named the folder
-			if err != nil {
-				return err
-			}
-			more, err := importers.Read(f.From, name, data)
-			if err != nil {
-				faults = append(faults, err)
-			}
-			all = append(all, more...)
-			return nil
+			all = append(all, importers.File{Name: name, Data: data})
+			return err
 		})
 		if err != nil {
 			faults = append(faults, err)
@@ -107,5 +133,8 @@ func writeImport(f ImportFlags, i importers.Imported) error {
 	if _, err := os.Stat(i.Case.File); err == nil && !f.Force {
 		return fmt.Errorf("%s exists; use --force to replace it", i.Case.File)
 	}
-	return errors.Join(writeCase(i.Case, tape.NewRedactor()), os.WriteFile(i.Case.TapeFile(), i.Tape, 0o600))
+	if err := writeCase(i.Case, tape.NewRedactor()); err != nil || i.Tape == nil {
+		return err
+	}
+	return os.WriteFile(i.Case.TapeFile(), i.Tape, 0o600)
 }

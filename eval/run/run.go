@@ -190,7 +190,7 @@ func (a *Commands) runner(mode eval.Mode, f Flags) (*eval.Runner, error) {
 	pool := &storePool{log: log}
 	cfg := eval.Config{
 		Open: a.openEval(mode, log, pool), Close: pool.close, Mode: mode, Skip: []string{schemas.MemoryServer}, Parallel: parallel,
-		Trials: f.Trials, Faults: faults, Version: cli.Version(), Judge: a.judgeOf(log), AskJudge: f.Judge != "",
+		Trials: f.Trials, Faults: faults, Version: cli.Version(), Judge: a.judgeOf(log), AskJudge: f.Judge != "", First: a.firstHeader(mode),
 	}
 	if !f.Quiet && cli.IsTerminal(a.Stderr) {
 		cfg.Progress = func(done, total int, r eval.CaseResult) {

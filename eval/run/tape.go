@@ -106,6 +106,24 @@ func (a *Commands) recordHeader(cfg *config.Config, who choice) (tape.Header, er
 	return h, nil
 }
 
+// firstHeader returns the header of the first tape of a case. If the servers are not asked, there must be none.
+func (a *Commands) firstHeader(mode eval.Mode) func(c *eval.Case) (tape.Header, error) {
+	configs := a.configs()
+	return func(c *eval.Case) (none tape.Header, err error) {
+		invalid := func(err error) error {
+			return &eval.InvalidError{Err: fmt.Errorf("%s:%d: case %q: %w", c.File, c.Line, c.ID, err)}
+		}
+		cfg, err := configs(cmp.Or(c.ConfigFile(), a.ConfigFile), true)
+		if err != nil {
+			return none, invalid(err)
+		}
+		if !mode.LiveTools && len(cfg.MCPServers) > 0 {
+			return none, invalid(fmt.Errorf("it has no tape, so the tools of %s are on none: give --live instead of --live-model", serverNames(cfg)))
+		}
+		return a.recordHeader(cfg, choice{Assistant: c.Assistant, Provider: c.Provider, Model: c.Model})
+	}
+}
+
 // routeOf returns the route that the chain picks, and that of the small model's calls if it differs.
 func routeOf(models *chain.Chain, cfg *config.Config, want chain.Want) (turns tape.Route, judge *tape.Route, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"strings"
 
 	"molar/schemas"
 )
@@ -100,14 +101,15 @@ func (b *Builder) ModelAnswer(provider, pass string, a WireAnswer, failure strin
 	b.exchange(pass, method, stream.Path, nil, end, stream.Chunks...)
 }
 
-// Output returns a tool's output as JSON: the text itself if it is valid JSON, else a JSON
-// string.
+// Output returns a tool's output as the host reads it: the text itself if it is a JSON object or list,
+// else a JSON string.
 func Output(text string) json.RawMessage {
-	if json.Valid([]byte(text)) {
-		return json.RawMessage(text)
+	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {
+		if json.Valid([]byte(trimmed)) {
+			return json.RawMessage(trimmed)
+		}
 	}
-	data, _ := json.Marshal(text) // a string always marshals
-	return data
+	return schemas.TextOutput(text)
 }
 
 // Call writes a tool call with its result, which is text or JSON. slot is its position among the

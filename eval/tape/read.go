@@ -51,6 +51,9 @@ func (t *Tape) Calls() int {
 	return n
 }
 
+// IsEmpty reports whether nothing was recorded, so that only real services can answer.
+func (t *Tape) IsEmpty() bool { return len(t.Records) == 0 }
+
 // Read reads a tape; name is its file, for messages. A malformed line, a missing header, a newer
 // version, a repeated exchange or an answer without a request is an error that names file and line.
 func Read(name string, data []byte) (*Tape, error) {
