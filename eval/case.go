@@ -51,6 +51,9 @@ type Case struct {
 	// Faults are injected into the replay of the tape, see [tape.ParseFault].
 	Faults []string `yaml:"faults,omitempty" json:"faults,omitempty"`
 
+	// SystemPrompt, if set, replaces the assistant's own system text in a replay.
+	SystemPrompt string `yaml:"-" json:"-"`
+
 	// File and Line are the position of the case.
 	File string `yaml:"-" json:"-"`
 	Line int    `yaml:"-" json:"-"`

@@ -135,7 +135,7 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 	defer host.Close()
 	result.noteTorn(player.Tape())
 	unavailable := func(err error) (CaseResult, error) {
-		result.Status, result.Why = StatusInfra, err.Error()
+		result.Status, result.Why, result.spent = StatusInfra, err.Error(), spentBy(player)
 		return result, nil
 	}
 	if r.cfg.Mode.LiveTools {
@@ -164,7 +164,8 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 	for _, f := range unfired {
 		result.Notes = append(result.Notes, fmt.Sprintf("fault %s:%s=%s hit nothing", f.Edge, f.Glob, f.Kind))
 	}
-	left, calls, usage := player.Left()
+	left, _, _ := player.Left()
+	result.spent = spentBy(player)
 	laid := len(r.cfg.Faults) + len(c.faults)
 	faulted := laid > len(unfired)
 	if laid > 0 {
@@ -174,9 +175,9 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 		result.failUnjudged(c, turnResults(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
 	}
 	if left || r.cfg.Mode.LiveModel {
-		w := &WhatIf{ModelCalls: calls, Tokens: usage.TotalTokens}
+		w := &WhatIf{Spent: result.spent}
 		if !left {
-			w.ModelCalls, w.Tokens = result.cost()
+			w.Spent = result.cost()
 		}
 		w.Outcome, w.Changed, w.Answers = behaviour(turnResults(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
 		result.WhatIf = w
@@ -193,12 +194,18 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 	return result, nil
 }
 
-// cost returns the totals of all turns.
-func (r *CaseResult) cost() (calls, tokens int) {
+// spentBy returns what the calls after the tape used.
+func spentBy(player *tape.Player) Spent {
+	_, calls, usage := player.Left()
+	return Spent{ModelCalls: calls, Tokens: usage.PromptTokens + usage.CompletionTokens, Cost: player.Cost()}
+}
+
+// cost returns the totals of all turns, whose cost is not known.
+func (r *CaseResult) cost() (s Spent) {
 	for _, t := range r.Turns {
-		calls, tokens = calls+t.ModelCalls, tokens+t.Tokens
+		s.ModelCalls, s.Tokens = s.ModelCalls+t.ModelCalls, s.Tokens+t.Tokens
 	}
-	return calls, tokens
+	return s
 }
 
 // turn returns the i-th turn as the host receives it.
