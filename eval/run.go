@@ -118,6 +118,15 @@ func (r *Runner) Close() {
 // invalid.
 func (r *Runner) Run(ctx context.Context, cases []Case) (*Report, error) {
 	started := time.Now()
+	results, err := r.all(ctx, cases)
+	if err != nil {
+		return nil, err
+	}
+	return r.report(started, results), nil
+}
+
+// all runs all cases, each on a store of its own.
+func (r *Runner) all(ctx context.Context, cases []Case) ([]CaseResult, error) {
 	results := make([]CaseResult, len(cases))
 	faults := make([]error, len(cases))
 	next := make(chan int)
@@ -149,10 +158,7 @@ func (r *Runner) Run(ctx context.Context, cases []Case) (*Report, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if err := dedupeFaults(faults); err != nil {
-		return nil, err
-	}
-	return r.report(started, results), nil
+	return results, dedupeFaults(faults)
 }
 
 // dedupeFaults joins the errors, with one for all cases that share a cause.
@@ -203,24 +209,28 @@ func newReport(results []CaseResult) *Report {
 		rep.Cases = []CaseResult{}
 	}
 	for _, c := range results {
-		rep.Summary.Cases++
-		switch c.Status {
-		case StatusPass:
-			rep.Summary.Pass++
-		case StatusFail:
-			rep.Summary.Fail++
-		case StatusDrift:
-			rep.Summary.Drift++
-		case StatusFlaky:
-			rep.Summary.Flaky++
-		case StatusInfra:
-			rep.Summary.Infra++
-		case StatusNotAsked:
-			rep.Summary.NotAsked++
-		}
+		rep.Summary.count(c.Status)
 	}
 	rep.Gates, rep.Groups, rep.WhatIf = gates(results), group(results), whatIfs(results)
 	return rep
+}
+
+func (s *Summary) count(status Status) {
+	s.Cases++
+	switch status {
+	case StatusPass:
+		s.Pass++
+	case StatusFail:
+		s.Fail++
+	case StatusDrift:
+		s.Drift++
+	case StatusFlaky:
+		s.Flaky++
+	case StatusInfra:
+		s.Infra++
+	case StatusNotAsked:
+		s.NotAsked++
+	}
 }
 
 // gates checks each metric over the cases that set a gate for it.

@@ -40,6 +40,9 @@ When a real model is asked, each run is one of three: same calls and answer as o
 same calls and another answer, or other calls. Another answer fails unless the case
 checks the answer.
 
+--models and --prompts run each case under each model with each prompt, from the first
+request that differs from its tape, and print one table of cases by variants.
+
 Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid file,
 3 drift, or a fault after which no model was asked again, 4 infrastructure,
 5 nothing was selected.`,
@@ -56,6 +59,8 @@ Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid file,
 	flags.StringArrayVar(&f.Faults, "fault", nil, "add a `fault` to every tape: tool:family__*=error, model:answer=disconnect#2, tool:*=delay:200ms; drop, delay, garble, error, disconnect")
 	flags.BoolVar(&f.Sweep, "fault-sweep", false, "run each case once with each fault at each of its calls, and report what the host does; with --from-drift also how a model answers")
 	flags.StringVar(&f.OnMiss, "on-miss", "", "fail or report: what happens when a model request differs from the tape")
+	flags.StringSliceVar(&f.Models, "models", nil, "compare `models`: providers, PROVIDER/MODEL, models of the case's provider, or config; separated by commas")
+	flags.StringSliceVar(&f.Prompts, "prompts", nil, "compare prompts: `files` with a system text that replaces the assistant's own, or config; separated by commas")
 	flags.StringVar(&f.Provider, "provider", "", "`name` of the live model's provider")
 	flags.StringVar(&f.Model, "model", "", "`name` of the live model")
 	flags.BoolVar(&f.Score, "score", false, "score what the tapes contain, and run nothing")

@@ -30,6 +30,8 @@ type Flags struct {
 	Quiet, Full, Score      bool
 	FromDrift               string
 	Sweep                   bool
+	// Models and Prompts make a matrix, of each model with each prompt: see [Commands.Run].
+	Models, Prompts []string
 }
 
 // LiveFlags select what is asked for real.
@@ -72,14 +74,22 @@ type OutFlags struct {
 
 // write writes every requested report.
 func (f *OutFlags) write(a *Commands, r *eval.Report) error {
-	for _, out := range []struct {
-		file string
-		form func(io.Writer, *eval.Report) error
-	}{{f.JSON, eval.JSON[*eval.Report]}, {f.JUnit, eval.JUnit}, {f.HTML, eval.HTML}} {
+	return writeForms(a, r, form[*eval.Report]{f.JSON, eval.JSON[*eval.Report]}, form[*eval.Report]{f.JUnit, eval.JUnit}, form[*eval.Report]{f.HTML, eval.HTML})
+}
+
+// A form is a file with the function that writes it; an empty name is left out.
+type form[T any] struct {
+	file  string
+	write func(io.Writer, T) error
+}
+
+// writeForms writes an outcome in each form.
+func writeForms[T any](a *Commands, outcome T, forms ...form[T]) error {
+	for _, out := range forms {
 		if out.file == "" {
 			continue
 		}
-		if err := a.writeFile(out.file, func(w io.Writer) error { return out.form(w, r) }); err != nil {
+		if err := a.writeFile(out.file, func(w io.Writer) error { return out.write(w, outcome) }); err != nil {
 			return cli.Usage(fmt.Errorf("write the report: %w", err))
 		}
 	}
@@ -106,7 +116,7 @@ func (a *Commands) writeFile(name string, f func(io.Writer) error) (err error) {
 	return os.Rename(file.Name(), name)
 }
 
-// Run runs cases, or scores their tapes, and reports. The error carries the exit code of
+// Run runs cases, or scores their tapes, and reports; with models or prompts it runs them under each. The error carries the exit code of
 // [eval.Report] or of a failure.
 func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	mode := f.mode()
@@ -114,7 +124,8 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	if f.FromDrift != "" && (mode.LiveModel || f.FromDrift != eval.FromDriftLive && f.FromDrift != eval.FromDriftOffline) {
 		return cli.Usage(fmt.Errorf("--from-drift %q: choose live or offline, with --live-tools or without", f.FromDrift))
 	}
-	if mode.IsLive() {
+	compares := len(f.Models)+len(f.Prompts) > 0
+	if mode.IsLive() || compares {
 		if err := a.mayRecord(); err != nil {
 			return err
 		}
@@ -122,6 +133,9 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	cases, err := a.loadCases(paths, &f.SelectFlags)
 	if err != nil {
 		return err
+	}
+	if compares {
+		return a.runMatrix(ctx, f, cases)
 	}
 	if f.Score {
 		rep, err := eval.Score(cases)

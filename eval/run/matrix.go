@@ -1,0 +1,341 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"molar/eval"
+	"molar/eval/tape"
+	"molar/internal/cli"
+	"molar/internal/config"
+	"molar/internal/host"
+	"molar/internal/terminal"
+	"molar/providers"
+	"molar/providers/chain"
+	"molar/schemas"
+)
+
+// A prompt is a system text with the name of its file. An empty text is the config's own.
+type prompt struct{ name, text string }
+
+// isConfig reports whether a model or prompt is written as the config's own.
+func isConfig(name string) bool { return name == "." || name == "config" }
+
+// readPrompts reads the files of --prompts.
+func readPrompts(files []string) ([]prompt, error) {
+	var all []prompt
+	for _, file := range files {
+		p := prompt{name: "config"}
+		if !isConfig(file) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				return nil, fmt.Errorf("--prompts: %w", err)
+			}
+			p = prompt{name: filepath.Base(file), text: strings.TrimSpace(string(data))}
+			if p.text == "" {
+				return nil, fmt.Errorf("--prompts: %s is empty; the prompt of the config is written as config", file)
+			}
+		}
+		if slices.ContainsFunc(all, func(o prompt) bool { return o.name == p.name }) {
+			return nil, fmt.Errorf("--prompts: two are named %s", p.name)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// runMatrix runs the cases under each model of --models with each prompt of --prompts.
+func (a *Commands) runMatrix(ctx context.Context, f Flags, cases []eval.Case) error {
+	if f.LiveModel || f.Live || f.FromDrift != "" || f.Provider != "" || f.Model != "" || f.Score || f.Sweep {
+		return cli.Usage(errors.New("--models and --prompts ask live from the first request that differs: leave out --live-model, --live, --from-drift, --score and --fault-sweep, and write --models PROVIDER/MODEL in place of --provider and --model; --live-tools may be given"))
+	}
+	prompts, err := readPrompts(f.Prompts)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	variants, err := a.variants(ctx, f, prompts, cases)
+	if err != nil {
+		return evalError(err)
+	}
+	runner, err := a.runner(eval.Mode{FromDrift: eval.FromDriftLive, LiveTools: f.LiveTools}, f)
+	if err != nil {
+		return err
+	}
+	defer runner.Close()
+	m, err := runner.Matrix(ctx, variants)
+	if err != nil {
+		return evalError(err)
+	}
+	return a.concludeMatrix(m, &f.OutFlags, f.Quiet, f.Full)
+}
+
+// variants returns each model with each prompt. It asks the services whether they have the models, and
+// prints what will be asked of them.
+func (a *Commands) variants(ctx context.Context, f Flags, prompts []prompt, cases []eval.Case) ([]eval.Variant, error) {
+	models := f.Models
+	if len(models) == 0 {
+		models = []string{"config"}
+	}
+	if len(prompts) == 0 {
+		prompts = []prompt{{}}
+	}
+	s := survey{a: a, configs: a.configs(), known: make(map[string]*choiceOf), trials: f.Trials}
+	var all []eval.Variant
+	for i, model := range models {
+		if slices.Contains(models[:i], model) {
+			return nil, &eval.InvalidError{Err: fmt.Errorf("--models: %s is named twice", model)}
+		}
+		for _, p := range prompts {
+			v := eval.Variant{Name: p.name, Model: model, Prompt: p.name, Cases: slices.Clone(cases)}
+			if isConfig(model) {
+				v.Model = ""
+			}
+			if len(f.Models) > 0 {
+				v.Name = strings.TrimSuffix(model+", "+p.name, ", ")
+			}
+			for i := range v.Cases {
+				c := &v.Cases[i]
+				c.SystemPrompt = p.text
+				if err := s.choose(ctx, c, v.Model); err != nil {
+					return nil, &eval.InvalidError{Err: fmt.Errorf("%s:%d: case %q under %s: %w", c.File, c.Line, c.ID, v.Name, err)}
+				}
+			}
+			all = append(all, v)
+		}
+	}
+	if !f.Quiet {
+		for _, line := range s.lines() {
+			_, _ = fmt.Fprintln(a.Stderr, eval.Clean(line))
+		}
+	}
+	return all, nil
+}
+
+// A survey finds who is asked under each variant, and adds up what that may cost.
+type survey struct {
+	a       *Commands
+	configs loader
+	known   map[string]*choiceOf
+	trials  int
+}
+
+// A choiceOf is the provider and model of a variant, in the settings of a case, with the calls that the
+// tapes have.
+type choiceOf struct {
+	provider, model string
+	endpoint        config.Endpoint
+	calls           int
+	usage           schemas.Usage
+}
+
+// choose sets the provider and model of a case to those that name selects; an empty name leaves the
+// choice to the config. A service that is down is no error here: its runs will tell.
+func (s *survey) choose(ctx context.Context, c *eval.Case, name string) error {
+	t, err := c.ReadTape()
+	if err != nil {
+		return err
+	}
+	key := strings.Join([]string{name, c.ConfigFile(), c.Assistant, c.Provider, c.Model, t.Header.Provider}, "\n")
+	if s.known[key] == nil {
+		if s.known[key], err = s.find(ctx, c, t.Header, name); err != nil {
+			return err
+		}
+	}
+	of := s.known[key]
+	if name != "" {
+		c.Provider, c.Model = of.provider, of.model
+	}
+	runs := max(cmp.Or(s.trials, c.Trials), 1)
+	of.calls += len(t.Steps) * runs
+	for _, turn := range t.Turns {
+		for range runs {
+			of.usage = of.usage.Add(turn.Sum.Usage)
+		}
+	}
+	return nil
+}
+
+// find picks the provider and model.
+func (s *survey) find(ctx context.Context, c *eval.Case, h tape.Header, name string) (*choiceOf, error) {
+	choice := *c
+	if name != "" {
+		cfg, err := s.a.caseConfig(c, h, true, s.configs)
+		if err != nil {
+			return nil, err
+		}
+		if choice.Provider, choice.Model, err = chosen(cfg.LLM, name, cmp.Or(c.Provider, h.Provider)); err != nil {
+			return nil, err
+		}
+	}
+	cfg, err := s.a.liveConfig(&choice, h, eval.FromDriftLive, s.configs)
+	if err != nil {
+		return nil, err
+	}
+	models, err := host.OpenModels(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	route, err := models.Pick(ctx, wantOf(cfg, c))
+	if err == nil {
+		choice.Provider, choice.Model = route.Provider.Name(), route.Model
+		err = models.CheckModel(ctx, choice.Provider, choice.Model)
+	}
+	if kind := providers.KindOf(err); kind == providers.KindInvalid || kind == providers.KindModelNotFound {
+		return nil, err
+	}
+	endpoint, _ := cfg.LLM.Endpoint(choice.Provider)
+	return &choiceOf{provider: choice.Provider, model: choice.Model, endpoint: endpoint}, nil
+}
+
+// chosen returns the provider and model that a name selects: a provider with its own model,
+// PROVIDER/MODEL, or a model of the case's own provider.
+func chosen(llm config.LLM, name, own string) (provider, model string, err error) {
+	if slices.Contains(llm.Choices(), name) {
+		return name, "", nil
+	}
+	if provider, model, _ := strings.Cut(name, "/"); model != "" && slices.Contains(llm.EndpointNames(), provider) {
+		return provider, model, nil
+	}
+	if !slices.Contains(llm.EndpointNames(), own) {
+		return "", "", fmt.Errorf("--models %s: this is not a provider (%s), and the case's own, %s, has no models; write PROVIDER/MODEL", name, strings.Join(llm.Choices(), ", "), cmp.Or(own, "none"))
+	}
+	return own, name, nil
+}
+
+// lines says what is asked of whom at most, with the cost by the tapes' tokens where prices are known.
+func (s *survey) lines() []string {
+	sums := make(map[string]*choiceOf)
+	for _, c := range s.known {
+		name := strings.TrimSpace(c.provider + " " + c.model)
+		if c.provider == chain.Offline {
+			continue
+		}
+		if sums[name] == nil {
+			sums[name] = &choiceOf{model: c.model, endpoint: c.endpoint}
+		}
+		sums[name].calls += c.calls
+		sums[name].usage = sums[name].usage.Add(c.usage)
+	}
+	var lines []string
+	for name, c := range sums {
+		line := fmt.Sprintf("live: asks %s, about %d times at most (%d tokens on the tapes", name, c.calls, c.usage.PromptTokens+c.usage.CompletionTokens)
+		if price := c.endpoint.PriceOf(c.model); price.IsSet() && c.usage.TotalTokens > 0 {
+			line += ", which would cost " + eval.CostText(price.Of(c.usage))
+		}
+		lines = append(lines, line+")")
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// concludeMatrix prints and writes a matrix, and returns its exit code as an error.
+func (a *Commands) concludeMatrix(m *eval.Matrix, out *OutFlags, quiet, full bool) error {
+	if !quiet && out.JSON != "-" {
+		if err := matrixText(a.Stdout, m, full); err != nil {
+			return err
+		}
+	}
+	if err := out.writeMatrix(a, m); err != nil {
+		return err
+	}
+	if code := m.ExitCode(); code != 0 {
+		return cli.Exit(code)
+	}
+	return nil
+}
+
+// writeMatrix writes every requested form of a matrix.
+func (f *OutFlags) writeMatrix(a *Commands, m *eval.Matrix) error {
+	return writeForms(a, m, form[*eval.Matrix]{f.JSON, eval.JSON[*eval.Matrix]}, form[*eval.Matrix]{f.JUnit, eval.MatrixJUnit}, form[*eval.Matrix]{f.HTML, eval.MatrixHTML})
+}
+
+// The most columns of the table in a terminal: of all of it, and of a name.
+const widest, widestName = 100, 30
+
+// matrixText writes the table, in blocks of as many variants as fit beside the ids, and what went wrong.
+func matrixText(w io.Writer, m *eval.Matrix, full bool) error {
+	sums := m.Sums()
+	ids := []string{"", "case"}
+	for _, row := range m.Rows() {
+		ids = append(ids, row[0])
+	}
+	ids = padded(ids)
+	var b strings.Builder
+	for at := 0; at < len(m.Columns); {
+		lines := slices.Clone(ids)
+		for first := at; at < len(m.Columns); at++ {
+			column := columnLines(&m.Columns[at], at, sums)
+			if at > first && terminal.Width(lines[0]+column[0])+3 > widest {
+				break
+			}
+			for i := range lines {
+				lines[i] += "   " + column[i]
+			}
+		}
+		for i, line := range lines {
+			if i == len(lines)-len(sums) {
+				b.WriteString(strings.Repeat("-", terminal.Width(line)) + "\n")
+			}
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString(eval.MatrixLegend + "\n" + m.Details(full))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// columnLines returns the lines of a variant, all of the same width: its name, the titles, a line for each
+// case, and one for each sum.
+func columnLines(c *eval.Column, at int, sums [][]string) []string {
+	cells := [][]string{{"result"}, {"tokens"}, {"cost"}}
+	for i, cell := range c.Cells {
+		for k, text := range cell.Fields(c.Report.Cases[i].Status) {
+			cells[k] = append(cells[k], text)
+		}
+	}
+	verdicts, tokens, costs := padded(cells[0]), flushed(cells[1]), flushed(cells[2])
+	lines := []string{eval.Clean(c.Name)}
+	for i := range verdicts {
+		lines = append(lines, verdicts[i]+"  "+tokens[i]+"  "+costs[i])
+	}
+	for _, sum := range sums {
+		lines = append(lines, sum[at+1])
+	}
+	return padded(lines)
+}
+
+// padded returns the texts with spaces behind them, so that all are as wide as the widest; a name is cut.
+func padded(texts []string) []string {
+	width := 0
+	cut := make([]string, len(texts))
+	for i, text := range texts {
+		cut[i] = terminal.Truncate(text, widestName)
+		width = max(width, terminal.Width(cut[i]))
+	}
+	for i := range cut {
+		cut[i] += strings.Repeat(" ", width-terminal.Width(cut[i]))
+	}
+	return cut
+}
+
+// flushed is padded with the spaces in front.
+func flushed(texts []string) []string {
+	all := padded(texts)
+	for i, text := range all {
+		short := strings.TrimRight(text, " ")
+		all[i] = strings.Repeat(" ", terminal.Width(text)-terminal.Width(short)) + short
+	}
+	return all
+}
