@@ -180,13 +180,15 @@ func (c Cell) CostText() string {
 	return CostText(*c.Cost)
 }
 
-// CostText returns an amount with as many decimals as tell something.
+// CostText returns an amount with four decimals, or six below a hundredth.
 func CostText(c schemas.Cost) string {
 	switch amount := c.Amount(); {
 	case amount == 0:
 		return "0"
+	case amount < 1e-6:
+		return "<0.000001"
 	case amount < 0.01:
-		return fmt.Sprintf("%.2g", amount)
+		return fmt.Sprintf("%.6f", amount)
 	default:
 		return fmt.Sprintf("%.4f", amount)
 	}

@@ -51,7 +51,7 @@ func TestEval_matrixOfModels(t *testing.T) {
 	if diff := cmp.Diff(want, cellTexts(m)); diff != "" || code != eval.ExitInfra {
 		t.Errorf("exit code %d: %s\n%s%s", code, diff, stdout, stderr)
 	}
-	for _, want := range []string{"live: asks good qwen2.5:7b-instruct, about 4 times at most (442 tokens on the tapes, which would cost 0.4840)", "live: asks down, about 4 times at most"} {
+	for _, want := range []string{"live: asks good/qwen2.5:7b-instruct, about 4 times at most (442 tokens on the tapes, which would cost 0.4840)", "live: asks down, about 4 times at most"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("it does not begin with %q:\n%s", want, stderr)
 		}

@@ -144,7 +144,7 @@ func (s *survey) choose(ctx context.Context, c *eval.Case, name string) error {
 	if err != nil {
 		return err
 	}
-	key := strings.Join([]string{name, c.ConfigFile(), c.Assistant, c.Provider, c.Model, t.Header.Provider}, "\n")
+	key := strings.Join([]string{name, c.SystemPrompt, c.ConfigFile(), c.Assistant, c.Provider, c.Model, t.Header.Provider}, "\n")
 	if s.known[key] == nil {
 		if s.known[key], err = s.find(ctx, c, t.Header, name); err != nil {
 			return err
@@ -191,7 +191,8 @@ func (s *survey) find(ctx context.Context, c *eval.Case, h tape.Header, name str
 		choice.Provider, choice.Model = route.Provider.Name(), route.Model
 		err = models.CheckModel(ctx, choice.Provider, choice.Model)
 	}
-	if kind := providers.KindOf(err); kind == providers.KindInvalid || kind == providers.KindModelNotFound {
+	kind := providers.KindOf(err)
+	if name+c.SystemPrompt != "" && (kind == providers.KindInvalid || kind == providers.KindModelNotFound) { // else it is replayed
 		return nil, err
 	}
 	endpoint, _ := cfg.LLM.Endpoint(choice.Provider)
@@ -217,7 +218,7 @@ func chosen(llm config.LLM, name, own string) (provider, model string, err error
 func (s *survey) lines() []string {
 	sums := make(map[string]*choiceOf)
 	for _, c := range s.known {
-		name := strings.TrimSpace(c.provider + " " + c.model)
+		name := strings.TrimSuffix(c.provider+"/"+c.model, "/")
 		if c.provider == chain.Offline {
 			continue
 		}
