@@ -3,9 +3,11 @@ package eval
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"molar/internal/text"
 	"molar/schemas"
@@ -41,9 +43,8 @@ type Cell struct {
 	Passed int `json:"passed"`
 	// Infra counts the runs that were not judged, since a service was down.
 	Infra int `json:"infra,omitempty"`
-	// Live counts the runs that left their tape. Of these, OtherAnswer have another answer than the tape,
-	// and OtherCalls other calls, verdicts or failures.
-	Live        int `json:"left_tape"`
+	// OtherAnswer counts the runs with another answer than the tape, OtherCalls those with other calls,
+	// verdicts or failures.
 	OtherAnswer int `json:"other_answer"`
 	OtherCalls  int `json:"other_calls"`
 	Spent
@@ -96,29 +97,26 @@ func (m *Matrix) Check() error {
 func newCell(c CaseResult) Cell {
 	sum := Cell{Spent: Spent{Cost: new(schemas.Cost)}}
 	for _, run := range everyRun([]CaseResult{c}) {
-		one := Cell{Runs: 1, Spent: run.spent, TookMS: run.TookMS}
+		sum.Runs, sum.TookMS = sum.Runs+1, sum.TookMS+run.TookMS
+		sum.Spent.add(run.spent)
 		switch run.Status {
 		case StatusPass:
-			one.Passed = 1
+			sum.Passed++
 		case StatusInfra:
-			one.Infra = 1
+			sum.Infra++
 		}
-		if w := run.WhatIf; w != nil {
-			one.Live = 1
-			if len(w.Answers) > 0 {
-				one.OtherAnswer = 1
-			}
-			if w.Outcome == OutcomeOtherCalls {
-				one.OtherCalls = 1
-			}
+		if w := run.WhatIf; w != nil && len(w.Answers) > 0 {
+			sum.OtherAnswer++
 		}
-		sum.add(one)
+		if w := run.WhatIf; w != nil && w.Outcome == OutcomeOtherCalls {
+			sum.OtherCalls++
+		}
 	}
 	return sum
 }
 
 func (c *Cell) add(o Cell) {
-	c.Runs, c.Passed, c.Infra, c.Live = c.Runs+o.Runs, c.Passed+o.Passed, c.Infra+o.Infra, c.Live+o.Live
+	c.Runs, c.Passed, c.Infra = c.Runs+o.Runs, c.Passed+o.Passed, c.Infra+o.Infra
 	c.OtherAnswer, c.OtherCalls, c.TookMS = c.OtherAnswer+o.OtherAnswer, c.OtherCalls+o.OtherCalls, c.TookMS+o.TookMS
 	c.Spent.add(o.Spent)
 }
@@ -194,33 +192,50 @@ func CostText(c schemas.Cost) string {
 	}
 }
 
-// Head returns the titles of the table: that of the cases, and the name of each variant.
-func (m *Matrix) Head() []string {
-	head := []string{"case"}
-	for _, c := range m.Columns {
-		head = append(head, Clean(oneLine(c.Name)))
-	}
-	return head
-}
+// MatrixSums is the number of the last rows of [Matrix.Rows], which add up the cells.
+const MatrixSums = 6
 
-// Rows returns the table below [Matrix.Head], as texts: a row for each case, with its id and the verdict,
-// tokens and cost of each variant, then the rows of the sums.
+// Rows returns the table as texts, each row with its title first: the names of the variants, the titles of
+// what a cell has, the cells of each case, and the sums.
 func (m *Matrix) Rows() [][]string {
-	var rows [][]string
-	for i, c := range m.cases() {
-		row := []string{Clean(oneLine(c.ID))}
-		for _, column := range m.Columns {
-			cell := column.Cells[i]
-			row = append(row, strings.TrimSpace(strings.Join(cell.Fields(column.Report.Cases[i].Status), " ")))
-		}
-		rows = append(rows, row)
+	rows := [][]string{{""}, {"case"}}
+	for _, c := range m.cases() {
+		rows = append(rows, []string{Clean(oneLine(c.ID))})
 	}
-	return append(rows, m.Sums()...)
+	for _, sum := range []string{"passed", "other answers", "other calls", "tokens", "cost", "seconds"} {
+		rows = append(rows, []string{sum})
+	}
+	for _, c := range m.Columns {
+		s := c.Sum
+		texts := slices.Concat([]string{Clean(oneLine(c.Name))}, c.texts(), []string{
+			fmt.Sprintf("%d of %d", s.Passed, s.Runs), strconv.Itoa(s.OtherAnswer), strconv.Itoa(s.OtherCalls),
+			s.TokensText(), s.CostText(), fmt.Sprintf("%.1f", s.TookMS/1000),
+		})
+		for i := range rows {
+			rows[i] = append(rows[i], texts[i])
+		}
+	}
+	return rows
 }
 
-// Fields returns the verdict with its marks, the tokens and the cost of a cell.
-func (c Cell) Fields(s Status) []string {
-	return []string{strings.TrimSpace(c.Verdict(s) + " " + c.Marks()), c.TokensText(), c.CostText()}
+// texts returns the titles of what a cell has, and the texts of the cells: verdict and marks, tokens and
+// cost below each other.
+func (c *Column) texts() []string {
+	fields := [][3]string{{"result", "tokens", "cost"}}
+	for i, cell := range c.Cells {
+		fields = append(fields, [3]string{strings.TrimSpace(cell.Verdict(c.Report.Cases[i].Status) + " " + cell.Marks()), cell.TokensText(), cell.CostText()})
+	}
+	var widths [3]int
+	for _, f := range fields {
+		for k := range f {
+			widths[k] = max(widths[k], utf8.RuneCountInString(f[k]))
+		}
+	}
+	var texts []string
+	for _, f := range fields {
+		texts = append(texts, fmt.Sprintf("%-*s  %*s  %*s", widths[0], f[0], widths[1], f[1], widths[2], f[2]))
+	}
+	return texts
 }
 
 // cases returns the cases, as the first variant has them.
@@ -229,21 +244,6 @@ func (m *Matrix) cases() []CaseResult {
 		return nil
 	}
 	return m.Columns[0].Report.Cases
-}
-
-// Sums returns the rows of the sums, each with its title first.
-func (m *Matrix) Sums() [][]string {
-	rows := [][]string{{"passed"}, {"other answers"}, {"other calls"}, {"tokens"}, {"cost"}, {"seconds"}}
-	for _, c := range m.Columns {
-		s := c.Sum
-		for i, text := range []string{
-			fmt.Sprintf("%d of %d", s.Passed, s.Runs), strconv.Itoa(s.OtherAnswer), strconv.Itoa(s.OtherCalls),
-			s.TokensText(), s.CostText(), fmt.Sprintf("%.1f", s.TookMS/1000),
-		} {
-			rows[i] = append(rows[i], text)
-		}
-	}
-	return rows
 }
 
 // Details describes each cell that did not pass in one line; if full is set, each that did not pass or

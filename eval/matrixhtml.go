@@ -14,7 +14,7 @@ var matrixText string
 type matrixPage struct {
 	frame
 	Run   RunInfo
-	Head  []string
+	Names []string
 	Rows  []matrixRow
 	Sums  [][]string
 	Gates []string
@@ -41,9 +41,10 @@ func MatrixHTML(w io.Writer, m *Matrix) error {
 			all.count(c.Status)
 		}
 	}
+	rows := m.Rows()
 	p := matrixPage{
 		frame: newFrame(fmt.Sprintf("%d cases under %d variants", len(m.cases()), len(m.Columns)), all),
-		Head:  m.Head(), Sums: m.Sums(), Gates: m.gates(),
+		Names: rows[0][1:], Sums: rows[len(rows)-MatrixSums:], Gates: m.gates(),
 	}
 	for i, column := range m.Columns {
 		p.Run = column.Report.Run

@@ -29,8 +29,8 @@ func matrixOf(t *testing.T, file string, flags ...string) (code int, m eval.Matr
 // cellTexts returns the verdicts, tokens and costs of a matrix with one case, by variant.
 func cellTexts(m eval.Matrix) map[string]string {
 	all := make(map[string]string)
-	for _, c := range m.Columns {
-		all[c.Name] = strings.Join(c.Cells[0].Fields(c.Report.Cases[0].Status), "|")
+	for i, name := range m.Rows()[0][1:] {
+		all[name] = strings.Join(strings.Fields(m.Rows()[2][i+1]), " ")
 	}
 	return all
 }
@@ -45,8 +45,8 @@ func TestEval_matrixOfModels(t *testing.T) {
 	code, m, stdout, stderr := matrixOf(t, file, "--models", "ollama/qwen2.5:7b-instruct,good,ruined,tran,down,good/qwen2.5:3b-instruct,offline", "--parallel", "4",
 		"--html", filepath.Join(dir, "m.html"), "--junit", filepath.Join(dir, "m.xml"))
 	want := map[string]string{
-		"ollama/qwen2.5:7b-instruct": "pass|tape|", "good": "pass|442|0.4840", "ruined": "FAIL ~|404|–", "tran": "FAIL ~!|442|0",
-		"down": "infra|–|–", "good/qwen2.5:3b-instruct": "pass|442|–", "offline": "FAIL ~!|428|0",
+		"ollama/qwen2.5:7b-instruct": "pass tape", "good": "pass 442 0.4840", "ruined": "FAIL ~ 404 –", "tran": "FAIL ~! 442 0",
+		"down": "infra – –", "good/qwen2.5:3b-instruct": "pass 442 –", "offline": "FAIL ~! 428 0",
 	}
 	if diff := cmp.Diff(want, cellTexts(m)); diff != "" || code != eval.ExitInfra {
 		t.Errorf("exit code %d: %s\n%s%s", code, diff, stdout, stderr)
@@ -74,6 +74,23 @@ func TestEval_matrixOfModels(t *testing.T) {
 	for _, want := range []string{"Go away", "tok1", `href="#case-1-3"`, `id="case-1-3"`, "404 tokens"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
+		}
+	}
+}
+
+// Calls that the tape does not have go to the real servers if they may.
+func TestEval_matrixLiveTools(t *testing.T) {
+	t.Parallel()
+	file := recordedCase(t)
+	withEndpoints(t, file)
+	for _, flags := range [][]string{nil, {"--live-tools"}} {
+		_, m, stdout, stderr := matrixOf(t, file, append([]string{"--models", "tran"}, flags...)...)
+		if len(m.Columns) != 1 {
+			t.Fatalf("%s%s", stdout, stderr)
+		}
+		call := m.Columns[0].Report.Cases[0].Turns[0].Calls[0]
+		if real := strings.Contains(call.Output, "Trần"); real != (flags != nil) {
+			t.Errorf("%v: %+v", flags, call)
 		}
 	}
 }

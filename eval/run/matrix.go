@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -88,7 +89,7 @@ func (a *Commands) variants(ctx context.Context, f Flags, prompts []prompt, case
 	if len(prompts) == 0 {
 		prompts = []prompt{{}}
 	}
-	s := survey{a: a, configs: a.configs(), known: make(map[string]*choiceOf), trials: f.Trials}
+	s := survey{a: a, configs: a.configs(), trials: f.Trials, known: make(map[string]asked), asked: make(map[string]*estimate)}
 	var all []eval.Variant
 	for i, model := range models {
 		if slices.Contains(models[:i], model) {
@@ -113,9 +114,7 @@ func (a *Commands) variants(ctx context.Context, f Flags, prompts []prompt, case
 		}
 	}
 	if !f.Quiet {
-		for _, line := range s.lines() {
-			_, _ = fmt.Fprintln(a.Stderr, eval.Clean(line))
-		}
+		s.print()
 	}
 	return all, nil
 }
@@ -124,65 +123,75 @@ func (a *Commands) variants(ctx context.Context, f Flags, prompts []prompt, case
 type survey struct {
 	a       *Commands
 	configs loader
-	known   map[string]*choiceOf
 	trials  int
+	known   map[string]asked     // what find returned
+	asked   map[string]*estimate // by provider and model
 }
 
-// A choiceOf is the provider and model of a variant, in the settings of a case, with the calls that the
-// tapes have.
-type choiceOf struct {
+// asked is who is asked, and what that costs.
+type asked struct {
 	provider, model string
-	endpoint        config.Endpoint
-	calls           int
-	usage           schemas.Usage
+	price           schemas.Price
+}
+
+// An estimate adds up what the tapes have of calls that will be asked.
+type estimate struct {
+	calls int
+	usage schemas.Usage // with the cost by today's price
 }
 
 // choose sets the provider and model of a case to those that name selects; an empty name leaves the
-// choice to the config. A service that is down is no error here: its runs will tell.
+// choice to the config.
 func (s *survey) choose(ctx context.Context, c *eval.Case, name string) error {
 	t, err := c.ReadTape()
 	if err != nil {
 		return err
 	}
 	key := strings.Join([]string{name, c.SystemPrompt, c.ConfigFile(), c.Assistant, c.Provider, c.Model, t.Header.Provider}, "\n")
-	if s.known[key] == nil {
-		if s.known[key], err = s.find(ctx, c, t.Header, name); err != nil {
+	who, known := s.known[key]
+	if !known {
+		if who, err = s.find(ctx, c, t.Header, name); err != nil {
 			return err
 		}
+		s.known[key] = who
 	}
-	of := s.known[key]
 	if name != "" {
-		c.Provider, c.Model = of.provider, of.model
+		c.Provider, c.Model = who.provider, who.model
 	}
-	runs := max(cmp.Or(s.trials, c.Trials), 1)
-	of.calls += len(t.Steps) * runs
-	for _, turn := range t.Turns {
-		for range runs {
-			of.usage = of.usage.Add(turn.Sum.Usage)
+	label := strings.TrimSuffix(who.provider+"/"+who.model, "/")
+	if s.asked[label] == nil {
+		s.asked[label] = &estimate{}
+	}
+	for range max(cmp.Or(s.trials, c.Trials), 1) {
+		s.asked[label].calls += len(t.Steps)
+		for _, turn := range t.Turns {
+			used := turn.Sum.Usage
+			used.Cost = who.price.Of(used)
+			s.asked[label].usage = s.asked[label].usage.Add(used)
 		}
 	}
 	return nil
 }
 
-// find picks the provider and model.
-func (s *survey) find(ctx context.Context, c *eval.Case, h tape.Header, name string) (*choiceOf, error) {
+// find picks the provider and model. A service that is down is no error here: its runs will tell.
+func (s *survey) find(ctx context.Context, c *eval.Case, h tape.Header, name string) (who asked, err error) {
 	choice := *c
 	if name != "" {
 		cfg, err := s.a.caseConfig(c, h, true, s.configs)
 		if err != nil {
-			return nil, err
+			return who, err
 		}
 		if choice.Provider, choice.Model, err = chosen(cfg.LLM, name, cmp.Or(c.Provider, h.Provider)); err != nil {
-			return nil, err
+			return who, err
 		}
 	}
 	cfg, err := s.a.liveConfig(&choice, h, eval.FromDriftLive, s.configs)
 	if err != nil {
-		return nil, err
+		return who, err
 	}
 	models, err := host.OpenModels(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return nil, err
+		return who, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -193,10 +202,10 @@ func (s *survey) find(ctx context.Context, c *eval.Case, h tape.Header, name str
 	}
 	kind := providers.KindOf(err)
 	if name+c.SystemPrompt != "" && (kind == providers.KindInvalid || kind == providers.KindModelNotFound) { // else it is replayed
-		return nil, err
+		return who, err
 	}
 	endpoint, _ := cfg.LLM.Endpoint(choice.Provider)
-	return &choiceOf{provider: choice.Provider, model: choice.Model, endpoint: endpoint}, nil
+	return asked{choice.Provider, choice.Model, endpoint.PriceOf(choice.Model)}, nil
 }
 
 // chosen returns the provider and model that a name selects: a provider with its own model,
@@ -214,30 +223,18 @@ func chosen(llm config.LLM, name, own string) (provider, model string, err error
 	return own, name, nil
 }
 
-// lines says what is asked of whom at most, with the cost by the tapes' tokens where prices are known.
-func (s *survey) lines() []string {
-	sums := make(map[string]*choiceOf)
-	for _, c := range s.known {
-		name := strings.TrimSuffix(c.provider+"/"+c.model, "/")
-		if c.provider == chain.Offline {
-			continue
+// print says how often whom the runs ask, with the cost by the tapes' tokens where the price is known.
+func (s *survey) print() {
+	for _, label := range slices.Sorted(maps.Keys(s.asked)) {
+		of, cost := s.asked[label], ""
+		if of.usage.Cost > 0 {
+			cost = ", which would cost " + eval.CostText(of.usage.Cost)
 		}
-		if sums[name] == nil {
-			sums[name] = &choiceOf{model: c.model, endpoint: c.endpoint}
+		if label != chain.Offline {
+			line := fmt.Sprintf("live: asks %s, about %d times at most (%d tokens on the tapes%s)", label, of.calls, of.usage.PromptTokens+of.usage.CompletionTokens, cost)
+			_, _ = fmt.Fprintln(s.a.Stderr, eval.Clean(line))
 		}
-		sums[name].calls += c.calls
-		sums[name].usage = sums[name].usage.Add(c.usage)
 	}
-	var lines []string
-	for name, c := range sums {
-		line := fmt.Sprintf("live: asks %s, about %d times at most (%d tokens on the tapes", name, c.calls, c.usage.PromptTokens+c.usage.CompletionTokens)
-		if price := c.endpoint.PriceOf(c.model); price.IsSet() && c.usage.TotalTokens > 0 {
-			line += ", which would cost " + eval.CostText(price.Of(c.usage))
-		}
-		lines = append(lines, line+")")
-	}
-	slices.Sort(lines)
-	return lines
 }
 
 // concludeMatrix prints and writes a matrix, and returns its exit code as an error.
@@ -266,26 +263,22 @@ const widest, widestName = 100, 30
 
 // matrixText writes the table, in blocks of as many variants as fit beside the ids, and what went wrong.
 func matrixText(w io.Writer, m *eval.Matrix, full bool) error {
-	sums := m.Sums()
-	ids := []string{"", "case"}
-	for _, row := range m.Rows() {
-		ids = append(ids, row[0])
-	}
-	ids = padded(ids)
+	rows := m.Rows()
+	ids := column(rows, 0)
 	var b strings.Builder
-	for at := 0; at < len(m.Columns); {
+	for at := 1; at < len(rows[0]); {
 		lines := slices.Clone(ids)
-		for first := at; at < len(m.Columns); at++ {
-			column := columnLines(&m.Columns[at], at, sums)
-			if at > first && terminal.Width(lines[0]+column[0])+3 > widest {
+		for first := at; at < len(rows[0]); at++ {
+			next := column(rows, at)
+			if at > first && terminal.Width(lines[0]+next[0])+3 > widest {
 				break
 			}
 			for i := range lines {
-				lines[i] += "   " + column[i]
+				lines[i] += "   " + next[i]
 			}
 		}
 		for i, line := range lines {
-			if i == len(lines)-len(sums) {
+			if i == len(lines)-eval.MatrixSums {
 				b.WriteString(strings.Repeat("-", terminal.Width(line)) + "\n")
 			}
 			b.WriteString(strings.TrimRight(line, " ") + "\n")
@@ -297,46 +290,19 @@ func matrixText(w io.Writer, m *eval.Matrix, full bool) error {
 	return err
 }
 
-// columnLines returns the lines of a variant, all of the same width: its name, the titles, a line for each
-// case, and one for each sum.
-func columnLines(c *eval.Column, at int, sums [][]string) []string {
-	cells := [][]string{{"result"}, {"tokens"}, {"cost"}}
-	for i, cell := range c.Cells {
-		for k, text := range cell.Fields(c.Report.Cases[i].Status) {
-			cells[k] = append(cells[k], text)
-		}
-	}
-	verdicts, tokens, costs := padded(cells[0]), flushed(cells[1]), flushed(cells[2])
-	lines := []string{eval.Clean(c.Name)}
-	for i := range verdicts {
-		lines = append(lines, verdicts[i]+"  "+tokens[i]+"  "+costs[i])
-	}
-	for _, sum := range sums {
-		lines = append(lines, sum[at+1])
-	}
-	return padded(lines)
-}
-
-// padded returns the texts with spaces behind them, so that all are as wide as the widest; a name is cut.
-func padded(texts []string) []string {
+// column returns the texts of a column, all of the same width; names are cut.
+func column(rows [][]string, at int) []string {
 	width := 0
-	cut := make([]string, len(texts))
-	for i, text := range texts {
-		cut[i] = terminal.Truncate(text, widestName)
-		width = max(width, terminal.Width(cut[i]))
+	var texts []string
+	for i, row := range rows {
+		texts = append(texts, row[at])
+		if i == 0 || at == 0 {
+			texts[i] = terminal.Truncate(row[at], widestName)
+		}
+		width = max(width, terminal.Width(texts[i]))
 	}
-	for i := range cut {
-		cut[i] += strings.Repeat(" ", width-terminal.Width(cut[i]))
+	for i := range texts {
+		texts[i] += strings.Repeat(" ", width-terminal.Width(texts[i]))
 	}
-	return cut
-}
-
-// flushed is padded with the spaces in front.
-func flushed(texts []string) []string {
-	all := padded(texts)
-	for i, text := range all {
-		short := strings.TrimRight(text, " ")
-		all[i] = strings.Repeat(" ", terminal.Width(text)-terminal.Width(short)) + short
-	}
-	return all
+	return texts
 }
