@@ -17,7 +17,7 @@ generate: ; go generate ./...
 # The pages of docs/reference and the picture of the house, from the code.
 reference: ; go test -count=1 -run='^TestReference' ./cmd/molar ./internal/config ./internal/imports ./internal/telemetry ./web -update
 # The pictures of the docs, of a host that runs. They are looked at before they are committed.
-pictures: ; MOLAR_PICTURES=1 go test -count=1 -run='^TestPictures$$' ./cmd/molar
+pictures: ; MOLAR_PICTURES=1 go test -count=1 -run='^TestPictures' ./cmd/molar
 release: ; .ci/release
 check: ; .ci/run
 e2e: ; go test -count=1 ./cmd/... ./examples/...

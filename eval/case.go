@@ -50,6 +50,9 @@ type Case struct {
 	// Gate sets minimum values of metrics, each checked over all cases that have the same gate.
 	Gate map[string]float64 `yaml:"gate,omitempty" json:"gate,omitempty"`
 
+	// SystemPrompt, if set, replaces the assistant's own system text in a replay.
+	SystemPrompt string `yaml:"-" json:"-"`
+
 	// File and Line are the position of the case.
 	File string `yaml:"-" json:"-"`
 	Line int    `yaml:"-" json:"-"`

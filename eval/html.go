@@ -23,7 +23,10 @@ var pageScript string
 
 // HTML writes a report as one self-contained file. Style and script are inline, and the page's
 // content security policy lets nothing else load or run.
-func HTML(w io.Writer, r *Report) error {
+func HTML(w io.Writer, r *Report) error { return writePage(w, pageText, newPage(r)) }
+
+// writePage writes a page of a template, which may use the parts of the report's page.
+func writePage(w io.Writer, text string, data any) error {
 	t, err := template.New("report").Funcs(template.FuncMap{
 		"number":  Number,
 		"clean":   Clean,
@@ -31,24 +34,51 @@ func HTML(w io.Writer, r *Report) error {
 		"each":    func(i int) int { return i + 1 },
 		"seconds": func(ms float64) float64 { return ms / 1000 },
 	}).Parse(pageText)
+	if err == nil {
+		t, err = t.New("page").Parse(text)
+	}
 	if err != nil {
 		return fmt.Errorf("report page: %w", err)
 	}
-	return t.Execute(w, newPage(r))
+	return t.Execute(w, data)
 }
 
 // A page is the template's data.
 type page struct {
 	*Report
+	frame
+	Bars   []bar
+	Causes []groupView
+}
+
+// A frame is what all pages have: the head, and the cases with their filter.
+type frame struct {
 	Style  template.CSS
 	Script template.JS
 	Policy string
 	Title  string
 	Parts  []part
-	Bars   []bar
 	Tags   []tagCount
-	Causes []groupView
 	Views  []caseView
+}
+
+// newFrame returns the frame of a page with results of these statuses.
+func newFrame(title string, s Summary) frame {
+	return frame{
+		Style:  template.CSS(pageStyle), //nolint:gosec // our own file
+		Script: template.JS(pageScript), //nolint:gosec // our own file
+		Policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", hash(pageStyle), hash(pageScript)),
+		Title:  title,
+		Parts: []part{
+			{StatusPass, "passed", s.Pass},
+			{StatusFail, "failed", s.Fail},
+			{StatusDrift, "drifted", s.Drift},
+			{StatusFlaky, "flaky", s.Flaky},
+			{StatusInfra, "not judged", s.Infra},
+			{StatusInvalid, "invalid", s.Invalid},
+			{StatusNotAsked, "not asked again", s.NotAsked},
+		},
+	}
 }
 
 // A part is one status with its number of cases.
@@ -67,27 +97,11 @@ type bar struct {
 type tagCount struct {
 	Tag string
 	N   int
+	Key string // the tag among those of a case, or a short name of it
 }
 
 func newPage(r *Report) *page {
-	s := r.Summary
-	p := &page{
-		Report: r,
-		Style:  template.CSS(pageStyle), //nolint:gosec // our own file
-		Script: template.JS(pageScript), //nolint:gosec // our own file
-		Policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", hash(pageStyle), hash(pageScript)),
-		Title:  fmt.Sprintf("%d of %d cases passed", s.Pass, s.Cases),
-		Parts: []part{
-			{StatusPass, "passed", s.Pass},
-			{StatusFail, "failed", s.Fail},
-			{StatusDrift, "drifted", s.Drift},
-			{StatusFlaky, "flaky", s.Flaky},
-			{StatusInfra, "not judged", s.Infra},
-			{StatusInvalid, "invalid", s.Invalid},
-			{StatusNotAsked, "not asked again", s.NotAsked},
-		},
-	}
-	p.Causes = groupsOf(r)
+	p := &page{Report: r, frame: newFrame(fmt.Sprintf("%d of %d cases passed", r.Summary.Pass, r.Summary.Cases), r.Summary), Causes: groupsOf(r)}
 	from := 0
 	for _, part := range p.Parts {
 		if part.N > 0 {
@@ -112,7 +126,7 @@ func newPage(r *Report) *page {
 		for _, tag := range c.Tags {
 			if _, known := at[tag]; !known {
 				at[tag] = len(p.Tags)
-				p.Tags = append(p.Tags, tagCount{Tag: tag})
+				p.Tags = append(p.Tags, tagCount{Tag: tag, Key: tag})
 			}
 			p.Tags[at[tag]].N++
 		}

@@ -80,6 +80,27 @@ func JUnit(w io.Writer, r *Report) error {
 	}
 	slices.SortFunc(all.Suites, func(a, b junitSuite) int { return strings.Compare(a.Name, b.Name) })
 	all.Time = seconds(r.Run.TookMS)
+	return all.write(w)
+}
+
+// MatrixJUnit writes JUnit XML with one suite for each variant, like [JUnit].
+func MatrixJUnit(w io.Writer, m *Matrix) error {
+	all := junitSuites{Name: "molar eval"}
+	took := 0.0
+	for _, column := range m.Columns {
+		s := junitSuite{Name: Clean(column.Name), Time: seconds(column.Sum.TookMS), Properties: properties(column.Report)}
+		for i, c := range column.Report.Cases {
+			s.add(c, column.Cells[i].TookMS)
+		}
+		took += column.Sum.TookMS
+		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
+		all.Suites = append(all.Suites, s)
+	}
+	all.Time = seconds(took)
+	return all.write(w)
+}
+
+func (all *junitSuites) write(w io.Writer) error {
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}

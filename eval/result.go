@@ -46,6 +46,7 @@ type CaseResult struct {
 	WhatIf  *WhatIf      `json:"what_if,omitempty"`
 	Notes   []string     `json:"notes,omitempty"`
 	TookMS  float64      `json:"-"`
+	spent   Spent
 	trials  []CaseResult // all runs, when there were several
 	models  []string     // the providers and models that answered, by turn
 	gate    map[string]float64

@@ -128,6 +128,15 @@ func (r *Runner) Close() {
 // result with [StatusInvalid].
 func (r *Runner) Run(ctx context.Context, cases []Case) (*Report, error) {
 	started := time.Now()
+	results, err := r.all(ctx, cases)
+	if err != nil {
+		return nil, err
+	}
+	return r.report(started, results), nil
+}
+
+// all runs all cases, each on a store of its own.
+func (r *Runner) all(ctx context.Context, cases []Case) ([]CaseResult, error) {
 	results := make([]CaseResult, len(cases))
 	faults := make([]error, len(cases))
 	next := make(chan int)
@@ -168,7 +177,7 @@ func (r *Runner) Run(ctx context.Context, cases []Case) (*Report, error) {
 		}
 	}
 	nameAll(results)
-	return r.report(started, results), nil
+	return results, nil
 }
 
 // nameAll gives each result without an id, or with that of an earlier one, its position as its id.
@@ -211,26 +220,30 @@ func newReport(results []CaseResult) *Report {
 		rep.Cases = []CaseResult{}
 	}
 	for _, c := range results {
-		rep.Summary.Cases++
-		switch c.Status {
-		case StatusPass:
-			rep.Summary.Pass++
-		case StatusFail:
-			rep.Summary.Fail++
-		case StatusDrift:
-			rep.Summary.Drift++
-		case StatusFlaky:
-			rep.Summary.Flaky++
-		case StatusInfra:
-			rep.Summary.Infra++
-		case StatusInvalid:
-			rep.Summary.Invalid++
-		case StatusNotAsked:
-			rep.Summary.NotAsked++
-		}
+		rep.Summary.count(c.Status)
 	}
 	rep.Gates, rep.Groups, rep.WhatIf, rep.Judge = gates(results), group(results), whatIfs(results), sumVerdicts(results)
 	return rep
+}
+
+func (s *Summary) count(status Status) {
+	s.Cases++
+	switch status {
+	case StatusPass:
+		s.Pass++
+	case StatusFail:
+		s.Fail++
+	case StatusDrift:
+		s.Drift++
+	case StatusFlaky:
+		s.Flaky++
+	case StatusInfra:
+		s.Infra++
+	case StatusInvalid:
+		s.Invalid++
+	case StatusNotAsked:
+		s.NotAsked++
+	}
 }
 
 // gates checks each metric over the cases that set a gate for it.

@@ -157,7 +157,7 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 	defer host.Close()
 	result.noteTorn(player.Tape())
 	unavailable := func(err error) (CaseResult, error) {
-		result.Status, result.Why = StatusInfra, err.Error()
+		result.Status, result.Why, result.spent = StatusInfra, err.Error(), spentBy(player)
 		return result, nil
 	}
 	if r.cfg.Mode.LiveTools {
@@ -187,7 +187,8 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 	if len(r.cfg.Faults) > 0 && !player.Faulted() {
 		result.Notes = append(result.Notes, "no fault hit a call")
 	}
-	left, calls, usage := player.Left()
+	left, _, _ := player.Left()
+	result.spent = spentBy(player)
 	if len(result.Drift) == 0 || left { // else the answer is unknown
 		if _, err := r.judging(c, player.Tape()).decide(ctx, &result, seen); err != nil {
 			return result, err
@@ -201,9 +202,9 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 		result.failUnjudged(c, turnResults(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
 	}
 	if left || r.cfg.Mode.LiveModel && !first {
-		w := &WhatIf{ModelCalls: calls, Tokens: usage.TotalTokens}
+		w := &WhatIf{Spent: result.spent}
 		if !left {
-			w.ModelCalls, w.Tokens = result.cost()
+			w.Spent = result.cost()
 		}
 		w.Outcome, w.Changed, w.Answers = behaviour(turnResults(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
 		result.WhatIf = w
@@ -215,12 +216,18 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 	return result, nil
 }
 
-// cost returns the totals of all turns.
-func (r *CaseResult) cost() (calls, tokens int) {
+// spentBy returns what the calls after the tape used.
+func spentBy(player *tape.Player) Spent {
+	_, calls, usage := player.Left()
+	return Spent{ModelCalls: calls, Tokens: usage.PromptTokens + usage.CompletionTokens, Cost: player.Cost()}
+}
+
+// cost returns the totals of all turns, whose cost is not known.
+func (r *CaseResult) cost() (s Spent) {
 	for _, t := range r.Turns {
-		calls, tokens = calls+t.ModelCalls, tokens+t.Tokens
+		s.ModelCalls, s.Tokens = s.ModelCalls+t.ModelCalls, s.Tokens+t.Tokens
 	}
-	return calls, tokens
+	return s
 }
 
 // turn returns the i-th turn as the host receives it.

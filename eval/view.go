@@ -14,6 +14,7 @@ import (
 // marked as the first cause.
 type caseView struct {
 	*CaseResult
+	Anchor             string // its id on the page
 	Mark, Took, Tagged string
 	Open               bool
 	Drifts             []driftView
@@ -23,8 +24,46 @@ type caseView struct {
 	// Outcomes describes how the runs compare with the tape. Answers are both answers of the
 	// turns of the shown run whose answer differs.
 	Outcomes string
-	Changed  []string
+	Changed  []changeView
 	Answers  []pairView
+}
+
+// A changeView is what differs between the calls of the tape and now, or the turn of the next ones.
+type changeView struct {
+	Turn   string
+	Pieces []match.Piece
+}
+
+// changesOf puts the removed and added lines of a diff side by side, see [Changed].
+func changesOf(lines []string) []changeView {
+	var all []changeView
+	var was, now []string
+	flush := func() {
+		for i := range max(len(was), len(now)) {
+			var a, b string
+			if i < len(was) {
+				a = was[i]
+			}
+			if i < len(now) {
+				b = now[i]
+			}
+			all = append(all, changeView{Pieces: compare(a, b)})
+		}
+		was, now = nil, nil
+	}
+	for _, line := range lines {
+		switch kind, text := line[:1], strings.TrimSpace(line[1:]); kind {
+		case string(match.Was):
+			was = append(was, text)
+		case string(match.Now):
+			now = append(now, text)
+		default:
+			flush()
+			all = append(all, changeView{Turn: Clean(text)})
+		}
+	}
+	flush()
+	return all
 }
 
 // A pairView is the answer of a turn on the tape and now.
@@ -96,14 +135,12 @@ func groupsOf(r *Report) []groupView {
 
 func viewOf(c *CaseResult, took string) caseView {
 	v := caseView{
-		CaseResult: c, Mark: mark(c.Status), Took: took, Tagged: strings.Join(c.Tags, " "),
+		CaseResult: c, Anchor: Clean(c.ID), Mark: mark(c.Status), Took: took, Tagged: strings.Join(c.Tags, " "),
 		Open: c.Status != StatusPass,
 	}
 	v.Outcomes = outcomes(c)
 	if w := c.WhatIf; w != nil {
-		for _, line := range w.Changed {
-			v.Changed = append(v.Changed, Clean(line))
-		}
+		v.Changed = changesOf(w.Changed)
 		for _, p := range w.Answers {
 			v.Answers = append(v.Answers, pairView{p.Turn, compare(p.Was, p.Now)})
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"molar/eval/tape"
+	"molar/schemas"
 )
 
 // The modes in which a run continues after the first request that differs from the tape.
@@ -30,9 +31,25 @@ type WhatIf struct {
 	Changed []string `json:"changed,omitempty"`
 	// Answers are both answers of the turns whose answer differs.
 	Answers []AnswerPair `json:"answers,omitempty"`
-	// ModelCalls and Tokens are the cost since the tape was left.
-	ModelCalls int `json:"model_calls"`
-	Tokens     int `json:"tokens"`
+	// Spent is what was spent since the tape was left.
+	Spent
+}
+
+// Spent is what calls of models used. Cost is nil if the cost of a call is not known.
+type Spent struct {
+	ModelCalls int           `json:"model_calls"`
+	Tokens     int           `json:"tokens"`
+	Cost       *schemas.Cost `json:"cost,omitempty"`
+}
+
+// add adds what other calls used.
+func (s *Spent) add(o Spent) {
+	s.ModelCalls, s.Tokens = s.ModelCalls+o.ModelCalls, s.Tokens+o.Tokens
+	if s.Cost != nil && o.Cost != nil {
+		s.Cost = new(*s.Cost + *o.Cost)
+	} else {
+		s.Cost = nil
+	}
 }
 
 // An AnswerPair is the answer of a turn before and now.

@@ -46,6 +46,9 @@ none for this rubric and this answer, the case is not asked again; where a real 
 anyway, the judge is asked too. --judge live asks about every answer, and shows which verdicts
 changed and why.
 
+--models and --prompts run each case under each model with each prompt, from the first
+request that differs from its tape, and print one table of cases by variants.
+
 Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid case,
 3 drift, or an answer that no judge was asked about, 4 infrastructure,
 5 nothing was selected.`,
@@ -60,6 +63,8 @@ Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid case,
 	flags.IntVar(&f.Trials, "trials", 0, "run each case this `number` of times")
 	flags.IntVar(&f.Parallel, "parallel", 0, "run this `number` of cases at once (default: one for each CPU in a replay, else 1)")
 	flags.StringArrayVar(&f.Faults, "fault", nil, "with --from-drift or --live-model: let calls end with a `fault`, tool:GLOB=error, timeout, empty or inject (the tool gives orders); may be repeated")
+	flags.StringSliceVar(&f.Models, "models", nil, "compare `models`: providers, PROVIDER/MODEL, models of the case's provider, or config; separated by commas")
+	flags.StringSliceVar(&f.Prompts, "prompts", nil, "compare prompts: `files` with a system text that replaces the assistant's own, or config; separated by commas")
 	flags.StringVar(&f.Provider, "provider", "", "`name` of the live model's provider")
 	flags.StringVar(&f.Model, "model", "", "`name` of the live model")
 	flags.BoolVar(&f.Full, "full", false, "show the causes of drift with their texts in full")

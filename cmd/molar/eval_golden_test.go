@@ -212,6 +212,7 @@ func TestEval_never(t *testing.T) {
 	for _, args := range [][]string{
 		{"eval", "run", "--live-model", file},
 		{"eval", "run", "--live-tools", file},
+		{"eval", "run", "--models", "ollama", file},
 		{"eval", "accept", "--yes", "00000000", file},
 		{"eval", "accept", "--live", file},
 		{"eval", "accept", "--live-model", "--yes", "00000000", file},

@@ -163,3 +163,50 @@ func TestEval_fault(t *testing.T) {
 		}
 	}
 }
+
+// withEndpoints adds endpoints to the config of a recorded case, for models that make the calls of the
+// tape (good), answer otherwise (ruined), call otherwise (tran) and are down. Good has a price for its
+// model, ruined only for its small model; the others cost nothing.
+func withEndpoints(t *testing.T, file string) {
+	t.Helper()
+	tran := models.New(looksUp("Tran", false))
+	url, err := tran.Start(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tran.Close() })
+	endpoints := "  providers:\n"
+	for name, keys := range map[string]string{
+		"good":   goldenModel(t, false) + ", model: 'qwen2.5:7b-instruct', price: {input: 1000, output: 2000}",
+		"ruined": ruinedModel(t) + ", model: 'qwen2.5:7b-instruct', small_model: 'qwen2.5:3b-instruct', small_price: {input: 10}",
+		"tran":   url, "down": nowhere,
+	} {
+		endpoints += "    " + name + ": {api: ollama, base_url: " + keys + "}\n"
+	}
+	edit(t, filepath.Join(filepath.Dir(file), "molar.yaml"), "default: family\n", "default: family\nllm:\n"+endpoints)
+}
+
+// A model that a flag names is asked, although the config names another one than at the time of the recording, and
+// although the tape was imported.
+func TestEval_namedModelIsAsked(t *testing.T) {
+	t.Parallel()
+	file := recordedCase(t)
+	withEndpoints(t, file)
+	dir := filepath.Dir(file)
+	edit(t, filepath.Join(dir, "molar.yaml"), "llm:\n", "llm:\n  ollama: {model: other}\n")
+	put(t, filepath.Join(dir, "chats.jsonl"), []byte(`{"id":"c1","messages":[{"role":"user","content":"Hello"},{"role":"assistant","content":"Good day."}]}`+"\n"))
+	if code, _, stderr := evalRun(t, nowhere, "eval", "import", "--from", "openai", "--out", filepath.Join(dir, "chats"), filepath.Join(dir, "chats.jsonl")); code != 0 {
+		t.Fatal(stderr)
+	}
+	for file, config := range map[string][]string{file: nil, filepath.Join(dir, "chats"): {"--config", filepath.Join(dir, "molar.yaml")}} {
+		out := filepath.Join(t.TempDir(), "r.json")
+		code, stdout, stderr := evalRun(t, nowhere, append([]string{"eval", "run", file, "--from-drift", "live", "--provider", "good", "--json", out}, config...)...)
+		var rep eval.Report
+		if err := json.Unmarshal([]byte(readText(t, out)), &rep); err != nil {
+			t.Fatal(err)
+		}
+		if w := rep.Cases[0].WhatIf; w == nil || w.Cost == nil || *w.Cost == 0 { // only good has a price
+			t.Errorf("%s: exit code %d, %+v: %s%s", file, code, w, stdout, stderr)
+		}
+	}
+}

@@ -192,3 +192,74 @@ func TestPictures(t *testing.T) {
 	mai.sees(`!document.getElementById("usage-part").hidden && !document.getElementById("grants-part").hidden && document.querySelector("#erase")`)
 	mai.picture("account.png", 1000, 1250)
 }
+
+// playsFamilies plays a large, a medium and a small model: the medium one says the same in other words, and
+// the small one looks for the wrong name once, and is wrong once. All are brief if they are told to.
+func playsFamilies(r models.Request) *models.Reply {
+	small, other := r.Model == "small", r.Model == "medium"
+	type turn struct{ query, answer, reworded, brief string }
+	var is turn
+	switch {
+	case isSummary(r):
+		return nil
+	case strings.Contains(r.LastUser, "Nguyen"):
+		is = turn{"Nguyen", "There are two families of that name: Nguyen with two members, and Nguyễn Phúc with four.", "I found two: Nguyen (two members) and Nguyễn Phúc (four members).", "Two: Nguyen and Nguyễn Phúc."}
+		if small {
+			is.answer, is.brief = "There is one family of that name: Nguyen.", "One: Nguyen."
+		}
+	case strings.Contains(r.LastUser, "Trần"):
+		is = turn{"Trần", "Có một gia đình tên Trần, gồm ba người.", "Gia đình Trần có ba người.", "Một gia đình, ba người."}
+	default:
+		is = turn{"Smith", "Yes. The family Smith has three members; Eleanor is the oldest.", "Yes, Smith has three members, and Eleanor is the oldest.", "Yes, three members. Oldest: Eleanor."}
+		if small {
+			is.query = "Smyth"
+			is.answer, is.brief = "No, there is no family called Smith.", "No."
+		}
+	}
+	if r.Roles[len(r.Roles)-1] == "user" && len(r.Tools) > 0 {
+		return &models.Reply{Calls: []models.Call{{Name: "family__search_family", Args: fmt.Appendf(nil, `{"query":%q}`, is.query)}}}
+	}
+	switch {
+	case strings.Contains(r.Body, "as few words"):
+		return models.Text(is.brief)
+	case other:
+		return models.Text(is.reworded)
+	}
+	return models.Text(is.answer)
+}
+
+// TestPictures_matrix makes the picture of models and prompts side by side.
+func TestPictures_matrix(t *testing.T) {
+	if os.Getenv("MOLAR_PICTURES") == "" {
+		t.Skip("MOLAR_PICTURES is not set: make pictures writes the pictures of the docs")
+	}
+	url, dir := startModel(t, models.Config{Script: playsFamilies, Models: []string{"large", "medium", "small"}}).URL(), t.TempDir()
+	d := &deskHost{t: t, dir: dir}
+	d.write("brief.txt", "You look up families. Answer in as few words as you can.\n")
+	text := "default: family\nllm:\n  provider: large\n  providers:\n"
+	for model, price := range map[string]string{"large": "{input: 3, output: 15}", "medium": "{input: 0.4, output: 1.6}", "small": "{input: 0.1, output: 0.4}"} {
+		text += fmt.Sprintf("    %s: {api: ollama, base_url: %q, model: %s, price: %s}\n", model, url, model, price)
+	}
+	d.write("molar.yaml", text+"assistants: {family: {system_prompt: You look up families., tools: ['family__*']}}\nmcpServers: {family: {command: "+buildFamily(t)+"}}\n")
+	env := map[string]string{"HOME": dir, "PATH": os.Getenv("PATH")}
+	for _, c := range [][3]string{
+		{"nguyen-families", "Which families are called Nguyen?", "{contains: Phúc}"},
+		{"gia-đình-trần", "Tìm giúp tôi gia đình Trần", "{regex: '(ba|3) người'}"},
+		{"smith-oldest", "Is there a family Smith, and who is the oldest?", "{contains: Eleanor}"},
+	} {
+		file := filepath.Join(dir, "cases", c[0]+".yaml")
+		if code, out := molarIn(t, env, "eval", "record", "--config", filepath.Join(dir, "molar.yaml"), "--out", file, c[1]); code != 0 {
+			t.Fatal(out)
+		}
+		edit(t, file, "expect:\n", "expect:\n      answer: {all: ["+c[2]+"]}\n")
+	}
+	page := filepath.Join(dir, "matrix.html")
+	code, out := molarIn(t, env, "eval", "run", filepath.Join(dir, "cases"), "--models", "large,medium,small", "--prompts", ".,"+filepath.Join(dir, "brief.txt"), "--html", page)
+	t.Logf("exit code %d\n%s", code, out)
+	shown := openTab(t, nil)
+	shown.open("file://" + page)
+	shown.do("open a cell", chromedp.Evaluate[chromedp.Void](`location.hash = document.querySelectorAll("tbody tr")[2].querySelectorAll("td a")[4].getAttribute("href")`))
+	shown.sees(`document.querySelector("details.case[open]")`)
+	shown.do("scroll", chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details.case:not([open]), .meta").forEach((c) => c.remove()); scrollTo(0, 0)`))
+	shown.picture("matrix.png", 1120, 1020)
+}

@@ -98,20 +98,61 @@ func (a *Commands) openEval(mode eval.Mode, log *slog.Logger, pool *storePool) e
 // fallback returns what answers once the run leaves the tape: the model that the config names
 // now, or the offline provider.
 func (a *Commands) fallback(c *eval.Case, of *tape.Player, how string, configs loader, log *slog.Logger) (tape.Fallback, error) {
-	cfg, err := a.evalConfig(c, of, eval.Mode{LiveModel: true, FromDrift: how}, configs)
+	cfg, err := a.liveConfig(c, of.Tape().Header, how, configs)
 	if err != nil {
 		return nil, &eval.InvalidError{Err: fmt.Errorf("%s:%d: case %q: %w", c.File, c.Line, c.ID, err)}
 	}
-	models, err := host.OpenModels(cfg, log)
+	models, err := host.OpenMetered(cfg, func(p providers.Provider, price func(string) schemas.Price) providers.Provider {
+		if price == nil {
+			return p // it costs nothing
+		}
+		return costed{p, of.NoteUnpriced}
+	}, log)
 	if err != nil {
 		return nil, err
 	}
-	assistant, _ := cfg.Assistants.Get(cmp.Or(c.Assistant, cfg.Default))
-	want := chain.Want{Provider: assistant.Provider, Model: assistant.Model}
+	want := wantOf(cfg, c)
 	if how == eval.FromDriftOffline {
 		want = chain.Want{Provider: chain.Offline}
 	}
 	return func(ctx context.Context) (providers.Route, error) { return models.Pick(ctx, want) }, nil
+}
+
+// wantOf returns what the config wants for the turns of a case.
+func wantOf(cfg *config.Config, c *eval.Case) chain.Want {
+	assistant, _ := cfg.Assistants.Get(cmp.Or(c.Assistant, cfg.Default))
+	return chain.Want{Provider: assistant.Provider, Model: assistant.Model}
+}
+
+// costed notes the calls of a provider whose cost is not known. A call that failed before any output
+// costs nothing.
+type costed struct {
+	providers.Provider
+	unpriced func()
+}
+
+// Unwrap returns the wrapped provider.
+func (c costed) Unwrap() providers.Provider { return c.Provider }
+
+// Stream runs one model call.
+func (c costed) Stream(ctx context.Context, req providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		answered, cost := false, schemas.Cost(0)
+		defer func() {
+			if answered && cost == 0 {
+				c.unpriced()
+			}
+		}()
+		for chunk, err := range c.Provider.Stream(ctx, req) {
+			answered = answered || err == nil
+			if chunk.Usage != nil {
+				cost = chunk.Usage.Cost
+			}
+			if !yield(chunk, err) {
+				return
+			}
+		}
+	}
 }
 
 // playable returns the providers whose wire a tape can be replayed through.
@@ -179,11 +220,9 @@ func memoryDir() string {
 
 func emptyEnv(string) (string, bool) { return "", false }
 
-// evalConfig loads the settings of a case. If the model is replayed, its settings are those of
-// the tape, whatever the config says.
-func (a *Commands) evalConfig(c *eval.Case, of *tape.Player, mode eval.Mode, configs loader) (*config.Config, error) {
-	h := of.Tape().Header
-	cfg, err := configs(cmp.Or(c.ConfigFile(), a.ConfigFile), mode.LiveModel)
+// caseConfig loads the config of a case, for a live model or a replay.
+func (a *Commands) caseConfig(c *eval.Case, h tape.Header, live bool, configs loader) (*config.Config, error) {
+	cfg, err := configs(cmp.Or(c.ConfigFile(), a.ConfigFile), live)
 	if err != nil {
 		return nil, err
 	}
@@ -194,13 +233,40 @@ func (a *Commands) evalConfig(c *eval.Case, of *tape.Player, mode eval.Mode, con
 		cfg.Default = importedAssistant
 		cfg.Assistants = config.Map[schemas.Assistant]{{Name: importedAssistant, Value: schemas.Assistant{Tools: []string{"*", "!*search"}}}}
 	}
-	if mode.LiveModel {
-		if was, kept := h.Settings[cmp.Or(c.Assistant, cfg.Default)]; mode.FromDrift == "" || !kept || was == modelSettings(cfg, cmp.Or(c.Assistant, cfg.Default), h.Provider) {
-			liveModel(cfg, c, h)
-		}
-		return cfg, nil
+	return cfg, nil
+}
+
+// liveConfig loads the settings of a case whose model is real: those of the config, with the provider
+// and model of the case, or else the tape's provider. fromDrift is empty if the tape is not played; if
+// it is, the config's own choice applies once it has changed.
+func (a *Commands) liveConfig(c *eval.Case, h tape.Header, fromDrift string, configs loader) (*config.Config, error) {
+	cfg, err := a.caseConfig(c, h, true, configs)
+	if err != nil {
+		return nil, err
 	}
-	noteModelChange(cfg, c, of)
+	name := cmp.Or(c.Assistant, cfg.Default)
+	was, kept := h.Settings[name]
+	if fromDrift == "" || !kept || c.Provider+c.Model != "" || was == modelSettings(cfg, name, h.Provider) {
+		liveModel(cfg, c, h)
+	}
+	return cfg, nil
+}
+
+// evalConfig loads the settings of a case. If the model is replayed, its settings are those of
+// the tape, whatever the config says.
+func (a *Commands) evalConfig(c *eval.Case, of *tape.Player, mode eval.Mode, configs loader) (*config.Config, error) {
+	h := of.Tape().Header
+	if mode.LiveModel {
+		return a.liveConfig(c, h, "", configs)
+	}
+	cfg, err := a.caseConfig(c, h, false, configs)
+	if err != nil {
+		return nil, err
+	}
+	if err := replacePrompt(cfg, c, of); err != nil {
+		return nil, err
+	}
+	noteModelChange(cfg, c, of, mode)
 	cfg.CAFile = ""
 	turns, rest := h.Routes()
 	useTapedModel(&cfg.LLM, rest)
@@ -282,9 +348,28 @@ func (a *Commands) geminiKey() schemas.Secret {
 	return ""
 }
 
+// replacePrompt gives the assistant of a case the case's own system text. Requests of a tape that was not
+// recorded are not compared, so the difference is reported here.
+func replacePrompt(cfg *config.Config, c *eval.Case, of *tape.Player) error {
+	if c.SystemPrompt == "" {
+		return nil
+	}
+	name := cmp.Or(c.Assistant, cfg.Default)
+	at := slices.IndexFunc(cfg.Assistants, func(e config.Entry[schemas.Assistant]) bool { return e.Name == name })
+	if at < 0 {
+		return fmt.Errorf("there is no assistant %q whose prompt could be replaced", name)
+	}
+	was := cfg.Assistants[at].Value.SystemPrompt
+	if was != c.SystemPrompt && of.IsBuilt() {
+		of.Differs("prompt of assistant "+name, was, c.SystemPrompt)
+	}
+	cfg.Assistants[at].Value.SystemPrompt = c.SystemPrompt
+	return nil
+}
+
 // noteModelChange reports to the player that the config, or the case, names another model than
 // at the time of the recording. A replay serves the tape's answers in any case.
-func noteModelChange(cfg *config.Config, c *eval.Case, of *tape.Player) {
+func noteModelChange(cfg *config.Config, c *eval.Case, of *tape.Player, mode eval.Mode) {
 	h := of.Tape().Header
 	name := cmp.Or(c.Assistant, cfg.Default)
 	if was, kept := h.Settings[name]; kept {
@@ -292,7 +377,7 @@ func noteModelChange(cfg *config.Config, c *eval.Case, of *tape.Player) {
 			of.Differs("model of assistant "+name, was, modelSettings(cfg, name, h.Provider))
 		}
 	}
-	if h.Imported != "" {
+	if h.Imported != "" && mode.FromDrift == "" {
 		return
 	}
 	if c.Provider != "" && c.Provider != h.Provider {

@@ -28,23 +28,29 @@ func (a *Commands) concludeReport(rep *eval.Report, out *OutFlags, quiet, full b
 	return nil
 }
 
-// readReport reads a report from a JSON file.
-func readReport(name string) (*eval.Report, error) {
+// readReport reads a report from a JSON file, or a matrix.
+func readReport(name string) (*eval.Report, *eval.Matrix, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return nil, cli.Usage(err)
+		return nil, nil, cli.Usage(err)
 	}
 	var rep eval.Report
-	if err := json.Unmarshal(data, &rep); err != nil {
-		return nil, cli.Usage(fmt.Errorf("%s: no report: %w", name, err))
+	var m eval.Matrix
+	if err := errors.Join(json.Unmarshal(data, &rep), json.Unmarshal(data, &m)); err != nil {
+		return nil, nil, cli.Usage(fmt.Errorf("%s: no report: %w", name, err))
 	}
 	switch {
-	case rep.V == 0 || len(rep.Cases) == 0: // a run without cases writes none
-		return nil, cli.Usage(fmt.Errorf("%s: no report: it has no version, or no case", name))
+	case rep.V == 0 || len(rep.Cases)+len(m.Columns) == 0: // a run without cases writes none
+		return nil, nil, cli.Usage(fmt.Errorf("%s: no report: it has no version, or no case", name))
 	case rep.V > eval.ReportVersion:
-		return nil, cli.Usage(fmt.Errorf("%s: the report has version %d, this program reads up to %d", name, rep.V, eval.ReportVersion))
+		return nil, nil, cli.Usage(fmt.Errorf("%s: the report has version %d, this program reads up to %d", name, rep.V, eval.ReportVersion))
+	case len(m.Columns) == 0:
+		return &rep, nil, nil
 	}
-	return &rep, nil
+	if err := m.Check(); err != nil {
+		return nil, nil, cli.Usage(fmt.Errorf("%s: no report: %w", name, err))
+	}
+	return nil, &m, nil
 }
 
 // evalDiff prints a comparison unless it is written to files, as JSON here. It fails if a case became worse.
@@ -102,19 +108,28 @@ func printDiff(w io.Writer, c eval.Comparison) error {
 // Report shows or converts a saved report, or compares two. As Markdown two are a report on the later one,
 // with what changed.
 func (a *Commands) Report(files []string, out *OutFlags, full bool) error {
-	rep, err := readReport(files[0])
+	rep, m, err := readReport(files[0])
 	if err != nil {
 		return err
 	}
 	if len(files) == 2 {
-		later, err := readReport(files[1])
+		later, other, err := readReport(files[1])
 		if err != nil {
 			return err
+		}
+		if m != nil || other != nil {
+			return cli.Usage(errors.New("two reports of one variant each are compared; a matrix is shown alone"))
 		}
 		if err := (&OutFlags{Markdown: out.Markdown}).write(a, later, rep); err != nil {
 			return err
 		}
 		return a.evalDiff(eval.Compare(rep, later), out)
+	}
+	if m != nil {
+		if *out != (OutFlags{}) {
+			return out.writeMatrix(a, m)
+		}
+		return matrixText(a.Stdout, m, full)
 	}
 	if *out != (OutFlags{}) {
 		return out.write(a, rep, nil)

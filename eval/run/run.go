@@ -29,6 +29,8 @@ type Flags struct {
 	Provider, Model  string
 	Quiet, Full      bool
 	FromDrift        string
+	// Models and Prompts make a matrix, of each model with each prompt: see [Commands.Run].
+	Models, Prompts []string
 }
 
 // LiveFlags select what is asked for real. Judge is "live" to ask the judge of each check, or "".
@@ -79,14 +81,22 @@ type OutFlags struct {
 // write writes every requested report. The base of the Markdown may be nil.
 func (f *OutFlags) write(a *Commands, r, base *eval.Report) error {
 	markdown := func(w io.Writer, r *eval.Report) error { return eval.Markdown(w, r, base) }
-	for _, out := range []struct {
-		file string
-		form func(io.Writer, *eval.Report) error
-	}{{f.JSON, eval.JSON[*eval.Report]}, {f.JUnit, eval.JUnit}, {f.HTML, eval.HTML}, {f.Markdown, markdown}} {
+	return writeForms(a, r, form[*eval.Report]{f.JSON, eval.JSON[*eval.Report]}, form[*eval.Report]{f.JUnit, eval.JUnit}, form[*eval.Report]{f.HTML, eval.HTML}, form[*eval.Report]{f.Markdown, markdown})
+}
+
+// A form is a file with the function that writes it; an empty name is left out.
+type form[T any] struct {
+	file  string
+	write func(io.Writer, T) error
+}
+
+// writeForms writes an outcome in each form.
+func writeForms[T any](a *Commands, outcome T, forms ...form[T]) error {
+	for _, out := range forms {
 		if out.file == "" {
 			continue
 		}
-		if err := a.writeFile(out.file, func(w io.Writer) error { return out.form(w, r) }); err != nil {
+		if err := a.writeFile(out.file, func(w io.Writer) error { return out.write(w, outcome) }); err != nil {
 			return cli.Usage(fmt.Errorf("write the report: %w", err))
 		}
 	}
@@ -113,7 +123,7 @@ func (a *Commands) writeFile(name string, f func(io.Writer) error) (err error) {
 	return os.Rename(file.Name(), name)
 }
 
-// Run runs cases and reports. The error carries the exit code of
+// Run runs cases and reports; with models or prompts it runs them under each. The error carries the exit code of
 // [eval.Report] or of a failure.
 func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	mode := f.mode()
@@ -124,7 +134,8 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	if err := f.checkJudge(); err != nil {
 		return err
 	}
-	if mode.IsLive() || f.Judge != "" {
+	compares := len(f.Models)+len(f.Prompts) > 0
+	if mode.IsLive() || compares || f.Judge != "" {
 		if err := a.mayRecord(); err != nil {
 			return err
 		}
@@ -132,6 +143,9 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	cases, err := a.loadCases(paths, &f.SelectFlags)
 	if err != nil {
 		return err
+	}
+	if compares {
+		return a.runMatrix(ctx, f, cases)
 	}
 	if len(f.Faults) > 0 && !mode.LiveModel && mode.FromDrift == "" {
 		return cli.Usage(errors.New("--fault changes what a model reads, and a replay asks none: give --from-drift live, --from-drift offline or --live-model with it"))

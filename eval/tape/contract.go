@@ -28,7 +28,7 @@ func (p *Player) Contract(server string) []Drift {
 	if was == nil || !attached {
 		return nil
 	}
-	if p.isBuilt() {
+	if p.IsBuilt() {
 		for name, t := range was.Tools {
 			if n, there := now[name]; there && t.Title == "" && len(t.OutputSchema) == 0 && t.Annotations == (Annotations{}) {
 				n.Title, n.OutputSchema, n.Annotations = "", nil, Annotations{}
@@ -43,9 +43,9 @@ func (p *Player) Contract(server string) []Drift {
 	return drifts
 }
 
-// isBuilt reports whether the tape was not recorded but made from an import or a trace. Its
+// IsBuilt reports whether the tape was not recorded but made from an import or a trace. Its
 // tools may have only the fields that a model sees.
-func (p *Player) isBuilt() bool {
+func (p *Player) IsBuilt() bool {
 	return slices.ContainsFunc(p.models, func(x *exchange) bool { return x.request.Unkeyed })
 }
 

@@ -29,6 +29,23 @@ func (p *Player) Left() (left bool, calls int, usage schemas.Usage) {
 	return p.left, p.calls, p.usage
 }
 
+// NoteUnpriced notes that the fallback made a call whose cost is not known.
+func (p *Player) NoteUnpriced() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unpriced = true
+}
+
+// Cost returns what the fallback's calls cost; nil if the cost of one is not known.
+func (p *Player) Cost() *schemas.Cost {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.unpriced {
+		return nil
+	}
+	return new(p.usage.Cost)
+}
+
 // leaveTape leaves the tape if there is a fallback, and reports whether it was left.
 func (p *Player) leaveTape() bool {
 	p.mu.Lock()

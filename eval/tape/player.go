@@ -54,6 +54,7 @@ type Player struct {
 	left     bool
 	calls    int
 	usage    schemas.Usage
+	unpriced bool                       // a call of the fallback has a cost that is not known
 	live     map[string]map[string]Tool // the tools that real servers list, by server
 }
 

@@ -26,7 +26,13 @@ import (
 // OpenModels builds the configured providers, and the chain that chooses among them. It contacts
 // none of them.
 func OpenModels(cfg *config.Config, log *slog.Logger) (*chain.Chain, error) {
-	return openOver(nil, nil, cfg, nil, log)
+	return OpenMetered(cfg, nil, log)
+}
+
+// OpenMetered is OpenModels with the providers of all endpoints wrapped by meter, which gets the price of
+// their models; nil if they cost nothing.
+func OpenMetered(cfg *config.Config, meter func(providers.Provider, func(model string) schemas.Price) providers.Provider, log *slog.Logger) (*chain.Chain, error) {
+	return openOver(nil, meter, cfg, nil, log)
 }
 
 // openOver is OpenModels with two additions. If edges is not nil, its recorder or player is between the
