@@ -89,6 +89,9 @@ func TestEval_matrixLiveTools(t *testing.T) {
 			t.Fatalf("%s%s", stdout, stderr)
 		}
 		call := m.Columns[0].Report.Cases[0].Turns[0].Calls[0]
+		if flags != nil && !strings.Contains(stderr, "live: calls family__search_family") {
+			t.Errorf("it does not begin with the calls of tools: %s", stderr)
+		}
 		if real := strings.Contains(call.Output, "Trần"); real != (flags != nil) {
 			t.Errorf("%v: %+v", flags, call)
 		}

@@ -115,6 +115,7 @@ func (a *Commands) variants(ctx context.Context, f Flags, prompts []prompt, case
 	}
 	if !f.Quiet {
 		s.print()
+		return all, a.printLiveCalls(cases, eval.Mode{LiveTools: f.LiveTools})
 	}
 	return all, nil
 }
