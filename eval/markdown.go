@@ -73,6 +73,15 @@ func Markdown(w io.Writer, r, base *Report) error {
 	return err
 }
 
+// MatrixMarkdown writes a matrix as the comment on a change: text is its table for a terminal.
+func MatrixMarkdown(w io.Writer, m *Matrix, text string) error {
+	code := m.ExitCode()
+	head := fmt.Sprintf("%s\n### molar eval: %d variants\n\n%s (exit code %d).\n\n", MarkdownMarker, len(m.Columns), exitMeaning(code), code)
+	const escaped = 7 // the most bytes that one byte becomes
+	_, err := io.WriteString(w, head+preformatted(text, (MaxMarkdown-len(head))/escaped)+"\n")
+	return err
+}
+
 // exitMeaning describes an exit code.
 func exitMeaning(code int) string {
 	switch code {
@@ -96,8 +105,10 @@ func code(s string) string {
 }
 
 // pre returns a text of several lines as a block.
-func pre(s string) string {
-	return "<pre>" + escape(text.Clip(strings.Trim(s, "\n"), maxMarkdownText, "…")) + "</pre>"
+func pre(s string) string { return preformatted(s, maxMarkdownText) }
+
+func preformatted(s string, longest int) string {
+	return "<pre>" + escape(text.Clip(strings.Trim(s, "\n"), longest, "…")) + "</pre>"
 }
 
 // escape escapes a text for an HTML block. Besides what HTML needs, that is line ends, since a

@@ -70,6 +70,7 @@ func (r *Runner) Matrix(ctx context.Context, variants []Variant) (*Matrix, error
 	}
 	m := &Matrix{V: ReportVersion}
 	for _, v := range variants {
+		nameAll(results[:len(v.Cases)])
 		c := Column{Variant: v, Report: r.report(started, results[:len(v.Cases)]), Sum: Cell{Spent: Spent{Cost: new(schemas.Cost)}}}
 		results = results[len(v.Cases):]
 		for i := range c.Report.Cases {

@@ -132,6 +132,7 @@ func (r *Runner) Run(ctx context.Context, cases []Case) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	nameAll(results)
 	return r.report(started, results), nil
 }
 
@@ -176,7 +177,6 @@ func (r *Runner) all(ctx context.Context, cases []Case) ([]CaseResult, error) {
 			return nil, err
 		}
 	}
-	nameAll(results)
 	return results, nil
 }
 

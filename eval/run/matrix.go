@@ -115,7 +115,7 @@ func (a *Commands) variants(ctx context.Context, f Flags, prompts []prompt, case
 	}
 	if !f.Quiet {
 		s.print()
-		return all, a.printLiveCalls(cases, eval.Mode{LiveTools: f.LiveTools})
+		a.printLiveCalls(cases, eval.Mode{LiveTools: f.LiveTools})
 	}
 	return all, nil
 }
@@ -256,7 +256,16 @@ func (a *Commands) concludeMatrix(m *eval.Matrix, out *OutFlags, quiet, full boo
 
 // writeMatrix writes every requested form of a matrix.
 func (f *OutFlags) writeMatrix(a *Commands, m *eval.Matrix) error {
-	return writeForms(a, m, form[*eval.Matrix]{f.JSON, eval.JSON[*eval.Matrix]}, form[*eval.Matrix]{f.JUnit, eval.MatrixJUnit}, form[*eval.Matrix]{f.HTML, eval.MatrixHTML})
+	return writeForms(a, m, form[*eval.Matrix]{f.JSON, eval.JSON[*eval.Matrix]}, form[*eval.Matrix]{f.JUnit, eval.MatrixJUnit}, form[*eval.Matrix]{f.HTML, eval.MatrixHTML}, form[*eval.Matrix]{f.Markdown, matrixMarkdown})
+}
+
+// matrixMarkdown writes the table, and what differs from the tapes, as a comment on a change.
+func matrixMarkdown(w io.Writer, m *eval.Matrix) error {
+	var b strings.Builder
+	if err := matrixText(&b, m, true); err != nil {
+		return err
+	}
+	return eval.MatrixMarkdown(w, m, b.String())
 }
 
 // The most columns of the table in a terminal: of all of it, and of a name.
