@@ -2,19 +2,14 @@ package _test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"molar/internal/telemetry"
+	"molar/internal/testkit"
 )
-
-var update = flag.Bool("update", false, "write grafana/molar.json from the list of metrics")
 
 // The dashboard is made from the list of metrics: a panel for each.
 func TestDashboard(t *testing.T) {
@@ -23,15 +18,7 @@ func TestDashboard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made = append(made, '\n')
-	if *update {
-		if err := os.WriteFile(file, made, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(read(t, file), string(made)); diff != "" {
-		t.Errorf("%s is not made from the metrics; run this test with -update (-file +made):\n%s", file, diff)
-	}
+	testkit.Same(t, file, string(made)+"\n")
 	namesExist(t, file)
 }
 

@@ -200,17 +200,18 @@ func behaviours(changed []ChangedCase) []string {
 	const most = 3
 	var items []string
 	for _, c := range changed {
-		item := fmt.Sprintf("<p>%s: %s</p>", code(c.ID), code(string(c.Outcome)))
+		var item strings.Builder
+		fmt.Fprintf(&item, "<p>%s: %s</p>", code(c.ID), code(string(c.Outcome)))
 		if c.Outcome == OutcomeOtherCalls || len(c.Answers) == 0 {
-			item += pre(strings.Join(c.Lines, "\n"))
+			item.WriteString(pre(strings.Join(c.Lines, "\n")))
 		}
 		for _, a := range c.Answers[:min(most, len(c.Answers))] {
-			item += fmt.Sprintf("<p>turn %d, before:</p>%s<p>now:</p>%s", a.Turn, pre(a.Was), pre(a.Now))
+			fmt.Fprintf(&item, "<p>turn %d, before:</p>%s<p>now:</p>%s", a.Turn, pre(a.Was), pre(a.Now))
 		}
 		if more := len(c.Answers) - most; more > 0 {
-			item += fmt.Sprintf("<p>and %d more answers</p>", more)
+			fmt.Fprintf(&item, "<p>and %d more answers</p>", more)
 		}
-		items = append(items, item)
+		items = append(items, item.String())
 	}
 	return items
 }
