@@ -184,10 +184,10 @@ code is then 1 when a case no longer passes.`,
 func newEvalImportCmd(a *app) *cobra.Command {
 	var f run.ImportFlags
 	cmd := &cobra.Command{
-		Use:   "import --out FOLDER [flags] {FILE|FOLDER... | --marked down}",
-		Short: "Make cases and tapes from marked answers and from other programs' recordings",
-		Long: `Make cases and tapes from marked answers (--marked), or from other programs' recordings
-and data sets:
+		Use:   "import --out FOLDER [flags] {FILE|FOLDER... | --marked down | --no-result | ...}",
+		Short: "Make cases and tapes from saved turns and from other programs' recordings",
+		Long: `Make cases and tapes from saved turns (--marked, --refused, --no-result, --asked-twice, also
+several at once), or from other programs' recordings and data sets:
 
   cassette  of go-vcr, VCR for Ruby and vcrpy, with Gemini, OpenAI-compatible servers, Ollama
   httprr    recordings of Google's httprr
@@ -198,8 +198,10 @@ The format is recognised from the file. An imported recording runs through Molar
 provider code. The command names on standard error what it could not import, and imports
 the rest.
 
-A case from an answer that was marked down fails until the answer changes: write into it
-what is expected instead. Personal data is masked by rules, which are shown first together
+The case of an answer that was marked down, that found nothing or after which the person asked
+the same again fails until the answer changes: write into it what is expected instead. That of
+a refused question expects the refusal; such a question is kept only with the wire traffic of
+an assistant with wire: true. Personal data is masked by rules, which are shown first together
 with their matches; on a terminal you are then asked, elsewhere --yes writes the cases.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -210,9 +212,7 @@ with their matches; on a terminal you are then asked, elsewhere --yes writes the
 	flags.StringVar(&f.From, "from", "", "the `format` of the files, when it cannot be recognised")
 	flags.StringVar(&f.Out, "out", "", "`folder` for the cases and tapes")
 	flags.BoolVar(&f.Force, "force", false, "replace existing cases")
-	flags.StringVar(&f.Marked, "marked", "", "import the answers that were marked `up or down`")
-	flags.StringVar(&f.Since, "since", "", "only answers marked in this `time`, such as 7d")
-	flags.StringVar(&f.Assistant, "assistant", "", "only answers of this assistant, by `name`")
+	addTurnFlags(flags, &f.TurnFlags)
 	flags.StringArrayVar(&f.Mask, "mask", nil, "also mask this `text`, which no rule finds; may be repeated")
 	flags.BoolVar(&f.Yes, "yes", false, "write the cases without asking")
 	_ = cmd.MarkFlagRequired("out")

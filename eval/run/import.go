@@ -20,19 +20,22 @@ import (
 type ImportFlags struct {
 	From, Out string
 	Force     bool
-	MarkedFlags
+	Mask      []string
+	Yes       bool
+	TurnFlags
 }
 
-// Import makes cases from recordings and data sets of other programs, or from marked answers.
+// Import makes cases from recordings and data sets of other programs, or from saved turns.
 func (a *Commands) Import(ctx context.Context, f ImportFlags, files []string) error {
 	if err := a.mayRecord(); err != nil {
 		return err
 	}
-	if (len(files) == 0) == (f.Marked == "") {
-		return cli.Usage(errors.New("give files, or --marked down for answers that were marked"))
+	selects := len(f.Reasons()) > 0
+	if selects == (len(files) > 0) {
+		return cli.Usage(errors.New("give files, or select turns: --marked down, --refused, --no-result, --asked-twice"))
 	}
-	if f.Marked != "" {
-		return a.importMarked(ctx, f)
+	if selects {
+		return a.importTurns(ctx, f)
 	}
 	all, faults := readImports(f, files)
 	if err := os.MkdirAll(f.Out, 0o750); err != nil {
