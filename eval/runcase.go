@@ -181,9 +181,8 @@ func (r *Runner) runOnce(ctx context.Context, c *Case) (CaseResult, error) {
 		w.Outcome, w.Changed, w.Answers = behaviour(turnResults(player.Tape().Turns), redacted(result.Turns, r.cfg.Redactor))
 		result.WhatIf = w
 	}
-	// Drift is expected after a fault, once the tape was left, and where nothing comes from it and the
-	// case only reports it.
-	result.conclude(left || faulted || r.cfg.Mode.LiveModel && r.cfg.Mode.LiveTools && c.Policy.OnMiss == "report")
+	// Drift is expected after a fault, once the tape was left, and where nothing comes from it.
+	result.conclude(left || faulted || r.cfg.Mode.LiveModel && r.cfg.Mode.LiveTools)
 	switch {
 	case faulted && player.NotAsked() && result.Wrong() == "":
 		result.Status, result.Why = StatusNotAsked, "the model was not asked again after the fault: this is what the host did, and no verdict about the answer; ask it with --from-drift live"

@@ -87,7 +87,7 @@ func TestDeskPage_PutsAnAnswerRight(t *testing.T) {
 	j.sees(`document.querySelector("#step-mark .out").textContent.startsWith("Marked as wrong.")`, `document.querySelector("#step-mark .out").textContent.includes("Next: make a test of it")`,
 		`document.querySelector("#rows a .mark").textContent === "wrong"`)
 	j.do(js(`document.querySelector("#step-test button").focus()`), press(kb.Enter))
-	j.sees(`document.querySelector("#step-test .out").textContent.includes("The test “reset-the-password” is made.")`, `document.querySelector("#step-test .code").textContent === "molar eval run --live --on-miss report tests/desk"`)
+	j.sees(`document.querySelector("#step-test .out").textContent.includes("The test “reset-the-password” is made.")`, `document.querySelector("#step-test .code").textContent === "molar eval run --live tests/desk"`)
 	j.do(js(`document.getElementById("write-answer").focus()`), press("At the helpdesk, room 12."), press(kb.Tab), press("https://intranet.example/payroll"), press(kb.Tab), press(kb.Enter))
 	j.sees(`document.querySelector("#step-write .out").textContent.includes("Saved. Who asks with these words gets this answer from now on.")`, `document.querySelector("#step-write .files").textContent === "knowledge/corrections/reset-the-password.md"`)
 	j.sees(`document.querySelector("#step-write .ask").target === "_blank"`) // the desk stays; here the chat takes its place
@@ -189,7 +189,7 @@ func TestDeskPage_SaysWhatIsMissing(t *testing.T) {
 	api.wires, api.tests = true, false
 	api.mu.Unlock()
 	eval[any](j, `document.querySelector("#step-test form").requestSubmit()`)
-	j.sees(`document.querySelector("#step-test .files button").textContent === "Download reset-the-password.yaml"`, `document.querySelector("#step-test .code").textContent === "molar eval run --live --on-miss report ."`)
+	j.sees(`document.querySelector("#step-test .files button").textContent === "Download reset-the-password.yaml"`, `document.querySelector("#step-test .code").textContent === "molar eval run --live ."`)
 	eval[any](j, `document.querySelector("#step-test .run").click()`)
 	j.sees(`document.querySelector("#step-test .out:last-child .warn").textContent.includes("The budget for models is used up.")`,
 		`document.querySelector("#step-test .out:last-child").textContent.includes("it begins anew on 2 March 00:00 UTC")`, `!document.querySelector("#step-test").textContent.includes("Red")`)

@@ -214,10 +214,10 @@ func (d *deskAPI) test(r *http.Request) (int, string) {
 		return http.StatusConflict, `{"error":{"code":"turn_not_testable","message":"the wire traffic of this turn is not kept; set telemetry.wire"}}`
 	}
 	if !d.tests {
-		return http.StatusOK, `{"case":"reset-the-password","files":[{"name":"reset-the-password.yaml","content":"id: reset-the-password\n"}],"command":"molar eval run --live --on-miss report ."}`
+		return http.StatusOK, `{"case":"reset-the-password","files":[{"name":"reset-the-password.yaml","content":"id: reset-the-password\n"}],"command":"molar eval run --live ."}`
 	}
 	d.made = `{"turn":"t-payroll","kind":"test","path":"tests/desk/cases.yaml","made_at":"2026-05-04T04:02:01Z"}`
-	return http.StatusOK, `{"case":"reset-the-password","files":["tests/desk/cases.yaml","tests/desk/tapes/t-payroll.jsonl"],"command":"molar eval run --live --on-miss report tests/desk"}`
+	return http.StatusOK, `{"case":"reset-the-password","files":["tests/desk/cases.yaml","tests/desk/tapes/t-payroll.jsonl"],"command":"molar eval run --live tests/desk"}`
 }
 
 // runTest finds the test green once an answer is written.

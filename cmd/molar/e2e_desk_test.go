@@ -277,7 +277,7 @@ func TestDesk_RedToGreen(t *testing.T) {
 	if code, text := d.molar("eval", "run", tests); code != 1 || !strings.Contains(text, made.Case) {
 		t.Errorf("the test of a bad answer is not red: %d %s", code, text)
 	}
-	if code, text := d.molar("eval", "run", "--live", "--on-miss", "report", tests); code != 1 {
+	if code, text := d.molar("eval", "run", "--live", tests); code != 1 {
 		t.Errorf("before the answer is written, the assistant says the same: %d %s", code, text)
 	}
 	run := func() (r schemas.TestRun) {
@@ -314,7 +314,7 @@ func TestDesk_RedToGreen(t *testing.T) {
 	if good, _ := d.ask("bob", "", payroll); !strings.Contains(good, right) || good == bad {
 		t.Errorf("after the correction: %s", good)
 	}
-	if code, text := d.molar("eval", "run", "--live", "--on-miss", "report", tests); code != 0 {
+	if code, text := d.molar("eval", "run", "--live", tests); code != 0 {
 		t.Errorf("the test is not green: %d %s", code, text)
 	}
 	// The question is unanswered no longer, until it comes again without an answer.

@@ -76,7 +76,7 @@ func (a *Commands) writeTest(ctx context.Context, h *host.Host, dir string, e sa
 	if err := a.writeTurn(ctx, h, c, e, masker); err != nil {
 		return made, fmt.Errorf("make a test of turn %q: %w", e.TurnID, err)
 	}
-	made.Case, made.Command = c.ID, "molar eval run --live --on-miss report "+shownTest(h.Config, c.File)
+	made.Case, made.Command = c.ID, "molar eval run --live "+shownTest(h.Config, c.File)
 	for _, path := range []string{c.File, c.TapeFile()} {
 		f := schemas.TestFile{Path: path}
 		if h.Config.Review.Tests == "" { // to be downloaded
@@ -125,7 +125,6 @@ func (a *Commands) RunTestOf(ctx context.Context, h *host.Host, turnID string, a
 		return run, last, schemas.UntestableError("the test cannot be read: " + eval.Clean(err.Error()))
 	}
 	c := &cases[0]
-	c.Policy.OnMiss = "report"
 	asked := &askedHost{Host: h, as: as}
 	asked.as.Rights = as.Rights.Within(readers(h))
 	asked.as.Traced = func(t answer.Trace) { last = t }

@@ -35,12 +35,12 @@ type Selection struct {
 	Limit int
 }
 
-// Reasons names what selects: each once, as its flag.
+// Reasons names what selects.
 func (s Selection) Reasons() (names []string) {
 	for _, by := range []struct {
 		name string
 		on   bool
-	}{{WhyMarked + " " + s.Marked, s.Marked != ""}, {WhyRefused, s.Refused}, {WhyNoResult, s.NoResult}, {WhyAskedTwice, s.AskedTwice}} {
+	}{{WhyMarked, s.Marked != ""}, {WhyRefused, s.Refused}, {WhyNoResult, s.NoResult}, {WhyAskedTwice, s.AskedTwice}} {
 		if by.on {
 			names = append(names, by.name)
 		}
