@@ -1,6 +1,6 @@
 // The trace page: the steps of one turn, and why each tool was called or not.
 
-import { $, api, el, t, when } from "/static/app.js";
+import { $, allows, api, el, me, t, when } from "/static/app.js";
 import { fill, frame, table } from "/static/pages.js";
 import { section, whole } from "/static/traceparts.js";
 
@@ -26,6 +26,7 @@ const lookAgain = 2000; // ms
 async function load(id) {
   try {
     const trace = await api(`/v1/turns/${encodeURIComponent(id)}`);
+    offerTest(id, trace);
     if (trace.status === "running") setTimeout(() => fill($("trace"), () => load(id), whole), lookAgain);
     return trace;
   } catch (err) {
@@ -36,6 +37,14 @@ async function load(id) {
     }
     throw err;
   }
+}
+
+// offerTest adds, for a reviewer, the step that makes a test of the turn.
+async function offerTest(id, trace) {
+  const who = await me();
+  if (trace.status === "running" || who && !allows(who, "review")) return;
+  const [{ testGuide }, { data: marks }] = await Promise.all([import("/static/desk_turn.js"), api(`/v1/feedback?${new URLSearchParams({ turn: id })}`).catch(() => ({ data: [] }))]);
+  $("make-test").replaceChildren(testGuide(id, trace, marks.filter((m) => m.turn_id === id)));
 }
 
 frame(t("Trace", "Dấu vết"));
