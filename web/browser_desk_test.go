@@ -45,7 +45,7 @@ func TestDeskPage_Look(t *testing.T) {
 		{name: "desk-refused", path: "/desk?turn=t-refused", steps: steps{until(`document.querySelector(".guide")`)}},
 		{name: "turn-test", path: "/turn?id=t-payroll", steps: steps{
 			until(`document.querySelector("#make-test .guide")`), js(`document.querySelector("#step-test form").requestSubmit()`), until(`document.querySelector("#step-test .code")`),
-			js(`document.querySelector("#step-test .fold").open = true; document.querySelector("#step-test .run").click()`), until(`document.querySelector("#step-test .outcome .bad")`),
+			js(`document.querySelector("#step-test .run").click()`), until(`document.querySelector("#step-test .outcome .bad")`),
 			js(`document.querySelector("#make-test").scrollIntoView()`),
 		}},
 		{name: "account", path: "/account", steps: steps{until(`document.querySelectorAll("#sessions li").length === 2 && document.querySelector("#erase")`)}},
@@ -121,7 +121,7 @@ func TestTurnPage_MakesATest(t *testing.T) {
 	j.do(js(`document.querySelector("#step-test form button").focus()`), chromedp.KeyEvent(kb.Enter))
 	j.sees(`document.querySelector("#step-test .out").textContent.includes("The test “reset-the-password” is made.")`, `document.querySelector("#step-test .code").textContent === "molar eval run --live tests/desk"`,
 		`document.querySelector("#step-test .files").textContent === "tests/desk/cases.yamltests/desk/tapes/t-payroll.jsonl"`, `document.activeElement === document.querySelector("#step-test form button")`)
-	j.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab))
+	j.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab)) // past what they are, and the command
 	j.sees(`document.activeElement === document.querySelector("#step-test .run")`)
 	j.do(chromedp.KeyEvent(kb.Enter))
 	j.sees(`document.querySelector("#step-test .outcome .bad").textContent.startsWith("Red")`, `document.querySelector("#make-test a").getAttribute("href") === "/desk?turn=t-payroll"`, `document.querySelector("#said").textContent.includes("Red")`)

@@ -65,7 +65,8 @@ function turnParts(id, trace, marks, changed) {
 // --- the three steps ---------------------------------------------------------------------------
 
 // known returns what was done about a turn. mark is the one that counts, and mine the one that the first step changes;
-// test and written are what the other steps made, and run what came of the last run of the test, at one of the steps.
+// test and written are what the other steps made, and run what came of the last run of the test, at one of the steps. alone
+// is set where only the second step is shown.
 function known(trace, marks) {
   const by = (who) => marks.find((m) => (m.by ?? "person") === who);
   const role = trace.person ? "reviewer" : "person"; // one's own turn has no name for its person
@@ -88,7 +89,7 @@ const made = (state) => [state.test && "test", state.written && "correction"].fi
 // testGuide returns the step that makes a test of a turn, for a page without the other two.
 export function testGuide(id, trace, marks) {
   const path = `/v1/turns/${encodeURIComponent(id)}`;
-  const state = known(trace, marks);
+  const state = { ...known(trace, marks), alone: true };
   const box = guide(t("Make a test of this", "Tạo bài kiểm thử từ lượt này"), path, trace, state, [testStep(path, trace, state)], () => {});
   box.append(el("p", {}, el("a", { href: `/desk?${new URLSearchParams({ turn: id })}` }, t("Mark this answer, or write the right one, at the desk", "Đánh dấu câu trả lời này, hoặc viết câu trả lời đúng, ở trang rà soát"))));
   return box;
@@ -219,9 +220,9 @@ function testStep(path, trace, state) {
         test.old ? note(t("It was made before the mark. Make it again.", "Bài này được tạo trước lần đánh dấu. Hãy tạo lại."), "warn") : "",
         state.mark ? "" : note(t("This answer is not marked, so the test takes it for right. If it is wrong, mark it and make the test again.",
           "Câu trả lời này chưa được đánh dấu, nên bài kiểm thử coi nó là đúng. Nếu nó sai, hãy đánh dấu rồi tạo lại bài kiểm thử."), "warn"),
-        test.files.length ? fold(test.command ? t("Its files, and how to run it at a terminal", "Các tệp, và cách chạy ở dòng lệnh") : t("Its files", "Các tệp"),
+        test.files.length ? Object.assign(fold(test.command ? t("Its files, and how to run it at a terminal", "Các tệp, và cách chạy ở dòng lệnh") : t("Its files", "Các tệp"),
           el("ul", { className: "files" }, test.files.map((f) => el("li", {}, typeof f === "string" ? el("code", {}, f) : download(f)))),
-          test.command ? code(test.command, t("Command", "Lệnh")) : "") : note(t("It was downloaded.", "Bài này đã được tải xuống.")),
+          test.command ? code(test.command, t("Command", "Lệnh")) : ""), { open: Boolean(state.alone) }) : note(t("It was downloaded.", "Bài này đã được tải xuống.")),
         state.mark?.mark !== "down" || state.written || state.run?.passed ? "" : next(state.run ? t("write the right answer. Then this test turns green.", "viết câu trả lời đúng. Khi đó bài kiểm thử sẽ xanh.")
           : t("run the test: it should be red. Then write the right answer.", "chạy bài kiểm thử: nó sẽ đỏ. Rồi viết câu trả lời đúng.")),
       ];

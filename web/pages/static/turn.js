@@ -26,8 +26,7 @@ const lookAgain = 2000; // ms
 async function load(id) {
   try {
     const trace = await api(`/v1/turns/${encodeURIComponent(id)}`);
-    offerTest(id, trace);
-    if (trace.status === "running") setTimeout(() => fill($("trace"), () => load(id), whole), lookAgain);
+    if (trace.status === "running") setTimeout(() => fill($("trace"), () => load(id), page), lookAgain);
     return trace;
   } catch (err) {
     if (err.status === 404) {
@@ -39,15 +38,26 @@ async function load(id) {
   }
 }
 
-// offerTest adds, for a reviewer, the step that makes a test of the turn.
-async function offerTest(id, trace) {
-  const who = await me();
-  if (trace.status === "running" || who && !allows(who, "review")) return;
-  const [{ testGuide }, { data: marks }] = await Promise.all([import("/static/desk_turn.js"), api(`/v1/feedback?${new URLSearchParams({ turn: id })}`).catch(() => ({ data: [] }))]);
-  $("make-test").replaceChildren(testGuide(id, trace, marks.filter((m) => m.turn_id === id)));
+// testBox returns a box that gets, for a reviewer, the step that makes a test of the turn.
+function testBox(trace) {
+  const box = el("div", { id: "make-test" });
+  const show = async () => {
+    const who = await me();
+    if (trace.status === "running" || who && !allows(who, "review")) return;
+    const [{ testGuide }, { data: marks }] = await Promise.all([import("/static/desk_turn.js"), api(`/v1/feedback?${new URLSearchParams({ turn: id })}`).catch(() => ({ data: [] }))]);
+    box.append(testGuide(id, trace, marks.filter((m) => m.turn_id === id)));
+  };
+  show();
+  return box;
+}
+
+// page returns all of a turn, with the step behind its summary.
+function page(trace) {
+  const [summary, ...rest] = [whole(trace)].flat();
+  return [summary, testBox(trace), ...rest];
 }
 
 frame(t("Trace", "Dấu vết"));
 const id = new URLSearchParams(location.search).get("id");
-if (id) await fill($("trace"), () => load(id), whole);
+if (id) await fill($("trace"), () => load(id), page);
 else await fill($("trace"), choose, (parts) => parts);
