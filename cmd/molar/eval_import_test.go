@@ -10,6 +10,7 @@ import (
 
 	"molar/eval"
 	"molar/internal/host"
+	"molar/internal/store/storetest"
 )
 
 // newSelectHost returns a host without a model, with assistants that search a folder, and that refuse what is
@@ -39,7 +40,16 @@ const offTopic = "My name is Lê Thị Bình, call 0901 234 567. Write a poem ab
 // refusal expects it. A refused question is kept only where the settings keep traffic of its assistant.
 func TestEval_importSelected(t *testing.T) {
 	t.Parallel()
-	h := newSelectHost(t, "telemetry: {wire: 7d}\n")
+	t.Run("sqlite", func(t *testing.T) { t.Parallel(); importSelected(t, "") })
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		importSelected(t, "memory: {store: \""+storetest.StartPostgres(t).Database(t)+"\"}\n")
+	})
+}
+
+func importSelected(t *testing.T, store string) {
+	t.Helper()
+	h := newSelectHost(t, store+"telemetry: {wire: 7d}\n")
 	missed := h.ask("--conversation", "chat_1", payroll)
 	again := h.ask("--conversation", "chat_1", "The payroll system: how is its password reset?")
 	h.ask("--conversation", "chat_1", "And for the mail system?")
@@ -99,7 +109,7 @@ func TestEval_importSelected(t *testing.T) {
 		code  int
 	}{
 		file("no-result", missed): {[]string{"tags:\n  - no-result\n  - asked-twice\n", "not_contains:", "found: true"}, 1},
-		file("no-result", again):  {[]string{"tags:\n  - no-result\n  - up\n", "mode: exact"}, 0}, // the mark counts
+		file("no-result", again):  {[]string{"tags:\n  - no-result\n  - up\n", "items:"}, 0}, // the mark counts
 		file("marked", lunch):     {[]string{"tags:\n  - marked\n  - down\n", "not_contains:"}, 1},
 		file("refused", kept):     {[]string{"tags:\n  - refused\n", "Person A", "expect:\n      guardrail: refuse\n"}, 0},
 	} {
