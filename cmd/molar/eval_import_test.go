@@ -54,7 +54,9 @@ func importSelected(t *testing.T, store string) {
 	again := h.ask("--conversation", "chat_1", "The payroll system: how is its password reset?")
 	h.ask("--conversation", "chat_1", "And for the mail system?")
 	lunch := h.ask("--conversation", "chat_2", "When is lunch served?")
-	kept := h.asked(3, "--assistant", "clinic", offTopic)
+	h.ask("--conversation", "chat_3", "--assistant", "clinic", "How should I brush my teeth?")
+	kept := h.asked(3, "--conversation", "chat_3", "--assistant", "clinic", offTopic)
+	h.ask("--conversation", "chat_3", "--assistant", "clinic", "What causes caries in children?")
 	unkept := h.asked(3, "--assistant", "quiet", offTopic)
 	h.run(0, "turns", "mark", lunch, "down")
 	h.run(0, "turns", "mark", again, "up")
@@ -120,6 +122,9 @@ func importSelected(t *testing.T, store string) {
 			}
 		}
 		h.run(want.code, "eval", "run", name)
+	}
+	if text := readText(t, file("refused", kept)); !strings.Contains(text, "brush my teeth") || strings.Contains(text, "caries") {
+		t.Errorf("the case has not what was asked before the refused question alone: %s", text)
 	}
 	for name, text := range folderText(t, cases) {
 		if strings.Contains(text, "Bình") || strings.Contains(text, "234 567") {

@@ -145,13 +145,22 @@ func (a *Commands) RunTestOf(ctx context.Context, h *host.Host, turnID string, a
 	case result.Status == eval.StatusInfra:
 		return run, last, schemas.UntestableError("the assistant cannot answer now: " + eval.Clean(result.Why))
 	}
+	recorded, err := c.ReadTape()
+	if err != nil {
+		return run, last, err
+	}
+	var was tape.Turn
+	if n := len(recorded.Turns); n > 0 {
+		was = recorded.Turns[n-1]
+	}
+	sameEnd := map[string]bool{"guardrail": was.Guardrail == "refuse", "found": !was.Found()}
 	run = schemas.TestRun{Case: c.ID, Answer: last.Answer, Reasons: []schemas.TestReason{}}
 	for _, check := range result.Checks {
 		switch {
 		case check.OK:
 		case strings.HasPrefix(check.Text, "expected no "): // what [eval.ExpectOtherAnswer] expects
 			run.Reasons = append(run.Reasons, schemas.TestReason{Code: schemas.ReasonSameAnswer, Text: "the answer has again what it must not have"})
-		case check.Name == "found" || check.Name == "guardrail":
+		case sameEnd[check.Name]:
 			run.Reasons = append(run.Reasons, schemas.TestReason{Code: schemas.ReasonSameEnd, Text: "it ended in the same way again: " + eval.Clean(check.Text)})
 		default:
 			run.Reasons = append(run.Reasons, schemas.TestReason{Code: schemas.ReasonCheck, Text: eval.Clean(check.Text)})

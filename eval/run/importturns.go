@@ -107,6 +107,8 @@ func (a *Commands) importTurn(ctx context.Context, h *host.Host, f ImportFlags, 
 
 // loadSelected loads the selected turns, and collects the personal data in them. It prints which are left out.
 func (a *Commands) loadSelected(ctx context.Context, h *host.Host, want host.Selection, masker *eval.Masker) (all []savedTurn, err error) {
+	limit := want.Limit
+	want.Limit = 0 // those that are left out do not count
 	chosen, left, err := host.TraceStore{DB: h.DB}.Select(ctx, want)
 	if err != nil {
 		return nil, err
@@ -114,6 +116,9 @@ func (a *Commands) loadSelected(ctx context.Context, h *host.Host, want host.Sel
 	var why []string // no test can be made of a turn, each once
 	turns := make(map[string]int)
 	for _, t := range chosen {
+		if limit > 0 && len(all) == limit {
+			break
+		}
 		e, err := load(ctx, h, t.ID)
 		if not, ok := errors.AsType[schemas.UntestableError](err); ok {
 			if turns[string(not)]++; turns[string(not)] == 1 {

@@ -299,8 +299,6 @@ func earlierMessages(ctx context.Context, h *host.Host, t answer.Trace) (earlier
 		return nil, "earlier messages that the client sent along, if any: no trace keeps them", nil
 	case t.Memory != "read" || t.ConversationID == "":
 		return nil, "", nil
-	case h.DB == nil:
-		return nil, "what was said before the turn: the conversations are kept by another host", nil
 	}
 	messages, _, err := h.DB.Messages(ctx, "", t.ConversationID, store.MessageRange{})
 	if err != nil {
@@ -331,7 +329,7 @@ func keptTapes(ctx context.Context, h *host.Host, t answer.Trace) (all []*tape.T
 			return nil, err
 		}
 		for _, m := range messages {
-			if m.TurnID == t.TurnID {
+			if m.TurnID == t.TurnID || !m.Timestamp.Before(t.Started) { // a refused turn has no message
 				break
 			}
 			turns = append(turns, m.TurnID)
