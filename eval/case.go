@@ -91,13 +91,15 @@ type Expect struct {
 	Guardrail string  `yaml:"guardrail,omitempty" json:"guardrail,omitempty" jsonschema:"enum=pass,enum=refuse"`
 	Answer    *Answer `yaml:"answer,omitempty" json:"answer,omitempty"`
 	Limits    *Limits `yaml:"limits,omitempty" json:"limits,omitempty"`
+	// Found expects that at least one call succeeds with a result that is not empty.
+	Found bool `yaml:"found,omitempty" json:"found,omitempty"`
 	// Error is a text that the turn's error must contain; the turn is expected to fail.
 	Error string `yaml:"error,omitempty" json:"error,omitempty"`
 }
 
 // isEmpty reports whether nothing is expected.
 func (e *Expect) isEmpty() bool {
-	return e.Calls == nil && !e.NoCall && e.Guardrail == "" && !e.Answer.checks() && e.Limits == nil && e.Error == ""
+	return e.Calls == nil && !e.NoCall && e.Guardrail == "" && !e.Answer.checks() && e.Limits == nil && !e.Found && e.Error == ""
 }
 
 // Calls are the expected tool calls of a turn.

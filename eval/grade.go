@@ -57,6 +57,9 @@ func (c *Case) grade(i int, seen *tape.Turn, earlier []tape.Turn, agreement *mat
 	for _, r := range e.Answer.grade(seen, append(slices.Clone(earlier), *seen)) {
 		add("answer", r == "", "%s", r)
 	}
+	if e.Found {
+		add("found", seen.Found(), "expected a call that finds something")
+	}
 	if l := e.Limits; l != nil {
 		bound := func(what string, limit, got int) {
 			if limit > 0 {

@@ -29,7 +29,7 @@ type Assistant struct {
 	Provider     string `yaml:"provider" jsonschema_description:"Provider for this assistant instead of llm.provider."`
 	Model        string `yaml:"model" jsonschema_description:"Model for this assistant instead of the provider's."`
 	// Wire nil means true for an assistant without a topic, and false for one with a topic.
-	Wire *bool `yaml:"wire" jsonschema_description:"Whether its turns keep their wire traffic, where telemetry.wire keeps any; true when left out, but false for an assistant with a topic."`
+	Wire *bool `yaml:"wire" jsonschema_description:"Whether its turns keep their wire traffic, where telemetry.wire keeps any; true when left out, but false for an assistant with a topic, since it is also the only place where the text of a refused question is kept."`
 	// Retention nil means memory.retention; zero keeps its conversations for ever.
 	Retention *time.Duration `yaml:"retention" jsonschema_description:"In place of memory.retention for conversations that it answered last: those not changed for this long are deleted for good; 0s keeps them for ever."`
 	// Tuning tunes its models; what a turn sets takes precedence.

@@ -43,6 +43,11 @@ func TestDeskPage_Look(t *testing.T) {
 			until(`document.querySelector("#step-write .ask:not([hidden])")`),
 		}},
 		{name: "desk-refused", path: "/desk?turn=t-refused", steps: steps{until(`document.querySelector(".guide")`)}},
+		{name: "turn-test", path: "/turn?id=t-payroll", steps: steps{
+			until(`document.querySelector("#make-test .guide")`), js(`document.querySelector("#step-test form").requestSubmit()`), until(`document.querySelector("#step-test .code")`),
+			js(`document.querySelector("#step-test .run").click()`), until(`document.querySelector("#step-test .outcome .bad")`),
+			js(`document.querySelector("#make-test").scrollIntoView()`),
+		}},
 		{name: "account", path: "/account", steps: steps{until(`document.querySelectorAll("#sessions li").length === 2 && document.querySelector("#erase")`)}},
 		{name: "desk-approvals", path: "/desk", steps: steps{until(`document.querySelectorAll("#approvals .approval").length === 2 && document.title.startsWith("(2) ")`)}},
 	}
@@ -103,6 +108,35 @@ func TestDeskPage_PutsAnAnswerRight(t *testing.T) {
 	if !slices.Equal(api.sent, want) {
 		t.Errorf("sent %q", api.sent)
 	}
+}
+
+// The page of a turn's trace makes a test of it and runs it, with the keyboard alone, for those who review. It
+// says before when that is impossible.
+func TestTurnPage_MakesATest(t *testing.T) {
+	t.Parallel()
+	api := newDeskAPI()
+	j := openDesk(t, "en", api)
+	j.do(chromedp.EmulateViewport(360, 780), chromedp.Navigate(j.url+"/turn?id=t-payroll"))
+	j.sees(`document.querySelector(".summary")`, `document.querySelectorAll("#make-test li.card").length === 1`)
+	j.do(js(`document.querySelector("#step-test form button").focus()`), chromedp.KeyEvent(kb.Enter))
+	j.sees(`document.querySelector("#step-test .out").textContent.includes("The test “reset-the-password” is made.")`, `document.querySelector("#step-test .code").textContent === "molar eval run --live tests/desk"`,
+		`document.querySelector("#step-test .files").textContent === "tests/desk/cases.yamltests/desk/tapes/t-payroll.jsonl"`, `document.activeElement === document.querySelector("#step-test form button")`)
+	j.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab)) // past what they are, and the command
+	j.sees(`document.activeElement === document.querySelector("#step-test .run")`)
+	j.do(chromedp.KeyEvent(kb.Enter))
+	j.sees(`document.querySelector("#step-test .outcome .bad").textContent.startsWith("Red")`, `document.querySelector("#make-test a").getAttribute("href") === "/desk?turn=t-payroll"`, `document.querySelector("#said").textContent.includes("Red")`)
+
+	j.do(chromedp.Navigate(j.url + "/turn?id=t-refused"))
+	j.sees(`document.querySelector("#step-test .warn").textContent.startsWith("The text of this question is not kept")`)
+	j.do(chromedp.Navigate(j.url + "/turn?id=t-untraced"))
+	j.sees(`document.querySelector("#step-test .warn").textContent.startsWith("No test can be made")`, `getComputedStyle(document.querySelector("#step-test form button")).display === "none"`)
+
+	api.mu.Lock()
+	api.me = strings.Replace(reviewer, `"chat","review"`, `"chat"`, 1)
+	api.sent = nil
+	api.mu.Unlock()
+	j.do(chromedp.Navigate(j.url + "/turn?id=t-payroll"))
+	j.sees(`document.querySelector(".summary")`, `document.querySelector("#sign-out:not([hidden])")`, `!document.querySelector(".guide")`)
 }
 
 // Whoever comes back finds their work: the mark with its note, the test, which can be run at once, and the
@@ -184,7 +218,7 @@ func TestDeskPage_SaysWhatIsMissing(t *testing.T) {
 	j.do(chromedp.Navigate(j.url + "/desk?turn=t-payroll"))
 	j.sees(`document.querySelector(".guide")`)
 	eval[any](j, `document.querySelector("#step-test form").requestSubmit()`)
-	j.sees(`document.querySelector("#step-test .bad").textContent === "the wire traffic of this turn is not kept; set telemetry.wire"`)
+	j.sees(`document.querySelector("#step-test .bad").textContent === "it has no trace: none was written, or it is no longer kept"`)
 	api.mu.Lock()
 	api.wires, api.tests = true, false
 	api.mu.Unlock()

@@ -189,6 +189,8 @@ func (d *deskAPI) turn(r *http.Request) (int, string) {
 			`"turn_id":"t1"`, `"turn_id":"t-payroll",`+map[bool]string{false: `"person":"person-7f3a",`}[d.own]+`"outcome":"not_found","made":[`+d.made+`]`).Replace(turnTrace)
 	case "t-refused":
 		return http.StatusOK, `{"turn_id":"t-refused","conversation_id":"c-r","assistant":"dental","started":"2026-05-04T03:02:01Z","took_ms":2,"status":"refused","outcome":"refused","verdict":{"pass":false,"sure":true,"by":"code","reason":"off topic","score":0.1,"took_ms":0.4}}`
+	case "t-untraced":
+		return http.StatusOK, `{"turn_id":"t-untraced","conversation_id":"c-u","assistant":"dental","started":"2026-05-04T03:02:01Z","status":"done","untraced":true,"question":"When is lunch?","answer":"At noon."}`
 	default:
 		return http.StatusNotFound, notFound
 	}
@@ -211,7 +213,7 @@ func (d *deskAPI) mark(r *http.Request) (int, string) {
 func (d *deskAPI) test(r *http.Request) (int, string) {
 	d.record(r)
 	if !d.wires {
-		return http.StatusConflict, `{"error":{"code":"turn_not_testable","message":"the wire traffic of this turn is not kept; set telemetry.wire"}}`
+		return http.StatusConflict, `{"error":{"code":"turn_not_testable","message":"it has no trace: none was written, or it is no longer kept"}}`
 	}
 	if !d.tests {
 		return http.StatusOK, `{"case":"reset-the-password","files":[{"name":"reset-the-password.yaml","content":"id: reset-the-password\n"}],"command":"molar eval run --live ."}`

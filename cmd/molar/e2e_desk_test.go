@@ -452,6 +452,46 @@ func TestDesk_WithoutFolders(t *testing.T) {
 	}
 }
 
+// Without wire traffic a test is made of the trace. A refused question has no text there, so its test needs
+// traffic that the settings keep explicitly.
+func TestDesk_WithoutWire(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, telemetry, assistant, question, want, run string
+		status                                          int
+	}{
+		{"answered", "", "help", "Where is the archive?", "not_contains", `"code":"same_answer"`, http.StatusOK},
+		{"refused", "", "clinic", offTopic, "telemetry.wire keeps those to assistants with wire: true", "turn_not_testable", http.StatusConflict},
+		{"refused and kept", "telemetry: {wire: 7d}\n", "clinic", offTopic, "guardrail: pass", `"code":"same_end"`, http.StatusOK},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			model := startModel(t, models.Config{Script: func(r models.Request) *models.Reply {
+				if strings.Contains(r.Body, "topic filter") {
+					return models.Text(`{"verdict":"NO","language":"en"}`)
+				}
+				return models.Text("On floor 4.")
+			}})
+			s := serveHost(t, writeFile(t, "molar.yaml", "llm: {provider: ollama}\n"+tt.telemetry+"assistants:\n  help: {tools: []}\n  clinic: {topic: dental, wire: true}\n"), model)
+			status, said := s.do(t, http.MethodPost, "/v1/chat/completions", questionBody(tt.assistant, "", tt.question, false))
+			var got struct{ ID string }
+			if err := json.Unmarshal([]byte(said), &got); status != http.StatusOK || err != nil {
+				t.Fatalf("%d %s", status, said)
+			}
+			turn := "/v1/turns/" + strings.TrimPrefix(got.ID, "chatcmpl-")
+			if status, text := s.do(t, http.MethodPost, turn+"/feedback", `{"mark":"down"}`); status != http.StatusOK {
+				t.Errorf("mark: %d %s", status, text)
+			}
+			if status, text := s.do(t, http.MethodPost, turn+"/test", `{}`); status != tt.status || !strings.Contains(text, tt.want) || strings.Contains(text, "Bình") {
+				t.Errorf("the test: %d %s", status, text)
+			}
+			if status, text := s.do(t, http.MethodPost, turn+"/test/run", `{}`); status != tt.status || !strings.Contains(text, tt.run) {
+				t.Errorf("the run: %d %s", status, text)
+			}
+		})
+	}
+}
+
 // A reviewer whose group names assistants sees the turns, gaps and marks of those alone, and can neither
 // read, mark, test nor correct another one. The command line leaves lines in the audit as HTTP does, and says
 // whose mark it shows.

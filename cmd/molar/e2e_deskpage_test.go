@@ -46,9 +46,7 @@ func TestDesk_InTheBrowser(t *testing.T) {
 	t.Parallel()
 	tab := chromiumTab(t)
 	d := newDeskHost(t, "review: {tests: tests}\n")
-	if _, turn := d.ask("ann", "chat_one", payroll); turn == "" {
-		t.Fatal("no turn")
-	}
+	_, turn := d.ask("ann", "chat_one", payroll)
 	began := time.Now()
 	run := func(what string, actions ...chromedp.Action[chromedp.Void]) {
 		t.Helper()
@@ -100,6 +98,12 @@ func TestDesk_InTheBrowser(t *testing.T) {
 	if code, text := d.molar(test...); code != 0 {
 		t.Errorf("the test is not green: %d %s", code, text)
 	}
+	run("open the trace in this tab", chromedp.Navigate(d.url+"/turn?id="+turn))
+	sees(`document.querySelector("#step-test.finished .files").textContent.startsWith("tests/desk-")`)
+	click("#step-test .run")
+	sees(`document.querySelector("#step-test .outcome .good").textContent && document.querySelector("#step-test .told").textContent.includes("` + right + `")`)
+	click("#make-test > section > p a")
+	sees(`location.pathname === "/desk" && document.querySelector("#step-write.finished .run:not([hidden])")`)
 	click("#step-write .run")
 	sees(`document.querySelector("#step-write .out:last-child .good").textContent.startsWith("Green") && document.querySelector("#step-write .out:last-child .told").textContent.includes("` + right + `")`)
 	run("open the chat in this tab", chromedp.Evaluate[chromedp.Void](`document.querySelector("#step-write .ask").target = ""`))

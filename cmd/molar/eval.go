@@ -199,10 +199,11 @@ with what changed since the first.`,
 func newEvalImportCmd(a *app) *cobra.Command {
 	var f run.ImportFlags
 	cmd := &cobra.Command{
-		Use:   "import --out FOLDER [flags] {FILE|FOLDER... | --marked down}",
-		Short: "Make cases from marked answers, and from other programs' recordings and data sets",
-		Long: `Make cases and tapes from marked answers (--marked), or from other programs' recordings
-and data sets:
+		Use:   "import --out FOLDER [flags] {FILE|FOLDER... | --marked down | --no-result | ...}",
+		Short: "Make cases from saved turns, and from other programs' recordings and data sets",
+		Long: `Make cases and tapes from saved turns (--marked, --refused, --no-result, --asked-twice, also
+several at once), or from other programs' recordings and data sets:
+
 
   rows         lines of a data set, such as {"item": ...} or {"input", "ideal"} of OpenAI's
                evals, and tables (CSV); --map names their columns
@@ -223,8 +224,10 @@ runs through Molar's own provider code. A data set becomes cases without tapes: 
 with molar eval run --live, and record them with molar eval accept --live. --config and
 --assistant are written into the cases.
 
-A case from an answer that was marked down fails until the answer changes: write into it
-what is expected instead. Personal data is masked by rules, which are shown first together
+The case of an answer that was marked down, that found nothing or after which the person asked
+the same again fails until the answer changes: write into it what is expected instead. That of
+a refused question expects the refusal; such a question is kept only with the wire traffic of
+an assistant with wire: true. Personal data is masked by rules, which are shown first together
 with their matches; on a terminal you are then asked, elsewhere --yes writes the cases.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -236,9 +239,7 @@ with their matches; on a terminal you are then asked, elsewhere --yes writes the
 	flags.StringVar(&f.Out, "out", "", "`folder` for the cases and tapes")
 	flags.StringToStringVar(&f.Map, "map", nil, "what the columns of a data set are, such as `user=question,contains=answer`: user, system, id, tags, tool, or a check of the answer")
 	flags.BoolVar(&f.Force, "force", false, "replace existing cases")
-	flags.StringVar(&f.Marked, "marked", "", "import the answers that were marked `up or down`")
-	flags.StringVar(&f.Since, "since", "", "only answers marked in this `time`, such as 7d")
-	flags.StringVar(&f.Assistant, "assistant", "", "only answers of this assistant, by `name`; of files: the assistant that is asked")
+	addTurnFlags(flags, &f.TurnFlags)
 	flags.StringArrayVar(&f.Mask, "mask", nil, "also mask this `text`, which no rule finds; may be repeated")
 	flags.BoolVar(&f.Yes, "yes", false, "write the cases without asking")
 	_ = cmd.MarkFlagRequired("out")

@@ -75,10 +75,16 @@ func (h *markedHost) run(code int, args ...string) (stdout, stderr string) {
 	return out.String(), errs.String()
 }
 
-// ask returns the id of a turn.
+// ask returns the id of an answered turn.
 func (h *markedHost) ask(args ...string) string {
 	h.t.Helper()
-	out, _ := h.run(0, append([]string{"chat", "--output-format", "json"}, args...)...)
+	return h.asked(0, args...)
+}
+
+// asked returns the id of a turn that ends with a code.
+func (h *markedHost) asked(code int, args ...string) string {
+	h.t.Helper()
+	out, _ := h.run(code, append([]string{"chat", "--output-format", "json"}, args...)...)
 	var answer struct {
 		ID string `json:"turn_id"`
 	}

@@ -3,14 +3,15 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"molar/agent/answer"
 	"molar/eval/run"
@@ -198,48 +199,49 @@ and in the output of molar chat --output-format json.`,
 }
 
 func newTurnsListCmd(a *app) *cobra.Command {
-	var f run.MarkedFlags
+	var f run.TurnFlags
 	var format, outcome string
 	var gaps bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the marked answers, turns by their outcome, or questions that nobody could answer, newest first",
-		Args:  cobra.NoArgs,
+		Short: "List the marked answers, turns by how they went, or questions that nobody could answer, newest first",
+		Long: `List the marked answers, turns by how they went, or questions that nobody could answer, newest
+first. --refused, --no-result and --asked-twice list the turns that any of them, or --marked,
+selects, as molar eval import does. With --outcome, --marked lists those that have both.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cli.CheckFormat(format); err != nil {
 				return err
 			}
-			if outcome != "" || gaps {
-				return a.listTurns(cmd.Context(), f, outcome, gaps, format)
-			}
-			want, err := f.Filter(time.Now())
-			if err != nil {
+			want, err := f.Selected(time.Now())
+			switch selects := want.Refused || want.NoResult || want.AskedTwice; {
+			case err != nil:
 				return err
+			case selects && (outcome != "" || gaps):
+				return cli.Usage(errors.New("--outcome and --gaps make other lists than --refused, --no-result and --asked-twice"))
+			case selects:
+				return a.listSelected(cmd.Context(), want, format)
+			case outcome != "" || gaps:
+				return a.listTurns(cmd.Context(), want, outcome, gaps, format)
 			}
-			cfg, err := a.Load(nil)
-			if err != nil {
-				return err
-			}
-			marked, err := serve.Marked(cmd.Context(), cfg, want)
-			if err != nil {
-				return err
-			}
-			if format == cli.JSON {
-				return json.NewEncoder(a.Stdout).Encode(marked)
-			}
-			table := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-			for _, m := range marked {
-				_, _ = fmt.Fprintf(table, "%s\t%s %s\t%s\t%s\t%s\n", m.TurnID, m.Mark, byWhom(m.By), m.MarkedAt.Format(time.DateTime), terminal.Clean(m.Assistant), terminal.Clean(strings.Join(strings.Fields(m.Note), " ")))
-			}
-			return table.Flush()
+			return a.listMarks(cmd.Context(), want, format)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.Marked, "marked", "", "only answers marked `up or down`")
-	flags.StringVar(&f.Since, "since", "", "only answers marked in this `time`, such as 7d")
-	flags.StringVar(&f.Assistant, "assistant", "", "only answers of this assistant, by `name`")
+	addTurnFlags(flags, &f)
 	flags.StringVar(&outcome, "outcome", "", "turns that ended as `refused`, failed, interrupted, not_found, unapproved, emergency or done; any for all")
 	flags.BoolVar(&gaps, "gaps", false, "questions that nobody could answer, grouped by their words")
 	flags.StringVar(&format, "output-format", cli.Text, "text or json")
 	return cmd
+}
+
+// addTurnFlags adds the flags that select turns.
+func addTurnFlags(flags *pflag.FlagSet, f *run.TurnFlags) {
+	flags.StringVar(&f.Marked, "marked", "", "turns whose answers were marked `up or down`")
+	flags.BoolVar(&f.Refused, "refused", false, "turns whose question the guardrail refused")
+	flags.BoolVar(&f.NoResult, "no-result", false, "turns that looked something up and found nothing")
+	flags.BoolVar(&f.AskedTwice, "asked-twice", false, "turns after which the same person asked the same again")
+	flags.StringVar(&f.Ago, "since", "", "only turns of, or marks made in, this `time`, such as 7d")
+	flags.StringVar(&f.Assistant, "assistant", "", "only turns of this assistant, by `name`")
+	flags.IntVar(&f.Limit, "limit", 0, "at most this `number` of turns, the newest")
 }

@@ -21,19 +21,22 @@ type ImportFlags struct {
 	// Map says what the columns of data sets are, see [importers.Options].
 	Map   map[string]string
 	Force bool
-	MarkedFlags
+	Mask  []string
+	Yes   bool
+	TurnFlags
 }
 
-// Import makes cases from recordings and data sets of other programs, or from marked answers.
+// Import makes cases from recordings and data sets of other programs, or from saved turns.
 func (a *Commands) Import(ctx context.Context, f ImportFlags, files []string) error {
 	if err := a.mayRecord(); err != nil {
 		return err
 	}
-	if (len(files) == 0) == (f.Marked == "") {
-		return cli.Usage(errors.New("give files, or --marked down for answers that were marked"))
+	selects := len(f.Reasons()) > 0
+	if selects == (len(files) > 0) {
+		return cli.Usage(errors.New("give files, or select turns: --marked down, --refused, --no-result, --asked-twice"))
 	}
-	if f.Marked != "" {
-		return a.importMarked(ctx, f)
+	if selects {
+		return a.importTurns(ctx, f)
 	}
 	read, faults := readFiles(files)
 	all, more := importers.Read(importers.Options{Format: f.From, Map: f.Map}, read...)

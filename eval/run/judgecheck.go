@@ -42,8 +42,8 @@ func (a *Commands) JudgeCheck(ctx context.Context, f JudgeCheckFlags) error {
 	if err := a.mayRecord(); err != nil {
 		return err
 	}
-	marked := MarkedFlags{Since: f.Since, Assistant: f.Assistant}
-	want, err := marked.Filter(time.Now())
+	marked := TurnFlags{Ago: f.Since}
+	want, err := marked.Selected(time.Now())
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (a *Commands) JudgeCheck(ctx context.Context, f JudgeCheckFlags) error {
 	if err := h.DB.Audit(ctx, schemas.AuditLine{Event: schemas.EventReview, Detail: "judge check"}); err != nil {
 		return err
 	}
-	marks, err := h.DB.ListMarks(ctx, want)
+	marks, err := h.DB.ListMarks(ctx, schemas.FeedbackFilter{Assistant: f.Assistant, Since: want.Since})
 	if err != nil {
 		return err
 	}

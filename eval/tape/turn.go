@@ -77,6 +77,14 @@ func (s *Turn) result(of TurnCall) {
 	}
 }
 
+// Found reports whether a call succeeded with a result that is not empty.
+func (s *Turn) Found() bool {
+	reads := true
+	return slices.ContainsFunc(s.Calls, func(c TurnCall) bool {
+		return c.Done && !c.IsError && !schemas.ToolResult{Output: c.Output}.FoundNothing(schemas.ToolAnnotations{ReadOnlyHint: &reads})
+	})
+}
+
 // MatchCalls returns the calls in the form that package match compares.
 func (s *Turn) MatchCalls() []match.Call {
 	made := make([]match.Call, len(s.Calls))

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"molar/internal/config"
@@ -32,6 +33,15 @@ func Gaps(ctx context.Context, cfg *config.Config, since time.Time) (groups []sc
 		return err
 	})
 	return groups, err
+}
+
+// Selected lists the turns of all people that a selection selects, as the operator of this machine.
+func Selected(ctx context.Context, cfg *config.Config, want host.Selection) (turns []host.SelectedTurn, err error) {
+	err = review(ctx, cfg, "", "list "+strings.Join(want.Reasons(), ", "), func(db *store.DB) error {
+		turns, _, err = host.TraceStore{DB: db}.Select(ctx, want)
+		return err
+	})
+	return turns, err
 }
 
 // Marked lists the marks of people and of reviewers, the newest first, as the operator of this machine.

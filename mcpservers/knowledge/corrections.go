@@ -71,6 +71,14 @@ func Corrected(files fs.FS, question string) (answer string, ok bool) {
 	return p.text, ok
 }
 
+// SameQuestion reports whether two questions have the same words that mean something, so that a correction of
+// one is found by the other. n is how many there are.
+func SameQuestion(a, b string) (n int, same bool) {
+	c := newCorrections(nil)
+	words := c.words(a)
+	return len(words), slices.EqualFunc(words, c.words(b), sameWord)
+}
+
 // sameWord reports whether two words are the same, or one of them is the other without marks.
 func sameWord(a, b correctedWord) bool {
 	return a.folded == b.folded && (a.raw == b.raw || text.NewWord(a.raw).Bare || text.NewWord(b.raw).Bare)

@@ -42,7 +42,8 @@ function turnParts(id, trace, marks, changed) {
   const sources = trace.done?.sources ?? [];
   const head = el("span", { className: "mark" });
   const state = known(trace, marks);
-  const steps = guide(`/v1/turns/${encodeURIComponent(id)}`, trace, state, () => {
+  const path = `/v1/turns/${encodeURIComponent(id)}`;
+  const steps = guide(t("Put it right", "Sửa lại cho đúng"), path, trace, state, [markStep(path, state), testStep(path, trace, state), writeStep(path, trace, state)], () => {
     head.replaceChildren(...tags(state.mark?.mark, made(state)));
     changed(tags(state.mark?.mark, made(state)));
   });
@@ -64,7 +65,8 @@ function turnParts(id, trace, marks, changed) {
 // --- the three steps ---------------------------------------------------------------------------
 
 // known returns what was done about a turn. mark is the one that counts, and mine the one that the first step changes;
-// test and written are what the other steps made, and run what came of the last run of the test, at one of the steps.
+// test and written are what the other steps made, and run what came of the last run of the test, at one of the steps. alone
+// is set where only the second step is shown.
 function known(trace, marks) {
   const by = (who) => marks.find((m) => (m.by ?? "person") === who);
   const role = trace.person ? "reviewer" : "person"; // one's own turn has no name for its person
@@ -84,10 +86,18 @@ function known(trace, marks) {
 
 const made = (state) => [state.test && "test", state.written && "correction"].filter(Boolean);
 
-// guide returns the three steps. Each says what has happened, and what comes next. All of them are drawn anew from the
+// testGuide returns the step that makes a test of a turn, for a page without the other two.
+export function testGuide(id, trace, marks) {
+  const path = `/v1/turns/${encodeURIComponent(id)}`;
+  const state = { ...known(trace, marks), alone: true };
+  const box = guide(t("Make a test of this", "Tạo bài kiểm thử từ lượt này"), path, trace, state, [testStep(path, trace, state)], () => {});
+  box.append(el("p", {}, el("a", { href: `/desk?${new URLSearchParams({ turn: id })}` }, t("Mark this answer, or write the right one, at the desk", "Đánh dấu câu trả lời này, hoặc viết câu trả lời đúng, ở trang rà soát"))));
+  return box;
+}
+
+// guide returns steps. Each says what has happened, and what comes next. All of them are drawn anew from the
 // state after each change, so that nothing old stays beside what is new.
-function guide(path, trace, state, changed) {
-  const steps = [markStep(path, state), testStep(path, state), writeStep(path, trace, state)];
+function guide(title, path, trace, state, steps, changed) {
   const draw = () => {
     for (const one of steps) {
       one.item.classList.toggle("finished", Boolean(one.done()));
@@ -129,7 +139,7 @@ function guide(path, trace, state, changed) {
   }
   draw();
   return el("section", { className: "guide", "aria-labelledby": "guide-title" },
-    el("h2", { id: "guide-title" }, t("Put it right", "Sửa lại cho đúng")),
+    el("h2", { id: "guide-title" }, title),
     el("ol", {}, steps.map((one) => one.item)));
 }
 
@@ -187,10 +197,13 @@ function markStep(path, state) {
   });
 }
 
-function testStep(path, state) {
-  return step("test", t("Make a test of it", "Tạo bài kiểm thử"), [
+function testStep(path, trace, state) {
+  const made = step("test", t("Make a test of it", "Tạo bài kiểm thử"), [
     el("p", { className: "quiet" }, t("A test keeps this question and asks it again. The test of a wrong answer is red until another answer comes.",
       "Bài kiểm thử giữ câu hỏi này và hỏi lại. Bài kiểm thử của câu trả lời sai sẽ đỏ cho đến khi có câu trả lời khác.")),
+    trace.untraced ? note(t("No test can be made of this turn: it has no trace.", "Không thể tạo bài kiểm thử từ lượt này: lượt không có dấu vết."), "warn")
+      : trace.question ? "" : note(t("The text of this question is not kept, so a test can be made only if the traffic of this assistant is: with telemetry.wire, and wire: true for the assistant.",
+        "Nội dung câu hỏi này không được giữ, nên chỉ có thể tạo bài kiểm thử nếu trao đổi của trợ lý này được giữ: với telemetry.wire, và wire: true cho trợ lý."), "warn"),
   ], {
     label: () => (state.test ? t("Make the test again", "Tạo lại bài kiểm thử") : t("Make the test", "Tạo bài kiểm thử")),
     done: () => state.test,
@@ -205,16 +218,18 @@ function testStep(path, state) {
       return [
         happened(test.case ? t(`The test “${test.case}” is made.`, `Đã tạo bài kiểm thử “${test.case}”.`) : t("The test is made.", "Đã tạo bài kiểm thử."), test.at),
         test.old ? note(t("It was made before the mark. Make it again.", "Bài này được tạo trước lần đánh dấu. Hãy tạo lại."), "warn") : "",
-        state.mark ? "" : note(t("This answer is not marked, so the test takes it for right. If it is wrong, mark it in step 1 and make the test again.",
-          "Câu trả lời này chưa được đánh dấu, nên bài kiểm thử coi nó là đúng. Nếu nó sai, hãy đánh dấu ở bước 1 rồi tạo lại bài kiểm thử."), "warn"),
-        test.files.length ? fold(test.command ? t("Its files, and how to run it at a terminal", "Các tệp, và cách chạy ở dòng lệnh") : t("Its files", "Các tệp"),
+        state.mark ? "" : note(t("This answer is not marked, so the test takes it for right. If it is wrong, mark it and make the test again.",
+          "Câu trả lời này chưa được đánh dấu, nên bài kiểm thử coi nó là đúng. Nếu nó sai, hãy đánh dấu rồi tạo lại bài kiểm thử."), "warn"),
+        test.files.length ? Object.assign(fold(test.command ? t("Its files, and how to run it at a terminal", "Các tệp, và cách chạy ở dòng lệnh") : t("Its files", "Các tệp"),
           el("ul", { className: "files" }, test.files.map((f) => el("li", {}, typeof f === "string" ? el("code", {}, f) : download(f)))),
-          test.command ? code(test.command, t("Command", "Lệnh")) : "") : note(t("It was downloaded.", "Bài này đã được tải xuống.")),
-        state.mark?.mark !== "down" || state.written || state.run?.passed ? "" : next(state.run ? t("write the right answer in step 3. Then this test turns green.", "viết câu trả lời đúng ở bước 3. Khi đó bài kiểm thử sẽ xanh.")
-          : t("run the test: it should be red. Then write the right answer in step 3.", "chạy bài kiểm thử: nó sẽ đỏ. Rồi viết câu trả lời đúng ở bước 3.")),
+          test.command ? code(test.command, t("Command", "Lệnh")) : ""), { open: Boolean(state.alone) }) : note(t("It was downloaded.", "Bài này đã được tải xuống.")),
+        state.mark?.mark !== "down" || state.written || state.run?.passed ? "" : next(state.run ? t("write the right answer. Then this test turns green.", "viết câu trả lời đúng. Khi đó bài kiểm thử sẽ xanh.")
+          : t("run the test: it should be red. Then write the right answer.", "chạy bài kiểm thử: nó sẽ đỏ. Rồi viết câu trả lời đúng.")),
       ];
     },
   });
+  made.send.hidden = Boolean(trace.untraced);
+  return made;
 }
 
 // whyRed returns the sentence for a reason of a red test.

@@ -1,6 +1,6 @@
 // The trace page: the steps of one turn, and why each tool was called or not.
 
-import { $, api, el, t, when } from "/static/app.js";
+import { $, allows, api, el, me, t, when } from "/static/app.js";
 import { fill, frame, table } from "/static/pages.js";
 import { section, whole } from "/static/traceparts.js";
 
@@ -26,7 +26,7 @@ const lookAgain = 2000; // ms
 async function load(id) {
   try {
     const trace = await api(`/v1/turns/${encodeURIComponent(id)}`);
-    if (trace.status === "running") setTimeout(() => fill($("trace"), () => load(id), whole), lookAgain);
+    if (trace.status === "running") setTimeout(() => fill($("trace"), () => load(id), page), lookAgain);
     return trace;
   } catch (err) {
     if (err.status === 404) {
@@ -38,7 +38,26 @@ async function load(id) {
   }
 }
 
+// testBox returns a box that gets, for a reviewer, the step that makes a test of the turn.
+function testBox(trace) {
+  const box = el("div", { id: "make-test" });
+  const show = async () => {
+    const who = await me();
+    if (trace.status === "running" || who && !allows(who, "review")) return;
+    const [{ testGuide }, { data: marks }] = await Promise.all([import("/static/desk_turn.js"), api(`/v1/feedback?${new URLSearchParams({ turn: id })}`).catch(() => ({ data: [] }))]);
+    box.append(testGuide(id, trace, marks.filter((m) => m.turn_id === id)));
+  };
+  show();
+  return box;
+}
+
+// page returns all of a turn, with the step behind its summary.
+function page(trace) {
+  const [summary, ...rest] = [whole(trace)].flat();
+  return [summary, testBox(trace), ...rest];
+}
+
 frame(t("Trace", "Dấu vết"));
 const id = new URLSearchParams(location.search).get("id");
-if (id) await fill($("trace"), () => load(id), whole);
+if (id) await fill($("trace"), () => load(id), page);
 else await fill($("trace"), choose, (parts) => parts);

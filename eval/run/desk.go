@@ -2,9 +2,9 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -15,11 +15,94 @@ import (
 	"molar/agent/answer"
 	"molar/eval"
 	"molar/eval/tape"
+	"molar/internal/cli"
+	"molar/internal/config"
 	"molar/internal/host"
 	"molar/providers"
 	"molar/schemas"
 	"molar/toolhandler"
 )
+
+// TestOf makes a case and its tape from a turn of a running host, with personal data masked. If the answer was
+// marked as bad, the case is red until another answer comes. The files are written into the folder of review.tests; without one they are returned.
+func (a *Commands) TestOf(ctx context.Context, h *host.Host, turnID string) (made schemas.TurnTest, err error) {
+	dir := h.Config.Review.Tests
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "molar-test-*"); err != nil {
+			return made, err
+		}
+		defer os.RemoveAll(dir)
+	} else if err := os.MkdirAll(dir, 0o750); err != nil {
+		return made, err
+	}
+	return a.testIn(ctx, h, dir, turnID)
+}
+
+// testIn is TestOf for a folder.
+func (a *Commands) testIn(ctx context.Context, h *host.Host, dir, turnID string) (made schemas.TurnTest, err error) {
+	if err := h.Traces.Flush(ctx); err != nil {
+		return made, err
+	}
+	e, err := load(ctx, h, turnID)
+	if err != nil {
+		return made, err
+	}
+	_, names, err := host.TraceStore{DB: h.DB}.Names(ctx, e.Owner)
+	if err != nil {
+		return made, err
+	}
+	masker := eval.NewMasker(names)
+	for _, text := range e.texts() {
+		masker.Learn(text)
+	}
+	quiet := *a.CLI
+	quiet.Stdout, quiet.Stderr = io.Discard, io.Discard
+	return (&Commands{&quiet}).writeTest(ctx, h, dir, e, masker)
+}
+
+// caseOf returns the id of the test of a turn.
+func caseOf(turnID string) string { return "desk-" + endOf(turnID) }
+
+// writeTest writes a case and its tape into a folder.
+func (a *Commands) writeTest(ctx context.Context, h *host.Host, dir string, e savedTurn, masker *eval.Masker) (made schemas.TurnTest, err error) {
+	c := eval.Case{V: eval.CaseVersion, ID: caseOf(e.TurnID), Tags: []string{"desk"}}
+	if e.feedback.Mark != "" {
+		c.Tags = append(c.Tags, e.feedback.Mark)
+	}
+	c.File = filepath.Join(dir, c.ID+".yaml")
+	if c.Config, err = configFrom(dir, h.Config); err != nil {
+		return made, err
+	}
+	if err := a.writeTurn(ctx, h, c, e, masker); err != nil {
+		return made, fmt.Errorf("make a test of turn %q: %w", e.TurnID, err)
+	}
+	made.Case, made.Command = c.ID, "molar eval run --live "+shownTest(h.Config, c.File)
+	for _, path := range []string{c.File, c.TapeFile()} {
+		f := schemas.TestFile{Path: path}
+		if h.Config.Review.Tests == "" { // to be downloaded
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return made, cli.Usage(err)
+			}
+			f = schemas.TestFile{Path: filepath.Base(path), Content: string(text)}
+		}
+		made.Files = append(made.Files, f)
+	}
+	return made, nil
+}
+
+// shownTest returns the path of a case as whoever runs the host names it: relative to the folder of the
+// config file, and by its name alone if it was downloaded.
+func shownTest(cfg *config.Config, file string) string {
+	if cfg.Review.Tests == "" {
+		return filepath.Base(file)
+	}
+	short, err := filepath.Rel(filepath.Dir(cfg.File), file)
+	if cfg.File == "" || err != nil {
+		return file
+	}
+	return short
+}
 
 // RunTestOf asks the questions of a turn's test again, of a running host and as somebody, and returns the
 // trace of the last turn. A test that lies in the folder of review.tests is run as it is there, with what
@@ -68,41 +151,29 @@ func (a *Commands) RunTestOf(ctx context.Context, h *host.Host, turnID string, a
 	case result.Status == eval.StatusInfra:
 		return run, last, schemas.UntestableError("the assistant cannot answer now: " + eval.Clean(result.Why))
 	}
+	recorded, err := c.ReadTape()
+	if err != nil {
+		return run, last, err
+	}
+	var was tape.Turn
+	if n := len(recorded.Turns); n > 0 {
+		was = recorded.Turns[n-1]
+	}
+	sameEnd := map[string]bool{"guardrail": was.Guardrail == "refuse", "found": !was.Found()}
 	run = schemas.TestRun{Case: c.ID, Answer: last.Answer, Reasons: []schemas.TestReason{}}
 	for _, check := range result.Checks {
 		switch {
 		case check.OK:
 		case strings.HasPrefix(check.Text, "expected no "): // what [eval.ExpectOtherAnswer] expects
 			run.Reasons = append(run.Reasons, schemas.TestReason{Code: schemas.ReasonSameAnswer, Text: "the answer has again what it must not have"})
+		case sameEnd[check.Name]:
+			run.Reasons = append(run.Reasons, schemas.TestReason{Code: schemas.ReasonSameEnd, Text: "it ended in the same way again: " + eval.Clean(check.Text)})
 		default:
 			run.Reasons = append(run.Reasons, schemas.TestReason{Code: schemas.ReasonCheck, Text: eval.Clean(check.Text)})
 		}
 	}
-	same, err := endsAgain(ctx, h, turnID, last)
-	if err == nil && same {
-		run.Reasons = append(run.Reasons, schemas.TestReason{Code: schemas.ReasonSameEnd, Text: "it ended in the same way again: " + string(answer.OutcomeOf(last))})
-	}
 	run.Passed = len(run.Reasons) == 0
-	return run, last, err
-}
-
-// endsAgain reports whether a turn ended as one did that was marked down because it had no answer. A model
-// says so in other words each time, so the words of the answer do not tell.
-func endsAgain(ctx context.Context, h *host.Host, turnID string, now answer.Trace) (bool, error) {
-	mark, _, err := h.DB.GetMark(ctx, turnID)
-	if err != nil || mark.Mark != schemas.MarkDown {
-		return false, err
-	}
-	kept, _, err := h.DB.GetTrace(ctx, turnID)
-	if err != nil {
-		return false, err
-	}
-	var then answer.Trace
-	if err := json.Unmarshal(kept.Body, &then); err != nil {
-		return false, fmt.Errorf("read the trace of turn %q: %w", turnID, err)
-	}
-	end := answer.OutcomeOf(then)
-	return end != schemas.OutcomeDone && end == answer.OutcomeOf(now), nil
+	return run, last, nil
 }
 
 // readers returns the tools of a host that only read.

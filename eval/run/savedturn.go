@@ -39,26 +39,20 @@ func (a *Commands) recordTurn(ctx context.Context, f RecordFlags) error {
 	if err != nil {
 		return err
 	}
-	var t answer.Trace
-	if err := json.Unmarshal(raw, &t); err != nil {
-		return fmt.Errorf("read the trace: %w", err)
+	e, err := gather(ctx, h, raw)
+	if not, ok := errors.AsType[schemas.UntestableError](err); ok {
+		return cli.Usage(fmt.Errorf("turn %q: %w", f.Turn, not))
 	}
-	if t.Untraced {
-		return cli.Usage(fmt.Errorf("turn %q has no trace to make a case of: it was not written, or is no longer kept", f.Turn))
+	if err != nil {
+		return err
 	}
-	if t.Question == "" {
-		return cli.Usage(fmt.Errorf("the trace of turn %q holds no text: a refused turn keeps none", f.Turn))
-	}
-	if t.Error != "" && !f.AllowFailure {
-		return a.requireComplete(c.ID, []string{fmt.Sprintf("turn %s ended as %s: %s", f.Turn, t.Status, t.Error)})
+	if e.Error != "" && !f.AllowFailure {
+		return a.requireComplete(c.ID, []string{fmt.Sprintf("turn %s ended as %s: %s", f.Turn, e.Status, e.Error)})
 	}
 	if err := h.Attached(ctx); err != nil && !f.AllowFailure {
 		return a.requireComplete(c.ID, []string{err.Error()})
 	}
-	e, err := gather(ctx, h, t)
-	if err != nil {
-		return err
-	}
+	e.feedback = schemas.Feedback{} // the case has what happened
 	return a.writeTurn(ctx, h, c, e, eval.NoMasker())
 }
 
@@ -84,17 +78,123 @@ type savedTurn struct {
 	feedback schemas.Feedback
 	// tapes are those of the conversation's turns up to this one, if all were kept.
 	tapes []*tape.Tape
+	// why it was selected, if it was.
+	why []string
 }
 
-// gather loads what was stored of a turn in addition to its trace.
-func gather(ctx context.Context, h *host.Host, t answer.Trace) (savedTurn, error) {
-	e := savedTurn{Trace: t}
-	var err error
-	if e.earlier, e.missing, err = earlierMessages(ctx, h, t); err != nil {
+// endOf returns the end of a turn's id, for the name of a case.
+func endOf(turnID string) string { return eval.SafeName(turnID[max(0, len(turnID)-8):]) }
+
+// load loads what was stored of a turn. It fails with a [schemas.UntestableError] if no case can be made of it.
+func load(ctx context.Context, h *host.Host, turnID string) (none savedTurn, err error) {
+	kept, ok, err := h.DB.GetTrace(ctx, turnID)
+	switch {
+	case err != nil:
+		return none, err
+	case !ok:
+		return none, untraced
+	}
+	e, err := gather(ctx, h, kept.Body)
+	e.Owner = kept.Owner
+	return e, err
+}
+
+// Why no case can be made of a turn.
+const (
+	untraced schemas.UntestableError = "it has no trace: none was written, or it is no longer kept"
+	textless schemas.UntestableError = "the text of a refused question is not kept; telemetry.wire keeps those to assistants with wire: true from now on"
+)
+
+// gather loads what was stored of a turn in addition to its trace. Of a refused question the trace has no text,
+// but its wire traffic has, if the settings keep that.
+func gather(ctx context.Context, h *host.Host, trace json.RawMessage) (e savedTurn, err error) {
+	if err := json.Unmarshal(trace, &e.Trace); err != nil {
+		return e, fmt.Errorf("read the trace: %w", err)
+	}
+	if e.Untraced {
+		return e, untraced
+	}
+	if e.Question == "" {
+		own, err := keptTape(ctx, h, e.TurnID)
+		if err != nil {
+			return e, err
+		}
+		if own == nil || len(own.Turns) == 0 {
+			return e, textless
+		}
+		e.Question = own.Turns[0].User
+	}
+	if e.feedback, _, err = h.DB.GetMark(ctx, e.TurnID); err != nil {
 		return e, err
 	}
-	e.tapes, err = keptTapes(ctx, h, t)
+	if e.earlier, e.missing, err = earlierMessages(ctx, h, e.Trace); err != nil {
+		return e, err
+	}
+	e.tapes, err = keptTapes(ctx, h, e.Trace)
 	return e, err
+}
+
+// expect returns what a case of the turn expects: what happened, or another answer if a person marked it down,
+// found nothing by it, or asked again. A refusal may be right, so it is expected until a person says otherwise.
+func (e *savedTurn) expect(seen tape.Turn) eval.Expect {
+	isBad := e.feedback.Mark == schemas.MarkDown
+	if e.feedback.Mark == "" {
+		isBad = slices.Contains(e.why, host.WhyNoResult) || slices.Contains(e.why, host.WhyAskedTwice)
+	}
+	switch {
+	case isBad:
+		other := eval.ExpectOtherAnswer(seen)
+		other.Found = answer.OutcomeOf(e.Trace) == schemas.OutcomeNotFound
+		return other
+	case e.Status == string(schemas.OutcomeRefused):
+		return eval.Expect{Guardrail: seen.Guardrail}
+	}
+	return eval.Observed(seen)
+}
+
+// texts returns what people, models and tools wrote in a turn.
+func (e *savedTurn) texts() []string {
+	all := []string{e.feedback.Note, e.Question, e.Answer}
+	for _, m := range e.earlier {
+		all = append(all, m.Content)
+	}
+	for _, p := range e.Passes {
+		all = append(all, p.Output, p.Thinking)
+		for _, call := range p.Calls {
+			all = append(all, call.Function.Arguments)
+		}
+	}
+	for _, t := range e.tapes {
+		for _, r := range t.Records {
+			all = append(all, r.Text, string(r.Content))
+			if r.Call != nil {
+				all = append(all, r.Call.Function.Arguments)
+			}
+		}
+	}
+	for _, tool := range e.Tools {
+		for _, call := range tool.Calls {
+			all = append(all, call.Arguments, call.Output)
+		}
+	}
+	return all
+}
+
+// mask replaces all personal data.
+func (e *savedTurn) mask(m *eval.Masker) error {
+	raw, err := json.Marshal(e.Trace)
+	if err != nil {
+		return err
+	}
+	e.Trace = answer.Trace{}
+	if err := json.Unmarshal([]byte(m.Text(string(raw))), &e.Trace); err != nil {
+		return fmt.Errorf("mask the trace of a turn: %w", err)
+	}
+	for i := range e.earlier {
+		e.earlier[i].Content = m.Text(e.earlier[i].Content)
+	}
+	e.feedback.Note = m.Text(e.feedback.Note)
+	return nil
 }
 
 // writeTurn writes a case and a tape from a turn, and replays it. The tape is made from the kept
@@ -144,10 +244,7 @@ func (a *Commands) tryTape(ctx context.Context, h *host.Host, c eval.Case, e sav
 	if last < 0 {
 		return none, errors.New("the trace made no whole tape")
 	}
-	c.Turns[last].Expect = eval.Observed(t.Turns[last])
-	if e.feedback.Mark == schemas.MarkDown { // the person marked this answer as bad
-		c.Turns[last].Expect = eval.ExpectOtherAnswer(t.Turns[last])
-	}
+	c.Turns[last].Expect = e.expect(t.Turns[last])
 	if err := writeCase(c, host.Redactor(h.Config)); err != nil {
 		return none, err
 	}
@@ -202,8 +299,6 @@ func earlierMessages(ctx context.Context, h *host.Host, t answer.Trace) (earlier
 		return nil, "earlier messages that the client sent along, if any: no trace keeps them", nil
 	case t.Memory != "read" || t.ConversationID == "":
 		return nil, "", nil
-	case h.DB == nil:
-		return nil, "what was said before the turn: the conversations are kept by another host", nil
 	}
 	messages, _, err := h.DB.Messages(ctx, "", t.ConversationID, store.MessageRange{})
 	if err != nil {
@@ -234,19 +329,15 @@ func keptTapes(ctx context.Context, h *host.Host, t answer.Trace) (all []*tape.T
 			return nil, err
 		}
 		for _, m := range messages {
-			if m.TurnID == t.TurnID {
+			if m.TurnID == t.TurnID || !m.Timestamp.Before(t.Started) { // a refused turn has no message
 				break
 			}
 			turns = append(turns, m.TurnID)
 		}
 	}
 	for _, id := range append(slices.Compact(turns), t.TurnID) {
-		lines, ok, err := h.DB.GetWire(ctx, id)
-		if err != nil || !ok {
-			return nil, err
-		}
-		kept, err := tape.Read("the kept traffic of turn "+id, lines)
-		if err != nil {
+		kept, err := keptTape(ctx, h, id)
+		if err != nil || kept == nil {
 			return nil, err
 		}
 		trace, ok, err := h.DB.GetTrace(ctx, id)
@@ -257,4 +348,13 @@ func keptTapes(ctx context.Context, h *host.Host, t answer.Trace) (all []*tape.T
 		all = append(all, kept)
 	}
 	return all, nil
+}
+
+// keptTape returns the kept wire traffic of a turn; nil if there is none.
+func keptTape(ctx context.Context, h *host.Host, turnID string) (*tape.Tape, error) {
+	lines, ok, err := h.DB.GetWire(ctx, turnID)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return tape.Read("the kept traffic of turn "+turnID, lines)
 }
