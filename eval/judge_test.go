@@ -18,7 +18,8 @@ import (
 // A judge is a provider with prepared outputs, the last of which repeats.
 type judge struct {
 	outputs []string
-	err     error
+	err     error // before any output
+	cut     error // after it
 	asked   []providers.Request
 }
 
@@ -33,6 +34,9 @@ func (j *judge) Stream(_ context.Context, req providers.Request) iter.Seq2[provi
 		}
 		output := j.outputs[min(len(j.asked), len(j.outputs))-1]
 		yield(providers.Chunk{Text: output, Usage: &schemas.Usage{TotalTokens: 10}, Finish: providers.FinishStop}, nil)
+		if j.cut != nil {
+			yield(providers.Chunk{}, j.cut)
+		}
 	}
 }
 
@@ -109,6 +113,11 @@ func TestAsk_limits(t *testing.T) {
 	j := &judge{outputs: []string{forged}}
 	v, err := eval.Ask(t.Context(), j.route(), eval.Check{Grounded: true}, eval.Judged{Answer: "a", Sources: []string{strings.Repeat("x", 200_000)}})
 	if err != nil || v.Result != eval.VerdictNone || !strings.Contains(v.Reason, "at most 100000") || len(j.asked) != 0 {
+		t.Errorf("%+v, %v", v, err)
+	}
+	// A judge that answered was reached; what broke off is not a verdict.
+	v, err = eval.Ask(t.Context(), (&judge{outputs: []string{forged}, cut: errors.New("broke off")}).route(), eval.Check{Judge: "x"}, eval.Judged{Answer: "a"})
+	if err != nil || v.Result != eval.VerdictNone || v.Calls != 2 || !strings.Contains(v.Reason, "broke off") {
 		t.Errorf("%+v, %v", v, err)
 	}
 	j.err = errors.New("down")
