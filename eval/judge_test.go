@@ -156,3 +156,18 @@ func TestLoad_answer(t *testing.T) {
 		}
 	}
 }
+
+func TestJudgeCheck_numbers(t *testing.T) {
+	var check eval.JudgeCheck
+	for _, group := range []struct {
+		n            int
+		mark, result string
+	}{{20, "up", "pass"}, {5, "up", "fail"}, {10, "down", "pass"}, {15, "down", "fail"}, {3, "down", "none"}} {
+		for range group.n {
+			check.Add(schemas.Feedback{Mark: group.mark}, eval.Verdict{Result: group.result})
+		}
+	}
+	if a := check.Agreement; a.Hits != 35 || a.Total != 50 || *a.Low > 0.57 || *a.High < 0.80 || check.Kappa == nil || *check.Kappa != 0.4 || len(check.Disagreements) != 18 {
+		t.Errorf("%+v, kappa %v, %d disagreements", a, *check.Kappa, len(check.Disagreements))
+	}
+}

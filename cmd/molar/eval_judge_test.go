@@ -206,6 +206,33 @@ func TestEval_grounded(t *testing.T) {
 	}
 }
 
+// TestEval_recordJudge: a recording is good although its judge is down; only the verdict is missing.
+func TestEval_recordJudge(t *testing.T) {
+	t.Parallel()
+	model := models.New(models.Config{Script: func(r models.Request) *models.Reply {
+		if strings.Contains(r.Body, "You judge an answer") {
+			return &models.Reply{Status: 500, Error: "out of memory", RetryAfterMS: 1}
+		}
+		return models.Text("Hello.")
+	}})
+	url, err := model.Start(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = model.Close() }()
+	file := filepath.Join(t.TempDir(), "case.yaml")
+	code, stdout, stderr := evalRun(t, url, "eval", "record", "--provider", "ollama", "--judge", "It greets.", "--grounded", "--out", file, "Hello?")
+	if code != eval.ExitInfra || !strings.Contains(stdout, "the judge cannot be reached") || !strings.Contains(stderr, "molar eval accept --judge live "+file) {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	if shown := accept(t, judgedBy(t, says("pass", "Hello")), file, "--judge", "live"); strings.Count(shown, ": pass: ") != 2 {
+		t.Errorf("the verdicts: %s", shown)
+	}
+	if code, rep, _ := reportOf(t, file); code != 0 || rep.Judge.Pass != 2 {
+		t.Errorf("exit code %d: %+v", code, rep.Cases[0])
+	}
+}
+
 // TestEval_judgeCheck compares a judge with the marks of people.
 func TestEval_judgeCheck(t *testing.T) {
 	long(t, "each turn opens a host")
