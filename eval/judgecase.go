@@ -208,9 +208,10 @@ func (j *judging) judged(turns []tape.Turn) Judged {
 			messages = append(messages, Message{Role: string(schemas.RoleAssistant), Content: t.Answer})
 		}
 	}
-	of := Asked(messages, clean(turns[len(turns)-1].Answer), sources)
-	of.Question = clean(of.Question)
-	return of
+	for i := range messages {
+		messages[i].Content = clean(messages[i].Content)
+	}
+	return Asked(messages, clean(turns[len(turns)-1].Answer), sources)
 }
 
 // Asked returns an answer to the last of the messages, with the results of tools. What a person said
