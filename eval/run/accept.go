@@ -43,6 +43,7 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 	if err := a.printLiveCalls(cases, mode); err != nil {
 		return err
 	}
+	a.noteJudge(cases, &f.LiveFlags)
 	runner, err := a.runner(mode, Flags{Quiet: true, LiveFlags: f.LiveFlags})
 	if err != nil {
 		return err
