@@ -142,8 +142,12 @@ func Ask(ctx context.Context, route providers.Route, c Check, of Judged) (Verdic
 	}
 	for range 2 {
 		said, err := v.hear(ctx, provider, req)
-		if err != nil {
+		switch {
+		case err != nil && (said == "" || ctx.Err() != nil):
 			return v, err
+		case err != nil: // small models may repeat themselves until their server ends the stream
+			v.Reason = "the judge did not end its verdict: " + err.Error()
+			continue
 		}
 		if result, reason := c.read(said, of); result != "" {
 			v.Result, v.Reason = result, reason
@@ -154,7 +158,7 @@ func Ask(ctx context.Context, route providers.Route, c Check, of Judged) (Verdic
 	return v, nil
 }
 
-// hear makes one call of the judge, counts it, and returns what it said.
+// hear makes one call of the judge, counts it, and returns what it said, even if an error ended it.
 func (v *Verdict) hear(ctx context.Context, provider providers.Provider, req providers.Request) (string, error) {
 	var said strings.Builder
 	var usage schemas.Usage
@@ -163,7 +167,7 @@ func (v *Verdict) hear(ctx context.Context, provider providers.Provider, req pro
 	for chunk, err := range provider.Stream(ctx, req) {
 		switch {
 		case err != nil:
-			return "", err
+			return said.String(), err
 		case chunk.Switched != nil: // a verdict has one author, whom the report names
 			return "", fmt.Errorf("the judge is %s %s, and does not answer: %s", v.Provider, v.Model, chunk.Switched.Why)
 		case chunk.Retract:

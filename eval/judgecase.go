@@ -84,6 +84,18 @@ func (j *judging) decide(ctx context.Context, result *CaseResult, seen []tape.Tu
 	return kept, nil
 }
 
+// Judged returns the number of checks of the case that a judge decides.
+func (c *Case) Judged() (n int) {
+	for _, t := range c.Turns {
+		for _, check := range t.Expect.Answer.must() {
+			if check.kind() != "" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // JudgeNow asks for the verdicts on turns that were just recorded, and returns the checks and what
 // belongs on the tape.
 func JudgeNow(ctx context.Context, c *Case, seen []tape.Turn, redact *tape.Redactor, route func(context.Context, *Case) (providers.Route, error)) ([]CheckResult, []tape.Judgement, error) {
@@ -208,9 +220,10 @@ func (j *judging) judged(turns []tape.Turn) Judged {
 			messages = append(messages, Message{Role: string(schemas.RoleAssistant), Content: t.Answer})
 		}
 	}
-	of := Asked(messages, clean(turns[len(turns)-1].Answer), sources)
-	of.Question = clean(of.Question)
-	return of
+	for i := range messages {
+		messages[i].Content = clean(messages[i].Content)
+	}
+	return Asked(messages, clean(turns[len(turns)-1].Answer), sources)
 }
 
 // Asked returns an answer to the last of the messages, with the results of tools. What a person said

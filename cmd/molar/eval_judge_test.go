@@ -183,8 +183,64 @@ func TestEval_grounded(t *testing.T) {
 	}
 	// Another answer out of the same results may be wrong: what it has to say must be checked too.
 	if code, stdout, _ := evalRun(t, answeredBy(t, ruin, says("", "And once more")), "eval", "run", file, "--live-model"); code != eval.ExitFailed ||
-		!strings.Contains(stdout, "grounded: pass") || !strings.Contains(stdout, "the case does not check the answer") {
+		!strings.Contains(stdout, "grounded: pass") || !strings.Contains(stdout, "turn 2, answer: same calls, other answer than on the tape, and the case does not check the answer") {
 		t.Errorf("exit code %d: %s", code, stdout)
+	}
+}
+
+// TestEval_judgeRedacted: a secret that the tape does not have reaches no judge either, and the verdict
+// is that on the redacted texts.
+func TestEval_judgeRedacted(t *testing.T) {
+	t.Parallel()
+	secret := "gh" + "p_" + strings.Repeat("A1b2", 9)
+	model := models.New(models.Config{Script: func(r models.Request) *models.Reply {
+		switch {
+		case !strings.Contains(r.Body, "You judge an answer"):
+			return &models.Reply{Tokens: []string{"Your token is " + secret + "."}}
+		case strings.Contains(r.Body, secret):
+			return models.Text("I know a secret.")
+		}
+		return models.Text(says("pass", "your token is")(r))
+	}})
+	url, err := model.Start(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = model.Close() }()
+	file := filepath.Join(t.TempDir(), "case.yaml")
+	code, stdout, stderr := evalRun(t, url, "eval", "record", "--provider", "ollama", "--judge", "It repeats the token.", "--grounded", "--out", file, "Your token is "+secret)
+	if code != 0 || strings.Count(stdout, ": pass: ") != 2 {
+		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	if code, rep, _ := reportOf(t, file); code != 0 || rep.Judge.Pass != 2 {
+		t.Errorf("exit code %d: %s", code, rep.Cases[0].Why)
+	}
+}
+
+// TestEval_recordJudge: a recording is good although its judge is down; only the verdict is missing.
+func TestEval_recordJudge(t *testing.T) {
+	t.Parallel()
+	model := models.New(models.Config{Script: func(r models.Request) *models.Reply {
+		if strings.Contains(r.Body, "You judge an answer") {
+			return &models.Reply{Status: 500, Error: "out of memory", RetryAfterMS: 1}
+		}
+		return models.Text("Hello.")
+	}})
+	url, err := model.Start(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = model.Close() }()
+	file := filepath.Join(t.TempDir(), "case.yaml")
+	code, stdout, stderr := evalRun(t, url, "eval", "record", "--provider", "ollama", "--judge", "It greets.", "--grounded", "--out", file, "Hello?")
+	if code != eval.ExitInfra || !strings.Contains(stdout, "the judge cannot be reached") || !strings.Contains(stderr, "molar eval accept --judge live "+file) {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	if shown := accept(t, judgedBy(t, says("pass", "Hello")), file, "--judge", "live"); strings.Count(shown, ": pass: ") != 2 {
+		t.Errorf("the verdicts: %s", shown)
+	}
+	if code, rep, _ := reportOf(t, file); code != 0 || rep.Judge.Pass != 2 {
+		t.Errorf("exit code %d: %+v", code, rep.Cases[0])
 	}
 }
 

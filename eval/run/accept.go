@@ -41,6 +41,7 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 		}
 	}
 	a.printLiveCalls(cases, mode)
+	a.noteJudge(cases, &f.LiveFlags)
 	runner, err := a.runner(mode, Flags{Quiet: true, LiveFlags: f.LiveFlags})
 	if err != nil {
 		return err

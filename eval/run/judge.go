@@ -22,6 +22,17 @@ func (f *LiveFlags) checkJudge() error {
 	return nil
 }
 
+// noteJudge says how often a judge will be asked.
+func (a *Commands) noteJudge(cases []eval.Case, f *LiveFlags) {
+	checks := 0
+	for i := range cases {
+		checks += cases[i].Judged()
+	}
+	if f.Judge != "" && checks > 0 {
+		a.Note("live: asks the judge about %d checks, with one or two calls each", checks)
+	}
+}
+
 // judgeOf returns what opens the judge of a case.
 func (a *Commands) judgeOf(log *slog.Logger) func(context.Context, *eval.Case) (providers.Route, error) {
 	configs := a.configs()

@@ -155,6 +155,7 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	}
 	if !f.Quiet {
 		a.printLiveCalls(cases, mode)
+		a.noteJudge(cases, &f.LiveFlags)
 	}
 	if f.Provider != "" || f.Model != "" {
 		for i := range cases {
