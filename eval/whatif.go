@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"fmt"
 	"slices"
 
 	"molar/eval/tape"
@@ -61,12 +62,33 @@ type AnswerPair struct {
 
 // A WhatIfSum counts the runs that left their tapes, by outcome.
 type WhatIfSum struct {
-	Left        int `json:"left_tape"`
+	Left int `json:"left_tape"`
+	Outcomes
+	ModelCalls int `json:"model_calls"`
+	Tokens     int `json:"tokens"`
+}
+
+// Outcomes counts outcomes.
+type Outcomes struct {
 	Same        int `json:"same_calls_and_answer"`
 	OtherAnswer int `json:"same_calls_other_answer"`
 	OtherCalls  int `json:"other_calls"`
-	ModelCalls  int `json:"model_calls"`
-	Tokens      int `json:"tokens"`
+}
+
+func (n *Outcomes) add(o Outcome) {
+	switch o {
+	case OutcomeSame:
+		n.Same++
+	case OutcomeOtherAnswer:
+		n.OtherAnswer++
+	case OutcomeOtherCalls:
+		n.OtherCalls++
+	}
+}
+
+// Counts returns each outcome with its number, in one line.
+func (n Outcomes) Counts() string {
+	return fmt.Sprintf("%s: %d; %s: %d; %s: %d", OutcomeSame, n.Same, OutcomeOtherAnswer, n.OtherAnswer, OutcomeOtherCalls, n.OtherCalls)
 }
 
 // behaviour compares turns with earlier ones.
@@ -149,14 +171,7 @@ func whatIfs(results []CaseResult) *WhatIfSum {
 			continue
 		}
 		sum.Left++
-		switch c.WhatIf.Outcome {
-		case OutcomeSame:
-			sum.Same++
-		case OutcomeOtherAnswer:
-			sum.OtherAnswer++
-		case OutcomeOtherCalls:
-			sum.OtherCalls++
-		}
+		sum.add(c.WhatIf.Outcome)
 		sum.ModelCalls += c.WhatIf.ModelCalls
 		sum.Tokens += c.WhatIf.Tokens
 	}
