@@ -143,10 +143,10 @@ func (r *CaseResult) failUnjudged(c *Case, was, now []TurnResult) {
 			before = was[i]
 		}
 		outcome, _, _ := behaviour([]TurnResult{before}, now[i:i+1])
-		otherCalls := len(Changed(callLines(before), callLines(now[i]))) > 0
+		sameCalls := slices.EqualFunc(before.Calls, now[i].Calls, func(a, b CallResult) bool { return a.Name == b.Name && a.Arguments == b.Arguments })
 		switch {
 		case outcome == OutcomeSame, now[i].Error != "", c.Turns[i].Expect.Answer.checksText():
-		case otherCalls && c.plans[i] != nil && before.Guardrail == now[i].Guardrail:
+		case !sameCalls && c.plans[i] != nil && before.Guardrail == now[i].Guardrail:
 		default:
 			r.Checks = append(r.Checks, CheckResult{
 				Turn: i + 1, Name: "answer",
