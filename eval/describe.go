@@ -58,15 +58,6 @@ func describe(turns []TurnResult, all bool) []string {
 	return lines
 }
 
-// callLines returns the lines of a turn's calls.
-func callLines(t TurnResult) []string {
-	var lines []string
-	for _, c := range t.Calls {
-		lines = append(lines, "  call "+c.Name+" "+c.Arguments)
-	}
-	return lines
-}
-
 func flat(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", "⏎") }
 
 // Changed returns a diff of two descriptions: removed and added lines, marked by - and +, each

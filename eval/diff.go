@@ -22,10 +22,8 @@ type Comparison struct {
 	// Turns lists the cases in both reports that behave differently: calls, answers, verdicts,
 	// errors.
 	Turns []ChangedCase `json:"turns"`
-	// Same, OtherAnswer and OtherCalls count the cases in both reports by outcome.
-	Same        int `json:"same_calls_and_answer"`
-	OtherAnswer int `json:"same_calls_other_answer"`
-	OtherCalls  int `json:"other_calls"`
+	// Outcomes counts the cases in both reports.
+	Outcomes
 	// Metrics lists the metrics that changed.
 	Metrics []MetricChange `json:"metrics"`
 	// Runs describes the run of each report.
@@ -91,14 +89,7 @@ func Compare(before, after *Report) Comparison {
 func (c *Comparison) compare(id string, was, now []TurnResult) {
 	o := ChangedCase{ID: id, Lines: Changed(describe(was, true), describe(now, true))}
 	o.Outcome, _, o.Answers = behaviour(was, now)
-	switch o.Outcome {
-	case OutcomeSame:
-		c.Same++
-	case OutcomeOtherAnswer:
-		c.OtherAnswer++
-	case OutcomeOtherCalls:
-		c.OtherCalls++
-	}
+	c.add(o.Outcome)
 	if len(o.Lines) > 0 {
 		c.Turns = append(c.Turns, o)
 	}

@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -31,6 +30,11 @@ func writePage(w io.Writer, text string, data any) error {
 		"number":  Number,
 		"clean":   Clean,
 		"percent": percent,
+		"mark":    mark,
+		"diff":    compare,
+		"changes": changesOf,
+		"call":    callOf,
+		"few":     func(ids []string) string { return Clean(listIDs(ids)) },
 		"each":    func(i int) int { return i + 1 },
 		"seconds": func(ms float64) float64 { return ms / 1000 },
 	}).Parse(pageText)
@@ -47,8 +51,7 @@ func writePage(w io.Writer, text string, data any) error {
 type page struct {
 	*Report
 	frame
-	Bars   []bar
-	Causes []groupView
+	Bars []bar
 }
 
 // A frame is what all pages have: the head, and the cases with their filter.
@@ -101,7 +104,7 @@ type tagCount struct {
 }
 
 func newPage(r *Report) *page {
-	p := &page{Report: r, frame: newFrame(fmt.Sprintf("%d of %d cases passed", r.Summary.Pass, r.Summary.Cases), r.Summary), Causes: groupsOf(r)}
+	p := &page{Report: r, frame: newFrame(fmt.Sprintf("%d of %d cases passed", r.Summary.Pass, r.Summary.Cases), r.Summary)}
 	from := 0
 	for _, part := range p.Parts {
 		if part.N > 0 {
@@ -132,15 +135,9 @@ func newPage(r *Report) *page {
 		}
 	}
 	// Cases that did not pass come first.
-	slices.SortStableFunc(p.Views, func(a, b caseView) int { return cmp.Compare(rank(a), rank(b)) })
+	passed := func(v caseView) int { return map[bool]int{true: 1}[v.Status == StatusPass] }
+	slices.SortStableFunc(p.Views, func(a, b caseView) int { return passed(a) - passed(b) })
 	return p
-}
-
-func rank(v caseView) int {
-	if v.Status == StatusPass {
-		return 1
-	}
-	return 0
 }
 
 // hash returns the CSP source expression that allows an inline text.

@@ -4,8 +4,8 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
-	"strings"
 
 	"molar/internal/text"
 )
@@ -56,30 +56,18 @@ type junitFault struct {
 // infrastructure failures and invalid cases are errors. It uses only the elements and attributes that the
 // strictest readers accept, so the file and line of a case are in the text of its failure.
 func JUnit(w io.Writer, r *Report) error {
-	all := junitSuites{Name: "molar eval"}
-	suites := make(map[string]*junitSuite)
-	times, cases := make(map[string]float64), make(map[string][]CaseResult)
+	all := junitSuites{Name: "molar eval", Time: seconds(r.Run.TookMS)}
+	cases := make(map[string][]CaseResult)
 	for _, c := range r.Cases {
 		name := "untagged"
 		if len(c.Tags) > 0 {
 			name = c.Tags[0]
 		}
-		s := suites[name]
-		if s == nil {
-			s = &junitSuite{Name: name}
-			suites[name] = s
-		}
-		s.add(c, r.Run.CaseMS[c.ID])
-		times[name], cases[name] = times[name]+r.Run.CaseMS[c.ID], append(cases[name], c)
+		cases[name] = append(cases[name], c)
 	}
-	for name, s := range suites {
-		s.Properties = properties(newReport(cases[name]))
-		s.Time = seconds(times[name])
-		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
-		all.Suites = append(all.Suites, *s)
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
+		all.add(name, newReport(cases[name]), func(i int) float64 { return r.Run.CaseMS[cases[name][i].ID] })
 	}
-	slices.SortFunc(all.Suites, func(a, b junitSuite) int { return strings.Compare(a.Name, b.Name) })
-	all.Time = seconds(r.Run.TookMS)
 	return all.write(w)
 }
 
@@ -88,16 +76,24 @@ func MatrixJUnit(w io.Writer, m *Matrix) error {
 	all := junitSuites{Name: "molar eval"}
 	took := 0.0
 	for _, column := range m.Columns {
-		s := junitSuite{Name: Clean(column.Name), Time: seconds(column.Sum.TookMS), Properties: properties(column.Report)}
-		for i, c := range column.Report.Cases {
-			s.add(c, column.Cells[i].TookMS)
-		}
+		all.add(Clean(column.Name), column.Report, func(i int) float64 { return column.Cells[i].TookMS })
 		took += column.Sum.TookMS
-		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
-		all.Suites = append(all.Suites, s)
 	}
 	all.Time = seconds(took)
 	return all.write(w)
+}
+
+// add adds a suite of the cases of a report, of which the i-th took so many milliseconds.
+func (all *junitSuites) add(name string, r *Report, took func(i int) float64) {
+	s := junitSuite{Name: name, Properties: properties(r)}
+	sum := 0.0
+	for i, c := range r.Cases {
+		s.add(c, took(i))
+		sum += took(i)
+	}
+	s.Time = seconds(sum)
+	all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
+	all.Suites = append(all.Suites, s)
 }
 
 func (all *junitSuites) write(w io.Writer) error {

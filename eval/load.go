@@ -319,8 +319,8 @@ func newDecoder() *yaml.Decoder { return yaml.NewDecoder(bytes.NewReader(nil), y
 func yamlFault(file string, data []byte, err error) error {
 	if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
 		at := ye.GetToken().Position.Line
-		source := slices.Collect(strings.Lines(string(data)))[at-1]
-		return fmt.Errorf("%s:%d: %s", file, at, withRemedy(ye.GetMessage(), source))
+		source := strings.Split(string(data), "\n")
+		return fmt.Errorf("%s:%d: %s", file, at, withRemedy(ye.GetMessage(), source[min(at, len(source))-1]))
 	}
 	return fmt.Errorf("%s:1: %w", file, err)
 }

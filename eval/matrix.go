@@ -271,10 +271,8 @@ func (m *Matrix) Details(full bool) string {
 func (m *Matrix) gates() []string {
 	var lines []string
 	for _, c := range m.Columns {
-		var b strings.Builder
-		gateText(&b, c.Report)
-		for line := range strings.Lines(b.String()) {
-			lines = append(lines, Clean(c.Name+": "+strings.TrimSuffix(line, "\n")))
+		for _, g := range c.Report.Gates {
+			lines = append(lines, Clean(c.Name+": "+strings.TrimSuffix(gateLine(g), "\n")))
 		}
 	}
 	return lines

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"molar/agent"
 	"molar/agent/answer"
 	"molar/eval/tape"
@@ -139,45 +141,34 @@ func (r *Runner) Run(ctx context.Context, cases []Case) (*Report, error) {
 // all runs all cases, each on a store of its own.
 func (r *Runner) all(ctx context.Context, cases []Case) ([]CaseResult, error) {
 	results := make([]CaseResult, len(cases))
-	faults := make([]error, len(cases))
-	next := make(chan int)
-	var wg sync.WaitGroup
+	var group errgroup.Group
+	group.SetLimit(r.cfg.Parallel)
 	var mu sync.Mutex
 	done := 0
-	for range min(r.cfg.Parallel, max(len(cases), 1)) {
-		wg.Go(func() {
-			for i := range next {
-				result, err := r.Case(ctx, &cases[i])
-				if why, ok := errors.AsType[*InvalidError](err); ok {
-					result, err = invalidResult(&cases[i], why), nil
-				}
-				results[i], faults[i] = result, err
-				mu.Lock()
-				done++
-				if r.cfg.Progress != nil && err == nil {
-					r.cfg.Progress(done, len(cases), result)
-				}
-				mu.Unlock()
-			}
-		})
-	}
 	for i := range cases {
 		if ctx.Err() != nil {
 			break
 		}
-		next <- i
+		group.Go(func() error {
+			result, err := r.Case(ctx, &cases[i])
+			if why, ok := errors.AsType[*InvalidError](err); ok {
+				result, err = invalidResult(&cases[i], why), nil
+			}
+			results[i] = result
+			mu.Lock()
+			defer mu.Unlock()
+			done++
+			if r.cfg.Progress != nil && err == nil {
+				r.cfg.Progress(done, len(cases), result)
+			}
+			return err
+		})
 	}
-	close(next)
-	wg.Wait()
+	err := group.Wait()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	for _, err := range faults {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return results, nil
+	return results, err
 }
 
 // nameAll gives each result without an id, or with that of an earlier one, its position as its id.

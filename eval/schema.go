@@ -20,7 +20,30 @@ func Schema() ([]byte, error) {
 }
 
 func caseSchema() *jsonschema.Schema {
-	return schemaOf("cases of molar eval", &Case{}, &suiteFile{})
+	r := &jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true, FieldNameTag: "yaml", RequiredFromJSONSchemaTags: true}
+	s := &jsonschema.Schema{Version: jsonschema.Version, Title: "cases of molar eval"}
+	for _, form := range []any{&Case{}, &suiteFile{}} {
+		one := r.Reflect(form)
+		one.Version = ""
+		s.AnyOf = append(s.AnyOf, one)
+	}
+	return s
+}
+
+// schemaKeys returns all property names in a schema, at any depth.
+func schemaKeys(s *jsonschema.Schema) (known []string) {
+	if s == nil {
+		return nil
+	}
+	if s.Properties != nil {
+		for p := s.Properties.Oldest(); p != nil; p = p.Next() {
+			known = append(append(known, p.Key), schemaKeys(p.Value)...)
+		}
+	}
+	for _, one := range s.AnyOf {
+		known = append(known, schemaKeys(one)...)
+	}
+	return append(known, schemaKeys(s.Items)...)
 }
 
 // withRemedy adds to an error about an unknown key what to write instead: the closest known key,

@@ -46,10 +46,8 @@ func Text(w io.Writer, r *Report, full bool) error {
 		switch {
 		case c.Status != StatusPass && grouped[c.ID] <= 1:
 			b.WriteString("\n" + failure(&c))
-		case c.Status == StatusPass && verdictTexts(&c) != "":
+		case c.Status == StatusPass && (verdictTexts(&c) != "" || c.WhatIf != nil && c.WhatIf.Outcome != OutcomeSame):
 			fmt.Fprintf(&b, "\n%s %s\n%s%s", mark(c.Status), oneLine(c.ID), verdictTexts(&c), whatIfText(&c))
-		case c.Status == StatusPass && c.WhatIf != nil && c.WhatIf.Outcome != OutcomeSame:
-			fmt.Fprintf(&b, "\n%s %s\n%s", mark(c.Status), oneLine(c.ID), whatIfText(&c))
 		}
 		for _, note := range c.Notes {
 			fmt.Fprintf(&b, "note: %s: %s\n", c.ID, note)
@@ -276,6 +274,13 @@ func oneLine(s string) string {
 }
 
 func writeSummary(b *strings.Builder, r *Report) {
+	writeNumbers(b, r)
+	for _, g := range r.Gates {
+		b.WriteString(gateLine(g))
+	}
+}
+
+func writeNumbers(b *strings.Builder, r *Report) {
 	s, m := r.Summary, r.Metrics
 	fmt.Fprintf(b, "%d cases: %d passed", s.Cases, s.Pass)
 	for _, part := range []struct {
@@ -291,15 +296,13 @@ func writeSummary(b *strings.Builder, r *Report) {
 	}
 	b.WriteString("\n")
 	if w := r.WhatIf; w != nil {
-		fmt.Fprintf(b, "%d runs left their tapes; %s: %d; %s: %d; %s: %d; since then %d model calls, %d tokens\n",
-			w.Left, OutcomeSame, w.Same, OutcomeOtherAnswer, w.OtherAnswer, OutcomeOtherCalls, w.OtherCalls, w.ModelCalls, w.Tokens)
+		fmt.Fprintf(b, "%d runs left their tapes; %s; since then %d model calls, %d tokens\n", w.Left, w.Counts(), w.ModelCalls, w.Tokens)
 	}
 	if j := r.Judge; j != nil {
 		fmt.Fprintf(b, "verdicts: %d pass, %d fail, %d none; asked now: %d, with %d model calls and %d tokens\n", j.Pass, j.Fail, j.None, j.Asked, j.Calls, j.Tokens)
 	}
 	if !r.Live() && s.Fail+s.Flaky == 0 { // a replay is deterministic: there is nothing to estimate
 		fmt.Fprintf(b, "model calls %d, tool calls %d, tokens %d\n", m.ModelCalls, m.ToolCalls, m.Tokens)
-		gateText(b, r)
 		return
 	}
 	if m.Cases.Value != nil && r.Live() {
@@ -321,20 +324,8 @@ func writeSummary(b *strings.Builder, r *Report) {
 		fmt.Fprintf(b, "guardrail: let through %d of %d to refuse, refused %d of %d to let through\n", g.Unsafe.Hits, g.Unsafe.Total, g.OverBlock.Hits, g.OverBlock.Total)
 	}
 	fmt.Fprintf(b, "model calls %d (%s a turn), tool calls %d, tokens %d\n", m.ModelCalls, Number(m.PerTurn), m.ToolCalls, m.Tokens)
-	trialText(b, r)
-	gateText(b, r)
-}
-
-func trialText(b *strings.Builder, r *Report) {
-	m := r.Metrics
 	for k := range m.PassAt {
 		fmt.Fprintf(b, "pass@%d %.3f, pass^%d %.3f\n", k+1, m.PassAt[k], k+1, m.PassAll[k])
-	}
-}
-
-func gateText(b *strings.Builder, r *Report) {
-	for _, g := range r.Gates {
-		b.WriteString(gateLine(g))
 	}
 }
 

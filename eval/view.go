@@ -2,30 +2,24 @@ package eval
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"strings"
 
 	"molar/eval/match"
-	"molar/eval/tape"
 )
 
 // A caseView is a case as the page shows it. In a case that did not pass exactly one item is
 // marked as the first cause.
 type caseView struct {
 	*CaseResult
-	Anchor             string // its id on the page
-	Mark, Took, Tagged string
-	Open               bool
-	Drifts             []driftView
-	Turns              []turnView
+	Anchor       string // its id on the page
+	Took, Tagged string
+	Open         bool
+	Turns        []turnView
 	// UnmatchedChecks are failed checks of turns that did not happen.
 	UnmatchedChecks []CheckResult
-	// Outcomes describes how the runs compare with the tape. Answers are both answers of the
-	// turns of the shown run whose answer differs.
+	// Outcomes describes how the runs compare with the tape.
 	Outcomes string
-	Changed  []changeView
-	Answers  []pairView
 }
 
 // A changeView is what differs between the calls of the tape and now, or the turn of the next ones.
@@ -66,91 +60,34 @@ func changesOf(lines []string) []changeView {
 	return all
 }
 
-// A pairView is the answer of a turn on the tape and now.
-type pairView struct {
-	Turn   int
-	Pieces []match.Piece
-}
-
-type driftView struct {
-	tape.Drift
-	Cause     bool
-	Pieces    []match.Piece
-	WhereText string
-	// Shown is set if the two sides say more than the class does.
-	Shown bool
-}
-
 type turnView struct {
 	*TurnResult
-	N      int
 	Rows   []rowView
-	Failed []checkView
+	Failed []CheckResult
+	// Cause is set if the first failed check is the first cause.
+	Cause bool
 	// Verdicts are those of judges.
 	Verdicts []string
 	Passed   int // the number of passed checks
 }
 
-type checkView struct {
-	CheckResult
-	Cause bool
-}
-
 // A rowView is one line of the aligned trace.
 type rowView struct {
+	Row
 	// Kind is same, differs, missing, extra or plain (no calls are judged).
-	Kind           string
-	Cause          bool
-	Expected, Made callView
-	Faults         []faultView
-	Output         string
-	IsError        bool
+	Kind    string
+	Cause   bool
+	Output  string
+	IsError bool
 }
 
 type callView struct{ Name, Args string }
 
-type faultView struct {
-	Pointer string
-	Pieces  []match.Piece
-}
-
-// A groupView is a cause of drift, or why cases are invalid, with its number of cases.
-type groupView struct {
-	Cases        int
-	Few, Invalid string
-	Drifts       []driftView
-}
-
-func groupsOf(r *Report) []groupView {
-	var all []groupView
-	for _, g := range r.Groups {
-		v := groupView{Cases: len(g.Cases), Few: Clean(listIDs(g.Cases)), Invalid: Clean(g.Invalid)}
-		for _, c := range g.Causes {
-			v.Drifts = append(v.Drifts, driftView{Drift: c.Drift, Pieces: compare(c.Was, c.Now), WhereText: Clean(c.Where)})
-		}
-		all = append(all, v)
-	}
-	return all
-}
-
 func viewOf(c *CaseResult, took string) caseView {
-	v := caseView{
-		CaseResult: c, Anchor: Clean(c.ID), Mark: mark(c.Status), Took: took, Tagged: strings.Join(c.Tags, " "),
-		Open: c.Status != StatusPass,
-	}
-	v.Outcomes = outcomes(c)
-	if w := c.WhatIf; w != nil {
-		v.Changed = changesOf(w.Changed)
-		for _, p := range w.Answers {
-			v.Answers = append(v.Answers, pairView{p.Turn, compare(p.Was, p.Now)})
-		}
-	}
-	for i, d := range append(append([]tape.Drift(nil), c.Drift...), c.Follows...) {
-		v.Drifts = append(v.Drifts, driftView{Drift: d, Cause: i < len(c.Drift), Pieces: compare(d.Want, d.Got), WhereText: Clean(d.Where), Shown: d.Want != "" && d.Class != tape.Unconsumed})
-	}
-	cause := len(v.Drifts) == 0 && v.Open // the first cause is not marked yet
+	v := caseView{CaseResult: c, Anchor: Clean(c.ID), Took: took, Tagged: strings.Join(c.Tags, " "), Open: c.Status != StatusPass, Outcomes: outcomes(c)}
+	cause := len(c.Drift)+len(c.Follows) == 0 && v.Open // the first cause is not marked yet
 	for i := range c.Turns {
-		t := turnView{TurnResult: &c.Turns[i], N: i + 1, Rows: rowsOf(&c.Turns[i], &cause)}
+		t := turnView{TurnResult: &c.Turns[i], Rows: rowsOf(&c.Turns[i], &cause)}
 		for _, check := range c.Checks {
 			if check.Turn == i+1 && check.Verdict != nil {
 				t.Verdicts = append(t.Verdicts, VerdictText(check))
@@ -161,8 +98,8 @@ func viewOf(c *CaseResult, took string) caseView {
 				t.Passed++
 			case c.Status == StatusNotAsked: // it is unknown whether it would pass
 			default:
-				t.Failed = append(t.Failed, checkView{check, cause})
-				cause = false
+				t.Failed = append(t.Failed, check)
+				t.Cause, cause = t.Cause || cause, false
 			}
 		}
 		v.Turns = append(v.Turns, t)
@@ -188,12 +125,9 @@ func rowsOf(t *TurnResult, cause *bool) []rowView {
 	var rows []rowView
 	made := 0
 	for _, r := range trace {
-		row := rowView{Kind: kind(r), Expected: callOf(r.Expected), Made: callOf(r.Made)}
+		row := rowView{Row: r, Kind: kind(r)}
 		if plain {
 			row.Kind = "plain"
-		}
-		for _, f := range r.Faults {
-			row.Faults = append(row.Faults, faultView{Pointer: cmp.Or(Clean(f.Pointer), "call"), Pieces: compare(f.Want, f.Got)})
 		}
 		if r.Made != "" && made < len(t.Calls) {
 			row.Output, row.IsError = pretty(t.Calls[made].Output), t.Calls[made].IsError

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"fmt"
 	"slices"
 
 	"molar/eval/tape"
@@ -61,12 +62,33 @@ type AnswerPair struct {
 
 // A WhatIfSum counts the runs that left their tapes, by outcome.
 type WhatIfSum struct {
-	Left        int `json:"left_tape"`
+	Left int `json:"left_tape"`
+	Outcomes
+	ModelCalls int `json:"model_calls"`
+	Tokens     int `json:"tokens"`
+}
+
+// Outcomes counts outcomes.
+type Outcomes struct {
 	Same        int `json:"same_calls_and_answer"`
 	OtherAnswer int `json:"same_calls_other_answer"`
 	OtherCalls  int `json:"other_calls"`
-	ModelCalls  int `json:"model_calls"`
-	Tokens      int `json:"tokens"`
+}
+
+func (n *Outcomes) add(o Outcome) {
+	switch o {
+	case OutcomeSame:
+		n.Same++
+	case OutcomeOtherAnswer:
+		n.OtherAnswer++
+	case OutcomeOtherCalls:
+		n.OtherCalls++
+	}
+}
+
+// Counts returns each outcome with its number, in one line.
+func (n Outcomes) Counts() string {
+	return fmt.Sprintf("%s: %d; %s: %d; %s: %d", OutcomeSame, n.Same, OutcomeOtherAnswer, n.OtherAnswer, OutcomeOtherCalls, n.OtherCalls)
 }
 
 // behaviour compares turns with earlier ones.
@@ -121,10 +143,10 @@ func (r *CaseResult) failUnjudged(c *Case, was, now []TurnResult) {
 			before = was[i]
 		}
 		outcome, _, _ := behaviour([]TurnResult{before}, now[i:i+1])
-		otherCalls := len(Changed(callLines(before), callLines(now[i]))) > 0
+		sameCalls := slices.EqualFunc(before.Calls, now[i].Calls, func(a, b CallResult) bool { return a.Name == b.Name && a.Arguments == b.Arguments })
 		switch {
 		case outcome == OutcomeSame, now[i].Error != "", c.Turns[i].Expect.Answer.checksText():
-		case otherCalls && c.plans[i] != nil && before.Guardrail == now[i].Guardrail:
+		case !sameCalls && c.plans[i] != nil && before.Guardrail == now[i].Guardrail:
 		default:
 			r.Checks = append(r.Checks, CheckResult{
 				Turn: i + 1, Name: "answer",
@@ -149,14 +171,7 @@ func whatIfs(results []CaseResult) *WhatIfSum {
 			continue
 		}
 		sum.Left++
-		switch c.WhatIf.Outcome {
-		case OutcomeSame:
-			sum.Same++
-		case OutcomeOtherAnswer:
-			sum.OtherAnswer++
-		case OutcomeOtherCalls:
-			sum.OtherCalls++
-		}
+		sum.add(c.WhatIf.Outcome)
 		sum.ModelCalls += c.WhatIf.ModelCalls
 		sum.Tokens += c.WhatIf.Tokens
 	}

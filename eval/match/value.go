@@ -30,39 +30,14 @@ func Decode(data []byte) (any, error) {
 }
 
 // Normal converts values from YAML or Go code to the form of [Decode]: numbers as json.Number,
-// objects as map[string]any. Whole floats keep their decimal point.
+// objects as map[string]any. What has no JSON form stays as it is.
 func Normal(v any) any {
-	switch v := v.(type) {
-	case int:
-		return json.Number(strconv.Itoa(v))
-	case int64:
-		return json.Number(strconv.FormatInt(v, 10))
-	case uint64:
-		return json.Number(strconv.FormatUint(v, 10))
-	case float64:
-		text := strconv.FormatFloat(v, 'g', -1, 64)
-		if !strings.ContainsAny(text, ".eEn") {
-			text += ".0"
-		}
-		return json.Number(text)
-	case []any:
-		list := make([]any, len(v))
-		for i := range v {
-			list[i] = Normal(v[i])
-		}
-		return list
-	case map[string]any:
-		object := make(map[string]any, len(v))
-		for key, value := range v {
-			object[key] = Normal(value)
-		}
-		return object
-	case map[any]any:
-		object := make(map[string]any, len(v))
-		for key, value := range v {
-			object[fmt.Sprint(key)] = Normal(value)
-		}
-		return object
+	data, err := json.Marshal(v)
+	if err != nil {
+		return v
+	}
+	if plain, err := Decode(data); err == nil {
+		return plain
 	}
 	return v
 }

@@ -91,7 +91,7 @@ func printDiff(w io.Writer, c eval.Comparison) error {
 		line("%s: %s\n%s", o.ID, o.Outcome, strings.Join(o.Lines, "\n"))
 	}
 	if len(c.Turns) > 0 {
-		line("%s: %d; %s: %d; %s: %d", eval.OutcomeSame, c.Same, eval.OutcomeOtherAnswer, c.OtherAnswer, eval.OutcomeOtherCalls, c.OtherCalls)
+		line("%s", c.Counts())
 	}
 	for _, m := range c.Metrics {
 		line("%s: %s -> %s", m.Name, eval.Number(m.Before), eval.Number(m.After))

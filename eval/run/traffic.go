@@ -2,9 +2,9 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -61,26 +61,18 @@ func (a *Commands) Traffic(ctx context.Context, f TrafficFlags, folder string) e
 }
 
 func (a *Commands) writeTraffic(report *traffic.Report, f TrafficFlags, group func(traffic.Answer) string) error {
-	if f.JSON == "-" {
-		return a.PrintJSON(report)
-	}
 	if f.JSON != "" {
-		data, err := json.MarshalIndent(report, "", "  ")
-		if err == nil {
-			err = os.WriteFile(f.JSON, append(data, '\n'), 0o600)
-		}
-		if err != nil {
+		if err := a.writeFile(f.JSON, func(w io.Writer) error { return eval.JSON(w, report) }); err != nil {
 			return cli.Usage(err)
+		}
+		if f.JSON == "-" {
+			return nil
 		}
 	}
 	var b strings.Builder
 	if err := report.Write(&b, group, f.Failures); err != nil {
 		return err
 	}
-	for line := range strings.Lines(b.String()) {
-		if _, err := fmt.Fprintln(a.Stdout, eval.Clean(strings.TrimRight(line, "\n"))); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := io.WriteString(a.Stdout, eval.Clean(b.String()))
+	return err
 }
