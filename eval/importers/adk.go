@@ -1,7 +1,6 @@
 package importers
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,23 +14,13 @@ func isADK(n *node) bool {
 	return n.get("eval_cases", "evalCases") != nil || n.has("query", "expected_tool_use") || n.get("conversation") != nil && n.get("eval_id", "evalId") != nil
 }
 
-// learnADK takes the criteria of a test_config.json, which hold for the eval sets of its folder.
-func (r *reader) learnADK(d *document) error {
-	for _, root := range d.roots {
-		r.criteria[filepath.Dir(d.Name)] = root.get("criteria")
-	}
-	return nil
-}
-
 // adk makes a case of each case of an eval set, or of all rows of the first form together.
 func (r *reader) adk(d *document) {
 	first := d.roots[0]
-	criteria := r.criteria[filepath.Dir(d.Name)]
-	if criteria == nil {
-		if files, err := r.open(first, "test_config.json"); err == nil {
-			if roots, _ := readNodes(files[0]); len(roots) > 0 {
-				criteria = roots[0].get("criteria")
-			}
+	var criteria *node
+	if files, err := r.open(first, "test_config.json"); err == nil {
+		if roots, _ := readNodes(files[0]); len(roots) > 0 {
+			criteria = roots[0].get("criteria")
 		}
 	}
 	if first.has("query") {

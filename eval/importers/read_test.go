@@ -239,7 +239,7 @@ tests:
 		},
 		"aliases that multiply": {
 			files: []string{"b.yaml", "prompts: &a [x,x,x,x,x,x,x,x,x,x]\ntests: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f,*f,*f]\n"},
-			want:  []string{"not b.yaml:7: the file has more than 4194304 values"},
+			want:  []string{"not b.yaml:6: the file has more than 1048576 values, or they are nested more than 200 deep"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
