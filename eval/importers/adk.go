@@ -11,7 +11,8 @@ import (
 
 // isADK reports whether a value is an eval set of Google's ADK, one case of it, or a row of its first form.
 func isADK(n *node) bool {
-	return n.get("eval_cases", "evalCases") != nil || n.has("query", "expected_tool_use") || n.get("conversation") != nil && n.get("eval_id", "evalId") != nil
+	data := n.get("data").items()
+	return n.get("eval_cases", "evalCases") != nil || n.has("query", "expected_tool_use") || len(data) > 0 && data[0].has("query") || n.get("conversation") != nil && n.get("eval_id", "evalId") != nil
 }
 
 // adk makes a case of each case of an eval set, or of all rows of the first form together.
@@ -24,18 +25,14 @@ func (r *reader) adk(d *document) {
 		}
 	}
 	if first.has("query") {
-		c := r.newConversation("adk", baseName(baseName(d.Name)), first)
-		for _, row := range d.roots {
-			t := invocation{user: row.get("query").text(), answer: row.get("reference").text(), place: row}
-			for _, call := range row.get("expected_tool_use").items() {
-				t.calls = append(t.calls, tape.Call{Name: call.get("tool_name").text(), Arguments: call.get("tool_input").text()})
-			}
-			c.invoke(t, criteria)
-		}
-		r.finish(c, first)
+		r.adkRows(baseName(baseName(d.Name)), d.roots, criteria)
 		return
 	}
 	for _, root := range d.roots {
+		if rows := root.get("data").items(); len(rows) > 0 {
+			r.adkRows(root.get("name").text(), rows, criteria)
+			continue
+		}
 		cases := []*node{root}
 		if list := root.get("eval_cases", "evalCases"); list != nil {
 			cases = list.items()
@@ -48,6 +45,19 @@ func (r *reader) adk(d *document) {
 			r.adkCase(n, criteria)
 		}
 	}
+}
+
+// adkRows makes a case of rows of the first form: its turns.
+func (r *reader) adkRows(name string, rows []*node, criteria *node) {
+	c := r.newConversation("adk", name, rows[0])
+	for _, row := range rows {
+		t := invocation{user: row.get("query").text(), answer: row.get("reference").text(), place: row}
+		for _, call := range row.get("expected_tool_use").items() {
+			t.calls = append(t.calls, tape.Call{Name: call.get("tool_name").text(), Arguments: call.get("tool_input").text()})
+		}
+		c.invoke(t, criteria)
+	}
+	r.finish(c, rows[0])
 }
 
 // An invocation is a turn of an eval set.

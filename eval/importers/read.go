@@ -229,30 +229,34 @@ func (r *reader) unique(id string) string {
 // maxFile is the maximum size of a file that another one names, in bytes.
 const maxFile = 64 << 20
 
-// open reads the files that a node names, relative to its own file: one of those given, or one in the same folder.
+// open reads the files that a node names, relative to its own file: one of those given, or those under the
+// current folder or, if its own is elsewhere, under that one.
 func (r *reader) open(by *node, name string) ([]File, error) {
-	name = filepath.Clean(filepath.FromSlash(strings.TrimPrefix(name, "file://")))
-	dir := filepath.Dir(by.file)
-	if f, given := r.given[filepath.Join(dir, name)]; given {
-		r.used[filepath.Join(dir, name)] = true
+	base, dir := filepath.Dir(by.file), filepath.Dir(by.file)
+	name = filepath.FromSlash(strings.TrimPrefix(name, "file://"))
+	path := filepath.Join(dir, name)
+	if f, given := r.given[path]; given {
+		r.used[path] = true
 		return []File{f}, nil
+	}
+	if name = filepath.Clean(name); filepath.IsLocal(path) && !filepath.IsAbs(name) {
+		base, name = ".", path
 	}
 	if !filepath.IsLocal(name) {
 		return nil, fmt.Errorf("%s lies outside the folder of %s: give it as another FILE", name, by.file)
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := os.OpenRoot(base)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }() // it was only read
 	names, err := fs.Glob(root.FS(), filepath.ToSlash(name))
 	if err != nil || len(names) == 0 {
-		return nil, fmt.Errorf("%s is not there: give it too, or leave out what names it", filepath.Join(dir, name))
+		return nil, fmt.Errorf("%s is not there: give it too, or leave out what names it", path)
 	}
 	var files []File
 	for _, name := range names {
-		r.used[filepath.Join(dir, name)] = true
-		f, err := root.Open(name)
+		f, err := root.Open(filepath.FromSlash(name))
 		if err != nil {
 			return nil, err
 		}
@@ -260,7 +264,9 @@ func (r *reader) open(by *node, name string) ([]File, error) {
 		if err = errors.Join(err, f.Close()); err != nil {
 			return nil, err
 		}
-		files = append(files, File{Name: filepath.Join(dir, name), Data: data})
+		name = filepath.Join(base, name)
+		r.used[name] = true
+		files = append(files, File{Name: name, Data: data})
 	}
 	return files, nil
 }
