@@ -149,8 +149,7 @@ func member(place *node, key string, value *node) *node {
 // newText returns a text that stands at the place of another value.
 func (n *node) newText(text string) *node { return &node{file: n.file, line: n.line, scalar: text} }
 
-// readNodes reads the values of a file: the documents of YAML, the values or the items of a list of JSON, the
-// rows of CSV. What is broken is an error with its line, and the rest is read.
+// readNodes reads the values of a file: the values or the items of lists in JSON and YAML, the rows of CSV. What is broken is an error with its line, and the rest is read.
 func readNodes(f File) (roots []*node, faults []error) {
 	data := bytes.TrimPrefix(f.Data, []byte("\xef\xbb\xbf")) // the byte order mark
 	switch ext := strings.ToLower(filepath.Ext(f.Name)); {
@@ -248,7 +247,7 @@ func parseYAML(name string, data []byte) (roots []*node, faults []error) {
 			faults = append(faults, err)
 			continue
 		}
-		roots = append(roots, root)
+		roots = append(roots, root.items()...)
 	}
 	return roots, faults
 }

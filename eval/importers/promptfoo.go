@@ -30,6 +30,9 @@ func (r *reader) promptfoo(d *document) {
 			continue
 		}
 		prompts := r.prompts(root.get("prompts"))
+		if !root.has("prompts") {
+			prompts = textPrompts(root, "{{prompt}}") // the default
+		}
 		tests := r.tests(root.get("tests"))
 		for _, scenario := range root.get("scenarios").items() {
 			for _, with := range r.tests(scenario.get("config")) {
@@ -66,6 +69,11 @@ func (r *reader) promptfoo(d *document) {
 	}
 }
 
+// testsAlone refuses tests that no config in the import names: they have no prompts.
+func (r *reader) testsAlone(d *document) {
+	r.refuse(d.roots[0].errorf("these are promptfoo's tests, and the prompts are in a config that names them: give that"))
+}
+
 // named reads the values of the files that a node names. What cannot be read is refused.
 func (r *reader) named(by *node, name string) []*node {
 	switch filepath.Ext(strings.TrimPrefix(name, "file://")) {
@@ -82,9 +90,7 @@ func (r *reader) named(by *node, name string) []*node {
 	for _, f := range files {
 		roots, faults := readNodes(f)
 		r.faults = append(r.faults, faults...)
-		for _, root := range roots {
-			all = append(all, root.items()...)
-		}
+		all = append(all, roots...)
 	}
 	return all
 }
@@ -138,9 +144,6 @@ func textPrompts(place *node, text string) []prompt {
 			name = "prompt.json"
 		}
 		roots, faults := readNodes(File{Name: name, Data: []byte(text)})
-		if len(roots) == 1 && roots[0].list != nil {
-			roots = roots[0].list
-		}
 		if len(faults) == 0 && len(roots) > 0 && roots[0].has("role") {
 			return []prompt{{place, messagesOf(&node{list: roots})}}
 		}

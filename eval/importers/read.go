@@ -47,6 +47,7 @@ type format struct {
 func formats() []format {
 	return []format{
 		{name: "promptfoo", is: isPromptfoo, read: (*reader).promptfoo, want: "prompts, and tests or scenarios"},
+		{name: "promptfoo-tests", is: func(n *node) bool { return n.has("vars") }, read: (*reader).testsAlone, want: "vars"},
 		{name: "adk", is: isADK, read: (*reader).adk, want: "eval_cases with conversations, or a list with query"},
 		{name: "adk-config", is: func(n *node) bool { return n.has("criteria") }, want: "criteria"},
 		{name: openAIEval, is: isEval, read: (*reader).evalRows, want: "testing_criteria, or data_source"},

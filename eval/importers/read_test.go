@@ -232,6 +232,13 @@ tests:
 				`not promptfooconfig.yaml:3: with the test at promptfooconfig.yaml:20: the template has code, which is not run: "{% if x %}{{text}}{% endif %}"`,
 			},
 		},
+		"promptfoo's tests without prompts": {
+			files: []string{"c.yaml", "providers: [x]\ntests:\n- vars: {prompt: Hi}\n  assert: [{type: icontains-all, value: 'a, b'}]\n", "t.yaml", "- vars: {x: 1}\n"},
+			want: []string{
+				"case c-3", `  Hi {"answer":{"all":[{"regex":"(?i)a"},{"regex":"(?i)b"}]}}`,
+				"not t.yaml:1: these are promptfoo's tests, and the prompts are in a config that names them: give that",
+			},
+		},
 		"a chosen format": {
 			opts:  importers.Options{Format: "adk"},
 			files: []string{"d.json", `{"item": {}}`},
