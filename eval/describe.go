@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -109,11 +108,11 @@ const longestLine = 300
 // LiveCalls returns lines that say what a live run of the cases will call, as far as their tapes
 // show.
 func LiveCalls(cases []Case, mode Mode) ([]string, error) {
-	models, tools, untaped := make(map[string]int), make(map[string]int), 0
+	models, tools, first := make(map[string]int), make(map[string]int), 0
 	for i := range cases {
 		t, err := cases[i].ReadTape()
-		if errors.Is(err, errNoTape) && mode.LiveModel {
-			untaped++
+		if mode.startsAnew(&cases[i], t, err) {
+			first++
 			continue
 		}
 		if err != nil {
@@ -138,8 +137,8 @@ func LiveCalls(cases []Case, mode Mode) ([]string, error) {
 		}
 	}
 	lines := append(countLines("asks the model of", models), countLines("calls", tools)...)
-	if untaped > 0 {
-		lines = append(lines, fmt.Sprintf("live: %d cases without a tape ask the model of their config, which may call its tools", untaped))
+	if first > 0 {
+		lines = append(lines, fmt.Sprintf("live: %d cases without a tape of their config ask its model, which may call its tools", first))
 	}
 	return lines, nil
 }

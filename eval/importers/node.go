@@ -152,10 +152,10 @@ func (n *node) newText(text string) *node { return &node{file: n.file, line: n.l
 // readNodes reads the values of a file: the values or the items of lists in JSON and YAML, the rows of CSV. What is broken is an error with its line, and the rest is read.
 func readNodes(f File) (roots []*node, faults []error) {
 	data := bytes.TrimPrefix(f.Data, []byte("\xef\xbb\xbf")) // the byte order mark
-	switch ext := strings.ToLower(filepath.Ext(f.Name)); {
-	case ext == ".csv", ext == ".tsv":
+	switch strings.ToLower(filepath.Ext(f.Name)) {
+	case ".csv", ".tsv":
 		return parseCSV(f.Name, data)
-	case ext == ".yaml", ext == ".yml":
+	case ".yaml", ".yml":
 		return parseYAML(f.Name, data)
 	}
 	for v, err := range cassettes.Values(data) {

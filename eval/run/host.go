@@ -32,7 +32,7 @@ import (
 // noKey is the API key in replays, where no service checks it.
 const noKey = "no-key-in-a-replay"
 
-// importedAssistant is the assistant of imported cases that name no config.
+// importedAssistant is the assistant of replays of imported tapes.
 const importedAssistant = "imported"
 
 // Commands implements the eval commands with the streams and settings of the program.
@@ -183,16 +183,21 @@ func emptyEnv(string) (string, bool) { return "", false }
 // the tape, whatever the config says.
 func (a *Commands) evalConfig(c *eval.Case, of *tape.Player, mode eval.Mode, configs loader) (*config.Config, error) {
 	h := of.Tape().Header
-	cfg, err := configs(cmp.Or(c.ConfigFile(), a.ConfigFile), mode.LiveModel)
+	file := cmp.Or(c.ConfigFile(), a.ConfigFile)
+	imported := h.Imported != "" && (c.Config == "" || !mode.LiveModel)
+	if imported { // the config is what the case asks live
+		file = a.ConfigFile
+	}
+	cfg, err := configs(file, mode.LiveModel)
 	if err != nil {
 		return nil, err
 	}
 	if lacking := host.MissingVariables(cfg); len(lacking) > 0 { // a case is not judged with a server missing
 		return nil, errors.New(strings.Join(lacking, "; "))
 	}
-	if h.Imported != "" && c.Config == "" {
-		cfg.Default = importedAssistant
-		cfg.Assistants = config.Map[schemas.Assistant]{{Name: importedAssistant, Value: schemas.Assistant{Tools: []string{"*", "!*search"}}}}
+	if imported {
+		cfg.Default = cmp.Or(c.Assistant, importedAssistant)
+		cfg.Assistants = config.Map[schemas.Assistant]{{Name: cfg.Default, Value: schemas.Assistant{Tools: []string{"*", "!*search"}}}}
 	}
 	if mode.LiveModel {
 		if was, kept := h.Settings[cmp.Or(c.Assistant, cfg.Default)]; mode.FromDrift == "" || !kept || was == modelSettings(cfg, cmp.Or(c.Assistant, cfg.Default), h.Provider) {
@@ -327,7 +332,7 @@ func modelSettings(cfg *config.Config, assistant, played string) string {
 // of the tape, so that no other one answers.
 func liveModel(cfg *config.Config, c *eval.Case, h tape.Header) {
 	if c.Provider == "" && c.Model == "" {
-		if h.Provider != "" && h.Provider != chain.Auto {
+		if h.Provider != "" && h.Provider != chain.Auto && (h.Imported == "" || c.Config == "") {
 			cfg.LLM.Provider = config.Providers{h.Provider}
 		}
 		return
