@@ -138,6 +138,13 @@ func (c *conversation) invoke(t invocation, criteria *node) {
 			switch {
 			case name == "tool_trajectory_avg_score":
 				calls = true
+				threshold := criterion.get("threshold")
+				if criterion.fields == nil {
+					threshold = criterion
+				}
+				if text := threshold.text(); text != "" && text != "1" && text != "1.0" {
+					c.lost(criterion, "the threshold %s of %s: the calls of every turn have to match", text, name)
+				}
 				mode = map[string]match.Mode{"IN_ORDER": match.ModeInOrder, "ANY_ORDER": match.ModeSuperset}[criterion.get("match_type", "matchType").text()]
 				if mode == "" {
 					mode = match.ModeExact

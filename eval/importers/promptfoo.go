@@ -10,6 +10,7 @@ import (
 
 	"molar/eval"
 	"molar/eval/match"
+	"molar/internal/text"
 )
 
 // isPromptfoo reports whether a value is a config of promptfoo.
@@ -256,16 +257,23 @@ func (r *reader) promptCase(root, test, vars *node, p prompt) {
 	c.note = test.get("description").text()
 	var said []message
 	for _, m := range p.said {
-		text, err := render(m.text, vars)
+		filled, err := render(m.text, vars)
 		if err != nil {
 			r.refuse(p.place.errorf("with the test at %s: %w", test.at(), err))
 			return
 		}
-		said = append(said, message{m.role, text})
+		said = append(said, message{m.role, filled})
 	}
 	if err := c.ask(said); err != nil {
 		r.refuse(p.place.errorf("with the test at %s: %w", test.at(), err))
 		return
+	}
+	for _, n := range []*node{test, test.get("options")} { // what changes the prompt, the answer or the verdict
+		for _, key := range []string{"transform", "postprocess", "transformVars", "prefix", "suffix", "threshold", "assertScoringFunction"} {
+			if value := n.get(key); value != nil {
+				c.lost(value, "%s (%s)", key, text.Clip(value.text(), longestQuote, "…"))
+			}
+		}
 	}
 	e := &c.turns[0].expect
 	r.asserts(c, e, root, test.get("assert"), vars)
@@ -288,7 +296,10 @@ func (r *reader) asserts(c *conversation, e *eval.Expect, root, list, vars *node
 			continue
 		}
 		value, err := r.filled(n.get("value"), vars)
-		if err == nil {
+		switch {
+		case n.has("transform"):
+			err = errors.New("its transform is code, which is not run")
+		case err == nil:
 			err = assert(e, kind, value)
 		}
 		if err != nil {

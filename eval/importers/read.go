@@ -200,7 +200,9 @@ func (r *reader) finish(c *conversation, place *node) {
 
 // lost notes that a part of a file has no counterpart.
 func (c *conversation) lost(n *node, format string, args ...any) {
-	c.notes = append(c.notes, n.at()+": not carried: "+fmt.Sprintf(format, args...))
+	if note := n.at() + ": not carried: " + fmt.Sprintf(format, args...); !slices.Contains(c.notes, note) {
+		c.notes = append(c.notes, note)
+	}
 }
 
 // newConversation returns an empty conversation with an id, or one named after its position in a file.
