@@ -36,12 +36,18 @@ func (r *reader) promptfoo(d *document) {
 		}
 		tests := r.tests(root.get("tests"))
 		for _, scenario := range root.get("scenarios").items() {
-			for _, with := range r.tests(scenario.get("config")) {
-				for _, test := range r.tests(scenario.get("tests")) {
+			configs, others := r.tests(scenario.get("config")), r.tests(scenario.get("tests"))
+			if len(configs)*len(others) > maxTests {
+				r.refuse(scenario.errorf("the scenario makes more than %d tests", maxTests))
+				continue
+			}
+			for _, with := range configs {
+				for _, test := range others {
 					tests = append(tests, mergedTest(with, test))
 				}
 			}
 		}
+		left := maxTests
 		if len(tests) == 0 && root.get("tests") == nil {
 			tests = []*node{merged(root)}
 		}
@@ -60,6 +66,10 @@ func (r *reader) promptfoo(d *document) {
 			if err != nil {
 				r.refuse(test.errorf("%w", err))
 				continue
+			}
+			if left -= len(sets) * len(prompts); left < 0 {
+				r.refuse(test.errorf("the config makes more than %d cases", maxTests))
+				break
 			}
 			for _, vars := range sets {
 				for _, p := range prompts {
@@ -183,8 +193,8 @@ func mergedTest(base, test *node) *node {
 	return merged(test, base, test, member(test, "vars", merged(test, base.get("vars"), test.get("vars"))), member(test, "assert", asserts))
 }
 
-// maxSets bounds the tests that the lists of values of one test make.
-const maxSets = 1000
+// maxTests bounds the cases of a config, and the tests that the lists of values of one test make.
+const maxTests = 10_000
 
 // varSets returns the variables of a test: one set for each combination of the values in lists. Values
 // may be in files, and may hold other variables.
@@ -206,8 +216,8 @@ func (r *reader) varSets(test *node) ([]*node, error) {
 		if len(values) > 0 && values[0].list == nil && values[0].fields != nil {
 			values = []*node{given.fields[key]} // such as messages
 		}
-		if len(sets)*len(values) > maxSets {
-			return nil, fmt.Errorf("the lists of values make more than %d tests", maxSets)
+		if len(sets)*len(values) > maxTests {
+			return nil, fmt.Errorf("the lists of values make more than %d tests", maxTests)
 		}
 		var more []*node
 		for _, set := range sets {
