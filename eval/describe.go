@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,7 +103,7 @@ func LiveCalls(cases []Case, mode Mode) []string {
 	for i := range cases {
 		t, err := cases[i].ReadTape()
 		switch {
-		case errors.Is(err, errNoTape) && mode.LiveModel:
+		case mode.startsAnew(&cases[i], t, err):
 			untaped++
 			continue
 		case err != nil: // the run reports it
@@ -130,7 +129,7 @@ func LiveCalls(cases []Case, mode Mode) []string {
 	}
 	lines := append(countLines("asks the model of", models), countLines("calls", tools)...)
 	if untaped > 0 {
-		lines = append(lines, fmt.Sprintf("live: %d cases without a tape ask the model of their config, which may call its tools", untaped))
+		lines = append(lines, fmt.Sprintf("live: %d cases without a tape of their own ask the model of their config, which may call its tools", untaped))
 	}
 	return lines
 }

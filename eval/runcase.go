@@ -79,10 +79,17 @@ func (c *Case) ReadTape() (*tape.Tape, error) {
 	return t, nil
 }
 
-// tapeOf returns the tape of a case. If the model is live, a case without one gets an empty one.
+// startsAnew reports whether nothing of what [Case.ReadTape] returned applies to a run: the model is live and
+// there is no tape, or all is live and the tape is of another program, which the case's config replaces.
+func (m Mode) startsAnew(c *Case, t *tape.Tape, err error) bool {
+	foreign := err == nil && t.Header.Imported != "" && c.Config != ""
+	return m.LiveModel && (errors.Is(err, errNoTape) || foreign && m.LiveTools)
+}
+
+// tapeOf returns the tape of a case, which is empty if the run starts anew.
 func (r *Runner) tapeOf(c *Case) (*tape.Tape, error) {
 	t, err := c.ReadTape()
-	if !errors.Is(err, errNoTape) || !r.cfg.Mode.LiveModel || r.cfg.First == nil {
+	if r.cfg.First == nil || !r.cfg.Mode.startsAnew(c, t, err) {
 		return t, err
 	}
 	header, err := r.cfg.First(c)

@@ -1,7 +1,6 @@
 package importers
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,41 +10,28 @@ import (
 
 // isADK reports whether a value is an eval set of Google's ADK, one case of it, or a row of its first form.
 func isADK(n *node) bool {
-	return n.get("eval_cases", "evalCases") != nil || n.has("query", "expected_tool_use") || n.get("conversation") != nil && n.get("eval_id", "evalId") != nil
-}
-
-// learnADK takes the criteria of a test_config.json, which hold for the eval sets of its folder.
-func (r *reader) learnADK(d *document) error {
-	for _, root := range d.roots {
-		r.criteria[filepath.Dir(d.Name)] = root.get("criteria")
-	}
-	return nil
+	data := n.get("data").items()
+	return n.get("eval_cases", "evalCases") != nil || n.has("query", "expected_tool_use") || len(data) > 0 && data[0].has("query") || n.get("conversation") != nil && n.get("eval_id", "evalId") != nil
 }
 
 // adk makes a case of each case of an eval set, or of all rows of the first form together.
 func (r *reader) adk(d *document) {
 	first := d.roots[0]
-	criteria := r.criteria[filepath.Dir(d.Name)]
-	if criteria == nil {
-		if files, err := r.open(first, "test_config.json"); err == nil {
-			if roots, _ := readNodes(files[0]); len(roots) > 0 {
-				criteria = roots[0].get("criteria")
-			}
+	var criteria *node
+	if files, err := r.open(first, "test_config.json"); err == nil {
+		if roots, _ := readNodes(files[0]); len(roots) > 0 {
+			criteria = roots[0].get("criteria")
 		}
 	}
 	if first.has("query") {
-		c := r.newConversation("adk", baseName(baseName(d.Name)), first)
-		for _, row := range d.roots {
-			t := invocation{user: row.get("query").text(), answer: row.get("reference").text(), place: row}
-			for _, call := range row.get("expected_tool_use").items() {
-				t.calls = append(t.calls, tape.Call{Name: call.get("tool_name").text(), Arguments: call.get("tool_input").text()})
-			}
-			c.invoke(t, criteria)
-		}
-		r.finish(c, first)
+		r.adkRows(baseName(baseName(d.Name)), d.roots, criteria)
 		return
 	}
 	for _, root := range d.roots {
+		if rows := root.get("data").items(); len(rows) > 0 {
+			r.adkRows(root.get("name").text(), rows, criteria)
+			continue
+		}
 		cases := []*node{root}
 		if list := root.get("eval_cases", "evalCases"); list != nil {
 			cases = list.items()
@@ -58,6 +44,19 @@ func (r *reader) adk(d *document) {
 			r.adkCase(n, criteria)
 		}
 	}
+}
+
+// adkRows makes a case of rows of the first form: its turns.
+func (r *reader) adkRows(name string, rows []*node, criteria *node) {
+	c := r.newConversation("adk", name, rows[0])
+	for _, row := range rows {
+		t := invocation{user: row.get("query").text(), answer: row.get("reference").text(), place: row}
+		for _, call := range row.get("expected_tool_use").items() {
+			t.calls = append(t.calls, tape.Call{Name: call.get("tool_name").text(), Arguments: call.get("tool_input").text()})
+		}
+		c.invoke(t, criteria)
+	}
+	r.finish(c, rows[0])
 }
 
 // An invocation is a turn of an eval set.
@@ -138,6 +137,13 @@ func (c *conversation) invoke(t invocation, criteria *node) {
 			switch {
 			case name == "tool_trajectory_avg_score":
 				calls = true
+				threshold := criterion.get("threshold")
+				if criterion.fields == nil {
+					threshold = criterion
+				}
+				if text := threshold.text(); text != "" && text != "1" && text != "1.0" {
+					c.lost(criterion, "the threshold %s of %s: the calls of every turn have to match", text, name)
+				}
 				kind := criterion.get("match_type", "matchType").text()
 				order, others = kind != "ANY_ORDER", kind == "IN_ORDER" || kind == "ANY_ORDER"
 			case strings.Contains(name, "response_match"):

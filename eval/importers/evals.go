@@ -19,22 +19,6 @@ func isRegistry(n *node) bool {
 	return n != nil && slices.ContainsFunc(n.keys, func(key string) bool { return n.get(key).has("class") })
 }
 
-func (r *reader) learnEval(d *document) error {
-	r.evals = append(r.evals, d.roots...)
-	return nil
-}
-
-func (r *reader) learnRegistry(d *document) error {
-	for _, root := range d.roots {
-		for _, key := range root.keys {
-			if e := root.fields[key]; e.has("class") {
-				r.registries = append(r.registries, e)
-			}
-		}
-	}
-	return nil
-}
-
 // evalRows makes cases of the rows inside of runs.
 func (r *reader) evalRows(d *document) {
 	for _, run := range d.roots {
@@ -46,14 +30,14 @@ func (r *reader) evalRows(d *document) {
 
 // evalOf returns the first eval object or run with a member.
 func (r *reader) evalOf(keys ...string) *node {
-	for _, e := range r.evals {
-		for _, key := range keys {
-			if e = e.get(key); e == nil {
-				break
+	for _, d := range r.documents[openAIEval] {
+		for _, e := range d.roots {
+			for _, key := range keys {
+				e = e.get(key)
 			}
-		}
-		if e != nil {
-			return e
+			if e != nil {
+				return e
+			}
 		}
 	}
 	return nil
@@ -95,12 +79,9 @@ func sampleText(sample *node) string {
 // criteriaChecks adds the checks of an eval object's testing_criteria. It reports whether there is one.
 func (r *reader) criteriaChecks(c *conversation, e *eval.Expect, vars *node) bool {
 	all := r.evalOf("testing_criteria").items()
-	answer := newObject("", 0)
-	answer.fields["output_text"] = newText("", 0, "(the answer)")
-	judged := newObject("", 0)
-	judged.fields["item"], judged.fields["sample"] = vars.fields["item"], answer
+	vars = merged(vars, vars, member(vars, "sample", member(vars, "output_text", vars.newText("(the answer)"))))
 	for _, criterion := range all {
-		if err := addCriterion(e, criterion, judged); err != nil {
+		if err := addCriterion(e, criterion, vars); err != nil {
 			c.lost(criterion, "%s %q%s", criterion.get("type").text(), criterion.get("name").text(), because(err))
 		}
 	}
@@ -143,13 +124,28 @@ func addCriterion(e *eval.Expect, n, vars *node) error {
 	return errNoCounterpart
 }
 
+// registries returns the evals of the registries.
+func (r *reader) registries() (all []*node) {
+	for _, d := range r.documents[openAIRegistry] {
+		for _, root := range d.roots {
+			for _, key := range root.keys {
+				if e := root.fields[key]; e.has("class") {
+					all = append(all, e)
+				}
+			}
+		}
+	}
+	return all
+}
+
 // registryChecks adds the check of the class that a registry gives the data. It reports whether there is one.
 func (r *reader) registryChecks(c *conversation, e *eval.Expect, item *node) bool {
 	var found *node
-	for _, entry := range r.registries {
+	registries := r.registries()
+	for _, entry := range registries {
 		samples := entry.get("args").get("samples_jsonl", "test_jsonl").text()
 		switch {
-		case samples != "" && strings.HasSuffix(filepath.ToSlash(item.file), "/"+strings.TrimPrefix(filepath.ToSlash(samples), "./")), len(r.registries) == 1:
+		case samples != "" && strings.HasSuffix(filepath.ToSlash(item.file), "/"+strings.TrimPrefix(filepath.ToSlash(samples), "./")), len(registries) == 1:
 			found = entry
 		case found == nil && samples != "" && filepath.Base(samples) == filepath.Base(item.file):
 			found = entry

@@ -188,7 +188,7 @@ func TestOpenAI_logs(t *testing.T) {
 // TestRead_strange: errors about unreadable files quote their start or an address.
 func TestRead_strange(t *testing.T) {
 	for text, want := range map[string]string{
-		`"nothing"`: `f:1: there is no object or line in it that could be a case: it begins with "\"nothing\""`,
+		`"nothing"`: `f:1: there is no object or line in it that could be a case: it begins with "nothing"`,
 		"interactions:\n- request: {method: GET, uri: https://api.weather.example/v1}\n  response: {status: {code: 200}, body: {string: x}}\n": "https://api.weather.example/v1 is not a model call",
 	} {
 		if _, err := read("", "f", text); err == nil || !strings.Contains(err.Error(), want) {

@@ -2,7 +2,6 @@ package importers
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -21,21 +20,16 @@ import (
 // A node is a value in a file of JSON, YAML or CSV, with its position. The methods accept nil, which
 // stands for a missing value.
 type node struct {
-	file string
-	line int
-	// size counts the values in it, those of an alias each time.
-	size   int
+	file   string
+	line   int
 	scalar any
 	list   []*node          // not nil for a list
 	fields map[string]*node // not nil for an object
 	keys   []string         // in their order
 }
 
-// maxSize and maxDepth bound the values of a file, so that aliases of aliases cannot fill the memory.
-const (
-	maxSize  = 4 << 20
-	maxDepth = 200
-)
+// maxDepth bounds how deep values are nested.
+const maxDepth = 200
 
 // at returns the position, FILE:LINE.
 func (n *node) at() string { return fmt.Sprintf("%s:%d", n.file, n.line) }
@@ -126,37 +120,42 @@ func (n *node) json() json.RawMessage {
 }
 
 // set adds or replaces a member.
-func (n *node) set(key string, value *node) error {
+func (n *node) set(key string, value *node) {
 	if _, known := n.fields[key]; !known {
 		n.keys = append(n.keys, key)
 	}
 	n.fields[key] = value
-	return n.grow(value)
 }
 
-func (n *node) grow(value *node) error {
-	if n.size += value.size; n.size > maxSize {
-		return n.errorf("the file has more than %d values", maxSize)
+// merged returns an object with the members of several others; the later ones count.
+func merged(place *node, all ...*node) *node {
+	m := &node{file: place.file, line: place.line, fields: make(map[string]*node)}
+	for _, n := range all {
+		if n == nil {
+			continue
+		}
+		for _, key := range n.keys {
+			m.set(key, n.fields[key])
+		}
 	}
-	return nil
+	return m
 }
 
-func newText(file string, line int, text string) *node {
-	return &node{file: file, line: line, size: 1, scalar: text}
+// member returns an object with one member.
+func member(place *node, key string, value *node) *node {
+	return &node{file: place.file, line: place.line, fields: map[string]*node{key: value}, keys: []string{key}}
 }
 
-func newObject(file string, line int) *node {
-	return &node{file: file, line: line, size: 1, fields: make(map[string]*node)}
-}
+// newText returns a text that stands at the place of another value.
+func (n *node) newText(text string) *node { return &node{file: n.file, line: n.line, scalar: text} }
 
-// readNodes reads the values of a file: the documents of YAML, the values or the items of a list of JSON, the
-// rows of CSV. What is broken is an error with its line, and the rest is read.
+// readNodes reads the values of a file: the values or the items of lists in JSON and YAML, the rows of CSV. What is broken is an error with its line, and the rest is read.
 func readNodes(f File) (roots []*node, faults []error) {
 	data := bytes.TrimPrefix(f.Data, []byte("\xef\xbb\xbf")) // the byte order mark
-	switch ext := strings.ToLower(filepath.Ext(f.Name)); {
-	case ext == ".csv", ext == ".tsv":
+	switch strings.ToLower(filepath.Ext(f.Name)) {
+	case ".csv", ".tsv":
 		return parseCSV(f.Name, data)
-	case ext == ".yaml", ext == ".yml":
+	case ".yaml", ".yml":
 		return parseYAML(f.Name, data)
 	}
 	for v, err := range cassettes.Values(data) {
@@ -192,7 +191,7 @@ func (p *jsonParser) value(depth int) (*node, error) {
 	token, err := p.dec.Token()
 	end := int(p.dec.InputOffset())
 	p.line, p.at = p.line+bytes.Count(p.data[p.at:end], []byte("\n")), end
-	n := &node{file: p.file, line: p.line, size: 1}
+	n := &node{file: p.file, line: p.line}
 	switch {
 	case err != nil:
 		return nil, n.errorf("%w", err)
@@ -200,36 +199,30 @@ func (p *jsonParser) value(depth int) (*node, error) {
 		return nil, n.errorf("it is nested more than %d deep", maxDepth)
 	case token == json.Delim('['):
 		n.list = []*node{}
-		for p.dec.More() {
-			item, err := p.value(depth + 1)
-			if err != nil {
-				return nil, err
-			}
-			if err := n.grow(item); err != nil {
-				return nil, err
-			}
-			n.list = append(n.list, item)
-		}
-		_, err = p.dec.Token()
 	case token == json.Delim('{'):
 		n.fields = make(map[string]*node)
-		for p.dec.More() {
-			key, err := p.dec.Token()
-			if err != nil {
-				return nil, n.errorf("%w", err)
-			}
-			value, err := p.value(depth + 1)
-			if err != nil {
-				return nil, err
-			}
-			if err := n.set(fmt.Sprint(key), value); err != nil {
-				return nil, err
-			}
-		}
-		_, err = p.dec.Token()
 	default:
 		n.scalar = token
+		return n, nil
 	}
+	for p.dec.More() {
+		var key json.Token
+		if n.fields != nil {
+			if key, err = p.dec.Token(); err != nil {
+				return nil, n.errorf("%w", err)
+			}
+		}
+		value, err := p.value(depth + 1)
+		switch {
+		case err != nil:
+			return nil, err
+		case n.fields != nil:
+			n.set(fmt.Sprint(key), value)
+		default:
+			n.list = append(n.list, value)
+		}
+	}
+	_, err = p.dec.Token()
 	return n, err
 }
 
@@ -245,7 +238,7 @@ func parseYAML(name string, data []byte) (roots []*node, faults []error) {
 		return nil, []error{yamlFault(name, err)}
 	}
 	for _, doc := range file.Docs {
-		p := yamlParser{file: name, anchors: make(map[string]*node)}
+		p := yamlParser{file: name, anchors: make(map[string]*node), sizes: make(map[string]int)}
 		if doc.Body == nil {
 			continue
 		}
@@ -254,7 +247,7 @@ func parseYAML(name string, data []byte) (roots []*node, faults []error) {
 			faults = append(faults, err)
 			continue
 		}
-		roots = append(roots, root)
+		roots = append(roots, root.items()...)
 	}
 	return roots, faults
 }
@@ -266,30 +259,40 @@ func yamlFault(name string, err error) error {
 	return fmt.Errorf("%s:1: %w", name, err)
 }
 
+// A yamlParser converts one document.
 type yamlParser struct {
 	file    string
 	anchors map[string]*node
+	// size counts the values, those of an alias each time, and sizes those of the anchors.
+	size  int
+	sizes map[string]int
 }
 
+// maxSize bounds the values of a document, so that aliases of aliases cannot fill the memory.
+const maxSize = 1 << 20
+
 func (p *yamlParser) value(v ast.Node, depth int) (*node, error) {
-	n := &node{file: p.file, size: 1, line: 1}
+	n := &node{file: p.file, line: 1}
 	if v == nil {
 		return n, nil
 	}
 	n.line = v.GetToken().Position.Line
-	if depth > maxDepth {
-		return nil, n.errorf("it is nested more than %d deep", maxDepth)
+	if p.size++; p.size > maxSize || depth > maxDepth {
+		return nil, n.errorf("the file has more than %d values, or they are nested more than %d deep", maxSize, maxDepth)
 	}
 	switch v := v.(type) {
 	case *ast.AnchorNode:
+		name, before := v.Name.GetToken().Value, p.size
 		inner, err := p.value(v.Value, depth+1)
-		p.anchors[v.Name.GetToken().Value] = inner
+		p.anchors[name], p.sizes[name] = inner, p.size-before
 		return inner, err
 	case *ast.AliasNode:
-		if inner := p.anchors[v.Value.GetToken().Value]; inner != nil {
+		name := v.Value.GetToken().Value
+		p.size += p.sizes[name]
+		if inner := p.anchors[name]; inner != nil {
 			return inner, nil
 		}
-		return nil, n.errorf("there is no anchor %q before it", v.Value.GetToken().Value)
+		return nil, n.errorf("there is no anchor %q before it", name)
 	case *ast.TagNode:
 		return p.value(v.Value, depth+1)
 	case *ast.SequenceNode:
@@ -299,15 +302,12 @@ func (p *yamlParser) value(v ast.Node, depth int) (*node, error) {
 			if err != nil {
 				return nil, err
 			}
-			if err := n.grow(value); err != nil {
-				return nil, err
-			}
 			n.list = append(n.list, value)
 		}
 	case *ast.MappingNode:
-		return n, p.members(n, v.Values, depth)
+		return p.object(n, v.Values, depth)
 	case *ast.MappingValueNode:
-		return n, p.members(n, []*ast.MappingValueNode{v}, depth)
+		return p.object(n, []*ast.MappingValueNode{v}, depth)
 	case *ast.LiteralNode:
 		n.scalar = v.Value.Value
 	case ast.ScalarNode:
@@ -316,37 +316,24 @@ func (p *yamlParser) value(v ast.Node, depth int) (*node, error) {
 	return n, nil
 }
 
-// members adds members of a mapping. Those of a merged one (<<) do not replace its own.
-func (p *yamlParser) members(n *node, all []*ast.MappingValueNode, depth int) error {
-	n.fields = make(map[string]*node)
+// object converts a mapping. Its own members replace those of a merged one (<<).
+func (p *yamlParser) object(n *node, all []*ast.MappingValueNode, depth int) (*node, error) {
 	if len(all) > 0 {
 		n.line = all[0].Key.GetToken().Position.Line
 	}
-	var merged []*node
+	own, base := merged(n), merged(n)
 	for _, m := range all {
 		value, err := p.value(m.Value, depth+1)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if _, merges := m.Key.(*ast.MergeKeyNode); merges {
-			merged = append(merged, value.items()...)
+			base = merged(n, append(slices.Clone(value.items()), base)...)
 			continue
 		}
-		if err := n.set(m.Key.GetToken().Value, value); err != nil {
-			return err
-		}
+		own.set(m.Key.GetToken().Value, value)
 	}
-	for _, other := range merged {
-		for _, key := range other.keys {
-			if _, known := n.fields[key]; known {
-				continue
-			}
-			if err := n.set(key, other.fields[key]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return merged(n, base, own), nil
 }
 
 // parseCSV reads rows as objects of their columns. The first line names the columns, and says by which
@@ -370,13 +357,13 @@ func parseCSV(name string, data []byte) (roots []*node, faults []error) {
 			break // the end
 		}
 		line, _ := in.FieldPos(0)
-		row := newObject(name, line)
+		row := merged(&node{file: name, line: line})
 		if err == nil && len(record) > len(columns) {
 			err = fmt.Errorf("the row has %d fields, and the first line names %d columns", len(record), len(columns))
 		}
 		for i, field := range record[:min(len(record), len(columns))] {
 			line, _ := in.FieldPos(i)
-			err = cmp.Or(err, row.set(strings.TrimSpace(columns[i]), newText(name, line, field)))
+			row.set(strings.TrimSpace(columns[i]), &node{file: name, line: line, scalar: field})
 		}
 		if err != nil {
 			faults = append(faults, row.errorf("%w", err))

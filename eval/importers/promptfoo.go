@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"molar/eval"
+	"molar/internal/text"
 )
 
 // isPromptfoo reports whether a value is a config of promptfoo.
@@ -29,16 +30,25 @@ func (r *reader) promptfoo(d *document) {
 			continue
 		}
 		prompts := r.prompts(root.get("prompts"))
+		if !root.has("prompts") {
+			prompts = textPrompts(root, "{{prompt}}") // the default
+		}
 		tests := r.tests(root.get("tests"))
 		for _, scenario := range root.get("scenarios").items() {
-			for _, with := range r.tests(scenario.get("config")) {
-				for _, test := range r.tests(scenario.get("tests")) {
+			configs, others := r.tests(scenario.get("config")), r.tests(scenario.get("tests"))
+			if len(configs)*len(others) > maxTests {
+				r.refuse(scenario.errorf("the scenario makes more than %d tests", maxTests))
+				continue
+			}
+			for _, with := range configs {
+				for _, test := range others {
 					tests = append(tests, mergedTest(with, test))
 				}
 			}
 		}
+		left := maxTests
 		if len(tests) == 0 && root.get("tests") == nil {
-			tests = []*node{newObject(root.file, root.line)}
+			tests = []*node{merged(root)}
 		}
 		defaults := root.get("defaultTest")
 		if name := defaults.text(); strings.HasPrefix(name, "file://") {
@@ -56,6 +66,10 @@ func (r *reader) promptfoo(d *document) {
 				r.refuse(test.errorf("%w", err))
 				continue
 			}
+			if left -= len(sets) * len(prompts); left < 0 {
+				r.refuse(test.errorf("the config makes more than %d cases", maxTests))
+				break
+			}
 			for _, vars := range sets {
 				for _, p := range prompts {
 					r.promptCase(root, test, vars, p)
@@ -63,6 +77,11 @@ func (r *reader) promptfoo(d *document) {
 			}
 		}
 	}
+}
+
+// testsAlone refuses tests that no config in the import names: they have no prompts.
+func (r *reader) testsAlone(d *document) {
+	r.refuse(d.roots[0].errorf("these are promptfoo's tests, and the prompts are in a config that names them: give that"))
 }
 
 // named reads the values of the files that a node names. What cannot be read is refused.
@@ -80,10 +99,8 @@ func (r *reader) named(by *node, name string) []*node {
 	var all []*node
 	for _, f := range files {
 		roots, faults := readNodes(f)
-		r.faults, r.used[filepath.Clean(f.Name)] = append(r.faults, faults...), true
-		for _, root := range roots {
-			all = append(all, root.items()...)
-		}
+		r.faults = append(r.faults, faults...)
+		all = append(all, roots...)
 	}
 	return all
 }
@@ -111,7 +128,6 @@ func (r *reader) prompts(list *node) []prompt {
 			r.refuse(n.errorf("prompt: %w", err))
 		}
 		for _, f := range files {
-			r.used[filepath.Clean(f.Name)] = true
 			if ext == ".jsonl" {
 				for line := range strings.Lines(string(f.Data)) {
 					all = append(all, textPrompts(n, line)...)
@@ -138,9 +154,6 @@ func textPrompts(place *node, text string) []prompt {
 			name = "prompt.json"
 		}
 		roots, faults := readNodes(File{Name: name, Data: []byte(text)})
-		if len(roots) == 1 && roots[0].list != nil {
-			roots = roots[0].list
-		}
 		if len(faults) == 0 && len(roots) > 0 && roots[0].has("role") {
 			return []prompt{{place, messagesOf(&node{list: roots})}}
 		}
@@ -159,46 +172,28 @@ func (r *reader) tests(list *node) []*node {
 		all = append(all, n)
 	}
 	for i, n := range all {
-		if n.has("vars") || n.has("assert") || n.fields == nil || filepath.Ext(n.file) != ".csv" {
+		if n.fields == nil || n.has("vars") || n.has("assert") || filepath.Ext(n.file) != ".csv" {
 			continue
 		}
-		test := newObject(n.file, n.line) // a row of a table
-		vars := newObject(n.file, n.line)
+		vars := merged(n) // of a row of a table
 		for _, key := range n.keys {
 			if !strings.HasPrefix(key, "__") {
-				vars.fields[key] = n.fields[key]
+				vars.set(key, n.fields[key])
 			}
 		}
-		test.fields["vars"], test.fields["row"] = vars, n
-		all[i] = test
+		all[i] = merged(n, member(n, "vars", vars), member(n, "row", n))
 	}
 	return all
 }
 
 // mergedTest returns a test with what it does not say itself taken from another one, and the asserts of both.
 func mergedTest(base, test *node) *node {
-	merged := newObject(test.file, test.line)
-	for _, from := range []*node{base, test} {
-		for key, value := range from.fields {
-			merged.fields[key] = value
-		}
-	}
-	vars := newObject(test.file, test.line)
-	asserts := &node{file: test.file, line: test.line, list: []*node{}}
-	for _, from := range []*node{base, test} {
-		if v := from.get("vars"); v != nil {
-			for key, value := range v.fields {
-				vars.fields[key] = value
-			}
-		}
-		asserts.list = append(asserts.list, from.get("assert").items()...)
-	}
-	merged.fields["vars"], merged.fields["assert"] = vars, asserts
-	return merged
+	asserts := &node{file: test.file, line: test.line, list: slices.Concat(base.get("assert").items(), test.get("assert").items())}
+	return merged(test, base, test, member(test, "vars", merged(test, base.get("vars"), test.get("vars"))), member(test, "assert", asserts))
 }
 
-// maxSets bounds the tests that the lists of values of one test make.
-const maxSets = 1000
+// maxTests bounds the cases of a config, and the tests that the lists of values of one test make.
+const maxTests = 10_000
 
 // varSets returns the variables of a test: one set for each combination of the values in lists. Values
 // may be in files, and may hold other variables.
@@ -211,22 +206,17 @@ func (r *reader) varSets(test *node) ([]*node, error) {
 		}
 		given = all[0]
 	}
-	sets := []*node{newObject(test.file, test.line)}
+	sets := []*node{merged(test)}
 	if given == nil {
 		return sets, nil
 	}
-	keys := make([]string, 0, len(given.fields))
-	for key := range given.fields {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
+	for _, key := range given.keys {
 		values := given.fields[key].items()
 		if len(values) > 0 && values[0].list == nil && values[0].fields != nil {
 			values = []*node{given.fields[key]} // such as messages
 		}
-		if len(sets)*len(values) > maxSets {
-			return nil, fmt.Errorf("the lists of values make more than %d tests", maxSets)
+		if len(sets)*len(values) > maxTests {
+			return nil, fmt.Errorf("the lists of values make more than %d tests", maxTests)
 		}
 		var more []*node
 		for _, set := range sets {
@@ -235,12 +225,7 @@ func (r *reader) varSets(test *node) ([]*node, error) {
 				if err != nil {
 					return nil, fmt.Errorf("variable %s: %w", key, err)
 				}
-				next := newObject(test.file, test.line)
-				for k, v := range set.fields {
-					next.fields[k] = v
-				}
-				next.fields[key] = value
-				more = append(more, next)
+				more = append(more, merged(test, set, member(test, key, value)))
 			}
 		}
 		sets = more
@@ -250,7 +235,7 @@ func (r *reader) varSets(test *node) ([]*node, error) {
 			for key, value := range set.fields {
 				if text, ok := value.scalar.(string); ok && strings.Contains(text, "{{") {
 					if rendered, err := render(text, set); err == nil {
-						set.fields[key] = newText(value.file, value.line, rendered)
+						set.fields[key] = value.newText(rendered)
 					}
 				}
 			}
@@ -272,8 +257,7 @@ func (r *reader) fileText(value *node) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.used[filepath.Clean(files[0].Name)] = true
-	return newText(value.file, value.line, strings.TrimSpace(string(files[0].Data))), nil
+	return value.newText(strings.TrimSpace(string(files[0].Data))), nil
 }
 
 // promptCase makes a case of a test with one of its prompts.
@@ -282,16 +266,23 @@ func (r *reader) promptCase(root, test, vars *node, p prompt) {
 	c.note = test.get("description").text()
 	var said []message
 	for _, m := range p.said {
-		text, err := render(m.text, vars)
+		filled, err := render(m.text, vars)
 		if err != nil {
 			r.refuse(p.place.errorf("with the test at %s: %w", test.at(), err))
 			return
 		}
-		said = append(said, message{m.role, text})
+		said = append(said, message{m.role, filled})
 	}
 	if err := c.ask(said); err != nil {
 		r.refuse(p.place.errorf("with the test at %s: %w", test.at(), err))
 		return
+	}
+	for _, n := range []*node{test, test.get("options")} { // what changes the prompt, the answer or the verdict
+		for _, key := range []string{"transform", "postprocess", "transformVars", "prefix", "suffix", "threshold", "assertScoringFunction"} {
+			if value := n.get(key); value != nil {
+				c.lost(value, "%s (%s)", key, text.Clip(value.text(), longestQuote, "…"))
+			}
+		}
 	}
 	e := &c.turns[0].expect
 	r.asserts(c, e, root, test.get("assert"), vars)
@@ -303,140 +294,144 @@ func (r *reader) promptCase(root, test, vars *node, p prompt) {
 func (r *reader) asserts(c *conversation, e *eval.Expect, root, list, vars *node) {
 	for _, n := range list.items() {
 		if ref := n.get("$ref"); ref != nil {
-			n = lookup(root, strings.ReplaceAll(strings.TrimPrefix(ref.text(), "#/"), "/", "."))
+			if n = lookup(root, strings.ReplaceAll(strings.TrimPrefix(ref.text(), "#/"), "/", ".")); n == nil {
+				c.lost(ref, "assert %s: it is not there", ref.text())
+				continue
+			}
 		}
 		kind := n.get("type").text()
 		if kind == "assert-set" && n.get("threshold") == nil {
 			r.asserts(c, e, root, n.get("assert"), vars)
 			continue
 		}
-		value, err := n.get("value"), error(nil)
-		if value != nil && value.list == nil && value.fields == nil {
-			if value, err = r.fileText(value); err == nil {
-				var text string
-				text, err = render(value.text(), vars)
-				value = newText(value.file, value.line, text)
-			}
-		} else if value != nil && value.list != nil {
-			rendered := &node{file: value.file, line: value.line, list: []*node{}}
-			for _, item := range value.list {
-				if text, ok := item.scalar.(string); ok && err == nil {
-					text, err = render(text, vars)
-					item = newText(item.file, item.line, text)
-				}
-				rendered.list = append(rendered.list, item)
-			}
-			value = rendered
-		}
-		if err == nil {
+		value, err := r.filled(n.get("value"), vars)
+		switch {
+		case n.has("transform"):
+			err = errors.New("its transform is code, which is not run")
+		case err == nil:
 			err = assert(e, kind, value)
 		}
 		if err != nil {
-			threshold := ""
 			if t := n.get("threshold"); t != nil {
-				threshold = fmt.Sprintf(" (threshold %s)", t.text())
+				kind += fmt.Sprintf(" assert (threshold %s)", t.text())
+			} else {
+				kind += " assert"
 			}
-			if n == nil {
-				n = list
-			}
-			c.lost(n, "%s assert%s%s", kind, threshold, because(err))
+			c.lost(n, "%s%s", kind, because(err))
 		}
 	}
+}
+
+// filled returns a value of an assert with the variables in its texts replaced.
+func (r *reader) filled(value, vars *node) (*node, error) {
+	if value == nil || value.fields != nil {
+		return value, nil
+	}
+	if value.list != nil {
+		all := &node{file: value.file, line: value.line, list: []*node{}}
+		for _, item := range value.list {
+			item, err := r.filled(item, vars)
+			if err != nil {
+				return nil, err
+			}
+			all.list = append(all.list, item)
+		}
+		return all, nil
+	}
+	value, err := r.fileText(value)
+	if err != nil {
+		return nil, err
+	}
+	text, err := render(value.text(), vars)
+	return value.newText(text), err
 }
 
 // assert adds the check that means the same as an assert.
 func assert(e *eval.Expect, kind string, value *node) error {
 	words := value.texts()
-	if value != nil && value.list == nil && value.fields == nil && (strings.HasSuffix(kind, "-any") || strings.HasSuffix(kind, "-all") || kind == "tool-call-f1") {
+	list := strings.HasSuffix(kind, "-any") || strings.HasSuffix(kind, "-all") || kind == "tool-call-f1"
+	if list && value != nil && value.list == nil && value.fields == nil { // as tables have it
 		words = nil
 		for word := range strings.SplitSeq(value.text(), ",") {
 			words = append(words, strings.TrimSpace(word))
 		}
 	}
-	base, not := strings.CutPrefix(kind, "not-")
-	check := map[string]string{
-		"equals": "equals", "contains": "contains", "icontains": "icontains", "starts-with": "starts", "regex": "regex",
-		"contains-any": "contains", "icontains-any": "icontains", "contains-all": "contains", "icontains-all": "icontains",
-	}[base]
-	switch {
-	case not && base == "contains-all", not && base == "icontains-all":
-	case check != "" && not:
-		return expect(e, "not_"+check, words...)
-	case strings.HasSuffix(base, "-all") && check != "":
+	each := func(check string) error { // all of the words
 		for _, word := range words {
 			if err := expect(e, check, word); err != nil {
 				return err
 			}
 		}
 		return nil
-	case check != "":
-		return expect(e, check, words...)
-	case base == "is-refusal":
-		e.Guardrail = map[bool]string{true: "pass", false: "refuse"}[not]
-		return nil
-	case base == "trajectory:tool-used" && not:
-		for _, item := range value.items() {
-			if e.Calls == nil {
-				e.Calls = &eval.Calls{Others: true}
-			}
-			e.Calls.Forbid = append(e.Calls.Forbid, eval.Call{Name: toolName(item)})
-		}
-		return nil
-	case not:
-	default:
-		switch base {
-		case "llm-rubric", "model-graded-closedqa", "g-eval", "agent-rubric", "trajectory:goal-success":
-			for _, word := range words {
-				if err := expect(e, "judge", word); err != nil {
-					return err
-				}
-			}
-			return nil
-		case "answer-relevance":
-			return expect(e, "judge", "The answer answers the question.")
-		case "factuality", "model-graded-factuality", "similar", "rouge-n", "bleu", "gleu", "meteor", "levenshtein":
-			return expect(e, "like", words...)
-		case "context-faithfulness":
-			expectGrounded(e)
-			return nil
-		case "tool-call-f1", "trajectory:tool-used", "trajectory:tool-args-match", "trajectory:tool-sequence":
-			return assertCalls(e, base, value, words)
-		}
 	}
-	return errNoCounterpart
-}
-
-// assertCalls expects the calls of an assert about tools.
-func assertCalls(e *eval.Expect, kind string, value *node, words []string) error {
-	order, others, list := false, true, value.items()
-	switch {
-	case kind == "tool-call-f1":
-		others, list = false, nil
-		for _, word := range words {
-			list = append(list, newText("", 0, word))
-		}
-	case kind == "trajectory:tool-sequence":
-		order, others = true, value.get("mode").text() != "exact"
-		if steps := value.get("steps"); steps != nil {
-			list = steps.items()
-		}
-	}
-	var items []eval.Call
-	for _, item := range list {
-		call := eval.Call{Name: toolName(item)}
-		if call.Name == "" {
+	switch kind {
+	case "equals", "contains", "icontains", "regex", "contains-any", "icontains-any":
+		return expect(e, strings.TrimSuffix(kind, "-any"), words...)
+	case "starts-with", "not-starts-with":
+		return expect(e, strings.Replace(strings.TrimSuffix(kind, "-with"), "-", "_", 1), words...)
+	case "not-equals", "not-contains", "not-icontains", "not-regex", "not-contains-any", "not-icontains-any":
+		return expect(e, strings.Replace(strings.TrimSuffix(kind, "-any"), "-", "_", 1), words...)
+	case "contains-all", "icontains-all":
+		return each(strings.TrimSuffix(kind, "-all"))
+	case "llm-rubric", "model-graded-closedqa", "g-eval", "agent-rubric", "trajectory:goal-success":
+		return each("judge")
+	case "answer-relevance":
+		return expect(e, "judge", "The answer answers the question.")
+	case "factuality", "model-graded-factuality", "similar", "rouge-n", "bleu", "gleu", "meteor", "levenshtein":
+		return expect(e, "like", words...)
+	case "context-faithfulness":
+		expectGrounded(e)
+	case "is-refusal":
+		e.Guardrail = "refuse"
+	case "not-is-refusal":
+		e.Guardrail = "pass"
+	case "tool-call-f1":
+		if value == nil {
 			return errors.New("it names no tool")
 		}
+		names := &node{file: value.file, line: value.line}
+		for _, word := range words {
+			names.list = append(names.list, value.newText(word))
+		}
+		return assertCalls(e, false, false, names, false)
+	case "trajectory:tool-used", "trajectory:tool-args-match", "not-trajectory:tool-used":
+		return assertCalls(e, false, true, value, strings.HasPrefix(kind, "not-"))
+	case "trajectory:tool-sequence":
+		others := value.get("mode").text() != "exact"
+		if steps := value.get("steps"); steps != nil {
+			value = steps
+		}
+		return assertCalls(e, true, others, value, false)
+	default:
+		return errNoCounterpart
+	}
+	return nil
+}
+
+// assertCalls expects the calls of an assert about tools, or forbids them.
+func assertCalls(e *eval.Expect, order, others bool, list *node, forbidden bool) error {
+	var items []eval.Call
+	for _, item := range list.items() {
+		call := eval.Call{Name: toolName(item)}
 		if args := item.get("args", "arguments"); args != nil {
 			call = eval.ObservedCall(call.Name, args.text())
 		}
+		if call.Name == "" {
+			return errors.New("it names no tool")
+		}
 		items = append(items, call)
 	}
-	if len(items) == 0 {
+	switch {
+	case len(items) == 0:
 		return errors.New("it names no tool")
-	}
-	if e.Calls != nil && (e.Calls.Order != order || e.Calls.Others != others) {
+	case e.Calls == nil:
+		e.Calls = &eval.Calls{Order: order, Others: others}
+	case e.Calls.Order != order || e.Calls.Others != others:
 		return errors.New("another assert says in another way which calls are expected")
+	}
+	if forbidden {
+		e.Calls.Forbid = append(e.Calls.Forbid, items...)
+		return nil
 	}
 	expectCalls(e, order, others, items...)
 	return nil
@@ -481,7 +476,7 @@ func (c *conversation) expectedColumns(e *eval.Expect, row *node) bool {
 		if kind == "grade" {
 			kind = "llm-rubric"
 		}
-		if err := assert(e, kind, newText(row.file, row.line, value)); err != nil {
+		if err := assert(e, kind, row.newText(value)); err != nil {
 			c.lost(row.fields[key], "%s assert%s", kind, because(err))
 		}
 	}

@@ -36,34 +36,26 @@ type format struct {
 	name string
 	// is reports whether a file has the format, by its first value.
 	is func(first *node) bool
-	// learn takes what a file says about the other files; nil if it says nothing.
-	learn func(r *reader, d *document) error
-	// read makes cases; nil if the file only says something about others.
+	// read makes cases; nil if the file only says how others are read.
 	read func(r *reader, d *document)
 	// want is what a file of the format must have.
 	want string
 }
 
-// formats returns the formats that are read as nodes; the first one that matches counts.
+// formats returns the formats that are read as nodes; the first one that matches counts. Files that name
+// others are read first.
 func formats() []format {
 	return []format{
 		{name: "promptfoo", is: isPromptfoo, read: (*reader).promptfoo, want: "prompts, and tests or scenarios"},
+		{name: "promptfoo-tests", is: func(n *node) bool { return n.has("vars") }, read: (*reader).testsAlone, want: "vars"},
 		{name: "adk", is: isADK, read: (*reader).adk, want: "eval_cases with conversations, or a list with query"},
-		{name: "adk-config", is: func(n *node) bool { return n.has("criteria") }, learn: (*reader).learnADK, want: "criteria"},
-		{name: "openai-eval", is: isEval, learn: (*reader).learnEval, read: (*reader).evalRows, want: "testing_criteria, or data_source"},
-		{name: "openai-registry", is: isRegistry, learn: (*reader).learnRegistry, want: "class and args of each eval"},
+		{name: "adk-config", is: func(n *node) bool { return n.has("criteria") }, want: "criteria"},
+		{name: openAIEval, is: isEval, read: (*reader).evalRows, want: "testing_criteria, or data_source"},
+		{name: openAIRegistry, is: isRegistry, want: "class and args of each eval"},
 		{name: "openai", is: isConversation, read: (*reader).conversations, want: "messages, input or output"},
 		{name: "gemini-session", is: isGeminiSession, read: (*reader).geminiSession, want: "messages with type user and gemini"},
 		{name: "rows", is: func(n *node) bool { return n != nil && n.fields != nil }, read: (*reader).rows, want: "objects or lines with a question"},
 	}
-}
-
-// namesFiles returns 1 if a file of the format may name others.
-func (f format) namesFiles() int {
-	if f.name == "promptfoo" {
-		return 1
-	}
-	return 0
 }
 
 // recordings are the formats of recorded traffic.
@@ -71,6 +63,12 @@ func recordings() []string { return []string{"cassette", geminiCLI, "pairs"} }
 
 // geminiCLI is the format of the fake responses of Gemini CLI.
 const geminiCLI = "gemini-cli"
+
+// The formats that say how data sets are read.
+const (
+	openAIEval     = "openai-eval"
+	openAIRegistry = "openai-registry"
+)
 
 // A document is a file that was read as nodes.
 type document struct {
@@ -80,14 +78,12 @@ type document struct {
 
 // A reader reads files that are given together: some of them say what others are.
 type reader struct {
-	opts       Options
-	given      map[string]File // by their cleaned names
-	evals      []*node         // eval objects and runs
-	registries []*node
-	criteria   map[string]*node // of ADK, by folder
-	responses  map[string]*node // by id
-	ids        map[string]bool  // of the cases
-	used       map[string]bool  // the files that others name, by their cleaned names
+	opts      Options
+	given     map[string]File        // by their cleaned names
+	documents map[string][]*document // by format
+	responses map[string]*node       // by id
+	ids       map[string]bool        // of the cases
+	used      map[string]bool        // the files that others name, by their cleaned names
 
 	made   []Imported
 	faults []error
@@ -97,51 +93,35 @@ type reader struct {
 // Read converts files to cases. The errors name, with file and line, each file or part of a file that
 // became no case.
 func Read(opts Options, files ...File) ([]Imported, []error) {
-	r := &reader{opts: opts, given: make(map[string]File), criteria: make(map[string]*node), responses: make(map[string]*node), ids: make(map[string]bool), used: make(map[string]bool)}
+	r := &reader{
+		opts: opts, given: make(map[string]File), documents: make(map[string][]*document),
+		responses: make(map[string]*node), ids: make(map[string]bool), used: make(map[string]bool),
+	}
 	for _, f := range files {
 		r.given[filepath.Clean(f.Name)] = f
 	}
-	type part struct {
-		format
-		*document
-	}
-	var parts []part
 	for _, f := range files {
 		name, err := r.formatOf(f)
-		if err != nil {
-			r.faults = append(r.faults, err)
-			continue
-		}
-		if slices.Contains(recordings(), name) {
+		switch {
+		case err != nil:
+			r.refuse(err)
+		case slices.Contains(recordings(), name):
 			r.recordings(name, f)
-			continue
-		}
-		d := &document{File: f}
-		var faults []error
-		d.roots, faults = readNodes(f)
-		r.faults = append(r.faults, faults...)
-		if format, found := r.formatOfNodes(name, d, len(faults) > 0); found {
-			parts = append(parts, part{format, d})
+		default:
+			r.parse(name, f)
 		}
 	}
-	for _, p := range parts {
-		if p.learn == nil {
-			continue
-		}
-		if err := p.learn(r, p.document); err != nil {
-			r.faults = append(r.faults, err)
-		}
-	}
-	slices.SortStableFunc(parts, func(a, b part) int { // the files that name others come first
-		return cmp.Compare(b.namesFiles(), a.namesFiles())
-	})
-	for _, p := range parts {
-		if p.read != nil && !r.used[filepath.Clean(p.Name)] {
-			p.read(r, p.document)
+	for _, f := range formats() {
+		for _, d := range r.documents[f.name] {
+			if f.read != nil && !r.used[filepath.Clean(d.Name)] {
+				f.read(r, d)
+			}
 		}
 	}
-	if len(r.made) == 0 && len(r.faults) == 0 && len(parts) > 0 {
-		r.faults = append(r.faults, fmt.Errorf("%s:1: this is %s, which says how other files are read: give the data as well", parts[0].Name, parts[0].name))
+	if len(r.made) == 0 && len(r.faults) == 0 {
+		for name, documents := range r.documents {
+			r.refuse(documents[0].roots[0].errorf("this is %s, which says how other files are read, and has no data: give the data as well", name))
+		}
 	}
 	if len(r.notes) > 0 {
 		r.made = append(r.made, Imported{Notes: r.notes})
@@ -169,25 +149,28 @@ func (r *reader) formatOf(f File) (string, error) {
 	return name, nil
 }
 
-// formatOfNodes returns the format of a file. If it has none, the error says what it looks like.
-func (r *reader) formatOfNodes(name string, d *document, faulty bool) (format, bool) {
-	var first *node
-	if len(d.roots) > 0 {
-		first = d.roots[0]
+// parse reads a file as nodes, and files it under its format. If it has none, the error says what it looks like.
+func (r *reader) parse(name string, f File) {
+	roots, faults := readNodes(f)
+	r.faults = append(r.faults, faults...)
+	if len(roots) == 0 && len(faults) == 0 {
+		r.refuse(fmt.Errorf("%s:1: there is nothing in it", f.Name))
 	}
-	for _, f := range formats() {
+	if len(roots) == 0 {
+		return
+	}
+	for _, format := range formats() {
 		switch {
-		case first != nil && f.is(first) && (name == "" || name == f.name):
-			return f, true
-		case first != nil && name == f.name:
-			r.refuse(first.errorf("this is not %s: it lacks %s; it has %s", name, f.want, outline(first)))
-			return f, false
+		case name != "" && name != format.name:
+		case format.is(roots[0]):
+			r.documents[format.name] = append(r.documents[format.name], &document{f, roots})
+			return
+		case name != "":
+			r.refuse(roots[0].errorf("this is not %s: it lacks %s; it has %s", name, format.want, outline(roots[0])))
+			return
 		}
 	}
-	if !faulty {
-		r.refuse(fmt.Errorf("%s:1: there is no object or line in it that could be a case: it begins with %q", d.Name, text.Clip(string(d.Data), longestQuote, "…")))
-	}
-	return format{}, false
+	r.refuse(roots[0].errorf("there is no object or line in it that could be a case: it begins with %s", outline(roots[0])))
 }
 
 // outline returns the names of a node's members.
@@ -217,7 +200,9 @@ func (r *reader) finish(c *conversation, place *node) {
 
 // lost notes that a part of a file has no counterpart.
 func (c *conversation) lost(n *node, format string, args ...any) {
-	c.notes = append(c.notes, n.at()+": not carried: "+fmt.Sprintf(format, args...))
+	if note := n.at() + ": not carried: " + fmt.Sprintf(format, args...); !slices.Contains(c.notes, note) {
+		c.notes = append(c.notes, note)
+	}
 }
 
 // newConversation returns an empty conversation with an id, or one named after its position in a file.
@@ -247,28 +232,34 @@ func (r *reader) unique(id string) string {
 // maxFile is the maximum size of a file that another one names, in bytes.
 const maxFile = 64 << 20
 
-// open reads the files that a node names, relative to its own file: one of those given, or one in the same folder.
+// open reads the files that a node names, relative to its own file: one of those given, or those under the
+// current folder or, if its own is elsewhere, under that one.
 func (r *reader) open(by *node, name string) ([]File, error) {
-	name = filepath.Clean(filepath.FromSlash(strings.TrimPrefix(name, "file://")))
-	dir := filepath.Dir(by.file)
-	if f, given := r.given[filepath.Join(dir, name)]; given {
+	base, dir := filepath.Dir(by.file), filepath.Dir(by.file)
+	name = filepath.FromSlash(strings.TrimPrefix(name, "file://"))
+	path := filepath.Join(dir, name)
+	if f, given := r.given[path]; given {
+		r.used[path] = true
 		return []File{f}, nil
+	}
+	if name = filepath.Clean(name); filepath.IsLocal(path) && !filepath.IsAbs(name) {
+		base, name = ".", path
 	}
 	if !filepath.IsLocal(name) {
 		return nil, fmt.Errorf("%s lies outside the folder of %s: give it as another FILE", name, by.file)
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := os.OpenRoot(base)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }() // it was only read
 	names, err := fs.Glob(root.FS(), filepath.ToSlash(name))
 	if err != nil || len(names) == 0 {
-		return nil, fmt.Errorf("%s is not there: give it too, or leave out what names it", filepath.Join(dir, name))
+		return nil, fmt.Errorf("%s is not there: give it too, or leave out what names it", path)
 	}
 	var files []File
 	for _, name := range names {
-		f, err := root.Open(name)
+		f, err := root.Open(filepath.FromSlash(name))
 		if err != nil {
 			return nil, err
 		}
@@ -276,7 +267,9 @@ func (r *reader) open(by *node, name string) ([]File, error) {
 		if err = errors.Join(err, f.Close()); err != nil {
 			return nil, err
 		}
-		files = append(files, File{Name: filepath.Join(dir, name), Data: data})
+		name = filepath.Join(base, name)
+		r.used[name] = true
+		files = append(files, File{Name: name, Data: data})
 	}
 	return files, nil
 }

@@ -164,11 +164,12 @@ func TestRead(t *testing.T) {
 			files: []string{
 				"x/a.test.json", `[{"query": "Hi", "expected_tool_use": [{"tool_name": "f", "tool_input": {"a": 1}}], "reference": "Hello."}, {"query": "Bye", "expected_tool_use": [], "reference": "Bye."}]`,
 				"x/test_config.json", `{"criteria": {
-"tool_trajectory_avg_score": {"threshold": 1, "match_type": "ANY_ORDER"},
+"tool_trajectory_avg_score": {"threshold": 0.5, "match_type": "ANY_ORDER"},
 "hallucinations_v1": {"threshold": 0.5}, "safety_v1": 0.8}}`,
 			},
 			want: []string{
-				"note x/test_config.json:3: not carried: criterion safety_v1", "note x/test_config.json:3: not carried: criterion safety_v1",
+				"note x/test_config.json:2: not carried: the threshold 0.5 of tool_trajectory_avg_score: the calls of every turn have to match",
+				"note x/test_config.json:3: not carried: criterion safety_v1",
 				"case a", `  Hi {"calls":{"others":true,"items":[{"name":"f","args":{"a":1}}]},"answer":{"all":[{"grounded":true}]}}`, `  Bye {"no_call":true,"answer":{"all":[{"grounded":true}]}}`,
 			},
 		},
@@ -219,17 +220,29 @@ tests:
       - {type: context-faithfulness, threshold: 0.8}
       - {type: not-icontains, value: sorry}
       - {type: regex, value: "("}
+      - {type: equals, value: x, transform: output.trim()}
+    options:
+      transform: output.toUpperCase()
 `},
 			want: []string{
 				"note promptfooconfig.yaml:7: not carried: latency assert (threshold 2000)", "note promptfooconfig.yaml:18: not carried: javascript assert",
 				"case promptfooconfig-12", `  Translate Hi to French {"answer":{"all":[{"not_regex":"\\d"},{"judge":"It is kind to Hi"}],"any":[{"contains":"Salut"},{"contains":"Hallo"}]}}`,
 				"note promptfooconfig.yaml:7: not carried: latency assert (threshold 2000)", "note promptfooconfig.yaml:18: not carried: javascript assert",
 				"case promptfooconfig-12-2", `  Translate Hi to German {"answer":{"all":[{"not_regex":"\\d"},{"judge":"It is kind to Hi"}],"any":[{"contains":"Salut"},{"contains":"Hallo"}]}}`,
+				"note promptfooconfig.yaml:32: not carried: transform (output.toUpperCase())",
 				"note promptfooconfig.yaml:7: not carried: latency assert (threshold 2000)", "note promptfooconfig.yaml:29: not carried: regex assert: error parsing regexp: missing closing ): `(`",
+				"note promptfooconfig.yaml:30: not carried: equals assert: its transform is code, which is not run",
 				"case promptfooconfig-20", `  Translate Hi to Thai {"calls":{"others":true,"items":[{"name":"dictionary"}],"forbid":[{"name":"browser"}]},"guardrail":"refuse","answer":{"all":[{"grounded":true},{"not_regex":"(?i)sorry"}]}}`,
 				`not promptfooconfig.yaml:3: with the test at promptfooconfig.yaml:12: the template has code, which is not run: "{% if x %}{{text}}{% endif %}"`,
 				`not promptfooconfig.yaml:3: with the test at promptfooconfig.yaml:12: the template has code, which is not run: "{% if x %}{{text}}{% endif %}"`,
 				`not promptfooconfig.yaml:3: with the test at promptfooconfig.yaml:20: the template has code, which is not run: "{% if x %}{{text}}{% endif %}"`,
+			},
+		},
+		"promptfoo's tests without prompts": {
+			files: []string{"c.yaml", "providers: [x]\ntests:\n- vars: {prompt: Hi}\n  assert: [{type: icontains-all, value: 'a, b'}]\n", "t.yaml", "- vars: {x: 1}\n"},
+			want: []string{
+				"case c-3", `  Hi {"answer":{"all":[{"regex":"(?i)a"},{"regex":"(?i)b"}]}}`,
+				"not t.yaml:1: these are promptfoo's tests, and the prompts are in a config that names them: give that",
 			},
 		},
 		"a chosen format": {
@@ -239,7 +252,7 @@ tests:
 		},
 		"aliases that multiply": {
 			files: []string{"b.yaml", "prompts: &a [x,x,x,x,x,x,x,x,x,x]\ntests: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f,*f,*f]\n"},
-			want:  []string{"not b.yaml:7: the file has more than 4194304 values"},
+			want:  []string{"not b.yaml:6: the file has more than 1048576 values, or they are nested more than 200 deep"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -42,8 +42,7 @@ func (r *reader) row(row *node) {
 		r.refuse(row.errorf("a row must be an object, this is %s", outline(row)))
 		return
 	}
-	vars := newObject(row.file, row.line)
-	vars.fields["item"], vars.fields["sample"] = item, sample
+	vars := merged(row, member(row, "item", item), member(row, "sample", sample))
 	c := r.newConversation("rows", r.pick(item, "id").text(), row)
 	c.tags = append(c.tags, r.pick(item, "tags").texts()...)
 	said, err := r.question(item, sample, vars)

@@ -32,7 +32,7 @@ import (
 // noKey is the API key in replays, where no service checks it.
 const noKey = "no-key-in-a-replay"
 
-// importedAssistant is the assistant of imported cases that name no config.
+// importedAssistant is the assistant of replays of imported tapes.
 const importedAssistant = "imported"
 
 // Commands implements the eval commands with the streams and settings of the program.
@@ -222,16 +222,21 @@ func emptyEnv(string) (string, bool) { return "", false }
 
 // caseConfig loads the config of a case, for a live model or a replay.
 func (a *Commands) caseConfig(c *eval.Case, h tape.Header, live bool, configs loader) (*config.Config, error) {
-	cfg, err := configs(cmp.Or(c.ConfigFile(), a.ConfigFile), live)
+	file := cmp.Or(c.ConfigFile(), a.ConfigFile)
+	imported := h.Imported != "" && (c.Config == "" || !live)
+	if imported { // the config is what the case asks live
+		file = a.ConfigFile
+	}
+	cfg, err := configs(file, live)
 	if err != nil {
 		return nil, err
 	}
 	if lacking := host.MissingVariables(cfg); len(lacking) > 0 { // a case is not judged with a server missing
 		return nil, errors.New(strings.Join(lacking, "; "))
 	}
-	if h.Imported != "" && c.Config == "" {
-		cfg.Default = importedAssistant
-		cfg.Assistants = config.Map[schemas.Assistant]{{Name: importedAssistant, Value: schemas.Assistant{Tools: []string{"*", "!*search"}}}}
+	if imported {
+		cfg.Default = cmp.Or(c.Assistant, importedAssistant)
+		cfg.Assistants = config.Map[schemas.Assistant]{{Name: cfg.Default, Value: schemas.Assistant{Tools: []string{"*", "!*search"}}}}
 	}
 	return cfg, nil
 }
@@ -412,7 +417,7 @@ func modelSettings(cfg *config.Config, assistant, played string) string {
 // of the tape, so that no other one answers.
 func liveModel(cfg *config.Config, c *eval.Case, h tape.Header) {
 	if c.Provider == "" && c.Model == "" {
-		if h.Provider != "" && h.Provider != chain.Auto {
+		if h.Provider != "" && h.Provider != chain.Auto && (h.Imported == "" || c.Config == "") {
 			cfg.LLM.Provider = config.Providers{h.Provider}
 		}
 		return
