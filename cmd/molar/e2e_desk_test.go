@@ -274,6 +274,10 @@ func TestDesk_RedToGreen(t *testing.T) {
 		t.Fatalf("the test: %s", text)
 	}
 	tests := filepath.Join(d.dir, "tests")
+	beside := filepath.Join(d.dir, "beside") // the host runs
+	if code, text := d.molar("eval", "import", "--no-result", "--out", beside, "--yes"); code != 0 || len(folderText(t, beside)) != 2 {
+		t.Errorf("imported beside the host: %d %s", code, text)
+	}
 	if code, text := d.molar("eval", "run", tests); code != 1 || !strings.Contains(text, made.Case) {
 		t.Errorf("the test of a bad answer is not red: %d %s", code, text)
 	}
