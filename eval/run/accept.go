@@ -43,12 +43,12 @@ func (a *Commands) Accept(ctx context.Context, f AcceptFlags, paths []string) er
 	if err := a.printLiveCalls(cases, mode); err != nil {
 		return err
 	}
+	a.noteJudge(cases, &f.LiveFlags)
 	runner, err := a.runner(mode, Flags{Quiet: true, LiveFlags: f.LiveFlags})
 	if err != nil {
 		return err
 	}
 	defer runner.Close()
-	a.noteJudge(cases, &f.LiveFlags)
 	var list []replacement
 	defer func() {
 		for _, r := range list {

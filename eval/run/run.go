@@ -149,6 +149,7 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 		if err := a.printLiveCalls(cases, mode); err != nil {
 			return err
 		}
+		a.noteJudge(cases, &f.LiveFlags)
 	}
 	for i := range cases {
 		if f.OnMiss != "" {
@@ -164,9 +165,6 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	}
 	defer runner.Close()
 	cli.CollectLess()
-	if !f.Quiet {
-		a.noteJudge(cases, &f.LiveFlags)
-	}
 	if f.Sweep {
 		return a.evalSweep(ctx, runner, cases, f, mode.IsLive())
 	}
