@@ -19,7 +19,7 @@ Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid case,
 		RunE: showHelp,
 	}
 	cmd.AddCommand(newEvalRecordCmd(a), newEvalRunCmd(a), newEvalAcceptCmd(a), newEvalVerifyCmd(a),
-		newEvalReportCmd(a), newEvalImportCmd(a), newEvalTrafficCmd(a), newEvalSchemaCmd(a), newEvalJudgeCmd(a))
+		newEvalReportCmd(a), newEvalImportCmd(a), newEvalTrafficCmd(a), newEvalTapeCmd(a), newEvalSchemaCmd(a), newEvalJudgeCmd(a))
 	return cmd
 }
 
@@ -244,6 +244,20 @@ with their matches; on a terminal you are then asked, elsewhere --yes writes the
 	flags.BoolVar(&f.Yes, "yes", false, "write the cases without asking")
 	_ = cmd.MarkFlagRequired("out")
 	return cmd
+}
+
+func newEvalTapeCmd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "tape FILE",
+		Short: "Print a tape as a transcript, also for git diff",
+		Long: `Print a tape as a transcript: tools, system texts, and for each turn the question, the
+verdict, calls, results and the answer. To see changes of tapes in this form:
+
+  git config diff.molar.textconv "molar eval tape"
+  echo '*.tape.jsonl diff=molar linguist-generated' >> .gitattributes`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return evaluations(a).Tape(args[0]) },
+	}
 }
 
 func newEvalSchemaCmd(a *app) *cobra.Command {

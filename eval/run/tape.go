@@ -61,7 +61,23 @@ func tidyTape(file string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, data, 0o600)
+	return os.WriteFile(file, data, 0o600) //nolint:gosec // the file was just written
+}
+
+// Tape prints a tape as a transcript.
+func (a *Commands) Tape(file string) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	t, err := tape.Read(file, data)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	for _, line := range eval.Transcript(t) {
+		a.Say("%s", eval.Clean(line))
+	}
+	return nil
 }
 
 // A choice is the assistant of a recording, with the provider and model that flags selected.

@@ -72,6 +72,7 @@ type Request struct {
 	parts  []part // in order; the system text first
 	tools  []tool
 	config string
+	strict bool // a result that names no call differs from one that does
 }
 
 // Key returns a text that is equal for equal requests.

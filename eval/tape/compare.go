@@ -15,7 +15,19 @@ func (p *Player) compare(turn int, now *Turn) {
 		return
 	}
 	was := &p.cfg.Tape.Turns[turn-1]
+	recorded := !p.IsBuilt()
 	p.compareLines(turn, was, now)
+	if recorded {
+		p.compareText(turn, was.At.User, Messages, "user", was.User, now.User)
+	}
+	if recorded && now.Assistant != "" { // the turn began
+		p.compareText(turn, was.At.User, Config, "assistant", was.Assistant, now.Assistant)
+	}
+	if h := p.cfg.Tape.Header; recorded {
+		if model, same := strings.CutPrefix(now.By, h.Provider+" "); same {
+			p.compareText(turn, 1, Config, "model", h.Model, model)
+		}
+	}
 	p.compareGuard(turn, was, now)
 	p.compareCalls(turn, was, now)
 	p.compareResults(turn, was, now)
@@ -28,13 +40,21 @@ func (p *Player) compare(turn int, now *Turn) {
 	if !was.Answered || p.cfg.LiveTools && hasResults(was) {
 		return
 	}
-	if got := p.cfg.Redactor.Text(now.Answer); got != was.Answer {
-		p.drift(turn, was.At.Answer, differing(Answer, "answer", was.Answer, got))
+	p.compareText(turn, was.At.Answer, Answer, "answer", was.Answer, now.Answer)
+	if recorded && !p.drifted(turn) {
+		p.compareText(turn, was.At.Answer, Answer, "end of the turn", match.Canonical(was.Sum), match.Canonical(now.Sum))
+	}
+}
+
+// compareText reports a text that differs from the one at a line of the tape; 0 is no line.
+func (p *Player) compareText(turn, line int, class, where, was, now string) {
+	if now = p.cfg.Redactor.Text(now); line > 0 && was != now {
+		p.drift(turn, line, differing(class, where, was, now))
 	}
 }
 
 // compareLines reports lines that every recording of a turn has and that are missing on the
-// tape: without them the missing parts would not be compared.
+// tape, or there twice: without them the missing parts would not be compared.
 func (p *Player) compareLines(turn int, was, now *Turn) {
 	lost := func(class, where, got string) {
 		p.drift(turn, p.cfg.Tape.Records[len(p.cfg.Tape.Records)-1].Line, Drift{Class: class, Where: where, Want: "(the tape has lost its line)", Got: clip(got)})
@@ -54,6 +74,17 @@ func (p *Player) compareLines(turn int, was, now *Turn) {
 			lost(Result, fmt.Sprintf("result %d", i+1), resultText(now.Calls[i].Output, now.Calls[i].IsError))
 		}
 	}
+	if p.IsBuilt() || p.drifted(turn) || now.Sum.Error != "" && was.Sum.Error == "" {
+		return
+	}
+	for _, lines := range []struct {
+		class    string
+		was, now int
+	}{{Guardrail, was.verdicts, now.verdicts}, {Result, was.results, now.results}} {
+		if lines.was != lines.now {
+			p.drift(turn, was.At.Answer, Drift{Class: lines.class, Where: "lines", Want: fmt.Sprint(lines.was), Got: fmt.Sprint(lines.now)})
+		}
+	}
 }
 
 func hasResults(s *Turn) bool {
@@ -66,7 +97,7 @@ func hasResults(s *Turn) bool {
 }
 
 func (p *Player) compareGuard(turn int, was, now *Turn) {
-	if was.Guardrail != "" && was.Guardrail != now.Guardrail && (now.Sum.Error == "" || now.Guardrail != "") {
+	if was.At.Guardrail != 0 && was.Guardrail != now.Guardrail && (now.Sum.Error == "" || now.Guardrail != "") {
 		p.drift(turn, was.At.Guardrail, Drift{Class: Guardrail, Where: "guardrail", Want: was.Guardrail, Got: now.Guardrail})
 	}
 }
@@ -88,6 +119,8 @@ func (p *Player) compareCalls(turn int, was, now *Turn) {
 			p.drift(turn, afterCalls(was), Drift{Class: CallExtra, Where: where, Want: "(nothing)", Got: callText(now.Calls[i])})
 		case p.nameOf(was.Calls[i]) != p.nameOf(now.Calls[i]):
 			p.drift(turn, was.Calls[i].Line, Drift{Class: CallName, Where: where, Want: callText(was.Calls[i]), Got: callText(now.Calls[i])})
+		case !p.IsBuilt() && (was.Calls[i].Server != now.Calls[i].Server || was.Calls[i].Tool != now.Calls[i].Tool):
+			p.drift(turn, was.Calls[i].Line, Drift{Class: CallName, Where: where, Want: was.Calls[i].Server + "__" + was.Calls[i].Tool, Got: now.Calls[i].Server + "__" + now.Calls[i].Tool})
 		case args(was.Calls[i].Call.Function.Arguments) != args(p.cfg.Redactor.Text(now.Calls[i].Call.Function.Arguments)):
 			p.drift(turn, was.Calls[i].Line, differing(CallArgs, where, callText(was.Calls[i]), callText(now.Calls[i])))
 		}

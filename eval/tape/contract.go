@@ -49,6 +49,9 @@ func (p *Player) IsBuilt() bool {
 	return slices.ContainsFunc(p.models, func(x *exchange) bool { return x.request.Unkeyed })
 }
 
+// isStrict reports whether the tape has all that a recording has.
+func (p *Player) isStrict() bool { return p.cfg.Tape.Header.V >= 3 && !p.IsBuilt() }
+
 // compareContracts reports the changes of the servers that the tape uses.
 func (p *Player) compareContracts() {
 	for _, server := range p.Servers() {

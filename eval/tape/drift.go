@@ -94,7 +94,7 @@ func rank(drifts []Drift) (causes, follows []Drift) {
 
 // Diff returns the differences between a request on the tape and one that was made.
 func (taped *Request) Diff(made *Request) []Drift {
-	drifts := diffParts(taped.parts, made.parts)
+	drifts := diffParts(taped.parts, made.parts, taped.strict)
 	drifts = append(drifts, diffTools(taped.tools, made.tools)...)
 	if taped.config != made.config {
 		drifts = append(drifts, differing(Config, "config", taped.config, made.config))
@@ -103,7 +103,7 @@ func (taped *Request) Diff(made *Request) []Drift {
 }
 
 // diffParts returns the first difference of each class; later ones would only repeat it.
-func diffParts(want, got []part) []Drift {
+func diffParts(want, got []part, strict bool) []Drift {
 	var drifts []Drift
 	seen := make(map[string]bool)
 	add := func(d Drift) {
@@ -125,7 +125,7 @@ func diffParts(want, got []part) []Drift {
 		if w.text != g.text {
 			add(differing(w.class, w.at, w.text, g.text))
 		}
-		if w.call != g.call && w.call != 0 && g.call != 0 {
+		if w.call != g.call && g.call != 0 && (w.call != 0 || strict) {
 			add(Drift{Class: w.class, Where: w.at, Want: w.callName(), Got: g.callName()})
 		}
 	}

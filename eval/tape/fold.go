@@ -77,8 +77,8 @@ func membersOf(body json.RawMessage) ([]member, bool) {
 var errOther = errors.New("a value of another kind")
 
 // eachOf calls next for each element of an object or list.
-func eachOf(value json.RawMessage, opens json.Delim, next func(*json.Decoder) error) error {
-	if len(value) == 0 || value[0] != byte(opens) {
+func eachOf(value json.RawMessage, opens byte, next func(*json.Decoder) error) error {
+	if len(value) == 0 || value[0] != opens {
 		return errOther
 	}
 	dec := json.NewDecoder(bytes.NewReader(value))

@@ -175,7 +175,8 @@ func (j *joiner) exchange(x *exchange, turn int) {
 		j.err = errors.New("what is masked came in pieces") // the value is split between events
 	}
 	if x.end != nil {
-		j.record(*x.end, 0).Seq = j.seq
+		end := j.record(*x.end, 0)
+		end.Seq, end.N = j.seq, 0
 	}
 }
 

@@ -48,8 +48,14 @@ func (c *playedConn) Request(ctx context.Context, method string, params json.Raw
 	if f == nil {
 		return c.missing(ctx, method, params)
 	}
+	if was, now := place(f.request.Turn, f.request.Slot), place(turnOf(ctx), toolhandler.Slot(ctx)); method == MethodCall && was != now && c.p.isStrict() {
+		c.p.drift(turnOf(ctx), f.request.Line, Drift{Class: CallOrder, Where: "call on server " + c.server, Want: was, Got: now})
+	}
 	return f.result(c.server)
 }
+
+// place describes where a call was made.
+func place(turn, slot int) string { return fmt.Sprintf("call %d of its round in turn %d", slot, turn) }
 
 // result returns the answer on the tape.
 func (f *frames) result(server string) (json.RawMessage, error) {

@@ -2,6 +2,7 @@ package tape
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -76,6 +77,9 @@ func NewPlayer(cfg PlayerConfig) *Player {
 	}
 	for _, f := range cfg.Tape.frames {
 		p.frames[f.request.Server] = append(p.frames[f.request.Server], f)
+		if f.answer == nil && p.isStrict() && cfg.Tape.Torn == nil {
+			p.drift(f.request.Turn, f.request.Line, Drift{Class: Result, Where: f.asked.Method + " of server " + f.request.Server, Want: "(the tape has lost its line)", late: true})
+		}
 		if r := f.answer; r != nil && r.Sha != "" && r.Sha != frameSha(r) {
 			p.spoilt(r.Turn, r, f.asked.Method+" of server "+r.Server, frameSha(r))
 		}
@@ -119,7 +123,7 @@ func (p *Player) drift(turn, line int, drifts ...Drift) {
 func (p *Player) drifted(turn int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.drifts, func(d Drift) bool { return d.Turn == turn || d.Turn == 0 })
+	return slices.ContainsFunc(p.drifts, func(d Drift) bool { return !d.late && (d.Turn == turn || d.Turn == 0) })
 }
 
 // Differs reports a difference of the config from the recording, which is the cause of all later
@@ -187,7 +191,9 @@ func (p *Player) take(s slot, method, path string, body []byte) (*exchange, erro
 		return x, nil
 	}
 	rec := x.request
-	drifts := p.cfg.Canon.Read(rec.Body).Diff(p.cfg.Canon.Read([]byte(p.cfg.Redactor.Text(string(body)))))
+	taped := p.cfg.Canon.Read(rec.Body)
+	taped.strict = p.isStrict()
+	drifts := taped.Diff(p.cfg.Canon.Read([]byte(p.cfg.Redactor.Text(string(body)))))
 	if rec.Method+" "+rec.Path != method+" "+path {
 		drifts = append(drifts, differing(Transport, "request", rec.Method+" "+rec.Path, method+" "+path))
 	}
@@ -218,7 +224,7 @@ func (p *Player) find(s slot, method, path string, body []byte) *exchange {
 			return x
 		case x.request.Turn == s.turn && x.pass == "" && (s.pass == providers.PassTool || s.pass == providers.PassAnswer):
 			return x
-		case x.request.Turn == 0 && x.pass == string(s.pass) && stray == nil && p.asksSame(x, body):
+		case x.request.Turn == 0 && x.pass == string(s.pass) && stray == nil && (s.pass.IsSmall() || !p.isStrict()) && p.asksSame(x, body):
 			stray = x
 		}
 	}
@@ -260,6 +266,7 @@ func (p *Player) Over(run Run) Run {
 			turn := p.turn
 			p.mu.Unlock()
 			var seen Turn
+			seen.User, _ = t.Question()
 			for event, err := range run(InTurn(ctx, turn), t) {
 				seen.Event(event, err)
 				if !yield(event, err) || err != nil {
@@ -299,8 +306,8 @@ func (p *Player) Finish() (causes, follows []Drift) {
 	if !p.cfg.LiveTools && !p.cfg.LiveModel {
 		for server, frames := range p.frames {
 			for _, f := range frames {
-				if !p.used[f.request] && f.asked.Method == MethodCall {
-					p.drift(f.request.Turn, f.request.Line, Drift{Class: Unconsumed, Where: "call on server " + server, Want: "asked for", Got: "(nothing)"})
+				if !p.used[f.request] && (f.asked.Method == MethodCall || p.isStrict()) {
+					p.drift(f.request.Turn, f.request.Line, Drift{Class: Unconsumed, Where: cmp.Or(f.asked.Method, "request") + " of server " + server, Want: "asked for", Got: "(nothing)"})
 				}
 			}
 		}

@@ -119,6 +119,9 @@ func (in *reader) take(r *Record) (err error) {
 		in.begun, in.t.Header = true, *r.Header
 		return nil
 	}
+	if err := in.complete(r); err != nil {
+		return err
+	}
 	switch r.Type {
 	case TypeHeader:
 		return errors.New("a second header: one file holds one tape")
@@ -137,6 +140,30 @@ func (in *reader) take(r *Record) (err error) {
 		in.t.Records = append(in.t.Records, r)
 	}
 	return err
+}
+
+// complete reports what a record lacks that a recording has since version 3.
+func (in *reader) complete(r *Record) error {
+	var f rpcFrame
+	outside := r.Type == TypeModelEnd || r.Type == TypeMCP && r.Dir == fromServer
+	switch {
+	case in.t.Header.V < 3:
+	case outside && r.Sha == "":
+		return fmt.Errorf("%s without the hash of what it holds", r.Type)
+	case r.Type == TypeModelRequest && r.Pass == "" && !r.Unkeyed:
+		return errors.New("a model request without its pass")
+	case r.Type == TypeMCP && r.Dir != toServer && r.Dir != fromServer:
+		return fmt.Errorf("a frame in the direction %q", r.Dir)
+	case r.Type == TypeMCP && json.Unmarshal(r.Frame, &f) == nil && f.JSONRPC != "2.0":
+		return errors.New("a frame that is not of JSON-RPC 2.0")
+	case r.Type == TypeToolResult && r.Call != nil && r.Turn >= 1 && r.Turn <= len(in.t.Turns):
+		for _, c := range in.t.Turns[r.Turn-1].Calls {
+			if c.Call.ID == r.Call.ID && (c.Call.Function != r.Call.Function || c.Server != r.Server || c.Tool != r.Tool) {
+				return fmt.Errorf("the result of %q, whose call is another one", r.Call.ID)
+			}
+		}
+	}
+	return nil
 }
 
 // exchange validates the records of a model call: each once, and in order.
@@ -182,9 +209,10 @@ func (in *reader) turn(r *Record) error {
 	switch r.Type {
 	case TypeUser:
 		in.asked[r.Turn] = true
-		t.User, t.At.User = r.Text, r.Line
+		t.User, t.Assistant, t.At.User = r.Text, r.Assistant, r.Line
 	case TypeGuardrail:
 		t.Guardrail, t.At.Guardrail = r.Decision, r.Line
+		t.verdicts++
 	case TypeToolCall:
 		if r.Call != nil {
 			t.Calls = append(t.Calls, TurnCall{Call: *r.Call, Server: r.Server, Tool: r.Tool, Line: r.Line})
@@ -222,6 +250,9 @@ func (in *reader) frame(r *Record) error {
 		return fmt.Errorf("an answer of server %q to request %d, which was not made", r.Server, f.ID)
 	case known.answer != nil:
 		return fmt.Errorf("request %d of server %q is answered twice", f.ID, r.Server)
+	}
+	if known.request.Turn != r.Turn && in.t.Header.V >= 3 {
+		return fmt.Errorf("an answer of server %q in turn %d to a request of turn %d", r.Server, r.Turn, known.request.Turn)
 	}
 	known.answer, known.said = r, f
 	if known.asked.Method != MethodList {

@@ -28,7 +28,7 @@ func TestRead(t *testing.T) {
 		{"empty", "", "t:1: the tape is empty", 0},
 		{"no header", exchange, "t:1: the first line is not a header", 0},
 		{"two headers", head + head, "t:2: a second header", 1},
-		{"newer", strings.Replace(head, `"v":1`, `"v":3`, 1), "t:1: the tape has version 3", 0},
+		{"newer", strings.Replace(head, `"v":1`, `"v":4`, 1), "t:1: the tape has version 4", 0},
 		{"no version", strings.Replace(head, `"v":1`, `"v":0`, 1), "t:1: the header has no version", 0},
 		{"broken line", head + "{\n" + exchange, "t:2: no record", 1},
 		{"unknown key", head + `{"type":"user","colour":"red"}` + "\n", `unknown field "colour"`, 1},
@@ -114,7 +114,7 @@ func TestWriter_repeated(t *testing.T) {
 	w := tape.NewWriter(&b, tape.NewRedactor(), tape.Header{TapeID: "t"})
 	bodies := []string{`{"model":"m","tools":` + tools + `}`, `{"model":"n","tools":` + tools + `}`, `{"model":"m","tools":[{"name":"g"}]}`, `{"model":"m"}`, `{"messages":[` + system + `]}`, `{"messages":[` + system + `,{"role":"user"}],"tools":[]}`, `{"messages":[` + system + `,1],"tools":[{"name":"g"}]}`, `{ "tools" : ` + tools + `}`}
 	for i, body := range bodies {
-		w.Write(&tape.Record{Type: tape.TypeModelRequest, Seq: i + 1, Turn: 1, Body: json.RawMessage(body)})
+		w.Write(&tape.Record{Type: tape.TypeModelRequest, Seq: i + 1, Turn: 1, Pass: "tool", Body: json.RawMessage(body)})
 	}
 	for _, repeated := range []string{strings.Repeat("x", 200), strings.Repeat("y", 200)} {
 		if n := strings.Count(b.String(), repeated); n > 2 || w.Err() != nil {

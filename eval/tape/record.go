@@ -11,7 +11,7 @@ import (
 )
 
 // version is the version of the format that this package writes, and the newest that it reads.
-const version = 2
+const version = 3
 
 // The types of record.
 const (
@@ -56,11 +56,11 @@ type Record struct {
 	Body    json.RawMessage `json:"body,omitempty"`
 	Unkeyed bool            `json:"unkeyed,omitempty"`
 
-	// N numbers the chunks of an exchange from 1, as they arrived: in Raw if valid UTF-8, else
-	// in B64.
-	N   int    `json:"n,omitempty"`
+	// Raw or, if it is no valid UTF-8, B64 is a piece of an answer, in the order of arrival.
 	Raw string `json:"raw,omitempty"`
 	B64 []byte `json:"b64,omitempty"`
+	// N numbers the chunks of an exchange on older tapes, from 1, and is their count at the end.
+	N int `json:"n,omitempty"`
 
 	// Status and ContentType belong to TypeModelEnd; Error is the error that ended the exchange.
 	Status      int    `json:"status,omitempty"`

@@ -19,6 +19,8 @@ const (
 	KindThought = "thought"
 	KindCall    = "call"
 	KindResult  = "result"
+	// KindOther are the members of a message that are none of these.
+	KindOther = "other"
 	// KindSignature is a thought signature, which a service requires back unchanged.
 	KindSignature = "signature"
 )
@@ -96,7 +98,13 @@ func (r *WireRequest) offer(v any) {
 		return
 	}
 	if f, there := t["function"].(object); there {
-		t = f
+		outer := t
+		t = maps.Clone(f)
+		for key, value := range outer {
+			if _, inner := f[key]; !inner && key != "function" {
+				t[key] = value
+			}
+		}
 	}
 	r.Functions = append(r.Functions, t)
 }
@@ -175,6 +183,19 @@ func (r *wireReader) message(at string, v any) {
 	for i, call := range calls {
 		c, _ := call.(object)
 		r.call(fmt.Sprintf("%s.tool_calls[%d]", at, i), c["id"], c["function"])
+		r.other(at, c, "id", "function")
+	}
+	r.other(at, m, "role", "content", "thinking", "images", "parts", "tool_calls")
+}
+
+// other adds the members that are not known.
+func (r *wireReader) other(at string, m object, known ...string) {
+	rest := maps.Clone(m)
+	for _, key := range known {
+		delete(rest, key)
+	}
+	if len(rest) > 0 {
+		r.text(KindOther, at, match.Canonical(rest))
 	}
 }
 
@@ -277,6 +298,7 @@ func (r *wireReader) call(at string, id, function any) {
 		p.Text = match.Canonical(args)
 	}
 	*r = append(*r, p)
+	r.other(at, f, "id", "name", "arguments", "args")
 }
 
 // A Message is one message of a request.

@@ -12,10 +12,10 @@ import (
 
 // A Turn is what happened in one turn: live, in a replay, or on a tape.
 type Turn struct {
-	User      string
-	Guardrail string // pass, refuse, or "" without a verdict
-	Calls     []TurnCall
-	Answer    string
+	User, Assistant string
+	Guardrail       string // pass, refuse, or "" without a verdict
+	Calls           []TurnCall
+	Answer          string
 	// Answered reports whether the turn ended, with or without an error.
 	Answered bool
 	Sum      Sum
@@ -25,6 +25,8 @@ type Turn struct {
 	By string
 	// At holds the lines on the tape.
 	At Lines
+
+	verdicts, results int // how many there were
 }
 
 // Lines are line numbers on a tape; 0 means none.
@@ -47,12 +49,16 @@ func (s *Turn) Event(e answer.Event, err error) {
 		s.Err, s.Sum.Error = err, err.Error()
 		return
 	}
+	if e.Start != nil {
+		s.Assistant = e.Start.Assistant
+	}
 	switch e.Kind {
 	case answer.KindText:
 		s.Answer += e.Text
 	case answer.KindStep:
 		if d := decision(e); d != "" {
 			s.Guardrail = d
+			s.verdicts++
 		}
 	case answer.KindToolCall:
 		s.Calls = append(s.Calls, TurnCall{Call: *e.Call, Server: e.Server, Tool: e.ToolName})
@@ -68,6 +74,7 @@ func (s *Turn) Event(e answer.Event, err error) {
 
 // result adds a result to its call.
 func (s *Turn) result(of TurnCall) {
+	s.results++
 	for i := range s.Calls {
 		c := &s.Calls[i]
 		if c.Call.ID == of.Call.ID && !c.Done {

@@ -9,8 +9,8 @@ import (
 )
 
 // A Writer appends records, each in one write, so that a crash can damage only the last line. It
-// numbers the chunks of model calls, writes what requests repeat only once, and seals what came from
-// outside. It is safe for concurrent use.
+// writes what requests repeat only once, and seals what came from outside. It is safe for concurrent
+// use.
 type Writer struct {
 	mu     sync.Mutex
 	to     io.Writer
@@ -18,12 +18,12 @@ type Writer struct {
 	err    error
 
 	bodies folder
-	seals  map[int]*seal // of unfinished model calls, by Seq
+	seals  map[int]seal // of unfinished model calls, by Seq
 }
 
 // newWriter writes the header and returns a writer.
 func newWriter(to io.Writer, redact *Redactor, h Header) *Writer {
-	w := &Writer{to: to, redact: redact, seals: make(map[int]*seal)}
+	w := &Writer{to: to, redact: redact, seals: make(map[int]seal)}
 	h.V = version
 	w.Write(&Record{Type: TypeHeader, Header: &h})
 	return w
@@ -66,14 +66,9 @@ func (w *Writer) encode(r Record) ([]byte, error) {
 	case TypeModelRequest:
 		r.Body = w.bodies.fold(r.Seq, r.Body)
 		w.seals[r.Seq] = newSeal()
-	case TypeModelChunk:
-		if s := w.seals[r.Seq]; s != nil {
-			s.chunks++
-			r.N = s.chunks
-		}
 	case TypeModelEnd:
-		if s := w.seals[r.Seq]; s != nil {
-			r.N, r.Sha = s.chunks, s.sum(&r)
+		if s := w.seals[r.Seq]; s.Hash != nil {
+			r.Sha = s.sum(&r)
 			delete(w.seals, r.Seq)
 		}
 	case TypeMCP:
@@ -94,13 +89,13 @@ func (w *Writer) encode(r Record) ([]byte, error) {
 		return b.Bytes(), nil
 	}
 	line := w.clean(b.Bytes())
-	if s := w.seals[r.Seq]; s != nil && r.Type == TypeModelChunk {
+	if s := w.seals[r.Seq]; s.Hash != nil && r.Type == TypeModelChunk {
 		if !bytes.Equal(line, b.Bytes()) { // a reader gets what is left
 			if err := json.Unmarshal(line, &r); err != nil {
 				return nil, err
 			}
 		}
-		s.hash.Write(r.Bytes())
+		s.Write(r.Bytes())
 	}
 	return line, nil
 }
