@@ -26,9 +26,12 @@ import (
 // RecordFlags are the flags of eval record.
 type RecordFlags struct {
 	Out, ID, Assistant, Provider, Model, Turn string
-	Tags                                      []string
-	MCP                                       []string
-	NoSummary, AllowFailure                   bool
+	// Take chooses among the checks that are proposed: all, none, or numbers such as 1,3-4. If empty, a
+	// person is asked, or they become comments.
+	Take                    string
+	Tags                    []string
+	MCP                     []string
+	NoSummary, AllowFailure bool
 }
 
 // draft creates a case from the flags.
@@ -50,6 +53,11 @@ func (f *RecordFlags) draft() (eval.Case, error) {
 func (a *Commands) Record(ctx context.Context, f RecordFlags, prompts []string) error {
 	if f.Out == "" || (len(prompts) == 0) == (f.Turn == "") {
 		return cli.Usage(errors.New("give --out CASE.yaml, and either prompts or --turn ID"))
+	}
+	if f.Take != "" {
+		if _, err := parseChoices(f.Take, mostChoices); err != nil {
+			return cli.Usage(fmt.Errorf("--take: %w", err))
+		}
 	}
 	if err := a.mayRecord(); err != nil {
 		return err
@@ -95,6 +103,9 @@ func (a *Commands) recordPrompts(ctx context.Context, f RecordFlags, prompts []s
 	a.printTurns(seen)
 	c.ExpectObserved(seen)
 	if err := writeCase(c, host.Redactor(cfg)); err != nil {
+		return err
+	}
+	if err := a.proposeChecks(c.File, f.Take, host.Redactor(cfg)); err != nil {
 		return err
 	}
 	a.printWritten(c)
@@ -167,8 +178,8 @@ func writeCase(c eval.Case, redactor *tape.Redactor) error {
 }
 
 // caseText returns a case as YAML.
-func caseText(c eval.Case) ([]byte, error) {
-	return yaml.MarshalWithOptions(c, yaml.UseLiteralStyleIfMultiline(true), yaml.IndentSequence(true))
+func caseText(c eval.Case, more ...yaml.EncodeOption) ([]byte, error) {
+	return yaml.MarshalWithOptions(c, append(more, yaml.UseLiteralStyleIfMultiline(true), yaml.IndentSequence(true))...)
 }
 
 // printWritten prints where a case was written, and the next step.

@@ -59,7 +59,16 @@ func (a *Commands) recordTurn(ctx context.Context, f RecordFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.writeTurn(ctx, h, c, e, eval.NoMasker())
+	if err := a.writeTurn(ctx, h, c, e, eval.NoMasker()); err != nil {
+		return err
+	}
+	if h.DB == nil {
+		return nil // whether a person marked the answer is not known here
+	}
+	if mark, _, err := h.DB.GetMark(ctx, t.TurnID); err != nil || mark.Mark == schemas.MarkDown { // no model for other answers
+		return err
+	}
+	return a.proposeChecks(c.File, f.Take, host.Redactor(h.Config))
 }
 
 // openHost opens a host with the person's own config.
