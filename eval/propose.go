@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -139,8 +140,8 @@ func (p *proposer) result(output json.RawMessage) {
 func (p *proposer) value(v any, rest *[]string) {
 	switch v := v.(type) {
 	case map[string]any:
-		for _, member := range v {
-			p.value(member, rest)
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			p.value(v[name], rest)
 		}
 	case []any:
 		for _, item := range v {
