@@ -139,7 +139,8 @@ func broken(file string, line int, err error) Case {
 	return Case{File: file, Line: line, Err: &InvalidError{err}}
 }
 
-// A named has what selects a case. It is read even if the case is invalid.
+// A named has what selects a case. It is read even if the case is invalid; without both, the case has no
+// id and is always selected.
 type named struct {
 	ID   string   `yaml:"id" json:"id"`
 	Tags []string `yaml:"tags" json:"tags"`
@@ -160,8 +161,9 @@ func loadLines(file string, data []byte) []Case {
 		if err := dec.Decode(&c); err != nil {
 			c = broken(file, number, fmt.Errorf("%s:%d: %s", file, number, withRemedy(err.Error(), string(line))))
 			var n named
-			_ = json.Unmarshal(line, &n) // it is invalid, and may have neither
-			c.ID, c.Tags = n.ID, n.Tags
+			if json.Unmarshal(line, &n) == nil {
+				c.ID, c.Tags = n.ID, n.Tags
+			}
 		}
 		cases = append(cases, c)
 	}
@@ -227,8 +229,9 @@ func loadCase(dec *yaml.Decoder, file string, data []byte, root ast.Node) Case {
 	if err := dec.DecodeFromNode(root, &c); err != nil {
 		c = broken(file, c.Line, yamlFault(file, data, err))
 		var n named
-		_ = yaml.NewDecoder(bytes.NewReader(nil)).DecodeFromNode(root, &n) // it is invalid, and may have neither
-		c.ID, c.Tags = n.ID, n.Tags
+		if yaml.NewDecoder(bytes.NewReader(nil)).DecodeFromNode(root, &n) == nil {
+			c.ID, c.Tags = n.ID, n.Tags
+		}
 	}
 	return c
 }

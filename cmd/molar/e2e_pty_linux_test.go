@@ -455,3 +455,38 @@ func TestDoctorLive_AtTerminal(t *testing.T) {
 		p.exit(want.code)
 	}
 }
+
+// The person at the terminal chooses among the proposed checks, and is asked again after a slip.
+func TestPTY_evalRecordChoosesChecks(t *testing.T) {
+	t.Parallel()
+	config := plainConfig(t, "mcpServers: {bad: {command: "+testkit.Build(t, "molar/internal/testkit/badmcp")+"}}\n")
+	model := startModel(t, models.Config{Tool: "echo", Args: json.RawMessage(`{"text":"| AB-2024 | Nguyen Van A | 1970-01-01 |"}`), Script: func(r models.Request) *models.Reply {
+		if r.Pass == models.PassText {
+			return models.Text("AB-2024: Nguyen Van A, born 1970-01-01")
+		}
+		return nil
+	}})
+	for _, test := range []struct {
+		keys string
+		want []string
+	}{{"5\n1,3-3\n", []string{"AB-2024", "1970-01-01"}}, {"none\n", nil}, {"all\n", []string{"AB-2024", "Nguyen Van A", "1970-01-01"}}, {"\x04", nil}} {
+		file := filepath.Join(t.TempDir(), "case.yaml")
+		p := sitAt(t, homeEnv(t, model), "eval", "record", "--config", config, "--provider", "ollama", "--out", file, "Which one?")
+		p.see("such as 1,3-4)? ")
+		p.keys(test.keys)
+		p.exit(cli.OK)
+		if strings.HasPrefix(test.keys, "5") {
+			p.see("numbers from 1 to 3")
+		}
+		text := readText(t, file)
+		for _, check := range []string{"AB-2024", "Nguyen Van A", "1970-01-01"} {
+			_, checks, _ := strings.Cut(text, "answer:")
+			if strings.Contains(checks, check) != slices.Contains(test.want, check) {
+				t.Errorf("%q: %s", test.keys, text)
+			}
+		}
+		if strings.Contains(text, "# answer") {
+			t.Errorf("%q: there are comments: %s", test.keys, text)
+		}
+	}
+}

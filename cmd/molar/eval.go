@@ -100,6 +100,10 @@ func newEvalRecordCmd(a *app) *cobra.Command {
 happened as its expectations, and the tape next to it. With --turn, a saved turn becomes
 a case, and no model is asked.
 
+What the answers have of the results of tools is proposed as checks of them: names, numbers,
+dates, ids. On a terminal you are asked which to take; elsewhere --take chooses, or they are
+written into the case as comments.
+
 Nothing is saved when a turn failed, a configured server is missing or a model answered
 with an error; --allow-failure saves it, for cases about failures.
 
@@ -113,6 +117,7 @@ Exit codes: 0 the case was written, 2 usage, 4 something failed and nothing was 
 	flags.StringVar(&f.Out, "out", "", "the case's `file`; the tape is written next to it")
 	flags.StringVar(&f.ID, "id", "", "the case's `id` (default: the file's name)")
 	flags.StringVar(&f.Turn, "turn", "", "`id` of a saved turn to make a case of")
+	flags.StringVar(&f.Take, "take", "", "`which` of the proposed checks to take, without asking: all, none, or numbers such as 1,3-4")
 	flags.StringVar(&f.Assistant, "assistant", "", "`name` of the assistant that answers")
 	flags.StringVar(&f.Provider, "provider", "", "`name` of the provider")
 	flags.StringVar(&f.Model, "model", "", "`name` of the model")

@@ -196,8 +196,8 @@ func molarIn(t *testing.T, env map[string]string, args ...string) (code int, out
 	return code, both.String()
 }
 
-// TestEval_never: with MOLAR_EVAL_RECORD=never nothing goes live, and no tape and no case
-// is written.
+// TestEval_never: with MOLAR_EVAL_RECORD=never no model is asked, no tool is called, and no tape and no
+// case is written. What only reads is allowed.
 func TestEval_never(t *testing.T) {
 	t.Parallel()
 	file := recordedCase(t)
@@ -219,7 +219,7 @@ func TestEval_never(t *testing.T) {
 		{"eval", "record", "--config", config, "--provider", "ollama", "--out", out, "Find the family Nguyen"},
 		{"eval", "record", "--config", config, "--turn", "some", "--out", out},
 		{"eval", "import", "--from", "pairs", "--out", dir, tape},
-		{"eval", "verify", file},
+		{"eval", "run", "--from-drift", "live", file},
 	} {
 		code, text := molarIn(t, env, args...)
 		if code != cli.Misuse || !strings.Contains(text, "MOLAR_EVAL_RECORD=never") {
@@ -230,6 +230,10 @@ func TestEval_never(t *testing.T) {
 	if code, text := molarIn(t, env, "eval", "accept", file); code != eval.ExitDrift {
 		t.Errorf("to look at the drift is free: exit code %d: %s", code, text)
 	}
+	if code, text := molarIn(t, env, "eval", "verify", file); code != cli.OK {
+		t.Errorf("to compare the tools is free: exit code %d: %s", code, text)
+	}
+	sameFolder(t, dir, before)
 }
 
 // TestEval_signatures: a signature that the host no longer sends back, and an answer that

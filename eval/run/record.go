@@ -32,6 +32,9 @@ type RecordFlags struct {
 	// Judge is a rule that a judge checks the last answer by. Grounded checks its claims.
 	Judge    string
 	Grounded bool
+	// Take chooses among the checks that are proposed: all, none, or numbers such as 1,3-4. If empty, a
+	// person is asked, or they become comments.
+	Take string
 }
 
 // draft creates a case from the flags.
@@ -56,6 +59,11 @@ func (a *Commands) Record(ctx context.Context, f RecordFlags, prompts []string) 
 	}
 	if f.Turn != "" && (f.Judge != "" || f.Grounded) {
 		return cli.Usage(errors.New("--judge and --grounded go with prompts: write judge or grounded under expect.answer of the turn's case, and then molar eval accept --judge live"))
+	}
+	if f.Take != "" {
+		if _, err := parseChoices(f.Take, mostChoices); err != nil {
+			return cli.Usage(fmt.Errorf("--take: %w", err))
+		}
 	}
 	if err := a.mayRecord(); err != nil {
 		return err
@@ -105,6 +113,9 @@ func (a *Commands) recordPrompts(ctx context.Context, f RecordFlags, prompts []s
 	}
 	a.printTurns(seen)
 	if err := writeCase(c, host.Redactor(cfg)); err != nil {
+		return err
+	}
+	if err := a.proposeChecks(c.File, f.Take, host.Redactor(cfg)); err != nil {
 		return err
 	}
 	a.printWritten(c)
@@ -177,8 +188,8 @@ func writeCase(c eval.Case, redactor *tape.Redactor) error {
 }
 
 // caseText returns a case as YAML.
-func caseText(c eval.Case) ([]byte, error) {
-	return yaml.MarshalWithOptions(c, yaml.UseLiteralStyleIfMultiline(true), yaml.IndentSequence(true))
+func caseText(c eval.Case, more ...yaml.EncodeOption) ([]byte, error) {
+	return yaml.MarshalWithOptions(c, append(more, yaml.UseLiteralStyleIfMultiline(true), yaml.IndentSequence(true))...)
 }
 
 // printWritten prints where a case was written, and the next step.

@@ -52,8 +52,12 @@ func (a *Commands) recordTurn(ctx context.Context, f RecordFlags) error {
 	if err := h.Attached(ctx); err != nil && !f.AllowFailure {
 		return a.requireComplete(c.ID, []string{err.Error()})
 	}
+	mark := e.feedback.Mark
 	e.feedback = schemas.Feedback{} // the case has what happened
-	return a.writeTurn(ctx, h, c, e, eval.NoMasker())
+	if err := a.writeTurn(ctx, h, c, e, eval.NoMasker()); err != nil || mark == schemas.MarkDown { // no model for other answers
+		return err
+	}
+	return a.proposeChecks(c.File, f.Take, host.Redactor(h.Config))
 }
 
 // openHost opens a host with the person's own config.
