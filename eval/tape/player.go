@@ -306,7 +306,7 @@ func (p *Player) Finish() (causes, follows []Drift) {
 	if !p.cfg.LiveTools && !p.cfg.LiveModel {
 		for server, frames := range p.frames {
 			for _, f := range frames {
-				if !p.used[f.request] && (f.asked.Method == MethodCall || p.isStrict()) {
+				if !p.used[f.request] && (f.asked.Method == MethodCall || p.isStrict() && p.Uses(server)) {
 					p.drift(f.request.Turn, f.request.Line, Drift{Class: Unconsumed, Where: cmp.Or(f.asked.Method, "request") + " of server " + server, Want: "asked for", Got: "(nothing)"})
 				}
 			}
