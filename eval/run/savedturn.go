@@ -53,7 +53,7 @@ func (a *Commands) recordTurn(ctx context.Context, f RecordFlags) error {
 		return a.requireComplete(c.ID, []string{err.Error()})
 	}
 	mark := e.feedback.Mark
-	e.feedback = schemas.Feedback{} // the case has what happened
+	e.feedback = schemas.Feedback{}                                                                // the case has what happened
 	if err := a.writeTurn(ctx, h, c, e, eval.NoMasker()); err != nil || mark == schemas.MarkDown { // no model for other answers
 		return err
 	}
