@@ -74,6 +74,9 @@ func (f *frames) result(server string) (json.RawMessage, error) {
 // methods with a protocol error.
 func (c *playedConn) missing(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	if method == MethodInitialize && !c.p.withoutHandshake(c.server) { // a new server, or a tape made by hand: there are no tools
+		if taped := c.p.frames[c.server]; len(taped) > 0 && c.p.isStrict() {
+			c.p.drift(turnOf(ctx), taped[0].request.Line, Drift{Class: Result, Where: "initialize of server " + c.server, Want: "(the tape has lost its line)", Got: "asked for"})
+		}
 		return json.RawMessage(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"replay","version":"1"}}`), nil
 	}
 	if method == MethodList {

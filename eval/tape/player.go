@@ -306,7 +306,7 @@ func (p *Player) Finish() (causes, follows []Drift) {
 	if !p.cfg.LiveTools && !p.cfg.LiveModel {
 		for server, frames := range p.frames {
 			for _, f := range frames {
-				if !p.used[f.request] && (f.asked.Method == MethodCall || p.isStrict() && p.Uses(server)) {
+				if !p.used[f.request] && (f.asked.Method == MethodCall || p.neverAsked(server, f.asked.Method)) {
 					p.drift(f.request.Turn, f.request.Line, Drift{Class: Unconsumed, Where: cmp.Or(f.asked.Method, "request") + " of server " + server, Want: "asked for", Got: "(nothing)"})
 				}
 			}
@@ -320,6 +320,13 @@ func (p *Player) Finish() (causes, follows []Drift) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return rank(p.drifts)
+}
+
+// neverAsked reports whether a server that the tape uses began without what every server is asked. It
+// may list its tools more often on the tape, when they changed.
+func (p *Player) neverAsked(server, method string) bool {
+	return p.isStrict() && (method == MethodInitialize || method == MethodList) && p.Uses(server) &&
+		!slices.ContainsFunc(p.frames[server], func(f *frames) bool { return f.asked.Method == method && p.used[f.request] })
 }
 
 // optional reports whether an exchange may remain unused: a verdict recorded outside of turns,
