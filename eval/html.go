@@ -72,23 +72,8 @@ func newFrame(title string, s Summary) frame {
 		Script: template.JS(pageScript), //nolint:gosec // our own file
 		Policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", hash(pageStyle), hash(pageScript)),
 		Title:  title,
-		Parts: []part{
-			{StatusPass, "passed", s.Pass},
-			{StatusFail, "failed", s.Fail},
-			{StatusDrift, "drifted", s.Drift},
-			{StatusFlaky, "flaky", s.Flaky},
-			{StatusInfra, "not judged", s.Infra},
-			{StatusInvalid, "invalid", s.Invalid},
-			{StatusNotAsked, "not asked again", s.NotAsked},
-		},
+		Parts:  s.parts(),
 	}
-}
-
-// A part is one status with its number of cases.
-type part struct {
-	Status Status
-	Word   string
-	N      int
 }
 
 // A bar is a non-empty part with its start in the row of all cases.
@@ -107,9 +92,9 @@ func newPage(r *Report) *page {
 	p := &page{Report: r, frame: newFrame(fmt.Sprintf("%d of %d cases passed", r.Summary.Pass, r.Summary.Cases), r.Summary)}
 	from := 0
 	for _, part := range p.Parts {
-		if part.N > 0 {
+		if part.N() > 0 {
 			p.Bars = append(p.Bars, bar{part, from})
-			from += part.N
+			from += part.N()
 		}
 	}
 	example := make(map[string]bool) // only the first case of each cause is shown open

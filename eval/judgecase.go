@@ -241,9 +241,7 @@ func Asked(messages []Message, answer string, results []string) Judged {
 
 // A JudgeSum counts verdicts, and what the judge cost in this run.
 type JudgeSum struct {
-	Pass   int `json:"pass"`
-	Fail   int `json:"fail"`
-	None   int `json:"none"`
+	VerdictCount
 	Asked  int `json:"asked"`
 	Calls  int `json:"model_calls"`
 	Tokens int `json:"tokens"`
@@ -258,14 +256,7 @@ func sumVerdicts(results []CaseResult) *JudgeSum {
 			if v == nil {
 				continue
 			}
-			switch v.Result {
-			case VerdictPass:
-				sum.Pass++
-			case VerdictFail:
-				sum.Fail++
-			default:
-				sum.None++
-			}
+			sum.add(v.Result)
 			if v.Live {
 				sum.Asked++
 			}

@@ -33,6 +33,17 @@ type VerdictCount struct {
 	None int `json:"none"`
 }
 
+func (c *VerdictCount) add(result string) {
+	switch result {
+	case VerdictPass:
+		c.Pass++
+	case VerdictFail:
+		c.Fail++
+	default:
+		c.None++
+	}
+}
+
 // A Disagreement is an answer that a judge sees otherwise than the person who marked it.
 type Disagreement struct {
 	TurnID string `json:"turn_id"`
@@ -50,14 +61,7 @@ func (j *JudgeCheck) Add(f schemas.Feedback, v Verdict) {
 	if f.Mark == schemas.MarkDown {
 		count, agrees = &j.Down, VerdictFail
 	}
-	switch v.Result {
-	case VerdictPass:
-		count.Pass++
-	case VerdictFail:
-		count.Fail++
-	default:
-		count.None++
-	}
+	count.add(v.Result)
 	if v.Result != agrees {
 		j.Disagreements = append(j.Disagreements, Disagreement{TurnID: f.TurnID, Mark: f.Mark, Result: v.Result, Reason: v.Reason, Note: f.Note})
 	}

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"math"
+	"slices"
 )
 
 // Metrics are computed over all judged cases. A nil value means that there was nothing to
@@ -97,17 +98,6 @@ func ratio(a, b int) *float64 {
 
 // round keeps six decimals, so that sums in another order print the same.
 func round(f float64) float64 { return math.Round(f*1e6) / 1e6 }
-
-func mean(values []float64) *float64 {
-	if len(values) == 0 {
-		return nil
-	}
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return new(round(sum / float64(len(values))))
-}
 
 // measure computes the metrics. Cases without a verdict do not count as judged: a service was
 // down, or a model was not asked.
@@ -220,14 +210,13 @@ func (g *GuardMatrix) count(t TurnResult) {
 // passK returns the unbiased estimates of pass@k, the chance that at least one of k trials
 // passes, and pass^k, the chance that all do: means over the cases with several trials.
 func passK(cases []CaseResult) (at, all []float64) {
-	least := 0
-	for _, c := range cases {
-		if n := len(c.Trials); n > 1 && (least == 0 || n < least) {
-			least = n
-		}
+	cases = slices.DeleteFunc(slices.Clone(cases), func(c CaseResult) bool { return len(c.Trials) < 2 })
+	if len(cases) == 0 {
+		return nil, nil
 	}
-	for k := 1; k <= least; k++ {
-		var anyPass, allPass []float64
+	least := slices.MinFunc(cases, func(a, b CaseResult) int { return len(a.Trials) - len(b.Trials) })
+	for k := 1; k <= len(least.Trials); k++ {
+		anyPass, allPass := 0.0, 0.0
 		for _, c := range cases {
 			n, good := len(c.Trials), 0
 			for _, s := range c.Trials {
@@ -235,26 +224,21 @@ func passK(cases []CaseResult) (at, all []float64) {
 					good++
 				}
 			}
-			if n < 2 {
-				continue
-			}
-			anyPass = append(anyPass, 1-choose(n-good, k)/choose(n, k))
-			allPass = append(allPass, choose(good, k)/choose(n, k))
+			anyPass += 1 - drawAll(n-good, n, k)
+			allPass += drawAll(good, n, k)
 		}
-		at, all = append(at, *mean(anyPass)), append(all, *mean(allPass))
+		at, all = append(at, round(anyPass/float64(len(cases)))), append(all, round(allPass/float64(len(cases))))
 	}
 	return at, all
 }
 
-func choose(n, k int) float64 {
-	if k > n {
-		return 0
-	}
-	c := 1.0
+// drawAll returns the chance that k that are drawn of n are all among certain ones of them.
+func drawAll(certain, n, k int) float64 {
+	p := 1.0
 	for i := range k {
-		c = c * float64(n-i) / float64(i+1)
+		p *= float64(max(certain-i, 0)) / float64(n-i)
 	}
-	return c
+	return p
 }
 
 // A Named is a metric with the name that gates use.

@@ -219,21 +219,33 @@ func newReport(results []CaseResult) *Report {
 
 func (s *Summary) count(status Status) {
 	s.Cases++
-	switch status {
-	case StatusPass:
-		s.Pass++
-	case StatusFail:
-		s.Fail++
-	case StatusDrift:
-		s.Drift++
-	case StatusFlaky:
-		s.Flaky++
-	case StatusInfra:
-		s.Infra++
-	case StatusInvalid:
-		s.Invalid++
-	case StatusNotAsked:
-		s.NotAsked++
+	for _, part := range s.parts() {
+		if part.Status == status {
+			*part.n++
+		}
+	}
+}
+
+// A part is one status with its number of cases.
+type part struct {
+	Status Status
+	Word   string
+	n      *int
+}
+
+// N returns the number of cases.
+func (p part) N() int { return *p.n }
+
+// parts returns all statuses in the order in which they are shown.
+func (s *Summary) parts() []part {
+	return []part{
+		{StatusPass, "passed", &s.Pass},
+		{StatusFail, "failed", &s.Fail},
+		{StatusDrift, "drifted", &s.Drift},
+		{StatusFlaky, "flaky", &s.Flaky},
+		{StatusInfra, "not judged", &s.Infra},
+		{StatusInvalid, "invalid", &s.Invalid},
+		{StatusNotAsked, "not asked again", &s.NotAsked},
 	}
 }
 

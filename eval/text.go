@@ -283,12 +283,12 @@ func writeSummary(b *strings.Builder, r *Report) {
 func writeNumbers(b *strings.Builder, r *Report) {
 	s, m := r.Summary, r.Metrics
 	fmt.Fprintf(b, "%d cases: %d passed", s.Cases, s.Pass)
-	for _, part := range []struct {
-		n    int
-		word string
-	}{{s.Fail, "failed"}, {s.Drift, "drifted"}, {s.Flaky, "flaky"}, {s.Infra, "not judged: infrastructure"}, {s.Invalid, "invalid"}, {s.NotAsked, "not asked again"}} {
-		if part.n > 0 {
-			fmt.Fprintf(b, ", %d %s", part.n, part.word)
+	for _, part := range s.parts()[1:] {
+		if part.N() > 0 {
+			fmt.Fprintf(b, ", %d %s", part.N(), part.Word)
+		}
+		if part.Status == StatusInfra && part.N() > 0 {
+			b.WriteString(": infrastructure")
 		}
 	}
 	if r.Run.TookMS > 0 {

@@ -64,8 +64,7 @@ type AnswerPair struct {
 type WhatIfSum struct {
 	Left int `json:"left_tape"`
 	Outcomes
-	ModelCalls int `json:"model_calls"`
-	Tokens     int `json:"tokens"`
+	Spent // without the cost
 }
 
 // Outcomes counts outcomes.
@@ -171,9 +170,8 @@ func whatIfs(results []CaseResult) *WhatIfSum {
 			continue
 		}
 		sum.Left++
-		sum.add(c.WhatIf.Outcome)
-		sum.ModelCalls += c.WhatIf.ModelCalls
-		sum.Tokens += c.WhatIf.Tokens
+		sum.Outcomes.add(c.WhatIf.Outcome)
+		sum.Spent.add(c.WhatIf.Spent)
 	}
 	if sum.Left == 0 {
 		return nil

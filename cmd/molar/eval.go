@@ -19,7 +19,7 @@ Exit codes: 0 all well, 1 a check or a gate failed, 2 usage or an invalid case,
 		RunE: showHelp,
 	}
 	cmd.AddCommand(newEvalRecordCmd(a), newEvalRunCmd(a), newEvalAcceptCmd(a), newEvalVerifyCmd(a),
-		newEvalReportCmd(a), newEvalImportCmd(a), newEvalTrafficCmd(a), newEvalTapeCmd(a), newEvalSchemaCmd(a), newEvalJudgeCmd(a))
+		newEvalReportCmd(a), newEvalImportCmd(a), newEvalTapeCmd(a), newEvalSchemaCmd(a), newEvalJudgeCmd(a))
 	return cmd
 }
 
@@ -278,34 +278,4 @@ func newEvalSchemaCmd(a *app) *cobra.Command {
 			return err
 		},
 	}
-}
-
-func newEvalTrafficCmd(a *app) *cobra.Command {
-	var f run.TrafficFlags
-	cmd := &cobra.Command{
-		Use:   "traffic [flags] FOLDER",
-		Short: "Check how Molar reads traffic that other programs recorded",
-		Long: `Check how Molar reads traffic with model services that other programs recorded: cassettes
-of go-vcr, VCR for Ruby and vcrpy, recordings of nock, HTTP archives, request and response pairs,
-fake responses of Gemini CLI, and files with an answer alone. Nothing is sent
-anywhere.
-
-Each answer of an API that Molar speaks is given to its provider code whole, line by line and byte
-by byte, with the tools of the recorded request. Text, reasoning, calls, finish reason and usage are
-compared with a plain reading of the same bytes. After an answer with calls, the next request has to
-bring them back with their ids and signatures, and with the recorded results.
-
-Exit codes: 0 all is read as it says, 1 something differs that is not in --known, 2 usage,
-5 there is no recorded answer.`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return evaluations(a).Traffic(cmd.Context(), f, args[0])
-		},
-	}
-	flags := cmd.Flags()
-	flags.StringVar(&f.By, "by", "service", "group the answers by `service or folder`")
-	flags.StringVar(&f.Known, "known", "", "`file` of differences that are right: FILE#INDEX, a tab, and why")
-	flags.StringVar(&f.JSON, "json", "", "write the report as JSON to this `file`; - for standard output")
-	flags.BoolVar(&f.Failures, "failures", false, "show what comes of each recorded failure")
-	return cmd
 }

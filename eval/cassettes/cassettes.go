@@ -1,5 +1,5 @@
 // Package cassettes reads traffic with model services that other programs recorded: requests with
-// their responses, or responses alone.
+// their responses, or, of Gemini CLI, responses alone.
 package cassettes
 
 import (
@@ -32,7 +32,7 @@ type Exchange struct {
 type format struct {
 	name string
 	// is reports whether a file has the format, by its first JSON value, which is nil if there is none.
-	is   func(name string, data []byte, first object) bool
+	is   func(data []byte, first object) bool
 	read func(name string, data []byte) ([]Exchange, error)
 }
 
@@ -41,21 +41,16 @@ type object = map[string]any
 // formats returns all formats; the first one that matches a file counts.
 func formats() []format {
 	return []format{
-		{"pairs", func(_ string, _ []byte, first object) bool { return has(first, "url", "response") }, rows(pair)},
-		{"cassette", func(_ string, data []byte, first object) bool {
+		{"pairs", func(_ []byte, first object) bool { return has(first, "url", "response") }, rows(pair)},
+		{"cassette", func(data []byte, first object) bool {
 			request, _ := first["request"].(object)
 			return bytes.Contains(data, []byte("interactions:")) || has(first, "interactions") || has(first, "http_interactions") ||
 				has(first, "response") && (has(request, "url") || has(request, "uri"))
 		}, readVCR},
-		{"har", func(_ string, _ []byte, first object) bool { return has(first, "log") }, readHAR},
-		{"nock", func(_ string, _ []byte, first object) bool { return has(first, "scope", "path", "response") }, rows(nock)},
-		{"gemini-cli", func(_ string, _ []byte, first object) bool {
+		{"gemini-cli", func(_ []byte, first object) bool {
 			method, _ := first["method"].(string)
 			return has(first, "response") && strings.HasPrefix(method, "generateContent")
 		}, rows(geminiCLI)},
-		{"response", func(_ string, _ []byte, first object) bool { return has(first, "status", "headers", "body") }, rows(response)},
-		{"ollama", func(_ string, _ []byte, first object) bool { return has(first, "response_stream") }, rows(ollama)},
-		{"body", isBody, readBody},
 	}
 }
 
@@ -63,8 +58,8 @@ func has(o object, keys ...string) bool {
 	return !slices.ContainsFunc(keys, func(key string) bool { _, there := o[key]; return !there })
 }
 
-// Guess returns the format of a file by its name and content, or "".
-func Guess(name string, data []byte) string {
+// Guess returns the format of a file by its content, or "".
+func Guess(data []byte) string {
 	var first object
 	for v, err := range Values(data) {
 		if err == nil {
@@ -73,7 +68,7 @@ func Guess(name string, data []byte) string {
 		break
 	}
 	for _, f := range formats() {
-		if f.is(name, data, first) {
+		if f.is(data, first) {
 			return f.name
 		}
 	}
@@ -86,13 +81,13 @@ var ErrUnknown = errors.New("this is no recording")
 // Read returns the exchanges of a file, which may be compressed with gzip. Errors name the file and,
 // if known, the line. Without a format it guesses one.
 func Read(format, name string, data []byte) ([]Exchange, error) {
-	plain, err := gunzip(string(data))
+	plain, err := Unzip(string(data))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	data = []byte(plain)
 	if format == "" {
-		format = Guess(name, data)
+		format = Guess(data)
 	}
 	names := make(map[string]bool)
 	for _, f := range formats() {

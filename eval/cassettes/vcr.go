@@ -138,13 +138,14 @@ func body(message object) (string, error) {
 			v = plain
 		}
 	}
-	return gunzip(textOf(v))
+	return Unzip(textOf(v))
 }
 
 // maxBody is the maximum size of an unzipped body, in bytes.
 const maxBody = 64 << 20
 
-func gunzip(s string) (string, error) {
+// Unzip decompresses a text if it is compressed with gzip.
+func Unzip(s string) (string, error) {
 	if len(s) < 2 || s[0] != 0x1f || s[1] != 0x8b {
 		return s, nil
 	}

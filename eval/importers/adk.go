@@ -86,13 +86,10 @@ func (r *reader) adkCase(n, criteria *node) {
 		c.invoke(t, criteria)
 		c.rubrics(append(slices.Clone(conversation[i].get("rubrics").items()), n.get("rubrics").items()...))
 		if taped && len(t.calls) > 0 {
-			a := tape.WireAnswer{Calls: t.calls}
-			c.addAnswer(a, a.Stream(tape.Gemini, ""))
-			takeResults(c.lastCalls(), t.results)
+			c.say(tape.WireAnswer{Calls: t.calls}, t.results...)
 		}
 		if taped {
-			a := tape.WireAnswer{Text: t.answer}
-			c.addAnswer(a, a.Stream(tape.Gemini, ""))
+			c.say(tape.WireAnswer{Text: t.answer})
 		}
 	}
 	r.finish(c, n)

@@ -136,7 +136,7 @@ func (c *conversation) read(items []*node) error {
 	var said tape.WireAnswer // what the model said since the last message of another one
 	flush := func() {
 		if said.Text != "" || len(said.Calls) > 0 {
-			c.addAnswer(said, said.Stream(tape.OpenAI, "")) // as a service would stream it
+			c.say(said)
 		}
 		said = tape.WireAnswer{}
 	}
@@ -264,8 +264,7 @@ func (r *reader) geminiSession(d *document) {
 				}
 				results = append(results, tape.Part{ID: call.get("id").text(), Name: call.get("name").text(), Text: result.text()})
 			}
-			c.addAnswer(a, a.Stream(tape.Gemini, ""))
-			takeResults(c.lastCalls(), results)
+			c.say(a, results...)
 		}
 	}
 	r.finish(c, first)

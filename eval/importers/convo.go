@@ -72,6 +72,12 @@ func (c *conversation) addAnswer(a tape.WireAnswer, s tape.Stream) *conversation
 	return &t.steps[len(t.steps)-1]
 }
 
+// say adds an answer to the last turn, as its service would stream it, with the results of its calls.
+func (c *conversation) say(a tape.WireAnswer, results ...tape.Part) {
+	c.addAnswer(a, a.Stream(c.provider, ""))
+	takeResults(c.lastCalls(), results)
+}
+
 // build returns the case, and the tape if the model's answers are known.
 func (c *conversation) build() (Imported, error) {
 	out := eval.Case{V: eval.CaseVersion, ID: c.id, Tags: c.tags, Source: c.source, Note: c.note}

@@ -133,10 +133,7 @@ func Read(opts Options, files ...File) ([]Imported, []error) {
 func (r *reader) formatOf(f File) (string, error) {
 	name := r.opts.Format
 	if name == "" {
-		if name = cassettes.Guess(f.Name, f.Data); !slices.Contains(recordings(), name) {
-			name = ""
-		}
-		return name, nil
+		return cassettes.Guess(f.Data), nil
 	}
 	known := recordings()
 	for _, format := range formats() {

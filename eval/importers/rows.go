@@ -60,8 +60,7 @@ func (r *reader) row(row *node) {
 	}
 	if answer := cmp.Or(sampleText(sample), item.get("sample.output_text").text()); answer != "" {
 		c.provider, c.model = tape.OpenAI, "imported"
-		a := tape.WireAnswer{Text: answer}
-		c.addAnswer(a, a.Stream(tape.OpenAI, ""))
+		c.say(tape.WireAnswer{Text: answer})
 	}
 	r.finish(c, row)
 }

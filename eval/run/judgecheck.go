@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"molar/eval"
 	"molar/internal/cli"
 	"molar/internal/host"
-	"molar/internal/store"
 	"molar/providers"
 	"molar/schemas"
 )
@@ -135,15 +133,12 @@ func (a *Commands) markedAnswer(ctx context.Context, h *host.Host, mark schemas.
 			}
 		}
 	}
-	if t.Memory == "read" && t.ConversationID != "" {
-		earlier, _, err := h.DB.Messages(ctx, "", t.ConversationID, store.MessageRange{})
+	if t.Memory == "read" {
+		earlier, err := messagesBefore(ctx, h, t)
 		if err != nil {
 			return of, false, err
 		}
 		for _, m := range earlier {
-			if m.TurnID == t.TurnID {
-				break
-			}
 			messages = append(messages, eval.Message{Role: string(m.Role), Content: m.Content})
 			if m.Role == schemas.RoleUser && m.TurnID != "" {
 				before, _, err := traceOf(ctx, h, m.TurnID)
@@ -156,16 +151,4 @@ func (a *Commands) markedAnswer(ctx context.Context, h *host.Host, mark schemas.
 	}
 	add(t)
 	return eval.Asked(append(messages, eval.Message{Role: string(schemas.RoleUser), Content: t.Question}), t.Answer, results), true, nil
-}
-
-// traceOf returns the trace of a turn; ok is false if none is kept.
-func traceOf(ctx context.Context, h *host.Host, turnID string) (t answer.Trace, ok bool, err error) {
-	kept, ok, err := h.DB.GetTrace(ctx, turnID)
-	if err != nil || !ok {
-		return t, false, err
-	}
-	if err := json.Unmarshal(kept.Body, &t); err != nil {
-		return t, false, fmt.Errorf("read the trace of turn %q: %w", turnID, err)
-	}
-	return t, true, nil
 }

@@ -76,7 +76,7 @@ func (a *Commands) runMatrix(ctx context.Context, f Flags, cases []eval.Case) er
 	if err != nil {
 		return evalError(err)
 	}
-	return a.concludeMatrix(m, &f.OutFlags, f.Quiet, f.Full)
+	return ofMatrix().conclude(a, m, f)
 }
 
 // variants returns each model with each prompt. It asks the services whether they have the models, and
@@ -238,25 +238,9 @@ func (s *survey) print() {
 	}
 }
 
-// concludeMatrix prints and writes a matrix, and returns its exit code as an error.
-func (a *Commands) concludeMatrix(m *eval.Matrix, out *OutFlags, quiet, full bool) error {
-	if !quiet && out.JSON != "-" {
-		if err := matrixText(a.Stdout, m, full); err != nil {
-			return err
-		}
-	}
-	if err := out.writeMatrix(a, m); err != nil {
-		return err
-	}
-	if code := m.ExitCode(); code != 0 {
-		return cli.Exit(code)
-	}
-	return nil
-}
-
-// writeMatrix writes every requested form of a matrix.
-func (f *OutFlags) writeMatrix(a *Commands, m *eval.Matrix) error {
-	return writeForms(a, m, form[*eval.Matrix]{f.JSON, eval.JSON[*eval.Matrix]}, form[*eval.Matrix]{f.JUnit, eval.MatrixJUnit}, form[*eval.Matrix]{f.HTML, eval.MatrixHTML}, form[*eval.Matrix]{f.Markdown, matrixMarkdown})
+// ofMatrix returns the forms of matrices.
+func ofMatrix() forms[*eval.Matrix] {
+	return forms[*eval.Matrix]{matrixText, eval.MatrixJUnit, eval.MatrixHTML, matrixMarkdown}
 }
 
 // matrixMarkdown writes the table, and what differs from the tapes, as a comment on a change.

@@ -12,17 +12,53 @@ import (
 	"molar/internal/cli"
 )
 
-// concludeReport prints and writes a report, and returns its exit code as an error.
-func (a *Commands) concludeReport(rep *eval.Report, out *OutFlags, quiet, full bool) error {
-	if !quiet && out.JSON != "-" && out.Markdown != "-" {
-		if err := eval.Text(a.Stdout, rep, full); err != nil {
+// forms are the ways to show an outcome: a report or a matrix.
+type forms[T interface{ ExitCode() int }] struct {
+	text                  func(w io.Writer, outcome T, full bool) error
+	junit, html, markdown func(w io.Writer, outcome T) error
+}
+
+// ofReport returns the forms of reports. The base of the Markdown may be nil.
+func ofReport(base *eval.Report) forms[*eval.Report] {
+	markdown := func(w io.Writer, r *eval.Report) error { return eval.Markdown(w, r, base) }
+	return forms[*eval.Report]{eval.Text, eval.JUnit, eval.HTML, markdown}
+}
+
+// write writes each form that the flags name a file for.
+func (f forms[T]) write(a *Commands, outcome T, out *OutFlags) error {
+	for _, form := range []struct {
+		file  string
+		write func(io.Writer, T) error
+	}{{out.JSON, eval.JSON[T]}, {out.JUnit, f.junit}, {out.HTML, f.html}, {out.Markdown, f.markdown}} {
+		if form.file == "" {
+			continue
+		}
+		if err := a.writeFile(form.file, func(w io.Writer) error { return form.write(w, outcome) }); err != nil {
+			return cli.Usage(fmt.Errorf("write the report: %w", err))
+		}
+	}
+	return nil
+}
+
+// show prints an outcome, unless the flags name files for it.
+func (f forms[T]) show(a *Commands, outcome T, out *OutFlags, full bool) error {
+	if *out != (OutFlags{}) {
+		return f.write(a, outcome, out)
+	}
+	return f.text(a.Stdout, outcome, full)
+}
+
+// conclude prints and writes the outcome of a run, and returns its exit code as an error.
+func (f forms[T]) conclude(a *Commands, outcome T, of Flags) error {
+	if !of.Quiet && of.JSON != "-" && of.Markdown != "-" {
+		if err := f.text(a.Stdout, outcome, of.Full); err != nil {
 			return err
 		}
 	}
-	if err := out.write(a, rep, nil); err != nil {
+	if err := f.write(a, outcome, &of.OutFlags); err != nil {
 		return err
 	}
-	if code := rep.ExitCode(); code != 0 {
+	if code := outcome.ExitCode(); code != 0 {
 		return cli.Exit(code)
 	}
 	return nil
@@ -120,19 +156,13 @@ func (a *Commands) Report(files []string, out *OutFlags, full bool) error {
 		if m != nil || other != nil {
 			return cli.Usage(errors.New("two reports of one variant each are compared; a matrix is shown alone"))
 		}
-		if err := (&OutFlags{Markdown: out.Markdown}).write(a, later, rep); err != nil {
+		if err := ofReport(rep).write(a, later, &OutFlags{Markdown: out.Markdown}); err != nil {
 			return err
 		}
 		return a.evalDiff(eval.Compare(rep, later), out)
 	}
 	if m != nil {
-		if *out != (OutFlags{}) {
-			return out.writeMatrix(a, m)
-		}
-		return matrixText(a.Stdout, m, full)
+		return ofMatrix().show(a, m, out, full)
 	}
-	if *out != (OutFlags{}) {
-		return out.write(a, rep, nil)
-	}
-	return eval.Text(a.Stdout, rep, full)
+	return ofReport(nil).show(a, rep, out, full)
 }

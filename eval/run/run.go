@@ -78,31 +78,6 @@ type OutFlags struct {
 	JSON, JUnit, HTML, Markdown string
 }
 
-// write writes every requested report. The base of the Markdown may be nil.
-func (f *OutFlags) write(a *Commands, r, base *eval.Report) error {
-	markdown := func(w io.Writer, r *eval.Report) error { return eval.Markdown(w, r, base) }
-	return writeForms(a, r, form[*eval.Report]{f.JSON, eval.JSON[*eval.Report]}, form[*eval.Report]{f.JUnit, eval.JUnit}, form[*eval.Report]{f.HTML, eval.HTML}, form[*eval.Report]{f.Markdown, markdown})
-}
-
-// A form is a file with the function that writes it; an empty name is left out.
-type form[T any] struct {
-	file  string
-	write func(io.Writer, T) error
-}
-
-// writeForms writes an outcome in each form.
-func writeForms[T any](a *Commands, outcome T, forms ...form[T]) error {
-	for _, out := range forms {
-		if out.file == "" {
-			continue
-		}
-		if err := a.writeFile(out.file, func(w io.Writer) error { return out.write(w, outcome) }); err != nil {
-			return cli.Usage(fmt.Errorf("write the report: %w", err))
-		}
-	}
-	return nil
-}
-
 // writeFile writes a file atomically, or to standard output if the name is "-".
 func (a *Commands) writeFile(name string, f func(io.Writer) error) (err error) {
 	if name == "-" {
@@ -172,7 +147,7 @@ func (a *Commands) Run(ctx context.Context, f Flags, paths []string) error {
 	if err != nil {
 		return evalError(err)
 	}
-	return a.concludeReport(rep, &f.OutFlags, f.Quiet, f.Full)
+	return ofReport(nil).conclude(a, rep, f)
 }
 
 // loadCases loads cases and returns the selected ones.

@@ -39,7 +39,11 @@ func (a *Commands) recordTurn(ctx context.Context, f RecordFlags) error {
 	if err != nil {
 		return err
 	}
-	e, err := gather(ctx, h, raw)
+	var t answer.Trace
+	if err := json.Unmarshal(raw, &t); err != nil {
+		return fmt.Errorf("read the trace: %w", err)
+	}
+	e, err := gather(ctx, h, t)
 	if not, ok := errors.AsType[schemas.UntestableError](err); ok {
 		return cli.Usage(fmt.Errorf("turn %q: %w", f.Turn, not))
 	}
@@ -91,16 +95,27 @@ func endOf(turnID string) string { return eval.SafeName(turnID[max(0, len(turnID
 
 // load loads what was stored of a turn. It fails with a [schemas.UntestableError] if no case can be made of it.
 func load(ctx context.Context, h *host.Host, turnID string) (none savedTurn, err error) {
-	kept, ok, err := h.DB.GetTrace(ctx, turnID)
+	t, ok, err := traceOf(ctx, h, turnID)
 	switch {
 	case err != nil:
 		return none, err
 	case !ok:
 		return none, untraced
 	}
-	e, err := gather(ctx, h, kept.Body)
-	e.Owner = kept.Owner
-	return e, err
+	return gather(ctx, h, t)
+}
+
+// traceOf returns the trace of a turn; ok is false if none is kept.
+func traceOf(ctx context.Context, h *host.Host, turnID string) (t answer.Trace, ok bool, err error) {
+	kept, ok, err := h.DB.GetTrace(ctx, turnID)
+	if err != nil || !ok {
+		return t, false, err
+	}
+	if err := json.Unmarshal(kept.Body, &t); err != nil {
+		return t, false, fmt.Errorf("read the trace of turn %q: %w", turnID, err)
+	}
+	t.Owner = kept.Owner
+	return t, true, nil
 }
 
 // Why no case can be made of a turn.
@@ -111,10 +126,8 @@ const (
 
 // gather loads what was stored of a turn in addition to its trace. Of a refused question the trace has no text,
 // but its wire traffic has, if the settings keep that.
-func gather(ctx context.Context, h *host.Host, trace json.RawMessage) (e savedTurn, err error) {
-	if err := json.Unmarshal(trace, &e.Trace); err != nil {
-		return e, fmt.Errorf("read the trace: %w", err)
-	}
+func gather(ctx context.Context, h *host.Host, t answer.Trace) (e savedTurn, err error) {
+	e.Trace = t
 	if e.Untraced {
 		return e, untraced
 	}
@@ -304,14 +317,11 @@ func earlierMessages(ctx context.Context, h *host.Host, t answer.Trace) (earlier
 	case t.Memory != "read" || t.ConversationID == "":
 		return nil, "", nil
 	}
-	messages, _, err := h.DB.Messages(ctx, "", t.ConversationID, store.MessageRange{})
+	messages, err := messagesBefore(ctx, h, t)
 	if err != nil {
 		return nil, "", err
 	}
 	for _, m := range messages {
-		if m.TurnID == t.TurnID || !m.Timestamp.Before(t.Started) {
-			break
-		}
 		earlier = append(earlier, eval.Message{Role: string(m.Role), Content: m.Content})
 	}
 	if over := len(earlier) - maxEarlier; over > 0 {
@@ -320,33 +330,40 @@ func earlierMessages(ctx context.Context, h *host.Host, t answer.Trace) (earlier
 	return earlier, missing, nil
 }
 
+// messagesBefore returns the messages of a turn's conversation before the turn, which has none itself if it
+// was refused.
+func messagesBefore(ctx context.Context, h *host.Host, t answer.Trace) ([]schemas.StoredMessage, error) {
+	if t.ConversationID == "" {
+		return nil, nil
+	}
+	all, _, err := h.DB.Messages(ctx, "", t.ConversationID, store.MessageRange{})
+	if end := slices.IndexFunc(all, func(m schemas.StoredMessage) bool { return m.TurnID == t.TurnID || !m.Timestamp.Before(t.Started) }); end >= 0 {
+		all = all[:end]
+	}
+	return all, err
+}
+
 // keptTapes returns the tapes of the turns of a conversation up to this one. It returns none if
 // one of them was not kept, or if a verdict was cached, since that judge call is on no tape.
 func keptTapes(ctx context.Context, h *host.Host, t answer.Trace) (all []*tape.Tape, err error) {
 	if t.Memory == "stateless" {
 		return nil, nil
 	}
+	messages, err := messagesBefore(ctx, h, t)
+	if err != nil {
+		return nil, err
+	}
 	var turns []string
-	if t.ConversationID != "" {
-		messages, _, err := h.DB.Messages(ctx, "", t.ConversationID, store.MessageRange{})
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range messages {
-			if m.TurnID == t.TurnID || !m.Timestamp.Before(t.Started) { // a refused turn has no message
-				break
-			}
-			turns = append(turns, m.TurnID)
-		}
+	for _, m := range messages {
+		turns = append(turns, m.TurnID)
 	}
 	for _, id := range append(slices.Compact(turns), t.TurnID) {
 		kept, err := keptTape(ctx, h, id)
 		if err != nil || kept == nil {
 			return nil, err
 		}
-		trace, ok, err := h.DB.GetTrace(ctx, id)
-		var known struct{ Verdict struct{ Cached bool } }
-		if err != nil || ok && json.Unmarshal(trace.Body, &known) == nil && known.Verdict.Cached {
+		trace, _, err := traceOf(ctx, h, id)
+		if err != nil || trace.Verdict != nil && trace.Verdict.Cached {
 			return nil, err
 		}
 		all = append(all, kept)

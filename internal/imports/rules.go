@@ -28,7 +28,7 @@ func layers() []layer {
 			"eval/...", "agent", "agent/answer", "mcpclients/...", "providers/...", "schemas/...", "toolhandler", "internal/cli", "internal/config",
 			"internal/host", "internal/serve", "internal/store", "internal/terminal", "internal/text",
 		}},
-		{"eval/...", []string{"eval/...", "agent/...", "toolhandler", "mcpclients/...", "providers/...", "schemas/...", "internal/sse", "internal/telemetry", "internal/text"}},
+		{"eval/...", []string{"eval/...", "agent/...", "toolhandler", "mcpclients/...", "providers", "schemas/...", "internal/sse", "internal/text"}},
 		{"web/...", []string{"web/...", "agent", "agent/answer", "agent/journal", "providers", "schemas/...", "internal/httpguard", "internal/markdown", "internal/sealed", "internal/telemetry", "internal/text"}},
 
 		{"internal/store/storetest", nil},

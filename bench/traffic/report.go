@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -22,11 +21,10 @@ type Report struct {
 
 // Mark marks the differences that are known to be right. The list has a line for each: the answer's
 // id, blanks, and why; lines that begin with "# " and empty ones are skipped.
-func (r *Report) Mark(list io.Reader) error {
+func (r *Report) Mark(list string) error {
 	known := make(map[string]string)
-	lines := bufio.NewScanner(list)
-	for lines.Scan() {
-		line := strings.TrimSpace(lines.Text())
+	for line := range strings.Lines(list) {
+		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "# ") {
 			continue
 		}
@@ -41,7 +39,7 @@ func (r *Report) Mark(list io.Reader) error {
 			r.Answers[i].Known = known[a.ID()]
 		}
 	}
-	return lines.Err()
+	return nil
 }
 
 // Unknown returns the answers that differ and are not known to.
@@ -72,9 +70,9 @@ func verdicts() []Verdict { return []Verdict{Exact, Differs, Asked, Refused, Unr
 // counts counts answers by verdict.
 type counts map[Verdict]int
 
-// Write writes the tables for people: the answers by group and API, what differs, and with failures
+// Text returns the tables for people: the answers by group and API, what differs, and with failures
 // set what comes of each recorded failure.
-func (r *Report) Write(w io.Writer, group func(Answer) string, failures bool) error {
+func (r *Report) Text(group func(Answer) string, failures bool) string {
 	var b strings.Builder
 	r.table(&b, group)
 	r.next(&b)
@@ -100,8 +98,7 @@ func (r *Report) Write(w io.Writer, group func(Answer) string, failures bool) er
 		b.WriteString("\nFailures:\n")
 		r.failures(&b)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 func (r *Report) table(w io.Writer, group func(Answer) string) {

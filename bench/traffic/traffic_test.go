@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"molar/bench/traffic"
 	"molar/eval/cassettes"
-	"molar/eval/traffic"
 )
 
 const (
@@ -214,15 +214,11 @@ func TestReport(t *testing.T) {
 		{File: "two/c.yaml", Index: 2, Wire: "gemini", Verdict: traffic.Unreadable, Why: []string{"cut off"}},
 		{File: "two/d.yaml", Index: 1, Wire: "gemini", Verdict: traffic.Refused, Fault: &traffic.Fault{Status: 429, Kind: "quota", Then: "the next provider", Message: "slow down"}},
 	}}
-	if err := report.Mark(strings.NewReader("# a comment\n\ntwo/c.yaml#1\tit is printed\n")); err != nil {
+	if err := report.Mark("# a comment\n\ntwo/c.yaml#1\tit is printed\n"); err != nil {
 		t.Fatal(err)
 	}
 	if unknown := report.Unknown(); len(unknown) != 1 || unknown[0].ID() != "one/b.yaml#2" {
 		t.Errorf("unknown %v", unknown)
-	}
-	var b strings.Builder
-	if err := report.Write(&b, traffic.ByFolder, true); err != nil {
-		t.Fatal(err)
 	}
 	want := `     API     answers  exact  differs  asked again  refused  unreadable
 one  chat    2        1      1        -            -        -
@@ -249,11 +245,11 @@ Failures:
   n  API     status  kind   then               message
   1  gemini  429     quota  the next provider  slow down
 `
-	if diff := cmp.Diff(want, b.String()); diff != "" {
+	if diff := cmp.Diff(want, report.Text(traffic.ByFolder, true)); diff != "" {
 		t.Error(diff)
 	}
 	for _, bad := range []string{"two/c.yaml#1", "two/c.yaml#1 no tab"} {
-		if err := report.Mark(strings.NewReader(bad)); err == nil {
+		if err := report.Mark(bad); err == nil {
 			t.Errorf("%q: no error", bad)
 		}
 	}

@@ -69,7 +69,7 @@ func checkFile(ctx context.Context, root, path string) ([]Answer, error) {
 		name = filepath.Base(path)
 	}
 	name = filepath.ToSlash(name)
-	all, err := cassettes.Read("", name, data)
+	all, err := recorded(name, data)
 	if err != nil {
 		return nil, err
 	}
