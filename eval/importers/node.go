@@ -12,7 +12,9 @@ import (
 
 	yaml "github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"molar/eval/cassettes"
 )
@@ -233,7 +235,11 @@ func parseYAML(name string, data []byte) (roots []*node, faults []error) {
 			faults = append(faults, fmt.Errorf("%s:1: the YAML parser cannot make sense of it", name))
 		}
 	}()
-	file, err := parser.ParseBytes(data, 0)
+	tokens := lexer.Tokenize(string(data))
+	if line := tooDeep(tokens); line > 0 {
+		return nil, []error{fmt.Errorf("%s:%d: it is nested more than %d deep", name, line, maxDepth)}
+	}
+	file, err := parser.Parse(tokens, 0)
 	if err != nil {
 		return nil, []error{yamlFault(name, err)}
 	}
@@ -252,6 +258,28 @@ func parseYAML(name string, data []byte) (roots []*node, faults []error) {
 	return roots, faults
 }
 
+// tooDeep returns the line where brackets, or the dashes of a line, are nested more than maxDepth deep; 0 if they
+// are nowhere. The parser needs memory by the square of the depth.
+func tooDeep(tokens token.Tokens) int {
+	open, dashes := 0, 0
+	for i, t := range tokens {
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			open++
+		case token.SequenceEndType, token.MappingEndType:
+			open--
+		case token.SequenceEntryType, token.MappingKeyType, token.AnchorType, token.TagType:
+			if dashes++; i > 0 && tokens[i-1].Position.Line != t.Position.Line {
+				dashes = 1
+			}
+		}
+		if open+dashes > maxDepth {
+			return t.Position.Line
+		}
+	}
+	return 0
+}
+
 func yamlFault(name string, err error) error {
 	if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
 		return fmt.Errorf("%s:%d: %s", name, ye.GetToken().Position.Line, ye.GetMessage())
@@ -263,13 +291,17 @@ func yamlFault(name string, err error) error {
 type yamlParser struct {
 	file    string
 	anchors map[string]*node
-	// size counts the values, those of an alias each time, and sizes those of the anchors.
+	// size counts the bytes of the values, those of an alias each time, and sizes those of the anchors.
 	size  int
 	sizes map[string]int
 }
 
-// maxSize bounds the values of a document, so that aliases of aliases cannot fill the memory.
-const maxSize = 1 << 20
+// maxSize bounds the values of a document in bytes, so that aliases of aliases cannot fill the memory; each value
+// has its text and overhead.
+const (
+	maxSize  = 256 << 20
+	overhead = 256
+)
 
 func (p *yamlParser) value(v ast.Node, depth int) (*node, error) {
 	n := &node{file: p.file, line: 1}
@@ -277,8 +309,8 @@ func (p *yamlParser) value(v ast.Node, depth int) (*node, error) {
 		return n, nil
 	}
 	n.line = v.GetToken().Position.Line
-	if p.size++; p.size > maxSize || depth > maxDepth {
-		return nil, n.errorf("the file has more than %d values, or they are nested more than %d deep", maxSize, maxDepth)
+	if p.size += overhead + len(v.GetToken().Value); p.size > maxSize || depth > maxDepth {
+		return nil, n.errorf("the values of the file have more than %d bytes, or they are nested more than %d deep", maxSize, maxDepth)
 	}
 	switch v := v.(type) {
 	case *ast.AnchorNode:
@@ -310,6 +342,7 @@ func (p *yamlParser) value(v ast.Node, depth int) (*node, error) {
 		return p.object(n, []*ast.MappingValueNode{v}, depth)
 	case *ast.LiteralNode:
 		n.scalar = v.Value.Value
+		p.size += len(v.Value.Value)
 	case ast.ScalarNode:
 		n.scalar = v.GetValue()
 	}
