@@ -14,7 +14,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
 
 	"molar/eval/cassettes"
 )
@@ -236,8 +235,8 @@ func parseYAML(name string, data []byte) (roots []*node, faults []error) {
 		}
 	}()
 	tokens := lexer.Tokenize(string(data))
-	if line := tooDeep(tokens); line > 0 {
-		return nil, []error{fmt.Errorf("%s:%d: it is nested more than %d deep", name, line, maxDepth)}
+	if err := cassettes.Nested(name, tokens); err != nil {
+		return nil, []error{err}
 	}
 	file, err := parser.Parse(tokens, 0)
 	if err != nil {
@@ -256,28 +255,6 @@ func parseYAML(name string, data []byte) (roots []*node, faults []error) {
 		roots = append(roots, root.items()...)
 	}
 	return roots, faults
-}
-
-// tooDeep returns the line where brackets, or the dashes of a line, are nested more than maxDepth deep; 0 if they
-// are nowhere. The parser needs memory by the square of the depth.
-func tooDeep(tokens token.Tokens) int {
-	open, dashes := 0, 0
-	for i, t := range tokens {
-		switch t.Type {
-		case token.SequenceStartType, token.MappingStartType:
-			open++
-		case token.SequenceEndType, token.MappingEndType:
-			open--
-		case token.SequenceEntryType, token.MappingKeyType, token.AnchorType, token.TagType:
-			if dashes++; i > 0 && tokens[i-1].Position.Line != t.Position.Line {
-				dashes = 1
-			}
-		}
-		if open+dashes > maxDepth {
-			return t.Position.Line
-		}
-	}
-	return 0
 }
 
 func yamlFault(name string, err error) error {
