@@ -367,6 +367,11 @@ func TestEvalScript_base(t *testing.T) {
 			t.Errorf("%s: exit code %d\n%s", base, code, log)
 		}
 	}
+	// What the comparison prints is no command to the runner either.
+	_, log := j.run("drift", "MOLAR_BASE=base/report.json", "GITHUB_ACTIONS=true", "MOLAR_COMMENT=false")
+	if m := regexp.MustCompile(`(?s)^::stop-commands::[0-9a-f]{32}\n(.*)\n::[0-9a-f]{32}::\n(.*)`).FindStringSubmatch(log); m == nil || strings.Count(m[1], "::set-env") != 2 || strings.Contains(m[2], "::set-env") {
+		t.Errorf("a line of the comparison may be a command to the runner:\n%s", log)
+	}
 }
 
 // A release is run if it is the one that its checksums name.

@@ -189,8 +189,7 @@ func (c *Check) read(said string, of Judged) (result, reason string) {
 		Claims  []claim `json:"claims"`
 	}
 	dec := json.NewDecoder(strings.NewReader(said))
-	dec.DisallowUnknownFields()
-	if dec.Decode(&out) != nil || strings.Count(said, `"verdict"`) > 1 {
+	if dec.Decode(&out) != nil || !isExact(said) {
 		return "", ""
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
@@ -203,6 +202,24 @@ func (c *Check) read(said string, of Judged) (result, reason string) {
 		return out.Verdict, out.Reason
 	}
 	return "", ""
+}
+
+// isExact reports whether a JSON object has known members only, each once and by that very name. Of several,
+// and of names in other letters, encoding/json would take the last.
+func isExact(object string) bool {
+	dec := json.NewDecoder(strings.NewReader(object))
+	_, _ = dec.Token() // the brace
+	left := []string{"reason", "verdict", "claims"}
+	for dec.More() {
+		name, err := dec.Token()
+		at := slices.IndexFunc(left, func(known string) bool { return name == json.Token(known) })
+		var value json.RawMessage
+		if err != nil || at < 0 || dec.Decode(&value) != nil {
+			return false
+		}
+		left = slices.Delete(left, at, at+1)
+	}
+	return true
 }
 
 // A claim is a claim of an answer, and the passage that supports it.
@@ -218,11 +235,22 @@ func verifyClaims(claims []claim, sources []string) (result, reason string) {
 		switch {
 		case quote == "":
 			return VerdictFail, fmt.Sprintf("no source supports %q", c.Claim)
-		case !slices.ContainsFunc(sources, func(s string) bool { return strings.Contains(plain(s), quote) }):
+		case !slices.ContainsFunc(sources, func(s string) bool {
+			return strings.Contains(plain(s), quote) && (len(quote) > anywhere || hasWord(s, c.Quote))
+		}):
 			return VerdictFail, fmt.Sprintf("no source has the passage %q, which the judge quotes for %q", c.Quote, c.Claim)
 		}
 	}
 	return VerdictPass, fmt.Sprintf("each of %d claims stands in a source", len(claims))
+}
+
+// anywhere is the length, in bytes, up to which letters stand in nearly every text: a passage of so few has to be
+// whole words there.
+const anywhere = 4
+
+func hasWord(source, word string) bool {
+	fold := func(s string) string { return strings.ToLower(norm.NFC.String(s)) }
+	return strings.ContainsFunc(word, isWord) && placeOf(fold(source), strings.TrimSpace(fold(word))) >= 0
 }
 
 // plain returns a text in lower case, without white space, and without the escapes of a JSON string

@@ -101,12 +101,11 @@ if [ -n "${GITHUB_ACTIONS-}" ]; then
 fi
 code=0
 evaluate || code=$?
-[ -z "$stop" ] || printf '::%s::\n' "$stop"
-
 if [ -n "${MOLAR_BASE-}" ] && [ -f "$MOLAR_BASE" ] && [ -f "$out/report.json" ]; then
 	"$molar" eval report --markdown "$out/report.md" -- "$MOLAR_BASE" "$out/report.json" ||
 		[ $? -eq 1 ] || note "the base report could not be compared"
 fi
+[ -z "$stop" ] || printf '::%s::\n' "$stop"
 if [ ! -f "$out/report.md" ]; then # a fault of the command, which it printed
 	printf '<!-- molar-eval -->\n### ❌ molar eval did not run\n\nThe log of the job has the reason (exit code %d).\n' "$code" >"$out/report.md"
 fi

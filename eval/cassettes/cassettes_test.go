@@ -107,6 +107,18 @@ func TestRead_faults(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	bomb := "a: &a0 [x,x,x,x,x,x,x,x,x,x]\n"
+	for i := range 9 {
+		bomb += fmt.Sprintf("a%d: &a%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i), 10), ","))
+	}
+	for want, data := range map[string]string{
+		"it is nested more than 200 deep":      "interactions:\n- " + strings.Repeat("[", 20_000),
+		"its values have more than 67108864 b": bomb + "interactions:\n- {request: {url: *a9, parsed_body: *a9}, response: {}}\n",
+	} {
+		if _, err := cassettes.Read("", "a.yaml", []byte(data)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
 	if _, err := cassettes.Read("x", "a", nil); err == nil || !strings.Contains(err.Error(), "cassette") {
 		t.Errorf("unknown format: %v", err)
 	}

@@ -10,9 +10,12 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 
 	yaml "github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/token"
 
 	"molar/eval/match"
 )
@@ -62,13 +65,63 @@ func document(name string, data []byte) (doc object, err error) {
 	data = regexp.MustCompile(`(?m)^( *)\? !!python/\S+\n *- (.+)\n *: `).ReplaceAll(data, []byte("$1$2:\n$1"))
 	// Ruby writes the tag !binary, YAML requires !!binary.
 	data = regexp.MustCompile(`(?m)([:-] )!binary\b`).ReplaceAll(data, []byte("$1!!binary"))
+	if err := Nested(name, lexer.Tokenize(string(data))); err != nil {
+		return nil, err
+	}
 	if err := recoverPanic(func() error { return yaml.Unmarshal(data, &doc) }); err != nil {
 		if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
 			return nil, fmt.Errorf("%s:%d: %s", name, ye.GetToken().Position.Line, ye.GetMessage())
 		}
 		return nil, fmt.Errorf("%s:1: %w", name, err)
 	}
+	if left := maxBody; !fits(doc, &left) {
+		return nil, fmt.Errorf("%s:1: its values have more than %d bytes", name, maxBody)
+	}
 	return doc, nil
+}
+
+// Nested returns an error if brackets, or the dashes of a line, are nested too deep in YAML. The parser needs memory
+// by the square of the depth.
+func Nested(name string, tokens token.Tokens) error {
+	const deepest = 200
+	open, dashes := 0, 0
+	for i, t := range tokens {
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			open++
+		case token.SequenceEndType, token.MappingEndType:
+			open--
+		case token.SequenceEntryType, token.MappingKeyType, token.AnchorType, token.TagType:
+			if dashes++; i > 0 && tokens[i-1].Position.Line != t.Position.Line {
+				dashes = 1
+			}
+		}
+		if open+dashes > deepest {
+			return fmt.Errorf("%s:%d: it is nested more than %d deep", name, t.Position.Line, deepest)
+		}
+	}
+	return nil
+}
+
+// fits reports whether a value has at most the bytes that are left, with those of an alias each time.
+func fits(v any, left *int) bool {
+	const overhead = 64
+	*left -= overhead
+	switch v := v.(type) {
+	case object:
+		for name, value := range v {
+			if *left -= len(name); !fits(value, left) {
+				return false
+			}
+		}
+	case []any:
+		return *left >= 0 && !slices.ContainsFunc(v, func(item any) bool { return !fits(item, left) })
+	case string:
+		*left -= len(v)
+	case []byte:
+		*left -= len(v)
+	}
+	return *left >= 0
 }
 
 // recoverPanic turns a panic of a third-party parser into an error.

@@ -12,6 +12,7 @@ import (
 
 	yaml "github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 
 	"molar/eval/cassettes"
@@ -233,7 +234,11 @@ func parseYAML(name string, data []byte) (roots []*node, faults []error) {
 			faults = append(faults, fmt.Errorf("%s:1: the YAML parser cannot make sense of it", name))
 		}
 	}()
-	file, err := parser.ParseBytes(data, 0)
+	tokens := lexer.Tokenize(string(data))
+	if err := cassettes.Nested(name, tokens); err != nil {
+		return nil, []error{err}
+	}
+	file, err := parser.Parse(tokens, 0)
 	if err != nil {
 		return nil, []error{yamlFault(name, err)}
 	}
@@ -263,13 +268,17 @@ func yamlFault(name string, err error) error {
 type yamlParser struct {
 	file    string
 	anchors map[string]*node
-	// size counts the values, those of an alias each time, and sizes those of the anchors.
+	// size counts the bytes of the values, those of an alias each time, and sizes those of the anchors.
 	size  int
 	sizes map[string]int
 }
 
-// maxSize bounds the values of a document, so that aliases of aliases cannot fill the memory.
-const maxSize = 1 << 20
+// maxSize bounds the values of a document in bytes, so that aliases of aliases cannot fill the memory; each value
+// has its text and overhead.
+const (
+	maxSize  = 256 << 20
+	overhead = 256
+)
 
 func (p *yamlParser) value(v ast.Node, depth int) (*node, error) {
 	n := &node{file: p.file, line: 1}
@@ -277,8 +286,8 @@ func (p *yamlParser) value(v ast.Node, depth int) (*node, error) {
 		return n, nil
 	}
 	n.line = v.GetToken().Position.Line
-	if p.size++; p.size > maxSize || depth > maxDepth {
-		return nil, n.errorf("the file has more than %d values, or they are nested more than %d deep", maxSize, maxDepth)
+	if p.size += overhead + len(v.GetToken().Value); p.size > maxSize || depth > maxDepth {
+		return nil, n.errorf("the values of the file have more than %d bytes, or they are nested more than %d deep", maxSize, maxDepth)
 	}
 	switch v := v.(type) {
 	case *ast.AnchorNode:
@@ -310,6 +319,7 @@ func (p *yamlParser) value(v ast.Node, depth int) (*node, error) {
 		return p.object(n, []*ast.MappingValueNode{v}, depth)
 	case *ast.LiteralNode:
 		n.scalar = v.Value.Value
+		p.size += len(v.Value.Value)
 	case ast.ScalarNode:
 		n.scalar = v.GetValue()
 	}

@@ -195,6 +195,9 @@ func mergedTest(base, test *node) *node {
 // maxTests bounds the cases of a config, and the tests that the lists of values of one test make.
 const maxTests = 10_000
 
+// maxVariables bounds the variables of the tests that one test makes.
+const maxVariables = 1 << 20
+
 // varSets returns the variables of a test: one set for each combination of the values in lists. Values
 // may be in files, and may hold other variables.
 func (r *reader) varSets(test *node) ([]*node, error) {
@@ -215,8 +218,8 @@ func (r *reader) varSets(test *node) ([]*node, error) {
 		if len(values) > 0 && values[0].list == nil && values[0].fields != nil {
 			values = []*node{given.fields[key]} // such as messages
 		}
-		if len(sets)*len(values) > maxTests {
-			return nil, fmt.Errorf("the lists of values make more than %d tests", maxTests)
+		if n := len(sets) * len(values); n > maxTests || n*len(given.keys) > maxVariables {
+			return nil, fmt.Errorf("the lists of values make more than %d tests, or %d variables in all", maxTests, maxVariables)
 		}
 		var more []*node
 		for _, set := range sets {
@@ -234,7 +237,11 @@ func (r *reader) varSets(test *node) ([]*node, error) {
 		for range 3 { // variables in variables in variables
 			for key, value := range set.fields {
 				if text, ok := value.scalar.(string); ok && strings.Contains(text, "{{") {
-					if rendered, err := render(text, set); err == nil {
+					rendered, err := render(text, set)
+					if errors.Is(err, errLong) {
+						return nil, fmt.Errorf("variable %s: %w", key, err)
+					}
+					if err == nil { // else it is as it stands there
 						set.fields[key] = value.newText(rendered)
 					}
 				}
@@ -285,13 +292,18 @@ func (r *reader) promptCase(root, test, vars *node, p prompt) {
 		}
 	}
 	e := &c.turns[0].expect
-	r.asserts(c, e, root, test.get("assert"), vars)
+	r.asserts(c, e, root, test.get("assert"), vars, 0)
 	c.expectedColumns(e, test.get("row"))
 	r.finish(c, test)
 }
 
 // asserts adds checks for asserts. Those without a counterpart are named.
-func (r *reader) asserts(c *conversation, e *eval.Expect, root, list, vars *node) {
+func (r *reader) asserts(c *conversation, e *eval.Expect, root, list, vars *node, depth int) {
+	const deepest = 10 // a set may name itself
+	if depth > deepest {
+		c.lost(list, "sets of asserts in more than %d others", deepest)
+		return
+	}
 	for _, n := range list.items() {
 		if ref := n.get("$ref"); ref != nil {
 			if n = lookup(root, strings.ReplaceAll(strings.TrimPrefix(ref.text(), "#/"), "/", ".")); n == nil {
@@ -301,7 +313,7 @@ func (r *reader) asserts(c *conversation, e *eval.Expect, root, list, vars *node
 		}
 		kind := n.get("type").text()
 		if kind == "assert-set" && n.get("threshold") == nil {
-			r.asserts(c, e, root, n.get("assert"), vars)
+			r.asserts(c, e, root, n.get("assert"), vars, depth+1)
 			continue
 		}
 		value, err := r.filled(n.get("value"), vars)

@@ -82,7 +82,7 @@ type reader struct {
 	given     map[string]File        // by their cleaned names
 	documents map[string][]*document // by format
 	responses map[string]*node       // by id
-	ids       map[string]bool        // of the cases
+	ids       map[string]int         // of the cases, with the last number for each
 	used      map[string]bool        // the files that others name, by their cleaned names
 
 	made   []Imported
@@ -95,7 +95,7 @@ type reader struct {
 func Read(opts Options, files ...File) ([]Imported, []error) {
 	r := &reader{
 		opts: opts, given: make(map[string]File), documents: make(map[string][]*document),
-		responses: make(map[string]*node), ids: make(map[string]bool), used: make(map[string]bool),
+		responses: make(map[string]*node), ids: make(map[string]int), used: make(map[string]bool),
 	}
 	for _, f := range files {
 		r.given[filepath.Clean(f.Name)] = f
@@ -214,16 +214,13 @@ const longestID = 100
 
 // unique numbers the ids that are taken.
 func (r *reader) unique(id string) string {
-	for n := 2; ; n++ {
-		name := id
-		if r.ids[id] {
-			name = fmt.Sprintf("%s-%d", id, n)
-		}
-		if !r.ids[name] {
-			r.ids[name] = true
-			return name
-		}
+	name := id
+	for r.ids[name] > 0 {
+		r.ids[id]++
+		name = fmt.Sprintf("%s-%d", id, r.ids[id])
 	}
+	r.ids[name]++
+	return name
 }
 
 // maxFile is the maximum size of a file that another one names, in bytes.
@@ -260,8 +257,11 @@ func (r *reader) open(by *node, name string) ([]File, error) {
 		if err != nil {
 			return nil, err
 		}
-		data, err := io.ReadAll(io.LimitReader(f, maxFile))
-		if err = errors.Join(err, f.Close()); err != nil {
+		data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+		if err = errors.Join(err, f.Close()); err == nil && len(data) > maxFile {
+			err = fmt.Errorf("%s has more than %d bytes", name, maxFile)
+		}
+		if err != nil {
 			return nil, err
 		}
 		name = filepath.Join(base, name)

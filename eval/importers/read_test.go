@@ -2,6 +2,7 @@ package importers_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -252,7 +253,7 @@ tests:
 		},
 		"aliases that multiply": {
 			files: []string{"b.yaml", "prompts: &a [x,x,x,x,x,x,x,x,x,x]\ntests: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f,*f,*f]\n"},
-			want:  []string{"not b.yaml:6: the file has more than 1048576 values, or they are nested more than 200 deep"},
+			want:  []string{"not b.yaml:6: the values of the file have more than 268435456 bytes, or they are nested more than 200 deep"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -304,6 +305,38 @@ func TestRead_namedFiles(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// TestRead_multiplies: a short file cannot fill the memory or the stack.
+func TestRead_multiplies(t *testing.T) {
+	config := "prompts: ['{{c}}']\nproviders: [x]\n"
+	many := func(s string) string { return strings.Repeat(s, 20_000) }
+	for name, test := range map[string]struct{ text, want string }{
+		"a set of asserts in itself": {config + "s: {type: assert-set, assert: [{$ref: '#/s'}]}\ntests: [{vars: {c: x}, assert: [{$ref: '#/s'}]}]\n", "note p.yaml:3: not carried: sets of asserts in more than 10 others"},
+		"variables in variables":     {config + "tests: [{vars: {a: " + strings.Repeat("x", 1000) + ", b: '" + strings.Repeat("{{a}}", 1000) + "', c: '" + strings.Repeat("{{b}}", 1000) + "'}}]\n", "the values in a template have more than 1048576 bytes"},
+		"lists of variables":         {config + "tests: [{vars: {c: [" + strings.Repeat("x,", 5000) + "]," + strings.Repeat("k", 10) + ": [1, 2], " + numbered(200) + "}}]\n", "or 1048576 variables in all"},
+		"a long alias":               {"t: &t " + many("x") + "\n" + config + "tests: [{vars: {c: {z: [" + many("*t,") + "]}}}]\n", "the values of the file have more than 268435456 bytes"},
+		"brackets":                   {many("["), "not p.yaml:1: it is nested more than 200 deep"},
+		"dashes":                     {many("- "), "not p.yaml:1: it is nested more than 200 deep"},
+		"anchors":                    {many("&a "), "not p.yaml:1: "},
+	} {
+		made, faults := importers.Read(importers.Options{}, importers.File{Name: "p.yaml", Data: []byte(test.text)})
+		if got := strings.Join(lines(t, made, faults), "\n"); !strings.Contains(got, test.want) {
+			t.Errorf("%s: %.400s", name, got)
+		}
+	}
+	made, faults := importers.Read(importers.Options{}, importers.File{Name: "r.jsonl", Data: []byte(many(`{"id": "x", "input": "a", "ideal": "b"}` + "\n"))})
+	if len(faults) > 0 || made[0].Case.ID != "x" || made[1].Case.ID != "x-2" || made[19_999].Case.ID != "x-20000" {
+		t.Errorf("the same id: %v", faults)
+	}
+}
+
+func numbered(n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf("v%d: x", i))
+	}
+	return strings.Join(all, ", ")
 }
 
 // FuzzRead: whatever a file holds, it becomes cases that load, or errors with its name.

@@ -16,20 +16,33 @@ func render(template string, vars *node) (string, error) {
 		return "", fmt.Errorf("the template has code, which is not run: %.40q", template[start:])
 	}
 	var fault error
+	left := maxFilled
 	text := placeholder.ReplaceAllStringFunc(template, func(found string) string {
 		path := strings.TrimSpace(placeholder.FindStringSubmatch(found)[1])
 		value := lookup(vars, path)
+		filled := value.text()
+		left -= len(filled)
 		switch {
 		case fault != nil:
 		case !valuePath.MatchString(path):
 			fault = fmt.Errorf("the template has code, which is not run: %.60q", found)
 		case value == nil:
 			fault = fmt.Errorf("the template needs %s, which is not given", found)
+		case left < 0:
+			fault = errLong
 		}
-		return value.text()
+		if fault != nil {
+			return ""
+		}
+		return filled
 	})
 	return text, fault
 }
+
+// maxFilled bounds the values in a template, in bytes: values in values in values multiply.
+const maxFilled = 1 << 20
+
+var errLong = fmt.Errorf("the values in a template have more than %d bytes", maxFilled)
 
 // lookup returns the value at a path, such as item.answer or messages[0].content; nil if there is none.
 func lookup(vars *node, path string) *node {

@@ -167,7 +167,7 @@ func (f *folder) unfold(seq int, body json.RawMessage) (json.RawMessage, error) 
 			continue
 		}
 		j := slices.IndexFunc(f.bodies[ref.Exchange], func(o member) bool { return o.name == m.name })
-		if j < 0 || ref.Items > len(f.bodies[ref.Exchange][j].items) {
+		if j < 0 || ref.Items < 0 || ref.Items > len(f.bodies[ref.Exchange][j].items) {
 			return nil, fmt.Errorf("there is no exchange %d with %q, which exchange %d names", ref.Exchange, m.name, seq)
 		}
 		members[i].value = f.bodies[ref.Exchange][j].value

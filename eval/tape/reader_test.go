@@ -130,7 +130,7 @@ func TestWriter_repeated(t *testing.T) {
 			t.Errorf("request %d is %s, want %s", i+1, got, body)
 		}
 	}
-	for _, broken := range []string{`"as_in_exchange":9`, `"as_in_exchange":4`, `"as_in_exchange":5,"items":2`} {
+	for _, broken := range []string{`"as_in_exchange":9`, `"as_in_exchange":4`, `"as_in_exchange":5,"items":2`, `"as_in_exchange":5,"items":-1`} {
 		for _, whole := range []string{`"as_in_exchange":1`, `"as_in_exchange":5,"items":1`} {
 			if text := strings.Replace(b.String(), whole, broken, 1); text == b.String() {
 				t.Errorf("%s stands nowhere: %s", whole, text)
