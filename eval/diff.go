@@ -19,12 +19,12 @@ type Comparison struct {
 	// Better and Worse count the cases in both reports that began or ceased to pass.
 	Better int `json:"better"`
 	Worse  int `json:"worse"`
-	// Turns lists the cases in both reports that behave differently: calls, answers, verdicts,
-	// errors.
+	// Turns lists the cases that ran to their end in both reports and behave differently: calls,
+	// answers, verdicts, errors.
 	Turns []ChangedCase `json:"turns"`
-	// Outcomes counts the cases in both reports.
+	// Outcomes counts the cases that ran to their end in both reports.
 	Outcomes
-	// Metrics lists the metrics that changed.
+	// Metrics lists the metrics that changed and are known in both reports.
 	Metrics []MetricChange `json:"metrics"`
 	// Runs describes the run of each report.
 	Runs [2]RunInfo `json:"runs"`
@@ -45,6 +45,15 @@ type MetricChange struct {
 	After  *float64 `json:"after"`
 }
 
+// String returns both values: a share or a mean with three decimals, a count without.
+func (m MetricChange) String() string {
+	format := "%s: %.3f → %.3f"
+	if slices.Contains([]string{"model_calls", "tool_calls", "tokens"}, m.Name) {
+		format = "%s: %.0f → %.0f"
+	}
+	return fmt.Sprintf(format, m.Name, *m.Before, *m.After)
+}
+
 // Compare returns what changed from one report to the next.
 func Compare(before, after *Report) Comparison {
 	c := Comparison{Changes: []Change{}, Turns: []ChangedCase{}, Metrics: []MetricChange{}, Runs: [2]RunInfo{before.Run, after.Run}}
@@ -57,7 +66,7 @@ func Compare(before, after *Report) Comparison {
 		seen[r.ID] = true
 		earlier, known := old[r.ID]
 		was := earlier.Status
-		if known {
+		if known && was.isBehaviour() && r.Status.isBehaviour() {
 			c.compare(r.ID, earlier.Turns, r.Turns)
 		}
 		if was != r.Status {
@@ -78,11 +87,17 @@ func Compare(before, after *Report) Comparison {
 	}
 	slices.SortFunc(c.Changes, func(a, b Change) int { return strings.Compare(a.ID, b.ID) })
 	for i, m := range after.Metrics.Named() {
-		if was := before.Metrics.Named()[i].Value; show(was) != show(m.Value) {
+		if was := before.Metrics.Named()[i].Value; was != nil && m.Value != nil && show(was) != show(m.Value) {
 			c.Metrics = append(c.Metrics, MetricChange{Name: m.Name, Before: was, After: m.Value})
 		}
 	}
 	return c
+}
+
+// isBehaviour reports whether a case of this status shows what the assistant does. A drifted one was
+// stopped at the first request that differs.
+func (s Status) isBehaviour() bool {
+	return s != StatusDrift && s != StatusInfra && s != StatusInvalid
 }
 
 // compare adds the behaviour of a case that is in both reports.
@@ -95,9 +110,4 @@ func (c *Comparison) compare(id string, was, now []TurnResult) {
 	}
 }
 
-func show(f *float64) string {
-	if f == nil {
-		return "–"
-	}
-	return fmt.Sprintf("%.6f", *f)
-}
+func show(f *float64) string { return fmt.Sprintf("%.6f", *f) }

@@ -143,7 +143,7 @@ func changeLines(c Comparison) []string {
 		items = append(items, fmt.Sprintf("<p>%s: %s → %s</p>", code(change.ID), code(cmp.Or(string(change.Before), "new")), code(cmp.Or(string(change.After), "gone"))))
 	}
 	for _, n := range c.Metrics {
-		items = append(items, fmt.Sprintf("<p>%s: %s → %s</p>", code(n.Name), Number(n.Before), Number(n.After)))
+		items = append(items, "<p>"+escape(n.String())+"</p>")
 	}
 	return items
 }

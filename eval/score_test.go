@@ -184,6 +184,32 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestCompare_unjudged: a run that left its tape, or was not run, shows no behaviour to compare, and no
+// metric of it is a change.
+func TestCompare_unjudged(t *testing.T) {
+	rep := func(status eval.Status, turn eval.TurnResult, f1 *float64) *eval.Report {
+		r := eval.NewReport([]eval.CaseResult{{ID: "a", Status: status, Turns: []eval.TurnResult{turn}}})
+		r.Metrics.Call.F1 = f1
+		return r
+	}
+	passed := rep(eval.StatusPass, eval.TurnResult{User: "Which?", Answer: "It is one."}, new(1.0))
+	for _, status := range []eval.Status{eval.StatusDrift, eval.StatusInfra, eval.StatusInvalid} {
+		got := eval.Compare(passed, rep(status, eval.TurnResult{User: "Which?", Error: "the request differs"}, nil))
+		if len(got.Turns) > 0 || got.Outcomes != (eval.Outcomes{}) || got.Worse != 1 {
+			t.Errorf("%s: %+v", status, got)
+		}
+		for _, m := range got.Metrics {
+			if m.Name != "cases" {
+				t.Errorf("%s: %s changed", status, m.Name)
+			}
+		}
+	}
+	asked := rep(eval.StatusNotAsked, eval.TurnResult{User: "Which?", Answer: "It is two."}, nil)
+	if got := eval.Compare(passed, asked); got.OtherAnswer != 1 {
+		t.Errorf("not asked again: %+v", got)
+	}
+}
+
 // TestCompare_turns: differences between two runs are reported, even if both passed.
 func TestCompare_turns(t *testing.T) {
 	rep := func(args, answer string, tokens int) *eval.Report {
@@ -198,7 +224,7 @@ func TestCompare_turns(t *testing.T) {
 	if diff := cmp.Diff(want, got.Turns); diff != "" {
 		t.Error(diff)
 	}
-	if len(got.Metrics) != 1 || got.Metrics[0].Name != "tokens" || *got.Metrics[0].After != 12 {
+	if len(got.Metrics) != 1 || got.Metrics[0].String() != "tokens: 10 → 12" {
 		t.Errorf("metrics %+v", got.Metrics)
 	}
 	if same := eval.Compare(rep("{}", "x", 1), rep("{}", "x", 1)); len(same.Turns)+len(same.Metrics)+len(same.Changes) != 0 {

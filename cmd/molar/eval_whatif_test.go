@@ -129,7 +129,7 @@ func TestEval_reportOutcomes(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	code, stdout, _ := evalRun(t, nowhere, "eval", "report", before, after)
-	for _, want := range []string{"case: pass -> fail", "case: same calls, other answer", "Go away", "tok1", "same calls and answer: 0; same calls, other answer: 1; other calls: 0"} {
+	for _, want := range []string{"case: pass → fail", "case: same calls, other answer", "Go away", "tok1", "same calls and answer: 0; same calls, other answer: 1; other calls: 0"} {
 		if code != eval.ExitFailed || !strings.Contains(stdout, want) {
 			t.Errorf("exit code %d, want %q:\n%s", code, want, stdout)
 		}

@@ -121,7 +121,7 @@ func printDiff(w io.Writer, c eval.Comparison) error {
 		line("%s: %s in %.2f s", when, strings.Join(append([]string{r.Mode}, r.Models...), ", "), r.TookMS/1000)
 	}
 	for _, change := range c.Changes {
-		line("%s: %s -> %s", change.ID, name(change.Before), name(change.After))
+		line("%s: %s → %s", change.ID, name(change.Before), name(change.After))
 	}
 	for _, o := range c.Turns {
 		line("%s: %s\n%s", o.ID, o.Outcome, strings.Join(o.Lines, "\n"))
@@ -130,7 +130,7 @@ func printDiff(w io.Writer, c eval.Comparison) error {
 		line("%s", c.Counts())
 	}
 	for _, m := range c.Metrics {
-		line("%s: %s -> %s", m.Name, eval.Number(m.Before), eval.Number(m.After))
+		line("%s", m)
 	}
 	if len(c.Changes)+len(c.Turns)+len(c.Metrics) == 0 {
 		line("nothing changed")
