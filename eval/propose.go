@@ -92,7 +92,7 @@ func (s said) add(key any, from source) {
 	}
 }
 
-// value adds what a result says: its scalars, and the parts of its texts.
+// value adds what a result says.
 func (s said) value(v any, from source) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -104,8 +104,9 @@ func (s said) value(v any, from source) {
 			s.value(item, from)
 		}
 	case json.Number:
-		s.text(v.String(), from)
-		if f, err := v.Float64(); err == nil {
+		from.whole = v.String()
+		if f, err := v.Float64(); err == nil && isData(from.whole) {
+			s.add(strings.TrimPrefix(from.whole, "-"), from) // the sign is not a part of the word
 			s.add(math.Abs(f), from)
 		}
 	case string:
@@ -115,29 +116,22 @@ func (s said) value(v any, from source) {
 			return
 		}
 		between := func(r rune) bool { return r == '\n' || r == '\t' || r == '|' }
-		for _, cell := range strings.FieldsFunc(compared(v), between) { // a value, or a line or cell of a table
+		for _, cell := range strings.FieldsFunc(compared(v), between) {
 			s.text(cell, from)
-			s.parts(cell, from)
 		}
 	}
 }
 
-// text adds a short text as a whole.
+// text adds a value, line or cell of a table: as a whole if it is short; its numbers, dates and ids; and
+// its names, which are words that stand together, none of them ordinary.
 func (s said) text(text string, from source) {
 	at := words(text)
-	if len(at) == 0 || len(at) > mostWords || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) }) {
-		return
+	if n := len(at); n > 0 && n <= mostWords && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+		from.whole = strings.TrimPrefix(strings.Trim(text, " .,:;*#"), "- ")
+		if inner := text[at[0][0]:at[n-1][1]]; utf8.RuneCountInString(inner) > 1 {
+			s.add(inner, from)
+		}
 	}
-	from.whole = strings.TrimPrefix(strings.Trim(text, " .,:;*#"), "- ")
-	if inner := text[at[0][0]:at[len(at)-1][1]]; utf8.RuneCountInString(inner) > 1 {
-		s.add(inner, from)
-	}
-}
-
-// parts adds numbers, dates and ids of a text, and names: words that stand together, none of them
-// ordinary.
-func (s said) parts(text string, from source) {
-	at := words(text)
 	for i, first := range at {
 		end := first[0]
 		for n, w := range at[i:min(i+mostWords, len(at))] {
@@ -145,13 +139,13 @@ func (s said) parts(text string, from source) {
 				break
 			}
 			end = w[1]
-			from.whole = text[first[0]:end]
-			switch {
-			case n > 0 && utf8.RuneCountInString(from.whole) > 2:
-				s.add(from.whole, from)
-			case n == 0 && isData(from.whole):
-				s.add(from.whole, from)
-				for _, f := range readings(from.whole) {
+			run := text[first[0]:end]
+			from.whole = run
+			if n == 0 && isData(run) || n > 0 && utf8.RuneCountInString(run) > 2 {
+				s.add(run, from)
+			}
+			if n == 0 {
+				for _, f := range readings(run) {
 					s.add(f, from)
 				}
 			}
