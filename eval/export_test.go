@@ -1,6 +1,10 @@
 package eval
 
-import "context"
+import (
+	"context"
+
+	"molar/eval/tape"
+)
 
 // NewShare gives black-box tests the interval of a share.
 func NewShare(hits, total int) Share { return newShare(hits, total) }
@@ -20,3 +24,6 @@ func Score(cases []Case) (*Report, error) {
 	}
 	return newReport(results), nil
 }
+
+// Passes tells black-box tests whether a check of an answer passes.
+func Passes(c Check, answer string) bool { return c.mismatch(&tape.Turn{Answer: answer}, nil) == "" }

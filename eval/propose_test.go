@@ -65,7 +65,12 @@ func TestPropose(t *testing.T) {
 		{
 			"prose", "When does it leave?", "The night train to Wien Hauptbahnhof leaves at 21:47 from platform 12.",
 			[]string{"There are two connections. The regional express leaves at 17:02. The night train goes to Wien Hauptbahnhof and leaves the station at 21:47, from platform 12; the fare is 59.90."},
-			[]string{"The night train", "to Wien Hauptbahnhof", "leaves at", "21:47", "from platform 12"},
+			[]string{"Wien Hauptbahnhof", "21:47", "12"},
+		},
+		{
+			"Vietnamese", "Ai là chủ hộ?", "Chủ hộ là **Nguyễn Văn An**, ở số 12 đường Lê Lợi, Quận 1, TP. Hồ Chí Minh, nợ 1.250.000 đồng.",
+			[]string{"Khách hàng Nguyễn Văn An ở số 12 đường Lê Lợi, Quận 1, TP. Hồ Chí Minh; số tiền 1250000 đồng."},
+			[]string{"Nguyễn Văn An", "12", "Lê Lợi", "Quận 1", "Hồ Chí Minh", "1.250.000"},
 		},
 		{
 			"Japanese", "誰ですか", "担当は田中太郎さんで、1995年5月5日に東京都渋谷区で生まれました。社員番号は120です。",
@@ -77,12 +82,15 @@ func TestPropose(t *testing.T) {
 		},
 		{"grouped", "How many?", "There are 1,234,567 people.", []string{`{"n":1234567}`}, []string{"1.234567e+06"}},
 		{"German", "Wie viele?", "Es sind 1.234.567 Menschen, also 12,5 %.", []string{`{"n":1234567,"p":12.5}`}, []string{"1.234.567", "12,5"}},
-		{"French", "Combien ?", "Il y en a 1\u202f234,5.", []string{"Il y en a 1234.50 au total"}, []string{"Il y en a", "1\u202f234,5"}},
+		{"punctuation", "x", "Es sind -12.5 Grad laut Klima (DWD), Bonn.", []string{`{"t":-12.5,"q":"Klima (DWD)"}`, "# Orte\n- Bonn"}, []string{"-12.5", "Klima (DWD)", "Bonn"}},
+		{"Thai", "ใคร", "คุณสมชาย ใจดี อายุ 45 ปี อยู่กรุงเทพ", []string{`{"n":"สมชาย ใจดี","a":45,"t":"เขาอยู่กรุงเทพ"}`}, []string{"สมชาย ใจดี", "45"}},
+		{"French", "Combien ?", "Il y en a 1\u202f234,5.", []string{"Il y en a 1234.50 au total"}, []string{"1\u202f234,5"}},
 		{"an amount in a text", "How much?", "It costs 1,250.50 dollars.", []string{"Preis: 1.250,50 EUR"}, []string{"1250.5"}},
 		{"parts of numbers and words", "x", "In 1995-05-05 and 11.55, an Anaconda, abc123.", []string{`{"a":1995,"b":1.55,"c":"Ana","d":"abc1","e":55,"f":"05"}`}, nil},
 		{"what says little", "x", "1 is true, a 5 and OK 0.", []string{`{"n":1,"m":5,"z":0,"s":"a","t":true}`}, nil},
 		{"what was asked", "Find the family Nguyen and ticket AB-12", "The family nguyen NGUYEN Nguyen has ticket AB-12.", []string{`{"name":"Nguyen","t":"AB-12"}`}, nil},
 		{"a secret", "x", "The key is [REDACTED:openai_key:12345678], of 1999.", []string{`{"key":"[REDACTED:openai_key:12345678]","h":"12345678","y":1999}`}, []string{"1999"}},
+		{"a secret that is cut off", "x", "The key is [REDACTED:openai_key:1234", []string{"The key is [REDACTED:openai_key:1234", `{"name":"openai_key:1234"}`}, nil},
 		{"two calls", "x", "Second Beta, first Alpha.", []string{`{"v":"Alpha"}`, `{"v":"Beta","w":"Alpha"}`}, []string{"Alpha", "Beta"}},
 		{"a phrase of common words", "x", "It is one of the best of the worst.", []string{"one of the a, of the b, of the c, one of the d"}, nil},
 		{"a whole paragraph", "x", strings.Repeat("many words of one paragraph ", 20), []string{strings.Repeat("many words of one paragraph ", 20)}, nil},
@@ -118,11 +126,9 @@ func checkProposals(t *testing.T, turns []tape.Turn) {
 	for _, p := range eval.Propose(turns) {
 		text, answer := p.Check.Contains, turns[p.Turn].Answer
 		switch {
-		case p.Check.Number != nil:
-			if !strings.ContainsAny(answer, "0123456789") {
-				t.Errorf("%v is proposed for %q", *p.Check.Number, answer)
-			}
-		case !strings.Contains(answer, text), len(text) < 2, strings.Contains(text, "\n"), strings.Contains(text, "REDACTED"):
+		case !eval.Passes(p.Check, answer):
+			t.Errorf("%s is proposed for %q", p, answer)
+		case p.Check.Number == nil && (len(text) < 2 || strings.ContainsAny(text, "\n\x00") || strings.Contains(text, "[REDACTED")):
 			t.Errorf("%q is proposed for %q", text, answer)
 		}
 		for _, other := range of[p.Turn] {

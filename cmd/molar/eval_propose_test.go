@@ -29,7 +29,8 @@ func TestEval_proposesNoSecret(t *testing.T) {
 	}
 	_, list, _ := strings.Cut(stdout, "checks of the answer")
 	_, checks, found := strings.Cut(readText(t, file), "answer:")
-	if !found || strings.Contains(checks+list, "sk-proj") || strings.Contains(checks+list, "REDACTED") || strings.Contains(checks+list, "0123456789") {
+	if !found || strings.Contains(checks+list, "sk-proj") || strings.Contains(checks+list, "REDACTED") || strings.Contains(checks+list, "0123456789") ||
+		strings.Count(checks, "- ") != 1 { // nor a part of its mark
 		t.Errorf("proposed: %s\nwritten: %s", list, checks)
 	}
 	if code, stdout, stderr := evalRun(t, nowhere, "eval", "run", file); code != 0 {

@@ -2,16 +2,12 @@ package run
 
 import (
 	"bufio"
-	"bytes"
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	yaml "github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
 
 	"molar/eval"
 	"molar/eval/tape"
@@ -19,8 +15,8 @@ import (
 )
 
 // proposeChecks writes checks of the answers into a recorded case: those that --take chooses, or the person
-// at the terminal; if nobody chooses, all of them as comments. The recording is read from its tape, where
-// secrets are redacted.
+// at the terminal; if nobody chooses, or --take is wrong, all of them as comments. The recording is read from
+// its tape, where secrets are redacted.
 func (a *Commands) proposeChecks(file, take string, redactor *tape.Redactor) error {
 	cases, err := eval.Load(file)
 	if err != nil {
@@ -42,45 +38,50 @@ func (a *Commands) proposeChecks(file, take string, redactor *tape.Redactor) err
 	for i, p := range all {
 		a.Say("%3d  turn %d, %s", i+1, p.Turn+1, eval.Clean(p.String()))
 	}
-	chosen, decided, err := a.chooseChecks(len(all), take)
-	unknown := err // with --take: the proposals are kept as comments
+	chosen, decided, wrong := a.chooseChecks(len(all), take)
 	comments := make(yaml.CommentMap)
 	for i, p := range all {
-		if decided && !chosen.has(i+1) {
-			continue
-		}
 		e := &c.Turns[p.Turn].Expect
-		if e.Answer == nil {
-			e.Answer = &eval.Answer{}
+		data, err := yaml.Marshal(p.Check)
+		if err != nil {
+			return err
 		}
-		e.Answer.All = append(e.Answer.All, p.Check)
-		kind := "contains"
-		if p.Check.Number != nil {
-			kind = "number"
+		check := strings.TrimSpace(string(data)) // such as contains: Nguyen Van A
+		switch {
+		case !decided:
+			first := "calls" // the comments go before it
+			if e.Calls == nil {
+				first = "no_call"
+			}
+			path := fmt.Sprintf("$.turns[%d].expect.%s", p.Turn, first)
+			if comments[path] == nil {
+				comments[path] = []*yaml.Comment{yaml.HeadComment(" answer:", "   all:")}
+			}
+			comments[path][0].Texts = append(comments[path][0].Texts, "     - "+check+" # "+p.From)
+		case slices.Contains(chosen, i+1):
+			if e.Answer == nil {
+				e.Answer = &eval.Answer{}
+			}
+			kind, _, _ := strings.Cut(check, ":")
+			path := fmt.Sprintf("$.turns[%d].expect.answer.all[%d].%s", p.Turn, len(e.Answer.All), kind)
+			e.Answer.All = append(e.Answer.All, p.Check)
+			comments[path] = []*yaml.Comment{yaml.LineComment(" " + p.From)}
 		}
-		comments[fmt.Sprintf("$.turns[%d].expect.answer.all[%d].%s", p.Turn, len(e.Answer.All)-1, kind)] = []*yaml.Comment{yaml.LineComment(" " + p.From)}
-	}
-	data, err := caseText(c, yaml.WithComment(comments))
-	if err != nil {
-		return err
 	}
 	if !decided {
 		a.Say("they are in the case as comments: uncomment what a good answer must contain, or choose with --take")
-		if data, err = commentAnswers(data, len(c.Turns)); err != nil {
-			return err
-		}
 	}
-	if err := os.WriteFile(c.File, []byte(redactor.Text(string(data))), 0o600); err != nil {
-		return cli.Usage(err)
+	if err := writeCase(c, redactor, yaml.WithComment(comments)); err != nil {
+		return err
 	}
-	if unknown != nil {
-		return cli.Usage(fmt.Errorf("--take: %w", unknown))
+	if wrong != nil {
+		return cli.Usage(fmt.Errorf("--take: %w", wrong))
 	}
 	return nil
 }
 
 // chooseChecks returns which of n proposals to take. Decided is false if there is neither --take nor a terminal.
-func (a *Commands) chooseChecks(n int, take string) (chosen choices, decided bool, err error) {
+func (a *Commands) chooseChecks(n int, take string) (chosen []int, decided bool, err error) {
 	if take != "" {
 		chosen, err = parseChoices(take, n)
 		return chosen, err == nil, err
@@ -102,62 +103,31 @@ func (a *Commands) chooseChecks(n int, take string) (chosen choices, decided boo
 	}
 }
 
-// choices are ranges of numbers from 1.
-type choices [][2]int
-
-func (c choices) has(n int) bool {
-	return slices.ContainsFunc(c, func(r [2]int) bool { return r[0] <= n && n <= r[1] })
-}
-
 // mostChoices bounds the numbers of --take before it is known how many proposals there are.
 const mostChoices = 999
 
-// parseChoices parses all, none, or numbers and ranges up to n.
-func parseChoices(s string, n int) (choices, error) {
+// parseChoices parses all, none, or numbers and ranges from 1 to n.
+func parseChoices(s string, n int) ([]int, error) {
 	switch s {
 	case "all":
-		return choices{{1, n}}, nil
+		s = fmt.Sprintf("1-%d", n)
 	case "none":
 		return nil, nil
 	}
-	var all choices
+	var all []int
 	for part := range strings.SplitSeq(s, ",") {
 		first, last, ranged := strings.Cut(strings.TrimSpace(part), "-")
-		from, err := strconv.Atoi(first)
-		to := from
-		if ranged && err == nil {
-			to, err = strconv.Atoi(last)
+		if !ranged {
+			last = first
 		}
-		if err != nil || from < 1 || to < from || to > n {
+		from, err := strconv.Atoi(first)
+		to, err2 := strconv.Atoi(last)
+		if err != nil || err2 != nil || from < 1 || to < from || to > n {
 			return nil, fmt.Errorf("%q: choose all, none, or numbers from 1 to %d such as 1,3-4", s, n)
 		}
-		all = append(all, [2]int{from, to})
+		for ; from <= to; from++ {
+			all = append(all, from)
+		}
 	}
 	return all, nil
-}
-
-// commentAnswers turns the checks of answers in a case's text into comments.
-func commentAnswers(data []byte, turns int) ([]byte, error) {
-	lines := strings.SplitAfter(string(data), "\n")
-	indent := func(i int) int { return len(lines[i]) - len(strings.TrimLeft(lines[i], " ")) }
-	for i := range turns {
-		path, err := yaml.PathString(fmt.Sprintf("$.turns[%d].expect.answer", i))
-		if err != nil {
-			return nil, err
-		}
-		node, err := path.ReadNode(bytes.NewReader(data))
-		if errors.Is(err, yaml.ErrNotFoundNode) {
-			continue
-		}
-		answer, ok := node.(*ast.MappingNode)
-		if err != nil || !ok || len(answer.Values) == 0 {
-			return nil, errors.Join(err, fmt.Errorf("turn %d: the checks cannot be found in the case", i+1))
-		}
-		from := answer.Values[0].Key.GetToken().Position.Line - 2 // the line with its key, from 0
-		column := indent(from)
-		for j := from; j < len(lines) && (j == from || indent(j) > column); j++ {
-			lines[j] = lines[j][:column] + "# " + lines[j][column:]
-		}
-	}
-	return []byte(strings.Join(lines, "")), nil
 }

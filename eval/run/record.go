@@ -176,8 +176,8 @@ func (a *Commands) printTurns(seen []tape.Turn) {
 }
 
 // writeCase writes the case's file, with secrets redacted as on the tape.
-func writeCase(c eval.Case, redactor *tape.Redactor) error {
-	data, err := caseText(c)
+func writeCase(c eval.Case, redactor *tape.Redactor, more ...yaml.EncodeOption) error {
+	data, err := caseText(c, more...)
 	if err != nil {
 		return err
 	}
